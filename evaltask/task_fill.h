@@ -6,8 +6,9 @@
 #include "base/mem.h"
 #include "format/json.h"
 
-/* What it says of an item; of a list as many as that has, which only a text of
- * one field may say.  -1 and *e: a field is missing, or of another kind. */
+/* The text that f makes of an item; fill_list: one text for each entry of a
+ * list, where f is a single field.  -1 and *e: a field is missing, or of
+ * another kind. */
 int fill_text(const struct form *form, const struct fill *f, const json_t *item,
     struct buf *out, struct err *e);
 int fill_list(const struct form *form, const struct fill *f, const json_t *item,

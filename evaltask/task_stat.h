@@ -17,7 +17,7 @@ struct task_figures {
      * by item; NAN where the base's is not above chance by as much */
     double recovery, low, high;
 };
-/* Of one group of a task, or of all its items (NONE). */
+/* Figures of one group of a task, or of all its items (group NONE). */
 void task_figures(const struct eval *e, const struct task *t, size_t group,
     size_t model, struct task_figures *f);
 /* Mean over tasks, each counting the same, of what form.score names: acc[0],

@@ -19,7 +19,7 @@ struct bench_args {
     int format;
 };
 
-/* One round; where `at` is none, it only warms up. */
+/* Measure a round; where `at` is none, the round only warms up. */
 static void
 round_of(const struct measured *b, const struct side *s, size_t at)
 {

@@ -30,7 +30,7 @@ bench_values(const struct measured *b, int q)
     return measures[q].rate ? b->rounds : b->rounds * b->each;
 }
 
-/* One line of results; NAN is what it does not have. */
+/* A line of results; a figure that it does not have is NAN. */
 struct row {
     const char *kind, *model;
     int q;

@@ -1,4 +1,4 @@
-/* What the commands share; see common.h. */
+/* Options and opening of the commands; see common.h. */
 #include "common.h"
 #include "base/mem.h"
 #include "cli/die.h"

@@ -1,4 +1,4 @@
-/* What the commands of generate share: options, and how they begin. */
+/* Options of the commands of generate, and how they open a model. */
 #ifndef GENERATE_COMMON_H
 #define GENERATE_COMMON_H
 

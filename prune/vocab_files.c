@@ -119,7 +119,7 @@ renamed_text(struct vocab *v, const json_t *ids)
 static json_t *renamed_entries(struct vocab *v, const char *key,
     const json_t *list);
 
-/* One entry of such a list, by the list's name; NULL: it is left out. */
+/* An entry of the list called key, renumbered; NULL: it is left out. */
 static json_t *
 renamed_entry(struct vocab *v, const char *key, const json_t *entry)
 {

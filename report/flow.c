@@ -144,19 +144,5 @@ draw_flow(struct buf *b, const struct table *t, struct err *e)
 int
 flow_image(struct buf *b, const char *path, struct err *e)
 {
-    struct lines l;
-    struct table t = { 0 };
-    size_t at = 0;
-    int r = lines_read(&l, path, e);
-
-    if (r <= 0)
-        return -1;
-    r = table_parse(&t, &l, &at, e);
-    if (r == 0)
-        r = table_need(&t, "column row name does to", 0, e);
-    if (r == 0)
-        r = draw_flow(b, &t, e);
-    table_release(&t);
-    lines_release(&l);
-    return r < 0 ? err_prefix(e, "%s", path) : 0;
+    return table_image(b, path, "column row name does to", 0, draw_flow, e);
 }

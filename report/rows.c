@@ -67,7 +67,7 @@ panel(struct buf *b, const struct table *t, const char *up, int size, size_t at)
 }
 
 static int
-draw(struct buf *b, const struct table *t, struct err *e)
+draw_rows(struct buf *b, const struct table *t, struct err *e)
 {
     static const char *const up[] = { "recovery", "kl" };
     struct buf panels = { 0 };
@@ -93,19 +93,6 @@ draw(struct buf *b, const struct table *t, struct err *e)
 int
 rows_image(struct buf *b, const char *path, struct err *e)
 {
-    struct lines l;
-    struct table t = { 0 };
-    size_t at = 0;
-    int r = lines_read(&l, path, e);
-
-    if (r <= 0)
-        return -1;
-    r = table_parse(&t, &l, &at, e);
-    if (r == 0)
-        r = table_need(&t, "tokens parameters documents kl recovery", 1, e);
-    if (r == 0)
-        r = draw(b, &t, e);
-    table_release(&t);
-    lines_release(&l);
-    return r < 0 ? err_prefix(e, "%s", path) : 0;
+    return table_image(b, path, "tokens parameters documents kl recovery", 1,
+        draw_rows, e);
 }

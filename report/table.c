@@ -174,3 +174,25 @@ table_need(const struct table *t, const char *names, int numbers, struct err *e)
     }
     return 0;
 }
+
+int
+table_image(struct buf *b, const char *path, const char *names, int numbers,
+    int (*draw)(struct buf *b, const struct table *t, struct err *e),
+    struct err *e)
+{
+    struct lines l;
+    struct table t = { 0 };
+    size_t at = 0;
+    int r = lines_read(&l, path, e);
+
+    if (r <= 0)
+        return -1;
+    r = table_parse(&t, &l, &at, e);
+    if (r == 0)
+        r = table_need(&t, names, numbers, e);
+    if (r == 0)
+        r = draw(b, &t, e);
+    table_release(&t);
+    lines_release(&l);
+    return r < 0 ? err_prefix(e, "%s", path) : 0;
+}

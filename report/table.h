@@ -7,6 +7,7 @@
 #define REPORT_TABLE_H
 
 #include "base/err.h"
+#include "base/mem.h"
 
 #include <stddef.h>
 
@@ -42,6 +43,12 @@ void table_release(struct table *t);
 /* Every one of the names, with blanks between, is a column, and a number or
  * "-" in all rows if `numbers`; or -1 and *e. */
 int table_need(const struct table *t, const char *names, int numbers,
+    struct err *e);
+
+/* Append the image that draw makes of the table in the file at path, which has
+ * the columns `names` (table_need); 0, or -1 and *e with the file's name. */
+int table_image(struct buf *b, const char *path, const char *names, int numbers,
+    int (*draw)(struct buf *b, const struct table *t, struct err *e),
     struct err *e);
 
 /* The column of a name, or NONE. */

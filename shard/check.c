@@ -21,7 +21,7 @@ static const struct opt options[] = { OPT_FLAG(0, "partial", &partial,
                                           "broke off"),
     OPT_END };
 
-/* One damaged frame, and what it held. */
+/* Name a damaged frame, and the documents or rows that it held. */
 static void
 say_frame(const struct shard_index *x, size_t frame, uint64_t before,
     const struct manifest *m, const char *why)
@@ -116,7 +116,7 @@ show_progress(void *ctx, uint64_t done)
     progress_at((double)done, NULL);
 }
 
-/* One line a directory; the worst status. */
+/* Print a line for each directory; returns the worst status. */
 static int
 check_all(char **dir)
 {

@@ -1,4 +1,4 @@
-/* What the commands that write a directory share; see store.h. */
+/* Options of the commands that write a directory; see store.h. */
 #define _GNU_SOURCE /* renameat2 */
 #include "store.h"
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* What all ranks need in common, compared before the first step: see
+/* Comparing options, models and streams of ranks before the first step; see
  * student.h. */
 #include "student.h"
 #include "record.h"

@@ -86,7 +86,7 @@ set_weight(json_t *j, const char *name, double w)
         json_object_set_new(j, name, json_real(w));
 }
 
-/* What is known of the run. */
+/* The program, options and inputs of the run. */
 static json_t *
 describe(const struct record *r)
 {

@@ -1,4 +1,4 @@
-/* What all ranks need in common; see alike.h. */
+/* Comparing ranks before they begin; see alike.h. */
 #include "dist/alike.h"
 #include "base/mem.h"
 

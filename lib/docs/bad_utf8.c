@@ -1,4 +1,4 @@
-/* What is not UTF-8, by file; see bad_utf8.h. */
+/* Counting text that is not UTF-8, by file; see bad_utf8.h. */
 #include "docs/bad_utf8.h"
 #include "base/note.h"
 

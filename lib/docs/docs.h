@@ -14,7 +14,7 @@ struct doc_ids {
     size_t n, cap;
 };
 
-/* One document as it comes out, in order. */
+/* A document; documents come out in order. */
 struct doc {
     struct buf raw;            /* the record as it was read */
     size_t input;              /* number of the file */

@@ -61,8 +61,8 @@ size_t inputs_add_source(struct inputs *in, const char *name, size_t n);
 size_t inputs_path_source(const struct inputs *in, const char *path);
 const char *input_name(const struct input *i);
 
-/* What a name says; of NAME_JSON and NAME_XML the content decides, see
- * name_is_text. */
+/* Kinds of files by their names; the content decides whether a NAME_JSON or
+ * NAME_XML is read, see name_is_text. */
 enum name_form {
     NAME_OTHER,
     NAME_TEXT,

@@ -116,7 +116,7 @@ begins_word(const char *p, const char *end, const char *word)
         strchr(" \t\r\n>", p[n]);
 }
 
-/* What is known by more than its first bytes. */
+/* Kinds that are told by a word after blanks. */
 static const char *
 kind_of_text(const char *p, const char *end)
 {

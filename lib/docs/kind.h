@@ -11,15 +11,15 @@ const char *kind_of(const char *p, size_t n);
 /* The same of content whose first NUL byte is p[at]. */
 const char *kind_nul(const char *p, size_t n, size_t at);
 
-/* The same of a file by its name[n]: HTML, tables and documents, which other
- * programs turn into text. */
+/* The kind of a file by its name[n]: HTML, tables and documents, which other
+ * programs turn into text; or NULL. */
 const char *kind_of_name(const char *name, size_t n);
 
 /* Is p[n], which may be the beginning of more, JSON whose lines are objects:
  * is its first line one, or the beginning of one? */
 int kind_is_lines(const char *p, size_t n);
 
-/* The same of JSON whose lines are no objects; NULL: it is no JSON. */
+/* The kind of JSON whose lines are no objects; NULL: p[n] is no JSON. */
 const char *kind_of_json(const char *p, size_t n);
 
 /* Is it the beginning of a dump of a wiki by MediaWiki? */

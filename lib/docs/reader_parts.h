@@ -1,4 +1,4 @@
-/* What reader.c, which unpacks, and cut.c, which cuts, share; see reader.h. */
+/* The reader, for reader.c, which unpacks, and cut.c, which cuts records. */
 #ifndef DOCS_READER_PARTS_H
 #define DOCS_READER_PARTS_H
 

@@ -56,7 +56,8 @@ write_all(struct resume *r, const void *p, size_t n, struct err *e)
     return 0;
 }
 
-/* What is there must have been made with the same; nothing: it begins. */
+/* The file must have been made with the same models and options; an empty one
+ * gets its head. */
 static int
 read_head(struct resume *r, uint64_t with, struct err *e)
 {

@@ -99,7 +99,7 @@ is_model_part(const char *name)
     return strcmp(name, "config.json") == 0 || ends_with(name, ".safetensors");
 }
 
-/* Of a split GGUF the hashes of all parts are hashed. */
+/* For a split GGUF, the hash of the hashes of its parts. */
 static int
 hash_gguf(const char *path, char hex[33], struct err *e)
 {

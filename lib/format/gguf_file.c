@@ -39,8 +39,8 @@ add_part(struct gguf_file *f, char *name, int tensors, struct err *e)
     return 0;
 }
 
-/* Which part, from 0, of how many a file says that it is: 0 of 1 if it is not
- * split. */
+/* The number of the part, from 0, and of all parts, as the file says; 0 and 1
+ * if it is not split. */
 static int
 split_of(const struct gguf *g, size_t *no, size_t *count, struct err *e)
 {

@@ -166,7 +166,7 @@ overhear(unsigned char said[64])
     return n;
 }
 
-/* What was overheard at one meeting is said again at the next. */
+/* Bytes overheard at one meeting are sent again at the next. */
 static void
 test_replay(void)
 {
