@@ -137,8 +137,8 @@ recorded_state(struct eval *e, size_t i, size_t k)
 
 /* ---- the file's text; a file begun and ended ---- */
 
-/* Encode ids v[n] anew, as the texts between special tokens that they spell;
- * how many of the tokens that come of it are not among v. */
+/* Decode the ids v[n], encode the texts between special tokens again, and count
+ * the new tokens that are not in v. */
 static size_t
 count_others(const struct eval *e, const struct tokenizer *t, const uint32_t *v,
     size_t n)

@@ -186,7 +186,7 @@ struct student {
     const struct opt *options;  /* the table they are from, */
     json_t *defaults;           /* and its values before they were given */
     struct dist_group ranks;    /* all of them, perhaps one */
-    int stop;     /* the signal that any rank was to stop by, or 0 */
+    int stop;     /* a signal that stops the run, sent to any rank; or 0 */
     int finished; /* RUN holds the result, and no step is left */
     size_t rows;  /* of a message that are this rank's, at most: */
     size_t first_row, row_stride; /* these */

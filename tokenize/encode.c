@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* An encode function of struct docs_opts. */
+/* Turn the text of a document into ids: `encode` of struct docs_opts. */
 static void
 encode_doc(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
 {

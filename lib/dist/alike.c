@@ -30,7 +30,7 @@ line_length(const char *s)
     return n + (s[n] == '\n');
 }
 
-/* The value in a line: behind the tab, up to the newline. */
+/* The value in a line "name<tab>value<newline>", and its length *n. */
 static const char *
 value_in(const char *line, int *n)
 {
