@@ -103,7 +103,7 @@ add_model(struct detail *d, const struct eval *e, const struct pack *p,
     }
     if (!p->known)
         head_top_rows(t->top, j->f, j->h, p->n, 1.0,
-            &(struct head_said){ .lse = d->lse,
+            &(struct head_targets){ .lse = d->lse,
                 .self = d->self,
                 .ids = d->top,
                 .logp = d->logp });

@@ -7,7 +7,7 @@
 #include "vocab.h"
 #include "base/mem.h"
 #include "cli/die.h"
-#include "format/said.h"
+#include "format/targets.h"
 #include "kern/kern.h"
 #include "tok/tok.h"
 
@@ -15,7 +15,7 @@
 #include <string.h>
 
 struct taught {
-    struct said said;
+    struct targets targets;
     void *head; /* the teacher's, copied; NULL: not seen yet */
 };
 
@@ -97,8 +97,8 @@ recorded_teacher(struct eval *e, const struct msg *m)
     t->head = xmalloc(h->nbytes);
     memcpy(t->head, h->data, h->nbytes);
     head_alone(base, h, t->head);
-    t->said.kind = SAID_FINAL;
-    t->said.width = h->shape[1];
+    t->targets.kind = TARGETS_FINAL;
+    t->targets.width = h->shape[1];
 }
 
 void
@@ -108,7 +108,7 @@ recorded_batch(struct eval *e, const struct msg *m)
 
     if (e->taught->head == NULL)
         die(EX_INPUT, "%s: holds nothing of a teacher", e->input);
-    if (said_read(&e->taught->said, &m->st, &err) < 0)
+    if (targets_read(&e->taught->targets, &m->st, &err) < 0)
         die(err.code, "%s: message %llu: %s", e->input,
             (unsigned long long)m->seq, err.msg);
 }
@@ -125,14 +125,14 @@ recorded_room(struct eval *e, size_t n)
 void
 recorded_state(struct eval *e, size_t i, size_t k)
 {
-    const struct said *s = &e->taught->said;
-    const struct said_tensor *t = &s->part[SAID_STATE];
+    const struct targets *s = &e->taught->targets;
+    const struct targets_tensor *t = &s->part[TARGETS_STATE];
     float *h = e->j[e->base].h + k * s->width;
 
     if (t->dtype == DT_BF16)
-        kern.widen_bf16(h, said_at(s, t, i), s->width);
+        kern.widen_bf16(h, targets_at(s, t, i), s->width);
     else
-        memcpy(h, said_at(s, t, i), s->width * sizeof(*h));
+        memcpy(h, targets_at(s, t, i), s->width * sizeof(*h));
 }
 
 /* ---- the file's text; a file begun and ended ---- */
@@ -248,7 +248,7 @@ recorded_close(struct eval *e)
     free(e->out);
     whole_free(e->whole);
     if (e->taught != NULL) {
-        said_release(&e->taught->said);
+        targets_release(&e->taught->targets);
         free(e->taught->head);
     }
     free(e->taught);

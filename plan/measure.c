@@ -32,10 +32,10 @@ struct trial {
     struct rows r;
     size_t micro, passes; /* of r, 2 where a step has several */
     uint8_t *scored;
-    struct said said;
-    struct said_tensor hidden;
+    struct targets targets;
+    struct targets_tensor hidden;
     unsigned char *state; /* bf16 [B T d] */
-    void *told[3];        /* of SAID_TOP */
+    void *told[3];        /* of TARGETS_TOP */
     struct weight head;   /* the teacher's, bf16 [V,d] */
 };
 
@@ -51,11 +51,14 @@ add_top(struct trial *x, size_t n, size_t k)
         ids[i] = (uint32_t)(i % k);
         logp[i] = -(float)TAU * logf(2.0f * (float)k);
     }
-    x->said.kind = SAID_TOP;
-    x->said.width = k;
-    x->said.part[SAID_IDS] = (struct said_tensor){ x->told[0], DT_U32, k };
-    x->said.part[SAID_LOGP] = (struct said_tensor){ x->told[1], DT_F32, k };
-    x->said.part[SAID_LSE] = (struct said_tensor){ x->told[2], DT_F32, 2 };
+    x->targets.kind = TARGETS_TOP;
+    x->targets.width = k;
+    x->targets.part[TARGETS_IDS] =
+        (struct targets_tensor){ x->told[0], DT_U32, k };
+    x->targets.part[TARGETS_LOGP] =
+        (struct targets_tensor){ x->told[1], DT_F32, k };
+    x->targets.part[TARGETS_LSE] =
+        (struct targets_tensor){ x->told[2], DT_F32, 2 };
 }
 
 /* Of a student of V ids and so many blocks. */
@@ -85,8 +88,8 @@ trial_init(struct trial *x, size_t V, size_t blocks,
     for (size_t i = 0; i < n * d; i++)
         ((uint16_t *)x->state)[i] =
             (uint16_t)(0x3c00 | (rng_u64(2, i) & 0x81ff)); /* near 0.01 */
-    x->hidden = (struct said_tensor){ x->state, DT_BF16, d };
-    x->said = (struct said){ .kind = SAID_FINAL,
+    x->hidden = (struct targets_tensor){ x->state, DT_BF16, d };
+    x->targets = (struct targets){ .kind = TARGETS_FINAL,
         .width = d,
         .nblock = blocks,
         .depth = d,
@@ -94,7 +97,7 @@ trial_init(struct trial *x, size_t V, size_t blocks,
         .part = { x->hidden },
         .hidden = xcalloc(blocks, sizeof x->hidden) };
     for (size_t i = 0; i < blocks; i++)
-        x->said.hidden[i] = x->hidden;
+        x->targets.hidden[i] = x->hidden;
     if (o->top > 0) {
         add_top(x, n, o->top);
         return;
@@ -112,7 +115,7 @@ trial_release(struct trial *x)
     free((void *)x->r.ids);
     free(x->scored);
     free(x->state);
-    free(x->said.hidden);
+    free(x->targets.hidden);
     for (int i = 0; i < 3; i++)
         free(x->told[i]);
     free((void *)x->head.data);
@@ -184,7 +187,7 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
     arena_release(&arena);
     step = step_new(&t, pool, &loss, x.micro, x.r.T,
         (o->recompute ? BWD_RECOMPUTE : 0) | (o->act == 1 ? BWD_BF16 : 0),
-        &x.said, &x.head);
+        &x.targets, &x.head);
     adam = adamw_new(&t, o->moments == 1 ? DT_BF16 : DT_F32);
     ranks =
         ranks_new(&(struct ranks_opt){ dist_world(), 0, DIST_RING, x.r.B, 1 },
@@ -195,7 +198,7 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
 
         dist_barrier(dist_world());
         at[0] = clock_now();
-        ranks_add(ranks, &x.r, x.scored, &x.said, 0, 1, &sum);
+        ranks_add(ranks, &x.r, x.scored, &x.targets, 0, 1, &sum);
         dist_barrier(dist_world()); /* the slowest counts */
         at[1] = clock_now();
         ranks_finish(ranks, &sum);
@@ -238,7 +241,7 @@ teacher_time(const struct config *c, const struct block_shape *b,
     float *state = xcalloc(n * c->d, sizeof *state);
     uint32_t *ids = xcalloc(n, sizeof *ids);
     const struct rows r = { B, o->T, ids, ids };
-    const struct head_said said = { .lse = xcalloc(2 * n, sizeof(float)),
+    const struct head_targets targets = { .lse = xcalloc(2 * n, sizeof(float)),
         .self = xcalloc(n, sizeof(double)),
         .ids = xcalloc(n * o->top, sizeof(uint32_t)),
         .logp = xcalloc(n * o->top, sizeof(float)) };
@@ -261,7 +264,7 @@ teacher_time(const struct config *c, const struct block_shape *b,
         fwd_block(f, 0, &r, state, state);
         at[1] = clock_now();
         if (top != NULL)
-            head_top_rows(top, f, state, n, TAU, &said);
+            head_top_rows(top, f, state, n, TAU, &targets);
         if (i < 0)
             continue;
         block[i] = at[1] - at[0];
@@ -274,10 +277,10 @@ teacher_time(const struct config *c, const struct block_shape *b,
     free(state);
     free(ids);
     free(s);
-    free(said.lse);
-    free(said.self);
-    free(said.ids);
-    free(said.logp);
+    free(targets.lse);
+    free(targets.self);
+    free(targets.ids);
+    free(targets.logp);
     return (struct taught){ B, median(block, TAKES), median(head, TAKES) };
 }
 

@@ -191,10 +191,10 @@ add_student(struct figures *f, const struct layout *m, const struct layout *t,
         die(e.code, "--mask: %s: %s", o->model, e.msg);
     s = step_new(&tm, pool, &loss, o->micro, o->T,
         (o->recompute ? BWD_RECOMPUTE : 0) | (o->act == 1 ? BWD_BF16 : 0),
-        &(struct said){
-            .kind = t == NULL ? SAID_NOTHING
-                : o->top > 0  ? SAID_TOP
-                              : SAID_FINAL,
+        &(struct targets){
+            .kind = t == NULL ? TARGETS_NONE
+                : o->top > 0  ? TARGETS_TOP
+                              : TARGETS_FINAL,
             .width = t == NULL ? 0
                 : o->top > 0   ? o->top
                                : t->c.d,

@@ -2,7 +2,7 @@
 #include "choice.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "model/kept.h"
+#include "model/origin.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -340,12 +340,12 @@ choice_write_word(const struct choice *c, struct buf *b)
 
 /* Append what block b keeps, in numbers of the model that m was cut from. */
 static void
-write_kept(const struct choice_block *b, const struct model *m, enum kept k,
-    struct buf *to)
+write_kept(const struct choice_block *b, const struct model *m,
+    enum origin_part k, struct buf *to)
 {
-    const size_t *chosen = k == KEPT_GROUPS ? b->group : b->chan;
-    const size_t n = k == KEPT_GROUPS ? b->ngroups : b->nchan;
-    size_t *was = kept_list(m, k, b->block);
+    const size_t *chosen = k == ORIGIN_GROUPS ? b->group : b->chan;
+    const size_t n = k == ORIGIN_GROUPS ? b->ngroups : b->nchan;
+    size_t *was = origin_list(m, k, b->block);
 
     for (size_t i = 0; was != NULL && chosen != NULL && i < n; i++)
         was[i] = was[chosen[i]];
@@ -358,7 +358,7 @@ choice_kept(const struct choice *c, const struct model *m)
 {
     json_t *kept = json_object();
 
-    for (int k = 0; k < KEPT; k++) {
+    for (int k = 0; k < ORIGIN_PARTS; k++) {
         json_t *words = json_array();
         int all = 1;
 
@@ -371,7 +371,7 @@ choice_kept(const struct choice *c, const struct model *m)
             buf_release(&b);
         }
         if (!all)
-            json_object_set(kept, kept_keys[k], words);
+            json_object_set(kept, origin_keys[k], words);
         json_decref(words);
     }
     return kept;

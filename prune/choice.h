@@ -53,7 +53,7 @@ void choice_write(const struct choice *c, struct buf *b);
  * the file, separated by semicolons. */
 void choice_write_word(const struct choice *c, struct buf *b);
 
-/* For m.kept of a model cut so (model/kept.h): a new reference. */
+/* For m.kept of a model cut so (model/origin.h): a new reference. */
 json_t *choice_kept(const struct choice *c, const struct model *m);
 
 int choice_equal(const struct choice *x, const struct choice *y);

@@ -162,7 +162,7 @@ model_cut(struct model *out, const struct model *m, const struct choice *c,
     out->c.L = c->n;
     out->c.cut = m->c.cut || c->n < m->c.L;
     out->path = xstrdup(m->path != NULL ? m->path : "model");
-    out->kept = choice_kept(c, m);
+    out->origin = choice_kept(c, m);
     out->block = xcalloc(c->n, sizeof *out->block);
     arena_plan(&plan);
     cut_blocks(out, m, c, &plan);
@@ -215,7 +215,7 @@ model_cut_rows(struct model *out, const struct model *m, const uint32_t *id,
     *out = *m;
     out->own = NULL;
     out->path = xstrdup(m->path != NULL ? m->path : "model");
-    json_incref(out->kept);
+    json_incref(out->origin);
     out->block = xreallocarray(NULL, m->c.L, sizeof *out->block);
     memcpy(out->block, m->block, m->c.L * sizeof *out->block);
     cut_ids(&out->c, id, n);
@@ -230,7 +230,7 @@ model_cut_free(struct model *out, struct arena *a)
 {
     free(out->block);
     free(out->path);
-    json_decref(out->kept);
+    json_decref(out->origin);
     memset(out, 0, sizeof *out);
     arena_release(a);
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 static const struct loss_opt loss = { .w_ce = 1.0, .tau = 1.0 };
-static const struct said nothing = { .kind = SAID_NOTHING };
+static const struct targets nothing = { .kind = TARGETS_NONE };
 
 struct gradient_job {
     struct profile_sums *s;

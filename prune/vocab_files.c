@@ -3,7 +3,7 @@
 #include "base/io.h"
 #include "format/json.h"
 #include "tok/load.h"
-#include "tok/made.h"
+#include "tok/derivation.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "shard/source.h"
-#include "tok/made.h"
+#include "tok/derivation.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -150,7 +150,7 @@ vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size)
     if (v->why[id] != WHY_NOT || !tok_text(v->t, id, &s, &n))
         return 1;
     v->parts.n = 0;
-    if (!tok_made_of(v->t, id, &v->parts))
+    if (!tok_derivation(v->t, id, &v->parts))
         tok_ids_push(&v->parts, id);
     if (!has_rows(v))
         return 1;

@@ -98,7 +98,7 @@ alike_inputs(const struct student *s)
             : *f->head_hash == '\0' ? "one without a head"
                                     : f->head_hash);
     buf_addf(&b, "the teacher's tensors\tkind %d, width %zu, blocks %zu\n",
-        (int)f->said.kind, f->said.width, f->said.nblock);
+        (int)f->targets.kind, f->targets.width, f->targets.nblock);
     if (f->ahead)
         add_first(&b, f);
     else

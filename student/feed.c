@@ -108,13 +108,13 @@ take_first(struct feed *f)
 {
     const struct st *s = &f->first.st;
 
-    if (said_width(s, SAID_FINAL) == 0) {
+    if (targets_width(s, TARGETS_FINAL) == 0) {
         free(f->head_mem);
         f->head_mem = NULL;
         f->head = (struct weight){ 0 };
         if (f->have_model)
             model_forget(&f->teacher, NULL);
-    } else if (f->taught && feed_kind(f) == SAID_NOTHING) {
+    } else if (f->taught && feed_kind(f) == TARGETS_NONE) {
         die(EX_INPUT,
             "%s: the stream has no teacher head (teacher --no-head): name the "
             "teacher with --teacher",
@@ -190,17 +190,18 @@ feed_open(struct feed *f, const char *input, const char *teacher_path,
         take_first(f);
 }
 
-enum said_kind
+enum targets_kind
 feed_kind(const struct feed *f)
 {
     const struct st *s = &f->first.st;
 
     if (!f->ahead || !f->taught)
-        return SAID_NOTHING;
-    return f->head.data != NULL && said_width(s, SAID_FINAL) > 0 ? SAID_FINAL
-        : said_width(s, SAID_DRAWS) > 0                          ? SAID_DRAWS
-        : said_width(s, SAID_TOP) > 0                            ? SAID_TOP
-                                                                 : SAID_NOTHING;
+        return TARGETS_NONE;
+    return f->head.data != NULL && targets_width(s, TARGETS_FINAL) > 0
+        ? TARGETS_FINAL
+        : targets_width(s, TARGETS_DRAWS) > 0 ? TARGETS_DRAWS
+        : targets_width(s, TARGETS_TOP) > 0   ? TARGETS_TOP
+                                              : TARGETS_NONE;
 }
 
 int
@@ -209,7 +210,7 @@ feed_has_hidden(const struct feed *f)
     if (!f->ahead || f->map == NULL)
         return 0;
     for (size_t l = 0; l < f->L; l++)
-        if (said_hidden(&f->first.st, f->map[l]) == NULL)
+        if (targets_hidden(&f->first.st, f->map[l]) == NULL)
             return 0;
     return 1;
 }
@@ -226,27 +227,27 @@ shared_ids(const struct feed *f, size_t teacher)
 }
 
 void
-feed_use(struct feed *f, enum said_kind kind, int hidden, double tau)
+feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau)
 {
-    f->said = (struct said){
+    f->targets = (struct targets){
         .kind = kind,
-        .width = said_width(&f->first.st, kind),
+        .width = targets_width(&f->first.st, kind),
         .block = f->map,
         .nblock = hidden ? f->L : 0,
         .depth = f->td,
     };
-    if (kind == SAID_FINAL) {
-        f->said.width = f->head.cols;
-        f->said.vocab = shared_ids(f, f->head.rows);
+    if (kind == TARGETS_FINAL) {
+        f->targets.width = f->head.cols;
+        f->targets.vocab = shared_ids(f, f->head.rows);
     }
-    if (kind != SAID_TOP && kind != SAID_DRAWS)
+    if (kind != TARGETS_TOP && kind != TARGETS_DRAWS)
         return;
     if (!isfinite(f->temperature) || f->vocab == 0)
         die(EX_INPUT,
             "%s: the teacher does not say its vocabulary and the temperature "
             "of its tokens",
             f->name);
-    f->said.vocab = shared_ids(f, f->vocab);
+    f->targets.vocab = shared_ids(f, f->vocab);
     if (f->temperature != tau)
         die(EX_INPUT,
             "%s: the teacher's tokens are for temperature %g, not %g: train "
@@ -288,7 +289,7 @@ feed_next(struct feed *f, struct err *e)
     }
     if (r <= 0)
         return r;
-    if (said_read(&f->said, &m->st, e) < 0)
+    if (targets_read(&f->targets, &m->st, e) < 0)
         return err_prefix(e, "%s: message %" PRIu64, f->name, m->seq);
     batch_unpack(&f->batch, m);
     position_release(&f->pos);
@@ -310,5 +311,5 @@ feed_close(struct feed *f)
         model_close(&f->teacher);
     free(f->head_mem);
     free(f->map);
-    said_release(&f->said);
+    targets_release(&f->targets);
 }

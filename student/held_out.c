@@ -47,7 +47,7 @@ held_out_open(struct student *s)
     struct held_out *h = &s->held;
     struct feed *f = &h->feed;
     const struct st_tensor *ids;
-    enum said_kind kind;
+    enum targets_kind kind;
 
     if (s->a->eval == NULL)
         return;
@@ -65,7 +65,7 @@ held_out_open(struct student *s)
     h->T = ids->shape[1];
     chain_hex(msg_in_chain(f->in), h->hash);
     kind = feed_kind(f);
-    if (s->loss.direction != KL_FORWARD && kind > SAID_FINAL)
+    if (s->loss.direction != KL_FORWARD && kind > TARGETS_FINAL)
         die(EX_INPUT,
             "%s: holds tokens of a teacher, of which --kl-direction "
             "knows forward alone",
@@ -75,7 +75,7 @@ held_out_open(struct student *s)
     share_head(f, &s->feed);
     h->loss = s->loss;
     h->loss.w_sh = 0.0;
-    if (kind == SAID_NOTHING || h->loss.w_kl == 0.0) {
+    if (kind == TARGETS_NONE || h->loss.w_kl == 0.0) {
         h->loss.w_ce = 1.0;
         h->loss.w_kl = 0.0;
     }
@@ -88,7 +88,8 @@ held_out_plan(struct student *s, struct plan_load *l)
 
     if (s->a->eval == NULL)
         return;
-    h->judge = step_judge_new(s->step, &h->loss, &h->feed.said, &h->feed.head);
+    h->judge =
+        step_judge_new(s->step, &h->loss, &h->feed.targets, &h->feed.head);
     l->judge = step_judge_bytes(h->judge);
     if (h->feed.head.data != s->feed.head.data)
         l->head += h->feed.head.rows * h->feed.head.stride;
@@ -145,7 +146,7 @@ judge_own(struct student *s, struct loss_sum **own, size_t *count,
             (*own)[i / n] = (struct loss_sum){ 0 };
             step_judge_add(h->judge,
                 &(struct rows){ b->B, b->T, b->ids, b->first }, b->scored,
-                &h->feed.said, &(*own)[i / n]);
+                &h->feed.targets, &(*own)[i / n]);
             passes = p;
         }
         most = p > most ? p : most;

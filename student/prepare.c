@@ -152,12 +152,12 @@ load_state(struct student *s)
         s->a->level > 0 || stages_any(&s->t.stages) ? &s->ranks : NULL,
         s->a->deterministic);
     if (s->t.share.n > 1 && s->t.share.params)
-        s->parts = parts_new(&s->t, s->opt, &s->ranks);
+        s->parts = param_shards_new(&s->t, s->opt, &s->ranks);
     if (stages_any(&s->t.stages))
         s->pipe = pipe_new(&s->ranks, &s->t);
     s->saver.fetch = s->pipe != NULL ? pipe_fetch(s->pipe) : s->t.m.fetch;
     if (s->parts != NULL && s->a->node_copy)
-        parts_keep(s->parts, dist_node());
+        param_shards_keep(s->parts, dist_node());
     effective_choose(&s->t, s->pool);
     if (dir != NULL) {
         if (load_checkpoint(dir, &s->t, s->opt, &s->st, &e) < 0)
@@ -220,12 +220,12 @@ note_match(const struct feed *f)
     struct buf list = { 0 };
     char wide[80] = "";
 
-    if (f->said.vocab > 0)
+    if (f->targets.vocab > 0)
         note("KL is over the tokenizer's %zu ids: the teacher's vocabulary is "
              "%zu, the student's %zu",
-            f->said.vocab, f->said.kind == SAID_FINAL ? f->head.rows : f->vocab,
-            f->V);
-    if (f->said.nblock == 0)
+            f->targets.vocab,
+            f->targets.kind == TARGETS_FINAL ? f->head.rows : f->vocab, f->V);
+    if (f->targets.nblock == 0)
         return;
     for (size_t i = 0, n; i < f->L; i += n) {
         for (n = 1; i + n < f->L && f->map[i + n] == f->map[i] + n; n++)
@@ -234,9 +234,9 @@ note_match(const struct feed *f)
         if (n > 1)
             buf_addf(&list, "-%zu", f->map[i] + n - 1);
     }
-    if (f->said.depth != f->d)
+    if (f->targets.depth != f->d)
         snprintf(wide, sizeof(wide), "; their %zu numbers averaged to %zu",
-            f->said.depth, f->d);
+            f->targets.depth, f->d);
     note("SquareHead: the teacher's blocks %s of %zu, %s%s", list.p, f->tL,
         f->map_how, wide);
     buf_release(&list);
@@ -254,7 +254,7 @@ choose_unseen(struct student *s)
 static void
 choose_losses(struct student *s)
 {
-    const enum said_kind kind = feed_kind(&s->feed);
+    const enum targets_kind kind = feed_kind(&s->feed);
     const int sh = feed_has_hidden(&s->feed);
     char how[60] = "";
 
@@ -265,25 +265,25 @@ choose_losses(struct student *s)
         choose_unseen(s);
         return;
     }
-    s->loss.w_kl = weight_of("kl", s->a->kl, kind != SAID_NOTHING, 1.0);
+    s->loss.w_kl = weight_of("kl", s->a->kl, kind != TARGETS_NONE, 1.0);
     s->loss.w_sh = weight_of("squarehead", s->a->sh, sh, 1.0);
     s->loss.w_ce = weight_of("ce", s->a->ce, 1,
         s->loss.w_kl > 0.0 || s->loss.w_sh > 0.0 ? 0.25 : 1.0);
-    if (s->loss.direction != KL_FORWARD && kind != SAID_FINAL)
+    if (s->loss.direction != KL_FORWARD && kind != TARGETS_FINAL)
         die(EX_INPUT,
             "--kl-direction %s is exact from final states and the teacher's "
             "head alone, and the stream holds %s",
             s->loss.direction == KL_JS ? "js" : "reverse",
-            kind == SAID_TOP         ? "its top tokens"
-                : kind == SAID_DRAWS ? "tokens drawn from it"
-                                     : "neither");
-    feed_use(&s->feed, s->loss.w_kl > 0.0 ? kind : SAID_NOTHING,
+            kind == TARGETS_TOP         ? "its top tokens"
+                : kind == TARGETS_DRAWS ? "tokens drawn from it"
+                                        : "neither");
+    feed_use(&s->feed, s->loss.w_kl > 0.0 ? kind : TARGETS_NONE,
         s->loss.w_sh > 0.0, s->a->tau);
-    if (s->feed.said.kind == SAID_DRAWS)
-        snprintf(how, sizeof(how), ", %zu draws", s->feed.said.width);
-    if (s->feed.said.kind == SAID_TOP)
+    if (s->feed.targets.kind == TARGETS_DRAWS)
+        snprintf(how, sizeof(how), ", %zu draws", s->feed.targets.width);
+    if (s->feed.targets.kind == TARGETS_TOP)
         snprintf(how, sizeof(how), ", top %zu and their rest",
-            s->feed.said.width);
+            s->feed.targets.width);
     note_loss(&s->loss, how);
     note_match(&s->feed);
 }
@@ -413,12 +413,12 @@ make_step(struct student *s, const size_t *rows)
         plan_micro(s->a->micro, s->most_rows, rows[1]),
         s->held.T > rows[1] ? s->held.T : rows[1],
         (s->a->recompute ? BWD_RECOMPUTE : 0) | (s->a->act == 1 ? BWD_BF16 : 0),
-        &s->feed.said, &s->feed.head);
+        &s->feed.targets, &s->feed.head);
     if (s->pipe != NULL)
         step_pipe(s->step, s->pipe);
     s->sum = ranks_new(&o, s->step, &s->t, s->opt, s->pool);
     l.ranks = ranks_bytes(s->sum);
-    l.buffers = parts_bytes(s->parts) + pipe_bytes(s->pipe);
+    l.buffers = param_shards_bytes(s->parts) + pipe_bytes(s->pipe);
     held_out_plan(s, &l);
     plan_make(&p, &s->t, s->step, &l);
     mem_trim();

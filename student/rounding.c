@@ -51,7 +51,7 @@ tell_compute(struct student *s)
 
         kern_compute(compute_names[k == 0 ? 0 : s->a->compute]);
         step_add(s->step, &(struct rows){ micro, b->T, b->ids, b->first },
-            b->scored, &s->feed.said, &sum);
+            b->scored, &s->feed.targets, &sum);
         step_flush(s->step);
         loss[k] = (o->w_ce * sum.ce + o->w_kl * sum.kl + o->w_sh * sum.sh) /
             (double)sum.n;

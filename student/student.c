@@ -200,7 +200,7 @@ main(int argc, char **argv)
     feed_close(&s.feed);
     ranks_free(s.sum);
     step_free(s.step);
-    parts_free(s.parts);
+    param_shards_free(s.parts);
     pipe_free(s.pipe);
     adamw_free(s.opt);
     tmodel_release(&s.t);

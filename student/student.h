@@ -8,10 +8,10 @@
 #include "msg/msg.h"
 #include "format/ckpt.h"
 #include "format/json.h"
-#include "format/said.h"
+#include "format/targets.h"
 #include "model/effective.h"
 #include "train/adamw.h"
-#include "train/parts.h"
+#include "train/param_shards.h"
 #include "train/pipe.h"
 #include "train/plan.h"
 #include "train/ranks.h"
@@ -43,9 +43,9 @@ struct feed {
     const char *map_how; /*   not known */
     size_t tL, td;       /* the teacher's blocks, and their width */
     size_t L, d, V;
-    int half;         /* as feed_open was told */
-    struct said said; /* of the batch at hand */
-    struct msg first; /* the first batch has been read ahead */
+    int half;               /* as feed_open was told */
+    struct targets targets; /* of the batch at hand */
+    struct msg first;       /* the first batch has been read ahead */
     int ahead;
 };
 /* Open input, read the preamble and the first batch.  teacher_path may be
@@ -56,13 +56,13 @@ void feed_open(struct feed *f, const char *input, const char *teacher_path,
 /* How the first batch tells the distributions of tokens: of what it holds, a
  * final state if the head is there to read it, else draws, else top tokens.
  * Does it show the blocks of the map? */
-enum said_kind feed_kind(const struct feed *f);
+enum targets_kind feed_kind(const struct feed *f);
 int feed_has_hidden(const struct feed *f);
-/* From here on batches are read for these: f->said.  Dies if tokens are another
+/* From here on batches are read for these: f->targets.  Dies if tokens are another
  * vocabulary's, or made for another temperature than tau.  A final state is
  * read by a head of another size too: both models' distributions are then over
  * the ids of the stream's tokenizer. */
-void feed_use(struct feed *f, enum said_kind kind, int hidden, double tau);
+void feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau);
 /* From the first batch on again, of an input that is no pipe.  After -1 only
  * feed_again, or the end of the program, may follow. */
 int feed_again(struct feed *f, const char *input, size_t ahead, struct err *e);
@@ -195,8 +195,8 @@ struct student {
     struct pool *pool;
     struct tmodel t;
     struct adamw *opt;
-    struct param_parts *parts; /* NULL: this process has all parameters */
-    struct pipe *pipe;         /* NULL: and all blocks */
+    struct param_shards *parts; /* NULL: this process has all parameters */
+    struct pipe *pipe;          /* NULL: and all blocks */
     struct step *step;
     struct ranks *sum;
     struct feed feed;

@@ -57,7 +57,7 @@ gather(struct student *s, struct loss_sum *sum, struct err *e)
         if (n == 0 && s->st.step == 0)
             tell_compute(s);
         ranks_add(s->sum, &(struct rows){ b->B, b->T, b->ids, b->first },
-            b->scored, &s->feed.said, s->first_row, s->row_stride, sum);
+            b->scored, &s->feed.targets, s->first_row, s->row_stride, sum);
     }
     if (r >= 0 && n > 0)
         ranks_finish(s->sum, sum);
@@ -118,7 +118,7 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
             "step %" PRIu64 ": the gradient norm is not finite; the weights "
             "are those of the step before",
             s->st.step + 1);
-    parts_changed(s->parts);
+    param_shards_changed(s->parts);
     rank_keep(s);
     tell_rounding(s);
     s->st.step++;

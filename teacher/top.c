@@ -287,11 +287,12 @@ send_draws(struct top *t, struct msg_out *w, struct err *e)
 }
 
 /* Of tokens `from` on. */
-static struct head_said
-said_from(const struct top *t, uint32_t *ids, size_t from)
+static struct head_targets
+targets_from(const struct top *t, uint32_t *ids, size_t from)
 {
     const size_t k = from * t->o.k, draws = from * t->o.draws;
-    struct head_said s = { .lse = t->lse + from * 2, .self = t->self + from };
+    struct head_targets s = { .lse = t->lse + from * 2,
+        .self = t->self + from };
 
     if (t->o.k > 0) {
         s.ids = ids + k;
@@ -330,7 +331,7 @@ top_send(struct top *t, struct fwd *f, const float *x, const struct batch *b,
     struct err *e)
 {
     const size_t n = b->B * b->T, from = at[team->rank];
-    struct head_said said;
+    struct head_targets targets;
     uint32_t *ids;
     int r = 0;
 
@@ -342,9 +343,9 @@ top_send(struct top *t, struct fwd *f, const float *x, const struct batch *b,
     if (w == NULL && t->ids == NULL)
         t->ids = xreallocarray(NULL, t->cap * t->o.k, sizeof *t->ids);
     ids = t->o.k == 0 ? NULL : w != NULL ? msg_room(w, sizeof *ids) : t->ids;
-    said = said_from(t, ids, from);
+    targets = targets_from(t, ids, from);
     head_top_rows(t->head, f, x + from * t->m->c.d, at[team->rank + 1] - from,
-        t->o.tau, &said);
+        t->o.tau, &targets);
     gather(t, ids, team, at);
     if (w == NULL)
         return 0;

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "model/open.h"
-#include "model/parts.h"
+#include "model/tensor_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,8 +153,8 @@ compressed_count(const struct model *m)
     struct tensor_out p;
     size_t n = 0;
 
-    for (size_t i = 0; i < model_nparts(m); i++) {
-        model_part(m, i, &p);
+    for (size_t i = 0; i < model_ntensors(m); i++) {
+        model_tensor(m, i, &p);
         n += (size_t)p.two_of_four;
     }
     return n;
@@ -166,8 +166,8 @@ compressed_write(const struct model *m, json_t *j)
     json_t *targets = json_array();
     struct tensor_out p;
 
-    for (size_t i = 0; i < model_nparts(m); i++) {
-        model_part(m, i, &p);
+    for (size_t i = 0; i < model_ntensors(m); i++) {
+        model_tensor(m, i, &p);
         if (!p.two_of_four)
             continue;
         p.name[strlen(p.name) - strlen(".weight")] = '\0';

@@ -1,7 +1,7 @@
 /* Rounded and masked weights in training; see effective.h. */
 #include "model/effective.h"
 #include "model/family.h"
-#include "model/parts.h"
+#include "model/tensor_out.h"
 #include "model/sparse.h"
 
 #include <assert.h>

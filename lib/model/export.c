@@ -8,8 +8,8 @@
 #include "format/json.h"
 #include "kern/kern.h"
 #include "model/fetch.h"
-#include "model/kept.h"
-#include "model/parts.h"
+#include "model/origin.h"
+#include "model/tensor_out.h"
 #include "model/sparse.h"
 
 #include <assert.h>
@@ -80,7 +80,7 @@ read_rows(const struct tensor_out *p, size_t k, size_t n, size_t have, float *x)
 }
 
 int
-part_write(const struct model *m, const struct tensor_out *p, enum dtype as,
+tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
     struct io_out *o, struct err *e)
 {
     const size_t cols = p->shape[p->ndim - 1];
@@ -136,7 +136,7 @@ part_write(const struct model *m, const struct tensor_out *p, enum dtype as,
 static int
 walk_part(const struct model *m, int walk, size_t i, struct tensor_out *p)
 {
-    model_part(m, i, p);
+    model_tensor(m, i, p);
     if (!(m->compress && p->two_of_four))
         return walk == 1;
     p->part = COMPRESSED_SHAPE + walk;
@@ -154,7 +154,7 @@ list_parts(const struct model *m, enum dtype as, struct st_out *st,
     st_out_begin(st);
     st_out_meta(st, "format", "pt"); /* transformers asks for it */
     for (int walk = 0; walk < 3; walk++)
-        for (size_t i = 0; i < model_nparts(m); i++) {
+        for (size_t i = 0; i < model_ntensors(m); i++) {
             if (!walk_part(m, walk, i, &p))
                 continue;
             if (p.part == COMPRESSED_NOT) {
@@ -185,7 +185,7 @@ write_parts(const struct model *m, enum dtype as, struct io_out *o, int r,
     struct tensor_out p;
 
     for (int walk = 0; walk < 3; walk++)
-        for (size_t i = 0; i < model_nparts(m); i++) {
+        for (size_t i = 0; i < model_ntensors(m); i++) {
             if (!walk_part(m, walk, i, &p))
                 continue;
             if (p.part == COMPRESSED_SHAPE) {
@@ -199,7 +199,7 @@ write_parts(const struct model *m, enum dtype as, struct io_out *o, int r,
             }
             fetch_now(m, p.group);
             if (r == 0)
-                r = part_write(m, &p, as, o, e);
+                r = tensor_write(m, &p, as, o, e);
             fetch_done(m, p.group);
         }
     return r;
@@ -246,7 +246,7 @@ write_config(const struct model *m, const char *file, const char *dtype,
     model_shape(m, b);
     j = config_to_json(&m->c, b);
     sparse_write(m, j);
-    kept_write(m, j);
+    origin_write(m, j);
     if (m->compress)
         compressed_write(m, j);
     if (dtype) { /* transformers 4, and 5 */

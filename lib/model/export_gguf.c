@@ -6,7 +6,7 @@
 #include "format/gguf_write.h"
 #include "kern/kern.h"
 #include "model/family.h"
-#include "model/parts.h"
+#include "model/tensor_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,9 +161,9 @@ write_all(const struct model *m, const struct gguf_out *g, const float *rope,
     gguf_out_head(g, &head);
     r = io_out_write(o, head.p, head.n, e);
     buf_release(&head);
-    for (size_t i = 0; r == 0 && i < model_nparts(m); i++) {
-        model_part_gguf(m, i, &p);
-        if ((r = part_write(m, &p, type_of(m, &p, as), o, e)) == 0)
+    for (size_t i = 0; r == 0 && i < model_ntensors(m); i++) {
+        model_tensor_gguf(m, i, &p);
+        if ((r = tensor_write(m, &p, type_of(m, &p, as), o, e)) == 0)
             r = pad(o, e);
     }
     if (r == 0 && m->c.rope == ROPE_LLAMA3 &&
@@ -190,8 +190,8 @@ model_export_gguf(const struct model *m, const char *file, enum dtype as,
     put_config(&g, &m->c, as);
     if ((r = tokenizer_to_gguf(tok_from, &m->c, &g, e)) < 0)
         goto done;
-    for (size_t i = 0; i < model_nparts(m); i++) {
-        model_part_gguf(m, i, &p);
+    for (size_t i = 0; i < model_ntensors(m); i++) {
+        model_tensor_gguf(m, i, &p);
         gguf_out_tensor(&g, p.name, type_of(m, &p, as), p.ndim, p.shape);
     }
     if (m->c.rope == ROPE_LLAMA3) {

@@ -174,7 +174,7 @@ void head_score_logits(struct fwd *f, const float *hq, const float *zp,
  *                  the order of ids.  So the expected share of each token is
  *                  its p, and it is off by less than 1/draws.
  */
-struct head_said {
+struct head_targets {
     float *lse;
     double *self;
     uint32_t *ids; /* if k > 0 */
@@ -191,7 +191,7 @@ void head_top_free(struct head_top *t);
 size_t head_top_bytes(const struct head_top *t);
 /* f: of the same model and pool. */
 void head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
-    double tau, const struct head_said *said);
+    double tau, const struct head_targets *targets);
 
 /*
  * Generation: `slots` texts, each with a cache of at most T keys and values.

@@ -42,7 +42,7 @@ struct head_top {
     const float *h;
     size_t n;
     float s; /* 1 / tau */
-    struct head_said said;
+    struct head_targets targets;
 };
 
 static void
@@ -229,8 +229,9 @@ find_top(struct head_top *t, size_t r, size_t worker)
     for (size_t j = 0; j < t->k; j++) {
         const uint32_t id = key_number(top[j]);
 
-        t->said.ids[r * t->k + j] = id;
-        t->said.logp[r * t->k + j] = fminf(z[id] - t->said.lse[2 * r], 0.0f);
+        t->targets.ids[r * t->k + j] = id;
+        t->targets.logp[r * t->k + j] =
+            fminf(z[id] - t->targets.lse[2 * r], 0.0f);
     }
 }
 
@@ -252,10 +253,10 @@ static void
 draw(struct head_top *t, size_t r, const struct whole *w, size_t worker)
 {
     const double step = w->soft / (double)t->draws;
-    uint32_t *ids = t->said.drawn + r * t->draws;
-    uint16_t *count = t->said.count + r * t->draws;
+    uint32_t *ids = t->targets.drawn + r * t->draws;
+    uint16_t *count = t->targets.count + r * t->draws;
     float *term = t->terms + worker * HEAD_SLICE;
-    double before = 0.0, u = t->said.u[r];
+    double before = 0.0, u = t->targets.u[r];
     size_t n = 0, i = 0;
 
     memset(ids, 0, t->draws * sizeof *ids);
@@ -293,9 +294,9 @@ row_task(void *ctx, size_t r, size_t worker)
     const struct whole w = gather(t, r);
     const double lse = w.max * t->s + log(w.soft);
 
-    t->said.lse[2 * r] = (float)(w.max + log(w.sum));
-    t->said.lse[2 * r + 1] = (float)lse;
-    t->said.self[r] = w.mean / w.soft * t->s - lse;
+    t->targets.lse[2 * r] = (float)(w.max + log(w.sum));
+    t->targets.lse[2 * r + 1] = (float)lse;
+    t->targets.self[r] = w.mean / w.soft * t->s - lse;
     if (t->k > 0)
         find_top(t, r, worker);
     if (t->draws > 0)
@@ -305,7 +306,7 @@ row_task(void *ctx, size_t r, size_t worker)
 
 void
 head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
-    double tau, const struct head_said *said)
+    double tau, const struct head_targets *targets)
 {
     const size_t d = t->m->c.d;
 
@@ -321,18 +322,18 @@ head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
             memset(t->pad + t->n * d, 0, (TOP_ROWS - t->n) * d * sizeof *h);
             t->h = t->pad;
         }
-        t->said = (struct head_said){
-            .lse = said->lse + at * 2,
-            .self = said->self + at,
+        t->targets = (struct head_targets){
+            .lse = targets->lse + at * 2,
+            .self = targets->self + at,
         };
         if (t->k > 0) {
-            t->said.ids = said->ids + at * t->k;
-            t->said.logp = said->logp + at * t->k;
+            t->targets.ids = targets->ids + at * t->k;
+            t->targets.logp = targets->logp + at * t->k;
         }
         if (t->draws > 0) {
-            t->said.drawn = said->drawn + at * t->draws;
-            t->said.count = said->count + at * t->draws;
-            t->said.u = said->u + at;
+            t->targets.drawn = targets->drawn + at * t->draws;
+            t->targets.count = targets->count + at * t->draws;
+            t->targets.u = targets->u + at;
         }
         pool_run(t->pool, t->nslice, slice_task, t);
         pool_run(t->pool, t->n, row_task, t);

@@ -99,8 +99,8 @@ struct model {
     struct weight head;  /* [V,d]; == embed when tied */
     struct block *block; /* [L] */
     char *path;
-    json_t *kept; /* kept.h; NULL: all; a reference */
-    void *own;    /* mappings and buffers, freed by model_close */
+    json_t *origin; /* origin.h; NULL: all; a reference */
+    void *own;      /* mappings and buffers, freed by model_close */
     /* NULL, or called while weights are written: n parameters more are. */
     void (*written)(size_t n);
     int compress; /* write 2:4 matrices as compressed.h says; without fetch */

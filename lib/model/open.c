@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "format/json.h"
 #include "model/compressed.h"
-#include "model/kept.h"
+#include "model/origin.h"
 #include "model/sparse.h"
 
 #include <stdio.h>
@@ -291,7 +291,7 @@ read_config(struct model *m, struct err *e)
         m->block[i].mlp = b[i].mlp;
         m->block[i].source = b[i].source;
     }
-    if ((r = sparse_read(m, j, e)) < 0 || (r = kept_read(m, j, e)) < 0)
+    if ((r = sparse_read(m, j, e)) < 0 || (r = origin_read(m, j, e)) < 0)
         err_prefix(e, "%s", path);
 done:
     json_decref(j);
@@ -418,6 +418,6 @@ model_close(struct model *m)
     }
     free(m->block);
     free(m->path);
-    json_decref(m->kept);
+    json_decref(m->origin);
     memset(m, 0, sizeof *m);
 }

@@ -315,7 +315,7 @@ init(struct tmodel *t, const struct model *from, enum dtype grads,
     t->group = xcalloc(t->ngroup, sizeof *t->group);
     t->m.c = from->c;
     t->m.path = from->path != NULL ? xstrdup(from->path) : NULL;
-    t->m.kept = json_incref(from->kept);
+    t->m.origin = json_incref(from->origin);
     t->m.block = xcalloc(L, sizeof *t->m.block);
     for (size_t i = 0; i < L; i++) {
         t->m.block[i].groups = from->block[i].groups;
@@ -429,7 +429,7 @@ tmodel_release(struct tmodel *t)
     free(t->group);
     free(t->m.block);
     free(t->m.path);
-    json_decref(t->m.kept);
+    json_decref(t->m.origin);
     memset(t, 0, sizeof *t);
 }
 

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "kern/kern.h"
 #include "model/family.h"
-#include "model/parts.h"
+#include "model/tensor_out.h"
 
 #include <assert.h>
 #include <math.h>
@@ -174,7 +174,7 @@ block_tensors(const struct config *c, int list[W_N])
 }
 
 size_t
-model_nparts(const struct model *m)
+model_ntensors(const struct model *m)
 {
     int list[W_N];
 
@@ -190,7 +190,7 @@ part_less(const struct tensor_out *p, float add)
 }
 
 void
-model_part(const struct model *m, size_t i, struct tensor_out *p)
+model_tensor(const struct model *m, size_t i, struct tensor_out *p)
 {
     int list[W_N];
     const size_t n = block_tensors(&m->c, list), nb = n * m->c.L;
@@ -227,13 +227,13 @@ model_part(const struct model *m, size_t i, struct tensor_out *p)
 }
 
 void
-model_part_gguf(const struct model *m, size_t i, struct tensor_out *p)
+model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p)
 {
     int list[W_N];
     const size_t n = block_tensors(&m->c, list), nb = n * m->c.L;
     const int permuted = family_of(&m->c)->permuted;
 
-    model_part(m, i, p);
+    model_tensor(m, i, p);
     p->less = part_less(p, 0.0f);
     if (i >= 1 && i <= nb) {
         const int t = list[(i - 1) % n];
@@ -296,10 +296,10 @@ model_check_finite(const struct model *m, struct err *e)
     float *x = NULL;
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < model_nparts(m); i++) {
+    for (size_t i = 0; r == 0 && i < model_ntensors(m); i++) {
         size_t tile;
 
-        model_part(m, i, &p);
+        model_tensor(m, i, &p);
         if (p.w->rows == 0)
             continue;
         tile = tile_rows(p.w);

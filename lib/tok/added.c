@@ -6,15 +6,16 @@
  * word characters that asks for single_word is text; stripping takes white
  * space up to the token found before.
  */
-#include "tok/parts.h"
+#include "tok/tokenizer.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define KEEP ((size_t)1 << 20) /* bytes; larger buffers are given back */
-#define SHALLOW 8 /* bytes: tokens that share more may need a finder */
-#define STEPS 4 /* of longest() for each byte; after more the finder is used */
+#define SHALLOW 8 /* bytes: tokens that share more may need an automaton */
+#define STEPS \
+    4 /* of longest() for each byte; after more the automaton is used */
 
 int
 added_compare(const void *a, const void *b)
@@ -44,10 +45,10 @@ added_index(struct added_set *set)
         set->only = (unsigned char)set->a[0].s[0];
     for (i = 0; i < set->n; i++)
         set->all_special &= set->a[i].special;
-    for (i = 1; i < set->n && !set->finder; i++)
+    for (i = 1; i < set->n && !set->aho; i++)
         if (set->a[i].n > SHALLOW && set->a[i - 1].n > SHALLOW &&
             memcmp(set->a[i].s, set->a[i - 1].s, SHALLOW) == 0)
-            set->finder = finder_new(set);
+            set->aho = aho_new(set);
 }
 
 /* The longest token that begins at p, or NULL; *work grows by the steps that
@@ -98,7 +99,7 @@ longest(const struct added_set *set, const unsigned char *p,
 }
 
 /* The search through a text: place by place, and once that has taken many
- * steps, by the finder. */
+ * steps, by the automaton. */
 struct search {
     const struct added_set *set;
     const unsigned char *text, *end;
@@ -117,15 +118,15 @@ token_at(struct search *s, const unsigned char *p)
 
     if (!s->slow) {
         a = longest(s->set, p, s->end, &s->work);
-        s->slow = s->set->finder &&
-            s->work > FIND_BYTES + STEPS * (size_t)(p - s->text);
+        s->slow =
+            s->set->aho && s->work > FIND_BYTES + STEPS * (size_t)(p - s->text);
         return a;
     }
     if (!s->from || p >= s->to) {
         const size_t room = (size_t)(s->end - p);
         const size_t n = room < FIND_BYTES ? room : FIND_BYTES;
 
-        finder_read(s->set->finder, p, n, room, s->found);
+        aho_read(s->set->aho, p, n, room, s->found);
         s->from = p;
         s->to = p + n;
     }

@@ -2,7 +2,7 @@
  * Byte-level BPE: the text is cut into pieces, each of which is looked up in a
  * cache of bounded size and merged if it is not there.
  */
-#include "tok/parts.h"
+#include "tok/tokenizer.h"
 #include "tok/queue.h"
 #include "tok/scan.h"
 

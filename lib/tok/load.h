@@ -2,7 +2,7 @@
 #ifndef TOK_LOAD_H
 #define TOK_LOAD_H
 
-#include "tok/parts.h"
+#include "tok/tokenizer.h"
 
 #include "format/json.h"
 

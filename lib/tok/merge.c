@@ -4,7 +4,7 @@
  * vocabulary, but more time than the queue (queue.h), which does nearly all of
  * the merging; this is for what the queue cannot take.
  */
-#include "tok/parts.h"
+#include "tok/tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * Normalizers and what the pre-tokenizer changes before it cuts.  Steps write
  * from one buffer to another; text in NFC already is not copied.
  */
-#include "tok/parts.h"
+#include "tok/tokenizer.h"
 #include "text/unicode_nfc.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef TOK_QUEUE_H
 #define TOK_QUEUE_H
 
-#include "tok/parts.h"
+#include "tok/tokenizer.h"
 
 #include <stddef.h>
 #include <stdint.h>

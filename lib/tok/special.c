@@ -165,8 +165,8 @@ fit_set(struct added_set *set, size_t V)
     if (n == set->n)
         return;
     set->n = n;
-    finder_free(set->finder);
-    set->finder = NULL;
+    aho_free(set->aho);
+    set->aho = NULL;
     added_index(set);
 }
 

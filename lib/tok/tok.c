@@ -28,7 +28,7 @@ set_release(struct added_set *set)
         free((char *)(uintptr_t)set->a[i].name);
     }
     free(set->a);
-    finder_free(set->finder);
+    aho_free(set->aho);
 }
 
 void

@@ -26,7 +26,7 @@ struct head_loss {
     double *kl;                    /* [nslice][R]; with top: [R] */
     struct mix_part *js;           /* [nslice][R] */
     float *own;                    /* [R] KL(student || mixture) */
-    enum said_kind kind;           /* of what the teacher says */
+    enum targets_kind kind;        /* of the targets */
     size_t top;                    /* its tokens of a prediction, if it is
                                     * tokens */
     float *top_z;                  /* [R,top] the student's logits of them */
@@ -36,7 +36,7 @@ struct head_loss {
     } * rest;      /* [R] of top_grad's kernel */
     uint32_t *hit; /* [workers][top] */
     double *p;     /* [workers][top] */
-    /* the tile at hand, and what the teacher says of its rows */
+    /* the tile at hand, and the targets of its rows */
     const struct loss_opt *o;
     const float *ws, *hs;
     const struct weight *wt;
@@ -62,7 +62,7 @@ slice_width(size_t V)
 
 struct head_loss *
 head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
-    const struct said *like, size_t rows)
+    const struct targets *like, size_t rows)
 {
     struct head_loss *h = xcalloc(1, sizeof(*h));
     const size_t w = slice_width(V), ns = (V + w - 1) / w;
@@ -74,9 +74,9 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
     h->d = d;
     h->kind = like->kind;
     h->told_V = like->vocab > 0 ? like->vocab : V;
-    if (h->kind == SAID_FINAL)
+    if (h->kind == TARGETS_FINAL)
         h->dt = like->width;
-    else if (h->kind != SAID_NOTHING)
+    else if (h->kind != TARGETS_NONE)
         h->top = like->width;
     h->R = R;
     h->width = w;
@@ -139,7 +139,7 @@ static size_t
 used(const struct head_loss *h, size_t i)
 {
     const float *told = h->told + i * h->top;
-    const float none = h->kind == SAID_TOP ? -INFINITY : 0.0f;
+    const float none = h->kind == TARGETS_TOP ? -INFINITY : 0.0f;
     size_t n = 0;
 
     while (n < h->top && told[n] > none)
@@ -293,7 +293,7 @@ slice_grad(void *ctx, size_t s, size_t worker)
     struct head_loss *h = ctx;
     const size_t w = h->width, cols = slice_cols(h, s), at = s * h->R;
     const size_t v0 = s * w;
-    const size_t told = h->kind != SAID_NOTHING ? told_cols(h, s) : 0;
+    const size_t told = h->kind != TARGETS_NONE ? told_cols(h, s) : 0;
     const float w_ce = (float)h->o->w_ce, w_kl = (float)h->o->w_kl;
     const float w_div = (float)(h->o->w_kl * h->o->tau *
         (h->o->direction == KL_JS ? 1.0 - h->o->beta : 1.0));
@@ -339,7 +339,7 @@ slice_grad(void *ctx, size_t s, size_t worker)
 /* Tasks that join slices: rows of one. */
 enum { JOIN_ROWS = 16 };
 
-/* What the teacher says of a row: of how many tokens it gives probabilities,
+/* The targets of a row: of how many tokens it gives probabilities,
  * that of its rest, and the sum of p log p. */
 struct outcomes {
     size_t n;
@@ -354,11 +354,11 @@ teacher_row(const struct head_loss *h, size_t i, int rest, double *p)
     struct outcomes r = { used(h, i), 0.0, 0.0 };
     double sum = 0.0, scale;
 
-    if (h->kind == SAID_DRAWS) {
+    if (h->kind == TARGETS_DRAWS) {
         for (size_t j = 0; j < r.n; j++)
             p[j] = told[j];
         r.self = r.n > 0 ? h->sums[i] : 0.0;
-        r.rest = r.n > 0 ? 0.0 : 1.0; /* nothing is said: no divergence */
+        r.rest = r.n > 0 ? 0.0 : 1.0; /* no targets: no divergence */
         return r;
     }
     for (size_t j = 0; j < r.n; j++) {
@@ -496,12 +496,12 @@ head_tile(struct head_loss *h, struct loss_sum *sum)
     }
 }
 
-/* A part of what is said of a token, in fp32. */
+/* Copy one tensor's numbers for a token to out, in fp32. */
 static void
-widen(const struct said *y, int part, size_t token, float *out)
+widen(const struct targets *y, int part, size_t token, float *out)
 {
-    const struct said_tensor *t = &y->part[part];
-    const struct weight w = { .data = said_at(y, t, token),
+    const struct targets_tensor *t = &y->part[part];
+    const struct weight w = { .data = targets_at(y, t, token),
         .dtype = t->dtype,
         .rows = 1,
         .cols = t->width };
@@ -520,7 +520,7 @@ drop_foreign(struct head_loss *h, size_t i)
     float *told = h->told + i * h->top;
     float *lse = h->sums + i * 2, *self = h->sums + i;
     const size_t k = used(h, i);
-    const int top = h->kind == SAID_TOP;
+    const int top = h->kind == TARGETS_TOP;
     double gone = 0.0, plogp = 0.0;
     size_t n = 0;
 
@@ -550,30 +550,30 @@ drop_foreign(struct head_loss *h, size_t i)
                          : (float)(told[j] / (1.0 - gone));
 }
 
-/* What is said of token `token`, as row i of the tile. */
+/* Copy the targets of token `token` to row i of the tile. */
 static void
-gather(struct head_loss *h, const struct said *y, size_t token, size_t i)
+gather(struct head_loss *h, const struct targets *y, size_t token, size_t i)
 {
     const size_t k = h->top;
     const unsigned char *count;
 
-    if (h->kind == SAID_FINAL) {
-        widen(y, SAID_STATE, token, h->ht + i * h->dt);
+    if (h->kind == TARGETS_FINAL) {
+        widen(y, TARGETS_STATE, token, h->ht + i * h->dt);
         return;
     }
-    memcpy(h->ids + i * k, said_at(y, &y->part[SAID_IDS], token), k * 4);
-    if (h->kind == SAID_TOP) {
-        widen(y, SAID_LOGP, token, h->told + i * k);
-        memcpy(h->sums + i * 2, said_at(y, &y->part[SAID_LSE], token), 8);
+    memcpy(h->ids + i * k, targets_at(y, &y->part[TARGETS_IDS], token), k * 4);
+    if (h->kind == TARGETS_TOP) {
+        widen(y, TARGETS_LOGP, token, h->told + i * k);
+        memcpy(h->sums + i * 2, targets_at(y, &y->part[TARGETS_LSE], token), 8);
         drop_foreign(h, i);
         return;
     }
-    memcpy(h->sums + i, said_at(y, &y->part[SAID_SELF], token), 4);
-    count = said_at(y, &y->part[SAID_COUNT], token);
+    memcpy(h->sums + i, targets_at(y, &y->part[TARGETS_SELF], token), 4);
+    count = targets_at(y, &y->part[TARGETS_COUNT], token);
     for (size_t j = 0; j < k; j++) {
         uint16_t c = 0;
 
-        if (y->part[SAID_COUNT].dtype == DT_U16)
+        if (y->part[TARGETS_COUNT].dtype == DT_U16)
             memcpy(&c, count + j * 2, 2);
         else
             c = count[j];
@@ -584,12 +584,12 @@ gather(struct head_loss *h, const struct said *y, size_t token, size_t i)
 
 void
 head_loss_rows(struct head_loss *h, const struct loss_opt *o, const float *ws,
-    const struct weight *wt, const float *hs, const struct said *said,
+    const struct weight *wt, const float *hs, const struct targets *targets,
     const uint32_t *place, const uint32_t *target, size_t n, float *dw,
     float *dh, struct loss_sum *sum)
 {
     assert(h->top == 0 || o->direction == KL_FORWARD);
-    assert(said->kind == h->kind && said->width == h->dt + h->top);
+    assert(targets->kind == h->kind && targets->width == h->dt + h->top);
     h->o = o;
     h->ws = ws;
     h->wt = wt;
@@ -599,8 +599,8 @@ head_loss_rows(struct head_loss *h, const struct loss_opt *o, const float *ws,
         h->hs = hs + i * h->d;
         h->target = target + i;
         h->dh = dh + i * h->d;
-        for (size_t j = 0; h->kind != SAID_NOTHING && j < h->n; j++)
-            gather(h, said, place[i + j], j);
+        for (size_t j = 0; h->kind != TARGETS_NONE && j < h->n; j++)
+            gather(h, targets, place[i + j], j);
         head_tile(h, sum);
     }
 }

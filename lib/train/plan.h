@@ -33,7 +33,7 @@ struct plan_load {
     size_t judge;       /* step_judge_bytes, or 0 */
     size_t program;     /* as above */
     size_t ranks;       /* ranks_bytes, or 0 */
-    size_t buffers;     /* parts_bytes, or 0 */
+    size_t buffers;     /* param_shards_bytes, or 0 */
     enum dtype moments; /* of the optimiser */
     size_t parts;       /* ranks that have a part of them each; 0, 1: one */
 };

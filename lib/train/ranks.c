@@ -44,7 +44,7 @@ struct ranks {
 struct share_of_rows {
     const struct rows *rows;
     const uint8_t *scored; /* [B,T] */
-    const struct said *said;
+    const struct targets *targets;
     size_t first, stride, count;
 };
 
@@ -219,7 +219,7 @@ add_row(const struct ranks *x, const struct share_of_rows *m, size_t i,
     struct loss_sum *sum)
 {
     const size_t b = m->first + i * m->stride, at = b * m->rows->T;
-    const struct said its = said_rows(m->said, b);
+    const struct targets its = targets_rows(m->targets, b);
     const double t = clock_now();
 
     step_add(x->step,
@@ -402,7 +402,7 @@ add_padding(struct ranks *x, const struct share_of_rows *m, size_t passes)
     for (size_t i = passes; i < most; i++) {
         /* A rank without any row completes the message by its last pass. */
         x->carry = (struct carry){ 0, passes > 0 || i + 1 < most, 1 };
-        step_pass(x->step, m->rows, m->said);
+        step_pass(x->step, m->rows, m->targets);
     }
     x->carry.is_padding = 0;
 }
@@ -416,7 +416,7 @@ add_in_order(struct ranks *x, const struct share_of_rows *m,
 
     add_padding(x, m, all ? step_passes(x->step, m->count) : m->count);
     if (all) {
-        step_add(x->step, m->rows, m->scored, m->said, sum);
+        step_add(x->step, m->rows, m->scored, m->targets, sum);
         if (!in_stages(x)) /* which tell of each */
             timeline_add("compute", "forward and backward", t);
         return;
@@ -427,9 +427,10 @@ add_in_order(struct ranks *x, const struct share_of_rows *m,
 
 void
 ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
-    const struct said *said, size_t first, size_t stride, struct loss_sum *sum)
+    const struct targets *targets, size_t first, size_t stride,
+    struct loss_sum *sum)
 {
-    const struct share_of_rows m = { r, scored, said, first, stride,
+    const struct share_of_rows m = { r, scored, targets, first, stride,
         r->B > first ? (r->B - first + stride - 1) / stride : 0 };
     struct loss_sum own = { 0 };
 

@@ -45,7 +45,8 @@ size_t ranks_bytes(const struct ranks *x);
 
 /* As step_add, of the rows first, first + stride, ... of r. */
 void ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
-    const struct said *said, size_t first, size_t stride, struct loss_sum *sum);
+    const struct targets *targets, size_t first, size_t stride,
+    struct loss_sum *sum);
 /* After the last ranks_add of a step, before adamw_step, in place of
  * step_flush: sums are those of all ranks. */
 void ranks_finish(struct ranks *x, struct loss_sum *sum);

@@ -18,7 +18,7 @@ struct step {
     struct pool *pool;
     struct loss_opt o;
     size_t B, T;
-    struct said like;
+    struct targets like;
     const struct weight *teacher_head;
     struct bwd *bwd;
     struct pipe *pipe; /* NULL: this process has the whole model */
@@ -36,9 +36,9 @@ struct step {
 struct row_pass {
     struct step *s;
     struct rows rows;
-    const uint8_t *scored; /* [B,T] */
-    struct said said;      /* of these rows */
-    struct loss_sum *sum;  /* losses are added here */
+    const uint8_t *scored;  /* [B,T] */
+    struct targets targets; /* of these rows */
+    struct loss_sum *sum;   /* losses are added here */
 };
 
 /* A message, whose rows go through the model s->B at a time. */
@@ -46,16 +46,16 @@ struct message {
     struct step *s;
     const struct rows *rows;
     const uint8_t *scored; /* [B,T] */
-    const struct said *said;
+    const struct targets *targets;
     struct loss_sum *sum;
 };
 
 /* SquareHead of one block for the rows of a pass. */
 struct square {
     const struct row_pass *p;
-    const struct said_tensor *target; /* the teacher's output as it came */
-    const float *student, *teacher;   /* [B*T,d] outputs of the block */
-    float *dx;                        /* [B*T,d] gradient, added to */
+    const struct targets_tensor *target; /* the teacher's output as it came */
+    const float *student, *teacher;      /* [B*T,d] outputs of the block */
+    float *dx;                           /* [B*T,d] gradient, added to */
 };
 
 void
@@ -88,7 +88,7 @@ plan_arena(struct step *s, struct arena *a)
 
 struct step *
 step_new(struct tmodel *t, struct pool *pool, const struct loss_opt *o,
-    size_t B, size_t T, int how, const struct said *like,
+    size_t B, size_t T, int how, const struct targets *like,
     const struct weight *head)
 {
     struct step *s = xcalloc(1, sizeof(*s));
@@ -152,7 +152,7 @@ row_losses(const struct row_pass *p, size_t b, const struct judge *j, float *dw)
     float *hs = bwd_spare(s->bwd, BWD_SPARE_X);
     float *dh = bwd_spare(s->bwd, BWD_SPARE_Y);
     const uint8_t *scored = p->scored + b * T;
-    const struct said said = said_rows(&p->said, b);
+    const struct targets targets = targets_rows(&p->targets, b);
     size_t n = 0;
 
     for (size_t i = 0; i < T; i++) {
@@ -168,7 +168,7 @@ row_losses(const struct row_pass *p, size_t b, const struct judge *j, float *dw)
     if (n == 0)
         return;
     head_loss_rows(j->head, j->o, weight_f32(&s->t->m.head), j->teacher_head,
-        hs, &said, s->place, s->target, n, dw, dh, p->sum);
+        hs, &targets, s->place, s->target, n, dw, dh, p->sum);
     for (size_t i = 0; i < n && dw != NULL; i++)
         memcpy(final + s->place[i] * d, dh + i * d, d * sizeof(float));
 }
@@ -253,12 +253,12 @@ widen_target(void *ctx, size_t task, size_t worker)
 {
     const struct square *q = ctx;
     const struct step *s = q->p->s;
-    const struct said_tensor *t = q->target;
+    const struct targets_tensor *t = q->target;
     const size_t d = s->t->m.c.d, BT = q->p->rows.B * q->p->rows.T;
     const size_t i0 = task * SH_TOKENS;
     const size_t n = BT - i0 < SH_TOKENS ? BT - i0 : SH_TOKENS;
     const size_t size = t->dtype == DT_F32 ? 4 : 2;
-    const struct weight w = { .data = said_at(&q->p->said, t, i0),
+    const struct weight w = { .data = targets_at(&q->p->targets, t, i0),
         .dtype = t->dtype,
         .rows = n,
         .cols = t->width,
@@ -285,9 +285,9 @@ static const float *
 square_target(struct square *q)
 {
     const struct row_pass *p = q->p;
-    const struct said_tensor *t = q->target;
+    const struct targets_tensor *t = q->target;
     const float *as_it_is =
-        (const float *)(const void *)said_at(&p->said, t, 0);
+        (const float *)(const void *)targets_at(&p->targets, t, 0);
 
     if (t->dtype == DT_F32 && t->width == p->s->t->m.c.d &&
         (uintptr_t)as_it_is % sizeof(float) == 0)
@@ -305,7 +305,7 @@ square_head(void *ctx, size_t i, float *dx)
     struct step *s = p->s;
     const size_t L = s->t->m.c.L, T = p->rows.T, parts = square_parts(p);
     struct square q = { .p = p,
-        .target = &p->said.hidden[i],
+        .target = &p->targets.hidden[i],
         .student = bwd_hidden(s->bwd, i),
         .dx = dx };
 
@@ -346,7 +346,7 @@ backward_rows(struct row_pass *p, int last)
 {
     struct step *s = p->s;
     const struct model *m = &s->t->m;
-    const int sh = p->said.nblock > 0 && s->o.w_sh != 0.0;
+    const int sh = p->targets.nblock > 0 && s->o.w_sh != 0.0;
 
     if (last) {
         const struct judge j = { s->head, &s->o, s->teacher_head };
@@ -378,7 +378,7 @@ message_pass(const struct message *m, size_t k)
 
     return (struct row_pass){ m->s,
         { n < m->s->B ? n : m->s->B, r->T, r->ids + at, r->first + at },
-        m->scored + at, said_rows(m->said, b), m->sum };
+        m->scored + at, targets_rows(m->targets, b), m->sum };
 }
 
 /* Call work with each pass over the message. */
@@ -407,11 +407,11 @@ stage_pass(void *ctx, size_t k, int back, int last)
 
 void
 step_add(struct step *s, const struct rows *r, const uint8_t *scored,
-    const struct said *said, struct loss_sum *sum)
+    const struct targets *targets, struct loss_sum *sum)
 {
-    struct message m = { s, r, scored, said, sum };
+    struct message m = { s, r, scored, targets, sum };
 
-    assert(said->nblock == 0 || said->nblock == s->t->m.c.L);
+    assert(targets->nblock == 0 || targets->nblock == s->t->m.c.L);
     assert(r->T <= s->T);
     if (s->pipe != NULL)
         pipe_run(s->pipe, s->bwd, r->B, s->B, r->T * s->t->m.c.d, stage_pass,
@@ -427,12 +427,12 @@ step_passes(const struct step *s, size_t rows)
 }
 
 void
-step_pass(struct step *s, const struct rows *r, const struct said *said)
+step_pass(struct step *s, const struct rows *r, const struct targets *targets)
 {
     struct loss_sum none = { 0 };
     struct row_pass p = { .s = s,
         .rows = { 0, r->T, r->ids, r->first },
-        .said = *said,
+        .targets = *targets,
         .sum = &none };
 
     train_rows(&p, NULL);
@@ -448,7 +448,7 @@ struct step_judge {
 
 struct step_judge *
 step_judge_new(struct step *s, const struct loss_opt *o,
-    const struct said *like, const struct weight *head)
+    const struct targets *like, const struct weight *head)
 {
     const struct config *c = &s->t->m.c;
     struct step_judge *j = xcalloc(1, sizeof(*j));
@@ -496,9 +496,10 @@ judge_rows(struct row_pass *p, void *ctx)
 
 void
 step_judge_add(struct step_judge *j, const struct rows *r,
-    const uint8_t *scored, const struct said *said, struct loss_sum *sum)
+    const uint8_t *scored, const struct targets *targets, struct loss_sum *sum)
 {
-    each_pass(&(struct message){ j->s, r, scored, said, sum }, judge_rows, j);
+    each_pass(&(struct message){ j->s, r, scored, targets, sum }, judge_rows,
+        j);
 }
 
 void

@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "base/pool.h"
-#include "format/said.h"
+#include "format/targets.h"
 #include "model/backward.h"
 #include "train/pipe.h"
 
@@ -22,7 +22,7 @@
  * divergence (arXiv:2306.13649), with p the teacher's and q the student's
  * probabilities and 0 < beta < 1
  *   beta KL(p || m) + (1-beta) KL(q || m),  m = beta p + (1-beta) q
- * Each at temperature T and times T^2.  The last two for SAID_FINAL alone. */
+ * Each at temperature T and times T^2.  The last two for TARGETS_FINAL alone. */
 enum kl_direction { KL_FORWARD, KL_REVERSE, KL_JS };
 
 struct loss_opt {
@@ -40,12 +40,12 @@ struct loss_sum {
 void loss_sum_add(struct loss_sum *to, const struct loss_sum *from);
 
 struct step;
-/* B: rows at a time.  how: BWD_RECOMPUTE, BWD_BF16 or 0.  like: of what kind
- * and widths is what the teacher says; head: its head [V,d_t] for SAID_FINAL,
+/* B: rows at a time.  how: BWD_RECOMPUTE, BWD_BF16 or 0.  like: the kind
+ * and widths of the targets; head: the teacher's [V,d_t] for TARGETS_FINAL,
  * which outlives this, or NULL for a step that is only counted. */
 struct step *step_new(struct tmodel *t, struct pool *pool,
     const struct loss_opt *o, size_t B, size_t T, int how,
-    const struct said *like, const struct weight *head);
+    const struct targets *like, const struct weight *head);
 /* Of a model in stages: rows go through those of other ranks by this, which
  * outlives s.  The sums that are made then are those of this rank's stages. */
 void step_pipe(struct step *s, struct pipe *pipe);
@@ -54,17 +54,18 @@ void step_free(struct step *s);
 size_t step_bytes(const struct step *s, size_t tokens);
 
 /* Add the gradients and losses of rows r, so many at a time as step_new was
- * told.  scored [B,T]: does the prediction made at a token count?  said: of
+ * told.  scored [B,T]: does the prediction made at a token count?  targets: of
  * these rows, its outputs of blocks one for each block of the student, or none;
  * of another width they are brought to d by adaptive averages. */
 void step_add(struct step *s, const struct rows *r, const uint8_t *scored,
-    const struct said *said, struct loss_sum *sum);
+    const struct targets *targets, struct loss_sum *sum);
 /* Passes over so many rows, at as many at a time as step_new was told. */
 size_t step_passes(const struct step *s, size_t rows);
 /* A pass over none of the rows: nothing is added, but weights are fetched and
- * gradients taken (model/backward.h), as ranks do together.  said: as of
+ * gradients taken (model/backward.h), as ranks do together.  targets: as of
  * step_add. */
-void step_pass(struct step *s, const struct rows *r, const struct said *said);
+void step_pass(struct step *s, const struct rows *r,
+    const struct targets *targets);
 /* bwd_rounding, bwd_grad_rounding. */
 double step_rounding(const struct step *s);
 double step_grad_rounding(const struct step *s);
@@ -75,17 +76,17 @@ void step_flush(struct step *s);
 /*
  * Losses without gradients, by the forward pass and in the memory of s, between
  * two of its steps; rows as long as its own or shorter.  Arguments as of
- * step_new, but what the teacher says may be of another kind and width; blocks
+ * step_new, but targets may be of another kind and width; blocks
  * are not compared.
  */
 struct step_judge;
 struct step_judge *step_judge_new(struct step *s, const struct loss_opt *o,
-    const struct said *like, const struct weight *head);
+    const struct targets *like, const struct weight *head);
 void step_judge_free(struct step_judge *j);
 size_t step_judge_bytes(const struct step_judge *j); /* beside those of s */
 /* As step_add; *sum: ce and kl. */
 void step_judge_add(struct step_judge *j, const struct rows *r,
-    const uint8_t *scored, const struct said *said, struct loss_sum *sum);
+    const uint8_t *scored, const struct targets *targets, struct loss_sum *sum);
 /* A pass over none of the rows of r, as step_pass: where ranks have parts of
  * the parameters all make as many passes. */
 void step_judge_pass(struct step_judge *j, const struct rows *r);

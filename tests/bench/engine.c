@@ -262,7 +262,7 @@ head(const struct config *c, struct pool *pool, size_t n)
     float *x = xreallocarray(NULL, 3 * n * c->d, sizeof *x);
     uint32_t *target = xcalloc(n, sizeof *target);
     uint32_t *place = xcalloc(n, sizeof *place);
-    const struct said said = { .kind = SAID_FINAL,
+    const struct targets targets = { .kind = TARGETS_FINAL,
         .width = c->d,
         .part = { { (const void *)(x + n * c->d), DT_F32, c->d } } };
     const struct weight wt = { .data = (const void *)w,
@@ -281,13 +281,13 @@ head(const struct config *c, struct pool *pool, size_t n)
     for (size_t i = 0; i < n; i++)
         place[i] = (uint32_t)i;
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, c->V, c->d, &said, n));
+    head_loss_free(head_loss_new(&plan, pool, c->V, c->d, &targets, n));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, c->V, c->d, &said, n);
+    h = head_loss_new(&a, pool, c->V, c->d, &targets, n);
     for (int i = 0; i < 4; i++) {
         const double start = clock_cpu();
 
-        head_loss_rows(h, &o, w, &wt, x, &said, place, target, n, dw,
+        head_loss_rows(h, &o, w, &wt, x, &targets, place, target, n, dw,
             x + 2 * n * c->d, &sum);
         if (i > 0)
             best = fmin(best, clock_cpu() - start);

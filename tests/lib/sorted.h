@@ -1,17 +1,17 @@
-/* What a teacher says of tokens, found plainly, for tests. */
+/* Targets of tokens, found plainly, for tests. */
 #ifndef TESTS_LIB_SORTED_H
 #define TESTS_LIB_SORTED_H
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "format/said.h"
+#include "format/targets.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* What a teacher of logits zt [n,V] says: by sorting. */
 struct sorted {
-    struct said x; /* of kind SAID_TOP */
+    struct targets x; /* of kind TARGETS_TOP */
     uint32_t *ids;
     float *logp, *lse;
     double *self;
@@ -24,7 +24,7 @@ say(struct sorted *s, const float *zt, size_t n, size_t V, size_t k, double tau)
     s->logp = xreallocarray(NULL, n * k, sizeof(*s->logp));
     s->lse = xreallocarray(NULL, n * 2, sizeof(*s->lse));
     s->self = xreallocarray(NULL, n, sizeof(*s->self));
-    s->x = (struct said){ .kind = SAID_TOP,
+    s->x = (struct targets){ .kind = TARGETS_TOP,
         .width = k,
         .part = { { (const void *)s->ids, DT_U32, k },
             { (const void *)s->logp, DT_F32, k },

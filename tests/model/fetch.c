@@ -164,17 +164,17 @@ forward(const struct model *m, struct pool *pool, const struct text *x,
     float *h, *z;
     double *nll;
     struct pair_score *pair;
-    struct head_said said = { 0 };
+    struct head_targets targets = { 0 };
 
     arena_init(out, n * (d + V + 100) * sizeof(float));
     h = arena_alloc(out, n * d, sizeof *h);
     z = arena_alloc(out, n * V, sizeof *z);
     nll = arena_alloc(out, n, sizeof *nll);
     pair = arena_alloc(out, n, sizeof *pair);
-    said.lse = arena_alloc(out, n * 2, sizeof *said.lse);
-    said.self = arena_alloc(out, n, sizeof *said.self);
-    said.ids = arena_alloc(out, n * TOP, sizeof *said.ids);
-    said.logp = arena_alloc(out, n * TOP, sizeof *said.logp);
+    targets.lse = arena_alloc(out, n * 2, sizeof *targets.lse);
+    targets.self = arena_alloc(out, n, sizeof *targets.self);
+    targets.ids = arena_alloc(out, n * TOP, sizeof *targets.ids);
+    targets.logp = arena_alloc(out, n * TOP, sizeof *targets.logp);
     fwd_embed(f, &x->r, h);
     for (size_t i = 0; i < m->c.L; i++)
         fwd_block(f, i, &x->r, h, h);
@@ -182,7 +182,7 @@ forward(const struct model *m, struct pool *pool, const struct text *x,
     fwd_head(f, h, n, z);
     head_score(f, h, x->ids, n, nll, NULL, NULL);
     head_score_logits(f, h, z, x->ids, n, 2.0, pair);
-    head_top_rows(top, f, h, n, 3.0, &said);
+    head_top_rows(top, f, h, n, 3.0, &targets);
     head_top_free(top);
     fwd_free(f);
 }

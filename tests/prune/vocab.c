@@ -11,7 +11,7 @@
 #include "model/forward.h"
 #include "prune/cut.h"
 #include "prune/vocab.h"
-#include "tok/made.h"
+#include "tok/derivation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +140,7 @@ is_closed(const struct vocab *v)
     for (size_t id = 0; id < v->n; id++) {
         parts.n = 0;
         if (v->why[id] != WHY_NOT)
-            tok_made_of(v->t, (uint32_t)id, &parts);
+            tok_derivation(v->t, (uint32_t)id, &parts);
         for (size_t i = 0; i < parts.n; i++)
             closed = closed && v->why[parts.v[i]] != WHY_NOT;
     }
@@ -270,11 +270,11 @@ test_made(void)
 
     if (!ok(t != NULL, "a vocabulary of 8 %s", e.msg))
         return;
-    ok(tok_made_of(t, 5, &ids) && ids.n == 5 &&
+    ok(tok_derivation(t, 5, &ids) && ids.n == 5 &&
             memcmp(ids.v, abc, sizeof abc) == 0,
         "abc is made of a, b, c, bc: not of ab, whose merge comes later");
     ids.n = 0;
-    ok(!tok_made_of(t, 6, &ids) && ids.n == 0, "no merges lead to ca");
+    ok(!tok_derivation(t, 6, &ids) && ids.n == 0, "no merges lead to ca");
     vocab_init(&v, t, tok_vocab(t));
     ok(vocab_add(&v, 5, WHY_USED, 4) == 0 && v.kept == 0 && v.why[0] == WHY_NOT,
         "abc does not fit in 4, so nothing is kept");

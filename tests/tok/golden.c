@@ -1,6 +1,6 @@
 /* lib/tok/tok: ids and texts equal to those of the Hugging Face
  * tokenizers library (tests/golden/tok), and what must hold for any text */
-#include "tok/parts.h"
+#include "tok/tokenizer.h"
 #include "text/unicode.h"
 
 #include "base/io.h"

@@ -52,7 +52,7 @@ gradients(struct tmodel *t, size_t s)
 {
     const struct st_tensor *all = golden_get(&g, "ids");
     const struct loss_opt o = { .w_ce = 1.0, .tau = 1.0 };
-    const struct said nothing = { .kind = SAID_NOTHING };
+    const struct targets nothing = { .kind = TARGETS_NONE };
     uint32_t ids[B * T], first[B * T] = { 0 };
     struct loss_sum sum = { 0 };
     uint8_t scored[B * T];

@@ -24,8 +24,8 @@ struct data {
     const char *name;
     struct model student;
     struct weight head;
-    struct said said;
-    struct said_tensor hidden[L];
+    struct targets targets;
+    struct targets_tensor hidden[L];
     size_t B, T;
     uint32_t *ids, *first;
     const uint8_t *scored;
@@ -88,7 +88,7 @@ data_open(struct data *x, const char *name, size_t depth)
         .rows = t->shape[0],
         .cols = t->shape[1],
         .stride = t->shape[1] * sizeof(float) };
-    x->said = (struct said){ .kind = SAID_FINAL,
+    x->targets = (struct targets){ .kind = TARGETS_FINAL,
         .width = t->shape[1],
         .nblock = L,
         .depth = t->shape[1],
@@ -103,7 +103,7 @@ data_open(struct data *x, const char *name, size_t depth)
 
         snprintf(key, sizeof(key), "teacher.hidden.%zu", map[l]);
         x->hidden[l] =
-            (struct said_tensor){ get(x, key)->data, DT_F32, t->shape[1] };
+            (struct targets_tensor){ get(x, key)->data, DT_F32, t->shape[1] };
     }
 }
 
@@ -123,11 +123,12 @@ run(struct data *x, struct tmodel *t, struct pool *pool, size_t rows, int how)
         .w_kl = 1,
         .w_sh = 1,
         .tau = 3 };
-    struct step *s = step_new(t, pool, &o, rows, x->T, how, &x->said, &x->head);
+    struct step *s =
+        step_new(t, pool, &o, rows, x->T, how, &x->targets, &x->head);
     struct loss_sum sum = { 0 };
 
     step_add(s, &(struct rows){ x->B, x->T, x->ids, x->first }, x->scored,
-        &x->said, &sum);
+        &x->targets, &sum);
     step_flush(s);
     step_free(s);
     return sum;
@@ -272,7 +273,7 @@ cut_off(const char *set, struct pool *pool)
         .rows = V,
         .cols = V,
         .stride = V * sizeof(float) };
-    const struct said said = { .kind = SAID_FINAL,
+    const struct targets targets = { .kind = TARGETS_FINAL,
         .width = V,
         .vocab = N,
         .part = { { (void *)z[1], DT_F32, V } } };
@@ -290,10 +291,10 @@ cut_off(const char *set, struct pool *pool)
             soft[k] += exp(z[k][v] / o.tau);
     }
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, V, V, &said, 1));
+    head_loss_free(head_loss_new(&plan, pool, V, V, &targets, 1));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, V, V, &said, 1);
-    head_loss_rows(h, &o, eye, &wt, z[0], &said, &zero, &target, 1, dw, g,
+    h = head_loss_new(&a, pool, V, V, &targets, 1);
+    head_loss_rows(h, &o, eye, &wt, z[0], &targets, &zero, &target, 1, dw, g,
         &sum);
     for (size_t v = 0; v < V; v++) {
         double want = o.w_ce * (exp(z[0][v]) / all - (v == TARGET));

@@ -20,7 +20,7 @@ enum { L = 2, MAP0 = 0, MAP1 = 2, TOP = 5 };
 /* One golden case, ready for step_add. */
 struct data {
     struct golden g, top; /* top: more goldens of g's batch, or empty */
-    int said_top;         /* they are of the teacher's top tokens */
+    int targets_top;      /* they are of the teacher's top tokens */
     struct model student, teacher;
     size_t B, T, d;
     uint32_t *ids, *first;
@@ -99,18 +99,18 @@ data_close(struct data *x)
     golden_close(&x->g);
 }
 
-static struct said_tensor
+static struct targets_tensor
 view(const float *p, size_t width)
 {
-    return (struct said_tensor){ (const void *)p, DT_F32, width };
+    return (struct targets_tensor){ (const void *)p, DT_F32, width };
 }
 
-static struct said_tensor
+static struct targets_tensor
 golden_view(const struct golden *g, const char *name, size_t width)
 {
     const struct st_tensor *t = golden_get(g, name);
 
-    return (struct said_tensor){ t->data, t->dtype, width };
+    return (struct targets_tensor){ t->data, t->dtype, width };
 }
 
 /* Run `rows` at a time through a step; grads stay in *t, unscaled. */
@@ -118,12 +118,12 @@ static struct loss_sum
 run(struct data *x, struct tmodel *t, struct pool *pool,
     const struct loss_opt *o, size_t rows, int how)
 {
-    const int top = x->said_top;
-    struct said_tensor hidden[L] = { view(x->hidden[0], x->d),
+    const int top = x->targets_top;
+    struct targets_tensor hidden[L] = { view(x->hidden[0], x->d),
         view(x->hidden[1], x->d) };
-    const struct said said = { .kind = top ? SAID_TOP
-            : o->w_kl > 0.0                ? SAID_FINAL
-                                           : SAID_NOTHING,
+    const struct targets targets = { .kind = top ? TARGETS_TOP
+            : o->w_kl > 0.0                      ? TARGETS_FINAL
+                                                 : TARGETS_NONE,
         .width = top        ? TOP
             : o->w_kl > 0.0 ? x->d
                             : 0,
@@ -136,12 +136,12 @@ run(struct data *x, struct tmodel *t, struct pool *pool,
             top ? golden_view(&x->top, "top.lse", 2) : view(NULL, 0) },
         .hidden = hidden };
     struct step *s =
-        step_new(t, pool, o, rows, x->T, how, &said, &x->teacher.head);
+        step_new(t, pool, o, rows, x->T, how, &targets, &x->teacher.head);
     struct loss_sum sum = { 0 };
 
     tmodel_zero_grad(t);
     step_add(s, &(struct rows){ x->B, x->T, x->ids, x->first }, x->scored,
-        &said, &sum);
+        &targets, &sum);
     step_flush(s);
     step_free(s);
     return sum;
@@ -334,7 +334,7 @@ top_tokens(struct pool *pool, const char *set)
 
     data_open(&x, "tied", "tied");
     golden_open(&x.top, DIR "top.safetensors");
-    x.said_top = 1;
+    x.targets_top = 1;
     snprintf(what, sizeof(what), "%s top tokens", set);
     for (size_t k = 0; k < 2; k++) {
         if (tmodel_init(&t[k], &x.student, &e) < 0)

@@ -72,8 +72,8 @@ draw_rows(const char *set, size_t V, size_t draws)
         count[t] = xreallocarray(NULL, N * draws, sizeof(**count));
         for (size_t r = 0; r < N; r += t == 0 ? N : 1)
             head_top_rows(h, f, z + r * V, t == 0 ? N : 1, 3.0,
-                &(struct head_said){ lse, self, top, logp, ids[t] + r * draws,
-                    count[t] + r * draws, u + r });
+                &(struct head_targets){ lse, self, top, logp,
+                    ids[t] + r * draws, count[t] + r * draws, u + r });
         head_top_free(h);
         fwd_free(f);
         pool_free(pool);
@@ -141,14 +141,15 @@ find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
             struct pool *pool = pool_new(threads, NULL);
             struct fwd *f = fwd_new(&m, pool, 1, 1);
             struct head_top *t = head_top_new(&m, pool, k, 0);
-            struct head_said said = { lse, self, ids, logp, NULL, NULL, NULL };
+            struct head_targets targets = { lse, self, ids, logp, NULL, NULL,
+                NULL };
 
             /* a row's bits are its own: one at the end is alone */
-            head_top_rows(t, f, z, threads == 1 ? N : N - 1, 3.0, &said);
-            said = (struct head_said){ lse + 2 * (N - 1), self + N - 1,
+            head_top_rows(t, f, z, threads == 1 ? N : N - 1, 3.0, &targets);
+            targets = (struct head_targets){ lse + 2 * (N - 1), self + N - 1,
                 ids + (N - 1) * k, logp + (N - 1) * k, NULL, NULL, NULL };
             if (threads == 3)
-                head_top_rows(t, f, z + (N - 1) * V, 1, 3.0, &said);
+                head_top_rows(t, f, z + (N - 1) * V, 1, 3.0, &targets);
             differ += memcmp(ids, s.ids, N * k * sizeof(*ids)) != 0;
             for (size_t r = 0; r < N * k; r++)
                 off = farther(off, fabsf(logp[r] - s.logp[r]));
@@ -203,7 +204,7 @@ find_golden(const char *set)
     f = fwd_new(&m, pool, 3, 12);
     t = head_top_new(&m, pool, 5, 0);
     head_top_rows(t, f, x, 36, 3.0,
-        &(struct head_said){ lse, self, got, logp, NULL, NULL, NULL });
+        &(struct head_targets){ lse, self, got, logp, NULL, NULL, NULL });
     for (size_t i = 0; i < 36; i++) {
         if (golden_at(golden_get(&top, "top.logp"), i * 5) ==
             golden_at(golden_get(&top, "top.logp"), i * 5 + 4))

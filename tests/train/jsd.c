@@ -36,7 +36,7 @@ run(const struct loss_opt *o, size_t threads, const float *zs, const float *zt,
         .rows = V,
         .cols = V,
         .stride = V * sizeof(float) };
-    const struct said said = { .kind = SAID_FINAL,
+    const struct targets targets = { .kind = TARGETS_FINAL,
         .width = V,
         .vocab = told,
         .part = { { (const void *)zt, DT_F32, V } } };
@@ -49,10 +49,11 @@ run(const struct loss_opt *o, size_t threads, const float *zs, const float *zt,
     for (size_t i = 0; i < n; i++)
         place[i] = (uint32_t)i;
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, V, V, &said, n));
+    head_loss_free(head_loss_new(&plan, pool, V, V, &targets, n));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, V, V, &said, n);
-    head_loss_rows(h, o, eye, &wt, zs, &said, place, target, n, dw, dz, &sum);
+    h = head_loss_new(&a, pool, V, V, &targets, n);
+    head_loss_rows(h, o, eye, &wt, zs, &targets, place, target, n, dw, dz,
+        &sum);
     head_loss_free(h);
     arena_release(&a);
     pool_free(pool);

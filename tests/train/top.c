@@ -29,8 +29,8 @@ struct bench {
 };
 
 static void
-bench_open(struct bench *b, size_t threads, size_t V, const struct said *like,
-    size_t rows)
+bench_open(struct bench *b, size_t threads, size_t V,
+    const struct targets *like, size_t rows)
 {
     struct arena plan;
 
@@ -59,7 +59,7 @@ bench_close(struct bench *b)
 /* KL (with tau^2) of n rows zs [n,V]; their gradients into g [n,V]. */
 static double
 run(struct bench *b, const struct loss_opt *o, const float *zs,
-    const struct said *said, size_t n, float *g)
+    const struct targets *targets, size_t n, float *g)
 {
     uint32_t *target = xcalloc(n, sizeof(*target));
     uint32_t *place = xcalloc(n, sizeof(*place));
@@ -67,8 +67,8 @@ run(struct bench *b, const struct loss_opt *o, const float *zs,
 
     for (size_t i = 0; i < n; i++)
         place[i] = (uint32_t)i;
-    head_loss_rows(b->h, o, b->eye, NULL, zs, said, place, target, n, b->dw, g,
-        &sum);
+    head_loss_rows(b->h, o, b->eye, NULL, zs, targets, place, target, n, b->dw,
+        g, &sum);
     free(target);
     free(place);
     return sum.kl;
@@ -77,14 +77,15 @@ run(struct bench *b, const struct loss_opt *o, const float *zs,
 /* The same for one row, plainly; gradient into g [V]. */
 static double
 plain(const struct loss_opt *o, const float *zs, size_t V,
-    const struct said *said, size_t row, double *g)
+    const struct targets *targets, size_t row, double *g)
 {
-    const size_t k = said->width;
+    const size_t k = targets->width;
     const uint32_t *ids =
-        (const void *)said_at(said, &said->part[SAID_IDS], row);
+        (const void *)targets_at(targets, &targets->part[TARGETS_IDS], row);
     const float *logp =
-        (const void *)said_at(said, &said->part[SAID_LOGP], row);
-    const float *lse = (const void *)said_at(said, &said->part[SAID_LSE], row);
+        (const void *)targets_at(targets, &targets->part[TARGETS_LOGP], row);
+    const float *lse =
+        (const void *)targets_at(targets, &targets->part[TARGETS_LSE], row);
     double *p = xcalloc(V, sizeof(*p)), *z = xcalloc(V, sizeof(*z));
     char *in = xcalloc(V, 1);
     double max = -INFINITY, all = 0.0, Q = 0.0, P, sum = 0.0, kl = 0.0;
@@ -130,7 +131,7 @@ plain(const struct loss_opt *o, const float *zs, size_t V,
 
 /* ---- against PyTorch ---- */
 
-static struct said_tensor
+static struct targets_tensor
 part_of(const struct golden *g, const char *pre, const char *name, size_t width)
 {
     const struct st_tensor *t;
@@ -138,7 +139,7 @@ part_of(const struct golden *g, const char *pre, const char *name, size_t width)
 
     snprintf(key, sizeof(key), "%s%s", pre, name);
     t = golden_get(g, key);
-    return (struct said_tensor){ t->data, t->dtype, width };
+    return (struct targets_tensor){ t->data, t->dtype, width };
 }
 
 static void
@@ -156,16 +157,16 @@ golden_rows(const char *set)
     for (size_t i = 0; i < 8; i++) {
         const struct loss_opt o = { .w_kl = 1, .tau = (double)v[i].tau };
         const struct st_tensor *kl, *grad;
-        struct said t = { .kind = SAID_TOP, .width = v[i].k };
+        struct targets t = { .kind = TARGETS_TOP, .width = v[i].k };
         double value = 0.0, want[N * V], got;
         struct bench b;
         char pre[40], key[60];
         float dz[N * V];
 
         snprintf(pre, sizeof(pre), "rows.%zu.%zu.", v[i].k, v[i].tau);
-        t.part[SAID_IDS] = part_of(&g, pre, "ids", v[i].k);
-        t.part[SAID_LOGP] = part_of(&g, pre, "logp", v[i].k);
-        t.part[SAID_LSE] = part_of(&g, pre, "lse", 2);
+        t.part[TARGETS_IDS] = part_of(&g, pre, "ids", v[i].k);
+        t.part[TARGETS_LOGP] = part_of(&g, pre, "logp", v[i].k);
+        t.part[TARGETS_LSE] = part_of(&g, pre, "lse", 2);
         snprintf(key, sizeof(key), "%skl", pre);
         kl = golden_get(&g, key);
         snprintf(key, sizeof(key), "%sgrad", pre);
@@ -185,7 +186,7 @@ golden_rows(const char *set)
     for (size_t tau = 1; tau <= 3; tau += 2) {
         const struct loss_opt o = { .w_kl = 1, .tau = (double)tau };
         const struct st_tensor *kl, *grad;
-        struct said t = { .kind = SAID_DRAWS, .width = K };
+        struct targets t = { .kind = TARGETS_DRAWS, .width = K };
         const float *share = golden_get(&g, "drawn.share")->data;
         const uint32_t *drawn = golden_get(&g, "drawn.ids")->data;
         uint32_t ids[N * K] = { 0 };
@@ -204,10 +205,10 @@ golden_rows(const char *set)
             ids[j / 8 * K + j % 8] = drawn[j];
             count[j / 8 * K + j % 8] = (uint8_t)(share[j] * K);
         }
-        t.part[SAID_DRAWN] =
-            (struct said_tensor){ (const void *)ids, DT_U32, K };
-        t.part[SAID_COUNT] = (struct said_tensor){ count, DT_U8, K };
-        t.part[SAID_SELF] = part_of(&g, pre, "self", 1);
+        t.part[TARGETS_DRAWN] =
+            (struct targets_tensor){ (const void *)ids, DT_U32, K };
+        t.part[TARGETS_COUNT] = (struct targets_tensor){ count, DT_U8, K };
+        t.part[TARGETS_SELF] = part_of(&g, pre, "self", 1);
         for (size_t r = 0; r < N; r++)
             value += o.tau * o.tau * golden_at(kl, r);
         for (size_t r = 0; r < N * V; r++)
@@ -450,7 +451,7 @@ share_rows(const char *set)
     uint32_t *ids = xcalloc(N * K, sizeof(*ids));
     uint16_t *count = xcalloc(N * K, sizeof(*count));
     double *want = xreallocarray(NULL, N * V, sizeof(double)), kl = 0.0, got;
-    const struct said x = { .kind = SAID_DRAWS,
+    const struct targets x = { .kind = TARGETS_DRAWS,
         .width = K,
         .part = { { (const void *)ids, DT_U32, K },
             { (const void *)count, DT_U16, K },

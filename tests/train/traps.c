@@ -48,7 +48,7 @@ one_prediction(const struct loss_opt *o, const float *zs, const float *zt,
 {
     float eye[V * V] = { 0 }, dw[V * V] = { 0 };
     const uint32_t place = 0;
-    const struct said said = { .kind = SAID_FINAL,
+    const struct targets targets = { .kind = TARGETS_FINAL,
         .width = V,
         .part = { { (const void *)zt, DT_F32, V } } };
     struct head_result r = { 0 };
@@ -63,10 +63,10 @@ one_prediction(const struct loss_opt *o, const float *zs, const float *zt,
     for (size_t i = 0; i < V; i++)
         eye[i * V + i] = 1.0f;
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, V, V, &said, 1));
+    head_loss_free(head_loss_new(&plan, pool, V, V, &targets, 1));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, V, V, &said, 1);
-    head_loss_rows(h, o, eye, &wt, zs, &said, &place, &target, 1, dw, r.dh,
+    h = head_loss_new(&a, pool, V, V, &targets, 1);
+    head_loss_rows(h, o, eye, &wt, zs, &targets, &place, &target, 1, dw, r.dh,
         &r.sum);
     head_loss_free(h);
     arena_release(&a);
@@ -204,21 +204,23 @@ data_free(struct data *x)
 static struct loss_sum
 step(struct data *x, const struct loss_opt *o)
 {
-    struct said_tensor hidden[2] = { { (const void *)x->hidden[0], DT_F32, 16 },
+    struct targets_tensor hidden[2] = { { (const void *)x->hidden[0], DT_F32,
+                                            16 },
         { (const void *)x->hidden[1], DT_F32, 16 } };
-    const struct said said = { .kind = SAID_FINAL,
+    const struct targets targets = { .kind = TARGETS_FINAL,
         .width = 16,
         .nblock = 2,
         .depth = 16,
         .T = T,
         .part = { { (const void *)x->final, DT_F32, 16 } },
         .hidden = hidden };
-    struct step *s = step_new(&x->t, pool, o, B, T, 0, &said, &x->teacher.head);
+    struct step *s =
+        step_new(&x->t, pool, o, B, T, 0, &targets, &x->teacher.head);
     const struct rows r = { B, T, x->ids, x->first };
     struct loss_sum sum = { 0 };
 
     tmodel_zero_grad(&x->t);
-    step_add(s, &r, x->scored, &said, &sum);
+    step_add(s, &r, x->scored, &targets, &sum);
     step_flush(s);
     step_free(s);
     return sum;

@@ -1,5 +1,5 @@
-/* Parameters that ranks have parts of; see parts.h. */
-#include "train/parts.h"
+/* Parameters that ranks have parts of; see param_shards.h. */
+#include "train/param_shards.h"
 #include "base/mem.h"
 #include "dist/ahead.h"
 #include "model/fetch.h"
@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-struct param_parts {
+struct param_shards {
     struct tmodel *t;
     struct ahead *ahead;
     struct fetch fetch;
@@ -16,7 +16,7 @@ struct param_parts {
 static void
 now(void *ctx, size_t group)
 {
-    struct param_parts *p = ctx;
+    struct param_shards *p = ctx;
 
     tmodel_place(p->t, group, ahead_now(p->ahead, group));
 }
@@ -24,22 +24,23 @@ now(void *ctx, size_t group)
 static void
 next(void *ctx, size_t group)
 {
-    ahead_next(((struct param_parts *)ctx)->ahead, group);
+    ahead_next(((struct param_shards *)ctx)->ahead, group);
 }
 
 static void
 done(void *ctx, size_t group)
 {
-    ahead_done(((struct param_parts *)ctx)->ahead, group);
+    ahead_done(((struct param_shards *)ctx)->ahead, group);
 }
 
-struct param_parts *
-parts_new(struct tmodel *t, const struct adamw *a, const struct dist_group *g)
+struct param_shards *
+param_shards_new(struct tmodel *t, const struct adamw *a,
+    const struct dist_group *g)
 {
     enum { BLOCK, EMBED, KINDS };
     static const size_t buffers[KINDS] = { [BLOCK] = 2, [EMBED] = 1 };
     struct ahead_array *array = xcalloc(t->ngroup, sizeof *array);
-    struct param_parts *p = xcalloc(1, sizeof *p);
+    struct param_shards *p = xcalloc(1, sizeof *p);
 
     assert(t->share.params && t->share.n == g->n && adamw_in_parts(a));
     for (size_t i = 0; i < t->ngroup; i++)
@@ -55,13 +56,13 @@ parts_new(struct tmodel *t, const struct adamw *a, const struct dist_group *g)
 }
 
 void
-parts_keep(struct param_parts *p, const struct dist_group *node)
+param_shards_keep(struct param_shards *p, const struct dist_group *node)
 {
     ahead_keep(p->ahead, node);
 }
 
 void
-parts_free(struct param_parts *p)
+param_shards_free(struct param_shards *p)
 {
     if (p == NULL)
         return;
@@ -71,13 +72,13 @@ parts_free(struct param_parts *p)
 }
 
 size_t
-parts_bytes(const struct param_parts *p)
+param_shards_bytes(const struct param_shards *p)
 {
     return p != NULL ? ahead_bytes(p->ahead) : 0;
 }
 
 void
-parts_changed(struct param_parts *p)
+param_shards_changed(struct param_shards *p)
 {
     if (p != NULL)
         ahead_changed(p->ahead);

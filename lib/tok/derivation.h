@@ -1,9 +1,9 @@
 /*
- * What the tokens of a vocabulary are made of, for cutting one: see made.c,
- * and tok.h for the rest.
+ * Texts of the tokens of a vocabulary, and the merges that make each, for cutting
+ * the vocabulary.  See tok.h for the rest.
  */
-#ifndef TOK_MADE_H
-#define TOK_MADE_H
+#ifndef TOK_DERIVATION_H
+#define TOK_DERIVATION_H
 
 #include "tok/tok.h"
 
@@ -28,6 +28,6 @@ int64_t tok_unknown(const struct tokenizer *t);
  * appended: merging does not end in id, which comes up otherwise (as an added
  * token, or because a whole word is looked up).
  */
-int tok_made_of(const struct tokenizer *t, uint32_t id, struct tok_ids *out);
+int tok_derivation(const struct tokenizer *t, uint32_t id, struct tok_ids *out);
 
 #endif

@@ -1,8 +1,8 @@
-/* Views of what a teacher says: where a token's numbers are, at any address,
+/* Views of the targets in a message: where a token's numbers are, at any address,
  * whole and in slices; and what is refused. */
 #include "../lib/tap.h"
 #include "base/mem.h"
-#include "format/said.h"
+#include "format/targets.h"
 
 enum { B = 3, T = 4, N = B * T };
 
@@ -41,14 +41,14 @@ make(struct st *s, struct buf *raw, size_t skip, size_t final_T)
 /* Is token i of rows b0.. where it should be, in a tensor of `bytes` a token?
  */
 static int
-stands(const struct said *x, const struct said_tensor *t, size_t bytes)
+stands(const struct targets *x, const struct targets_tensor *t, size_t bytes)
 {
     for (size_t b = 0; b < B; b++) {
-        const struct said y = said_rows(x, b), z = said_rows(&y, 0);
+        const struct targets y = targets_rows(x, b), z = targets_rows(&y, 0);
 
         for (size_t i = 0; i < (B - b) * T; i++)
-            if (*said_at(&y, t, i) != (b * T + i) * bytes % 256 ||
-                said_at(&z, t, i) != said_at(x, t, b * T + i))
+            if (*targets_at(&y, t, i) != (b * T + i) * bytes % 256 ||
+                targets_at(&z, t, i) != targets_at(x, t, b * T + i))
                 return 0;
     }
     return 1;
@@ -59,7 +59,7 @@ main(void)
 {
     static const size_t blocks[] = { 1, 4 };
     struct buf raw = { 0 };
-    struct said x = { .kind = SAID_FINAL,
+    struct targets x = { .kind = TARGETS_FINAL,
         .width = 5,
         .block = blocks,
         .nblock = 2,
@@ -68,45 +68,52 @@ main(void)
     struct st s;
 
     make(&s, &raw, 3, T);
-    ok(said_width(&s, SAID_FINAL) == 5 && said_width(&s, SAID_DRAWS) == 3 &&
-            said_width(&s, SAID_TOP) == 0 && said_width(&s, SAID_NOTHING) == 0,
+    ok(targets_width(&s, TARGETS_FINAL) == 5 &&
+            targets_width(&s, TARGETS_DRAWS) == 3 &&
+            targets_width(&s, TARGETS_TOP) == 0 &&
+            targets_width(&s, TARGETS_NONE) == 0,
         "widths of each kind");
-    ok(said_hidden(&s, 4) != NULL && said_hidden(&s, 2) == NULL, "blocks");
-    ok(said_read(&x, &s, &e) == 0 && x.part[SAID_STATE].dtype == DT_BF16 &&
-            stands(&x, &x.part[SAID_STATE], 10),
+    ok(targets_hidden(&s, 4) != NULL && targets_hidden(&s, 2) == NULL,
+        "blocks");
+    ok(targets_read(&x, &s, &e) == 0 &&
+            x.part[TARGETS_STATE].dtype == DT_BF16 &&
+            stands(&x, &x.part[TARGETS_STATE], 10),
         "final states, rows from any on");
     ok(stands(&x, &x.hidden[0], 8) && stands(&x, &x.hidden[1], 8),
         "outputs of blocks");
     x.width = 6;
-    ok(said_read(&x, &s, &e) == -1 && strstr(e.msg, "is not [3,4,6]"), "%s",
+    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "is not [3,4,6]"), "%s",
         e.msg);
-    x.kind = SAID_DRAWS;
+    x.kind = TARGETS_DRAWS;
     x.width = 3;
-    ok(said_read(&x, &s, &e) == 0 && stands(&x, &x.part[SAID_DRAWN], 12) &&
-            stands(&x, &x.part[SAID_COUNT], 3) &&
-            stands(&x, &x.part[SAID_SELF], 4),
+    ok(targets_read(&x, &s, &e) == 0 &&
+            stands(&x, &x.part[TARGETS_DRAWN], 12) &&
+            stands(&x, &x.part[TARGETS_COUNT], 3) &&
+            stands(&x, &x.part[TARGETS_SELF], 4),
         "draws");
     x.width = 4;
-    ok(said_read(&x, &s, &e) == -1 && strstr(e.msg, "not the 4"), "%s", e.msg);
-    x.kind = SAID_TOP;
-    ok(said_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.top.ids"), "%s",
+    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "not the 4"), "%s",
         e.msg);
-    x.kind = SAID_NOTHING;
+    x.kind = TARGETS_TOP;
+    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.top.ids"), "%s",
+        e.msg);
+    x.kind = TARGETS_NONE;
     x.depth = 3;
-    ok(said_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.hidden.1"), "%s",
-        e.msg);
+    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.hidden.1"),
+        "%s", e.msg);
     st_release(&s);
     buf_clear(&raw);
     make(&s, &raw, 1, T - 1);
-    x.kind = SAID_FINAL;
+    x.kind = TARGETS_FINAL;
     x.width = 5;
     x.depth = 2;
-    ok(said_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.final"), "%s",
+    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.final"), "%s",
         e.msg);
-    x.kind = SAID_NOTHING;
-    ok(said_read(&x, &s, &e) == -1 && strstr(e.msg, "two types"), "%s", e.msg);
+    x.kind = TARGETS_NONE;
+    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "two types"), "%s",
+        e.msg);
     st_release(&s);
     buf_release(&raw);
-    said_release(&x);
+    targets_release(&x);
     return done_testing();
 }

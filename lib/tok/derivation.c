@@ -1,7 +1,7 @@
-/* What tokens are made of; see made.h. */
-#include "tok/made.h"
+/* How merging makes a token; see derivation.h. */
+#include "tok/derivation.h"
 
-#include "tok/parts.h"
+#include "tok/tokenizer.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -94,7 +94,7 @@ merge_best(const struct tokenizer *t, uint32_t *id, size_t n)
 }
 
 int
-tok_made_of(const struct tokenizer *t, uint32_t id, struct tok_ids *out)
+tok_derivation(const struct tokenizer *t, uint32_t id, struct tok_ids *out)
 {
     const size_t start = out->n;
     const char *s;

@@ -1,11 +1,11 @@
 /*
  * What the files of lib/tok share: the tokenizer and a thread's memory, and the
- * steps of encoding in their order: added tokens (added.c, find.c), normalizer
+ * steps of encoding in their order: added tokens (added.c, aho_corasick.c), normalizer
  * (norm.c), pieces (bpe.c with split.c and scan.c) or words (sp.c), merges
  * (queue.c, window.c, merge.c).  See tok.h.
  */
-#ifndef TOK_PARTS_H
-#define TOK_PARTS_H
+#ifndef TOK_TOKENIZER_H
+#define TOK_TOKENIZER_H
 
 #include "tok/tok.h"
 #include "tok/cache.h"
@@ -98,16 +98,16 @@ struct added_set {
     size_t start[257];
     int only; /* the one first byte, or -1 */
     int all_special;
-    struct finder *finder; /* NULL: never needed */
+    struct aho *aho; /* NULL: never needed */
 };
 
 /* Find a set's tokens in time linear in the text.  For i < n token[i] becomes
  * 0, or 1 + the number in set->a of the longest token that begins at p[i] and
  * ends before p[room]; room >= n. */
 #define FIND_BYTES 4096
-struct finder *finder_new(const struct added_set *set);
-void finder_free(struct finder *f);
-void finder_read(const struct finder *f, const unsigned char *p, size_t n,
+struct aho *aho_new(const struct added_set *set);
+void aho_free(struct aho *f);
+void aho_read(const struct aho *f, const unsigned char *p, size_t n,
     size_t room, uint32_t *token);
 
 /* A step of the normalizer. */
@@ -199,7 +199,7 @@ struct tok_scratch {
     size_t cap;
     struct window *window;         /* of window.c, or NULL */
     struct buf norm[2], pre;       /* a stretch after the steps */
-    uint32_t found[2][FIND_BYTES]; /* of finder_read, each set's */
+    uint32_t found[2][FIND_BYTES]; /* of aho_read, each set's */
 };
 
 static inline uint64_t

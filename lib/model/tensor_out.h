@@ -3,8 +3,8 @@
  * written: embed, those of block 0, ..., the norm, the head if untied.
  * Private to lib/model.
  */
-#ifndef MODEL_PARTS_H
-#define MODEL_PARTS_H
+#ifndef MODEL_TENSOR_OUT_H
+#define MODEL_TENSOR_OUT_H
 
 #include "base/io.h"
 #include "model/compressed.h"
@@ -21,11 +21,11 @@ struct tensor_out {
     int two_of_four; /* a matrix of a block that retort.sparse says is 2:4 */
     enum compressed part; /* what of it is written; set by the writer */
 };
-size_t model_nparts(const struct model *m);
-void model_part(const struct model *m, size_t i, struct tensor_out *p);
+size_t model_ntensors(const struct model *m);
+void model_tensor(const struct model *m, size_t i, struct tensor_out *p);
 /* The same as llama.cpp's converter writes it: its name, norms whole, rows of Q
  * and K in llama.cpp's order where the family has that. */
-void model_part_gguf(const struct model *m, size_t i, struct tensor_out *p);
+void model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p);
 
 /* n finite numbers as F32, F16, BF16, Q8_0 or Q4_0, and any type as numbers; of
  * a type of blocks n is a multiple of theirs. */
@@ -36,7 +36,7 @@ void weight_widen(float *out, enum dtype t, const unsigned char *p, size_t n);
 enum dtype matrix_type(enum dtype as, size_t cols, int of_block);
 /* The rows of one tensor as such a type, padded with zeros to its shape; of
  * Q8_0 and Q4_0, rows are multiples of 32.  EX_NUM: not finite. */
-int part_write(const struct model *m, const struct tensor_out *p, enum dtype as,
-    struct io_out *o, struct err *e);
+int tensor_write(const struct model *m, const struct tensor_out *p,
+    enum dtype as, struct io_out *o, struct err *e);
 
 #endif

@@ -5,7 +5,7 @@
  * reads a block of text from its end, and at each place knows the longest token
  * that begins there.
  */
-#include "tok/parts.h"
+#include "tok/tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct edge {
 };
 
 /* Node 0 is the root.  Nodes come behind those that they are reached from. */
-struct finder {
+struct aho {
     size_t n;
     uint32_t *fail;    /* [n] */
     uint32_t *token;   /* [n] number of the longest + 1, 0: none */
@@ -26,7 +26,7 @@ struct finder {
 };
 
 static struct edge *
-edge_of(const struct finder *f, uint32_t node, unsigned char byte)
+edge_of(const struct aho *f, uint32_t node, unsigned char byte)
 {
     const uint64_t key = ((uint64_t)node << 8 | byte) + 1;
     size_t i = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20);
@@ -40,7 +40,7 @@ edge_of(const struct finder *f, uint32_t node, unsigned char byte)
 }
 
 static inline uint32_t
-step(const struct finder *f, uint32_t node, unsigned char byte)
+step(const struct aho *f, uint32_t node, unsigned char byte)
 {
     const struct edge *e;
 
@@ -52,8 +52,8 @@ step(const struct finder *f, uint32_t node, unsigned char byte)
 /* Nodes of token `number`, s[n] backwards; from[] and by[] say how each is
  * reached. */
 static void
-add_token(struct finder *f, const char *s, size_t n, size_t number,
-    uint32_t *from, unsigned char *by)
+add_token(struct aho *f, const char *s, size_t n, size_t number, uint32_t *from,
+    unsigned char *by)
 {
     uint32_t node = 0;
 
@@ -75,7 +75,7 @@ add_token(struct finder *f, const char *s, size_t n, size_t number,
 /* Set fail, and tokens that end a node's text, of the nodes in order of depth,
  * order[f->n]. */
 static void
-link_nodes(struct finder *f, const uint32_t *order, const uint32_t *from,
+link_nodes(struct aho *f, const uint32_t *order, const uint32_t *from,
     const unsigned char *by)
 {
     for (size_t i = 1; i < f->n; i++) {
@@ -89,7 +89,7 @@ link_nodes(struct finder *f, const uint32_t *order, const uint32_t *from,
 
 /* Nodes by depth, by counting. */
 static void
-sort_nodes(const struct finder *f, const uint32_t *from, uint32_t *order)
+sort_nodes(const struct aho *f, const uint32_t *from, uint32_t *order)
 {
     uint32_t *const depth = xcalloc(f->n, sizeof *depth);
     size_t *const start = xcalloc(f->longest + 2, sizeof *start);
@@ -106,10 +106,10 @@ sort_nodes(const struct finder *f, const uint32_t *from, uint32_t *order)
     free(start);
 }
 
-struct finder *
-finder_new(const struct added_set *set)
+struct aho *
+aho_new(const struct added_set *set)
 {
-    struct finder *const f = xcalloc(1, sizeof *f);
+    struct aho *const f = xcalloc(1, sizeof *f);
     size_t all = 1, slots = 64;
     uint32_t *from, *order;
     unsigned char *by;
@@ -140,7 +140,7 @@ finder_new(const struct added_set *set)
 }
 
 void
-finder_free(struct finder *f)
+aho_free(struct aho *f)
 {
     if (!f)
         return;
@@ -151,8 +151,8 @@ finder_free(struct finder *f)
 }
 
 void
-finder_read(const struct finder *f, const unsigned char *p, size_t n,
-    size_t room, uint32_t *token)
+aho_read(const struct aho *f, const unsigned char *p, size_t n, size_t room,
+    uint32_t *token)
 {
     const size_t more = room - n < f->longest ? room - n : f->longest;
     uint32_t node = 0;

@@ -4,7 +4,7 @@
 #include "kern/kern.h"
 #include "model/backward.h"
 #include "train/adamw.h"
-#include "train/parts.h"
+#include "train/param_shards.h"
 
 #include "../lib/tap.h"
 
@@ -64,20 +64,20 @@ level(const struct config *c, int l, size_t n)
         const struct share share = { r, l > 1 ? n : 1, l > 2 };
         struct tmodel t;
         struct adamw *a;
-        struct param_parts *p = NULL;
+        struct param_shards *p = NULL;
         double whole, parts, rooms;
 
         tmodel_layout_share(&t, c, NULL, &share);
         a = adamw_new_parts(&t, DT_F32, &g, 0);
         if (l > 2 && n > 1)
-            p = parts_new(&t, a, &g);
+            p = param_shards_new(&t, a, &g);
         whole = (double)tmodel_weight_bytes(&t);
         off = farther(off,
             fabs(whole / (4.0 * P / (l > 2 ? (double)n : 1.0)) - 1.0));
         parts = (double)tmodel_grad_bytes(&t);
         off = farther(off,
             fabs(parts / (4.0 * P / (l > 1 ? (double)n : 1.0)) - 1.0));
-        rooms = (double)(tmodel_room_bytes(&t) + parts_bytes(p));
+        rooms = (double)(tmodel_room_bytes(&t) + param_shards_bytes(p));
         off = farther(off,
             n == 1 || l < 2
                 ? rooms
@@ -87,7 +87,7 @@ level(const struct config *c, int l, size_t n)
             fabs((double)t.arena.used /
                     (whole + parts + (double)tmodel_room_bytes(&t)) -
                 1.0));
-        parts_free(p);
+        param_shards_free(p);
         adamw_free(a);
         tmodel_release(&t);
     }

@@ -1,27 +1,27 @@
-/* Views of what a teacher says: see said.h. */
-#include "format/said.h"
+/* Views of the targets in a message: see targets.h. */
+#include "format/targets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 static const char *const parts[][3] = {
-    [SAID_FINAL] = { "teacher.final" },
-    [SAID_TOP] = { "teacher.top.ids", "teacher.top.logp", "teacher.lse" },
-    [SAID_DRAWS] = { "teacher.sample.ids", "teacher.sample.count",
+    [TARGETS_FINAL] = { "teacher.final" },
+    [TARGETS_TOP] = { "teacher.top.ids", "teacher.top.logp", "teacher.lse" },
+    [TARGETS_DRAWS] = { "teacher.sample.ids", "teacher.sample.count",
         "teacher.sample.plogp" },
 };
 
 size_t
-said_width(const struct st *s, enum said_kind k)
+targets_width(const struct st *s, enum targets_kind k)
 {
     const struct st_tensor *t =
-        k == SAID_NOTHING ? NULL : st_find(s, parts[k][0]);
+        k == TARGETS_NONE ? NULL : st_find(s, parts[k][0]);
 
     return t != NULL && t->ndim == 3 ? t->shape[2] : 0;
 }
 
 const struct st_tensor *
-said_hidden(const struct st *s, size_t block)
+targets_hidden(const struct st *s, size_t block)
 {
     char name[40];
 
@@ -29,16 +29,16 @@ said_hidden(const struct st *s, size_t block)
     return st_find(s, name);
 }
 
-static struct said_tensor
+static struct targets_tensor
 view(const struct st_tensor *t)
 {
-    return (struct said_tensor){ t->data, t->dtype,
+    return (struct targets_tensor){ t->data, t->dtype,
         t->ndim == 3 ? t->shape[2] : 1 };
 }
 
 /* States: the rules of messages do not look at them. */
 static int
-states(struct said_tensor *x, const struct st_tensor *t, const char *what,
+states(struct targets_tensor *x, const struct st_tensor *t, const char *what,
     const size_t *bt, size_t width, struct err *e)
 {
     if (t == NULL)
@@ -52,19 +52,19 @@ states(struct said_tensor *x, const struct st_tensor *t, const char *what,
 }
 
 int
-said_read(struct said *x, const struct st *s, struct err *e)
+targets_read(struct targets *x, const struct st *s, struct err *e)
 {
     const size_t *bt = st_find(s, "ids")->shape;
     const char *const *name = parts[x->kind];
 
     x->T = bt[1];
     x->row = 0;
-    if (x->kind == SAID_FINAL) {
-        if (states(&x->part[SAID_STATE], st_find(s, name[0]), name[0], bt,
+    if (x->kind == TARGETS_FINAL) {
+        if (states(&x->part[TARGETS_STATE], st_find(s, name[0]), name[0], bt,
                 x->width, e) < 0)
             return -1;
-    } else if (x->kind != SAID_NOTHING) {
-        if (said_width(s, x->kind) != x->width)
+    } else if (x->kind != TARGETS_NONE) {
+        if (targets_width(s, x->kind) != x->width)
             return err_set(e, EX_INPUT,
                 "not the %zu %s a token that earlier batches had", x->width,
                 name[0]);
@@ -74,8 +74,8 @@ said_read(struct said *x, const struct st *s, struct err *e)
     if (x->hidden == NULL && x->nblock > 0)
         x->hidden = xcalloc(x->nblock, sizeof(*x->hidden));
     for (size_t l = 0; l < x->nblock; l++) {
-        if (states(&x->hidden[l], said_hidden(s, x->block[l]), "teacher.hidden",
-                bt, x->depth, e) < 0)
+        if (states(&x->hidden[l], targets_hidden(s, x->block[l]),
+                "teacher.hidden", bt, x->depth, e) < 0)
             return -1;
         if (x->hidden[l].dtype != x->hidden[0].dtype)
             return err_set(e, EX_INPUT, "hidden states of two types");
@@ -84,23 +84,23 @@ said_read(struct said *x, const struct st *s, struct err *e)
 }
 
 void
-said_release(struct said *x)
+targets_release(struct targets *x)
 {
     free(x->hidden);
     x->hidden = NULL;
 }
 
-struct said
-said_rows(const struct said *x, size_t b0)
+struct targets
+targets_rows(const struct targets *x, size_t b0)
 {
-    struct said y = *x;
+    struct targets y = *x;
 
     y.row += b0;
     return y;
 }
 
 const unsigned char *
-said_at(const struct said *x, const struct said_tensor *t, size_t i)
+targets_at(const struct targets *x, const struct targets_tensor *t, size_t i)
 {
     size_t bytes = 0;
 

@@ -1,5 +1,5 @@
-/* Groups and channels of another model; see kept.h. */
-#include "model/kept.h"
+/* Groups and channels of the original model; see origin.h. */
+#include "model/origin.h"
 #include "base/mem.h"
 #include "format/json.h"
 
@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const kept_keys[KEPT] = { "kept_groups", "kept_channels" };
+const char *const origin_keys[ORIGIN_PARTS] = { "kept_groups",
+    "kept_channels" };
 
 /* "0-511,640", n numbers that ascend, into list; -1: it is not that. */
 static int
@@ -36,25 +37,25 @@ expand(const char *p, size_t n, size_t *list)
 }
 
 static size_t
-count(const struct model *m, enum kept k, size_t i)
+count(const struct model *m, enum origin_part k, size_t i)
 {
-    return k == KEPT_GROUPS ? m->block[i].groups : m->block[i].mlp;
+    return k == ORIGIN_GROUPS ? m->block[i].groups : m->block[i].mlp;
 }
 
 static const char *
-word(const json_t *kept, enum kept k, size_t i)
+word(const json_t *kept, enum origin_part k, size_t i)
 {
     return json_string_value(
-        json_array_get(json_object_get(kept, kept_keys[k]), i));
+        json_array_get(json_object_get(kept, origin_keys[k]), i));
 }
 
 int
-kept_read(struct model *m, const json_t *j, struct err *e)
+origin_read(struct model *m, const json_t *j, struct err *e)
 {
     const json_t *own = js_get(j, "retort");
 
-    for (int k = 0; k < KEPT; k++) {
-        json_t *words = json_object_get(own, kept_keys[k]);
+    for (int k = 0; k < ORIGIN_PARTS; k++) {
+        json_t *words = json_object_get(own, origin_keys[k]);
 
         if (words == NULL)
             continue;
@@ -68,38 +69,38 @@ kept_read(struct model *m, const json_t *j, struct err *e)
             free(list);
             if (!good)
                 return err_set(e, EX_INPUT,
-                    "retort.%s: number %zu is no list of %zu", kept_keys[k], i,
-                    n);
+                    "retort.%s: number %zu is no list of %zu", origin_keys[k],
+                    i, n);
         }
-        if (m->kept == NULL)
-            m->kept = json_object();
-        json_object_set(m->kept, kept_keys[k], words);
+        if (m->origin == NULL)
+            m->origin = json_object();
+        json_object_set(m->origin, origin_keys[k], words);
     }
     return 0;
 }
 
 void
-kept_write(const struct model *m, json_t *j)
+origin_write(const struct model *m, json_t *j)
 {
     json_t *own = json_object_get(j, "retort");
 
-    if (json_object_size(m->kept) == 0)
+    if (json_object_size(m->origin) == 0)
         return;
     if (own == NULL)
         json_object_set_new(j, "retort", own = json_object());
-    json_object_update(own, m->kept);
+    json_object_update(own, m->origin);
 }
 
 size_t *
-kept_list(const struct model *m, enum kept k, size_t i)
+origin_list(const struct model *m, enum origin_part k, size_t i)
 {
-    const char *w = word(m->kept, k, i);
+    const char *w = word(m->origin, k, i);
     const size_t n = count(m, k, i);
     size_t *list;
 
     if (w == NULL || strcmp(w, "all") == 0)
         return NULL;
     list = xcalloc(n, sizeof *list);
-    (void)expand(w, n, list); /* kept_read has seen that it can */
+    (void)expand(w, n, list); /* origin_read has seen that it can */
     return list;
 }
