@@ -3,7 +3,7 @@
 #include "choose.h"
 #include "send.h"
 #include "base/clock.h"
-#include "base/place.h"
+#include "base/numa.h"
 #include "base/pool.h"
 #include "cli/die.h"
 #include "cli/opt.h"
@@ -107,7 +107,7 @@ main(int argc, char **argv)
             die(EX_USAGE,
                 "-: a stream cannot be read in any order; store it with shard "
                 "-o, and name the directory");
-    if (place(cpus, node, 0, 0, &e) < 0)
+    if (numa_bind(cpus, node, 0, 0, &e) < 0)
         die_err(&e);
     if (dirs_open(&d, dir, (size_t)n, partial, &e) < 0)
         die_err(&e);

@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/numa.h"
 #include "base/number.h"
-#include "base/place.h"
 #include "base/pool.h"
 #include "base/thread.h"
 #include "base/timeline.h"
@@ -146,7 +146,7 @@ dist_threads(size_t asked)
 
 /* Those that are alike in one line. */
 static void
-tell_places(const struct placed *all, size_t n)
+tell_places(const struct numa_state *all, size_t n)
 {
     for (size_t i = 1, from = 0; i <= n; i++) {
         if (i < n && strcmp(all[i].text, all[from].text) == 0)
@@ -166,14 +166,14 @@ int
 dist_place(const char *cpus, const char *node, struct err *e)
 {
     const struct dist_group *g = &dist.node;
-    struct placed *all;
+    struct numa_state *all;
 
-    if (place(cpus, node, g->rank, g->n, e) < 0)
+    if (numa_bind(cpus, node, g->rank, g->n, e) < 0)
         return -1;
     if (g->n == 1 && cpus == NULL && node == NULL && verbosity < 1)
         return 0;
     all = xcalloc(g->n, sizeof *all);
-    place_now(&all[g->rank]);
+    numa_describe(&all[g->rank]);
     if (*all[g->rank].why != '\0')
         warn("%s", all[g->rank].why);
     dist_all_gather_one(g, all, sizeof *all);

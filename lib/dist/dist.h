@@ -68,7 +68,7 @@ void dist_part_free(struct dist_group *part);
 /* Threads of this rank: those asked for, or, of 0, as many as it has
  * processors: those it is bound to, else its share of the node's. */
 size_t dist_threads(size_t asked);
-/* place() of base/place.h for this rank of its node, before there are threads
+/* numa_bind (base/numa.h) for this rank of its node, before there are threads
  * and buffers; NULL: it stays where its launcher bound it.  Rank 0 notes where
  * the ranks of its node run; of one rank that was not asked, with -v. */
 int dist_place(const char *cpus, const char *node, struct err *e);

@@ -1,5 +1,5 @@
-/* Binding to processors and memory: see place.h */
-#include "base/place.h"
+/* Binding to processors and memory: see numa.h */
+#include "base/numa.h"
 #include "base/note.h"
 #include "base/number.h"
 
@@ -39,7 +39,7 @@ read_node(hwloc_topology_t t, const char *node, size_t rank, size_t ranks)
 
 /* Where the system cannot bind, only speed is lost. */
 static void
-told(int r, const char *what)
+note_unbound(int r, const char *what)
 {
     if (r < 0)
         note("%s cannot be bound here: %s", what, strerror(errno));
@@ -50,15 +50,16 @@ static void
 bind_to(hwloc_topology_t t, hwloc_const_bitmap_t set, hwloc_obj_t o)
 {
     if (!hwloc_bitmap_iszero(set))
-        told(hwloc_set_cpubind(t, set, HWLOC_CPUBIND_PROCESS), "processors");
+        note_unbound(hwloc_set_cpubind(t, set, HWLOC_CPUBIND_PROCESS),
+            "processors");
     if (o && hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE) > 1)
-        told(hwloc_set_membind(t, o->nodeset, HWLOC_MEMBIND_BIND,
-                 HWLOC_MEMBIND_PROCESS | HWLOC_MEMBIND_BYNODESET),
+        note_unbound(hwloc_set_membind(t, o->nodeset, HWLOC_MEMBIND_BIND,
+                         HWLOC_MEMBIND_PROCESS | HWLOC_MEMBIND_BYNODESET),
             "memory");
 }
 
 static int
-topology(hwloc_topology_t *t, struct err *e)
+load_topology(hwloc_topology_t *t, struct err *e)
 {
     if (hwloc_topology_init(t) < 0)
         return err_set(e, EX_SYS, "hwloc:");
@@ -69,7 +70,7 @@ topology(hwloc_topology_t *t, struct err *e)
 }
 
 int
-place(const char *cpus, const char *node, size_t rank, size_t ranks,
+numa_bind(const char *cpus, const char *node, size_t rank, size_t ranks,
     struct err *e)
 {
     hwloc_topology_t t;
@@ -79,7 +80,7 @@ place(const char *cpus, const char *node, size_t rank, size_t ranks,
 
     if (!cpus && !node)
         return 0;
-    if (topology(&t, e) < 0)
+    if (load_topology(&t, e) < 0)
         return -1;
     set = hwloc_bitmap_alloc();
     o = node ? read_node(t, node, rank, ranks) : NULL;
@@ -104,8 +105,8 @@ place(const char *cpus, const char *node, size_t rank, size_t ranks,
 
 /* The process's processors and the nodes of its memory into two sets. */
 static void
-look(hwloc_topology_t t, hwloc_bitmap_t cpus, hwloc_bitmap_t memory,
-    struct placed *p)
+describe_binding(hwloc_topology_t t, hwloc_bitmap_t cpus, hwloc_bitmap_t memory,
+    struct numa_state *p)
 {
     const int nodes = hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE);
     hwloc_membind_policy_t how = HWLOC_MEMBIND_DEFAULT;
@@ -142,20 +143,20 @@ look(hwloc_topology_t t, hwloc_bitmap_t cpus, hwloc_bitmap_t memory,
 }
 
 void
-place_now(struct placed *p)
+numa_describe(struct numa_state *p)
 {
     hwloc_topology_t t;
     hwloc_bitmap_t cpus, memory;
     struct err e;
 
-    *p = (struct placed){ "", "" };
-    if (topology(&t, &e) < 0) {
+    *p = (struct numa_state){ "", "" };
+    if (load_topology(&t, &e) < 0) {
         snprintf(p->text, sizeof p->text, "unknown processors");
         return;
     }
     cpus = hwloc_bitmap_alloc();
     memory = hwloc_bitmap_alloc();
-    look(t, cpus, memory, p);
+    describe_binding(t, cpus, memory, p);
     hwloc_bitmap_free(memory);
     hwloc_bitmap_free(cpus);
     hwloc_topology_destroy(t);
