@@ -483,7 +483,6 @@ prepare(struct student *s, const char *input)
     if (s->finished)
         return;
     put_tokenizer(s);
-    rank_use_tuned(s);
     metrics_open(&s->saver, s->st.step);
     held_out_begin(s);
     if (first != NULL)

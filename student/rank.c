@@ -8,7 +8,6 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "dist/log.h"
-#include "dist/tune.h"
 #include "dist/watch.h"
 #include "model/compute.h"
 
@@ -26,7 +25,6 @@ check_stages(const struct args *a)
     const char *with = a->level > 0 ? "--shard-level"
         : a->wire == 1              ? "--wire bf16"
         : a->overlap                ? "--overlap"
-        : a->tune                   ? "--tune-comm"
         : a->deterministic          ? "--deterministic"
         : a->eval != NULL           ? "--eval"
                                     : NULL;
@@ -82,8 +80,6 @@ rank_begin(struct student *s)
     check_effective(s);
     if (s->a->overlap && dist_overlap(&e) < 0)
         die_err(&e);
-    if (s->a->tune)
-        tune_begin(!s->a->deterministic && s->a->wire == 0);
     note("%zu ranks, %zu of them on this node", g->n, dist_node()->n);
 }
 
@@ -307,39 +303,4 @@ rank_agree(struct student *s, int r, struct err *e)
         return err_set(e, code, "another rank cannot go on");
     return err_set(e, EX_INPUT, "%s: the ranks' streams differ in length",
         s->feed.name);
-}
-
-void
-rank_tune(const struct student *s)
-{
-    const struct tuned *t = tune_step();
-
-    if (t == NULL || s->ranks.rank > 0)
-        return;
-    for (size_t k = 0; k < TUNE_KINDS; k++) {
-        double least = INFINITY;
-
-        for (size_t i = 0; i < t[k].n; i++)
-            least = fmin(least, t[k].gbs[i]);
-        if (t[k].n > 0)
-            note("--tune-comm: %s %zu: %.3g GB/s, the slowest tried %.3g",
-                tune_name(k), t[k].value[t[k].chosen], t[k].gbs[t[k].chosen],
-                least);
-    }
-    record_tuned(s->a->run, s->st.step, s->ranks.n, t);
-}
-
-void
-rank_use_tuned(const struct student *s)
-{
-    size_t value[TUNE_KINDS] = { 0 };
-
-    if (s->ranks.n == 1 || s->pipe != NULL || s->a->tune || !s->a->resume)
-        return;
-    if (s->ranks.rank == 0)
-        record_tuned_before(s->a->run, s->ranks.n, value);
-    dist_broadcast(&s->ranks, value, sizeof(value), 0);
-    for (size_t k = 0; k < TUNE_KINDS; k++)
-        if (tune_use(k, value[k]) == 0)
-            note("%s %zu, as --tune-comm found", tune_name(k), value[k]);
 }

@@ -51,9 +51,8 @@ is_compared(const char *name)
     static const char *const not [] = { "output", "tokenizer", "threads",
         "micro", "recompute", "ahead", "save", "max-time", "cpus", "numa",
         "keep", "resume", "override", "rank-timeout", "shard-level", "stages",
-        "overlap", "node-copy", "tune-comm", "comm-log", "deepspeed-compat",
-        "timeline", "ce", "kl", "squarehead", "steps", "model", "teacher",
-        "eval" };
+        "overlap", "node-copy", "comm-log", "deepspeed-compat", "timeline",
+        "ce", "kl", "squarehead", "steps", "model", "teacher", "eval" };
 
     for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
         if (strcmp(name, not [i]) == 0)
@@ -254,7 +253,6 @@ record_keep(const struct record *r)
         compare(r, old, now, changes);
         finished = is_finished(r, old);
         json_object_set_new(now, "changes", changes);
-        json_object_set(now, "tuned", json_object_get(old, "tuned"));
         json_object_set(now, "finished", json_object_get(old, "finished"));
         (void)js_str(old, "program", &by, NULL);
         if (!finished)
@@ -281,67 +279,6 @@ record_finished(const char *run, uint64_t step)
     json_object_set_new(now, "finished", json_integer((json_int_t)step));
     if (js_save(now, path, &e) < 0)
         die_err(&e);
-    json_decref(now);
-    free(path);
-}
-
-void
-record_tuned(const char *run, uint64_t step, size_t ranks,
-    const struct tuned *t)
-{
-    char *path = xasprintf("%s/options.json", run);
-    json_t *one = json_object(), *gbs = json_object(), *now, *all;
-    struct err e;
-
-    if ((now = js_load(path, JS_MAX, &e)) == NULL)
-        die_err(&e);
-    if ((all = json_object_get(now, "tuned")) == NULL)
-        json_object_set_new(now, "tuned", all = json_array());
-    json_array_append_new(all, one);
-    json_object_set_new(one, "step", json_integer((json_int_t)step));
-    json_object_set_new(one, "ranks", json_integer((json_int_t)ranks));
-    for (size_t k = 0; k < TUNE_KINDS && t[k].n > 0; k++) {
-        json_t *speed = json_object();
-
-        for (size_t i = 0; i < t[k].n; i++) {
-            char name[24];
-
-            snprintf(name, sizeof(name), "%zu", t[k].value[i]);
-            json_object_set_new(speed, name, json_real(t[k].gbs[i]));
-        }
-        json_object_set_new(one, tune_name(k),
-            json_integer((json_int_t)t[k].value[t[k].chosen]));
-        json_object_set_new(gbs, tune_name(k), speed);
-    }
-    json_object_set_new(one, "gbs", gbs);
-    if (js_save(now, path, &e) < 0)
-        die_err(&e);
-    json_decref(now);
-    free(path);
-}
-
-void
-record_tuned_before(const char *run, size_t ranks, size_t value[TUNE_KINDS])
-{
-    char *path = xasprintf("%s/options.json", run);
-    json_t *now, *one;
-    size_t i;
-    struct err e;
-
-    if ((now = js_load(path, JS_MAX, &e)) == NULL)
-        die_err(&e);
-    json_array_foreach(json_object_get(now, "tuned"), i, one)
-    {
-        if (json_integer_value(json_object_get(one, "ranks")) !=
-            (json_int_t)ranks)
-            continue;
-        for (size_t k = 0; k < TUNE_KINDS; k++) {
-            const json_t *v = json_object_get(one, tune_name(k));
-
-            if (v != NULL)
-                value[k] = (size_t)json_integer_value(v);
-        }
-    }
     json_decref(now);
     free(path);
 }

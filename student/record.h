@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 #include "cli/opt.h"
-#include "dist/tune.h"
 #include "format/json.h"
 #include "msg/msg.h"
 
@@ -37,14 +36,6 @@ json_t *record_values(const struct opt *options);
 int record_keep(const struct record *r);
 /* Add to the file that RUN holds the result of that step, or die. */
 void record_finished(const char *run, uint64_t step);
-/* Add to the file what --tune-comm has found by that step, t [TUNE_KINDS], or
- * die. */
-void record_tuned(const char *run, uint64_t step, size_t ranks,
-    const struct tuned *t);
-/* What it has found last for as many ranks; what the file has not stays as it
- * is. */
-void record_tuned_before(const char *run, size_t ranks,
-    size_t value[TUNE_KINDS]);
 
 /* Hash of what a stream is, wherever it is taken up: tokenizer, sources, length
  * of rows. */

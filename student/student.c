@@ -122,8 +122,6 @@ static const struct opt options[] = {
         "keep a copy in each node at level 3: gather it once a step"),
     OPT_FLAG(0, "overlap", &a.overlap,
         "gather the next block while one is computed"),
-    OPT_FLAG(0, "tune-comm", &a.tune,
-        "try segments of messages in the first steps, and take the fastest"),
     OPT_FLAG(0, "deterministic", &a.deterministic,
         "same bits for 1, 2, 4, 8 ranks"),
     OPT_ENUM(0, "wire", &a.wire, wires, "type",

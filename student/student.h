@@ -165,7 +165,7 @@ struct args {
         grad, moments, deterministic, wire, qat;
     size_t level, stages;
     const char *comm_log, *timeline, *cpus, *numa;
-    int deepspeed, overlap, node_copy, tune;
+    int deepspeed, overlap, node_copy;
 };
 
 /* Batches that are judged beside training. */
@@ -239,10 +239,6 @@ int rank_unchanged(const struct student *s, struct err *e);
 /* r is 1, 0 or -1 and *e: what all ranks have, and -1 where they differ.  Sets
  * s->stop. */
 int rank_agree(struct student *s, int r, struct err *e);
-/* A step is over: with --tune-comm note and record what it has found. */
-void rank_tune(const struct student *s);
-/* Without it: go on as it has found, for as many ranks, in a run before. */
-void rank_use_tuned(const struct student *s);
 
 /* ---- alike.c: what all ranks need in common; of one rank nothing ---- */
 

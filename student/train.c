@@ -177,7 +177,6 @@ train(struct student *s)
         }
         if (apply(s, &sum, &e) < 0 || held_out_judge(s, &e) < 0)
             give_up(s, &e);
-        rank_tune(s);
         profile_step(sum.tok);
         if ((s->a->save > 0 && s->st.step % s->a->save == 0) ||
             (s->st.judged == s->st.step && s->st.best == s->st.step))

@@ -11,7 +11,6 @@
 #include "dist/log.h"
 #include "dist/over_mpi.h"
 #include "dist/seen.h"
-#include "dist/tune.h"
 #include "dist/watch.h"
 
 #include <assert.h>
@@ -205,15 +204,15 @@ dist_log_end(struct err *e)
     return r;
 }
 
-/* If calls are logged, in the timeline or tuned all ranks of g wait for one
- * another, so that waiting is told apart from the call that follows. */
+/* If calls are logged or in the timeline all ranks of g wait for one another,
+ * so that waiting is told apart from the call that follows. */
 static struct watched
 meet_if_seen(const struct dist_group *g)
 {
     const double t = clock_now();
     struct watched s = { .sent = mpi_sent() };
 
-    if (dist.log == NULL && !timeline_on() && !tune_on())
+    if (dist.log == NULL && !timeline_on())
         return s;
     mpi_barrier(g);
     timeline_add("wait", "wait for other ranks", t);
@@ -327,8 +326,6 @@ dist_saw(const struct dist_group *g, const struct watched *s,
     timeline_add(kind == COMM_REDUCE_SCATTER ? "reduce" : "gather", op,
         s->begin);
     record(g, s, op, kind, bytes, seconds, seconds);
-    if (kind == COMM_REDUCE_SCATTER)
-        tune_add(whole / sizeof(float), seconds);
 }
 
 void

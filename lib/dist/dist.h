@@ -9,8 +9,8 @@
  * messages are cut.  A rank that dies ends them all, by the launcher.
  *
  * dist.c has the ranks and what they gather, sum.c the sums over them, pair.c
- * what passes between two, over_mpi.c the only calls of MPI; by watch.h a rank
- * that is stopped or slow is found, by tune.h the fastest segments and rings.
+ * what passes between two, over_mpi.c the only calls of MPI; watch.h finds a
+ * rank that is stopped or slow.
  */
 #ifndef DIST_DIST_H
 #define DIST_DIST_H
@@ -134,11 +134,9 @@ void dist_posted(const struct dist_group *g, const struct posted *p);
 void dist_receive(const struct dist_group *g, size_t from, size_t channel,
     float *x, size_t n);
 
-/* How sums are cut: for tuning (tune.h), changes no bits.  Elements of a
- * message at most, 1..2^26 (default 2^16). */
+/* Cut sums into messages of at most so many elements, 1..2^26 (default 2^16);
+ * the bits of a sum do not depend on it.  For tests. */
 void dist_segment(size_t elements);
-/* Segments of DIST_RING that go round at once, 1..8 (default 1). */
-void dist_rings(size_t n);
 /* Bytes that the calls above keep, once used, in a group of n ranks. */
 size_t dist_bytes(size_t n);
 

@@ -3,7 +3,6 @@
 #include "dist/dist.h"
 #include "dist/over_mpi.h"
 #include "dist/seen.h"
-#include "dist/tune.h"
 #include "kern/kern.h"
 
 #include <assert.h>
@@ -12,13 +11,13 @@
 #include <string.h>
 
 /* Exchanges of less than half a megabyte stay in the caches. */
-enum { SEGMENT = 1 << 16, SEGMENT_MOST = 1 << 26, RINGS = 8 };
+enum { SEGMENT = 1 << 16, SEGMENT_MOST = 1 << 26 };
 
 static struct {
-    size_t segment, rings;
-    void *room; /* dist_bytes of as many ranks */
+    size_t segment; /* elements of a message, at most */
+    void *room;     /* for a segment of each rank: dist_bytes */
     size_t room_bytes;
-} sums = { .segment = SEGMENT, .rings = 1 };
+} sums = { .segment = SEGMENT };
 
 void
 dist_free_room(void)
@@ -28,42 +27,22 @@ dist_free_room(void)
     sums.room_bytes = 0;
 }
 
-/* While some are tried the room of the largest is kept. */
-static void
-fit_room(void)
-{
-    if (!tune_on())
-        dist_free_room();
-}
-
 void
 dist_segment(size_t elements)
 {
     assert(elements >= 1 && elements <= SEGMENT_MOST);
     sums.segment = elements;
-    fit_room();
+    dist_free_room();
 }
 
-void
-dist_rings(size_t n)
-{
-    assert(n >= 1 && n <= RINGS);
-    sums.rings = n;
-    fit_room();
-}
-
-/* A segment of each rank, or ring. */
 size_t
 dist_bytes(size_t n)
 {
-    const size_t segment = tune_on() ? tune_most(TUNE_SEGMENT) : sums.segment;
-    const size_t rings = tune_on() ? tune_most(TUNE_RINGS) : sums.rings;
-
-    return n > 1 ? (n > rings ? n : rings) * segment * sizeof(float) : 0;
+    return n > 1 ? n * sums.segment * sizeof(float) : 0;
 }
 
 static void *
-room(size_t n)
+reserve_room(size_t n)
 {
     if (sums.room_bytes < dist_bytes(n)) {
         free(sums.room);
@@ -95,53 +74,30 @@ pieces(size_t n, const size_t *at)
     return (most + sums.segment - 1) / sums.segment;
 }
 
-/* A segment that goes round: this rank adds its own to what has come. */
-struct pass {
-    float *own, *came;
-    size_t n, receiving, sending;
-};
-
-/* Segment i of part `out` goes on, that of the part before it comes. */
-static void
-pass_on(const struct dist_group *g, struct pass *p, float *x, const size_t *at,
-    size_t out, size_t i)
-{
-    const size_t n = g->n, to = (g->rank + 1) % n, from = (g->rank + n - 1) % n;
-    size_t a, b;
-    const size_t na = piece(at, out, i, &a);
-
-    p->n = piece(at, (out + n - 1) % n, i, &b);
-    p->own = x + b;
-    p->receiving = mpi_receive(g, from, 0, p->came, p->n);
-    p->sending = mpi_send(g, to, 0, x + a, na);
-}
-
 /*
  * Each part goes round from the rank after its owner's to its owner's, and each
  * rank adds its own to what has come.  In each of n - 1 rounds a rank passes on
- * the segments of one part, and adds to those of the part before it.  Several
- * are on their way at once, each a ring of its own, but no more than a round
- * has: what is passed on must have come.
+ * one part, a segment at a time, and adds its own to segments of the part
+ * before it.
  */
 static void
-ring(const struct dist_group *g, float *x, const size_t *at)
+sum_ring(const struct dist_group *g, float *x, const size_t *at)
 {
-    const size_t n = g->n, count = pieces(n, at), all = (n - 1) * count;
-    const size_t rings = sums.rings < count ? sums.rings : count;
-    struct pass way[RINGS];
+    const size_t n = g->n, count = pieces(n, at);
+    const size_t to = (g->rank + 1) % n, from = (g->rank + n - 1) % n;
+    float *came = reserve_room(n);
 
-    for (size_t r = 0; r < rings; r++)
-        way[r].came = (float *)room(n) + r * sums.segment;
-    for (size_t i = 0, begun = 0; i < all; i++) {
-        const struct pass *p = &way[i % rings];
+    for (size_t round = 1; round < n; round++)
+        for (size_t i = 0; i < count; i++) {
+            const size_t out = (g->rank + n - round) % n;
+            size_t a, b;
+            const size_t na = piece(at, out, i, &a);
+            const size_t nb = piece(at, (out + n - 1) % n, i, &b);
 
-        for (; begun < all && begun < i + rings; begun++)
-            pass_on(g, &way[begun % rings], x, at,
-                (g->rank + 2 * n - begun / count - 1) % n, begun % count);
-        mpi_finish(p->receiving);
-        mpi_finish(p->sending);
-        kern.add(p->own, p->came, p->own, p->n);
-    }
+            mpi_exchange(g, to, x + a, na * sizeof *x, from, came,
+                nb * sizeof *x);
+            kern.add(x + b, came, x + b, nb);
+        }
 }
 
 /* What the ranks have sent of a segment: rank r's at came + r * segment, this
@@ -188,7 +144,7 @@ static void
 all_to_all(const struct dist_group *g, float *x, const size_t *at, int half)
 {
     const size_t n = g->n, count = pieces(n, at);
-    struct arrived all = { .rank = g->rank, .came = room(n) };
+    struct arrived all = { .rank = g->rank, .came = reserve_room(n) };
     /* this rank's place in the room is free */
     uint16_t *const its = (uint16_t *)(all.came + g->rank * sums.segment);
 
@@ -220,7 +176,7 @@ dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
         return;
     s = dist_see(g);
     if (how == DIST_RING)
-        ring(g, x, at);
+        sum_ring(g, x, at);
     else
         all_to_all(g, x, at, how == DIST_BF16);
     dist_saw(g, &s, COMM_REDUCE_SCATTER, "reduce_scatter_tensor",

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/note.h"
 #include "dist/dist.h"
-#include "dist/tune.h"
 #include "kern/kern.h"
 #include "../lib/tap.h"
 
@@ -203,22 +202,19 @@ sizes(size_t n)
 {
     static const struct {
         enum dist_sum how;
-        size_t rings;
         const char *what;
-    } sums[] = { { DIST_RING, 1, "reduce-scatter, ring" },
-        { DIST_RING, 3, "reduce-scatter, 3 rings" },
-        { DIST_TREE, 1, "reduce-scatter, tree" },
-        { DIST_BF16, 1, "reduce-scatter, bf16 wire" } };
+    } sums[] = { { DIST_RING, "reduce-scatter, ring" },
+        { DIST_TREE, "reduce-scatter, tree" },
+        { DIST_BF16, "reduce-scatter, bf16 wire" } };
     size_t at[RANKS + 1], last[RANKS + 1] = { 0 };
 
     dist_split(n, g->n, 1, at);
     last[g->n] = n; /* all of it is the last rank's */
     gather(n, at);
     gather(n, last);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 3; i++) {
         static const size_t segment[] = { 1, 7, 64, 1 << 16 };
 
-        dist_rings(sums[i].rings);
         for (size_t k = 0; k < 4; k++) {
             if (n / segment[k] > 100)
                 continue;
@@ -373,47 +369,6 @@ is_node(size_t most)
         g->rank == world->rank - first;
 }
 
-/* All ranks take the segment, and the rings, that are the fastest tried. */
-static void
-tuned(void)
-{
-    struct {
-        size_t value[TUNE_KINDS];
-    } all[RANKS], *own;
-    const struct tuned *t;
-    size_t at[RANKS + 1], steps = 0;
-    int good = 1;
-
-    g = dist_world();
-    own = &all[g->rank];
-    tune_begin(1);
-    if (g->n == 1) {
-        all_ok(!tune_on(), "nothing to tune", 0);
-        return;
-    }
-    dist_split(MOST, g->n, 1, at);
-    memset(x, 0, sizeof x);
-    do {
-        dist_reduce_scatter(g, x, at, DIST_RING);
-        steps++;
-    } while ((t = tune_step()) == NULL);
-    for (size_t k = 0; k < TUNE_KINDS; k++) {
-        const size_t best = t[k].chosen;
-
-        for (size_t i = 0; i < t[k].n; i++)
-            good = good && t[k].gbs[i] > 0.0 && t[k].gbs[i] <= t[k].gbs[best];
-        own->value[k] = t[k].value[best];
-    }
-    dist_all_gather_one(g, all, sizeof *all);
-    for (size_t r = 0; r < g->n; r++)
-        good = good && memcmp(&all[r], own, sizeof *own) == 0;
-    good = good &&
-        dist_bytes(16) == 16 * own->value[TUNE_SEGMENT] * sizeof *x &&
-        tune_use(TUNE_RINGS, 8) < 0 && tune_use(TUNE_RINGS, 4) == 0 &&
-        dist_bytes(2) == dist_bytes(4);
-    all_ok(good && steps == 26, "tuned", steps);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -451,7 +406,6 @@ main(int argc, char **argv)
     g = dist_across();
     sizes(100);
     pairs();
-    tuned();
     dist_barrier(dist_world());
     g = dist_world();
     if (g->rank == 0)

@@ -26,7 +26,12 @@ same 'has the tokens of one that was as long from the start' want got
 cp -r run before
 status 2 'a longer run needs --override steps' trains --resume rest
 like 'which is named' 'steps is 10, not 6.*--override steps' err
+# Versions that tuned messages between ranks recorded it in options.json.
+sed 's/ "options": {/"tuned": [{"step": 26, "ranks": 2, "segment": 4096}],\
+&"tune-comm": true,/' run/options.json >o && mv o run/options.json
+like 'the run was tuned by an earlier version' 'tune-comm.*true' run/options.json
 ok 'a run made longer' trains --resume --override steps rest
+unlike 'tuning of an earlier version is ignored' 'tune' run/options.json
 like 'tells both lengths of the run' 'steps was 6, and is 10 after step 6' err
 equal 'its log has all steps' "$(sed 1d run/metrics.tsv | cut -f 1 |
     tr '\n' ' ')" '1 2 3 4 5 6 7 8 9 10 '

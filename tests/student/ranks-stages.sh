@@ -142,7 +142,7 @@ same 'as planned' said mem4
 
 # --- what is refused ---
 for with in '--shard-level 1' '--deterministic' '--wire bf16' '--overlap' \
-    '--tune-comm' '--eval one'; do
+    '--eval one'; do
     # shellcheck disable=SC2086 # two words
     status 2 "--stages $with" mpirun -n 2 student -q -j 1 -m llama/cut -o no \
         --stages 1 $with llama/kd
