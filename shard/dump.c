@@ -27,16 +27,17 @@ struct dump_opts {
 
 static struct dump_opts a = { .values = 8, .messages = SIZE_MAX };
 
-static const struct opt options[] = { OPT_STR('t', "tokenizer", &a.tokenizer,
-                                          "tokenizer",
-                                          "decode text with this tokenizer"),
-    OPT_SIZE('n', "messages", &a.messages, 0, 0x1p53, "n",
+static const struct opt options[] = {
+    OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
+        "tokenizer.json, model directory or .gguf"),
+    OPT_SIZE(0, "messages", &a.messages, 0, 0x1p53, "n",
         "stop after so many messages"),
     OPT_SIZE(0, "values", &a.values, 0, 0x1p53, "n",
         "values, documents, pieces to show of each"),
     OPT_FLAG(0, "partial", &a.partial,
         "accept a directory whose stream broke off"),
-    OPT_END };
+    OPT_END
+};
 
 struct dump {
     const struct dump_opts *o;

@@ -20,7 +20,7 @@ static const char *tokenizer;
 
 static const struct opt options[] = { STORE_OPTIONS(a),
     OPT_STR('t', "tokenizer", &tokenizer, "tokenizer",
-        "describes a stream whose first message is lost"),
+        "tokenizer.json, model directory or .gguf"),
     OPT_END };
 
 static void

@@ -24,13 +24,13 @@ struct store_args {
             "replace what the directory holds"),                              \
         OPT_ENUM(0, "codec", &(a).codec, codec_names, "name", "compression"), \
         OPT_SIZE(0, "level", &(a).level, 0, 19, "n",                          \
-            "zstd 1 to 19, lz4 1 to 12 (0: zstd 3, lz4 1)"),                  \
+            "compression level: zstd 1-19, lz4 1-12 (0: zstd 3, lz4 1)"),     \
         OPT_SIZE(0, "shard-size", &(a).shard_size, 1, 0x1p40, "bytes",        \
             "close a file at this size"),                                     \
         OPT_SIZE(0, "frame", &(a).frame, 1, 0x1p30, "bytes",                  \
-            "content of a frame"),                                            \
+            "bytes of content in a frame"),                                   \
         OPT_SIZE('j', "threads", &(a).o.threads, 0, 1024, "threads",          \
-            "threads that compress (0: one a processor)")
+            "threads (0: one a processor)")
 
 /* a->o from the other fields; dies (EX_USAGE) on a level that the codec does
  * not have. */

@@ -30,7 +30,7 @@ static const char *out;
 static const struct opt options[] = { OPT_STR('o', "output", &out, "path",
                                           "the file or folder to write"),
     OPT_STR(0, "source", &given.source, "name",
-        "write the documents of this source only"),
+        "source of the documents (default: all)"),
     OPT_FLAG(0, "partial", &given.partial,
         "accept a directory whose stream broke off"),
     OPT_END };

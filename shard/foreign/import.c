@@ -35,15 +35,15 @@ static struct import_opts given;
 
 static const struct opt options[] = { STORE_OPTIONS(a),
     OPT_STR('t', "tokenizer", &given.tokenizer, "tokenizer",
-        "the tokenizer that made the ids"),
+        "tokenizer.json, model directory or .gguf"),
     OPT_SIZE(0, "vocab", &given.vocab, 1, 0x1p32, "n",
-        "ids are below this (0: what -t says)"),
+        "entries of the vocabulary (0: what -t says)"),
     OPT_STR(0, "bos-id", &given.bos, "id",
-        "documents begin with this id; or none"),
+        "id that documents begin with, or none"),
     OPT_STR(0, "eos-id", &given.eos, "id",
-        "documents end with this id; or none"),
+        "id that documents end with, or none"),
     OPT_STR(0, "source", &given.source, "name",
-        "source of all documents, instead of the file's name"),
+        "source of the documents (default: the file's name)"),
     OPT_END };
 
 struct sink {

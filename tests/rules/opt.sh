@@ -91,21 +91,8 @@ status 1 '-h with stdout closed' sh -c '"$1" -h >&-' sh "$p"
 like 'says so' 'opt: <stdout>: Bad file descriptor' err
 ok 'stdin and stderr closed' sh -c '"$1" -n 1 a <&- 2>&-' sh "$p"
 
-# ---- one name, one meaning, in all programs ----
 for q in $(names); do
     "$q" -h >"help.$q" || fail "$q -h"
     equal "$q -h fits in 80 columns" "$(awk 'length > 80' "help.$q")" ''
-    # Lines of "letter name value", - where there is none.
-    sed -nE 's/^  (-(.),|   ) --([a-z0-9-]+)( [^ ]+)?.*/\2 \3\4/p' \
-        "help.$q" | sed 's/^ /- /' >>options
 done
-equal 'a letter has one name, but for -n, a number of' \
-    "$(awk '$1 != "-" && $1 != "n" { print $1, $2 }' options | sort -u |
-        awk '{ print $1 }' | uniq -d)" ''
-equal 'a name has one letter' \
-    "$(awk '{ print $2, $1 }' options | sort -u | awk '{ print $1 }' | uniq -d)" ''
-# --resume of student is of the run that -o names
-equal 'a name takes a value everywhere or nowhere' \
-    "$(awk '$2 != "resume" { print $2, (NF > 2) }' options | sort -u |
-        awk '{ print $1 }' | uniq -d)" ''
 done_testing

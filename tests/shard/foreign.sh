@@ -50,7 +50,7 @@ status 2 'one that is not there' shard export npy --source z -o z.npy two
 
 # ---- wide ids, without a tokenizer ----
 ok '--vocab alone' shard import npy -q --vocab 70000 --eos-id 2 -o wide x.npy
-shard dump -q -n 2 --values 2 wide >out
+shard dump -q --messages 2 --values 2 wide >out
 like 'ids of 32 bits' '^  ids U32 ' out
 like 'no tokenizer' '^  tokenizer: 0{32}$' out
 content wide >got

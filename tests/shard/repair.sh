@@ -83,8 +83,8 @@ status 3 'the first message is lost' shard repair -o x lost
 like 'it says what would help' 'give the tokenizer \(-t\)' err
 ok 'with the tokenizer' shard repair -q -t "$model" -o x lost
 ok 'it checks' shard check -q x
-shard dump -q -n 1 whole | sed 1d >a
-shard dump -q -n 1 x | sed 1d >b
+shard dump -q --messages 1 whole | sed 1d >a
+shard dump -q --messages 1 x | sed 1d >b
 same 'it is as it was' a b
 rm -rf lost x
 cp -r good.zstd lost

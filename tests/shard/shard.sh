@@ -61,7 +61,7 @@ like 'and a closing line' '^shard check [0-9.]+: wall ' err
 ok 'they list' shard list whole
 like 'shards' '^00001\.shard\.zst +[0-9]+ ' out
 like 'and sources' '^train +[0-9]+ +[0-9]+ 100\.00%$' out
-ok 'they dump' shard dump -q -n 3 --values 2 -t "$model" whole
+ok 'they dump' shard dump -q --messages 3 --values 2 -t "$model" whole
 like 'batches' '^#1 batch at [0-9]+, [0-9]+ bytes$' out
 like 'tensors' '^  ids U16 \[2,64\] [0-9]+ [0-9]+ \.\.\.$' out
 like 'and text' '^    [A-Za-z"]' out

@@ -290,11 +290,11 @@ announced --unimax 3 --tokens 300000 d1
 announced --rank 1/4 -B 6 d1
 announced --rank 3/7 --no-shuffle d1
 stream -q -B 7 -T 100 --epochs 2 d1 -o w
-shard dump -q -n 1 w >want
+shard dump -q --messages 1 w >want
 rm -rf run
 "$h" mark w 30 run
 stream -q --resume run d1 -o c
-shard dump -q -n 1 c >shown
+shard dump -q --messages 1 c >shown
 equal 'resumed: the same number' "$(grep '^  batches: ' shown)" \
     "$(grep '^  batches: ' want)"
 ok 'a long one' sh -c 'stream --tokens 100G d1 2>err.s | head -c 1000 >c'
