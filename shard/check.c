@@ -8,6 +8,8 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/progress.h"
+#include "shard/check.h"
+#include "shard/set.h"
 
 #include <inttypes.h>
 #include <stdio.h>

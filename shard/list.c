@@ -4,7 +4,7 @@
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
-#include "shard/set.h"
+#include "shard/manifest.h"
 
 #include <inttypes.h>
 #include <stdio.h>

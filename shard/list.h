@@ -1,6 +1,6 @@
 /* The command shard list; see shard-list(1). */
-#ifndef SHARD_LIST_H
-#define SHARD_LIST_H
+#ifndef SHARD_COMMAND_LIST_H
+#define SHARD_COMMAND_LIST_H
 
 int list_main(int argc, char **argv);
 

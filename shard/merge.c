@@ -17,6 +17,8 @@
 #include "cli/prog.h"
 #include "cli/progress.h"
 #include "msg/wire.h"
+#include "shard/dir.h"
+#include "shard/make.h"
 #include "shard/set.h"
 #include "shard/source.h"
 

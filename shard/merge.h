@@ -1,8 +1,8 @@
 /* Several streams and directories become one directory. */
-#ifndef SHARD_MERGE_H
-#define SHARD_MERGE_H
+#ifndef SHARD_COMMAND_MERGE_H
+#define SHARD_COMMAND_MERGE_H
 
-#include "shard/set.h"
+#include "shard/write.h"
 
 /* in: streams and directories, NULL-terminated; none: standard input.  Sources
  * are merged by name.  append: put them after what dir holds; partial: accept

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "cli/die.h"
 #include "cli/out.h"
+#include "shard/dir.h"
+#include "shard/repair.h"
 #include "tok/tok.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #define SHARD_STORE_H
 
 #include "cli/opt.h"
-#include "shard/set.h"
+#include "shard/write.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,9 @@
 /*
- * Checking a shard directory from end to end: see set.h.  Everything is
+ * Checking a shard directory from end to end: see check.h.  Everything is
  * read once: hashes first, then what they cover, then that the index is the
  * one that would be written for these messages.
  */
+#include "shard/check.h"
 #include "shard/set.h"
 #include "shard/dir.h"
 #include "shard/index.h"

@@ -1,7 +1,8 @@
-/* The folder of a shard directory: names, lock, what may go; set.h */
+/* The folder of a shard directory: names, lock, what may go; see dir.h */
 #include "base/dir.h"
-#include "shard/set.h"
+#include "base/io.h"
 #include "shard/dir.h"
+#include "shard/manifest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -166,65 +167,3 @@ shard_dir_lock(const char *dir, struct err *e)
 }
 
 /* ---- the stream that is stored ---- */
-
-/* The header of the `stream` message without the keys that resuming adds. */
-static void
-plain_head(struct st_out *o, const struct st *s)
-{
-    static const char *const resume[] = { "next_seq", "next_tokens", "chain",
-        "chain_down" };
-
-    st_out_begin(o);
-    for (size_t i = 0; i < s->nmeta; i++) {
-        int skip = 0;
-
-        for (size_t k = 0; k < 4; k++)
-            skip |= strcmp(s->key[i], resume[k]) == 0;
-        if (!skip)
-            st_out_meta(o, s->key[i], s->val[i]);
-    }
-    st_out_end(o);
-}
-
-static int
-same_head(const struct st *a, const struct st *b)
-{
-    struct st_out x = { 0 }, y = { 0 };
-    int same;
-
-    plain_head(&x, a);
-    plain_head(&y, b);
-    same = x.head.n == y.head.n && memcmp(x.head.p, y.head.p, x.head.n) == 0;
-    st_out_release(&x);
-    st_out_release(&y);
-    return same;
-}
-
-int
-shard_dir_same(const char *dir, const struct msg *m, struct err *e)
-{
-    struct shard_set *s = set_open(dir, 1, e);
-    const struct msg *have;
-    struct err none = { 0 };
-    int same = 0;
-
-    if (!s)
-        return -1;
-    if (m->kind == MSG_STREAM) {
-        have = set_head(s, e);
-        same = have && same_head(&have->st, &m->st);
-    } else {
-        have = set_teacher(s, &none);
-        same = have && have->nraw == m->nraw &&
-            memcmp(have->raw, m->raw, m->nraw) == 0;
-    }
-    if (!have && none.code && e)
-        *e = none;
-    else if (!same && (have || m->kind == MSG_TEACHER))
-        err_set(e, EX_INPUT,
-            "%s: the stream's %s message is not the one that is stored: this "
-            "is another stream",
-            dir, msg_kind_name(m->kind));
-    set_close(s);
-    return same ? 0 : -1;
-}

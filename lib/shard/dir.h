@@ -1,12 +1,16 @@
 /*
  * The folder of a shard directory: names of its files, what else lies in it,
- * what may be removed.  For lib/shard and its tests; the lock and
- * shard_dir_remove, which programs use, are in set.h.
+ * what may be removed.
  */
-#ifndef SHARD_DIR_H
-#define SHARD_DIR_H
+#ifndef LIB_SHARD_DIR_H
+#define LIB_SHARD_DIR_H
 
-#include "shard/set.h"
+#include "base/err.h"
+#include "format/frame.h"
+
+#include <stddef.h>
+
+struct manifest;
 
 #define SHARD_LIMIT 100000u /* files: five digits */
 
@@ -26,8 +30,13 @@ int shard_dir_look(const char *dir, size_t *foreign, size_t *shards,
 /* Remove our temporaries and the shards that keep does not list. */
 int shard_dir_clean(const char *dir, const struct manifest *keep,
     struct err *e);
-/* Is m, `stream` or `teacher`, the message that dir holds, apart from the keys
- * that resuming adds?  0, or -1 and EX_INPUT. */
-int shard_dir_same(const char *dir, const struct msg *m, struct err *e);
+
+/* Lock a directory against other writers: a descriptor, whose lock the kernel
+ * releases when the process dies; -1. */
+int shard_dir_lock(const char *dir, struct err *e);
+
+/* Remove a shard directory (EX_USAGE: it is none) and the shards in it; EX_SYS
+ * when other things are in it, which stay. */
+int shard_dir_remove(const char *dir, struct err *e);
 
 #endif

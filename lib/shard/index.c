@@ -1,5 +1,4 @@
 /* The index of a shard: made, and viewed where it is mapped; set.h */
-#include "shard/set.h"
 #include "shard/index.h"
 #include "base/mem.h"
 #include "format/seekable.h"

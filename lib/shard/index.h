@@ -3,13 +3,63 @@
  * file is mapped.  For lib/shard and its tests; set_index and set_frames
  * (set.h) give programs the index of an open directory.
  */
-#ifndef SHARD_INDEX_H
-#define SHARD_INDEX_H
+#ifndef LIB_SHARD_INDEX_H
+#define LIB_SHARD_INDEX_H
 
 #include "base/mem.h"
-#include "shard/set.h"
+#include "msg/msg.h"
+#include "shard/manifest.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 #define SHARD_INDEX_HEAD 128 /* bytes of an index before its arrays */
+
+/*
+ * The index of one shard, as it lies in the file (little-endian; a file is a
+ * 128-byte header and the four arrays, see retort-shard(5)).  Offsets `raw`
+ * count decompressed bytes from the start of this shard.
+ */
+struct shard_frame {
+    uint64_t at;           /* offset of the frame in the shard file */
+    uint64_t raw;          /* offset of its content */
+    uint64_t hash;         /* XXH3-64 of the compressed frame */
+    uint32_t csize, dsize; /* bytes, compressed and not */
+    uint32_t msg, nmsg;    /* messages that begin in this frame */
+};
+struct shard_msg {
+    uint64_t raw, len; /* offset and bytes */
+    uint64_t seq;
+    uint64_t tokens; /* without padding; 0 unless docs or batch */
+    uint64_t first;  /* documents (rows) of this shard before it */
+    uint32_t n;      /* documents of docs, rows of a batch, else 0 */
+    uint32_t frame;  /* where it begins */
+    uint32_t kind;   /* enum msg_kind */
+    uint32_t zero;
+};
+struct shard_doc {     /* docs shards: every document, in order */
+    uint32_t msg;      /* index into msg */
+    uint32_t off, len; /* tokens in that message */
+    uint16_t source, zero;
+};
+struct shard_part { /* docs shards: by frame, then by source */
+    uint64_t tokens;
+    uint32_t frame, ndoc;
+    uint16_t source, zero[3];
+};
+struct shard_index {
+    const struct shard_frame *frame;
+    const struct shard_msg *msg;
+    const struct shard_doc *doc;
+    const struct shard_part *part;
+    size_t nframe, nmsg, ndoc, npart;
+    uint64_t bytes, raw; /* of the shard: file, decompressed */
+    uint64_t raw_at;     /* content of the shards before it */
+    uint64_t first_seq;
+    struct chain before, file;     /* chain before its first message; XXH3-128
+                                     * of the shard file */
+    uint64_t table_at, table_hash; /* the seek table and its XXH3-64 */
+};
 
 _Static_assert(sizeof(struct shard_frame) == 40, "as in the file");
 _Static_assert(sizeof(struct shard_msg) == 56, "as in the file");

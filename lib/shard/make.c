@@ -1,5 +1,5 @@
-/* Streams made in place: see set.h */
-#include "shard/set.h"
+/* Streams made in place: see make.h */
+#include "shard/make.h"
 #include "msg/rules.h"
 #include "msg/wire.h"
 

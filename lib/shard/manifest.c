@@ -1,5 +1,5 @@
-/* manifest.json: see set.h and retort-shard(5) */
-#include "shard/set.h"
+/* manifest.json: see manifest.h and retort-shard(5) */
+#include "shard/manifest.h"
 #include "shard/dir.h"
 #include "format/seekable.h"
 #include "shard/index.h"

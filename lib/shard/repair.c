@@ -1,5 +1,5 @@
 /*
- * Saving what is intact of a damaged shard directory: see set.h.
+ * Saving what is intact of a damaged shard directory: see repair.h.
  *
  * Nothing but the frames is needed: each has its own checksum and holds whole
  * messages (or a part of one too large for a frame).  Manifest, index and seek
@@ -8,7 +8,9 @@
  * anew and stored as a stream of their own.
  */
 #include "base/bytes.h"
-#include "shard/set.h"
+#include "base/io.h"
+#include "shard/repair.h"
+#include "shard/make.h"
 #include "shard/dir.h"
 #include "shard/index.h"
 #include "format/seekable.h"

@@ -1,5 +1,6 @@
 /* A shard directory as a source of messages: see source.h */
 #include "shard/source.h"
+#include "base/io.h"
 #include "shard/set.h"
 #include "msg/backend.h"
 

@@ -1,5 +1,5 @@
 /*
- * Writing shard directories: see set.h.
+ * Writing shard directories: see write.h.
  *
  * Messages gather in a unit until they fill a frame.  Full units wait until
  * there is work for all threads, are compressed side by side, and are written
@@ -11,9 +11,11 @@
  * name, which the next writer removes.
  */
 #include "msg/batch.h"
+#include "shard/write.h"
 #include "shard/set.h"
 #include "shard/dir.h"
 #include "shard/index.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "format/seekable.h"
@@ -274,7 +276,7 @@ begin_resumed(struct shard_writer *w, const struct msg *m, struct err *e)
     keep_recorded(w);
     if (shard_dir_clean(w->dir, &w->m, e) < 0)
         return -1;
-    return shard_dir_same(w->dir, m, e);
+    return set_same_head(w->dir, m, e);
 }
 
 static int
@@ -631,7 +633,7 @@ put(struct shard_writer *w, const struct msg *m, struct err *e)
     if (w->resuming && m->kind == MSG_STREAM)
         return 0; /* begin has compared it */
     if (w->resuming && m->kind == MSG_TEACHER)
-        return shard_dir_same(w->dir, m, e);
+        return set_same_head(w->dir, m, e);
     if (check_head(w, m, e) < 0)
         return -1;
     u = &w->unit[w->full];

@@ -8,7 +8,7 @@
 #include "cli/prog.h"
 #include "cli/progress.h"
 #include "msg/wire.h"
-#include "shard/set.h"
+#include "shard/make.h"
 #include "tok/tok.h"
 #include "../store.h"
 #include "foreign.h"

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "msg/msg.h"
 #include "shard/source.h"
-#include "shard/set.h"
+#include "shard/write.h"
 
 #include <math.h>
 #include <stdio.h>

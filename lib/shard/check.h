@@ -1,0 +1,17 @@
+/*
+ * Check everything: manifest, sizes, hashes, seek tables, frames, every
+ * message, index against messages, chain, sums.  -1 and EX_INPUT with shard,
+ * frame and byte offset of the first damage.  tick (may be NULL) is called
+ * with the compressed bytes done so far.
+ */
+#ifndef LIB_SHARD_CHECK_H
+#define LIB_SHARD_CHECK_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+int set_check(const char *dir, int partial,
+    void (*tick)(void *ctx, uint64_t done), void *ctx, struct err *e);
+
+#endif

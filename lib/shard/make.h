@@ -1,0 +1,30 @@
+/*
+ * A stream made in place and stored: what is imported, merged or repaired.
+ * begin starts a message (kind, seq and, where it belongs, chain are set) and
+ * copy one with the metadata and tensors of m, without those keys and without
+ * `cursor` unless it is asked for, and with `instead` (or NULL) for the tensor
+ * of that name; more may be added to the st_out; send
+ * checks the message as any reader would and stores it.  Data is borrowed
+ * until send.  After an error only shardmk_close is allowed.
+ */
+#ifndef LIB_SHARD_MAKE_H
+#define LIB_SHARD_MAKE_H
+
+#include "base/err.h"
+#include "msg/msg.h"
+#include "shard/write.h"
+
+struct shard_make;
+struct shard_make *shardmk_open(const char *dir, const struct shard_opts *o,
+    struct err *e);
+struct shard_make *shardmk_append(const char *dir, const struct shard_opts *o,
+    struct err *e); /* see shardw_append */
+struct st_out *shardmk_begin(struct shard_make *k, enum msg_kind kind);
+struct st_out *shardmk_copy(struct shard_make *k, const struct msg *m,
+    int cursor, const struct st_tensor *instead);
+int shardmk_send(struct shard_make *k, struct err *e);
+int shardmk_end(struct shard_make *k, struct err *e);
+const struct manifest *shardmk_manifest(const struct shard_make *k);
+void shardmk_close(struct shard_make *k);
+
+#endif
