@@ -1,6 +1,5 @@
 /* shard export - write documents as other formats; see shard-export(1) */
 #include "export.h"
-#include "base/bytes.h"
 #include "base/err.h"
 #include "base/note.h"
 #include "base/stop.h"
@@ -10,13 +9,14 @@
 #include "cli/progress.h"
 #include "msg/msg.h"
 #include "shard/source.h"
-#include "foreign.h"
+#include "file_out.h"
+#include "format.h"
+#include "mds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct export_opts {
     int format;
@@ -35,86 +35,12 @@ static const struct opt options[] = { OPT_STR('o', "output", &out, "path",
         "accept a directory whose stream broke off"),
     OPT_END };
 
-enum { BUFFER = 1 << 20 };
-
-/* ---- files ---- */
-
-void
-file_begin(struct file_out *f, const char *path)
-{
-    struct err e;
-
-    memset(f, 0, sizeof *f);
-    if (io_out_begin(&f->out, path, &e) < 0)
-        die_err(&e);
-}
-
-static void
-file_flush(struct file_out *f)
-{
-    struct err e;
-
-    if (f->b.n && io_out_write(&f->out, f->b.p, f->b.n, &e) < 0)
-        die_err(&e);
-    buf_clear(&f->b);
-}
-
-void
-file_add(struct file_out *f, const void *p, size_t n)
-{
-    buf_add(&f->b, p, n);
-    f->n += n;
-    if (f->b.n >= BUFFER)
-        file_flush(f);
-}
-
-void
-file_number(struct file_out *f, uint64_t v, int bytes)
-{
-    unsigned char b[8];
-
-    le_put(b, v, (size_t)bytes);
-    file_add(f, b, (size_t)bytes);
-}
-
-void
-file_ids(struct file_out *f, const uint32_t *ids, size_t n, int bytes)
-{
-    for (size_t i = 0; i < n; i++)
-        buf_add(&f->b, &ids[i], (size_t)bytes);
-    f->n += n * (size_t)bytes;
-    if (f->b.n >= BUFFER)
-        file_flush(f);
-}
-
-void
-file_head(struct file_out *f, const void *p, size_t n)
-{
-    size_t done = 0;
-
-    file_flush(f);
-    while (done < n) {
-        const ssize_t k =
-            pwrite(f->out.fd, (const char *)p + done, n - done, (off_t)done);
-
-        if (k < 0)
-            die(EX_SYS, "%s:", f->out.path);
-        done += (size_t)k;
-    }
-}
-
-void
-file_commit(struct file_out *f)
-{
-    struct err e;
-
-    file_flush(f);
-    if (io_out_commit(&f->out, &e) < 0)
-        die_err(&e);
-    buf_release(&f->b);
-}
-
-/* ---- formats ---- */
+/* A document to be written. */
+struct export_doc {
+    const uint32_t *ids;
+    const uint8_t *mask; /* [n], 0 or 1; NULL: all 1 */
+    size_t n;            /* > 0 */
+};
 
 struct export
 {
@@ -184,7 +110,7 @@ add_doc(struct export *x, const struct export_doc *d)
     else
         x->masked += d->mask != NULL;
     if (x->mds)
-        mds_doc(x->mds, d);
+        mds_doc(x->mds, d->ids, d->n);
     else
         file_ids(&x->bin, d->ids, d->n, x->bytes);
     x->docs++;

@@ -5,11 +5,12 @@
  * their bytes.  An array column is "ndarray[:dtype[:shape]]": where dtype or
  * shape are not fixed they precede the values (a byte each, and the sizes).
  */
+#include "mds.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/die.h"
 #include "format/json.h"
-#include "foreign.h"
+#include "file_out.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -368,24 +369,24 @@ flush(struct mds_out *m)
 }
 
 void
-mds_doc(struct mds_out *m, const struct export_doc *d)
+mds_doc(struct mds_out *m, const uint32_t *ids, size_t count)
 {
-    const int code = d->n < 1 << 8 ? 0 : d->n < 1 << 16 ? 1 : 2;
+    const int code = count < 1 << 8 ? 0 : count < 1 << 16 ? 1 : 2;
     const int width = 1 << code;
-    const size_t bytes = 1 + (size_t)width + d->n * (size_t)m->bytes;
-    const uint32_t size = (uint32_t)bytes, all = size + 4, n = (uint32_t)d->n;
+    const size_t bytes = 1 + (size_t)width + count * (size_t)m->bytes;
+    const uint32_t size = (uint32_t)bytes, all = size + 4, n = (uint32_t)count;
 
     if (bytes > (size_t)1 << 31)
         die(EX_INPUT, "%s: a document of %zu tokens is too long for MDS",
-            m->path, d->n);
+            m->path, count);
     if (m->sizes.n && m->samples.n + bytes + m->sizes.n + 512 > LIMIT)
         flush(m);
     buf_add(&m->sizes, &all, 4);
     buf_add(&m->samples, &size, 4);
     buf_addc(&m->samples, 1 << 2 | code);
     buf_add(&m->samples, &n, (size_t)width);
-    for (size_t i = 0; i < d->n; i++)
-        buf_add(&m->samples, &d->ids[i], (size_t)m->bytes);
+    for (size_t i = 0; i < count; i++)
+        buf_add(&m->samples, &ids[i], (size_t)m->bytes);
 }
 
 void

@@ -1,8 +1,9 @@
-/* Readers of token files: see foreign.h.  Nothing in a file is taken
+/* Readers of token files: see read.h.  Nothing in a file is taken
  * for true before it is compared with the file's size. */
+#include "read.h"
 #include "base/bytes.h"
 #include "base/err.h"
-#include "foreign.h"
+#include "base/io.h"
 #include "cli/die.h"
 
 #include <inttypes.h>
@@ -250,7 +251,7 @@ read_datatrove(struct sink *s, const char *path)
         map(&mi, index);
     if (io_exists(loss))
         map(&ml, loss);
-    v.type = ds_width(path, m.n, &mi, sink_vocab(s)) == 2 ? ID_U16 : ID_U32;
+    v.type = ds_width(path, m.n, &mi, s->info.vocab) == 2 ? ID_U16 : ID_U32;
     v.p = m.p;
     v.n = m.n / id_size(v.type);
     if (m.n % id_size(v.type))

@@ -1,0 +1,35 @@
+/* Ids of tokens inside files of other projects. */
+#ifndef SHARD_FOREIGN_IDS_H
+#define SHARD_FOREIGN_IDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Types of ids in files. */
+enum id_type {
+    ID_U8,
+    ID_I8,
+    ID_U16,
+    ID_I16,
+    ID_U32,
+    ID_I32,
+    ID_U64,
+    ID_I64,
+    ID_NONE
+};
+size_t id_size(enum id_type t); /* bytes */
+/* "uint16", "int32", ... or ID_NONE. */
+enum id_type id_type_of(const char *name, size_t n);
+
+/* An array of ids inside a file. */
+struct ids_view {
+    const unsigned char *p;
+    size_t n; /* ids */
+    enum id_type type;
+    const char *file; /* for errors */
+    uint64_t at;      /* offset of p in it */
+};
+/* Id i as a signed number; an unsigned one that does not fit is negative. */
+int64_t id_at(const struct ids_view *v, size_t i);
+
+#endif

@@ -1,0 +1,13 @@
+/* Readers of token files, one for each format (format.h). */
+#ifndef SHARD_FOREIGN_READ_H
+#define SHARD_FOREIGN_READ_H
+
+#include "sink.h"
+
+/* Read PATH; all errors die, EX_INPUT with file and offset. */
+void read_megatron(struct sink *s, const char *path);
+void read_llmc(struct sink *s, const char *path);
+void read_datatrove(struct sink *s, const char *path);
+void read_npy(struct sink *s, const char *path);
+
+#endif
