@@ -1,6 +1,7 @@
 /* Options, cursor and defaults together: see choose.h */
 #include "choose.h"
-#include "stream.h"
+#include "groups.h"
+#include "weights.h"
 #include "base/io.h"
 #include "base/note.h"
 #include "base/number.h"
@@ -307,7 +308,7 @@ choose_order(struct cursor_spec *r, const struct given *g, const struct dirs *d,
     r->open = (size_t)whole(from, "--open", g->open, r->open);
     /* By default as many frames as memory allows. */
     if (r->open == 0)
-        r->open = docs ? sampler_fit(d, g->mem, &e) : rows_fit(d, g->mem, &e);
+        r->open = docs ? sampler_fit(d, g->mem, &e) : groups_fit(d, g->mem, &e);
     if (r->open == 0)
         die_err(&e);
 }

@@ -7,6 +7,7 @@
 #define STREAM_CHOOSE_H
 
 #include "cursor.h"
+#include "sampler_dirs.h"
 #include "format/ckpt.h"
 
 /* The options that determine content, and --mem; OPT_NONE, NAN, -1, NULL or 0:

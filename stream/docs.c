@@ -1,10 +1,12 @@
-/* Rows packed from documents: see stream.h */
-#include "stream.h"
+/* Rows packed from documents: see docs.h */
+#include "docs.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "mix.h"
+#include "packer.h"
+#include "sampler.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -442,7 +444,7 @@ check_room(const struct docs *x, struct err *e)
 
 static struct docs *
 docs_new(const struct dirs *d, const struct cursor_spec *spec,
-    const struct means *how, struct err *e)
+    const struct feed_means *how, struct err *e)
 {
     const struct sampler_opts o = { .open = spec->open,
         .seed = spec->seed,
@@ -489,7 +491,7 @@ static int
 docs_load(struct feed *f, const struct cursor *c, struct err *e)
 {
     struct docs *x = (struct docs *)(void *)f, *y;
-    const struct means how = { .mem = x->mem, .plan = 1 };
+    const struct feed_means how = { .mem = x->mem, .plan = 1 };
     struct cursor at = *c;
     int r = 1;
 
@@ -522,7 +524,7 @@ static int
 docs_total(struct feed *f, uint64_t *rows, struct err *e)
 {
     struct docs *x = (struct docs *)(void *)f;
-    const struct means how = { .mem = x->mem, .plan = 1 };
+    const struct feed_means how = { .mem = x->mem, .plan = 1 };
     struct docs *y = docs_new(x->d, x->spec, &how, e);
     int r;
 
@@ -546,7 +548,7 @@ docs_total(struct feed *f, uint64_t *rows, struct err *e)
 
 struct feed *
 docs_feed(const struct dirs *d, const struct cursor_spec *spec,
-    const struct means *how, struct err *e)
+    const struct feed_means *how, struct err *e)
 {
     struct docs *x = docs_new(d, spec, how, e);
     struct sampler_distance far;

@@ -1,6 +1,5 @@
 /* The order of recorded rows: see groups.h */
 #include "groups.h"
-#include "stream.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -107,7 +106,7 @@ static int step(void *groups, size_t worker, struct err *e);
 
 struct groups *
 groups_new(const struct dirs *d, const struct cursor_spec *spec,
-    const struct means *how, struct err *e)
+    const struct feed_means *how, struct err *e)
 {
     struct groups *g = xcalloc(1, sizeof *g);
     const size_t K = spec->open;
@@ -413,10 +412,10 @@ groups_find(struct groups *g, uint64_t epoch, uint64_t i, size_t *row,
 }
 
 size_t
-rows_fit(const struct dirs *d, size_t mem, struct err *e)
+groups_fit(const struct dirs *d, size_t mem, struct err *e)
 {
     const struct cursor_spec one = { .open = 1, .shuffle = 1 };
-    const struct means how = { .mem = mem };
+    const struct feed_means how = { .mem = mem };
     struct groups *g = groups_new(d, &one, &how, e);
     double k;
 

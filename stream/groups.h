@@ -10,7 +10,8 @@
 #ifndef STREAM_GROUPS_H
 #define STREAM_GROUPS_H
 
-#include "stream.h"
+#include "feed.h"
+#include "sampler_dirs.h"
 
 /* A message in memory. */
 struct kept {
@@ -26,7 +27,7 @@ struct groups;
 /* Of spec: open (K), seed, shuffle, length.  NULL and *e on damage, or when
  * there are no rows. */
 struct groups *groups_new(const struct dirs *d, const struct cursor_spec *spec,
-    const struct means *how, struct err *e);
+    const struct feed_means *how, struct err *e);
 void groups_free(struct groups *g);
 uint64_t groups_rows(const struct groups *g); /* of an epoch */
 uint64_t groups_tokens(const struct groups *g);
@@ -42,5 +43,8 @@ void groups_times(struct groups *g, struct ahead_times *t);
  * are neighbours on disk. */
 double groups_bytes(const struct groups *g);
 double groups_distance(const struct groups *g);
+/* The largest `open` of shuffled rows whose frames take half of mem bytes, so
+ * that the next ones fit beside them; 0 and *e on damage. */
+size_t groups_fit(const struct dirs *d, size_t mem, struct err *e);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Rows of recorded batches, in stored order or a keyed permutation of all
- * rows: see stream.h.  Every tensor [B,T,...] moves with its rows, and every
+ * rows: see rows.h.  Every tensor [B,T,...] moves with its rows, and every
  * piece_* tensor [P,...] with its pieces, known or not.
  */
-#include "stream.h"
+#include "rows.h"
 #include "groups.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -316,7 +316,7 @@ rows_load(struct feed *f, const struct cursor *c, struct err *e)
 static int
 rows_until(const struct rows *x, uint64_t tokens, uint64_t *rows, struct err *e)
 {
-    const struct means how = { .mem = x->mem };
+    const struct feed_means how = { .mem = x->mem };
     struct groups *g = groups_new(x->d, x->spec, &how, e);
     const uint64_t all = g ? groups_tokens(g) : 0;
     const uint64_t epoch = all ? (tokens - 1) / all : 0;
@@ -407,7 +407,7 @@ check_room(const struct rows *x, struct err *e)
 
 struct feed *
 rows_feed(const struct dirs *d, const struct cursor_spec *spec,
-    const struct means *how, struct err *e)
+    const struct feed_means *how, struct err *e)
 {
     struct rows *x = xcalloc(1, sizeof *x);
 

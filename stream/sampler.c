@@ -2,7 +2,7 @@
 #include "sampler.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "sampler_parts.h"
+#include "sampler_load.h"
 
 #include <assert.h>
 #include <stdlib.h>

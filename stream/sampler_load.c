@@ -1,5 +1,5 @@
-/* Frames into memory, on demand and ahead of it: see sampler_parts.h */
-#include "sampler_parts.h"
+/* Frames into memory, on demand and ahead of it: see sampler_load.h */
+#include "sampler_load.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "msg/rules.h"

@@ -1,11 +1,11 @@
 /*
- * Memory for parts: see sampler_parts.h.  One mapping as large as they may
+ * Memory for parts: see sampler_room.h.  One mapping as large as they may
  * become, of large pages where the system has them, so that what is decoded
  * need not be mapped page by page and is found with few address translations.
  * Pages once touched are kept.  Holes are kept in order of place; a part takes
  * the smallest that is large enough, the first of equals.
  */
-#include "sampler_parts.h"
+#include "sampler_room.h"
 #include "base/mem.h"
 
 #include <stdlib.h>

@@ -3,13 +3,13 @@
 #define STREAM_SEND_H
 
 #include "choose.h"
-#include "stream.h"
+#include "feed.h"
 #include "cli/opt.h"
 
 struct sending {
     const struct dirs *d;
     const struct resume *from;
-    const struct means *how;
+    const struct feed_means *how;
     struct feed *feed;
     double begun;    /* clock_now() when the program began */
     struct cursor c; /* the state before the next batch */

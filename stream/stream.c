@@ -1,7 +1,9 @@
 /* stream - shuffle, mix and pack shards into batches; see stream(1) */
-#include "stream.h"
 #include "choose.h"
+#include "docs.h"
+#include "rows.h"
 #include "send.h"
+#include "weights.h"
 #include "base/clock.h"
 #include "base/numa.h"
 #include "base/pool.h"
@@ -44,7 +46,7 @@ main(int argc, char **argv)
     size_t threads = 0;
     struct dirs d;
     struct resume from = { 0 };
-    struct means how;
+    struct feed_means how;
     struct sending s = { .begun = clock_now(),
         .d = &d,
         .from = &from,
@@ -114,7 +116,7 @@ main(int argc, char **argv)
     if (run)
         resume_read(&from, run, &g);
     choose(&s.c, &g, &d, &from);
-    how = (struct means){ g.mem, threads_ahead(threads), dry };
+    how = (struct feed_means){ g.mem, threads_ahead(threads), dry };
     s.feed = d.info.T ? rows_feed(&d, &s.c.spec, &how, &e)
                       : docs_feed(&d, &s.c.spec, &how, &e);
     if (!s.feed || (dry && s.feed->plan(s.feed, &e) < 0))

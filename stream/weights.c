@@ -1,5 +1,5 @@
-/* Shares of the sources, and how they change: see stream.h */
-#include "stream.h"
+/* Shares of the sources, and how they change: see weights.h */
+#include "weights.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "mix.h"

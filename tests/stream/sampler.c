@@ -19,7 +19,7 @@
  */
 #include "base/dir.h"
 #include "base/io.h"
-#include "stream/sampler_parts.h"
+#include "stream/sampler_load.h"
 #include "format/ckpt.h"
 #include "../lib/tap.h"
 #include "../lib/truth.h"

@@ -1,14 +1,17 @@
 /*
  * What stream writes comes from a feed: a sequence of rows that depends on
  * the data and the cursor alone.  Two kinds: rows packed from documents
- * (docs.c), and rows of recorded batches (rows.c).
+ * (docs.h), and rows of recorded batches (rows.h).
  */
-#ifndef STREAM_STREAM_H
-#define STREAM_STREAM_H
+#ifndef STREAM_FEED_H
+#define STREAM_FEED_H
 
+#include "ahead.h"
 #include "cursor.h"
-#include "sampler.h"
 #include "format/safetensors.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 struct feed {
     /* Append the next row to the batch being made: 1; 0: the data (or the
@@ -42,33 +45,11 @@ struct feed {
                              * begin a document */
 };
 
-/* How to do it, which changes no byte. */
-struct means {
+/* Resources of a feed: they change no byte of the stream. */
+struct feed_means {
     size_t mem;     /* bytes, see sampler_opts */
     size_t threads; /* that read ahead */
     int plan;       /* only for a plan: read no documents */
 };
-
-/* spec must stay; weights are for docs.  NULL and *e on damage. */
-struct feed *docs_feed(const struct dirs *d, const struct cursor_spec *spec,
-    const struct means *how, struct err *e);
-struct feed *rows_feed(const struct dirs *d, const struct cursor_spec *spec,
-    const struct means *how, struct err *e);
-/* The largest `open` of shuffled rows whose frames take half of mem bytes, so
- * that the next ones fit beside them; 0 and *e on damage. */
-size_t rows_fit(const struct dirs *d, size_t mem, struct err *e);
-
-/* Weights of the sources of d from text: "bg=2,cs=1" (the others 0), or by
- * alpha A: (tokens)^A.  r [nsource] quantised; EX_USAGE. */
-int weights_parse(uint64_t *r, const struct dirs *d, const char *text,
-    struct err *e);
-int weights_alpha(uint64_t *r, const struct dirs *d, double a, struct err *e);
-/* By mix_unimax, for a budget of tokens. */
-int weights_unimax(uint64_t *r, const struct dirs *d, double cap, double budget,
-    struct err *e);
-/* Stages of a file into s, and its hash.  EX_USAGE names the line. */
-int curriculum_read(struct cursor_spec *s, const struct dirs *d,
-    const char *path, struct err *e);
-void curriculum_release(struct cursor_spec *s);
 
 #endif

@@ -1,13 +1,15 @@
 /*
- * What the parts of the sampler share; not for programs.
+ * Frames of the sampler in memory, read on demand and ahead of it.
  *
  * sampler.c knows the order and which frames are wanted; sampler_load.c brings
- * them into memory.  Everything but `order` below is under the lock.
+ * them into memory.  The lock of struct ahead protects everything below but
+ * the members marked "order", which do not change.
  */
-#ifndef STREAM_SAMPLER_PARTS_H
-#define STREAM_SAMPLER_PARTS_H
+#ifndef STREAM_SAMPLER_LOAD_H
+#define STREAM_SAMPLER_LOAD_H
 
 #include "sampler.h"
+#include "sampler_room.h"
 
 /* Where a document of a part begins, in tokens. */
 struct part_doc {
@@ -23,23 +25,6 @@ struct part {
     uint8_t *mask;        /* or NULL */
     size_t own, bytes;    /* of it all, without and with the mask */
 };
-
-/* Memory for parts. */
-struct hole {
-    size_t at, n;
-};
-struct room {
-    unsigned char *map, *base; /* NULL: there is none, parts stand alone */
-    size_t mapped, bytes;
-    struct hole *hole; /* [n] in order of at, none touches another */
-    size_t n, cap;
-};
-void room_init(struct room *r, size_t bytes);
-void room_release(struct room *r);
-int room_has(const struct room *r, size_t bytes);
-/* Never NULL: from malloc when the mapping has no hole large enough. */
-void *room_alloc(struct room *r, size_t bytes);
-void room_free(struct room *r, void *p, size_t bytes);
 
 struct frame_ref {
     uint32_t dir, shard, frame, ndoc;
