@@ -9,16 +9,16 @@
 struct buffer {
     char *p;
     size_t kind;
-    size_t holds; /* 1 + number of its array; 0: of none */
-    size_t used;  /* when it was asked for last */
-    int busy;     /* since ahead_now */
+    size_t holds; /* 1 + number of the array in it; 0: none */
+    size_t used;  /* number of the call that asked for it last */
+    int busy;     /* between ahead_now and ahead_done */
 };
 
 /* The share of an array that this rank keeps for its node. */
 struct copy {
     char *p;
     size_t *at; /* [node->n+1] */
-    int is;     /* it is that of the values there are */
+    int valid;  /* ahead_changed has not been called since it was copied */
 };
 
 struct ahead {
@@ -29,9 +29,9 @@ struct ahead {
     size_t nbuffer;
     const struct dist_group *node; /* NULL: no copies */
     struct copy *copy;             /* [count] */
-    struct arena arena, kept;
+    struct arena arena, copies;
     size_t calls;
-    struct buffer *coming; /* into which it is gathered, or NULL */
+    struct buffer *coming; /* is filled in the background; or NULL */
 };
 
 /* Elements of the largest array of a kind. */
@@ -87,7 +87,7 @@ ahead_free(struct ahead *x)
     for (size_t i = 0; x->node != NULL && i < x->count; i++)
         free(x->copy[i].at);
     free(x->copy);
-    arena_release(&x->kept);
+    arena_release(&x->copies);
     free(x->array);
     free(x->buffer);
     free(x);
@@ -96,7 +96,7 @@ ahead_free(struct ahead *x)
 size_t
 ahead_bytes(const struct ahead *x)
 {
-    return x->arena.cap + x->kept.cap;
+    return x->arena.cap + x->copies.cap;
 }
 
 void
@@ -114,18 +114,18 @@ ahead_keep(struct ahead *x, const struct dist_group *node)
         dist_split(at != NULL ? at[x->g->n] : 0, node->n, 16, c->at);
         bytes += (c->at[node->rank + 1] - c->at[node->rank]) * x->size + 64;
     }
-    arena_init(&x->kept, bytes);
+    arena_init(&x->copies, bytes);
     for (size_t i = 0; i < x->count; i++) {
         const size_t *own = x->copy[i].at + node->rank;
 
-        x->copy[i].p = arena_alloc(&x->kept, own[1] - own[0], x->size);
+        x->copy[i].p = arena_alloc(&x->copies, own[1] - own[0], x->size);
     }
 }
 
-/* The buffer that array i is in, or the one it would be put into: of those that
- * nobody reads the one that was not asked for longest.  NULL: there is none. */
+/* The buffer that holds array i; else, of the buffers that nobody reads, the one
+ * whose last use is longest ago; NULL: all are read. */
 static struct buffer *
-find(struct ahead *x, size_t i)
+find_buffer(struct ahead *x, size_t i)
 {
     struct buffer *free_one = NULL;
 
@@ -144,11 +144,11 @@ find(struct ahead *x, size_t i)
 
 /* Have array i gathered into b, perhaps in the background. */
 static void
-fetch(struct ahead *x, struct buffer *b, size_t i,
+gather_into(struct ahead *x, struct buffer *b, size_t i,
     void (*gather)(const struct dist_group *g, void *p, size_t size,
         const size_t *at))
 {
-    const int near = x->node != NULL && x->copy[i].is;
+    const int near = x->node != NULL && x->copy[i].valid;
     const struct dist_group *g = near ? x->node : x->g;
     const size_t *at = near ? x->copy[i].at : x->array[i].at;
     const void *own = near ? x->copy[i].p : x->array[i].own;
@@ -163,30 +163,30 @@ fetch(struct ahead *x, struct buffer *b, size_t i,
 }
 
 static void
-take_copy(struct ahead *x, struct copy *c, const char *whole)
+save_share(struct ahead *x, struct copy *c, const char *whole)
 {
     const size_t *own = c->at + x->node->rank;
 
     memcpy(c->p, whole + own[0] * x->size, (own[1] - own[0]) * x->size);
-    c->is = 1;
+    c->valid = 1;
 }
 
 void *
 ahead_now(struct ahead *x, size_t i)
 {
-    struct buffer *b = find(x, i);
+    struct buffer *b = find_buffer(x, i);
 
     assert(b != NULL);
     b->used = ++x->calls;
     b->busy = 1;
     if (b->holds != i + 1) {
-        fetch(x, b, i, dist_all_gather);
+        gather_into(x, b, i, dist_all_gather);
     } else if (b == x->coming) {
         dist_gather_end();
         x->coming = NULL;
     }
-    if (x->node != NULL && !x->copy[i].is)
-        take_copy(x, &x->copy[i], b->p);
+    if (x->node != NULL && !x->copy[i].valid)
+        save_share(x, &x->copy[i], b->p);
     return b->p;
 }
 
@@ -194,19 +194,19 @@ ahead_now(struct ahead *x, size_t i)
 void
 ahead_next(struct ahead *x, size_t i)
 {
-    struct buffer *b = dist_overlaps() ? find(x, i) : NULL;
+    struct buffer *b = dist_overlaps() ? find_buffer(x, i) : NULL;
 
     if (b == NULL || b->holds == i + 1)
         return;
     b->used = ++x->calls;
-    fetch(x, b, i, dist_gather_begin);
+    gather_into(x, b, i, dist_gather_begin);
     x->coming = b;
 }
 
 void
 ahead_done(struct ahead *x, size_t i)
 {
-    find(x, i)->busy = 0;
+    find_buffer(x, i)->busy = 0;
 }
 
 void
@@ -217,5 +217,5 @@ ahead_changed(struct ahead *x)
     for (size_t k = 0; k < x->nbuffer; k++)
         x->buffer[k].holds = 0;
     for (size_t i = 0; x->node != NULL && i < x->count; i++)
-        x->copy[i].is = 0;
+        x->copy[i].valid = 0;
 }

@@ -9,7 +9,7 @@
 
 /* The text of one rank, on all of them; malloc'd. */
 static char *
-text_of(const struct dist_group *g, const char *text, size_t rank)
+share_text(const struct dist_group *g, const char *text, size_t rank)
 {
     size_t n = strlen(text) + 1;
     char *copy;
@@ -23,7 +23,7 @@ text_of(const struct dist_group *g, const char *text, size_t rank)
 }
 
 static size_t
-line_length(const char *s)
+text_line_length(const char *s)
 {
     const size_t n = strcspn(s, "\n");
 
@@ -44,13 +44,14 @@ value_in(const char *line, int *n)
 /* Fill *e with the first line in which the texts a, of rank 0, and b, of rank
  * `rank`, differ. */
 static void
-tell_line(const char *a, const char *b, size_t rank, int code, struct err *e)
+describe_difference(const char *a, const char *b, size_t rank, int code,
+    struct err *e)
 {
     const char *x, *y;
     size_t n;
     int nx, ny;
 
-    while ((n = line_length(a)) > 0 && n == line_length(b) &&
+    while ((n = text_line_length(a)) > 0 && n == text_line_length(b) &&
         memcmp(a, b, n) == 0) {
         a += n;
         b += n;
@@ -78,9 +79,9 @@ dist_alike(const struct dist_group *g, const char *text, int code,
     free(hash);
     if (odd == g->n)
         return 0;
-    first = text_of(g, text, 0);
-    other = text_of(g, text, odd);
-    tell_line(first, other, odd, code, e);
+    first = share_text(g, text, 0);
+    other = share_text(g, text, odd);
+    describe_difference(first, other, odd, code, e);
     free(first);
     free(other);
     return -1;

@@ -1,7 +1,7 @@
 /*
- * What all ranks need in common, such as options, compared before anything
- * depends on it: ranks that differ would wait for one another without end, or
- * make a result that no option describes.
+ * Compares what all ranks must have in common, such as options, before they
+ * begin: ranks that differ would wait for one another without end, or make a
+ * result that no option describes.
  */
 #ifndef DIST_ALIKE_H
 #define DIST_ALIKE_H

@@ -10,7 +10,7 @@
 #include "base/timeline.h"
 #include "dist/log.h"
 #include "dist/over_mpi.h"
-#include "dist/seen.h"
+#include "dist/call.h"
 #include "dist/watch.h"
 
 #include <assert.h>
@@ -23,7 +23,9 @@
 static struct {
     struct dist_group world, node, across;
     size_t others;
-    size_t *by_node; /* as find_nodes has it, or NULL */
+    size_t *by_node; /* [world.n] ranks sorted by (rank in node, node); NULL
+                      * unless there are several nodes, each with the same
+                      * number (> 1) of ranks */
     struct comm_log *log;
     char *prefix;
 } dist = {
@@ -32,10 +34,9 @@ static struct {
     .across = { "across", 0, 1, NULL },
 };
 
-/* All ranks by their numbers on their nodes, those of number j from j * nodes
- * on; if there are several nodes, of several ranks, and of as many each. */
+/* Fill dist.by_node. */
 static void
-find_nodes(void)
+sort_by_node(void)
 {
     const size_t n = dist.world.n, each = dist.node.n;
     struct {
@@ -73,7 +74,7 @@ dist_begin(struct err *e)
     if (mpi_start(&dist.world, &dist.node, &dist.across, &dist.others, ranks,
             e) < 0)
         return -1;
-    find_nodes();
+    sort_by_node();
     return 0;
 }
 
@@ -143,9 +144,9 @@ dist_threads(size_t asked)
     return asked > 0 ? asked : cpus > n ? cpus / n : 1;
 }
 
-/* Those that are alike in one line. */
+/* Note where the ranks of a node run: a line for a run of equal ones. */
 static void
-tell_places(const struct numa_state *all, size_t n)
+note_places(const struct numa_state *all, size_t n)
 {
     for (size_t i = 1, from = 0; i <= n; i++) {
         if (i < n && strcmp(all[i].text, all[from].text) == 0)
@@ -177,7 +178,7 @@ dist_place(const char *cpus, const char *node, struct err *e)
         warn("%s", all[g->rank].why);
     dist_all_gather_one(g, all, sizeof *all);
     if (g->rank == 0)
-        tell_places(all, g->n);
+        note_places(all, g->n);
     free(all);
     return 0;
 }
@@ -206,11 +207,11 @@ dist_log_end(struct err *e)
 
 /* If calls are logged or in the timeline all ranks of g wait for one another,
  * so that waiting is told apart from the call that follows. */
-static struct watched
-meet_if_seen(const struct dist_group *g)
+static struct call
+wait_if_logged(const struct dist_group *g)
 {
     const double t = clock_now();
-    struct watched s = { .sent = mpi_sent() };
+    struct call s = { .sent = mpi_sent() };
 
     if (dist.log == NULL && !timeline_on())
         return s;
@@ -221,10 +222,10 @@ meet_if_seen(const struct dist_group *g)
     return s;
 }
 
-/* It is over, after so many seconds, of which so many nothing else was done:
- * what it was, and the bytes of all, of this rank's part, and sent. */
+/* Log a call that took `seconds`; in `exposed` of them this rank did nothing
+ * else.  bytes: of the whole array, of this rank's part, and sent. */
 static void
-record(const struct dist_group *g, const struct watched *s, const char *op,
+log_call(const struct dist_group *g, const struct call *s, const char *op,
     enum comm_kind kind, const size_t bytes[3], double seconds, double exposed)
 {
     if (dist.log != NULL)
@@ -242,17 +243,20 @@ record(const struct dist_group *g, const struct watched *s, const char *op,
 }
 
 /*
- * A round of a gather.  One is enough, but for ranks of several nodes: those of
- * one number first gather their parts across the nodes, then those of a node
- * what they have, so that each part comes to a node once.
+ * A round of a gather.  One round is enough unless all ranks of several nodes
+ * gather: then ranks of one number first gather their parts across the nodes,
+ * and the ranks of each node what these rounds brought, so that each part comes
+ * to a node once.
  */
 struct leg {
     const struct dist_group *g;
-    const size_t *part; /* parts that its rank r comes with: part[r * each] */
-    size_t each;        /* and so on; NULL: part r */
-    struct watched seen;
-    double start, end, exposed;
-    size_t wire;
+    const size_t *part; /* rank r of g brings parts part[r * each] to part[r *
+                         * each + each - 1]; NULL: part r alone */
+    size_t each;
+    struct call call;
+    double start, end; /* clock_now() */
+    double exposed;    /* seconds in which this rank did nothing else */
+    size_t wire;       /* bytes that it sent */
 };
 
 /* A gather in the background, one at a time. */
@@ -260,8 +264,8 @@ static struct {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
-    int on, quit;    /* there is a thread; it is to end */
-    int busy, begun; /* it is at work; dist_gather_end has not been called */
+    int on, quit;    /* the thread exists; it is asked to end */
+    int busy, begun; /* it gathers; dist_gather_end has not been called */
     struct leg leg[2];
     size_t legs;
     void *x;
@@ -270,9 +274,10 @@ static struct {
 } back = { .lock = PTHREAD_MUTEX_INITIALIZER,
     .change = PTHREAD_COND_INITIALIZER };
 
-/* Wait for it: MPI is in one thread at a time. */
+/* Wait for the gather in the background: only one thread at a time calls MPI.
+ */
 static void
-settle(void)
+wait_background(void)
 {
     const double t = clock_now();
 
@@ -284,7 +289,7 @@ settle(void)
         pthread_cond_wait(&back.change, &back.lock);
     pthread_mutex_unlock(&back.lock);
     watch_leave();
-    /* waiting for other ranks to begin is no part of it */
+    /* the wait for other ranks to begin is not counted */
     for (size_t i = 0; i < back.legs; i++) {
         struct leg *l = &back.leg[i];
 
@@ -292,12 +297,12 @@ settle(void)
     }
 }
 
-struct watched
-dist_see_pair(void)
+struct call
+call_begin_pair(void)
 {
-    struct watched s = { 0 };
+    struct call s = { 0 };
 
-    settle();
+    wait_background();
     watch_enter();
     s.sent = mpi_sent();
     if (dist.log != NULL || timeline_on())
@@ -305,17 +310,17 @@ dist_see_pair(void)
     return s;
 }
 
-struct watched
-dist_see(const struct dist_group *g)
+struct call
+call_begin(const struct dist_group *g)
 {
-    settle();
+    wait_background();
     watch_enter();
-    return meet_if_seen(g);
+    return wait_if_logged(g);
 }
 
 void
-dist_saw(const struct dist_group *g, const struct watched *s,
-    enum comm_kind kind, const char *op, size_t whole, size_t shard)
+call_end(const struct dist_group *g, const struct call *s, enum comm_kind kind,
+    const char *op, size_t whole, size_t shard)
 {
     const double seconds = clock_now() - s->begin + s->before;
     const size_t bytes[3] = { whole, shard, mpi_sent() - s->sent };
@@ -325,7 +330,7 @@ dist_saw(const struct dist_group *g, const struct watched *s,
         return;
     timeline_add(kind == COMM_REDUCE_SCATTER ? "reduce" : "gather", op,
         s->begin);
-    record(g, s, op, kind, bytes, seconds, seconds);
+    log_call(g, s, op, kind, bytes, seconds, seconds);
 }
 
 void
@@ -333,7 +338,7 @@ dist_barrier(const struct dist_group *g)
 {
     if (g->n == 1)
         return;
-    settle();
+    wait_background();
     watch_enter();
     mpi_barrier(g);
     watch_leave();
@@ -342,16 +347,16 @@ dist_barrier(const struct dist_group *g)
 void
 dist_broadcast(const struct dist_group *g, void *p, size_t bytes, size_t root)
 {
-    struct watched s;
+    struct call s;
 
     if (g->n == 1)
         return;
-    s = dist_see(g);
+    s = call_begin(g);
     mpi_broadcast(g, p, bytes, root);
-    dist_saw(g, &s, COMM_OTHER, "broadcast", bytes, bytes);
+    call_end(g, &s, COMM_OTHER, "broadcast", bytes, bytes);
 }
 
-static const char gather[] = "all_gather_into_tensor";
+static const char gather_name[] = "all_gather_into_tensor";
 
 static size_t
 legs_of(const struct dist_group *g, struct leg leg[2])
@@ -368,7 +373,7 @@ legs_of(const struct dist_group *g, struct leg leg[2])
     return 2;
 }
 
-/* The i-th of the parts that rank r comes with. */
+/* Part i of those that rank r of the round brings. */
 static size_t
 part_of(const struct leg *l, size_t r, size_t i)
 {
@@ -383,7 +388,7 @@ pass_round(struct leg *l, void *x, size_t size, const size_t *at)
     const struct dist_group *g = l->g;
     const size_t n = g->n, to = (g->rank + 1) % n, from = (g->rank + n - 1) % n;
 
-    l->seen = meet_if_seen(g);
+    l->call = wait_if_logged(g);
     l->start = clock_now();
     for (size_t k = 0; k + 1 < n; k++)
         for (size_t i = 0; i < l->each; i++) {
@@ -396,8 +401,8 @@ pass_round(struct leg *l, void *x, size_t size, const size_t *at)
                 (at[in + 1] - at[in]) * size);
         }
     l->end = clock_now();
-    l->wire = mpi_sent() - l->seen.sent;
-    timeline_add("gather", gather, l->start);
+    l->wire = mpi_sent() - l->call.sent;
+    timeline_add("gather", gather_name, l->start);
 }
 
 static void
@@ -412,8 +417,8 @@ record_leg(const struct leg *l, size_t size, const size_t *at, double exposed)
             bytes[0] += n;
             bytes[1] += r == l->g->rank ? n : 0;
         }
-    record(l->g, &l->seen, gather, COMM_ALL_GATHER, bytes, l->end - l->start,
-        exposed);
+    log_call(l->g, &l->call, gather_name, COMM_ALL_GATHER, bytes,
+        l->end - l->start, exposed);
 }
 
 void
@@ -425,7 +430,7 @@ dist_all_gather(const struct dist_group *g, void *x, size_t size,
 
     if (g->n == 1)
         return;
-    settle();
+    wait_background();
     watch_enter();
     for (size_t i = 0; i < legs; i++)
         pass_round(&leg[i], x, size, at);
@@ -500,13 +505,13 @@ dist_gather_end(void)
 {
     if (!back.begun)
         return;
-    settle();
+    wait_background();
     back.begun = 0;
     for (size_t i = 0; i < back.legs; i++)
         record_leg(&back.leg[i], back.size, back.at, back.leg[i].exposed);
 }
 
-/* Before MPI ends. */
+/* End the thread, which must not outlive MPI. */
 static void
 stop_background(void)
 {

@@ -32,63 +32,66 @@ struct dist_group {
  * this build has none and the launcher has started more than one; (EX_USAGE)
  * RETORT_NODE is no number. */
 int dist_begin(struct err *e);
-/* At a regular end, by all; a program that ends otherwise does not call it, and
- * the launcher then ends the others. */
+/* Called by all ranks at a regular end.  When a program ends without it the
+ * launcher ends the other ranks. */
 void dist_end(void);
 
-/* End all ranks at once, by the launcher, with that status: also those whose
- * shell still waits for another program of a pipeline.  Called in any thread,
- * whatever the others do; of ranks that are not alone. */
+/* Have the launcher end all ranks at once with that status, also those whose
+ * shell still waits for another program of a pipeline.  Any thread may call it,
+ * whatever the others do, if there are several ranks. */
 void dist_abort(int status);
 
-/* From here on each call is logged (dist/log.h; how: COMM_*), that of rank 0 at
- * prefix, of others at PREFIX-RANK; then, and when there is a timeline
- * (base/timeline.h), all ranks of a group wait for one another before each
+/* From here on each call is logged (dist/log.h; how: COMM_*), by rank 0 at
+ * prefix, by other ranks at PREFIX-RANK.  With a log or a timeline
+ * (base/timeline.h) all ranks of a group wait for one another before each
  * collective, so that waiting is told apart. */
 int dist_log(const char *prefix, int how, struct err *e);
-/* Write the tables.  Of one rank too, whose log is empty. */
+/* Write the tables; those of a single rank are empty. */
 int dist_log_end(struct err *e);
 
-/* All ranks of this program; those of this node; those that have this one's
- * number on their nodes.  (A program is what has one name: mpirun may start
- * several, as `mpirun -n N teacher ... : -n M student ...`.)  Valid from
- * dist_begin to dist_end, and groups of one before and after.  With
- * RETORT_NODE=n in the environment, n ranks one after another count as a node,
- * for trials on one machine. */
+/* Three groups: all ranks of this program; the ranks of this node; the ranks
+ * that have this rank's number on their own nodes.  (mpirun may start several
+ * programs, as `mpirun -n N teacher ... : -n M student ...`; each name is a
+ * program.)  Valid from dist_begin to dist_end, and groups of one before and
+ * after.  With RETORT_NODE=n in the environment, n ranks one after another
+ * count as a node, for trials on one machine. */
 const struct dist_group *dist_world(void);
 const struct dist_group *dist_node(void);
 const struct dist_group *dist_across(void);
-/* Ranks of the other programs. */
+/* The number of ranks of other programs. */
 size_t dist_others(void);
-/* The ranks of g in groups of n, one after another, n a divisor of g->n: this
- * rank's, for dist_part_free.  By all of g, each of them. */
+/* Cut g into groups of n ranks one after another, n a divisor of g->n, and make
+ * *part this rank's group.  Called by all ranks of g, as is dist_part_free. */
 void dist_part(struct dist_group *part, const struct dist_group *g, size_t n,
     const char *name);
 void dist_part_free(struct dist_group *part);
-/* Threads of this rank: those asked for, or, of 0, as many as it has
- * processors: those it is bound to, else its share of the node's. */
+/* How many threads this rank runs: as many as are asked for; for 0, one for each
+ * processor that it is bound to, else its share of the node's processors. */
 size_t dist_threads(size_t asked);
 /* numa_bind (base/numa.h) for this rank of its node, before there are threads
- * and buffers; NULL: it stays where its launcher bound it.  Rank 0 notes where
- * the ranks of its node run; of one rank that was not asked, with -v. */
+ * and buffers; NULL, NULL: it stays where its launcher bound it.  The first rank
+ * of a node notes where the node's ranks run; a single rank that was not bound
+ * says so with -v only. */
 int dist_place(const char *cpus, const char *node, struct err *e);
 
 void dist_barrier(const struct dist_group *g);
 /* p [bytes] of rank root to all others. */
 void dist_broadcast(const struct dist_group *g, void *p, size_t bytes,
     size_t root);
-/* Rank r's elements at[r]..at[r+1] of x to all others.  x [at[n]] elements of
- * so many bytes; at [n+1] rises from 0, parts may be empty.  Of all ranks,
- * where several nodes have as many each, in two steps: across the nodes, then
- * in each, so that a byte comes to a node once; the log has both. */
+/* Send elements at[r]..at[r+1] of rank r's x to all others.  x [at[n]] elements
+ * of `size` bytes; at [n+1] rises from 0, parts may be empty.  If g is the world
+ * and all nodes have the same number of ranks, it gathers across the nodes
+ * first and then in each, so that a byte comes to a node once; the log has a
+ * line for both. */
 void dist_all_gather(const struct dist_group *g, void *x, size_t size,
     const size_t *at);
 /* Element r of rank r: as above, with one element a rank. */
 void dist_all_gather_one(const struct dist_group *g, void *x, size_t size);
-/* dist_all_gather in the background, by a thread of its own: x is left alone
- * from `begin` until `end`, which waits for it, or until the next `begin`.  One
- * at a time; other calls wait for it too.  Until dist_overlap has succeeded
- * `begin` does all of it.  The log tells how much of it was hidden. */
+/* dist_all_gather in the background, by a thread of its own: nobody may touch x
+ * from `begin` until `end`, which waits for the gather, or until the next
+ * `begin`.  One gather at a time; other calls wait for its end.  Until
+ * dist_overlap has succeeded `begin` does the whole gather.  The log tells how
+ * much of it was hidden. */
 int dist_overlap(struct err *e);
 int dist_overlaps(void);
 void dist_gather_begin(const struct dist_group *g, void *x, size_t size,
@@ -103,27 +106,27 @@ void dist_gather_end(void);
  *   DIST_BF16  the same order; what others send is rounded to bfloat16
  */
 enum dist_sum { DIST_RING, DIST_TREE, DIST_BF16 };
-/* x [at[n]] of every rank is its contribution; afterwards elements
- * at[r]..at[r+1] of rank r's are the sums, the others of no value. */
+/* Sum x [at[n]] of all ranks: afterwards elements at[r]..at[r+1] of rank r's x
+ * are the sums, and its other elements have no meaning. */
 void dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
     enum dist_sum how);
-/* x [n] of every rank becomes the sum: the same, and then an all-gather. */
+/* Make x [n] of every rank the sum: a reduce-scatter, then an all-gather. */
 void dist_all_reduce(const struct dist_group *g, float *x, size_t n,
     enum dist_sum how);
 
-/* From one rank to another; calls of these two are collectives, the others do
- * nothing.  p [bytes] of rank `from` becomes that of rank `to`. */
+/* Copy p [bytes] of rank `from` to p of rank `to`.  Both call it; for the other
+ * ranks it does nothing. */
 void dist_pass(const struct dist_group *g, size_t from, size_t to, void *p,
     size_t bytes);
-/* x [n] of rank `to` becomes the sum of it and that of rank `from`. */
+/* Add x [n] of rank `from` to x of rank `to`. */
 void dist_pass_sum(const struct dist_group *g, size_t from, size_t to, float *x,
     size_t n);
 
-/* No collectives: x [n], n at most INT_MAX, to another rank, which receives as
- * much by the same channel; what one channel carries comes in its order.  x
- * stays as it is until dist_posted, called once with what is returned.  The log
- * has the time of both calls, and in its line of what is received, waiting is
- * that for the sender. */
+/* Send x [n], n at most INT_MAX, to another rank, which receives as many numbers
+ * by the same channel with dist_receive; messages of a channel keep their
+ * order.  These are no collectives.  x must not change until dist_posted is
+ * called, once, with what dist_post returned.  The log has the time of both
+ * calls; the wait in the receiver's line is the wait for the sender. */
 struct posted {
     size_t sending, n;
     double seconds; /* that dist_post took, if that is logged */
@@ -152,8 +155,8 @@ size_t dist_bytes(size_t n);
  */
 void dist_tree(size_t n, void (*add)(void *ctx, size_t i, size_t j), void *ctx);
 
-/* Parts for the calls above: cuts `total` evenly, at[i] rounded to a multiple
- * of `align`.  at [n+1]. */
+/* Cut `total` elements evenly for the calls above: at [n+1], at[i] rounded to a
+ * multiple of `align`. */
 void dist_split(size_t total, size_t n, size_t align, size_t *at);
 
 #endif

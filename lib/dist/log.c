@@ -8,21 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Times that are kept of one op and size, for its averages: the first ones. */
-enum { KEPT = 1 << 16, LOG2 = 64, PATH = 4096 };
+/* The averages of an op and size are those of its first TIMES times. */
+enum { TIMES = 1 << 16, LOG2 = 64, PATH = 4096 };
 
 struct row {
     struct comm_event is; /* seconds, exposed, wait: sums */
-    size_t count, nkept;
+    size_t count, ntimes;
     double hidden; /* seconds */
-    double *ms;    /* [nkept] */
-    size_t size;   /* as it is shown */
+    double *ms;    /* [ntimes] */
+    size_t size;   /* of a message, as the log shows it */
 };
 
 struct comm_log {
     char prefix[PATH];
     size_t ranks;
-    int how, bad; /* bad: errno of what was not written */
+    int how;
+    int bad; /* errno of the last line that was not written, or 0 */
     FILE *f;
     struct row *row;
     size_t nrow;
@@ -79,9 +80,9 @@ show_size(char *out, size_t n, size_t bytes)
     snprintf(out + len, n - len, " %s", unit[i]);
 }
 
-/* What is called the size of a message. */
+/* The size of a message in the log. */
 static size_t
-size_of(const struct comm_log *l, const struct comm_event *e)
+shown_size(const struct comm_log *l, const struct comm_event *e)
 {
     return (l->how & COMM_DEEPSPEED) && e->kind == COMM_ALL_GATHER ? e->shard
                                                                    : e->whole;
@@ -94,7 +95,7 @@ bandwidth(const struct comm_log *l, const struct comm_event *e, double ms,
 {
     const int old = l->how & COMM_DEEPSPEED;
     const double n = (double)(old ? l->ranks : e->n);
-    double size = (double)size_of(l, e), factor = 1.0;
+    double size = (double)shown_size(l, e), factor = 1.0;
 
     if (e->kind != COMM_OTHER)
         factor = (n - 1.0) / n;
@@ -108,11 +109,11 @@ bandwidth(const struct comm_log *l, const struct comm_event *e, double ms,
         *busbw *= 2.0;
 }
 
-/* The row of such messages. */
+/* The row of messages with this op, size and group. */
 static struct row *
-find(struct comm_log *l, const struct comm_event *e)
+find_row(struct comm_log *l, const struct comm_event *e)
 {
-    const size_t size = size_of(l, e);
+    const size_t size = shown_size(l, e);
     struct row *r;
 
     for (size_t i = 0; i < l->nrow; i++) {
@@ -133,19 +134,19 @@ find(struct comm_log *l, const struct comm_event *e)
 }
 
 static void
-keep(struct row *r, double ms)
+add_row_time(struct row *r, double ms)
 {
     double *p;
 
-    if (r->nkept == KEPT)
+    if (r->ntimes == TIMES)
         return;
-    if ((r->nkept & (r->nkept - 1)) == 0) {
-        p = realloc(r->ms, (r->nkept > 0 ? 2 * r->nkept : 1) * sizeof *p);
+    if ((r->ntimes & (r->ntimes - 1)) == 0) {
+        p = realloc(r->ms, (r->ntimes > 0 ? 2 * r->ntimes : 1) * sizeof *p);
         if (p == NULL)
             return;
         r->ms = p;
     }
-    r->ms[r->nkept++] = ms;
+    r->ms[r->ntimes++] = ms;
 }
 
 void
@@ -153,7 +154,7 @@ comm_log_add(struct comm_log *l, const struct comm_event *e)
 {
     const double ms =
         1e3 * (e->seconds + (l->how & COMM_DEEPSPEED ? e->wait : 0.0));
-    struct row *r = find(l, e);
+    struct row *r = find_row(l, e);
     double algbw, busbw;
     char size[40];
 
@@ -164,7 +165,7 @@ comm_log_add(struct comm_log *l, const struct comm_event *e)
     r->is.exposed += e->exposed;
     r->is.wait += e->wait;
     r->hidden += e->seconds - e->exposed;
-    keep(r, ms);
+    add_row_time(r, ms);
     bandwidth(l, e, ms, &algbw, &busbw);
     show_size(size, sizeof size, r->size);
     if (fprintf(l->f,
@@ -175,22 +176,22 @@ comm_log_add(struct comm_log *l, const struct comm_event *e)
 }
 
 static int
-by_value(const void *a, const void *b)
+by_time(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
 
     return (x > y) - (x < y);
 }
 
-/* Of ms and both bandwidths, without a tenth at each end. */
+/* Means of ms and both bandwidths, without a tenth at each end. */
 static void
-averages(const struct comm_log *l, struct row *r, double mean[3])
+mean_times(const struct comm_log *l, struct row *r, double mean[3])
 {
-    const size_t cut = (size_t)rint((double)r->nkept * 0.1);
+    const size_t cut = (size_t)rint((double)r->ntimes * 0.1);
 
     mean[0] = mean[1] = mean[2] = 0.0;
-    qsort(r->ms, r->nkept, sizeof *r->ms, by_value);
-    for (size_t i = cut; i < r->nkept - cut; i++) {
+    qsort(r->ms, r->ntimes, sizeof *r->ms, by_time);
+    for (size_t i = cut; i < r->ntimes - cut; i++) {
         double algbw, busbw;
 
         bandwidth(l, &r->is, r->ms[i], &algbw, &busbw);
@@ -199,7 +200,7 @@ averages(const struct comm_log *l, struct row *r, double mean[3])
         mean[2] += busbw;
     }
     for (int k = 0; k < 3; k++)
-        mean[k] /= (double)(r->nkept - 2 * cut);
+        mean[k] /= (double)(r->ntimes - 2 * cut);
 }
 
 /* Ops in the order of their first message, each with its sizes rising. */
@@ -231,7 +232,7 @@ sort_rows(struct comm_log *l)
 }
 
 static void
-table(struct comm_log *l)
+print_table(struct comm_log *l)
 {
     fprintf(l->f, "%-20s%-20s%-20s%-20s%-20s%-20s%-20s\n", "Comm. Op",
         "Message Size", "Count", "Total Latency(ms)", "Avg Latency(ms)",
@@ -243,17 +244,17 @@ table(struct comm_log *l)
 
         if (i == 0 || strcmp(r->is.op, r[-1].is.op) != 0)
             fprintf(l->f, "%s\n", r->is.op);
-        averages(l, r, mean);
+        mean_times(l, r, mean);
         show_size(size, sizeof size, r->size);
         fprintf(l->f, "%-20s%-20s%-20zu%-20.2f%-20.2f%-20.2f%-20.2f\n", " ",
             size, r->count, 1e3 * r->is.seconds, mean[0], mean[1], mean[2]);
     }
 }
 
-/* Of messages of one size; as TSV, or as JSON, whose names are op and group of
- * a program and need no escapes. */
+/* A line for each row, as TSV or as JSON, where the names of ops and groups
+ * need no escapes. */
 static void
-rows(const struct comm_log *l, FILE *f, int json)
+print_rows(const struct comm_log *l, FILE *f, int json)
 {
     const char *form = json
         ? "%s{\"op\":\"%s\",\"group\":\"%s\",\"ranks\":%zu,\"count\":%zu,"
@@ -267,7 +268,7 @@ rows(const struct comm_log *l, FILE *f, int json)
         struct row *r = &l->row[i];
         double mean[3];
 
-        averages(l, r, mean);
+        mean_times(l, r, mean);
         fprintf(f, form, json && i > 0 ? ",\n" : "\n", r->is.op, r->is.group,
             r->is.n, r->count, r->is.whole, r->is.shard, r->is.wire,
             1e3 * r->is.seconds, mean[0], mean[1], mean[2], 1e3 * r->is.exposed,
@@ -276,7 +277,7 @@ rows(const struct comm_log *l, FILE *f, int json)
 }
 
 static void
-histogram(const struct comm_log *l, FILE *f, int json)
+print_histogram(const struct comm_log *l, FILE *f, int json)
 {
     const char *form = json ? "%s{\"op\":\"%s\",\"from\":%zu,\"count\":%zu,"
                               "\"bytes\":%zu,\"ms\":%.6f}"
@@ -312,36 +313,36 @@ histogram(const struct comm_log *l, FILE *f, int json)
 }
 
 static void
-put_rows(const struct comm_log *l, FILE *f)
+write_rows(const struct comm_log *l, FILE *f)
 {
     fputs("op\tgroup\tranks\tcount\twhole\tshard\twire\tms\tms_mean\t"
           "algbw_gbps\tbusbw_gbps\texposed_ms\thidden_ms\twait_ms",
         f);
-    rows(l, f, 0);
+    print_rows(l, f, 0);
     putc('\n', f);
 }
 
 static void
-put_histogram(const struct comm_log *l, FILE *f)
+write_histogram(const struct comm_log *l, FILE *f)
 {
     fputs("op\tfrom\tcount\tbytes\tms", f);
-    histogram(l, f, 0);
+    print_histogram(l, f, 0);
     putc('\n', f);
 }
 
 static void
-put_json(const struct comm_log *l, FILE *f)
+write_json(const struct comm_log *l, FILE *f)
 {
     fprintf(f, "{\"ranks\":%zu,\"messages\":[", l->ranks);
-    rows(l, f, 1);
+    print_rows(l, f, 1);
     fputs("],\n\"log2\":[", f);
-    histogram(l, f, 1);
+    print_histogram(l, f, 1);
     fputs("]}\n", f);
 }
 
 /* Close f, noting what went wrong. */
 static void
-finish(struct comm_log *l, FILE *f)
+close_file(struct comm_log *l, FILE *f)
 {
     const int failed = ferror(f);
 
@@ -353,7 +354,7 @@ finish(struct comm_log *l, FILE *f)
 
 /* Write one of the tables. */
 static void
-put(struct comm_log *l, const char *end,
+write_table(struct comm_log *l, const char *end,
     void (*what)(const struct comm_log *, FILE *))
 {
     FILE *f = open_part(l, end);
@@ -363,7 +364,7 @@ put(struct comm_log *l, const char *end,
         return;
     }
     what(l, f);
-    finish(l, f);
+    close_file(l, f);
 }
 
 int
@@ -374,11 +375,11 @@ comm_log_close(struct comm_log *l)
     if (l == NULL)
         return 0;
     sort_rows(l);
-    table(l);
-    put(l, ".tsv", put_rows);
-    put(l, "-log2.tsv", put_histogram);
-    put(l, ".json", put_json);
-    finish(l, l->f);
+    print_table(l);
+    write_table(l, ".tsv", write_rows);
+    write_table(l, "-log2.tsv", write_histogram);
+    write_table(l, ".json", write_json);
+    close_file(l, l->f);
     bad = l->bad;
     for (size_t i = 0; i < l->nrow; i++)
         free(l->row[i].ms);

@@ -10,8 +10,8 @@
  *   - n is that of the group, not of all ranks.
  * By the rule of nccl-tests, algbw = S/t with S the whole array, and busbw =
  * algbw times (n-1)/n for all-gather, reduce-scatter and all-to-all, 2(n-1)/n
- * for all-reduce, 1 for others.  Nor is the wait for others a part of the time
- * here; COMM_DEEPSPEED has all of it as DeepSpeed has it.
+ * for all-reduce, 1 for others.  The time does not contain the wait for other
+ * ranks.  With COMM_DEEPSPEED all numbers are DeepSpeed's.
  *
  * log.c writes, pmpi.c is a library that logs any program of MPI.
  */
@@ -31,19 +31,20 @@ enum comm_kind {
 struct comm_event {
     const char *op; /* DeepSpeed's name; not copied, outlives the log */
     enum comm_kind kind;
-    const char *group; /* the same */
+    const char *group; /* its name; not copied either */
     size_t n;          /* ranks of the group */
     /* Bytes of the whole array, of a rank's part of it, sent by this rank. */
     size_t whole, shard, wire;
-    /* Seconds that it took, of which so many nothing else was done; and that
-     * were waited before it until all ranks had come. */
-    double seconds, exposed, wait;
+    double seconds; /* that it took */
+    double exposed; /* seconds of these in which the rank did nothing else */
+    double wait;    /* seconds before it until all ranks had come */
 };
 
 struct comm_log;
 enum { COMM_DEEPSPEED = 1 };
-/* Writes PREFIX.log now, and PREFIX.tsv, -log2.tsv and .json at the end; ranks
- * are those of the world.  NULL, and errno: it cannot. */
+/* Writes PREFIX.log now, and PREFIX.tsv, -log2.tsv and .json at the end.
+ * ranks: of the world; how: 0 or COMM_DEEPSPEED.  NULL and errno: PREFIX.log
+ * cannot be written. */
 struct comm_log *comm_log_open(const char *prefix, size_t ranks, int how);
 void comm_log_add(struct comm_log *l, const struct comm_event *e);
 /*

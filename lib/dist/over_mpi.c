@@ -38,7 +38,7 @@ comm_of(const struct dist_group *g)
 
 /* Ranks of world with one color, by their rank there. */
 static void
-split(struct dist_group *g, MPI_Comm from, int type, int color,
+split_group(struct dist_group *g, MPI_Comm from, int type, int color,
     const char *name)
 {
     MPI_Comm *c = xmalloc(sizeof *c);
@@ -65,7 +65,7 @@ color_of(const char *name)
 }
 
 static void
-forget(struct dist_group *g)
+free_group(struct dist_group *g)
 {
     if (g->comm != NULL)
         MPI_Comm_free(g->comm);
@@ -85,12 +85,12 @@ mpi_start(struct dist_group *world, struct dist_group *node,
             MPI_SUCCESS)
         return err_set(e, EX_SYS, "MPI does not start");
     /* a communicator of our own: a library's messages never meet ours */
-    split(world, MPI_COMM_WORLD, 0, color_of(progname), "world");
+    split_group(world, MPI_COMM_WORLD, 0, color_of(progname), "world");
     MPI_Comm_size(MPI_COMM_WORLD, &all);
     *others = (size_t)all - world->n;
-    split(node, comm_of(world), node_ranks == 0,
+    split_group(node, comm_of(world), node_ranks == 0,
         node_ranks > 0 ? (int)(world->rank / node_ranks) : 0, "node");
-    split(across, comm_of(world), 0, (int)node->rank, "across");
+    split_group(across, comm_of(world), 0, (int)node->rank, "across");
     return 0;
 }
 
@@ -98,22 +98,22 @@ void
 mpi_stop(struct dist_group *world, struct dist_group *node,
     struct dist_group *across)
 {
-    forget(across);
-    forget(node);
-    forget(world);
+    free_group(across);
+    free_group(node);
+    free_group(world);
     MPI_Finalize();
 }
 
 void
 mpi_part(struct dist_group *part, const struct dist_group *g, size_t n)
 {
-    split(part, comm_of(g), 0, (int)(g->rank / n), part->name);
+    split_group(part, comm_of(g), 0, (int)(g->rank / n), part->name);
 }
 
 void
 mpi_part_free(struct dist_group *part)
 {
-    forget(part);
+    free_group(part);
 }
 
 void
@@ -167,13 +167,13 @@ mpi_exchange(const struct dist_group *g, size_t to, const void *p, size_t n,
     }
 }
 
-/* What is on its way; MPI_REQUEST_NULL: nothing. */
+/* Messages on their way; MPI_REQUEST_NULL: a free slot. */
 static MPI_Request *way;
 static size_t nway;
 
-/* A place for a message of n numbers. */
+/* A free slot for a message of n numbers. */
 static size_t
-place_on_way(size_t n)
+free_slot(size_t n)
 {
     size_t i = 0;
 
@@ -189,7 +189,7 @@ size_t
 mpi_send(const struct dist_group *g, size_t to, size_t channel, const float *p,
     size_t n)
 {
-    const size_t i = place_on_way(n);
+    const size_t i = free_slot(n);
 
     sent += n * sizeof *p;
     MPI_Isend(p, (int)n, MPI_FLOAT, (int)to, CHANNELS + (int)channel,
@@ -201,7 +201,7 @@ size_t
 mpi_receive(const struct dist_group *g, size_t from, size_t channel, float *q,
     size_t n)
 {
-    const size_t i = place_on_way(n);
+    const size_t i = free_slot(n);
 
     MPI_Irecv(q, (int)n, MPI_FLOAT, (int)from, CHANNELS + (int)channel,
         comm_of(g), &way[i]);
@@ -236,7 +236,7 @@ mpi_start(struct dist_group *world, struct dist_group *node,
         "started over ranks, but built without Open MPI (libopenmpi-dev)");
 }
 
-/* There is no group of more than one rank: these are never called. */
+/* A build without MPI has groups of one rank and never calls these. */
 void
 mpi_stop(struct dist_group *world, struct dist_group *node,
     struct dist_group *across)

@@ -39,25 +39,27 @@ begin_log(void)
         perror(path);
 }
 
-/* A call: when it began, after so many seconds of waiting. */
-struct call {
+/* A call of MPI: when it began, and the seconds waited for other ranks before.
+ */
+struct timed {
     double begin, wait;
 };
 
-/* comm: of a collective, else MPI_COMM_NULL. */
-static struct call
-enter(MPI_Comm comm)
+/* comm: the group of a collective, whose ranks may be waited for; else
+ * MPI_COMM_NULL. */
+static struct timed
+start_call(MPI_Comm comm)
 {
     const double t = clock_now();
 
     if (log_of_all != NULL && wait_for_all && comm != MPI_COMM_NULL)
         PMPI_Barrier(comm);
-    return (struct call){ clock_now(), clock_now() - t };
+    return (struct timed){ clock_now(), clock_now() - t };
 }
 
 static void
-leave(const struct call *c, MPI_Comm comm, enum comm_kind kind, const char *op,
-    size_t whole, size_t shard, size_t wire)
+end_timed(const struct timed *c, MPI_Comm comm, enum comm_kind kind,
+    const char *op, size_t whole, size_t shard, size_t wire)
 {
     const double seconds = clock_now() - c->begin;
     int n;
@@ -81,7 +83,7 @@ leave(const struct call *c, MPI_Comm comm, enum comm_kind kind, const char *op,
 }
 
 static size_t
-bytes_of(MPI_Datatype type, int count)
+datatype_bytes(MPI_Datatype type, int count)
 {
     int size = 0;
 
@@ -147,21 +149,21 @@ MPI_Finalize(void)
 int
 MPI_Barrier(MPI_Comm comm)
 {
-    const struct call c = enter(MPI_COMM_NULL);
+    const struct timed c = start_call(MPI_COMM_NULL);
     const int r = PMPI_Barrier(comm);
 
-    leave(&c, comm, COMM_OTHER, "barrier", 0, 0, 0);
+    end_timed(&c, comm, COMM_OTHER, "barrier", 0, 0, 0);
     return r;
 }
 
 int
 MPI_Bcast(void *p, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
-    const struct call c = enter(comm);
+    const struct timed c = start_call(comm);
     const int r = PMPI_Bcast(p, count, type, root, comm);
-    const size_t n = bytes_of(type, count);
+    const size_t n = datatype_bytes(type, count);
 
-    leave(&c, comm, COMM_OTHER, "broadcast", n, n,
+    end_timed(&c, comm, COMM_OTHER, "broadcast", n, n,
         rank_of(comm) == root ? n : 0);
     return r;
 }
@@ -170,11 +172,12 @@ int
 MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
     int root, MPI_Comm comm)
 {
-    const struct call c = enter(comm);
+    const struct timed c = start_call(comm);
     const int r = PMPI_Reduce(in, out, count, type, op, root, comm);
-    const size_t n = bytes_of(type, count);
+    const size_t n = datatype_bytes(type, count);
 
-    leave(&c, comm, COMM_OTHER, "reduce", n, n, rank_of(comm) == root ? 0 : n);
+    end_timed(&c, comm, COMM_OTHER, "reduce", n, n,
+        rank_of(comm) == root ? 0 : n);
     return r;
 }
 
@@ -182,11 +185,11 @@ int
 MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type,
     MPI_Op op, MPI_Comm comm)
 {
-    const struct call c = enter(comm);
+    const struct timed c = start_call(comm);
     const int r = PMPI_Allreduce(in, out, count, type, op, comm);
-    const size_t n = bytes_of(type, count), ranks = ranks_of(comm);
+    const size_t n = datatype_bytes(type, count), ranks = ranks_of(comm);
 
-    leave(&c, comm, COMM_ALL_REDUCE, "all_reduce", n, n / ranks,
+    end_timed(&c, comm, COMM_ALL_REDUCE, "all_reduce", n, n / ranks,
         2 * (n - n / ranks));
     return r;
 }
@@ -195,12 +198,12 @@ int
 MPI_Allgather(const void *in, int incount, MPI_Datatype intype, void *out,
     int outcount, MPI_Datatype outtype, MPI_Comm comm)
 {
-    const struct call c = enter(comm);
+    const struct timed c = start_call(comm);
     const int r =
         PMPI_Allgather(in, incount, intype, out, outcount, outtype, comm);
-    const size_t n = bytes_of(outtype, outcount), ranks = ranks_of(comm);
+    const size_t n = datatype_bytes(outtype, outcount), ranks = ranks_of(comm);
 
-    leave(&c, comm, COMM_ALL_GATHER, "all_gather_into_tensor", n * ranks, n,
+    end_timed(&c, comm, COMM_ALL_GATHER, "all_gather_into_tensor", n * ranks, n,
         n * (ranks - 1));
     return r;
 }
@@ -209,13 +212,13 @@ int
 MPI_Allgatherv(const void *in, int incount, MPI_Datatype intype, void *out,
     const int *outcount, const int *at, MPI_Datatype outtype, MPI_Comm comm)
 {
-    const struct call c = enter(comm);
+    const struct timed c = start_call(comm);
     const int r =
         PMPI_Allgatherv(in, incount, intype, out, outcount, at, outtype, comm);
-    const size_t all = sum_of(outcount, comm) * bytes_of(outtype, 1);
-    const size_t own = bytes_of(outtype, outcount[rank_of(comm)]);
+    const size_t all = sum_of(outcount, comm) * datatype_bytes(outtype, 1);
+    const size_t own = datatype_bytes(outtype, outcount[rank_of(comm)]);
 
-    leave(&c, comm, COMM_ALL_GATHER, "all_gather_into_tensor", all, own,
+    end_timed(&c, comm, COMM_ALL_GATHER, "all_gather_into_tensor", all, own,
         own * (ranks_of(comm) - 1));
     return r;
 }
@@ -224,12 +227,12 @@ int
 MPI_Reduce_scatter(const void *in, void *out, const int *count,
     MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
-    const struct call c = enter(comm);
+    const struct timed c = start_call(comm);
     const int r = PMPI_Reduce_scatter(in, out, count, type, op, comm);
-    const size_t all = sum_of(count, comm) * bytes_of(type, 1);
-    const size_t own = bytes_of(type, count[rank_of(comm)]);
+    const size_t all = sum_of(count, comm) * datatype_bytes(type, 1);
+    const size_t own = datatype_bytes(type, count[rank_of(comm)]);
 
-    leave(&c, comm, COMM_REDUCE_SCATTER, "reduce_scatter_tensor", all, own,
+    end_timed(&c, comm, COMM_REDUCE_SCATTER, "reduce_scatter_tensor", all, own,
         all - own);
     return r;
 }
@@ -238,12 +241,12 @@ int
 MPI_Reduce_scatter_block(const void *in, void *out, int count,
     MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
-    const struct call c = enter(comm);
+    const struct timed c = start_call(comm);
     const int r = PMPI_Reduce_scatter_block(in, out, count, type, op, comm);
-    const size_t n = bytes_of(type, count), ranks = ranks_of(comm);
+    const size_t n = datatype_bytes(type, count), ranks = ranks_of(comm);
 
-    leave(&c, comm, COMM_REDUCE_SCATTER, "reduce_scatter_tensor", n * ranks, n,
-        n * (ranks - 1));
+    end_timed(&c, comm, COMM_REDUCE_SCATTER, "reduce_scatter_tensor", n * ranks,
+        n, n * (ranks - 1));
     return r;
 }
 
@@ -251,12 +254,12 @@ int
 MPI_Alltoall(const void *in, int incount, MPI_Datatype intype, void *out,
     int outcount, MPI_Datatype outtype, MPI_Comm comm)
 {
-    const struct call c = enter(comm);
+    const struct timed c = start_call(comm);
     const int r =
         PMPI_Alltoall(in, incount, intype, out, outcount, outtype, comm);
-    const size_t n = bytes_of(outtype, outcount), ranks = ranks_of(comm);
+    const size_t n = datatype_bytes(outtype, outcount), ranks = ranks_of(comm);
 
-    leave(&c, comm, COMM_ALL_TO_ALL, "all_to_all_single", n * ranks, n,
+    end_timed(&c, comm, COMM_ALL_TO_ALL, "all_to_all_single", n * ranks, n,
         n * (ranks - 1));
     return r;
 }
@@ -265,14 +268,14 @@ int
 MPI_Gather(const void *in, int incount, MPI_Datatype intype, void *out,
     int outcount, MPI_Datatype outtype, int root, MPI_Comm comm)
 {
-    const struct call c = enter(comm);
+    const struct timed c = start_call(comm);
     const int r =
         PMPI_Gather(in, incount, intype, out, outcount, outtype, root, comm);
     const int own = rank_of(comm) == root;
-    const size_t n =
-        own ? bytes_of(outtype, outcount) : bytes_of(intype, incount);
+    const size_t n = own ? datatype_bytes(outtype, outcount)
+                         : datatype_bytes(intype, incount);
 
-    leave(&c, comm, COMM_OTHER, "gather", n, n, own ? 0 : n);
+    end_timed(&c, comm, COMM_OTHER, "gather", n, n, own ? 0 : n);
     return r;
 }
 
@@ -280,14 +283,14 @@ int
 MPI_Scatter(const void *in, int incount, MPI_Datatype intype, void *out,
     int outcount, MPI_Datatype outtype, int root, MPI_Comm comm)
 {
-    const struct call c = enter(comm);
+    const struct timed c = start_call(comm);
     const int r =
         PMPI_Scatter(in, incount, intype, out, outcount, outtype, root, comm);
     const int own = rank_of(comm) == root;
-    const size_t n =
-        own ? bytes_of(intype, incount) : bytes_of(outtype, outcount);
+    const size_t n = own ? datatype_bytes(intype, incount)
+                         : datatype_bytes(outtype, outcount);
 
-    leave(&c, comm, COMM_OTHER, "scatter", n, n,
+    end_timed(&c, comm, COMM_OTHER, "scatter", n, n,
         own ? n * (ranks_of(comm) - 1) : 0);
     return r;
 }
@@ -296,11 +299,11 @@ int
 MPI_Send(const void *p, int count, MPI_Datatype type, int to, int tag,
     MPI_Comm comm)
 {
-    const struct call c = enter(MPI_COMM_NULL);
+    const struct timed c = start_call(MPI_COMM_NULL);
     const int r = PMPI_Send(p, count, type, to, tag, comm);
-    const size_t n = to == MPI_PROC_NULL ? 0 : bytes_of(type, count);
+    const size_t n = to == MPI_PROC_NULL ? 0 : datatype_bytes(type, count);
 
-    leave(&c, comm, COMM_OTHER, "send", n, n, n);
+    end_timed(&c, comm, COMM_OTHER, "send", n, n, n);
     return r;
 }
 
@@ -308,11 +311,11 @@ int
 MPI_Isend(const void *p, int count, MPI_Datatype type, int to, int tag,
     MPI_Comm comm, MPI_Request *request)
 {
-    const struct call c = enter(MPI_COMM_NULL);
+    const struct timed c = start_call(MPI_COMM_NULL);
     const int r = PMPI_Isend(p, count, type, to, tag, comm, request);
-    const size_t n = to == MPI_PROC_NULL ? 0 : bytes_of(type, count);
+    const size_t n = to == MPI_PROC_NULL ? 0 : datatype_bytes(type, count);
 
-    leave(&c, comm, COMM_OTHER, "isend", n, n, n);
+    end_timed(&c, comm, COMM_OTHER, "isend", n, n, n);
     return r;
 }
 
@@ -320,11 +323,11 @@ int
 MPI_Recv(void *p, int count, MPI_Datatype type, int from, int tag,
     MPI_Comm comm, MPI_Status *status)
 {
-    const struct call c = enter(MPI_COMM_NULL);
+    const struct timed c = start_call(MPI_COMM_NULL);
     const int r = PMPI_Recv(p, count, type, from, tag, comm, status);
-    const size_t n = bytes_of(type, count);
+    const size_t n = datatype_bytes(type, count);
 
-    leave(&c, comm, COMM_OTHER, "recv", n, n, 0);
+    end_timed(&c, comm, COMM_OTHER, "recv", n, n, 0);
     return r;
 }
 
@@ -333,11 +336,11 @@ MPI_Sendrecv(const void *p, int count, MPI_Datatype type, int to, int tag,
     void *q, int qcount, MPI_Datatype qtype, int from, int qtag, MPI_Comm comm,
     MPI_Status *status)
 {
-    const struct call c = enter(MPI_COMM_NULL);
+    const struct timed c = start_call(MPI_COMM_NULL);
     const int r = PMPI_Sendrecv(p, count, type, to, tag, q, qcount, qtype, from,
         qtag, comm, status);
-    const size_t n = to == MPI_PROC_NULL ? 0 : bytes_of(type, count);
+    const size_t n = to == MPI_PROC_NULL ? 0 : datatype_bytes(type, count);
 
-    leave(&c, comm, COMM_OTHER, "sendrecv", n, n, n);
+    end_timed(&c, comm, COMM_OTHER, "sendrecv", n, n, n);
     return r;
 }

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "dist/dist.h"
 #include "dist/over_mpi.h"
-#include "dist/seen.h"
+#include "dist/call.h"
 #include "kern/kern.h"
 
 #include <assert.h>
@@ -54,7 +54,7 @@ reserve_room(size_t n)
 
 /* Segment i of a part, at most sums.segment elements. */
 static size_t
-piece(const size_t *at, size_t part, size_t i, size_t *start)
+segment_of(const size_t *at, size_t part, size_t i, size_t *start)
 {
     const size_t n = at[part + 1] - at[part], skip = i * sums.segment;
 
@@ -64,7 +64,7 @@ piece(const size_t *at, size_t part, size_t i, size_t *start)
 
 /* Segments of the largest part. */
 static size_t
-pieces(size_t n, const size_t *at)
+segments_of(size_t n, const size_t *at)
 {
     size_t most = 0;
 
@@ -83,7 +83,7 @@ pieces(size_t n, const size_t *at)
 static void
 sum_ring(const struct dist_group *g, float *x, const size_t *at)
 {
-    const size_t n = g->n, count = pieces(n, at);
+    const size_t n = g->n, count = segments_of(n, at);
     const size_t to = (g->rank + 1) % n, from = (g->rank + n - 1) % n;
     float *came = reserve_room(n);
 
@@ -91,8 +91,8 @@ sum_ring(const struct dist_group *g, float *x, const size_t *at)
         for (size_t i = 0; i < count; i++) {
             const size_t out = (g->rank + n - round) % n;
             size_t a, b;
-            const size_t na = piece(at, out, i, &a);
-            const size_t nb = piece(at, (out + n - 1) % n, i, &b);
+            const size_t na = segment_of(at, out, i, &a);
+            const size_t nb = segment_of(at, (out + n - 1) % n, i, &b);
 
             mpi_exchange(g, to, x + a, na * sizeof *x, from, came,
                 nb * sizeof *x);
@@ -100,15 +100,15 @@ sum_ring(const struct dist_group *g, float *x, const size_t *at)
         }
 }
 
-/* What the ranks have sent of a segment: rank r's at came + r * segment, this
- * rank's where it is. */
+/* A segment of all ranks: rank r's is at came + r * segment, this rank's at own.
+ */
 struct arrived {
     size_t rank, n;
     float *own, *came;
 };
 
 static float *
-of_rank(const struct arrived *a, size_t r)
+came_of(const struct arrived *a, size_t r)
 {
     return r == a->rank ? a->own : a->came + r * sums.segment;
 }
@@ -117,15 +117,15 @@ static void
 add_rank(void *ctx, size_t i, size_t j)
 {
     const struct arrived *a = ctx;
-    float *y = of_rank(a, i);
+    float *y = came_of(a, i);
 
-    kern.add(y, y, of_rank(a, j), a->n);
+    kern.add(y, y, came_of(a, j), a->n);
 }
 
-/* This rank's n elements at a to rank `to`, and m of its own from another into
- * y; as bf16 by way of `half`, which has a segment of both. */
+/* Send n elements at a to rank `to` while m elements come from rank `from` into
+ * y.  half: NULL, or room for two segments: both travel as bfloat16. */
 static void
-swap(const struct dist_group *g, size_t to, const float *a, size_t n,
+exchange_wire(const struct dist_group *g, size_t to, const float *a, size_t n,
     size_t from, float *y, size_t m, uint16_t *half)
 {
     if (half == NULL) {
@@ -138,27 +138,27 @@ swap(const struct dist_group *g, size_t to, const float *a, size_t n,
     kern.widen_bf16(y, half + sums.segment, m);
 }
 
-/* Segment after segment: all ranks send each other what is theirs, and each
- * sums its own. */
+/* Segment after segment all ranks send each other the elements of the
+ * receiver's part, and each sums its own part. */
 static void
 all_to_all(const struct dist_group *g, float *x, const size_t *at, int half)
 {
-    const size_t n = g->n, count = pieces(n, at);
+    const size_t n = g->n, count = segments_of(n, at);
     struct arrived all = { .rank = g->rank, .came = reserve_room(n) };
-    /* this rank's place in the room is free */
-    uint16_t *const its = (uint16_t *)(all.came + g->rank * sums.segment);
+    /* nothing arrives in this rank's segment of the room */
+    uint16_t *const room = (uint16_t *)(all.came + g->rank * sums.segment);
 
     for (size_t i = 0; i < count; i++) {
         size_t own, a;
 
-        all.n = piece(at, g->rank, i, &own);
+        all.n = segment_of(at, g->rank, i, &own);
         all.own = x + own;
         for (size_t k = 1; k < n; k++) {
             const size_t to = (g->rank + k) % n, from = (g->rank + n - k) % n;
-            const size_t na = piece(at, to, i, &a);
+            const size_t na = segment_of(at, to, i, &a);
 
-            swap(g, to, x + a, na, from, of_rank(&all, from), all.n,
-                half ? its : NULL);
+            exchange_wire(g, to, x + a, na, from, came_of(&all, from), all.n,
+                half ? room : NULL);
         }
         dist_tree(n, add_rank, &all);
         if (g->rank != 0)
@@ -170,16 +170,16 @@ void
 dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
     enum dist_sum how)
 {
-    struct watched s;
+    struct call s;
 
     if (g->n == 1)
         return;
-    s = dist_see(g);
+    s = call_begin(g);
     if (how == DIST_RING)
         sum_ring(g, x, at);
     else
         all_to_all(g, x, at, how == DIST_BF16);
-    dist_saw(g, &s, COMM_REDUCE_SCATTER, "reduce_scatter_tensor",
+    call_end(g, &s, COMM_REDUCE_SCATTER, "reduce_scatter_tensor",
         at[g->n] * sizeof *x, (at[g->rank + 1] - at[g->rank]) * sizeof *x);
 }
 
@@ -199,13 +199,13 @@ dist_all_reduce(const struct dist_group *g, float *x, size_t n,
 }
 
 static void
-tree(size_t n, size_t i, size_t k, void (*add)(void *, size_t, size_t),
+sum_subtree(size_t n, size_t i, size_t k, void (*add)(void *, size_t, size_t),
     void *ctx)
 {
     if (i + k >= n)
         return;
-    tree(n, i, 2 * k, add, ctx);
-    tree(n, i + k, 2 * k, add, ctx);
+    sum_subtree(n, i, 2 * k, add, ctx);
+    sum_subtree(n, i + k, 2 * k, add, ctx);
     add(ctx, i, i + k);
 }
 
@@ -213,7 +213,7 @@ void
 dist_tree(size_t n, void (*add)(void *ctx, size_t i, size_t j), void *ctx)
 {
     if (n > 0)
-        tree(n, 0, 1, add, ctx);
+        sum_subtree(n, 0, 1, add, ctx);
 }
 
 void

@@ -22,20 +22,23 @@
 
 enum { STEPS = 63, ADDRESSES = 8, FIRST = 10 };
 
-/* What a rank tells: a packet.  All ranks run the same program. */
+/* A packet in which a rank tells its state.  All ranks run the same program, so
+ * it travels as it lies in memory. */
 struct beat {
     uint64_t key;
     uint32_t rank, busy;
-    double inside, outside; /* seconds since it began, or ceased, to wait */
+    double inside;  /* seconds that it has waited in a collective */
+    double outside; /* seconds since its last collective */
 };
 
-/* How rank 0 is reached, and who a rank is. */
+/* The addresses of rank 0. */
 struct meeting {
     uint64_t key;
     struct in_addr at[ADDRESSES];
     size_t n;
     in_port_t port; /* in the net's order */
 };
+/* A rank, for messages. */
 struct person {
     long process;
     char host[100];
@@ -46,17 +49,19 @@ static struct {
     pthread_t thread;
     struct meeting meet;
     struct person *who; /* [n] */
-    struct beat *last;  /* [n] rank 0's: the last that came, */
-    double *heard;      /* [n] and when; 0: never.  Others': [0] */
+    struct beat *last;  /* [n] the last packet of each rank; on other ranks
+                         * than 0 only last[0] is used, and heard[0] */
+    double *heard;      /* [n] when it came; 0: never */
     double begun, least, interval;
     int steps;
     const char *advice;
-    double step[STEPS]; /* seconds of the last ones */
+    double step[STEPS]; /* seconds of the last steps, a ring */
     size_t nstep;
 } watch;
 
 static _Atomic int depth, busy;
-static _Atomic double since;  /* clock_now() when depth became 0, or more */
+static _Atomic double since;  /* clock_now() when this rank began to wait in a
+                               * collective (depth > 0), or left it */
 static _Atomic double median; /* of steps; 0: none yet */
 
 void
@@ -80,7 +85,7 @@ watch_busy(int change)
 }
 
 static int
-by_value(const void *a, const void *b)
+by_seconds(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
 
@@ -96,12 +101,12 @@ watch_step(double seconds)
     watch.step[watch.nstep++ % STEPS] = seconds;
     n = watch.nstep < STEPS ? watch.nstep : STEPS;
     memcpy(sorted, watch.step, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
+    qsort(sorted, n, sizeof *sorted, by_seconds);
     atomic_store(&median, sorted[n / 2]);
 }
 
 static struct beat
-own(void)
+own_beat(void)
 {
     const double age = clock_now() - atomic_load(&since);
     const int waits = atomic_load(&depth) > 0;
@@ -128,7 +133,7 @@ longest_wait(void)
 }
 
 static void
-name(char *out, size_t size, size_t rank)
+name_rank(char *out, size_t size, size_t rank)
 {
     snprintf(out, size, "rank %zu (process %ld on %s)", rank,
         watch.who[rank].process, watch.who[rank].host);
@@ -149,7 +154,7 @@ end_silent(size_t rank, double seconds)
 {
     char who[200], why[400];
 
-    name(who, sizeof who, rank);
+    name_rank(who, sizeof who, rank);
     snprintf(why, sizeof why,
         "%s has not been heard of for %.1f s: stopped, killed or cut off", who,
         seconds);
@@ -161,7 +166,7 @@ end_slow(size_t rank, double inside, double outside)
 {
     char who[200], why[400];
 
-    name(who, sizeof who, rank);
+    name_rank(who, sizeof who, rank);
     snprintf(why, sizeof why,
         "%s is slow: others have waited %.1f s for it, while it computed or "
         "waited for its input for %.1f s",
@@ -190,7 +195,7 @@ judge_all(double now)
     double inside = 0.0, outside = 0.0, least = INFINITY;
     size_t last = 0;
 
-    watch.last[0] = own();
+    watch.last[0] = own_beat();
     watch.heard[0] = now;
     for (size_t r = 0; r < n; r++) {
         const struct beat *b = &watch.last[r];
@@ -231,9 +236,9 @@ judge_first(double now)
     return 1;
 }
 
-/* Those that have never been heard of. */
+/* Warn once of ranks from which no packet has ever come. */
 static void
-tell_unheard(double now)
+warn_unheard(double now)
 {
     const size_t n = dist_world()->rank == 0 ? dist_world()->n : 1;
     char who[200];
@@ -244,14 +249,14 @@ tell_unheard(double now)
     for (size_t r = 0; r < n; r++) {
         if (watch.heard[r] > 0.0 || r == dist_world()->rank)
             continue;
-        name(who, sizeof who, r);
+        name_rank(who, sizeof who, r);
         warn("no packet of %s arrives by UDP: it is not watched", who);
     }
 }
 
-/* Packets that have come. */
+/* Read the packets that have come; rank 0 answers them. */
 static void
-hear(double now)
+read_packets(double now)
 {
     const size_t n = dist_world()->n;
     struct sockaddr_in from;
@@ -267,15 +272,15 @@ hear(double now)
         watch.heard[b.rank] = now;
         if (dist_world()->rank > 0)
             continue;
-        b = own();
+        b = own_beat();
         (void)sendto(watch.fd, &b, sizeof b, 0, (struct sockaddr *)&from, len);
     }
 }
 
 static void
-beat(void)
+send_beat(void)
 {
-    const struct beat b = own();
+    const struct beat b = own_beat();
     struct sockaddr_in to = { .sin_family = AF_INET,
         .sin_port = watch.meet.port };
 
@@ -307,7 +312,7 @@ forgive(double seconds, double now)
 }
 
 static void *
-run(void *arg)
+watch_ranks(void *arg)
 {
     struct pollfd p[2] = { { .fd = watch.fd, .events = POLLIN },
         { .fd = watch.wake[0], .events = POLLIN } };
@@ -324,15 +329,15 @@ run(void *arg)
         if (now - before > 2.0 * watch.interval)
             forgive(now - before - watch.interval, now);
         before = now;
-        hear(now);
+        read_packets(now);
         if (now < next)
             continue;
         next = now + watch.interval;
         if (dist_world()->rank > 0)
-            beat();
+            send_beat();
         if (dist_world()->rank > 0 ? judge_first(now) : judge_all(now))
             return NULL;
-        tell_unheard(now);
+        warn_unheard(now);
     }
 }
 
@@ -399,7 +404,7 @@ watch_begin(double least, int steps, const char *advice, struct err *e)
     watch.advice = advice;
     watch.begun = clock_now();
     atomic_store(&since, watch.begun);
-    if (r == 0 && thread_start(&watch.thread, run, NULL) < 0)
+    if (r == 0 && thread_start(&watch.thread, watch_ranks, NULL) < 0)
         r = err_set(e, EX_SYS, "cannot start a thread");
     watch.on = r == 0;
     return r;

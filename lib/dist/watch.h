@@ -24,7 +24,7 @@
  * removes what is temporary, and ends all ranks with EX_RANK.  -1 and *e
  * (EX_SYS): no socket or thread. */
 int watch_begin(double least, int steps, const char *advice, struct err *e);
-/* A step has taken so many seconds. */
+/* Tell the seconds that a step has taken. */
 void watch_step(double seconds);
 /* From watch_busy(1) to watch_busy(-1), which may be in another thread, this
  * rank is never slow: it saves, or judges held-out batches. */
