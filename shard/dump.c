@@ -258,7 +258,7 @@ dump(const char *addr, const struct dump_opts *o)
     for (size_t n = 0; k > 0 && n < o->messages && !ferror(stdout); n++) {
         k = msg_read(r, &m, &e);
         if (k < 0) {
-            /* What was good is shown before the bad end. */
+            /* Show the good messages before the bad end. */
             fflush(stdout);
             die_err(&e);
         }

@@ -1,7 +1,7 @@
 /*
- * What the orders of documents (sampler.h) and of rows (groups.h) share: both
- * put frames into a keyed order, K of them in a row are a block, and threads
- * read frames ahead of the one that asks for them.
+ * Reading ahead for the orders of documents (sampler.h) and of rows (groups.h):
+ * both put frames into a keyed order, K of them in a row are a block, and
+ * threads read frames ahead of the thread that asks for them.
  */
 #ifndef STREAM_AHEAD_H
 #define STREAM_AHEAD_H
@@ -59,7 +59,7 @@ void ahead_get_times(struct ahead *a, struct ahead_times *t);
  * come apart in blocks of K frames.  Those of one frame, all but one a frame,
  * stay in one block; the others do not meet again. */
 double ahead_near(size_t frames, size_t K, double docs);
-/* Which of the n spans that begin at upto[0..n-1] holds i. */
+/* The number of the span that holds i; span k begins at upto[k], k < n. */
 size_t ahead_span(const uint64_t *upto, size_t n, uint64_t i);
 
 #endif

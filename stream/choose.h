@@ -1,7 +1,7 @@
 /*
- * What determines the content of the stream: the options, the cursor of the
- * stream that is resumed, and the defaults together.  Options that contradict
- * that cursor end the program.
+ * Decides the content of the stream by the options, the cursor of the stream
+ * that is resumed, and the defaults.  Options that contradict that cursor end
+ * the program.
  */
 #ifndef STREAM_CHOOSE_H
 #define STREAM_CHOOSE_H

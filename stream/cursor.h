@@ -50,7 +50,7 @@ struct cursor_stage {
     uint64_t *w;
 };
 
-/* What the user chose: it determines content. */
+/* The user's choices, which determine content. */
 struct cursor_spec {
     size_t B, T;
     size_t rank, ranks; /* rows rank, rank + ranks, ... of each batch of B

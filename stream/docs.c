@@ -41,7 +41,7 @@ struct docs {
     size_t mem;          /* that it may take */
 };
 
-/* What --dry-run has counted of a source. */
+/* Counts of a source for --dry-run. */
 struct tally {
     uint64_t tokens, pieces, cuts;
     double padding; /* its part of the padding of the rows it is in */

@@ -1,7 +1,7 @@
 /*
- * What stream writes comes from a feed: a sequence of rows that depends on
- * the data and the cursor alone.  Two kinds: rows packed from documents
- * (docs.h), and rows of recorded batches (rows.h).
+ * A feed gives the rows that stream writes: a sequence that depends on the data
+ * and the cursor alone.  Two kinds: rows packed from documents (docs.h), and
+ * rows of recorded batches (rows.h).
  */
 #ifndef STREAM_FEED_H
 #define STREAM_FEED_H

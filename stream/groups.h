@@ -24,8 +24,8 @@ struct kept {
 };
 
 struct groups;
-/* Of spec: open (K), seed, shuffle, length.  NULL and *e on damage, or when
- * there are no rows. */
+/* spec: open (K), seed, shuffle and length are used.  NULL and *e on damage, or
+ * when there are no rows. */
 struct groups *groups_new(const struct dirs *d, const struct cursor_spec *spec,
     const struct feed_means *how, struct err *e);
 void groups_free(struct groups *g);

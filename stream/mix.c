@@ -1,4 +1,4 @@
-/* Which source comes next: see mix.h */
+/* Choosing the next source: see mix.h */
 #include "mix.h"
 #include "base/mem.h"
 
@@ -138,7 +138,7 @@ first(const struct mix *m, size_t a, size_t b, uint64_t *until)
         y = a;
         ahead = -ahead;
     }
-    /* Of two that are owed the same the larger weight is first. */
+    /* If both are owed the same, the larger weight is first. */
     if (m->w[y] > m->w[x]) {
         const uint64_t by = m->w[y] - m->w[x];
 

@@ -1,10 +1,9 @@
 /*
- * Which source comes next: the one that has had least of what its weight
- * promises (largest deficit), counted in tokens and exactly, in integers.
- * When n tokens are taken from one source, every source is owed its share of
- * them: owed[i] += w[i] * n, and the one that gave them loses n * sum(w).
- * The sum of owed is always 0; a source that is ahead is at most one piece
- * ahead.
+ * Chooses the next source: the one that lacks most of what its weight promises
+ * (largest deficit), counted in tokens and exactly, in integers.  When n tokens
+ * are taken from one source, every source is owed its share of them: owed[i] +=
+ * w[i] * n, and the one that gave them loses n * sum(w).  The sum of owed is
+ * always 0; a source that is ahead is at most one piece ahead.
  */
 #ifndef STREAM_MIX_H
 #define STREAM_MIX_H
@@ -14,9 +13,10 @@
 
 #define MIX_ONE ((uint64_t)1 << 30) /* about the sum of all weights */
 
-/* What is owed grows with each token, faster where the weight is larger: so it
- * is kept as it was when no token had been taken, and the largest is found in
- * a tournament, each match of which knows until when its winner stays one. */
+/* Debts grow with each token, faster where the weight is larger.  So the struct
+ * keeps them as they were when no token had been taken, and finds the largest
+ * in a tournament: each match knows for how many tokens its winner stays the
+ * winner. */
 struct mix {
     size_t n;
     uint64_t *w;         /* [n] 0: takes no part (any more) */
@@ -45,7 +45,7 @@ void mix_release(struct mix *m);
 size_t mix_next(struct mix *m);
 /* tokens (< 2^32) were taken from source i. */
 void mix_took(struct mix *m, size_t i, uint64_t tokens);
-/* What source i is owed: tokens times sum(w). */
+/* Tokens that source i is owed, times sum(w). */
 int64_t mix_owed(const struct mix *m, size_t i);
 void mix_owe(struct mix *m, size_t i, int64_t owed);
 /* New weights; debts are forgotten. */

@@ -30,7 +30,7 @@ struct place {
     uint64_t epoch, block, doc, off;
 };
 
-/* One document; the pointers hold until the next call with the sampler. */
+/* A document; the pointers hold until the next call with the sampler. */
 struct sampled {
     uint32_t frame, doc; /* reference: doc-th of the source in the frame-th
                              * frame that has any, both in stored order */

@@ -173,7 +173,7 @@ take(struct decoder *w, const struct st *st, struct err *e)
     return 0;
 }
 
-/* The same from the index, lengths alone. */
+/* Count the documents of a message from the index, which has their lengths. */
 static int
 take_lengths(struct decoder *w, const struct shard_index *x,
     const struct shard_msg *m, struct err *e)

@@ -57,8 +57,8 @@ struct source {
     struct soon soon[SOON]; /* documents of this block, by number % SOON */
 };
 
-/* What a thread needs to decode a frame for all sources that want documents of
- * it; number 0 is the caller's. */
+/* The state of a thread that decodes a frame for all sources that want
+ * documents of it; number 0 is the caller's. */
 struct decoder {
     struct sampler *s;
     struct shard_buf *buf; /* of its struct ahead_worker */
@@ -94,7 +94,7 @@ void part_drop(struct sampler *s, struct source *c, uint32_t k);
 int is_member(const struct source *c, uint32_t k);
 /* Frame number k of a source into memory for the caller.  -1 on damage. */
 int part_need(struct sampler *s, size_t source, uint32_t k, struct err *e);
-/* What a thread does: see struct ahead. */
+/* A step of a thread: see struct ahead. */
 int decoder_step(void *sampler, size_t i, struct err *e);
 
 #endif

@@ -116,7 +116,7 @@ count_batches(struct sending *s, struct err *e)
 
     if (p->length != LENGTH_BATCHES && s->feed->total(s->feed, &rows, e) < 0)
         return -1;
-    /* As in make_batch, a last batch needs a row for each rank. */
+    /* A last batch needs a row for each rank: see make_batch. */
     s->batches_all = rows / p->B + (rows % p->B >= p->ranks);
     if (s->batches_all)
         vnote("%" PRIu64 " batches, counted in %.2f s", s->batches_all,
@@ -200,7 +200,7 @@ send_preamble(struct sending *s, struct msg_out *w, const struct msg *teacher,
     return msg_send(w, e);
 }
 
-/* What share of t is it, in percent? */
+/* x in percent of t. */
 static double
 share(double x, double t)
 {

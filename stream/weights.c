@@ -135,7 +135,7 @@ check_tokens(const uint64_t *w, const struct dirs *d, struct err *e)
     return bad;
 }
 
-/* One line: TOKENS weights NAME=X,... | alpha A | natural. */
+/* Read a line: TOKENS weights NAME=X,... | alpha A | natural. */
 static int
 read_stage(struct cursor_stage *g, const struct dirs *d, char *line,
     struct err *e)

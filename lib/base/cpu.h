@@ -1,4 +1,5 @@
-/* Which instructions of this processor are used: RETORT_KERNELS; retort(7). */
+/* Chooses the instruction set of the kernels: the processor's best, or what
+ * RETORT_KERNELS names; retort(7). */
 #ifndef BASE_CPU_H
 #define BASE_CPU_H
 

@@ -249,8 +249,8 @@ dir_unlock(struct dir_lock *l)
 
 /* ---- a folder that is made ---- */
 
-/* What is at the temporary name?  0: nothing; 1: what a process that died has
- * left; -1: something else. */
+/* Look for leftovers at the temporary name.  0: nothing; 1: a folder of a
+ * process that died; -1: something else. */
 static int
 look(const char *tmp, struct err *e)
 {
@@ -407,7 +407,7 @@ dir_new_commit(struct dir_new *d, struct err *e)
 void
 dir_new_abort(struct dir_new *d)
 {
-    /* What cannot be removed now is tried again at the end. */
+    /* io_remove_temporaries tries again at the end. */
     if (d->tmp != NULL && dir_remove(d->tmp, NULL) == 0)
         io_forget(d->place);
     release(d);

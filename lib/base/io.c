@@ -208,8 +208,8 @@ io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
     for (;;) {
         const size_t room = max - b.n;
 
-        /* One byte past the limit tells a file that ends there from one that
-         * goes on. */
+        /* Reading one byte past the limit tells a file that ends there from one
+         * that goes on. */
         if (step > room)
             step = room < SIZE_MAX ? room + 1 : room;
         buf_reserve(&b, step);

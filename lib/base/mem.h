@@ -37,7 +37,7 @@ char *xstrdup(const char *s);
 /* Room for one more in the array p of n, which has room for *cap (doubled when
  * that is all used). */
 void *xgrow(void *p, size_t n, size_t *cap, size_t size);
-/* The same for an array that only grows: its room is a power of two. */
+/* xgrow for an array that only grows: its room is a power of two. */
 void *xgrow_pow2(void *p, size_t n, size_t size);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

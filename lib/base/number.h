@@ -9,8 +9,8 @@
  * untouched. */
 int number_size(const char *s, double lo, double hi, size_t *r);
 int number_real(const char *s, double lo, double hi, double *r);
-/* The same of a time in seconds: digits, perhaps with a point, and s, m, h or
- * d; without, seconds. */
+/* Parse a time in seconds: digits, perhaps with a point, then s, m, h or d;
+ * without a letter, seconds. */
 int number_time(const char *s, double lo, double hi, double *r);
 
 #endif

@@ -23,7 +23,7 @@ size_t text_char(char out[TEXT_CHAR], const char *s, size_t n);
  * cut.  size >= 4. */
 const char *text_show(char *out, size_t size, const char *s);
 
-/* As an argument of printf: valid until the end of the block. */
+/* text_show as an argument of printf: valid until the end of the block. */
 #define SHOWN(s) text_show((char[TEXT_SHOWN]){ 0 }, TEXT_SHOWN, (s))
 
 /* Bytes at the front of s[n], which text_show made, that fill at most `columns`

@@ -1,4 +1,4 @@
-/* What was done when; see timeline.h. */
+/* A trace of a process; see timeline.h. */
 #include "base/timeline.h"
 #include "base/clock.h"
 #include "base/io.h"

@@ -1,7 +1,7 @@
 /*
- * What a process did when, as a trace of Chrome's (Trace Event Format, complete
- * events), which ui.perfetto.dev and chrome://tracing show.  Off until
- * timeline_open, and then a call costs a test of a flag.
+ * A trace of a process in Chrome's Trace Event Format (complete events), which
+ * ui.perfetto.dev and chrome://tracing show.  Until timeline_open it is
+ * off, and a call costs the test of a flag.
  *
  *     const double t = clock_now();
  *     ... work ...

@@ -179,8 +179,8 @@ has_default(const struct opt *o)
             isfinite(*(double *)o->dst));
 }
 
-/* What the option does, and its default: "threads (0: all)" becomes
- * "threads (default 0: all)" or "threads (default 4, 0: all)". */
+/* The sentence of -h and its default: "threads (0: all)" becomes "threads
+ * (default 0: all)" or "threads (default 4, 0: all)". */
 static void
 add_meaning(struct buf *b, const struct opt *o)
 {
@@ -268,7 +268,7 @@ print_version(void)
     print_and_exit(&b);
 }
 
-/* What is being parsed: enough to say how it should be called. */
+/* The argument being parsed, and enough to name it in an error. */
 struct parse {
     const struct opt *table;
     const char *about, *operands;

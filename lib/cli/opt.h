@@ -52,8 +52,9 @@ struct opt {
     {                                                           \
         OPT_K_STR, c, n, (const char **){ d }, a, h, 0, 0, NULL \
     }
-/* The same, but its value, unless it stands behind '=', is no argument that
- * begins with two hyphens: then, and at the end, it is opt_absent. */
+/* const char **dst, with a value that may be left out: an argument that begins
+ * with two hyphens, unless it stands behind '=', is no value, and then, as at
+ * the end, *dst is opt_absent. */
 extern const char opt_absent[];
 #define OPT_MAYBE(c, n, d, a, h)                                \
     {                                                           \

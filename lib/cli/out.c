@@ -37,7 +37,7 @@ out_file(const char *path, const void *buf, size_t n)
         die_err(&e);
 }
 
-/* Of a write that failed earlier only a flag is left, not its errno. */
+/* A write that failed earlier leaves a flag but no errno. */
 static int
 reader_left(int fd)
 {

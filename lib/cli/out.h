@@ -1,4 +1,4 @@
-/* What a program writes to standard output. */
+/* Writes a program's standard output. */
 #ifndef CLI_OUT_H
 #define CLI_OUT_H
 
@@ -7,8 +7,8 @@
 /* Write to standard output, past stdio.  On EPIPE the program ends quietly with
  * status 0: the reader reports its own. */
 void out_put(const void *buf, size_t n);
-/* The same to a file, whole or not at all; path NULL or "-": standard output.
- * Dies on errors. */
+/* Write to a file instead, whole or not at all; path NULL or "-": standard
+ * output.  Dies on errors. */
 void out_file(const char *path, const void *buf, size_t n);
 
 /* Last thing a program does with stdout (FILE or descriptor): flush, close,

@@ -94,7 +94,7 @@ prog_say(const char *msg)
 
     snprintf(raw, sizeof raw, "%s: %s", progname, msg);
     text_show(line, sizeof line, raw);
-    /* One write for the whole line: other processes share the terminal. */
+    /* A single write for the whole line: other processes share the terminal. */
     fprintf(stderr, "%s%s\n", progress_wipe(), line);
 }
 

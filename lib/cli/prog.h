@@ -1,6 +1,6 @@
 /*
- * What every program does around its job: its name, messages, the closing line
- * with cost, signals.  stderr only.  Its progress: progress.h.
+ * Name, messages, signals and the closing line with cost of every program, all
+ * on stderr; progress.h has its progress.
  */
 #ifndef CLI_PROG_H
 #define CLI_PROG_H

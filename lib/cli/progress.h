@@ -21,8 +21,8 @@ void progress_total(double total);
 void progress_at(double done, const char *extra);
 void progress_end(void);
 
-/* What to write before a line on stderr, to erase the progress line that this
- * or another process has drawn there. */
+/* The bytes to write before a line on stderr, which erase the progress line
+ * that this or another process has drawn there. */
 const char *progress_wipe(void);
 
 /* Called by prog_begin: take SIGUSR1, which tells how the job stands. */

@@ -122,8 +122,8 @@ ahead_keep(struct ahead *x, const struct dist_group *node)
     }
 }
 
-/* The buffer that holds array i; else, of the buffers that nobody reads, the one
- * whose last use is longest ago; NULL: all are read. */
+/* The buffer that holds array i; else, of the buffers that nobody reads, the
+ * one whose last use is longest ago; NULL: all are read. */
 static struct buffer *
 find_buffer(struct ahead *x, size_t i)
 {

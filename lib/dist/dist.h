@@ -65,13 +65,14 @@ size_t dist_others(void);
 void dist_part(struct dist_group *part, const struct dist_group *g, size_t n,
     const char *name);
 void dist_part_free(struct dist_group *part);
-/* How many threads this rank runs: as many as are asked for; for 0, one for each
- * processor that it is bound to, else its share of the node's processors. */
+/* How many threads this rank runs: as many as are asked for; for 0, one for
+ * each processor that it is bound to, else its share of the node's
+ * processors. */
 size_t dist_threads(size_t asked);
 /* numa_bind (base/numa.h) for this rank of its node, before there are threads
- * and buffers; NULL, NULL: it stays where its launcher bound it.  The first rank
- * of a node notes where the node's ranks run; a single rank that was not bound
- * says so with -v only. */
+ * and buffers; NULL, NULL: it stays where its launcher bound it.  The first
+ * rank of a node notes where the node's ranks run; a single rank that was not
+ * bound says so with -v only. */
 int dist_place(const char *cpus, const char *node, struct err *e);
 
 void dist_barrier(const struct dist_group *g);
@@ -79,10 +80,10 @@ void dist_barrier(const struct dist_group *g);
 void dist_broadcast(const struct dist_group *g, void *p, size_t bytes,
     size_t root);
 /* Send elements at[r]..at[r+1] of rank r's x to all others.  x [at[n]] elements
- * of `size` bytes; at [n+1] rises from 0, parts may be empty.  If g is the world
- * and all nodes have the same number of ranks, it gathers across the nodes
- * first and then in each, so that a byte comes to a node once; the log has a
- * line for both. */
+ * of `size` bytes; at [n+1] rises from 0, parts may be empty.  If g is the
+ * world and all nodes have the same number of ranks, it gathers across the
+ * nodes first and then in each, so that a byte comes to a node once; the log
+ * has a line for both. */
 void dist_all_gather(const struct dist_group *g, void *x, size_t size,
     const size_t *at);
 /* Element r of rank r: as above, with one element a rank. */
@@ -122,10 +123,10 @@ void dist_pass(const struct dist_group *g, size_t from, size_t to, void *p,
 void dist_pass_sum(const struct dist_group *g, size_t from, size_t to, float *x,
     size_t n);
 
-/* Send x [n], n at most INT_MAX, to another rank, which receives as many numbers
- * by the same channel with dist_receive; messages of a channel keep their
- * order.  These are no collectives.  x must not change until dist_posted is
- * called, once, with what dist_post returned.  The log has the time of both
+/* Send x [n], n at most INT_MAX, to another rank, which receives as many
+ * numbers by the same channel with dist_receive; messages of a channel keep
+ * their order.  These are no collectives.  x must not change until dist_posted
+ * is called, once, with what dist_post returned.  The log has the time of both
  * calls; the wait in the receiver's line is the wait for the sender. */
 struct posted {
     size_t sending, n;

@@ -100,8 +100,8 @@ sum_ring(const struct dist_group *g, float *x, const size_t *at)
         }
 }
 
-/* A segment of all ranks: rank r's is at came + r * segment, this rank's at own.
- */
+/* A segment of all ranks: rank r's is at came + r * segment, this rank's at
+ * own. */
 struct arrived {
     size_t rank, n;
     float *own, *came;

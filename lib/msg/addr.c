@@ -41,7 +41,7 @@ addr_same(const char *a, const char *b)
         strncmp(a, b, n) == 0;
 }
 
-/* p[n] is one key=value of those behind the '?'. */
+/* Parse p[n], a key=value of those behind the '?'. */
 static int
 parse_option(struct addr *a, const char *p, size_t n, struct err *e)
 {
@@ -71,7 +71,7 @@ parse_option(struct addr *a, const char *p, size_t n, struct err *e)
         a->kind == ADDR_TCP ? "" : "size=BYTES nor ");
 }
 
-/* The part p[n] before the '?'. */
+/* Parse p[n], the part before the '?'. */
 static int
 parse_name(struct addr *a, const char *p, size_t n, struct err *e)
 {

@@ -11,13 +11,13 @@
 #include <stddef.h>
 
 enum addr_kind {
-    ADDR_FILE, /* standard input or output, or a path */
+    ADDR_FILE, /* "-" or a path */
     ADDR_SHM,
     ADDR_UNIX,
     ADDR_TCP
 };
 
-#define ADDR_SIZE ((size_t)64 << 20) /* of a ring, unless it says */
+#define ADDR_SIZE ((size_t)64 << 20) /* of a ring, by default */
 
 struct addr {
     enum addr_kind kind;
@@ -25,25 +25,25 @@ struct addr {
     char name[256];   /* NAME, PATH or HOST (without brackets) */
     char port[6];
     size_t size; /* bytes of the ring with its head */
-    double wait; /* seconds for the other end; 0: for ever */
+    double wait; /* seconds to wait for the other end; 0: for ever */
 };
 /* 0; -1 and EX_USAGE: a name with other characters, a bad port or option. */
 int addr_parse(struct addr *a, const char *text, struct err *e);
-/* text names one of the last three kinds. */
+/* Is text an address of shm:, unix: or tcp:? */
 int addr_is_special(const char *text);
-/* Both texts (NULL: "-") name one place, whatever their options. */
+/* Do both texts (NULL: "-") name one place, whatever their options? */
 int addr_same(const char *a, const char *b);
 
-/* A copy of text (NULL: NULL) with a rank's number in place of each %r, which
- * the caller frees; is there such a place? */
+/* addr_of_rank: a copy of text (NULL: NULL) with a rank's number in place of
+ * each %r, which the caller frees.  addr_has_rank: does text hold a %r? */
 char *addr_of_rank(const char *text, size_t rank);
 int addr_has_rank(const char *text);
 
 /*
- * Waiting for the other end of a, which has been going on since `began`
- * (clock_now()): sleep some milliseconds and return 0, or -1: EX_STOP when
- * stop_asked, EX_SYS when a->wait is over.  Tells the user once that (and
- * for whom) it waits: *told is 0 before.
+ * A step of waiting for the other end of a, since `began` (clock_now()):
+ * sleep some milliseconds and return 0, or -1: EX_STOP when stop_asked, EX_SYS
+ * when a->wait is over.  The first step, with *told 0, notes that the program
+ * waits, and for whom.
  */
 int addr_wait(const struct addr *a, double began, const char *whom, int *told,
     struct err *e);

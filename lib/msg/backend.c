@@ -76,7 +76,7 @@ msg_sink_memory(const struct msg_sink *s, size_t n)
     return s->backend->sink_memory ? s->backend->sink_memory(s, n) : 0;
 }
 
-/* After a reader that has left, or half a message, nothing more is sent. */
+/* Send nothing more after a reader that has left, or after half a message. */
 static int
 sent(struct msg_sink *s, int r, const struct err *e)
 {

@@ -44,8 +44,8 @@ struct msg_backend {
     void (*src_close)(struct msg_src *s);
     /* Up to n bytes: their number, 0 at the end, -1. */
     ptrdiff_t (*read)(struct msg_src *s, void *p, size_t n, struct err *e);
-    /* Or, then read is NULL, whole messages: 1, the one at *p of *n bytes stays
-     * there until release(*end), also by another thread; 0, no more; -1. */
+    /* Instead of read: the next whole message.  1: it lies at *p, *n bytes,
+     * until release(*end), which another thread may call; 0: no more; -1. */
     int (*next)(struct msg_src *s, const unsigned char **p, size_t *n,
         uint64_t *end, struct err *e);
     void (*release)(struct msg_src *s, uint64_t end);
@@ -91,10 +91,10 @@ int msg_sink_begin(struct msg_sink *s, size_t total, size_t head,
 int msg_sink_put(struct msg_sink *s, const struct iovec *v, size_t n,
     struct err *e);
 int msg_sink_done(struct msg_sink *s, struct err *e);
-/* The three together: n pieces, the first of which is the head. */
+/* Begin, put and end a message of n pieces, the first of which is the head. */
 int msg_sink_send(struct msg_sink *s, const struct iovec *v, size_t n,
     struct err *e);
-/* After the last message. */
+/* Call after the last message. */
 int msg_sink_end(struct msg_sink *s, struct err *e);
 void msg_sink_close(struct msg_sink *s);
 

@@ -122,7 +122,7 @@ copy(void *dst, const struct st_tensor *t)
         memcpy(dst, t->data, t->nbytes);
 }
 
-/* Piece i, whose tokens stand at row*T + at: fill ids, first and scored. */
+/* Fill ids, first and scored of piece i, whose tokens are at row*T + at. */
 static void
 unpack_piece(struct batch *b, const struct parts *p, size_t i, size_t at)
 {

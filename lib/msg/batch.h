@@ -33,8 +33,8 @@ struct batch {
 /* Unpack m (kind batch), which msg_read or batch_check has passed; memory in
  * *b is reused; { 0 } is empty. */
 void batch_unpack(struct batch *b, const struct msg *m);
-/* The checks alone: shapes, ids < vocab, sources < nsource (0: any), pieces
- * that fill their rows in order.  *tokens: without padding (may be NULL). */
+/* Check shapes, ids < vocab, sources < nsource (0: any), and that pieces fill
+ * their rows in order.  *tokens (may be NULL): tokens without padding. */
 int batch_check(const struct st *s, size_t vocab, size_t nsource,
     uint64_t *tokens, struct err *e);
 /* A teacher's top tokens, if a batch (batch_check has passed it) holds any:
@@ -42,8 +42,9 @@ int batch_check(const struct st *s, size_t vocab, size_t nsource,
  * different; log-probabilities finite, at most 0, not rising; log-sum-exps
  * finite.  1; 0: there are none; -1. */
 int batch_check_top(const struct st *s, size_t vocab, struct err *e);
-/* The same of tokens drawn by chance: those of a token rise, their counts add
- * up to the draws, nothing follows; or there are none. */
+/* Check tokens drawn by chance, if a batch holds any: the ids drawn for a token
+ * rise, their counts add up to the number of draws, and nothing follows.
+ * Returns as batch_check_top. */
 int batch_check_sample(const struct st *s, size_t vocab, struct err *e);
 void batch_release(struct batch *b);
 

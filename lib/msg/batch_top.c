@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ids of a token seen so far: open addressing, no larger than twice what the
- * message holds of one; an entry of an earlier token is free. */
+/* Set of the ids of a token: open addressing, at most twice as large as the ids
+ * of a token in the message; an entry of an earlier token counts as free. */
 struct seen {
     struct entry {
         uint32_t id, token;
@@ -14,7 +14,8 @@ struct seen {
     size_t mask;
 };
 
-/* Puts id of token number `token` (from 1) in; was it there? */
+/* Put an id of token number `token` (from 1) in; returns whether it was
+ * there. */
 static int
 seen_put(struct seen *s, uint32_t id, uint32_t token)
 {

@@ -98,7 +98,7 @@ void
 fd_in_wake(struct fd_in *f)
 {
     if (f->wake[1] >= 0 && write(f->wake[1], "", 1) < 0) {
-        /* The pipe is full of wakes already. */
+        /* A full pipe wakes the reader too. */
     }
 }
 

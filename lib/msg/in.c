@@ -47,19 +47,19 @@ struct slot {
 struct msg_in {
     const char *name; /* of src */
     struct msg_src *src;
-    /* The producer's. */
+    /* Members that only the producer uses. */
     uint64_t at; /* bytes taken from src */
     struct msg_rules rules;
     struct slot slot[SLOTS];
     size_t nslot; /* two when a thread reads ahead */
     /* Shared: slots filled and given back since the start. */
     int threaded, stop;
-    size_t ahead; /* bytes of a message read before its turn */
+    size_t ahead; /* limit of the bytes read of the next message */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
     uint64_t filled, taken;
-    /* The caller's. */
+    /* Members that only the caller uses. */
     struct chain chain;
     int held;            /* the caller holds slot taken % r->nslot */
     int over;            /* the slot held is the last */
@@ -182,7 +182,8 @@ read_upto(struct msg_in *r, struct slot *s, size_t pos, size_t upto,
     return 0;
 }
 
-/* The eight bytes of the header's length.  0 at a clean end of the input. */
+/* Read the eight bytes of the header's length.  0 at a clean end of the
+ * input. */
 static int
 read_length(struct msg_in *r, unsigned char *p, struct err *e)
 {
@@ -516,7 +517,7 @@ msg_in_fit(struct msg_in *r, const struct stream_info *i, size_t V,
     return 0;
 }
 
-/* Ids that the stream has and the model has not. */
+/* Refuse BOS or EOS of the stream that the model does not have. */
 static int
 check_fit(const struct msg_in *r, const struct msg *m, struct err *e)
 {
@@ -579,7 +580,7 @@ msg_in_bytes(const struct msg_in *r)
     return r->bytes;
 }
 
-/* Has the thread already read that the current message is the last? */
+/* Has the thread already seen that the current message is the last? */
 static int
 is_last(struct msg_in *r)
 {
@@ -594,8 +595,8 @@ is_last(struct msg_in *r)
     return last;
 }
 
-/* Number of batches that the `stream` message announces, less those before the
- * point of resuming; 0: it announces none. */
+/* Batches that the `stream` message announces, less those before the point of
+ * resuming; 0: it announces none. */
 static double
 announced(const struct msg_in *r)
 {

@@ -1,5 +1,5 @@
-/* The fields of the `stream` message: see msg.h */
-#include "msg/msg.h"
+/* The fields of the `stream` message: see info.h */
+#include "msg/info.h"
 #include "msg/wire.h"
 
 #include <inttypes.h>

@@ -19,14 +19,15 @@
  * tensor inside it begins where the one before it ended: at any address, so
  * elements are read with memcpy.
  *
- * Reading is in in.c, writing in out.c, the `stream` message in info.c, and
- * what both need in msg.c; backend.h has the transports below.
+ * in.c reads, out.c writes, msg.c has what both need; info.h
+ * has the `stream` message, backend.h the transports below.
  */
 #ifndef MSG_MSG_H
 #define MSG_MSG_H
 
 #include "base/err.h"
 #include "format/safetensors.h"
+#include "msg/info.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,50 +52,6 @@ struct msg {
     uint64_t at; /* offset in the stream, bytes */
 };
 
-struct chain {
-    unsigned char h[16];
-};
-void chain_hex(const struct chain *c, char out[33]);
-int chain_parse(struct chain *c, const char *hex); /* 0, or -1 */
-
-/*
- * What the `stream` message says.  Strings are owned by the struct after
- * stream_info_read, borrowed for stream_info_put.
- */
-struct stream_info {
-    const char *content;   /* "docs" or "batch" */
-    const char *tokenizer; /* hash of the tokenizer, 32 hex digits */
-    size_t vocab;          /* ids are < vocab */
-    int64_t bos, eos;      /* id put before, after each document; -1 none */
-    size_t nsource;        /* 1..65536 */
-    const char **source;   /* names, without bytes < 0x20, each once */
-    size_t T;              /* batches: tokens a row; docs: 0 */
-    const char *algorithm; /* batches: the cursor's algorithm, else NULL */
-    int resumed;           /* next_seq and chain are given */
-    uint64_t next_seq;
-    struct chain chain;   /* H(next_seq - 1) */
-    struct chain down;    /* the consumer's; = chain if not given */
-    uint64_t next_tokens; /* tokens before next_seq */
-    struct buf mem;
-};
-/* 0, or -1 and EX_INPUT: a key is missing, malformed or of an unknown
- * version.  stream_info_release frees what read has put there. */
-int stream_info_read(struct stream_info *i, const struct st *head,
-    struct err *e);
-void stream_info_release(struct stream_info *i);
-/* Do the streams x and y (names for the error) go together in one: the same
- * content, tokenizer, BOS, EOS and T?  0, or -1 and EX_INPUT. */
-int stream_info_fits(const struct stream_info *a, const char *x,
-    const struct stream_info *b, const char *y, struct err *e);
-/* Add the sources of i that all does not have; map[i->nsource] gets the number
- * of each there.  Names stay those of i; all->source is grown and the
- * caller's to free. */
-int stream_info_merge(struct stream_info *all, const struct stream_info *i,
-    uint16_t *map, struct err *e);
-/* Add version and the fields above (not those of resuming: see
- * msg_out_resume) to a message begun with msg_begin(w, MSG_STREAM). */
-void stream_info_put(struct st_out *o, const struct stream_info *i);
-
 struct msg_in;
 /* addr: "-" or NULL for stdin, a path (file or fifo), or shm:NAME, unix:PATH,
  * tcp:HOST:PORT (addr.h): waits there for the writer.  A shard directory too:
@@ -109,8 +66,8 @@ struct msg_in *msg_in_open(const char *addr, struct err *e);
  * was set while it waited for a pipe.  A pipe is read ahead by one message in a
  * thread. */
 int msg_read(struct msg_in *r, struct msg *m, struct err *e);
-/* The ids of the stream, whose `stream` message is i, are for a model of V ids.
- * -1 and EX_INPUT: its BOS or EOS is none of them.  From now on msg_read fails
+/* A model of V ids will read the stream, whose `stream` message is i.  -1 and
+ * EX_INPUT: the stream's BOS or EOS is not below V.  From now on msg_read fails
  * at a message that holds an id of V or more. */
 int msg_in_fit(struct msg_in *r, const struct stream_info *i, size_t V,
     struct err *e);
@@ -120,15 +77,15 @@ const struct chain *msg_in_chain(const struct msg_in *r);
 /* The message `stream`, kept for the life of the reader (after first read). */
 const struct st *msg_in_head(const struct msg_in *r);
 uint64_t msg_in_bytes(const struct msg_in *r);
-/* For progress: the messages read so far had `seen` units (tokens); how many
- * will the whole stream have?  In proportion to the batches it announces, or
- * to its bytes; 0: not known. */
+/* For progress: the units (tokens) of the whole stream, if the messages read so
+ * far had `seen`, in proportion to the batches that the stream announces or to
+ * its bytes; 0: not known. */
 double msg_in_expect(struct msg_in *r, double seen);
 double msg_in_wait(const struct msg_in *r); /* seconds spent waiting */
 /* Read ahead no more than n bytes (and 64 KB) of the next message while the
  * caller has one, instead of all of it. */
 void msg_in_ahead(struct msg_in *r, size_t n);
-/* Bytes of memory it takes when messages have n bytes. */
+/* Bytes of memory that r takes when messages have n bytes. */
 size_t msg_in_memory(const struct msg_in *r, size_t n);
 void msg_in_close(struct msg_in *r);
 
@@ -139,9 +96,9 @@ struct msg_out;
  * reader, shm: when the ring is full and at the end.  Ignores SIGPIPE from
  * here on. */
 struct msg_out *msg_out_open(const char *addr, struct err *e);
-/* One more destination for the same messages, at most MSG_OUTS together;
- * before the first message.  The slowest reader sets the pace; one that leaves
- * is left out, and the run ends when all have left. */
+/* Add a destination for the same messages, MSG_OUTS together at most, before
+ * the first message.  The slowest reader sets the pace; a reader that leaves is
+ * left out, and the run ends when all have left. */
 #define MSG_OUTS 16
 int msg_out_tee(struct msg_out *w, const char *addr, struct err *e);
 /* Start a message; the writer sets kind, seq and chain. Then add metadata and
@@ -150,21 +107,21 @@ int msg_out_tee(struct msg_out *w, const char *addr, struct err *e);
 struct st_out *msg_begin(struct msg_out *w, enum msg_kind k);
 int msg_send(struct msg_out *w, struct err *e);
 /*
- * The same for a message whose last tensors are made one after another, so
- * that they are never all in memory: they were added with data NULL.
- * msg_send_begin sends what comes before them.  Then for each of them in turn
- * msg_room is where its bytes are to be put (the memory shared with the reader
- * where that is aligned so), until msg_send_next has sent them, the last one
- * with the end.  Returns as msg_send; nothing else may be sent in between.
+ * Send a message whose last tensors, added with data NULL, are computed one
+ * after another, so that they are never all in memory.  msg_send_begin sends
+ * what comes before them.  Then for each of them in turn: put its bytes at
+ * msg_room (memory shared with the reader if that is aligned so) and call
+ * msg_send_next; the last call ends the message.  Returns as msg_send; nothing
+ * else may be sent in between.
  */
 int msg_send_begin(struct msg_out *w, struct err *e);
 void *msg_room(struct msg_out *w, size_t align);
 int msg_send_next(struct msg_out *w, struct err *e);
-/* The same where the bytes of those tensors come in parts of any size: the next
- * n of them, and the end of the message with the last. */
+/* Instead of msg_room and msg_send_next: send the next n bytes of those
+ * tensors; parts may have any size, and the last one ends the message. */
 int msg_send_part(struct msg_out *w, const void *p, size_t n, struct err *e);
-/* Bytes of memory that it takes when the message that has been begun is sent in
- * parts, of which the largest has `part` bytes. */
+/* Bytes of memory that w takes while the message begun is sent in parts of at
+ * most `part` bytes. */
 size_t msg_out_memory(const struct msg_out *w, size_t part);
 /* Start a copy of m: its metadata (without kind, seq, chain) and all its
  * tensors are added already; more may be added before msg_send.  The copy of

@@ -29,8 +29,9 @@ struct msg_out {
     XXH3_state_t *x;
     /* a message sent in parts */
     size_t piece; /* to be sent next */
-    size_t owed;  /* bytes of it and those after it (msg_send_part) */
-    void *next;   /* where msg_room has put its bytes: */
+    size_t owed;  /* bytes not yet sent of this piece and those after it
+                   * (msg_send_part) */
+    void *next;   /* the address that msg_room returned */
     void *room;   /* memory for them, if not in the sink */
     size_t room_cap;
 };
@@ -139,7 +140,8 @@ msg_begin(struct msg_out *w, enum msg_kind k)
     return begin(w, k, msg_kind_name(k));
 }
 
-/* The copied `stream` message is of a resumed stream: resume the copy too. */
+/* If the copied `stream` message is of a resumed stream, resume the copy
+ * too. */
 static void
 copy_resume(struct msg_out *w, const struct st *s)
 {
@@ -195,7 +197,7 @@ sink_said(struct msg_out *w, size_t i, int r)
     return w->left == w->nsink;
 }
 
-/* Finish the header, hash and write. */
+/* Finish the header, hash the message and write it. */
 static int
 send_now(struct msg_out *w, struct err *e)
 {
@@ -247,7 +249,7 @@ msg_send(struct msg_out *w, struct err *e)
     return finish_head(w, e) < 0 ? -1 : send_now(w, e);
 }
 
-/* The next n bytes to everybody. */
+/* Write the next n bytes to every reader. */
 static int
 put_all(struct msg_out *w, const void *p, size_t n, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* Who knows the secret word: see proof.h */
+/* Proofs of knowing a secret word: see proof.h */
 #include "msg/proof.h"
 
 #include <nettle/hmac.h>

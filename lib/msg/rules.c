@@ -247,8 +247,8 @@ check_place(struct msg_rules *r, struct msg *m, struct err *e)
                      : "the first message is %.40s, not stream",
             kind);
     if (r->begun == 1 && r->info.resumed && m->kind != MSG_TEACHER) {
-        /* The preamble of a resumed stream is over: continue seq and chain from
-         * there. */
+        /* The preamble of a resumed stream is over: continue its seq and
+         * chain. */
         r->next = r->info.next_seq;
         r->h = r->info.chain;
         r->begun = 2;

@@ -28,8 +28,8 @@ void msg_rules_release(struct msg_rules *r);
  * text of an `abort`).  *tokens: those in m.  r->h becomes H(m). */
 int msg_rules_check(struct msg_rules *r, struct msg *m, uint64_t *tokens,
     struct err *e);
-/* After the `stream` message alone: skip all up to `end`.  The next message
- * takes its place. */
+/* Call after the `stream` message alone: skip all messages up to `end`, whose
+ * place the next message takes. */
 int msg_rules_go_on(struct msg_rules *r, const struct msg *end, struct err *e);
 /* Every element of a U16 or U32 tensor is < vocab, or an error. */
 int msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e);
@@ -37,7 +37,7 @@ int msg_check_ids(const struct st_tensor *ids, size_t vocab, struct err *e);
  * are < nsource, ids < vocab. */
 int msg_check_docs(const struct st *s, size_t vocab, size_t nsource,
     uint64_t *tokens, struct err *e);
-/* The whole `end` message into o. */
+/* Write the whole `end` message into o. */
 void msg_end_fill(struct st_out *o, uint64_t seq, const struct chain *before,
     uint64_t tokens);
 

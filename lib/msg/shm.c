@@ -152,7 +152,7 @@ sink_close(struct msg_sink *s)
     ring_close(((struct shm_sink *)s)->ring);
 }
 
-/* What both have in common. */
+/* Members of both transports. */
 #define RING_BACKEND                                                    \
     .src_bytes = sizeof(struct shm_src), .next = src_next,              \
     .release = src_release, .wake = src_wake, .src_memory = src_memory, \

@@ -9,11 +9,11 @@
 
 #include <sys/types.h>
 
-/* The lock of an end of the segment at fd: 0 the writer's, 1 the reader's.
- * Take it: 0, or -1: another process has it. */
+/* Take the lock of an end of the segment at fd: role 0 is the writer's, 1 the
+ * reader's.  0, or -1: another process has it. */
 int shm_lock(int fd, int role);
-/* The process that holds it; 0: nobody; -1: one that the system does not name
- * (in another namespace). */
+/* The process that holds the lock; 0: nobody; -1: one that the system does not
+ * name (in another namespace). */
 pid_t shm_holder(int fd, int role);
 
 /* The name of a's segment, for shm_open(3); the caller frees it. */

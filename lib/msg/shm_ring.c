@@ -58,14 +58,14 @@ struct ring {
     int fd;
     char *text; /* the address */
     char *name; /* of the segment; NULL: it has none any more */
-    int place;  /* of its path: io_remember */
+    int place;  /* number of its path: io_remember */
     struct ring_head *h;
     unsigned char *data;    /* mapped twice */
     size_t size, mapped;    /* of data once; of everything */
     struct io_guard *guard; /* reports it if the segment is shrunk */
     uint64_t pos;           /* reserved or given out up to here */
     _Atomic int woken;
-    int told;           /* it was noted that the peer is stopped or late */
+    int told;           /* a note has said that the peer is stopped or late */
     double began, wait; /* writer: a reader is to come within wait */
 };
 
@@ -149,7 +149,7 @@ futex_wait(_Atomic uint32_t *word, uint32_t value)
     syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0);
 }
 
-/* Our end has changed: wake the other if it sleeps on that. */
+/* Tell the other end, if it sleeps, that this end has changed. */
 static void
 announce(struct ring *r)
 {
@@ -161,8 +161,8 @@ announce(struct ring *r)
     }
 }
 
-/* Is what we wait for there?  Reader: a message; writer: room for n bytes, or
- * (NEED_READER) that a reader has attached. */
+/* Is the wait over?  Reader: a message is there; writer: room for n bytes is,
+ * or (NEED_READER) a reader has attached. */
 static int
 is_ready(const struct ring *r, size_t n)
 {
@@ -199,8 +199,8 @@ sleep_on(struct ring *r, size_t n)
     atomic_store(&other->watched, 0);
 }
 
-/* Nothing has changed for a tick: is the other end still there?  0: go on
- * waiting; else as wait_ready. */
+/* Called when nothing has changed for a tick: is the other end still there?  0:
+ * go on waiting; else as wait_ready. */
 static int
 look_around(struct ring *r)
 {
@@ -208,7 +208,7 @@ look_around(struct ring *r)
 
     if (r->role == READER || atomic_load(&r->h->attached))
         return !peer_lives(r);
-    /* No reader yet.  (A reader removes the name, under its lock, a moment
+    /* No reader has come.  (A reader removes the name, under its lock, a moment
      * before it sets `attached`.) */
     if (fstat(r->fd, &st) == 0 && st.st_nlink == 0 && !peer_lives(r) &&
         !atomic_load(&r->h->attached))
@@ -247,7 +247,7 @@ wait_ready(struct ring *r, size_t n)
         } else {
             k = 1;
         }
-        if (k != 0) /* what it published before it went counts */
+        if (k != 0) /* messages published before it went count */
             return is_ready(r, n) ? 0 : k;
     }
     if (r->told) {
@@ -661,7 +661,8 @@ ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
         io_forget(r->place); /* the reader has removed the name */
         r->place = 0;
     }
-    r->pos = atomic_load(&r->h->end[WRITER].pos); /* what was given up goes */
+    r->pos = atomic_load(&r->h->end[WRITER].pos); /* drop a reserved message
+                                                   * that was given up */
     k = atomic_load(&r->h->end[READER].closed) ? 1 : wait_ready(r, total);
     if (k != 0)
         return wait_failed(r, k, e);

@@ -44,10 +44,10 @@ struct ring *ring_attach_fd(const struct addr *a, int fd, struct err *e);
  * the reader does not read. */
 int ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
     struct err *e);
-/* The reader may have what was reserved. */
+/* Give the reader what was reserved. */
 void ring_publish(struct ring *r);
-/* Wait until a reader has attached: from then on the messages are its own. As
- * ring_reserve. */
+/* Wait until a reader has attached, who alone will get the messages.  Returns
+ * as ring_reserve. */
 int ring_handover(struct ring *r, struct err *e);
 
 struct ring_msg {
@@ -58,15 +58,15 @@ struct ring_msg {
 /* Reader: the next message.  1; 0: the writer has closed or died and all that
  * it published was given out; -1: EX_INPUT damage, EX_SYS woken. */
 int ring_next(struct ring *r, struct ring_msg *m, struct err *e);
-/* Give back all messages up to this one; may be another thread than that of
- * ring_next. */
+/* Give back all messages up to this one; another thread than that of ring_next
+ * may call it. */
 void ring_release(struct ring *r, uint64_t end);
 /* From another thread: let ring_next return -1 from now on, also one that
  * waits. */
 void ring_wake(struct ring *r);
 
 size_t ring_size(const struct ring *r); /* bytes of its data part */
-/* Either end; also removes a name that no reader has come for. */
+/* Close either end; also removes a name that no reader has come for. */
 void ring_close(struct ring *r);
 
 #endif

@@ -30,7 +30,7 @@ enum { HELLO_WAIT = 5000, CONNECT_WAIT = 5000 }; /* milliseconds */
 /* Results of one attempt to connect, listen or hear a hello. */
 enum { MET = 1, NOT_YET = 0, FAILED = -1 };
 
-/* Where an address leads: candidates, in order. */
+/* A candidate that an address leads to, of several in order. */
 struct place {
     struct sockaddr_storage at;
     socklen_t n;
@@ -137,7 +137,7 @@ both_ends(const struct addr *a, enum sock_role role, struct err *e)
 /* A connection whose other end has not said and proved yet who it is. */
 struct guest {
     int fd;
-    double until;         /* by then it must have */
+    double until;         /* when it is given up, clock_now() */
     enum proof_side side; /* this end's */
     size_t n;             /* bytes of `said` that have arrived */
     unsigned char mine[HELLO_SIZE], said[HELLO_SIZE + PROOF_SIZE];
@@ -164,7 +164,7 @@ new_guest(struct guest *g, int fd, enum proof_side side, enum sock_role role,
         : 0;
 }
 
-/* g's proof, or the one that is right for the other end. */
+/* Compute g's proof, or the proof that the other end has to show. */
 static void
 set_proof(unsigned char p[PROOF_SIZE], const struct guest *g,
     const struct addr *a, enum proof_side side)
@@ -486,8 +486,8 @@ listen_tcp(int *fd, const struct places *p, const struct addr *a, struct err *e)
     return NOT_YET;
 }
 
-/* Connections that have not proved who they are.  All are heard in turn, so
- * that a slow one does not block the others. */
+/* Connections whose other ends have not proved who they are.  All are read in
+ * turn, so that a slow one does not block the others. */
 struct guests {
     struct guest v[GUESTS];
     size_t n;
@@ -522,7 +522,7 @@ let_in(struct guests *g, int s, const struct addr *a, enum sock_role role,
     close(fd);
 }
 
-/* Receive from all of them.  MET: *fd is the one that has proved who it is. */
+/* Read from all of them.  MET: *fd is the one that has proved who it is. */
 static int
 hear_all(struct guests *g, int *fd, const struct addr *a, enum sock_role role,
     const char *whom)

@@ -28,7 +28,7 @@ put_head(unsigned char head[FRAME_HEAD], uint64_t n, uint64_t hash)
     le_put(head + 4, XXH3_64bits(head + 8, 16), 4);
 }
 
-/* 0, or -1: it is damaged. */
+/* Check and parse the head of a frame.  0, or -1: it is damaged. */
 static int
 get_head(const unsigned char head[FRAME_HEAD], uint64_t *n, uint64_t *hash)
 {
@@ -44,7 +44,8 @@ struct tcp_src {
     struct msg_src base;
     struct fd_in in;
     XXH3_state_t *x;
-    uint64_t left, hash; /* bytes of the frame to come, what it should be */
+    uint64_t left, hash; /* left: bytes of the frame to come; hash: what the
+                          * frame's must be */
 };
 
 static int
@@ -123,7 +124,7 @@ struct tcp_sink {
     struct msg_sink base;
     struct fd_out out;
     int fd;           /* of out, to be closed; -1 */
-    struct buf whole; /* the message begun, since its hash goes first */
+    struct buf whole; /* the message begun: its hash goes before it */
 };
 
 static int

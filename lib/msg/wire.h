@@ -21,7 +21,7 @@
 enum msg_kind msg_kind_of(const char *name);
 /* XXH3-128 of p[n], canonical. */
 void chain_of(struct chain *c, const void *p, size_t n);
-/* The same over pieces, the chain before it first (NULL: none). */
+/* Hash several pieces, after the chain before them (NULL: none). */
 void chain_begin(XXH3_state_t *x, const struct chain *before);
 void chain_end(XXH3_state_t *x, struct chain *c);
 /* A whole decimal number without sign or leading zero; 0, or -1. */

@@ -110,7 +110,7 @@ check_frame(struct check *c, size_t shard, size_t i,
     const struct shard_frame *f = &x->frame[i];
     struct seek_entry s = { f->csize, f->dsize, 0 };
 
-    /* It says itself where an error is. */
+    /* set_frame names the place of an error. */
     if (set_frame(c->s, shard, i, &c->buf, e) < 0)
         return -1;
     XXH3_128bits_update(c->hash, c->buf.comp, f->csize);

@@ -1,5 +1,6 @@
 /* manifest.json: see manifest.h and retort-shard(5) */
 #include "shard/manifest.h"
+#include "base/io.h"
 #include "shard/dir.h"
 #include "format/seekable.h"
 #include "shard/index.h"

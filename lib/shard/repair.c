@@ -111,7 +111,7 @@ keep(struct repair *r, struct msg *m, struct err *e)
     if (!kind || !seq || msg_number(seq, &m->seq) < 0)
         return err_set(e, EX_INPUT, "a message without kind or seq");
     m->kind = msg_kind_of(kind);
-    /* It comes from a shard file that was replaced, but not yet removed. */
+    /* A message of a shard file that was replaced, but not yet removed. */
     if (m->seq < r->next)
         return 0;
     if (m->seq > r->next)

@@ -305,8 +305,8 @@ reserve(unsigned char **p, size_t *cap, size_t n)
 {
     void *q;
 
-    /* One large frame, such as a teacher's head, is not kept for many small
-     * ones. */
+    /* Memory for a large frame, such as a teacher's head, is freed before many
+     * small ones. */
     if (n <= *cap && *cap / 2 <= n + SPARE)
         return;
     free(*p);

@@ -49,7 +49,7 @@ const struct msg *set_teacher(struct shard_set *s, struct err *e);
  * NULL and *e on damage.  Owned by s. */
 const struct shard_index *set_index(struct shard_set *s, size_t i,
     struct err *e);
-/* The same, but `doc` must not be read: it is not checked, and where the
+/* set_index whose `doc` must not be read: it is not checked, and where the
  * manifest allows it most of the file is not read either. */
 const struct shard_index *set_frames(struct shard_set *s, size_t i,
     struct err *e);
@@ -79,7 +79,7 @@ int set_frame(struct shard_set *s, size_t shard, size_t frame,
  * again).  *m points into b until the next call with b. */
 int set_msg(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
     struct msg *m, struct err *e);
-/* The same without a copy where that goes: m may lie at any address. */
+/* set_msg without a copy where possible: m may lie at any address. */
 int set_peek(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
     struct msg *m, struct err *e);
 /* Is m, `stream` or `teacher`, the message that the directory holds, apart from

@@ -14,7 +14,7 @@ struct set_src {
     size_t shard, frame;  /* to be read next */
 };
 
-/* What is left of the frame, then the next one. */
+/* Read the rest of the frame, then the next one. */
 static ptrdiff_t
 src_read(struct msg_src *base, void *p, size_t n, struct err *e)
 {

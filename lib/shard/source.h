@@ -8,9 +8,10 @@
 #include "base/err.h"
 
 struct msg_in;
-/* As msg_in_open, but addr may also be a shard directory: its messages in
- * order, all sources.  One that is still `open` is refused (EX_INPUT) unless
- * partial; it then ends with the last message that is committed. */
+/* msg_in_open for an addr that may also be a shard directory: its messages in
+ * order, all sources.  A directory that is still `open` is refused (EX_INPUT)
+ * unless partial; the stream then ends with the last message that is
+ * committed. */
 struct msg_in *set_in_open(const char *addr, int partial, struct err *e);
 
 #endif

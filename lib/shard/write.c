@@ -79,7 +79,8 @@ struct shard_writer {
 
 /* ---- the folder ---- */
 
-/* What is there already: nothing, a shard directory, or something else. */
+/* Find out what the folder holds: nothing, a shard directory, or something
+ * else. */
 static int
 look(struct shard_writer *w, struct err *e)
 {

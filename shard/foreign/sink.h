@@ -1,7 +1,7 @@
 /*
  * Documents of other projects' files on their way into a shard directory.
- * Begins as zeros with info, cut, tok, guess, wide, dir, so, input and source_id
- * set; what is wrong ends the program.
+ * Begins as zeros with info, cut, tok, guess, wide, dir, so, input and
+ * source_id set; what is wrong ends the program.
  */
 #ifndef SHARD_FOREIGN_SINK_H
 #define SHARD_FOREIGN_SINK_H
@@ -37,8 +37,9 @@ struct sink {
     int wide, masked;
     struct buf ids, len, source, key, mask;
 };
-/* One document: view[from .. from+n), with its loss mask or NULL.  Dies when
- * an id is not below the vocabulary.  Empty ones are counted and left out. */
+/* Store the document view[from .. from+n), with its loss mask or NULL.  Dies
+ * when an id is not below the vocabulary.  Empty documents are counted and left
+ * out. */
 void sink_doc(struct sink *s, const struct ids_view *v, size_t from, size_t n,
     const unsigned char *mask);
 /* A view without bounds: a document ends after eos; without one it begins at

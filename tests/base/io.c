@@ -301,7 +301,7 @@ test_busy_folder(void)
     ok(left == 0, "%d folders are left of 300 that are written to", left);
 }
 
-/* What cannot be read is not empty. */
+/* An unreadable file is not taken for an empty one. */
 static void
 test_unreadable(void)
 {

@@ -92,7 +92,7 @@ reduce(size_t n, const size_t *at, enum dist_sum how, const char *what)
     all_ok(memcmp(x + a, want + a, (b - a) * sizeof *x) == 0, what, n);
 }
 
-/* As a reduce-scatter of even parts, and gathered. */
+/* An all-reduce is a reduce-scatter of even parts, and then a gather. */
 static void
 all_reduce(size_t n)
 {

@@ -541,7 +541,7 @@ put_top(struct st_out *o, const struct top_case *c, uint16_t half[6])
         9, 4, -3, 0 \
     }
 
-/* The same of draws: 1 row of 2 tokens with 4 draws each. */
+/* A batch with draws: 1 row of 2 tokens with 4 draws each. */
 struct draw_case {
     const char *why;
     size_t vocab;

@@ -327,7 +327,7 @@ read_shrunken(const struct addr *a, int fd)
     _exit(*(const volatile unsigned char *)m.p == 0 ? 4 : 5);
 }
 
-/* It ends with a message, not by SIGBUS. */
+/* A segment that shrinks ends the program with a message, not by SIGBUS. */
 static void
 test_bus(void)
 {
@@ -401,7 +401,8 @@ spoil(const struct addr *a, const char *file, int from, int to)
     _exit(0);
 }
 
-/* What was checked is what is used, whatever the writer does then. */
+/* The reader uses the bytes that it has checked, whatever the writer does
+ * then. */
 static void
 test_spoil(void)
 {

@@ -21,7 +21,7 @@ static const struct sample batches = { .batch = 1,
     .teacher = 1 };
 static char where[64];
 
-/* What goes over the wire, heads of frames and all; n bytes, to be freed. */
+/* The n bytes that go over the wire, heads of frames and all; to be freed. */
 static unsigned char *
 capture(size_t *n)
 {

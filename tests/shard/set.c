@@ -466,8 +466,8 @@ test_refuse(void)
     shardw_close(w);
 }
 
-/* One number of an index made another one, the hashes made right again: what a
- * directory that is made to deceive can say.  0: it is refused. */
+/* Change a number of an index and make the hashes right again, as a directory
+ * made to deceive could.  0: it is refused. */
 static int
 deceive(size_t array, size_t at, size_t field, uint64_t v)
 {
