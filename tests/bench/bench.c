@@ -1,6 +1,6 @@
 /*
- * What scripts/bench needs and no program of retort offers: the machine's
- * matrix rate, a random model, a stream of random documents, and clocks.
+ * Jobs of scripts/bench that no program of retort offers: the machine's
+ * matrix rate, a random model, a stream of random documents.
  *
  *   bench cpu                      processor, kernels, flags: comment lines
  *   bench sgemm THREADS KERNELS    GF/s of a cube; threads 0: all processors
@@ -17,8 +17,6 @@
  *                                  source, and the stream of an epoch of it on
  *                                  standard input: how many documents those
  *                                  that are neighbours on disk come apart
- *   bench time FILE CMD ...        run CMD; wall s, CPU s, peak MB to FILE
- *   bench lines FILE N             the time (s) at which lines 1..N appear
  */
 #include "base/clock.h"
 #include "base/err.h"
@@ -40,11 +38,9 @@
 #include "blas.h"
 #include "number.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -421,60 +417,6 @@ ipc(const char *addr, size_t n, size_t count)
     printf("%.3f\n", (double)bytes / t / 1e9);
 }
 
-/* ---- clocks ---- */
-
-static int
-timed(const char *file, char **cmd)
-{
-    const double start = clock_now();
-    struct rusage u;
-    FILE *f;
-    int status;
-    pid_t pid = fork();
-
-    if (pid < 0)
-        die(EX_SYS, "fork:");
-    if (pid == 0) {
-        execvp(cmd[0], cmd);
-        die(127, "%s:", cmd[0]);
-    }
-    if (wait4(pid, &status, 0, &u) < 0)
-        die(EX_SYS, "wait:");
-    if ((f = fopen(file, "w")) == NULL)
-        die(EX_SYS, "%s:", file);
-    fprintf(f, "%.4f %.4f %.1f\n", clock_now() - start,
-        (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-            1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec),
-        (double)u.ru_maxrss * 1024e-6);
-    if (fclose(f) != 0)
-        die(EX_SYS, "%s:", file);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/* The file may not exist yet.  Looks every 2 ms. */
-static void
-lines(const char *file, size_t n)
-{
-    const struct timespec nap = { .tv_nsec = 2000000 };
-    FILE *f;
-
-    while ((f = fopen(file, "r")) == NULL && errno == ENOENT)
-        nanosleep(&nap, NULL);
-    if (f == NULL)
-        die(EX_SYS, "%s:", file);
-    for (int ch; n > 0;) {
-        if ((ch = getc(f)) == EOF) {
-            clearerr(f);
-            nanosleep(&nap, NULL);
-        } else if (ch == '\n') {
-            printf("%.4f\n", clock_now());
-            fflush(stdout);
-            n--;
-        }
-    }
-    fclose(f);
-}
-
 /* ---- consumers of streams ---- */
 
 static void
@@ -588,14 +530,10 @@ main(int argc, char **argv)
         sip(number(argv[2], 0));
     else if (strcmp(job, "apart") == 0 && argc == 3)
         apart(argv[2]);
-    else if (strcmp(job, "time") == 0 && argc >= 4)
-        return timed(argv[2], argv + 3);
-    else if (strcmp(job, "lines") == 0 && argc == 4)
-        lines(argv[2], number(argv[3], 0));
     else
         die(EX_USAGE,
-            "cpu, sgemm, fast, model, docs, ipc, sip, apart, time or "
-            "lines: see tests/bench/bench.c");
+            "cpu, sgemm, fast, model, docs, ipc, sip or apart: see "
+            "tests/bench/bench.c");
     out_done();
     return 0;
 }
