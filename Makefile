@@ -18,8 +18,7 @@ V      ?= 0
 PROGS = bpe/bpe tokenize/tokenize shard/shard stream/stream teacher/teacher \
         student/student prune/prune plan/plan evalppl/evalppl \
         evaltask/evaltask generate/generate report/report convert/convert
-# recipes/settings.mk has a variable of this name.
-override NAMES = $(notdir $(PROGS))
+NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
 PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc nettle
 MANS  = $(wildcard man/*.[157])
@@ -305,7 +304,8 @@ mandest = $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(1)))/$(strip \
     $(if $(filter %.1,$(1)),$(PROGPREFIX)))$(notdir $(1))
 # What users need of the tree, at the same places in SHAREDIR; and there, in
 # build/bin, the programs by their own names, for recipes and scripts.
-SHARED = $(wildcard recipes/*.mk recipes/*.json recipes/*.sh recipes/tasks/* \
+SHARED = $(wildcard recipes/*.mk recipes/*.json recipes/*.sh recipes/*.tsv \
+    recipes/tasks/* \
     corpus/* corpus/held-out/*) $(addprefix scripts/,bits-a-byte curve doc-text \
     get-model help-text humaneval make-cloze model-text nearest results \
     supervise text-rows udhr-text)

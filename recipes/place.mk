@@ -13,11 +13,9 @@ RECIPE := $(firstword $(MAKEFILE_LIST))
 
 # $(1) a file: the variables that it sets where they are not given.
 settable_in = $(shell sed -n 's/^\([A-Z_0-9]*\) *?=.*/\1/p' $(wildcard $(1)))
-# Those of the recipe that is run and of what it includes and calls; settings.mk
-# gives its own to all others.
+# Those of the recipe that is run and of what it includes and calls.
 known := SMOKE PIP $(call settable_in,$(RECIPE) $(TOP)recipes/distil.mk \
-    $(TOP)recipes/humaneval.mk $(TOP)Makefile $(if $(filter \
-    settings.mk,$(notdir $(RECIPE))),$(TOP)recipes/*.mk))
+    $(TOP)recipes/humaneval.mk $(TOP)Makefile)
 typed := $(foreach v,$(.VARIABLES),$(if $(filter command-line,$(subst \
     $() ,-,$(origin $v))),$v))
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# recipes/qwen.mk and recipes/settings.mk with a tiny model and small texts
+# recipes/qwen.mk and recipes/runs.sh with a tiny model and small texts
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/results.sh"
 . "$top/tests/lib/recipe.sh"
@@ -49,13 +49,21 @@ sed -n 1,9p "$top/corpus/en.jsonl" | sed 's/.*"text": "//; s/"}$//; s/\\n/\n/g' 
 sed -n 10,14p "$top/corpus/en.jsonl" | sed 's/.*"text": "//; s/"}$//; s/\\n/\n/g' \
     >other/x.txt
 settings() {
-    run_recipe settings WORK="$work/s" RESULTS="$work/r" TEXT="$work/mine" \
-        HELD_OUT_TEXT="$work/other" MORE="-o programs VOCAB=290 SAVE=2 T=32 WARMUP=1 CALIB_ROWS=2 \
-        CONTEXT=32 JUDGED_BYTES=4000 KEEP=1 BLOCKS=1 BATCHES=3" "$@"
+    MAKEFLAGS='-s -o programs' "$top/recipes/runs.sh" RUNS="$work/runs.tsv" \
+        BUILD="$BUILD" WORK="$work/s" RESULTS="$work/r" TEACHER="$gguf" \
+        TEXT="$work/mine" HELD_OUT_TEXT="$work/other" "$@"
+}
+# sized RUN ...: at a size that takes seconds
+sized() {
+    settings VOCAB=290 SAVE=2 T=32 WARMUP=1 CALIB_ROWS=2 CONTEXT=32 \
+        JUDGED_BYTES=4000 KEEP=1 BLOCKS=1 BATCHES=3 "$@"
 }
 names='plain alone reverse t1 no-squarehead top64 sampled lr1e-3 batch2 greedy'
 names="$names joined calibrated staged-q4_0 qat-q4_0 masked"
-ok 'settings' settings NAMES="$names plain-2 t1-2"
+{ cat "$top/recipes/runs.tsv"; printf 'curve\tblocks-1\t-\tblocks\tBLOCKS=1
+curve\tblocks-1-2\t-\tblocks\tBLOCKS=1 BATCHES=2\n'; } >runs.tsv
+# shellcheck disable=SC2086 # words
+ok 'one run of each kind is made' sized $names plain-2 t1-2
 equal 'a row of each' "$(awk -F '\t' '$2 == "distilled" { print $1 }' \
     r/settings.tsv | tr '\n' ' ')" "$names plain-2 t1-2 "
 equal 'no two have the same figures' "$(awk -F '\t' '$2 == "distilled" { print $9 }' \
@@ -72,15 +80,16 @@ done
 if [ -L s/greedy/full/vocab ] && [ ! -L s/greedy/full/pruned ]; then
     pass 'another cut has its own'
 else fail 'another cut has its own'; fi
-status 2 'no setting' settings NAMES=t5
-like 'is named' ' t5: no such run; make .* help names them' err
-ok 'of the other recipe' settings OF=reference WORK="$work/z" RESULTS="$work/z" \
-    NAMES='plain lr1e-4'
+status 2 'a run that is not in the table is refused with status 2' sized t5
+like 'the message names the run and how to list all' ' t5: .*runs.sh list' err
+ok 'runs of the other recipe are made' sized WORK="$work/z" RESULTS="$work/z" \
+    settings-reference/plain lr1e-4
 equal 'rows' "$(awk -F '\t' '$2 == "distilled" { print $1, $3 }' z/settings-reference.tsv |
     tr '\n' ',')" 'plain 1,lr1e-4 1,'
 like 'made by it' '	make -f recipes/reference.mk .*' z/settings-reference.tsv
 cp r/settings.tsv before
-ok 'again' settings NAMES="$names"
+# shellcheck disable=SC2086 # words
+ok 'again' sized $names
 same 'makes no row' before r/settings.tsv
 
 # --- of docs/results.md's tables: a student that is ready, SmolLM2 by size ---
@@ -88,7 +97,7 @@ printf '# retort choice 1\nblock\tgroups\tchannels\n1\tall\t0-15\n' >choice
 prune cut -q -m "$gguf" --choice choice --no-repair -o small &&
     convert -q small s/qwen2.5-coder-0.5b.gguf || exit 1
 few() {
-    settings MORE='-o programs VOCAB=290 B=2 T=32 WARMUP=1 SAVE=2 BATCHES=3' "$@"
+    settings VOCAB=290 B=2 T=32 WARMUP=1 SAVE=2 BATCHES=3 "$@"
 }
 printf '{"task_id": "a", "prompt": "def f():\\n", "entry_point": "f", "test": "x"}\n' \
     >problems.jsonl
@@ -104,7 +113,7 @@ else
         problems="$problems SANDBOX=--no-sandbox"
 fi
 # shellcheck disable=SC2086 # words
-ok 'a ready student' few NAMES=ready BENCH=4 $problems
+ok 'a ready student' few ready BENCH=4 $problems
 # Peaks of a run that ends, speed, solved problems.
 awk -F '\t' -v OFS='\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
     $1 == "ready" { print $2, ($at["memory"] > 5), ($at["rate"] > 0),
@@ -123,12 +132,12 @@ equal "and the teacher's ids" "$(cksum <$o/pruned/tokenizer.json)" \
     "$(cksum <$o/vocab/tokenizer.json)"
 like 'which are fewer' '"vocab_size": *290' $o/pruned/config.json
 like 'without folders' " READY='qwen2.5-coder-0.5b.gguf' " r/qwen.tsv
-ok 'by size, and by tokens' settings NAMES='blocks-1 blocks-1-2' MORE='-o programs \
-    T=256 B=1 WARMUP=1 CALIB_ROWS=2 BATCHES=3 VOCAB='
+ok 'by size, and by tokens' settings T=256 B=1 WARMUP=1 CALIB_ROWS=2 BATCHES=3 \
+    VOCAB= blocks-1 blocks-1-2
 equal 'rows' "$(awk -F '\t' '$2 == "distilled" { print $1, $4 }' r/curve.tsv |
     tr '\n' ',')" 'blocks-1 768,blocks-1-2 512,'
 gunzip -c r/curve/blocks-1.items.tsv.gz >items
 like 'with tasks' '^cloze	0	distilled	4	' items
-status 2 'no curve of two' settings RESULTS="$work/r" curve
+status 1 'no curve of two' settings RESULTS="$work/r" curve
 like 'which is said' '^No plot: of four sizes there is 1' out
 done_testing

@@ -15,9 +15,8 @@ for t in "$top"/recipes/results/*.table; do
     [ -e "${t%.table}.tsv" ] || continue # cells, or rows of other tables
     for run in $(sed 1d "$t" | cut -f 2 | sort -u |
         grep -vE '^(pytorch(-seed-[0-9]+)?|-)$'); do
-        ok "$run: is a name of settings.mk" env -u MAKEFLAGS -u MAKELEVEL \
-            make -s -n -C "$top" -f recipes/settings.mk WORK="$PWD/none" \
-            NAMES="$run"
+        ok "$run: recipes/runs.sh knows the run" env -C "$top" \
+            recipes/runs.sh -n WORK="$PWD/none" "$table/$run"
         recipe=$(awk -F '\t' -v run="$run" '$1 == run { print $NF; exit }' \
             "${t%.table}.tsv" | sed 's/^make -f \([^ ]*\).*/\1/')
         like "$run: a row of $table by the recipe of its command" \
@@ -260,7 +259,7 @@ cat >want <<'END'
 
     make -f t.mk LR='1e-4' row
     distil.py kd
-    make -f recipes/settings.mk NAMES="none"
+    recipes/runs.sh none
 END
 same 'of the rows there are' out want
 cp r/t.tsv before
@@ -318,7 +317,7 @@ awk -F '\t' -v OFS='\t' '$1 == "one" || $1 == "them" { $NF = "make -f recipes/" 
 mv new r/t.tsv
 ok 'several runs of a recipe' "$top/scripts/results" draw r t
 equal 'are one command, with what they share' "$(sed -n '/^ /p' out)" \
-    "    make -f recipes/settings.mk MORE=\"A='x y' C='1'\" NAMES=\"one them none\""
+    "    recipes/runs.sh A='x y' C='1' one them none"
 rm r/t.tsv
 ok 'without rows' "$top/scripts/results" draw r t
 equal 'nothing was run' "$(grep -c 'not run' out)" 5
