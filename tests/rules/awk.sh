@@ -7,7 +7,7 @@
 # Some awks read and write numbers with the locale's comma.
 for f in "$top"/scripts/* "$top"/recipes/*.sh; do
     [ -f "$f" ] && grep -qE '(^|[|( ])awk ' "$f" || continue
-    like "${f##*/}: in the locale C" 'LC_ALL=C' "$f"
+    like "${f##*/} runs awk in the locale C" 'LC_ALL=C' "$f"
 done
 
 # programs FILE: the awk programs in a shell script or makefile, a file each in
@@ -67,8 +67,8 @@ done
 # shellcheck disable=SC2012 # names without blanks
 n=$(ls programs | wc -l)
 calls=$(grep -owE 'awk' "$top"/scripts/* "$top"/tests/*/*.sh 2>/dev/null | wc -l)
-if [ "$n" -ge 60 ]; then pass "$n programs"
-else fail "$n programs of $calls calls"; fi
+if [ "$n" -ge 60 ]; then pass "$n awk programs are found in the tree"
+else fail "$n awk programs are found of $calls calls"; fi
 
 for awk in mawk gawk original-awk 'busybox awk'; do
     command -v "${awk%% *}" >/dev/null || continue
@@ -78,7 +78,7 @@ for awk in mawk gawk original-awk 'busybox awk'; do
         $awk -f "$p" </dev/null >said 2>&1 && [ ! -s said ] ||
             bad="$bad ${p#*/}: $(head -n 1 said)"
     done
-    equal "$awk reads all" "$bad" ''
+    equal "$awk reads every awk program of the tree" "$bad" ''
 done
 for sh in dash bash; do
     command -v "$sh" >/dev/null || continue
@@ -91,7 +91,7 @@ for sh in dash bash; do
         esac
         $sh -n "$f" 2>said || bad="$bad ${f##*/}: $(head -n 1 said)"
     done
-    equal "$sh reads all scripts" "$bad" ''
+    equal "$sh reads every script of the tree" "$bad" ''
 done
 
 # --- what make check-awk runs ---

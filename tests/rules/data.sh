@@ -22,15 +22,15 @@ rules() {
         rc=0
         terminal "$*" || rc=$?
         equal "$p: binary is refused to a terminal" "$rc" 2
-        like 'with a reason' "$p: .*not written to a terminal" screen
+        like "$p says that it does not write to a terminal" "$p: .*not written to a terminal" screen
     else
         skip "$p: binary on a terminal" 'no script(1)'
     fi
     if [ -e /dev/full ]; then
-        status 1 "$p: a full disk" sh -c "$* >/dev/full"
-        like 'is named' "^$p: .*: No space left on device" err
+        status 1 "$p: a full disk fails with status 1" sh -c "$* >/dev/full"
+        like "$p names the full disk" "^$p: .*: No space left on device" err
     else
-        skip "$p: a full disk" 'no /dev/full'
+        skip "$p: a full disk fails with status 1" 'no /dev/full'
     fi
     mkfifo pipe
     sh -c "$* >pipe" 2>err &
@@ -46,8 +46,8 @@ foreign() {
     p=$1
     shift
     for bad in nothing noise short flipped; do
-        status 3 "$p: input: $bad" sh -c "$* <$bad"
-        like 'is named with its place' "^$p( write)?: <stdin>: .*(offset|byte|without|ends|empty)" err
+        status 3 "$p refuses the input '$bad' with status 3" sh -c "$* <$bad"
+        like "$p says where the input '$bad' is wrong" "^$p( write)?: <stdin>: .*(offset|byte|without|ends|empty)" err
         rm -rf result
     done
 }
@@ -71,7 +71,7 @@ for p in tokenize shard stream teacher student evalppl; do
         ;;
     shard)
         foreign "$p" shard write -o result
-        ok 'a shard directory' shard write -o data tokenize.out
+        ok 'shard writes a directory of the stream' shard write -o data tokenize.out
         ;;
     stream)
         rules "$p" stream -B 2 -T 64 -s 1 --batches 4 data

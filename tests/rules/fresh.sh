@@ -16,17 +16,17 @@ printf '#!/bin/sh\necho 1000\n' | stand id
 fresh() {
     env PATH="$PWD/bin" FRESH_SOURCES=/dev/null "$top/scripts/fresh" "$PWD/room"
 }
-status 1 'not root' fresh
-like 'is said' '^fresh: a Debian root is made by root: sudo make fresh$' err
+status 1 'fresh fails for a user who is not root' fresh
+like 'the message says that root is needed' '^fresh: a Debian root is made by root: sudo make fresh$' err
 printf '#!/bin/sh\necho 0\n' | stand id
-status 1 'without mmdebstrap' fresh
-like 'it is named' '^fresh: not found: mmdebstrap' err
+status 1 'fresh fails without mmdebstrap' fresh
+like 'the message names mmdebstrap' '^fresh: not found: mmdebstrap' err
 : | stand unshare
 : | stand apt-config
 printf '#!/bin/sh\necho "E: no mirror" >&2\nexit 1\n' | stand mmdebstrap
-status 1 'no root can be had' fresh
-like 'which fails' '^fresh: mmdebstrap failed' err
-like 'with its reason' 'E: no mirror' err
+status 1 'fresh fails when mmdebstrap fails' fresh
+like 'the message says that mmdebstrap failed' '^fresh: mmdebstrap failed' err
+like 'what mmdebstrap said is printed' 'E: no mirror' err
 
 # The runner.  A tree of its own, so that its git status can change.
 git init -q tree
@@ -48,38 +48,38 @@ echo "# in $RETORT_SCRATCH"
 echo 'ok 1 - good'
 echo '1..1'
 END
-like 'which a unit program of the same name has not' '/scratch/x/it\.sh$' out
-try 0 'a good test' <<'END'
+like 'the folder of a shell test has .sh in its name' '/scratch/x/it\.sh$' out
+try 0 'a good test passes the runner' <<'END'
 echo 'ok 1 - good'
 echo '1..1'
 END
-try 1 'a test that hangs' <<'END'
+try 1 'a test that hangs is ended' <<'END'
 echo 'ok 1 - good'
 sleep 20
 END
-like 'is ended and named' '^# x/it: ended after 1 s, behind: ok 1 - good$' out
-try 0 'a listed reason' <<'END'
+like 'the test that hung and its last line are named' '^# x/it: ended after 1 s, behind: ok 1 - good$' out
+try 0 'a SKIP with a listed reason passes' <<'END'
 echo 'ok 1 - good # SKIP no strace'
 echo '1..1'
 END
-try 1 'another' <<'END'
+try 1 'a SKIP with another reason fails' <<'END'
 echo 'ok 1 - good # SKIP no strace today'
 echo '1..1'
 END
-like 'is named' '^# x/it: skipped for a reason that .* no strace today$' out
-try 1 'two of them' <<'END'
+like 'the reason that is not listed is printed' '^# x/it: skipped for a reason that .* no strace today$' out
+try 1 'two SKIPs with other reasons fail' <<'END'
 echo 'ok 1 - good # SKIP no strace today'
 echo 'ok 2 - good # SKIP nor tomorrow'
 echo '1..2'
 END
-equal 'are comments, no tests' "$(grep -c '^ok' out)" 2
-try 1 'a test that writes into the tree' <<'END'
+equal 'the reasons are printed as comments, not as tests' "$(grep -c '^ok' out)" 2
+try 1 'a test that writes into the tree fails' <<'END'
 : >"$RETORT_TOP/litter"
 echo 'ok 1 - good'
 echo '1..1'
 END
-like 'is named too' '^# x/it: git status has changed while this test ran: > \?\? litter$' out
-try 1 'a failure' <<'END'
+like 'the file written into the tree is named' '^# x/it: git status has changed while this test ran: > \?\? litter$' out
+try 1 'a test that fails also fails in the runner' <<'END'
 echo 'not ok 1 - bad'
 exit 1
 END

@@ -11,17 +11,17 @@ stage=$PWD/stage
 run() {
     make -s -C "$top" "$@" DESTDIR="$stage" PREFIX=/opt PROGPREFIX=r-
 }
-ok 'make install' run install
+ok 'make install ends with status 0' run install
 for p in $(names); do
     [ -x "stage/opt/bin/r-$p" ] || fail "r-$p is not installed"
     [ ! -e "$top/man/$p.1" ] || [ -s "stage/opt/share/man/man1/r-$p.1" ] ||
         fail "r-$p.1 is not installed"
 done
 [ ! -e "$BUILD/lib/libretort-pmpi.so" ] ||
-    same 'the log of MPI' "$BUILD/lib/libretort-pmpi.so" \
+    same 'the log of MPI is installed' "$BUILD/lib/libretort-pmpi.so" \
         stage/opt/lib/libretort-pmpi.so
 ok 'an installed program runs' stage/opt/bin/r-shard -V
-like 'under its name' '^r-shard \(retort\) ' out
+like 'an installed program prints its installed name' '^r-shard \(retort\) ' out
 if [ -e "$top/man/stream.1" ]; then
     unlike 'pages use the installed names' '^\.(Nm|Xr) stream( |$)' \
         stage/opt/share/man/man1/r-stream.1
@@ -47,14 +47,14 @@ done >examples
 cat $share/recipes/slurm.sh >>examples
 unlike 'no example calls a program without its prefix' \
     "$calls($programs) +-" examples
-like 'but with it' '^ *r-student -m' examples
-like 'slurm.sh too' 'exec r-stream --resume' $share/recipes/slurm.sh
-like 'and a script where it is' '^/opt/share/retort/scripts/make-cloze' examples
+like 'examples call programs with their prefix' '^ *r-student -m' examples
+like 'slurm.sh calls programs with their prefix' 'exec r-stream --resume' $share/recipes/slurm.sh
+like 'examples call a script where it is installed' '^/opt/share/retort/scripts/make-cloze' examples
 for f in scripts/supervise scripts/get-model recipes/slurm.sh; do
     if [ -x $share/$f ]; then pass "$f is installed"; else
         fail "$f is installed"; fi
 done
-ok 'supervise runs' $share/scripts/supervise w true
+ok 'an installed supervise runs a command' $share/scripts/supervise w true
 . "$top/tests/lib/recipe.sh"
 declaration
 # The stage is no root: links lead to where programs would be.
@@ -66,7 +66,7 @@ ok 'an installed recipe runs from another folder' env -u BUILD PATH=/usr/bin:/bi
     make -s -f $share/recipes/smollm2.mk TEACHER="$gguf" UDHR="$PWD/udhr" \
     T=32 B=2 BATCHES=2 WARMUP=1 SAVE=3 CALIB_ROWS=2 CANDIDATES=0 PARAMS=30K \
     CONTEXT=32 PROMPTS="'en:a b'"
-like 'to its end' 'as a page: run/smollm2/full/report.html' out
-ok 'make uninstall' run uninstall
-equal 'leaves nothing' "$(find stage -mindepth 1)" ''
+like 'an installed recipe goes on to its end' 'as a page: run/smollm2/full/report.html' out
+ok 'make uninstall ends with status 0' run uninstall
+equal 'make uninstall leaves nothing' "$(find stage -mindepth 1)" ''
 done_testing

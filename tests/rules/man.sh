@@ -3,7 +3,7 @@
 . "${0%/*}/../lib/lib.sh"
 
 if ! command -v mandoc >/dev/null; then
-    skip 'man pages' 'no mandoc'
+    skip 'man pages say what the programs do' 'no mandoc'
     done_testing
 fi
 
@@ -37,7 +37,7 @@ for p in $(names) $subs; do
     for s in NAME SYNOPSIS DESCRIPTION 'EXIT STATUS' EXAMPLES 'SEE ALSO'; do
         grep -qx "$s" text || fail "$p.1 has no section $s"
     done
-    like "$p.1: NAME" "^ +$p - [a-z]" text
+    like "$p.1 has a NAME line with a description" "^ +$p - [a-z]" text
 
     # Every option of -h is described: its letter and its name.
     sed '1,/^DESCRIPTION/d' text >body
@@ -57,7 +57,7 @@ for p in $(names) $subs; do
     for o in $(cat listed); do
         grep -qxe "$o" options || fail "$p.1 lists $o, which -h does not"
     done
-    pass "$p.1: $(wc -l <options) options"
+    pass "$p.1 describes $(wc -l <options) options of -h"
 done
 
 # References among our own pages lead somewhere.
@@ -71,6 +71,6 @@ for page in "$top"/man/*.[157]; do
         esac
         [ -e "$top/man/$ref" ] || dead="$dead $ref"
     done
-    equal "${page##*/}: references" "$dead" ''
+    equal "${page##*/} refers to pages that exist" "$dead" ''
 done
 done_testing

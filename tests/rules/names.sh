@@ -79,30 +79,30 @@ table() {
     names_it "$1" "$shown_source" out
 }
 rm -r "$bad"
-ok '--stats' tokenize -t tok --lang "$source" --stats x.txt
+ok 'tokenize --stats takes a source of odd letters' tokenize -t tok --lang "$source" --stats x.txt
 table 'tokenize --stats'
-ok 'a stream' tokenize -t tok --lang "$source" -o docs x.txt
-ok 'a directory' shard write -q -o "$bad" docs
-ok 'shard check' shard check "$bad"
+ok 'tokenize writes a stream of that source' tokenize -t tok --lang "$source" -o docs x.txt
+ok 'shard writes a directory with an odd name' shard write -q -o "$bad" docs
+ok 'shard check reads an odd name' shard check "$bad"
 plain 'shard check' out
 plain 'shard check, messages' err
 names_it 'shard check' "$shown: good" out
-ok 'shard list' shard list "$bad"
+ok 'shard list reads an odd source' shard list "$bad"
 table 'shard list'
-ok 'shard dump' shard dump -t tok "$bad"
+ok 'shard dump reads an odd source' shard dump -t tok "$bad"
 table 'shard dump'
-ok 'stream --dry-run' stream --dry-run "$bad"
+ok 'stream --dry-run reads an odd source' stream --dry-run "$bad"
 table 'stream --dry-run'
-ok 'documents' "$BUILD/tests/evalppl/eval" "$grad/tied.safetensors" docs bare
+ok 'documents for evalppl are written' "$BUILD/tests/evalppl/eval" "$grad/tied.safetensors" docs bare
 for format in text tsv; do
-    ok "evalppl, $format" evalppl -m "$source=$grad/tied-student" \
+    ok "evalppl judges an odd source, as $format" evalppl -m "$source=$grad/tied-student" \
         --base "T=$grad/tied-teacher" --per-source --compare \
         --format $format bare
     table "evalppl, $format"
 done
 form=$top/recipes/tasks/blimp.form
 for format in text tsv; do
-    ok "evaltask, $format" evaltask -m "$source=$top/tests/golden/gguf/f32-hf" \
+    ok "evaltask judges an odd model, as $format" evaltask -m "$source=$top/tests/golden/gguf/f32-hf" \
         --compare --format $format --task "$form=$top/tests/golden/tasks/blimp.jsonl"
     table "evaltask, $format"
 done

@@ -31,23 +31,23 @@ numbers:
 
 K, M, G and T after a size multiply by powers of 1024.
 EOF
-ok '-h' "$p" -h
-same 'is the whole table' want out
-equal 'and nothing on stderr' "$(cat err)" ''
-ok '-h after options' "$p" -f -n 5 a --help
-same 'shows defaults, not what was given' want out
-ok '-V' "$p" -V
-like 'names program and version' '^opt \(retort\) [0-9]+\.[0-9]+\.[0-9]+$' out
-like 'and the build' '^built by ' out
+ok '-h ends with status 0' "$p" -h
+same '-h prints the whole table' want out
+equal '-h prints nothing on stderr' "$(cat err)" ''
+ok '-h behind other options ends with status 0' "$p" -f -n 5 a --help
+same '-h shows defaults, not the values given' want out
+ok '-V ends with status 0' "$p" -V
+like '-V names program and version' '^opt \(retort\) [0-9]+\.[0-9]+\.[0-9]+$' out
+like '-V says how the program was built' '^built by ' out
 
 misuse() {
     want=$1
     shift
-    status 2 "misuse: $*" "$p" "$@"
-    like "says: $want" "^opt: $want" err
-    like 'and where to look' '^opt: type "opt -h" for the options$' err
-    equal 'and no more' "$(grep -c '' err)" 2
-    [ ! -s out ] || fail 'stdout is not empty'
+    status 2 "misuse is refused with status 2: $*" "$p" "$@"
+    like "the message says $want" "^opt: $want" err
+    like "the message of $* says where options are listed" '^opt: type "opt -h" for the options$' err
+    equal "the message of $* has two lines" "$(grep -c '' err)" 2
+    [ ! -s out ] || fail "misuse leaves stdout empty: $*"
 }
 misuse 'unknown option -x' -x
 misuse 'unknown option -x' -fx
@@ -71,25 +71,25 @@ misuse '--rate: "nan" is not a number from 0 to 1' --rate nan
 misuse '--wait: "2 h" is not a time from 0 to [0-9.e+]+d, as 90s, 15m, 2h or 1d$' --wait '2 h'
 misuse '-l: "tepid" is none of cold, warm, hot' -l tepid
 misuse 'unexpected operand "d"' a b c d
-status 2 'misuse: a byte that is no letter' "$p" "$(printf '%b' '-\0377')"
-like 'is named in hexadecimal' 'unknown option of byte 0xff' err
+status 2 'an option of a byte that is no letter is refused with status 2' "$p" "$(printf '%b' '-\0377')"
+like 'the byte is printed in hexadecimal' 'unknown option of byte 0xff' err
 
-ok 'a run' "$p" -n 3 -a x -a y one two
-like 'parses' '^0 0 - 3 2e-05 warm 2 2$' out
-like 'ends with its cost' \
+ok 'a run with options and operands ends with status 0' "$p" -n 3 -a x -a y one two
+like 'options and operands are parsed' '^0 0 - 3 2e-05 warm 2 2$' out
+like 'a run ends with a line of its cost' \
     '^opt [0-9.]+: wall [0-9.]+ s, cpu [0-9.]+ s, peak [0-9]+[.][0-9] MB$' err
-ok '-q' "$p" -q
-equal 'is quiet' "$(cat err)" ''
+ok 'a run with -q ends with status 0' "$p" -q
+equal '-q prints nothing on stderr' "$(cat err)" ''
 
 if [ -e /dev/full ]; then
-    status 1 '-h on a full device' sh -c '"$1" -h >/dev/full' sh "$p"
-    like 'says so' 'opt: <stdout>: No space left' err
+    status 1 '-h on a full device fails with status 1' sh -c '"$1" -h >/dev/full' sh "$p"
+    like '-h on a full device says why it fails' 'opt: <stdout>: No space left' err
 else
-    skip '-h on a full device' 'no /dev/full'
+    skip '-h on a full device fails with status 1' 'no /dev/full'
 fi
-status 1 '-h with stdout closed' sh -c '"$1" -h >&-' sh "$p"
-like 'says so' 'opt: <stdout>: Bad file descriptor' err
-ok 'stdin and stderr closed' sh -c '"$1" -n 1 a <&- 2>&-' sh "$p"
+status 1 '-h with stdout closed fails with status 1' sh -c '"$1" -h >&-' sh "$p"
+like '-h with stdout closed says why it fails' 'opt: <stdout>: Bad file descriptor' err
+ok 'a run goes on with stdin and stderr closed' sh -c '"$1" -n 1 a <&- 2>&-' sh "$p"
 
 for q in $(names); do
     "$q" -h >"help.$q" || fail "$q -h"

@@ -14,20 +14,20 @@ layer_T512	120.0	GF/s	150.0	0.800
 # layer_B1: 1000 tokens/s, blocks 120.0 GF/s, head 150.0 GF/s; us a token: blocks 800.00, attention 100.00, head 200.00
 # layer_V16384: 2000 tokens/s, blocks 120.0 GF/s, head 150.0 GF/s; us a token: blocks 400.00, attention 50.00, head 100.00
 END
-status 2 'no plot named' "$top/scripts/plot-cost" rows.tsv
-like 'usage is shown' 'plot-cost rows.tsv' err
+status 2 'a plot without a name is refused with status 2' "$top/scripts/plot-cost" rows.tsv
+like 'the message shows the usage' 'plot-cost rows.tsv' err
 echo nothing >none.tsv
-status 3 'no such rows' "$top/scripts/plot-cost" none.tsv none.svg
+status 3 'a file without rows is refused with status 3' "$top/scripts/plot-cost" none.tsv none.svg
 [ ! -e none.svg ] && pass 'no plot of nothing' || fail 'no plot of nothing'
 if command -v gnuplot >/dev/null; then
-    ok 'a plot' "$top/scripts/plot-cost" rows.tsv cost.svg
+    ok 'gnuplot draws the plot' "$top/scripts/plot-cost" rows.tsv cost.svg
     for text in 'tokens a row' 'rows of 512 tokens' attention 'head and losses'
     do
         like "it names $text" "$text" cost.svg
     done
 else
-    status 1 'a table without gnuplot' "$top/scripts/plot-cost" rows.tsv cost.svg
-    skip 'a plot' 'gnuplot is not installed'
+    status 1 'a table is printed without gnuplot' "$top/scripts/plot-cost" rows.tsv cost.svg
+    skip 'gnuplot draws the plot' 'gnuplot is not installed'
 fi
 cat >want <<END
 | of | tokens/s a thread | blocks, us | attention, us | its share | head, us |
@@ -37,5 +37,5 @@ cat >want <<END
 | T = 1024 | 800 | 900.0 | 200.0 | 16 % | 350.0 |
 | V = 16384 | 2000 | 400.0 | 50.0 | 10 % | 100.0 |
 END
-same 'the table' out want
+same 'the table has a line for each row' out want
 done_testing

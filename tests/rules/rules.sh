@@ -11,39 +11,39 @@ numbers() {
 }
 
 for p in $(names); do
-    ok "$p -h" "$p" -h
-    like 'begins with the usage' "^usage: $p \[-[a-zA-Z0-9]*hqvV?\]" out
-    equal 'stderr is empty' "$(cat err)" ''
-    unlike 'lines end' ' $' out
-    unlike 'before column 81' '.{81}' out
-    unlike 'a default is told once' '\(default.*\(default' out
+    ok "$p -h ends with status 0" "$p" -h
+    like "$p -h begins with the usage" "^usage: $p \[-[a-zA-Z0-9]*hqvV?\]" out
+    equal "$p -h prints nothing on stderr" "$(cat err)" ''
+    unlike "no line of $p -h ends in a blank" ' $' out
+    unlike "no line of $p -h is longer than 80 columns" '.{81}' out
+    unlike "$p -h prints each default once" '\(default.*\(default' out
     cp out help
-    ok "$p --version" "$p" --version
-    like 'names version' "^$p \(retort\) [0-9]+\.[0-9]+\.[0-9]+$" out
-    equal 'stderr is empty' "$(cat err)" ''
+    ok "$p --version ends with status 0" "$p" --version
+    like "$p --version names program and version" "^$p \(retort\) [0-9]+\.[0-9]+\.[0-9]+$" out
+    equal "$p --version prints nothing on stderr" "$(cat err)" ''
 
-    status 2 "$p: an unknown option" "$p" --no-such-option
-    like 'is named' "^$p: unknown option --no-such-option$" err
-    like 'where to look' "^$p: type \"$p -h\" for the options$" err
-    equal 'stdout is empty' "$(cat out)" ''
-    status 2 "$p: a long name cut short" "$p" --versio
+    status 2 "$p refuses an unknown option with status 2" "$p" --no-such-option
+    like "$p names the unknown option" "^$p: unknown option --no-such-option$" err
+    like "$p says where its options are listed" "^$p: type \"$p -h\" for the options$" err
+    equal "$p prints nothing on stdout for an unknown option" "$(cat out)" ''
+    status 2 "$p refuses a long name cut short with status 2" "$p" --versio
 
     # A help line that was broken holds its default on the second line.
     sed -e :a -e '$!N;s/\n \{26\}\([^ ]\)/ \1/;ta' -e 'P;D' help >joined
     for o in $(numbers <joined); do
         for bad in 3x nan -1e999 ''; do
-            status 2 "$p $o '$bad'" "$p" "$o" "$bad"
+            status 2 "$p $o refuses the value '$bad'" "$p" "$o" "$bad"
         done
-        like 'names the option' "^$p: $o: .* is not a" err
-        status 2 "$p $o without value" "$p" "$o"
+        like "$p $o is named with its wrong value" "^$p: $o: .* is not a" err
+        status 2 "$p $o refuses to be without a value" "$p" "$o"
     done
 
-    status 1 "$p -h, stdout closed" sh -c '"$1" -h >&-' sh "$p"
+    status 1 "$p -h fails where stdout is closed" sh -c '"$1" -h >&-' sh "$p"
     if [ -e /dev/full ]; then
-        status 1 "$p -h on a full disk" sh -c '"$1" -h >/dev/full' sh "$p"
-        like 'says so' "^$p: <stdout>: No space left on device$" err
+        status 1 "$p -h fails on a full disk" sh -c '"$1" -h >/dev/full' sh "$p"
+        like "$p -h names stdout and the full disk" "^$p: <stdout>: No space left on device$" err
     else
-        skip "$p -h on a full disk" 'no /dev/full'
+        skip "$p -h fails on a full disk" 'no /dev/full'
     fi
     # Without operands, options or a standard input: an error or a usage, at
     # once, and no signal.
@@ -51,8 +51,8 @@ for p in $(names); do
         rc=0
         timeout 20 sh -c "\"\$1\" $io" sh "$p" >out 2>err || rc=$?
         case $rc in
-        1|2|3) pass "$p $io" ;;
-        *) fail "$p $io: exit status $rc" ;;
+        1|2|3) pass "$p $io ends with status 1, 2 or 3" ;;
+        *) fail "$p $io ends with status $rc" ;;
         esac
     done
 done

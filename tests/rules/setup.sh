@@ -5,9 +5,9 @@ setup=$top/scripts/setup
 RETORT_SETUP=no
 export RETORT_SETUP
 
-ok 'nothing to find' "$setup"
-ok 'what is there' "$setup" libzstd
-equal 'without a word' "$(cat out err)" ''
+ok 'setup without names ends with status 0' "$setup"
+ok 'a library that is there is found' "$setup" libzstd
+equal 'nothing is printed where all is found' "$(cat out err)" ''
 
 mkdir bin
 for t in sh id sed cat make ar cc; do
@@ -18,16 +18,16 @@ cat >bin/pkg-config <<'EOF'
 [ "$2" = libzstd ]
 EOF
 chmod +x bin/pkg-config
-status 1 'a library is missing' env PATH="$PWD/bin" CC=cc \
+status 1 'a library that is missing fails with status 1' env PATH="$PWD/bin" CC=cc \
     "$setup" libzstd jansson icu-uc
-like 'it is named' '^setup: not found: jansson icu-uc$' err
-like 'with the line to type' 'apt-get install libjansson-dev libicu-dev' err
-like 'and what is optional' 'need them: perl zstd mandoc' err
-ok 'tests alone stop nothing' env PATH="$PWD/bin" CC=cc "$setup" libzstd
+like 'libraries that are missing are named' '^setup: not found: jansson icu-uc$' err
+like 'the message has the line of apt-get to type' 'apt-get install libjansson-dev libicu-dev' err
+like 'the message names what is optional' 'need them: perl zstd mandoc' err
+ok 'programs that tests alone need stop nothing' env PATH="$PWD/bin" CC=cc "$setup" libzstd
 rm bin/pkg-config bin/cc
-status 1 'no compiler, no pkg-config' env PATH="$PWD/bin" CC=cc "$setup" libzstd
+status 1 'setup fails without compiler and pkg-config' env PATH="$PWD/bin" CC=cc "$setup" libzstd
 like 'both are named' '^setup: not found: cc pkg-config libzstd$' err
-like 'with their packages' 'apt-get install gcc libc6-dev pkg-config' err
+like 'the message names the packages of both' 'apt-get install gcc libc6-dev pkg-config' err
 
 # --- an Open MPI that is installed between two builds ---
 cat >bin/pkg-config <<EOF
@@ -40,7 +40,7 @@ libs() {
     PATH="$PWD/bin:$PATH" make -pn -C "$top" BUILD="$PWD/build" all 2>/dev/null |
         sed -n 's/^MPI_LIBS :*= *//p'
 }
-equal 'without' "$(libs)" ''
+equal 'programs are built without MPI where it is not there' "$(libs)" ''
 touch mpi
-equal 'with' "$(libs)" '-lmpi-there'
+equal 'programs are built with MPI when it is installed later' "$(libs)" '-lmpi-there'
 done_testing
