@@ -136,7 +136,7 @@ bench(const struct bench_args *a)
     make_prompt(&b);
     begin(&b, pool, &a->how);
     measure(&b);
-    bench_print(&b, a->format);
+    bench_print(&b, (enum format)a->format);
     release(&b);
     pool_free(pool);
 }
@@ -159,8 +159,8 @@ bench_main(int argc, char **argv)
             "add so many tokens to each prompt"),
         OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
             "compute so many texts together, a round"),
-        OPT_ENUM(0, "format", &a.format, bench_formats, "name",
-            "format of the results"),
+        OPT_ENUM(0, "format", &a.format, format_names, "name",
+            "format of the report"),
         COMMON_OPTIONS(&a.how), OPT_END };
 
     opt_parse(argc, argv, options, "measure how fast models generate", "", 0, 0,

@@ -4,15 +4,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/out.h"
-#include "format/json.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON };
-
-const char *const bench_formats[] = { "text", "tsv", "json", NULL };
 
 static const struct {
     const char *name, *unit, *what;
@@ -73,7 +68,7 @@ ratio_row(const struct measured *b, const struct side *s, int q)
 }
 
 static void
-put_text(struct buf *out, const struct row *r, int is_ratio)
+text_row(struct buf *out, const struct row *r, int is_ratio)
 {
     if (!is_ratio)
         buf_addf(out, "  %-20s %-3s %10.2f %10.2f %10.2f\n",
@@ -87,102 +82,85 @@ put_text(struct buf *out, const struct row *r, int is_ratio)
             measures[r->q].what, r->mean, r->low, r->high);
 }
 
+/* The number, or none where this kind of row has no such column. */
 static void
-put_tsv(struct buf *out, const struct row *r, int is_ratio)
+list_number(struct sheet *s, int has, double v)
 {
-    buf_addf(out, "%s\t%s\t%s\t%s\t%zu\t%.6g\t", r->kind, SHOWN(r->model),
-        measures[r->q].name, is_ratio ? "" : measures[r->q].unit, r->n,
-        r->mean);
-    if (!is_ratio)
-        buf_addf(out, "%.6g\t%.6g\t\t\n", r->median, r->p99);
-    else if (isnan(r->low))
-        buf_adds(out, "\t\t-\t-\n");
+    if (has)
+        sheet_number(s, "%.6g", v);
     else
-        buf_addf(out, "\t\t%.6g\t%.6g\n", r->low, r->high);
+        sheet_none(s);
 }
 
 static void
-add_number(struct buf *out, const char *name, double v)
+list_row(struct sheet *s, const struct row *r, int is_ratio)
 {
-    if (isfinite(v))
-        buf_addf(out, ", \"%s\": %.6g", name, v);
-    else
-        buf_addf(out, ", \"%s\": null", name);
+    sheet_text(s, r->kind);
+    sheet_text(s, r->model);
+    sheet_text(s, measures[r->q].name);
+    sheet_text(s, is_ratio ? "" : measures[r->q].unit);
+    sheet_count(s, r->n);
+    sheet_number(s, "%.6g", r->mean);
+    list_number(s, !is_ratio, r->median);
+    list_number(s, !is_ratio, r->p99);
+    list_number(s, is_ratio, r->low);
+    list_number(s, is_ratio, r->high);
 }
 
 static void
-put_json(struct buf *out, const struct row *r, int is_ratio)
+put_bench_head(const struct measured *b, struct sheet *s)
 {
-    buf_addf(out, "    {\"kind\": \"%s\", \"model\": ", r->kind);
-    js_quote(out, SHOWN(r->model));
-    buf_addf(out, ", \"measure\": \"%s\", \"unit\": \"%s\", \"n\": %zu",
-        measures[r->q].name, is_ratio ? "" : measures[r->q].unit, r->n);
-    add_number(out, "mean", r->mean);
-    add_number(out, "median", r->median);
-    add_number(out, "p99", r->p99);
-    add_number(out, "low", r->low);
-    add_number(out, "high", r->high);
-    buf_addc(out, '}');
+    static const char *const column[] = { "kind", "model", "measure", "unit",
+        "n", "mean", "median", "p99", "low", "high", NULL };
+
+    if (s->format != FMT_JSON)
+        buf_addf(s->b,
+            "%s%zu rounds of %zu prompts of %zu tokens, %zu new, %zu threads\n",
+            s->format == FMT_TSV ? "# " : "", b->rounds, b->each,
+            b->prompt_length, b->length, b->threads);
+    sheet_fact(s, "rounds", b->rounds);
+    sheet_fact(s, "prompts", b->each);
+    sheet_fact(s, "prompt_length", b->prompt_length);
+    sheet_fact(s, "new_tokens", b->length);
+    sheet_fact(s, "threads", b->threads);
+    if (s->format != FMT_TEXT)
+        sheet_list(s, "rows", column);
 }
 
+/* All measures of a model, or their ratios to the first model's. */
 static void
-put_head(struct buf *out, const struct measured *b, int format)
+put_model(const struct measured *b, const struct side *m, int is_ratio,
+    struct sheet *s)
 {
-    if (format == FORMAT_JSON) {
-        buf_addf(out,
-            "{\n  \"rounds\": %zu,\n  \"prompts\": %zu,\n"
-            "  \"prompt_length\": %zu,\n  \"new_tokens\": %zu,\n"
-            "  \"threads\": %zu,\n  \"rows\": [",
-            b->rounds, b->each, b->prompt_length, b->length, b->threads);
-        return;
-    }
-    buf_addf(out,
-        "%s%zu rounds of %zu prompts of %zu tokens, %zu new, %zu threads\n",
-        format == FORMAT_TSV ? "# " : "", b->rounds, b->each, b->prompt_length,
-        b->length, b->threads);
-    if (format == FORMAT_TSV)
-        buf_adds(out,
-            "kind\tmodel\tmeasure\tunit\tn\tmean\tmedian\tp99\t"
-            "low\thigh\n");
-}
-
-/* All measures of the model s, or their ratios to the first model's. */
-static void
-put_rows(struct buf *out, const struct measured *b, const struct side *s,
-    int is_ratio, int format)
-{
-    if (format == FORMAT_TEXT && is_ratio)
-        buf_addf(out, "%s is faster than %s by\n  %-24s %10s %10s\n",
-            SHOWN(s->name), SHOWN(b->side[0].name), "", "ratio", "95 % of");
-    else if (format == FORMAT_TEXT)
-        buf_addf(out, "%s\n  %-24s %10s %10s %10s\n", SHOWN(s->name), "",
+    if (s->format == FMT_TEXT && is_ratio)
+        buf_addf(s->b, "%s is faster than %s by\n  %-24s %10s %10s\n",
+            SHOWN(m->name), SHOWN(b->side[0].name), "", "ratio", "95 % of");
+    else if (s->format == FMT_TEXT)
+        buf_addf(s->b, "%s\n  %-24s %10s %10s %10s\n", SHOWN(m->name), "",
             "mean", "median", "p99");
     for (int q = 0; q < MEASURES; q++) {
-        const struct row r = is_ratio ? ratio_row(b, s, q) : value_row(b, s, q);
+        const struct row r = is_ratio ? ratio_row(b, m, q) : value_row(b, m, q);
 
-        if (format == FORMAT_TEXT) {
-            put_text(out, &r, is_ratio);
-        } else if (format == FORMAT_TSV) {
-            put_tsv(out, &r, is_ratio);
-        } else {
-            buf_adds(out, s == b->side && q == 0 && !is_ratio ? "\n" : ",\n");
-            put_json(out, &r, is_ratio);
-        }
+        if (s->format == FMT_TEXT)
+            text_row(s->b, &r, is_ratio);
+        else
+            list_row(s, &r, is_ratio);
     }
 }
 
 void
-bench_print(const struct measured *b, int format)
+bench_print(const struct measured *b, enum format format)
 {
     struct buf out = { 0 };
+    struct sheet s;
 
-    put_head(&out, b, format);
+    sheet_open(&s, &out, format);
+    put_bench_head(b, &s);
     for (size_t i = 0; i < b->sides; i++)
-        put_rows(&out, b, &b->side[i], 0, format);
+        put_model(b, &b->side[i], 0, &s);
     for (size_t i = 1; i < b->sides; i++)
-        put_rows(&out, b, &b->side[i], 1, format);
-    if (format == FORMAT_JSON)
-        buf_adds(&out, "\n  ]\n}\n");
+        put_model(b, &b->side[i], 1, &s);
+    sheet_close(&s);
     out_put(out.p, out.n);
     buf_release(&out);
 }

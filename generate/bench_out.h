@@ -3,6 +3,7 @@
 #define GENERATE_BENCH_OUT_H
 
 #include "texts.h"
+#include "format/sheet.h"
 #include "model/model.h"
 
 #include <stddef.h>
@@ -31,10 +32,8 @@ struct measured {
 /* How many values a measure has: one a round for rates, else one a prompt. */
 size_t bench_values(const struct measured *b, int q);
 
-/* The words of --format; bench_print takes the index of one and prints mean,
- * median and 99th percentile of each measure, and for all models but the first
- * the ratios of means to the first's, on stdout. */
-extern const char *const bench_formats[];
-void bench_print(const struct measured *b, int format);
+/* Print mean, median and 99th percentile of each measure, and for all models
+ * but the first the ratios of means to the first's, on stdout. */
+void bench_print(const struct measured *b, enum format format);
 
 #endif
