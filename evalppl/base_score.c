@@ -1,8 +1,5 @@
-/*
- * Whole rows of logits, some at a time, beside rows of llama.cpp's file of a
- * base: read and compared, or written.
- */
-#include "evalppl.h"
+/* Rows of logits beside llama.cpp's file of a base; see base_score.h. */
+#include "base_score.h"
 #include "base_file.h"
 #include "eval/resume.h"
 #include "base/clock.h"
@@ -21,7 +18,7 @@ enum {
     NOTHING = -100 /* its exponential is 0 beside others */
 };
 
-struct whole {
+struct base_scorer {
     size_t V, row_bytes;
     float *z;           /* [ROWS,V] */
     unsigned char *row; /* [ROWS,row_bytes] */
@@ -33,15 +30,15 @@ struct whole {
     int damaged[ROWS];
 };
 
-static struct whole *
-whole_of(struct eval *e)
+static struct base_scorer *
+base_scorer_of(struct eval *e)
 {
     const size_t V = e->j[0].m.c.V, threads = pool_size(e->pool);
-    struct whole *w = e->whole;
+    struct base_scorer *w = e->scorer;
 
     if (w != NULL)
         return w;
-    w = e->whole = xcalloc(1, sizeof(*w));
+    w = e->scorer = xcalloc(1, sizeof(*w));
     w->V = V;
     w->row_bytes = base_row_bytes(V);
     w->s = (float)(1.0 / e->temperature);
@@ -53,8 +50,25 @@ whole_of(struct eval *e)
 }
 
 void
-whole_free(struct whole *w)
+base_score_open(struct eval *e, const char *path)
 {
+    struct err err;
+
+    e->in = xmalloc(sizeof(*e->in));
+    if (base_in_open(e->in, path, &err) < 0)
+        die_err(&err);
+    eval_add_base(e, path, e->in->V);
+}
+
+void
+base_score_close(struct eval *e)
+{
+    struct base_scorer *w = e->scorer;
+
+    if (e->in != NULL)
+        base_in_close(e->in);
+    free(e->in);
+    free(e->out);
     if (w == NULL)
         return;
     free(w->z);
@@ -105,7 +119,7 @@ divergences(const float *logp, const float *z, size_t V, float top_p,
 static void
 compare_task(void *ctx, size_t r, size_t worker)
 {
-    struct whole *w = ctx;
+    struct base_scorer *w = ctx;
     const size_t V = w->V, target = w->target[r];
     const float *z = w->z + r * V;
     float *logp = w->logp + worker * V, *high = w->high + worker * V;
@@ -138,8 +152,8 @@ static void
 compute_rows(struct eval *e, const struct pack *p, size_t i, size_t at,
     size_t n)
 {
-    struct whole *w = e->whole;
-    struct judged *j = &e->j[i];
+    struct base_scorer *w = e->scorer;
+    struct eval_model *j = &e->j[i];
     const double start = clock_now();
 
     fwd_head(j->f, j->h + at * j->m.c.d, n, w->z);
@@ -155,9 +169,9 @@ compute_rows(struct eval *e, const struct pack *p, size_t i, size_t at,
 }
 
 void
-whole_score(struct eval *e, const struct pack *p)
+base_score_rows(struct eval *e, const struct pack *p)
 {
-    struct whole *w = whole_of(e);
+    struct base_scorer *w = base_scorer_of(e);
     struct err err;
 
     for (size_t at = 0; at < p->n; at += ROWS) {
@@ -171,26 +185,49 @@ whole_score(struct eval *e, const struct pack *p)
             if (i != e->base) {
                 if (!p->known)
                     compute_rows(e, p, i, at, n);
-                pack_take(e, p, i, at, n, first);
+                pack_add_pairs(e, p, i, at, n, first);
                 first = 0;
             }
     }
 }
 
+/* ---- a file written ---- */
+
+void
+base_write_begin(struct eval *e, const uint32_t *ids, size_t n)
+{
+    const struct eval_model *j = &e->j[e->base != NONE ? e->base : 0];
+    struct err err;
+
+    e->out = xmalloc(sizeof(*e->out));
+    if (base_out_begin(e->out, e->out_path, e->c, j->m.c.V, ids, n / e->c,
+            &err) < 0)
+        die_err(&err);
+}
+
+void
+base_write_end(struct eval *e)
+{
+    struct err err;
+
+    if (io_out_commit(&e->out->o, &err) < 0)
+        die_err(&err);
+}
+
 static void
 pack_task(void *ctx, size_t r, size_t worker)
 {
-    struct whole *w = ctx;
+    struct base_scorer *w = ctx;
 
     (void)worker;
     base_row_pack(w->row + r * w->row_bytes, w->z + r * w->V, w->V);
 }
 
 void
-whole_write(struct eval *e, const struct pack *p)
+base_write_rows(struct eval *e, const struct pack *p)
 {
-    struct whole *w = whole_of(e);
-    const struct judged *j = &e->j[e->base != NONE ? e->base : 0];
+    struct base_scorer *w = base_scorer_of(e);
+    const struct eval_model *j = &e->j[e->base != NONE ? e->base : 0];
     struct err err;
 
     for (size_t at = 0; at < p->n; at += ROWS) {

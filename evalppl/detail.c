@@ -4,7 +4,7 @@
 #include "spread.h"
 #include "vocab.h"
 #include "base/mem.h"
-#include "base/text.h"
+#include "format/sheet.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ add_model(struct detail *d, const struct eval *e, const struct pack *p,
     size_t i)
 {
     struct tables *t = &d->model[i];
-    const struct judged *j = &e->j[i];
+    const struct eval_model *j = &e->j[i];
 
     if (t->top == NULL) {
         t->top = head_top_new(&j->m, e->pool, 1, 0);
@@ -124,7 +124,7 @@ add_model(struct detail *d, const struct eval *e, const struct pack *p,
             .agree = i == e->base || s->agree };
 
         tally(&t->all, p->weight[k], &x);
-        tally(&t->source[e->unit[p->unit[k]].source], p->weight[k], &x);
+        tally(&t->source[e->units.unit[p->unit[k]].source], p->weight[k], &x);
         tally(&t->context[power_of_two(at % p->T - p->first[at] + 1)],
             p->weight[k], &x);
         tally(&t->bin[bin_of(conf)], p->weight[k], &x);
@@ -157,60 +157,62 @@ ece(const struct tables *t)
     return sum / t->all.weight;
 }
 
-/* error: its ECE, or NAN */
+/* A row of a table; `error`: the ECE of its predictions, or NAN. */
 static void
-row(struct buf *b, const struct eval *e, size_t i, const char *table,
+list_tally(struct sheet *s, const struct eval *e, size_t i, const char *table,
     const char *name, const struct tally *t, double error)
 {
-    const double w = t->weight;
+    const double w = t->weight, beside = e->base != NONE ? w : NAN;
+    const double value[] = { t->nll / w, t->kl / beside, t->entropy / w,
+        t->confidence / w, t->right / w, error, t->back / beside,
+        t->dp / beside, t->agree / beside };
 
     if (t->n == 0)
         return;
-    buf_addf(b, "%s\t%s\t%s\t%zu", SHOWN(e->j[i].label), table, name, t->n);
-    put_cell(b, "%.8f", t->nll / w);
-    put_cell(b, "%.8f", e->base != NONE ? t->kl / w : NAN);
-    put_cell(b, "%.8f", t->entropy / w);
-    put_cell(b, "%.8f", t->confidence / w);
-    put_cell(b, "%.8f", t->right / w);
-    put_cell(b, "%.8f", error);
-    put_cell(b, "%.8f", e->base != NONE ? t->back / w : NAN);
-    put_cell(b, "%.8f", e->base != NONE ? t->dp / w : NAN);
-    put_cell(b, "%.8f", e->base != NONE ? t->agree / w : NAN);
-    buf_addc(b, '\n');
+    sheet_text(s, e->j[i].label);
+    sheet_text(s, table);
+    sheet_text(s, name);
+    sheet_count(s, t->n);
+    for (size_t k = 0; k < sizeof(value) / sizeof(*value); k++)
+        sheet_number(s, "%.8f", value[k]);
 }
 
 static void
-print_model(const struct eval *e, const struct tables *t, size_t i,
-    struct buf *b)
+list_tables(const struct eval *e, const struct tables *t, size_t i,
+    struct sheet *s)
 {
     char name[64];
 
-    row(b, e, i, "all", "-", &t->all, ece(t));
+    list_tally(s, e, i, "all", "-", &t->all, ece(t));
     for (size_t k = 0; k < e->info.nsource; k++)
-        row(b, e, i, "source", SHOWN(e->info.source[k]), &t->source[k], NAN);
+        list_tally(s, e, i, "source", e->info.source[k], &t->source[k], NAN);
     for (size_t k = 0; k < POWERS; k++) {
         snprintf(name, sizeof(name), "%zu..%zu", (size_t)1 << k,
             ((size_t)1 << k) + (((size_t)1 << k) - 1));
-        row(b, e, i, "context", name, &t->context[k], NAN);
+        list_tally(s, e, i, "context", name, &t->context[k], NAN);
     }
     for (size_t k = 0; k < CLASS_N; k++)
-        row(b, e, i, "class", class_name[k], &t->class[k], NAN);
+        list_tally(s, e, i, "class", class_name[k], &t->class[k], NAN);
     for (size_t k = 0; k < BINS; k++) {
         snprintf(name, sizeof(name), "%.4f..%.4f", (double)k / BINS,
             (double)(k + 1) / BINS);
-        row(b, e, i, "confidence", name, &t->bin[k], NAN);
+        list_tally(s, e, i, "confidence", name, &t->bin[k], NAN);
     }
 }
 
 void
 detail_print(const struct detail *d, const struct eval *e, struct buf *b)
 {
-    buf_adds(b,
-        "model\ttable\trow\ttokens\tnll\tkl\tentropy\tconfidence\taccuracy\t"
-        "ece\tkl_back\tdelta_p\tagree\n");
+    static const char *const column[] = { "model", "table", "row", "tokens",
+        "nll", "kl", "entropy", "confidence", "accuracy", "ece", "kl_back",
+        "delta_p", "agree", NULL };
+    struct sheet s;
+
+    sheet_open(&s, b, FMT_TSV);
+    sheet_list(&s, "detail", column);
     for (size_t i = 0; i < d->nj; i++)
         if (d->model[i].all.n > 0)
-            print_model(e, &d->model[i], i, b);
+            list_tables(e, &d->model[i], i, &s);
 }
 
 void

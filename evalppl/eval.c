@@ -1,6 +1,7 @@
-/* The models of one run: their vocabularies, and those of one tokenizer. */
-#include "evalppl.h"
+/* The models of a run: how they are found, and their tokenizers; see eval.h. */
+#include "eval.h"
 #include "base_file.h"
+#include "vocab.h"
 #include "base/mem.h"
 #include "cli/die.h"
 #include "tok/tok.h"
@@ -8,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file of logits has one of each id. */
+/* Dies unless the model has as many ids as the file of the base. */
 static void
-check_vocabulary(const struct eval *e, const struct judged *j)
+check_vocabulary(const struct eval *e, const struct eval_model *j)
 {
     if (e->in != NULL && j->m.c.V != e->in->V)
         die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu", j->path,
@@ -18,7 +19,7 @@ check_vocabulary(const struct eval *e, const struct judged *j)
 }
 
 size_t
-judged_open(struct eval *e, const char *spec)
+eval_open_model(struct eval *e, const char *spec)
 {
     struct err err;
 
@@ -28,20 +29,30 @@ judged_open(struct eval *e, const char *spec)
     return e->nj - 1;
 }
 
+void
+eval_add_base(struct eval *e, const char *path, size_t V)
+{
+    struct eval_model *j = models_add(&e->j, &e->nj, path, xstrdup(path));
+
+    j->recorded = 1;
+    j->m.c.V = V;
+    e->base = e->nj - 1;
+}
+
 size_t
-judged_find(struct eval *e, const char *spec)
+eval_model_named(struct eval *e, const char *spec)
 {
     for (size_t i = 0; i < e->nj; i++)
         if (strcmp(e->j[i].label, spec) == 0 || strcmp(e->j[i].path, spec) == 0)
             return i;
-    return judged_open(e, spec);
+    return eval_open_model(e, spec);
 }
 
 void
-judged_sizes(const struct eval *e, const struct judged *q,
-    const struct judged *p)
+eval_check_sizes(const struct eval *e, const struct eval_model *q,
+    const struct eval_model *p)
 {
-    const struct judged *a = q->foreign ? q : p, *b = q->foreign ? p : q;
+    const struct eval_model *a = q->foreign ? q : p, *b = q->foreign ? p : q;
 
     if (q->m.c.V != p->m.c.V && a->foreign)
         die(EX_INPUT,
@@ -51,7 +62,7 @@ judged_sizes(const struct eval *e, const struct judged *q,
 }
 
 size_t
-judged_ids(const struct eval *e)
+eval_fewest_ids(const struct eval *e)
 {
     size_t V = SIZE_MAX;
 
@@ -62,7 +73,7 @@ judged_ids(const struct eval *e)
 }
 
 void
-judged_split(struct eval *e)
+eval_split(struct eval *e)
 {
     struct tokenizer *t;
     struct eval *also;
@@ -88,9 +99,27 @@ judged_split(struct eval *e)
     e->nj = n;
     if (also->nj > 0) {
         e->also = also;
-        judged_split(also);
+        eval_split(also);
     } else {
         free(also->j);
         free(also);
     }
+}
+
+const char *
+source_name(const struct eval *e, size_t source)
+{
+    return source == NONE ? "(all)" : e->info.source[source];
+}
+
+void
+eval_release(struct eval *e)
+{
+    if (e->also != NULL)
+        eval_release(e->also);
+    free(e->also);
+    models_close(e->j, e->nj);
+    stream_info_release(&e->info);
+    vocab_free(e->vocab);
+    units_release(&e->units);
 }

@@ -1,18 +1,23 @@
 /* evalppl - measure what of a teacher is left; see evalppl(1) */
+#include "base_score.h"
 #include "detail.h"
+#include "print.h"
+#include "read.h"
 #include "spread.h"
-#include "vocab.h"
+#include "spread_print.h"
+#include "stream_base.h"
+#include "text.h"
+#include "tokens.h"
+#include "worst.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
+#include "eval/options.h"
 #include "eval/resume.h"
 #include "kern/kern.h"
 #include "model/compute.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 const char *const protocol_name[] = { "docs", "llama.cpp", "hf", "lm-eval",
     "stream", NULL };
@@ -28,33 +33,24 @@ static struct {
     int protocol, format, per_source, compare, compute, spread, recorded;
 } a = { .c = CONTEXT, .temperature = 1.0 };
 
-static const struct opt options[] = {
-    OPT_LIST('m', "model", &a.models, "model",
-        "a model to judge, [label=]path; may be given again"),
-    OPT_STR(0, "base", &a.base, "model", "the teacher: KL to it and agreement"),
+static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     OPT_FLAG(0, "recorded", &a.recorded,
-        "in place of it, what the stream holds of its teacher"),
+        "take the teacher's final states in the stream for --base"),
     OPT_STR(0, "read-base", &a.read_base, "file",
-        "in place of it, what llama-perplexity --save-all-logits wrote"),
+        "take a file of llama-perplexity --save-all-logits for --base"),
     OPT_STR(0, "write-base", &a.write_base, "file",
-        "write such a file of the base, or of the only model"),
+        "write such a file for the base, or for the only model"),
     OPT_STR(0, "from", &a.from, "model",
-        "the model before distillation: how much of its loss is regained"),
-    OPT_STR('o', "output", &a.out, "file",
-        "write the report there (default: standard output)"),
-    OPT_ENUM(0, "format", &a.format, format_names, "name",
-        "form of the report"),
-    OPT_FLAG(0, "per-source", &a.per_source, "figures of each source too"),
-    OPT_FLAG(0, "compare", &a.compare,
-        "differences between models, paired by document"),
+        "the model before distillation: report how much is regained"),
+    EVAL_REPORT_OPTIONS(a),
     OPT_FLAG(0, "spread", &a.spread,
-        "percentiles of KL and of the change of probability"),
+        "report percentiles of KL and of the change of probability"),
     OPT_SIZE(0, "worst", &a.worst, 0, 1 << 24, "n",
-        "the documents with the highest KL, or loss, too"),
+        "report the n documents with the highest KL, or loss"),
     OPT_STR(0, "detail", &a.detail, "file",
-        "write tables by context, class of token and confidence there"),
+        "write tables by context, class of token and confidence"),
     OPT_STR(0, "tokens", &a.tokens, "file",
-        "write the loss of every token there, as TSV"),
+        "write the loss of every token, as TSV"),
     OPT_GROUP("protocol"),
     OPT_ENUM(0, "protocol", &a.protocol, protocol_name, "name",
         "how text is cut and scored"),
@@ -64,85 +60,76 @@ static const struct opt options[] = {
         "step of the windows of hf (0: half a window)"),
     OPT_REAL(0, "temperature", &a.temperature, 0.01, 1000, "T",
         "temperature of a second KL"),
-    OPT_GROUP("run"),
-    OPT_SIZE('B', "batch-size", &a.rows, 0, 65536, "rows",
-        "windows at a time (0: about 4096 tokens)"),
-    OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
-        "what matrix products multiply"),
-    OPT_STR(0, "resume", &a.resume, "file",
-        "keep there what is computed, and go on from what is there"),
-    OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
-        "threads (0: all processors)"),
-    OPT_END
-};
+    EVAL_RUN_OPTIONS(a), OPT_END };
 
-struct given {
-    int is;
-    const char *name;
-};
-
-/* None of what is given in a list, whose end has no name: `how` it is wrong. */
-static void
-refuse(const char *how, const struct given *g)
-{
-    for (; g->name != NULL; g++)
-        if (g->is)
-            die(EX_USAGE, "%s: %s", g->name, how);
-}
-
-/* llama.cpp's files of a base. */
+/* Refuse options for llama.cpp's files of a base that contradict others. */
 static void
 check_files(const char *input)
 {
-    if ((a.read_base != NULL || a.write_base != NULL) &&
-        a.protocol != PROTO_LLAMA)
-        die(EX_USAGE, "--%s-base needs --protocol llama.cpp",
-            a.read_base != NULL ? "read" : "write");
-    if (a.write_base != NULL && a.resume != NULL)
-        die(EX_USAGE, "--resume does not keep what --write-base writes");
+    const char *option = a.read_base != NULL ? "--read-base" : "--write-base";
+
+    if (a.read_base == NULL && a.write_base == NULL)
+        return;
+    if (a.protocol != PROTO_LLAMA)
+        die(EX_USAGE, "%s needs --protocol llama.cpp: give both", option);
     if (a.read_base != NULL && a.write_base != NULL)
-        die(EX_USAGE, "--read-base and --write-base");
+        die(EX_USAGE,
+            "--read-base and --write-base exclude each other: give one");
+    if (a.write_base != NULL && a.resume != NULL)
+        die(EX_USAGE,
+            "--resume does not save what --write-base writes: give one");
     if (a.read_base != NULL && input != NULL)
-        die(EX_USAGE, "--read-base: the file has the text: no %s", input);
+        die(EX_USAGE, "--read-base takes its text from the file: leave out %s",
+            input);
     if (a.write_base != NULL && a.base == NULL && a.models.n > 1)
         die(EX_USAGE,
-            "--write-base: which of %zu models is the base? --base "
-            "says so",
+            "--write-base writes one of %zu models: name it by --base",
             a.models.n);
+}
+
+/* Refuse options that need a base, or a second one. */
+static void
+check_base(void)
+{
+    const int bases = (a.base != NULL) + (a.read_base != NULL) + a.recorded;
+    const char *needs = a.from != NULL ? "--from"
+        : a.temperature != 1.0         ? "--temperature"
+        : a.spread                     ? "--spread"
+                                       : NULL;
+
+    if (bases > 1)
+        die(EX_USAGE,
+            "--base, --recorded and --read-base exclude each other: give one");
+    if (bases == 0 && needs != NULL)
+        die(EX_USAGE, "%s compares with a base: name it by --base", needs);
+    if (a.recorded && a.protocol == PROTO_LMEVAL)
+        die(EX_USAGE,
+            "--recorded needs batches, and --protocol lm-eval reads text: "
+            "give one");
 }
 
 static void
 check_arguments(void)
 {
-    const int bases = (a.base != NULL) + (a.read_base != NULL) + a.recorded;
-
-    if (bases > 1)
-        die(EX_USAGE, "--base, --recorded, --read-base: one of them");
     if (a.models.n == 0)
-        die(EX_USAGE, "-m is needed; see evalppl -h");
-    if (a.recorded && a.protocol == PROTO_LMEVAL)
-        die(EX_USAGE, "--recorded: not with --protocol lm-eval");
-    if (bases == 0)
-        refuse("needs --base",
-            (const struct given[]){ { a.from != NULL, "--from" },
-                { a.temperature != 1.0, "--temperature" },
-                { a.spread, "--spread" }, { 0, NULL } });
+        die(EX_USAGE, "name a model by -m; see evalppl -h");
     if (a.stride > 0 && a.protocol != PROTO_HF)
-        die(EX_USAGE, "--stride needs --protocol hf");
+        die(EX_USAGE, "--stride needs --protocol hf: give both");
     if (a.stride > a.c)
-        die(EX_USAGE, "--stride %zu leaves gaps between windows of %zu",
-            a.stride, a.c);
+        die(EX_USAGE,
+            "--stride %zu leaves gaps between windows of %zu: give %zu at "
+            "most, or a larger -c",
+            a.stride, a.c, a.c);
     if (a.protocol == PROTO_LLAMA && a.per_source)
         die(EX_USAGE,
-            "--protocol llama.cpp joins all documents: there are no figures of "
-            "a source");
+            "--protocol llama.cpp joins all documents, so no source has "
+            "figures: leave out --per-source");
 }
 
+/* Open all models and say how they judge. */
 static void
-open_all(struct eval *e)
+open_eval(struct eval *e)
 {
-    /* Of different tokenizers; a base's must be the same. */
-    const int texts = a.protocol == PROTO_LMEVAL && a.base == NULL;
     struct err err;
 
     if (compute_init(a.compute, &err) < 0)
@@ -159,24 +146,26 @@ open_all(struct eval *e)
     e->base = e->from = NONE;
     e->out_path = a.write_base;
     if (a.read_base != NULL)
-        recorded_open(e, a.read_base);
+        base_score_open(e, a.read_base);
     else if (a.base != NULL)
-        e->base = judged_open(e, a.base);
+        e->base = eval_open_model(e, a.base);
     for (size_t i = 0; i < a.models.n; i++)
-        judged_open(e, a.models.v[i]);
+        eval_open_model(e, a.models.v[i]);
     if (a.from != NULL)
-        e->from = judged_find(e, a.from);
+        e->from = eval_model_named(e, a.from);
     if (a.recorded)
-        recorded_stream(e);
+        stream_base_open(e);
     if (models_check(e->j, e->nj, &err) < 0)
         die_err(&err);
-    if (texts)
-        judged_split(e);
-    if (e->also != NULL)
-        refuse("not with models of different tokenizers",
-            (const struct given[]){ { a.worst > 0, "--worst" },
-                { a.detail != NULL, "--detail" },
-                { a.tokens != NULL, "--tokens" }, { 0, NULL } });
+    if (a.protocol == PROTO_LMEVAL && a.base == NULL)
+        eval_split(e); /* a base and its models have one tokenizer */
+    if (e->also != NULL && (a.worst > 0 || a.detail != NULL || a.tokens))
+        die(EX_USAGE,
+            "%s needs models of one tokenizer: leave it out, or run evalppl "
+            "for each tokenizer",
+            a.worst > 0            ? "--worst"
+                : a.detail != NULL ? "--detail"
+                                   : "--tokens");
     if (a.spread)
         e->spread =
             spread_new(e->nj, e->base, a.temperature != 1.0, a.per_source);
@@ -204,15 +193,18 @@ open_resume(const struct eval *e)
 }
 
 static void
-report(struct eval *e)
+write_report(struct eval *e)
 {
     struct buf b = { 0 };
+    struct sheet s;
 
-    eval_print(e, (enum format)a.format, a.per_source, a.compare, &b);
+    sheet_open(&s, &b, (enum format)a.format);
+    eval_print(e, &s, a.per_source, a.compare);
     if (a.spread)
-        spread_print(e, (enum format)a.format, a.per_source, &b);
+        spread_print(e, &s, a.per_source);
     if (a.worst > 0)
-        worst_print(e, a.worst, (enum format)a.format, &b);
+        worst_print(e, a.worst, &s);
+    sheet_close(&s);
     out_file(a.out, b.p, b.n);
     if (e->detail != NULL) {
         buf_clear(&b);
@@ -220,20 +212,6 @@ report(struct eval *e)
         out_file(a.detail, b.p, b.n);
     }
     buf_release(&b);
-}
-
-/* What there is one of for each tokenizer. */
-static void
-release(struct eval *e)
-{
-    if (e->also != NULL)
-        release(e->also);
-    free(e->also);
-    models_close(e->j, e->nj);
-    stream_info_release(&e->info);
-    vocab_free(e->vocab);
-    free(e->unit);
-    free(e->sum);
 }
 
 int
@@ -245,8 +223,9 @@ main(int argc, char **argv)
         1, NULL);
 
     check_arguments();
+    check_base();
     check_files(*input);
-    open_all(&e);
+    open_eval(&e);
     e.detail = a.detail != NULL ? detail_new(&e) : NULL;
     e.resume = a.resume != NULL ? open_resume(&e) : NULL;
     for (struct eval *f = e.also; f != NULL; f = f->also) {
@@ -262,13 +241,14 @@ main(int argc, char **argv)
         eval_stream(&e, *input);
     if (e.tokens != NULL)
         tokens_end(e.tokens);
-    report(&e);
+    write_report(&e);
     out_done();
     resume_close(e.resume);
     detail_free(e.detail);
-    recorded_close(&e);
+    base_score_close(&e);
+    stream_base_free(e.stream_base);
     spread_free(e.spread);
-    release(&e);
+    eval_release(&e);
     pool_free(e.pool);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* Sums into figures: means over predictions, errors over documents. */
-#include "evalppl.h"
+#include "figures.h"
 
 #include <math.h>
 
@@ -8,7 +8,7 @@
 static double
 value(const struct eval *e, size_t unit, enum quantity q, size_t model)
 {
-    return e->sum[unit * e->nj + model].v[q];
+    return units_sums(&e->units, unit, model)->v[q];
 }
 
 /* b: a model of f, or NONE */
@@ -19,47 +19,31 @@ paired(const struct eval *e, size_t unit, enum quantity q, size_t a,
     return value(e, unit, q, a) - (b != NONE ? value(f, unit, q, b) : 0.0);
 }
 
-/* Does unit u count among those of the source? */
-static int
-counts(const struct eval *e, size_t u, size_t source)
-{
-    return e->unit[u].n > 0 && (source == NONE || e->unit[u].source == source);
-}
-
-size_t
-units_of(const struct eval *e, size_t source)
-{
-    size_t n = 0;
-
-    for (size_t u = 0; u < e->nunit; u++)
-        n += counts(e, u, source);
-    return n;
-}
-
 /*
  * Ratio estimator (Cochran, Sampling Techniques, section 6.3): r = sum x_d /
  * sum n_d over D documents, with variance D / (D - 1) sum (x_d - r n_d)^2 /
  * (sum n_d)^2.
  */
-static struct mean
+static struct estimate
 ratio(const struct eval *e, size_t source, enum quantity q, size_t a,
     const struct eval *f, size_t b, double (*size)(const struct unit *))
 {
     double x = 0.0, n = 0.0, sq = 0.0, units = 0.0;
-    struct mean m = { NAN, NAN };
+    struct estimate m = { NAN, NAN };
 
-    for (size_t u = 0; u < e->nunit; u++)
-        if (counts(e, u, source)) {
+    for (size_t u = 0; u < e->units.n; u++)
+        if (units_count(&e->units, u, source)) {
             x += paired(e, u, q, a, f, b);
-            n += size(&e->unit[u]);
+            n += size(&e->units.unit[u]);
             units++;
         }
     if (n == 0.0)
         return m;
     m.v = x / n;
-    for (size_t u = 0; u < e->nunit; u++)
-        if (counts(e, u, source)) {
-            const double r = paired(e, u, q, a, f, b) - m.v * size(&e->unit[u]);
+    for (size_t u = 0; u < e->units.n; u++)
+        if (units_count(&e->units, u, source)) {
+            const double r =
+                paired(e, u, q, a, f, b) - m.v * size(&e->units.unit[u]);
 
             sq += r * r;
         }
@@ -80,17 +64,17 @@ bytes(const struct unit *u)
     return (double)u->bytes * u->weight / (double)u->n;
 }
 
-struct mean
+struct estimate
 eval_mean(const struct eval *e, size_t source, enum quantity q, size_t a,
     size_t b)
 {
     return ratio(e, source, q, a, e, b, weight);
 }
 
-struct mean
+struct estimate
 bits_difference(const struct eval *e, size_t a, const struct eval *f, size_t b)
 {
-    struct mean m = ratio(e, NONE, Q_NLL, a, f, b, bytes);
+    struct estimate m = ratio(e, NONE, Q_NLL, a, f, b, bytes);
 
     m.v /= LN2;
     m.se /= LN2;
@@ -106,10 +90,10 @@ text_figures(const struct eval *e, size_t source, size_t model,
     double nll = 0.0;
 
     f->bytes = f->words = 0;
-    for (size_t u = 0; u < e->nunit; u++)
-        if (source == NONE || e->unit[u].source == source) {
-            f->bytes += e->unit[u].bytes;
-            f->words += e->unit[u].words;
+    for (size_t u = 0; u < e->units.n; u++)
+        if (source == NONE || e->units.unit[u].source == source) {
+            f->bytes += e->units.unit[u].bytes;
+            f->words += e->units.unit[u].words;
             nll += value(e, u, Q_NLL, model);
         }
     f->bits = ratio(e, source, Q_NLL, model, e, NONE, bytes);
@@ -130,23 +114,23 @@ token_se(const struct eval *e, size_t model)
 {
     double x = 0.0, x2 = 0.0, n = 0.0;
 
-    for (size_t u = 0; u < e->nunit; u++) {
+    for (size_t u = 0; u < e->units.n; u++) {
         x += value(e, u, Q_NLL, model);
         x2 += value(e, u, Q_NLL2, model);
-        n += (double)e->unit[u].n;
+        n += (double)e->units.unit[u].n;
     }
     x /= n;
     return n > 1.0 ? sqrt(fmax(x2 / n - x * x, 0.0) / (n - 1.0)) : NAN;
 }
 
-struct mean
+struct estimate
 eval_cost(const struct eval *e, size_t source)
 {
     return eval_mean(e, source, Q_NLL, e->from, e->base);
 }
 
 int
-eval_cost_shows(const struct mean *cost)
+eval_cost_shows(const struct estimate *cost)
 {
     return cost->v > (isnan(cost->se) ? 0.0 : 2.0 * cost->se);
 }
@@ -156,7 +140,7 @@ eval_cost_shows(const struct mean *cost)
 static double
 regained(const struct eval *e, size_t source, size_t model, double nll)
 {
-    const struct mean cost = eval_cost(e, source);
+    const struct estimate cost = eval_cost(e, source);
 
     if (model == e->base || model == e->from)
         return model == e->base ? 100.0 : 0.0;
@@ -170,7 +154,7 @@ regained(const struct eval *e, size_t source, size_t model, double nll)
 static void
 compare(const struct eval *e, size_t source, size_t model, struct figures *f)
 {
-    const struct mean none = { NAN, NAN };
+    const struct estimate none = { NAN, NAN };
     double base;
 
     f->kl = f->klt = f->agree = none;
@@ -200,10 +184,10 @@ eval_figures(const struct eval *e, size_t source, size_t model,
     double t;
 
     f->units = f->n = 0;
-    for (size_t u = 0; u < e->nunit; u++)
-        if (counts(e, u, source)) {
+    for (size_t u = 0; u < e->units.n; u++)
+        if (units_count(&e->units, u, source)) {
             f->units++;
-            f->n += e->unit[u].n;
+            f->n += e->units.unit[u].n;
         }
     f->nll = eval_mean(e, source, Q_NLL, model, NONE);
     t = t95(f->units);

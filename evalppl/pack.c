@@ -1,14 +1,18 @@
 /* Rows of documents through every model, and sums over what is scored. */
-#include "evalppl.h"
+#include "pack.h"
+#include "base_score.h"
 #include "detail.h"
-#include "eval/resume.h"
+#include "print.h"
 #include "spread.h"
+#include "stream_base.h"
+#include "tokens.h"
 #include "vocab.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/progress.h"
+#include "eval/resume.h"
 #include "model/compute.h"
 
 #include <inttypes.h>
@@ -24,6 +28,7 @@ pack_init(struct pack *p, struct eval *e, size_t T)
     size_t d = 0, n;
 
     memset(p, 0, sizeof(*p));
+    e->units.models = e->nj;
     p->T = T;
     p->B = e->rows > 0 ? e->rows : T < TOKENS ? TOKENS / T : 1;
     if (size_mul(p->B, T, &n) < 0)
@@ -40,7 +45,7 @@ pack_init(struct pack *p, struct eval *e, size_t T)
     p->soft = xcalloc(n, sizeof(*p->soft));
     memset(p->first, 0xff, n * sizeof(*p->first));
     for (size_t i = 0; i < e->nj; i++) {
-        struct judged *j = &e->j[i];
+        struct eval_model *j = &e->j[i];
 
         j->pair = xcalloc(n, sizeof(*j->pair));
         if (j->recorded)
@@ -51,8 +56,8 @@ pack_init(struct pack *p, struct eval *e, size_t T)
         d = j->m.c.d > d ? j->m.c.d : d;
     }
     p->x = xreallocarray(NULL, n, d * sizeof(*p->x));
-    if (e->taught != NULL)
-        recorded_room(e, n);
+    if (e->stream_base != NULL)
+        stream_base_room(e, n);
 }
 
 void
@@ -72,23 +77,10 @@ pack_release(struct pack *p)
     memset(p, 0, sizeof(*p));
 }
 
-size_t
-unit_add(struct eval *e, size_t source, uint64_t key)
-{
-    if (e->nunit == e->cap) {
-        e->cap = e->cap > 0 ? 2 * e->cap : 1024;
-        e->unit = xreallocarray(e->unit, e->cap, sizeof(*e->unit));
-        e->sum = xreallocarray(e->sum, e->cap, e->nj * sizeof(*e->sum));
-    }
-    e->unit[e->nunit] = (struct unit){ .key = key, .source = source };
-    memset(e->sum + e->nunit * e->nj, 0, e->nj * sizeof(*e->sum));
-    return e->nunit++;
-}
-
 /* Run the rows through a model; final states of the scored predictions go into
  * j->h [n,d]. */
 static void
-walk(const struct pack *p, struct judged *j)
+walk(const struct pack *p, struct eval_model *j)
 {
     const struct rows r = { p->rows, p->T, p->ids, p->first };
     const size_t d = j->m.c.d;
@@ -107,7 +99,7 @@ check(const struct eval *e, const struct pack *p, size_t i, size_t k, double v)
         die(EX_NUM,
             "%s: the loss of token %" PRIu32 " in document %016" PRIx64
             " is not finite",
-            e->j[i].label, p->target[k], e->unit[p->unit[k]].key);
+            e->j[i].label, p->target[k], e->units.unit[p->unit[k]].key);
 }
 
 static void
@@ -115,7 +107,7 @@ add(struct eval *e, const struct pack *p, size_t i, size_t k, enum quantity q,
     double v)
 {
     check(e, p, i, k, v);
-    e->sum[p->unit[k] * e->nj + i].v[q] += p->weight[k] * v;
+    units_sums(&e->units, p->unit[k], i)->v[q] += p->weight[k] * v;
 }
 
 static void
@@ -148,8 +140,8 @@ add_pair(struct eval *e, const struct pack *p, size_t i, size_t k)
 }
 
 void
-pack_take(struct eval *e, const struct pack *p, size_t i, size_t k, size_t n,
-    int first)
+pack_add_pairs(struct eval *e, const struct pack *p, size_t i, size_t k,
+    size_t n, int first)
 {
     struct pair_score *s = e->j[i].pair;
 
@@ -167,17 +159,18 @@ pack_take(struct eval *e, const struct pack *p, size_t i, size_t k, size_t n,
 /* The base p and a model q that has more or fewer ids are compared over the ids
  * that both and the tokenizer have. */
 static size_t
-shared_ids(const struct eval *e, const struct judged *q, const struct judged *p)
+shared_ids(const struct eval *e, const struct eval_model *q,
+    const struct eval_model *p)
 {
     const size_t Vq = q->m.c.V, Vp = p->m.c.V, n = Vq < Vp ? Vq : Vp;
 
-    judged_sizes(e, q, p);
+    eval_check_sizes(e, q, p);
     return Vq == Vp || n < e->info.vocab ? n : e->info.vocab;
 }
 
 /* The loss of a model of more ids than were compared is over all of them. */
 static void
-whole_nll(struct pack *p, const struct judged *j, size_t V, int base,
+whole_nll(struct pack *p, const struct eval_model *j, size_t V, int base,
     struct pair_score *pair)
 {
     if (j->m.c.V == V)
@@ -192,7 +185,7 @@ whole_nll(struct pack *p, const struct judged *j, size_t V, int base,
 static void
 compute_pair(struct eval *e, struct pack *p, size_t i, int first)
 {
-    struct judged *j = &e->j[i], *b = &e->j[e->base];
+    struct eval_model *j = &e->j[i], *b = &e->j[e->base];
     const double start = clock_now();
     const size_t V = shared_ids(e, j, b);
     const double share = (double)j->m.c.d / (double)(j->m.c.d + b->m.c.d);
@@ -215,13 +208,13 @@ score_pair(struct eval *e, struct pack *p, size_t i, int first)
 {
     if (!p->known)
         compute_pair(e, p, i, first);
-    pack_take(e, p, i, 0, p->n, first);
+    pack_add_pairs(e, p, i, 0, p->n, first);
 }
 
 static void
 score_alone(struct eval *e, struct pack *p, size_t i)
 {
-    struct judged *j = &e->j[i];
+    struct eval_model *j = &e->j[i];
     const double start = clock_now();
 
     if (!p->known)
@@ -236,7 +229,7 @@ score_alone(struct eval *e, struct pack *p, size_t i)
 static void
 count(struct eval *e, const struct pack *p, size_t k)
 {
-    struct unit *u = &e->unit[p->unit[k]];
+    struct unit *u = &e->units.unit[p->unit[k]];
     const uint32_t before = p->ids[p->at[k]];
 
     u->n++;
@@ -273,17 +266,17 @@ walk_all(struct pack *p, struct eval *e)
     resume_same(e->resume, p->first, n * sizeof *p->first);
     resume_same(e->resume, p->at, p->n * sizeof *p->at);
     resume_same(e->resume, p->target, p->n * sizeof *p->target);
-    if (e->taught != NULL)
+    if (e->stream_base != NULL)
         resume_same(e->resume, e->j[e->base].h,
             p->n * e->j[e->base].m.c.d * sizeof(float));
     if (p->known)
         return;
-    for (size_t i = 0; i < e->nj && !e->told; i++)
+    for (size_t i = 0; i < e->nj && !e->told_compute; i++)
         if (!e->j[i].recorded)
             compute_tell(&e->j[i].m, e->pool,
                 &(struct rows){ 1, p->T, p->ids, p->first }, e->compute,
                 e->j[i].label);
-    e->told = 1;
+    e->told_compute = 1;
     for (size_t i = 0; i < e->nj; i++)
         if (!e->j[i].recorded)
             walk(p, &e->j[i]);
@@ -299,11 +292,11 @@ pack_flush(struct pack *p, struct eval *e)
         if (e->spread != NULL)
             spread_begin(e->spread, p->n);
         if (e->in != NULL)
-            whole_score(e, p);
+            base_score_rows(e, p);
         else
             score_all(e, p);
         if (e->out != NULL)
-            whole_write(e, p);
+            base_write_rows(e, p);
         if (e->spread != NULL)
             spread_end(e->spread, e, p->unit, p->n);
         for (size_t k = 0; k < p->n; k++)
@@ -325,63 +318,4 @@ pack_flush(struct pack *p, struct eval *e)
     p->rows = p->n = 0;
     if (progress_asked())
         eval_partial(e);
-}
-
-/* ---- joining units of one document ---- */
-
-struct key {
-    size_t source;
-    uint64_t key;
-    size_t at;
-};
-
-static int
-key_order(const void *x, const void *y)
-{
-    const struct key *a = x, *b = y;
-
-    if (a->source != b->source)
-        return a->source < b->source ? -1 : 1;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return a->at < b->at ? -1 : a->at > b->at;
-}
-
-static void
-unit_join(struct eval *e, size_t to, size_t from)
-{
-    struct unit *const u = &e->unit[to], *const v = &e->unit[from];
-
-    u->n += v->n;
-    u->weight += v->weight;
-    u->bytes += v->bytes;
-    u->words += v->words;
-    v->n = v->bytes = v->words = 0;
-    v->weight = 0.0;
-    for (size_t i = 0; i < e->nj; i++) {
-        struct sums *t = &e->sum[to * e->nj + i];
-        struct sums *f = &e->sum[from * e->nj + i];
-
-        for (int q = 0; q < Q_N; q++)
-            t->v[q] += f->v[q];
-        memset(f, 0, sizeof(*f));
-    }
-}
-
-void
-units_merge(struct eval *e)
-{
-    struct key *k = xreallocarray(NULL, e->nunit + 1, sizeof(*k));
-    size_t first = 0;
-
-    for (size_t i = 0; i < e->nunit; i++)
-        k[i] = (struct key){ e->unit[i].source, e->unit[i].key, i };
-    qsort(k, e->nunit, sizeof(*k), key_order);
-    for (size_t i = 1; i < e->nunit; i++) {
-        if (k[i].source != k[first].source || k[i].key != k[first].key)
-            first = i;
-        else
-            unit_join(e, k[first].at, k[i].at);
-    }
-    free(k);
 }

@@ -1,10 +1,12 @@
-/* The report: a table for people, or TSV. */
-#include "evalppl.h"
+/* The report: a table for people, or lists for programs. */
+#include "print.h"
+#include "figures.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/text.h"
 #include "cli/progress.h"
+#include "eval/columns.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,21 +15,21 @@
 enum { MB = 1000000 };
 
 static double
-speed(const struct eval *e, const struct judged *j)
+speed(const struct eval *e, const struct eval_model *j)
 {
     return j->seconds > 0.0 ? (double)e->nfed / j->seconds : NAN;
 }
 
 /* Bytes of weights as stored and of work space. */
 static size_t
-memory(const struct judged *j)
+memory(const struct eval_model *j)
 {
     return j->recorded ? 0 : j->bytes + fwd_bytes(j->f);
 }
 
 /* The line that says how text was cut and scored, before all figures. */
 static void
-describe(const struct eval *e, struct buf *b)
+describe_input(const struct eval *e, struct buf *b)
 {
     struct figures f;
     const char *what = e->protocol == PROTO_LLAMA ? "windows" : "documents";
@@ -50,134 +52,158 @@ describe(const struct eval *e, struct buf *b)
         buf_adds(b, ", bytes unknown");
 }
 
-const char *
-source_name(const struct eval *e, size_t source)
-{
-    return source == NONE ? "(all)" : e->info.source[source];
-}
-
-/* ---- TSV ---- */
+/* ---- TSV and JSON ---- */
 
 static void
-tsv_row(const struct eval *e, size_t source, size_t model, struct buf *b)
+list_inputs(const struct eval *e, struct sheet *s)
 {
-    const struct judged *j = &e->j[model];
+    static const char *const column[] = { "model", "protocol", "context",
+        "stride", "bos", "tokens", "documents", "scored", "words", "bytes",
+        NULL };
+
+    sheet_list(s, "inputs", column);
+    for (; e != NULL; e = e->also) {
+        struct figures f;
+
+        eval_figures(e, NONE, 0, &f);
+        sheet_text(s, e->j[0].label);
+        sheet_text(s, protocol_name[e->protocol]);
+        sheet_count(s, e->c);
+        sheet_count(s, e->stride);
+        sheet_number(s, "%.0f", e->info.bos >= 0 ? (double)e->info.bos : NAN);
+        sheet_count(s, e->ntokens);
+        sheet_count(s, f.units);
+        sheet_count(s, f.n);
+        sheet_number(s, "%.0f", f.words > 0 ? (double)f.words : NAN);
+        sheet_number(s, "%.0f", f.bytes > 0 ? (double)f.bytes : NAN);
+    }
+}
+
+static void
+add_estimate(struct sheet *s, const struct estimate *m)
+{
+    sheet_number(s, "%.8f", m->v);
+    sheet_number(s, "%.8f", m->se);
+}
+
+static void
+list_model(const struct eval *e, size_t source, size_t model, struct sheet *s)
+{
+    const struct eval_model *j = &e->j[model];
     struct figures f;
 
     eval_figures(e, source, model, &f);
-    buf_addf(b, "%s\t%s\t%zu\t%zu\t%zu", SHOWN(j->label),
-        SHOWN(source_name(e, source)), j->params, f.units, f.n);
-    put_cell(b, "%.8f", f.nll.v);
-    put_cell(b, "%.8f", f.nll.se);
-    put_cell(b, "%.6f", f.ppl);
-    put_cell(b, "%.6f", f.low);
-    put_cell(b, "%.6f", f.high);
-    put_cell(b, "%.8f", f.kl.v);
-    put_cell(b, "%.8f", f.kl.se);
-    put_cell(b, "%.8f", f.klt.v);
-    put_cell(b, "%.8f", f.klt.se);
-    put_cell(b, "%.6f", f.agree.v);
-    put_cell(b, "%.6f", f.agree.se);
-    put_cell(b, "%.3f", f.ppl_ratio);
-    put_cell(b, "%.3f", f.regained);
-    put_cell(b, "%.1f", source == NONE ? speed(e, j) : NAN);
-    put_cell(b, "%.0f", source == NONE ? (double)memory(j) : NAN);
-    put_cell(b, "%.0f", f.bytes > 0 ? (double)f.bytes : NAN);
-    put_cell(b, "%.8f", f.bits.v);
-    put_cell(b, "%.8f", f.bits.se);
-    put_cell(b, "%.0f", f.words > 0 ? (double)f.words : NAN);
-    put_cell(b, "%.6f", f.byte_ppl);
-    put_cell(b, "%.6f", f.word_ppl);
-    buf_addc(b, '\n');
+    sheet_text(s, j->label);
+    sheet_text(s, source_name(e, source));
+    sheet_count(s, j->params);
+    sheet_count(s, f.units);
+    sheet_count(s, f.n);
+    add_estimate(s, &f.nll);
+    sheet_number(s, "%.6f", f.ppl);
+    sheet_number(s, "%.6f", f.low);
+    sheet_number(s, "%.6f", f.high);
+    add_estimate(s, &f.kl);
+    add_estimate(s, &f.klt);
+    sheet_number(s, "%.6f", f.agree.v);
+    sheet_number(s, "%.6f", f.agree.se);
+    sheet_number(s, "%.3f", f.ppl_ratio);
+    sheet_number(s, "%.3f", f.regained);
+    sheet_number(s, "%.1f", source == NONE ? speed(e, j) : NAN);
+    sheet_number(s, "%.0f", source == NONE ? (double)memory(j) : NAN);
+    sheet_number(s, "%.0f", f.bytes > 0 ? (double)f.bytes : NAN);
+    add_estimate(s, &f.bits);
+    sheet_number(s, "%.0f", f.words > 0 ? (double)f.words : NAN);
+    sheet_number(s, "%.6f", f.byte_ppl);
+    sheet_number(s, "%.6f", f.word_ppl);
+}
+
+/* A row of the list `differences`. */
+static void
+list_difference(struct sheet *s, const struct eval_model *i,
+    const struct eval_model *k, const char *quantity, const struct estimate *m,
+    const char *source)
+{
+    sheet_text(s, i->label);
+    sheet_text(s, k->label);
+    sheet_text(s, quantity);
+    add_estimate(s, m);
+    sheet_number(s, "%.3f", m->v / m->se);
+    sheet_text(s, source);
 }
 
 /* Differences of all pairs of models on one source. */
 static void
-tsv_pairs(const struct eval *e, size_t source, struct buf *b)
+list_pairs(const struct eval *e, size_t source, struct sheet *s)
 {
     static const char *const names[] = { "nll", "kl" };
 
     for (size_t i = 0; i < e->nj; i++)
         for (size_t k = i + 1; k < e->nj; k++)
             for (int q = Q_NLL; q <= Q_KL; q++) {
-                struct mean m;
+                struct estimate m;
 
                 if (q == Q_KL && (e->base == NONE || i == e->base))
                     continue;
                 m = eval_mean(e, source, (enum quantity)q, i, k);
-                buf_addf(b, "%s\t%s\t%s", SHOWN(e->j[i].label),
-                    SHOWN(e->j[k].label), names[q]);
-                put_cell(b, "%.8f", m.v);
-                put_cell(b, "%.8f", m.se);
-                put_cell(b, "%.3f", m.v / m.se);
-                buf_addf(b, "\t%s\n", SHOWN(source_name(e, source)));
+                list_difference(s, &e->j[i], &e->j[k], names[q], &m,
+                    source_name(e, source));
             }
 }
 
-/* With every pair of models of different tokenizers. */
+/* Differences of bits a byte of all pairs of models of different tokenizers. */
 static void
-across(const struct eval *e, struct buf *b,
-    void (*print)(struct buf *b, const struct judged *i, const struct judged *k,
-        const struct mean *m))
+print_across(const struct eval *e, struct sheet *s)
 {
     for (const struct eval *f = e->also; f != NULL; f = f->also)
         for (size_t i = 0; i < e->nj; i++)
             for (size_t k = 0; k < f->nj; k++) {
-                const struct mean m = bits_difference(e, i, f, k);
+                const struct estimate m = bits_difference(e, i, f, k);
 
-                print(b, &e->j[i], &f->j[k], &m);
+                if (s->format != FMT_TEXT) {
+                    list_difference(s, &e->j[i], &f->j[k], "bits", &m, "(all)");
+                    continue;
+                }
+                buf_adds(s->b, "bits/B ");
+                put_difference(s->b, e->j[i].label, f->j[k].label, &m, 5);
             }
     if (e->also != NULL)
-        across(e->also, b, print);
+        print_across(e->also, s);
 }
 
 static void
-tsv_bits(struct buf *b, const struct judged *i, const struct judged *k,
-    const struct mean *m)
+print_lists(const struct eval *e, struct sheet *s, int per_source, int compare)
 {
-    buf_addf(b, "%s\t%s\tbits", SHOWN(i->label), SHOWN(k->label));
-    put_cell(b, "%.8f", m->v);
-    put_cell(b, "%.8f", m->se);
-    put_cell(b, "%.3f", m->v / m->se);
-    buf_adds(b, "\t(all)\n");
-}
+    static const char *const models[] = { "model", "source", "parameters",
+        "documents", "tokens", "nll", "nll_se", "ppl", "ppl_low", "ppl_high",
+        "kl", "kl_se", "kl_t", "kl_t_se", "agree", "agree_se", "ppl_ratio",
+        "regained", "tokens_s", "memory", "bytes", "bits", "bits_se", "words",
+        "byte_ppl", "word_ppl", NULL };
+    static const char *const differences[] = { "model", "other", "quantity",
+        "difference", "se", "z", "source", NULL };
 
-static void
-text_bits(struct buf *b, const struct judged *i, const struct judged *k,
-    const struct mean *m)
-{
-    buf_adds(b, "bits/B ");
-    put_difference(b, i->label, k->label, m, 5);
-}
-
-static void
-print_tsv(const struct eval *e, int per_source, int compare, struct buf *b)
-{
-    for (const struct eval *f = e; f != NULL; f = f->also) {
-        buf_adds(b, "# ");
-        describe(f, b);
-        buf_addc(b, '\n');
+    if (s->format == FMT_JSON)
+        list_inputs(e, s);
+    for (const struct eval *f = e; s->format == FMT_TSV && f; f = f->also) {
+        buf_adds(s->b, "# ");
+        describe_input(f, s->b);
+        buf_addc(s->b, '\n');
     }
-    buf_adds(b,
-        "model\tsource\tparameters\tdocuments\ttokens\tnll\tnll_se\t"
-        "ppl\tppl_low\tppl_high\tkl\tkl_se\tkl_t\tkl_t_se\t"
-        "agree\tagree_se\tppl_ratio\tregained\ttokens_s\tmemory\t"
-        "bytes\tbits\tbits_se\twords\tbyte_ppl\tword_ppl\n");
+    sheet_list(s, "models", models);
     for (const struct eval *f = e; f != NULL; f = f->also)
         for (size_t i = 0; i < f->nj; i++)
-            tsv_row(f, NONE, i, b);
-    for (size_t s = 0; per_source && s < e->info.nsource; s++)
-        for (size_t i = 0; i < e->nj && units_of(e, s) > 0; i++)
-            tsv_row(e, s, i, b);
+            list_model(f, NONE, i, s);
+    for (size_t k = 0; per_source && k < e->info.nsource; k++)
+        for (size_t i = 0; i < e->nj && units_of(&e->units, k) > 0; i++)
+            list_model(e, k, i, s);
     if (!compare)
         return;
-    buf_adds(b, "\nmodel\tother\tquantity\tdifference\tse\tz\tsource\n");
+    sheet_list(s, "differences", differences);
     for (const struct eval *f = e; f != NULL; f = f->also)
-        tsv_pairs(f, NONE, b);
-    across(e, b, tsv_bits);
-    for (size_t s = 0; per_source && s < e->info.nsource; s++)
-        if (units_of(e, s) > 0)
-            tsv_pairs(e, s, b);
+        list_pairs(f, NONE, s);
+    print_across(e, s);
+    for (size_t k = 0; per_source && k < e->info.nsource; k++)
+        if (units_of(&e->units, k) > 0)
+            list_pairs(e, k, s);
 }
 
 /* ---- text ---- */
@@ -235,7 +261,7 @@ text_sources(const struct eval *e, int w, struct buf *b)
         for (size_t s = 0; s < e->info.nsource; s++) {
             struct figures f;
 
-            if (units_of(e, s) == 0)
+            if (units_of(&e->units, s) == 0)
                 continue;
             eval_figures(e, s, i, &f);
             buf_addf(b, "%-*s", w, SHOWN(source_name(e, s)));
@@ -249,7 +275,7 @@ static void
 text_pair(const struct eval *e, size_t i, size_t k, enum quantity q,
     struct buf *b)
 {
-    const struct mean m = eval_mean(e, NONE, q, i, k);
+    const struct estimate m = eval_mean(e, NONE, q, i, k);
 
     buf_addf(b, "%-4s ", q == Q_NLL ? "loss" : "KL");
     put_difference(b, e->j[i].label, e->j[k].label, &m, 5);
@@ -260,7 +286,7 @@ print_text(const struct eval *e, int per_source, int compare, struct buf *b)
 {
     const int w = models_label_width(e->j, e->nj, 40);
 
-    describe(e, b);
+    describe_input(e, b);
     buf_addc(b, '\n');
     if (e->base != NONE) {
         buf_addf(b, "KL(%s || model) in nats", SHOWN(e->j[e->base].label));
@@ -295,7 +321,7 @@ print_text(const struct eval *e, int per_source, int compare, struct buf *b)
 static void
 note_cost(const struct eval *e)
 {
-    struct mean cost;
+    struct estimate cost;
 
     if (e->base == NONE || e->from == NONE)
         return;
@@ -308,23 +334,22 @@ note_cost(const struct eval *e)
 }
 
 void
-eval_print(const struct eval *e, enum format f, int per_source, int compare,
-    struct buf *b)
+eval_print(const struct eval *e, struct sheet *s, int per_source, int compare)
 {
-    for (const struct eval *g = e; g != NULL; g = g->also)
-        note_cost(g);
-    if (f == FMT_TSV) {
-        print_tsv(e, per_source, compare, b);
+    for (const struct eval *f = e; f != NULL; f = f->also)
+        note_cost(f);
+    if (s->format != FMT_TEXT) {
+        print_lists(e, s, per_source, compare);
         return;
     }
-    for (const struct eval *g = e; g != NULL; g = g->also) {
-        if (g != e)
-            buf_addc(b, '\n');
-        print_text(g, per_source, compare, b);
+    for (const struct eval *f = e; f != NULL; f = f->also) {
+        if (f != e)
+            buf_addc(s->b, '\n');
+        print_text(f, per_source, compare, s->b);
     }
     if (compare && e->also != NULL) {
-        buf_addc(b, '\n');
-        across(e, b, text_bits);
+        buf_addc(s->b, '\n');
+        print_across(e, s);
     }
 }
 
@@ -333,7 +358,7 @@ eval_partial(struct eval *e)
 {
     struct buf b = { 0 };
 
-    units_merge(e);
+    units_merge(&e->units);
     buf_addf(&b, "%sso far: ", progress_wipe());
     print_text(e, 0, 0, &b);
     if (io_write(STDERR_FILENO, b.p, b.n) < 0) {

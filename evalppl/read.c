@@ -1,6 +1,9 @@
 /* The stream into rows, by the protocols that evalppl(1) describes. */
 #include "read.h"
 #include "base_file.h"
+#include "base_score.h"
+#include "base_text.h"
+#include "stream_base.h"
 #include "vocab.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -108,7 +111,7 @@ add_joined(struct reader *r)
             r->ids[at] = (uint32_t)r->e->info.bos;
         reader_window(r,
             &(struct window){ r->ids + at, c, c / 2 + 1, NULL,
-                unit_add(r->e, 0, r->nwindow), c * r->nwindow, 1.0 });
+                units_add(&r->e->units, 0, r->nwindow), c * r->nwindow, 1.0 });
         r->nwindow++;
         advance(r, r->n - at - c);
     }
@@ -160,7 +163,7 @@ add_docs(struct reader *r, const struct msg *m)
 
         add_document(r, r->ids + at, n,
             mask != NULL ? (const unsigned char *)mask->data + at : NULL,
-            unit_add(r->e, st_u16(source, d), st_uint(key, d)));
+            units_add(&r->e->units, st_u16(source, d), st_uint(key, d)));
         at += n;
     }
 }
@@ -178,8 +181,8 @@ add_row(struct reader *r, size_t row, size_t *piece)
     memcpy(p->ids + to, b->ids + from, b->T * sizeof(*b->ids));
     memcpy(p->first + to, b->first + from, b->T * sizeof(*b->first));
     for (; *piece < b->P && b->piece_row[*piece] == row; ++*piece) {
-        const size_t unit =
-            unit_add(r->e, b->piece_source[*piece], b->piece_key[*piece]);
+        const size_t unit = units_add(&r->e->units, b->piece_source[*piece],
+            b->piece_key[*piece]);
         const size_t begin = t;
 
         for (const size_t end = t + b->piece_len[*piece]; t < end; t++) {
@@ -189,8 +192,8 @@ add_row(struct reader *r, size_t row, size_t *piece)
             p->target[p->n] = b->ids[from + t + 1];
             p->pos[p->n] = b->piece_off[*piece] + t + 1 - begin;
             p->weight[p->n] = 1.0;
-            if (r->e->taught != NULL)
-                recorded_state(r->e, from + t, p->n);
+            if (r->e->stream_base != NULL)
+                stream_base_state(r->e, from + t, p->n);
             p->unit[p->n++] = unit;
         }
     }
@@ -207,8 +210,8 @@ add_batch(struct reader *r, const struct msg *m)
             r->e->input, protocol_name[r->e->protocol]);
     r->e->protocol = PROTO_STREAM;
     batch_unpack(&r->batch, m);
-    if (r->e->taught != NULL)
-        recorded_batch(r->e, m);
+    if (r->e->stream_base != NULL)
+        stream_base_batch(r->e, m);
     reader_start(r, r->batch.T);
     if (r->batch.T != r->pack.T)
         die(EX_INPUT, "%s: message %llu: rows of %zu tokens after rows of %zu",
@@ -224,7 +227,7 @@ add_batch(struct reader *r, const struct msg *m)
 }
 
 void
-reader_tokenizer(struct eval *e, struct judged *j)
+reader_tokenizer(struct eval *e, struct eval_model *j)
 {
     struct tokenizer *t;
     struct err err;
@@ -249,7 +252,7 @@ take_head(struct eval *e, struct msg_in *in, const struct st *head)
 
     if (stream_info_read(&e->info, head, &err) < 0)
         die(err.code, "%s: %s", e->input, err.msg);
-    if (msg_in_fit(in, &e->info, judged_ids(e), &err) < 0)
+    if (msg_in_fit(in, &e->info, eval_fewest_ids(e), &err) < 0)
         die_err(&err);
     for (size_t i = 0; i < e->nj; i++)
         if (!e->j[i].recorded)
@@ -257,7 +260,7 @@ take_head(struct eval *e, struct msg_in *in, const struct st *head)
     for (size_t i = 0; i < e->nj; i++)
         for (size_t k = 0; k < i; k++)
             if (!e->j[i].recorded && !e->j[k].recorded)
-                judged_sizes(e, &e->j[i], &e->j[k]);
+                eval_check_sizes(e, &e->j[i], &e->j[k]);
 }
 
 void
@@ -270,16 +273,16 @@ reader_finish(struct reader *r)
         die(EX_INPUT, "%s: holds %llu tokens; windows of %zu need at least %zu",
             e->input, (unsigned long long)r->tokens, e->c, 2 * e->c);
     if (e->out_path != NULL) { /* which begins with all tokens */
-        recorded_begin(e, r->ids, r->n);
+        base_write_begin(e, r->ids, r->n);
         add_joined(r);
     }
     if (r->ready)
         pack_flush(&r->pack, e);
     if (e->out_path != NULL)
-        recorded_end(e);
-    units_merge(e);
-    for (size_t i = 0; i < e->nunit; i++)
-        n += e->unit[i].n;
+        base_write_end(e);
+    units_merge(&e->units);
+    for (size_t i = 0; i < e->units.n; i++)
+        n += e->units.unit[i].n;
     if (n == 0)
         die(EX_INPUT, "%s: there is nothing to score", e->input);
     e->ntokens = (size_t)r->tokens;
@@ -307,9 +310,9 @@ eval_stream(struct eval *e, const char *addr)
     while ((got = msg_read(in, &m, &err)) > 0) {
         if (m.kind == MSG_STREAM)
             take_head(e, in, &m.st);
-        else if (m.kind == MSG_TEACHER && e->taught != NULL)
-            recorded_teacher(e, &m);
-        else if (m.kind == MSG_DOCS && e->taught != NULL)
+        else if (m.kind == MSG_TEACHER && e->stream_base != NULL)
+            stream_base_head(e, &m);
+        else if (m.kind == MSG_DOCS && e->stream_base != NULL)
             die(EX_INPUT, "%s: documents: a teacher says nothing of them",
                 e->input);
         else if (m.kind == MSG_DOCS)
@@ -330,7 +333,7 @@ eval_base(struct eval *e)
 
     e->input = e->in->path;
     e->c = e->stride = e->in->c;
-    recorded_text(e);
+    base_text(e);
     r.tokens = r.n = e->in->windows * e->in->c;
     r.ids = e->in->tokens;
     e->in->tokens = NULL;

@@ -1,8 +1,8 @@
-/* What streams and texts share on their way into rows. */
-#ifndef READ_H
-#define READ_H
+/* Documents, batches and texts into rows. */
+#ifndef EVALPPL_READ_H
+#define EVALPPL_READ_H
 
-#include "evalppl.h"
+#include "pack.h"
 #include "msg/batch.h"
 
 #include <stddef.h>
@@ -41,9 +41,14 @@ void reader_window(struct reader *r, const struct window *w);
 
 /* Warn of ids of another tokenizer than j's: the figures would be meaningless.
  * Otherwise e->vocab is made, if it is not yet. */
-void reader_tokenizer(struct eval *e, struct judged *j);
+void reader_tokenizer(struct eval *e, struct eval_model *j);
 
 /* Score what is left; dies if nothing has been scored.  Frees what r holds. */
 void reader_finish(struct reader *r);
+
+/* Read the stream at addr and score it; eval_base: the text of e->in.  Both die
+ * on damage. */
+void eval_stream(struct eval *e, const char *addr);
+void eval_base(struct eval *e);
 
 #endif

@@ -1,5 +1,6 @@
 /* Every prediction's distance from the base; see spread.h. */
 #include "spread.h"
+#include "figures.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -71,7 +72,7 @@ void
 spread_end(struct spread *s, const struct eval *e, const size_t *unit, size_t n)
 {
     for (size_t k = 0; s->source != NULL && k < n; k++)
-        s->source[s->n + k] = (uint16_t)e->unit[unit[k]].source;
+        s->source[s->n + k] = (uint16_t)e->units.unit[unit[k]].source;
     s->n += n;
 }
 
@@ -125,11 +126,11 @@ token_error(double mean, double square, size_t n)
 }
 
 /* A mean whose squares have the mean `square`. */
-static struct mean
+static struct estimate
 mean_of(const struct eval *e, size_t source, size_t model, enum quantity q,
     double square, size_t n)
 {
-    struct mean m = eval_mean(e, source, q, model, NONE);
+    struct estimate m = eval_mean(e, source, q, model, NONE);
 
     if (e->protocol == PROTO_LLAMA)
         m.se = token_error(m.v, square, n);
@@ -151,8 +152,8 @@ power_mean(const float *v, size_t n, int power)
 static void
 ratio(const struct eval *e, size_t source, size_t model, struct against *a)
 {
-    struct mean q = eval_mean(e, source, Q_NLL, model, NONE);
-    struct mean p = eval_mean(e, source, Q_NLL, e->base, NONE);
+    struct estimate q = eval_mean(e, source, Q_NLL, model, NONE);
+    struct estimate p = eval_mean(e, source, Q_NLL, e->base, NONE);
     const double q2 = mean_value(e, source, Q_NLL2, model);
     const double p2 = mean_value(e, source, Q_NLL2, e->base);
     const double pq = mean_value(e, source, Q_CROSS, model);

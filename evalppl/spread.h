@@ -5,7 +5,8 @@
 #ifndef EVALPPL_SPREAD_H
 #define EVALPPL_SPREAD_H
 
-#include "evalppl.h"
+#include "eval.h"
+#include "eval/estimate.h"
 
 enum series {
     S_KL,   /* KL(base || model), nats */
@@ -48,19 +49,15 @@ double spread_rank(const float *sorted, size_t n, double q);
 /* Figures of one model; NAN: unknown.  Errors are over documents; under
  * llama.cpp over predictions, as llama-perplexity prints them. */
 struct against {
-    size_t n;                     /* predictions */
-    struct mean log, ratio, diff; /* ln ppl / ppl, ppl / ppl, ppl - ppl */
-    double correlation;           /* of the losses of a prediction */
-    struct mean agree, rms;       /* rms of the change of probability */
-    struct mean mean[S_N];
+    size_t n;                         /* predictions */
+    struct estimate log, ratio, diff; /* ln ppl / ppl, ppl / ppl, ppl - ppl */
+    double correlation;               /* of the losses of a prediction */
+    struct estimate agree, rms;       /* rms of the change of probability */
+    struct estimate mean[S_N];
     float *sorted[S_N]; /* [n], or NULL; against_release */
 };
 void spread_against(const struct eval *e, size_t source, size_t model,
     struct against *a);
 void against_release(struct against *a);
-
-/* Append what --spread adds to the report. */
-void spread_print(const struct eval *e, enum format f, int per_source,
-    struct buf *b);
 
 #endif

@@ -1,7 +1,9 @@
-/* What --spread adds to the report; see spread.h. */
+/* The part of the report that --spread adds; see spread_print.h. */
+#include "spread_print.h"
 #include "spread.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "eval/columns.h"
 
 #include <math.h>
 
@@ -26,8 +28,8 @@ static const struct {
 /* ---- text ---- */
 
 static void
-pair_line(struct buf *b, const char *name, const struct mean *m, double scale,
-    const char *unit)
+pair_line(struct buf *b, const char *name, const struct estimate *m,
+    double scale, const char *unit)
 {
     buf_addf(b, "%-16s %12.6f", name, scale * m->v);
     if (isfinite(m->se))
@@ -68,8 +70,9 @@ value_rank(const struct against *a, size_t i, double q)
 }
 
 static void
-text_model(const struct eval *e, size_t source, size_t model, struct buf *b)
+text_spread(const struct eval *e, size_t source, size_t model, struct sheet *s)
 {
+    struct buf *const b = s->b;
     struct against a;
 
     spread_against(e, source, model, &a);
@@ -81,7 +84,7 @@ text_model(const struct eval *e, size_t source, size_t model, struct buf *b)
     pair_line(b, "ln(ppl/ppl)", &a.log, 1.0, "");
     pair_line(b, "ppl/ppl", &a.ratio, 1.0, "");
     pair_line(b, "ppl - ppl", &a.diff, 1.0, "");
-    pair_line(b, "loss correlation", &(struct mean){ a.correlation, NAN },
+    pair_line(b, "loss correlation", &(struct estimate){ a.correlation, NAN },
         100.0, " %");
     pair_line(b, "same top", &a.agree, 100.0, " %");
     pair_line(b, "RMS of delta p", &a.rms, 100.0, " %");
@@ -97,62 +100,63 @@ text_model(const struct eval *e, size_t source, size_t model, struct buf *b)
     against_release(&a);
 }
 
-/* ---- TSV ---- */
+/* ---- TSV and JSON ---- */
 
-struct tsv {
-    struct buf *b;
-    const char *model, *source;
-};
-
+/* A row of the list `spread`, of the model and source at hand. */
 static void
-tsv_line(const struct tsv *t, const char *quantity, const char *statistic,
-    double v, double se)
+list_value(struct sheet *s, const char *const at[2], const char *quantity,
+    const char *statistic, const struct estimate *v)
 {
-    buf_addf(t->b, "%s\t%s\t%s\t%s", SHOWN(t->model), SHOWN(t->source),
-        quantity, statistic);
-    put_cell(t->b, "%.8f", v);
-    put_cell(t->b, "%.8f", se);
-    buf_addc(t->b, '\n');
+    sheet_text(s, at[0]);
+    sheet_text(s, at[1]);
+    sheet_text(s, quantity);
+    sheet_text(s, statistic);
+    sheet_number(s, "%.8f", v->v);
+    sheet_number(s, "%.8f", v->se);
 }
 
 static void
-tsv_model(const struct eval *e, size_t source, size_t model, struct buf *b)
+list_spread(const struct eval *e, size_t source, size_t model, struct sheet *s)
 {
-    const struct tsv t = { b, e->j[model].label, source_name(e, source) };
+    const char *const at[2] = { e->j[model].label, source_name(e, source) };
     struct against a;
 
     spread_against(e, source, model, &a);
-    tsv_line(&t, "ppl", "ln ratio", a.log.v, a.log.se);
-    tsv_line(&t, "ppl", "ratio", a.ratio.v, a.ratio.se);
-    tsv_line(&t, "ppl", "difference", a.diff.v, a.diff.se);
-    tsv_line(&t, "nll", "correlation", a.correlation, NAN);
-    tsv_line(&t, "agree", "mean", a.agree.v, a.agree.se);
-    tsv_line(&t, "delta_p", "rms", a.rms.v, a.rms.se);
+    list_value(s, at, "ppl", "ln ratio", &a.log);
+    list_value(s, at, "ppl", "ratio", &a.ratio);
+    list_value(s, at, "ppl", "difference", &a.diff);
+    list_value(s, at, "nll", "correlation",
+        &(struct estimate){ a.correlation, NAN });
+    list_value(s, at, "agree", "mean", &a.agree);
+    list_value(s, at, "delta_p", "rms", &a.rms);
     for (size_t i = 0; i < S_N; i++) {
         if (a.sorted[i] == NULL)
             continue;
-        tsv_line(&t, columns[i].tsv, "mean", a.mean[i].v, a.mean[i].se);
+        list_value(s, at, columns[i].tsv, "mean", &a.mean[i]);
         for (size_t k = 0; k < RANKS; k++)
-            tsv_line(&t, columns[i].tsv, ranks[k].tsv,
-                spread_rank(a.sorted[i], a.n, ranks[k].q), NAN);
+            list_value(s, at, columns[i].tsv, ranks[k].tsv,
+                &(struct estimate){ spread_rank(a.sorted[i], a.n, ranks[k].q),
+                    NAN });
     }
     against_release(&a);
 }
 
 void
-spread_print(const struct eval *e, enum format f, int per_source, struct buf *b)
+spread_print(const struct eval *e, struct sheet *s, int per_source)
 {
+    static const char *const column[] = { "model", "source", "quantity",
+        "statistic", "value", "se", NULL };
     void (*const print)(const struct eval *e, size_t source, size_t model,
-        struct buf *b) = f == FMT_TSV ? tsv_model : text_model;
+        struct sheet *s) = s->format == FMT_TEXT ? text_spread : list_spread;
 
-    if (f == FMT_TSV)
-        buf_adds(b, "\nmodel\tsource\tquantity\tstatistic\tvalue\tse\n");
+    if (s->format != FMT_TEXT)
+        sheet_list(s, "spread", column);
     for (size_t i = 0; i < e->nj; i++) {
         if (i == e->base)
             continue;
-        print(e, NONE, i, b);
-        for (size_t s = 0; per_source && s < e->info.nsource; s++)
-            if (units_of(e, s) > 0)
-                print(e, s, i, b);
+        print(e, NONE, i, s);
+        for (size_t k = 0; per_source && k < e->info.nsource; k++)
+            if (units_of(&e->units, k) > 0)
+                print(e, k, i, s);
     }
 }

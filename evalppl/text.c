@@ -1,11 +1,12 @@
-/* Texts as lm-evaluation-harness's rolling windows score them. */
+/* Texts by rolling windows; see text.h. */
+#include "text.h"
 #include "read.h"
 #include "vocab.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "cli/die.h"
 #include "cli/progress.h"
-#include "eval/speech.h"
+#include "eval/lmeval.h"
 #include "text/unicode.h"
 #include "format/json.h"
 
@@ -53,20 +54,20 @@ rolling(struct reader *r, const uint32_t *seq, size_t n, size_t unit)
 }
 
 static void
-add_text(struct reader *r, struct speech *s, const char *text, size_t n,
+add_text(struct reader *r, struct lmeval *s, const char *text, size_t n,
     size_t number)
 {
     struct eval *e = r->e;
-    const size_t unit = unit_add(e, 0, number);
+    const size_t unit = units_add(&e->units, 0, number);
     struct tok_ids ids = { 0 };
     struct err err;
 
     tok_ids_push(&ids, (uint32_t)tok_prefix(s->tok));
-    speech_encode(s, text, n, &ids);
+    lmeval_encode(s, text, n, &ids);
     if (tok_fits(&ids, s->V, &err) < 0)
         die(EX_INPUT, "%s: text %zu: %s", e->input, number, err.msg);
-    e->unit[unit].bytes = n;
-    e->unit[unit].words = count_words(text, n);
+    e->units.unit[unit].bytes = n;
+    e->units.unit[unit].words = count_words(text, n);
     rolling(r, ids.v, ids.n, unit);
     e->ntokens = r->tokens += ids.n - 1;
     tok_ids_release(&ids);
@@ -88,12 +89,12 @@ line_text(const struct eval *e, const char *line, size_t n, size_t number)
 }
 
 static void
-begin(struct eval *e, struct speech *s)
+begin(struct eval *e, struct lmeval *s)
 {
     static char hash[33];
     struct err err;
 
-    if (speech_open(s, &e->j[0], judged_ids(e), &err) < 0)
+    if (lmeval_open(s, &e->j[0], eval_fewest_ids(e), &err) < 0)
         die_err(&err);
     if (tok_prefix(s->tok) < 0)
         die(EX_INPUT, "%s: has neither BOS nor EOS, which lm-eval needs",
@@ -115,7 +116,7 @@ static void
 score(struct eval *e, const char *all, size_t n)
 {
     struct reader r = { .e = e };
-    struct speech s;
+    struct lmeval s;
     size_t number = 0;
 
     begin(e, &s);
@@ -134,7 +135,7 @@ score(struct eval *e, const char *all, size_t n)
         progress_at((double)(p - all), NULL);
     }
     reader_finish(&r);
-    speech_close(&s);
+    lmeval_close(&s);
 }
 
 void

@@ -1,5 +1,5 @@
-/* Every scored prediction into a file; see detail.h. */
-#include "detail.h"
+/* Every scored prediction into a file; see tokens.h. */
+#include "tokens.h"
 #include "vocab.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -69,7 +69,7 @@ void
 tokens_add(struct tokens *t, const struct eval *e, const struct pack *p)
 {
     for (size_t k = 0; k < p->n; k++) {
-        const struct unit *u = &e->unit[p->unit[k]];
+        const struct unit *u = &e->units.unit[p->unit[k]];
         size_t n = 0;
 
         buf_addf(&t->b, "%s\t%016" PRIx64 "\t%zu\t%" PRIu32,

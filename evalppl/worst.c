@@ -1,5 +1,5 @@
-/* The documents that a model is worst off with; see detail.h. */
-#include "detail.h"
+/* The documents that a model predicts worst; see worst.h. */
+#include "worst.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -7,16 +7,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct place {
+struct ranked {
     double v;
     size_t unit;
 };
 
 /* The highest first; of equal ones the first of the stream. */
 static int
-order(const void *x, const void *y)
+rank_order(const void *x, const void *y)
 {
-    const struct place *a = x, *b = y;
+    const struct ranked *a = x, *b = y;
 
     if (a->v != b->v)
         return a->v > b->v ? -1 : 1;
@@ -24,73 +24,109 @@ order(const void *x, const void *y)
 }
 
 static double
-mean_of(const struct eval *e, size_t unit, size_t i, enum quantity q)
+unit_mean(const struct eval *e, size_t unit, size_t i, enum quantity q)
 {
-    return e->sum[unit * e->nj + i].v[q] / e->unit[unit].weight;
+    return units_sums(&e->units, unit, i)->v[q] / e->units.unit[unit].weight;
 }
 
-/* What is told of a document by every model; by the base its loss alone. */
-static const struct {
-    const char *name;
+/* A figure of a document: a quantity by a model. */
+struct worst_column {
+    char *name; /* quantity and label */
+    size_t model;
     enum quantity q;
-} column[] = { { "nll", Q_NLL }, { "kl", Q_KL }, { "agree", Q_AGREE } };
+};
 
+/* The columns of a report: the loss by every model and, beside a base, KL and
+ * (but in text) agreement by every other model.  Returns how many. */
 static size_t
-columns(const struct eval *e, enum format f)
+worst_columns(const struct eval *e, enum format f, struct worst_column *to)
 {
-    return e->base == NONE ? 1 : f == FMT_TSV ? 3 : 2;
-}
+    static const struct {
+        const char *name;
+        enum quantity q;
+    } quantity[] = { { "nll", Q_NLL }, { "kl", Q_KL }, { "agree", Q_AGREE } };
+    const size_t quantities = e->base == NONE ? 1 : f == FMT_TEXT ? 2 : 3;
+    size_t n = 0;
 
-static void
-line(const struct eval *e, size_t unit, enum format f, struct buf *b)
-{
-    const struct unit *u = &e->unit[unit];
-    const char *number = f == FMT_TSV ? "\t%.6f" : " %12.5f";
-
-    buf_addf(b,
-        f == FMT_TSV ? "%016" PRIx64 "\t%s\t%zu" : "%016" PRIx64 " %-12s %8zu",
-        u->key, SHOWN(e->info.source[u->source]), u->n);
-    for (size_t c = 0; c < columns(e, f); c++)
+    for (size_t k = 0; k < quantities; k++)
         for (size_t i = 0; i < e->nj; i++)
-            if (c == 0 || i != e->base)
-                buf_addf(b, number, mean_of(e, unit, i, column[c].q));
-    if (f == FMT_TSV)
-        put_cell(b, "%.0f", u->bytes > 0 ? (double)u->bytes : NAN);
-    buf_addc(b, '\n');
+            if (k == 0 || i != e->base)
+                to[n++] =
+                    (struct worst_column){ xasprintf("%s %s", quantity[k].name,
+                                               SHOWN(e->j[i].label)),
+                        i, quantity[k].q };
+    return n;
 }
 
 static void
-head(const struct eval *e, enum format f, struct buf *b)
+list_documents(const struct eval *e, const struct ranked *r, size_t n,
+    const struct worst_column *c, size_t nc, struct sheet *s)
 {
-    buf_addf(b, f == FMT_TSV ? "\n%s\t%s\t%s" : "\n%-16s %-12s %8s",
-        f == FMT_TSV ? "document" : "worst documents", "source", "tokens");
-    for (size_t c = 0; c < columns(e, f); c++)
-        for (size_t i = 0; i < e->nj; i++) {
-            char *s = xasprintf("%s %s", column[c].name, SHOWN(e->j[i].label));
+    const char **name = xcalloc(nc + 5, sizeof(*name));
+    char key[24];
 
-            if (c == 0 || i != e->base)
-                buf_addf(b, f == FMT_TSV ? "\t%s" : " %12s", s);
-            free(s);
-        }
-    if (f == FMT_TSV)
-        buf_adds(b, "\tbytes");
+    name[0] = "document";
+    name[1] = "source";
+    name[2] = "tokens";
+    for (size_t k = 0; k < nc; k++)
+        name[3 + k] = c[k].name;
+    name[3 + nc] = "bytes";
+    sheet_list(s, "worst", name);
+    for (size_t i = 0; i < n; i++) {
+        const struct unit *u = &e->units.unit[r[i].unit];
+
+        snprintf(key, sizeof(key), "%016" PRIx64, u->key);
+        sheet_text(s, key);
+        sheet_text(s, e->info.source[u->source]);
+        sheet_count(s, u->n);
+        for (size_t k = 0; k < nc; k++)
+            sheet_number(s, "%.6f",
+                unit_mean(e, r[i].unit, c[k].model, c[k].q));
+        sheet_number(s, "%.0f", u->bytes > 0 ? (double)u->bytes : NAN);
+    }
+    free(name);
+}
+
+static void
+text_documents(const struct eval *e, const struct ranked *r, size_t n,
+    const struct worst_column *c, size_t nc, struct buf *b)
+{
+    buf_addf(b, "\n%-16s %-12s %8s", "worst documents", "source", "tokens");
+    for (size_t k = 0; k < nc; k++)
+        buf_addf(b, " %12s", c[k].name);
     buf_addc(b, '\n');
+    for (size_t i = 0; i < n; i++) {
+        const struct unit *u = &e->units.unit[r[i].unit];
+
+        buf_addf(b, "%016" PRIx64 " %-12s %8zu", u->key,
+            SHOWN(e->info.source[u->source]), u->n);
+        for (size_t k = 0; k < nc; k++)
+            buf_addf(b, " %12.5f", unit_mean(e, r[i].unit, c[k].model, c[k].q));
+        buf_addc(b, '\n');
+    }
 }
 
 void
-worst_print(const struct eval *e, size_t n, enum format f, struct buf *b)
+worst_print(const struct eval *e, size_t most, struct sheet *s)
 {
     const enum quantity q = e->base != NONE ? Q_KL : Q_NLL;
     const size_t model = e->base == 0 && e->nj > 1 ? 1 : 0;
-    struct place *p = xreallocarray(NULL, e->nunit + 1, sizeof(*p));
-    size_t units = 0;
+    struct ranked *r = xreallocarray(NULL, e->units.n + 1, sizeof(*r));
+    struct worst_column *c = xcalloc(3 * e->nj, sizeof(*c));
+    const size_t nc = worst_columns(e, s->format, c);
+    size_t n = 0;
 
-    for (size_t u = 0; u < e->nunit; u++)
-        if (e->unit[u].weight > 0.0)
-            p[units++] = (struct place){ mean_of(e, u, model, q), u };
-    qsort(p, units, sizeof(*p), order);
-    head(e, f, b);
-    for (size_t i = 0; i < n && i < units; i++)
-        line(e, p[i].unit, f, b);
-    free(p);
+    for (size_t u = 0; u < e->units.n; u++)
+        if (e->units.unit[u].weight > 0.0)
+            r[n++] = (struct ranked){ unit_mean(e, u, model, q), u };
+    qsort(r, n, sizeof(*r), rank_order);
+    n = n < most ? n : most;
+    if (s->format == FMT_TEXT)
+        text_documents(e, r, n, c, nc, s->b);
+    else
+        list_documents(e, r, n, c, nc, s);
+    for (size_t k = 0; k < nc; k++)
+        free(c[k].name);
+    free(c);
+    free(r);
 }

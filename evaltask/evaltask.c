@@ -5,6 +5,7 @@
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
+#include "eval/options.h"
 #include "kern/kern.h"
 #include "model/compute.h"
 
@@ -15,35 +16,15 @@ static struct {
     int format, per_source, compare, compute, skip_bad;
 } a;
 
-static const struct opt options[] = {
-    OPT_LIST('m', "model", &a.models, "model",
-        "a model to judge, [label=]path; may be given again"),
-    OPT_STR(0, "base", &a.base, "model",
-        "the teacher, judged too: recovery of its scores"),
+static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     OPT_LIST(0, "task", &a.tasks, "form=file",
         "score the items of a file by a form; may be given again"),
     OPT_FLAG(0, "skip-bad", &a.skip_bad,
         "name items that do not fit their form, and leave them out"),
-    OPT_STR('o', "output", &a.out, "file",
-        "write the report there (default: standard output)"),
-    OPT_ENUM(0, "format", &a.format, format_names, "name",
-        "form of the report"),
-    OPT_FLAG(0, "per-source", &a.per_source, "figures of each source too"),
-    OPT_FLAG(0, "compare", &a.compare,
-        "differences between models, paired by item"),
+    EVAL_REPORT_OPTIONS(a),
     OPT_STR(0, "items", &a.items, "file",
-        "write the log probability of every choice there, as TSV"),
-    OPT_GROUP("run"),
-    OPT_SIZE('B', "batch-size", &a.rows, 0, 65536, "rows",
-        "rows at a time (0: about 4096 tokens)"),
-    OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
-        "what matrix products multiply"),
-    OPT_STR(0, "resume", &a.resume, "file",
-        "keep there what is computed, and go on from what is there"),
-    OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
-        "threads (0: all processors)"),
-    OPT_END
-};
+        "write the log probability of every choice, as TSV"),
+    EVAL_RUN_OPTIONS(a), OPT_END };
 
 static void
 open_models(struct eval *e)
@@ -87,9 +68,9 @@ main(int argc, char **argv)
         "score models on tasks, and how much of a teacher's scores is left", "",
         0, 0, NULL);
     if (a.models.n == 0)
-        die(EX_USAGE, "-m is needed; see evaltask -h");
+        die(EX_USAGE, "name a model by -m; see evaltask -h");
     if (a.tasks.n == 0)
-        die(EX_USAGE, "--task is needed; see evaltask -h");
+        die(EX_USAGE, "give a task by --task form=file; see evaltask -h");
     if (compute_init(a.compute, &err) < 0)
         die_err(&err);
     open_models(&e);

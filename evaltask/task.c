@@ -34,7 +34,7 @@ tasks_run(struct eval *e, const struct task_args *a, struct buf *b)
 
     for (size_t i = 0; i < a->n; i++) {
         task_open(&t[i], a->spec[i], a->skip_bad);
-        t[i].said = xcalloc(t[i].nrequest, e->nj * sizeof(*t[i].said));
+        t[i].score = xcalloc(t[i].nrequest, e->nj * sizeof(*t[i].score));
         items += t[i].n;
     }
     name_tasks(t, a->n);

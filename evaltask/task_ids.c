@@ -26,7 +26,7 @@ stripped(const char *s)
 
 /* Behind no context at all: the prefix token, unless the text has it. */
 static size_t
-without_context(struct speech *s, const char *next, struct tok_ids *out)
+without_context(struct lmeval *s, const char *next, struct tok_ids *out)
 {
     const int64_t prefix = tok_prefix(s->tok);
 
@@ -41,15 +41,15 @@ without_context(struct speech *s, const char *next, struct tok_ids *out)
 /* The context alone, then what is beyond as many tokens of both in one, where
  * white space at the context's end counts with what follows. */
 static size_t
-behind_context(struct speech *s, const char *context, const char *next,
+behind_context(struct lmeval *s, const char *context, const char *next,
     struct tok_ids *out)
 {
     struct tok_ids whole = { 0 };
     char *both = xasprintf("%s%s", context, next);
     size_t from;
 
-    speech_encode(s, context, stripped(context), out);
-    speech_encode(s, both, strlen(both), &whole);
+    lmeval_encode(s, context, stripped(context), out);
+    lmeval_encode(s, both, strlen(both), &whole);
     from = out->n;
     for (size_t i = from; i < whole.n; i++)
         tok_ids_push(out, whole.v[i]);
@@ -59,7 +59,7 @@ behind_context(struct speech *s, const char *context, const char *next,
 }
 
 void
-request_ids(struct speech *s, const struct task *t, size_t item, size_t request,
+request_ids(struct lmeval *s, const struct task *t, size_t item, size_t request,
     struct task_ids *r)
 {
     const struct task_item *it = &t->item[item];

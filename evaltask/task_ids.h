@@ -3,7 +3,7 @@
 #define TASK_IDS_H
 
 #include "task_read.h"
-#include "eval/speech.h"
+#include "eval/lmeval.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ struct task_ids {
     size_t n, from;
 };
 /* As lm-eval's _encode_pair and loglikelihood: ids are the caller's. */
-void request_ids(struct speech *s, const struct task *t, size_t item,
+void request_ids(struct lmeval *s, const struct task *t, size_t item,
     size_t request, struct task_ids *r);
 
 #endif

@@ -1,8 +1,9 @@
-/* The report of tasks: a table for people, or TSV. */
+/* The report of tasks: a table for people, or lists for programs. */
 #include "task_print.h"
 #include "task_stat.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "eval/columns.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ figures_of(const struct eval *e, const struct task *t, size_t nt,
         task_means(e, t, nt, model, f);
 }
 
-static struct mean
+static struct estimate
 difference(const struct task *t, size_t nt, const struct subject *s, size_t a,
     size_t b)
 {
@@ -74,44 +75,74 @@ score_of(const struct subject *s)
     return s->task != NULL ? score_name[s->task->form.score] : "-";
 }
 
-/* ---- TSV ---- */
+/* ---- TSV and JSON ---- */
 
 static void
-tsv_row(const struct eval *e, const struct subject *s, size_t model,
-    const struct task_figures *f, struct buf *b)
+list_score(const struct eval *e, const struct subject *of, size_t model,
+    const struct task_figures *f, struct sheet *s)
 {
-    buf_addf(b, "%s\t%s\t%s\t%s\t%zu", SHOWN(task_name(s)),
-        SHOWN(group_name(s)), SHOWN(e->j[model].label), score_of(s), f->n);
-    put_cell(b, "%.6f", f->chance);
+    sheet_text(s, task_name(of));
+    sheet_text(s, group_name(of));
+    sheet_text(s, e->j[model].label);
+    sheet_text(s, score_of(of));
+    sheet_count(s, f->n);
+    sheet_number(s, "%.6f", f->chance);
     for (int i = SCORE_ACC; i <= SCORE_BYTES; i++) {
-        put_cell(b, "%.6f", f->acc[i].v);
-        put_cell(b, "%.6f", f->acc[i].se);
+        sheet_number(s, "%.6f", f->acc[i].v);
+        sheet_number(s, "%.6f", f->acc[i].se);
     }
-    put_cell(b, "%.6f", f->ppl.v);
-    put_cell(b, "%.6f", f->ppl.se);
-    put_cell(b, "%.6f", f->bits);
-    put_cell(b, "%.3f", f->recovery);
-    put_cell(b, "%.3f", f->low);
-    put_cell(b, "%.3f", f->high);
-    buf_addc(b, '\n');
+    sheet_number(s, "%.6f", f->ppl.v);
+    sheet_number(s, "%.6f", f->ppl.se);
+    sheet_number(s, "%.6f", f->bits);
+    sheet_number(s, "%.3f", f->recovery);
+    sheet_number(s, "%.3f", f->low);
+    sheet_number(s, "%.3f", f->high);
 }
 
 static void
-tsv_pairs(const struct eval *e, const struct task *t, size_t nt,
-    const struct subject *s, struct buf *b)
+list_pairs(const struct eval *e, const struct task *t, size_t nt,
+    const struct subject *of, struct sheet *s)
 {
     for (size_t i = 0; i < e->nj; i++)
         for (size_t k = i + 1; k < e->nj; k++) {
-            const struct mean m = difference(t, nt, s, i, k);
+            const struct estimate m = difference(t, nt, of, i, k);
 
-            buf_addf(b, "%s\t%s\t%s\t%s\t%s", SHOWN(task_name(s)),
-                SHOWN(group_name(s)), SHOWN(e->j[i].label),
-                SHOWN(e->j[k].label), score_of(s));
-            put_cell(b, "%.6f", m.v);
-            put_cell(b, "%.6f", m.se);
-            put_cell(b, "%.3f", m.v / m.se);
-            buf_addc(b, '\n');
+            sheet_text(s, task_name(of));
+            sheet_text(s, group_name(of));
+            sheet_text(s, e->j[i].label);
+            sheet_text(s, e->j[k].label);
+            sheet_text(s, score_of(of));
+            sheet_number(s, "%.6f", m.v);
+            sheet_number(s, "%.6f", m.se);
+            sheet_number(s, "%.3f", m.v / m.se);
         }
+}
+
+static void
+print_lists(const struct eval *e, const struct task *t,
+    const struct task_args *a, const struct subject *of, size_t n,
+    struct sheet *s)
+{
+    static const char *const scores[] = { "task", "source", "model", "score",
+        "items", "chance", "acc", "acc_se", "acc_norm", "acc_norm_se",
+        "acc_bytes", "acc_bytes_se", "ppl", "ppl_se", "bits_byte", "recovery",
+        "recovery_low", "recovery_high", NULL };
+    static const char *const differences[] = { "task", "source", "model",
+        "other", "score", "difference", "se", "z", NULL };
+
+    sheet_list(s, "scores", scores);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < e->nj; k++) {
+            struct task_figures f;
+
+            figures_of(e, t, a->n, &of[i], k, &f);
+            list_score(e, &of[i], k, &f, s);
+        }
+    if (!a->compare)
+        return;
+    sheet_list(s, "differences", differences);
+    for (size_t i = 0; i < n; i++)
+        list_pairs(e, t, a->n, &of[i], s);
 }
 
 /* ---- text ---- */
@@ -155,7 +186,7 @@ text_pairs(const struct eval *e, const struct task *t, size_t nt,
 {
     for (size_t i = 0; i < e->nj; i++)
         for (size_t k = i + 1; k < e->nj; k++) {
-            const struct mean m = difference(t, nt, s, i, k);
+            const struct estimate m = difference(t, nt, s, i, k);
 
             buf_addf(b, "%s", SHOWN(task_name(s)));
             if (s->group != NONE)
@@ -194,7 +225,8 @@ text_lines(const struct eval *e, const struct task *t, size_t nt,
 
 /* What the figures are, before all of them. */
 static void
-describe(const struct eval *e, const struct task *t, size_t nt, struct buf *b)
+describe_scores(const struct eval *e, const struct task *t, size_t nt,
+    struct buf *b)
 {
     buf_adds(b, "tasks as lm-eval scores them, no examples");
     if (e->base != NONE) {
@@ -211,65 +243,67 @@ void
 tasks_print(const struct eval *e, const struct task *t,
     const struct task_args *a, struct buf *b)
 {
+    struct sheet sheet;
     size_t n;
     struct subject *s = subjects(t, a, &n);
 
+    sheet_open(&sheet, b, a->format);
     if (a->format == FMT_TSV)
         buf_adds(b, "# ");
-    describe(e, t, a->n, b);
-    if (a->format == FMT_TEXT) {
+    if (a->format != FMT_JSON)
+        describe_scores(e, t, a->n, b);
+    if (a->format != FMT_TEXT)
+        print_lists(e, t, a, s, n, &sheet);
+    else
         text_lines(e, t, a->n, s, n, b);
-        for (size_t i = 0; i < n && a->compare; i++) {
-            if (i == 0 && e->nj > 1)
-                buf_addc(b, '\n');
-            text_pairs(e, t, a->n, &s[i], b);
-        }
-    } else {
-        buf_adds(b,
-            "task\tsource\tmodel\tscore\titems\tchance\tacc\tacc_se\t"
-            "acc_norm\tacc_norm_se\tacc_bytes\tacc_bytes_se\tppl\tppl_"
-            "se\tbits_byte\trecovery\trecovery_low\trecovery_high\n");
-        for (size_t i = 0; i < n; i++)
-            for (size_t k = 0; k < e->nj; k++) {
-                struct task_figures f;
-
-                figures_of(e, t, a->n, &s[i], k, &f);
-                tsv_row(e, &s[i], k, &f, b);
-            }
-        if (a->compare)
-            buf_adds(b,
-                "\ntask\tsource\tmodel\tother\tscore\tdifference\tse\t"
-                "z\n");
-        for (size_t i = 0; i < n && a->compare; i++)
-            tsv_pairs(e, t, a->n, &s[i], b);
+    for (size_t i = 0; a->format == FMT_TEXT && a->compare && i < n; i++) {
+        if (i == 0 && e->nj > 1)
+            buf_addc(b, '\n');
+        text_pairs(e, t, a->n, &s[i], b);
     }
+    sheet_close(&sheet);
     free(s);
 }
 
+/* ---- the table of all items ---- */
+
 static void
-item_rows(const struct eval *e, const struct task *t, size_t item, size_t model,
-    struct buf *b)
+list_item(const struct eval *e, const struct task *t, size_t item, size_t model,
+    struct sheet *s)
 {
     const struct task_item *it = &t->item[item];
-    const struct said *s = t->said + model * t->nrequest + t->at[item];
+    const struct request_score *r =
+        t->score + model * t->nrequest + t->at[item];
 
-    for (size_t i = 0; i < it->n; i++)
-        buf_addf(b,
-            "%s\t%s\t%zu\t%zu\t%s\t%zu\t%d\t%zu\t%.6f\t%d\t%.0f\t%.0f\n",
-            SHOWN(t->name), SHOWN(t->group.v[it->group]), item, it->line,
-            SHOWN(e->j[model].label), i, i == it->right, s[i].tokens, s[i].logp,
-            s[i].greedy, it->chars[i], it->length[i]);
+    for (size_t i = 0; i < it->n; i++) {
+        sheet_text(s, t->name);
+        sheet_text(s, t->group.v[it->group]);
+        sheet_count(s, item);
+        sheet_count(s, it->line);
+        sheet_text(s, e->j[model].label);
+        sheet_count(s, i);
+        sheet_count(s, i == it->right);
+        sheet_count(s, r[i].tokens);
+        sheet_number(s, "%.6f", r[i].logp);
+        sheet_count(s, (size_t)r[i].greedy);
+        sheet_number(s, "%.0f", it->chars[i]);
+        sheet_number(s, "%.0f", it->length[i]);
+    }
 }
 
 void
 tasks_items(const struct eval *e, const struct task *t, size_t nt,
     struct buf *b)
 {
-    buf_adds(b,
-        "task\tsource\titem\tline\tmodel\tchoice\tright\ttokens\tlogp\t"
-        "greedy\tcharacters\tbytes\n");
+    static const char *const column[] = { "task", "source", "item", "line",
+        "model", "choice", "right", "tokens", "logp", "greedy", "characters",
+        "bytes", NULL };
+    struct sheet s;
+
+    sheet_open(&s, b, FMT_TSV);
+    sheet_list(&s, "items", column);
     for (size_t i = 0; i < nt; i++)
         for (size_t k = 0; k < t[i].n; k++)
             for (size_t j = 0; j < e->nj; j++)
-                item_rows(e, &t[i], k, j, b);
+                list_item(e, &t[i], k, j, &s);
 }

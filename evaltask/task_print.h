@@ -4,7 +4,7 @@
 
 #include "task_score.h"
 #include "base/mem.h"
-#include "eval/table.h"
+#include "format/sheet.h"
 
 #include <stddef.h>
 

@@ -277,7 +277,7 @@ task_close(struct task *t)
     strings_release(&t->group);
     free(t->item);
     free(t->at);
-    free(t->said);
+    free(t->score);
     free(t->name);
     free(t->path);
     memset(t, 0, sizeof(*t));

@@ -17,7 +17,7 @@ struct task_item {
 };
 
 /* A request's result by one model. */
-struct said {
+struct request_score {
     double logp; /* of the continuation, nats */
     int greedy;  /* all its tokens are the most probable */
     size_t tokens;
@@ -30,9 +30,9 @@ struct task {
     size_t n;
     struct strings group; /* by the field `by`, in the order they come */
     size_t nrequest;
-    size_t skipped;    /* bad items, left out */
-    size_t *at;        /* [n] first request of an item */
-    struct said *said; /* [nj][nrequest] */
+    size_t skipped;              /* bad items, left out */
+    size_t *at;                  /* [n] first request of an item */
+    struct request_score *score; /* [nj][nrequest] */
 };
 /* spec: FORM=FILE.  Dies on damage; skip_bad: but items that are bad are left
  * out with a warning each. */

@@ -23,13 +23,13 @@ enum { LEAST = 512, TOKENS = 4096, BORDER = 256 };
 struct guess {
     size_t at; /* place in [B,T] */
     uint32_t target;
-    struct said *to;
+    struct request_score *to;
     size_t nto;
 };
 
 /* Rows that are filled, then scored. */
 struct bundle {
-    struct judged *j;
+    struct eval_model *j;
     struct resume *resume;
     struct fwd *f;
     size_t B, T, rows;
@@ -45,7 +45,8 @@ struct bundle {
 };
 
 static void
-bundle_init(struct bundle *b, struct eval *e, struct judged *j, size_t longest)
+bundle_init(struct bundle *b, struct eval *e, struct eval_model *j,
+    size_t longest)
 {
     size_t n;
 
@@ -183,8 +184,8 @@ put(struct bundle *b, size_t at, const uint32_t *ids, size_t n, size_t stem,
 }
 
 static void
-add_guess(struct bundle *b, size_t at, uint32_t target, struct said *to,
-    size_t nto)
+add_guess(struct bundle *b, size_t at, uint32_t target,
+    struct request_score *to, size_t nto)
 {
     b->guess = xgrow_pow2(b->guess, b->n, sizeof(*b->guess));
     b->guess[b->n++] = (struct guess){ at, target, to, nto };
@@ -216,7 +217,7 @@ common(const struct task_ids *r, size_t n)
 /* n requests whose first nstem tokens are the same. */
 static void
 add_requests(struct bundle *b, const struct task_ids *r, size_t n, size_t nstem,
-    size_t total, struct said *to)
+    size_t total, struct request_score *to)
 {
     const size_t stem = find_place(b, total);
     size_t at = stem + nstem, from = r[0].from;
@@ -242,12 +243,13 @@ add_requests(struct bundle *b, const struct task_ids *r, size_t n, size_t nstem,
 }
 
 static void
-add_item(struct bundle *b, const struct task_ids *r, size_t n, struct said *to)
+add_item(struct bundle *b, const struct task_ids *r, size_t n,
+    struct request_score *to)
 {
     size_t nstem = common(r, n), total = nstem;
 
     for (size_t i = 0; i < n; i++) {
-        to[i] = (struct said){ 0.0, 1, r[i].n - r[i].from };
+        to[i] = (struct request_score){ 0.0, 1, r[i].n - r[i].from };
         total += fed(&r[i]) - nstem;
         b->of += (double)fed(&r[i]);
     }
@@ -262,7 +264,7 @@ add_item(struct bundle *b, const struct task_ids *r, size_t n, struct said *to)
 /* All requests of a task in the model's tokens [nrequest]; the longest is told
  * in *longest. */
 static struct task_ids *
-encode(const struct task *t, struct speech *s, size_t *longest, double *total)
+encode(const struct task *t, struct lmeval *s, size_t *longest, double *total)
 {
     struct task_ids *r = xcalloc(t->nrequest, sizeof(*r));
 
@@ -278,11 +280,12 @@ encode(const struct task *t, struct speech *s, size_t *longest, double *total)
 }
 
 static void
-check(const struct task *t, const struct said *said, const char *label)
+check(const struct task *t, const struct request_score *score,
+    const char *label)
 {
     for (size_t i = 0; i < t->n; i++)
         for (size_t k = 0; k < t->item[i].n; k++)
-            if (!isfinite(said[t->at[i] + k].logp))
+            if (!isfinite(score[t->at[i] + k].logp))
                 die(EX_NUM,
                     "%s: %s: line %zu: the log probability of choice "
                     "%zu is not finite",
@@ -293,31 +296,31 @@ void
 tasks_score(struct eval *e, struct task *t, size_t nt, size_t j)
 {
     struct task_ids **r = xcalloc(nt, sizeof(*r));
-    struct speech s;
+    struct lmeval s;
     struct bundle b;
     struct err err;
     size_t longest = 0;
     double total = 0.0;
 
-    if (speech_open(&s, &e->j[j], e->j[j].m.c.V, &err) < 0)
+    if (lmeval_open(&s, &e->j[j], e->j[j].m.c.V, &err) < 0)
         die_err(&err);
     for (size_t i = 0; i < nt; i++)
         r[i] = encode(&t[i], &s, &longest, &total);
-    speech_close(&s);
+    lmeval_close(&s);
     bundle_init(&b, e, &e->j[j], longest);
     progress_begin("scoring", total, "tokens");
     for (size_t i = 0; i < nt; i++) {
-        struct said *said = t[i].said + j * t[i].nrequest;
+        struct request_score *score = t[i].score + j * t[i].nrequest;
 
         for (size_t k = 0; k < t[i].n; k++)
-            add_item(&b, r[i] + t[i].at[k], t[i].item[k].n, said + t[i].at[k]);
+            add_item(&b, r[i] + t[i].at[k], t[i].item[k].n, score + t[i].at[k]);
     }
     bundle_flush(&b);
     progress_end();
     e->nfed += (size_t)b.fed;
     e->ntokens += (size_t)b.of;
     for (size_t i = 0; i < nt; i++) {
-        check(&t[i], t[i].said + j * t[i].nrequest, e->j[j].label);
+        check(&t[i], t[i].score + j * t[i].nrequest, e->j[j].label);
         for (size_t k = 0; k < t[i].nrequest; k++)
             free(r[i][k].ids);
         free(r[i]);

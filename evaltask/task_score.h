@@ -14,7 +14,7 @@
 
 /* The models, and how they are run. */
 struct eval {
-    struct judged *j; /* [nj], the base first if there is one */
+    struct eval_model *j; /* [nj], the base first if there is one */
     size_t nj;
     size_t base; /* index in j, or NONE */
     struct pool *pool;
@@ -24,7 +24,7 @@ struct eval {
     size_t nfed;           /* computed: what requests share, once */
 };
 
-/* Fills said of all tasks for model j. */
+/* Fills score of all tasks for model j. */
 void tasks_score(struct eval *e, struct task *t, size_t nt, size_t j);
 
 #endif

@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-static const struct said *
-said_by(const struct task *t, size_t item, size_t model)
+static const struct request_score *
+scores_by(const struct task *t, size_t item, size_t model)
 {
-    return t->said + model * t->nrequest + t->at[item];
+    return t->score + model * t->nrequest + t->at[item];
 }
 
 /* 1: the model is right about an item; on a tie the first choice counts. */
@@ -15,7 +15,7 @@ static double
 hit(const struct task *t, size_t item, size_t model, enum task_score score)
 {
     const struct task_item *it = &t->item[item];
-    const struct said *s = said_by(t, item, model);
+    const struct request_score *s = scores_by(t, item, model);
     double top = -INFINITY;
     size_t best = 0;
 
@@ -97,10 +97,10 @@ error_of(double variance)
     return isnan(variance) ? NAN : sqrt(fmax(variance, 0.0));
 }
 
-static struct mean
+static struct estimate
 mean_of(const struct moments *m)
 {
-    return (struct mean){ m->x, m->n > 1.0 ? error_of(m->xx) : NAN };
+    return (struct estimate){ m->x, m->n > 1.0 ? error_of(m->xx) : NAN };
 }
 
 /* Fieller's interval of the ratio x / y (J. R. Stat. Soc. B 16, 1954). */
@@ -129,7 +129,7 @@ likelihood(const struct task *t, size_t group, size_t model,
 
     for (size_t i = 0; i < t->n; i++) {
         const struct task_item *it = &t->item[i];
-        const double x = said_by(t, i, model)[it->right].logp;
+        const double x = scores_by(t, i, model)[it->right].logp;
 
         if (!counts(t, i, group))
             continue;
@@ -150,7 +150,7 @@ likelihood(const struct task *t, size_t group, size_t model,
 static void
 blank(struct task_figures *f)
 {
-    const struct mean none = { NAN, NAN };
+    const struct estimate none = { NAN, NAN };
 
     *f = (struct task_figures){ .acc = { none, none, none },
         .ppl = none,
@@ -230,12 +230,12 @@ task_means(const struct eval *e, const struct task *t, size_t nt, size_t model,
     recovery(&m, f);
 }
 
-struct mean
+struct estimate
 task_difference(const struct task *t, size_t nt, size_t group, size_t a,
     size_t b)
 {
     const struct moments m = over_tasks(t, nt, group, a, b, 0);
 
-    return (struct mean){ m.x - m.y,
+    return (struct estimate){ m.x - m.y,
         m.n > (double)nt ? error_of(m.xx + m.yy - 2.0 * m.xy) : NAN };
 }

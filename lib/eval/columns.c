@@ -1,36 +1,19 @@
-/* Cells of reports; see table.h. */
-#include "eval/table.h"
+/* Columns of a report for people; see columns.h. */
+#include "eval/columns.h"
 #include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
 
-const char *const format_names[] = { "text", "tsv", NULL };
-
 enum { LONGEST = 64 };
-
-/* v by fmt, or "-". */
-static const char *
-number(char text[LONGEST], const char *fmt, double v)
-{
-    snprintf(text, LONGEST, isfinite(v) ? fmt : "-", v);
-    return text;
-}
-
-void
-put_cell(struct buf *b, const char *fmt, double v)
-{
-    char text[LONGEST];
-
-    buf_addf(b, "\t%s", number(text, fmt, v));
-}
 
 void
 put_column(struct buf *b, int width, const char *fmt, double v)
 {
     char text[LONGEST];
 
-    buf_addf(b, " %*s", width, number(text, fmt, v));
+    snprintf(text, sizeof(text), isfinite(v) ? fmt : "-", v);
+    buf_addf(b, " %*s", width, text);
 }
 
 void
@@ -45,7 +28,7 @@ put_range(struct buf *b, int width, const char *fmt, double low, double high)
 
 void
 put_difference(struct buf *b, const char *a, const char *c,
-    const struct mean *m, int digits)
+    const struct estimate *m, int digits)
 {
     buf_addf(b, "%s - %s: %.*f", SHOWN(a), SHOWN(c), digits, m->v);
     if (isfinite(m->se))

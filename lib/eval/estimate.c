@@ -1,5 +1,5 @@
-/* Quantiles of Student's t; see mean.h. */
-#include "eval/mean.h"
+/* Quantiles of Student's t; see estimate.h. */
+#include "eval/estimate.h"
 
 #include <math.h>
 

@@ -1,11 +1,11 @@
 /* Means, and how sure they are. */
-#ifndef EVAL_MEAN_H
-#define EVAL_MEAN_H
+#ifndef EVAL_ESTIMATE_H
+#define EVAL_ESTIMATE_H
 
 #include <stddef.h>
 
 /* A mean and its standard error; NAN: unknown. */
-struct mean {
+struct estimate {
     double v, se;
 };
 

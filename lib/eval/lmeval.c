@@ -1,5 +1,5 @@
-/* Texts into tokens; see speech.h. */
-#include "eval/speech.h"
+/* Texts into tokens; see lmeval.h. */
+#include "eval/lmeval.h"
 #include "base/mem.h"
 #include "base/note.h"
 
@@ -9,7 +9,8 @@
 enum { UNKNOWN_MOST = 2048 }; /* of a model that does not say, as in lm-eval */
 
 int
-speech_open(struct speech *s, const struct judged *j, size_t V, struct err *e)
+lmeval_open(struct lmeval *s, const struct eval_model *j, size_t V,
+    struct err *e)
 {
     struct buf text = { 0 };
     int64_t id;
@@ -34,7 +35,7 @@ speech_open(struct speech *s, const struct judged *j, size_t V, struct err *e)
 }
 
 void
-speech_close(struct speech *s)
+lmeval_close(struct lmeval *s)
 {
     tok_scratch_free(s->scratch);
     tok_free(s->tok);
@@ -42,7 +43,7 @@ speech_close(struct speech *s)
 }
 
 void
-speech_encode(struct speech *s, const char *text, size_t n, struct tok_ids *out)
+lmeval_encode(struct lmeval *s, const char *text, size_t n, struct tok_ids *out)
 {
     const size_t np = s->prefix != NULL ? strlen(s->prefix) : 0;
     const int has = np > 0 && n >= np && memcmp(text, s->prefix, np) == 0;

@@ -19,19 +19,19 @@ model_bytes(const struct model *m)
     return n;
 }
 
-struct judged *
-models_add(struct judged **j, size_t *n, const char *path, char *label)
+struct eval_model *
+models_add(struct eval_model **j, size_t *n, const char *path, char *label)
 {
     *j = xreallocarray(*j, *n + 1, sizeof(**j));
-    (*j)[*n] = (struct judged){ .path = xstrdup(path), .label = label };
+    (*j)[*n] = (struct eval_model){ .path = xstrdup(path), .label = label };
     return &(*j)[(*n)++];
 }
 
 int
-models_open(struct judged **all, size_t *n, const char *spec, struct err *e)
+models_open(struct eval_model **all, size_t *n, const char *spec, struct err *e)
 {
     const char *eq = strchr(spec, '=');
-    struct judged *j;
+    struct eval_model *j;
 
     if (eq == spec || (eq != NULL && memchr(spec, '/', (size_t)(eq - spec))))
         eq = NULL;
@@ -45,7 +45,7 @@ models_open(struct judged **all, size_t *n, const char *spec, struct err *e)
 }
 
 int
-models_check(const struct judged *j, size_t n, struct err *e)
+models_check(const struct eval_model *j, size_t n, struct err *e)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++)
@@ -58,7 +58,7 @@ models_check(const struct judged *j, size_t n, struct err *e)
 }
 
 void
-models_hash(struct buf *b, const struct judged *j, size_t n)
+models_hash(struct buf *b, const struct eval_model *j, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!j[i].recorded) {
@@ -70,7 +70,7 @@ models_hash(struct buf *b, const struct judged *j, size_t n)
 }
 
 int
-models_label_width(const struct judged *j, size_t n, size_t most)
+models_label_width(const struct eval_model *j, size_t n, size_t most)
 {
     size_t w = 5;
 
@@ -83,10 +83,10 @@ models_label_width(const struct judged *j, size_t n, size_t most)
 }
 
 void
-models_close(struct judged *all, size_t n)
+models_close(struct eval_model *all, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct judged *j = &all[i];
+        struct eval_model *j = &all[i];
 
         fwd_free(j->f);
         model_close(&j->m);

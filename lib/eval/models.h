@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-struct judged {
+struct eval_model {
     int recorded; /* no model: a file or the stream says what it predicts */
     int foreign;  /* its tokenizer is not the input's */
     char *label, *path;
@@ -25,17 +25,18 @@ struct judged {
 };
 
 /* Append an entry whose model is not open yet; the array owns the label. */
-struct judged *models_add(struct judged **j, size_t *n, const char *path,
-    char *label);
+struct eval_model *models_add(struct eval_model **j, size_t *n,
+    const char *path, char *label);
 /* Append the model of [label=]path, where a label has no slash.  -1 and *e: as
  * model_open, or a weight is not finite; models_close in any case. */
-int models_open(struct judged **j, size_t *n, const char *spec, struct err *e);
+int models_open(struct eval_model **j, size_t *n, const char *spec,
+    struct err *e);
 /* -1 and *e (EX_USAGE) when two have one label. */
-int models_check(const struct judged *j, size_t n, struct err *e);
+int models_check(const struct eval_model *j, size_t n, struct err *e);
 /* Append the hashes of all models that are open. */
-void models_hash(struct buf *b, const struct judged *j, size_t n);
+void models_hash(struct buf *b, const struct eval_model *j, size_t n);
 /* Width of a column of labels, at least 5, at most `most`. */
-int models_label_width(const struct judged *j, size_t n, size_t most);
-void models_close(struct judged *j, size_t n);
+int models_label_width(const struct eval_model *j, size_t n, size_t most);
+void models_close(struct eval_model *j, size_t n);
 
 #endif

@@ -1,6 +1,7 @@
 #!/bin/sh
 # evalppl: protocols, formats, misuse, damage
 . "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/sheets.sh"
 grad=$top/tests/golden/grad
 s=$grad/tied-student t=$grad/tied-teacher
 for kind in docs batch long long-bos short empty vocab-docs docs-broken; do
@@ -34,6 +35,14 @@ equal 'stdout is empty' "$(cat out)" ''
 like 'differences' '^T	S	nll	-?[0-9.]+	' f
 equal 'the same perplexity' "$(awk -F '\t' '$1 == "S" && $2 == "(all)" {
     printf "%.4f", $8 }' f)" "$ppl"
+for format in tsv json; do
+    ok "evalppl writes all lists as $format" evalppl -q -m "S=$s" \
+        --base "T=$t" --per-source --compare --spread --worst 3 \
+        --temperature 2 --format $format -o all.$format docs
+done
+agrees all.json all.tsv models differences spread worst
+like 'JSON tells the protocol and how many tokens are scored' \
+    '"model": "T", "protocol": "docs", .*"bos": null, .*"scored": 24,' all.json
 ok 'standard input' sh -c 'evalppl -q -m "S=$1" <docs' sh "$s"
 ok 'a shard directory' sh -c 'shard write -q -o dir docs && evalppl -m "$1" dir' \
     sh "$s"

@@ -34,7 +34,7 @@ test(size_t n, size_t m)
 {
     struct spread *s = spread_new(3, 0, 1, 1);
     struct unit units[2] = { { .source = 0 }, { .source = 1 } };
-    struct eval e = { .unit = units };
+    struct eval e = { .units.unit = units };
     FILE *f = fopen("numbers", "w");
     double want[SHARES];
     float *v;

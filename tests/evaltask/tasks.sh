@@ -3,6 +3,7 @@
 # what must not depend on how items are grouped, misuse, damage
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/bos.sh"
+. "$top/tests/lib/sheets.sh"
 golden=$top/tests/golden
 forms=$top/recipes/tasks
 m=$golden/gguf/f32-hf
@@ -80,6 +81,14 @@ for v in '' bos; do
     against items.$v report.$v "$golden/tasks/f32$v.tsv"
     equal "${v:-without BOS}: items and figures are lm-eval's" "$(cat differs)" ''
 done
+
+for format in tsv json; do
+    # shellcheck disable=SC2086 # a list of words
+    ok "evaltask writes scores and differences as $format" evaltask -q \
+        -m "M=$m" --base bos $tasks --per-source --compare --format $format \
+        -o all.$format
+done
+agrees all.json all.tsv scores differences
 
 # --- an error is of several items of each task ---
 sed -n 1p "$golden/tasks/arc_easy.jsonl" >alone.jsonl
@@ -213,7 +222,7 @@ status 2 'a stream beside a task is refused' evaltask -m "$m" --task $p stream
 status 2 'a run without a task is refused' evaltask -m "$m"
 like '... and told what to type' 'task.*evaltask -h' err
 status 2 'a run without a model is refused' evaltask --task $p
-like '... and told what to type here too' '-m .*evaltask -h' err
+like '... and told what to type here too' '-m.*evaltask -h' err
 status 2 'two models of one label are refused' evaltask -m "$m" -m "$m" --task $p
 like '... and told of labels' 'label=model' err
 status 1 'no such form' evaltask -m "$m" --task none=pairs.jsonl

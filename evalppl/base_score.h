@@ -1,0 +1,20 @@
+/* Models scored beside llama.cpp's file of a base, some rows of logits at a
+ * time, and such a file written.  All die on damage. */
+#ifndef EVALPPL_BASE_SCORE_H
+#define EVALPPL_BASE_SCORE_H
+
+#include "pack.h"
+
+/* Open the file as the base of e. */
+void base_score_open(struct eval *e, const char *path);
+/* Score all models against the next rows of e->in, one for each prediction. */
+void base_score_rows(struct eval *e, const struct pack *p);
+/* Begin e->out with the text's n tokens. */
+void base_write_begin(struct eval *e, const uint32_t *ids, size_t n);
+/* Append the row of each prediction of the base, or of the only model. */
+void base_write_rows(struct eval *e, const struct pack *p);
+/* The file gets its name. */
+void base_write_end(struct eval *e);
+void base_score_close(struct eval *e);
+
+#endif

@@ -1,0 +1,36 @@
+/* Figures of a report: means over predictions, their errors over units. */
+#ifndef EVALPPL_FIGURES_H
+#define EVALPPL_FIGURES_H
+
+#include "eval.h"
+#include "eval/estimate.h"
+
+struct figures {
+    size_t units, n;      /* units with a scored prediction; predictions */
+    size_t bytes, words;  /* 0: unknown */
+    struct estimate bits; /* bits of loss a byte */
+    double byte_ppl, word_ppl;
+    struct estimate nll, kl, klt, agree;
+    double ppl, low, high, ppl_se; /* perplexity, 95 % interval */
+    double ppl_ratio;              /* 100 ppl(base) / ppl */
+    double regained; /* 100 (nll(from) - nll) / (nll(from) - nll(base)); NAN
+                      * where eval_cost_shows is false */
+};
+void eval_figures(const struct eval *e, size_t source, size_t model,
+    struct figures *f);
+/* Mean of a quantity over the units of a source (NONE: all) for model a, or
+ * of the difference a - b, paired by unit (b NONE: of a alone). */
+struct estimate eval_mean(const struct eval *e, size_t source, enum quantity q,
+    size_t a, size_t b);
+/* Loss that e->from has more than e->base, nats a token, paired; neither is
+ * NONE. */
+struct estimate eval_cost(const struct eval *e, size_t source);
+/* Is the cost more than twice its standard error, or above 0 where the error is
+ * not known? */
+int eval_cost_shows(const struct estimate *cost);
+/* Mean difference of bits a byte, model a of e less b of f, over the same
+ * documents. */
+struct estimate bits_difference(const struct eval *e, size_t a,
+    const struct eval *f, size_t b);
+
+#endif

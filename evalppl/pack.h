@@ -1,0 +1,36 @@
+/* Rows of tokens that are filled, then scored by every model, into the sums of
+ * their units. */
+#ifndef EVALPPL_PACK_H
+#define EVALPPL_PACK_H
+
+#include "eval.h"
+
+struct pack {
+    size_t B, T;
+    uint32_t *ids, *first;   /* [B,T] as in struct rows */
+    size_t *used;            /* [B] tokens of a row that are filled */
+    size_t rows;             /* rows begun */
+    int known;               /* e->resume has the models' results for them */
+    size_t n;                /* predictions to score */
+    size_t *at;              /* [n] place in [B,T] of the prediction */
+    uint32_t *target;        /* [n] */
+    size_t *unit;            /* [n] */
+    size_t *pos;             /* [n] place of the target in its document */
+    double *weight;          /* [n] 1, but less in later windows of hf */
+    float *x;                /* [B,T,d] final states; d of the widest model */
+    double *nll;             /* [n] losses of one model */
+    struct pair_score *soft; /* [n] one model's scores at --temperature */
+};
+
+/* Room for rows of T tokens; the models are open. */
+void pack_init(struct pack *p, struct eval *e, size_t T);
+void pack_release(struct pack *p);
+/* Score what has been filled and begin anew. */
+void pack_flush(struct pack *p, struct eval *e);
+/* Add the n predictions from k on to the sums: model i's scores beside the
+ * base, from e->j[i].pair and p->soft, or from e->resume.  first: the base's
+ * own loss too. */
+void pack_add_pairs(struct eval *e, const struct pack *p, size_t i, size_t k,
+    size_t n, int first);
+
+#endif

@@ -1,0 +1,116 @@
+/* The stream's teacher as the base; see stream_base.h. */
+#include "stream_base.h"
+#include "base/mem.h"
+#include "cli/die.h"
+#include "format/targets.h"
+#include "kern/kern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct stream_base {
+    struct targets targets; /* states of the batch at hand */
+    void *head;       /* the teacher's, copied; NULL: not seen yet */
+};
+
+void
+stream_base_open(struct eval *e)
+{
+    e->stream_base = xcalloc(1, sizeof(*e->stream_base));
+    eval_add_base(e, "teacher", e->j[0].m.c.V);
+}
+
+void
+stream_base_free(struct stream_base *t)
+{
+    if (t == NULL)
+        return;
+    targets_release(&t->targets);
+    free(t->head);
+    free(t);
+}
+
+/* A model that has a head and nothing before it. */
+static void
+head_alone(struct model *m, const struct st_tensor *h, const void *data)
+{
+    static const float one = 1.0f;
+
+    memcpy(m->c.arch, "llama", sizeof("llama"));
+    m->c.V = h->shape[0];
+    m->c.d = h->shape[1];
+    m->c.H = m->c.KV = 1;
+    m->c.D = 2;
+    m->c.theta = 10000.0;
+    m->norm = (struct weight){ .data = (const unsigned char *)&one,
+        .dtype = DT_F32,
+        .rows = 1,
+        .cols = 1,
+        .stride = sizeof(one) };
+    m->head = (struct weight){ .data = data,
+        .dtype = h->dtype,
+        .rows = h->shape[0],
+        .cols = h->shape[1],
+        .stride = h->nbytes / h->shape[0] };
+}
+
+void
+stream_base_head(struct eval *e, const struct msg *m)
+{
+    const struct st_tensor *h = st_find(&m->st, "head");
+    const char *norm = st_meta(&m->st, "final");
+    struct model *base = &e->j[e->base].m;
+    struct stream_base *t = e->stream_base;
+
+    if (h == NULL || norm == NULL || strcmp(norm, "post-norm") != 0)
+        die(EX_INPUT,
+            "%s: --recorded needs final states and the teacher's head, and it "
+            "has not both",
+            e->input);
+    if (h->ndim != 2 || h->shape[1] == 0 || h->shape[0] == 0 ||
+        (h->dtype != DT_F32 && h->dtype != DT_BF16 && h->dtype != DT_F16))
+        die(EX_INPUT,
+            "%s: the teacher's head is not a matrix of F32, F16 or BF16",
+            e->input);
+    if (t->head != NULL)
+        die(EX_INPUT, "%s: has two teachers", e->input);
+    t->head = xmalloc(h->nbytes);
+    memcpy(t->head, h->data, h->nbytes);
+    head_alone(base, h, t->head);
+    t->targets.kind = TARGETS_FINAL;
+    t->targets.width = h->shape[1];
+}
+
+void
+stream_base_batch(struct eval *e, const struct msg *m)
+{
+    struct err err;
+
+    if (e->stream_base->head == NULL)
+        die(EX_INPUT, "%s: holds nothing of a teacher", e->input);
+    if (targets_read(&e->stream_base->targets, &m->st, &err) < 0)
+        die(err.code, "%s: message %llu: %s", e->input,
+            (unsigned long long)m->seq, err.msg);
+}
+
+void
+stream_base_room(struct eval *e, size_t n)
+{
+    struct eval_model *j = &e->j[e->base];
+
+    j->f = fwd_new(&j->m, e->pool, 1, 1);
+    j->h = xreallocarray(NULL, n, j->m.c.d * sizeof(*j->h));
+}
+
+void
+stream_base_state(struct eval *e, size_t i, size_t k)
+{
+    const struct targets *s = &e->stream_base->targets;
+    const struct targets_tensor *t = &s->part[TARGETS_STATE];
+    float *h = e->j[e->base].h + k * s->width;
+
+    if (t->dtype == DT_BF16)
+        kern.widen_bf16(h, targets_at(s, t, i), s->width);
+    else
+        memcpy(h, targets_at(s, t, i), s->width * sizeof(*h));
+}

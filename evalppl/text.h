@@ -1,0 +1,11 @@
+/* Texts as lm-evaluation-harness's rolling windows score them. */
+#ifndef EVALPPL_TEXT_H
+#define EVALPPL_TEXT_H
+
+#include "eval.h"
+
+/* Score the JSON lines of path (NULL: standard input) by the models of e and of
+ * e->also; dies on damage. */
+void eval_text(struct eval *e, const char *path);
+
+#endif

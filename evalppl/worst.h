@@ -1,0 +1,12 @@
+/* --worst: the documents that a model predicts worst. */
+#ifndef EVALPPL_WORST_H
+#define EVALPPL_WORST_H
+
+#include "eval.h"
+#include "format/sheet.h"
+
+/* Append at most so many documents with the highest KL of the first model that is not the
+ * base, or without a base the highest loss; units are joined. */
+void worst_print(const struct eval *e, size_t most, struct sheet *s);
+
+#endif

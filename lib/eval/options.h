@@ -1,0 +1,37 @@
+/*
+ * Options of programs that evaluate models; cli/opt.h has the OPT_ macros.  `a`
+ * is the program's struct, with the members that are named here:
+ *
+ *   struct opt_list models; const char *base, *out, *resume;
+ *   int format, per_source, compare, compute; size_t rows, threads;
+ *
+ * format/sheet.h has format_names, and model/compute.h has compute_names.
+ */
+#ifndef EVAL_OPTIONS_H
+#define EVAL_OPTIONS_H
+
+#define EVAL_MODEL_OPTIONS(a)                                     \
+    OPT_LIST('m', "model", &(a).models, "model",                  \
+        "evaluate this model, [label=]path; may be given again"), \
+        OPT_STR(0, "base", &(a).base, "model",                    \
+            "compare with this model, the teacher, and evaluate it")
+#define EVAL_REPORT_OPTIONS(a)                                                \
+    OPT_STR('o', "output", &(a).out, "file",                                  \
+        "write the report there (default: standard output)"),                 \
+        OPT_ENUM(0, "format", &(a).format, format_names, "name",              \
+            "format of the report"),                                          \
+        OPT_FLAG(0, "per-source", &(a).per_source, "report each source too"), \
+        OPT_FLAG(0, "compare", &(a).compare,                                  \
+            "report the paired difference of every two models")
+#define EVAL_RUN_OPTIONS(a)                                             \
+    OPT_GROUP("run"),                                                   \
+        OPT_SIZE('B', "batch-size", &(a).rows, 0, 65536, "rows",        \
+            "compute so many rows at a time (0: about 4096 tokens)"),   \
+        OPT_ENUM(0, "compute", &(a).compute, compute_names, "type",     \
+            "number type of matrix products"),                          \
+        OPT_STR(0, "resume", &(a).resume, "file",                       \
+            "save results in this file, and go on with what it holds"), \
+        OPT_SIZE('j', "threads", &(a).threads, 0, 4096, "threads",      \
+            "threads (0: all processors)")
+
+#endif
