@@ -3,8 +3,8 @@
  * writes, see evaltask(1)) and scored as lm-evaluation-harness does: the log
  * probability of a continuation after a context.
  *
- * task_form.c reads forms, task_fill.c fills them with an item's fields,
- * task_read.c makes items of a file, task_ids.c tokens of their texts,
+ * task_form.c reads forms, task_fill.c fills them with an item's fields, through
+ * the filters of task_filter.c; task_read.c makes items of a file, task_ids.c tokens of their texts,
  * task_score.c runs a model over them, task_stat.c and task_print.c report;
  * task.c does it all.
  */

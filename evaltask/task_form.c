@@ -1,6 +1,5 @@
 /* Forms of tasks: a key and its value a line; see evaltask(1). */
 #include "task_form.h"
-#include "task_fill.h"
 #include "base/io.h"
 #include "base/mem.h"
 
@@ -11,24 +10,6 @@ enum { FORM_MAX = 1 << 20 }; /* bytes of a file */
 
 const char *const score_name[] = { "acc", "acc_norm", "acc_bytes", NULL };
 static const char *const kinds[] = { "choice", "contexts", "cloze", NULL };
-
-void
-strings_add(struct strings *s, const char *p, size_t n)
-{
-    s->v = xgrow_pow2(s->v, s->n, sizeof(*s->v));
-    s->v[s->n] = xmalloc(n + 1);
-    memcpy(s->v[s->n], p, n);
-    s->v[s->n++][n] = '\0';
-}
-
-void
-strings_release(struct strings *s)
-{
-    for (size_t i = 0; i < s->n; i++)
-        free(s->v[i]);
-    free(s->v);
-    memset(s, 0, sizeof(*s));
-}
 
 /* ---- texts with fields ---- */
 
@@ -56,6 +37,31 @@ new_part(struct fill *f, int is_field)
     return &f->part[f->n++];
 }
 
+/* filter:argument:..., from behind the bar; NULL and *e. */
+static const char *
+parse_step(struct fill_part *part, const char *p, const char *end,
+    struct err *e)
+{
+    struct buf name = { 0 }, arg = { 0 };
+    struct filter_step *s;
+    int r;
+
+    part->step = xgrow_pow2(part->step, part->nstep, sizeof(*part->step));
+    s = &part->step[part->nstep++];
+    memset(s, 0, sizeof(*s));
+    buf_adds(&name, "");
+    for (p = literal(p, end, "|}:", &name); p < end && *p == ':';) {
+        buf_clear(&arg);
+        buf_adds(&arg, "");
+        p = literal(p + 1, end, "|}:", &arg);
+        strings_add(&s->arg, arg.p, arg.n);
+    }
+    r = filter_named(s, name.p, e);
+    buf_release(&name);
+    buf_release(&arg);
+    return r < 0 ? NULL : p;
+}
+
 /* {path|filter:argument|...}, from behind the brace; NULL and *e. */
 static const char *
 parse_field(struct fill *f, const char *p, const char *end, struct err *e)
@@ -65,25 +71,8 @@ parse_field(struct fill *f, const char *p, const char *end, struct err *e)
 
     p = literal(p, end, "|}", &b);
     part->text = xstrdup(b.n > 0 ? b.p : "");
-    while (p < end && *p == '|') {
-        struct fill_step *s;
-
-        part->step = xgrow_pow2(part->step, part->nstep, sizeof(*part->step));
-        s = &part->step[part->nstep++];
-        memset(s, 0, sizeof(*s));
-        buf_clear(&b);
-        p = literal(p + 1, end, "|}:", &b);
-        s->name = xstrdup(b.n > 0 ? b.p : "");
-        while (p < end && *p == ':') {
-            buf_clear(&b);
-            p = literal(p + 1, end, "|}:", &b);
-            strings_add(&s->arg, b.n > 0 ? b.p : "", b.n);
-        }
-        if (filter_check(s, e) < 0)
-            p = NULL;
-        if (p == NULL)
-            break;
-    }
+    while (p != NULL && p < end && *p == '|')
+        p = parse_step(part, p + 1, end, e);
     buf_release(&b);
     if (p == NULL)
         return NULL;
@@ -125,10 +114,8 @@ void
 fill_release(struct fill *f)
 {
     for (size_t i = 0; i < f->n; i++) {
-        for (size_t k = 0; k < f->part[i].nstep; k++) {
-            free(f->part[i].step[k].name);
+        for (size_t k = 0; k < f->part[i].nstep; k++)
             strings_release(&f->part[i].step[k].arg);
-        }
         free(f->part[i].step);
         free(f->part[i].text);
     }

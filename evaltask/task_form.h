@@ -2,6 +2,7 @@
 #ifndef TASK_FORM_H
 #define TASK_FORM_H
 
+#include "task_filter.h"
 #include "base/err.h"
 
 #include <stddef.h>
@@ -14,22 +15,11 @@ enum task_kind {
 enum task_score { SCORE_ACC, SCORE_NORM, SCORE_BYTES };
 extern const char *const score_name[]; /* "acc", "acc_norm", "acc_bytes" */
 
-struct strings {
-    char **v;
-    size_t n;
-};
-void strings_add(struct strings *s, const char *p, size_t n);
-void strings_release(struct strings *s);
-
 /* A text with fields in it: literal parts, and fields with their filters. */
-struct fill_step {
-    char *name;
-    struct strings arg;
-};
 struct fill_part {
     char *text; /* or the field's path, "choices.text" */
     int is_field;
-    struct fill_step *step;
+    struct filter_step *step;
     size_t nstep;
 };
 struct fill {
@@ -41,10 +31,6 @@ struct named_fill {
     char *name;
     struct fill fill;
 };
-struct map_word {
-    char *map, *from, *to;
-};
-
 struct form {
     char *path;
     enum task_kind kind;
