@@ -51,7 +51,7 @@ put_float(unsigned char *p, float v)
 
 /* Read n bytes that must be there. */
 static int
-take(struct base_in *b, void *p, size_t n, struct err *e)
+read_exactly(struct base_in *b, void *p, size_t n, struct err *e)
 {
     const ptrdiff_t got = io_read(b->fd, p, n);
 
@@ -64,7 +64,7 @@ take(struct base_in *b, void *p, size_t n, struct err *e)
 
 /* Bytes of the file that the numbers at its head ask for; -1: too many. */
 static int
-whole_size(const struct base_in *b, uint64_t *size)
+stated_size(const struct base_in *b, uint64_t *size)
 {
     size_t window;
 
@@ -78,11 +78,11 @@ whole_size(const struct base_in *b, uint64_t *size)
 }
 
 static int
-check_size(const struct base_in *b, uint64_t size, struct err *e)
+check_file_size(const struct base_in *b, uint64_t size, struct err *e)
 {
     uint64_t want;
 
-    if (whole_size(b, &want) < 0)
+    if (stated_size(b, &want) < 0)
         return err_set(e, EX_INPUT,
             "%s: %zu windows of %zu tokens, vocabulary %zu: no file is so "
             "large",
@@ -97,12 +97,12 @@ check_size(const struct base_in *b, uint64_t size, struct err *e)
 }
 
 static int
-take_head(struct base_in *b, uint64_t size, struct err *e)
+read_file_head(struct base_in *b, uint64_t size, struct err *e)
 {
     unsigned char head[HEAD];
     int32_t v[3];
 
-    if (size < HEAD || take(b, head, HEAD, e) < 0 ||
+    if (size < HEAD || read_exactly(b, head, HEAD, e) < 0 ||
         memcmp(head, magic, sizeof(magic) - 1) != 0)
         return err_set(e, EX_INPUT,
             "%s: is no file of llama-perplexity's --save-all-logits", b->path);
@@ -116,16 +116,16 @@ take_head(struct base_in *b, uint64_t size, struct err *e)
     b->c = (size_t)v[0];
     b->V = (size_t)v[1];
     b->windows = (size_t)v[2];
-    return check_size(b, size, e);
+    return check_file_size(b, size, e);
 }
 
 static int
-take_tokens(struct base_in *b, struct err *e)
+read_file_tokens(struct base_in *b, struct err *e)
 {
     const size_t n = b->windows * b->c;
 
     b->tokens = xreallocarray(NULL, n, sizeof(*b->tokens));
-    if (take(b, b->tokens, n * sizeof(*b->tokens), e) < 0)
+    if (read_exactly(b, b->tokens, n * sizeof(*b->tokens), e) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         b->tokens[i] = (uint32_t)le_get(&b->tokens[i], 4);
@@ -145,14 +145,15 @@ base_in_open(struct base_in *b, const char *path, struct err *e)
     memset(b, 0, sizeof(*b));
     b->path = xstrdup(path);
     b->fd = io_open_file(path, &size, e);
-    return b->fd < 0 || take_head(b, size, e) < 0 ? -1 : take_tokens(b, e);
+    return b->fd < 0 || read_file_head(b, size, e) < 0 ? -1
+                                                       : read_file_tokens(b, e);
 }
 
 int
 base_in_rows(struct base_in *b, unsigned char *rows, size_t n, struct err *e)
 {
     b->row += n;
-    return take(b, rows, n * base_row_bytes(b->V), e);
+    return read_exactly(b, rows, n * base_row_bytes(b->V), e);
 }
 
 void
@@ -203,7 +204,7 @@ base_out_rows(struct base_out *b, const unsigned char *rows, size_t n,
 /* The nearest whole number, the even one of two, of 0 <= x <= 65535.5: a float
  * of 2^23 has no fraction. */
 static uint16_t
-nearest(float x)
+nearest_step(float x)
 {
     return (uint16_t)(x + 0x1p23f - 0x1p23f);
 }
@@ -225,7 +226,7 @@ base_row_pack(unsigned char *row, const float *z, size_t V)
     memset(row + base_row_bytes(V) - 2, 0, 2);
     for (size_t v = 0; v < V; v++)
         le_put(row + ROW_HEAD + 2 * v,
-            z[v] > min ? nearest(inverse * (z[v] - min)) : 0, 2);
+            z[v] > min ? nearest_step(inverse * (z[v] - min)) : 0, 2);
 }
 
 int

@@ -79,7 +79,7 @@ base_score_close(struct eval *e)
 }
 
 static size_t
-first_of(const float *x, size_t n, float value)
+first_index(const float *x, size_t n, float value)
 {
     size_t i = 0;
 
@@ -138,7 +138,7 @@ compare_task(void *ctx, size_t r, size_t worker)
     sum = kern.kl_sums(high, z, V, 0.0f, 1.0f, &gap);
     *out = (struct pair_score){
         .nll_p = -(double)logp[target],
-        .agree = first_of(z, V, max) == first_of(logp, V, top),
+        .agree = first_index(z, V, max) == first_index(logp, V, top),
     };
     divergences(logp, z, V, top, max, 1.0f, out);
     out->kl = gap + lse * sum;

@@ -47,7 +47,7 @@ count_others(const struct eval *e, const struct tokenizer *t, const uint32_t *v,
  * that they spell, but for a few at its end: the file has no hash of its
  * tokenizer. */
 static void
-check_tokens(const struct eval *e, const struct eval_model *j)
+check_retokenized(const struct eval *e, const struct eval_model *j)
 {
     const size_t n = e->in->windows * e->in->c;
     struct err err;
@@ -80,7 +80,7 @@ base_text(struct eval *e)
             err.msg);
     for (size_t i = 0; i < e->nj; i++)
         if (!e->j[i].recorded)
-            check_tokens(e, &e->j[i]);
+            check_retokenized(e, &e->j[i]);
     e->info.bos = tok_template_bos(t);
     e->info.nsource = 1;
     e->info.source = xmalloc(sizeof(*e->info.source));

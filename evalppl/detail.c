@@ -45,7 +45,7 @@ detail_new(const struct eval *e)
 }
 
 static void
-make_room(struct detail *d, size_t n)
+grow_rows(struct detail *d, size_t n)
 {
     if (n <= d->cap)
         return;
@@ -57,7 +57,7 @@ make_room(struct detail *d, size_t n)
 }
 
 static void
-tally(struct tally *to, double weight, const struct tally *x)
+add_tally(struct tally *to, double weight, const struct tally *x)
 {
     to->n++;
     to->weight += weight;
@@ -83,7 +83,7 @@ power_of_two(size_t n)
 
 /* (k/15, (k+1)/15], as Guo et al., arXiv:1706.04599, cut them. */
 static size_t
-bin_of(double confidence)
+confidence_bin(double confidence)
 {
     const double k = ceil(confidence * BINS) - 1.0;
 
@@ -123,13 +123,15 @@ add_model(struct detail *d, const struct eval *e, const struct pack *p,
             .dp = i == e->base ? 0.0 : delta_p(s),
             .agree = i == e->base || s->agree };
 
-        tally(&t->all, p->weight[k], &x);
-        tally(&t->source[e->units.unit[p->unit[k]].source], p->weight[k], &x);
-        tally(&t->context[power_of_two(at % p->T - p->first[at] + 1)],
+        add_tally(&t->all, p->weight[k], &x);
+        add_tally(&t->source[e->units.unit[p->unit[k]].source], p->weight[k],
+            &x);
+        add_tally(&t->context[power_of_two(at % p->T - p->first[at] + 1)],
             p->weight[k], &x);
-        tally(&t->bin[bin_of(conf)], p->weight[k], &x);
+        add_tally(&t->bin[confidence_bin(conf)], p->weight[k], &x);
         if (e->vocab != NULL)
-            tally(&t->class[vocab_class(e->vocab, p->ids[at], p->target[k])],
+            add_tally(&t->class[vocab_class(e->vocab, p->ids[at],
+                          p->target[k])],
                 p -> weight[k], &x);
     }
 }
@@ -137,7 +139,7 @@ add_model(struct detail *d, const struct eval *e, const struct pack *p,
 void
 detail_add(struct detail *d, const struct eval *e, const struct pack *p)
 {
-    make_room(d, p->n);
+    grow_rows(d, p->n);
     for (size_t i = 0; i < e->nj; i++)
         if (e->j[i].f != NULL)
             add_model(d, e, p, i);

@@ -175,7 +175,7 @@ open_eval(struct eval *e)
 
 /* All that figures depend on, but the input. */
 static struct resume *
-open_resume(const struct eval *e)
+open_eval_resume(const struct eval *e)
 {
     struct resume *r;
     struct buf b = { 0 };
@@ -193,7 +193,7 @@ open_resume(const struct eval *e)
 }
 
 static void
-write_report(struct eval *e)
+write_evaluation(struct eval *e)
 {
     struct buf b = { 0 };
     struct sheet s;
@@ -227,7 +227,7 @@ main(int argc, char **argv)
     check_files(*input);
     open_eval(&e);
     e.detail = a.detail != NULL ? detail_new(&e) : NULL;
-    e.resume = a.resume != NULL ? open_resume(&e) : NULL;
+    e.resume = a.resume != NULL ? open_eval_resume(&e) : NULL;
     for (struct eval *f = e.also; f != NULL; f = f->also) {
         f->resume = e.resume;
         f->pool = e.pool;
@@ -241,7 +241,7 @@ main(int argc, char **argv)
         eval_stream(&e, *input);
     if (e.tokens != NULL)
         tokens_end(e.tokens);
-    write_report(&e);
+    write_evaluation(&e);
     out_done();
     resume_close(e.resume);
     detail_free(e.detail);

@@ -6,17 +6,18 @@
 #define LN2 0.69314718055994530942
 
 static double
-value(const struct eval *e, size_t unit, enum quantity q, size_t model)
+unit_value(const struct eval *e, size_t unit, enum quantity q, size_t model)
 {
     return units_sums(&e->units, unit, model)->v[q];
 }
 
 /* b: a model of f, or NONE */
 static double
-paired(const struct eval *e, size_t unit, enum quantity q, size_t a,
+paired_value(const struct eval *e, size_t unit, enum quantity q, size_t a,
     const struct eval *f, size_t b)
 {
-    return value(e, unit, q, a) - (b != NONE ? value(f, unit, q, b) : 0.0);
+    return unit_value(e, unit, q, a) -
+        (b != NONE ? unit_value(f, unit, q, b) : 0.0);
 }
 
 /*
@@ -25,7 +26,7 @@ paired(const struct eval *e, size_t unit, enum quantity q, size_t a,
  * (sum n_d)^2.
  */
 static struct estimate
-ratio(const struct eval *e, size_t source, enum quantity q, size_t a,
+ratio_estimate(const struct eval *e, size_t source, enum quantity q, size_t a,
     const struct eval *f, size_t b, double (*size)(const struct unit *))
 {
     double x = 0.0, n = 0.0, sq = 0.0, units = 0.0;
@@ -33,7 +34,7 @@ ratio(const struct eval *e, size_t source, enum quantity q, size_t a,
 
     for (size_t u = 0; u < e->units.n; u++)
         if (units_count(&e->units, u, source)) {
-            x += paired(e, u, q, a, f, b);
+            x += paired_value(e, u, q, a, f, b);
             n += size(&e->units.unit[u]);
             units++;
         }
@@ -43,7 +44,7 @@ ratio(const struct eval *e, size_t source, enum quantity q, size_t a,
     for (size_t u = 0; u < e->units.n; u++)
         if (units_count(&e->units, u, source)) {
             const double r =
-                paired(e, u, q, a, f, b) - m.v * size(&e->units.unit[u]);
+                paired_value(e, u, q, a, f, b) - m.v * size(&e->units.unit[u]);
 
             sq += r * r;
         }
@@ -53,13 +54,13 @@ ratio(const struct eval *e, size_t source, enum quantity q, size_t a,
 }
 
 static double
-weight(const struct unit *u)
+unit_weight(const struct unit *u)
 {
     return u->weight;
 }
 
 static double
-bytes(const struct unit *u)
+unit_bytes(const struct unit *u)
 {
     return (double)u->bytes * u->weight / (double)u->n;
 }
@@ -68,13 +69,13 @@ struct estimate
 eval_mean(const struct eval *e, size_t source, enum quantity q, size_t a,
     size_t b)
 {
-    return ratio(e, source, q, a, e, b, weight);
+    return ratio_estimate(e, source, q, a, e, b, unit_weight);
 }
 
 struct estimate
 bits_difference(const struct eval *e, size_t a, const struct eval *f, size_t b)
 {
-    struct estimate m = ratio(e, NONE, Q_NLL, a, f, b, bytes);
+    struct estimate m = ratio_estimate(e, NONE, Q_NLL, a, f, b, unit_bytes);
 
     m.v /= LN2;
     m.se /= LN2;
@@ -84,7 +85,7 @@ bits_difference(const struct eval *e, size_t a, const struct eval *f, size_t b)
 /* What a byte and a word of the text cost.  For lm-eval a text without tokens
  * has one word, too. */
 static void
-text_figures(const struct eval *e, size_t source, size_t model,
+byte_figures(const struct eval *e, size_t source, size_t model,
     struct figures *f)
 {
     double nll = 0.0;
@@ -94,9 +95,9 @@ text_figures(const struct eval *e, size_t source, size_t model,
         if (source == NONE || e->units.unit[u].source == source) {
             f->bytes += e->units.unit[u].bytes;
             f->words += e->units.unit[u].words;
-            nll += value(e, u, Q_NLL, model);
+            nll += unit_value(e, u, Q_NLL, model);
         }
-    f->bits = ratio(e, source, Q_NLL, model, e, NONE, bytes);
+    f->bits = ratio_estimate(e, source, Q_NLL, model, e, NONE, unit_bytes);
     f->bits.v /= LN2;
     f->bits.se /= LN2;
     f->byte_ppl = exp(f->bits.v * LN2);
@@ -115,8 +116,8 @@ token_se(const struct eval *e, size_t model)
     double x = 0.0, x2 = 0.0, n = 0.0;
 
     for (size_t u = 0; u < e->units.n; u++) {
-        x += value(e, u, Q_NLL, model);
-        x2 += value(e, u, Q_NLL2, model);
+        x += unit_value(e, u, Q_NLL, model);
+        x2 += unit_value(e, u, Q_NLL2, model);
         n += (double)e->units.unit[u].n;
     }
     x /= n;
@@ -152,7 +153,8 @@ regained(const struct eval *e, size_t source, size_t model, double nll)
 
 /* Figures that need the base or the model before distillation. */
 static void
-compare(const struct eval *e, size_t source, size_t model, struct figures *f)
+compare_figures(const struct eval *e, size_t source, size_t model,
+    struct figures *f)
 {
     const struct estimate none = { NAN, NAN };
     double base;
@@ -199,6 +201,6 @@ eval_figures(const struct eval *e, size_t source, size_t model,
     f->ppl_se = f->ppl * f->nll.se;
     f->low = exp(f->nll.v - t * f->nll.se);
     f->high = exp(f->nll.v + t * f->nll.se);
-    text_figures(e, source, model, f);
-    compare(e, source, model, f);
+    byte_figures(e, source, model, f);
+    compare_figures(e, source, model, f);
 }

@@ -80,7 +80,7 @@ pack_release(struct pack *p)
 /* Run the rows through a model; final states of the scored predictions go into
  * j->h [n,d]. */
 static void
-walk(const struct pack *p, struct eval_model *j)
+run_model(const struct pack *p, struct eval_model *j)
 {
     const struct rows r = { p->rows, p->T, p->ids, p->first };
     const size_t d = j->m.c.d;
@@ -93,7 +93,8 @@ walk(const struct pack *p, struct eval_model *j)
 }
 
 static void
-check(const struct eval *e, const struct pack *p, size_t i, size_t k, double v)
+check_finite(const struct eval *e, const struct pack *p, size_t i, size_t k,
+    double v)
 {
     if (!isfinite(v))
         die(EX_NUM,
@@ -103,18 +104,18 @@ check(const struct eval *e, const struct pack *p, size_t i, size_t k, double v)
 }
 
 static void
-add(struct eval *e, const struct pack *p, size_t i, size_t k, enum quantity q,
-    double v)
+add_quantity(struct eval *e, const struct pack *p, size_t i, size_t k,
+    enum quantity q, double v)
 {
-    check(e, p, i, k, v);
+    check_finite(e, p, i, k, v);
     units_sums(&e->units, p->unit[k], i)->v[q] += p->weight[k] * v;
 }
 
 static void
 add_nll(struct eval *e, const struct pack *p, size_t i, size_t k, double nll)
 {
-    add(e, p, i, k, Q_NLL, nll);
-    add(e, p, i, k, Q_NLL2, nll * nll);
+    add_quantity(e, p, i, k, Q_NLL, nll);
+    add_quantity(e, p, i, k, Q_NLL2, nll * nll);
     e->j[i].pair[k].nll_q = nll;
 }
 
@@ -125,15 +126,15 @@ add_pair(struct eval *e, const struct pack *p, size_t i, size_t k)
     const struct pair_score *s = &e->j[i].pair[k], *soft = &p->soft[k];
     const double dp = delta_p(s);
 
-    add(e, p, i, k, Q_KL, s->kl);
-    add(e, p, i, k, Q_BACK, s->back);
-    add(e, p, i, k, Q_AGREE, s->agree != 0);
-    add(e, p, i, k, Q_CROSS, s->nll_q * s->nll_p);
-    add(e, p, i, k, Q_DP, dp);
-    add(e, p, i, k, Q_DP2, dp * dp);
+    add_quantity(e, p, i, k, Q_KL, s->kl);
+    add_quantity(e, p, i, k, Q_BACK, s->back);
+    add_quantity(e, p, i, k, Q_AGREE, s->agree != 0);
+    add_quantity(e, p, i, k, Q_CROSS, s->nll_q * s->nll_p);
+    add_quantity(e, p, i, k, Q_DP, dp);
+    add_quantity(e, p, i, k, Q_DP2, dp * dp);
     if (e->temperature != 1.0) {
-        add(e, p, i, k, Q_KLT, soft->kl);
-        add(e, p, i, k, Q_BACKT, soft->back);
+        add_quantity(e, p, i, k, Q_KLT, soft->kl);
+        add_quantity(e, p, i, k, Q_BACKT, soft->back);
     }
     if (e->spread != NULL)
         spread_put(e->spread, i, k, s, e->temperature != 1.0 ? soft : NULL);
@@ -159,7 +160,7 @@ pack_add_pairs(struct eval *e, const struct pack *p, size_t i, size_t k,
 /* The base p and a model q that has more or fewer ids are compared over the ids
  * that both and the tokenizer have. */
 static size_t
-shared_ids(const struct eval *e, const struct eval_model *q,
+compared_ids(const struct eval *e, const struct eval_model *q,
     const struct eval_model *p)
 {
     const size_t Vq = q->m.c.V, Vp = p->m.c.V, n = Vq < Vp ? Vq : Vp;
@@ -170,7 +171,7 @@ shared_ids(const struct eval *e, const struct eval_model *q,
 
 /* The loss of a model of more ids than were compared is over all of them. */
 static void
-whole_nll(struct pack *p, const struct eval_model *j, size_t V, int base,
+full_nll(struct pack *p, const struct eval_model *j, size_t V, int base,
     struct pair_score *pair)
 {
     if (j->m.c.V == V)
@@ -187,13 +188,13 @@ compute_pair(struct eval *e, struct pack *p, size_t i, int first)
 {
     struct eval_model *j = &e->j[i], *b = &e->j[e->base];
     const double start = clock_now();
-    const size_t V = shared_ids(e, j, b);
+    const size_t V = compared_ids(e, j, b);
     const double share = (double)j->m.c.d / (double)(j->m.c.d + b->m.c.d);
     double t;
 
     head_score_pair(j->f, j->h, b->f, b->h, V, p->target, p->n, 1.0, j->pair);
-    whole_nll(p, j, V, 0, j->pair);
-    whole_nll(p, b, V, 1, j->pair);
+    full_nll(p, j, V, 0, j->pair);
+    full_nll(p, b, V, 1, j->pair);
     t = clock_now() - start;
     j->seconds += t * share;
     b->seconds += first ? t * (1.0 - share) : 0.0;
@@ -204,7 +205,7 @@ compute_pair(struct eval *e, struct pack *p, size_t i, int first)
 
 /* Score model i against the base; first: take the base's own loss too. */
 static void
-score_pair(struct eval *e, struct pack *p, size_t i, int first)
+score_beside_base(struct eval *e, struct pack *p, size_t i, int first)
 {
     if (!p->known)
         compute_pair(e, p, i, first);
@@ -227,7 +228,7 @@ score_alone(struct eval *e, struct pack *p, size_t i)
 
 /* What of a prediction does not depend on the model. */
 static void
-count(struct eval *e, const struct pack *p, size_t k)
+count_prediction(struct eval *e, const struct pack *p, size_t k)
 {
     struct unit *u = &e->units.unit[p->unit[k]];
     const uint32_t before = p->ids[p->at[k]];
@@ -248,14 +249,14 @@ score_all(struct eval *e, struct pack *p)
         if (e->base == NONE)
             score_alone(e, p, i);
         else if (i != e->base)
-            score_pair(e, p, i, first);
+            score_beside_base(e, p, i, first);
         first = first && i == e->base;
     }
 }
 
 /* All models over the rows, unless what they say of them is known. */
 static void
-walk_all(struct pack *p, struct eval *e)
+run_models(struct pack *p, struct eval *e)
 {
     const size_t n = p->B * p->T;
     struct err err;
@@ -279,7 +280,7 @@ walk_all(struct pack *p, struct eval *e)
     e->told_compute = 1;
     for (size_t i = 0; i < e->nj; i++)
         if (!e->j[i].recorded)
-            walk(p, &e->j[i]);
+            run_model(p, &e->j[i]);
 }
 
 void
@@ -288,7 +289,7 @@ pack_flush(struct pack *p, struct eval *e)
     struct err err;
 
     if (p->n > 0) {
-        walk_all(p, e);
+        run_models(p, e);
         if (e->spread != NULL)
             spread_begin(e->spread, p->n);
         if (e->in != NULL)
@@ -300,7 +301,7 @@ pack_flush(struct pack *p, struct eval *e)
         if (e->spread != NULL)
             spread_end(e->spread, e, p->unit, p->n);
         for (size_t k = 0; k < p->n; k++)
-            count(e, p, k);
+            count_prediction(e, p, k);
         if (e->detail != NULL)
             detail_add(e->detail, e, p);
         for (size_t i = 0; i < e->nj; i++)

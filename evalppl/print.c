@@ -55,7 +55,7 @@ describe_input(const struct eval *e, struct buf *b)
 /* ---- TSV and JSON ---- */
 
 static void
-list_inputs(const struct eval *e, struct sheet *s)
+list_protocols(const struct eval *e, struct sheet *s)
 {
     static const char *const column[] = { "model", "protocol", "context",
         "stride", "bos", "tokens", "documents", "scored", "words", "bytes",
@@ -133,7 +133,7 @@ list_difference(struct sheet *s, const struct eval_model *i,
 
 /* Differences of all pairs of models on one source. */
 static void
-list_pairs(const struct eval *e, size_t source, struct sheet *s)
+list_model_pairs(const struct eval *e, size_t source, struct sheet *s)
 {
     static const char *const names[] = { "nll", "kl" };
 
@@ -171,7 +171,7 @@ print_across(const struct eval *e, struct sheet *s)
 }
 
 static void
-print_lists(const struct eval *e, struct sheet *s, int per_source, int compare)
+list_figures(const struct eval *e, struct sheet *s, int per_source, int compare)
 {
     static const char *const models[] = { "model", "source", "parameters",
         "documents", "tokens", "nll", "nll_se", "ppl", "ppl_low", "ppl_high",
@@ -182,7 +182,7 @@ print_lists(const struct eval *e, struct sheet *s, int per_source, int compare)
         "difference", "se", "z", "source", NULL };
 
     if (s->format == FMT_JSON)
-        list_inputs(e, s);
+        list_protocols(e, s);
     for (const struct eval *f = e; s->format == FMT_TSV && f; f = f->also) {
         buf_adds(s->b, "# ");
         describe_input(f, s->b);
@@ -199,11 +199,11 @@ print_lists(const struct eval *e, struct sheet *s, int per_source, int compare)
         return;
     sheet_list(s, "differences", differences);
     for (const struct eval *f = e; f != NULL; f = f->also)
-        list_pairs(f, NONE, s);
+        list_model_pairs(f, NONE, s);
     print_across(e, s);
     for (size_t k = 0; per_source && k < e->info.nsource; k++)
         if (units_of(&e->units, k) > 0)
-            list_pairs(e, k, s);
+            list_model_pairs(e, k, s);
 }
 
 /* ---- text ---- */
@@ -339,7 +339,7 @@ eval_print(const struct eval *e, struct sheet *s, int per_source, int compare)
     for (const struct eval *f = e; f != NULL; f = f->also)
         note_cost(f);
     if (s->format != FMT_TEXT) {
-        print_lists(e, s, per_source, compare);
+        list_figures(e, s, per_source, compare);
         return;
     }
     for (const struct eval *f = e; f != NULL; f = f->also) {

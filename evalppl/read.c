@@ -27,7 +27,7 @@ reader_start(struct reader *r, size_t T)
 
 /* Show progress; of the tokens read, `left` have not been scored yet. */
 static void
-advance(struct reader *r, size_t left)
+tell_progress(struct reader *r, size_t left)
 {
     r->e->ntokens = (size_t)r->tokens - left;
     progress_total(r->in != NULL ? msg_in_expect(r->in, (double)r->tokens)
@@ -91,7 +91,7 @@ add_document(struct reader *r, const uint32_t *ids, size_t n,
                     r->e->protocol == PROTO_HF
                         ? (double)(end - done - 1) / (double)(end - from)
                         : 1.0 });
-        advance(r, (size_t)(r->ids + r->n - (ids + end)));
+        tell_progress(r, (size_t)(r->ids + r->n - (ids + end)));
         if (end == n)
             break;
         done = end;
@@ -113,7 +113,7 @@ add_joined(struct reader *r)
             &(struct window){ r->ids + at, c, c / 2 + 1, NULL,
                 units_add(&r->e->units, 0, r->nwindow), c * r->nwindow, 1.0 });
         r->nwindow++;
-        advance(r, r->n - at - c);
+        tell_progress(r, r->n - at - c);
     }
     memmove(r->ids, r->ids + at, (r->n - at) * sizeof(*r->ids));
     r->n -= at;
@@ -132,7 +132,7 @@ append_ids(struct reader *r, const struct st_tensor *ids)
 }
 
 static void
-add_docs(struct reader *r, const struct msg *m)
+add_docs_message(struct reader *r, const struct msg *m)
 {
     const struct st_tensor *ids = st_find(&m->st, "ids");
     const struct st_tensor *len = st_find(&m->st, "doc_len");
@@ -171,7 +171,7 @@ add_docs(struct reader *r, const struct msg *m)
 /* ---- batches: rows as they are ---- */
 
 static void
-add_row(struct reader *r, size_t row, size_t *piece)
+add_batch_row(struct reader *r, size_t row, size_t *piece)
 {
     const struct batch *b = &r->batch;
     struct pack *p = &r->pack;
@@ -220,8 +220,8 @@ add_batch(struct reader *r, const struct msg *m)
     for (size_t i = 0; i < r->batch.B; i++) {
         if (r->pack.rows == r->pack.B)
             pack_flush(&r->pack, r->e);
-        add_row(r, i, &piece);
-        advance(r, r->batch.ntok / r->batch.B * (r->batch.B - 1 - i));
+        add_batch_row(r, i, &piece);
+        tell_progress(r, r->batch.ntok / r->batch.B * (r->batch.B - 1 - i));
     }
     r->e->c = r->e->stride = r->batch.T;
 }
@@ -246,7 +246,7 @@ reader_tokenizer(struct eval *e, struct eval_model *j)
 }
 
 static void
-take_head(struct eval *e, struct msg_in *in, const struct st *head)
+read_stream_head(struct eval *e, struct msg_in *in, const struct st *head)
 {
     struct err err;
 
@@ -309,14 +309,14 @@ eval_stream(struct eval *e, const char *addr)
     progress_begin("scoring", 0, "tokens");
     while ((got = msg_read(in, &m, &err)) > 0) {
         if (m.kind == MSG_STREAM)
-            take_head(e, in, &m.st);
+            read_stream_head(e, in, &m.st);
         else if (m.kind == MSG_TEACHER && e->stream_base != NULL)
             stream_base_head(e, &m);
         else if (m.kind == MSG_DOCS && e->stream_base != NULL)
             die(EX_INPUT, "%s: documents: a teacher says nothing of them",
                 e->input);
         else if (m.kind == MSG_DOCS)
-            add_docs(&r, &m);
+            add_docs_message(&r, &m);
         else if (m.kind == MSG_BATCH)
             add_batch(&r, &m);
     }

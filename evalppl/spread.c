@@ -77,7 +77,7 @@ spread_end(struct spread *s, const struct eval *e, const size_t *unit, size_t n)
 }
 
 static int
-rising(const void *x, const void *y)
+float_order(const void *x, const void *y)
 {
     const float a = *(const float *)x, b = *(const float *)y;
 
@@ -95,7 +95,7 @@ spread_sorted(const struct spread *s, size_t source, size_t model,
     for (size_t i = 0; i < s->n; i++)
         if (source == NONE || s->source[i] == source)
             out[(*n)++] = v[i];
-    qsort(out, *n, sizeof(*out), rising);
+    qsort(out, *n, sizeof(*out), float_order);
     return out;
 }
 
@@ -127,7 +127,7 @@ token_error(double mean, double square, size_t n)
 
 /* A mean whose squares have the mean `square`. */
 static struct estimate
-mean_of(const struct eval *e, size_t source, size_t model, enum quantity q,
+spread_mean(const struct eval *e, size_t source, size_t model, enum quantity q,
     double square, size_t n)
 {
     struct estimate m = eval_mean(e, source, q, model, NONE);
@@ -150,7 +150,7 @@ power_mean(const float *v, size_t n, int power)
 
 /* The ratio of perplexities; their losses are paired, so correlated. */
 static void
-ratio(const struct eval *e, size_t source, size_t model, struct against *a)
+ppl_ratio(const struct eval *e, size_t source, size_t model, struct against *a)
 {
     struct estimate q = eval_mean(e, source, Q_NLL, model, NONE);
     struct estimate p = eval_mean(e, source, Q_NLL, e->base, NONE);
@@ -192,13 +192,13 @@ spread_against(const struct eval *e, size_t source, size_t model,
         if (s->v[model * S_N + i] == NULL)
             continue;
         a->sorted[i] = spread_sorted(s, source, model, (enum series)i, &a->n);
-        a->mean[i] = mean_of(e, source, model, of[i],
+        a->mean[i] = spread_mean(e, source, model, of[i],
             power_mean(a->sorted[i], a->n, 2), a->n);
     }
-    ratio(e, source, model, a);
+    ppl_ratio(e, source, model, a);
     square = mean_value(e, source, Q_AGREE, model); /* 0 and 1 */
-    a->agree = mean_of(e, source, model, Q_AGREE, square, a->n);
-    a->rms = mean_of(e, source, model, Q_DP2,
+    a->agree = spread_mean(e, source, model, Q_AGREE, square, a->n);
+    a->rms = spread_mean(e, source, model, Q_DP2,
         power_mean(a->sorted[S_DP], a->n, 4), a->n);
     a->rms.v = sqrt(a->rms.v);
     a->rms.se *= 0.5 / a->rms.v;

@@ -38,7 +38,7 @@ count_words(const char *s, size_t n)
  * last one is as long, so that it reaches back as far as the context allows.
  */
 static void
-rolling(struct reader *r, const uint32_t *seq, size_t n, size_t unit)
+roll_windows(struct reader *r, const uint32_t *seq, size_t n, size_t unit)
 {
     const size_t c = r->e->c;
 
@@ -54,7 +54,7 @@ rolling(struct reader *r, const uint32_t *seq, size_t n, size_t unit)
 }
 
 static void
-add_text(struct reader *r, struct lmeval *s, const char *text, size_t n,
+score_text(struct reader *r, struct lmeval *s, const char *text, size_t n,
     size_t number)
 {
     struct eval *e = r->e;
@@ -68,7 +68,7 @@ add_text(struct reader *r, struct lmeval *s, const char *text, size_t n,
         die(EX_INPUT, "%s: text %zu: %s", e->input, number, err.msg);
     e->units.unit[unit].bytes = n;
     e->units.unit[unit].words = count_words(text, n);
-    rolling(r, ids.v, ids.n, unit);
+    roll_windows(r, ids.v, ids.n, unit);
     e->ntokens = r->tokens += ids.n - 1;
     tok_ids_release(&ids);
 }
@@ -89,7 +89,7 @@ line_text(const struct eval *e, const char *line, size_t n, size_t number)
 }
 
 static void
-begin(struct eval *e, struct lmeval *s)
+open_text(struct eval *e, struct lmeval *s)
 {
     static char hash[33];
     struct err err;
@@ -113,13 +113,13 @@ begin(struct eval *e, struct lmeval *s)
 
 /* The n bytes of all lines by models of one tokenizer. */
 static void
-score(struct eval *e, const char *all, size_t n)
+score_lines(struct eval *e, const char *all, size_t n)
 {
     struct reader r = { .e = e };
     struct lmeval s;
     size_t number = 0;
 
-    begin(e, &s);
+    open_text(e, &s);
     reader_start(&r, e->c);
     progress_begin("scoring", (double)n, "bytes");
     for (const char *p = all; p < all + n; number++) {
@@ -128,7 +128,7 @@ score(struct eval *e, const char *all, size_t n)
         json_t *j = line_text(e, p, len, number + 1);
         const json_t *text = json_object_get(j, "text");
 
-        add_text(&r, &s, json_string_value(text), json_string_length(text),
+        score_text(&r, &s, json_string_value(text), json_string_length(text),
             number);
         json_decref(j);
         p += len + (line != NULL);
@@ -149,7 +149,7 @@ eval_text(struct eval *e, const char *path)
         die_err(&err);
     for (; e != NULL; e = e->also) {
         e->input = io_in_name(path);
-        score(e, all, n);
+        score_lines(e, all, n);
     }
     free(all);
 }

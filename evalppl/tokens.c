@@ -15,7 +15,7 @@ struct tokens {
 };
 
 static void
-flush(struct tokens *t)
+flush_lines(struct tokens *t)
 {
     struct err err;
 
@@ -41,13 +41,13 @@ tokens_begin(const struct eval *e, const char *path)
         if (i != e->base)
             buf_addf(&t->b, "\tkl %s", SHOWN(e->j[i].label));
     buf_addc(&t->b, '\n');
-    flush(t);
+    flush_lines(t);
     return t;
 }
 
 /* As C's strings show it: a backslash before n, t, itself, or xNN. */
 static void
-put_text(struct buf *b, const char *s, size_t n)
+put_escaped(struct buf *b, const char *s, size_t n)
 {
     char c[TEXT_CHAR];
 
@@ -80,7 +80,7 @@ tokens_add(struct tokens *t, const struct eval *e, const struct pack *p)
             buf_addf(&t->b, "\t%s\t",
                 class_name[vocab_class(e->vocab, p->ids[p->at[k]],
                     p->target[k])]);
-            put_text(&t->b, s, n);
+            put_escaped(&t->b, s, n);
         } else {
             buf_adds(&t->b, "\t-\t-");
         }
@@ -91,7 +91,7 @@ tokens_add(struct tokens *t, const struct eval *e, const struct pack *p)
                 buf_addf(&t->b, "\t%.6f", e->j[i].pair[k].kl);
         buf_addc(&t->b, '\n');
     }
-    flush(t);
+    flush_lines(t);
 }
 
 void

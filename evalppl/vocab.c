@@ -20,7 +20,8 @@ struct vocab {
 };
 
 static size_t
-decode(const struct tokenizer *t, uint32_t id, int flags, struct buf *out)
+add_token_text(const struct tokenizer *t, uint32_t id, int flags,
+    struct buf *out)
 {
     const size_t before = out->n;
     struct err e;
@@ -68,12 +69,12 @@ vocab_new(const struct tokenizer *t, size_t V)
     v->kind = xcalloc(V, sizeof(*v->kind));
     for (size_t i = 0; i < V; i++) {
         struct kind *k = &v->kind[i];
-        const size_t n = decode(t, (uint32_t)i, TOK_MIDDLE, &v->text);
+        const size_t n = add_token_text(t, (uint32_t)i, TOK_MIDDLE, &v->text);
 
         v->at[i + 1] = v->at[i] + n;
         k->special = i < tok_vocab(t) && tok_is_special(t, (uint32_t)i);
         buf_clear(&first);
-        k->less = (uint8_t)(n - decode(t, (uint32_t)i, 0, &first));
+        k->less = (uint8_t)(n - add_token_text(t, (uint32_t)i, 0, &first));
         classify(k, v->text.p + v->at[i], n);
     }
     buf_release(&first);

@@ -27,7 +27,7 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     EVAL_RUN_OPTIONS(a), OPT_END };
 
 static void
-open_models(struct eval *e)
+open_task_models(struct eval *e)
 {
     struct err err;
 
@@ -43,7 +43,7 @@ open_models(struct eval *e)
 
 /* The file belongs to these models and kernels. */
 static struct resume *
-open_resume(const struct eval *e)
+open_task_resume(const struct eval *e)
 {
     struct resume *r;
     struct buf b = { 0 };
@@ -73,11 +73,11 @@ main(int argc, char **argv)
         die(EX_USAGE, "give a task by --task form=file; see evaltask -h");
     if (compute_init(a.compute, &err) < 0)
         die_err(&err);
-    open_models(&e);
+    open_task_models(&e);
     e.rows = a.rows;
     if ((e.pool = pool_new(a.threads, &err)) == NULL)
         die_err(&err);
-    e.resume = a.resume != NULL ? open_resume(&e) : NULL;
+    e.resume = a.resume != NULL ? open_task_resume(&e) : NULL;
     tasks_run(&e,
         &(struct task_args){ a.tasks.v, a.tasks.n, a.items,
             (enum format)a.format, a.per_source, a.compare, a.skip_bad },

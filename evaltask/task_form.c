@@ -15,7 +15,7 @@ static const char *const kinds[] = { "choice", "contexts", "cloze", NULL };
 
 /* Copy to b up to one of the characters `ends`, unescaped; returns where. */
 static const char *
-literal(const char *p, const char *end, const char *ends, struct buf *b)
+unescape_until(const char *p, const char *end, const char *ends, struct buf *b)
 {
     while (p < end && strchr(ends, *p) == NULL) {
         if (*p == '\\' && p + 1 < end) {
@@ -50,10 +50,10 @@ parse_step(struct fill_part *part, const char *p, const char *end,
     s = &part->step[part->nstep++];
     memset(s, 0, sizeof(*s));
     buf_adds(&name, "");
-    for (p = literal(p, end, "|}:", &name); p < end && *p == ':';) {
+    for (p = unescape_until(p, end, "|}:", &name); p < end && *p == ':';) {
         buf_clear(&arg);
         buf_adds(&arg, "");
-        p = literal(p + 1, end, "|}:", &arg);
+        p = unescape_until(p + 1, end, "|}:", &arg);
         strings_add(&s->arg, arg.p, arg.n);
     }
     r = filter_named(s, name.p, e);
@@ -69,7 +69,7 @@ parse_field(struct fill *f, const char *p, const char *end, struct err *e)
     struct fill_part *part = new_part(f, 1);
     struct buf b = { 0 };
 
-    p = literal(p, end, "|}", &b);
+    p = unescape_until(p, end, "|}", &b);
     part->text = xstrdup(b.n > 0 ? b.p : "");
     while (p != NULL && p < end && *p == '|')
         p = parse_step(part, p + 1, end, e);
@@ -103,7 +103,7 @@ fill_parse(struct fill *f, const char *s, size_t n, struct err *e)
         } else {
             struct buf b = { 0 };
 
-            s = literal(s, end, "{}", &b);
+            s = unescape_until(s, end, "{}", &b);
             new_part(f, 0)->text = b.p;
         }
     }
@@ -131,7 +131,7 @@ struct form_line {
 };
 
 static int
-is_blank(char c)
+is_form_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
@@ -141,20 +141,20 @@ is_blank(char c)
 static int
 cut_line(const char *p, size_t n, struct form_line *l)
 {
-    while (n > 0 && is_blank(p[n - 1]))
+    while (n > 0 && is_form_blank(p[n - 1]))
         n--;
-    while (n > 0 && is_blank(*p)) {
+    while (n > 0 && is_form_blank(*p)) {
         p++;
         n--;
     }
     if (n == 0 || *p == '#')
         return 0;
     l->key = p;
-    for (l->nkey = 0; l->nkey < n && !is_blank(p[l->nkey]);)
+    for (l->nkey = 0; l->nkey < n && !is_form_blank(p[l->nkey]);)
         l->nkey++;
     p += l->nkey;
     n -= l->nkey;
-    while (n > 0 && is_blank(*p)) {
+    while (n > 0 && is_form_blank(*p)) {
         p++;
         n--;
     }
@@ -288,7 +288,7 @@ take_line(struct form *f, struct form_line *l, struct err *e)
 
 /* What a kind must have. */
 static int
-check_kind(const struct form *f, struct err *e)
+check_form(const struct form *f, struct err *e)
 {
     const char *const kind = kinds[f->kind];
 
@@ -314,7 +314,7 @@ check_kind(const struct form *f, struct err *e)
 
 /* The file's name without folders and the last ending. */
 static char *
-name_of(const char *path)
+file_stem(const char *path)
 {
     const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     const char *dot = strrchr(base, '.');
@@ -347,10 +347,10 @@ form_read(struct form *f, const char *path, struct err *e)
         p = end + (nl != NULL);
     }
     free(text);
-    if (r == 0 && (r = check_kind(f, e)) < 0)
+    if (r == 0 && (r = check_form(f, e)) < 0)
         err_prefix(e, "%s", path);
     if (f->name == NULL)
-        f->name = name_of(path);
+        f->name = file_stem(path);
     return r;
 }
 

@@ -26,8 +26,8 @@ figures_of(const struct eval *e, const struct task *t, size_t nt,
 }
 
 static struct estimate
-difference(const struct task *t, size_t nt, const struct subject *s, size_t a,
-    size_t b)
+subject_difference(const struct task *t, size_t nt, const struct subject *s,
+    size_t a, size_t b)
 {
     return s->task != NULL ? task_difference(s->task, 1, s->group, a, b)
                            : task_difference(t, nt, NONE, a, b);
@@ -100,12 +100,12 @@ list_score(const struct eval *e, const struct subject *of, size_t model,
 }
 
 static void
-list_pairs(const struct eval *e, const struct task *t, size_t nt,
+list_score_pairs(const struct eval *e, const struct task *t, size_t nt,
     const struct subject *of, struct sheet *s)
 {
     for (size_t i = 0; i < e->nj; i++)
         for (size_t k = i + 1; k < e->nj; k++) {
-            const struct estimate m = difference(t, nt, of, i, k);
+            const struct estimate m = subject_difference(t, nt, of, i, k);
 
             sheet_text(s, task_name(of));
             sheet_text(s, group_name(of));
@@ -119,7 +119,7 @@ list_pairs(const struct eval *e, const struct task *t, size_t nt,
 }
 
 static void
-print_lists(const struct eval *e, const struct task *t,
+list_scores(const struct eval *e, const struct task *t,
     const struct task_args *a, const struct subject *of, size_t n,
     struct sheet *s)
 {
@@ -142,7 +142,7 @@ print_lists(const struct eval *e, const struct task *t,
         return;
     sheet_list(s, "differences", differences);
     for (size_t i = 0; i < n; i++)
-        list_pairs(e, t, a->n, &of[i], s);
+        list_score_pairs(e, t, a->n, &of[i], s);
 }
 
 /* ---- text ---- */
@@ -164,7 +164,7 @@ name_width(const struct subject *s, size_t n)
 }
 
 static void
-text_row(const struct eval *e, const struct task_figures *f, struct buf *b)
+text_score(const struct eval *e, const struct task_figures *f, struct buf *b)
 {
     buf_addf(b, " %6zu", f->n);
     put_column(b, 6, "%.3f", f->chance);
@@ -186,7 +186,7 @@ text_pairs(const struct eval *e, const struct task *t, size_t nt,
 {
     for (size_t i = 0; i < e->nj; i++)
         for (size_t k = i + 1; k < e->nj; k++) {
-            const struct estimate m = difference(t, nt, s, i, k);
+            const struct estimate m = subject_difference(t, nt, s, i, k);
 
             buf_addf(b, "%s", SHOWN(task_name(s)));
             if (s->group != NONE)
@@ -218,7 +218,7 @@ text_lines(const struct eval *e, const struct task *t, size_t nt,
             else
                 buf_addf(b, "%-*s", w[0], SHOWN(task_name(&s[i])));
             buf_addf(b, " %-*s", w[1], SHOWN(e->j[k].label));
-            text_row(e, &f, b);
+            text_score(e, &f, b);
             buf_addc(b, '\n');
         }
 }
@@ -253,7 +253,7 @@ tasks_print(const struct eval *e, const struct task *t,
     if (a->format != FMT_JSON)
         describe_scores(e, t, a->n, b);
     if (a->format != FMT_TEXT)
-        print_lists(e, t, a, s, n, &sheet);
+        list_scores(e, t, a, s, n, &sheet);
     else
         text_lines(e, t, a->n, s, n, b);
     for (size_t i = 0; a->format == FMT_TEXT && a->compare && i < n; i++) {

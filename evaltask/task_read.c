@@ -26,8 +26,8 @@ characters(const char *s)
 }
 
 static int
-all(const struct form *f, const struct fill *fill, size_t n, const json_t *j,
-    struct strings *out, struct err *e)
+fill_lists(const struct form *f, const struct fill *fill, size_t n,
+    const json_t *j, struct strings *out, struct err *e)
 {
     int r = 0;
 
@@ -57,17 +57,17 @@ find_answer(const char *answer, const struct strings *choice,
 }
 
 static int
-choices(const struct form *f, const json_t *j, struct task_item *it,
+fill_choices(const struct form *f, const json_t *j, struct task_item *it,
     struct strings *choice, struct err *e)
 {
     struct strings label = { 0 };
     struct buf answer = { 0 };
-    int r = all(f, f->choice, f->nchoice, j, choice, e);
+    int r = fill_lists(f, f->choice, f->nchoice, j, choice, e);
 
     if (r == 0 && (choice->n < 2 || choice->n > CHOICES_MAX))
         r = err_set(e, EX_INPUT, "%zu choices", choice->n);
     if (r == 0)
-        r = all(f, f->label, f->nlabel, j, &label, e);
+        r = fill_lists(f, f->label, f->nlabel, j, &label, e);
     if (r == 0 && label.n > 0 && label.n != choice->n)
         r = err_set(e, EX_INPUT, "%zu labels for %zu choices", label.n,
             choice->n);
@@ -102,7 +102,7 @@ pieces_fill(const struct form *f, const json_t *j, struct pieces *p,
     if (r == 0 && f->kind == TASK_CLOZE)
         strings_add(&p->choice, target.p, target.n);
     else if (r == 0)
-        r = choices(f, j, it, &p->choice, e);
+        r = fill_choices(f, j, it, &p->choice, e);
     if (r == 0) {
         buf_adds(&p->target, p->delimiter.p);
         buf_adds(&p->target, target.p);
@@ -112,7 +112,7 @@ pieces_fill(const struct form *f, const json_t *j, struct pieces *p,
 }
 
 static void
-join(const struct form *f, const struct pieces *p, struct task_item *it)
+join_pieces(const struct form *f, const struct pieces *p, struct task_item *it)
 {
     const size_t n = it->n = p->choice.n;
 
@@ -158,7 +158,7 @@ take_item(struct task *t, const json_t *j, size_t line, struct err *e)
     if (r == 0)
         r = fill_text(&t->form, &t->form.by, j, &by, e);
     if (r == 0) {
-        join(&t->form, &p, &it);
+        join_pieces(&t->form, &p, &it);
         it.group = group_of(t, by.p);
         t->item = xgrow_pow2(t->item, t->n, sizeof(*t->item));
         t->at = xgrow_pow2(t->at, t->n, sizeof(*t->at));
@@ -175,7 +175,7 @@ take_item(struct task *t, const json_t *j, size_t line, struct err *e)
 }
 
 static int
-blank(const char *p, size_t n)
+is_blank_line(const char *p, size_t n)
 {
     while (n > 0 && strchr(" \t\r", *p) != NULL) {
         p++;
@@ -229,7 +229,7 @@ read_items(struct task *t, int skip_bad, struct err *e)
         char *end = nl != NULL ? nl : text + n;
 
         line++;
-        if (!blank(p, (size_t)(end - p)))
+        if (!is_blank_line(p, (size_t)(end - p)))
             r = read_item(t, p, (size_t)(end - p), line, skip_bad, e);
         p = end + (nl != NULL);
     }

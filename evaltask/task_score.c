@@ -87,7 +87,7 @@ bundle_release(struct bundle *b)
 
 /* Room for what is computed of each guess. */
 static void
-make_room(struct bundle *b)
+grow_guesses(struct bundle *b)
 {
     if (b->n <= b->cap)
         return;
@@ -100,7 +100,7 @@ make_room(struct bundle *b)
 
 /* The loss of each guess, and the token that is the most probable. */
 static void
-compute(struct bundle *b)
+compute_guesses(struct bundle *b)
 {
     const struct rows r = { b->rows, b->T, b->ids, b->first };
     const size_t d = b->j->m.c.d;
@@ -120,7 +120,7 @@ bundle_flush(struct bundle *b)
 
     if (b->rows == 0)
         return;
-    make_room(b);
+    grow_guesses(b);
     for (size_t k = 0; k < b->n; k++)
         b->goal[k] = b->guess[k].target;
     if ((known = resume_begin(b->resume, &err)) < 0)
@@ -129,7 +129,7 @@ bundle_flush(struct bundle *b)
     resume_same(b->resume, b->first, n * sizeof(*b->first));
     resume_same(b->resume, b->goal, b->n * sizeof(*b->goal));
     if (!known)
-        compute(b);
+        compute_guesses(b);
     resume_pass(b->resume, b->nll, b->n * sizeof(*b->nll));
     resume_pass(b->resume, b->top, b->n * sizeof(*b->top));
     if (resume_end(b->resume, &err) < 0)
@@ -151,7 +151,7 @@ bundle_flush(struct bundle *b)
 
 /* Place in [B,T] of n tokens that stand together. */
 static size_t
-find_place(struct bundle *b, size_t n)
+reserve_tokens(struct bundle *b, size_t n)
 {
     for (;;) {
         for (size_t row = 0; row < b->B; row++) {
@@ -172,8 +172,8 @@ find_place(struct bundle *b, size_t n)
 
 /* n tokens at `at`, a piece which goes on from the nstem tokens at `stem`. */
 static void
-put(struct bundle *b, size_t at, const uint32_t *ids, size_t n, size_t stem,
-    size_t nstem)
+put_piece(struct bundle *b, size_t at, const uint32_t *ids, size_t n,
+    size_t stem, size_t nstem)
 {
     for (size_t i = 0; i < n; i++) {
         b->ids[at + i] = ids[i];
@@ -193,21 +193,21 @@ add_guess(struct bundle *b, size_t at, uint32_t target,
 
 /* What comes before the last token of a request is fed. */
 static size_t
-fed(const struct task_ids *r)
+fed_tokens(const struct task_ids *r)
 {
     return r->n - 1;
 }
 
 /* Tokens that n requests begin with alike, and of which each is fed. */
 static size_t
-common(const struct task_ids *r, size_t n)
+common_tokens(const struct task_ids *r, size_t n)
 {
-    size_t same = fed(&r[0]);
+    size_t same = fed_tokens(&r[0]);
 
     for (size_t i = 1; i < n; i++) {
         size_t k = 0;
 
-        while (k < same && k < fed(&r[i]) && r[i].ids[k] == r[0].ids[k])
+        while (k < same && k < fed_tokens(&r[i]) && r[i].ids[k] == r[0].ids[k])
             k++;
         same = k;
     }
@@ -219,10 +219,10 @@ static void
 add_requests(struct bundle *b, const struct task_ids *r, size_t n, size_t nstem,
     size_t total, struct request_score *to)
 {
-    const size_t stem = find_place(b, total);
+    const size_t stem = reserve_tokens(b, total);
     size_t at = stem + nstem, from = r[0].from;
 
-    put(b, stem, r[0].ids, nstem, stem, 0);
+    put_piece(b, stem, r[0].ids, nstem, stem, 0);
     /* Continuations of several contexts need not begin together. */
     for (size_t i = 1; i < n; i++)
         from = r[i].from > from ? r[i].from : from;
@@ -234,11 +234,12 @@ add_requests(struct bundle *b, const struct task_ids *r, size_t n, size_t nstem,
     for (size_t i = 0; i < n; i++) {
         const size_t begin = r[i].from > nstem ? r[i].from : nstem;
 
-        put(b, at, r[i].ids + nstem, fed(&r[i]) - nstem, stem, nstem);
+        put_piece(b, at, r[i].ids + nstem, fed_tokens(&r[i]) - nstem, stem,
+            nstem);
         for (size_t k = begin; k < r[i].n; k++)
             add_guess(b, k == nstem ? stem + nstem - 1 : at + k - 1 - nstem,
                 r[i].ids[k], to + i, 1);
-        at += fed(&r[i]) - nstem;
+        at += fed_tokens(&r[i]) - nstem;
     }
 }
 
@@ -246,25 +247,26 @@ static void
 add_item(struct bundle *b, const struct task_ids *r, size_t n,
     struct request_score *to)
 {
-    size_t nstem = common(r, n), total = nstem;
+    size_t nstem = common_tokens(r, n), total = nstem;
 
     for (size_t i = 0; i < n; i++) {
         to[i] = (struct request_score){ 0.0, 1, r[i].n - r[i].from };
-        total += fed(&r[i]) - nstem;
-        b->of += (double)fed(&r[i]);
+        total += fed_tokens(&r[i]) - nstem;
+        b->of += (double)fed_tokens(&r[i]);
     }
     if (nstem > 0 && total <= b->T) {
         add_requests(b, r, n, nstem, total, to);
         return;
     }
     for (size_t i = 0; i < n; i++)
-        add_requests(b, r + i, 1, fed(r + i), fed(r + i), to + i);
+        add_requests(b, r + i, 1, fed_tokens(r + i), fed_tokens(r + i), to + i);
 }
 
 /* All requests of a task in the model's tokens [nrequest]; the longest is told
  * in *longest. */
 static struct task_ids *
-encode(const struct task *t, struct lmeval *s, size_t *longest, double *total)
+encode_task(const struct task *t, struct lmeval *s, size_t *longest,
+    double *total)
 {
     struct task_ids *r = xcalloc(t->nrequest, sizeof(*r));
 
@@ -273,14 +275,14 @@ encode(const struct task *t, struct lmeval *s, size_t *longest, double *total)
             struct task_ids *one = &r[t->at[i] + k];
 
             request_ids(s, t, i, k, one);
-            *longest = fed(one) > *longest ? fed(one) : *longest;
-            *total += (double)fed(one);
+            *longest = fed_tokens(one) > *longest ? fed_tokens(one) : *longest;
+            *total += (double)fed_tokens(one);
         }
     return r;
 }
 
 static void
-check(const struct task *t, const struct request_score *score,
+check_scores(const struct task *t, const struct request_score *score,
     const char *label)
 {
     for (size_t i = 0; i < t->n; i++)
@@ -305,7 +307,7 @@ tasks_score(struct eval *e, struct task *t, size_t nt, size_t j)
     if (lmeval_open(&s, &e->j[j], e->j[j].m.c.V, &err) < 0)
         die_err(&err);
     for (size_t i = 0; i < nt; i++)
-        r[i] = encode(&t[i], &s, &longest, &total);
+        r[i] = encode_task(&t[i], &s, &longest, &total);
     lmeval_close(&s);
     bundle_init(&b, e, &e->j[j], longest);
     progress_begin("scoring", total, "tokens");
@@ -320,7 +322,7 @@ tasks_score(struct eval *e, struct task *t, size_t nt, size_t j)
     e->nfed += (size_t)b.fed;
     e->ntokens += (size_t)b.of;
     for (size_t i = 0; i < nt; i++) {
-        check(&t[i], t[i].score + j * t[i].nrequest, e->j[j].label);
+        check_scores(&t[i], t[i].score + j * t[i].nrequest, e->j[j].label);
         for (size_t k = 0; k < t[i].nrequest; k++)
             free(r[i][k].ids);
         free(r[i]);

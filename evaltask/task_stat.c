@@ -42,7 +42,7 @@ chance(const struct task *t, size_t item)
 }
 
 static int
-counts(const struct task *t, size_t item, size_t group)
+is_counted(const struct task *t, size_t item, size_t group)
 {
     return group == NONE || t->item[item].group == group;
 }
@@ -66,7 +66,7 @@ moments_end(struct moments *m)
 
 /* Of the hits of models a and b (NONE: nothing), less chance if asked. */
 static struct moments
-hits(const struct task *t, size_t group, size_t a, size_t b,
+hit_moments(const struct task *t, size_t group, size_t a, size_t b,
     enum task_score score, int less)
 {
     struct moments m = { 0 };
@@ -75,7 +75,7 @@ hits(const struct task *t, size_t group, size_t a, size_t b,
         const double c = less ? chance(t, i) : 0.0;
         double x, y;
 
-        if (!counts(t, i, group))
+        if (!is_counted(t, i, group))
             continue;
         x = hit(t, i, a, score) - c;
         y = b != NONE ? hit(t, i, b, score) - c : 0.0;
@@ -98,14 +98,14 @@ error_of(double variance)
 }
 
 static struct estimate
-mean_of(const struct moments *m)
+moments_mean(const struct moments *m)
 {
     return (struct estimate){ m->x, m->n > 1.0 ? error_of(m->xx) : NAN };
 }
 
 /* Fieller's interval of the ratio x / y (J. R. Stat. Soc. B 16, 1954). */
 static void
-recovery(const struct moments *m, struct task_figures *f)
+add_recovery(const struct moments *m, struct task_figures *f)
 {
     const double t = t95((size_t)m->n), tt = t * t;
     const double a = m->y * m->y - tt * m->yy;
@@ -121,7 +121,7 @@ recovery(const struct moments *m, struct task_figures *f)
 
 /* Perplexity of a cloze's items, and bits a byte of right continuations. */
 static void
-likelihood(const struct task *t, size_t group, size_t model,
+add_likelihood(const struct task *t, size_t group, size_t model,
     struct task_figures *f)
 {
     struct moments m = { 0 };
@@ -131,7 +131,7 @@ likelihood(const struct task *t, size_t group, size_t model,
         const struct task_item *it = &t->item[i];
         const double x = scores_by(t, i, model)[it->right].logp;
 
-        if (!counts(t, i, group))
+        if (!is_counted(t, i, group))
             continue;
         m.n++;
         m.x += x;
@@ -144,11 +144,11 @@ likelihood(const struct task *t, size_t group, size_t model,
         return;
     moments_end(&m);
     f->ppl.v = exp(-m.x);
-    f->ppl.se = f->ppl.v * mean_of(&m).se;
+    f->ppl.se = f->ppl.v * moments_mean(&m).se;
 }
 
 static void
-blank(struct task_figures *f)
+clear_figures(struct task_figures *f)
 {
     const struct estimate none = { NAN, NAN };
 
@@ -164,26 +164,26 @@ void
 task_figures(const struct eval *e, const struct task *t, size_t group,
     size_t model, struct task_figures *f)
 {
-    blank(f);
+    clear_figures(f);
     for (size_t i = 0; i < t->n; i++)
-        if (counts(t, i, group)) {
+        if (is_counted(t, i, group)) {
             f->n++;
             f->chance += chance(t, i);
         }
     f->chance /= (double)f->n;
     for (int s = SCORE_ACC; s <= SCORE_BYTES; s++) {
         const struct moments m =
-            hits(t, group, model, NONE, (enum task_score)s, 0);
+            hit_moments(t, group, model, NONE, (enum task_score)s, 0);
 
         if (t->form.kind != TASK_CLOZE || s == SCORE_ACC)
-            f->acc[s] = mean_of(&m);
+            f->acc[s] = moments_mean(&m);
     }
-    likelihood(t, group, model, f);
+    add_likelihood(t, group, model, f);
     if (e->base != NONE) {
         const struct moments m =
-            hits(t, group, model, e->base, t->form.score, 1);
+            hit_moments(t, group, model, e->base, t->form.score, 1);
 
-        recovery(&m, f);
+        add_recovery(&m, f);
     }
 }
 
@@ -197,7 +197,7 @@ over_tasks(const struct task *t, size_t nt, size_t group, size_t a, size_t b,
 
     for (size_t i = 0; i < nt; i++) {
         const struct moments m =
-            hits(&t[i], group, a, b, t[i].form.score, less);
+            hit_moments(&t[i], group, a, b, t[i].form.score, less);
 
         all.n += m.n;
         all.x += m.x / k;
@@ -215,9 +215,9 @@ task_means(const struct eval *e, const struct task *t, size_t nt, size_t model,
 {
     struct moments m = over_tasks(t, nt, NONE, model, NONE, 0);
 
-    blank(f);
+    clear_figures(f);
     f->n = (size_t)m.n;
-    f->acc[0] = mean_of(&m);
+    f->acc[0] = moments_mean(&m);
     for (size_t i = 0; i < nt; i++) {
         struct task_figures one;
 
@@ -227,7 +227,7 @@ task_means(const struct eval *e, const struct task *t, size_t nt, size_t model,
     if (e->base == NONE)
         return;
     m = over_tasks(t, nt, NONE, model, e->base, 1);
-    recovery(&m, f);
+    add_recovery(&m, f);
 }
 
 struct estimate

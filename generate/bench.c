@@ -21,7 +21,7 @@ struct bench_args {
 
 /* Measure a round; where `at` is none, the round only warms up. */
 static void
-round_of(const struct measured *b, const struct side *s, size_t at)
+run_round(const struct measured *b, const struct side *s, size_t at)
 {
     struct text *t = xcalloc(b->each, sizeof *t);
     const double n = (double)b->length, each = (double)b->each;
@@ -52,7 +52,7 @@ round_of(const struct measured *b, const struct side *s, size_t at)
 
 /* Room for the texts and the values of all models, which share the memory. */
 static void
-begin(struct measured *b, struct pool *pool, const struct common *how)
+make_rooms(struct measured *b, struct pool *pool, const struct common *how)
 {
     const struct texts_opt o = { .at_once = b->each,
         .longest = b->prompt_length,
@@ -91,19 +91,19 @@ make_prompt(struct measured *b)
 
 /* All rounds, the models in turn; a first one of each warms up. */
 static void
-measure(const struct measured *b)
+measure_rounds(const struct measured *b)
 {
     progress_begin("measured", (double)b->rounds, "rounds");
     for (size_t i = 0; i <= b->rounds; i++) {
         for (size_t k = 0; k < b->sides; k++)
-            round_of(b, &b->side[k], i == 0 ? SIZE_MAX : i - 1);
+            run_round(b, &b->side[k], i == 0 ? SIZE_MAX : i - 1);
         progress_at((double)i, NULL);
     }
     progress_end();
 }
 
 static void
-release(struct measured *b)
+release_bench(struct measured *b)
 {
     for (size_t i = 0; i < b->sides; i++) {
         texts_free(b->side[i].w);
@@ -116,7 +116,7 @@ release(struct measured *b)
 }
 
 static void
-bench(const struct bench_args *a)
+run_bench(const struct bench_args *a)
 {
     struct measured b = { .sides = a->models.n,
         .each = a->at_once < a->count ? a->at_once : a->count,
@@ -134,10 +134,10 @@ bench(const struct bench_args *a)
     pool = common_pool(&a->how);
     b.threads = pool_size(pool);
     make_prompt(&b);
-    begin(&b, pool, &a->how);
-    measure(&b);
+    make_rooms(&b, pool, &a->how);
+    measure_rounds(&b);
     bench_print(&b, (enum format)a->format);
-    release(&b);
+    release_bench(&b);
     pool_free(pool);
 }
 
@@ -168,7 +168,7 @@ bench_main(int argc, char **argv)
     if (a.models.n == 0)
         die(EX_USAGE, "give a model by -m; see generate bench -h");
     common_begin(&a.how);
-    bench(&a);
+    run_bench(&a);
     out_done();
     return 0;
 }

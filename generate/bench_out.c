@@ -68,7 +68,7 @@ ratio_row(const struct measured *b, const struct side *s, int q)
 }
 
 static void
-text_row(struct buf *out, const struct row *r, int is_ratio)
+text_measure(struct buf *out, const struct row *r, int is_ratio)
 {
     if (!is_ratio)
         buf_addf(out, "  %-20s %-3s %10.2f %10.2f %10.2f\n",
@@ -93,7 +93,7 @@ list_number(struct sheet *s, int has, double v)
 }
 
 static void
-list_row(struct sheet *s, const struct row *r, int is_ratio)
+list_measure(struct sheet *s, const struct row *r, int is_ratio)
 {
     sheet_text(s, r->kind);
     sheet_text(s, r->model);
@@ -142,9 +142,9 @@ put_model(const struct measured *b, const struct side *m, int is_ratio,
         const struct row r = is_ratio ? ratio_row(b, m, q) : value_row(b, m, q);
 
         if (s->format == FMT_TEXT)
-            text_row(s->b, &r, is_ratio);
+            text_measure(s->b, &r, is_ratio);
         else
-            list_row(s, &r, is_ratio);
+            list_measure(s, &r, is_ratio);
     }
 }
 

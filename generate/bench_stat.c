@@ -8,7 +8,7 @@
 enum { SAMPLES = 2000 };
 
 static int
-by_value(const void *a, const void *b)
+double_order(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
 
@@ -21,7 +21,7 @@ quantile(double *x, size_t n, double q)
     const double at = q * (double)(n - 1);
     const size_t i = (size_t)at;
 
-    qsort(x, n, sizeof *x, by_value);
+    qsort(x, n, sizeof *x, double_order);
     return i + 1 < n ? x[i] + (at - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
 }
 

@@ -44,8 +44,8 @@ struct prompts {
 /* Take a prompt; -1 and *e if it has no tokens, too many, or one that the model
  * has not. */
 static int
-add(struct prompts *p, const char *s, size_t n, json_t *record, uint64_t chance,
-    struct err *e)
+add_prompt(struct prompts *p, const char *s, size_t n, json_t *record,
+    uint64_t chance, struct err *e)
 {
     struct tok_ids *ids;
 
@@ -76,7 +76,7 @@ add(struct prompts *p, const char *s, size_t n, json_t *record, uint64_t chance,
 
 /* Line number `at` of the file, without its newline. */
 static int
-add_line(struct prompts *p, const char *line, size_t n, size_t at,
+add_prompt_line(struct prompts *p, const char *line, size_t n, size_t at,
     struct err *e)
 {
     json_t *j = js_parse(line, n, e);
@@ -96,7 +96,7 @@ add_line(struct prompts *p, const char *line, size_t n, size_t at,
         json_object_set_new(j, "index", json_integer((json_int_t)at));
     else if (json_is_integer(index) && json_integer_value(index) >= 0)
         at = (size_t)json_integer_value(index);
-    if (add(p, prompt, strlen(prompt), j, at, e) < 0) {
+    if (add_prompt(p, prompt, strlen(prompt), j, at, e) < 0) {
         e->code = EX_INPUT;
         return -1;
     }
@@ -117,7 +117,8 @@ read_lines(struct prompts *p)
         char *nl = memchr(line, '\n', (size_t)(end - line));
         const size_t len = (size_t)((nl != NULL ? nl : end) - line);
 
-        if (strspn(line, " \t\r") < len && add_line(p, line, len, at, &e) < 0)
+        if (strspn(line, " \t\r") < len &&
+            add_prompt_line(p, line, len, at, &e) < 0)
             die(e.code, "%s: line %zu: %s", io_in_name(path), at + 1, e.msg);
         line += len + 1;
     }
@@ -150,7 +151,7 @@ read_stops(struct prompts *p)
 }
 
 static void
-open_tokenizer(struct prompts *p, const struct model *m)
+open_prompt_tokenizer(struct prompts *p, const struct model *m)
 {
     const char *path = p->a->tokenizer != NULL ? p->a->tokenizer : p->a->model;
     struct err e;
@@ -167,7 +168,7 @@ open_tokenizer(struct prompts *p, const struct model *m)
 
 /* The line with what has become of it. */
 static void
-put_line(const struct text *t, json_t *j)
+put_text_line(const struct text *t, json_t *j)
 {
     static const char *const ends[] = { "", "eos", "stop", "length" };
     struct buf said = { 0 };
@@ -201,7 +202,7 @@ told_lines(void *ctx, struct text *t)
     while (p->printed < p->n && p->text[p->printed].end != TEXT_GOES_ON) {
         const size_t i = p->printed++;
 
-        put_line(&p->text[i], p->record[i]);
+        put_text_line(&p->text[i], p->record[i]);
         json_decref(p->record[i]);
         text_release(&p->text[i]);
         tok_ids_release(&p->ids[i]);
@@ -224,7 +225,7 @@ told_one(void *ctx, struct text *t)
 }
 
 static void
-run(struct prompts *p, const struct model *m, struct pool *pool)
+run_prompts(struct prompts *p, const struct model *m, struct pool *pool)
 {
     const struct run_args *a = p->a;
     const struct texts_opt o = { p->n < a->at_once ? p->n : a->at_once,
@@ -254,18 +255,18 @@ run(struct prompts *p, const struct model *m, struct pool *pool)
 }
 
 static void
-generate(const struct model *m, struct pool *pool, const struct run_args *a)
+generate_all(const struct model *m, struct pool *pool, const struct run_args *a)
 {
     struct prompts p = { .a = a, .most = m->c.max_pos };
     struct err e;
 
-    open_tokenizer(&p, m);
+    open_prompt_tokenizer(&p, m);
     read_stops(&p);
     if (a->prompts != NULL)
         read_lines(&p);
-    else if (add(&p, a->prompt, strlen(a->prompt), NULL, 0, &e) < 0)
+    else if (add_prompt(&p, a->prompt, strlen(a->prompt), NULL, 0, &e) < 0)
         die_err(&e);
-    run(&p, m, pool);
+    run_prompts(&p, m, pool);
     if (a->prompts == NULL) {
         text_release(p.text);
         tok_ids_release(p.ids);
@@ -322,7 +323,7 @@ run_main(int argc, char **argv)
     common_begin(&a.how);
     common_open(&m, a.model);
     pool = common_pool(&a.how);
-    generate(&m, pool, &a);
+    generate_all(&m, pool, &a);
     out_done();
     model_close(&m);
     pool_free(pool);

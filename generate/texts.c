@@ -37,7 +37,7 @@ text_release(struct text *t)
 }
 
 static struct sample_room *
-rooms(size_t threads, size_t V)
+new_rooms(size_t threads, size_t V)
 {
     struct sample_room *r = xreallocarray(NULL, threads, sizeof *r);
 
@@ -66,7 +66,7 @@ texts_new(const struct model *m, struct pool *pool, const struct texts_opt *o)
     w->kv = kv_new(m, pool, o->at_once, o->longest + o->most);
     w->logits = xreallocarray(NULL, o->at_once * m->c.V, sizeof *w->logits);
     if (o->tau > 0.0)
-        w->room = rooms(pool_size(pool), w->V);
+        w->room = new_rooms(pool_size(pool), w->V);
     w->text = xcalloc(o->at_once, sizeof *w->text);
     w->more = xcalloc(o->at_once, sizeof *w->more);
     for (size_t i = 0; i < o->at_once; i++)
@@ -112,7 +112,7 @@ texts_bytes(const struct texts *w)
 
 /* The next token of the text at i, by its row of logits. */
 static void
-choose(void *ctx, size_t i, size_t worker)
+choose_token(void *ctx, size_t i, size_t worker)
 {
     const struct texts *w = ctx;
     struct text *t = w->text[i];
@@ -143,7 +143,7 @@ find_stop(const struct texts *w, const struct buf *said, size_t from)
 
 /* What the token says; has a stop string come? */
 static int
-say(const struct texts *w, struct text *t, uint32_t id)
+append_text(const struct texts *w, struct text *t, uint32_t id)
 {
     const size_t was = t->said.n, back = w->longest_stop;
     struct err e;
@@ -163,7 +163,7 @@ say(const struct texts *w, struct text *t, uint32_t id)
 
 /* A text and its newest token. */
 static void
-take(const struct texts *w, struct text *t)
+add_newest(const struct texts *w, struct text *t)
 {
     const uint32_t id = t->newest;
     const int eos = config_is_eos(&w->m->c, id) ||
@@ -178,7 +178,7 @@ take(const struct texts *w, struct text *t)
         t->end = TEXT_EOS;
     } else {
         tok_ids_push(&t->next, id);
-        if (say(w, t, id))
+        if (append_text(w, t, id))
             t->end = TEXT_STOP;
         else if (t->next.n == w->o.most)
             t->end = TEXT_LENGTH;
@@ -188,7 +188,7 @@ take(const struct texts *w, struct text *t)
 }
 
 static void
-begin(struct texts *w, struct text *t)
+start_text(struct texts *w, struct text *t)
 {
     struct kv_more *more = &w->more[w->n];
 
@@ -200,13 +200,13 @@ begin(struct texts *w, struct text *t)
 
 /* One more token of every text. */
 static void
-go_on(struct texts *w)
+step_texts(struct texts *w)
 {
     if (kv_feed(w->kv, w->more, w->n, w->logits) < 0)
         die(EX_SYS, "a cache of keys and values is full");
-    pool_run(w->pool, w->n, choose, w);
+    pool_run(w->pool, w->n, choose_token, w);
     for (size_t i = 0; i < w->n; i++) {
-        take(w, w->text[i]);
+        add_newest(w, w->text[i]);
         w->more[i].ids = &w->text[i]->newest;
         w->more[i].n = 1;
     }
@@ -214,7 +214,7 @@ go_on(struct texts *w)
 
 /* Texts that have ended leave; their slots are those of the next to begin. */
 static void
-leave(struct texts *w)
+drop_ended(struct texts *w)
 {
     for (size_t i = w->n; i-- > 0;) {
         const struct kv_more more = w->more[i];
@@ -238,9 +238,9 @@ texts_run(struct texts *w, struct text *t, size_t n,
     w->ctx = ctx;
     while (w->n > 0 || next < n) {
         while (w->n < w->o.at_once && next < n)
-            begin(w, &t[next++]);
-        go_on(w);
-        leave(w);
+            start_text(w, &t[next++]);
+        step_texts(w);
+        drop_ended(w);
     }
 }
 

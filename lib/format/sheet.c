@@ -17,7 +17,7 @@ sheet_open(struct sheet *s, struct buf *b, enum format format)
 }
 
 static void
-end_list(struct sheet *s)
+close_list(struct sheet *s)
 {
     assert(s->at == 0);
     if (s->column != NULL && s->format == FMT_JSON)
@@ -28,7 +28,7 @@ end_list(struct sheet *s)
 void
 sheet_close(struct sheet *s)
 {
-    end_list(s);
+    close_list(s);
     if (s->format == FMT_JSON)
         buf_adds(s->b, "\n}\n");
 }
@@ -54,7 +54,7 @@ sheet_fact(struct sheet *s, const char *name, size_t value)
 void
 sheet_list(struct sheet *s, const char *name, const char *const *column)
 {
-    end_list(s);
+    close_list(s);
     s->column = column;
     s->rows = 0;
     for (s->columns = 0; column[s->columns] != NULL;)
