@@ -1,4 +1,4 @@
-/* A file of a base model's predictions; see base_file.h. */
+/* A base model's file of predictions; see base_file.h. */
 #include "base_file.h"
 #include "base/bytes.h"
 #include "base/mem.h"
@@ -49,7 +49,7 @@ put_float(unsigned char *p, float v)
     le_put(p, u, 4);
 }
 
-/* Read n bytes that must be there. */
+/* Read n bytes; fewer are an error. */
 static int
 read_exactly(struct base_in *b, void *p, size_t n, struct err *e)
 {
@@ -62,7 +62,8 @@ read_exactly(struct base_in *b, void *p, size_t n, struct err *e)
     return 0;
 }
 
-/* Bytes of the file that the numbers at its head ask for; -1: too many. */
+/* File size that the numbers in the head ask for; -1: it does not fit a
+ * size_t. */
 static int
 stated_size(const struct base_in *b, uint64_t *size)
 {
@@ -201,7 +202,7 @@ base_out_rows(struct base_out *b, const unsigned char *rows, size_t n,
     return io_out_write(&b->o, rows, n * base_row_bytes(b->V), e);
 }
 
-/* The nearest whole number, the even one of two, of 0 <= x <= 65535.5: a float
+/* Round 0 <= x <= 65535.5 to the nearest whole number, halves to even: a float
  * of 2^23 has no fraction. */
 static uint16_t
 nearest_step(float x)

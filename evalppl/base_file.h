@@ -30,13 +30,14 @@ struct base_in {
     char *path;
     size_t c, V, windows;
     uint32_t *tokens; /* [windows,c] < V */
-    size_t row;       /* the next one */
+    size_t row;       /* index of the next row to read */
 };
-/* Read all but the rows.  -1 and *e: EX_SYS; or EX_INPUT when it is no such
- * file, has not exactly the size that its first numbers say, or a token is not
- * below V.  base_in_close in any case. */
+/* Open the file and read its head and tokens. -1 and *e: EX_SYS; or EX_INPUT
+ * when it is no such file, its size is not the one that its head asks for, or a
+ * token is not below V. base_in_close in any case. */
 int base_in_open(struct base_in *b, const char *path, struct err *e);
-/* The next n rows into rows [n, base_row_bytes(V)]; there must be so many. */
+/* Read the next n rows into rows [n, base_row_bytes(V)]; the file must have so
+ * many. */
 int base_in_rows(struct base_in *b, unsigned char *rows, size_t n,
     struct err *e);
 void base_in_close(struct base_in *b);
@@ -45,7 +46,7 @@ struct base_out {
     struct io_out o;
     size_t V;
 };
-/* A new file, which has its name when it is committed; tokens [windows,c].
+/* Begin a file, which gets its name when it is committed; tokens [windows,c].
  * -1 and *e (EX_SYS; EX_INPUT: more than an int32 counts).  After a failure
  * io_out_abort(&b->o). */
 int base_out_begin(struct base_out *b, const char *path, size_t c, size_t V,
@@ -53,8 +54,8 @@ int base_out_begin(struct base_out *b, const char *path, size_t c, size_t V,
 int base_out_rows(struct base_out *b, const unsigned char *rows, size_t n,
     struct err *e);
 
-/* A row of finite logits z [V]; and back to log p [V].  -1: what the row begins
- * with is not finite, or cannot be: scale < 0, low > 0. */
+/* Make a row of finite logits z [V]; and log p [V] of a row. -1: the row's
+ * scale or low is not finite or has the wrong sign. */
 void base_row_pack(unsigned char *row, const float *z, size_t V);
 int base_row_unpack(const unsigned char *row, float *logp, size_t V);
 

@@ -13,9 +13,9 @@
 
 enum {
     ROWS = 128,
-    FLOOR = -16, /* what is not above it is left out, as llama-perplexity does,
-                  * from KL at temperature 1 */
-    NOTHING = -100 /* its exponential is 0 beside others */
+    FLOOR = -16,   /* smaller log p are left out of KL at temperature 1, as
+                    * llama-perplexity does */
+    NOTHING = -100 /* stands for a log p that is left out */
 };
 
 struct base_scorer {
@@ -23,7 +23,7 @@ struct base_scorer {
     float *z;           /* [ROWS,V] */
     unsigned char *row; /* [ROWS,row_bytes] */
     float *logp, *high; /* [threads,V] */
-    /* the rows at hand */
+    /* arguments of compare_task: n rows from a prediction on */
     const uint32_t *target; /* [n] */
     float s;                /* 1 / temperature */
     struct pair_score *pair, *soft;
@@ -101,7 +101,7 @@ mean_gap(const float *a, const float *b, size_t V, float max, float s,
     return gap / sum * s;
 }
 
-/* Both divergences of softmax(z s) from the base's softmax(logp s). */
+/* KL between the base's softmax(logp s) and softmax(z s), both ways. */
 static void
 divergences(const float *logp, const float *z, size_t V, float top_p,
     float top_q, float s, struct pair_score *out)
@@ -114,7 +114,7 @@ divergences(const float *logp, const float *z, size_t V, float top_p,
     out->back = back - lse_q + lse_p;
 }
 
-/* The base's numbers are rounded, so their probabilities have not quite the sum
+/* Score row r.  The base's probabilities are rounded and do not sum to exactly
  * 1; KL at temperature 1 takes them as they are, as llama-perplexity does. */
 static void
 compare_task(void *ctx, size_t r, size_t worker)
@@ -147,7 +147,7 @@ compare_task(void *ctx, size_t r, size_t worker)
         divergences(logp, z, V, top, max, w->s, &w->soft[r]);
 }
 
-/* The n predictions from `at` on, whose rows have been read, by model i. */
+/* Score n predictions from `at` on, whose rows have been read, by model i. */
 static void
 compute_rows(struct eval *e, const struct pack *p, size_t i, size_t at,
     size_t n)

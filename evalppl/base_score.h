@@ -1,5 +1,5 @@
-/* Models scored beside llama.cpp's file of a base, some rows of logits at a
- * time, and such a file written.  All die on damage. */
+/* Scoring models against llama.cpp's file of a base, some rows of logits at a
+ * time, and writing such a file.  All functions die on damage. */
 #ifndef EVALPPL_BASE_SCORE_H
 #define EVALPPL_BASE_SCORE_H
 
@@ -13,7 +13,7 @@ void base_score_rows(struct eval *e, const struct pack *p);
 void base_write_begin(struct eval *e, const uint32_t *ids, size_t n);
 /* Append the row of each prediction of the base, or of the only model. */
 void base_write_rows(struct eval *e, const struct pack *p);
-/* The file gets its name. */
+/* Give the file its name. */
 void base_write_end(struct eval *e);
 void base_score_close(struct eval *e);
 

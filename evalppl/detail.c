@@ -12,13 +12,13 @@
 
 enum { BINS = 15, POWERS = 64 };
 
-/* Sums over predictions, each by its weight. */
+/* Weighted sums over predictions. */
 struct tally {
     size_t n;
     double weight, nll, kl, entropy, confidence, right, back, dp, agree;
 };
 
-/* Of one model. */
+/* Tallies of one model. */
 struct tables {
     struct tally all, context[POWERS], class[CLASS_N], bin[BINS];
     struct tally *source; /* [nsource], or NULL */
@@ -28,7 +28,7 @@ struct tables {
 struct detail {
     struct tables *model; /* [nj] */
     size_t nj, cap;
-    /* what the head says of the predictions at hand, [cap] */
+    /* [cap] results of the head for the predictions being added */
     float *lse, *logp;
     double *self;
     uint32_t *top;
@@ -81,7 +81,7 @@ power_of_two(size_t n)
     return k;
 }
 
-/* (k/15, (k+1)/15], as Guo et al., arXiv:1706.04599, cut them. */
+/* Bin k holds (k/15, (k+1)/15], as in Guo et al., arXiv:1706.04599. */
 static size_t
 confidence_bin(double confidence)
 {
@@ -147,8 +147,7 @@ detail_add(struct detail *d, const struct eval *e, const struct pack *p)
 
 /* ---- report ---- */
 
-/* Expected calibration error: the mean distance of how sure a model is from
- * how often it is right, over the bins. */
+/* Expected calibration error: mean over the bins of |confidence - accuracy|. */
 static double
 ece(const struct tables *t)
 {
@@ -159,7 +158,7 @@ ece(const struct tables *t)
     return sum / t->all.weight;
 }
 
-/* A row of a table; `error`: the ECE of its predictions, or NAN. */
+/* Append a row; `error`: the ECE of its predictions, or NAN. */
 static void
 list_tally(struct sheet *s, const struct eval *e, size_t i, const char *table,
     const char *name, const struct tally *t, double error)

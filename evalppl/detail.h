@@ -6,7 +6,7 @@
 #include "pack.h"
 
 struct detail;
-/* For the open models of e. */
+/* Make empty tables for the open models of e. */
 struct detail *detail_new(const struct eval *e);
 /* Add the predictions of p, which have just been scored (j->h, j->pair). */
 void detail_add(struct detail *d, const struct eval *e, const struct pack *p);

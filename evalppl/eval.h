@@ -1,5 +1,5 @@
-/* A run of evalppl: its models, how they judge text, and what they have said of
- * it so far. */
+/* A run of evalppl: its models, its protocol, and the sums over what has been
+ * scored so far. */
 #ifndef EVALPPL_EVAL_H
 #define EVALPPL_EVAL_H
 
@@ -23,16 +23,17 @@ struct eval {
     size_t rows;        /* windows of a forward pass, 0: about 4096 tokens */
     double temperature; /* temperature of the second KL; 1: no second KL */
     int compute;        /* index in compute_names */
-    int told_compute;   /* the error of that type has been noted */
+    int told_compute;   /* the error of `compute` has been noted */
 
     const char *input; /* name */
     struct stream_info info;
-    struct vocab *vocab; /* texts of tokens; NULL: no tokenizer of the stream */
-    size_t ntokens;      /* in the stream, without padding */
-    size_t nfed;         /* tokens that went through each model */
+    struct vocab *vocab; /* texts of the tokens; NULL: no model has the
+                          * stream's tokenizer */
+    size_t ntokens;      /* tokens in the stream, without padding */
+    size_t nfed;         /* tokens that each model has computed */
     struct units units;
 
-    /* Each NULL where no option asks for it. */
+    /* Each of these is NULL where no option asks for it. */
     struct resume *resume;
     struct detail *detail;
     struct tokens *tokens;
@@ -40,8 +41,8 @@ struct eval {
     struct stream_base *stream_base; /* the base is the stream's teacher */
     struct base_in *in;              /* the base is a file of llama.cpp's */
     const char *out_path;            /* name of such a file to write */
-    struct base_out *out;            /* that file, begun */
-    struct base_scorer *scorer;      /* memory of base_score.c */
+    struct base_out *out;            /* the file to write, begun */
+    struct base_scorer *scorer;      /* buffers of base_score.c */
     struct eval *also; /* models of another tokenizer, on the same text */
 };
 

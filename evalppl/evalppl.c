@@ -1,4 +1,4 @@
-/* evalppl - measure what of a teacher is left; see evalppl(1) */
+/* evalppl - measure perplexity and distance from a teacher; see evalppl(1) */
 #include "base_score.h"
 #include "detail.h"
 #include "print.h"
@@ -126,7 +126,7 @@ check_arguments(void)
             "figures: leave out --per-source");
 }
 
-/* Open all models and say how they judge. */
+/* Open all models, and fill in the protocol. */
 static void
 open_eval(struct eval *e)
 {
@@ -173,7 +173,7 @@ open_eval(struct eval *e)
         die_err(&err);
 }
 
-/* All that figures depend on, but the input. */
+/* Open the file of --resume, which belongs to these models and options. */
 static struct resume *
 open_eval_resume(const struct eval *e)
 {

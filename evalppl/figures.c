@@ -11,7 +11,8 @@ unit_value(const struct eval *e, size_t unit, enum quantity q, size_t model)
     return units_sums(&e->units, unit, model)->v[q];
 }
 
-/* b: a model of f, or NONE */
+/* Quantity of a unit for model a of e, less that for model b of f unless
+ * NONE. */
 static double
 paired_value(const struct eval *e, size_t unit, enum quantity q, size_t a,
     const struct eval *f, size_t b)
@@ -20,11 +21,9 @@ paired_value(const struct eval *e, size_t unit, enum quantity q, size_t a,
         (b != NONE ? unit_value(f, unit, q, b) : 0.0);
 }
 
-/*
- * Ratio estimator (Cochran, Sampling Techniques, section 6.3): r = sum x_d /
- * sum n_d over D documents, with variance D / (D - 1) sum (x_d - r n_d)^2 /
- * (sum n_d)^2.
- */
+/* Sum of a quantity over sum of sizes, by a ratio estimator (Cochran, Sampling
+ * Techniques, section 6.3): r = sum x_d / sum n_d over D documents, with
+ * variance D / (D - 1) sum (x_d - r n_d)^2 / (sum n_d)^2. */
 static struct estimate
 ratio_estimate(const struct eval *e, size_t source, enum quantity q, size_t a,
     const struct eval *f, size_t b, double (*size)(const struct unit *))
@@ -82,8 +81,8 @@ bits_difference(const struct eval *e, size_t a, const struct eval *f, size_t b)
     return m;
 }
 
-/* What a byte and a word of the text cost.  For lm-eval a text without tokens
- * has one word, too. */
+/* Fill in the loss a byte and a word. For lm-eval a text without tokens has one
+ * word, too. */
 static void
 byte_figures(const struct eval *e, size_t source, size_t model,
     struct figures *f)
@@ -136,8 +135,8 @@ eval_cost_shows(const struct estimate *cost)
     return cost->v > (isnan(cost->se) ? 0.0 : 2.0 * cost->se);
 }
 
-/* How much of the cost has been won back, in percent: of base and from by
- * definition; NAN where the cost is lost in its error. */
+/* Percent of eval_cost that the model has regained: 100 for the base, 0 for
+ * e->from; NAN where the cost does not show. */
 static double
 regained(const struct eval *e, size_t source, size_t model, double nll)
 {
@@ -151,7 +150,7 @@ regained(const struct eval *e, size_t source, size_t model, double nll)
         cost.v;
 }
 
-/* Figures that need the base or the model before distillation. */
+/* Fill in the figures that need the base or e->from. */
 static void
 compare_figures(const struct eval *e, size_t source, size_t model,
     struct figures *f)
@@ -167,7 +166,7 @@ compare_figures(const struct eval *e, size_t source, size_t model,
     f->ppl_ratio = 100.0 * exp(base - f->nll.v);
     if (e->from != NONE)
         f->regained = regained(e, source, model, f->nll.v);
-    if (model == e->base) { /* to itself, by definition */
+    if (model == e->base) { /* KL to itself is 0 */
         f->kl.v = 0.0;
         f->klt.v = e->temperature != 1.0 ? 0.0 : NAN;
         f->agree.v = 1.0;

@@ -1,4 +1,4 @@
-/* Rows of documents through every model, and sums over what is scored. */
+/* Rows of documents scored by every model; see pack.h. */
 #include "pack.h"
 #include "base_score.h"
 #include "detail.h"
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKENS = 4096 }; /* of one forward pass, by default */
+enum { TOKENS = 4096 }; /* tokens of a forward pass, by default */
 
 void
 pack_init(struct pack *p, struct eval *e, size_t T)
@@ -77,7 +77,7 @@ pack_release(struct pack *p)
     memset(p, 0, sizeof(*p));
 }
 
-/* Run the rows through a model; final states of the scored predictions go into
+/* Compute the rows by a model; final states of the scored predictions go into
  * j->h [n,d]. */
 static void
 run_model(const struct pack *p, struct eval_model *j)
@@ -119,7 +119,7 @@ add_nll(struct eval *e, const struct pack *p, size_t i, size_t k, double nll)
     e->j[i].pair[k].nll_q = nll;
 }
 
-/* What a prediction says of model i beside the base. */
+/* Add a prediction's scores of model i beside the base to the sums. */
 static void
 add_pair(struct eval *e, const struct pack *p, size_t i, size_t k)
 {
@@ -157,8 +157,8 @@ pack_add_pairs(struct eval *e, const struct pack *p, size_t i, size_t k,
     }
 }
 
-/* The base p and a model q that has more or fewer ids are compared over the ids
- * that both and the tokenizer have. */
+/* Number of ids over which model q and the base p are compared: if one has
+ * more, the ids that both and the tokenizer have. */
 static size_t
 compared_ids(const struct eval *e, const struct eval_model *q,
     const struct eval_model *p)
@@ -169,7 +169,8 @@ compared_ids(const struct eval *e, const struct eval_model *q,
     return Vq == Vp || n < e->info.vocab ? n : e->info.vocab;
 }
 
-/* The loss of a model of more ids than were compared is over all of them. */
+/* Replace the loss of a model with more than V ids by its loss over all of
+ * them. */
 static void
 full_nll(struct pack *p, const struct eval_model *j, size_t V, int base,
     struct pair_score *pair)
@@ -181,8 +182,8 @@ full_nll(struct pack *p, const struct eval_model *j, size_t V, int base,
         *(base ? &pair[k].nll_p : &pair[k].nll_q) = p->nll[k];
 }
 
-/* Model i beside the base into its pair and p->soft; first: the time of both is
- * shared, else it is the model's. */
+/* Score model i beside the base into its pair and p->soft.  The first model
+ * shares the time with the base. */
 static void
 compute_pair(struct eval *e, struct pack *p, size_t i, int first)
 {
@@ -203,7 +204,8 @@ compute_pair(struct eval *e, struct pack *p, size_t i, int first)
             e->temperature, p->soft);
 }
 
-/* Score model i against the base; first: take the base's own loss too. */
+/* Score model i beside the base, and add it to the sums; first: add the base's
+ * own loss too. */
 static void
 score_beside_base(struct eval *e, struct pack *p, size_t i, int first)
 {
@@ -226,7 +228,7 @@ score_alone(struct eval *e, struct pack *p, size_t i)
         add_nll(e, p, i, k, p->nll[k]);
 }
 
-/* What of a prediction does not depend on the model. */
+/* Add what does not depend on the model to the prediction's unit. */
 static void
 count_prediction(struct eval *e, const struct pack *p, size_t k)
 {
@@ -254,7 +256,7 @@ score_all(struct eval *e, struct pack *p)
     }
 }
 
-/* All models over the rows, unless what they say of them is known. */
+/* Compute the rows by all models, unless e->resume has their results. */
 static void
 run_models(struct pack *p, struct eval *e)
 {

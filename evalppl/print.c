@@ -1,4 +1,4 @@
-/* The report: a table for people, or lists for programs. */
+/* The report, as a table for people or lists for programs; see print.h. */
 #include "print.h"
 #include "figures.h"
 #include "base/io.h"
@@ -20,14 +20,14 @@ speed(const struct eval *e, const struct eval_model *j)
     return j->seconds > 0.0 ? (double)e->nfed / j->seconds : NAN;
 }
 
-/* Bytes of weights as stored and of work space. */
+/* Bytes of a model's weights as stored, and of its work space. */
 static size_t
 memory(const struct eval_model *j)
 {
     return j->recorded ? 0 : j->bytes + fwd_bytes(j->f);
 }
 
-/* The line that says how text was cut and scored, before all figures. */
+/* Append how text was cut and scored. */
 static void
 describe_input(const struct eval *e, struct buf *b)
 {
@@ -117,7 +117,7 @@ list_model(const struct eval *e, size_t source, size_t model, struct sheet *s)
     sheet_number(s, "%.6f", f.word_ppl);
 }
 
-/* A row of the list `differences`. */
+/* Append a row to the list `differences`. */
 static void
 list_difference(struct sheet *s, const struct eval_model *i,
     const struct eval_model *k, const char *quantity, const struct estimate *m,
@@ -131,7 +131,7 @@ list_difference(struct sheet *s, const struct eval_model *i,
     sheet_text(s, source);
 }
 
-/* Differences of all pairs of models on one source. */
+/* Append the differences of every two models on one source. */
 static void
 list_model_pairs(const struct eval *e, size_t source, struct sheet *s)
 {
@@ -150,7 +150,7 @@ list_model_pairs(const struct eval *e, size_t source, struct sheet *s)
             }
 }
 
-/* Differences of bits a byte of all pairs of models of different tokenizers. */
+/* Append the differences of bits a byte of models with different tokenizers. */
 static void
 print_across(const struct eval *e, struct sheet *s)
 {
@@ -317,7 +317,7 @@ print_text(const struct eval *e, int per_source, int compare, struct buf *b)
         }
 }
 
-/* Say why no share of the loss is regained, where that is so. */
+/* Note why no share of the loss is regained, where the cost does not show. */
 static void
 note_cost(const struct eval *e)
 {

@@ -1,4 +1,4 @@
-/* The stream into rows, by the protocols that evalppl(1) describes. */
+/* Documents and batches of a stream into rows; see read.h. */
 #include "read.h"
 #include "base_file.h"
 #include "base_score.h"
@@ -67,12 +67,10 @@ reader_window(struct reader *r, const struct window *w)
     p->rows = row + 1 > p->rows ? row + 1 : p->rows;
 }
 
-/*
- * Windows of one document: each scores what the windows before it have not,
- * but never its own first token.  transformers' example takes the mean loss of
- * a window as often as that window has new tokens, less one for the shift of
- * labels, which it scores nevertheless where there is something before them.
- */
+/* Cut a document into windows.  Each scores the tokens that no window before it
+ * has scored, but never its own first token. transformers' example weighs the
+ * mean loss of a window by its number of new tokens, less one for the shift of
+ * labels, even where it scores them all. */
 static void
 add_document(struct reader *r, const uint32_t *ids, size_t n,
     const unsigned char *mask, size_t unit)
@@ -272,7 +270,7 @@ reader_finish(struct reader *r)
     if (e->protocol == PROTO_LLAMA && r->tokens < 2 * e->c)
         die(EX_INPUT, "%s: holds %llu tokens; windows of %zu need at least %zu",
             e->input, (unsigned long long)r->tokens, e->c, 2 * e->c);
-    if (e->out_path != NULL) { /* which begins with all tokens */
+    if (e->out_path != NULL) { /* the file begins with all tokens */
         base_write_begin(e, r->ids, r->n);
         add_joined(r);
     }

@@ -1,4 +1,4 @@
-/* Every prediction's distance from the base; see spread.h. */
+/* Distance of each prediction from the base; see spread.h. */
 #include "spread.h"
 #include "figures.h"
 #include "base/mem.h"
@@ -117,7 +117,8 @@ mean_value(const struct eval *e, size_t source, enum quantity q, size_t model)
     return eval_mean(e, source, q, model, NONE).v;
 }
 
-/* Standard error of a mean of n predictions, given that of their squares. */
+/* Standard error of a mean of n predictions; square: the mean of their
+ * squares. */
 static double
 token_error(double mean, double square, size_t n)
 {
@@ -125,7 +126,8 @@ token_error(double mean, double square, size_t n)
                  : NAN;
 }
 
-/* A mean whose squares have the mean `square`. */
+/* Mean of a quantity; under llama.cpp its error is over predictions, whose
+ * squares have the mean `square`. */
 static struct estimate
 spread_mean(const struct eval *e, size_t source, size_t model, enum quantity q,
     double square, size_t n)
@@ -137,7 +139,7 @@ spread_mean(const struct eval *e, size_t source, size_t model, enum quantity q,
     return m;
 }
 
-/* The mean of v to that power. */
+/* Mean of v [n] to a power. */
 static double
 power_mean(const float *v, size_t n, int power)
 {
@@ -148,7 +150,8 @@ power_mean(const float *v, size_t n, int power)
     return sum / (double)n;
 }
 
-/* The ratio of perplexities; their losses are paired, so correlated. */
+/* Fill in ratio and difference of the perplexities; the losses are paired, so
+ * correlated. */
 static void
 ppl_ratio(const struct eval *e, size_t source, size_t model, struct against *a)
 {
@@ -175,7 +178,7 @@ ppl_ratio(const struct eval *e, size_t source, size_t model, struct against *a)
     a->diff.se = sqrt(fmax(ppl_q * ppl_q * q.se * q.se +
             ppl_p * ppl_p * p.se * p.se - 2.0 * ppl_q * ppl_p * both,
         0.0));
-    if (isnan(a->log.se)) /* fmax passes a NaN over */
+    if (isnan(a->log.se)) /* fmax has dropped the NaN */
         a->diff.se = NAN;
 }
 

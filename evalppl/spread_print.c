@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* From the largest down, as llama-perplexity has them. */
+/* Percentiles from the largest down, as llama-perplexity prints them. */
 static const struct {
     const char *name, *tsv;
     double q;
@@ -37,7 +37,7 @@ pair_line(struct buf *b, const char *name, const struct estimate *m,
     buf_addf(b, "%s\n", unit);
 }
 
-/* A line of the table: what name gives of each series. */
+/* Append a line of the table: value of each series. */
 static void
 rank_line(struct buf *b, const char *name, const struct against *a,
     double (*value)(const struct against *a, size_t i, double q), double q)
@@ -102,7 +102,7 @@ text_spread(const struct eval *e, size_t source, size_t model, struct sheet *s)
 
 /* ---- TSV and JSON ---- */
 
-/* A row of the list `spread`, of the model and source at hand. */
+/* Append a row to the list `spread`; at: model and source. */
 static void
 list_value(struct sheet *s, const char *const at[2], const char *quantity,
     const char *statistic, const struct estimate *v)

@@ -30,7 +30,7 @@ stream_base_free(struct stream_base *t)
     free(t);
 }
 
-/* A model that has a head and nothing before it. */
+/* Fill m as a model that is only a head. */
 static void
 head_alone(struct model *m, const struct st_tensor *h, const void *data)
 {

@@ -32,11 +32,10 @@ count_words(const char *s, size_t n)
     return words;
 }
 
-/*
- * seq[n]: the prefix token and a text's.  The first window predicts c tokens
- * from the prefix on, each later one the next c from the token before them; the
- * last one is as long, so that it reaches back as far as the context allows.
- */
+/* Cut a text into windows; seq [n]: the prefix token, then the text's.  The
+ * first window predicts c tokens, and each later one the next c, of which the
+ * first sees only the token before it; the last window is as long, and so
+ * reaches back. */
 static void
 roll_windows(struct reader *r, const uint32_t *seq, size_t n, size_t unit)
 {
@@ -73,7 +72,7 @@ score_text(struct reader *r, struct lmeval *s, const char *text, size_t n,
     tok_ids_release(&ids);
 }
 
-/* A line's text; dies unless it is an object with one. */
+/* Parse a line; dies unless it is an object with a text. */
 static json_t *
 line_text(const struct eval *e, const char *line, size_t n, size_t number)
 {
@@ -111,7 +110,7 @@ open_text(struct eval *e, struct lmeval *s)
         reader_tokenizer(e, &e->j[i]);
 }
 
-/* The n bytes of all lines by models of one tokenizer. */
+/* Score all lines, n bytes, by the models of one tokenizer. */
 static void
 score_lines(struct eval *e, const char *all, size_t n)
 {

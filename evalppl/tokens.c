@@ -1,4 +1,4 @@
-/* Every scored prediction into a file; see tokens.h. */
+/* A file of all scored predictions; see tokens.h. */
 #include "tokens.h"
 #include "vocab.h"
 #include "base/io.h"
@@ -45,7 +45,7 @@ tokens_begin(const struct eval *e, const char *path)
     return t;
 }
 
-/* As C's strings show it: a backslash before n, t, itself, or xNN. */
+/* Append a text as C's strings show it: \\n, \\t, \\\\ and \\xNN. */
 static void
 put_escaped(struct buf *b, const char *s, size_t n)
 {

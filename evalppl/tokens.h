@@ -9,7 +9,7 @@ struct tokens;
 struct tokens *tokens_begin(const struct eval *e, const char *path);
 /* Append the predictions of p, which have just been scored. */
 void tokens_add(struct tokens *t, const struct eval *e, const struct pack *p);
-/* The file gets its name; frees t. */
+/* Give the file its name, and free t. */
 void tokens_end(struct tokens *t);
 
 #endif

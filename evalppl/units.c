@@ -41,7 +41,7 @@ units_of(const struct units *u, size_t source)
     return n;
 }
 
-/* A unit's place in the order by document. */
+/* Key of a unit in the order by document. */
 struct unit_key {
     size_t source;
     uint64_t key;

@@ -12,7 +12,7 @@ struct vocab {
     struct buf text;
     size_t *at; /* [V+1] in text */
     struct kind {
-        uint8_t class;   /* behind a letter */
+        uint8_t class;   /* token_class where a letter stands before it */
         uint8_t special; /* stands for no text */
         uint8_t less;    /* bytes fewer at the beginning of a text */
         uint8_t letter;  /* the last character is a letter or mark */

@@ -12,7 +12,7 @@ struct ranked {
     size_t unit;
 };
 
-/* The highest first; of equal ones the first of the stream. */
+/* Order by value, the highest first, then by place in the stream. */
 static int
 rank_order(const void *x, const void *y)
 {
@@ -29,15 +29,15 @@ unit_mean(const struct eval *e, size_t unit, size_t i, enum quantity q)
     return units_sums(&e->units, unit, i)->v[q] / e->units.unit[unit].weight;
 }
 
-/* A figure of a document: a quantity by a model. */
+/* A column of the report: a quantity by a model. */
 struct worst_column {
     char *name; /* quantity and label */
     size_t model;
     enum quantity q;
 };
 
-/* The columns of a report: the loss by every model and, beside a base, KL and
- * (but in text) agreement by every other model.  Returns how many. */
+/* List the columns: the loss by every model and, beside a base, KL and (but in
+ * text) agreement by every other model.  Returns how many. */
 static size_t
 worst_columns(const struct eval *e, enum format f, struct worst_column *to)
 {

@@ -5,8 +5,9 @@
 #include "eval.h"
 #include "format/sheet.h"
 
-/* Append at most so many documents with the highest KL of the first model that is not the
- * base, or without a base the highest loss; units are joined. */
+/* Append the documents with the highest KL of the first model that is not the
+ * base, or without a base the highest loss: `most` of them at most.  Units are
+ * joined. */
 void worst_print(const struct eval *e, size_t most, struct sheet *s);
 
 #endif

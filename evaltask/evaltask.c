@@ -41,7 +41,7 @@ open_task_models(struct eval *e)
         die_err(&err);
 }
 
-/* The file belongs to these models and kernels. */
+/* Open the file of --resume, which belongs to these models and kernels. */
 static struct resume *
 open_task_resume(const struct eval *e)
 {

@@ -1,4 +1,4 @@
-/* Tasks from their files to the report. */
+/* Tasks from their files to the report; see task.h. */
 #include "task.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tasks of one name are told apart by their files. */
+/* Add the file's name to the names of tasks that have one name. */
 static void
 name_tasks(struct task *t, size_t n)
 {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A real as Python's repr writes it: the fewest digits that read back as x,
- * with an exponent from 1e16 on and below 1e-4.  (For some powers of 2 Python
- * knows a form that is a digit shorter.) */
+/* Write a real as Python's repr does: the fewest digits that read back as x,
+ * with an exponent from 1e16 on and below 1e-4. (For some powers of 2 Python
+ * has a form with one digit less.) */
 static void
 python_real(char *out, size_t size, double x)
 {
@@ -25,8 +25,8 @@ python_real(char *out, size_t size, double x)
             digits > exponent ? digits - (int)exponent : 1, x);
 }
 
-/* Append a value as lm-eval's templates print it: Python's form of what is no
- * text. */
+/* Append a value as lm-eval's templates print it: numbers, true, false and null
+ * as Python does. */
 static int
 add_python(const json_t *v, struct strings *out, struct err *e)
 {
@@ -85,8 +85,8 @@ values_at(const json_t *v, const char *path, struct strings *out, int *list,
 static int fill_some(const struct form *form, const struct fill *f, size_t nset,
     const json_t *item, struct buf *out, struct err *e);
 
-/* Append a part's values, filtered; of the fields that `set` makes, the first
- * nset are known. */
+/* Append a part's values, filtered.  Of the form's `set` lines the first nset
+ * can be used. */
 static int
 part_values(const struct form *form, const struct fill_part *part, size_t nset,
     const json_t *item, struct strings *out, int *list, struct err *e)

@@ -1,4 +1,4 @@
-/* Texts of a form, filled with an item's fields. */
+/* Filling the texts of a form with an item's fields. */
 #ifndef TASK_FILL_H
 #define TASK_FILL_H
 
@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "format/json.h"
 
-/* Append the text that f makes of an item.  -1 and *e: a field is missing, or of
+/* Append the text that f makes of an item. -1 and *e: a field is missing or of
  * another kind. */
 int fill_text(const struct form *form, const struct fill *f, const json_t *item,
     struct buf *out, struct err *e);

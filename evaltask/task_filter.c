@@ -7,7 +7,8 @@
 #include <unicode/uchar.h>
 #include <unicode/ucasemap.h>
 
-/* A call of a filter: append the text s[n], filtered, to out. */
+/* Arguments of a filter, which appends to out what it makes of the text
+ * s[n]. */
 struct filtered {
     const struct filter_step *step;
     const struct map_word *map; /* [nmap] */

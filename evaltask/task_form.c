@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORM_MAX = 1 << 20 }; /* bytes of a file */
+enum { FORM_MAX = 1 << 20 }; /* bytes of a form's file */
 
 const char *const score_name[] = { "acc", "acc_norm", "acc_bytes", NULL };
 static const char *const kinds[] = { "choice", "contexts", "cloze", NULL };
 
 /* ---- texts with fields ---- */
 
-/* Copy to b up to one of the characters `ends`, unescaped; returns where. */
+/* Copy to b, unescaped, up to one of the characters `ends`; returns its
+ * place. */
 static const char *
 unescape_until(const char *p, const char *end, const char *ends, struct buf *b)
 {
@@ -37,7 +38,7 @@ new_part(struct fill *f, int is_field)
     return &f->part[f->n++];
 }
 
-/* filter:argument:..., from behind the bar; NULL and *e. */
+/* Parse filter:argument:... behind a bar; NULL and *e. */
 static const char *
 parse_step(struct fill_part *part, const char *p, const char *end,
     struct err *e)
@@ -62,7 +63,7 @@ parse_step(struct fill_part *part, const char *p, const char *end,
     return r < 0 ? NULL : p;
 }
 
-/* {path|filter:argument|...}, from behind the brace; NULL and *e. */
+/* Parse {path|filter:argument|...} behind its brace; NULL and *e. */
 static const char *
 parse_field(struct fill *f, const char *p, const char *end, struct err *e)
 {
@@ -136,8 +137,8 @@ is_form_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Key and value of p[n]; 0: a blank line or a comment.  Quotes around the value
- * keep blanks. */
+/* Cut the line p[n] into key and value; 0: it is blank or a comment.  Quotes
+ * around the value keep blanks. */
 static int
 cut_line(const char *p, size_t n, struct form_line *l)
 {
@@ -199,7 +200,7 @@ add_fill(struct fill **f, size_t *n, const struct form_line *l, struct err *e)
     return fill_parse(*f + (*n)++, l->value, l->nvalue, e);
 }
 
-/* The value's first word, copied; l is then what follows it. */
+/* Copy the value's first word, and remove it from l; NULL: there is none. */
 static char *
 take_word(struct form_line *l)
 {
@@ -286,7 +287,7 @@ take_line(struct form *f, struct form_line *l, struct err *e)
         l->key);
 }
 
-/* What a kind must have. */
+/* Check that the form has the texts that its kind needs. */
 static int
 check_form(const struct form *f, struct err *e)
 {
@@ -312,7 +313,7 @@ check_form(const struct form *f, struct err *e)
     return 0;
 }
 
-/* The file's name without folders and the last ending. */
+/* File name without folders and the last ending. */
 static char *
 file_stem(const char *path)
 {

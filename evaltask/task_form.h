@@ -10,14 +10,14 @@
 enum task_kind {
     TASK_CHOICE,   /* one context, several continuations */
     TASK_CONTEXTS, /* several contexts, one continuation */
-    TASK_CLOZE     /* one of each: is it what the model would say? */
+    TASK_CLOZE     /* one of each: is it the model's most probable text? */
 };
 enum task_score { SCORE_ACC, SCORE_NORM, SCORE_BYTES };
 extern const char *const score_name[]; /* "acc", "acc_norm", "acc_bytes" */
 
 /* A text with fields in it: literal parts, and fields with their filters. */
 struct fill_part {
-    char *text; /* or the field's path, "choices.text" */
+    char *text; /* literal text, or the path of a field, "choices.text" */
     int is_field;
     struct filter_step *step;
     size_t nstep;
@@ -34,22 +34,24 @@ struct named_fill {
 struct form {
     char *path;
     enum task_kind kind;
-    enum task_score score; /* that recovery is told of */
+    enum task_score score; /* the score that recovery is about */
     char *name;
     struct fill description, context, target, answer, delimiter, by;
-    struct fill *choice, *label; /* each a text, or all of a list */
+    struct fill *choice, *label; /* each makes one text, or a text for each
+                                  * entry of a list */
     size_t nchoice, nlabel;
-    struct named_fill *set; /* fields made of others */
+    struct named_fill *set; /* fields that are made of others */
     size_t nset;
     struct map_word *map;
     size_t nmap;
 };
-/* -1 and *e "path: line N: why". */
+/* Read a form. -1 and *e "path: line N: why". */
 int form_read(struct form *f, const char *path, struct err *e);
 void form_release(struct form *f);
 
-/* Append s, in which a backslash stands before what means itself (\n, \t: a
- * line, a tab), made into parts; -1 and *e. */
+/* Append the parts of the text s[n], in which a backslash stands before a
+ * character that means itself, and \\n and \\t are a line's end and a tab; -1
+ * and *e. */
 int fill_parse(struct fill *f, const char *s, size_t n, struct err *e);
 void fill_release(struct fill *f);
 

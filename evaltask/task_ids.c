@@ -1,4 +1,4 @@
-/* Requests into tokens, as lm-evaluation-harness does it. */
+/* Requests into tokens; see task_ids.h. */
 #include "task_ids.h"
 #include "base/mem.h"
 #include "cli/die.h"
@@ -24,7 +24,8 @@ stripped(const char *s)
     return (size_t)(end - p);
 }
 
-/* Behind no context at all: the prefix token, unless the text has it. */
+/* Encode a continuation without context: behind the prefix token, unless the
+ * text has it. */
 static size_t
 without_context(struct lmeval *s, const char *next, struct tok_ids *out)
 {
@@ -38,8 +39,9 @@ without_context(struct lmeval *s, const char *next, struct tok_ids *out)
     return 1;
 }
 
-/* The context alone, then what is beyond as many tokens of both in one, where
- * white space at the context's end counts with what follows. */
+/* Encode a continuation behind its context: context and continuation are
+ * encoded together, and the tokens beyond the number that the context alone has
+ * are the continuation's.  White space at the context's end belongs to it. */
 static size_t
 behind_context(struct lmeval *s, const char *context, const char *next,
     struct tok_ids *out)

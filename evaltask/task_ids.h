@@ -8,13 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A request in a model's tokens: ids[n], of which those from `from` on are the
- * continuation. */
+/* A request in a model's tokens: context, and continuation from `from` on. */
 struct task_ids {
     uint32_t *ids;
     size_t n, from;
 };
-/* As lm-eval's _encode_pair and loglikelihood: ids are the caller's. */
+/* Encode a request as lm-eval's _encode_pair and loglikelihood do; the caller
+ * frees r->ids.  Dies if a text has no tokens or too many. */
 void request_ids(struct lmeval *s, const struct task *t, size_t item,
     size_t request, struct task_ids *r);
 

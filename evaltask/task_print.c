@@ -1,4 +1,4 @@
-/* The report of tasks: a table for people, or lists for programs. */
+/* The report of tasks; see task_print.h. */
 #include "task_print.h"
 #include "task_stat.h"
 #include "base/mem.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a line of the report is about; task NULL: the mean over all. */
+/* Subject of a line of the report; task NULL: the mean over all tasks. */
 struct subject {
     const struct task *task;
     size_t group; /* or NONE */
@@ -45,7 +45,7 @@ group_name(const struct subject *s)
     return s->group != NONE ? s->task->group.v[s->group] : "(all)";
 }
 
-/* Every task, with its groups if asked, then their mean; n of them into a new
+/* List every task, with its groups if asked, then the mean: n subjects in a new
  * array. */
 static struct subject *
 subjects(const struct task *t, const struct task_args *a, size_t *n)
@@ -223,7 +223,7 @@ text_lines(const struct eval *e, const struct task *t, size_t nt,
         }
 }
 
-/* What the figures are, before all of them. */
+/* Append a line that says what the figures are. */
 static void
 describe_scores(const struct eval *e, const struct task *t, size_t nt,
     struct buf *b)

@@ -1,4 +1,4 @@
-/* The report of tasks. */
+/* The report of tasks, as a table for people or lists for programs. */
 #ifndef TASK_PRINT_H
 #define TASK_PRINT_H
 
@@ -11,13 +11,13 @@
 struct task_args {
     char **spec; /* [n] */
     size_t n;
-    const char *items; /* where to write all requests, or NULL */
+    const char *items; /* file for the table of all items, or NULL */
     enum format format;
     int per_source, compare, skip_bad;
 };
 void tasks_print(const struct eval *e, const struct task *t,
     const struct task_args *a, struct buf *b);
-/* Every request by every model: TSV. */
+/* Append a table of all items, choices and models, as TSV. */
 void tasks_items(const struct eval *e, const struct task *t, size_t nt,
     struct buf *b);
 

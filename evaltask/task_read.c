@@ -1,4 +1,4 @@
-/* Items of a file of JSON lines, by a form. */
+/* Items of a file of JSON lines; see task_read.h. */
 #include "task_read.h"
 #include "task_fill.h"
 #include "base/io.h"
@@ -12,7 +12,8 @@
 
 enum {
     CHOICES_MAX = 1000,
-    LINE_MAX_BYTES = 4 << 20 /* of an item; its tree may be 25 times as large */
+    LINE_MAX_BYTES = 4 << 20 /* bytes of an item; its tree may be 25 times as
+                              * large */
 };
 
 static double
@@ -36,7 +37,8 @@ fill_lists(const struct form *f, const struct fill *fill, size_t n,
     return r;
 }
 
-/* Index of the answer: by the labels; else a number from 0, or a choice. */
+/* Look up the answer: among the labels, if there are any; else it is a number
+ * from 0, or a choice. */
 static int
 find_answer(const char *answer, const struct strings *choice,
     const struct strings *label, size_t *right, struct err *e)
@@ -78,12 +80,12 @@ fill_choices(const struct form *f, const json_t *j, struct task_item *it,
     return r;
 }
 
-/* The pieces of an item as they stand before they are put together. */
+/* Texts of an item from which contexts and continuations are made. */
 struct pieces {
     struct buf head;   /* description and context */
     struct buf target; /* delimiter and target */
     struct buf delimiter;
-    struct strings choice; /* or, of a cloze, the target */
+    struct strings choice; /* the choices; the target of a cloze */
 };
 
 static int
@@ -184,7 +186,7 @@ is_blank_line(const char *p, size_t n)
     return n == 0;
 }
 
-/* Add the item of a line. */
+/* Add the item of a line; -1 and *e, unless bad items are skipped. */
 static int
 read_item(struct task *t, const char *text, size_t n, size_t line, int skip_bad,
     struct err *e)

@@ -7,19 +7,19 @@
 #include <stddef.h>
 
 struct task_item {
-    size_t line;            /* of the file, from 1 */
+    size_t line;            /* line of the file, from 1 */
     size_t group;           /* index in task.group */
-    char **context;         /* [n]; those that are the same are one */
+    char **context;         /* [n] equal ones share memory */
     char **next;            /* [n] continuations, the delimiter before them */
-    size_t n;               /* requests: 1 of a cloze */
+    size_t n;               /* requests: one for each choice; 1 for a cloze */
     size_t right;           /* the answer's */
     double *chars, *length; /* [n] of the choices, in characters and bytes */
 };
 
-/* A request's result by one model. */
+/* Score of a request by one model. */
 struct request_score {
-    double logp; /* of the continuation, nats */
-    int greedy;  /* all its tokens are the most probable */
+    double logp; /* log probability of the continuation, nats */
+    int greedy;  /* 1: each token is the most probable one */
     size_t tokens;
 };
 
@@ -28,14 +28,15 @@ struct task {
     char *name, *path;
     struct task_item *item;
     size_t n;
-    struct strings group; /* by the field `by`, in the order they come */
+    struct strings group; /* groups that the form's `by` makes, in the order
+                           * of the file */
     size_t nrequest;
     size_t skipped;              /* bad items, left out */
     size_t *at;                  /* [n] first request of an item */
     struct request_score *score; /* [nj][nrequest] */
 };
-/* spec: FORM=FILE.  Dies on damage; skip_bad: but items that are bad are left
- * out with a warning each. */
+/* Read the items of spec, FORM=FILE. Dies on damage; with skip_bad a bad item
+ * is left out with a warning. */
 void task_open(struct task *t, const char *spec, int skip_bad);
 void task_close(struct task *t);
 

@@ -1,10 +1,8 @@
-/*
- * A model over the requests of all tasks.  What the requests of an item have in
- * common stands in a row once, as a stem from which their pieces go on, and
- * what is scored in it is scored once.  An item begins where its tokens cross
- * no multiple of 256, or at one, so that attention cuts it alike wherever it
- * stands and its figures do not depend on its neighbours.
- */
+/* Scoring the requests of all tasks by a model.  Tokens that all requests of an
+ * item begin with are computed once, as a stem that the other tokens follow,
+ * and predictions in it are scored once.  An item begins where its tokens cross
+ * no multiple of 256, or at such a multiple, so that attention cuts it alike
+ * wherever it stands and its figures do not depend on its neighbours. */
 #include "task_score.h"
 #include "task_ids.h"
 #include "base/mem.h"
@@ -19,7 +17,7 @@
 
 enum { LEAST = 512, TOKENS = 4096, BORDER = 256 };
 
-/* A prediction, which counts for some requests in a row. */
+/* A prediction, which counts for `nto` consecutive requests. */
 struct guess {
     size_t at; /* place in [B,T] */
     uint32_t target;
@@ -36,12 +34,12 @@ struct bundle {
     uint32_t *ids, *first, *stem, *nstem; /* [B,T] as for fwd_stems */
     size_t *used;                         /* [B] */
     struct guess *guess;
-    size_t n, cap;  /* guesses; room for so many in: */
+    size_t n, cap;  /* guesses; room for guesses in x to top */
     float *x, *h;   /* [B,T,d], [cap,d] */
     double *nll;    /* [cap] */
     uint32_t *goal; /* [cap] targets */
     uint32_t *top;  /* [cap] */
-    double fed, of; /* tokens computed, and as if nothing were shared */
+    double fed, of; /* tokens computed; tokens if requests shared none */
 };
 
 static void
@@ -85,7 +83,7 @@ bundle_release(struct bundle *b)
     free(b->top);
 }
 
-/* Room for what is computed of each guess. */
+/* Make room for the results of all guesses. */
 static void
 grow_guesses(struct bundle *b)
 {
@@ -98,7 +96,7 @@ grow_guesses(struct bundle *b)
     b->top = xreallocarray(b->top, b->cap, sizeof(*b->top));
 }
 
-/* The loss of each guess, and the token that is the most probable. */
+/* Compute each guess's loss, and the most probable token there. */
 static void
 compute_guesses(struct bundle *b)
 {
@@ -149,7 +147,7 @@ bundle_flush(struct bundle *b)
     progress_at(b->of, NULL);
 }
 
-/* Place in [B,T] of n tokens that stand together. */
+/* Reserve n tokens of a row; returns their place in [B,T]. */
 static size_t
 reserve_tokens(struct bundle *b, size_t n)
 {
@@ -170,7 +168,7 @@ reserve_tokens(struct bundle *b, size_t n)
     }
 }
 
-/* n tokens at `at`, a piece which goes on from the nstem tokens at `stem`. */
+/* Put n tokens at `at`, which follow the nstem tokens at `stem`. */
 static void
 put_piece(struct bundle *b, size_t at, const uint32_t *ids, size_t n,
     size_t stem, size_t nstem)
@@ -191,14 +189,14 @@ add_guess(struct bundle *b, size_t at, uint32_t target,
     b->guess[b->n++] = (struct guess){ at, target, to, nto };
 }
 
-/* What comes before the last token of a request is fed. */
+/* Tokens that the model computes for a request: all but the last. */
 static size_t
 fed_tokens(const struct task_ids *r)
 {
     return r->n - 1;
 }
 
-/* Tokens that n requests begin with alike, and of which each is fed. */
+/* Number of tokens that n requests all begin with and that are computed. */
 static size_t
 common_tokens(const struct task_ids *r, size_t n)
 {
@@ -214,7 +212,7 @@ common_tokens(const struct task_ids *r, size_t n)
     return same;
 }
 
-/* n requests whose first nstem tokens are the same. */
+/* Put n requests, whose first nstem tokens are the same, into a row. */
 static void
 add_requests(struct bundle *b, const struct task_ids *r, size_t n, size_t nstem,
     size_t total, struct request_score *to)
@@ -262,8 +260,8 @@ add_item(struct bundle *b, const struct task_ids *r, size_t n,
         add_requests(b, r + i, 1, fed_tokens(r + i), fed_tokens(r + i), to + i);
 }
 
-/* All requests of a task in the model's tokens [nrequest]; the longest is told
- * in *longest. */
+/* Encode all requests of a task [nrequest]; *longest grows to the longest
+ * one. */
 static struct task_ids *
 encode_task(const struct task *t, struct lmeval *s, size_t *longest,
     double *total)

@@ -1,4 +1,4 @@
-/* A model over the requests of all tasks. */
+/* Scoring the requests of all tasks by a model. */
 #ifndef TASK_SCORE_H
 #define TASK_SCORE_H
 
@@ -18,13 +18,13 @@ struct eval {
     size_t nj;
     size_t base; /* index in j, or NONE */
     struct pool *pool;
-    size_t rows;           /* of a forward pass, 0: about 4096 tokens */
+    size_t rows;           /* rows of a forward pass, 0: about 4096 tokens */
     struct resume *resume; /* or NULL */
-    size_t ntokens;        /* of all requests, by all models */
-    size_t nfed;           /* computed: what requests share, once */
+    size_t ntokens;        /* tokens of all requests, by all models */
+    size_t nfed;           /* tokens computed: shared ones count once */
 };
 
-/* Fills score of all tasks for model j. */
+/* Fill in the scores of all tasks for model j. */
 void tasks_score(struct eval *e, struct task *t, size_t nt, size_t j);
 
 #endif

@@ -1,5 +1,5 @@
-/* Figures of tasks: means over items, errors as lm-evaluation-harness has them
- * (sample standard deviation / sqrt(n)), recovery with Fieller's interval. */
+/* Figures of tasks; see task_stat.h.  Errors are lm-evaluation-harness's:
+ * sample standard deviation / sqrt(n). */
 #include "task_stat.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ scores_by(const struct task *t, size_t item, size_t model)
     return t->score + model * t->nrequest + t->at[item];
 }
 
-/* 1: the model is right about an item; on a tie the first choice counts. */
+/* 1: the model is right about an item.  On a tie the first choice counts. */
 static double
 hit(const struct task *t, size_t item, size_t model, enum task_score score)
 {
@@ -64,7 +64,8 @@ moments_end(struct moments *m)
     m->xy = (m->xy - m->n * m->x * m->y) / k;
 }
 
-/* Of the hits of models a and b (NONE: nothing), less chance if asked. */
+/* Moments of the hits of models a and b (NONE: zeros); less: chance is taken
+ * from both. */
 static struct moments
 hit_moments(const struct task *t, size_t group, size_t a, size_t b,
     enum task_score score, int less)
@@ -90,7 +91,8 @@ hit_moments(const struct task *t, size_t group, size_t a, size_t b,
     return m;
 }
 
-/* Of a variance, which rounding may leave below 0; NAN of one item's. */
+/* Square root of a variance, which rounding may leave below 0; NAN stays
+ * NAN. */
 static double
 error_of(double variance)
 {
@@ -103,7 +105,8 @@ moments_mean(const struct moments *m)
     return (struct estimate){ m->x, m->n > 1.0 ? error_of(m->xx) : NAN };
 }
 
-/* Fieller's interval of the ratio x / y (J. R. Stat. Soc. B 16, 1954). */
+/* Fill in the ratio x / y with Fieller's interval (J. R. Stat. Soc. B 16,
+ * 1954). */
 static void
 add_recovery(const struct moments *m, struct task_figures *f)
 {
@@ -119,7 +122,7 @@ add_recovery(const struct moments *m, struct task_figures *f)
     f->high = 100.0 * (b + root) / a;
 }
 
-/* Perplexity of a cloze's items, and bits a byte of right continuations. */
+/* Fill in bits a byte of right continuations, and perplexity of a cloze. */
 static void
 add_likelihood(const struct task *t, size_t group, size_t model,
     struct task_figures *f)
@@ -187,7 +190,7 @@ task_figures(const struct eval *e, const struct task *t, size_t group,
     }
 }
 
-/* Moments of several tasks: of the mean of their means. */
+/* Moments of the mean over tasks of their means. */
 static struct moments
 over_tasks(const struct task *t, size_t nt, size_t group, size_t a, size_t b,
     int less)

@@ -1,4 +1,4 @@
-/* Figures of tasks: means over items. */
+/* Figures of tasks: means over items, and recovery. */
 #ifndef TASK_STAT_H
 #define TASK_STAT_H
 
@@ -10,22 +10,22 @@
 struct task_figures {
     size_t n; /* items */
     double chance;
-    struct estimate acc[3]; /* by enum task_score; of a cloze the first alone */
-    struct estimate ppl;    /* of a cloze: exp(-mean logp of an item) */
-    double bits;            /* of the right continuations, a byte of theirs */
+    struct estimate acc[3]; /* by enum task_score; a cloze has only the first */
+    struct estimate ppl;    /* cloze: exp(-mean logp of an item) */
+    double bits;            /* bits a byte of the right continuations */
     /* 100 (acc - chance) / (base's acc - chance) and its 95 % interval, paired
-     * by item; NAN where the base's is not above chance by as much */
+     * by item; NAN where the base's acc is not significantly above chance */
     double recovery, low, high;
 };
 /* Figures of one group of a task, or of all its items (group NONE). */
 void task_figures(const struct eval *e, const struct task *t, size_t group,
     size_t model, struct task_figures *f);
-/* Mean over tasks, each counting the same, of what form.score names: acc[0],
- * chance, and recovery as the ratio of the means. */
+/* Mean over tasks with equal weights: acc[0] of what form.score names, chance,
+ * and recovery as the ratio of the means. */
 void task_means(const struct eval *e, const struct task *t, size_t nt,
     size_t model, struct task_figures *f);
-/* Mean difference of model a - b, paired by item; of several tasks the mean of
- * theirs. */
+/* Mean difference of model a - b, paired by item; for several tasks the mean of
+ * their differences. */
 struct estimate task_difference(const struct task *t, size_t nt, size_t group,
     size_t a, size_t b);
 

@@ -1,4 +1,4 @@
-/* generate bench: how fast texts come, of one model or of several in turn. */
+/* generate bench: the speed of one model, or of several in turn. */
 #include "bench.h"
 #include "bench_out.h"
 #include "common.h"
@@ -31,7 +31,7 @@ run_round(const struct measured *b, const struct side *s, size_t at)
     for (size_t i = 0; i < b->each; i++) {
         t[i].ids = b->ids;
         t[i].n = b->prompt_length;
-        t[i].chance = i;
+        t[i].draw_key = i;
     }
     texts_run(s->w, t, b->each, NULL, NULL);
     wall = clock_now() - start;
@@ -50,7 +50,7 @@ run_round(const struct measured *b, const struct side *s, size_t at)
     free(t);
 }
 
-/* Room for the texts and the values of all models, which share the memory. */
+/* Make room for the texts and values of all models, and check the memory. */
 static void
 make_rooms(struct measured *b, struct pool *pool, const struct common *how)
 {
@@ -76,7 +76,7 @@ make_rooms(struct measured *b, struct pool *pool, const struct common *how)
         cache, bytes);
 }
 
-/* A prompt of ids that all models have. */
+/* Make a prompt of random ids that all models have. */
 static void
 make_prompt(struct measured *b)
 {
@@ -89,7 +89,7 @@ make_prompt(struct measured *b)
         b->ids[i] = (uint32_t)(rng_u64(rng_key(b->seed, 0), i) % V);
 }
 
-/* All rounds, the models in turn; a first one of each warms up. */
+/* Measure all rounds, the models in turn; a first round of each warms up. */
 static void
 measure_rounds(const struct measured *b)
 {

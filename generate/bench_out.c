@@ -11,7 +11,7 @@
 
 static const struct {
     const char *name, *unit, *what;
-    int rate; /* more is better, one value a round */
+    int rate; /* 1: more is better, and a round has one value */
 } measures[MEASURES] = {
     { "first", "ms", "time to first token", 0 },
     { "token", "ms", "time a token", 0 },
@@ -25,7 +25,7 @@ bench_values(const struct measured *b, int q)
     return measures[q].rate ? b->rounds : b->rounds * b->each;
 }
 
-/* A line of results; a figure that it does not have is NAN. */
+/* A row of the results; figures that its kind has not are NAN. */
 struct row {
     const char *kind, *model;
     int q;
@@ -53,7 +53,7 @@ value_row(const struct measured *b, const struct side *s, int q)
     return r;
 }
 
-/* How many times as fast as the first model s is. */
+/* Ratio of the speed of s to that of the first model. */
 static struct row
 ratio_row(const struct measured *b, const struct side *s, int q)
 {
@@ -63,7 +63,7 @@ ratio_row(const struct measured *b, const struct side *s, int q)
         (rate ? first : s)->value[q], b->rounds, rate ? 1 : b->each, b->seed);
 
     return (struct row){ "ratio", s->name, q, b->rounds, r.v, NAN, NAN,
-        /* one round says nothing of its spread */
+        /* one round has no interval */
         b->rounds > 1 ? r.low : NAN, b->rounds > 1 ? r.high : NAN };
 }
 
@@ -82,7 +82,7 @@ text_measure(struct buf *out, const struct row *r, int is_ratio)
             measures[r->q].what, r->mean, r->low, r->high);
 }
 
-/* The number, or none where this kind of row has no such column. */
+/* Append a number, or none where this kind of row has no such column. */
 static void
 list_number(struct sheet *s, int has, double v)
 {
@@ -127,7 +127,7 @@ put_bench_head(const struct measured *b, struct sheet *s)
         sheet_list(s, "rows", column);
 }
 
-/* All measures of a model, or their ratios to the first model's. */
+/* Append all measures of a model, or their ratios to the first model's. */
 static void
 put_model(const struct measured *b, const struct side *m, int is_ratio,
     struct sheet *s)

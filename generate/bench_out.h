@@ -21,15 +21,15 @@ struct side {
 };
 
 struct measured {
-    size_t rounds, each; /* each: prompts of a round */
+    size_t rounds, each; /* each: prompts a round */
     size_t prompt_length, length, threads;
-    uint64_t seed; /* of the prompt, and of the samples of rounds */
+    uint64_t seed; /* seed of the prompt, and of the bootstrap samples */
     size_t sides;
     struct side *side; /* [sides] the models */
     uint32_t *ids;     /* [prompt_length] the prompt */
 };
 
-/* How many values a measure has: one a round for rates, else one a prompt. */
+/* Number of values of a measure: one a round for rates, else one a prompt. */
 size_t bench_values(const struct measured *b, int q);
 
 /* Print mean, median and 99th percentile of each measure, and for all models

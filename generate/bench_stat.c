@@ -1,4 +1,4 @@
-/* Statistics of what was measured; see bench_stat.h. */
+/* Statistics of measurements; see bench_stat.h. */
 #include "bench_stat.h"
 #include "base/mem.h"
 #include "base/rng.h"

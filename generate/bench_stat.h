@@ -1,19 +1,17 @@
-/* Statistics of what was measured: quantiles, means, ratios of means. */
+/* Statistics of measurements: quantiles, means, ratios of means. */
 #ifndef GENERATE_BENCH_STAT_H
 #define GENERATE_BENCH_STAT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* x [n] is sorted; the quantile q of it, linear between two values. */
+/* Sort x [n] and return its quantile q, linear between two values. */
 double quantile(double *x, size_t n, double q);
 double mean_of(const double *x, size_t n);
 
-/*
- * The ratio of the means of a [n,k] and b [n,k], values of n rounds of k
- * texts: sum a / sum b, and its 95 % interval by 2000 bootstrap samples of
- * rounds (Efron's percentile interval), a round of a with that of b.
- */
+/* Ratio of the means of a [n,k] and b [n,k], which are values of n rounds of k
+ * texts, and its 95 % interval by 2000 bootstrap samples of rounds (Efron's
+ * percentile interval); a round of a is drawn with that of b. */
 struct ratio {
     double v, low, high;
 };

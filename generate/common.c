@@ -1,4 +1,4 @@
-/* Options and opening of the commands; see common.h. */
+/* Options that the commands share; see common.h. */
 #include "common.h"
 #include "base/mem.h"
 #include "cli/die.h"

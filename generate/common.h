@@ -1,4 +1,4 @@
-/* Options of the commands of generate, and how they open a model. */
+/* Options that the commands of generate share, and opening of models. */
 #ifndef GENERATE_COMMON_H
 #define GENERATE_COMMON_H
 
@@ -9,10 +9,11 @@
 
 #include <stddef.h>
 
-/* How texts are made, by the options that every command has. */
+/* Values of the options that every command has. */
 struct common {
     double tau;   /* temperature; 0: the most probable token */
-    double top_p; /* in (0,1]; the nucleus that is drawn from */
+    double top_p; /* in (0,1]; probability of the nucleus that tokens are
+                   * drawn from */
     size_t seed, threads;
     const char *cpus, *numa;
     int compute;
@@ -39,9 +40,10 @@ struct common {
 
 /* Apply the options before models are opened; dies. */
 void common_begin(const struct common *c);
-/* Open a model whose weights are finite; dies. */
+/* Open a model; dies, also if a weight is not finite. */
 void common_open(struct model *m, const char *path);
-/* Start the threads, after models are opened; dies.  Free it by pool_free. */
+/* Start the threads, after models are opened; dies.  The caller frees the
+ * pool. */
 struct pool *common_pool(const struct common *c);
 
 #endif

@@ -1,4 +1,5 @@
-/* generate run: the text of a prompt, or those of a file of JSON lines. */
+/* generate run: texts of a prompt, or of the prompts in a file of JSON
+ * lines. */
 #include "run.h"
 #include "common.h"
 #include "texts.h"
@@ -29,23 +30,23 @@ struct prompts {
     const struct run_args *a;
     struct tokenizer *tok;
     struct tok_scratch *scratch;
-    size_t V;               /* ids of the model */
-    size_t most;            /* positions of the model; 0: not known */
-    size_t n, cap, longest; /* texts; tokens of a prompt */
+    size_t V;               /* number of the model's ids */
+    size_t most;            /* positions that the model has; 0: not known */
+    size_t n, cap, longest; /* texts; tokens of the longest prompt */
     struct text *text;      /* [n] */
     struct tok_ids *ids;    /* [n] of their prompts */
-    json_t **record;        /* [n] lines they are from */
-    struct opt_list stop;   /* without escapes */
-    size_t back;            /* bytes of the longest of them */
-    size_t printed;         /* texts, or bytes of the only one */
-    double ended, tokens;   /* texts; of all */
+    json_t **record;        /* [n] their lines, parsed */
+    struct opt_list stop;   /* --stop, unescaped */
+    size_t back;            /* bytes of the longest --stop */
+    size_t printed;         /* texts printed; bytes printed of a single text */
+    double ended, tokens;   /* texts that have ended; tokens of all texts */
 };
 
-/* Take a prompt; -1 and *e if it has no tokens, too many, or one that the model
- * has not. */
+/* Add a prompt; -1 and *e if it has no tokens, too many, or an id that the
+ * model has not. */
 static int
 add_prompt(struct prompts *p, const char *s, size_t n, json_t *record,
-    uint64_t chance, struct err *e)
+    uint64_t draw_key, struct err *e)
 {
     struct tok_ids *ids;
 
@@ -69,12 +70,12 @@ add_prompt(struct prompts *p, const char *s, size_t n, json_t *record,
             ids->n, p->a->length, p->most);
     p->longest = ids->n > p->longest ? ids->n : p->longest;
     p->text[p->n] =
-        (struct text){ .ids = ids->v, .n = ids->n, .chance = chance };
+        (struct text){ .ids = ids->v, .n = ids->n, .draw_key = draw_key };
     p->record[p->n++] = record;
     return 0;
 }
 
-/* Line number `at` of the file, without its newline. */
+/* Add the prompt of a line; at: its number from 0. */
 static int
 add_prompt_line(struct prompts *p, const char *line, size_t n, size_t at,
     struct err *e)
@@ -127,7 +128,7 @@ read_lines(struct prompts *p)
         die(EX_INPUT, "%s: no prompts", io_in_name(path));
 }
 
-/* --stop without its escapes, in place. */
+/* Unescape the values of --stop in place. */
 static void
 read_stops(struct prompts *p)
 {
@@ -166,29 +167,30 @@ open_prompt_tokenizer(struct prompts *p, const struct model *m)
     p->scratch = tok_scratch_new(p->tok);
 }
 
-/* The line with what has become of it. */
+/* Print the line of a prompt with its text. */
 static void
 put_text_line(const struct text *t, json_t *j)
 {
     static const char *const ends[] = { "", "eos", "stop", "length" };
-    struct buf said = { 0 };
+    struct buf text = { 0 };
     char *line;
 
-    uni_repair(t->said.p != NULL ? t->said.p : "", t->said.n, &said);
+    uni_repair(t->bytes.p != NULL ? t->bytes.p : "", t->bytes.n, &text);
     json_object_set_new(j, "completion",
-        json_stringn(said.p != NULL ? said.p : "", said.n));
+        json_stringn(text.p != NULL ? text.p : "", text.n));
     json_object_set_new(j, "finish_reason", json_string(ends[t->end]));
     json_object_set_new(j, "tokens", json_integer((json_int_t)t->next.n));
     line = json_dumps(j, 0);
     out_put(line, strlen(line));
     out_put("\n", 1);
     free(line);
-    buf_release(&said);
+    buf_release(&text);
 }
 
-/* Lines are put in their order, as soon as those before them are. */
+/* Print texts in the order of their lines, each as soon as those before it have
+ * ended. */
 static void
-told_lines(void *ctx, struct text *t)
+print_ended(void *ctx, struct text *t)
 {
     struct prompts *p = ctx;
     char extra[40];
@@ -209,16 +211,17 @@ told_lines(void *ctx, struct text *t)
     }
 }
 
-/* The only text, but for what may be the beginning of a stop string. */
+/* Print the new bytes of a single text, but for those that may begin a stop
+ * string. */
 static void
-told_one(void *ctx, struct text *t)
+print_new_bytes(void *ctx, struct text *t)
 {
     struct prompts *p = ctx;
     const size_t back = t->end == TEXT_GOES_ON && p->back > 0 ? p->back - 1 : 0;
 
-    if (t->said.n > p->printed + back) {
-        out_put(t->said.p + p->printed, t->said.n - back - p->printed);
-        p->printed = t->said.n - back;
+    if (t->bytes.n > p->printed + back) {
+        out_put(t->bytes.p + p->printed, t->bytes.n - back - p->printed);
+        p->printed = t->bytes.n - back;
     }
     p->tokens += t->end != TEXT_EOS;
     progress_at(p->tokens, NULL);
@@ -234,7 +237,7 @@ run_prompts(struct prompts *p, const struct model *m, struct pool *pool)
     struct texts *w = texts_new(m, pool, &o);
     const double start = clock_now();
     const int one = a->prompts == NULL;
-    /* On a terminal the text itself is the progress. */
+    /* on a terminal the text itself shows progress */
     const int shows = !one || !isatty(STDOUT_FILENO);
 
     tell_texts(m, pool, o.at_once, o.longest + o.most, texts_cache_bytes(w),
@@ -244,7 +247,7 @@ run_prompts(struct prompts *p, const struct model *m, struct pool *pool)
             one ? "tokens" : "texts");
     if (one)
         out_put(a->prompt, strlen(a->prompt));
-    texts_run(w, p->text, p->n, one ? told_one : told_lines, p);
+    texts_run(w, p->text, p->n, one ? print_new_bytes : print_ended, p);
     if (one)
         out_put("\n", 1);
     if (shows)

@@ -1,4 +1,4 @@
-/* Texts that a model goes on with: see texts.h. */
+/* Generating several texts at a time; see texts.h. */
 #include "texts.h"
 #include "base/clock.h"
 #include "base/note.h"
@@ -15,25 +15,25 @@ struct texts {
     const struct model *m;
     struct pool *pool;
     struct texts_opt o;
-    size_t V;            /* ids below this may come */
+    size_t V;            /* ids below V may be chosen */
     size_t longest_stop; /* bytes */
     struct kvcache *kv;
     float *logits;            /* [at_once,m.V] */
-    struct sample_room *room; /* [threads], when tokens are drawn */
-    void (*told)(void *ctx, struct text *t);
+    struct sample_room *room; /* [threads] or NULL: no draws */
+    void (*on_token)(void *ctx, struct text *t);
     void *ctx;
-    /* the texts at hand: */
+    /* the texts that are being generated: */
     size_t n;
     struct text **text;   /* [at_once] */
-    struct kv_more *more; /* [at_once] what goes through the model next: each
-                           * slot once; a prompt, then the newest token */
+    struct kv_more *more; /* [at_once] tokens that the model computes next: a
+                           * prompt, then the newest token; a slot each */
 };
 
 void
 text_release(struct text *t)
 {
     tok_ids_release(&t->next);
-    buf_release(&t->said);
+    buf_release(&t->bytes);
 }
 
 static struct sample_room *
@@ -110,7 +110,7 @@ texts_bytes(const struct texts *w)
     return kv_bytes(w->kv) + n;
 }
 
-/* The next token of the text at i, by its row of logits. */
+/* Choose the next token of text i by its row of logits. */
 static void
 choose_token(void *ctx, size_t i, size_t worker)
 {
@@ -121,47 +121,47 @@ choose_token(void *ctx, size_t i, size_t worker)
     t->newest = sample_best(z, w->V);
     if (w->o.tau > 0.0 && t->newest != UINT32_MAX)
         t->newest = sample_draw(z, w->V, w->o.tau, w->o.top_p,
-            rng_unit(rng_key(w->o.seed, t->chance), t->next.n),
+            rng_unit(rng_key(w->o.seed, t->draw_key), t->next.n),
             &w->room[worker]);
 }
 
-/* Where the first stop string begins in text from `from` on; its end if there
- * is none. */
+/* Place of the first stop string in the text from `from` on; the text's end if
+ * there is none. */
 static size_t
-find_stop(const struct texts *w, const struct buf *said, size_t from)
+find_stop(const struct texts *w, const struct buf *text, size_t from)
 {
-    for (size_t at = from; at < said->n; at++) {
+    for (size_t at = from; at < text->n; at++) {
         for (size_t i = 0; i < w->o.nstop; i++) {
             const size_t n = strlen(w->o.stop[i]);
 
-            if (n <= said->n - at && memcmp(said->p + at, w->o.stop[i], n) == 0)
+            if (n <= text->n - at && memcmp(text->p + at, w->o.stop[i], n) == 0)
                 return at;
         }
     }
-    return said->n;
+    return text->n;
 }
 
-/* What the token says; has a stop string come? */
+/* Append the token's bytes to the text; 1: a stop string has come. */
 static int
 append_text(const struct texts *w, struct text *t, uint32_t id)
 {
-    const size_t was = t->said.n, back = w->longest_stop;
+    const size_t was = t->bytes.n, back = w->longest_stop;
     struct err e;
     size_t at;
 
     if (w->o.tok == NULL)
         return 0;
-    if (tok_decode(w->o.tok, &id, 1, TOK_MIDDLE, &t->said, &e) < 0)
+    if (tok_decode(w->o.tok, &id, 1, TOK_MIDDLE, &t->bytes, &e) < 0)
         die_err(&e);
-    at = find_stop(w, &t->said, was > back ? was - back : 0);
-    if (at == t->said.n)
+    at = find_stop(w, &t->bytes, was > back ? was - back : 0);
+    if (at == t->bytes.n)
         return 0;
-    t->said.n = at;
-    t->said.p[at] = '\0';
+    t->bytes.n = at;
+    t->bytes.p[at] = '\0';
     return 1;
 }
 
-/* A text and its newest token. */
+/* Add a text's newest token to it. */
 static void
 add_newest(const struct texts *w, struct text *t)
 {
@@ -183,8 +183,8 @@ add_newest(const struct texts *w, struct text *t)
         else if (t->next.n == w->o.most)
             t->end = TEXT_LENGTH;
     }
-    if (w->told != NULL)
-        w->told(w->ctx, t);
+    if (w->on_token != NULL)
+        w->on_token(w->ctx, t);
 }
 
 static void
@@ -198,7 +198,7 @@ start_text(struct texts *w, struct text *t)
     more->n = t->n;
 }
 
-/* One more token of every text. */
+/* Add one more token to every text. */
 static void
 step_texts(struct texts *w)
 {
@@ -212,7 +212,7 @@ step_texts(struct texts *w)
     }
 }
 
-/* Texts that have ended leave; their slots are those of the next to begin. */
+/* Remove the texts that have ended; their slots are for the next to begin. */
 static void
 drop_ended(struct texts *w)
 {
@@ -230,11 +230,11 @@ drop_ended(struct texts *w)
 
 void
 texts_run(struct texts *w, struct text *t, size_t n,
-    void (*told)(void *ctx, struct text *t), void *ctx)
+    void (*on_token)(void *ctx, struct text *t), void *ctx)
 {
     size_t next = 0;
 
-    w->told = told;
+    w->on_token = on_token;
     w->ctx = ctx;
     while (w->n > 0 || next < n) {
         while (w->n < w->o.at_once && next < n)

@@ -8,7 +8,8 @@
 /* Append a space and a number, right in a column of that width; "-" if it is
  * not finite. */
 void put_column(struct buf *b, int width, const char *fmt, double v);
-/* Append "low..high", fmt having both, in a column; "-" if one is not finite. */
+/* Append "low..high" in a column by fmt, which has both; "-" if one is not
+ * finite. */
 void put_range(struct buf *b, int width, const char *fmt, double low,
     double high);
 /* Append the end of a line: the difference a - c of two models by their labels,

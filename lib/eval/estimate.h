@@ -1,4 +1,4 @@
-/* Means, and how sure they are. */
+/* Means with their errors. */
 #ifndef EVAL_ESTIMATE_H
 #define EVAL_ESTIMATE_H
 

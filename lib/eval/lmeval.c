@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNKNOWN_MOST = 2048 }; /* of a model that does not say, as in lm-eval */
+enum {
+    UNKNOWN_MOST = 2048
+}; /* tokens, where a model's configuration does
+                               * not say; as in lm-eval */
 
 int
 lmeval_open(struct lmeval *s, const struct eval_model *j, size_t V,

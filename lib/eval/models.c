@@ -1,4 +1,4 @@
-/* Models that are judged; see models.h. */
+/* Models that are evaluated together; see models.h. */
 #include "eval/models.h"
 #include "base/mem.h"
 #include "base/text.h"

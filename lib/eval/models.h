@@ -1,7 +1,5 @@
-/*
- * Models that are judged beside each other: an array [n] that grows as they
- * are opened.
- */
+/* Models that are evaluated together: an array [n] that grows as they are
+ * opened. */
 #ifndef EVAL_MODELS_H
 #define EVAL_MODELS_H
 
@@ -12,16 +10,17 @@
 #include <stddef.h>
 
 struct eval_model {
-    int recorded; /* no model: a file or the stream says what it predicts */
+    int recorded; /* no weights: a file or the stream holds its predictions */
     int foreign;  /* its tokenizer is not the input's */
     char *label, *path;
     struct model m;
     struct fwd *f;
     float *h;                /* [B*T,d] final states of scored predictions */
-    struct pair_score *pair; /* [B*T] of the predictions scored last: the loss
-                              * is nll_q; of the base that alone */
-    size_t params, bytes;    /* bytes of the weights as stored */
-    double seconds;          /* spent on it, forward and head */
+    struct pair_score *pair; /* [B*T] scores of the last predictions: nll_q
+                              * is the model's loss; other members are set
+                              * beside a base */
+    size_t params, bytes;    /* params: weights; bytes: their size as stored */
+    double seconds;          /* time of its forward passes and head */
 };
 
 /* Append an entry whose model is not open yet; the array owns the label. */
@@ -35,7 +34,7 @@ int models_open(struct eval_model **j, size_t *n, const char *spec,
 int models_check(const struct eval_model *j, size_t n, struct err *e);
 /* Append the hashes of all models that are open. */
 void models_hash(struct buf *b, const struct eval_model *j, size_t n);
-/* Width of a column of labels, at least 5, at most `most`. */
+/* Width of a column of labels: at least 5, at most `most`. */
 int models_label_width(const struct eval_model *j, size_t n, size_t most);
 void models_close(struct eval_model *j, size_t n);
 

@@ -1,4 +1,4 @@
-/* Going on with a run that was broken off; see resume.h. */
+/* Results of models saved in a file; see resume.h. */
 #include "eval/resume.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -17,19 +17,19 @@
 
 struct head {
     char magic[8];
-    uint64_t with; /* hash of models and options */
+    uint64_t with; /* hash of what the results depend on */
 };
 struct mark {
-    uint64_t n, hash; /* of the bytes that follow */
+    uint64_t n, hash; /* size and hash of the bytes that follow */
 };
 
 struct resume {
     const char *path;
-    int fd, ready;        /* the record at hand is from the file */
-    uint64_t at, size, n; /* place in the file, its bytes; records of it */
-    struct buf b;         /* the record at hand, behind its mark */
-    size_t taken;         /* bytes of b passed */
-    int failed;           /* the input is another one: why */
+    int fd, ready;        /* ready: the record b has been read from the file */
+    uint64_t at, size, n; /* offset in the file; its size; records read */
+    struct buf b;         /* the current record, without its mark */
+    size_t taken;         /* bytes of b that resume_pass has read */
+    int failed;           /* the input differs from the file's; why says how */
     struct err why;
 };
 
@@ -56,8 +56,8 @@ write_bytes(struct resume *r, const void *p, size_t n, struct err *e)
     return 0;
 }
 
-/* The file must have been made with the same models and options; an empty one
- * gets its head. */
+/* Check that the file was made with the same models and options; an empty file
+ * gets a head. */
 static int
 read_resume_head(struct resume *r, uint64_t with, struct err *e)
 {
@@ -118,7 +118,7 @@ resume_close(struct resume *r)
 
 /* ---- records ---- */
 
-/* 1: the next record is read; 0: there is no whole one. */
+/* Read the next record into r->b: 1; 0: no complete record follows. */
 static int
 next_record(struct resume *r, struct err *e)
 {

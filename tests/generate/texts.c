@@ -197,7 +197,7 @@ drawn(const struct model *m, struct pool *pool, const struct texts_opt *o,
     for (size_t i = 0; i < texts; i++) {
         t[i].ids = ids;
         t[i].n = n;
-        t[i].chance = i;
+        t[i].draw_key = i;
     }
     texts_run(w, t, texts, NULL, NULL);
     texts_free(w);
