@@ -11,7 +11,7 @@
 
 static struct err e;
 
-/* It prints "Mean PPL(base)" to six digits, of the numbers in the file. */
+/* llama-perplexity prints "Mean PPL(base)" to six digits, of the numbers in the file. */
 static void
 test_golden(void)
 {
@@ -25,12 +25,12 @@ test_golden(void)
     int good = 1;
 
     ok(r == 0 && b.c == 32 && b.V == 300 && b.windows == 8 && rows == 15,
-        "the head");
+        "the head has context, vocabulary and windows");
     ok(b.tokens[0] == 54 && b.tokens[1] == 263 && b.tokens[2] == 223,
-        "the text's tokens"); /* as llama-tokenize prints them */
+        "the tokens are those of llama-tokenize"); /* as llama-tokenize prints them */
     ok(base_out_begin(&out, "again.kld", b.c, b.V, b.tokens, b.windows, &e) ==
             0,
-        "a second file");
+        "a second file is begun");
     for (size_t w = 0; w < b.windows; w++) {
         good = good && base_in_rows(&b, row, rows, &e) == 0 &&
             base_out_rows(&out, row, rows, &e) == 0;
@@ -39,11 +39,11 @@ test_golden(void)
             nll -= logp[b.tokens[w * b.c + b.c / 2 + 1 + i]];
         }
     }
-    ok(good && io_out_commit(&out.o, &e) == 0, "all rows");
+    ok(good && io_out_commit(&out.o, &e) == 0, "all rows are written again");
     ok(near(exp(nll / (double)(rows * b.windows)), 808.333577, 6e-7, 0),
-        "PPL(base)");
+        "the rows have the perplexity that llama.cpp prints");
     ok(base_in_rows(&b, row, 1, &e) < 0 && e.code == EX_INPUT,
-        "no row is left: %s", e.msg);
+        "a read behind the last row fails: %s", e.msg);
     base_in_close(&b);
     free(row);
     free(logp);
@@ -69,11 +69,13 @@ test_by_hand(void)
     float back[5];
     int good = 1;
 
-    ok(base_row_bytes(5) == 20 && base_row_bytes(4) == 16, "an even number");
+    ok(base_row_bytes(5) == 20 && base_row_bytes(4) == 16,
+        "a row has an even number of values");
     memset(row, 0xff, sizeof(row));
     base_row_pack(row, z, 5);
-    ok(near(number(row), 16.0 / 65535.0, 0, 1e-7), "scale");
-    ok(near(number(row + 4), -16.0 - lse, 0, 1e-7), "low: 16 below the top");
+    ok(near(number(row), 16.0 / 65535.0, 0, 1e-7), "the scale covers 16 nats");
+    ok(near(number(row + 4), -16.0 - lse, 0, 1e-7),
+        "low is 16 nats below the top");
     for (size_t v = 0; v < 6; v++) {
         const unsigned u = (unsigned)le_get(row + 8 + 2 * v, 2);
 
@@ -81,11 +83,11 @@ test_by_hand(void)
             printf("# %zu: %u, not %u\n", v, u, want[v]);
         good = good && u == want[v];
     }
-    ok(good, "nearest steps, the even one of two, and a zero at the end");
+    ok(good, "values are the nearest steps, halves to even");
     ok(base_row_unpack(row, back, 5) == 0 && near(back[0], -lse, 2e-6, 0) &&
             near(back[2], -8.0 - lse, 1.3e-4, 0) &&
             near(back[1], -16.0 - lse, 2e-6, 0),
-        "and back");
+        "a row unpacks to the log probabilities");
 }
 
 static void
@@ -100,17 +102,19 @@ test_edges(void)
     base_row_pack(row, equal, 4);
     ok(number(row) == 0.0f && base_row_unpack(row, back, 4) == 0 &&
             near(back[3], -log(4.0), 1e-6, 0),
-        "all logits equal");
+        "equal logits have scale 0");
     base_row_pack(row, low, 3);
     ok(base_row_unpack(row, back, 3) == 0 &&
             near(back[1] - back[0], -16.0, 1e-5, 0),
-        "what cannot be is 16 nats below");
+        "a minus infinity is 16 nats below the top");
     for (size_t i = 0; i < 2; i++) {
         memcpy(row, &bad[i], 4);
-        ok(base_row_unpack(row, back, 3) < 0, "a scale of %g", bad[i]);
+        ok(base_row_unpack(row, back, 3) < 0, "a scale of %g is refused",
+            bad[i]);
         base_row_pack(row, low, 3);
         memcpy(row + 4, &bad[i], 4);
-        ok(base_row_unpack(row, back, 3) < 0, "a low end at %g", bad[i]);
+        ok(base_row_unpack(row, back, 3) < 0, "a low end at %g is refused",
+            bad[i]);
     }
 }
 

@@ -167,7 +167,7 @@ noise(uint16_t *v)
         v[i] = (uint16_t)((i * i * 7 + i * 13 + 5) % V);
 }
 
-/* One long text, whole (n = 0) or cut by hand into windows of n that begin
+/* Send one long text, whole (n = 0) or cut by hand into windows of n that begin
  * every `step` tokens; each scores from its token `from` on. */
 static void
 send_long(struct msg_out *w, size_t n, size_t step, size_t from, int bos)
@@ -316,7 +316,7 @@ run(const char *kind, const char *args)
 }
 
 static const struct line *
-find(const char *label, const char *source)
+line_of(const char *label, const char *source)
 {
     for (size_t i = 0; i < nline; i++)
         if (strcmp(line[i].label, label) == 0 &&
@@ -412,6 +412,9 @@ mean(const struct want *w, int source, double *se)
     return x / n;
 }
 
+/* The models and the stream of the run at hand, for the names of tests. */
+static char run_name[64];
+
 static void
 is(const struct line *l, int value, int error, const struct want *w, int source,
     const char *what)
@@ -419,9 +422,11 @@ is(const struct line *l, int value, int error, const struct want *w, int source,
     double se;
     const double m = mean(w, source, &se);
 
-    ok(near(l->v[value], m, 2e-6, 2e-6), "%s", what);
+    ok(near(l->v[value], m, 2e-6, 2e-6), "%s: %s is the golden's", run_name,
+        what);
     if (error >= 0)
-        ok(near(l->v[error], se, 2e-6, 2e-5), "%s: standard error", what);
+        ok(near(l->v[error], se, 2e-6, 2e-5),
+            "%s: the error of %s is the golden's", run_name, what);
 }
 
 static void
@@ -433,25 +438,28 @@ test_golden(const char *name, const char *kind)
     const struct line *s, *t;
     double se, a, b;
 
-    ok(run(kind, args) == 0, "%s, %s", name, kind);
-    s = find("S", "(all)");
-    t = find("T", "(all)");
-    is(s, L_NLL, L_NLLSE, &nll_s, -1, "loss of the student");
-    is(t, L_NLL, L_NLLSE, &nll_t, -1, "loss of the teacher");
+    snprintf(run_name, sizeof run_name, "%s, %s", name, kind);
+    ok(run(kind, args) == 0, "%s: evalppl runs", run_name);
+    s = line_of("S", "(all)");
+    t = line_of("T", "(all)");
+    is(s, L_NLL, L_NLLSE, &nll_s, -1, "the student's loss");
+    is(t, L_NLL, L_NLLSE, &nll_t, -1, "the teacher's loss");
     is(s, L_KL, L_KLSE, &kl, -1, "KL(teacher || student)");
     is(s, L_KLT, L_KLTSE, &kl2, -1, "KL at temperature 2");
-    is(s, L_AGREE, L_AGREESE, &agree, -1, "agreement");
-    is(find("S", "bg"), L_NLL, L_NLLSE, &nll_s, 0, "loss of a source");
-    is(find("S", "cs"), L_KL, L_KLSE, &kl, 1, "KL of a source");
+    is(s, L_AGREE, L_AGREESE, &agree, -1, "the agreement");
+    is(line_of("S", "bg"), L_NLL, L_NLLSE, &nll_s, 0, "the loss of a source");
+    is(line_of("S", "cs"), L_KL, L_KLSE, &kl, 1, "the KL of a source");
     a = mean(&nll_s, -1, &se);
     b = mean(&nll_t, -1, &se);
-    ok(near(s->v[L_PPL], exp(a), 0, 1e-5), "perplexity");
-    ok(near(s->v[L_RATIO], 100 * exp(b - a), 0, 1e-4), "ratio of perplexities");
+    ok(near(s->v[L_PPL], exp(a), 0, 1e-5), "%s: perplexity is exp(loss)",
+        run_name);
+    ok(near(s->v[L_RATIO], 100 * exp(b - a), 0, 1e-4),
+        "%s: the ratio of perplexities is exact", run_name);
     ok(near(t->v[L_KL], 0, 0, 0) && near(t->v[L_RATIO], 100, 0, 0),
-        "that of the teacher is 100");
+        "%s: the teacher's ratio is 100", run_name);
     mean(&nll_s, -1, &se);
     ok(near(log(s->v[L_HIGH] / s->v[L_PPL]), 2.776 * se, 1e-5, 1e-4),
-        "interval of five documents");
+        "%s: the interval is that of five documents", run_name);
     /* differences paired by document */
     {
         struct want d = nll_t;
@@ -462,7 +470,7 @@ test_golden(const char *name, const char *kind)
         m = mean(&d, -1, &se);
         ok(ndiff == 1 && near(diff[0][0], m, 2e-6, 0) &&
                 near(diff[0][1], se, 2e-6, 2e-5),
-            "difference of losses");
+            "%s: the difference of losses is paired", run_name);
     }
     free(args);
 }
@@ -487,17 +495,17 @@ test_same(const char *kind1, const char *args1, const char *kind2,
     struct line s, t;
     int r = run(kind1, one);
 
-    s = *find("S", "(all)");
-    t = *find("T", "(all)");
-    ok(r == 0 && run(kind2, two) == 0, "%s: runs", what);
+    s = *line_of("S", "(all)");
+    t = *line_of("T", "(all)");
+    ok(r == 0 && run(kind2, two) == 0, "evalppl runs twice, for: %s", what);
     if (all)
-        ok(same_line(&s, find("S", "(all)")) &&
-                same_line(&t, find("T", "(all)")),
+        ok(same_line(&s, line_of("S", "(all)")) &&
+                same_line(&t, line_of("T", "(all)")),
             "%s", what);
     else
-        ok(s.v[L_NLL] > 0 && s.v[L_NLL] == find("S", "(all)")->v[L_NLL] &&
-                s.v[L_KL] == find("S", "(all)")->v[L_KL] &&
-                s.v[L_TOK] == find("S", "(all)")->v[L_TOK],
+        ok(s.v[L_NLL] > 0 && s.v[L_NLL] == line_of("S", "(all)")->v[L_NLL] &&
+                s.v[L_KL] == line_of("S", "(all)")->v[L_KL] &&
+                s.v[L_TOK] == line_of("S", "(all)")->v[L_TOK],
             "%s", what);
     free(one);
     free(two);
@@ -510,16 +518,17 @@ test_self(void)
 
     ok(run("docs", "--base T=" DIR "tied-teacher -m S=" DIR "tied-teacher") ==
             0,
-        "a model beside itself");
-    s = find("S", "(all)");
+        "a model is judged beside itself");
+    s = line_of("S", "(all)");
     ok(s->v[L_KL] == 0 && s->v[L_AGREE] == 1 && s->v[L_RATIO] == 100,
-        "KL(p, p) = 0");
+        "a model has no KL to itself");
     ok(run("docs",
            "--base T=" DIR "tied-teacher -m S=" DIR "tied-student "
            "-m P=" DIR "tied-student --from P") == 0,
-        "--from");
-    ok(find("P", "(all)")->v[L_REG] == 0 && find("T", "(all)")->v[L_REG] == 100,
-        "regained from 0 to 100");
+        "a student is judged with --from");
+    ok(line_of("P", "(all)")->v[L_REG] == 0 &&
+            line_of("T", "(all)")->v[L_REG] == 100,
+        "regained goes from 0 to 100");
 }
 
 int
@@ -543,17 +552,20 @@ main(int argc, char **argv)
     test_golden("tied", "batch");
     test_golden("tied", "docs");
     test_self();
-    test_same("docs", "-c 64 -B 1", "docs", "-c 64 -B 9", 1, "rows at a time");
-    test_same("docs", "-c 64 -j 1", "docs", "-c 64 -j 3", 1, "threads");
-    test_same("docs", "-c 640", "docs-back", "-c 640", 1, "order of documents");
+    test_same("docs", "-c 64 -B 1", "docs", "-c 64 -B 9", 1,
+        "rows at a time change no digit");
+    test_same("docs", "-c 64 -j 1", "docs", "-c 64 -j 3", 1,
+        "threads change no digit");
+    test_same("docs", "-c 640", "docs-back", "-c 640", 1,
+        "the order of documents changes no digit");
     test_same("long", "-c 20", "long-docs", "-c 20", 1,
         "long documents are cut as by hand");
     test_same("long", "-c 20 --protocol hf --stride 20", "long-apart", "-c 20",
-        1, "so are strides");
+        1, "strides are cut as by hand");
     test_same("long", "-c 16 --protocol llama.cpp", "long-llama", "-c 16", 0,
-        "llama.cpp's windows");
+        "llama.cpp's windows are cut as by hand");
     test_same("long-bos", "-c 16 --protocol llama.cpp", "long-llama-bos",
-        "-c 16", 0, "which begin with BOS");
+        "-c 16", 0, "windows that begin with BOS are cut as by hand");
     golden_close(&g);
     return done_testing();
 }

@@ -34,42 +34,42 @@ close() {
 
 for k in plain bos; do
     [ $k = plain ] && model=$m || model=bos
-    ok "lm-eval, $k" evalppl -q -m "$model" --protocol lm-eval -c 32 \
+    ok "$k: the lm-eval protocol runs" evalppl -q -m "$model" --protocol lm-eval -c 32 \
         --format tsv "$text"
-    close 'word_perplexity' "$(column word_ppl out)" "$(golden $k lm-eval 3)"
-    close 'byte_perplexity' "$(column byte_ppl out)" "$(golden $k lm-eval 4)"
-    close 'bits_per_byte' "$(column bits out)" "$(golden $k lm-eval 5)"
-    equal 'words and bytes' "$(column words out) $(column bytes out)" '123 596'
+    close "$k: word_perplexity is lm-eval's" "$(column word_ppl out)" "$(golden $k lm-eval 3)"
+    close "$k: byte_perplexity is lm-eval's" "$(column byte_ppl out)" "$(golden $k lm-eval 4)"
+    close "$k: bits_per_byte is lm-eval's" "$(column bits out)" "$(golden $k lm-eval 5)"
+    equal "$k: words and bytes are counted" "$(column words out) $(column bytes out)" '123 596'
     figures out >one
-    ok 'a row and a thread at a time' evalppl -q -m "$model" --protocol lm-eval \
+    ok "$k: one row and one thread are enough" evalppl -q -m "$model" --protocol lm-eval \
         -c 32 -B 1 -j 1 --format tsv "$text"
     figures out >two
-    same 'changes no bit' one two
+    same "$k: one row and one thread change no bit" one two
     tokenize -q -t "$model" --no-eos "$text" >docs
-    ok "transformers' strides, $k" evalppl -q -m "$model" --protocol hf -c 32 \
+    ok "$k: the hf protocol runs" evalppl -q -m "$model" --protocol hf -c 32 \
         --stride 12 --format tsv docs
-    close 'perplexity' "$(column ppl out)" "$(golden $k hf 3)"
+    close "$k: the perplexity of strides is transformers'" "$(column ppl out)" "$(golden $k hf 3)"
     # 8 texts of 596 bytes, less those of the 8 first characters without BOS
     [ $k = plain ] && want=588 || want=596
-    equal 'bytes of what is scored' "$(column bytes out)" "$want"
+    equal "$k: the bytes of scored tokens are counted" "$(column bytes out)" "$want"
 done
-like 'the report says how' '^# protocol hf, context 32, stride 12, BOS 1, 452 tokens, 8 documents, 444 scored, 596 bytes$' out
-ok 'as text' evalppl -m bos --protocol lm-eval -c 32 "$text"
-like 'all of it' '^protocol lm-eval, context 32, stride 32, prefix 1, 452 tokens, 8 documents, 452 scored, 123 words, 596 bytes$' out
-like 'with its columns' ' bits/B +ppl/B +ppl/word ' out
+like 'TSV tells the hf protocol' '^# protocol hf, context 32, stride 12, BOS 1, 452 tokens, 8 documents, 444 scored, 596 bytes$' out
+ok 'the lm-eval protocol prints text' evalppl -m bos --protocol lm-eval -c 32 "$text"
+like 'text tells the lm-eval protocol' '^protocol lm-eval, context 32, stride 32, prefix 1, 452 tokens, 8 documents, 452 scored, 123 words, 596 bytes$' out
+like 'text has the columns of lm-eval' ' bits/B +ppl/B +ppl/word ' out
 
 # A window that holds a text scores it as docs does, but for the first token.
 echo '{"text": "one two three"}' >one.jsonl
 tokenize -q -t bos --no-eos one.jsonl >docs
 evalppl -q -m bos --format tsv docs >docs.tsv
-ok 'bits a byte under docs' test "$(column bytes docs.tsv)" = 13
-equal 'are nats by tokens and bytes' "$(awk -v n="$(column nll docs.tsv)" \
+ok 'the docs protocol counts bytes' test "$(column bytes docs.tsv)" = 13
+equal 'bits a byte are nats by tokens and bytes' "$(awk -v n="$(column nll docs.tsv)" \
     -v t="$(column tokens docs.tsv)" 'BEGIN { printf "%.6f", n * t / 13 / 0.693147180559945 }')" \
     "$(column bits docs.tsv | awk '{ printf "%.6f", $1 }')"
 tokenize -q -t bos one.jsonl >docs
 evalppl -q -m bos --format tsv docs >eos.tsv
-equal 'EOS is scored' "$(($(column tokens eos.tsv) - $(column tokens docs.tsv)))" 1
-equal 'and has no bytes' "$(column bytes eos.tsv)" 13
+equal 'EOS is a scored token' "$(($(column tokens eos.tsv) - $(column tokens docs.tsv)))" 1
+equal 'EOS has no bytes' "$(column bytes eos.tsv)" 13
 
 # --- a run that is asked how it stands says the same at its end ---
 tokenize -q -t "$m" --no-eos "$text" >docs
@@ -84,12 +84,12 @@ kill -USR1 $pid
 cat docs >&3
 exec 3>&-
 wait $pid
-equal 'SIGUSR1 ends nothing' "$?" 0
-like 'tells the figures so far' '^so far: protocol docs, context 32, .* [1-9][0-9]* scored' asked.err
-like 'of each model' '^S +[0-9.]+ ' asked.err
+equal 'a run goes on after SIGUSR1' "$?" 0
+like 'SIGUSR1 prints the figures so far' '^so far: protocol docs, context 32, .* [1-9][0-9]* scored' asked.err
+like 'SIGUSR1 prints a line for each model' '^S +[0-9.]+ ' asked.err
 figures whole >one
 figures asked >two
-same 'and changes no bit' one two
+same 'SIGUSR1 changes no bit of the report' one two
 
 # --- models of different tokenizers, by bits a byte ---
 mkdir tok
@@ -110,13 +110,13 @@ set -- -q --protocol lm-eval -c 32 --format tsv
 evalppl "$@" -m "A=$m" -m "C=$top/tests/golden/gguf/q4_1-hf" --compare \
     lines.jsonl >one.tsv
 evalppl "$@" -m B=trained lines.jsonl >other.tsv
-ok 'of two tokenizers' evalppl "$@" -m "A=$m" -m B=trained \
+ok 'models of two tokenizers are evaluated' evalppl "$@" -m "A=$m" -m B=trained \
     -m "C=$top/tests/golden/gguf/q4_1-hf" --compare lines.jsonl
 mv out both
 lines() { figures "$1" | awk -F '\t' '$2 == "(all)" || $3 == "nll"'; }
 { lines one.tsv; lines other.tsv; } | sort >want
 lines both | sort >got
-same 'each as alone, and those of one' want got
+same 'each model has the figures that it has alone' want got
 for i in A B; do
     [ $i = A ] && of=$m || of=trained
     evalppl "$@" -m "$of" --worst 8 lines.jsonl | awk -F '\t' '
@@ -136,40 +136,40 @@ paste -d ' ' nll.A nll.B bytes | awk '
             d = x[i] - r * n[i]
             q += d * d }
         printf "%d %.8f %.8f\n", NR, r, root(NR / (NR - 1) * q) / sn }' >want
-equal 'differences by document' "$(awk -F '\t' '
+equal 'bits a byte are compared by document' "$(awk -F '\t' '
     function near(x, y) { return (x - y <= 2e-6 && y - x <= 2e-6) }
     FILENAME == "want" { split($0, w, " "); next }
     $3 == "bits" {
         print $1 $2, ($1 != "A" || (near($4, w[2]) && near($5, w[3])) ? 1 : 0) }
     ' want both | tr '\n' ' ')" 'AB 1 CB 1 '
-ok 'as text' evalppl -q --protocol lm-eval -c 32 -m "A=$m" -m B=trained \
+ok 'models of two tokenizers are reported as text' evalppl -q --protocol lm-eval -c 32 -m "A=$m" -m B=trained \
     --compare lines.jsonl
-like 'says so' '^bits/B A - B: -?[0-9.]+ \+/- [0-9.]+ \(-?[0-9.]+ standard errors\)$' out
-equal 'what each has read' "$(grep -c '^protocol lm-eval.* 8 documents' out)" 2
-ok 'standard input' sh -c 'evalppl "$@" <lines.jsonl' sh "$@" -m "A=$m" \
+like 'the text compares bits a byte' '^bits/B A - B: -?[0-9.]+ \+/- [0-9.]+ \(-?[0-9.]+ standard errors\)$' out
+equal 'the text tells what each tokenizer makes of the input' "$(grep -c '^protocol lm-eval.* 8 documents' out)" 2
+ok 'models of two tokenizers read standard input' sh -c 'evalppl "$@" <lines.jsonl' sh "$@" -m "A=$m" \
     -m B=trained
-ok 'kept' evalppl "$@" -m "A=$m" -m B=trained --resume kept lines.jsonl
+ok '--resume saves the results of two tokenizers' evalppl "$@" -m "A=$m" -m B=trained --resume kept lines.jsonl
 figures out >want
 size=$(wc -c <kept)
 head -c $((size * 2 / 3)) kept >part
-ok 'a part of it' evalppl "$@" -m "A=$m" -m B=trained --resume part lines.jsonl
+ok 'a run goes on with a part of the file' evalppl "$@" -m "A=$m" -m B=trained --resume part lines.jsonl
 figures out >got
-same 'the same' want got
-status 2 'tokens of both' evalppl "$@" -m "A=$m" -m B=trained --tokens t \
+same 'the resumed run has the same figures' want got
+status 2 '--tokens with two tokenizers is refused' evalppl "$@" -m "A=$m" -m B=trained --tokens t \
     lines.jsonl
-status 3 'a base of another vocabulary' evalppl "$@" -m "$m" --base trained \
+status 3 'a base of another vocabulary is refused' evalppl "$@" -m "$m" --base trained \
     lines.jsonl
-status 3 'or of the same stream' evalppl -q -m "$m" -m trained docs
+status 3 'two vocabularies on one stream are refused' evalppl -q -m "$m" -m trained docs
 
 # --- misuse, damage ---
-status 3 'lm-eval of a stream' evalppl -m "$m" --protocol lm-eval docs
+status 3 'a stream is refused by the lm-eval protocol' evalppl -m "$m" --protocol lm-eval docs
 echo '{"content": "a"}' >other
-status 3 'of other fields' evalppl -m "$m" --protocol lm-eval other
-like 'says where' 'line 1: no text in a field "text"' err
+status 3 'a line without a text is refused' evalppl -m "$m" --protocol lm-eval other
+like 'the error names line and field' 'line 1: no text in a field "text"' err
 : >empty
-status 3 'of nothing' evalppl -m "$m" --protocol lm-eval empty
-status 1 'of no tokenizer' evalppl -m "$top/tests/golden/grad/tied-student" \
+status 3 'an empty text is refused' evalppl -m "$m" --protocol lm-eval empty
+status 1 'the lm-eval protocol needs a tokenizer' evalppl -m "$top/tests/golden/grad/tied-student" \
     --protocol lm-eval one.jsonl
-status 2 'strides of lm-eval' evalppl -m "$m" --protocol lm-eval --stride 4 \
+status 2 '--stride with the lm-eval protocol is refused' evalppl -m "$m" --protocol lm-eval --stride 4 \
     one.jsonl
 done_testing

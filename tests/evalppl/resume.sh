@@ -38,33 +38,33 @@ exec 3>pipe
 head -c $(($(wc -c <batches) / 2)) batches >&3
 begun() { [ "$(wc -c <kept2)" -gt 16 ]; }
 await begun
-status 1 'another at the same time' evalppl "$@" --resume kept2 batches
-like 'is told' 'kept2: another process writes there' err
+status 1 'a second run on one file is refused' evalppl "$@" --resume kept2 batches
+like 'the error names the other process' 'kept2: another process writes there' err
 kill -9 $pid
 wait $pid 2>/dev/null
 exec 3>&-
-ok 'after a kill' judge "$@" --resume kept2 batches
-same 'the same' want figures
-like 'by what was left' 'goes on after [0-9]+ groups' note
+ok 'a run goes on after a kill' judge "$@" --resume kept2 batches
+same 'the resumed run has the figures of a whole one' want figures
+like 'a note says how much was saved' 'goes on after [0-9]+ groups' note
 
 # --- other figures of what was computed; damage, misuse ---
-ok 'other tables' evalppl "$@" --resume kept2 --per-source --worst 2 batches
-unlike 'of the same' 'goes on' err
+ok 'another report is made of the saved results' evalppl "$@" --resume kept2 --per-source --worst 2 batches
+unlike 'a complete file needs no going on' 'goes on' err
 printf '%200s' '' | dd of=kept2 bs=1 seek=400 conv=notrunc 2>dd.err
-ok 'damage' judge "$@" --resume kept2 batches
-same 'it is not used' want figures
-status 2 'another model' evalppl "$@" -m "S=$gguf/q4_1-hf" --resume kept2 batches
-like 'says so' 'kept2: was made with other models' err
-status 2 'another temperature' evalppl "$@" --temperature 2 --resume kept2 batches
-status 2 'another context' evalppl "$@" -c 8 --resume kept2 batches
-status 2 'other rows' evalppl "$@" -B 2 --resume kept2 batches
-like 'says so' 'kept2: was made of another input, or with another -B' err
+ok 'a damaged record is computed again' judge "$@" --resume kept2 batches
+same 'the figures are right after damage' want figures
+status 2 'a file of another model is refused' evalppl "$@" -m "S=$gguf/q4_1-hf" --resume kept2 batches
+like 'the error names the models' 'kept2: was made with other models' err
+status 2 'a file of another temperature is refused' evalppl "$@" --temperature 2 --resume kept2 batches
+status 2 'a file of another context is refused' evalppl "$@" -c 8 --resume kept2 batches
+status 2 'a file with another -B is refused' evalppl "$@" -B 2 --resume kept2 batches
+like 'the error names input and -B' 'kept2: was made of another input, or with another -B' err
 stream -q -T 32 -B 1 -s 1 shards -o other
-status 2 'another text' evalppl "$@" --resume kept2 other
+status 2 'a file of another text is refused' evalppl "$@" --resume kept2 other
 cp text text2
-status 3 'another file' evalppl "$@" --resume text2 text
-same 'it is as it was' text text2
-status 1 'a folder' evalppl "$@" --resume . batches
-status 2 'a file to write' evalppl -m "$m" -c 16 --protocol llama.cpp \
+status 3 'a file that is not of --resume is refused' evalppl "$@" --resume text2 text
+same 'that file stays as it was' text text2
+status 1 'a folder is refused as the file' evalppl "$@" --resume . batches
+status 2 '--write-base with --resume is refused' evalppl -m "$m" -c 16 --protocol llama.cpp \
     --write-base w --resume kept3 text
 done_testing

@@ -62,17 +62,18 @@ test(size_t n, size_t m)
         free(unit);
     }
     fclose(f);
-    ok(ask(want), "%zu numbers, %zu at a time", n, m);
+    ok(ask(want), "sort and awk rank %zu numbers, %zu at a time", n, m);
     v = spread_sorted(s, NONE, 2, S_KL, &count);
     for (size_t i = 0; i < SHARES; i++)
         good = good && near(spread_rank(v, count, share[i]), want[i], 1e-12, 0);
-    ok(good && count == n, "percentiles");
+    ok(good && count == n, "percentiles of %zu numbers are those of awk", n);
     free(v);
     v = spread_sorted(s, NONE, 2, S_BACKT, &count);
-    ok(near(v[0], -want[SHARES - 1], 1e-12, 0), "another series");
+    ok(near(v[0], -want[SHARES - 1], 1e-12, 0),
+        "another series of %zu numbers has its own", n);
     free(v);
     v = spread_sorted(s, 1, 2, S_KL, &count);
-    ok(count == part, "of one source");
+    ok(count == part, "a source of %zu numbers has only its own", n);
     free(v);
     spread_free(s);
 }

@@ -11,14 +11,14 @@ field() {
         "$2" | cut -f "$1"
 }
 
-ok 'items of three languages' "$cloze" -c 80 -l 50 "$held/bg.jsonl" \
+ok 'make-cloze makes items of three languages' "$cloze" -c 80 -l 50 "$held/bg.jsonl" \
     "$held/en.jsonl" "$held/mt.jsonl"
 cp out items
 cp err told
-like 'tells how many of how many' '^mt: [0-9]+ items of [0-9]+; 0 paragraphs' told
-equal 'as many of each' "$(sed 's/^{"language": "\([a-z]*\)".*/\1/' items | sort |
+like 'make-cloze tells how many items it made' '^mt: [0-9]+ items of [0-9]+; 0 paragraphs' told
+equal 'each language has as many items' "$(sed 's/^{"language": "\([a-z]*\)".*/\1/' items | sort |
     uniq -c | awk '{ n[$1]++ } END { for (k in n) print n[k] }')" 3
-equal 'the right place: as often in each language, but for a rest' \
+equal 'the right choice is as often at each place' \
     "$(sed 's/^{"language": "\([a-z]*\)".*"answer": \([0-3]\)}$/\1 \2/' items |
         awk '{ n[$1, $2]++; all[$1]++ } END { for (l in all) for (i = 0; i < 4; i++)
             if (n[l, i] < int(all[l] / 4) || n[l, i] > int((all[l] + 3) / 4)) print l, i }')" ''
@@ -46,14 +46,14 @@ while IFS='	' read -r doc text; do
 done <wrong >bad
 equal 'the wrong ones are of other documents' "$(cat bad)" ''
 
-ok 'again' "$cloze" -c 80 -l 50 -s 1 "$held/bg.jsonl" "$held/en.jsonl" "$held/mt.jsonl"
-same 'the same items' items out
-ok 'another seed' "$cloze" -c 80 -l 50 -s 2 "$held/bg.jsonl" "$held/en.jsonl" \
+ok 'make-cloze runs again with one seed' "$cloze" -c 80 -l 50 -s 1 "$held/bg.jsonl" "$held/en.jsonl" "$held/mt.jsonl"
+same 'one seed makes the same items' items out
+ok 'make-cloze runs with another seed' "$cloze" -c 80 -l 50 -s 2 "$held/bg.jsonl" "$held/en.jsonl" \
     "$held/mt.jsonl"
-if cmp -s items out; then fail 'other items'; else pass 'other items'; fi
-ok 'a language alone' "$cloze" -c 80 -l 50 -n 3 "$held/en.jsonl"
-equal 'as many as asked for' "$(grep -c . out)" 3
-equal 'the same as among others' "$(grep -cxFf out items)" 3
+if cmp -s items out; then fail 'another seed makes other items'; else pass 'another seed makes other items'; fi
+ok 'make-cloze makes some items of one language' "$cloze" -c 80 -l 50 -n 3 "$held/en.jsonl"
+equal '-n makes as many items as asked for' "$(grep -c . out)" 3
+equal 'a language has the same items alone and among others' "$(grep -cxFf out items)" 3
 
 # --- copies, fields, plain text ---
 awk 'function word(k) { return substr("abcdefghijklmnopqrstuvwxyz", k % 26 + 1, 1) k * 7919 % 1000 }
@@ -63,36 +63,36 @@ awk 'function word(k) { return substr("abcdefghijklmnopqrstuvwxyz", k % 26 + 1, 
         # a copy of the first but for some words at its beginning
         print "{\"body\": \"new words " say(3, 67) "\", \"la\": \"xx\"}"
         print "{\"body\": \"\\u00e9\\u010d \\\"" say(900, 70) "\", \"la\": \"xx\"}" }' >own.jsonl
-ok 'fields by name' "$cloze" -t body -g la own.jsonl
-equal 'a copy is left out' "$(cat err)" \
+ok 'make-cloze takes fields by name' "$cloze" -t body -g la own.jsonl
+equal 'the note counts a copy that is left out' "$(cat err)" \
     'xx: 7 items of 7; 1 paragraphs that are there already left out'
-equal 'no item of it' "$(grep -c '"own.jsonl:7"' out)" 0
-like 'escapes stay' '"context": "\\u00e9\\u010d \\"' out
+equal 'a copy gives no item' "$(grep -c '"own.jsonl:7"' out)" 0
+like 'escapes of JSON stay as they are' '"context": "\\u00e9\\u010d \\"' out
 awk 'function word(k) { return substr("abcdefghijklmnopqrstuvwxyz", k % 26 + 1, 1) k * 7919 % 1000 }
     BEGIN { for (d = 0; d < 5; d++) { for (p = 0; p < 2; p++) {
         for (k = 0; k < 60; k++) printf "%s ", word(d * 160 + p * 80 + k)
         print "a \"quote\" \\ and more" } print "" } }' >yy.plain.txt
-ok 'plain text' "$cloze" yy.plain.txt
-equal 'ten paragraphs of five documents' "$(grep -c '^{"language": "yy", ' out)" 10
+ok 'make-cloze reads plain text' "$cloze" yy.plain.txt
+equal 'plain text gives an item for each paragraph' "$(grep -c '^{"language": "yy", ' out)" 10
 cp out plain
 
 # --- evaltask ---
 ok 'evaltask takes them' evaltask -q -m "$top/tests/golden/gguf/f32-hf" --task \
     "$top/recipes/tasks/cloze.form=plain" --format tsv
-equal 'ten items, chance a quarter' "$(awk -F '\t' '$1 == "cloze" { print $5, $6 }' out)" \
+equal 'evaltask finds ten items of four choices' "$(awk -F '\t' '$1 == "cloze" { print $5, $6 }' out)" \
     '10 0.250000'
 
 # --- misuse ---
-status 2 'no file' "$cloze"
-status 2 'a length that is none' "$cloze" -l x own.jsonl
-status 2 'one that is too short' "$cloze" -l 7 own.jsonl
-status 1 'no such file' "$cloze" none.jsonl
-status 3 'no such field' "$cloze" own.jsonl
-like 'says where' 'own.jsonl: line 1: no object with a text "text"' err
-status 3 'too little text' "$cloze" -c 9999 -t body -g la own.jsonl
-like 'says of which language' 'xx: 0 paragraphs of 10059 characters' err
-status 3 'more items than there are' "$cloze" -n 9 -t body -g la own.jsonl
-like 'says how many' 'xx: only 7 items' err
+status 2 'a run without a file is refused' "$cloze"
+status 2 'a length that is no number is refused' "$cloze" -l x own.jsonl
+status 2 'a length that is too short is refused' "$cloze" -l 7 own.jsonl
+status 1 'a missing file is an error' "$cloze" none.jsonl
+status 3 'a line without the field is refused' "$cloze" own.jsonl
+like 'the error names line and field' 'own.jsonl: line 1: no object with a text "text"' err
+status 3 'too little text is refused' "$cloze" -c 9999 -t body -g la own.jsonl
+like 'the error names the language' 'xx: 0 paragraphs of 10059 characters' err
+status 3 'more items than there are are refused' "$cloze" -n 9 -t body -g la own.jsonl
+like 'the error says how many items there are' 'xx: only 7 items' err
 head -n 3 own.jsonl >few.jsonl
-status 3 'three documents' "$cloze" -t body -g la few.jsonl
+status 3 'three documents are too few' "$cloze" -t body -g la few.jsonl
 done_testing

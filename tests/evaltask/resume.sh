@@ -6,7 +6,7 @@ prog=evaltask
 golden=$top/tests/golden
 gguf=$golden/gguf m=$golden/gguf/f32-hf
 
-killed 'tasks' 3 -B 1 -m "a=$m" -m "b=$gguf/q4_1-hf" --items items --compare \
+killed 'a run on tasks' 3 -B 1 -m "a=$m" -m "b=$gguf/q4_1-hf" --items items --compare \
     --task "$top/recipes/tasks/blimp.form=$golden/tasks/blimp.jsonl" \
     --task "$top/recipes/tasks/arc.form=$golden/tasks/arc_easy.jsonl" \
     --task "$top/recipes/tasks/hellaswag.form=$golden/tasks/hellaswag.jsonl" \

@@ -74,7 +74,7 @@ against() {
 
 for v in '' bos; do
     # shellcheck disable=SC2086 # a list of words
-    ok "tasks ${v:-without BOS}" evaltask -m "M=${v:-$m}" $tasks --format tsv \
+    ok "${v:-without BOS}: evaltask scores all tasks" evaltask -m "M=${v:-$m}" $tasks --format tsv \
         --items items.$v
     cp out report.$v
     cp err err.first
@@ -92,28 +92,28 @@ agrees all.json all.tsv scores differences
 
 # --- an error is of several items of each task ---
 sed -n 1p "$golden/tasks/arc_easy.jsonl" >alone.jsonl
-ok 'a task of one item beside one of more' evaltask -q -m "M=$m" --format tsv \
+ok 'a task of one item is scored beside one of more' evaltask -q -m "M=$m" --format tsv \
     --task "$forms/arc.form=alone.jsonl" --task "$forms/belebele.form=$golden/tasks/belebele_est_Latn.jsonl"
-equal 'has no error, nor has the mean' "$(awk -F '\t' '
+equal 'a task of one item has no error, and the mean neither' "$(awk -F '\t' '
     $1 == "task" { for (i = 1; i <= NF; i++) at[$i] = i; next }
     $1 == "arc" || $1 == "(mean)" { print $at["acc_se"] }' out)" "-
 -"
 
 # --- an item's figures are its own ---
 one=$forms/arc.form=$golden/tasks/arc_easy.jsonl
-ok 'one item' evaltask -m "M=$m" --items all --task "$one"
+ok 'a task of three items is scored' evaltask -m "M=$m" --items all --task "$one"
 for n in 1 2 3; do
     sed -n "${n}p" "$golden/tasks/arc_easy.jsonl" >alone.jsonl
-    ok "item $n alone" evaltask -q -m "M=$m" --items one \
+    ok "item $n is scored alone" evaltask -q -m "M=$m" --items one \
         --task "$forms/arc.form=alone.jsonl"
-    equal "item $n: the same figures" "$(awk -F '\t' -v OFS='\t' -v n=$n \
+    equal "item $n has the same figures alone" "$(awk -F '\t' -v OFS='\t' -v n=$n \
         'NR > 1 { $3 = n - 1; $4 = n; print }' one)" \
         "$(awk -F '\t' -v n=$n 'NR > 1 && $4 == n' all)"
 done
 # shellcheck disable=SC2086 # a list of words
 for a in '-B 1' '-B 3 -j 1' '-j 3'; do
-    ok "with $a" evaltask -q -m "M=$m" $tasks --items again $a
-    same "the same with $a" items. again
+    ok "tasks are scored with $a" evaltask -q -m "M=$m" $tasks --items again $a
+    same "items are the same with $a" items. again
 done
 like 'what items share is computed once' \
     'items, [0-9]+ tokens of [0-9]+ computed' err.first
@@ -123,23 +123,23 @@ echo '{"id": "a", "question": {"stem": "What do bees make?", "choices": [' \
     '{"text": "honey", "label": "A"}, {"text": "milk", "label": "B"},' \
     '{"text": "wool", "label": "C"}, {"text": "a hive of bricks", "label": "D"}' \
     ']}, "answerKey": "A"}' >bees.jsonl
-ok 'a list of objects' evaltask -q -m "M=$m" --items one \
+ok 'a form takes a list of objects' evaltask -q -m "M=$m" --items one \
     --task "$forms/arc-allenai.form=bees.jsonl"
-equal 'gives what two lists do' "$(sed 1d one)" "$(awk -F '\t' '$3 == "0"' all)"
+equal 'a list of objects gives the items of two lists' "$(sed 1d one)" "$(awk -F '\t' '$3 == "0"' all)"
 
 # --- several models, recovery ---
 awk 'BEGIN { for (i = 0; i < 60; i++) printf "{\"a\":\"%s\",\"b\":\"%s\",\"g\":0}\n",
     "word " i, "ward " i * 7 % 60 }' >draft.jsonl
 printf '%s\n' 'kind choice' 'choice {a}' 'choice {b}' 'answer {g}' >q.form
 { cat q.form; echo 'by {by}'; } >p.form
-ok 'what the base says' evaltask -q -m "$golden/gguf/f32.gguf" --items i \
+ok 'the base scores the draft items' evaltask -q -m "$golden/gguf/f32.gguf" --items i \
     --task q.form=draft.jsonl
 # Answers that the base gets right but for every fifth.
 awk -F '\t' 'FNR == NR { if (FNR > 1 && $6 == 0) x = $9
         if (FNR > 1 && $6 == 1) pick[$4] = $9 > x; next }
     { sub(/"g":0/, "\"g\":" (FNR % 5 ? pick[FNR] : 1 - pick[FNR]) ",\"by\":\"" \
         (FNR % 4 ? "most" : "few") "\",\"h\":" FNR % 2); print }' i draft.jsonl >pairs.jsonl
-ok 'a model against a base' evaltask -m "S=$golden/gguf/q4_0.gguf" \
+ok 'models are scored against a base' evaltask -m "S=$golden/gguf/q4_0.gguf" \
     -m "H=$golden/gguf/f32-hf" --base "T=$golden/gguf/f32.gguf" --per-source \
     --compare --format tsv --items i --task p.form=pairs.jsonl \
     --task q.form=pairs.jsonl --task p.form=pairs.jsonl
@@ -168,24 +168,24 @@ awk -F '\t' '
             100 * (b + r) / a, sy - sx, root(xx + yy - 2 * xy) }' i >want
 awk -F '\t' '$1 == "q" && $2 == "(all)" && $3 == "S" && NF > 9 { printf "%s %s %s ", $16, $17, $18 }
     $1 == "q" && $3 == "T" && $4 == "S" { print $6, $7 }' out >got
-equal 'recovery, chance subtracted, and its interval' "$(cat got)" "$(cat want)"
+equal 'recovery and its interval are those of the items' "$(cat got)" "$(cat want)"
 equal 'the same weights recover all' "$(awk -F '\t' '$3 == "H" && $2 == "(all)" && NF > 9 {
     print $16, $17, $18 }' out | uniq)" '100.000 100.000 100.000'
 equal 'the mean gives every task the same weight' "$(awk -F '\t' 'NF > 9 && $1 == "(mean)" && $3 == "S" {
     printf "%s %.2f", $7, $16 }' out)" "$(awk -F '\t' 'NF > 9 && $2 == "(all)" && $1 ~ /^[pq]/ {
         acc[$3] += $7; c += $3 == "S" ? $6 : 0 }
     END { printf "%.6f %.2f", acc["S"] / 3, 100 * (acc["S"] - c) / (acc["T"] - c) }' out)"
-equal 'groups' "$(awk -F '\t' '$1 == "p:pairs.jsonl" && $3 == "S" && NF > 9 { print $2, $5 }' \
+equal 'each group has its items' "$(awk -F '\t' '$1 == "p:pairs.jsonl" && $3 == "S" && NF > 9 { print $2, $5 }' \
     out | head -n 3 | tr '\n' ' ')" '(all) 60 most 45 few 15 '
-ok 'text' evaltask -m "S=$golden/gguf/q4_0.gguf" --base "T=$golden/gguf/f32.gguf" \
+ok 'evaltask prints a report as text' evaltask -m "S=$golden/gguf/q4_0.gguf" --base "T=$golden/gguf/f32.gguf" \
     --task q.form=pairs.jsonl --compare
-like 'says what recovery is' 'recovery 100 \(x - chance\) / \(T - chance\), x acc of q$' out
-like 'and differences' '^q: T - S: ' out
+like 'text says what recovery is' 'recovery 100 \(x - chance\) / \(T - chance\), x acc of q$' out
+like 'text has the differences' '^q: T - S: ' out
 printf '%s\n' 'kind choice' 'choice {a}' 'choice {b}' 'answer {h}' 'label 0' \
     'label 1' >r.form
-ok 'a base at chance' evaltask -m "S=$golden/gguf/q4_0.gguf" --format tsv \
+ok 'a base at chance is scored' evaltask -m "S=$golden/gguf/q4_0.gguf" --format tsv \
     --base "T=$golden/gguf/f32.gguf" --task r.form=pairs.jsonl
-equal 'has no recovery' "$(awk -F '\t' '$3 == "S" { print $16 $17 $18 }' out)" '---'
+equal 'a base at chance gives no recovery' "$(awk -F '\t' '$3 == "S" { print $16 $17 $18 }' out)" '---'
 
 # --- long lines ---
 long() {    # long N: an item of more than N bytes of small values
@@ -195,12 +195,12 @@ long() {    # long N: an item of more than N bytes of small values
         print "1]}" }' </dev/null >long.jsonl
 }
 long 60000000
-status 3 'a line of 60 MB' evaltask -m "S=$golden/gguf/q4_0.gguf" \
+status 3 'a line of 60 MB is refused' evaltask -m "S=$golden/gguf/q4_0.gguf" \
     --task p.form=long.jsonl
-like 'is refused by its length' 'long\.jsonl: line 1: .*60000[0-9]* bytes.*4194304' err
+like 'the error names both lengths' 'long\.jsonl: line 1: .*60000[0-9]* bytes.*4194304' err
 peak=$(sed -n 's/.*peak \([0-9]*\)[.][0-9] MB$/\1/p' err)
 case $BUILD in *address* | *thread*) most=100000 ;; *) most=600 ;; esac
-if [ "$peak" -le $most ]; then pass 'within 10 bytes of memory a byte'
+if [ "$peak" -le $most ]; then pass 'a refused line takes 10 bytes of memory a byte at most'
 else fail "a line of 60 MB takes $peak MB"; fi
 long 4000000
 ok 'a line of 4 MB is read' evaltask -q -m "S=$golden/gguf/q4_0.gguf" \
@@ -208,87 +208,87 @@ ok 'a line of 4 MB is read' evaltask -q -m "S=$golden/gguf/q4_0.gguf" \
 
 # --- a byte order mark ---
 { printf '\357\273\277'; cat pairs.jsonl; } >mark.jsonl
-ok 'items behind a byte order mark' evaltask -q -m "S=$golden/gguf/q4_0.gguf" \
+ok 'items behind a byte order mark are scored' evaltask -q -m "S=$golden/gguf/q4_0.gguf" \
     --items i2 --task p.form=mark.jsonl
-ok 'items without one' evaltask -q -m "S=$golden/gguf/q4_0.gguf" \
+ok 'items without a byte order mark are scored' evaltask -q -m "S=$golden/gguf/q4_0.gguf" \
     --items i --task p.form=pairs.jsonl
 sed 's/mark/pairs/' i2 >i3
 same 'a byte order mark changes no item' i i3
 
 # --- misuse ---
 p=p.form=pairs.jsonl
-status 2 'a task without a file' evaltask -m "$m" --task p.form
+status 2 'a task without a file is refused' evaltask -m "$m" --task p.form
 status 2 'a stream beside a task is refused' evaltask -m "$m" --task $p stream
 status 2 'a run without a task is refused' evaltask -m "$m"
-like '... and told what to type' 'task.*evaltask -h' err
+like 'a run without a task is told what to type' 'task.*evaltask -h' err
 status 2 'a run without a model is refused' evaltask --task $p
-like '... and told what to type here too' '-m.*evaltask -h' err
+like 'a run without a model is told what to type' '-m.*evaltask -h' err
 status 2 'two models of one label are refused' evaltask -m "$m" -m "$m" --task $p
-like '... and told of labels' 'label=model' err
-status 1 'no such form' evaltask -m "$m" --task none=pairs.jsonl
-status 1 'no such items' evaltask -m "$m" --task p.form=none
-status 1 'no place for the items' evaltask -m "$m" --task $p --items no/where
+like 'two models of one label are told of labels' 'label=model' err
+status 1 'a missing form is an error' evaltask -m "$m" --task none=pairs.jsonl
+status 1 'a missing file of items is an error' evaltask -m "$m" --task p.form=none
+status 1 'items without a folder are an error' evaltask -m "$m" --task $p --items no/where
 
 # bad WHAT WHY LINE...: a form that is refused
 bad() {
     what=$1 why=$2
     shift 2
     printf '%s\n' "$@" >bad.form
-    status 3 "$what" evaltask -q -m "$m" --task bad.form=pairs.jsonl
-    like "$what: why" "$why" err
+    status 3 "a form is refused: $what" evaltask -q -m "$m" --task bad.form=pairs.jsonl
+    like "the error says why: $what" "$why" err
 }
 bad 'an unknown key' 'bad.form: line 2: colour is no key' 'kind choice' 'colour red'
 bad 'an unknown kind' 'line 1: kind is not choice, contexts or cloze' 'kind maze'
 bad 'an unknown filter' 'line 1: "upper" is no filter' 'choice {a|upper}'
 bad 'a filter without its argument' 'before has 0 arguments, not 1' 'choice {a|before}'
 bad 'an open brace' 'line 1: a brace is not closed' 'choice {a'
-bad 'a closed one' 'a brace is closed that none opened' 'choice a}'
-bad 'no name' 'braces without' 'choice {}'
+bad 'a brace that none opened' 'a brace is closed that none opened' 'choice a}'
+bad 'a field without a name' 'braces without' 'choice {}'
 # --skip-bad: what is no item of the form is named and left out.
 { head -n 2 "$golden/tasks/blimp.jsonl" && echo '{"no": "item"}' && echo '{' &&
     sed 1,2d "$golden/tasks/blimp.jsonl"; } >spoilt.jsonl
-ok 'all items' evaltask -q -m "$m" --task pair.form="$golden/tasks/blimp.jsonl" \
+ok 'a task without bad items is scored' evaltask -q -m "$m" --task pair.form="$golden/tasks/blimp.jsonl" \
     --format tsv
 sed 's/blimp.jsonl//' out >all.items
 status 3 'a bad item is refused' evaltask -q -m "$m" --task pair.form=spoilt.jsonl
-like '... and named' 'spoilt.jsonl: line 3: .*--skip-bad' err
+like "the error names the bad item's line" 'spoilt.jsonl: line 3: .*--skip-bad' err
 ok '--skip-bad leaves bad items out' evaltask -q -m "$m" --skip-bad \
     --task pair.form=spoilt.jsonl --format tsv
-same '... and has the figures of the others' all.items out
-like '... names the first' 'spoilt.jsonl: line 3: ' err
-like '... and the second' 'spoilt.jsonl: line 4: ' err
-like '... and counts them' 'spoilt.jsonl: 2 .*items' err
+same '--skip-bad has the figures of the other items' all.items out
+like '--skip-bad names the first bad item' 'spoilt.jsonl: line 3: ' err
+like '--skip-bad names the second bad item' 'spoilt.jsonl: line 4: ' err
+like '--skip-bad counts the bad items' 'spoilt.jsonl: 2 .*items' err
 echo '{"no": "item"}' >none.jsonl
-status 3 'no good item is refused even so' evaltask -q -m "$m" --skip-bad \
+status 3 'a task of bad items only is refused with --skip-bad' evaltask -q -m "$m" --skip-bad \
     --task pair.form=none.jsonl
 printf 'kind choice\nchoice a\0b\n' >bad.form
-status 3 'a NUL byte' evaltask -q -m "$m" --task bad.form=pairs.jsonl
-like 'is named' 'line 2: a NUL byte' err
-bad 'no choices' 'choice needs choices and an answer' 'kind choice' 'answer 0'
+status 3 'a form with a NUL byte is refused' evaltask -q -m "$m" --task bad.form=pairs.jsonl
+like 'the error names the NUL byte' 'line 2: a NUL byte' err
+bad 'a choice without choices' 'choice needs choices and an answer' 'kind choice' 'answer 0'
 bad 'a cloze without target' 'cloze needs a target' 'kind cloze' 'context {a}'
 bad 'contexts with a context' 'the choices are the contexts' 'kind contexts' \
     'context x' 'choice {a}' 'target b' 'answer 0'
 bad 'a field that is not there' 'pairs.jsonl: line 1: field "no.thing": is missing' \
     'choice {no.thing}' 'answer 0'
-bad 'one choice' 'line 1: 1 choices' 'choice {a}' 'answer 0'
+bad 'a single choice' 'line 1: 1 choices' 'choice {a}' 'answer 0'
 bad 'an answer that is none' 'the answer "2" is none of 2' 'choice {a}' \
     'choice {b}' 'answer 2'
 bad 'labels that are too few' '1 labels for 2 choices' 'choice {a}' \
     'choice {b}' 'label x' 'answer x'
 bad 'a map without the word' 'map m has no "word 0"' 'map m x y' \
     'choice {a|map:m}' 'choice {b}' 'answer 0'
-bad 'a text that is not in it' 'no "%" in "word 0"' 'choice {a|before:%}' \
+bad 'a filter whose text is not there' 'no "%" in "word 0"' 'choice {a|before:%}' \
     'choice {b}' 'answer 0'
 
 # broken WHAT WHY LINE: items that are refused
 broken() {
     printf '%s\n' "$3" >items.jsonl
-    status 3 "$1" evaltask -q -m "$m" --task p.form=items.jsonl
-    like "$1: why" "$2" err
+    status 3 "items are refused: $1" evaltask -q -m "$m" --task p.form=items.jsonl
+    like "the error says why: $1" "$2" err
 }
 broken 'an empty file' 'holds no items' ''
-broken 'no JSON' 'items.jsonl: line 1: offset' '{"a": '
-broken 'a list' 'line 1: is no object' '[1]'
+broken 'a line that is no JSON' 'items.jsonl: line 1: offset' '{"a": '
+broken 'an item that is a list' 'line 1: is no object' '[1]'
 broken 'a field of another kind' 'field "a": is no text, number or list' \
     '{"a": {"x": 1}, "b": 1, "g": 1, "by": 1}'
 
@@ -296,12 +296,12 @@ broken 'a field of another kind' 'field "a": is no text, number or list' \
 printf '%s\n' 'choice x' 'choice y' 'answer 0' 'by {a}' >values.form
 sed '1d; s/\t.*//' "$golden/tasks/values.tsv" >values.jsonl
 sed '1d; s/.*\t//' "$golden/tasks/values.tsv" >want.values
-ok 'items of numbers' evaltask -q -m "$m" --task values.form=values.jsonl \
+ok 'items of numbers are scored' evaltask -q -m "$m" --task values.form=values.jsonl \
     --per-source --items items.values
 awk -F '\t' 'NR > 1 && $6 == 0 { print $2 }' items.values >got.values
 same 'numbers, true, false and null as jinja2 prints them' got.values want.values
 echo 'delimiter ""' >>p.form
-broken 'no tokens' 'continuation has no token' '{"a": "", "b": "x", "g": 1, "by": 1}'
+broken 'a choice without tokens' 'continuation has no token' '{"a": "", "b": "x", "g": 1, "by": 1}'
 echo 'context {a}' >>p.form
-broken 'a list' 'field "a" is a list' '{"a": ["x", "y"], "b": 1, "g": 1, "by": 1}'
+broken 'a context that is a list' 'field "a" is a list' '{"a": ["x", "y"], "b": 1, "g": 1, "by": 1}'
 done_testing

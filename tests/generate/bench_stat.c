@@ -17,8 +17,9 @@ main(void)
     ok(quantile(x, 4, 0.0) == 1.0 && quantile(x, 4, 0.5) == 3.25 &&
             near(quantile(x, 4, 0.99), 8.85, 1e-12, 0) &&
             quantile(x, 4, 1.0) == 9.0,
-        "quantiles");
-    ok(quantile(&one, 1, 0.99) == 3.0 && mean_of(x, 4) == 4.125, "of one");
+        "quantiles lie linearly between two values");
+    ok(quantile(&one, 1, 0.99) == 3.0 && mean_of(x, 4) == 4.125,
+        "a single value is each quantile, and means are exact");
     for (size_t i = 0; i < N; i++)
         a[i] = 2.0 * (b[i] = 5.0 + rng_normal(1, i));
     r = ratio_of(a, b, N, 1, 0);
@@ -36,6 +37,6 @@ main(void)
         "95 %%: %.3f to %.3f, %.2f of what the errors make it", r.low, r.high,
         wide);
     r = ratio_of(a, b, N / 10, 10, 0);
-    ok(r.low < r.v && r.v < r.high, "rounds of ten");
+    ok(r.low < r.v && r.v < r.high, "rounds of ten texts have an interval");
     return done_testing();
 }

@@ -17,90 +17,90 @@ cat >p.jsonl <<'END'
 {"prompt": "of and to", "id": "d"}
 {"prompt": "\u00e9t\u00e9 \"x\"\n", "id": "e"}
 END
-ok 'a file of prompts' say --prompts p.jsonl -n 12
+ok 'generate takes a file of prompts' say --prompts p.jsonl -n 12
 cp out greedy
-equal 'a line each, in their order' "$(member id out | tr -d '\n')" \
+equal 'each prompt has a line, in their order' "$(member id out | tr -d '\n')" \
     '"a""b""c""d""e"'
-like 'with what it had' '"more": \[1, \{"x": null\}\].*"completion": ' out
-equal 'the index is that of the line' "$(member index out | tr '\n' ' ')" \
+like 'a line keeps its members' '"more": \[1, \{"x": null\}\].*"completion": ' out
+equal "the index is the line's number" "$(member index out | tr '\n' ' ')" \
     '0 1 3 4 5 '
-like 'at most 12 tokens' '"finish_reason": "length", "tokens": 12}' out
-ok 'one of them' say 'The river' -n 12
+like '-n ends a text after 12 tokens' '"finish_reason": "length", "tokens": 12}' out
+ok 'generate takes a prompt operand' say 'The river' -n 12
 sed 's/^The river//' out | LC_ALL=C tr -cd 'a-z ' >alone
 sed -n '1{
     s/.*"completion": "\(.*\)", "finish.*/\1/
     s/\\u[0-9a-f]*//gp
 }' greedy | LC_ALL=C tr -cd 'a-z ' >first
-ok 'words' grep -q them first
-same 'says what it says alone' first alone
+ok 'the text of a prompt has words' grep -q them first
+same 'a prompt has one text, alone and in a file' first alone
 
 for how in '--at-once 1' '--at-once 3 -j 1' '--at-once 2 -j 3'; do
     # shellcheck disable=SC2086 # a list
-    ok "$how" say --prompts p.jsonl -n 12 $how
-    same 'the same bytes' greedy out
+    ok "prompts are continued with $how" say --prompts p.jsonl -n 12 $how
+    same "$how changes no byte" greedy out
     # shellcheck disable=SC2086
-    ok "$how, by chance" say --prompts p.jsonl -n 12 --temperature 2 \
+    ok "texts are drawn with $how" say --prompts p.jsonl -n 12 --temperature 2 \
         --top-p 0.9 -s 5 $how
     [ -e chance ] || cp out chance
-    same 'the same bytes' chance out
+    same "$how changes no byte of drawn texts" chance out
 done
-status 1 'chance is another text' cmp -s greedy chance
-ok 'another seed' say --prompts p.jsonl -n 12 --temperature 2 --top-p 0.9 -s 6
-status 1 'is another text' cmp -s out chance
+status 1 'a temperature makes other texts' cmp -s greedy chance
+ok 'texts are drawn with another seed' say --prompts p.jsonl -n 12 --temperature 2 --top-p 0.9 -s 6
+status 1 'another seed makes other texts' cmp -s out chance
 sort -r chance | sed 's/, "completion".*/}/' >back.jsonl
-ok 'backwards' say --prompts back.jsonl -n 12 --temperature 2 --top-p 0.9 -s 5 \
+ok 'prompts are continued in another order' say --prompts back.jsonl -n 12 --temperature 2 --top-p 0.9 -s 5 \
     --at-once 3
 sort -r out >got
 sort -r chance >want
-same 'each the same, by its index' got want
-ok 'hardly any chance' say --prompts p.jsonl -n 12 --temperature 1 --top-p 1e-6
-same 'is none' greedy out
+same "a prompt's text depends on its index, not its place" got want
+ok 'a tiny nucleus is drawn from' say --prompts p.jsonl -n 12 --temperature 1 --top-p 1e-6
+same 'a tiny nucleus makes the most probable text' greedy out
 
 # --- weights in bf16, and 2:4 without their zeros, read where they lie ---
-ok 'bf16' convert -q --dtype bf16 "$m" half
+ok 'weights become bf16' convert -q --dtype bf16 "$m" half
 printf '%s\n' '{"text": "The river and the sea"}' >t.jsonl
 tokenize -q -t "$m" t.jsonl -o t.docs && shard write -q -o t t.docs &&
     stream -q -B 1 -T 8 --batches 1 -o b t || exit 1
-ok 'zeros' prune sparsify -q -m "$m" --method magnitude -o zeros b
-ok 'in bf16' convert -q --dtype bf16 zeros zeros-half
+ok 'weights become 2:4 sparse' prune sparsify -q -m "$m" --method magnitude -o zeros b
+ok 'sparse weights become bf16' convert -q --dtype bf16 zeros zeros-half
 for z in zeros zeros-half; do
-    ok "$z left out" convert -q --compressed $z packed-$z
+    ok "$z is stored without its zeros" convert -q --compressed $z packed-$z
 done
 for z in half zeros packed-zeros zeros-half packed-zeros-half; do
     for n in 1 3 5; do
-        ok "$z, $n at once" generate run -q -m $z --prompts p.jsonl -n 12 --at-once $n
+        ok "$z continues prompts, $n at once" generate run -q -m $z --prompts p.jsonl -n 12 --at-once $n
         cp out $z.$n
-        same 'the same bytes' $z.1 $z.$n
+        same "$z has the same texts, $n at once" $z.1 $z.$n
     done
 done
 for z in zeros zeros-half; do
-    same "$z: the same without zeros" $z.1 packed-$z.1
+    same "$z has the same texts without its zeros" $z.1 packed-$z.1
 done
 cat >other.jsonl <<'END'
 {"a": {"b": "The river"}}
 {"a": {"b": "the"}}
 END
-status 0 'another field, standard input' sh -c \
+status 0 'prompts come by another field from standard input' sh -c \
     'generate run -q -m "$1" --prompts - --field a.b -n 12 <other.jsonl' - "$m"
 head -n 2 greedy >two
 member completion two >want
 member completion out >got
-same 'the same texts' want got
+same 'another field has the same texts' want got
 
 # --- where it ends ---
-ok 'all of it' say 'The river' -n 40
+ok 'a text of 40 tokens is made' say 'The river' -n 40
 cp out all
 stop=$(tail -c 12 all | head -c 7)
-ok "until \"$stop\"" say 'The river' -n 40 --stop "$stop" \
+ok "a text is made with --stop" say 'The river' -n 40 --stop "$stop" \
     --stop 'not there at all'
 rest=$(sed '1s/^The river//' all)
 printf 'The river%s\n' "${rest%%"$stop"*}" >want
-same 'what stands before it' want out
+same '--stop ends a text where it begins' want out
 printf '{"prompt": "The river"}\n' >one.jsonl
-ok 'in a file' say --prompts one.jsonl -n 40 --stop "$stop"
-like 'and says why' '"finish_reason": "stop"' out
-ok 'a stop that never comes' say 'The river' -n 40 --stop 'not\n\tthere'
-same 'all of it' all out
+ok 'a prompt in a file is made with --stop' say --prompts one.jsonl -n 40 --stop "$stop"
+like 'a line says that --stop ended it' '"finish_reason": "stop"' out
+ok 'a text is made with a --stop that never comes' say 'The river' -n 40 --stop 'not\n\tthere'
+same 'a --stop that never comes changes no byte' all out
 
 cp -r "$m" eos
 ok 'a text is made of a copy' generate run -q -m eos 'The river' -n 12
@@ -124,13 +124,13 @@ equal '... with both EOS' "$(tr -d ' \n' <list/generation_config.json |
     sed 's/.*"eos_token_id":\[\([^]]*\)\].*/\1/')" "2,$id"
 
 # --- what is said, and refused ---
-ok 'memory' generate run -m "$m" --prompts p.jsonl -n 12
-like 'is said first' '^generate run: 5 texts at a time, of [0-9]* tokens at most: [0-9.]* MB of keys and values, [0-9.]* MB in all' err
+ok 'prompts in a file are continued' generate run -m "$m" --prompts p.jsonl -n 12
+like 'a note names texts, tokens and memory' '^generate run: 5 texts at a time, of [0-9]* tokens at most: [0-9.]* MB of keys and values, [0-9.]* MB in all' err
 yes '{"prompt": "a"}' | head -n 4096 >many.jsonl
 cp -r "$m" wide
 sed 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 2000000/' \
     "$m/config.json" >wide/config.json
-status 1 'more than there is' timeout 20 generate run -q -m wide \
+status 1 'more memory than there is is refused' timeout 20 generate run -q -m wide \
     --prompts many.jsonl -n 1000000 --at-once 4096
 cp -r "$m" short
 sed 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 20/' \
@@ -139,21 +139,21 @@ ok 'a prompt and -n within the positions' generate run -q -m short the -n 16
 printf '{"prompt": "the"}\n{"prompt": "the of the of the of the of the"}\n' >long
 status 3 'a prompt and -n beyond the positions' generate run -q -m short \
     --prompts long -n 16
-like 'are named by their line' 'long: line 2: .* 20 positions.* -n' err
+like 'the error names line, positions and -n' 'long: line 2: .* 20 positions.* -n' err
 equal '... before any text' "$(wc -c <out | tr -d ' ')" 0
 status 3 'a prompt operand and -n beyond them' generate run -q -m short \
     'the of the of the of the of the' -n 16
 like '... says so' ' 20 positions.* -n' err
 echo '{"prompt": 3}' >bad
 status 3 'a prompt that is a number' say --prompts bad
-like 'says where' 'bad: line 1: prompt: ' err
+like 'the error names the line without a prompt' 'bad: line 1: prompt: ' err
 printf '{"prompt": "a"}\n{"text": "a"}\n' >bad
-status 3 'no prompt' say --prompts bad
-like 'says where' 'bad: line 2: no member prompt' err
+status 3 'a line without a prompt is refused' say --prompts bad
+like 'the error names the line and the member' 'bad: line 2: no member prompt' err
 echo '{"prompt": "a"' >bad
-status 3 'half a line' say --prompts bad
+status 3 'half a line is refused' say --prompts bad
 : >bad
-status 3 'no prompts at all' say --prompts bad
+status 3 'a file without prompts is refused' say --prompts bad
 status 2 'neither a prompt nor a file of prompts is refused' say
 like '... says what to give' 'give a prompt.*--prompts' err
 status 2 'both a prompt and a file of prompts are refused' say a --prompts p.jsonl
@@ -175,11 +175,11 @@ like '... names it' 'command.*runs' err
 # --- speed ---
 ok 'bench of one round' measure -m "$m" --count 3 --at-once 3 -n 4 \
     --format tsv
-equal 'has no interval' "$(awk -F '\t' '$1 == "ratio" { print $9 $10 }' out | sort -u)" --
-ok 'bench' measure -m "$m" --count 7 --at-once 3 -n 4 \
+equal 'a bench of one round has no interval' "$(awk -F '\t' '$1 == "ratio" { print $9 $10 }' out | sort -u)" --
+ok 'bench of several rounds prints TSV' measure -m "$m" --count 7 --at-once 3 -n 4 \
     --prompt-length 9 --format tsv
 cp out tsv
-equal 'rows' "$(cut -f 1,3 tsv | grep -v '^#' | tr '\t\n' '  ')" \
+equal 'bench has a row for each measure' "$(cut -f 1,3 tsv | grep -v '^#' | tr '\t\n' '  ')" \
     'kind measure value first value token value tokens/s value prompts/s value first value token value tokens/s value prompts/s ratio first ratio token ratio tokens/s ratio prompts/s '
 ok 'rates agree, medians lie below the worst, ratios in their intervals' awk '
     BEGIN { FS = "\t" }
@@ -191,17 +191,17 @@ ok 'rates agree, medians lie below the worst, ratios in their intervals' awk '
         d = t / $6 - 4; if ($5 != 3 || !(d < 1e-4 && d > -1e-4)) exit 1 }
     $1 == "ratio" { n++; if (!($6 > 0 && $9 <= $6 && $6 <= $10)) exit 1 }
     END { exit n != 4 }' tsv
-ok 'as text' measure --count 3 -n 3 --prompt-length 5
+ok 'bench prints text' measure --count 3 -n 3 --prompt-length 5
 like 'names the threads that were used' 'new, [1-9][0-9]* threads$' out
-like 'of one at a time' '^3 rounds of 1 prompts of 5 tokens, 3 new' out
-like 'a table' 'time to first token  ms  ' out
+like 'text names rounds, prompts and new tokens' '^3 rounds of 1 prompts of 5 tokens, 3 new' out
+like 'text names measure and unit' 'time to first token  ms  ' out
 ok 'three models are measured' generate bench -q -m "$m" -m half -m zeros \
     --count 2 -n 2 --prompt-length 3 --format tsv
 equal '... each with its ratio to the first' \
     "$(awk -F '\t' '$3 == "token" { print $1, $2 }' out | tr '\n' ' ')" \
     "value $m value half value zeros ratio half ratio zeros "
 status 2 'bench without a model is refused' generate bench -q
-like '... names the option' '-m' err
+like 'bench without a model names the option' '-m' err
 status 2 'bench of one token is refused' measure -n 1
 ok 'JSON of one round' generate bench -q -m half -m zeros --count 1 -n 2 \
     --prompt-length 3 -j 1 --format json

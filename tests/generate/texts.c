@@ -259,7 +259,8 @@ test_seeds(const struct model *m, struct pool *pool)
         neighbour += i > 0 && memcmp(a[i].next.v, a[i - 1].next.v, 36) != 0;
     }
     ok(same == 40, "draws depend on seed, text and position alone");
-    ok(other >= 38 && neighbour >= 37, "another seed, another text: others");
+    ok(other >= 38 && neighbour >= 37,
+        "another seed and another text draw other tokens");
     for (size_t i = 0; i < 40; i++) {
         text_release(&a[i]);
         text_release(&b[i]);
@@ -317,13 +318,14 @@ test_draw(void)
     float bad[] = { 1.0f, NAN, 3.0f };
 
     ok(sample_nucleus(z, 5, 1.0, 0.5, &r) == 2 && ids[0] == 1 && ids[1] == 2,
-        "of equals the lower id first");
+        "a nucleus takes the lower id of equals first");
     ok(sample_draw(z, 5, 1.0, 1.0, 0.0, &r) == 0 &&
             sample_draw(z, 5, 1.0, 1.0, 1.0 - 0x1p-53, &r) == 4,
-        "the ends of the sum");
-    ok(sample_draw(z, 5, 1.0, 0.01, 0.999, &r) == 1, "one token at least");
+        "the ends of the sum are the first and last id");
+    ok(sample_draw(z, 5, 1.0, 0.01, 0.999, &r) == 1,
+        "a nucleus has one token at least");
     ok(sample_best(z, 3) == 1 && sample_best(bad, 3) == UINT32_MAX,
-        "the best; none where one is not finite");
+        "the best id is none where a logit is not finite");
 }
 
 int

@@ -20,24 +20,24 @@ killed() {
     what=$1 left=$2
     shift 2
     rm -f kept
-    ok "$what" judge "$@"
+    ok "$what: a run without --resume ends" judge "$@"
     mv figures want
-    ok "$what, kept" judge "$@" --resume kept
-    same 'the same' want figures
+    ok "$what: a run with --resume ends" judge "$@" --resume kept
+    same "$what: --resume changes no figure" want figures
     cp kept all
     size=$(wc -c <all)
     RETORT_PROFILE=profile judge "$@" --resume kept
-    same 'again the same' want figures
-    equal 'and nothing was computed' "$(forwarded)" 0
-    same 'nor kept' all kept
+    same "$what: a second run has the same figures" want figures
+    equal "$what: a second run computes nothing" "$(forwarded)" 0
+    same "$what: a second run saves nothing" all kept
     for cut in 0 16 17 $((size / 5)) $((size / 3)) $((size / 2)) \
         $((size * 3 / 4)) $((size - 1)); do
         head -c "$cut" all >kept
-        RETORT_PROFILE=profile judge "$@" --resume kept || fail 'a run'
+        RETORT_PROFILE=profile judge "$@" --resume kept || fail "$what: a resumed run fails"
         cmp -s want figures || fail "$what: after $cut of $size bytes"
-        [ "$(forwarded)" -gt 0 ] || fail 'nothing was computed'
-        [ "$(wc -c <kept)" = "$size" ] || fail 'not all was kept'
+        [ "$(forwarded)" -gt 0 ] || fail "$what: a resumed run computes nothing"
+        [ "$(wc -c <kept)" = "$size" ] || fail "$what: a resumed run does not save all"
     done
-    like "$what: says where it goes on" \
+    like "$what: a note says where it goes on" \
         "^$prog: kept: goes on after $left groups" note
 }
