@@ -12,10 +12,24 @@
 
 enum { BINS = 15, POWERS = 64 };
 
-/* Weighted sums over predictions. */
+/* Columns of the tables, in their order: means over predictions, but the ECE. */
+enum {
+    T_NLL,
+    T_KL,
+    T_ENTROPY,
+    T_CONFIDENCE,
+    T_RIGHT,
+    T_ECE,
+    T_BACK,
+    T_DP,
+    T_AGREE,
+    T_N
+};
+
+/* Sums of weighted predictions. */
 struct tally {
     size_t n;
-    double weight, nll, kl, entropy, confidence, right, back, dp, agree;
+    double weight, v[T_N];
 };
 
 /* Tallies of one model. */
@@ -57,18 +71,12 @@ grow_rows(struct detail *d, size_t n)
 }
 
 static void
-add_tally(struct tally *to, double weight, const struct tally *x)
+add_tally(struct tally *to, double weight, const double v[T_N])
 {
     to->n++;
     to->weight += weight;
-    to->nll += weight * x->nll;
-    to->kl += weight * x->kl;
-    to->entropy += weight * x->entropy;
-    to->confidence += weight * x->confidence;
-    to->right += weight * x->right;
-    to->back += weight * x->back;
-    to->dp += weight * x->dp;
-    to->agree += weight * x->agree;
+    for (int i = 0; i < T_N; i++)
+        to->v[i] += weight * v[i];
 }
 
 static size_t
@@ -114,25 +122,25 @@ add_model(struct detail *d, const struct eval *e, const struct pack *p,
         const size_t at = p->at[k];
         const double conf = exp((double)d->logp[k]);
         const struct pair_score *s = &j->pair[k];
-        const struct tally x = { .nll = s->nll_q,
-            .kl = s->kl,
-            .entropy = -d->self[k],
-            .confidence = conf,
-            .right = d->top[k] == p->target[k],
-            .back = s->back,
-            .dp = i == e->base ? 0.0 : delta_p(s),
-            .agree = i == e->base || s->agree };
+        const double x[T_N] = { [T_NLL] = s->nll_q,
+            [T_KL] = s->kl,
+            [T_ENTROPY] = -d->self[k],
+            [T_CONFIDENCE] = conf,
+            [T_RIGHT] = d->top[k] == p->target[k],
+            [T_BACK] = s->back,
+            [T_DP] = i == e->base ? 0.0 : delta_p(s),
+            [T_AGREE] = i == e->base || s->agree };
+        const double w = p->weight[k];
 
-        add_tally(&t->all, p->weight[k], &x);
-        add_tally(&t->source[e->units.unit[p->unit[k]].source], p->weight[k],
-            &x);
-        add_tally(&t->context[power_of_two(at % p->T - p->first[at] + 1)],
-            p->weight[k], &x);
-        add_tally(&t->bin[confidence_bin(conf)], p->weight[k], &x);
+        add_tally(&t->all, w, x);
+        add_tally(&t->source[e->units.unit[p->unit[k]].source], w, x);
+        add_tally(&t->context[power_of_two(at % p->T - p->first[at] + 1)], w,
+            x);
+        add_tally(&t->bin[confidence_bin(conf)], w, x);
         if (e->vocab != NULL)
             add_tally(&t->class[vocab_class(e->vocab, p->ids[at],
                           p->target[k])],
-                p -> weight[k], &x);
+                w, x);
     }
 }
 
@@ -154,7 +162,7 @@ ece(const struct tables *t)
     double sum = 0.0;
 
     for (size_t k = 0; k < BINS; k++)
-        sum += fabs(t->bin[k].confidence - t->bin[k].right);
+        sum += fabs(t->bin[k].v[T_CONFIDENCE] - t->bin[k].v[T_RIGHT]);
     return sum / t->all.weight;
 }
 
@@ -163,19 +171,20 @@ static void
 list_tally(struct sheet *s, const struct eval *e, size_t i, const char *table,
     const char *name, const struct tally *t, double error)
 {
-    const double w = t->weight, beside = e->base != NONE ? w : NAN;
-    const double value[] = { t->nll / w, t->kl / beside, t->entropy / w,
-        t->confidence / w, t->right / w, error, t->back / beside,
-        t->dp / beside, t->agree / beside };
-
     if (t->n == 0)
         return;
     sheet_text(s, e->j[i].label);
     sheet_text(s, table);
     sheet_text(s, name);
     sheet_count(s, t->n);
-    for (size_t k = 0; k < sizeof(value) / sizeof(*value); k++)
-        sheet_number(s, "%.8f", value[k]);
+    for (int k = 0; k < T_N; k++) {
+        const int beside = k == T_KL || k >= T_BACK;
+
+        sheet_number(s, "%.8f",
+            k == T_ECE                      ? error
+                : beside && e->base == NONE ? NAN
+                                            : t->v[k] / t->weight);
+    }
 }
 
 static void

@@ -36,7 +36,7 @@ struct eval {
     /* Each of these is NULL where no option asks for it. */
     struct resume *resume;
     struct detail *detail;
-    struct tokens *tokens;
+    struct losses *losses;
     struct spread *spread;
     struct stream_base *stream_base; /* the base is the stream's teacher */
     struct base_in *in;              /* the base is a file of llama.cpp's */

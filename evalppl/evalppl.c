@@ -7,7 +7,7 @@
 #include "spread_print.h"
 #include "stream_base.h"
 #include "text.h"
-#include "tokens.h"
+#include "losses.h"
 #include "worst.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -27,7 +27,7 @@ enum { CONTEXT = 512 }; /* -c */
 static struct {
     struct opt_list models;
     const char *base, *read_base, *write_base, *from, *out;
-    const char *detail, *tokens, *resume;
+    const char *detail, *losses, *resume;
     size_t worst, c, stride, rows, threads;
     double temperature;
     int protocol, format, per_source, compare, compute, spread, recorded;
@@ -49,7 +49,7 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
         "report the n documents with the highest KL, or loss"),
     OPT_STR(0, "detail", &a.detail, "file",
         "write tables by context, class of token and confidence"),
-    OPT_STR(0, "tokens", &a.tokens, "file",
+    OPT_STR(0, "losses", &a.losses, "file",
         "write the loss of every token, as TSV"),
     OPT_GROUP("protocol"),
     OPT_ENUM(0, "protocol", &a.protocol, protocol_name, "name",
@@ -159,13 +159,13 @@ open_eval(struct eval *e)
         die_err(&err);
     if (a.protocol == PROTO_LMEVAL && a.base == NULL)
         eval_split(e); /* a base and its models have one tokenizer */
-    if (e->also != NULL && (a.worst > 0 || a.detail != NULL || a.tokens))
+    if (e->also != NULL && (a.worst > 0 || a.detail != NULL || a.losses))
         die(EX_USAGE,
             "%s needs models of one tokenizer: leave it out, or run evalppl "
             "for each tokenizer",
             a.worst > 0            ? "--worst"
                 : a.detail != NULL ? "--detail"
-                                   : "--tokens");
+                                   : "--losses");
     if (a.spread)
         e->spread =
             spread_new(e->nj, e->base, a.temperature != 1.0, a.per_source);
@@ -232,15 +232,15 @@ main(int argc, char **argv)
         f->resume = e.resume;
         f->pool = e.pool;
     }
-    e.tokens = a.tokens != NULL ? tokens_begin(&e, a.tokens) : NULL;
+    e.losses = a.losses != NULL ? losses_begin(&e, a.losses) : NULL;
     if (e.in != NULL)
         eval_base(&e);
     else if (e.protocol == PROTO_LMEVAL)
         eval_text(&e, *input);
     else
         eval_stream(&e, *input);
-    if (e.tokens != NULL)
-        tokens_end(e.tokens);
+    if (e.losses != NULL)
+        losses_end(e.losses);
     write_evaluation(&e);
     out_done();
     resume_close(e.resume);

@@ -5,7 +5,7 @@
 #include "print.h"
 #include "spread.h"
 #include "stream_base.h"
-#include "tokens.h"
+#include "losses.h"
 #include "vocab.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -310,8 +310,8 @@ pack_flush(struct pack *p, struct eval *e)
             resume_pass(e->resume, &e->j[i].seconds, sizeof e->j[i].seconds);
         if (resume_end(e->resume, &err) < 0)
             die_err(&err);
-        if (e->tokens != NULL)
-            tokens_add(e->tokens, e, p);
+        if (e->losses != NULL)
+            losses_add(e->losses, e, p);
         for (size_t i = 0; i < p->rows * p->T; i++)
             e->nfed += p->first[i] != UINT32_MAX;
     }

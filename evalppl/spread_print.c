@@ -37,36 +37,41 @@ pair_line(struct buf *b, const char *name, const struct estimate *m,
     buf_addf(b, "%s\n", unit);
 }
 
-/* Append a line of the table: value of each series. */
+/* Append a line of the table: a value of each series that a has. */
 static void
 rank_line(struct buf *b, const char *name, const struct against *a,
-    double (*value)(const struct against *a, size_t i, double q), double q)
+    const double v[S_N])
 {
     buf_addf(b, "%-9s", name);
     for (size_t i = 0; i < S_N; i++)
         if (a->sorted[i] != NULL)
-            put_column(b, 12, "%.6f", columns[i].scale * value(a, i, q));
+            put_column(b, 12, "%.6f", columns[i].scale * v[i]);
     buf_addc(b, '\n');
 }
 
-static double
-value_mean(const struct against *a, size_t i, double q)
+/* Append the table of means, errors and percentiles. */
+static void
+text_ranks(const struct against *a, struct buf *b)
 {
-    (void)q;
-    return a->mean[i].v;
-}
+    double mean[S_N], error[S_N], rank[S_N];
 
-static double
-value_error(const struct against *a, size_t i, double q)
-{
-    (void)q;
-    return a->mean[i].se;
-}
-
-static double
-value_rank(const struct against *a, size_t i, double q)
-{
-    return spread_rank(a->sorted[i], a->n, q);
+    buf_addf(b, "\n%-9s", "");
+    for (size_t i = 0; i < S_N; i++) {
+        if (a->sorted[i] != NULL)
+            buf_addf(b, " %12s", columns[i].name);
+        mean[i] = a->mean[i].v;
+        error[i] = a->mean[i].se;
+    }
+    buf_addc(b, '\n');
+    rank_line(b, "mean", a, mean);
+    rank_line(b, "+/-", a, error);
+    for (size_t k = 0; k < RANKS; k++) {
+        for (size_t i = 0; i < S_N; i++)
+            rank[i] = a->sorted[i] != NULL
+                ? spread_rank(a->sorted[i], a->n, ranks[k].q)
+                : NAN;
+        rank_line(b, ranks[k].name, a, rank);
+    }
 }
 
 static void
@@ -88,15 +93,7 @@ text_spread(const struct eval *e, size_t source, size_t model, struct sheet *s)
         100.0, " %");
     pair_line(b, "same top", &a.agree, 100.0, " %");
     pair_line(b, "RMS of delta p", &a.rms, 100.0, " %");
-    buf_addf(b, "\n%-9s", "");
-    for (size_t i = 0; i < S_N; i++)
-        if (a.sorted[i] != NULL)
-            buf_addf(b, " %12s", columns[i].name);
-    buf_addc(b, '\n');
-    rank_line(b, "mean", &a, value_mean, 0.0);
-    rank_line(b, "+/-", &a, value_error, 0.0);
-    for (size_t k = 0; k < RANKS; k++)
-        rank_line(b, ranks[k].name, &a, value_rank, ranks[k].q);
+    text_ranks(&a, b);
     against_release(&a);
 }
 

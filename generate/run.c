@@ -312,8 +312,7 @@ run_main(int argc, char **argv)
         OPT_STR(0, "prompts", &a.prompts, "file",
             "continue the prompts of a file of JSON lines (-: standard "
             "input)"),
-        OPT_STR(0, "field", &a.field, "name",
-            "member of a line that is the prompt"),
+        OPT_STR(0, "field", &a.field, "field", "JSON field with the prompt"),
         OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
             "compute so many texts of --prompts together"),
         COMMON_OPTIONS(&a.how), OPT_END };

@@ -1,5 +1,5 @@
-/* A file of all scored predictions; see tokens.h. */
-#include "tokens.h"
+/* A file of all scored predictions; see losses.h. */
+#include "losses.h"
 #include "vocab.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -9,13 +9,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-struct tokens {
+struct losses {
     struct io_out out;
     struct buf b;
 };
 
 static void
-flush_lines(struct tokens *t)
+flush_lines(struct losses *t)
 {
     struct err err;
 
@@ -26,10 +26,10 @@ flush_lines(struct tokens *t)
     buf_clear(&t->b);
 }
 
-struct tokens *
-tokens_begin(const struct eval *e, const char *path)
+struct losses *
+losses_begin(const struct eval *e, const char *path)
 {
-    struct tokens *t = xcalloc(1, sizeof(*t));
+    struct losses *t = xcalloc(1, sizeof(*t));
     struct err err;
 
     if (io_out_begin(&t->out, path, &err) < 0)
@@ -66,7 +66,7 @@ put_escaped(struct buf *b, const char *s, size_t n)
 }
 
 void
-tokens_add(struct tokens *t, const struct eval *e, const struct pack *p)
+losses_add(struct losses *t, const struct eval *e, const struct pack *p)
 {
     for (size_t k = 0; k < p->n; k++) {
         const struct unit *u = &e->units.unit[p->unit[k]];
@@ -95,7 +95,7 @@ tokens_add(struct tokens *t, const struct eval *e, const struct pack *p)
 }
 
 void
-tokens_end(struct tokens *t)
+losses_end(struct losses *t)
 {
     struct err err;
 
