@@ -164,7 +164,9 @@ compute_rows(struct eval *e, const struct pack *p, size_t i, size_t at,
     j->seconds += clock_now() - start;
     for (size_t k = 0; k < n; k++)
         if (w->damaged[k])
-            die(EX_INPUT, "%s: prediction %zu: a row's numbers cannot be",
+            die(EX_INPUT,
+                "%s: prediction %zu: the row has a scale or a low end that is "
+                "not possible",
                 e->in->path, e->in->row - n + k);
 }
 

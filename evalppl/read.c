@@ -311,7 +311,10 @@ eval_stream(struct eval *e, const char *addr)
         else if (m.kind == MSG_TEACHER && e->stream_base != NULL)
             stream_base_head(e, &m);
         else if (m.kind == MSG_DOCS && e->stream_base != NULL)
-            die(EX_INPUT, "%s: documents: a teacher says nothing of them",
+            die(EX_INPUT,
+                "%s: holds documents: --recorded needs batches with a "
+                "teacher's "
+                "states",
                 e->input);
         else if (m.kind == MSG_DOCS)
             add_docs_message(&r, &m);

@@ -64,8 +64,8 @@ stream_base_head(struct eval *e, const struct msg *m)
 
     if (h == NULL || norm == NULL || strcmp(norm, "post-norm") != 0)
         die(EX_INPUT,
-            "%s: --recorded needs final states and the teacher's head, and it "
-            "has not both",
+            "%s: lacks the teacher's head or final states: --recorded needs "
+            "teacher --final without --no-head",
             e->input);
     if (h->ndim != 2 || h->shape[1] == 0 || h->shape[0] == 0 ||
         (h->dtype != DT_F32 && h->dtype != DT_BF16 && h->dtype != DT_F16))
@@ -87,7 +87,9 @@ stream_base_batch(struct eval *e, const struct msg *m)
     struct err err;
 
     if (e->stream_base->head == NULL)
-        die(EX_INPUT, "%s: holds nothing of a teacher", e->input);
+        die(EX_INPUT,
+            "%s: holds no teacher's states: send it through teacher --final",
+            e->input);
     if (targets_read(&e->stream_base->targets, &m->st, &err) < 0)
         die(err.code, "%s: message %llu: %s", e->input,
             (unsigned long long)m->seq, err.msg);

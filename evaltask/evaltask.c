@@ -18,7 +18,7 @@ static struct {
 
 static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     OPT_LIST(0, "task", &a.tasks, "form=file",
-        "score the items of a file by a form; may be given again"),
+        "score the items of a file by a form; may be repeated"),
     OPT_FLAG(0, "skip-bad", &a.skip_bad,
         "name items that do not fit their form, and leave them out"),
     EVAL_REPORT_OPTIONS(a),

@@ -151,7 +151,8 @@ first_match(const struct filtered *f, struct err *e)
     const char *at = strstr(f->s, f->step->arg.v[0]);
 
     if (at == NULL)
-        err_set(e, EX_INPUT, "no \"%s\" in \"%.60s\"", f->step->arg.v[0], f->s);
+        err_set(e, EX_INPUT, "there is no \"%s\" in \"%.60s\"",
+            f->step->arg.v[0], f->s);
     return at;
 }
 
@@ -183,7 +184,7 @@ f_replace(struct filtered *f, struct err *e)
     const char *const what = f->step->arg.v[0], *p = f->s, *at;
 
     if (*what == '\0')
-        return err_set(e, EX_INPUT, "replace: of nothing");
+        return err_set(e, EX_INPUT, "replace needs a text that it replaces");
     while ((at = strstr(p, what)) != NULL) {
         buf_add(f->out, p, (size_t)(at - p));
         buf_adds(f->out, f->step->arg.v[1]);

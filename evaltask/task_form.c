@@ -82,7 +82,7 @@ parse_field(struct fill *f, const char *p, const char *end, struct err *e)
         return NULL;
     }
     if (part->text[0] == '\0') {
-        err_set(e, EX_INPUT, "braces without a field's name");
+        err_set(e, EX_INPUT, "braces hold no field's name");
         return NULL;
     }
     return p + 1;
@@ -94,7 +94,7 @@ fill_parse(struct fill *f, const char *s, size_t n, struct err *e)
     const char *const end = s + n;
 
     if (memchr(s, '\0', n) != NULL)
-        return err_set(e, EX_INPUT, "a NUL byte");
+        return err_set(e, EX_INPUT, "holds a NUL byte");
     while (s < end) {
         if (*s == '{') {
             if ((s = parse_field(f, s + 1, end, e)) == NULL)
@@ -309,7 +309,8 @@ check_form(const struct form *f, struct err *e)
         return err_set(e, EX_INPUT, "%s %s", kind,
             f->target.n == 0 ? "needs a target" : "has no target");
     if (f->kind == TASK_CONTEXTS && f->context.n > 0)
-        return err_set(e, EX_INPUT, "%s: the choices are the contexts", kind);
+        return err_set(e, EX_INPUT,
+            "%s takes its contexts from choices: leave out context", kind);
     return 0;
 }
 

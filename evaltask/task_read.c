@@ -67,11 +67,12 @@ fill_choices(const struct form *f, const json_t *j, struct task_item *it,
     int r = fill_lists(f, f->choice, f->nchoice, j, choice, e);
 
     if (r == 0 && (choice->n < 2 || choice->n > CHOICES_MAX))
-        r = err_set(e, EX_INPUT, "%zu choices", choice->n);
+        r = err_set(e, EX_INPUT, "has %zu choices; it needs 2 to %d", choice->n,
+            CHOICES_MAX);
     if (r == 0)
         r = fill_lists(f, f->label, f->nlabel, j, &label, e);
     if (r == 0 && label.n > 0 && label.n != choice->n)
-        r = err_set(e, EX_INPUT, "%zu labels for %zu choices", label.n,
+        r = err_set(e, EX_INPUT, "has %zu labels for %zu choices", label.n,
             choice->n);
     if (r == 0 && (r = fill_text(f, &f->answer, j, &answer, e)) == 0)
         r = find_answer(answer.p, choice, &label, &it->right, e);
@@ -250,7 +251,9 @@ task_open(struct task *t, const char *spec, int skip_bad)
 
     memset(t, 0, sizeof(*t));
     if (eq == NULL || eq == spec || eq[1] == '\0')
-        die(EX_USAGE, "--task %s: is no form=file", spec);
+        die(EX_USAGE,
+            "--task %s is no form=file: give a form, an equals sign and a file",
+            spec);
     form = xasprintf("%.*s", (int)(eq - spec), spec);
     t->path = xstrdup(eq + 1);
     if (form_read(&t->form, form, &e) < 0 || read_items(t, skip_bad, &e) < 0)

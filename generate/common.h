@@ -36,7 +36,7 @@ struct common {
             "run on these processors, such as 0-3,8"),                       \
         OPT_STR(0, "numa", &(c)->numa, "node", "run on this memory node"),   \
         OPT_ENUM(0, "compute", &(c)->compute, compute_names, "type",         \
-            "what matrix products of prompts multiply")
+            "number type of matrix products of prompts")
 
 /* Apply the options before models are opened; dies. */
 void common_begin(const struct common *c);

@@ -88,11 +88,11 @@ add_prompt_line(struct prompts *p, const char *line, size_t n, size_t at,
     if (j == NULL)
         return -1;
     if (!json_is_object(j))
-        return err_set(e, EX_INPUT, "no object");
+        return err_set(e, EX_INPUT, "is no object");
     if ((r = js_str(j, p->a->field, &prompt, e)) < 0)
         return -1;
     if (r == 0)
-        return err_set(e, EX_INPUT, "no member %s", p->a->field);
+        return err_set(e, EX_INPUT, "has no member %s", p->a->field);
     if ((index = json_object_get(j, "index")) == NULL)
         json_object_set_new(j, "index", json_integer((json_int_t)at));
     else if (json_is_integer(index) && json_integer_value(index) >= 0)
@@ -125,7 +125,7 @@ read_lines(struct prompts *p)
     }
     free(all);
     if (p->n == 0)
-        die(EX_INPUT, "%s: no prompts", io_in_name(path));
+        die(EX_INPUT, "%s: holds no prompts", io_in_name(path));
 }
 
 /* Unescape the values of --stop in place. */
@@ -146,7 +146,7 @@ read_stops(struct prompts *p)
         *to = '\0';
         n = (size_t)(to - p->stop.v[i]);
         if (n == 0)
-            die(EX_USAGE, "--stop: an empty text is everywhere");
+            die(EX_USAGE, "--stop needs a text: an empty one is everywhere");
         p->back = n > p->back ? n : p->back;
     }
 }
@@ -302,7 +302,7 @@ run_main(int argc, char **argv)
         .length = 64,
         .at_once = 16 };
     const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
-                                       "the model"),
+                                       "continue prompts with this model"),
         OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
             "tokenizer (default: the model's)"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",

@@ -10,11 +10,11 @@
 #ifndef EVAL_OPTIONS_H
 #define EVAL_OPTIONS_H
 
-#define EVAL_MODEL_OPTIONS(a)                                     \
-    OPT_LIST('m', "model", &(a).models, "model",                  \
-        "evaluate this model, [label=]path; may be given again"), \
-        OPT_STR(0, "base", &(a).base, "model",                    \
-            "compare with this model, the teacher, and evaluate it")
+#define EVAL_MODEL_OPTIONS(a)                                  \
+    OPT_LIST('m', "model", &(a).models, "model",               \
+        "evaluate this model, [label=]path; may be repeated"), \
+        OPT_STR(0, "base", &(a).base, "model",                 \
+            "evaluate this teacher, and compare models with it")
 #define EVAL_REPORT_OPTIONS(a)                                                \
     OPT_STR('o', "output", &(a).out, "file",                                  \
         "write the report there (default: standard output)"),                 \

@@ -237,13 +237,13 @@ bad() {
     status 3 "a form is refused: $what" evaltask -q -m "$m" --task bad.form=pairs.jsonl
     like "the error says why: $what" "$why" err
 }
-bad 'an unknown key' 'bad.form: line 2: colour is no key' 'kind choice' 'colour red'
-bad 'an unknown kind' 'line 1: kind is not choice, contexts or cloze' 'kind maze'
-bad 'an unknown filter' 'line 1: "upper" is no filter' 'choice {a|upper}'
-bad 'a filter without its argument' 'before has 0 arguments, not 1' 'choice {a|before}'
-bad 'an open brace' 'line 1: a brace is not closed' 'choice {a'
-bad 'a brace that none opened' 'a brace is closed that none opened' 'choice a}'
-bad 'a field without a name' 'braces without' 'choice {}'
+bad 'an unknown key' 'bad.form: line 2: .*colour.*key' 'kind choice' 'colour red'
+bad 'an unknown kind' 'line 1: kind .*choice.*contexts.*cloze' 'kind maze'
+bad 'an unknown filter' 'line 1: .*upper.*filter' 'choice {a|upper}'
+bad 'a filter without its argument' 'before.* 0 arguments' 'choice {a|before}'
+bad 'an open brace' 'line 1: .*brace' 'choice {a'
+bad 'a brace that none opened' 'brace.*closed' 'choice a}'
+bad 'a field without a name' 'brace.*name' 'choice {}'
 # --skip-bad: what is no item of the form is named and left out.
 { head -n 2 "$golden/tasks/blimp.jsonl" && echo '{"no": "item"}' && echo '{' &&
     sed 1,2d "$golden/tasks/blimp.jsonl"; } >spoilt.jsonl
@@ -263,21 +263,21 @@ status 3 'a task of bad items only is refused with --skip-bad' evaltask -q -m "$
     --task pair.form=none.jsonl
 printf 'kind choice\nchoice a\0b\n' >bad.form
 status 3 'a form with a NUL byte is refused' evaltask -q -m "$m" --task bad.form=pairs.jsonl
-like 'the error names the NUL byte' 'line 2: a NUL byte' err
-bad 'a choice without choices' 'choice needs choices and an answer' 'kind choice' 'answer 0'
-bad 'a cloze without target' 'cloze needs a target' 'kind cloze' 'context {a}'
-bad 'contexts with a context' 'the choices are the contexts' 'kind contexts' \
+like 'the error names the NUL byte' 'line 2: .*NUL' err
+bad 'a choice without choices' 'choices.*answer' 'kind choice' 'answer 0'
+bad 'a cloze without target' 'cloze.*target' 'kind cloze' 'context {a}'
+bad 'contexts with a context' 'contexts.*choices' 'kind contexts' \
     'context x' 'choice {a}' 'target b' 'answer 0'
 bad 'a field that is not there' 'pairs.jsonl: line 1: field "no.thing": is missing' \
     'choice {no.thing}' 'answer 0'
-bad 'a single choice' 'line 1: 1 choices' 'choice {a}' 'answer 0'
-bad 'an answer that is none' 'the answer "2" is none of 2' 'choice {a}' \
+bad 'a single choice' 'line 1: .*1 choices' 'choice {a}' 'answer 0'
+bad 'an answer that is none' 'answer "2".* 2' 'choice {a}' \
     'choice {b}' 'answer 2'
-bad 'labels that are too few' '1 labels for 2 choices' 'choice {a}' \
+bad 'labels that are too few' '1 labels.* 2 choices' 'choice {a}' \
     'choice {b}' 'label x' 'answer x'
-bad 'a map without the word' 'map m has no "word 0"' 'map m x y' \
+bad 'a map without the word' 'map m .*"word 0"' 'map m x y' \
     'choice {a|map:m}' 'choice {b}' 'answer 0'
-bad 'a filter whose text is not there' 'no "%" in "word 0"' 'choice {a|before:%}' \
+bad 'a filter whose text is not there' 'no "%".*"word 0"' 'choice {a|before:%}' \
     'choice {b}' 'answer 0'
 
 # broken WHAT WHY LINE: items that are refused
@@ -286,7 +286,7 @@ broken() {
     status 3 "items are refused: $1" evaltask -q -m "$m" --task p.form=items.jsonl
     like "the error says why: $1" "$2" err
 }
-broken 'an empty file' 'holds no items' ''
+broken 'an empty file' 'no items' ''
 broken 'a line that is no JSON' 'items.jsonl: line 1: offset' '{"a": '
 broken 'an item that is a list' 'line 1: is no object' '[1]'
 broken 'a field of another kind' 'field "a": is no text, number or list' \
@@ -301,7 +301,7 @@ ok 'items of numbers are scored' evaltask -q -m "$m" --task values.form=values.j
 awk -F '\t' 'NR > 1 && $6 == 0 { print $2 }' items.values >got.values
 same 'numbers, true, false and null as jinja2 prints them' got.values want.values
 echo 'delimiter ""' >>p.form
-broken 'a choice without tokens' 'continuation has no token' '{"a": "", "b": "x", "g": 1, "by": 1}'
+broken 'a choice without tokens' 'continuation.*no token' '{"a": "", "b": "x", "g": 1, "by": 1}'
 echo 'context {a}' >>p.form
 broken 'a context that is a list' 'field "a" is a list' '{"a": ["x", "y"], "b": 1, "g": 1, "by": 1}'
 done_testing

@@ -149,7 +149,7 @@ status 3 'a prompt that is a number' say --prompts bad
 like 'the error names the line without a prompt' 'bad: line 1: prompt: ' err
 printf '{"prompt": "a"}\n{"text": "a"}\n' >bad
 status 3 'a line without a prompt is refused' say --prompts bad
-like 'the error names the line and the member' 'bad: line 2: no member prompt' err
+like 'the error names the line and the member' 'bad: line 2: .*member prompt' err
 echo '{"prompt": "a"' >bad
 status 3 'half a line is refused' say --prompts bad
 : >bad
