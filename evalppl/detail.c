@@ -12,7 +12,7 @@
 
 enum { BINS = 15, POWERS = 64 };
 
-/* Columns of the tables, in their order: means over predictions, but the ECE. */
+/* Columns of the tables in their order: means over predictions, and the ECE. */
 enum {
     T_NLL,
     T_KL,

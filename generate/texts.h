@@ -47,7 +47,7 @@ void texts_free(struct texts *w);
 size_t texts_cache_bytes(const struct texts *w);
 size_t texts_bytes(const struct texts *w);
 /* Generate n texts: the next one begins when one ends.  A text depends on its
- * prompt and its draw_key alone.  on_token (or NULL) is called after every token
+ * prompt and its draw_key alone.  on_token (or NULL) is called after each token
  * of a text, and when it has ended.  Dies when a logit is not finite. */
 void texts_run(struct texts *w, struct text *t, size_t n,
     void (*on_token)(void *ctx, struct text *t), void *ctx);

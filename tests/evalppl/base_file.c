@@ -11,7 +11,7 @@
 
 static struct err e;
 
-/* llama-perplexity prints "Mean PPL(base)" to six digits, of the numbers in the file. */
+/* llama-perplexity prints "Mean PPL(base)" of the rows to six digits. */
 static void
 test_golden(void)
 {
@@ -27,7 +27,7 @@ test_golden(void)
     ok(r == 0 && b.c == 32 && b.V == 300 && b.windows == 8 && rows == 15,
         "the head has context, vocabulary and windows");
     ok(b.tokens[0] == 54 && b.tokens[1] == 263 && b.tokens[2] == 223,
-        "the tokens are those of llama-tokenize"); /* as llama-tokenize prints them */
+        "the tokens are those of llama-tokenize");
     ok(base_out_begin(&out, "again.kld", b.c, b.V, b.tokens, b.windows, &e) ==
             0,
         "a second file is begun");
