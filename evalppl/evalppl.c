@@ -50,7 +50,7 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
         "report the n documents with the highest KL, or loss"),
     OPT_STR(0, "detail", &a.detail, "file",
         "write means by context, class of token and confidence"),
-    OPT_STR(0, "losses", &a.losses, "file",
+    OPT_STR(0, "token-losses", &a.losses, "file",
         "write the loss of every token, as TSV"),
     OPT_GROUP("protocol"),
     OPT_ENUM(0, "protocol", &a.protocol, protocol_name, "name",
@@ -60,7 +60,7 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     OPT_SIZE(0, "stride", &a.stride, 0, 1 << 24, "tokens",
         "step of the windows of hf (0: half a window)"),
     OPT_REAL(0, "temperature", &a.temperature, 0.01, 1000, "T",
-        "temperature of a second KL"),
+        "temperature of the softmax"),
     EVAL_RUN_OPTIONS(a), OPT_END };
 
 /* Refuse options for llama.cpp's files of a base that contradict others. */
@@ -166,7 +166,7 @@ open_eval(struct eval *e)
             "for each tokenizer",
             a.worst > 0            ? "--worst"
                 : a.detail != NULL ? "--detail"
-                                   : "--losses");
+                                   : "--token-losses");
     if (a.spread)
         e->spread =
             spread_new(e->nj, e->base, a.temperature != 1.0, a.per_source);

@@ -1,4 +1,4 @@
-/* --losses: a file with a line for each scored prediction. */
+/* --token-losses: a file with a line for each scored prediction. */
 #ifndef EVALPPL_LOSSES_H
 #define EVALPPL_LOSSES_H
 

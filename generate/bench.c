@@ -156,11 +156,11 @@ bench_main(int argc, char **argv)
         OPT_SIZE(0, "prompt-length", &a.prompt_length, 1, 1e6, "tokens",
             "tokens of each prompt"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 2, 1e6, "tokens",
-            "add so many tokens to each prompt"),
+            "add so many tokens to a prompt at most"),
         OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
-            "compute so many texts together, a round"),
+            "compute so many texts together"),
         OPT_ENUM(0, "format", &a.format, format_names, "name",
-            "format of the report"),
+            "form of the output"),
         COMMON_OPTIONS(&a.how), OPT_END };
 
     opt_parse(argc, argv, options, "measure how fast models generate", "", 0, 0,

@@ -24,19 +24,19 @@ struct common {
     }
 #define COMMON_OPTIONS(c)                                                    \
     OPT_REAL(0, "temperature", &(c)->tau, 0, 1000, "T",                      \
-        "temperature of the draws (0: take the most probable token)"),       \
+        "temperature of the softmax (0: take the most probable token)"),     \
         OPT_REAL(0, "top-p", &(c)->top_p, 1e-6, 1, "p",                      \
             "draw from the most probable tokens whose probabilities sum to " \
             "p"),                                                            \
         OPT_SIZE('s', "seed", &(c)->seed, 0, 1e18, "seed",                   \
-            "seed of the draws"),                                            \
+            "seed of the random numbers"),                                   \
         OPT_SIZE('j', "threads", &(c)->threads, 0, 4096, "threads",          \
             "threads (0: all processors)"),                                  \
         OPT_STR(0, "cpus", &(c)->cpus, "list",                               \
             "run on these processors, such as 0-3,8"),                       \
         OPT_STR(0, "numa", &(c)->numa, "node", "run on this memory node"),   \
         OPT_ENUM(0, "compute", &(c)->compute, compute_names, "type",         \
-            "number type of matrix products of prompts")
+            "what matrix products multiply")
 
 /* Apply the options before models are opened; dies. */
 void common_begin(const struct common *c);

@@ -304,7 +304,7 @@ run_main(int argc, char **argv)
     const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
                                        "continue prompts with this model"),
         OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
-            "tokenizer (default: the model's)"),
+            "tokenizer.json, model directory or .gguf (default: the model's)"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
             "add so many tokens to a prompt at most"),
         OPT_LIST(0, "stop", &a.stop, "string",
@@ -312,9 +312,9 @@ run_main(int argc, char **argv)
         OPT_STR(0, "prompts", &a.prompts, "file",
             "continue the prompts of a file of JSON lines (-: standard "
             "input)"),
-        OPT_STR(0, "field", &a.field, "field", "JSON field with the prompt"),
+        OPT_STR(0, "field", &a.field, "field", "JSON field with the text"),
         OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
-            "compute so many texts of --prompts together"),
+            "compute so many texts together"),
         COMMON_OPTIONS(&a.how), OPT_END };
     struct model m;
     struct pool *pool;

@@ -45,7 +45,7 @@ find_columns(struct losses *l, struct err *e)
         l->base = NONE;
     if (l->document == NONE || l->source == NONE || l->text == NONE ||
         l->model == NONE)
-        return err_set(e, EX_INPUT, "not a file of evalppl --losses");
+        return err_set(e, EX_INPUT, "not a file of evalppl --token-losses");
     return 0;
 }
 

@@ -13,25 +13,24 @@
 #define EVAL_MODEL_OPTIONS(a)                                  \
     OPT_LIST('m', "model", &(a).models, "model",               \
         "evaluate this model, [label=]path; may be repeated"), \
-        OPT_STR(0, "base", &(a).base, "model",                 \
-            "evaluate this teacher, and compare models with it")
+        OPT_STR(0, "base", &(a).base, "model", "the teacher, judged too")
 #define EVAL_REPORT_OPTIONS(a)                                                \
     OPT_STR('o', "output", &(a).out, "file",                                  \
         "write the report there (default: standard output)"),                 \
         OPT_ENUM(0, "format", &(a).format, format_names, "name",              \
-            "format of the report"),                                          \
+            "form of the output"),                                            \
         OPT_FLAG(0, "per-source", &(a).per_source, "report each source too"), \
         OPT_FLAG(0, "compare", &(a).compare,                                  \
-            "report the paired difference of every two models")
-#define EVAL_RUN_OPTIONS(a)                                             \
-    OPT_GROUP("run"),                                                   \
-        OPT_SIZE('B', "batch-size", &(a).rows, 0, 65536, "rows",        \
-            "compute so many rows at a time (0: about 4096 tokens)"),   \
-        OPT_ENUM(0, "compute", &(a).compute, compute_names, "type",     \
-            "number type of matrix products"),                          \
-        OPT_STR(0, "resume", &(a).resume, "file",                       \
-            "save results in this file, and go on with what it holds"), \
-        OPT_SIZE('j', "threads", &(a).threads, 0, 4096, "threads",      \
+            "differences between models, paired")
+#define EVAL_RUN_OPTIONS(a)                                         \
+    OPT_GROUP("run"),                                               \
+        OPT_SIZE('B', "batch-size", &(a).rows, 0, 65536, "rows",    \
+            "rows of a batch (0: about 4096 tokens)"),              \
+        OPT_ENUM(0, "compute", &(a).compute, compute_names, "type", \
+            "what matrix products multiply"),                       \
+        OPT_STR(0, "resume", &(a).resume, "path",                   \
+            "go on with what that holds"),                          \
+        OPT_SIZE('j', "threads", &(a).threads, 0, 4096, "threads",  \
             "threads (0: all processors)")
 
 #endif

@@ -69,8 +69,8 @@ like 'the differences of KL are reported' '^q	b	kl	-0.2705[0-9]*	' out
 grep -E '^q	.all.' out | cut -f 1-18 >one
 grep -E '^q	.all.' whole | cut -f 1-18 >two
 same 'the first model has the figures that it has alone' one two
-ok '--losses and --detail take a file as the base' judge -m "q=$gguf/q4_1.gguf" \
-    --read-base base --losses tokens --detail detail
+ok '--token-losses and --detail take a file as the base' judge -m "q=$gguf/q4_1.gguf" \
+    --read-base base --token-losses tokens --detail detail
 equal 'every scored token has a line' "$(grep -c '^text	' tokens)" 120
 like 'the tables have KL' '^q	all	-	120	.*	0.15011' detail
 like 'the report counts bytes' 'bytes' out

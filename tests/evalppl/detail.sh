@@ -1,5 +1,5 @@
 #!/bin/sh
-# evalppl --detail, --losses and --worst against transformers
+# evalppl --detail, --token-losses and --worst against transformers
 # (tests/golden/judge/detail.*), and what must not change them
 . "${0%/*}/../lib/lib.sh"
 golden=$top/tests/golden/judge
@@ -10,7 +10,7 @@ tab=$(printf '\t')
 # judge MORE ...: into d, t and out
 judge() {
     evalppl -q -m "model=$gguf/q4_1-hf" --base "base=$gguf/f32-hf" -c 32 \
-        --detail d --losses t "$@" docs
+        --detail d --token-losses t "$@" docs
 }
 # agree WHAT FILE GOLDEN FIRST KEYS OFF: the columns from FIRST on are the
 # golden's, which is made in single precision, to OFF, in lines of the same KEYS
@@ -34,7 +34,7 @@ agree() {
     fi
 }
 
-ok '--detail and --losses write their files' judge --worst 3
+ok '--detail and --token-losses write their files' judge --worst 3
 mv out report
 sed 1d d | grep -v "${tab}source$tab" >tables
 agree 'the tables are those of transformers' tables "$golden/detail.tsv" 4 3 3e-6
@@ -91,13 +91,13 @@ for how in '-B 1' '-B 7' '-j 1' '-j 3'; do
     same "$how changes no token" t t1
 done
 
-ok 'a single model has tables, tokens and worst documents' evalppl -q -m "m=$gguf/f32-hf" -c 32 --detail d --losses t \
+ok 'a single model has tables, tokens and worst documents' evalppl -q -m "m=$gguf/f32-hf" -c 32 --detail d --token-losses t \
     --worst 1 docs
 like 'a single model has no KL' "^m${tab}all${tab}-${tab}436${tab}6.7298[0-9]*${tab}-$tab" d
 like 'without a base the worst documents are those of the highest loss' '^7bb9dc86f2c28e9b|^[0-9a-f]{16} text' out
 "$BUILD/tests/evalppl/eval" "$top/tests/golden/grad/tied.safetensors" docs ids
 ok 'a model without a tokenizer has tables and tokens' evalppl -q -m "m=$top/tests/golden/grad/tied-student" -c 32 \
-    --detail d --losses t ids
+    --detail d --token-losses t ids
 equal 'there are no classes without a tokenizer' "$(grep -c "${tab}class$tab" d)" 0
 like 'there are no texts without a tokenizer' "$tab-$tab-$tab" t
 ok 'two sources are judged with tables and percentiles' evalppl -q -m "m=$top/tests/golden/grad/tied-student" \
@@ -118,11 +118,11 @@ equal 'the tables have the figures of the report' "$(awk -F '\t' '
     ' d out | tr '\n' ' ')" "$want"
 evalppl -q -m "b=$gguf/f32-hf" --protocol llama.cpp -c 32 --write-base base docs
 ok 'a file as the base has tables and tokens' evalppl -q -m "m=$gguf/q4_1-hf" --read-base base \
-    --protocol llama.cpp -c 32 --detail d --losses t --worst 1
+    --protocol llama.cpp -c 32 --detail d --token-losses t --worst 1
 like 'a file as the base has losses' "${tab}-?[0-9.]+${tab}[0-9.]+${tab}[0-9.]+$" t
 equal 'a file as the base has no entropy' "$(cut -f 1 d | sort -u | tr '\n' ' ')" 'm model '
 like 'a file as the base has no speed' '^base .* 0\.000 +- +0\.0$' out
-status 1 'tokens without a folder are an error' evalppl -m "$gguf/f32-hf" --losses no/t docs
+status 1 'tokens without a folder are an error' evalppl -m "$gguf/f32-hf" --token-losses no/t docs
 status 1 'tables without a folder are an error' evalppl -m "$gguf/f32-hf" --detail no/t docs
 if [ -e /dev/full ]; then
     status 1 'a full disk for tables is an error' evalppl -m "$gguf/f32-hf" --detail /dev/full docs

@@ -155,7 +155,7 @@ head -c $((size * 2 / 3)) kept >part
 ok 'a run goes on with a part of the file' evalppl "$@" -m "A=$m" -m B=trained --resume part lines.jsonl
 figures out >got
 same 'the resumed run has the same figures' want got
-status 2 '--losses with two tokenizers is refused' evalppl "$@" -m "A=$m" -m B=trained --losses t \
+status 2 '--token-losses with two tokenizers is refused' evalppl "$@" -m "A=$m" -m B=trained --token-losses t \
     lines.jsonl
 status 3 'a base of another vocabulary is refused' evalppl "$@" -m "$m" --base trained \
     lines.jsonl

@@ -14,7 +14,7 @@ teacher -q -m "$t" --dtype f32 batch -o said
 tokenize -q -t "$m" --no-eos "$golden/judge/text.jsonl" >text
 
 killed 'documents' 10 -B 1 -c 4 -m "S=$s" --base "T=$t" --temperature 2 \
-    --spread --per-source --compare --worst 3 --detail detail --losses tokens \
+    --spread --per-source --compare --worst 3 --detail detail --token-losses tokens \
     docs
 killed 'one model' 10 -B 1 -c 4 -m "S=$s" --detail detail docs
 killed 'hf' 11 -B 1 -c 32 --protocol hf -m "S=$s" -m "T=$t" long

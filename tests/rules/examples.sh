@@ -42,7 +42,7 @@ cp text held-out.txt
 cp "$top/tests/golden/gguf/f32.gguf" M.gguf
 cp M.gguf M-q8_0.gguf
 cp corpus/en.jsonl text.jsonl
-evalppl -q -m M --protocol lm-eval -c 64 --losses losses.tsv text.jsonl >out ||
+evalppl -q -m M --protocol lm-eval -c 64 --token-losses losses.tsv text.jsonl >out ||
     fail 'losses of tokens'
 rm -f docs one batches more
 mkdir all
