@@ -34,11 +34,11 @@ static struct base_scorer *
 base_scorer_of(struct eval *e)
 {
     const size_t V = e->j[0].m.c.V, threads = pool_size(e->pool);
-    struct base_scorer *w = e->scorer;
+    struct base_scorer *w = e->kld.scorer;
 
     if (w != NULL)
         return w;
-    w = e->scorer = xcalloc(1, sizeof(*w));
+    w = e->kld.scorer = xcalloc(1, sizeof(*w));
     w->V = V;
     w->row_bytes = base_row_bytes(V);
     w->s = (float)(1.0 / e->temperature);
@@ -54,21 +54,21 @@ base_score_open(struct eval *e, const char *path)
 {
     struct err err;
 
-    e->in = xmalloc(sizeof(*e->in));
-    if (base_in_open(e->in, path, &err) < 0)
+    e->kld.in = xmalloc(sizeof(*e->kld.in));
+    if (base_in_open(e->kld.in, path, &err) < 0)
         die_err(&err);
-    eval_add_base(e, path, e->in->V);
+    eval_add_base(e, path, e->kld.in->V);
 }
 
 void
 base_score_close(struct eval *e)
 {
-    struct base_scorer *w = e->scorer;
+    struct base_scorer *w = e->kld.scorer;
 
-    if (e->in != NULL)
-        base_in_close(e->in);
-    free(e->in);
-    free(e->out);
+    if (e->kld.in != NULL)
+        base_in_close(e->kld.in);
+    free(e->kld.in);
+    free(e->kld.out);
     if (w == NULL)
         return;
     free(w->z);
@@ -152,7 +152,7 @@ static void
 compute_rows(struct eval *e, const struct pack *p, size_t i, size_t at,
     size_t n)
 {
-    struct base_scorer *w = e->scorer;
+    struct base_scorer *w = e->kld.scorer;
     struct eval_model *j = &e->j[i];
     const double start = clock_now();
 
@@ -167,7 +167,7 @@ compute_rows(struct eval *e, const struct pack *p, size_t i, size_t at,
             die(EX_INPUT,
                 "%s: prediction %zu: the row has a scale or a low end that is "
                 "not possible",
-                e->in->path, e->in->row - n + k);
+                e->kld.in->path, e->kld.in->row - n + k);
 }
 
 void
@@ -180,7 +180,7 @@ base_score_rows(struct eval *e, const struct pack *p)
         const size_t n = p->n - at < ROWS ? p->n - at : ROWS;
         int first = 1;
 
-        if (base_in_rows(e->in, w->row, n, &err) < 0)
+        if (base_in_rows(e->kld.in, w->row, n, &err) < 0)
             die_err(&err);
         resume_same(e->resume, w->row, n * w->row_bytes);
         for (size_t i = 0; i < e->nj; i++)
@@ -201,9 +201,9 @@ base_write_begin(struct eval *e, const uint32_t *ids, size_t n)
     const struct eval_model *j = &e->j[e->base != NONE ? e->base : 0];
     struct err err;
 
-    e->out = xmalloc(sizeof(*e->out));
-    if (base_out_begin(e->out, e->out_path, e->c, j->m.c.V, ids, n / e->c,
-            &err) < 0)
+    e->kld.out = xmalloc(sizeof(*e->kld.out));
+    if (base_out_begin(e->kld.out, e->kld.out_path, e->c, j->m.c.V, ids,
+            n / e->c, &err) < 0)
         die_err(&err);
 }
 
@@ -212,7 +212,7 @@ base_write_end(struct eval *e)
 {
     struct err err;
 
-    if (io_out_commit(&e->out->o, &err) < 0)
+    if (io_out_commit(&e->kld.out->o, &err) < 0)
         die_err(&err);
 }
 
@@ -237,7 +237,7 @@ base_write_rows(struct eval *e, const struct pack *p)
 
         fwd_head(j->f, j->h + at * j->m.c.d, n, w->z);
         pool_run(e->pool, n, pack_task, w);
-        if (base_out_rows(e->out, w->row, n, &err) < 0)
+        if (base_out_rows(e->kld.out, w->row, n, &err) < 0)
             die_err(&err);
     }
 }

@@ -15,7 +15,7 @@ count_others(const struct eval *e, const struct tokenizer *t, const uint32_t *v,
     size_t n)
 {
     struct tok_scratch *s = tok_scratch_new(t);
-    size_t *uses = xcalloc(e->in->V, sizeof *uses), others = 0, end;
+    size_t *uses = xcalloc(e->kld.in->V, sizeof *uses), others = 0, end;
     struct tok_ids again = { 0 };
     struct buf text = { 0 };
     struct err err;
@@ -32,7 +32,7 @@ count_others(const struct eval *e, const struct tokenizer *t, const uint32_t *v,
             tok_encode(t, s, text.p, text.n, 0, &again);
     }
     for (size_t i = 0; i < again.n; i++)
-        if (again.v[i] < e->in->V && uses[again.v[i]] > 0)
+        if (again.v[i] < e->kld.in->V && uses[again.v[i]] > 0)
             uses[again.v[i]]--;
         else
             others++;
@@ -49,20 +49,20 @@ count_others(const struct eval *e, const struct tokenizer *t, const uint32_t *v,
 static void
 check_retokenized(const struct eval *e, const struct eval_model *j)
 {
-    const size_t n = e->in->windows * e->in->c;
+    const size_t n = e->kld.in->windows * e->kld.in->c;
     struct err err;
     struct tokenizer *t = tok_open(j->path, &err);
     size_t others;
 
     if (t == NULL)
         return;
-    others = count_others(e, t, e->in->tokens, n);
+    others = count_others(e, t, e->kld.in->tokens, n);
     if (others > n / 200 + 4)
         die(EX_INPUT,
             "%s: was made with another tokenizer than that of %s, which makes "
             "%zu other tokens of its text of %zu: judge a model of the same "
             "tokenizer",
-            e->in->path, j->path, others, n);
+            e->kld.in->path, j->path, others, n);
     tok_free(t);
 }
 
@@ -85,6 +85,6 @@ base_text(struct eval *e)
     e->info.nsource = 1;
     e->info.source = xmalloc(sizeof(*e->info.source));
     e->info.source[0] = "text";
-    e->vocab = vocab_new(t, e->in->V);
+    e->vocab = vocab_new(t, e->kld.in->V);
     tok_free(t);
 }

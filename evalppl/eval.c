@@ -13,9 +13,9 @@
 static void
 check_vocabulary(const struct eval *e, const struct eval_model *j)
 {
-    if (e->in != NULL && j->m.c.V != e->in->V)
+    if (e->kld.in != NULL && j->m.c.V != e->kld.in->V)
         die(EX_INPUT, "%s: has a vocabulary of %zu, %s one of %zu", j->path,
-            j->m.c.V, e->in->path, e->in->V);
+            j->m.c.V, e->kld.in->path, e->kld.in->V);
 }
 
 size_t

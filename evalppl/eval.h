@@ -13,6 +13,15 @@
 enum protocol { PROTO_DOCS, PROTO_LLAMA, PROTO_HF, PROTO_LMEVAL, PROTO_STREAM };
 extern const char *const protocol_name[]; /* ends with NULL */
 
+/* llama.cpp's files of a base: one to read, or one to write and its name; NULL:
+ * none. */
+struct kld_files {
+    struct base_in *in;
+    const char *out_path;
+    struct base_out *out;       /* begun */
+    struct base_scorer *scorer; /* buffers of base_score.c */
+};
+
 struct eval {
     struct eval_model *j; /* [nj], the base first if there is one */
     size_t nj;
@@ -23,7 +32,6 @@ struct eval {
     size_t rows;        /* windows of a forward pass, 0: about 4096 tokens */
     double temperature; /* temperature of the second KL; 1: no second KL */
     int compute;        /* index in compute_names */
-    int told_compute;   /* the error of `compute` has been noted */
 
     const char *input; /* name */
     struct stream_info info;
@@ -33,16 +41,14 @@ struct eval {
     size_t nfed;         /* tokens that each model has computed */
     struct units units;
 
+    struct kld_files kld;
+
     /* Each of these is NULL where no option asks for it. */
     struct resume *resume;
     struct detail *detail;
     struct losses *losses;
     struct spread *spread;
     struct stream_base *stream_base; /* the base is the stream's teacher */
-    struct base_in *in;              /* the base is a file of llama.cpp's */
-    const char *out_path;            /* name of such a file to write */
-    struct base_out *out;            /* the file to write, begun */
-    struct base_scorer *scorer;      /* buffers of base_score.c */
     struct eval *also; /* models of another tokenizer, on the same text */
 };
 

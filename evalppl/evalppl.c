@@ -145,7 +145,7 @@ open_eval(struct eval *e)
     e->rows = a.rows;
     e->temperature = a.temperature;
     e->base = e->from = NONE;
-    e->out_path = a.write_base;
+    e->kld.out_path = a.write_base;
     if (a.read_base != NULL)
         base_score_open(e, a.read_base);
     else if (a.base != NULL)
@@ -184,7 +184,7 @@ open_eval_resume(const struct eval *e)
 
     buf_addf(&b, "%s %s %zu %zu %g %zu %d %d", kern_name(),
         protocol_name[e->protocol], e->c, e->stride, e->temperature, e->base,
-        a.detail != NULL, e->in != NULL);
+        a.detail != NULL, e->kld.in != NULL);
     for (const struct eval *f = e; f != NULL; f = f->also)
         models_hash(&b, f->j, f->nj);
     if ((r = resume_open(a.resume, &b, &err)) == NULL)
@@ -234,7 +234,7 @@ main(int argc, char **argv)
         f->pool = e.pool;
     }
     e.losses = a.losses != NULL ? losses_begin(&e, a.losses) : NULL;
-    if (e.in != NULL)
+    if (e.kld.in != NULL)
         eval_base(&e);
     else if (e.protocol == PROTO_LMEVAL)
         eval_text(&e, *input);

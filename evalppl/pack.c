@@ -274,12 +274,12 @@ run_models(struct pack *p, struct eval *e)
             p->n * e->j[e->base].m.c.d * sizeof(float));
     if (p->known)
         return;
-    for (size_t i = 0; i < e->nj && !e->told_compute; i++)
+    for (size_t i = 0; i < e->nj && !p->told_compute; i++)
         if (!e->j[i].recorded)
             compute_tell(&e->j[i].m, e->pool,
                 &(struct rows){ 1, p->T, p->ids, p->first }, e->compute,
                 e->j[i].label);
-    e->told_compute = 1;
+    p->told_compute = 1;
     for (size_t i = 0; i < e->nj; i++)
         if (!e->j[i].recorded)
             run_model(p, &e->j[i]);
@@ -294,11 +294,11 @@ pack_flush(struct pack *p, struct eval *e)
         run_models(p, e);
         if (e->spread != NULL)
             spread_begin(e->spread, p->n);
-        if (e->in != NULL)
+        if (e->kld.in != NULL)
             base_score_rows(e, p);
         else
             score_all(e, p);
-        if (e->out != NULL)
+        if (e->kld.out != NULL)
             base_write_rows(e, p);
         if (e->spread != NULL)
             spread_end(e->spread, e, p->unit, p->n);

@@ -10,6 +10,7 @@ struct pack {
     uint32_t *ids, *first;   /* [B,T] as in struct rows */
     size_t *used;            /* [B] tokens of a row that are filled */
     size_t rows;             /* rows begun */
+    int told_compute;        /* the error of e->compute has been noted */
     int known;               /* e->resume has the models' results for them */
     size_t n;                /* predictions to score */
     size_t *at;              /* [n] place in [B,T] of the prediction */

@@ -150,7 +150,7 @@ add_docs_message(struct reader *r, const struct msg *m)
                 "protocol does not know",
                 r->e->input, (unsigned long long)m->seq);
         append_ids(r, ids);
-        if (r->e->out_path == NULL)
+        if (r->e->kld.out_path == NULL)
             add_joined(r);
         return;
     }
@@ -270,13 +270,13 @@ reader_finish(struct reader *r)
     if (e->protocol == PROTO_LLAMA && r->tokens < 2 * e->c)
         die(EX_INPUT, "%s: holds %llu tokens; windows of %zu need at least %zu",
             e->input, (unsigned long long)r->tokens, e->c, 2 * e->c);
-    if (e->out_path != NULL) { /* the file begins with all tokens */
+    if (e->kld.out_path != NULL) { /* the file begins with all tokens */
         base_write_begin(e, r->ids, r->n);
         add_joined(r);
     }
     if (r->ready)
         pack_flush(&r->pack, e);
-    if (e->out_path != NULL)
+    if (e->kld.out_path != NULL)
         base_write_end(e);
     units_merge(&e->units);
     for (size_t i = 0; i < e->units.n; i++)
@@ -332,12 +332,12 @@ eval_base(struct eval *e)
 {
     struct reader r = { .e = e };
 
-    e->input = e->in->path;
-    e->c = e->stride = e->in->c;
+    e->input = e->kld.in->path;
+    e->c = e->stride = e->kld.in->c;
     base_text(e);
-    r.tokens = r.n = e->in->windows * e->in->c;
-    r.ids = e->in->tokens;
-    e->in->tokens = NULL;
+    r.tokens = r.n = e->kld.in->windows * e->kld.in->c;
+    r.ids = e->kld.in->tokens;
+    e->kld.in->tokens = NULL;
     progress_begin("scoring", (double)r.n, "tokens");
     reader_start(&r, e->c);
     add_joined(&r);

@@ -10,7 +10,7 @@
 
 struct stream_base {
     struct targets targets; /* states of the batch at hand */
-    void *head;       /* the teacher's, copied; NULL: not seen yet */
+    void *head;             /* the teacher's, copied; NULL: not seen yet */
 };
 
 void

@@ -88,8 +88,11 @@ parse_field(struct fill *f, const char *p, const char *end, struct err *e)
     return p + 1;
 }
 
-int
-fill_parse(struct fill *f, const char *s, size_t n, struct err *e)
+/* Append the parts of the text s[n], in which a backslash stands before a
+ * character that means itself, and \n and \t are a line's end and a tab; -1 and
+ * *e. */
+static int
+parse_fill(struct fill *f, const char *s, size_t n, struct err *e)
 {
     const char *const end = s + n;
 
@@ -111,8 +114,8 @@ fill_parse(struct fill *f, const char *s, size_t n, struct err *e)
     return 0;
 }
 
-void
-fill_release(struct fill *f)
+static void
+release_fill(struct fill *f)
 {
     for (size_t i = 0; i < f->n; i++) {
         for (size_t k = 0; k < f->part[i].nstep; k++)
@@ -188,8 +191,8 @@ one_of(const struct form_line *l, const char *const *word, struct err *e)
 static int
 set_fill(struct fill *f, const struct form_line *l, struct err *e)
 {
-    fill_release(f);
-    return fill_parse(f, l->value, l->nvalue, e);
+    release_fill(f);
+    return parse_fill(f, l->value, l->nvalue, e);
 }
 
 static int
@@ -197,7 +200,7 @@ add_fill(struct fill **f, size_t *n, const struct form_line *l, struct err *e)
 {
     *f = xgrow_pow2(*f, *n, sizeof(**f));
     memset(*f + *n, 0, sizeof(**f));
-    return fill_parse(*f + (*n)++, l->value, l->nvalue, e);
+    return parse_fill(*f + (*n)++, l->value, l->nvalue, e);
 }
 
 /* Copy the value's first word, and remove it from l; NULL: there is none. */
@@ -224,7 +227,7 @@ add_set(struct form *f, struct form_line *l, struct err *e)
         return err_set(e, EX_INPUT, "set needs a name and a text");
     f->set = xgrow_pow2(f->set, f->nset, sizeof(*f->set));
     f->set[f->nset] = (struct named_fill){ .name = name };
-    return fill_parse(&f->set[f->nset++].fill, l->value, l->nvalue, e);
+    return parse_fill(&f->set[f->nset++].fill, l->value, l->nvalue, e);
 }
 
 /* map NAME FROM TO */
@@ -337,7 +340,7 @@ form_read(struct form *f, const char *path, struct err *e)
     if (io_slurp(path, FORM_MAX, &text, &n, e) < 0)
         return -1;
     f->path = xstrdup(path);
-    fill_parse(&f->delimiter, " ", 1, e);
+    parse_fill(&f->delimiter, " ", 1, e);
     for (p = text; r == 0 && p < text + n;) {
         char *nl = memchr(p, '\n', (size_t)(text + n - p));
         char *end = nl != NULL ? nl : text + n;
@@ -360,24 +363,24 @@ static void
 release_all(struct fill *f, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        fill_release(&f[i]);
+        release_fill(&f[i]);
     free(f);
 }
 
 void
 form_release(struct form *f)
 {
-    fill_release(&f->description);
-    fill_release(&f->context);
-    fill_release(&f->target);
-    fill_release(&f->answer);
-    fill_release(&f->delimiter);
-    fill_release(&f->by);
+    release_fill(&f->description);
+    release_fill(&f->context);
+    release_fill(&f->target);
+    release_fill(&f->answer);
+    release_fill(&f->delimiter);
+    release_fill(&f->by);
     release_all(f->choice, f->nchoice);
     release_all(f->label, f->nlabel);
     for (size_t i = 0; i < f->nset; i++) {
         free(f->set[i].name);
-        fill_release(&f->set[i].fill);
+        release_fill(&f->set[i].fill);
     }
     for (size_t i = 0; i < f->nmap; i++) {
         free(f->map[i].map);

@@ -49,10 +49,4 @@ struct form {
 int form_read(struct form *f, const char *path, struct err *e);
 void form_release(struct form *f);
 
-/* Append the parts of the text s[n], in which a backslash stands before a
- * character that means itself, and \\n and \\t are a line's end and a tab; -1
- * and *e. */
-int fill_parse(struct fill *f, const char *s, size_t n, struct err *e);
-void fill_release(struct fill *f);
-
 #endif
