@@ -98,6 +98,24 @@ confidence_bin(double confidence)
     return k < 0.0 ? 0 : k >= BINS ? BINS - 1 : (size_t)k;
 }
 
+/* Add prediction k, with the values of its columns, to the tables. */
+static void
+add_prediction(struct tables *t, const struct eval *e, const struct pack *p,
+    size_t k, const double v[T_N])
+{
+    const size_t at = p->at[k], source = e->units.unit[p->unit[k]].source;
+    const size_t context = at % p->T - p->first[at] + 1;
+    const double w = p->weight[k];
+
+    add_tally(&t->all, w, v);
+    add_tally(&t->source[source], w, v);
+    add_tally(&t->context[power_of_two(context)], w, v);
+    add_tally(&t->bin[confidence_bin(v[T_CONFIDENCE])], w, v);
+    if (e->vocab != NULL)
+        add_tally(&t->class[vocab_class(e->vocab, p->ids[at], p->target[k])], w,
+            v);
+}
+
 static void
 add_model(struct detail *d, const struct eval *e, const struct pack *p,
     size_t i)
@@ -119,28 +137,17 @@ add_model(struct detail *d, const struct eval *e, const struct pack *p,
     resume_pass(e->resume, d->top, p->n * sizeof *d->top);
     resume_pass(e->resume, d->logp, p->n * sizeof *d->logp);
     for (size_t k = 0; k < p->n; k++) {
-        const size_t at = p->at[k];
-        const double conf = exp((double)d->logp[k]);
         const struct pair_score *s = &j->pair[k];
         const double x[T_N] = { [T_NLL] = s->nll_q,
             [T_KL] = s->kl,
             [T_ENTROPY] = -d->self[k],
-            [T_CONFIDENCE] = conf,
+            [T_CONFIDENCE] = exp((double)d->logp[k]),
             [T_RIGHT] = d->top[k] == p->target[k],
             [T_BACK] = s->back,
             [T_DP] = i == e->base ? 0.0 : delta_p(s),
             [T_AGREE] = i == e->base || s->agree };
-        const double w = p->weight[k];
 
-        add_tally(&t->all, w, x);
-        add_tally(&t->source[e->units.unit[p->unit[k]].source], w, x);
-        add_tally(&t->context[power_of_two(at % p->T - p->first[at] + 1)], w,
-            x);
-        add_tally(&t->bin[confidence_bin(conf)], w, x);
-        if (e->vocab != NULL)
-            add_tally(&t->class[vocab_class(e->vocab, p->ids[at],
-                          p->target[k])],
-                w, x);
+        add_prediction(t, e, p, k, x);
     }
 }
 

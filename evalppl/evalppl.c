@@ -127,14 +127,10 @@ check_arguments(void)
             "figures: leave out --per-source");
 }
 
-/* Open all models, and fill in the protocol. */
+/* How text is cut, scored and computed. */
 static void
-open_eval(struct eval *e)
+set_protocol(struct eval *e)
 {
-    struct err err;
-
-    if (compute_init(a.compute, &err) < 0)
-        die_err(&err);
     e->compute = a.compute;
     e->protocol = (enum protocol)a.protocol;
     e->c = a.c;
@@ -144,6 +140,13 @@ open_eval(struct eval *e)
                                          : a.c / 2;
     e->rows = a.rows;
     e->temperature = a.temperature;
+}
+
+static void
+open_eval_models(struct eval *e)
+{
+    struct err err;
+
     e->base = e->from = NONE;
     e->kld.out_path = a.write_base;
     if (a.read_base != NULL)
@@ -167,11 +170,6 @@ open_eval(struct eval *e)
             a.worst > 0            ? "--worst"
                 : a.detail != NULL ? "--detail"
                                    : "--token-losses");
-    if (a.spread)
-        e->spread =
-            spread_new(e->nj, e->base, a.temperature != 1.0, a.per_source);
-    if ((e->pool = pool_new(a.threads, &err)) == NULL)
-        die_err(&err);
 }
 
 /* Open the file of --resume, which belongs to these models and options. */
@@ -222,11 +220,19 @@ main(int argc, char **argv)
     char **input = opt_parse(argc, argv, options,
         "measure perplexity, and how much of a teacher is left", "[input]", 0,
         1, NULL);
+    struct err err;
 
     check_arguments();
     check_base();
     check_files(*input);
-    open_eval(&e);
+    set_protocol(&e);
+    if (compute_init(a.compute, &err) < 0)
+        die_err(&err);
+    open_eval_models(&e);
+    if ((e.pool = pool_new(a.threads, &err)) == NULL)
+        die_err(&err);
+    if (a.spread)
+        e.spread = spread_new(e.nj, e.base, a.temperature != 1.0, a.per_source);
     e.detail = a.detail != NULL ? detail_new(&e) : NULL;
     e.resume = a.resume != NULL ? open_eval_resume(&e) : NULL;
     for (struct eval *f = e.also; f != NULL; f = f->also) {
