@@ -7,7 +7,7 @@
 
 /* Open the file as the base of e. */
 void base_score_open(struct eval *e, const char *path);
-/* Score all models against the next rows of e->kld.in, one for each prediction. */
+/* Score all models against the next rows of e->kld.in, one a prediction. */
 void base_score_rows(struct eval *e, const struct pack *p);
 /* Begin e->kld.out with the text's n tokens. */
 void base_write_begin(struct eval *e, const uint32_t *ids, size_t n);

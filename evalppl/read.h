@@ -45,8 +45,8 @@ void reader_tokenizer(struct eval *e, struct eval_model *j);
  * scored at all. */
 void reader_finish(struct reader *r);
 
-/* Read the stream at addr and score it; eval_base: the text of e->kld.in.  Both die
- * on damage. */
+/* Read the stream at addr and score it; eval_base: the text of e->kld.in.  Both
+ * die on damage. */
 void eval_stream(struct eval *e, const char *addr);
 void eval_base(struct eval *e);
 

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Append the page of a file that evalppl --token-losses has written.  -1 and *e. */
+/* Append the page of a file that evalppl --token-losses wrote.  -1 and *e. */
 int losses_page(struct buf *b, const char *path, struct err *e);
 
 #endif
