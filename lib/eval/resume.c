@@ -36,7 +36,7 @@ struct resume {
 /* ---- the file ---- */
 
 static int
-read_bytes(const struct resume *r, void *p, size_t n, struct err *e)
+read_saved(const struct resume *r, void *p, size_t n, struct err *e)
 {
     const ptrdiff_t got = io_read_at(r->fd, p, n, r->at);
 
@@ -48,7 +48,7 @@ read_bytes(const struct resume *r, void *p, size_t n, struct err *e)
 }
 
 static int
-write_bytes(struct resume *r, const void *p, size_t n, struct err *e)
+write_saved(struct resume *r, const void *p, size_t n, struct err *e)
 {
     if (lseek(r->fd, (off_t)r->at, SEEK_SET) < 0 || io_write(r->fd, p, n) < 0)
         return err_set(e, EX_SYS, "%s:", r->path);
@@ -64,10 +64,10 @@ read_resume_head(struct resume *r, uint64_t with, struct err *e)
     struct head h = { "evalppl1", with }, was;
 
     if (r->size == 0)
-        return write_bytes(r, &h, sizeof h, e);
+        return write_saved(r, &h, sizeof h, e);
     if (r->size < sizeof was)
         return err_set(e, EX_INPUT, "%s: is no file of --resume", r->path);
-    if (read_bytes(r, &was, sizeof was, e) < 0)
+    if (read_saved(r, &was, sizeof was, e) < 0)
         return -1;
     if (memcmp(was.magic, h.magic, sizeof h.magic) != 0)
         return err_set(e, EX_INPUT, "%s: is no file of --resume", r->path);
@@ -126,14 +126,14 @@ next_record(struct resume *r, struct err *e)
 
     if (r->at + sizeof m > r->size)
         return 0;
-    if (read_bytes(r, &m, sizeof m, e) < 0)
+    if (read_saved(r, &m, sizeof m, e) < 0)
         return -1;
     if (m.n > r->size - r->at - sizeof m)
         return 0;
     buf_clear(&r->b);
     buf_reserve(&r->b, m.n);
     r->at += sizeof m;
-    if (read_bytes(r, r->b.p, m.n, e) < 0)
+    if (read_saved(r, r->b.p, m.n, e) < 0)
         return -1;
     r->b.n = m.n;
     r->at += m.n;
@@ -221,7 +221,7 @@ resume_end(struct resume *r, struct err *e)
     if (r->ready)
         return 0;
     m = (struct mark){ r->b.n, XXH3_64bits(r->b.p, r->b.n) };
-    if (write_bytes(r, &m, sizeof m, e) < 0)
+    if (write_saved(r, &m, sizeof m, e) < 0)
         return -1;
-    return write_bytes(r, r->b.p, r->b.n, e);
+    return write_saved(r, r->b.p, r->b.n, e);
 }
