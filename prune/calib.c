@@ -1,12 +1,12 @@
-/* Calibration data: batches in memory. */
-#include "prune.h"
+/* Calibration data: see calib.h. */
+#include "calib.h"
+#include "common.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/die.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "shard/source.h"
-#include "tok/tok.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +14,13 @@
 enum { TOKENS = 4096 }; /* of one pass */
 
 static void
-take_head(struct calib *c, struct msg_in *in, const struct st *head,
+read_calib_head(struct calib *c, struct msg_in *in, const struct st *head,
     const struct model *m, const char *tokenizer)
 {
-    const char *name = msg_in_name(in);
     struct stream_info info;
-    struct err e, none;
+    struct err e;
 
-    if (stream_info_read(&info, head, &e) < 0)
-        die(e.code, "%s: %s", name, e.msg);
-    if (strcmp(info.content, "batch") != 0)
-        die(EX_INPUT, "%s: holds %s, not batches (see stream(1))", name,
-            info.content);
-    if (tok_matches(tokenizer, info.tokenizer, &none) == 0)
-        die(EX_INPUT, "%s: was made with another tokenizer than that of %s",
-            name, tokenizer);
+    common_head(&info, in, head, "batch", tokenizer);
     if (msg_in_fit(in, &info, m->c.V, &e) < 0)
         die_err(&e);
     if (c->tokenizer == NULL)
@@ -37,7 +29,7 @@ take_head(struct calib *c, struct msg_in *in, const struct st *head,
 }
 
 static void
-add_rows(struct calib *c, const struct batch *b, size_t rows)
+add_calib_rows(struct calib *c, const struct batch *b, size_t rows)
 {
     const size_t from = c->R * b->T, n = rows * b->T;
 
@@ -72,7 +64,7 @@ calib_read(struct calib *c, const char *addr, size_t rows,
     memset(c, 0, sizeof(*c));
     while ((rows == 0 || c->R < rows) && (r = msg_read(in, &msg, &e)) > 0) {
         if (msg.kind == MSG_STREAM)
-            take_head(c, in, &msg.st, m, tokenizer);
+            read_calib_head(c, in, &msg.st, m, tokenizer);
         if (msg.kind != MSG_BATCH)
             continue;
         batch_unpack(&b, &msg);
@@ -83,7 +75,8 @@ calib_read(struct calib *c, const char *addr, size_t rows,
         if (c->R == 0)
             config_tell_positions(&m->c, b.T, m->path);
         c->T = b.T;
-        add_rows(c, &b, rows == 0 || b.B < rows - c->R ? b.B : rows - c->R);
+        add_calib_rows(c, &b,
+            rows == 0 || b.B < rows - c->R ? b.B : rows - c->R);
     }
     if (r < 0)
         die_err(&e);
@@ -95,6 +88,15 @@ calib_read(struct calib *c, const char *addr, size_t rows,
         c->weight[r1] = c->token_weight[r1] = 1.0;
     batch_release(&b);
     msg_in_close(in);
+}
+
+void
+calib_tell(const struct calib *c, const struct model *m, struct pool *pool,
+    int compute)
+{
+    const struct rows first = { 1, c->T, c->ids, c->first };
+
+    compute_tell(m, pool, &first, compute, m->path);
 }
 
 size_t
@@ -115,9 +117,9 @@ calib_scored(const struct calib *c, size_t rows)
 
 /* ---- several sets ---- */
 
-/* "NAME=WEIGHT:ADDRESS"; the address. */
+/* The address in "NAME=WEIGHT:ADDRESS". */
 static const char *
-take_set(const char *text, double *weight)
+parse_set(const char *text, double *weight)
 {
     const char *eq = strchr(text, '='), *colon = eq ? strchr(eq, ':') : NULL;
     char *number;
@@ -149,7 +151,7 @@ take_row(struct calib *c, const struct calib *s, size_t r)
     c->R++;
 }
 
-/* The set of which the smallest share has been taken; the first of equals. */
+/* The set whose share of taken rows is the smallest; among equals the first. */
 static size_t
 next_set(const struct calib *s, const size_t *taken, size_t n)
 {
@@ -171,7 +173,7 @@ calib_sets(struct calib *c, char *const *sets, size_t n, size_t rows,
     size_t *taken = xcalloc(n, sizeof(*taken)), R = 0, N = 0, ntok = 0, i;
 
     for (i = 0; i < n; i++) {
-        calib_read(&s[i], take_set(sets[i], &weight[i]), rows, m, tokenizer);
+        calib_read(&s[i], parse_set(sets[i], &weight[i]), rows, m, tokenizer);
         if (s[i].T != s[0].T)
             die(EX_INPUT,
                 "--calib: '%s': rows of %zu tokens beside rows of "

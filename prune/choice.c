@@ -1,4 +1,4 @@
-/* Choices of what is kept: see choice.h. */
+/* Choices of parts: see choice.h. */
 #include "choice.h"
 #include "base/io.h"
 #include "base/text.h"
@@ -21,7 +21,7 @@ choice_whole(struct choice *c, const struct model *m)
     c->b = xcalloc(c->n, sizeof *c->b);
     for (size_t i = 0; i < c->n; i++)
         c->b[i] = (struct choice_block){ .block = i,
-            .ngroups = choice_all_groups(m, i),
+            .ngroups = m->block[i].groups,
             .nchan = m->block[i].mlp };
 }
 
@@ -60,7 +60,7 @@ choice_release(struct choice *c)
     memset(c, 0, sizeof *c);
 }
 
-/* The list itself, or NULL and free where it names all. */
+/* The list itself; NULL, and the list is freed, if it names all. */
 static size_t *
 unless_all(size_t *list, size_t n, size_t all)
 {
@@ -88,7 +88,7 @@ choice_set_channels(struct choice_block *b, size_t *list, size_t n, size_t all)
 
 /* ---- reading ---- */
 
-/* What is being read, for its errors. */
+/* The place that is being read, for errors. */
 struct at {
     const char *file;
     size_t line;
@@ -96,7 +96,7 @@ struct at {
 };
 
 static int
-bad(const struct at *at, struct err *e)
+prefix_error(const struct at *at, struct err *e)
 {
     return at->column == NULL
         ? err_prefix(e, "%s: line %zu", at->file, at->line)
@@ -105,7 +105,7 @@ bad(const struct at *at, struct err *e)
 
 /* All of the text up to `end` as a number: SIZE_MAX for one that is larger. */
 static int
-number(const char *p, const char *end, size_t *r, struct err *e)
+parse_index(const char *p, const char *end, size_t *r, struct err *e)
 {
     size_t v = 0;
 
@@ -124,7 +124,7 @@ number(const char *p, const char *end, size_t *r, struct err *e)
 
 /* "0-511,640" into list[all] and *n, every index above the one before. */
 static int
-ranges(char *text, size_t block, size_t all, size_t *list, size_t *n,
+parse_ranges(char *text, size_t block, size_t all, size_t *list, size_t *n,
     struct err *e)
 {
     char *next = text;
@@ -137,10 +137,10 @@ ranges(char *text, size_t block, size_t all, size_t *list, size_t *n,
             *next++ = '\0';
         if ((to = strchr(p, '-')) != NULL)
             *to++ = '\0';
-        if (number(p, p + strlen(p), &lo, e) < 0)
+        if (parse_index(p, p + strlen(p), &lo, e) < 0)
             return -1;
         hi = lo;
-        if (to != NULL && number(to, to + strlen(to), &hi, e) < 0)
+        if (to != NULL && parse_index(to, to + strlen(to), &hi, e) < 0)
             return -1;
         if (hi < lo)
             return err_set(e, EX_INPUT, "%zu-%zu goes down", lo, hi);
@@ -157,9 +157,9 @@ ranges(char *text, size_t block, size_t all, size_t *list, size_t *n,
     return 0;
 }
 
-/* A column that names some of `all`: the list for choice_set_... */
+/* Read a column that names some of `all` into the list for choice_set_... */
 static int
-read_list(char *text, size_t block, size_t all, size_t **list, size_t *n,
+read_column(char *text, size_t block, size_t all, size_t **list, size_t *n,
     struct err *e)
 {
     *list = NULL;
@@ -168,15 +168,17 @@ read_list(char *text, size_t block, size_t all, size_t **list, size_t *n,
         return 0;
     *list = xcalloc(all, sizeof **list);
     *n = 0;
-    if (strcmp(text, "-") == 0 || ranges(text, block, all, *list, n, e) == 0)
+    if (strcmp(text, "-") == 0 ||
+        parse_ranges(text, block, all, *list, n, e) == 0)
         return 0;
     free(*list);
     return -1;
 }
 
-/* Cut a line at its tabs; the number of columns, of which col has three. */
+/* Cut a line at its tabs; returns the number of columns, col has the first
+ * three. */
 static size_t
-columns(char *line, char *col[3])
+split_columns(char *line, char *col[3])
 {
     size_t n = 0;
 
@@ -196,7 +198,7 @@ static int
 read_index(struct choice *c, const char *text, const struct model *m,
     size_t *block, struct err *e)
 {
-    if (number(text, text + strlen(text), block, e) < 0)
+    if (parse_index(text, text + strlen(text), block, e) < 0)
         return -1;
     if (*block >= m->c.L)
         return err_set(e, EX_INPUT, "%zu, but the model's are 0 to %zu", *block,
@@ -207,32 +209,32 @@ read_index(struct choice *c, const char *text, const struct model *m,
 }
 
 static int
-read_block(struct choice *c, char *line, const struct model *m, struct at *at,
-    struct err *e)
+read_block_line(struct choice *c, char *line, const struct model *m,
+    struct at *at, struct err *e)
 {
     char *col[3];
-    const size_t cols = columns(line, col);
+    const size_t cols = split_columns(line, col);
     struct choice_block *b;
     size_t block, n, *list, all;
 
     if (cols != 3) {
         err_set(e, EX_INPUT, "has %zu columns, not 3", cols);
-        return bad(at, e);
+        return prefix_error(at, e);
     }
     at->column = "block";
     if (read_index(c, col[0], m, &block, e) < 0)
-        return bad(at, e);
+        return prefix_error(at, e);
     b = &c->b[c->n++];
     b->block = block;
     at->column = "groups";
-    all = choice_all_groups(m, block);
-    if (read_list(col[1], block, all, &list, &n, e) < 0)
-        return bad(at, e);
+    all = m->block[block].groups;
+    if (read_column(col[1], block, all, &list, &n, e) < 0)
+        return prefix_error(at, e);
     choice_set_groups(b, list, n, all);
     at->column = "channels";
     all = m->block[block].mlp;
-    if (read_list(col[2], block, all, &list, &n, e) < 0)
-        return bad(at, e);
+    if (read_column(col[2], block, all, &list, &n, e) < 0)
+        return prefix_error(at, e);
     choice_set_channels(b, list, n, all);
     at->column = NULL;
     if (b->ngroups + b->nchan > 0)
@@ -240,25 +242,25 @@ read_block(struct choice *c, char *line, const struct model *m, struct at *at,
     err_set(e, EX_INPUT,
         "block %zu keeps neither groups nor channels: leave the line out",
         block);
-    return bad(at, e);
+    return prefix_error(at, e);
 }
 
 static int
-read_line(struct choice *c, char *line, const struct model *m, struct at *at,
-    struct err *e)
+read_choice_line(struct choice *c, char *line, const struct model *m,
+    struct at *at, struct err *e)
 {
     if (at->line == 1 && strcmp(line, MAGIC) != 0) {
         err_set(e, EX_INPUT, "is not \"%s\"", MAGIC);
-        return bad(at, e);
+        return prefix_error(at, e);
     }
     if (at->line == 2 && strcmp(line, HEADER) != 0) {
         err_set(e, EX_INPUT,
             "is not \"block\", \"groups\" and \"channels\" between tabs");
-        return bad(at, e);
+        return prefix_error(at, e);
     }
     if (at->line <= 2 || *line == '#' || *line == '\0')
         return 0;
-    return read_block(c, line, m, at, e);
+    return read_block_line(c, line, m, at, e);
 }
 
 int
@@ -277,14 +279,13 @@ choice_read(struct choice *c, const char *file, const struct model *m,
     if (strlen(text) < size)
         r = err_set(e, EX_INPUT, "%s: offset %zu: a zero byte", file,
             strlen(text));
-    /* the first two lines must be there, so an end is a line while they are
-     * not */
+    /* a missing first or second line is read as an empty one */
     for (p = text; r == 0 && (*p != '\0' || at.line < 2);) {
         char *end = p + strcspn(p, "\n"), *next = end + (*end == '\n');
 
         *end = '\0';
         at.line++;
-        r = read_line(c, p, m, &at, e);
+        r = read_choice_line(c, p, m, &at, e);
         p = next;
     }
     if (r == 0 && c->n == 0)
@@ -311,9 +312,10 @@ write_list(const size_t *list, size_t n, struct buf *b)
     }
 }
 
-/* Every block, what it keeps after `in`, and `out` behind it. */
+/* Append each block with `in` between its columns and `out` behind it. */
 static void
-write_blocks(const struct choice *c, char in, const char *out, struct buf *b)
+write_block_lines(const struct choice *c, char in, const char *out,
+    struct buf *b)
 {
     for (size_t i = 0; i < c->n; i++) {
         buf_addf(b, "%zu%c", c->b[i].block, in);
@@ -329,16 +331,17 @@ void
 choice_write(const struct choice *c, struct buf *b)
 {
     buf_adds(b, MAGIC "\n" HEADER "\n");
-    write_blocks(c, '\t', "\n", b);
+    write_block_lines(c, '\t', "\n", b);
 }
 
 void
 choice_write_word(const struct choice *c, struct buf *b)
 {
-    write_blocks(c, ':', ";", b);
+    write_block_lines(c, ':', ";", b);
 }
 
-/* Append what block b keeps, in numbers of the model that m was cut from. */
+/* Append the groups or channels that block b keeps, by their indices in the
+ * model that m was cut from. */
 static void
 write_kept(const struct choice_block *b, const struct model *m,
     enum origin_part k, struct buf *to)
@@ -404,12 +407,6 @@ choice_key(const struct choice *c)
 }
 
 /* ---- size ---- */
-
-size_t
-choice_all_groups(const struct model *m, size_t i)
-{
-    return m->block[i].groups;
-}
 
 size_t
 choice_params(const struct model *m, const struct choice *c)

@@ -1,7 +1,7 @@
 /*
- * What is kept of a model: blocks, key-value groups and MLP channels.  A file
- * that a person can read and edit, which prune-cut(1) describes: `prune search`
- * writes it and `prune cut` reads it.
+ * Choices: the blocks, key-value groups and MLP channels to keep of a model.
+ * prune-cut(1) describes the file, which `prune search` writes, `prune cut`
+ * reads and a person can edit.
  */
 #ifndef PRUNE_CHOICE_H
 #define PRUNE_CHOICE_H
@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A block that is kept, and what of it.  Indices are ascending and count from
- * 0 in the model that is cut.  A list that names all has no array: NULL and the
- * number there is; one that names none is an array and 0. */
+/* The parts of a block to keep.  Indices ascend and count from 0 in the model
+ * that is cut.  The list is NULL if it names all; an array, and n 0, if it
+ * names none. */
 struct choice_block {
     size_t block;
     size_t ngroups, *group; /* KV groups: their heads of K and V, and the
@@ -29,40 +29,39 @@ struct choice {
     struct choice_block *b; /* [n] ascending; malloc'd, as all lists are */
 };
 
-/* All of m. */
+/* Everything of m. */
 void choice_whole(struct choice *c, const struct model *m);
 /* *to, which need not be initialised, = a copy of all lists. */
 void choice_copy(struct choice *to, const struct choice *c);
 void choice_release(struct choice *c);
 
-/* A list as struct choice_block has it, of indices below `all`: list[n],
- * ascending, which it takes over or frees. */
+/* Set the list of b to list[n], ascending indices below `all`, which b owns
+ * from here on. */
 void choice_set_groups(struct choice_block *b, size_t *list, size_t n,
     size_t all);
 void choice_set_channels(struct choice_block *b, size_t *list, size_t n,
     size_t all);
 
-/* Read a file of at most 64 MB.  -1 and *e (EX_INPUT, "FILE: line N: why"), and
- * *c is empty: it is no such file, or not one for m: each block, group and
- * channel must be there, and a block keep something. */
+/* Read a file of at most 64 MB.  -1 and *e (EX_INPUT, "FILE: line N: why"), *c
+ * empty: it is not a choice, or names parts that m has not, or a block of which
+ * nothing is kept. */
 int choice_read(struct choice *c, const char *file, const struct model *m,
     struct err *e);
 /* Append the text of such a file.  Equal choices have equal texts. */
 void choice_write(const struct choice *c, struct buf *b);
-/* Append it as one word, for a column of a table: BLOCK:GROUPS:CHANNELS, as in
- * the file, separated by semicolons. */
+/* Append the choice as one word, for a column of a table:
+ * BLOCK:GROUPS:CHANNELS, as in the file, separated by semicolons. */
 void choice_write_word(const struct choice *c, struct buf *b);
 
-/* For m.kept of a model cut so (model/origin.h): a new reference. */
+/* The member m.kept of a model that c has cut (model/origin.h): a new
+ * reference. */
 json_t *choice_kept(const struct choice *c, const struct model *m);
 
 int choice_equal(const struct choice *x, const struct choice *y);
-/* XXH3-64 of the text of its file. */
+/* XXH3-64 of the text of the file. */
 uint64_t choice_key(const struct choice *c);
 
-/* Parameters of m cut so: what model_params will say. */
+/* Parameters of m when c has cut it. */
 size_t choice_params(const struct model *m, const struct choice *c);
-/* KV groups that block i of m has. */
-size_t choice_all_groups(const struct model *m, size_t i);
 
 #endif

@@ -1,12 +1,15 @@
-/* What the subcommands share; see common.h. */
+/* Shared steps of the subcommands: see common.h. */
 #include "common.h"
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/pool.h"
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "tok/tok.h"
+
+#include <string.h>
 
 const char *const common_types[] = { "f32", "bf16", NULL };
 
@@ -21,8 +24,22 @@ common_open(struct model *m, const char *path)
 {
     struct err e;
 
+    if (path == NULL)
+        die(EX_USAGE,
+            "which model? -m takes a model directory or a .gguf file");
     if (model_open(m, path, &e) < 0 || model_check_finite(m, &e) < 0)
         die_err(&e);
+}
+
+struct pool *
+common_pool(int compute, size_t threads)
+{
+    struct pool *pool;
+    struct err e;
+
+    if (compute_init(compute, &e) < 0 || (pool = pool_new(threads, &e)) == NULL)
+        die_err(&e);
+    return pool;
 }
 
 void
@@ -30,6 +47,8 @@ common_new_folder(const char *out)
 {
     struct err e;
 
+    if (out == NULL)
+        die(EX_USAGE, "where to? -o takes a folder to write");
     if (io_exists(out))
         die(EX_USAGE, "%s: exists already", out);
     if (dir_new_check(out, &e) < 0)
@@ -55,6 +74,24 @@ common_tokenizer(const struct model *m, const char *given, const char *out)
 }
 
 void
+common_head(struct stream_info *info, const struct msg_in *in,
+    const struct st *head, const char *content, const char *tokenizer)
+{
+    const char *name = msg_in_name(in);
+    struct err e, none;
+
+    if (stream_info_read(info, head, &e) < 0)
+        die(e.code, "%s: %s", name, e.msg);
+    if (content != NULL && strcmp(info->content, content) != 0)
+        die(EX_INPUT, "%s: holds %s, not %s", name, info->content,
+            strcmp(content, "docs") == 0 ? "documents (see tokenize(1))"
+                                         : "batches (see stream(1))");
+    if (tok_matches(tokenizer, info->tokenizer, &none) == 0)
+        die(EX_INPUT, "%s: was made with another tokenizer than that of %s",
+            name, tokenizer);
+}
+
+void
 common_write(const struct model *m, const char *out, int type,
     const char *tokenizer)
 {
@@ -64,7 +101,7 @@ common_write(const struct model *m, const char *out, int type,
         warn("blocks with a window are not five of six any more: layer_types "
              "in config.json says which have one, but llama.cpp's converter "
              "drops it; convert(1) does not");
-    prog_catch_stop(); /* what is written from here on is not broken off */
+    prog_catch_stop(); /* finish a write that has begun */
     prog_saving(1);
     if (model_export(m, out, common_dtype(type), tokenizer, &e) < 0)
         die_err(&e);

@@ -1,4 +1,4 @@
-/* What the subcommands of prune share: their names, options, how they begin. */
+/* Options and steps that the subcommands of prune share. */
 #ifndef PRUNE_COMMON_H
 #define PRUNE_COMMON_H
 
@@ -6,6 +6,7 @@
 #include "format/safetensors.h"
 #include "model/compute.h"
 #include "model/model.h"
+#include "msg/msg.h"
 
 /* The commands, each in a file of its name: see cli/sub.h. */
 int cut_main(int argc, char **argv);
@@ -14,10 +15,19 @@ int search_main(int argc, char **argv);
 int sparsify_main(int argc, char **argv);
 int vocab_main(int argc, char **argv);
 
-/* Options that several have. */
 #define COMMON_MODEL(dst, help) OPT_STR('m', "model", dst, "model", help)
-#define COMMON_TOKENIZER(dst, help) \
-    OPT_STR('t', "tokenizer", dst, "tokenizer", help)
+#define COMMON_OUT(dst) \
+    OPT_STR('o', "output", dst, "folder", "the model written")
+#define COMMON_TOKENIZER(dst)                   \
+    OPT_STR('t', "tokenizer", dst, "tokenizer", \
+        "tokenizer of the model and of the input (default: the model's)")
+#define COMMON_ROWS(dst)                           \
+    OPT_SIZE(0, "calib-rows", dst, 0, 1e9, "rows", \
+        "rows of each input that are used (0: all)")
+#define COMMON_NO_REPAIR(dst) \
+    OPT_FLAG(0, "no-repair", dst, "leave the weights that are kept as they are")
+#define COMMON_REPORT(dst) \
+    OPT_STR(0, "report", dst, "file", "write a report there, as TSV")
 #define COMMON_COMPUTE(dst)                            \
     OPT_ENUM(0, "compute", dst, compute_names, "type", \
         "what matrix products multiply")
@@ -28,24 +38,31 @@ int vocab_main(int argc, char **argv);
     OPT_SIZE('j', "threads", dst, 0, 4096, "threads", \
         "threads (0: all processors)")
 
-/* The words of --dtype, and what they mean. */
+/* The words of --dtype, and the type that the chosen word names. */
 extern const char *const common_types[];
 enum dtype common_dtype(int choice);
 
-/* Open a model whose weights are finite; dies. */
+/* Open a model whose weights are finite; dies.  path NULL: EX_USAGE. */
 void common_open(struct model *m, const char *path);
-/* Dies (EX_USAGE) unless the folder `out` can be made. */
+/* Initialise the kernels of --compute, and start threads (0: all processors);
+ * dies. */
+struct pool *common_pool(int compute, size_t threads);
+/* Dies (EX_USAGE) unless the folder `out` is given and can be made. */
 void common_new_folder(const char *out);
 /*
  * Where the tokenizer's files of a model written to `out` come from: given (it
- * is checked) or the model's own; NULL, with a note, where there is none.
- * Dies before work begins.
+ * is checked) or the model's own; NULL, with a note, if there is none.  Dies.
  */
 const char *common_tokenizer(const struct model *m, const char *given,
     const char *out);
+/* Read the head of a stream; content: "docs", "batch", or NULL for both.  Dies
+ * on other content and on a tokenizer that is not the one at path
+ * `tokenizer`. */
+void common_head(struct stream_info *info, const struct msg_in *in,
+    const struct st *head, const char *content, const char *tokenizer);
 
-/* Write a model and its tokenizer (or NULL), which is not broken off by
- * signals; type as of common_dtype.  Dies. */
+/* Write a model and its tokenizer (or NULL), which signals do not break off;
+ * type: index of common_types.  Dies. */
 void common_write(const struct model *m, const char *out, int type,
     const char *tokenizer);
 

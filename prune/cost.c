@@ -1,12 +1,13 @@
-/* What a configuration costs: see search.h. */
-#include "search.h"
+/* Costs of configurations: see cost.h. */
+#include "cost.h"
+#include "latency.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
 
-/* The blocks that there are. */
+/* Shapes of the blocks that c keeps; the caller frees them. */
 static struct block_shape *
-those(const struct conf *c, struct config *of)
+kept_shapes(const struct conf *c, struct config *of)
 {
     struct block_shape *b = xcalloc(c->L, sizeof(*b));
 
@@ -17,7 +18,7 @@ those(const struct conf *c, struct config *of)
     return b;
 }
 
-/* Two a weight that is multiplied, and what attention does over half a row. */
+/* Two operations for each weight, and attention over half a row. */
 static double
 flops_of(const struct costs *k, const struct conf *c)
 {
@@ -53,7 +54,7 @@ void
 cost_of(const struct costs *k, const struct conf *c, struct cost *out)
 {
     struct config less = k->m->c;
-    struct block_shape *b = those(c, &less);
+    struct block_shape *b = kept_shapes(c, &less);
 
     out->params = (double)config_params(&less, b);
     out->bytes = out->params * (double)k->width;

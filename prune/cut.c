@@ -1,9 +1,8 @@
 /* prune cut - write what is chosen of a model; see prune-cut(1) */
-#include "cut.h"
 #include "common.h"
+#include "cut_model.h"
 #include "lapack.h"
-#include "profile.h"
-#include "prune.h"
+#include "profile_read.h"
 #include "repair.h"
 #include "base/note.h"
 #include "cli/die.h"
@@ -21,21 +20,15 @@ static struct {
 
 static const struct opt options[] = { COMMON_MODEL(&a.model,
                                           "the model to cut"),
-    OPT_STR(0, "choice", &a.choice, "file", "what is kept"),
-    OPT_STR('o', "output", &a.out, "folder", "the smaller model"),
-    COMMON_TOKENIZER(&a.tokenizer,
-        "tokenizer files to export (default: the model's)"),
-    OPT_GROUP("repair"),
-    OPT_FLAG(0, "no-repair", &a.plain,
-        "leave the weights that are kept as they are; read no input"),
+    OPT_STR(0, "choice", &a.choice, "file", "choice of the parts to keep"),
+    COMMON_OUT(&a.out), COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("repair"),
+    COMMON_NO_REPAIR(&a.plain),
     OPT_STR(0, "profile", &a.profile, "folder",
-        "take the Hessians of this profile; read no input"),
+        "profile whose Hessians are used, not the input"),
     OPT_REAL(0, "damp", &a.damp, 1e-9, 1e3, "share",
-        "what is added to a Hessian's diagonal, of its mean"),
-    OPT_SIZE(0, "calib-rows", &a.rows, 0, 1e9, "rows",
-        "rows of the input that are used (0: all)"),
-    OPT_GROUP("run"), COMMON_COMPUTE(&a.compute), COMMON_DTYPE(&a.type),
-    COMMON_THREADS(&a.threads), OPT_END };
+        "damping added to a Hessian's diagonal, as a share of its mean"),
+    COMMON_ROWS(&a.rows), OPT_GROUP("run"), COMMON_COMPUTE(&a.compute),
+    COMMON_DTYPE(&a.type), COMMON_THREADS(&a.threads), OPT_END };
 
 static void
 repair_by_input(struct repair *r, const char *input)
@@ -47,23 +40,20 @@ repair_by_input(struct repair *r, const char *input)
         a.tokenizer != NULL ? a.tokenizer : a.model);
     if (plan_fits(repair_bytes(r, &calib), "fewer --calib-rows", &e) < 0)
         die_err(&e);
-    compute_tell(r->m, r->pool,
-        &(struct rows){ 1, calib.T, calib.ids, calib.first }, a.compute,
-        a.model);
+    calib_tell(&calib, r->m, r->pool, a.compute);
     repair_calib(r, &calib);
     calib_release(&calib);
 }
 
-/* Make what is left of layers make up for the rest. */
 static void
-repair(struct repair *r, const char *input)
+repair_cut(struct repair *r, const char *input)
 {
     struct profile p;
     struct err e;
 
-    if (compute_init(a.compute, &e) < 0 || lapack_open(&e) < 0 ||
-        (r->pool = pool_new(a.threads, &e)) == NULL)
-        die_err(&e);
+    r->pool = common_pool(a.compute, a.threads);
+    if (lapack_open(&e) < 0)
+        die(e.code, "%s; or give --no-repair", e.msg);
     if (a.profile == NULL) {
         repair_by_input(r, input);
     } else {
@@ -88,8 +78,10 @@ cut_main(int argc, char **argv)
     struct err e;
 
     r.damp = a.damp;
-    if (a.model == NULL || a.choice == NULL || a.out == NULL)
-        die(EX_USAGE, "-m, --choice and -o are needed; see prune cut -h");
+    if (a.choice == NULL)
+        die(EX_USAGE,
+            "which choice? --choice takes a file that prune search "
+            "writes");
     if ((a.plain || a.profile != NULL) && *input != NULL)
         die(EX_USAGE, "%s: is not read with %s", *input,
             a.plain ? "--no-repair" : "--profile");
@@ -100,7 +92,7 @@ cut_main(int argc, char **argv)
     tokenizer = common_tokenizer(&m, a.tokenizer, a.out);
     model_cut(&small, &m, &choice, &mem);
     if (!a.plain && repair_wanted(&choice))
-        repair(&r, *input);
+        repair_cut(&r, *input);
     note("%zu of %zu parameters, %zu of %zu blocks", model_params(&small),
         model_params(&m), small.c.L, m.c.L);
     repair_tell(&r);

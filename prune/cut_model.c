@@ -1,13 +1,13 @@
-/* Cutting a model: see cut.h */
-#include "cut.h"
+/* Cutting a model: see cut_model.h. */
+#include "cut_model.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Allocate an fp32 matrix in a; data is NULL while that is only planned. */
+/* Allocate an fp32 matrix in a; data is NULL while a only plans its size. */
 static struct weight
-matrix(struct arena *a, size_t rows, size_t cols)
+new_matrix(struct arena *a, size_t rows, size_t cols)
 {
     return (struct weight){
         .data = arena_alloc(a, rows * cols, sizeof(float)),
@@ -18,7 +18,7 @@ matrix(struct arena *a, size_t rows, size_t cols)
     };
 }
 
-/* The rows of w in list[n]; all of it where that is NULL. */
+/* The rows of w in list[n]; w itself if the list is NULL. */
 static struct weight
 cut_rows(const struct weight *w, const size_t *list, size_t n, struct arena *a)
 {
@@ -26,7 +26,7 @@ cut_rows(const struct weight *w, const size_t *list, size_t n, struct arena *a)
 
     if (list == NULL || w->rows == 0)
         return *w;
-    o = matrix(a, n, w->cols);
+    o = new_matrix(a, n, w->cols);
     for (size_t i = 0; o.data != NULL && i < n; i++) {
         assert(list[i] < w->rows);
         weight_rows(w, list[i], 1, (float *)(uintptr_t)o.data + i * w->cols);
@@ -34,9 +34,9 @@ cut_rows(const struct weight *w, const size_t *list, size_t n, struct arena *a)
     return o;
 }
 
-/* Numbers first[i] * size + 0..size-1 of list[n]; NULL of NULL. */
+/* Indices list[i] * size + 0..size-1, n * size of them; NULL for NULL. */
 static size_t *
-spread(const size_t *list, size_t n, size_t size)
+spread_indices(const size_t *list, size_t n, size_t size)
 {
     size_t *out;
 
@@ -48,7 +48,8 @@ spread(const size_t *list, size_t n, size_t size)
     return out;
 }
 
-/* The columns of w in list[n], as above; a vector's elements. */
+/* The columns of w, or elements of a vector, in list[n]; w itself if the list
+ * is NULL. */
 static struct weight
 cut_cols(const struct weight *w, const size_t *list, size_t n, struct arena *a)
 {
@@ -57,7 +58,7 @@ cut_cols(const struct weight *w, const size_t *list, size_t n, struct arena *a)
 
     if (list == NULL || w->rows == 0)
         return *w;
-    o = matrix(a, w->rows, n);
+    o = new_matrix(a, w->rows, n);
     o.add = w->add;
     if ((to = (float *)(uintptr_t)o.data) == NULL)
         return o;
@@ -74,10 +75,10 @@ cut_cols(const struct weight *w, const size_t *list, size_t n, struct arena *a)
 size_t *
 cut_columns(const struct model *m, const struct choice_block *b)
 {
-    return spread(b->group, b->ngroups, m->c.H / m->c.KV * m->c.D);
+    return spread_indices(b->group, b->ngroups, m->c.H / m->c.KV * m->c.D);
 }
 
-/* Heads of Q, K, V and their biases, and what o reads of them. */
+/* Cut heads of Q, K, V and their biases, and the columns of o. */
 static void
 cut_attention(struct block *out, const struct model *m,
     const struct choice_block *b, struct arena *a)
@@ -85,7 +86,7 @@ cut_attention(struct block *out, const struct model *m,
     const struct block *from = &m->block[b->block];
     const size_t D = m->c.D, heads = m->c.H / m->c.KV;
     size_t *q = cut_columns(m, b), nq = b->ngroups * heads * D;
-    size_t *k = spread(b->group, b->ngroups, D), nk = b->ngroups * D;
+    size_t *k = spread_indices(b->group, b->ngroups, D), nk = b->ngroups * D;
 
     out->w[W_Q] = cut_rows(&from->w[W_Q], q, nq, a);
     out->w[W_K] = cut_rows(&from->w[W_K], k, nk, a);
@@ -111,7 +112,7 @@ cut_mlp(struct block *out, const struct block *from,
         out->sparse &= ~(1u << W_DOWN);
 }
 
-/* A part of which nothing is left has no tensors. */
+/* Remove the tensors of a block's attention, or of its MLP. */
 static void
 drop_part(struct block *b, int attention)
 {
@@ -174,7 +175,7 @@ model_cut(struct model *out, const struct model *m, const struct choice *c,
 
 /* Where id is in the ascending list, or -1. */
 static int64_t
-place(const uint32_t *list, size_t n, int64_t id)
+index_in(const uint32_t *list, size_t n, int64_t id)
 {
     size_t lo = 0, hi = n;
 
@@ -195,10 +196,10 @@ cut_ids(struct config *c, const uint32_t *id, size_t n)
     size_t k = 0;
 
     c->V = n;
-    c->bos = place(id, n, c->bos);
-    c->pad = place(id, n, c->pad);
+    c->bos = index_in(id, n, c->bos);
+    c->pad = index_in(id, n, c->pad);
     for (size_t i = 0; i < c->neos; i++)
-        if ((c->eos[k] = place(id, n, c->eos[i])) >= 0)
+        if ((c->eos[k] = index_in(id, n, c->eos[i])) >= 0)
             k++;
     c->neos = k;
 }

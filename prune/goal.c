@@ -1,4 +1,4 @@
-/* How small a model is to be: see goal.h. */
+/* Goals of a search: see goal.h. */
 #include "goal.h"
 #include "base/mem.h"
 #include "base/number.h"
@@ -28,7 +28,7 @@ parse_count(const char *option, const char *text)
         v *= 1000.0;
     free(digits);
     if (bad || !(v >= 1.0 && v <= 1e15))
-        die(EX_USAGE, "--%s: '%s' is not a count", option, text);
+        die(EX_USAGE, "--%s: '%s' is not a count, such as 84M", option, text);
     return floor(v);
 }
 

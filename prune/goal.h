@@ -1,8 +1,17 @@
-/* How small a model is to be: options that prune and prune search share. */
+/* Goals of a search, and the options that set them. */
 #ifndef PRUNE_GOAL_H
 #define PRUNE_GOAL_H
 
-#include "search.h"
+#include "cost.h"
+
+struct goal {
+    struct cost most; /* limits; INFINITY: none */
+    size_t blocks;    /* number of blocks exactly; 0: any number */
+    size_t width;     /* width of the MLPs exactly; 0: any */
+    size_t multiple;  /* widths are multiples of this */
+    unsigned units;   /* units that may be dropped: bits of enum unit */
+    int ranked;       /* channels are ranked over all blocks; 0: one width */
+};
 
 struct goal_options {
     const char *params, *flops;
@@ -15,7 +24,7 @@ struct goal_options {
         .ratio = NAN, .latency = NAN, .memory = OPT_NONE \
     }
 
-/* Options of both; g: struct goal_options. */
+/* Options of `prune search` and `prune`; g: struct goal_options. */
 #define GOAL_OPTIONS(g)                                           \
     OPT_STR(0, "params", &(g).params, "count",                    \
         "at most so many parameters, such as 84M (84 million)"),  \
@@ -29,8 +38,9 @@ struct goal_options {
     OPT_SIZE(0, "multiple", &(g).multiple, 0, 65536, "n", \
         "widths are multiples of this (0: 64, or less for narrow MLPs)")
 
+/* Was any goal given? */
 int goal_given(const struct goal_options *o);
-/* Dies (EX_USAGE) where m cannot meet it. */
+/* Set g; dies (EX_USAGE) on a goal that m cannot meet. */
 void goal_set(struct goal *g, const struct goal_options *o,
     const struct model *m, unsigned units, int ranked);
 

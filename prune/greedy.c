@@ -1,9 +1,12 @@
 /*
- * Greedy: a part is dropped at a time, each time the one without which the rest
- * scores best; for every number of blocks the rest of the goal is met by
- * channels, and the best of these mixes is taken.
+ * The greedy method: one piece is dropped at a time, the one without which the
+ * others score best.  For every number of blocks channels meet the rest of the
+ * goal, and the best of these mixes is chosen.
  */
-#include "search.h"
+#include "greedy.h"
+#include "candidates.h"
+#include "channels.h"
+#include "units.h"
 #include "base/mem.h"
 #include "base/note.h"
 
@@ -11,15 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The state of it. */
 struct greedy {
-    struct conf now;    /* whole blocks, parts of them gone */
+    struct conf now;    /* the pieces that are left, with all their channels */
     struct score score; /* of now */
-    double params;
+    double params;      /* of now */
 };
 
-/* Evaluate what is left with as many channels as the goal allows.  If it allows
- * all of them, their score is known. */
+/* Score `now` with as many channels as the goal allows; with all of them the
+ * score is known. */
 static void
 try_mix(struct search *s, const struct greedy *g)
 {
@@ -27,48 +29,47 @@ try_mix(struct search *s, const struct greedy *g)
     struct cand c;
 
     conf_copy(&mix, &g->now);
-    if (fit(s, &mix, 0) < 0) {
+    if (channels_fit(s, &mix, 0) < 0) {
         conf_release(&mix);
         return;
     }
     cand_init(&c, s, "mix", &mix);
     if (conf_equal(&c.conf, &g->now))
-        try_known(s, &c, &g->score, 0.0);
+        cand_known(s, &c, &g->score, 0.0);
     else
-        try_all(s, &c, 1);
-    try_best(s, &c);
+        cand_score_all(s, &c, 1);
+    cand_keep_best(s, &c);
     cand_release(&c);
 }
 
-/* ---- what could go ---- */
-
-struct might {
+/* A piece that may be dropped. */
+struct likely {
     struct piece p;
-    double v;
+    double v; /* its influence for each parameter */
 };
 
-/* Those of least influence for what they free, in the order of the model, that
- * leave as many blocks as the goal has. */
+/* The pieces of least influence for each parameter, in the order of the model,
+ * without which as many blocks are left as the goal has; out [4 L]. */
 static size_t
-candidates(const struct search *s, const struct greedy *g, struct might *out)
+likely_drops(const struct search *s, const struct greedy *g, struct likely *out)
 {
     static const enum unit units[] = { UNIT_BLOCKS, UNIT_ATTN, UNIT_MLP,
         UNIT_GROUPS };
-    struct might *all = xcalloc(4 * g->now.L, sizeof(*all));
+    struct likely *all = xcalloc(4 * g->now.L, sizeof(*all));
     size_t n = 0, kept = 0;
 
     for (size_t i = 0; i < 4 * g->now.L; i++) {
         const struct piece p = { units[i % 4], i / 4 };
         struct conf less;
 
-        if (!part_there(s, &g->now, p))
+        if (!piece_there(s, &g->now, p))
             continue;
         conf_copy(&less, &g->now);
-        part_drop(s, &less, p);
+        piece_drop(s, &less, p);
         if (conf_blocks(&less) > 0 && conf_blocks(&less) >= s->g.blocks)
-            all[n++] = (struct might){ p,
-                part_influence(s, &g->now, p) /
-                    (g->params - fit_params(s, &less)) };
+            all[n++] = (struct likely){ p,
+                piece_influence(s, &g->now, p) /
+                    (g->params - conf_params(s, &less)) };
         conf_release(&less);
     }
     for (size_t i = 0; i < n; i++) {
@@ -83,8 +84,9 @@ candidates(const struct search *s, const struct greedy *g, struct might *out)
     return kept;
 }
 
-/* The best of n on all rows: of parts of one size what scores least, else what
- * loses least for what it frees. */
+/* Index of the best of c[n] that were scored on all rows: if the dropped pieces
+ * have one size, the least objective; else the least rise of it for each
+ * parameter. */
 static size_t
 best_drop(const struct search *s, const struct greedy *g, const struct cand *c,
     size_t n)
@@ -94,13 +96,13 @@ best_drop(const struct search *s, const struct greedy *g, const struct cand *c,
     int equal = 1;
 
     for (size_t i = 0; i < n; i++) {
-        const double freed = g->params - fit_params(s, &c[i].conf);
+        const double freed = g->params - conf_params(s, &c[i].conf);
 
         first = i == 0 ? freed : first;
         equal = equal && freed == first;
     }
     for (size_t i = 0; i < n; i++) {
-        const double freed = g->params - fit_params(s, &c[i].conf);
+        const double freed = g->params - conf_params(s, &c[i].conf);
         const double v =
             equal ? c[i].score.sum : (c[i].score.sum - g->score.sum) / freed;
 
@@ -112,12 +114,12 @@ best_drop(const struct search *s, const struct greedy *g, const struct cand *c,
     return best;
 }
 
-/* Drop the best part; -1: none can go. */
+/* Drop the best piece; -1: there is none. */
 static int
 drop_one(struct search *s, struct greedy *g)
 {
-    struct might *m = xcalloc(4 * g->now.L, sizeof(*m));
-    const size_t n = candidates(s, g, m);
+    struct likely *m = xcalloc(4 * g->now.L, sizeof(*m));
+    const size_t n = likely_drops(s, g, m);
     struct cand *c = xcalloc(n, sizeof(*c));
     size_t best;
 
@@ -125,22 +127,22 @@ drop_one(struct search *s, struct greedy *g)
         struct conf less;
 
         conf_copy(&less, &g->now);
-        part_drop(s, &less, m[i].p);
+        piece_drop(s, &less, m[i].p);
         cand_init(&c[i], s, "drop", &less);
     }
     if (n > 0) {
-        try_all(s, c, n);
+        cand_score_all(s, c, n);
         best = best_drop(s, g, c, n);
-        trials_take(s->log, c[best].trial);
+        search_log_take(s->log, c[best].trial);
         conf_release(&g->now);
         conf_copy(&g->now, &c[best].conf);
         g->score = c[best].score;
-        g->params = fit_params(s, &g->now);
-        vnote("without %s %zu: loss %.4f, KL %.4f", part_name(m[best].p.unit),
+        g->params = conf_params(s, &g->now);
+        vnote("without %s %zu: loss %.4f, KL %.4f", unit_text(m[best].p.unit),
             m[best].p.block, g->score.nll, g->score.kl);
         judge_set(s->j, &c[best].choice, 1);
-        if (!s->fixed)
-            ranks_energy(s->rank, s->j, &g->now);
+        if (!s->fixed_order)
+            orders_measured(s->order, s->j, &g->now);
     }
     for (size_t i = 0; i < n; i++)
         cand_release(&c[i]);
@@ -149,12 +151,12 @@ drop_one(struct search *s, struct greedy *g)
     return n > 0 ? 0 : -1;
 }
 
-/* Another one must go: the goal is not met, or not exactly. */
+/* Has `now` too many blocks, or does it exceed the limits? */
 static int
 too_large(const struct search *s, const struct greedy *g)
 {
     return (s->g.blocks > 0 && conf_blocks(&g->now) > s->g.blocks) ||
-        !fits(s, &g->now);
+        !meets_limits(s, &g->now);
 }
 
 void
@@ -163,7 +165,7 @@ search_greedy(struct search *s)
     struct greedy g = { .score = s->log->t[0].score };
 
     conf_copy(&g.now, &s->log->t[0].conf);
-    g.params = fit_params(s, &g.now);
+    g.params = conf_params(s, &g.now);
     for (;;) {
         if (s->g.blocks == 0 || conf_blocks(&g.now) == s->g.blocks)
             try_mix(s, &g);

@@ -1,6 +1,5 @@
-/* Hessians, by parts on and above the diagonal; see hessian.h. */
+/* Hessians, by areas on and above the diagonal: see hessian.h. */
 #include "hessian.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/profile.h"
 #include "kern/kern.h"
@@ -8,19 +7,19 @@
 #include <stdlib.h>
 
 /*
- * A square on the diagonal is halved: what is above the diagonal is a product
- * of two different parts, cut into pieces that threads share; the halves are
- * halved again, until a square is so small that its lower half is computed in
- * vain: less is lost in a small one, but a product of few columns is slower.
+ * A square on the diagonal is halved.  The quarter above the diagonal is cut
+ * into pieces that threads share, and the two quarters on it are halved again.
+ * Squares of LEAF columns are multiplied whole, although their lower half is
+ * not needed, because products of fewer columns are slower.
  */
 enum { LEAF = 96, PIECE = 384, STEP = 48, GAP = 64 };
 
-/* Rows of x that are multiplied together. */
+/* Consecutive rows of x that are multiplied together. */
 struct run {
     size_t at, n;
 };
 
-/* A part of H. */
+/* A rectangle of H. */
 struct area {
     size_t row, col, m, n;
 };
@@ -36,40 +35,41 @@ struct job {
 };
 
 static void
-add_part(struct job *j, size_t row, size_t col, size_t m, size_t n)
+add_area(struct job *j, size_t row, size_t col, size_t m, size_t n)
 {
     j->part = xgrow(j->part, j->parts, &j->cap, sizeof *j->part);
     j->part[j->parts++] = (struct area){ row, col, m, n };
 }
 
-/* Of pieces of equal length, PIECE or less and a multiple of STEP, of n. */
+/* Length of the pieces of n: nearly equal, PIECE at most, a multiple of
+ * STEP. */
 static size_t
-piece_of(size_t n)
+piece_length(size_t n)
 {
     const size_t count = (n + PIECE - 1) / PIECE, len = (n + count - 1) / count;
 
     return (len + STEP - 1) / STEP * STEP;
 }
 
-/* The parts of the square of n rows and columns at place `at`. */
+/* Add the areas of the square of n rows and columns at place `at`. */
 static void
-split(struct job *j, size_t at, size_t n)
+split_square(struct job *j, size_t at, size_t n)
 {
     size_t half, m, k;
 
     if (n <= LEAF) {
-        add_part(j, at, at, n, n);
+        add_area(j, at, at, n, n);
         return;
     }
     half = (n / 2 + STEP - 1) / STEP * STEP;
-    m = piece_of(half);
-    k = piece_of(n - half);
+    m = piece_length(half);
+    k = piece_length(n - half);
     for (size_t r = 0; r < half; r += m)
         for (size_t c = half; c < n; c += k)
-            add_part(j, at + r, at + c, half - r < m ? half - r : m,
+            add_area(j, at + r, at + c, half - r < m ? half - r : m,
                 n - c < k ? n - c : k);
-    split(j, at, half);
-    split(j, at + half, n - half);
+    split_square(j, at, half);
+    split_square(j, at + half, n - half);
 }
 
 static void
@@ -101,7 +101,7 @@ add_task(void *ctx, size_t task, size_t worker)
 static void
 add_runs(struct pool *pool, struct job *j)
 {
-    split(j, 0, j->n);
+    split_square(j, 0, j->n);
     pool_run(pool, j->parts, add_task, j);
     free(j->part);
 }
@@ -138,7 +138,7 @@ hess_tap(struct pool *pool, struct hess_sum h, const struct fwd_tapped *t)
     free(run);
 }
 
-/* Below the diagonal: STEP rows, in squares that caches keep. */
+/* Copy STEP rows below the diagonal, in squares that caches hold. */
 static void
 mirror(void *ctx, size_t task, size_t worker)
 {
@@ -164,7 +164,7 @@ hess_finish(struct pool *pool, struct hess_sum h, size_t n)
     pool_run(pool, (n + STEP - 1) / STEP, mirror, &j);
 }
 
-/* ---- block by block ---- */
+/* ---- inputs of a block ---- */
 
 const unsigned input_readers[FWD_INPUTS] = {
     [FWD_ATTN] = 1u << W_Q | 1u << W_K | 1u << W_V,
@@ -180,83 +180,4 @@ input_width(const struct model *m, size_t i, enum fwd_input input)
     const struct weight *w = &m->block[i].w[weight[input]];
 
     return w->rows > 0 ? w->cols : 0;
-}
-
-void
-hess_walk_init(struct hess_walk *w, const struct model *m,
-    const struct calib *c, struct pool *pool)
-{
-    const size_t row = c->T * m->c.d;
-
-    *w = (struct hess_walk){ .m = m,
-        .c = c,
-        .pool = pool,
-        .chunk = calib_chunk(c) };
-    w->f = fwd_new_blocks(m, pool, w->chunk, c->T);
-    w->x = xreallocarray(NULL, c->R * row, sizeof *w->x);
-    w->y = xreallocarray(NULL, w->chunk * row, sizeof *w->y);
-}
-
-void
-hess_walk_release(struct hess_walk *w)
-{
-    fwd_free(w->f);
-    free(w->x);
-    free(w->y);
-}
-
-size_t
-hess_walk_bytes(const struct model *m, const struct calib *c)
-{
-    return (c->R + calib_chunk(c)) * c->T * m->c.d * sizeof(float);
-}
-
-void
-hess_walk_begin(struct hess_walk *w)
-{
-    for (size_t r0 = 0; r0 < w->c->R; r0 += w->chunk) {
-        const struct rows r = calib_rows(w->c, r0, w->chunk);
-
-        fwd_embed(w->f, &r, w->x + r0 * w->c->T * w->m->c.d);
-    }
-}
-
-static void
-look(void *ctx, const struct fwd_tapped *t)
-{
-    struct hess_walk *w = ctx;
-    const double wall = clock_now(), cpu = clock_cpu();
-
-    if (w->H[t->input] != NULL)
-        hess_tap(w->pool, (struct hess_sum){ .d = w->H[t->input] }, t);
-    w->seconds += clock_now() - wall;
-    w->cpu += clock_cpu() - cpu;
-}
-
-static void
-pass(struct hess_walk *w, size_t i, int looking)
-{
-    fwd_tap(w->f, looking ? look : NULL, w);
-    for (size_t r0 = 0; r0 < w->c->R; r0 += w->chunk) {
-        const struct rows r = calib_rows(w->c, r0, w->chunk);
-        float *x = w->x + r0 * w->c->T * w->m->c.d;
-
-        fwd_block(w->f, i, &r, x, looking ? w->y : x);
-    }
-}
-
-void
-hess_walk_look(struct hess_walk *w, size_t i)
-{
-    pass(w, i, 1);
-    for (int k = 0; k < FWD_INPUTS; k++)
-        if (w->H[k] != NULL)
-            hess_finish(w->pool, (struct hess_sum){ .d = w->H[k] },
-                input_width(w->m, i, k));
-}
-
-void
-hess_walk_on(struct hess_walk *w, size_t i)
-{
-    pass(w, i, 0);
 }

@@ -1,5 +1,5 @@
-/* Walks over the calibration data that restart from cached inputs. */
-#include "prune.h"
+/* Scores of choices: see judge.h. */
+#include "judge.h"
 #include "base/mem.h"
 #include "cli/die.h"
 #include "kern/kern.h"
@@ -30,13 +30,6 @@ rows_at(const struct judge *j, size_t r0, size_t r1)
     return calib_rows(j->c, r0, r1 - r0 < j->chunk ? r1 - r0 : j->chunk);
 }
 
-static void
-work_space(struct judge *j)
-{
-    j->f = fwd_new(j->m, j->pool, j->chunk, j->c->T);
-    j->base = fwd_new(j->m, j->pool, 1, 1);
-}
-
 void
 judge_init(struct judge *j, const struct model *m, const struct calib *c,
     struct pool *pool)
@@ -50,7 +43,8 @@ judge_init(struct judge *j, const struct model *m, const struct calib *c,
     j->pool = pool;
     j->chunk = calib_chunk(c);
     row = j->chunk * c->T;
-    work_space(j);
+    j->f = fwd_new(m, pool, j->chunk, c->T);
+    j->base = fwd_new(m, pool, 1, 1);
     j->x = xreallocarray(NULL, row, state);
     j->h = xreallocarray(NULL, row, state);
     j->hp = xreallocarray(NULL, c->n, state);
@@ -92,21 +86,11 @@ judge_release(struct judge *j)
     memset(j, 0, sizeof(*j));
 }
 
-void
-judge_forked(struct judge *j, size_t threads)
-{
-    struct err e;
+/* ---- blocks of a choice ---- */
 
-    if ((j->pool = pool_new(threads, &e)) == NULL)
-        die_err(&e);
-    work_space(j); /* the old one waits for threads that are not here */
-}
-
-/* ---- a block as a choice has it ---- */
-
-/* Its line in c, or NULL. */
+/* The block's line in c; NULL: c drops the block. */
 static const struct choice_block *
-find(const struct choice *c, size_t block)
+block_in(const struct choice *c, size_t block)
 {
     for (size_t i = 0; i < c->n; i++)
         if (c->b[i].block == block)
@@ -121,12 +105,13 @@ same_list(const size_t *a, size_t na, const size_t *b, size_t nb)
         (a == NULL || memcmp(a, b, na * sizeof(*a)) == 0);
 }
 
-/* The first block in which they differ; L: none. */
+/* The first block in which c differs from j->now; L: none. */
 static size_t
 first_other(const struct judge *j, const struct choice *c)
 {
     for (size_t i = 0; i < j->m->c.L; i++) {
-        const struct choice_block *a = find(&j->now, i), *b = find(c, i);
+        const struct choice_block *a = block_in(&j->now, i),
+                                  *b = block_in(c, i);
 
         if ((a == NULL) != (b == NULL))
             return i;
@@ -138,7 +123,7 @@ first_other(const struct judge *j, const struct choice *c)
     return j->m->c.L;
 }
 
-/* 1 or 0 for each of `all`, kept or not; NULL for a list of all. */
+/* Factors [all], 1 for those in the list and 0 for others; NULL for NULL. */
 static float *
 factors(const size_t *list, size_t n, size_t all)
 {
@@ -152,7 +137,8 @@ factors(const size_t *list, size_t n, size_t all)
     return f;
 }
 
-/* What fwd_block_part is told of each block; parts [L], to be freed. */
+/* The parts [L] of each block that fwd_block_part is to compute for c; freed by
+ * free_parts. */
 static struct fwd_part *
 parts_of(const struct model *m, const struct choice *c)
 {
@@ -182,32 +168,33 @@ free_parts(struct fwd_part *p, size_t L)
 /* ---- measuring blocks ---- */
 
 static double
-turned(const float *a, const float *b, size_t d)
+turn_between(const float *a, const float *b, size_t d)
 {
     const double n = sqrt(kern.sumsq(a, d) * kern.sumsq(b, d));
 
     return n > 0.0 ? 1.0 - kern.dot(a, b, d) / n : 0.0;
 }
 
-/* Rows of calibration data, each token of which counts by its row's weight. */
+/* Rows of calibration data; each token counts by the weight of its row. */
 struct weighted {
     struct rows r;
     const double *weight; /* [r.B] */
 };
 
 static double
-turned_rows(const struct weighted *w, const float *a, const float *b, size_t d)
+sum_turns(const struct weighted *w, const float *a, const float *b, size_t d)
 {
     double sum = 0.0;
 
     for (size_t t = 0; t < w->r.B * w->r.T; t++)
         if (w->r.first[t] != UINT32_MAX)
-            sum += w->weight[t / w->r.T] * turned(a + t * d, b + t * d, d);
+            sum +=
+                w->weight[t / w->r.T] * turn_between(a + t * d, b + t * d, d);
     return sum;
 }
 
 static double
-squares(const struct weighted *w, const float *x, size_t d)
+sum_squares(const struct weighted *w, const float *x, size_t d)
 {
     double sum = 0.0;
 
@@ -217,15 +204,15 @@ squares(const struct weighted *w, const float *x, size_t d)
     return sum;
 }
 
-/* A block that is measured on these rows. */
+/* Context of tap_sums. */
 struct measuring {
     struct judge *j;
     const struct weighted *w;
 };
 
-/* Squares of what o and down multiply; what the MLP reads goes to j->x. */
+/* Add squares of the inputs of o and down; the MLP's input goes to j->x. */
 static void
-look(void *ctx, const struct fwd_tapped *t)
+tap_sums(void *ctx, const struct fwd_tapped *t)
 {
     const struct weighted *w = ((struct measuring *)ctx)->w;
     struct judge *j = ((struct measuring *)ctx)->j;
@@ -238,7 +225,7 @@ look(void *ctx, const struct fwd_tapped *t)
     if (!(t->input == FWD_O && m->on_o) && !(t->input == FWD_DOWN && m->on_mlp))
         return;
     *(t->input == FWD_O ? &m->before_o : &m->before_mlp) +=
-        squares(w, t->stream, d);
+        sum_squares(w, t->stream, d);
     for (size_t k = 0; k < rows; k++) {
         const float *a = t->x + (k / t->r->T * t->Tp + k % t->r->T) * t->ld;
 
@@ -266,8 +253,8 @@ judge_weigh(const struct weight *w, double *sum)
     free(sq);
 }
 
-/* Before the first token, and after the last.  What is not whole keeps what
- * was measured while it was. */
+/* Reset the parts of the block that c keeps whole; the others keep their
+ * measurements. */
 static void
 measure_begin(struct judge *j, const struct choice_block *c)
 {
@@ -305,9 +292,9 @@ measure_end(struct judge *j, size_t i)
     m->influence /= n;
 }
 
-/* Compute block i of the chunk that begins at row r0, and measure it. */
+/* Compute block i for the chunk of rows from r0 on, and measure it. */
 static void
-measure(struct judge *j, size_t i, size_t r0, const struct fwd_part *part)
+measure_block(struct judge *j, size_t i, size_t r0, const struct fwd_part *part)
 {
     const size_t d = j->m->c.d;
     const struct weighted w = { rows_at(j, r0, j->c->R),
@@ -316,16 +303,16 @@ measure(struct judge *j, size_t i, size_t r0, const struct fwd_part *part)
     float *y = j->in[i + 1] + r0 * w.r.T * d;
     struct measured *m = &j->at[i];
 
-    fwd_tap(j->f, look, &(struct measuring){ j, &w });
+    fwd_tap(j->f, tap_sums, &(struct measuring){ j, &w });
     fwd_block_part(j->f, i, &w.r, x, y, part);
     fwd_tap(j->f, NULL, NULL);
-    m->influence += turned_rows(&w, x, y, d);
+    m->influence += sum_turns(&w, x, y, d);
     if (m->on_o && m->on_mlp) {
-        m->attn += turned_rows(&w, x, j->x, d);
-        m->mlp += turned_rows(&w, j->x, y, d);
+        m->attn += sum_turns(&w, x, j->x, d);
+        m->mlp += sum_turns(&w, j->x, y, d);
     } else {
-        m->attn += m->on_o ? turned_rows(&w, x, y, d) : 0.0;
-        m->mlp += m->on_mlp ? turned_rows(&w, x, y, d) : 0.0;
+        m->attn += m->on_o ? sum_turns(&w, x, y, d) : 0.0;
+        m->mlp += m->on_mlp ? sum_turns(&w, x, y, d) : 0.0;
     }
 }
 
@@ -334,7 +321,7 @@ measure(struct judge *j, size_t i, size_t r0, const struct fwd_part *part)
 /* Norm x, the output of the last block on a chunk, and gather the states of n
  * scored predictions, from the k-th on, into h [n,d]. */
 static void
-final_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
+gather_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
     const float *x, float *h)
 {
     const size_t d = j->m->c.d, base = r0 * r->T;
@@ -352,7 +339,7 @@ score_chunk(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
     const size_t k0 = j->from[r0], n = j->from[r0 + r->B] - k0;
     struct pair_score *p = xreallocarray(NULL, n, sizeof(*p));
 
-    final_states(j, f, r, r0, x, j->h);
+    gather_states(j, f, r, r0, x, j->h);
     if (j->zp != NULL)
         head_score_logits(f, j->h, j->zp + k0 * j->m->c.V, j->c->target + k0, n,
             1.0, p);
@@ -378,9 +365,9 @@ judge_set(struct judge *j, const struct choice *c, int measuring)
     struct fwd_part *parts = parts_of(j->m, c);
 
     for (size_t i = from; i < L; i++) {
-        j->in[i + 1] = find(c, i) != NULL ? j->own[i + 1] : j->in[i];
-        if (measuring && find(c, i) != NULL)
-            measure_begin(j, find(c, i));
+        j->in[i + 1] = block_in(c, i) != NULL ? j->own[i + 1] : j->in[i];
+        if (measuring && block_in(c, i) != NULL)
+            measure_begin(j, block_in(c, i));
     }
     for (size_t r0 = 0; r0 < R; r0 += j->chunk) {
         const struct rows r = rows_at(j, r0, R);
@@ -388,20 +375,20 @@ judge_set(struct judge *j, const struct choice *c, int measuring)
         if (begin)
             fwd_embed(j->f, &r, j->in[0] + r0 * td);
         for (size_t i = from; i < L; i++) {
-            if (find(c, i) != NULL && measuring)
-                measure(j, i, r0, &parts[i]);
-            else if (find(c, i) != NULL)
+            if (block_in(c, i) != NULL && measuring)
+                measure_block(j, i, r0, &parts[i]);
+            else if (block_in(c, i) != NULL)
                 fwd_block_part(j->f, i, &r, j->in[i] + r0 * td,
                     j->in[i + 1] + r0 * td, &parts[i]);
         }
         if (begin)
-            final_states(j, j->f, &r, r0, j->in[L] + r0 * td,
+            gather_states(j, j->f, &r, r0, j->in[L] + r0 * td,
                 j->hp + j->from[r0] * j->m->c.d);
     }
     if (begin && j->zp != NULL)
         fwd_head(j->f, j->hp, j->c->n, j->zp);
     for (size_t i = from; measuring && i < L; i++)
-        if (find(c, i) != NULL)
+        if (block_in(c, i) != NULL)
             measure_end(j, i);
     free_parts(parts, L);
     choice_release(&j->now);
@@ -413,7 +400,7 @@ judge_rows(struct judge *j, const struct choice *c, size_t r0, size_t r1,
     struct row_score *out)
 {
     const size_t L = j->m->c.L, td = j->c->T * j->m->c.d;
-    const size_t from = j->from_start ? 0 : first_other(j, c);
+    const size_t from = first_other(j, c);
     struct fwd_part *parts = parts_of(j->m, c);
 
     for (size_t r = r0; r < r1; r += j->chunk) {
@@ -421,7 +408,7 @@ judge_rows(struct judge *j, const struct choice *c, size_t r0, size_t r1,
         const float *x = j->in[from] + r * td;
 
         for (size_t i = from; i < L; i++) {
-            if (find(c, i) == NULL)
+            if (block_in(c, i) == NULL)
                 continue;
             fwd_block_part(j->f, i, &rows, x, j->x, &parts[i]);
             x = j->x;

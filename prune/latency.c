@@ -1,14 +1,15 @@
 /*
- * How long a part of a shape takes here; see search.h.  The values of weights
- * do not matter, so a block of that shape is made and timed.
+ * Times of parts by shape: see latency.h.  The values of weights do not matter,
+ * so a block of the shape is made and timed.
  */
-#include "search.h"
+#include "latency.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "model/family.h"
+#include "model/forward.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,13 +39,14 @@ struct shapes {
 };
 
 static void
-add(struct shapes *s, enum shape_part part, size_t n, double seconds)
+add_shape_time(struct shapes *s, enum shape_part part, size_t n, double seconds)
 {
     s->t = xgrow(s->t, s->n, &s->cap, sizeof(*s->t));
     s->t[s->n++] = (struct shape_time){ part, n, seconds };
 }
 
-/* A line without an end is of a killed writer, and goes. */
+/* Read the table; a last line without an end, whose writer was killed, is cut
+ * off. */
 static void
 read_times(struct shapes *s, const char *file)
 {
@@ -70,8 +72,9 @@ read_times(struct shapes *s, const char *file)
         while (k < 3 && strcmp(part, names[k]) != 0)
             k++;
         if (k == 3)
-            die(EX_INPUT, "%s: line %zu: no such part", file, line);
-        add(s, (enum shape_part)k, n, seconds);
+            die(EX_INPUT, "%s: line %zu: is of a part that is none", file,
+                line);
+        add_shape_time(s, (enum shape_part)k, n, seconds);
     }
     if (ftruncate(s->fd, (off_t)(p - text)) < 0 ||
         (size == 0 && io_write(s->fd, HEADER, sizeof(HEADER) - 1) < 0))
@@ -115,8 +118,8 @@ shapes_close(struct shapes *s)
 
 /* A model of one block of that shape. */
 static void
-make(struct model *m, struct block *b, const struct model *of, size_t groups,
-    size_t mlp)
+make_shape_block(struct model *m, struct block *b, const struct model *of,
+    size_t groups, size_t mlp)
 {
     struct block_shape shape = { groups, mlp, 0 };
 
@@ -191,7 +194,8 @@ time_shape(struct shapes *s, enum shape_part part, size_t n)
     float *x;
     double best = 1e9;
 
-    make(&m, &b, s->m, part == SHAPE_ATTN ? n : 1, part == SHAPE_MLP ? n : 1);
+    make_shape_block(&m, &b, s->m, part == SHAPE_ATTN ? n : 1,
+        part == SHAPE_MLP ? n : 1);
     f = fwd_new_blocks(&m, s->pool, 1, s->T);
     x = xcalloc(s->T * m.c.d, sizeof(*x));
     for (int i = 0; i <= REPEATS; i++) {
@@ -219,9 +223,9 @@ shapes_seconds(struct shapes *s, enum shape_part part, size_t n)
     buf_addf(&b, "%s\t%zu\t%.9f\n", names[part], n, t);
     if (s->fd >= 0 && io_write(s->fd, b.p, b.n) < 0)
         die(EX_SYS, "the table of times by shape cannot be written:");
-    /* what is read again is what is gone on with */
+    /* round as a later run reads it */
     sscanf(b.p, "%*s %*s %lf", &t);
     buf_release(&b);
-    add(s, part, n, t);
+    add_shape_time(s, part, n, t);
     return t;
 }

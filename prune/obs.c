@@ -1,4 +1,4 @@
-/* Which weights of a layer go, and what makes up for them: see obs.h */
+/* A layer is made sparse: see obs.h. */
 #include "obs.h"
 #include "lapack.h"
 #include "base/mem.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 64 }; /* of W that a thread takes at a time */
+enum { ROWS = 64 }; /* rows of W in a task */
 
 /* ---- patterns ---- */
 
@@ -41,13 +41,13 @@ pattern_parse(struct pattern *p, const char *text, struct err *e)
         text, OBS_BLOCK);
 }
 
-/* A weight's place, and what it costs to lose it. */
+/* Place of a weight, and the cost of its removal. */
 struct key {
     double score;
     size_t i;
 };
 
-/* The first of equals is the smaller one. */
+/* Among equals the lower index is less. */
 static int
 is_less(const struct key *a, const struct key *b)
 {
@@ -55,7 +55,7 @@ is_less(const struct key *a, const struct key *b)
 }
 
 static void
-swap(struct key *a, struct key *b)
+swap_keys(struct key *a, struct key *b)
 {
     const struct key t = *a;
 
@@ -70,11 +70,11 @@ select_smallest(struct key *key, size_t n, size_t k)
     while (n > 1 && k > 0 && k < n) {
         size_t less = 0;
 
-        swap(&key[n / 2], &key[n - 1]);
+        swap_keys(&key[n / 2], &key[n - 1]);
         for (size_t i = 0; i + 1 < n; i++)
             if (is_less(&key[i], &key[n - 1]))
-                swap(&key[i], &key[less++]);
-        swap(&key[less], &key[n - 1]);
+                swap_keys(&key[i], &key[less++]);
+        swap_keys(&key[less], &key[n - 1]);
         if (k <= less) {
             n = less;
         } else {
@@ -132,9 +132,9 @@ hess_release(struct hess *h)
     memset(h, 0, sizeof *h);
 }
 
-/* Rows and columns in reverse: of a whole array the elements. */
+/* Reverse the order of rows and of columns: of all elements. */
 static void
-reverse(double *a, size_t n)
+reverse_matrix(double *a, size_t n)
 {
     for (size_t i = 0, k = n * n - 1; i < k; i++, k--) {
         const double t = a[i];
@@ -144,7 +144,7 @@ reverse(double *a, size_t n)
     }
 }
 
-/* The upper triangle, from the lower one, with `more` on the diagonal. */
+/* Copy the lower triangle to the upper one; the diagonal gets its damping. */
 static void
 fill_upper(struct hess *h, double mean, double damp)
 {
@@ -173,7 +173,7 @@ live_mean(const struct hess *h)
     return h->dead < h->n ? sum / (double)(h->n - h->dead) : 1.0;
 }
 
-/* Does every diagonal element of U invite division? */
+/* Can every diagonal element of U be divided by? */
 static int
 good_diagonal(const struct hess *h)
 {
@@ -195,10 +195,10 @@ hess_factor(struct hess *h, double damp, const char *name, struct err *e)
         size_t bad;
 
         fill_upper(h, mean, damp);
-        reverse(h->a, h->n);
+        reverse_matrix(h->a, h->n);
         if ((bad = lapack_potrf(h->a, h->n)) == 0)
             lapack_trtri(h->a, h->n);
-        reverse(h->a, h->n);
+        reverse_matrix(h->a, h->n);
         if (bad == 0 && good_diagonal(h))
             break;
         if (damp * 10.0 > last * 1.0001)
@@ -243,7 +243,7 @@ last_row(size_t N, size_t task)
 }
 
 static void **
-room(const struct pool *pool, size_t bytes)
+thread_buffers(const struct pool *pool, size_t bytes)
 {
     void **p = xcalloc(pool_size(pool), sizeof *p);
 
@@ -253,7 +253,7 @@ room(const struct pool *pool, size_t bytes)
 }
 
 static void
-room_free(const struct pool *pool, void *room)
+free_buffers(const struct pool *pool, void *room)
 {
     void **p = room;
 
@@ -264,9 +264,9 @@ room_free(const struct pool *pool, void *room)
 
 /* ---- magnitude and wanda ---- */
 
-/* What goes of a row under n:m or, of the row, a share. */
+/* Mark the weights of a row to remove: by n:m, or a share of the row. */
 static void
-choose_row(const struct sweep *l, const float *w, struct key *key,
+mark_row(const struct sweep *l, const float *w, struct key *key,
     unsigned char *gone)
 {
     const size_t m = l->p->m > 0 ? l->p->m : l->n;
@@ -285,7 +285,7 @@ choose_row(const struct sweep *l, const float *w, struct key *key,
 }
 
 static void
-choose_rows(void *ctx, size_t task, size_t worker)
+prune_rows(void *ctx, size_t task, size_t worker)
 {
     const struct sweep *l = ctx;
 
@@ -293,15 +293,15 @@ choose_rows(void *ctx, size_t task, size_t worker)
         float *w = l->W + r * l->n;
         unsigned char *gone = l->row[worker];
 
-        choose_row(l, w, l->key[worker], gone);
+        mark_row(l, w, l->key[worker], gone);
         for (size_t c = 0; c < l->n; c++)
             w[c] = gone[c] ? 0.0f : w[c];
     }
 }
 
-/* The share of the whole matrix. */
+/* Remove a share of the whole matrix, the smallest weights. */
 static void
-choose_all(struct sweep *l)
+prune_matrix(struct sweep *l)
 {
     const size_t n = l->N * l->n;
     struct key *key = xreallocarray(NULL, n, sizeof *key);
@@ -317,9 +317,9 @@ choose_all(struct sweep *l)
 
 /* ---- the sweep ---- */
 
-/* Of a share: what goes of these columns, all rows together. */
+/* Mark a share of the weights in the block of columns, all rows together. */
 static void
-choose_block(struct sweep *l, struct key *key)
+mark_block(struct sweep *l, struct key *key)
 {
     const size_t n = l->N * l->width;
 
@@ -333,8 +333,9 @@ choose_block(struct sweep *l, struct key *key)
     mark_smallest(key, n, share_of(l->p, n), l->gone);
 }
 
-/* Columns c0.. of a row: those that go become zero, the others of these columns
- * make up for it; err [width]: what those behind them have to. */
+/* Sweep the columns c0.. of a row: marked weights become zero, and the later
+ * ones of these columns make up for them.  err [width]: for the columns
+ * behind. */
 static void
 sweep_row(const struct sweep *l, double *w, unsigned char *gone, double *err)
 {
@@ -387,16 +388,17 @@ sweep_all(struct sweep *l, struct pool *pool)
     for (size_t i = 0; i < l->N * n; i++)
         l->V[i] = l->h->diag[i % n] == 0.0 ? 0.0 : (double)l->W[i];
     l->gone = xcalloc(l->N * step, 1);
-    l->err = (double **)room(pool, (size_t)ROWS * OBS_BLOCK * sizeof(double));
+    l->err = (double **)thread_buffers(pool,
+        (size_t)ROWS * OBS_BLOCK * sizeof(double));
     for (l->c0 = 0; l->c0 < n; l->c0 += step) {
         l->width = n - l->c0 < step ? n - l->c0 : step;
         if (m == 0)
-            choose_block(l, key);
+            mark_block(l, key);
         pool_run(pool, tasks_of(l->N), sweep_rows, l);
     }
     for (size_t i = 0; i < l->N * n; i++)
         l->W[i] = (float)l->V[i];
-    room_free(pool, l->err);
+    free_buffers(pool, l->err);
     free(l->V);
     free(l->gone);
     free(key);
@@ -419,17 +421,17 @@ layer_sparsify(float *W, size_t N, size_t n, const struct hess *h,
         assert(h->damp > 0.0);
         sweep_all(&l, pool);
     } else if (method == METHOD_MAGNITUDE && p->m == 0) {
-        choose_all(&l);
+        prune_matrix(&l);
     } else {
-        l.key = (struct key **)room(pool, n * sizeof(struct key));
-        l.row = (unsigned char **)room(pool, n);
-        pool_run(pool, tasks_of(N), choose_rows, &l);
-        room_free(pool, l.key);
-        room_free(pool, l.row);
+        l.key = (struct key **)thread_buffers(pool, n * sizeof(struct key));
+        l.row = (unsigned char **)thread_buffers(pool, n);
+        pool_run(pool, tasks_of(N), prune_rows, &l);
+        free_buffers(pool, l.key);
+        free_buffers(pool, l.row);
     }
 }
 
-/* ---- what it costs ---- */
+/* ---- energies ---- */
 
 /* Rows c0..c0+width-1 and columns from c0 on of the triangle below H's
  * diagonal, with half of it: x^T H x is twice x^T of that x. */
@@ -443,26 +445,39 @@ diagonal_block(const struct hess *h, size_t c0, size_t width, double *t)
     }
 }
 
+/* Work space of a task. */
+struct energy_buffers {
+    double half[OBS_BLOCK * OBS_BLOCK]; /* of a block on the diagonal */
+    double y[ROWS * OBS_BLOCK];
+    double sum[OBS_BLOCK];
+};
+
 struct energy {
     const float *E;
     size_t N;
     const struct hess *h;
-    double **room; /* [threads][(ROWS + OBS_BLOCK + 1) * OBS_BLOCK] */
-    double *sum;   /* a task */
+    struct energy_buffers **room; /* [threads] */
+    double *sum;                  /* [tasks] */
 };
 
-/* sum [OBS_BLOCK] += over rows of (E b) * E2, columns apart: E [rows,k], b's
- * columns [width], E2 [rows,width] */
+/* A factor of H: columns c.., k of them, against columns to.., width of
+ * them. */
+struct tile {
+    size_t c, k, to, width;
+    struct factor h;
+};
+
+/* Add sum over rows of (E_c h) * E_to to b->sum, columns apart; E [rows,n]. */
 static void
-add_products(size_t rows, size_t width, size_t k, const float *E,
-    struct factor b, const float *E2, size_t n, double *y, double *sum)
+add_products(struct energy_buffers *b, const float *E, size_t rows, size_t n,
+    const struct tile *t)
 {
-    memset(y, 0, rows * width * sizeof *y);
-    kern.gemm_double(rows, width, k, (struct factor){ E, NULL, n, 1 }, b, y,
-        width);
+    memset(b->y, 0, rows * t->width * sizeof *b->y);
+    kern.gemm_double(rows, t->width, t->k,
+        (struct factor){ E + t->c, NULL, n, 1 }, t->h, b->y, t->width);
     for (size_t r = 0; r < rows; r++)
-        for (size_t i = 0; i < width; i++)
-            sum[i] += y[r * width + i] * (double)E2[r * n + i];
+        for (size_t i = 0; i < t->width; i++)
+            b->sum[i] += b->y[r * t->width + i] * (double)E[r * n + t->to + i];
 }
 
 static void
@@ -472,38 +487,37 @@ add_energy(void *ctx, size_t task, size_t worker)
     const size_t n = g->h->n, r0 = task * ROWS;
     const size_t rows = last_row(g->N, task) - r0;
     const float *E = g->E + r0 * n;
-    double *t = g->room[worker], *y = t + (size_t)OBS_BLOCK * OBS_BLOCK;
-    double *sum = y + (size_t)OBS_BLOCK * ROWS;
+    struct energy_buffers *b = g->room[worker];
 
-    memset(sum, 0, OBS_BLOCK * sizeof *sum);
+    memset(b->sum, 0, sizeof b->sum);
     for (size_t c = 0; c < n; c += OBS_BLOCK) {
         const size_t w = n - c < OBS_BLOCK ? n - c : OBS_BLOCK;
 
         for (size_t k = 0; k < c; k += OBS_BLOCK)
-            add_products(rows, OBS_BLOCK, w, E + c,
-                (struct factor){ NULL, g->h->a + c * n + k, 1, n }, E + k, n, y,
-                sum);
-        diagonal_block(g->h, c, w, t);
-        add_products(rows, w, w, E + c, (struct factor){ NULL, t, 1, w }, E + c,
-            n, y, sum);
+            add_products(b, E, rows, n,
+                &(struct tile){ c, w, k, OBS_BLOCK,
+                    { NULL, g->h->a + c * n + k, 1, n } });
+        diagonal_block(g->h, c, w, b->half);
+        add_products(b, E, rows, n,
+            &(struct tile){ c, w, c, w, { NULL, b->half, 1, w } });
     }
     for (size_t i = 0; i < OBS_BLOCK; i++)
-        g->sum[task] += 2.0 * sum[i];
+        g->sum[task] += 2.0 * b->sum[i];
 }
 
 double
 layer_energy(const float *E, size_t N, const struct hess *h, struct pool *pool)
 {
-    const size_t bytes =
-        (size_t)(ROWS + OBS_BLOCK + 1) * OBS_BLOCK * sizeof(double);
-    struct energy g = { E, N, h, (double **)room(pool, bytes),
+    struct energy g = { E, N, h,
+        (struct energy_buffers **)thread_buffers(pool,
+            sizeof(struct energy_buffers)),
         xcalloc(tasks_of(N), sizeof(double)) };
     double sum = 0.0;
 
     pool_run(pool, tasks_of(N), add_energy, &g);
     for (size_t i = 0; i < tasks_of(N); i++) /* in order: the same bits */
         sum += g.sum[i];
-    room_free(pool, g.room);
+    free_buffers(pool, g.room);
     free(g.sum);
     return sum;
 }

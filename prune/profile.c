@@ -1,7 +1,10 @@
 /* prune profile - what the layers of a model read; see prune-profile(1) */
-#include "profile.h"
 #include "common.h"
-#include "prune.h"
+#include "profile_grad.h"
+#include "profile_merge.h"
+#include "profile_walk.h"
+#include "profile_write.h"
+#include "base/dir.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/prog.h"
@@ -19,14 +22,11 @@ static struct {
 static const struct opt options[] = { COMMON_MODEL(&a.model,
                                           "the model to profile"),
     OPT_STR('o', "output", &a.out, "folder", "the profile written"),
-    COMMON_TOKENIZER(&a.tokenizer,
-        "the tokenizer of the input (default: the model's)"),
-    OPT_GROUP("what is profiled"),
-    OPT_SIZE(0, "calib-rows", &a.rows, 0, 1e9, "rows",
-        "rows of the input that are used (0: all)"),
+    COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("what is profiled"),
+    COMMON_ROWS(&a.rows),
     OPT_FLAG(0, "hessian", &a.hessian, "write the Hessians of the inputs too"),
     OPT_FLAG(0, "gradient", &a.gradient,
-        "gradient times weight of each channel too"),
+        "write gradient times weight of each channel too"),
     OPT_FLAG(0, "merge", &a.merge, "add up the profiles that are operands"),
     OPT_GROUP("run"),
     OPT_SIZE(0, "mem", &a.mem, 0, 1e18, "size",
@@ -35,9 +35,8 @@ static const struct opt options[] = { COMMON_MODEL(&a.model,
 
 static struct dir_new out;
 
-/* The folder is whole. */
 static void
-commit(void)
+commit_folder(void)
 {
     struct err e;
 
@@ -46,7 +45,7 @@ commit(void)
 }
 
 static void
-begin(void)
+begin_folder(void)
 {
     struct err e;
 
@@ -55,22 +54,22 @@ begin(void)
 }
 
 static void
-merge(char **name, size_t n)
+merge_profiles(char **name, size_t n)
 {
     struct profile *p = xcalloc(n, sizeof *p);
     struct err e;
 
     if (a.model != NULL || a.hessian || a.gradient)
         die(EX_USAGE,
-            "--merge takes profiles as they are: no -m, no "
-            "--hessian, no --gradient");
+            "--merge adds up profiles as they are: leave -m, "
+            "--hessian and --gradient out");
     for (size_t i = 0; i < n; i++)
         if (profile_open(&p[i], name[i], NULL, &e) < 0)
             die_err(&e);
-    begin();
+    begin_folder();
     if (profile_merge(p, n, out.tmp, &e) < 0)
         die_err(&e);
-    commit();
+    commit_folder();
     for (size_t i = 0; i < n; i++)
         profile_close(&p[i]);
     free(p);
@@ -87,11 +86,11 @@ write_profile(const struct model *m, const struct calib *c,
     struct err e;
 
     model_hash(m, hash);
-    prog_catch_stop(); /* what is written from here on is not broken off */
+    prog_catch_stop(); /* finish a write that has begun */
     prog_saving(1);
     if (profile_write(s, &about, out.tmp, &e) < 0)
         die_err(&e);
-    commit();
+    commit_folder();
 }
 
 static void
@@ -103,7 +102,7 @@ refuse_memory(size_t need, size_t limit)
 }
 
 static void
-profile(const char *input)
+profile_model(const char *input)
 {
     const struct walk_opt o = { a.hessian, a.mem > 0 ? a.mem : plan_limit(),
         a.compute == 0 ? PROFILE_OFF_F32 : PROFILE_OFF_BF16 };
@@ -111,18 +110,14 @@ profile(const char *input)
     struct pool *pool;
     struct calib c;
     struct model m;
-    struct err e;
 
-    if (compute_init(a.compute, &e) < 0)
-        die_err(&e);
     common_open(&m, a.model);
     calib_read(&c, input, a.rows, &m,
         a.tokenizer != NULL ? a.tokenizer : a.model);
-    if ((pool = pool_new(a.threads, &e)) == NULL)
-        die_err(&e);
+    pool = common_pool(a.compute, a.threads);
     if (a.gradient)
         refuse_memory(gradients_bytes(&m, &c, pool), o.limit);
-    begin();
+    begin_folder();
     profile_walk(&s, &m, &c, pool, &o, out.tmp);
     if (a.gradient)
         gradients_walk(&s, &m, &c, pool);
@@ -145,16 +140,17 @@ profile_main(int argc, char **argv)
 
     while (input[n] != NULL)
         n++;
-    if (a.out == NULL || (a.model == NULL && !a.merge))
-        die(EX_USAGE, "-m and -o are needed; see prune profile -h");
-    if (a.merge ? n == 0 : n > 1)
+    if (a.merge && n == 0)
+        die(EX_USAGE, "which profiles? --merge adds up its operands");
+    if (!a.merge && n > 1)
         die(EX_USAGE,
-            a.merge ? "--merge: which profiles?"
-                    : "one input; --merge adds up profiles");
+            "%s: is a second input: give one, or --merge to add up "
+            "profiles",
+            input[1]);
     common_new_folder(a.out);
     if (a.merge)
-        merge(input, n);
+        merge_profiles(input, n);
     else
-        profile(*input);
+        profile_model(*input);
     return 0;
 }

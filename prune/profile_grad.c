@@ -1,8 +1,8 @@
 /*
- * Gradient times weight of `prune profile --gradient`: of each row of tokens
- * the gradient of its losses, so that rows, and with them profiles, add up.
+ * Gradient times weight: see profile_grad.h.  The gradient is taken of the
+ * losses of one row at a time, so that rows, and with them profiles, add up.
  */
-#include "profile.h"
+#include "profile_grad.h"
 #include "hessian.h"
 #include "cli/die.h"
 #include "cli/progress.h"
@@ -21,9 +21,9 @@ struct gradient_job {
     const struct tmodel *t;
 };
 
-/* Of block `task`: |gradient * weight| to the channels that weights read. */
+/* Add |gradient * weight| of block `task` to the channels that weights read. */
 static void
-add_block(void *ctx, size_t task, size_t worker)
+add_block_gradients(void *ctx, size_t task, size_t worker)
 {
     const struct gradient_job *j = ctx;
     const struct group *g = &j->t->group[task];
@@ -45,9 +45,9 @@ add_block(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Which predictions of row r are scored: scored [T]. */
+/* scored [T] = is the prediction of row r scored? */
 static void
-mark(const struct calib *c, size_t r, uint8_t *scored)
+mark_scored(const struct calib *c, size_t r, uint8_t *scored)
 {
     memset(scored, 0, c->T);
     for (size_t k = calib_scored(c, r); k < calib_scored(c, r + 1); k++)
@@ -95,11 +95,11 @@ gradients_walk(struct profile_sums *s, const struct model *m,
         const struct rows rows = calib_rows(c, r, 1);
         struct loss_sum sum = { 0 };
 
-        mark(c, r, scored);
+        mark_scored(c, r, scored);
         tmodel_zero_grad(&t);
         step_add(step, &rows, scored, &nothing, &sum);
         step_flush(step);
-        pool_run(pool, s->L, add_block, &j);
+        pool_run(pool, s->L, add_block_gradients, &j);
         progress_at((double)(r + 1), NULL);
     }
     progress_end();

@@ -1,5 +1,5 @@
-/* Sums over the tokens of one input, and what follows from them. */
-#include "profile.h"
+/* Sums over the tokens of one input: see profile_sums.h. */
+#include "profile_sums.h"
 #include "base/profile.h"
 #include "kern/kern.h"
 
@@ -7,15 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const profile_classes[CLASSES] = { "first", "rest" };
+static const char *const class_names[CLASSES] = { "first", "rest" };
 const char *const profile_inputs[FWD_INPUTS] = { "attn", "o", "mlp", "down" };
 
-/* Channels of a task: what is counted often of them stays in the first-level
- * cache. */
+/* Channels of a task, whose counts fit the first-level cache. */
 enum { TILE = 96 };
 
 static size_t
-counts(size_t n, size_t bins)
+count_cells(size_t n, size_t bins)
 {
     return CLASSES * n * (1 + bins);
 }
@@ -28,7 +27,7 @@ sums_init(struct input_sums *s, size_t n)
     s->max = xcalloc(CLASSES * n, sizeof *s->max);
     s->from = 0;
     s->bins = SKETCH_BINS;
-    s->count = xcalloc(counts(n, SKETCH_BINS), sizeof *s->count);
+    s->count = xcalloc(count_cells(n, SKETCH_BINS), sizeof *s->count);
     s->grad = NULL;
 }
 
@@ -46,7 +45,7 @@ size_t
 sums_bytes(size_t n, size_t bins)
 {
     return CLASSES * n * (SUMS * sizeof(double) + sizeof(float)) +
-        counts(n, bins) * sizeof(uint32_t);
+        count_cells(n, bins) * sizeof(uint32_t);
 }
 
 /* ---- adding tokens ---- */
@@ -57,7 +56,7 @@ _Static_assert(1 << (23 - SHIFT) == SKETCH_STEPS, "bins are high bits");
 
 /* The place of |x| in a channel's counts; without branches, for vectors. */
 static inline int
-bin_of(float x)
+bin_of_value(float x)
 {
     const int below = (BIAS + SKETCH_LOW) * SKETCH_STEPS - 1;
     uint32_t bits;
@@ -85,7 +84,7 @@ struct tap_job {
 /* Rows at a time; tokens that 16 bits count. */
 enum { ROWS = 32, COUNTED = UINT16_MAX - ROWS };
 
-/* A task: TILE channels from c0 on, n of them there. */
+/* A task: TILE channels from c0 on, of which n exist. */
 struct tile {
     size_t c0, n;
     double sum[CLASSES][SUMS * TILE];
@@ -95,9 +94,9 @@ struct tile {
     float v[ROWS][TILE];                  /* values, the channels past n 0 */
 };
 
-/* The counts of a cache to where they belong. */
+/* Add the counts of the tile to the sums. */
 static void
-flush(struct tile *z, struct input_sums *s)
+flush_counts(struct tile *z, struct input_sums *s)
 {
     uint32_t *to = s->count + (CLASS_REST * s->n + z->c0) * (1 + SKETCH_BINS);
 
@@ -108,22 +107,22 @@ flush(struct tile *z, struct input_sums *s)
     z->counted = 0;
 }
 
-/* ROWS rows of one class at most. */
+/* Add at most ROWS rows of one class. */
 static void
-add_rows(struct tile *z, struct input_sums *s, size_t kind, const float *x,
-    size_t ld, size_t rows)
+add_class_rows(struct tile *z, struct input_sums *s, size_t kind,
+    const float *x, size_t ld, size_t rows)
 {
     const size_t n = z->n;
     uint32_t *count = s->count + (kind * s->n + z->c0) * (1 + SKETCH_BINS);
     float(*v)[TILE] = z->v;
     int bin[TILE];
 
-    for (size_t i = 0; i < rows; i++) /* which lie pages apart: once */
+    for (size_t i = 0; i < rows; i++) /* rows lie pages apart: copy them once */
         memcpy(v[i], x + i * ld, n * sizeof *x);
     kern.powers(z->sum[kind], z->max[kind], v[0], rows, TILE, n);
     for (size_t i = 0; i < rows; i++) {
         for (size_t c = 0; c < TILE; c++)
-            bin[c] = bin_of(v[i][c]);
+            bin[c] = bin_of_value(v[i][c]);
         if (kind == CLASS_REST)
             for (size_t c = 0; c < n; c++)
                 z->rest[c][bin[c]]++;
@@ -133,7 +132,7 @@ add_rows(struct tile *z, struct input_sums *s, size_t kind, const float *x,
     }
     z->counted += rows;
     if (z->counted > COUNTED)
-        flush(z, s);
+        flush_counts(z, s);
 }
 
 static size_t
@@ -142,7 +141,7 @@ class_of(const struct fwd_tapped *t, size_t k)
     return t->r->first[k] == k % t->r->T ? CLASS_FIRST : CLASS_REST;
 }
 
-/* All tokens, as many rows of one class at a time as lie together. */
+/* Add all tokens, runs of rows of one class at a time. */
 static void
 add_tokens(struct tile *z, struct input_sums *s, const struct fwd_tapped *t)
 {
@@ -158,8 +157,8 @@ add_tokens(struct tile *z, struct input_sums *s, const struct fwd_tapped *t)
         while (n < ROWS && (k + n) % T != 0 && first[k + n] != UINT32_MAX &&
             class_of(t, k + n) == kind)
             n++;
-        add_rows(z, s, kind, t->x + (k / T * t->Tp + k % T) * t->ld + z->c0,
-            t->ld, n);
+        add_class_rows(z, s, kind,
+            t->x + (k / T * t->Tp + k % T) * t->ld + z->c0, t->ld, n);
     }
 }
 
@@ -174,7 +173,7 @@ add_tile(void *ctx, size_t task, size_t worker)
 
     (void)worker;
     add_tokens(&z, s, j->t);
-    flush(&z, s);
+    flush_counts(&z, s);
     for (size_t kind = 0; kind < CLASSES; kind++)
         for (size_t c = 0; c < z.n; c++) {
             float *max = s->max + kind * s->n + c0 + c;
@@ -203,7 +202,7 @@ static void
 keep_bins(struct input_sums *s, size_t from, size_t bins)
 {
     const size_t rows = CLASSES * s->n;
-    uint32_t *to = xcalloc(counts(s->n, bins), sizeof *to);
+    uint32_t *to = xcalloc(count_cells(s->n, bins), sizeof *to);
     const size_t lo = from > s->from ? from : s->from;
     const size_t end =
         from + bins < s->from + s->bins ? from + bins : s->from + s->bins;
@@ -290,7 +289,7 @@ hess_off(const float *h, const struct input_sums *s)
     return most;
 }
 
-/* ---- what follows ---- */
+/* ---- figures from sums ---- */
 
 static const uint32_t *
 counts_of(const struct input_sums *s, size_t kind, size_t c)
@@ -324,7 +323,7 @@ sums_quantile(const struct input_sums *s, size_t kind, size_t c,
     return bin_middle(s->from + i);
 }
 
-/* Fourth central moment over the variance squared, from sums of powers. */
+/* Fourth central moment over the squared variance, from sums of powers. */
 static double
 kurtosis(const struct input_sums *s, size_t kind, size_t c, double tokens)
 {
@@ -333,14 +332,14 @@ kurtosis(const struct input_sums *s, size_t kind, size_t c, double tokens)
     const double x3 = p[SUM_3 * s->n] / tokens, x4 = p[SUM_4 * s->n] / tokens;
     const double var = x2 - m * m;
 
-    if (!(var > 1e-4 * x2)) /* little would be left of 53 bits */
+    if (!(var > 1e-4 * x2)) /* the difference has too few of 53 bits */
         return 0.0;
     return (x4 - 4.0 * m * x3 + 6.0 * m * m * x2 - 3.0 * m * m * m * m) /
         (var * var);
 }
 
-/* The first place in a channel's counts whose values are all outliers: above 6
- * root mean squares of the class `rest` (of the other if it has none). */
+/* Index of the first count of outliers: values above 6 root mean squares of the
+ * class `rest`, or of `first` if `rest` has no tokens. */
 static size_t
 outlier_bin(const struct input_sums *s, const uint64_t *tokens)
 {
@@ -381,7 +380,7 @@ sums_tsv(const struct input_sums *s, size_t block, enum fwd_input input,
         for (size_t k = out; k <= s->bins; k++)
             outliers += count[k];
         buf_addf(b, "%zu\t%s\t%zu\t%s\t%llu\t%.9g\t%.9g\t%.9g\t%.9g", block,
-            profile_inputs[input], c, profile_classes[kind],
+            profile_inputs[input], c, class_names[kind],
             (unsigned long long)tokens[kind], sum[SUM_ABS * s->n] / n,
             sum[SUM_2 * s->n] / n, s->max[kind * s->n + c],
             kurtosis(s, kind, c, n));
@@ -392,7 +391,7 @@ sums_tsv(const struct input_sums *s, size_t block, enum fwd_input input,
     }
 }
 
-/* ---- the whole ---- */
+/* ---- all blocks ---- */
 
 void
 profile_sums_init(struct profile_sums *s, size_t L)

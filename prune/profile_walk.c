@@ -3,9 +3,9 @@
  * only one block's Hessians and bins are in memory, beside the residual stream
  * of all tokens.
  */
-#include "profile.h"
-#include "hessian.h"
-#include "prune.h"
+#include "profile_walk.h"
+#include "hess_out.h"
+#include "hess_walk.h"
 #include "base/note.h"
 #include "base/profile.h"
 #include "cli/die.h"
@@ -21,28 +21,29 @@ enum { CHUNK = 64 }; /* tokens of a task */
 
 struct walk {
     struct hess_walk on;
-    float *H[FWD_INPUTS];  /* of the block under way; NULL: none */
-    float *mid;            /* [chunk,T,d] what the MLP of the block reads */
-    double (*turn)[TURNS]; /* [chunk*T] */
-    size_t *width;         /* [L,FWD_INPUTS] */
-    struct hess_out *out;  /* NULL: no Hessians */
-    /* of the block under way */
-    struct block_sums *sums;
-    int seen_mid;
+    float *H[FWD_INPUTS];    /* in all_H, of the block under way */
+    float *mid;              /* [chunk,T,d] what the MLP of the block reads */
+    double (*turn)[TURNS];   /* [chunk*T] */
+    size_t *width;           /* [L,FWD_INPUTS] */
+    float *all_H;            /* room for the Hessians of a block; NULL: none */
+    struct io_out out;       /* the file of Hessians */
+    struct block_sums *sums; /* of the block under way */
+    int seen_mid;            /* mid is of the rows under way */
 };
 
-/* ---- how far blocks turn ---- */
+/* ---- turns of blocks ---- */
 
 /* 1 - cos of two states by their product and the sums of their squares
  * (ShortGPT, arXiv:2403.03853, eq. 1). */
 static double
-turned(double xy, double xx, double yy)
+turn_of_sums(double xy, double xx, double yy)
 {
     const double n = sqrt(xx * yy);
 
     return n > 0.0 ? 1.0 - xy / n : 0.0;
 }
 
+/* Context of turn_task. */
 struct turn_job {
     const struct walk *w;
     const struct rows *r;
@@ -65,9 +66,9 @@ turn_task(void *ctx, size_t task, size_t worker)
         const double mm = kern.sumsq(mid, d);
         double *turn = j->w->turn[t];
 
-        turn[TURN_BLOCK] = turned(kern.dot(x, y, d), xx, yy);
-        turn[TURN_ATTN] = turned(kern.dot(x, mid, d), xx, mm);
-        turn[TURN_MLP] = turned(kern.dot(mid, y, d), mm, yy);
+        turn[TURN_BLOCK] = turn_of_sums(kern.dot(x, y, d), xx, yy);
+        turn[TURN_ATTN] = turn_of_sums(kern.dot(x, mid, d), xx, mm);
+        turn[TURN_MLP] = turn_of_sums(kern.dot(mid, y, d), mm, yy);
         turn[NORM_IN] = sqrt(xx);
         turn[NORM_OUT] = sqrt(yy);
     }
@@ -92,7 +93,7 @@ add_turns(struct walk *w, const struct rows *r, const float *x)
 /* ---- a block ---- */
 
 static void
-look(void *ctx, const struct fwd_tapped *t)
+tap_input(void *ctx, const struct fwd_tapped *t)
 {
     struct walk *w = ctx;
 
@@ -102,11 +103,11 @@ look(void *ctx, const struct fwd_tapped *t)
         w->seen_mid = 1;
     }
     sums_tap(&w->sums->in[t->input], w->on.pool, t);
-    if (w->out != NULL)
+    if (w->all_H != NULL)
         hess_tap(w->on.pool, (struct hess_sum){ .f = w->H[t->input] }, t);
 }
 
-/* Finish the Hessians of a block; hess_off. */
+/* Finish the Hessians of a block; returns their hess_off. */
 static double
 finish_hessians(const struct walk *w)
 {
@@ -124,18 +125,35 @@ static void
 begin_block(struct walk *w, struct profile_sums *s, size_t i)
 {
     const size_t *n = w->width + i * FWD_INPUTS;
-    struct err e;
-    float *h = NULL;
+    float *h = w->all_H;
 
     w->sums = &s->b[i];
-    if (w->out != NULL && (h = hess_out_take(w->out, &e)) == NULL)
-        die_err(&e);
+    if (h != NULL)
+        memset(h, 0, hess_floats(n) * sizeof *h);
     for (size_t k = 0; k < FWD_INPUTS; k++) {
         sums_init(&w->sums->in[k], n[k]);
         w->H[k] = h;
         if (h != NULL)
             h += n[k] * n[k];
     }
+}
+
+/* Finish the Hessians of block i, and write them. */
+static void
+end_hessians(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
+{
+    const double off = finish_hessians(w);
+    struct err e;
+
+    if (!(off <= tolerance))
+        die(EX_NUM,
+            "%s: block %zu: a Hessian's diagonal is off by %.2g from the sum "
+            "of squares",
+            w->on.m->path, i, off);
+    s->hess_off = fmax(s->hess_off, off);
+    if (io_out_write(&w->out, w->all_H,
+            hess_floats(w->width + i * FWD_INPUTS) * sizeof(float), &e) < 0)
+        die_err(&e);
 }
 
 static void
@@ -145,23 +163,15 @@ end_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
         if (!sums_finite(&w->sums->in[k]))
             die(EX_NUM, "%s: what %s of block %zu reads is not finite",
                 w->on.m->path, profile_inputs[k], i);
-    if (w->out != NULL) {
-        const double off = finish_hessians(w);
-
-        if (!(off <= tolerance))
-            die(EX_NUM,
-                "%s: block %zu: a Hessian's diagonal is off by %.2g from "
-                "the sum of squares",
-                w->on.m->path, i, off);
-        s->hess_off = off > s->hess_off ? off : s->hess_off;
-        hess_out_give(w->out);
-    }
+    if (w->all_H != NULL)
+        end_hessians(w, s, i, tolerance);
     for (size_t k = 0; k < FWD_INPUTS; k++)
         sums_trim(&w->sums->in[k]);
 }
 
 static void
-walk_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
+profile_block(struct walk *w, struct profile_sums *s, size_t i,
+    double tolerance)
 {
     const size_t R = w->on.c->R, td = w->on.c->T * w->on.m->c.d;
 
@@ -182,49 +192,59 @@ walk_block(struct walk *w, struct profile_sums *s, size_t i, double tolerance)
 
 /* ---- memory ---- */
 
-/* Octaves that the values of an input are taken to spread over. */
+/* Octaves over which the values of an input are expected to spread. */
 enum { OCTAVES = 16 };
 
+/* Floats of the largest block's Hessians. */
 static size_t
-need(const struct walk *w, size_t slots)
+most_floats(const struct walk *w)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < w->on.m->c.L; i++) {
+        const size_t floats = hess_floats(w->width + i * FWD_INPUTS);
+
+        most = floats > most ? floats : most;
+    }
+    return most;
+}
+
+/* Bytes of memory beside the model. */
+static size_t
+walk_bytes(const struct walk *w, int hessian)
 {
     const size_t L = w->on.m->c.L, T = w->on.c->T;
-    size_t bins = 0, hess = 0, held = 0;
+    size_t bins = 0, stored = 0;
 
     for (size_t i = 0; i < L; i++) {
         const size_t *n = w->width + i * FWD_INPUTS;
-        const size_t floats = hess_floats(n);
         size_t all = 0;
 
         for (size_t k = 0; k < FWD_INPUTS; k++) {
             all += sums_bytes(n[k], SKETCH_BINS);
-            held += sums_bytes(n[k], OCTAVES * SKETCH_STEPS);
+            stored += sums_bytes(n[k], OCTAVES * SKETCH_STEPS);
         }
         bins = all > bins ? all : bins;
-        hess = floats > hess ? floats : hess;
     }
     return hess_walk_bytes(w->on.m, w->on.c) +
         w->on.chunk * T * (w->on.m->c.d * sizeof *w->mid + sizeof *w->turn) +
-        fwd_bytes(w->on.f) + bins + held + slots * hess * sizeof(float);
+        fwd_bytes(w->on.f) + bins + stored +
+        (hessian ? most_floats(w) * sizeof(float) : 0);
 }
 
-/* Blocks whose Hessians are in memory at once. */
-static size_t
-slots_for(const struct walk *w, const struct walk_opt *o)
+static void
+refuse_walk(const struct walk *w, const struct walk_opt *o)
 {
-    size_t slots = o->hessian ? 2 : 0;
+    const double need = (double)walk_bytes(w, o->hessian);
 
-    if (slots > 0 && need(w, slots) > o->limit)
-        slots = 1;
-    if (need(w, slots) > o->limit)
+    if (need > (double)o->limit)
         die(EX_SYS,
             "%.1f MB are needed for %zu rows of %zu tokens%s and there are "
             "%.1f MB: use fewer --calib-rows, and --merge for the parts",
-            (double)need(w, slots) * 1e-6, w->on.c->R, w->on.c->T,
-            slots > 0 ? " and one block's Hessians" : "",
+            need * 1e-6, w->on.c->R, w->on.c->T,
+            o->hessian ? " and one block's Hessians" : "",
             (double)o->limit * 1e-6);
-    vnote("%.1f MB", (double)need(w, slots) * 1e-6);
-    return slots;
+    vnote("%.1f MB", need * 1e-6);
 }
 
 static void
@@ -253,34 +273,44 @@ count_tokens(struct profile_sums *s, const struct calib *c)
         die(EX_USAGE, "%zu tokens: at most 2^32 - 1 can be counted", c->ntok);
 }
 
+/* Begin the file of Hessians in folder dir. */
+static void
+begin_file(struct walk *w, const char *dir)
+{
+    char *path = xasprintf("%s/hessian.safetensors", dir);
+    struct err e;
+
+    w->all_H = xreallocarray(NULL, most_floats(w), sizeof *w->all_H);
+    if (hess_out_begin(&w->out, path, w->width, w->on.m->c.L, &e) < 0)
+        die_err(&e);
+    free(path);
+}
+
 void
 profile_walk(struct profile_sums *s, const struct model *m,
     const struct calib *c, struct pool *pool, const struct walk_opt *o,
     const char *dir)
 {
     struct walk w;
-    char *path = xasprintf("%s/hessian.safetensors", dir);
-    size_t slots;
     struct err e;
 
     profile_sums_init(s, m->c.L);
     count_tokens(s, c);
     walk_init(&w, m, c, pool);
-    slots = slots_for(&w, o);
-    if (slots > 0 &&
-        (w.out = hess_out_new(path, w.width, m->c.L, slots, &e)) == NULL)
-        die_err(&e);
+    refuse_walk(&w, o);
+    if (o->hessian)
+        begin_file(&w, dir);
     progress_begin("profiling", (double)m->c.L, "blocks");
     hess_walk_begin(&w.on);
-    fwd_tap(w.on.f, look, &w);
+    fwd_tap(w.on.f, tap_input, &w);
     for (size_t i = 0; i < m->c.L; i++)
-        walk_block(&w, s, i, o->tolerance);
-    if (w.out != NULL && hess_out_end(w.out, &e) < 0)
+        profile_block(&w, s, i, o->tolerance);
+    if (o->hessian && io_out_commit(&w.out, &e) < 0)
         die_err(&e);
     progress_end();
     hess_walk_release(&w.on);
+    free(w.all_H);
     free(w.mid);
     free(w.turn);
     free(w.width);
-    free(path);
 }

@@ -1,11 +1,10 @@
-/* prune - make a model smaller; see prune(1) */
+/* prune - make a model smaller: search and cut at once; see prune(1) */
 #include "common.h"
-#include "cut.h"
+#include "cut_model.h"
 #include "lapack.h"
 #include "repair.h"
 #include "session.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
@@ -15,68 +14,37 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct session_options o = SESSION_DEFAULT;
 static const char *out, *report;
 static int type, plain;
 
-static const struct opt options[] = { COMMON_MODEL(&o.model,
-                                          "the model to cut"),
-    OPT_STR('o', "output", &out, "folder", "the smaller model"),
-    COMMON_TOKENIZER(&o.tokenizer,
-        "tokenizer files to export (default: the model's)"),
-    OPT_GROUP("goal (at least one)"), GOAL_OPTIONS(o.goal), OPT_GROUP("search"),
-    OPT_SIZE(0, "calib-rows", &o.rows, 0, 1e9, "rows",
-        "rows of the input that are used (0: all)"),
-    OPT_ENUM(0, "method", &o.method, method_names, "word", "how to search"),
-    OPT_SIZE(0, "candidates", &o.candidates, 0, 1e6, "n",
-        "of greedy: blocks tried in each round, of least influence (0: all)"),
-    GOAL_MULTIPLE(o.goal),
-    OPT_STR(0, "report", &report, "file",
-        "write every configuration that was evaluated there, as TSV"),
-    OPT_GROUP("run"),
-    OPT_FLAG(0, "no-repair", &plain,
-        "leave the weights that are kept as they are"),
-    COMMON_COMPUTE(&o.compute), COMMON_DTYPE(&type), COMMON_THREADS(&o.threads),
-    OPT_END };
+static const struct opt options[] = {
+    COMMON_MODEL(&o.model, "the model to cut"), COMMON_OUT(&out),
+    COMMON_TOKENIZER(&o.tokenizer), OPT_GROUP("goal (at least one)"),
+    GOAL_OPTIONS(o.goal), OPT_GROUP("search"), COMMON_ROWS(&o.rows),
+    SESSION_METHOD(o), GOAL_MULTIPLE(o.goal), COMMON_REPORT(&report),
+    OPT_GROUP("run"), COMMON_NO_REPAIR(&plain), COMMON_COMPUTE(&o.compute),
+    COMMON_DTYPE(&type), COMMON_THREADS(&o.threads), OPT_END
+};
 
+/* Repair `small` on the data of the search. */
 static void
-open_model(struct model *m)
+repair_found(struct session *x, const struct choice *c, struct model *small)
 {
-    if (o.model == NULL || out == NULL)
-        die(EX_USAGE, "-m and -o are needed; see prune -h");
-    if (!goal_given(&o.goal))
-        die(EX_USAGE, "how small? give --params, --ratio, --blocks or --width");
-    common_new_folder(out);
-    common_open(m, o.model);
-}
-
-/* Make what is left of layers make up for the rest, on the same data. */
-static void
-repair(struct session *x, struct model *small)
-{
-    const struct choice *c = &x->log.t[x->s.best].choice;
     struct repair r = { .m = &x->m,
         .small = small,
         .c = c,
         .pool = x->pool,
         .damp = REPAIR_DAMP };
-    struct err e;
 
-    if (plain || !repair_wanted(c))
-        return;
-    if (lapack_open(&e) < 0) { /* not to lose what was searched for */
-        warn("%s: what is left is not repaired", e.msg);
-        return;
-    }
     repair_calib(&r, &x->c);
     repair_tell(&r);
 }
 
 /* Score the cut model itself, as a check. */
 static void
-judge_cut(struct session *x, const struct model *small)
+score_cut(struct session *x, const struct model *small)
 {
     const double start = clock_now();
     struct row_score *row = xcalloc(x->c.R, sizeof(*row));
@@ -87,17 +55,17 @@ judge_cut(struct session *x, const struct model *small)
     t.cost.params = (double)model_params(small);
     t.score = score_rows(&x->s, row, x->c.R);
     t.seconds = clock_now() - start;
-    trials_add(&x->log, &t);
+    search_log_add(&x->log, &t);
     session_tell(x, &t);
     free(row);
 }
 
 static void
-write_report(const struct trials *t)
+write_trials(const struct search_log *l)
 {
     struct buf b = { 0 };
 
-    trials_report(t, &b);
+    search_log_report(l, &b);
     out_file(report, b.p, b.n);
     buf_release(&b);
 }
@@ -115,6 +83,7 @@ int
 main(int argc, char **argv)
 {
     const int status = sub_run(argc, argv, commands);
+    const struct choice *c;
     struct session x;
     struct model small;
     struct arena mem = { 0 };
@@ -128,18 +97,20 @@ main(int argc, char **argv)
                   "command",
             commands),
         "[input]", 0, 1, NULL);
-    open_model(&x.m);
+    common_new_folder(out);
+    session_open(&x, &o);
     tokenizer = common_tokenizer(&x.m, o.tokenizer, out);
-    if (compute_init(o.compute, &e) < 0)
-        die_err(&e);
-    session_begin(&x, &o);
-    session_search(&x);
-    model_cut(&small, &x.m, &x.log.t[x.s.best].choice, &mem);
-    repair(&x, &small);
-    judge_cut(&x, &small);
+    session_begin(&x);
+    c = &session_search(&x)->choice;
+    model_cut(&small, &x.m, c, &mem);
+    if (!plain && repair_wanted(c) && lapack_open(&e) < 0)
+        warn("%s: the model is not repaired", e.msg);
+    else if (!plain && repair_wanted(c))
+        repair_found(&x, c, &small);
+    score_cut(&x, &small);
     common_write(&small, out, type, tokenizer);
     if (report != NULL)
-        write_report(&x.log);
+        write_trials(&x.log);
     prog_closing("%zu configurations on %zu tokens", x.log.n, x.c.ntok);
     out_done();
     model_cut_free(&small, &mem);

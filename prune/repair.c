@@ -1,6 +1,6 @@
-/* What is left of a cut layer makes up for the rest: see repair.h */
+/* Repair of cut layers: see repair.h. */
 #include "repair.h"
-#include "hessian.h"
+#include "hess_walk.h"
 #include "obs.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -17,9 +17,10 @@ enum { ROWS = 32 }; /* of W, a task */
 
 /* ---- one layer ---- */
 
-/* Columns of w [N,n] by a list, [N,nc]. */
+/* The columns of w [N,n] in a list [nc]: [N,nc], malloc'd. */
 static float *
-columns(const float *w, size_t N, size_t n, const size_t *cols, size_t nc)
+gather_columns(const float *w, size_t N, size_t n, const size_t *cols,
+    size_t nc)
 {
     float *a = xreallocarray(NULL, N * nc > 0 ? N * nc : 1, sizeof *a);
 
@@ -29,9 +30,9 @@ columns(const float *w, size_t N, size_t n, const size_t *cols, size_t nc)
     return a;
 }
 
-/* Rows and columns of h [n,n] by lists, [nr,nc]. */
+/* The rows and columns of h [n,n] in two lists: [nr,nc], malloc'd. */
 static double *
-gather(const double *h, size_t n, const size_t *rows, size_t nr,
+gather_square(const double *h, size_t n, const size_t *rows, size_t nr,
     const size_t *cols, size_t nc)
 {
     double *a = xreallocarray(NULL, nr * nc > 0 ? nr * nc : 1, sizeof *a);
@@ -44,7 +45,7 @@ gather(const double *h, size_t n, const size_t *rows, size_t nr,
 
 /* The numbers below n that are not in keep [k]. */
 static size_t *
-others(const size_t *keep, size_t k, size_t n)
+cut_indices(const size_t *keep, size_t k, size_t n)
 {
     size_t *gone = xcalloc(n, sizeof *gone), at = 0, m = 0;
 
@@ -81,7 +82,7 @@ multiply_rows(void *ctx, size_t task, size_t worker)
 }
 
 static void
-multiply(struct pool *pool, struct product p)
+multiply_matrices(struct pool *pool, struct product p)
 {
     pool_run(pool, (p.N + ROWS - 1) / ROWS, multiply_rows, &p);
 }
@@ -89,21 +90,23 @@ multiply(struct pool *pool, struct product p)
 /* x [N,k] = b H^-1 = (b U^T) U of a factored Hessian, whose U becomes a matrix
  * with zeros below the diagonal; b is overwritten. */
 static void
-solve(struct hess *h, double *b, size_t N, double *x, struct pool *pool)
+solve_rows(struct hess *h, double *b, size_t N, double *x, struct pool *pool)
 {
     const size_t k = h->n;
     const struct factor Ut = { NULL, h->a, k, 1 }, U = { NULL, h->a, 1, k };
 
     for (size_t i = 1; i < k; i++)
         memset(h->a + i * k, 0, i * sizeof *h->a);
-    multiply(pool, (struct product){ { NULL, b, k, 1 }, Ut, x, N, k, k });
+    multiply_matrices(pool,
+        (struct product){ { NULL, b, k, 1 }, Ut, x, N, k, k });
     memcpy(b, x, N * k * sizeof *b);
-    multiply(pool, (struct product){ { NULL, b, k, 1 }, U, x, N, k, k });
+    multiply_matrices(pool,
+        (struct product){ { NULL, b, k, 1 }, U, x, N, k, k });
 }
 
-/* E [N,n] = W where a column has gone; of a kept one W less its new value. */
+/* E [N,n] = w in cut columns, and w - now in the columns keep[k]. */
 static void
-difference(float *E, const float *w, size_t N, size_t n, const size_t *keep,
+repair_error(float *E, const float *w, size_t N, size_t n, const size_t *keep,
     size_t k, const float *now)
 {
     memcpy(E, w, N * n * sizeof *E);
@@ -113,21 +116,21 @@ difference(float *E, const float *w, size_t N, size_t n, const size_t *keep,
 }
 
 static void
-measure(struct repaired *r, const float *w, size_t N, size_t n,
+measure_repair(struct repaired *r, const float *w, size_t N, size_t n,
     const size_t *keep, size_t k, const double *h, const float *out,
     struct pool *pool)
 {
     struct hess all = { .n = n, .a = (double *)(uintptr_t)h };
     float *E = xreallocarray(NULL, N * n, sizeof *E);
-    float *old = columns(w, N, n, keep, k);
+    float *old = gather_columns(w, N, n, keep, k);
 
     all.diag = xreallocarray(NULL, n, sizeof *all.diag);
     for (size_t i = 0; i < n; i++)
         all.diag[i] = h[i * n + i];
     r->whole = layer_energy(w, N, &all, pool);
-    difference(E, w, N, n, keep, k, old);
+    repair_error(E, w, N, n, keep, k, old);
     r->cut = layer_energy(E, N, &all, pool);
-    difference(E, w, N, n, keep, k, out);
+    repair_error(E, w, N, n, keep, k, out);
     r->repaired = layer_energy(E, N, &all, pool);
     free(all.diag);
     free(old);
@@ -139,26 +142,27 @@ layer_repair(const float *w, size_t N, size_t n, const size_t *keep, size_t k,
     const double *h, double damp, struct pool *pool, const char *name,
     float *out, struct repaired *r, struct err *e)
 {
-    size_t *gone = others(keep, k, n);
-    float *wg = columns(w, N, n, gone, n - k);
-    double *hgk = gather(h, n, gone, n - k, keep, k);
+    size_t *gone = cut_indices(keep, k, n);
+    float *wg = gather_columns(w, N, n, gone, n - k);
+    double *hgk = gather_square(h, n, gone, n - k, keep, k);
     double *b = xreallocarray(NULL, N * k, sizeof *b);
     double *x = xreallocarray(NULL, N * k, sizeof *x);
     struct hess kept;
     int result;
 
-    result = hess_init(&kept, gather(h, n, keep, k, keep, k), k, name, e);
+    result =
+        hess_init(&kept, gather_square(h, n, keep, k, keep, k), k, name, e);
     if (result < 0)
         goto done;
     if ((result = hess_factor(&kept, damp, name, e)) == 0) {
-        multiply(pool,
+        multiply_matrices(pool,
             (struct product){ { wg, NULL, n - k, 1 }, { NULL, hgk, 1, k }, b, N,
                 n - k, k });
-        solve(&kept, b, N, x, pool);
+        solve_rows(&kept, b, N, x, pool);
         for (size_t i = 0; i < N; i++)
             for (size_t j = 0; j < k; j++)
                 out[i * k + j] = (float)(x[i * k + j] + w[i * n + keep[j]]);
-        measure(r, w, N, n, keep, k, h, out, pool);
+        measure_repair(r, w, N, n, keep, k, h, out, pool);
         r->damp = kept.damp;
         if (!isfinite(r->repaired))
             result = err_set(e, EX_NUM, "%s: its error is not finite", name);
@@ -173,9 +177,10 @@ done:
     return result;
 }
 
-/* ---- what is left of a model ---- */
+/* ---- a cut model ---- */
 
-/* What is cut as a whole leaves nothing to repair. */
+/* Attention that is dropped as a whole leaves nothing to repair, and so does an
+ * MLP. */
 static int
 lost_groups(const struct choice_block *b)
 {
@@ -198,12 +203,12 @@ repair_wanted(const struct choice *c)
 }
 
 static char *
-layer_name(size_t block, enum fwd_input input)
+repaired_name(size_t block, enum fwd_input input)
 {
     return xasprintf("block %zu, %s", block, input == FWD_O ? "o" : "down");
 }
 
-/* Repair what reads `input` in block i of small. */
+/* Repair the layer that reads `input` in block i of small. */
 static void
 repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h)
 {
@@ -214,7 +219,7 @@ repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h)
     size_t *cols = input == FWD_O ? cut_columns(r->m, b) : b->chan;
     struct repaired *sum = input == FWD_O ? &r->o : &r->down, one;
     float *w = xreallocarray(NULL, from->rows * from->cols, sizeof *w);
-    char *name = layer_name(b->block, input);
+    char *name = repaired_name(b->block, input);
     double share;
     struct err e;
 
@@ -237,14 +242,14 @@ repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h)
 
 /* ---- Hessians of a profile ---- */
 
-/* Refuse a Hessian h [n,n], which was read from a file, if it is not positive
- * definite with damping: what is cut shows nothing of the rows that go. */
+/* Refuse a Hessian h [n,n] of a file if it is not positive definite with
+ * damping; layer_repair factors only the part of it that is kept. */
 static void
 check_definite(const struct repair *r, const double *h, size_t n, size_t block,
     enum fwd_input input)
 {
     double *copy = xreallocarray(NULL, n * n, sizeof *copy);
-    char *name = layer_name(block, input);
+    char *name = repaired_name(block, input);
     struct hess all;
     struct err e;
 
@@ -293,15 +298,15 @@ repair_profile(struct repair *r, const struct profile *p)
 
 /* ---- Hessians of calibration data ---- */
 
-/* The model block by block: m's, each replaced by what is left of it when that
- * is known. */
+/* A walk through the model, whose blocks are replaced by their repaired
+ * ones. */
 struct pass {
     struct repair *r;
-    struct model work; /* m with its own list of blocks */
-    struct hess_walk on;
+    struct model work;   /* m with a list of blocks of its own */
+    struct hess_walk on; /* the walk through `work` */
 };
 
-/* Sum up an input of block i of the choice, and repair what reads it. */
+/* Sum up an input of block i of the choice, and repair the layer behind it. */
 static void
 look_and_repair(struct pass *w, size_t i, enum fwd_input input)
 {
@@ -316,9 +321,9 @@ look_and_repair(struct pass *w, size_t i, enum fwd_input input)
     free(h);
 }
 
-/* Block i of the choice: first its attention, whose output the MLP reads. */
+/* Repair block i of the choice: first attention, whose output the MLP reads. */
 static void
-walk_block(struct pass *w, size_t i)
+repair_block(struct pass *w, size_t i)
 {
     const struct choice_block *b = &w->r->c->b[i];
     const struct block *small = &w->r->small->block[i];
@@ -349,7 +354,7 @@ repair_calib(struct repair *r, const struct calib *c)
     hess_walk_begin(&w.on);
     progress_begin("repairing", (double)n, "blocks");
     for (size_t i = 0; i < n; i++) {
-        walk_block(&w, i);
+        repair_block(&w, i);
         model_forget(r->m, NULL);
         progress_at((double)(i + 1), NULL);
     }
@@ -371,7 +376,7 @@ repair_bytes(const struct repair *r, const struct calib *c)
 
         most = n > most ? n : most;
     }
-    /* H, H_KK and H_GK; W and what is made of it */
+    /* H, H_KK and H_GK; W and its repaired copies */
     most = 2 * most * most + 5 * most * r->m->c.d;
     return most * sizeof(double) + hess_walk_bytes(r->m, c);
 }

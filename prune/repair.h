@@ -1,30 +1,30 @@
 /*
- * Repair of layers whose inputs were cut: the weights that are left make up for
- * those that have gone.
+ * Repair of layers whose inputs were cut: the other weights of the layer change
+ * so that its output stays as near as it can.
  *
  * A layer y = W x, W [N,n], keeps the columns K.  On inputs with the Hessian
  * H = sum of x x^T, the W' [N,k] that minimises
  *   sum |W' x_K - W x|^2 + lambda |W' - W_K|^2
- * is W_K + W_G H_GK (H_KK + lambda I)^-1, G the columns that have gone, and
- * lambda is damp times the mean of H_KK's diagonal where that is not zero.
+ * is W_K + W_G H_GK (H_KK + lambda I)^-1; G are the cut columns, and lambda is
+ * damp times the mean of the elements of H_KK's diagonal that are not zero.
  * Without the second term that is least squares, W H_*K H_KK^-1.
  */
 #ifndef PRUNE_REPAIR_H
 #define PRUNE_REPAIR_H
 
-#include "cut.h"
-#include "profile.h"
-#include "prune.h"
+#include "calib.h"
+#include "cut_model.h"
+#include "profile_read.h"
 #include "base/err.h"
 #include "base/pool.h"
 
 #include <stddef.h>
 
-/* What became of a layer: sums of squares over the inputs, of what W gives; of
- * what is missing when columns have gone; and when the rest is repaired. */
+/* Sums of squares over the inputs of a layer's output: of all of it; of the
+ * error when columns are cut; of the error when the others are repaired. */
 struct repaired {
     double whole, cut, repaired;
-    double damp; /* taken */
+    double damp; /* damping that was used */
 };
 
 /*
@@ -38,27 +38,27 @@ int layer_repair(const float *w, size_t N, size_t n, const size_t *keep,
     size_t k, const double *h, double damp, struct pool *pool, const char *name,
     float *out, struct repaired *r, struct err *e);
 
-/* A model that model_cut has cut, to be repaired; { 0 } but for the first five.
- */
 #define REPAIR_DAMP 0.1
+/* A model that model_cut has made, to be repaired.  The caller sets the first
+ * five fields, the others are 0. */
 struct repair {
-    const struct model *m;  /* before */
-    struct model *small;    /* after */
-    const struct choice *c; /* how */
+    const struct model *m;  /* the model before the cut */
+    struct model *small;    /* the cut model */
+    const struct choice *c; /* the choice that cut it */
     struct pool *pool;
     double damp;
-    struct repaired o, down; /* sums over blocks of shares of `whole` */
+    struct repaired o, down; /* sums over blocks, as shares of `whole` */
 };
-/* Are there layers to repair, o or down that lost some of their columns? */
+/* Does o or down of any block lose some of its columns? */
 int repair_wanted(const struct choice *c);
 /*
- * Repair them, block after block, by Hessians of what each block reads when
- * those before it are cut and repaired; dies.
+ * Repair block after block, by Hessians of the inputs that a block has when the
+ * blocks before it are cut and repaired; dies.
  */
 void repair_calib(struct repair *r, const struct calib *c);
-/* By those of a profile, which are of the whole model; dies. */
+/* Repair by the Hessians of a profile, which are of the whole model; dies. */
 void repair_profile(struct repair *r, const struct profile *p);
-/* Say how well, as notes. */
+/* Note how large the errors are. */
 void repair_tell(const struct repair *r);
 /* Memory of repair_calib beside the models, in bytes. */
 size_t repair_bytes(const struct repair *r, const struct calib *c);

@@ -13,7 +13,7 @@
 static struct session_options o = SESSION_DEFAULT;
 static const char *out, *units = "blocks,channels";
 static struct opt_list sets;
-static int type, widths;
+static int type;
 
 static const char *const width_names[] = { "uniform", "ranked", NULL };
 
@@ -31,43 +31,34 @@ static const struct opt options[] = { COMMON_MODEL(&o.model,
     OPT_GROUP("what may go"),
     OPT_STR(0, "units", &units, "list",
         "parts to choose: blocks, attention, mlp, channels, groups"),
-    OPT_ENUM(0, "widths", &widths, width_names, "word",
+    OPT_ENUM(0, "widths", &o.ranked, width_names, "word",
         "one width for all MLPs, or channels ranked over all of them"),
     GOAL_MULTIPLE(o.goal),
     OPT_STR('p', "profile", &o.profile, "folder",
-        "order channels by that profile, not by the calibration data"),
+        "profile that orders channels, not the calibration data"),
     OPT_FLAG(0, "gradient", &o.gradient,
-        "and by its gradients times weights, not by energy"),
+        "order channels by the profile's gradients times weights"),
     OPT_GROUP("what is minimised"),
     OPT_LIST(0, "calib", &sets, "NAME=WEIGHT:input",
         "a calibration set instead of the input; several times"),
-    OPT_SIZE(0, "calib-rows", &o.rows, 0, 1e9, "rows",
-        "rows of the input, or of each set, that are used (0: all)"),
+    COMMON_ROWS(&o.rows),
     OPT_REAL(0, "loss-weight", &o.loss_weight, 0, 1e6, "w",
         "weight of the log of perplexity beside KL(whole || cut)"),
-    OPT_GROUP("search"),
-    OPT_ENUM(0, "method", &o.method, method_names, "word", "how to search"),
-    OPT_ENUM(0, "start", &o.start, method_names, "word",
-        "what tabu begins with"),
-    OPT_SIZE(0, "candidates", &o.candidates, 0, 1e6, "n",
-        "configurations tried in each round, of least influence (0: all)"),
+    OPT_GROUP("search"), SESSION_METHOD(o),
+    OPT_STR(0, "from", &o.from, "file",
+        "choice that tabu begins with (default: what influence finds)"),
     OPT_REAL(0, "evals", &o.evals, 0, 1e9, "n",
-        "evaluation budget of tabu and random (0: tabu twice its start's, at "
-        "least 32; random 32)"),
+        "evaluation budget of tabu (0: twice its start's, at least 32)"),
     OPT_FLAG(0, "halve", &o.halve,
-        "a quarter of the rows first, the best half on more"),
+        "score a quarter of the rows first, the best half on more"),
     OPT_SIZE(0, "tenure", &o.tenure, 0, 1e6, "moves",
         "moves for which tabu does not change a part back"),
     OPT_SIZE(0, "patience", &o.patience, 1, 1e6, "moves",
         "moves without improvement before tabu restarts at the best"),
-    OPT_SIZE('s', "seed", &o.seed, 0, 1e15, "n", "seed of the random draws"),
+    OPT_SIZE('s', "seed", &o.seed, 0, 1e15, "n", "seed of tabu's draws"),
     OPT_STR(0, "log", &o.log, "file",
-        "every evaluation, as TSV; those there are not made again"),
-    OPT_FLAG(0, "no-cache", &o.no_cache,
-        "make all anew each time (to see what caches save)"),
+        "append every evaluation as TSV; evaluations there are not repeated"),
     OPT_GROUP("run"), COMMON_COMPUTE(&o.compute), COMMON_DTYPE(&type),
-    OPT_SIZE(0, "jobs", &o.jobs, 1, 4096, "processes",
-        "that share the candidates"),
     COMMON_THREADS(&o.threads), OPT_END };
 
 static unsigned
@@ -81,9 +72,9 @@ parse_units(const char *text)
 
         if ((next = strchr(p, ',')) != NULL)
             *next++ = '\0';
-        while (part_names[i] != NULL && strcmp(p, part_names[i]) != 0)
+        while (unit_names[i] != NULL && strcmp(p, unit_names[i]) != 0)
             i++;
-        if (part_names[i] == NULL)
+        if (unit_names[i] == NULL)
             die(EX_USAGE,
                 "--units: '%s' is none of blocks, attention, mlp, channels, "
                 "groups",
@@ -94,47 +85,24 @@ parse_units(const char *text)
     return bits;
 }
 
-static void
-check(void)
-{
-    if (o.model == NULL)
-        die(EX_USAGE, "-m is needed; see prune search -h");
-    if (!goal_given(&o.goal))
-        die(EX_USAGE,
-            "how small? give --params, --ratio, --blocks, --width, --memory, "
-            "--flops or --latency");
-    if (o.method == METHOD_TABU && o.start == METHOD_TABU)
-        die(EX_USAGE, "--start: tabu does not begin with itself");
-    if (o.ranked && o.goal.width > 0)
-        die(EX_USAGE, "--width: MLPs of one width are not --widths ranked");
-    if (o.gradient && o.profile == NULL)
-        die(EX_USAGE, "--gradient: needs a --profile");
-    if (sets.n > 0 && o.input != NULL)
-        die(EX_USAGE, "%s: is not read with --calib", o.input);
-}
-
 int
 search_main(int argc, char **argv)
 {
     struct session x;
+    const struct trial *found;
     struct buf b = { 0 };
-    struct err e;
 
     o.input = *opt_parse(argc, argv, options, "find what to cut from a model",
         "[input]", 0, 1, NULL);
     o.units = parse_units(units);
-    o.ranked = widths;
     o.sets = sets.v;
     o.nsets = sets.n;
     dtype_bytes(common_dtype(type), 1, &o.width);
-    check();
-    common_open(&x.m, o.model);
-    if (compute_init(o.compute, &e) < 0)
-        die_err(&e);
-    session_begin(&x, &o);
-    session_search(&x);
-    session_tell(&x, &x.log.t[x.s.best]);
-    choice_write(&x.log.t[x.s.best].choice, &b);
+    session_open(&x, &o);
+    session_begin(&x);
+    found = session_search(&x);
+    session_tell(&x, found);
+    choice_write(&found->choice, &b);
     out_file(out, b.p, b.n);
     prog_closing("%zu configurations on %zu tokens", x.log.n, x.c.ntok);
     out_done();

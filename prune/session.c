@@ -1,7 +1,12 @@
 /* A search from its options to its choice: see session.h. */
 #include "session.h"
+#include "channels.h"
 #include "common.h"
-#include "profile.h"
+#include "greedy.h"
+#include "influence.h"
+#include "latency.h"
+#include "profile_read.h"
+#include "tabu.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -15,14 +20,44 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-const char *const method_names[] = { "greedy", "tabu", "influence", "magnitude",
-    "random", NULL };
+const char *const search_methods[] = { "greedy", "tabu", "influence", NULL };
 
-/* The share of memory that the whole model's logits may take. */
-enum { KEPT = 4 };
+static void
+check_session(const struct session_options *o)
+{
+    if (!goal_given(&o->goal))
+        die(EX_USAGE, "how small? give --params, --ratio, --blocks or --width");
+    if (o->ranked && o->goal.width > 0)
+        die(EX_USAGE,
+            "--widths ranked makes MLPs of several widths: leave "
+            "--width out");
+    if (o->gradient && o->profile == NULL)
+        die(EX_USAGE, "--gradient needs a profile: give --profile");
+    if (o->from != NULL && o->method != METHOD_TABU)
+        die(EX_USAGE, "--from is read by tabu alone: give --method tabu");
+    if (o->nsets > 0 && o->input != NULL)
+        die(EX_USAGE, "%s: is not read with --calib", o->input);
+}
 
-/* The fewest parameters that a mix of blocks and channels could have, where all
- * blocks are alike. */
+void
+session_open(struct session *x, const struct session_options *o)
+{
+    struct err e;
+
+    check_session(o);
+    memset(x, 0, sizeof(*x));
+    x->o = o;
+    common_open(&x->m, o->model);
+    if ((o->from != NULL && choice_read(&x->from, o->from, &x->m, &e) < 0) ||
+        compute_init(o->compute, &e) < 0)
+        die_err(&e);
+}
+
+/* The whole model's logits may take 1 / LOGITS of memory. */
+enum { LOGITS = 4 };
+
+/* Refuse fewer parameters than any mix of blocks and channels has; checked
+ * where all blocks are alike. */
 static void
 refuse_goal(const struct search *s)
 {
@@ -43,17 +78,17 @@ refuse_goal(const struct search *s)
         c.b[i].mlp = i >= n ? 0 : c.b[i].mlp < w ? c.b[i].mlp : w;
         c.b[i].groups = i >= n ? 0 : c.b[i].groups;
     }
-    if (fit_params(s, &c) > s->g.most.params)
+    if (conf_params(s, &c) > s->g.most.params)
         die(EX_USAGE,
             "%s: cannot be cut to %.0f parameters in this way: the fewest are "
             "%.0f",
-            m->path, s->g.most.params, fit_params(s, &c));
+            m->path, s->g.most.params, conf_params(s, &c));
     conf_release(&c);
 }
 
-/* What a logged score depends on beside the choice. */
+/* Hash of everything that a logged score depends on beside the choice. */
 static uint64_t
-identity(const struct session *x)
+search_hash(const struct session *x)
 {
     const struct calib *c = &x->c;
     const size_t rows = c->R * c->T;
@@ -72,8 +107,8 @@ identity(const struct session *x)
     return XXH3_64bits_digest(&h);
 }
 
-/* Configurations that are evaluated at most: for each number of blocks the mix
- * that meets the goal, by greedy those without a candidate; 0: not known. */
+/* Number of evaluations at most, for progress: for each number of blocks one
+ * mix, with greedy one for each candidate too; 0: unknown. */
 static double
 most_trials(const struct session *x)
 {
@@ -95,7 +130,7 @@ most_trials(const struct session *x)
     return total;
 }
 
-/* Order channels and groups by it, for good. */
+/* Order channels and groups by the profile, for the whole search. */
 static void
 take_profile(struct session *x)
 {
@@ -105,15 +140,17 @@ take_profile(struct session *x)
     if (profile_open(&p, x->o->profile, &x->m, &e) < 0)
         die_err(&e);
     if (x->o->gradient && !p.gradients)
-        die(EX_USAGE, "%s: was made without --gradient", x->o->profile);
-    ranks_profile(x->s.rank, &x->j, &p, x->o->gradient);
-    x->s.fixed = 1;
+        die(EX_USAGE,
+            "%s: has no gradients: make it with prune profile --gradient",
+            x->o->profile);
+    orders_profile(x->s.order, &x->j, &p, x->o->gradient);
+    x->s.fixed_order = 1;
     profile_close(&p);
 }
 
-/* Measure the whole model: its energies, and its score. */
+/* Measure and score the whole model. */
 static void
-whole(struct session *x)
+score_whole(struct session *x)
 {
     struct search *s = &x->s;
     const double start = clock_now();
@@ -128,10 +165,10 @@ whole(struct session *x)
     if (x->o->profile != NULL)
         take_profile(x);
     else
-        ranks_energy(s->rank, &x->j, &c.conf);
+        orders_measured(s->order, &x->j, &c.conf);
     judge_rows(&x->j, &c.choice, 0, x->c.R, c.row);
     score = score_rows(s, c.row, x->c.R);
-    try_known(s, &c, &score, clock_now() - start);
+    cand_known(s, &c, &score, clock_now() - start);
     cand_release(&c);
 }
 
@@ -144,10 +181,9 @@ set_search(struct session *x)
 
     s->j = &x->j;
     s->log = &x->log;
-    s->rank = ranks_new(&x->m);
+    s->order = orders_new(&x->m);
     s->loss_weight = o->loss_weight;
     s->candidates = o->candidates;
-    s->jobs = o->jobs;
     s->halve = o->halve;
     s->evals = o->evals;
     s->seed = o->seed;
@@ -161,13 +197,12 @@ set_search(struct session *x)
 }
 
 void
-session_begin(struct session *x, const struct session_options *o)
+session_begin(struct session *x)
 {
+    const struct session_options *o = x->o;
     const char *tokenizer = o->tokenizer != NULL ? o->tokenizer : o->model;
     struct err e;
 
-    x->o = o;
-    memset(&x->s, 0, sizeof(x->s));
     goal_set(&x->s.g, &o->goal, &x->m, o->units, o->ranked);
     if (o->nsets > 0)
         calib_sets(&x->c, o->sets, o->nsets, o->rows, &x->m, tokenizer);
@@ -176,28 +211,26 @@ session_begin(struct session *x, const struct session_options *o)
     if (plan_fits(judge_bytes(&x->m, &x->c), "fewer --calib-rows", &e) < 0 ||
         (x->pool = pool_new(o->threads, &e)) == NULL)
         die_err(&e);
-    compute_tell(&x->m, x->pool,
-        &(struct rows){ 1, x->c.T, x->c.ids, x->c.first }, o->compute,
-        o->model);
+    calib_tell(&x->c, &x->m, x->pool, o->compute);
     set_search(x);
     judge_init(&x->j, &x->m, &x->c, x->pool);
     refuse_goal(&x->s);
-    trials_open(&x->log, o->log, o->log != NULL ? identity(x) : 0);
-    x->j.from_start = o->no_cache;
-    if (!o->no_cache && x->c.n <= plan_limit() / KEPT / (4 * x->m.c.V))
+    search_log_open(&x->log, o->log, o->log != NULL ? search_hash(x) : 0);
+    if (x->c.n <= plan_limit() / LOGITS / (4 * x->m.c.V))
         judge_keep_logits(&x->j);
     progress_begin("searching", most_trials(x), "configurations");
-    whole(x);
+    score_whole(x);
 }
 
 static void
-run(struct search *s, int method)
+run_method(struct search *s, enum search_method method)
 {
-    static void (*const fn[])(struct search *) = { search_greedy, NULL,
-        search_influence, search_magnitude, search_random };
-
-    s->method = method_names[method];
-    fn[method](s);
+    s->method = search_methods[method];
+    switch (method) {
+    case METHOD_GREEDY: search_greedy(s); break;
+    case METHOD_TABU: search_tabu(s); break;
+    case METHOD_INFLUENCE: search_influence(s); break;
+    }
     if (s->best == SIZE_MAX)
         die(EX_USAGE, "%s: by %s, no mix of what may go meets the goal%s",
             s->j->m->path, s->method,
@@ -206,48 +239,55 @@ run(struct search *s, int method)
                 : "");
 }
 
-/* What tabu begins with.  Magnitude and random order channels in ways of their
- * own, which end with them; random has half of --evals. */
+/* Score the choice of --from, as far as it meets the goal with its own
+ * channels; else with those that the goal leaves. */
 static void
-start(struct session *x)
+score_from(struct session *x)
 {
-    const int method = x->o->start;
     struct search *s = &x->s;
-    struct rank *const own = s->rank;
-    const double evals = s->evals;
+    struct conf conf, given;
+    struct cand c;
 
-    if (method != METHOD_MAGNITUDE && method != METHOD_RANDOM) {
-        run(s, method);
-        return;
+    s->method = search_methods[METHOD_TABU];
+    conf_of_choice(&given, &x->from, &x->m);
+    conf_copy(&conf, &given);
+    if ((s->g.blocks > 0 && conf_blocks(&conf) != s->g.blocks) ||
+        channels_fit(s, &conf, 0) < 0)
+        die(EX_USAGE,
+            "--from %s: does not meet the goal: search for it with the same "
+            "goal",
+            x->o->from);
+    cand_init(&c, s, "from", &conf);
+    if (conf_equal(&c.conf, &given)) {
+        choice_release(&c.choice);
+        choice_copy(&c.choice, &x->from);
     }
-    s->rank = ranks_copy(own, &x->m);
-    s->evals = evals / 2.0;
-    run(s, method);
-    s->evals = evals;
-    ranks_free(s->rank, x->m.c.L);
-    s->rank = own;
+    cand_score_all(s, &c, 1);
+    cand_keep_best(s, &c);
+    cand_release(&c);
+    conf_release(&given);
 }
 
-void
+const struct trial *
 session_search(struct session *x)
 {
+    const enum search_method method = (enum search_method)x->o->method;
     struct search *s = &x->s;
 
-    if (x->o->method == METHOD_TABU) {
-        start(x);
-        s->method = method_names[METHOD_TABU];
-        search_tabu(s);
-    } else {
-        run(s, x->o->method);
-    }
+    if (method == METHOD_TABU && x->from.n > 0)
+        score_from(x);
+    else if (method == METHOD_TABU)
+        run_method(s, METHOD_INFLUENCE);
+    run_method(s, method);
     progress_end();
-    trials_take(&x->log, s->best);
-    if (x->o->log != NULL) { /* the last line says which it is */
+    search_log_take(&x->log, s->best);
+    if (x->o->log != NULL) { /* the last line of the file is the choice */
         struct trial t = x->log.t[s->best];
 
         t.kind = "choice";
-        trials_add(&x->log, &t);
+        search_log_add(&x->log, &t);
     }
+    return &x->log.t[s->best];
 }
 
 void
@@ -270,11 +310,12 @@ session_tell(const struct session *x, const struct trial *t)
 void
 session_end(struct session *x)
 {
-    ranks_free(x->s.rank, x->m.c.L);
+    orders_free(x->s.order, x->m.c.L);
     shapes_close(x->s.k.shapes);
-    trials_close(&x->log);
+    search_log_close(&x->log);
     judge_release(&x->j);
     calib_release(&x->c);
+    choice_release(&x->from);
     pool_free(x->pool);
     model_close(&x->m);
 }

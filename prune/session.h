@@ -1,55 +1,58 @@
-/* A search from its options to its choice: of prune and of prune search. */
+/* A search from its options to its choice, for `prune search` and `prune`. */
 #ifndef PRUNE_SESSION_H
 #define PRUNE_SESSION_H
 
-#include "goal.h"
+#include "candidates.h"
+#include "units.h"
 
-enum method {
-    METHOD_GREEDY,
-    METHOD_TABU,
-    METHOD_INFLUENCE,
-    METHOD_MAGNITUDE,
-    METHOD_RANDOM
-};
-extern const char *const method_names[];
+enum search_method { METHOD_GREEDY, METHOD_TABU, METHOD_INFLUENCE };
+extern const char *const search_methods[]; /* ends with NULL */
 
 struct session_options {
-    const char *model, *tokenizer; /* its own: NULL */
+    const char *model, *tokenizer; /* tokenizer NULL: the model's */
     const char *input;             /* NULL: standard input */
     char *const *sets;             /* [nsets] instead of the input */
     size_t nsets, rows;
     struct goal_options goal;
-    unsigned units;
-    int ranked, gradient, method, start, compute, halve, no_cache;
-    const char *log, *profile; /* or NULL */
+    unsigned units; /* bits of enum unit */
+    int ranked, gradient, method, compute, halve;
+    const char *log, *profile, *from; /* or NULL */
     double loss_weight, evals;
-    size_t candidates, tenure, patience, seed, jobs, threads;
-    size_t width; /* bytes of a weight that is written */
+    size_t candidates, tenure, patience, seed, threads;
+    size_t width; /* bytes a weight that is written */
 };
-/* What `prune` does when it is told nothing else. */
 #define SESSION_DEFAULT                                                      \
     {                                                                        \
         .goal = GOAL_NONE, .units = UNIT_BLOCKS | UNIT_CHANNELS, .rows = 16, \
         .loss_weight = 1.0, .candidates = 8, .tenure = 6, .patience = 12,    \
-        .seed = 1, .jobs = 1, .width = 4, .method = METHOD_INFLUENCE,        \
-        .start = METHOD_INFLUENCE                                            \
+        .seed = 1, .width = 4, .method = METHOD_INFLUENCE                    \
     }
+
+/* Options of both programs; o: struct session_options. */
+#define SESSION_METHOD(o)                                       \
+    OPT_ENUM(0, "method", &(o).method, search_methods, "word",  \
+        "search method"),                                       \
+        OPT_SIZE(0, "candidates", &(o).candidates, 0, 1e6, "n", \
+            "configurations tried in each round, of least influence (0: all)")
 
 struct session {
     const struct session_options *o;
     struct model m;
+    struct choice from; /* of --from; empty: none */
     struct calib c;
     struct pool *pool;
     struct judge j;
-    struct trials log;
+    struct search_log log;
     struct search s;
 };
-/* Open the model, read the calibration data, measure the whole model. */
-void session_begin(struct session *x, const struct session_options *o);
-/* Search; the choice is that of x->log.t[x->s.best].  Dies (EX_USAGE) when
- * nothing meets the goal. */
-void session_search(struct session *x);
-/* Say what was chosen, and that it scores so. */
+/* Check the options and open the model and --from.  Dies. */
+void session_open(struct session *x, const struct session_options *o);
+/* Read the calibration data and measure the whole model.  Dies. */
+void session_begin(struct session *x);
+/* Search and log the choice, which is returned.  Dies (EX_USAGE) if nothing
+ * meets the goal. */
+const struct trial *session_search(struct session *x);
+/* Note the size and the scores of t. */
 void session_tell(const struct session *x, const struct trial *t);
 void session_end(struct session *x);
 

@@ -1,8 +1,8 @@
 /* prune sparsify - set weights to zero; see prune-sparsify(1) */
-#include "sparsify.h"
 #include "common.h"
 #include "lapack.h"
-#include "profile.h"
+#include "profile_read.h"
+#include "sparsify_walk.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/out.h"
@@ -28,12 +28,9 @@ static struct {
     .damping = 0.01,
     .rows = 64 };
 
-static const struct opt options[] = { COMMON_MODEL(&a.model,
-                                          "the model to make sparse"),
-    OPT_STR('o', "output", &a.out, "folder", "the model written"),
-    COMMON_TOKENIZER(&a.tokenizer,
-        "tokenizer files to export (default: the model's)"),
-    OPT_GROUP("what becomes zero"),
+static const struct opt options[] = {
+    COMMON_MODEL(&a.model, "the model to make sparse"), COMMON_OUT(&a.out),
+    COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("what becomes zero"),
     OPT_ENUM(0, "method", &a.method, methods, "method",
         "how weights are chosen"),
     OPT_STR(0, "pattern", &a.pattern, "pattern",
@@ -41,36 +38,31 @@ static const struct opt options[] = { COMMON_MODEL(&a.model,
     OPT_STR(0, "layers", &a.layers, "names",
         "all, or some of q,k,v,o,gate,up,down"),
     OPT_REAL(0, "share", &a.share, 0, 1, "share",
-        "of their parameters in the least sensitive of these layers"),
+        "share of their parameters, in the least sensitive of these layers"),
     OPT_ENUM(0, "by", &a.by, measures, "measure",
-        "what sensitive means, with --share"),
+        "sensitivity that --share ranks layers by"),
     OPT_REAL(0, "damping", &a.damping, 1e-9, 1, "share",
-        "of its diagonal's mean, added to the Hessian's diagonal"),
-    OPT_GROUP("what it is judged on"),
-    OPT_SIZE(0, "calib-rows", &a.rows, 0, 1e9, "rows",
-        "rows of the input that are used (0: all)"),
+        "damping added to a Hessian's diagonal, as a share of its mean"),
+    OPT_GROUP("what it is judged on"), COMMON_ROWS(&a.rows),
     OPT_STR(0, "profile", &a.profile, "folder",
-        "Hessians of prune profile --hessian instead of an input"),
-    OPT_STR(0, "report", &a.report, "file",
-        "write what became of each layer there, as TSV"),
-    OPT_GROUP("run"), COMMON_COMPUTE(&a.compute), COMMON_DTYPE(&a.type),
-    COMMON_THREADS(&a.threads), OPT_END };
+        "profile whose Hessians are used, not the input"),
+    COMMON_REPORT(&a.report), OPT_GROUP("run"), COMMON_COMPUTE(&a.compute),
+    COMMON_DTYPE(&a.type), COMMON_THREADS(&a.threads), OPT_END
+};
 
 static void
-check_options(const char *input)
+check_sparsify(const char *input)
 {
-    if (a.model == NULL || a.out == NULL)
-        die(EX_USAGE, "-m and -o are needed; see prune sparsify -h");
     if (a.profile != NULL && input != NULL)
         die(EX_USAGE, "%s: is not read with --profile", input);
     if (a.profile != NULL && a.share < 1.0 && a.by == 1)
-        die(EX_USAGE, "--by kl: needs an input, not --profile");
+        die(EX_USAGE, "--by kl runs the model: give an input, not --profile");
     if (!(a.share > 0.0))
-        die(EX_USAGE, "--share: nothing would be sparse");
+        die(EX_USAGE, "--share 0 makes nothing sparse: give more");
     common_new_folder(a.out);
 }
 
-/* What m will be called, unless it is something else already. */
+/* Parse --pattern and name it in m's configuration, which has no other one. */
 static void
 set_pattern(struct model *m, struct pattern *p)
 {
@@ -90,15 +82,14 @@ set_pattern(struct model *m, struct pattern *p)
     memcpy(m->c.sparse, name, sizeof name);
 }
 
-/* Weights, zeros and dead channels in all. */
 static void
-tell(const struct sparsify *s)
+tell_sparsified(const struct sparsify *s)
 {
     size_t taken = 0, weights = 0, zeros = 0, dead = 0, damped = 0;
     double worst = 0.0, sum = 0.0;
 
-    for (size_t i = 0; i < s->n; i++) {
-        const struct layer *l = &s->layer[i];
+    for (size_t i = 0; i < s->list.n; i++) {
+        const struct layer *l = &s->list.l[i];
 
         if (!l->taken)
             continue;
@@ -126,18 +117,18 @@ tell(const struct sparsify *s)
 }
 
 static void
-write_report(const struct sparsify *s)
+write_layers(const struct sparsify *s)
 {
     struct buf b = { 0 };
 
-    sparsify_tsv(s, &b);
+    layers_tsv(&s->list, &b);
     out_file(a.report, b.p, b.n);
     buf_release(&b);
 }
 
-/* What the layers are judged on. */
+/* Open the profile, or read the input, that layers are judged on. */
 static void
-take_input(struct sparsify *s, struct profile *p, struct calib *c,
+open_judged_input(struct sparsify *s, struct profile *p, struct calib *c,
     const char *input)
 {
     struct err e;
@@ -150,8 +141,7 @@ take_input(struct sparsify *s, struct profile *p, struct calib *c,
     }
     calib_read(c, input, a.rows, s->m,
         a.tokenizer != NULL ? a.tokenizer : a.model);
-    compute_tell(s->m, s->pool, &(struct rows){ 1, c->T, c->ids, c->first },
-        a.compute, a.model);
+    calib_tell(c, s->m, s->pool, a.compute);
     s->c = c;
 }
 
@@ -167,31 +157,30 @@ sparsify_main(int argc, char **argv)
     const char *tokenizer;
     struct err e;
 
-    check_options(*input);
+    check_sparsify(*input);
     common_open(&m, a.model);
     s.m = &m;
     s.method = (enum method)a.method;
     s.damp = a.damping;
     set_pattern(&m, &s.pattern);
-    sparsify_list(&s, a.layers);
+    layers_list(&s.list, &m, &s.pattern, a.layers);
     tokenizer = common_tokenizer(&m, a.tokenizer, a.out);
-    if (compute_init(a.compute, &e) < 0 ||
-        (s.method == METHOD_OBS && lapack_open(&e) < 0) ||
-        (s.pool = pool_new(a.threads, &e)) == NULL)
-        die_err(&e);
-    take_input(&s, &p, &c, *input);
+    s.pool = common_pool(a.compute, a.threads);
+    if (s.method == METHOD_OBS && lapack_open(&e) < 0)
+        die(e.code, "%s; or give --method wanda", e.msg);
+    open_judged_input(&s, &p, &c, *input);
     if (plan_fits(sparsify_bytes(&s), "fewer --layers or --calib-rows", &e) < 0)
         die_err(&e);
     sparsify_begin(&s);
     if (a.share < 1.0) {
         sparsify_measure(&s, a.by == 1);
-        sparsify_take(&s, a.share);
+        layers_take(&s.list, a.share);
     }
     sparsify_run(&s);
     common_write(&m, a.out, a.type, tokenizer);
     if (a.report != NULL)
-        write_report(&s);
-    tell(&s);
+        write_layers(&s);
+    tell_sparsified(&s);
     out_done();
     sparsify_end(&s);
     if (s.profile != NULL)

@@ -1,5 +1,5 @@
-/* Which layers are made sparse, and what is told of them: see sparsify.h */
-#include "sparsify.h"
+/* Layers to make sparse: see sparsify_list.h. */
+#include "sparsify_list.h"
 #include "cli/die.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static const struct {
     { "gate", W_GATE }, { "up", W_UP }, { "down", W_DOWN } };
 enum { MATRICES = sizeof matrices / sizeof *matrices };
 
-/* "gate" of "q,gate,up"? and is every word one of ours? */
+/* Bits of W_... for names such as "q,gate,up". */
 static unsigned
 parse_names(const char *names)
 {
@@ -31,8 +31,7 @@ parse_names(const char *names)
             k++;
         if (k == MATRICES)
             die(EX_USAGE,
-                "--layers %s: is not all, nor some of q,k,v,o,gate,"
-                "up,down",
+                "--layers %s: give all, or some of q,k,v,o,gate,up,down",
                 names);
         bits |= 1u << matrices[k].t;
         p += n;
@@ -42,15 +41,16 @@ parse_names(const char *names)
 }
 
 static void
-add_layer(struct sparsify *s, size_t block, int t, const char *name)
+add_layer(struct layers *s, const struct model *m, const struct pattern *p,
+    size_t block, size_t k)
 {
-    const struct weight *w = &s->m->block[block].w[t];
+    const struct weight *w = &m->block[block].w[matrices[k].t];
 
-    if (s->pattern.m > 0 && w->cols % s->pattern.m != 0)
+    if (p->m > 0 && w->cols % p->m != 0)
         die(EX_USAGE, "block %zu, %s: rows of %zu are no multiple of %zu",
-            block, name, w->cols, s->pattern.m);
-    s->layer[s->n++] = (struct layer){ .block = block,
-        .t = t,
+            block, matrices[k].name, w->cols, p->m);
+    s->l[s->n++] = (struct layer){ .block = block,
+        .t = matrices[k].t,
         .taken = 1,
         .rows = w->rows,
         .cols = w->cols,
@@ -59,19 +59,28 @@ add_layer(struct sparsify *s, size_t block, int t, const char *name)
 }
 
 void
-sparsify_list(struct sparsify *s, const char *names)
+layers_list(struct layers *s, const struct model *m, const struct pattern *p,
+    const char *names)
 {
     const unsigned bits = parse_names(names);
 
-    s->layer = xcalloc(s->m->c.L * MATRICES, sizeof *s->layer);
+    s->l = xcalloc(m->c.L * MATRICES, sizeof *s->l);
     s->n = 0;
-    for (size_t i = 0; i < s->m->c.L; i++)
+    for (size_t i = 0; i < m->c.L; i++)
         for (size_t k = 0; k < MATRICES; k++)
             if (bits >> matrices[k].t & 1 &&
-                s->m->block[i].w[matrices[k].t].rows > 0)
-                add_layer(s, i, matrices[k].t, matrices[k].name);
+                m->block[i].w[matrices[k].t].rows > 0)
+                add_layer(s, m, p, i, k);
     if (s->n == 0)
-        die(EX_USAGE, "--layers %s: %s has none", names, s->m->path);
+        die(EX_USAGE, "--layers %s: %s has no such layer", names, m->path);
+}
+
+void
+layers_release(struct layers *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->l[i].data);
+    free(s->l);
 }
 
 const char *
@@ -85,13 +94,13 @@ layer_name(int t)
 }
 
 void
-sparsify_tsv(const struct sparsify *s, struct buf *b)
+layers_tsv(const struct layers *s, struct buf *b)
 {
     buf_adds(b,
         "block\tlayer\trows\tcolumns\ttaken\tzeros\tdead\tdamping\t"
         "alone\terror\tseconds\n");
     for (size_t i = 0; i < s->n; i++) {
-        const struct layer *l = &s->layer[i];
+        const struct layer *l = &s->l[i];
 
         buf_addf(b, "%zu\t%s\t%zu\t%zu\t%d\t%zu\t%zu\t%g\t%.6g\t%.6g\t%.3f\n",
             l->block, layer_name(l->t), l->rows, l->cols, l->taken, l->zeros,
@@ -113,13 +122,13 @@ by_alone(const void *a, const void *b)
 }
 
 void
-sparsify_take(struct sparsify *s, double share)
+layers_take(struct layers *s, double share)
 {
     struct layer **order = xcalloc(s->n, sizeof *order);
     double all = 0.0, sum = 0.0;
 
     for (size_t i = 0; i < s->n; i++) {
-        order[i] = &s->layer[i];
+        order[i] = &s->l[i];
         all += (double)(order[i]->rows * order[i]->cols);
     }
     qsort(order, s->n, sizeof *order, by_alone);

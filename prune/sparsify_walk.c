@@ -1,6 +1,6 @@
-/* From block to block: see sparsify.h */
-#include "sparsify.h"
-#include "profile.h"
+/* The walk from block to block: see sparsify_walk.h. */
+#include "sparsify_walk.h"
+#include "profile_read.h"
 #include "base/clock.h"
 #include "base/note.h"
 #include "cli/die.h"
@@ -34,7 +34,8 @@ lap_end(struct sparsify *s, int what, struct lap l)
 /* ---- Hessians ---- */
 
 static void
-pass(struct sparsify *s, size_t block, void (*go)(struct hess_walk *, size_t))
+pass_block(struct sparsify *s, size_t block,
+    void (*go)(struct hess_walk *, size_t))
 {
     const struct lap l = lap_begin();
 
@@ -43,7 +44,7 @@ pass(struct sparsify *s, size_t block, void (*go)(struct hess_walk *, size_t))
 }
 
 static void
-from_profile(struct sparsify *s, size_t block, int input, size_t n)
+read_hessian(struct sparsify *s, size_t block, int input, size_t n)
 {
     struct err e;
     const float *h =
@@ -55,7 +56,7 @@ from_profile(struct sparsify *s, size_t block, int input, size_t n)
         s->on.H[input][i] = h[i];
 }
 
-/* Of the inputs that the layers in `want` (bits of W_...) read. */
+/* Hessians of the inputs that the layers in `want` (bits of W_...) read. */
 static void
 make_hessians(struct sparsify *s, size_t block, unsigned want)
 {
@@ -67,15 +68,15 @@ make_hessians(struct sparsify *s, size_t block, unsigned want)
             continue;
         s->on.H[k] = xcalloc(n * n, sizeof(double));
         if (s->profile != NULL)
-            from_profile(s, block, k, n);
+            read_hessian(s, block, k, n);
     }
     if (s->profile == NULL && want != 0)
-        pass(s, block, hess_walk_look);
+        pass_block(s, block, hess_walk_look);
 }
 
 /* ---- layers ---- */
 
-/* Count zeros, measure, and leave dense - sparse in dense. */
+/* Count zeros and measure the error; dense becomes dense - sparse. */
 static void
 judge_layer(struct sparsify *s, struct layer *l, const struct hess *h,
     float *dense, const float *sparse)
@@ -119,7 +120,7 @@ make_layer(struct sparsify *s, struct layer *l, const struct hess *h)
 }
 
 static struct weight
-weight_of(const struct layer *l, const float *data)
+layer_weight(const struct layer *l, const float *data)
 {
     return (struct weight){ .data = (const unsigned char *)data,
         .dtype = DT_F32,
@@ -131,14 +132,15 @@ weight_of(const struct layer *l, const float *data)
 /* ---- sensitivity by KL ---- */
 
 struct kl {
-    size_t R, n; /* rows of the data, and predictions in them */
-    struct fwd *f, *base;
-    float *x, *h, *hp; /* [R,T,d], [n,d] and of the dense model */
+    size_t R, n;          /* rows of the data, and scored predictions in them */
+    struct fwd *f, *base; /* base: for the head of the dense model */
+    float *x;             /* [R,T,d] work space */
+    float *h, *hp;        /* [n,d] final states; of the dense model */
 };
 
 /* Final states of the scored predictions, from the input x of block i on. */
 static void
-final_states(struct sparsify *s, size_t i, const float *x, float *h)
+states_from(struct sparsify *s, size_t i, const float *x, float *h)
 {
     const struct kl *k = s->kl;
     const size_t d = s->m->c.d;
@@ -161,8 +163,8 @@ kl_of(struct sparsify *s, const struct layer *l, const float *sparse)
     struct pair_score *p = xcalloc(k->n, sizeof *p);
     double sum = 0.0;
 
-    *w = weight_of(l, sparse);
-    final_states(s, l->block, s->on.x, k->h);
+    *w = layer_weight(l, sparse);
+    states_from(s, l->block, s->on.x, k->h);
     *w = dense;
     head_score_pair(k->f, k->h, k->base, k->hp, s->m->c.V, s->c->target, k->n,
         1.0, p);
@@ -191,7 +193,7 @@ kl_begin(struct sparsify *s, struct kl *k)
     k->hp = xreallocarray(NULL, k->n, d * sizeof(float));
     s->kl = k;
     hess_walk_begin(&s->on);
-    final_states(s, 0, s->on.x, k->hp);
+    states_from(s, 0, s->on.x, k->hp);
 }
 
 static void
@@ -207,22 +209,22 @@ kl_end(struct sparsify *s, struct kl *k)
 
 /* ---- blocks ---- */
 
-/* The layer is sparse from here on. */
+/* Put the sparse matrix into the model. */
 static void
-install(struct sparsify *s, struct layer *l, float *sparse)
+install_layer(struct sparsify *s, struct layer *l, float *sparse)
 {
     struct block *b = &s->m->block[l->block];
 
     l->data = sparse;
-    b->w[l->t] = weight_of(l, sparse);
+    b->w[l->t] = layer_weight(l, sparse);
     b->sparse |= 1u << l->t;
     vnote("block %zu, %s: relative error %.4g", l->block, layer_name(l->t),
         l->error);
 }
 
-/* ... or its sensitivity is known. */
+/* Measure the sensitivity of a layer, and throw the sparse matrix away. */
 static void
-look(struct sparsify *s, struct layer *l, float *sparse)
+measure_layer(struct sparsify *s, struct layer *l, float *sparse)
 {
     l->alone = s->kl != NULL ? kl_of(s, l, sparse) : l->error;
     l->error = NAN;
@@ -230,7 +232,7 @@ look(struct sparsify *s, struct layer *l, float *sparse)
 }
 
 static void
-do_input(struct sparsify *s, size_t block, int input, unsigned want,
+sparsify_input(struct sparsify *s, size_t block, int input, unsigned want,
     void (*use)(struct sparsify *, struct layer *, float *))
 {
     char *name = xasprintf("block %zu, input %s", block, profile_inputs[input]);
@@ -245,8 +247,8 @@ do_input(struct sparsify *s, size_t block, int input, unsigned want,
         die_err(&e);
     factor = clock_now() - lap.wall;
     lap_end(s, SPENT_LAYERS, lap);
-    for (size_t i = 0; i < s->n; i++) {
-        struct layer *l = &s->layer[i];
+    for (size_t i = 0; i < s->list.n; i++) {
+        struct layer *l = &s->list.l[i];
 
         if (l->block != block || !(input_readers[input] & want & 1u << l->t))
             continue;
@@ -259,22 +261,22 @@ do_input(struct sparsify *s, size_t block, int input, unsigned want,
 }
 
 static void
-do_block(struct sparsify *s, size_t block, int all,
+sparsify_block(struct sparsify *s, size_t block, int all,
     void (*use)(struct sparsify *, struct layer *, float *))
 {
     unsigned want = 0;
 
-    for (size_t i = 0; i < s->n; i++)
-        if (s->layer[i].block == block && (all || s->layer[i].taken))
-            want |= 1u << s->layer[i].t;
+    for (size_t i = 0; i < s->list.n; i++)
+        if (s->list.l[i].block == block && (all || s->list.l[i].taken))
+            want |= 1u << s->list.l[i].t;
     make_hessians(s, block, want);
     for (int k = 0; k < FWD_INPUTS; k++)
         if (input_readers[k] & want)
-            do_input(s, block, k, want, use);
+            sparsify_input(s, block, k, want, use);
 }
 
 static void
-walk(struct sparsify *s, const char *what, int all,
+walk_blocks(struct sparsify *s, const char *what, int all,
     void (*use)(struct sparsify *, struct layer *, float *))
 {
     const size_t L = s->m->c.L;
@@ -283,9 +285,9 @@ walk(struct sparsify *s, const char *what, int all,
     if (s->c != NULL)
         hess_walk_begin(&s->on);
     for (size_t i = 0; i < L; i++) {
-        do_block(s, i, all, use);
+        sparsify_block(s, i, all, use);
         if (s->c != NULL && i + 1 < L)
-            pass(s, i, hess_walk_on);
+            pass_block(s, i, hess_walk_on);
         model_forget(s->m, NULL);
         progress_at((double)(i + 1), NULL);
     }
@@ -295,7 +297,7 @@ walk(struct sparsify *s, const char *what, int all,
 void
 sparsify_run(struct sparsify *s)
 {
-    walk(s, "blocks", 0, install);
+    walk_blocks(s, "blocks", 0, install_layer);
 }
 
 void
@@ -305,7 +307,7 @@ sparsify_measure(struct sparsify *s, int kl)
 
     if (kl)
         kl_begin(s, &k);
-    walk(s, "measuring", 1, look);
+    walk_blocks(s, "measuring", 1, measure_layer);
     if (kl)
         kl_end(s, &k);
 }
@@ -317,8 +319,8 @@ sparsify_bytes(const struct sparsify *s)
 {
     size_t sparse = 0, largest = 0, most = 0;
 
-    for (size_t i = 0; i < s->n; i++) {
-        const size_t n = s->layer[i].rows * s->layer[i].cols;
+    for (size_t i = 0; i < s->list.n; i++) {
+        const size_t n = s->list.l[i].rows * s->list.l[i].cols;
 
         sparse += n;
         largest = n > largest ? n : largest;
@@ -349,8 +351,6 @@ sparsify_begin(struct sparsify *s)
 void
 sparsify_end(struct sparsify *s)
 {
-    for (size_t i = 0; i < s->n; i++)
-        free(s->layer[i].data);
-    free(s->layer);
+    layers_release(&s->list);
     hess_walk_release(&s->on);
 }

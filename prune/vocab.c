@@ -1,7 +1,8 @@
 /* prune vocab - cut a model's vocabulary; see prune-vocab(1) */
-#include "vocab.h"
 #include "common.h"
-#include "cut.h"
+#include "cut_model.h"
+#include "vocab_files.h"
+#include "vocab_mass.h"
 #include "base/dir.h"
 #include "base/note.h"
 #include "cli/die.h"
@@ -19,40 +20,22 @@ static struct {
 } a;
 
 static const struct opt options[] = {
-    COMMON_MODEL(&a.model, "the model to cut"),
-    OPT_STR('o', "output", &a.out, "folder", "the model written"),
-    COMMON_TOKENIZER(&a.tokenizer, "the tokenizer (default: the model's)"),
-    OPT_GROUP("what is kept"),
+    COMMON_MODEL(&a.model, "the model to cut"), COMMON_OUT(&a.out),
+    COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("what is kept"),
     OPT_SIZE(0, "size", &a.size, 0, 1 << 24, "ids",
-        "so many ids (0: as many as are used)"),
+        "number of ids (0: as many as are used)"),
     OPT_STR(0, "keep", &a.keep, "file",
-        "keep the ids listed there instead of those of a corpus"),
+        "list of the ids to keep, instead of a corpus"),
     OPT_FLAG(0, "drop-reserved", &a.drop,
         "drop special tokens that only keep a place"),
     OPT_GROUP("what is told"),
     OPT_STR(0, "held-out", &a.held_out, "input",
         "documents on which the mass that is lost is measured"),
-    OPT_STR(0, "report", &a.report, "file",
-        "write every id that is kept there, as TSV"),
-    OPT_GROUP("run"), COMMON_DTYPE(&a.type), COMMON_THREADS(&a.threads), OPT_END
+    COMMON_REPORT(&a.report), OPT_GROUP("run"), COMMON_DTYPE(&a.type),
+    COMMON_THREADS(&a.threads), OPT_END
 };
 
-static void
-open_model(struct model *m)
-{
-    const char *why = kern_init();
-    struct err e;
-
-    if (why != NULL)
-        die(EX_SYS, "%s", why);
-    common_new_folder(a.out);
-    if (model_open(m, a.model, &e) < 0)
-        die_err(&e);
-    if (a.tokenizer == NULL)
-        a.tokenizer = a.model;
-}
-
-/* Tokens that the model has no row for are left out. */
+/* Leave out the tokens that the model has no row for. */
 static void
 fit_tokenizer(struct tokenizer *t, const struct model *m)
 {
@@ -67,11 +50,11 @@ fit_tokenizer(struct tokenizer *t, const struct model *m)
     buf_release(&past);
 }
 
-static struct dir_new tmp; /* of the tokenizer's files */
+static struct dir_new tmp; /* folder of the tokenizer's files */
 
 /* Remove it and die of e, said of that tokenizer unless it is NULL. */
 static void
-give_up(const char *tokenizer, const struct err *e)
+remove_and_die(const char *tokenizer, const struct err *e)
 {
     dir_new_abort(&tmp);
     if (tokenizer == NULL)
@@ -92,7 +75,7 @@ export_files(const struct model *m)
     config = xasprintf("%s/config.json", tmp.tmp);
     if (model_write_config(m, config, &e) < 0 ||
         tokenizer_export(a.tokenizer, tmp.tmp, &e) < 0)
-        give_up(NULL, &e);
+        remove_and_die(NULL, &e);
     free(config);
     free(path);
 }
@@ -113,12 +96,12 @@ keep_named(struct vocab *v, const struct model *m,
 }
 
 static void
-choose(struct vocab *v)
+choose_ids(struct vocab *v)
 {
     struct err e;
 
     if (vocab_choose(v, a.size, !a.drop, a.keep == NULL, &e) < 0)
-        give_up(NULL, &e);
+        remove_and_die(NULL, &e);
     if (v->left > 0)
         warn("%zu ids that are used have no room in --size %zu: they are "
              "%.4g %% of the input's %llu tokens",
@@ -131,20 +114,21 @@ choose(struct vocab *v)
 
 /* Write the cut tokenizer into files' folder, then all into the output. */
 static void
-write_all(const struct vocab *v, struct vocab_files *files,
+write_model(const struct vocab *v, struct vocab_files *files,
     const struct model *small)
 {
     struct err e;
 
     if (vocab_files_cut(files, v, &e) < 0 ||
         vocab_files_check(v, files->dir, &e) < 0)
-        give_up(a.tokenizer, &e);
+        remove_and_die(a.tokenizer, &e);
     if (model_export(small, a.out, common_dtype(a.type), files->dir, &e) < 0)
-        give_up(NULL, &e);
+        remove_and_die(NULL, &e);
 }
 
 static void
-tell(const struct vocab *v, const struct model *m, const struct model *small)
+tell_vocab(const struct vocab *v, const struct model *m,
+    const struct model *small)
 {
     struct buf b = { 0 };
 
@@ -177,17 +161,21 @@ vocab_main(int argc, char **argv)
     struct arena mem;
     struct model m, small;
     struct vocab v;
+    const char *why;
     char **input;
     struct err e;
 
     input = opt_parse(argc, argv, options,
         "cut a model's vocabulary down to what a corpus uses", "[input]", 0, 1,
         NULL);
-    if (a.model == NULL || a.out == NULL)
-        die(EX_USAGE, "-m and -o are needed; see prune vocab -h");
     if (a.keep != NULL && *input != NULL)
         die(EX_USAGE, "%s: is not read with --keep", *input);
-    open_model(&m);
+    common_new_folder(a.out);
+    if ((why = kern_init()) != NULL)
+        die(EX_SYS, "%s", why);
+    common_open(&m, a.model);
+    if (a.tokenizer == NULL)
+        a.tokenizer = a.model;
     if ((t = tok_open(a.tokenizer, &e)) == NULL)
         die_err(&e);
     fit_tokenizer(t, &m);
@@ -198,14 +186,14 @@ vocab_main(int argc, char **argv)
         vocab_count(&v, *input, a.tokenizer);
     export_files(&m);
     if (vocab_files_open(&files, tmp.tmp, &e) < 0)
-        give_up(a.tokenizer, &e);
+        remove_and_die(a.tokenizer, &e);
     keep_named(&v, &m, &files);
-    choose(&v);
+    choose_ids(&v);
     model_cut_rows(&small, &m, v.from, v.kept, &mem);
-    write_all(&v, &files, &small);
+    write_model(&v, &files, &small);
     vocab_files_release(&files);
     dir_new_abort(&tmp);
-    tell(&v, &m, &small);
+    tell_vocab(&v, &m, &small);
     out_done();
     vocab_release(&v);
     tok_free(t);

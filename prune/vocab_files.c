@@ -1,5 +1,5 @@
-/* The tokenizer's files with new ids; see vocab.h. */
-#include "vocab.h"
+/* Files of a tokenizer with new ids: see vocab_files.h. */
+#include "vocab_files.h"
 #include "base/io.h"
 #include "format/json.h"
 #include "tok/load.h"
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* dir/name, if it is there, into *j. */
+/* *j = dir/name, or NULL if there is no such file. */
 static int
-load(json_t **j, const char *dir, const char *name, struct err *e)
+load_json(json_t **j, const char *dir, const char *name, struct err *e)
 {
     char *path = xasprintf("%s/%s", dir, name);
 
@@ -34,9 +34,9 @@ vocab_files_open(struct vocab_files *f, const char *dir, struct err *e)
 
     memset(f, 0, sizeof *f);
     f->dir = dir;
-    r = load(&f->tok, dir, "tokenizer.json", e) < 0 ||
-            load(&f->config, dir, "tokenizer_config.json", e) < 0 ||
-            load(&f->gen, dir, "generation_config.json", e) < 0
+    r = load_json(&f->tok, dir, "tokenizer.json", e) < 0 ||
+            load_json(&f->config, dir, "tokenizer_config.json", e) < 0 ||
+            load_json(&f->gen, dir, "generation_config.json", e) < 0
         ? -1
         : 0;
     if (r == 0 && io_exists(chat))
@@ -59,9 +59,10 @@ vocab_files_release(struct vocab_files *f)
     memset(f, 0, sizeof *f);
 }
 
-/* ---- ids in JSON: found, to be kept, or replaced ---- */
+/* ---- ids in JSON ---- */
 
-/* In v->to NULL: keep the id; else it becomes the new one, or, gone, NULL. */
+/* The new id, NULL if it is dropped.  While v->to is NULL: keep the id in v,
+ * and return it. */
 static json_t *
 renamed(struct vocab *v, const json_t *id)
 {
@@ -76,44 +77,32 @@ renamed(struct vocab *v, const json_t *id)
     return v->to[i] == VOCAB_GONE ? NULL : json_integer(v->to[i]);
 }
 
-/* An id or a list of them; NULL: none is left. */
+/* A list of ids, renumbered.  NULL: all are dropped, or `every` is set and one
+ * is dropped. */
 static json_t *
-renamed_all(struct vocab *v, const json_t *ids)
+renamed_list(struct vocab *v, const json_t *ids, int every)
 {
-    json_t *list;
+    json_t *list = json_array();
+    size_t dropped = 0;
 
-    if (json_is_integer(ids))
-        return renamed(v, ids);
-    list = json_array();
     for (size_t i = 0; i < json_array_size(ids); i++) {
         json_t *id = renamed(v, json_array_get(ids, i));
 
+        dropped += id == NULL;
         if (id != NULL)
             json_array_append_new(list, id);
     }
-    if (json_array_size(list) == 0) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    if (every ? dropped == 0 : json_array_size(list) > 0)
+        return list;
+    json_decref(list);
+    return NULL;
 }
 
-/* A list of ids that stands for a text; NULL: not all of them are left. */
+/* An id, or a list of ids, renumbered; NULL: all are dropped. */
 static json_t *
-renamed_text(struct vocab *v, const json_t *ids)
+renamed_all(struct vocab *v, const json_t *ids)
 {
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < json_array_size(ids); i++) {
-        json_t *id = renamed(v, json_array_get(ids, i));
-
-        if (id == NULL) {
-            json_decref(list);
-            return NULL;
-        }
-        json_array_append_new(list, id);
-    }
-    return list;
+    return json_is_integer(ids) ? renamed(v, ids) : renamed_list(v, ids, 0);
 }
 
 static json_t *renamed_entries(struct vocab *v, const char *key,
@@ -127,7 +116,7 @@ renamed_entry(struct vocab *v, const char *key, const json_t *entry)
     json_t *to;
 
     if (strcmp(key, "sequence_bias") == 0) { /* [ids, bias] */
-        to = renamed_text(v, first);
+        to = renamed_list(v, first, 1);
         return to != NULL ? json_pack("[o,O]", to, json_array_get(entry, 1))
                           : NULL;
     }
@@ -136,11 +125,11 @@ renamed_entry(struct vocab *v, const char *key, const json_t *entry)
         return to != NULL ? json_pack("[O,o]", first, to) : NULL;
     }
     return json_is_array(first) ? renamed_entries(v, key, entry)
-                                : renamed_text(v, entry);
+                                : renamed_list(v, entry, 1);
 }
 
-/* A list of texts in ids, or of choices of such texts, or of what goes with
- * ids; NULL: nothing is left. */
+/* The list called key, whose entries are texts in ids, lists of such texts, or
+ * ids with a number, renumbered; NULL: no entry is left. */
 static json_t *
 renamed_entries(struct vocab *v, const char *key, const json_t *list)
 {
@@ -159,7 +148,7 @@ renamed_entries(struct vocab *v, const char *key, const json_t *list)
     return out;
 }
 
-/* A number, or a list of numbers? */
+/* Is it a number, or a list of numbers? */
 static int
 is_ids(const json_t *j)
 {
@@ -167,7 +156,7 @@ is_ids(const json_t *j)
 }
 
 static int
-ends_with(const char *s, const char *end)
+has_suffix(const char *s, const char *end)
 {
     const size_t n = strlen(s), k = strlen(end);
 
@@ -202,7 +191,8 @@ generation_ids(struct vocab *v, json_t *gen)
         if (json_is_array(j) && is_nested(key))
             to = renamed_entries(v, key, j);
         else if (is_ids(j) &&
-            (ends_with(key, "_token_id") || ends_with(key, "suppress_tokens")))
+            (has_suffix(key, "_token_id") ||
+                has_suffix(key, "suppress_tokens")))
             to = renamed_all(v, j);
         else
             continue;
@@ -241,7 +231,8 @@ post_ids(struct vocab *v, json_t *post)
     }
 }
 
-/* The token that fills up a batch; padding goes if its token has gone. */
+/* Renumber the padding token; "padding" becomes null if the token is
+ * dropped. */
 static void
 padding_id(struct vocab *v, json_t *tok)
 {
@@ -255,17 +246,19 @@ padding_id(struct vocab *v, json_t *tok)
         json_object_set_new(tok, "padding", json_null());
 }
 
-/* ---- what is named ---- */
+/* ---- tokens that the files name ---- */
 
-/* Does the chat template, a text or a list of several, spell s? */
+/* Does the chat template, a text or a list of texts, contain s? */
 static int
-spells(const json_t *chat, const char *s)
+template_spells(const json_t *chat, const char *s)
 {
     int found =
         json_is_string(chat) && strstr(json_string_value(chat), s) != NULL;
 
     for (size_t i = 0; !found && i < json_array_size(chat); i++)
-        found = spells(json_object_get(json_array_get(chat, i), "template"), s);
+        found = template_spells(json_object_get(json_array_get(chat, i),
+                                    "template"),
+            s);
     return found;
 }
 
@@ -284,7 +277,8 @@ vocab_files_named(const struct vocab_files *f, struct vocab *v)
         const int64_t id = tok_id(v->t, s, strlen(s));
 
         if (*s != '\0' && id >= 0 &&
-            (spells(chat, s) || (f->chat != NULL && strstr(f->chat, s))))
+            (template_spells(chat, s) ||
+                (f->chat != NULL && strstr(f->chat, s))))
             vocab_add(v, (uint32_t)id, WHY_NAMED, SIZE_MAX);
     }
 }
@@ -316,7 +310,7 @@ is_kept(const struct vocab *v, const struct names *names, const char *s,
     return names_id(names, s, n, &id) == 0 && v->to[id] != VOCAB_GONE;
 }
 
-/* For each merge, in order: 1 if its parts and what it gives are kept. */
+/* kept[i] = are both parts and the result of merge i kept? */
 static int
 kept_merges(const struct vocab *v, const struct tok_source *src,
     unsigned char *kept, struct err *e)
@@ -344,7 +338,8 @@ kept_merges(const struct vocab *v, const struct tok_source *src,
     return r;
 }
 
-/* Those of model.retort_ties, [[first, number], ...], among the merges left. */
+/* model.retort_ties, [[first, number], ...], counted in the merges that are
+ * kept. */
 static json_t *
 cut_ties(const json_t *ties, const unsigned char *kept, size_t n)
 {
@@ -399,7 +394,7 @@ cut_model(const struct vocab *v, json_t *tok, struct err *e)
                  : 0;
 }
 
-/* The list added_tokens; ids are what the tokenizer takes, whatever it says. */
+/* Cut the list added_tokens; ids come from the tokenizer, not from the list. */
 static void
 cut_added(const struct vocab *v, json_t *tok)
 {
@@ -420,7 +415,7 @@ cut_added(const struct vocab *v, json_t *tok)
     json_object_set_new(tok, "added_tokens", out);
 }
 
-/* added_tokens_decoder of a tokenizer_config.json, whose keys are ids. */
+/* Cut added_tokens_decoder of tokenizer_config.json, whose keys are ids. */
 static void
 cut_decoder(const struct vocab *v, json_t *config)
 {
@@ -446,7 +441,7 @@ cut_decoder(const struct vocab *v, json_t *config)
 }
 
 static int
-save(const json_t *j, const char *dir, const char *name, struct err *e)
+save_json(const json_t *j, const char *dir, const char *name, struct err *e)
 {
     char *path = xasprintf("%s/%s", dir, name);
     const int r = j != NULL ? js_save(j, path, e) : 0;
@@ -455,7 +450,7 @@ save(const json_t *j, const char *dir, const char *name, struct err *e)
     return r;
 }
 
-/* What repeats the vocabulary with its old ids. */
+/* Remove the files that repeat the vocabulary with its old ids. */
 static int
 remove_others(const char *dir, struct err *e)
 {
@@ -487,16 +482,16 @@ vocab_files_cut(struct vocab_files *f, const struct vocab *v, struct err *e)
         generation_ids(names, f->gen);
     cut_decoder(v, f->config);
     return remove_others(f->dir, e) < 0 ||
-            save(f->tok, f->dir, "tokenizer.json", e) < 0 ||
-            save(f->config, f->dir, "tokenizer_config.json", e) < 0 ||
-            save(f->gen, f->dir, "generation_config.json", e) < 0
+            save_json(f->tok, f->dir, "tokenizer.json", e) < 0 ||
+            save_json(f->config, f->dir, "tokenizer_config.json", e) < 0 ||
+            save_json(f->gen, f->dir, "generation_config.json", e) < 0
         ? -1
         : 0;
 }
 
-/* ---- the proof ---- */
+/* ---- the check ---- */
 
-/* Are b the ids a under their new numbers?  Where one has gone: yes. */
+/* Are b the ids a under their new numbers?  1 too if one of a is dropped. */
 static int
 same_ids(const struct vocab *v, const struct tok_ids *a,
     const struct tok_ids *b)

@@ -1,5 +1,6 @@
-/* Which ids are kept; see vocab.h. */
-#include "vocab.h"
+/* Ids that are kept: see vocab_ids.h. */
+#include "vocab_ids.h"
+#include "common.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -40,7 +41,7 @@ vocab_release(struct vocab *v)
     memset(v, 0, sizeof *v);
 }
 
-/* ---- what is used ---- */
+/* ---- ids that are used ---- */
 
 static void
 count_id(struct vocab *v, uint64_t id, const char *where)
@@ -74,7 +75,7 @@ vocab_count(struct vocab *v, const char *addr, const char *tokenizer)
 {
     struct stream_info info;
     struct batch b = { 0 };
-    struct err e, none;
+    struct err e;
     struct msg_in *in = set_in_open(addr, 0, &e);
     struct msg m;
     int r;
@@ -83,12 +84,7 @@ vocab_count(struct vocab *v, const char *addr, const char *tokenizer)
         die_err(&e);
     while ((r = msg_read(in, &m, &e)) > 0) {
         if (m.kind == MSG_STREAM) {
-            if (stream_info_read(&info, &m.st, &e) < 0)
-                die(e.code, "%s: %s", msg_in_name(in), e.msg);
-            if (tok_matches(tokenizer, info.tokenizer, &none) == 0)
-                die(EX_INPUT,
-                    "%s: was made with another tokenizer than that of %s",
-                    msg_in_name(in), tokenizer);
+            common_head(&info, in, &m.st, NULL, tokenizer);
             stream_info_release(&info);
         }
         count_msg(v, &m, &b, msg_in_name(in));
@@ -128,7 +124,7 @@ vocab_list(struct vocab *v, const char *file)
         die(EX_INPUT, "%s: lists no ids", io_in_name(file));
 }
 
-/* ---- what is kept ---- */
+/* ---- ids that are kept ---- */
 
 /* Has the model a row for each of the parts? */
 static int
@@ -162,7 +158,8 @@ vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size)
             v->parts.v[more++] = part;
         }
     }
-    if (more > size || v->kept > size - more) { /* take them back */
+    if (more > size ||
+        v->kept > size - more) { /* there is no room: take them back */
         for (size_t i = 0; i < more; i++)
             v->why[v->parts.v[i]] = WHY_NOT;
         return 0;
@@ -172,7 +169,7 @@ vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size)
 }
 
 static void
-must(struct vocab *v, int64_t id, enum why why)
+keep_must(struct vocab *v, int64_t id, enum why why)
 {
     if (id >= 0 && (uint64_t)id < v->n)
         vocab_add(v, (uint32_t)id, why, SIZE_MAX);
@@ -202,28 +199,27 @@ keep_always(struct vocab *v, int reserved)
     const char *s;
     size_t n;
 
-    must(v, tok_template_bos(v->t), WHY_NAMED);
-    must(v, tok_bos(v->t), WHY_NAMED);
-    must(v, tok_eos(v->t), WHY_NAMED);
-    must(v, tok_unknown(v->t), WHY_NAMED);
+    keep_must(v, tok_template_bos(v->t), WHY_NAMED);
+    keep_must(v, tok_bos(v->t), WHY_NAMED);
+    keep_must(v, tok_eos(v->t), WHY_NAMED);
+    keep_must(v, tok_unknown(v->t), WHY_NAMED);
     for (size_t id = 0; id < v->n; id++) {
         const uint32_t i = (uint32_t)id;
 
-        /* Without Gemma's runs of spaces, tabs and newlines such text falls
-         * back to bytes that the model has never seen.  One that matches whole
-         * words only hides others where it does not match: without it they
-         * would come up. */
+        /* Without Gemma's runs of spaces, tabs and newlines their text falls
+         * back to bytes that the model has never seen.  A token of whole words
+         * also keeps shorter ones from matching inside other words. */
         if (tok_is_added(v->t, i) && tok_text(v->t, i, &s, &n) &&
             (reserved || !tok_is_special(v->t, i) || !is_reserved(s, n)))
-            must(v, (int64_t)id, WHY_ADDED);
+            keep_must(v, (int64_t)id, WHY_ADDED);
     }
     for (unsigned b = 0; b < 256; b++)
-        must(v, tok_byte(v->t, b), WHY_BYTE);
+        keep_must(v, tok_byte(v->t, b), WHY_BYTE);
 }
 
 /* ---- scripts ---- */
 
-/* The script of a character; 0 (USCRIPT_COMMON) for those of none. */
+/* The script of a character; 0 (USCRIPT_COMMON) if it has none. */
 static size_t
 script_of(uint32_t c)
 {
@@ -236,8 +232,8 @@ script_of(uint32_t c)
         : (size_t)s;
 }
 
-/* Count the characters of the corpus by script: those that a token has
- * whole. */
+/* Count the characters of the corpus by script, from the whole characters of
+ * tokens. */
 static void
 count_scripts(const struct vocab *v, uint64_t *uses)
 {
@@ -258,7 +254,7 @@ count_scripts(const struct vocab *v, uint64_t *uses)
     }
 }
 
-/* Keep tokens of one character of the scripts that have one in SHARE. */
+/* Keep one-character tokens of scripts with one character in SHARE, or more. */
 enum { SHARE = 1000 };
 static void
 keep_scripts(struct vocab *v)
@@ -284,7 +280,7 @@ keep_scripts(struct vocab *v)
         script = script_of(c);
         if (script == USCRIPT_COMMON ||
             (uses[script] > 0 && uses[script] >= all / SHARE))
-            must(v, (int64_t)id, WHY_SCRIPT);
+            keep_must(v, (int64_t)id, WHY_SCRIPT);
     }
 }
 

@@ -1,9 +1,10 @@
 /*
- * What a cut vocabulary loses on documents; see vocab.h.  The same final states
- * go through the whole head and the cut one: with z the logits and K the ids
- * kept, the mass lost is 1 - sum_K exp(z) / sum exp(z).
+ * Mass that is lost: see vocab_mass.h.  The final states go through the whole
+ * head and the cut one: with z the logits and K the kept ids, the lost mass is
+ * 1 - sum_K exp(z) / sum exp(z).
  */
-#include "vocab.h"
+#include "vocab_mass.h"
+#include "common.h"
 #include "cli/die.h"
 #include "cli/progress.h"
 #include "model/forward.h"
@@ -14,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { T = 512, B = 4 }; /* a window; windows at a time */
+enum { T = 512, B = 4 }; /* tokens of a window; windows at a time */
 
 struct lost {
-    uint64_t n, gone; /* predictions; their token is not kept */
+    uint64_t n, gone; /* predictions; those whose token is not kept */
     double mass;
 };
 
@@ -36,7 +37,7 @@ struct mass {
 
 /* Add the predictions of row r, whose final states are in g->x. */
 static void
-add_row(struct mass *g, size_t r)
+add_window(struct mass *g, size_t r)
 {
     const float *const h = g->x + r * T * g->m->c.d;
     struct lost *const l = &g->lost[g->source[r]];
@@ -58,7 +59,7 @@ add_row(struct mass *g, size_t r)
 }
 
 static void
-flush(struct mass *g)
+score_windows(struct mass *g)
 {
     const struct rows r = { g->used, T, g->ids, g->first };
 
@@ -66,14 +67,14 @@ flush(struct mass *g)
         return;
     fwd_states(g->whole, &r, g->x);
     for (size_t i = 0; i < g->used; i++)
-        add_row(g, i);
+        add_window(g, i);
     memset(g->ids, 0, B * T * sizeof *g->ids);
     memset(g->first, 0xff, B * T * sizeof *g->first);
     g->used = 0;
 }
 
 static void
-add_docs(struct mass *g, const struct msg *m)
+add_documents(struct mass *g, const struct msg *m)
 {
     const struct st_tensor *ids = st_find(&m->st, "ids");
     const struct st_tensor *len = st_find(&m->st, "doc_len");
@@ -92,34 +93,28 @@ add_docs(struct mass *g, const struct msg *m)
             }
             g->tokens += n;
             if (++g->used == B)
-                flush(g);
+                score_windows(g);
         }
     }
 }
 
 static void
-take_head(struct mass *g, struct msg_in *in, const struct st *head,
+read_docs_head(struct mass *g, struct msg_in *in, const struct st *head,
     const char *tokenizer)
 {
-    const char *const name = msg_in_name(in);
-    struct err e, none;
+    struct err e;
 
-    if (stream_info_read(&g->info, head, &e) < 0)
-        die(e.code, "%s: %s", name, e.msg);
-    if (strcmp(g->info.content, "docs") != 0)
-        die(EX_INPUT, "%s: holds %s, not documents (see tokenize(1))", name,
-            g->info.content);
-    if (tok_matches(tokenizer, g->info.tokenizer, &none) == 0 ||
-        g->info.vocab > g->v->n)
+    common_head(&g->info, in, head, "docs", tokenizer);
+    if (g->info.vocab > g->v->n)
         die(EX_INPUT, "%s: was made with another tokenizer than that of %s",
-            name, tokenizer);
+            msg_in_name(in), tokenizer);
     if (msg_in_fit(in, &g->info, g->m->c.V, &e) < 0)
         die_err(&e);
     g->lost = xcalloc(g->info.nsource, sizeof *g->lost);
 }
 
 static void
-put_line(struct buf *b, const char *name, const struct lost *l)
+put_source(struct buf *b, const char *name, const struct lost *l)
 {
     const double n = (double)l->n;
 
@@ -128,18 +123,18 @@ put_line(struct buf *b, const char *name, const struct lost *l)
 }
 
 static void
-put_table(const struct mass *g, struct buf *b)
+put_sources(const struct mass *g, struct buf *b)
 {
     struct lost all = { 0 };
 
     buf_adds(b, "source\tpredictions\tgone\tlost\n");
     for (size_t i = 0; i < g->info.nsource; i++) {
-        put_line(b, g->info.source[i], &g->lost[i]);
+        put_source(b, g->info.source[i], &g->lost[i]);
         all.n += g->lost[i].n;
         all.gone += g->lost[i].gone;
         all.mass += g->lost[i].mass;
     }
-    put_line(b, "all", &all);
+    put_source(b, "all", &all);
 }
 
 static void
@@ -190,18 +185,18 @@ vocab_mass(const struct vocab *v, const struct model *m,
     progress_begin("measuring", 0, "tokens");
     while ((r = msg_read(in, &msg, &e)) > 0) {
         if (msg.kind == MSG_STREAM)
-            take_head(&g, in, &msg.st, tokenizer);
+            read_docs_head(&g, in, &msg.st, tokenizer);
         if (msg.kind != MSG_DOCS)
             continue;
-        add_docs(&g, &msg);
+        add_documents(&g, &msg);
         progress_total(msg_in_expect(in, (double)g.tokens));
         progress_at((double)g.tokens, NULL);
     }
     if (r < 0)
         die_err(&e);
-    flush(&g);
+    score_windows(&g);
     progress_end();
-    put_table(&g, b);
+    put_sources(&g, b);
     msg_in_close(in);
     mass_release(&g);
 }

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "model/forward.h"
-#include "prune/cut.h"
+#include "prune/cut_model.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

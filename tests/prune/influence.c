@@ -1,5 +1,5 @@
 /* The influence of blocks, by which prune chooses candidates. */
-#include "prune/prune.h"
+#include "prune/judge.h"
 #include "kern/kern.h"
 #include "../lib/tap.h"
 #include "../lib/golden.h"

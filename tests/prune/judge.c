@@ -2,8 +2,8 @@
  * begins does not change a bit. */
 #include "base/mem.h"
 #include "kern/kern.h"
-#include "prune/cut.h"
-#include "prune/prune.h"
+#include "prune/cut_model.h"
+#include "prune/judge.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>
@@ -128,7 +128,7 @@ test_model(const char *path, int keep)
     judge_rows(&j, &some, 2, R, b + 2);
     ok(memcmp(a, b, sizeof(a)) == 0, "... from the cache alone, in two parts");
     judge_rows(&j, &other, 0, R, b);
-    j.from_start = 1;
+    judge_set(&j, &all, 0);
     judge_rows(&j, &other, 0, R, c);
     ok(memcmp(c, b, sizeof(c)) == 0, "... and another from its first block");
     ok(off(a, b) > 1e-3, "... which differ");

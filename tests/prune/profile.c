@@ -1,7 +1,10 @@
 /* Profiles against transformers' hooks in double, plain sums, and the sum of
  * profiles of parts. */
-#include "prune/profile.h"
-#include "prune/prune.h"
+#include "prune/judge.h"
+#include "prune/profile_grad.h"
+#include "prune/profile_merge.h"
+#include "prune/profile_walk.h"
+#include "prune/profile_write.h"
 #include "base/rng.h"
 #include "cli/die.h"
 #include "format/ckpt.h"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # prune search: goals of every kind, methods, units, sets; the log, from which a
-# search goes on; nothing depends on threads, processes or caches
+# search goes on; nothing depends on threads
 . "${0%/*}/../lib/lib.sh"
 mkdir tok
 cp "$top/tests/golden/tok/digits.json" tok/tokenizer.json
@@ -141,7 +141,7 @@ status 2 'groups alone cannot' search --units groups --ratio 0.9 en-rows
 
 # --- methods, in one log ---
 cp greedy.tsv all.tsv
-for m in influence magnitude random tabu; do
+for m in influence tabu; do
     ok "--method $m" search --ratio 0.3 --method $m --evals 60 --log all.tsv en-rows
     mv choice "$m"
     at_most 'parameters' "$(column all.tsv params)" $((whole * 7 / 10))
@@ -158,13 +158,44 @@ equal 'the best that is small enough is chosen' \
     "$(column tabu.tsv objective)" "$(least tabu.tsv 0.7)"
 at_most 'no worse than greedy' "$(column tabu.tsv objective)" \
     "$(column greedy.tsv objective)"
-ok 'a seed' search --ratio 0.3 --method random --evals 3 -s 9 --log s9.tsv en-rows
-ok 'again' search --ratio 0.3 --method random --evals 3 -s 9 --log s9b.tsv en-rows
-ok 'another' search --ratio 0.3 --method random --evals 3 -s 8 --log s8.tsv en-rows
-for s in s9 s9b s8; do without_times $s.tsv >$s; done
-same 'the same seed draws the same' s9 s9b
-if cmp -s s9 s8; then fail 'another does not'; else pass 'another does not'; fi
-equal 'as many as asked for' "$(grep -c '	random	mix	0' s9.tsv)" 3
+for s in 9 9b 8; do
+    ok "tabu with the seed of s$s runs" search --ratio 0.3 --method tabu --evals 40 \
+        -s ${s%b} --log s$s.tsv en-rows
+    without_times s$s.tsv >s$s
+done
+same 'the same seed draws the same moves' s9 s9b
+status 1 'another seed draws other moves' cmp -s s9 s8
+for method in magnitude random; do
+    status 2 "--method $method is refused" search --ratio 0.3 --method $method \
+        en-rows
+done
+for option in '--jobs 2' --no-cache '--start greedy'; do
+    # shellcheck disable=SC2086 # words
+    status 2 "$option is refused" search --ratio 0.3 $option en-rows
+done
+
+# --- tabu from a choice ---
+ok 'tabu begins with the choice of --from' search --ratio 0.3 --method tabu \
+    --from greedy --evals 40 --log from.tsv en-rows
+equal 'tabu scores the choice of --from first' "$(awk -F '\t' '$2 != "whole" && NR > 1 {
+    print $2, $3, $5; exit }' from.tsv)" "tabu from $(column greedy.tsv key)"
+equal 'tabu searches on from the choice' \
+    "$(awk -F '\t' '$3 == "move" { n = 1 } END { print n }' from.tsv)" 1
+at_most 'tabu is no worse than the choice of --from' \
+    "$(column from.tsv objective)" "$(column greedy.tsv objective)"
+ok 'channels make the choice of --from meet a smaller goal' search --ratio 0.35 \
+    --method tabu --from greedy --evals 3 --log from2.tsv en-rows
+at_most 'tabu from a choice meets the goal' "$(column from2.tsv params)" \
+    $((whole * 65 / 100))
+status 2 'a choice of other blocks than --blocks is refused' search --blocks 6 \
+    --ratio 0.2 --method tabu --from greedy en-rows
+like 'the refusal says that the choice does not meet the goal' \
+    'from greedy.*not meet the goal' err
+status 2 '--from without tabu is refused' search --ratio 0.3 --from greedy en-rows
+status 3 'a file that is no choice is refused' search --ratio 0.3 --method tabu \
+    --from greedy.tsv en-rows
+status 1 'a choice that is not there is refused' search --ratio 0.3 \
+    --method tabu --from nowhere en-rows
 
 # --- what is taken ---
 equal 'greedy drops what scores best without' "$(awk -F '\t' '$3 == "drop" {
@@ -226,12 +257,12 @@ tabu_of() {
         --evals 40 --tenure "$tenure" --log rule.tsv "$@" en-rows
 }
 for n in 0 3 8; do
-    ok "--tenure $n" tabu_of $n --patience 1000 --start magnitude
+    ok "--tenure $n" tabu_of $n --patience 1000
     equal '... is kept to' "$(awk -F '\t' -v tenure=$n -f rule.awk rule.tsv)" \
         "0 $((n > 0))"
 done
 without_times rule.tsv >patient
-ok '--patience' tabu_of 8 --patience 1 --start magnitude
+ok '--patience' tabu_of 8 --patience 1
 without_times rule.tsv >rash
 if cmp -s patient rash; then fail '... starts again'; else
     pass '... starts again'
@@ -329,7 +360,7 @@ status 2 'a log of the same weights in another configuration is refused' \
 like '... as another search too' 'another search.*model' err
 
 # --- what must not matter ---
-for how in '-j 1' '-j 2' '--jobs 2' '--jobs 3 -j 3' '--no-cache'; do
+for how in '-j 1' '-j 2'; do
     # shellcheck disable=SC2086
     ok "$how" search $tabu $how --log h.tsv en-rows
     without_times h.tsv >got
@@ -392,29 +423,11 @@ at_most 'where blocks stay' "$(column least2.tsv params)" 26000
 equal 'all of them' "$(column least2.tsv blocks)" "$(column least.tsv blocks)"
 ok 'a count below 1 before its suffix' search --params 0.03M --log count.tsv en-rows
 at_most '30,000' "$(column count.tsv params)" 30000
-# A start by chance leaves tabu half of the evaluations, and its own order of
-# channels: shapes alone are what it changes.
-ok 'tabu from chance' search --ratio 0.3 --method tabu --start random --evals 12 \
-    --log chance.tsv en-rows
-equal 'half is for either' "$(awk -F '\t' '{ n[$2]++ } END {
-    print n["random"], (n["tabu"] > 0) }' chance.tsv)" '6 1'
-prune profile -q -m M -o P2 fr-rows || exit 1
-for m in magnitude random; do
-    ok "$m" search --ratio 0.1 --method $m --units channels -s 1 en-rows
-    mv choice by-$m
-    ok "$m, by a profile" search --ratio 0.1 --method $m --units channels -s 1 \
-        -p P2 en-rows
-    status 1 'channels are in its order' cmp -s choice by-$m
-    mv choice by-$m
-done
-same 'whatever else is by chance' by-magnitude by-random
-
 # --- misuse ---
 status 2 'a width of all, and each its own' search --width 16 --widths ranked en-rows
 status 2 'no goal' search en-rows
 status 2 'no model' prune search --ratio 0.3 en-rows
 status 2 'more blocks than there are' search --blocks 7 en-rows
 status 2 'smaller than possible' search --params 500 en-rows
-status 2 'tabu from tabu' search --ratio 0.3 --method tabu --start tabu en-rows
 status 1 'an input that is not there' search --ratio 0.3 nofile
 done_testing

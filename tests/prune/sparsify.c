@@ -1,7 +1,7 @@
 /* Walks through a model, against PyTorch in double (scripts/oracle/sparse.py),
  * and the choice of layers. */
 #include "prune/lapack.h"
-#include "prune/sparsify.h"
+#include "prune/sparsify_walk.h"
 #include "kern/kern.h"
 #include "../lib/golden.h"
 #include "../lib/tap.h"
@@ -38,7 +38,7 @@ open_all(struct sparsify *s, struct model *m, enum method method,
         .method = method,
         .damp = 0.01,
         .pattern = { 2, 4, 0 } };
-    sparsify_list(s, layers);
+    layers_list(&s->list, s->m, &s->pattern, layers);
     sparsify_begin(s);
 }
 
@@ -59,9 +59,9 @@ walk(enum method method, const char *name)
 
     open_all(&s, &m, method, "all");
     sparsify_run(&s);
-    ok(s.n == 7 * m.c.L, "%s: all %zu layers", name, s.n);
-    for (size_t i = 0; i < s.n; i++) {
-        const struct layer *l = &s.layer[i];
+    ok(s.list.n == 7 * m.c.L, "%s: all %zu layers", name, s.list.n);
+    for (size_t i = 0; i < s.list.n; i++) {
+        const struct layer *l = &s.list.l[i];
         char want[100];
 
         snprintf(want, sizeof want, "%s.model.layers.%zu.%s", name, l->block,
@@ -88,11 +88,11 @@ choice(int kl)
     double most = 0.0, least = INFINITY;
 
     open_all(&s, &m, METHOD_OBS, "q,down");
-    ok(s.n == 2 * m.c.L, "two layers a block");
+    ok(s.list.n == 2 * m.c.L, "two layers a block");
     sparsify_measure(&s, kl);
-    sparsify_take(&s, 0.5);
-    for (size_t i = 0; i < s.n; i++) {
-        struct layer *l = &s.layer[i];
+    layers_take(&s.list, 0.5);
+    for (size_t i = 0; i < s.list.n; i++) {
+        struct layer *l = &s.list.l[i];
 
         taken += l->taken ? l->rows * l->cols : 0;
         if (l->taken)
@@ -104,10 +104,10 @@ choice(int kl)
         kl ? "kl" : "error");
     /* q: 16 x 12; down: 12 x 8; of 6 * 288 */
     ok(taken >= 864 && taken < 864 + 192, "until the share is reached");
-    ok(m.block[0].sparse == 0 && s.layer[0].data == NULL, "measuring is all");
+    ok(m.block[0].sparse == 0 && s.list.l[0].data == NULL, "measuring is all");
     sparsify_run(&s);
-    for (size_t i = 0; i < s.n; i++)
-        if ((s.layer[i].data != NULL) != s.layer[i].taken)
+    for (size_t i = 0; i < s.list.n; i++)
+        if ((s.list.l[i].data != NULL) != s.list.l[i].taken)
             ok(0, "layer %zu", i);
     ok(m.block[0].w[W_UP].dtype == DT_BF16, "others stay as they were");
     close_all(&s, &m);
@@ -123,8 +123,8 @@ same_error(void)
     open_all(&s, &m, METHOD_WANDA, "all");
     sparsify_measure(&s, 0);
     sparsify_run(&s);
-    ok(s.layer[0].alone == s.layer[0].error, "block 0: the same inputs");
-    ok(s.layer[s.n - 1].alone != s.layer[s.n - 1].error,
+    ok(s.list.l[0].alone == s.list.l[0].error, "block 0: the same inputs");
+    ok(s.list.l[s.list.n - 1].alone != s.list.l[s.list.n - 1].error,
         "the last block: what the sparse ones give");
     close_all(&s, &m);
 }

@@ -9,8 +9,8 @@
 #include "base/rng.h"
 #include "format/json.h"
 #include "model/forward.h"
-#include "prune/cut.h"
-#include "prune/vocab.h"
+#include "prune/cut_model.h"
+#include "prune/vocab_files.h"
 #include "tok/derivation.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Candidates are scored: on few rows first, in processes; see search.h. */
-#include "search.h"
+/* Candidates are scored, perhaps on few rows first: see candidates.h. */
+#include "candidates.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/die.h"
@@ -17,7 +17,7 @@ cand_init(struct cand *c, const struct search *s, const char *kind,
     c->kind = kind;
     c->conf = *conf;
     memset(conf, 0, sizeof(*conf));
-    conf_choice(&c->conf, s->j->m, s->rank, &c->choice);
+    order_choice(s->order, &c->conf, s->j->m, &c->choice);
     c->trial = SIZE_MAX;
     c->row = xcalloc(s->j->c->R, sizeof(*c->row));
 }
@@ -40,7 +40,7 @@ row_weight(const struct search *s, size_t r)
     return j->c->weight[r] * (double)(j->from[r + 1] - j->from[r]);
 }
 
-/* Of the mean `sum`: rows are what varies, not tokens. */
+/* Standard error of the mean `sum` over rows, not over tokens. */
 static double
 standard_error(const struct search *s, const struct row_score *row, size_t rows,
     double sum)
@@ -85,40 +85,8 @@ score_rows(const struct search *s, const struct row_score *row, size_t rows)
 
 /* ---- one round ---- */
 
-struct round {
-    struct search *s;
-    struct cand *c;
-    size_t *item, n; /* those to be scored */
-    size_t rows;     /* up to here */
-};
-
 static void
-begin(void *ctx, size_t jobs)
-{
-    struct round *r = ctx;
-    const size_t n = pool_size(r->s->j->pool) / jobs;
-
-    judge_forked(r->s->j, n > 0 ? n : 1);
-}
-
-/* The rows of a candidate that are missing, and the time they took. */
-static void
-score_one(void *ctx, size_t item, double *out)
-{
-    struct round *r = ctx;
-    struct cand *c = &r->c[r->item[item]];
-    const double start = clock_now();
-
-    judge_rows(r->s->j, &c->choice, c->rows, r->rows, c->row + c->rows);
-    for (size_t i = c->rows; i < r->rows; i++) {
-        *out++ = c->row[i].nll;
-        *out++ = c->row[i].kl;
-    }
-    *out = clock_now() - start;
-}
-
-static void
-enter(struct search *s, struct cand *c, size_t rows, double seconds)
+log_candidate(struct search *s, struct cand *c, size_t rows, double seconds)
 {
     struct trial t = {
         .method = s->method,
@@ -126,69 +94,46 @@ enter(struct search *s, struct cand *c, size_t rows, double seconds)
         .conf = c->conf,
         .choice = c->choice,
         .key = choice_key(&c->choice),
-        .rows = rows,
         .tokens = s->j->from[rows],
         .score = c->score,
         .seconds = seconds,
     };
 
     cost_of(&s->k, &c->conf, &t.cost);
-    c->trial = trials_add(s->log, &t);
+    c->trial = search_log_add(s->log, &t);
     progress_at((double)s->log->n, NULL);
 }
 
+/* Score c on the first `rows` rows, or take the scores from the log. */
 static void
-got(void *ctx, size_t item, const double *out)
+score_candidate(struct search *s, struct cand *c, size_t rows)
 {
-    struct round *r = ctx;
-    struct cand *c = &r->c[r->item[item]];
-    const double *p = out;
-
-    for (size_t i = c->rows; i < r->rows; i++) {
-        c->row[i].nll = *p++;
-        c->row[i].kl = *p++;
-    }
-    c->rows = r->rows;
-    c->score = score_rows(r->s, c->row, r->rows);
-    enter(r->s, c, r->rows, *p);
-}
-
-/* Score those n of c in `list` on the first `rows` rows: taken from the log as
- * far as it has them. */
-static void
-one_round(struct search *s, struct cand *c, const size_t *list, size_t n,
-    size_t rows)
-{
-    struct round r = { s, c, xcalloc(n, sizeof(size_t)), 0, rows };
-    struct jobs j = { s->jobs, 2 * rows + 1, begin, score_one, got, &r };
     double seconds;
 
-    for (size_t i = 0; i < n; i++) {
-        struct cand *k = &c[list[i]];
-        const size_t tokens = s->j->from[rows];
+    s->spent += (double)(rows - c->paid) / (double)s->j->c->R;
+    c->paid = rows;
+    if (!search_log_get(s->log, choice_key(&c->choice), s->j->from[rows],
+            &c->score, &seconds)) {
+        const double start = clock_now();
 
-        s->spent += (double)(rows - k->paid) / (double)s->j->c->R;
-        k->paid = rows;
-        if (trials_find(s->log, choice_key(&k->choice), tokens, &k->score,
-                &seconds))
-            enter(s, k, rows, seconds);
-        else
-            r.item[r.n++] = list[i];
+        judge_rows(s->j, &c->choice, c->rows, rows, c->row + c->rows);
+        c->rows = rows;
+        c->score = score_rows(s, c->row, rows);
+        seconds = clock_now() - start;
     }
-    jobs_run(&j, r.n);
-    free(r.item);
+    log_candidate(s, c, rows, seconds);
 }
 
 static int
-better(const struct cand *a, const struct cand *b)
+is_better(const struct cand *a, const struct cand *b)
 {
     return a->score.sum < b->score.sum;
 }
 
-/* Let the best half of n stay in the list, in its order; of equals the first
- * ones. */
+/* Shorten the list to its best half, in the same order; among equals the first
+ * stay.  Returns the new length. */
 static size_t
-halve(const struct cand *c, size_t *list, size_t n)
+halve_list(const struct cand *c, size_t *list, size_t n)
 {
     const size_t keep = (n + 1) / 2;
     size_t kept = 0;
@@ -198,8 +143,8 @@ halve(const struct cand *c, size_t *list, size_t n)
         size_t before = 0;
 
         for (size_t k = 0; k < n; k++)
-            before += better(&c[list[k]], &c[list[i]]) ||
-                (!better(&c[list[i]], &c[list[k]]) && k < i);
+            before += is_better(&c[list[k]], &c[list[i]]) ||
+                (!is_better(&c[list[i]], &c[list[k]]) && k < i);
         stays[i] = before < keep;
     }
     for (size_t i = 0; i < n; i++)
@@ -210,7 +155,7 @@ halve(const struct cand *c, size_t *list, size_t n)
 }
 
 size_t
-try_all(struct search *s, struct cand *c, size_t n)
+cand_score_all(struct search *s, struct cand *c, size_t n)
 {
     const size_t R = s->j->c->R;
     size_t *list = xcalloc(n, sizeof(*list)), left = n, best;
@@ -222,13 +167,15 @@ try_all(struct search *s, struct cand *c, size_t n)
 
         if (rows == R || s->j->from[rows] == 0)
             continue;
-        one_round(s, c, list, left, rows);
-        left = halve(c, list, left);
+        for (size_t i = 0; i < left; i++)
+            score_candidate(s, &c[list[i]], rows);
+        left = halve_list(c, list, left);
     }
-    one_round(s, c, list, left, R);
+    for (size_t i = 0; i < left; i++)
+        score_candidate(s, &c[list[i]], R);
     best = list[0];
     for (size_t i = 1; i < left; i++)
-        if (better(&c[list[i]], &c[best]))
+        if (is_better(&c[list[i]], &c[best]))
             best = list[i];
     for (size_t i = 0; i < left; i++)
         c[list[i]].full = 1;
@@ -237,16 +184,16 @@ try_all(struct search *s, struct cand *c, size_t n)
 }
 
 void
-try_known(struct search *s, struct cand *c, const struct score *score,
+cand_known(struct search *s, struct cand *c, const struct score *score,
     double seconds)
 {
     c->score = *score;
     c->full = 1;
-    enter(s, c, s->j->c->R, seconds);
+    log_candidate(s, c, s->j->c->R, seconds);
 }
 
 void
-try_best(struct search *s, const struct cand *c)
+cand_keep_best(struct search *s, const struct cand *c)
 {
     if (s->best == SIZE_MAX || c->score.sum < s->log->t[s->best].score.sum)
         s->best = c->trial;

@@ -1,5 +1,5 @@
-/* Configurations that were evaluated, and their log: see search.h. */
-#include "search.h"
+/* The log of a search: see search_log.h. */
+#include "search_log.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -32,7 +32,7 @@ enum {
 };
 enum { LOG_MAX = 1 << 30 };
 
-/* A line of the log, as far as it is read again. */
+/* The fields of a line that are read again. */
 struct record {
     uint64_t key;
     size_t tokens;
@@ -45,7 +45,7 @@ struct record {
 /* ---- writing ---- */
 
 static void
-add_line(const struct trials *t, size_t i, struct buf *b)
+format_trial(const struct search_log *t, size_t i, struct buf *b)
 {
     const struct trial *x = &t->t[i];
     const struct score *s = &x->score;
@@ -57,12 +57,12 @@ add_line(const struct trials *t, size_t i, struct buf *b)
         x->tokens, s->nll, exp(s->nll), s->kl, s->sum, s->se, x->seconds,
         conf_blocks(&x->conf), conf_width(&x->conf));
     choice_write_word(&x->choice, b);
-    buf_addf(b, "\t%016" PRIx64 "\t%a,%a,%a,%a\t%s\n", t->of, s->nll, s->kl,
+    buf_addf(b, "\t%016" PRIx64 "\t%a,%a,%a,%a\t%s\n", t->search, s->nll, s->kl,
         s->sum, s->se, kern_name());
 }
 
 void
-trials_report(const struct trials *t, struct buf *b)
+search_log_report(const struct search_log *t, struct buf *b)
 {
     buf_adds(b,
         "kind\ttaken\tblocks\tkept\twidth\tparameters\t"
@@ -79,7 +79,7 @@ trials_report(const struct trials *t, struct buf *b)
 }
 
 static void
-append(struct trials *t, const void *p, size_t n)
+append_text(struct search_log *t, const void *p, size_t n)
 {
     if (io_write(t->fd, p, n) < 0 || io_fsync(t->fd) < 0)
         die(EX_SYS, "the log cannot be written:");
@@ -88,7 +88,8 @@ append(struct trials *t, const void *p, size_t n)
 /* ---- reading ---- */
 
 static struct record *
-known(const struct trials *t, uint64_t key, size_t tokens, const char *who)
+find_record(const struct search_log *t, uint64_t key, size_t tokens,
+    const char *who)
 {
     for (size_t i = 0; i < t->nr; i++)
         if (t->r[i].key == key && t->r[i].tokens == tokens &&
@@ -98,9 +99,9 @@ known(const struct trials *t, uint64_t key, size_t tokens, const char *who)
 }
 
 static struct record *
-remember(struct trials *t, const struct record *r)
+keep_log_record(struct search_log *t, const struct record *r)
 {
-    struct record *old = known(t, r->key, r->tokens, r->who);
+    struct record *old = find_record(t, r->key, r->tokens, r->who);
 
     if (old == NULL) {
         t->r = xgrow(t->r, t->nr, &t->rcap, sizeof(*t->r));
@@ -111,13 +112,13 @@ remember(struct trials *t, const struct record *r)
     return old;
 }
 
-/* A line, unless it is damaged (-1).  Of another search: 1. */
+/* Keep a line.  -1: it is damaged; 1: it is of another search. */
 static int
-read_line(struct trials *t, char *line)
+parse_log_line(struct search_log *t, char *line)
 {
     struct record r = { 0 };
     char *col[COLUMNS];
-    uint64_t of;
+    uint64_t search;
     size_t n = 0;
 
     for (char *p = line; p != NULL && n < COLUMNS; n++) {
@@ -133,22 +134,22 @@ read_line(struct trials *t, char *line)
     snprintf(r.who, sizeof(r.who), "%s %s", col[C_KIND], col[C_STEP]);
     r.taken = strcmp(col[C_TAKEN], "1") == 0;
     if (sscanf(col[C_KEY], "%" SCNx64, &r.key) != 1 ||
-        sscanf(col[C_SEARCH], "%" SCNx64, &of) != 1 ||
+        sscanf(col[C_SEARCH], "%" SCNx64, &search) != 1 ||
         sscanf(col[C_TOKENS], "%zu", &r.tokens) != 1 ||
         sscanf(col[C_SECONDS], "%lf", &r.seconds) != 1 ||
         sscanf(col[C_EXACT], "%la,%la,%la,%la", &r.score.nll, &r.score.kl,
             &r.score.sum, &r.score.se) != 4)
         return -1;
-    remember(t, &r);
+    keep_log_record(t, &r);
     if (strcmp(col[C_KERNELS], kern_name()) != 0)
         snprintf(t->kernels, sizeof(t->kernels), "%s", col[C_KERNELS]);
-    return of != t->of;
+    return search != t->search;
 }
 
-/* A line without an end was being written when its writer was killed: it
- * goes. */
+/* Keep all lines; a last line without an end, whose writer was killed, is cut
+ * off. */
 static void
-read_log(struct trials *t, const char *file, char *text, size_t n)
+read_records(struct search_log *t, const char *file, char *text, size_t n)
 {
     size_t at = 0, line = 0;
 
@@ -162,23 +163,23 @@ read_log(struct trials *t, const char *file, char *text, size_t n)
                 "%s: is not the log of a search, or that of another version",
                 file);
         *end = '\0';
-        r = line > 1 ? read_line(t, p) : 0;
+        r = line > 1 ? parse_log_line(t, p) : 0;
         if (r < 0)
             die(EX_INPUT, "%s: line %zu: is no line of a log", file, line);
         if (r > 0)
             die(EX_USAGE,
                 "%s: line %zu: is of another search (its calibration, model or "
-                "objective differs)",
+                "objective differs): name a new file",
                 file, line);
     }
     if (at < n && ftruncate(t->fd, (off_t)at) < 0)
         die(EX_SYS, "%s: cannot be shortened:", file);
     if (at == 0)
-        append(t, HEADER, sizeof(HEADER) - 1);
+        append_text(t, HEADER, sizeof(HEADER) - 1);
 }
 
 void
-trials_open(struct trials *t, const char *file, uint64_t of)
+search_log_open(struct search_log *t, const char *file, uint64_t search)
 {
     char *text;
     size_t n;
@@ -186,7 +187,7 @@ trials_open(struct trials *t, const char *file, uint64_t of)
 
     memset(t, 0, sizeof(*t));
     t->fd = -1;
-    t->of = of;
+    t->search = search;
     if (file == NULL)
         return;
     t->fd =
@@ -195,7 +196,7 @@ trials_open(struct trials *t, const char *file, uint64_t of)
         die(EX_SYS, "%s: cannot be opened:", file);
     if (io_slurp(file, LOG_MAX, &text, &n, &e) < 0)
         die_err(&e);
-    read_log(t, file, text, n);
+    read_records(t, file, text, n);
     free(text);
     if (t->nr > 0)
         note("%s: %zu evaluations are known", file, t->nr);
@@ -206,7 +207,7 @@ trials_open(struct trials *t, const char *file, uint64_t of)
 }
 
 void
-trials_close(struct trials *t)
+search_log_close(struct search_log *t)
 {
     for (size_t i = 0; i < t->n; i++) {
         conf_release(&t->t[i].conf);
@@ -220,10 +221,10 @@ trials_close(struct trials *t)
 }
 
 int
-trials_find(const struct trials *t, uint64_t key, size_t tokens,
+search_log_get(const struct search_log *t, uint64_t key, size_t tokens,
     struct score *score, double *seconds)
 {
-    const struct record *r = known(t, key, tokens, NULL);
+    const struct record *r = find_record(t, key, tokens, NULL);
 
     if (r == NULL)
         return 0;
@@ -232,27 +233,27 @@ trials_find(const struct trials *t, uint64_t key, size_t tokens,
     return 1;
 }
 
-/* Write trial i to the log, unless it is there like that. */
+/* Write trial i to the file, unless its line is there already. */
 static void
-log_trial(struct trials *t, size_t i)
+log_trial(struct search_log *t, size_t i)
 {
     const struct trial *x = &t->t[i];
     struct record r = { x->key, x->tokens, x->score, x->seconds, "", 0 }, *old;
     struct buf b = { 0 };
 
     snprintf(r.who, sizeof(r.who), "%s %s", x->method, x->kind);
-    old = known(t, r.key, r.tokens, r.who);
+    old = find_record(t, r.key, r.tokens, r.who);
     if (t->fd >= 0 && (old == NULL || (x->taken && !old->taken))) {
-        add_line(t, i, &b);
-        append(t, b.p, b.n);
+        format_trial(t, i, &b);
+        append_text(t, b.p, b.n);
     }
     r.taken = x->taken;
-    remember(t, &r);
+    keep_log_record(t, &r);
     buf_release(&b);
 }
 
 size_t
-trials_add(struct trials *t, const struct trial *x)
+search_log_add(struct search_log *t, const struct trial *x)
 {
     struct trial *to;
 
@@ -266,7 +267,7 @@ trials_add(struct trials *t, const struct trial *x)
 }
 
 void
-trials_take(struct trials *t, size_t i)
+search_log_take(struct search_log *t, size_t i)
 {
     if (t->t[i].taken)
         return;

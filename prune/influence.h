@@ -1,0 +1,12 @@
+/* The influence method: drop pieces in the order of their influence, measured
+ * once. */
+#ifndef PRUNE_INFLUENCE_H
+#define PRUNE_INFLUENCE_H
+
+struct search;
+
+/* The judge holds the whole model, measured.  Sets s->best, which stays
+ * SIZE_MAX if no configuration meets the goal. */
+void search_influence(struct search *s);
+
+#endif

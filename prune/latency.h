@@ -1,0 +1,25 @@
+/*
+ * Seconds that attention with a number of KV groups, an MLP with a number of
+ * channels and the head take on this machine.
+ */
+#ifndef PRUNE_LATENCY_H
+#define PRUNE_LATENCY_H
+
+#include "base/pool.h"
+#include "model/model.h"
+
+#include <stddef.h>
+
+enum shape_part { SHAPE_ATTN, SHAPE_MLP, SHAPE_HEAD };
+struct shapes;
+
+/* Times for rows of T tokens.  They are read from `file` and appended to it
+ * (NULL: no file).  Dies. */
+struct shapes *shapes_open(const struct model *m, size_t T, struct pool *pool,
+    const char *file);
+void shapes_close(struct shapes *s);
+/* Seconds of the part with n groups or channels (head: 1); measured when first
+ * asked for.  Dies. */
+double shapes_seconds(struct shapes *s, enum shape_part part, size_t n);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * The order in which a block gives up KV groups and MLP channels: those of
+ * least energy go first.  The energy of a channel is the sum over tokens of its
+ * squared activation times the squared norm of its column of o or down; the
+ * energy of a group is the sum over the channels of its heads.
+ */
+#ifndef PRUNE_ORDER_H
+#define PRUNE_ORDER_H
+
+#include "choice.h"
+#include "conf.h"
+
+struct judge;
+struct profile;
+
+/* A block's groups and channels, by falling energy; among equals the lower
+ * index comes first.  energy [n+1]: energy[k] is the sum of the first k,
+ * divided by the energy of the residual stream that the part is added to. */
+struct order {
+    size_t *group, *chan;
+    double *group_energy, *chan_energy;
+};
+/* [L] for the blocks of m, without an order yet.  Free with orders_free. */
+struct order *orders_new(const struct model *m);
+void orders_free(struct order *r, size_t L);
+/* Take the energies that j measured in the blocks that c keeps. */
+void orders_measured(struct order *r, const struct judge *j,
+    const struct conf *c);
+/* Take the energies of a profile, without the first tokens of pieces.
+ * by_gradient: the profile has gradients, and |gradient times weight| decides
+ * the order. */
+void orders_profile(struct order *r, const struct judge *j,
+    const struct profile *p, int by_gradient);
+/* order [n] = indices of v [n] by falling value, among equals the lower
+ * first. */
+void order_values(const double *v, size_t n, size_t *order);
+/* The groups and channels that c keeps in this order; out need not be
+ * initialised, and the caller releases it. */
+void order_choice(const struct order *r, const struct conf *c,
+    const struct model *m, struct choice *out);
+
+#endif

@@ -1,0 +1,12 @@
+/* Sums of profiles: `prune profile --merge`. */
+#ifndef PRUNE_PROFILE_MERGE_H
+#define PRUNE_PROFILE_MERGE_H
+
+#include "profile_read.h"
+
+/* Write the sum of profiles p[n], n > 0, into folder dir.  -1 and *e
+ * (EX_INPUT): they are damaged, or not of one model and compute type. */
+int profile_merge(const struct profile *p, size_t n, const char *dir,
+    struct err *e);
+
+#endif

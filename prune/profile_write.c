@@ -1,0 +1,217 @@
+/* Files of a profile: see profile_write.h. */
+#include "profile_write.h"
+#include "profile_read.h"
+#include "format/ckpt.h"
+#include "format/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int
+write_tensors(struct st_out *o, const char *path, struct err *e)
+{
+    struct io_out f;
+    int r = io_out_begin(&f, path, e);
+
+    st_out_end(o);
+    r = r == 0 ? io_out_write(&f, o->head.p, o->head.n, e) : r;
+    for (size_t i = 0; r == 0 && i < o->npiece; i++)
+        r = io_out_write(&f, o->piece[i].p, o->piece[i].n, e);
+    r = r == 0 ? io_out_commit(&f, e) : r;
+    if (r < 0)
+        io_out_abort(&f);
+    return r;
+}
+
+static void
+put_input_tensors(struct st_out *o, size_t block, enum fwd_input input,
+    const struct input_sums *s, const uint32_t *from)
+{
+    const size_t sums[] = { CLASSES, SUMS, s->n }, max[] = { CLASSES, s->n };
+    const size_t counts[] = { CLASSES, s->n, 1 + s->bins }, one[] = { 1 };
+    char name[64];
+
+    if (s->grad != NULL)
+        st_out_tensor(o, profile_tensor(name, block, input, ".gradient"),
+            DT_F64, 1, &s->n, s->grad);
+    st_out_tensor(o, profile_tensor(name, block, input, ".sums"), DT_F64, 3,
+        sums, s->sum);
+    st_out_tensor(o, profile_tensor(name, block, input, ".max"), DT_F32, 2, max,
+        s->max);
+    st_out_tensor(o, profile_tensor(name, block, input, ".counts"), DT_U32, 3,
+        counts, s->count);
+    st_out_tensor(o, profile_tensor(name, block, input, ".from"), DT_U32, 1,
+        one, from);
+}
+
+static int
+write_sums(const struct profile_sums *s, const char *path, struct err *e)
+{
+    const size_t tokens[] = { CLASSES }, turn[] = { CLASSES, TURNS };
+    uint32_t *from = xcalloc(s->L * FWD_INPUTS, sizeof *from);
+    struct st_out o = { 0 };
+    int r;
+
+    st_out_begin(&o);
+    st_out_tensor(&o, "tokens", DT_U64, 1, tokens, s->tokens);
+    for (size_t i = 0; i < s->L; i++) {
+        char name[64];
+
+        snprintf(name, sizeof name, "%zu.turn", i);
+        st_out_tensor(&o, name, DT_F64, 2, turn, s->b[i].turn);
+        for (size_t k = 0; k < FWD_INPUTS; k++) {
+            const struct input_sums *in = &s->b[i].in[k];
+
+            from[i * FWD_INPUTS + k] = (uint32_t)in->from;
+            if (in->n > 0)
+                put_input_tensors(&o, i, k, in, &from[i * FWD_INPUTS + k]);
+        }
+    }
+    r = write_tensors(&o, path, e);
+    st_out_release(&o);
+    free(from);
+    return r;
+}
+
+static int
+write_channels(const struct profile_sums *s, const char *path, struct err *e)
+{
+    struct buf b = { 0 };
+    struct io_out f;
+    int r = io_out_begin(&f, path, e);
+
+    buf_adds(&b, sums_tsv_head);
+    for (size_t i = 0; r == 0 && i < s->L; i++) {
+        for (size_t k = 0; k < FWD_INPUTS; k++)
+            sums_tsv(&s->b[i].in[k], i, k, s->tokens, &b);
+        r = io_out_write(&f, b.p, b.n, e);
+        buf_clear(&b);
+    }
+    r = r == 0 ? io_out_commit(&f, e) : r;
+    if (r < 0)
+        io_out_abort(&f);
+    buf_release(&b);
+    return r;
+}
+
+static int
+write_block_table(const struct profile_sums *s, const char *path, struct err *e)
+{
+    static const char *const name[] = { "influence", "attention", "mlp",
+        "norm_in", "norm_out" };
+    const double rest = (double)s->tokens[CLASS_REST];
+    const double all = (double)s->tokens[CLASS_FIRST] + rest;
+    struct buf b = { 0 };
+    int r;
+
+    buf_adds(&b, "block");
+    for (size_t k = 0; k < 2 * TURNS; k++)
+        buf_addf(&b, "\t%s%s", k < TURNS ? "" : "rest_", name[k % TURNS]);
+    for (size_t i = 0; i < s->L; i++) {
+        const double *first = s->b[i].turn[CLASS_FIRST];
+        const double *other = s->b[i].turn[CLASS_REST];
+
+        buf_addf(&b, "\n%zu", i);
+        for (size_t k = 0; k < TURNS; k++)
+            buf_addf(&b, "\t%.9g", (first[k] + other[k]) / all);
+        for (size_t k = 0; k < TURNS; k++)
+            buf_addf(&b, "\t%.9g", rest > 0.0 ? other[k] / rest : 0.0);
+    }
+    buf_addc(&b, '\n');
+    r = io_put_file(path, b.p, b.n, e);
+    buf_release(&b);
+    return r;
+}
+
+/* Means over rows; a profile without gradients has no such file. */
+static int
+write_gradients(const struct profile_sums *s, const char *path, struct err *e)
+{
+    struct buf b = { 0 };
+    int there = 0, r;
+
+    buf_adds(&b, "block\tinput\tchannel\tgradient\n");
+    for (size_t i = 0; i < s->L * FWD_INPUTS; i++) {
+        const size_t block = i / FWD_INPUTS, k = i % FWD_INPUTS;
+        const struct input_sums *in = &s->b[block].in[k];
+
+        there |= in->grad != NULL;
+        for (size_t c = 0; in->grad != NULL && c < in->n; c++)
+            buf_addf(&b, "%zu\t%s\t%zu\t%.9g\n", block, profile_inputs[k], c,
+                in->grad[c] / (double)s->rows);
+    }
+    r = there ? io_put_file(path, b.p, b.n, e) : 0;
+    buf_release(&b);
+    return r;
+}
+
+/* Hashes of the files in folder dir; NULL and *e: a file cannot be read. */
+static json_t *
+hash_profile(const char *dir, int hessian, struct err *e)
+{
+    json_t *j = json_object();
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < PROFILE_FILES; i++) {
+        char *path = profile_path(dir, i), hex[33];
+
+        if ((i == PROFILE_SUMS || hessian) &&
+            (r = ckpt_hash(path, hex, e)) == 0)
+            json_object_set_new(j, profile_files[i], json_string(hex));
+        free(path);
+    }
+    if (r == 0)
+        return j;
+    json_decref(j);
+    return NULL;
+}
+
+static int
+write_about(const struct profile_sums *s, const struct profile_about *a,
+    const char *dir, const char *path, struct err *e)
+{
+    json_t *hashes = hash_profile(dir, a->hessian, e), *j;
+    int r;
+
+    if (hashes == NULL)
+        return -1;
+    j = json_pack("{s:i,s:s,s:s,s:s?,s:s,s:I,s:I,s:I,s:I,s:I,s:b,s:o}",
+        "version", PROFILE_VERSION, "model", a->model, "model_hash", a->hash,
+        "tokenizer", a->tokenizer, "compute", a->compute, "blocks",
+        (json_int_t)s->L, "rows", (json_int_t)s->rows, "documents",
+        (json_int_t)s->tokens[CLASS_FIRST], "tokens",
+        (json_int_t)(s->tokens[CLASS_FIRST] + s->tokens[CLASS_REST]), "parts",
+        (json_int_t)a->parts, "hessian", a->hessian, "xxh3_128", hashes);
+    if (j == NULL)
+        mem_exhausted("profile.json");
+    if (a->hessian)
+        json_object_set_new(j, "hessian_off", json_real(s->hess_off));
+    r = js_save(j, path, e);
+    json_decref(j);
+    return r;
+}
+
+int
+profile_write(const struct profile_sums *s, const struct profile_about *a,
+    const char *dir, struct err *e)
+{
+    char *sums = profile_path(dir, PROFILE_SUMS);
+    char *channels = xasprintf("%s/channels.tsv", dir);
+    char *blocks = xasprintf("%s/blocks.tsv", dir);
+    char *gradients = xasprintf("%s/gradients.tsv", dir);
+    char *about = xasprintf("%s/profile.json", dir);
+    const int r = write_sums(s, sums, e) < 0 ||
+            write_channels(s, channels, e) < 0 ||
+            write_block_table(s, blocks, e) < 0 ||
+            write_gradients(s, gradients, e) < 0 ||
+            write_about(s, a, dir, about, e) < 0
+        ? -1
+        : 0;
+
+    free(sums);
+    free(channels);
+    free(blocks);
+    free(gradients);
+    free(about);
+    return r;
+}

@@ -1,0 +1,42 @@
+/* The layers that `prune sparsify` makes sparse, and their report. */
+#ifndef PRUNE_SPARSIFY_LIST_H
+#define PRUNE_SPARSIFY_LIST_H
+
+#include "obs.h"
+#include "base/mem.h"
+#include "model/model.h"
+
+/* A matrix of a block, and how it was made sparse. */
+struct layer {
+    size_t block;
+    int t;     /* W_... */
+    int taken; /* this layer is to be sparse */
+    size_t rows, cols;
+    size_t zeros;
+    size_t dead;    /* channels of the input that are always zero */
+    double damp;    /* method obs: damping that was used */
+    double alone;   /* sensitivity: relative error on dense inputs, or KL; NAN:
+                     * not measured */
+    double error;   /* relative error of the output; NAN: not sparse */
+    float *data;    /* [rows,cols] once the layer is sparse; owned */
+    double seconds; /* of the layer; the first of an input: and of its factor */
+};
+struct layers {
+    struct layer *l; /* [n] by block, then in order of input; owned */
+    size_t n;
+};
+/* The layers of m that `names` lists: "all", or some of q, k, v, o, gate, up
+ * and down with commas between.  Dies (EX_USAGE) on another word, and when the
+ * pattern does not divide a layer's rows. */
+void layers_list(struct layers *s, const struct model *m,
+    const struct pattern *p, const char *names);
+void layers_release(struct layers *s);
+/* Take the least sensitive layers, until they have this share of the
+ * parameters of all; the others are not taken. */
+void layers_take(struct layers *s, double share);
+/* "gate" of W_GATE. */
+const char *layer_name(int t);
+/* Append the report of prune-sparsify(1). */
+void layers_tsv(const struct layers *s, struct buf *b);
+
+#endif
