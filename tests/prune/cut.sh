@@ -17,26 +17,35 @@ choice blocks '0 all all' '2 - all'
 choice mixed '0 all 0-6,9,12-20' '1 1 all' '2 0 3,5,7-23'
 
 # --- what is kept ---
-ok 'all of it' prune cut -m "$t" --choice all -o whole
-like 'needs no input' '8000 of 8000 parameters, 3 of 3 blocks' err
+ok 'prune cut keeps all blocks' prune cut -m "$t" --choice all -o whole
+like 'a cut that repairs nothing reads no input' \
+    '8000 of 8000 parameters, 3 of 3 blocks' err
 prune -q -m "$t" -o plain --blocks 3 calib || exit 1
-same 'and is the model' whole/model.safetensors plain/model.safetensors
-ok 'whole blocks and attention' prune cut -m "$t" --choice blocks -o less \
+same 'a choice of all blocks writes the weights of the model' \
+    whole/model.safetensors plain/model.safetensors
+ok 'prune cut drops a block and an attention' \
+    prune cut -m "$t" --choice blocks -o less \
     </dev/null
-like 'are named' '"groups": \[' less/config.json
-unlike 'nothing to repair' 'repaired' err
-ok 'plan counts as cut says' plan -m less --format tsv
-like 'parameters' "^parameters	$(sed -n 's/.*: \([0-9]*\) of 8000 p.*/\1/p' err |
+like 'the configuration lists the groups of each block' \
+    '"groups": \[' less/config.json
+unlike 'nothing is repaired when whole parts are dropped' 'repaired' err
+ok 'plan reads the cut model' plan -m less --format tsv
+like 'plan counts the parameters that prune cut says' \
+    "^parameters	$(sed -n 's/.*: \([0-9]*\) of 8000 p.*/\1/p' err |
     head -n 1)" out
 
 # --- misuse and damage ---
-status 2 'no model' prune cut --choice all -o not
-status 2 'no choice' prune cut -m "$t" -o not
-status 2 'it exists' prune cut -m "$t" --choice all -o whole
-status 3 'no choice but a model' prune cut -m "$t" --choice "$t/config.json" \
+status 2 'prune cut without a model is refused' prune cut --choice all -o not
+status 2 'prune cut without a choice is refused' prune cut -m "$t" -o not
+status 2 'an output that exists is refused' \
+    prune cut -m "$t" --choice all -o whole
+status 3 'a file that is no choice is refused' \
+    prune cut -m "$t" --choice "$t/config.json" \
     -o not
-like 'is told by its line' 'config.json: line 1: is not "# retort choice 1"' err
-status 1 'a choice that is not there' prune cut -m "$t" --choice none -o not
+like 'the refusal names the line that is no choice' \
+    'config.json: line 1: is not "# retort choice 1"' err
+status 1 'a choice that is not there is refused' \
+    prune cut -m "$t" --choice none -o not
 
 # --- repair ---
 # kl MODEL [BASE]: from the whole one, on the data of the repair
@@ -48,43 +57,63 @@ kl() {
 less() {
     awk "BEGIN { exit !($1 < $2) }"
 }
-ok 'without repair' prune cut -m "$t" --choice mixed -o raw --no-repair
+ok 'prune cut takes --no-repair' \
+    prune cut -m "$t" --choice mixed -o raw --no-repair
 if ! prune cut -v -m "$t" --choice mixed -o fixed calib 2>err; then
-    status 1 'no OpenBLAS: a system error' prune cut -m "$t" --choice mixed \
+    status 1 'a missing OpenBLAS is a system error' \
+        prune cut -m "$t" --choice mixed \
         -o not calib
     skip 'repair' 'no OpenBLAS'
     done_testing
 fi
-like 'in which blocks' '^prune cut: o repaired in 2 blocks: ' err
-like '... and how well' '^prune cut: block 0, down: repaired, [0-9.]* % of' err
-ok 'the model is nearer' less "$(kl fixed)" "$(kl raw)"
-ok 'at one thread' prune cut -q -m "$t" --choice mixed -o one -j 1 calib
-same 'the same bytes' fixed/model.safetensors one/model.safetensors
-ok 'at two' prune cut -q -m "$t" --choice mixed -o two -j 2 calib
-same 'the same bytes' fixed/model.safetensors two/model.safetensors
-same 'the same configuration' fixed/config.json two/config.json
-ok 'held fast' prune cut -q -m "$t" --choice mixed -o fast --damp 1000 calib
-ok 'is between' less "$(kl fixed)" "$(kl fast)"
-ok '... and nearly as without' awk -v a="$(kl fast)" -v b="$(kl raw)" \
+like 'prune cut says in which blocks it repaired o' \
+    '^prune cut: o repaired in 2 blocks: ' err
+like 'prune cut says how well a layer is repaired' \
+    '^prune cut: block 0, down: repaired, [0-9.]* % of' err
+ok 'repair brings the model nearer to the whole' less "$(kl fixed)" "$(kl raw)"
+ok 'prune cut runs on one thread' \
+    prune cut -q -m "$t" --choice mixed -o one -j 1 calib
+same 'one thread writes the same weights' \
+    fixed/model.safetensors one/model.safetensors
+ok 'prune cut runs on two threads' \
+    prune cut -q -m "$t" --choice mixed -o two -j 2 calib
+same 'two threads write the same weights' \
+    fixed/model.safetensors two/model.safetensors
+same 'two threads write the same configuration' \
+    fixed/config.json two/config.json
+ok 'prune cut takes --damp 1000' \
+    prune cut -q -m "$t" --choice mixed -o fast --damp 1000 calib
+ok 'much damping repairs less' less "$(kl fixed)" "$(kl fast)"
+ok 'much damping repairs next to nothing' \
+    awk -v a="$(kl fast)" -v b="$(kl raw)" \
     'BEGIN { exit !(a <= b && a > 0.9 * b) }'
-ok 'in bfloat16' prune cut -q -m "$t" --choice mixed -o half --dtype bf16 calib
-like 'says so' '"torch_dtype": "bfloat16"' half/config.json
+ok 'prune cut takes --dtype bf16' \
+    prune cut -q -m "$t" --choice mixed -o half --dtype bf16 calib
+like 'the configuration of --dtype bf16 says bfloat16' \
+    '"torch_dtype": "bfloat16"' half/config.json
 
 # --- by a profile ---
-ok 'a profile' prune profile -q -m "$t" -o P --hessian calib
-ok 'repaired by it' prune cut -v -m "$t" --choice mixed -o by -q --profile P
-ok 'the model is nearer' less "$(kl by)" "$(kl raw)"
+ok 'a profile with Hessians is made' \
+    prune profile -q -m "$t" -o P --hessian calib
+ok 'prune cut takes --profile' \
+    prune cut -v -m "$t" --choice mixed -o by -q --profile P
+ok 'repair by a profile brings the model nearer' less "$(kl by)" "$(kl raw)"
 # the first layer repaired reads the same either way, but for rounding: a
 # profile's Hessians are in fp32
 choice first '0 all 0-6,9,12-20' '1 all all' '2 all all'
-ok 'one block by the input' prune cut -q -m "$t" --choice first -o first1 calib
-ok '... and by the profile' prune cut -q -m "$t" --choice first -o first2 \
+ok 'prune cut repairs one block by the input' \
+    prune cut -q -m "$t" --choice first -o first1 calib
+ok 'prune cut repairs one block by the profile' \
+    prune cut -q -m "$t" --choice first -o first2 \
     --profile P
-ok 'nearly the same' less "$(kl first2 first1)" 1e-9
-ok '... where the repair is not nothing' less 1e-5 "$(kl first1)"
-ok 'a profile without Hessians' prune profile -q -m "$t" -o N calib
-status 2 'will not do' prune cut -m "$t" --choice mixed -o not --profile N
-status 3 'nor one of another model' prune cut -m "$grad/untied-teacher" \
+ok 'the first block is repaired alike by input and profile' \
+    less "$(kl first2 first1)" 1e-9
+ok 'repair of the first block changes the model' less 1e-5 "$(kl first1)"
+ok 'a profile without Hessians is made' prune profile -q -m "$t" -o N calib
+status 2 'a profile without Hessians is refused' \
+    prune cut -m "$t" --choice mixed -o not --profile N
+status 3 'a profile of another model is refused' \
+    prune cut -m "$grad/untied-teacher" \
     --choice mixed -o not --profile P
 # The end of the file is the Hessian of the last block's MLP, and of the model
 # weights of that block.
@@ -92,14 +121,18 @@ cp -r P hurt
 size=$(wc -c <P/hessian.safetensors)
 { head -c $((size - 4)) P/hessian.safetensors && printf '\0\0\0\77'; } \
     >hurt/hessian.safetensors
-status 3 'nor a damaged one' prune cut -m "$t" --choice mixed -o not --profile hurt
-like 'is named' 'hurt/hessian\.safetensors: .*hash' err
+status 3 'a damaged profile is refused' \
+    prune cut -m "$t" --choice mixed -o not --profile hurt
+like 'the refusal names the damaged file' \
+    'hurt/hessian\.safetensors: .*hash' err
 reweigh "$t" changed 4000
 for how in 'cut --choice mixed' sparsify 'search --ratio 0.4 calib'; do
     # shellcheck disable=SC2086 # words
-    status 3 "$how: nor one of a model of the same head" prune $how -m changed \
+    status 3 "prune $how refuses a profile of other weights" \
+        prune $how -m changed \
         -o not --profile P
-    like 'says so' 'P: .*not.* profile of changed' err
+    like "prune $how names the model of the profile" \
+        'P: .*not.* profile of changed' err
 done
 # A Hessian with -1e30 on the diagonal, at channel 7, which goes.
 header=$(od -A n -t u8 -N 8 P/hessian.safetensors | tr -d ' ')
@@ -112,57 +145,80 @@ cp -r P odd
 old=$("$BUILD/tests/prune/profile" P/hessian.safetensors)
 new=$("$BUILD/tests/prune/profile" odd/hessian.safetensors)
 sed "s/$old/$new/" P/profile.json >odd/profile.json
-status 4 'nor Hessians that are not positive definite' prune cut -m "$t" \
+status 4 'a Hessian that is not positive definite is refused' \
+    prune cut -m "$t" \
     --choice first -o not --profile odd
-like 'which are named' 'block 0, down: .*not positive definite' err
-status 2 'input beside a profile' prune cut -m "$t" --choice mixed -o not \
+like 'the refusal names the layer of that Hessian' \
+    'block 0, down: .*not positive definite' err
+status 2 'an input beside a profile is refused' \
+    prune cut -m "$t" --choice mixed -o not \
     --profile P calib
-status 2 'input without repair' prune cut -m "$t" --choice mixed -o not \
+status 2 'an input beside --no-repair is refused' \
+    prune cut -m "$t" --choice mixed -o not \
     --no-repair calib
 
 # --- prune at once ---
-ok 'search' prune search -q -m "$t" --ratio 0.4 -o found calib
-ok 'cut' prune cut -q -m "$t" --choice found -o steps --calib-rows 16 calib
-ok 'or both' prune -q -m "$t" --ratio 0.4 -o once calib
-same 'the same weights' once/model.safetensors steps/model.safetensors
-same 'the same configuration' once/config.json steps/config.json
+ok 'prune search finds a choice' \
+    prune search -q -m "$t" --ratio 0.4 -o found calib
+ok 'prune cut takes that choice' \
+    prune cut -q -m "$t" --choice found -o steps --calib-rows 16 calib
+ok 'prune searches and cuts at once' prune -q -m "$t" --ratio 0.4 -o once calib
+same 'prune writes the weights that search and cut write' \
+    once/model.safetensors steps/model.safetensors
+same 'prune writes the configuration that search and cut write' \
+    once/config.json steps/config.json
 
 # --- cutting what was cut ---
 choice again '1 all all' '2 all 0-3,6-9'
-ok 'a cut model' prune cut -q -m fixed --choice again -o twice calib
-like 'sources compose' '"kept": \[' twice/config.json
-equal '... to' "$(tr -d ' \n' <twice/config.json |
+ok 'prune cut takes a cut model' \
+    prune cut -q -m fixed --choice again -o twice calib
+like 'a model that is cut twice lists its blocks' '"kept": \[' twice/config.json
+equal 'blocks of a model that is cut twice are those of the first' \
+    "$(tr -d ' \n' <twice/config.json |
     sed 's/.*"kept":\[\([0-9,]*\)\].*/\1/')" 1,2
 # words KEY MODEL: that list of its configuration
 words() {
     tr -d " \n" <"$2/config.json" | sed "s/.*\"$1\":\[\([^]]*\)\].*/\1/"
 }
-equal 'the channels of each block' "$(words kept_channels fixed)" \
+equal 'a cut model lists the channels of each block' \
+    "$(words kept_channels fixed)" \
     '"0-6,9,12-20","all","3,5,7-23"'
-equal 'the groups' "$(words kept_groups fixed)" '"all","1","0"'
-equal 'channels compose too' "$(words kept_channels twice)" \
+equal 'a cut model lists the groups of each block' \
+    "$(words kept_groups fixed)" '"all","1","0"'
+equal 'channels of a model that is cut twice are those of the first' \
+    "$(words kept_channels twice)" \
     '"all","3,5,7-8,11-14"'
-equal 'and groups' "$(words kept_groups twice)" '"1","0"'
-unlike 'all of all is not told' kept_ whole/config.json
-equal 'but no attention is' "$(words kept_groups less)" '"all","-"'
+equal 'groups of a model that is cut twice are those of the first' \
+    "$(words kept_groups twice)" '"1","0"'
+unlike 'a model of which all is kept lists no groups' kept_ whole/config.json
+equal 'a dropped attention is listed as no groups' \
+    "$(words kept_groups less)" '"all","-"'
 for bad in 3,5,7-22 3,5,7-24 3,7,5,8-23 '3,5,7-23,' 3,5,07x23 - all0; do
     rm -rf bad
     cp -r fixed bad
     sed "s/3,5,7-23/$bad/" fixed/config.json >bad/config.json
-    status 3 "channels $bad" prune cut -m bad --choice again -o not --no-repair
-    like 'are named' "retort.kept_channels: number 2 is no list of 19" err
+    status 3 "a model whose kept channels are $bad is refused" \
+        prune cut -m bad --choice again -o not --no-repair
+    like "the refusal of $bad names kept_channels" \
+        'retort.kept_channels: number 2 .*list of 19' err
 done
-ok 'a student keeps them' student -q -m fixed -o run --lr 1e-3 --steps 1 \
+ok 'a student trains a cut model' \
+    student -q -m fixed -o run --lr 1e-3 --steps 1 \
     calib
-equal 'the same' "$(words kept_channels run)" "$(words kept_channels fixed)"
+equal 'the trained model lists the same channels' \
+    "$(words kept_channels run)" "$(words kept_channels fixed)"
 choice more '2 1 all'
-status 3 'a group that has gone' prune cut -m fixed --choice more -o not calib
-like 'is named' 'more: line 3: groups: 1, but block 2 has 0 to 0' err
+status 3 'a group that was cut before is refused' \
+    prune cut -m fixed --choice more -o not calib
+like 'the refusal names the group' \
+    'more: line 3: groups: 1, but block 2 has 0 to 0' err
 
-status 3 'no batches' prune cut -m "$t" --choice mixed -o not "$top/LICENSE"
-status 1 'no input' prune cut -m "$t" --choice mixed -o not missing
+status 3 'a file that is no stream is refused' \
+    prune cut -m "$t" --choice mixed -o not "$top/LICENSE"
+status 1 'an input that is not there is refused' \
+    prune cut -m "$t" --choice mixed -o not missing
 ls >left
-unlike 'nothing is left' '^not' left
+unlike 'refusals leave no output' '^not' left
 
 # --- an end in the middle ---
 mkfifo pipe
@@ -174,7 +230,7 @@ kill -TERM $victim
 exec 7>&-
 got=0
 wait $victim 2>/dev/null || got=$?
-equal 'killed' $got 143
+equal 'a signal ends prune cut while it reads' $got 143
 ls >left
-unlike '... leaves nothing' '^killed' left
+unlike 'a prune cut that is ended leaves no output' '^killed' left
 done_testing

@@ -23,11 +23,13 @@ all_same() {
 }
 
 # --- the same bytes ---
-ok 'prune profile runs on one thread' prune profile -v -m M -o P --hessian -j 1 \
+ok 'prune profile runs on one thread' \
+    prune profile -v -m M -o P --hessian -j 1 \
     batches
 need=$(sed -n 's/^prune profile: \([0-9.]*\) MB$/\1/p' err)
 like 'prune profile says how much it read' '3 blocks on [0-9]+ tokens' err
-ok 'prune profile runs on two threads' prune profile -q -m M -o P2 --hessian -j 2 \
+ok 'prune profile runs on two threads' \
+    prune profile -q -m M -o P2 --hessian -j 2 \
     batches
 all_same 'bytes of a profile do not depend on threads' P P2
 status 1 'a profile is refused too little memory' prune profile -m M -o X \
@@ -43,10 +45,12 @@ all_same 'bytes of a profile do not depend on memory' P P1
 ok 'prune profile runs without --hessian' prune profile -q -m M -o N batches
 same 'channels do not depend on --hessian' P/channels.tsv N/channels.tsv
 status 1 'no Hessian is written without --hessian' test -e N/hessian.safetensors
-ok 'prune profile takes --calib-rows' prune profile -q -m M -o few --calib-rows 3 \
+ok 'prune profile takes --calib-rows' \
+    prune profile -q -m M -o few --calib-rows 3 \
     batches
 like 'the profile says how many rows it has' '"rows": 3,' few/profile.json
-ok 'prune profile takes --compute bf16' prune profile -q -m M -o half --hessian \
+ok 'prune profile takes --compute bf16' \
+    prune profile -q -m M -o half --hessian \
     --compute bf16 batches
 
 # --- added up ---
@@ -64,15 +68,18 @@ for r in 0 1; do
     stream -q -B 4 -T 60 --epochs 1 --rank $r/2 -o rank data &&
         prune profile -q -m M -o "rank$r" --hessian rank || fail "rank $r"
 done
-ok '--merge adds up the profiles of two ranks' prune profile -q --merge -o ranks \
+ok '--merge adds up the profiles of two ranks' \
+    prune profile -q --merge -o ranks \
     rank0 rank1
 for f in channels.tsv blocks.tsv; do
     near "two ranks add up to the whole: $f" 1e-6 ranks/$f P/$f
 done
-status 3 'profiles of two compute types are refused' prune profile --merge -o X P \
+status 3 'profiles of two compute types are refused' \
+    prune profile --merge -o X P \
     half
 like 'the refusal names --compute' 'half: .*another --compute' err
-status 3 'profiles with and without Hessians are refused' prune profile --merge \
+status 3 'profiles with and without Hessians are refused' \
+    prune profile --merge \
     -o X P N
 student -q -m config.json -t tok -o M2 --seed 9 one
 prune profile -q -m M2 -o other --hessian batches || fail 'another model'
@@ -80,19 +87,23 @@ status 3 'profiles of two models are refused' prune profile --merge -o X P other
 reweigh M changed 80000
 ok 'a model of the same head is profiled' prune profile -q -m changed -o near \
     batches --hessian
-status 3 'a profile of other weights of a block is refused' prune profile --merge \
+status 3 'a profile of other weights of a block is refused' \
+    prune profile --merge \
     -o X P near
 like 'the refusal says that the model is another' 'another model' err
 
-ok 'prune profile takes --gradient' prune profile -q -m M -o G --gradient batches
-ok 'gradients are computed on two threads' prune profile -q -m M -o G2 --gradient \
+ok 'prune profile takes --gradient' \
+    prune profile -q -m M -o G --gradient batches
+ok 'gradients are computed on two threads' \
+    prune profile -q -m M -o G2 --gradient \
     -j 2 batches
 for f in gradients.tsv sums.safetensors channels.tsv; do
     same "$f does not depend on threads" G/$f G2/$f
 done
 equal 'gradients.tsv has a line for each channel' "$(wc -l <G/gradients.tsv)" \
     $(($(awk '$4 == "rest"' G/channels.tsv | wc -l) + 1))
-status 3 'profiles with and without gradients are refused' prune profile --merge \
+status 3 'profiles with and without gradients are refused' \
+    prune profile --merge \
     -o X G N
 like 'the refusal names gradients' 'with gradients, or without' err
 status 1 'gradients are refused too little memory' prune profile -m M -o X \
@@ -103,9 +114,11 @@ like 'the refusal says how much memory gradients need' \
 cp -r M steep
 { head -c -256 M/model.safetensors
     for _ in $(seq 64); do printf '\377\377\177\177'; done; } >steep/model.safetensors
-status 4 'a gradient that is not finite is refused' prune profile -m steep -o X \
+status 4 'a gradient that is not finite is refused' \
+    prune profile -m steep -o X \
     --gradient batches
-like 'the refusal names the block of the gradient' 'steep: a gradient of block' err
+like 'the refusal names the block of the gradient' \
+    'steep: a gradient of block' err
 
 # --- misuse and damage ---
 status 2 'a profile without a model is refused' prune profile -o X batches
@@ -113,10 +126,12 @@ status 2 'a profile without an output is refused' prune profile -m M batches
 status 2 'an output that exists is refused' prune profile -m M -o P batches
 status 2 '--merge without profiles is refused' prune profile --merge -o X
 status 2 '--merge with a model is refused' prune profile --merge -m M -o X P
-status 2 'two inputs without --merge are refused' prune profile -m M -o X batches \
+status 2 'two inputs without --merge are refused' \
+    prune profile -m M -o X batches \
     batches
 like 'the refusal of two inputs names --merge' 'second input.*--merge' err
-status 1 'a profile that is not there is refused' prune profile --merge -o X none
+status 1 'a profile that is not there is refused' \
+    prune profile --merge -o X none
 status 3 'a stream of documents is refused' prune profile -m M -o X docs
 for f in profile.json sums.safetensors hessian.safetensors; do
     cp -r P bad
@@ -129,7 +144,8 @@ for f in profile.json sums.safetensors hessian.safetensors; do
 done
 cp -r P bad
 sed 's/"blocks": 3/"blocks": 4/' P/profile.json >bad/profile.json
-status 3 'a profile that names a block too many is refused' prune profile --merge \
+status 3 'a profile that names a block too many is refused' \
+    prune profile --merge \
     -o X bad
 sed 's/"version": [0-9]*/"version": 1/' P/profile.json >bad/profile.json
 status 3 'a profile of version 1 is refused' prune profile --merge -o X bad
@@ -137,8 +153,10 @@ like 'the refusal says to make the profile again' \
     'bad/profile\.json: .*version 1.*again' err
 cp P/profile.json bad
 cp other/hessian.safetensors bad
-status 3 'Hessians of another profile are refused' prune profile --merge -o X bad
-like 'the refusal names the hash of the Hessians' 'hessian.safetensors: .*hash' err
+status 3 'Hessians of another profile are refused' \
+    prune profile --merge -o X bad
+like 'the refusal names the hash of the Hessians' \
+    'hessian.safetensors: .*hash' err
 size=$(wc -c <P/hessian.safetensors)
 status 1 'a disk without room for all Hessians is an error' sh -c "trap '' XFSZ
     ulimit -f $((size / 1024)); exec prune profile --merge -o X P P"

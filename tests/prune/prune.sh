@@ -19,11 +19,14 @@ at_least() {
 }
 
 # --- keeping everything ---
-ok 'prune keeps all blocks' prune -m "$t" -o all --blocks 3 --report all.tsv calib
-equal 'a model of all blocks has a KL of 0' "$(figure all.tsv cut kl)" 0.00000000
+ok 'prune keeps all blocks' \
+    prune -m "$t" -o all --blocks 3 --report all.tsv calib
+equal 'a model of all blocks has a KL of 0' \
+    "$(figure all.tsv cut kl)" 0.00000000
 equal 'a model of all blocks has the loss of the whole' \
     "$(figure all.tsv cut nll)" "$(figure all.tsv whole nll)"
-ok 'greedy drops a block with one candidate' prune -q -m "$t" -o one --blocks 2 \
+ok 'greedy drops a block with one candidate' \
+    prune -q -m "$t" -o one --blocks 2 \
     --method greedy --candidates 1 --report one.tsv calib
 equal 'the one candidate is what is cut' \
     "$(figure one.tsv mix score) $(figure one.tsv cut score)" \
@@ -69,7 +72,8 @@ ok 'the best drop of a round is taken' awk -F '\t' '$1 == "drop" { k = $3
         if (!(k in b) || $10 < b[k]) { b[k] = $10; t[k] = $2 } }
     END { for (k in t) if (t[k] != 1) exit 1 }' $r
 equal 'every block is tried in a round' "$(grep -c '^drop	.	2	' $r)" 3
-ok 'prune takes --params' prune -q -m "$t" -o p --params 5.7K --report p.tsv calib
+ok 'prune takes --params' \
+    prune -q -m "$t" -o p --params 5.7K --report p.tsv calib
 at_most '--params reads a decimal suffix' "$(figure p.tsv cut parameters)" 5700
 ok 'prune takes --blocks and --width' prune -q -m "$t" -o bw --blocks 2 \
     --width 10 --report bw.tsv calib
@@ -79,7 +83,8 @@ ok 'prune takes --no-repair' prune -q -m "$t" -o raw --blocks 2 --width 10 \
     --no-repair --report raw.tsv calib
 equal 'without repair the mix has the KL of the cut model' \
     "$(figure raw.tsv mix kl)" "$(figure raw.tsv cut kl)"
-ok 'prune repairs the cut model' prune -m "$t" -o repaired --blocks 2 --width 10 \
+ok 'prune repairs the cut model' \
+    prune -m "$t" -o repaired --blocks 2 --width 10 \
     --report repaired.tsv calib
 if grep -q 'is not repaired$' err; then
     skip 'repair' 'no OpenBLAS'
@@ -93,10 +98,12 @@ ok 'prune takes --multiple' prune -q -m "$t" -o m8 --ratio 0.2 --multiple 8 \
 equal 'the width is a multiple of 8' "$(($(figure m8.tsv cut width) % 8))" 0
 ok 'prune takes --dtype bf16' prune -q -m "$t" -o half --blocks 2 --dtype bf16 \
     calib
-like 'the configuration says bfloat16' '"torch_dtype": "bfloat16"' half/config.json
+like 'the configuration says bfloat16' \
+    '"torch_dtype": "bfloat16"' half/config.json
 
 # The score of the report is what evalppl finds, block by block.
-ok 'evalppl judges the cut model' evalppl -q -m "r0.6" --base "T=$t" --format tsv \
+ok 'evalppl judges the cut model' \
+    evalppl -q -m "r0.6" --base "T=$t" --format tsv \
     calib
 equal 'evalppl finds the KL of the report' \
     "$(awk -F '\t' '$1 == "r0.6" { printf "%.5f", $11 }' out)" \
@@ -112,7 +119,8 @@ at_most 'a cut model loses the share again' "$(figure c.tsv cut parameters)" \
 for j in 1 2; do
     prune -q -m "$t" -o "j$j" -j "$j" --ratio 0.3 calib || fail "-j $j"
 done
-same 'weights do not depend on threads' j1/model.safetensors j2/model.safetensors
+same 'weights do not depend on threads' \
+    j1/model.safetensors j2/model.safetensors
 "$BUILD/tests/evalppl/eval" "$grad/tied.safetensors" vocab-batch voc || exit 1
 ok 'prune reads a larger vocabulary whose ids lie below the model'\''s' \
     prune -m "$t" -o voc.out --ratio 0.3 voc
@@ -140,7 +148,8 @@ for bad in 2 -1 x '' nan; do
     status 2 "--ratio '$bad' is refused" prune -m "$t" -o x --ratio "$bad" calib
 done
 for bad in 0 -5 M 3Q 1e99 ''; do
-    status 2 "--params '$bad' is refused" prune -m "$t" -o x --params "$bad" calib
+    status 2 "--params '$bad' is refused" \
+        prune -m "$t" -o x --params "$bad" calib
 done
 status 2 'more blocks than the model has are refused' prune -m "$t" -o x \
     --blocks 4 calib
@@ -149,10 +158,12 @@ status 2 'a width above the model'\''s is refused' prune -m "$t" -o x --width 25
 status 2 'fewer parameters than possible are refused' prune -m "$t" -o x \
     --params 500 calib
 like 'the refusal names the fewest parameters' 'fewest are [0-9]+' err
-status 2 'an output that exists is refused' prune -m "$t" -o all --ratio 0.3 calib
+status 2 'an output that exists is refused' \
+    prune -m "$t" -o all --ratio 0.3 calib
 status 1 'a model that is not there is refused' prune -m none -o x --ratio 0.3 \
     calib
-status 1 'an input that is not there is refused' prune -m "$t" -o x --ratio 0.3 \
+status 1 'an input that is not there is refused' \
+    prune -m "$t" -o x --ratio 0.3 \
     nofile
 status 1 'a tokenizer that is not there is refused' prune -m "$t" -o x -t none \
     --ratio 0.3 calib
@@ -160,7 +171,8 @@ status 1 'a tokenizer that is not there is refused' prune -m "$t" -o x -t none \
 status 3 'a stream of documents is refused' prune -m "$t" -o x --ratio 0.3 docs
 like 'the refusal says that batches are needed' 'not batches' err
 "$BUILD/tests/evalppl/eval" "$grad/tied.safetensors" empty-batch none || exit 1
-status 3 'a stream without batches is refused' prune -m "$t" -o x --ratio 0.3 none
+status 3 'a stream without batches is refused' \
+    prune -m "$t" -o x --ratio 0.3 none
 size=$(wc -c <calib)
 for n in 0 1 100 $((size / 2)) $((size - 1)); do
     head -c "$n" calib >part
@@ -168,7 +180,8 @@ for n in 0 1 100 $((size / 2)) $((size - 1)); do
         --ratio 0.3 part
 done
 echo hello >foreign
-status 3 'an input that is no stream is refused' prune -m "$t" -o x --ratio 0.3 \
+status 3 'an input that is no stream is refused' \
+    prune -m "$t" -o x --ratio 0.3 \
     foreign
 mkdir nan
 cp "$t/config.json" nan
@@ -197,6 +210,7 @@ mkdir mine.tmp
 echo mine >mine.tmp/thesis
 status 2 'a foreign folder of the temporary name is refused' prune -q -m "$t" \
     -o mine --ratio 0.3 calib
-like 'the refusal names the foreign folder' '^prune: mine.tmp: is in the way' err
+like 'the refusal names the foreign folder' \
+    '^prune: mine.tmp: is in the way' err
 equal 'the foreign folder stays' "$(cat mine.tmp/thesis)" mine
 done_testing

@@ -38,34 +38,46 @@ at_most() {
 }
 
 # --- what prune does at once ---
-ok 'greedy' search --ratio 0.3 --method greedy --log greedy.tsv en-rows
+ok 'greedy finds a choice' \
+    search --ratio 0.3 --method greedy --log greedy.tsv en-rows
 mv choice greedy
-ok 'prune at once' prune -q -m M -o cut --ratio 0.3 --method greedy \
+ok 'prune searches by greedy at once' \
+    prune -q -m M -o cut --ratio 0.3 --method greedy \
     --report cut.tsv --no-repair en-rows
-equal 'has the same score' "$(awk -F '\t' '$1 == "cut" { print $7, $9 }' cut.tsv)" \
+equal 'prune scores the cut model as prune search does' \
+    "$(awk -F '\t' '$1 == "cut" { print $7, $9 }' cut.tsv)" \
     "$(column greedy.tsv nll) $(column greedy.tsv kl)"
-equal 'and size' "$(awk -F '\t' '$1 == "cut" { print $6 }' cut.tsv)" \
+equal 'prune counts the parameters that prune search counts' \
+    "$(awk -F '\t' '$1 == "cut" { print $6 }' cut.tsv)" \
     "$(column greedy.tsv params)"
-equal 'whole: nothing is lost' "$(awk -F '\t' '$2 == "whole" {
+equal 'the whole model has a KL of 0' "$(awk -F '\t' '$2 == "whole" {
     print $6, $13 }' greedy.tsv)" "$whole 0.00000000"
-like 'the choice is a file' '^# retort choice 1' greedy
-ok '... that cut takes' prune cut -q -m M -o cut2 --choice greedy --no-repair
-same '... to the same model' cut/model.safetensors cut2/model.safetensors
+like 'the choice of greedy is a file' '^# retort choice 1' greedy
+ok 'prune cut takes the choice of greedy' \
+    prune cut -q -m M -o cut2 --choice greedy --no-repair
+same 'prune cut writes the model that prune writes' \
+    cut/model.safetensors cut2/model.safetensors
 
 # --- goals ---
-at_most '--ratio' "$(column greedy.tsv params)" $((whole * 7 / 10))
-ok '--memory' search --memory 100000 --log m.tsv en-rows
-at_most 'bytes' "$(column m.tsv bytes)" 100000
-equal 'of fp32' "$(column m.tsv bytes)" $(($(column m.tsv params) * 4))
-ok '--dtype' search --memory 50000 --dtype bf16 --log m2.tsv en-rows
-equal 'of bf16' "$(column m2.tsv bytes)" $(($(column m2.tsv params) * 2))
-at_most 'as much fits in half' "$(column m2.tsv bytes)" 50000
-equal 'the same choice' "$(column m2.tsv key)" "$(column m.tsv key)"
-ok '--flops' search --flops 60K --log f.tsv en-rows
-at_most 'operations' "$(column f.tsv flops)" 60000
+at_most '--ratio limits parameters' \
+    "$(column greedy.tsv params)" $((whole * 7 / 10))
+ok 'prune search takes --memory' search --memory 100000 --log m.tsv en-rows
+at_most '--memory limits bytes' "$(column m.tsv bytes)" 100000
+equal 'bytes are 4 a parameter' \
+    "$(column m.tsv bytes)" $(($(column m.tsv params) * 4))
+ok 'prune search takes --dtype' \
+    search --memory 50000 --dtype bf16 --log m2.tsv en-rows
+equal '--dtype bf16 makes bytes 2 a parameter' \
+    "$(column m2.tsv bytes)" $(($(column m2.tsv params) * 2))
+at_most '--memory limits bytes of bf16' "$(column m2.tsv bytes)" 50000
+equal 'half the bytes of bf16 give the same choice' \
+    "$(column m2.tsv key)" "$(column m.tsv key)"
+ok 'prune search takes --flops' search --flops 60K --log f.tsv en-rows
+at_most '--flops limits operations' "$(column f.tsv flops)" 60000
 # 2 x 1100 x 16; of a block 6 x 16 x 32, and of each of its 2 groups of 2 heads
 # 2 x 16 x (2 x 16 + 2 x 8) for weights and 4 x 16 x 16 for 16 tokens before
-equal 'of the whole' "$(awk -F '\t' '$2 == "whole" { print $8 }' f.tsv)" \
+equal 'operations of the whole model are counted' \
+    "$(awk -F '\t' '$2 == "whole" { print $8 }' f.tsv)" \
     $((2 * 1100 * 16 + 6 * (6 * 16 * 32 + 2 * (2 * 16 * 48 + 4 * 16 * 16))))
 
 # Times by shape come from the table, if it has them.
@@ -74,46 +86,61 @@ for n in $(seq 1 32); do
     awk -v n="$n" 'BEGIN { printf "mlp\t%d\t%.6f\n", n, 0.0001 * n }'
 done >>l.tsv.latency
 cp l.tsv.latency was
-ok '--latency' search --latency 20 --log l.tsv en-rows
-equal 'of the whole' "$(awk -F '\t' '$2 == "whole" { print $9 }' l.tsv)" 0.0322
-at_most 'seconds' "$(column l.tsv latency)" 0.02
-same 'nothing was measured' was l.tsv.latency
-ok 'or are measured' search --latency 1000 --log l2.tsv en-rows
-like 'of the head' '^head	1	0\.[0-9]+$' l2.tsv.latency
-like 'of attention' '^attention	2	0\.[0-9]+$' l2.tsv.latency
+ok 'prune search takes --latency' search --latency 20 --log l.tsv en-rows
+equal 'latency of the whole model is a sum of times' \
+    "$(awk -F '\t' '$2 == "whole" { print $9 }' l.tsv)" 0.0322
+at_most '--latency limits seconds' "$(column l.tsv latency)" 0.02
+same 'times that the table has are not measured' was l.tsv.latency
+ok 'times that no table has are measured' \
+    search --latency 1000 --log l2.tsv en-rows
+like 'the table gets the time of the head' '^head	1	0\.[0-9]+$' l2.tsv.latency
+like 'the table gets the time of attention' \
+    '^attention	2	0\.[0-9]+$' l2.tsv.latency
 printf 'part\tsize\tseconds\nhead\t1\n' >l.tsv.latency
-status 3 'a damaged table' search --latency 20 --log l.tsv en-rows
+status 3 'a damaged table of times is refused' \
+    search --latency 20 --log l.tsv en-rows
 
 # --- units ---
-ok 'attention and MLPs apart' search --ratio 0.1 --units attention,mlp \
+ok 'attention and MLPs are dropped apart' \
+    search --ratio 0.1 --units attention,mlp \
     --candidates 0 --log u.tsv en-rows
-like 'a block without one of them' '	-' choice
-at_most 'parameters' "$(column u.tsv params)" $((whole * 9 / 10))
-ok 'KV groups' search --ratio 0.1 --units groups --method greedy \
+like 'the choice has a block without attention or MLP' '	-' choice
+at_most 'attention and MLPs meet the goal' \
+    "$(column u.tsv params)" $((whole * 9 / 10))
+ok 'greedy drops KV groups' search --ratio 0.1 --units groups --method greedy \
     --candidates 0 --log g.tsv en-rows
-like 'a block with one' '^[0-5]	[01]	all$' choice
-status 2 'not by influence' search --ratio 0.1 --units groups en-rows
-like 'which says so' 'by influence, .* goal; greedy and tabu drop KV groups too' err
-ok 'channels by rank' search --blocks 6 --ratio 0.2 --widths ranked \
+like 'the choice has a block of one group' '^[0-5]	[01]	all$' choice
+status 2 'influence does not drop KV groups' \
+    search --ratio 0.1 --units groups en-rows
+like 'the refusal names methods that drop KV groups' \
+    'by influence, .* goal; greedy and tabu drop KV groups too' err
+ok 'channels are ranked over all blocks' \
+    search --blocks 6 --ratio 0.2 --widths ranked \
     --log w.tsv en-rows
-at_most 'parameters' "$(column w.tsv params)" $((whole * 8 / 10))
-equal 'widths differ' "$(awk -F '\t' 'NR > 2 { n = 0; k = split($3, r, ",")
+at_most 'ranked channels meet the goal' \
+    "$(column w.tsv params)" $((whole * 8 / 10))
+equal 'ranked channels leave MLPs of several widths' \
+    "$(awk -F '\t' 'NR > 2 { n = 0; k = split($3, r, ",")
     for (i = 1; i <= k; i++) n += split(r[i], x, "-") == 2 ? x[2] - x[1] + 1 : 1
     if ($3 != "all") print n }' choice | sort -u | awk 'END { print (NR > 1) }')" 1
-ok 'a profile' prune profile -q -m M -o P fr-rows
-ok 'orders channels' search --blocks 6 --ratio 0.2 -p P --log wp.tsv en-rows
-at_most 'parameters' "$(column wp.tsv params)" $((whole * 8 / 10))
-ok 'or the calibration does' search --blocks 6 --ratio 0.2 --log wc.tsv en-rows
-if [ "$(column wp.tsv key)" != "$(column wc.tsv key)" ]; then
-    pass 'in another way'
-else
-    fail 'in another way'
-fi
-equal 'as many' "$(column wp.tsv params)" "$(column wc.tsv params)"
-ok 'or gradients do' prune profile -q -m M -o G --gradient fr-rows
-ok 'in a search' search --blocks 6 --ratio 0.2 -p G --gradient --log wg.tsv en-rows
-equal '... as many' "$(column wg.tsv params)" "$(column wp.tsv params)"
-equal '... those of most' "$(awk -F '\t' 'NR == FNR {
+ok 'a profile is made of other text' prune profile -q -m M -o P fr-rows
+ok 'a profile orders channels' \
+    search --blocks 6 --ratio 0.2 -p P --log wp.tsv en-rows
+at_most 'channels ordered by a profile meet the goal' \
+    "$(column wp.tsv params)" $((whole * 8 / 10))
+ok 'the calibration orders channels' \
+    search --blocks 6 --ratio 0.2 --log wc.tsv en-rows
+status 1 'the profile orders channels in another way' \
+    [ "$(column wp.tsv key)" = "$(column wc.tsv key)" ]
+equal 'the profile leaves as many parameters' \
+    "$(column wp.tsv params)" "$(column wc.tsv params)"
+ok 'a profile with gradients is made' \
+    prune profile -q -m M -o G --gradient fr-rows
+ok 'gradients order channels' \
+    search --blocks 6 --ratio 0.2 -p G --gradient --log wg.tsv en-rows
+equal 'gradients leave as many parameters' \
+    "$(column wg.tsv params)" "$(column wp.tsv params)"
+equal 'channels of the largest gradients are kept' "$(awk -F '\t' 'NR == FNR {
     if ($2 == "down") v[$1, $3] = $4
     next
 }
@@ -128,38 +155,44 @@ FNR > 2 {
             if ($3 != "all" && !(i in kept) && v[$1, i] > v[$1, k]) bad++
     seen++
 } END { print seen, bad + 0 }' G/gradients.tsv choice)" '6 0'
-if [ "$(column wg.tsv key)" != "$(column wp.tsv key)" ]; then
-    pass '... others'
-else
-    fail '... others'
-fi
-status 2 'a profile without them' search --ratio 0.2 -p P --gradient en-rows
-status 2 'gradients without a profile' search --ratio 0.2 --gradient en-rows
-status 1 'a profile that is not there' search --ratio 0.2 -p nowhere en-rows
-status 2 'a unit there is not' search --units heads --ratio 0.3 en-rows
-status 2 'groups alone cannot' search --units groups --ratio 0.9 en-rows
+status 1 'gradients order channels in another way' \
+    [ "$(column wg.tsv key)" = "$(column wp.tsv key)" ]
+status 2 '--gradient with a profile without gradients is refused' \
+    search --ratio 0.2 -p P --gradient en-rows
+status 2 '--gradient without a profile is refused' \
+    search --ratio 0.2 --gradient en-rows
+status 1 'a profile that is not there is refused' \
+    search --ratio 0.2 -p nowhere en-rows
+status 2 'a unit that is none is refused' \
+    search --units heads --ratio 0.3 en-rows
+status 2 'a goal that groups alone cannot meet is refused' \
+    search --units groups --ratio 0.9 en-rows
 
 # --- methods, in one log ---
 cp greedy.tsv all.tsv
 for m in influence tabu; do
-    ok "--method $m" search --ratio 0.3 --method $m --evals 60 --log all.tsv en-rows
+    ok "$m finds a choice" \
+        search --ratio 0.3 --method $m --evals 60 --log all.tsv en-rows
     mv choice "$m"
-    at_most 'parameters' "$(column all.tsv params)" $((whole * 7 / 10))
-    equal 'is in the log' "$(awk -F '\t' -v m=$m '$2 == m { n = 1 }
+    at_most "$m limits parameters" \
+        "$(column all.tsv params)" $((whole * 7 / 10))
+    equal "$m is in the log" "$(awk -F '\t' -v m=$m '$2 == m { n = 1 }
         END { print n }' all.tsv)" 1
 done
-ok 'tabu' search --ratio 0.3 --method tabu --evals 60 --log tabu.tsv en-rows
+ok 'tabu writes a log of its own' \
+    search --ratio 0.3 --method tabu --evals 60 --log tabu.tsv en-rows
 least() {
     awk -F '\t' -v share="$2" -v all="$whole" 'NR == 2 { n = $10 }
         $6 <= all * share && $10 == n && (!k++ || $14 < b) { b = $14 }
         END { print b }' "$1"
 }
-equal 'the best that is small enough is chosen' \
+equal 'the best configuration that meets the goal is chosen' \
     "$(column tabu.tsv objective)" "$(least tabu.tsv 0.7)"
-at_most 'no worse than greedy' "$(column tabu.tsv objective)" \
+at_most 'tabu is no worse than greedy' "$(column tabu.tsv objective)" \
     "$(column greedy.tsv objective)"
 for s in 9 9b 8; do
-    ok "tabu with the seed of s$s runs" search --ratio 0.3 --method tabu --evals 40 \
+    ok "tabu with the seed of s$s runs" \
+        search --ratio 0.3 --method tabu --evals 40 \
         -s ${s%b} --log s$s.tsv en-rows
     without_times s$s.tsv >s$s
 done
@@ -177,13 +210,15 @@ done
 # --- tabu from a choice ---
 ok 'tabu begins with the choice of --from' search --ratio 0.3 --method tabu \
     --from greedy --evals 40 --log from.tsv en-rows
-equal 'tabu scores the choice of --from first' "$(awk -F '\t' '$2 != "whole" && NR > 1 {
+equal 'tabu scores the choice of --from first' \
+    "$(awk -F '\t' '$2 != "whole" && NR > 1 {
     print $2, $3, $5; exit }' from.tsv)" "tabu from $(column greedy.tsv key)"
 equal 'tabu searches on from the choice' \
     "$(awk -F '\t' '$3 == "move" { n = 1 } END { print n }' from.tsv)" 1
 at_most 'tabu is no worse than the choice of --from' \
     "$(column from.tsv objective)" "$(column greedy.tsv objective)"
-ok 'channels make the choice of --from meet a smaller goal' search --ratio 0.35 \
+ok 'channels make the choice of --from meet a smaller goal' \
+    search --ratio 0.35 \
     --method tabu --from greedy --evals 3 --log from2.tsv en-rows
 at_most 'tabu from a choice meets the goal' "$(column from2.tsv params)" \
     $((whole * 65 / 100))
@@ -191,14 +226,17 @@ status 2 'a choice of other blocks than --blocks is refused' search --blocks 6 \
     --ratio 0.2 --method tabu --from greedy en-rows
 like 'the refusal says that the choice does not meet the goal' \
     'from greedy.*not meet the goal' err
-status 2 '--from without tabu is refused' search --ratio 0.3 --from greedy en-rows
-status 3 'a file that is no choice is refused' search --ratio 0.3 --method tabu \
+status 2 '--from without tabu is refused' \
+    search --ratio 0.3 --from greedy en-rows
+status 3 'a file that is no choice is refused' \
+    search --ratio 0.3 --method tabu \
     --from greedy.tsv en-rows
 status 1 'a choice that is not there is refused' search --ratio 0.3 \
     --method tabu --from nowhere en-rows
 
 # --- what is taken ---
-equal 'greedy drops what scores best without' "$(awk -F '\t' '$3 == "drop" {
+equal 'greedy drops the part without which others score best' \
+    "$(awk -F '\t' '$3 == "drop" {
     n = split($19, x, ";")
     if ($4) taken[n] = $14
     if (!(n in least) || $14 < least[n]) least[n] = $14
@@ -257,33 +295,36 @@ tabu_of() {
         --evals 40 --tenure "$tenure" --log rule.tsv "$@" en-rows
 }
 for n in 0 3 8; do
-    ok "--tenure $n" tabu_of $n --patience 1000
-    equal '... is kept to' "$(awk -F '\t' -v tenure=$n -f rule.awk rule.tsv)" \
+    ok "tabu takes --tenure $n" tabu_of $n --patience 1000
+    equal "parts stay for --tenure $n moves" \
+        "$(awk -F '\t' -v tenure=$n -f rule.awk rule.tsv)" \
         "0 $((n > 0))"
 done
 without_times rule.tsv >patient
-ok '--patience' tabu_of 8 --patience 1
+ok 'tabu takes --patience' tabu_of 8 --patience 1
 without_times rule.tsv >rash
-if cmp -s patient rash; then fail '... starts again'; else
-    pass '... starts again'
-fi
-ok 'channels alone, ranked' search --ratio 0.1 --method tabu --units channels \
+status 1 'tabu of little patience restarts' cmp -s patient rash
+ok 'tabu changes ranked channels alone' \
+    search --ratio 0.1 --method tabu --units channels \
     --widths ranked --candidates 4 --log shift.tsv en-rows
-like '... are shifted' '	tabu	move	' shift.tsv
+like 'tabu shifts channels between blocks' '	tabu	move	' shift.tsv
 
 # --- a log is gone on with ---
 tabu='--ratio 0.35 --method tabu --units blocks,channels,attention --evals 40
     --candidates 4 --widths ranked --halve'
 # shellcheck disable=SC2086 # words
-ok 'tabu, halving' search $tabu --log t.tsv en-rows
+ok 'tabu halves candidates' search $tabu --log t.tsv en-rows
 mv choice t
-equal 'scored on a quarter, half, all' "$(awk -F '\t' '$2 == "tabu" {
+equal 'candidates are scored on a quarter, half and all rows' \
+    "$(awk -F '\t' '$2 == "tabu" {
     n[$10] } END { k = 0; for (i in n) k++; print k }' t.tsv)" 3
-equal 'the choice on all' "$(column t.tsv tokens)" \
+equal 'the choice is scored on all rows' "$(column t.tsv tokens)" \
     "$(awk -F '\t' '$2 == "whole" { print $10 }' t.tsv)"
-equal 'the best of these' "$(column t.tsv objective)" "$(least t.tsv 0.65)"
-equal 'is named so' "$(column t.tsv step)" choice
-equal 'the better half goes on' "$(awk -F '\t' 'function judge(    i, k) {
+equal 'the choice is the best that was scored on all rows' \
+    "$(column t.tsv objective)" "$(least t.tsv 0.65)"
+equal 'the last line taken is the choice' "$(column t.tsv step)" choice
+equal 'the better half of the candidates goes on' \
+    "$(awk -F '\t' 'function judge(    i, k) {
     for (i in low) for (k in low)
         if (i in high && !(k in high)) { judged = 1; bad += low[k] < low[i] }
 }
@@ -297,7 +338,8 @@ $10 != level {
 }
 { high[$5] = $14 }
 END { judge(); print judged, bad + 0 }' t.tsv)" '1 0'
-equal 'channels fill the goal' "$(awk -F '\t' -v most=$((whole * 65 / 100)) \
+equal 'channels use what the goal leaves' \
+    "$(awk -F '\t' -v most=$((whole * 65 / 100)) \
     '$2 == "tabu" && $6 <= most - 48 {
         gsub(/[0-9]+:(all|-|[0-9]+):(all|-)(;|$)/, "", $19) # none is cut
         if ($19 != "") print }' t.tsv)" ''
@@ -306,10 +348,11 @@ size=$(wc -c <t.tsv)
 for part in 3 2 1; do
     head -c $((size * part / 4)) t.tsv >p.tsv
     # shellcheck disable=SC2086
-    ok "$part quarters of its log" search $tabu --log p.tsv en-rows
-    same 'the same choice' t choice
+    ok "a search goes on with $part quarters of its log" \
+        search $tabu --log p.tsv en-rows
+    same "$part quarters of a log lead to the same choice" t choice
     without_times p.tsv >got
-    same 'and the same log' want got
+    same "$part quarters of a log become the same log" want got
 done
 # shellcheck disable=SC2086
 prune search -q -m M -o choice $tabu --log k.tsv en-rows &
@@ -319,69 +362,75 @@ await twenty
 kill -KILL $pid 2>/dev/null
 wait $pid 2>/dev/null
 # shellcheck disable=SC2086
-ok 'after a kill' search $tabu --log k.tsv en-rows
-same 'the same choice' t choice
+ok 'a search goes on after it was killed' search $tabu --log k.tsv en-rows
+same 'a killed search comes to the same choice' t choice
 without_times k.tsv >got
-same 'and the same log' want got
+same 'a killed search comes to the same log' want got
 # What the log says is believed: scores there that are not true.
 awk -F '\t' -v OFS='\t' 'NR > 1 && $2 != "whole" { $21 = "1,1," 100 - $14 ",0" }
     { print }' t.tsv >lie.tsv
 # shellcheck disable=SC2086
-ok 'a log is believed' search $tabu --log lie.tsv en-rows
-if cmp -s t choice; then fail 'to the bit'; else pass 'to the bit'; fi
+ok 'a search believes its log' search $tabu --log lie.tsv en-rows
+status 1 'other scores in a log lead to another choice' cmp -s t choice
 
 # Scores of other kernels are taken, and that is said.
 awk -F '\t' -v OFS='\t' 'NR > 1 { $22 = "elsewhere" }
     $2 == "whole" { split($21, x, ","); $21 = x[1] + 1e-6 "," x[2] ",1,0" }
     { print }' t.tsv >moved.tsv
 # shellcheck disable=SC2086
-ok 'a log of other kernels is gone on with' prune search -m M -o choice $tabu \
+ok 'a log of other kernels is continued' prune search -m M -o choice $tabu \
     --log moved.tsv en-rows
-like '... and the kernels are named' 'moved\.tsv: .*kernels elsewhere' err
-same '... to the same choice' t choice
+like 'a warning names the kernels of the log' \
+    'moved\.tsv: .*kernels elsewhere' err
+same 'a log of other kernels leads to the same choice' t choice
 # shellcheck disable=SC2086
 env RETORT_KERNELS=ref prune search -q -m M -o choice $tabu --log plain.tsv \
     en-rows
 # shellcheck disable=SC2086
-ok 'a log of plain C is gone on with' search $tabu --log plain.tsv en-rows
-like 'names its kernels' '	ref$' plain.tsv
+ok 'a log of plain C is continued' search $tabu --log plain.tsv en-rows
+like 'a log of plain C names its kernels' '	ref$' plain.tsv
 # One weight of the last block is another, the head is as it was.
 reweigh M changed 4000
 # shellcheck disable=SC2086
-status 2 'a log of a model of other weights is refused' prune search -m changed \
+status 2 'a log of a model of other weights is refused' \
+    prune search -m changed \
     -o choice $tabu --log t.tsv en-rows
-like '... as another search' 'another search.*model' err
+like 'the refusal says that the search is another' 'another search.*model' err
 rm -r changed
 cp -r M changed
 sed 's/"rope_theta": [0-9.]*/"rope_theta": 500.0/' M/config.json >changed/config.json
 # shellcheck disable=SC2086
 status 2 'a log of the same weights in another configuration is refused' \
     prune search -m changed -o choice $tabu --log t.tsv en-rows
-like '... as another search too' 'another search.*model' err
+like 'the refusal of another configuration says so too' \
+    'another search.*model' err
 
 # --- what must not matter ---
 for how in '-j 1' '-j 2'; do
     # shellcheck disable=SC2086
-    ok "$how" search $tabu $how --log h.tsv en-rows
+    ok "tabu runs with $how" search $tabu $how --log h.tsv en-rows
     without_times h.tsv >got
-    same 'the same log' want got
-    same 'the same choice' t choice
+    same "$how leads to the same log" want got
+    same "$how leads to the same choice" t choice
     rm h.tsv
 done
 
 # --- sets ---
 nll() {
     log=$2
-    ok "$1" search --blocks 6 --log "$log" --calib "$3" ${4+--calib "$4"}
+    ok "a search takes $1" \
+        search --blocks 6 --log "$log" --calib "$3" ${4+--calib "$4"}
     awk -F '\t' '$2 == "whole" { print $11 }' "$log" >"$log.nll"
 }
-nll 'one set' s1.tsv x=1:en-rows
-nll 'another' s2.tsv x=1:fr-rows
-nll 'both' s3.tsv x=1:en-rows y=3:fr-rows
-equal 'by their weights' "$(awk 'FNR == 1 { s[++n] = $1 } END {
+nll 'a calibration set' s1.tsv x=1:en-rows
+nll 'another calibration set' s2.tsv x=1:fr-rows
+nll 'both calibration sets' s3.tsv x=1:en-rows y=3:fr-rows
+equal 'losses of two sets are averaged by weight' \
+    "$(awk 'FNR == 1 { s[++n] = $1 } END {
     d = s[3] - (s[1] + 3 * s[2]) / 4; print (d < 2e-8 && d > -2e-8) }' \
     s1.tsv.nll s2.tsv.nll s3.tsv.nll)" 1
-equal 'which differ' "$(sort -u s[123].tsv.nll | wc -l | tr -d ' ')" 3
+equal 'losses of the sets differ' \
+    "$(sort -u s[123].tsv.nll | wc -l | tr -d ' ')" 3
 # by_set NAME option ...: choices by one set each, and by both with next to no
 # weight for the second
 by_set() {
@@ -397,37 +446,52 @@ by_set() {
 by_set channels --units channels --ratio 0.2
 by_set 'ranked channels' --units channels --widths ranked --ratio 0.2
 for bad in x x=1 x=0:en-rows =1:en-rows x=1: x=a:en-rows; do
-    status 2 "--calib $bad" search --ratio 0.3 --calib "$bad"
+    status 2 "--calib '$bad' is refused" search --ratio 0.3 --calib "$bad"
 done
-status 2 'a set and an input' search --ratio 0.3 --calib x=1:en-rows fr-rows
-status 2 'the log of another objective' search --ratio 0.3 --loss-weight 2 \
+status 2 'a set beside an input is refused' \
+    search --ratio 0.3 --calib x=1:en-rows fr-rows
+status 2 'the log of another objective is refused' \
+    search --ratio 0.3 --loss-weight 2 \
     --log greedy.tsv en-rows
-status 2 'of other text' search --ratio 0.3 --log greedy.tsv fr-rows
+status 2 'the log of other text is refused' \
+    search --ratio 0.3 --log greedy.tsv fr-rows
 echo hello >foreign
-status 3 'no log' search --ratio 0.3 --log foreign en-rows
-equal 'stays' "$(cat foreign)" hello
-ok 'KL alone' search --ratio 0.3 --loss-weight 0 --log kl.tsv en-rows
-equal 'is the objective' "$(column kl.tsv objective)" "$(column kl.tsv kl)"
+status 3 'a file that is no log is refused' \
+    search --ratio 0.3 --log foreign en-rows
+equal 'the file that is no log stays as it was' "$(cat foreign)" hello
+ok 'prune search takes --loss-weight 0' \
+    search --ratio 0.3 --loss-weight 0 --log kl.tsv en-rows
+equal 'the objective without loss is the KL' \
+    "$(column kl.tsv objective)" "$(column kl.tsv kl)"
 
 # --- goals met at an edge ---
-ok 'each number of blocks, also by channels in rank' search --ratio 0.1 \
+ok 'influence tries every number of blocks with ranked channels' \
+    search --ratio 0.1 \
     --widths ranked --log ranks.tsv en-rows
-equal 'until no channels go' "$(awk -F '\t' '$3 == "mix" && $4 == 0 { print $17 }' \
+equal 'influence ends when no channels have to go' \
+    "$(awk -F '\t' '$3 == "mix" && $4 == 0 { print $17 }' \
     ranks.tsv | tr '\n' ' ')" '6 5 4 '
-ok 'the most that attention and channels can give' search --blocks 6 --params 26000 \
+ok 'influence drops the most that attention and channels give' \
+    search --blocks 6 --params 26000 \
     --units blocks,channels,attention --log least.tsv en-rows
-at_most 'by influence' "$(column least.tsv params)" 26000
-ok 'and by greedy' search --blocks 6 --params 26000 --units channels,attention \
+at_most 'influence meets the smallest goal' "$(column least.tsv params)" 26000
+ok 'greedy drops the most that attention and channels give' \
+    search --blocks 6 --params 26000 --units channels,attention \
     --method greedy --log least2.tsv en-rows
-at_most 'where blocks stay' "$(column least2.tsv params)" 26000
-equal 'all of them' "$(column least2.tsv blocks)" "$(column least.tsv blocks)"
-ok 'a count below 1 before its suffix' search --params 0.03M --log count.tsv en-rows
-at_most '30,000' "$(column count.tsv params)" 30000
+at_most 'greedy meets the smallest goal' "$(column least2.tsv params)" 26000
+equal 'greedy keeps all blocks that have parts' \
+    "$(column least2.tsv blocks)" "$(column least.tsv blocks)"
+ok 'a count below 1 before its suffix is read' \
+    search --params 0.03M --log count.tsv en-rows
+at_most 'a count of 0.03M limits parameters to 30,000' \
+    "$(column count.tsv params)" 30000
 # --- misuse ---
-status 2 'a width of all, and each its own' search --width 16 --widths ranked en-rows
-status 2 'no goal' search en-rows
-status 2 'no model' prune search --ratio 0.3 en-rows
-status 2 'more blocks than there are' search --blocks 7 en-rows
-status 2 'smaller than possible' search --params 500 en-rows
-status 1 'an input that is not there' search --ratio 0.3 nofile
+status 2 '--width with ranked channels is refused' \
+    search --width 16 --widths ranked en-rows
+status 2 'a search without a goal is refused' search en-rows
+status 2 'a search without a model is refused' prune search --ratio 0.3 en-rows
+status 2 'more blocks than the model has are refused' search --blocks 7 en-rows
+status 2 'fewer parameters than possible are refused' \
+    search --params 500 en-rows
+status 1 'an input that is not there is refused' search --ratio 0.3 nofile
 done_testing

@@ -24,19 +24,16 @@ for signal in TERM KILL; do
     await grep -q 'block 1, ' err
     kill -$signal $pid
     wait $pid 2>/dev/null && fail "$signal: it was not ended"
-    like "$signal: ended behind block 1" 'block 1, ' err
-    unlike '... before the last' 'block 11, ' err
-    if [ -e cut ] || [ -e cut.tmp ] || [ -e cut.tsv ]; then
-        fail '... nothing is left'
-    else
-        pass '... nothing is left'
-    fi
-    ok '... again' sparse cut -q
+    like "$signal ends sparsify behind block 1" 'block 1, ' err
+    unlike "$signal ends sparsify before the last block" 'block 11, ' err
+    equal "$signal leaves no output of sparsify" \
+        "$(ls -d cut cut.tmp cut.tsv 2>&-)" ''
+    ok "sparsify runs again after $signal" sparse cut -q
     for f in model.safetensors config.json; do
-        same "... the same $f" whole/$f cut/$f
+        same "after $signal sparsify writes the same $f" whole/$f cut/$f
     done
     for f in whole cut; do cut -f 1-10 $f.tsv >$f.report; done
-    same '... and the same report' whole.report cut.report
+    same "after $signal sparsify writes the same report" whole.report cut.report
     rm -r cut cut.tsv
 done
 done_testing

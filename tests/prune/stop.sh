@@ -29,16 +29,18 @@ ended() {
 }
 
 for what in vocab cut prune profile; do
-    ok "$what" "run_$what" "$what"
+    ok "$what runs undisturbed" "run_$what" "$what"
     ended TERM
-    if [ -e X ]; then ok 'TERM: it is finished first' diff -r "$what" X; else
-        equal 'TERM: nothing is left' "$(ls -d X* 2>&-)" ''
+    if [ -e X ]; then
+        ok "$what finishes its output after TERM" diff -r "$what" X
+    else
+        equal "$what leaves no output after TERM" "$(ls -d X* 2>&-)" ''
     fi
     tries=0
     until ended KILL || [ $((tries += 1)) -ge 20 ]; do :; done
-    ok 'killed while it writes' test -e X.tmp -a ! -e X
-    ok '... again' "run_$what" X
-    ok '... the same bytes' diff -r "$what" X
-    equal '... and nothing else' "$(ls -d X*)" X
+    ok "$what is killed while it writes" test -e X.tmp -a ! -e X
+    ok "$what runs again after KILL" "run_$what" X
+    ok "$what writes the same bytes after KILL" diff -r "$what" X
+    equal "$what leaves nothing else after KILL" "$(ls -d X*)" X
 done
 done_testing
