@@ -33,32 +33,35 @@ test_read(void)
     ok(parse(&c, text, &e) == 0 && c.n == 3, "a file is read");
     ok(c.b[0].group == NULL && c.b[0].ngroups == 2 && c.b[0].nchan == 9 &&
             memcmp(c.b[0].chan, chan, sizeof chan) == 0,
-        "all groups, some channels");
+        "block 0 keeps all groups and some channels");
     ok(c.b[1].group != NULL && c.b[1].ngroups == 0 && c.b[1].chan == NULL &&
             c.b[1].nchan == 24,
-        "no attention, all channels");
+        "block 1 keeps no attention and all channels");
     ok(c.b[2].block == 2 && c.b[2].ngroups == 1 && c.b[2].group[0] == 1 &&
             c.b[2].chan != NULL && c.b[2].nchan == 0,
-        "one group, no MLP");
+        "block 2 keeps one group and no MLP");
     choice_write(&c, &b);
-    ok(strcmp(b.p, text) == 0, "written as it was read");
+    ok(strcmp(b.p, text) == 0, "a choice is written as it was read");
     buf_clear(&b);
     choice_write_word(&c, &b);
-    ok(strcmp(b.p, "0:all:0-3,8,20-23;1:-:all;2:1:-") == 0, "one word");
+    ok(strcmp(b.p, "0:all:0-3,8,20-23;1:-:all;2:1:-") == 0,
+        "a choice is written as one word");
     /* python-xxhash 4.1.0: xxh3_64_hexdigest(text) */
-    ok(choice_key(&c) == 0xce601c4eae164a4cULL, "key %016llx",
+    ok(choice_key(&c) == 0xce601c4eae164a4cULL,
+        "the key is the hash %016llx of the text",
         (unsigned long long)choice_key(&c));
     choice_copy(&d, &c);
-    ok(choice_equal(&c, &d) && choice_key(&d) == choice_key(&c), "a copy");
+    ok(choice_equal(&c, &d) && choice_key(&d) == choice_key(&c),
+        "a copy is equal");
     d.b[0].chan[8] = 22;
     ok(!choice_equal(&c, &d) && choice_key(&d) != choice_key(&c),
-        "... is its own");
+        "a changed copy differs from the original");
     buf_release(&b);
     choice_release(&c);
     choice_release(&d);
 }
 
-/* What is left out, said otherwise and commented is the same choice. */
+/* Comments and other spellings do not change a choice. */
 static void
 test_forms(void)
 {
@@ -90,12 +93,12 @@ test_params(void)
     choice_whole(&c, &m);
     ok(choice_params(&m, &c) == rest + 3 * (2 * 576 + 24 * 48 + 32) &&
             choice_params(&m, &c) == model_params(&m),
-        "parameters of all");
+        "parameters of the whole are counted");
     choice_release(&c);
     ok(parse(&c, HEAD "0\t1\t0-6\n2\tall\tall\n", &e) == 0 &&
             choice_params(&m, &c) ==
                 rest + (576 + 7 * 48 + 32) + (2 * 576 + 24 * 48 + 32),
-        "parameters of less");
+        "parameters of a part are counted");
     choice_release(&c);
     ok(parse(&c, HEAD "0\t-\tall\n2\tall\t-\n", &e) == 0 &&
             choice_params(&m, &c) == rest + (24 * 48 + 16) + (2 * 576 + 16),
@@ -103,60 +106,69 @@ test_params(void)
     choice_release(&c);
 }
 
+/* `text` is refused, with an error of these key words, each in the message. */
 static void
-refused(const char *text, const char *why)
+refused(const char *what, const char *text, const char *where, const char *why)
 {
     struct choice c;
     struct err e = { 0 };
     const int r = parse(&c, text, &e);
 
-    ok(r < 0 && e.code == EX_INPUT && strcmp(e.msg, why) == 0 && c.n == 0 &&
-            c.b == NULL,
-        "refused: %s", e.msg);
+    ok(r < 0 && e.code == EX_INPUT && strstr(e.msg, where) == e.msg &&
+            strstr(e.msg, why) != NULL && c.n == 0 && c.b == NULL,
+        "%s is refused: %s", what, e.msg);
 }
 
 static void
 test_refused(void)
 {
-#define IN "choice.tsv: line "
-    refused("", IN "1: is not \"# retort choice 1\"");
-    refused("# retort choice 2\n", IN "1: is not \"# retort choice 1\"");
-    refused("# retort choice 1\n",
-        IN "2: is not \"block\", \"groups\" and "
-           "\"channels\" between tabs");
-    refused("# retort choice 1\nblock groups channels\n0\tall\tall\n",
-        IN "2: is not \"block\", \"groups\" and \"channels\" between tabs");
-    refused(HEAD, "choice.tsv: keeps no block");
-    refused(HEAD "0\tall\n", IN "3: has 2 columns, not 3");
-    refused(HEAD "0\tall\tall\t\n", IN "3: has 4 columns, not 3");
-    refused(HEAD "one\tall\tall\n", IN "3: block: 'one' is no number");
-    refused(HEAD "-1\tall\tall\n", IN "3: block: '-1' is no number");
-    refused(HEAD "0\tall\tall\n3\tall\tall\n",
-        IN "4: block: 3, but the model's are 0 to 2");
-    refused(HEAD "18446744073709551616\tall\tall\n",
-        IN "3: block: 18446744073709551615, but the model's are 0 to 2");
-    refused(HEAD "1\tall\tall\n1\tall\tall\n",
-        IN "4: block: 1 is not above the one before");
-    refused(HEAD "1\tall\tall\n0\tall\tall\n",
-        IN "4: block: 0 is not above the one before");
-    refused(HEAD "0\t2\tall\n", IN "3: groups: 2, but block 0 has 0 to 1");
-    refused(HEAD "0\tall\t0-24\n",
-        IN "3: channels: 24, but block 0 has 0 to 23");
-    refused(HEAD "0\tall\t3-1\n", IN "3: channels: 3-1 goes down");
-    refused(HEAD "0\tall\t3,3\n",
-        IN "3: channels: 3 is not above the one before");
-    refused(HEAD "0\tall\t0-5,5-6\n",
-        IN "3: channels: 5 is not above the one before");
-    refused(HEAD "0\tall\t1,\n", IN "3: channels: '' is no number");
-    refused(HEAD "0\tall\t\n", IN "3: channels: '' is no number");
-    refused(HEAD "0\tall\t1-\n", IN "3: channels: '' is no number");
-    refused(HEAD "0\tall\t 1\n", IN "3: channels: ' 1' is no number");
-    refused(HEAD "0\tall\t0x1\n", IN "3: channels: '0x1' is no number");
-    refused(HEAD "0\tall\tnone\n", IN "3: channels: 'none' is no number");
-    refused(HEAD "0\tall\tall\r\n", IN "3: channels: 'all\\x0d' is no number");
-    refused(HEAD "0\t-\t-\n",
-        IN "3: block 0 keeps neither groups nor channels: "
-           "leave the line out");
+#define L(n) "choice.tsv: line " n ": "
+    refused("an empty file", "", L("1"), "\"# retort choice 1\"");
+    refused("version 2", "# retort choice 2\n", L("1"), "retort choice 1");
+    refused("a file of one line", "# retort choice 1\n", L("2"), "channels");
+    refused("a head without tabs",
+        "# retort choice 1\nblock groups channels\n0\tall\tall\n", L("2"),
+        "tabs");
+    refused("a choice of no block", HEAD, "choice.tsv: ", "no block");
+    refused("a line of 2 columns", HEAD "0\tall\n", L("3"), "2 columns");
+    refused("a line of 4 columns", HEAD "0\tall\tall\t\n", L("3"), "4 columns");
+    refused("a word as block", HEAD "one\tall\tall\n",
+        L("3") "block: ", "'one'");
+    refused("a negative block", HEAD "-1\tall\tall\n",
+        L("3") "block: ", "'-1'");
+    refused("a block past the last", HEAD "0\tall\tall\n3\tall\tall\n",
+        L("4") "block: 3", "0 to 2");
+    refused("a block of 2^64", HEAD "18446744073709551616\tall\tall\n",
+        L("3") "block: 18446744073709551615", "0 to 2");
+    refused("a block twice", HEAD "1\tall\tall\n1\tall\tall\n",
+        L("4") "block: 1", "not above");
+    refused("a falling block", HEAD "1\tall\tall\n0\tall\tall\n",
+        L("4") "block: 0", "not above");
+    refused("a group past the last", HEAD "0\t2\tall\n", L("3") "groups: 2",
+        "0 to 1");
+    refused("a channel past the last", HEAD "0\tall\t0-24\n",
+        L("3") "channels: 24", "0 to 23");
+    refused("a falling range", HEAD "0\tall\t3-1\n",
+        L("3") "channels: ", "3-1 goes down");
+    refused("a channel twice", HEAD "0\tall\t3,3\n", L("3") "channels: 3",
+        "not above");
+    refused("a channel of two ranges", HEAD "0\tall\t0-5,5-6\n",
+        L("3") "channels: 5", "not above");
+    refused("a comma at the end", HEAD "0\tall\t1,\n",
+        L("3") "channels: ", "''");
+    refused("an empty list", HEAD "0\tall\t\n", L("3") "channels: ", "''");
+    refused("a range without an end", HEAD "0\tall\t1-\n",
+        L("3") "channels: ", "''");
+    refused("a space before a number", HEAD "0\tall\t 1\n",
+        L("3") "channels: ", "' 1'");
+    refused("a hexadecimal number", HEAD "0\tall\t0x1\n",
+        L("3") "channels: ", "'0x1'");
+    refused("a word as channels", HEAD "0\tall\tnone\n",
+        L("3") "channels: ", "'none'");
+    refused("a line that ends in CR", HEAD "0\tall\tall\r\n",
+        L("3") "channels: ", "'all\\x0d'");
+    refused("a block of which nothing is kept", HEAD "0\t-\t-\n", L("3"),
+        "neither groups nor channels");
 }
 
 static void
@@ -168,9 +180,9 @@ test_nul(void)
 
     io_put_file("choice.tsv", text, sizeof text - 1, &e);
     ok(choice_read(&c, "choice.tsv", &m, &e) < 0 && e.code == EX_INPUT,
-        "refused: %s", e.msg);
-    ok(choice_read(&c, "missing.tsv", &m, &e) < 0 && e.code == EX_SYS, "%s",
-        e.msg);
+        "a zero byte is refused: %s", e.msg);
+    ok(choice_read(&c, "missing.tsv", &m, &e) < 0 && e.code == EX_SYS,
+        "a missing file is an error: %s", e.msg);
 }
 
 int

@@ -1,4 +1,4 @@
-/* Cutting a model: what is left computes what it computed before. */
+/* A cut model computes what the kept parts computed before. */
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -93,7 +93,8 @@ keep(struct choice_block *b, const struct model *m, size_t i,
     }
 }
 
-/* What is computed if b's part of m is kept; free with drop_part. */
+/* The part that computes only the channels and groups of b; the caller frees its
+ * lists. */
 static struct fwd_part
 part_of(const struct model *m, const struct choice_block *b)
 {
@@ -139,20 +140,21 @@ test_blocks(const char *path, size_t gone)
     z = logits(&m, left, n, NULL);
     y = logits(&less, order, n, NULL);
     ok(less.c.L == n && memcmp(z, y, T * m.c.V * sizeof *z) == 0,
-        "without block %zu: the others as before", gone);
+        "%s: the other blocks compute the same without block %zu", path, gone);
     free(z);
     free(y);
     for (size_t i = 0; i < n; i++)
         ok(less.block[i].source == m.block[left[i]].source,
-            "block %zu knows where it is from", i);
-    ok(model_params(&less) == choice_params(&m, &c), "parameters are counted");
+            "%s without block %zu: block %zu names its source", path, gone, i);
+    ok(model_params(&less) == choice_params(&m, &c),
+        "%s without block %zu: parameters are counted", path, gone);
     choice_release(&c);
     model_cut_free(&less, &a2);
     model_cut_free(&all, &a1);
     model_close(&m);
 }
 
-/* One block of m, of which parts are kept: cut = zeroed. */
+/* Cut one block of m, and compare with the block whose other parts are zero. */
 static void
 test_parts(const char *path, size_t i, const char *groups, const char *chan)
 {
@@ -171,16 +173,19 @@ test_parts(const char *path, size_t i, const char *groups, const char *chan)
     y = logits(&cut, order, 1, NULL);
     whole = logits(&m, &i, 1, NULL);
     ok(worst(z, y, T * m.c.V) <= 4e-6,
-        "%s: groups %s, channels %s: cut = zeroed (off by %.2g)", path, groups,
-        chan, worst(z, y, T * m.c.V));
-    ok(worst(whole, y, T * m.c.V) > 1e-3, "... and they matter");
+        "%s: groups %s, channels %s compute as if zeroed (off by %.2g)", path,
+        groups, chan, worst(z, y, T * m.c.V));
+    ok(worst(whole, y, T * m.c.V) > 1e-3,
+        "%s: groups %s, channels %s compute otherwise than all", path, groups,
+        chan);
     ok(cut.block[0].source == m.block[i].source &&
             cut.block[0].groups == b.ngroups && cut.block[0].mlp == b.nchan &&
             cut.c.mlp == (b.nchan > 0 ? b.nchan : 1) &&
             cut.c.KV == (b.ngroups > 0 ? b.ngroups : 1) &&
             cut.c.H == cut.c.KV * (m.c.H / m.c.KV) &&
             model_params(&cut) == choice_params(&m, &c),
-        "... its shape");
+        "%s: groups %s, channels %s have the shapes of the choice", path,
+        groups, chan);
     free(z);
     free(y);
     free(whole);
@@ -222,7 +227,7 @@ test_twice(const char *path)
     y = logits(&twice, order, 1, NULL);
     ok(worst(z, y, T * m.c.V) <= 4e-6 &&
             twice.block[0].source == m.block[last].source,
-        "%s: cut twice", path);
+        "%s: a model that is cut twice computes as if cut once", path);
     free(z);
     free(y);
     free(flag);
@@ -249,14 +254,14 @@ test_sparse(const char *path)
     keep(&b, &m, 1, "last", "thirds");
     model_cut(&cut, &m, &(struct choice){ 1, &b }, &a);
     ok(cut.block[0].sparse == (1u << W_Q | 1u << W_GATE | 1u << W_UP),
-        "sparse are those that keep their columns");
+        "matrices that keep their columns stay sparse");
     model_cut_free(&cut, &a);
     free(b.group);
     free(b.chan);
     keep(&b, &m, 1, "-", "all");
     model_cut(&cut, &m, &(struct choice){ 1, &b }, &a);
     ok(cut.block[0].sparse == (1u << W_GATE | 1u << W_UP | 1u << W_DOWN),
-        "... and are there");
+        "matrices of a dropped attention are not sparse");
     model_cut_free(&cut, &a);
     free(b.group);
     model_close(&m);
@@ -277,11 +282,14 @@ test_export(const char *path, const char *groups, const char *chan)
     keep(&b[1], &m, 2, groups, chan);
     model_cut(&cut, &m, &(struct choice){ 2, b }, &a);
     dir_remove("export", NULL);
-    ok(model_export(&cut, "export", DT_F32, NULL, &e) == 0, "export");
+    ok(model_export(&cut, "export", DT_F32, NULL, &e) == 0,
+        "groups %s, channels %s: the cut model is exported", groups, chan);
     open_model(&back, "export");
     z = logits(&cut, order, 2, NULL);
     y = logits(&back, order, 2, NULL);
-    ok(memcmp(z, y, T * m.c.V * sizeof *z) == 0, "the same logits");
+    ok(memcmp(z, y, T * m.c.V * sizeof *z) == 0,
+        "groups %s, channels %s: the export computes the same logits", groups,
+        chan);
     ok(back.block[1].mlp == b[1].nchan &&
             back.block[1].groups == b[1].ngroups &&
             back.c.mlp == m.block[0].mlp && back.c.KV == m.c.KV &&
@@ -307,7 +315,7 @@ test_family(const char *path, size_t block)
     test_parts(path, block, "all", "-");
 }
 
-/* Of a model with several groups. */
+/* All tests, for a model of several groups. */
 static void
 test_groups(const char *path, size_t block)
 {

@@ -70,6 +70,7 @@ off(struct hess_sum h, const float *x, size_t t, size_t n, size_t ld,
 static void
 test_add(size_t t, size_t n, size_t ld, int wide)
 {
+    const char *type = wide ? "double" : "fp32";
     float *x = make(t, n, ld);
     struct hess_sum h[3];
     size_t lower = 0, differ = 0;
@@ -84,13 +85,14 @@ test_add(size_t t, size_t n, size_t ld, int wide)
         pool_free(pool);
     }
     ok(off(h[0], x, t, n, ld, NULL) <= (wide ? 1e-13 : 1e-6),
-        "%zu rows of %zu%s", t, n, wide ? " in double" : "");
+        "%s: %zu rows of %zu add up to X^T X", type, t, n);
     for (size_t i = 0; i < n * n; i++) {
         differ += at(h[0], i) != at(h[1], i) || at(h[0], i) != at(h[2], i);
         lower += !(at(h[0], i) == at(h[0], i % n * n + i / n));
     }
-    ok(differ == 0, "... with 1, 2, 3 threads");
-    ok(lower == 0, "... and symmetric");
+    ok(differ == 0, "%s: %zu rows of %zu have the same bits on 1, 2, 3 threads",
+        type, t, n);
+    ok(lower == 0, "%s: the sum of %zu rows of %zu is symmetric", type, t, n);
     for (size_t i = 0; i < 3; i++)
         free_sum(h[i]);
     free(x);
@@ -120,7 +122,7 @@ test_tap(size_t T, size_t Tp, const char *what, int (*dead)(size_t t))
             memset(x + k * N, 0, N * sizeof *x);
     }
     hess_tap(pool, h, &tapped);
-    ok(off(h, x, B * Tp, N, N, use) <= 1e-6, "%s", what);
+    ok(off(h, x, B * Tp, N, N, use) <= 1e-6, "tokens add up with %s", what);
     free(first);
     free(use);
     free(x);

@@ -1,5 +1,5 @@
-/* What the search scores is what a cut model would score, and where a walk
- * begins does not change a bit. */
+/* Scores of a choice are those of the cut model, and a walk may start from any
+ * cached input without a change of bits. */
 #include "base/mem.h"
 #include "kern/kern.h"
 #include "prune/cut_model.h"
@@ -43,7 +43,7 @@ set_calib(const struct model *m)
         }
 }
 
-/* Block `gone` is gone; one has one group, one no attention, one no MLP, one
+/* All blocks but `gone`; one has one group, one no attention, one no MLP, one
  * every third channel. */
 static void
 make_choice(struct choice *c, const struct model *m, size_t gone, int empty)
@@ -87,6 +87,7 @@ off(const struct row_score *a, const struct row_score *b)
 static void
 test_model(const char *path, int keep)
 {
+    const char *how = keep ? "kept logits" : "no logits";
     struct pool *pool = pool_new(2, NULL);
     struct model m, small;
     struct arena mem;
@@ -109,29 +110,34 @@ test_model(const char *path, int keep)
     judge_set(&j, &all, 1);
     judge_rows(&j, &all, 0, R, whole);
     ok(off(whole, whole) <= 0.0 && whole[0].kl <= 1e-9 && whole[0].nll > 1.0,
-        "%s: the whole model is itself", path);
+        "%s, %s: the whole model has a KL of 0", path, how);
 
     judge_rows(&j, &some, 0, R, a);
     model_cut(&small, &m, &some, &mem);
     judge_model(&j, &small, b);
-    ok(off(a, b) <= 1e-4, "scored as the cut model is (off by %.2g)",
-        off(a, b));
-    ok(off(a, whole) > 1e-2, "... which is another one");
+    ok(off(a, b) <= 1e-4,
+        "%s, %s: a choice is scored as the cut model is (off by %.2g)", path,
+        how, off(a, b));
+    ok(off(a, whole) > 1e-2, "%s, %s: a choice scores otherwise than the whole",
+        path, how);
     model_cut_free(&small, &mem);
 
     /* from caches of other choices, row by row, from the start */
     judge_set(&j, &other, 0);
     judge_rows(&j, &some, 0, R, b);
-    ok(memcmp(a, b, sizeof(a)) == 0, "the same bits after another choice");
+    ok(memcmp(a, b, sizeof(a)) == 0,
+        "%s, %s: a choice has the same bits after another one", path, how);
     judge_set(&j, &some, 0);
     judge_rows(&j, &some, 0, 2, b);
     judge_rows(&j, &some, 2, R, b + 2);
-    ok(memcmp(a, b, sizeof(a)) == 0, "... from the cache alone, in two parts");
+    ok(memcmp(a, b, sizeof(a)) == 0,
+        "%s, %s: a cached choice has the same bits in two parts", path, how);
     judge_rows(&j, &other, 0, R, b);
     judge_set(&j, &all, 0);
     judge_rows(&j, &other, 0, R, c);
-    ok(memcmp(c, b, sizeof(c)) == 0, "... and another from its first block");
-    ok(off(a, b) > 1e-3, "... which differ");
+    ok(memcmp(c, b, sizeof(c)) == 0,
+        "%s, %s: a walk from the first block gives the same bits", path, how);
+    ok(off(a, b) > 1e-3, "%s, %s: two choices score otherwise", path, how);
     choice_release(&all);
     choice_release(&some);
     choice_release(&other);
@@ -140,7 +146,7 @@ test_model(const char *path, int keep)
     pool_free(pool);
 }
 
-/* Energies: of a channel that is dead none, and of one what it adds. */
+/* The energy of a channel is what it adds to the stream. */
 static void
 test_energy(const char *path)
 {
@@ -177,7 +183,7 @@ test_energy(const char *path)
     for (size_t i = 0; i < R * T * m.c.d; i++)
         sum += ((double)y[i] - z[i]) * ((double)y[i] - z[i]);
     ok(near(j.at[0].chan[5], sum, 0.0, 1e-4) && sum > 0.0,
-        "a channel's energy is what it adds (%.6g, %.6g)", j.at[0].chan[5],
+        "the energy of a channel is what it adds (%.6g, %.6g)", j.at[0].chan[5],
         sum);
     free(x);
     free(y);
@@ -201,7 +207,7 @@ off_share(const double *a, const double *b, double f, size_t n)
     return worst;
 }
 
-/* Rows of weight 0 leave what the others alone would be measured as. */
+/* Rows of weight 0 do not change any measurement. */
 static void
 test_weights(const char *path)
 {

@@ -42,7 +42,7 @@ difference(const float *a, const float *b)
     return d;
 }
 
-/* One layer by one method: masks, weights and error of the oracle. */
+/* Compare a layer with the oracle: masks, weights and error. */
 static void
 layer(const struct hess *h, enum method method, const char *pattern)
 {
@@ -58,18 +58,19 @@ layer(const struct hess *h, enum method method, const char *pattern)
     snprintf(of, sizeof of, "%s.error", name);
     want = golden_get(&g, name);
     error = golden_get(&g, of);
-    ok(pattern_parse(&p, pattern, &e) == 0, "%s", name);
+    ok(pattern_parse(&p, pattern, &e) == 0, "%s: the pattern is read", name);
     layer_sparsify(w, N, K, method == METHOD_MAGNITUDE ? NULL : h, method, &p,
         pool);
     for (size_t i = 0; i < N * K; i++)
         differ += (w[i] == 0.0f) != (golden_at(want, i) == 0.0);
-    ok(differ == 0, "%s: the same weights go", name);
-    ok(golden_off(w, want) <= 1e-4, "%s: the same are left", name);
+    ok(differ == 0, "%s: the weights of the oracle become zero", name);
+    ok(golden_off(w, want) <= 1e-4,
+        "%s: the other weights are those of the oracle", name);
     d = difference(dense, w);
     ok(near(layer_energy(d, N, h, pool), golden_at(error, 0), 0.0, 1e-4),
-        "%s: the same error", name);
+        "%s: the error is that of the oracle", name);
     ok(near(layer_energy(dense, N, h, pool), golden_at(error, 1), 0.0, 1e-4),
-        "%s: of the same output", name);
+        "%s: the energy of the output is that of the oracle", name);
     free(d);
     free(w);
     free(dense);
@@ -85,9 +86,9 @@ patterns(void)
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ok(pattern_parse(&p, bad[i], &e) < 0 && e.code == EX_USAGE,
-            "no pattern: '%s'", bad[i]);
+            "a pattern '%s' is refused", bad[i]);
     ok(pattern_parse(&p, "15:16", &e) == 0 && p.n == 15 && p.m == 16,
-        "15:16 is one");
+        "the pattern 15:16 is read");
 }
 
 /* Rows alone have the bits that they have among others; and so have threads. */
@@ -103,9 +104,10 @@ bits(const struct hess *h)
         w[i] = v[i] = (float)((i * 7919 + 13) % 1009) / 500.0f - 1.0f;
     layer_sparsify(w, 130, K, h, METHOD_OBS, &p, pool);
     layer_sparsify(v, 130, K, h, METHOD_OBS, &p, many);
-    ok(memcmp(w, v, 130 * K * sizeof *w) == 0, "three threads: the same bits");
+    ok(memcmp(w, v, 130 * K * sizeof *w) == 0,
+        "three threads give the same weights");
     ok(layer_energy(w, 130, h, pool) == layer_energy(w, 130, h, many),
-        "and the same error");
+        "three threads give the same error");
     pool_free(many);
     free(w);
     free(v);
@@ -132,25 +134,29 @@ damping(void)
     struct err e;
 
     ok(factor2(1.0, 0.5, &h, &e) == 0 && warned == 0 && h.damp == 0.01,
-        "positive definite: taken as it is");
+        "a positive definite Hessian takes the damping as it is");
     /* H^-1 = U^T U: U_11 = 1 / sqrt(H_11) */
-    ok(near(h.a[3], 1.0 / sqrt(1.01), 0.0, 1e-6), "U's last element");
-    ok(near(h.a[0], sqrt(1.01 / (1.01 * 1.01 - 0.25)), 0.0, 1e-6), "its first");
+    ok(near(h.a[3], 1.0 / sqrt(1.01), 0.0, 1e-6),
+        "the last element of U is right");
+    ok(near(h.a[0], sqrt(1.01 / (1.01 * 1.01 - 0.25)), 0.0, 1e-6),
+        "the first element of U is right");
     ok(near(h.a[1], -0.5 / sqrt(1.01 * (1.01 * 1.01 - 0.25)), 0.0, 1e-6),
-        "and that beside it");
+        "the element above U's diagonal is right");
     ok(h.a[2] == 0.5, "H stays below the diagonal");
     hess_release(&h);
     ok(factor2(1.0, 1.05, &h, &e) == 0 && warned == 1 &&
             near(h.damp, 0.1, 0.0, 1e-12),
-        "ten times the damping, aloud");
-    ok(near(h.a[3], 1.0 / sqrt(1.1), 0.0, 1e-6), "of the same matrix");
+        "an indefinite Hessian takes ten times the damping and warns");
+    ok(near(h.a[3], 1.0 / sqrt(1.1), 0.0, 1e-6),
+        "the factor of more damping is right");
     hess_release(&h);
     ok(factor2(1.0, 12.0, &h, &e) < 0 && e.code == EX_NUM && warned == 3 &&
             strstr(e.msg, "layer x") != NULL,
-        "not at 1000 times: refused by name");
+        "a Hessian that 1000 times do not help is refused by name");
     hess_release(&h);
     ok(factor2(1.0, NAN, &h, &e) < 0 && e.code == EX_NUM, "NaN is refused");
-    ok(factor2(0.0, 0.0, &h, &e) == 0 && h.dead == 2, "all dead");
+    ok(factor2(0.0, 0.0, &h, &e) == 0 && h.dead == 2,
+        "a Hessian of dead channels is factored");
     hess_release(&h);
 }
 
@@ -160,7 +166,7 @@ against_lapack(void)
     double a[9] = { 4, 0, 0, 2, 5, 0, 1, 3, 6 };
 
     ok(lapack_potrf(a, 3) == 0 && a[0] == 2.0 && a[3] == 1.0 && a[4] == 2.0,
-        "Cholesky's factor, row-major");
+        "potrf gives the row-major factor of Cholesky");
 }
 
 int

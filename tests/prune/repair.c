@@ -33,15 +33,17 @@ against_oracle(double damp, const char *name)
     ok(layer_repair(w, N, n, keep, k, h, damp, pool, "golden", out, &r, &e) ==
                 0 &&
             golden_off(out, golden_get(&g, name)) <= 2e-5,
-        "damping %s: off by %.2g", name, golden_off(out, golden_get(&g, name)));
+        "damping %s repairs as the oracle does, off by %.2g", name,
+        golden_off(out, golden_get(&g, name)));
     ok(near(r.cut, golden_at(golden_get(&g, error), 0), 0, 1e-5) &&
             near(r.repaired, golden_at(golden_get(&g, error), 1), 0, 1e-4) &&
             near(r.whole, golden_at(golden_get(&g, error), 2), 0, 1e-5),
-        "... its error: %.4g of %.4g, before %.4g", r.repaired, r.whole, r.cut);
-    ok(r.damp == damp && warned == 0, "... and damping");
+        "damping %s: the error is %.4g of %.4g, before %.4g", name, r.repaired,
+        r.whole, r.cut);
+    ok(r.damp == damp && warned == 0, "damping %s is used as it is", name);
 }
 
-/* The same bits on one thread. */
+/* A single thread gives the bits of two. */
 static void
 threads(void)
 {
@@ -53,7 +55,7 @@ threads(void)
     ok(layer_repair(w, N, n, keep, k, h, 0.3, one, "golden", again, &r, &e) ==
                 0 &&
             memcmp(again, out, N * k * sizeof *out) == 0,
-        "one thread: the same bits");
+        "one thread gives the same bits");
     pool_free(one);
     free(again);
 }
@@ -72,21 +74,21 @@ singular(void)
            &e) < 0 &&
             e.code == EX_NUM && warned == 3 &&
             strstr(e.msg, "block 3, o: ") == e.msg,
-        "not positive definite: %s", e.msg);
+        "an indefinite Hessian is refused: %s", e.msg);
     warned = 0;
     ok(layer_repair(w, N, n, keep, k, bad, 10.0, pool, "block 3, o", out, &r,
            &e) == 0 &&
             warned == 1 && r.damp == 100.0,
-        "... damping escalates aloud, to %g", r.damp);
+        "damping grows with a warning, to %g", r.damp);
     bad[5 * n] = NAN;
     ok(layer_repair(w, N, n, keep, k, bad, 1e-3, pool, "block 3, o", out, &r,
            &e) < 0 &&
             e.code == EX_NUM,
-        "not finite: %s", e.msg);
+        "a Hessian with NaN is refused: %s", e.msg);
     memset(bad, 0, n * n * sizeof *bad);
     ok(layer_repair(w, N, n, keep, k, bad, 1e-3, pool, "o", out, &r, &e) == 0 &&
             out[3] == w[keep[3]] && r.whole == 0.0,
-        "nothing came through: as it was");
+        "a layer of dead inputs stays as it was");
     free(bad);
 }
 

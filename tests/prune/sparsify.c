@@ -59,7 +59,8 @@ walk(enum method method, const char *name)
 
     open_all(&s, &m, method, "all");
     sparsify_run(&s);
-    ok(s.list.n == 7 * m.c.L, "%s: all %zu layers", name, s.list.n);
+    ok(s.list.n == 7 * m.c.L, "%s: the list has all %zu layers", name,
+        s.list.n);
     for (size_t i = 0; i < s.list.n; i++) {
         const struct layer *l = &s.list.l[i];
         char want[100];
@@ -73,7 +74,7 @@ walk(enum method method, const char *name)
             off = INFINITY;
     }
     printf("# %s: off by %.2g, largest error %.2g\n", name, off, error);
-    ok(off <= 2e-5, "%s: as PyTorch has them", name);
+    ok(off <= 2e-5, "%s: weights are those of PyTorch", name);
     ok(error < 1.0, "%s: outputs are near the dense ones", name);
     close_all(&s, &m);
 }
@@ -82,13 +83,14 @@ walk(enum method method, const char *name)
 static void
 choice(int kl)
 {
+    const char *by = kl ? "kl" : "error";
     struct sparsify s;
     struct model m;
     size_t taken = 0;
     double most = 0.0, least = INFINITY;
 
     open_all(&s, &m, METHOD_OBS, "q,down");
-    ok(s.list.n == 2 * m.c.L, "two layers a block");
+    ok(s.list.n == 2 * m.c.L, "%s: a block has two layers", by);
     sparsify_measure(&s, kl);
     layers_take(&s.list, 0.5);
     for (size_t i = 0; i < s.list.n; i++) {
@@ -100,16 +102,18 @@ choice(int kl)
         else if (!(l->alone > least))
             least = l->alone;
     }
-    ok(most > 0.0 && most <= least, "%s: the least sensitive are taken",
-        kl ? "kl" : "error");
+    ok(most > 0.0 && most <= least, "%s: the least sensitive are taken", by);
     /* q: 16 x 12; down: 12 x 8; of 6 * 288 */
-    ok(taken >= 864 && taken < 864 + 192, "until the share is reached");
-    ok(m.block[0].sparse == 0 && s.list.l[0].data == NULL, "measuring is all");
+    ok(taken >= 864 && taken < 864 + 192,
+        "%s: layers are taken until the share is reached", by);
+    ok(m.block[0].sparse == 0 && s.list.l[0].data == NULL,
+        "%s: measuring changes no layer", by);
     sparsify_run(&s);
     for (size_t i = 0; i < s.list.n; i++)
         if ((s.list.l[i].data != NULL) != s.list.l[i].taken)
             ok(0, "layer %zu", i);
-    ok(m.block[0].w[W_UP].dtype == DT_BF16, "others stay as they were");
+    ok(m.block[0].w[W_UP].dtype == DT_BF16,
+        "%s: layers that are not listed stay", by);
     close_all(&s, &m);
 }
 
@@ -123,9 +127,10 @@ same_error(void)
     open_all(&s, &m, METHOD_WANDA, "all");
     sparsify_measure(&s, 0);
     sparsify_run(&s);
-    ok(s.list.l[0].alone == s.list.l[0].error, "block 0: the same inputs");
+    ok(s.list.l[0].alone == s.list.l[0].error,
+        "block 0 has dense inputs in both walks");
     ok(s.list.l[s.list.n - 1].alone != s.list.l[s.list.n - 1].error,
-        "the last block: what the sparse ones give");
+        "the last block has inputs of sparse blocks");
     close_all(&s, &m);
 }
 

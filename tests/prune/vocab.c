@@ -52,7 +52,7 @@ compare(struct pair *p, const char *text, size_t n, int flags,
     tok_ids_release(&got);
 }
 
-/* One line of answers: "K FLAG IDS"; its text, flags and ids. */
+/* Parse a line of answers, "K FLAG IDS": its text, flags and ids. */
 static const json_t *
 answer(const char *line, const json_t *texts, size_t *k, int *flags,
     struct tok_ids *ids)
@@ -206,20 +206,25 @@ test_answers(const char *name, const char *path, const char *answers,
     begin(&p, path);
     size = p.v.n * share / 100;
     walk(&p, answers, texts, 3);
-    if (ok(cut(&p, path, size, &e) == 0, "%s: is cut %s", name, e.msg)) {
+    if (ok(cut(&p, path, size, &e) == 0,
+            "%s, share %zu: the tokenizer is cut %s", name, share, e.msg)) {
         p.new = must_tok(dir);
         p.sn = tok_scratch_new(p.new);
         ok(p.v.kept == tok_vocab(p.new) && p.v.kept < p.v.n &&
                 (size == 0 || p.v.kept == size),
-            "%s: %zu of %zu ids", name, p.v.kept, p.v.n);
-        ok(is_closed(&p.v), "... which are closed");
+            "%s, share %zu: %zu of %zu ids are kept", name, share, p.v.kept,
+            p.v.n);
+        ok(is_closed(&p.v), "%s, share %zu: kept ids are closed", name, share);
         walk(&p, answers, texts, 1);
         n = p.same;
-        ok(n > 100 && p.wrong == 0, "... %zu answers, %zu differ", n, p.wrong);
+        ok(n > 100 && p.wrong == 0, "%s, share %zu: %zu answers, %zu differ",
+            name, share, n, p.wrong);
         random_texts(&p, 3000);
-        ok(p.same > n + 300 && p.wrong == 0, "... %zu random texts, %zu differ",
+        ok(p.same > n + 300 && p.wrong == 0,
+            "%s, share %zu: %zu random texts, %zu differ", name, share,
             p.same - n, p.wrong);
-        ok(p.other > 0, "... %zu texts of ids that have gone", p.other);
+        ok(p.other > 0, "%s, share %zu: %zu texts have dropped ids", name,
+            share, p.other);
     }
     end(&p);
 }
@@ -239,7 +244,7 @@ test_refused(void)
     path = golden("family", "llama3", ".json");
     begin(&p, path);
     ok(cut(&p, path, 20, &e) < 0 && e.code == EX_USAGE,
-        "a size below the bytes: %s", e.msg);
+        "a size below the bytes is refused: %s", e.msg);
     end(&p);
 }
 
@@ -257,7 +262,7 @@ static const char small_json[] =
     "\"b\":1,\"c\":2,\"ab\":3,\"bc\":4,\"abc\":5,\"ca\":6,\"cab\":7},"
     "\"merges\":[\"b c\",\"a bc\",\"a b\",\"c ab\"]}}";
 
-/* What a token is made of, in the order of its merges. */
+/* Parts of a token, in the order of its merges. */
 static void
 test_made(void)
 {
@@ -268,7 +273,7 @@ test_made(void)
     struct tok_ids ids = { 0 };
     struct vocab v;
 
-    if (!ok(t != NULL, "a vocabulary of 8 %s", e.msg))
+    if (!ok(t != NULL, "a vocabulary of 8 is read %s", e.msg))
         return;
     ok(tok_derivation(t, 5, &ids) && ids.n == 5 &&
             memcmp(ids.v, abc, sizeof abc) == 0,
@@ -280,7 +285,7 @@ test_made(void)
         "abc does not fit in 4, so nothing is kept");
     ok(vocab_add(&v, 5, WHY_USED, 5) == 1 && v.kept == 5 &&
             v.why[4] == WHY_PART && v.why[5] == WHY_USED && v.why[3] == WHY_NOT,
-        "but in 5");
+        "abc fits in 5 with its parts");
     vocab_release(&v);
     tok_ids_release(&ids);
     tok_free(t);
@@ -329,7 +334,8 @@ test_added(void)
     begin(&p, path);
     p.v.count[0] = p.v.count[1] = p.v.count[2] = 1;
     p.v.total = 3;
-    if (ok(cut(&p, path, 0, &e) == 0, "added tokens %s", e.msg)) {
+    if (ok(cut(&p, path, 0, &e) == 0,
+            "a vocabulary with added tokens is cut %s", e.msg)) {
         p.new = must_tok(dir);
         p.sn = tok_scratch_new(p.new);
         tok_encode(p.old, p.so, "bacc", 4, 0, &ids);
@@ -359,7 +365,7 @@ test_rows(const char *path)
     float *x, *y, *z, *zs;
     int same = 1;
 
-    if (!ok(model_open(&m, path, &e) == 0, "%s %s", path, e.msg))
+    if (!ok(model_open(&m, path, &e) == 0, "%s: is opened %s", path, e.msg))
         return;
     model_cut_rows(&small, &m, id, N, &a);
     for (size_t i = 0; i < N; i++)
@@ -378,17 +384,18 @@ test_rows(const char *path)
     }
     fwd_norm(f, &whole, x, x);
     fwd_norm(g, &less, y, y);
-    ok(memcmp(x, y, N * m.c.d * sizeof *x) == 0, "final states: same bits");
+    ok(memcmp(x, y, N * m.c.d * sizeof *x) == 0,
+        "%s: final states have the same bits", path);
     fwd_head(f, x, N, z);
     fwd_head(g, y, N, zs);
     for (size_t t = 0; t < N; t++)
         for (size_t i = 0; i < N; i++)
             same &= near(zs[t * N + i], z[t * m.c.V + id[i]], 1e-6, 1e-6);
-    ok(same, "logits of the rows that are left");
+    ok(same, "%s: logits of the kept rows are the same", path);
     ok(small.c.V == N && (m.c.bos != 1 || small.c.bos == 1) &&
             model_params(&m) - model_params(&small) ==
                 (m.c.V - N) * m.c.d * (m.c.tied ? 1 : 2),
-        "parameters");
+        "%s: parameters of the kept rows are counted", path);
     free(x);
     free(y);
     free(z);
