@@ -380,20 +380,6 @@ choice_kept(const struct choice *c, const struct model *m)
     return kept;
 }
 
-int
-choice_equal(const struct choice *x, const struct choice *y)
-{
-    struct buf a = { 0 }, b = { 0 };
-    int same;
-
-    choice_write(x, &a);
-    choice_write(y, &b);
-    same = strcmp(a.p, b.p) == 0;
-    buf_release(&a);
-    buf_release(&b);
-    return same;
-}
-
 uint64_t
 choice_key(const struct choice *c)
 {
@@ -404,22 +390,4 @@ choice_key(const struct choice *c)
     key = XXH3_64bits(b.p, b.n);
     buf_release(&b);
     return key;
-}
-
-/* ---- size ---- */
-
-size_t
-choice_params(const struct model *m, const struct choice *c)
-{
-    struct block_shape *b = xcalloc(c->n, sizeof *b);
-    struct config less = m->c;
-    size_t n;
-
-    for (size_t i = 0; i < c->n; i++)
-        b[i] = (struct block_shape){ c->b[i].ngroups, c->b[i].nchan,
-            c->b[i].block };
-    less.L = c->n;
-    n = config_params(&less, b);
-    free(b);
-    return n;
 }

@@ -57,11 +57,7 @@ void choice_write_word(const struct choice *c, struct buf *b);
  * reference. */
 json_t *choice_kept(const struct choice *c, const struct model *m);
 
-int choice_equal(const struct choice *x, const struct choice *y);
-/* XXH3-64 of the text of the file. */
+/* XXH3-64 of the text of the file: equal for equal choices. */
 uint64_t choice_key(const struct choice *c);
-
-/* Parameters of m when c has cut it. */
-size_t choice_params(const struct model *m, const struct choice *c);
 
 #endif

@@ -26,6 +26,9 @@ int vocab_main(int argc, char **argv);
         "rows of each input that are used (0: all)")
 #define COMMON_NO_REPAIR(dst) \
     OPT_FLAG(0, "no-repair", dst, "leave the weights that are kept as they are")
+#define COMMON_DAMP(dst)                         \
+    OPT_REAL(0, "damp", dst, 1e-9, 1e3, "share", \
+        "damping added to a Hessian's diagonal, as a share of its mean")
 #define COMMON_REPORT(dst) \
     OPT_STR(0, "report", dst, "file", "write a report there, as TSV")
 #define COMMON_COMPUTE(dst)                            \

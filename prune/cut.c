@@ -25,10 +25,9 @@ static const struct opt options[] = { COMMON_MODEL(&a.model,
     COMMON_NO_REPAIR(&a.plain),
     OPT_STR(0, "profile", &a.profile, "folder",
         "profile whose Hessians are used, not the input"),
-    OPT_REAL(0, "damp", &a.damp, 1e-9, 1e3, "share",
-        "damping added to a Hessian's diagonal, as a share of its mean"),
-    COMMON_ROWS(&a.rows), OPT_GROUP("run"), COMMON_COMPUTE(&a.compute),
-    COMMON_DTYPE(&a.type), COMMON_THREADS(&a.threads), OPT_END };
+    COMMON_DAMP(&a.damp), COMMON_ROWS(&a.rows), OPT_GROUP("run"),
+    COMMON_COMPUTE(&a.compute), COMMON_DTYPE(&a.type),
+    COMMON_THREADS(&a.threads), OPT_END };
 
 static void
 repair_by_input(struct repair *r, const char *input)

@@ -7,22 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int
-write_tensors(struct st_out *o, const char *path, struct err *e)
-{
-    struct io_out f;
-    int r = io_out_begin(&f, path, e);
-
-    st_out_end(o);
-    r = r == 0 ? io_out_write(&f, o->head.p, o->head.n, e) : r;
-    for (size_t i = 0; r == 0 && i < o->npiece; i++)
-        r = io_out_write(&f, o->piece[i].p, o->piece[i].n, e);
-    r = r == 0 ? io_out_commit(&f, e) : r;
-    if (r < 0)
-        io_out_abort(&f);
-    return r;
-}
-
 static void
 put_input_tensors(struct st_out *o, size_t block, enum fwd_input input,
     const struct input_sums *s, const uint32_t *from)
@@ -67,7 +51,8 @@ write_sums(const struct profile_sums *s, const char *path, struct err *e)
                 put_input_tensors(&o, i, k, in, &from[i * FWD_INPUTS + k]);
         }
     }
-    r = write_tensors(&o, path, e);
+    st_out_end(&o);
+    r = st_out_save(&o, path, e);
     st_out_release(&o);
     free(from);
     return r;

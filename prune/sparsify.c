@@ -41,9 +41,8 @@ static const struct opt options[] = {
         "share of their parameters, in the least sensitive of these layers"),
     OPT_ENUM(0, "by", &a.by, measures, "measure",
         "sensitivity that --share ranks layers by"),
-    OPT_REAL(0, "damping", &a.damping, 1e-9, 1, "share",
-        "damping added to a Hessian's diagonal, as a share of its mean"),
-    OPT_GROUP("what it is judged on"), COMMON_ROWS(&a.rows),
+    COMMON_DAMP(&a.damping), OPT_GROUP("what it is judged on"),
+    COMMON_ROWS(&a.rows),
     OPT_STR(0, "profile", &a.profile, "folder",
         "profile whose Hessians are used, not the input"),
     COMMON_REPORT(&a.report), OPT_GROUP("run"), COMMON_COMPUTE(&a.compute),
@@ -107,7 +106,7 @@ tell_sparsified(const struct sparsify *s)
     if (dead > 0)
         note("%zu channels of their inputs are always zero", dead);
     if (damped > 0)
-        warn("%zu layers took more damping than --damping %g", damped, s->damp);
+        warn("%zu layers took more damping than --damp %g", damped, s->damp);
     prog_closing("%zu layers, %s by %s", taken, a.pattern, methods[s->method]);
     prog_detail("forward %.1f s (%.1f s of processors), Hessians %.1f s "
                 "(%.1f), layers %.1f s (%.1f)",

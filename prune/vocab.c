@@ -52,16 +52,6 @@ fit_tokenizer(struct tokenizer *t, const struct model *m)
 
 static struct dir_new tmp; /* folder of the tokenizer's files */
 
-/* Remove it and die of e, said of that tokenizer unless it is NULL. */
-static void
-remove_and_die(const char *tokenizer, const struct err *e)
-{
-    dir_new_abort(&tmp);
-    if (tokenizer == NULL)
-        die_err(e);
-    die(e->code, "%s: %s", tokenizer, e->msg);
-}
-
 /* The tokenizer's files, to be cut, into a folder of their own beside the
  * output; with the configuration, whose ids tell which texts are special. */
 static void
@@ -75,7 +65,7 @@ export_files(const struct model *m)
     config = xasprintf("%s/config.json", tmp.tmp);
     if (model_write_config(m, config, &e) < 0 ||
         tokenizer_export(a.tokenizer, tmp.tmp, &e) < 0)
-        remove_and_die(NULL, &e);
+        die_err(&e);
     free(config);
     free(path);
 }
@@ -86,12 +76,11 @@ keep_named(struct vocab *v, const struct model *m,
     const struct vocab_files *files)
 {
     const struct config *c = &m->c;
-    int64_t id[CONFIG_EOS + 2] = { c->bos, c->pad };
 
-    memcpy(id + 2, c->eos, c->neos * sizeof *id);
-    for (size_t i = 0; i < c->neos + 2; i++)
-        if (id[i] >= 0 && (size_t)id[i] < v->n)
-            vocab_add(v, (uint32_t)id[i], WHY_NAMED, SIZE_MAX);
+    vocab_must(v, c->bos, WHY_NAMED);
+    vocab_must(v, c->pad, WHY_NAMED);
+    for (size_t i = 0; i < c->neos; i++)
+        vocab_must(v, c->eos[i], WHY_NAMED);
     vocab_files_named(files, v);
 }
 
@@ -101,7 +90,7 @@ choose_ids(struct vocab *v)
     struct err e;
 
     if (vocab_choose(v, a.size, !a.drop, a.keep == NULL, &e) < 0)
-        remove_and_die(NULL, &e);
+        die_err(&e);
     if (v->left > 0)
         warn("%zu ids that are used have no room in --size %zu: they are "
              "%.4g %% of the input's %llu tokens",
@@ -121,9 +110,9 @@ write_model(const struct vocab *v, struct vocab_files *files,
 
     if (vocab_files_cut(files, v, &e) < 0 ||
         vocab_files_check(v, files->dir, &e) < 0)
-        remove_and_die(a.tokenizer, &e);
+        die(e.code, "%s: %s", a.tokenizer, e.msg);
     if (model_export(small, a.out, common_dtype(a.type), files->dir, &e) < 0)
-        remove_and_die(NULL, &e);
+        die_err(&e);
 }
 
 static void
@@ -186,7 +175,7 @@ vocab_main(int argc, char **argv)
         vocab_count(&v, *input, a.tokenizer);
     export_files(&m);
     if (vocab_files_open(&files, tmp.tmp, &e) < 0)
-        remove_and_die(a.tokenizer, &e);
+        die(e.code, "%s: %s", a.tokenizer, e.msg);
     keep_named(&v, &m, &files);
     choose_ids(&v);
     model_cut_rows(&small, &m, v.from, v.kept, &mem);

@@ -168,8 +168,8 @@ vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size)
     return 1;
 }
 
-static void
-keep_must(struct vocab *v, int64_t id, enum why why)
+void
+vocab_must(struct vocab *v, int64_t id, enum why why)
 {
     if (id >= 0 && (uint64_t)id < v->n)
         vocab_add(v, (uint32_t)id, why, SIZE_MAX);
@@ -199,10 +199,10 @@ keep_always(struct vocab *v, int reserved)
     const char *s;
     size_t n;
 
-    keep_must(v, tok_template_bos(v->t), WHY_NAMED);
-    keep_must(v, tok_bos(v->t), WHY_NAMED);
-    keep_must(v, tok_eos(v->t), WHY_NAMED);
-    keep_must(v, tok_unknown(v->t), WHY_NAMED);
+    vocab_must(v, tok_template_bos(v->t), WHY_NAMED);
+    vocab_must(v, tok_bos(v->t), WHY_NAMED);
+    vocab_must(v, tok_eos(v->t), WHY_NAMED);
+    vocab_must(v, tok_unknown(v->t), WHY_NAMED);
     for (size_t id = 0; id < v->n; id++) {
         const uint32_t i = (uint32_t)id;
 
@@ -211,10 +211,10 @@ keep_always(struct vocab *v, int reserved)
          * also keeps shorter ones from matching inside other words. */
         if (tok_is_added(v->t, i) && tok_text(v->t, i, &s, &n) &&
             (reserved || !tok_is_special(v->t, i) || !is_reserved(s, n)))
-            keep_must(v, (int64_t)id, WHY_ADDED);
+            vocab_must(v, (int64_t)id, WHY_ADDED);
     }
     for (unsigned b = 0; b < 256; b++)
-        keep_must(v, tok_byte(v->t, b), WHY_BYTE);
+        vocab_must(v, tok_byte(v->t, b), WHY_BYTE);
 }
 
 /* ---- scripts ---- */
@@ -280,7 +280,7 @@ keep_scripts(struct vocab *v)
         script = script_of(c);
         if (script == USCRIPT_COMMON ||
             (uses[script] > 0 && uses[script] >= all / SHARE))
-            keep_must(v, (int64_t)id, WHY_SCRIPT);
+            vocab_must(v, (int64_t)id, WHY_SCRIPT);
     }
 }
 

@@ -55,6 +55,9 @@ void vocab_list(struct vocab *v, const char *file);
  * kept. */
 int vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size);
 
+/* Keep id, however many there are; one that is negative or none is ignored. */
+void vocab_must(struct vocab *v, int64_t id, enum why why);
+
 /* Choose at most `size` ids (0: those that are used) beside those that v keeps
  * already.  reserved: keep special tokens without a meaning too; scripts: keep
  * the characters of the scripts that are used too.  -1 and *e (EX_USAGE): more

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "model/forward.h"
+#include "prune/cost.h"
 #include "prune/cut_model.h"
 #include "../lib/tap.h"
 
@@ -93,8 +94,8 @@ keep(struct choice_block *b, const struct model *m, size_t i,
     }
 }
 
-/* The part that computes only the channels and groups of b; the caller frees its
- * lists. */
+/* The part that computes only the channels and groups of b; the caller frees
+ * its lists. */
 static struct fwd_part
 part_of(const struct model *m, const struct choice_block *b)
 {
@@ -106,6 +107,20 @@ part_of(const struct model *m, const struct choice_block *b)
     for (size_t i = 0; i < b->nchan; i++)
         chan[b->chan != NULL ? b->chan[i] : i] = 1.0f;
     return (struct fwd_part){ .group = group, .chan = chan };
+}
+
+/* Parameters that a search counts for c. */
+static size_t
+params_of(const struct model *m, const struct choice *c)
+{
+    const struct costs k = { .m = m, .T = 1, .width = 1 };
+    struct conf conf;
+    struct cost cost;
+
+    conf_of_choice(&conf, c, m);
+    cost_of(&k, &conf, &cost);
+    conf_release(&conf);
+    return (size_t)cost.params;
 }
 
 /* Keep all, then drop block `gone`. */
@@ -146,7 +161,7 @@ test_blocks(const char *path, size_t gone)
     for (size_t i = 0; i < n; i++)
         ok(less.block[i].source == m.block[left[i]].source,
             "%s without block %zu: block %zu names its source", path, gone, i);
-    ok(model_params(&less) == choice_params(&m, &c),
+    ok(model_params(&less) == params_of(&m, &c),
         "%s without block %zu: parameters are counted", path, gone);
     choice_release(&c);
     model_cut_free(&less, &a2);
@@ -183,7 +198,7 @@ test_parts(const char *path, size_t i, const char *groups, const char *chan)
             cut.c.mlp == (b.nchan > 0 ? b.nchan : 1) &&
             cut.c.KV == (b.ngroups > 0 ? b.ngroups : 1) &&
             cut.c.H == cut.c.KV * (m.c.H / m.c.KV) &&
-            model_params(&cut) == choice_params(&m, &c),
+            model_params(&cut) == params_of(&m, &c),
         "%s: groups %s, channels %s have the shapes of the choice", path,
         groups, chan);
     free(z);

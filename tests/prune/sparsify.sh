@@ -128,7 +128,8 @@ for bad in '' x 'q,' ',q' 'q,x' Q 'all,q'; do
     status 2 "--layers '$bad' is refused" sparsify -o x --layers "$bad" calib
 done
 status 2 'a share of 0 is refused' sparsify -o x --share 0 calib
-status 2 'a damping of 0 is refused' sparsify -o x --damping 0 calib
+status 2 'a damping of 0 is refused' sparsify -o x --damp 0 calib
+status 2 '--damping is refused' sparsify -o x --damping 0.1 calib
 status 1 'a model that is not there is refused' \
     prune sparsify -m none -o x calib
 status 1 'an input that is not there is refused' sparsify -o x nofile
