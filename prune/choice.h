@@ -53,7 +53,7 @@ void choice_write(const struct choice *c, struct buf *b);
  * BLOCK:GROUPS:CHANNELS, as in the file, separated by semicolons. */
 void choice_write_word(const struct choice *c, struct buf *b);
 
-/* The member m.kept of a model that c has cut (model/origin.h): a new
+/* The member m.origin of a model that c has cut (model/origin.h): a new
  * reference. */
 json_t *choice_kept(const struct choice *c, const struct model *m);
 

@@ -14,7 +14,7 @@
  * of the widest block.  Weights that do not change are borrowed from m;
  * gathered ones are fp32 in *a, which is made here.  A sparse matrix that loses
  * columns is no longer listed as sparse, for its pattern would not be true.
- * block.source stays as it is in m, and `kept` lists the groups and channels
+ * block.source stays as it is in m, and `origin` lists the groups and channels
  * that c keeps, so that a cut model can be cut again.  Free with model_cut_free
  * before m is closed.
  */

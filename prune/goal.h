@@ -25,14 +25,14 @@ struct goal_options {
     }
 
 /* Options of `prune search` and `prune`; g: struct goal_options. */
-#define GOAL_OPTIONS(g)                                           \
-    OPT_STR(0, "params", &(g).params, "count",                    \
-        "at most so many parameters, such as 84M (84 million)"),  \
-        OPT_REAL(0, "ratio", &(g).ratio, 0, 1, "share",           \
-            "remove at least this share of them, such as 0.375"), \
-        OPT_SIZE(0, "blocks", &(g).blocks, 0, 1e6, "n",           \
-            "blocks kept (0: what scores best)"),                 \
-        OPT_SIZE(0, "width", &(g).width, 0, 1e9, "n",             \
+#define GOAL_OPTIONS(g)                                          \
+    OPT_STR(0, "params", &(g).params, "count",                   \
+        "limit of the parameters, such as 84M (84 million)"),    \
+        OPT_REAL(0, "ratio", &(g).ratio, 0, 1, "share",          \
+            "least share of parameters removed, such as 0.375"), \
+        OPT_SIZE(0, "blocks", &(g).blocks, 0, 1e6, "n",          \
+            "blocks kept (0: what scores best)"),                \
+        OPT_SIZE(0, "width", &(g).width, 0, 1e9, "n",            \
             "channels kept in each MLP (0: what meets the goal)")
 #define GOAL_MULTIPLE(g)                                  \
     OPT_SIZE(0, "multiple", &(g).multiple, 0, 65536, "n", \

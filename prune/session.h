@@ -30,8 +30,7 @@ struct session_options {
 
 /* Options of both programs; o: struct session_options. */
 #define SESSION_METHOD(o)                                       \
-    OPT_ENUM(0, "method", &(o).method, search_methods, "word",  \
-        "search method"),                                       \
+    COMMON_METHOD(&(o).method, search_methods),                 \
         OPT_SIZE(0, "candidates", &(o).candidates, 0, 1e6, "n", \
             "configurations tried in each round, of least influence (0: all)")
 

@@ -28,26 +28,22 @@ static struct {
     .damping = 0.01,
     .rows = 64 };
 
-static const struct opt options[] = {
-    COMMON_MODEL(&a.model, "the model to make sparse"), COMMON_OUT(&a.out),
-    COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("what becomes zero"),
-    OPT_ENUM(0, "method", &a.method, methods, "method",
-        "how weights are chosen"),
+static const struct opt options[] = { COMMON_MODEL(&a.model,
+                                          "the model to make sparse"),
+    COMMON_OUT(&a.out), COMMON_TOKENIZER(&a.tokenizer),
+    OPT_GROUP("what becomes zero"), COMMON_METHOD(&a.method, methods),
     OPT_STR(0, "pattern", &a.pattern, "pattern",
-        "N:M, N of M neighbours stay; or the share that goes, such as 0.5"),
+        "N:M keeps N of M neighbours; a share such as 0.5 goes"),
     OPT_STR(0, "layers", &a.layers, "names",
-        "all, or some of q,k,v,o,gate,up,down"),
+        "layers to make sparse: all, or some of q,k,v,o,gate,up,down"),
     OPT_REAL(0, "share", &a.share, 0, 1, "share",
-        "share of their parameters, in the least sensitive of these layers"),
+        "share of their parameters, in the least sensitive layers"),
     OPT_ENUM(0, "by", &a.by, measures, "measure",
         "sensitivity that --share ranks layers by"),
     COMMON_DAMP(&a.damping), OPT_GROUP("what it is judged on"),
-    COMMON_ROWS(&a.rows),
-    OPT_STR(0, "profile", &a.profile, "folder",
-        "profile whose Hessians are used, not the input"),
-    COMMON_REPORT(&a.report), OPT_GROUP("run"), COMMON_COMPUTE(&a.compute),
-    COMMON_DTYPE(&a.type), COMMON_THREADS(&a.threads), OPT_END
-};
+    COMMON_ROWS(&a.rows), COMMON_PROFILE(&a.profile), COMMON_REPORT(&a.report),
+    OPT_GROUP("run"), COMMON_COMPUTE(&a.compute), COMMON_DTYPE(&a.type),
+    COMMON_THREADS(&a.threads), OPT_END };
 
 static void
 check_sparsify(const char *input)

@@ -24,7 +24,7 @@ static const struct opt options[] = {
     COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("what is kept"),
     OPT_SIZE(0, "size", &a.size, 0, 1 << 24, "ids",
         "number of ids (0: as many as are used)"),
-    OPT_STR(0, "keep", &a.keep, "file",
+    OPT_STR(0, "keep-ids", &a.keep, "file",
         "list of the ids to keep, instead of a corpus"),
     OPT_FLAG(0, "drop-reserved", &a.drop,
         "drop special tokens that only keep a place"),
@@ -158,7 +158,7 @@ vocab_main(int argc, char **argv)
         "cut a model's vocabulary down to what a corpus uses", "[input]", 0, 1,
         NULL);
     if (a.keep != NULL && *input != NULL)
-        die(EX_USAGE, "%s: is not read with --keep", *input);
+        die(EX_USAGE, "%s: is not read with --keep-ids", *input);
     common_new_folder(a.out);
     if ((why = kern_init()) != NULL)
         die(EX_SYS, "%s", why);

@@ -413,7 +413,7 @@ keep   = { printf '\043 retort choice 1\nblock\tgroups\tchannels\n'; \
     -m $(whole) --choice $(OUT)/choice -j $(THREADS) -o $(cut)
 zeros  = $(STREAM) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune sparsify \
     -m $(cut) $(SPARSIFY) -j $(THREADS) --report $(OUT)/sparse.tsv -o $(@D)
-ready  = $(BIN)/$(if $(VOCAB),prune vocab -m $(READY) --keep $(OUT)/vocab.tsv \
+ready  = $(BIN)/$(if $(VOCAB),prune vocab -m $(READY) --keep-ids $(OUT)/vocab.tsv \
     -j $(THREADS) -o,convert $(READY)) $(cut)
 cut    = $(if $(SPARSIFY),$(OUT)/dense,$(@D))
 

@@ -104,7 +104,7 @@ cat >M/generation_config.json <<'END'
 END
 printf '%s\n' 0 >few
 ok 'prune vocab renumbers lists of ids' \
-    prune vocab -q -m M -o lists --keep few --report lists.tsv
+    prune vocab -q -m M -o lists --keep-ids few --report lists.tsv
 to() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' lists.tsv; }
 tr -d ' \n' <lists/generation_config.json >lists.gen
 for want in "\"bad_words_ids\":[[$(to 399),$(to 398)]]" \
@@ -127,13 +127,13 @@ padded() {
 }
 padded pads 399
 ok 'prune vocab keeps the token of padding' \
-    prune vocab -q -m pads -o pads.cut --keep few --report pads.tsv
+    prune vocab -q -m pads -o pads.cut --keep-ids few --report pads.tsv
 like 'under its new number' \
     "\"pad_id\": $(awk -F '\t' '$1 == 399 { print $2 }' pads.tsv)," \
     pads.cut/tokenizer.json
 padded over 401
 ok 'prune vocab cuts a model whose padding is past the rows' \
-    prune vocab -q -m over -o over.cut --keep few
+    prune vocab -q -m over -o over.cut --keep-ids few
 unlike 'the cut tokenizer has no padding' pad_id over.cut/tokenizer.json
 
 # --- BOS, EOS and PAD must be rows ---

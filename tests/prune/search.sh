@@ -295,15 +295,15 @@ tabu_of() {
         --evals 40 --tenure "$tenure" --log rule.tsv "$@" en-rows
 }
 for n in 0 3 8; do
-    ok "tabu takes --tenure $n" tabu_of $n --patience 1000
+    ok "tabu takes --tenure $n" tabu_of $n --restart 1000
     equal "parts stay for --tenure $n moves" \
         "$(awk -F '\t' -v tenure=$n -f rule.awk rule.tsv)" \
         "0 $((n > 0))"
 done
 without_times rule.tsv >patient
-ok 'tabu takes --patience' tabu_of 8 --patience 1
+ok 'tabu takes --restart' tabu_of 8 --restart 1
 without_times rule.tsv >rash
-status 1 'tabu of little patience restarts' cmp -s patient rash
+status 1 'tabu restarts after few moves' cmp -s patient rash
 ok 'tabu changes ranked channels alone' \
     search --ratio 0.1 --method tabu --units channels \
     --widths ranked --candidates 4 --log shift.tsv en-rows

@@ -83,19 +83,19 @@ ok "a size above all ids keeps more than are used: $all lines" \
 
 # --- a list ---
 ok 'prune vocab takes --keep' \
-    prune vocab -q -m "$m" -o kept --keep used.tsv --report kept.tsv
+    prune vocab -q -m "$m" -o kept --keep-ids used.tsv --report kept.tsv
 equal 'a report serves as the list of --keep' \
     "$(cut -f 1 kept.tsv)" "$(cut -f 1 used.tsv)"
 same 'a list of used ids gives the same weights' \
     kept/model.safetensors used/model.safetensors
 printf '3\n70000000\n' >list
 status 3 'a list with an id that is none is refused' \
-    prune vocab -m "$m" -o x --keep list
+    prune vocab -m "$m" -o x --keep-ids list
 echo none >list
-status 3 'an empty list is refused' prune vocab -m "$m" -o x --keep list
+status 3 'an empty list is refused' prune vocab -m "$m" -o x --keep-ids list
 echo 3x >list
 status 3 'a list with a word that is no id is refused' \
-    prune vocab -m "$m" -o x --keep list
+    prune vocab -m "$m" -o x --keep-ids list
 ok 'prune vocab takes --dtype' prune vocab -q -m "$m" -o half --dtype bf16 docs
 like 'the configuration of --dtype bf16 says bfloat16' \
     '"torch_dtype": "bfloat16"' half/config.json
@@ -104,7 +104,7 @@ like 'the configuration of --dtype bf16 says bfloat16' \
 status 2 'prune vocab without a model is refused' prune vocab -o x docs
 status 2 'prune vocab without an output is refused' prune vocab -m "$m" docs
 status 2 'a list beside an input is refused' \
-    prune vocab -m "$m" -o x --keep used.tsv docs
+    prune vocab -m "$m" -o x --keep-ids used.tsv docs
 status 2 'an output that exists is refused' prune vocab -m "$m" -o used docs
 status 1 'a model that is not there is refused' prune vocab -m none -o x docs
 status 1 'an input that is not there is refused' prune vocab -m "$m" -o x nofile
@@ -122,7 +122,7 @@ mkdir tekken
 cp used/config.json used/model.safetensors tekken
 cp "$top/tests/golden/tok/family/tekken-v7/tekken.json" tekken
 status 3 'tekken.json alone is refused' \
-    prune vocab -m tekken -o x --keep used.tsv
+    prune vocab -m tekken -o x --keep-ids used.tsv
 equal 'refusals leave no output' "$(ls -d x x.tmp x.tokenizer.tmp 2>&-)" ''
 status 2 'an unknown option is refused' prune vocab --no-such
 like 'the refusal names prune vocab -h' \

@@ -7,12 +7,13 @@
 cat >excused <<'EOF'
 model what a program does with its model is its own: measure, cut, train
 output what a program writes is its own: a stream, a model, a report
+from evalppl measures recovery from a model, a search begins from a choice
 EOF
 # Names that still differ: this list only shrinks.
 cat >pending <<'EOF'
-act calib-rows candidates compute
-dtype format grad gradient keep mask mem method moments
-no-repair numa overlap patience profile qat rank-timeout recompute report
+act compute
+dtype format grad mask mem moments
+numa overlap qat rank-timeout recompute
 resume seed teacher temperature threads tokenizer tokens top weights
 EOF
 
