@@ -27,7 +27,7 @@ struct search {
     double spent;      /* evaluations so far */
     uint64_t seed;     /* of tabu's draws */
     size_t tenure, patience; /* of tabu, in moves */
-    size_t best; /* trial of least objective that meets the goal; SIZE_MAX */
+    size_t best; /* best trial that meets the goal; SIZE_MAX: none */
 };
 
 struct cand {

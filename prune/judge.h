@@ -42,9 +42,9 @@ struct judge {
     size_t *from;         /* [R+1] the first prediction of each row */
     struct choice now;    /* the choice whose inputs are kept */
     float **own;          /* [L+1] buffers [R,T,d] */
-    float **in;           /* [L+1] input of each block, last the output; a
-                           * dropped block has its successor's */
-    struct measured *at;  /* [L] */
+    float **in;          /* [L+1] input of each block, and the output; a dropped
+                           * block and the next one share their input */
+    struct measured *at; /* [L] */
 };
 void judge_init(struct judge *j, const struct model *m, const struct calib *c,
     struct pool *pool);

@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fortran's: by reference, matrices column-major, the lengths of the words
- * behind the other arguments.  A row-major lower triangle is a column-major
- * upper one. */
+/* Fortran functions: arguments by reference, column-major matrices, lengths of
+ * words behind the other arguments.  A row-major lower triangle is a
+ * column-major upper one. */
 static void (*dpotrf)(const char *uplo, const int *n, double *a, const int *lda,
     int *info, size_t);
 static void (*dtrtri)(const char *uplo, const char *diag, const int *n,
     double *a, const int *lda, int *info, size_t, size_t);
 
-/* dlsym gives an object pointer; POSIX promises that it holds a function. */
+/* POSIX lets the object pointer of dlsym hold a function. */
 static int
 symbol(void *lib, const char *name, void *fn)
 {

@@ -1,11 +1,11 @@
 /*
- * Cholesky's factor of a symmetric matrix by LAPACK, which is OpenBLAS's,
- * loaded at run time by those who need it: on one thread, and with the kernels
- * that our own kernels' instruction set means, so that bits depend on neither
- * threads nor what OpenBLAS guesses of a processor.
+ * Cholesky's factor of a symmetric matrix by the LAPACK of OpenBLAS, which is
+ * loaded at run time.  It runs on one thread and with kernels of the
+ * instruction set that our own kernels use, so that bits depend neither on
+ * threads nor on OpenBLAS's guess of the processor.
  *
- * Matrices are double [n,n], row-major; only the triangle that is named is read
- * or written.
+ * Matrices are double [n,n], row-major; only the named triangle is read or
+ * written.
  */
 #ifndef PRUNE_LAPACK_H
 #define PRUNE_LAPACK_H
@@ -14,8 +14,8 @@
 
 #include <stddef.h>
 
-/* Load it, after kern_init; later calls do nothing.  -1 (EX_SYS): there is
- * none. */
+/* Load OpenBLAS, after kern_init; later calls do nothing.  -1 (EX_SYS): it is
+ * not installed. */
 int lapack_open(struct err *e);
 
 /* Lower triangle of a = L L^T becomes L.  0, or the order of the first leading

@@ -116,7 +116,7 @@ shapes_close(struct shapes *s)
 
 /* ---- timing ---- */
 
-/* A model of one block of that shape. */
+/* Make a model of one block with so many groups and channels. */
 static void
 make_shape_block(struct model *m, struct block *b, const struct model *of,
     size_t groups, size_t mlp)

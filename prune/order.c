@@ -14,7 +14,7 @@ struct valued {
 };
 
 static int
-by_value(const void *x, const void *y)
+by_falling_value(const void *x, const void *y)
 {
     const struct valued *a = x, *b = y;
 
@@ -38,7 +38,7 @@ order_values(const double *v, size_t n, size_t *order)
 
     for (size_t i = 0; i < n; i++)
         r[i] = (struct valued){ v[i], i };
-    qsort(r, n, sizeof(*r), by_value);
+    qsort(r, n, sizeof(*r), by_falling_value);
     for (size_t i = 0; i < n; i++)
         order[i] = r[i].i;
     free(r);

@@ -60,7 +60,7 @@ add_block_sums(const struct profile *p, size_t i, struct block_sums *b,
 
 /* Refuse a profile q that cannot be added to p. */
 static int
-check_kind(const struct profile *p, const struct profile *q, struct err *e)
+check_mergeable(const struct profile *p, const struct profile *q, struct err *e)
 {
     const char *why = NULL;
 
@@ -168,7 +168,7 @@ profile_merge(const struct profile *p, size_t n, const char *dir, struct err *e)
 
     profile_sums_init(&s, p->L);
     for (size_t q = 0; r == 0 && q < n; q++) {
-        r = check_kind(p, &p[q], e);
+        r = check_mergeable(p, &p[q], e);
         s.rows += p[q].rows;
         a.parts += p[q].parts;
         for (size_t c = 0; c < CLASSES; c++)

@@ -335,7 +335,7 @@ sparsify_bytes(const struct sparsify *s)
         }
         most = n > most ? n : most;
     }
-    /* a layer is there as it was, sparse, and in double */
+    /* a layer is in memory dense, sparse, and in double */
     sparse = (sparse + 2 * largest) * sizeof(float) +
         (largest + most) * sizeof(double);
     return s->c != NULL ? sparse + hess_walk_bytes(s->m, s->c) : sparse;

@@ -15,7 +15,7 @@ enum unit { /* bits */
     UNIT_GROUPS = 16
 };
 enum { UNITS = 5 };
-/* One unit of one block. */
+/* A unit of a block. */
 struct piece {
     enum unit unit;
     size_t block;
