@@ -1,6 +1,5 @@
 /* Profiles added up: see profile_merge.h. */
 #include "profile_merge.h"
-#include "hess_out.h"
 #include "profile_write.h"
 #include "format/json.h"
 

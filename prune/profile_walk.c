@@ -4,8 +4,8 @@
  * of all tokens.
  */
 #include "profile_walk.h"
-#include "hess_out.h"
 #include "hess_walk.h"
+#include "profile_write.h"
 #include "base/note.h"
 #include "base/profile.h"
 #include "cli/die.h"

@@ -48,8 +48,8 @@ struct session {
 void session_open(struct session *x, const struct session_options *o);
 /* Read the calibration data and measure the whole model.  Dies. */
 void session_begin(struct session *x);
-/* Search and log the choice, which is returned.  Dies (EX_USAGE) if nothing
- * meets the goal. */
+/* Search and log the choice, which is returned; the pointer is valid until the
+ * next search_log_add.  Dies (EX_USAGE) if nothing meets the goal. */
 const struct trial *session_search(struct session *x);
 /* Note the size and the scores of t. */
 void session_tell(const struct session *x, const struct trial *t);

@@ -8,7 +8,6 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
-#include "kern/kern.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,19 +34,24 @@ static const struct opt options[] = {
     COMMON_THREADS(&a.threads), OPT_END
 };
 
-/* Leave out the tokens that the model has no row for. */
-static void
-fit_tokenizer(struct tokenizer *t, const struct model *m)
+/* The tokenizer, without the tokens that the model has no row for. */
+static struct tokenizer *
+open_tokenizer(const struct model *m)
 {
     struct buf past = { 0 };
+    struct tokenizer *t;
     struct err e;
 
-    if (tok_fit(t, a.tokenizer, m->c.V, &past, &e) < 0)
+    if (a.tokenizer == NULL)
+        a.tokenizer = a.model;
+    if ((t = tok_open(a.tokenizer, &e)) == NULL ||
+        tok_fit(t, a.tokenizer, m->c.V, &past, &e) < 0)
         die_err(&e);
     if (past.n > 0)
         warn("%s: left out, as the model ends at %zu ids: %s", a.tokenizer,
             m->c.V, past.p);
     buf_release(&past);
+    return t;
 }
 
 static struct dir_new tmp; /* folder of the tokenizer's files */
@@ -117,7 +121,7 @@ write_model(const struct vocab *v, struct vocab_files *files,
 
 static void
 tell_vocab(const struct vocab *v, const struct model *m,
-    const struct model *small)
+    const struct model *small, struct pool *pool)
 {
     struct buf b = { 0 };
 
@@ -128,15 +132,9 @@ tell_vocab(const struct vocab *v, const struct model *m,
         out_file(a.report, b.p, b.n);
     }
     if (a.held_out != NULL) {
-        struct err e;
-        struct pool *pool = pool_new(a.threads, &e);
-
-        if (pool == NULL)
-            die_err(&e);
         buf_clear(&b);
         vocab_mass(v, m, small, a.held_out, a.tokenizer, pool, &b);
         out_put(b.p, b.n);
-        pool_free(pool);
     }
     buf_release(&b);
     prog_closing("%zu of %zu ids", v->kept, m->c.V);
@@ -150,7 +148,7 @@ vocab_main(int argc, char **argv)
     struct arena mem;
     struct model m, small;
     struct vocab v;
-    const char *why;
+    struct pool *pool;
     char **input;
     struct err e;
 
@@ -160,14 +158,9 @@ vocab_main(int argc, char **argv)
     if (a.keep != NULL && *input != NULL)
         die(EX_USAGE, "%s: is not read with --keep-ids", *input);
     common_new_folder(a.out);
-    if ((why = kern_init()) != NULL)
-        die(EX_SYS, "%s", why);
+    pool = common_pool(0, a.threads);
     common_open(&m, a.model);
-    if (a.tokenizer == NULL)
-        a.tokenizer = a.model;
-    if ((t = tok_open(a.tokenizer, &e)) == NULL)
-        die_err(&e);
-    fit_tokenizer(t, &m);
+    t = open_tokenizer(&m);
     vocab_init(&v, t, m.c.V);
     if (a.keep != NULL)
         vocab_list(&v, a.keep);
@@ -182,11 +175,12 @@ vocab_main(int argc, char **argv)
     write_model(&v, &files, &small);
     vocab_files_release(&files);
     dir_new_abort(&tmp);
-    tell_vocab(&v, &m, &small);
+    tell_vocab(&v, &m, &small, pool);
     out_done();
     vocab_release(&v);
     tok_free(t);
     model_cut_free(&small, &mem);
     model_close(&m);
+    pool_free(pool);
     return 0;
 }
