@@ -1,16 +1,19 @@
 /*
- * Measuring a machine: see calibrate.h.  Each figure is the median of several
- * takes; under mpirun all ranks work at once, so that they share what they
- * share in a run.
+ * plan calibrate: a file for --machine, whose devices are the ranks that mpirun
+ * has started.  Each figure is the median of several takes; all ranks work at
+ * once, so that they share memory and links as in a run.
  */
 #include "calibrate.h"
 #include "energy.h"
 #include "median.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/note.h"
 #include "base/pool.h"
 #include "base/rng.h"
 #include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
 #include "cli/prog.h"
 #include "dist/dist.h"
 #include "kern/kern.h"
@@ -22,16 +25,16 @@
 
 enum { CUBE = 2048, ROWS = 128, TAKES = 5 };
 
-/* ---- what ranks do by themselves ---- */
+/* ---- a rank by itself ---- */
 
-/* Products of ROWS rows, y = x W^T with W [n,k]; a task has rows of its own. */
+/* Products y = x W^T of ROWS rows with W [n,k]; each task has its own rows. */
 struct products {
     size_t n, k;
     float *x, *w, *y;
 };
 
 static void
-product(void *ctx, size_t task, size_t worker)
+product_task(void *ctx, size_t task, size_t worker)
 {
     const struct products *p = ctx;
     const size_t row = task % (CUBE / ROWS) * ROWS;
@@ -50,13 +53,13 @@ product_rate(struct pool *pool, const struct products *p)
     const size_t tasks = times * (CUBE / ROWS);
     double t[TAKES];
 
-    pool_run(pool, CUBE / ROWS, product, (void *)(uintptr_t)p);
+    pool_run(pool, CUBE / ROWS, product_task, (void *)(uintptr_t)p);
     for (int i = 0; i < TAKES; i++) {
         double start;
 
         dist_barrier(dist_world());
         start = clock_now();
-        pool_run(pool, tasks, product, (void *)(uintptr_t)p);
+        pool_run(pool, tasks, product_task, (void *)(uintptr_t)p);
         t[i] = clock_now() - start;
     }
     return 2e-12 * ROWS * (double)tasks * (double)p->n * (double)p->k /
@@ -70,7 +73,7 @@ struct copies {
 };
 
 static void
-copy(void *ctx, size_t task, size_t worker)
+copy_part(void *ctx, size_t task, size_t worker)
 {
     const struct copies *c = ctx;
     const size_t part = c->n / c->parts;
@@ -95,7 +98,7 @@ copy_rate(struct pool *pool)
 
         dist_barrier(dist_world());
         start = clock_now();
-        pool_run(pool, c.parts, copy, &c);
+        pool_run(pool, c.parts, copy_part, &c);
         t[i] = clock_now() - start;
     }
     free(c.from);
@@ -105,10 +108,9 @@ copy_rate(struct pool *pool)
 
 /* ---- ranks together ---- */
 
-/* Seconds of a message one way, of ranks 0 and 1 there and back; the others
- * wait. */
+/* Seconds of a message one way, between ranks 0 and 1; other ranks wait. */
 static double
-ping(const struct dist_group *g, void *x, size_t bytes)
+ping_time(const struct dist_group *g, void *x, size_t bytes)
 {
     const size_t times = bytes > 4096 ? 4 : 1000;
     double t[TAKES];
@@ -127,13 +129,14 @@ ping(const struct dist_group *g, void *x, size_t bytes)
     return median(t, TAKES);
 }
 
-/* Seconds of an all-gather and of a reduce-scatter of so many floats a rank. */
+/* Seconds of an all-gather and of a reduce-scatter. */
 struct pair {
     double gather, reduce;
 };
 
+/* Time both with so many floats of each rank. */
 static struct pair
-exchange(const struct dist_group *g, float *x, size_t each)
+time_collectives(const struct dist_group *g, float *x, size_t each)
 {
     size_t *at = xcalloc(g->n + 1, sizeof *at);
     double t[2][TAKES];
@@ -156,11 +159,12 @@ exchange(const struct dist_group *g, float *x, size_t each)
     return (struct pair){ median(t[0], TAKES), median(t[1], TAKES) };
 }
 
-/* What ranks of a group reach: GB/s of a message and us until it arrives, the
- * share of these GB/s that the slower collective has, us that it takes beside
- * its messages. */
+/* The links between ranks of a group. */
 struct link {
-    double gbs, us, eff, call_us;
+    double gbs;     /* GB/s of a message */
+    double us;      /* latency of a message */
+    double eff;     /* share of gbs that the slower collective reaches */
+    double call_us; /* latency of a collective beside that of its messages */
 };
 
 static void
@@ -175,10 +179,10 @@ measure_link(const struct dist_group *g, struct link *l)
     if (g->n < 2)
         return;
     x = xcalloc(EACH * g->n, sizeof *x);
-    once = ping(g, x, 4);
-    l->gbs = 1e-9 * bytes / (ping(g, x, EACH * sizeof *x) - once);
-    none = exchange(g, x, 1);
-    all = exchange(g, x, EACH);
+    once = ping_time(g, x, 4);
+    l->gbs = 1e-9 * bytes / (ping_time(g, x, EACH * sizeof *x) - once);
+    none = time_collectives(g, x, 1);
+    all = time_collectives(g, x, EACH);
     gather = 1e-9 * bytes * steps / (all.gather - none.gather);
     reduce = 1e-9 * bytes * steps / (all.reduce - none.reduce);
     if (g->rank == 0)
@@ -194,7 +198,7 @@ measure_link(const struct dist_group *g, struct link *l)
     free(x);
 }
 
-/* ---- all ---- */
+/* ---- the file ---- */
 
 struct measured {
     double f32, bf16, eff, copy, watts;
@@ -202,7 +206,7 @@ struct measured {
 };
 
 static void
-kernels(const char *compute)
+set_kernels(const char *compute)
 {
     const char *why = kern_init();
 
@@ -212,7 +216,7 @@ kernels(const char *compute)
 }
 
 static void
-measure(struct measured *m, struct pool *pool)
+measure_machine(struct measured *m, struct pool *pool)
 {
     struct products cube = { CUBE, CUBE, NULL, NULL, NULL }, layer;
     struct energy before, after;
@@ -227,17 +231,17 @@ measure(struct measured *m, struct pool *pool)
     }
     energy_read(&before, "");
     start = clock_now();
-    kernels("f32");
+    set_kernels("f32");
     m->f32 = product_rate(pool, &cube);
     energy_read(&after, "");
     m->watts = energy_between(&before, &after) / (clock_now() - start);
     layer = cube;
-    layer.n = layer.k = 576; /* of a model of 135M, the least of use */
+    layer.n = layer.k = 576; /* the width of a model of 135M parameters */
     m->eff = fmin(1.0, product_rate(pool, &layer) / m->f32);
-    kernels("bf16");
+    set_kernels("bf16");
     m->bf16 = kern_slow() ? m->f32 : product_rate(pool, &cube);
     m->copy = copy_rate(pool);
-    /* one rank: a copy is all it takes */
+    /* a rank alone copies in memory */
     m->link = m->net = (struct link){ m->copy / 2.0, 0.0, 1.0, 0.0 };
     measure_link(dist_node(), &m->link);
     measure_link(dist_across(), &m->net);
@@ -247,7 +251,8 @@ measure(struct measured *m, struct pool *pool)
 }
 
 static void
-put(struct buf *b, const char *name, double v, const char *source)
+put_machine_figure(struct buf *b, const char *name, double v,
+    const char *source)
 {
     buf_addf(b, ",\n  \"%s\": [%.6g, \"%s\"]", name, v, source);
 }
@@ -260,48 +265,51 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
     const int meter = isfinite(m->watts);
 
     buf_addf(b,
-        "{\n  \"about\": \"measured by plan --calibrate, %zu threads a "
+        "{\n  \"about\": \"measured by plan calibrate, %zu threads a "
         "rank, kernels %s\"",
         threads, kern_name());
-    put(b, "devices", n, "ranks of this node");
-    put(b, "memory_gb", 1e-9 * (double)plan_limit() / n,
+    put_machine_figure(b, "devices", n, "ranks of this node");
+    put_machine_figure(b, "memory_gb", 1e-9 * (double)plan_limit() / n,
         "the node's memory, or its cgroup's, / ranks");
-    put(b, "memory_gbs", m->copy, "copies of 256 MB, read and written");
-    put(b, "bf16_tflops", m->bf16, "cubes of 2048 in bfloat16, or as fp32");
-    put(b, "f32_tflops", m->f32, "cubes of 2048 in fp32");
-    put(b, "link_gbs", m->link.gbs,
+    put_machine_figure(b, "memory_gbs", m->copy,
+        "copies of 256 MB, read and written");
+    put_machine_figure(b, "bf16_tflops", m->bf16,
+        "cubes of 2048 in bfloat16, or as fp32");
+    put_machine_figure(b, "f32_tflops", m->f32, "cubes of 2048 in fp32");
+    put_machine_figure(b, "link_gbs", m->link.gbs,
         n > 1 ? "ping-pong of 16 MB, or a ring of them if that is faster"
               : "one rank: a copy in memory");
-    put(b, "link_us", m->link.us,
+    put_machine_figure(b, "link_us", m->link.us,
         n > 1 ? "ping-pong of 4 bytes, one way" : "one rank: not measured");
-    put(b, "net_gbs", m->net.gbs,
+    put_machine_figure(b, "net_gbs", m->net.gbs,
         far ? "ping-pong of 16 MB across nodes, or a ring of them if that is "
               "faster"
             : "one node: a copy in memory");
-    put(b, "net_us", m->net.us,
+    put_machine_figure(b, "net_us", m->net.us,
         far ? "ping-pong of 4 bytes across nodes, one way"
             : "one node: not measured");
-    put(b, "net_call_us", m->net.call_us,
+    put_machine_figure(b, "net_call_us", m->net.call_us,
         far ? "collectives of 4 bytes, less their steps"
             : "one node: not measured");
-    put(b, "matrix_eff", m->eff, "products of width 576 / cubes of 2048");
-    put(b, "memory_eff", 1.0, "memory_gbs is measured");
-    put(b, "link_eff", m->link.eff,
+    put_machine_figure(b, "matrix_eff", m->eff,
+        "products of width 576 / cubes of 2048");
+    put_machine_figure(b, "memory_eff", 1.0, "memory_gbs is measured");
+    put_machine_figure(b, "link_eff", m->link.eff,
         n > 1 ? "the slower of all-gathers and reduce-scatters of 16 MB / "
                 "link_gbs"
               : "one rank: not measured");
-    put(b, "net_eff", m->net.eff,
+    put_machine_figure(b, "net_eff", m->net.eff,
         far ? "the slower of all-gathers and reduce-scatters of 16 MB / "
               "net_gbs"
             : "one node: not measured");
-    put(b, "device_watts", meter ? m->watts / n : 0.0,
+    put_machine_figure(b, "device_watts", meter ? m->watts / n : 0.0,
         meter ? "RAPL's packages during products, a rank's share"
               : "RAPL cannot be read");
-    put(b, "node_watts", 0.0, "not measured");
+    put_machine_figure(b, "node_watts", 0.0, "not measured");
     buf_adds(b, "\n}\n");
 }
 
-/* What is left out, by name. */
+/* Name the figures that could not be measured. */
 static void
 tell_missing(const struct measured *m)
 {
@@ -317,20 +325,32 @@ tell_missing(const struct measured *m)
              "read");
 }
 
-void
-calibrate_put(struct buf *b, size_t threads)
+int
+calibrate_main(int argc, char **argv)
 {
+    static size_t threads;
+    const struct opt options[] = { OPT_SIZE('j', "threads", &threads, 0, 4096,
+                                       "threads",
+                                       "threads of a rank (0: all processors)"),
+        OPT_END };
+    struct buf b = { 0 };
     struct measured m;
     struct pool *pool;
     struct err e;
 
+    opt_parse(argc, argv, options,
+        "measure this machine, and print a file for --machine", "", 0, 0, NULL);
     if (dist_begin(&e) < 0 ||
         (pool = pool_new(dist_threads(threads), &e)) == NULL)
         die_err(&e);
-    measure(&m, pool);
+    measure_machine(&m, pool);
     tell_missing(&m);
     if (dist_world()->rank == 0)
-        put_file(b, &m, pool_size(pool));
+        put_file(&b, &m, pool_size(pool));
     pool_free(pool);
     dist_end();
+    out_put(b.p, b.n);
+    buf_release(&b);
+    out_done();
+    return 0;
 }

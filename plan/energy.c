@@ -1,5 +1,5 @@
-/* Counters of energy: see energy.h.  Beside packages there may be "psys", the
- * whole machine, which has them in it and is left out. */
+/* Counters of energy: see energy.h.  "psys" counts the whole machine, packages
+ * included, and is left out. */
 #include "energy.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -10,7 +10,7 @@
 
 /* The text of dir/name; NULL: it cannot be read. */
 static char *
-text(const char *dir, const char *name)
+counter_text(const char *dir, const char *name)
 {
     char *path = xasprintf("%s/%s", dir, name), *p = NULL;
     struct err e;
@@ -23,9 +23,9 @@ text(const char *dir, const char *name)
 }
 
 static double
-number(const char *dir, const char *name)
+counter_value(const char *dir, const char *name)
 {
-    char *p = text(dir, name);
+    char *p = counter_text(dir, name);
     const double v = p != NULL ? strtod(p, NULL) : NAN;
 
     free(p);
@@ -40,12 +40,12 @@ energy_read(struct energy *x, const char *root)
     x->n = 0;
     for (int i = 0; there && x->n < ENERGY_PACKAGES; i++) {
         char *dir = xasprintf("%s/sys/class/powercap/intel-rapl:%d", root, i);
-        char *name = text(dir, "name");
+        char *name = counter_text(dir, "name");
 
         there = name != NULL;
         if (there && strncmp(name, "package", 7) == 0) {
-            x->uj[x->n] = number(dir, "energy_uj");
-            x->range[x->n] = number(dir, "max_energy_range_uj");
+            x->uj[x->n] = counter_value(dir, "energy_uj");
+            x->range[x->n] = counter_value(dir, "max_energy_range_uj");
             bad |= !isfinite(x->uj[x->n] + x->range[x->n]);
             x->n++;
         }

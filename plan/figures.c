@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const figure_formats[] = { "text", "tsv", "json", "bars", NULL };
+const char *const table_formats[] = { "text", "tsv", "json", "bars", NULL };
+const char *const figure_formats[] = { "text", "tsv", "json", NULL };
 
 void
 figure_add(struct figures *f, const char *name, const char *unit, double v,
@@ -44,7 +45,7 @@ figure_sum(const struct figures *f, const char *prefix)
     return sum;
 }
 
-/* How a unit is shown to people, and its digits in TSV. */
+/* Units as people read them, and the digits of TSV. */
 static const struct unit {
     const char *name, *shown;
     double scale;
@@ -86,7 +87,7 @@ figure_plain(struct buf *b, const struct figure *f, double v)
 }
 
 static void
-put_json(struct buf *b, const struct figures *f, int explain)
+put_object(struct buf *b, const struct figures *f, int explain)
 {
     for (size_t i = 0; i < f->n; i++) {
         buf_adds(b, i == 0 ? "{\n  " : ",\n  ");
@@ -111,7 +112,7 @@ void
 figures_put(struct buf *b, const struct figures *f, int format, int explain)
 {
     if (format == FORMAT_JSON) {
-        put_json(b, f, explain);
+        put_object(b, f, explain);
         return;
     }
     for (size_t i = 0; i < f->n; i++) {

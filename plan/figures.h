@@ -1,5 +1,5 @@
-/* What plan tells: numbers with a name, a unit and the formula they come from,
- * in the order in which they were made. */
+/* Numbers that plan prints, each with a name, a unit and the formula that it
+ * comes from, in the order in which they were added. */
 #ifndef PLAN_FIGURES_H
 #define PLAN_FIGURES_H
 
@@ -21,22 +21,23 @@ struct figures {
 
 void figure_add(struct figures *f, const char *name, const char *unit, double v,
     const char *how);
-/* By name; NULL: there is none. */
+/* The figure of a name; NULL: there is none. */
 const struct figure *figure_find(const struct figures *f, const char *name);
-/* Its value; NAN where there is none. */
+/* The value of a figure by name; NAN where there is none. */
 double figure_of(const struct figures *f, const char *name);
-/* The sum of those whose names begin so. */
+/* The sum of the figures whose names begin with prefix. */
 double figure_sum(const struct figures *f, const char *prefix);
 
-/* Of --format, and their words; bars are text with a bar of the last column. */
+/* Formats of figures; tables can be text with bars of the last column too. */
 enum { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_BARS };
-extern const char *const figure_formats[];
-/* All as text, TSV or JSON; with its formula each, if explain. */
+extern const char *const figure_formats[], *const table_formats[];
+/* Append all figures as text, TSV or JSON; explain: with unit and formula.  In
+ * JSON a value that is not finite is null. */
 void figures_put(struct buf *b, const struct figures *f, int format,
     int explain);
-/* A number of that unit as text in so many columns, with its unit. */
+/* Append v as text, right in so many columns, with the unit of f. */
 void figure_text(struct buf *b, const struct figure *f, double v, int columns);
-/* The same as TSV has it: in the base unit. */
+/* Append v in the base unit of f; "-" if it is not finite. */
 void figure_plain(struct buf *b, const struct figure *f, double v);
 
 #endif

@@ -41,46 +41,47 @@ const struct key job_keys[] = {
     COUNT(context, 4096, "ranks that share a row's tokens"),
     { "shard", offsetof(struct job, shard), 0, 3, 1, NULL,
         "ZeRO: 1 optimiser, 2 gradients too, 3 weights too", 0 },
-    WORD("hpz", hpz, no_yes, 1, "with shard=3 a second copy inside each node"),
+    WORD("hpz", hpz, no_yes, 1,
+        "a second copy of weights in each node, with shard=3"),
     COUNT(batch, 1e9, "rows of a step, of all ranks (-B)"),
     COUNT(length, 1e8, "tokens of a row (-T)"),
     COUNT(micro, 1e6, "rows of a pass (--micro)"),
     WORD("recompute", recompute, recompute_words, 2,
-        "activations made again; selective: those of attention"),
+        "activations computed again; selective: in attention"),
     WORD("sequence", sequence, no_yes, 1,
         "norms and residuals divided among tensor ranks"),
     WORD("flash", flash, no_yes, 1, "attention by tiles, no scores in memory"),
     WORD("teacher", teacher_at, teacher_words, 3,
-        "beside each student, sharded, or stored"),
+        "place of the teacher: beside each student, sharded, stored"),
     { "top", offsetof(struct job, top), 0, 1e6, 1, NULL,
-        "tokens stored of a teacher's distribution; 0: its final state", 0 },
-    REAL(overlap, 0, 1, "share of gathers that is hidden behind arithmetic"),
+        "most probable tokens in a target; 0: final states", 0 },
+    REAL(overlap, 0, 1, "share of gathers that arithmetic hides"),
     WORD("compute", f32, types, 1, "type of products"),
-    REAL(weight_bytes, 0.5, 8, "of a weight, and of what is gathered of it"),
-    REAL(grad_bytes, 0.5, 8, "of a gradient, and of what is reduced of it"),
-    REAL(state_bytes, 0, 32, "of a parameter's master copy and moments"),
-    REAL(act_bytes, 0.5, 8, "of an activation"),
+    REAL(weight_bytes, 0.5, 8, "bytes of a weight, stored and gathered"),
+    REAL(grad_bytes, 0.5, 8, "bytes of a gradient, stored and reduced"),
+    REAL(state_bytes, 0, 32, "bytes of a parameter's master copy and moments"),
+    REAL(act_bytes, 0.5, 8, "bytes of an activation"),
     REAL(logits, 0, 16,
         "fp32 copies of a pass's logits; twice that with a teacher"),
     REAL(gather_gbs, 0, 1e6,
-        "GB/s a rank gathers weights with; 0: by links and net_eff"),
+        "GB/s of a rank that gathers weights; 0: by links and net_eff"),
     REAL(spread, 0, 1, "relative spread of ranks' times"),
-    REAL(tokens, 0, 1e18, "of the whole run"),
-    REAL(price, 0, 1e6, "of a device for an hour"),
+    REAL(tokens, 0, 1e18, "tokens of the whole run"),
+    REAL(price, 0, 1e6, "price of a device for an hour"),
     FIGURE(devices, 1, 1e4, "devices a node; each has a rank"),
     FIGURE(memory_gb, 1e-3, 1e6, "memory of a device, 1e9 bytes"),
-    FIGURE(memory_gbs, 1e-3, 1e6, "its bandwidth, GB/s"),
+    FIGURE(memory_gbs, 1e-3, 1e6, "bandwidth of that memory, GB/s"),
     FIGURE(bf16_tflops, 1e-6, 1e6, "peak of dense products in bfloat16"),
-    FIGURE(f32_tflops, 1e-6, 1e6, "and in fp32"),
+    FIGURE(f32_tflops, 1e-6, 1e6, "peak of dense products in fp32"),
     FIGURE(link_gbs, 1e-3, 1e6, "GB/s of a device in its node, one direction"),
-    FIGURE(link_us, 0, 1e6, "latency of a step there"),
+    FIGURE(link_us, 0, 1e6, "latency of a message in a node"),
     FIGURE(net_gbs, 1e-3, 1e6, "GB/s of a device to other nodes"),
-    FIGURE(net_us, 0, 1e6, "latency of a step there"),
-    FIGURE(net_call_us, 0, 1e6, "latency of any collective between nodes"),
+    FIGURE(net_us, 0, 1e6, "latency of a message between nodes"),
+    FIGURE(net_call_us, 0, 1e6, "latency of a collective between nodes"),
     FIGURE(matrix_eff, 1e-3, 1, "share of peak that products reach"),
-    FIGURE(memory_eff, 1e-3, 1, "and of the memory's bandwidth"),
-    FIGURE(link_eff, 1e-3, 1, "and of the links'"),
-    FIGURE(net_eff, 1e-3, 1, "and of the network's"),
+    FIGURE(memory_eff, 1e-3, 1, "share of memory_gbs that other work reaches"),
+    FIGURE(link_eff, 1e-3, 1, "share of link_gbs that collectives reach"),
+    FIGURE(net_eff, 1e-3, 1, "share of net_gbs that collectives reach"),
     FIGURE(device_watts, 0, 1e5, "power of a device"),
     FIGURE(node_watts, 0, 1e6, "power of a node beside its devices"),
     { NULL, 0, 0, 0, 0, NULL, NULL, 0 },
@@ -139,8 +140,8 @@ job_set(struct job *j, const char *name, const char *value, struct err *e)
     double v;
 
     if (k == NULL)
-        return err_set(e, EX_USAGE, "%s: there is no such key; see plan --keys",
-            SHOWN(name));
+        return err_set(e, EX_USAGE,
+            "%s: there is no such key; see plan cluster --keys", SHOWN(name));
     if (k->words != NULL) {
         for (size_t i = 0; k->words[i] != NULL; i++)
             if (strcmp(k->words[i], value) == 0) {
@@ -148,13 +149,13 @@ job_set(struct job *j, const char *name, const char *value, struct err *e)
                 return 0;
             }
         key_words(&b, k);
-        err_set(e, EX_USAGE, "%s=%s: is one of %s", name, SHOWN(value), b.p);
+        err_set(e, EX_USAGE, "%s=%s: give one of %s", name, SHOWN(value), b.p);
         buf_release(&b);
         return -1;
     }
     if (number_real(value, k->lo, k->hi, &v) < 0 || (k->whole && v != floor(v)))
-        return err_set(e, EX_USAGE, "%s=%s: is a %snumber from %g to %g", name,
-            SHOWN(value), k->whole ? "whole " : "", k->lo, k->hi);
+        return err_set(e, EX_USAGE, "%s=%s: give a %snumber from %g to %g",
+            name, SHOWN(value), k->whole ? "whole " : "", k->lo, k->hi);
     *job_value(j, k) = v;
     return 0;
 }
@@ -184,7 +185,7 @@ job_shards(const struct job *j)
 }
 
 static int
-whole(double x)
+is_whole(double x)
 {
     return x >= 1.0 && x == floor(x);
 }
@@ -194,24 +195,24 @@ job_check(const struct job *j, struct err *e)
 {
     const double one = j->tensor * j->pipeline * j->context;
 
-    if (!whole(job_data(j)))
+    if (!is_whole(job_data(j)))
         return err_set(e, EX_USAGE,
             "tensor x pipeline x context = %.0f ranks do not divide %.0f", one,
             job_world(j));
-    if (!whole(job_passes(j)))
+    if (!is_whole(job_passes(j)))
         return err_set(e, EX_USAGE,
-            "batch=%.0f: is no multiple of %.0f replicas x micro=%.0f",
-            j->batch, job_data(j), j->micro);
+            "batch=%.0f is no multiple of %.0f replicas x micro=%.0f", j->batch,
+            job_data(j), j->micro);
     if (j->pipeline * j->virtual > j->student.L)
         return err_set(e, EX_USAGE,
-            "pipeline x virtual = %.0f: there are %.0f blocks",
+            "pipeline x virtual = %.0f is more than the %.0f blocks",
             j->pipeline * j->virtual, j->student.L);
     if (j->virtual > 1 && j->pipeline == 1)
-        return err_set(e, EX_USAGE, "virtual=%.0f: is of a pipeline",
+        return err_set(e, EX_USAGE, "virtual=%.0f needs pipeline=2 or more",
             j->virtual);
     if (fmod(j->student.H, j->tensor) > 0 &&
         j->student.H == floor(j->student.H))
-        return err_set(e, EX_USAGE, "tensor=%.0f: does not divide %.0f heads",
+        return err_set(e, EX_USAGE, "tensor=%.0f does not divide %.0f heads",
             j->tensor, j->student.H);
     if (j->shard >= 2 && j->pipeline > 1)
         return err_set(e, EX_USAGE,
@@ -222,11 +223,11 @@ job_check(const struct job *j, struct err *e)
         (j->student.experts == 0 || fmod(j->student.experts, j->expert) > 0 ||
             fmod(job_shards(j) * j->tensor, j->expert) > 0))
         return err_set(e, EX_USAGE,
-            "expert=%.0f: does not divide both %.0f experts and the %.0f ranks "
+            "expert=%.0f does not divide both %.0f experts and the %.0f ranks "
             "with the same stage",
             j->expert, j->student.experts, job_shards(j) * j->tensor);
     if (fmod(j->length, j->context) > 0)
-        return err_set(e, EX_USAGE, "context=%.0f: does not divide length=%.0f",
+        return err_set(e, EX_USAGE, "context=%.0f does not divide length=%.0f",
             j->context, j->length);
     return 0;
 }

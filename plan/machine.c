@@ -1,5 +1,5 @@
-/* Machines' files: see job.h */
-#include "job.h"
+/* Machines' files: see machine.h */
+#include "machine.h"
 #include "shipped.h"
 #include "base/io.h"
 #include "base/text.h"
@@ -9,7 +9,8 @@
 
 /* A figure: [number, "source"]. */
 static int
-read_figure(struct job *j, const struct key *k, const json_t *f, struct err *e)
+read_machine_figure(struct job *j, const struct key *k, const json_t *f,
+    struct err *e)
 {
     const json_t *v = json_array_get(f, 0);
     const char *source = json_string_value(json_array_get(f, 1));
@@ -17,8 +18,7 @@ read_figure(struct job *j, const struct key *k, const json_t *f, struct err *e)
 
     if (json_array_size(f) != 2 || !json_is_number(v) || source == NULL ||
         *source == '\0')
-        return err_set(e, EX_INPUT, "%s: is to be [number, \"source\"]",
-            k->name);
+        return err_set(e, EX_INPUT, "%s: write [number, \"source\"]", k->name);
     if (!(x >= k->lo && x <= k->hi))
         return err_set(e, EX_INPUT, "%s: is %g, not %g to %g", k->name, x,
             k->lo, k->hi);
@@ -33,7 +33,7 @@ read_machine(struct job *j, json_t *file, struct err *e)
     json_t *f;
 
     if (!json_is_object(file))
-        return err_set(e, EX_INPUT, "is no object");
+        return err_set(e, EX_INPUT, "is no object of JSON");
     json_object_foreach(file, name, f)
     {
         const struct key *k = job_key(name);
@@ -48,7 +48,7 @@ read_machine(struct job *j, json_t *file, struct err *e)
             continue;
         if (v == NULL)
             return err_set(e, EX_INPUT, "%s: is missing", k->name);
-        if (read_figure(j, k, v, e) < 0)
+        if (read_machine_figure(j, k, v, e) < 0)
             return -1;
     }
     return 0;
@@ -64,7 +64,7 @@ machine_open(struct job *j, const char *name, struct err *e)
 
     if (text == NULL && !io_exists(name)) {
         shipped_names(&b, 1);
-        err_set(e, EX_USAGE, "--machine %s: is neither a file nor one of %s",
+        err_set(e, EX_USAGE, "--machine %s is neither a file nor one of %s",
             SHOWN(name), b.p);
         buf_release(&b);
         return -1;

@@ -1,10 +1,10 @@
 /*
- * Times measured here: see measure.h.  A step's time is that of its blocks and
- * of the rest, which has the head.  What a block takes is told by models of one
- * and of some blocks (the mean of all where they differ) with hardly any
- * vocabulary: a head takes as long as ten blocks of a small model, and what its
- * time varies by would be multiplied by the number of blocks.  Weights are
- * random, and one or two passes of rows go through each.
+ * The time of a step: see measure.h.  It is the time of the blocks and that of
+ * the rest, which has the head.  The time of a block is the difference between
+ * models of one and of several blocks (mean blocks, where they differ), with
+ * hardly any vocabulary: a head takes as long as ten blocks of a small model,
+ * and the noise of its time would be multiplied by the number of blocks.
+ * Weights are random, and one or two passes go through each model.
  */
 #include "measure.h"
 #include "median.h"
@@ -23,23 +23,24 @@
 #include <string.h>
 
 #define TAU 3.0
-/* The median of so many counts, the first is left out; of large models, whose
- * steps take tens of seconds and vary less, one. */
+/* Takes of a time, after one that does not count; their median is used.  Steps
+ * of large models take tens of seconds and vary less. */
 enum { TAKES = 5, TAKES_LARGE = 1, LARGE = 1 << 28 };
 
-/* What is run: rows of random ids, all scored, and what a teacher says. */
+/* The input of a step: rows of random ids, all scored, and a teacher's
+ * targets. */
 struct trial {
     struct rows r;
-    size_t micro, passes; /* of r, 2 where a step has several */
+    size_t micro, passes; /* rows of a pass; passes, at most 2 */
     uint8_t *scored;
-    struct targets targets;
+    struct targets targets; /* the teacher's targets */
     struct targets_tensor hidden;
     unsigned char *state; /* bf16 [B T d] */
-    void *told[3];        /* of TARGETS_TOP */
-    struct weight head;   /* the teacher's, bf16 [V,d] */
+    void *told[3];        /* ids, logp and lse of top tokens */
+    struct weight head;   /* the teacher's head, bf16 [V,d] */
 };
 
-/* k tokens, which have half of the probability. */
+/* Set the targets to k tokens with half of the probability. */
 static void
 add_top(struct trial *x, size_t n, size_t k)
 {
@@ -61,14 +62,14 @@ add_top(struct trial *x, size_t n, size_t k)
         (struct targets_tensor){ x->told[2], DT_F32, 2 };
 }
 
-/* Of a student of V ids and so many blocks. */
+/* The input for a student with V ids and so many blocks. */
 static void
 trial_init(struct trial *x, size_t V, size_t blocks,
     const struct config *teacher, const struct process *o)
 {
-    const size_t micro = plan_micro(o->micro, o->rows, o->T);
-    const size_t passes = micro < o->rows ? 2 : 1;
-    const size_t B = passes * micro, n = B * o->T;
+    const size_t micro = plan_micro(o->in.micro, o->in.rows, o->in.T);
+    const size_t passes = micro < o->in.rows ? 2 : 1;
+    const size_t B = passes * micro, n = B * o->in.T;
     uint32_t *ids = xcalloc(2 * n, sizeof *ids);
     const size_t d = teacher != NULL ? teacher->d : 0;
 
@@ -77,11 +78,11 @@ trial_init(struct trial *x, size_t V, size_t blocks,
     x->passes = passes;
     for (size_t i = 0; i < n; i++)
         ids[i] = (uint32_t)(rng_u64(1, i) % V);
-    x->r = (struct rows){ B, o->T, ids, ids + n }; /* a row is one piece */
+    x->r = (struct rows){ B, o->in.T, ids, ids + n }; /* a row is one piece */
     x->scored = xcalloc(n, 1);
     memset(x->scored, 1, n);
     for (size_t i = 1; i <= B; i++)
-        x->scored[i * o->T - 1] = 0;
+        x->scored[i * o->in.T - 1] = 0;
     if (d == 0)
         return;
     x->state = xcalloc(n * d, 2);
@@ -93,13 +94,13 @@ trial_init(struct trial *x, size_t V, size_t blocks,
         .width = d,
         .nblock = blocks,
         .depth = d,
-        .T = o->T,
+        .T = o->in.T,
         .part = { x->hidden },
         .hidden = xcalloc(blocks, sizeof x->hidden) };
     for (size_t i = 0; i < blocks; i++)
         x->targets.hidden[i] = x->hidden;
-    if (o->top > 0) {
-        add_top(x, n, o->top);
+    if (o->in.top > 0) {
+        add_top(x, n, o->in.top);
         return;
     }
     x->head = (struct weight){ .dtype = DT_BF16,
@@ -121,10 +122,10 @@ trial_release(struct trial *x)
     free((void *)x->head.data);
 }
 
-/* The mean block, so many times. */
+/* The configuration *few of n mean blocks, and their shapes, the caller's. */
 static struct block_shape *
-some(struct config *few, const struct config *c, const struct block_shape *b,
-    size_t n)
+mean_blocks(struct config *few, const struct config *c,
+    const struct block_shape *b, size_t n)
 {
     struct block_shape *s = xcalloc(n, sizeof *s);
     double groups = 0.0, mlp = 0.0;
@@ -141,12 +142,13 @@ some(struct config *few, const struct config *c, const struct block_shape *b,
     return s;
 }
 
-/* Seconds of the student with n blocks and V ids: of a pass, of what ranks tell
- * one another once a step, and of the optimiser. */
+/* Seconds of a student's pass, of the exchange of gradients and of the
+ * optimiser; both once a step. */
 struct times {
     double pass, reduce, update;
 };
 
+/* Time steps of the student with n blocks and V ids. */
 static struct times
 student_time(const struct config *c, const struct block_shape *b, size_t n,
     size_t V, const struct config *teacher, const struct process *o,
@@ -162,7 +164,7 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
         .eps = 1e-8,
         .lr_embed = 1.0 };
     struct config few;
-    struct block_shape *s = some(&few, c, b, n);
+    struct block_shape *s = mean_blocks(&few, c, b, n);
     struct arena arena = { 0 };
     struct model m;
     struct tmodel t;
@@ -186,7 +188,7 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
     model_random_free(&m);
     arena_release(&arena);
     step = step_new(&t, pool, &loss, x.micro, x.r.T,
-        (o->recompute ? BWD_RECOMPUTE : 0) | (o->act == 1 ? BWD_BF16 : 0),
+        (o->in.recompute ? BWD_RECOMPUTE : 0) | (o->act == 1 ? BWD_BF16 : 0),
         &x.targets, &x.head);
     adam = adamw_new(&t, o->moments == 1 ? DT_BF16 : DT_F32);
     ranks =
@@ -223,10 +225,9 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
         median(update, takes) };
 }
 
-/* Seconds of a teacher over one pass's rows of its own: of a block, and of the
- * head where it says its top tokens. */
+/* Seconds of a teacher's pass: of a block, and of the head for --top. */
 struct taught {
-    size_t rows;
+    size_t rows; /* of the teacher's pass */
     double block, head;
 };
 
@@ -234,26 +235,27 @@ static struct taught
 teacher_time(const struct config *c, const struct block_shape *b,
     const struct process *o, struct pool *pool)
 {
-    const size_t B = plan_teacher_micro(0, o->rows, o->T), n = B * o->T;
+    const size_t B = plan_teacher_micro(0, o->in.rows, o->in.T),
+                 n = B * o->in.T;
     struct config few;
-    struct block_shape *s = some(&few, c, b, 1);
+    struct block_shape *s = mean_blocks(&few, c, b, 1);
     struct arena arena = { 0 };
     float *state = xcalloc(n * c->d, sizeof *state);
     uint32_t *ids = xcalloc(n, sizeof *ids);
-    const struct rows r = { B, o->T, ids, ids };
+    const struct rows r = { B, o->in.T, ids, ids };
     const struct head_targets targets = { .lse = xcalloc(2 * n, sizeof(float)),
         .self = xcalloc(n, sizeof(double)),
-        .ids = xcalloc(n * o->top, sizeof(uint32_t)),
-        .logp = xcalloc(n * o->top, sizeof(float)) };
+        .ids = xcalloc(n * o->in.top, sizeof(uint32_t)),
+        .logp = xcalloc(n * o->in.top, sizeof(float)) };
     double block[TAKES], head[TAKES];
     struct head_top *top;
     struct model m;
     struct fwd *f;
 
-    few.V = o->top > 0 ? c->V : 64; /* or the head is not used */
+    few.V = o->in.top > 0 ? c->V : 64; /* without --top no head is used */
     model_random(&m, &few, s, 1, &arena);
-    f = fwd_new_blocks(&m, pool, B, o->T);
-    top = o->top > 0 ? head_top_new(&m, pool, o->top, 0) : NULL;
+    f = fwd_new_blocks(&m, pool, B, o->in.T);
+    top = o->in.top > 0 ? head_top_new(&m, pool, o->in.top, 0) : NULL;
     for (size_t i = 0; i < n * c->d; i++)
         state[i] = (float)rng_unit(3, i) - 0.5f;
     for (int i = -1; i < TAKES; i++) {
@@ -284,8 +286,8 @@ teacher_time(const struct config *c, const struct block_shape *b,
     return (struct taught){ B, median(block, TAKES), median(head, TAKES) };
 }
 
-/* Blocks more than one that are timed: so many that they take far longer than a
- * clock's error, and not much memory. */
+/* Blocks to time beside one: enough to take far longer than a clock's error,
+ * but not much memory. */
 static size_t
 more_blocks(const struct config *c, const struct block_shape *b)
 {
@@ -299,13 +301,14 @@ more_blocks(const struct config *c, const struct block_shape *b)
     return n < c->L ? n : c->L - 1;
 }
 
-/* A block, and all that the student has but its other blocks. */
+/* Times of a block, and of a student with one block and all of its ids. */
 static void
 student_times(struct times *block, struct times *one, const struct config *c,
     const struct block_shape *b, const struct config *teacher,
     const struct process *o, struct pool *pool)
 {
-    const size_t more = more_blocks(c, b), few = o->top > 64 ? o->top : 64;
+    const size_t more = more_blocks(c, b),
+                 few = o->in.top > 64 ? o->in.top : 64;
     const size_t V = few < c->V ? few : c->V;
     const struct times a = student_time(c, b, 1, V, teacher, o, pool);
     const double n = (double)more;
@@ -327,8 +330,8 @@ measure_step(struct figures *f, const struct config *c,
     const struct block_shape *m, const struct config *teacher,
     const struct block_shape *t, const struct process *o, struct pool *pool)
 {
-    const double micro = (double)plan_micro(o->micro, o->rows, o->T);
-    const double passes = ceil((double)o->rows / micro), L = (double)c->L;
+    const double micro = (double)plan_micro(o->in.micro, o->in.rows, o->in.T);
+    const double passes = ceil((double)o->in.rows / micro), L = (double)c->L;
     struct times block, one;
     double step;
 
@@ -348,13 +351,13 @@ measure_step(struct figures *f, const struct config *c,
 
         figure_add(f, "time.teacher", "s",
             ((double)teacher->L * x.block + x.head) *
-                ceil((double)o->rows / (double)x.rows),
+                ceil((double)o->in.rows / (double)x.rows),
             "passes of the teacher x (its blocks x a block; with --top its "
             "head), on the same threads");
     }
     step = figure_sum(f, "time.");
     figure_add(f, "time.step", "s", step, "the sum of these");
     figure_add(f, "time.speed", "tokens/s",
-        (double)(dist_world()->n * o->rows * o->T) / step,
+        (double)(dist_world()->n * o->in.rows * o->in.T) / step,
         "ranks rows length / time.step");
 }

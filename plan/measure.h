@@ -1,5 +1,4 @@
-/* Times measured here: a step of student and teacher by a few of their
- * blocks. */
+/* The time of a step of student and teacher, measured with a few blocks. */
 #ifndef PLAN_MEASURE_H
 #define PLAN_MEASURE_H
 
@@ -7,7 +6,8 @@
 #include "base/pool.h"
 #include "model/config.h"
 
-/* Adds "time.*", seconds of a step.  Blocks: m [c.L], t [teacher.L] or NULL. */
+/* Add "time.*", seconds of a step.  m [c.L] and t [teacher.L] are the blocks of
+ * student and teacher; both of the teacher are NULL if there is none. */
 void measure_step(struct figures *f, const struct config *c,
     const struct block_shape *m, const struct config *teacher,
     const struct block_shape *t, const struct process *o, struct pool *pool);

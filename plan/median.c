@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static int
-smaller(const void *a, const void *b)
+smaller_time(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
 
@@ -14,6 +14,6 @@ smaller(const void *a, const void *b)
 double
 median(double *t, size_t n)
 {
-    qsort(t, n, sizeof *t, smaller);
+    qsort(t, n, sizeof *t, smaller_time);
     return t[n / 2];
 }

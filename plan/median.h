@@ -1,10 +1,10 @@
-/* What counts of several takes of a time. */
+/* The median of several times. */
 #ifndef PLAN_MEDIAN_H
 #define PLAN_MEDIAN_H
 
 #include <stddef.h>
 
-/* The median of t [n], n odd, which is sorted. */
+/* The median of t [n], n odd; t is sorted. */
 double median(double *t, size_t n);
 
 #endif

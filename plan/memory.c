@@ -1,9 +1,9 @@
 /*
- * Memory of the fullest rank: see predict.h.  Activations are those of
+ * Memory of the fullest rank: see memory.h.  Activations are those of
  * Korthikanti et al., arXiv:2205.05198, section 4 and table 2, written for any
- * widths; what ZeRO cuts is of Rajbhandari et al., arXiv:1910.02054.
+ * widths; ZeRO is that of Rajbhandari et al., arXiv:1910.02054.
  */
-#include "predict.h"
+#include "memory.h"
 #include "model/stages.h"
 
 #include <math.h>
@@ -44,10 +44,10 @@ score_numbers(const struct job *j, double tensors)
     return j->flash > 0 ? 0.0 : tensors * j->student.H * j->length / j->tensor;
 }
 
-/* What a block keeps for the backward pass, bytes a token: inputs of norms and
- * of products; queries, keys, values; the MLP's channels; a byte a number for
- * where dropout fell.  Tensor ranks divide what is inside attention and MLP,
- * with `sequence` also what is around them. */
+/* Bytes of a token that a block stores for the backward pass: inputs of norms
+ * and products; queries, keys, values; the MLP's channels; a byte for each
+ * number that dropout may zero.  Tensor ranks divide attention and MLP, with
+ * `sequence` also norms and residuals. */
 static double
 block_keeps(const struct job *j)
 {
@@ -60,14 +60,14 @@ block_keeps(const struct job *j)
 
     bytes += all * a *
         ((2.0 * s->H + 2.0 * s->KV) * s->D + channels + 2.0 * s->active * s->d);
-    if (j->recompute == RECOMPUTE_NONE) /* softmax, what is left of it, mask */
+    if (j->recompute == RECOMPUTE_NONE) /* softmax, its dropout, the mask */
         bytes += score_numbers(j, a + s->dropout * (a + 1.0));
     return bytes;
 }
 
-/* Bytes that n parameters take on this rank. */
+/* Bytes of n parameters on one rank. */
 static double
-cut(double n, double each, int from, const struct job *j, double ranks)
+zero_bytes(double n, double each, int from, const struct job *j, double ranks)
 {
     return n * each / (j->shard >= from ? ranks : 1.0);
 }
@@ -77,12 +77,12 @@ rank_bytes(const struct job *j, const struct slice *p, double each, int from)
 {
     const double ranks = job_shards(j);
 
-    return cut(p->dense + p->table, each, from, j, ranks) +
-        cut(p->experts, each, from, j,
+    return zero_bytes(p->dense + p->table, each, from, j, ranks) +
+        zero_bytes(p->experts, each, from, j,
             fmax(1.0, ranks * j->tensor / j->expert));
 }
 
-/* Activations of so many blocks. */
+/* Bytes of the activations of so many blocks. */
 static double
 activations(const struct job *j, double blocks)
 {
@@ -95,15 +95,15 @@ activations(const struct job *j, double blocks)
         one;
 }
 
-/* What differs from rank to rank, bytes. */
+/* The parts of memory that differ from rank to rank, bytes. */
 struct held {
     double weights, gradients, states, activations, logits;
 };
 
-/* A rank goes ahead by stages_lead passes of a stage, and is at one more; the
- * last one has the logits. */
+/* Memory of one rank, which has stages_lead passes of a stage in flight and
+ * works on one more; the last rank has the logits. */
 static struct held
-hold(const struct job *j, size_t rank)
+rank_memory(const struct job *j, size_t rank)
 {
     const struct slice p = slice_of(j, rank);
     const struct pipeline s = stages_of(j, rank);
@@ -120,29 +120,30 @@ hold(const struct job *j, size_t rank)
 }
 
 static double
-sum(const struct held *h)
+sum_held(const struct held *h)
 {
     return h->weights + h->gradients + h->states + h->activations + h->logits;
 }
 
+/* The rank with the most memory. */
 static struct held
-fullest(const struct job *j)
+fullest_rank(const struct job *j)
 {
-    struct held most = hold(j, 0);
+    struct held most = rank_memory(j, 0);
 
     for (size_t r = 1; r < (size_t)j->pipeline; r++) {
-        const struct held h = hold(j, r);
+        const struct held h = rank_memory(j, r);
 
-        if (sum(&h) >= sum(&most))
+        if (sum_held(&h) >= sum_held(&most))
             most = h;
     }
     return most;
 }
 
-/* Blocks whose weights are gathered, this and the next one's; whole tensor
- * slices. */
+/* Bytes of gathered weights: of two blocks, one in use and the next, and with
+ * hpz of the copy in the node. */
 static double
-live(const struct job *j)
+gathered_weights(const struct job *j)
 {
     double bytes = 0.0;
 
@@ -170,7 +171,7 @@ teacher_weights(const struct job *j)
 }
 
 static void
-add_teacher(struct figures *f, const struct job *j)
+add_teacher_memory(struct figures *f, const struct job *j)
 {
     const double tokens = pass_tokens(j);
     const double said = j->top > 0 ? 6.0 * j->top + 8.0 : 2.0 * j->teacher.d;
@@ -185,7 +186,7 @@ add_teacher(struct figures *f, const struct job *j)
 void
 predict_memory(struct figures *f, const struct job *j)
 {
-    const struct held h = fullest(j);
+    const struct held h = fullest_rank(j);
     const size_t total = f->n;
 
     figure_add(f, "memory", "bytes", 0.0, "the sum of the following");
@@ -196,7 +197,7 @@ predict_memory(struct figures *f, const struct job *j)
         "grad_bytes P; / ranks if shard >= 2");
     figure_add(f, "memory.states", "bytes", h.states,
         "state_bytes P; / ranks if shard >= 1");
-    figure_add(f, "memory.gathered", "bytes", live(j),
+    figure_add(f, "memory.gathered", "bytes", gathered_weights(j),
         "shard = 3: 2 weight_bytes (parameters of a block) / tensor; with hpz "
         "a copy of the weights / ranks of a node");
     figure_add(f, "memory.activations", "bytes", h.activations,
@@ -207,6 +208,6 @@ predict_memory(struct figures *f, const struct job *j)
         "4 logits tokens V / tensor, twice with a teacher; 0 where a rank "
         "before the last is fuller");
     if (j->teacher.L > 0)
-        add_teacher(f, j);
+        add_teacher_memory(f, j);
     f->f[total].v = figure_sum(f, "memory.");
 }

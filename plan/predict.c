@@ -1,12 +1,14 @@
-/* What follows of memory and time: see predict.h */
+/* Rates, energy and cost from memory and time: see predict.h */
 #include "predict.h"
+#include "memory.h"
+#include "step.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Operations of training that the model is made of, a token: forward and twice
- * that backward, attention to all T keys (Chowdhery et al., arXiv:2204.02311,
- * appendix B), and a live teacher's forward pass. */
+/* Operations of a token in training, as MFU counts them: the forward pass and
+ * twice that backward, attention to all T keys (Chowdhery et al.,
+ * arXiv:2204.02311, appendix B), and a live teacher's forward pass. */
 static double
 model_flop(const struct job *j)
 {
@@ -18,6 +20,7 @@ model_flop(const struct job *j)
     return flop;
 }
 
+/* Operations of a token that recomputation adds. */
 static double
 again_flop(const struct job *j)
 {
@@ -76,7 +79,7 @@ add_rates(struct figures *f, const struct job *j)
 }
 
 static void
-add_run(struct figures *f, const struct job *j)
+add_cluster_run(struct figures *f, const struct job *j)
 {
     const double seconds = j->tokens / figure_of(f, "speed");
     const double watts =
@@ -109,5 +112,5 @@ predict(struct figures *f, const struct job *j)
     predict_time(f, j);
     add_rates(f, j);
     if (j->tokens > 0)
-        add_run(f, j);
+        add_cluster_run(f, j);
 }

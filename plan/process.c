@@ -1,4 +1,4 @@
-/* One process of student: see process.h */
+/* The prediction for a process of student: see process.h */
 #include "process.h"
 #include "measure.h"
 #include "base/err.h"
@@ -16,29 +16,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pages of student's code and libraries and its heap before the first step,
- * about: which of them are in memory is the system's choice, and differs by the
- * library and the kernel, so that there is no sum of them.  student measures
- * its own. */
+/* Bytes of student's code, libraries and heap before the first step, about:
+ * the system decides which pages of them are in memory.  student measures its
+ * own. */
 #define PROGRAM ((size_t)6000000)
 
-/* With the libraries of a rank, which are larger, this program as it is. */
+/* Ranks have larger libraries: there the size of this program counts. */
 static size_t
 program_bytes(void)
 {
     return dist_world()->n > 1 ? prog_resident() : PROGRAM;
 }
 
-/* A model by its blocks; its weights are not read. */
+/* A model by its blocks, without its weights. */
 struct layout {
     struct config c;
     struct block_shape *block; /* [L] */
     size_t params;
-    size_t head_bytes; /* of student's copy of the head */
+    size_t head_bytes; /* student's copy of this head */
     size_t window;     /* plan_window of the weights as stored; or 0 */
 };
 
-/* A number of a head that comes in fp32, as student holds it. */
+/* Bytes of a number in student's copy of a head that comes in fp32. */
 static size_t
 head_size(const struct process *o)
 {
@@ -46,7 +45,7 @@ head_size(const struct process *o)
 }
 
 static void
-from_model(struct layout *s, const char *path, const struct process *o)
+layout_from_model(struct layout *s, const char *path, const struct process *o)
 {
     const struct weight *w;
     struct model m;
@@ -61,12 +60,12 @@ from_model(struct layout *s, const char *path, const struct process *o)
     s->head_bytes = w->dtype == DT_BF16 || w->dtype == DT_F16
         ? w->rows * w->stride
         : w->rows * w->cols * head_size(o);
-    s->window = plan_window(&m, o->rows * o->T, o->top > 0);
+    s->window = plan_window(&m, o->in.rows * o->in.T, o->in.top > 0);
     model_close(&m);
 }
 
 static void
-from_config(struct layout *s, const char *path, const struct process *o)
+layout_from_config(struct layout *s, const char *path, const struct process *o)
 {
     struct err e;
 
@@ -75,7 +74,7 @@ from_config(struct layout *s, const char *path, const struct process *o)
     s->head_bytes = s->c.V * s->c.d * head_size(o);
 }
 
-/* A .gguf, a config.json, or a directory, of which config.json is enough. */
+/* Open a .gguf, a config.json, or a directory with at least config.json. */
 static void
 open_layout(struct layout *s, const char *path, const struct process *o)
 {
@@ -86,15 +85,15 @@ open_layout(struct layout *s, const char *path, const struct process *o)
 
     memset(s, 0, sizeof(*s));
     if ((n > 5 && strcmp(path + n - 5, ".gguf") == 0) || io_exists(weights))
-        from_model(s, path, o);
+        layout_from_model(s, path, o);
     else
-        from_config(s, config, o);
+        layout_from_config(s, config, o);
     s->params = config_params(&s->c, s->block);
     free(config);
     free(weights);
 }
 
-/* ---- what the teacher says of a token, bytes ---- */
+/* ---- bytes of a token in the teacher's messages ---- */
 
 static size_t
 final_bytes(const struct layout *t)
@@ -108,19 +107,19 @@ top_bytes(size_t k)
     return 6 * k + 8;
 }
 
-/* Bytes of one batch: ids, the teacher's final states or top tokens and the
- * states of its blocks in bf16; and 4 KB, about, for its header and for the
- * documents that its rows are made of, whose number the text decides. */
+/* Bytes of a batch: ids, the teacher's final states or top tokens and the
+ * states of its blocks in bf16; about 4 KB more are the header and the list of
+ * documents in the rows, whose number depends on the text. */
 static size_t
 message_bytes(const struct layout *m, const struct layout *t,
     const struct process *o)
 {
-    const size_t tok = o->rows * o->T;
+    const size_t tok = o->in.rows * o->in.T;
     size_t n = tok * (m->c.V <= 65536 ? 2 : 4) + 4096;
 
     if (t != NULL)
         n += tok * final_bytes(t) * t->c.L +
-            tok * (o->top > 0 ? top_bytes(o->top) : final_bytes(t));
+            tok * (o->in.top > 0 ? top_bytes(o->in.top) : final_bytes(t));
     return n;
 }
 
@@ -139,7 +138,7 @@ add_plan(struct figures *f, const struct plan *p, const struct layout *m,
         { "parameters", "", (double)p->params, "the sum of the following" },
         { "parameters.embedding", "", (double)embed, "V d" },
         { "parameters.blocks", "", (double)(m->params - embed - head - m->c.d),
-            "of attention, MLP, norms and biases that blocks have" },
+            "attention, MLP, norms and biases of the blocks" },
         { "parameters.norm", "", (double)m->c.d, "d" },
         { "parameters.head", "", (double)head, "V d; 0: it is the embedding" },
         { "memory", "bytes", (double)p->total, "the sum of the following" },
@@ -188,25 +187,25 @@ add_student(struct figures *f, const struct layout *m, const struct layout *t,
 
     tmodel_layout(&tm, &m->c, m->block, o->grad == 1 ? DT_BF16 : DT_F32);
     if (effective_begin(&tm, &o->effective, &e) < 0)
-        die(e.code, "--mask: %s: %s", o->model, e.msg);
-    s = step_new(&tm, pool, &loss, o->micro, o->T,
-        (o->recompute ? BWD_RECOMPUTE : 0) | (o->act == 1 ? BWD_BF16 : 0),
+        die(e.code, "--mask: %s: %s", o->in.model, e.msg);
+    s = step_new(&tm, pool, &loss, o->in.micro, o->in.T,
+        (o->in.recompute ? BWD_RECOMPUTE : 0) | (o->act == 1 ? BWD_BF16 : 0),
         &(struct targets){
-            .kind = t == NULL ? TARGETS_NONE
-                : o->top > 0  ? TARGETS_TOP
-                              : TARGETS_FINAL,
-            .width = t == NULL ? 0
-                : o->top > 0   ? o->top
-                               : t->c.d,
+            .kind = t == NULL   ? TARGETS_NONE
+                : o->in.top > 0 ? TARGETS_TOP
+                                : TARGETS_FINAL,
+            .width = t == NULL  ? 0
+                : o->in.top > 0 ? o->in.top
+                                : t->c.d,
             .nblock = t != NULL ? m->c.L : 0,
             .depth = t != NULL ? t->c.d : 0,
         },
         NULL);
     plan_make(&p, &tm, s,
         &(struct plan_load){
-            .T = o->T,
-            .tokens = o->rows * o->T,
-            .head = t != NULL && o->top == 0 ? t->head_bytes : 0,
+            .T = o->in.T,
+            .tokens = o->in.rows * o->in.T,
+            .head = t != NULL && o->in.top == 0 ? t->head_bytes : 0,
             .input = 2 * dist_world()->n * message_bytes(m, t, o),
             .program = plan_program(program_bytes(), pool_size(pool)),
             .moments = o->moments == 1 ? DT_BF16 : DT_F32,
@@ -215,66 +214,66 @@ add_student(struct figures *f, const struct layout *m, const struct layout *t,
     step_free(s);
     tmodel_release(&tm);
     if (p.params != m->params)
-        die(EX_SYS, "%s: its parts add up to %zu parameters, not %zu", o->model,
-            p.params, m->params);
-    add_plan(f, &p, m, o->T);
+        die(EX_SYS, "%s: its parts add up to %zu parameters, not %zu",
+            o->in.model, p.params, m->params);
+    add_plan(f, &p, m, o->in.T);
 }
 
 /* ---- its teacher ---- */
 
 static void
-add_teacher(struct figures *f, const struct layout *t, const struct process *o,
-    struct pool *pool)
+add_teacher_process(struct figures *f, const struct layout *t,
+    const struct process *o, struct pool *pool)
 {
-    const size_t tokens = o->rows * o->T;
+    const size_t tokens = o->in.rows * o->in.T;
     struct tmodel tm;
     struct head_top *top;
     struct fwd *w;
     size_t work, states;
 
     tmodel_layout(&tm, &t->c, t->block, DT_F32);
-    w = fwd_new_blocks(&tm.m, pool, plan_teacher_micro(0, o->rows, o->T), o->T);
+    w = fwd_new_blocks(&tm.m, pool, plan_teacher_micro(0, o->in.rows, o->in.T),
+        o->in.T);
     work = fwd_bytes(w);
-    if (o->top > 0) {
-        top = head_top_new(&tm.m, pool, o->top, 0);
+    if (o->in.top > 0) {
+        top = head_top_new(&tm.m, pool, o->in.top, 0);
         work += head_top_bytes(top);
         head_top_free(top);
     }
-    /* of a whole batch: fp32, and as they are sent */
+    /* states of a whole batch, in fp32 and as they are sent */
     states = plan_states(&tm.m, tokens) * 3 / 2 +
-        tokens * (o->top > 0 ? 10 * o->top + 16 : 0);
+        tokens * (o->in.top > 0 ? 10 * o->in.top + 16 : 0);
     figure_add(f, "teacher.parameters", "", (double)t->params, "as parameters");
     figure_add(f, "teacher.memory.weights", "bytes",
         (double)(t->window > 0 ? t->window
-                               : plan_window(&tm.m, tokens, o->top > 0)),
-        "of the largest block, or of all where a batch has less than 1024 "
-        "tokens");
+                               : plan_window(&tm.m, tokens, o->in.top > 0)),
+        "the largest block, or all where a batch has less than 1024 tokens");
     figure_add(f, "teacher.memory.work", "bytes", (double)work,
         "activations of a block and scratch: as it allocates");
     figure_add(f, "teacher.memory.states", "bytes", (double)states,
         "6 tokens d; with --top k tokens (10 k + 16) more");
     figure_add(f, "teacher.token.forward", "FLOP",
-        plan_flop_forward(&t->c, t->block, o->T), "as token.forward");
+        plan_flop_forward(&t->c, t->block, o->in.T), "as token.forward");
     fwd_free(w);
     tmodel_release(&tm);
 }
 
 /* ---- a run of so many tokens ---- */
 
-enum { TOP = 64 }; /* where --top does not say */
+enum { TOP = 64 }; /* tokens of stored targets without --top */
 
 static void
-add_run(struct figures *f, const struct layout *m, const struct layout *t,
-    const struct process *o)
+add_process_run(struct figures *f, const struct layout *m,
+    const struct layout *t, const struct process *o)
 {
-    const double n = o->tokens, ids = m->c.V <= 65536 ? 2.0 : 4.0;
+    const double n = o->in.tokens, ids = m->c.V <= 65536 ? 2.0 : 4.0;
     const double step = figure_of(f, "time.step");
 
-    figure_add(f, "run.steps", "", ceil(n / (double)(o->rows * o->T)),
+    figure_add(f, "run.steps", "", ceil(n / (double)(o->in.rows * o->in.T)),
         "tokens / (rows length)");
     if (isfinite(step))
         figure_add(f, "run.hours", "hours",
-            ceil(n / (double)(o->rows * o->T)) * step / 3600.0,
+            ceil(n / (double)(o->in.rows * o->in.T)) * step / 3600.0,
             "steps x time.step");
     figure_add(f, "run.disk.ids", "bytes", n * ids,
         "tokens x 2, or 4 above 65536 ids; shards are compressed");
@@ -283,7 +282,7 @@ add_run(struct figures *f, const struct layout *m, const struct layout *t,
     figure_add(f, "run.disk.final", "bytes", n * (ids + (double)final_bytes(t)),
         "tokens (ids + 2 d of the teacher): teacher --final");
     figure_add(f, "run.disk.top", "bytes",
-        n * (ids + (double)top_bytes(o->top > 0 ? o->top : TOP)),
+        n * (ids + (double)top_bytes(o->in.top > 0 ? o->in.top : TOP)),
         "tokens (ids + 6 k + 8), k = --top, or 64");
     figure_add(f, "run.disk.hidden", "bytes",
         n * (ids + (double)(final_bytes(t) * (1 + m->c.L))),
@@ -298,33 +297,36 @@ process_predict(struct figures *f, const struct process *all)
     const size_t ranks = dist_world()->n;
     struct process one = *all, *o = &one;
     struct layout m, t = { 0 };
-    const struct layout *teacher = o->teacher != NULL ? &t : NULL;
+    const struct layout *teacher = o->in.teacher != NULL ? &t : NULL;
     struct pool *pool;
     struct err e;
 
-    one.micro = plan_micro(all->micro, all->rows, all->T);
-    one.rows = (all->rows + ranks - 1) / ranks;
-    open_layout(&m, o->model, o);
+    one.in.micro = plan_micro(all->in.micro, all->in.rows, all->in.T);
+    one.in.rows = (all->in.rows + ranks - 1) / ranks;
+    open_layout(&m, o->in.model, o);
     if (teacher != NULL) {
-        open_layout(&t, o->teacher, o);
-        if (o->top > 0 && t.c.V != m.c.V)
-            die(EX_INPUT, "--top: %s has a vocabulary of %zu, %s one of %zu",
-                o->teacher, t.c.V, o->model, m.c.V);
+        open_layout(&t, o->in.teacher, o);
+        if (o->in.top > 0 && t.c.V != m.c.V)
+            die(EX_INPUT,
+                "--top needs one vocabulary: %s has a vocabulary of %zu, %s "
+                "one of %zu",
+                o->in.teacher, t.c.V, o->in.model, m.c.V);
     }
-    if (o->top > m.c.V)
-        die(EX_USAGE, "--top %zu: the vocabulary is %zu", o->top, m.c.V);
+    if (o->in.top > m.c.V)
+        die(EX_USAGE, "--top %zu is more than the vocabulary of %zu", o->in.top,
+            m.c.V);
     if (compute_init(o->compute, &e) < 0 ||
         (pool = pool_new(dist_threads(o->threads), &e)) == NULL)
         die_err(&e);
     arena_overcommit();
     add_student(f, &m, teacher, o, pool);
     if (teacher != NULL)
-        add_teacher(f, teacher, o, pool);
+        add_teacher_process(f, teacher, o, pool);
     if (o->measure)
         measure_step(f, &m.c, m.block, teacher != NULL ? &t.c : NULL, t.block,
             o, pool);
-    if (o->tokens > 0)
-        add_run(f, &m, teacher, all);
+    if (o->in.tokens > 0)
+        add_process_run(f, &m, teacher, all);
     pool_free(pool);
     free(m.block);
     free(t.block);

@@ -1,14 +1,21 @@
-/* The best layouts: see sweep.h */
-#include "sweep.h"
+/* plan search: the fastest layouts that fit into memory. */
+#include "search.h"
+#include "common.h"
 #include "predict.h"
 #include "table.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/out.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What is varied, the outermost first.  Values are powers of two and, for
- * stages, what divides the blocks; what job_check refuses is passed over. */
+/* Keys that the search varies, the outermost first.  Stages take the divisors
+ * of the number of blocks, other keys powers of two; layouts that job_check
+ * refuses are passed over. */
 static const char *const varied[] = { "tensor", "pipeline", "virtual",
     "context", "expert", "shard", "recompute", "micro" };
 enum { VARIED = sizeof varied / sizeof *varied };
@@ -18,14 +25,14 @@ struct found {
     double step;
 };
 struct search {
-    int set[VARIED]; /* by the ranges */
-    int sequence;    /* that too */
-    struct found *best;
+    int set[VARIED];    /* 1: an operand sets the key */
+    int sequence;       /* 1: an operand sets the key "sequence" */
+    struct found *best; /* [n] of [room], the fastest first */
     size_t n, room, tried;
 };
 
 static void
-keep(struct search *s, const struct job *j)
+keep_layout(struct search *s, const struct job *j)
 {
     struct figures f;
     double step;
@@ -44,9 +51,9 @@ keep(struct search *s, const struct job *j)
     s->n += s->n < s->room;
 }
 
-/* The next value of varied key k, 0 at first; 0: there is none. */
+/* The value of varied key k after v, the first for v < 0; -1: v is the last. */
 static double
-after(const struct job *j, size_t k, double v)
+next_value(const struct job *j, size_t k, double v)
 {
     static const double most[VARIED] = { 0, 0, 8, 64, 1024, 3, 2, 64 };
     const struct shape *m = &j->student;
@@ -69,7 +76,7 @@ after(const struct job *j, size_t k, double v)
 }
 
 static void
-vary(struct search *s, struct job *j, size_t k)
+vary_key(struct search *s, struct job *j, size_t k)
 {
     const struct key *key = k < VARIED ? job_key(varied[k]) : NULL;
 
@@ -77,60 +84,98 @@ vary(struct search *s, struct job *j, size_t k)
         if (!s->sequence)
             j->sequence = j->tensor > 1.0;
         if (job_check(j, NULL) == 0)
-            keep(s, j);
+            keep_layout(s, j);
         return;
     }
     if (s->set[k]) {
-        vary(s, j, k + 1);
+        vary_key(s, j, k + 1);
         return;
     }
-    for (double v = after(j, k, -1.0); v >= 0.0; v = after(j, k, v)) {
+    for (double v = next_value(j, k, -1.0); v >= 0.0; v = next_value(j, k, v)) {
         *job_value(j, key) = v;
-        vary(s, j, k + 1);
+        vary_key(s, j, k + 1);
     }
 }
 
-size_t
-search_put(struct buf *b, const struct job *j, const struct range *range,
-    size_t n, size_t best, int format)
+/* Which keys the operands set. */
+static void
+note_set_keys(struct search *s, const struct range *range, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        s->sequence |= strcmp(range[i].key->name, "sequence") == 0;
+        for (size_t k = 0; k < VARIED; k++)
+            s->set[k] |= strcmp(range[i].key->name, varied[k]) == 0;
+    }
+}
+
+static void
+put_layouts(struct buf *b, const struct search *s, int format)
 {
     static const char *const shown[] = { "memory", "full", "step", "speed",
         "mfu", "bubble", "exposed" };
-    struct search s = { .room = best };
-    struct job trial = *j;
-    struct table t = { 0 };
+    enum { SHOWN_FIGURES = sizeof shown / sizeof *shown };
+    struct table t = { .ncol = VARIED + SHOWN_FIGURES };
     struct buf cell = { 0 };
+    struct figures f;
 
-    s.best = xcalloc(best, sizeof *s.best);
-    for (size_t i = 0; i < n; i++)
-        s.sequence |= strcmp(range[i].key->name, "sequence") == 0;
-    for (size_t k = 0; k < VARIED; k++) {
-        for (size_t i = 0; i < n; i++)
-            s.set[k] |= strcmp(range[i].key->name, varied[k]) == 0;
+    for (size_t k = 0; k < VARIED; k++)
         table_add(&t, varied[k]);
-    }
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+    for (size_t i = 0; i < SHOWN_FIGURES; i++)
         table_add(&t, shown[i]);
-    t.ncol = t.n;
-    vary(&s, &trial, 0);
-    for (size_t r = 0; r < s.n; r++) {
-        struct figures f;
-
-        predict(&f, &s.best[r].j);
+    for (size_t r = 0; r < s->n; r++) {
+        predict(&f, &s->best[r].j);
         for (size_t k = 0; k < VARIED; k++) {
-            job_put(&cell, &s.best[r].j, job_key(varied[k]));
-            table_take(&t, &cell);
+            job_put(&cell, &s->best[r].j, job_key(varied[k]));
+            table_add_buf(&t, &cell);
         }
-        for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        for (size_t i = 0; i < SHOWN_FIGURES; i++) {
             const struct figure *x = figure_find(&f, shown[i]);
 
             figure_plain(&cell, x, x->v);
-            table_take(&t, &cell);
+            table_add_buf(&t, &cell);
         }
     }
     table_put(b, &t, format);
     table_release(&t);
     buf_release(&cell);
+}
+
+int
+search_main(int argc, char **argv)
+{
+    static struct common in = COMMON_DEFAULTS;
+    static struct search s = { .room = 5 };
+    const struct opt options[] = { COMMON_MACHINE(&in), COMMON_MODELS(&in),
+        OPT_SIZE('n', "layouts", &s.room, 1, 1000, "n",
+            "how many layouts to print"),
+        COMMON_FORMAT(&in, table_formats), OPT_END };
+    struct range *range;
+    struct buf b = { 0 };
+    struct job j;
+    int n;
+    char **operand = opt_parse(argc, argv, options,
+        "print the fastest layouts that fit into memory", "[key=value ...]", 0,
+        -1, &n);
+
+    common_check(&in);
+    if (in.machine == NULL)
+        die(EX_USAGE, "name a machine by --machine; see %s -h", progname);
+    range = xcalloc((size_t)n, sizeof *range);
+    common_job(&j, &in, range, operand, (size_t)n);
+    if (ranges_first(range, (size_t)n) != NULL)
+        die(EX_USAGE, "%s: give the key one value, or use plan cluster",
+            ranges_first(range, (size_t)n)->key->name);
+    common_shapes(&j, &in);
+    s.best = xcalloc(s.room, sizeof *s.best);
+    note_set_keys(&s, range, (size_t)n);
+    vary_key(&s, &j, 0);
+    put_layouts(&b, &s, in.format);
+    note("%zu layouts were tried", s.tried);
+    out_put(b.p, b.n);
+    buf_release(&b);
+    ranges_free(range, (size_t)n);
+    free(range);
     free(s.best);
-    return s.tried;
+    out_done();
+    return 0;
 }

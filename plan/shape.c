@@ -35,9 +35,9 @@ shape_active(const struct shape *s)
     return shape_params(s) - s->L * (s->experts - s->active) * s->expert;
 }
 
-/* What the library reads: exact also where blocks differ. */
+/* From a configuration of lib/model, exact also where blocks differ. */
 static void
-from_config(struct shape *s, const struct config *c,
+shape_from_config(struct shape *s, const struct config *c,
     const struct block_shape *b)
 {
     const double each = 1.0 / (double)c->L;
@@ -68,9 +68,9 @@ from_config(struct shape *s, const struct config *c,
     }
 }
 
-/* The first of the names, with blanks between, that is there. */
+/* Read the first member of the names, separated by blanks, that is there. */
 static int
-read_size(const json_t *j, const char *names, double least, double *v,
+read_shape_size(const json_t *j, const char *names, double least, double *v,
     struct err *e)
 {
     char name[80];
@@ -87,10 +87,10 @@ read_size(const json_t *j, const char *names, double least, double *v,
     return r;
 }
 
-/* Sizes under the names that configurations of transformers have for them, and
- * two of our own: mlp_matrices, dropout. */
+/* Read sizes by the names in configurations of transformers, and two of our
+ * own: mlp_matrices, dropout. */
 static int
-read_sizes(struct shape *s, const json_t *j, struct err *e)
+read_shape_sizes(struct shape *s, const json_t *j, struct err *e)
 {
     double shared = 0.0;
     int tied = 0, dropout = 0;
@@ -115,7 +115,8 @@ read_sizes(struct shape *s, const json_t *j, struct err *e)
 
     s->gates = 3.0;
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        const int r = read_size(j, want[i].names, want[i].least, want[i].to, e);
+        const int r =
+            read_shape_size(j, want[i].names, want[i].least, want[i].to, e);
 
         if (r < 0 || (r == 0 && want[i].needed))
             return r < 0
@@ -130,21 +131,21 @@ read_sizes(struct shape *s, const json_t *j, struct err *e)
     s->KV = s->KV > 0 ? s->KV : s->H;
     s->D = s->D > 0 ? s->D : s->d / s->H;
     s->mlp = s->mlp > 0 ? s->mlp : 4.0 * s->d;
-    if (s->experts > 0) { /* instead of the MLP, but for what is shared */
+    if (s->experts > 0) { /* experts replace the MLP, but for a shared one */
         s->expert_mlp = s->expert_mlp > 0 ? s->expert_mlp : s->mlp;
         s->mlp = shared;
         if (!(s->active > 0 && s->active <= s->experts))
-            return err_set(e, EX_INPUT, "num_experts_per_tok: 1 to %.0f",
-                s->experts);
+            return err_set(e, EX_INPUT,
+                "num_experts_per_tok: is not from 1 to %.0f", s->experts);
     }
     return 0;
 }
 
 static int
-from_json(struct shape *s, const json_t *j, struct err *e)
+shape_from_sizes(struct shape *s, const json_t *j, struct err *e)
 {
     memset(s, 0, sizeof *s);
-    if (read_sizes(s, j, e) < 0)
+    if (read_shape_sizes(s, j, e) < 0)
         return -1;
     s->attention = s->d * s->D * (2.0 * s->H + 2.0 * s->KV);
     s->dense = s->gates * s->d * s->mlp + s->d * s->experts;
@@ -157,7 +158,7 @@ from_json(struct shape *s, const json_t *j, struct err *e)
 }
 
 static int
-from_text(struct shape *s, json_t *j, struct err *e)
+shape_from_json(struct shape *s, json_t *j, struct err *e)
 {
     const char *type = js_text_of(j, "model_type");
     struct block_shape *b;
@@ -165,11 +166,11 @@ from_text(struct shape *s, json_t *j, struct err *e)
     int r;
 
     if (family_named(type) == NULL) {
-        r = from_json(s, j, e);
+        r = shape_from_sizes(s, j, e);
     } else if ((r = config_from_json(&c, j, e)) == 0) {
         b = xcalloc(c.L, sizeof *b);
         if ((r = config_blocks(&c, j, b, e)) == 0)
-            from_config(s, &c, b);
+            shape_from_config(s, &c, b);
         free(b);
     }
     json_decref(j);
@@ -177,7 +178,7 @@ from_text(struct shape *s, json_t *j, struct err *e)
 }
 
 static int
-from_model(struct shape *s, const char *path, struct err *e)
+shape_from_model(struct shape *s, const char *path, struct err *e)
 {
     struct block_shape *b;
     struct model m;
@@ -186,7 +187,7 @@ from_model(struct shape *s, const char *path, struct err *e)
         return -1;
     b = xcalloc(m.c.L, sizeof *b);
     model_shape(&m, b);
-    from_config(s, &m.c, b);
+    shape_from_config(s, &m.c, b);
     free(b);
     model_close(&m);
     return 0;
@@ -204,13 +205,13 @@ shape_open(struct shape *s, const char *path, struct err *e)
     if (text != NULL) {
         if ((j = js_parse(text, strlen(text), e)) == NULL)
             return err_prefix(e, "%s", path);
-        return from_text(s, j, e) < 0 ? err_prefix(e, "%s", path) : 0;
+        return shape_from_json(s, j, e) < 0 ? err_prefix(e, "%s", path) : 0;
     }
     if (n > 5 && strcmp(path + n - 5, ".gguf") == 0)
-        return from_model(s, path, e);
+        return shape_from_model(s, path, e);
     file = io_is_dir(path) ? xasprintf("%s/config.json", path) : xstrdup(path);
     j = js_load(file, JS_MAX, e);
-    if (j != NULL && (r = from_text(s, j, e)) < 0)
+    if (j != NULL && (r = shape_from_json(s, j, e)) < 0)
         err_prefix(e, "%s", file);
     free(file);
     return r;

@@ -1,8 +1,8 @@
 /*
- * A model by its shape; weights are not read.  Of a GGUF, a folder, a
- * config.json or the name of a shipped shape (plan/models).  A config.json of a
- * family that student does not train is read as well, a mixture of experts too,
- * by the keys that transformers gives such sizes: only sizes matter here.
+ * The shape of a model, without its weights: of a GGUF, a folder, a config.json
+ * or a shipped shape (plan/models).  Only sizes matter here, so a config.json
+ * of a family that student does not train is read too, mixtures of experts
+ * among them, by the keys that transformers has for sizes.
  */
 #ifndef PLAN_SHAPE_H
 #define PLAN_SHAPE_H
@@ -11,31 +11,30 @@
 
 #include <stddef.h>
 
-/* Sizes of a mean block: where blocks differ they need not be whole numbers.
- * Parameters by part; "active" are those that a token meets. */
+/* Sizes of a mean block, not whole numbers where blocks differ, and parameters
+ * by part. */
 struct shape {
     double V, d, L;          /* vocabulary, width, blocks */
     double H, KV, D;         /* heads with queries, with keys; head size */
     double mlp;              /* channels of the MLP that all tokens meet */
     double gates;            /* matrices of d x mlp: 3 (gated) or 2 */
-    double experts, active;  /* 0: no mixture; those a token meets */
-    double expert_mlp;       /* channels of one */
-    double dropout;          /* 1: of attention and twice a block, as GPT-2 */
-    double window, windowed; /* tokens attended to in this share of blocks */
+    double experts, active;  /* experts, and how many a token meets; 0: none */
+    double expert_mlp;       /* channels of an expert */
+    double dropout;          /* 1: in attention and twice a block, as GPT-2 */
+    double window, windowed; /* tokens of the window; share of blocks with it */
     double tied;             /* 1: the head is the embedding */
     double attention, dense; /* parameters a block: attention, MLP and router */
-    double expert;           /* of one expert of a block */
-    double vectors;          /* norms and biases of a block */
+    double expert;           /* parameters of one expert of a block */
+    double vectors;          /* parameters of a block's norms and biases */
 };
 
-/* -1 and *e. */
+/* Read the shape at path.  -1 and *e. */
 int shape_open(struct shape *s, const char *path, struct err *e);
 
-/* Parameters of all, of what a token meets, and of these without the
- * embedding, which is looked up. */
+/* Parameters of the model, and those that a token meets. */
 double shape_params(const struct shape *s);
 double shape_active(const struct shape *s);
-/* Of a block, all experts; of products that a token goes through in it. */
+/* Parameters of a block with all experts, and those that multiply a token. */
 double shape_block(const struct shape *s);
 double shape_products(const struct shape *s);
 

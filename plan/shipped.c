@@ -13,9 +13,9 @@ static const struct file files[] = {
     { NULL, NULL }
 };
 
-/* Names are FOLDER/NAME.json. */
+/* The text of FOLDER/NAME.json; NULL: there is none. */
 static const char *
-find(const char *folder, const char *name)
+shipped_text(const char *folder, const char *name)
 {
     const size_t n = strlen(folder), m = strlen(name);
 
@@ -30,13 +30,13 @@ find(const char *folder, const char *name)
 const char *
 shipped_machine(const char *name)
 {
-    return find("machines/", name);
+    return shipped_text("machines/", name);
 }
 
 const char *
 shipped_model(const char *name)
 {
-    return find("models/", name);
+    return shipped_text("models/", name);
 }
 
 void

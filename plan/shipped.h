@@ -8,7 +8,7 @@
 /* The text of NAME.json; NULL: there is none. */
 const char *shipped_machine(const char *name);
 const char *shipped_model(const char *name);
-/* Their names, "a, b". */
+/* Append the names of all machines, or of all models: "a, b". */
 void shipped_names(struct buf *b, int machines);
 
 #endif

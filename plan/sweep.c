@@ -19,9 +19,9 @@ range_add(struct range *r, const char *value, size_t n)
     r->value[r->n++] = xasprintf("%.*s", (int)n, value);
 }
 
-/* a..b */
+/* Add the values of a..b: a, 2 a, 4 a and so on up to b. */
 static int
-doubled(struct range *r, const char *value, struct err *e)
+add_doubled(struct range *r, const char *value, struct err *e)
 {
     char *from = xasprintf("%.*s", (int)(strstr(value, "..") - value), value);
     double a, b;
@@ -30,8 +30,9 @@ doubled(struct range *r, const char *value, struct err *e)
 
     free(from);
     if (bad)
-        return err_set(e, EX_USAGE, "%s=%s: a..b are numbers, a >= 1, b >= a",
-            r->key->name, SHOWN(value));
+        return err_set(e, EX_USAGE,
+            "%s=%s: give numbers a..b with a >= 1 and b >= a", r->key->name,
+            SHOWN(value));
     for (; a <= b; a *= 2.0) {
         char *text = xasprintf("%.15g", a);
 
@@ -50,17 +51,18 @@ ranges_read(struct range *range, char **operand, size_t n, struct err *e)
         char *name;
 
         if (equals == NULL)
-            return err_set(e, EX_USAGE, "%s: is to be key=value",
+            return err_set(e, EX_USAGE, "%s: write key=value",
                 SHOWN(operand[i]));
         name = xasprintf("%.*s", (int)(equals - operand[i]), operand[i]);
         if ((range[i].key = job_key(name)) == NULL)
-            err_set(e, EX_USAGE, "%s: there is no such key; see plan --keys",
+            err_set(e, EX_USAGE,
+                "%s: there is no such key; see plan cluster --keys",
                 SHOWN(name));
         free(name);
         if (range[i].key == NULL)
             return -1;
         p = equals + 1;
-        if (strstr(p, "..") != NULL && doubled(&range[i], p, e) < 0)
+        if (strstr(p, "..") != NULL && add_doubled(&range[i], p, e) < 0)
             return -1;
         while (range[i].n == 0 || *p == ',') {
             const size_t len = strcspn(p += *p == ',', ",");
@@ -94,14 +96,23 @@ ranges_set(struct job *j, const struct range *range, size_t n, struct err *e)
     return 0;
 }
 
+const struct range *
+ranges_first(const struct range *range, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (range[i].n > 1)
+            return &range[i];
+    return NULL;
+}
+
 /* ---- sweeps ---- */
 
 static const char usual[] =
     "ranks,memory,full,step,speed,speed.rank,efficiency,mfu,hfu,bubble,exposed";
 
-/* The next combination; 0: that was the last. */
+/* Step to the next combination; 0: that was the last. */
 static int
-next(size_t *at, const struct range *range, size_t n)
+next_combination(size_t *at, const struct range *range, size_t n)
 {
     for (size_t i = n; i-- > 0;) {
         if (++at[i] < range[i].n)
@@ -111,7 +122,7 @@ next(size_t *at, const struct range *range, size_t n)
     return 0;
 }
 
-/* A cell of each column: its name while f is NULL. */
+/* Add a cell for each column: its figure, or its name where f is NULL. */
 static int
 add_columns(struct table *t, const char *columns, const struct figures *f,
     struct err *e)
@@ -128,19 +139,20 @@ add_columns(struct table *t, const char *columns, const struct figures *f,
         if (f == NULL)
             buf_adds(&b, name);
         else if (x == NULL)
-            r = err_set(e, EX_USAGE, "--columns: there is no figure %s",
+            r = err_set(e, EX_USAGE,
+                "--columns: there is no figure %s; see plan cluster --explain",
                 SHOWN(name));
         else
             figure_plain(&b, x, x->v);
         free(name);
         if (r == 0)
-            table_take(t, &b);
+            table_add_buf(t, &b);
     }
     buf_release(&b);
     return r;
 }
 
-/* One combination: 1; 0 if it cannot be laid out; -1 and *e. */
+/* Add the row of a combination: 1; 0 if it cannot be laid out; -1 and *e. */
 static int
 sweep_one(struct table *t, struct job j, const struct range *range, size_t n,
     const size_t *at, const char *columns, double *first, struct err *e)
@@ -189,7 +201,7 @@ sweep_put(struct buf *b, const struct job *j, const struct range *range,
     t.ncol = t.n;
     do
         r = sweep_one(&t, *j, range, n, at, columns, &first, e);
-    while (r >= 0 && next(at, range, n));
+    while (r >= 0 && next_combination(at, range, n));
     if (r >= 0)
         table_put(b, &t, format);
     table_release(&t);
@@ -200,7 +212,7 @@ sweep_put(struct buf *b, const struct job *j, const struct range *range,
 /* ---- what if ---- */
 
 static int
-changed(struct job *j, const char *change, struct err *e)
+apply_change(struct job *j, const char *change, struct err *e)
 {
     int r = 0;
 
@@ -210,7 +222,7 @@ changed(struct job *j, const char *change, struct err *e)
 
         p += len + (p[len] == ',');
         if (equals == NULL) {
-            r = err_set(e, EX_USAGE, "--what-if %s: is to be key=value,...",
+            r = err_set(e, EX_USAGE, "--what-if %s: write key=value,...",
                 SHOWN(change));
         } else {
             *equals = '\0';
@@ -221,10 +233,10 @@ changed(struct job *j, const char *change, struct err *e)
     return r < 0 ? -1 : job_check(j, e);
 }
 
-/* A figure and that of each change, with its share of the first. */
+/* Add a row: a figure, and for each change that figure and its ratio. */
 static void
-add_row(struct table *t, const struct figure *f, const struct figures *other,
-    size_t n, int format)
+add_figure_row(struct table *t, const struct figure *f,
+    const struct figures *other, size_t n, int format)
 {
     struct buf b = { 0 };
 
@@ -236,10 +248,10 @@ add_row(struct table *t, const struct figure *f, const struct figures *other,
             figure_text(&b, f, v, 0);
         else
             figure_plain(&b, f, v);
-        table_take(t, &b);
+        table_add_buf(t, &b);
         if (i > 0) {
             buf_addf(&b, isfinite(v / f->v) ? "%.3f" : "-", v / f->v);
-            table_take(t, &b);
+            table_add_buf(t, &b);
         }
     }
     buf_release(&b);
@@ -251,6 +263,7 @@ what_if_put(struct buf *b, const struct job *j, char **change, size_t n,
 {
     struct figures f, *other = xcalloc(n, sizeof *other);
     struct table t = { 0 };
+    struct buf head = { 0 };
     int r = 0;
 
     predict(&f, j);
@@ -259,18 +272,22 @@ what_if_put(struct buf *b, const struct job *j, char **change, size_t n,
     for (size_t i = 0; i < n && r == 0; i++) {
         struct job k = *j;
 
-        if ((r = changed(&k, change[i], e)) < 0)
+        if ((r = apply_change(&k, change[i], e)) < 0)
             break;
         predict(&other[i], &k);
         table_add(&t, change[i]);
-        table_add(&t, "ratio");
+        if (format != FORMAT_TEXT)
+            buf_addf(&head, "%s ", change[i]);
+        buf_adds(&head, "ratio");
+        table_add_buf(&t, &head);
     }
     t.ncol = t.n;
     for (size_t k = 0; k < f.n && r == 0; k++)
-        add_row(&t, &f.f[k], other, n, format);
+        add_figure_row(&t, &f.f[k], other, n, format);
     if (r == 0)
         table_put(b, &t, format);
     table_release(&t);
+    buf_release(&head);
     free(other);
     return r;
 }

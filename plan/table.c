@@ -15,13 +15,13 @@ table_add(struct table *t, const char *text)
 }
 
 void
-table_take(struct table *t, struct buf *b)
+table_add_buf(struct table *t, struct buf *b)
 {
     table_add(t, b->n > 0 ? b->p : "");
     buf_clear(b);
 }
 
-/* A member of a row's object: a number stands bare. */
+/* A member of a row's object; numbers stand without quotes. */
 static void
 put_member(struct buf *b, const char *name, const char *cell)
 {
@@ -39,7 +39,7 @@ put_member(struct buf *b, const char *name, const char *cell)
 }
 
 static void
-put_json(struct buf *b, const struct table *t)
+put_objects(struct buf *b, const struct table *t)
 {
     for (size_t i = t->ncol; i < t->n; i++) {
         if (i % t->ncol == 0)
@@ -50,7 +50,7 @@ put_json(struct buf *b, const struct table *t)
     buf_adds(b, t->n > t->ncol ? "\n]\n" : "[]\n");
 }
 
-/* A bar of the last cell, of so many columns where it is the greatest. */
+/* A bar as long as the cell's share of the largest in the last column. */
 static void
 put_bar(struct buf *b, const struct table *t, const char *cell)
 {
@@ -65,34 +65,44 @@ put_bar(struct buf *b, const struct table *t, const char *cell)
         buf_adds(b, i == 0 ? "  #" : "#");
 }
 
-void
-table_put(struct buf *b, const struct table *t, int format)
+/* Columns as wide as their widest cell, numbers to the right. */
+static void
+put_aligned(struct buf *b, const struct table *t, int bars)
 {
     size_t *width = xcalloc(t->ncol, sizeof *width);
 
-    if (format == FORMAT_JSON) {
-        put_json(b, t);
-    } else {
-        for (size_t i = 0; i < t->n && format != FORMAT_TSV; i++) {
-            const size_t n = strlen(t->cell[i]), k = i % t->ncol;
+    for (size_t i = 0; i < t->n; i++) {
+        const size_t n = strlen(t->cell[i]), k = i % t->ncol;
 
-            width[k] = n > width[k] ? n : width[k];
-        }
-        for (size_t i = 0; i < t->n; i++) {
-            const size_t k = i % t->ncol;
+        width[k] = n > width[k] ? n : width[k];
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        const size_t k = i % t->ncol;
+        const int last = k + 1 == t->ncol;
 
-            if (format == FORMAT_TSV)
-                buf_addf(b, "%s%c", t->cell[i], k + 1 < t->ncol ? '\t' : '\n');
-            else
-                buf_addf(b, k == 0 ? "%-*s" : "  %*s", (int)width[k],
-                    t->cell[i]);
-            if (format == FORMAT_BARS && k + 1 == t->ncol && i > k)
-                put_bar(b, t, t->cell[i]);
-            if (format != FORMAT_TSV && k + 1 == t->ncol)
-                buf_addc(b, '\n');
-        }
+        if (last && t->prose)
+            buf_addf(b, "  %s", t->cell[i]);
+        else
+            buf_addf(b, k == 0 ? "%-*s" : "  %*s", (int)width[k], t->cell[i]);
+        if (bars && last && i > k)
+            put_bar(b, t, t->cell[i]);
+        if (last)
+            buf_addc(b, '\n');
     }
     free(width);
+}
+
+void
+table_put(struct buf *b, const struct table *t, int format)
+{
+    if (format == FORMAT_JSON)
+        put_objects(b, t);
+    else if (format == FORMAT_TSV)
+        for (size_t i = 0; i < t->n; i++)
+            buf_addf(b, "%s%c", t->cell[i],
+                (i + 1) % t->ncol > 0 ? '\t' : '\n');
+    else
+        put_aligned(b, t, format == FORMAT_BARS);
 }
 
 void

@@ -8,14 +8,16 @@
 
 /* { 0 } is empty; the first ncol cells are the heads. */
 struct table {
-    char **cell; /* owned */
+    char **cell; /* [n], owned */
     size_t n, ncol;
+    int prose; /* 1: the last column is text, to the left */
 };
-/* Cells of a row one after another, heads first; text is copied. */
+/* Add the next cell, row by row, heads first; the text is copied. */
 void table_add(struct table *t, const char *text);
-/* What is in the buffer, which is cleared. */
-void table_take(struct table *t, struct buf *b);
-/* In a format of figure_formats. */
+/* Add the text in the buffer as a cell, and clear the buffer. */
+void table_add_buf(struct table *t, struct buf *b);
+/* Append the table in one of table_formats.  JSON is a list of objects, one a
+ * row; "-" is null there. */
 void table_put(struct buf *b, const struct table *t, int format);
 void table_release(struct table *t);
 

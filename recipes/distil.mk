@@ -250,10 +250,10 @@ plan: $(OUT)/plan.txt
 	@cat $<
 
 # It takes at most 5 % of the run: about as long as 6 steps, or as 10 rows alone.
-plan_of = $(BIN)/plan -q -m $(original) --teacher $(original) -T $(T) \
+plan_of = $(BIN)/plan $(1) -q -m $(original) --teacher $(original) -T $(T) \
     -j $(THREADS) $(compute) $(planned) --tokens $$(($(B) * $(T) * $(BATCHES)))
 $(OUT)/plan.txt: $(original_made) $(OUT)/plan.asked | programs
-	@$(plan_of) -B $(B) >$@.all
+	@$(call plan_of,run) -B $(B) >$@.all
 	@{ echo 'The distillation, at most, were nothing cut:'; \
 	    grep -E '^(memory|teacher.memory.weights|run.*) ' $@.all; \
 	} >$@.new; cat $@.new
@@ -264,7 +264,7 @@ $(OUT)/plan.txt: $(original_made) $(OUT)/plan.asked | programs
 	else \
 	    echo "plan: measures how long a step takes, by $$rows rows at a time;" \
 	        'that takes at most 5 % of $(strip $(BATCHES)) steps' >&2; \
-	    $(plan_of) -B $$rows --measure >$@.all && \
+	    $(call plan_of,measure) -B $$rows >$@.all && \
 	    grep -E '^(time.speed|run.hours) ' $@.all >$@.time; \
 	fi && cat $@.time && cat $@.time >>$@.new
 	@rm $@.all $@.time; mv $@.new $@

@@ -56,7 +56,7 @@ if [ -z "$data" ]; then
 fi
 
 # What TOKENS take on one rank, first; and flop NAME: operations a token.
-plan -q -m "$model" -T "$length" -B "$rows" -j "$threads" --measure \
+plan measure -q -m "$model" -T "$length" -B "$rows" -j "$threads" \
     --tokens "$tokens" --format tsv >"$folder/plan.tsv"
 awk -F "\t" '$1 == "memory" || $1 == "time.step" || $1 ~ /^run[.]/' \
     "$folder/plan.tsv" >&2

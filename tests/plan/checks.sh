@@ -8,14 +8,14 @@
 figure() {
     name=$1
     shift
-    plan -q --format tsv "$@" >out 2>err || { cat err; return 1; }
+    plan cluster -q --format tsv "$@" >out 2>err || { cat err; return 1; }
     awk -F '\t' -v n="$name" '$1 == n { print $2 }' out
 }
 # within WHAT SHARE GOT WANT: relative; WANT is what was published or stated
 within() {
     if awk -v s="$2" -v a="$3" -v b="$4" 'BEGIN {
         d = (a - b) / b; exit !(a != "" && d <= s && -d <= s) }'; then
-        pass "$1: $3, stated $4"
+        pass "$1 is $4 within $2"
     else
         fail "$1: $3, stated $4, more than $2 apart"
     fi
@@ -33,16 +33,16 @@ zero() {
 }
 # The rate is what makes the row with 2 rows a pass right.
 rate=$(awk -v t="$(zero megatron-175b 96 1536 2 16)" 'BEGIN { print 16 * 88 / t }')
-within 'A: 175B, the rate that fits, GB/s' 0.03 "$rate" 16.1
-within 'A: 175B, a row a pass, TFLOP/s' 0.02 \
+within 'A: the rate that fits 175B in GB/s' 0.03 "$rate" 16.1
+within 'A: TFLOP/s of 175B by a row a pass' 0.02 \
     "$(zero megatron-175b 192 1536 1 "$rate")" 44
 a=$(zero megatron-175b 48 1536 4 "$rate")
 rate=$(awk -v t="$(zero megatron-530b 140 2240 2 16)" 'BEGIN { print 16 * 98 / t }')
-within 'A: 530B, the rate that fits, GB/s' 0.03 "$rate" 17.9
-within 'A: 530B, a row a pass, TFLOP/s' 0.03 \
+within 'A: the rate that fits 530B in GB/s' 0.03 "$rate" 17.9
+within 'A: TFLOP/s of 530B by a row a pass' 0.03 \
     "$(zero megatron-530b 280 2240 1 "$rate")" 48
 b=$(zero megatron-530b 80 2560 4 "$rate")
-like 'A: 4 rows a pass: the page says how far it is' \
+like 'A: the page says how far 4 rows a pass are' \
     "$(printf 'has %.0f and %.0f there, 144 and 138 were' "$a" "$b")" "$page"
 
 # --- B: 24B to 15B on MI300A, tokens/s an APU (CUG 2025, table 1).  One number
@@ -56,7 +56,7 @@ distil() {
         recompute=full gather_gbs="$2" net_call_us=0 net_us=0 link_us=0
 }
 rate=$(awk -v t="$(distil 16 15 speed.rank)" 'BEGIN { print 15 * 116 / t }')
-within 'B: the rate that fits, GB/s' 0.03 "$rate" 15.6
+within 'B: the rate that fits in GB/s' 0.03 "$rate" 15.6
 # What a token takes, by hand: 6 operations a parameter that multiplies, 2 of the
 # teacher's, 12 and 4 L H D T of attention; HFU has the blocks' forward pass once
 # more.  6 and 2 operations for each of 15e9 and 24e9 parameters, without attention,
@@ -72,11 +72,12 @@ awk -v v="$(distil 16 "$rate" speed.rank)" 'BEGIN {
 read -r m h <shares
 mfu=$(scaled 100 "$(distil 16 "$rate" mfu)")
 hfu=$(scaled 100 "$(distil 16 "$rate" hfu)")
-within 'B: MFU at 16 nodes, %, by hand' 0.0001 "$mfu" "$m"
-within 'B: HFU at 16 nodes, %, by hand' 0.0001 "$hfu" "$h"
+within 'B: MFU in % at 16 nodes by hand' 0.0001 "$mfu" "$m"
+within 'B: HFU in % at 16 nodes by hand' 0.0001 "$hfu" "$h"
 like 'B: the page says how far they are from plain counts' \
     "$(awk -v m="$mfu" -v h="$hfu" 'BEGIN {
-        printf "MFU is %.2f %%, %.2f %% below 1.63; HFU is %.2f %%, %.2f %% below",
+        printf \
+            "MFU is %.2f %%, %.2f %% below 1.63; HFU is %.2f %%, %.2f %% below",
             m, 100 - 100 * m / 1.63, h, 100 - 100 * h / 1.99 }')" "$page"
 # error in %, as the ring's (n - 1) / n leaves it
 for row in '4 91.3 33.4' '8 104.0 13.4' '32 119.4 -3.6' '64 99.4 15.3'; do
@@ -84,7 +85,7 @@ for row in '4 91.3 33.4' '8 104.0 13.4' '32 119.4 -3.6' '64 99.4 15.3'; do
     set -- $row
     error=$(awk -v a="$(distil "$1" "$rate" speed.rank)" -v b="$2" \
         'BEGIN { printf "%.1f\n", 100 * (a / b - 1) }')
-    within "B: $1 nodes, error in %" 0.02 "$error" "$3"
+    within "B: the error in % at $1 nodes" 0.02 "$error" "$3"
 done
 
 # --- C: the 2T mixture on 24 stages x 16: 1.0 at 3M and 0.9 at 0.75M tokens a
@@ -96,16 +97,22 @@ busy() {
         virtual=4 expert=16 context="$3" batch="$1" length="$2" shard=1 \
         recompute=full)" 'BEGIN { printf "%.3f\n", 1 - b }'
 }
-equal 'C: 0.75M tokens' "$(busy 96 8192 16)" 0.943
-equal 'C: 1.5M tokens' "$(busy 192 8192 16)" 0.971
-equal 'C: 3M tokens' "$(busy 384 8192 16)" 0.985
-equal 'C: 0.75M tokens, 2 context ranks' "$(busy 192 4096 2)" 0.807
-equal 'C: 1.5M tokens, 2 context ranks' "$(busy 384 4096 2)" 0.893
+equal 'C: 0.75M tokens a replica have the published efficiency' \
+    "$(busy 96 8192 16)" 0.943
+equal 'C: 1.5M tokens a replica have the published efficiency' \
+    "$(busy 192 8192 16)" 0.971
+equal 'C: 3M tokens a replica have the published efficiency' \
+    "$(busy 384 8192 16)" 0.985
+equal 'C: 0.75M tokens on 2 context ranks have another efficiency' \
+    "$(busy 192 4096 2)" 0.807
+equal 'C: 1.5M tokens on 2 context ranks have another efficiency' \
+    "$(busy 384 4096 2)" 0.893
 
 # --- D: the same model on up to 98,304 GPUs at one batch; the published curve
 # is T = 180522 / N + 0.76 days.  That is what a bubble alone gives at 14 rows a
 # replica on all GPUs.
-ok 'D: a sweep' plan -q -m moe-2t --machine mi300x --format tsv \
+ok 'D: a sweep over nodes is printed' plan cluster -q -m moe-2t --machine \
+    mi300x --format tsv \
     --columns bubble pipeline=24 virtual=4 expert=16 context=16 length=8192 \
     batch=3584 shard=1 recompute=full nodes=1536..12288
 awk 'NR > 1 { n = 8 * $1; days = 180522 / n + 0.76; t = 1 / n / (1 - $2)
@@ -114,7 +121,7 @@ awk 'NR > 1 { n = 8 * $1; days = 180522 / n + 0.76; t = 1 / n / (1 - $2)
     d = a / t / (b / days) - 1; d = d < 0 ? -d : d; if (d > most) most = d }
     END { print "most " most; exit !(NR == 5 && most <= 0.005) }' out >curve
 rc=$?
-equal 'D: speed-ups within 0.5 %' "$rc" 0
+equal 'D: speed-ups are the published within 0.5 %' "$rc" 0
 sed 's/^/# /' curve
 
 # --- E: bubbles of Primus, in points of a percent
@@ -123,8 +130,8 @@ bubble() {
     scaled 100 "$(figure bubble -m moe-2t --machine mi300x nodes=2 pipeline=16 \
         virtual="$1" batch=16 length=4096)"
 }
-within 'E: 16 stages, 16 passes, %' 0.001 "$(bubble 1)" 48.43
-within 'E: 6 parts each, %' 0.001 "$(bubble 6)" 13.51
+within 'E: the bubble in % of 16 stages and passes' 0.001 "$(bubble 1)" 48.43
+within 'E: the bubble in % of 6 parts a stage' 0.001 "$(bubble 6)" 13.51
 
 # --- E: eight step times of Megatron on A100s (arXiv:2205.05198, table 5), all
 # with the three constants of machines/a100.json; Calculon has 3.65 % mean and
@@ -153,7 +160,7 @@ awk '{ e = 100 * ($4 / $3 - 1); a = e < 0 ? -e : e; sum += a
 rc=$?
 equal 'E: the mean error is below 3.65 %, the largest below 8.87 %' "$rc" 0
 sed 's/^/# /' errors
-like 'E: the page says what they are' \
+like 'E: the page says the mean and the largest error' \
     "$(sed -nE 's/^mean ([0-9.]+) %, most (.*) %/mean error is \1 %, the largest \2 %/p' \
         errors)" "$page"
 done_testing

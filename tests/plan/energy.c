@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A file of domain i below `root`, with its folders. */
+/* Write a file of domain i below `root`, with its folders. */
 static void
-put(const char *root, int i, const char *name, const char *value)
+write_counter(const char *root, int i, const char *name, const char *value)
 {
     char *path =
         xasprintf("%s/sys/class/powercap/intel-rapl:%d/%s", root, i, name);
@@ -27,9 +27,9 @@ put(const char *root, int i, const char *name, const char *value)
 static void
 domain(const char *root, int i, const char *name, const char *uj)
 {
-    put(root, i, "name", name);
-    put(root, i, "energy_uj", uj);
-    put(root, i, "max_energy_range_uj", "262143328850");
+    write_counter(root, i, "name", name);
+    write_counter(root, i, "energy_uj", uj);
+    write_counter(root, i, "max_energy_range_uj", "262143328850");
 }
 
 int
@@ -38,7 +38,8 @@ main(void)
     struct energy a, b;
 
     energy_read(&a, "none");
-    ok(a.n == 0 && isnan(energy_between(&a, &a)), "no counters: no number");
+    ok(a.n == 0 && isnan(energy_between(&a, &a)),
+        "without counters there is no number");
 
     domain("two", 0, "package-0", "5000000");
     domain("two", 1, "psys", "1");
@@ -48,14 +49,15 @@ main(void)
     domain("two", 1, "psys", "90000000");
     domain("two", 2, "package-1", "671150");
     energy_read(&b, "two");
-    ok(a.n == 2, "packages, not what has them in it");
-    ok(near(energy_between(&a, &a), 0.0, 0.0, 0.0), "nothing between");
+    ok(a.n == 2, "packages are counted without the whole machine");
+    ok(near(energy_between(&a, &a), 0.0, 0.0, 0.0),
+        "a reading and itself are 0 J apart");
     ok(near(energy_between(&a, &b), 3.5, 1e-9, 0.0),
-        "of both, one of which began again");
+        "joules of two packages are right when a counter began again");
 
     remove("two/sys/class/powercap/intel-rapl:2/energy_uj");
     energy_read(&b, "two");
     ok(b.n == 0 && isnan(energy_between(&a, &b)),
-        "one that cannot be read: no number");
+        "a counter that cannot be read gives no number");
     return done_testing();
 }

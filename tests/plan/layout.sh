@@ -1,5 +1,5 @@
 #!/bin/sh
-# plan --machine: memory against formulas by hand, parts that add up, keys,
+# plan cluster: memory against formulas by hand, parts that add up, keys,
 # machines' files, sweeps, what-ifs and searches
 . "${0%/*}/../lib/lib.sh"
 
@@ -19,59 +19,70 @@ sums() {
 # table 2, of a GPT in rows of 2048, 4 a pass, on 8 tensor ranks: 34 + 5 a s / h
 # cut in its three ways.
 gpt() {
-    plan -q -m megatron-22b --machine a100 tensor=8 batch=4 micro=4 length=2048 \
+    plan cluster -q -m megatron-22b --machine a100 tensor=8 batch=4 micro=4 \
+        length=2048 \
         flash=no --format tsv "$@" >out 2>err
 }
 numbers=$((2048 * 4 * 6144 * 48))
 scores=$((5 * 64 * 2048 * 2048 * 4 * 48 / 8))
-gpt && equal 'tensor ranks: 10 + 24 / t' "$(value memory.activations)" \
+gpt && equal 'tensor ranks divide 24 of 34 bytes of activations' \
+    "$(value memory.activations)" \
     $((numbers * 13 + scores))
-gpt sequence=yes && equal 'sequence: 34 / t' "$(value memory.activations)" \
+gpt sequence=yes && equal 'sequence ranks divide all 34 bytes' \
+    "$(value memory.activations)" \
     $((numbers * 34 / 8 + scores))
 gpt sequence=yes recompute=selective &&
-    equal 'selective: without scores' "$(value memory.activations)" \
+    equal 'selective recomputation stores no scores' \
+        "$(value memory.activations)" \
         $((numbers * 34 / 8))
-gpt recompute=full && equal 'full: inputs, and a block' \
+gpt recompute=full && equal 'full recomputation stores inputs and one block' \
     "$(value memory.activations)" \
     $((numbers * 2 + numbers * 13 / 48))
 
 # Of stages the first has as many passes in flight as there are, the last one has
 # the logits: what holds more is told.
 stages() {
-    plan -q -m megatron-175b --machine a100 nodes=8 tensor=8 pipeline=8 \
+    plan cluster -q -m megatron-175b --machine a100 nodes=8 tensor=8 \
+        pipeline=8 \
         length=2048 sequence=yes --format tsv "$@" >out 2>err
 }
 one=$((2048 * 12288 * 12 * 34 / 8))
-stages batch=64 && equal 'eight passes in flight' \
+stages batch=64 && equal 'the first of eight stages stores eight passes' \
     "$(value memory.activations)" $((8 * one))
-equal 'and no logits' "$(value memory.logits)" 0
-stages batch=64 virtual=3 && equal 'parts: 7 / 24 more' \
+equal 'the first of eight stages stores no logits' "$(value memory.logits)" 0
+stages batch=64 virtual=3 && equal \
+    'three parts a stage store 7 / 24 more activations' \
     "$(value memory.activations)" $((8 * one * 31 / 24))
-stages batch=1 && equal 'a pass alone: logits, in fp32 twice' \
+stages batch=1 && equal 'a pass alone stores its logits in fp32 twice' \
     "$(value memory.logits)" $((8 * 2048 * 51200 / 8))
-equal 'and its activations' "$(value memory.activations)" $one
-stages batch=4 virtual=3 && equal 'no more passes in flight than there are' \
+equal 'a pass alone stores its activations' "$(value memory.activations)" $one
+stages batch=4 virtual=3 && equal \
+    'a stage stores no more passes than there are' \
     "$(value memory.activations)" $((4 * one))
 
 # Blocks that the stages do not divide, as lib/model/stages.c deals them.  Of a
 # block 2336 parameters, and 416 bytes for each of 64 tokens; a vocabulary of 32.
 llama ten.json num_hidden_layers 10 vocab_size 32
 uneven() {
-    plan -q -m ten.json --machine h100 pipeline=4 batch=16 length=64 \
+    plan cluster -q -m ten.json --machine h100 pipeline=4 batch=16 length=64 \
         --format tsv "$@" >out 2>err
 }
 one=$((64 * 416))
 # 2, 3, 2 and 3 blocks: the second rank has more passes in flight than the last.
-uneven && equal '2, 3, 2, 3: the fullest is between' \
+uneven && equal 'of 2, 3, 2 and 3 blocks a rank between is the fullest' \
     "$(value memory.weights)" $((2 * 3 * 2336))
-equal 'three passes of three blocks' "$(value memory.activations)" $((9 * one))
-equal 'no logits' "$(value memory.logits)" 0
+equal 'the rank between stores three passes of three blocks' \
+    "$(value memory.activations)" $((9 * one))
+equal 'the rank between stores no logits' "$(value memory.logits)" 0
 # Stages of 1, 1, 1, 2, 1, 1, 1 and 2 blocks: the last rank has four, and five
 # passes of a stage.
-uneven virtual=2 && equal '2, 2, 2, 4: the fullest is the last' \
+uneven virtual=2 && equal \
+    'of 2, 2, 2 and 4 blocks the last rank is the fullest' \
     "$(value memory.weights)" $((2 * (4 * 2336 + 32 * 16)))
-equal 'five passes of two blocks' "$(value memory.activations)" $((10 * one))
-equal 'its logits' "$(value memory.logits)" $((4 * 2 * 64 * 32))
+equal 'the last rank stores five passes of two blocks' \
+    "$(value memory.activations)" $((10 * one))
+equal 'the last rank stores its logits' "$(value memory.logits)" \
+    $((4 * 2 * 64 * 32))
 # Its time: 8 passes, of each token and block 6 x 2304 operations in products and
 # 3.5 x 4 x 16 a key, of 32.5; the stages are filled by the other six blocks.
 if awk -F '\t' '{ v[$1] = $2 }
@@ -83,7 +94,7 @@ if awk -F '\t' '{ v[$1] = $2 }
         exit !(near(v["step.matrix"], t) && near(v["step.bubble"], fill / 16))
     }' out
 then
-    pass '2, 2, 2, 4: the slowest is the last'
+    pass 'of 2, 2, 2 and 4 blocks the last rank is the slowest'
 else
     fail "2, 2, 2, 4: the slowest is the last: $(value step.matrix)," \
         "$(value step.bubble)"
@@ -91,67 +102,80 @@ fi
 
 # ZeRO (arXiv:1910.02054): 2 + 2 + 12 bytes a parameter, the last, the last two,
 # all over N = 64 ranks; 6144 of the last norm are left out.
-P=$(($(plan -q -m megatron-22b --machine a100 batch=64 --format tsv \
+P=$(($(plan cluster -q -m megatron-22b --machine a100 batch=64 --format tsv \
     nodes=8 2>err | awk -F '\t' '$1 == "parameters" { print $2 }') - 6144))
 for shard in 0 1 2 3; do
-    plan -q -m megatron-22b --machine a100 nodes=8 batch=64 shard=$shard \
+    plan cluster -q -m megatron-22b --machine a100 nodes=8 batch=64 \
+        shard=$shard \
         --format tsv >out 2>err
-    equal "shard=$shard: weights" "$(value memory.weights)" \
+    equal "shard=$shard divides weights as ZeRO does" \
+        "$(value memory.weights)" \
         $((shard < 3 ? 2 * P : 2 * P / 64))
-    equal "shard=$shard: gradients" "$(value memory.gradients)" \
+    equal "shard=$shard divides gradients as ZeRO does" \
+        "$(value memory.gradients)" \
         $((shard < 2 ? 2 * P : 2 * P / 64))
-    equal "shard=$shard: states" "$(value memory.states)" \
+    equal "shard=$shard divides states as ZeRO does" "$(value memory.states)" \
         $((shard < 1 ? 12 * P : 12 * P / 64))
 done
 
 # Parameters by hand: of Llama 3.1 70B, published as 70.6e9.
-ok 'Llama' plan -q -m llama-3.1-70b --machine h100 nodes=64 --format tsv \
+ok 'a layout of Llama 3.1 70B is predicted' plan cluster -q -m llama-3.1-70b \
+    --machine h100 nodes=64 --format tsv \
     batch=512 length=8192 tensor=8 pipeline=4 virtual=5 sequence=yes shard=1
-equal 'its parameters' "$(value parameters)" \
+equal 'Llama 3.1 70B has the published parameters' "$(value parameters)" \
     $((2 * 128256 * 8192 + 8192 + \
         80 * (2 * 8192 * 8192 + 2 * 8192 * 1024 + 3 * 8192 * 28672 + 2 * 8192)))
 for n in step memory; do
     if sums $n; then pass "$n is the sum of its parts"
     else fail "$n is the sum of its parts"; fi
 done
-equal 'replicas' "$(value replicas)" 16
-equal 'passes' "$(value passes)" 32
+equal '512 devices hold 16 replicas' "$(value replicas)" 16
+equal '512 rows of 16 replicas make 32 passes' "$(value passes)" 32
 
 # --- a configuration is read the same by either reader: that of the library,
 # which knows pruned blocks, and that of sizes alone
 llama own.json
 sed 's/"model_type": "llama"/"model_type": "other"/' own.json >sizes.json
-ok 'a family that student trains' plan -q -m own.json --machine h100 batch=8 \
+ok 'a family that student trains is predicted' plan cluster -q -m own.json \
+    --machine h100 batch=8 \
     --format tsv
 cp out own.tsv
-ok 'and sizes alone' plan -q -m sizes.json --machine h100 batch=8 --format tsv
-same 'say the same' own.tsv out
-ok 'one process' plan -q -m own.json --format tsv
-equal 'counts the same parameters' "$(value parameters)" \
+ok 'a family known by its sizes is predicted' plan cluster -q -m sizes.json \
+    --machine h100 batch=8 --format tsv
+same 'both readers predict the same figures' own.tsv out
+ok 'plan run reads the same configuration' plan run -q -m own.json --format tsv
+equal 'plan run counts the parameters of plan cluster' "$(value parameters)" \
     "$(awk -F '\t' '$1 == "parameters" { print $2 }' own.tsv)"
-sed 's/"model_type": "other"/"model_type": "other", "num_local_experts": 4, "num_experts_per_tok": 2/' sizes.json >experts.json
-ok 'a GGUF' plan -q -m "$top/tests/golden/gguf/f32.gguf" --machine h100 \
+sed \
+    's/"model_type": "other"/"model_type": "other", "num_local_experts": 4, "num_experts_per_tok": 2/' sizes.json >experts.json
+ok 'a GGUF is predicted' plan cluster -q -m "$top/tests/golden/gguf/f32.gguf" \
+    --machine h100 \
     batch=8 --format tsv
 cp out gguf.tsv
-ok 'and its config.json' plan -q -m "$top/tests/golden/gguf/f32-hf" \
+ok 'a config.json of the GGUF is predicted' plan cluster -q -m \
+    "$top/tests/golden/gguf/f32-hf" \
     --machine h100 batch=8 --format tsv
-same 'say the same' gguf.tsv out
-ok 'experts' plan -q -m experts.json --machine h100 batch=8 expert=4 \
+same 'a GGUF and its config.json predict the same' gguf.tsv out
+ok 'a mixture of 4 experts is predicted' plan cluster -q -m experts.json \
+    --machine h100 batch=8 expert=4 \
     --format tsv
-equal 'all of them' "$(value parameters)" \
+equal 'all parameters of experts are counted' "$(value parameters)" \
     $((1100 * 16 + 16 + 2 * (16 * 8 * 6 + 16 * 4 + 4 * 3 * 16 * 32 + 2 * 16)))
-equal 'those a token meets' "$(value parameters.active)" \
+equal 'parameters that a token meets are counted' "$(value parameters.active)" \
     $((1100 * 16 + 16 + 2 * (16 * 8 * 6 + 16 * 4 + 2 * 3 * 16 * 32 + 2 * 16)))
 
 for n in 3 8; do
-    status 2 "$n groups of experts" plan -q -m experts.json --machine h100 \
+    status 2 "$n groups of 4 experts are refused" plan cluster -q -m \
+        experts.json --machine h100 \
         batch=8 expert=$n
-    like 'are refused' "expert=$n: does not divide both 4 experts and the 8 ranks with the same stage" err
+    like 'the message for $n groups names experts and ranks' \
+        "expert=$n does not divide both 4 experts and the 8 ranks with the same stage" err
 done
 
 # What the optimiser reads and writes is what the rank has: of a mixture too, whose
 # experts are on fewer ranks.  24 bytes of states, 2 of a gradient and a weight.
-ok 'a mixture' plan -q -m moe-2t --machine mi300x pipeline=24 expert=16 \
+ok 'a mixture on 768 ranks is predicted' plan cluster -q -m moe-2t --machine \
+    mi300x pipeline=24 expert=16 \
     context=16 batch=1024 length=8192 shard=1 nodes=96 --format tsv
 if awk -v s="$(value memory.states)" -v t="$(value step.optimiser)" 'BEGIN {
     x = t * 5300e9 * 0.8 / (s * 28 / 12); exit !(x > 0.9999 && x < 1.0001) }'
@@ -163,10 +187,12 @@ fi
 
 # Blocks with a window and without, as Gemma 3 has them: five of six see 64 keys.
 llama near.json model_type '"gemma3_text"' num_hidden_layers 6
-sed -i 's/"model_type"/"sliding_window": 64, &/; s/"hidden_act": "silu",//' near.json
+sed -i 's/"model_type"/"sliding_window": 64, &/; s/"hidden_act": "silu",//' \
+    near.json
 sed 's/: 64,/: 4096,/' near.json >far.json
 for f in near far; do
-    plan -q -m $f.json --machine h100 batch=8 length=4096 --format tsv >out 2>err
+    plan cluster -q -m $f.json --machine h100 batch=8 length=4096 --format \
+        tsv >out 2>err
     value step.matrix
 done >steps
 if awk '{ t[NR] = $1 } END {
@@ -181,16 +207,19 @@ fi
 
 # --- teachers: where they are
 distil() {
-    plan -q -m mistral-15b --teacher mistral-24b --machine mi300a nodes=4 \
+    plan cluster -q -m mistral-15b --teacher mistral-24b --machine mi300a \
+        nodes=4 \
         batch=16 length=1024 shard=3 --format tsv "$@" >out 2>err
 }
 distil teacher=cached top=64 tokens=1000000
-equal 'cached: no weights' "$(value memory.teacher)" 0
-equal 'stored targets' "$(value run.targets)" $((1000000 * (6 * 64 + 8)))
+equal 'a cached teacher has no weights' "$(value memory.teacher)" 0
+equal 'stored targets take 6 bytes a token of the top' "$(value run.targets)" \
+    $((1000000 * (6 * 64 + 8)))
 distil teacher=world
 slow=$(value step)
 distil teacher=node
-if awk -v a="$slow" -v b="$(value step)" 'BEGIN { exit !(b > 0 && b < a) }'; then
+if awk -v a="$slow" -v b="$(value step)" 'BEGIN { exit !(b > 0 && b < a) }'; \
+    then
     pass 'a teacher in each node is gathered faster'
 else
     fail "a teacher in each node is gathered faster: $(value step), $slow"
@@ -198,119 +227,153 @@ fi
 
 # --- sweeps, what-if, search
 sweep() {
-    plan -q -m llama-3.1-70b --machine h100 tensor=8 pipeline=4 virtual=5 \
+    plan cluster -q -m llama-3.1-70b --machine h100 tensor=8 pipeline=4 \
+        virtual=5 \
         batch=512 length=8192 sequence=yes shard=1 "$@"
 }
-ok 'a sweep' sweep --format tsv nodes=8..32 recompute=none,full
-equal 'heads' "$(head -n 1 out | cut -f 1-3)" "$(printf 'nodes\trecompute\tranks')"
-equal 'rows' "$(wc -l <out)" 7
-equal 'the first is efficient' "$(sed -n 2p out | cut -f 9)" 1
-ok 'columns' sweep --format json nodes=8,16 --columns step.gather,mfu
-like 'as JSON' '"nodes": 16, "step.gather": 0, "mfu": 0\.' out
-ok 'bars' sweep --format bars nodes=8..32 --columns ranks
-equal 'of the last column' "$(tr -d '\n' <out | tr -s ' ')" \
+ok 'a sweep is printed as TSV' sweep --format tsv nodes=8..32 \
+    recompute=none,full
+equal 'a sweep has its keys as the first columns' \
+    "$(head -n 1 out | cut -f 1-3)" "$(printf 'nodes\trecompute\tranks')"
+equal 'a sweep has a row for each combination' "$(wc -l <out)" 7
+equal 'the first row of a sweep has efficiency 1' \
+    "$(sed -n 2p out | cut -f 9)" 1
+ok 'chosen columns of a sweep are printed as JSON' sweep --format json \
+    nodes=8,16 --columns step.gather,mfu
+like 'a row of a sweep is an object' \
+    '"nodes": 16, "step.gather": 0, "mfu": 0\.' out
+ok 'a sweep is printed with bars' sweep --format bars nodes=8..32 --columns \
+    ranks
+equal 'bars show the last column' "$(tr -d '\n' <out | tr -s ' ')" \
     "nodes ranks8 64 ##########16 128 ####################32 256 $(
         printf %040d 0 | tr 0 '#')"
-status 2 'a column of no figure' sweep nodes=8,16 --columns none
-like 'is named' 'no figure none' err
-ok 'what if' sweep nodes=8 --format tsv --what-if recompute=full \
+status 2 'a column of no figure is refused' sweep nodes=8,16 --columns none
+like 'the message for an unknown column names it' 'no figure none' err
+ok 'changes are printed as TSV' sweep nodes=8 --format tsv --what-if \
+    recompute=full \
     --what-if net_gbs=25,price=2
-equal 'heads' "$(head -n 1 out)" \
-    "$(printf 'figure\tas given\trecompute=full\tratio\tnet_gbs=25,price=2\tratio')"
-like 'ratios' '^parameters	70553706496	70553706496	1\.000' out
-ok 'a search' plan -q -m llama-3.1-70b --machine h100 --search 5 nodes=4 \
+equal 'each change has a column of figures and one of ratios' \
+    "$(head -n 1 out)" \
+    "$(printf 'figure\tas given\trecompute=full\trecompute=full ratio\tnet_gbs=25,price=2\tnet_gbs=25,price=2 ratio')"
+like 'a figure that stays has the ratio 1' \
+    '^parameters	70553706496	70553706496	1\.000' out
+ok 'five layouts are searched for' plan search -q -m llama-3.1-70b --machine \
+    h100 -n 5 nodes=4 \
     batch=64 length=4096 --format tsv
-equal 'heads and five rows' "$(wc -l <out)" 6
-awk -F '\t' 'NR > 1 { if ($10 > 1 || $11 + 0 < last) exit 1; last = $11 + 0 }' out
+equal 'a search prints heads and five rows' "$(wc -l <out)" 6
+awk -F '\t' \
+    'NR > 1 { if ($10 > 1 || $11 + 0 < last) exit 1; last = $11 + 0 }' out
 rc=$?
-equal 'all fit, the fastest first' "$rc" 0
+equal 'all layouts fit and the fastest is the first' "$rc" 0
 first=$(sed -n 2p out)
 # shellcheck disable=SC2086 # fields
 set -- $first
-ok 'its best by hand' plan -q -m llama-3.1-70b --machine h100 nodes=4 batch=64 \
+ok 'the first layout can be predicted by its keys' plan cluster -q -m \
+    llama-3.1-70b --machine h100 nodes=4 batch=64 \
     length=4096 --format tsv tensor="$1" pipeline="$2" virtual="$3" \
     context="$4" expert="$5" shard="$6" recompute="$7" micro="$8" \
     sequence="$([ "$1" = 1 ] && echo no || echo yes)"
-equal 'takes as long' "$(value step)" "${11}"
-ok 'ranks without sequence' plan -q -m llama-3.1-70b --machine h100 --search 1 \
+equal 'the first layout takes as long by its keys' "$(value step)" "${11}"
+ok 'sequence=no is taken from the operands' plan search -q -m llama-3.1-70b \
+    --machine h100 -n 1 \
     nodes=4 batch=64 length=4096 --format tsv tensor=8 pipeline=1 sequence=no
 found=$(sed -n 2p out | cut -f 11)
-ok 'as asked' plan -q -m llama-3.1-70b --machine h100 nodes=4 batch=64 \
+ok 'that layout without sequence is predicted' plan cluster -q -m \
+    llama-3.1-70b --machine h100 nodes=4 batch=64 \
     length=4096 --format tsv tensor=8 sequence=no \
     shard="$(sed -n 2p out | cut -f 6)" micro="$(sed -n 2p out | cut -f 8)" \
     recompute="$(sed -n 2p out | cut -f 7)"
-equal 'takes as long' "$(value step)" "$found"
-ok 'keys that are set' plan -q -m llama-3.1-70b --machine h100 --search 3 \
+equal 'that layout without sequence takes as long' "$(value step)" "$found"
+ok 'a key is set in a search' plan search -q -m llama-3.1-70b --machine h100 \
+    -n 3 \
     nodes=4 batch=64 length=4096 --format tsv pipeline=1
-equal 'stay' "$(cut -f 2 out | sort -u | tr '\n' ' ')" '1 pipeline '
+equal 'a key that is set stays as it is' \
+    "$(cut -f 2 out | sort -u | tr '\n' ' ')" '1 pipeline '
 
 # --- what is asked for is said
-ok '--explain' plan -q -m llama-3.1-70b --machine h100 --explain batch=8 \
+ok 'formulas are printed as TSV' plan cluster -q -m llama-3.1-70b --machine \
+    h100 --explain batch=8 \
     --format tsv
 equal 'every number has its formula' \
     "$(awk -F '\t' '$4 == ""' out)" ''
-ok '--keys' plan -q --keys --machine h100 tensor=4
-like 'with values' '^tensor	4	' out
-like 'of the machine too' '^net_gbs	50	' out
-plan -q --keys --machine h100 | cut -f 1,3 | while IFS='	' read -r key help; do
-    grep -A 1 -Fxe ".It Cm $key" "$top/man/plan.1" | grep -Fxqe "$help" ||
+ok 'keys are printed with a machine' plan cluster -q --keys --machine h100 \
+    tensor=4 --format tsv
+like 'a key of the layout has its value' '^tensor	4	' out
+like 'a figure of the machine is a key' '^net_gbs	50	' out
+plan cluster -q --keys --machine h100 --format tsv | sed 1d | cut -f 1,3 | \
+    while IFS='	' read -r key help; do
+    grep -A 1 -Fxe ".It Cm $key" "$top/man/plan-cluster.1" | grep -Fxqe \
+        "$help" ||
         echo "$key"
 done >missing
-equal 'plan.1 has every key' "$(cat missing)" ''
+equal 'plan-cluster.1 has every key' "$(cat missing)" ''
 for m in machines models; do
     for f in "$top/plan/$m"/*.json; do
         n=${f##*/}
-        grep -Eq -e "^\.(Cm|Pa) ${n%.json}( [,.])?$" "$top/man/plan.1" ||
-            fail "plan.1 does not name $n"
+        grep -Eq -e "^\.(Cm|Pa) ${n%.json}( [,.])?$" \
+            "$top/man/plan-cluster.1" ||
+            fail "plan-cluster.1 does not name $n"
     done
 done
 for f in "$top"/plan/models/*.json; do
     n=${f##*/}
-    ok "${n%.json} is read" plan -q -m "${n%.json}" --machine mi355x batch=8
+    ok "${n%.json} is read" plan cluster -q -m "${n%.json}" --machine mi355x \
+        batch=8
 done
 
 # --- wrong input
 bad() {
-    status 2 "$1" plan -q -m llama-3.1-70b --machine h100 batch=8 "$2"
-    like 'is told' "$3" err
+    status 2 "$1 is refused" plan cluster -q -m llama-3.1-70b --machine h100 \
+        batch=8 "$2"
+    like "the message for $1 says what to write" "$3" err
 }
-bad 'no such key' none=1 'none: there is no such key'
-bad 'no value' tensor 'key=value'
-bad 'a word that is none' recompute=some 'none, selective, full'
+bad 'an unknown key' none=1 'none: there is no such key.*--keys'
+bad 'a key without value' tensor 'key=value'
+bad 'an unknown word' recompute=some 'none, selective, full'
 bad 'half a rank' tensor=1.5 'whole number'
-bad 'not a number' tensor=nan 'whole number'
-bad 'ranks that do not divide' tensor=3 'do not divide'
+bad 'a value that is NaN' tensor=nan 'whole number'
+bad 'a number of ranks that does not divide' tensor=3 'do not divide'
 bad 'a batch that does not divide' batch=9 'no multiple'
-bad 'more stages than blocks' pipeline=128 'do not divide|80 blocks'
+bad 'a pipeline of more stages than blocks' pipeline=128 \
+    'do not divide|80 blocks'
 bad 'a backward range' nodes=8..4 'b >= a'
-status 2 'no such machine' plan -m llama-3.1-70b --machine none
-like 'names those there are' 'a100, epyc, h100' err
-for two in "--search 3 tensor=2,4" "--search 3 --what-if tensor=2" \
-    "--what-if tensor=2 nodes=1,2"; do
-    # shellcheck disable=SC2086 # words
-    status 2 "$two" plan -m own.json --machine h100 $two
-    like 'one of them' 'ask for one' err
-done
-status 2 'columns of no sweep' plan -m own.json --machine h100 --columns mfu
+status 2 'an unknown machine is refused' \
+    plan cluster -m llama-3.1-70b --machine none
+like 'the message for an unknown machine names the shipped' \
+    'a100, epyc, h100' err
+status 2 'changes of a sweep are refused' plan cluster -m own.json \
+    --machine h100 --what-if tensor=2 nodes=1,2
+like 'the message for changes of a sweep says to choose' 'ask for one' err
+status 2 'columns without a sweep are refused' plan cluster -m own.json \
+    --machine h100 --columns mfu
 for one in '-B 8' 'nodes=8' 'nodes=8 --what-if tensor=2'; do
     # shellcheck disable=SC2086 # words
-    status 2 "bars of one prediction: $one" plan -m own.json --machine h100 \
+    status 2 "bars of one prediction by $one are refused" plan cluster -m \
+        own.json --machine h100 \
         batch=64 --format bars $one
 done
-status 2 'bars of one process' plan -m own.json --format bars
-status 2 'keys without a machine' plan -m own.json tensor=2
-status 2 'options of one process' plan -m own.json --machine h100 -j 2
+status 2 'bars of one process are refused' plan run -m own.json --format bars
+status 2 'options of one process are refused' \
+    plan cluster -m own.json --machine h100 -j 2
 sed 's/"memory_gb": \[80, ".*"\]/"memory_gb": [80, ""]/' \
     "$top/plan/machines/h100.json" >bare.json
-status 3 'a figure without its source' plan -m own.json --machine bare.json
-like 'is named' 'bare.json: memory_gb: ' err
+status 3 'a figure without its source is refused' plan cluster -m own.json \
+    --machine bare.json
+like 'the message for no source names file and figure' \
+    'bare.json: memory_gb: ' err
 sed '/net_us/d' "$top/plan/machines/h100.json" >less.json
-status 3 'a figure that is missing' plan -m own.json --machine less.json
-like 'is named' 'less.json: net_us: is missing' err
+status 3 'a figure that is missing is refused' plan cluster -m own.json \
+    --machine less.json
+like 'the message for a missing figure names it' \
+    'less.json: net_us: .*missing' err
 sed 's/"net_us"/"net_ms"/' "$top/plan/machines/h100.json" >other.json
-status 3 'a figure that is not known' plan -m own.json --machine other.json
-like 'is named' 'other.json: net_ms: is not known' err
+status 3 'a figure that is not known is refused' plan cluster -m own.json \
+    --machine other.json
+like 'the message for an unknown figure names it' \
+    'other.json: net_ms: .*not known' err
 printf '{"model_type": "other", "vocab_size": 10}' >half.json
-status 3 'sizes that are missing' plan -m half.json --machine h100
-like 'are named' 'half.json: hidden_size' err
+status 3 'a config.json without sizes is refused' \
+    plan cluster -m half.json --machine h100
+like 'the message for missing sizes names file and member' \
+    'half.json: hidden_size' err
 done_testing

@@ -17,75 +17,88 @@ said() {
 }
 # agrees WHAT: out has what student's notes in the file said tell
 agrees() {
-    equal "$1: parameters" "$(value parameters)" \
+    equal "parameters of $1 are what student says" "$(value parameters)" \
         "$(sed -nE 's/.*: ([0-9]+) parameters,.*/\1/p' said)"
     for part in weights gradients moments buffers work; do
-        equal "$1: $part" "$(mega "memory.$part")" "$(said "$part" said)"
+        equal "$part of $1 are what student says" "$(mega "memory.$part")" \
+            "$(said "$part" said)"
     done
-    equal "$1: teacher's head" "$(mega memory.teacher-head)" \
+    equal "the teacher's head of $1 is what student says" \
+        "$(mega memory.teacher-head)" \
         "$(said 'teacher head' said)"
-    equal "$1: GFLOP a token" \
+    equal "operations of $1 are what student says" \
         "$(awk -F '\t' '$1 == "token.train" { printf "%.4g\n", $2 / 1e9 }' out)" \
         "$(sed -nE 's/.* ([0-9.e-]+) GFLOP a token.*/\1/p' said)"
 }
 
 student -v -m new.json -t tok -o s -j 2 one 2>said || exit 1
-ok 'a config.json' plan -m new.json -B 4 -T 64 -j 2 --format tsv
-agrees 'config'
+ok 'a config.json alone is predicted' plan -m new.json -B 4 -T 64 -j 2 \
+    --format tsv
+agrees 'a config.json'
 cp out one.tsv
 mkdir only
 cp s/config.json only
-ok 'a directory without weights' plan -m only -B 4 -T 64 -j 2 --format tsv
-same 'says the same' out one.tsv
-ok 'the trained model' plan -m s -B 4 -T 64 -j 2 --format tsv
-same 'says the same' out one.tsv
+ok 'a directory without weights is predicted' plan -m only -B 4 -T 64 -j 2 \
+    --format tsv
+same 'a directory without weights predicts what its config.json does' out \
+    one.tsv
+ok 'the trained model is predicted' plan -m s -B 4 -T 64 -j 2 --format tsv
+same 'the trained model predicts what its config.json does' out one.tsv
 
 teacher -q -m teacher -o kd one
 student -v -m s -o d -j 2 --recompute --micro 3 kd 2>said || exit 1
-ok 'with a teacher' plan -m s --teacher teacher -B 4 -T 64 -j 2 \
+ok 'distillation with recomputation is predicted' plan -m s --teacher teacher \
+    -B 4 -T 64 -j 2 \
     --recompute --micro 3 --format tsv
 agrees 'distillation'
 student -v -m s -o q -j 2 --qat q8_0 --mask 2:4 one 2>said || exit 1
-ok 'rounded and masked' plan -m s -B 4 -T 64 -j 2 --qat q8_0 --mask 2:4 \
+ok 'training of rounded and masked weights is predicted' plan -m s -B 4 -T 64 \
+    -j 2 --qat q8_0 --mask 2:4 \
     --format tsv
-agrees 'rounded and masked'
-equal '... weights twice, but the last norm, and a bit each of blocks' \
+agrees 'rounded and masked weights'
+equal 'rounded and masked weights are stored twice' \
     "$(value memory.weights)" $((8 * $(value parameters) - 4 * 32 +
         2 * (2 * 32 * 48 + 2 * 32 * 24 + 3 * 32 * 48) / 8))
-ok 'distilled again' plan -m s --teacher teacher -B 4 -T 64 -j 2 \
+ok 'distillation is predicted for parameters by hand' plan -m s --teacher \
+    teacher -B 4 -T 64 -j 2 \
     --recompute --micro 3 --format tsv
 
 # Parameters by hand: 1024 x 32 embedding, tied; a block of attention
 # 2 x 32 x 48 + 2 x 32 x 24, MLP 3 x 32 x 48, norms 2 x 32; one norm.
-equal 'parameters.embedding' "$(value parameters.embedding)" 32768
-equal 'parameters.blocks' "$(value parameters.blocks)" \
+equal 'an embedding has V d parameters' "$(value parameters.embedding)" 32768
+equal 'blocks have the parameters counted by hand' \
+    "$(value parameters.blocks)" \
     $((2 * (2 * 32 * 48 + 2 * 32 * 24 + 3 * 32 * 48 + 2 * 32)))
-equal 'parameters.norm' "$(value parameters.norm)" 32
-equal 'parameters.head' "$(value parameters.head)" 0
+equal 'the last norm has d parameters' "$(value parameters.norm)" 32
+equal 'a tied head has no parameters' "$(value parameters.head)" 0
 # Operations: 2 a parameter of a product, head included, of attention
 # 2 x 2 blocks x 48 x 65, 4 a number of 5 norms; training 6, 3.5 and 16 times.
-equal 'token.forward' "$(value token.forward)" \
+equal 'a token takes the forward operations counted by hand' \
+    "$(value token.forward)" \
     $((2 * (32768 + 2 * (4608 + 4608)) + 2 * 2 * 48 * 65 + 4 * 5 * 32))
-equal 'token.train' "$(value token.train)" \
+equal 'a token takes the training operations counted by hand' \
+    "$(value token.train)" \
     $((6 * (32768 + 2 * (4608 + 4608)) + 7 * 2 * 48 * 65 + 16 * 5 * 32))
 # Biases of Q, K and V: 48 + 2 x 24 a block; windows of 16 of 64 tokens: 16 x 17
 # / 2 + 48 x 16 keys for all of them, of 48 numbers.
 sed 's/"model_type": "llama"/"model_type": "qwen2"/' new.json >qwen.json
-ok 'biases' plan -m qwen.json -B 4 -T 64 --format tsv
-equal 'their operations' "$(value token.train)" \
+ok 'a model with biases is predicted' plan -m qwen.json -B 4 -T 64 --format tsv
+equal 'biases take the operations counted by hand' "$(value token.train)" \
     $((6 * (32768 + 2 * (4608 + 4608)) + 7 * 2 * 48 * 65 + 16 * 5 * 32 + \
         2 * 2 * 96))
 sed 's/"model_type": "llama"/"model_type": "mistral", "sliding_window": 16/' \
     new.json >window.json
-ok 'windows' plan -m window.json -B 4 -T 64 --format tsv
-equal 'their operations' "$(value token.forward)" \
+ok 'a model with windows is predicted' plan -m window.json -B 4 -T 64 \
+    --format tsv
+equal 'windows take the operations counted by hand' "$(value token.forward)" \
     $((2 * (32768 + 2 * (4608 + 4608)) + 4 * 2 * 48 * (136 + 768) / 64 + \
         4 * 5 * 32))
 
 sed 's/"retort": {[^}]*}, *//; s/"tie_word_embeddings": true/"tie_word_embeddings": false/
 s/"num_hidden_layers"/"retort": {"mlp": [48, 20]}, &/' new.json >ragged.json
-ok 'an untied head, MLPs of two widths' plan -m ragged.json --format tsv
-equal 'its parameters' "$(value parameters)" \
+ok 'a model with MLPs of two widths is predicted' plan -m ragged.json \
+    --format tsv
+equal 'MLPs of two widths have their own parameters' "$(value parameters)" \
     $((2 * 32768 + 2 * (4608 + 64) + 3 * 32 * 68 + 32))
 
 # A group of heads is 24 rows of Q and columns of O, 12 rows of K and V; of 4
@@ -95,19 +108,23 @@ sed "s/\"num_hidden_layers\": 2/$own, \"num_hidden_layers\": 4/" new.json \
     >cut.json
 group=$((32 * (24 + 12 + 12 + 24)))
 student -v -m cut.json -t tok -o c -j 2 one 2>said || exit 1
-ok 'blocks that differ' plan -m cut.json -B 4 -T 64 -j 2 --format tsv
+ok 'a model of blocks that differ is predicted' plan -m cut.json -B 4 -T 64 \
+    -j 2 --format tsv
 agrees 'blocks that differ'
-equal 'their parameters' "$(value parameters.blocks)" \
+equal 'blocks that differ have their own parameters' \
+    "$(value parameters.blocks)" \
     $((5 * group + 3 * 32 * 116 + 6 * 32))
-equal 'their operations' "$(value token.forward)" \
+equal 'blocks that differ take their own operations' "$(value token.forward)" \
     $((2 * (32768 + 5 * group + 3 * 32 * 116) + 2 * 5 * 24 * 65 + \
         4 * 7 * 32))
 cp out cut.tsv
-ok 'the trained model' plan -m c -B 4 -T 64 -j 2 --format tsv
-same 'says the same' out cut.tsv
+ok 'the trained model of blocks that differ is predicted' plan -m c -B 4 -T \
+    64 -j 2 --format tsv
+same 'the trained model of blocks that differ predicts the same' out cut.tsv
 teacher -q -m teacher -o kd4 one
 student -v -m c -o d4 -j 2 --recompute --micro 3 --act bf16 kd4 2>said || exit 1
-ok 'with a teacher' plan -m c --teacher teacher -B 4 -T 64 -j 2 \
+ok 'distillation of blocks that differ is predicted' plan -m c --teacher \
+    teacher -B 4 -T 64 -j 2 \
     --recompute --micro 3 --act bf16 --format tsv
 agrees 'distillation of blocks that differ'
 
@@ -116,28 +133,32 @@ s/"intermediate_size": 48/"intermediate_size": 65536/
 s/"num_hidden_layers": 2/"num_hidden_layers": 100/' new.json >huge.json
 case $BUILD in
 *thread*)
-    skip 'a model larger than any machine' \
+    skip 'a model larger than any machine is predicted' \
         'ThreadSanitizer leaves no room for its address space' ;;
 *)
     ok 'a model larger than any machine' plan -m huge.json
-    like 'is told so' 'this machine .* has only' err ;;
+    like 'a note says what this machine has' 'this machine .* has only' err ;;
 esac
 
-status 2 'no model' plan
-status 2 'a mask with gradients in bf16' plan -m s --mask 2:4 --grad bf16
-status 1 'a model that is not there' plan -m none
-status 2 'a length of 1' plan -m new.json -T 1
+status 2 'a mask with gradients in bf16 is refused' plan -m s --mask 2:4 \
+    --grad bf16
+status 1 'a model that is not there is an error of the system' plan -m none
+status 2 'a length of 1 is refused' plan -m new.json -T 1
 printf '{"model_type": "llama"}' >bad.json
-status 3 'a config.json without sizes' plan -m bad.json
-like 'names the file' '^plan: bad.json: ' err
+status 3 'a config.json without sizes is bad input' plan -m bad.json
+like 'the message for missing sizes names the file' '^plan run: bad.json: ' err
 printf '{"model_type": "lla' >bad.json
-status 3 'half a config.json' plan -m bad.json
+status 3 'half a config.json is bad input' plan -m bad.json
 sed 's/"vocab_size": 1024/"vocab_size": 2048/' t.json >v.json
-ok 'a teacher of another vocabulary' plan -m new.json --teacher v.json \
+ok 'a teacher of another vocabulary is predicted' plan -m new.json --teacher \
+    v.json \
     --format tsv
-equal 'its head' "$(value memory.teacher-head)" $((2048 * 32 * 4))
-status 3 'its top tokens' plan -m new.json --teacher v.json --top 4
-like 'are of other ids' 'vocabulary of 2048' err
+equal 'its head has its own vocabulary' "$(value memory.teacher-head)" \
+    $((2048 * 32 * 4))
+status 3 'top tokens of another vocabulary are refused' plan -m new.json \
+    --teacher v.json --top 4
+like 'the message for another vocabulary names its size' 'vocabulary of 2048' \
+    err
 # each COMPUTE: what a second thread takes, besides its scratch
 each() {
     for j in 1 2; do
@@ -147,9 +168,9 @@ each() {
 }
 single=$(each f32) half=$(each avx512bf16)
 if grep -q 'plain C' err; then
-    skip 'panels in bfloat16' 'this processor has no such kernels'
+    skip 'panels in bfloat16 are counted' 'this processor has no such kernels'
 elif [ "$half" -gt "$single" ]; then
-    pass "panels in bfloat16 are counted: $single, then $half bytes"
+    pass 'panels in bfloat16 are counted'
 else
     fail "panels in bfloat16 are counted: $single, then $half bytes"
 fi

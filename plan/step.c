@@ -1,9 +1,10 @@
 /*
- * Time of a step: see predict.h.  Products take their FLOP by the peak that
- * they reach, all else its bytes by the memory's bandwidth that it reaches;
- * collectives latency and bytes by bandwidth.
+ * Time of a step: see step.h.  Products take their operations by the peak that
+ * they reach, other work its bytes by the memory bandwidth that it reaches, and
+ * collectives their latency and their bytes by bandwidth.
  */
-#include "predict.h"
+#include "step.h"
+#include "memory.h"
 
 #include <math.h>
 
@@ -13,9 +14,9 @@ flop_products(const struct shape *s)
     return 2.0 * s->L * shape_products(s) + 2.0 * s->V * s->d;
 }
 
-/* Keys that a query of T sees, on average, in a window of w <= T. */
+/* Mean number of keys that a query sees: T queries, a window of w <= T. */
 static double
-keys(double T, double w)
+mean_keys(double T, double w)
 {
     return (w * (w + 1.0) / 2.0 + (T - w) * w) / T;
 }
@@ -23,26 +24,26 @@ keys(double T, double w)
 double
 flop_attention(const struct shape *s, double length, int masked)
 {
-    const double some = keys(length, fmin(s->window, length));
+    const double some = mean_keys(length, fmin(s->window, length));
     const double seen = masked
-        ? s->windowed * some + (1.0 - s->windowed) * keys(length, length)
+        ? s->windowed * some + (1.0 - s->windowed) * mean_keys(length, length)
         : length;
 
     return 4.0 * s->L * s->H * s->D * seen;
 }
 
 static double
-rate(const struct job *j)
+product_rate(const struct job *j)
 {
     return 1e12 * j->m.matrix_eff *
         (j->f32 > 0 ? j->m.f32_tflops : j->m.bf16_tflops);
 }
 
-/* Bytes that go through memory beside the products, of a token and block
- * forward: two norms and two additions read and write states of width d, gates
- * or GELU channels, rotation queries and keys, experts their tokens; scores of
- * attention are written, scaled, masked and made a softmax, with dropout twice
- * more and a byte, and read. */
+/* Bytes that the forward pass of a token and block moves outside the products:
+ * two norms and two additions read and write states of width d, gates or GELU
+ * channels, rotation queries and keys, experts their tokens.  Stored scores of
+ * attention are written, scaled, masked, made a softmax and read; dropout adds
+ * two passes and a byte. */
 static double
 block_moves(const struct job *j)
 {
@@ -62,15 +63,16 @@ block_moves(const struct job *j)
 
 /* ---- collectives ---- */
 
-/* A ring over n ranks, `near` of which are in a node: V bytes of a whole array
- * gathered or scattered once, by k calls. */
+/* A ring of n ranks, `near` of them in each node. */
 struct ring {
     double n, near;
-    double gbs; /* 0: the links' */
+    double gbs; /* GB/s of a rank; 0: as the machine's links say */
 };
 
+/* Seconds to gather or scatter an array of so many bytes by so many calls. */
 static double
-gather(const struct job *j, const struct ring *r, double bytes, double calls)
+gather_time(const struct job *j, const struct ring *r, double bytes,
+    double calls)
 {
     const struct machine *m = &j->m;
     const int inside = r->n <= r->near;
@@ -90,19 +92,19 @@ gather(const struct job *j, const struct ring *r, double bytes, double calls)
     return calls * latency + bytes * (r->n - 1.0) / (r->n * speed);
 }
 
-/* Ranks of tensor groups are neighbours, then those of context, then
- * replicas. */
+/* Ranks of a group in one node, where `inner` neighbours each count as one:
+ * tensor ranks are neighbours, then context ranks, then replicas. */
 static double
-near(const struct job *j, double inner)
+ranks_near(const struct job *j, double inner)
 {
     return fmax(1.0, j->m.devices / inner);
 }
 
-/* ---- seconds of a block, and of what is beside the blocks ---- */
+/* ---- seconds of a pass: a block, head, weights, teacher ---- */
 
-/* A pass forward is 1; backward 2, and what is made again. */
+/* Matrix products of a block: forward 1, backward 2, recomputation 1. */
 static double
-products(const struct job *j)
+product_time(const struct job *j)
 {
     const struct shape *s = &j->student;
     const double attention = flop_attention(s, j->length, j->flash > 0) / s->L;
@@ -112,13 +114,14 @@ products(const struct job *j)
         : j->recompute == RECOMPUTE_SELECTIVE ? 1.0
                                               : 0.0;
 
-    return pass_tokens(j) / j->tensor / rate(j) *
+    return pass_tokens(j) / j->tensor / product_rate(j) *
         ((3.0 + again) * 2.0 * shape_products(s) +
             (3.0 + again + scores) * attention);
 }
 
+/* Other work of a block, by the bytes that it moves. */
 static double
-vectors(const struct job *j)
+vector_time(const struct job *j)
 {
     const double again = j->recompute == RECOMPUTE_FULL ? 1.0 : 0.0;
     const double scores = j->recompute == RECOMPUTE_SELECTIVE
@@ -131,24 +134,24 @@ vectors(const struct job *j)
         (1e9 * j->m.memory_gbs * j->m.memory_eff);
 }
 
-/* Logits in fp32: written, read for the softmax, their gradient written and
- * read twice. */
+/* The head and its loss.  Logits in fp32 are written, read for the softmax,
+ * and their gradient written and read twice. */
 static double
-head(const struct job *j)
+head_time(const struct job *j)
 {
     const struct shape *s = &j->student;
     const double tokens = pass_tokens(j) / j->tensor;
 
     return tokens *
-        (6.0 * s->V * s->d / rate(j) +
+        (6.0 * s->V * s->d / product_rate(j) +
             20.0 * s->V / (1e9 * j->m.memory_gbs * j->m.memory_eff));
 }
 
-/* Two all-reduces a block forward and backward, twice a gather each; with
- * `sequence` gathers and scatters of the same bytes, and inputs gathered again
- * for the gradients of weights. */
+/* Tensor ranks: two all-reduces of a block forward and two backward, each as
+ * long as two gathers; `sequence` gathers and scatters the same bytes, and
+ * gathers inputs again for the gradients of weights. */
 static double
-tensor(const struct job *j)
+tensor_time(const struct job *j)
 {
     const struct shape *s = &j->student;
     const struct ring r = { j->tensor, j->m.devices, 0.0 };
@@ -156,37 +159,39 @@ tensor(const struct job *j)
     const double times = 4.0 + (j->recompute == RECOMPUTE_FULL ? 2.0 : 0.0) +
         (j->sequence > 0 ? 1.0 : 0.0);
 
-    return times * 2.0 * gather(j, &r, bytes, 1.0);
+    return times * 2.0 * gather_time(j, &r, bytes, 1.0);
 }
 
 /* Keys and values go round the ranks of a row, their gradients too. */
 static double
-context(const struct job *j)
+context_time(const struct job *j)
 {
     const struct shape *s = &j->student;
-    const struct ring r = { j->context, near(j, j->tensor), 0.0 };
+    const struct ring r = { j->context, ranks_near(j, j->tensor), 0.0 };
     const double bytes =
         j->micro * j->length * 2.0 * s->KV * s->D * j->act_bytes / j->tensor;
 
-    return (3.0 + (j->recompute == RECOMPUTE_FULL)) * gather(j, &r, bytes, 1.0);
+    return (3.0 + (j->recompute == RECOMPUTE_FULL)) *
+        gather_time(j, &r, bytes, 1.0);
 }
 
-/* Every token goes once to each rank that has some of its experts, e (1 - (1 -
- * 1/e)^active) of e by chance, and comes back: all to all.  What stays in the
- * node goes by its links at the same time. */
+/* Experts: a token goes to each rank that has some of its experts, by chance
+ * e (1 - (1 - 1/e)^active) of e ranks, and comes back, all to all.  Links in
+ * the node and the network work at the same time. */
 static double
-expert(const struct job *j)
+expert_time(const struct job *j)
 {
     const struct shape *s = &j->student;
     const struct machine *m = &j->m;
-    const double e = j->expert, near = fmin(m->devices, e);
+    const double e = j->expert, inside_node = fmin(m->devices, e);
     const double ranks = e * (1.0 - pow(1.0 - 1.0 / e, s->active));
     const double each =
         pass_tokens(j) / j->tensor * s->d * j->act_bytes * ranks / e;
     const double inside =
-        (near - 1.0) * each / (1e9 * m->link_gbs * m->link_eff);
-    const double outside = (e - near) * each / (1e9 * m->net_gbs * m->net_eff) +
-        (e > near ? 1e-6 * (m->net_call_us + m->net_us) : 0.0);
+        (inside_node - 1.0) * each / (1e9 * m->link_gbs * m->link_eff);
+    const double outside =
+        (e - inside_node) * each / (1e9 * m->net_gbs * m->net_eff) +
+        (e > inside_node ? 1e-6 * (m->net_call_us + m->net_us) : 0.0);
 
     if (s->experts == 0.0)
         return 0.0;
@@ -194,38 +199,38 @@ expert(const struct job *j)
         fmax(inside, outside);
 }
 
-/* So many bytes of every parameter that the rank has a slice of, gathered or
- * scattered once among those with the same slice, by so many calls; or, for a
- * copy in the node, among those of the node. */
+/* Seconds to gather or scatter `each` bytes of every parameter of a slice among
+ * the ranks with that slice, or among those of the node, by so many calls. */
 static double
-among(const struct job *j, const struct slice *p, double each, double calls,
-    double gbs, int in_node)
+slice_time(const struct job *j, const struct slice *p, double each,
+    double calls, double gbs, int in_node)
 {
-    const double ranks = job_shards(j), close = near(j, j->tensor);
+    const double ranks = job_shards(j), close = ranks_near(j, j->tensor);
     const struct ring dense = { in_node ? fmin(ranks, close) : ranks, close,
         in_node ? 0.0 : gbs };
     const struct ring experts = { ranks * j->tensor / j->expert,
-        near(j, j->expert), gbs };
+        ranks_near(j, j->expert), gbs };
 
-    return gather(j, &dense, (p->dense + p->table) * each, calls) +
-        (p->experts > 0.0 ? gather(j, &experts, p->experts * each, calls)
+    return gather_time(j, &dense, (p->dense + p->table) * each, calls) +
+        (p->experts > 0.0 ? gather_time(j, &experts, p->experts * each, calls)
                           : 0.0);
 }
 
-/* Weights of shard = 3: gathered forward and backward, gradients scattered;
- * one bucket a block. */
+/* With shard = 3 weights are gathered forward and backward, and gradients
+ * scattered, a block at a time. */
 static double
-weights(const struct job *j, const struct slice *p)
+sharded_time(const struct job *j, const struct slice *p)
 {
     const double gbs = j->gather_gbs;
 
     if (j->shard < 3)
         return 0.0;
-    return among(j, p, j->weight_bytes, p->blocks, gbs, 0) +
-        among(j, p, j->weight_bytes, p->blocks, gbs, j->hpz > 0) +
-        among(j, p, j->grad_bytes, p->blocks, gbs, 0);
+    return slice_time(j, p, j->weight_bytes, p->blocks, gbs, 0) +
+        slice_time(j, p, j->weight_bytes, p->blocks, gbs, j->hpz > 0) +
+        slice_time(j, p, j->grad_bytes, p->blocks, gbs, 0);
 }
 
+/* Weights of a sharded teacher, gathered. */
 static double
 teacher_gather(const struct job *j)
 {
@@ -235,17 +240,17 @@ teacher_gather(const struct job *j)
         0.0 };
 
     switch ((enum teacher)j->teacher_at) {
-    case TEACHER_NODE: return gather(j, &node, bytes, j->teacher.L);
-    case TEACHER_WORLD: return gather(j, &all, bytes, j->teacher.L);
+    case TEACHER_NODE: return gather_time(j, &node, bytes, j->teacher.L);
+    case TEACHER_WORLD: return gather_time(j, &all, bytes, j->teacher.L);
     case TEACHER_WHOLE:
     case TEACHER_CACHED: break;
     }
     return 0.0;
 }
 
-/* The teacher's forward pass, and its logits made of stored states. */
+/* The teacher's forward pass, or its head alone over stored states. */
 static double
-teach(const struct job *j)
+teacher_time(const struct job *j)
 {
     const struct shape *t = &j->teacher;
     const double tokens = pass_tokens(j) / j->tensor;
@@ -254,19 +259,19 @@ teach(const struct job *j)
     if (t->L == 0)
         return 0.0;
     if (j->teacher_at == TEACHER_CACHED)
-        return tokens * head / rate(j);
+        return tokens * head / product_rate(j);
     return tokens *
         (flop_products(t) + flop_attention(t, j->length, j->flash > 0)) /
-        (j->pipeline * rate(j));
+        (j->pipeline * product_rate(j));
 }
 
 /* ---- a pass of a rank ---- */
 
-/* Seconds by part, of one pass through the stages of a rank with a head. */
+/* Seconds of a pass through the stages of a rank with a head, by part. */
 struct pass {
     double matrix, vector, head, tensor, context, expert, hand, teacher;
-    double busy; /* the sum of these */
-    double all;  /* and what they do not hide of weights that are gathered */
+    double busy; /* the sum of these parts */
+    double all;  /* busy, and gathers of weights that it does not hide */
 };
 
 static struct pass
@@ -274,17 +279,17 @@ make_pass(const struct job *j, const struct slice *s)
 {
     const double state = pass_tokens(j) * j->student.d * j->act_bytes;
     const double gathered =
-        weights(j, s) + (j->teacher.L > 0 ? teacher_gather(j) : 0.0);
-    struct pass p = { .matrix = s->blocks * products(j),
-        .vector = s->blocks * vectors(j),
-        .head = head(j),
-        .tensor = s->blocks * tensor(j),
-        .context = s->blocks * context(j),
-        .expert = s->blocks * expert(j),
-        .teacher = teach(j) };
+        sharded_time(j, s) + (j->teacher.L > 0 ? teacher_gather(j) : 0.0);
+    struct pass p = { .matrix = s->blocks * product_time(j),
+        .vector = s->blocks * vector_time(j),
+        .head = head_time(j),
+        .tensor = s->blocks * tensor_time(j),
+        .context = s->blocks * context_time(j),
+        .expert = s->blocks * expert_time(j),
+        .teacher = teacher_time(j) };
 
-    /* a state to the next stage, its gradient back, of every part of a stage;
-     * tensor ranks send a share each */
+    /* every part of a stage sends a state on and gets a gradient back; each
+     * tensor rank sends a share */
     if (j->pipeline > 1)
         p.hand = 2.0 * j->virtual * state /
             (j->tensor * 1e9 * j->m.net_gbs * j->m.net_eff);
@@ -297,11 +302,11 @@ make_pass(const struct job *j, const struct slice *s)
 
 /* ---- a step ---- */
 
-/* Gradients once a step, of shards 0 to 2, beyond the last pass's backward
- * half that hides them: reduced and given to all, or reduced to their owners,
- * whose new weights go to all. */
+/* Shards 0 to 2 sum gradients once a step, partly hidden by the backward half
+ * of the last pass: all ranks get the sum, or each owner its part, and then new
+ * weights go to all. */
 static double
-reduce(const struct job *j, const struct slice *s, const struct pass *p)
+reduce_time(const struct job *j, const struct slice *s, const struct pass *p)
 {
     const double backward = (p->matrix + p->vector) * 2.0 / 3.0;
     const double sent =
@@ -309,13 +314,14 @@ reduce(const struct job *j, const struct slice *s, const struct pass *p)
 
     return j->shard >= 3
         ? 0.0
-        : fmax(0.0, among(j, s, sent, 2.0, 0.0, 0) - j->overlap * backward);
+        : fmax(0.0,
+              slice_time(j, s, sent, 2.0, 0.0, 0) - j->overlap * backward);
 }
 
-/* Moments and master weights are read and written, gradients read, weights
- * written. */
+/* The optimiser reads and writes moments and master weights, reads gradients
+ * and writes weights. */
 static double
-optimiser(const struct job *j, const struct slice *s)
+optimiser_time(const struct job *j, const struct slice *s)
 {
     return rank_bytes(j, s,
                2.0 * j->state_bytes + j->grad_bytes + j->weight_bytes, 1) /
@@ -365,9 +371,9 @@ predict_time(struct figures *f, const struct job *j)
         "(n - 1) / n bytes / bandwidth + calls x latency");
     figure_add(f, "step.bubble", "s", fill * (o.all - o.head),
         "passes of all ranks but the last / virtual, without the head");
-    figure_add(f, "step.reduce", "s", reduce(j, &last, &p),
+    figure_add(f, "step.reduce", "s", reduce_time(j, &last, &p),
         "gradients of shard 0 to 2, less overlap x the last backward pass");
-    figure_add(f, "step.optimiser", "s", optimiser(j, &last),
+    figure_add(f, "step.optimiser", "s", optimiser_time(j, &last),
         "P (2 state_bytes + grad_bytes + weight_bytes) / (memory_gbs "
         "memory_eff); / ranks if shard >= 1");
     step = figure_sum(f, "step.");

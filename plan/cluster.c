@@ -1,0 +1,129 @@
+/* plan cluster: a run on the ranks of a machine, as keys lay it out. */
+#include "cluster.h"
+#include "common.h"
+#include "predict.h"
+#include "table.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/out.h"
+
+#include <stdlib.h>
+
+struct cluster_args {
+    struct common in;
+    struct opt_list changes;
+    const char *columns;
+    int explain, keys;
+};
+
+/* The keys of the layout and, with a machine, those of the machine. */
+static void
+put_keys(struct buf *b, const struct job *j, const struct cluster_args *a)
+{
+    struct table t = { .ncol = 3, .prose = 1 };
+    struct buf cell = { 0 };
+
+    table_add(&t, "key");
+    table_add(&t, "value");
+    table_add(&t, "meaning");
+    for (const struct key *k = job_keys; k->name != NULL; k++) {
+        if (k->machine && a->in.machine == NULL)
+            continue;
+        table_add(&t, k->name);
+        job_put(&cell, j, k);
+        table_add_buf(&t, &cell);
+        buf_addf(&cell, "%s%s", k->help, k->words != NULL ? ": " : "");
+        if (k->words != NULL)
+            key_words(&cell, k);
+        table_add_buf(&t, &cell);
+    }
+    table_put(b, &t, a->in.format);
+    table_release(&t);
+    buf_release(&cell);
+}
+
+static void
+put_job(struct buf *b, const struct job *j, const struct cluster_args *a)
+{
+    struct figures f;
+
+    predict(&f, j);
+    figures_put(b, &f, a->in.format, a->explain);
+    if (a->in.format == FORMAT_TEXT && figure_of(&f, "full") > 1.0)
+        note("a device has only %.0f GB", j->m.memory_gb);
+}
+
+static void
+check_args(const struct cluster_args *a, int several)
+{
+    if (!a->keys)
+        common_check(&a->in);
+    if (!a->keys && a->in.machine == NULL)
+        die(EX_USAGE, "name a machine by --machine; see %s -h", progname);
+    if (several && a->changes.n > 0)
+        die(EX_USAGE,
+            "a sweep and --what-if are two answers: ask for one of them");
+    if (a->columns != NULL && !several)
+        die(EX_USAGE, "--columns needs a sweep: give a key several values");
+    if (a->in.format == FORMAT_BARS && !several)
+        die(EX_USAGE, "--format bars needs a sweep: give a key several values");
+    if (a->explain && (several || a->changes.n > 0))
+        die(EX_USAGE,
+            "--explain needs one prediction: give each key one value "
+            "and no --what-if");
+}
+
+static void
+print_cluster(const struct cluster_args *a, char **operand, size_t n)
+{
+    struct range *range = xcalloc(n, sizeof *range);
+    struct job j;
+    struct buf b = { 0 };
+    struct err e;
+    int r = 0;
+
+    common_job(&j, &a->in, range, operand, n);
+    check_args(a, ranges_first(range, n) != NULL);
+    if (a->keys) {
+        put_keys(&b, &j, a);
+    } else {
+        common_shapes(&j, &a->in);
+        if (ranges_first(range, n) != NULL)
+            r = sweep_put(&b, &j, range, n, a->columns, a->in.format, &e);
+        else if ((r = job_check(&j, &e)) == 0 && a->changes.n > 0)
+            r = what_if_put(&b, &j, a->changes.v, a->changes.n, a->in.format,
+                &e);
+        else if (r == 0)
+            put_job(&b, &j, a);
+    }
+    if (r < 0)
+        die_err(&e);
+    out_put(b.p, b.n);
+    buf_release(&b);
+    ranges_free(range, n);
+    free(range);
+}
+
+int
+cluster_main(int argc, char **argv)
+{
+    static struct cluster_args a = { .in = COMMON_DEFAULTS };
+    const struct opt options[] = { COMMON_MACHINE(&a.in), COMMON_MODELS(&a.in),
+        COMMON_PASSES(&a.in, "one"), COMMON_FORMAT(&a.in, table_formats),
+        OPT_LIST(0, "what-if", &a.changes, "key=value,...",
+            "show these changes beside it; may be repeated"),
+        OPT_STR(0, "columns", &a.columns, "name,...", "figures of a sweep"),
+        OPT_FLAG(0, "explain", &a.explain, "print the formula of every number"),
+        OPT_FLAG(0, "keys", &a.keys, "list the keys, their values and meaning"),
+        OPT_END };
+    int n;
+    char **operand = opt_parse(argc, argv, options,
+        "predict memory, time and cost of a run on many ranks",
+        "[key=value ...]", 0, -1, &n);
+
+    print_cluster(&a, operand, (size_t)n);
+    out_done();
+    return 0;
+}

@@ -1,0 +1,60 @@
+/* The models and the batch of a prediction: options that commands share. */
+#ifndef PLAN_COMMON_H
+#define PLAN_COMMON_H
+
+#include "figures.h"
+#include "job.h"
+#include "sweep.h"
+#include "cli/opt.h"
+
+#include <stddef.h>
+
+struct common {
+    const char *model, *teacher; /* teacher NULL: none */
+    const char *machine;         /* NULL: the process runs here */
+    size_t rows, T, micro, top;  /* micro 0: chosen by plan_micro, or 1 */
+    int recompute, format;
+    double tokens; /* of the whole run; 0: not asked for */
+};
+#define COMMON_DEFAULTS     \
+    {                       \
+        .rows = 8, .T = 512 \
+    }
+
+#define COMMON_MODELS(c)                                                  \
+    OPT_STR('m', "model", &(c)->model, "model",                           \
+        "the student: a model, a config.json alone, or a shipped shape"), \
+        OPT_STR(0, "teacher", &(c)->teacher, "model",                     \
+            "distil from this model; a config.json is enough"),           \
+        OPT_SIZE(0, "top", &(c)->top, 0, 1e6, "k",                        \
+            "targets of teacher --top k (0: final states)"),              \
+        OPT_SIZE('B', "batch-size", &(c)->rows, 1, 1e6, "rows",           \
+            "rows of a batch"),                                           \
+        OPT_SIZE('T', "length", &(c)->T, 2, 1 << 24, "tokens",            \
+            "tokens of a row")
+#define COMMON_PASSES(c, none)                                 \
+    OPT_SIZE(0, "micro", &(c)->micro, 0, 1e6, "rows",          \
+        "rows of a pass (0: " none ")"),                       \
+        OPT_FLAG(0, "recompute", &(c)->recompute,              \
+            "keep block inputs only, as student --recompute"), \
+        OPT_REAL(0, "tokens", &(c)->tokens, 0, 1e18, "n",      \
+            "tokens of the run, whose time and disk are added (0: no run)")
+#define COMMON_MACHINE(c)                        \
+    OPT_STR(0, "machine", &(c)->machine, "name", \
+        "a shipped machine, or its file")
+#define COMMON_FORMAT(c, words) \
+    OPT_ENUM(0, "format", &(c)->format, words, "name", "format of the answer")
+
+/* Dies (EX_USAGE) without a model, or with --top and no teacher. */
+void common_check(const struct common *in);
+/*
+ * The job that the options and the operands key=value describe, with its
+ * machine, if one is named; keys with several values are in range [n] and not
+ * set.  Dies of what is wrong.
+ */
+void common_job(struct job *j, const struct common *in, struct range *range,
+    char **operand, size_t n);
+/* Read the shapes of the models into *j; dies. */
+void common_shapes(struct job *j, const struct common *in);
+
+#endif

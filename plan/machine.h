@@ -1,0 +1,13 @@
+/* Machines: files of figures, each with its source. */
+#ifndef PLAN_MACHINE_H
+#define PLAN_MACHINE_H
+
+#include "job.h"
+#include "base/err.h"
+
+/* Set the figures of j->m from a shipped machine or a file.  Each member is
+ * [number, "source"]; -1 and *e where one is missing, unknown or without its
+ * source. */
+int machine_open(struct job *j, const char *name, struct err *e);
+
+#endif

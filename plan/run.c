@@ -1,0 +1,92 @@
+/* plan run and plan measure: one process of student on this machine. */
+#include "run.h"
+#include "process.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "dist/dist.h"
+#include "model/compute.h"
+#include "train/plan.h"
+
+#include <string.h>
+
+static const char *const dtypes[] = { "f32", "bf16", NULL };
+
+/* Predict; rank 0 alone prints. */
+static void
+print_process(const struct process *p, int explain)
+{
+    struct figures f = { .n = 0 };
+    struct buf b = { 0 };
+    struct err e;
+    size_t rank;
+
+    if (dist_begin(&e) < 0)
+        die_err(&e);
+    process_predict(&f, p);
+    rank = dist_world()->rank;
+    dist_end();
+    if (rank > 0)
+        return;
+    figures_put(&b, &f, p->in.format, explain);
+    if (p->in.format == FORMAT_TEXT &&
+        figure_of(&f, "memory") > (double)plan_limit())
+        note("this machine (or its cgroup) has only %.1f GB",
+            (double)plan_limit() * 1e-9);
+    out_put(b.p, b.n);
+    buf_release(&b);
+}
+
+static int
+process_main(int argc, char **argv, int measure, const char *about)
+{
+    static struct process p = { .in = COMMON_DEFAULTS };
+    static const char *mask;
+    static int explain, qat;
+    const struct opt options[] = { COMMON_MODELS(&p.in),
+        COMMON_PASSES(&p.in, "one, or as many as 1024 tokens hold"),
+        COMMON_FORMAT(&p.in, figure_formats),
+        OPT_FLAG(0, "explain", &explain, "print the formula of every number"),
+        OPT_GROUP("How student runs"),
+        OPT_ENUM(0, "compute", &p.compute, compute_names, "type",
+            "what matrix products multiply"),
+        OPT_ENUM(0, "act", &p.act, dtypes, "type", "type of activations"),
+        OPT_ENUM(0, "grad", &p.grad, dtypes, "type", "type of gradients"),
+        OPT_ENUM(0, "moments", &p.moments, dtypes, "type",
+            "type of AdamW's moments"),
+        OPT_ENUM(0, "qat", &qat, rounding_names, "type",
+            "train with weights rounded to this type"),
+        OPT_STR(0, "mask", &mask, "n:m", "train with n:m sparse weights"),
+        OPT_SIZE('j', "threads", &p.threads, 0, 4096, "threads",
+            "threads (0: all processors)"),
+        OPT_END };
+    struct err e;
+
+    opt_parse(argc, argv, options, about, "", 0, 0, NULL);
+    common_check(&p.in);
+    if (effective_parse(&p.effective, qat, mask, &e) < 0)
+        die_err(&e);
+    if (mask != NULL && p.grad == 1)
+        die(EX_USAGE, "--mask needs --grad f32");
+    p.measure = measure;
+    print_process(&p, explain);
+    out_done();
+    return 0;
+}
+
+int
+run_main(int argc, char **argv)
+{
+    return process_main(argc, argv, 0,
+        "predict memory and operations of student on this machine");
+}
+
+int
+measure_main(int argc, char **argv)
+{
+    return process_main(argc, argv, 1,
+        "predict memory, and measure the time of a step, on this machine");
+}
