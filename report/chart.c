@@ -13,7 +13,8 @@ enum {
     TOP = 26,
     BOTTOM = 222,
     ROW = 20,
-    NAME = 14
+    NAME = 14,
+    LINE = CHART_LINE
 };
 
 /* ---- scales ---- */
@@ -27,10 +28,12 @@ struct axis {
     double tick[TICKS];
     size_t ntick;
     int digits; /* decimals of a tick; -1: as %g */
+    int powers; /* 1: values are logarithms to base 2 */
 };
 
+/* Widen the scale to hold v. */
 static void
-hold(struct axis *a, double v)
+axis_hold(struct axis *a, double v)
 {
     if (isfinite(v)) {
         a->lo = a->lo > a->hi ? v : fmin(a->lo, v);
@@ -39,18 +42,17 @@ hold(struct axis *a, double v)
 }
 
 static double
-at(const struct axis *a, double v)
+axis_at(const struct axis *a, double v)
 {
     const double part = (v - a->lo) / (a->hi - a->lo);
 
     return a->from + (a->to - a->from) * fmin(fmax(part, 0.0), 1.0);
 }
 
-/* After the last value: widen the range by that share (an empty range, or one
- * of rounding errors only, is widened first), and choose about n ticks at 1, 2
- * or 5 times a power of ten. */
+/* Widen the range by a share of it, or an empty range by a tenth of its value,
+ * and choose about n ticks at 1, 2 or 5 times a power of ten. */
 static void
-settle(struct axis *a, double margin, double n)
+axis_ticks(struct axis *a, double margin, double n)
 {
     const double most = fmax(fabs(a->lo), fabs(a->hi));
     double power, step, m;
@@ -63,6 +65,7 @@ settle(struct axis *a, double margin, double n)
     power = pow(10.0, floor(log10((a->hi - a->lo) / n)));
     m = (a->hi - a->lo) / n / power;
     step = power * (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10);
+    step = a->powers ? fmax(step, 1.0) : step;
     m = floor(log10(step) + 1e-9);
     a->digits = m < -6 || step >= 1e6 ? -1 : m < 0 ? (int)-m : 0;
     m = ceil(a->lo / step - 1e-9);
@@ -73,7 +76,9 @@ settle(struct axis *a, double margin, double n)
 static char *
 tick_text(const struct axis *a, size_t i, char *out, size_t size)
 {
-    if (a->digits >= 0)
+    if (a->powers)
+        snprintf(out, size, "%.5g", exp2(a->tick[i]));
+    else if (a->digits >= 0)
         snprintf(out, size, "%.*f", a->digits, a->tick[i]);
     else
         snprintf(out, size, "%.4g", a->tick[i]);
@@ -83,14 +88,16 @@ tick_text(const struct axis *a, size_t i, char *out, size_t size)
 /* ---- parts ---- */
 
 static void
-label(struct buf *b, double x, double y, const char *class, const char *text)
+draw_label(struct buf *b, double x, double y, const char *class,
+    const char *text)
 {
     put(b, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>\n", x, y, class,
         text);
 }
 
 static void
-rule(struct buf *b, double x, double y, double x2, double y2, const char *class)
+draw_rule(struct buf *b, double x, double y, double x2, double y2,
+    const char *class)
 {
     put(b,
         "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
@@ -98,9 +105,9 @@ rule(struct buf *b, double x, double y, double x2, double y2, const char *class)
         x, y, x2, y2, class);
 }
 
-/* Series differ in colour and in form. */
+/* A mark at x, y; series differ in colour and in form. */
 static void
-mark(struct buf *b, size_t kind, double x, double y)
+draw_mark(struct buf *b, size_t kind, double x, double y)
 {
     static const char *const form[] = {
         "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.2\" class=\"ring\"/>",
@@ -116,28 +123,61 @@ mark(struct buf *b, size_t kind, double x, double y)
     buf_adds(b, "</g>\n");
 }
 
-/* Of an image they are a part, above what is drawn. */
-static void
-legend(struct buf *b, const struct chart *c)
+/* x of entry i in the legend of an image's panel, and its line from the top. */
+static double
+legend_place(const struct chart *c, size_t i, size_t *line)
 {
-    double x = LEFT;
+    double x = LEFT, next = LEFT;
 
-    label(b, LEFT, -24, "", c->title);
+    *line = 0;
+    for (size_t k = 0; k <= i; k++) {
+        const double width = 30.0 + 7.0 * (double)columns(c->s[k].name);
+
+        x = next;
+        if (k > 0 && x + width > W) {
+            x = LEFT;
+            ++*line;
+        }
+        next = x + width;
+    }
+    return x;
+}
+
+size_t
+chart_legend_lines(const struct chart *c)
+{
+    size_t line = 0;
+
+    if (c->ns > 0)
+        legend_place(c, c->ns - 1, &line);
+    return line + 1;
+}
+
+/* Title and legend of an image's panel, above the chart. */
+static void
+draw_legend(struct buf *b, const struct chart *c)
+{
+    const double top = -24.0 - LINE * (double)(chart_legend_lines(c) - 1);
+
+    draw_label(b, LEFT, top, "", c->title);
     for (size_t i = 0; i < c->ns; i++) {
-        mark(b, c->s[i].colour, x + 5, -10);
-        label(b, x + 13, -6, "t", c->s[i].name);
-        x += 30 + 7.0 * (double)columns(c->s[i].name);
+        size_t line;
+        const double x = legend_place(c, i, &line);
+        const double y = top + 14.0 + LINE * (double)line;
+
+        draw_mark(b, c->s[i].colour, x + 5, y);
+        draw_label(b, x + 13, y + 4, "t", c->s[i].name);
     }
 }
 
-/* Title and legend. */
+/* Begin a chart with its title and legend. */
 static void
-begin(struct buf *b, const struct chart *c, int height)
+draw_head(struct buf *b, const struct chart *c, int height)
 {
     char name[FITTED];
 
     if (c->image) {
-        legend(b, c);
+        draw_legend(b, c);
         return;
     }
     put(b, "<figure id=\"%s\">\n<figcaption><b>%s.</b> %s</figcaption>\n",
@@ -145,7 +185,7 @@ begin(struct buf *b, const struct chart *c, int height)
     buf_adds(b, "<p class=\"legend\">");
     for (size_t i = 0; i < c->ns; i++) {
         buf_adds(b, "<span><svg viewBox=\"0 0 12 12\">");
-        mark(b, c->s[i].colour, 6, 6);
+        draw_mark(b, c->s[i].colour, 6, 6);
         put(b, "</svg>%s</span> ", fitted(name, c->s[i].name, 30));
     }
     buf_adds(b, "</p>\n");
@@ -161,13 +201,14 @@ draw_x(struct buf *b, const struct axis *x, double top, double bottom,
     char text[40];
 
     for (size_t i = 0; i < x->ntick; i++) {
-        const double p = at(x, x->tick[i]);
+        const double p = axis_at(x, x->tick[i]);
 
-        rule(b, p, top, p, bottom, "grid");
-        label(b, p, bottom + 15, "t m", tick_text(x, i, text, sizeof text));
+        draw_rule(b, p, top, p, bottom, "grid");
+        draw_label(b, p, bottom + 15, "t m",
+            tick_text(x, i, text, sizeof text));
     }
-    rule(b, x->from, bottom, x->to, bottom, "axis");
-    label(b, (x->from + x->to) / 2, bottom + 32, "m", name);
+    draw_rule(b, x->from, bottom, x->to, bottom, "axis");
+    draw_label(b, (x->from + x->to) / 2, bottom + 32, "m", name);
 }
 
 static void
@@ -176,16 +217,17 @@ draw_y(struct buf *b, const struct axis *y, const char *name)
     char text[40];
 
     for (size_t i = 0; i < y->ntick; i++) {
-        const double p = at(y, y->tick[i]);
+        const double p = axis_at(y, y->tick[i]);
 
-        rule(b, LEFT, p, RIGHT, p, "grid");
-        label(b, LEFT - 6, p + 4, "t e", tick_text(y, i, text, sizeof text));
+        draw_rule(b, LEFT, p, RIGHT, p, "grid");
+        draw_label(b, LEFT - 6, p + 4, "t e",
+            tick_text(y, i, text, sizeof text));
     }
-    label(b, 4, TOP - 12, "", name);
+    draw_label(b, 4, TOP - 12, "", name);
 }
 
 static int
-nothing(const struct chart *c)
+has_no_value(const struct chart *c)
 {
     for (size_t k = 0; k < c->ns; k++)
         for (size_t i = 0; i < c->s[k].n; i++)
@@ -196,10 +238,10 @@ nothing(const struct chart *c)
 
 /* ---- lines ---- */
 
-/* A path through values v.  Of many points, each group is drawn as its minimum
- * and maximum. */
+/* A path through values v.  Many points are drawn in groups, each as a line
+ * from its minimum to its maximum. */
 static void
-path(struct buf *b, const struct axis *x, const struct axis *y,
+draw_path(struct buf *b, const struct axis *x, const struct axis *y,
     const struct series *s, const double *v, const char *class)
 {
     const size_t step = s->n / 500 + 1;
@@ -214,10 +256,10 @@ path(struct buf *b, const struct axis *x, const struct axis *y,
             hi = fmax(hi, v[k]);
         }
         if (lo <= hi && isfinite(s->x[i])) {
-            put(b, pen ? "L%.1f %.1f" : "M%.1f %.1fh0", at(x, s->x[i]),
-                at(y, lo));
+            put(b, pen ? "L%.1f %.1f" : "M%.1f %.1fh0", axis_at(x, s->x[i]),
+                axis_at(y, lo));
             if (lo < hi)
-                put(b, "V%.1f", at(y, hi));
+                put(b, "V%.1f", axis_at(y, hi));
         }
         pen = lo <= hi;
     }
@@ -225,15 +267,15 @@ path(struct buf *b, const struct axis *x, const struct axis *y,
 }
 
 static void
-marks(struct buf *b, const struct axis *x, const struct axis *y,
+draw_points(struct buf *b, const struct axis *x, const struct axis *y,
     const struct series *s)
 {
     for (size_t i = 0; i < s->n; i++)
         if (isfinite(s->x[i]) && isfinite(s->y[i]))
-            mark(b, s->colour, at(x, s->x[i]), at(y, s->y[i]));
+            draw_mark(b, s->colour, axis_at(x, s->x[i]), axis_at(y, s->y[i]));
 }
 
-/* Means of 2 h + 1 values around each, of those that are finite. */
+/* The mean of the finite values among the 2 h + 1 around each value. */
 static double *
 running_mean(const struct series *s, size_t h)
 {
@@ -258,14 +300,15 @@ running_mean(const struct series *s, size_t h)
 void
 chart_lines(struct buf *b, const struct chart *c)
 {
-    struct axis x = { .lo = c->plain,
+    struct axis x = { .powers = c->powers,
+        .lo = c->plain,
         .hi = !c->plain,
         .from = LEFT,
         .to = RIGHT };
     struct axis y = { .lo = 1, .from = BOTTOM, .to = TOP };
     double **mean;
 
-    if (nothing(c))
+    if (has_no_value(c))
         return;
     mean = xcalloc(c->ns, sizeof *mean);
     for (size_t k = 0; k < c->ns; k++) {
@@ -273,23 +316,23 @@ chart_lines(struct buf *b, const struct chart *c)
 
         mean[k] = running_mean(s, c->plain ? 0 : s->n / 40);
         for (size_t i = 0; i < s->n; i++) {
-            hold(&x, s->x[i]);
-            hold(&y, c->tight ? mean[k][i] : s->y[i]);
+            axis_hold(&x, s->x[i]);
+            axis_hold(&y, c->tight ? mean[k][i] : s->y[i]);
         }
     }
-    begin(b, c, BOTTOM + 40);
-    settle(&x, c->plain ? 0.02 : 0.0, 6);
-    settle(&y, c->tight ? 0.2 : 0.04, 5);
+    draw_head(b, c, BOTTOM + 40);
+    axis_ticks(&x, c->plain ? 0.02 : 0.0, 6);
+    axis_ticks(&y, c->tight ? 0.2 : 0.04, 5);
     draw_y(b, &y, c->y);
     draw_x(b, &x, TOP, BOTTOM, c->x);
     for (size_t k = 0; k < c->ns; k++)
         if (c->s[k].n >= 40 && !c->plain)
-            path(b, &x, &y, &c->s[k], c->s[k].y, "raw");
+            draw_path(b, &x, &y, &c->s[k], c->s[k].y, "raw");
     for (size_t k = 0; k < c->ns; k++) {
         if (c->s[k].points)
-            marks(b, &x, &y, &c->s[k]);
+            draw_points(b, &x, &y, &c->s[k]);
         else
-            path(b, &x, &y, &c->s[k], mean[k], "line");
+            draw_path(b, &x, &y, &c->s[k], mean[k], "line");
         free(mean[k]);
     }
     if (!c->image)
@@ -299,17 +342,19 @@ chart_lines(struct buf *b, const struct chart *c)
 
 /* ---- rows ---- */
 
+/* The value of row i, with its interval. */
 static void
-value(struct buf *b, const struct axis *x, const struct series *s, size_t i,
-    double y)
+draw_value(struct buf *b, const struct axis *x, const struct series *s,
+    size_t i, double y)
 {
     if (isfinite(s->low[i]) && isfinite(s->high[i])) {
         put(b, "<g class=\"c%zu\">", s->colour % 6);
-        rule(b, at(x, s->low[i]), y, at(x, s->high[i]), y, "bar");
+        draw_rule(b, axis_at(x, s->low[i]), y, axis_at(x, s->high[i]), y,
+            "bar");
         buf_adds(b, "</g>\n");
     }
     if (isfinite(s->y[i]))
-        mark(b, s->colour, at(x, s->y[i]), y);
+        draw_mark(b, s->colour, axis_at(x, s->y[i]), y);
 }
 
 void
@@ -320,28 +365,28 @@ chart_rows(struct buf *b, const struct chart *c, const char *const *name)
     const double bottom = TOP / 4.0 + ROW * (double)n;
     char text[FITTED];
 
-    if (nothing(c))
+    if (has_no_value(c))
         return;
-    begin(b, c, (int)bottom + 40);
+    draw_head(b, c, (int)bottom + 40);
     for (size_t i = 0; i < n; i++) /* a column is about 7 wide */
         x.from = fmax(x.from,
             20.0 + 7.0 * (double)columns(fitted(text, name[i], NAME)));
     for (size_t k = 0; k < c->ns; k++)
         for (size_t i = 0; i < n; i++) {
-            hold(&x, c->s[k].y[i]);
-            hold(&x, c->s[k].low[i]);
-            hold(&x, c->s[k].high[i]);
+            axis_hold(&x, c->s[k].y[i]);
+            axis_hold(&x, c->s[k].low[i]);
+            axis_hold(&x, c->s[k].high[i]);
         }
-    settle(&x, 0.02, 5);
+    axis_ticks(&x, 0.02, 5);
     draw_x(b, &x, TOP / 4.0, bottom, c->x);
     for (size_t i = 0; i < n; i++) {
         const double y = bottom - ROW * ((double)(n - i) - 0.5);
 
-        rule(b, 0, y + ROW / 2.0, W, y + ROW / 2.0, "grid");
-        label(b, x.from - 8, y + 4, "e", fitted(text, name[i], NAME));
+        draw_rule(b, 0, y + ROW / 2.0, W, y + ROW / 2.0, "grid");
+        draw_label(b, x.from - 8, y + 4, "e", fitted(text, name[i], NAME));
         /* Marks of series stand side by side, so that none hides another. */
         for (size_t k = 0; k < c->ns; k++)
-            value(b, &x, &c->s[k], i,
+            draw_value(b, &x, &c->s[k], i,
                 y + 10.0 * (((double)k + 0.5) / (double)c->ns - 0.5));
     }
     buf_adds(b, "</svg>\n</figure>\n");
@@ -363,14 +408,14 @@ chart_map(struct buf *b, const struct chart *c, size_t rows, size_t columns,
         any |= isfinite(v[i]);
     if (!any)
         return;
-    begin(b, c, (int)bottom + 40);
+    draw_head(b, c, (int)bottom + 40);
     for (size_t i = 0; i < rows; i++) {
         const double y = 4.0 + CELL * (double)i;
         char text[24];
 
         snprintf(text, sizeof text, "%zu", i);
         if (i % 5 == 0)
-            label(b, LEFT - 6, y + CELL - 1.5, "t e", text);
+            draw_label(b, LEFT - 6, y + CELL - 1.5, "t e", text);
         for (size_t k = 0; k < columns; k++)
             if (v[i * columns + k] >= 0.01)
                 put(b,
@@ -380,8 +425,8 @@ chart_map(struct buf *b, const struct chart *c, size_t rows, size_t columns,
                     LEFT + wide * (double)k, y, wide, CELL - 1,
                     fmin(v[i * columns + k], 1.0));
     }
-    rule(b, LEFT, bottom, RIGHT, bottom, "axis");
-    label(b, (LEFT + RIGHT) / 2, bottom + 18, "m", c->x);
-    label(b, 4, bottom + 18, "", c->y);
+    draw_rule(b, LEFT, bottom, RIGHT, bottom, "axis");
+    draw_label(b, (LEFT + RIGHT) / 2, bottom + 18, "m", c->x);
+    draw_label(b, 4, bottom + 18, "", c->y);
     buf_adds(b, "</svg>\n</figure>\n");
 }

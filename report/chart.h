@@ -1,4 +1,4 @@
-/* Charts as plain SVG elements, which take the page's colours and font. */
+/* Charts as SVG elements, which take colours and font from style.h. */
 #ifndef REPORT_CHART_H
 #define REPORT_CHART_H
 
@@ -6,35 +6,40 @@
 
 #include <stddef.h>
 
-/* A value a point; NAN is a gap.  Borrowed. */
+/* A value for each point; NAN is a gap.  All pointers are borrowed. */
 struct series {
     const char *name;
-    size_t colour;            /* of the page's six, counted round */
+    size_t colour;            /* one of the six of style.h, counted round */
     const double *x, *y;      /* [n]; x is not used by chart_rows */
     const double *low, *high; /* [n] interval of y, for chart_rows */
     size_t n;
-    int points; /* chart_lines draws marks, no line */
+    int points; /* 1: chart_lines draws marks, no line */
 };
 
 struct chart {
-    const char *id; /* of the element, a word of our own */
+    const char *id; /* id of the element; not needed for an image */
     const char *title, *note;
     const char *x, *y;      /* labels of the axes, with units */
-    int tight;              /* scaled to the running means */
-    int plain;              /* no running means, x where its values are */
-    int image;              /* of an SVG image, no figure of a page */
+    int tight;              /* 1: scaled to the running means */
+    int plain;              /* 1: no running means, x not from 0 */
+    int powers;             /* 1: x has logarithms to base 2 */
+    int image;              /* 1: a panel of an image (image.h) */
     const struct series *s; /* [ns] */
     size_t ns;
 };
 
-/* Lines over steps, with their running means where there are many points.
- * Nothing is drawn when no series has a value, here and below. */
+/* Append lines over x, with running means where there are many points.  The
+ * three functions append nothing when no series has a value. */
 void chart_lines(struct buf *b, const struct chart *c);
-/* Values of named rows, one below the other: the same n in all series. */
+/* Append values of n named rows, one below the other; all series have n. */
 void chart_rows(struct buf *b, const struct chart *c, const char *const *name);
-/* A map of rows x columns values in [0,1], the darker the higher; c has no
- * series.  Rows are numbered from 0, the first on top. */
+/* Append a map of rows x columns values in [0,1], the darker the higher; c has
+ * no series.  Rows are numbered from 0, the first on top. */
 void chart_map(struct buf *b, const struct chart *c, size_t rows,
     size_t columns, const double *v);
+
+/* Lines that the legend of an image's panel takes, each CHART_LINE high. */
+enum { CHART_LINE = 16 };
+size_t chart_legend_lines(const struct chart *c);
 
 #endif

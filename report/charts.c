@@ -1,5 +1,5 @@
-/* The charts of a page: what of a run is drawn. */
-#include "page.h"
+/* Charts of models and of training: see charts.h */
+#include "charts.h"
 #include "chart.h"
 
 #include <math.h>

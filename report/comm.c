@@ -1,7 +1,7 @@
-/* What ranks sent each other, drawn: see page.h */
+/* Charts of collectives: see comm.h */
+#include "comm.h"
 #include "chart.h"
 #include "html.h"
-#include "page.h"
 
 #include <math.h>
 #include <stdlib.h>

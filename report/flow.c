@@ -1,7 +1,7 @@
 /* Boxes and arrows: see flow.h */
 #include "flow.h"
 #include "html.h"
-#include "page.h"
+#include "image.h"
 #include "table.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum {
 };
 
 struct place {
-    double x, y; /* of the box's upper left corner */
+    double x, y; /* the upper left corner of a box */
 };
 
 static int
@@ -127,12 +127,7 @@ draw_flow(struct buf *b, const struct table *t, struct err *e)
     for (size_t i = 0; r == 0 && i < t->nrow; i++)
         r = draw_arrows(&parts, t, at, i, e);
     if (r == 0) {
-        put(b,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-            "viewBox=\"0 0 %.0f %.0f\">\n<style>\n",
-            w + BOX_W + EDGE, h + BOX_H + EDGE);
-        buf_adds(b, style);
-        buf_adds(b, "</style>\n");
+        image_begin(b, w + BOX_W + EDGE, h + BOX_H + EDGE);
         buf_add(b, parts.p, parts.n);
         buf_adds(b, "</svg>\n");
     }

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* First words of such a file. */
+/* How the header of such a file begins. */
 #define FLOW_HEADER "column\trow\tname\t"
 
 /* Append an SVG image of the table at path: a box in each place (column, row),

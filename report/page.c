@@ -1,6 +1,13 @@
 /* The page: see page.h */
 #include "page.h"
+#include "charts.h"
+#include "comm.h"
+#include "grid.h"
 #include "html.h"
+#include "predictions.h"
+#include "pruning.h"
+#include "style.h"
+#include "tables.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -269,7 +276,7 @@ page(struct buf *b, const struct run *r)
     }
     if (r->file[F_PLAN].nrow > 0) {
         heading(b, "plan", "Predictions");
-        predictions(b, &r->file[F_PLAN]);
+        predictions_page(b, &r->file[F_PLAN]);
     }
     if (r->file[F_TOKENS].nrow > 0) {
         heading(b, "tokenizer", "Tokens");

@@ -1,6 +1,8 @@
-/* Predictions of plan(1), a sweep: see page.h */
-#include "page.h"
+/* A sweep of plan(1): see predictions.h */
+#include "predictions.h"
 #include "chart.h"
+#include "grid.h"
+#include "image.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +27,16 @@ static const struct shown {
     { "run.days", "The run", "days", 1.0 },
 };
 
-/* Is it a figure of plan, and no key? */
+static int
+is_shown(const char *name)
+{
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (strcmp(name, shown[i].column) == 0)
+            return 1;
+    return 0;
+}
+
+/* Is the name a figure of plan, and no key? */
 static int
 is_figure(const char *name)
 {
@@ -35,15 +46,12 @@ is_figure(const char *name)
     for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
         if (strcmp(name, bare[i]) == 0)
             return 1;
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        if (strcmp(name, shown[i].column) == 0)
-            return 1;
-    return strchr(name, '.') != NULL;
+    return is_shown(name) || strchr(name, '.') != NULL;
 }
 
-/* Columns that were varied: those before the first figure. */
+/* The number of keys: the columns before the first figure. */
 static size_t
-varied(const struct table *t)
+key_columns(const struct table *t)
 {
     size_t n = 0;
 
@@ -52,7 +60,7 @@ varied(const struct table *t)
     return n;
 }
 
-/* What tells a row's series from others: its varied cells but the first. */
+/* The name of a row's series: the values of all keys but the first. */
 static char *
 series_name(const struct table *t, size_t row, size_t keys)
 {
@@ -64,59 +72,82 @@ series_name(const struct table *t, size_t row, size_t keys)
     return b.n > 0 ? b.p : xstrdup("plan");
 }
 
-static void
-one(struct buf *b, const struct table *t, const struct shown *of, size_t keys)
+/* The series of a column over the first key, at most SERIES of them; x [2 *
+ * SERIES * nrow] holds their points.  Returns their number; the names are the
+ * caller's. */
+static size_t
+make_series(struct series *s, double *x, const struct table *t,
+    const struct shown *of, size_t keys)
 {
     const size_t column = table_column(t, of->column);
-    double *x = xcalloc(2 * SERIES * t->nrow + 1, sizeof *x);
-    struct series s[SERIES];
-    char *id = xasprintf("plan-%s", of->column);
-    struct chart c = { .id = id,
-        .title = of->title,
-        .note = "",
-        .x = t->cell[0],
-        .y = of->y,
-        .plain = 1,
-        .s = s };
-    char *names[SERIES];
+    size_t n = 0;
 
-    for (size_t r = 0; r < t->nrow && column != NONE; r++) {
+    for (size_t r = 0; r < t->nrow; r++) {
         char *name = series_name(t, r, keys);
         size_t k = 0;
 
-        while (k < c.ns && strcmp(names[k], name) != 0)
+        while (k < n && strcmp(s[k].name, name) != 0)
             k++;
-        if (k == SERIES) {
-            free(name);
-            continue;
-        }
-        if (k == c.ns) {
-            double *at = x + 2 * k * t->nrow;
+        if (k == n && n < SERIES) {
+            double *at = x + 2 * n * t->nrow;
 
-            names[c.ns++] = name;
-            s[k] = (struct series){ .name = name,
+            s[n++] = (struct series){ .name = name,
                 .colour = k,
                 .x = at,
                 .y = at + t->nrow };
         } else {
             free(name);
         }
+        if (k == SERIES)
+            continue;
         x[2 * k * t->nrow + s[k].n] = table_real(t, r, 0);
         x[(2 * k + 1) * t->nrow + s[k].n++] =
             of->scale * table_real(t, r, column);
     }
-    chart_lines(b, &c);
+    return n;
+}
+
+/* Draw a figure on a page or, if m is not NULL, in an image. */
+static void
+draw_figure(struct buf *b, struct image *m, const struct table *t,
+    const struct shown *of, size_t keys)
+{
+    double *x = xcalloc(2 * SERIES * t->nrow + 1, sizeof *x);
+    struct series s[SERIES];
+    char *id = xasprintf("plan-%s", of->column);
+    const struct chart c = { .id = id,
+        .title = of->title,
+        .note = "",
+        .x = t->cell[0],
+        .y = of->y,
+        .plain = 1,
+        .image = m != NULL,
+        .s = s,
+        .ns = make_series(s, x, t, of, keys) };
+
+    if (m != NULL)
+        image_add(m, &c);
+    else
+        chart_lines(b, &c);
     for (size_t k = 0; k < c.ns; k++)
-        free(names[k]);
+        free((void *)(uintptr_t)s[k].name);
     free(id);
     free(x);
 }
 
-void
-predictions(struct buf *b, const struct table *t)
+static void
+draw_figures(struct buf *b, struct image *m, const struct table *t)
 {
-    const size_t keys = varied(t);
-    const int draw = keys > 0 && isfinite(table_real(t, 0, 0));
+    const size_t keys = key_columns(t);
+
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (keys > 0 && isfinite(table_real(t, 0, 0)))
+            draw_figure(b, m, t, &shown[i], keys);
+}
+
+void
+predictions_page(struct buf *b, const struct table *t)
+{
     struct buf heads = { 0 };
     struct grid g;
 
@@ -129,7 +160,45 @@ predictions(struct buf *b, const struct table *t)
     grid_release(&g);
     buf_release(&heads);
     buf_adds(b, "<div class=\"figures\">\n");
-    for (size_t i = 0; draw && i < sizeof shown / sizeof *shown; i++)
-        one(b, t, &shown[i], keys);
+    draw_figures(b, NULL, t);
     buf_adds(b, "</div>\n");
+}
+
+int
+predictions_known(const struct lines *l)
+{
+    int first = 1, known = 0;
+
+    for (const char *p = l->n > 0 ? l->line[0] : ""; *p != '\0'; first = 0) {
+        const size_t n = strcspn(p, "\t");
+        char *name = xasprintf("%.*s", (int)n, p);
+
+        known |= !first && is_shown(name);
+        if (first && is_figure(name))
+            p = "";
+        else
+            p += n + (p[n] == '\t');
+        free(name);
+    }
+    return known;
+}
+
+static int
+draw_sweep(struct buf *b, const struct table *t, struct err *e)
+{
+    struct image m = { .n = 0 };
+
+    draw_figures(NULL, &m, t);
+    if (m.n == 0)
+        return err_set(e, EX_INPUT,
+            "its first column, %s, has no numbers to draw figures over",
+            t->cell[0]);
+    image_put(b, &m);
+    return 0;
+}
+
+int
+predictions_image(struct buf *b, const char *path, struct err *e)
+{
+    return table_image(b, path, "", 1, draw_sweep, e);
 }

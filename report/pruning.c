@@ -1,6 +1,5 @@
-/* Charts of pruning: what the search tried, and what the model is like inside;
- * see page.h. */
-#include "page.h"
+/* Charts of pruning: see pruning.h */
+#include "pruning.h"
 #include "chart.h"
 
 #include <math.h>

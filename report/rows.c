@@ -1,22 +1,21 @@
 /* Rows of runs as an image: see rows.h */
 #include "rows.h"
 #include "chart.h"
-#include "html.h"
-#include "page.h"
+#include "image.h"
 #include "table.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 1000, PANEL_W = 440, PANEL_H = 300 };
+enum { ROWS = 1000 };
 
 static const char *const models[] = { "pruned", "distilled", "rival" };
 enum { NMODEL = sizeof models / sizeof *models };
 
-/* Points of one model: a column against another.  Rows without documents are
- * of others, which the tables show. */
+/* The points of a model: a column against another.  Rows without documents are
+ * left out: other programs measured them. */
 static size_t
-points(const struct table *t, const char *model, const char *across,
+model_points(const struct table *t, const char *model, const char *across,
     const char *up, double scale, double *x, double *y)
 {
     const size_t m = table_column(t, "model"), d = table_column(t, "documents");
@@ -31,9 +30,9 @@ points(const struct table *t, const char *model, const char *across,
     return n;
 }
 
-/* One chart in its place; were there points? */
-static int
-panel(struct buf *b, const struct table *t, const char *up, int size, size_t at)
+/* Add the chart of a column against parameters, if size, or else tokens. */
+static void
+add_panel(struct image *m, const struct table *t, const char *up, int size)
 {
     static double x[NMODEL][ROWS], y[NMODEL][ROWS];
     struct series s[NMODEL];
@@ -46,8 +45,8 @@ panel(struct buf *b, const struct table *t, const char *up, int size, size_t at)
         .s = s };
 
     for (size_t k = 0; k < NMODEL; k++) {
-        const size_t n = points(t, models[k], size ? "parameters" : "tokens",
-            up, size ? 1e-6 : 1.0, x[k], y[k]);
+        const size_t n = model_points(t, models[k],
+            size ? "parameters" : "tokens", up, size ? 1e-6 : 1.0, x[k], y[k]);
 
         if (n > 0)
             s[c.ns++] = (struct series){ .name = models[k],
@@ -57,37 +56,20 @@ panel(struct buf *b, const struct table *t, const char *up, int size, size_t at)
                 .n = n,
                 .points = 1 };
     }
-    if (c.ns == 0)
-        return 0;
-    put(b, "<g transform=\"translate(%zu,%zu)\">\n", at % 2 * PANEL_W,
-        at / 2 * PANEL_H + 40);
-    chart_lines(b, &c);
-    buf_adds(b, "</g>\n");
-    return 1;
+    image_add(m, &c);
 }
 
 static int
 draw_rows(struct buf *b, const struct table *t, struct err *e)
 {
     static const char *const up[] = { "recovery", "kl" };
-    struct buf panels = { 0 };
-    size_t n = 0;
+    struct image m = { .n = 0 };
 
     for (int i = 0; i < 2; i++)
         for (int size = 0; size < 2; size++)
-            n += (size_t)panel(&panels, t, up[i], size, n);
-    if (n == 0)
-        return err_set(e, EX_INPUT, "no row of a cut model");
-    put(b,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %zu\">\n"
-        "<style>\n",
-        2 * PANEL_W, (n + 1) / 2 * PANEL_H);
-    buf_adds(b, style);
-    buf_adds(b, "</style>\n");
-    buf_add(b, panels.p, panels.n);
-    buf_adds(b, "</svg>\n");
-    buf_release(&panels);
-    return 0;
+            add_panel(&m, t, up[i], size);
+    image_put(b, &m);
+    return m.n > 0 ? 0 : err_set(e, EX_INPUT, "no row of a cut model");
 }
 
 int

@@ -1,11 +1,11 @@
-/* What recipes/results keeps of runs, drawn. */
+/* Rows of recipes/results as an image. */
 #ifndef REPORT_ROWS_H
 #define REPORT_ROWS_H
 
 #include "base/err.h"
 #include "base/mem.h"
 
-/* First words of such a file. */
+/* How the header of such a file begins. */
 #define ROWS_HEADER "run\tmodel\t"
 
 /* Append an SVG image of the rows: recovery (%) and KL (nats a token) of cut

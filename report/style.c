@@ -1,5 +1,5 @@
 /* The CSS of the page: light and dark, screen and paper. */
-#include "page.h"
+#include "style.h"
 
 /* clang-format off */
 const char style[] =

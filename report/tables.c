@@ -1,5 +1,5 @@
-/* The tables of a run: see page.h */
-#include "page.h"
+/* The tables of a run: see tables.h */
+#include "tables.h"
 
 #include <math.h>
 #include <stdio.h>

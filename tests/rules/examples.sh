@@ -44,6 +44,8 @@ cp M.gguf M-q8_0.gguf
 cp corpus/en.jsonl text.jsonl
 evalppl -q -m M --protocol lm-eval -c 64 --token-losses losses.tsv text.jsonl >out ||
     fail 'losses of tokens'
+plan cluster -q -m llama-3.1-70b --machine h100 -B 64 nodes=4..8 --format tsv \
+    >plan.tsv || fail 'a sweep'
 rm -f docs one batches more
 mkdir all
 for f in *; do

@@ -1,0 +1,24 @@
+/* Charts beside and below each other, as one SVG image. */
+#ifndef REPORT_IMAGE_H
+#define REPORT_IMAGE_H
+
+#include "chart.h"
+#include "base/mem.h"
+
+#include <stddef.h>
+
+/* { 0 } is empty. */
+struct image {
+    struct buf panels;
+    size_t n, height; /* panels, and the height of each */
+};
+
+/* Begin an SVG image of that size, with the style of pages. */
+void image_begin(struct buf *b, double width, double height);
+/* Add a chart of lines, whose field image is 1, in the next place; a chart
+ * without a value takes none.  The first one's legend sets the height. */
+void image_add(struct image *m, const struct chart *c);
+/* Append the whole image and release *m. */
+void image_put(struct buf *b, struct image *m);
+
+#endif

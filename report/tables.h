@@ -1,0 +1,26 @@
+/* The tables of a run, for its page and for a terminal. */
+#ifndef REPORT_TABLES_H
+#define REPORT_TABLES_H
+
+#include "grid.h"
+#include "run.h"
+#include "base/mem.h"
+
+enum {
+    T_MODELS,
+    T_PAIRS,
+    T_SOURCES,
+    T_RUNS,
+    T_HELD_OUT,
+    T_PRUNING,
+    T_TOKENS,
+    T_SCALING,
+    NTABLE
+};
+/* Make a table, without rows where the run has none; the caller's, to be given
+ * to grid_release. */
+void table_make(struct grid *g, int which, const struct run *r);
+/* Append all tables for a terminal. */
+void terminal(struct buf *b, const struct run *r);
+
+#endif
