@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     W = 420,
@@ -16,6 +17,61 @@ enum {
     NAME = 14,
     LINE = CHART_LINE
 };
+
+/* ---- series ---- */
+
+struct series *
+chart_series(struct chart *c, const char *name, size_t most)
+{
+    for (size_t k = 0; k < c->ns; k++)
+        if (strcmp(c->s[k].name, name) == 0)
+            return &c->s[k];
+    return c->ns < most ? chart_new(c, name, c->ns) : NULL;
+}
+
+struct series *
+chart_new(struct chart *c, const char *name, size_t colour)
+{
+    c->s = xgrow_pow2(c->s, c->ns, sizeof *c->s);
+    c->s[c->ns] = (struct series){ .name = xstrdup(name), .colour = colour };
+    return &c->s[c->ns++];
+}
+
+static void
+add_point(struct series *s, struct point p)
+{
+    s->p = xgrow_pow2(s->p, s->n, sizeof *s->p);
+    s->p[s->n++] = p;
+}
+
+void
+series_add(struct series *s, double x, double y)
+{
+    add_point(s, (struct point){ x, y, NAN, NAN, NAN });
+}
+
+void
+series_interval(struct series *s, double y, double low, double high)
+{
+    add_point(s, (struct point){ NAN, y, low, high, NAN });
+}
+
+void
+series_release(struct series *s)
+{
+    free(s->name);
+    free(s->p);
+}
+
+static void
+release_series(struct chart *c)
+{
+    for (size_t k = 0; k < c->ns; k++)
+        series_release(&c->s[k]);
+    free(c->s);
+    c->s = NULL;
+    c->ns = 0;
+}
 
 /* ---- scales ---- */
 
@@ -231,32 +287,32 @@ has_no_value(const struct chart *c)
 {
     for (size_t k = 0; k < c->ns; k++)
         for (size_t i = 0; i < c->s[k].n; i++)
-            if (isfinite(c->s[k].y[i]))
+            if (isfinite(c->s[k].p[i].y))
                 return 0;
     return 1;
 }
 
 /* ---- lines ---- */
 
-/* A path through values v.  Many points are drawn in groups, each as a line
- * from its minimum to its maximum. */
+/* A path through the values of a series or their running means.  Many points
+ * are drawn in groups, each as a line from its minimum to its maximum. */
 static void
 draw_path(struct buf *b, const struct axis *x, const struct axis *y,
-    const struct series *s, const double *v, const char *class)
+    const struct series *s, int raw)
 {
     const size_t step = s->n / 500 + 1;
     int pen = 0;
 
-    put(b, "<path class=\"c%zu %s\" d=\"", s->colour % 6, class);
+    put(b, "<path class=\"c%zu %s\" d=\"", s->colour % 6, raw ? "raw" : "line");
     for (size_t i = 0; i < s->n; i += step) {
         double lo = INFINITY, hi = -INFINITY;
 
         for (size_t k = i; k < i + step && k < s->n; k++) {
-            lo = fmin(lo, v[k]);
-            hi = fmax(hi, v[k]);
+            lo = fmin(lo, raw ? s->p[k].y : s->p[k].mean);
+            hi = fmax(hi, raw ? s->p[k].y : s->p[k].mean);
         }
-        if (lo <= hi && isfinite(s->x[i])) {
-            put(b, pen ? "L%.1f %.1f" : "M%.1f %.1fh0", axis_at(x, s->x[i]),
+        if (lo <= hi && isfinite(s->p[i].x)) {
+            put(b, pen ? "L%.1f %.1f" : "M%.1f %.1fh0", axis_at(x, s->p[i].x),
                 axis_at(y, lo));
             if (lo < hi)
                 put(b, "V%.1f", axis_at(y, hi));
@@ -270,35 +326,45 @@ static void
 draw_points(struct buf *b, const struct axis *x, const struct axis *y,
     const struct series *s)
 {
-    for (size_t i = 0; i < s->n; i++)
-        if (isfinite(s->x[i]) && isfinite(s->y[i]))
-            draw_mark(b, s->colour, axis_at(x, s->x[i]), axis_at(y, s->y[i]));
+    for (const struct point *p = s->p; p < s->p + s->n; p++)
+        if (isfinite(p->x) && isfinite(p->y))
+            draw_mark(b, s->colour, axis_at(x, p->x), axis_at(y, p->y));
 }
 
-/* The mean of the finite values among the 2 h + 1 around each value. */
-static double *
-running_mean(const struct series *s, size_t h)
+/* Set the mean of the finite values among the 2 h + 1 around each value. */
+static void
+set_means(struct series *s, size_t h)
 {
-    double *mean = xreallocarray(NULL, s->n, sizeof *mean), sum = 0.0;
-    size_t n = 0, last = 0; /* summed: up to last */
+    double sum = 0.0;
+    size_t n = 0, last = 0; /* sum is of n values before `last` */
 
     for (size_t i = 0; i < s->n; i++) {
         for (; last < s->n && last <= i + h; last++)
-            if (isfinite(s->y[last])) {
-                sum += s->y[last];
+            if (isfinite(s->p[last].y)) {
+                sum += s->p[last].y;
                 n++;
             }
-        if (i > h && isfinite(s->y[i - h - 1])) {
-            sum -= s->y[i - h - 1];
+        if (i > h && isfinite(s->p[i - h - 1].y)) {
+            sum -= s->p[i - h - 1].y;
             n--;
         }
-        mean[i] = isfinite(s->y[i]) ? sum / (double)n : NAN;
+        s->p[i].mean = isfinite(s->p[i].y) ? sum / (double)n : NAN;
     }
-    return mean;
+}
+
+static void
+hold_series(struct axis *x, struct axis *y, struct series *s,
+    const struct chart *c)
+{
+    set_means(s, c->plain ? 0 : s->n / 40);
+    for (size_t i = 0; i < s->n; i++) {
+        axis_hold(x, s->p[i].x);
+        axis_hold(y, c->tight ? s->p[i].mean : s->p[i].y);
+    }
 }
 
 void
-chart_lines(struct buf *b, const struct chart *c)
+chart_lines(struct buf *b, struct chart *c)
 {
     struct axis x = { .powers = c->powers,
         .lo = c->plain,
@@ -306,20 +372,13 @@ chart_lines(struct buf *b, const struct chart *c)
         .from = LEFT,
         .to = RIGHT };
     struct axis y = { .lo = 1, .from = BOTTOM, .to = TOP };
-    double **mean;
 
-    if (has_no_value(c))
+    if (has_no_value(c)) {
+        release_series(c);
         return;
-    mean = xcalloc(c->ns, sizeof *mean);
-    for (size_t k = 0; k < c->ns; k++) {
-        const struct series *s = &c->s[k];
-
-        mean[k] = running_mean(s, c->plain ? 0 : s->n / 40);
-        for (size_t i = 0; i < s->n; i++) {
-            axis_hold(&x, s->x[i]);
-            axis_hold(&y, c->tight ? mean[k][i] : s->y[i]);
-        }
     }
+    for (size_t k = 0; k < c->ns; k++)
+        hold_series(&x, &y, &c->s[k], c);
     draw_head(b, c, BOTTOM + 40);
     axis_ticks(&x, c->plain ? 0.02 : 0.0, 6);
     axis_ticks(&y, c->tight ? 0.2 : 0.04, 5);
@@ -327,57 +386,67 @@ chart_lines(struct buf *b, const struct chart *c)
     draw_x(b, &x, TOP, BOTTOM, c->x);
     for (size_t k = 0; k < c->ns; k++)
         if (c->s[k].n >= 40 && !c->plain)
-            draw_path(b, &x, &y, &c->s[k], c->s[k].y, "raw");
-    for (size_t k = 0; k < c->ns; k++) {
+            draw_path(b, &x, &y, &c->s[k], 1);
+    for (size_t k = 0; k < c->ns; k++)
         if (c->s[k].points)
             draw_points(b, &x, &y, &c->s[k]);
         else
-            draw_path(b, &x, &y, &c->s[k], mean[k], "line");
-        free(mean[k]);
-    }
+            draw_path(b, &x, &y, &c->s[k], 0);
     if (!c->image)
         buf_adds(b, "</svg>\n</figure>\n");
-    free(mean);
+    release_series(c);
 }
 
 /* ---- rows ---- */
 
-/* The value of row i, with its interval. */
 static void
-draw_value(struct buf *b, const struct axis *x, const struct series *s,
-    size_t i, double y)
+draw_value(struct buf *b, const struct axis *x, size_t colour,
+    const struct point *p, double y)
 {
-    if (isfinite(s->low[i]) && isfinite(s->high[i])) {
-        put(b, "<g class=\"c%zu\">", s->colour % 6);
-        draw_rule(b, axis_at(x, s->low[i]), y, axis_at(x, s->high[i]), y,
-            "bar");
+    if (isfinite(p->low) && isfinite(p->high)) {
+        put(b, "<g class=\"c%zu\">", colour % 6);
+        draw_rule(b, axis_at(x, p->low), y, axis_at(x, p->high), y, "bar");
         buf_adds(b, "</g>\n");
     }
-    if (isfinite(s->y[i]))
-        draw_mark(b, s->colour, axis_at(x, s->y[i]), y);
+    if (isfinite(p->y))
+        draw_mark(b, colour, axis_at(x, p->y), y);
+}
+
+/* The scale of all values, right of the names, which are about 7 a column
+ * wide. */
+static struct axis
+rows_axis(const struct chart *c, const char *const *name, size_t n)
+{
+    struct axis x = { .to = RIGHT };
+    char text[FITTED];
+
+    for (size_t i = 0; i < n; i++) {
+        x.from = fmax(x.from,
+            20.0 + 7.0 * (double)columns(fitted(text, name[i], NAME)));
+        for (size_t k = 0; k < c->ns; k++) {
+            axis_hold(&x, c->s[k].p[i].y);
+            axis_hold(&x, c->s[k].p[i].low);
+            axis_hold(&x, c->s[k].p[i].high);
+        }
+    }
+    axis_ticks(&x, 0.02, 5);
+    return x;
 }
 
 void
-chart_rows(struct buf *b, const struct chart *c, const char *const *name)
+chart_rows(struct buf *b, struct chart *c, const char *const *name)
 {
-    struct axis x = { .to = RIGHT };
     const size_t n = c->ns > 0 ? c->s[0].n : 0;
     const double bottom = TOP / 4.0 + ROW * (double)n;
+    struct axis x;
     char text[FITTED];
 
-    if (has_no_value(c))
+    if (has_no_value(c)) {
+        release_series(c);
         return;
+    }
     draw_head(b, c, (int)bottom + 40);
-    for (size_t i = 0; i < n; i++) /* a column is about 7 wide */
-        x.from = fmax(x.from,
-            20.0 + 7.0 * (double)columns(fitted(text, name[i], NAME)));
-    for (size_t k = 0; k < c->ns; k++)
-        for (size_t i = 0; i < n; i++) {
-            axis_hold(&x, c->s[k].y[i]);
-            axis_hold(&x, c->s[k].low[i]);
-            axis_hold(&x, c->s[k].high[i]);
-        }
-    axis_ticks(&x, 0.02, 5);
+    x = rows_axis(c, name, n);
     draw_x(b, &x, TOP / 4.0, bottom, c->x);
     for (size_t i = 0; i < n; i++) {
         const double y = bottom - ROW * ((double)(n - i) - 0.5);
@@ -386,10 +455,11 @@ chart_rows(struct buf *b, const struct chart *c, const char *const *name)
         draw_label(b, x.from - 8, y + 4, "e", fitted(text, name[i], NAME));
         /* Marks of series stand side by side, so that none hides another. */
         for (size_t k = 0; k < c->ns; k++)
-            draw_value(b, &x, &c->s[k], i,
+            draw_value(b, &x, c->s[k].colour, &c->s[k].p[i],
                 y + 10.0 * (((double)k + 0.5) / (double)c->ns - 0.5));
     }
     buf_adds(b, "</svg>\n</figure>\n");
+    release_series(c);
 }
 
 /* ---- maps ---- */

@@ -19,37 +19,23 @@ cost(const struct eval *v, size_t model, size_t source)
         : 100.0 * (ppl / eval_real(v, v->base, source, "ppl") - 1.0);
 }
 
-/* A value of every model but the base by source: its perplexity, or its KL
- * with an interval. */
+/* Draw the perplexity of every model but the base by source, or its KL with an
+ * interval. */
 static void
-by_source(struct buf *b, const struct eval *v, struct chart *c, int kl)
+chart_sources(struct buf *b, const struct eval *v, struct chart *c, int kl)
 {
-    struct series s[MODELS];
-    double *y = xcalloc(3 * v->nmodel * v->nsource, sizeof *y);
-
-    c->s = s;
-    c->ns = 0;
     for (size_t m = 0; m < v->nmodel; m++) {
-        double *at = y + 3 * m * v->nsource, *low = at + v->nsource;
-        double *high = low + v->nsource;
+        struct series *s = m != v->base ? chart_new(c, v->model[m], m) : NULL;
 
-        for (size_t i = 0; i < v->nsource; i++) {
-            const double se = 1.96 * eval_real(v, m, i, "kl_se");
+        for (size_t i = 0; i < v->nsource && s != NULL; i++) {
+            const double y = kl ? eval_real(v, m, i, "kl") : cost(v, m, i);
+            const double se =
+                kl ? 1.96 * eval_real(v, m, i, "kl_se") : (double)NAN;
 
-            at[i] = kl ? eval_real(v, m, i, "kl") : cost(v, m, i);
-            low[i] = kl ? fmax(0.0, at[i] - se) + 0.0 * se : NAN;
-            high[i] = at[i] + se;
+            series_interval(s, y, fmax(0.0, y - se) + 0.0 * se, y + se);
         }
-        if (m != v->base)
-            s[c->ns++] = (struct series){ .name = v->model[m],
-                .colour = m,
-                .y = at,
-                .low = low,
-                .high = high,
-                .n = v->nsource };
     }
     chart_rows(b, c, v->source);
-    free(y);
 }
 
 void
@@ -71,10 +57,55 @@ charts_sources(struct buf *b, const struct eval *v)
         ppl.note = "";
         ppl.x = "perplexity";
     }
-    by_source(b, v, &ppl, 0);
-    by_source(b, v, &kl, 1);
+    chart_sources(b, v, &ppl, 0);
+    chart_sources(b, v, &kl, 1);
 }
 
+#define TEACHER_KL_NOTE "At the training temperature, times its square."
+
+static const struct {
+    struct chart c;
+    int column, held;
+} columns_drawn[] = {
+    { { .id = "ce",
+          .title = "Cross-entropy",
+          .note = "",
+          .y = "nats a token",
+          .tight = 1 },
+        CE, 0 },
+    { { .id = "kl-log",
+          .title = "KL from the teacher",
+          .note = TEACHER_KL_NOTE,
+          .y = "nats a token" },
+        KL, 0 },
+    { { .id = "held-ce",
+          .title = "Held-out cross-entropy",
+          .note = "",
+          .y = "nats a token" },
+        HELD_CE, 1 },
+    { { .id = "held-kl",
+          .title = "Held-out KL from the teacher",
+          .note = TEACHER_KL_NOTE,
+          .y = "nats a token" },
+        HELD_KL, 1 },
+    { { .id = "squarehead",
+          .title = "SquareHead",
+          .note = "Hidden states against the teacher\xe2\x80\x99s.",
+          .y = "relative squared error" },
+        SQUAREHEAD, 0 },
+    { { .id = "speed",
+          .title = "Speed",
+          .note = "With the time that the input took.",
+          .y = "tokens/s" },
+        SPEED, 0 },
+    { { .id = "norm",
+          .title = "Gradient norm",
+          .note = "Before clipping.",
+          .y = "norm" },
+        NORM, 0 },
+};
+
+/* The label of an axis of steps, with the tokens of a step. */
 static const char *
 step_label(const struct log *g, char *out, size_t size)
 {
@@ -85,123 +116,69 @@ step_label(const struct log *g, char *out, size_t size)
     return out;
 }
 
-/* A chart of one column of the logs whose runs saw the same number of tokens at
- * every step. */
-static void
-one_column(struct buf *b, const struct log *const *g, size_t n, int column)
+static int
+has_value(const double *v, size_t n)
 {
-    static const struct chart all[NLOG] = {
-        [CE] = { .id = "ce", .title = "Cross-entropy", .y = "nats a token" },
-        [KL] = { .id = "kl-log",
-            .title = "KL from the teacher",
-            .note = "At the training temperature, times its square.",
-            .y = "nats a token" },
-        [SQUAREHEAD] = { .id = "squarehead",
-            .title = "SquareHead",
-            .note = "Hidden states against the teacher\xe2\x80\x99s.",
-            .y = "relative squared error" },
-        [NORM] = { .id = "norm",
-            .title = "Gradient norm",
-            .note = "Before clipping.",
-            .y = "norm" },
-        [SPEED] = { .id = "speed",
-            .title = "Speed",
-            .note = "With the time that the input took.",
-            .y = "tokens/s" },
-    };
-    struct series *s = xcalloc(n, sizeof *s);
-    struct chart c = all[column];
+    for (size_t i = 0; i < n; i++)
+        if (fabs(v[i]) > 0.0)
+            return 1;
+    return 0;
+}
+
+/* Draw a column of n logs over their steps, of training or of held-out
+ * batches; logs without a value in it are left out. */
+static void
+chart_column(struct buf *b, const struct log *const *g, size_t n,
+    struct chart c, int column, int held)
+{
     char label[80];
 
-    c.s = s;
     c.x = step_label(g[0], label, sizeof label);
-    c.tight = column == CE;
-    if (c.note == NULL)
-        c.note = "";
-    for (size_t k = 0; k < n; k++)
-        if (log_has(g[k], column))
-            s[c.ns++] = (struct series){ .name = g[k]->name,
-                .colour = g[k]->colour,
-                .x = g[k]->v[STEP],
-                .y = g[k]->v[column],
-                .n = g[k]->n };
-    if (c.ns > 0)
-        chart_lines(b, &c);
-    free(s);
-}
-
-/* The same of evaluations of held-out batches. */
-static void
-one_held(struct buf *b, const struct log *const *g, size_t n, int column)
-{
-    struct series *s = xcalloc(n, sizeof *s);
-    char label[80];
-    struct chart c = { .id = column == HELD_CE ? "held-ce" : "held-kl",
-        .title = column == HELD_CE ? "Held-out cross-entropy"
-                                   : "Held-out KL from the teacher",
-        .note = column == HELD_CE
-            ? ""
-            : "At the training temperature, times its square.",
-        .x = step_label(g[0], label, sizeof label),
-        .y = "nats a token",
-        .s = s };
-
     for (size_t k = 0; k < n; k++) {
-        double most = 0.0;
+        double *const *v = held ? g[k]->held : g[k]->v;
+        const size_t rows = held ? g[k]->nheld : g[k]->n;
+        struct series *s;
 
-        for (size_t i = 0; i < g[k]->nheld; i++)
-            most = fmax(most, fabs(g[k]->held[column][i]));
-        if (most > 0.0)
-            s[c.ns++] = (struct series){ .name = g[k]->name,
-                .colour = g[k]->colour,
-                .x = g[k]->held[HELD_STEP],
-                .y = g[k]->held[column],
-                .n = g[k]->nheld };
+        if (!has_value(v[column], rows))
+            continue;
+        s = chart_new(&c, g[k]->name, g[k]->colour);
+        for (size_t i = 0; i < rows; i++)
+            series_add(s, v[held ? HELD_STEP : STEP][i], v[column][i]);
     }
-    if (c.ns > 0)
-        chart_lines(b, &c);
-    free(s);
+    chart_lines(b, &c);
 }
 
-/* A chart of the loss less that of the last run: the noise that all share is
- * gone. */
+/* Draw the loss of each run less that of the last on the same batch, which
+ * takes away the noise that all share. */
 static void
-paired(struct buf *b, const struct log *const *g, size_t n)
+chart_paired(struct buf *b, const struct log *const *g, size_t n)
 {
     const struct log *last = g[n - 1];
-    struct series *s = xcalloc(n, sizeof *s);
-    double *d = xreallocarray(NULL, n * last->n, sizeof *d);
     char *title = xasprintf("Cross-entropy less that of %s", last->name);
     char label[80];
-    const struct chart c = { .id = "paired",
+    struct chart c = { .id = "paired",
         .title = title,
         .note = "On the same batch; below 0 is better.",
         .x = step_label(last, label, sizeof label),
         .y = "nats a token",
-        .tight = 1,
-        .s = s,
-        .ns = n - 1 };
+        .tight = 1 };
 
     for (size_t k = 0; k + 1 < n; k++) {
+        struct series *s = chart_new(&c, g[k]->name, g[k]->colour);
+
         for (size_t i = 0; i < last->n; i++)
-            d[k * last->n + i] = g[k]->v[CE][i] - last->v[CE][i];
-        s[k] = (struct series){ .name = g[k]->name,
-            .colour = g[k]->colour,
-            .x = g[k]->v[STEP],
-            .y = d + k * last->n,
-            .n = last->n };
+            series_add(s, g[k]->v[STEP][i], g[k]->v[CE][i] - last->v[CE][i]);
     }
     chart_lines(b, &c);
     free(title);
-    free(d);
-    free(s);
 }
 
 /* Collect the runs from the i-th on that can be compared with it and are not
- * drawn yet.  One without a teacher, if there is one, comes last; of two with
- * the same losses one is taken. */
+ * drawn yet: a run without a teacher last, and one of several with equal
+ * losses. */
 static size_t
-group(const struct run *r, size_t i, const struct log **g, char *drawn)
+comparable_runs(const struct run *r, size_t i, const struct log **g,
+    char *drawn)
 {
     size_t n = 0;
 
@@ -218,7 +195,7 @@ group(const struct run *r, size_t i, const struct log **g, char *drawn)
             g[n++] = l;
     }
     for (size_t k = 0; k < n; k++)
-        if (!log_has(g[k], KL)) {
+        if (!has_value(g[k]->v[KL], g[k]->n)) {
             const struct log *l = g[k];
 
             g[k] = g[n - 1];
@@ -235,20 +212,18 @@ charts_training(struct buf *b, const struct run *r)
     char *drawn = xcalloc(r->nlog, 1);
 
     for (size_t i = 0; i < r->nlog; i++) {
-        const size_t n = group(r, i, g, drawn);
+        const size_t n = comparable_runs(r, i, g, drawn);
 
         if (n == 0)
             continue;
         buf_adds(b, "<div class=\"figures\">\n");
-        one_column(b, g, n, CE);
-        if (n > 1)
-            paired(b, g, n);
-        one_column(b, g, n, KL);
-        one_held(b, g, n, HELD_CE);
-        one_held(b, g, n, HELD_KL);
-        one_column(b, g, n, SQUAREHEAD);
-        one_column(b, g, n, SPEED);
-        one_column(b, g, n, NORM);
+        for (size_t k = 0; k < sizeof columns_drawn / sizeof *columns_drawn;
+             k++) {
+            chart_column(b, g, n, columns_drawn[k].c, columns_drawn[k].column,
+                columns_drawn[k].held);
+            if (k == 0 && n > 1)
+                chart_paired(b, g, n);
+        }
         buf_adds(b, "</div>\n");
     }
     free(drawn);

@@ -19,9 +19,9 @@ size_text(double bytes)
     return xasprintf("%g %s", bytes, unit[i]);
 }
 
-/* The rows of the figure: powers of two from the least to the largest size. */
+/* The number of rows: powers of two from the least to the largest size. */
 static size_t
-sizes(const struct table *t, double *least)
+size_rows(const struct table *t, double *least)
 {
     const size_t from = table_column(t, "from");
     double most = 0.0;
@@ -40,40 +40,23 @@ sizes(const struct table *t, double *least)
 
 /* A histogram of one column, a series an operation, of n sizes. */
 static void
-histogram(struct buf *b, const struct table *t, const struct chart *like,
+comm_chart(struct buf *b, const struct table *t, struct chart c,
     const char *column, double unit, size_t n, double least,
     const char *const *name)
 {
-    const size_t op = table_column(t, "op"), from = table_column(t, "from"),
-                 v = table_column(t, column);
-    struct series *s = xcalloc(t->nrow, sizeof *s);
-    double *y = xreallocarray(NULL, (t->nrow + 1) * n, sizeof *y);
-    struct chart c = *like;
+    const size_t op = table_column(t, "op"), from = table_column(t, "from");
+    const size_t v = table_column(t, column);
 
-    for (size_t i = 0; i < (t->nrow + 1) * n; i++)
-        y[i] = NAN;
-    c.s = s;
     for (size_t i = 0; i < t->nrow; i++) {
         const double k = log2(table_real(t, i, from) / least);
-        struct series *last = c.ns > 0 ? &s[c.ns - 1] : NULL;
+        struct series *s = chart_series(&c, table_cell(t, i, op), SIZE_MAX);
 
-        if (last == NULL || strcmp(last->name, table_cell(t, i, op)) != 0) {
-            double *at = y + (1 + c.ns) * n;
-
-            s[c.ns] = (struct series){ .name = table_cell(t, i, op),
-                .colour = c.ns,
-                .y = at,
-                .low = y,
-                .high = y,
-                .n = n };
-            c.ns++;
-        }
+        while (s->n < n)
+            series_add(s, NAN, NAN);
         if (k >= 0.0 && k < (double)n)
-            y[c.ns * n + (size_t)lrint(k)] = table_real(t, i, v) / unit;
+            s->p[lrint(k)].y = table_real(t, i, v) / unit;
     }
     chart_rows(b, &c, name);
-    free(y);
-    free(s);
 }
 
 void
@@ -101,14 +84,14 @@ charts_comm(struct buf *b, const struct table *t)
             "ms", 1e3 },
     };
     double least;
-    const size_t n = sizes(t, &least);
+    const size_t n = size_rows(t, &least);
     char **name = xcalloc(n + 1, sizeof *name);
 
     for (size_t i = 0; i < n; i++)
         name[i] = size_text(ldexp(least, (int)i));
     buf_adds(b, "<div class=\"figures\">\n");
     for (size_t i = 0; i < sizeof all / sizeof *all && n > 0; i++)
-        histogram(b, t, &all[i].c, all[i].column, all[i].unit, n, least,
+        comm_chart(b, t, all[i].c, all[i].column, all[i].unit, n, least,
             (const char *const *)name);
     buf_adds(b, "</div>\n");
     for (size_t i = 0; i < n; i++)

@@ -103,37 +103,20 @@ cost_table(struct buf *b, const char *path, struct err *e)
 
 /* The chart of the layers that vary T, B or V. */
 static void
-add_panel(struct image *m, const struct costs *c, char of, const char *title,
-    const char *across)
+add_cost_chart(struct image *m, const struct costs *c, char of,
+    const char *title, const char *across)
 {
     static const char *const name[PARTS] = { "all", "products, norms",
         "attention", "head and losses" };
-    double x[LAYERS], y[PARTS][LAYERS];
-    struct series s[PARTS];
-    const struct chart chart = { .title = title,
+    struct chart chart = { .title = title,
         .x = across,
         .y = "us of a thread a token",
-        .plain = 1,
-        .powers = 1,
-        .image = 1,
-        .s = s,
-        .ns = PARTS };
-    size_t n = 0;
+        .powers = 1 };
 
-    for (size_t i = 0; i < c->n; i++) {
-        if (c->layer[i].of != of)
-            continue;
-        x[n] = log2(c->layer[i].n);
-        for (size_t k = 0; k < PARTS; k++)
-            y[k][n] = c->layer[i].part[k];
-        n++;
-    }
-    for (size_t k = 0; k < PARTS; k++)
-        s[k] = (struct series){ .name = name[k],
-            .colour = k,
-            .x = x,
-            .y = y[k],
-            .n = n };
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t k = 0; k < PARTS && c->layer[i].of == of; k++)
+            series_add(chart_series(&chart, name[k], PARTS),
+                log2(c->layer[i].n), c->layer[i].part[k]);
     image_add(m, &chart);
 }
 
@@ -145,9 +128,9 @@ cost_image(struct buf *b, const char *path, struct err *e)
 
     if (read_costs(&c, path, e) < 0)
         return -1;
-    add_panel(&m, &c, 'T', "Cost by length", "tokens of a row");
-    add_panel(&m, &c, 'B', "Cost by rows", "rows of 512 tokens");
-    add_panel(&m, &c, 'V', "Cost by vocabulary", "ids of the vocabulary");
+    add_cost_chart(&m, &c, 'T', "Cost by length", "tokens of a row");
+    add_cost_chart(&m, &c, 'B', "Cost by rows", "rows of 512 tokens");
+    add_cost_chart(&m, &c, 'V', "Cost by vocabulary", "ids of the vocabulary");
     image_put(b, &m);
     return 0;
 }

@@ -17,11 +17,12 @@ image_begin(struct buf *b, double width, double height)
 }
 
 void
-image_add(struct image *m, const struct chart *c)
+image_add(struct image *m, struct chart *c)
 {
     const size_t start = m->panels.n;
     size_t empty;
 
+    c->image = c->plain = 1;
     if (m->n == 0)
         m->height = PANEL_H + CHART_LINE * (chart_legend_lines(c) - 1);
     put(&m->panels, "<g transform=\"translate(%zu,%zu)\">\n",

@@ -15,9 +15,9 @@ struct image {
 
 /* Begin an SVG image of that size, with the style of pages. */
 void image_begin(struct buf *b, double width, double height);
-/* Add a chart of lines, whose field image is 1, in the next place; a chart
- * without a value takes none.  The first one's legend sets the height. */
-void image_add(struct image *m, const struct chart *c);
+/* Add a chart of lines, in the next place, and release its series; a chart
+ * without a value takes no place.  The first one's legend sets the height. */
+void image_add(struct image *m, struct chart *c);
 /* Append the whole image and release *m. */
 void image_put(struct buf *b, struct image *m);
 

@@ -72,67 +72,35 @@ series_name(const struct table *t, size_t row, size_t keys)
     return b.n > 0 ? b.p : xstrdup("plan");
 }
 
-/* The series of a column over the first key, at most SERIES of them; x [2 *
- * SERIES * nrow] holds their points.  Returns their number; the names are the
- * caller's. */
-static size_t
-make_series(struct series *s, double *x, const struct table *t,
-    const struct shown *of, size_t keys)
-{
-    const size_t column = table_column(t, of->column);
-    size_t n = 0;
-
-    for (size_t r = 0; r < t->nrow; r++) {
-        char *name = series_name(t, r, keys);
-        size_t k = 0;
-
-        while (k < n && strcmp(s[k].name, name) != 0)
-            k++;
-        if (k == n && n < SERIES) {
-            double *at = x + 2 * n * t->nrow;
-
-            s[n++] = (struct series){ .name = name,
-                .colour = k,
-                .x = at,
-                .y = at + t->nrow };
-        } else {
-            free(name);
-        }
-        if (k == SERIES)
-            continue;
-        x[2 * k * t->nrow + s[k].n] = table_real(t, r, 0);
-        x[(2 * k + 1) * t->nrow + s[k].n++] =
-            of->scale * table_real(t, r, column);
-    }
-    return n;
-}
-
-/* Draw a figure on a page or, if m is not NULL, in an image. */
+/* Draw a figure on a page or, if m is not NULL, in an image: at most SERIES
+ * series over the first key. */
 static void
 draw_figure(struct buf *b, struct image *m, const struct table *t,
     const struct shown *of, size_t keys)
 {
-    double *x = xcalloc(2 * SERIES * t->nrow + 1, sizeof *x);
-    struct series s[SERIES];
+    const size_t column = table_column(t, of->column);
     char *id = xasprintf("plan-%s", of->column);
-    const struct chart c = { .id = id,
+    struct chart c = { .id = id,
         .title = of->title,
         .note = "",
         .x = t->cell[0],
         .y = of->y,
-        .plain = 1,
-        .image = m != NULL,
-        .s = s,
-        .ns = make_series(s, x, t, of, keys) };
+        .plain = 1 };
 
+    for (size_t r = 0; r < t->nrow; r++) {
+        char *name = series_name(t, r, keys);
+        struct series *s = chart_series(&c, name, SERIES);
+
+        if (s != NULL)
+            series_add(s, table_real(t, r, 0),
+                of->scale * table_real(t, r, column));
+        free(name);
+    }
     if (m != NULL)
         image_add(m, &c);
     else
         chart_lines(b, &c);
-    for (size_t k = 0; k < c.ns; k++)
-        free((void *)(uintptr_t)s[k].name);
     free(id);
-    free(x);
 }
 
 static void

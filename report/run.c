@@ -312,15 +312,6 @@ log_best(const struct log *g)
 }
 
 int
-log_has(const struct log *g, int column)
-{
-    for (size_t i = 0; i < g->n; i++)
-        if (fabs(g->v[column][i]) > 0.0)
-            return 1;
-    return 0;
-}
-
-int
 log_alike(const struct log *a, const struct log *b)
 {
     for (size_t i = 0; i < a->n && a->n == b->n; i++)

@@ -88,8 +88,6 @@ double log_speed(const struct log *g);
 /* The evaluation of least loss, < nheld where there are any; a loss that is NaN
  * is never the least while another is a number. */
 size_t log_best(const struct log *g);
-/* The column has a value that is neither 0 nor missing. */
-int log_has(const struct log *g, int column);
 /* Every step of the two saw and scored as many tokens: they are taken to have
  * seen the same batches. */
 int log_alike(const struct log *a, const struct log *b);

@@ -26,6 +26,9 @@ done
 unlike 'nothing else' '(influence|outliers|layer-error|id="pruned")' page.html
 printf '9\tgreedy\t1\t2000' >>run/search.tsv
 cp page.html whole.html
+sed -n '/id="search-path"/,/figure>/p' page.html >path
+like 'a kind with two trials has a path' 'svg>greedy<' path
+unlike 'a kind with one trial has no path' 'svg>(whole|tabu)<' path
 ok 'a last line that is being written' report -q -o page.html run
 same 'is left out' page.html whole.html
 points search-front >got
