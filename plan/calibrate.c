@@ -46,7 +46,7 @@ product_task(void *ctx, size_t task, size_t worker)
 
 /* TFLOP/s of all threads. */
 static double
-product_rate(struct pool *pool, const struct products *p)
+products_rate(struct pool *pool, const struct products *p)
 {
     const size_t times =
         (size_t)((double)CUBE * CUBE / ((double)p->n * (double)p->k) + 0.5);
@@ -232,14 +232,14 @@ measure_machine(struct measured *m, struct pool *pool)
     energy_read(&before, "");
     start = clock_now();
     set_kernels("f32");
-    m->f32 = product_rate(pool, &cube);
+    m->f32 = products_rate(pool, &cube);
     energy_read(&after, "");
     m->watts = energy_between(&before, &after) / (clock_now() - start);
     layer = cube;
     layer.n = layer.k = 576; /* the width of a model of 135M parameters */
-    m->eff = fmin(1.0, product_rate(pool, &layer) / m->f32);
+    m->eff = fmin(1.0, products_rate(pool, &layer) / m->f32);
     set_kernels("bf16");
-    m->bf16 = kern_slow() ? m->f32 : product_rate(pool, &cube);
+    m->bf16 = kern_slow() ? m->f32 : products_rate(pool, &cube);
     m->copy = copy_rate(pool);
     /* a rank alone copies in memory */
     m->link = m->net = (struct link){ m->copy / 2.0, 0.0, 1.0, 0.0 };

@@ -56,7 +56,7 @@ put_job(struct buf *b, const struct job *j, const struct cluster_args *a)
 }
 
 static void
-check_args(const struct cluster_args *a, int several)
+check_cluster_args(const struct cluster_args *a, int several)
 {
     if (!a->keys)
         common_check(&a->in);
@@ -85,7 +85,7 @@ print_cluster(const struct cluster_args *a, char **operand, size_t n)
     int r = 0;
 
     common_job(&j, &a->in, range, operand, n);
-    check_args(a, ranges_first(range, n) != NULL);
+    check_cluster_args(a, ranges_first(range, n) != NULL);
     if (a->keys) {
         put_keys(&b, &j, a);
     } else {

@@ -97,7 +97,7 @@ vary_key(struct search *s, struct job *j, size_t k)
     }
 }
 
-/* Which keys the operands set. */
+/* Note the keys that the operands set. */
 static void
 note_set_keys(struct search *s, const struct range *range, size_t n)
 {

@@ -250,7 +250,7 @@ teacher_gather(const struct job *j)
 
 /* The teacher's forward pass, or its head alone over stored states. */
 static double
-teacher_time(const struct job *j)
+teacher_pass_time(const struct job *j)
 {
     const struct shape *t = &j->teacher;
     const double tokens = pass_tokens(j) / j->tensor;
@@ -286,7 +286,7 @@ make_pass(const struct job *j, const struct slice *s)
         .tensor = s->blocks * tensor_time(j),
         .context = s->blocks * context_time(j),
         .expert = s->blocks * expert_time(j),
-        .teacher = teacher_time(j) };
+        .teacher = teacher_pass_time(j) };
 
     /* every part of a stage sends a state on and gets a gradient back; each
      * tensor rank sends a share */

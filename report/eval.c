@@ -1,5 +1,5 @@
-/* What evalppl(1) found, from its TSV: see run.h */
-#include "run.h"
+/* The file of evalppl(1): see eval.h */
+#include "eval.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -8,10 +8,9 @@
 
 static const char *const all = "(all)";
 
-/* The index of a name, which is added if it is new and there is room; or NONE.
- * */
+/* The index of a name, which is added if it is new; NONE: there is no room. */
 static size_t
-place(const char **name, size_t *n, size_t max, const char *what)
+name_index(const char **name, size_t *n, size_t max, const char *what)
 {
     for (size_t i = *n; i-- > 0;) /* mostly the last */
         if (strcmp(name[i], what) == 0)
@@ -23,7 +22,7 @@ place(const char **name, size_t *n, size_t max, const char *what)
 }
 
 static size_t
-row_of(const struct eval *v, size_t model, size_t source)
+eval_row(const struct eval *v, size_t model, size_t source)
 {
     return model < v->nmodel ? v->row[model][source + 1] : NONE;
 }
@@ -31,11 +30,11 @@ row_of(const struct eval *v, size_t model, size_t source)
 double
 eval_real(const struct eval *v, size_t model, size_t source, const char *column)
 {
-    return table_real(&v->t, row_of(v, model, source),
+    return table_real(&v->t, eval_row(v, model, source),
         table_column(&v->t, column));
 }
 
-/* Find base (KL 0 without an error) and from (regained 0) by their figures. */
+/* Set base (KL 0 without an error) and from (regained 0) by their figures. */
 static void
 find_roles(struct eval *v)
 {
@@ -49,7 +48,7 @@ find_roles(struct eval *v)
     }
 }
 
-/* Where every model's line of every source is. */
+/* Set the row of each model and source. */
 static int
 index_rows(struct eval *v, struct err *e)
 {
@@ -61,27 +60,27 @@ index_rows(struct eval *v, struct err *e)
         const char *name = table_cell(&v->t, i, source);
         const int whole = strcmp(name, all) == 0;
         const size_t s =
-            whole ? NONE : place(v->source, &v->nsource, SOURCES, name);
-        const size_t m =
-            place(v->model, &v->nmodel, MODELS, table_cell(&v->t, i, model));
+            whole ? NONE : name_index(v->source, &v->nsource, SOURCES, name);
+        const size_t m = name_index(v->model, &v->nmodel, MODELS,
+            table_cell(&v->t, i, model));
 
         if (m == NONE || (s == NONE && !whole))
             v->left_out++;
         else if (v->row[m][s + 1] != NONE)
-            return err_set(e, EX_INPUT, "line %zu: %s on %s again",
+            return err_set(e, EX_INPUT, "line %zu: %s on %s stands there again",
                 v->t.line + i + 1, v->model[m], name);
         else
             v->row[m][s + 1] = i;
     }
     for (size_t m = 0; m < v->nmodel; m++)
-        if (row_of(v, m, NONE) == NONE)
+        if (eval_row(v, m, NONE) == NONE)
             return err_set(e, EX_INPUT, "%s has no line for %s", v->model[m],
                 all);
     return v->nmodel > 0 ? 0 : err_set(e, EX_INPUT, "no model");
 }
 
 static int
-parse(struct eval *v, struct err *e)
+eval_parse(struct eval *v, struct err *e)
 {
     size_t at = 0;
 
@@ -121,7 +120,7 @@ eval_read(struct eval *v, const char *path, struct err *e)
 {
     int r = lines_read(&v->l, path, e);
 
-    if (r <= 0 || parse(v, e) == 0)
+    if (r <= 0 || eval_parse(v, e) == 0)
         return r;
     eval_release(v);
     return err_prefix(e, "%s", path);
@@ -143,7 +142,7 @@ eval_pair(const struct eval *v, size_t i, size_t k, const char *quantity,
     const struct table *t = &v->pair;
     const size_t model = table_column(t, "model");
     const size_t other = table_column(t, "other");
-    const size_t source = table_column(t, "source"); /* older: all, no column */
+    const size_t source = table_column(t, "source"); /* older files have none */
 
     for (size_t r = 0; r < t->nrow; r++) {
         const char *a = table_cell(t, r, model), *b = table_cell(t, r, other);

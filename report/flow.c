@@ -22,7 +22,8 @@ struct place {
 };
 
 static int
-read_place(struct place *p, const struct table *t, size_t row, struct err *e)
+read_box_place(struct place *p, const struct table *t, size_t row,
+    struct err *e)
 {
     const double c = table_real(t, row, table_column(t, "column"));
     const double r = table_real(t, row, table_column(t, "row"));
@@ -119,7 +120,7 @@ draw_flow(struct buf *b, const struct table *t, struct err *e)
     int r = t->nrow > 0 ? 0 : err_set(e, EX_INPUT, "no box to draw");
 
     for (size_t i = 0; r == 0 && i < t->nrow; i++)
-        if ((r = read_place(&at[i], t, i, e)) == 0) {
+        if ((r = read_box_place(&at[i], t, i, e)) == 0) {
             w = at[i].x > w ? at[i].x : w;
             h = at[i].y > h ? at[i].y : h;
             draw_box(&parts, t, i, at[i]);

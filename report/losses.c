@@ -14,15 +14,15 @@ static const char css[] =
     "h2{font:600 13px sans-serif;color:#555;margin:2em 0 .3em}\n"
     "p.t{white-space:pre-wrap;margin:0}\np.t span{border-radius:2px}\n";
 
-/* Which columns hold losses: of the base, if there is one, and of the first
- * model beside it. */
+/* A file of losses, and its columns: base and model are losses of the base, or
+ * NONE, and of the first model beside it. */
 struct losses {
     struct table t;
     size_t document, source, text, base, model, kl;
 };
 
 static size_t
-named(const struct table *t, const char *begin, size_t from)
+column_beginning(const struct table *t, const char *begin, size_t from)
 {
     for (size_t i = from; i < t->ncol; i++)
         if (strncmp(t->cell[i], begin, strlen(begin)) == 0)
@@ -36,16 +36,17 @@ find_columns(struct losses *l, struct err *e)
     l->document = table_column(&l->t, "document");
     l->source = table_column(&l->t, "source");
     l->text = table_column(&l->t, "text");
-    l->base = named(&l->t, "nll ", 0);
-    l->kl = named(&l->t, "kl ", 0);
+    l->base = column_beginning(&l->t, "nll ", 0);
+    l->kl = column_beginning(&l->t, "kl ", 0);
     l->model = l->base;
     if (l->kl != NONE)
-        l->model = named(&l->t, "nll ", l->base + 1);
+        l->model = column_beginning(&l->t, "nll ", l->base + 1);
     else
         l->base = NONE;
     if (l->document == NONE || l->source == NONE || l->text == NONE ||
         l->model == NONE)
-        return err_set(e, EX_INPUT, "not a file of evalppl --token-losses");
+        return err_set(e, EX_INPUT,
+            "is no folder of a run, and no file that report(1) can show");
     return 0;
 }
 

@@ -14,13 +14,13 @@
 #include <string.h>
 
 static void
-heading(struct buf *b, const char *id, const char *text)
+put_heading(struct buf *b, const char *id, const char *text)
 {
     put(b, "<h2 id=\"%s\">%s</h2>\n", id, text);
 }
 
 static void
-put_table(struct buf *b, const struct run *r, int which)
+put_run_table(struct buf *b, const struct run *r, int which)
 {
     struct grid g;
 
@@ -29,9 +29,9 @@ put_table(struct buf *b, const struct run *r, int which)
     grid_release(&g);
 }
 
-/* A figure that a reader should take away. */
+/* A main result: a figure and a sentence. */
 static void
-tile(struct buf *b, const char *fmt, double v, const char *unit,
+put_tile(struct buf *b, const char *fmt, double v, const char *unit,
     const char *what)
 {
     if (!isfinite(v))
@@ -41,8 +41,8 @@ tile(struct buf *b, const char *fmt, double v, const char *unit,
     put(b, " <small>%s</small></b><span>%s</span></div>\n", unit, what);
 }
 
-/* Is what pruning cost enough for a share of it to mean something?  evalppl
- * tells no share where the cost is within its error. */
+/* Did pruning cost enough for a share of that cost to mean something?  evalppl
+ * prints no share where the cost is within its error. */
 static int
 cost_shows(const struct eval *v)
 {
@@ -58,7 +58,7 @@ cost_shows(const struct eval *v)
         1.005 * eval_real(v, v->base, NONE, "ppl");
 }
 
-/* What pruning cost and what training won back. */
+/* The cost of pruning, and the share that training won back. */
 static void
 put_cost(struct buf *b, const struct eval *v)
 {
@@ -73,7 +73,7 @@ put_cost(struct buf *b, const struct eval *v)
             eval_real(v, v->base, NONE, "parameters"),
         cut, whole, shows ? "" : "; too little to say what training regained");
 
-    tile(b, "%+.1f", 100.0 * (cut / whole - 1.0), "%", what);
+    put_tile(b, "%+.1f", 100.0 * (cut / whole - 1.0), "%", what);
     free(what);
     for (size_t m = 0; m < v->nmodel && shows; m++) {
         const double ppl = eval_real(v, m, NONE, "ppl");
@@ -83,7 +83,7 @@ put_cost(struct buf *b, const struct eval *v)
         what = xasprintf("of that loss is won back by %s: perplexity %.4g, "
                          "%+.1f %% above %s",
             v->model[m], ppl, 100.0 * (ppl / whole - 1.0), base);
-        tile(b, "%.1f", eval_real(v, m, NONE, "regained"), "%", what);
+        put_tile(b, "%.1f", eval_real(v, m, NONE, "regained"), "%", what);
         free(what);
     }
 }
@@ -106,7 +106,7 @@ put_pair(struct buf *b, const struct eval *v, size_t i, size_t k, int kl)
                     "\xc2\xb1 %.4f nats a token",
               v->model[i], v->model[k], kl ? "KL from the teacher" : "loss",
               fabs(d), se);
-    tile(b, "%.1f", fabs(d) / se, "standard errors", what);
+    put_tile(b, "%.1f", fabs(d) / se, "standard errors", what);
     free(what);
 }
 
@@ -123,14 +123,14 @@ put_result(struct buf *b, const struct run *r)
     buf_adds(b, "<div class=\"tiles\" id=\"result\">\n");
     if (v->base != NONE && v->from != NONE)
         put_cost(b, v);
-    /* Of more than three models the table says it. */
+    /* The table compares more than three models. */
     for (size_t i = 0; i < v->nmodel && trained <= 3; i++)
         for (size_t k = i + 1; k < v->nmodel; k++)
             for (int kl = 0; kl < 2 && eval_trained(v, i) && eval_trained(v, k);
                  kl++)
                 put_pair(b, v, i, k, kl);
     buf_adds(b, "</div>\n");
-    put_table(b, r, T_MODELS);
+    put_run_table(b, r, T_MODELS);
     put(b,
         "<p class=\"note\">%s. 95 %%: interval of the perplexity over "
         "documents. KL: divergence from the base model, nats a token. top-1: "
@@ -138,13 +138,13 @@ put_result(struct buf *b, const struct run *r)
         "model\xe2\x80\x99s perplexity over the model\xe2\x80\x99s. MB: "
         "weights and work space.</p>\n",
         v->protocol);
-    put_table(b, r, T_PAIRS);
+    put_run_table(b, r, T_PAIRS);
     if (v->nsource > 0) {
-        heading(b, "by-source", "By source");
+        put_heading(b, "by-source", "By source");
         buf_adds(b, "<div class=\"figures\">\n");
         charts_sources(b, v);
         buf_adds(b, "</div>\n<details><summary>The figures</summary>\n");
-        put_table(b, r, T_SOURCES);
+        put_run_table(b, r, T_SOURCES);
         buf_adds(b, "</details>\n");
     }
     if (v->left_out > 0)
@@ -154,7 +154,7 @@ put_result(struct buf *b, const struct run *r)
             v->left_out, MODELS, SOURCES);
 }
 
-/* LANGUAGE, MODEL, TEXT: the escapes \n \t \\ of a text are undone. */
+/* A line LANGUAGE, MODEL, TEXT, whose escapes \n \t \\ are undone. */
 static void
 put_sample(struct buf *b, const struct eval *v, char *line)
 {
@@ -183,7 +183,7 @@ put_samples(struct buf *b, const struct run *r)
 {
     if (r->samples.n == 0)
         return;
-    heading(b, "samples", "What the models write");
+    put_heading(b, "samples", "What the models write");
     buf_adds(b, "<div class=\"samples\">\n");
     for (size_t i = 0; i < r->samples.n; i++) {
         char *line = xstrdup(r->samples.line[i]);
@@ -194,8 +194,8 @@ put_samples(struct buf *b, const struct run *r)
     buf_adds(b, "</div>\n");
 }
 
-/* KEY, VALUE: those whose key is "command", or the others.  A line without a
- * key goes on with the value before. */
+/* Lines KEY, VALUE: the commands, or those with other keys.  A line without a
+ * key continues the value before it. */
 static void
 put_facts(struct buf *b, const struct lines *l, int commands)
 {
@@ -224,7 +224,7 @@ put_run(struct buf *b, const struct run *r)
 {
     if (r->facts.n == 0)
         return;
-    heading(b, "facts", "The run");
+    put_heading(b, "facts", "The run");
     buf_adds(b, "<table class=\"text\"><tbody>\n");
     put_facts(b, &r->facts, 0);
     buf_adds(b,
@@ -264,29 +264,29 @@ page(struct buf *b, const struct run *r)
         put(b, "<p class=\"problem\">Left out: %s</p>\n", r->problem[i].msg);
     put_result(b, r);
     if (r->nlog > 0) {
-        heading(b, "training", "Training");
-        put_table(b, r, T_RUNS);
-        put_table(b, r, T_HELD_OUT);
+        put_heading(b, "training", "Training");
+        put_run_table(b, r, T_RUNS);
+        put_run_table(b, r, T_HELD_OUT);
         charts_training(b, r);
     }
     if (is_pruned(r)) {
-        heading(b, "pruning", "Pruning");
-        put_table(b, r, T_PRUNING);
+        put_heading(b, "pruning", "Pruning");
+        put_run_table(b, r, T_PRUNING);
         charts_pruning(b, r);
     }
     if (r->file[F_PLAN].nrow > 0) {
-        heading(b, "plan", "Predictions");
+        put_heading(b, "plan", "Predictions");
         predictions_page(b, &r->file[F_PLAN]);
     }
     if (r->file[F_TOKENS].nrow > 0) {
-        heading(b, "tokenizer", "Tokens");
+        put_heading(b, "tokenizer", "Tokens");
         buf_adds(b, "<details><summary>The figures by source</summary>\n");
-        put_table(b, r, T_TOKENS);
+        put_run_table(b, r, T_TOKENS);
         buf_adds(b, "</details>\n");
     }
     if (r->file[F_COMM].nrow + r->file[F_SCALING].nrow > 0)
-        heading(b, "ranks", "Ranks");
-    put_table(b, r, T_SCALING);
+        put_heading(b, "ranks", "Ranks");
+    put_run_table(b, r, T_SCALING);
     if (r->file[F_COMM].nrow > 0)
         charts_comm(b, &r->file[F_COMM]);
     put_samples(b, r);

@@ -28,7 +28,7 @@ static const struct shown {
 };
 
 static int
-is_shown(const char *name)
+is_drawn(const char *name)
 {
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         if (strcmp(name, shown[i].column) == 0)
@@ -46,7 +46,7 @@ is_figure(const char *name)
     for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
         if (strcmp(name, bare[i]) == 0)
             return 1;
-    return is_shown(name) || strchr(name, '.') != NULL;
+    return is_drawn(name) || strchr(name, '.') != NULL;
 }
 
 /* The number of keys: the columns before the first figure. */
@@ -141,7 +141,7 @@ predictions_known(const struct lines *l)
         const size_t n = strcspn(p, "\t");
         char *name = xasprintf("%.*s", (int)n, p);
 
-        known |= !first && is_shown(name);
+        known |= !first && is_drawn(name);
         if (first && is_figure(name))
             p = "";
         else

@@ -9,17 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keep what *e says of a file of the run. */
+/* Add the message *e about a file of the run. */
 static void
-problem(struct run *r, const struct err *e)
+add_problem(struct run *r, const struct err *e)
 {
     r->problem = xgrow_pow2(r->problem, r->nproblem, sizeof *r->problem);
     r->problem[r->nproblem++] = *e;
 }
 
-/* A file of one table, whose text stays in *l. */
+/* Read a file of one table, whose text stays in *l: 1; 0: no such file; -1 and
+ * *e.  `text` and `numbers` are the columns that it must have (table_need). */
 static int
-one_table(struct lines *l, struct table *t, const char *path, const char *text,
+read_table(struct lines *l, struct table *t, const char *path, const char *text,
     const char *numbers, struct err *e)
 {
     size_t at = 0;
@@ -36,28 +37,17 @@ one_table(struct lines *l, struct table *t, const char *path, const char *text,
     return err_prefix(e, "%s", path);
 }
 
-/* A log: columns by name, NAN where there is none, the first `need` of which
- * must be there.  1; 0: no such file, or no line in it; -1. */
+/* Read the named columns of a log, NAN where one is missing; the columns `need`
+ * must be there.  1; 0: no such file, or no row in it; -1 and *e. */
 static int
-read_columns(const char *path, const char *const *name, size_t ncol,
-    size_t need, double **v, size_t *n, struct err *e)
+read_log_columns(const char *path, const char *const *name, size_t ncol,
+    const char *need, double **v, size_t *n, struct err *e)
 {
     struct lines l;
-    struct table t = { 0 };
-    size_t at = 0;
-    int got = lines_read(&l, path, e);
+    struct table t;
+    const int r = read_table(&l, &t, path, "", need, e);
 
-    if (got <= 0)
-        return got;
-    lines_whole(&l);
-    if (table_parse(&t, &l, &at, e) < 0)
-        got = -1;
-    for (size_t c = 0; c < need && got > 0; c++)
-        if (table_need(&t, name[c], 1, e) < 0)
-            got = -1;
-    if (got < 0)
-        err_prefix(e, "%s", path);
-    *n = got > 0 ? t.nrow : 0;
+    *n = r > 0 ? t.nrow : 0;
     for (size_t c = 0; *n > 0 && c < ncol; c++) {
         const size_t from = table_column(&t, name[c]);
 
@@ -65,14 +55,16 @@ read_columns(const char *path, const char *const *name, size_t ncol,
         for (size_t i = 0; i < *n; i++)
             v[c][i] = table_real(&t, i, from);
     }
-    lines_release(&l);
-    table_release(&t);
-    return got < 0 ? -1 : *n > 0;
+    if (r > 0) {
+        table_release(&t);
+        lines_release(&l);
+    }
+    return r < 0 ? -1 : *n > 0;
 }
 
-/* The logs of a folder, dir or one in it. */
+/* Read the logs of the folder of one run. */
 static void
-read_log(struct run *r, const char *dir, const char *name)
+read_run_log(struct run *r, const char *dir, const char *name)
 {
     static const char *const column[NLOG] = { "step", "ce", "tokens", "scored",
         "kl", "squarehead", "norm", "seconds", "" };
@@ -80,26 +72,27 @@ read_log(struct run *r, const char *dir, const char *name)
     char *path = xasprintf("%s/metrics.tsv", dir);
     struct log g = { .n = 0 };
     struct err e;
-    int got = read_columns(path, column, NLOG, 2, g.v, &g.n, &e);
+    int got = read_log_columns(path, column, NLOG, "step ce", g.v, &g.n, &e);
 
     free(path);
     if (got < 0)
-        problem(r, &e);
+        add_problem(r, &e);
     if (got <= 0)
         return;
     for (size_t i = 0; i < g.n; i++)
         g.v[SPEED][i] = (g.v[TOKENS][i] - (i > 0 ? g.v[TOKENS][i - 1] : 0.0)) /
             g.v[SECONDS][i];
     path = xasprintf("%s/held-out.tsv", dir);
-    if (read_columns(path, held, NHELD, NHELD, g.held, &g.nheld, &e) < 0)
-        problem(r, &e);
+    if (read_log_columns(path, held, NHELD, "step loss ce kl", g.held, &g.nheld,
+            &e) < 0)
+        add_problem(r, &e);
     free(path);
     g.name = xstrdup(name);
     r->log = xgrow_pow2(r->log, r->nlog, sizeof *r->log);
     r->log[r->nlog++] = g;
 }
 
-/* metrics.tsv of the folder and of those in it. */
+/* Read the logs of the folder and of the folders in it. */
 static int
 read_logs(struct run *r, const char *dir, struct err *e)
 {
@@ -108,12 +101,12 @@ read_logs(struct run *r, const char *dir, struct err *e)
 
     if (n < 0)
         return err_set(e, EX_SYS, "%s:", dir);
-    read_log(r, dir, r->name);
+    read_run_log(r, dir, r->name);
     for (int i = 0; i < n; i++) {
         char *path = xasprintf("%s/%s", dir, found[i]->d_name);
 
         if (*found[i]->d_name != '.')
-            read_log(r, path, found[i]->d_name);
+            read_run_log(r, path, found[i]->d_name);
         free(path);
         free(found[i]);
     }
@@ -122,17 +115,19 @@ read_logs(struct run *r, const char *dir, struct err *e)
 }
 
 static void
-read_file(struct run *r, struct lines *l, const char *dir, const char *name)
+read_lines_file(struct run *r, struct lines *l, const char *dir,
+    const char *name)
 {
     char *path = xasprintf("%s/%s", dir, name);
     struct err e;
 
     if (lines_read(l, path, &e) < 0)
-        problem(r, &e);
+        add_problem(r, &e);
     free(path);
 }
 
-/* Those of a profile may be in a folder of their own.  The rows of all. */
+/* Read the files of one table, those of a profile also in the folder profile;
+ * returns the rows of all. */
 static size_t
 read_tables(struct run *r, const char *dir)
 {
@@ -162,17 +157,17 @@ read_tables(struct run *r, const char *dir)
             free(path);
             path = xasprintf("%s/profile/%s", dir, want[i].name);
         }
-        if (one_table(&r->text[i], &r->file[i], path, want[i].text,
+        if (read_table(&r->text[i], &r->file[i], path, want[i].text,
                 want[i].numbers, &e) < 0)
-            problem(r, &e);
+            add_problem(r, &e);
         nrow += r->file[i].nrow;
         free(path);
     }
     return nrow;
 }
 
-/* Logs in the order of the models, with the colours of these; others behind
- * them. */
+/* Put the logs in the order of the models, with their colours, and the others
+ * behind them. */
 static void
 order_logs(struct run *r)
 {
@@ -193,7 +188,7 @@ order_logs(struct run *r)
         r->log[i].colour = v->nmodel + i - put;
 }
 
-/* Lines of three fields. */
+/* Check that samples are lines of three fields, or drop them all. */
 static void
 check_samples(struct run *r, const char *dir)
 {
@@ -206,7 +201,7 @@ check_samples(struct run *r, const char *dir)
             err_set(&e, EX_INPUT,
                 "%s/samples.txt: line %zu: not language, model, text", dir,
                 i + 1);
-            problem(r, &e);
+            add_problem(r, &e);
             lines_release(&r->samples);
         }
     }
@@ -224,15 +219,15 @@ run_read(struct run *r, const char *dir, struct err *e)
     r->name = xstrdup(slash != NULL && slash[1] != '\0' ? slash + 1 : dir);
     free(real);
     if (eval_read(&r->eval, path, &bad) < 0)
-        problem(r, &bad);
+        add_problem(r, &bad);
     free(path);
     if (read_logs(r, dir, e) < 0)
         return -1;
     order_logs(r);
     nrow = read_tables(r, dir);
-    read_file(r, &r->samples, dir, "samples.txt");
+    read_lines_file(r, &r->samples, dir, "samples.txt");
     check_samples(r, dir);
-    read_file(r, &r->facts, dir, "facts.txt");
+    read_lines_file(r, &r->facts, dir, "facts.txt");
     if (r->eval.nmodel + r->nlog + nrow + r->samples.n + r->facts.n > 0)
         return 0;
     if (r->nproblem > 0) {

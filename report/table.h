@@ -23,7 +23,7 @@ struct lines {
 /* Read a regular file of at most 256 MB of text.  1; 0 where there is none;
  * -1 and *e.  The caller releases *l only after 1. */
 int lines_read(struct lines *l, const char *path, struct err *e);
-/* Without a last line that is being written, or that a kill has torn. */
+/* Drop a last line without a newline, which is still being written. */
 void lines_whole(struct lines *l);
 void lines_release(struct lines *l);
 
@@ -34,19 +34,19 @@ struct table {
     size_t line; /* of the header in its file, from 1 */
 };
 
-/* The table that begins at line *at, which then is the line that ended it.
- * Cuts the lines, whose text the cells are.  -1 and *e (without the file's
- * name) for a row of another width. */
+/* Read the table that begins at line *at, and set *at to the line that ends it.
+ * Its cells are parts of the lines, which are cut.  -1 and *e (without the
+ * file's name) for a row of another width. */
 int table_parse(struct table *t, struct lines *l, size_t *at, struct err *e);
 void table_release(struct table *t);
 
-/* Every one of the names, with blanks between, is a column, and a number or
- * "-" in all rows if `numbers`; or -1 and *e. */
+/* Check that each of the names, with blanks between, is a column and, if
+ * `numbers`, that its cells are numbers or "-"; -1 and *e. */
 int table_need(const struct table *t, const char *names, int numbers,
     struct err *e);
 
-/* Append the image that draw makes of the table in the file at path, which has
- * the columns `names` (table_need); 0, or -1 and *e with the file's name. */
+/* Append the image that draw makes of the table in the file at path, which must
+ * have the columns `names` (table_need); 0, or -1 and *e with the file's name. */
 int table_image(struct buf *b, const char *path, const char *names, int numbers,
     int (*draw)(struct buf *b, const struct table *t, struct err *e),
     struct err *e);

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A column of a file: as it is, or as a number. */
+/* A column of a file: a number by fmt, or text where that is NULL. */
 struct column {
     const char *name, *fmt;
     double scale;
 };
 
-/* "low..high", or "a \xc2\xb1 b" */
+/* Add a cell of two numbers, such as "low..high". */
 static void
-two(struct grid *g, const char *fmt, double a, double b)
+grid_two(struct grid *g, const char *fmt, double a, double b)
 {
     char text[200];
 
@@ -23,7 +23,7 @@ two(struct grid *g, const char *fmt, double a, double b)
 }
 
 static void
-models(struct grid *g, const struct eval *v)
+make_models(struct grid *g, const struct eval *v)
 {
     static const struct column column[] = {
         { "parameters", "%.3f", 1e-6 },
@@ -42,7 +42,7 @@ models(struct grid *g, const struct eval *v)
         grid_text(g, v->model[m]);
         for (size_t c = 0; c < sizeof column / sizeof *column; c++)
             if (column[c].name == NULL)
-                two(g, "%.1f..%.1f", eval_real(v, m, NONE, "ppl_low"),
+                grid_two(g, "%.1f..%.1f", eval_real(v, m, NONE, "ppl_low"),
                     eval_real(v, m, NONE, "ppl_high"));
             else
                 grid_number(g, column[c].fmt,
@@ -51,7 +51,7 @@ models(struct grid *g, const struct eval *v)
 }
 
 static void
-pairs(struct grid *g, const struct eval *v)
+make_pairs(struct grid *g, const struct eval *v)
 {
     static const char *const quantity[] = { "nll", "kl" };
     double d, se;
@@ -75,7 +75,7 @@ pairs(struct grid *g, const struct eval *v)
 }
 
 static void
-sources(struct grid *g, const struct eval *v)
+make_sources(struct grid *g, const struct eval *v)
 {
     grid_init(g, "sources",
         "Perplexity by source \xc2\xb1 half its 95 % interval, which holds the "
@@ -93,7 +93,7 @@ sources(struct grid *g, const struct eval *v)
                 2.0;
 
             if (isfinite(half))
-                two(g, "%.1f\xc2\xb1%.1f", ppl, half);
+                grid_two(g, "%.1f\xc2\xb1%.1f", ppl, half);
             else
                 grid_number(g, "%.1f", ppl);
         }
@@ -101,7 +101,7 @@ sources(struct grid *g, const struct eval *v)
 }
 
 static void
-runs(struct grid *g, const struct run *r)
+make_runs(struct grid *g, const struct run *r)
 {
     grid_init(g, "runs",
         "Losses are means of the last tenth of the steps, in nats a scored "
@@ -122,7 +122,7 @@ runs(struct grid *g, const struct run *r)
 }
 
 static void
-held_out(struct grid *g, const struct run *r)
+make_held_out(struct grid *g, const struct run *r)
 {
     grid_init(g, "held-out",
         "Held-out batches judged beside training: the evaluation of least "
@@ -146,8 +146,8 @@ held_out(struct grid *g, const struct run *r)
 }
 
 static void
-row(struct grid *g, const struct table *t, size_t i, const struct column *c,
-    size_t n)
+grid_row(struct grid *g, const struct table *t, size_t i,
+    const struct column *c, size_t n)
 {
     for (; n-- > 0; c++) {
         const size_t k = table_column(t, c->name);
@@ -159,9 +159,9 @@ row(struct grid *g, const struct table *t, size_t i, const struct column *c,
     }
 }
 
-/* The whole model, every step the search took, and the result. */
+/* The whole model, each step that the search took, and the result. */
 static void
-pruning(struct grid *g, const struct table *t)
+make_pruning(struct grid *g, const struct table *t)
 {
     static const struct column c[] = { { "kind", NULL, 0 },
         { "blocks", "%.0f", 1 }, { "kept", NULL, 0 }, { "width", "%.0f", 1 },
@@ -176,12 +176,12 @@ pruning(struct grid *g, const struct table *t)
 
         if (strcmp(kind, "whole") == 0 || strcmp(kind, "cut") == 0 ||
             table_real(t, i, table_column(t, "taken")) == 1.0)
-            row(g, t, i, c, sizeof c / sizeof *c);
+            grid_row(g, t, i, c, sizeof c / sizeof *c);
     }
 }
 
 static void
-tokens(struct grid *g, const struct table *t)
+make_tokens(struct grid *g, const struct table *t)
 {
     static const struct column c[] = { { "source", NULL, 0 },
         { "documents", "%.0f", 1 }, { "words", "%.0f", 1 },
@@ -196,11 +196,11 @@ tokens(struct grid *g, const struct table *t)
         "source|texts|words|tokens|tok/word|char/tok|split %|bytes %|ids "
         "used|parity");
     for (size_t i = 0; i < t->nrow && i < SOURCES; i++)
-        row(g, t, i, c, sizeof c / sizeof *c);
+        grid_row(g, t, i, c, sizeof c / sizeof *c);
 }
 
 static void
-scaling(struct grid *g, const struct table *t)
+make_scaling(struct grid *g, const struct table *t)
 {
     static const struct column c[] = { { "mode", NULL, 0 },
         { "ranks", "%.0f", 1 }, { "threads", "%.0f", 1 }, { "rows", "%.0f", 1 },
@@ -216,21 +216,21 @@ scaling(struct grid *g, const struct table *t)
         "mode|ranks|threads|rows|tok/s|sd|eff %|MFU %|HFU %|comm %|wait %|"
         "slowest|ETA h");
     for (size_t i = 0; i < t->nrow && i < SOURCES; i++)
-        row(g, t, i, c, sizeof c / sizeof *c);
+        grid_row(g, t, i, c, sizeof c / sizeof *c);
 }
 
 void
 table_make(struct grid *g, int which, const struct run *r)
 {
     switch (which) {
-    case T_MODELS: models(g, &r->eval); break;
-    case T_PAIRS: pairs(g, &r->eval); break;
-    case T_SOURCES: sources(g, &r->eval); break;
-    case T_RUNS: runs(g, r); break;
-    case T_HELD_OUT: held_out(g, r); break;
-    case T_PRUNING: pruning(g, &r->file[F_PRUNE]); break;
-    case T_SCALING: scaling(g, &r->file[F_SCALING]); break;
-    default: tokens(g, &r->file[F_TOKENS]); break;
+    case T_MODELS: make_models(g, &r->eval); break;
+    case T_PAIRS: make_pairs(g, &r->eval); break;
+    case T_SOURCES: make_sources(g, &r->eval); break;
+    case T_RUNS: make_runs(g, r); break;
+    case T_HELD_OUT: make_held_out(g, r); break;
+    case T_PRUNING: make_pruning(g, &r->file[F_PRUNE]); break;
+    case T_SCALING: make_scaling(g, &r->file[F_SCALING]); break;
+    default: make_tokens(g, &r->file[F_TOKENS]); break;
     }
 }
 

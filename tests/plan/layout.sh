@@ -69,7 +69,7 @@ uneven() {
 }
 one=$((64 * 416))
 # 2, 3, 2 and 3 blocks: the second rank has more passes in flight than the last.
-uneven && equal 'of 2, 3, 2 and 3 blocks a rank between is the fullest' \
+uneven && equal 'a rank between is the fullest of 2, 3, 2 and 3 blocks' \
     "$(value memory.weights)" $((2 * 3 * 2336))
 equal 'the rank between stores three passes of three blocks' \
     "$(value memory.activations)" $((9 * one))
@@ -77,7 +77,7 @@ equal 'the rank between stores no logits' "$(value memory.logits)" 0
 # Stages of 1, 1, 1, 2, 1, 1, 1 and 2 blocks: the last rank has four, and five
 # passes of a stage.
 uneven virtual=2 && equal \
-    'of 2, 2, 2 and 4 blocks the last rank is the fullest' \
+    'the last rank is the fullest of 2, 2, 2 and 4 blocks' \
     "$(value memory.weights)" $((2 * (4 * 2336 + 32 * 16)))
 equal 'the last rank stores five passes of two blocks' \
     "$(value memory.activations)" $((10 * one))
@@ -94,9 +94,9 @@ if awk -F '\t' '{ v[$1] = $2 }
         exit !(near(v["step.matrix"], t) && near(v["step.bubble"], fill / 16))
     }' out
 then
-    pass 'of 2, 2, 2 and 4 blocks the last rank is the slowest'
+    pass 'the last rank is the slowest of 2, 2, 2 and 4 blocks'
 else
-    fail "2, 2, 2, 4: the slowest is the last: $(value step.matrix)," \
+    fail "the last rank is the slowest of 2, 2, 2 and 4 blocks: $(value step.matrix)," \
         "$(value step.bubble)"
 fi
 
@@ -168,7 +168,7 @@ for n in 3 8; do
     status 2 "$n groups of 4 experts are refused" plan cluster -q -m \
         experts.json --machine h100 \
         batch=8 expert=$n
-    like 'the message for $n groups names experts and ranks' \
+    like "the message for $n groups names experts and ranks" \
         "expert=$n does not divide both 4 experts and the 8 ranks with the same stage" err
 done
 

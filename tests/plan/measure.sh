@@ -71,7 +71,7 @@ below 'the teacher needs its head for top tokens' "$(cat teacher.0)" 0.5 \
     "$(cat teacher.8)"
 
 if has_ranks 'a step of two ranks is timed'; then
-    ok 'two ranks' ranks 2 plan measure -q -m s.json -B 4 -T 64 -j 1 \
+    ok 'a step of two ranks is timed' ranks 2 plan measure -q -m s.json -B 4 -T 64 -j 1 \
         --format tsv
     equal 'only one of two ranks prints' "$(grep -c '^time.step' out)" 1
     like 'the exchange of two ranks is timed' '^time.reduce' out

@@ -28,7 +28,8 @@ like 'an arrow to another row turns twice' \
 broken() {
     sed "s/$1/$2/" flow.tsv >bad.tsv
     status 3 "$3 is refused with status 3" report -q -o bad.svg bad.tsv
-    like "the message for $3 names file and line" "^report: bad.tsv: line $4" err
+    like "the message for $3 names file and line" "^report: bad.tsv: line $4" \
+        err
 }
 broken 'lines' 'lines	more' 'a row with a cell too many' 4
 broken ',sort' ',sorts' 'an arrow to no box' '2: .*sorts'

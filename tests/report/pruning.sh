@@ -19,21 +19,23 @@ mkdir run
         7 '<b>&' 2500000 2048 2.8
     printf '4\tgreedy\t1\t2000000\t2048\t0.5\t3.2\n' # the same, taken
 } >run/search.tsv
-ok 'a search' report -q -o page.html run
+ok 'the log of a search is shown' report -q -o page.html run
 for id in search-path search-front; do
-    like "has $id" "<figure id=\"$id\">" page.html
+    like "the page of a search has $id" "<figure id=\"$id\">" page.html
 done
-unlike 'nothing else' '(influence|outliers|layer-error|id="pruned")' page.html
+unlike 'the page of a search has nothing else' \
+    '(influence|outliers|layer-error|id="pruned")' page.html
 printf '9\tgreedy\t1\t2000' >>run/search.tsv
 cp page.html whole.html
 sed -n '/id="search-path"/,/figure>/p' page.html >path
 like 'a kind with two trials has a path' 'svg>greedy<' path
 unlike 'a kind with one trial has no path' 'svg>(whole|tabu)<' path
-ok 'a last line that is being written' report -q -o page.html run
-same 'is left out' page.html whole.html
+ok 'a log with a line that is being written is shown' report -q -o page.html run
+same 'a line that is being written is left out' page.html whole.html
 points search-front >got
-equal 'a mark for each trial on all tokens' "$(wc -l <got)" 6
-like 'the name of a kind is escaped' '</svg>&lt;b&gt;&amp;amp;</span>|</svg>&lt;b&gt;&amp;</span>' page.html
+equal 'each trial on all tokens has a mark' "$(wc -l <got)" 6
+like 'the name of a kind is escaped' \
+    '</svg>&lt;b&gt;&amp;amp;</span>|</svg>&lt;b&gt;&amp;</span>' page.html
 # The front: 2 million and 2.8 beats none of 2 million and 2.9; 2.5 and 2.8 does
 # not beat it in size; 3 million at 3.0 is beaten; 4 million and 2.0 is not.
 sed -n '/id="search-front"/,/figure>/p' page.html | grep 'c0 line' >got
@@ -59,17 +61,21 @@ mkdir run/profile
     printf 'block\tlayer\terror\n'
     printf '%s\t%s\t%s\n' 0 q 0.01 1 q 0.02 0 down 0.2 1 down -
 } >run/sparse.tsv
-ok 'a profile and sparse layers' report -q -o page.html run
+ok 'a profile and sparse layers are shown' report -q -o page.html run
 for id in influence outliers-mlp layer-error search-path; do
-    like "has $id" "<figure id=\"$id\">" page.html
+    like "the page of a profile has $id" "<figure id=\"$id\">" page.html
 done
-unlike 'no map of inputs that are not there' 'outliers-(attn|o|down)' page.html
-sed -n '/id="outliers-mlp"/,/figure>/p' page.html | grep -o 'opacity="[0-9.]*"' >got
+unlike 'inputs that are not there have no map' 'outliers-(attn|o|down)' \
+    page.html
+sed -n '/id="outliers-mlp"/,/figure>/p' page.html | grep -o \
+    'opacity="[0-9.]*"' >got
 printf 'opacity="1.00"\nopacity="0.33"\n%.0s' 1 2 >want
-same 'darkest is a thousand times the root mean square' got want
-ok 'a folder of a profile alone' report -q -o other.html run/profile
-like 'has its influence' '<figure id="influence">' other.html
+same 'the darkest is a thousand times the root mean square' got want
+ok 'a folder of a profile alone is shown' report -q -o other.html run/profile
+like 'the page of a profile alone has the influence' \
+    '<figure id="influence">' other.html
 printf 'block\tinfluence\n0\t1\n' >run/profile/blocks.tsv
-status 3 "a profile that lacks columns" report -q -o page.html run
-like 'is left out by name' 'Left out: run/profile/blocks.tsv: .*no column attention' page.html
+status 3 "a profile that lacks columns is left out" report -q -o page.html run
+like 'the page names the file that lacks columns' \
+    'Left out: run/profile/blocks.tsv: .*no column attention' page.html
 done_testing

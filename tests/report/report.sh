@@ -41,7 +41,7 @@ wellformed() {
 }
 for bad in '<p>a</b>' '<p>a' '<p>a & b</p>' '<p a=b></p>' '<p a="b"c"></p>'; do
     printf '%s' "$bad" >bad.html
-    status 1 "not well formed: $bad" wellformed bad.html
+    status 1 "the check finds $bad not well formed" wellformed bad.html
 done
 
 # cells ID: the rows of the table of page.html, fields with tabs between
@@ -71,41 +71,46 @@ metrics() {
 # ---- a run of student alone ----
 mkdir run
 metrics 4.4 0.05 900 >run/metrics.tsv
-ok 'a run alone' report run
-like 'says where the page is' '^report: the page is run/report.html$' err
+ok 'a run of student alone is shown' report run
+like 'a note says where the page is' '^report: the page is run/report.html$' err
 cp run/report.html page.html
-ok 'is well formed' wellformed page.html
+ok 'the page of a run alone is well formed' wellformed page.html
 for id in ce kl-log speed norm; do
-    like "has the chart $id" "<figure id=\"$id\">" page.html
+    like "the page of a run alone has the chart $id" "<figure id=\"$id\">" \
+        page.html
 done
 # Nothing but the table is in a box that scrolls, so that on a phone a caption has
 # the width of the page, and the last columns can be moved into view.
 awk 'BEGIN { RS = "<div class=\"scroll\"" } NR > 1 {
-    sub(/<\/div>.*/, ""); n++; bad += !/^[^>]*tabindex="0"><table / || /<caption/ ||
+    sub(/<\/div>.*/, ""); n++; bad += !/^[^>]*tabindex="0"><table / || \
+        /<caption/ ||
     !/<\/table>$/ || !/aria-labelledby="[a-z-]*-is"/ } END { print (n > 0), bad + 0 }' \
     page.html >got
 equal 'boxes that scroll hold tables, without captions' "$(cat got)" '1 0'
 awk '/<p class="caption" id="/ { n++ } /<table / { t++ } END { print t - n }' \
     page.html >got
 equal 'each table has its caption before it' "$(cat got)" 0
-unlike 'and none of what it lacks' 'id="(squarehead|paired|models)"' page.html
-like 'its axes have units' 'class="m">step \(of 64 tokens\)</text>' page.html
-like '... both' 'class="">tokens/s</text>' page.html
+unlike 'the page of a run alone has no chart of what it lacks' \
+    'id="(squarehead|paired|models)"' page.html
+like 'the axis of steps has units' 'class="m">step \(of 64 tokens\)</text>' \
+    page.html
+like 'the axis of values has units' 'class="">tokens/s</text>' page.html
 printf 'run\t900\t57600\t256\t4.4012\t0.00006\t0.00000\t0.500\n' >want
 cells runs >got
-same 'the final figures' got want
-unlike 'needs nothing from elsewhere' '(src|href)=|url\(|@import|<script' \
+same 'the page has the final figures of the run' got want
+unlike 'the page needs nothing from elsewhere' \
+    '(src|href)=|url\(|@import|<script' \
     page.html
-like 'goes light and dark' 'prefers-color-scheme: dark' page.html
-ok 'as text' report -q --text run
-like 'with the same figures' '^run +900 +57600 +256 +4\.4012' out
-ok 'elsewhere' report -q -o other.html run
-same 'the same' other.html run/report.html
-ok 'on standard output' report -q -o - run
-same 'the same' out run/report.html
+like 'the page goes light and dark' 'prefers-color-scheme: dark' page.html
+ok 'a run alone is shown as text' report -q --text run
+like 'the text has the figures of the page' '^run +900 +57600 +256 +4\.4012' out
+ok 'the page is written to another file' report -q -o other.html run
+same 'the page in another file is the same' other.html run/report.html
+ok 'the page is written to standard output' report -q -o - run
+same 'the page on standard output is the same' out run/report.html
 printf '901\t57664\t6' >>run/metrics.tsv
-ok 'a line that is being written' report -q run
-same 'does not count' run/report.html other.html
+ok 'a log with a line that is being written is shown' report -q run
+same 'a line that is being written does not count' run/report.html other.html
 
 # ---- held-out batches that were judged beside it ----
 cp -r run judged
@@ -115,20 +120,22 @@ cp -r run judged
         4.25 0.125 900 1.375 4.75 0.0625
     printf '1200\t64'
 } >judged/held-out.tsv
-ok 'evaluations' report judged
-ok 'are well formed' wellformed judged/report.html
+ok 'a run with evaluations is shown' report judged
+ok 'the page with evaluations is well formed' wellformed judged/report.html
 cp judged/report.html page.html
 for id in held-ce held-kl; do
-    like "has the chart $id" "<figure id=\"$id\">" page.html
+    like "the page with evaluations has the chart $id" "<figure id=\"$id\">" \
+        page.html
 done
 printf 'judged\t3\t600\t1.2500\t4.2500\t0.12500\t4.7500\t0.06250\n' >want
 cells held-out >got
-same 'the best and the last' got want
+same 'the table has the best and the last evaluation' got want
 for row in 4 2; do # the last evaluation, then the first too
     awk -F '\t' -v OFS='\t' -v row="$row" 'NR == row { $4 = "nan" } NR < 5' \
         judged/held-out.tsv >x
     cp x judged/held-out.tsv
-    ok "evaluation $((row - 1)) has no loss" report -o page.html judged
+    ok "evaluation $((row - 1)) without a loss is shown" report -o page.html \
+        judged
     cells held-out | cut -f 1-4 >got
     printf 'judged\t3\t600\t1.2500\n' >want
     same "a loss that is NaN in row $row is not the best" got want
@@ -136,15 +143,18 @@ done
 printf '%s\t6400\t570\t%s\t%s\t%s\t1.5\n' 300 1.5 4.5 0.25 600 1.25 \
     4.25 0.125 900 1.375 4.75 0.0625 | { sed 1q judged/held-out.tsv; cat; } >x
 mv x judged/held-out.tsv
-ok 'as text' report -q --text judged
-like 'the same' '^judged +3 +600 +1.2500 +4.2500 +0.12500 +4.7500 +0.06250' out
-unlike 'none without evaluations' 'held-' run/report.html
+ok 'a run with evaluations is shown as text' report -q --text judged
+like 'the text has the best and the last evaluation' \
+    '^judged +3 +600 +1.2500 +4.2500 +0.12500 +4.7500 +0.06250' out
+unlike 'a page without evaluations has no such charts' 'held-' run/report.html
 sed 4q judged/held-out.tsv | cut -f 1-4 >x
 mv x judged/held-out.tsv
-status 3 'without what it needs' report judged
-like 'it is left out' "^report: judged/held-out.tsv: .*ce.*; it is left out" err
-unlike 'but no more' 'id="held-' judged/report.html
-like 'than that' 'id="ce"' judged/report.html
+status 3 'evaluations without a column are bad input' report judged
+like 'the message for a missing column names it' \
+    "^report: judged/held-out.tsv: .*ce.*; it is left out" err
+unlike 'the page has no chart of these evaluations' 'id="held-' \
+    judged/report.html
+like 'the page has the other charts' 'id="ce"' judged/report.html
 rm -r judged
 
 # ---- values that no chart can show ----
@@ -152,31 +162,33 @@ rm -r judged
 gone() {
     mkdir -p odd
     metrics 4.4 0.05 30 | sed "$2" >odd/metrics.tsv
-    ok "$1" report -q -o page.html odd
-    ok '... is well formed' wellformed page.html
-    unlike '... no number is broken' '[^a-z](nan|inf)[^a-z]' page.html
+    ok "a log with $1 is shown" report -q -o page.html odd
+    ok "the page of a log with $1 is well formed" wellformed page.html
+    unlike "the page of a log with $1 has no broken number" \
+        '[^a-z](nan|inf)[^a-z]' page.html
 }
 tab=$(printf '\t')
 field="[^$tab]*$tab"
 gone 'NaN in the middle' "15s/${tab}4.4$tab$field/${tab}nan${tab}nan$tab/"
-equal 'is a gap in the curve' "$(sed -n '/id="ce"/,/figure>/p' page.html |
+equal 'NaN is a gap in the curve' "$(sed -n '/id="ce"/,/figure>/p' page.html |
     grep line | tr -cd M)" MM
-gone 'infinities' "10,12s/${tab}4.4$tab$field/${tab}inf$tab-inf$tab/"
+gone 'values that are infinite' \
+    "10,12s/${tab}4.4$tab$field/${tab}inf$tab-inf$tab/"
 gone 'numbers too large' "10s/${tab}4.4$tab$field/${tab}1e300${tab}1e300$tab/"
-gone 'the largest' "10s/${tab}4.4$tab$field/${tab}1e30$tab-1e30$tab/"
+gone 'the largest numbers' "10s/${tab}4.4$tab$field/${tab}1e30$tab-1e30$tab/"
 gone 'a column of nothing' "2,\$s/${tab}4.4$tab$field/${tab}4.4$tab$tab/"
-unlike 'is no chart' 'id="ce"' page.html
+unlike 'a column of nothing is no chart' 'id="ce"' page.html
 gone 'equal values' "2,\$s/${tab}4.4$tab$field/${tab}4.4${tab}7$tab/"
 gone 'one step' '3,$d'
-like 'is a point' 'd="M[0-9.]+ [0-9.]+h0"' page.html
+like 'a log of one step is a point' 'd="M[0-9.]+ [0-9.]+h0"' page.html
 gone 'no seconds' '2,$s/0.250/0.000/'
-unlike 'is no speed' 'id="speed"' page.html
+unlike 'a log without seconds has no speed' 'id="speed"' page.html
 gone 'steps of zero' '2,$s/^[0-9]*/0/'
 metrics 4.4 0.05 2 | sed '1s/seconds/hours/' >odd/metrics.tsv
-ok 'a column less' report -q -o page.html odd
+ok 'a log with a column less is shown' report -q -o page.html odd
 printf 'odd\t2\t128\t-\t4.9000\t0.02500\t0.00000\t0.500\n' >want
 cells runs >got
-same 'is a dash' got want
+same 'a missing column is a dash in the table' got want
 
 # ---- what evalppl found ----
 evaluation() {
@@ -206,73 +218,81 @@ mkdir eval
     echo '# protocol docs, context 512, <i>stride</i> 511'
     evaluation
 } >eval/eval.tsv
-ok 'a page of eval.tsv' report -q -o page.html eval
-ok 'is well formed' wellformed page.html
-like 'the protocol, escaped' '&lt;i&gt;stride&lt;/i&gt; 511' page.html
+ok 'a folder of eval.tsv alone is shown' report -q -o page.html eval
+ok 'the page of eval.tsv is well formed' wellformed page.html
+like 'the protocol is escaped' '&lt;i&gt;stride&lt;/i&gt; 511' page.html
 
 # Every number is the file's, rounded.
 awk -F '\t' '$2 == "(all)" {
-        printf "%s\t%.3f\t%.2f\t%.1f..%.1f\t%.4f\t%.1f%%\t%.1f%%\t%.0f\t%.1f\n", \
+        printf \
+            "%s\t%.3f\t%.2f\t%.1f..%.1f\t%.4f\t%.1f%%\t%.1f%%\t%.0f\t%.1f\n", \
             $1, $3 / 1e6, $8, $9, $10, $11, 100 * $15, $17, $19, $20 / 1e6
     }' eval/eval.tsv >want
 cells models >got
-same 'the main table' got want
+same 'the main table has the figures of eval.tsv' got want
 {
-    printf 'bg\t4\t51.9\302\2615.2\t54.4\302\2615.4\t51.7\302\2615.0\t51.8\302\2615.2\n'
+    printf \
+        'bg\t4\t51.9\302\2615.2\t54.4\302\2615.4\t51.7\302\2615.0\t51.8\302\2615.2\n'
     printf 'code\t1\t158.9\t162.6\t159.1\t-\n'
 } >want
 cells sources >got
-same 'the table by source' got want
+same 'the table by source has the figures of eval.tsv' got want
 
 # The result: 198.003456 / 145.660312 = 1.3594
 tiles() {
     sed -n '/id="result"/,/^<\/div>/p' page.html | sed 's/<[^>]*>//g' >tiles
 }
 tiles
-like 'what pruning cost' \
+like 'a tile has the cost of pruning' \
     '^\+35\.9 %perplexity by cutting teacher to pruned, .*59\.4 %.* 198, not 145\.7$' \
     tiles
-like 'what distillation won back' \
+like 'a tile has the share that distillation won back' \
     '^97\.2 %of that loss is won back by distilled: perplexity 146\.9, \+0\.9 %' \
     tiles
-like 'and its rival' '^93\.4 %of that loss is won back by rival' tiles
-like 'who is better' \
+like 'a tile has the share that the rival won back' \
+    '^93\.4 %of that loss is won back by rival' tiles
+like 'a tile says which model is better' \
     '^5\.9 standard errorsby which distilled is better than rival in loss: 0\.0117 ' \
     tiles
-like 'and where nobody is' \
-    '^1\.3 standard errorsbetween distilled and rival in KL .*no difference' tiles
+like 'a tile says where no model is better' \
+    '^1\.3 standard errorsbetween distilled and rival in KL .*no difference' \
+        tiles
 mkdir free
 awk 'BEGIN { FS = OFS = "\t" } $1 == "pruned" { $8 = 145.1 } 1' \
     eval/eval.tsv >free/eval.tsv
-ok 'pruning that cost nothing' report -q -o page.html free
+ok 'pruning that cost nothing is shown' report -q -o page.html free
 tiles
-like 'says so' '^-0\.4 %perplexity' tiles
-like '... and why there is no share' 'not 145\.7; too little' tiles
-unlike 'and of nothing no share is won back' 'won back' tiles
+like 'a tile says that pruning cost nothing' '^-0\.4 %perplexity' tiles
+like 'the tile says why there is no share' 'not 145\.7; too little' tiles
+unlike 'without a cost no tile has a share' 'won back' tiles
 awk 'BEGIN { FS = OFS = "\t" } NF > 7 && $1 ~ /^(distilled|rival)$/ { $18 = "-" }
     1' eval/eval.tsv >free/eval.tsv
-ok 'pruning that cost less than its error' report -q -o page.html free
+ok 'pruning that cost less than its error is shown' report -q -o page.html free
 tiles
-like 'is said not to be enough' '^\+35\.9 %perplexity .*; too little' tiles
-unlike 'and its share is not shown' 'won back' tiles
+like 'a tile says that the cost is too small' \
+    '^\+35\.9 %perplexity .*; too little' tiles
+unlike 'a cost below its error has no share' 'won back' tiles
 awk 'BEGIN { FS = OFS = "\t" } { print } $1 == "rival" && NF > 7 {
     for (i = 1; i < 4; i++) { $1 = "other" i; print } }' \
     eval/eval.tsv >free/eval.tsv
-ok 'six trained models' report -q -o page.html free
+ok 'six trained models are shown' report -q -o page.html free
 tiles
-like 'each says what it won back' 'won back by other3' tiles
-unlike 'and only the table compares them' 'standard errors' tiles
-ok 'as text' report -q --text eval
-like 'a model' '^distilled +1\.870 +146\.94 +135\.6\.\.158\.2 +0\.0118 +84\.7% +99\.1%' out
-like 'a difference' '^distilled +rival +loss +-0\.01169 +0\.00199 +5\.9$' out
-like 'a source' '^bg +4 +51\.9..?5\.2 +54\.4..?5\.4' out
-equal 'at most 80 columns' "$(tr -d '\302' <out | awk 'length > 80')" ''
+like 'each of six models has a tile' 'won back by other3' tiles
+unlike 'only the table compares six models' 'standard errors' tiles
+ok 'the models of eval.tsv are shown as text' report -q --text eval
+like 'the text has a row of a model' \
+    '^distilled +1\.870 +146\.94 +135\.6\.\.158\.2 +0\.0118 +84\.7% +99\.1%' out
+like 'the text has a row of a difference' \
+    '^distilled +rival +loss +-0\.01169 +0\.00199 +5\.9$' out
+like 'the text has a row of a source' '^bg +4 +51\.9..?5\.2 +54\.4..?5\.4' out
+equal 'the text has at most 80 columns' \
+    "$(tr -d '\302' <out | awk 'length > 80')" ''
 awk 'BEGIN { FS = OFS = "\t" } NF > 7 { print $1, $2, $3, $4, $5, $8 }' \
     eval/eval.tsv >free/eval.tsv
-ok 'perplexities alone' report -q -o page.html free
-ok 'are well formed' wellformed page.html
-like 'and drawn by source' '<figure id="ppl">' page.html
-unlike 'without a base' 'id="kl"|What is left' page.html
+ok 'perplexities alone are shown' report -q -o page.html free
+ok 'the page of perplexities alone is well formed' wellformed page.html
+like 'perplexities alone are drawn by source' '<figure id="ppl">' page.html
+unlike 'without a base the page has no KL' 'id="kl"|What is left' page.html
 
 # ---- everything, under names that would break a careless page ----
 name=$(printf 'x"><u>\047&amp;\033[2J\302\233\342\200\256\377y')
@@ -301,138 +321,155 @@ END
     printf 'command\tstream data |\n    teacher -m "$T" >x\n'
     printf 'command\tsecond\nseconds\t64\n'
 } >"$name/facts.txt"
-ok 'tokens' tokenize -q -t "$top/tests/golden/tok/digits.json" --stats \
+ok 'statistics of tokens are printed' tokenize -q -t \
+    "$top/tests/golden/tok/digits.json" --stats \
     "$top"/corpus/*.jsonl
 cp out stats
 sed "s/^bg/$quoted/" stats >"$name/tokens.tsv"
-ok 'a page of everything' report -q -o page.html "$name"
-ok 'is well formed' wellformed page.html
+ok 'a folder of everything is shown' report -q -o page.html "$name"
+ok 'the page of everything is well formed' wellformed page.html
 for id in result models pairs sources ppl kl runs ce paired kl-log speed norm \
     pruned tokens samples facts; do
-    like "has $id" "id=\"$id\"" page.html
+    like "the page of everything has $id" "id=\"$id\"" page.html
 done
-unlike 'nothing passes unescaped' '<script|<b>a|<u>|"onload|&amp; "c"|"><u' \
+unlike 'no name or text passes unescaped' \
+    '<script|<b>a|<u>|"onload|&amp; "c"|"><u' \
     page.html
-equal 'no control byte' "$(tr -d '\n\t\40-\176\200-\377' <page.html)" ''
+equal 'the page has no control byte' \
+    "$(tr -d '\n\t\40-\176\200-\377' <page.html)" ''
 for place in '<title>[^<]*: ' '<small>' 'th scope="col">' 'th scope="row">' \
     '<td>' 'Cross-entropy less that of ' 'better than ' '<h4 class="c0">'; do
     case $place in
-    '<h4'*) like 'the sample of a model' "$place&lt;/h4&gt;&lt;b&gt;, en" \
+    '<h4'*) like 'the model of a sample is escaped' "$place&lt;/h4&gt;&lt;b&gt;, en" \
         page.html ;;
-    *) like "the name after $place" "$place$bytes" page.html ;;
+    *) like "the name after $place is escaped" "$place$bytes" page.html ;;
     esac
 done
-like 'a name in a legend, cut' '</svg>x&quot;&gt;[^<]*~</span>' page.html
-like 'a name on an axis, cut' 'class="e">x&quot;&gt;[^<]*~</text>' page.html
-like 'a sample' 'a &lt;script&gt;alert\(1\)&lt;/script&gt; &amp; &quot;b' \
+like 'a name in a legend is cut' '</svg>x&quot;&gt;[^<]*~</span>' page.html
+like 'a name on an axis is cut' 'class="e">x&quot;&gt;[^<]*~</text>' page.html
+like 'the text of a sample is escaped' \
+    'a &lt;script&gt;alert\(1\)&lt;/script&gt; &amp; &quot;b' \
     page.html
-like 'its language' '<p lang="de&quot;onload=&quot;x">' page.html
-like 'a broken line ends' '^two\\n.three</p>' page.html
-like 'a command of two lines' '^    teacher -m &quot;\$T&quot; &gt;x$' page.html
+like 'the language of a sample is escaped' \
+    '<p lang="de&quot;onload=&quot;x">' page.html
+like 'escapes in a sample are undone' '^two\\n.three</p>' page.html
+like 'a command may have two lines' '^    teacher -m &quot;\$T&quot; &gt;x$' \
+    page.html
 sed -n '/id="ce"/,/figure>/p' page.html | grep ' line' >got
 equal 'a run like another is drawn once' "$(wc -l <got)" 3
 sed "s/${tab}60$tab/${tab}59$tab/" "$name/cached/metrics.tsv" >59.tsv
 mkdir apart apart/a apart/b
 cp "$name/cached/metrics.tsv" apart/a
 cp 59.tsv apart/b/metrics.tsv
-ok 'runs of other batches' report -q -o apart.html apart
-unlike 'are not compared' 'id="paired"' apart.html
+ok 'runs of other batches are shown' report -q -o apart.html apart
+unlike 'runs of other batches are not compared' 'id="paired"' apart.html
 cells pruned >got
-equal 'steps of pruning' "$(cut -f 1,2,5,6,7 got | head -n 2)" \
+equal 'the table has the steps of pruning' \
+    "$(cut -f 1,2,5,6,7 got | head -n 2)" \
     "$(printf 'whole\t7\t3.149\t84.40\t0.0000\ndrop\t6\t2.755\t86.03\t0.0214')"
 awk -F '\t' '$1 == "en" { printf "%s\t%d\t%.3f\n", $1, $6, $7 }' stats >want
 cells tokens | grep '^en' | cut -f 1,4,5 >got
-same 'tokens' got want
-ok 'as text' report -q --text "$name"
+same 'the table has the statistics of tokens' got want
+ok 'a folder of everything is shown as text' report -q --text "$name"
 equal 'a terminal finds nothing to obey' \
     "$(tr -d '\n\40-\176\302\261' <out)" ''
-like 'the name is cut' '^x"><u>.&amp;.*~' out
+like 'a long name is cut in the text' '^x"><u>.&amp;.*~' out
 
 line=$(printf 'a\nb\tc\001')
 mkdir "$line" "$line/$line"
 metrics 4 0 3 >"$line/$line/metrics.tsv"
-ok 'a newline in a name' report -o page.html "$line"
-ok 'is well formed' wellformed page.html
-ok 'as text' report -q --text "$line"
-like 'is on one line' '^a\\x0ab\\x09c\\x01 +3 ' out
+ok 'a folder with a newline in its name is shown' report -o page.html "$line"
+ok 'the page of a newline in a name is well formed' wellformed page.html
+ok 'a newline in a name is shown as text' report -q --text "$line"
+like 'a name with a newline is on one line' '^a\\x0ab\\x09c\\x01 +3 ' out
 metrics 4 0 2 | cut -f 1 >"$line/$line/metrics.tsv"
-status 3 'and in a message' report -o page.html "$line"
-like 'too' '^report: a\\x0ab\\x09c\\x01/a.*/metrics.tsv: its header' err
+status 3 'a bad file below a newline is bad input' report -o page.html "$line"
+like 'the message has the name on one line' \
+    '^report: a\\x0ab\\x09c\\x01/a.*/metrics.tsv: its header' err
 
 # ---- missing, malformed, unreadable ----
-status 2 'no operand' report
-status 2 'an unknown option' report --no-such-option run
-status 2 'too many operands' report run page.html
-status 1 'no folder' report none
-like 'is named' '^report: none: No such file' err
+status 2 'no operand is refused' report
+status 2 'an unknown option is refused' report --no-such-option run
+status 2 'two operands are refused' report run page.html
+status 1 'a folder that is not there is an error' report none
+like 'the message names the folder that is not there' \
+    '^report: none: No such file' err
 mkdir empty
-status 3 'nothing to show' report empty
-like 'is named' '^report: empty: holds no file of a run, such as metrics.tsv' err
-status 1 'a place that is not there' report -o no/where run
-like 'is named' '^report: no/where' err
+status 3 'an empty folder is bad input' report empty
+like 'the message names the empty folder' \
+    '^report: empty: holds no file of a run, such as metrics.tsv' err
+status 1 'an output in no folder is an error' report -o no/where run
+like 'the message names the output in no folder' '^report: no/where' err
 
 # left_out WHAT FILE MESSAGE [STATUS]: named, on the page too, and the rest is
 # shown
 mkdir bad
 metrics 4 0 3 >bad/metrics.tsv
 left_out() {
-    status "${4:-3}" "$1" report -q -o page.html bad
-    like 'is named' "^report: bad/$2: $3.*; it is left out" err
-    like 'on the page' "Left out: bad/$2: $3" page.html
-    like 'which has the rest' 'id="runs"' page.html
-    ok 'and is well formed' wellformed page.html
+    status "${4:-3}" "$1 is left out" report -q -o page.html bad
+    like "the message for $1 names the file" \
+        "^report: bad/$2: $3.*; it is left out" err
+    like "the page names the file of $1" "Left out: bad/$2: $3" page.html
+    like "the page without $1 has the rest" 'id="runs"' page.html
+    ok "the page without $1 is well formed" wellformed page.html
 }
 mkdir spread
 { awk 'NF == 0 { exit } 1' eval/eval.tsv
     printf '\nmodel\tsource\tquantity\tstatistic\tvalue\tse\n'
     printf 'code\t(all)\tkl\tmean\t0.5\t0.1\n'; } >spread/eval.tsv
-ok 'of --spread, without pairs' report -q -o page.html spread
-like 'has the figures' 'perplexity' page.html
+ok 'a file of evalppl --spread is shown' report -q -o page.html spread
+like 'the page of --spread has the figures' 'perplexity' page.html
 : >bad/eval.tsv
-left_out 'an empty eval.tsv' eval.tsv 'line 1: no header'
+left_out 'an eval.tsv that is empty' eval.tsv 'line 1: no header'
 sed "s/ppl$tab/p$tab/" eval/eval.tsv >bad/eval.tsv
-left_out 'a column less' eval.tsv 'its header has no column ppl'
+left_out 'an eval.tsv without a column' eval.tsv 'its header has no column ppl'
 sed 's/146.935409/14<6/' eval/eval.tsv >bad/eval.tsv
-left_out 'not a number' eval.tsv 'line 5: ppl is not a number'
+left_out 'an eval.tsv with a word for a number' eval.tsv \
+    'line 5: ppl is not a number'
 head -c 700 eval/eval.tsv >bad/eval.tsv
-left_out 'cut short' eval.tsv 'line 6: it is cut short'
+left_out 'an eval.tsv that is cut short' eval.tsv 'line 6: it is cut short'
 sed "6s/${tab}x\$//" eval/eval.tsv >bad/eval.tsv
-left_out 'a field less' eval.tsv 'line 6: 20 fields, not 21'
+left_out 'an eval.tsv with a short row' eval.tsv 'line 6: 20 fields, not 21'
 sed 7p eval/eval.tsv >bad/eval.tsv
-left_out 'a line twice' eval.tsv 'line 8: teacher on bg again'
+left_out 'an eval.tsv with a line twice' eval.tsv \
+    'line 8: teacher on bg .*again'
 sed '/^rival.(all)/d' eval/eval.tsv >bad/eval.tsv
-left_out 'a line less' eval.tsv 'rival has no line for'
+left_out 'an eval.tsv without a line of a model' eval.tsv \
+    'rival has no line for'
 sed "\$s/${tab}(all)\$//" eval/eval.tsv >bad/eval.tsv
-left_out 'a broken comparison' eval.tsv 'line [0-9]*: 6 fields, not 7'
+left_out 'an eval.tsv with a broken comparison' eval.tsv \
+    'line [0-9]*: 6 fields, not 7'
 printf 'a\0b\n' >bad/eval.tsv
-left_out 'a NUL' eval.tsv 'not text'
+left_out 'an eval.tsv with a NUL' eval.tsv 'not text'
 rm bad/eval.tsv
 mkfifo bad/eval.tsv
-left_out 'a fifo' eval.tsv 'not a regular file'
+left_out 'an eval.tsv that is a fifo' eval.tsv 'not a regular file'
 rm bad/eval.tsv
 ln -s eval.tsv bad/eval.tsv
-left_out 'a link to itself' eval.tsv 'Too many levels' 1
+left_out 'an eval.tsv that is a link to itself' eval.tsv 'Too many levels' 1
 rm bad/eval.tsv
 printf 'source\ttokens\ttokens/word\nbg\t1\n' >bad/tokens.tsv
-left_out 'a field of tokens less' tokens.tsv 'line 2: 2 fields, not 3'
+left_out 'a tokens.tsv with a short row' tokens.tsv 'line 2: 2 fields, not 3'
 rm bad/tokens.tsv
 echo 'no tab' >bad/samples.txt
-left_out 'a bad sample' samples.txt 'line 1: not language'
+left_out 'a samples.txt without tabs' samples.txt 'line 1: not language'
 rm bad/samples.txt
 mkdir bad/teacher
 metrics 4 0 3 | sed "3s/${tab}60$tab/$tab/" >bad/teacher/metrics.tsv
-left_out 'a bad log' teacher/metrics.tsv 'line 3: 10 fields, not 11'
+left_out 'a metrics.tsv with a short row' teacher/metrics.tsv \
+    'line 3: 10 fields, not 11'
 metrics 4 0 3 | cut -f 2- >bad/metrics.tsv
 echo old >page.html
-status 3 'nothing but bad logs' report -q -o page.html bad
-like 'is an error' '^report: bad/' err
-equal 'and the page is as it was' "$(cat page.html)" old
+status 3 'a folder of bad logs alone is bad input' report -q -o page.html bad
+like 'the message for bad logs names one' '^report: bad/' err
+equal 'a page is not replaced by nothing' "$(cat page.html)" old
 
 metrics 4 0 3 >bad/metrics.tsv
 rm -r bad/teacher
 awk 'BEGIN { for (i = 0; i < 1000000; i++) printf "source\t"; print "" }' \
     >bad/tokens.tsv
-left_out 'a million columns' tokens.tsv 'line 1: more than 500 columns'
+left_out 'a tokens.tsv of a million columns' tokens.tsv \
+    'line 1: more than 500 columns'
 rm bad/tokens.tsv
 
 # More than is shown is said, and takes no longer than reading it.
@@ -441,18 +478,25 @@ awk 'BEGIN { OFS = "\t"
     print "model", "source", "parameters", "documents", "tokens", "ppl"
     for (s = 0; s < 20000; s++)
         print "m", (s ? "s" s : "(all)"), 1, 1, 1, 5 }' >many/eval.tsv
-ok 'twenty thousand sources' timeout 20 report -q -o page.html many
-like 'are not all shown' 'Left out: 19799 lines, of more than' page.html
+ok 'twenty thousand sources are shown in time' timeout 20 report -q -o \
+    page.html many
+like 'the page says how many sources it leaves out' \
+    'Left out: 19799 lines, of more than' page.html
 metrics 4.4 0.05 100000 >many/metrics.tsv
-ok 'a hundred thousand steps' timeout 20 report -q -o page.html many
-if [ "$(wc -c <page.html)" -lt 300000 ]; then pass 'make a small page'
+ok 'a hundred thousand steps are shown in time' timeout 20 report -q -o \
+    page.html many
+if [ "$(wc -c <page.html)" -lt 300000 ]; then pass \
+    'a hundred thousand steps make a small page'
 else fail "the page has $(wc -c <page.html) bytes"; fi
 
 if [ -e /dev/full ]; then
-    status 1 'a full disk' sh -c 'report -q -o - run >/dev/full'
-    like 'is named' '^report: <stdout>: No space left' err
-    status 1 'a full disk, text' sh -c 'report -q --text run >/dev/full'
+    status 1 'a page on a full disk is an error' sh -c \
+        'report -q -o - run >/dev/full'
+    like 'the message for a full disk names the output' \
+        '^report: <stdout>: No space left' err
+    status 1 'a text on a full disk is an error' sh -c \
+        'report -q --text run >/dev/full'
 else
-    skip 'a full disk' 'no /dev/full'
+    skip 'a page on a full disk is an error' 'no /dev/full'
 fi
 done_testing
