@@ -251,61 +251,59 @@ measure_machine(struct measured *m, struct pool *pool)
 }
 
 static void
-put_machine_figure(struct buf *b, const char *name, double v,
-    const char *source)
-{
-    buf_addf(b, ",\n  \"%s\": [%.6g, \"%s\"]", name, v, source);
-}
-
-static void
 put_file(struct buf *b, const struct measured *m, size_t threads)
 {
     const double n = (double)dist_node()->n;
-    const int far = dist_across()->n > 1;
     const int meter = isfinite(m->watts);
+    const char *alone = n > 1 ? NULL : "one rank: not measured";
+    const char *near = dist_across()->n > 1 ? NULL : "one node: not measured";
+    const struct {
+        const char *name;
+        double v;
+        const char *source, *not_measured; /* or NULL */
+    } figures[] = {
+        { "devices", n, "ranks of this node", NULL },
+        { "memory_gb", 1e-9 * (double)plan_limit() / n,
+            "the node's memory, or its cgroup's, / ranks", NULL },
+        { "memory_gbs", m->copy, "copies of 256 MB, read and written", NULL },
+        { "bf16_tflops", m->bf16, "cubes of 2048 in bfloat16, or as fp32",
+            NULL },
+        { "f32_tflops", m->f32, "cubes of 2048 in fp32", NULL },
+        { "link_gbs", m->link.gbs,
+            "ping-pong of 16 MB, or a ring of them if that is faster",
+            alone != NULL ? "one rank: a copy in memory" : NULL },
+        { "link_us", m->link.us, "ping-pong of 4 bytes, one way", alone },
+        { "net_gbs", m->net.gbs,
+            "ping-pong of 16 MB across nodes, or a ring of them if that is "
+            "faster",
+            near != NULL ? "one node: a copy in memory" : NULL },
+        { "net_us", m->net.us, "ping-pong of 4 bytes across nodes, one way",
+            near },
+        { "net_call_us", m->net.call_us,
+            "collectives of 4 bytes, less their steps", near },
+        { "matrix_eff", m->eff, "products of width 576 / cubes of 2048", NULL },
+        { "memory_eff", 1.0, "memory_gbs is measured", NULL },
+        { "link_eff", m->link.eff,
+            "the slower of all-gathers and reduce-scatters of 16 MB / link_gbs",
+            alone },
+        { "net_eff", m->net.eff,
+            "the slower of all-gathers and reduce-scatters of 16 MB / net_gbs",
+            near },
+        { "device_watts", meter ? m->watts / n : 0.0,
+            "RAPL's packages during products, a rank's share",
+            meter ? NULL : "RAPL cannot be read" },
+        { "node_watts", 0.0, "not measured", NULL },
+    };
 
     buf_addf(b,
         "{\n  \"about\": \"measured by plan calibrate, %zu threads a "
         "rank, kernels %s\"",
         threads, kern_name());
-    put_machine_figure(b, "devices", n, "ranks of this node");
-    put_machine_figure(b, "memory_gb", 1e-9 * (double)plan_limit() / n,
-        "the node's memory, or its cgroup's, / ranks");
-    put_machine_figure(b, "memory_gbs", m->copy,
-        "copies of 256 MB, read and written");
-    put_machine_figure(b, "bf16_tflops", m->bf16,
-        "cubes of 2048 in bfloat16, or as fp32");
-    put_machine_figure(b, "f32_tflops", m->f32, "cubes of 2048 in fp32");
-    put_machine_figure(b, "link_gbs", m->link.gbs,
-        n > 1 ? "ping-pong of 16 MB, or a ring of them if that is faster"
-              : "one rank: a copy in memory");
-    put_machine_figure(b, "link_us", m->link.us,
-        n > 1 ? "ping-pong of 4 bytes, one way" : "one rank: not measured");
-    put_machine_figure(b, "net_gbs", m->net.gbs,
-        far ? "ping-pong of 16 MB across nodes, or a ring of them if that is "
-              "faster"
-            : "one node: a copy in memory");
-    put_machine_figure(b, "net_us", m->net.us,
-        far ? "ping-pong of 4 bytes across nodes, one way"
-            : "one node: not measured");
-    put_machine_figure(b, "net_call_us", m->net.call_us,
-        far ? "collectives of 4 bytes, less their steps"
-            : "one node: not measured");
-    put_machine_figure(b, "matrix_eff", m->eff,
-        "products of width 576 / cubes of 2048");
-    put_machine_figure(b, "memory_eff", 1.0, "memory_gbs is measured");
-    put_machine_figure(b, "link_eff", m->link.eff,
-        n > 1 ? "the slower of all-gathers and reduce-scatters of 16 MB / "
-                "link_gbs"
-              : "one rank: not measured");
-    put_machine_figure(b, "net_eff", m->net.eff,
-        far ? "the slower of all-gathers and reduce-scatters of 16 MB / "
-              "net_gbs"
-            : "one node: not measured");
-    put_machine_figure(b, "device_watts", meter ? m->watts / n : 0.0,
-        meter ? "RAPL's packages during products, a rank's share"
-              : "RAPL cannot be read");
-    put_machine_figure(b, "node_watts", 0.0, "not measured");
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        buf_addf(b, ",\n  \"%s\": [%.6g, \"%s\"]", figures[i].name,
+            figures[i].v,
+            figures[i].not_measured != NULL ? figures[i].not_measured
+                                            : figures[i].source);
     buf_adds(b, "\n}\n");
 }
 

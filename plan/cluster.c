@@ -59,9 +59,7 @@ static void
 check_cluster_args(const struct cluster_args *a, int several)
 {
     if (!a->keys)
-        common_check(&a->in);
-    if (!a->keys && a->in.machine == NULL)
-        die(EX_USAGE, "name a machine by --machine; see %s -h", progname);
+        common_check(&a->in, 1);
     if (several && a->changes.n > 0)
         die(EX_USAGE,
             "a sweep and --what-if are two answers: ask for one of them");

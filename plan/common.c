@@ -6,12 +6,14 @@
 #include "cli/die.h"
 
 void
-common_check(const struct common *in)
+common_check(const struct common *in, int ranks)
 {
     if (in->model == NULL)
         die(EX_USAGE, "name a model by -m; see %s -h", progname);
     if (in->top > 0 && in->teacher == NULL)
         die(EX_USAGE, "--top needs a teacher: name one by --teacher");
+    if (ranks && in->machine == NULL)
+        die(EX_USAGE, "name a machine by --machine; see %s -h", progname);
 }
 
 void

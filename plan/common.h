@@ -45,8 +45,9 @@ struct common {
 #define COMMON_FORMAT(c, words) \
     OPT_ENUM(0, "format", &(c)->format, words, "name", "format of the answer")
 
-/* Dies (EX_USAGE) without a model, or with --top and no teacher. */
-void common_check(const struct common *in);
+/* Dies (EX_USAGE) without a model, with --top and no teacher or, if ranks,
+ * without a machine. */
+void common_check(const struct common *in, int ranks);
 /*
  * The job that the options and the operands key=value describe, with its
  * machine, if one is named; keys with several values are in range [n] and not

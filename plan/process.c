@@ -313,8 +313,8 @@ process_predict(struct figures *f, const struct process *all)
                 o->in.teacher, t.c.V, o->in.model, m.c.V);
     }
     if (o->in.top > m.c.V)
-        die(EX_USAGE, "--top %zu is more than the vocabulary of %zu", o->in.top,
-            m.c.V);
+        die(EX_USAGE, "--top %zu is more than the vocabulary: give %zu or less",
+            o->in.top, m.c.V);
     if (compute_init(o->compute, &e) < 0 ||
         (pool = pool_new(dist_threads(o->threads), &e)) == NULL)
         die_err(&e);

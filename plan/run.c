@@ -66,7 +66,7 @@ process_main(int argc, char **argv, int measure, const char *about)
     struct err e;
 
     opt_parse(argc, argv, options, about, "", 0, 0, NULL);
-    common_check(&p.in);
+    common_check(&p.in, 0);
     if (effective_parse(&p.effective, qat, mask, &e) < 0)
         die_err(&e);
     if (mask != NULL && p.grad == 1)

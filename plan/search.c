@@ -157,9 +157,7 @@ search_main(int argc, char **argv)
         "print the fastest layouts that fit into memory", "[key=value ...]", 0,
         -1, &n);
 
-    common_check(&in);
-    if (in.machine == NULL)
-        die(EX_USAGE, "name a machine by --machine; see %s -h", progname);
+    common_check(&in, 1);
     range = xcalloc((size_t)n, sizeof *range);
     common_job(&j, &in, range, operand, (size_t)n);
     if (ranges_first(range, (size_t)n) != NULL)

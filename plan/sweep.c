@@ -10,13 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The next of the items that commas separate, the caller's; NULL: the end. */
+static char *
+next_item(const char **list)
+{
+    const size_t n = strcspn(*list, ",");
+    char *item = **list != '\0' ? xasprintf("%.*s", (int)n, *list) : NULL;
+
+    *list += n + ((*list)[n] == ',');
+    return item;
+}
+
 /* ---- ranges ---- */
 
+/* Add a value, which becomes the range's; NULL is "". */
 static void
-range_add(struct range *r, const char *value, size_t n)
+range_add(struct range *r, char *value)
 {
     r->value = xgrow_pow2(r->value, r->n, sizeof *r->value);
-    r->value[r->n++] = xasprintf("%.*s", (int)n, value);
+    r->value[r->n++] = value != NULL ? value : xstrdup("");
 }
 
 /* Add the values of a..b: a, 2 a, 4 a and so on up to b. */
@@ -33,12 +45,33 @@ add_doubled(struct range *r, const char *value, struct err *e)
         return err_set(e, EX_USAGE,
             "%s=%s: give numbers a..b with a >= 1 and b >= a", r->key->name,
             SHOWN(value));
-    for (; a <= b; a *= 2.0) {
-        char *text = xasprintf("%.15g", a);
+    for (; a <= b; a *= 2.0)
+        range_add(r, xasprintf("%.15g", a));
+    return 0;
+}
 
-        range_add(r, text, strlen(text));
-        free(text);
-    }
+/* Read key=VALUES. */
+static int
+range_read(struct range *r, const char *operand, struct err *e)
+{
+    const char *equals = strchr(operand, '='), *p;
+    char *name;
+
+    if (equals == NULL)
+        return err_set(e, EX_USAGE, "%s: write key=value", SHOWN(operand));
+    name = xasprintf("%.*s", (int)(equals - operand), operand);
+    if ((r->key = job_key(name)) == NULL)
+        err_set(e, EX_USAGE,
+            "%s: there is no such key; see plan cluster --keys", SHOWN(name));
+    free(name);
+    if (r->key == NULL)
+        return -1;
+    if (strstr(equals, "..") != NULL)
+        return add_doubled(r, equals + 1, e);
+    p = equals + 1;
+    do
+        range_add(r, next_item(&p));
+    while (*p != '\0');
     return 0;
 }
 
@@ -46,33 +79,9 @@ int
 ranges_read(struct range *range, char **operand, size_t n, struct err *e)
 {
     memset(range, 0, n * sizeof *range);
-    for (size_t i = 0; i < n; i++) {
-        const char *equals = strchr(operand[i], '='), *p;
-        char *name;
-
-        if (equals == NULL)
-            return err_set(e, EX_USAGE, "%s: write key=value",
-                SHOWN(operand[i]));
-        name = xasprintf("%.*s", (int)(equals - operand[i]), operand[i]);
-        if ((range[i].key = job_key(name)) == NULL)
-            err_set(e, EX_USAGE,
-                "%s: there is no such key; see plan cluster --keys",
-                SHOWN(name));
-        free(name);
-        if (range[i].key == NULL)
+    for (size_t i = 0; i < n; i++)
+        if (range_read(&range[i], operand[i], e) < 0)
             return -1;
-        p = equals + 1;
-        if (strstr(p, "..") != NULL && add_doubled(&range[i], p, e) < 0)
-            return -1;
-        while (range[i].n == 0 || *p == ',') {
-            const size_t len = strcspn(p += *p == ',', ",");
-
-            if (strstr(equals, "..") != NULL)
-                break;
-            range_add(&range[i], p, len);
-            p += len;
-        }
-    }
     return 0;
 }
 
@@ -130,21 +139,18 @@ add_columns(struct table *t, const char *columns, const struct figures *f,
     struct buf b = { 0 };
     int r = 0;
 
-    for (const char *p = columns; r == 0 && *p != '\0';) {
-        const size_t len = strcspn(p, ",");
-        char *name = xasprintf("%.*s", (int)len, p);
+    for (char *name; r == 0 && (name = next_item(&columns)) != NULL;
+         free(name)) {
         const struct figure *x = f != NULL ? figure_find(f, name) : NULL;
 
-        p += len + (p[len] == ',');
-        if (f == NULL)
-            buf_adds(&b, name);
-        else if (x == NULL)
+        if (f != NULL && x == NULL)
             r = err_set(e, EX_USAGE,
                 "--columns: there is no figure %s; see plan cluster --explain",
                 SHOWN(name));
-        else
+        else if (x != NULL)
             figure_plain(&b, x, x->v);
-        free(name);
+        else
+            buf_adds(&b, name);
         if (r == 0)
             table_add_buf(t, &b);
     }
@@ -214,13 +220,12 @@ sweep_put(struct buf *b, const struct job *j, const struct range *range,
 static int
 apply_change(struct job *j, const char *change, struct err *e)
 {
+    const char *p = change;
     int r = 0;
 
-    for (const char *p = change; r == 0 && *p != '\0';) {
-        const size_t len = strcspn(p, ",");
-        char *one = xasprintf("%.*s", (int)len, p), *equals = strchr(one, '=');
+    for (char *one; r == 0 && (one = next_item(&p)) != NULL; free(one)) {
+        char *equals = strchr(one, '=');
 
-        p += len + (p[len] == ',');
         if (equals == NULL) {
             r = err_set(e, EX_USAGE, "--what-if %s: write key=value,...",
                 SHOWN(change));
@@ -228,7 +233,6 @@ apply_change(struct job *j, const char *change, struct err *e)
             *equals = '\0';
             r = job_set(j, one, equals + 1, e);
         }
-        free(one);
     }
     return r < 0 ? -1 : job_check(j, e);
 }

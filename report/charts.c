@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How much higher than the base's a model's perplexity is, in %; without a
- * base perplexity itself. */
+/* A model's perplexity above the base's in %, or without a base its
+ * perplexity. */
 static double
-cost(const struct eval *v, size_t model, size_t source)
+source_cost(const struct eval *v, size_t model, size_t source)
 {
     const double ppl = eval_real(v, model, source, "ppl");
 
@@ -28,7 +28,8 @@ chart_sources(struct buf *b, const struct eval *v, struct chart *c, int kl)
         struct series *s = m != v->base ? chart_new(c, v->model[m], m) : NULL;
 
         for (size_t i = 0; i < v->nsource && s != NULL; i++) {
-            const double y = kl ? eval_real(v, m, i, "kl") : cost(v, m, i);
+            const double y =
+                kl ? eval_real(v, m, i, "kl") : source_cost(v, m, i);
             const double se =
                 kl ? 1.96 * eval_real(v, m, i, "kl_se") : (double)NAN;
 
@@ -61,48 +62,25 @@ charts_sources(struct buf *b, const struct eval *v)
     chart_sources(b, v, &kl, 1);
 }
 
-#define TEACHER_KL_NOTE "At the training temperature, times its square."
-
-static const struct {
-    struct chart c;
+/* Columns of logs that are drawn, of training or of held-out batches. */
+static const struct drawn {
+    const char *id, *title, *note, *y;
     int column, held;
-} columns_drawn[] = {
-    { { .id = "ce",
-          .title = "Cross-entropy",
-          .note = "",
-          .y = "nats a token",
-          .tight = 1 },
-        CE, 0 },
-    { { .id = "kl-log",
-          .title = "KL from the teacher",
-          .note = TEACHER_KL_NOTE,
-          .y = "nats a token" },
-        KL, 0 },
-    { { .id = "held-ce",
-          .title = "Held-out cross-entropy",
-          .note = "",
-          .y = "nats a token" },
-        HELD_CE, 1 },
-    { { .id = "held-kl",
-          .title = "Held-out KL from the teacher",
-          .note = TEACHER_KL_NOTE,
-          .y = "nats a token" },
+} drawn_columns[] = {
+    { "ce", "Cross-entropy", "", "nats a token", CE, 0 },
+    { "kl-log", "KL from the teacher",
+        "At the training temperature, times its square.", "nats a token", KL,
+        0 },
+    { "held-ce", "Held-out cross-entropy", "", "nats a token", HELD_CE, 1 },
+    { "held-kl", "Held-out KL from the teacher",
+        "At the training temperature, times its square.", "nats a token",
         HELD_KL, 1 },
-    { { .id = "squarehead",
-          .title = "SquareHead",
-          .note = "Hidden states against the teacher\xe2\x80\x99s.",
-          .y = "relative squared error" },
-        SQUAREHEAD, 0 },
-    { { .id = "speed",
-          .title = "Speed",
-          .note = "With the time that the input took.",
-          .y = "tokens/s" },
-        SPEED, 0 },
-    { { .id = "norm",
-          .title = "Gradient norm",
-          .note = "Before clipping.",
-          .y = "norm" },
-        NORM, 0 },
+    { "squarehead", "SquareHead",
+        "Hidden states against the teacher\xe2\x80\x99s.",
+        "relative squared error", SQUAREHEAD, 0 },
+    { "speed", "Speed", "With the time that the input took.", "tokens/s", SPEED,
+        0 },
+    { "norm", "Gradient norm", "Before clipping.", "norm", NORM, 0 },
 };
 
 /* The label of an axis of steps, with the tokens of a step. */
@@ -125,25 +103,30 @@ has_value(const double *v, size_t n)
     return 0;
 }
 
-/* Draw a column of n logs over their steps, of training or of held-out
- * batches; logs without a value in it are left out. */
+/* Draw a column of n logs over their steps; logs without a value are left
+ * out. */
 static void
 chart_column(struct buf *b, const struct log *const *g, size_t n,
-    struct chart c, int column, int held)
+    const struct drawn *d)
 {
     char label[80];
+    struct chart c = { .id = d->id,
+        .title = d->title,
+        .note = d->note,
+        .x = step_label(g[0], label, sizeof label),
+        .y = d->y,
+        .tight = !d->held && d->column == CE };
 
-    c.x = step_label(g[0], label, sizeof label);
     for (size_t k = 0; k < n; k++) {
-        double *const *v = held ? g[k]->held : g[k]->v;
-        const size_t rows = held ? g[k]->nheld : g[k]->n;
+        double *const *v = d->held ? g[k]->held : g[k]->v;
+        const size_t rows = d->held ? g[k]->nheld : g[k]->n;
         struct series *s;
 
-        if (!has_value(v[column], rows))
+        if (!has_value(v[d->column], rows))
             continue;
         s = chart_new(&c, g[k]->name, g[k]->colour);
         for (size_t i = 0; i < rows; i++)
-            series_add(s, v[held ? HELD_STEP : STEP][i], v[column][i]);
+            series_add(s, v[d->held ? HELD_STEP : STEP][i], v[d->column][i]);
     }
     chart_lines(b, &c);
 }
@@ -217,10 +200,9 @@ charts_training(struct buf *b, const struct run *r)
         if (n == 0)
             continue;
         buf_adds(b, "<div class=\"figures\">\n");
-        for (size_t k = 0; k < sizeof columns_drawn / sizeof *columns_drawn;
+        for (size_t k = 0; k < sizeof drawn_columns / sizeof *drawn_columns;
              k++) {
-            chart_column(b, g, n, columns_drawn[k].c, columns_drawn[k].column,
-                columns_drawn[k].held);
+            chart_column(b, g, n, &drawn_columns[k]);
             if (k == 0 && n > 1)
                 chart_paired(b, g, n);
         }

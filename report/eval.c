@@ -67,7 +67,7 @@ index_rows(struct eval *v, struct err *e)
         if (m == NONE || (s == NONE && !whole))
             v->left_out++;
         else if (v->row[m][s + 1] != NONE)
-            return err_set(e, EX_INPUT, "line %zu: %s on %s stands there again",
+            return err_set(e, EX_INPUT, "line %zu: %s on %s stands there twice",
                 v->t.line + i + 1, v->model[m], name);
         else
             v->row[m][s + 1] = i;
@@ -76,7 +76,7 @@ index_rows(struct eval *v, struct err *e)
         if (eval_row(v, m, NONE) == NONE)
             return err_set(e, EX_INPUT, "%s has no line for %s", v->model[m],
                 all);
-    return v->nmodel > 0 ? 0 : err_set(e, EX_INPUT, "no model");
+    return v->nmodel > 0 ? 0 : err_set(e, EX_INPUT, "names no model");
 }
 
 static int

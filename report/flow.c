@@ -30,7 +30,7 @@ read_box_place(struct place *p, const struct table *t, size_t row,
 
     if (!(c >= 0.0 && c < COLUMNS && r >= 0.0 && r < COLUMNS))
         return err_set(e, EX_INPUT,
-            "line %zu: column and row are numbers from 0 to %d",
+            "line %zu: write column and row as numbers from 0 to %d",
             t->line + row + 1, COLUMNS - 1);
     p->x = EDGE + c * (BOX_W + GAP_X);
     p->y = EDGE + r * (BOX_H + GAP_Y);
@@ -117,7 +117,7 @@ draw_flow(struct buf *b, const struct table *t, struct err *e)
     struct place *at = xcalloc(t->nrow + 1, sizeof *at);
     struct buf parts = { 0 };
     double w = 0.0, h = 0.0;
-    int r = t->nrow > 0 ? 0 : err_set(e, EX_INPUT, "no box to draw");
+    int r = t->nrow > 0 ? 0 : err_set(e, EX_INPUT, "has no box to draw");
 
     for (size_t i = 0; r == 0 && i < t->nrow; i++)
         if ((r = read_box_place(&at[i], t, i, e)) == 0) {

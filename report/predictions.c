@@ -27,26 +27,19 @@ static const struct shown {
     { "run.days", "The run", "days", 1.0 },
 };
 
-static int
-is_drawn(const char *name)
-{
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        if (strcmp(name, shown[i].column) == 0)
-            return 1;
-    return 0;
-}
-
 /* Is the name a figure of plan, and no key? */
 static int
 is_figure(const char *name)
 {
     static const char *const bare[] = { "ranks", "replicas", "passes",
         "parameters", "hfu" };
+    int known = strchr(name, '.') != NULL;
 
     for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
-        if (strcmp(name, bare[i]) == 0)
-            return 1;
-    return is_drawn(name) || strchr(name, '.') != NULL;
+        known |= strcmp(name, bare[i]) == 0;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        known |= strcmp(name, shown[i].column) == 0;
+    return known;
 }
 
 /* The number of keys: the columns before the first figure. */
@@ -135,20 +128,16 @@ predictions_page(struct buf *b, const struct table *t)
 int
 predictions_known(const struct lines *l)
 {
-    int first = 1, known = 0;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        const size_t n = strlen(shown[i].column);
 
-    for (const char *p = l->n > 0 ? l->line[0] : ""; *p != '\0'; first = 0) {
-        const size_t n = strcspn(p, "\t");
-        char *name = xasprintf("%.*s", (int)n, p);
-
-        known |= !first && is_drawn(name);
-        if (first && is_figure(name))
-            p = "";
-        else
-            p += n + (p[n] == '\t');
-        free(name);
+        for (const char *p = l->line[0];
+             (p = strstr(p, shown[i].column)) != NULL; p += n)
+            if (p > l->line[0] && p[-1] == '\t' &&
+                (p[n] == '\t' || p[n] == '\0'))
+                return 1;
     }
-    return known;
+    return 0;
 }
 
 static int

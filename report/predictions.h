@@ -8,7 +8,7 @@
 
 /* Append the table and the charts of a sweep to a page. */
 void predictions_page(struct buf *b, const struct table *t);
-/* Is a file with this first line a sweep? */
+/* Has the first line of a file, which is not empty, a figure that is drawn? */
 int predictions_known(const struct lines *l);
 /* Append an SVG image of the sweep in a file.  -1 and *e. */
 int predictions_image(struct buf *b, const char *path, struct err *e);

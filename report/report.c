@@ -20,48 +20,39 @@ struct args {
     const char *out; /* NULL: beside what is read */
 };
 
-static int
-begins_with(const struct lines *l, const char *header)
-{
-    return l->n > 0 && strncmp(l->line[0], header, strlen(header)) == 0;
-}
-
-static int
-is_rows(const struct lines *l)
-{
-    return begins_with(l, ROWS_HEADER);
-}
-
-static int
-is_flow(const struct lines *l)
-{
-    return begins_with(l, FLOW_HEADER);
-}
-
-/* Kinds of files.  Each function appends to b; -1 and *e. */
+/* Kinds of files, told by how the first line begins or by a function; the last
+ * is any other file.  Functions append to b; -1 and *e. */
 static const struct kind {
-    int (*known)(const struct lines *l); /* NULL: of any other file */
+    const char *begins;
+    int (*known)(const struct lines *l);
     int (*draw)(struct buf *b, const char *path, struct err *e);
     int (*text)(struct buf *b, const char *path, struct err *e); /* or NULL */
-    const char *ending, *what;
 } kinds[] = {
-    { is_rows, rows_image, NULL, ".svg", "image" },
-    { is_flow, flow_image, NULL, ".svg", "image" },
-    { cost_known, cost_image, cost_table, ".svg", "image" },
-    { predictions_known, predictions_image, NULL, ".svg", "image" },
-    { NULL, losses_page, NULL, ".html", "page" },
+    { ROWS_HEADER, NULL, rows_image, NULL },
+    { FLOW_HEADER, NULL, flow_image, NULL },
+    { NULL, cost_known, cost_image, cost_table },
+    { NULL, predictions_known, predictions_image, NULL },
+    { "", NULL, losses_page, NULL },
 };
+
+static int
+is_kind(const struct lines *l, const struct kind *k)
+{
+    return k->begins != NULL
+        ? strncmp(l->line[0], k->begins, strlen(k->begins)) == 0
+        : k->known(l);
+}
 
 static const struct kind *
 file_kind(const char *path)
 {
     const struct kind *k = kinds;
-    struct lines l = { .n = 0 };
+    struct lines l;
     struct err e;
 
     if (lines_read(&l, path, &e) <= 0)
-        memset(&l, 0, sizeof l); /* draw tells why */
-    while (k->known != NULL && !k->known(&l))
+        return k; /* which tells why it cannot be read */
+    while (l.n > 0 && !is_kind(&l, k))
         k++;
     lines_release(&l);
     return k;
@@ -69,20 +60,21 @@ file_kind(const char *path)
 
 /* FILE.html, or FILE.svg without the .tsv of FILE. */
 static char *
-file_output(const char *file, const struct kind *k)
+file_output(const char *file, int is_page)
 {
-    size_t n = strlen(file);
+    const size_t n = strlen(file);
+    const int tsv = n > 4 && strcmp(file + n - 4, ".tsv") == 0;
 
-    if (k->known != NULL && n > 4 && strcmp(file + n - 4, ".tsv") == 0)
-        n -= 4;
-    return xasprintf("%.*s%s", (int)n, file, k->ending);
+    return is_page ? xasprintf("%s.html", file)
+                   : xasprintf("%.*s.svg", (int)(tsv ? n - 4 : n), file);
 }
 
 static int
 report_file(const char *file, const struct args *a)
 {
     const struct kind *k = file_kind(file);
-    char *path = a->text ? xstrdup("-") : file_output(file, k);
+    const int is_page = k->draw == losses_page;
+    char *path = a->text ? xstrdup("-") : file_output(file, is_page);
     struct buf b = { 0 };
     struct err e;
 
@@ -92,7 +84,7 @@ report_file(const char *file, const struct args *a)
         die_err(&e);
     out_file(a->out != NULL ? a->out : path, b.p, b.n);
     if (a->out == NULL && !a->text)
-        note("the %s is %s", k->what, path);
+        note("the %s is %s", is_page ? "page" : "image", path);
     buf_release(&b);
     free(path);
     return EX_OK;

@@ -50,7 +50,7 @@ draw_rows(struct buf *b, const struct table *t, struct err *e)
         for (int size = 0; size < 2; size++)
             add_rows_chart(&m, t, up[i], size);
     image_put(b, &m);
-    return m.n > 0 ? 0 : err_set(e, EX_INPUT, "no row of a cut model");
+    return m.n > 0 ? 0 : err_set(e, EX_INPUT, "has no row of a cut model");
 }
 
 int

@@ -199,7 +199,7 @@ check_samples(struct run *r, const char *dir)
 
         if (tab == NULL || strchr(tab + 1, '\t') == NULL) {
             err_set(&e, EX_INPUT,
-                "%s/samples.txt: line %zu: not language, model, text", dir,
+                "%s/samples.txt: line %zu: is not language, model, text", dir,
                 i + 1);
             add_problem(r, &e);
             lines_release(&r->samples);

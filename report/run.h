@@ -9,7 +9,8 @@
 #include "eval.h"
 #include "table.h"
 
-/* Columns of metrics.tsv by student(1), a value a step; NAN: the file has none. */
+/* Columns of metrics.tsv by student(1), a value a step, NAN where there is
+ * none. */
 enum { STEP, CE, TOKENS, SCORED, KL, SQUAREHEAD, NORM, SECONDS, SPEED, NLOG };
 /* Columns of held-out.tsv, a value an evaluation. */
 enum { HELD_STEP, HELD_LOSS, HELD_CE, HELD_KL, NHELD };

@@ -23,12 +23,13 @@ lines_read(struct lines *l, const char *path, struct err *e)
             ? 0
             : err_set(e, EX_SYS, "%s:", path);
     if (!S_ISREG(st.st_mode))
-        return err_set(e, EX_INPUT, "%s: not a regular file", path);
+        return err_set(e, EX_INPUT, "%s: is not a regular file", path);
     if (io_slurp(path, LONGEST, &l->text, &n, e) < 0)
         return -1;
     if (memchr(l->text, '\0', n) != NULL) {
         lines_release(l);
-        return err_set(e, EX_INPUT, "%s: not text: it holds a NUL byte", path);
+        return err_set(e, EX_INPUT, "%s: is not text: it holds a NUL byte",
+            path);
     }
     for (char *p = l->text; *p != '\0';) {
         const size_t len = strcspn(p, "\n");
@@ -86,15 +87,16 @@ table_parse(struct table *t, struct lines *l, size_t *at, struct err *e)
     while (end < l->n && *l->line[end] != '\0')
         end++;
     if (end == *at)
-        return err_set(e, EX_INPUT, "line %zu: no header of a table", end + 1);
+        return err_set(e, EX_INPUT, "line %zu: has no header of a table",
+            end + 1);
     t->ncol = fields(l->line[*at], NULL, 0);
     if (t->ncol > COLUMNS)
-        return err_set(e, EX_INPUT, "line %zu: more than %d columns", *at + 1,
-            COLUMNS);
+        return err_set(e, EX_INPUT, "line %zu: has more than %d columns",
+            *at + 1, COLUMNS);
     for (size_t i = *at; i < end; i++)
         if (fields(l->line[i], NULL, 0) != t->ncol)
             return err_set(e, EX_INPUT,
-                "line %zu: %zu fields, not %zu as in the header", i + 1,
+                "line %zu: has %zu fields, not %zu as the header", i + 1,
                 fields(l->line[i], NULL, 0), t->ncol);
     t->nrow = end - *at - 1;
     t->line = *at + 1;

@@ -46,7 +46,7 @@ int table_need(const struct table *t, const char *names, int numbers,
     struct err *e);
 
 /* Append the image that draw makes of the table in the file at path, which must
- * have the columns `names` (table_need); 0, or -1 and *e with the file's name. */
+ * have the columns `names` (table_need).  -1 and *e with the file's name. */
 int table_image(struct buf *b, const char *path, const char *names, int numbers,
     int (*draw)(struct buf *b, const struct table *t, struct err *e),
     struct err *e);

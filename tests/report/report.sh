@@ -408,8 +408,8 @@ metrics 4 0 3 >bad/metrics.tsv
 left_out() {
     status "${4:-3}" "$1 is left out" report -q -o page.html bad
     like "the message for $1 names the file" \
-        "^report: bad/$2: $3.*; it is left out" err
-    like "the page names the file of $1" "Left out: bad/$2: $3" page.html
+        "^report: bad/$2: .*$3.*; it is left out" err
+    like "the page names the file of $1" "Left out: bad/$2: .*$3" page.html
     like "the page without $1 has the rest" 'id="runs"' page.html
     ok "the page without $1 is well formed" wellformed page.html
 }
@@ -420,7 +420,7 @@ mkdir spread
 ok 'a file of evalppl --spread is shown' report -q -o page.html spread
 like 'the page of --spread has the figures' 'perplexity' page.html
 : >bad/eval.tsv
-left_out 'an eval.tsv that is empty' eval.tsv 'line 1: no header'
+left_out 'an eval.tsv that is empty' eval.tsv 'line 1: .*no header'
 sed "s/ppl$tab/p$tab/" eval/eval.tsv >bad/eval.tsv
 left_out 'an eval.tsv without a column' eval.tsv 'its header has no column ppl'
 sed 's/146.935409/14<6/' eval/eval.tsv >bad/eval.tsv
@@ -429,16 +429,16 @@ left_out 'an eval.tsv with a word for a number' eval.tsv \
 head -c 700 eval/eval.tsv >bad/eval.tsv
 left_out 'an eval.tsv that is cut short' eval.tsv 'line 6: it is cut short'
 sed "6s/${tab}x\$//" eval/eval.tsv >bad/eval.tsv
-left_out 'an eval.tsv with a short row' eval.tsv 'line 6: 20 fields, not 21'
+left_out 'an eval.tsv with a short row' eval.tsv 'line 6: .*20 fields, not 21'
 sed 7p eval/eval.tsv >bad/eval.tsv
 left_out 'an eval.tsv with a line twice' eval.tsv \
-    'line 8: teacher on bg .*again'
+    'line 8: teacher on bg .*twice'
 sed '/^rival.(all)/d' eval/eval.tsv >bad/eval.tsv
 left_out 'an eval.tsv without a line of a model' eval.tsv \
     'rival has no line for'
 sed "\$s/${tab}(all)\$//" eval/eval.tsv >bad/eval.tsv
 left_out 'an eval.tsv with a broken comparison' eval.tsv \
-    'line [0-9]*: 6 fields, not 7'
+    'line [0-9]*: .*6 fields, not 7'
 printf 'a\0b\n' >bad/eval.tsv
 left_out 'an eval.tsv with a NUL' eval.tsv 'not text'
 rm bad/eval.tsv
@@ -449,15 +449,15 @@ ln -s eval.tsv bad/eval.tsv
 left_out 'an eval.tsv that is a link to itself' eval.tsv 'Too many levels' 1
 rm bad/eval.tsv
 printf 'source\ttokens\ttokens/word\nbg\t1\n' >bad/tokens.tsv
-left_out 'a tokens.tsv with a short row' tokens.tsv 'line 2: 2 fields, not 3'
+left_out 'a tokens.tsv with a short row' tokens.tsv 'line 2: .*2 fields, not 3'
 rm bad/tokens.tsv
 echo 'no tab' >bad/samples.txt
-left_out 'a samples.txt without tabs' samples.txt 'line 1: not language'
+left_out 'a samples.txt without tabs' samples.txt 'line 1: .*not language'
 rm bad/samples.txt
 mkdir bad/teacher
 metrics 4 0 3 | sed "3s/${tab}60$tab/$tab/" >bad/teacher/metrics.tsv
 left_out 'a metrics.tsv with a short row' teacher/metrics.tsv \
-    'line 3: 10 fields, not 11'
+    'line 3: .*10 fields, not 11'
 metrics 4 0 3 | cut -f 2- >bad/metrics.tsv
 echo old >page.html
 status 3 'a folder of bad logs alone is bad input' report -q -o page.html bad
@@ -469,7 +469,7 @@ rm -r bad/teacher
 awk 'BEGIN { for (i = 0; i < 1000000; i++) printf "source\t"; print "" }' \
     >bad/tokens.tsv
 left_out 'a tokens.tsv of a million columns' tokens.tsv \
-    'line 1: more than 500 columns'
+    'line 1: .*more than 500 columns'
 rm bad/tokens.tsv
 
 # More than is shown is said, and takes no longer than reading it.
