@@ -108,8 +108,9 @@ int
 cluster_main(int argc, char **argv)
 {
     static struct cluster_args a = { .in = COMMON_DEFAULTS };
-    const struct opt options[] = { COMMON_MACHINE(&a.in), COMMON_MODELS(&a.in),
-        COMMON_PASSES(&a.in, "one"), COMMON_FORMAT(&a.in, table_formats),
+    const struct opt options[] = { COMMON_MACHINE(&a.in),
+        COMMON_MODELS(&a.in, COMMON_SHAPE), COMMON_PASSES(&a.in, "one"),
+        COMMON_FORMAT(&a.in, table_formats),
         OPT_LIST(0, "what-if", &a.changes, "key=value,...",
             "show these changes beside it; may be repeated"),
         OPT_STR(0, "columns", &a.columns, "name,...", "figures of a sweep"),
