@@ -147,7 +147,7 @@ search_main(int argc, char **argv)
     static struct search s = { .room = 5 };
     const struct opt options[] = { COMMON_MACHINE(&in),
         COMMON_MODELS(&in, COMMON_SHAPE),
-        OPT_SIZE('n', "layouts", &s.room, 1, 1000, "n",
+        OPT_SIZE(0, "layouts", &s.room, 1, 1000, "n",
             "how many layouts to print"),
         COMMON_FORMAT(&in, table_formats), OPT_END };
     struct range *range;

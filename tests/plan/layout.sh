@@ -96,7 +96,8 @@ if awk -F '\t' '{ v[$1] = $2 }
 then
     pass 'the last rank is the slowest of 2, 2, 2 and 4 blocks'
 else
-    fail "the last rank is the slowest of 2, 2, 2 and 4 blocks: $(value step.matrix)," \
+    fail \
+        "the last rank is the slowest of 2, 2, 2 and 4 blocks: $(value step.matrix)," \
         "$(value step.bubble)"
 fi
 
@@ -258,7 +259,7 @@ equal 'each change has a column of figures and one of ratios' \
 like 'a figure that stays has the ratio 1' \
     '^parameters	70553706496	70553706496	1\.000' out
 ok 'five layouts are searched for' plan search -q -m llama-3.1-70b --machine \
-    h100 -n 5 nodes=4 \
+    h100 --layouts 5 nodes=4 \
     batch=64 length=4096 --format tsv
 equal 'a search prints heads and five rows' "$(wc -l <out)" 6
 awk -F '\t' \
@@ -275,7 +276,7 @@ ok 'the first layout can be predicted by its keys' plan cluster -q -m \
     sequence="$([ "$1" = 1 ] && echo no || echo yes)"
 equal 'the first layout takes as long by its keys' "$(value step)" "${11}"
 ok 'sequence=no is taken from the operands' plan search -q -m llama-3.1-70b \
-    --machine h100 -n 1 \
+    --machine h100 --layouts 1 \
     nodes=4 batch=64 length=4096 --format tsv tensor=8 pipeline=1 sequence=no
 found=$(sed -n 2p out | cut -f 11)
 ok 'that layout without sequence is predicted' plan cluster -q -m \
@@ -285,7 +286,7 @@ ok 'that layout without sequence is predicted' plan cluster -q -m \
     recompute="$(sed -n 2p out | cut -f 7)"
 equal 'that layout without sequence takes as long' "$(value step)" "$found"
 ok 'a key is set in a search' plan search -q -m llama-3.1-70b --machine h100 \
-    -n 3 \
+    --layouts 3 \
     nodes=4 batch=64 length=4096 --format tsv pipeline=1
 equal 'a key that is set stays as it is' \
     "$(cut -f 2 out | sort -u | tr '\n' ' ')" '1 pipeline '

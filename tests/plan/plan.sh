@@ -146,7 +146,7 @@ status 1 'a model that is not there is an error of the system' plan -m none
 status 2 'a length of 1 is refused' plan -m new.json -T 1
 printf '{"model_type": "llama"}' >bad.json
 status 3 'a config.json without sizes is bad input' plan -m bad.json
-like 'the message for missing sizes names the file' '^plan run: bad.json: ' err
+like 'the message for missing sizes names the file' '^plan: bad.json: ' err
 printf '{"model_type": "lla' >bad.json
 status 3 'half a config.json is bad input' plan -m bad.json
 sed 's/"vocab_size": 1024/"vocab_size": 2048/' t.json >v.json
