@@ -26,18 +26,15 @@ gpt() {
 numbers=$((2048 * 4 * 6144 * 48))
 scores=$((5 * 64 * 2048 * 2048 * 4 * 48 / 8))
 gpt && equal 'tensor ranks divide 24 of 34 bytes of activations' \
-    "$(value memory.activations)" \
-    $((numbers * 13 + scores))
+    "$(value memory.activations)" $((numbers * 13 + scores))
 gpt sequence=yes && equal 'sequence ranks divide all 34 bytes' \
-    "$(value memory.activations)" \
-    $((numbers * 34 / 8 + scores))
+    "$(value memory.activations)" $((numbers * 34 / 8 + scores))
 gpt sequence=yes recompute=selective &&
     equal 'selective recomputation stores no scores' \
         "$(value memory.activations)" \
         $((numbers * 34 / 8))
 gpt recompute=full && equal 'full recomputation stores inputs and one block' \
-    "$(value memory.activations)" \
-    $((numbers * 2 + numbers * 13 / 48))
+    "$(value memory.activations)" $((numbers * 2 + numbers * 13 / 48))
 
 # Of stages the first has as many passes in flight as there are, the last one has
 # the logits: what holds more is told.
@@ -97,7 +94,8 @@ then
     pass 'the last rank is the slowest of 2, 2, 2 and 4 blocks'
 else
     fail \
-        "the last rank is the slowest of 2, 2, 2 and 4 blocks: $(value step.matrix)," \
+        "the last rank is the slowest of 2, 2, 2 and 4 blocks:" \
+        "$(value step.matrix)," \
         "$(value step.bubble)"
 fi
 
@@ -138,8 +136,7 @@ equal '512 rows of 16 replicas make 32 passes' "$(value passes)" 32
 llama own.json
 sed 's/"model_type": "llama"/"model_type": "other"/' own.json >sizes.json
 ok 'a family that student trains is predicted' plan cluster -q -m own.json \
-    --machine h100 batch=8 \
-    --format tsv
+    --machine h100 batch=8 --format tsv
 cp out own.tsv
 ok 'a family known by its sizes is predicted' plan cluster -q -m sizes.json \
     --machine h100 batch=8 --format tsv
@@ -150,16 +147,13 @@ equal 'plan run counts the parameters of plan cluster' "$(value parameters)" \
 sed \
     's/"model_type": "other"/"model_type": "other", "num_local_experts": 4, "num_experts_per_tok": 2/' sizes.json >experts.json
 ok 'a GGUF is predicted' plan cluster -q -m "$top/tests/golden/gguf/f32.gguf" \
-    --machine h100 \
-    batch=8 --format tsv
+    --machine h100 batch=8 --format tsv
 cp out gguf.tsv
 ok 'a config.json of the GGUF is predicted' plan cluster -q -m \
-    "$top/tests/golden/gguf/f32-hf" \
-    --machine h100 batch=8 --format tsv
+    "$top/tests/golden/gguf/f32-hf" --machine h100 batch=8 --format tsv
 same 'a GGUF and its config.json predict the same' gguf.tsv out
 ok 'a mixture of 4 experts is predicted' plan cluster -q -m experts.json \
-    --machine h100 batch=8 expert=4 \
-    --format tsv
+    --machine h100 batch=8 expert=4 --format tsv
 equal 'all parameters of experts are counted' "$(value parameters)" \
     $((1100 * 16 + 16 + 2 * (16 * 8 * 6 + 16 * 4 + 4 * 3 * 16 * 32 + 2 * 16)))
 equal 'parameters that a token meets are counted' "$(value parameters.active)" \
@@ -251,16 +245,14 @@ equal 'bars show the last column' "$(tr -d '\n' <out | tr -s ' ')" \
 status 2 'a column of no figure is refused' sweep nodes=8,16 --columns none
 like 'the message for an unknown column names it' 'no figure none' err
 ok 'changes are printed as TSV' sweep nodes=8 --format tsv --what-if \
-    recompute=full \
-    --what-if net_gbs=25,price=2
+    recompute=full --what-if net_gbs=25,price=2
 equal 'each change has a column of figures and one of ratios' \
     "$(head -n 1 out)" \
     "$(printf 'figure\tas given\trecompute=full\trecompute=full ratio\tnet_gbs=25,price=2\tnet_gbs=25,price=2 ratio')"
 like 'a figure that stays has the ratio 1' \
     '^parameters	70553706496	70553706496	1\.000' out
 ok 'five layouts are searched for' plan search -q -m llama-3.1-70b --machine \
-    h100 --layouts 5 nodes=4 \
-    batch=64 length=4096 --format tsv
+    h100 --layouts 5 nodes=4 batch=64 length=4096 --format tsv
 equal 'a search prints heads and five rows' "$(wc -l <out)" 6
 awk -F '\t' \
     'NR > 1 { if ($10 > 1 || $11 + 0 < last) exit 1; last = $11 + 0 }' out
@@ -286,15 +278,13 @@ ok 'that layout without sequence is predicted' plan cluster -q -m \
     recompute="$(sed -n 2p out | cut -f 7)"
 equal 'that layout without sequence takes as long' "$(value step)" "$found"
 ok 'a key is set in a search' plan search -q -m llama-3.1-70b --machine h100 \
-    --layouts 3 \
-    nodes=4 batch=64 length=4096 --format tsv pipeline=1
+    --layouts 3 nodes=4 batch=64 length=4096 --format tsv pipeline=1
 equal 'a key that is set stays as it is' \
     "$(cut -f 2 out | sort -u | tr '\n' ' ')" '1 pipeline '
 
 # --- what is asked for is said
 ok 'formulas are printed as TSV' plan cluster -q -m llama-3.1-70b --machine \
-    h100 --explain batch=8 \
-    --format tsv
+    h100 --explain batch=8 --format tsv
 equal 'every number has its formula' \
     "$(awk -F '\t' '$4 == ""' out)" ''
 ok 'keys are printed with a machine' plan cluster -q --keys --machine h100 \

@@ -10,8 +10,7 @@ value() {
 llama s.json num_hidden_layers 6
 llama t.json hidden_size 32
 ok 'a step of student and teacher is timed' plan measure -q -m s.json \
-    --teacher t.json \
-    -B 4 -T 64 -j 2 --tokens 1000000 --format tsv
+    --teacher t.json -B 4 -T 64 -j 2 --tokens 1000000 --format tsv
 awk -F '\t' '/^time\.(blocks|head|optimiser|teacher)\t/ { sum += $2; n++ }
     $1 == "time.step" { step = $2 } $1 == "time.speed" { speed = $2 }
     $1 == "run.steps" { steps = $2 } $1 == "run.hours" { hours = $2 }
@@ -30,8 +29,7 @@ equal 'top tokens of a run take 6 bytes each' "$(value run.disk.top)" 394000000
 equal 'states of blocks take 64 bytes a block' "$(value run.disk.hidden)" \
     450000000
 ok 'a run with 8 top tokens is predicted' plan -q -m s.json --teacher t.json \
-    --top 8 --tokens 1000000 \
-    --format tsv
+    --top 8 --tokens 1000000 --format tsv
 equal '8 top tokens take their own bytes' "$(value run.disk.top)" 58000000
 equal 'plan run measures no time' "$(value time.step)" ''
 

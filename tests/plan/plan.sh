@@ -48,20 +48,17 @@ same 'the trained model predicts what its config.json does' out one.tsv
 teacher -q -m teacher -o kd one
 student -v -m s -o d -j 2 --recompute --micro 3 kd 2>said || exit 1
 ok 'distillation with recomputation is predicted' plan -m s --teacher teacher \
-    -B 4 -T 64 -j 2 \
-    --recompute --micro 3 --format tsv
+    -B 4 -T 64 -j 2 --recompute --micro 3 --format tsv
 agrees 'distillation'
 student -v -m s -o q -j 2 --qat q8_0 --mask 2:4 one 2>said || exit 1
 ok 'training of rounded and masked weights is predicted' plan -m s -B 4 -T 64 \
-    -j 2 --qat q8_0 --mask 2:4 \
-    --format tsv
+    -j 2 --qat q8_0 --mask 2:4 --format tsv
 agrees 'rounded and masked weights'
 equal 'rounded and masked weights are stored twice' \
     "$(value memory.weights)" $((8 * $(value parameters) - 4 * 32 +
         2 * (2 * 32 * 48 + 2 * 32 * 24 + 3 * 32 * 48) / 8))
 ok 'distillation is predicted for parameters by hand' plan -m s --teacher \
-    teacher -B 4 -T 64 -j 2 \
-    --recompute --micro 3 --format tsv
+    teacher -B 4 -T 64 -j 2 --recompute --micro 3 --format tsv
 
 # Parameters by hand: 1024 x 32 embedding, tied; a block of attention
 # 2 x 32 x 48 + 2 x 32 x 24, MLP 3 x 32 x 48, norms 2 x 32; one norm.
@@ -112,8 +109,7 @@ ok 'a model of blocks that differ is predicted' plan -m cut.json -B 4 -T 64 \
     -j 2 --format tsv
 agrees 'blocks that differ'
 equal 'blocks that differ have their own parameters' \
-    "$(value parameters.blocks)" \
-    $((5 * group + 3 * 32 * 116 + 6 * 32))
+    "$(value parameters.blocks)" $((5 * group + 3 * 32 * 116 + 6 * 32))
 equal 'blocks that differ take their own operations' "$(value token.forward)" \
     $((2 * (32768 + 5 * group + 3 * 32 * 116) + 2 * 5 * 24 * 65 + \
         4 * 7 * 32))
@@ -124,8 +120,7 @@ same 'the trained model of blocks that differ predicts the same' out cut.tsv
 teacher -q -m teacher -o kd4 one
 student -v -m c -o d4 -j 2 --recompute --micro 3 --act bf16 kd4 2>said || exit 1
 ok 'distillation of blocks that differ is predicted' plan -m c --teacher \
-    teacher -B 4 -T 64 -j 2 \
-    --recompute --micro 3 --act bf16 --format tsv
+    teacher -B 4 -T 64 -j 2 --recompute --micro 3 --act bf16 --format tsv
 agrees 'distillation of blocks that differ'
 
 sed 's/"hidden_size": 32/"hidden_size": 8192/
@@ -151,8 +146,7 @@ printf '{"model_type": "lla' >bad.json
 status 3 'half a config.json is bad input' plan -m bad.json
 sed 's/"vocab_size": 1024/"vocab_size": 2048/' t.json >v.json
 ok 'a teacher of another vocabulary is predicted' plan -m new.json --teacher \
-    v.json \
-    --format tsv
+    v.json --format tsv
 equal 'its head has its own vocabulary' "$(value memory.teacher-head)" \
     $((2048 * 32 * 4))
 status 3 'top tokens of another vocabulary are refused' plan -m new.json \

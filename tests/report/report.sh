@@ -99,8 +99,7 @@ printf 'run\t900\t57600\t256\t4.4012\t0.00006\t0.00000\t0.500\n' >want
 cells runs >got
 same 'the page has the final figures of the run' got want
 unlike 'the page needs nothing from elsewhere' \
-    '(src|href)=|url\(|@import|<script' \
-    page.html
+    '(src|href)=|url\(|@import|<script' page.html
 like 'the page goes light and dark' 'prefers-color-scheme: dark' page.html
 ok 'a run alone is shown as text' report -q --text run
 like 'the text has the figures of the page' '^run +900 +57600 +256 +4\.4012' out
@@ -322,8 +321,7 @@ END
     printf 'command\tsecond\nseconds\t64\n'
 } >"$name/facts.txt"
 ok 'statistics of tokens are printed' tokenize -q -t \
-    "$top/tests/golden/tok/digits.json" --stats \
-    "$top"/corpus/*.jsonl
+    "$top/tests/golden/tok/digits.json" --stats "$top"/corpus/*.jsonl
 cp out stats
 sed "s/^bg/$quoted/" stats >"$name/tokens.tsv"
 ok 'a folder of everything is shown' report -q -o page.html "$name"
@@ -333,8 +331,7 @@ for id in result models pairs sources ppl kl runs ce paired kl-log speed norm \
     like "the page of everything has $id" "id=\"$id\"" page.html
 done
 unlike 'no name or text passes unescaped' \
-    '<script|<b>a|<u>|"onload|&amp; "c"|"><u' \
-    page.html
+    '<script|<b>a|<u>|"onload|&amp; "c"|"><u' page.html
 equal 'the page has no control byte' \
     "$(tr -d '\n\t\40-\176\200-\377' <page.html)" ''
 for place in '<title>[^<]*: ' '<small>' 'th scope="col">' 'th scope="row">' \
@@ -348,8 +345,7 @@ done
 like 'a name in a legend is cut' '</svg>x&quot;&gt;[^<]*~</span>' page.html
 like 'a name on an axis is cut' 'class="e">x&quot;&gt;[^<]*~</text>' page.html
 like 'the text of a sample is escaped' \
-    'a &lt;script&gt;alert\(1\)&lt;/script&gt; &amp; &quot;b' \
-    page.html
+    'a &lt;script&gt;alert\(1\)&lt;/script&gt; &amp; &quot;b' page.html
 like 'the language of a sample is escaped' \
     '<p lang="de&quot;onload=&quot;x">' page.html
 like 'escapes in a sample are undone' '^two\\n.three</p>' page.html

@@ -15,8 +15,7 @@ ok 'rows of runs are drawn' report -q rows.tsv
 like 'rows of runs make an SVG image' \
     '^<svg xmlns="http://www.w3.org/2000/svg" viewBox=' rows.svg
 equal 'elements of the image are closed' \
-    "$(grep -o '<g[ >]' rows.svg | wc -l)" \
-    "$(grep -o '</g>' rows.svg | wc -l)"
+    "$(grep -o '<g[ >]' rows.svg | wc -l)" "$(grep -o '</g>' rows.svg | wc -l)"
 for text in 'tokens trained on' 'million parameters' 'recovery, %' \
     'KL from the teacher, nats'; do
     like "the image has the axis $text" ">$text</text>" rows.svg
