@@ -148,6 +148,44 @@ struct times {
     double pass, reduce, update;
 };
 
+/* Steps of a student, the first of which does not count. */
+static struct times
+time_steps(struct ranks *ranks, struct adamw *adam, struct tmodel *t,
+    const struct trial *x, int takes, struct pool *pool)
+{
+    const struct adamw_opt opt = { .lr = 1e-6,
+        .beta1 = 0.9,
+        .beta2 = 0.999,
+        .eps = 1e-8,
+        .lr_embed = 1.0 };
+    double pass[TAKES], reduce[TAKES], update[TAKES];
+    struct err e;
+
+    for (int i = -1; i < takes; i++) {
+        struct loss_sum sum = { 0 };
+        double norm, at[4];
+
+        dist_barrier(dist_world());
+        at[0] = clock_now();
+        ranks_add(ranks, &x->r, x->scored, &x->targets, 0, 1, &sum);
+        dist_barrier(dist_world()); /* the slowest counts */
+        at[1] = clock_now();
+        ranks_finish(ranks, &sum);
+        at[2] = clock_now();
+        if (adamw_step(adam, t, pool, &opt, sum.n, &norm, &e) < 0)
+            die_err(&e);
+        effective_make(t, pool);
+        at[3] = clock_now();
+        if (i < 0)
+            continue;
+        pass[i] = (at[1] - at[0]) / (double)x->passes;
+        reduce[i] = at[2] - at[1];
+        update[i] = at[3] - at[2];
+    }
+    return (struct times){ median(pass, (size_t)takes),
+        median(reduce, (size_t)takes), median(update, (size_t)takes) };
+}
+
 /* Time steps of the student with n blocks and V ids. */
 static struct times
 student_time(const struct config *c, const struct block_shape *b, size_t n,
@@ -158,11 +196,6 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
         .w_kl = teacher != NULL,
         .w_sh = teacher != NULL,
         .tau = TAU };
-    const struct adamw_opt opt = { .lr = 1e-6,
-        .beta1 = 0.9,
-        .beta2 = 0.999,
-        .eps = 1e-8,
-        .lr_embed = 1.0 };
     struct config few;
     struct block_shape *s = mean_blocks(&few, c, b, n);
     struct arena arena = { 0 };
@@ -170,7 +203,7 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
     struct tmodel t;
     struct adamw *adam;
     struct ranks *ranks;
-    double pass[TAKES], reduce[TAKES], update[TAKES];
+    struct times times;
     int takes;
     struct step *step;
     struct trial x;
@@ -194,35 +227,14 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
     ranks =
         ranks_new(&(struct ranks_opt){ dist_world(), 0, DIST_RING, x.r.B, 1 },
             step, &t, adam, pool);
-    for (int i = -1; i < takes; i++) {
-        struct loss_sum sum = { 0 };
-        double norm, at[4];
-
-        dist_barrier(dist_world());
-        at[0] = clock_now();
-        ranks_add(ranks, &x.r, x.scored, &x.targets, 0, 1, &sum);
-        dist_barrier(dist_world()); /* the slowest counts */
-        at[1] = clock_now();
-        ranks_finish(ranks, &sum);
-        at[2] = clock_now();
-        if (adamw_step(adam, &t, pool, &opt, sum.n, &norm, &e) < 0)
-            die_err(&e);
-        effective_make(&t, pool);
-        at[3] = clock_now();
-        if (i < 0)
-            continue;
-        pass[i] = (at[1] - at[0]) / (double)x.passes;
-        reduce[i] = at[2] - at[1];
-        update[i] = at[3] - at[2];
-    }
+    times = time_steps(ranks, adam, &t, &x, takes, pool);
     ranks_free(ranks);
     adamw_free(adam);
     step_free(step);
     trial_release(&x);
     tmodel_release(&t);
     free(s);
-    return (struct times){ median(pass, takes), median(reduce, takes),
-        median(update, takes) };
+    return times;
 }
 
 /* Seconds of a teacher's pass: of a block, and of the head for --top. */
