@@ -43,7 +43,8 @@ must_open(const char *path)
     return in;
 }
 
-/* Its next message: 0 when it has ended well; damage ends the test. */
+/* Read the next message: 0 when the stream has ended well; damage ends the
+ * test. */
 static inline int
 must_read(struct msg_in *in, struct msg *m)
 {

@@ -18,7 +18,7 @@ same_run() {
     same_model "$1" "$2" "$3"
     metrics "$2"
     metrics "$3"
-    same "$1: metrics" "$2.metrics" "$3.metrics"
+    same "$1, and equal metrics" "$2.metrics" "$3.metrics"
 }
 # apart A B: the largest distance of two models over the largest number
 apart() {

@@ -15,9 +15,9 @@ run_recipe() {
 # twice COMMAND ...: it makes nothing new
 twice() {
     find w -type f -exec cksum {} + | sort >before
-    ok 'again' "$@"
+    ok "$1 run again ends with status 0" "$@"
     find w -type f -exec cksum {} + | sort >after
-    same 'makes nothing' before after
+    same "$1 run again makes nothing" before after
 }
 # declaration: the folder udhr, of so many languages, an article a line
 declaration() {

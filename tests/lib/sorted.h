@@ -1,4 +1,4 @@
-/* Targets of tokens, found plainly, for tests. */
+/* Top tokens of a teacher, by sorting all of them, for tests. */
 #ifndef TESTS_LIB_SORTED_H
 #define TESTS_LIB_SORTED_H
 
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What a teacher of logits zt [n,V] says: by sorting. */
+/* The top tokens that a teacher sends. */
 struct sorted {
     struct targets x; /* of kind TARGETS_TOP */
     uint32_t *ids;
@@ -17,6 +17,7 @@ struct sorted {
     double *self;
 };
 
+/* Let s have the k top tokens of each row of the logits zt [n,V]. */
 static inline void
 say(struct sorted *s, const float *zt, size_t n, size_t V, size_t k, double tau)
 {

@@ -28,7 +28,8 @@ tap_ok(int good, const char *file, int line, const char *what)
     return good;
 }
 
-/* What cannot be tested here, and why: tests/skips lists the reasons. */
+/* Count a test that cannot run here as passed; tests/skips lists the reasons
+ * that are allowed. */
 static inline void
 tap_skip(const char *what, const char *why)
 {

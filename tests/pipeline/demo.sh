@@ -120,5 +120,5 @@ demo_in_readme() {
     table 'model +than' "$top/README.md" errors >got
     same "$1: its differences" got want
 }
-demo_in_readme 'README'
+demo_in_readme 'README shows the last demo'
 done_testing

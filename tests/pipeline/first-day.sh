@@ -9,8 +9,8 @@ hf=$top/tests/golden/gguf/f32-hf
 meant() {
     what=$1 word=$2
     shift 2
-    status 2 "$what is misspelt" "$@"
-    like '... and what is meant is named' "did you mean ${word}[?]" err
+    status 2 "a misspelt $what is refused with status 2" "$@"
+    like "the message for $what names $word" "did you mean ${word}[?]" err
 }
 meant learning-rate --lr student --learning-rate 1e-3
 meant epochs 'stream --epochs' student --epochs 3
@@ -29,22 +29,22 @@ cp "$hf"/* $snap
 printf 0123abcd >hub/models--org--tiny/refs/main
 text=$top/tests/golden/smollm2/text.txt
 tokenize -q -t "$hf" -o docs "$text" || exit 1
-ok 'a tokenizer by id' tokenize -q -t org/tiny -o docs.id "$text"
-same '... the same ids' docs docs.id
-ok 'a model by id: evalppl' evalppl -q -m org/tiny -c 64 --format tsv docs
+ok 'a tokenizer is found by its id' tokenize -q -t org/tiny -o docs.id "$text"
+same 'a tokenizer by its id gives the same ids' docs docs.id
+ok 'evalppl finds a model by its id' evalppl -q -m org/tiny -c 64 --format tsv docs
 convert -q "$hf" by-path || exit 1
-ok 'a model by id: convert' convert -q org/tiny by-id
-same '... the same weights' by-id/model.safetensors by-path/model.safetensors
-ok 'a model by id in HF_HOME' env -u HF_HUB_CACHE HF_HOME="$PWD/home" sh -c \
+ok 'convert finds a model by its id' convert -q org/tiny by-id
+same 'a model by its id has the same weights' by-id/model.safetensors by-path/model.safetensors
+ok 'a model is found by its id in HF_HOME' env -u HF_HUB_CACHE HF_HOME="$PWD/home" sh -c \
     'mkdir home && cp -r hub home/ && evalppl -q -m org/tiny -c 64 docs'
 for program in teacher student convert evalppl; do
     case $program in
     convert) set -- convert org/none new ;;
     *) set -- $program -m org/none -o new docs ;;
     esac
-    status 1 "$program: a model that is not in the cache" "$@"
-    like '... how to get it' 'hf download org/none --local-dir' err
-    [ ! -e new ] && pass '... and nothing is left' || fail '... and nothing is left'
+    status 1 "$program refuses a model that is not in the cache" "$@"
+    like "$program says how to get the model" 'hf download org/none --local-dir' err
+    [ ! -e new ] && pass "$program leaves nothing" || fail "$program leaves nothing"
 done
 mkdir org && cp -r "$hf" org/tiny && rm org/tiny/model.safetensors
 status 3 'a folder of that name comes first' evalppl -q -m org/tiny -c 64 docs
@@ -54,8 +54,8 @@ status 3 'a folder of that name comes first' evalppl -q -m org/tiny -c 64 docs
 no_folder() {
     what=$1 code=$2
     shift 2
-    status "$code" "not started: $what" "$@"
-    equal '... no folder' "$(find . -maxdepth 1 -name 'new*')" ''
+    status "$code" "a command that cannot start fails: $what" "$@"
+    equal "no folder is left: $what" "$(find . -maxdepth 1 -name 'new*')" ''
 }
 shard write -q -o data docs || exit 1
 stream -q -B 4 -T 16 --batches 2 -o b data || exit 1
@@ -73,9 +73,9 @@ no_folder 'prune cut, a wrong option' 2 prune cut -q -m "$hf" -o new --none 0
 no_folder 'prune vocab, no model' 1 prune vocab -q -m none -o new docs
 no_folder 'shard, no stream' 3 shard write -q -o new /dev/null
 no_folder 'teacher, no model' 1 teacher -q -m none -o new b
-ok 'a folder that was there' mkdir new
-status 3 '... with a stream of documents' student -q -m "$hf" -o new docs
-[ -d new ] && pass '... stays' || fail '... stays'
+ok 'a folder is made before student starts' mkdir new
+status 3 'student refuses a stream of documents' student -q -m "$hf" -o new docs
+[ -d new ] && pass 'the folder that was there stays' || fail 'the folder that was there stays'
 
 # --- a tokenizer.json saved after fine-tuning ---
 mkdir tuned
@@ -84,13 +84,13 @@ sed 's/"padding": *null/"padding": {"strategy": {"Fixed": 8}, "direction": "Righ
 "pad_to_multiple_of": null, "pad_id": 2, "pad_type_id": 0, "pad_token": "x"}/
 s/"truncation": *null/"truncation": {"direction": "Right", "max_length": 4,\
 "strategy": "LongestFirst", "stride": 0}/' "$hf/tokenizer.json" >tuned/tokenizer.json
-like 'padding is there' '"padding": [{]' tuned/tokenizer.json
-like 'truncation is there' '"truncation": [{]' tuned/tokenizer.json
-ok 'padding and truncation' tokenize -q -t tuned --ids "$text"
+like 'the tokenizer has padding' '"padding": [{]' tuned/tokenizer.json
+like 'the tokenizer has truncation' '"truncation": [{]' tuned/tokenizer.json
+ok 'a tokenizer with padding and truncation is read' tokenize -q -t tuned --ids "$text"
 cp out ids.tuned
 tokenize -q -t "$hf" --ids "$text" >ids
-same '... are for batches: the ids of whole texts' ids ids.tuned
+same 'padding and truncation do not change ids' ids ids.tuned
 echo '{"chat_template": "in a file of JSON"}' >tuned/chat_template.json
-ok 'chat_template.json' convert -q tuned tuned.1
-same '... is kept' tuned/chat_template.json tuned.1/chat_template.json
+ok 'convert reads a model with chat_template.json' convert -q tuned tuned.1
+same 'convert keeps chat_template.json' tuned/chat_template.json tuned.1/chat_template.json
 done_testing

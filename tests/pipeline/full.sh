@@ -12,9 +12,9 @@ refused() {
     where=$1
     shift
     status 1 "no room: $*" "$@"
-    like '... is said of the file' \
+    like "the message names the file: $*" \
         "^$1( write)?: ${where}[^ ]*: (No space left on device|File too large)\$" err
-    equal '... and nothing else' "$(grep -vc ' = ' err)" 1
+    equal "the message is one line: $*" "$(grep -vc ' = ' err)" 1
 }
 # every DIR: all programs that write, into DIR where there is little room
 every() {
@@ -27,7 +27,7 @@ every() {
     refused "$1/" prune -q -m teacher -o "$1/cut" --ratio 0.1 batches
     refused "$1/" convert -q teacher "$1/x"
     refused "$1/" convert -q teacher "$1/x.gguf"
-    equal 'nothing is left of them' "$(find "$1" -name x -o -name 'x.*' -o \
+    equal "programs without room leave nothing in $1" "$(find "$1" -name x -o -name 'x.*' -o \
         -name cut -o -name '*.tmp*' -o -name 'config.json')" ''
 }
 
@@ -39,10 +39,10 @@ student -q -m s -o whole --lr 1e-3 --schedule constant kd
 # resume DIR: it goes on to the end of an undisturbed run
 resume() {
     find "$1" -type f -path "*step*" -exec cksum {} + >after
-    same 'the checkpoint is intact' before after
-    ok 'with room the run goes on' student -q -m s -o "$1" --lr 1e-3 \
+    same "the checkpoint in $1 is intact" before after
+    ok "the run in $1 goes on when there is room" student -q -m s -o "$1" --lr 1e-3 \
         --schedule constant --resume rest
-    same '... to the same end' "$1/model.safetensors" whole/model.safetensors
+    same "the run in $1 ends in the same bytes" "$1/model.safetensors" whole/model.safetensors
 }
 
 # --- a limit on file size ---
@@ -81,7 +81,7 @@ if mount -t tmpfs -o size=8k tmpfs small 2>/dev/null; then
     resume small/run
     umount small
 else
-    skip 'a small disk' 'cannot mount one'
+    skip 'programs fail on a small disk' 'cannot mount one'
 fi
 
 # --- reports and text on a full device ---
@@ -92,8 +92,8 @@ if [ -e /dev/full ]; then
         'tokenize -q -t tok docs.st' 'stream -q --dry-run data' \
         'teacher -q -m teacher batches' \
         'generate run -q -m teacher Hi -n 3'; do
-        status 1 "/dev/full: $command" sh -c "$command >/dev/full"
-        equal '... in one line' "$(sed 's/^\(shard\|generate\) [a-z]*:/\1:/' err)" \
+        status 1 "a full device ends with status 1: $command" sh -c "$command >/dev/full"
+        equal "the full device is named in one line: $command" "$(sed 's/^\(shard\|generate\) [a-z]*:/\1:/' err)" \
             "${command%% *}: <stdout>: No space left on device"
     done
 fi

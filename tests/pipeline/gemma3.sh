@@ -24,27 +24,27 @@ awk 'BEGIN { for (i = 1; i <= 40; i++) for (l = 0; l < 2; l++) {
     print "<div class=\"relatedtopics\"><p>Other pages that are related to" \
         " this page</p></div></body>" >f
     close(f) } }'
-ok 'text of the help' "$top/scripts/help-text" help text 900 de
-equal 'eight pages to judge on' "$(grep -c '' text/held-out/de.txt)" 39
-equal 'eight others' "$(grep -c '' text/dev/de.txt)" 39
-equal 'about as much to train on as asked for' \
+ok 'help-text makes text of the help' "$top/scripts/help-text" help text 900 de
+equal 'eight pages are judged on' "$(grep -c '' text/held-out/de.txt)" 39
+equal 'eight other pages are for development' "$(grep -c '' text/dev/de.txt)" 39
+equal 'the text to train on is as long as asked for' \
     "$(wc -c <text/train/de.txt | awk '{ print ($1 >= 900 && $1 < 1300) }')" 1
-equal 'paragraphs are text' "$(sed -n 's/[0-9][0-9]*/N/gp; q' text/dev/de.txt)" \
+equal 'paragraphs of the help become text' "$(sed -n 's/[0-9][0-9]*/N/gp; q' text/dev/de.txt)" \
     'Seite und Absatz N.N <& a long enough line of text: Strg+N'
 cat text/*/de.txt >all
 unlike 'what is not translated, or not of the page, is left out' \
     'not translated|The same line|Menu|related' all
-equal 'no line twice' "$(sort all | grep . | uniq -d)" ''
-ok 'English too' "$top/scripts/help-text" help text 900 en de
+equal 'no line of the help stands twice' "$(sort all | grep . | uniq -d)" ''
+ok 'help-text makes English text too' "$top/scripts/help-text" help text 900 en de
 for set in held-out dev; do
     for l in en de; do
         sed -n 's/^[A-Za-z ]* \([0-9]*\)[.].*/\1/p' text/$set/$l.txt |
             uniq >$l.$set
     done
-    same "$set: the same pages in both" en.$set de.$set
+    same "$set has the same pages in both languages" en.$set de.$set
 done
-status 1 'a language that is not there' "$top/scripts/help-text" help text 9 fr
-like 'is named' 'help/fr/.*: not found' err
+status 1 'a language that is not there is refused' "$top/scripts/help-text" help text 9 fr
+like 'the message names the language that is not there' 'help/fr/.*: not found' err
 
 # --- manual pages, guides, fortunes: scripts/doc-text ---
 long='das ist eine Zeile, die lang genug ist, Nummer'
@@ -68,14 +68,14 @@ manual m/de
     for i in 3 4 5 6 7; do echo "$long $i"; done
     echo
 } >want
-ok 'a manual page' "$top/scripts/doc-text" -l de m/de
-same 'as text' out want
+ok 'doc-text reads a manual page' "$top/scripts/doc-text" -l de m/de
+same 'the manual page becomes text' out want
 gunzip -c m/de/usr/share/man/xx/man1/x.1.gz |
     sed 's/ Nummer/ of English/' | gzip -c >m/de/usr/share/man/xx/man1/y.1.gz
-ok 'so many bytes' "$top/scripts/doc-text" -l de -n 9 m/de
-equal 'are a page' "$(grep -c '^$' out)" 1
-status 2 'another option' "$top/scripts/doc-text" -x m
-like 'what there is' '^usage: scripts/doc-text ' err
+ok 'doc-text -n stops after so many bytes' "$top/scripts/doc-text" -l de -n 9 m/de
+equal 'a few bytes are one page' "$(grep -c '^$' out)" 1
+status 2 'another option of doc-text is refused' "$top/scripts/doc-text" -x m
+like 'the message shows the usage of doc-text' '^usage: scripts/doc-text ' err
 # guides FOLDER: HTML and fortunes
 guides() {
     mkdir -p "$1/usr/share/gimp/xx" "$1/usr/share/games/fortunes/de"
@@ -85,7 +85,7 @@ guides() {
         >"$1/usr/share/games/fortunes/de/f"
 }
 guides m/g
-ok 'a guide and fortunes' "$top/scripts/doc-text" -l de m/g
+ok 'doc-text reads a guide and fortunes' "$top/scripts/doc-text" -l de m/g
 {
     echo; echo
     echo "$long"
@@ -93,7 +93,7 @@ ok 'a guide and fortunes' "$top/scripts/doc-text" -l de m/g
     echo 'und noch eine'
 } | sort >want
 sort out >got
-same 'as text' got want
+same 'a guide and fortunes become text' got want
 
 # --- the recipe ---
 declaration
@@ -104,25 +104,25 @@ recipe() {
         CONTEXT=64 STUDENT= PIECES='--max-doc 60 --split-long' \
         PROMPTS="'en:a b'" "$@"
 }
-ok 'the whole' recipe
+ok 'the recipe makes all its steps' recipe
 o=w/full
 for f in report.txt report.html samples.txt distilled/config.json; do
-    if [ -s "$o/$f" ]; then pass "$f"; else fail "$f"; fi
+    if [ -s "$o/$f" ]; then pass "the recipe has made $f"; else fail "the recipe has made $f"; fi
 done
 unlike 'articles held out are not trained on' '^eng (5|11|17|23|28):' \
     $o/text/train/en.txt
-equal 'but judged on' "$(grep -c '^eng\|^deu' $o/text/held-out/udhr.txt)" 10
+equal 'articles held out are judged on' "$(grep -c '^eng\|^deu' $o/text/held-out/udhr.txt)" 10
 sed 's/.*"text": "//; s/[^A-Za-z ].*//; q' "$top/corpus/en.jsonl" >yes
 sed 's/.*"text": "//; s/[^A-Za-z ].*//; q' "$top/corpus/held-out/en.jsonl" >no
 like 'corpus is trained on' "$(cat yes)" $o/text/train/en.txt
-like 'a language without help: the Declaration' '^mlt 1: ' $o/text/train/mt.txt
+like 'a language without help has the Declaration' '^mlt 1: ' $o/text/train/mt.txt
 sed 's/.*"text": "//; s/[.].*//; q' "$top/corpus/mt.jsonl" >yes
-like 'and the corpus' "$(cat yes)" $o/text/train/mt.txt
-unlike 'its topics held out are not' "$(cat no)" $o/text/train/en.txt
-like 'but judged on' "$(cat no)" $o/text/held-out/corpus.jsonl
-equal 'bits a byte of each language' "$(awk '{ print $1 }' $o/bits.txt |
+like 'a language without help has the corpus' "$(cat yes)" $o/text/train/mt.txt
+unlike 'topics of the corpus held out are not trained on' "$(cat no)" $o/text/train/en.txt
+like 'topics of the corpus held out are judged on' "$(cat no)" $o/text/held-out/corpus.jsonl
+equal 'bits.txt has a line for each language' "$(awk '{ print $1 }' $o/bits.txt |
     tr '\n' ' ')" 'bits/byte corpus de en udhr all '
-like 'are shown' '^bits/byte +teacher +pruned +distilled +won back' out
+like 'bits a byte are shown at the end' '^bits/byte +teacher +pruned +distilled +won back' out
 twice recipe
 
 # A run that was killed goes on where it was.
@@ -143,16 +143,16 @@ wait "$make"
 like 'Ctrl-C: the command that goes on is said' \
     "^to go on: make -f recipes/gemma3.mk .*LANGUAGES='de en mt'.* distil\$" \
     stopped.err
-equal 'once' "$(grep -c '^to go on' stopped.err)" 1
-like 'and by student' 'student: .*stopped after step' stopped.err
+equal 'Ctrl-C: the command is said once' "$(grep -c '^to go on' stopped.err)" 1
+like 'Ctrl-C: student says after which step it stopped' 'student: .*stopped after step' stopped.err
 rm -r stopped
 
-ok 'a run that is not whole' recipe distil
-same 'ends the same' want $o/distilled/model.safetensors
-like 'and was not begun anew' 'step.* 3[0-9]' err
+ok 'a run that is not whole goes on' recipe distil
+same 'a run that went on ends in the same bytes' want $o/distilled/model.safetensors
+like 'a run that goes on is not begun anew' 'step.* 3[0-9]' err
 
-ok 'development pages' recipe SET=dev bits
-equal 'are those of the help' "$(awk '{ print $1 }' out | tr '\n' ' ')" \
+ok 'the recipe judges on development pages' recipe SET=dev bits
+equal 'development pages are those of the help' "$(awk '{ print $1 }' out | tr '\n' ' ')" \
     'bits/byte de en all '
 
 # --- how much is left ---
@@ -161,20 +161,20 @@ cuts() {
     run_recipe gemma3 TEACHER="$work/gemma3-270m.gguf" WORK="$work/cuts" -n \
         prune "$@"
 }
-ok 'when nothing is said' cuts
-like 'as many parameters as 14 blocks have' '--params 246M ' out
-unlike 'of blocks and channels' '--blocks' out
-like 'by influence' '--candidates 1 ' out
-ok 'of a cut vocabulary' cuts VOCAB=64K
-like 'fewer' '--params 120M ' out
-ok 'whole blocks' cuts BLOCKS=14
-like 'so many' '--blocks 14 ' out
-unlike 'whatever they have' '--params' out
-like 'by greedy' '--candidates 8 ' out
-status 2 'another vocabulary' cuts VOCAB=32K
-like 'needs to be told' 'PARAMS or BLOCKS says how much is left of .*32K' err
-ok 'and is' cuts VOCAB=32K PARAMS=100M
-like 'taken at its word' '--params 100M ' out
+ok 'a cut without a size is planned' cuts
+like 'a cut without a size leaves as many parameters as 14 blocks' '--params 246M ' out
+unlike 'a cut without a size takes blocks and channels' '--blocks' out
+like 'a cut without a size is by influence' '--candidates 1 ' out
+ok 'a cut with another vocabulary is planned' cuts VOCAB=64K
+like 'a cut with fewer ids leaves fewer parameters' '--params 120M ' out
+ok 'a cut of whole blocks is planned' cuts BLOCKS=14
+like 'a cut of whole blocks leaves as many as asked for' '--blocks 14 ' out
+unlike 'a cut of whole blocks has no number of parameters' '--params' out
+like 'a cut of whole blocks tries eight candidates' '--candidates 8 ' out
+status 2 'another vocabulary without a size is refused' cuts VOCAB=32K
+like 'the message says that PARAMS or BLOCKS is needed' 'PARAMS or BLOCKS says how much is left of .*32K' err
+ok 'another vocabulary with PARAMS is planned' cuts VOCAB=32K PARAMS=100M
+like 'the cut leaves the PARAMS that were asked for' '--params 100M ' out
 
 # --- all languages of the EU ---
 for l in cs da el es et 'fi' fr hu it nl pl pt sl sv; do
@@ -192,38 +192,38 @@ done
 # 200 tokens behind a prompt are more than the small model has positions for.
 convert -q "$gguf" roomy && sed 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 4096/' \
     roomy/config.json >config && mv config roomy/config.json &&
-    convert -q roomy roomy.gguf || fail 'a model of more positions'
-ok 'all languages' recipe WORK="$work/eu" LANGUAGES=eu BYTES=300 BATCHES=4 \
+    convert -q roomy roomy.gguf || fail 'a model of more positions is made'
+ok 'the recipe runs in all languages' recipe WORK="$work/eu" LANGUAGES=eu BYTES=300 BATCHES=4 \
     WRITTEN=2 TEACHER="$work/roomy.gguf" bits
-equal 'tokens of each are told' "$(awk '$1 ~ /^..$/ && $4 ~ /%/ { print $1 }' out |
+equal 'tokens of each language are printed' "$(awk '$1 ~ /^..$/ && $4 ~ /%/ { print $1 }' out |
     sort | tr '\n' ' ')" \
     'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv '
 o=eu/full
 like 'manual pages are trained on' "^$long 7" $o/text/train/sv.txt
-unlike 'but guides' 'Ä 6$' $o/text/train/sv.txt
-like 'which are judged' "^$long Ä 6" $o/text/held-out/sv.txt
-like 'fortunes too' '^und noch eine' $o/text/held-out/bg.txt
-equal 'each is judged by itself' "$(sed -n '/^bits/,$p' out |
+unlike 'guides are not trained on' 'Ä 6$' $o/text/train/sv.txt
+like 'guides are judged on' "^$long Ä 6" $o/text/held-out/sv.txt
+like 'fortunes are judged on' '^und noch eine' $o/text/held-out/bg.txt
+equal 'each language is judged by itself' "$(sed -n '/^bits/,$p' out |
     awk 'NR > 1 { print $1 }' | tr '\n' ' ')" \
     'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv all '
 
 # --- what the teacher writes ---
 printf '%s\n' 'one two three four five six seven eight' 'too short' \
     'a "b" c\d e f g h i' >lines
-ok 'texts of a model' env BUILD="$BUILD" "$top/scripts/model-text" -j 1 -s 3 \
+ok 'model-text writes texts of a model' env BUILD="$BUILD" "$top/scripts/model-text" -j 1 -s 3 \
     roomy.gguf 2 lines
-equal 'of so many' "$(grep -c '^$' out)" 2
-like 'begin as the text' '^one two three four five' out
-like 'in any characters' '^a "b" c\\d e f' out
-if [ "$(wc -c <out)" -gt 100 ]; then pass 'and go on'; else fail 'and go on'; fi
+equal 'model-text writes as many texts as asked for' "$(grep -c '^$' out)" 2
+like 'texts of a model begin as lines of the text' '^one two three four five' out
+like 'texts of a model keep quotes and backslashes' '^a "b" c\\d e f' out
+if [ "$(wc -c <out)" -gt 100 ]; then pass 'texts of a model go on'; else fail 'texts of a model go on'; fi
 mv out want
-ok 'with another seed' env BUILD="$BUILD" "$top/scripts/model-text" -s 4 \
+ok 'model-text writes texts by another seed' env BUILD="$BUILD" "$top/scripts/model-text" -s 4 \
     roomy.gguf 2 lines
-if cmp -s out want; then fail 'others'; else pass 'others'; fi
-ok 'the same' env BUILD="$BUILD" "$top/scripts/model-text" -s 3 roomy.gguf 2 lines
-same 'are the same' out want
-status 2 'another option' "$top/scripts/model-text" -x "$gguf" 2 lines
-like 'what there is' '^usage: scripts/model-text ' err
+if cmp -s out want; then fail 'another seed gives other texts'; else pass 'another seed gives other texts'; fi
+ok 'model-text writes texts by the first seed' env BUILD="$BUILD" "$top/scripts/model-text" -s 3 roomy.gguf 2 lines
+same 'a seed gives the same texts again' out want
+status 2 'another option of model-text is refused' "$top/scripts/model-text" -x "$gguf" 2 lines
+like 'the message shows the usage of model-text' '^usage: scripts/model-text ' err
 
 # --- scripts/bits-a-byte: 3 ln 2 nats a token, 4 tokens, 8 bytes ---
 printf 'source\tbytes\tx\nde\t8\t1\nall\t16\t1\n' >stats
@@ -240,11 +240,11 @@ a b nll 0.69314718056 0.1 6.9 (all)
 a b kl 0.5 0.1 5.0 (all)
 a b nll 0.69314718056 0.2 3.5 de
 END
-ok 'bits a byte' "$top/scripts/bits-a-byte" stats eval.tsv a b
-equal 'of a language' "$(awk '$1 == "de" { print $2, $3, $4, $5 }' out)" \
+ok 'bits-a-byte makes a table' "$top/scripts/bits-a-byte" stats eval.tsv a b
+equal 'bits a byte of a language are computed' "$(awk '$1 == "de" { print $2, $3, $4, $5 }' out)" \
     '1.500 1.000 0.500 3.5'
-equal 'of all' "$(awk '$1 == "all" { print $2, $3, $4, $5 }' out)" \
+equal 'bits a byte of all languages are computed' "$(awk '$1 == "all" { print $2, $3, $4, $5 }' out)" \
     '1.000 0.500 0.500 6.9'
-status 1 'of a model that was not judged' "$top/scripts/bits-a-byte" stats \
+status 1 'a model that was not judged is refused' "$top/scripts/bits-a-byte" stats \
     eval.tsv a c
 done_testing

@@ -4,7 +4,7 @@
 
 for p in python3 prlimit; do
     command -v $p >/dev/null && continue
-    skip 'scripts/humaneval' "no $p"
+    skip 'scripts/humaneval runs problems' "no $p"
     done_testing
 done
 run() { "$top/scripts/humaneval" "$@"; }
@@ -28,17 +28,17 @@ item() {
 set --
 if ! unshare -rn true 2>/dev/null && ! unshare -n true 2>/dev/null; then
     status 1 'without a namespace nothing is run' run items
-    like 'which is said' 'no namespace without a network' err
-    skip 'no network' 'no namespaces'
+    like 'the message says that there is no namespace' 'no namespace without a network' err
+    skip 'problems have no network' 'no namespaces'
     set -- --no-sandbox
 else
     item online '    import socket; socket.create_connection((\"127.0.0.1\", 9), 1)' \
         >net.jsonl
-    ok 'no network' run net.jsonl
-    like 'not even to itself' 'online	0	OSError: .Errno 101. Network is unreachable' out
+    ok 'problems run without a network' run net.jsonl
+    like 'a problem cannot reach its own machine' 'online	0	OSError: .Errno 101. Network is unreachable' out
 fi
-ok 'items' run "$@" --seconds 1 --megabytes 512 items
-equal 'those that pass' "$(awk -F '\t' '$2 == 1 { print $1 }' out |
+ok 'all items are run' run "$@" --seconds 1 --megabytes 512 items
+equal 'the items that are right pass' "$(awk -F '\t' '$2 == 1 { print $1 }' out |
     tr '\n' ' ')" 'right writes '
 like 'why not: wrong' 'wrong	0	AssertionError' out
 like 'why not: broken' 'broken	0	SyntaxError' out
@@ -46,8 +46,8 @@ like 'why not: it leaves' 'leaves	0	ended before its tests' out
 like 'why not: endless' 'endless	0	killed' out
 like 'why not: large' 'large	0	MemoryError' out
 # sqrt(2/9 * 7/9 / 8)
-like 'the share and its error' '^# pass@1 0.2222, standard error 0.1470: 2 of 9$' out
-[ ! -e left ] && pass 'nothing is left' || fail 'something is left'
+like 'the share that passes has its standard error' '^# pass@1 0.2222, standard error 0.1470: 2 of 9$' out
+[ ! -e left ] && pass 'no file is left by an item' || fail 'no file is left by an item'
 # first N: the recipe with the first N problems
 first() {
     n=$1
@@ -56,15 +56,15 @@ first() {
         MODEL="$top/tests/golden/gguf/f32-hf" HUMANEVAL="$PWD/items" NEW=8 \
         LIMIT="$n" OUT="$PWD/made" BIN="$BUILD/bin" SANDBOX="$*"
 }
-ok 'the recipe' first 4 "$@"
-like 'says the share' '^# pass@1 0.0000, standard error 0.0000: 0 of 4$' out
-equal 'of 4 texts' "$(grep -c '"finish_reason"' made/texts.jsonl)" 4
-ok 'of fewer' first 2 "$@"
-like 'anew' ': 0 of 2$' out
+ok 'the recipe runs four problems' first 4 "$@"
+like 'the recipe prints the share' '^# pass@1 0.0000, standard error 0.0000: 0 of 4$' out
+equal 'the recipe writes four texts' "$(grep -c '"finish_reason"' made/texts.jsonl)" 4
+ok 'the recipe runs fewer problems' first 2 "$@"
+like 'fewer problems are judged anew' ': 0 of 2$' out
 sed 's/"completion"/"text"/' items >bad
-status 1 'no completions' run bad
-like 'says so' "bad: item 1: no member 'completion'" err
+status 1 'items without completions are refused' run bad
+like 'the message names the member that is missing' "bad: item 1: no member 'completion'" err
 : >bad
-status 1 'no items' run bad
-status 2 'no file' run
+status 1 'a file without items is refused' run bad
+status 2 'humaneval without a file is refused' run
 done_testing

@@ -63,7 +63,7 @@ rm -rf run
 teacher -q -m teacher -o "shm:$me.b" "shm:$me.a" &
 one=$!
 student -q -m s -o run --lr 1e-3 --save 3 "shm:$me.b" &
-ok 'and the next run starts' timeout 20 $rows -o "shm:$me.a"
+ok 'the next run starts where a writer was killed' timeout 20 $rows -o "shm:$me.a"
 wait $! && wait $one || fail 'its readers'
 equal 'nothing is left' "$(ls "$segment"* 2>/dev/null)" ''
 done_testing

@@ -21,17 +21,17 @@ for addr in "shm:$me" unix:sock "tcp:localhost:$port" \
     rm -rf got.d
     $rows -o "$addr?wait=60" 2>err1 &
     sleep 0.1
-    ok "$addr, writer first" timeout 60 shard write -q -o got.d "$addr?wait=60"
+    ok "$addr carries a stream, writer first" timeout 60 shard write -q -o got.d "$addr?wait=60"
     wait $! || fail 'the writer'
-    ok '... the same bytes' diff -r piped.d got.d
+    ok "$addr carries the same bytes, writer first" diff -r piped.d got.d
     rm -rf got.d
     timeout 60 shard write -q -o got.d "$addr?wait=60" 2>err1 &
     sleep 0.1
-    ok "$addr, reader first" timeout 60 $rows -o "$addr?wait=60"
+    ok "$addr carries a stream, reader first" timeout 60 $rows -o "$addr?wait=60"
     wait $! || fail 'the reader'
-    ok '... the same bytes' diff -r piped.d got.d
+    ok "$addr carries the same bytes, reader first" diff -r piped.d got.d
 done
-equal 'nothing is left' "$(ls "$segment" sock 2>/dev/null)" ''
+equal 'no segment or socket is left behind a stream' "$(ls "$segment" sock 2>/dev/null)" ''
 
 # --- a whole pipeline ---
 for how in shm unix tcp; do
@@ -43,13 +43,13 @@ for how in shm unix tcp; do
     student -q -m s -o "run.$how" --lr 1e-3 --save 3 $b 2>err1 &
     last=$!
     teacher -q -m teacher --final -o $b $a 2>err2 &
-    ok "stream, teacher, student over $how" $rows -o $a
+    ok "stream, teacher and student run over $how" $rows -o $a
     wait $! && wait $last || fail 'the others'
 done
 $rows | teacher -q -m teacher --final |
     student -q -m s -o run.pipe --lr 1e-3 --save 3
 for how in shm unix tcp; do
-    same "$how: the same model" run.pipe/model.safetensors \
+    same "a run over $how gives the same model as a pipe" run.pipe/model.safetensors \
         run.$how/model.safetensors
 done
 rm -rf run.*
@@ -60,13 +60,13 @@ one=$!
 timeout 60 shard write -q -o tee2 unix:sock &
 two=$!
 # shellcheck disable=SC2086
-ok '--tee' timeout 60 $rows -o stdout --tee "shm:$me" --tee unix:sock \
+ok 'stream writes to several outputs with --tee' timeout 60 $rows -o stdout --tee "shm:$me" --tee unix:sock \
     --tee file
 wait $one && wait $two || fail 'the readers'
-same '... a file' piped stdout
-same '... another' piped file
-ok '... over shm' diff -r piped.d tee1
-ok '... over unix' diff -r piped.d tee2
+same 'the first output has the bytes of a pipe' piped stdout
+same 'a file of --tee has the same bytes' piped file
+ok 'shared memory of --tee has the same bytes' diff -r piped.d tee1
+ok 'a socket of --tee has the same bytes' diff -r piped.d tee2
 # One leaves, one dies.
 endless='stream -q -B 4 -T 64 -s 7 --epochs 100000 data'
 (timeout 60 student -q -m s -o left --lr 1e-3 --steps 2 "shm:$me?wait=60") &
@@ -76,21 +76,21 @@ two=$!
 (await [ -e dead/manifest.json ]; kill -9 $two) &
 timeout 60 student -q -m s -o long --lr 1e-3 --steps 40 "shm:$me.long" &
 three=$!
-status 0 'readers leave, one after the other' timeout 60 stream -B 4 -T 64 \
+status 0 'stream ends well when its readers leave one by one' timeout 60 stream -B 4 -T 64 \
     -s 7 --epochs 100000 data -o "shm:$me.long" --tee "shm:$me" --tee unix:sock
-like 'which is said' "^stream: shm:$me: its reader has left; going on" err
+like 'stream says that a reader has left' "^stream: shm:$me: its reader has left; going on" err
 wait $one || fail 'the one that left'
 wait $three || fail 'the last'
 
 # --- who ends a run ---
 student -q -m s -o few --lr 1e-3 --steps 2 "shm:$me" &
-status 0 'a reader that has enough: the writer is content' timeout 60 \
+status 0 'a writer ends well when its reader has enough' timeout 60 \
     $endless -o "shm:$me"
-equal '... quietly' "$(cat err)" ''
+equal 'the writer prints nothing over shm' "$(cat err)" ''
 wait $! || fail 'and so is the reader'
 student -q -m s -o few2 --lr 1e-3 --steps 2 "tcp:localhost:$((port + 4))" &
-status 0 'over tcp too' timeout 60 $endless -o "tcp:localhost:$((port + 4))"
-equal '... quietly' "$(cat err)" ''
+status 0 'a writer over tcp ends well when its reader has enough' timeout 60 $endless -o "tcp:localhost:$((port + 4))"
+equal 'the writer prints nothing over tcp' "$(cat err)" ''
 wait $! || fail 'and so is the reader'
 $endless -o "shm:$me" 2>err1 &
 writer=$!
@@ -100,18 +100,18 @@ reader=$!
 await [ -e broken/manifest.json ]
 kill -TERM $writer
 rc=0; wait $writer || rc=$?
-equal 'Ctrl-C at the writer: 5' $rc 5
+equal 'a writer that is interrupted ends with status 5' $rc 5
 rc=0; wait $reader || rc=$?
-equal 'the reader: 3' $rc 3
-like '... it knows why' 'gave up: interrupted' err2
+equal 'the reader of an interrupted writer ends with status 3' $rc 3
+like 'the reader says that the writer was interrupted' 'gave up: interrupted' err2
 
 # --- alone ---
 for addr in "shm:$me" unix:sock "tcp:localhost:$port"; do
-    status 1 "$addr: nobody comes" student -q -m s -o x "$addr?wait=0.3"
-    like 'is said' "^student: $addr.wait=0.3: no writer has come in 0.3 s" err
-    status 1 'nor a reader' $rows -o "$addr?wait=0.3"
+    status 1 "$addr: a reader that no writer meets fails" student -q -m s -o x "$addr?wait=0.3"
+    like "$addr: the reader says how long it has waited" "^student: $addr.wait=0.3: no writer has come in 0.3 s" err
+    status 1 "$addr: a writer that no reader meets fails" $rows -o "$addr?wait=0.3"
 done
-equal 'nothing is left' "$(ls "$segment" sock 2>/dev/null)" ''
+equal 'no segment or socket is left where nobody came' "$(ls "$segment" sock 2>/dev/null)" ''
 for addr in "shm:$me" unix:sock "tcp:localhost:$port"; do
     for what in "shard write -q -o d" "stream -q data -o"; do
         # shellcheck disable=SC2086
@@ -119,24 +119,24 @@ for addr in "shm:$me" unix:sock "tcp:localhost:$port"; do
         await catches $! 15
         kill -TERM $!
         rc=0; wait $! || rc=$?
-        equal "$what $addr, alone, stopped" $rc 5
+        equal "$what $addr is stopped alone with status 5" $rc 5
     done
 done
-equal 'nothing is left' "$(ls "$segment" sock 2>/dev/null)" ''
-status 2 'a ring that is too small' stream -q -B 512 -T 1024 --epochs 4 data \
+equal 'no segment or socket is left by programs that were stopped' "$(ls "$segment" sock 2>/dev/null)" ''
+status 2 'a ring that is too small is refused with status 2' stream -q -B 512 -T 1024 --epochs 4 data \
     -o "shm:$me?size=64K"
-like 'says how large it must be' 'size=64K&size=[0-9]+M$' err
+like 'the message says how large the ring must be' 'size=64K&size=[0-9]+M$' err
 (: >sock)
-status 2 'a file where a socket should be' $rows -o unix:sock
+status 2 'a file in the place of a socket is refused' $rows -o unix:sock
 [ -f sock ] && rm sock || fail 'it was removed'
-status 1 'all addresses' stream data -o "tcp:0.0.0.0:$port?wait=0.3"
-like 'are warned of' '^stream: tcp:0.*: listens where other machines .*whoever .* RETORT_TOKEN ' err
-status 1 'loopback' stream data -o "tcp:127.0.0.1:$port?wait=0.3"
-unlike 'is open to this machine alone' 'other machines' err
-RETORT_TOKEN=x status 1 'with a token' stream data -o "tcp:0.0.0.0:$port?wait=0.3"
-like 'it is named' 'only a program with the same RETORT_TOKEN is let in$' err
-status 2 'a port that is none' $rows -o tcp:localhost:65617
-status 1 'a machine that does not exist' $rows -o tcp:no.such.invalid:1
+status 1 'a writer at all addresses waits for its reader' stream data -o "tcp:0.0.0.0:$port?wait=0.3"
+like 'listening to other machines is warned of' '^stream: tcp:0.*: listens where other machines .*whoever .* RETORT_TOKEN ' err
+status 1 'a writer at loopback waits for its reader' stream data -o "tcp:127.0.0.1:$port?wait=0.3"
+unlike 'loopback is open to this machine alone' 'other machines' err
+RETORT_TOKEN=x status 1 'a writer with RETORT_TOKEN waits for its reader' stream data -o "tcp:0.0.0.0:$port?wait=0.3"
+like 'the warning says that RETORT_TOKEN is asked for' 'only a program with the same RETORT_TOKEN is let in$' err
+status 2 'a port that is none is refused with status 2' $rows -o tcp:localhost:65617
+status 1 'a machine that does not exist fails with status 1' $rows -o tcp:no.such.invalid:1
 printf 'GET / HTTP/1.0\r\n\r\n' >http
 if command -v nc >/dev/null; then
     shard write -q -o garbage "tcp:127.0.0.1:$port?wait=60" 2>err1 &
@@ -147,23 +147,23 @@ if command -v nc >/dev/null; then
 else
     skip 'a stranger does not get in' 'no nc'
 fi
-status 2 'one place twice' $rows -o "shm:$me" --tee "shm:$me?size=1M"
-like 'is refused' 'size=1M: stands twice among the outputs' err
-status 2 'to itself' teacher -m teacher -o "unix:x?wait=1" unix:x
-like 'is refused too' 'unix:x.wait=1: is both input and output' err
+status 2 'one place twice among the outputs is refused' $rows -o "shm:$me" --tee "shm:$me?size=1M"
+like 'the message names the place that stands twice' 'size=1M: stands twice among the outputs' err
+status 2 'a program that would write to itself is refused' teacher -m teacher -o "unix:x?wait=1" unix:x
+like 'the message says that it is both input and output' 'unix:x.wait=1: is both input and output' err
 $endless -o "shm:$me" &
 writer=$!
 await [ -e "$segment" ]
-status 2 'two writers' $rows -o "shm:$me"
-like 'is refused' "^stream: shm:$me: another program writes there" err
+status 2 'a second writer is refused with status 2' $rows -o "shm:$me"
+like 'the message says that another program writes there' "^stream: shm:$me: another program writes there" err
 kill -9 $writer
 wait $writer 2>/dev/null
 [ -e "$segment" ] || fail 'a writer that is killed leaves its segment'
 timeout 60 shard write -q -o after "shm:$me?wait=60" &
 sleep 0.1
-ok 'which does not stop the next start' timeout 60 $rows -o "shm:$me"
+ok 'a segment of a killed writer does not stop the next start' timeout 60 $rows -o "shm:$me"
 wait $! || fail 'nor its reader'
-ok '... the same bytes' diff -r piped.d after
+ok 'the stream behind a killed writer has the same bytes' diff -r piped.d after
 
 # --- what a killed writer has left under another name ---
 for name in left used; do
@@ -189,8 +189,8 @@ timeout 60 shard write -q -o first "shm:$me.used?wait=60" &
 reader=$!
 await [ ! -e "$segment.used" ]
 await [ -e first/manifest.json ]
-if kill -0 "$reader"; then pass 'and its reader reads it'
-else fail 'and its reader reads it'; fi
+if kill -0 "$reader"; then pass 'a segment in use keeps its reader'
+else fail 'a segment in use keeps its reader'; fi
 kill -TERM "$reader"
 # shellcheck disable=SC2154 # set by eval
 wait "$reader" "$used"
@@ -208,8 +208,8 @@ like 'SIGSTOP of the writer is reported' \
     "^student: shm:$me: the writer .process $writer. is stopped: waiting" err2
 kill -CONT $writer
 rc=0; wait $reader || rc=$?
-equal '... and it goes on' $rc 0
-like '... which is said' "^student: shm:$me: the writer goes on" err2
+equal 'the reader goes on when its writer does' $rc 0
+like 'the reader says that its writer goes on' "^student: shm:$me: the writer goes on" err2
 wait $writer
 stream -B 4 -T 64 -s 7 --epochs 100000 data -o "shm:$me?size=64K" 2>err1 &
 writer=$!
@@ -239,18 +239,18 @@ await [ -e stopped1/manifest.json ]
 await [ -e stopped2/manifest.json ]
 kill -STOP $writer $reader
 await grep -q 'silent' err1
-like 'the writer is silent' \
+like 'a silent writer is reported over tcp' \
     "^shard [a-z]*: $at1: the writer has been silent for 10 s: waiting" err1
 await grep -q 'silent' err2
-like 'the reader is silent' \
+like 'a silent reader is reported over tcp' \
     "^stream: $at2: the reader has been silent for 10 s: waiting" err2
 kill -CONT $writer $reader
 await grep -q 'goes on' err1
-like '... the writer goes on' "^shard [a-z]*: $at1: the writer goes on" err1
+like 'a writer that goes on is reported over tcp' "^shard [a-z]*: $at1: the writer goes on" err1
 await grep -q 'goes on' err2
-like '... the reader goes on' "^stream: $at2: the reader goes on" err2
+like 'a reader that goes on is reported over tcp' "^stream: $at2: the reader goes on" err2
 kill -TERM $reader1 $reader
 wait $reader1 $reader $writer $writer2
 
-equal 'nothing is left' "$(ls "$segment"* 2>/dev/null)" ''
+equal 'no segment is left at the end' "$(ls "$segment"* 2>/dev/null)" ''
 done_testing

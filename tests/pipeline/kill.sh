@@ -54,14 +54,14 @@ for victim in stream teacher student; do
     kill_at 0 $victim
     last=$(find run -name 'step-*[0-9]' | sed 's/.*-//' | sort -n | tail -n 1)
     steps=$((last + 4))
-    ok "... and continued from step $last" sh -c 'stream -q --resume run data |
+    ok "a run that was killed goes on from step $last" sh -c 'stream -q --resume run data |
         teacher -q -m teacher | student -q -m s -o run --lr 1e-3 --save 3 \
         --schedule constant --resume --steps '$steps
     rm -rf whole
     stream -q -B 4 -T 64 -s 7 --batches $steps data |
         teacher -q -m teacher |
         student -q -m s -o whole --lr 1e-3 --schedule constant
-    same '... it ends with the same bytes' run/model.safetensors \
+    same "a run killed behind step $last ends with the same bytes" run/model.safetensors \
         whole/model.safetensors
 done
 
@@ -100,7 +100,7 @@ for victim in stream teacher shard; do
         if [ -e d/manifest.json ]; then
             shard check -q --partial d >out 2>&1 ||
                 wrong="$wrong $(tail -n 1 out);"
-            status 3 'training from it is refused' student -q -m s -o run2 d
+            status 3 "a directory of a killed $victim after $after s is not trained on" student -q -m s -o run2 d
         fi
     done
     equal "$victim killed before shard: $want" "$wrong" ''

@@ -31,15 +31,15 @@ qwen() {
         T=32 B=2 BATCHES=4 WARMUP=1 SAVE=2 CALIB_ROWS=2 CANDIDATES=0 CONTEXT=64 \
         PIECES='--max-doc 300 --split-long' PROMPTS="'py:def'" "$@"
 }
-ok 'code and English' qwen
+ok 'the recipe runs on code and English' qwen
 o=w/full
-equal 'the files of code but for the smallest' "$(cat $o/text/train/py.files/py/*.txt |
+equal 'files of code are trained on but for the smallest' "$(cat $o/text/train/py.files/py/*.txt |
     grep -c '^# file . of py$')" 7
-equal 'a tenth of as many to judge on' "$(find $o/text/held-out/py.files -type f |
+equal 'a tenth as many files are judged on' "$(find $o/text/held-out/py.files -type f |
     wc -l | tr -d ' ')" 4
-equal 'bits a byte of each' "$(awk '{ print $1 }' $o/bits.txt | tr '\n' ' ')" \
+equal 'bits.txt has a line for each language' "$(awk '{ print $1 }' $o/bits.txt | tr '\n' ' ')" \
     'bits/byte en py all '
-like 'moments in bfloat16' '"moments": *"bf16"' $o/distilled/options.json
+like 'moments are kept in bfloat16' '"moments": *"bf16"' $o/distilled/options.json
 twice qwen
 
 # --- settings: one of each kind ---
@@ -64,33 +64,33 @@ names="$names joined calibrated staged-q4_0 qat-q4_0 masked"
 curve\tblocks-1-2\t-\tblocks\tBLOCKS=1 BATCHES=2\n'; } >runs.tsv
 # shellcheck disable=SC2086 # words
 ok 'one run of each kind is made' sized $names plain-2 t1-2
-equal 'a row of each' "$(awk -F '\t' '$2 == "distilled" { print $1 }' \
+equal 'each run has a row' "$(awk -F '\t' '$2 == "distilled" { print $1 }' \
     r/settings.tsv | tr '\n' ' ')" "$names plain-2 t1-2 "
-equal 'no two have the same figures' "$(awk -F '\t' '$2 == "distilled" { print $9 }' \
+equal 'no two runs have the same figures' "$(awk -F '\t' '$2 == "distilled" { print $9 }' \
     r/settings.tsv | sort | uniq -d)" ''
-equal 'but those of the teacher, on one text' "$(awk -F '\t' '$2 == "teacher" {
+equal 'the teacher has the same figures in all runs' "$(awk -F '\t' '$2 == "teacher" {
     print $9 }' r/settings.tsv | sort -u | wc -l | tr -d ' ')" 1
-like 'another seed' '^plain-2	distilled	2	' r/settings.tsv
-like 'and of a setting' "^t1-2	distilled	2	.*TEMPERATURE='1' " r/settings.tsv
-like 'what was set' "^t1	.*TEMPERATURE='1' " r/settings.tsv
+like 'a run by another seed has its seed in the row' '^plain-2	distilled	2	' r/settings.tsv
+like 'a setting by another seed has both in the row' "^t1-2	distilled	2	.*TEMPERATURE='1' " r/settings.tsv
+like 'a row names the setting of its run' "^t1	.*TEMPERATURE='1' " r/settings.tsv
 for f in t1/full/pruned t1/full/vocab t1/full/train t1/full/train.done \
     lr1e-3/full/pruned; do
-    if [ -L s/$f ]; then pass "$f is plain's"; else fail "$f is plain's"; fi
+    if [ -L s/$f ]; then pass "s/$f is taken from plain"; else fail "s/$f is taken from plain"; fi
 done
 if [ -L s/greedy/full/vocab ] && [ ! -L s/greedy/full/pruned ]; then
-    pass 'another cut has its own'
-else fail 'another cut has its own'; fi
+    pass 'a run with another cut makes its own'
+else fail 'a run with another cut makes its own'; fi
 status 2 'a run that is not in the table is refused with status 2' sized t5
 like 'the message names the run and how to list all' ' t5: .*runs.sh list' err
 ok 'runs of the other recipe are made' sized WORK="$work/z" RESULTS="$work/z" \
     settings-reference/plain lr1e-4
-equal 'rows' "$(awk -F '\t' '$2 == "distilled" { print $1, $3 }' z/settings-reference.tsv |
+equal 'runs of the other recipe have rows' "$(awk -F '\t' '$2 == "distilled" { print $1, $3 }' z/settings-reference.tsv |
     tr '\n' ',')" 'plain 1,lr1e-4 1,'
-like 'made by it' '	make -f recipes/reference.mk .*' z/settings-reference.tsv
+like 'rows name the other recipe' '	make -f recipes/reference.mk .*' z/settings-reference.tsv
 cp r/settings.tsv before
 # shellcheck disable=SC2086 # words
-ok 'again' sized $names
-same 'makes no row' before r/settings.tsv
+ok 'runs that have rows are not made again' sized $names
+same 'no row is written again' before r/settings.tsv
 
 # --- of docs/results.md's tables: a student that is ready, SmolLM2 by size ---
 printf '# retort choice 1\nblock\tgroups\tchannels\n1\tall\t0-15\n' >choice
@@ -106,38 +106,38 @@ for p in python3 prlimit; do
     command -v $p >/dev/null || missing=$p
 done
 if [ -n "$missing" ]; then
-    skip 'problems that models solve' "no $missing"
+    skip 'models solve problems' "no $missing"
 else
     solves=0.000000 problems="HUMANEVAL=$work/problems.jsonl NEW=4"
     unshare -rn true 2>/dev/null || unshare -n true 2>/dev/null ||
         problems="$problems SANDBOX=--no-sandbox"
 fi
 # shellcheck disable=SC2086 # words
-ok 'a ready student' few ready BENCH=4 $problems
+ok 'a ready student is distilled' few ready BENCH=4 $problems
 # Peaks of a run that ends, speed, solved problems.
 awk -F '\t' -v OFS='\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
     $1 == "ready" { print $2, ($at["memory"] > 5), ($at["rate"] > 0),
         ($at["first_by"] > 0), $at["humaneval"] }' r/qwen.tsv | tr '\t\n' ' ,' >got
-equal 'memory, speed, problems solved' "$(cat got)" \
+equal 'the row has memory, speed and problems solved' "$(cat got)" \
     "teacher 1 1 0 $solves,pruned 0 0 0 $solves,distilled 1 1 1 $solves,"
 again r qwen >wrong
-equal 'are what lies beside them' "$(cat wrong)" ''
-unlike 'of no machine' "$work" r/qwen.tsv
-equal 'its rows' "$(awk -F '\t' '$1 == "ready" { print $2, $4 }' r/qwen.tsv |
+equal 'the row of a ready student is what lies beside it' "$(cat wrong)" ''
+unlike 'the row of a ready student has no path of this machine' "$work" r/qwen.tsv
+equal 'a ready student has rows of three models' "$(awk -F '\t' '$1 == "ready" { print $2, $4 }' r/qwen.tsv |
     tr '\n' ',')" 'teacher -,pruned -,distilled 192,'
 o=s/ready/full
-equal 'has the blocks it had' "$(tr -d ' \n' <$o/pruned/config.json |
+equal 'a ready student keeps its blocks' "$(tr -d ' \n' <$o/pruned/config.json |
     grep -o '"num_hidden_layers":[0-9]*')" '"num_hidden_layers":1'
-equal "and the teacher's ids" "$(cksum <$o/pruned/tokenizer.json)" \
+equal "a ready student has the teacher's ids" "$(cksum <$o/pruned/tokenizer.json)" \
     "$(cksum <$o/vocab/tokenizer.json)"
-like 'which are fewer' '"vocab_size": *290' $o/pruned/config.json
-like 'without folders' " READY='qwen2.5-coder-0.5b.gguf' " r/qwen.tsv
-ok 'by size, and by tokens' settings T=256 B=1 WARMUP=1 CALIB_ROWS=2 BATCHES=3 \
+like 'a ready student has fewer ids' '"vocab_size": *290' $o/pruned/config.json
+like 'the row names READY without folders' " READY='qwen2.5-coder-0.5b.gguf' " r/qwen.tsv
+ok 'runs by size and by tokens are made' settings T=256 B=1 WARMUP=1 CALIB_ROWS=2 BATCHES=3 \
     VOCAB= blocks-1 blocks-1-2
-equal 'rows' "$(awk -F '\t' '$2 == "distilled" { print $1, $4 }' r/curve.tsv |
+equal 'runs by size and by tokens have rows' "$(awk -F '\t' '$2 == "distilled" { print $1, $4 }' r/curve.tsv |
     tr '\n' ',')" 'blocks-1 768,blocks-1-2 512,'
 gunzip -c r/curve/blocks-1.items.tsv.gz >items
-like 'with tasks' '^cloze	0	distilled	4	' items
-status 1 'no curve of two' settings RESULTS="$work/r" curve
-like 'which is said' '^No plot: of four sizes there is 1' out
+like 'runs by size have scores of tasks' '^cloze	0	distilled	4	' items
+status 1 'a curve of two runs ends with status 1' settings RESULTS="$work/r" curve
+like 'the text says how many sizes there are' '^No plot: of four sizes there is 1' out
 done_testing

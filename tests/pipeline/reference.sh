@@ -22,7 +22,7 @@ cp p/usr/share/doc/x/a.html p/usr/share/doc/x/again.html
 printf 'short\n%%\n%s one\n%s two\n%%\n%s three, and more\n' "$long" "$long" "$long" \
     >p/usr/share/games/fortunes/f
 echo "$long, of an index, which is no text at all" >p/usr/share/games/fortunes/f.dat
-ok 'text of packages' "$top/scripts/doc-text" p
+ok 'doc-text makes text of packages' "$top/scripts/doc-text" p
 awk 'BEGIN { RS = "" } { print "document"; print }' out | sort >got
 {
     printf 'document\ndocument\ndocument\ndocument\n'
@@ -40,21 +40,21 @@ sed -n 1,9p "$top/corpus/en.jsonl" | sed 's/.*"text": "//; s/"}$//; s/\\n\\n/\n\
     s/\\n/\n/g; s/\\"/"/g' >mine/en.txt
 sed -n 10,14p "$top/corpus/en.jsonl" | sed 's/.*"text": "//; s/"}$//; s/\\n/\n/g
     s/\\"/"/g' >other/x.txt
-ok 'rows of a text' env BUILD="$BUILD" "$top/scripts/text-rows" "$gguf" 32 7 \
+ok 'text-rows cuts a text to rows' env BUILD="$BUILD" "$top/scripts/text-rows" "$gguf" 32 7 \
     other/x.txt rows
-ok 'as batches' stream -q -T 32 -B 7 --pack none --no-shuffle -o rows.b rows
+ok 'stream makes batches of the rows' stream -q -T 32 -B 7 --pack none --no-shuffle -o rows.b rows
 shard dump --values 100000 rows >/dev/null
 tokenize -q -t "$gguf" --no-bos --no-eos --ids other/x.txt | tr ' ' '\n' |
     head -n 224 >want
 shard export npy -q -o rows.npy rows
 tail -c +129 rows.npy | od -An -v -t u2 | tr -s ' ' '\n' | sed 1d >got
-same 'are its tokens, cut at every 32' got want
-equal 'a document each' "$(shard list rows | awk '$1 == "rows" { print $2, $3 }')" \
+same 'rows are the tokens of the text, cut at every 32' got want
+equal 'each row is a document' "$(shard list rows | awk '$1 == "rows" { print $2, $3 }')" \
     '7 224'
 echo 'A few words.' >short
-status 3 'a text without a row' env BUILD="$BUILD" "$top/scripts/text-rows" \
+status 3 'a text shorter than a row is refused' env BUILD="$BUILD" "$top/scripts/text-rows" \
     "$gguf" 32 0 short none
-like 'is named' 'short: no row of 32 tokens' err
+like 'the message names the text without a row' 'short: no row of 32 tokens' err
 
 # --- the recipe ---
 recipe() {
@@ -63,49 +63,49 @@ recipe() {
         TEXT="$work/mine" HELD_OUT_TEXT="$work/other" JUDGED_ROWS=35 \
         JUDGED_BYTES=5000 PROMPTS="'en:a b'" "$@"
 }
-ok 'a run and its rows' recipe rival row
-equal 'of four models' "$(cut -f 1-4 r/reference.tsv | tr '\t\n' ' ,')" \
+ok 'a run is made and its rows are written' recipe rival row
+equal 'a run has rows of four models' "$(cut -f 1-4 r/reference.tsv | tr '\t\n' ' ,')" \
     'run model seed tokens,w teacher - -,w pruned - -,w distilled 1 384,w rival 1 384,'
-like 'with its command' "	make -f recipes/reference.mk .*BATCHES='6' .*TEXT='mine' " \
+like 'a row has the command of its run' "	make -f recipes/reference.mk .*BATCHES='6' .*TEXT='mine' " \
     r/reference.tsv
-unlike 'without paths' "$work" r/reference.tsv
+unlike 'a row has no paths of this machine' "$work" r/reference.tsv
 again r reference >wrong
-equal 'which are what lies beside them' "$(cat wrong)" ''
-equal 'judged are so many rows' "$(awk -F '\t' '$2 == "rival" { print $7, $8 }' \
+equal 'the rows are what lies beside them' "$(cat wrong)" ''
+equal 'as many rows are judged as asked for' "$(awk -F '\t' '$2 == "rival" { print $7, $8 }' \
     r/reference.tsv)" '35 1085'
-equal 'the blocks named are left' "$(tr -d ' \n' <w/full/pruned/config.json |
+equal 'the blocks that KEEP names are left' "$(tr -d ' \n' <w/full/pruned/config.json |
     grep -o '"kept":[^]]*')" '"kept":[1'
-status 2 'other blocks' recipe KEEP=0
-like 'are refused' "made with KEEP=1, not KEEP=0" err
-status 2 'a search instead' recipe KEEP=
-like 'is refused' "made with KEEP=1, not KEEP=$" err
-status 2 'a smoke run' recipe SMOKE=1 row
-like 'a smoke run is no row' 'a smoke run is no row' err
+status 2 'other blocks in KEEP are refused with status 2' recipe KEEP=0
+like 'the message says what KEEP was' "made with KEEP=1, not KEEP=0" err
+status 2 'a search in place of KEEP is refused with status 2' recipe KEEP=
+like 'the message says that KEEP is empty' "made with KEEP=1, not KEEP=$" err
+status 2 'a row of a smoke run is refused with status 2' recipe SMOKE=1 row
+like 'the message says that a smoke run is no row' 'a smoke run is no row' err
 echo 'teacher [31.98, 0.0, 1.0, 37.09, 0.0, 1.0]' >peer
-ok 'a peer' recipe row PEER="$work/peer"
-like 'has its row' '^pytorch	teacher	.*	31.98	' r/reference.tsv
-ok 'by another seed' recipe peer SEED=2 PEER="$work/peer"
-like 'another' '^pytorch-seed-2	teacher	.* kd 6 10 DIR TEXT HELD_OUT_TEXT 2$' \
+ok "what PyTorch printed is put into rows" recipe row PEER="$work/peer"
+like "PyTorch's models have rows" '^pytorch	teacher	.*	31.98	' r/reference.tsv
+ok "what PyTorch printed by another seed is put into rows" recipe peer SEED=2 PEER="$work/peer"
+like "another seed of PyTorch's has rows of its own" '^pytorch-seed-2	teacher	.* kd 6 10 DIR TEXT HELD_OUT_TEXT 2$' \
     r/reference.tsv
-ok 'the batches of a run' recipe order
-ok 'trained on' student -q -m w/full/pruned --warmup 1 --lr 3e-4 --keep 1 -o x \
+ok 'the batches of a run are written' recipe order
+ok 'a student trains on the batches of a run' student -q -m w/full/pruned --warmup 1 --lr 3e-4 --keep 1 -o x \
     w/full/order.stream
-same 'give the same model' x/model.safetensors w/full/rival/model.safetensors
+same 'the batches of a run give the same model' x/model.safetensors w/full/rival/model.safetensors
 
 # --- what the teacher says, kept ---
 like_k() {
-    ok 'another' recipe WORK="$work/$1" LIKE="$work/k" "$2" like
-    ok '... is like it' recipe WORK="$work/$1" STORED=1 "$2" "$3"
+    ok "a run LIKE the stored one is linked: $2" recipe WORK="$work/$1" LIKE="$work/k" "$2" like
+    ok "the linked run is made: $2" recipe WORK="$work/$1" STORED=1 "$2" "$3"
 }
-ok 'a run with the targets kept' recipe WORK="$work/k" STORED=1 distil
-same 'ends at the same bytes' k/full/distilled/model.safetensors \
+ok 'a run with stored targets is made' recipe WORK="$work/k" STORED=1 distil
+same 'stored targets give the same bytes' k/full/distilled/model.safetensors \
     w/full/distilled/model.safetensors
-status 2 'others are asked for' recipe WORK="$work/k" STORED=1 SAYS=--final distil
-like 'which is told' 'targets[*] was made with SAYS=, not SAYS=--final$' err
+status 2 'other targets than the stored ones are refused' recipe WORK="$work/k" STORED=1 SAYS=--final distil
+like 'the message says what SAYS was' 'targets[*] was made with SAYS=, not SAYS=--final$' err
 like_k l STUDENT='--ce 0' distil
-unlike 'without a teacher' '^teacher' err
-ok 'with one' recipe WORK="$work/n" STUDENT='--ce 0' distil
-same 'it is the same' l/full/distilled/model.safetensors \
+unlike 'a run LIKE the stored one needs no teacher' '^teacher' err
+ok 'the same run with a teacher is made' recipe WORK="$work/n" STUDENT='--ce 0' distil
+same 'a run LIKE the stored one gives the same model' l/full/distilled/model.safetensors \
     n/full/distilled/model.safetensors
 like_k m ROUND=q4_0 report
 unlike 'what differs in judgement alone is not trained' '^student' err
@@ -113,23 +113,23 @@ like_k y SAYS='--final --hidden none' plan
 if [ -e y/full/pruned ] && [ ! -e y/full/targets ]; then pass 'other targets are not taken'
 else fail 'other targets are not taken'; fi
 
-ok 'final states alone' recipe WORK="$work/f" SAYS=--final distil
-ok 'hidden states without SquareHead' recipe WORK="$work/g" \
+ok 'a run of final states alone is made' recipe WORK="$work/f" SAYS=--final distil
+ok 'a run without SquareHead is made' recipe WORK="$work/g" \
     STUDENT='--squarehead 0' distil
-same 'teach the same' f/full/distilled/model.safetensors \
+same 'hidden states without SquareHead teach nothing' f/full/distilled/model.safetensors \
     g/full/distilled/model.safetensors
 
-status 2 'options of mixing are heard' recipe WORK="$work/mixed" MIX=--alpha=none \
+status 2 'a wrong option of MIX is refused with status 2' recipe WORK="$work/mixed" MIX=--alpha=none \
     distil
-like 'by stream' '^stream: .*alpha' err
-ok 'nothing trained' recipe WORK="$work/z" BATCHES=0 row
-equal 'has rows of two models' "$(awk -F '\t' '$1 == "z" { print $2, $4 }' \
+like 'stream names the wrong option of MIX' '^stream: .*alpha' err
+ok 'a run of BATCHES=0 is judged' recipe WORK="$work/z" BATCHES=0 row
+equal 'a run of BATCHES=0 has rows of two models' "$(awk -F '\t' '$1 == "z" { print $2, $4 }' \
     r/reference.tsv | tr '\n' ',')" 'teacher -,pruned -,'
 rows_of() { sed -n '/^document/,$p' "$1/full/eval.tsv" | cut -f 1 | sort; }
-equal 'the same documents as in another folder' "$(rows_of z)" "$(rows_of w)"
-unlike 'judged as ever' 'kl_back' z/full/eval.tsv
-ok 'options of the judgement' recipe WORK="$work/z" BATCHES=0 JUDGE=--spread report
-like 'are heard' 'kl_back' z/full/eval.tsv
+equal 'documents are the same in another folder' "$(rows_of z)" "$(rows_of w)"
+unlike 'a report without JUDGE has no kl_back' 'kl_back' z/full/eval.tsv
+ok 'a report with JUDGE is made' recipe WORK="$work/z" BATCHES=0 JUDGE=--spread report
+like 'a report with JUDGE has kl_back' 'kl_back' z/full/eval.tsv
 
 # --- every stage, each with options of its own ---
 printf '%s\n' 'kind choice' 'choice {a}' 'choice {b}' 'answer {g}' >q.form
@@ -140,27 +140,27 @@ all() {
         PRUNE=--no-repair SPARSIFY='--method magnitude' SAYS='--top 8' \
         TASKS="$work/q.form=$work/q.jsonl" "$@"
 }
-ok 'vocabulary, blocks, zeros, top tokens, tasks' all row
+ok 'a run with options of every stage is made' all row
 o=a/full
-like 'a smaller vocabulary' '"vocab_size": *290' $o/vocab/config.json
-like 'which the student has' '"vocab_size": *290' $o/distilled/config.json
-like 'and the pattern' '"2:4"' $o/distilled/config.json
-like 'the teacher said its top 8' '^teacher: top 8: ' err
-equal 'its rows' "$(cut -f 1,2 r/stages.tsv | tr '\t\n' ' ,')" \
+like 'the vocabulary is cut to 290 ids' '"vocab_size": *290' $o/vocab/config.json
+like 'the student has the cut vocabulary' '"vocab_size": *290' $o/distilled/config.json
+like 'the student has the pattern of zeros' '"2:4"' $o/distilled/config.json
+like 'the teacher sends its top 8 tokens' '^teacher: top 8: ' err
+equal 'the run of every stage has rows of three models' "$(cut -f 1,2 r/stages.tsv | tr '\t\n' ' ,')" \
     'run model,every teacher,every pruned,every distilled,'
-like 'which name the settings' "SPARSIFY='--method magnitude' .*VOCAB='290'" r/stages.tsv
-like 'without folders' "TASKS='q.form=q.jsonl' " r/stages.tsv
-unlike 'of any kind' "$work" r/stages.tsv
+like 'the rows name the settings of every stage' "SPARSIFY='--method magnitude' .*VOCAB='290'" r/stages.tsv
+like 'the rows name tasks without folders' "TASKS='q.form=q.jsonl' " r/stages.tsv
+unlike 'the rows have no paths of this machine' "$work" r/stages.tsv
 again r stages >wrong
-equal 'are what lies beside them' "$(cat wrong)" ''
+equal 'the rows of every stage are what lies beside them' "$(cat wrong)" ''
 head -n 20 q.jsonl >fewer.jsonl
-ok 'other items' all TASKS="$work/q.form=$work/fewer.jsonl" row
-equal 'are scored' "$(gzip -dc r/stages/every.items.tsv.gz | sed 1d | cut -f 2 |
+ok 'a run with other items of a task is judged' all TASKS="$work/q.form=$work/fewer.jsonl" row
+equal 'the other items are scored' "$(gzip -dc r/stages/every.items.tsv.gz | sed 1d | cut -f 2 |
     sort -u | wc -l | tr -d ' ')" 20
-ok 'none' all TASKS= row
-equal 'are in the row, nor beside it' "$(cut -f 21 r/stages.tsv | sed 1d | uniq)
+ok 'a run without tasks is judged' all TASKS= row
+equal 'no item is in the row nor beside it' "$(cut -f 21 r/stages.tsv | sed 1d | uniq)
 $(find r/stages -name '*items*')" '-
 '
-status 2 'another teaching' all SAYS='--top 9'
-like 'is refused' 'made with SAYS=--top 8, not SAYS=--top 9' err
+status 2 'another SAYS is refused with status 2' all SAYS='--top 9'
+like 'the message says that SAYS was the top 8' 'made with SAYS=--top 8, not SAYS=--top 9' err
 done_testing

@@ -10,16 +10,16 @@ touch none/qwen2.5-coder-0.5b.gguf # which would be fetched
 for t in "$top"/recipes/results/*.table; do
     table=${t##*/} table=${table%.table}
     again "$top/recipes/results" "$table" >wrong
-    equal "$table: each row is what lies beside it" "$(cat wrong)" ''
+    equal "each row of $table is what lies beside it" "$(cat wrong)" ''
     # PyTorch's runs are by hand.
     [ -e "${t%.table}.tsv" ] || continue # cells, or rows of other tables
     for run in $(sed 1d "$t" | cut -f 2 | sort -u |
         grep -vE '^(pytorch(-seed-[0-9]+)?|-)$'); do
-        ok "$run: recipes/runs.sh knows the run" env -C "$top" \
+        ok "recipes/runs.sh knows the run $table/$run" env -C "$top" \
             recipes/runs.sh -n WORK="$PWD/none" "$table/$run"
         recipe=$(awk -F '\t' -v run="$run" '$1 == run { print $NF; exit }' \
             "${t%.table}.tsv" | sed 's/^make -f \([^ ]*\).*/\1/')
-        like "$run: a row of $table by the recipe of its command" \
+        like "$run is a row of $table by the recipe of its command" \
             "-f ${recipe:-recipes/.*} WORK=[^ ]*none/$run TABLE=$table " out
     done
 done
@@ -46,7 +46,7 @@ for t in "$top"/recipes/results/*.tsv; do
     [ -e "$t" ] || continue
     if [ -e "${t%.tsv}.table" ]; then pass "${t##*/} has a table"
     else fail "${t##*/} has a table"; fi
-    unlike 'no row knows where this machine has its files' '/(work|home|tmp|root)/' "$t"
+    unlike "no row of ${t##*/} has a path of this machine" '/(work|home|tmp|root)/' "$t"
 done
 
 # --- a run of two documents, by hand: losses 2 and 3 of 10 and 30 tokens ---
@@ -84,43 +84,43 @@ hashes() {
 mkdir r
 echo train >o/train.txt
 echo judged >o/held-out.txt
-ok 'a row of joined text' row one
-equal 'is of that text, in any folder' "$(hashes)" \
+ok 'a row of joined text is written' row one
+equal 'a row has the hashes of its text' "$(hashes)" \
     "$(for w in train judged; do echo "$w" | sha256sum | cut -c 1-8; done |
         paste -s -d / -)"
 rm -r o/*.txt r/*
-ok 'a row' row one
-equal 'of documents by their shards' "$(hashes)" \
+ok 'a row of documents is written' row one
+equal 'documents are hashed by their shards' "$(hashes)" \
     "$(for w in '{}' x; do echo "$w" | sha256sum | cut -c 1-8; done |
         paste -s -d / -)"
 again r t >wrong
-equal 'is what lies beside it' "$(cat wrong)" ''
-equal 'a line a model' "$(cut -f 1-5 r/t.tsv | tr '\t\n' ' ,')" \
+equal 'a row is what lies beside it' "$(cat wrong)" ''
+equal 'a row has a line for each model' "$(cut -f 1-5 r/t.tsv | tr '\t\n' ' ,')" \
     'run model seed tokens seconds,one teacher - - -,one distilled 7 512 92,one rival 7 512 92,'
-like 'its command' "	make -f t.mk LR='1e-4' row\$" r/t.tsv
+like 'a row has its command' "	make -f t.mk LR='1e-4' row\$" r/t.tsv
 cp r/t.tsv before
 awk -F '\t' -v OFS='\t' '{ for (i = 1; i < NF; i++) if ($i == "memory") k = i
     for (i = k; i < NF; i++) $i = $(i + 1); NF-- } 1' r/t.tsv >older
 { cat older; awk 'NR > 1 { sub(/^one/, "two"); print }' older; } >r/t.tsv
-ok 'rows without a column' row two
+ok 'a row is added to rows without a column' row two
 sed '/^two/d' r/t.tsv >got
-same 'have "-" there' got before
+same 'older rows have "-" in a new column' got before
 cp before r/t.tsv
-ok 'again' row one
-same 'it stands once' r/t.tsv before
-ok 'another' row two
-equal 'stands behind it' "$(cut -f 1 r/t.tsv | uniq | tr '\n' ' ')" 'run one two '
-ok 'a name that is a pattern' row t.o
-ok 'again' row t.o
-equal 'stands for itself alone' "$(cut -f 1 r/t.tsv | uniq | tr '\n' ' ')" \
+ok 'a row is written again' row one
+same 'a row that is written again stands once' r/t.tsv before
+ok 'a second row is written' row two
+equal 'the second row stands behind the first' "$(cut -f 1 r/t.tsv | uniq | tr '\n' ' ')" 'run one two '
+ok 'a row whose name is a pattern is written' row t.o
+ok 'a row whose name is a pattern is written again' row t.o
+equal 'a pattern replaces no other row' "$(cut -f 1 r/t.tsv | uniq | tr '\n' ' ')" \
     'run one two t.o '
 cp r/t.tsv three
 for i in 1 2 3 4 5 6; do row "p$i" & done
 wait
-equal 'six at once' "$(cut -f 1 r/t.tsv | sort -u | tr '\n' ' ')" \
+equal 'six rows that are written at once all stand' "$(cut -f 1 r/t.tsv | sort -u | tr '\n' ' ')" \
     'one p1 p2 p3 p4 p5 p6 run t.o two '
-ok 'a backslash' "$top/scripts/results" row r t back 7 "make -f t.mk A='\\t\\n' row" o
-like 'is kept' "	make -f t.mk A='[\\]t[\\]n' row\$" r/t.tsv
+ok 'a row with a backslash in its command is written' "$top/scripts/results" row r t back 7 "make -f t.mk A='\\t\\n' row" o
+like 'a backslash in a command is kept' "	make -f t.mk A='[\\]t[\\]n' row\$" r/t.tsv
 cp three r/t.tsv
 rm r/t/p?.* r/t/back.*
 # damaged COLUMN MODEL VALUE: is found
@@ -131,7 +131,7 @@ damaged() {
     cp r/t.tsv good
     mv new r/t.tsv
     again r t >wrong
-    like "$1 that is wrong is found" "^two $2: $1 is .*, not $3" wrong
+    like "a wrong $1 of $2 is found: $3" "^two $2: $1 is .*, not $3" wrong
     mv good r/t.tsv
 }
 damaged nll teacher 2.7510
@@ -172,12 +172,12 @@ END
     echo 'a x 2 1 distilled 0 0 2 -5.5 0 9 9'; echo 'a x 2 1 distilled 1 1 2 -5.5 0 9 9'
     echo 'b x 0 1 teacher 0 1 2 -5.5 1 9 9'; echo 'b x 0 1 distilled 0 1 2 -5.5 0 9 9'
 } | tr ' ' '\t' >o/items.tsv
-ok 'a row with tasks' row two
-equal 'has what their mean recovers' "$(awk -F '\t' '$1 == "two" { print $2, $21, $22, $23 }' \
+ok 'a row with tasks is written' row two
+equal 'a row with tasks has the recovery of their mean' "$(awk -F '\t' '$1 == "two" { print $2, $21, $22, $23 }' \
     r/t.tsv | tr '\n' ',')" \
     'teacher 100.000 100.000 100.000,distilled 11.111 -5.0 40.0,rival - - -,'
 again r t >wrong
-equal 'which the items make' "$(cat wrong)" ''
+equal 'the recovery is what the items make' "$(cat wrong)" ''
 damaged recovery distilled 12.1
 damaged recovery teacher 99.0
 rm o/tasks.tsv o/items.tsv
@@ -199,15 +199,15 @@ rm o/tasks.tsv o/items.tsv
 } >o/speed.tsv
 for m in teacher distilled; do for i in 1 2 3 4 5; do
     echo "$m H/$i $(((i + ${#m}) % 5 < 2))"; done; done | tr ' ' '\t' >o/humaneval.tsv
-ok 'a row with them' row two
-equal 'has the peaks, the means and the share' "$(awk -F '\t' '
+ok 'a row with memory, speed and HumanEval is written' row two
+equal 'a row has peaks, means and the share that passes' "$(awk -F '\t' '
     NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
     $1 == "two" { print $2, $at["memory"], $at["first"], $at["first_by"],
         $at["first_high"], $at["rate"], $at["rate_by"], $at["rate_low"],
         $at["humaneval"], $at["humaneval_se"] }' r/t.tsv | tr '\n' ',')" \
     'teacher 300.5 800 - - 5 - - 0.400000 0.244949,distilled 812.0 400 2 2.1 7 1.4 1.3 0.400000 0.244949,rival - - - - - - - - -,'
 again r t >wrong
-equal 'which make it' "$(cat wrong)" ''
+equal 'memory, speed and HumanEval are what lies beside the row' "$(cat wrong)" ''
 damaged memory teacher 240.5
 damaged first distilled 401
 damaged first_by distilled 1.9
@@ -226,15 +226,15 @@ rm o/speed.tsv o/humaneval.tsv o/distilled/*.profile
     echo '80 81920 ce 3.0 kl 1.9 sh 0.1 ewt ppl/kl/agree, in-domain [60.5, 0.9, 0.5, 9.0, 1.0, 0.4] 401s'
 } >peer.kd
 sed 's/kl [0-9.]* sh [0-9.]*/kl 0.000 sh 0.0000/; s/60.5/61.5/' peer.kd >peer.ce
-ok 'rows of a peer' "$top/scripts/results" peer r t them 'distil.py kd' peer.kd peer.ce
-equal 'the last figures of each' "$(awk -F '\t' '$1 == "them" {
+ok 'rows of a peer are written' "$top/scripts/results" peer r t them 'distil.py kd' peer.kd peer.ce
+equal "a peer's rows have its last figures" "$(awk -F '\t' '$1 == "them" {
     print $2, $4, $5, $6, $11, $16, $18 }' r/t.tsv | tr '\n' ',')" \
     'teacher - - - 31.98 0.0 1.0,pruned - - 99114048 113.51 1.431 0.381,distilled 81920 401 99114048 60.5 0.9 0.5,rival 81920 401 99114048 61.5 0.9 0.5,'
 again r t >wrong
-equal 'are in what is kept' "$(cat wrong)" ''
+equal "a peer's rows are what lies beside them" "$(cat wrong)" ''
 sed -i 's/	61.5	/	61.4	/' r/t.tsv
 again r t >wrong
-like 'others are found' '^them: nothing kept says \[61.4, ' wrong
+like "a wrong figure of a peer is found" '^them: nothing kept says \[61.4, ' wrong
 
 # --- a table ---
 tr '+' '\t' >r/t.table <<'END'
@@ -246,7 +246,7 @@ published+-+1+2+3+4+5+6+7+8
 PyTorch+them+distilled
 nobody+none+distilled
 END
-ok 'a table' "$top/scripts/results" draw r t
+ok 'a table is drawn' "$top/scripts/results" draw r t
 cat >want <<'END'
 | of the run | tokens | minutes | M param | ppl | 95 % | KL | top-1 | won back |
 |---|---|---|---|---|---|---|---|---|
@@ -261,7 +261,7 @@ cat >want <<'END'
     distil.py kd
     recipes/runs.sh none
 END
-same 'of the rows there are' out want
+same 'the table has the rows that there are' out want
 cp r/t.tsv before
 awk -F '\t' -v OFS='\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "regained") k = i }
     NR > 1 { $k = "-" } 1' before >r/t.tsv
@@ -275,12 +275,12 @@ cp before r/t.tsv
 # residuals -15 and 15, sqrt(2 * 450) / 40.
 sed 's/2.0	2.0	2.25/2.0	3.0	2.25/; s/3.0	3.5	3.75/3.0	6.5	3.75/' o/eval.tsv >new
 mv new o/eval.tsv
-ok 'a run that does worse' row worse
+ok 'a row of a worse run is written' row worse
 mv r/t.table before
 printf '%s\tnll - one\tKL - one\nplain\tone\tdistilled\nnone\tno\tdistilled
 worse\tworse\tdistilled\nits teacher\tworse\tteacher\n' settings >r/t.table
-ok 'differences' "$top/scripts/results" draw r t
-equal 'by document, the largest first' "$(sed -n '3,6p' out)" \
+ok 'a table of differences is drawn' "$top/scripts/results" draw r t
+equal 'differences are by document, the largest first' "$(sed -n '3,6p' out)" \
     '| worse | 2.500 ± 0.750 | 0.000 ± 0.000 |
 | plain | 0.000 ± 0.000 | 0.000 ± 0.000 |
 | none | not run |  |
@@ -292,13 +292,13 @@ sed '/^0*1	x/{h;d}; /^0*2	x/G; s/2.0	3.0	2.25/2.0	2.0	2.25/; s/3.0	6.5	3.75/3.0	
 sed 's/3.0	3.5	3.75/3.0	5.5	3.75/' one2 >worse2
 for run in one worse; do
     cp ${run}2 o/eval.tsv
-    ok 'with another seed' row $run-2
+    ok "a row of $run by another seed is written" row $run-2
 done
 sed 's/0.175/3.175/; s/0.275/3.275/' one2 >o/eval.tsv
-ok 'a run far from the teacher' row far
+ok 'a row of a run far from the teacher is written' row far
 printf 'far\tfar\tdistilled\n' >>r/t.table
-ok 'differences' "$top/scripts/results" draw r t
-equal 'are the mean over seeds, the largest of all columns first' \
+ok 'a table of differences over seeds is drawn' "$top/scripts/results" draw r t
+equal 'differences are means over seeds, the largest first' \
     "$(sed -n '3,5p' out)" \
     '| far | 0.000 ± 0.000 | 3.000 ± 0.000 |
 | worse | 2.000 ± 0.750, 1.500 to 2.500 | 0.000 ± 0.000, 0.000 to 0.000 |
@@ -308,19 +308,19 @@ awk -F '\t' -v OFS='\t' '$1 == "one" { $NF = "make -f t.mk A=\047" \
     "0123456789 123456789 123456789 123456789 123456789 123456789\047 B=1 row" }
     1' r/t.tsv >new
 mv new r/t.tsv
-ok 'a long command' "$top/scripts/results" draw r t
-equal 'is folded, but between apostrophes' "$(grep -A 1 'A=' out)" \
+ok 'a table with a long command is drawn' "$top/scripts/results" draw r t
+equal 'a long command is folded, but not between apostrophes' "$(grep -A 1 'A=' out)" \
     "    make -f t.mk A='0123456789 123456789 123456789 123456789 123456789 123456789' \\
         B=1 row"
 awk -F '\t' -v OFS='\t' '$1 == "one" || $1 == "them" { $NF = "make -f recipes/" \
     "t.mk A=\047x y\047 GGUF=\047g\047 B=\047" $1 "\047 C=\0471\047 row" } 1' r/t.tsv >new
 mv new r/t.tsv
-ok 'several runs of a recipe' "$top/scripts/results" draw r t
-equal 'are one command, with what they share' "$(sed -n '/^ /p' out)" \
+ok 'a table of several runs of a recipe is drawn' "$top/scripts/results" draw r t
+equal 'several runs are one command with the settings that they share' "$(sed -n '/^ /p' out)" \
     "    recipes/runs.sh A='x y' C='1' one them none"
 rm r/t.tsv
-ok 'without rows' "$top/scripts/results" draw r t
-equal 'nothing was run' "$(grep -c 'not run' out)" 5
+ok 'a table without rows is drawn' "$top/scripts/results" draw r t
+equal 'a table without rows says that nothing was run' "$(grep -c 'not run' out)" 5
 
 # --- tables in a page ---
 cat >page <<END
@@ -353,13 +353,13 @@ same 'a page that cannot be written stays as it was' page was
     # on another text
     echo 'b distilled 50000 2000000 10 10 y'
 } | tr ' ' '\t' >c.tsv
-ok 'tokens for 96 %' "$top/scripts/curve" 96 c.tsv
-equal 'the same by each row, of the right form' "$(awk -F '\t' '$1 ~ /^a/ &&
+ok 'curve prints tokens for 96 %' "$top/scripts/curve" 96 c.tsv
+equal 'each row gives the same tokens by the right form' "$(awk -F '\t' '$1 ~ /^a/ &&
     $4 == "a=1" { print $2, $3, $5, $6 }' out | tr '\n' ',')" \
     '100000 50.0 2.4e+06 1.2,300000 75.0 2.4e+06 1.2,900000 90.0 2.4e+06 1.2,'
-equal 'not of another' "$(awk -F '\t' '$4 == "a=2" { print $5 }' out | uniq | wc -l |
+equal 'rows give other tokens by another form' "$(awk -F '\t' '$4 == "a=2" { print $5 }' out | uniq | wc -l |
     tr -d ' ')" 4
-status 1 'as text, of one size' "$top/scripts/curve" -t 96 c.tsv
+status 1 'curve prints text for one size with status 1' "$top/scripts/curve" -t 96 c.tsv
 cat >want <<'END'
 96 % of the teacher's task scores, at 2.0 M parameters, extrapolated:
 1.9e+06 tokens (each row alone: 1.9e+06 to 1.9e+06); after n tokens
@@ -369,18 +369,18 @@ cat >want <<'END'
 (1 + n / n0)^-1 of what the cut lost is still lost, n0 fitted.
 No plot: of four sizes there is 1.
 END
-same 'with the form, and no plot' out want
+same 'the text has the form and no plot' out want
 sed 's/	92	/	89	/' c.tsv >d.tsv
-status 1 'a row that does not agree' "$top/scripts/curve" -t 96 d.tsv
-like 'is an error' '^2.73e.06 tokens .each row alone: 1.9e.06 to 2.73e.06.;' out
+status 1 'a row that does not agree ends with status 1' "$top/scripts/curve" -t 96 d.tsv
+like 'the text has the range of rows that do not agree' '^2.73e.06 tokens .each row alone: 1.9e.06 to 2.73e.06.;' out
 { cat c.tsv; for n in 1 3 4; do
     printf 's%s\tdistilled\t100000\t%s000000\t40\t50\tx\n' $n $n; done; } >d.tsv
-ok 'of four sizes' "$top/scripts/curve" -t 96 d.tsv
-like 'the plot' '^!.recovery and KL by tokens and by size.*d.svg' out
+ok 'curve prints text for four sizes' "$top/scripts/curve" -t 96 d.tsv
+like 'the text of four sizes names the plot' '^!.recovery and KL by tokens and by size.*d.svg' out
 grep -v '^a3' c.tsv >d.tsv
-status 1 'of two numbers of tokens' "$top/scripts/curve" -t 96 d.tsv
-like 'nothing is said' "^96 % of the teacher's task scores: not known,$" out
-like 'but what is missing' 'of three numbers of tokens at a size; there are 2' out
-status 2 'no table' "$top/scripts/curve" 96
-status 2 'no word' "$top/scripts/results" show r t
+status 1 'two numbers of tokens end with status 1' "$top/scripts/curve" -t 96 d.tsv
+like 'the text says that tokens are not known' "^96 % of the teacher's task scores: not known,$" out
+like 'the text says what is missing' 'of three numbers of tokens at a size; there are 2' out
+status 2 'curve without a table is refused with status 2' "$top/scripts/curve" 96
+status 2 'an unknown word of results is refused with status 2' "$top/scripts/results" show r t
 done_testing

@@ -11,8 +11,8 @@ train="$train --schedule constant"
 # --- a reader that has enough: everybody is content ---
 # content WHAT SHELL-TEXT: 0 under pipefail, and nobody complains
 content() {
-    status 0 "$1" timeout 20 bash -o pipefail -c "$2"
-    equal '... quietly' "$(cat err)" ''
+    status 0 "nobody complains when a reader has enough: $1" timeout 20 bash -o pipefail -c "$2"
+    equal "nothing is printed when a reader has enough: $1" "$(cat err)" ''
 }
 batch='stream -q -B 4 -T 64 --epochs 100000 data'
 content 'student --steps' "$batch | teacher -q -m teacher |
@@ -49,19 +49,19 @@ await [ -e run/metrics.tsv ]
 until [ "$(wc -l <run/metrics.tsv)" -gt 4 ]; do sleep 0.01; done
 kill -INT "-$(cat group)"
 finish
-equal 'Ctrl-C: student exits 5' "${got##* }" 5
-equal 'and stream' "${got%% *}" 5
-like 'it says where it is' '^student: run: stopped after step [0-9]+, saved$' \
+equal 'Ctrl-C ends student with status 5' "${got##* }" 5
+equal 'Ctrl-C ends stream with status 5' "${got%% *}" 5
+like 'student says after which step it stopped' '^student: run: stopped after step [0-9]+, saved$' \
     student.err
-like 'and the command that goes on' \
+like 'student prints the commands that go on' \
     'run: to go on.*stream --resume run.*student -m s -o run .* --resume$' \
     student.err
 steps=$(($(wc -l <run/metrics.tsv) - 1))
-if [ -d "run/step-$steps" ]; then pass "step $steps is saved"; else
-    fail "step $steps is saved"; fi
-if [ -e run/config.json ]; then fail 'nothing is exported'; else
-    pass 'nothing is exported'; fi
-ok 'it goes on' sh -c 'stream -q --resume run data | teacher -q -m teacher |
+if [ -d "run/step-$steps" ]; then pass 'the last step is saved'; else
+    fail "the last step is saved: $steps"; fi
+if [ -e run/config.json ]; then fail 'a stopped run exports no model'; else
+    pass 'a stopped run exports no model'; fi
+ok 'a stopped run goes on' sh -c 'stream -q --resume run data | teacher -q -m teacher |
     student -q -m s -o run --lr 1e-3 --schedule constant --resume --steps '$((steps + 2))
 
 # --- one stage alone: the reason travels ---
@@ -71,17 +71,17 @@ start "$batches | stage teacher teacher -q -m teacher | $train" \
 await [ -e run/metrics.tsv ]
 kill -INT "$(cat pid.stream)"
 finish
-equal 'stream interrupted: exit 5, the others 3' "$got" '5 3 3'
-like 'student knows why' '^student: .*interrupted' student.err
+equal 'an interrupted stream ends with 5, the others with 3' "$got" '5 3 3'
+like 'student says that the stream was interrupted' '^student: .*interrupted' student.err
 
 # timeout(1) sends SIGINT to its child and then to its group: one stop, saved.
 rm -rf run
 mkfifo endless
 stream -q -B 4 -T 64 -s 7 --epochs 100000 -o endless data &
 feeder=$!
-status 5 'stopped by timeout -s INT' timeout --preserve-status -s INT 2 \
+status 5 'timeout -s INT ends student with status 5' timeout --preserve-status -s INT 2 \
     student -m s -o run --lr 1e-3 --save 0 --schedule constant endless
-like 'it is saved' '^student: run: stopped after step [0-9]+, saved$' err
+like 'a run stopped by timeout is saved' '^student: run: stopped after step [0-9]+, saved$' err
 kill $feeder
 wait $feeder 2>/dev/null
 
@@ -113,8 +113,8 @@ silent() {
     kill "$watchdog"
     wait "$watchdog" 2>/dev/null
     exec 8>&-
-    equal "SIG$signal, silent pipe, $input: $1" $rc "$want"
-    equal '... leaves nothing' "$(find . -name '*.tmp*' -o -name report -o \
+    equal "SIG$signal ends $1 on a silent pipe of $input" $rc "$want"
+    equal "SIG$signal leaves nothing of $1 on a silent pipe of $input" "$(find . -name '*.tmp*' -o -name report -o \
         -name cut -o -name kd)" ''
 }
 for input in /dev/null some; do
@@ -123,7 +123,7 @@ for input in /dev/null some; do
 done
 silent TERM 5 some student -q -m s -o run
 silent TERM 5 some shard write -q -o d
-like 'in words' '^shard [a-z]*: d: interrupted$' err
+like 'shard says that it was interrupted' '^shard [a-z]*: d: interrupted$' err
 for input in /dev/null some; do
     silent TERM 143 "$input" teacher -q -m teacher -o kd
     silent TERM 143 "$input" prune -q -m teacher -o cut --ratio 0.3
@@ -147,12 +147,12 @@ waiting() {
     wait $victim || rc=$?
     kill "$watchdog"
     wait "$watchdog" 2>/dev/null
-    equal "nobody at the other end: $*" $rc "$want"
+    equal "SIGTERM ends a program with nobody at the other end: $*" $rc "$want"
 }
 rm -rf run d
 waiting 5 student -q -m s -o run unread
 waiting 5 shard write -q -o d unread
-like 'says so' '^shard [a-z]*: unread: interrupted$' err
+like 'shard says that it was interrupted while it opened a fifo' '^shard [a-z]*: unread: interrupted$' err
 waiting 5 stream -q -o unread data
 waiting 143 teacher -q -m teacher -o unread one
 # A reader that does not read.
@@ -164,9 +164,9 @@ exec 8>&-
 mkfifo one.fifo two.fifo
 stream -q -B 4 -T 64 -s 7 --batches 4 -o one.fifo data &
 teacher -q -m teacher -o two.fifo one.fifo &
-ok 'through fifos' student -q -m s -o fifos --lr 1e-3 two.fifo
+ok 'student trains through fifos' student -q -m s -o fifos --lr 1e-3 two.fifo
 wait
 stream -q -B 4 -T 64 -s 7 --batches 4 data | teacher -q -m teacher |
     student -q -m s -o pipes --lr 1e-3
-same '... the same bytes' fifos/model.safetensors pipes/model.safetensors
+same 'fifos give the same model as pipes' fifos/model.safetensors pipes/model.safetensors
 done_testing

@@ -54,43 +54,43 @@ ok 'a student of fewer rows trains' student -q -m M -o run.M --steps 1 batch.big
 ok 'a teacher of fewer rows speaks' teacher -q -m M --final -o said batch.big
 ok 'a model of fewer rows is judged' evalppl -q -m M --format tsv docs.big
 cp out big.tsv
-ok 'as it is by a tokenizer of its size' evalppl -q -m plain --format tsv docs.k
-equal 'to the same loss' "$(cut -f 2-9 big.tsv)" "$(cut -f 2-9 out)"
-ok 'it is profiled' prune profile -q -m M -o profile.M batch.big
+ok 'a model is judged by a tokenizer of its size' evalppl -q -m plain --format tsv docs.k
+equal 'both tokenizers give the same loss' "$(cut -f 2-9 big.tsv)" "$(cut -f 2-9 out)"
+ok 'a model of fewer rows is profiled' prune profile -q -m M -o profile.M batch.big
 ok 'a prompt with the name of a token past the rows is text' \
     generate run -q -m M 'a <image> b' -n 3
 cp out said.M
-ok 'as it is to a tokenizer without that token' \
+ok 'a prompt is text to a tokenizer without that token' \
     generate run -q -m plain 'a <image> b' -n 3
-same 'with the same answer' said.M out
+same 'both tokenizers give the same answer' said.M out
 printf '%s\n' '{"context": "the <image>", "choices": [" old", " new"],
     "answer": 0, "language": "en"}' | tr -d '\n' >task.jsonl
 for m in M plain; do
     ok "$m: a task with such a name is scored" evaltask -q -m "of=$m" \
         --task "$top/recipes/tasks/cloze.form=task.jsonl" --items "$m.items"
 done
-same 'alike' M.items plain.items
+same 'both tokenizers give the same scores' M.items plain.items
 
 # --- ids past the rows in data ---
 printf 'an <image> here' >image.txt
 tokenize -q --special -t big -o docs.image image.txt
 status 3 'documents with an id past the rows are refused' \
     evalppl -q -m M docs.image
-like 'by message and id' 'message 1: .*400 ids: ids\[[0-9]+\] is 400' err
+like 'the refusal names the message and the id' 'message 1: .*400 ids: ids\[[0-9]+\] is 400' err
 status 3 'an id past the rows is refused by prune vocab' \
     prune vocab -q -m M -o x docs.image
-like 'which names it' 'id 400' err
+like 'prune vocab names the id past the rows' 'id 400' err
 status 3 'an id past the rows in held-out documents is refused' \
     prune vocab -q -m M -o held --held-out docs.image docs.big
-like 'held-out: by message and id' \
+like 'prune vocab names the message and the id of held-out text' \
     'docs.image: message 1: .*400 ids: ids\[[0-9]+\] is 400' err
 
 # --- what is left out is named ---
 ok 'prune vocab leaves tokens past the rows out' prune vocab -m M -o cut docs.big
-like 'and names them' '<image> \(400\), <crop> \(401\)' err
+like 'prune vocab names the tokens that it leaves out' '<image> \(400\), <crop> \(401\)' err
 unlike 'the cut tokenizer has not the token' '<image>' cut/tokenizer.json
 ok 'a GGUF leaves them out' convert M M.gguf
-like 'and convert names them' 'left out: <image> \(400\), <crop> \(401\)' err
+like 'convert names the tokens that it leaves out' 'left out: <image> \(400\), <crop> \(401\)' err
 equal 'text has the same ids there' \
     "$(tokenize -q --ids -t M.gguf image.txt)" \
     "$(tokenize -q --ids -t k image.txt)"
@@ -112,7 +112,7 @@ for want in "\"bad_words_ids\":[[$(to 399),$(to 398)]]" \
     "\"force_words_ids\":[[$(to 397)],[[$(to 396)],[$(to 395),$(to 394)]]]" \
     "\"forced_decoder_ids\":[[1,$(to 399)]]" \
     "\"begin_suppress_tokens\":[$(to 399)]"; do
-    ok "as $want" grep -Fq -e "$want" lists.gen
+    ok "lists of ids are renumbered as $want" grep -Fq -e "$want" lists.gen
 done
 rm M/generation_config.json
 
@@ -128,7 +128,7 @@ padded() {
 padded pads 399
 ok 'prune vocab keeps the token of padding' \
     prune vocab -q -m pads -o pads.cut --keep-ids few --report pads.tsv
-like 'under its new number' \
+like 'padding has its new number' \
     "\"pad_id\": $(awk -F '\t' '$1 == 399 { print $2 }' pads.tsv)," \
     pads.cut/tokenizer.json
 padded over 401
@@ -147,7 +147,7 @@ for name in bos eos pad; do
     what=$(echo $name | tr '[:lower:]' '[:upper:]')
     status 3 "a $what past the rows is refused for prompts" \
         generate run -q -m bad x -n 1
-    like "$what: by its id" "$what is token 401.*400" err
+    like "the message for $what names its id" "$what is token 401.*400" err
     status 3 "a $what past the rows is refused by convert" convert bad bad.gguf
     status 3 "a $what past the rows is refused by prune vocab" \
         prune vocab -q -m bad -o "x$name" docs.big
@@ -158,7 +158,7 @@ cp eos.json end/tokenizer_config.json
 tokenize -q -t end -o docs.end en.jsonl
 status 3 'a stream whose EOS lies past the rows is refused at its start' \
     evalppl -q -m plain docs.end
-like 'by that id' 'id 401.*400' err
+like 'the message names the id of EOS' 'id 401.*400' err
 
 # --- teachers and students of other sizes ---
 model wide 448 big 3
@@ -167,7 +167,7 @@ for how in --final '--top 448' '--sample 60000'; do
     # shellcheck disable=SC2086 # a list
     ok "a padded teacher speaks by $how" teacher -q -m wide $how --dtype f32 \
         -o said.wide batch.big
-    ok "and a student of fewer rows learns by $how" student -m M \
+    ok "a student of fewer rows learns by $how" student -m M \
         -o "run$name" --ce 0 --steps 1 said.wide
     like "$how: over the ids that both have" \
         "400 ids.* vocabulary is 448, the student's 400" err
@@ -179,7 +179,7 @@ near 'many draws give nearly those' 0.05 kl--final kl--sample
 ok 'a padded base is compared' evalppl -q -m M --base wide --format tsv docs.big
 awk -F '\t' '$1 == "model" { for (i = 1; i <= NF; i++) f[$i] = i; next }
     "nll" in f { print $1, $f["nll"], $f["kl"] }' out >pair
-ok 'alone' evalppl -q -m M --format tsv docs.big
+ok 'the model is judged alone' evalppl -q -m M --format tsv docs.big
 equal 'the loss is that of the model alone' "$(awk '$1 == "M" { print $2 }' pair)" \
     "$(awk -F '\t' '$1 == "model" { for (i = 1; i <= NF; i++) f[$i] = i; next }
         "nll" in f { print $f["nll"]; exit }' out)"
@@ -192,11 +192,11 @@ ok 'the recorded states of a padded teacher are read' sh -c '
 rm -f M/generation_config.json
 printf '{"prompt": "a"}\n' >prompt.jsonl
 ok 'a text goes on' generate run -q -m M --prompts prompt.jsonl -n 3
-unlike 'beyond its first token' '"tokens": 0' out
+unlike 'a text goes on beyond its first token' '"tokens": 0' out
 printf '{"eos_token_id": [0, %s]}' "$(seq -s ', ' 1 399)" \
     >M/generation_config.json
 ok 'every token ends a text' generate run -q -m M --prompts prompt.jsonl -n 3
-like 'that the list of generation_config.json holds' \
+like 'a token of generation_config.json ends the text' \
     '"finish_reason": "eos", "tokens": 0' out
 rm M/generation_config.json
 sed 's/"eos_token": "[^"]*"/"eos_token": "<|nonesuch|>"/' \
@@ -205,13 +205,13 @@ cp -R k none
 cp none.json none/tokenizer_config.json
 status 3 'an eos_token that is no token is refused' \
     tokenize -q --ids -t none image.txt
-like 'by its name' 'eos_token.*nonesuch' err
+like 'the message names the eos_token' 'eos_token.*nonesuch' err
 for name in bos pad; do
     sed "s/^{/{ \"${name}_token\": \"<|nonesuch|>\",/" \
         k/tokenizer_config.json >none/tokenizer_config.json
     status 3 "a ${name}_token that is no token is refused" \
         tokenize -q --ids -t none image.txt
-    like "$name: by its name" "${name}_token.*nonesuch" err
+    like "the message names the ${name}_token" "${name}_token.*nonesuch" err
 done
 mkdir noid
 cp k/tokenizer.json noid/
@@ -224,14 +224,14 @@ done
 for id in -1 '"0"' '[0, -1]'; do
     printf '{"eos_token_id": %s}' "$id" >noid/generation_config.json
     status 3 "eos_token_id $id is refused" tokenize -q --ids -t noid image.txt
-    like "$id: by its file" 'generation_config.json: eos_token_id.*no id' err
+    like "the message for eos_token_id $id names its file" 'generation_config.json: eos_token_id.*no id' err
 done
 cp -R k past
 rm past/tokenizer_config.json
 printf '{"eos_token_id": 999999}' >past/config.json
 status 3 'an eos_token_id past the tokenizer is refused' \
     tokenize -q --ids -t past image.txt
-like 'by its number' 'eos_token_id 999999' err
+like 'the message names the number of the eos_token' 'eos_token_id 999999' err
 sed 's/<|endoftext|>/<eos>/' k/tokenizer.json >plain.tok
 sed '1,/^  \],/s|^  \],|, {"id": 400, "content": "</s>", "special": false, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false}],|' plain.tok >html.json
 mkdir html
@@ -251,7 +251,7 @@ cp -R plain alien
 cp other/* alien/
 status 3 'a model of another tokenizer with as many ids is refused' \
     evalppl -q -m alien --protocol llama.cpp --read-base base
-like 'by its tokens' 'alien.*tokens' err
-status 3 'so is the second of two models' \
+like 'the message says that tokens differ' 'alien.*tokens' err
+status 3 'a second model of another tokenizer is refused too' \
     evalppl -q -m plain -m alien --protocol llama.cpp --read-base base
 done_testing

@@ -19,7 +19,7 @@ ids() {
     awk 'NR == FNR { control[NR - 1] = /<(mask|unused[0-9]+)>/; next }
         !($2 == "t" && control[$1])' "$texts" \
         "$top/tests/golden/tok/real/$2.ids" >answers
-    ok "$1: the ids of the published tokenizer.json" \
+    ok "$1 has the ids of the published tokenizer.json" \
         "$BUILD/tests/real-tokenizers" "$model" "$texts" answers
     sed 's/^/# /' out
 }
@@ -32,7 +32,7 @@ check() {
     [ -f "$model" ] || return 0
     tokenize -q -t "$model" --no-eos -o ids "$top/corpus/held-out/$2.jsonl" &&
         evalppl -q -m "$model" -c 4096 --format tsv ids >got || {
-        fail "$1 $2"
+        fail "$1 judges text in $2"
         return 0
     }
     if awk -F '\t' -v tokens="$3" -v nats="$4" '
@@ -41,9 +41,9 @@ check() {
             good = $at["tokens"] == tokens && d <= 1e-4 * nats && \
                 -d <= 1e-4 * nats }
         END { exit !good }' got; then
-        pass "$1 $2: $4 nats of $3 tokens"
+        pass "$1 gives text in $2 $4 nats of $3 tokens"
     else
-        fail "$1 $2: not $4 nats of $3 tokens"
+        fail "$1 gives text in $2 $4 nats of $3 tokens"
         sed 's/^/# /' got
     fi
 }
@@ -52,8 +52,8 @@ check() {
 back() {
     model=$RETORT_MODELS/$1.gguf
     [ -f "$model" ] || return 0
-    ok "$1: as a directory" convert -q "$model" dir
-    ok "$1: as F32" convert -q dir f32.gguf
+    ok "$1 becomes a directory" convert -q "$model" dir
+    ok "$1 becomes a GGUF in F32" convert -q dir f32.gguf
     for m in "$model" dir f32.gguf; do
         tokenize -q -t "$m" -o ids "$top/corpus/held-out/mt.jsonl" &&
             shard dump -q --values 9999 ids >shown &&
@@ -62,9 +62,9 @@ back() {
         cat got.ids >>all.ids
         grep '(all)' got | cut -f 4-8 >>all.nats
     done
-    equal "$1: the same ids" "$(sort -u all.ids | wc -l)" \
+    equal "$1 has the same ids in all formats" "$(sort -u all.ids | wc -l)" \
         "$(($(wc -l <all.ids) / 3))"
-    equal "$1: the same nats" "$(sort -u all.nats | wc -l)" 1
+    equal "$1 gives the same nats in all formats" "$(sort -u all.nats | wc -l)" 1
     rm -rf dir f32.gguf all.ids all.nats
 }
 

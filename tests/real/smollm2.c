@@ -277,13 +277,13 @@ main(int argc, char **argv)
         printf("Bail out! %s\n", why ? why : "usage: real-smollm2 MODEL");
         return 1;
     }
-    if (!ok(model_open(&m, argv[1], &e) == 0, "it opens")) {
+    if (!ok(model_open(&m, argv[1], &e) == 0, "the model opens")) {
         printf("# %s\n", e.msg);
         return done_testing();
     }
     ok(model_params(&m) == 134515008 && m.c.L == 30 && m.c.theta == 1e5,
         "134515008 parameters");
-    ok(model_check_finite(&m, &e) == 0, "all finite");
+    ok(model_check_finite(&m, &e) == 0, "all weights are finite");
     test_ids(argv[1], "GGUF");
     test_logits(&m, pool);
     test_greedy(&m, pool);

@@ -26,11 +26,11 @@ check() {
     done
     model=$RETORT_MODELS/$1.gguf
     if [ ! -f "$model" ]; then
-        skip "$1" 'no such model'
+        skip "$1 is scored by tasks" 'no such model'
         return 0
     fi
     # shellcheck disable=SC2086 # a list of words
-    ok "$1" evaltask -q -m "M=$model" $tasks \
+    ok "$1 is scored by tasks" evaltask -q -m "M=$model" $tasks \
         --task pair.form=blimp.jsonl --format tsv --items items
     # The mean log probability of all choices within 1e-5, relative.
     awk -F '\t' -v model="$1" -v acc="$4" '
@@ -48,7 +48,7 @@ check() {
             if (acc != "" && sprintf("%.3f", v[7]) != acc)
                 print "pair", v[7], "not", acc
             if (seen != 3) print seen + 0, "tasks" }' items out "$answers" >differs
-    equal "$1: the figures of lm-eval" "$(cat differs)" ''
+    equal "$1 has the figures of lm-eval" "$(cat differs)" ''
 }
 
 check smollm2-135m 1 1 ''

@@ -14,7 +14,7 @@ main(int argc, char **argv)
         return 1;
     }
     t = tok_open(argv[1], &e);
-    if (ok(t != NULL, "it is read %s", e.msg)) {
+    if (ok(t != NULL, "the tokenizer is read %s", e.msg)) {
         json_t *texts = read_texts(argv[2]);
 
         compare_answers(argv[3], t, texts, argv[3]);

@@ -15,15 +15,15 @@ for answers in "$golden"/*.ids; do
     # "# FAMILY/FILE sha256 DIGEST ORACLE VERSION"
     read -r _ file _ digest oracle <"$answers"
     if [ ! -r "$RETORT_TOKDIR/$file" ]; then
-        skip "$name" "$file: not there"
+        skip "$name gives the ids of $oracle" "$file: not there"
         continue
     fi
     have=$(sha256sum <"$RETORT_TOKDIR/$file")
     if [ "${have%% *}" != "$digest" ]; then
-        skip "$name" "$file: is another file (sha256 is not $digest)"
+        skip "$name gives the ids of $oracle" "$file: is another file (sha256 is not $digest)"
         continue
     fi
-    ok "$name: the ids and texts of $oracle" "$BUILD/tests/real-tokenizers" \
+    ok "$name gives the ids and texts of $oracle" "$BUILD/tests/real-tokenizers" \
         "$RETORT_TOKDIR/$file" "$golden/texts.jsonl" "$answers"
     sed 's/^/# /' out
 done
