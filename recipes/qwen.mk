@@ -9,8 +9,8 @@
 # are bfloat16.
 
 TEACHER    ?= qwen2.5-coder-1.5b# a folder, a .gguf file, or a name of scripts/get-model: this is a Q4_K_M file of the Instruct model
-VOCAB      ?= 64K --dtype bf16# ids that are left, and the teacher's type
-PARAMS     ?= 1020M# parameters that are left
+VOCAB      ?= 64K --dtype bf16# ids that the student keeps, and the teacher's type
+PARAMS     ?= 1020M# parameters that the student keeps
 BATCHES    ?= $(if $(SMOKE),2,293)# steps of distillation
 LR         ?= 3e-5# peak learning rate, cosine to 0
 WARMUP     ?= $(if $(SMOKE),1,10)# steps of warm-up

@@ -16,7 +16,7 @@
 TEACHER    ?= smollm2-135m# a folder, a .gguf file, or a name of scripts/get-model: this is a Q4_1 file of the Instruct model
 # Those that the reference keeps, by influence; KEEP= searches for others.
 KEEP       ?= 0 1 2 4 5 6 7 8 10 11 18 19 20 21 22 23 24 27 28 29
-BLOCKS     ?= 20# blocks that are left, where they are searched for
+BLOCKS     ?= 20# blocks that the student keeps, where they are searched for
 BATCHES    ?= $(if $(SMOKE),8,160)# steps of distillation
 LR         ?= 3e-4# peak learning rate, cosine to 0
 TEMPERATURE ?= 3# of KL

@@ -140,10 +140,11 @@ make_run() {
         RESULTS="$RESULTS" BUILD="$BUILD" "$@" ${seed:+SEED="$seed"}
     if [ "$like" != - ] && [ -d "$WORK/$like" ]; then
         # all words but a second target
-        eval "run $(for word; do
-            [ "$word" = rival ] || echo "$(quoted "$word") \\"
-        done)
-            LIKE=$(quoted "$WORK/$like") like"
+        words=''
+        for word; do
+            [ "$word" = rival ] || words="$words $(quoted "$word")"
+        done
+        eval "run $words LIKE=$(quoted "$WORK/$like") like"
     fi
     run "$@" row
     [ -n "$dry" ] || touch "$WORK/$name.row"

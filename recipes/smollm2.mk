@@ -7,7 +7,7 @@
 # recipes/distil.mk says what the steps are and how a run goes on.
 
 TEACHER    ?= smollm2-135m# a folder, a .gguf file, or a name of scripts/get-model: this is a Q4_1 file of the Instruct model
-PARAMS     ?= 84M# parameters that are left
+PARAMS     ?= 84M# parameters that the student keeps
 T          ?= $(if $(SMOKE),256,512)# tokens a row
 B          ?= $(if $(SMOKE),2,4)# rows a batch, one batch a step
 BATCHES    ?= $(if $(SMOKE),24,200)# steps of distillation
