@@ -201,7 +201,7 @@ AWKTESTS = $(filter-out tests/lib/%,$(shell grep -lE \
     '$(subst $(space),|,$(strip $(AWKSCRIPTS) lib/recipe.sh))' tests/*/*.sh))
 
 ## check-awk: tests of scripts and recipes, under the other awks, with bash as sh
-check-awk: all
+check-awk: all $(BUILD)/bench/meter
 	@for a in gawk original-awk busybox; do \
 	    command -v $$a >/dev/null || { echo "SKIP $$a: not installed"; continue; }; \
 	    echo "$$a:"; \
