@@ -193,7 +193,8 @@ docs_ids(uint32_t *ids, size_t n, uint64_t key)
     }
 }
 
-/* One message of documents: lengths lognormal (deviation 1). */
+/* Fill a message with documents whose lengths are lognormal (deviation 1).
+ * Returns the tokens in it. */
 static size_t
 docs_message(struct msg_out *w, size_t V, size_t left, double mean,
     size_t nsource, uint64_t seed, uint64_t k)
@@ -277,7 +278,7 @@ ipc_fill(unsigned char *p, size_t n, uint64_t k)
     memset(p, (int)(k & 127), n);
 }
 
-/* One word of each cache line. */
+/* The sum of one word of each cache line: all of p is read. */
 static uint64_t
 ipc_look(const unsigned char *p, size_t n)
 {

@@ -158,7 +158,7 @@ exp_rate(void)
     return 1e-9 * N * TIMES / (cpu_now() - start);
 }
 
-/* What products are of, as use_kernels has it. */
+/* The type of products, such as "+bf16", for use_kernels; "" is f32. */
 static char kinds[24] = "";
 
 static struct limits

@@ -62,8 +62,8 @@ struct command {
     char *name, *needs, *sizes, *body;
 };
 
-/* One run of a command; with two sizes wall, cpu, mem and step are what the
- * second took more. */
+/* The readings of a run.  Of a command with two sizes: by how much wall, cpu,
+ * mem and step of the second are larger. */
 struct sample {
     double wall, cpu, mem, step; /* s, s, MB, s */
     char *out, *log;
@@ -124,8 +124,8 @@ file_text(const char *path)
     return b.p;
 }
 
-/* What `text` prints on both outputs, without line ends at the end: to be
- * freed.  *status is its exit status. */
+/* Run `text` and return what it prints on both outputs, without line ends at
+ * the end; the caller frees it.  *status is its exit status. */
 static char *
 shell_output(const char *args, const char *text, int *status)
 {
@@ -364,7 +364,7 @@ number_behind(const char *text, const char *re)
     return r;
 }
 
-/* One sample's reading, such as "wall" or "out:rate". */
+/* The reading of that name, such as "wall" or "out:rate". */
 static double
 reading(const struct sample *s, const char *name)
 {

@@ -1,5 +1,5 @@
-/* What a fuzz target defines; libFuzzer or replay.c calls it.  It returns 0,
- * and dies where something is wrong. */
+/* The function that every fuzz target defines, for libFuzzer or replay.c.  It
+ * returns 0, and ends the program where something is wrong. */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
 

@@ -68,7 +68,7 @@ try_index(const uint8_t *p, size_t n)
         refused(&e);
         return;
     }
-    /* What it promises: frames, messages and documents lead to each other. */
+    /* Frames, messages and documents of a valid index lead to each other. */
     for (size_t i = 0; i < x.nframe; i++)
         for (size_t k = 0; k < x.frame[i].nmsg; k++)
             sum += x.msg[x.frame[i].msg + k].len;
@@ -136,7 +136,7 @@ try_manifest(const uint8_t *p, size_t n)
         refused(&e);
         return;
     }
-    /* It is written as it is read, and read again. */
+    /* A manifest that was read can be written and read again. */
     if (manifest_write(&m, folder(), &e) < 0)
         abort();
     manifest_release(&m);
