@@ -153,15 +153,15 @@ EOF
 
 # announced OPERAND ...: stream says how many batches it has, and has as many
 announced() {
-    ok "stream $*" stream -q "$@" -o c
+    ok "stream $* ends with status 0" stream -q "$@" -o c
     shard dump -q c >shown
-    equal 'has as many batches as it says' \
+    equal "stream $* has as many batches as it says" \
         "$(sed -n 's/^  batches: //p' shown)" "$(grep -c '^#[0-9]* batch ' shown)"
 }
 
 # names: the programs, from the Makefile
 names() {
-    (unset MAKEFLAGS MFLAGS MAKELEVEL && make -s -C "$top" names)
+    make -s -C "$top" names
 }
 
 # terminal COMMAND: run it by the shell on a terminal of its own, what it shows
@@ -177,7 +177,7 @@ terminal() {
 # replay TARGET LEAST: a fuzz target over its small corpus, by a plain driver
 # (make fuzz builds it for libFuzzer), which has at least so many files
 replay() {
-    ok "$1: its corpus" "$BUILD/fuzz/replay-$1" \
+    ok "$1 reads its corpus without a fault" "$BUILD/fuzz/replay-$1" \
         "$top/tests/fuzz/corpus-$1"/*
     n=$(wc -l <out)
     if [ "$n" -ge "$2" ]; then pass "$1: $n files"

@@ -1,6 +1,5 @@
 # shellcheck shell=sh
 # Recipes with a tiny model in place of the one they fetch; sourced after lib.sh.
-unset MAKEFLAGS MFLAGS MAKELEVEL
 work=$PWD
 gguf=$top/tests/golden/gguf/f32.gguf
 

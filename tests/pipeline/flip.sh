@@ -69,7 +69,7 @@ for f in run/step-2/*; do
     done
 done
 verdict 'a flipped bit in a checkpoint is found'
-ok 'which is good otherwise' student -q -m s -o run --resume --lr 1e-3 \
+ok 'the checkpoint without a flipped bit goes on' student -q -m s -o run --resume --lr 1e-3 \
     --schedule constant rest
 
 # --- where there are none: refused or sound, never a crash ---

@@ -2,7 +2,6 @@
 # Every indented command of docs/guide.md, in its order, in one folder: with a
 # tiny model in place of the one that is fetched, and at tiny sizes.
 . "${0%/*}/../lib/lib.sh"
-unset MAKEFLAGS MFLAGS MAKELEVEL
 command -v bash >/dev/null || {
     skip 'guide' 'no bash, which knows when any part of a pipe has failed'
     done_testing

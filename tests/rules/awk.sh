@@ -95,8 +95,7 @@ for sh in dash bash; do
 done
 
 # --- what make check-awk runs ---
-(unset MAKEFLAGS MFLAGS MAKELEVEL && make -n -C "$top" BUILD="$BUILD" check-awk) \
-    >asked 2>&1
+make -n -C "$top" BUILD="$BUILD" check-awk >asked 2>&1
 for t in pipeline/results pipeline/demo pipeline/gemma3 rules/plot; do
     like "check-awk runs $t, which runs a script or recipe with awk in it" \
         "scripts/check .*tests/${t}[.]sh" asked

@@ -1,7 +1,6 @@
 #!/bin/sh
 # make install and uninstall: names with a prefix, pages, nothing left
 . "${0%/*}/../lib/lib.sh"
-unset MAKEFLAGS MFLAGS MAKELEVEL
 
 if [ "$BUILD" != "$top/build" ]; then
     skip 'install' 'tested for the plain build only'
