@@ -180,8 +180,8 @@ replay() {
     ok "$1 reads its corpus without a fault" "$BUILD/fuzz/replay-$1" \
         "$top/tests/fuzz/corpus-$1"/*
     n=$(wc -l <out)
-    if [ "$n" -ge "$2" ]; then pass "$1: $n files"
-    else fail "$1: $n files"; fi
+    if [ "$n" -ge "$2" ]; then pass "$1 has a corpus of $n files"
+    else fail "$1 has a corpus of $n files, fewer than $2"; fi
 }
 
 # await COMMAND ...: until it succeeds, at most a minute
