@@ -136,4 +136,21 @@ awk -F '\t' '{ for (i = 4; i <= 5; i++) { n = split($i, part, / \+ /)
     sort -u >used
 equal 'every row of scripts/bench.tsv names a command of it' \
     "$(comm -13 have used)" ''
+bench() { (cd "$top" && RUNS=1 TOKDIR=none scripts/bench "$1"); }
+ok 'make bench measures a row' bench '^ipc_pipe$'
+if awk -F '\t' '$1 == "ipc_pipe" && $2 > 0 && $3 == "GB/s" && $4 == "-" { good = 1 }
+    END { exit !good }' out; then
+    pass 'a row of make bench has name, value, unit and reference'
+else fail 'a row of make bench has name, value, unit and reference'; fi
+like 'make bench prints the kernels that are measured' '^# kernels: ' out
+ok 'make bench leaves out rows without their file' bench '^tokenize_long_(gpt2|tekken)/'
+equal 'names in braces stand for a row each' "$(grep -c \
+    '^# SKIP tokenize_long_[a-z0-9]*/[a-z]*: none/[a-z0-9/]*[.]json: not found$' out)" 14
+sed -n "s/.*make bench *BENCH='\{0,1\}\([^ \x60']*\).*/\1/p" "$top/docs/performance.md" |
+    grep '^^' | sort -u >asked
+while read -r regex; do
+    if cut -f 1 rows | grep -qE -e "$regex"; then
+        pass "docs/performance.md asks for rows that there are: $regex"
+    else fail "docs/performance.md asks for rows that there are: $regex"; fi
+done <asked
 done_testing
