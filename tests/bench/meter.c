@@ -737,9 +737,10 @@ main(int argc, char **argv)
     functions = argv[1];
     if (regcomp(&wanted, argv[2], REG_EXTENDED | REG_NOSUB) != 0)
         die(EX_USAGE, "'%s' is not a regular expression", argv[2]);
-    out_dir = xasprintf("%s/out", folder);
-    print_file = xasprintf("%s/out.txt", folder);
-    log_file = xasprintf("%s/log.txt", folder);
+    /* two meters may run at once in a folder */
+    out_dir = xasprintf("%s/out.%ld", folder, (long)getpid());
+    print_file = xasprintf("%s.txt", out_dir);
+    log_file = xasprintf("%s.log", out_dir);
     setenv("OUT", out_dir, 1);
     lines = read_table(&n);
     for (size_t from = 0, to; from < n; from = to + 1) {
@@ -751,6 +752,8 @@ main(int argc, char **argv)
         free(lines[i]);
     free(lines);
     regfree(&wanted);
+    unlink(print_file);
+    unlink(log_file);
     out_done();
     return failed > 0 ? EX_SYS : 0;
 }

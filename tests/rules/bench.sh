@@ -104,8 +104,7 @@ else fail 'the first process of a pipe does not count as memory'; fi
 meter 0 'meter prints a row of steps' '^step$'
 equal 'a step is the median without the first and the last three' \
     "$(column step 2)" 4
-[ ! -e "$work/out/metrics.tsv" ] && pass 'OUT is removed after a run' ||
-    fail 'OUT is removed after a run'
+equal 'OUT and what was printed are removed' "$(find "$work" -name 'out*')" ''
 meter 0 'meter leaves out rows whose needs fail' '^(reasoned|silent|peer_fails)$'
 like 'a need that fails says why the row is left out' \
     '^# SKIP reasoned: no 1 here$' out
