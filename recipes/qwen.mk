@@ -22,8 +22,8 @@ COMPUTE    ?= bf16# products of teacher and student in bfloat16
 STUDENT    ?= --keep 1 --moments bf16 --recompute --micro 1# options of student
 FILES      ?= 400# of code to train on; a tenth to judge on
 
-# What text comes from, what is fetched for it, where it is, and what is never
-# trained on.
+# Variables of the text, files fetched for it, files that hold it, and folders
+# that are never trained on.
 SOURCE      = FILES
 FETCHED     = $(packages)en.done $(packages)py.done $(packages)held-out-en.done \
               $(packages)held-out-py.done

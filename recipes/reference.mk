@@ -14,7 +14,7 @@
 # `convert` makes), train.txt and text/held-out/en.txt of the run's folder full.
 
 TEACHER    ?= smollm2-135m# a folder, a .gguf file, or a name of scripts/get-model: this is a Q4_1 file of the Instruct model
-# Those that the reference keeps, by influence; KEEP= searches for others.
+# The reference keeps these blocks, by influence; KEEP= searches for others.
 KEEP       ?= 0 1 2 4 5 6 7 8 10 11 18 19 20 21 22 23 24 27 28 29
 BLOCKS     ?= 20# blocks that the student keeps, where they are searched for
 BATCHES    ?= $(if $(SMOKE),8,160)# steps of distillation
@@ -32,8 +32,8 @@ JUDGED_ROWS ?= 40# of these, at most
 STUDENT    ?= --keep 1# further options of student
 PEER       ?=# what scripts/oracle/distil.py printed
 
-# What text comes from, what is fetched for it, where it is, and what is never
-# trained on.
+# Variables of the text, files fetched for it, files that hold it, and folders
+# that are never trained on.
 SOURCE      =
 FETCHED     = $(packages)train.done $(packages)held-out.done
 TRAIN_TEXT  = $(OUT)/text/train/en.txt

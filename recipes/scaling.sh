@@ -55,7 +55,7 @@ if [ -z "$data" ]; then
         shard write -q -o "$data"
 fi
 
-# What TOKENS take on one rank, first; and flop NAME: operations a token.
+# First the cost of TOKENS on one rank; flop NAME prints operations a token.
 plan measure -q -m "$model" -T "$length" -B "$rows" -j "$threads" \
     --tokens "$tokens" --format tsv >"$folder/plan.tsv"
 awk -F "\t" '$1 == "memory" || $1 == "time.step" || $1 ~ /^run[.]/' \

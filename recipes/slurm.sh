@@ -58,7 +58,8 @@ while [ -n "$asked" ]; do # a signal ends wait before the job has ended
     [ "$last" = 127 ] || status=$last
 done
 
-# Its time was over (5), or a rank was lost (6, or 128 and a signal): once more.
+# The job's time was over (5), or a rank was lost (6, or 128 and a signal): start
+# it once more.
 case $status in
 5 | 6 | 12[89] | 1[3-9]? | 2??)
     [ "${SLURM_RESTART_COUNT:-0}" -ge "${TRIES:-20}" ] || {

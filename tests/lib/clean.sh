@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What the tests of cleaning have in common; sourced after lib.sh.
+# Functions that the tests of cleaning share; sourced after lib.sh.
 
 tok=$top/tests/golden/tok/digits.json
 

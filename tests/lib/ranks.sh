@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What tests under mpirun share; sourced after lib.sh.
+# Functions that tests under mpirun share; sourced after lib.sh.
 
 # In a container: as root, more ranks than processors, and without the
 # process_vm_readv that is forbidden there.  Ranks that wait give way.

@@ -53,7 +53,7 @@ like 'the sizes are kept' \
     '^sizes.STEPS=4 RATIO=0.1 KD_STEPS=3 ROWS=2 LR=1e-3 RIVAL_LR=2e-3$' d/facts.txt
 like 'the kernels are kept' '^kernels.[a-z0-9]+$' d/facts.txt
 
-# What teacher and shard print of one prompt is what the demo shows of it.
+# The demo shows of a prompt what teacher and shard print of it.
 (cd d && stream -q --no-shuffle --pack none -B 8 -T 32 prompts.data >batch.stream) || exit 1
 teacher -q -m d/teacher --top 5 -o top.stream d/batch.stream || exit 1
 shard dump -q --values 2000 top.stream >dump.txt || exit 1
@@ -75,7 +75,7 @@ like 'the demo says the status of a report that fails' \
 like 'next tokens are shown after a report that failed' '^   rival +"' out
 
 # --- the README ---
-# Its table and its differences, without what the machine decides: the table
+# The table and the differences, without what the machine decides: the table
 # of the text report up to "ratio", that of differences whole.
 fact() {
     sed -n "s/^$1	//p" "$BUILD/demo/facts.txt"

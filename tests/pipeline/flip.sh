@@ -15,8 +15,8 @@ for f in docs batches kd; do
     done
 done
 verdict 'a flipped bit in a stream is found'
-# What a program has no need to read of an index, its documents, it does not
-# check: it goes on and gives the same bytes.  shard check finds all.
+# A program that needs no documents of an index does not check them: it goes on
+# and gives the same bytes.  shard check finds all.
 cp -r data d
 mkdir good
 stream -q d -o good/stream && shard dump -q d >good/dump &&

@@ -67,7 +67,7 @@ same 'the first output has the bytes of a pipe' piped stdout
 same 'a file of --tee has the same bytes' piped file
 ok 'shared memory of --tee has the same bytes' diff -r piped.d tee1
 ok 'a socket of --tee has the same bytes' diff -r piped.d tee2
-# One leaves, one dies.
+# Of two readers one leaves and one dies.
 endless='stream -q -B 4 -T 64 -s 7 --epochs 100000 data'
 (timeout 60 student -q -m s -o left --lr 1e-3 --steps 2 "shm:$me?wait=60") &
 one=$!

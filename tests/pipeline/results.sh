@@ -76,7 +76,7 @@ done
 row() {
     "$top/scripts/results" row r t "$1" 7 "make -f t.mk LR='1e-4' row" o
 }
-# Of the text, as the row has it
+# hashes: those of the text, as the row has them
 hashes() {
     awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
         NR == 2 { print $at["text"] }' r/t.tsv

@@ -9,7 +9,7 @@ grad=$top/tests/golden/grad
 # writing and bytes that are not UTF-8, between letters that stay.
 bad=$(printf 'a\033]0;b\007c\nd: e\302\233f\342\200\256g\377\342\202h\321\204')
 shown='a\x1b]0;b\x07c\x0ad: e\xc2\x9bf\xe2\x80\xaeg\xff\xe2\x82hф'
-# As the name of a source, in which tokenize replaces control bytes itself.
+# The name of a source, in which tokenize replaces control bytes itself.
 source=$(printf 'ab\302\205c\342\200\256d\321\204')
 shown_source='ab\xc2\x85c\xe2\x80\xaedф'
 
