@@ -105,6 +105,8 @@ silent() {
     victim=$!
     exec 8>silent
     cat "$input" >&8
+    # until bash has become the program: bash may lose a signal
+    await grep -qx "$1" /proc/$victim/comm
     settled
     kill -"$signal" $victim
     watch 10 $victim
