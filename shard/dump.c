@@ -1,6 +1,6 @@
 /*
- * shard dump - show a stream as text; see shard-dump(1).  Everything from the
- * input is printed so that it cannot control a terminal.
+ * shard dump - show a stream as text; see shard-dump_stream(1).  Everything
+ * from the input is printed so that it cannot control a terminal.
  */
 #include "dump.h"
 #include "base/mem.h"
@@ -49,7 +49,7 @@ struct dump {
 
 /* Print s[n] as it may be shown, with \n, \t and \\ for what these stand. */
 static void
-put_text(const char *s, size_t n)
+print_escaped(const char *s, size_t n)
 {
     char one[TEXT_CHAR];
 
@@ -121,7 +121,7 @@ static void
 put_tensor(const struct st_tensor *t, size_t values)
 {
     printf("  ");
-    put_text(t->name, strlen(t->name));
+    print_escaped(t->name, strlen(t->name));
     printf(" %s [", dtype_name(t->dtype));
     for (int i = 0; i < t->ndim; i++)
         printf("%s%zu", i ? "," : "", t->shape[i]);
@@ -133,13 +133,13 @@ put_tensor(const struct st_tensor *t, size_t values)
 
 /* Element i of an integer tensor; 0 when it is not there. */
 static uint64_t
-at(const struct st_tensor *t, size_t i)
+element_at(const struct st_tensor *t, size_t i)
 {
     return t && i < t->n ? st_uint(t, i) : 0;
 }
 
 static const char *
-source_name(const struct dump *d, uint64_t i)
+source_of(const struct dump *d, uint64_t i)
 {
     return i < d->info.nsource ? d->info.source[i] : "?";
 }
@@ -152,12 +152,12 @@ put_decoded(struct dump *d, const struct st_tensor *ids, size_t begin, size_t n)
 
     d->ids = xreallocarray(d->ids, n, sizeof *d->ids);
     for (size_t i = 0; i < n; i++)
-        d->ids[i] = (uint32_t)at(ids, begin + i);
+        d->ids[i] = (uint32_t)element_at(ids, begin + i);
     buf_clear(&d->text);
     if (tok_decode(d->tok, d->ids, n, 0, &d->text, &e) < 0)
         die_err(&e);
     fputs("    ", stdout);
-    put_text(d->text.p, d->text.n);
+    print_escaped(d->text.p, d->text.n);
     putchar('\n');
 }
 
@@ -177,21 +177,21 @@ put_docs(struct dump *d, const struct msg *m)
     size_t begin = 0;
 
     for (size_t i = 0; i < len->n && i < d->o->values; i++) {
-        const size_t n = (size_t)at(len, i);
+        const size_t n = (size_t)element_at(len, i);
 
-        if (!docs && i && at(row, i) != at(row, i - 1))
-            begin = (size_t)at(row, i) * ids->shape[1];
+        if (!docs && i && element_at(row, i) != element_at(row, i - 1))
+            begin = (size_t)element_at(row, i) * ids->shape[1];
         else if (!docs && i == 0)
-            begin = (size_t)at(row, 0) * ids->shape[1];
+            begin = (size_t)element_at(row, 0) * ids->shape[1];
         if (docs)
             printf("  document %zu: ", i);
         else
-            printf("  row %" PRIu64 " piece %zu: ", at(row, i), i);
-        put_text(source_name(d, at(source, i)),
-            strlen(source_name(d, at(source, i))));
-        printf(", %zu tokens, key %016" PRIx64, n, at(key, i));
+            printf("  row %" PRIu64 " piece %zu: ", element_at(row, i), i);
+        print_escaped(source_of(d, element_at(source, i)),
+            strlen(source_of(d, element_at(source, i))));
+        printf(", %zu tokens, key %016" PRIx64, n, element_at(key, i));
         if (!docs)
-            printf(", from token %" PRIu64, at(off, i));
+            printf(", from token %" PRIu64, element_at(off, i));
         putchar('\n');
         if (d->tok)
             put_decoded(d, ids, begin, n);
@@ -207,16 +207,16 @@ put_message(struct dump *d, const struct msg *m)
     const char *kind = st_meta(&m->st, "kind");
 
     printf("#%" PRIu64 " ", m->seq);
-    put_text(kind, strlen(kind));
+    print_escaped(kind, strlen(kind));
     printf(" at %" PRIu64 ", %zu bytes\n", m->at, m->nraw);
     for (size_t i = 0; i < m->st.nmeta; i++) {
         if (strcmp(m->st.key[i], "kind") == 0 ||
             strcmp(m->st.key[i], "seq") == 0)
             continue;
         printf("  ");
-        put_text(m->st.key[i], strlen(m->st.key[i]));
+        print_escaped(m->st.key[i], strlen(m->st.key[i]));
         printf(": ");
-        put_text(m->st.val[i], strlen(m->st.val[i]));
+        print_escaped(m->st.val[i], strlen(m->st.val[i]));
         putchar('\n');
     }
     for (size_t i = 0; i < m->st.nt; i++)
@@ -227,7 +227,7 @@ put_message(struct dump *d, const struct msg *m)
 
 /* Text is decoded with the tokenizer that encoded it, or not at all. */
 static void
-check_tokenizer(const struct dump *d)
+check_same_tokenizer(const struct dump *d)
 {
     char hex[33];
 
@@ -241,7 +241,7 @@ check_tokenizer(const struct dump *d)
 }
 
 static void
-dump(const char *addr, const struct dump_opts *o)
+dump_stream(const char *addr, const struct dump_opts *o)
 {
     struct dump d = { .o = o };
     struct msg_in *r;
@@ -265,7 +265,7 @@ dump(const char *addr, const struct dump_opts *o)
         if (m.kind == MSG_STREAM && m.raw) {
             if (stream_info_read(&d.info, &m.st, &e) < 0)
                 die_err(&e);
-            check_tokenizer(&d);
+            check_same_tokenizer(&d);
         }
         if (m.raw)
             put_message(&d, &m);
@@ -283,7 +283,7 @@ dump_main(int argc, char **argv)
     char **input = opt_parse(argc, argv, options,
         "show a stream or a directory as text", "[input]", 0, 1, NULL);
 
-    dump(*input, &a);
+    dump_stream(*input, &a);
     out_done();
     return EX_OK;
 }

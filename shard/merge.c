@@ -89,7 +89,7 @@ read_first(struct merge *g, struct input *x)
 
 /* Open input i and add its sources to those of the whole. */
 static void
-look(struct merge *g, size_t i, const char *name)
+look_at_input(struct merge *g, size_t i, const char *name)
 {
     struct input *x = &g->input[i];
     struct err e;
@@ -111,7 +111,7 @@ look(struct merge *g, size_t i, const char *name)
 
 /* Renumber the sources of m: the tensor to write instead of the stored one. */
 static const struct st_tensor *
-renumber(struct merge *g, const struct input *x, const struct msg *m,
+renumber_sources(struct merge *g, const struct input *x, const struct msg *m,
     struct st_tensor *t)
 {
     const struct st_tensor *s =
@@ -130,7 +130,7 @@ renumber(struct merge *g, const struct input *x, const struct msg *m,
 
 /* A `teacher` message: the first is stored, later ones must be the same. */
 static int
-add_teacher(struct merge *g, const struct input *x, const struct msg *m,
+copy_teacher(struct merge *g, const struct input *x, const struct msg *m,
     struct err *e)
 {
     if (g->teacher.n ? m->nraw != g->teacher.n ||
@@ -201,7 +201,7 @@ find_before(struct merge *g, struct err *e)
 }
 
 static int
-is_before(struct merge *g, struct before *b, const struct chain *c,
+is_input_before(struct merge *g, struct before *b, const struct chain *c,
     struct err *e)
 {
     struct msg m;
@@ -243,7 +243,7 @@ check_new(struct merge *g, const struct input *x, const struct msg *m,
             hi = mid;
     }
     for (; same == 0 && lo < n && order_before(&v[lo], &key) == 0; lo++)
-        same = is_before(g, &v[lo], &c, e);
+        same = is_input_before(g, &v[lo], &c, e);
     return same <= 0 ? same
                      : err_set(e, EX_USAGE,
                            "%s: message %" PRIu64
@@ -252,8 +252,8 @@ check_new(struct merge *g, const struct input *x, const struct msg *m,
 }
 
 static int
-add(struct merge *g, const struct input *x, const struct msg *m, int *taught,
-    struct err *e)
+add_merged(struct merge *g, const struct input *x, const struct msg *m,
+    int *taught, struct err *e)
 {
     const struct st_tensor *instead = NULL;
     struct st_tensor t;
@@ -262,7 +262,7 @@ add(struct merge *g, const struct input *x, const struct msg *m, int *taught,
         return 0;
     if (m->kind == MSG_TEACHER) {
         *taught = 1;
-        return add_teacher(g, x, m, e);
+        return copy_teacher(g, x, m, e);
     }
     if (m->kind == MSG_DOCS || m->kind == MSG_BATCH) {
         if (g->teacher.n && !*taught)
@@ -271,7 +271,7 @@ add(struct merge *g, const struct input *x, const struct msg *m, int *taught,
                 io_in_name(x->name));
         if (x != g->input && check_new(g, x, m, e) < 0)
             return -1;
-        instead = renumber(g, x, m, &t);
+        instead = renumber_sources(g, x, m, &t);
         g->some = 1;
     }
     /* Cursors are not copied: they are valid in their own stream only. */
@@ -280,7 +280,7 @@ add(struct merge *g, const struct input *x, const struct msg *m, int *taught,
 }
 
 static int
-add_input(struct merge *g, struct input *x, struct err *e)
+add_directory(struct merge *g, struct input *x, struct err *e)
 {
     struct msg m;
     int k, taught = 0, first = 1;
@@ -302,7 +302,7 @@ add_input(struct merge *g, struct input *x, struct err *e)
                     io_in_name(x->name));
         }
         first = 0;
-        if (add(g, x, &m, &taught, e) < 0)
+        if (add_merged(g, x, &m, &taught, e) < 0)
             return -1;
         snprintf(extra, sizeof extra, "%zu shards",
             shardmk_manifest(g->k)->nfile);
@@ -316,7 +316,8 @@ add_input(struct merge *g, struct input *x, struct err *e)
 
 /* Open the directory to be written.  In place: append to what is there. */
 static int
-begin(struct merge *g, int in_place, const struct shard_opts *o, struct err *e)
+begin_merged(struct merge *g, int in_place, const struct shard_opts *o,
+    struct err *e)
 {
     const struct msg *t;
 
@@ -335,7 +336,7 @@ begin(struct merge *g, int in_place, const struct shard_opts *o, struct err *e)
 }
 
 static void
-release(struct merge *g)
+release_inputs(struct merge *g)
 {
     shardmk_close(g->k);
     for (size_t i = 0; i < g->n; i++) {
@@ -355,7 +356,7 @@ release(struct merge *g)
 /* Write all inputs from number `from` on: in place, into a new directory, or
  * (rewrite) into one that will replace the old one. */
 static void
-write_all(struct merge *g, size_t from, int in_place, int rewrite,
+write_messages(struct merge *g, size_t from, int in_place, int rewrite,
     const struct shard_opts *o)
 {
     const struct manifest *m;
@@ -363,10 +364,10 @@ write_all(struct merge *g, size_t from, int in_place, int rewrite,
     int k, begun;
 
     progress_begin("stored", 0, "B");
-    k = begin(g, in_place, o, &e);
+    k = begin_merged(g, in_place, o, &e);
     begun = g->k != NULL;
     for (size_t i = from; k == 0 && i < g->n && !stop_asked; i++)
-        k = add_input(g, &g->input[i], &e);
+        k = add_directory(g, &g->input[i], &e);
     if (k == 0 && !stop_asked)
         k = shardmk_end(g->k, &e);
     progress_end();
@@ -410,15 +411,15 @@ merge(char **in, const char *dir, int append, int partial,
     g.n = had + (n ? n : 1);
     g.input = xcalloc(g.n, sizeof *g.input);
     if (had) {
-        look(&g, 0, dir);
+        look_at_input(&g, 0, dir);
         if (!(g.old = set_open(dir, 0, &e)) || find_before(&g, &e) < 0)
             die_err(&e);
     }
     known = g.info.nsource;
     for (size_t i = had; i < g.n; i++)
-        look(&g, i, in[i - had]);
+        look_at_input(&g, i, in[i - had]);
     if (!had || g.info.nsource == known) {
-        write_all(&g, had, had, 0, &opts);
+        write_messages(&g, had, had, 0, &opts);
     } else {
         struct manifest m;
 
@@ -434,7 +435,7 @@ merge(char **in, const char *dir, int append, int partial,
         opts.force = 1; /* what one that died has left */
         manifest_release(&m);
         g.dir = new;
-        write_all(&g, 0, 0, 1, &opts);
+        write_messages(&g, 0, 0, 1, &opts);
         if (io_exists(old) && shard_dir_remove(old, &e) < 0)
             die_err(&e);
         store_exchange(dir, new, old);
@@ -442,7 +443,7 @@ merge(char **in, const char *dir, int append, int partial,
             warn("%s", e.msg);
         close(lock);
     }
-    release(&g);
+    release_inputs(&g);
     free(manifest);
     free(new);
     free(old);

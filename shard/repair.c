@@ -1,4 +1,5 @@
-/* shard repair - keep what is intact of a directory; see shard-repair(1) */
+/* shard repair - keep what is intact of a directory; see
+ * shard-repair_directory(1) */
 #include "repair.h"
 #include "store.h"
 #include "base/err.h"
@@ -69,7 +70,7 @@ describe_stream(struct stream_info *i, char hash[33])
 }
 
 static void
-repair(const char *dir, const char *out, const struct shard_opts *o)
+repair_directory(const char *dir, const char *out, const struct shard_opts *o)
 {
     struct stream_info head = { 0 };
     struct shard_opts opts = *o;
@@ -114,7 +115,7 @@ repair_main(int argc, char **argv)
         "dir", 1, 1, NULL);
 
     store_check(&a);
-    repair(*dir, a.out, &a.o);
+    repair_directory(*dir, a.out, &a.o);
     out_done();
     return EX_OK;
 }

@@ -24,7 +24,7 @@ static const struct opt options[] = { STORE_OPTIONS(a),
 
 /* Say what an unfinished directory holds. */
 static void
-say_open(const struct manifest *m, const char *dir)
+note_open_directory(const struct manifest *m, const char *dir)
 {
     if (m->nfile && !m->complete)
         warn("%s: %zu shards are committed, up to message %" PRIu64
@@ -94,7 +94,7 @@ store_stream(const char *input, const char *dir, const struct shard_opts *o)
     if (w && !bad && k != 0 && shardw_settle(w, &settle) < 0)
         warn("%s", settle.msg);
     if (w && (bad || k != 0))
-        say_open(shardw_manifest(w), dir);
+        note_open_directory(shardw_manifest(w), dir);
     if (w && k == 0 && !bad)
         say_stored(shardw_manifest(w), dir);
     shardw_close(w);

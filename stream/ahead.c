@@ -35,7 +35,7 @@ ahead_wait(struct ahead *a, pthread_cond_t *c, double *sum, size_t worker)
 }
 
 static void *
-work(void *arg)
+read_ahead(void *arg)
 {
     struct ahead_worker *w = arg;
     struct ahead *a = w->a;
@@ -66,7 +66,7 @@ ahead_start(struct ahead *a)
     while (a->running + 1 < a->nworker) {
         struct ahead_worker *w = &a->worker[a->running + 1];
 
-        if (thread_start(&w->id, work, w) < 0)
+        if (thread_start(&w->id, read_ahead, w) < 0)
             a->nworker = a->running + 1;
         else
             a->running++;

@@ -120,7 +120,8 @@ contradict(const char *name, const char *given, const char *cursor)
 
 /* A whole number: what is given, else what the cursor, or the default, says. */
 static uint64_t
-whole(const struct resume *from, const char *name, size_t given, uint64_t was)
+choose_number(const struct resume *from, const char *name, size_t given,
+    uint64_t was)
 {
     char a[24], b[24];
 
@@ -134,7 +135,7 @@ whole(const struct resume *from, const char *name, size_t given, uint64_t was)
 }
 
 static void
-choose_length(struct cursor_spec *r, const struct given *g,
+choose_stream_length(struct cursor_spec *r, const struct given *g,
     const struct resume *from)
 {
     const char *const name[] = { "--batches", "--tokens", "--epochs" };
@@ -215,7 +216,7 @@ given_weights(struct cursor_spec *r, const struct given *g,
 }
 
 static void
-choose_weights(struct cursor_spec *r, const struct given *g,
+choose_source_weights(struct cursor_spec *r, const struct given *g,
     const struct dirs *d, const struct resume *from)
 {
     const size_t n = d->info.nsource;
@@ -305,7 +306,7 @@ choose_order(struct cursor_spec *r, const struct given *g, const struct dirs *d,
         die(EX_USAGE, "--open is for what is shuffled");
     if (!docs && !r->shuffle)
         return;
-    r->open = (size_t)whole(from, "--open", g->open, r->open);
+    r->open = (size_t)choose_number(from, "--open", g->open, r->open);
     /* By default as many frames as memory allows. */
     if (r->open == 0)
         r->open = docs ? sampler_fit(d, g->mem, &e) : groups_fit(d, g->mem, &e);
@@ -354,21 +355,21 @@ choose(struct cursor *c, const struct given *g, const struct dirs *d,
             .natural = docs ? was->natural : 1,
             .rank = was->rank,
             .ranks = was->ranks };
-    r->B = (size_t)whole(from, "-B", g->B, r->B);
-    r->T = (size_t)whole(from, "-T", g->T, r->T);
+    r->B = (size_t)choose_number(from, "-B", g->B, r->B);
+    r->T = (size_t)choose_number(from, "-T", g->T, r->T);
     if (!docs && r->T != d->info.T)
         die(EX_USAGE, "-T %zu: %s holds rows of %zu tokens", r->T,
             dirs_name(d, 0), d->info.T);
-    r->seed = whole(from, "-s", g->seed, r->seed);
+    r->seed = choose_number(from, "-s", g->seed, r->seed);
     choose_order(r, g, d, from);
-    choose_length(r, g, from);
+    choose_stream_length(r, g, from);
     if (from->is && g->pack >= 0 && g->pack != (int)r->pack)
         contradict("--pack", pack_names[g->pack], pack_names[r->pack]);
     if (g->pack >= 0)
         r->pack = (enum pack)g->pack;
     choose_rank(r, g);
     if (docs) {
-        choose_weights(r, g, d, from);
+        choose_source_weights(r, g, d, from);
         choose_curriculum(r, g, d, from);
     }
 }

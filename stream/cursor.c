@@ -9,7 +9,7 @@ const char *const length_names[] = { "batches", "tokens", "epochs", NULL };
 
 /* The cursor is written with every batch: printf would be half of the work. */
 static void
-put(struct buf *b, uint64_t v, int then)
+put_number(struct buf *b, uint64_t v, int then)
 {
     char text[24], *p = text + sizeof text;
 
@@ -25,7 +25,7 @@ put_signed(struct buf *b, int64_t v, int then)
 {
     if (v < 0)
         buf_addc(b, '-');
-    put(b, v < 0 ? -(uint64_t)v : (uint64_t)v, then);
+    put_number(b, v < 0 ? -(uint64_t)v : (uint64_t)v, then);
 }
 
 /* A list loses the comma after its last element. */
@@ -50,7 +50,7 @@ write_docs(struct buf *b, const struct cursor *c)
         buf_addf(b, "hash:%s", hex);
     }
     for (size_t i = 0; !s->natural && i < s->nw && s->nw <= CURSOR_SOURCES; i++)
-        put(b, s->w[i], ',');
+        put_number(b, s->w[i], ',');
     end_list(b);
     if (s->staged) {
         chain_hex(&s->curriculum, hex);
@@ -62,10 +62,10 @@ write_docs(struct buf *b, const struct cursor *c)
     }
     buf_adds(b, " sources=");
     for (size_t i = 0; i < c->nsource; i++) {
-        put(b, c->place[i].epoch, '.');
-        put(b, c->place[i].block, '.');
-        put(b, c->place[i].doc, '.');
-        put(b, c->place[i].off, '.');
+        put_number(b, c->place[i].epoch, '.');
+        put_number(b, c->place[i].block, '.');
+        put_number(b, c->place[i].doc, '.');
+        put_number(b, c->place[i].off, '.');
         put_signed(b, c->owed[i], ',');
     }
     end_list(b);
@@ -73,12 +73,12 @@ write_docs(struct buf *b, const struct cursor *c)
     for (size_t i = 0; i < c->nwindow; i++) {
         const struct piece *p = &c->window[i];
 
-        put(b, p->source, '.');
-        put(b, p->frame, '.');
-        put(b, p->doc, '.');
-        put(b, p->off, '.');
-        put(b, p->len, '.');
-        put(b, c->rows - p->born, ',');
+        put_number(b, p->source, '.');
+        put_number(b, p->frame, '.');
+        put_number(b, p->doc, '.');
+        put_number(b, p->off, '.');
+        put_number(b, p->len, '.');
+        put_number(b, c->rows - p->born, ',');
     }
     end_list(b);
 }
@@ -112,7 +112,7 @@ struct scan {
 };
 
 static void
-expect(struct scan *s, const char *what)
+scan_text(struct scan *s, const char *what)
 {
     const size_t n = strlen(what);
 
@@ -134,7 +134,7 @@ next_is(struct scan *s, int ch)
 }
 
 static uint64_t
-number(struct scan *s, uint64_t lo, uint64_t hi)
+scan_number(struct scan *s, uint64_t lo, uint64_t hi)
 {
     const char *const from = s->p;
     uint64_t v = 0;
@@ -155,7 +155,7 @@ number(struct scan *s, uint64_t lo, uint64_t hi)
 }
 
 static size_t
-word(struct scan *s, const char *const *words)
+scan_word(struct scan *s, const char *const *words)
 {
     for (size_t i = 0; !s->bad && words[i]; i++) {
         const size_t n = strlen(words[i]);
@@ -170,7 +170,7 @@ word(struct scan *s, const char *const *words)
 }
 
 static void
-hash(struct scan *s, struct chain *c)
+scan_hash(struct scan *s, struct chain *c)
 {
     char hex[33] = "";
 
@@ -197,17 +197,17 @@ read_weights(struct scan *s, struct cursor_spec *c)
     if (strncmp(s->p, "hash:", 5) == 0) {
         s->p += 5;
         c->hashed = 1;
-        hash(s, &c->w_hash);
+        scan_hash(s, &c->w_hash);
         return;
     }
     c->w = xreallocarray(NULL, most, sizeof *c->w);
     do
-        c->w[c->nw++] = number(s, 0, MIX_ONE);
+        c->w[c->nw++] = scan_number(s, 0, MIX_ONE);
     while (next_is(s, ','));
 }
 
 static void
-read_sources(struct scan *s, struct cursor *c)
+read_places(struct scan *s, struct cursor *c)
 {
     const size_t most = strlen(s->p) + 1;
 
@@ -217,16 +217,16 @@ read_sources(struct scan *s, struct cursor *c)
         struct place *p = &c->place[c->nsource];
         int minus;
 
-        p->epoch = number(s, 0, UINT64_MAX);
-        expect(s, ".");
-        p->block = number(s, 0, UINT64_MAX);
-        expect(s, ".");
-        p->doc = number(s, 0, UINT64_MAX);
-        expect(s, ".");
-        p->off = number(s, 0, UINT64_MAX);
-        expect(s, ".");
+        p->epoch = scan_number(s, 0, UINT64_MAX);
+        scan_text(s, ".");
+        p->block = scan_number(s, 0, UINT64_MAX);
+        scan_text(s, ".");
+        p->doc = scan_number(s, 0, UINT64_MAX);
+        scan_text(s, ".");
+        p->off = scan_number(s, 0, UINT64_MAX);
+        scan_text(s, ".");
         minus = next_is(s, '-');
-        c->owed[c->nsource] = (int64_t)number(s, 0, (uint64_t)1 << 60);
+        c->owed[c->nsource] = (int64_t)scan_number(s, 0, (uint64_t)1 << 60);
         if (minus)
             c->owed[c->nsource] = -c->owed[c->nsource];
         c->nsource++;
@@ -245,60 +245,60 @@ read_window(struct scan *s, struct cursor *c)
             s->bad = "at most 64 pieces";
             return;
         }
-        p->source = (uint32_t)number(s, 0, 65535);
-        expect(s, ".");
-        p->frame = (uint32_t)number(s, 0, UINT32_MAX);
-        expect(s, ".");
-        p->doc = (uint32_t)number(s, 0, UINT32_MAX);
-        expect(s, ".");
-        p->off = (uint32_t)number(s, 0, UINT32_MAX);
-        expect(s, ".");
-        p->len = (uint32_t)number(s, 1, c->spec.T);
-        expect(s, ".");
-        p->born = c->rows - number(s, 0, c->rows);
+        p->source = (uint32_t)scan_number(s, 0, 65535);
+        scan_text(s, ".");
+        p->frame = (uint32_t)scan_number(s, 0, UINT32_MAX);
+        scan_text(s, ".");
+        p->doc = (uint32_t)scan_number(s, 0, UINT32_MAX);
+        scan_text(s, ".");
+        p->off = (uint32_t)scan_number(s, 0, UINT32_MAX);
+        scan_text(s, ".");
+        p->len = (uint32_t)scan_number(s, 1, c->spec.T);
+        scan_text(s, ".");
+        p->born = c->rows - scan_number(s, 0, c->rows);
         c->nwindow++;
     } while (next_is(s, ','));
 }
 
 static void
-read_head(struct scan *s, struct cursor *c)
+read_cursor_head(struct scan *s, struct cursor *c)
 {
     size_t n = 0;
 
-    expect(s, "cursor=2 algorithm=");
+    scan_text(s, "cursor=2 algorithm=");
     while (!s->bad && *s->p && *s->p != ' ' && n + 1 < sizeof c->algorithm)
         c->algorithm[n++] = *s->p++;
-    expect(s, " data=");
-    hash(s, &c->data);
-    expect(s, " seq=");
-    c->seq = number(s, 1, UINT64_MAX / 4);
-    expect(s, " chain=");
-    hash(s, &c->chain);
-    expect(s, " rows=");
-    c->rows = number(s, 0, (uint64_t)1 << 60);
-    expect(s, " tokens=");
-    c->tokens = number(s, 0, (uint64_t)1 << 60);
-    expect(s, " batch=");
-    c->spec.B = (size_t)number(s, 1, UINT32_MAX);
-    expect(s, " T=");
-    c->spec.T = (size_t)number(s, 1, UINT32_MAX);
-    expect(s, " seed=");
-    c->spec.seed = number(s, 0, UINT64_MAX);
-    expect(s, " shuffle=");
-    c->spec.shuffle = (int)number(s, 0, 1);
-    expect(s, " length=");
-    c->spec.length = (enum length)word(s, length_names);
-    expect(s, ":");
-    c->spec.limit = number(s, 1, (uint64_t)1 << 60);
+    scan_text(s, " data=");
+    scan_hash(s, &c->data);
+    scan_text(s, " seq=");
+    c->seq = scan_number(s, 1, UINT64_MAX / 4);
+    scan_text(s, " chain=");
+    scan_hash(s, &c->chain);
+    scan_text(s, " rows=");
+    c->rows = scan_number(s, 0, (uint64_t)1 << 60);
+    scan_text(s, " tokens=");
+    c->tokens = scan_number(s, 0, (uint64_t)1 << 60);
+    scan_text(s, " batch=");
+    c->spec.B = (size_t)scan_number(s, 1, UINT32_MAX);
+    scan_text(s, " T=");
+    c->spec.T = (size_t)scan_number(s, 1, UINT32_MAX);
+    scan_text(s, " seed=");
+    c->spec.seed = scan_number(s, 0, UINT64_MAX);
+    scan_text(s, " shuffle=");
+    c->spec.shuffle = (int)scan_number(s, 0, 1);
+    scan_text(s, " length=");
+    c->spec.length = (enum length)scan_word(s, length_names);
+    scan_text(s, ":");
+    c->spec.limit = scan_number(s, 1, (uint64_t)1 << 60);
     c->spec.ranks = 1;
     c->own = c->tokens;
     if (!s->bad && strncmp(s->p, " rank=", 6) == 0) {
         s->p += 6;
-        c->spec.rank = (size_t)number(s, 0, UINT32_MAX);
-        expect(s, "/");
-        c->spec.ranks = (size_t)number(s, c->spec.rank + 1, c->spec.B);
-        expect(s, ":");
-        c->own = number(s, 0, c->tokens);
+        c->spec.rank = (size_t)scan_number(s, 0, UINT32_MAX);
+        scan_text(s, "/");
+        c->spec.ranks = (size_t)scan_number(s, c->spec.rank + 1, c->spec.B);
+        scan_text(s, ":");
+        c->own = scan_number(s, 0, c->tokens);
     }
 }
 
@@ -312,28 +312,28 @@ cursor_read(struct cursor *c, const char *text, struct err *e)
         return err_set(e, EX_INPUT,
             "cursor of version %.10s, but this program reads version 2",
             text + 7);
-    read_head(&s, c);
+    read_cursor_head(&s, c);
     if (!s.bad && strcmp(c->algorithm, CURSOR_DOCS) == 0) {
-        expect(&s, " pack=");
-        c->spec.pack = (enum pack)word(&s, pack_names);
-        expect(&s, " open=");
-        c->spec.open = (size_t)number(&s, 1, UINT32_MAX);
-        expect(&s, " weights=");
+        scan_text(&s, " pack=");
+        c->spec.pack = (enum pack)scan_word(&s, pack_names);
+        scan_text(&s, " open=");
+        c->spec.open = (size_t)scan_number(&s, 1, UINT32_MAX);
+        scan_text(&s, " weights=");
         if (!s.bad)
             read_weights(&s, &c->spec);
         if (!s.bad && strncmp(s.p, " curriculum=", 12) == 0) {
             s.p += 12;
             c->spec.staged = 1;
-            hash(&s, &c->spec.curriculum);
+            scan_hash(&s, &c->spec.curriculum);
         }
-        expect(&s, " sources=");
+        scan_text(&s, " sources=");
         c->recount = !s.bad && strncmp(s.p, "recount", 7) == 0;
         if (c->recount) {
             s.p += 7;
         } else {
             if (!s.bad)
-                read_sources(&s, c);
-            expect(&s, " window=");
+                read_places(&s, c);
+            scan_text(&s, " window=");
             read_window(&s, c);
         }
         if (!s.bad &&
@@ -342,8 +342,8 @@ cursor_read(struct cursor *c, const char *text, struct err *e)
                         (!c->spec.natural && c->spec.nw != c->nsource)))
             s.bad = "as many weights as sources";
     } else if (!s.bad && strcmp(c->algorithm, CURSOR_ROWS) == 0) {
-        expect(&s, " open=");
-        c->spec.open = (size_t)number(&s, 0, UINT32_MAX);
+        scan_text(&s, " open=");
+        c->spec.open = (size_t)scan_number(&s, 0, UINT32_MAX);
     } else if (!s.bad) {
         return err_set(e, EX_INPUT,
             "cursor of algorithm %s, which this program does not know",

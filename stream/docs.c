@@ -68,7 +68,7 @@ after_epoch(struct docs *x, size_t i)
 /* Before the first piece is drawn: open the blocks of all sources, so that the
  * threads read all of them ahead. */
 static void
-begin(struct docs *x)
+open_sources(struct docs *x)
 {
     for (size_t i = 0; i < x->n; i++)
         if (x->mix.w[i] > 0 && sampler_docs(x->sampler, i) > 0)
@@ -77,7 +77,7 @@ begin(struct docs *x)
 }
 
 static int
-draw(void *ctx, size_t max, struct piece *p, struct err *e)
+draw_piece(void *ctx, size_t max, struct piece *p, struct err *e)
 {
     struct docs *x = ctx;
     const size_t i = mix_next(&x->mix), size = sampler_id_size(x->sampler);
@@ -119,7 +119,7 @@ draw(void *ctx, size_t max, struct piece *p, struct err *e)
 /* Take the weights of the curriculum's stage that the tokens so far have
  * reached. */
 static void
-turn(struct docs *x)
+turn_stage(struct docs *x)
 {
     const struct cursor_spec *s = x->spec;
     const size_t before = x->stage;
@@ -134,12 +134,12 @@ static int
 docs_row(struct feed *f, struct err *e)
 {
     struct docs *x = (struct docs *)(void *)f;
-    const struct pack_from from = { draw, x };
+    const struct pack_from from = { draw_piece, x };
     const struct pack_rows was = x->rows;
     int r;
 
     if (!x->begun)
-        begin(x);
+        open_sources(x);
     r = packer_row(&x->packer, &from, f->rows, &x->rows, e);
     if (r <= 0)
         return r;
@@ -155,7 +155,7 @@ docs_row(struct feed *f, struct err *e)
     }
     f->own_B = x->rows.B;
     f->own_tokens = x->rows.tokens;
-    turn(x);
+    turn_stage(x);
     return 1;
 }
 
@@ -231,14 +231,14 @@ put_back(struct docs *x, const struct piece *from, struct err *e)
 }
 
 static int
-load(struct docs *x, const struct cursor *c, struct err *e)
+load_places(struct docs *x, const struct cursor *c, struct err *e)
 {
     if (c->nsource != x->n)
         return err_set(e, EX_INPUT,
             "cursor of %zu sources, but the data has %zu", c->nsource, x->n);
     x->f.rows = c->rows;
     x->emitted = c->tokens;
-    turn(x);
+    turn_stage(x);
     for (size_t i = 0; i < x->n; i++) {
         if (sampler_docs(x->sampler, i) == 0)
             continue;
@@ -256,7 +256,7 @@ load(struct docs *x, const struct cursor *c, struct err *e)
     }
     if (c->nwindow && x->spec->pack != PACK_BEST)
         return err_set(e, EX_INPUT, "cursor: a window, but no best fit");
-    begin(x);
+    open_sources(x);
     for (size_t i = 0; i < c->nwindow; i++)
         if (put_back(x, &c->window[i], e) < 0)
             return -1;
@@ -266,7 +266,7 @@ load(struct docs *x, const struct cursor *c, struct err *e)
 /* Expected tokens of the stream: as many as were asked for, or as it takes to
  * read every source as often as --epochs says. */
 static double
-whole(const struct docs *x)
+stream_tokens(const struct docs *x)
 {
     const struct cursor_spec *s = x->spec;
     double all = 0.0, sum = 0.0;
@@ -291,10 +291,10 @@ whole(const struct docs *x)
 
 /* Add to tokens[] how many tokens each source is expected to give. */
 static void
-expected(const struct docs *x, double *tokens)
+expected_tokens(const struct docs *x, double *tokens)
 {
     const struct cursor_spec *s = x->spec;
-    const double all = whole(x);
+    const double all = stream_tokens(x);
     const uint64_t *w = x->w;
     double from = 0.0;
 
@@ -363,7 +363,7 @@ docs_plan(struct feed *f, struct err *e)
     int r;
 
     x->tally = xcalloc(x->n, sizeof *x->tally);
-    expected(x, tokens);
+    expected_tokens(x, tokens);
     r = try_rows(x, TRY_TOKENS, e);
     printf(
         "source\tdocuments\ttokens\tshare\tstreamed\tepochs\tpadding\tcuts\n");
@@ -408,7 +408,7 @@ docs_free(struct feed *f)
 }
 
 static int
-choose_weights(struct docs *x, struct err *e)
+set_weights(struct docs *x, struct err *e)
 {
     double *share = xcalloc(x->n, sizeof *share);
     int r = 0;
@@ -430,7 +430,7 @@ choose_weights(struct docs *x, struct err *e)
 
 /* The open blocks must fit into memory. */
 static int
-check_room(const struct docs *x, struct err *e)
+check_docs_memory(const struct docs *x, struct err *e)
 {
     const size_t need = sampler_bytes(x->sampler);
 
@@ -468,7 +468,7 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
     x->place = xcalloc(x->n, sizeof *x->place);
     x->owed = xcalloc(x->n, sizeof *x->owed);
     x->sampler = sampler_new(d, &o, e);
-    if (!x->sampler || check_room(x, e) < 0 || choose_weights(x, e) < 0) {
+    if (!x->sampler || check_docs_memory(x, e) < 0 || set_weights(x, e) < 0) {
         docs_free(&x->f);
         return NULL;
     }
@@ -481,7 +481,7 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
         how->plan ? 1 : sampler_id_size(x->sampler));
     pack_rows_init(&x->rows, spec->T,
         how->plan ? 1 : sampler_id_size(x->sampler));
-    turn(x);
+    turn_stage(x);
     return x;
 }
 
@@ -496,7 +496,7 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
     int r = 1;
 
     if (!c->recount)
-        return load(x, c, e);
+        return load_places(x, c, e);
     if (!(y = docs_new(x->d, x->spec, &how, e)))
         return -1;
     for (; r > 0 && y->f.rows < c->rows; docs_clear(&y->f))
@@ -510,7 +510,7 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
             at.owed[i] = mix_owed(&y->mix, i);
         at.nwindow = y->packer.n;
         memcpy(at.window, y->packer.piece, at.nwindow * sizeof *at.window);
-        r = load(x, &at, e);
+        r = load_places(x, &at, e);
     } else if (r >= 0) {
         r = err_set(e, EX_INPUT, "cursor: its rows are not those of the data");
     }
@@ -530,7 +530,7 @@ docs_total(struct feed *f, uint64_t *rows, struct err *e)
 
     if (!y)
         return -1;
-    if (whole(y) <= COUNT_TOKENS) {
+    if (stream_tokens(y) <= COUNT_TOKENS) {
         r = try_rows(y, UINT64_MAX, e);
         *rows = y->f.rows;
     } else {
@@ -539,8 +539,8 @@ docs_total(struct feed *f, uint64_t *rows, struct err *e)
         note("%.3g tokens are not counted in batches before the stream begins, "
              "so it does not say how many it has; --batches %.0f makes about "
              "as long a one, and says so",
-            whole(y),
-            ceil(whole(y) / ((double)x->spec->B * (double)x->spec->T)));
+            stream_tokens(y),
+            ceil(stream_tokens(y) / ((double)x->spec->B * (double)x->spec->T)));
     }
     docs_free(&y->f);
     return r < 0 ? -1 : 0;

@@ -60,7 +60,7 @@ unload(struct groups *g, struct group *o)
 }
 
 static void
-add_shard(struct groups *g, size_t dir, size_t shard,
+add_shard_groups(struct groups *g, size_t dir, size_t shard,
     const struct shard_index *x)
 {
     for (size_t f = 0; f < x->nframe; f++) {
@@ -95,14 +95,14 @@ find_groups(struct groups *g, struct err *e)
 
             if (!x)
                 return -1;
-            add_shard(g, i, k, x);
+            add_shard_groups(g, i, k, x);
         }
     if (g->R == 0)
         return err_set(e, EX_INPUT, "%s: holds no rows", dirs_name(g->d, 0));
     return 0;
 }
 
-static int step(void *groups, size_t worker, struct err *e);
+static int read_group_ahead(void *groups, size_t worker, struct err *e);
 
 struct groups *
 groups_new(const struct dirs *d, const struct cursor_spec *spec,
@@ -115,7 +115,7 @@ groups_new(const struct dirs *d, const struct cursor_spec *spec,
     g->seed = spec->seed;
     g->shuffle = spec->shuffle;
     g->mem = how->mem;
-    ahead_init(&g->ahead, how->threads, step, g);
+    ahead_init(&g->ahead, how->threads, read_group_ahead, g);
     if (find_groups(g, e) < 0) {
         groups_free(g);
         return NULL;
@@ -189,7 +189,7 @@ group_at(const struct groups *g, uint64_t epoch, size_t i)
 }
 
 static size_t
-blocks(const struct groups *g)
+group_blocks(const struct groups *g)
 {
     return (g->n + g->K - 1) / g->K;
 }
@@ -204,7 +204,7 @@ start_epoch(struct groups *g, uint64_t epoch)
             g->start[i / g->K] = rows;
         rows += g->g[group_at(g, epoch, i)].rows;
     }
-    g->start[blocks(g)] = rows;
+    g->start[group_blocks(g)] = rows;
     g->epoch = epoch;
     g->started = 1;
     g->open = 0;
@@ -216,7 +216,7 @@ groups_skip(struct groups *g, uint64_t epoch, uint64_t *left)
     size_t block = 0;
 
     start_epoch(g, epoch);
-    for (; block < blocks(g); block++) {
+    for (; block < group_blocks(g); block++) {
         uint64_t n = 0;
 
         for (size_t i = block * g->K; i < (block + 1) * g->K && i < g->n; i++)
@@ -231,7 +231,7 @@ groups_skip(struct groups *g, uint64_t epoch, uint64_t *left)
 /* Make this the open block.  Groups that were in the block before as well stay
  * in memory. */
 static void
-open_block(struct groups *g, size_t block)
+open_group_block(struct groups *g, size_t block)
 {
     const size_t from = block * g->K;
     const size_t n = g->n - from < g->K ? g->n - from : g->K;
@@ -286,7 +286,7 @@ load_message(const struct groups *g, struct shard_buf *b, const struct group *o,
 
 /* Decode the messages of a group into kept[]; called without the lock. */
 static int
-load(const struct groups *g, struct shard_buf *b, const struct group *o,
+decode_group(const struct groups *g, struct shard_buf *b, const struct group *o,
     struct kept *kept, struct err *e)
 {
     const struct dirs *d = g->d;
@@ -313,7 +313,7 @@ load(const struct groups *g, struct shard_buf *b, const struct group *o,
 
 /* Decode a group as that worker, giving up the lock meanwhile. */
 static int
-bring(struct groups *g, size_t worker, struct group *o, struct err *e)
+bring_group(struct groups *g, size_t worker, struct group *o, struct err *e)
 {
     struct kept *kept = xcalloc(o->nmsg, sizeof *kept);
     int r;
@@ -321,7 +321,7 @@ bring(struct groups *g, size_t worker, struct group *o, struct err *e)
     o->busy = 1;
     g->held += o->bytes;
     pthread_mutex_unlock(&g->ahead.lock);
-    r = load(g, &g->ahead.worker[worker].buf, o, kept, e);
+    r = decode_group(g, &g->ahead.worker[worker].buf, o, kept, e);
     pthread_mutex_lock(&g->ahead.lock);
     o->busy = 0;
     if (r == 0) {
@@ -337,7 +337,7 @@ bring(struct groups *g, size_t worker, struct group *o, struct err *e)
 /* The next group to read ahead, if there is memory for it; an epoch ahead at
  * most. */
 static struct group *
-choose(struct groups *g)
+next_to_read(struct groups *g)
 {
     for (; g->open && g->next < g->places && g->next < g->base + g->n;
          g->next++) {
@@ -351,17 +351,17 @@ choose(struct groups *g)
 }
 
 static int
-step(void *groups, size_t worker, struct err *e)
+read_group_ahead(void *groups, size_t worker, struct err *e)
 {
     struct groups *g = groups;
-    struct group *o = choose(g);
+    struct group *o = next_to_read(g);
 
-    return !o ? 0 : bring(g, worker, o, e) < 0 ? -1 : 1;
+    return !o ? 0 : bring_group(g, worker, o, e) < 0 ? -1 : 1;
 }
 
 /* A group into memory for the caller. */
 static int
-need(struct groups *g, struct group *o, struct err *e)
+need_group(struct groups *g, struct group *o, struct err *e)
 {
     ahead_start(&g->ahead);
     g->ahead.times.late += !o->kept && g->ahead.times.ahead;
@@ -372,7 +372,7 @@ need(struct groups *g, struct group *o, struct err *e)
             ahead_wait(&g->ahead, &g->ahead.done, &g->ahead.times.waited, 0);
             continue;
         }
-        if (bring(g, 0, o, e) < 0)
+        if (bring_group(g, 0, o, e) < 0)
             return -1;
         g->ahead.times.decoded += clock_now() - t;
     }
@@ -390,9 +390,9 @@ groups_find(struct groups *g, uint64_t epoch, uint64_t i, size_t *row,
     pthread_mutex_lock(&g->ahead.lock);
     if (!g->started || g->epoch != epoch)
         start_epoch(g, epoch);
-    block = ahead_span(g->start, blocks(g), i);
+    block = ahead_span(g->start, group_blocks(g), i);
     if (!g->open || g->block != block)
-        open_block(g, block);
+        open_group_block(g, block);
     i -= g->start[block];
     if (g->shuffle)
         i = rng_perm(rng_key(rng_key(rng_key(g->seed, LABEL_ROWS), epoch),
@@ -401,7 +401,7 @@ groups_find(struct groups *g, uint64_t epoch, uint64_t i, size_t *row,
     m = ahead_span(g->upto, g->nmember, i);
     o = &g->g[g->member[m]];
     i -= g->upto[m];
-    bad = need(g, o, e);
+    bad = need_group(g, o, e);
     pthread_mutex_unlock(&g->ahead.lock);
     if (bad)
         return NULL;

@@ -59,7 +59,7 @@ struct match {
 
 /* Every match is to be played. */
 static void
-restart(struct mix *m)
+replay_all(struct mix *m)
 {
     for (size_t k = 0; k < m->leaves; k++)
         m->match[k].until = 0;
@@ -103,7 +103,7 @@ mix_turn(struct mix *m, const uint64_t *w)
         m->sum += m->w[i] = w[i];
         m->base[i] = 0;
     }
-    restart(m);
+    replay_all(m);
 }
 
 /* Weights sum to about 2^30 and debts stay within a few pieces of less than
@@ -124,7 +124,7 @@ mix_owe(struct mix *m, size_t i, int64_t owed)
 /* The winner of the match between sources a < b; it stays the winner until
  * *until tokens have been taken. */
 static size_t
-first(const struct mix *m, size_t a, size_t b, uint64_t *until)
+match_winner(const struct mix *m, size_t a, size_t b, uint64_t *until)
 {
     size_t x = a, y = b;
     int64_t ahead;
@@ -149,7 +149,7 @@ first(const struct mix *m, size_t a, size_t b, uint64_t *until)
 
 /* The winner of match k, or the source at that leaf. */
 static size_t
-winner(const struct mix *m, size_t k)
+winner_of(const struct mix *m, size_t k)
 {
     if (k < m->leaves)
         return m->match[k].winner;
@@ -159,15 +159,16 @@ winner(const struct mix *m, size_t k)
 
 /* Play what has to be played below and at match k. */
 static void
-play(struct mix *m, size_t k)
+play_match(struct mix *m, size_t k)
 {
     struct match *g = &m->match[k];
 
     if (g->until > m->taken)
         return;
     for (size_t c = 2 * k; c < 2 * k + 2 && c < m->leaves; c++)
-        play(m, c);
-    g->winner = first(m, winner(m, 2 * k), winner(m, 2 * k + 1), &g->until);
+        play_match(m, c);
+    g->winner = match_winner(m, winner_of(m, 2 * k), winner_of(m, 2 * k + 1),
+        &g->until);
     for (size_t c = 2 * k; c < 2 * k + 2 && c < m->leaves; c++)
         if (m->match[c].until < g->until)
             g->until = m->match[c].until;
@@ -176,7 +177,7 @@ play(struct mix *m, size_t k)
 size_t
 mix_next(struct mix *m)
 {
-    play(m, 1);
+    play_match(m, 1);
     return m->match[1].winner;
 }
 

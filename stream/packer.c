@@ -48,7 +48,7 @@ rows_begin(struct pack_rows *r)
 
 /* Room for one more piece in one of the arrays. */
 static void *
-more(const struct pack_rows *r, void *p, size_t size)
+grow_array(const struct pack_rows *r, void *p, size_t size)
 {
     size_t cap = r->capP;
 
@@ -77,10 +77,10 @@ rows_place(struct pack_rows *r, size_t at, const struct piece *p)
     const size_t to = r->B * r->T + at;
 
     if (r->P == r->capP) {
-        r->row = more(r, r->row, sizeof *r->row);
-        r->len = more(r, r->len, sizeof *r->len);
-        r->off = more(r, r->off, sizeof *r->off);
-        r->source = more(r, r->source, sizeof *r->source);
+        r->row = grow_array(r, r->row, sizeof *r->row);
+        r->len = grow_array(r, r->len, sizeof *r->len);
+        r->off = grow_array(r, r->off, sizeof *r->off);
+        r->source = grow_array(r, r->source, sizeof *r->source);
         r->key = xgrow(r->key, r->P, &r->capP, sizeof *r->key);
     }
     if (p->masked && !r->masked)
@@ -177,7 +177,7 @@ refill(struct packer *p, const struct pack_from *from, uint64_t number,
 
 /* Pieces other than `first` that fit into space, longest first. */
 static size_t
-candidates(const struct packer *p, size_t first, size_t space,
+list_candidates(const struct packer *p, size_t first, size_t space,
     size_t which[PACK_WINDOW])
 {
     size_t n = 0;
@@ -217,11 +217,11 @@ add_sums(uint64_t *restrict to, const uint64_t *restrict from, size_t len,
  * that short pieces are kept for later gaps.
  */
 static size_t
-choose(struct packer *p, size_t first, int used[PACK_WINDOW])
+fill_rest(struct packer *p, size_t first, int used[PACK_WINDOW])
 {
     const size_t space = p->T - p->piece[first].len, words = space / 64 + 1;
     size_t which[PACK_WINDOW], s = space, left;
-    size_t n = candidates(p, first, space, which);
+    size_t n = list_candidates(p, first, space, which);
 
     memset(p->sums, 0, words * sizeof *p->sums);
     p->sums[0] = 1;
@@ -248,14 +248,14 @@ choose(struct packer *p, size_t first, int used[PACK_WINDOW])
  * rows it goes in.  Else the row begins with one of the PACK_TRIES longest
  * lengths: the first that fills it, or the one that leaves least. */
 static void
-choose_row(struct packer *p, uint64_t number, int used[PACK_WINDOW])
+choose_pieces(struct packer *p, uint64_t number, int used[PACK_WINDOW])
 {
     int tried[PACK_WINDOW];
     size_t least = SIZE_MAX, tries = 0;
     uint32_t len = 0;
 
     if (number - p->piece[0].born >= PACK_AGE) {
-        choose(p, 0, used);
+        fill_rest(p, 0, used);
         return;
     }
     for (size_t i = 0; i < p->n && tries < PACK_TRIES && least > 0; i++) {
@@ -266,7 +266,7 @@ choose_row(struct packer *p, uint64_t number, int used[PACK_WINDOW])
             continue;
         len = p->piece[first].len;
         tries++;
-        left = choose(p, first, tried);
+        left = fill_rest(p, first, tried);
         if (left < least)
             memcpy(used, tried, sizeof tried);
         least = left < least ? left : least;
@@ -305,7 +305,7 @@ row_best(struct packer *p, const struct pack_from *from, uint64_t number,
         return -1;
     if (p->n == 0)
         return 0;
-    choose_row(p, number, used);
+    choose_pieces(p, number, used);
     rows_begin(r);
     for (size_t i = 0; i < p->n; i++)
         if (used[i]) {

@@ -51,7 +51,7 @@ moves(const struct st_tensor *t, size_t P, size_t B, size_t T)
 }
 
 static struct column *
-column(struct rows *x, const char *name)
+find_column(struct rows *x, const char *name)
 {
     for (size_t i = 0; i < x->ncol; i++)
         if (strcmp(x->col[i].name, name) == 0)
@@ -143,7 +143,7 @@ match(struct rows *x, const struct kept *k, struct err *e)
         drop_columns(x);
     for (size_t i = 0; i < s->nt; i++) {
         const struct st_tensor *t = &s->t[i];
-        struct column *c = column(x, t->name);
+        struct column *c = find_column(x, t->name);
 
         if (!moves(t, P, ids->shape[0], ids->shape[1]))
             return err_set(e, EX_INPUT,
@@ -162,7 +162,8 @@ match(struct rows *x, const struct kept *k, struct err *e)
                 dir, k->m.seq, t->name);
         seen++;
     }
-    if (x->ncol != seen + (column(x, "loss_mask") && !st_find(s, "loss_mask")))
+    if (x->ncol !=
+        seen + (find_column(x, "loss_mask") && !st_find(s, "loss_mask")))
         return err_set(e, EX_INPUT,
             "%s: message %" PRIu64
             ": lacks tensors that the other rows of the batch have",
@@ -173,10 +174,10 @@ match(struct rows *x, const struct kept *k, struct err *e)
 /* Set row numbers of the pieces just added, and renumber their sources: a
  * directory's numbers become those of all directories. */
 static void
-renumber(struct rows *x, size_t dir, size_t pieces)
+renumber_pieces(struct rows *x, size_t dir, size_t pieces)
 {
-    char *row = column(x, "piece_row")->data.p + 4 * x->P;
-    char *source = column(x, "piece_source")->data.p + 2 * x->P;
+    char *row = find_column(x, "piece_row")->data.p + 4 * x->P;
+    char *source = find_column(x, "piece_source")->data.p + 2 * x->P;
 
     for (size_t i = 0; i < pieces; i++) {
         const uint32_t b = (uint32_t)x->f.own_B;
@@ -208,14 +209,14 @@ first_piece(const struct kept *k, size_t row)
 }
 
 static void
-append(struct rows *x, const struct kept *k, size_t row)
+append_row(struct rows *x, const struct kept *k, size_t row)
 {
     const struct st *s = &k->m.st;
     const size_t from = first_piece(k, row), to = first_piece(k, row + 1);
 
     for (size_t i = 0; i < s->nt; i++) {
         const struct st_tensor *t = &s->t[i];
-        struct column *c = column(x, t->name);
+        struct column *c = find_column(x, t->name);
         const size_t at = c->by_piece ? from : row;
         const size_t n = c->by_piece ? to - from : 1;
 
@@ -224,17 +225,17 @@ append(struct rows *x, const struct kept *k, size_t row)
                 n * c->bytes);
     }
     if (to > from)
-        renumber(x, k->dir, to - from);
+        renumber_pieces(x, k->dir, to - from);
     x->f.pieces += to - from;
     x->P += to - from;
     x->f.own_B++;
-    if (column(x, "loss_mask"))
-        fill_mask(column(x, "loss_mask"), x->f.own_B);
+    if (find_column(x, "loss_mask"))
+        fill_mask(find_column(x, "loss_mask"), x->f.own_B);
 }
 
 /* Tokens of a row. */
 static uint64_t
-count(const struct kept *k, size_t row)
+count_row_tokens(const struct kept *k, size_t row)
 {
     const struct st_tensor *len = st_find(&k->m.st, "piece_len");
     uint64_t n = 0;
@@ -259,12 +260,12 @@ rows_row(struct feed *f, struct err *e)
     k = groups_find(x->groups, epoch, i, &row, e);
     if (!k)
         return -1;
-    f->tokens += count(k, row);
+    f->tokens += count_row_tokens(k, row);
     if (f->B % s->ranks == s->rank) {
         if (match(x, k, e) < 0)
             return -1;
-        f->own_tokens += count(k, row);
-        append(x, k, row);
+        f->own_tokens += count_row_tokens(k, row);
+        append_row(x, k, row);
     }
     f->B++;
     f->rows++;
@@ -328,7 +329,7 @@ rows_until(const struct rows *x, uint64_t tokens, uint64_t *rows, struct err *e)
     while (all > 0 && left > 0 && r == 0) {
         size_t row = 0;
         const struct kept *k = groups_find(g, epoch, i, &row, e);
-        const uint64_t n = k ? count(k, row) : 0;
+        const uint64_t n = k ? count_row_tokens(k, row) : 0;
 
         r = k ? 0 : -1;
         left -= n < left ? n : left;
@@ -388,7 +389,7 @@ rows_free(struct feed *f)
 }
 
 static int
-check_room(const struct rows *x, struct err *e)
+check_rows_memory(const struct rows *x, struct err *e)
 {
     const double need = groups_bytes(x->groups);
 
@@ -424,7 +425,7 @@ rows_feed(const struct dirs *d, const struct cursor_spec *spec,
     x->spec = spec;
     x->mem = how->mem;
     x->groups = groups_new(d, spec, how, e);
-    if (!x->groups || check_room(x, e) < 0) {
+    if (!x->groups || check_rows_memory(x, e) < 0) {
         rows_free(&x->f);
         return NULL;
     }

@@ -20,7 +20,7 @@ add_frame(struct source *s, const struct frame_ref *f)
 }
 
 static int
-add_shard(struct sampler *s, size_t dir, size_t shard, struct err *e)
+add_shard_frames(struct sampler *s, size_t dir, size_t shard, struct err *e)
 {
     const struct shard_index *x = s->lengths
         ? set_index(s->d->set[dir], shard, e)
@@ -55,7 +55,7 @@ find_frames(struct sampler *s, struct err *e)
     s->id_room = d->info.vocab <= 65536 ? 2 : 4;
     for (size_t i = 0; i < d->n; i++)
         for (size_t k = 0; k < set_manifest(d->set[i])->nfile; k++)
-            if (add_shard(s, i, k, e) < 0)
+            if (add_shard_frames(s, i, k, e) < 0)
                 return -1;
     return 0;
 }
@@ -70,7 +70,7 @@ drop_frames(struct sampler *s)
 
 /* Bytes of K frames of every source, masks not counted. */
 static double
-room(const struct sampler *s, size_t K)
+bytes_of_frames(const struct sampler *s, size_t K)
 {
     double sum = 0.0;
 
@@ -101,7 +101,7 @@ sampler_fit(const struct dirs *d, size_t mem, struct err *e)
     while (lo < hi) {
         const size_t mid = lo + (hi - lo + 1) / 2;
 
-        if (room(&s, mid) <= (double)mem / 2.0)
+        if (bytes_of_frames(&s, mid) <= (double)mem / 2.0)
             lo = mid;
         else
             hi = mid - 1;
@@ -203,7 +203,7 @@ sampler_free(struct sampler *s)
 size_t
 sampler_bytes(const struct sampler *s)
 {
-    return (size_t)room(s, s->K);
+    return (size_t)bytes_of_frames(s, s->K);
 }
 
 void
@@ -254,7 +254,7 @@ sampler_open(const struct sampler *s)
 }
 
 static size_t
-blocks(const struct sampler *s, const struct source *c)
+source_blocks(const struct sampler *s, const struct source *c)
 {
     return (c->nframe + s->K - 1) / s->K;
 }
@@ -276,7 +276,7 @@ block_frames(const struct sampler *s, const struct source *c, uint64_t epoch,
 
 /* Number, in stored order, of the document at place `doc` of the open block. */
 static uint64_t
-stored(const struct sampler *s, size_t source, uint64_t doc)
+stored_number(const struct sampler *s, size_t source, uint64_t doc)
 {
     const struct source *c = &s->src[source];
 
@@ -302,7 +302,8 @@ order_wants(struct sampler *s, size_t source, uint64_t doc)
     size_t n = 0;
 
     for (uint64_t k = doc; n < c->nmember && k < end && k - doc < far; k++) {
-        const size_t m = ahead_span(c->upto, c->nmember, stored(s, source, k));
+        const size_t m =
+            ahead_span(c->upto, c->nmember, stored_number(s, source, k));
 
         if (seen[m]++ == 0) {
             c->first[n] = k;
@@ -322,11 +323,11 @@ order_wants(struct sampler *s, size_t source, uint64_t doc)
 /* Make the block of this place the open one.  Frames that were in memory and
  * are in this block, or the next, stay. */
 static void
-open_block(struct sampler *s, size_t source, const struct place *p)
+open_source_block(struct sampler *s, size_t source, const struct place *p)
 {
     struct source *c = &s->src[source];
     const uint64_t epoch = p->epoch, block = p->block;
-    const int last = block + 1 >= blocks(s, c);
+    const int last = block + 1 >= source_blocks(s, c);
     const size_t nold = c->nmember + c->nnext;
     struct part **kept;
     uint32_t *old;
@@ -370,7 +371,7 @@ sampler_valid(const struct sampler *s, size_t source, const struct place *p)
     uint64_t docs = 0;
     size_t n;
 
-    if (p->block >= blocks(s, c))
+    if (p->block >= source_blocks(s, c))
         return 0;
     member = xreallocarray(NULL, s->K, sizeof *member);
     n = block_frames(s, c, p->epoch, p->block, member);
@@ -384,12 +385,12 @@ void
 sampler_expect(struct sampler *s, size_t source, const struct place *p)
 {
     pthread_mutex_lock(&s->ahead.lock);
-    open_block(s, source, p);
+    open_source_block(s, source, p);
     pthread_mutex_unlock(&s->ahead.lock);
 }
 
 static void
-fill(const struct sampler *s, const struct source *c, uint32_t frame,
+fill_sampled(const struct sampler *s, const struct source *c, uint32_t frame,
     uint32_t doc, struct sampled *r)
 {
     const struct part *p = c->part[frame];
@@ -414,7 +415,7 @@ find_doc(const struct sampler *s, size_t source, uint64_t doc)
 
     if (r->doc == doc)
         return r;
-    n = stored(s, source, doc);
+    n = stored_number(s, source, doc);
     m = ahead_span(c->upto, c->nmember, n);
     r->doc = doc;
     r->frame = c->member[m];
@@ -458,14 +459,14 @@ sampler_at(struct sampler *s, size_t source, const struct place *p,
 
     ahead_start(&s->ahead);
     pthread_mutex_lock(&s->ahead.lock);
-    open_block(s, source, p);
+    open_source_block(s, source, p);
     assert(p->doc < c->upto[c->nmember]);
     at = find_doc(s, source, p->doc);
     c->at = p->doc;
     c->drawn++;
     bad = part_need(s, source, at->frame, e);
     if (!bad) {
-        fill(s, c, at->frame, at->in_frame, r);
+        fill_sampled(s, c, at->frame, at->in_frame, r);
         fetch_soon(s, source, p->doc);
     }
     pthread_mutex_unlock(&s->ahead.lock);
@@ -495,7 +496,7 @@ sampler_ref(struct sampler *s, size_t source, uint32_t frame, uint32_t doc,
         s->visitor = frame;
     }
     if (!bad)
-        fill(s, c, frame, doc, r);
+        fill_sampled(s, c, frame, doc, r);
     pthread_mutex_unlock(&s->ahead.lock);
     return bad;
 }
@@ -506,13 +507,13 @@ sampler_step(struct sampler *s, size_t source, struct place *p)
     struct source *c = &s->src[source];
 
     pthread_mutex_lock(&s->ahead.lock);
-    open_block(s, source, p);
+    open_source_block(s, source, p);
     pthread_mutex_unlock(&s->ahead.lock);
     p->off = 0;
     if (++p->doc < c->upto[c->nmember])
         return;
     p->doc = 0;
-    if (++p->block < blocks(s, c))
+    if (++p->block < source_blocks(s, c))
         return;
     p->block = 0;
     p->epoch++;

@@ -15,7 +15,7 @@ dirs_name(const struct dirs *d, size_t i)
 
 /* Directory i goes with the first one? */
 static int
-compare(const struct dirs *d, size_t i, struct err *e)
+compare_to_first(const struct dirs *d, size_t i, struct err *e)
 {
     const char *const y = dirs_name(d, i);
 
@@ -28,7 +28,7 @@ compare(const struct dirs *d, size_t i, struct err *e)
 }
 
 static int
-merge(struct dirs *d, struct err *e)
+merge_sources(struct dirs *d, struct err *e)
 {
     d->info = d->own[0];
     d->info.mem = (struct buf){ 0 };
@@ -45,7 +45,7 @@ merge(struct dirs *d, struct err *e)
 }
 
 static void
-hash(struct dirs *d)
+hash_manifests(struct dirs *d)
 {
     struct buf b = { 0 };
     XXH128_canonical_t c;
@@ -78,13 +78,13 @@ dirs_open(struct dirs *d, char *const *dir, size_t n, int partial,
             set_close(d->set[i]);
             return -1;
         }
-        if (compare(d, i, e) < 0) {
+        if (compare_to_first(d, i, e) < 0) {
             d->n++;
             return -1;
         }
     }
-    hash(d);
-    return merge(d, e);
+    hash_manifests(d);
+    return merge_sources(d, e);
 }
 
 void

@@ -132,7 +132,7 @@ wants(const struct decoder *w, size_t i)
 
 /* Hand the documents of a checked message to those that want them. */
 static int
-take(struct decoder *w, const struct st *st, struct err *e)
+hand_out(struct decoder *w, const struct st *st, struct err *e)
 {
     const struct sampler *s = w->s;
     const struct st_tensor *ids = st_find(st, "ids");
@@ -175,7 +175,7 @@ take(struct decoder *w, const struct st *st, struct err *e)
 
 /* Count the documents of a message from the index, which has their lengths. */
 static int
-take_lengths(struct decoder *w, const struct shard_index *x,
+hand_out_lengths(struct decoder *w, const struct shard_index *x,
     const struct shard_msg *m, struct err *e)
 {
     const struct sampler *s = w->s;
@@ -199,7 +199,7 @@ take_lengths(struct decoder *w, const struct shard_index *x,
 }
 
 static int
-take_message(struct decoder *w, const struct shard_index *x, size_t k,
+read_docs_message(struct decoder *w, const struct shard_index *x, size_t k,
     struct err *e)
 {
     struct shard_set *set = w->s->d->set[w->frame.dir];
@@ -208,7 +208,7 @@ take_message(struct decoder *w, const struct shard_index *x, size_t k,
     struct msg m;
 
     if (w->s->lengths)
-        return take_lengths(w, x, &x->msg[k], e);
+        return hand_out_lengths(w, x, &x->msg[k], e);
     if (set_peek(set, w->frame.shard, k, w->buf, &m, e) < 0)
         return -1;
     if (msg_check_docs(&m.st, mf->vocab, mf->nsource, &tokens, e) < 0 ||
@@ -218,12 +218,12 @@ take_message(struct decoder *w, const struct shard_index *x, size_t k,
         return err_prefix(e, "%s: shard %u, frame %u: message %zu",
             dirs_name(w->s->d, w->frame.dir), w->frame.shard, w->frame.frame,
             k);
-    return take(w, &m.st, e);
+    return hand_out(w, &m.st, e);
 }
 
 /* Decode the frame of w for all that want it; without the lock. */
 static int
-decode(struct decoder *w, struct err *e)
+decode_wanted(struct decoder *w, struct err *e)
 {
     const struct frame_ref *f = &w->frame;
     const struct shard_index *x = set_frames(w->s->d->set[f->dir], f->shard, e);
@@ -233,7 +233,7 @@ decode(struct decoder *w, struct err *e)
         return -1;
     at = &x->frame[f->frame];
     for (size_t k = at->msg; k < at->msg + (size_t)at->nmsg; k++)
-        if (x->msg[k].kind == MSG_DOCS && take_message(w, x, k, e) < 0)
+        if (x->msg[k].kind == MSG_DOCS && read_docs_message(w, x, k, e) < 0)
             return -1;
     for (size_t i = 0; i < w->nsource; i++)
         if (w->part[i]->n != w->s->src[w->source[i]].frame[w->number[i]].ndoc)
@@ -296,7 +296,8 @@ find_wants(struct decoder *w, size_t source, uint32_t number)
 /* Decode a frame with w, releasing the lock meanwhile.  must: keep its
  * documents even if the frame is in no open block. */
 static int
-bring(struct decoder *w, size_t source, uint32_t k, int must, struct err *e)
+bring_frame(struct decoder *w, size_t source, uint32_t k, int must,
+    struct err *e)
 {
     struct sampler *s = w->s;
     int r;
@@ -305,7 +306,7 @@ bring(struct decoder *w, size_t source, uint32_t k, int must, struct err *e)
     find_wants(w, source, k);
     w->busy = 1;
     pthread_mutex_unlock(&s->ahead.lock);
-    r = decode(w, e);
+    r = decode_wanted(w, e);
     pthread_mutex_lock(&s->ahead.lock);
     w->busy = 0;
     for (size_t i = 0; i < w->nsource; i++) {
@@ -364,7 +365,7 @@ due(const struct source *c, uint64_t doc)
 /* Choose a frame to decode: of the open blocks or, next, of those after
  * them, the one that is needed first.  0: none; -1: there is no memory. */
 static int
-choose(struct sampler *s, int next, size_t *source, uint32_t *number)
+choose_frame(struct sampler *s, int next, size_t *source, uint32_t *number)
 {
     double soonest = INFINITY;
 
@@ -399,8 +400,8 @@ wait_for(struct sampler *s, const struct source *c, uint32_t k)
     while (in_flight(s, &c->frame[k])) {
         const double t = clock_now();
 
-        if (help && choose(s, 0, &source, &number) > 0) {
-            help = bring(&s->decoder[0], source, number, 0, &e) == 0;
+        if (help && choose_frame(s, 0, &source, &number) > 0) {
+            help = bring_frame(&s->decoder[0], source, number, 0, &e) == 0;
             s->ahead.times.decoded += clock_now() - t;
         } else {
             ahead_wait(&s->ahead, &s->ahead.done, &s->ahead.times.waited, 0);
@@ -421,7 +422,7 @@ part_need(struct sampler *s, size_t source, uint32_t k, struct err *e)
         if (c->part[k])
             break;
         t = clock_now();
-        if (bring(&s->decoder[0], source, k, 1, e) < 0)
+        if (bring_frame(&s->decoder[0], source, k, 1, e) < 0)
             return -1;
         s->ahead.times.decoded += clock_now() - t;
     }
@@ -434,13 +435,13 @@ decoder_step(void *sampler, size_t i, struct err *e)
     struct sampler *s = sampler;
     size_t source;
     uint32_t number;
-    int r = choose(s, 0, &source, &number);
+    int r = choose_frame(s, 0, &source, &number);
 
     if (r == 0)
-        r = choose(s, 1, &source, &number);
+        r = choose_frame(s, 1, &source, &number);
     if (r <= 0)
         return 0;
-    return bring(&s->decoder[i], source, number, 0, e) < 0 ? -1 : 1;
+    return bring_frame(&s->decoder[i], source, number, 0, e) < 0 ? -1 : 1;
 }
 
 void

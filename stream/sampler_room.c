@@ -48,7 +48,7 @@ room_release(struct room *r)
 /* Sizes are rounded up by at most 1/32, so that a freed hole fits other parts
  * of about that size. */
 static size_t
-rounded(size_t bytes)
+rounded_size(size_t bytes)
 {
     size_t step = ROOM_LINE;
 
@@ -73,20 +73,20 @@ find_hole(const struct room *r, size_t bytes)
 int
 room_has(const struct room *r, size_t bytes)
 {
-    return find_hole(r, rounded(bytes)) < r->n;
+    return find_hole(r, rounded_size(bytes)) < r->n;
 }
 
 void *
 room_alloc(struct room *r, size_t bytes)
 {
-    const size_t i = find_hole(r, rounded(bytes));
+    const size_t i = find_hole(r, rounded_size(bytes));
     void *p;
 
     if (i == r->n)
         return xmalloc(bytes);
     p = r->base + r->hole[i].at;
-    r->hole[i].at += rounded(bytes);
-    r->hole[i].n -= rounded(bytes);
+    r->hole[i].at += rounded_size(bytes);
+    r->hole[i].n -= rounded_size(bytes);
     if (r->hole[i].n == 0)
         memmove(r->hole + i, r->hole + i + 1, (--r->n - i) * sizeof *r->hole);
     return p;
@@ -94,7 +94,7 @@ room_alloc(struct room *r, size_t bytes)
 
 /* Holes i and i + 1 are one, if they touch. */
 static void
-join(struct room *r, size_t i)
+join_holes(struct room *r, size_t i)
 {
     if (i + 1 >= r->n || r->hole[i].at + r->hole[i].n != r->hole[i + 1].at)
         return;
@@ -118,8 +118,8 @@ room_free(struct room *r, void *p, size_t bytes)
         i++;
     r->hole = xgrow(r->hole, r->n, &r->cap, sizeof *r->hole);
     memmove(r->hole + i + 1, r->hole + i, (r->n++ - i) * sizeof *r->hole);
-    r->hole[i] = (struct hole){ at, rounded(bytes) };
-    join(r, i);
+    r->hole[i] = (struct hole){ at, rounded_size(bytes) };
+    join_holes(r, i);
     if (i > 0)
-        join(r, i - 1);
+        join_holes(r, i - 1);
 }

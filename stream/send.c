@@ -62,7 +62,7 @@ next_batch(struct sending *s, struct msg_out *w, struct err *e)
 
 /* Take up after the cursor's message: make it again without sending it. */
 static void
-go_on(struct sending *s)
+go_to_cursor(struct sending *s)
 {
     const size_t rank = s->c.spec.rank, ranks = s->c.spec.ranks;
     const uint64_t limit = s->c.spec.limit;
@@ -202,14 +202,14 @@ send_preamble(struct sending *s, struct msg_out *w, const struct msg *teacher,
 
 /* x in percent of t. */
 static double
-share(double x, double t)
+percent(double x, double t)
 {
     return t > 0.0 ? 100.0 * x / t : 0.0;
 }
 
 /* The closing line, with -v also where time went after the first batch. */
 static void
-show(struct sending *s)
+show_closing(struct sending *s)
 {
     const double now = clock_now(), t = now - s->begun;
     const double after = s->batches ? now - s->first : 0.0;
@@ -225,20 +225,20 @@ show(struct sending *s)
     prog_closing("%" PRIu64 " tokens in %" PRIu64
                  " batches, %.0f tokens/s, padding %.2f %%",
         s->made, s->batches, t > 0.0 ? (double)s->made / t : 0.0,
-        s->padded ? 100.0 - share((double)s->made, (double)s->padded) : 0.0);
+        s->padded ? 100.0 - percent((double)s->made, (double)s->padded) : 0.0);
     prog_detail("%.1f %% of %" PRIu64
                 " pieces are cuts; first batch after %.2f s, then of %.1f s "
                 "writing took %.1f (%.1f %%), waiting for frames %.1f (%.1f "
                 "%%), decoding here %.1f (%.1f %%); %zu threads ahead: "
                 "decoding %.1f, waiting for room %.1f (%.1f %%), %s",
-        share((double)f->cuts, (double)f->pieces), f->pieces,
+        percent((double)f->cuts, (double)f->pieces), f->pieces,
         s->batches ? s->first - s->begun : 0.0, after, s->sending,
-        share(s->sending, after), x.waited - s->before.waited,
-        share(x.waited - s->before.waited, after),
+        percent(s->sending, after), x.waited - s->before.waited,
+        percent(x.waited - s->before.waited, after),
         x.decoded - s->before.decoded,
-        share(x.decoded - s->before.decoded, after), s->how->threads,
+        percent(x.decoded - s->before.decoded, after), s->how->threads,
         x.busy - s->before.busy, x.idle - s->before.idle,
-        share(x.idle - s->before.idle, after * threads), late);
+        percent(x.idle - s->before.idle, after * threads), late);
 }
 
 /* Send everything after the preamble.  0: `end` was sent; 1: the reader has
@@ -298,7 +298,7 @@ send_stream(struct sending *s, const char *out, const struct opt_list *tee)
     r = count_batches(s, &e);
     progress_total((double)s->batches_all);
     if (r == 0 && s->from->is)
-        go_on(s);
+        go_to_cursor(s);
     if (r == 0 && (r = send_preamble(s, w, teacher, &e)) == 0) {
         if (!s->from->is) {
             s->c.seq = msg_out_seq(w);
@@ -310,7 +310,7 @@ send_stream(struct sending *s, const char *out, const struct opt_list *tee)
     if (r > 0 && stop_asked)
         r = err_set(&e, EX_STOP, "interrupted");
     progress_end();
-    show(s);
+    show_closing(s);
     if (r < 0) {
         msg_abort(w, e.msg, &e2);
         msg_out_close(w);

@@ -122,7 +122,7 @@ weights_unimax(uint64_t *r, const struct dirs *d, double cap, double budget,
 
 /* A source with a weight must have something to give. */
 static int
-check_tokens(const uint64_t *w, const struct dirs *d, struct err *e)
+check_has_tokens(const uint64_t *w, const struct dirs *d, struct err *e)
 {
     double *has = source_tokens(d);
     int bad = 0;
@@ -152,8 +152,9 @@ read_stage(struct cursor_stage *g, const struct dirs *d, char *line,
     if (strtok_r(NULL, " \t", &rest))
         return err_set(e, EX_USAGE, "more than a number, a word and a value");
     if (how && what && strcmp(how, "weights") == 0)
-        return weights_parse(g->w, d, what, e) < 0 ? -1
-                                                   : check_tokens(g->w, d, e);
+        return weights_parse(g->w, d, what, e) < 0
+            ? -1
+            : check_has_tokens(g->w, d, e);
     if (how &&
         ((what && strcmp(how, "alpha") == 0 &&
              number_real(what, 0, 10, &a) == 0) ||

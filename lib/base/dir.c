@@ -22,7 +22,7 @@ is_dots(const char *name)
 }
 
 static int
-by_name(const void *a, const void *b)
+by_entry_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -55,7 +55,7 @@ dir_list(const char *dir, struct dir_list *l, struct err *e)
         return -1;
     }
     if (l->n > 0)
-        qsort(l->name, l->n, sizeof(*l->name), by_name);
+        qsort(l->name, l->n, sizeof(*l->name), by_entry_name);
     return 0;
 }
 
@@ -114,7 +114,7 @@ dir_remove(const char *dir, struct err *e)
 
 /* Who holds the lock, as its file says: "process 12 on host". */
 static int
-refuse(int fd, const char *dir, struct err *e)
+refuse_path(int fd, const char *dir, struct err *e)
 {
     char text[200], *end;
     const ptrdiff_t n = io_read_at(fd, text, sizeof(text) - 1, 0);
@@ -138,7 +138,7 @@ leave_out(const char *dir, const char *name, struct err *e)
     int r = 0;
 
     if (fd >= 0 && io_flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-        r = refuse(fd, dir, e);
+        r = refuse_path(fd, dir, e);
     else if (fd >= 0)
         unlink(path);
     if (fd >= 0)
@@ -187,7 +187,7 @@ lock_file(const char *dir, const char *path, struct err *e)
         if (why == 0 && is_same(fd, path))
             return fd;
         if (why == EWOULDBLOCK) {
-            refuse(fd, dir, e);
+            refuse_path(fd, dir, e);
             close(fd);
             return -1;
         }
@@ -252,7 +252,7 @@ dir_unlock(struct dir_lock *l)
 /* Look for leftovers at the temporary name.  0: nothing; 1: a folder of a
  * process that died; -1: something else. */
 static int
-look(const char *tmp, struct err *e)
+check_tmp(const char *tmp, struct err *e)
 {
     const int at = io_openat(AT_FDCWD, tmp,
         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -297,7 +297,7 @@ int
 dir_new_check(const char *path, struct err *e)
 {
     char *tmp = tmp_of(path);
-    const int r = look(tmp, e);
+    const int r = check_tmp(tmp, e);
 
     free(tmp);
     return r < 0 ? -1 : 0;
@@ -350,7 +350,7 @@ dir_new_begin(struct dir_new *d, const char *path, struct err *e)
         *slash = '\0';
     r = slash != NULL && *up != '\0' ? io_mkdirs(up, e) : 0;
     free(up);
-    if (r == 0 && (r = look(d->tmp, e)) > 0)
+    if (r == 0 && (r = check_tmp(d->tmp, e)) > 0)
         r = dir_remove(d->tmp, e);
     if (r == 0)
         r = make_temporary(d, e);
@@ -367,7 +367,7 @@ dir_new_begin(struct dir_new *d, const char *path, struct err *e)
 }
 
 static void
-release(struct dir_new *d)
+release_dir_out(struct dir_new *d)
 {
     if (d->mark >= 0)
         close(d->mark);
@@ -400,7 +400,7 @@ dir_new_commit(struct dir_new *d, struct err *e)
     if (slash != NULL)
         slash[slash == d->path] = '\0';
     r = io_fsync_dir(slash != NULL ? d->path : ".", e);
-    release(d);
+    release_dir_out(d);
     return r;
 }
 
@@ -410,5 +410,5 @@ dir_new_abort(struct dir_new *d)
     /* io_remove_temporaries tries again at the end. */
     if (d->tmp != NULL && dir_remove(d->tmp, NULL) == 0)
         io_forget(d->place);
-    release(d);
+    release_dir_out(d);
 }

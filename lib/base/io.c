@@ -126,7 +126,7 @@ io_close_in(int fd)
 
 /* at: from there on; -1: from where the file is. */
 static ptrdiff_t
-read_all(int fd, char *buf, size_t n, off_t at)
+read_to_end(int fd, char *buf, size_t n, off_t at)
 {
     size_t done = 0;
 
@@ -151,13 +151,13 @@ read_all(int fd, char *buf, size_t n, off_t at)
 ptrdiff_t
 io_read(int fd, void *buf, size_t n)
 {
-    return read_all(fd, buf, n, -1);
+    return read_to_end(fd, buf, n, -1);
 }
 
 ptrdiff_t
 io_read_at(int fd, void *buf, size_t n, uint64_t at)
 {
-    return read_all(fd, buf, n, (off_t)at);
+    return read_to_end(fd, buf, n, (off_t)at);
 }
 
 int
@@ -374,7 +374,7 @@ io_forget(int place)
 }
 
 static void
-forget(struct io_out *o)
+forget_path(struct io_out *o)
 {
     io_forget(o->place);
     o->place = 0;
@@ -434,7 +434,7 @@ io_out_begin(struct io_out *o, const char *path, struct err *e)
             err_set(e, EX_STOP, "%s: interrupted", path);
         else
             err_set(e, EX_SYS, "%s:", o->tmp != NULL ? o->tmp : path);
-        forget(o);
+        forget_path(o);
         free(o->tmp);
         o->tmp = NULL;
         io_out_abort(o);
@@ -485,7 +485,7 @@ io_out_commit(struct io_out *o, struct err *e)
         rest_at_end();
         if (rename(o->tmp, o->path) < 0)
             return err_set(e, EX_SYS, "%s:", o->path);
-        forget(o);
+        forget_path(o);
         free(o->tmp);
         o->tmp = NULL;
         dir = folder_of(o->path);
@@ -505,7 +505,7 @@ io_out_abort(struct io_out *o)
         close(o->fd);
     if (o->tmp != NULL)
         unlink(o->tmp);
-    forget(o);
+    forget_path(o);
     free(o->tmp);
     free(o->path);
     o->fd = -1;

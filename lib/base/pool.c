@@ -57,7 +57,7 @@ pool_cpus(void)
 }
 
 static void
-relax(void)
+pause_cpu(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -73,7 +73,7 @@ struct pool_job {
 
 /* Take and run tasks of the job until none is left. */
 static void
-work(struct pool *p, const struct pool_job *j, size_t worker)
+run_worker(struct pool *p, const struct pool_job *j, size_t worker)
 {
     uint64_t next = atomic_load(&p->next);
 
@@ -101,7 +101,7 @@ worker_main(void *arg)
         const double t = profile_begin();
 
         for (int i = 0; i < SPIN && atomic_load(&p->run) == j.run; i++)
-            relax();
+            pause_cpu();
         pthread_mutex_lock(&p->lock);
         while (p->run == j.run && !p->quit)
             pthread_cond_wait(&p->start, &p->lock);
@@ -110,7 +110,7 @@ worker_main(void *arg)
         profile_end("waiting for tasks", t, 0.0, 0.0);
         if (p->quit)
             return NULL;
-        work(p, &j, w->number);
+        run_worker(p, &j, w->number);
     }
 }
 
@@ -192,10 +192,10 @@ pool_run(struct pool *p, size_t ntasks,
     pthread_mutex_unlock(&p->lock);
 
     profile_end("waking threads", t, 0.0, 0.0);
-    work(p, &j, 0);
+    run_worker(p, &j, 0);
     t = profile_begin();
     for (int i = 0; i < SPIN && atomic_load(&p->finished) < ntasks; i++)
-        relax();
+        pause_cpu();
     pthread_mutex_lock(&p->lock);
     while (p->finished < ntasks)
         pthread_cond_wait(&p->done, &p->lock);

@@ -40,7 +40,7 @@ profile_begin(void)
 
 /* The part of that name, the last one when there are too many. */
 static size_t
-find(const char *name)
+find_slot(const char *name)
 {
     for (size_t i = 0; i < PARTS; i++) {
         const char *is = NULL;
@@ -59,7 +59,7 @@ profile_end(const char *name, double begin, double flop, double bytes)
 
     if (profile.file == NULL)
         return;
-    i = find(name);
+    i = find_slot(name);
     profile.part[i].ns += (uint64_t)((profile_begin() - begin) * 1e9);
     profile.part[i].calls++;
     profile.part[i].flop += (uint64_t)flop;
@@ -70,12 +70,12 @@ void
 profile_exps(const char *name, double exps)
 {
     if (profile.file != NULL)
-        profile.part[find(name)].exps += (uint64_t)exps;
+        profile.part[find_slot(name)].exps += (uint64_t)exps;
 }
 
 /* Lines of keys and values, then a table. */
 static void
-report(void)
+report_profile(void)
 {
     FILE *f = fopen(profile.file, "w");
     struct rusage ru = { 0 };
@@ -121,7 +121,7 @@ profile_init(size_t threads)
     profile.threads = threads;
     clocks(&profile.wall, &profile.cpu);
     clocks(&profile.wall_end, &profile.cpu_end);
-    if (atexit(report) != 0)
+    if (atexit(report_profile) != 0)
         warn("%s: there will be no profile", file);
 }
 

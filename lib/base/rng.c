@@ -8,7 +8,7 @@ enum { SMALL = 32 }; /* rng_perm shuffles a table up to here */
 /* Bijective mixing of 64 bits: Stafford's variant 13, the finaliser of
  * SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). */
 static uint64_t
-mix(uint64_t x)
+mix_bits(uint64_t x)
 {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -20,13 +20,13 @@ rng_u64(uint64_t key, uint64_t i)
 {
     /* The index is mixed before it meets the key, so that neighbouring keys
      * do not give shifted copies of one sequence. */
-    return mix(mix(i + 0x9e3779b97f4a7c15u) ^ key);
+    return mix_bits(mix_bits(i + 0x9e3779b97f4a7c15u) ^ key);
 }
 
 uint64_t
 rng_key(uint64_t key, uint64_t label)
 {
-    return mix(rng_u64(key, label) + 0xd1b54a32d192ed03u);
+    return mix_bits(rng_u64(key, label) + 0xd1b54a32d192ed03u);
 }
 
 double
@@ -54,8 +54,8 @@ feistel(uint64_t key, unsigned a, unsigned b, uint64_t x)
     uint64_t hi = x >> b, lo = x & mb;
 
     for (uint64_t round = 0; round < 4; round++) {
-        hi ^= mix(key + mix(lo + (2 * round << 32))) & ma;
-        lo ^= mix(key + mix(hi + ((2 * round + 1) << 32))) & mb;
+        hi ^= mix_bits(key + mix_bits(lo + (2 * round << 32))) & ma;
+        lo ^= mix_bits(key + mix_bits(hi + ((2 * round + 1) << 32))) & mb;
     }
     return hi << b | lo;
 }

@@ -75,7 +75,7 @@ timeline_add(const char *kind, const char *name, double begin)
 
 /* The part of another process into this one's. */
 static int
-take(size_t process, struct err *e)
+lock_timeline(size_t process, struct err *e)
 {
     char *file = file_of(line.path, process), *text = NULL;
     size_t n;
@@ -98,7 +98,7 @@ timeline_close(size_t processes, struct err *e)
     if (line.f == NULL)
         return 0;
     for (size_t i = 1; i < processes && line.process == 0 && r == 0; i++)
-        r = take(i, e);
+        r = lock_timeline(i, e);
     if (line.process == 0)
         fputs("\n]\n", line.f);
     bad = ferror(line.f); /* fclose tells of its own write alone */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static int
-ends_with(const char *s, const char *end)
+has_suffix(const char *s, const char *end)
 {
     const size_t n = strlen(s), k = strlen(end);
 
@@ -26,7 +26,7 @@ is_id(const char *s)
 
     return org > 0 && s[0] != '.' && s[org] == '/' && *name != '\0' &&
         *name != '.' && name[strspn(name, allowed)] == '\0' &&
-        !ends_with(name, ".gguf") && !ends_with(name, ".json");
+        !has_suffix(name, ".gguf") && !has_suffix(name, ".json");
 }
 
 /* The folder of the cache. */

@@ -74,7 +74,7 @@ interval(void)
 }
 
 static size_t
-columns(void)
+terminal_columns(void)
 {
     struct winsize w;
 
@@ -104,7 +104,7 @@ struct text {
 };
 
 static void
-put_text(struct text *t, const char *s)
+put_cut_text(struct text *t, const char *s)
 {
     while (*s != '\0' && t->n < sizeof t->s - 1)
         t->s[t->n++] = *s++;
@@ -120,7 +120,7 @@ put_count(struct text *t, double x)
     do
         *--p = (char)('0' + v % 10);
     while ((v /= 10) != 0);
-    put_text(t, p);
+    put_cut_text(t, p);
 }
 
 static double
@@ -152,30 +152,30 @@ on_usr1(int sig)
 
     (void)sig;
     asked = 1;
-    put_text(&t, on_terminal() ? WIPE : "");
-    put_text(&t, progname);
-    put_text(&t, ": ");
+    put_cut_text(&t, on_terminal() ? WIPE : "");
+    put_cut_text(&t, progname);
+    put_cut_text(&t, ": ");
     if (job.what != NULL) {
         const char *extra = job.extra[atomic_load(&job.current)];
 
-        put_text(&t, job.what);
-        put_text(&t, " ");
+        put_cut_text(&t, job.what);
+        put_cut_text(&t, " ");
         put_count(&t, job_done());
         if (job.total > 0) {
-            put_text(&t, " of ");
+            put_cut_text(&t, " of ");
             put_count(&t, job.total);
         }
-        put_text(&t, " ");
-        put_text(&t, job.unit);
+        put_cut_text(&t, " ");
+        put_cut_text(&t, job.unit);
         if (*extra != '\0') {
-            put_text(&t, ", ");
-            put_text(&t, extra);
+            put_cut_text(&t, ", ");
+            put_cut_text(&t, extra);
         }
-        put_text(&t, ", ");
+        put_cut_text(&t, ", ");
     }
-    put_text(&t, "running ");
+    put_cut_text(&t, "running ");
     put_count(&t, clock_now() - began);
-    put_text(&t, " s\n");
+    put_cut_text(&t, " s\n");
     if (write(STDERR_FILENO, t.s, t.n) < 0) {
         /* There is nowhere to say it. */
     }
@@ -270,7 +270,7 @@ compose(char *line, size_t size, double now)
  * columns: parts (between commas) that do not fit whole are left out.  The last
  * column stays free, since some terminals wrap there. */
 static size_t
-cut(const char *line, size_t wide)
+cut_to_width(const char *line, size_t wide)
 {
     const size_t all = strlen(line), n = text_fit(line, all, wide - 1);
 
@@ -290,7 +290,7 @@ print_progress(double now)
     size_t name = compose(raw, sizeof raw, now), n;
 
     text_show(line, sizeof line, raw);
-    n = tty ? cut(line, columns()) : strlen(line);
+    n = tty ? cut_to_width(line, terminal_columns()) : strlen(line);
     if (name > n)
         name = n;
     fprintf(stderr, "%s%s%.*s%s%.*s%s", tty ? "\r" : "", bold ? "\033[1m" : "",

@@ -173,7 +173,7 @@ static size_t nway;
 
 /* A free slot for a message of n numbers. */
 static size_t
-free_slot(size_t n)
+free_request(size_t n)
 {
     size_t i = 0;
 
@@ -189,7 +189,7 @@ size_t
 mpi_send(const struct dist_group *g, size_t to, size_t channel, const float *p,
     size_t n)
 {
-    const size_t i = free_slot(n);
+    const size_t i = free_request(n);
 
     sent += n * sizeof *p;
     MPI_Isend(p, (int)n, MPI_FLOAT, (int)to, CHANNELS + (int)channel,
@@ -201,7 +201,7 @@ size_t
 mpi_receive(const struct dist_group *g, size_t from, size_t channel, float *q,
     size_t n)
 {
-    const size_t i = free_slot(n);
+    const size_t i = free_request(n);
 
     MPI_Irecv(q, (int)n, MPI_FLOAT, (int)from, CHANNELS + (int)channel,
         comm_of(g), &way[i]);

@@ -13,7 +13,7 @@
 static const char *const prefix[] = { "", "shm:", "unix:", "tcp:" };
 
 static enum addr_kind
-kind_of(const char *text)
+address_kind(const char *text)
 {
     for (int k = ADDR_SHM; text && k <= ADDR_TCP; k++)
         if (strncmp(text, prefix[k], strlen(prefix[k])) == 0)
@@ -24,7 +24,7 @@ kind_of(const char *text)
 int
 addr_is_special(const char *text)
 {
-    return kind_of(text) != ADDR_FILE;
+    return address_kind(text) != ADDR_FILE;
 }
 
 int
@@ -37,7 +37,7 @@ addr_same(const char *a, const char *b)
         a = "-";
     if (!b)
         b = "-";
-    return kind_of(a) == kind_of(b) && strcspn(b, stop) == n &&
+    return address_kind(a) == address_kind(b) && strcspn(b, stop) == n &&
         strncmp(a, b, n) == 0;
 }
 
@@ -119,7 +119,7 @@ addr_parse(struct addr *a, const char *text, struct err *e)
     const char *p, *q;
 
     memset(a, 0, sizeof *a);
-    a->kind = kind_of(text);
+    a->kind = address_kind(text);
     a->text = text;
     a->size = ADDR_SIZE;
     if (a->kind == ADDR_FILE)

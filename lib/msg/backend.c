@@ -78,7 +78,7 @@ msg_sink_memory(const struct msg_sink *s, size_t n)
 
 /* Send nothing more after a reader that has left, or after half a message. */
 static int
-sent(struct msg_sink *s, int r, const struct err *e)
+record_sent(struct msg_sink *s, int r, const struct err *e)
 {
     if (r > 0 || (r < 0 && e->code == EX_STOP))
         s->left = 1;
@@ -90,13 +90,13 @@ msg_sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
 {
     if (s->left || !s->backend->begin)
         return s->left;
-    return sent(s, s->backend->begin(s, total, head, e), e);
+    return record_sent(s, s->backend->begin(s, total, head, e), e);
 }
 
 int
 msg_sink_put(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
 {
-    return s->left ? 1 : sent(s, s->backend->put(s, v, n, e), e);
+    return s->left ? 1 : record_sent(s, s->backend->put(s, v, n, e), e);
 }
 
 int
@@ -104,7 +104,7 @@ msg_sink_done(struct msg_sink *s, struct err *e)
 {
     if (s->left || !s->backend->done)
         return s->left;
-    return sent(s, s->backend->done(s, e), e);
+    return record_sent(s, s->backend->done(s, e), e);
 }
 
 int

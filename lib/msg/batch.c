@@ -93,7 +93,7 @@ batch_check(const struct st *s, size_t vocab, size_t nsource, uint64_t *tokens,
 }
 
 static void
-reserve(struct batch *b, const struct parts *p)
+reserve_batch(struct batch *b, const struct parts *p)
 {
     const size_t bt = p->B * p->T;
 
@@ -116,7 +116,7 @@ reserve(struct batch *b, const struct parts *p)
 }
 
 static void
-copy(void *dst, const struct st_tensor *t)
+widen_ids(void *dst, const struct st_tensor *t)
 {
     if (t->nbytes)
         memcpy(dst, t->data, t->nbytes);
@@ -149,16 +149,16 @@ batch_unpack(struct batch *b, const struct msg *m)
 
     assert(m->kind == MSG_BATCH && found == 0);
     (void)found;
-    reserve(b, &p);
+    reserve_batch(b, &p);
     b->B = p.B;
     b->T = p.T;
     b->P = p.P;
     b->ntok = b->nscored = 0;
-    copy(b->piece_row, p.row);
-    copy(b->piece_len, p.len);
-    copy(b->piece_off, p.off);
-    copy(b->piece_source, p.source);
-    copy(b->piece_key, p.key);
+    widen_ids(b->piece_row, p.row);
+    widen_ids(b->piece_len, p.len);
+    widen_ids(b->piece_off, p.off);
+    widen_ids(b->piece_source, p.source);
+    widen_ids(b->piece_key, p.key);
     memset(b->ids, 0, b->B * b->T * sizeof *b->ids);
     memset(b->first, 0xff, b->B * b->T * sizeof *b->first); /* BATCH_PAD */
     memset(b->scored, 0, b->B * b->T);

@@ -29,7 +29,7 @@ seen_put(struct seen *s, uint32_t id, uint32_t token)
 }
 
 static int
-check_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
+check_top_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
 {
     const size_t k = ids->shape[2];
     struct seen s = { .mask = 1 };
@@ -125,7 +125,7 @@ batch_check_top(const struct st *s, size_t vocab, struct err *e)
     for (size_t i = 0; i < lse->n; i++)
         if (!isfinite(float_at(lse, i)))
             return err_set(e, EX_INPUT, "teacher.lse[%zu] is not finite", i);
-    return check_ids(ids, vocab, e) < 0 ||
+    return check_top_ids(ids, vocab, e) < 0 ||
             (t == DT_F16 ? check_half(logp, e) : check_float(logp, e)) < 0
         ? -1
         : 1;

@@ -16,7 +16,7 @@ struct file_src {
 };
 
 static int
-src_open(struct msg_src *base, const struct addr *a, struct err *e)
+file_src_open(struct msg_src *base, const struct addr *a, struct err *e)
 {
     struct file_src *s = (struct file_src *)base;
 
@@ -28,19 +28,19 @@ src_open(struct msg_src *base, const struct addr *a, struct err *e)
 }
 
 static ptrdiff_t
-src_read(struct msg_src *s, void *p, size_t n, struct err *e)
+file_src_read(struct msg_src *s, void *p, size_t n, struct err *e)
 {
     return fd_in_read(&((struct file_src *)s)->in, p, n, e);
 }
 
 static void
-src_wake(struct msg_src *s)
+file_src_wake(struct msg_src *s)
 {
     fd_in_wake(&((struct file_src *)s)->in);
 }
 
 static void
-src_close(struct msg_src *s)
+file_src_close(struct msg_src *s)
 {
     fd_in_close(&((struct file_src *)s)->in);
 }
@@ -53,7 +53,7 @@ struct file_sink {
 };
 
 static int
-sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
+file_sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
 {
     struct file_sink *s = (struct file_sink *)base;
     int fd = STDOUT_FILENO;
@@ -76,7 +76,8 @@ sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
 }
 
 static int
-sink_put(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
+file_sink_put(struct msg_sink *s, const struct iovec *v, size_t n,
+    struct err *e)
 {
     struct iovec *w = xreallocarray(NULL, n, sizeof *w);
     int r;
@@ -88,7 +89,7 @@ sink_put(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
 }
 
 static int
-sink_end(struct msg_sink *base, struct err *e)
+file_sink_end(struct msg_sink *base, struct err *e)
 {
     struct file_sink *s = (struct file_sink *)base;
 
@@ -96,23 +97,23 @@ sink_end(struct msg_sink *base, struct err *e)
 }
 
 static void
-sink_close(struct msg_sink *base)
+file_sink_close(struct msg_sink *base)
 {
     struct file_sink *s = (struct file_sink *)base;
 
     if (s->is_file)
-        io_out_abort(&s->file); /* after sink_end nothing happens */
+        io_out_abort(&s->file); /* after file_sink_end nothing happens */
 }
 
 const struct msg_backend msg_file = {
     .src_bytes = sizeof(struct file_src),
-    .src_open = src_open,
-    .read = src_read,
-    .wake = src_wake,
-    .src_close = src_close,
+    .src_open = file_src_open,
+    .read = file_src_read,
+    .wake = file_src_wake,
+    .src_close = file_src_close,
     .sink_bytes = sizeof(struct file_sink),
-    .sink_open = sink_open,
-    .put = sink_put,
-    .end = sink_end,
-    .sink_close = sink_close,
+    .sink_open = file_sink_open,
+    .put = file_sink_put,
+    .end = file_sink_end,
+    .sink_close = file_sink_close,
 };

@@ -1,11 +1,11 @@
 /*
  * Reading a stream: see msg.h.
  *
- * fill() reads the next message into a slot and checks it.  From a pipe or a
- * directory a thread calls it, so that the next message is on its way while
- * the caller works on this one (two slots); from a plain file the caller does.
- * Messages in shared memory are used where they are, except for headers and
- * integer tensors, which are copied; the memory is released when the caller
+ * read_checked() reads the next message into a slot and checks it.  From a pipe
+ * or a directory a thread calls it, so that the next message is on its way
+ * while the caller works on this one (two slots); from a plain file the caller
+ * does. Messages in shared memory are used where they are, except for headers
+ * and integer tensors, which are copied; the memory is released when the caller
  * asks for the next.
  *
  * Memory follows what has arrived, never what a header claims: the buffer
@@ -75,7 +75,7 @@ struct msg_in {
  * taken, so that a longer header of the next message needs no move.  realloc
  * remaps pages; new memory and a copy would take twice as much for a moment. */
 static void
-reserve(struct slot *s, size_t need, size_t have)
+reserve_slot(struct slot *s, size_t need, size_t have)
 {
     const size_t was = (size_t)(s->mem - s->block);
 
@@ -91,7 +91,7 @@ reserve(struct slot *s, size_t need, size_t have)
 /* Free the buffer of a `teacher` message: it comes once and may be larger than
  * any batch. */
 static void
-forget(struct slot *s)
+free_slot_buffer(struct slot *s)
 {
     free(s->block);
     s->block = s->mem = NULL;
@@ -170,7 +170,7 @@ read_upto(struct msg_in *r, struct slot *s, size_t pos, size_t upto,
             room = upto;
         if (room > most && pos < most)
             room = most;
-        reserve(s, room, pos);
+        reserve_slot(s, room, pos);
         got = r->src->backend->read(r->src, s->mem + pos, room - pos, e);
         if (got < 0)
             return -1;
@@ -222,7 +222,7 @@ copy_numbers(struct slot *s, struct st *st)
     for (size_t i = 0; i < st->nt; i++)
         if (!is_real(st->t[i].dtype))
             n += st->t[i].nbytes + MSG_ALIGN;
-    reserve(s, n, 0);
+    reserve_slot(s, n, 0);
     n = 0;
     for (size_t i = 0; i < st->nt; i++) {
         struct st_tensor *t = &st->t[i];
@@ -248,7 +248,7 @@ parse_message(struct msg_in *r, struct slot *s, const unsigned char *p,
             "%s: offset %" PRIu64 ": header of %" PRIu64
             " bytes in a message of %zu",
             r->name, m->at, len, n);
-    reserve(s, (size_t)len, 0);
+    reserve_slot(s, (size_t)len, 0);
     memcpy(s->mem, p + 8, (size_t)len);
     if (st_parse_header(&m->st, (const char *)s->mem, (size_t)len, e) < 0)
         return err_prefix(e, "%s: message at byte %" PRIu64, r->name, m->at);
@@ -295,7 +295,7 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
             " bytes, %zu are allowed: this is no retort stream",
             r->name, m->at, len, MSG_HEADER_MAX);
     pad = msg_pad((size_t)len);
-    reserve(s, pad + 8, 0);
+    reserve_slot(s, pad + 8, 0);
     memcpy(s->mem + pad, len8, 8);
     if (read_upto(r, s, pad + 8, pad + 8 + (size_t)len, e) < 0)
         return -1;
@@ -333,7 +333,7 @@ check_end_of_input(struct msg_in *r, struct err *e)
 }
 
 static int
-fill_slot(struct msg_in *r, struct slot *s)
+read_checked(struct msg_in *r, struct slot *s)
 {
     struct err *e = &s->e;
     uint64_t tokens;
@@ -357,10 +357,10 @@ fill_slot(struct msg_in *r, struct slot *s)
 }
 
 static int
-fill(struct msg_in *r, struct slot *s)
+fill_slot(struct msg_in *r, struct slot *s)
 {
     const double t = profile_begin();
-    const int k = fill_slot(r, s);
+    const int k = read_checked(r, s);
 
     profile_end("input read and checked", t, 0.0, (double)s->m.nraw);
     return k;
@@ -384,7 +384,7 @@ produce(void *arg)
         pthread_mutex_unlock(&r->lock);
         if (stop)
             break;
-        s->result = fill(r, s);
+        s->result = fill_slot(r, s);
         more = s->result > 0;
         pthread_mutex_lock(&r->lock);
         r->filled++;
@@ -459,7 +459,7 @@ next_slot(struct msg_in *r)
         if (r->src->backend->next)
             r->src->backend->release(r->src, r->slot[r->taken % r->nslot].end);
         else if (r->slot[r->taken % r->nslot].m.kind == MSG_TEACHER)
-            forget(&r->slot[r->taken % r->nslot]);
+            free_slot_buffer(&r->slot[r->taken % r->nslot]);
         pthread_mutex_lock(&r->lock);
         r->taken++;
         pthread_cond_signal(&r->change);
@@ -471,7 +471,7 @@ next_slot(struct msg_in *r)
     if (r->threaded) {
         wait_slot(r);
     } else {
-        s->result = fill(r, s);
+        s->result = fill_slot(r, s);
         r->filled++;
     }
     r->waited += clock_now() - t0;

@@ -21,14 +21,14 @@ number_at(const struct st *s, const char *key, uint64_t lo, uint64_t hi,
 }
 
 static int
-by_name(const void *a, const void *b)
+by_source_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Cut the copy of the names in mem at its newlines; each may occur once. */
 static int
-read_sources(struct stream_info *i, struct err *e)
+read_source_names(struct stream_info *i, struct err *e)
 {
     const char **sorted;
     size_t n = 1, twice = 0;
@@ -57,7 +57,7 @@ read_sources(struct stream_info *i, struct err *e)
     }
     sorted = xreallocarray(NULL, n, sizeof *sorted);
     memcpy(sorted, i->source, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_name);
+    qsort(sorted, n, sizeof *sorted, by_source_name);
     for (size_t k = 1; k < n; k++)
         if (strcmp(sorted[k - 1], sorted[k]) == 0)
             twice = k;
@@ -69,7 +69,7 @@ read_sources(struct stream_info *i, struct err *e)
 }
 
 static int
-read_id(const struct st *s, const char *key, size_t vocab, int64_t *id,
+read_special_id(const struct st *s, const char *key, size_t vocab, int64_t *id,
     struct err *e)
 {
     const char *v = st_meta(s, key);
@@ -106,7 +106,7 @@ read_resume(struct stream_info *i, const struct st *s, struct err *e)
 }
 
 static int
-read_fields(struct stream_info *i, const struct st *s, struct err *e)
+read_info_fields(struct stream_info *i, const struct st *s, struct err *e)
 {
     const char *names = st_meta(s, "sources");
     struct chain c;
@@ -150,17 +150,18 @@ read_fields(struct stream_info *i, const struct st *s, struct err *e)
     i->tokenizer = i->mem.p + strlen(names) + 1;
     if (i->algorithm)
         i->algorithm = i->tokenizer + strlen(i->tokenizer) + 1;
-    if (read_id(s, "bos", i->vocab, &i->bos, e) < 0 ||
-        read_id(s, "eos", i->vocab, &i->eos, e) < 0 || read_resume(i, s, e) < 0)
+    if (read_special_id(s, "bos", i->vocab, &i->bos, e) < 0 ||
+        read_special_id(s, "eos", i->vocab, &i->eos, e) < 0 ||
+        read_resume(i, s, e) < 0)
         return -1;
-    return read_sources(i, e);
+    return read_source_names(i, e);
 }
 
 int
 stream_info_read(struct stream_info *i, const struct st *head, struct err *e)
 {
     memset(i, 0, sizeof *i);
-    if (read_fields(i, head, e) == 0)
+    if (read_info_fields(i, head, e) == 0)
         return 0;
     stream_info_release(i);
     return -1;

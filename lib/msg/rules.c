@@ -179,7 +179,7 @@ msg_end_fill(struct st_out *o, uint64_t seq, const struct chain *c,
 
 /* No hash covers `end`: it must be byte for byte what a writer makes. */
 static int
-check_end(struct msg_rules *r, const struct msg *m, struct err *e)
+check_end_message(struct msg_rules *r, const struct msg *m, struct err *e)
 {
     const char *tokens = st_meta(&m->st, "tokens");
     uint64_t n;
@@ -198,7 +198,7 @@ check_end(struct msg_rules *r, const struct msg *m, struct err *e)
 }
 
 static int
-check_kind(struct msg_rules *r, const struct msg *m, uint64_t *tokens,
+check_message_kind(struct msg_rules *r, const struct msg *m, uint64_t *tokens,
     struct err *e)
 {
     const char *why, *vocab;
@@ -219,7 +219,7 @@ check_kind(struct msg_rules *r, const struct msg *m, uint64_t *tokens,
             return -1;
         /* fall through */
     case MSG_DOCS: r->body = 1; return check_body(r, m, tokens, e);
-    case MSG_END: return check_end(r, m, e);
+    case MSG_END: return check_end_message(r, m, e);
     case MSG_ABORT:
         why = st_meta(&m->st, "why");
         return err_set(e, EX_INPUT, "the writer gave up: %.300s",
@@ -268,7 +268,7 @@ msg_rules_check(struct msg_rules *r, struct msg *m, uint64_t *tokens,
     const int first = !r->begun;
 
     *tokens = 0;
-    if (check_place(r, m, e) < 0 || check_kind(r, m, tokens, e) < 0)
+    if (check_place(r, m, e) < 0 || check_message_kind(r, m, tokens, e) < 0)
         return -1;
     if (first) {
         r->begun = 1;

@@ -38,8 +38,8 @@ unix_src_open(struct msg_src *base, const struct addr *a, struct err *e)
 }
 
 static int
-src_next(struct msg_src *s, const unsigned char **p, size_t *n, uint64_t *end,
-    struct err *e)
+ring_src_next(struct msg_src *s, const unsigned char **p, size_t *n,
+    uint64_t *end, struct err *e)
 {
     struct ring_msg m;
     const int k = ring_next(((struct shm_src *)s)->ring, &m, e);
@@ -53,26 +53,26 @@ src_next(struct msg_src *s, const unsigned char **p, size_t *n, uint64_t *end,
 }
 
 static void
-src_release(struct msg_src *s, uint64_t end)
+ring_src_release(struct msg_src *s, uint64_t end)
 {
     ring_release(((struct shm_src *)s)->ring, end);
 }
 
 static void
-src_wake(struct msg_src *s)
+ring_src_wake(struct msg_src *s)
 {
     ring_wake(((struct shm_src *)s)->ring);
 }
 
 static size_t
-src_memory(const struct msg_src *s, size_t n)
+ring_src_memory(const struct msg_src *s, size_t n)
 {
     (void)n;
     return ring_size(((const struct shm_src *)s)->ring);
 }
 
 static void
-src_close(struct msg_src *base)
+ring_src_close(struct msg_src *base)
 {
     struct shm_src *s = (struct shm_src *)base;
 
@@ -107,21 +107,22 @@ unix_sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
 }
 
 static size_t
-sink_memory(const struct msg_sink *s, size_t n)
+ring_sink_memory(const struct msg_sink *s, size_t n)
 {
     (void)n;
     return ring_size(((const struct shm_sink *)s)->ring);
 }
 
 static int
-sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
+ring_sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
 {
     return ring_reserve(((struct shm_sink *)s)->ring, total, head, &s->place,
         e);
 }
 
 static int
-sink_put(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
+ring_sink_put(struct msg_sink *s, const struct iovec *v, size_t n,
+    struct err *e)
 {
     (void)e;
     for (; n > 0; v++, n--) {
@@ -133,7 +134,7 @@ sink_put(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
 }
 
 static int
-sink_done(struct msg_sink *s, struct err *e)
+ring_sink_done(struct msg_sink *s, struct err *e)
 {
     (void)e;
     ring_publish(((struct shm_sink *)s)->ring);
@@ -141,24 +142,25 @@ sink_done(struct msg_sink *s, struct err *e)
 }
 
 static int
-sink_end(struct msg_sink *s, struct err *e)
+ring_sink_end(struct msg_sink *s, struct err *e)
 {
     return ring_handover(((struct shm_sink *)s)->ring, e);
 }
 
 static void
-sink_close(struct msg_sink *s)
+ring_sink_close(struct msg_sink *s)
 {
     ring_close(((struct shm_sink *)s)->ring);
 }
 
 /* Members of both transports. */
-#define RING_BACKEND                                                    \
-    .src_bytes = sizeof(struct shm_src), .next = src_next,              \
-    .release = src_release, .wake = src_wake, .src_memory = src_memory, \
-    .src_close = src_close, .sink_bytes = sizeof(struct shm_sink),      \
-    .sink_memory = sink_memory, .begin = sink_begin, .put = sink_put,   \
-    .done = sink_done, .end = sink_end, .sink_close = sink_close
+#define RING_BACKEND                                                        \
+    .src_bytes = sizeof(struct shm_src), .next = ring_src_next,             \
+    .release = ring_src_release, .wake = ring_src_wake,                     \
+    .src_memory = ring_src_memory, .src_close = ring_src_close,             \
+    .sink_bytes = sizeof(struct shm_sink), .sink_memory = ring_sink_memory, \
+    .begin = ring_sink_begin, .put = ring_sink_put, .done = ring_sink_done, \
+    .end = ring_sink_end, .sink_close = ring_sink_close
 
 const struct msg_backend msg_shm = { .src_open = shm_src_open,
     .sink_open = shm_sink_open,

@@ -70,7 +70,7 @@ struct ring {
 };
 
 static size_t
-page(void)
+page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
@@ -174,7 +174,7 @@ is_ready(const struct ring *r, size_t n)
 }
 
 static inline void
-relax(void)
+pause_spin(void)
 {
 #if defined __x86_64__ || defined __i386__
     __builtin_ia32_pause();
@@ -231,7 +231,7 @@ wait_ready(struct ring *r, size_t n)
     int ticks = 0;
 
     for (int i = 0; i < SPINS && !is_ready(r, n); i++)
-        relax();
+        pause_spin();
     while (!is_ready(r, n)) {
         const double t = clock_now();
         int k = 0;
@@ -274,9 +274,9 @@ new_ring(const struct addr *a, int role, int fd)
 
 /* Map a segment of `size` bytes: its data twice, for a reader read-only. */
 static int
-map(struct ring *r, size_t size, struct err *e)
+map_segment(struct ring *r, size_t size, struct err *e)
 {
-    const size_t head = page();
+    const size_t head = page_size();
     const int prot = PROT_READ | (r->role == WRITER ? PROT_WRITE : 0);
     unsigned char *p;
 
@@ -308,7 +308,7 @@ map(struct ring *r, size_t size, struct err *e)
 static int
 fill_segment(struct ring *r, size_t want, struct err *e)
 {
-    const size_t size = (want + page() - 1) / page() * page();
+    const size_t size = (want + page_size() - 1) / page_size() * page_size();
     int k;
 
     do
@@ -321,7 +321,7 @@ fill_segment(struct ring *r, size_t want, struct err *e)
             "(?size=BYTES makes it smaller):",
             r->text, size);
     }
-    if (map(r, size, e) < 0)
+    if (map_segment(r, size, e) < 0)
         return -1;
     memcpy(r->h->magic, magic, sizeof magic);
     r->h->version = VERSION;
@@ -371,11 +371,11 @@ open_segment(struct ring *r, struct err *e)
     boot_id(boot);
     if (memcmp(h.magic, magic, sizeof magic) != 0 || h.version != VERSION ||
         h.size != size || h.uid != (uint32_t)geteuid() ||
-        memcmp(h.boot, boot, sizeof boot) != 0 || size < 2 * page() ||
-        size % page() != 0)
+        memcmp(h.boot, boot, sizeof boot) != 0 || size < 2 * page_size() ||
+        size % page_size() != 0)
         return err_set(e, EX_INPUT,
             "%s: the segment is none of this version, user and boot", r->text);
-    return map(r, size, e) < 0 ? -1 : 1;
+    return map_segment(r, size, e) < 0 ? -1 : 1;
 }
 
 size_t
@@ -494,7 +494,7 @@ ring_create(const struct addr *a, struct err *e)
 /* Attach as the reader: remove the name, then set `attached`. 1; 0: another
  * reader has come and gone; -1. */
 static int
-take(struct ring *r, struct err *e)
+attach_reader(struct ring *r, struct err *e)
 {
     if (shm_lock(r->fd, READER) < 0)
         return err_set(e, EX_USAGE, "%s: another program reads there", r->text);
@@ -521,7 +521,7 @@ try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
     if (k == 0 && has_name(r))
         k = open_segment(r, e);
     if (k > 0)
-        k = take(r, e);
+        k = attach_reader(r, e);
     else if (k == 0 && has_name(r) && shm_holder(fd, WRITER) == 0 &&
         ++*dead > DEAD)
         k = err_set(e, EX_INPUT, "%s: its writer died before it wrote",
@@ -607,7 +607,7 @@ ring_attach_fd(const struct addr *a, int fd, struct err *e)
     else if ((k = open_segment(r, e)) == 0)
         k = err_set(e, EX_INPUT,
             "%s: the memory that was handed over is not ready", a->text);
-    if (k > 0 && (k = take(r, e)) == 0)
+    if (k > 0 && (k = attach_reader(r, e)) == 0)
         err_set(e, EX_USAGE, "%s: another program reads there", a->text);
     if (k > 0)
         return r;
@@ -649,7 +649,7 @@ ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
     int k;
 
     if (n >= r->size || (total = record_size(n, begin)) > r->size) {
-        const uint64_t need = (2 * n + 2 * page() + mega - 1) / mega;
+        const uint64_t need = (2 * n + 2 * page_size() + mega - 1) / mega;
 
         return err_set(e, EX_USAGE,
             "%s: a message of %zu bytes does not fit into a ring of %zu: give "
@@ -695,7 +695,7 @@ shrunken(const struct ring *r, struct err *e)
     struct stat st;
 
     if (fstat(r->fd, &st) == 0 && st.st_size >= 0 &&
-        (size_t)st.st_size >= page() + r->size)
+        (size_t)st.st_size >= page_size() + r->size)
         return 0;
     return err_set(e, EX_INPUT, "%s: the segment has shrunk", r->text);
 }

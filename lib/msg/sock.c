@@ -119,7 +119,7 @@ transfer(int fd, void *p, size_t n, int out, int ms)
 
 /* Set *e to this error, or to `interrupted` if the program was told to stop. */
 static int
-give_up(const struct addr *a, int code, const char *why, struct err *e)
+set_why(const struct addr *a, int code, const char *why, struct err *e)
 {
     return stop_asked ? err_set(e, EX_STOP, "%s: interrupted", a->text)
                       : err_set(e, code, "%s: %s", a->text, why);
@@ -187,7 +187,7 @@ say_proof(struct guest *g, const struct addr *a)
 static int
 foreign(const struct addr *a, struct err *e)
 {
-    return give_up(a, EX_INPUT,
+    return set_why(a, EX_INPUT,
         "what answers there is no program of retort of this version", e);
 }
 
@@ -203,7 +203,7 @@ hear_more(struct guest *g, size_t n, const struct addr *a, struct err *e)
     if (g->n >= n)
         return 1;
     if (got <= 0 && !wait)
-        return give_up(a, EX_INPUT,
+        return set_why(a, EX_INPUT,
             "the other end has closed the connection: it has met somebody "
             "else, or its " TOKEN " is another one",
             e);
@@ -212,7 +212,7 @@ hear_more(struct guest *g, size_t n, const struct addr *a, struct err *e)
         return 1;
     return clock_now() < g->until
         ? NOT_YET
-        : give_up(a, EX_INPUT, "what answers there does not say what it is", e);
+        : set_why(a, EX_INPUT, "what answers there does not say what it is", e);
 }
 
 /* Answer the hello of g: the end that listens by its hello, the other by its
@@ -231,13 +231,14 @@ answer(struct guest *g, const struct addr *a, enum sock_role role,
     r = g->side == PROOF_CONNECTS
         ? say_proof(g, a)
         : transfer(g->fd, g->mine, HELLO_SIZE, 1, HELLO_WAIT);
-    return r < 0 ? give_up(a, EX_INPUT, "the other end has gone", e) : 0;
+    return r < 0 ? set_why(a, EX_INPUT, "the other end has gone", e) : 0;
 }
 
 /* Go on with g.  MET: it has proved that it is the other end, and so has this
  * one; NOT_YET; FAILED. */
 static int
-hear(struct guest *g, const struct addr *a, enum sock_role role, struct err *e)
+hear_guest(struct guest *g, const struct addr *a, enum sock_role role,
+    struct err *e)
 {
     enum { COMMON = 13 }; /* bytes that every hello begins with */
     const size_t had = g->n;
@@ -255,9 +256,9 @@ hear(struct guest *g, const struct addr *a, enum sock_role role, struct err *e)
     set_proof(right, g, a,
         g->side == PROOF_CONNECTS ? PROOF_LISTENS : PROOF_CONNECTS);
     if (!proof_same(g->said + HELLO_SIZE, right))
-        return give_up(a, EX_INPUT, "the other end has another " TOKEN, e);
+        return set_why(a, EX_INPUT, "the other end has another " TOKEN, e);
     if (g->side == PROOF_LISTENS && say_proof(g, a) < 0)
-        return give_up(a, EX_INPUT, "the other end has gone", e);
+        return set_why(a, EX_INPUT, "the other end has gone", e);
     return MET;
 }
 
@@ -291,13 +292,13 @@ greet(int fd, const struct addr *a, enum sock_role role, double until,
     if (until > g.until)
         g.until = until;
     if (transfer(fd, g.mine, HELLO_SIZE, 1, HELLO_WAIT) < 0)
-        return give_up(a, EX_INPUT, "the other end has closed the connection",
+        return set_why(a, EX_INPUT, "the other end has closed the connection",
             e);
     while (k == NOT_YET) {
         (void)wait_fd(fd, POLLIN, 100);
         if (stop_asked)
-            return give_up(a, EX_STOP, "", e);
-        k = hear(&g, a, role, e);
+            return set_why(a, EX_STOP, "", e);
+        k = hear_guest(&g, a, role, e);
     }
     return k;
 }
@@ -450,7 +451,7 @@ is_loopback(const struct place *p)
 
 /* Say who is let in where other machines can connect. */
 static void
-say_open(const struct place *p, const struct addr *a)
+note_open_port(const struct place *p, const struct addr *a)
 {
     const char *token = getenv(TOKEN);
 
@@ -474,7 +475,7 @@ listen_tcp(int *fd, const struct places *p, const struct addr *a, struct err *e)
         setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         if (bind(*fd, (const struct sockaddr *)&p->v[i].at, p->v[i].n) == 0 &&
             listen(*fd, GUESTS) == 0) {
-            say_open(&p->v[i], a);
+            note_open_port(&p->v[i], a);
             return MET;
         }
         close(*fd);
@@ -494,7 +495,7 @@ struct guests {
 };
 
 static void
-leave(struct guests *g, size_t i)
+refuse_meeting(struct guests *g, size_t i)
 {
     close(g->v[i].fd);
     memmove(g->v + i, g->v + i + 1, (--g->n - i) * sizeof *g->v);
@@ -512,7 +513,7 @@ let_in(struct guests *g, int s, const struct addr *a, enum sock_role role,
     if (fd < 0)
         return;
     if (g->n == GUESTS)
-        leave(g, 0);
+        refuse_meeting(g, 0);
     if (check_user(fd, a, &why) == 0 &&
         new_guest(&g->v[g->n], fd, PROOF_LISTENS, role, a, &why) == 0) {
         g->n++;
@@ -530,7 +531,7 @@ hear_all(struct guests *g, int *fd, const struct addr *a, enum sock_role role,
     struct err why;
 
     for (size_t i = 0; i < g->n;) {
-        const int k = hear(&g->v[i], a, role, &why);
+        const int k = hear_guest(&g->v[i], a, role, &why);
 
         if (k == NOT_YET) {
             i++;
@@ -542,7 +543,7 @@ hear_all(struct guests *g, int *fd, const struct addr *a, enum sock_role role,
             return MET;
         }
         vnote("%s; waiting for another %s", why.msg, whom);
-        leave(g, i);
+        refuse_meeting(g, i);
     }
     return NOT_YET;
 }
@@ -581,7 +582,7 @@ try_listen(int *fd, const struct places *p, const struct addr *a,
         k = hear_all(&g, fd, a, role, whom);
     } while (k == NOT_YET);
     while (g.n > 0)
-        leave(&g, g.n - 1);
+        refuse_meeting(&g, g.n - 1);
     if (a->kind == ADDR_UNIX)
         unlink(a->name);
     io_forget(place);
@@ -652,7 +653,7 @@ sock_give(int s, const struct addr *a, int fd, struct err *e)
     memcpy(CMSG_DATA(&u.h), &fd, sizeof fd);
     if (sendmsg(s, &m, MSG_NOSIGNAL) != 1 ||
         transfer(s, &c, 1, 0, HELLO_WAIT) < 0)
-        return give_up(a, EX_SYS, "the reader did not take the memory", e);
+        return set_why(a, EX_SYS, "the reader did not take the memory", e);
     return 0;
 }
 
@@ -672,7 +673,7 @@ sock_take(int s, const struct addr *a, struct err *e)
         recvmsg(s, &m, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&m) ||
         u.h.cmsg_level != SOL_SOCKET || u.h.cmsg_type != SCM_RIGHTS ||
         u.h.cmsg_len != CMSG_LEN(sizeof fd))
-        return give_up(a, EX_INPUT, "the writer has handed over no memory", e);
+        return set_why(a, EX_INPUT, "the writer has handed over no memory", e);
     memcpy(&fd, CMSG_DATA(&u.h), sizeof fd);
     return fd;
 }
@@ -683,6 +684,6 @@ sock_thank(int s, const struct addr *a, struct err *e)
     char c = 'k';
 
     if (transfer(s, &c, 1, 1, HELLO_WAIT) < 0)
-        return give_up(a, EX_INPUT, "the writer has gone", e);
+        return set_why(a, EX_INPUT, "the writer has gone", e);
     return 0;
 }

@@ -20,7 +20,7 @@
 enum { FRAME_HEAD = 24 };
 
 static void
-put_head(unsigned char head[FRAME_HEAD], uint64_t n, uint64_t hash)
+put_frame_head(unsigned char head[FRAME_HEAD], uint64_t n, uint64_t hash)
 {
     memcpy(head, "rtf1", 4);
     le_put(head + 8, n, 8);
@@ -30,7 +30,8 @@ put_head(unsigned char head[FRAME_HEAD], uint64_t n, uint64_t hash)
 
 /* Check and parse the head of a frame.  0, or -1: it is damaged. */
 static int
-get_head(const unsigned char head[FRAME_HEAD], uint64_t *n, uint64_t *hash)
+parse_frame_head(const unsigned char head[FRAME_HEAD], uint64_t *n,
+    uint64_t *hash)
 {
     if (memcmp(head, "rtf1", 4) != 0 ||
         le_get(head + 4, 4) != (XXH3_64bits(head + 8, 16) & 0xffffffff))
@@ -49,7 +50,7 @@ struct tcp_src {
 };
 
 static int
-src_open(struct msg_src *base, const struct addr *a, struct err *e)
+tcp_src_open(struct msg_src *base, const struct addr *a, struct err *e)
 {
     struct tcp_src *s = (struct tcp_src *)base;
 
@@ -61,7 +62,7 @@ src_open(struct msg_src *base, const struct addr *a, struct err *e)
 
 /* Read the head of the next frame.  1; 0: there is no other; -1. */
 static int
-next_frame(struct tcp_src *s, struct err *e)
+read_frame_head(struct tcp_src *s, struct err *e)
 {
     unsigned char head[FRAME_HEAD];
     size_t n = 0;
@@ -75,7 +76,7 @@ next_frame(struct tcp_src *s, struct err *e)
             return 0;
         n += (size_t)got;
     }
-    if (get_head(head, &s->left, &s->hash) < 0)
+    if (parse_frame_head(head, &s->left, &s->hash) < 0)
         return err_set(e, EX_INPUT, "%s: a frame is damaged", s->base.name);
     XXH3_64bits_reset(s->x);
     return 1;
@@ -84,14 +85,14 @@ next_frame(struct tcp_src *s, struct err *e)
 /* Read bytes of frames.  The last bytes of a frame are given out only after its
  * checksum has been found right. */
 static ptrdiff_t
-src_read(struct msg_src *base, void *p, size_t n, struct err *e)
+tcp_src_read(struct msg_src *base, void *p, size_t n, struct err *e)
 {
     struct tcp_src *s = (struct tcp_src *)base;
     ptrdiff_t got;
     int k;
 
     while (s->left == 0)
-        if ((k = next_frame(s, e)) <= 0)
+        if ((k = read_frame_head(s, e)) <= 0)
             return k;
     got = fd_in_read(&s->in, p, n < s->left ? n : (size_t)s->left, e);
     if (got <= 0)
@@ -106,13 +107,13 @@ src_read(struct msg_src *base, void *p, size_t n, struct err *e)
 }
 
 static void
-src_wake(struct msg_src *s)
+tcp_src_wake(struct msg_src *s)
 {
     fd_in_wake(&((struct tcp_src *)s)->in);
 }
 
 static void
-src_close(struct msg_src *base)
+tcp_src_close(struct msg_src *base)
 {
     struct tcp_src *s = (struct tcp_src *)base;
 
@@ -128,7 +129,7 @@ struct tcp_sink {
 };
 
 static int
-sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
+tcp_sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
 {
     struct tcp_sink *s = (struct tcp_sink *)base;
 
@@ -139,14 +140,14 @@ sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
 }
 
 static size_t
-sink_memory(const struct msg_sink *s, size_t n)
+tcp_sink_memory(const struct msg_sink *s, size_t n)
 {
     (void)s;
     return n;
 }
 
 static int
-sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
+tcp_sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
 {
     struct buf *b = &((struct tcp_sink *)s)->whole;
 
@@ -158,7 +159,7 @@ sink_begin(struct msg_sink *s, size_t total, size_t head, struct err *e)
 }
 
 static int
-sink_put(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
+tcp_sink_put(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
 {
     (void)e;
     for (; n > 0; v++, n--)
@@ -167,18 +168,18 @@ sink_put(struct msg_sink *s, const struct iovec *v, size_t n, struct err *e)
 }
 
 static int
-sink_done(struct msg_sink *base, struct err *e)
+tcp_sink_done(struct msg_sink *base, struct err *e)
 {
     struct tcp_sink *s = (struct tcp_sink *)base;
     unsigned char head[FRAME_HEAD];
     struct iovec v[2] = { { head, sizeof head }, { s->whole.p, s->whole.n } };
 
-    put_head(head, s->whole.n, XXH3_64bits(s->whole.p, s->whole.n));
+    put_frame_head(head, s->whole.n, XXH3_64bits(s->whole.p, s->whole.n));
     return fd_out_write(&s->out, v, 2, e);
 }
 
 static void
-sink_close(struct msg_sink *base)
+tcp_sink_close(struct msg_sink *base)
 {
     struct tcp_sink *s = (struct tcp_sink *)base;
 
@@ -189,15 +190,15 @@ sink_close(struct msg_sink *base)
 
 const struct msg_backend msg_tcp = {
     .src_bytes = sizeof(struct tcp_src),
-    .src_open = src_open,
-    .read = src_read,
-    .wake = src_wake,
-    .src_close = src_close,
+    .src_open = tcp_src_open,
+    .read = tcp_src_read,
+    .wake = tcp_src_wake,
+    .src_close = tcp_src_close,
     .sink_bytes = sizeof(struct tcp_sink),
-    .sink_open = sink_open,
-    .sink_memory = sink_memory,
-    .begin = sink_begin,
-    .put = sink_put,
-    .done = sink_done,
-    .sink_close = sink_close,
+    .sink_open = tcp_sink_open,
+    .sink_memory = tcp_sink_memory,
+    .begin = tcp_sink_begin,
+    .put = tcp_sink_put,
+    .done = tcp_sink_done,
+    .sink_close = tcp_sink_close,
 };

@@ -79,7 +79,7 @@ is_ours(const char *name, size_t *n, int *temp)
 }
 
 static int
-is_listed(const struct manifest *m, size_t n)
+is_kept_shard(const struct manifest *m, size_t n)
 {
     for (size_t i = 0; i < m->nfile; i++)
         if (shard_number(m->file[i].name, m->codec) == n)
@@ -119,7 +119,8 @@ shard_dir_clean(const char *dir, const struct manifest *keep, struct err *e)
         size_t n;
         int temp;
 
-        if (is_ours(l.name[i], &n, &temp) && (temp || !is_listed(keep, n))) {
+        if (is_ours(l.name[i], &n, &temp) &&
+            (temp || !is_kept_shard(keep, n))) {
             char *path = shard_path(dir, l.name[i]);
 
             if (unlink(path) < 0 && errno != ENOENT)

@@ -44,7 +44,7 @@ index_make_release(struct index_make *x)
 
 /* Append the documents of a docs message to x->doc; returns their number. */
 static size_t
-add_docs(struct index_make *x, const struct msg *m, size_t msg)
+add_index_docs(struct index_make *x, const struct msg *m, size_t msg)
 {
     const struct st_tensor *len = st_find(&m->st, "doc_len");
     const struct st_tensor *source = st_find(&m->st, "doc_source");
@@ -88,7 +88,7 @@ index_make_msg(struct index_make *x, const struct msg *m, uint64_t raw,
         .kind = (uint32_t)m->kind };
 
     if (m->kind == MSG_DOCS)
-        r.n = (uint32_t)add_docs(x, m, x->msg.n / sizeof r);
+        r.n = (uint32_t)add_index_docs(x, m, x->msg.n / sizeof r);
     else if (m->kind == MSG_BATCH)
         r.n = (uint32_t)st_find(&m->st, "ids")->shape[0];
     if (r.n && per_source)
@@ -186,7 +186,7 @@ index_make_file(const struct index_make *x, const struct shard_index *h,
 /* ---- viewing ---- */
 
 static int
-bad(struct err *e, const char *what, size_t i)
+bad_index(struct err *e, const char *what, size_t i)
 {
     return err_set(e, EX_INPUT, "%s %zu of the index does not fit", what, i);
 }
@@ -201,7 +201,7 @@ check_frames(const struct shard_index *x, struct err *e)
 
         if (f->at != at || f->raw != raw || f->msg != msg || f->csize == 0 ||
             f->dsize == 0 || f->dsize > FRAME_MAX)
-            return bad(e, "frame", i);
+            return bad_index(e, "frame", i);
         if (!frame_is_backed(f->csize, f->dsize))
             return err_set(e, EX_INPUT,
                 "frame %zu of the index: %" PRIu32
@@ -213,7 +213,7 @@ check_frames(const struct shard_index *x, struct err *e)
     }
     if (at != x->table_at || raw != x->raw || msg != x->nmsg ||
         x->nframe > SEEK_FRAMES_MAX || x->bytes != at + seek_bytes(x->nframe))
-        return bad(e, "end of the frames", x->nframe);
+        return bad_index(e, "end of the frames", x->nframe);
     return 0;
 }
 
@@ -253,13 +253,13 @@ check_msgs(const struct shard_index *x, struct err *e)
         const struct shard_frame *f;
 
         if (m->frame >= x->nframe)
-            return bad(e, "message", i);
+            return bad_index(e, "message", i);
         f = &x->frame[m->frame];
         if (m->raw != raw || m->len < 8 || m->len > x->raw - raw ||
             m->first != first || i < f->msg || i - f->msg >= f->nmsg ||
             m->raw < f->raw || m->raw - f->raw >= f->dsize ||
             m->kind > MSG_OTHER || m->zero != 0 || !counts_fit(m))
-            return bad(e, "message", i);
+            return bad_index(e, "message", i);
         if (!is_backed(x, m))
             return err_set(e, EX_INPUT,
                 "message %zu of the index: %" PRIu64
@@ -269,7 +269,7 @@ check_msgs(const struct shard_index *x, struct err *e)
         first += m->n;
     }
     if (raw != x->raw)
-        return bad(e, "end of the messages", x->nmsg);
+        return bad_index(e, "end of the messages", x->nmsg);
     return 0;
 }
 
@@ -285,18 +285,18 @@ index_check_docs(const struct shard_index *x, struct err *e)
         if (m->kind != MSG_DOCS)
             continue;
         if (m->n > x->ndoc - d)
-            return bad(e, "message", i);
+            return bad_index(e, "message", i);
         for (const size_t end = d + m->n; d < end; d++) {
             const struct shard_doc *q = &x->doc[d];
 
             if (q->msg != i || q->off != off || q->len == 0 || q->zero != 0)
-                return bad(e, "document", d);
+                return bad_index(e, "document", d);
             off += q->len;
         }
         if (off != m->tokens)
-            return bad(e, "tokens of message", i);
+            return bad_index(e, "tokens of message", i);
     }
-    return d == x->ndoc ? 0 : bad(e, "end of the documents", x->ndoc);
+    return d == x->ndoc ? 0 : bad_index(e, "end of the documents", x->ndoc);
 }
 
 /* Sum the documents and tokens of the messages that begin in a frame. */
@@ -332,16 +332,16 @@ check_parts(const struct shard_index *x, struct err *e)
 
             if (p->ndoc == 0 || p->ndoc > docs || p->tokens > tokens ||
                 p->tokens < p->ndoc || (i > from && p->source <= p[-1].source))
-                return bad(e, "part", i);
+                return bad_index(e, "part", i);
             docs -= p->ndoc;
             tokens -= p->tokens;
         }
         if (docs != 0 || tokens != 0)
-            return bad(e, "part", i);
+            return bad_index(e, "part", i);
     }
     return i == x->npart && all == x->ndoc
         ? 0
-        : bad(e, "end of the parts", x->npart);
+        : bad_index(e, "end of the parts", x->npart);
 }
 
 void

@@ -60,7 +60,7 @@ shardmk_manifest(const struct shard_make *k)
 }
 
 static struct st_out *
-begin(struct shard_make *k, enum msg_kind kind, const char *name)
+begin_made(struct shard_make *k, enum msg_kind kind, const char *name)
 {
     struct msg_rules *r = &k->rules;
     char hex[33];
@@ -84,7 +84,7 @@ begin(struct shard_make *k, enum msg_kind kind, const char *name)
 struct st_out *
 shardmk_begin(struct shard_make *k, enum msg_kind kind)
 {
-    return begin(k, kind, msg_kind_name(kind));
+    return begin_made(k, kind, msg_kind_name(kind));
 }
 
 struct st_out *
@@ -92,7 +92,7 @@ shardmk_copy(struct shard_make *k, const struct msg *m, int cursor,
     const struct st_tensor *instead)
 {
     const char *name = st_meta(&m->st, "kind");
-    struct st_out *o = begin(k, m->kind, name ? name : "other");
+    struct st_out *o = begin_made(k, m->kind, name ? name : "other");
 
     for (size_t i = 0; i < m->st.nmeta; i++)
         if (!msg_is_own_key(m->kind, m->st.key[i]) &&
@@ -110,7 +110,7 @@ shardmk_copy(struct shard_make *k, const struct msg *m, int cursor,
 
 /* Check and store what is in out. */
 static int
-send(struct shard_make *k, struct err *e)
+send_made(struct shard_make *k, struct err *e)
 {
     struct msg m = { .kind = MSG_OTHER };
     uint64_t tokens;
@@ -136,13 +136,13 @@ int
 shardmk_send(struct shard_make *k, struct err *e)
 {
     st_out_end(&k->out);
-    return send(k, e);
+    return send_made(k, e);
 }
 
 int
 shardmk_end(struct shard_make *k, struct err *e)
 {
-    begin(k, MSG_END, "end");
+    begin_made(k, MSG_END, "end");
     msg_end_fill(&k->out, k->rules.next, &k->rules.h, k->rules.tokens);
-    return send(k, e);
+    return send_made(k, e);
 }

@@ -58,32 +58,32 @@ add_hash(struct buf *b, const struct chain *c)
 }
 
 static void
-add_number(struct buf *b, const char *key, uint64_t v)
+add_json_number(struct buf *b, const char *key, uint64_t v)
 {
     buf_addf(b, "\"%s\": %" PRIu64, key, v);
 }
 
 static void
-add_file(struct buf *b, const struct shard_file *f)
+add_json_file(struct buf *b, const struct shard_file *f)
 {
     buf_adds(b, "    {\"name\": ");
     js_quote(b, f->name);
     buf_adds(b, ", ");
-    add_number(b, "bytes", f->bytes);
+    add_json_number(b, "bytes", f->bytes);
     buf_adds(b, ", \"hash\": ");
     add_hash(b, &f->hash);
     buf_adds(b, ",\n     ");
-    add_number(b, "content_bytes", f->raw);
+    add_json_number(b, "content_bytes", f->raw);
     buf_adds(b, ", ");
-    add_number(b, "frames", f->frames);
+    add_json_number(b, "frames", f->frames);
     buf_adds(b, ", ");
-    add_number(b, "messages", f->messages);
+    add_json_number(b, "messages", f->messages);
     buf_adds(b, ", ");
-    add_number(b, "documents", f->docs);
+    add_json_number(b, "documents", f->docs);
     buf_adds(b, ", ");
-    add_number(b, "tokens", f->tokens);
+    add_json_number(b, "tokens", f->tokens);
     buf_adds(b, ",\n     ");
-    add_number(b, "index_bytes", f->index_bytes);
+    add_json_number(b, "index_bytes", f->index_bytes);
     buf_adds(b, ", \"index_hash\": ");
     add_hash(b, &f->index_hash);
     buf_adds(b, ", \"index_frames_hash\": ");
@@ -99,7 +99,7 @@ add_position(struct buf *b, const struct manifest *m)
         return;
     }
     buf_adds(b, "  \"position\": {");
-    add_number(b, "seq", m->seq);
+    add_json_number(b, "seq", m->seq);
     buf_adds(b, ", \"chain\": ");
     add_hash(b, &m->chain);
     if (m->cursor) {
@@ -130,7 +130,7 @@ add_fields(struct buf *b, const struct manifest *m)
         codec_names[m->codec], m->teacher ? "true" : "false");
     for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
         buf_adds(b, "  ");
-        add_number(b, n[i].key, n[i].v);
+        add_json_number(b, n[i].key, n[i].v);
         buf_adds(b, ",\n");
     }
 }
@@ -148,9 +148,9 @@ manifest_write(struct manifest *m, const char *dir, struct err *e)
         buf_addf(&b, "%s\n    {\"name\": ", i ? "," : "");
         js_quote(&b, m->source[i].name);
         buf_adds(&b, ", ");
-        add_number(&b, "documents", m->source[i].docs);
+        add_json_number(&b, "documents", m->source[i].docs);
         buf_adds(&b, ", ");
-        add_number(&b, "tokens", m->source[i].tokens);
+        add_json_number(&b, "tokens", m->source[i].tokens);
         buf_adds(&b, "}");
     }
     buf_adds(&b, "\n  ],\n");
@@ -158,7 +158,7 @@ manifest_write(struct manifest *m, const char *dir, struct err *e)
     buf_adds(&b, "  \"shards\": [");
     for (size_t i = 0; i < m->nfile; i++) {
         buf_adds(&b, i ? ",\n" : "\n");
-        add_file(&b, &m->file[i]);
+        add_json_file(&b, &m->file[i]);
     }
     buf_adds(&b, "\n  ],\n");
     chain_of(&m->hash, b.p, b.n);
@@ -232,7 +232,7 @@ get_word(const json_t *j, const char *key, const char *const *word,
 }
 
 static int
-read_sources(struct manifest *m, const json_t *j, struct err *e)
+read_json_sources(struct manifest *m, const json_t *j, struct err *e)
 {
     const json_t *a = js_get(j, "sources");
     const size_t n = json_array_size(a);
@@ -253,8 +253,8 @@ read_sources(struct manifest *m, const json_t *j, struct err *e)
 }
 
 static int
-read_file(struct shard_file *f, const json_t *o, size_t least, enum codec c,
-    struct err *e)
+read_json_file(struct shard_file *f, const json_t *o, size_t least,
+    enum codec c, struct err *e)
 {
     const uint64_t max = INT64_MAX;
     char want[SHARD_NAME];
@@ -282,7 +282,7 @@ read_file(struct shard_file *f, const json_t *o, size_t least, enum codec c,
 }
 
 static int
-read_files(struct manifest *m, const json_t *j, struct err *e)
+read_json_files(struct manifest *m, const json_t *j, struct err *e)
 {
     const json_t *a = js_get(j, "shards");
     const size_t n = json_array_size(a);
@@ -293,8 +293,8 @@ read_files(struct manifest *m, const json_t *j, struct err *e)
     for (size_t least = 0; m->nfile < n;) {
         const size_t i = m->nfile++;
 
-        if (read_file(&m->file[i], json_array_get(a, i), least, m->codec, e) <
-            0)
+        if (read_json_file(&m->file[i], json_array_get(a, i), least, m->codec,
+                e) < 0)
             return err_prefix(e, "shard %zu", i);
         least = shard_number(m->file[i].name, m->codec) + 1;
     }
@@ -302,7 +302,7 @@ read_files(struct manifest *m, const json_t *j, struct err *e)
 }
 
 static int
-read_position(struct manifest *m, const json_t *j, struct err *e)
+read_json_position(struct manifest *m, const json_t *j, struct err *e)
 {
     const json_t *p = js_get(j, "position");
 
@@ -317,7 +317,7 @@ read_position(struct manifest *m, const json_t *j, struct err *e)
 }
 
 static int
-read_fields(struct manifest *m, const json_t *j, struct err *e)
+read_json_fields(struct manifest *m, const json_t *j, struct err *e)
 {
     static const char *const states[] = { "open", "complete", NULL };
     static const char *const contents[] = { "docs", "batch", "", NULL };
@@ -355,14 +355,14 @@ read_fields(struct manifest *m, const json_t *j, struct err *e)
     m->level = (int)level;
     if (js_bool(j, "teacher", &m->teacher, e) <= 0)
         return err_set(e, EX_INPUT, "teacher is neither true nor false");
-    if (read_sources(m, j, e) < 0 || read_files(m, j, e) < 0)
+    if (read_json_sources(m, j, e) < 0 || read_json_files(m, j, e) < 0)
         return -1;
-    return read_position(m, j, e);
+    return read_json_position(m, j, e);
 }
 
 /* The last line holds the hash of all lines before it. */
 static int
-check_hash(struct manifest *m, const char *p, size_t n, struct err *e)
+check_manifest_hash(struct manifest *m, const char *p, size_t n, struct err *e)
 {
     const char *line = p + n - HASH_BYTES;
     char hex[33] = "", have[33];
@@ -451,10 +451,10 @@ manifest_read(struct manifest *m, const char *dir, struct err *e)
         free(path);
         return -1;
     }
-    r = check_hash(m, p, n, e);
+    r = check_manifest_hash(m, p, n, e);
     if (r == 0) {
         j = js_parse(p, n, e);
-        r = j ? read_fields(m, j, e) : -1;
+        r = j ? read_json_fields(m, j, e) : -1;
         json_decref(j);
     }
     if (r == 0)

@@ -38,11 +38,11 @@ struct repair {
     uint64_t next;        /* seq expected of the next message */
 };
 
-static void say(const struct repair *r, const char *fmt, ...)
+static void say_lost(const struct repair *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 static void
-say(const struct repair *r, const char *fmt, ...)
+say_lost(const struct repair *r, const char *fmt, ...)
 {
     char line[600];
     va_list ap;
@@ -94,7 +94,7 @@ make_head(struct repair *r, const struct msg *m, struct err *e)
         i.source[n] = f->source[n].name;
     stream_info_put(shardmk_begin(r->k, MSG_STREAM), &i);
     free(i.source);
-    say(r,
+    say_lost(r,
         "%s: the message that describes the stream is lost; it is made anew, "
         "BOS %s, EOS %s",
         r->dir, i.bos < 0 ? "none" : "as the tokenizer's",
@@ -104,7 +104,7 @@ make_head(struct repair *r, const struct msg *m, struct err *e)
 
 /* A whole message that was saved. */
 static int
-keep(struct repair *r, struct msg *m, struct err *e)
+save_message(struct repair *r, struct msg *m, struct err *e)
 {
     const char *kind = st_meta(&m->st, "kind"), *seq = st_meta(&m->st, "seq");
 
@@ -153,7 +153,7 @@ keep_content(struct repair *r, struct err *e)
             return -1;
         m.raw = (const unsigned char *)r->pend.p + at;
         m.nraw = n;
-        k = keep(r, &m, e);
+        k = save_message(r, &m, e);
         st_release(&m.st);
         if (k < 0)
             return -1;
@@ -172,7 +172,7 @@ struct frame_span {
 
 /* Decode the frame p[n] into r->raw.  NULL, or why it is lost. */
 static const char *
-decode(struct repair *r, const unsigned char *p, size_t n, size_t dsize)
+decode_frame(struct repair *r, const unsigned char *p, size_t n, size_t dsize)
 {
     static struct err why;
 
@@ -199,7 +199,7 @@ save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
     if (s->at > f->n || s->csize > f->n - s->at)
         why = "the file ends before it does";
     else
-        why = decode(r, f->p + s->at, (size_t)s->csize, (size_t)s->dsize);
+        why = decode_frame(r, f->p + s->at, (size_t)s->csize, (size_t)s->dsize);
     if (!why) {
         k = keep_content(r, e);
         if (k < 0) /* where it is written says so itself */
@@ -222,13 +222,13 @@ save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
             n += m[j].n;
             tokens += m[j].tokens;
         }
-        say(r,
+        say_lost(r,
             "%s: frame %zu at byte %" PRIu64 " is lost, documents %" PRIu64
             " to %" PRIu64 " of the shard, %" PRIu64 " tokens: %s",
             path, i, s->at, m->first, m->first + n, tokens, why);
     } else {
-        say(r, "%s: frame %zu at byte %" PRIu64 " is lost: %s", path, i, s->at,
-            why);
+        say_lost(r, "%s: frame %zu at byte %" PRIu64 " is lost: %s", path, i,
+            s->at, why);
     }
     return 0;
 }
@@ -307,7 +307,7 @@ good_index(struct repair *r, size_t i, const char *shard, struct io_map *map,
             io_unmap(map);
     }
     if (!good)
-        say(r,
+        say_lost(r,
             "%s: the index is damaged or missing; frames are found without it",
             path);
     free(path);
@@ -331,7 +331,7 @@ save_shard(struct repair *r, size_t i, struct err *e)
     path = shard_path(r->dir, name);
     if (io_map(&f, path, e) < 0) {
         if (errno == ENOENT && r->l->counted)
-            say(r, "%s: the shard is missing", path);
+            say_lost(r, "%s: the shard is missing", path);
         k = errno == ENOENT ? 1 : -1;
         free(path);
         return k;
@@ -461,7 +461,7 @@ set_repair(const char *dir, const char *out, const struct shard_opts *o,
         return -1;
     }
     if (!l->counted)
-        say(&r, "%s", why.msg);
+        say_lost(&r, "%s", why.msg);
     if (l->counted) {
         same.codec = r.m.codec;
         same.level = r.m.level;

@@ -122,7 +122,7 @@ missing(struct err *e)
 
 /* The index agrees with what the manifest says of the shard. */
 static int
-check_index(const struct shard_file *f, const struct shard_index *x,
+map_index(const struct shard_file *f, const struct shard_index *x,
     struct err *e)
 {
     uint64_t tokens = 0, docs = 0;
@@ -176,12 +176,12 @@ view_index(struct shard *h, const struct shard_file *f, int whole,
     if (index_view_frames(&h->x, h->map.p, h->map.n, e) < 0)
         return -1;
     if (whole)
-        return index_check_docs(&h->x, e) < 0 ? -1 : check_index(f, &h->x, e);
+        return index_check_docs(&h->x, e) < 0 ? -1 : map_index(f, &h->x, e);
     index_frames_hash(h->map.p, h->map.n, h->x.ndoc, h->x.npart, &c);
     if (memcmp(c.h, f->frames_hash.h, 16) != 0)
         return err_set(e, EX_INPUT,
             "offset 0: its frames are not those of the manifest: damaged");
-    return check_index(f, &h->x, e);
+    return map_index(f, &h->x, e);
 }
 
 static const struct shard_index *
@@ -241,7 +241,7 @@ read_at(int fd, void *p, size_t n, uint64_t at, struct err *e)
 
 /* The file's size is right, and its seek table is the one written. */
 static int
-check_file(struct shard *h, struct err *e)
+check_shard_file(struct shard *h, struct err *e)
 {
     const size_t n = seek_bytes(h->x.nframe);
     struct stat st;
@@ -287,7 +287,7 @@ shard_open_file(struct shard_set *s, size_t i, struct err *e)
         (void)posix_fadvise(h->fd, 0, 0, POSIX_FADV_RANDOM);
     if (h->fd < 0) {
         r = missing(e);
-    } else if (!h->checked && check_file(h, e) < 0) {
+    } else if (!h->checked && check_shard_file(h, e) < 0) {
         r = err_prefix(e, "%s", path);
         close(h->fd); /* bad for whoever asks next, too */
         h->fd = -1;
@@ -301,7 +301,7 @@ shard_open_file(struct shard_set *s, size_t i, struct err *e)
 #define SPARE ((size_t)4 << 20)
 
 static void
-reserve(unsigned char **p, size_t *cap, size_t n)
+reserve_bytes(unsigned char **p, size_t *cap, size_t n)
 {
     void *q;
 
@@ -364,8 +364,8 @@ read_frame(struct shard_set *s, size_t shard, size_t frame, size_t n,
         b->dec = frame_dec_new(s->m.codec);
         b->codec = s->m.codec;
     }
-    reserve(&b->comp, &b->comp_cap, f->csize);
-    reserve(&b->raw, &b->raw_cap, b->nraw);
+    reserve_bytes(&b->comp, &b->comp_cap, f->csize);
+    reserve_bytes(&b->raw, &b->raw_cap, b->nraw);
     r = read_at(fd, b->comp, f->csize, f->at, e);
     close(fd);
     if (r == 0 && XXH3_64bits(b->comp, f->csize) != f->hash)
@@ -478,7 +478,7 @@ set_msg(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
     if (copy_raw(s, shard, y->frame, y->raw, 8, len8, b, e) < 0)
         return -1;
     pad = msg_pad((size_t)le_get(len8, 8));
-    reserve(&b->msg, &b->msg_cap, pad + (size_t)y->len);
+    reserve_bytes(&b->msg, &b->msg_cap, pad + (size_t)y->len);
     if (copy_raw(s, shard, y->frame, y->raw, (size_t)y->len, b->msg + pad, b,
             e) < 0)
         return -1;
@@ -519,7 +519,7 @@ read_preamble(struct shard_set *s, size_t i, struct shard_buf *b, struct msg *m,
         return -1;
     memset(m, 0, sizeof *m);
     pad = msg_pad((size_t)le_get(b->raw + at, 8));
-    reserve(&b->msg, &b->msg_cap, pad + len);
+    reserve_bytes(&b->msg, &b->msg_cap, pad + len);
     memcpy(b->msg + pad, b->raw + at, len);
     return take_msg(s, 0, i, b, b->msg + pad, m, e);
 }

@@ -16,7 +16,7 @@ struct set_src {
 
 /* Read the rest of the frame, then the next one. */
 static ptrdiff_t
-src_read(struct msg_src *base, void *p, size_t n, struct err *e)
+dir_src_read(struct msg_src *base, void *p, size_t n, struct err *e)
 {
     struct set_src *s = (struct set_src *)base;
     const struct manifest *m = set_manifest(s->set);
@@ -44,14 +44,14 @@ src_read(struct msg_src *base, void *p, size_t n, struct err *e)
 
 /* A frame packed and unpacked. */
 static size_t
-src_memory(const struct msg_src *s, size_t n)
+dir_src_memory(const struct msg_src *s, size_t n)
 {
     (void)s;
     return 2 * n;
 }
 
 static void
-src_close(struct msg_src *base)
+dir_src_close(struct msg_src *base)
 {
     struct set_src *s = (struct set_src *)base;
 
@@ -61,9 +61,9 @@ src_close(struct msg_src *base)
 
 static const struct msg_backend directory = {
     .src_bytes = sizeof(struct set_src),
-    .read = src_read,
-    .src_memory = src_memory,
-    .src_close = src_close,
+    .read = dir_src_read,
+    .src_memory = dir_src_memory,
+    .src_close = dir_src_close,
 };
 
 struct msg_in *

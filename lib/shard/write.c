@@ -82,7 +82,7 @@ struct shard_writer {
 /* Find out what the folder holds: nothing, a shard directory, or something
  * else. */
 static int
-look(struct shard_writer *w, struct err *e)
+find_state(struct shard_writer *w, struct err *e)
 {
     char *path = shard_path(w->dir, SHARD_MANIFEST);
     size_t foreign, shards;
@@ -130,7 +130,7 @@ shardw_open(const char *dir, const struct shard_opts *o, struct err *e)
     if (!w->hash || !w->x)
         mem_exhausted("state of a hash");
     if (msg_refuse_address(dir, e) == 0 && io_mkdirs(dir, e) == 0 &&
-        (w->lock = shard_dir_lock(dir, e)) >= 0 && look(w, e) == 0)
+        (w->lock = shard_dir_lock(dir, e)) >= 0 && find_state(w, e) == 0)
         return w;
     shardw_close(w);
     return NULL;
@@ -295,7 +295,7 @@ start_threads(struct shard_writer *w, struct err *e)
 }
 
 static int
-begin(struct shard_writer *w, const struct msg *m, struct err *e)
+begin_directory(struct shard_writer *w, const struct msg *m, struct err *e)
 {
     int r;
 
@@ -348,7 +348,7 @@ open_shard(struct shard_writer *w, uint64_t first_seq, struct err *e)
 }
 
 static int
-put_bytes(struct shard_writer *w, const void *p, size_t n, struct err *e)
+write_bytes(struct shard_writer *w, const void *p, size_t n, struct err *e)
 {
     XXH3_128bits_update(w->hash, p, n);
     return io_out_write(&w->out, p, n, e);
@@ -365,7 +365,7 @@ finish_file(struct shard_writer *w, struct err *e)
     seek_write(&b, (const void *)w->seek.p,
         w->seek.n / sizeof(struct seek_entry));
     w->head.table_hash = XXH3_64bits(b.p, b.n);
-    r = put_bytes(w, b.p, b.n, e);
+    r = write_bytes(w, b.p, b.n, e);
     buf_release(&b);
     if (r < 0)
         return -1;
@@ -402,7 +402,7 @@ finish_index(struct shard_writer *w, struct err *e)
 }
 
 static int
-commit(struct shard_writer *w, int complete, struct err *e)
+commit_shard(struct shard_writer *w, int complete, struct err *e)
 {
     struct manifest *m = &w->m;
     struct shard_file *f = &w->sums;
@@ -545,13 +545,13 @@ write_unit(struct shard_writer *w, struct unit *u, struct err *e)
         buf_add(&w->seek, &s[i], sizeof s[i]);
         w->raw += s[i].dsize;
         w->sums.messages += nmsg;
-        if (put_bytes(w, p, s[i].csize, e) < 0)
+        if (write_bytes(w, p, s[i].csize, e) < 0)
             return -1;
         at += s[i].csize;
     }
     if (u->end)
-        return commit(w, 1, e);
-    return w->out.n >= w->o.shard_size ? commit(w, 0, e) : 0;
+        return commit_shard(w, 1, e);
+    return w->out.n >= w->o.shard_size ? commit_shard(w, 0, e) : 0;
 }
 
 /* Empty a unit; unusually large buffers are freed. */
@@ -611,7 +611,7 @@ close_unit(struct shard_writer *w, struct err *e)
 
 /* Hidden states are worth nothing without the head that reads them. */
 static int
-check_head(struct shard_writer *w, const struct msg *m, struct err *e)
+check_stored_head(struct shard_writer *w, const struct msg *m, struct err *e)
 {
     if (m->kind == MSG_TEACHER)
         w->has_head = st_find(&m->st, "head") != NULL;
@@ -625,17 +625,17 @@ check_head(struct shard_writer *w, const struct msg *m, struct err *e)
 }
 
 static int
-put(struct shard_writer *w, const struct msg *m, struct err *e)
+put_unit(struct shard_writer *w, const struct msg *m, struct err *e)
 {
     struct unit *u;
 
-    if (!w->begun && begin(w, m, e) < 0)
+    if (!w->begun && begin_directory(w, m, e) < 0)
         return -1;
     if (w->resuming && m->kind == MSG_STREAM)
         return 0; /* begin has compared it */
     if (w->resuming && m->kind == MSG_TEACHER)
         return set_same_head(w->dir, m, e);
-    if (check_head(w, m, e) < 0)
+    if (check_stored_head(w, m, e) < 0)
         return -1;
     u = &w->unit[w->full];
     if (u->content.n > 0 && m->nraw > w->o.frame_size - u->content.n &&
@@ -655,7 +655,7 @@ shardw_put(struct shard_writer *w, const struct msg *m, struct err *e)
 {
     if (w->failed)
         return err_set(e, EX_SYS, "%s: writing has failed before", w->dir);
-    if (put(w, m, e) == 0)
+    if (put_unit(w, m, e) == 0)
         return 0;
     w->failed = 1;
     return -1;
@@ -721,7 +721,7 @@ last_file(struct shard_writer *w, struct shard_set *s, int store,
         if (k == 0 && !store)
             index_make_msg(&none, &m, 0, 0, 0, its);
         else if (k == 0 && m.kind != MSG_END)
-            k = put(w, &m, e);
+            k = put_unit(w, &m, e);
         else if (k == 0)
             k = msg_rules_go_on(r, &m, e);
     }
@@ -733,7 +733,7 @@ last_file(struct shard_writer *w, struct shard_set *s, int store,
 }
 
 static int
-append(struct shard_writer *w, struct shard_set *s, struct msg_rules *r,
+append_message(struct shard_writer *w, struct shard_set *s, struct msg_rules *r,
     struct err *e)
 {
     const struct msg *head = set_head(s, e);
@@ -771,7 +771,7 @@ shardw_append(const char *dir, const struct shard_opts *o, struct msg_rules *r,
 {
     struct shard_writer *w = shardw_open(dir, o, e);
     struct shard_set *s = w ? set_open(dir, 0, e) : NULL;
-    int k = s ? append(w, s, r, e) : -1;
+    int k = s ? append_message(w, s, r, e) : -1;
 
     if (k < 0 && s)
         err_prefix(e, "%s", dir);

@@ -56,7 +56,7 @@ struct export
 };
 
 static void
-begin(struct export *x)
+begin_files(struct export *x)
 {
     static const char zero[1024];
     char *path;
@@ -205,7 +205,7 @@ end_datatrove(struct export *x)
 }
 
 static void
-end(struct export *x)
+end_files(struct export *x)
 {
     switch (x->o->format) {
     case FOREIGN_MEGATRON: end_megatron(x); break;
@@ -219,7 +219,7 @@ end(struct export *x)
 
 /* The documents of one message, those of source `only` or all (-1). */
 static void
-add_message(struct export *x, const struct msg *m, int64_t only,
+export_message(struct export *x, const struct msg *m, int64_t only,
     struct buf *wide)
 {
     const struct st_tensor *ids = st_find(&m->st, "ids");
@@ -246,7 +246,7 @@ add_message(struct export *x, const struct msg *m, int64_t only,
 }
 
 static int64_t
-find_source(const struct stream_info *info, const char *name)
+source_number(const struct stream_info *info, const char *name)
 {
     for (size_t i = 0; name && i < info->nsource; i++)
         if (strcmp(info->source[i], name) == 0)
@@ -283,10 +283,10 @@ export_docs(const char *input, const char *path, const struct export_opts *o)
                     "batches",
                     msg_in_name(r));
             x.vocab = info.vocab;
-            only = find_source(&info, o->source);
-            begin(&x);
+            only = source_number(&info, o->source);
+            begin_files(&x);
         } else if (m.kind == MSG_DOCS) {
-            add_message(&x, &m, only, &wide);
+            export_message(&x, &m, only, &wide);
         }
         progress_total(msg_in_expect(r, (double)msg_in_bytes(r)));
         progress_at((double)msg_in_bytes(r), NULL);
@@ -296,7 +296,7 @@ export_docs(const char *input, const char *path, const struct export_opts *o)
         die_err(&e);
     if (stop_asked)
         die(EX_STOP, "%s: interrupted", path);
-    end(&x);
+    end_files(&x);
     if (x.masked)
         warn("%s: the format has no loss mask: those of %" PRIu64
              " documents are lost",

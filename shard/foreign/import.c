@@ -57,7 +57,7 @@ parse_id(const char *option, const char *s, size_t vocab)
 
 /* The last part of a path without its suffix. */
 static char *
-source_name(const char *path)
+name_of_path(const char *path)
 {
     char *copy = xstrdup(path), *name;
     size_t n = strlen(copy);
@@ -139,7 +139,7 @@ import_files(char **in, const char *dir, const struct import_opts *o,
     set_tokenizer(&s, hash, o);
     name = xcalloc(n, sizeof *name);
     for (size_t i = 0; i < n; i++) {
-        name[i] = o->source ? xstrdup(o->source) : source_name(in[i]);
+        name[i] = o->source ? xstrdup(o->source) : name_of_path(in[i]);
         add_source(&s, name[i]);
     }
     prog_catch_stop();

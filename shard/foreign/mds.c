@@ -55,7 +55,7 @@ parse_encoding(struct mds *m, const char *s)
 }
 
 static void
-read_columns(struct mds *m, const json_t *o, size_t shard)
+read_mds_columns(struct mds *m, const json_t *o, size_t shard)
 {
     const json_t *names = js_get(o, "column_names");
     const json_t *enc = js_get(o, "column_encodings");
@@ -220,7 +220,7 @@ read_shard(struct sink *s, struct mds *m, const char *dir, const json_t *o,
         die_err(&e);
     m->p = map.p;
     m->n = map.n;
-    read_columns(m, o, shard);
+    read_mds_columns(m, o, shard);
     if (json_integer_value(js_get(raw, "bytes")) != (json_int_t)m->n)
         die(EX_INPUT,
             "%s: offset %zu: the file ends here, not after "
@@ -318,7 +318,7 @@ add_config(const struct mds_out *m, struct buf *b, const char *close)
 }
 
 static void
-flush(struct mds_out *m)
+flush_shard(struct mds_out *m)
 {
     const size_t n = m->sizes.n / 4;
     struct buf config = { 0 }, head = { 0 };
@@ -380,7 +380,7 @@ mds_doc(struct mds_out *m, const uint32_t *ids, size_t count)
         die(EX_INPUT, "%s: a document of %zu tokens is too long for MDS",
             m->path, count);
     if (m->sizes.n && m->samples.n + bytes + m->sizes.n + 512 > LIMIT)
-        flush(m);
+        flush_shard(m);
     buf_add(&m->sizes, &all, 4);
     buf_add(&m->samples, &size, 4);
     buf_addc(&m->samples, 1 << 2 | code);
@@ -396,7 +396,7 @@ mds_end(struct mds_out *m)
     struct buf b = { 0 };
     struct err e;
 
-    flush(m);
+    flush_shard(m);
     buf_adds(&b, "{\"shards\": [");
     buf_add(&b, m->index.p ? m->index.p : "", m->index.n);
     buf_adds(&b, "], \"version\": 2}");

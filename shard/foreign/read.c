@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BAD(file, at, ...) bad_at(file, (uint64_t)(at), __VA_ARGS__)
+#define BAD(file, at, ...) bad_byte(file, (uint64_t)(at), __VA_ARGS__)
 
-static void bad_at(const char *file, uint64_t at, const char *fmt, ...)
+static void bad_byte(const char *file, uint64_t at, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
 
 static void
-bad_at(const char *file, uint64_t at, const char *fmt, ...)
+bad_byte(const char *file, uint64_t at, const char *fmt, ...)
 {
     char text[300];
     va_list ap;
@@ -30,7 +30,7 @@ bad_at(const char *file, uint64_t at, const char *fmt, ...)
 }
 
 static void
-map(struct io_map *m, const char *path)
+map_file(struct io_map *m, const char *path)
 {
     struct err e;
 
@@ -104,7 +104,7 @@ idx_sequence(const struct idx *x, uint64_t i, const struct ids_view *bin,
 
 /* A document of several sequences that do not follow each other. */
 static void
-gather(struct sink *s, const struct idx *x, const struct ids_view *bin,
+read_document(struct sink *s, const struct idx *x, const struct ids_view *bin,
     uint64_t a, uint64_t b)
 {
     const size_t size = id_size(bin->type);
@@ -151,8 +151,8 @@ read_megatron(struct sink *s, const char *path)
     struct ids_view v = { .file = bin };
     uint64_t before = 0;
 
-    map(&mi, idx);
-    map(&mb, bin);
+    map_file(&mi, idx);
+    map_file(&mb, bin);
     x.p = mi.p;
     x.n = mi.n;
     idx_parse(&x);
@@ -171,7 +171,7 @@ read_megatron(struct sink *s, const char *path)
                 " sequences",
                 i, end, x.nseq);
         if (i)
-            gather(s, &x, &v, before, end);
+            read_document(s, &x, &v, before, end);
         before = end;
     }
     io_unmap(&mi);
@@ -190,7 +190,7 @@ read_llmc(struct sink *s, const char *path)
     struct io_map m;
     uint64_t magic, version, n;
 
-    map(&m, path);
+    map_file(&m, path);
     if (m.n < HEAD)
         BAD(path, m.n, "the file ends inside its head of %d bytes", HEAD);
     magic = le_get(m.p, 4);
@@ -246,11 +246,11 @@ read_datatrove(struct sink *s, const char *path)
     struct ids_view v = { .file = path };
     uint64_t before = 0;
 
-    map(&m, path);
+    map_file(&m, path);
     if (io_exists(index))
-        map(&mi, index);
+        map_file(&mi, index);
     if (io_exists(loss))
-        map(&ml, loss);
+        map_file(&ml, loss);
     v.type = ds_width(path, m.n, &mi, s->info.vocab) == 2 ? ID_U16 : ID_U32;
     v.p = m.p;
     v.n = m.n / id_size(v.type);
@@ -347,7 +347,7 @@ read_npy(struct sink *s, const char *path)
     char *head;
     int n;
 
-    map(&m, path);
+    map_file(&m, path);
     if (m.n < 12 || memcmp(m.p, "\x93NUMPY", 6) != 0)
         BAD(path, 0, "no NumPy array");
     if (m.p[6] < 1 || m.p[6] > 3)
