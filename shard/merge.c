@@ -244,11 +244,12 @@ check_new(struct merge *g, const struct input *x, const struct msg *m,
     }
     for (; same == 0 && lo < n && order_before(&v[lo], &key) == 0; lo++)
         same = is_input_before(g, &v[lo], &c, e);
-    return same <= 0 ? same
-                     : err_set(e, EX_USAGE,
-                           "%s: message %" PRIu64
-                           " holds what %s has already: it was added before",
-                           io_in_name(x->name), m->seq, g->input[0].name);
+    return same <= 0
+        ? same
+        : err_set(e, EX_USAGE,
+              "%s: message %" PRIu64
+              " holds what %s has already: it was added before, leave it out",
+              io_in_name(x->name), m->seq, g->input[0].name);
 }
 
 static int

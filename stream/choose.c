@@ -147,7 +147,8 @@ choose_stream_length(struct cursor_spec *r, const struct given *g,
             continue;
         if (n++)
             die(EX_USAGE,
-                "--batches, --tokens and --epochs exclude each other");
+                "--batches, --tokens and --epochs exclude each other: give "
+                "one");
         snprintf(given, sizeof given, "%zu", g->length[i]);
         snprintf(said, sizeof said, "--%s %" PRIu64, length_names[was.length],
             was.limit);
@@ -165,7 +166,8 @@ choose_stream_length(struct cursor_spec *r, const struct given *g,
             given, was.limit);
     }
     if (r->length == LENGTH_BATCHES && r->limit > UINT64_MAX / r->B)
-        die(EX_USAGE, "--batches: too many");
+        die(EX_USAGE, "--batches: %" PRIu64 " are too many; give fewer",
+            r->limit);
 }
 
 /* Are these the weights of the cursor? */
@@ -224,7 +226,8 @@ choose_source_weights(struct cursor_spec *r, const struct given *g,
     const int given = !!g->weights + !isnan(g->alpha) + !isnan(g->unimax);
 
     if (given > 1)
-        die(EX_USAGE, "--weights, --alpha and --unimax exclude each other");
+        die(EX_USAGE,
+            "--weights, --alpha and --unimax exclude each other: give one");
     if (!given && r->natural)
         return;
     r->natural = 0;
@@ -260,8 +263,9 @@ choose_curriculum(struct cursor_spec *r, const struct given *g,
         chain_hex(&from->from.spec.curriculum, was);
     if (from->is && strcmp(is, was) != 0)
         die(EX_USAGE,
-            "the resumed stream has a --curriculum of hash %.8s, not %.8s", was,
-            is);
+            "the resumed stream has a --curriculum of hash %.8s, not %.8s: "
+            "give that file",
+            was, is);
 }
 
 /* --rank R/N.  Without it the cursor's; another one than the cursor's is
@@ -279,10 +283,13 @@ choose_rank(struct cursor_spec *r, const struct given *g)
         text[slash - g->rank] = '\0';
     if (!slash || number_size(slash + 1, 1, 1 << 20, &r->ranks) < 0 ||
         number_size(text, 0, (double)r->ranks - 1.0, &r->rank) < 0)
-        die(EX_USAGE, "--rank: \"%.100s\" is not R/N with 0 <= R < N", g->rank);
+        die(EX_USAGE, "--rank: \"%.100s\" is not R/N: give one with 0 <= R < N",
+            g->rank);
     free(text);
     if (r->ranks > r->B)
-        die(EX_USAGE, "--rank %s: a batch has only %zu rows for all ranks",
+        die(EX_USAGE,
+            "--rank %s: a batch has only %zu rows for all ranks: give a larger "
+            "-B",
             g->rank, r->B);
 }
 
@@ -294,7 +301,8 @@ choose_order(struct cursor_spec *r, const struct given *g, const struct dirs *d,
     struct err e;
 
     if (g->shuffle && g->no_shuffle)
-        die(EX_USAGE, "--shuffle and --no-shuffle exclude each other");
+        die(EX_USAGE,
+            "--shuffle and --no-shuffle exclude each other: give one");
     if (g->shuffle || g->no_shuffle)
         r->shuffle = g->shuffle;
     if (from->is && r->shuffle != was)
@@ -303,7 +311,8 @@ choose_order(struct cursor_spec *r, const struct given *g, const struct dirs *d,
             "--%sshuffle",
             r->shuffle ? "" : "no-", was ? "" : "no-");
     if (!docs && !r->shuffle && g->open != OPT_NONE)
-        die(EX_USAGE, "--open is for what is shuffled");
+        die(EX_USAGE,
+            "--open is for rows that are shuffled: give --shuffle too");
     if (!docs && !r->shuffle)
         return;
     r->open = (size_t)choose_number(from, "--open", g->open, r->open);
@@ -358,7 +367,7 @@ choose(struct cursor *c, const struct given *g, const struct dirs *d,
     r->B = (size_t)choose_number(from, "-B", g->B, r->B);
     r->T = (size_t)choose_number(from, "-T", g->T, r->T);
     if (!docs && r->T != d->info.T)
-        die(EX_USAGE, "-T %zu: %s holds rows of %zu tokens", r->T,
+        die(EX_USAGE, "-T %zu: %s holds rows of %zu tokens: leave -T out", r->T,
             dirs_name(d, 0), d->info.T);
     r->seed = choose_number(from, "-s", g->seed, r->seed);
     choose_order(r, g, d, from);

@@ -422,7 +422,8 @@ set_weights(struct docs *x, struct err *e)
         r = err_set(e, EX_INPUT, "%s: holds no documents", dirs_name(x->d, 0));
     for (size_t i = 0; r == 0 && i < x->n; i++)
         if (x->w[i] > 0 && !(share[i] > 0.0))
-            r = err_set(e, EX_USAGE, "source %s has a weight but no documents",
+            r = err_set(e, EX_USAGE,
+                "source %s has a weight but no documents: leave it out",
                 x->d->info.source[i]);
     free(share);
     return r;
@@ -438,7 +439,7 @@ check_docs_memory(const struct docs *x, struct err *e)
         ? 0
         : err_set(e, EX_USAGE,
               "%zu frames of each of %zu sources are open at once, which takes "
-              "%zu MiB: that is more than --mem allows",
+              "%zu MiB: give a larger --mem or a smaller --open",
               sampler_open(x->sampler), x->n, (need >> 20) + 1);
 }
 

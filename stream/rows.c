@@ -395,8 +395,8 @@ check_rows_memory(const struct rows *x, struct err *e)
 
     if (x->spec->shuffle && x->spec->open > 1 && need > (double)x->mem)
         return err_set(e, EX_USAGE,
-            "%zu frames are open at once, which takes %.0f MiB: that is more "
-            "than --mem allows",
+            "%zu frames are open at once, which takes %.0f MiB: give a larger "
+            "--mem or a smaller --open",
             x->spec->open, need / 1048576.0 + 1.0);
     if (x->spec->shuffle)
         vnote("%zu frames open, %.1f MiB; neighbours on disk come %.0f rows "

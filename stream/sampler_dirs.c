@@ -23,7 +23,7 @@ compare_to_first(const struct dirs *d, size_t i, struct err *e)
         return -1;
     for (size_t k = 0; k < i; k++)
         if (strcmp(dirs_name(d, k), y) == 0)
-            return err_set(e, EX_USAGE, "%s: given twice", y);
+            return err_set(e, EX_USAGE, "%s: is given twice: leave one out", y);
     return 0;
 }
 

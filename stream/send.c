@@ -285,7 +285,8 @@ send_stream(struct sending *s, const char *out, const struct opt_list *tee)
     for (size_t i = 0; i < tee->n; i++)
         for (size_t k = 0; k <= i; k++)
             if (addr_same(tee->v[i], k < i ? tee->v[k] : out))
-                die(EX_USAGE, "%s: stands twice among the outputs", tee->v[i]);
+                die(EX_USAGE, "%s: is given twice as output: leave one out",
+                    tee->v[i]);
     if (!(w = msg_out_open(out, &e)))
         die_err(&e);
     for (size_t i = 0; i < tee->n; i++)

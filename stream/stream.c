@@ -107,8 +107,8 @@ main(int argc, char **argv)
     for (int i = 0; i < n; i++)
         if (strcmp(dir[i], "-") == 0)
             die(EX_USAGE,
-                "-: a stream cannot be read in any order; store it with shard "
-                "-o, and name the directory");
+                "-: a stream cannot be read in any order; store it with "
+                "shard write -o, and name the directory");
     if (numa_bind(cpus, node, 0, 0, &e) < 0)
         die_err(&e);
     if (dirs_open(&d, dir, (size_t)n, partial, &e) < 0)

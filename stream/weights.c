@@ -27,7 +27,7 @@ read_shares(struct stream_info *names, double *share, char *text, struct err *e)
         if (end == eq + 1 || (*end && *end != ',') ||
             !(*v >= 0.0 && *v <= 1e15))
             return err_set(e, EX_USAGE,
-                "--weights: the weight of %.100s is no number from 0 to 1e15",
+                "--weights: the weight of %.100s is no number: give 0 to 1e15",
                 p);
         if (*end == '\0')
             return 0;
@@ -57,7 +57,7 @@ weights_parse(uint64_t *r, const struct dirs *d, const char *text,
             bad = err_set(e, EX_USAGE,
                 "--weights: there is no source \"%.100s\"", names.source[k]);
     if (!bad && mix_quantise(r, share, n) < 0)
-        bad = err_set(e, EX_USAGE, "--weights: all are 0");
+        bad = err_set(e, EX_USAGE, "--weights: all are 0; give one above 0");
     free(all.source);
     free(names.source);
     free(number);
@@ -130,7 +130,8 @@ check_has_tokens(const uint64_t *w, const struct dirs *d, struct err *e)
     for (size_t i = 0; !bad && i < d->info.nsource; i++)
         if (w[i] > 0 && !(has[i] > 0.0))
             bad = err_set(e, EX_USAGE,
-                "source %s has a weight but no documents", d->info.source[i]);
+                "source %s has a weight but no documents: leave it out",
+                d->info.source[i]);
     free(has);
     return bad;
 }
@@ -150,7 +151,8 @@ read_stage(struct cursor_stage *g, const struct dirs *d, char *line,
         return err_set(e, EX_USAGE, "\"%.40s\" is no number of tokens", at);
     g->at = tokens;
     if (strtok_r(NULL, " \t", &rest))
-        return err_set(e, EX_USAGE, "more than a number, a word and a value");
+        return err_set(e, EX_USAGE,
+            "there is more than a number, a word and a value: remove the rest");
     if (how && what && strcmp(how, "weights") == 0)
         return weights_parse(g->w, d, what, e) < 0
             ? -1
@@ -161,8 +163,8 @@ read_stage(struct cursor_stage *g, const struct dirs *d, char *line,
             (!what && strcmp(how, "natural") == 0)))
         return weights_alpha(g->w, d, a, e);
     return err_set(e, EX_USAGE,
-        "not TOKENS followed by \"weights NAME=X,...\", \"alpha A\" or "
-        "\"natural\"");
+        "the line is not TOKENS followed by \"weights NAME=X,...\", "
+        "\"alpha A\" or \"natural\"");
 }
 
 static int
@@ -189,7 +191,8 @@ read_stages(struct cursor_spec *s, const struct dirs *d, char *text,
             return err_prefix(e, "line %zu", number);
         if (s->nstage > 1 && g->at <= g[-1].at)
             return err_set(e, EX_USAGE,
-                "line %zu: not after the tokens of the line before", number);
+                "line %zu: its tokens are not above those of the line before",
+                number);
     }
     return s->nstage ? 0 : err_set(e, EX_USAGE, "holds no line");
 }

@@ -86,13 +86,13 @@ numa_bind(const char *cpus, const char *node, size_t rank, size_t ranks,
     o = node ? read_node(t, node, rank, ranks) : NULL;
     if (cpus && read_cpus(t, set, cpus) < 0)
         r = err_set(e, EX_USAGE,
-            "--cpus: \"%.100s\" is no list of processors of this machine, such "
-            "as 0-3,8",
+            "--cpus: \"%.100s\" is no list of processors of this machine: give "
+            "one such as 0-3,8",
             cpus);
     else if (node && !o)
         r = err_set(e, EX_USAGE,
             "--numa: \"%.100s\" is no memory node of this machine, which has "
-            "%d",
+            "%d: give 0, say",
             node, hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE));
     if (o && !cpus)
         hwloc_bitmap_copy(set, o->cpuset);

@@ -68,5 +68,6 @@ void
 out_refuse_tty(int fd)
 {
     if (isatty(fd))
-        die(EX_USAGE, "binary output is not written to a terminal");
+        die(EX_USAGE,
+            "binary output is not written to a terminal: give a pipe or -o");
 }

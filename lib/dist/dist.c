@@ -70,7 +70,9 @@ dist_begin(struct err *e)
         return 0;
     if (node != NULL && number_size(node, 1, 1 << 20, &ranks) < 0)
         return err_set(e, EX_USAGE,
-            "RETORT_NODE: \"%.100s\" is no number of ranks", node);
+            "RETORT_NODE: \"%.100s\" is no number of ranks: unset it, or "
+            "set it to 2, say",
+            node);
     if (mpi_start(&dist.world, &dist.node, &dist.across, &dist.others, ranks,
             e) < 0)
         return -1;

@@ -55,7 +55,7 @@ parse_option(struct addr *a, const char *p, size_t n, struct err *e)
     if (strncmp(p, "size=", 5) == 0 && a->kind != ADDR_TCP) {
         if (number_size(value, 1 << 16, 1e12, &size) < 0)
             return err_set(e, EX_USAGE,
-                "%s: size \"%s\" is not a number of bytes from 64K to 1e12",
+                "%s: size \"%s\" is not a number of bytes: give 64K to 1e12",
                 a->text, value);
         a->size = size;
         return 0;
@@ -63,12 +63,13 @@ parse_option(struct addr *a, const char *p, size_t n, struct err *e)
     if (strncmp(p, "wait=", 5) == 0) {
         if (number_real(value, 0.0, 1e9, &a->wait) < 0)
             return err_set(e, EX_USAGE,
-                "%s: wait \"%s\" is not a number of seconds", a->text, value);
+                "%s: wait \"%s\" is not a number of seconds: give wait=30, say",
+                a->text, value);
         return 0;
     }
-    return err_set(e, EX_USAGE, "%s: \"%.*s\" is neither %swait=SECONDS",
-        a->text, n < 40 ? (int)n : 40, p,
-        a->kind == ADDR_TCP ? "" : "size=BYTES nor ");
+    return err_set(e, EX_USAGE,
+        "%s: \"%.*s\" is no option: give %swait=SECONDS", a->text,
+        n < 40 ? (int)n : 40, p, a->kind == ADDR_TCP ? "" : "size=BYTES or ");
 }
 
 /* Parse p[n], the part before the '?'. */
@@ -86,13 +87,13 @@ parse_name(struct addr *a, const char *p, size_t n, struct err *e)
             ;
         if (colon == p || p + n - colon > 6)
             return err_set(e, EX_USAGE,
-                "%s: is not tcp:HOST:PORT with a port from 1 to 65535",
+                "%s: is not tcp:HOST:PORT; give a port from 1 to 65535",
                 a->text);
         memcpy(a->port, colon + 1, (size_t)(p + n - colon - 1));
         if (number_size(a->port, 1, 65535, &port) < 0 ||
             strspn(a->port, "0123456789") != strlen(a->port))
-            return err_set(e, EX_USAGE, "%s: the port is none from 1 to 65535",
-                a->text);
+            return err_set(e, EX_USAGE,
+                "%s: the port is none; give one from 1 to 65535", a->text);
         n = (size_t)(colon - p);
         if (n > 2 && *p == '[' && p[n - 1] == ']') {
             p++;

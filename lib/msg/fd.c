@@ -27,7 +27,8 @@ fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e)
     f->is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     f->size = f->is_file ? (uint64_t)st.st_size : 0;
     if (isatty(fd))
-        return err_set(e, EX_USAGE, "%s: a stream is not read from a terminal",
+        return err_set(e, EX_USAGE,
+            "%s: a stream is not read from a terminal: give a pipe or a file",
             name);
     if (!f->is_file && pipe(f->wake) < 0)
         return err_set(e, EX_SYS, "pipe:");

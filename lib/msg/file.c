@@ -69,7 +69,9 @@ file_sink_open(struct msg_sink *base, const struct addr *a, struct err *e)
         fd = s->file.fd;
     }
     if (isatty(fd))
-        return err_set(e, EX_USAGE, "%s: a stream is not written to a terminal",
+        return err_set(e, EX_USAGE,
+            "%s: a stream is not written to a terminal: give a pipe or a "
+            "file",
             base->name);
     fd_out_begin(&s->out, base->name, fd);
     return 0;

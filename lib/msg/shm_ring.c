@@ -450,9 +450,11 @@ new_segment(const struct addr *a, const char *name, struct err *e)
         int fd, live;
 
         if ((live = clear_stale(a, name, NULL, e)) != 0)
-            return live < 0 ? -1
-                            : err_set(e, EX_USAGE,
-                                  "%s: another program writes there", a->text);
+            return live < 0
+                ? -1
+                : err_set(e, EX_USAGE,
+                      "%s: another program writes there: give another name",
+                      a->text);
         fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
         if (fd < 0 && errno != EEXIST)
             return err_set(e, EX_SYS, "%s: /dev/shm%s:", a->text, name);
@@ -497,7 +499,8 @@ static int
 attach_reader(struct ring *r, struct err *e)
 {
     if (shm_lock(r->fd, READER) < 0)
-        return err_set(e, EX_USAGE, "%s: another program reads there", r->text);
+        return err_set(e, EX_USAGE,
+            "%s: another program reads there: give another name", r->text);
     if (atomic_load(&r->h->attached))
         return 0;
     remove_name(r);
@@ -608,7 +611,8 @@ ring_attach_fd(const struct addr *a, int fd, struct err *e)
         k = err_set(e, EX_INPUT,
             "%s: the memory that was handed over is not ready", a->text);
     if (k > 0 && (k = attach_reader(r, e)) == 0)
-        err_set(e, EX_USAGE, "%s: another program reads there", a->text);
+        err_set(e, EX_USAGE,
+            "%s: another program reads there: give another name", a->text);
     if (k > 0)
         return r;
     ring_close(r);

@@ -61,7 +61,7 @@ resolve(struct places *p, const struct addr *a, struct err *e)
     if (a->kind == ADDR_UNIX) {
         if (strlen(a->name) >= sizeof u.sun_path)
             return err_set(e, EX_USAGE,
-                "%s: a path of %zu bytes; sockets have at most %zu", a->text,
+                "%s: the path has %zu bytes; give one of at most %zu", a->text,
                 strlen(a->name), sizeof u.sun_path - 1);
         memcpy(u.sun_path, a->name, strlen(a->name) + 1);
         return add_place(p, &u, sizeof u);
@@ -130,8 +130,8 @@ set_why(const struct addr *a, int code, const char *why, struct err *e)
 static int
 both_ends(const struct addr *a, enum sock_role role, struct err *e)
 {
-    return err_set(e, EX_USAGE, "%s: both ends %s", a->text,
-        role == SOCK_READS ? "read" : "write");
+    return err_set(e, EX_USAGE, "%s: both ends %s; one must read and one write",
+        a->text, role == SOCK_READS ? "read" : "write");
 }
 
 /* A connection whose other end has not said and proved yet who it is. */
@@ -402,7 +402,9 @@ clear_path(const struct place *p, const struct addr *a, struct err *e)
         return errno == ENOENT ? 0 : err_set(e, EX_SYS, "%s:", a->text);
     if (!S_ISSOCK(st.st_mode))
         return err_set(e, EX_USAGE,
-            "%s: there is a file of that name, and it is no socket", a->text);
+            "%s: there is a file of that name, and it is no socket: give "
+            "another name",
+            a->text);
     fd = new_socket(p);
     if (fd >= 0 && connect(fd, (const struct sockaddr *)&p->at, p->n) < 0 &&
         errno == ECONNREFUSED)

@@ -148,7 +148,9 @@ shard_dir_remove(const char *dir, struct err *e)
     if (r == 0 && rmdir(dir) < 0)
         r = ours > 0 ? err_set(e, EX_SYS, "%s:", dir)
                      : err_set(e, EX_USAGE,
-                           "%s: is in the way, and no shard directory", dir);
+                           "%s: is in the way, and no shard directory: give "
+                           "another name",
+                           dir);
     free(path);
     return r;
 }

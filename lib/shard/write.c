@@ -96,7 +96,7 @@ find_state(struct shard_writer *w, struct err *e)
         if ((ours = manifest_is_ours(w->dir, e)) == 0)
             return err_set(e, EX_USAGE,
                 "%s: is no shard directory: its " SHARD_MANIFEST
-                " is that of something else",
+                " is that of something else; give another name",
                 w->dir);
         return ours < 0 ? -1 : 0;
     }
@@ -104,11 +104,13 @@ find_state(struct shard_writer *w, struct err *e)
         return -1;
     if (foreign > 0)
         return err_set(e, EX_USAGE,
-            "%s: is a folder of other things, no shard directory", w->dir);
+            "%s: is a folder of other things, no shard directory: give another "
+            "name",
+            w->dir);
     if (shards > 0 && !w->o.force)
         return err_set(e, EX_USAGE,
             "%s: holds shards, but no " SHARD_MANIFEST
-            ": --repair saves them, -f replaces them",
+            ": shard repair saves them, -f replaces them",
             w->dir);
     return 0;
 }
@@ -253,7 +255,7 @@ begin_resumed(struct shard_writer *w, const struct msg *m, struct err *e)
     if (!w->had_manifest || w->m.nfile == 0)
         return err_set(e, EX_USAGE,
             "%s: the stream goes on at message %" PRIu64
-            ", but nothing is stored here",
+            ", but nothing is stored here: give the directory of its beginning",
             w->dir, i->next_seq);
     if (w->m.complete)
         return err_set(e, EX_USAGE,

@@ -51,7 +51,8 @@ parse_id(const char *option, const char *s, size_t vocab)
         return -1;
     v = strtoull(s, &end, 10);
     if (*s < '0' || *s > '9' || *end || v >= vocab)
-        die(EX_USAGE, "%s: \"%s\" is no id below %zu", option, s, vocab);
+        die(EX_USAGE, "%s: \"%s\" is no id: give none or a number below %zu",
+            option, s, vocab);
     return (int64_t)v;
 }
 
@@ -79,10 +80,11 @@ add_source(struct sink *s, const char *name)
         if (strcmp(s->info.source[i], name) == 0)
             return i;
     if (s->info.nsource == 65536)
-        die(EX_USAGE, "more than 65536 sources");
+        die(EX_USAGE, "the files are more than 65536 sources: give --source");
     for (const char *p = name; *p; p++)
         if ((unsigned char)*p < 0x20)
-            die(EX_USAGE, "a control byte in the name of a source");
+            die(EX_USAGE,
+                "a name of a source holds a control byte: give --source");
     s->info.source = xreallocarray(s->info.source, s->info.nsource + 1,
         sizeof *s->info.source);
     s->info.source[s->info.nsource] = name;

@@ -296,7 +296,8 @@ mds_begin(const char *path, size_t vocab)
     char *index = xasprintf("%s/index.json", path);
 
     if (io_exists(index))
-        die(EX_USAGE, "%s: is there already", index);
+        die(EX_USAGE, "%s: is there already: remove it or give another name",
+            index);
     if (io_mkdirs(path, &e) < 0)
         die_err(&e);
     free(index);

@@ -92,7 +92,7 @@ for how in d1 k1; do
 done
 "$h" make large 4 3 6000 400 49152 32768 1 0
 status 2 'open frames need memory' stream --open 3000 --mem 2M large -o c
-like 'says how much' 'takes [0-9]+ MiB: that is more than --mem' err
+like 'says how much' 'takes [0-9]+ MiB.*--mem' err
 ok 'directories are read from stdout too' sh -c 'stream d1 | cat >c'
 ok '--dry-run' stream --dry-run --alpha 0.3 d1
 like 'tells epochs' '^s2(	[0-9]+){2}	0\.[0-9]+	[0-9]+(	[0-9.]+){3}$' out
