@@ -7,11 +7,11 @@ has_ranks 'a log of any program' || done_testing
 case $BUILD in
 */build) ;;
 */address* | */undefined*)
-    skip 'a log of any program' 'a sanitizer has memory of its own'
+    skip 'the library logs any program' 'a sanitizer has memory of its own'
     done_testing
     ;;
 esac
-command -v mpicc >/dev/null || { skip 'a log of any program' 'no mpicc'; done_testing; }
+command -v mpicc >/dev/null || { skip 'the library logs any program' 'no mpicc'; done_testing; }
 library=$BUILD/lib/libretort-pmpi.so
 
 cat >heat.c <<'END'
@@ -54,28 +54,32 @@ main(int argc, char **argv)
     return 0;
 }
 END
-ok 'a program that is not ours' mpicc -o heat heat.c
-ok 'runs' mpirun -n 4 ./heat
+ok 'a program that is not ours is compiled' mpicc -o heat heat.c
+ok 'the program runs without the library' mpirun -n 4 ./heat
 cp out plain
-ok 'runs with the library' env LD_PRELOAD="$library" \
+ok 'the program runs with the library' env LD_PRELOAD="$library" \
     RETORT_COMM_LOG="$PWD/heat" mpirun -n 4 ./heat
-same 'to the same result' plain out
+same 'the library does not change its result' plain out
 equal 'each rank has a log' "$(find . -name 'heat*.log' | wc -l)" 4
 # row OP: group, ranks, count, whole, shard and wire of rank 0's log
 row() {
     awk -F '\t' -v op="$1" '$1 == op { print $2, $3, $4, $5, $6, $7 }' heat.tsv
 }
-equal '10 sums of one number' "$(row all_reduce)" 'world 4 10 8 2 12'
-equal 'the rod gathered' "$(row all_gather_into_tensor)" \
+equal 'the log has 10 sums of one number' \
+    "$(row all_reduce)" 'world 4 10 8 2 12'
+equal 'the log has the rod gathered' "$(row all_gather_into_tensor)" \
     'world 4 1 3200 800 2400'
-equal 'a part a rank' "$(row reduce_scatter_tensor)" 'world 4 1 3200 800 2400'
-equal 'to the right neighbour' "$(row sendrecv)" 'world 4 10 8 8 8'
-equal 'to rank 0' "$(row reduce)" 'world 4 1 800 800 0'
-equal 'a barrier' "$(row barrier)" 'world 4 1 0 0 0'
-equal 'a line each' "$(grep -c '^comm op: ' heat.log)" 24
-ok 'DeepSpeed numbers' env LD_PRELOAD="$library" RETORT_COMM_DEEPSPEED=1 \
+equal 'the log has a part for each rank' \
+    "$(row reduce_scatter_tensor)" 'world 4 1 3200 800 2400'
+equal 'the log has messages to the neighbour' \
+    "$(row sendrecv)" 'world 4 10 8 8 8'
+equal 'the log has a sum at rank 0' "$(row reduce)" 'world 4 1 800 800 0'
+equal 'the log has a barrier' "$(row barrier)" 'world 4 1 0 0 0'
+equal 'the log has a line for each call' "$(grep -c '^comm op: ' heat.log)" 24
+ok "RETORT_COMM_DEEPSPEED logs DeepSpeed's numbers" \
+    env LD_PRELOAD="$library" RETORT_COMM_DEEPSPEED=1 \
     RETORT_COMM_LOG="$PWD/old" mpirun -n 4 ./heat
-like 'a part of what is gathered' \
+like 'DeepSpeed counts a part of what is gathered' \
     '^comm op: all_gather_into_tensor .* size: 800.0 B ' old.log
 
 # What student sends, seen by both logs.
@@ -87,11 +91,12 @@ moved() {
 }
 found=24 # finding nodes and comparing options, before a program begins its log
 for level in 0 3; do
-    ok "student, level $level" env LD_PRELOAD="$library" \
+    ok "student runs with the library, level $level" env LD_PRELOAD="$library" \
         RETORT_COMM_LOG="$PWD/seen" mpirun -n 2 "$BUILD/bin/student" -q -j 1 \
         -m new.json -o s$level --comm-log own --shard-level $level \
         --schedule constant b
-    equal 'both logs count the same bytes' "$(moved 'sendrecv|isend' seen)" \
+    equal "both logs count the same bytes, level $level" \
+        "$(moved 'sendrecv|isend' seen)" \
         $(($(moved tensor own) + found))
 done
 done_testing

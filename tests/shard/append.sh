@@ -39,131 +39,147 @@ for i in 1 2 3 4; do docs p$i en $((3 * i - 2)) $((3 * i)); done
 # ---- the same twice ----
 store -o twice a && store --append -o twice c
 cp -r twice before
-status 2 'what has just been added' shard write --append -o twice c
-like 'is not added again' '^shard [a-z]*: c: message [0-9]+ holds what twice has already' err
-ok 'and nothing has changed' diff -r before twice
-ok 'other documents are' store --append -o twice p1
+status 2 'messages just added are refused' shard write --append -o twice c
+like 'the error says that they were added before' \
+    '^shard [a-z]*: c: message [0-9]+ holds what twice has already' err
+ok 'a refused input changes nothing' diff -r before twice
+ok 'other documents are added' store --append -o twice p1
 cp -r twice after
-status 2 'nor what was added earlier' shard write --append -o twice c
-like 'which is named' '^shard [a-z]*: c: message [0-9]+ holds what twice has' err
-status 2 'or what it began with' shard write --append -o twice a
-status 2 'behind what is new' shard write --append -o twice b c
-status 2 'or with a new source' shard write --append -o twice d c
-ok 'and nothing has changed' diff -r after twice
-equal 'nor is anything left' "$(find . -name '*.append*')" ''
+status 2 'messages added earlier are refused' shard write --append -o twice c
+like 'the error names the message added earlier' \
+    '^shard [a-z]*: c: message [0-9]+ holds what twice has' err
+status 2 'the messages that it began with are refused' \
+    shard write --append -o twice a
+status 2 'old messages behind new ones are refused' \
+    shard write --append -o twice b c
+status 2 'old messages with a new source are refused' \
+    shard write --append -o twice d c
+ok 'refused inputs change nothing' diff -r after twice
+equal 'refused inputs leave no file' "$(find . -name '*.append*')" ''
 
 # ---- several inputs, one directory ----
-ok 'three streams' store -o all a b c
-ok 'it checks' shard check -q all
+ok 'three streams are stored as one' store -o all a b c
+ok 'the directory of three streams checks' shard check -q all
 content a >want; content b >>want; content c >>want
 content all >got
-same 'hold what they held, in order' want got
-equal 'en' "$(number all en)" "$(lines a c)"
-equal 'fr' "$(number all fr)" "$(lines b)"
-ok 'directories too' shard write -q -o da a
-ok 'and a stream' sh -c 'shard write -q -o mixed da - <b'
-ok 'it checks' shard check -q mixed
-equal 'fr is new there' "$(number mixed fr)" "$(lines b)"
-ok 'they stream' stream -q -B 2 -T 32 -o s all
-status 2 'a complete one is not replaced' shard write -o all a b
-ok 'but by -f' shard write -q -f -o all a b c
-status 3 'other ids' shard write --append -o all "$top/tests/shard/append.sh"
-ok 'of another vocabulary' sh -c "printf 'x\n' >x.txt &&
+same 'three streams hold what they held, in order' want got
+equal 'en has the documents of both streams' "$(number all en)" "$(lines a c)"
+equal 'fr has the documents of its stream' "$(number all fr)" "$(lines b)"
+ok 'a directory is an input too' shard write -q -o da a
+ok 'a directory and a stream are stored together' \
+    sh -c 'shard write -q -o mixed da - <b'
+ok 'the mixed directory checks' shard check -q mixed
+equal 'fr is a new source there' "$(number mixed fr)" "$(lines b)"
+ok 'the joined streams are streamed' stream -q -B 2 -T 32 -o s all
+status 2 'a complete directory is not replaced' shard write -o all a b
+ok '-f replaces a complete directory' shard write -q -f -o all a b c
+status 3 'a text is no input' \
+    shard write --append -o all "$top/tests/shard/append.sh"
+ok 'a stream of another vocabulary is made' sh -c "printf 'x\n' >x.txt &&
     tokenize -q -t '$top/tests/golden/tok/digits.json' --lang en -o other x.txt"
-status 3 'they are refused' shard write -o bad a other
-like 'by name' '^shard [a-z]*: other: made with tokenizer .* but a with ' err
+status 3 'streams of two tokenizers are refused' shard write -o bad a other
+like 'the error names both tokenizers' \
+    '^shard [a-z]*: other: made with tokenizer .* but a with ' err
 [ ! -e bad ] || fail 'something was made'
 
 # ---- append ----
-ok 'one directory' store -o d1 p1 p2 p3
+ok 'three inputs make one directory' store -o d1 p1 p2 p3
 cp -r d1 before
 content d1 >want; content p4 >>want
 cp d1/*.shard.zst .
-ok 'is added to' shard write -q --append -o d1 p4
-ok 'it checks' shard check -q d1
+ok 'a stream is added to the directory' shard write -q --append -o d1 p4
+ok 'the directory added to checks' shard check -q d1
 content d1 >got
-same 'what was there, then what is new' want got
-equal 'counted' "$(number d1 en)" "$(lines p1 p2 p3 p4)"
+same 'old documents come before new ones' want got
+equal 'the source counts all documents' "$(number d1 en)" "$(lines p1 p2 p3 p4)"
 # All files but the last are as they were.
 for f in 0*.shard.zst; do [ ! -e "d1/$f" ] || cmp -s "$f" "d1/$f" || echo "$f"; done >changed
-equal 'its files stay' "$(cat changed)" ''
+equal 'files of the directory stay' "$(cat changed)" ''
 kept=$(find . -maxdepth 1 -name '0*.shard.zst' -exec sh -c '[ -e "d1/$1" ]' _ {} \; -print | wc -l)
 had=$(find . -maxdepth 1 -name '0*.shard.zst' | wc -l)
-equal 'but the last one' $((had - kept)) 1
+equal 'only the last file is written anew' $((had - kept)) 1
 rm 0*.shard.zst
 if command -v zstd >/dev/null; then
     zstd -dc d1/*.shard.zst >pipe
-    ok 'it is one stream' shard dump -q pipe
+    ok 'the directory is one stream' shard dump -q pipe
 fi
-ok 'again, in two' shard write -q --append -o d1 c a
-ok 'it checks' shard check -q d1
+ok 'two more streams are added' shard write -q --append -o d1 c a
+ok 'the directory of six streams checks' shard check -q d1
 content c >>want; content a >>want
 content d1 >got
-same 'in order' want got
-ok 'of one shard' shard write -q -o one p1
-ok 'is added to' shard write -q --append -o one p2
-ok 'on three threads' shard write -q --append -j 3 -o one p3
-ok 'it checks' shard check -q one
+same 'documents keep the order of inputs' want got
+ok 'a stream makes one shard' shard write -q -o one p1
+ok 'a small stream is added to one shard' shard write -q --append -o one p2
+ok 'streams are added on three threads' shard write -q --append -j 3 -o one p3
+ok 'the shard added to checks' shard check -q one
 content p1 >want; content p2 >>want; content p3 >>want
 content one >got
-same 'all of it' want got
-equal 'is in one shard' "$(find one -name '*.zst' | wc -l | tr -d ' ')" 1
-ok 'a new directory too' shard write -q --append -o fresh p1
-ok 'it checks' shard check -q fresh
-ok 'repaired without a manifest' sh -c 'cp -r d1 r && rm r/manifest.json r/*.index &&
+same 'one shard holds all documents' want got
+equal 'all documents are in one file' \
+    "$(find one -name '*.zst' | wc -l | tr -d ' ')" 1
+ok '--append makes a new directory' shard write -q --append -o fresh p1
+ok 'the new directory checks' shard check -q fresh
+ok 'a copy is repaired without its manifest' \
+    sh -c 'cp -r d1 r && rm r/manifest.json r/*.index &&
     shard repair -q -o rr r'
 content rr >got
 content d1 >want
-same 'there is the same' want got
+same 'the repaired copy has the same documents' want got
 
 # ---- new sources: written anew ----
-ok 'a new source' shard write -q --append -o d1 d
-ok 'it checks' shard check -q d1
+ok 'a new source is added' shard write -q --append -o d1 d
+ok 'the directory with a new source checks' shard check -q d1
 content d >>want
 content d1 >got
-same 'is there' want got
-equal 'by name' "$(number d1 de)" "$(lines d)"
-equal 'and nothing else' "$(find . -maxdepth 1 -name 'd1*')" ./d1
+same 'the documents of the new source follow' want got
+equal 'the new source counts its documents' "$(number d1 de)" "$(lines d)"
+equal 'no other directory is left' "$(find . -maxdepth 1 -name 'd1*')" ./d1
 
 # ---- batches ----
 stream -q -B 2 -T 64 -s 1 --batches 9 -o b1 all
 stream -q -B 3 -T 64 -s 2 --batches 9 -o b2 all
 stream -q -B 3 -T 32 -s 2 --batches 9 -o b3 all
-ok 'batches' shard write -q --frame 2K --shard-size 3K -o rows b1
-ok 'and more of them' shard write -q --append -o rows b2
-ok 'they check' shard check -q rows
+ok 'batches are stored' shard write -q --frame 2K --shard-size 3K -o rows b1
+ok 'batches are added' shard write -q --append -o rows b2
+ok 'the directory of batches checks' shard check -q rows
 rows b1 >want; rows b2 >>want
 rows rows >got
-same 'all rows' want got
-ok 'are replayed' stream -q -B 5 --batches 9 -o s rows
-status 3 'rows of another length' shard write --append -o rows b3
-like 'are named' 'rows of 32 tokens, but rows has rows of 64' err
-status 3 'documents' shard write --append -o rows a
+same 'rows of both streams are there' want got
+ok 'rows of both streams are replayed' stream -q -B 5 --batches 9 -o s rows
+status 3 'rows of another length are refused' shard write --append -o rows b3
+like 'the error names both lengths' \
+    'rows of 32 tokens, but rows has rows of 64' err
+status 3 'documents are not added to batches' shard write --append -o rows a
 teacher -q -m "$model" --final -o k1 b1
 teacher -q -m "$model" --final -o k2 b2
 teacher -q -m "$top/tests/golden/gguf/q8_0.gguf" --final -o k3 b2
-status 3 'a teacher where there was none' shard write --append -o rows k1
-ok 'with a teacher' shard write -q --frame 2K --shard-size 9K -o kd k1
-ok 'more of the same' shard write -q --append -o kd k2
-ok 'it checks' shard check -q kd
+status 3 'a teacher where there was none is refused' \
+    shard write --append -o rows k1
+ok 'batches with a teacher are stored' \
+    shard write -q --frame 2K --shard-size 9K -o kd k1
+ok 'more batches of the teacher are added' shard write -q --append -o kd k2
+ok 'the directory with a teacher checks' shard check -q kd
 stream -q -B 2 -T 64 --batches 2 all >few
 teacher -q -m "$model" --final --no-head -o headless few
-ok 'rows without a teacher' shard write -q -o plain few
-status 3 'hidden states without their head' shard write --append -o plain headless
-status 3 'another teacher' shard write --append -o kd k3
-status 3 'none' shard write --append -o kd b2
-ok 'which changed nothing' shard check -q kd
-equal 'and left nothing' "$(find . -name '*.tmp.*' -o -name '*.append')" ''
+ok 'rows without a teacher are stored' shard write -q -o plain few
+status 3 'hidden states without their head are refused' \
+    shard write --append -o plain headless
+status 3 'batches of another teacher are refused' shard write --append -o kd k3
+status 3 'batches without a teacher are refused' shard write --append -o kd b2
+ok 'refused batches change nothing' shard check -q kd
+equal 'refused batches leave no file' \
+    "$(find . -name '*.tmp.*' -o -name '*.append')" ''
 
 # ---- refusals ----
-status 2 'with -f' shard write -f --append -o d1 p1
-status 2 'with --check' shard check --append d1
+status 2 '--append excludes -f' shard write -f --append -o d1 p1
+status 2 'check knows no --append' shard check --append d1
 head -c 2000 a >short
-ok 'whole before' shard check -q before
+ok 'the copy is whole before' shard check -q before
 cp -r before d2
-status 3 'a stream that breaks off' shard write --append -o d2 short
-ok 'adds nothing' diff -r before d2
-status 3 'a directory that is open' sh -c 'shard write -q --frame 1 --shard-size 1 -o open short 2>err2
+status 3 'a stream that breaks off is refused' shard write --append -o d2 short
+ok 'the broken stream adds nothing' diff -r before d2
+status 3 'a directory that is open is refused' \
+    sh -c 'shard write -q --frame 1 --shard-size 1 -o open short 2>err2
     shard write --append -o open p1'
 
 # ---- kill -9 while it is added to: as before, or done ----
@@ -203,7 +219,7 @@ fi
 rm -rf d2 && cp -r before d2
 rc=0
 (ulimit -f 1; exec shard write -q --append -o d2 a b) 2>err || rc=$?
-equal 'no room' $rc 1
-like 'is named' ': File too large$' err
-ok 'and changed nothing' diff -r before d2
+equal 'a file limit ends the program' $rc 1
+like 'the error says that the file is too large' ': File too large$' err
+ok 'a failed append changes nothing' diff -r before d2
 done_testing

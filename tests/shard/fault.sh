@@ -3,12 +3,12 @@
 . "${0%/*}/../lib/lib.sh"
 model=$top/tests/golden/gguf/f32.gguf
 text=$top/tests/golden/tok/train.txt
-ok 'documents' tokenize -q -t "$model" --split line -o docs "$text"
-ok 'a directory' shard write -q --frame 2K -o d docs
-ok 'batches' stream -q -B 2 -T 64 -s 1 --batches 30 -o batches d
+ok 'documents are made' tokenize -q -t "$model" --split line -o docs "$text"
+ok 'the documents make a directory' shard write -q --frame 2K -o d docs
+ok 'batches are made' stream -q -B 2 -T 64 -s 1 --batches 30 -o batches d
 # store NAME ...: the batches in several small shards
 store() { shard write -q -j 1 --frame 4K --shard-size 6K "$@"; }
-ok 'stored' store -o whole batches
+ok 'the batches make a directory' store -o whole batches
 
 # refused WHAT: the status in rc is 1, and the one line in err names a file
 refused() {
