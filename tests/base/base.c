@@ -34,9 +34,9 @@ test_err(void)
         "a trailing colon adds the text of errno");
     err_prefix(&e, "%s %d", "part", 7);
     ok(strcmp(e.msg, "part 7: file: No such file or directory") == 0,
-        "err_prefix");
+        "err_prefix puts a text before the error");
     ok(err_set(NULL, EX_SYS, "x") == -1 && err_prefix(NULL, "x") == -1,
-        "an error nobody wants");
+        "an error that nobody wants is left out");
     err_set(&e, EX_INPUT, "%600s", "long");
     ok(strlen(e.msg) == sizeof e.msg - 1, "a long message is cut");
     err_prefix(&e, "%700s", "x");
@@ -61,7 +61,7 @@ test_mem(void)
     }
     for (size_t i = 0; i < 5000; i++)
         good &= v[i] == i && w[i] == i;
-    ok(good && cap == 8192, "arrays grow");
+    ok(good && cap == 8192, "xgrow and xgrow_pow2 grow arrays");
     for (size_t k = 0; k < 3; k++) {
         static const size_t size[] = { 3, 1 << 20, (2 << 20) + 5 };
         unsigned char *p = xtable(size[k], 1, 0x5a);
@@ -74,10 +74,12 @@ test_mem(void)
     ok(good, "tables are lines, filled, of any size");
     free(v);
     free(w);
-    ok(size_mul(SIZE_MAX / 2, 3, &r) < 0 && r == 7, "size_mul overflow");
-    ok(size_mul(SIZE_MAX, 1, &r) == 0 && r == SIZE_MAX, "size_mul limit");
-    ok(size_mul(SIZE_MAX, 0, &r) == 0 && r == 0, "size_mul zero");
-    ok(size_add(SIZE_MAX, 1, &r) < 0 && r == 0, "size_add overflow");
+    ok(size_mul(SIZE_MAX / 2, 3, &r) < 0 && r == 7,
+        "size_mul refuses an overflow");
+    ok(size_mul(SIZE_MAX, 1, &r) == 0 && r == SIZE_MAX,
+        "size_mul accepts the largest size");
+    ok(size_mul(SIZE_MAX, 0, &r) == 0 && r == 0, "size_mul of zero is zero");
+    ok(size_add(SIZE_MAX, 1, &r) < 0 && r == 0, "size_add refuses an overflow");
     for (int i = 0; i < 1000; i++)
         buf_addf(&b, "%d,", i);
     buf_addc(&b, 0);
@@ -87,10 +89,10 @@ test_mem(void)
             memcmp(b.p, "0,1,2,", 6) == 0,
         "buffer grows, holds NULs");
     buf_clear(&b);
-    ok(b.n == 0 && b.p[0] == '\0', "buf_clear");
+    ok(b.n == 0 && b.p[0] == '\0', "buf_clear empties the buffer");
     buf_release(&b);
     s = xasprintf("%s-%d", "a", 5);
-    ok(strcmp(s, "a-5") == 0, "xasprintf");
+    ok(strcmp(s, "a-5") == 0, "xasprintf makes a string");
     free(s);
 
     arena_plan(&a);
@@ -105,7 +107,7 @@ test_mem(void)
     ok((char *)arena_alloc(&a, 1, 64) == s + 64 && a.used == r,
         "the plan was right");
     arena_release(&a);
-    ok(a.base == NULL && a.used == 0, "arena_release");
+    ok(a.base == NULL && a.used == 0, "arena_release forgets the memory");
 }
 
 /* Is rng_perm(key, n, .) onto 0..n-1? */
@@ -189,7 +191,7 @@ test_perm(void)
     bad = 0;
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         bad += !is_permutation(rng_key(9, i), large[i]);
-    ok(bad == 0, "and for large n around powers of two");
+    ok(bad == 0, "rng_perm is a bijection for large n around powers of two");
     for (uint64_t i = 0; i < 1000; i++)
         far &= rng_perm(1, UINT64_MAX, i) != i &&
             rng_perm(1, (uint64_t)1 << 63, i) < (uint64_t)1 << 63;
@@ -269,11 +271,11 @@ test_rng(void)
         "the published first value of SplitMix64");
     ok(rng_u64(1, 2) == 0xf2826f98653e9e57u &&
             rng_key(1, 2) == 0x5d80506a3c5e7520u,
-        "golden values");
+        "rng_u64 and rng_key give the golden values");
     ok(rng_perm(7, 10, 0) == 5 && rng_perm(7, 10, 4) == 0 &&
             rng_perm(7, 1000, 0) == 296 && rng_perm(7, 1000, 4) == 123 &&
             rng_perm(7, 1000000000000, 4) == 604033978018,
-        "golden permutations");
+        "rng_perm gives the golden permutations");
 }
 
 struct sums {
@@ -312,7 +314,7 @@ test_pool(size_t threads)
     size_t bad = 0;
 
     ok(threads == 0 ? pool_size(p) == pool_cpus() : pool_size(p) == threads,
-        "a pool of %zu threads", pool_size(p));
+        "a pool of %zu threads has %zu", threads, pool_size(p));
     s.ran = xcalloc(s.n, 1);
     for (size_t run = 0; run < 3000; run++) {
         const size_t n = run * 7 % 60;
@@ -323,7 +325,8 @@ test_pool(size_t threads)
             bad += s.ran[i] != (i < n);
     }
     ok(bad == 0 && s.worker_too_large == 0,
-        "every task runs once, before pool_run returns");
+        "every task runs once, before pool_run of %zu threads returns",
+        pool_size(p));
     bad = 0;
     for (size_t run = 0; run < 3; run++) {
         memset(s.ran, 0, s.n);
@@ -331,7 +334,7 @@ test_pool(size_t threads)
         for (size_t i = 0; i < 4; i++)
             bad += s.ran[i] != 1;
     }
-    ok(bad == 0, "also when tasks are slow");
+    ok(bad == 0, "slow tasks run once too, by %zu threads", pool_size(p));
     free(s.ran);
     pool_free(p);
 }
@@ -376,16 +379,16 @@ test_note(void)
     warn("nothing");
     note_sink = hear;
     note("%d things", 3);
-    ok(times == 1 && strcmp(heard, "3 things") == 0, "then who wants to");
+    ok(times == 1 && strcmp(heard, "3 things") == 0, "note_sink gets notes");
     vnote("unasked");
-    ok(times == 1, "of vnote nothing without -v");
+    ok(times == 1, "vnote says nothing without -v");
     verbosity = -1;
     note("unasked");
-    ok(times == 1, "with -q no note");
+    ok(times == 1, "note says nothing with -q");
     errno = ENOENT;
     warn("file:");
     ok(times == 2 && strcmp(heard, "file: No such file or directory") == 0,
-        "but warnings, with the text of errno");
+        "warn speaks with -q, with the text of errno");
     verbosity = 0;
     note_sink = NULL;
 }
@@ -531,8 +534,8 @@ test_text(void)
     char out[12];
 
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        ok(strcmp(SHOWN(shown[i][0]), shown[i][1]) == 0, "shown: %s",
-            shown[i][1]);
+        ok(strcmp(SHOWN(shown[i][0]), shown[i][1]) == 0,
+            "text %zu is shown as: %s", i, shown[i][1]);
     ok(strcmp(text_show(out, sizeof out, "12345678901"), "12345678901") == 0,
         "what fits is whole");
     ok(strcmp(text_show(out, sizeof out, "123456789012"), "12345678...") == 0,

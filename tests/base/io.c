@@ -41,7 +41,8 @@ test_atomic(void)
     char *tmp, b[1];
     int fd = -1;
 
-    ok(io_put_file("a", "one", 3, &e) == 0 && holds("a", "one"), "io_put_file");
+    ok(io_put_file("a", "one", 3, &e) == 0 && holds("a", "one"),
+        "io_put_file replaces a file");
     ok(io_out_begin(&o, "a", &e) == 0 && io_out_write(&o, "two!", 4, &e) == 0 &&
             o.n == 4,
         "io_out_write");
@@ -60,7 +61,7 @@ test_atomic(void)
     ok(io_out_begin(&o, "no/such/file", &e) < 0 && e.code == EX_SYS &&
             strstr(e.msg, "no/such/file") != NULL,
         "no such folder: %s", e.msg);
-    ok(io_out_begin(&o, ".", &e) < 0, "a folder: %s", e.msg);
+    ok(io_out_begin(&o, ".", &e) < 0, "a folder is not replaced: %s", e.msg);
     ok(symlink("a", "link") == 0 && io_put_file("link", "3", 1, &e) == 0 &&
             holds("a", "3"),
         "the file behind a link is replaced");
@@ -76,7 +77,7 @@ test_atomic(void)
     ok(io_out_write(&o, "x", 1, &e) < 0 && strstr(e.msg, "pipe") != NULL,
         "until the reader leaves: %s", e.msg);
     io_out_abort(&o);
-    ok(stat("pipe", &st) == 0 && S_ISFIFO(st.st_mode), "it stays");
+    ok(stat("pipe", &st) == 0 && S_ISFIFO(st.st_mode), "the fifo stays a fifo");
 }
 
 static void
@@ -99,8 +100,9 @@ test_read(void)
     ok(io_map(&m, "empty", &e) == 0 && m.n == 0 && m.p != NULL,
         "an empty file maps");
     io_unmap(&m);
-    ok(io_map(&m, "none", &e) < 0 && e.code == EX_SYS, "none: %s", e.msg);
-    ok(io_map(&m, ".", &e) < 0, "a folder: %s", e.msg);
+    ok(io_map(&m, "none", &e) < 0 && e.code == EX_SYS,
+        "a missing file is an error: %s", e.msg);
+    ok(io_map(&m, ".", &e) < 0, "a folder is not mapped: %s", e.msg);
     ok(io_slurp("big", 300000, &p, &n, &e) == 0 && n == 300000 &&
             memcmp(p, big, n) == 0,
         "io_slurp of exactly max bytes");
@@ -121,7 +123,8 @@ test_dirs(void)
 {
     struct err e;
 
-    ok(io_mkdirs("d/e/f", &e) == 0 && io_is_dir("d/e/f"), "io_mkdirs");
+    ok(io_mkdirs("d/e/f", &e) == 0 && io_is_dir("d/e/f"),
+        "io_mkdirs makes folders in folders");
     ok(io_mkdirs("d/e/f/", &e) == 0, "again, with a slash");
     ok(io_mkdirs("a/b", &e) < 0, "below a file: %s", e.msg);
     ok(io_mkdirs("", &e) < 0, "without a name: %s", e.msg);
@@ -129,7 +132,8 @@ test_dirs(void)
     ok(rmdir("d/e/f") == 0 && io_put_file("d/e/x", "", 0, &e) == 0 &&
             io_put_file("d/y", "", 0, &e) == 0,
         "one level");
-    ok(dir_remove("d", &e) == 0 && !io_exists("d"), "is removed");
+    ok(dir_remove("d", &e) == 0 && !io_exists("d"),
+        "dir_remove removes one level");
     ok(io_fsync_dir(".", &e) == 0 && io_fsync_dir("none", &e) < 0,
         "io_fsync_dir");
 }
@@ -186,7 +190,8 @@ test_new_folder(void)
         "another");
     dir_new_abort(&d);
     dir_new_abort(&d);
-    ok(!io_exists("n/other.tmp") && !io_exists("n/other"), "dir_new_abort");
+    ok(!io_exists("n/other.tmp") && !io_exists("n/other"),
+        "dir_new_abort leaves no folder");
     io_mkdirs("n/mine.tmp", &e);
     io_put_file("n/mine.tmp/thesis", "x", 1, &e);
     ok(dir_new_check("n/mine", &e) < 0 && e.code == EX_USAGE,
@@ -336,7 +341,7 @@ test_irregular(void)
     alarm(10);
     ok(mkfifo("fifo", 0666) == 0 && io_slurp("fifo", 9, &p, &n, &e) < 0,
         "a fifo is not waited for: %s", e.msg);
-    ok(io_map(&m, "fifo", &e) < 0, "nor mapped: %s", e.msg);
+    ok(io_map(&m, "fifo", &e) < 0, "a fifo is not mapped: %s", e.msg);
     ok(io_open_file("/dev/zero", &size, &e) < 0, "a device: %s", e.msg);
     ok(symlink("big", "to-big") == 0 &&
             (fd = io_open_file("to-big", &size, &e)) >= 0 && size == 300000 &&
@@ -405,13 +410,15 @@ test_pipe(void)
             errno == EPIPE,
         "a reader that left");
     close(fd[1]);
-    ok(io_read(-1, b, 1) < 0 && io_write(-1, b, 1) < 0, "bad descriptors");
+    ok(io_read(-1, b, 1) < 0 && io_write(-1, b, 1) < 0,
+        "bad descriptors are errors");
     ok(strcmp(io_in_name(NULL), "<stdin>") == 0 &&
             strcmp(io_in_name("-"), "<stdin>") == 0 &&
             strcmp(io_out_name("-"), "<stdout>") == 0 &&
             strcmp(io_in_name("x"), "x") == 0,
-        "names");
-    ok(io_open("-", NULL) == 0 && io_open("none", NULL) == -1, "io_open");
+        "io_in_name names standard input");
+    ok(io_open("-", NULL) == 0 && io_open("none", NULL) == -1,
+        "io_open gives a descriptor or -1");
 }
 
 int
@@ -429,7 +436,7 @@ main(void)
     test_unreadable();
     test_irregular();
     test_shrinks(0);
-    ok(truncate("big", 300000) == 0, "as long as before");
+    ok(truncate("big", 300000) == 0, "the file is as long as before");
     test_shrinks(1);
     test_pipe();
     return done_testing();

@@ -78,24 +78,26 @@ test_parse(void)
     parse_text(&s, "");
     ok(s.n == 0 && s.operands[0] == NULL && !s.flag && s.size == 256u << 20 &&
             s.top == OPT_NONE,
-        "nothing given");
+        "options not given keep their values");
     parse_text(&s, "--say --flag");
     ok(s.maybe == opt_absent && s.flag, "a value left out before an option");
     parse_text(&s, "--say");
-    ok(s.maybe == opt_absent, "... and at the end");
+    ok(s.maybe == opt_absent, "a value left out at the end");
     parse_text(&s, "--say=--flag");
-    ok(strcmp(s.maybe, "--flag") == 0 && !s.flag, "... but not after =");
+    ok(strcmp(s.maybe, "--flag") == 0 && !s.flag,
+        "a value behind = is never left out");
     parse_text(&s, "--say -f a");
-    ok(strcmp(s.maybe, "-f") == 0 && !s.flag && s.n == 1, "given");
+    ok(strcmp(s.maybe, "-f") == 0 && !s.flag && s.n == 1,
+        "a value that begins with one hyphen is taken");
     parse_text(&s, "-f -n 3K --rate 0.5 --level hot -a x --also=y a b");
     ok(s.flag && s.size == 3072 && s.level == 2 && near(s.real, 0.5, 0, 0),
-        "values");
+        "values are parsed by their kinds");
     ok(s.list.n == 2 && strcmp(s.list.v[0], "x") == 0 &&
             strcmp(s.list.v[1], "y") == 0,
-        "a list");
+        "a list keeps all values");
     free(s.list.v);
     ok(s.n == 2 && strcmp(s.operands[1], "b") == 0 && s.operands[2] == NULL,
-        "operands");
+        "operands are what is left");
     parse_text(&s, "-fn3 -oout --number=1T --no-cache --top 64");
     ok(s.top == 64, "a size that need not be given");
     ok(s.flag && s.long_flag && s.size == (size_t)1 << 40 &&
@@ -111,9 +113,9 @@ test_parse(void)
     parse_text(&s, "-o --");
     ok(strcmp(s.text, "--") == 0 && s.n == 0, "a value that is --");
     parse_text(&s, "-vv");
-    ok(verbosity == 2, "-vv");
+    ok(verbosity == 2, "-vv says still more");
     parse_text(&s, "-vq");
-    ok(verbosity == -1, "-q wins");
+    ok(verbosity == -1, "-q wins over -v");
 }
 
 static void
@@ -134,16 +136,18 @@ test_numbers(void)
     ok(wrong == 0, "bad sizes are refused");
     ok(number_size("18446744073709551615", 0, 1e30, &v) == 0 && v == SIZE_MAX,
         "the largest size");
-    ok(number_size("2g", 0, 1e30, &v) == 0 && v == (size_t)2 << 30, "2g");
+    ok(number_size("2g", 0, 1e30, &v) == 0 && v == (size_t)2 << 30,
+        "2g is a size");
     ok(number_size("3", 4, 9, &v) < 0 && number_size("10", 4, 9, &v) < 0 &&
             number_size("4", 4, 9, &v) == 0 && number_size("9", 4, 9, &v) == 0,
-        "the range is inclusive");
+        "the range of sizes is inclusive");
     wrong = 0;
     for (size_t i = 0; i < sizeof bad_real / sizeof *bad_real; i++)
         if (number_real(bad_real[i], 0, 1, &r) == 0 || r < 5)
             wrong += printf("# took \"%s\"\n", bad_real[i]);
     ok(wrong == 0, "bad reals are refused");
-    ok(number_real("2e-5", 0, 1, &r) == 0 && near(r, 2e-5, 0, 1e-15), "2e-5");
+    ok(number_real("2e-5", 0, 1, &r) == 0 && near(r, 2e-5, 0, 1e-15),
+        "2e-5 is a number");
 }
 
 static void
@@ -172,7 +176,7 @@ test_times(void)
     ok(number_time("59s", 60, 120, &r) < 0 &&
             number_time("1m", 60, 120, &r) == 0 &&
             number_time("2m", 60, 120, &r) == 0,
-        "the range is inclusive");
+        "the range of times is inclusive");
 }
 
 static void

@@ -137,9 +137,11 @@ main(int argc, char **argv)
         opt_parse(argc, argv, opts, "Do one thing.", "[thing]", 0, 1, NULL);
 
     if (*arg == NULL) {
-        ok(strcmp(progname, "prog") == 0, "progname");
-        ok(*prog_version() != '\0' && *prog_build() != '\0', "version, build");
-        ok(prog_peak() > 100000 && prog_resident() > 100000, "memory");
+        ok(strcmp(progname, "prog") == 0, "progname is the program's name");
+        ok(*prog_version() != '\0' && *prog_build() != '\0',
+            "version and build are known");
+        ok(prog_peak() > 100000 && prog_resident() > 100000,
+            "memory is measured in bytes");
         verbosity = -1;
         note("not to be seen");
         progress_begin("nothing", 0, "x");

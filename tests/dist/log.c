@@ -48,7 +48,7 @@ log_all(const char *prefix, int how)
     if (f != NULL)
         fclose(f);
     ok(n == 150, "%s: %zu messages", prefix, n);
-    ok(comm_log_close(l) == 0, "%s: written", prefix);
+    ok(comm_log_close(l) == 0, "the log %s is written", prefix);
 }
 
 static void
@@ -127,9 +127,9 @@ json(void)
     json_t *all = json_load_file("new.json", JSON_REJECT_DUPLICATES, &bad);
     const json_t *first = json_array_get(json_object_get(all, "messages"), 0);
 
-    ok(all != NULL, "new.json: %s", all != NULL ? "JSON" : bad.text);
+    ok(all != NULL, "new.json is %s", all != NULL ? "JSON" : bad.text);
     ok(counted(all, "messages") == 150 && counted(all, "log2") == 150,
-        "new.json: counts");
+        "new.json counts the messages");
     ok(json_object_size(first) == 14 &&
             json_is_real(json_object_get(first, "wait_ms")),
         "new.json: as many members as columns");

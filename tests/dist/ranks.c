@@ -104,13 +104,14 @@ all_reduce(size_t n)
         x[i] = number(g->rank, i);
     }
     dist_all_reduce(g, x, n, DIST_TREE);
-    all_ok(memcmp(x, want, n * sizeof *x) == 0, "all-reduce", n);
+    all_ok(memcmp(x, want, n * sizeof *x) == 0, "an all-reduce sums", n);
 }
 
 static void
-gather(size_t n, const size_t *at)
+gather(size_t n, const size_t *at, const char *parts)
 {
     int good = 1;
+    char what[80];
 
     for (size_t i = 0; i < n; i++)
         x[i] = i >= at[g->rank] && i < at[g->rank + 1] ? number(0, i) : -1.0f;
@@ -119,13 +120,15 @@ gather(size_t n, const size_t *at)
     dist_gather_end();
     for (size_t i = 0; i < n; i++)
         good = good && x[i] == number(0, i);
-    all_ok(good, "all-gather, begun", n);
+    snprintf(what, sizeof what, "a gather of %s parts begun is whole", parts);
+    all_ok(good, what, n);
     for (size_t i = 0; i < n; i++)
         x[i] = i >= at[g->rank] && i < at[g->rank + 1] ? number(0, i) : -1.0f;
     dist_all_gather(g, x, sizeof *x, at);
     for (size_t i = 0; i < n; i++)
         good = good && x[i] == number(0, i);
-    all_ok(good, "all-gather", n);
+    snprintf(what, sizeof what, "an all-gather of %s parts is whole", parts);
+    all_ok(good, what, n);
 }
 
 static void
@@ -140,7 +143,7 @@ broadcast(size_t n)
         for (size_t i = 0; i < n; i++)
             good = good && x[i] == number(root, i);
     }
-    all_ok(good, "broadcast from each", n);
+    all_ok(good, "a broadcast comes from each", n);
 }
 
 /* From each rank to each. */
@@ -165,8 +168,8 @@ pass(size_t n)
             sum = sum &&
                 x[i] == number(g->rank, i) + (came ? number(from, i) : 0.0f);
     }
-    all_ok(good, "from each to each", n);
-    all_ok(sum, "and added there", n);
+    all_ok(good, "numbers pass from each to each", n);
+    all_ok(sum, "numbers passed are added there", n);
 }
 
 /* Round the ranks in the background, by three channels that are received in
@@ -194,7 +197,7 @@ channels(size_t n)
     }
     for (size_t k = 0; k < 6; k++)
         dist_posted(g, &sending[k]);
-    all_ok(good, "by channels", n);
+    all_ok(good, "channels keep their order", n);
 }
 
 static void
@@ -203,15 +206,15 @@ sizes(size_t n)
     static const struct {
         enum dist_sum how;
         const char *what;
-    } sums[] = { { DIST_RING, "reduce-scatter, ring" },
-        { DIST_TREE, "reduce-scatter, tree" },
-        { DIST_BF16, "reduce-scatter, bf16 wire" } };
+    } sums[] = { { DIST_RING, "in a ring" }, { DIST_TREE, "in a tree" },
+        { DIST_BF16, "in bf16" } };
     size_t at[RANKS + 1], last[RANKS + 1] = { 0 };
+    char what[80];
 
     dist_split(n, g->n, 1, at);
     last[g->n] = n; /* all of it is the last rank's */
-    gather(n, at);
-    gather(n, last);
+    gather(n, at, "even");
+    gather(n, last, "uneven");
     for (size_t i = 0; i < 3; i++) {
         static const size_t segment[] = { 1, 7, 64, 1 << 16 };
 
@@ -219,8 +222,14 @@ sizes(size_t n)
             if (n / segment[k] > 100)
                 continue;
             dist_segment(segment[k]);
-            reduce(n, at, sums[i].how, sums[i].what);
-            reduce(n, last, sums[i].how, sums[i].what);
+            snprintf(what, sizeof what,
+                "a reduce-scatter %s sums even parts by %zu", sums[i].what,
+                segment[k]);
+            reduce(n, at, sums[i].how, what);
+            snprintf(what, sizeof what,
+                "a reduce-scatter %s sums uneven parts by %zu", sums[i].what,
+                segment[k]);
+            reduce(n, last, sums[i].how, what);
         }
     }
     all_reduce(n);
@@ -264,7 +273,9 @@ trees(void)
     }
     if (g->rank == 0) {
         ok(defined, "the tree of up to 16 units is as defined");
-        ok(same, "and that of its ranks' trees, 1, 2, 4, 8 and 16 ranks");
+        ok(same,
+            "the tree is that of its ranks' trees, for 1, 2, 4, 8 and 16 "
+            "ranks");
     }
     failed += !defined || !same;
 }

@@ -200,7 +200,8 @@ test_replay(void)
         "a stranger says what it has overheard");
     waitpid(child, &status, 0);
     ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-        "and is not let in: the reader waits for another until its time is "
+        "a false writer is not let in: the reader waits for another until its "
+        "time is "
         "over (%d)",
         WEXITSTATUS(status));
     close(fd);

@@ -73,8 +73,10 @@ test_round(const char *name, const struct sample *s)
     uint64_t seq = 0;
     char *p;
 
-    ok(sample_file("s", s, &e) == 0, "%s: written %s", name, e.msg);
-    ok(io_slurp("s", 1 << 20, &p, &n, &e) == 0, "%s: there", name);
+    ok(sample_file("s", s, &e) == 0, "a stream of %s is written %s", name,
+        e.msg);
+    ok(io_slurp("s", 1 << 20, &p, &n, &e) == 0,
+        "the stream of %s is in its file", name);
     r = msg_in_open("s", &e);
     while (msg_read(r, &m, &e) > 0) {
         ok(m.seq == seq++, "%s: seq %llu, %s", name, (unsigned long long)m.seq,
@@ -92,7 +94,7 @@ test_round(const char *name, const struct sample *s)
             info.eos == 2 && strcmp(info.source[1], "cs\"\\") == 0 &&
             strcmp(info.tokenizer, HASH) == 0 && !info.resumed &&
             info.T == (s->batch ? s->T : 0),
-        "%s: stream_info", name);
+        "%s: stream_info_read finds the fields", name);
     stream_info_release(&info);
     msg_in_close(r);
     free(p);
@@ -117,7 +119,8 @@ test_damage(const char *name, const struct sample *s)
     char *p, first[500] = "";
     int fd;
 
-    ok(sample_file("s", s, &e) == 0, "%s: written", name);
+    ok(sample_file("s", s, &e) == 0, "a stream of %s for damage is written",
+        name);
     if (io_slurp("s", 1 << 20, &p, &n, &e) < 0)
         abort();
     put("f", p, n);
@@ -250,7 +253,7 @@ test_filter(void)
         msg_copy(w, &m);
         msg_send(w, &e);
     }
-    ok(msg_end(w, &e) == 0, "a filter");
+    ok(msg_end(w, &e) == 0, "a filter copies the stream");
     msg_out_close(w);
     msg_in_close(r);
     io_slurp("s", 1 << 20, &a, &na, &e);
@@ -317,7 +320,7 @@ test_resume(const char *name, const struct sample *whole)
     s.chain = &c;
     ok(sample_file("t", &s, &e) == 0 && read_all("t", &n, &e) == 0 &&
             n == pre + s.messages - 2,
-        "%s: resumed %s", name, e.msg);
+        "a stream of %s is resumed %s", name, e.msg);
     io_slurp("s", 1 << 20, &a, &na, &e);
     io_slurp("t", 1 << 20, &b, &nb, &e);
     ok(nb > na - from && memcmp(a + from, b + nb - (na - from), na - from) == 0,
@@ -385,8 +388,10 @@ test_open(void)
     size_t n;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ok(!msg_in_open(bad[i], &e) && e.code == EX_USAGE, "%s", e.msg);
-        ok(!msg_out_open(bad[i], &e) && e.code == EX_USAGE, "%s", e.msg);
+        ok(!msg_in_open(bad[i], &e) && e.code == EX_USAGE,
+            "no stream is read there: %s", e.msg);
+        ok(!msg_out_open(bad[i], &e) && e.code == EX_USAGE,
+            "no stream is written there: %s", e.msg);
     }
     ok(!msg_out_open(".", &e) && e.code == EX_USAGE, "%s", e.msg);
     ok(!msg_in_open("none", &e) && e.code == EX_SYS, "%s", e.msg);
@@ -467,17 +472,17 @@ test_unpack(void)
         buf_add(&raw, o.piece[i].p, o.piece[i].n);
     ok(st_parse(&m.st, raw.p, raw.n, &e) == 0, "a batch by hand");
     ok(batch_check(&m.st, 10, 2, &tokens, &e) == 0 && tokens == 7,
-        "it is good %s", e.msg);
+        "the batch is good %s", e.msg);
     batch_unpack(&b, &m);
-    ok(b.B == 2 && b.T == 5 && b.P == 3, "unpacked");
+    ok(b.B == 2 && b.T == 5 && b.P == 3, "a batch is unpacked");
     ok(memcmp(b.ids, want, sizeof want) == 0, "ids, padding 0");
-    ok(memcmp(b.first, first, sizeof first) == 0, "first");
-    ok(memcmp(b.scored, scored, sizeof scored) == 0, "scored");
+    ok(memcmp(b.first, first, sizeof first) == 0, "first tokens are found");
+    ok(memcmp(b.scored, scored, sizeof scored) == 0, "scored tokens are found");
     ok(b.nscored == 3 && b.ntok == 7 && b.row_scored[0] == 2 &&
             b.row_scored[1] == 1,
-        "sums");
+        "sums of tokens are right");
     ok(b.piece_off[1] == 4 && b.piece_source[1] == 1 && b.piece_key[2] == 9,
-        "pieces");
+        "pieces are unpacked");
     ok(batch_check(&m.st, 9, 2, NULL, &e) == -1 && strstr(e.msg, "ids[7] is 9"),
         "id too large: %s", e.msg);
     /* A piece longer than what is left of its row, and rows out of order. */
@@ -603,7 +608,8 @@ check_draws(enum dtype type)
         k = batch_check_sample(&s, c->vocab, &e);
         ok(c->why ? k == -1 && e.code == EX_INPUT && strstr(e.msg, c->why)
                   : k == 1,
-            "draws %zu: %s", i, k < 0 ? e.msg : "good");
+            "draws %zu, counts of %s, are judged: %s", i,
+            type == DT_U8 ? "U8" : "U16", k < 0 ? e.msg : "good");
         st_release(&s);
         st_out_release(&o);
         buf_release(&raw);
@@ -695,7 +701,7 @@ test_top(void)
     ok(msg_end(w, &e) == 0, "a stream of them");
     msg_out_close(w);
     ok(read_all("t", &n, &e) == -1 && strstr(e.msg, "but no teacher message"),
-        "is refused: %s", e.msg);
+        "tokens without a teacher are refused: %s", e.msg);
 }
 
 /* A copy of "s" with two tensors more in each batch: whole, or in parts. */
@@ -749,8 +755,8 @@ test_parts(void)
     io_slurp("whole", 1 << 20, &a, &na, &e);
     io_slurp("parts", 1 << 20, &b, &nb, &e);
     ok(na > 0 && na == nb && memcmp(a, b, na) == 0,
-        "is the same as one sent whole");
-    ok(read_all("parts", &n, &e) == 0, "and reads well");
+        "a message sent in parts is the same as one sent whole");
+    ok(read_all("parts", &n, &e) == 0, "a message sent in parts reads well");
     free(a);
     free(b);
 }

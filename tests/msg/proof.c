@@ -48,7 +48,7 @@ main(void)
     ok(proof_same(p, q), "a proof is equal to its copy");
     for (int k = 0; k < PROOF_SIZE; k += PROOF_SIZE - 1) {
         q[k] ^= 1;
-        ok(!proof_same(p, q), "and not when byte %d differs", k);
+        ok(!proof_same(p, q), "proofs differ when byte %d differs", k);
         q[k] ^= 1;
     }
     return done_testing();

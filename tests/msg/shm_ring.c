@@ -87,7 +87,8 @@ test_large(void)
         "one that just fits");
     memset(p, 1, SMALL - 4096 - 128);
     ring_publish(end[0]);
-    ok(ring_next(end[1], &m, &e) == 1 && m.n == SMALL - 4096 - 128, "is read");
+    ok(ring_next(end[1], &m, &e) == 1 && m.n == SMALL - 4096 - 128,
+        "the largest message is read");
     ring_release(end[1], m.end);
     ok(ring_reserve(end[0], 100, 8, &p, &e) == 0 && put(end[0], 7, 900) == 0 &&
             get(end[1], 7, 900, &m.end) == 1,
@@ -197,7 +198,7 @@ test_death(void)
         k++;
     ok(k == 20, "all that was published is there");
     ok(get(r, k, 1000, &end) == 0 && clock_now() - t < 1.0,
-        "then the death is noticed in %.2f s", clock_now() - t);
+        "the death is noticed in %.2f s", clock_now() - t);
     ring_close(r);
 
     pid = writer(&a, 1, 1000);
@@ -268,13 +269,17 @@ test_owner(void)
 
     addr_parse(&a, text, &e);
     fchmod(fd, 0622);
-    ok(!ring_create(&a, &e) && e.code == EX_INPUT, "%s", e.msg);
-    ok(!ring_attach(&a, &e) && e.code == EX_INPUT, "%s", e.msg);
-    ok(access(path, F_OK) == 0, "and it is still there");
+    ok(!ring_create(&a, &e) && e.code == EX_INPUT, "a writer refuses it: %s",
+        e.msg);
+    ok(!ring_attach(&a, &e) && e.code == EX_INPUT, "a reader refuses it: %s",
+        e.msg);
+    ok(access(path, F_OK) == 0, "the segment of another user is still there");
     fchmod(fd, 0600);
     if (geteuid() == 0 && fchown(fd, 65534, 65534) == 0) {
-        ok(!ring_create(&a, &e) && e.code == EX_INPUT, "%s", e.msg);
-        ok(!ring_attach(&a, &e) && e.code == EX_INPUT, "%s", e.msg);
+        ok(!ring_create(&a, &e) && e.code == EX_INPUT,
+            "a writer refuses it: %s", e.msg);
+        ok(!ring_attach(&a, &e) && e.code == EX_INPUT,
+            "a reader refuses it: %s", e.msg);
     } else {
         tap_skip("another user's", "only root can make one");
     }

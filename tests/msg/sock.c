@@ -96,7 +96,7 @@ main(void)
     snprintf(where, sizeof where, "tcp:127.0.0.1:%d?wait=20",
         20000 + (int)(getpid() % 20000));
     ok((p = capture(&n)) != NULL && n > 1000, "%zu bytes are sent", n);
-    ok(p && sent(p, n, &e) == 0, "as they are they are taken: %s", e.msg);
+    ok(p && sent(p, n, &e) == 0, "frames that are whole are taken: %s", e.msg);
     for (size_t bit = 0; p && bit < 8 * n; bit += step, tried++) {
         p[bit / 8] ^= (unsigned char)(1 << bit % 8);
         e.code = 0;

@@ -149,10 +149,11 @@ test_round(const char *name, const struct sample *s, const struct shard_opts *o)
 
     rm("d");
     ok(sample_file("s", s, &e) == 0 && feed("s", "d", o, 0, &e) == 0,
-        "%s: stored %s", name, e.msg);
+        "%s: the stream is stored %s", name, e.msg);
     ok(unpack("d", "t", 0, &e) == 0 && same_files("s", "t"),
         "%s: comes back %s", name, e.msg);
-    ok(set_check("d", 0, NULL, NULL, &e) == 0, "%s: checks %s", name, e.msg);
+    ok(set_check("d", 0, NULL, NULL, &e) == 0, "%s: the directory checks %s",
+        name, e.msg);
     ok(manifest_read(&m, "d", &e) == 0 && m.complete && m.nfile > 1,
         "%s: %zu shards %s", name, m.nfile, e.msg);
     ok(count_files("d") == 2 * m.nfile + 1, "%s: nothing else there", name);
@@ -185,7 +186,7 @@ same_docs(const struct shard_index *x, const struct msg *m, size_t k, size_t *d)
 
 /* Messages from the last to the first, and what the index says of them. */
 static void
-test_docs(const struct sample *s)
+test_docs(const char *name, const struct sample *s)
 {
     struct err e = { 0 };
     struct shard_set *set;
@@ -221,14 +222,16 @@ test_docs(const struct sample *s)
     ok(bad == 0 && ndoc == s->messages * s->docs && ndoc == m->docs &&
             tokens == m->tokens,
         "%zu documents out of order %s", ndoc, e.msg);
-    ok(part_docs == ndoc && part_tokens == tokens, "parts add up");
+    ok(part_docs == ndoc && part_tokens == tokens,
+        "%s: parts add up to the documents", name);
     ok(m->source[0].docs + m->source[1].docs + m->source[2].docs == ndoc &&
             strcmp(m->source[1].name, "cs\"\\") == 0,
-        "so do sources");
+        "%s: sources add up to the documents", name);
     ok(set_head(set, &e) &&
             strcmp(st_meta(&set_head(set, &e)->st, "content"), "docs") == 0,
-        "the stream message");
-    ok(!set_teacher(set, &e) && e.code == EX_OK, "no teacher: %s", e.msg);
+        "%s: the stream message is there", name);
+    ok(!set_teacher(set, &e) && e.code == EX_OK, "%s: there is no teacher: %s",
+        name, e.msg);
     shard_buf_release(&b);
     set_close(set);
 }
@@ -285,12 +288,15 @@ test_damage(enum codec c, int batch)
         .vocab = 500,
         .mask = batch };
     const struct shard_opts o = { c, 0, 300, 300, 0, 0, 1 };
+    char name[40];
     struct err e = { 0 };
 
+    snprintf(name, sizeof name, "%s in %s", batch ? "batches" : "docs",
+        codec_names[c]);
     rm("d");
     sample_file("s", &s, &e);
-    ok(feed("s", "d", &o, 0, &e) == 0 && !refused("d", &e), "a tiny set %s",
-        e.msg);
+    ok(feed("s", "d", &o, 0, &e) == 0 && !refused("d", &e),
+        "%s: a tiny set is stored %s", name, e.msg);
     for (size_t i = 0; i < 5; i++) {
         char *path = xasprintf("d/%s%s", sort[i],
                  strstr(sort[i], "shard") ? codec_suffix(c) : ""),
@@ -314,33 +320,34 @@ test_damage(enum codec c, int batch)
             if (pwrite(fd, p + k / 8, 1, (off_t)(k / 8)) != 1)
                 abort();
         }
-        ok(bad == 0, "%s: each of %zu flipped bits is refused %s", path, n * 8,
-            first);
+        ok(bad == 0, "%s: each of %zu flipped bits of %s is refused %s", name,
+            n * 8, path, first);
         printf("# %s\n", e.msg);
         for (size_t k = n; k-- > 0;) {
             if (ftruncate(fd, (off_t)k) < 0)
                 abort();
             cuts += !refused("d", &e);
         }
-        ok(cuts == 0, "%s: each of %zu cuts is refused", path, n);
+        ok(cuts == 0, "%s: each of %zu cuts of %s is refused", name, n, path);
         if (pwrite(fd, p, n, 0) != (ssize_t)n ||
             pwrite(fd, "", 1, (off_t)n) != 1)
             abort();
-        ok(refused("d", &e), "%s: a byte more is refused: %s", path, e.msg);
+        ok(refused("d", &e), "%s: a byte more is refused: %s", name, e.msg);
         if (ftruncate(fd, (off_t)n) < 0)
             abort();
         close(fd);
         away = xasprintf("%s.away", path);
         if (rename(path, away) < 0)
             abort();
-        ok(set_check("d", 0, NULL, NULL, &e) == -1, "without it: %s", e.msg);
+        ok(set_check("d", 0, NULL, NULL, &e) == -1,
+            "%s: a missing file is refused: %s", name, e.msg);
         if (rename(away, path) < 0)
             abort();
         free(away);
         free(path);
         free(p);
     }
-    ok(!refused("d", &e), "whole again");
+    ok(!refused("d", &e), "%s: the restored set is whole", name);
 }
 
 /* A stream that breaks off after any message is continued, and the directory
@@ -391,8 +398,8 @@ test_resume(const char *name, const struct sample *whole,
         }
     }
     ok(bad == 0 && resumed > 2,
-        "%s: broken off after any message, %zu times "
-        "continued: identical %s",
+        "a stream in %s, broken off after any message and %zu times "
+        "continued, is identical %s",
         name, resumed, e.msg);
 }
 
@@ -436,9 +443,10 @@ test_refuse(void)
     ok(feed("s", "d", &f, 0, &e) == 0, "replaced by force");
     rm("d");
     feed("s", "d", &small, 8, &e);
-    ok(feed("s", "d", &small, 0, &e) < 0 && e.code == EX_USAGE, "%s", e.msg);
+    ok(feed("s", "d", &small, 0, &e) < 0 && e.code == EX_USAGE,
+        "a new stream is refused: %s", e.msg);
     ok(!set_open("d", 0, &e) && e.code == EX_INPUT, "%s", e.msg);
-    ok(unpack("d", "t", 1, &e) == 0, "partial reading");
+    ok(unpack("d", "t", 1, &e) == 0, "what is committed can be read");
     manifest_read(&m, "d", &e);
     c = m.chain;
     c.h[5] ^= 1;
@@ -622,7 +630,7 @@ test_bomb(void)
     st_out_tensor(o, "doc_key", DT_U64, 1, &one, &key);
     ok(r == 0 && (shardmk_send(k, &e) < 0 || shardmk_end(k, &e) < 0) &&
             e.code == EX_INPUT,
-        "nor is it written: %s", e.msg);
+        "a message so much alike is not written: %s", e.msg);
     shardmk_close(k);
     free(ids);
 }
@@ -638,7 +646,8 @@ test_deceit(void)
     sample_file("s", &docs, &e);
     ok(deceive(PART, 0, 9, 0), "an index as it was written");
     ok(!deceive(PART, 0, 0, wrap), "tokens of a part that wrap in bytes");
-    ok(!deceive(PART, 1, 0, wrap + 1), "or with those of others");
+    ok(!deceive(PART, 1, 0, wrap + 1),
+        "parts that wrap with those of others are refused");
     ok(!deceive(PART, 0, 0, 1), "fewer than its documents need");
     ok(!deceive(MSG, 2, 3, wrap), "tokens of a message larger than it");
     ok(!deceive(MSG, 0, 3, 5), "tokens in the message that describes all");
@@ -667,8 +676,8 @@ main(void)
     test_round("lz4", &batches, &lz4);
     test_round("cut messages", &batches, &cut);
     test_round("a shard a message", &docs, &one);
-    test_docs(&docs);
-    test_docs(&wide);
+    test_docs("docs", &docs);
+    test_docs("wide", &wide);
     test_rows();
     test_damage(CODEC_ZSTD, 0);
     test_damage(CODEC_LZ4, 0);

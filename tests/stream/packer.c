@@ -22,7 +22,8 @@ test_mix(void)
     size_t early = SIZE_MAX;
     int64_t sum = 0;
 
-    ok(mix_quantise(w, share, 4) == 0 && w[3] == 0 && w[1] > 0, "weights");
+    ok(mix_quantise(w, share, 4) == 0 && w[3] == 0 && w[1] > 0,
+        "shares become weights");
     ok(mix_quantise(w, share + 3, 1) < 0, "none at all");
     mix_init(&m, w, 4);
     ok(mix_next(&m) == 0, "the heaviest comes first");
@@ -109,7 +110,8 @@ test_unimax(void)
     const double has[4] = { 100.0, 0.0, 1000.0, 10.0 };
     double share[4];
 
-    ok(mix_unimax(share, has, 4, 2.0, 900.0) == 0, "UniMax");
+    ok(mix_unimax(share, has, 4, 2.0, 900.0) == 0,
+        "UniMax shares out a budget");
     ok(share[3] == 20.0 && share[0] == 200.0 && share[1] == 0.0 &&
             share[2] == 680.0,
         "capped: %g %g %g", share[0], share[2], share[3]);
@@ -238,7 +240,7 @@ test_cursor(void)
     fill_cursor(&c, place, owed);
     cursor_write(&a, &c);
     ok(a.n < 4096, "26 sources, a full window: %zu bytes", a.n);
-    ok(cursor_read(&r, a.p, &e) == 0, "read back %s", e.msg);
+    ok(cursor_read(&r, a.p, &e) == 0, "the cursor reads back %s", e.msg);
     cursor_write(&b, &r);
     ok(a.n == b.n && memcmp(a.p, b.p, a.n) == 0, "the same text");
     ok(r.place[0].off == 7654321 && r.owed[1] == -1234567890123 &&

@@ -326,7 +326,8 @@ test_order(int separate)
     unsigned char *seen = xcalloc(300, 2);
 
     make_dir(dir, &m);
-    ok(dirs_open(&d, &dir, 1, 0, &e) == 0, "%s: open %s", what, e.msg);
+    ok(dirs_open(&d, &dir, 1, 0, &e) == 0, "%s: the directory is opened %s",
+        what, e.msg);
     s = sampler_new(&d, &o, &e);
     again = sampler_new(&d, &ahead, &e);
     ok(s && sampler_open(s) == 4, "%s: four frames a source", what);
@@ -360,7 +361,8 @@ test_order(int separate)
         ok(sampler_valid(s, i, &first) && sampler_docs(s, i) > 0,
             "%s: source %zu", what, i);
         first.block = 1000;
-        ok(!sampler_valid(s, i, &first), "%s: not outside", what);
+        ok(!sampler_valid(s, i, &first),
+            "%s: source %zu ends at its last block", what, i);
     }
     ok(n == 600 && twice == 0, "%s: each document once an epoch", what);
     ok(other == 0, "%s: a place is enough", what);
