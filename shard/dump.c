@@ -202,7 +202,7 @@ put_docs(struct dump *d, const struct msg *m)
 }
 
 static void
-put_message(struct dump *d, const struct msg *m)
+print_message(struct dump *d, const struct msg *m)
 {
     const char *kind = st_meta(&m->st, "kind");
 
@@ -268,7 +268,7 @@ dump_stream(const char *addr, const struct dump_opts *o)
             check_same_tokenizer(&d);
         }
         if (m.raw)
-            put_message(&d, &m);
+            print_message(&d, &m);
     }
     stream_info_release(&d.info);
     buf_release(&d.text);

@@ -89,7 +89,7 @@ read_first(struct merge *g, struct input *x)
 
 /* Open input i and add its sources to those of the whole. */
 static void
-look_at_input(struct merge *g, size_t i, const char *name)
+open_merge_input(struct merge *g, size_t i, const char *name)
 {
     struct input *x = &g->input[i];
     struct err e;
@@ -281,7 +281,7 @@ add_merged(struct merge *g, const struct input *x, const struct msg *m,
 }
 
 static int
-add_directory(struct merge *g, struct input *x, struct err *e)
+add_input_messages(struct merge *g, struct input *x, struct err *e)
 {
     struct msg m;
     int k, taught = 0, first = 1;
@@ -368,7 +368,7 @@ write_messages(struct merge *g, size_t from, int in_place, int rewrite,
     k = begin_merged(g, in_place, o, &e);
     begun = g->k != NULL;
     for (size_t i = from; k == 0 && i < g->n && !stop_asked; i++)
-        k = add_directory(g, &g->input[i], &e);
+        k = add_input_messages(g, &g->input[i], &e);
     if (k == 0 && !stop_asked)
         k = shardmk_end(g->k, &e);
     progress_end();
@@ -412,13 +412,13 @@ merge(char **in, const char *dir, int append, int partial,
     g.n = had + (n ? n : 1);
     g.input = xcalloc(g.n, sizeof *g.input);
     if (had) {
-        look_at_input(&g, 0, dir);
+        open_merge_input(&g, 0, dir);
         if (!(g.old = set_open(dir, 0, &e)) || find_before(&g, &e) < 0)
             die_err(&e);
     }
     known = g.info.nsource;
     for (size_t i = had; i < g.n; i++)
-        look_at_input(&g, i, in[i - had]);
+        open_merge_input(&g, i, in[i - had]);
     if (!had || g.info.nsource == known) {
         write_messages(&g, had, had, 0, &opts);
     } else {

@@ -114,7 +114,7 @@ dir_remove(const char *dir, struct err *e)
 
 /* Who holds the lock, as its file says: "process 12 on host". */
 static int
-refuse_path(int fd, const char *dir, struct err *e)
+set_in_use(int fd, const char *dir, struct err *e)
 {
     char text[200], *end;
     const ptrdiff_t n = io_read_at(fd, text, sizeof(text) - 1, 0);
@@ -138,7 +138,7 @@ leave_out(const char *dir, const char *name, struct err *e)
     int r = 0;
 
     if (fd >= 0 && io_flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-        r = refuse_path(fd, dir, e);
+        r = set_in_use(fd, dir, e);
     else if (fd >= 0)
         unlink(path);
     if (fd >= 0)
@@ -187,7 +187,7 @@ lock_file(const char *dir, const char *path, struct err *e)
         if (why == 0 && is_same(fd, path))
             return fd;
         if (why == EWOULDBLOCK) {
-            refuse_path(fd, dir, e);
+            set_in_use(fd, dir, e);
             close(fd);
             return -1;
         }
@@ -367,7 +367,7 @@ dir_new_begin(struct dir_new *d, const char *path, struct err *e)
 }
 
 static void
-release_dir_out(struct dir_new *d)
+release_dir_new(struct dir_new *d)
 {
     if (d->mark >= 0)
         close(d->mark);
@@ -400,7 +400,7 @@ dir_new_commit(struct dir_new *d, struct err *e)
     if (slash != NULL)
         slash[slash == d->path] = '\0';
     r = io_fsync_dir(slash != NULL ? d->path : ".", e);
-    release_dir_out(d);
+    release_dir_new(d);
     return r;
 }
 
@@ -410,5 +410,5 @@ dir_new_abort(struct dir_new *d)
     /* io_remove_temporaries tries again at the end. */
     if (d->tmp != NULL && dir_remove(d->tmp, NULL) == 0)
         io_forget(d->place);
-    release_dir_out(d);
+    release_dir_new(d);
 }

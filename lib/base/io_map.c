@@ -31,7 +31,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Write to stderr; async-signal-safe. */
 static void
-set_guard(const char *s)
+write_stderr(const char *s)
 {
     if (write(STDERR_FILENO, s, strlen(s)) < 0) {
         /* Nobody is left to be told. */
@@ -60,13 +60,14 @@ on_bus(int sig, siginfo_t *info, void *context)
     do
         *--d = (char)('0' + offset % 10);
     while ((offset /= 10) != 0);
-    set_guard(progname);
-    set_guard(": ");
-    set_guard(g->name);
-    set_guard(": offset ");
-    set_guard(d);
-    set_guard(": cannot be read any more: the file has shrunk, or the disk has "
-              "failed\n");
+    write_stderr(progname);
+    write_stderr(": ");
+    write_stderr(g->name);
+    write_stderr(": offset ");
+    write_stderr(d);
+    write_stderr(
+        ": cannot be read any more: the file has shrunk, or the disk has "
+        "failed\n");
     io_remove_temporaries();
     _exit(EX_INPUT);
 }

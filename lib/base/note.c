@@ -10,7 +10,7 @@ int verbosity;
 void (*note_sink)(const char *msg);
 
 static void
-print_line(const char *fmt, va_list ap)
+send_note(const char *fmt, va_list ap)
 {
     char msg[4096];
 
@@ -28,7 +28,7 @@ note(const char *fmt, ...)
     if (verbosity < 0)
         return;
     va_start(ap, fmt);
-    print_line(fmt, ap);
+    send_note(fmt, ap);
     va_end(ap);
 }
 
@@ -40,7 +40,7 @@ vnote(const char *fmt, ...)
     if (verbosity < 1)
         return;
     va_start(ap, fmt);
-    print_line(fmt, ap);
+    send_note(fmt, ap);
     va_end(ap);
 }
 
@@ -50,6 +50,6 @@ warn(const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    print_line(fmt, ap);
+    send_note(fmt, ap);
     va_end(ap);
 }

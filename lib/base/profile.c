@@ -40,7 +40,7 @@ profile_begin(void)
 
 /* The part of that name, the last one when there are too many. */
 static size_t
-find_slot(const char *name)
+find_part(const char *name)
 {
     for (size_t i = 0; i < PARTS; i++) {
         const char *is = NULL;
@@ -59,7 +59,7 @@ profile_end(const char *name, double begin, double flop, double bytes)
 
     if (profile.file == NULL)
         return;
-    i = find_slot(name);
+    i = find_part(name);
     profile.part[i].ns += (uint64_t)((profile_begin() - begin) * 1e9);
     profile.part[i].calls++;
     profile.part[i].flop += (uint64_t)flop;
@@ -70,7 +70,7 @@ void
 profile_exps(const char *name, double exps)
 {
     if (profile.file != NULL)
-        profile.part[find_slot(name)].exps += (uint64_t)exps;
+        profile.part[find_part(name)].exps += (uint64_t)exps;
 }
 
 /* Lines of keys and values, then a table. */

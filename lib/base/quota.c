@@ -10,7 +10,7 @@
 
 /* Lower *least to quota / period processors. */
 static void
-read_quota(double quota, double period, double *least)
+lower_to_quota(double quota, double period, double *least)
 {
     const double cpus = quota / period;
 
@@ -40,10 +40,10 @@ group_limit(const char *dir, double *least)
     double v[2], w[2];
 
     if (read_numbers(dir, "cpu.max", v) == 2)
-        read_quota(v[0], v[1], least);
+        lower_to_quota(v[0], v[1], least);
     if (read_numbers(dir, "cpu.cfs_quota_us", v) >= 1 &&
         read_numbers(dir, "cpu.cfs_period_us", w) >= 1)
-        read_quota(v[0], w[0], least);
+        lower_to_quota(v[0], w[0], least);
 }
 
 /* The limits of group `path` below a mount and of all groups above it.  A

@@ -75,7 +75,7 @@ timeline_add(const char *kind, const char *name, double begin)
 
 /* The part of another process into this one's. */
 static int
-lock_timeline(size_t process, struct err *e)
+append_part(size_t process, struct err *e)
 {
     char *file = file_of(line.path, process), *text = NULL;
     size_t n;
@@ -98,7 +98,7 @@ timeline_close(size_t processes, struct err *e)
     if (line.f == NULL)
         return 0;
     for (size_t i = 1; i < processes && line.process == 0 && r == 0; i++)
-        r = lock_timeline(i, e);
+        r = append_part(i, e);
     if (line.process == 0)
         fputs("\n]\n", line.f);
     bad = ferror(line.f); /* fclose tells of its own write alone */

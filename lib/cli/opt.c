@@ -474,7 +474,7 @@ opt_is_near(const char *text, const char *name)
 /* The option that name[n] is probably meant to be: the nearest, where a name
  * that begins so is at distance 1 at most; NULL: all are far. */
 static const struct opt *
-nearest_name(const struct opt *table, const char *name, size_t n)
+nearest_option(const struct opt *table, const char *name, size_t n)
 {
     const struct opt *best = NULL;
     size_t least = near_limit(n);
@@ -548,7 +548,8 @@ parse_long(const struct parse *p, char *arg, char *next)
 
     if (o == NULL) {
         const char *other = elsewhere(p->table, arg, n);
-        const struct opt *near = other ? NULL : nearest_name(p->table, arg, n);
+        const struct opt *near =
+            other ? NULL : nearest_option(p->table, arg, n);
 
         misuse("unknown option --%.*s%s%s%s%s", (int)(n < 80 ? n : 80), arg,
             other || near ? "; did you mean " : "", near ? "--" : "",
@@ -616,7 +617,7 @@ guard_descriptors(void)
 }
 
 static void
-begin_usage(const char *argv0)
+begin_program(const char *argv0)
 {
     const char *slash;
 
@@ -640,7 +641,7 @@ opt_parse(int argc, char **argv, const struct opt *table, const char *about,
     int n = 0, only = 0; /* operands seen; after "--" */
     struct buf help = { 0 };
 
-    begin_usage(argc > 0 ? argv[0] : NULL);
+    begin_program(argc > 0 ? argv[0] : NULL);
     add_help(&help, &p); /* before a default is overwritten */
     for (int i = 1; i < argc; i++) {
         char *arg = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
@@ -688,7 +689,7 @@ add_exact(struct buf *b, double v)
 }
 
 static void
-add_default_text(struct buf *b, const struct opt *o)
+add_current_value(struct buf *b, const struct opt *o)
 {
     const struct opt_list *list = o->dst;
     const char *text;
@@ -728,7 +729,7 @@ opt_write(struct buf *b, const struct opt *table, const char *const *leave_out)
         if (!is_option(o) || o->name == NULL || is_named(leave_out, o->name))
             continue;
         buf_addf(b, "--%s\t", o->name);
-        add_default_text(b, o);
+        add_current_value(b, o);
         buf_addc(b, '\n');
     }
 }

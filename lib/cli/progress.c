@@ -104,7 +104,7 @@ struct text {
 };
 
 static void
-put_cut_text(struct text *t, const char *s)
+put_string(struct text *t, const char *s)
 {
     while (*s != '\0' && t->n < sizeof t->s - 1)
         t->s[t->n++] = *s++;
@@ -120,7 +120,7 @@ put_count(struct text *t, double x)
     do
         *--p = (char)('0' + v % 10);
     while ((v /= 10) != 0);
-    put_cut_text(t, p);
+    put_string(t, p);
 }
 
 static double
@@ -152,30 +152,30 @@ on_usr1(int sig)
 
     (void)sig;
     asked = 1;
-    put_cut_text(&t, on_terminal() ? WIPE : "");
-    put_cut_text(&t, progname);
-    put_cut_text(&t, ": ");
+    put_string(&t, on_terminal() ? WIPE : "");
+    put_string(&t, progname);
+    put_string(&t, ": ");
     if (job.what != NULL) {
         const char *extra = job.extra[atomic_load(&job.current)];
 
-        put_cut_text(&t, job.what);
-        put_cut_text(&t, " ");
+        put_string(&t, job.what);
+        put_string(&t, " ");
         put_count(&t, job_done());
         if (job.total > 0) {
-            put_cut_text(&t, " of ");
+            put_string(&t, " of ");
             put_count(&t, job.total);
         }
-        put_cut_text(&t, " ");
-        put_cut_text(&t, job.unit);
+        put_string(&t, " ");
+        put_string(&t, job.unit);
         if (*extra != '\0') {
-            put_cut_text(&t, ", ");
-            put_cut_text(&t, extra);
+            put_string(&t, ", ");
+            put_string(&t, extra);
         }
-        put_cut_text(&t, ", ");
+        put_string(&t, ", ");
     }
-    put_cut_text(&t, "running ");
+    put_string(&t, "running ");
     put_count(&t, clock_now() - began);
-    put_cut_text(&t, " s\n");
+    put_string(&t, " s\n");
     if (write(STDERR_FILENO, t.s, t.n) < 0) {
         /* There is nowhere to say it. */
     }

@@ -116,7 +116,7 @@ reserve_batch(struct batch *b, const struct parts *p)
 }
 
 static void
-widen_ids(void *dst, const struct st_tensor *t)
+copy_tensor(void *dst, const struct st_tensor *t)
 {
     if (t->nbytes)
         memcpy(dst, t->data, t->nbytes);
@@ -154,11 +154,11 @@ batch_unpack(struct batch *b, const struct msg *m)
     b->T = p.T;
     b->P = p.P;
     b->ntok = b->nscored = 0;
-    widen_ids(b->piece_row, p.row);
-    widen_ids(b->piece_len, p.len);
-    widen_ids(b->piece_off, p.off);
-    widen_ids(b->piece_source, p.source);
-    widen_ids(b->piece_key, p.key);
+    copy_tensor(b->piece_row, p.row);
+    copy_tensor(b->piece_len, p.len);
+    copy_tensor(b->piece_off, p.off);
+    copy_tensor(b->piece_source, p.source);
+    copy_tensor(b->piece_key, p.key);
     memset(b->ids, 0, b->B * b->T * sizeof *b->ids);
     memset(b->first, 0xff, b->B * b->T * sizeof *b->first); /* BATCH_PAD */
     memset(b->scored, 0, b->B * b->T);

@@ -115,7 +115,7 @@ put_chain(struct st_out *o, const struct chain *c)
 }
 
 static struct st_out *
-begin_head(struct msg_out *w, enum msg_kind k, const char *name)
+start_message(struct msg_out *w, enum msg_kind k, const char *name)
 {
     if (w->preamble && k != MSG_STREAM && k != MSG_TEACHER) {
         w->preamble = 0;
@@ -137,7 +137,7 @@ struct st_out *
 msg_begin(struct msg_out *w, enum msg_kind k)
 {
     assert((unsigned)k < MSG_OTHER);
-    return begin_head(w, k, msg_kind_name(k));
+    return start_message(w, k, msg_kind_name(k));
 }
 
 /* If the copied `stream` message is of a resumed stream, resume the copy
@@ -163,7 +163,7 @@ struct st_out *
 msg_copy(struct msg_out *w, const struct msg *m)
 {
     const char *kind = st_meta(&m->st, "kind");
-    struct st_out *o = begin_head(w, m->kind, kind ? kind : "other");
+    struct st_out *o = start_message(w, m->kind, kind ? kind : "other");
 
     for (size_t i = 0; i < m->st.nmeta; i++)
         if (!msg_is_own_key(m->kind, m->st.key[i]))
@@ -353,7 +353,7 @@ msg_end(struct msg_out *w, struct err *e)
 {
     int r;
 
-    begin_head(w, MSG_END, "end");
+    start_message(w, MSG_END, "end");
     msg_end_fill(&w->out, w->seq, &w->h, w->tokens);
     r = send_now(w, e);
     for (size_t i = 0; r == 0 && i < w->nsink; i++)
@@ -371,7 +371,7 @@ msg_abort(struct msg_out *w, const char *why, struct err *e)
     for (char *p = text; *p; p++)
         if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
             *p = '?';
-    st_out_meta(begin_head(w, MSG_ABORT, "abort"), "why", text);
+    st_out_meta(start_message(w, MSG_ABORT, "abort"), "why", text);
     st_out_end(&w->out);
     return send_now(w, e);
 }

@@ -119,7 +119,8 @@ transfer(int fd, void *p, size_t n, int out, int ms)
 
 /* Set *e to this error, or to `interrupted` if the program was told to stop. */
 static int
-set_why(const struct addr *a, int code, const char *why, struct err *e)
+set_meeting_error(const struct addr *a, int code, const char *why,
+    struct err *e)
 {
     return stop_asked ? err_set(e, EX_STOP, "%s: interrupted", a->text)
                       : err_set(e, code, "%s: %s", a->text, why);
@@ -187,7 +188,7 @@ say_proof(struct guest *g, const struct addr *a)
 static int
 foreign(const struct addr *a, struct err *e)
 {
-    return set_why(a, EX_INPUT,
+    return set_meeting_error(a, EX_INPUT,
         "what answers there is no program of retort of this version", e);
 }
 
@@ -203,7 +204,7 @@ hear_more(struct guest *g, size_t n, const struct addr *a, struct err *e)
     if (g->n >= n)
         return 1;
     if (got <= 0 && !wait)
-        return set_why(a, EX_INPUT,
+        return set_meeting_error(a, EX_INPUT,
             "the other end has closed the connection: it has met somebody "
             "else, or its " TOKEN " is another one",
             e);
@@ -212,7 +213,8 @@ hear_more(struct guest *g, size_t n, const struct addr *a, struct err *e)
         return 1;
     return clock_now() < g->until
         ? NOT_YET
-        : set_why(a, EX_INPUT, "what answers there does not say what it is", e);
+        : set_meeting_error(a, EX_INPUT,
+              "what answers there does not say what it is", e);
 }
 
 /* Answer the hello of g: the end that listens by its hello, the other by its
@@ -231,7 +233,8 @@ answer(struct guest *g, const struct addr *a, enum sock_role role,
     r = g->side == PROOF_CONNECTS
         ? say_proof(g, a)
         : transfer(g->fd, g->mine, HELLO_SIZE, 1, HELLO_WAIT);
-    return r < 0 ? set_why(a, EX_INPUT, "the other end has gone", e) : 0;
+    return r < 0 ? set_meeting_error(a, EX_INPUT, "the other end has gone", e)
+                 : 0;
 }
 
 /* Go on with g.  MET: it has proved that it is the other end, and so has this
@@ -256,9 +259,10 @@ hear_guest(struct guest *g, const struct addr *a, enum sock_role role,
     set_proof(right, g, a,
         g->side == PROOF_CONNECTS ? PROOF_LISTENS : PROOF_CONNECTS);
     if (!proof_same(g->said + HELLO_SIZE, right))
-        return set_why(a, EX_INPUT, "the other end has another " TOKEN, e);
+        return set_meeting_error(a, EX_INPUT,
+            "the other end has another " TOKEN, e);
     if (g->side == PROOF_LISTENS && say_proof(g, a) < 0)
-        return set_why(a, EX_INPUT, "the other end has gone", e);
+        return set_meeting_error(a, EX_INPUT, "the other end has gone", e);
     return MET;
 }
 
@@ -292,12 +296,12 @@ greet(int fd, const struct addr *a, enum sock_role role, double until,
     if (until > g.until)
         g.until = until;
     if (transfer(fd, g.mine, HELLO_SIZE, 1, HELLO_WAIT) < 0)
-        return set_why(a, EX_INPUT, "the other end has closed the connection",
-            e);
+        return set_meeting_error(a, EX_INPUT,
+            "the other end has closed the connection", e);
     while (k == NOT_YET) {
         (void)wait_fd(fd, POLLIN, 100);
         if (stop_asked)
-            return set_why(a, EX_STOP, "", e);
+            return set_meeting_error(a, EX_STOP, "", e);
         k = hear_guest(&g, a, role, e);
     }
     return k;
@@ -497,7 +501,7 @@ struct guests {
 };
 
 static void
-refuse_meeting(struct guests *g, size_t i)
+drop_guest(struct guests *g, size_t i)
 {
     close(g->v[i].fd);
     memmove(g->v + i, g->v + i + 1, (--g->n - i) * sizeof *g->v);
@@ -515,7 +519,7 @@ let_in(struct guests *g, int s, const struct addr *a, enum sock_role role,
     if (fd < 0)
         return;
     if (g->n == GUESTS)
-        refuse_meeting(g, 0);
+        drop_guest(g, 0);
     if (check_user(fd, a, &why) == 0 &&
         new_guest(&g->v[g->n], fd, PROOF_LISTENS, role, a, &why) == 0) {
         g->n++;
@@ -545,7 +549,7 @@ hear_all(struct guests *g, int *fd, const struct addr *a, enum sock_role role,
             return MET;
         }
         vnote("%s; waiting for another %s", why.msg, whom);
-        refuse_meeting(g, i);
+        drop_guest(g, i);
     }
     return NOT_YET;
 }
@@ -584,7 +588,7 @@ try_listen(int *fd, const struct places *p, const struct addr *a,
         k = hear_all(&g, fd, a, role, whom);
     } while (k == NOT_YET);
     while (g.n > 0)
-        refuse_meeting(&g, g.n - 1);
+        drop_guest(&g, g.n - 1);
     if (a->kind == ADDR_UNIX)
         unlink(a->name);
     io_forget(place);
@@ -655,7 +659,8 @@ sock_give(int s, const struct addr *a, int fd, struct err *e)
     memcpy(CMSG_DATA(&u.h), &fd, sizeof fd);
     if (sendmsg(s, &m, MSG_NOSIGNAL) != 1 ||
         transfer(s, &c, 1, 0, HELLO_WAIT) < 0)
-        return set_why(a, EX_SYS, "the reader did not take the memory", e);
+        return set_meeting_error(a, EX_SYS,
+            "the reader did not take the memory", e);
     return 0;
 }
 
@@ -675,7 +680,8 @@ sock_take(int s, const struct addr *a, struct err *e)
         recvmsg(s, &m, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&m) ||
         u.h.cmsg_level != SOL_SOCKET || u.h.cmsg_type != SCM_RIGHTS ||
         u.h.cmsg_len != CMSG_LEN(sizeof fd))
-        return set_why(a, EX_INPUT, "the writer has handed over no memory", e);
+        return set_meeting_error(a, EX_INPUT,
+            "the writer has handed over no memory", e);
     memcpy(&fd, CMSG_DATA(&u.h), sizeof fd);
     return fd;
 }
@@ -686,6 +692,6 @@ sock_thank(int s, const struct addr *a, struct err *e)
     char c = 'k';
 
     if (transfer(s, &c, 1, 1, HELLO_WAIT) < 0)
-        return set_why(a, EX_INPUT, "the writer has gone", e);
+        return set_meeting_error(a, EX_INPUT, "the writer has gone", e);
     return 0;
 }

@@ -32,7 +32,7 @@ struct check {
 };
 
 static int
-bad_frame(const struct check *c, size_t shard, size_t frame,
+prefix_frame(const struct check *c, size_t shard, size_t frame,
     const struct shard_frame *f, struct err *e)
 {
     return err_prefix(e, "%s/%s: frame %zu at byte %" PRIu64, set_dir(c->s),
@@ -122,7 +122,7 @@ check_frame(struct check *c, size_t shard, size_t i,
     if (c->tick)
         c->tick(c->ctx, c->done);
     if (check_content(c, c->buf.raw, c->buf.nraw, e) < 0)
-        return bad_frame(c, shard, i, f, e);
+        return prefix_frame(c, shard, i, f, e);
     return 0;
 }
 
@@ -147,7 +147,7 @@ check_table(struct check *c, const struct shard_index *x,
 
 /* Make the index again from the messages: it must be the same bytes. */
 static int
-check_stored_index(struct check *c, size_t shard, const struct shard_index *x,
+check_rebuilt_index(struct check *c, size_t shard, const struct shard_index *x,
     const struct chain *before, uint64_t first_seq, uint64_t raw_at,
     struct err *e)
 {
@@ -213,7 +213,7 @@ check_shard(struct check *c, size_t i, uint64_t raw_at, struct err *e)
     }
     buf_release(&seek);
     return r < 0 ? r
-                 : check_stored_index(c, i, x, &before, first_seq, raw_at, e);
+                 : check_rebuilt_index(c, i, x, &before, first_seq, raw_at, e);
 }
 
 static int

@@ -122,7 +122,7 @@ missing(struct err *e)
 
 /* The index agrees with what the manifest says of the shard. */
 static int
-map_index(const struct shard_file *f, const struct shard_index *x,
+compare_index(const struct shard_file *f, const struct shard_index *x,
     struct err *e)
 {
     uint64_t tokens = 0, docs = 0;
@@ -176,12 +176,12 @@ view_index(struct shard *h, const struct shard_file *f, int whole,
     if (index_view_frames(&h->x, h->map.p, h->map.n, e) < 0)
         return -1;
     if (whole)
-        return index_check_docs(&h->x, e) < 0 ? -1 : map_index(f, &h->x, e);
+        return index_check_docs(&h->x, e) < 0 ? -1 : compare_index(f, &h->x, e);
     index_frames_hash(h->map.p, h->map.n, h->x.ndoc, h->x.npart, &c);
     if (memcmp(c.h, f->frames_hash.h, 16) != 0)
         return err_set(e, EX_INPUT,
             "offset 0: its frames are not those of the manifest: damaged");
-    return map_index(f, &h->x, e);
+    return compare_index(f, &h->x, e);
 }
 
 static const struct shard_index *

@@ -82,7 +82,7 @@ struct shard_writer {
 /* Find out what the folder holds: nothing, a shard directory, or something
  * else. */
 static int
-find_state(struct shard_writer *w, struct err *e)
+inspect_folder(struct shard_writer *w, struct err *e)
 {
     char *path = shard_path(w->dir, SHARD_MANIFEST);
     size_t foreign, shards;
@@ -132,7 +132,7 @@ shardw_open(const char *dir, const struct shard_opts *o, struct err *e)
     if (!w->hash || !w->x)
         mem_exhausted("state of a hash");
     if (msg_refuse_address(dir, e) == 0 && io_mkdirs(dir, e) == 0 &&
-        (w->lock = shard_dir_lock(dir, e)) >= 0 && find_state(w, e) == 0)
+        (w->lock = shard_dir_lock(dir, e)) >= 0 && inspect_folder(w, e) == 0)
         return w;
     shardw_close(w);
     return NULL;
@@ -613,7 +613,7 @@ close_unit(struct shard_writer *w, struct err *e)
 
 /* Hidden states are worth nothing without the head that reads them. */
 static int
-check_stored_head(struct shard_writer *w, const struct msg *m, struct err *e)
+check_has_head(struct shard_writer *w, const struct msg *m, struct err *e)
 {
     if (m->kind == MSG_TEACHER)
         w->has_head = st_find(&m->st, "head") != NULL;
@@ -627,17 +627,17 @@ check_stored_head(struct shard_writer *w, const struct msg *m, struct err *e)
 }
 
 static int
-put_unit(struct shard_writer *w, const struct msg *m, struct err *e)
+put_checked(struct shard_writer *w, const struct msg *m, struct err *e)
 {
     struct unit *u;
 
     if (!w->begun && begin_directory(w, m, e) < 0)
         return -1;
     if (w->resuming && m->kind == MSG_STREAM)
-        return 0; /* begin has compared it */
+        return 0; /* begin_directory has compared it */
     if (w->resuming && m->kind == MSG_TEACHER)
         return set_same_head(w->dir, m, e);
-    if (check_stored_head(w, m, e) < 0)
+    if (check_has_head(w, m, e) < 0)
         return -1;
     u = &w->unit[w->full];
     if (u->content.n > 0 && m->nraw > w->o.frame_size - u->content.n &&
@@ -657,7 +657,7 @@ shardw_put(struct shard_writer *w, const struct msg *m, struct err *e)
 {
     if (w->failed)
         return err_set(e, EX_SYS, "%s: writing has failed before", w->dir);
-    if (put_unit(w, m, e) == 0)
+    if (put_checked(w, m, e) == 0)
         return 0;
     w->failed = 1;
     return -1;
@@ -723,7 +723,7 @@ last_file(struct shard_writer *w, struct shard_set *s, int store,
         if (k == 0 && !store)
             index_make_msg(&none, &m, 0, 0, 0, its);
         else if (k == 0 && m.kind != MSG_END)
-            k = put_unit(w, &m, e);
+            k = put_checked(w, &m, e);
         else if (k == 0)
             k = msg_rules_go_on(r, &m, e);
     }
@@ -735,8 +735,8 @@ last_file(struct shard_writer *w, struct shard_set *s, int store,
 }
 
 static int
-append_message(struct shard_writer *w, struct shard_set *s, struct msg_rules *r,
-    struct err *e)
+reopen_last_file(struct shard_writer *w, struct shard_set *s,
+    struct msg_rules *r, struct err *e)
 {
     const struct msg *head = set_head(s, e);
     const struct shard_index *x;
@@ -773,7 +773,7 @@ shardw_append(const char *dir, const struct shard_opts *o, struct msg_rules *r,
 {
     struct shard_writer *w = shardw_open(dir, o, e);
     struct shard_set *s = w ? set_open(dir, 0, e) : NULL;
-    int k = s ? append_message(w, s, r, e) : -1;
+    int k = s ? reopen_last_file(w, s, r, e) : -1;
 
     if (k < 0 && s)
         err_prefix(e, "%s", dir);
