@@ -57,15 +57,16 @@ start_call(MPI_Comm comm)
     return (struct timed){ clock_now(), clock_now() - t };
 }
 
-static void
-end_timed(const struct timed *c, MPI_Comm comm, enum comm_kind kind,
+/* Log the call c; returns r, which MPI has returned. */
+static int
+end_timed(int r, const struct timed *c, MPI_Comm comm, enum comm_kind kind,
     const char *op, size_t whole, size_t shard, size_t wire)
 {
     const double seconds = clock_now() - c->begin;
     int n;
 
     if (log_of_all == NULL)
-        return;
+        return r;
     PMPI_Comm_size(comm, &n);
     pthread_mutex_lock(&lock);
     comm_log_add(log_of_all,
@@ -80,6 +81,7 @@ end_timed(const struct timed *c, MPI_Comm comm, enum comm_kind kind,
             .exposed = seconds,
             .wait = c->wait });
     pthread_mutex_unlock(&lock);
+    return r;
 }
 
 static size_t
@@ -152,8 +154,7 @@ MPI_Barrier(MPI_Comm comm)
     const struct timed c = start_call(MPI_COMM_NULL);
     const int r = PMPI_Barrier(comm);
 
-    end_timed(&c, comm, COMM_OTHER, "barrier", 0, 0, 0);
-    return r;
+    return end_timed(r, &c, comm, COMM_OTHER, "barrier", 0, 0, 0);
 }
 
 int
@@ -163,9 +164,8 @@ MPI_Bcast(void *p, int count, MPI_Datatype type, int root, MPI_Comm comm)
     const int r = PMPI_Bcast(p, count, type, root, comm);
     const size_t n = datatype_bytes(type, count);
 
-    end_timed(&c, comm, COMM_OTHER, "broadcast", n, n,
+    return end_timed(r, &c, comm, COMM_OTHER, "broadcast", n, n,
         rank_of(comm) == root ? n : 0);
-    return r;
 }
 
 int
@@ -176,9 +176,8 @@ MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
     const int r = PMPI_Reduce(in, out, count, type, op, root, comm);
     const size_t n = datatype_bytes(type, count);
 
-    end_timed(&c, comm, COMM_OTHER, "reduce", n, n,
+    return end_timed(r, &c, comm, COMM_OTHER, "reduce", n, n,
         rank_of(comm) == root ? 0 : n);
-    return r;
 }
 
 int
@@ -189,9 +188,8 @@ MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type,
     const int r = PMPI_Allreduce(in, out, count, type, op, comm);
     const size_t n = datatype_bytes(type, count), ranks = ranks_of(comm);
 
-    end_timed(&c, comm, COMM_ALL_REDUCE, "all_reduce", n, n / ranks,
+    return end_timed(r, &c, comm, COMM_ALL_REDUCE, "all_reduce", n, n / ranks,
         2 * (n - n / ranks));
-    return r;
 }
 
 int
@@ -203,9 +201,8 @@ MPI_Allgather(const void *in, int incount, MPI_Datatype intype, void *out,
         PMPI_Allgather(in, incount, intype, out, outcount, outtype, comm);
     const size_t n = datatype_bytes(outtype, outcount), ranks = ranks_of(comm);
 
-    end_timed(&c, comm, COMM_ALL_GATHER, "all_gather_into_tensor", n * ranks, n,
-        n * (ranks - 1));
-    return r;
+    return end_timed(r, &c, comm, COMM_ALL_GATHER, "all_gather_into_tensor",
+        n * ranks, n, n * (ranks - 1));
 }
 
 int
@@ -218,9 +215,8 @@ MPI_Allgatherv(const void *in, int incount, MPI_Datatype intype, void *out,
     const size_t all = sum_of(outcount, comm) * datatype_bytes(outtype, 1);
     const size_t own = datatype_bytes(outtype, outcount[rank_of(comm)]);
 
-    end_timed(&c, comm, COMM_ALL_GATHER, "all_gather_into_tensor", all, own,
-        own * (ranks_of(comm) - 1));
-    return r;
+    return end_timed(r, &c, comm, COMM_ALL_GATHER, "all_gather_into_tensor",
+        all, own, own * (ranks_of(comm) - 1));
 }
 
 int
@@ -232,9 +228,8 @@ MPI_Reduce_scatter(const void *in, void *out, const int *count,
     const size_t all = sum_of(count, comm) * datatype_bytes(type, 1);
     const size_t own = datatype_bytes(type, count[rank_of(comm)]);
 
-    end_timed(&c, comm, COMM_REDUCE_SCATTER, "reduce_scatter_tensor", all, own,
-        all - own);
-    return r;
+    return end_timed(r, &c, comm, COMM_REDUCE_SCATTER, "reduce_scatter_tensor",
+        all, own, all - own);
 }
 
 int
@@ -245,9 +240,8 @@ MPI_Reduce_scatter_block(const void *in, void *out, int count,
     const int r = PMPI_Reduce_scatter_block(in, out, count, type, op, comm);
     const size_t n = datatype_bytes(type, count), ranks = ranks_of(comm);
 
-    end_timed(&c, comm, COMM_REDUCE_SCATTER, "reduce_scatter_tensor", n * ranks,
-        n, n * (ranks - 1));
-    return r;
+    return end_timed(r, &c, comm, COMM_REDUCE_SCATTER, "reduce_scatter_tensor",
+        n * ranks, n, n * (ranks - 1));
 }
 
 int
@@ -259,9 +253,8 @@ MPI_Alltoall(const void *in, int incount, MPI_Datatype intype, void *out,
         PMPI_Alltoall(in, incount, intype, out, outcount, outtype, comm);
     const size_t n = datatype_bytes(outtype, outcount), ranks = ranks_of(comm);
 
-    end_timed(&c, comm, COMM_ALL_TO_ALL, "all_to_all_single", n * ranks, n,
-        n * (ranks - 1));
-    return r;
+    return end_timed(r, &c, comm, COMM_ALL_TO_ALL, "all_to_all_single",
+        n * ranks, n, n * (ranks - 1));
 }
 
 int
@@ -275,8 +268,7 @@ MPI_Gather(const void *in, int incount, MPI_Datatype intype, void *out,
     const size_t n = own ? datatype_bytes(outtype, outcount)
                          : datatype_bytes(intype, incount);
 
-    end_timed(&c, comm, COMM_OTHER, "gather", n, n, own ? 0 : n);
-    return r;
+    return end_timed(r, &c, comm, COMM_OTHER, "gather", n, n, own ? 0 : n);
 }
 
 int
@@ -290,9 +282,8 @@ MPI_Scatter(const void *in, int incount, MPI_Datatype intype, void *out,
     const size_t n = own ? datatype_bytes(intype, incount)
                          : datatype_bytes(outtype, outcount);
 
-    end_timed(&c, comm, COMM_OTHER, "scatter", n, n,
+    return end_timed(r, &c, comm, COMM_OTHER, "scatter", n, n,
         own ? n * (ranks_of(comm) - 1) : 0);
-    return r;
 }
 
 int
@@ -303,8 +294,7 @@ MPI_Send(const void *p, int count, MPI_Datatype type, int to, int tag,
     const int r = PMPI_Send(p, count, type, to, tag, comm);
     const size_t n = to == MPI_PROC_NULL ? 0 : datatype_bytes(type, count);
 
-    end_timed(&c, comm, COMM_OTHER, "send", n, n, n);
-    return r;
+    return end_timed(r, &c, comm, COMM_OTHER, "send", n, n, n);
 }
 
 int
@@ -315,8 +305,7 @@ MPI_Isend(const void *p, int count, MPI_Datatype type, int to, int tag,
     const int r = PMPI_Isend(p, count, type, to, tag, comm, request);
     const size_t n = to == MPI_PROC_NULL ? 0 : datatype_bytes(type, count);
 
-    end_timed(&c, comm, COMM_OTHER, "isend", n, n, n);
-    return r;
+    return end_timed(r, &c, comm, COMM_OTHER, "isend", n, n, n);
 }
 
 int
@@ -327,8 +316,7 @@ MPI_Recv(void *p, int count, MPI_Datatype type, int from, int tag,
     const int r = PMPI_Recv(p, count, type, from, tag, comm, status);
     const size_t n = datatype_bytes(type, count);
 
-    end_timed(&c, comm, COMM_OTHER, "recv", n, n, 0);
-    return r;
+    return end_timed(r, &c, comm, COMM_OTHER, "recv", n, n, 0);
 }
 
 int
@@ -341,6 +329,5 @@ MPI_Sendrecv(const void *p, int count, MPI_Datatype type, int to, int tag,
         qtag, comm, status);
     const size_t n = to == MPI_PROC_NULL ? 0 : datatype_bytes(type, count);
 
-    end_timed(&c, comm, COMM_OTHER, "sendrecv", n, n, n);
-    return r;
+    return end_timed(r, &c, comm, COMM_OTHER, "sendrecv", n, n, n);
 }
