@@ -323,12 +323,39 @@ choose_order(struct cursor_spec *r, const struct given *g, const struct dirs *d,
         die_err(&e);
 }
 
-void
-choose(struct cursor *c, const struct given *g, const struct dirs *d,
-    const struct resume *from)
+/* The choices of the stream that is resumed, or the defaults. */
+static struct cursor_spec
+spec_before(const struct dirs *d, const struct resume *from)
 {
     const int docs = d->info.T == 0;
     const struct cursor_spec *was = &from->from.spec;
+
+    if (!from->is)
+        return (struct cursor_spec){ .B = 8,
+            .T = docs ? 1024 : d->info.T,
+            .shuffle = docs,
+            .length = LENGTH_EPOCHS,
+            .limit = 1,
+            .natural = 1,
+            .ranks = 1 };
+    return (struct cursor_spec){ .B = was->B,
+        .T = was->T,
+        .seed = was->seed,
+        .shuffle = was->shuffle,
+        .open = was->open,
+        .length = was->length,
+        .limit = was->limit,
+        .pack = was->pack,
+        .natural = docs ? was->natural : 1,
+        .rank = was->rank,
+        .ranks = was->ranks };
+}
+
+void
+choose_cursor(struct cursor *c, const struct given *g, const struct dirs *d,
+    const struct resume *from)
+{
+    const int docs = d->info.T == 0;
     struct cursor_spec *r = &c->spec;
 
     memset(c, 0, sizeof *c);
@@ -345,25 +372,7 @@ choose(struct cursor *c, const struct given *g, const struct dirs *d,
             "--weights, --alpha, --unimax, --curriculum and --pack are for "
             "documents",
             dirs_name(d, 0));
-    *r = (struct cursor_spec){ .B = 8,
-        .T = docs ? 1024 : d->info.T,
-        .shuffle = docs,
-        .length = LENGTH_EPOCHS,
-        .limit = 1,
-        .natural = 1,
-        .ranks = 1 };
-    if (from->is)
-        *r = (struct cursor_spec){ .B = was->B,
-            .T = was->T,
-            .seed = was->seed,
-            .shuffle = was->shuffle,
-            .open = was->open,
-            .length = was->length,
-            .limit = was->limit,
-            .pack = was->pack,
-            .natural = docs ? was->natural : 1,
-            .rank = was->rank,
-            .ranks = was->ranks };
+    *r = spec_before(d, from);
     r->B = (size_t)choose_number(from, "-B", g->B, r->B);
     r->T = (size_t)choose_number(from, "-T", g->T, r->T);
     if (!docs && r->T != d->info.T)

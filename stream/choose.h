@@ -35,7 +35,7 @@ void resume_read(struct resume *s, const char *run, const struct given *g);
 void resume_release(struct resume *s);
 /* Fill *c, whose old content is not looked at: algorithm, data and spec. The
  * caller frees with curriculum_release and free(c->spec.w). */
-void choose(struct cursor *c, const struct given *g, const struct dirs *d,
-    const struct resume *from);
+void choose_cursor(struct cursor *c, const struct given *g,
+    const struct dirs *d, const struct resume *from);
 
 #endif

@@ -302,6 +302,39 @@ read_cursor_head(struct scan *s, struct cursor *c)
     }
 }
 
+/* Read the fields of documents. */
+static void
+scan_docs(struct scan *s, struct cursor *c)
+{
+    scan_text(s, " pack=");
+    c->spec.pack = (enum pack)scan_word(s, pack_names);
+    scan_text(s, " open=");
+    c->spec.open = (size_t)scan_number(s, 1, UINT32_MAX);
+    scan_text(s, " weights=");
+    if (!s->bad)
+        read_weights(s, &c->spec);
+    if (!s->bad && strncmp(s->p, " curriculum=", 12) == 0) {
+        s->p += 12;
+        c->spec.staged = 1;
+        scan_hash(s, &c->spec.curriculum);
+    }
+    scan_text(s, " sources=");
+    c->recount = !s->bad && strncmp(s->p, "recount", 7) == 0;
+    if (c->recount) {
+        s->p += 7;
+    } else {
+        if (!s->bad)
+            read_places(s, c);
+        scan_text(s, " window=");
+        read_window(s, c);
+    }
+    if (!s->bad &&
+        (c->recount ? c->spec.nw > 0
+                    : c->spec.hashed ||
+                    (!c->spec.natural && c->spec.nw != c->nsource)))
+        s->bad = "as many weights as sources";
+}
+
 int
 cursor_read(struct cursor *c, const char *text, struct err *e)
 {
@@ -314,33 +347,7 @@ cursor_read(struct cursor *c, const char *text, struct err *e)
             text + 7);
     read_cursor_head(&s, c);
     if (!s.bad && strcmp(c->algorithm, CURSOR_DOCS) == 0) {
-        scan_text(&s, " pack=");
-        c->spec.pack = (enum pack)scan_word(&s, pack_names);
-        scan_text(&s, " open=");
-        c->spec.open = (size_t)scan_number(&s, 1, UINT32_MAX);
-        scan_text(&s, " weights=");
-        if (!s.bad)
-            read_weights(&s, &c->spec);
-        if (!s.bad && strncmp(s.p, " curriculum=", 12) == 0) {
-            s.p += 12;
-            c->spec.staged = 1;
-            scan_hash(&s, &c->spec.curriculum);
-        }
-        scan_text(&s, " sources=");
-        c->recount = !s.bad && strncmp(s.p, "recount", 7) == 0;
-        if (c->recount) {
-            s.p += 7;
-        } else {
-            if (!s.bad)
-                read_places(&s, c);
-            scan_text(&s, " window=");
-            read_window(&s, c);
-        }
-        if (!s.bad &&
-            (c->recount ? c->spec.nw > 0
-                        : c->spec.hashed ||
-                        (!c->spec.natural && c->spec.nw != c->nsource)))
-            s.bad = "as many weights as sources";
+        scan_docs(&s, c);
     } else if (!s.bad && strcmp(c->algorithm, CURSOR_ROWS) == 0) {
         scan_text(&s, " open=");
         c->spec.open = (size_t)scan_number(&s, 0, UINT32_MAX);

@@ -28,22 +28,72 @@ threads_ahead(size_t given)
     return (given ? given : cpus < THREADS_MOST ? cpus : THREADS_MOST) - 1;
 }
 
+/* The options.  OPT_NONE, NAN and -1: not given. */
+static struct given g = { .B = OPT_NONE,
+    .T = OPT_NONE,
+    .seed = OPT_NONE,
+    .open = OPT_NONE,
+    .length = { OPT_NONE, OPT_NONE, OPT_NONE },
+    .alpha = NAN,
+    .unimax = NAN,
+    .pack = -1,
+    .mem = MEM_DEFAULT };
+static const char *out, *run, *cpus, *node;
+static struct opt_list tee;
+static int partial, dry;
+static size_t threads;
+
+static const struct opt options[] = { OPT_STR('o', "output", &out, "stream",
+                                          "write there (default stdout)"),
+    OPT_LIST(0, "tee", &tee, "stream", "write there too"),
+    OPT_SIZE('B', "batch-size", &g.B, 1, 1 << 20, "rows",
+        "rows of a batch (default: 8)"),
+    OPT_SIZE('T', "length", &g.T, 1, 1 << 24, "tokens",
+        "tokens of a row (default: 1024, or what is recorded)"),
+    OPT_FLAG(0, "partial", &partial,
+        "accept a directory whose stream broke off"),
+    OPT_FLAG(0, "dry-run", &dry, "print what would be streamed"),
+    OPT_GROUP("order"),
+    OPT_SIZE('s', "seed", &g.seed, 0, WHOLE, "seed",
+        "seed of the random numbers (default: 0)"),
+    OPT_FLAG(0, "shuffle", &g.shuffle,
+        "permute what is read (default for documents)"),
+    OPT_FLAG(0, "no-shuffle", &g.no_shuffle,
+        "keep the stored order (default for recorded batches)"),
+    OPT_SIZE(0, "open", &g.open, 1, 1 << 20, "frames",
+        "frames shuffled at once (default: what half of --mem holds)"),
+    OPT_SIZE(0, "mem", &g.mem, 1 << 20, WHOLE, "bytes",
+        "memory that may be used"),
+    OPT_SIZE('j', "threads", &threads, 0, 64, "threads",
+        "threads (0: one a processor, at most 4)"),
+    OPT_STR(0, "cpus", &cpus, "list", "run on these processors, such as 0-3,8"),
+    OPT_STR(0, "numa", &node, "node", "run on this memory node"),
+    OPT_STR(0, "rank", &g.rank, "r/n",
+        "write rows r, r+n, ... of each batch, of n ranks (default 0/1)"),
+    OPT_STR(0, "resume", &run, "path", "continue from what is there"),
+    OPT_GROUP("length"),
+    OPT_SIZE(0, "batches", &g.length[LENGTH_BATCHES], 1, WHOLE, "n",
+        "end after so many batches"),
+    OPT_SIZE(0, "tokens", &g.length[LENGTH_TOKENS], 1, WHOLE, "n",
+        "end after so many tokens"),
+    OPT_SIZE(0, "epochs", &g.length[LENGTH_EPOCHS], 1, WHOLE, "n",
+        "end when every source was read n times (default: 1)"),
+    OPT_GROUP("documents"),
+    OPT_ENUM(0, "pack", &g.pack, pack_names, "how",
+        "how documents fill rows (default: best)"),
+    OPT_STR(0, "weights", &g.weights, "name=x,...",
+        "weights of the sources (default: in proportion to tokens)"),
+    OPT_REAL(0, "alpha", &g.alpha, 0, 10, "a",
+        "give sources weights in proportion to tokens^a"),
+    OPT_REAL(0, "unimax", &g.unimax, 0.001, 1e6, "cap",
+        "give sources equal weights, but none more than cap times"),
+    OPT_STR(0, "curriculum", &g.curriculum, "file",
+        "weights that change at given tokens"),
+    OPT_END };
+
 int
 main(int argc, char **argv)
 {
-    struct given g = { .B = OPT_NONE,
-        .T = OPT_NONE,
-        .seed = OPT_NONE,
-        .open = OPT_NONE,
-        .length = { OPT_NONE, OPT_NONE, OPT_NONE },
-        .alpha = NAN,
-        .unimax = NAN,
-        .pack = -1,
-        .mem = MEM_DEFAULT };
-    const char *out = NULL, *run = NULL, *cpus = NULL, *node = NULL;
-    struct opt_list tee = { 0 };
-    int partial = 0, dry = 0, n;
-    size_t threads = 0;
     struct dirs d;
     struct resume from = { 0 };
     struct feed_means how;
@@ -51,56 +101,9 @@ main(int argc, char **argv)
         .d = &d,
         .from = &from,
         .how = &how };
-    const struct opt opts[] = { OPT_STR('o', "output", &out, "stream",
-                                    "write there (default stdout)"),
-        OPT_LIST(0, "tee", &tee, "stream", "write there too"),
-        OPT_SIZE('B', "batch-size", &g.B, 1, 1 << 20, "rows",
-            "rows of a batch (default: 8)"),
-        OPT_SIZE('T', "length", &g.T, 1, 1 << 24, "tokens",
-            "tokens of a row (default: 1024, or what is recorded)"),
-        OPT_FLAG(0, "partial", &partial,
-            "accept a directory whose stream broke off"),
-        OPT_FLAG(0, "dry-run", &dry, "print what would be streamed"),
-        OPT_GROUP("order"),
-        OPT_SIZE('s', "seed", &g.seed, 0, WHOLE, "seed",
-            "seed of the random numbers (default: 0)"),
-        OPT_FLAG(0, "shuffle", &g.shuffle,
-            "permute what is read (default for documents)"),
-        OPT_FLAG(0, "no-shuffle", &g.no_shuffle,
-            "keep the stored order (default for recorded batches)"),
-        OPT_SIZE(0, "open", &g.open, 1, 1 << 20, "frames",
-            "frames shuffled at once (default: what half of --mem holds)"),
-        OPT_SIZE(0, "mem", &g.mem, 1 << 20, WHOLE, "bytes",
-            "memory that may be used"),
-        OPT_SIZE('j', "threads", &threads, 0, 64, "threads",
-            "threads (0: one a processor, at most 4)"),
-        OPT_STR(0, "cpus", &cpus, "list",
-            "run on these processors, such as 0-3,8"),
-        OPT_STR(0, "numa", &node, "node", "run on this memory node"),
-        OPT_STR(0, "rank", &g.rank, "r/n",
-            "write rows r, r+n, ... of each batch, of n ranks (default 0/1)"),
-        OPT_STR(0, "resume", &run, "path", "continue from what is there"),
-        OPT_GROUP("length"),
-        OPT_SIZE(0, "batches", &g.length[LENGTH_BATCHES], 1, WHOLE, "n",
-            "end after so many batches"),
-        OPT_SIZE(0, "tokens", &g.length[LENGTH_TOKENS], 1, WHOLE, "n",
-            "end after so many tokens"),
-        OPT_SIZE(0, "epochs", &g.length[LENGTH_EPOCHS], 1, WHOLE, "n",
-            "end when every source was read n times (default: 1)"),
-        OPT_GROUP("documents"),
-        OPT_ENUM(0, "pack", &g.pack, pack_names, "how",
-            "how documents fill rows (default: best)"),
-        OPT_STR(0, "weights", &g.weights, "name=x,...",
-            "weights of the sources (default: in proportion to tokens)"),
-        OPT_REAL(0, "alpha", &g.alpha, 0, 10, "a",
-            "give sources weights in proportion to tokens^a"),
-        OPT_REAL(0, "unimax", &g.unimax, 0.001, 1e6, "cap",
-            "give sources equal weights, but none more than cap times"),
-        OPT_STR(0, "curriculum", &g.curriculum, "file",
-            "weights that change at given tokens"),
-        OPT_END };
     struct err e;
-    char **dir = opt_parse(argc, argv, opts,
+    int n;
+    char **dir = opt_parse(argc, argv, options,
         "shuffle, mix and pack shards into batches; replay batches", "dir ...",
         1, -1, &n);
 
@@ -115,7 +118,7 @@ main(int argc, char **argv)
         die_err(&e);
     if (run)
         resume_read(&from, run, &g);
-    choose(&s.c, &g, &d, &from);
+    choose_cursor(&s.c, &g, &d, &from);
     how = (struct feed_means){ g.mem, threads_ahead(threads), dry };
     s.feed = d.info.T ? rows_feed(&d, &s.c.spec, &how, &e)
                       : docs_feed(&d, &s.c.spec, &how, &e);
