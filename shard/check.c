@@ -51,7 +51,8 @@ say_frame(const struct shard_index *x, size_t frame, uint64_t before,
     buf_release(&by);
 }
 
-/* Say where dir is damaged and what was there; the number of places found. */
+/* Tell where dir is damaged and what was there; returns the number of damaged
+ * places. */
 static size_t
 survey(const char *dir)
 {

@@ -1,5 +1,5 @@
 /*
- * shard dump - show a stream as text; see shard-dump_stream(1).  Everything
+ * shard dump - show a stream as text; see shard-dump(1).  Everything
  * from the input is printed so that it cannot control a terminal.
  */
 #include "dump.h"

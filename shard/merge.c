@@ -56,7 +56,8 @@ struct merge {
     int some;                /* there are documents or rows before */
     struct buf teacher;      /* its message, if there is one */
     struct shard_set *old;   /* what is added to, or NULL */
-    struct buf before;       /* struct before, by tokens, then n */
+    struct buf before;       /* array of struct before, sorted by tokens, then
+                              * by n */
     struct shard_buf read;   /* of old */
     struct buf source;       /* u16, renumbered */
     uint64_t bytes;
@@ -109,7 +110,8 @@ open_merge_input(struct merge *g, size_t i, const char *name)
         die_err(&e);
 }
 
-/* Renumber the sources of m: the tensor to write instead of the stored one. */
+/* Renumber the sources of m: returns the tensor to write instead of the stored
+ * one. */
 static const struct st_tensor *
 renumber_sources(struct merge *g, const struct input *x, const struct msg *m,
     struct st_tensor *t)
@@ -433,7 +435,7 @@ merge(char **in, const char *dir, int append, int partial,
         opts.level = m.level;
         opts.frame_size = m.frame_size;
         opts.shard_size = m.shard_size;
-        opts.force = 1; /* what one that died has left */
+        opts.force = 1; /* replace what an earlier run that died has left */
         manifest_release(&m);
         g.dir = new;
         write_messages(&g, 0, 0, 1, &opts);

@@ -22,12 +22,12 @@ struct given {
     size_t mem;
 };
 
-/* Where a stream is resumed. */
+/* The position at which a stream is resumed. */
 struct resume {
     const char *run;
-    int is;             /* 0: RUN has nothing yet, or there is none */
-    struct cursor from; /* as it was read */
-    struct position at; /* the consumer's */
+    int is;             /* 0: there is no position, or no run */
+    struct cursor from; /* the cursor in it */
+    struct position at; /* the position of the consumer */
 };
 
 /* The newest position of run.  Ends the program when it cannot be resumed. */

@@ -14,9 +14,9 @@ enum { LABEL_GROUPS = 4, LABEL_ROWS = 5 };
 struct group {
     uint32_t dir, shard, frame, nmsg; /* batches that begin in the frame */
     uint64_t rows, bytes, tokens;
-    struct kept *kept; /* [nmsg], NULL: not in memory */
-    uint64_t stamp;    /* of the block it was last in */
-    int busy;          /* somebody decodes it */
+    struct held_batch *kept; /* [nmsg], NULL: not in memory */
+    uint64_t stamp;          /* of the block it was last in */
+    int busy;                /* somebody decodes it */
 };
 
 struct groups {
@@ -41,7 +41,7 @@ struct groups {
 };
 
 static void
-free_kept(struct kept *k, size_t n)
+free_kept(struct held_batch *k, size_t n)
 {
     for (size_t i = 0; k && i < n; i++) {
         st_release(&k[i].st);
@@ -258,7 +258,7 @@ open_group_block(struct groups *g, size_t block)
 /* Message k of the group's shard into *r. */
 static int
 load_message(const struct groups *g, struct shard_buf *b, const struct group *o,
-    size_t k, struct kept *r, struct err *e)
+    size_t k, struct held_batch *r, struct err *e)
 {
     const struct dirs *d = g->d;
     uint64_t tokens;
@@ -287,7 +287,7 @@ load_message(const struct groups *g, struct shard_buf *b, const struct group *o,
 /* Decode the messages of a group into kept[]; called without the lock. */
 static int
 decode_group(const struct groups *g, struct shard_buf *b, const struct group *o,
-    struct kept *kept, struct err *e)
+    struct held_batch *kept, struct err *e)
 {
     const struct dirs *d = g->d;
     const struct shard_index *x = set_frames(d->set[o->dir], o->shard, e);
@@ -315,7 +315,7 @@ decode_group(const struct groups *g, struct shard_buf *b, const struct group *o,
 static int
 bring_group(struct groups *g, size_t worker, struct group *o, struct err *e)
 {
-    struct kept *kept = xcalloc(o->nmsg, sizeof *kept);
+    struct held_batch *kept = xcalloc(o->nmsg, sizeof *kept);
     int r;
 
     o->busy = 1;
@@ -379,7 +379,7 @@ need_group(struct groups *g, struct group *o, struct err *e)
     return 0;
 }
 
-const struct kept *
+const struct held_batch *
 groups_find(struct groups *g, uint64_t epoch, uint64_t i, size_t *row,
     struct err *e)
 {

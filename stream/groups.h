@@ -13,8 +13,8 @@
 #include "feed.h"
 #include "sampler_dirs.h"
 
-/* A message in memory. */
-struct kept {
+/* A batch in memory. */
+struct held_batch {
     struct msg m;
     struct st st;       /* memory of m.st */
     unsigned char *mem; /* of the message */
@@ -35,12 +35,12 @@ uint64_t groups_tokens(const struct groups *g);
  * than *left, which is reduced by theirs; returns their rows.  To be called
  * before rows are asked for. */
 uint64_t groups_skip(struct groups *g, uint64_t epoch, uint64_t *left);
-/* The message that has row number i of an epoch, and which row of it. */
-const struct kept *groups_find(struct groups *g, uint64_t epoch, uint64_t i,
-    size_t *row, struct err *e);
+/* Find row number i of an epoch: the batch that holds it, and *row in it. */
+const struct held_batch *groups_find(struct groups *g, uint64_t epoch,
+    uint64_t i, size_t *row, struct err *e);
 void groups_times(struct groups *g, struct ahead_times *t);
-/* Mean bytes of K groups; expected distance, in rows of the order, of rows that
- * are neighbours on disk. */
+/* groups_bytes: mean bytes of K groups.  groups_distance: expected distance, in
+ * rows of the order, of rows that are neighbours on disk. */
 double groups_bytes(const struct groups *g);
 double groups_distance(const struct groups *g);
 /* The largest `open` of shuffled rows whose frames take half of mem bytes, so

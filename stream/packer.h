@@ -37,7 +37,7 @@ struct piece {
     uint32_t off, len;           /* tokens of the document */
     uint64_t key;
     uint64_t born;      /* row number when it was drawn */
-    int masked;         /* some mask[] is 0 */
+    int masked;         /* some element of mask is 0 */
     unsigned char *ids; /* [T] elements, owned by the packer */
     uint8_t *mask;      /* [T] 1: in the loss; if masked */
 };
@@ -55,8 +55,8 @@ struct pack_rows {
     size_t T, id_size;
     size_t B, capB;     /* rows so far */
     unsigned char *ids; /* [B,T]; 0 after the last piece of a row */
-    uint8_t *mask;      /* [B,T]; 0 there; only if masked */
-    int masked;         /* some piece is */
+    uint8_t *mask;      /* [B,T]; 0 after the last piece; valid if masked */
+    int masked;         /* some piece has a mask */
     size_t P, capP;
     uint32_t *row, *len, *off; /* [P] */
     uint16_t *source;
@@ -73,8 +73,8 @@ struct packer {
     size_t n;                        /* pieces in the window */
     struct piece piece[PACK_WINDOW]; /* oldest first */
     size_t order[PACK_WINDOW];       /* longest first, of equals the older */
-    int dry;                         /* draw has said 0 */
-    uint64_t *sums;                  /* bits, for the search */
+    int dry;                         /* draw has returned 0 */
+    uint64_t *sums;                  /* sets of sums, as bits: see fill_rest */
 };
 void packer_init(struct packer *p, enum pack how, size_t T, size_t id_size);
 void packer_release(struct packer *p);

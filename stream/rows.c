@@ -131,7 +131,7 @@ suits(const struct rows *x, const struct st *s)
 /* Check that the tensors of k fit the batch; its first row decides which there
  * are. */
 static int
-match(struct rows *x, const struct kept *k, struct err *e)
+match(struct rows *x, const struct held_batch *k, struct err *e)
 {
     const struct st *s = &k->m.st;
     const struct st_tensor *ids = st_find(s, "ids");
@@ -192,7 +192,7 @@ renumber_pieces(struct rows *x, size_t dir, size_t pieces)
 
 /* The first piece of a message that belongs to this row or a later one. */
 static size_t
-first_piece(const struct kept *k, size_t row)
+first_piece(const struct held_batch *k, size_t row)
 {
     const struct st_tensor *of = st_find(&k->m.st, "piece_row");
     size_t lo = 0, hi = of->n;
@@ -209,7 +209,7 @@ first_piece(const struct kept *k, size_t row)
 }
 
 static void
-append_row(struct rows *x, const struct kept *k, size_t row)
+append_row(struct rows *x, const struct held_batch *k, size_t row)
 {
     const struct st *s = &k->m.st;
     const size_t from = first_piece(k, row), to = first_piece(k, row + 1);
@@ -235,7 +235,7 @@ append_row(struct rows *x, const struct kept *k, size_t row)
 
 /* Tokens of a row. */
 static uint64_t
-count_row_tokens(const struct kept *k, size_t row)
+count_row_tokens(const struct held_batch *k, size_t row)
 {
     const struct st_tensor *len = st_find(&k->m.st, "piece_len");
     uint64_t n = 0;
@@ -252,7 +252,7 @@ rows_row(struct feed *f, struct err *e)
     struct rows *x = (struct rows *)(void *)f;
     const uint64_t epoch = f->rows / x->R, i = f->rows % x->R;
     const struct cursor_spec *s = x->spec;
-    const struct kept *k;
+    const struct held_batch *k;
     size_t row = 0;
 
     if (s->length == LENGTH_EPOCHS && epoch >= s->limit)
@@ -328,7 +328,7 @@ rows_until(const struct rows *x, uint64_t tokens, uint64_t *rows, struct err *e)
         i = groups_skip(g, epoch, &left);
     while (all > 0 && left > 0 && r == 0) {
         size_t row = 0;
-        const struct kept *k = groups_find(g, epoch, i, &row, e);
+        const struct held_batch *k = groups_find(g, epoch, i, &row, e);
         const uint64_t n = k ? count_row_tokens(k, row) : 0;
 
         r = k ? 0 : -1;

@@ -289,9 +289,10 @@ stored_number(const struct sampler *s, size_t source, uint64_t doc)
         : doc;
 }
 
-/* In which order threads shall read the frames of the open block, and then
- * those of the next: by the place of their first document.  Only the next SCAN
- * documents a frame are looked at; frames without one of these come last. */
+/* Put the frames of the open block, and then those of the next, into the order
+ * in which threads read them: by the place of their first document.  Only the
+ * next SCAN documents a frame are looked at; frames without one of these come
+ * last. */
 static void
 order_wants(struct sampler *s, size_t source, uint64_t doc)
 {

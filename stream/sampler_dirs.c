@@ -13,7 +13,7 @@ dirs_name(const struct dirs *d, size_t i)
     return set_dir(d->set[i]);
 }
 
-/* Directory i goes with the first one? */
+/* Does directory i go with the first one? */
 static int
 compare_to_first(const struct dirs *d, size_t i, struct err *e)
 {

@@ -32,8 +32,8 @@ part_drop(struct sampler *s, struct source *c, uint32_t k)
     c->part[k] = NULL;
 }
 
-/* Is there memory to read one more ahead?  A sixteenth is left for what the
- * caller needs at once. */
+/* Is there memory to read one more frame ahead?  A sixteenth is left for what
+ * the caller needs at once. */
 static int
 has_room(const struct sampler *s, const struct frame_ref *f)
 {
@@ -58,7 +58,7 @@ part_new(struct sampler *s, const struct frame_ref *f)
     return p;
 }
 
-/* len ids from the at-th of t on. */
+/* Copy len ids of t from the at-th on. */
 static void
 copy_ids(unsigned char *to, size_t id_size, const struct st_tensor *t,
     size_t at, size_t len)
@@ -83,7 +83,7 @@ copy_ids(unsigned char *to, size_t id_size, const struct st_tensor *t,
     }
 }
 
-/* A document more of a part. */
+/* Add a document to a part. */
 static int
 part_add(struct part *p, const struct frame_ref *f, size_t len, uint64_t key)
 {
@@ -121,7 +121,7 @@ miscounted(const struct sampler *s, const struct frame_ref *f, struct err *e)
         dirs_name(s->d, f->dir), f->shard, f->frame);
 }
 
-/* The place of source i among those that want the frame; nsource: not there. */
+/* The place of source i in w->source; nsource: it does not want the frame. */
 static size_t
 wants(const struct decoder *w, size_t i)
 {
@@ -353,8 +353,8 @@ absent(const struct sampler *s, struct source *c, int next)
     return SIZE_MAX;
 }
 
-/* An estimate of when the document at place `doc` of the open block will be
- * drawn, from how often the source was drawn so far. */
+/* Estimate when the document at place `doc` of the open block will be drawn,
+ * from how often the source was drawn so far. */
 static double
 due(const struct source *c, uint64_t doc)
 {

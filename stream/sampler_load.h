@@ -23,7 +23,8 @@ struct part {
     struct part_doc *doc; /* [n+1] */
     unsigned char *ids;   /* NULL: lengths only */
     uint8_t *mask;        /* or NULL */
-    size_t own, bytes;    /* of it all, without and with the mask */
+    size_t own, bytes;    /* bytes of the allocation, without and with the
+                           * mask */
 };
 
 struct frame_ref {
@@ -46,14 +47,16 @@ struct source {
     /* The block in memory. */
     int open;
     uint64_t epoch, block;
-    uint32_t *member; /* [2K] numbers of its frames, then of those
-                                 * of the block after it */
+    uint32_t *member; /* [2K] numbers of the block's frames, then of the frames
+                       * of the block after it */
     uint64_t *upto;   /* [K+1] documents before member i */
     size_t nmember, nnext;
-    uint32_t *want;         /* [2K] the same in the order they are read */
+    uint32_t *want;         /* [2K] members in the order in which they are
+                             * read */
     uint64_t *first;        /* [K] the first document that is in want[i] */
-    size_t ready;           /* of want: those before it are in memory */
-    uint64_t at, drawn;     /* in this block; in this run: documents */
+    size_t ready;           /* frames want[0..ready-1] are in memory */
+    uint64_t at, drawn;     /* documents drawn: number of the last in this
+                             * block; count in this run */
     struct soon soon[SOON]; /* documents of this block, by number % SOON */
 };
 
@@ -62,12 +65,13 @@ struct source {
 struct decoder {
     struct sampler *s;
     struct shard_buf *buf; /* of its struct ahead_worker */
-    int busy;              /* it is decoding frame */
+    int busy;              /* `frame` is being decoded */
     struct frame_ref frame;
-    size_t nsource;     /* how many sources want it */
-    size_t *source;     /* [nsource] they */
-    uint32_t *number;   /* [nsource] its number among the frames of each */
-    struct part **part; /* [nsource] documents of each */
+    size_t nsource;     /* sources that want the frame */
+    size_t *source;     /* [nsource] their numbers */
+    uint32_t *number;   /* [nsource] number of the frame among those of each
+                         * source */
+    struct part **part; /* [nsource] decoded documents of each source */
     size_t *place;      /* [nsrc] place of a source in source[], if there */
 };
 
@@ -81,9 +85,10 @@ struct sampler {
     struct decoder *decoder; /* [ndecoder], as those of ahead */
     size_t ndecoder;
     struct room memory;
-    size_t held, mem;       /* bytes of parts; what they may take */
-    struct source *visited; /* a frame outside the block of this source, */
-    uint32_t visitor;       /* loaded for sampler_ref */
+    size_t held, mem;       /* bytes of all parts, and their limit */
+    struct source *visited; /* a frame outside the block of this source,
+                             * which */
+    uint32_t visitor;       /* sampler_ref has loaded; NULL: none */
 };
 
 /* Bytes of a part without a mask. */

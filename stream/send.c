@@ -80,7 +80,7 @@ go_to_cursor(struct sending *s)
     s->c.tokens = c->tokens;
     s->c.own = c->own;
     s->h = c->chain;
-    /* That message was of this rank, and of a stream of this length. */
+    /* The message was made for this rank and this length of the stream. */
     s->c.spec.rank = c->spec.rank;
     s->c.spec.ranks = c->spec.ranks;
     s->c.spec.limit = c->spec.limit;

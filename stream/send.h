@@ -13,16 +13,17 @@ struct sending {
     struct feed *feed;
     double begun;    /* clock_now() when the program began */
     struct cursor c; /* the state before the next batch */
-    /* Owned by send_stream. */
+    /* Members that send_stream sets. */
     uint64_t batches_all;      /* of the whole stream; 0: not known */
     uint64_t head;             /* messages before the first batch */
-    struct buf text;           /* of the cursor */
+    struct buf text;           /* text of the cursor */
     struct chain h;            /* H(c.seq - 1) */
-    uint64_t made, padded;     /* tokens and room for tokens in this run */
+    uint64_t made, padded;     /* tokens, and tokens that the rows had room for,
+                                * in this run */
     uint64_t batches;          /* in this run */
     double sending;            /* seconds */
     double first;              /* when the first batch was sent */
-    struct ahead_times before; /* what was spent until then */
+    struct ahead_times before; /* times until then */
 };
 
 /* Write the stream to address out, and to those of tee.  Ends the program when

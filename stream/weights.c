@@ -1,4 +1,4 @@
-/* Shares of the sources, and how they change: see weights.h */
+/* Weights of the sources, and how they change: see weights.h */
 #include "weights.h"
 #include "base/io.h"
 #include "base/mem.h"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The number in p[n], n <= 8. */
+/* Read the number in p[n], n <= 8. */
 static inline uint64_t
 le_get(const void *p, size_t n)
 {
@@ -17,7 +17,7 @@ le_get(const void *p, size_t n)
     return v;
 }
 
-/* v into p[n], n <= 8; what does not fit is cut off. */
+/* Store v in p[n], n <= 8; higher bytes are cut off. */
 static inline void
 le_put(void *p, uint64_t v, size_t n)
 {

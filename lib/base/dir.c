@@ -112,7 +112,7 @@ dir_remove(const char *dir, struct err *e)
 
 /* ---- one at a time ---- */
 
-/* Who holds the lock, as its file says: "process 12 on host". */
+/* Set *e to the holder of the lock, as its file says: "process 12 on host". */
 static int
 set_in_use(int fd, const char *dir, struct err *e)
 {
@@ -200,7 +200,7 @@ lock_file(const char *dir, const char *path, struct err *e)
     }
 }
 
-/* Say in the file who holds it. */
+/* Write into the file who holds the lock. */
 static int
 sign(const struct dir_lock *l, struct err *e)
 {
@@ -303,7 +303,7 @@ dir_new_check(const char *path, struct err *e)
     return r < 0 ? -1 : 0;
 }
 
-/* The mark, locked; -1. */
+/* Make the mark and lock it; -1. */
 static int
 put_mark(const char *tmp, struct err *e)
 {
@@ -355,7 +355,7 @@ dir_new_begin(struct dir_new *d, const char *path, struct err *e)
     if (r == 0)
         r = make_temporary(d, e);
     if (r < 0) {
-        free(d->tmp); /* it is not ours to remove */
+        free(d->tmp); /* the folder of another maker stays */
         d->tmp = NULL;
     } else {
         d->mark = put_mark(d->tmp, e);

@@ -34,7 +34,7 @@ static void
 write_stderr(const char *s)
 {
     if (write(STDERR_FILENO, s, strlen(s)) < 0) {
-        /* Nobody is left to be told. */
+        /* Nothing else can be done. */
     }
 }
 

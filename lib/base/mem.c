@@ -31,7 +31,7 @@ mem_exhausted(const char *what, ...)
         mem_handler(msg);
     memcpy(msg + strlen(msg), "\n", 2);
     if (write(STDERR_FILENO, msg, strlen(msg)) < 0) {
-        /* Nobody is left to be told. */
+        /* Nothing else can be done. */
     }
     abort();
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "0-3,8" into set; -1 unless all of them are there. */
+/* Parse "0-3,8" into set; -1 unless the machine has all of them. */
 static int
 read_cpus(hwloc_topology_t t, hwloc_bitmap_t set, const char *text)
 {
@@ -21,7 +21,7 @@ read_cpus(hwloc_topology_t t, hwloc_bitmap_t set, const char *text)
         : -1;
 }
 
-/* The node of a number, or of a rank; NULL. */
+/* The node that `node` names, by number or as "rank"; NULL: none. */
 static hwloc_obj_t
 read_node(hwloc_topology_t t, const char *node, size_t rank, size_t ranks)
 {
@@ -37,7 +37,7 @@ read_node(hwloc_topology_t t, const char *node, size_t rank, size_t ranks)
         : hwloc_get_numanode_obj_by_os_index(t, (unsigned)n);
 }
 
-/* Where the system cannot bind, only speed is lost. */
+/* Note a binding that failed: it costs only speed. */
 static void
 note_unbound(int r, const char *what)
 {
@@ -103,7 +103,8 @@ numa_bind(const char *cpus, const char *node, size_t rank, size_t ranks,
     return r;
 }
 
-/* The process's processors and the nodes of its memory into two sets. */
+/* Find the process's processors and the nodes of its memory, as two sets, and
+ * describe them in *p. */
 static void
 describe_binding(hwloc_topology_t t, hwloc_bitmap_t cpus, hwloc_bitmap_t memory,
     struct numa_state *p)

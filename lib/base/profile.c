@@ -38,7 +38,8 @@ profile_begin(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The part of that name, the last one when there are too many. */
+/* The number of the part with that name; the last one when there are too
+ * many. */
 static size_t
 find_part(const char *name)
 {

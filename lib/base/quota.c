@@ -18,7 +18,7 @@ lower_to_quota(double quota, double period, double *least)
         *least = cpus;
 }
 
-/* The numbers in a file, at most two; returns how many. */
+/* Read the numbers in a file, at most two; returns how many. */
 static int
 read_numbers(const char *dir, const char *name, double v[2])
 {
@@ -32,8 +32,8 @@ read_numbers(const char *dir, const char *name, double v[2])
     return n;
 }
 
-/* The limits of a group: of version 2 "quota period", where quota may be the
- * word max; of version 1 two files, where quota may be -1. */
+/* Apply the limits of a group: of version 2 "quota period", where quota may be
+ * the word max; of version 1 two files, where quota may be -1. */
 static void
 group_limit(const char *dir, double *least)
 {
@@ -46,7 +46,7 @@ group_limit(const char *dir, double *least)
         lower_to_quota(v[0], w[0], least);
 }
 
-/* The limits of group `path` below a mount and of all groups above it.  A
+/* Apply the limits of group `path` below a mount and of all groups above it.  A
  * container may see its own group at the mount itself, whatever path it has. */
 static void
 path_limits(const char *root, const char *mount, const char *path,

@@ -42,7 +42,7 @@ timeline_open(const char *path, size_t process, struct err *e)
         return -1;
     line.path = xstrdup(path);
     line.process = process;
-    /* The others' parts follow that of process 0. */
+    /* The parts of other processes follow. */
     fprintf(line.f,
         "%s{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%zu,\"args\":"
         "{\"name\":\"%s, rank %zu\"}}",
@@ -73,7 +73,7 @@ timeline_add(const char *kind, const char *name, double begin)
     pthread_mutex_unlock(&line.lock);
 }
 
-/* The part of another process into this one's. */
+/* Append the trace of another process to this one's. */
 static int
 append_part(size_t process, struct err *e)
 {

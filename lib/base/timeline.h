@@ -14,15 +14,15 @@
 
 #include <stddef.h>
 
-/* Write path, of process number `process` (a rank).  Those after 0 write
- * path.PROCESS, which process 0 takes into its own when it closes. */
+/* Write the trace of process number `process` (a rank) to path; processes after
+ * 0 write path.PROCESS, which process 0 takes into its own when it closes. */
 int timeline_open(const char *path, size_t process, struct err *e);
 int timeline_on(void);
 /* From clock_now() = begin to now, in the thread that calls.  Kind and name:
  * words without quotes. */
 void timeline_add(const char *kind, const char *name, double begin);
-/* The end of it: -1 if not all was written.  Process 0: of so many processes,
- * the others of which have closed theirs, and see the same files. */
+/* Close the trace: -1 if not all was written.  Process 0 adds the traces of the
+ * other processes, which have closed theirs and see the same files. */
 int timeline_close(size_t processes, struct err *e);
 
 #endif

@@ -170,7 +170,7 @@ add_number_text(struct buf *b, const struct opt *o)
         buf_addf(b, "%g", *(double *)o->dst);
 }
 
-/* Has a number a default that can be printed? */
+/* Does the number have a default that can be printed? */
 static int
 has_default(const struct opt *o)
 {
@@ -274,7 +274,7 @@ struct parse {
     const char *about, *operands;
 };
 
-/* The whole of -h, with the defaults as they are now. */
+/* Append the text of -h, with the defaults as they are now. */
 static void
 add_help(struct buf *b, const struct parse *p)
 {
@@ -498,8 +498,8 @@ nearest_option(const struct opt *table, const char *name, size_t n)
     }
 }
 
-/* An option of other trainers by this project's name, with the program that has
- * it where that is not the one at hand; NULL: the name is not known. */
+/* Suggest this project's name for an option of other trainers, and the program
+ * that has it; NULL: the name is not known. */
 static const char *
 elsewhere(const struct opt *table, const char *name, size_t n)
 {

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* stdout failed.  A reader that left is no error of ours. */
+/* Die of a failure of stdout, or end quietly if the reader has left, who
+ * reports its own errors. */
 static void
 output_failed(void)
 {

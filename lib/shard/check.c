@@ -21,7 +21,7 @@ struct check {
     const struct manifest *m;
     struct shard_buf buf;
     struct msg_rules rules;
-    struct index_make index;     /* as it would be written */
+    struct index_make index;     /* the index as a writer would make it */
     struct shard_source *source; /* counts */
     struct buf pend;             /* a message that is not whole yet */
     XXH3_state_t *hash;          /* of the shard file */
@@ -39,7 +39,7 @@ prefix_frame(const struct check *c, size_t shard, size_t frame,
         c->m->file[shard].name, frame, f->at);
 }
 
-/* The message that fills pend. */
+/* Check the message that fills pend. */
 static int
 check_message(struct check *c, struct err *e)
 {
@@ -169,7 +169,7 @@ check_rebuilt_index(struct check *c, size_t shard, const struct shard_index *x,
             "%s/%s: offset 0: the index is not that of the messages",
             set_dir(c->s), name);
     }
-    /* The index has the hash of the manifest, so the sizes in x can be used. */
+    /* Its hash is the manifest's, so the sizes in x can be used. */
     if (r == 0) {
         index_frames_hash((const unsigned char *)b.p, b.n, x->ndoc, x->npart,
             &sum);

@@ -30,7 +30,7 @@ struct repair {
     void (*say)(void *ctx, const char *line);
     void *ctx;
     struct shard_loss *l;
-    struct manifest m;    /* counted: it is good */
+    struct manifest m;    /* valid if l->counted */
     struct shard_make *k; /* NULL before the first message */
     enum codec codec;
     struct frame_dec *dec;
@@ -102,7 +102,7 @@ make_head(struct repair *r, const struct msg *m, struct err *e)
     return shardmk_send(r->k, e);
 }
 
-/* A whole message that was saved. */
+/* Number a whole message anew and store it. */
 static int
 save_message(struct repair *r, struct msg *m, struct err *e)
 {
@@ -170,7 +170,8 @@ struct frame_span {
     uint64_t at, csize, dsize;
 };
 
-/* Decode the frame p[n] into r->raw.  NULL, or why it is lost. */
+/* Decode the frame p[n] into r->raw.  Returns NULL, or why the frame is
+ * lost. */
 static const char *
 decode_frame(struct repair *r, const unsigned char *p, size_t n, size_t dsize)
 {
@@ -202,7 +203,7 @@ save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
         why = decode_frame(r, f->p + s->at, (size_t)s->csize, (size_t)s->dsize);
     if (!why) {
         k = keep_content(r, e);
-        if (k < 0) /* where it is written says so itself */
+        if (k < 0) /* an error of writing names its own file */
             return e && e->code == EX_SYS
                 ? -1
                 : err_prefix(e, "%s: frame %zu at byte %" PRIu64, path, i,
@@ -263,8 +264,8 @@ by_table(const struct io_map *f, size_t *n)
     return NULL;
 }
 
-/* Find frames by their headers alone, byte by byte; whether one is real its
- * checksum shows, when the caller decodes it. */
+/* Find frames by their headers alone, byte by byte; the checksum shows whether
+ * a frame is real, when the caller decodes it. */
 static struct frame_span *
 by_looking(enum codec c, const struct io_map *f, size_t *n)
 {
@@ -359,7 +360,7 @@ save_shard(struct repair *r, size_t i, struct err *e)
 
 /* ---- the whole ---- */
 
-/* The loss is what the old manifest counts and the new one does not. */
+/* The loss: what the old manifest counts and the new one does not. */
 static void
 count_loss(struct repair *r, const struct manifest *new)
 {

@@ -31,8 +31,8 @@ enum { OPEN_FILES = 32 };
 struct shard {
     struct shard_index x;
     struct io_map map;
-    int mapped;  /* the index is, and was good but for documents */
-    int whole;   /* and they were good too */
+    int mapped;  /* the index is mapped, and was good except its documents */
+    int whole;   /* its documents were good too */
     int checked; /* the file's size and seek table were good */
     int fd;      /* of the shard file, or -1 */
 };
@@ -41,7 +41,7 @@ struct shard_set {
     char *dir;
     struct manifest m;
     struct shard *shard;
-    pthread_mutex_t lock;           /* of what follows, and of shard.fd */
+    pthread_mutex_t lock;           /* protects what follows, and shard.fd */
     size_t open[OPEN_FILES], nopen; /* shards with fd, the oldest first */
     int scattered;                  /* frames are read here and there */
     struct shard_buf head_buf, teacher_buf;
@@ -289,7 +289,7 @@ shard_open_file(struct shard_set *s, size_t i, struct err *e)
         r = missing(e);
     } else if (!h->checked && check_shard_file(h, e) < 0) {
         r = err_prefix(e, "%s", path);
-        close(h->fd); /* bad for whoever asks next, too */
+        close(h->fd); /* the next caller gets the same error */
         h->fd = -1;
     } else {
         s->open[s->nopen++] = i;
@@ -501,8 +501,8 @@ set_peek(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
     return take_msg(s, shard, msg, b, b->raw + (y->raw - f->raw), m, e);
 }
 
-/* Message i of the first shard into *m.  Mostly it is small, and the first of
- * a frame of documents, which need not be decoded for it. */
+/* Read message i of the first shard into *m.  It is mostly small and the first
+ * of a frame of documents, which need not be decoded for it. */
 static int
 read_preamble(struct shard_set *s, size_t i, struct shard_buf *b, struct msg *m,
     struct err *e)

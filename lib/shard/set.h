@@ -29,9 +29,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Nothing is built, indexes map on demand.  One thread at a time, but
- * frames and messages of shards whose index has been looked at may be read by
- * several, each with a shard_buf of its own. */
+/* Opening builds nothing: indexes are mapped on demand.  One thread at a time,
+ * but frames and messages of shards whose index was asked for may be read by
+ * several threads, each with a shard_buf of its own. */
 struct shard_set;
 /* An `open` directory is refused (EX_INPUT) unless partial. */
 struct shard_set *set_open(const char *dir, int partial, struct err *e);

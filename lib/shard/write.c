@@ -34,8 +34,8 @@ enum { UNITS = 4 };
 #define UNIT_BYTES ((size_t)16 << 20)
 #define UNIT_BYTES_MAX ((size_t)256 << 20)
 
-/* Content that is compressed as a whole: the messages of one frame, or one
- * large message that takes several frames. */
+/* Content compressed as a whole: the messages of one frame, or one large
+ * message that takes several frames. */
 struct unit {
     struct buf content;
     struct buf len;  /* size_t, of its messages */
@@ -54,8 +54,8 @@ struct shard_writer {
     int had_manifest;  /* m was read from the directory */
     struct stream_info info;
     int begun, resuming, has_head, failed;
-    int appending;     /* to a complete directory: nothing that is there
-                             * is touched before the end */
+    int appending;     /* messages are added to a complete directory: nothing
+                        * that is there is touched before the end */
     struct pool *pool; /* NULL: one thread */
     size_t nthread;
     struct frame_enc **enc; /* [nthread] */
@@ -92,7 +92,8 @@ inspect_folder(struct shard_writer *w, struct err *e)
     free(path);
     if (w->had_manifest && !w->o.force)
         return manifest_read(&w->m, w->dir, e);
-    if (w->had_manifest) { /* it may be damaged: it will be replaced */
+    if (w->had_manifest) { /* a damaged manifest does not matter: it is
+                            * replaced */
         if ((ours = manifest_is_ours(w->dir, e)) == 0)
             return err_set(e, EX_USAGE,
                 "%s: is no shard directory: its " SHARD_MANIFEST
@@ -138,7 +139,7 @@ shardw_open(const char *dir, const struct shard_opts *o, struct err *e)
     return NULL;
 }
 
-/* Remove what was to be added. */
+/* Remove the files that were to be added. */
 static void
 withdraw(const struct shard_writer *w)
 {
@@ -233,7 +234,8 @@ begin_new(struct shard_writer *w, struct err *e)
         return -1;
     manifest_begin(&w->m, &w->info);
     w->m.codec = w->o.codec;
-    /* Written out, so that a later default cannot change a resumed one. */
+    /* The number is stored, so that a later default cannot change a resumed
+     * directory. */
     w->m.level = w->o.level ? w->o.level : codec_level_default(w->o.codec);
     w->m.frame_size = w->o.frame_size;
     w->m.shard_size = w->o.shard_size;
@@ -442,7 +444,7 @@ commit_shard(struct shard_writer *w, int complete, struct err *e)
 
 /* ---- the books ---- */
 
-/* Enter message m, whose content begins at offset raw, into index, counts and
+/* Count message m, whose content begins at offset raw, in index, sums and
  * chain. */
 static void
 account(struct shard_writer *w, const struct msg *m, uint64_t raw)
@@ -499,7 +501,7 @@ compress(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Enter all messages of a unit. */
+/* Count all messages of a unit. */
 static int
 account_unit(struct shard_writer *w, const struct unit *u, struct err *e)
 {
@@ -597,7 +599,7 @@ drain(struct shard_writer *w, struct err *e)
     return r;
 }
 
-/* The unit being filled is full. */
+/* Close the unit being filled, which is full. */
 static int
 close_unit(struct shard_writer *w, struct err *e)
 {
