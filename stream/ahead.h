@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Seconds that the caller waited for the threads, and decoded itself; that
- * these threads, all together, were reading and decoding, and waited for
- * memory to become free.  Were they once as far ahead as memory allows, and
- * how many frames were not there, after that, when needed? */
+/* waited, decoded: seconds that the caller waited for the threads, and decoded
+ * itself.  busy, idle: seconds that the threads together read and decoded, and
+ * waited for memory.  ahead: they were once as far ahead as memory allows;
+ * late: frames that, after that, were not there when needed. */
 struct ahead_times {
     double waited, decoded, busy, idle;
     int ahead;
@@ -24,7 +24,7 @@ struct ahead_times {
 };
 
 struct ahead {
-    pthread_mutex_t lock; /* of this, and of what its owner keeps */
+    pthread_mutex_t lock; /* protects this struct and its owner's data */
     pthread_cond_t done;  /* a frame came, or could not be read */
     pthread_cond_t room;  /* a block was opened, or all is over */
     size_t nworker;       /* number 0 is the caller */
@@ -33,13 +33,14 @@ struct ahead {
         struct ahead *a;
         pthread_t id;
         struct shard_buf buf; /* for reading */
-        double since;         /* it waits; 0: it does not */
+        double since;         /* clock_now() when it began to wait; 0: it
+                               * works */
     } * worker;               /* [nworker] */
     int stop;
     struct ahead_times times;
-    /* Called with the lock, which it gives up meanwhile: read what is needed
-     * next.  1; 0: nothing is, or there is no memory; -1: the thread ends, for
-     * the caller will find the same fault and say so. */
+    /* Read what is needed next; called with the lock, which it gives up
+     * meanwhile.  1; 0: nothing is needed, or there is no memory; -1: the
+     * thread ends, and the caller will meet the same fault and report it. */
     int (*step)(void *owner, size_t worker, struct err *e);
     void *owner;
 };
@@ -52,7 +53,7 @@ void ahead_stop(struct ahead *a);
 void ahead_release(struct ahead *a);
 /* Wait for c and count the seconds in *sum; a worker waits, number `worker`. */
 void ahead_wait(struct ahead *a, pthread_cond_t *c, double *sum, size_t worker);
-/* The times so far, with waits that last. */
+/* The times so far, waits that last included. */
 void ahead_get_times(struct ahead *a, struct ahead_times *t);
 
 /* How far, as a share of a full shuffle, neighbours among docs documents (rows)

@@ -118,7 +118,7 @@ contradict(const char *name, const char *given, const char *cursor)
         given, cursor);
 }
 
-/* A whole number: what is given, else what the cursor, or the default, says. */
+/* A whole number: the one given, else the cursor's or the default. */
 static uint64_t
 choose_number(const struct resume *from, const char *name, size_t given,
     uint64_t was)
@@ -170,7 +170,7 @@ choose_stream_length(struct cursor_spec *r, const struct given *g,
             r->limit);
 }
 
-/* Are these the weights of the cursor? */
+/* Are the weights of a those of the cursor? */
 static int
 same_weights(const struct cursor_spec *a, const struct cursor_spec *was)
 {
@@ -181,7 +181,7 @@ same_weights(const struct cursor_spec *a, const struct cursor_spec *was)
     return was->nw == a->nw && memcmp(was->w, a->w, a->nw * sizeof *a->w) == 0;
 }
 
-/* The weights of --weights, --alpha or --unimax, whichever is given. */
+/* Fill the weights by --weights, --alpha or --unimax, whichever is given. */
 static void
 given_weights(struct cursor_spec *r, const struct given *g,
     const struct dirs *d, const struct resume *from)
@@ -316,7 +316,7 @@ choose_order(struct cursor_spec *r, const struct given *g, const struct dirs *d,
     if (!docs && !r->shuffle)
         return;
     r->open = (size_t)choose_number(from, "--open", g->open, r->open);
-    /* By default as many frames as memory allows. */
+    /* By default as many frames are open as memory allows. */
     if (r->open == 0)
         r->open = docs ? sampler_fit(d, g->mem, &e) : groups_fit(d, g->mem, &e);
     if (r->open == 0)

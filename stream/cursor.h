@@ -44,7 +44,7 @@
 enum length { LENGTH_BATCHES, LENGTH_TOKENS, LENGTH_EPOCHS };
 extern const char *const length_names[];
 
-/* From `at` tokens of the stream on, these weights [nsource]. */
+/* Weights w [nsource] count from `at` tokens of the stream on. */
 struct cursor_stage {
     uint64_t at;
     uint64_t *w;
@@ -60,15 +60,16 @@ struct cursor_spec {
     enum length length;
     uint64_t limit;
     enum pack pack;
-    size_t open; /* see struct sampler_opts; of shuffled rows the
-                             * frames open; 0: not shuffled */
-    int natural; /* in proportion to the tokens there are */
+    size_t open; /* documents: see struct sampler_opts; rows: the frames that
+                  * are shuffled at once, 0: the stored order */
+    int natural; /* weights are the tokens that the sources have */
     uint64_t *w; /* [nsource] quantised, unless natural */
     size_t nw;
-    int hashed;          /* read: only the hash of w was there */
-    struct chain w_hash; /* of more than CURSOR_SOURCES */
-    int staged;          /* there is a curriculum, of this hash; its stages
-                             * are not part of the text */
+    int hashed;          /* a cursor that was read held only the hash of w */
+    struct chain w_hash; /* hash of w, in the text if there are more than
+                          * CURSOR_SOURCES */
+    int staged;          /* there is a curriculum, of the hash below; its stages
+                          * are not part of the text */
     struct chain curriculum;
     struct cursor_stage *stage;
     size_t nstage;
@@ -77,12 +78,12 @@ struct cursor_spec {
 struct cursor {
     char algorithm[24];
     struct chain data;     /* dirs.hash */
-    uint64_t seq;          /* of the message that holds it */
+    uint64_t seq;          /* number of the message that holds the cursor */
     struct chain chain;    /* H(seq - 1) */
     uint64_t rows, tokens; /* before that message, of all ranks */
     uint64_t own;          /* tokens of this rank */
     struct cursor_spec spec;
-    int recount; /* read: nothing of what follows was there */
+    int recount; /* a cursor that was read held nothing of what follows */
     size_t nsource;
     struct place *place; /* [nsource] */
     int64_t *owed;       /* [nsource] */

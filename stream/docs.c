@@ -35,16 +35,16 @@ struct docs {
     int begun;           /* sources are open */
     size_t unread;       /* sources read less often than --epochs asks */
     uint64_t *w;         /* [n] weights at the beginning */
-    size_t stage;        /* of the curriculum: stages begun */
+    size_t stage;        /* stages of the curriculum that have begun */
     uint64_t emitted;    /* tokens in rows, in the whole stream */
     struct tally *tally; /* [n] counted for a plan, else NULL */
-    size_t mem;          /* that it may take */
+    size_t mem;          /* bytes that the sampler may take */
 };
 
 /* Counts of a source for --dry-run. */
 struct tally {
     uint64_t tokens, pieces, cuts;
-    double padding; /* its part of the padding of the rows it is in */
+    double padding; /* share of the padding of the rows that hold its tokens */
 };
 
 static int
@@ -196,14 +196,14 @@ docs_save(struct feed *f, struct cursor *c)
     c->place = x->place;
     c->owed = x->owed;
     if (x->n > CURSOR_SOURCES)
-        return; /* nobody will look */
+        return; /* the text has "recount" instead */
     for (size_t i = 0; i < x->n; i++)
         x->owed[i] = mix_owed(&x->mix, i);
     c->nwindow = x->packer.n;
     memcpy(c->window, x->packer.piece, c->nwindow * sizeof *c->window);
 }
 
-/* Put a piece of the window back. */
+/* Put a piece of the cursor's window back into the window. */
 static int
 put_back(struct docs *x, const struct piece *from, struct err *e)
 {

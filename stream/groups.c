@@ -15,8 +15,8 @@ struct group {
     uint32_t dir, shard, frame, nmsg; /* batches that begin in the frame */
     uint64_t rows, bytes, tokens;
     struct held_batch *kept; /* [nmsg], NULL: not in memory */
-    uint64_t stamp;          /* of the block it was last in */
-    int busy;                /* somebody decodes it */
+    uint64_t stamp;          /* stamp of the last block that it was in */
+    int busy;                /* a thread decodes it */
 };
 
 struct groups {
@@ -27,10 +27,10 @@ struct groups {
     int shuffle;
     uint64_t places; /* groups of all epochs; UINT64_MAX: no end */
     struct ahead ahead;
-    /* Under its lock: this, and kept and busy of every group. */
-    size_t held, mem;    /* bytes of what is kept; what it may take */
-    uint64_t base, next; /* places, epoch * n + place in it: where the block
-                             * begins, and what to read next */
+    /* Protected by the lock of ahead, with `kept` and `busy` of every group: */
+    size_t held, mem;    /* bytes in memory; limit */
+    uint64_t base, next; /* places (epoch * n + place in the epoch) of the
+                          * block's first group and of the next to read */
     /* The epoch and block in memory. */
     int started, open;
     uint64_t epoch, stamp;
@@ -228,8 +228,7 @@ groups_skip(struct groups *g, uint64_t epoch, uint64_t *left)
     return g->start[block];
 }
 
-/* Make this the open block.  Groups that were in the block before as well stay
- * in memory. */
+/* Open this block.  Groups that the block before had too stay in memory. */
 static void
 open_group_block(struct groups *g, size_t block)
 {
@@ -255,7 +254,7 @@ open_group_block(struct groups *g, size_t block)
     pthread_cond_broadcast(&g->ahead.room);
 }
 
-/* Message k of the group's shard into *r. */
+/* Read message k of the group's shard into *r. */
 static int
 load_message(const struct groups *g, struct shard_buf *b, const struct group *o,
     size_t k, struct held_batch *r, struct err *e)
@@ -311,7 +310,7 @@ decode_group(const struct groups *g, struct shard_buf *b, const struct group *o,
     return 0;
 }
 
-/* Decode a group as that worker, giving up the lock meanwhile. */
+/* Decode a group as worker number `worker`, giving up the lock meanwhile. */
 static int
 bring_group(struct groups *g, size_t worker, struct group *o, struct err *e)
 {
@@ -359,7 +358,7 @@ read_group_ahead(void *groups, size_t worker, struct err *e)
     return !o ? 0 : bring_group(g, worker, o, e) < 0 ? -1 : 1;
 }
 
-/* A group into memory for the caller. */
+/* Bring a group into memory for the caller. */
 static int
 need_group(struct groups *g, struct group *o, struct err *e)
 {

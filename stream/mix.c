@@ -36,7 +36,7 @@ mix_unimax(double *share, const double *has, size_t n, double cap,
             left--;
         }
     }
-    /* The smallest first. */
+    /* Serve the smallest source first. */
     while (left > 0) {
         size_t least = SIZE_MAX;
         double even;
@@ -53,8 +53,8 @@ mix_unimax(double *share, const double *has, size_t n, double cap,
 
 struct match {
     size_t winner;  /* SIZE_MAX: nobody takes part */
-    uint64_t until; /* of `taken`: from there on it is to be played
-                             * again */
+    uint64_t until; /* value of `taken` from which on the match has to be played
+                     * again */
 };
 
 /* Every match is to be played. */

@@ -41,16 +41,16 @@ int mix_unimax(double *share, const double *has, size_t n, double cap,
 /* Begin with weights w (copied) and no debts. */
 void mix_init(struct mix *m, const uint64_t *w, size_t n);
 void mix_release(struct mix *m);
-/* The source that is due, the first of equals; SIZE_MAX: none is left. */
+/* The source that is due, the first of equals; SIZE_MAX: all have left. */
 size_t mix_next(struct mix *m);
-/* tokens (< 2^32) were taken from source i. */
+/* Count tokens (< 2^32) that were taken from source i. */
 void mix_took(struct mix *m, size_t i, uint64_t tokens);
 /* Tokens that source i is owed, times sum(w). */
 int64_t mix_owed(const struct mix *m, size_t i);
 void mix_owe(struct mix *m, size_t i, int64_t owed);
-/* New weights; debts are forgotten. */
+/* Take new weights and forget the debts. */
 void mix_turn(struct mix *m, const uint64_t *w);
-/* Source i is exhausted: it leaves, and what it is owed is forgotten. */
+/* Take source i, which is exhausted, out, and forget its debt. */
 void mix_drop(struct mix *m, size_t i);
 
 #endif

@@ -46,7 +46,7 @@ rows_begin(struct pack_rows *r)
     r->mask = xgrow(r->mask, r->B, &r->capB, r->T);
 }
 
-/* Room for one more piece in one of the arrays. */
+/* Make room for one more piece in an array of r. */
 static void *
 grow_array(const struct pack_rows *r, void *p, size_t size)
 {
@@ -317,7 +317,7 @@ row_best(struct packer *p, const struct pack_from *from, uint64_t number,
     return 1;
 }
 
-/* Without a window: pieces as they come. */
+/* Fill a row with pieces as they come, without a window. */
 static int
 row_direct(struct packer *p, const struct pack_from *from, struct pack_rows *r,
     struct err *e)

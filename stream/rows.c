@@ -17,8 +17,8 @@ struct column {
     char *name;
     enum dtype dtype;
     int ndim;
-    size_t shape[ST_DIMS_MAX]; /* shape[0] counts what is there */
-    size_t bytes;              /* of a row, or of a piece */
+    size_t shape[ST_DIMS_MAX]; /* shape[0]: rows or pieces in data */
+    size_t bytes;              /* bytes of a row, or of a piece */
     int by_piece;
     struct buf data;
 };
@@ -28,7 +28,7 @@ struct rows {
     const struct dirs *d;
     const struct cursor_spec *spec;
     struct groups *groups;
-    size_t mem; /* that frames may take */
+    size_t mem; /* bytes that frames may take */
     uint64_t R; /* rows in all */
     struct column *col;
     size_t ncol;
@@ -190,7 +190,8 @@ renumber_pieces(struct rows *x, size_t dir, size_t pieces)
     }
 }
 
-/* The first piece of a message that belongs to this row or a later one. */
+/* The number of the first piece of a message that belongs to this row or a
+ * later one. */
 static size_t
 first_piece(const struct held_batch *k, size_t row)
 {

@@ -50,15 +50,15 @@ struct io_map {
     struct io_guard *guard;
 };
 int io_map(struct io_map *m, const char *path, struct err *e);
-/* The pages of n bytes at `at` need not stay in memory; they are read from the
- * file again when they are touched. */
+/* Let the pages of n bytes at `at` go; they are read from the file again when
+ * they are touched. */
 void io_map_forget(const struct io_map *m, size_t at, size_t n);
-/* n bytes at `at` will be read soon, others of the file perhaps not: the system
- * should fetch just these from the disk. */
+/* Fetch n bytes at `at` from the disk: they will be read soon, others of the
+ * file perhaps not. */
 void io_map_fetch(const struct io_map *m, size_t at, size_t n);
 void io_unmap(struct io_map *m);
-/* Give the same message for other mapped memory, n bytes at p, until
- * io_unguard.  name is copied. */
+/* Guard other mapped memory, n bytes at p, in the same way until io_unguard.
+ * name is copied. */
 struct io_guard *io_guard(const void *p, size_t n, const char *name);
 void io_unguard(struct io_guard *g);
 
@@ -92,7 +92,7 @@ void io_remove_temporaries(void);
 int io_remember(const char *path);
 void io_forget(int place);
 
-/* Whole small file, atomically. */
+/* Write a whole small file, atomically. */
 int io_put_file(const char *path, const void *buf, size_t n, struct err *e);
 int io_fsync_dir(const char *dir, struct err *e);
 
@@ -103,8 +103,8 @@ int io_fsync(int fd);
 int io_flock(int fd, int how);
 int io_mkdirs(const char *dir, struct err *e);
 int io_is_dir(const char *path);
-/* 0 only if there is certainly nothing.  What cannot be looked at counts as
- * being there: opening it will give the reason. */
+/* Does path exist?  0 only if there is certainly nothing; a path that cannot be
+ * looked at counts as being there: opening it will give the reason. */
 int io_exists(const char *path);
 
 #endif

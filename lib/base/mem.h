@@ -78,7 +78,7 @@ void arena_overcommit(void);
 /* n*size bytes, 64-byte aligned, zero when the arena is fresh. Asserts that
  * they fit: sizes come from a plan.  Returns NULL while planning. */
 void *arena_alloc(struct arena *a, size_t n, size_t size);
-/* Bytes of it that are in memory now. */
+/* Bytes of the arena that are in memory now. */
 size_t arena_resident(const struct arena *a);
 void arena_release(struct arena *a);
 

@@ -17,11 +17,11 @@ void prog_listen(void);
  * closing line, printed at exit unless -q. */
 void prog_begin(void);
 
-/* This is one of several ranks: other ones than 0 are silent but for errors,
+/* Call in a rank of several: ranks other than 0 are silent but for errors,
  * which tell their numbers. */
 void prog_rank(size_t rank);
 
-/* Peak resident bytes, and those of now (0: the system does not tell). */
+/* Peak and present resident bytes (0: the system does not tell). */
 size_t prog_peak(void);
 size_t prog_resident(void);
 
@@ -33,7 +33,7 @@ void prog_say(const char *msg);
  * timeout(1) and mpirun send it twice, nor while prog_saving is on. */
 void prog_catch_stop(void);
 void prog_saving(int on);
-/* SIGALRM sets stop_asked, too, that long after the program began. */
+/* SIGALRM sets stop_asked too, so many seconds after the program began. */
 void prog_stop_after(double seconds);
 
 /* Text for the closing line, such as "2.1 M tokens/s", at most 65 columns so

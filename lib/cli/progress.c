@@ -30,7 +30,7 @@ static struct {
     _Atomic uint64_t done;
     char extra[2][80];
     _Atomic int current;
-    int shown; /* its line is on the terminal */
+    int shown; /* the line of the job is on the terminal */
 } job;
 
 /* Is stderr a terminal that can rewrite a line?  Otherwise it is a log. */
@@ -177,7 +177,7 @@ on_usr1(int sig)
     put_count(&t, clock_now() - began);
     put_string(&t, " s\n");
     if (write(STDERR_FILENO, t.s, t.n) < 0) {
-        /* There is nowhere to say it. */
+        /* Nothing else can be done. */
     }
     errno = saved;
 }

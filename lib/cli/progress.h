@@ -27,8 +27,8 @@ const char *progress_wipe(void);
 
 /* Called by prog_begin: take SIGUSR1, which tells how the job stands. */
 void progress_arm(void);
-/* Has it come since this was last called?  A program that has more to tell
- * does so then. */
+/* Has SIGUSR1 come since the last call?  A program that has more to tell does
+ * so then. */
 int progress_asked(void);
 
 #endif
