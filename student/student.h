@@ -58,10 +58,10 @@ void feed_open(struct feed *f, const char *input, const char *teacher_path,
  * Does it show the blocks of the map? */
 enum targets_kind feed_kind(const struct feed *f);
 int feed_has_hidden(const struct feed *f);
-/* From here on batches are read for these: f->targets.  Dies if tokens are another
- * vocabulary's, or made for another temperature than tau.  A final state is
- * read by a head of another size too: both models' distributions are then over
- * the ids of the stream's tokenizer. */
+/* From here on batches are read for these: f->targets.  Dies if tokens are
+ * another vocabulary's, or made for another temperature than tau.  A final
+ * state is read by a head of another size too: both models' distributions
+ * are then over the ids of the stream's tokenizer. */
 void feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau);
 /* From the first batch on again, of an input that is no pipe.  After -1 only
  * feed_again, or the end of the program, may follow. */

@@ -9,15 +9,15 @@
  * TARGETS_FINAL  the state after the final norm.  The logits are computed from
  *     it with the teacher's head, so tau may be any.
  * TARGETS_TOP  the k most probable tokens: p_i = exp((logp_i + lse[0])/tau -
- *     lse[1]), and P = 1 - sum p_i of all other tokens together.  The KL is that
- *     of these k+1 outcomes,
+ *     lse[1]), and P = 1 - sum p_i of all other tokens together.  The KL is
+ *     that of these k+1 outcomes,
  *       sum p_i log(p_i/q_i) + P log(P/Q),   Q = sum of q over the others,
- *     at most the KL of the whole distributions.  When rounding, or k = V, makes
- *     P zero or less, P is 0 and the p_i are divided by their sum.
+ *     at most the KL of the whole distributions.  When rounding, or k = V,
+ *     makes P zero or less, P is 0 and the p_i are divided by their sum.
  * TARGETS_DRAWS  k random draws: token i has the share count_i / k; count_i = 0
  *     ends a row, and ids after it count for nothing.  The KL is self - sum
- *     share_i log q_i.  Where the expectations of the shares are p, those of the
- *     KL and of its gradient are the values of the whole distributions
+ *     share_i log q_i.  Where the expectations of the shares are p, those of
+ *     the KL and of its gradient are the values of the whole distributions
  *     (arXiv:2503.16870).
  */
 #ifndef FORMAT_TARGETS_H

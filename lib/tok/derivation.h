@@ -1,6 +1,6 @@
 /*
- * Texts of the tokens of a vocabulary, and the merges that make each, for cutting
- * the vocabulary.  See tok.h for the rest.
+ * Texts of the tokens of a vocabulary, and the merges that make each, for
+ * cutting the vocabulary.  See tok.h for the rest.
  */
 #ifndef TOK_DERIVATION_H
 #define TOK_DERIVATION_H

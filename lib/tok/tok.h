@@ -13,11 +13,11 @@
  * use it, each with a struct tok_scratch of its own.
  *
  * Opening: json.c reads a tokenizer.json, tekken.c makes one of a tekken.json,
- * vocab_json.c and vocab.c fill the vocabulary and the merges, steps.c what stands
- * around them, special.c BOS and EOS.  Encoding: added.c and aho_corasick.c find added
- * tokens, norm.c normalises, split.c cuts into pieces, bpe.c (bytes) and sp.c
- * (characters) give each its ids, merge.c and window.c merge what the queue
- * (queue.h) does not take.
+ * vocab_json.c and vocab.c fill the vocabulary and the merges, steps.c what
+ * stands around them, special.c BOS and EOS.  Encoding: added.c and
+ * aho_corasick.c find added tokens, norm.c normalises, split.c cuts into
+ * pieces, bpe.c (bytes) and sp.c (characters) give each its ids, merge.c and
+ * window.c merge what the queue (queue.h) does not take.
  */
 #ifndef TOK_TOK_H
 #define TOK_TOK_H

@@ -1,8 +1,8 @@
 /*
  * What the files of lib/tok share: the tokenizer and a thread's memory, and the
- * steps of encoding in their order: added tokens (added.c, aho_corasick.c), normalizer
- * (norm.c), pieces (bpe.c with split.c and scan.c) or words (sp.c), merges
- * (queue.c, window.c, merge.c).  See tok.h.
+ * steps of encoding in their order: added tokens (added.c, aho_corasick.c),
+ * normalizer (norm.c), pieces (bpe.c with split.c and scan.c) or words (sp.c),
+ * merges (queue.c, window.c, merge.c).  See tok.h.
  */
 #ifndef TOK_TOKENIZER_H
 #define TOK_TOKENIZER_H

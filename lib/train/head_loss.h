@@ -22,9 +22,9 @@ void head_loss_free(struct head_loss *h);
 /*
  * n predictions: hs [n,d] student's normed states; targets, of the kind of
  * head_loss_new, of which prediction i is token place[i]; target [n]; heads ws
- * [V,d] fp32 and, for TARGETS_FINAL, wt.  Adds to *sum (ce, kl) and to dw [V,d];
- * writes dh [n,d], the gradient at hs.  Gradients are of sums.  dw NULL: none
- * are made, and dh is not written.
+ * [V,d] fp32 and, for TARGETS_FINAL, wt.  Adds to *sum (ce, kl) and to dw
+ * [V,d]; writes dh [n,d], the gradient at hs.  Gradients are of sums.  dw NULL:
+ * none are made, and dh is not written.
  */
 void head_loss_rows(struct head_loss *h, const struct loss_opt *o,
     const float *ws, const struct weight *wt, const float *hs,

@@ -22,7 +22,8 @@
  * divergence (arXiv:2306.13649), with p the teacher's and q the student's
  * probabilities and 0 < beta < 1
  *   beta KL(p || m) + (1-beta) KL(q || m),  m = beta p + (1-beta) q
- * Each at temperature T and times T^2.  The last two for TARGETS_FINAL alone. */
+ * Each at temperature T and times T^2.  The last two for TARGETS_FINAL
+ * alone. */
 enum kl_direction { KL_FORWARD, KL_REVERSE, KL_JS };
 
 struct loss_opt {
