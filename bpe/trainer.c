@@ -7,6 +7,7 @@
  * which matters where a pair is born a second time.
  */
 #include "trainer.h"
+#include "tok/pairs.h"
 #include "tok/tokenizer.h"
 #include "text/unicode.h"
 

@@ -9,7 +9,10 @@
 #include "cli/progress.h"
 #include "kern/kern.h"
 #include "model/compressed.h"
+#include "model/export.h"
+#include "model/export_gguf.h"
 #include "model/model.h"
+#include "model/tokfile.h"
 #include "tok/tok.h"
 
 #include <string.h>

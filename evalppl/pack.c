@@ -14,6 +14,7 @@
 #include "cli/progress.h"
 #include "eval/resume.h"
 #include "model/compute.h"
+#include "model/head.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -12,7 +12,7 @@
 #include "cli/progress.h"
 #include "shard/source.h"
 #include "tok/tok.h"
-#include "kern/kern.h"
+#include "kern/attn.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "spread.h"
 #include "figures.h"
 #include "base/mem.h"
+#include "model/head.h"
 
 #include <math.h>
 #include <stdlib.h>

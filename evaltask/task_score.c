@@ -10,6 +10,7 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "model/head.h"
 
 #include <math.h>
 #include <stdlib.h>

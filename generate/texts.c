@@ -5,8 +5,9 @@
 #include "base/rng.h"
 #include "cli/die.h"
 #include "cli/prog.h"
-#include "model/forward.h"
 #include "train/plan.h"
+#include "model/forward_kv.h"
+#include "model/sample.h"
 
 #include <stdlib.h>
 #include <string.h>

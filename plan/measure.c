@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "cli/die.h"
 #include "kern/bf16.h"
+#include "model/head_top.h"
 #include "model/random.h"
 #include "dist/dist.h"
 #include "train/adamw.h"

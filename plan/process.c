@@ -1,4 +1,5 @@
 /* The prediction for a process of student: see process.h */
+#include "model/head_top.h"
 #include "process.h"
 #include "measure.h"
 #include "base/err.h"

@@ -7,6 +7,8 @@
 #include "base/pool.h"
 #include "cli/die.h"
 #include "cli/prog.h"
+#include "model/export.h"
+#include "model/tokfile.h"
 #include "tok/tok.h"
 
 #include <string.h>

@@ -10,6 +10,7 @@
 #include "cli/die.h"
 #include "model/family.h"
 #include "model/forward.h"
+#include "model/head.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 /* Repair of cut layers: see repair.h. */
+#include "model/family.h"
 #include "repair.h"
 #include "hess_walk.h"
 #include "obs.h"

@@ -1,4 +1,5 @@
 /* The walk from block to block: see sparsify_walk.h. */
+#include "model/head.h"
 #include "sparsify_walk.h"
 #include "profile_read.h"
 #include "base/clock.h"

@@ -1,6 +1,8 @@
 /* prune vocab - cut a model's vocabulary; see prune-vocab(1) */
 #include "common.h"
 #include "cut_model.h"
+#include "model/export.h"
+#include "model/tokfile.h"
 #include "vocab_files.h"
 #include "vocab_mass.h"
 #include "base/dir.h"

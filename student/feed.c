@@ -1,10 +1,10 @@
 /* What arrives: batches, and what the teacher knows of them. */
+#include "kern/rounding.h"
 #include "student.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/die.h"
 #include "base/note.h"
-#include "kern/kern.h"
 #include "model/depth_map.h"
 #include "shard/source.h"
 

@@ -1,5 +1,6 @@
 /* Masks of matrices in a checkpoint: see student.h.  The zeros of the
  * weights would not do: one that is kept may be zero for a step. */
+#include "model/family.h"
 #include "student.h"
 #include "base/io.h"
 

@@ -1,4 +1,5 @@
 /* Everything before the first step: see student.h. */
+#include "model/tokfile.h"
 #include "student.h"
 #include "record.h"
 #include "base/mem.h"

@@ -1,4 +1,6 @@
 /* What a run keeps: checkpoints, the finished model, the metrics. */
+#include "model/export.h"
+#include "model/tokfile.h"
 #include "student.h"
 #include "base/clock.h"
 #include "base/io.h"

@@ -1,4 +1,6 @@
 /* What sending states in bf16 costs, told after the first batch. */
+#include "kern/rounding.h"
+#include "model/head.h"
 #include "teacher.h"
 #include "base/mem.h"
 #include "base/note.h"

@@ -3,6 +3,7 @@
  * block's are one row of bytes, tensor after tensor as they are stored, which
  * is cut evenly and gathered as a whole before the block is run.
  */
+#include "model/family.h"
 #include "teacher.h"
 #include "base/mem.h"
 #include "dist/ahead.h"

@@ -1,4 +1,5 @@
 /* Probable tokens, and tokens drawn, instead of a final state: teacher.h. */
+#include "model/head_top.h"
 #include "teacher.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "format/json.h"
+#include "format/json_text.h"
 
 #include <stdint.h>
 #include <string.h>

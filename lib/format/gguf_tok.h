@@ -8,14 +8,12 @@
  * it); tokens of several spaces are what they are in the tokenizer.json that is
  * published with a model, Gemma's: that many U+2581.  "gemma4" is the same with
  * merges and without that space.  Everything else is refused by name: a wrong
- * pre-tokenizer gives plausible ids and a worse model.  The other way is in
- * gguf_tok_write.c.
+ * pre-tokenizer gives plausible ids and a worse model.
  */
 #ifndef FORMAT_GGUF_TOK_H
 #define FORMAT_GGUF_TOK_H
 
 #include "format/gguf.h"
-#include "format/gguf_write.h"
 
 #include <jansson.h>
 
@@ -41,30 +39,12 @@ json_t *gguf_special_tokens(const struct gguf *g, struct err *e);
  * where the file names an end of turn or of message besides EOS. */
 json_t *gguf_generation_config(const struct gguf *g, struct err *e);
 
-/*
- * The other way: special tokens below V alone, and the parsed tokenizer.json
- * `tok` as metadata of a model with V ids, whose gguf_tokenizer_json then gives
- * the same ids.  config: the parsed tokenizer_config.json or NULL; its special
- * tokens are taken where *id has none, and its chat templates, in whose
- * names "_" stands for what is no ASCII letter or digit.  Tokens beyond V,
- * which no model has, are left out.  -1 and *e "member: why": what a GGUF
- * cannot say.
- */
+/* Special tokens: "bos_token", "tokenizer.ggml.bos_token_id", ... */
 enum { GGUF_BOS, GGUF_EOS, GGUF_UNK, GGUF_PAD, GGUF_SPECIALS };
-struct gguf_ids {
-    int64_t v[GGUF_SPECIALS]; /* -1: none */
-    const json_t *ends;       /* a list of ids that end a text; or NULL */
-};
+extern const char *const gguf_special[GGUF_SPECIALS][2];
 enum { GGUF_ENDS = 2 };
 /* Keys of ids that end a text besides EOS: the end of a turn, of a message. */
 extern const char *const gguf_ends[GGUF_ENDS];
-/* "bos_token", "tokenizer.ggml.bos_token_id" */
-extern const char *const gguf_special[GGUF_SPECIALS][2];
-/* The first two of id->ends that are not EOS are written as end of turn and of
- * message; warns of more. */
-void gguf_out_ids(struct gguf_out *o, const struct gguf_ids *id, size_t V);
-int gguf_out_tokenizer(struct gguf_out *o, const json_t *tok,
-    const json_t *config, size_t V, const struct gguf_ids *id, struct err *e);
 
 /* Kinds of tokens in tokenizer.ggml.token_type. */
 enum {

@@ -1,5 +1,5 @@
 /* A tokenizer.json as metadata of a GGUF; see gguf_tok.h. */
-#include "format/gguf_tok.h"
+#include "format/gguf_tok_write.h"
 
 #include "base/note.h"
 #include "base/utf8.h"

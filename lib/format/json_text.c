@@ -1,4 +1,5 @@
 /* JSON read without a tree, and large members of one as text; see json.h. */
+#include "format/json_text.h"
 #include "format/json.h"
 #include "base/utf8.h"
 #include "format/names.h"

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/io.h"
 #include "format/json.h"
+#include "format/json_text.h"
 #include "format/names.h"
 
 #include <assert.h>

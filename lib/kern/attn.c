@@ -7,6 +7,7 @@
  * scores is long.  A masked pair has weight 0 exactly, so other documents of
  * the row do not change a bit.
  */
+#include "kern/attn.h"
 #include "kern/kern.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Matrix products in plain C with one order of additions. */
+#include "kern/gemm.h"
 #include "kern/kern.h"
-#include "kern/kern_impl.h"
 
 #include <string.h>
 

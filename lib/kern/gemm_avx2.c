@@ -1,6 +1,6 @@
 /* Matrix products for AVX2 and FMA: 16 registers; see gemm_vec.h. */
+#include "kern/gemm.h"
 #include "kern/kern.h"
-#include "kern/kern_impl.h"
 
 #if defined(__AVX2__)
 #include "kern/avx2_vec.h"

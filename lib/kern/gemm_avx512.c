@@ -1,6 +1,6 @@
 /* Matrix products for AVX-512: 32 registers; see gemm_vec.h. */
+#include "kern/gemm.h"
 #include "kern/kern.h"
-#include "kern/kern_impl.h"
 
 #if defined(__AVX512F__)
 #include "kern/avx512_vec.h"

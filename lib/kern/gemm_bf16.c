@@ -1,5 +1,6 @@
 /* Products in bfloat16 by panels, for every instruction; see gemm_bf16.h. */
 #include "kern/gemm_bf16.h"
+#include "kern/gemm_ways_vec.h"
 
 #include <string.h>
 
@@ -85,8 +86,6 @@ gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
         }
     }
 }
-
-#include "kern/gemm_ways_vec.h"
 
 void
 gemm_bf16(struct kern *k, const struct bf16_set *by)

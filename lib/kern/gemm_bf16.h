@@ -16,8 +16,8 @@
 #ifndef KERN_GEMM_BF16_H
 #define KERN_GEMM_BF16_H
 
+#include "kern/gemm.h"
 #include "kern/kern.h"
-#include "kern/kern_impl.h"
 
 enum {
     BF16_CHUNK = 32,  /* elements along k that a tile of AMX takes */

@@ -6,6 +6,7 @@
  */
 #include "kern/bf16.h"
 #include "kern/gemm_bf16.h"
+#include "kern/gemm_ways_vec.h"
 
 #include <float.h>
 #include <math.h>
@@ -116,8 +117,6 @@ gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
             c[i * ldc + j] = element(k, a.p + i * a.i_step, a.l_step,
                 b.p + j * b.i_step, b.l_step, c[i * ldc + j], add);
 }
-
-#include "kern/gemm_ways_vec.h"
 
 void
 gemm_bf16_ref(struct kern *k, enum kern_bf16 by)

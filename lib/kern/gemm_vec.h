@@ -16,6 +16,7 @@
  * the edges.  Small products, such as attention's, read both in place where
  * they lie well; products with few columns read the rows of a in place.
  */
+#include "kern/gemm_ways_vec.h"
 #include "kern/panel_vec.h"
 
 #include <stddef.h>
@@ -220,8 +221,6 @@ gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
         }
     }
 }
-
-#include "kern/gemm_ways_vec.h"
 
 #include "kern/gemm_double_vec.h"
 

@@ -1,9 +1,12 @@
 /*
- * The three products of the kernel table by one: the including file defines
- *   static void gemm(size_t m, size_t n, size_t k, struct operand a,
- *       struct operand b, int add, float *c, size_t ldc);
- * which multiplies factors that lie either way.
+ * The three products of the kernel table by one function, gemm, which the
+ * including file defines below: it multiplies factors that lie either way.
  */
+#include "kern/gemm.h"
+
+static void gemm(size_t m, size_t n, size_t k, struct operand a,
+    struct operand b, int add, float *c, size_t ldc);
+
 static void
 gemm_nt(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc)

@@ -1,9 +1,9 @@
 /* Choice of kernels at run time. */
 #include "kern/kern.h"
 #include "kern/gemm_bf16.h"
-#include "kern/kern_impl.h"
 
 #include "base/cpu.h"
+#include "kern/rows_ref.h"
 
 #include <stdio.h>
 #include <stdlib.h>

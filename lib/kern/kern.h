@@ -12,10 +12,6 @@
  * row-major with a leading dimension counted in elements.  Arguments that are
  * written overlap no other, except where "may be" says so.  n may be any
  * number; alignment does not matter.  NaN and infinity in, NaN out.
- *
- * The plain versions of the row kernels are in rows_ref.c, matrix products in
- * gemm.c, attention in attn.c, the block types of GGUF in quant.c, rotary
- * angles in rope.c, the errors of rounding in rounding.c.
  */
 #ifndef KERN_KERN_H
 #define KERN_KERN_H
@@ -200,87 +196,5 @@ const char *kern_force(const char *name);
 enum kern_bf16 { KERN_BF16_AVX512, KERN_BF16_AMX };
 void kern_compute(const char *name);
 int kern_slow(void);
-
-/* The other block types of GGUF: n elements, whole blocks of
- * 32 (Q5_0, Q5_1, IQ4_NL) or 256, to fp32.  Exactly what gguf-py gives. */
-enum kern_quant {
-    QUANT_Q5_0,
-    QUANT_Q5_1,
-    QUANT_Q2_K,
-    QUANT_Q3_K,
-    QUANT_Q4_K,
-    QUANT_Q5_K,
-    QUANT_Q6_K,
-    QUANT_IQ4_NL,
-    QUANT_IQ4_XS,
-    QUANT_N
-};
-void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);
-/* Finite fp32 to Q8_0, n % 32 == 0, into n / 32 * 34 bytes: the bits of
- * gguf-py and of ggml's reference.  A block whose largest element is 65520 *
- * 127 or more gets an infinite scale. */
-void quant_q8_0(void *out, const float *in, size_t n);
-/* The same to Q4_0, n / 32 * 18 bytes. */
-void quant_q4_0(void *out, const float *in, size_t n);
-
-/* What rounding x[n] to bf16 costs: *lost += |rounded - x|^2,
- * *whole += |x|^2. */
-void rounding_bf16(const float *x, size_t n, double *lost, double *whole);
-
-/* The n floats at x, which need not be aligned, to what products in bfloat16
- * make of them: narrow_bf16, but zero for denormal numbers.  Such a product of
- * half has the bits of one of x. */
-void factor_bf16(uint16_t *half, const void *x, size_t n);
-
-/*
- * Angles of rotary position embedding (Su et al., arXiv:2104.09864), HF
- * order: cs[t] = D/2 cosines then D/2 sines of t * freq_i, computed in double.
- */
-enum kern_rope { KERN_ROPE_DEFAULT, KERN_ROPE_LINEAR, KERN_ROPE_LLAMA3 };
-struct kern_rope_opt {
-    enum kern_rope kind;
-    double theta;
-    double factor;    /* linear, llama3 */
-    double low, high; /* llama3: low_freq_factor, high_freq_factor */
-    double orig;      /* llama3: original_max_position_embeddings */
-};
-/* freq [D/2], out */
-void rope_freq(double *freq, size_t D, const struct kern_rope_opt *o);
-/* cs [T,D], out, of positions t0 .. t0+T-1 */
-void rope_table(float *cs, const double *freq, size_t D, size_t t0, size_t T);
-
-/*
- * Attention of one row (sequence) by tiles of ATTN_TILE queries and keys;
- * nothing of size T x T exists.  Head h of token t is at q + t*ld + h*D, and
- * likewise k, v (head h/(H/KV)) and the output.  q and k are after rope.
- * Token t attends to first[t]..t; first[t] = UINT32_MAX: padding, gives zero.
- * Forward, unless stem is NULL, it attends to the nstem[t] tokens from stem[t]
- * on as well, which end before first[t].
- * All arrays have Tp rows, Tp a multiple of ATTN_TILE, and rows past T are
- * padding too.  Dao et al., arXiv:2205.14135 (tiles and saved statistics).
- */
-enum { ATTN_TILE = 64 };
-struct attn {
-    size_t T, Tp, H, KV, D;
-    size_t ld;  /* of q, k, v, and their gradients */
-    size_t ldo; /* of out and its gradient */
-    const float *q, *k, *v;
-    const uint32_t *first; /* [T] */
-    float *out;
-    float *lse;                   /* [H,Tp] log sum exp of the scaled scores */
-    float scale;                  /* of the scores; 0: 1 / sqrt(D) */
-    const uint32_t *stem, *nstem; /* [T] or NULL */
-};
-/* Floats of scratch that one call of attn_fwd or attn_bwd needs. */
-size_t attn_scratch(const struct attn *a);
-/* Pairs of a query of tile qt and a key it attends to. */
-double attn_pairs(const struct attn *a, size_t qt);
-/* Query tile qt of all heads that share key-value head kvh. */
-void attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch);
-/* Backward of query head h: dq (same places as q) and this head's part of dk
- * and dv (dkh, dvh: [Tp,D] contiguous), all overwritten.  dout like out.
- * The caller adds the parts of the heads that share a key-value head. */
-void attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
-    float *dkh, float *dvh, float *scratch);
 
 #endif

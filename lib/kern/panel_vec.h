@@ -3,7 +3,8 @@
  * the including file defines (VW floats a vector).  PACKED(vector), if it
  * defines that, is done on the way to what whole vectors are read of.
  */
-#include "kern/kern_impl.h"
+#include "kern/gemm.h"
+#include "kern/rows_ref.h"
 #include "kern/unroll.h"
 #if VW == 16
 #include "kern/turn16.h"

@@ -5,8 +5,9 @@
  * Every value is formed as gguf-py forms it, so the bits are the same; where it
  * subtracts no minimum, one of 0 is subtracted, which changes no number.
  */
+#include "kern/quant.h"
 #include "kern/kern.h"
-#include "kern/kern_impl.h"
+#include "kern/rows_ref.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Frequencies and angles of rotary position embedding. */
-#include "kern/kern.h"
+#include "kern/rope.h"
 
 #include <math.h>
 

@@ -1,4 +1,5 @@
 /* What rounding costs, for those who must tell it; see kern.h. */
+#include "kern/rounding.h"
 #include "kern/kern.h"
 
 #include <float.h>

@@ -2,8 +2,9 @@
  * Row kernels in plain C: the definition that the vector versions are
  * compared with.  Sums in double, in index order.
  */
+#include "kern/rows_ref.h"
+#include "kern/gemm.h"
 #include "kern/kern.h"
-#include "kern/kern_impl.h"
 #include "kern/loss.h"
 
 #include <math.h>

@@ -1,8 +1,9 @@
 /* The trained model's forward and backward passes; see backward.h. */
 #include "model/backward.h"
-#include "model/engine.h"
+#include "kern/kern.h"
+#include "kern/rounding.h"
 #include "model/fetch.h"
-#include "model/grads.h"
+#include "model/backward_block.h"
 
 #include <assert.h>
 #include <math.h>

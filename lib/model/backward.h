@@ -1,121 +1,16 @@
 /*
- * The trained model: fp32 parameters, gradients; forward that keeps what the
- * backward pass needs, and the backward pass, block by block.
- *
- * A block's parameters are one flat buffer with named views (enum W_*), and
- * so are its gradients: groups 0..L-1 are blocks, group L is embed, L+1 the
- * final norm, L+2 the head (empty when tied).
+ * The passes of training: forward, which keeps what the backward pass needs,
+ * and backward, block by block.
  *
  * Gradients are sums, not means: the caller scales once by 1/N.  Each row's
  * (sequence's) contribution is added in row order, so how rows are grouped
  * into calls does not matter to the bit; nor does the thread count.
- *
- * Parameters and gradients are in tmodel.c, the steps of a block in
- * backward_block.c.
  */
 #ifndef MODEL_BACKWARD_H
 #define MODEL_BACKWARD_H
 
-#include "base/mem.h"
 #include "model/forward.h"
-#include "model/stages.h"
-
-/* Which part of every group this process keeps, where ranks share a model: its
- * gradients, and if `params` its parameters, but those of the final norm. */
-struct share {
-    size_t rank, n; /* n <= 1: all of it */
-    int params;
-};
-
-struct group {
-    float *p, *g; /* [n] parameters, gradient sums */
-    size_t n;
-    /* Of a shared model this process keeps elements first..first+own-1, as
-     *   part_g [own]  sums of their gradients; g is room, which groups of a
-     *                 kind share, and zero outside of bwd_backward and losses
-     *   part_p [own]  or NULL; p is where they are fetched to (fetch.h)
-     * Otherwise both are NULL, and all elements are its own. */
-    float *part_p, *part_g;
-    size_t first, own;
-    float *e; /* NULL, or [n] what passes see of p's matrices (effective.h) */
-    size_t at[W_N];           /* offset of each tensor of a block */
-    uint16_t *half;           /* NULL, or [n] gradient sums as bf16; then g is
-                             * room for one block, shared by all, and zero
-                             * outside of bwd_backward */
-    unsigned char *mask[W_N]; /* NULL, or of a sparse matrix (block.sparse) a
-                       * bit a weight, the lowest of a byte first: 0: the weight
-                       * is zero and stays so, or, with effective.of, is zero
-                       * in e */
-};
-
-/* What becomes of matrices before passes see them; see effective.h.  ROUND_Q4_0
- * and ROUND_Q8_0 as model_export_gguf rounds; ROUND_INT8: to 255 multiples of a
- * scale a row, the largest of which is that of its largest element, in blocks
- * alone.  of > 0: in each `of` numbers of a row all but `keep` are zero. */
-enum effective_as { ROUND_NOT, ROUND_Q4_0, ROUND_Q8_0, ROUND_INT8 };
-struct effective {
-    enum effective_as as;
-    size_t keep, of;
-};
-
-struct tmodel {
-    struct model m;      /* its weights are views into the groups */
-    struct group *group; /* [L+3] */
-    size_t ngroup, nparam;
-    struct share share;
-    struct pipeline stages;
-    struct effective effective; /* { 0 }: they are seen as they are */
-    struct arena effective_arena;
-    /* NULL, or called when one bwd_backward has added all to the gradients of a
-     * group, or the losses before it to those of an untied head: it takes them
-     * from g, and leaves zeros. */
-    void (*take)(void *ctx, size_t group);
-    void *take_ctx;
-    struct arena arena;
-};
-/* Copy (widen) a model into one arena of parameters and gradients.  grads:
- * DT_F32 (tmodel_init), or DT_BF16 for the gradients of blocks: each call of
- * bwd_backward then rounds its sum to the nearest, so how rows are grouped into
- * calls does matter. */
-int tmodel_init(struct tmodel *t, const struct model *from, struct err *e);
-int tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
-    struct err *e);
-/* The same of a model that ranks share; its gradients are fp32. */
-int tmodel_init_share(struct tmodel *t, const struct model *from,
-    const struct share *share, struct err *e);
-/* The same of a model of which each rank has some stages: groups that are not
- * here have neither parameters nor gradients (p, g are NULL). */
-int tmodel_init_stages(struct tmodel *t, const struct model *from,
-    const struct pipeline *stages, struct err *e);
-int tmodel_has(const struct tmodel *t, size_t group);
-/* Where part r of n of a group begins, r <= n: at an even share of it, moved
- * on to where one of its tensors begins, or a multiple of GROUP_SPAN after; of
- * a model in stages the owner's is all of it. */
-enum { GROUP_SPAN = 1 << 12 };
-size_t tmodel_cut(const struct tmodel *t, size_t group, size_t r, size_t n);
-/* Element `at`, one of its own, of this process's parameters and gradients. */
-float *group_p(const struct group *g, size_t at);
-float *group_g(const struct group *g, size_t at);
-/* Bytes of parameters and of gradient sums that this process keeps; of room
- * for gradients beside them. */
-size_t tmodel_weight_bytes(const struct tmodel *t);
-size_t tmodel_grad_bytes(const struct tmodel *t);
-size_t tmodel_room_bytes(const struct tmodel *t);
-size_t tmodel_mask_bytes(const struct tmodel *t);
-/* Bytes of the mask of matrix k of a block's group; 0: it has none. */
-size_t group_mask_bytes(const struct group *g, int k);
-/* A model of that shape without values, to count what it takes: its arena is
- * mapped and never touched.  shape as in config_params. */
-void tmodel_layout(struct tmodel *t, const struct config *c,
-    const struct block_shape *shape, enum dtype grads);
-void tmodel_layout_share(struct tmodel *t, const struct config *c,
-    const struct block_shape *shape, const struct share *share);
-/* The parameters of a group are at p [n] from here on: its weights too.  For
- * what fetches them (fetch.h). */
-void tmodel_place(struct tmodel *t, size_t group, float *p);
-void tmodel_release(struct tmodel *t);
-/* The gradient sums that are kept. */
-void tmodel_zero_grad(struct tmodel *t);
+#include "model/tmodel.h"
 
 /*
  * Activations kept for the backward pass of B rows.  BWD_RECOMPUTE: only the

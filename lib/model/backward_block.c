@@ -4,8 +4,9 @@
  * at a time: dW += dY^T X of one row of the batch after another, so neither
  * threads nor the grouping of rows changes a bit.
  */
-#include "model/grads.h"
+#include "model/backward_block.h"
 #include "base/profile.h"
+#include "kern/kern.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "kern/kern.h"
+#include "model/head.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* Rounded and masked weights in training; see effective.h. */
 #include "model/effective.h"
+#include "model/export.h"
+#include "model/export_gguf.h"
 #include "model/family.h"
-#include "model/tensor_out.h"
 #include "model/sparse.h"
 
 #include <assert.h>

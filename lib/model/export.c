@@ -1,4 +1,6 @@
 /* Writing a Hugging Face directory; see model.h. */
+#include "model/export.h"
+#include "kern/quant.h"
 #include "model/model.h"
 
 #include "base/bytes.h"
@@ -11,6 +13,7 @@
 #include "model/origin.h"
 #include "model/tensor_out.h"
 #include "model/sparse.h"
+#include "model/tokfile.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,12 +1,14 @@
 /* Writing a GGUF file; see model.h. */
-#include "model/model.h"
+#include "model/export_gguf.h"
 
 #include "base/mem.h"
 #include "base/note.h"
 #include "format/gguf_write.h"
-#include "kern/kern.h"
+#include "kern/rope.h"
+#include "model/export.h"
 #include "model/family.h"
 #include "model/tensor_out.h"
+#include "model/tokfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

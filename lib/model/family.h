@@ -61,4 +61,12 @@ void block_dims(const struct config *c, int t, const struct block_shape *b,
 /* Its name in a GGUF, after "blk.N.". */
 const char *block_gguf_name(int t);
 
+/* "input_layernorm.weight", ...; NULL when that family has none. */
+const char *block_tensor_name(const struct config *c, int t);
+/* A vector, so without decay?  One that is added?  A part of attention (its
+ * norms included), else of the MLP? */
+int block_is_vector(int t);
+int block_is_bias(int t);
+int block_is_attention(int t);
+
 #endif

@@ -1,7 +1,13 @@
 /* Work space of the forward pass, embedding, final norm; see forward.h. */
 #include "model/forward.h"
-#include "model/engine.h"
+#include "kern/attn.h"
+#include "kern/kern.h"
+#include "kern/rope.h"
+#include "model/family.h"
 #include "model/fetch.h"
+#include "model/forward_block.h"
+#include "model/forward_impl.h"
+#include "model/head_impl.h"
 
 #include <assert.h>
 #include <math.h>

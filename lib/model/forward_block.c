@@ -1,6 +1,7 @@
 /* The steps of one block, forward; see engine.h. */
-#include "model/engine.h"
+#include "model/forward_block.h"
 #include "base/profile.h"
+#include "kern/kern.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,8 +5,12 @@
  * Prompts are multiplied as in forward_block.c, the others by kern.dots, whose
  * speed is that of reading the weights until there are many.
  */
-#include "model/engine.h"
+#include "model/forward_kv.h"
 #include "base/profile.h"
+#include "kern/kern.h"
+#include "model/forward.h"
+#include "model/forward_block.h"
+#include "model/forward_impl.h"
 
 #include <assert.h>
 #include <math.h>

@@ -3,9 +3,11 @@
  * vocabulary.  A task is a slice, so its weights are widened once for all
  * rows; no [n,V] array exists unless the caller asks for the logits.
  */
-#include "model/engine.h"
+#include "model/head.h"
+#include "kern/kern.h"
 #include "model/fetch.h"
 #include "base/profile.h"
+#include "model/head_impl.h"
 
 #include <assert.h>
 #include <math.h>

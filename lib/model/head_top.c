@@ -7,9 +7,12 @@
  * can hold one of the k largest (each of the others has k larger ones before
  * it), so a row costs one pass of maxima and a look at k blocks.
  */
-#include "model/engine.h"
+#include "model/head_top.h"
+#include "kern/kern.h"
 #include "model/fetch.h"
 #include "base/profile.h"
+#include "model/head_impl.h"
+#include "model/heap.h"
 
 #include <assert.h>
 #include <math.h>
@@ -93,71 +96,6 @@ head_top_bytes(const struct head_top *t)
     return t->arena.cap;
 }
 
-/* ---- a heap of the k largest keys, the smallest of them at the root ---- */
-
-uint64_t
-key_of(float z, size_t i)
-{
-    uint32_t u;
-
-    z += 0.0f; /* -0 is 0 */
-    memcpy(&u, &z, sizeof u);
-    u = u >> 31 ? ~u : u | 0x80000000u;
-    return (uint64_t)u << 32 | (UINT32_MAX - (uint32_t)i);
-}
-
-uint32_t
-key_number(uint64_t key)
-{
-    return UINT32_MAX - (uint32_t)key;
-}
-
-void
-heap_sink(uint64_t *h, size_t n, size_t i)
-{
-    const uint64_t x = h[i];
-
-    for (size_t c; (c = 2 * i + 1) < n; i = c) {
-        c += c + 1 < n && h[c + 1] < h[c];
-        if (h[c] >= x)
-            break;
-        h[i] = h[c];
-    }
-    h[i] = x;
-}
-
-/* Take `key` into the heap of n, which holds at most k; how many are in it. */
-static size_t
-take(uint64_t *h, size_t n, size_t k, uint64_t key)
-{
-    if (n == k) {
-        if (key > h[0]) {
-            h[0] = key;
-            heap_sink(h, n, 0);
-        }
-        return n;
-    }
-    h[n] = key;
-    for (size_t i = n; i > 0 && h[i] < h[(i - 1) / 2]; i = (i - 1) / 2) {
-        h[i] = h[(i - 1) / 2];
-        h[(i - 1) / 2] = key;
-    }
-    return n + 1;
-}
-
-/* A heap becomes a list, the largest first. */
-static void
-sort_heap(uint64_t *h, size_t n)
-{
-    while (n > 1) {
-        const uint64_t least = h[0];
-
-        h[0] = h[--n];
-        h[n] = least;
-        heap_sink(h, n, 0);
-    }
-}
-
 /* ---- tasks ---- */
 
 static void
@@ -215,19 +153,19 @@ find_top(struct head_top *t, size_t r, size_t worker)
     size_t nb = 0, n = 0;
 
     for (size_t v = 0; v < t->V; v += BLOCK)
-        nb = take(block, nb, t->k,
-            key_of(kern.max(z + v, t->V - v < BLOCK ? t->V - v : BLOCK),
+        nb = heap_keep(block, nb, t->k,
+            heap_key(kern.max(z + v, t->V - v < BLOCK ? t->V - v : BLOCK),
                 v / BLOCK));
     for (size_t b = 0; b < nb; b++) {
-        const size_t v0 = (size_t)key_number(block[b]) * BLOCK;
+        const size_t v0 = (size_t)heap_number(block[b]) * BLOCK;
         const size_t v1 = t->V - v0 < BLOCK ? t->V : v0 + BLOCK;
 
         for (size_t v = v0; v < v1; v++)
-            n = take(top, n, t->k, key_of(z[v], v));
+            n = heap_keep(top, n, t->k, heap_key(z[v], v));
     }
-    sort_heap(top, n);
+    heap_sort(top, n);
     for (size_t j = 0; j < t->k; j++) {
-        const uint32_t id = key_number(top[j]);
+        const uint32_t id = heap_number(top[j]);
 
         t->targets.ids[r * t->k + j] = id;
         t->targets.logp[r * t->k + j] =

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "format/json.h"
 #include "model/compressed.h"
+#include "model/open_gguf.h"
 #include "model/origin.h"
 #include "model/sparse.h"
 

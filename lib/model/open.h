@@ -22,6 +22,5 @@ int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
     size_t cols);
 
 int open_hf(struct model *m, struct model_source *s, struct err *e);
-int open_gguf(struct model *m, struct model_source *s, struct err *e);
 
 #endif

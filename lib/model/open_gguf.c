@@ -1,4 +1,5 @@
 /* Opening a model in a .gguf file; see model.h. */
+#include "model/open_gguf.h"
 #include "model/open.h"
 
 #include "base/mem.h"

@@ -1,6 +1,8 @@
 /* A token to go on with; see forward.h. */
-#include "model/engine.h"
 
+#include "model/sample.h"
+#include "kern/kern.h"
+#include "model/heap.h"
 #include <assert.h>
 #include <math.h>
 
@@ -35,11 +37,11 @@ take_nucleus(const float *z, size_t V, double enough, struct sample_room *r,
     size_t n = 0;
 
     for (size_t i = 0; i < V; i++)
-        h[i] = ~key_of(z[i], i);
+        h[i] = ~heap_key(z[i], i);
     for (size_t i = V / 2; i-- > 0;)
         heap_sink(h, V, i);
     for (*mass = 0.0; n < V && (n == 0 || *mass < enough); n++) {
-        const uint32_t id = key_number(~h[0]);
+        const uint32_t id = heap_number(~h[0]);
 
         r->ids[n] = id;
         *mass += r->term[id];

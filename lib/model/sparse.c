@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "format/json.h"
+#include "model/family.h"
 
 #include <stdio.h>
 #include <stdlib.h>

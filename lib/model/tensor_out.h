@@ -6,7 +6,6 @@
 #ifndef MODEL_TENSOR_OUT_H
 #define MODEL_TENSOR_OUT_H
 
-#include "base/io.h"
 #include "model/compressed.h"
 #include "model/model.h"
 
@@ -26,17 +25,5 @@ void model_tensor(const struct model *m, size_t i, struct tensor_out *p);
 /* The same as llama.cpp's converter writes it: its name, norms whole, rows of Q
  * and K in llama.cpp's order where the family has that. */
 void model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p);
-
-/* n finite numbers as F32, F16, BF16, Q8_0 or Q4_0, and any type as numbers; of
- * a type of blocks n is a multiple of theirs. */
-void weight_narrow(enum dtype as, void *out, const float *x, size_t n);
-void weight_widen(float *out, enum dtype t, const unsigned char *p, size_t n);
-/* Type of a matrix, of a block or not, in a GGUF of type `as`, its rows being
- * of so many numbers. */
-enum dtype matrix_type(enum dtype as, size_t cols, int of_block);
-/* The rows of one tensor as such a type, padded with zeros to its shape; of
- * Q8_0 and Q4_0, rows are multiples of 32.  EX_NUM: not finite. */
-int tensor_write(const struct model *m, const struct tensor_out *p,
-    enum dtype as, struct io_out *o, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* The trained model's parameters and gradients; see backward.h. */
-#include "model/backward.h"
+#include "model/tmodel.h"
 #include "model/open.h"
 
 #include <assert.h>

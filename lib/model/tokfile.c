@@ -1,11 +1,12 @@
 /* The tokenizer's files beside exported weights; see model.h. */
-#include "model/model.h"
+#include "model/tokfile.h"
 
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "format/gguf_file.h"
 #include "format/gguf_tok.h"
+#include "format/gguf_tok_write.h"
 #include "format/json.h"
 
 #include <errno.h>

@@ -6,6 +6,10 @@
  * word characters that asks for single_word is text; stripping takes white
  * space up to the token found before.
  */
+#include "tok/added.h"
+#include "tok/aho_corasick.h"
+#include "tok/norm.h"
+#include "tok/sp.h"
 #include "tok/tokenizer.h"
 #include "text/unicode.h"
 

@@ -5,7 +5,7 @@
  * reads a block of text from its end, and at each place knows the longest token
  * that begins there.
  */
-#include "tok/tokenizer.h"
+#include "tok/aho_corasick.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,12 @@
  * Byte-level BPE: the text is cut into pieces, each of which is looked up in a
  * cache of bounded size and merged if it is not there.
  */
+#include "tok/bpe.h"
+#include "tok/merge.h"
 #include "tok/tokenizer.h"
 #include "tok/queue.h"
 #include "tok/scan.h"
+#include "tok/window.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* How merging makes a token; see derivation.h. */
 #include "tok/derivation.h"
 
+#include "tok/bpe.h"
+#include "tok/pairs.h"
 #include "tok/tokenizer.h"
 #include "base/utf8.h"
 

@@ -3,9 +3,15 @@
  * either honoured, known to have no effect on ids, or refused with its path:
  * reading it wrongly would give plausible ids and a worse model.
  */
-#include "tok/load.h"
 
+#include "tok/json.h"
 #include "format/json.h"
+#include "tok/bpe.h"
+#include "tok/norm.h"
+#include "tok/sp.h"
+#include "tok/steps.h"
+#include "tok/vocab.h"
+#include "tok/vocab_json.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,6 +4,8 @@
  * vocabulary, but more time than the queue (queue.h), which does nearly all of
  * the merging; this is for what the queue cannot take.
  */
+#include "tok/merge.h"
+#include "tok/pairs.h"
 #include "tok/tokenizer.h"
 
 #include <stdlib.h>

@@ -2,6 +2,9 @@
  * Normalizers and what the pre-tokenizer changes before it cuts.  Steps write
  * from one buffer to another; text in NFC already is not copied.
  */
+#include "tok/norm.h"
+#include "tok/bpe.h"
+#include "tok/sp.h"
 #include "tok/tokenizer.h"
 #include "text/unicode_nfc.h"
 

@@ -1,5 +1,7 @@
 /* Pieces merged side by side; see queue.h. */
 #include "tok/queue.h"
+#include "tok/bpe.h"
+#include "tok/pairs.h"
 #include "tok/scan.h"
 
 #include <stdlib.h>

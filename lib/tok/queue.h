@@ -98,4 +98,7 @@ struct merge_job *queue_window(const struct tokenizer *t, struct queue *q,
 void queue_flush(const struct tokenizer *t, struct tok_scratch *s,
     struct tok_ids *out);
 
+/* Fill t->lines. */
+void lines_index(struct tokenizer *t);
+
 #endif

@@ -9,10 +9,26 @@
 #ifndef TOK_SCAN_H
 #define TOK_SCAN_H
 
-#include "tok/tokenizer.h"
+#include "base/err.h"
+#include "tok/split.h"
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+struct tokenizer;
+struct queue;
+
+/* A stretch of text as bit sets. */
+#define SCAN_BYTES 4096
+#define SCAN_SETS 12
+struct scan {
+    enum split split;
+    const unsigned char *base;
+    size_t n; /* bytes that are classified, whole characters */
+    int last; /* the text ends there */
+    uint64_t set[SCAN_SETS][SCAN_BYTES / 64 + 2];
+};
 
 /* Bit i of a set is byte i of the stretch; behind its end all are zero. */
 enum {

@@ -6,8 +6,12 @@
  * of it give the same ids as alone.  The vocabulary tells for which x that is
  * not so (NO_CUT), so text is cut into words, most of which are in the cache.
  */
+#include "tok/sp.h"
+#include "tok/bpe.h"
+#include "tok/merge.h"
 #include "tok/queue.h"
 #include "text/unicode.h"
+#include "tok/window.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,9 @@
  * Tokens that begin, end and fill up texts, as a model's files name them; and a
  * tokenizer beside a model with fewer ids.
  */
-#include "tok/load.h"
 
+#include "tok/special.h"
+#include "tok/aho_corasick.h"
 #include <stdlib.h>
 
 /* The token that member `name` of a tokenizer_config.json (a text, or an object

@@ -13,7 +13,7 @@
  * o200k:  Tekken's with \p{N}{1,3}, and (?i:'s|'t|'re|'ve|'m|'ll|'d)? behind
  *         both kinds of words
  */
-#include "tok/tokenizer.h"
+#include "tok/split.h"
 #include "text/unicode.h"
 
 /* End of the run of characters with (class & mask) == want. */

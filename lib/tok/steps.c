@@ -3,8 +3,9 @@
  * decoder.  Only forms that are known to the bit are taken; of a pattern, the
  * very text.
  */
-#include "tok/load.h"
+#include "tok/steps.h"
 #include "format/patterns.h"
+#include "tok/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,11 +4,13 @@
  * the special tokens; merges by the rank of what they make, and of those that
  * make the same, by the ranks of their parts.
  */
-#include "tok/load.h"
 
+#include "tok/tekken.h"
 #include "base/io.h"
 #include "base/utf8.h"
 #include "format/json.h"
+#include "tok/json.h"
+#include "tok/vocab.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 /* Tokenizers: opening, ids and their texts; see tok.h. */
 #include "tok/tok.h"
-#include "tok/load.h"
+#include "tok/added.h"
+#include "tok/aho_corasick.h"
+#include "tok/bpe.h"
+#include "tok/json.h"
 #include "tok/scan.h"
 #include "text/unicode.h"
 
@@ -8,6 +11,11 @@
 #include "format/gguf_file.h"
 #include "format/gguf_tok.h"
 #include "format/json.h"
+#include "format/json_text.h"
+#include "tok/sp.h"
+#include "tok/special.h"
+#include "tok/tekken.h"
+#include "tok/tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>

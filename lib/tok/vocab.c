@@ -1,7 +1,10 @@
 /* Vocabulary and merges of a tokenizer, and the hash of all of it. */
-#include "tok/load.h"
+#include "tok/vocab.h"
 #include "text/unicode.h"
 #include "base/mem.h"
+#include "tok/bpe.h"
+#include "tok/pairs.h"
+#include "tok/queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* Vocabulary and merges as a tokenizer.json has them: as a tree, or as text,
  * which takes a fraction of the time and memory. */
-#include "tok/load.h"
 
+#include "tok/vocab_json.h"
+#include "tok/bpe.h"
 #include <stdlib.h>
 #include <string.h>
 

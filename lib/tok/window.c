@@ -23,6 +23,8 @@
  * Where that fails, a single window is merged with the heap (merge.c) as
  * described above, until one of the later windows can be entered.
  */
+#include "tok/window.h"
+#include "tok/merge.h"
 #include "tok/queue.h"
 #include "tok/scan.h"
 

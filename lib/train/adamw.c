@@ -7,6 +7,7 @@
 #include "kern/kern.h"
 #include "kern/loss.h"
 #include "train/adamw.h"
+#include "model/family.h"
 #include "train/step.h"
 
 #include <assert.h>

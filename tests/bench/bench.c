@@ -28,6 +28,7 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
+#include "model/export.h"
 #include "msg/msg.h"
 #include "shard/source.h"
 #include "msg/addr.h"

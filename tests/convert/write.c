@@ -3,7 +3,9 @@
  * what cannot be said refused or warned of. */
 #include "base/io.h"
 #include "base/note.h"
+#include "format/gguf.h"
 #include "kern/kern.h"
+#include "model/export_gguf.h"
 #include "model/family.h"
 #include "model/model.h"
 #include "../lib/tap.h"

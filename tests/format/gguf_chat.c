@@ -1,6 +1,7 @@
 /* Chat templates in a GGUF are as the gguf package writes and reads them. */
 #include "base/io.h"
 #include "format/gguf_tok.h"
+#include "format/gguf_tok_write.h"
 #include "format/json.h"
 #include "../lib/tap.h"
 

@@ -3,10 +3,11 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/forward.h"
 #include "generate/texts.h"
 #include "../lib/tap.h"
 #include "../lib/golden.h"
+#include "model/forward_kv.h"
+#include "model/sample.h"
 
 #include <stdlib.h>
 #include <string.h>

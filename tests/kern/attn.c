@@ -2,6 +2,7 @@
  * by central differences of the definition, masks, and what may not matter. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "kern/attn.h"
 #include "kern/kern.h"
 #include "../lib/tap.h"
 

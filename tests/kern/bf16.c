@@ -10,6 +10,7 @@
 #include "kern/kern.h"
 #include "../lib/golden.h"
 #include "../lib/tap.h"
+#include "kern/rounding.h"
 
 #include <string.h>
 

@@ -3,8 +3,11 @@
 #include "base/mem.h"
 #include "cli/die.h"
 #include "format/safetensors.h"
+#include "kern/attn.h"
 #include "kern/kern.h"
 #include "../lib/tap.h"
+#include "kern/quant.h"
+#include "kern/rope.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "kern/kern.h"
 #include "../lib/tap.h"
+#include "kern/rope.h"
 
 #include <float.h>
 #include <stdint.h>

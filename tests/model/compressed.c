@@ -4,6 +4,8 @@
 #include "format/json.h"
 #include "model/compressed.h"
 #include "../lib/tap.h"
+#include "model/export.h"
+#include "model/family.h"
 
 #include <stdlib.h>
 #include <string.h>

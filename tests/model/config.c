@@ -4,6 +4,7 @@
 #include "format/json.h"
 #include "model/config.h"
 #include "../lib/tap.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,11 @@
 #include "model/backward.h"
 #include "../lib/tap.h"
 #include "../lib/golden.h"
+#include "model/export.h"
+#include "model/export_gguf.h"
+#include "model/family.h"
+#include "model/forward_kv.h"
+#include "model/head.h"
 
 #include <stdlib.h>
 #include <string.h>

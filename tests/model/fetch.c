@@ -5,8 +5,11 @@
  */
 #include "base/mem.h"
 #include "model/backward.h"
+#include "model/export.h"
 #include "model/fetch.h"
 #include "../lib/tap.h"
+#include "model/head.h"
+#include "model/head_top.h"
 
 #include <stdlib.h>
 #include <string.h>

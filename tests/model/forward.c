@@ -4,6 +4,8 @@
 #include "base/rng.h"
 #include "cli/die.h"
 #include "model/forward.h"
+#include "model/forward_kv.h"
+#include "model/head.h"
 #include "model/random.h"
 #include "../lib/packed.h"
 #include "../lib/tap.h"

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "cli/die.h"
 #include "model/backward.h"
+#include "model/family.h"
 #include "model/random.h"
 #include "../lib/packed.h"
 #include "../lib/tap.h"

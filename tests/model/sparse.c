@@ -1,6 +1,7 @@
 /* Which tensors are sparse: through config.json and back. */
 #include "base/mem.h"
 #include "format/json.h"
+#include "model/export.h"
 #include "model/sparse.h"
 #include "../lib/tap.h"
 

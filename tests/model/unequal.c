@@ -6,6 +6,8 @@
 #include "kern/kern.h"
 #include "model/backward.h"
 #include "model/family.h"
+#include "model/forward_kv.h"
+#include "model/head.h"
 #include "model/random.h"
 #include "train/plan.h"
 #include "../lib/packed.h"

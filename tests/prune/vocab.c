@@ -9,6 +9,8 @@
 #include "base/rng.h"
 #include "format/json.h"
 #include "model/forward.h"
+#include "model/head.h"
+#include "model/tokfile.h"
 #include "prune/cut_model.h"
 #include "prune/vocab_files.h"
 #include "tok/derivation.h"

@@ -1,5 +1,6 @@
 /* Sparse matrices in training: zeros stay, and what is kept stays trainable. */
 #include "../lib/tap.h"
+#include "model/export.h"
 #include "student/student.h"
 #include "base/io.h"
 #include "base/rng.h"

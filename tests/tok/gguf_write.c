@@ -4,6 +4,7 @@
  * name. */
 #include "../lib/tok_answers.h"
 #include "format/gguf_tok.h"
+#include "format/gguf_tok_write.h"
 #include "format/json.h"
 
 static const struct gguf_ids none = { { -1, -1, -1, -1 }, NULL };

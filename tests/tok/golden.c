@@ -1,5 +1,6 @@
 /* lib/tok/tok: ids and texts equal to those of the Hugging Face
  * tokenizers library (tests/golden/tok), and what must hold for any text */
+#include "tok/merge.h"
 #include "tok/tokenizer.h"
 #include "text/unicode.h"
 
@@ -7,6 +8,7 @@
 #include "base/rng.h"
 #include "../lib/tap.h"
 #include "../lib/tok_open.h"
+#include "tok/window.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -2,10 +2,12 @@
  * split_piece, on any bytes, at any place, and nothing behind the text is
  * read */
 #include "tok/scan.h"
+#include "tok/tokenizer.h"
 #include "text/unicode.h"
 
 #include "base/rng.h"
 #include "../lib/tap.h"
+#include "tok/tok.h"
 
 #include <stdlib.h>
 #include <string.h>

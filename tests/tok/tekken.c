@@ -1,9 +1,9 @@
 /* lib/tok/tekken: Mistral's tekken.json, beside exported weights
  * too, and what of it is refused.  The ids are compared by tok_family. */
 #include "base/io.h"
+#include "model/tokfile.h"
 #include "tok/tok.h"
 #include "format/json.h"
-#include "model/model.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include "../lib/tap.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "kern/kern.h"
 #include "model/forward.h"
+#include "model/head_top.h"
 
 #include <math.h>
 

@@ -8,7 +8,6 @@
 #include "../lib/kern_sets.h"
 #include "../lib/tap.h"
 #include "base/pool.h"
-#include "kern/kern.h"
 #include "kern/loss.h"
 #include "train/head_loss.h"
 

@@ -2,7 +2,6 @@
  * shared evenly, at every level. */
 #include "base/err.h"
 #include "kern/kern.h"
-#include "model/backward.h"
 #include "train/adamw.h"
 #include "train/param_shards.h"
 

@@ -12,7 +12,6 @@
 #include "base/rng.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
-#include "model/forward.h"
 #include "train/head_loss.h"
 
 #include <math.h>

@@ -10,7 +10,6 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "msg/batch.h"
-#include "kern/kern.h"
 #include "train/head_loss.h"
 #include "train/step.h"
 

@@ -1,9 +1,9 @@
-/* Inside of the backward pass.  Private to lib/model. */
-#ifndef MODEL_GRADS_H
-#define MODEL_GRADS_H
+/* The backward pass of one block.  Private to lib/model. */
+#ifndef MODEL_BACKWARD_BLOCK_H
+#define MODEL_BACKWARD_BLOCK_H
 
 #include "model/backward.h"
-#include "model/engine.h"
+#include "model/forward_block.h"
 
 /*
  * Gradients at the steps of one block, padded unless stated.  Those at gate

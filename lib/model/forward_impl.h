@@ -1,5 +1,5 @@
 /*
- * Inside of the forward and backward passes.  Private to lib/model.
+ * Work space of the forward and backward passes.
  *
  * Arrays that meet a matrix product are padded: each sequence has Tp rows, a
  * multiple of the tile, and rows past T and padding tokens are zero.  The
@@ -10,11 +10,10 @@
  * threads when there are enough of them, else the parts of one stage after
  * another.  Either way the same products of the same shapes are formed.
  */
-#ifndef MODEL_ENGINE_H
-#define MODEL_ENGINE_H
+#ifndef MODEL_FORWARD_IMPL_H
+#define MODEL_FORWARD_IMPL_H
 
 #include "base/mem.h"
-#include "kern/kern.h"
 #include "model/family.h"
 #include "model/forward.h"
 
@@ -96,53 +95,8 @@ void fill_vectors(struct fwd *f);
 /* Block i is run next: its weights are there, and its vectors in f->vec. */
 void block_now(struct fwd *f, size_t i);
 
-/* Work on one block. */
-struct run {
-    struct fwd *f;
-    const struct rows *r;
-    struct cut c;
-    size_t tile0, tiles; /* of each sequence: those that are run */
-    const struct block *b;
-    size_t H, KV, qkv;                    /* heads, width of a row of qkv */
-    const float *const *vec;              /* [W_N] vectors in fp32; NULL of
-                                           * those that the block has not */
-    const uint32_t *first, *stem, *nstem; /* [B,T] of what each token attends
-                                           * to; stem may be NULL */
-    const float *cs;                      /* [T,D] angles of this block */
-    struct acts a;
-    float *act;     /* [B,Tp,mlp]; may be a.gate */
-    const float *x; /* [B,T,d] */
-    float *y;
-    int attn, mlp;      /* has it that part? */
-    const float *group; /* [KV] factors of the heads' outputs, or NULL */
-    const float *scale; /* [mlp] or NULL */
-    struct grads *g;    /* backward only */
-};
-
-/* One stage: fn does part `part` < nparts of the tile at row t0 of sequence
- * b; for the profile, what it does to a row. */
-struct stage {
-    void (*fn)(struct run *u, size_t b, size_t t0, size_t part, size_t worker);
-    size_t nparts;
-    const char *name;
-    size_t flop;   /* operations, or */
-    size_t floats; /* numbers read and written */
-};
-void run_stages(struct run *u, const struct stage *s, size_t n);
-
 int row_live(const struct rows *r, size_t b, size_t t);
 int tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
-
-/* Part `part` of c = a w^T for the tile's rows; a and c are padded arrays. */
-void product_nt(struct run *u, const struct weight *w, const float *a, size_t b,
-    size_t t0, size_t part, size_t worker, float *c, size_t ldc);
-
-/* Attention of sequence b, for the forward and the backward pass. */
-struct attn attention_of(const struct run *u, size_t b);
-
-/* The whole block: u->x to u->y, filling u->a and u->act. */
-void block_forward(struct run *u);
-void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r);
 
 /* Of a block of so many groups: query heads, numbers of q, k and v a token. */
 size_t query_heads(const struct config *c, size_t groups);
@@ -157,28 +111,4 @@ float attn_scale(const struct config *c);
  * be the same.  Planning: *cs is NULL. */
 void angles(const struct fwd *f, size_t T, struct arena *a, float **cs,
     float **local);
-/* One token's q, k and v of so many groups as the products gave them, in place:
- * biases, norms of heads, rotation by the angles cs [D].  raw: NULL, or what q
- * and k were before their norms, out. */
-void finish_qkv(const struct config *c, size_t groups, const float *const *vec,
-    const float *cs, float *qkv, float *raw);
-
-/* head.c: rows of a tile (a small one for few), columns of a slice of the
- * vocabulary, rows of one round. */
-enum { HEAD_TILE = 256, HEAD_SMALL = 64, HEAD_SLICE = 512, HEAD_ROWS = 1024 };
-/* Allocates the head's part of f. */
-void head_layout(struct fwd *f, struct arena *a);
-/* Raises f->wide_n to what head_slice needs. */
-void head_wide(struct fwd *f);
-/* Rows v0..v0+n-1 of the head in fp32, as they lie or in the worker's scratch;
- * n <= HEAD_SLICE. */
-const float *head_slice(struct fwd *f, size_t v0, size_t n, size_t worker);
-
-/* head_top.c: larger for a larger z, and for a lower number where z is the
- * same; that number; in a heap of n with the smallest at the root, h[i] is put
- * in its place below i. */
-uint64_t key_of(float z, size_t i);
-uint32_t key_number(uint64_t key);
-void heap_sink(uint64_t *h, size_t n, size_t i);
-
 #endif

@@ -1,0 +1,21 @@
+/* Writing a model as llama.cpp loads it. */
+#ifndef MODEL_EXPORT_GGUF_H
+#define MODEL_EXPORT_GGUF_H
+
+#include "base/err.h"
+#include "model/model.h"
+
+/*
+ * Write a GGUF as llama.cpp's converter would: matrices as F32, F16, BF16, Q8_0
+ * or, in blocks, Q4_0, embedding and head then Q8_0 (F16 where rows are no
+ * multiple of 32), vectors as F32, blocks padded as above, tokenizer from
+ * tok_from as above.  The file is replaced once the new one is whole.  Refuses,
+ * or warns of, what a GGUF cannot say, but for padding.
+ */
+int model_export_gguf(const struct model *m, const char *file, enum dtype as,
+    const char *tok_from, struct err *e);
+/* Type of a matrix, of a block or not, in a GGUF of type `as`, its rows being
+ * of so many numbers. */
+enum dtype matrix_type(enum dtype as, size_t cols, int of_block);
+
+#endif

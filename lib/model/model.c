@@ -1,0 +1,193 @@
+/* Sizes, hashes and checks of all weights of a model; see model.h. */
+#include "model/model.h"
+
+#include "base/mem.h"
+#include "model/tensor_out.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { TILE = 1 << 16 }; /* elements widened at a time */
+
+/* Rows of w that are widened at a time. */
+static size_t
+tile_rows(const struct weight *w)
+{
+    const size_t n = TILE / w->cols;
+
+    return n == 0 ? 1 : n < w->rows ? n : w->rows;
+}
+
+/* 0 times a number is 0, times NaN or infinity NaN: the sum shows it without
+ * a branch. */
+static int
+all_finite(const float *x, size_t n)
+{
+    float s = 0;
+
+    for (size_t i = 0; i < n; i++)
+        s += x[i] * 0.0f;
+    return isfinite(s);
+}
+
+/* With the tile before: the system maps pages around the one touched. */
+void
+model_forget_tile(const struct model *m, const struct weight *w, size_t row,
+    size_t n)
+{
+    const size_t back = row < n ? row : n;
+    struct weight part = *w;
+
+    part.data += (row - back) * w->stride;
+    if (w->mask != NULL)
+        part.mask += (row - back) * w->mask_stride;
+    part.rows = n + back;
+    model_forget(m, &part);
+}
+
+int
+model_check_finite(const struct model *m, struct err *e)
+{
+    struct tensor_out p;
+    float *x = NULL;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < model_ntensors(m); i++) {
+        size_t tile;
+
+        model_tensor(m, i, &p);
+        if (p.w->rows == 0)
+            continue;
+        tile = tile_rows(p.w);
+        x = xreallocarray(x, tile * p.w->cols, sizeof *x);
+        for (size_t k = 0; r == 0 && k < p.w->rows; k += tile) {
+            const size_t n = tile < p.w->rows - k ? tile : p.w->rows - k;
+
+            weight_rows(p.w, k, n, x);
+            model_forget_tile(m, p.w, k, n);
+            if (!all_finite(x, n * p.w->cols))
+                r = err_set(e, EX_NUM, "%s: tensor %s is not finite", m->path,
+                    p.name);
+        }
+    }
+    model_forget(m, NULL);
+    free(x);
+    return r;
+}
+
+static void
+hash_weight(XXH3_state_t *h, const struct model *m, const struct weight *w)
+{
+    const size_t tile = tile_rows(w);
+    float *x = xreallocarray(NULL, tile * w->cols, sizeof *x);
+
+    for (size_t k = 0; k < w->rows; k += tile) {
+        const size_t n = tile < w->rows - k ? tile : w->rows - k;
+
+        weight_rows(w, k, n, x);
+        model_forget_tile(m, w, k, n);
+        XXH3_128bits_update(h, x, n * w->cols * sizeof *x);
+    }
+    free(x);
+}
+
+static XXH3_state_t *
+begin_hash(void)
+{
+    XXH3_state_t *h = XXH3_createState();
+
+    if (!h)
+        mem_exhausted("state of a hash");
+    XXH3_128bits_reset(h);
+    return h;
+}
+
+static void
+end_hash(XXH3_state_t *h, const struct model *m, char out[33])
+{
+    XXH128_canonical_t c;
+
+    model_forget(m, NULL);
+    XXH128_canonicalFromHash(&c, XXH3_128bits_digest(h));
+    XXH3_freeState(h);
+    for (int i = 0; i < 16; i++)
+        snprintf(out + 2 * i, 3, "%02x", c.digest[i]);
+}
+
+void
+model_head_hash(const struct model *m, char out[33])
+{
+    XXH3_state_t *h = begin_hash();
+
+    hash_weight(h, m, &m->head);
+    hash_weight(h, m, &m->norm);
+    end_hash(h, m, out);
+}
+
+static void
+hash_stored(XXH3_state_t *h, const struct model *m, const struct weight *w)
+{
+    XXH3_128bits_update(h, w->data, w->rows * w->stride);
+    if (w->mask != NULL)
+        XXH3_128bits_update(h, w->mask, w->rows * w->mask_stride);
+    model_forget(m, w);
+}
+
+void
+model_hash(const struct model *m, char out[33])
+{
+    json_t *j = config_to_json(&m->c, NULL);
+    char *config = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS);
+    XXH3_state_t *h = begin_hash();
+
+    XXH3_128bits_update(h, config, strlen(config));
+    hash_stored(h, m, &m->embed);
+    hash_stored(h, m, &m->norm);
+    if (!m->c.tied)
+        hash_stored(h, m, &m->head);
+    for (size_t i = 0; i < m->c.L * W_N; i++)
+        hash_stored(h, m, &m->block[i / W_N].w[i % W_N]);
+    end_hash(h, m, out);
+    free(config);
+    json_decref(j);
+}
+
+struct block_shape
+block_shape(const struct block *b)
+{
+    return (struct block_shape){ b->groups, b->mlp, b->source };
+}
+
+void
+model_shape(const struct model *m, struct block_shape *b)
+{
+    for (size_t i = 0; i < m->c.L; i++)
+        b[i] = block_shape(&m->block[i]);
+}
+
+size_t
+model_params(const struct model *m)
+{
+    size_t n = m->embed.rows * m->embed.cols + m->norm.cols;
+
+    if (!m->c.tied)
+        n += m->head.rows * m->head.cols;
+    for (size_t i = 0; i < m->c.L; i++)
+        for (size_t t = 0; t < W_N; t++)
+            n += m->block[i].w[t].rows * m->block[i].w[t].cols;
+    return n;
+}
+
+size_t
+model_widest(const struct model *m)
+{
+    size_t n = 1;
+
+    for (size_t i = 0; i < m->c.L; i++)
+        n = m->block[i].mlp > n ? m->block[i].mlp : n;
+    return n;
+}

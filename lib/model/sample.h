@@ -1,0 +1,30 @@
+/* Sampling: the next token of a text from its logits. */
+#ifndef MODEL_SAMPLE_H
+#define MODEL_SAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One token for logits z [V], all finite.  A temperature tau > 0
+ * makes probabilities p = softmax(z/tau) of them.  The nucleus of top_p in
+ * (0,1] is the smallest set of the most probable tokens (of equals the lower
+ * ids) whose p add up to top_p or more: Holtzman et al., arXiv:1904.09751.
+ */
+struct sample_room {
+    float *term;   /* [V] */
+    uint64_t *key; /* [V] */
+    uint32_t *ids; /* [V] */
+};
+/* ids of the nucleus by falling probability to r->ids; how many. */
+size_t sample_nucleus(const float *z, size_t V, double tau, double top_p,
+    struct sample_room *r);
+/* The token at the point u in [0,1) of the sum of p: of all in order of ids if
+ * top_p is 1, else of those of the nucleus, most probable first. */
+uint32_t sample_draw(const float *z, size_t V, double tau, double top_p,
+    double u, struct sample_room *r);
+/* The largest logit, the lowest id of equals; UINT32_MAX when one of them is
+ * not finite. */
+uint32_t sample_best(const float *z, size_t V);
+
+#endif

@@ -1,0 +1,11 @@
+/* Mistral's tokenizer files. */
+#ifndef TOK_TEKKEN_H
+#define TOK_TEKKEN_H
+
+#include "base/err.h"
+#include "format/json.h"
+
+/* Mistral's tekken.json as a tokenizer.json, the caller's; NULL and *e. */
+json_t *tekken_load(const char *path, struct err *e);
+
+#endif
