@@ -13,12 +13,12 @@
 enum { COLS = VEC_COLS }; /* columns of a task over all tokens */
 enum { KEPT = 8, HALF_TASK = 1 << 16, WIDE = 1024 };
 
-/* What is kept of a pass over blocks from..to-1. */
+/* Activations kept from a forward pass over blocks from..to-1. */
 struct lane {
     size_t from, to;
     float **hidden;          /* [L+1] inputs of blocks, output of the last */
     struct acts *kept;       /* [L], all the same unless fp32 are kept */
-    uint16_t *(*half)[KEPT]; /* [L] what is kept as bf16, see kept_list */
+    uint16_t *(*half)[KEPT]; /* [L] kept as bf16, see list_kept */
 };
 
 struct bwd {
@@ -27,13 +27,13 @@ struct bwd {
     size_t B, T;
     int how; /* BWD_* */
     struct arena arena;
-    struct lane *lane; /* as many of each stage as pieces are ahead in it */
-    size_t *lane_at;   /* [stages.per+1] where those of a stage begin */
+    struct lane *lane; /* for each stage as many as pieces are ahead in it */
+    size_t *lane_at;   /* [stages.per+1] first lane of a stage */
     size_t nlane;
-    struct lane at;               /* the one at hand */
-    double lost, whole;           /* squares of rounding and of what is kept */
-    double grad_lost, grad_whole; /* and of gradients */
-    float *final;                 /* then dfinal, in its place */
+    struct lane at;               /* lane of the pass under way */
+    double lost, whole;           /* squares: rounding, all that is kept */
+    double grad_lost, grad_whole; /* the same for gradients */
+    float *final;                 /* [B,T,d] normed; then its gradient */
     struct grads g;
     float *rstd; /* [B,T] of the final norm */
     /* A tied embedding's input side, held back: slot[id] is 1 + the row of
@@ -43,60 +43,67 @@ struct bwd {
     size_t nheld;
 };
 
-/* What a block of that shape keeps of `rows` padded rows and `tokens`, but its
- * log-sum-exps: where it is, and how many numbers it has.  x2 between two parts
- * alone: else it is the block's input or output. */
+/* An array of struct acts that is kept from the forward pass. */
+struct kept_array {
+    float **at; /* the member of struct acts */
+    size_t n;   /* numbers */
+};
+
+/* List the arrays that a block of shape b keeps of `rows` padded rows and
+ * `tokens`; the log-sum-exps, which stay fp32, are not among them.  x2 is kept
+ * only between attention and MLP: else it is the block's input or output. */
 static void
-kept_list(const struct config *c, size_t rows, size_t tokens,
-    const struct block_shape *b, struct acts *k, float **list[KEPT],
-    size_t n[KEPT])
+list_kept(const struct config *c, size_t rows, size_t tokens,
+    const struct block_shape *b, struct acts *k, struct kept_array list[KEPT])
 {
     const size_t H = query_heads(c, b->groups), mlp = b->mlp;
     const size_t heads = has_qk_norm(c) ? (H + b->groups) * c->D : 0;
     const size_t post = has_post_norm(c) ? c->d : 0;
-    float **const at[KEPT] = { &k->qkv, &k->att, &k->x2, &k->gate, &k->up,
-        &k->raw, &k->o, &k->down };
-    const size_t size[KEPT] = { rows * qkv_width(c, b->groups), rows * H * c->D,
-        b->groups > 0 && mlp > 0 ? tokens * c->d : 0, rows * mlp, rows * mlp,
-        rows * heads, b->groups > 0 ? rows * post : 0,
-        mlp > 0 ? rows * post : 0 };
+    const struct kept_array all[KEPT] = {
+        { &k->qkv, rows * qkv_width(c, b->groups) },
+        { &k->att, rows * H * c->D },
+        { &k->x2, b->groups > 0 && mlp > 0 ? tokens * c->d : 0 },
+        { &k->gate, rows * mlp },
+        { &k->up, rows * mlp },
+        { &k->raw, rows * heads },
+        { &k->o, b->groups > 0 ? rows * post : 0 },
+        { &k->down, mlp > 0 ? rows * post : 0 },
+    };
 
-    memcpy(list, at, sizeof at);
-    memcpy(n, size, sizeof size);
+    memcpy(list, all, sizeof all);
 }
 
 static void
-keep(struct acts *k, const struct config *c, size_t rows, size_t tokens,
+alloc_acts(struct acts *k, const struct config *c, size_t rows, size_t tokens,
     const struct block_shape *b, struct arena *a)
 {
-    float **list[KEPT];
-    size_t n[KEPT];
+    struct kept_array list[KEPT];
 
-    kept_list(c, rows, tokens, b, k, list, n);
+    list_kept(c, rows, tokens, b, k, list);
     for (size_t i = 0; i < KEPT; i++)
-        *list[i] = n[i] > 0 ? arena_alloc(a, n[i], sizeof(float)) : NULL;
+        *list[i].at =
+            list[i].n > 0 ? arena_alloc(a, list[i].n, sizeof(float)) : NULL;
     k->lse = arena_alloc(a, rows * query_heads(c, b->groups), sizeof(float));
 }
 
-/* The log-sum-exps stay fp32. */
+/* Room for what block i keeps as bf16. */
 static void
-keep_half(const struct bwd *b, struct lane *l, size_t i, size_t rows,
+alloc_half(const struct bwd *b, struct lane *l, size_t i, size_t rows,
     size_t tokens, struct arena *a)
 {
     const struct config *c = &b->t->m.c;
     const struct block_shape shape = block_shape(&b->t->m.block[i]);
-    float **list[KEPT];
-    size_t n[KEPT];
+    struct kept_array list[KEPT];
 
-    kept_list(c, rows, tokens, &shape, &l->kept[i], list, n);
+    list_kept(c, rows, tokens, &shape, &l->kept[i], list);
     for (size_t k = 0; k < KEPT; k++)
-        l->half[i][k] = arena_alloc(a, n[k], sizeof(uint16_t));
+        l->half[i][k] = arena_alloc(a, list[k].n, sizeof(uint16_t));
     l->kept[i].lse =
         arena_alloc(a, rows * query_heads(c, shape.groups), sizeof(float));
 }
 
 static void
-grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
+alloc_grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
     struct arena *a)
 {
     g->dy = arena_alloc(a, rows * c->d, sizeof(float));
@@ -124,16 +131,17 @@ grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
     }
 }
 
-/* Is this the input side of a tied embedding? */
+/* Does this rank hold the input side of a tied embedding? */
 static int
 holds_embed(const struct bwd *b)
 {
     return b->t->m.c.tied && b->t->stages.rank == 0;
 }
 
-/* room: what is kept where it is not kept of each block apart. */
+/* Allocate a lane.  room: the one set of activation buffers that all blocks
+ * share when they are recomputed or stored as bf16. */
 static void
-lane(const struct bwd *b, struct lane *l, const struct acts *room,
+alloc_lane(const struct bwd *b, struct lane *l, const struct acts *room,
     struct arena *a)
 {
     const struct model *m = &b->t->m;
@@ -145,17 +153,17 @@ lane(const struct bwd *b, struct lane *l, const struct acts *room,
         const struct block_shape shape = block_shape(&m->block[i]);
 
         if (b->how == 0)
-            keep(&l->kept[i], &m->c, rows, tokens, &shape, a);
+            alloc_acts(&l->kept[i], &m->c, rows, tokens, &shape, a);
         else
             l->kept[i] = *room;
         if (b->how == BWD_BF16)
-            keep_half(b, l, i, rows, tokens, a);
+            alloc_half(b, l, i, rows, tokens, a);
     }
 }
 
-/* Run twice: to count, then to allocate. */
+/* Allocate all of b from a; run twice, first to count. */
 static void
-layout(struct bwd *b, struct arena *a)
+alloc_bwd(struct bwd *b, struct arena *a)
 {
     const struct model *m = &b->t->m;
     const struct config *c = &m->c;
@@ -165,14 +173,14 @@ layout(struct bwd *b, struct arena *a)
     struct acts room = { 0 };
 
     if (b->how != 0)
-        keep(&room, c, rows, tokens, &widest, a);
+        alloc_acts(&room, c, rows, tokens, &widest, a);
     for (size_t i = 0; i < b->nlane; i++)
-        lane(b, &b->lane[i], &room, a);
+        alloc_lane(b, &b->lane[i], &room, a);
     if (stages_last(&b->t->stages)) {
         b->final = arena_alloc(a, tokens * c->d, sizeof(float));
         b->rstd = arena_alloc(a, tokens, sizeof(float));
     }
-    grads(&b->g, c, rows, tokens, a);
+    alloc_grads(&b->g, c, rows, tokens, a);
     b->g.row = arena_alloc(a, pool_size(b->f->pool) * mlp, sizeof(float));
     b->g.widest = mlp;
     b->g.dxn1 = b->f->out;
@@ -222,9 +230,9 @@ bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T, int how)
     b->f = fwd_make(&t->m, pool, B, T, 0);
     make_lanes(b);
     arena_plan(&plan);
-    layout(b, &plan);
+    alloc_bwd(b, &plan);
     arena_init(&b->arena, plan.used);
-    layout(b, &b->arena);
+    alloc_bwd(b, &b->arena);
     b->at = b->lane[0];
     return b;
 }
@@ -293,7 +301,7 @@ bwd_bytes(const struct bwd *b, size_t tokens)
 }
 
 static void
-run_block(struct bwd *b, struct run *u, size_t i, const struct rows *r)
+init_run(struct bwd *b, struct run *u, size_t i, const struct rows *r)
 {
     run_init(u, b->f, i, r);
     u->a = b->at.kept[i];
@@ -337,7 +345,7 @@ fold_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* A block's gradients of this call, to what is kept of them. */
+/* Add a block's gradients of this call to its bf16 sums. */
 static void
 fold(struct bwd *b, struct group *g)
 {
@@ -377,20 +385,20 @@ half_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* What block i has kept, to bf16 or back; see BWD_BF16. */
+/* Convert what block i has kept to bf16, or back; see BWD_BF16. */
 static void
 half_block(struct bwd *b, size_t i, const struct rows *r, int back)
 {
     const struct block_shape shape = block_shape(&b->t->m.block[i]);
-    float **list[KEPT];
-    size_t n[KEPT];
+    struct kept_array list[KEPT];
 
-    kept_list(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T, &shape,
-        &b->at.kept[i], list, n);
+    list_kept(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T, &shape,
+        &b->at.kept[i], list);
     for (size_t k = 0; k < KEPT; k++) {
-        struct halfjob j = { *list[k], b->at.half[i][k], n[k], back };
+        const size_t n = list[k].n;
+        struct halfjob j = { *list[k].at, b->at.half[i][k], n, back };
 
-        pool_run(b->f->pool, (n[k] + HALF_TASK - 1) / HALF_TASK, half_task, &j);
+        pool_run(b->f->pool, (n + HALF_TASK - 1) / HALF_TASK, half_task, &j);
     }
 }
 
@@ -408,7 +416,7 @@ bwd_forward(struct bwd *b, const struct rows *r)
     for (size_t i = b->at.from; i < b->at.to; i++) {
         block_now(b->f, i);
         fetch_next(&b->t->m, i + 1 < L ? i + 1 : fetch_head(&b->t->m));
-        run_block(b, &u, i, r);
+        init_run(b, &u, i, r);
         block_forward(&u);
         fetch_done(&b->t->m, i);
         if (u.mlp && (b->how & BWD_BF16) && !(b->whole > 0.0))
@@ -440,7 +448,7 @@ bwd_spare(struct bwd *b, enum bwd_spare which)
     return which == BWD_SPARE_X ? b->g.xn1 : b->g.dx2;
 }
 
-/* A group's gradients of this call are complete. */
+/* Hand over the gradients of group i, which are complete for this call. */
 static void
 complete(struct bwd *b, size_t i)
 {
@@ -499,7 +507,7 @@ final_weight_task(void *ctx, size_t task, size_t worker)
     vec_grad_add(&v, j->r, task);
 }
 
-/* Where the gradient of an id's embedding is collected. */
+/* The row in which the gradient of an id's embedding is collected. */
 static float *
 embed_row(const struct bwd *b, uint32_t id)
 {
@@ -509,9 +517,9 @@ embed_row(const struct bwd *b, uint32_t id)
                           : b->t->group[b->t->m.c.L].g + id * d;
 }
 
-/* Columns c0..c1 of every token in order. */
+/* Add columns c0..c1 of every token's gradient, in order. */
 static void
-embed_task(void *ctx, size_t task, size_t worker)
+embed_grad_task(void *ctx, size_t task, size_t worker)
 {
     const struct bwd_job *j = ctx;
     const size_t d = j->b->t->m.c.d, n = j->r->B * j->r->T;
@@ -528,8 +536,9 @@ embed_task(void *ctx, size_t task, size_t worker)
     }
 }
 
+/* Give each id of r a row of `held`. */
 static void
-hold(struct bwd *b, const struct rows *r)
+hold_ids(struct bwd *b, const struct rows *r)
 {
     for (size_t t = 0; t < r->B * r->T; t++) {
         if (r->first[t] != UINT32_MAX && b->slot[r->ids[t]] == 0) {
@@ -560,7 +569,7 @@ bwd_backward(struct bwd *b, const struct rows *r,
         block_now(b->f, i);
         if (i > 0)
             fetch_next(&b->t->m, i - 1);
-        run_block(b, &u, i, r);
+        init_run(b, &u, i, r);
         if (b->how & BWD_RECOMPUTE)
             block_forward(&u);
         if (b->how & BWD_BF16)
@@ -574,8 +583,8 @@ bwd_backward(struct bwd *b, const struct rows *r,
     if (b->at.from > 0)
         return;
     if (c->tied)
-        hold(b, r);
-    pool_run(pool, cols, embed_task, &j);
+        hold_ids(b, r);
+    pool_run(pool, cols, embed_grad_task, &j);
     if (b->t->take != NULL) {
         bwd_flush(b);
         complete(b, c->L);

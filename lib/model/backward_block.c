@@ -48,14 +48,12 @@ do_dy(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
                     kern.rmsnorm_bwd(u->g->ddown + to, u->g->dy + to,
                         u->a.down + to, u->vec[W_NORM_MLP], d, (float)c->eps,
                         NULL);
-            kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->vec[W_NORM2], d,
-                (float)c->eps);
         } else {
             memset(u->g->dy + to, 0, d * sizeof(float));
             memset(u->g->ddown + to, 0, d * sizeof(float));
-            memset(u->f->xn + to, 0, d * sizeof(float));
         }
     }
+    norm_chunk(u, W_NORM2, u->a.x2, u->f->xn, b, t0, part);
 }
 
 /* Width of the parts of dy w. */
@@ -193,18 +191,16 @@ static void
 do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const struct config *c = &u->f->m->c;
-    const size_t D = c->D, G = u->H / u->KV, d = c->d, Tp = u->c.Tp;
+    const size_t D = c->D, G = u->H / u->KV, Tp = u->c.Tp;
 
     (void)worker;
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
         float *dq = u->g->dqkv + (b * Tp + t) * u->qkv;
         float *dk = dq + u->H * D, *dv = dk + u->KV * D;
-        float *xn = u->g->xn1 + (b * Tp + t) * d;
         const float *cs;
 
         if (!row_live(u->r, b, t)) {
             memset(dq, 0, u->qkv * sizeof *dq);
-            memset(xn, 0, d * sizeof *xn);
             continue;
         }
         for (size_t h = 0; h < u->H; h++) {
@@ -224,9 +220,8 @@ do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
             kern.rope(dq + h * D, cs, D, -1);
         if (u->a.raw != NULL)
             head_norms(u, b, t, dq);
-        kern.rmsnorm(xn, u->x + (b * u->r->T + t) * d, u->vec[W_NORM1], d,
-            (float)c->eps);
     }
+    norm_chunk(u, W_NORM1, u->x, u->g->xn1, b, t0, part);
 }
 
 static void
@@ -413,7 +408,7 @@ head_vectors(struct dwjob *j)
 }
 
 static void
-vectors(struct dwjob *j)
+add_vectors(struct dwjob *j)
 {
     const struct run *u = j->u;
     const struct grads *g = u->g;
@@ -480,7 +475,7 @@ weight_grads(struct run *u)
         dw_add(&j, W_K, g->dqkv + q, u->qkv, g->xn1, c->d);
         dw_add(&j, W_V, g->dqkv + q + kv, u->qkv, g->xn1, c->d);
     }
-    vectors(&j);
+    add_vectors(&j);
     for (size_t i = 0; i < j.nv; i++)
         tasks += vec_grad_tasks(&j.v[i]);
     pool_run(u->f->pool, j.matrices + tasks, dw_task, &j);

@@ -93,23 +93,30 @@ parts(const struct weight *w)
     return part_count(w->rows, w->cols);
 }
 
-/* xn = norm1(x) */
-static void
-do_norm1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+void
+norm_chunk(const struct run *u, int norm, const float *x, float *y, size_t b,
+    size_t t0, size_t part)
 {
     const struct config *c = &u->f->m->c;
     const size_t d = c->d;
 
-    (void)worker;
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
-        float *y = u->f->xn + (b * u->c.Tp + t) * d;
+        float *to = y + (b * u->c.Tp + t) * d;
 
         if (row_live(u->r, b, t))
-            kern.rmsnorm(y, u->x + (b * u->r->T + t) * d, u->vec[W_NORM1], d,
+            kern.rmsnorm(to, x + (b * u->r->T + t) * d, u->vec[norm], d,
                 (float)c->eps);
         else
-            memset(y, 0, d * sizeof *y);
+            memset(to, 0, d * sizeof *to);
     }
+}
+
+/* xn = norm1(x) */
+static void
+do_norm1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    (void)worker;
+    norm_chunk(u, W_NORM1, u->x, u->f->xn, b, t0, part);
 }
 
 static void

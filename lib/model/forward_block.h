@@ -43,6 +43,11 @@ void run_stages(struct run *u, const struct stage *s, size_t n);
 void product_nt(struct run *u, const struct weight *w, const float *a, size_t b,
     size_t t0, size_t part, size_t worker, float *c, size_t ldc);
 
+/* y [B,Tp,d] = norm W_NORM1 or W_NORM2 of x [B,T,d], for the CHUNK rows of part
+ * `part` of a tile; rows of padding become zero. */
+void norm_chunk(const struct run *u, int norm, const float *x, float *y,
+    size_t b, size_t t0, size_t part);
+
 /* Attention of sequence b, for the forward and the backward pass. */
 struct attn attention_of(const struct run *u, size_t b);
 
