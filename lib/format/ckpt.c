@@ -316,8 +316,7 @@ check_file(const char *dir, const char *name, const json_t *v, struct err *e)
     else if ((r = hash_open(fd, path, size, hex, e)) == 0 &&
         strcmp(hex, want) != 0)
         r = err_set(e, EX_INPUT, "%s: hash differs from the manifest's", path);
-    /* One that is not there, or no file, is damage; one that cannot be read is
-     * not. */
+    /* A missing file is damage; a file that cannot be read is not. */
     if (fd < 0 && e != NULL &&
         (errno == ENOENT || errno == ENOTDIR || errno == EINVAL ||
             errno == EISDIR))
@@ -430,7 +429,8 @@ ckpt_newest(const char *run, char **dir, uint64_t *step, struct position *p,
             break;
         }
         free(path);
-        /* It may be whole: to go on from an older one would lose work. */
+        /* The unreadable checkpoint may be whole: to go on from an older one
+         * would lose work. */
         if (why.code == EX_SYS) {
             if (e != NULL)
                 *e = why;

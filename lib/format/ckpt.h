@@ -42,10 +42,11 @@ int ckpt_begin(struct dir_new *d, const char *run, uint64_t step,
 int ckpt_commit(struct dir_new *d, const char *run, uint64_t step,
     const struct position *p, size_t keep, struct err *e);
 
-/* The same removal without a commit, but of that of step `spare` (0: none).
- * That of `step` has just been written: it is read back before an older one
- * goes.  Newer ones are damaged, for the run went on from an older one; they
- * are not counted, and stay until their step is written again. */
+/* Remove old checkpoints as ckpt_commit does, without a commit, but keep that
+ * of step `spare` (0: none).  The checkpoint of `step` has just been written:
+ * it is read back before an older one goes.  Newer ones are damaged, for the
+ * run went on from an older one; they are not counted, and stay until their
+ * step is written again. */
 int ckpt_remove_old(const char *run, uint64_t step, size_t keep, uint64_t spare,
     struct err *e);
 

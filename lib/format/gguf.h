@@ -37,7 +37,7 @@ enum gguf_type {
     GGUF_TYPES
 };
 
-/* One metadata entry; value points into the file: the bytes of a number, the
+/* A metadata entry.  value points into the file: the bytes of a number, the
  * text of a string (n bytes, no NUL), or the n elements of an array. */
 struct gguf_kv {
     const char *key;     /* owned by the struct gguf */
@@ -105,7 +105,7 @@ struct gguf_walk gguf_walk(const struct gguf_kv *a);
 int gguf_next(struct gguf_walk *w, const char **s, size_t *n);
 /* Element i < n of an array of integers (or 0 of a number), widened. */
 int64_t gguf_int(const struct gguf_kv *a, size_t i);
-/* The same of an array of GGUF_F32. */
+/* Element i < n of an array of GGUF_F32. */
 float gguf_f32(const struct gguf_kv *a, size_t i);
 
 #endif

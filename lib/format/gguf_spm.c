@@ -58,7 +58,7 @@ index_tokens(struct spm *v, size_t n)
     }
 }
 
-/* What p[n] can be merged to, or NULL. */
+/* The token of the text p[n], if merging two tokens makes it; else NULL. */
 static const struct spm_token *
 made_of(const struct spm *v, const char *p, size_t n)
 {
@@ -150,8 +150,9 @@ check_made(const struct spm *v, const struct made *m, size_t n, struct err *e)
     return 0;
 }
 
-/* What is sorted by score has an order within equal ones too, or is told in
- * the list that is returned; NULL: nothing is. */
+/* Sort runs of one character of equal score, the longest first.  Other
+ * merges of equal score are returned as a list of [first, number]; NULL:
+ * there are none. */
 static json_t *
 find_ties(struct made *m, size_t n)
 {

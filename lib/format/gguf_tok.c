@@ -15,7 +15,8 @@ struct str {
     size_t n;
 };
 
-/* What is read of the file: the tokens, sorted too, and their kinds. */
+/* The vocabulary of a GGUF: its tokens, also sorted by text, and their
+ * kinds. */
 struct vocab {
     const struct gguf *g;
     struct str *tok;    /* [n] by id */
@@ -88,7 +89,8 @@ array(const struct gguf *g, const char *key, enum gguf_type elem, struct err *e)
     return a;
 }
 
-/* What there is beside the n tokens. */
+/* Read the lists that go with the n tokens: their kinds, and merges or
+ * scores. */
 static int
 read_lists(struct vocab *v, const struct gguf *g, size_t n, struct err *e)
 {
@@ -323,7 +325,7 @@ byte_level(int prefix, int regex)
         "add_prefix_space", prefix, "trim_offsets", 1, "use_regex", regex);
 }
 
-/* What tokenizer.ggml.pre names; NULL and *e. */
+/* The pre-tokenizer that tokenizer.ggml.pre names; NULL and *e. */
 static const struct pre *
 find_pre(const struct gguf *g, struct err *e)
 {
@@ -531,8 +533,8 @@ char_decoder(int prefix)
     return j;
 }
 
-/* What an unknown character becomes: its bytes where there are such tokens
- * (*bytes), else *unk. */
+/* How unknown characters are encoded: as bytes where there are tokens of bytes
+ * (*bytes), else as *unk. */
 static int
 unknown(const struct vocab *v, int *bytes, json_t **unk, struct err *e)
 {

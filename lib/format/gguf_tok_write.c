@@ -26,7 +26,7 @@ struct token {
     size_t rank; /* of the merges that make it, from 1; 0: none does */
 };
 
-/* What is read of a tokenizer.json. */
+/* The parts of a tokenizer.json, and what they mean in a GGUF. */
 struct src {
     const json_t *tok, *model, *vocab, *merges;
     struct token *t; /* [V] */
@@ -385,7 +385,7 @@ score_tokens(struct src *s, struct err *e)
     return r;
 }
 
-/* One token before a text and one behind it, or neither. */
+/* Read the template: a token before each text and one behind it, or neither. */
 static int
 read_template(struct src *s, const json_t *post, struct err *e)
 {

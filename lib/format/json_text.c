@@ -214,7 +214,7 @@ js_in_number(struct js_in *in, uint64_t *v)
     return 1;
 }
 
-/* One of two bytes. */
+/* Read byte a or byte b: 1; 0: neither is next. */
 static int
 either(struct js_in *in, char a, char b)
 {
@@ -332,8 +332,9 @@ js_in_value(struct js_in *in, struct js_string *text, size_t *count)
 
 /* ---- large members as text ---- */
 
-/* What follows in the path of a part behind `under`, unless that is NULL, and
- * name[n], as they stand in the text: '.', '\0', or -1: it is not of them. */
+/* Compare the path of a part with `under` (unless NULL), then name[n], as they
+ * stand in the text.  The byte of the path behind them, '.' or '\0'; -1: the
+ * path is another. */
 static int
 leads(const struct js_part *part, const char *under, const char *name, size_t n)
 {

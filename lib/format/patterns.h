@@ -19,7 +19,7 @@
 /* tiktoken's cl100k_base: Llama 3. */
 #define RX_LLAMA3 \
     RX_SHORT "|" RX_BEFORE "\\p{L}+|\\p{N}{1,3}" RX_OTHERS "[\\r\\n]*" RX_TAIL
-/* The same cuts, as tiktoken writes it. */
+/* The cuts of Llama 3, as tiktoken writes them. */
 #define RX_CL100K                                                       \
     "'(?i:[sdmt]|ll|ve|re)|" RX_BEFORE "+\\p{L}+|\\p{N}{1,3}" RX_OTHERS \
     "+[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"

@@ -139,7 +139,7 @@ struct st_out {
 };
 void st_out_begin(struct st_out *o); /* clears; { 0 } is valid */
 void st_out_meta(struct st_out *o, const char *key, const char *val);
-/* The same with a number, in decimal. */
+/* Add a metadata entry with a number in decimal. */
 void st_out_number(struct st_out *o, const char *key, uint64_t v);
 void st_out_tensor(struct st_out *o, const char *name, enum dtype t, int ndim,
     const size_t *shape, const void *data);

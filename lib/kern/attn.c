@@ -61,8 +61,8 @@ group_keys(size_t kt, size_t qt)
     return ((end <= qt ? end : qt + 1) - kt) * TILE;
 }
 
-/* Of the n keys from k0 on, lo..hi-1 that token t attends to; 0 when there
- * are none. */
+/* Set lo, hi: token t attends to keys lo..hi-1 of the n keys from k0 on.  0: to
+ * none of them. */
 static int
 span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     size_t *hi)
@@ -74,7 +74,7 @@ span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     return 1;
 }
 
-/* Of the same keys, lo..hi-1 of its stem. */
+/* Set lo, hi to the keys of its stem that token t attends to, as span does. */
 static int
 stem_span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     size_t *hi)

@@ -1,6 +1,6 @@
 /*
- * What the templates of row kernels and of losses share: parts of vectors at
- * the end of a row, and the exponential.
+ * Parts of vectors at the end of a row, and the exponential: for the templates
+ * of row kernels and of losses.
  */
 /* Elements i.. of n: a whole vector, or the last ones and zeros. */
 static inline vf

@@ -10,7 +10,7 @@
 
 enum { SIDE = BF16_GROUP, WORDS = SIDE * SIDE, LINE = 64 /* bytes */ };
 
-/* What LDTILECFG reads: eight tiles of 16 rows of 64 bytes. */
+/* The operand of LDTILECFG: eight tiles of 16 rows of 64 bytes. */
 static const struct {
     unsigned char palette, start_row, zero[14];
     unsigned short bytes[16];
@@ -46,7 +46,7 @@ pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
     bf16_panels(pack_rows1, BF16_PAIRS, out, n, kc, x);
 }
 
-/* Of the 32 x 32 sums, those that c has. */
+/* Write those of the 32 x 32 sums that lie in c. */
 static void
 put(const struct bf16_strip *t, float sum[2 * SIDE][2 * SIDE], size_t i0)
 {

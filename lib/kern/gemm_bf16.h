@@ -40,8 +40,8 @@ struct bf16_strip {
     size_t ldc;
 };
 
-/* One way to multiply.  A word of a panel is 32 bits: two neighbours along k,
- * the even one in the low half, or one element as fp32. */
+/* A way to multiply.  A word of a panel is 32 bits: two neighbours along k, the
+ * even one in the low half, or one element as fp32. */
 struct bf16_set {
     enum kern_bf16 result; /* whose bits it gives */
     size_t strip;          /* panels of b a strip has */

@@ -140,8 +140,8 @@ dot(const struct bf16_strip *t, const float *restrict a, size_t ai, size_t al,
     }
 }
 
-/* Of one, two and three panels of columns.  Not inlined: all of it is done
- * while results that are tiny become zero. */
+/* Sums for one, two and three panels of columns.  Not inlined: all of a call
+ * runs while tiny results become zero. */
 #define SUMS(name, panels, ai, al)                                         \
     static __attribute__((noinline)) void name(const struct bf16_strip *t, \
         const float *a, const float *c, float *out)                        \

@@ -46,7 +46,7 @@ struct panels {
 };
 static _Thread_local struct panels panel;
 
-/* What the tiles of a strip (all rows, nv vectors of columns) share. */
+/* A strip: all rows by nv vectors of columns.  Its tiles share these. */
 struct strip {
     size_t kc, m;
     const float *b; /* row l at l * ldb */
@@ -171,8 +171,9 @@ static void
 block(size_t m, size_t n, size_t kc, const struct operand *a,
     const struct operand *b, int small, int add, float *c, size_t ldc)
 {
-    /* What is read in place must be whole tiles of rows, whole vectors of
-     * columns.  A row of a that meets few columns is not worth a copy. */
+    /* Factors that are read in place must be whole tiles of rows and whole
+     * vectors of columns.  A row of a that meets few columns is not worth a
+     * copy. */
     const int a_here = m % MR == 0 && (small || (a->l_step == 1 && n <= FEW));
     const int b_here = small && b->i_step == 1 && n % VW == 0;
     const int how = !a_here ? 0 : a->i_step == 1 ? 1 : 2;

@@ -74,8 +74,8 @@ struct kern {
      * bits depend on k, its row of x and its row of w alone. */
     void (*dots)(size_t m, size_t n, size_t k, const float *x, const float *w,
         float *y, size_t ldy);
-    /* The same of weights that are not in fp32, or not all there: the bits are
-     * those of dots with w widened and spread. */
+    /* dots of weights that are in bf16, or 2:4: the bits are those of dots with
+     * w widened and spread. */
     void (*dots_stored)(size_t m, size_t n, size_t k, const float *x,
         const struct kern_rows *w, float *y, size_t ldy);
 
@@ -98,12 +98,13 @@ struct kern {
         size_t n);
     /* fp32 to bf16, round to nearest even; NaN stays NaN. */
     void (*narrow_bf16)(uint16_t *out, const float *in, size_t n);
-    /* The same with chance[i] added below the bits that stay, and cut: rounding
-     * up has the probability that keeps the mean where each chance is as likely
-     * as every other.  A finite number never becomes infinite. */
+    /* Stochastic rounding to bf16: chance[i] is added below the bits that stay,
+     * then those below are cut.  The mean is kept where each chance is as
+     * likely as every other.  A finite number never becomes infinite. */
     void (*chance_bf16)(uint16_t *out, const float *in, const uint16_t *chance,
         size_t n);
-    /* The same to half precision: 65520 and more become infinite. */
+    /* fp32 to half precision, as narrow_bf16: 65520 and more become
+     * infinite. */
     void (*narrow_f16)(uint16_t *out, const float *in, size_t n);
 
     /* y = x * rstd * w, rstd = 1 / sqrt(mean(x^2) + eps); y may be x.
@@ -127,8 +128,9 @@ struct kern {
     void (*silu_mul_bwd)(float *dg, float *du, const float *dact,
         const float *g, const float *u, size_t n);
 
-    /* The same with gelu(g) = g / (1 + exp(-2 z)), z = sqrt(2/pi) (g + 0.044715
-     * g^3): the approximation by tanh. */
+    /* act = gelu(g) * u and its backward pass, as silu_mul; gelu(g) = g / (1
+     * + exp(-2 z)), z = sqrt(2/pi) (g + 0.044715 g^3): the approximation by
+     * tanh. */
     void (*gelu_mul)(float *act, const float *g, const float *u, size_t n);
     void (*gelu_mul_bwd)(float *dg, float *du, const float *dact,
         const float *g, const float *u, size_t n);
@@ -148,9 +150,9 @@ struct kern {
     /* a.b in fp32, for one row of a matrix times a vector */
     float (*dotf)(const float *a, const float *b, size_t n);
 
-    /* Of the columns of t rows x [t,n] with ld: adds to sum [5,n], in double,
-     * sums of |x|, x, x^2, x^3, x^4, and raises top [n] to the largest |x|
-     * (where NaN may be passed over). */
+    /* Moments of the columns of t rows x [t,n] with ld: adds to sum [5,n], in
+     * double, sums of |x|, x, x^2, x^3, x^4, and raises top [n] to the largest
+     * |x| (where NaN may be passed over). */
     void (*powers)(double *sum, float *top, const float *x, size_t t, size_t ld,
         size_t n);
 

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-/* What a row's softmax needs from one slice: max and sum exp(x - max). */
+/* A slice's part in the softmax of a row: max and sum exp(x - max). */
 struct lse_part {
     float max;
     double sum; /* >= 1 unless NaN */

@@ -21,8 +21,8 @@ pairs_along(const float *p, size_t n)
     return (__m512)_mm512_cvtne2ps_pbh(hi, lo);
 }
 
-/* The same of 16 rows or columns whose neighbours are at `even` and `odd`
- * (NULL: zeros); n of them exist. */
+/* Pairs of 16 rows or columns whose neighbours are at `even` and `odd` (NULL:
+ * zeros); n of them exist. */
 static inline __m512
 pairs_across(const float *even, const float *odd, size_t n)
 {
@@ -52,7 +52,7 @@ rows_along(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
                      : _mm512_setzero_ps();
 }
 
-/* The same turned: pair i of the chunk in r[i]. */
+/* Pairs turned: pair i of the chunk is r[i]. */
 static inline __attribute__((always_inline)) void
 rows_across(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
     size_t kc)

@@ -66,7 +66,7 @@ turn8(float *restrict out, size_t width, const float *restrict in, size_t step)
     }
 }
 
-/* The same of 4 rows of 4. */
+/* Turn 4 rows of 4 numbers. */
 static inline void
 turn4(float *restrict out, size_t width, const float *restrict in, size_t step)
 {

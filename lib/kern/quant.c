@@ -182,7 +182,7 @@ q6_k(signed char *q, float *d, float *m, const unsigned char *p)
     }
 }
 
-/* What the 16 codes of the IQ4 types stand for. */
+/* The values of the 16 codes of the IQ4 types. */
 static const signed char iq4_value[16] = { -127, -104, -83, -65, -49, -35, -22,
     -10, 1, 13, 25, 38, 53, 69, 89, 113 };
 

@@ -1,4 +1,4 @@
-/* What rounding costs, for those who must tell it; see kern.h. */
+/* Rounding to bfloat16; see rounding.h. */
 #include "kern/rounding.h"
 #include "kern/kern.h"
 

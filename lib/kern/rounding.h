@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What rounding x[n] to bf16 costs: *lost += |rounded - x|^2,
- * *whole += |x|^2. */
+/* Measure the rounding of x[n] to bf16: *lost += |rounded - x|^2, *whole +=
+ * |x|^2. */
 void rounding_bf16(const float *x, size_t n, double *lost, double *whole);
 
 /* The n floats at x, which need not be aligned, to what products in bfloat16

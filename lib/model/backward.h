@@ -20,14 +20,15 @@
  */
 enum { BWD_RECOMPUTE = 1, BWD_BF16 = 2 };
 struct bwd;
-/* Of a model in stages: of those of this rank, each with room for as many
- * pieces as stages_ahead says. */
+/* Room for B rows of T tokens; how: BWD_*.  Of a model in stages, room for this
+ * rank's stages alone, each with as many pieces as stages_ahead says. */
 struct bwd *bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T,
     int how);
 /* |rounded - x| / |x| over what the first gate gave in the first forward pass;
  * 0 without BWD_BF16. */
 double bwd_rounding(const struct bwd *b);
-/* The same of the first block's gradients that were rounded to bf16. */
+/* |rounded - x| / |x| over the first block's gradients that were rounded to
+ * bf16. */
 double bwd_grad_rounding(const struct bwd *b);
 void bwd_free(struct bwd *b);
 /* Memory that it will have touched.  tokens: of a step, from one bwd_flush to
@@ -35,15 +36,16 @@ void bwd_free(struct bwd *b);
  * held back, and room for the others is never touched. */
 size_t bwd_bytes(const struct bwd *b, size_t tokens);
 
-/* Which stage of this rank the calls below are of, and which piece of the rows:
- * of a whole model the first stage, which it is if this is not called.  The
- * number, below bwd_lanes, of the room for it, which the pieces ahead of its
- * backward pass do not share. */
+/* Choose the stage of this rank and the piece of the rows that the calls below
+ * work on (of a whole model the first stage, which needs no call).  Returns the
+ * number, below bwd_lanes, of its room, which the pieces ahead of its backward
+ * pass do not share. */
 size_t bwd_stage(struct bwd *b, size_t stage, size_t piece);
 size_t bwd_lanes(const struct bwd *b);
-/* What stages pass on, [B,T,d]: the input of the stage, where it is not the
- * first, until its backward pass; its output; and between their backward passes
- * the gradient, at the output before, and at the input after bwd_backward. */
+/* Arrays [B,T,d] that stages pass on: the input of the stage, where it is not
+ * the first, until its backward pass; its output; and between their backward
+ * passes the gradient, at the output before, and at the input after
+ * bwd_backward. */
 float *bwd_input(struct bwd *b);
 const float *bwd_output(const struct bwd *b);
 float *bwd_dx(struct bwd *b);

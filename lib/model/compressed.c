@@ -37,8 +37,8 @@ compressed_dims(size_t dims[2], enum compressed part)
     }
 }
 
-/* Which two of four are kept: zeros, the first ones, only where there are not
- * two others.  More than two bits: it cannot be. */
+/* Mask of the two of four numbers that are kept: zeros, the first ones, only
+ * where there are not two others.  More than two bits: x is not 2:4. */
 static unsigned
 pair(const float *x)
 {

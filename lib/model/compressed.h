@@ -20,7 +20,7 @@
 
 #include <jansson.h>
 
-/* What is written of a matrix: all of it, or one of its three tensors. */
+/* The tensors of a matrix in a file: all of it as one, or its three parts. */
 enum compressed {
     COMPRESSED_NOT,
     COMPRESSED_SHAPE,
@@ -32,7 +32,7 @@ enum compressed {
 /* The name of that tensor of the matrix NAME.weight, into out [size]. */
 void compressed_name(char *out, size_t size, const char *weight,
     enum compressed part);
-/* Its shape, where the matrix is [dims[0],dims[1]], into dims. */
+/* Set dims to the part's shape; on entry dims is the matrix's. */
 void compressed_dims(size_t dims[2], enum compressed part);
 /* Values or mask of rows x [n,cols], which stand in y as numbers of `size`
  * bytes: in place of these, *bytes long.  -1: more than two of the four from

@@ -63,7 +63,7 @@ divergence(const float *zp, const float *zq, size_t V)
     return w / p - (mp + log(p)) + (mq + log(q));
 }
 
-/* What a sample is, with products in fp32 and in the other format. */
+/* Results for a sample, with products in fp32 and in the other format. */
 struct sample {
     float *x[2]; /* [T,d] final states */
     double loss[2];

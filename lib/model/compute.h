@@ -1,4 +1,4 @@
-/* What the matrix products of a program multiply: its option --compute; see
+/* The number format of a program's matrix products: its option --compute; see
  * kern_compute. */
 #ifndef MODEL_COMPUTE_H
 #define MODEL_COMPUTE_H
@@ -15,10 +15,11 @@ extern const char *const compute_names[];
 int compute_init(int choice, struct err *e);
 
 /*
- * What bfloat16 costs m: up to COMPUTE_SAMPLE tokens of the first row of r with
- * both kinds of product, and distributions after COMPUTE_LOGITS of them, told
- * in one note, which begins with `who`.  Nothing with -q or when products are
- * fp32.  What is read of m's weights does not stay in memory.
+ * Note the error of bfloat16 products for m: states of up to COMPUTE_SAMPLE
+ * tokens of the first row of r are compared with both kinds of product, and
+ * distributions after COMPUTE_LOGITS of them.  The note begins with `who`.
+ * Nothing is done with -q or when products are fp32.  Weights of m that are
+ * read do not stay in memory.
  */
 enum { COMPUTE_SAMPLE = 128, COMPUTE_LOGITS = 32 };
 void compute_tell(const struct model *m, struct pool *pool,

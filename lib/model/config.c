@@ -57,7 +57,8 @@ read_sizes(struct config *c, const json_t *j, struct err *e)
         need(j, "num_hidden_layers", CONFIG_LAYERS, &c->L, e) < 0 ||
         need(j, "num_attention_heads", 4096, &c->H, e) < 0)
         return -1;
-    /* What transformers takes when these are missing; null is another thing. */
+    /* The defaults of transformers where a key is missing; null is another
+     * thing. */
     c->KV = f->KV && !json_object_get(j, "num_key_value_heads") ? f->KV : c->H;
     c->D = f->D && !json_object_get(j, "head_dim") ? f->D
         : c->d % c->H == 0                         ? c->d / c->H
@@ -274,7 +275,7 @@ set_local(struct config *c, size_t i, const char *type, struct err *e)
     return 0;
 }
 
-/* Which blocks attend within the window. */
+/* Read which blocks attend within the window. */
 static int
 read_windows(struct config *c, const json_t *j, struct err *e)
 {
@@ -325,7 +326,7 @@ read_id(const json_t *j, const char *path, int64_t *id, struct err *e)
     return 0;
 }
 
-/* One id or a list: all of them end a text. */
+/* Read the id, or the list of ids, that end a text. */
 static int
 read_eos(struct config *c, const json_t *j, struct err *e)
 {
@@ -378,7 +379,7 @@ whole_block(const struct config *c, size_t i)
     return (struct block_shape){ c->KV, c->mlp, i };
 }
 
-/* One of them, of L numbers of at most hi, if it is there. */
+/* Read a list of L numbers of at most hi, if it is there. */
 static int
 read_list(const json_t *j, int list, size_t L, size_t hi, struct block_shape *b,
     struct err *e)
@@ -535,7 +536,7 @@ config_eos_json(const struct config *c)
     return a;
 }
 
-/* Those lists in which a block is not whole; NULL: there are none. */
+/* The lists of retort in which a block is not whole; NULL: there are none. */
 static json_t *
 lists_json(const struct config *c, const struct block_shape *b)
 {
@@ -561,7 +562,7 @@ lists_json(const struct config *c, const struct block_shape *b)
     return NULL;
 }
 
-/* What only Gemma's configurations have. */
+/* Set the keys that only Gemma's configurations have. */
 static void
 set_gemma(const struct config *c, json_t *j)
 {

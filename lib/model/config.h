@@ -12,7 +12,7 @@
 
 enum { CONFIG_EOS = 32, CONFIG_LAYERS = 4096 };
 
-/* What of a block is kept, and the block of the model that it was cut from; its
+/* The shape of a block, and the block of the model that it was cut from; its
  * own index in a model that was not cut. */
 struct block_shape {
     size_t groups; /* key-value heads, each with its H/KV query heads; 0: the
@@ -67,8 +67,9 @@ int config_blocks(const struct config *c, const json_t *j,
 /* Tokens that one attends to in block i; 0: all before it. */
 size_t config_window(const struct config *c, size_t i);
 void config_set_local(struct config *c, size_t i, int local);
-/* What a GGUF does not say and llama.cpp takes for a Gemma 3: every sixth block
- * without a window, and the scale of scores (the 27B alone has another). */
+/* Set the values of a Gemma 3 that a GGUF does not hold, as llama.cpp does:
+ * every sixth block without a window, and the scale of scores (the 27B alone
+ * has another). */
 void config_gguf_fixed(struct config *c);
 /* Has it other blocks with a window? */
 int config_windows_lost(const struct config *c);

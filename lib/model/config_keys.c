@@ -144,7 +144,8 @@ static const struct key keys[] = {
     { "begin_suppress_tokens", 0, NULL },
 };
 
-/* Of rope_parameters and rope_scaling, whose type is checked in config.c. */
+/* Keys of rope_parameters and rope_scaling, whose type is checked in
+ * config.c. */
 static const struct key rope_keys[] = {
     { "rope_theta", 0, NULL },
     { "rope_type", 0, NULL },
@@ -158,7 +159,7 @@ static const struct key rope_keys[] = {
     { "sliding_attention", FAMILY_GEMMA3, NULL },
 };
 
-/* Of quantization_config: compressed.h. */
+/* Keys of quantization_config; see compressed.h. */
 static const struct key stored_keys[] = {
     { "quant_method", 0, "\"compressed-tensors\"" },
     { "version", 0, NULL },

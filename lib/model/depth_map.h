@@ -1,9 +1,10 @@
 /*
- * Which teacher block each block of a student is compared with.  A student that
- * was cut from its teacher (config.json's retort.kept, the same width) has the
- * blocks it was cut from.  Any other has, for block i of 1..Ls, the teacher's
- * at the same relative depth, the nearest to i Lt / Ls of 1..Lt: so the last
- * has the last, and blocks of equally deep models have each other.
+ * The teacher's block that each block of a student is compared with.  A student
+ * that was cut from its teacher (config.json's retort.kept, the same width) has
+ * the blocks it was cut from.  Any other student has, for block i of 1..Ls, the
+ * teacher's block at the same relative depth, the nearest to i Lt / Ls of
+ * 1..Lt: so the last has the last, and blocks of equally deep models have each
+ * other.
  */
 #ifndef MODEL_DEPTH_MAP_H
 #define MODEL_DEPTH_MAP_H

@@ -47,7 +47,8 @@ places(const struct tmodel *t)
     return t->m.c.L * W_N + 2;
 }
 
-/* What is at place i; 0: no matrix that has effective weights. */
+/* Set *x to the matrix at place i; 0: there is no matrix with effective
+ * weights. */
 static int
 matrix_at(struct tmodel *t, size_t i, struct matrix *x)
 {

@@ -19,8 +19,8 @@
 
 /* By enum effective_as, for options. */
 extern const char *const rounding_names[];
-/* Of such a name's number, and of masks as "2:4", or NULL: none.  -1
- * (EX_USAGE): "--mask: ...". */
+/* Set *how from the number of such a name, and from a mask as "2:4" (NULL:
+ * none).  -1 (EX_USAGE): "--mask: ...". */
 int effective_parse(struct effective *how, int as, const char *mask,
     struct err *e);
 

@@ -33,7 +33,7 @@ any_window(const struct config *c)
     return 0;
 }
 
-/* What the readers of a GGUF would compute otherwise. */
+/* Refuse a configuration that readers of a GGUF would compute otherwise. */
 static int
 check_config(const struct config *c, struct err *e)
 {

@@ -17,7 +17,7 @@ enum {
     FAMILY_GEMMA3 = 16
 };
 
-/* Which blocks attend within the window of config.json. */
+/* The blocks that attend within the window of config.json. */
 enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_BUT_SIXTH };
 
 struct family {
@@ -49,8 +49,8 @@ const struct family *family_of(const struct config *c);
 /* All names, for messages: "llama, mistral"; gguf: of architectures. */
 const char *family_names(int gguf);
 
-/* What Hugging Face leaves out of the stored values of vector t (-1: of the
- * final norm): 1 or 0. */
+/* The number that Hugging Face leaves out of the stored values of vector t (-1:
+ * of the final norm): 1 or 0. */
 float family_norm_add(const struct config *c, int t);
 
 /* Logical rows and columns of tensor t of a block of that shape (NULL: of a
@@ -58,7 +58,7 @@ float family_norm_add(const struct config *c, int t);
  * block, does not have. */
 void block_dims(const struct config *c, int t, const struct block_shape *b,
     size_t *rows, size_t *cols);
-/* Its name in a GGUF, after "blk.N.". */
+/* The name of tensor t in a GGUF, after "blk.N.". */
 const char *block_gguf_name(int t);
 
 /* "input_layernorm.weight", ...; NULL when that family has none. */

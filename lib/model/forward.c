@@ -144,7 +144,8 @@ fill_block(struct fwd *f, size_t i)
         fill_vector(&f->m->block[i].w[k], f->vec[i * W_N + k]);
 }
 
-/* Of blocks that are fetched they have not come yet. */
+/* Vectors of blocks that are fetched have not come yet: block_now copies
+ * them. */
 void
 fill_vectors(struct fwd *f)
 {

@@ -37,8 +37,8 @@ struct fwd;
  * kern_init must have succeeded, or it is called and must. */
 struct fwd *fwd_new(const struct model *m, struct pool *pool, size_t B,
     size_t T);
-/* The same without the room that logits take: for fwd_embed, fwd_block,
- * fwd_block_part, fwd_norm and head_top_rows alone. */
+/* Work space as of fwd_new, without the room that logits take: for fwd_embed,
+ * fwd_block, fwd_block_part, fwd_norm and head_top_rows alone. */
 struct fwd *fwd_new_blocks(const struct model *m, struct pool *pool, size_t B,
     size_t T);
 void fwd_free(struct fwd *f);
@@ -53,11 +53,11 @@ size_t fwd_bytes(const struct fwd *f); /* memory it holds */
 void fwd_stems(struct fwd *f, const uint32_t *stem, const uint32_t *nstem);
 
 /*
- * What the linear layers of a block multiply: q, k and v; o; gate and up; down.
+ * Inputs of the linear layers of a block: of q, k and v; o; gate and up; down.
  * From here on fn is called with each, in this order, in every block that is
  * run, by the caller's thread between two stages, so that it may use the pool.
- * A block without attention or MLP has none of its inputs.  fn NULL: no more.
- * The results have the same bits.
+ * A block without attention or MLP has none of its inputs.  fn NULL: no more
+ * calls.  The results have the same bits.
  */
 enum fwd_input { FWD_ATTN, FWD_O, FWD_MLP, FWD_DOWN, FWD_INPUTS };
 struct fwd_tapped {
@@ -92,8 +92,8 @@ void fwd_sum(struct fwd *f, void (*fn)(void *ctx, float *x, size_t n),
  */
 void fwd_context(struct fwd *f, size_t rank, size_t n,
     void (*fn)(void *ctx, float *x, const size_t *at), void *ctx);
-/* Of rows of T, rank r of n has tokens at[r]..at[r+1]: whole tiles, of which
- * there may be fewer than ranks. */
+/* Cut rows of T for n ranks: rank r has tokens at[r]..at[r+1]: whole tiles, of
+ * which there may be fewer than ranks. */
 void fwd_context_split(size_t T, size_t n, size_t *at);
 
 void fwd_embed(struct fwd *f, const struct rows *r, float *x);
@@ -101,10 +101,11 @@ void fwd_embed(struct fwd *f, const struct rows *r, float *x);
 void fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,
     float *y);
 /*
- * The same without some of its parts, for which nothing is computed (but the
- * products of Q, K and V, gate and up are those of all groups and channels): as
- * if o's columns of the heads of a KV group, and down's of a channel, were
- * multiplied by its factor, where 0 removes it.  part NULL: all of it.
+ * y = block i of x without some of its parts, for which nothing is computed
+ * (but the products of Q, K and V, gate and up are those of all groups and
+ * channels): as if o's columns of the heads of a KV group, and down's of a
+ * channel, were multiplied by its factor, where 0 removes it.  part NULL: all
+ * of it.
  */
 struct fwd_part {
     int no_attn, no_mlp; /* nothing of attention, of the MLP */

@@ -159,7 +159,8 @@ finish_qkv(const struct config *c, size_t groups, const float *const *vec,
     }
 }
 
-/* Of a live token, counted from where its piece, or the stem, begins. */
+/* Position of a live token, counted from where its piece, or the stem,
+ * begins. */
 static size_t
 position(const struct fwd *f, const struct rows *r, size_t b, size_t t)
 {
@@ -195,8 +196,8 @@ do_o(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         u->a.o != NULL ? u->a.o : u->f->out, u->f->m->c.d);
 }
 
-/* What is added to the residual stream, at row `at` of padded arrays: the
- * product's output, or its norm where the block has one. */
+/* The row that is added to the residual stream, at row `at` of padded arrays:
+ * the product's output, or its norm where the block has one. */
 static const float *
 added(struct run *u, int norm, const float *kept, size_t at)
 {
@@ -351,8 +352,7 @@ cut_stem(struct fwd *f, const struct rows *r, size_t b, size_t t, size_t window)
     f->cut_stem[k] = f->stem[k] + (uint32_t)n - f->cut_nstem[k];
 }
 
-/* What each token attends to: its piece and its stem, or what of them is less
- * than a window's width back. */
+/* Set the piece and the stem that each token attends to, cut to the window. */
 static void
 attends(struct run *u, size_t window)
 {
@@ -435,7 +435,7 @@ context(struct run *u)
     }
 }
 
-/* What attention's heads give. */
+/* Run the stages up to the outputs of attention's heads. */
 static void
 heads(struct run *u)
 {
@@ -456,8 +456,8 @@ heads(struct run *u)
     show(u, FWD_O, u->a.att, u->H * c->D, u->x);
 }
 
-/* The same of a share, by the stages after the heads.  Where it has none of the
- * block's heads, or channels, its term is zero. */
+/* Run the block of a share, by the stages after the heads.  Where it has none
+ * of the block's heads, or channels, its term is zero. */
 static void
 share_forward(struct run *u, const struct stage *after)
 {

@@ -28,8 +28,8 @@ struct run {
     struct grads *g;    /* backward only */
 };
 
-/* One stage: fn does part `part` < nparts of the tile at row t0 of sequence
- * b; for the profile, what it does to a row. */
+/* A stage: fn does part `part` < nparts of the tile at row t0 of sequence b;
+ * the profile counts its work on a row. */
 struct stage {
     void (*fn)(struct run *u, size_t b, size_t t0, size_t part, size_t worker);
     size_t nparts;
@@ -55,9 +55,9 @@ struct attn attention_of(const struct run *u, size_t b);
 void block_forward(struct run *u);
 void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r);
 
-/* One token's q, k and v of so many groups as the products gave them, in place:
- * biases, norms of heads, rotation by the angles cs [D].  raw: NULL, or what q
- * and k were before their norms, out. */
+/* Finish a token's q, k and v of so many groups, as the products gave them, in
+ * place: add biases, apply norms of heads, rotate by the angles cs [D].  raw:
+ * NULL, or q and k before their norms, out. */
 void finish_qkv(const struct config *c, size_t groups, const float *const *vec,
     const float *cs, float *qkv, float *raw);
 

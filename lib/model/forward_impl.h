@@ -32,7 +32,7 @@ struct cut cut_of(size_t T);
 size_t part_cols(size_t N, size_t K);
 size_t part_count(size_t N, size_t K);
 
-/* What the steps of one block produce, for B sequences. */
+/* Activations of a block, for B sequences. */
 struct acts {
     float *qkv;       /* [B,Tp,(H+2KV)D] q, k after rope; H, KV: of the
                              * block, here and below */
@@ -98,14 +98,14 @@ void block_now(struct fwd *f, size_t i);
 int row_live(const struct rows *r, size_t b, size_t t);
 int tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
 
-/* Of a block of so many groups: query heads, numbers of q, k and v a token. */
+/* Query heads of a block of so many groups; numbers of q, k and v a token. */
 size_t query_heads(const struct config *c, size_t groups);
 size_t qkv_width(const struct config *c, size_t groups);
 
 /* Have the blocks norms of each head of Q and K? of what is added? */
 int has_qk_norm(const struct config *c);
 int has_post_norm(const struct config *c);
-/* Of the scores of attention, as in struct attn. */
+/* The scale of the scores of attention, as in struct attn. */
 float attn_scale(const struct config *c);
 /* Angles of T positions for all blocks, then for those with a window: which may
  * be the same.  Planning: *cs is NULL. */

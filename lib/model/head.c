@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-/* One model's row of one slice: maximum, its place, sum exp(z - max) and
- * sum exp((z - max)/tau). */
+/* Sums over a slice for a row of one model: maximum, its place, sum exp(z -
+ * max) and sum exp((z - max)/tau). */
 struct slice_loss {
     float max;
     uint32_t top;
@@ -227,7 +227,7 @@ row_kl(const struct headjob *j, size_t r, const struct total *q,
     return e * j->s - a->soft + b->soft;
 }
 
-/* One round of at most HEAD_ROWS rows. */
+/* Run a round of at most HEAD_ROWS rows. */
 static void
 head_run(struct headjob *j)
 {

@@ -38,8 +38,8 @@ struct pair_score {
 void head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
     const float *hp, size_t V, const uint32_t *target, size_t n, double tau,
     struct pair_score *out);
-/* The same, to the bit, with the base's logits zp [n,V], as fwd_head gives
- * them: for many models against one base. */
+/* Scores of head_score_pair, to the bit, with the base's logits zp [n,V], as
+ * fwd_head gives them: for many models against one base. */
 void head_score_logits(struct fwd *f, const float *hq, const float *zp,
     const uint32_t *target, size_t n, double tau, struct pair_score *out);
 

@@ -21,8 +21,8 @@
 
 enum { TOP_ROWS = 128, BLOCK = 64, LINE = 16 };
 
-/* One row of one slice: maximum; sums of exp(z - max), of
- * exp((z - max)/tau), and of the latter times z. */
+/* Sums over a slice for a row: maximum; sums of exp(z - max), of exp((z -
+ * max)/tau), and of the latter times z. */
 struct slice_top {
     float max;
     double sum, soft, mean;
@@ -122,7 +122,7 @@ slice_task(void *ctx, size_t s, size_t worker)
     profile_end("head sums", begin, 0.0, 4.0 * (double)(t->n * n));
 }
 
-/* What all slices together say of row r. */
+/* Sums over all slices for a row. */
 struct whole {
     double max, sum, soft, mean;
 };
@@ -173,7 +173,7 @@ find_top(struct head_top *t, size_t r, size_t worker)
     }
 }
 
-/* One more draw of token v, the last one or a later. */
+/* Count a draw of token v, which is the last one or a later token. */
 static size_t
 drawn(uint32_t *ids, uint16_t *count, size_t n, size_t v)
 {

@@ -68,11 +68,11 @@ struct model {
  * or a .gguf.  Checks every shape against the configuration. */
 int model_open(struct model *m, const char *path, struct err *e);
 void model_close(struct model *m);
-/* What has been read of w (NULL: of all weights) need not stay in memory where
- * it lies in a file. */
+/* Let the system drop the pages of w (NULL: of all weights) that have been
+ * read, where it lies in a file. */
 void model_forget(const struct model *m, const struct weight *w);
-/* The same of the n rows at `row`, when w is read such a tile after another; a
- * little may stay until all is forgotten. */
+/* model_forget of the n rows at `row`, when w is read such a tile after
+ * another; a little may stay until all is forgotten. */
 void model_forget_tile(const struct model *m, const struct weight *w,
     size_t row, size_t n);
 /* Every weight finite?  Reads all of them, and forgets them again; refuses

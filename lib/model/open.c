@@ -187,10 +187,10 @@ take(struct model *m, struct model_source *s, const char *name, int ndim,
     return 0;
 }
 
-/* What of a tensor lies behind that of a block: the rows of a matrix, the end
- * of a vector.  Of values (W_V, W_BV), gates and ups it must be zero, which
- * makes zero of what the heads and channels add, or every other loader would
- * run another model. */
+/* Check the part of a stored tensor that is padding: the last rows of a matrix,
+ * the end of a vector.  That of values (W_V, W_BV), gates and ups must be zero,
+ * which makes zero of what the heads and channels add, or every other loader
+ * would run another model. */
 static int
 check_padding(struct model *m, const struct block *b, int t,
     const struct weight *whole, struct err *e)

@@ -265,8 +265,8 @@ check_keys(const struct keys *f, struct err *e)
     return 0;
 }
 
-/* Which blocks have a window: a list of bools or numbers, or a number n, every
- * n-th has none. */
+/* Read which blocks have a window: a list of bools or numbers, or a number n:
+ * every n-th has none. */
 static int
 read_pattern(struct config *c, struct keys *k, struct err *e)
 {

@@ -6,7 +6,7 @@
 
 enum { TILE = 64 }; /* rows copied at a time */
 
-/* What the rank gets of a block. */
+/* A rank's part of a block. */
 struct cutting {
     const struct model *m;
     struct arena *a; /* of the copies; planning: they are only counted */
@@ -56,8 +56,8 @@ copy_rows(const struct model *m, unsigned char **to, const struct weight *w,
     }
 }
 
-/* Of groups g0..g1-1 the `unit` rows of each: those of group g are at
- * g / same * unit, so that `same` of them share theirs. */
+/* Copy the `unit` rows of each of the groups g0..g1-1: those of group g are at
+ * g / same * unit, so that `same` groups share theirs. */
 static const unsigned char *
 copy_groups(const struct cutting *k, const struct weight *w, size_t g0,
     size_t g1, size_t unit, size_t same)

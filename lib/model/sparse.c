@@ -1,4 +1,4 @@
-/* Which tensors are sparse, in config.json; see sparse.h. */
+/* The sparse tensors that config.json names; see sparse.h. */
 #include "model/sparse.h"
 
 #include "base/mem.h"

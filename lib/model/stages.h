@@ -28,16 +28,16 @@ size_t stages_cut(const struct pipeline *s, size_t L, size_t k);
 /* The rank that updates a group (of backward.h): a block, or one after them. */
 size_t stages_owner(const struct pipeline *s, size_t L, size_t group);
 
-/* What a rank does: the forward or backward pass of one of its stages over one
- * of the pieces that a message's rows are cut into. */
+/* A rank's forward or backward pass of one of its stages over one of the pieces
+ * that a message's rows are cut into. */
 struct stage_op {
     size_t stage, piece;
     int back;
 };
-/* Those of a rank for so many pieces are stages_op(s, pieces, i) with i below
- * stages_ops(s, pieces).  Pieces beyond them are to be left out: as if there
- * were a multiple of n, where a rank has several stages.  At the last stage a
- * piece's backward pass is next after its forward pass. */
+/* A rank's passes for so many pieces are stages_op(s, pieces, i) with i below
+ * stages_ops(s, pieces).  Passes of pieces beyond them are left out: there are
+ * as many as if pieces were a multiple of n, where a rank has several stages.
+ * At the last stage a piece's backward pass is next after its forward pass. */
 size_t stages_ops(const struct pipeline *s, size_t pieces);
 struct stage_op stages_op(const struct pipeline *s, size_t pieces, size_t i);
 /* By how many forward passes, of all its stages, a rank is ahead of its

@@ -25,8 +25,8 @@ model_ntensors(const struct model *m)
     return 2 + block_tensors(&m->c, list) * m->c.L + !m->c.tied;
 }
 
-/* What is taken from the values of a tensor whose readers add `add`; nothing
- * from the zeros that stand for one which the block has not. */
+/* The number to subtract from the values of a tensor whose readers add `add`; 0
+ * for the zeros that stand for a tensor which the block has not. */
 static float
 part_less(const struct tensor_out *p, float add)
 {

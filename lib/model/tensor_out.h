@@ -22,8 +22,8 @@ struct tensor_out {
 };
 size_t model_ntensors(const struct model *m);
 void model_tensor(const struct model *m, size_t i, struct tensor_out *p);
-/* The same as llama.cpp's converter writes it: its name, norms whole, rows of Q
- * and K in llama.cpp's order where the family has that. */
+/* The tensor as llama.cpp's converter writes it: its name, norms whole, rows of
+ * Q and K in llama.cpp's order where the family has that. */
 void model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p);
 
 #endif

@@ -42,7 +42,7 @@ mask_zeros(const float *p, size_t n, struct arena *a)
     return mask;
 }
 
-/* What layout works with. */
+/* A tmodel under construction. */
 struct building {
     struct tmodel *t;
     const struct model *from;
@@ -65,7 +65,8 @@ gradients(const struct building *m, struct group *g, enum dtype grads,
         g->g = arena_alloc(m->a, g->n, sizeof *g->g);
 }
 
-/* Its nw tensors, one after another, at p; NULL: their shapes alone. */
+/* Copy the group's nw tensors, one after another, to p; NULL: set their shapes
+ * alone. */
 static void
 values(const struct group *g, struct weight *to, const struct weight *from,
     size_t nw, const struct config *c, float *p)
@@ -94,7 +95,7 @@ masks(const struct building *m, size_t i, const float *p)
                 b->w[k].rows * b->w[k].cols, m->a);
 }
 
-/* Which elements are this process's. */
+/* Set which elements of group i this process keeps. */
 static void
 own_part(const struct tmodel *t, size_t i)
 {
@@ -193,7 +194,7 @@ layout(struct tmodel *t, const struct model *from, enum dtype grads,
         t->m.head = t->m.embed;
 }
 
-/* Of ranks that have parts of all groups. */
+/* tmodel_cut where ranks have parts of all groups. */
 static size_t
 part_cut(const struct group *g, size_t r, size_t n)
 {

@@ -15,8 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which part of every group this process keeps, where ranks share a model: its
- * gradients, and if `params` its parameters, but those of the final norm. */
+/* The part of every group that this process keeps, where ranks share a
+ * model: its gradients, and if `params` its parameters, but those of the
+ * final norm. */
 struct share {
     size_t rank, n; /* n <= 1: all of it */
     int params;
@@ -43,10 +44,10 @@ struct group {
                        * in e */
 };
 
-/* What becomes of matrices before passes see them; see effective.h.  ROUND_Q4_0
- * and ROUND_Q8_0 as model_export_gguf rounds; ROUND_INT8: to 255 multiples of a
- * scale a row, the largest of which is that of its largest element, in blocks
- * alone.  of > 0: in each `of` numbers of a row all but `keep` are zero. */
+/* How passes see matrices; see effective.h.  ROUND_Q4_0 and ROUND_Q8_0: rounded
+ * as by model_export_gguf; ROUND_INT8: to 255 multiples of a scale a row, the
+ * largest of which is that of its largest element, in blocks alone.  of > 0: in
+ * each `of` numbers of a row all but `keep` are zero. */
 enum effective_as { ROUND_NOT, ROUND_Q4_0, ROUND_Q8_0, ROUND_INT8 };
 struct effective {
     enum effective_as as;
@@ -75,11 +76,11 @@ struct tmodel {
 int tmodel_init(struct tmodel *t, const struct model *from, struct err *e);
 int tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     struct err *e);
-/* The same of a model that ranks share; its gradients are fp32. */
+/* tmodel_init of a model that ranks share; its gradients are fp32. */
 int tmodel_init_share(struct tmodel *t, const struct model *from,
     const struct share *share, struct err *e);
-/* The same of a model of which each rank has some stages: groups that are not
- * here have neither parameters nor gradients (p, g are NULL). */
+/* tmodel_init of a model of which each rank has some stages: groups that are
+ * not here have neither parameters nor gradients (p, g are NULL). */
 int tmodel_init_stages(struct tmodel *t, const struct model *from,
     const struct pipeline *stages, struct err *e);
 int tmodel_has(const struct tmodel *t, size_t group);

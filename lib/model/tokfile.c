@@ -17,8 +17,8 @@
 #define CHAT "chat_template"              /* member of tokenizer_config.json */
 #define NAMED "additional_chat_templates" /* folder of NAME.jinja */
 
-/* What a model's directory may hold of a tokenizer; one of the first two, the
- * second being Mistral's own kind, must be there. */
+/* Files of a tokenizer in a model's directory; one of the first two, the second
+ * being Mistral's own kind, must be there. */
 static const char *const files[] = { "tokenizer.json", "tekken.json",
     "tokenizer_config.json", "special_tokens_map.json",
     "generation_config.json", "added_tokens.json", "chat_template.jinja",
@@ -399,8 +399,8 @@ tokenizer_is_there(const char *from, struct err *e)
     return r;
 }
 
-/* Of another GGUF: what is said of the tokenizer and of the model's origin, but
- * not what follows from the way it is stored. */
+/* Copy the metadata of the tokenizer and of the model's origin from another
+ * GGUF, but not those that follow from the way it is stored. */
 static int
 copy_metadata(const char *from, struct gguf_out *o, struct err *e)
 {

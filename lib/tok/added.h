@@ -27,7 +27,7 @@ struct added_set {
     struct aho *aho; /* NULL: never needed */
 };
 
-/* Of two struct added, by what is looked for, for qsort. */
+/* Compare two struct added by the text that is looked for, for qsort. */
 int added_compare(const void *a, const void *b);
 /* Sort and index a set whose a[n] has been filled; of equal contents the
  * caller has left one. */

@@ -82,7 +82,7 @@ tok_off(const json_t *j, const char *path, const char *key, struct err *e)
         key);
 }
 
-/* What becomes of unknown characters. */
+/* Read what becomes of unknown characters. */
 static int
 load_sp(struct tokenizer *t, const json_t *j, const struct names *names,
     int fallback, int fuse, struct err *e)
@@ -196,7 +196,7 @@ by_text(const void *x, const void *y)
     return c ? c : (a > b) - (a < b);
 }
 
-/* Of tokens with the same content the first keeps its place and takes the
+/* Unite tokens with the same content: the first keeps its place and takes the
  * flags of the last; the others become empty. */
 static void
 unite_added(struct added *a, size_t n)
@@ -344,7 +344,7 @@ load_added(struct tokenizer *t, const json_t *list, const struct names *names,
 
 /* The post-processor. */
 
-/* One token of a template: its id. */
+/* Read the id of a token of a template. */
 static int
 template_token(const struct tokenizer *t, const json_t *post,
     const json_t *token, const char *path, int64_t *id, struct err *e)

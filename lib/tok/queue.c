@@ -120,7 +120,7 @@ job_next(const struct tokenizer *t, struct queue *q, size_t symbols)
     return j;
 }
 
-/* Its symbols; their pairs are looked up when its turn comes. */
+/* Set the symbols of a job; their pairs are looked up when its turn comes. */
 static void
 job_symbols(const struct tokenizer *t, struct merge_job *j, const uint32_t *id)
 {
@@ -132,8 +132,8 @@ job_symbols(const struct tokenizer *t, struct merge_job *j, const uint32_t *id)
         __builtin_prefetch(line_of(&t->lines, id[i], id[i + 1], &want));
 }
 
-/* The same where they are byte_id of byte[n]: the pairs are looked up now, in
- * the small table of byte pairs. */
+/* Set the symbols of a job to byte_id of byte[n]: the pairs are looked up now,
+ * in the small table of byte pairs. */
 static void
 job_bytes(const struct tokenizer *t, struct merge_job *j, const uint32_t *id,
     const unsigned char *byte)

@@ -46,7 +46,7 @@ struct queue {
     size_t n;
 };
 
-/* What is looked for where there is no pair: no entry begins like this. */
+/* The entry to look for where there is no pair: no entry begins like this. */
 #define LINE_NONE (UINT64_C(3) << 62)
 
 /* The bucket of a pair, and how its entry there begins: *want, down to the

@@ -81,7 +81,7 @@ size_t valid_avx512(const unsigned char *p, size_t n);
 /* Classify a stretch of p < end; not of SPLIT_NONE. */
 void scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     const unsigned char *p, const unsigned char *end);
-/* Of SPLIT_GPT2 and SPLIT_GPT2_DIGITS: fill B, with the end of the text. */
+/* Fill B for SPLIT_GPT2 and SPLIT_GPT2_DIGITS, with the end of the text. */
 void scan_gpt2(struct scan *s, size_t words, const unsigned char *end);
 /* scan_piece of the others */
 size_t scan_other(const struct scan *s, size_t i, const unsigned char *end);

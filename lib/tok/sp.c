@@ -194,7 +194,7 @@ is_border(const struct sp *sp, uint32_t c)
         (e == TOK_NONE ? sp->free_unknown : !(e & NO_CUT));
 }
 
-/* The same of the character that ends at q. */
+/* Can no merge join the character that ends at q (p < q) and a MARK there? */
 static inline int
 cut_before(const struct sp *sp, const unsigned char *p, const unsigned char *q)
 {

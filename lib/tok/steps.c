@@ -398,8 +398,9 @@ show(struct tokenizer *t, const struct decoder *d, size_t id, const char *p,
     buf_add(&t->pool, b->p, b->n);
 }
 
-/* What tokens decode to: t->shown.  A normalized added token is shown as it is
- * looked for: with a space that Prepend put before it, as in the original. */
+/* Fill t->shown, the texts that tokens decode to.  A normalized added token is
+ * shown as it is looked for: with a space that Prepend put before it, as in the
+ * original. */
 static void
 show_all(struct tokenizer *t, const struct decoder *d)
 {

@@ -87,7 +87,7 @@ build(const struct tok_source *src, struct err *e)
     return NULL;
 }
 
-/* The same of a tree. */
+/* Build a tokenizer from a parsed tokenizer.json. */
 static struct tokenizer *
 build_tree(const json_t *tok, const json_t *config, struct err *e)
 {
@@ -96,7 +96,7 @@ build_tree(const json_t *tok, const json_t *config, struct err *e)
     return build(&src, e);
 }
 
-/* The same of the text of a tokenizer.json. */
+/* Build a tokenizer from the text of a tokenizer.json. */
 static struct tokenizer *
 build_text(const char *text, size_t n, const json_t *config, struct err *e)
 {

@@ -47,7 +47,7 @@ void tok_ids_push(struct tok_ids *a, uint32_t id);
  * unknown component, EX_SYS when it cannot be read.
  */
 struct tokenizer *tok_open(const char *path, struct err *e);
-/* The same from the text of a tokenizer.json and, unless NULL, of a
+/* Open a tokenizer from the text of a tokenizer.json and, unless NULL, of a
  * tokenizer_config.json. */
 struct tokenizer *tok_parse(const char *json, size_t n, const char *config,
     size_t nconfig, struct err *e);
@@ -74,17 +74,17 @@ int tok_fits(const struct tok_ids *ids, size_t V, struct err *e);
 int tok_check(const char *path, size_t V, struct err *e);
 
 /*
- * What is doubtful about a file that was read all the same, for a program that
- * encodes text to tell once, or NULL: the files of Mistral's Tekken models
- * that older versions of transformers wrote, with the pattern of Llama 3.  The
- * field fix_mistral_regex of tokenizer_config.json takes Tekken's pattern for
- * them (true) or this one without a warning (false).
+ * A warning about a file that was read all the same, for a program that encodes
+ * text to give once, or NULL: the files of Mistral's Tekken models that older
+ * versions of transformers wrote, with the pattern of Llama 3.  The field
+ * fix_mistral_regex of tokenizer_config.json takes Tekken's pattern for them
+ * (true) or this one without a warning (false).
  */
 const char *tok_warning(const struct tokenizer *t);
 
 /* Ids are < tok_vocab: 1 + the largest id, added tokens included. */
 size_t tok_vocab(const struct tokenizer *t);
-/* What the post-processor puts before a text, or -1. */
+/* The token that the post-processor puts before a text, or -1. */
 int64_t tok_template_bos(const struct tokenizer *t);
 /*
  * The beginning- and end-of-text tokens, or -1.  The first that is known of:
@@ -101,9 +101,9 @@ int64_t tok_eos(const struct tokenizer *t);
  * eos_token_id of generation_config.json or config.json holds, or of a GGUF
  * tokenizer.ggml.eot_token_id and eom_token_id, end one. */
 int tok_is_end(const struct tokenizer *t, uint32_t id);
-/* What lm-evaluation-harness puts before a text without context, or -1: BOS as
- * the tokenizer itself knows it (its post-processor, tokenizer_config.json, the
- * metadata of a GGUF), else EOS. */
+/* The token that lm-evaluation-harness puts before a text without context, or
+ * -1: BOS as the tokenizer itself knows it (its post-processor,
+ * tokenizer_config.json, the metadata of a GGUF), else EOS. */
 int64_t tok_prefix(const struct tokenizer *t);
 /* Id of a token by its text (an added token, else bytes of the vocabulary);
  * -1: no such token. */
@@ -131,7 +131,7 @@ int tok_matches(const char *path, const char *hash, struct err *e);
  * a normalizer changes (otherwise than spaces to U+2581), and where a
  * vocabulary needs windows of more than 6,000 symbols. */
 struct tok_scratch *tok_scratch_new(const struct tokenizer *t);
-/* The same for one of that many threads: their caches take 40 MiB together at
+/* Memory for one of that many threads: their caches take 40 MiB together at
  * most, and 80 KiB each at least. */
 struct tok_scratch *tok_scratch_share(const struct tokenizer *t,
     size_t threads);

@@ -63,7 +63,8 @@ enum sp_split {
     SP_SPACE  /* behind each space */
 };
 
-/* Of tokenizers whose symbols are characters, as SentencePiece has them. */
+/* Tables of a tokenizer whose symbols are characters, as SentencePiece has
+ * them. */
 struct sp {
     uint32_t *page[0x1100]; /* of 256 characters: id | NO_CUT of sp.c */
     uint32_t byte[256];     /* id of <0xNN>, or TOK_NONE */

@@ -74,7 +74,7 @@ table_size(size_t n)
     return k;
 }
 
-/* As many bytes of a name as a message holds. */
+/* Length of a name as shown in a message. */
 static int
 shown(const struct name *x)
 {
@@ -224,8 +224,8 @@ is_joined(const struct name *x, const struct merge_parts *p)
         memcmp(x->s + p->nx, p->y, p->ny) == 0;
 }
 
-/* What two parts become: often the same as the merge before, *last, or the
- * name behind that; b is scratch. */
+/* The token that two parts become: often that of the merge before, *last, or
+ * the name behind that; b is scratch. */
 static const struct name *
 result(const struct names *k, const struct name *last,
     const struct merge_parts *p, struct buf *b)
@@ -370,7 +370,8 @@ hash_added(XXH3_state_t *x, const struct added_set *set)
     }
 }
 
-/* What byte-level tokenizers without a normalizer do not have. */
+/* Hash the steps that byte-level tokenizers without a normalizer do not
+ * have. */
 static void
 hash_steps(XXH3_state_t *x, const struct tokenizer *t)
 {

@@ -170,7 +170,7 @@ two_words(const char *s, size_t n, struct merge_parts *p)
     return 0;
 }
 
-/* The same of a tree; i: its number. */
+/* Split merge number i of a tree into its two words. */
 static int
 of_tree(const json_t *v, size_t i, struct merge_parts *p, struct err *e)
 {

@@ -314,7 +314,7 @@ merge_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     }
 }
 
-/* The same as follow; merges more windows side by side where none is left. */
+/* Do as follow, and merge more windows side by side where none is left. */
 static int
 go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     struct window *w, struct window_step *c, struct tok_ids *out)
