@@ -39,7 +39,7 @@ written(size_t n)
 /* A directory keeps the tokenizer's files as they are; a GGUF has a token for
  * each row of the model. */
 static void
-check_tokenizer(const char *in, size_t V, int gguf)
+check_source_tokenizer(const char *in, size_t V, int gguf)
 {
     struct buf past = { 0 };
     struct err e;
@@ -94,7 +94,7 @@ main(int argc, char **argv)
     if (!there)
         note("%s: holds no tokenizer, so %s will hold none", in, out);
     else
-        check_tokenizer(in, m.c.V, gguf);
+        check_source_tokenizer(in, m.c.V, gguf);
     m.written = written;
     progress_begin("written", (double)model_params(&m), "parameters");
     if ((gguf ? model_export_gguf : model_export)(&m, out, as,

@@ -85,7 +85,7 @@ ckpt_hash(const char *path, char hex[33], struct err *e)
 }
 
 static int
-ends_with(const char *name, const char *end)
+has_suffix(const char *name, const char *end)
 {
     const size_t n = strlen(name), k = strlen(end);
 
@@ -96,7 +96,7 @@ ends_with(const char *name, const char *end)
 static int
 is_model_part(const char *name)
 {
-    return strcmp(name, "config.json") == 0 || ends_with(name, ".safetensors");
+    return strcmp(name, "config.json") == 0 || has_suffix(name, ".safetensors");
 }
 
 /* For a split GGUF, the hash of the hashes of its parts. */
@@ -126,7 +126,7 @@ ckpt_hash_model(const char *path, char hex[33], struct err *e)
     struct dir_list l;
     int r;
 
-    if (ends_with(path, ".gguf"))
+    if (has_suffix(path, ".gguf"))
         return hash_gguf(path, hex, e);
     if (!io_is_dir(path))
         return ckpt_hash(path, hex, e);
@@ -196,7 +196,7 @@ hash_file(const char *dir, const char *name, struct err *e)
 
 /* The entries of all files in dir, but for the manifest and hidden ones. */
 static json_t *
-hash_files(const char *dir, struct err *e)
+hash_listed_files(const char *dir, struct err *e)
 {
     struct dir_list l;
     json_t *files, *one;
@@ -241,7 +241,7 @@ int
 ckpt_commit(struct dir_new *d, const char *run, uint64_t step,
     const struct position *p, size_t keep, struct err *e)
 {
-    json_t *files = hash_files(d->tmp, e), *m;
+    json_t *files = hash_listed_files(d->tmp, e), *m;
     int r = -1;
 
     if (files != NULL) {
@@ -293,7 +293,8 @@ get_manifest(const char *dir, struct err *e)
 }
 
 static int
-check_file(const char *dir, const char *name, const json_t *v, struct err *e)
+check_listed_file(const char *dir, const char *name, const json_t *v,
+    struct err *e)
 {
     const char *want = json_string_value(json_object_get(v, "xxh3_128"));
     const json_t *js = json_object_get(v, "size");
@@ -328,7 +329,7 @@ check_file(const char *dir, const char *name, const json_t *v, struct err *e)
 }
 
 static int
-read_position(const json_t *m, const char *dir, struct position *p,
+read_manifest_position(const json_t *m, const char *dir, struct position *p,
     struct err *e)
 {
     const json_t *seq = json_object_get(m, "seq");
@@ -362,12 +363,12 @@ ckpt_verify(const char *dir, uint64_t *step, struct position *p, struct err *e)
     if (r == 0) {
         json_object_foreach(files, name, v)
         {
-            if ((r = check_file(dir, name, v, e)) < 0)
+            if ((r = check_listed_file(dir, name, v, e)) < 0)
                 break;
         }
     }
     if (r == 0 && p != NULL)
-        r = read_position(m, dir, p, e);
+        r = read_manifest_position(m, dir, p, e);
     if (r == 0 && step != NULL)
         *step = (uint64_t)json_integer_value(n);
     json_decref(m);

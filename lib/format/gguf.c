@@ -290,7 +290,7 @@ get_alignment(struct gguf_in *c)
 
 /* r = v rounded up to the alignment; -1 when that wraps. */
 static int
-round_up(size_t v, size_t align, size_t *r)
+round_to_align(size_t v, size_t align, size_t *r)
 {
     if (size_add(v, align - 1, r) < 0)
         return -1;
@@ -301,12 +301,13 @@ round_up(size_t v, size_t align, size_t *r)
 /* Each tensor begins where the one before ends, rounded up, and the last
  * ends where the file does (its own padding may be missing). */
 static int
-place(struct gguf_in *c)
+place_tensor(struct gguf_in *c)
 {
     struct gguf *g = c->g;
     size_t begin, next = 0, end;
 
-    if (round_up(c->at, g->align, &begin) < 0 || (begin > c->n && g->nt > 0))
+    if (round_to_align(c->at, g->align, &begin) < 0 ||
+        (begin > c->n && g->nt > 0))
         return err_at(c->e, c->at, "file ends before the data");
     if (begin > c->n) /* no data, and no padding */
         return 0;
@@ -325,7 +326,7 @@ place(struct gguf_in *c)
         end = begin + next + t->nbytes;
         t->at = begin + next;
         t->data = c->p + t->at;
-        if (round_up(next + t->nbytes, g->align, &next) < 0)
+        if (round_to_align(next + t->nbytes, g->align, &next) < 0)
             return err_at(c->e, begin, "tensor %s: offset overflows", t->name);
     }
     if (c->n - begin > next)
@@ -334,7 +335,7 @@ place(struct gguf_in *c)
 }
 
 static int
-get_head(struct gguf_in *c, uint64_t *nt, uint64_t *nkv)
+read_gguf_head(struct gguf_in *c, uint64_t *nt, uint64_t *nkv)
 {
     uint64_t version;
 
@@ -377,7 +378,7 @@ name_all(struct gguf_in *c, const size_t *off, const char **v, size_t n,
 
 /* Metadata, then tensor descriptions, then the places of the data. */
 static int
-parse(struct gguf_in *c, size_t **off, int tensors)
+parse_gguf(struct gguf_in *c, size_t **off, int tensors)
 {
     struct gguf *g = c->g;
     uint64_t nt = 0, nkv = 0, v;
@@ -385,7 +386,7 @@ parse(struct gguf_in *c, size_t **off, int tensors)
     size_t n = 0, kv_end;
     int r;
 
-    if (get_head(c, &nt, &nkv) < 0)
+    if (read_gguf_head(c, &nt, &nkv) < 0)
         return -1;
     for (uint64_t i = 0; i < nkv; i++, n++, g->nkv++) {
         g->kv = xgrow_pow2(g->kv, g->nkv, sizeof *g->kv);
@@ -419,7 +420,7 @@ parse(struct gguf_in *c, size_t **off, int tensors)
     if (r == 0 && n > kv_end)
         r = name_all(c, *off + kv_end, name, n - kv_end, "tensor");
     free(name);
-    return r < 0 || get_alignment(c) < 0 ? -1 : tensors ? place(c) : 0;
+    return r < 0 || get_alignment(c) < 0 ? -1 : tensors ? place_tensor(c) : 0;
 }
 
 static int
@@ -430,7 +431,7 @@ parse_file(struct gguf *g, const void *p, size_t n, int tensors, struct err *e)
     int r;
 
     memset(g, 0, sizeof *g);
-    r = parse(&c, &off, tensors);
+    r = parse_gguf(&c, &off, tensors);
     free(off);
     if (r < 0)
         gguf_release(g);

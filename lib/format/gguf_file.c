@@ -12,7 +12,7 @@
 
 /* Map and parse one more file.  name is taken. */
 static int
-add_part(struct gguf_file *f, char *name, int tensors, struct err *e)
+add_split_part(struct gguf_file *f, char *name, int tensors, struct err *e)
 {
     const size_t i = f->n;
     int r;
@@ -42,7 +42,7 @@ add_part(struct gguf_file *f, char *name, int tensors, struct err *e)
 /* The number of the part, from 0, and of all parts, as the file says; 0 and 1
  * if it is not split. */
 static int
-split_of(const struct gguf *g, size_t *no, size_t *count, struct err *e)
+read_split(const struct gguf *g, size_t *no, size_t *count, struct err *e)
 {
     *no = 0;
     *count = 1;
@@ -92,9 +92,9 @@ add_named(struct gguf_file *f, const char *path, size_t no, size_t count,
         free(name);
         return -1;
     }
-    if (add_part(f, name, tensors, e) < 0)
+    if (add_split_part(f, name, tensors, e) < 0)
         return -1;
-    if (split_of(&f->part[f->n - 1], &is, &of, e) < 0)
+    if (read_split(&f->part[f->n - 1], &is, &of, e) < 0)
         return err_prefix(e, "%s", name);
     if (is != want || of != count)
         return err_set(e, EX_INPUT,
@@ -105,7 +105,7 @@ add_named(struct gguf_file *f, const char *path, size_t no, size_t count,
 
 /* The tensors of all parts as those of f->g; their names are the parts'. */
 static int
-join(struct gguf_file *f, struct err *e)
+join_parts(struct gguf_file *f, struct err *e)
 {
     const char **name, *twice;
     size_t n = 0, want = 0;
@@ -144,9 +144,9 @@ open_parts(struct gguf_file *f, const char *path, int tensors, struct err *e)
 {
     size_t no, count;
 
-    if (add_part(f, xstrdup(path), tensors, e) < 0)
+    if (add_split_part(f, xstrdup(path), tensors, e) < 0)
         return -1;
-    if (split_of(f->part, &no, &count, e) < 0)
+    if (read_split(f->part, &no, &count, e) < 0)
         return err_prefix(e, "%s", path);
     if (no > 0) { /* begin with the first */
         io_unmap(&f->map[0]);
@@ -159,11 +159,12 @@ open_parts(struct gguf_file *f, const char *path, int tensors, struct err *e)
     while (tensors && f->n < count)
         if (add_named(f, path, no, count, f->n, 1, e) < 0)
             return -1;
-    return join(f, e);
+    return join_parts(f, e);
 }
 
 static int
-open_or_close(struct gguf_file *f, const char *path, int tensors, struct err *e)
+map_first_part(struct gguf_file *f, const char *path, int tensors,
+    struct err *e)
 {
     int r;
 
@@ -176,13 +177,13 @@ open_or_close(struct gguf_file *f, const char *path, int tensors, struct err *e)
 int
 gguf_open(struct gguf_file *f, const char *path, struct err *e)
 {
-    return open_or_close(f, path, 1, e);
+    return map_first_part(f, path, 1, e);
 }
 
 int
 gguf_open_metadata(struct gguf_file *f, const char *path, struct err *e)
 {
-    return open_or_close(f, path, 0, e);
+    return map_first_part(f, path, 0, e);
 }
 
 void

@@ -27,7 +27,7 @@ struct made {
 
 /* The token with the text p[n], or NONE. */
 static uint32_t
-find(const struct spm *v, const char *p, size_t n)
+find_token(const struct spm *v, const char *p, size_t n)
 {
     size_t i = (size_t)XXH3_64bits(p, n) & v->mask;
 
@@ -62,7 +62,7 @@ index_tokens(struct spm *v, size_t n)
 static const struct spm_token *
 made_of(const struct spm *v, const char *p, size_t n)
 {
-    const uint32_t k = find(v, p, n);
+    const uint32_t k = find_token(v, p, n);
 
     return k != NONE && v->tok[k].made ? &v->tok[k] : NULL;
 }
@@ -140,8 +140,8 @@ check_made(const struct spm *v, const struct made *m, size_t n, struct err *e)
     for (size_t i = 0; i < n; i++) {
         const struct spm_token *t = m[i].t;
 
-        if (find(v, t->p, m[i].cut) == NONE ||
-            find(v, t->p + m[i].cut, t->n - m[i].cut) == NONE)
+        if (find_token(v, t->p, m[i].cut) == NONE ||
+            find_token(v, t->p + m[i].cut, t->n - m[i].cut) == NONE)
             return err_set(e, EX_INPUT,
                 "tokenizer.ggml.tokens: token %zu "
                 "holds a character that is no token",

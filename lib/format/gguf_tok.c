@@ -61,7 +61,7 @@ static const struct pre {
     { RX_O200K, 0, 0, 0, 0, " gpt-4o llama4 kanana2 talkie minimax-m2 " } };
 
 static int
-by_text(const void *a, const void *b)
+by_token_text(const void *a, const void *b)
 {
     const struct str *x = a, *y = b;
     const size_t n = x->n < y->n ? x->n : y->n;
@@ -71,7 +71,7 @@ by_text(const void *a, const void *b)
 }
 
 static int
-kind_of(const struct vocab *v, size_t id)
+kind_of_token(const struct vocab *v, size_t id)
 {
     return v->kind ? (int)gguf_int(v->kind, id) : GGUF_NORMAL;
 }
@@ -118,11 +118,11 @@ read_lists(struct vocab *v, const struct gguf *g, size_t n, struct err *e)
 }
 
 static int
-has(const struct vocab *v, const char *p, size_t n)
+has_token(const struct vocab *v, const char *p, size_t n)
 {
     const struct str s = { p, n };
 
-    return bsearch(&s, v->sorted, v->nsorted, sizeof s, by_text) != NULL;
+    return bsearch(&s, v->sorted, v->nsorted, sizeof s, by_token_text) != NULL;
 }
 
 /* A user's token of several spaces has marks in SentencePiece's model, and so
@@ -131,12 +131,13 @@ has(const struct vocab *v, const char *p, size_t n)
 static void
 mark_runs(struct vocab *v)
 {
-    for (size_t i = 0; has(v, MARK, strlen(MARK)) && i < v->n; i++) {
+    for (size_t i = 0; has_token(v, MARK, strlen(MARK)) && i < v->n; i++) {
         const struct str s = v->tok[i];
         const size_t n = s.n * strlen(MARK);
 
-        if (kind_of(v, i) == GGUF_USER && n < sizeof marks && s.p[0] == ' ' &&
-            memcmp(s.p, s.p + 1, s.n - 1) == 0 && !has(v, marks, n))
+        if (kind_of_token(v, i) == GGUF_USER && n < sizeof marks &&
+            s.p[0] == ' ' && memcmp(s.p, s.p + 1, s.n - 1) == 0 &&
+            !has_token(v, marks, n))
             v->tok[i] = (struct str){ marks, n };
     }
 }
@@ -154,7 +155,7 @@ read_vocab(struct vocab *v, const struct gguf *g, struct err *e)
     v->sorted = xreallocarray(NULL, v->n + 1, sizeof *v->sorted);
     w = gguf_walk(a);
     for (size_t i = 0; gguf_next(&w, &v->tok[i].p, &v->tok[i].n); i++) {
-        const int k = kind_of(v, i);
+        const int k = kind_of_token(v, i);
 
         if (k < GGUF_NORMAL || k > GGUF_BYTE)
             return err_set(e, EX_INPUT,
@@ -165,9 +166,9 @@ read_vocab(struct vocab *v, const struct gguf *g, struct err *e)
         if (k != GGUF_UNUSED)
             v->sorted[v->nsorted++] = v->tok[i];
     }
-    qsort(v->sorted, v->nsorted, sizeof *v->sorted, by_text);
+    qsort(v->sorted, v->nsorted, sizeof *v->sorted, by_token_text);
     for (size_t i = 1; i < v->nsorted; i++)
-        if (by_text(&v->sorted[i - 1], &v->sorted[i]) == 0)
+        if (by_token_text(&v->sorted[i - 1], &v->sorted[i]) == 0)
             return err_set(e, EX_INPUT,
                 "tokenizer.ggml.tokens: \"%.*s\" is there twice",
                 (int)(v->sorted[i].n < 80 ? v->sorted[i].n : 80),
@@ -185,14 +186,14 @@ release_vocab(struct vocab *v)
 }
 
 static json_t *
-text(struct str s)
+token_text(struct str s)
 {
     return json_stringn(s.p, s.n);
 }
 
 /* The member `key` of j (jansson before 2.14 takes no length). */
 static void
-set(json_t *j, struct str key, json_t *value)
+set_member(json_t *j, struct str key, json_t *value)
 {
     char small[256];
     char *s = key.n < sizeof small ? small : xmalloc(key.n + 1);
@@ -207,13 +208,13 @@ set(json_t *j, struct str key, json_t *value)
 /* Tokens of the model proper.  Unused ones only fill the numbering: no text
  * ever gives them. */
 static json_t *
-vocab_json(const struct vocab *v)
+tokens_json(const struct vocab *v)
 {
     json_t *j = json_object();
 
     for (size_t i = 0; i < v->n; i++)
-        if (kind_of(v, i) != GGUF_UNUSED)
-            set(j, v->tok[i], json_integer((json_int_t)i));
+        if (kind_of_token(v, i) != GGUF_UNUSED)
+            set_member(j, v->tok[i], json_integer((json_int_t)i));
     return j;
 }
 
@@ -223,14 +224,14 @@ added_json(const struct vocab *v)
     json_t *j = json_array();
 
     for (size_t i = 0; i < v->n; i++) {
-        const int k = kind_of(v, i);
+        const int k = kind_of_token(v, i);
 
         if (k == GGUF_CONTROL || k == GGUF_USER || k == GGUF_UNKNOWN)
             json_array_append_new(j,
                 json_pack("{s:I, s:o, s:b, s:b, s:b, s:b, s:b}", "id",
-                    (json_int_t)i, "content", text(v->tok[i]), "single_word", 0,
-                    "lstrip", 0, "rstrip", 0, "normalized", 0, "special",
-                    k != GGUF_USER));
+                    (json_int_t)i, "content", token_text(v->tok[i]),
+                    "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0,
+                    "special", k != GGUF_USER));
     }
     return j;
 }
@@ -255,7 +256,8 @@ merges_json(const struct vocab *v, struct err *e)
             buf_clear(&both);
             buf_add(&both, m.p, na);
             buf_add(&both, b, nb);
-            if (has(v, m.p, na) && has(v, b, nb) && has(v, both.p, both.n)) {
+            if (has_token(v, m.p, na) && has_token(v, b, nb) &&
+                has_token(v, both.p, both.n)) {
                 json_array_append_new(j,
                     json_pack("[o,o]", json_stringn(m.p, na),
                         json_stringn(b, nb)));
@@ -298,7 +300,7 @@ scores_json(const struct vocab *v, json_t **ties, struct err *e)
 
     for (size_t i = 0; i < v->n; i++) {
         struct spm_token *t = &tok[i];
-        const int k = kind_of(v, i);
+        const int k = kind_of_token(v, i);
 
         t->p = v->tok[i].p;
         t->n = v->tok[i].n;
@@ -319,7 +321,7 @@ done:
 }
 
 static json_t *
-byte_level(int prefix, int regex)
+byte_level_json(int prefix, int regex)
 {
     return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel",
         "add_prefix_space", prefix, "trim_offsets", 1, "use_regex", regex);
@@ -327,7 +329,7 @@ byte_level(int prefix, int regex)
 
 /* The pre-tokenizer that tokenizer.ggml.pre names; NULL and *e. */
 static const struct pre *
-find_pre(const struct gguf *g, struct err *e)
+named_pre(const struct gguf *g, struct err *e)
 {
     static const char key[] = "tokenizer.ggml.pre";
     const char *s = NULL;
@@ -362,12 +364,12 @@ pre_json(const struct pre *p)
     if (p->digits)
         return json_pack("{s:s, s:[{s:s, s:b}, o]}", "type", "Sequence",
             "pretokenizers", "type", "Digits", "individual_digits", 1,
-            byte_level(0, 1));
+            byte_level_json(0, 1));
     if (!p->regex)
-        return byte_level(0, 1);
+        return byte_level_json(0, 1);
     return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, o]}", "type",
         "Sequence", "pretokenizers", "type", "Split", "pattern", "Regex",
-        p->regex, "behavior", "Isolated", "invert", 0, byte_level(0, 0));
+        p->regex, "behavior", "Isolated", "invert", 0, byte_level_json(0, 0));
 }
 
 json_t *
@@ -386,7 +388,7 @@ gguf_pre_json(size_t i, const char **name, size_t *n, int *nfc, int *whole)
  * a SentencePiece model <unk>, <s> and </s> are 0, 1 and 2 unless the file says
  * otherwise. */
 static int
-special(const struct vocab *v, const char *key, size_t *id, struct str *s,
+special_token(const struct vocab *v, const char *key, size_t *id, struct str *s,
     struct err *e)
 {
     static const char *const usual[] = { "tokenizer.ggml.unknown_token_id",
@@ -397,7 +399,8 @@ special(const struct vocab *v, const char *key, size_t *id, struct str *s,
         return err_set(e, EX_INPUT, "%s: there are no tokens", key);
     for (size_t i = 0; r == 0 && v->score && i < 3 && i < v->n; i++)
         if (strcmp(key, usual[i]) == 0 &&
-            (kind_of(v, i) == GGUF_CONTROL || kind_of(v, i) == GGUF_UNKNOWN)) {
+            (kind_of_token(v, i) == GGUF_CONTROL ||
+                kind_of_token(v, i) == GGUF_UNKNOWN)) {
             *id = i;
             r = 1;
         }
@@ -410,8 +413,8 @@ static void
 special_add(json_t *a, struct str s, int type)
 {
     json_array_append_new(a,
-        json_pack("{s:{s:o, s:i}}", "SpecialToken", "id", text(s), "type_id",
-            type));
+        json_pack("{s:{s:o, s:i}}", "SpecialToken", "id", token_text(s),
+            "type_id", type));
 }
 
 static void
@@ -424,13 +427,13 @@ sequence_add(json_t *a, const char *id, int type)
 static json_t *
 token_json(struct str s, size_t id)
 {
-    return json_pack("{s:o, s:[I], s:[o]}", "id", text(s), "ids",
-        (json_int_t)id, "tokens", text(s));
+    return json_pack("{s:o, s:[I], s:[o]}", "id", token_text(s), "ids",
+        (json_int_t)id, "tokens", token_text(s));
 }
 
 /* BOS and EOS around a text; null when there are none. */
 static json_t *
-post_json(const struct vocab *v, struct err *e)
+processor_json(const struct vocab *v, struct err *e)
 {
     int bos = v->pre ? v->pre->bos : 1, eos = 0;
     json_t *single, *pair, *tokens;
@@ -440,8 +443,12 @@ post_json(const struct vocab *v, struct err *e)
     if (gguf_bool(v->g, "tokenizer.ggml.add_bos_token", &bos, e) < 0 ||
         gguf_bool(v->g, "tokenizer.ggml.add_eos_token", &eos, e) < 0)
         return NULL;
-    if ((bos && special(v, "tokenizer.ggml.bos_token_id", &ib, &sb, e) <= 0) ||
-        (eos && special(v, "tokenizer.ggml.eos_token_id", &ie, &se, e) <= 0)) {
+    if ((bos &&
+            special_token(v, "tokenizer.ggml.bos_token_id", &ib, &sb, e) <=
+                0) ||
+        (eos &&
+            special_token(v, "tokenizer.ggml.eos_token_id", &ie, &se, e) <=
+                0)) {
         err_set(e, EX_INPUT,
             "tokenizer.ggml.add_bos_token or "
             "add_eos_token: the token's id is missing or wrong");
@@ -462,16 +469,16 @@ post_json(const struct vocab *v, struct err *e)
             special_add(a, se, k == 2);
     }
     if (bos)
-        set(tokens, sb, token_json(sb, ib));
+        set_member(tokens, sb, token_json(sb, ib));
     if (eos)
-        set(tokens, se, token_json(se, ie));
+        set_member(tokens, se, token_json(se, ie));
     return json_pack("{s:s, s:o, s:o, s:o}", "type", "TemplateProcessing",
         "single", single, "pair", pair, "special_tokens", tokens);
 }
 
 /* Refuse what is not known.  *prefix: a space is put before each text. */
 static int
-check_kind(const struct gguf *g, int *prefix, struct err *e)
+check_token_kind(const struct gguf *g, int *prefix, struct err *e)
 {
     static const char *const off[] = {
         "tokenizer.ggml.remove_extra_whitespaces",
@@ -504,7 +511,7 @@ check_kind(const struct gguf *g, int *prefix, struct err *e)
 }
 
 static json_t *
-replace(const char *from, const char *to)
+replace_json(const char *from, const char *to)
 {
     return json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern",
         "String", from, "content", to);
@@ -516,15 +523,16 @@ char_normalizer(int prefix)
 {
     return prefix ? json_pack("{s:s, s:[{s:s, s:s}, o]}", "type", "Sequence",
                         "normalizers", "type", "Prepend", "prepend", MARK,
-                        replace(" ", MARK))
-                  : replace(" ", MARK);
+                        replace_json(" ", MARK))
+                  : replace_json(" ", MARK);
 }
 
 static json_t *
 char_decoder(int prefix)
 {
-    json_t *j = json_pack("{s:s, s:[o, {s:s}, {s:s}]}", "type", "Sequence",
-        "decoders", replace(MARK, " "), "type", "ByteFallback", "type", "Fuse");
+    json_t *j =
+        json_pack("{s:s, s:[o, {s:s}, {s:s}]}", "type", "Sequence", "decoders",
+            replace_json(MARK, " "), "type", "ByteFallback", "type", "Fuse");
 
     if (prefix)
         json_array_append_new(json_object_get(j, "decoders"),
@@ -541,14 +549,14 @@ unknown(const struct vocab *v, int *bytes, json_t **unk, struct err *e)
     static const char key[] = "tokenizer.ggml.unknown_token_id";
     struct str s = { NULL, 0 };
     size_t id;
-    int r = v->chars ? special(v, key, &id, &s, e) : 1;
+    int r = v->chars ? special_token(v, key, &id, &s, e) : 1;
 
     *bytes = 0;
     if (r <= 0)
         return r < 0 ? -1 : err_set(e, EX_INPUT, "%s: is missing", key);
     for (size_t i = 0; v->chars && i < v->n && !*bytes; i++)
-        *bytes = kind_of(v, i) == GGUF_BYTE;
-    *unk = v->chars ? text(s) : json_null();
+        *bytes = kind_of_token(v, i) == GGUF_BYTE;
+    *unk = v->chars ? token_text(s) : json_null();
     return 0;
 }
 
@@ -560,9 +568,10 @@ gguf_tokenizer_json(const struct gguf *g, struct err *e)
     json_t *norm, *pre, *decoder;
     int prefix, bytes;
 
-    if (check_kind(g, &prefix, e) < 0 || read_vocab(&v, g, e) < 0 ||
-        (!v.chars && (v.pre = find_pre(g, e)) == NULL) ||
-        (post = post_json(&v, e)) == NULL || unknown(&v, &bytes, &unk, e) < 0 ||
+    if (check_token_kind(g, &prefix, e) < 0 || read_vocab(&v, g, e) < 0 ||
+        (!v.chars && (v.pre = named_pre(g, e)) == NULL) ||
+        (post = processor_json(&v, e)) == NULL ||
+        unknown(&v, &bytes, &unk, e) < 0 ||
         (merges = v.score ? scores_json(&v, &ties, e) : merges_json(&v, e)) ==
             NULL)
         goto done;
@@ -570,7 +579,7 @@ gguf_tokenizer_json(const struct gguf *g, struct err *e)
         : v.pre->nfc ? json_pack("{s:s}", "type", "NFC")
                      : json_null();
     pre = v.chars ? json_null() : pre_json(v.pre);
-    decoder = v.chars ? char_decoder(prefix) : byte_level(1, 1);
+    decoder = v.chars ? char_decoder(prefix) : byte_level_json(1, 1);
     j = json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:O, s:o, s:{s:s, s:n, s:O,"
                   " s:n, s:n, s:b, s:b, s:b, s:o, s:O}}",
         "version", "1.0", "truncation", "padding", "added_tokens",
@@ -578,7 +587,7 @@ gguf_tokenizer_json(const struct gguf *g, struct err *e)
         "post_processor", post, "decoder", decoder, "model", "type", "BPE",
         "dropout", "unk_token", unk, "continuing_subword_prefix",
         "end_of_word_suffix", "fuse_unk", v.chars, "byte_fallback", bytes,
-        "ignore_merges", v.pre && v.pre->whole, "vocab", vocab_json(&v),
+        "ignore_merges", v.pre && v.pre->whole, "vocab", tokens_json(&v),
         "merges", merges);
     if (ties)
         json_object_set(json_object_get(j, "model"), "retort_ties", ties);
@@ -612,13 +621,13 @@ add_specials(json_t *j, const struct gguf *g, int ids, struct err *e)
         char name[32];
         struct str s;
         size_t id;
-        int k = special(&v, gguf_special[i][1], &id, &s, e);
+        int k = special_token(&v, gguf_special[i][1], &id, &s, e);
 
         snprintf(name, sizeof name, "%s%s", gguf_special[i][0],
             ids ? "_id" : "");
         if (k > 0)
             json_object_set_new(j, name,
-                ids ? json_integer((json_int_t)id) : text(s));
+                ids ? json_integer((json_int_t)id) : token_text(s));
         r = k < 0 ? -1 : 0;
     }
     release_vocab(&v);
@@ -639,7 +648,7 @@ gguf_special_tokens(const struct gguf *g, struct err *e)
 
 /* eos_token_id becomes a list where other tokens end a turn or a message. */
 static int
-add_ends(json_t *j, const struct gguf *g, struct err *e)
+add_template_ends(json_t *j, const struct gguf *g, struct err *e)
 {
     const struct gguf_kv *tok = gguf_kv(g, "tokenizer.ggml.tokens");
     json_t *eos = json_object_get(j, "eos_token_id"), *all = json_array();
@@ -670,7 +679,7 @@ gguf_generation_config(const struct gguf *g, struct err *e)
 {
     json_t *j = json_pack("{s:b}", "_from_model_config", 1);
 
-    if (add_specials(j, g, 1, e) < 0 || add_ends(j, g, e) < 0) {
+    if (add_specials(j, g, 1, e) < 0 || add_template_ends(j, g, e) < 0) {
         json_decref(j);
         return NULL;
     }

@@ -50,7 +50,7 @@ flag(const json_t *j, const char *key, int otherwise)
 /* Step i of a normalizer or pre-tokenizer, whose list is member `list`; NULL
  * behind the last one. */
 static const json_t *
-step(const json_t *j, const char *list, size_t i)
+check_step(const json_t *j, const char *list, size_t i)
 {
     if (strcmp(js_text_of(j, "type"), "Sequence") == 0)
         return json_array_get(json_object_get(j, list), i);
@@ -60,12 +60,12 @@ step(const json_t *j, const char *list, size_t i)
 /* All that matters of a pre-tokenizer of byte-level BPE: two with equal texts
  * cut alike. */
 static void
-describe(const json_t *j, struct buf *b)
+describe_pre(const json_t *j, struct buf *b)
 {
     const json_t *s;
 
     buf_clear(b);
-    for (size_t i = 0; (s = step(j, "pretokenizers", i)) != NULL; i++) {
+    for (size_t i = 0; (s = check_step(j, "pretokenizers", i)) != NULL; i++) {
         const char *rx = js_text_of(json_object_get(s, "pattern"), "Regex");
 
         buf_addf(b, "%s %s %s %d %d %d %d\n", js_text_of(s, "type"),
@@ -78,7 +78,7 @@ describe(const json_t *j, struct buf *b)
 
 /* tokenizer.ggml.pre */
 static int
-find_pre(struct src *s, struct err *e)
+matching_pre(struct src *s, struct err *e)
 {
     const json_t *norm = json_object_get(s->tok, "normalizer");
     const int whole = flag(s->model, "ignore_merges", 0);
@@ -87,11 +87,11 @@ find_pre(struct src *s, struct err *e)
     int nfc, w, found = 0;
     json_t *j;
 
-    describe(json_object_get(s->tok, "pre_tokenizer"), &want);
+    describe_pre(json_object_get(s->tok, "pre_tokenizer"), &want);
     for (size_t i = 0;
          !found && (j = gguf_pre_json(i, &s->pre, &s->npre, &nfc, &w)) != NULL;
          i++) {
-        describe(j, &have);
+        describe_pre(j, &have);
         json_decref(j);
         found = strcmp(want.p, have.p) == 0 && nfc == is_nfc && w == whole;
     }
@@ -115,11 +115,11 @@ read_marks(struct src *s, struct err *e)
     const int meta = strcmp(js_text_of(pre, "type"), "Metaspace") == 0;
     size_t i = 0;
 
-    n = step(norm, "normalizers", 0);
+    n = check_step(norm, "normalizers", 0);
     if (strcmp(js_text_of(n, "type"), "Prepend") == 0 &&
         strcmp(js_text_of(n, "prepend"), MARK) == 0) {
         s->prefix = 1;
-        n = step(norm, "normalizers", ++i);
+        n = check_step(norm, "normalizers", ++i);
     }
     if (meta && !n && flag(pre, "split", 1) == 0 &&
         strcmp(js_text_of(pre, "replacement"), MARK) == 0) {
@@ -134,7 +134,7 @@ read_marks(struct src *s, struct err *e)
     if (strcmp(js_text_of(n, "type"), "Replace") != 0 ||
         strcmp(js_text_of(json_object_get(n, "pattern"), "String"), " ") != 0 ||
         strcmp(js_text_of(n, "content"), MARK) != 0 ||
-        step(norm, "normalizers", i + 1))
+        check_step(norm, "normalizers", i + 1))
         return err_set(e, EX_INPUT,
             "normalizer: a GGUF can only say that spaces become U+2581, with "
             "one before a text or not");
@@ -165,11 +165,11 @@ read_kind(struct src *s, struct err *e)
             return err_set(e, EX_INPUT, "model.%s: is not supported", none[i]);
     }
     s->chars = 1;
-    for (size_t i = 0; (p = step(pre, "pretokenizers", i)) != NULL; i++)
+    for (size_t i = 0; (p = check_step(pre, "pretokenizers", i)) != NULL; i++)
         if (strcmp(js_text_of(p, "type"), "ByteLevel") == 0)
             s->chars = 0;
     if (!s->chars)
-        return find_pre(s, e);
+        return matching_pre(s, e);
     if (flag(s->model, "ignore_merges", 0))
         return err_set(e, EX_INPUT, "model.ignore_merges: is not supported");
     if (!*js_text_of(s->model, "unk_token"))
@@ -181,7 +181,7 @@ read_kind(struct src *s, struct err *e)
 
 /* Id of a token, -1: none. */
 static int64_t
-find(const struct src *s, const char *text)
+find_step(const struct src *s, const char *text)
 {
     const json_t *list = json_object_get(s->tok, "added_tokens"), *v;
 
@@ -253,7 +253,7 @@ read_tokens(struct src *s, struct err *e)
         if (read_added(s, json_array_get(list, i), e) < 0)
             return -1;
     if (s->chars) {
-        const int64_t unk = find(s, js_text_of(s->model, "unk_token"));
+        const int64_t unk = find_step(s, js_text_of(s->model, "unk_token"));
 
         if (unk < 0 || (size_t)unk >= s->V)
             return err_set(e, EX_INPUT, "model.unk_token: is no token");
@@ -266,7 +266,7 @@ read_tokens(struct src *s, struct err *e)
 /* Merge number i, "a b" or ["a", "b"]: the two parts together, with `between`
  * between them, into *b. */
 static int
-merge_text(const struct src *s, size_t i, const char *between, struct buf *b,
+join_merge(const struct src *s, size_t i, const char *between, struct buf *b,
     struct err *e)
 {
     const json_t *m = json_array_get(s->merges, i);
@@ -300,7 +300,7 @@ made_by(const struct src *s, size_t i, struct buf *b, struct err *e)
 {
     const json_t *v;
 
-    if (merge_text(s, i, "", b, e) < 0)
+    if (join_merge(s, i, "", b, e) < 0)
         return NULL;
     v = json_object_get(s->vocab, b->p);
     if (v && (size_t)json_integer_value(v) < s->V)
@@ -458,7 +458,7 @@ put_tokens(struct gguf_out *o, const struct src *s)
 }
 
 static int
-put_merges(struct gguf_out *o, const struct src *s, struct err *e)
+write_merges(struct gguf_out *o, const struct src *s, struct err *e)
 {
     const size_t n = json_array_size(s->merges);
     struct buf b = { 0 };
@@ -477,7 +477,7 @@ put_merges(struct gguf_out *o, const struct src *s, struct err *e)
     }
     gguf_out_array(o, "tokenizer.ggml.merges", GGUF_STR, n);
     for (size_t i = 0; r == 0 && i < n; i++)
-        if ((r = merge_text(s, i, " ", &b, e)) == 0)
+        if ((r = join_merge(s, i, " ", &b, e)) == 0)
             gguf_out_text(o, b.p, b.n);
     buf_release(&b);
     return r;
@@ -493,7 +493,7 @@ name_specials(struct src *s, const json_t *config)
             json_is_object(v) ? js_text_of(v, "content") : json_string_value(v);
 
         if (s->id.v[i] < 0 && text)
-            s->id.v[i] = find(s, text);
+            s->id.v[i] = find_step(s, text);
     }
 }
 
@@ -605,7 +605,7 @@ put_rest(struct gguf_out *o, const struct src *s, const json_t *config)
 }
 
 static int
-by_value(const void *a, const void *b)
+by_id_value(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -639,20 +639,20 @@ read_back(const struct src *s, const struct gguf_out *o, struct err *e)
         goto done;
     r = 0;
     for (size_t i = 0; r == 0 && i < n; i++)
-        if ((r = merge_text(s, i, " ", &b, e)) == 0)
+        if ((r = join_merge(s, i, " ", &b, e)) == 0)
             all[i] = XXH3_64bits(b.p, b.n);
-    qsort(all, n, sizeof *all, by_value);
+    qsort(all, n, sizeof *all, by_id_value);
     back.merges = json_object_get(json_object_get(j, "model"), "merges");
     for (size_t i = 0; r == 0 && i < json_array_size(back.merges); i++) {
         const struct token *t = made_by(&back, i, &b, e);
         uint64_t h;
 
-        if (!t || merge_text(&back, i, " ", &b, e) < 0) {
+        if (!t || join_merge(&back, i, " ", &b, e) < 0) {
             r = -1;
             break;
         }
         h = XXH3_64bits(b.p, b.n);
-        if (!bsearch(&h, all, n, sizeof *all, by_value) || t->rank < rank)
+        if (!bsearch(&h, all, n, sizeof *all, by_id_value) || t->rank < rank)
             r = err_set(e, EX_INPUT,
                 "model.merges: scores would also merge \"%.60s\", or in "
                 "another order",
@@ -692,7 +692,7 @@ gguf_out_tokenizer(struct gguf_out *o, const json_t *tok, const json_t *config,
         s.chars ? 5 : 4);
     gguf_out_str(&own, "tokenizer.ggml.pre", s.pre, s.npre);
     put_tokens(&own, &s);
-    if (put_merges(&own, &s, e) < 0)
+    if (write_merges(&own, &s, e) < 0)
         goto done;
     put_rest(&own, &s, config);
     if ((r = read_back(&s, &own, e)) == 0) {

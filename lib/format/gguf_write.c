@@ -7,7 +7,7 @@
 #include <string.h>
 
 static void
-put(struct buf *b, uint64_t v, size_t size)
+put_bytes_at(struct buf *b, uint64_t v, size_t size)
 {
     unsigned char p[8];
 
@@ -16,45 +16,45 @@ put(struct buf *b, uint64_t v, size_t size)
 }
 
 static void
-put_text(struct buf *b, const char *s, size_t n)
+put_gguf_text(struct buf *b, const char *s, size_t n)
 {
-    put(b, n, 8);
+    put_bytes_at(b, n, 8);
     buf_add(b, s, n);
 }
 
 static void
-begin(struct gguf_out *o, const char *key, enum gguf_type type)
+begin_entry(struct gguf_out *o, const char *key, enum gguf_type type)
 {
-    put_text(&o->kv, key, strlen(key));
-    put(&o->kv, type, 4);
+    put_gguf_text(&o->kv, key, strlen(key));
+    put_bytes_at(&o->kv, type, 4);
     o->nkv++;
 }
 
 void
 gguf_out_num(struct gguf_out *o, uint64_t v, size_t size)
 {
-    put(&o->kv, v, size);
+    put_bytes_at(&o->kv, v, size);
 }
 
 void
 gguf_out_text(struct gguf_out *o, const char *s, size_t n)
 {
-    put_text(&o->kv, s, n);
+    put_gguf_text(&o->kv, s, n);
 }
 
 void
 gguf_out_str(struct gguf_out *o, const char *key, const char *s, size_t n)
 {
-    begin(o, key, GGUF_STR);
-    put_text(&o->kv, s, n);
+    begin_entry(o, key, GGUF_STR);
+    put_gguf_text(&o->kv, s, n);
 }
 
 void
 gguf_out_u32(struct gguf_out *o, const char *key, size_t v)
 {
     assert(v <= UINT32_MAX);
-    begin(o, key, GGUF_U32);
-    put(&o->kv, v, 4);
+    begin_entry(o, key, GGUF_U32);
+    put_bytes_at(&o->kv, v, 4);
 }
 
 void
@@ -64,24 +64,24 @@ gguf_out_f32(struct gguf_out *o, const char *key, double v)
     uint32_t u;
 
     memcpy(&u, &f, sizeof u);
-    begin(o, key, GGUF_F32);
-    put(&o->kv, u, 4);
+    begin_entry(o, key, GGUF_F32);
+    put_bytes_at(&o->kv, u, 4);
 }
 
 void
 gguf_out_bool(struct gguf_out *o, const char *key, int v)
 {
-    begin(o, key, GGUF_BOOL);
-    put(&o->kv, v != 0, 1);
+    begin_entry(o, key, GGUF_BOOL);
+    put_bytes_at(&o->kv, v != 0, 1);
 }
 
 void
 gguf_out_array(struct gguf_out *o, const char *key, enum gguf_type elem,
     size_t n)
 {
-    begin(o, key, GGUF_ARRAY);
-    put(&o->kv, elem, 4);
-    put(&o->kv, n, 8);
+    begin_entry(o, key, GGUF_ARRAY);
+    put_bytes_at(&o->kv, elem, 4);
+    put_bytes_at(&o->kv, n, 8);
 }
 
 void
@@ -98,11 +98,11 @@ gguf_out_copy(struct gguf_out *o, const struct gguf_kv *v)
     if (v->type == GGUF_ARRAY)
         gguf_out_array(o, v->key, v->elem, v->n);
     else
-        begin(o, v->key, v->type);
+        begin_entry(o, v->key, v->type);
     if (v->elem != GGUF_STR)
         buf_add(&o->kv, v->value, v->n * gguf_type_size(v->elem));
     while (gguf_next(&w, &s, &n))
-        put_text(&o->kv, s, n);
+        put_gguf_text(&o->kv, s, n);
 }
 
 static size_t
@@ -121,12 +121,12 @@ gguf_out_tensor(struct gguf_out *o, const char *name, enum dtype t, int ndim,
     assert(type >= 0 && ndim >= 1 && strlen(name) <= GGUF_NAME_MAX);
     if (dtype_bytes(t, shape[ndim - 1], &bytes) < 0)
         return -1;
-    put_text(&o->tensors, name, strlen(name));
-    put(&o->tensors, (uint64_t)ndim, 4);
+    put_gguf_text(&o->tensors, name, strlen(name));
+    put_bytes_at(&o->tensors, (uint64_t)ndim, 4);
     for (int i = ndim - 1; i >= 0; i--)
-        put(&o->tensors, shape[i], 8);
-    put(&o->tensors, (uint64_t)type, 4);
-    put(&o->tensors, o->data, 8);
+        put_bytes_at(&o->tensors, shape[i], 8);
+    put_bytes_at(&o->tensors, (uint64_t)type, 4);
+    put_bytes_at(&o->tensors, o->data, 8);
     for (int i = 0; i < ndim - 1; i++)
         bytes *= shape[i];
     o->data += bytes + padding(bytes);
@@ -141,9 +141,9 @@ gguf_out_head(const struct gguf_out *o, struct buf *b)
 
     buf_clear(b);
     buf_adds(b, "GGUF");
-    put(b, 3, 4);
-    put(b, o->nt, 8);
-    put(b, o->nkv, 8);
+    put_bytes_at(b, 3, 4);
+    put_bytes_at(b, o->nt, 8);
+    put_bytes_at(b, o->nkv, 8);
     buf_add(b, o->kv.p, o->kv.n);
     buf_add(b, o->tensors.p, o->tensors.n);
     buf_add(b, zero, padding(b->n));

@@ -109,7 +109,7 @@ js_load(const char *path, size_t max, struct err *e)
 /* With as few digits as give every real number back: 1e-05, and not
  * 1.0000000000000001e-05. */
 static char *
-dump(const json_t *j)
+dump_to_file(const json_t *j)
 {
     static const size_t digits[] = { 6, 9, 12, 15, 17 };
 
@@ -150,7 +150,7 @@ js_quote(struct buf *b, const char *s)
 int
 js_save(const json_t *j, const char *path, struct err *e)
 {
-    char *text = dump(j);
+    char *text = dump_to_file(j);
     struct buf b = { 0 };
     int r;
 
@@ -193,7 +193,7 @@ js_text_of(const json_t *j, const char *key)
 }
 
 static int
-wrong(const json_t *j, const char *path, const char *need, struct err *e)
+wrong_member(const json_t *j, const char *path, const char *need, struct err *e)
 {
     static const char *const name[] = {
         [JSON_OBJECT] = "an object",
@@ -220,7 +220,7 @@ js_size(const json_t *j, const char *path, size_t lo, size_t hi, size_t *r,
     if (!v)
         return 0;
     if (!json_is_integer(v))
-        return wrong(v, path, "a whole number", e);
+        return wrong_member(v, path, "a whole number", e);
     k = json_integer_value(v);
     if (k < 0 || (size_t)k < lo || (size_t)k > hi)
         return err_set(e, EX_INPUT, "%s: %lld is outside %zu to %zu", path,
@@ -239,7 +239,7 @@ js_real(const json_t *j, const char *path, double lo, double hi, double *r,
     if (!v)
         return 0;
     if (!json_is_number(v))
-        return wrong(v, path, "a number", e);
+        return wrong_member(v, path, "a number", e);
     k = json_number_value(v);
     if (!isfinite(k) || k < lo || k > hi)
         return err_set(e, EX_INPUT, "%s: %g is outside %g to %g", path, k, lo,
@@ -256,7 +256,7 @@ js_bool(const json_t *j, const char *path, int *r, struct err *e)
     if (!v)
         return 0;
     if (!json_is_boolean(v))
-        return wrong(v, path, "true or false", e);
+        return wrong_member(v, path, "true or false", e);
     *r = json_is_true(v);
     return 1;
 }
@@ -269,7 +269,7 @@ js_str(const json_t *j, const char *path, const char **r, struct err *e)
     if (!v)
         return 0;
     if (!json_is_string(v))
-        return wrong(v, path, "a string", e);
+        return wrong_member(v, path, "a string", e);
     *r = json_string_value(v);
     return 1;
 }

@@ -13,7 +13,7 @@
 /* ---- values and the marks between them ---- */
 
 static int
-bad(struct js_in *in, const char *why)
+bad_text(struct js_in *in, const char *why)
 {
     in->why = in->p == in->end ? "it ends too early" : why;
     return 0;
@@ -53,7 +53,7 @@ int
 js_in_done(struct js_in *in)
 {
     blanks(in);
-    return in->p == in->end ? 1 : bad(in, "more follows");
+    return in->p == in->end ? 1 : bad_text(in, "more follows");
 }
 
 /* Four hexadecimal digits, or -1. */
@@ -142,7 +142,7 @@ js_in_string(struct js_in *in, struct js_string *s)
     size_t len;
 
     if (!js_in_mark(in, '"'))
-        return bad(in, "no string");
+        return bad_text(in, "no string");
     s->escapes = 0;
     for (s->p = in->p; in->p < in->end; in->p++) {
         const unsigned char c = (unsigned char)*in->p;
@@ -152,22 +152,22 @@ js_in_string(struct js_in *in, struct js_string *s)
             return 1;
         }
         if (c < 0x20)
-            return bad(in, "a control character in a string");
+            return bad_text(in, "a control character in a string");
         if (c != '\\')
             continue;
         s->escapes = 1;
         if (js_escape(in->p + 1, in->end, c4, &len) == 0)
-            return bad(in, "no escape, or half of a surrogate pair");
+            return bad_text(in, "no escape, or half of a surrogate pair");
         in->p += len;
     }
-    return bad(in, NULL);
+    return bad_text(in, NULL);
 }
 
 int
 js_in_name(struct js_in *in, struct js_string *s)
 {
     return js_in_string(in, s) &&
-        (js_in_mark(in, ':') || bad(in, "no colon behind a name"));
+        (js_in_mark(in, ':') || bad_text(in, "no colon behind a name"));
 }
 
 int
@@ -179,7 +179,7 @@ js_in_text(struct js_in *in, const char **s, size_t *n)
         return 0;
     if (!utf8_text(raw.p, raw.n)) {
         in->p = raw.p;
-        return bad(in, "a string is not UTF-8");
+        return bad_text(in, "a string is not UTF-8");
     }
     *s = raw.p;
     *n = raw.n;
@@ -193,7 +193,7 @@ js_in_text(struct js_in *in, const char **s, size_t *n)
     if (memchr(*s, '\0', *n) == NULL)
         return 1;
     in->p = raw.p;
-    return bad(in, "NUL in a string");
+    return bad_text(in, "NUL in a string");
 }
 
 int
@@ -207,9 +207,9 @@ js_in_number(struct js_in *in, uint64_t *v)
         *v = *v * 10 + (uint64_t)(*p - '0');
     n = (size_t)(p - in->p);
     if (n == 0 || (n > 1 && *in->p == '0'))
-        return bad(in, "no whole number");
+        return bad_text(in, "no whole number");
     if (n > 15)
-        return bad(in, "a number of more than 15 digits");
+        return bad_text(in, "a number of more than 15 digits");
     in->p = p;
     return 1;
 }
@@ -231,15 +231,15 @@ digits(struct js_in *in)
 
     while (in->p < in->end && *in->p >= '0' && *in->p <= '9')
         in->p++;
-    return in->p > from ? 1 : bad(in, "no digit where one must be");
+    return in->p > from ? 1 : bad_text(in, "no digit where one must be");
 }
 
 static int
-number(struct js_in *in)
+read_digits(struct js_in *in)
 {
     either(in, '-', '-');
     if (!either(in, '0', '0') && !digits(in))
-        return bad(in, "no value");
+        return bad_text(in, "no value");
     if (either(in, '.', '.') && !digits(in))
         return 0;
     if (!either(in, 'e', 'E'))
@@ -264,14 +264,14 @@ scalar(struct js_in *in, struct js_string *text)
             return 1;
         }
     }
-    return number(in);
+    return read_digits(in);
 }
 
 /* An object or array may begin here: 1 its first value comes next, 2 it is
  * empty and its end comes next; 0 none begins; -1.  open[*depth]: how those
  * that have begun will end. */
 static int
-enter(struct js_in *in, char *open, size_t *depth)
+enter_nested(struct js_in *in, char *open, size_t *depth)
 {
     struct js_string ignored;
     char c;
@@ -281,7 +281,7 @@ enter(struct js_in *in, char *open, size_t *depth)
     if (c != '{' && c != '[')
         return 0;
     if (*depth == DEPTH_MAX)
-        return bad(in, "too many objects or arrays in each other") - 1;
+        return bad_text(in, "too many objects or arrays in each other") - 1;
     open[(*depth)++] = c = c == '{' ? '}' : ']';
     in->p++;
     blanks(in);
@@ -293,7 +293,7 @@ enter(struct js_in *in, char *open, size_t *depth)
 /* Behind a value: 1 another one comes next, 0 the outermost object or array has
  * ended, -1. */
 static int
-leave(struct js_in *in, const char *open, size_t *depth)
+leave_nested(struct js_in *in, const char *open, size_t *depth)
 {
     struct js_string ignored;
 
@@ -301,7 +301,7 @@ leave(struct js_in *in, const char *open, size_t *depth)
         if (js_in_mark(in, open[*depth - 1]))
             continue;
         if (!js_in_mark(in, ','))
-            return bad(in,
+            return bad_text(in,
                        "neither a comma nor the end of an object or array") -
                 1;
         return open[*depth - 1] == ']' || js_in_name(in, &ignored) ? 1 : -1;
@@ -321,11 +321,11 @@ js_in_value(struct js_in *in, struct js_string *text, size_t *count)
     *count = 0;
     do {
         *count += depth == 1;
-        while ((k = enter(in, open, &depth)) == 1)
+        while ((k = enter_nested(in, open, &depth)) == 1)
             *count += depth == 1;
         if (k < 0 || (k == 0 && !scalar(in, depth ? &ignored : text)))
             return 0;
-        k = leave(in, open, &depth);
+        k = leave_nested(in, open, &depth);
     } while (k > 0);
     return k == 0;
 }
@@ -353,7 +353,8 @@ leads(const struct js_part *part, const char *under, const char *name, size_t n)
 /* Find the parts in an object, whose brace has been passed, member `under` of
  * the whole or that itself; 0: it is wrong, or has a part twice. */
 static int
-find(struct js_in *in, const char *under, struct js_part *part, size_t nparts)
+find_large_parts(struct js_in *in, const char *under, struct js_part *part,
+    size_t nparts)
 {
     struct js_string name, ignored;
     size_t count;
@@ -372,7 +373,7 @@ find(struct js_in *in, const char *under, struct js_part *part, size_t nparts)
             below |= leads(&part[i], NULL, name.p, name.n) == '.';
         if (below && js_in_mark(in, '{')) {
             char *const key = xasprintf("%.*s", (int)name.n, name.p);
-            const int found = find(in, key, part, nparts);
+            const int found = find_large_parts(in, key, part, nparts);
 
             free(key);
             if (!found)
@@ -408,7 +409,7 @@ js_parse_parts(const char *text, size_t n, struct js_part *part, size_t nparts,
     for (size_t i = 0; i < nparts; i++)
         part[i].n = 0;
     js_in_begin(&in, text, n);
-    if (js_in_mark(&in, '{') && find(&in, NULL, part, nparts))
+    if (js_in_mark(&in, '{') && find_large_parts(&in, NULL, part, nparts))
         for (size_t i = 0; i < nparts; i++)
             found += part[i].n > 0;
     if (found > 0) {

@@ -94,7 +94,7 @@ want(struct st_in *c, char ch)
 
 /* After a member: 1 another follows, 0 the closing ch was read, -1 error. */
 static int
-more(struct st_in *c, char ch)
+another_member(struct st_in *c, char ch)
 {
     if (js_in_mark(&c->in, ','))
         return 1;
@@ -111,7 +111,7 @@ string(struct st_in *c, const char **s, size_t *n)
 }
 
 static int
-number(struct st_in *c, uint64_t *v)
+header_number(struct st_in *c, uint64_t *v)
 {
     return js_in_number(&c->in, v) ? 0
                                    : BAD(c, c->in.p, "header: %s", c->in.why);
@@ -126,7 +126,7 @@ is(const char *s, size_t n, const char *word)
 /* A string to the end of s->mem, NUL-terminated.  Room for all strings of the
  * header was reserved there, so the pointer stays good. */
 static char *
-keep(struct st_in *c, const char *s, size_t n)
+keep_tensor(struct st_in *c, const char *s, size_t n)
 {
     struct buf *b = &c->s->mem;
     const size_t at = b->n;
@@ -168,13 +168,13 @@ read_shape(struct st_in *c, struct st_tensor *t)
         if (t->ndim == ST_DIMS_MAX)
             return BAD(c, at, "tensor %.80s: more than %d dimensions", t->name,
                 ST_DIMS_MAX);
-        if (number(c, &v) < 0)
+        if (header_number(c, &v) < 0)
             return -1;
         if (v > DIM_MAX)
             return BAD(c, at, "tensor %.80s: a dimension above %llu", t->name,
                 (unsigned long long)DIM_MAX);
         t->shape[t->ndim++] = (size_t)v;
-    } while ((r = more(c, ']')) > 0);
+    } while ((r = another_member(c, ']')) > 0);
     return r;
 }
 
@@ -184,8 +184,8 @@ read_offsets(struct st_in *c, struct st_tensor *t)
     const char *const at = c->in.p;
     uint64_t a, b;
 
-    if (want(c, '[') < 0 || number(c, &a) < 0 || want(c, ',') < 0 ||
-        number(c, &b) < 0 || want(c, ']') < 0)
+    if (want(c, '[') < 0 || header_number(c, &a) < 0 || want(c, ',') < 0 ||
+        header_number(c, &b) < 0 || want(c, ']') < 0)
         return -1;
     if (b < a)
         return BAD(c, at, "tensor %.80s: data_offsets run backwards", t->name);
@@ -197,7 +197,7 @@ read_offsets(struct st_in *c, struct st_tensor *t)
 /* Elements of t into t->n; the bytes they take must be its data_offsets'.
  * A dimension of 0 does not excuse the others from overflow. */
 static int
-check_size(struct st_in *c, const char *at, struct st_tensor *t)
+check_tensor_size(struct st_in *c, const char *at, struct st_tensor *t)
 {
     size_t n = 1, bytes;
     int empty = 0;
@@ -251,7 +251,7 @@ read_tensor(struct st_in *c, const char *name, struct st_tensor *t)
         r = bit == DTYPE   ? read_dtype(c, t)
             : bit == SHAPE ? read_shape(c, t)
                            : read_offsets(c, t);
-        if (r < 0 || (r = more(c, '}')) < 0)
+        if (r < 0 || (r = another_member(c, '}')) < 0)
             return -1;
     } while (r);
     if (seen != ALL)
@@ -259,7 +259,7 @@ read_tensor(struct st_in *c, const char *name, struct st_tensor *t)
             !(seen & DTYPE)       ? "dtype"
                 : !(seen & SHAPE) ? "shape"
                                   : "data_offsets");
-    return check_size(c, begin, t);
+    return check_tensor_size(c, begin, t);
 }
 
 static int
@@ -280,11 +280,11 @@ read_metadata(struct st_in *c)
         s->val = xgrow_pow2(s->val, s->nmeta, sizeof *s->val);
         if (string(c, &text, &n) < 0)
             return -1;
-        s->key[s->nmeta] = keep(c, text, n);
+        s->key[s->nmeta] = keep_tensor(c, text, n);
         if (want(c, ':') < 0 || string(c, &text, &n) < 0)
             return -1;
-        s->val[s->nmeta++] = keep(c, text, n);
-    } while ((r = more(c, '}')) > 0);
+        s->val[s->nmeta++] = keep_tensor(c, text, n);
+    } while ((r = another_member(c, '}')) > 0);
     return r;
 }
 
@@ -360,10 +360,10 @@ read_header(struct st_in *c)
             r = read_metadata(c);
         } else {
             s->t = xgrow_pow2(s->t, s->nt, sizeof *s->t);
-            r = read_tensor(c, keep(c, name, n), &s->t[s->nt]);
+            r = read_tensor(c, keep_tensor(c, name, n), &s->t[s->nt]);
             s->nt += r == 0;
         }
-        if (r < 0 || (r = more(c, '}')) < 0)
+        if (r < 0 || (r = another_member(c, '}')) < 0)
             return -1;
     } while (r);
     return 0;

@@ -30,7 +30,7 @@ targets_hidden(const struct st *s, size_t block)
 }
 
 static struct targets_tensor
-view(const struct st_tensor *t)
+view_tensor(const struct st_tensor *t)
 {
     return (struct targets_tensor){ t->data, t->dtype,
         t->ndim == 3 ? t->shape[2] : 1 };
@@ -47,7 +47,7 @@ states(struct targets_tensor *x, const struct st_tensor *t, const char *what,
         t->shape[2] != width || (t->dtype != DT_BF16 && t->dtype != DT_F32))
         return err_set(e, EX_INPUT, "%s is not [%zu,%zu,%zu] of BF16 or F32",
             t->name, bt[0], bt[1], width);
-    *x = view(t);
+    *x = view_tensor(t);
     return 0;
 }
 
@@ -69,7 +69,7 @@ targets_read(struct targets *x, const struct st *s, struct err *e)
                 "not the %zu %s a token that earlier batches had", x->width,
                 name[0]);
         for (size_t i = 0; i < 3; i++)
-            x->part[i] = view(st_find(s, name[i]));
+            x->part[i] = view_tensor(st_find(s, name[i]));
     }
     if (x->hidden == NULL && x->nblock > 0)
         x->hidden = xcalloc(x->nblock, sizeof(*x->hidden));

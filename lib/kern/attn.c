@@ -32,7 +32,7 @@ scale_of(const struct attn *a)
 }
 
 static int
-live(const struct attn *a, size_t t)
+live_rows(const struct attn *a, size_t t)
 {
     return t < a->T && a->first[t] != UINT32_MAX;
 }
@@ -44,9 +44,10 @@ first_tile(const struct attn *a, size_t qt)
     size_t k = (qt + 1) * TILE;
 
     for (size_t t = qt * TILE; t < (qt + 1) * TILE; t++) {
-        if (live(a, t) && a->first[t] < k)
+        if (live_rows(a, t) && a->first[t] < k)
             k = a->first[t];
-        if (live(a, t) && a->stem != NULL && a->nstem[t] > 0 && a->stem[t] < k)
+        if (live_rows(a, t) && a->stem != NULL && a->nstem[t] > 0 &&
+            a->stem[t] < k)
             k = a->stem[t];
     }
     return k / TILE;
@@ -67,7 +68,7 @@ static int
 span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     size_t *hi)
 {
-    if (!live(a, t) || t < k0 || a->first[t] >= k0 + n)
+    if (!live_rows(a, t) || t < k0 || a->first[t] >= k0 + n)
         return 0;
     *lo = a->first[t] > k0 ? a->first[t] - k0 : 0;
     *hi = t - k0 + 1 < n ? t - k0 + 1 : n;
@@ -81,7 +82,7 @@ stem_span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
 {
     size_t from, end;
 
-    if (a->stem == NULL || !live(a, t))
+    if (a->stem == NULL || !live_rows(a, t))
         return 0;
     from = a->stem[t];
     end = from + a->nstem[t];
@@ -108,7 +109,7 @@ attn_pairs(const struct attn *a, size_t qt)
     double n = 0.0;
 
     for (size_t t = qt * TILE; t < (qt + 1) * TILE; t++)
-        if (live(a, t))
+        if (live_rows(a, t))
             n += (double)(t - a->first[t] + 1) +
                 (a->stem != NULL ? (double)a->nstem[t] : 0.0);
     return n;
@@ -116,7 +117,7 @@ attn_pairs(const struct attn *a, size_t qt)
 
 /* Rows of tile qt of one head, D apart, times c. */
 static void
-gather(float *out, const float *in, size_t ld, size_t D, float c)
+gather_heads(float *out, const float *in, size_t ld, size_t D, float c)
 {
     for (size_t r = 0; r < TILE; r++) {
         memcpy(out + r * D, in + r * ld, D * sizeof *out);
@@ -183,8 +184,9 @@ attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
         l[i] = 0.0f;
     }
     for (size_t g = 0; g < G; g++)
-        gather(q + g * TILE * D, a->q + qt * TILE * a->ld + (kvh * G + g) * D,
-            a->ld, D, scale_of(a));
+        gather_heads(q + g * TILE * D,
+            a->q + qt * TILE * a->ld + (kvh * G + g) * D, a->ld, D,
+            scale_of(a));
     for (size_t kt = first_tile(a, qt); kt <= qt; kt += n / TILE) {
         const size_t at = kt * TILE * a->ld + kvh * D;
 
@@ -197,7 +199,7 @@ attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
     }
     for (size_t i = 0; i < M; i++) {
         const size_t t = qt * TILE + i % TILE, h = kvh * G + i / TILE;
-        const int on = live(a, t);
+        const int on = live_rows(a, t);
 
         if (on)
             kern.scale(o + i * D, 1.0f / l[i], D);
@@ -226,7 +228,7 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
         const float *dO = dout + t0 * a->ldo + h * D;
 
         /* q holds the scaled queries, then g their gradient */
-        gather(q, a->q + t0 * a->ld + h * D, a->ld, D, c);
+        gather_heads(q, a->q + t0 * a->ld + h * D, a->ld, D, c);
         memset(g, 0, TILE * D * sizeof *g);
         for (size_t r = 0; r < TILE; r++)
             delta[r] = (float)kern.dot(dO + r * a->ldo,

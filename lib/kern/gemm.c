@@ -7,8 +7,9 @@
 /* a(i,l) = a[i*ra + l*ca], b(l,j) = b[l*rb + j*cb]; every sum in order of l,
  * in fp32 as the fast versions, starting from c when adding. */
 static void
-product(size_t m, size_t n, size_t k, const float *a, size_t ra, size_t ca,
-    const float *b, size_t rb, size_t cb, int add, float *c, size_t ldc)
+plain_product(size_t m, size_t n, size_t k, const float *a, size_t ra,
+    size_t ca, const float *b, size_t rb, size_t cb, int add, float *c,
+    size_t ldc)
 {
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {
@@ -26,7 +27,7 @@ void
 gemm_nt_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc)
 {
-    product(m, n, k, a, lda, 1, b, 1, ldb, add, c, ldc);
+    plain_product(m, n, k, a, lda, 1, b, 1, ldb, add, c, ldc);
 }
 
 /* Rows of b are walked along: each c[i,j] still adds in order of l. */
@@ -64,7 +65,7 @@ gemm_tn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
 }
 
 static double
-element(const struct factor *x, size_t i, size_t l)
+plain_element(const struct factor *x, size_t i, size_t l)
 {
     const size_t at = i * x->i_step + l * x->l_step;
 
@@ -77,9 +78,9 @@ gemm_double_ref(size_t m, size_t n, size_t k, struct factor a, struct factor b,
 {
     for (size_t i = 0; i < m; i++)
         for (size_t l = 0; l < k; l++) {
-            const double x = element(&a, i, l);
+            const double x = plain_element(&a, i, l);
 
             for (size_t j = 0; j < n; j++)
-                c[i * ldc + j] += x * element(&b, j, l);
+                c[i * ldc + j] += x * plain_element(&b, j, l);
         }
 }

@@ -48,7 +48,7 @@ pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
 
 /* Write those of the 32 x 32 sums that lie in c. */
 static void
-put(const struct bf16_strip *t, float sum[2 * SIDE][2 * SIDE], size_t i0)
+put_sums(const struct bf16_strip *t, float sum[2 * SIDE][2 * SIDE], size_t i0)
 {
     const size_t m = t->m - i0 < 2 * SIDE ? t->m - i0 : 2 * SIDE;
     const __mmask32 some = t->n < 32 ? (1u << t->n) - 1 : 0xffffffffu;
@@ -72,7 +72,7 @@ put(const struct bf16_strip *t, float sum[2 * SIDE][2 * SIDE], size_t i0)
 }
 
 static void
-multiply(const struct bf16_strip *t)
+multiply_amx(const struct bf16_strip *t)
 {
     const size_t panel = t->chunks * WORDS;
     _Alignas(64) float sum[2 * SIDE][2 * SIDE];
@@ -99,11 +99,11 @@ multiply(const struct bf16_strip *t)
         _tile_stored(1, sum[0] + SIDE, sizeof sum[0]);
         _tile_stored(2, sum[SIDE], sizeof sum[0]);
         _tile_stored(3, sum[SIDE] + SIDE, sizeof sum[0]);
-        put(t, sum, i);
+        put_sums(t, sum, i);
     }
     _tile_release();
 }
 
 const struct bf16_set bf16_amx = { KERN_BF16_AMX, 2, BF16_PAIRS, pack_rows,
-    pack_pairs, multiply };
+    pack_pairs, multiply_amx };
 #endif

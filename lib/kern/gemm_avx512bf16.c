@@ -9,8 +9,8 @@ enum { MR = 8, NV = BF16_STRIP };
 
 /* c [m rows at most MR, nv vectors, `last` columns in the last] */
 static inline __attribute__((always_inline)) void
-tile(const struct bf16_strip *t, const float *restrict a, float *restrict c,
-    size_t m, size_t last, int nv)
+tile_bf16(const struct bf16_strip *t, const float *restrict a,
+    float *restrict c, size_t m, size_t last, int nv)
 {
     const size_t pairs = t->chunks * (BF16_CHUNK / 2);
     const float *restrict b = t->b;
@@ -65,7 +65,7 @@ tile(const struct bf16_strip *t, const float *restrict a, float *restrict c,
         const size_t panel = t->chunks * (BF16_CHUNK / 2 * BF16_GROUP);    \
                                                                            \
         for (size_t i = 0; i < t->m; i += MR)                              \
-            tile(t, t->a + i / BF16_GROUP * panel + i % BF16_GROUP,        \
+            tile_bf16(t, t->a + i / BF16_GROUP * panel + i % BF16_GROUP,   \
                 t->c + i * t->ldc, t->m - i, t->n - (nv - 1) * 16, nv);    \
     }
 STRIP(strip1, 1)
@@ -73,7 +73,7 @@ STRIP(strip2, 2)
 STRIP(strip3, 3)
 
 static void
-multiply(const struct bf16_strip *t)
+multiply_bf16(const struct bf16_strip *t)
 {
     if (t->n > 32)
         strip3(t);
@@ -84,5 +84,5 @@ multiply(const struct bf16_strip *t)
 }
 
 const struct bf16_set bf16_avx512 = { KERN_BF16_AVX512, NV, BF16_PAIRS,
-    pack_pairs, pack_pairs, multiply };
+    pack_pairs, pack_pairs, multiply_bf16 };
 #endif

@@ -14,7 +14,7 @@
 
 /* Zero for a denormal number, with its sign. */
 static float
-flush(float x)
+flush_denormal(float x)
 {
     return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
 }
@@ -24,7 +24,7 @@ bf16_round(float x)
 {
     uint32_t u;
 
-    x = flush(x);
+    x = flush_denormal(x);
     memcpy(&u, &x, sizeof u);
     if (isnan(x))
         u |= 0x400000;
@@ -42,10 +42,10 @@ multiply_add(float a, float b, float c)
 {
     float r;
 
-    a = flush(a);
-    b = flush(b);
-    c = flush(c);
-    r = flush(fmaf(a, b, c));
+    a = flush_denormal(a);
+    b = flush_denormal(b);
+    c = flush_denormal(c);
+    r = flush_denormal(fmaf(a, b, c));
     if (fabsf(r) == FLT_MIN &&
         fabs(fma(a, b, c)) < FLT_MIN * (1.0 - FLT_EPSILON / 4))
         return copysignf(0.0f, r);
@@ -67,7 +67,7 @@ bf16_tdp(float c, const float a[BF16_CHUNK], const float b[BF16_CHUNK])
         even = multiply_add(a[l], b[l], even);
         odd = multiply_add(a[l + 1], b[l + 1], odd);
     }
-    return flush(flush(c) + flush(even + odd));
+    return flush_denormal(flush_denormal(c) + flush_denormal(even + odd));
 }
 
 /* Sum of a chunk of a block, onto s. */
@@ -83,8 +83,8 @@ static enum kern_bf16 set; /* that gemm_bf16_ref was last told */
 
 /* Element of c: a and b at depth l are a[l * ca], b[l * cb]. */
 static float
-element(size_t k, const float *a, size_t ca, const float *b, size_t cb, float c,
-    int add)
+bf16_element(size_t k, const float *a, size_t ca, const float *b, size_t cb,
+    float c, int add)
 {
     for (size_t l0 = 0, n; l0 < k; l0 += n, add = 1) {
         const size_t at = l0 % GEMM_DEEP;
@@ -114,7 +114,7 @@ gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
 {
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++)
-            c[i * ldc + j] = element(k, a.p + i * a.i_step, a.l_step,
+            c[i * ldc + j] = bf16_element(k, a.p + i * a.i_step, a.l_step,
                 b.p + j * b.i_step, b.l_step, c[i * ldc + j], add);
 }
 

@@ -70,7 +70,7 @@ q5_1(signed char *q, float *d, float *m, const unsigned char *p)
 
 /* Numbers of 2 bits of half a super-block: 4 rows of 32. */
 static void
-pairs(signed char *restrict q, const unsigned char *restrict p)
+pairs_of_nibbles(signed char *restrict q, const unsigned char *restrict p)
 {
     for (int s = 0; s < 4; s++, q += 32)
         for (size_t i = 0; i < 32; i++)
@@ -83,8 +83,8 @@ q2_k(signed char *q, float *d, float *m, const unsigned char *p)
 {
     const float scale = half_at(p + 80), min = half_at(p + 82);
 
-    pairs(q, p + 16);
-    pairs(q + 128, p + 48);
+    pairs_of_nibbles(q, p + 16);
+    pairs_of_nibbles(q + 128, p + 48);
     for (size_t g = 0; g < 16; g++) {
         d[g] = scale * (float)(p[g] & 15);
         m[g] = min * (float)(p[g] >> 4);
@@ -98,8 +98,8 @@ q3_k(signed char *q, float *d, float *m, const unsigned char *p)
     const unsigned char *s = p + 96;
     const float scale = half_at(p + 108);
 
-    pairs(q, p + 32);
-    pairs(q + 128, p + 64);
+    pairs_of_nibbles(q, p + 32);
+    pairs_of_nibbles(q + 128, p + 64);
     for (int k = 0; k < 8; k++)
         for (size_t i = 0; i < 32; i++)
             q[32 * k + i] =
@@ -172,8 +172,8 @@ q6_k(signed char *q, float *d, float *m, const unsigned char *p)
 
     nibbles(q, p, 64);
     nibbles(q + 128, p + 64, 64);
-    pairs(high, p + 128);
-    pairs(high + 128, p + 160);
+    pairs_of_nibbles(high, p + 128);
+    pairs_of_nibbles(high + 128, p + 160);
     for (size_t i = 0; i < SUPER; i++)
         q[i] = (signed char)((q[i] | high[i] << 4) - 32);
     for (size_t g = 0; g < 16; g++) {

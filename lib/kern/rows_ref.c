@@ -60,7 +60,7 @@ widen_f16(float *restrict out, const void *in, size_t n)
 }
 
 static void
-spread(float *restrict out, const float *restrict in,
+spread_ref(float *restrict out, const float *restrict in,
     const unsigned char *restrict mask, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -290,7 +290,7 @@ gelu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
 }
 
 static void
-add(float *y, const float *a, const float *b, size_t n)
+add_ref(float *y, const float *a, const float *b, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         y[i] = a[i] + b[i];
@@ -479,11 +479,11 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
         .dots_stored = dots_stored, .widen_bf16 = widen_bf16,                 \
         .widen_f16 = widen_f16, .widen_q8_0 = widen_q8_0,                     \
         .widen_q4_0 = widen_q4_0, .widen_q4_1 = widen_q4_1,                   \
-        .scale_groups = scale_groups, .spread = spread,                       \
+        .scale_groups = scale_groups, .spread = spread_ref,                   \
         .narrow_bf16 = narrow_bf16, .narrow_f16 = narrow_f16,                 \
         .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd, .rope = rope,         \
         .silu_mul = silu_mul, .silu_mul_bwd = silu_mul_bwd,                   \
-        .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd, .add = add,       \
+        .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd, .add = add_ref,   \
         .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, .dot = dot, \
         .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .powers = powers,     \
         .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul,     \

@@ -85,7 +85,8 @@ compressed_pack(enum compressed part, const float *x, size_t n, size_t cols,
 
 /* Types and shapes; -1: as compressed_set. */
 static int
-check(const struct st_tensor *const *t, size_t rows, size_t cols, struct err *e)
+check_shape_tensor(const struct st_tensor *const *t, size_t rows, size_t cols,
+    struct err *e)
 {
     const struct st_tensor *s = t[COMPRESSED_SHAPE];
     struct weight w;
@@ -138,7 +139,7 @@ compressed_set(struct weight *w, const struct st_tensor *const *t, size_t rows,
 {
     const struct st_tensor *values = t[COMPRESSED_VALUES];
 
-    if (check(t, rows, cols, e) < 0)
+    if (check_shape_tensor(t, rows, cols, e) < 0)
         return -1;
     weight_set(w, values->data, values->dtype, rows, cols / 2);
     w->cols = cols;

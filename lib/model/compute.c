@@ -31,7 +31,7 @@ compute_init(int choice, struct err *e)
 
 /* Normed final states x [T,d] of one row, and the mean loss over them. */
 static double
-run(struct fwd *f, const struct model *m, const struct rows *r, float *x)
+run_sample(struct fwd *f, const struct model *m, const struct rows *r, float *x)
 {
     double *nll = xcalloc(r->T, sizeof *nll), sum = 0.0;
     size_t n = 0;
@@ -54,7 +54,7 @@ run(struct fwd *f, const struct model *m, const struct rows *r, float *x)
 
 /* KL(p || q) of two rows of logits [V], nats. */
 static double
-divergence(const float *zp, const float *zq, size_t V)
+sample_divergence(const float *zp, const float *zq, size_t V)
 {
     const float mp = kern.max(zp, V), mq = kern.max(zq, V);
     const double q = kern.expsum(zq, V, mq, 1.0f);
@@ -71,7 +71,7 @@ struct sample {
 };
 
 static void
-take(struct sample *s, const struct model *m, struct pool *pool,
+take_sample(struct sample *s, const struct model *m, struct pool *pool,
     const struct rows *r, const char *name)
 {
     const size_t d = m->c.d, V = m->c.V;
@@ -84,14 +84,14 @@ take(struct sample *s, const struct model *m, struct pool *pool,
         kern_compute(k == 0 ? "f32" : name);
         s->x[k] = xreallocarray(NULL, r->T * d, sizeof **s->x);
         z[k] = xreallocarray(NULL, n * V, sizeof **z);
-        s->loss[k] = run(f, m, r, s->x[k]);
+        s->loss[k] = run_sample(f, m, r, s->x[k]);
         for (size_t i = 0; i < n; i++)
             memcpy(h + i * d, s->x[k] + i * r->T / n * d, d * sizeof *h);
         fwd_head(f, h, n, z[k]);
     }
     s->kl = 0.0;
     for (size_t i = 0; i < n; i++)
-        s->kl += divergence(z[0] + i * V, z[1] + i * V, V) / (double)n;
+        s->kl += sample_divergence(z[0] + i * V, z[1] + i * V, V) / (double)n;
     model_forget(m, NULL);
     free(z[0]);
     free(z[1]);
@@ -110,7 +110,7 @@ compute_tell(const struct model *m, struct pool *pool, const struct rows *r,
 
     if (choice == 0 || verbosity < 0 || some.T < 2)
         return;
-    take(&s, m, pool, &some, compute_names[choice]);
+    take_sample(&s, m, pool, &some, compute_names[choice]);
     note("%s: on %zu tokens that changes final states by %.2f %% (rms), the "
          "loss from %.5f to %.5f, distributions by %.2g nats of KL",
         who, some.T,

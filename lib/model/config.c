@@ -17,7 +17,8 @@
 
 /* A size that must be there. */
 static int
-need(const json_t *j, const char *path, size_t hi, size_t *r, struct err *e)
+need_size(const json_t *j, const char *path, size_t hi, size_t *r,
+    struct err *e)
 {
     int k = js_size(j, path, 1, hi, r, e);
 
@@ -47,15 +48,15 @@ check_arch(struct config *c, const json_t *j, struct err *e)
 }
 
 static int
-read_sizes(struct config *c, const json_t *j, struct err *e)
+read_json_sizes(struct config *c, const json_t *j, struct err *e)
 {
     const struct family *f = family_of(c);
 
-    if (need(j, "vocab_size", (size_t)1 << 24, &c->V, e) < 0 ||
-        need(j, "hidden_size", DIM_MAX, &c->d, e) < 0 ||
-        need(j, "intermediate_size", DIM_MAX, &c->mlp, e) < 0 ||
-        need(j, "num_hidden_layers", CONFIG_LAYERS, &c->L, e) < 0 ||
-        need(j, "num_attention_heads", 4096, &c->H, e) < 0)
+    if (need_size(j, "vocab_size", (size_t)1 << 24, &c->V, e) < 0 ||
+        need_size(j, "hidden_size", DIM_MAX, &c->d, e) < 0 ||
+        need_size(j, "intermediate_size", DIM_MAX, &c->mlp, e) < 0 ||
+        need_size(j, "num_hidden_layers", CONFIG_LAYERS, &c->L, e) < 0 ||
+        need_size(j, "num_attention_heads", 4096, &c->H, e) < 0)
         return -1;
     /* The defaults of transformers where a key is missing; null is another
      * thing. */
@@ -227,7 +228,7 @@ rope_local(struct config *c, const json_t *j, struct err *e)
 }
 
 static int
-read_rope(struct config *c, const json_t *j, struct err *e)
+read_rope_json(struct config *c, const json_t *j, struct err *e)
 {
     const int local = family_of(c)->gemma;
     const char *at =
@@ -314,7 +315,7 @@ read_windows(struct config *c, const json_t *j, struct err *e)
 
 /* A token id into *id, -1 if there is none. */
 static int
-read_id(const json_t *j, const char *path, int64_t *id, struct err *e)
+read_token_id(const json_t *j, const char *path, int64_t *id, struct err *e)
 {
     const json_t *v = js_get(j, path);
 
@@ -352,10 +353,11 @@ int
 config_from_json(struct config *c, const json_t *j, struct err *e)
 {
     memset(c, 0, sizeof *c);
-    if (check_arch(c, j, e) < 0 || read_sizes(c, j, e) < 0 ||
-        read_rope(c, j, e) < 0 || read_windows(c, j, e) < 0 ||
-        read_eos(c, j, e) < 0 || read_id(j, "bos_token_id", &c->bos, e) < 0 ||
-        read_id(j, "pad_token_id", &c->pad, e) < 0)
+    if (check_arch(c, j, e) < 0 || read_json_sizes(c, j, e) < 0 ||
+        read_rope_json(c, j, e) < 0 || read_windows(c, j, e) < 0 ||
+        read_eos(c, j, e) < 0 ||
+        read_token_id(j, "bos_token_id", &c->bos, e) < 0 ||
+        read_token_id(j, "pad_token_id", &c->pad, e) < 0)
         return -1;
     c->cut = js_get(j, "retort.kept") != NULL;
     return config_check(c, e);
@@ -381,8 +383,8 @@ whole_block(const struct config *c, size_t i)
 
 /* Read a list of L numbers of at most hi, if it is there. */
 static int
-read_list(const json_t *j, int list, size_t L, size_t hi, struct block_shape *b,
-    struct err *e)
+read_shape_list(const json_t *j, int list, size_t L, size_t hi,
+    struct block_shape *b, struct err *e)
 {
     char path[20];
     const json_t *v;
@@ -410,9 +412,9 @@ config_blocks(const struct config *c, const json_t *j, struct block_shape *b,
 {
     for (size_t i = 0; i < c->L; i++)
         b[i] = whole_block(c, i);
-    if (read_list(j, GROUPS, c->L, c->KV, b, e) < 0 ||
-        read_list(j, CHANNELS, c->L, c->mlp, b, e) < 0 ||
-        read_list(j, SOURCE, c->L, 65535, b, e) < 0)
+    if (read_shape_list(j, GROUPS, c->L, c->KV, b, e) < 0 ||
+        read_shape_list(j, CHANNELS, c->L, c->mlp, b, e) < 0 ||
+        read_shape_list(j, SOURCE, c->L, 65535, b, e) < 0)
         return -1;
     for (size_t i = 1; i < c->L; i++)
         if (b[i].source <= b[i - 1].source)

@@ -177,7 +177,7 @@ static const struct key sparsity_keys[] = {
 
 /* Do two values mean the same?  1 and 1.0 do. */
 static int
-equal(const json_t *a, const json_t *b)
+equal_default(const json_t *a, const json_t *b)
 {
     if (json_is_number(a) && json_is_number(b))
         return json_number_value(a) == json_number_value(b);
@@ -191,7 +191,7 @@ check_value(const json_t *v, const char *at, const struct key *k, struct err *e)
     char *text = NULL;
     int r = 0;
 
-    if (!equal(v, only)) {
+    if (!equal_default(v, only)) {
         text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
         r = err_set(e, EX_INPUT, "%s%s: %.40s is not supported (%s)", at,
             k->name, text ? text : "?", k->only);

@@ -113,7 +113,7 @@ make_row(const struct matrix *x, const struct effective *how, size_t r,
 
 /* Its mask. */
 static void
-choose_row(const struct matrix *x, const struct effective *how, size_t r,
+choose_kept(const struct matrix *x, const struct effective *how, size_t r,
     float *room)
 {
     const size_t cols = x->w->cols;
@@ -148,7 +148,7 @@ piece_row(size_t rows, size_t k)
 }
 
 static void
-piece(void *ctx, size_t task, size_t worker)
+effective_piece(void *ctx, size_t task, size_t worker)
 {
     const struct job *j = ctx;
     const size_t k = task % PIECES;
@@ -169,20 +169,21 @@ void
 effective_choose(struct tmodel *t, struct pool *pool)
 {
     if (t->effective.of > 0)
-        pool_run(pool, places(t) * PIECES, piece,
-            &(struct job){ t, choose_row });
+        pool_run(pool, places(t) * PIECES, effective_piece,
+            &(struct job){ t, choose_kept });
 }
 
 void
 effective_make(struct tmodel *t, struct pool *pool)
 {
     if (effective_bytes(t) > 0)
-        pool_run(pool, places(t) * PIECES, piece, &(struct job){ t, make_row });
+        pool_run(pool, places(t) * PIECES, effective_piece,
+            &(struct job){ t, make_row });
 }
 
 /* Room for E and masks; nothing is there while planning. */
 static void
-lay_out(struct tmodel *t, struct arena *a)
+lay_effective(struct tmodel *t, struct arena *a)
 {
     const int outside =
         t->effective.as == ROUND_Q4_0 || t->effective.as == ROUND_Q8_0;
@@ -219,9 +220,9 @@ effective_begin(struct tmodel *t, const struct effective *how, struct err *e)
     assert(how->of == 0 || t->group[0].half == NULL);
     t->effective = *how;
     arena_plan(&plan);
-    lay_out(t, &plan);
+    lay_effective(t, &plan);
     arena_init(&t->effective_arena, plan.used);
-    lay_out(t, &t->effective_arena);
+    lay_effective(t, &t->effective_arena);
     for (size_t i = 0; i < places(t); i++)
         if (matrix_at(t, i, &x) && x.e != NULL)
             x.w->data = (const unsigned char *)x.e;

@@ -182,7 +182,7 @@ list_parts(const struct model *m, enum dtype as, struct st_out *st,
 
 /* All parts behind it; fetched to the end, as by others, whatever fails. */
 static int
-write_parts(const struct model *m, enum dtype as, struct io_out *o, int r,
+write_part_files(const struct model *m, enum dtype as, struct io_out *o, int r,
     struct err *e)
 {
     struct tensor_out p;
@@ -228,7 +228,7 @@ model_write_weights(const struct model *m, const char *file, enum dtype as,
         goto done;
     }
     r = io_out_write(&o, st.head.p, st.head.n, e);
-    r = write_parts(m, as, &o, r, e);
+    r = write_part_files(m, as, &o, r, e);
     if (r == 0)
         r = io_out_commit(&o, e);
     if (r < 0)
@@ -239,7 +239,7 @@ done:
 }
 
 static int
-write_config(const struct model *m, const char *file, const char *dtype,
+write_config_file(const struct model *m, const char *file, const char *dtype,
     struct err *e)
 {
     struct block_shape *b = xcalloc(m->c.L, sizeof *b);
@@ -265,7 +265,7 @@ write_config(const struct model *m, const char *file, const char *dtype,
 int
 model_write_config(const struct model *m, const char *file, struct err *e)
 {
-    return write_config(m, file, NULL, e);
+    return write_config_file(m, file, NULL, e);
 }
 
 int
@@ -290,13 +290,13 @@ model_write_generation(const struct model *m, const char *file, struct err *e)
 
 /* All files of the directory. */
 static int
-write_all(const struct model *m, const char *dir, enum dtype as,
+write_model_files(const struct model *m, const char *dir, enum dtype as,
     const char *tok_from, struct err *e)
 {
     char *config = xasprintf("%s/config.json", dir);
     char *weights = xasprintf("%s/model.safetensors", dir);
     char *gen = xasprintf("%s/generation_config.json", dir);
-    int r = write_config(m, config,
+    int r = write_config_file(m, config,
         as == DT_F32       ? "float32"
             : as == DT_F16 ? "float16"
                            : "bfloat16",
@@ -330,7 +330,7 @@ model_export(const struct model *m, const char *dir, enum dtype as,
     free(path);
     if (r < 0)
         return -1;
-    r = write_all(m, d.tmp, as, tok_from, e);
+    r = write_model_files(m, d.tmp, as, tok_from, e);
     if (r == 0)
         r = dir_new_commit(&d, e);
     if (r < 0)

@@ -16,7 +16,7 @@
 
 /* "llama.NAME"; valid until the next call. */
 static const char *
-key(const struct config *c, const char *name)
+arch_key(const struct config *c, const char *name)
 {
     static char text[80];
 
@@ -52,7 +52,7 @@ check_config(const struct config *c, struct err *e)
     if (config_windows_lost(c) && any_window(c))
         warn("blocks with a window are not five of six: versions of llama.cpp "
              "that do not read %s take every sixth block without one",
-            key(c, "attention.sliding_window_pattern"));
+            arch_key(c, "attention.sliding_window_pattern"));
     if (!f->gemma && any_window(c) && c->window < c->max_pos)
         warn("sliding_window: %zu is lost, a GGUF of %s has none: longer texts "
              "are read as a whole",
@@ -83,23 +83,23 @@ put_config(struct gguf_out *o, const struct config *c, enum dtype as)
                             : 7);
     gguf_out_u32(o, "general.quantization_version", 2);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        gguf_out_u32(o, key(c, sizes[i].name), sizes[i].v);
-    gguf_out_f32(o, key(c, "attention.layer_norm_rms_epsilon"), c->eps);
-    gguf_out_f32(o, key(c, "rope.freq_base"), c->theta);
+        gguf_out_u32(o, arch_key(c, sizes[i].name), sizes[i].v);
+    gguf_out_f32(o, arch_key(c, "attention.layer_norm_rms_epsilon"), c->eps);
+    gguf_out_f32(o, arch_key(c, "rope.freq_base"), c->theta);
     if (c->rope == ROPE_LINEAR) {
-        gguf_out_str(o, key(c, "rope.scaling.type"), "linear", 6);
-        gguf_out_f32(o, key(c, "rope.scaling.factor"), c->rope_factor);
+        gguf_out_str(o, arch_key(c, "rope.scaling.type"), "linear", 6);
+        gguf_out_f32(o, arch_key(c, "rope.scaling.factor"), c->rope_factor);
     }
     if (!family_of(c)->gemma)
         return;
-    gguf_out_f32(o, key(c, "rope.freq_base_swa"), c->theta_local);
+    gguf_out_f32(o, arch_key(c, "rope.freq_base_swa"), c->theta_local);
     if (!any_window(c)) /* llama.cpp ends where there is one that none has */
         return;
-    gguf_out_u32(o, key(c, "attention.sliding_window"), c->window);
+    gguf_out_u32(o, arch_key(c, "attention.sliding_window"), c->window);
     if (!config_windows_lost(c))
         return;
-    gguf_out_array(o, key(c, "attention.sliding_window_pattern"), GGUF_BOOL,
-        c->L);
+    gguf_out_array(o, arch_key(c, "attention.sliding_window_pattern"),
+        GGUF_BOOL, c->L);
     for (size_t i = 0; i < c->L; i++)
         gguf_out_num(o, config_window(c, i) != 0, 1);
 }
@@ -153,8 +153,8 @@ pad(struct io_out *o, struct err *e)
 }
 
 static int
-write_all(const struct model *m, const struct gguf_out *g, const float *rope,
-    enum dtype as, struct io_out *o, struct err *e)
+write_gguf_data(const struct model *m, const struct gguf_out *g,
+    const float *rope, enum dtype as, struct io_out *o, struct err *e)
 {
     struct buf head = { 0 };
     struct tensor_out p;
@@ -202,7 +202,7 @@ model_export_gguf(const struct model *m, const char *file, enum dtype as,
     }
     if ((r = io_out_begin(&o, file, e)) < 0)
         goto done;
-    if ((r = write_all(m, &g, rope, as, &o, e)) == 0)
+    if ((r = write_gguf_data(m, &g, rope, as, &o, e)) == 0)
         r = io_out_commit(&o, e);
     if (r < 0)
         io_out_abort(&o);

@@ -104,7 +104,7 @@ family_names(int gguf)
 }
 
 static int
-has(const struct config *c, int t)
+family_has(const struct config *c, int t)
 {
     return tensors[t].of == EVERY || (family_of(c)->more >> t & 1);
 }
@@ -132,7 +132,9 @@ block_tensor_name(const struct config *c, int t)
 {
     const char *norm2 = family_of(c)->norm2;
 
-    return !has(c, t) ? NULL : t == W_NORM2 && norm2 ? norm2 : tensors[t].hf;
+    return !family_has(c, t)    ? NULL
+        : t == W_NORM2 && norm2 ? norm2
+                                : tensors[t].hf;
 }
 
 float
@@ -155,7 +157,8 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
     size_t *rows, size_t *cols)
 {
     const size_t groups = b ? b->groups : c->KV, mlp = b ? b->mlp : c->mlp;
-    const int there = has(c, t) && (block_is_attention(t) ? groups : mlp) > 0;
+    const int there =
+        family_has(c, t) && (block_is_attention(t) ? groups : mlp) > 0;
     const size_t dim[] = { [ONE] = 1,
         [HIDDEN] = c->d,
         [QUERIES] = groups * (c->H / c->KV) * c->D,

@@ -15,7 +15,7 @@
 #include <string.h>
 
 static size_t
-round_up(size_t n, size_t to)
+round_to_tile(size_t n, size_t to)
 {
     return (n + to - 1) / to * to;
 }
@@ -24,7 +24,7 @@ struct cut
 cut_of(size_t T)
 {
     const size_t n = (T + FWD_TILE - 1) / FWD_TILE;
-    const size_t tile = round_up((T + n - 1) / n, ATTN_TILE);
+    const size_t tile = round_to_tile((T + n - 1) / n, ATTN_TILE);
 
     return (struct cut){ tile, n, n * tile };
 }
@@ -41,7 +41,7 @@ part_cols(size_t N, size_t K)
     n = (N + want - 1) / want;
     if (n < 2 && N >= 128)
         n = 2;
-    return round_up((N + n - 1) / n, 16);
+    return round_to_tile((N + n - 1) / n, 16);
 }
 
 size_t
@@ -116,7 +116,7 @@ wide_floats(const struct model *m)
 /* A vector in fp32: as it lies, if it stays there, or a copy, see fill_vector;
  * NULL of a block that another rank has. */
 static const float *
-vector(const struct weight *w, int stays, struct arena *a)
+alloc_vector(const struct weight *w, int stays, struct arena *a)
 {
     const float *p = stays && w->add == 0.0f ? weight_f32(w) : NULL;
 
@@ -138,7 +138,7 @@ fill_vector(const struct weight *w, const float *v)
 }
 
 static void
-fill_block(struct fwd *f, size_t i)
+fill_block_vectors(struct fwd *f, size_t i)
 {
     for (size_t k = 0; k < W_N; k++)
         fill_vector(&f->m->block[i].w[k], f->vec[i * W_N + k]);
@@ -150,7 +150,7 @@ void
 fill_vectors(struct fwd *f)
 {
     for (size_t i = 0; i < f->m->c.L && f->m->fetch == NULL; i++)
-        fill_block(f, i);
+        fill_block_vectors(f, i);
     fill_vector(&f->m->norm, f->norm);
 }
 
@@ -159,11 +159,11 @@ block_now(struct fwd *f, size_t i)
 {
     fetch_now(f->m, i);
     if (f->m->fetch != NULL)
-        fill_block(f, i);
+        fill_block_vectors(f, i);
 }
 
 static void
-vectors(struct fwd *f, struct arena *a)
+alloc_vectors(struct fwd *f, struct arena *a)
 {
     const struct model *m = f->m;
 
@@ -171,13 +171,13 @@ vectors(struct fwd *f, struct arena *a)
     for (size_t i = 0; i < m->c.L * W_N; i++) {
         const struct weight *w = &m->block[i / W_N].w[i % W_N];
         const float *p = w->rows == 1 && block_is_vector((int)(i % W_N))
-            ? vector(w, m->fetch == NULL, a)
+            ? alloc_vector(w, m->fetch == NULL, a)
             : NULL;
 
         if (f->vec != NULL) /* else planning */
             f->vec[i] = p;
     }
-    f->norm = vector(&m->norm, 1, a);
+    f->norm = alloc_vector(&m->norm, 1, a);
 }
 
 static float **
@@ -230,7 +230,7 @@ angles(const struct fwd *f, size_t T, struct arena *a, float **cs,
 
 /* Run twice: to count, then to allocate. */
 static void
-layout(struct fwd *f, struct arena *a, int parts)
+lay_fwd(struct fwd *f, struct arena *a, int parts)
 {
     const struct config *c = &f->m->c;
     const size_t rows = f->B * cut_of(f->T).Tp, mlp = model_widest(f->m);
@@ -257,7 +257,7 @@ layout(struct fwd *f, struct arena *a, int parts)
     } else {
         f->act = arena_alloc(a, rows * mlp, sizeof(float));
     }
-    vectors(f, a);
+    alloc_vectors(f, a);
     f->wide_n = wide_floats(f->m);
     if (parts != 0)
         head_wide(f);
@@ -286,9 +286,9 @@ fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
     f->T = T;
     f->ranks = 1;
     arena_plan(&plan);
-    layout(f, &plan, parts);
+    lay_fwd(f, &plan, parts);
     arena_init(&f->arena, plan.used);
-    layout(f, &f->arena, parts);
+    lay_fwd(f, &f->arena, parts);
     fill_vectors(f);
     return f;
 }

@@ -88,7 +88,7 @@ product_nt(struct run *u, const struct weight *w, const float *a, size_t b,
 }
 
 static size_t
-parts(const struct weight *w)
+nt_parts(const struct weight *w)
 {
     return part_count(w->rows, w->cols);
 }
@@ -127,11 +127,11 @@ do_qkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     for (int k = W_Q; k <= W_V; k++) {
         const struct weight *w = &u->b->w[k];
 
-        if (part < parts(w)) {
+        if (part < nt_parts(w)) {
             product_nt(u, w, u->f->xn, b, t0, part, worker, out, u->qkv);
             return;
         }
-        part -= parts(w);
+        part -= nt_parts(w);
         out += w->rows;
     }
 }
@@ -403,7 +403,7 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
 
 /* Show what is multiplied, [B,Tp,n]. */
 static void
-show(const struct run *u, enum fwd_input input, const float *x, size_t n,
+show_input(const struct run *u, enum fwd_input input, const float *x, size_t n,
     const float *stream)
 {
     const struct fwd_tapped t = { (size_t)(u->b - u->f->m->block), input, u->r,
@@ -415,7 +415,7 @@ show(const struct run *u, enum fwd_input input, const float *x, size_t n,
 
 /* Keys and values of other ranks' tiles; they lie behind a row's queries. */
 static void
-context(struct run *u)
+share_context(struct run *u)
 {
     struct fwd *f = u->f;
     const size_t n = 2 * u->KV * f->m->c.D, skip = u->qkv - n;
@@ -443,17 +443,17 @@ heads(struct run *u)
     const struct weight *w = u->b->w;
     const size_t chunks = u->c.tile / CHUNK, d = c->d;
     const struct stage s[] = { { do_norm1, chunks, "forward norm1", 0, 2 * d },
-        { do_qkv, parts(&w[W_Q]) + parts(&w[W_K]) + parts(&w[W_V]),
+        { do_qkv, nt_parts(&w[W_Q]) + nt_parts(&w[W_K]) + nt_parts(&w[W_V]),
             "forward qkv", 2 * d * u->qkv, 0 },
         { do_rope, chunks, "forward rope", 0, 2 * (u->H + u->KV) * c->D } };
 
     run_stages(u, s, sizeof s / sizeof *s);
-    show(u, FWD_ATTN, u->f->xn, d, u->x);
+    show_input(u, FWD_ATTN, u->f->xn, d, u->x);
     if (u->f->gather != NULL)
-        context(u);
+        share_context(u);
     pool_run(u->f->pool, u->r->B * u->KV * (u->tiles * u->c.tile / ATTN_TILE),
         attend, u);
-    show(u, FWD_O, u->a.att, u->H * c->D, u->x);
+    show_input(u, FWD_O, u->a.att, u->H * c->D, u->x);
 }
 
 /* Run the block of a share, by the stages after the heads.  Where it has none
@@ -489,13 +489,13 @@ block_forward(struct run *u)
     const struct config *c = &u->f->m->c;
     const struct weight *w = u->b->w;
     const size_t chunks = u->c.tile / CHUNK, d = c->d, mlp = u->b->mlp;
-    const struct stage after[] = { { do_o, parts(&w[W_O]), "forward o",
+    const struct stage after[] = { { do_o, nt_parts(&w[W_O]), "forward o",
                                        2 * d * u->H * c->D, 0 },
         { do_norm2, chunks, "forward add, norm2", 0, 4 * d },
-        { do_gate_up, 2 * parts(&w[W_GATE]), "forward gate, up", 4 * d * mlp,
+        { do_gate_up, 2 * nt_parts(&w[W_GATE]), "forward gate, up", 4 * d * mlp,
             0 },
         { do_silu, chunks, "forward silu", 0, 3 * mlp },
-        { do_down, parts(&w[W_DOWN]), "forward down", 2 * d * mlp, 0 },
+        { do_down, nt_parts(&w[W_DOWN]), "forward down", 2 * d * mlp, 0 },
         { do_output, chunks, "forward add", 0, 3 * d } };
     const struct stage *s = u->attn ? after : after + 1;
     const size_t add = (size_t)(after + 2 - s);
@@ -512,9 +512,9 @@ block_forward(struct run *u)
         run_stages(u, s, add + 4);
     } else {
         run_stages(u, s, add);
-        show(u, FWD_MLP, u->f->xn, d, u->a.x2);
+        show_input(u, FWD_MLP, u->f->xn, d, u->a.x2);
         run_stages(u, s + add, 3);
-        show(u, FWD_DOWN, u->act, mlp, u->a.x2);
+        show_input(u, FWD_DOWN, u->act, mlp, u->a.x2);
         run_stages(u, s + add + 3, 1);
     }
 }

@@ -41,7 +41,7 @@ struct kvcache {
 };
 
 static void
-layout(struct kvcache *k, struct arena *a)
+lay_cache(struct kvcache *k, struct arena *a)
 {
     const struct model *m = k->f->m;
     const struct config *c = &m->c;
@@ -90,9 +90,9 @@ kv_new(const struct model *m, struct pool *pool, size_t slots, size_t T)
     k->slots = slots;
     k->T = T;
     arena_plan(&plan);
-    layout(k, &plan);
+    lay_cache(k, &plan);
     arena_init(&k->arena, plan.used);
-    layout(k, &k->arena);
+    lay_cache(k, &k->arena);
     return k;
 }
 
@@ -174,7 +174,7 @@ mat_part(const struct matjob *j, size_t r0, size_t worker)
 }
 
 static size_t
-parts(const struct weight *w)
+kv_parts(const struct weight *w)
 {
     return (w->rows + KV_PART - 1) / KV_PART;
 }
@@ -185,18 +185,18 @@ mat_task(void *ctx, size_t task, size_t worker)
 {
     const struct matjob *j = ctx;
 
-    for (; task >= parts(j->w); j++)
-        task -= parts(j->w);
+    for (; task >= kv_parts(j->w); j++)
+        task -= kv_parts(j->w);
     mat_part(j, task * KV_PART, worker);
 }
 
 static void
-multiply(struct kvcache *k, const struct matjob *j, size_t n)
+multiply_kv(struct kvcache *k, const struct matjob *j, size_t n)
 {
     size_t tasks = 0;
 
     for (size_t i = 0; i < n; i++)
-        tasks += parts(j[i].w);
+        tasks += kv_parts(j[i].w);
     pool_run(k->f->pool, tasks, mat_task, (void *)(uintptr_t)j);
 }
 
@@ -261,7 +261,7 @@ att_task(void *ctx, size_t task, size_t worker)
 
 /* The rows' queries, keys and values, of which the last two go to the cache. */
 static void
-keep(struct kvcache *k, const struct attjob *j, const float *const *vec,
+keep_kv(struct kvcache *k, const struct attjob *j, const float *const *vec,
     size_t n)
 {
     const struct config *c = &k->f->m->c;
@@ -324,10 +324,10 @@ kv_attention(struct kvcache *k, size_t i)
     const struct matjob o = { k, &b->w[W_O], k->att, k->out, n, fed, c->d };
 
     norm(k, vec[W_NORM1]);
-    multiply(k, qkv, 3);
-    keep(k, &att, vec, n);
+    multiply_kv(k, qkv, 3);
+    keep_kv(k, &att, vec, n);
     pool_run(k->f->pool, n * KV, att_task, &att);
-    multiply(k, &o, 1);
+    multiply_kv(k, &o, 1);
     add_out(k, vec[W_NORM_ATT]);
 }
 
@@ -343,8 +343,8 @@ kv_mlp(struct kvcache *k, size_t i)
         { k, &b->w[W_UP], k->xn, k->up, n, fed, b->mlp } };
 
     norm(k, vec[W_NORM2]);
-    pool_run(k->f->pool, parts(&b->w[W_GATE]), mlp_task, mlp);
-    multiply(k, &down, 1);
+    pool_run(k->f->pool, kv_parts(&b->w[W_GATE]), mlp_task, mlp);
+    multiply_kv(k, &down, 1);
     add_out(k, vec[W_NORM_MLP]);
 }
 
@@ -369,7 +369,7 @@ run_tile(struct kvcache *k)
 
 /* The tokens of text i become rows; full tiles are run. */
 static void
-add_rows(struct kvcache *k, const struct kv_more *t, size_t i)
+add_kv_rows(struct kvcache *k, const struct kv_more *t, size_t i)
 {
     const struct model *m = k->f->m;
 
@@ -402,9 +402,9 @@ kv_feed(struct kvcache *k, const struct kv_more *t, size_t n, float *logits)
     for (int one = 0; one < 2; one++)
         for (size_t i = 0; i < n; i++)
             if ((t[i].n == 1) == one)
-                add_rows(k, &t[i], i);
+                add_kv_rows(k, &t[i], i);
     if (k->rows > 0)
         run_tile(k);
-    multiply(k, &head, 1);
+    multiply_kv(k, &head, 1);
     return 0;
 }

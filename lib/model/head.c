@@ -69,7 +69,7 @@ head_wide(struct fwd *f)
 
 /* Rows of the tile at r0, padded with zeros when they end inside it. */
 static const float *
-tile_rows(const struct headjob *j, const struct fwd *f, const float *h,
+head_tile_rows(const struct headjob *j, const struct fwd *f, const float *h,
     size_t r0)
 {
     return r0 + j->tile <= j->n ? h + r0 * f->m->c.d : f->hpad;
@@ -124,10 +124,10 @@ head_task(void *ctx, size_t task, size_t worker)
         const size_t end = r0 + j->tile < j->n ? r0 + j->tile : j->n;
         double t = profile_begin();
 
-        kern.gemm_nt(j->tile, n, f->m->c.d, tile_rows(j, f, j->hq, r0),
+        kern.gemm_nt(j->tile, n, f->m->c.d, head_tile_rows(j, f, j->hq, r0),
             f->m->c.d, wq, f->m->c.d, GEMM_SET, zq, n);
         if (g != NULL)
-            kern.gemm_nt(j->tile, n, g->m->c.d, tile_rows(j, g, j->hp, r0),
+            kern.gemm_nt(j->tile, n, g->m->c.d, head_tile_rows(j, g, j->hp, r0),
                 g->m->c.d, wp, g->m->c.d, GEMM_SET, zp, n);
         profile_end("head logits", t,
             2.0 * (double)(j->tile * n) *
@@ -183,7 +183,7 @@ struct total {
 };
 
 static struct total
-gather(const struct headjob *j, size_t r, int base)
+gather_slices(const struct headjob *j, size_t r, int base)
 {
     struct total t = { -INFINITY, 0, 0.0, 0.0 };
 
@@ -284,7 +284,7 @@ head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
 
         head_run(&j);
         for (size_t r = 0; r < j.n; r++) {
-            const struct total t = gather(&j, r, 0);
+            const struct total t = gather_slices(&j, r, 0);
 
             if (nll != NULL)
                 nll[at + r] = t.lse - j.zq[r];
@@ -298,7 +298,7 @@ head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
 
 /* Compare with j.base and hp, or with j.zbase, of n rows each. */
 static void
-score_pair(struct headjob j, size_t n, struct pair_score *out)
+score_pair_row(struct headjob j, size_t n, struct pair_score *out)
 {
     const struct headjob all = j;
     const size_t d = j.f->m->c.d;
@@ -311,7 +311,8 @@ score_pair(struct headjob j, size_t n, struct pair_score *out)
         j.n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS;
         head_run(&j);
         for (size_t r = 0; r < j.n; r++) {
-            const struct total q = gather(&j, r, 0), p = gather(&j, r, 1);
+            const struct total q = gather_slices(&j, r, 0),
+                               p = gather_slices(&j, r, 1);
 
             out[at + r] = (struct pair_score){ q.lse - j.zq[r], p.lse - j.zp[r],
                 row_kl(&j, r, &q, &p, 0), row_kl(&j, r, &q, &p, 1),
@@ -326,13 +327,13 @@ head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
     struct pair_score *out)
 {
     assert(tau > 0.0);
-    score_pair((struct headjob){ .f = f,
-                   .base = base,
-                   .V = V,
-                   .hq = hq,
-                   .hp = hp,
-                   .s = (float)(1.0 / tau),
-                   .target = target },
+    score_pair_row((struct headjob){ .f = f,
+                       .base = base,
+                       .V = V,
+                       .hq = hq,
+                       .hp = hp,
+                       .s = (float)(1.0 / tau),
+                       .target = target },
         n, out);
 }
 
@@ -341,11 +342,11 @@ head_score_logits(struct fwd *f, const float *hq, const float *zp,
     const uint32_t *target, size_t n, double tau, struct pair_score *out)
 {
     assert(tau > 0.0);
-    score_pair((struct headjob){ .f = f,
-                   .V = f->m->c.V,
-                   .hq = hq,
-                   .zbase = zp,
-                   .s = (float)(1.0 / tau),
-                   .target = target },
+    score_pair_row((struct headjob){ .f = f,
+                       .V = f->m->c.V,
+                       .hq = hq,
+                       .zbase = zp,
+                       .s = (float)(1.0 / tau),
+                       .target = target },
         n, out);
 }

@@ -49,7 +49,7 @@ struct head_top {
 };
 
 static void
-layout(struct head_top *t, struct arena *a)
+lay_top(struct head_top *t, struct arena *a)
 {
     t->z = arena_alloc(a, TOP_ROWS * t->ld, sizeof *t->z);
     t->pad = arena_alloc(a, TOP_ROWS * t->m->c.d, sizeof *t->pad);
@@ -75,9 +75,9 @@ head_top_new(const struct model *m, struct pool *pool, size_t k, size_t draws)
     t->ld = (t->V + LINE - 1) / LINE * LINE + LINE;
     t->nslice = (t->V + HEAD_SLICE - 1) / HEAD_SLICE;
     arena_plan(&count);
-    layout(t, &count);
+    lay_top(t, &count);
     arena_init(&t->arena, count.used);
-    layout(t, &t->arena);
+    lay_top(t, &t->arena);
     return t;
 }
 
@@ -128,7 +128,7 @@ struct whole {
 };
 
 static struct whole
-gather(const struct head_top *t, size_t r)
+gather_slices_top(const struct head_top *t, size_t r)
 {
     struct whole w = { -INFINITY, 0.0, 0.0, 0.0 };
 
@@ -188,7 +188,7 @@ drawn(uint32_t *ids, uint16_t *count, size_t n, size_t v)
 /* Only slices in which a point lies are looked at.  Their terms are added up
  * anew, so at the end of one a point may be left: it is its last token's. */
 static void
-draw(struct head_top *t, size_t r, const struct whole *w, size_t worker)
+draw_tokens(struct head_top *t, size_t r, const struct whole *w, size_t worker)
 {
     const double step = w->soft / (double)t->draws;
     uint32_t *ids = t->targets.drawn + r * t->draws;
@@ -229,7 +229,7 @@ row_task(void *ctx, size_t r, size_t worker)
 {
     struct head_top *t = ctx;
     const double begin = profile_begin();
-    const struct whole w = gather(t, r);
+    const struct whole w = gather_slices_top(t, r);
     const double lse = w.max * t->s + log(w.soft);
 
     t->targets.lse[2 * r] = (float)(w.max + log(w.sum));
@@ -238,7 +238,7 @@ row_task(void *ctx, size_t r, size_t worker)
     if (t->k > 0)
         find_top(t, r, worker);
     if (t->draws > 0)
-        draw(t, r, &w, worker);
+        draw_tokens(t, r, &w, worker);
     profile_end("head top", begin, 0.0, 4.0 * (double)t->V);
 }
 

@@ -15,7 +15,7 @@ enum { TILE = 1 << 16 }; /* elements widened at a time */
 
 /* Rows of w that are widened at a time. */
 static size_t
-tile_rows(const struct weight *w)
+widened_rows(const struct weight *w)
 {
     const size_t n = TILE / w->cols;
 
@@ -62,7 +62,7 @@ model_check_finite(const struct model *m, struct err *e)
         model_tensor(m, i, &p);
         if (p.w->rows == 0)
             continue;
-        tile = tile_rows(p.w);
+        tile = widened_rows(p.w);
         x = xreallocarray(x, tile * p.w->cols, sizeof *x);
         for (size_t k = 0; r == 0 && k < p.w->rows; k += tile) {
             const size_t n = tile < p.w->rows - k ? tile : p.w->rows - k;
@@ -82,7 +82,7 @@ model_check_finite(const struct model *m, struct err *e)
 static void
 hash_weight(XXH3_state_t *h, const struct model *m, const struct weight *w)
 {
-    const size_t tile = tile_rows(w);
+    const size_t tile = widened_rows(w);
     float *x = xreallocarray(NULL, tile * w->cols, sizeof *x);
 
     for (size_t k = 0; k < w->rows; k += tile) {

@@ -29,7 +29,7 @@ weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
 /* ---- safetensors files of a directory ---- */
 
 static int
-add_file(struct model *m, struct model_source *s, const char *file,
+add_weight_file(struct model *m, struct model_source *s, const char *file,
     struct err *e)
 {
     char *path = xasprintf("%s/%s", m->path, file);
@@ -83,7 +83,7 @@ add_index(struct model *m, struct model_source *s, const char *path,
         }
         for (i = 0; i < s->n && strcmp(s->file[i], file) != 0; i++)
             ;
-        if (i == s->n && add_file(m, s, file, e) < 0)
+        if (i == s->n && add_weight_file(m, s, file, e) < 0)
             goto fail;
         if (!st_find(&s->st[i], name)) {
             err_set(e, EX_INPUT, "%s/%.80s: tensor %.80s is missing", m->path,
@@ -112,7 +112,7 @@ add_files(struct model *m, struct model_source *s, struct err *e)
 {
     char *one = xasprintf("%s/model.safetensors", m->path);
     char *index = xasprintf("%s/model.safetensors.index.json", m->path);
-    int r = io_exists(one) ? add_file(m, s, "model.safetensors", e)
+    int r = io_exists(one) ? add_weight_file(m, s, "model.safetensors", e)
         : io_exists(index) ? add_index(m, s, index, e)
                            : err_set(e, EX_INPUT,
                                  "%s: holds neither model.safetensors nor "
@@ -126,7 +126,7 @@ add_files(struct model *m, struct model_source *s, struct err *e)
 
 /* A tensor, which is then used, and the file that has it; or NULL. */
 static const struct st_tensor *
-find(struct model_source *s, const char *name, size_t *file)
+find_tensor(struct model_source *s, const char *name, size_t *file)
 {
     for (size_t i = 0; i < s->n; i++) {
         const struct st_tensor *t = st_find(&s->st[i], name);
@@ -151,7 +151,7 @@ take_compressed(struct model *m, struct model_source *s, const char *name,
 
     for (enum compressed k = COMPRESSED_SHAPE; k < COMPRESSED_N; k++) {
         compressed_name(part, sizeof part, name, k);
-        if ((t[k] = find(s, part, &file)) == NULL)
+        if ((t[k] = find_tensor(s, part, &file)) == NULL)
             return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path,
                 k == COMPRESSED_SHAPE ? name : part);
     }
@@ -163,11 +163,11 @@ take_compressed(struct model *m, struct model_source *s, const char *name,
 /* Find a tensor, check its shape.  ndim 1: a vector [cols].  1: a matrix that
  * was compressed, so it is 2:4. */
 static int
-take(struct model *m, struct model_source *s, const char *name, int ndim,
-    size_t rows, size_t cols, struct weight *w, struct err *e)
+point_tensor(struct model *m, struct model_source *s, const char *name,
+    int ndim, size_t rows, size_t cols, struct weight *w, struct err *e)
 {
     size_t i;
-    const struct st_tensor *t = find(s, name, &i);
+    const struct st_tensor *t = find_tensor(s, name, &i);
 
     if (t == NULL && ndim == 2)
         return take_compressed(m, s, name, rows, cols, w, e);
@@ -213,7 +213,7 @@ check_padding(struct model *m, const struct block *b, int t,
 }
 
 static int
-take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
+point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
 {
     struct block *b = &m->block[i];
     const struct block_shape shape = block_shape(b);
@@ -229,8 +229,8 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
             continue;
         snprintf(name, sizeof name, "model.layers.%zu.%s", i, part);
         block_dims(&m->c, t, NULL, &rows, &cols);
-        if ((r = take(m, s, name, block_is_vector(t) ? 1 : 2, rows, cols,
-                 &whole, e)) < 0)
+        if ((r = point_tensor(m, s, name, block_is_vector(t) ? 1 : 2, rows,
+                 cols, &whole, e)) < 0)
             return -1;
         if (r > 0)
             sparse_mark(m, i, t);
@@ -268,7 +268,7 @@ check_used(struct model *m, struct model_source *s, struct err *e)
 }
 
 static int
-read_config(struct model *m, struct err *e)
+read_hf_config(struct model *m, struct err *e)
 {
     char *path = xasprintf("%s/config.json", m->path);
     json_t *j = js_load(path, 16 << 20, e);
@@ -315,7 +315,7 @@ check_tied(struct model *m, struct model_source *s, struct err *e)
         i++;
     if (i == s->n)
         return 0;
-    if (take(m, s, "lm_head.weight", 2, m->c.V, m->c.d, &head, e) < 0)
+    if (point_tensor(m, s, "lm_head.weight", 2, m->c.V, m->c.d, &head, e) < 0)
         return -1;
     if (head.dtype != m->embed.dtype ||
         memcmp(head.data, m->embed.data, head.rows * head.stride) != 0)
@@ -334,19 +334,20 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
 {
     const struct config *c = &m->c;
 
-    if (read_config(m, e) < 0 || add_files(m, s, e) < 0 ||
-        take(m, s, "model.embed_tokens.weight", 2, c->V, c->d, &m->embed, e) <
-            0)
+    if (read_hf_config(m, e) < 0 || add_files(m, s, e) < 0 ||
+        point_tensor(m, s, "model.embed_tokens.weight", 2, c->V, c->d,
+            &m->embed, e) < 0)
         return -1;
     for (size_t i = 0; i < c->L; i++)
-        if (take_block(m, s, i, e) < 0)
+        if (point_block(m, s, i, e) < 0)
             return -1;
-    if (take(m, s, "model.norm.weight", 1, 1, c->d, &m->norm, e) < 0)
+    if (point_tensor(m, s, "model.norm.weight", 1, 1, c->d, &m->norm, e) < 0)
         return -1;
     m->norm.add = family_norm_add(c, -1);
     m->head = m->embed;
     if (c->tied ? check_tied(m, s, e) < 0
-                : take(m, s, "lm_head.weight", 2, c->V, c->d, &m->head, e) < 0)
+                : point_tensor(m, s, "lm_head.weight", 2, c->V, c->d, &m->head,
+                      e) < 0)
         return -1;
     return check_used(m, s, e);
 }

@@ -17,7 +17,7 @@ struct keys {
 };
 
 static const char *
-key(struct keys *k, const char *name)
+gguf_key(struct keys *k, const char *name)
 {
     snprintf(k->name, sizeof k->name, "%s.%s", k->f->gguf, name);
     return k->name;
@@ -27,19 +27,19 @@ static int
 get_size(struct keys *k, const char *name, size_t lo, size_t hi, size_t *r,
     struct err *e)
 {
-    return gguf_size(k->g, key(k, name), lo, hi, r, e);
+    return gguf_size(k->g, gguf_key(k, name), lo, hi, r, e);
 }
 
 static int
 get_real(struct keys *k, const char *name, double lo, double hi, double *r,
     struct err *e)
 {
-    return gguf_real(k->g, key(k, name), lo, hi, r, e);
+    return gguf_real(k->g, gguf_key(k, name), lo, hi, r, e);
 }
 
 /* A size that must be there. */
 static int
-need(struct keys *g, const char *name, size_t hi, size_t *r, struct err *e)
+need_key(struct keys *g, const char *name, size_t hi, size_t *r, struct err *e)
 {
     int k = get_size(g, name, 1, hi, r, e);
 
@@ -49,7 +49,7 @@ need(struct keys *g, const char *name, size_t hi, size_t *r, struct err *e)
 }
 
 static int
-read_sizes(struct config *c, struct keys *g, struct err *e)
+read_gguf_sizes(struct config *c, struct keys *g, struct err *e)
 {
     const struct gguf_tensor *t = gguf_tensor(g->g, "token_embd.weight");
     size_t value = 0, rot, V;
@@ -58,11 +58,11 @@ read_sizes(struct config *c, struct keys *g, struct err *e)
         return err_set(e, EX_INPUT, "tensor token_embd.weight: %s",
             t ? "is no matrix" : "is missing");
     V = c->V = t->shape[0];
-    if (need(g, "embedding_length", 1 << 20, &c->d, e) < 0 ||
-        need(g, "feed_forward_length", 1 << 20, &c->mlp, e) < 0 ||
-        need(g, "block_count", CONFIG_LAYERS, &c->L, e) < 0 ||
-        need(g, "attention.head_count", 4096, &c->H, e) < 0 ||
-        need(g, "context_length", (size_t)1 << 31, &c->max_pos, e) < 0)
+    if (need_key(g, "embedding_length", 1 << 20, &c->d, e) < 0 ||
+        need_key(g, "feed_forward_length", 1 << 20, &c->mlp, e) < 0 ||
+        need_key(g, "block_count", CONFIG_LAYERS, &c->L, e) < 0 ||
+        need_key(g, "attention.head_count", 4096, &c->H, e) < 0 ||
+        need_key(g, "context_length", (size_t)1 << 31, &c->max_pos, e) < 0)
         return -1;
     c->KV = c->H;
     c->D = c->d % c->H == 0 ? c->d / c->H : 0;
@@ -76,7 +76,7 @@ read_sizes(struct config *c, struct keys *g, struct err *e)
         return -1;
     if (value != c->D || rot != c->D)
         return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
-            key(g,
+            gguf_key(g,
                 value != c->D ? "attention.value_length"
                               : "rope.dimension_count"),
             value != c->D ? value : rot, c->D);
@@ -84,7 +84,7 @@ read_sizes(struct config *c, struct keys *g, struct err *e)
         return err_set(e, EX_INPUT,
             "%s: %zu, but token_embd.weight has "
             "%zu rows",
-            key(g, "vocab_size"), V, c->V);
+            gguf_key(g, "vocab_size"), V, c->V);
     return 0;
 }
 
@@ -133,7 +133,7 @@ read_rope_table(struct config *c, const struct gguf_tensor *t, struct err *e)
 }
 
 static int
-read_rope(struct config *c, struct keys *g, struct err *e)
+read_gguf_rope(struct config *c, struct keys *g, struct err *e)
 {
     const struct gguf_tensor *t = gguf_tensor(g->g, "rope_freqs.weight");
     const char *type;
@@ -148,7 +148,7 @@ read_rope(struct config *c, struct keys *g, struct err *e)
         r = get_real(g, "rope.scale_linear", 0, 1e6, &factor, e);
     if (r < 0)
         return -1;
-    type = key(g, "rope.scaling.type");
+    type = gguf_key(g, "rope.scaling.type");
     if (gguf_kv(g->g, type) && !gguf_is(g->g, type, "linear") &&
         !gguf_is(g->g, type, "none"))
         return err_set(e, EX_INPUT, "%s: is not supported (none, linear)",
@@ -159,7 +159,7 @@ read_rope(struct config *c, struct keys *g, struct err *e)
         return err_set(e, EX_INPUT,
             "%s: %g beside tensor rope_freqs.weight "
             "is not supported",
-            key(g, "rope.scaling.factor"), factor);
+            gguf_key(g, "rope.scaling.factor"), factor);
     if (t)
         return read_rope_table(c, t, e);
     if (factor == 0)
@@ -170,7 +170,7 @@ read_rope(struct config *c, struct keys *g, struct err *e)
 }
 
 static int
-read_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
+read_gguf_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
     struct err *e)
 {
     size_t v;
@@ -270,7 +270,7 @@ check_keys(const struct keys *f, struct err *e)
 static int
 read_pattern(struct config *c, struct keys *k, struct err *e)
 {
-    const char *name = key(k, "attention.sliding_window_pattern");
+    const char *name = gguf_key(k, "attention.sliding_window_pattern");
     const struct gguf_kv *v = gguf_kv(k->g, name);
     const int list = v && v->type == GGUF_ARRAY;
     size_t every = 6;
@@ -322,21 +322,23 @@ read_family(struct keys *k, struct config *c, struct err *e)
 }
 
 static int
-read_config(struct config *c, const struct gguf *g, struct err *e)
+read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
 {
     struct keys k = { g, NULL, "" };
 
     memset(c, 0, sizeof *c);
     c->init_range = 0.02;
     c->eps = 0;
-    if (read_family(&k, c, e) < 0 || read_sizes(c, &k, e) < 0 ||
-        check_keys(&k, e) < 0 || read_rope(c, &k, e) < 0 ||
+    if (read_family(&k, c, e) < 0 || read_gguf_sizes(c, &k, e) < 0 ||
+        check_keys(&k, e) < 0 || read_gguf_rope(c, &k, e) < 0 ||
         (k.f->gemma && read_gemma(c, &k, e) < 0) ||
         get_real(&k, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps, e) <
             0 ||
-        read_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
-        read_id(g, "tokenizer.ggml.eos_token_id", c->V, &c->eos[0], e) < 0 ||
-        read_id(g, "tokenizer.ggml.padding_token_id", c->V, &c->pad, e) < 0)
+        read_gguf_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
+        read_gguf_id(g, "tokenizer.ggml.eos_token_id", c->V, &c->eos[0], e) <
+            0 ||
+        read_gguf_id(g, "tokenizer.ggml.padding_token_id", c->V, &c->pad, e) <
+            0)
         return -1;
     c->neos = c->eos[0] >= 0;
     c->tied = gguf_tensor(g, "output.weight") == NULL;
@@ -344,8 +346,8 @@ read_config(struct config *c, const struct gguf *g, struct err *e)
 }
 
 static int
-take(struct model_source *s, const char *name, size_t rows, size_t cols,
-    struct weight *w, struct err *e)
+take_gguf_tensor(struct model_source *s, const char *name, size_t rows,
+    size_t cols, struct weight *w, struct err *e)
 {
     const struct gguf_tensor *t = gguf_tensor(&s->gguf.g, name);
 
@@ -367,11 +369,13 @@ take_all(struct model *m, struct model_source *s, struct err *e)
     size_t rows, cols;
     char name[80];
 
-    if (take(s, "token_embd.weight", c->V, c->d, &m->embed, e) < 0 ||
-        take(s, "output_norm.weight", 1, c->d, &m->norm, e) < 0)
+    if (take_gguf_tensor(s, "token_embd.weight", c->V, c->d, &m->embed, e) <
+            0 ||
+        take_gguf_tensor(s, "output_norm.weight", 1, c->d, &m->norm, e) < 0)
         return -1;
     m->head = m->embed;
-    if (!c->tied && take(s, "output.weight", c->V, c->d, &m->head, e) < 0)
+    if (!c->tied &&
+        take_gguf_tensor(s, "output.weight", c->V, c->d, &m->head, e) < 0)
         return -1;
     m->block = xcalloc(c->L, sizeof *m->block);
     for (size_t i = 0; i < c->L; i++) {
@@ -383,7 +387,8 @@ take_all(struct model *m, struct model_source *s, struct err *e)
         for (int t = 0; t < W_N; t++) {
             snprintf(name, sizeof name, "blk.%zu.%s", i, block_gguf_name(t));
             block_dims(c, t, NULL, &rows, &cols);
-            if (rows > 0 && take(s, name, rows, cols, &b->w[t], e) < 0)
+            if (rows > 0 &&
+                take_gguf_tensor(s, name, rows, cols, &b->w[t], e) < 0)
                 return -1;
         }
         if (!family_of(c)->permuted)
@@ -407,7 +412,7 @@ open_gguf(struct model *m, struct model_source *s, struct err *e)
     if (gguf_open(&s->gguf, m->path, e) < 0)
         return -1;
     s->gguf_used = xcalloc(s->gguf.g.nt + 1, 1);
-    if (read_config(&m->c, &s->gguf.g, e) < 0 || take_all(m, s, e) < 0)
+    if (read_gguf_config(&m->c, &s->gguf.g, e) < 0 || take_all(m, s, e) < 0)
         return err_prefix(e, "%s", m->path);
     return 0;
 }

@@ -37,13 +37,13 @@ expand(const char *p, size_t n, size_t *list)
 }
 
 static size_t
-count(const struct model *m, enum origin_part k, size_t i)
+part_count_of(const struct model *m, enum origin_part k, size_t i)
 {
     return k == ORIGIN_GROUPS ? m->block[i].groups : m->block[i].mlp;
 }
 
 static const char *
-word(const json_t *kept, enum origin_part k, size_t i)
+block_word(const json_t *kept, enum origin_part k, size_t i)
 {
     return json_string_value(
         json_array_get(json_object_get(kept, origin_keys[k]), i));
@@ -60,9 +60,9 @@ origin_read(struct model *m, const json_t *j, struct err *e)
         if (words == NULL)
             continue;
         for (size_t i = 0; i < m->c.L; i++) {
-            const size_t n = count(m, k, i);
+            const size_t n = part_count_of(m, k, i);
             size_t *list = xcalloc(n, sizeof *list);
-            const char *w = word(own, k, i);
+            const char *w = block_word(own, k, i);
             const int good = w != NULL && json_array_size(words) == m->c.L &&
                 (strcmp(w, "all") == 0 || expand(w, n, list) == 0);
 
@@ -94,8 +94,8 @@ origin_write(const struct model *m, json_t *j)
 size_t *
 origin_list(const struct model *m, enum origin_part k, size_t i)
 {
-    const char *w = word(m->origin, k, i);
-    const size_t n = count(m, k, i);
+    const char *w = block_word(m->origin, k, i);
+    const size_t n = part_count_of(m, k, i);
     size_t *list;
 
     if (w == NULL || strcmp(w, "all") == 0)

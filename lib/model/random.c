@@ -9,7 +9,8 @@
 
 /* An fp32 matrix in the arena. */
 static struct weight
-matrix(struct arena *a, size_t rows, size_t cols, double dev, uint64_t key)
+random_matrix(struct arena *a, size_t rows, size_t cols, double dev,
+    uint64_t key)
 {
     float *p = arena_alloc(a, rows * cols, sizeof(float));
 
@@ -26,7 +27,7 @@ matrix(struct arena *a, size_t rows, size_t cols, double dev, uint64_t key)
 
 /* A norm of ones, of which `add` is left out, or a bias of zeros. */
 static struct weight
-vector(struct arena *a, size_t n, float add, int bias)
+random_vector(struct arena *a, size_t n, float add, int bias)
 {
     float *p = arena_alloc(a, n, sizeof(float));
 
@@ -43,16 +44,17 @@ vector(struct arena *a, size_t n, float add, int bias)
 }
 
 static void
-fill(struct model *m, const struct block_shape *shape, uint64_t seed,
+fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
     struct arena *a)
 {
     const struct config *c = &m->c;
     const double dev = c->init_range > 0.0 ? c->init_range : 0.02;
     const double out = dev / sqrt(2.0 * (double)c->L);
 
-    m->embed = matrix(a, c->V, c->d, dev, rng_key(seed, 1));
-    m->norm = vector(a, c->d, family_norm_add(c, -1), 0);
-    m->head = c->tied ? m->embed : matrix(a, c->V, c->d, dev, rng_key(seed, 2));
+    m->embed = random_matrix(a, c->V, c->d, dev, rng_key(seed, 1));
+    m->norm = random_vector(a, c->d, family_norm_add(c, -1), 0);
+    m->head = c->tied ? m->embed
+                      : random_matrix(a, c->V, c->d, dev, rng_key(seed, 2));
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m->block[i];
         size_t rows, cols;
@@ -63,12 +65,12 @@ fill(struct model *m, const struct block_shape *shape, uint64_t seed,
         for (int w = 0; w < W_N; w++) {
             block_dims(c, w, shape ? &shape[i] : NULL, &rows, &cols);
             if (rows > 0 && block_is_vector(w))
-                b->w[w] =
-                    vector(a, cols, family_norm_add(c, w), block_is_bias(w));
+                b->w[w] = random_vector(a, cols, family_norm_add(c, w),
+                    block_is_bias(w));
             else if (rows > 0)
-                b->w[w] =
-                    matrix(a, rows, cols, w == W_O || w == W_DOWN ? out : dev,
-                        rng_key(rng_key(seed, 16 + i), (uint64_t)w));
+                b->w[w] = random_matrix(a, rows, cols,
+                    w == W_O || w == W_DOWN ? out : dev,
+                    rng_key(rng_key(seed, 16 + i), (uint64_t)w));
         }
     }
 }
@@ -83,9 +85,9 @@ model_random(struct model *m, const struct config *c,
     m->c = *c;
     m->block = xcalloc(c->L, sizeof(*m->block));
     arena_plan(&plan);
-    fill(m, b, seed, &plan);
+    fill_random(m, b, seed, &plan);
     arena_init(a, plan.used);
-    fill(m, b, seed, a);
+    fill_random(m, b, seed, a);
 }
 
 void

@@ -29,7 +29,7 @@ begin_of(size_t total, size_t r, size_t n, size_t align)
 /* Into how many parts a group's query heads are split: the fewest with which
  * the ranks have equally many groups, else one each at least; 0: none do. */
 static size_t
-split_of(const struct config *c, size_t n)
+part_of_groups(const struct config *c, size_t n)
 {
     const size_t queries = c->H / c->KV;
 
@@ -167,7 +167,7 @@ take_tensor(const struct cutting *k, int t, struct weight *w)
 }
 
 static void
-take_block(struct cutting *k, struct block *b)
+share_block(struct cutting *k, struct block *b)
 {
     const size_t groups = b->groups * k->split;
     const size_t align = alignment(b->w[W_DOWN].dtype);
@@ -188,7 +188,7 @@ take_blocks(struct cutting *k, struct block *b)
 {
     memcpy(b, k->m->block, k->m->c.L * sizeof *b);
     for (size_t i = 0; i < k->m->c.L; i++) {
-        take_block(k, &b[i]);
+        share_block(k, &b[i]);
         model_forget(k->m, NULL);
     }
 }
@@ -202,7 +202,7 @@ share_make(struct model_share *s, const struct model *m, size_t rank, size_t n,
     size_t groups = 1;
 
     memset(s, 0, sizeof *s);
-    k.split = split_of(&m->c, n);
+    k.split = part_of_groups(&m->c, n);
     if (k.split == 0)
         return err_set(e, EX_USAGE,
             "%s: %zu query heads cannot be shared by %zu ranks", m->path,

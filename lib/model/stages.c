@@ -47,7 +47,7 @@ stages_ops(const struct pipeline *s, size_t pieces)
 /* The forward, or backward, pass number i: n pieces go through one stage of the
  * rank, then through the next. */
 static struct stage_op
-pass(const struct pipeline *s, size_t i, int back)
+nth_pass(const struct pipeline *s, size_t i, int back)
 {
     const size_t round = i / s->n % s->per;
     const size_t turn = back ? s->per - 1 - round : round;
@@ -71,11 +71,11 @@ stages_op(const struct pipeline *s, size_t pieces, size_t i)
     const size_t ahead = lead < all ? lead : all;
 
     if (i < ahead)
-        return pass(s, i, 0);
+        return nth_pass(s, i, 0);
     if (i < 2 * all - ahead)
-        return pass(s, (i - ahead) / 2 + ((i - ahead) % 2 ? 0 : ahead),
+        return nth_pass(s, (i - ahead) / 2 + ((i - ahead) % 2 ? 0 : ahead),
             (i - ahead) % 2);
-    return pass(s, i - all, 1);
+    return nth_pass(s, i - all, 1);
 }
 
 size_t

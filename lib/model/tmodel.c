@@ -8,7 +8,7 @@
 
 /* Give *w, of that shape, the floats at p, and what is left out of them. */
 static void
-view(struct weight *w, float *p, const struct weight *like, float add)
+view_weight(struct weight *w, float *p, const struct weight *like, float add)
 {
     *w = (struct weight){ .data = (const unsigned char *)p,
         .dtype = DT_F32,
@@ -21,7 +21,7 @@ view(struct weight *w, float *p, const struct weight *like, float add)
 /* The values as Hugging Face stores them, so that what is trained is what a
  * checkpoint holds. */
 static void
-fill(float *p, const struct weight *from, float add)
+fill_groups(float *p, const struct weight *from, float add)
 {
     const float less = add - from->add;
 
@@ -53,7 +53,7 @@ struct building {
 /* A group's gradient sums.  room: NULL, or what g is when they are beside it.
  */
 static void
-gradients(const struct building *m, struct group *g, enum dtype grads,
+alloc_gradients(const struct building *m, struct group *g, enum dtype grads,
     float *room)
 {
     g->g = room;
@@ -68,7 +68,7 @@ gradients(const struct building *m, struct group *g, enum dtype grads,
 /* Copy the group's nw tensors, one after another, to p; NULL: set their shapes
  * alone. */
 static void
-values(const struct group *g, struct weight *to, const struct weight *from,
+copy_values(const struct group *g, struct weight *to, const struct weight *from,
     size_t nw, const struct config *c, float *p)
 {
     const float norm = from->rows == 1 ? family_norm_add(c, -1) : 0.0f;
@@ -77,8 +77,8 @@ values(const struct group *g, struct weight *to, const struct weight *from,
         const float add = nw == W_N ? family_norm_add(c, (int)k) : norm;
 
         if (p != NULL && from[k].data != NULL)
-            fill(p + g->at[k], &from[k], add);
-        view(&to[k], p != NULL ? p + g->at[k] : NULL, &from[k], add);
+            fill_groups(p + g->at[k], &from[k], add);
+        view_weight(&to[k], p != NULL ? p + g->at[k] : NULL, &from[k], add);
     }
 }
 
@@ -112,7 +112,7 @@ own_part(const struct tmodel *t, size_t i)
  * worked out.  Of a part of the parameters all are made first, in the room for
  * gradients. */
 static void
-group(const struct building *m, size_t i, struct weight *to,
+alloc_group(const struct building *m, size_t i, struct weight *to,
     const struct weight *from, float *room)
 {
     const struct share *s = &m->t->share;
@@ -127,15 +127,15 @@ group(const struct building *m, size_t i, struct weight *to,
     }
     own_part(m->t, i);
     if (!tmodel_has(m->t, i)) {
-        values(g, to, from, nw, &m->from->c, NULL);
+        copy_values(g, to, from, nw, &m->from->c, NULL);
         return;
     }
     if (part)
         g->part_p = arena_alloc(m->a, g->own, sizeof *g->p);
     g->p = part ? room : arena_alloc(m->a, g->n, sizeof *g->p);
-    gradients(m, g, i < L ? m->grads : DT_F32, room);
+    alloc_gradients(m, g, i < L ? m->grads : DT_F32, room);
     if (g->p != NULL)
-        values(g, to, from, nw, &m->from->c, g->p);
+        copy_values(g, to, from, nw, &m->from->c, g->p);
     if (i < L)
         masks(m, i, g->p);
     if (part && g->p != NULL) {
@@ -163,7 +163,7 @@ widest_block(const struct model *m)
 /* Room for the gradients of a block, of embedding or head, of the norm: so many
  * numbers each, and where. */
 static void
-rooms(const struct share *s, const struct model *from, enum dtype grads,
+alloc_rooms(const struct share *s, const struct model *from, enum dtype grads,
     struct arena *a, float *at[3])
 {
     const struct config *c = &from->c;
@@ -176,20 +176,20 @@ rooms(const struct share *s, const struct model *from, enum dtype grads,
 }
 
 static void
-layout(struct tmodel *t, const struct model *from, enum dtype grads,
+lay_tmodel(struct tmodel *t, const struct model *from, enum dtype grads,
     struct arena *a)
 {
     const struct building m = { t, from, grads, a };
     const size_t L = from->c.L;
     float *room[3];
 
-    rooms(&t->share, from, grads, a, room);
+    alloc_rooms(&t->share, from, grads, a, room);
     for (size_t i = 0; i < L; i++)
-        group(&m, i, t->m.block[i].w, from->block[i].w, room[0]);
-    group(&m, L, &t->m.embed, &from->embed, room[1]);
-    group(&m, L + 1, &t->m.norm, &from->norm, room[2]);
+        alloc_group(&m, i, t->m.block[i].w, from->block[i].w, room[0]);
+    alloc_group(&m, L, &t->m.embed, &from->embed, room[1]);
+    alloc_group(&m, L + 1, &t->m.norm, &from->norm, room[2]);
     if (!from->c.tied)
-        group(&m, L + 2, &t->m.head, &from->head, room[1]);
+        alloc_group(&m, L + 2, &t->m.head, &from->head, room[1]);
     else
         t->m.head = t->m.embed;
 }
@@ -278,7 +278,7 @@ tmodel_room_bytes(const struct tmodel *t)
     float *at[3];
 
     arena_plan(&plan);
-    rooms(&t->share, &t->m, DT_F32, &plan, at);
+    alloc_rooms(&t->share, &t->m, DT_F32, &plan, at);
     return plan.used;
 }
 
@@ -325,9 +325,9 @@ init(struct tmodel *t, const struct model *from, enum dtype grads,
         t->m.block[i].sparse = from->block[i].sparse;
     }
     arena_plan(&plan);
-    layout(t, from, grads, &plan);
+    lay_tmodel(t, from, grads, &plan);
     arena_init(&t->arena, plan.used);
-    layout(t, from, grads, &t->arena);
+    lay_tmodel(t, from, grads, &t->arena);
     for (size_t i = 0; i < t->ngroup; i++)
         t->nparam += t->group[i].n;
     return 0;
@@ -368,7 +368,7 @@ tmodel_init_stages(struct tmodel *t, const struct model *from,
 }
 
 static void
-lay_out(struct tmodel *t, const struct config *c,
+lay_groups(struct tmodel *t, const struct config *c,
     const struct block_shape *shape, enum dtype grads,
     const struct share *share)
 {
@@ -395,14 +395,14 @@ void
 tmodel_layout(struct tmodel *t, const struct config *c,
     const struct block_shape *shape, enum dtype grads)
 {
-    lay_out(t, c, shape, grads, &whole);
+    lay_groups(t, c, shape, grads, &whole);
 }
 
 void
 tmodel_layout_share(struct tmodel *t, const struct config *c,
     const struct block_shape *shape, const struct share *share)
 {
-    lay_out(t, c, shape, DT_F32, share);
+    lay_groups(t, c, shape, DT_F32, share);
 }
 
 void

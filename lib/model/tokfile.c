@@ -34,19 +34,19 @@ base_name(const char *path)
 }
 
 static int
-is_tekken(const char *path)
+is_tekken_path(const char *path)
 {
     return strcmp(base_name(path), "tekken.json") == 0;
 }
 
 /* Text as JSON; that of a tekken.json may hold NUL. */
 static json_t *
-parse(const char *path, const char *p, size_t n, struct err *e)
+parse_member(const char *path, const char *p, size_t n, struct err *e)
 {
     json_error_t je;
     json_t *j;
 
-    if (!is_tekken(path))
+    if (!is_tekken_path(path))
         return js_parse(p, n, e);
     j = json_loadb(p, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &je);
     if (!j)
@@ -92,7 +92,7 @@ copy_checked(const char *from, const char *to, struct err *e)
     if (r < 0)
         return -1;
     if (dot && strcmp(dot, ".json") == 0) {
-        json_t *j = parse(from, p, n, e);
+        json_t *j = parse_member(from, p, n, e);
 
         if (!j) {
             free(p);
@@ -132,7 +132,7 @@ copy_dir(const char *from, const char *dir,
 
 /* Save what one of the gguf_ functions gave; takes j. */
 static int
-save(json_t *j, const char *dir, const char *file, struct err *e)
+save_converted(json_t *j, const char *dir, const char *file, struct err *e)
 {
     char *path;
     int r;
@@ -147,23 +147,23 @@ save(json_t *j, const char *dir, const char *file, struct err *e)
 }
 
 static int
-convert(const char *from, const char *dir, struct err *e)
+convert_gguf(const char *from, const char *dir, struct err *e)
 {
     struct gguf_file f;
     int r;
 
     if (gguf_open_metadata(&f, from, e) < 0)
         return -1;
-    r = save(gguf_tokenizer_json(&f.g, e), dir, "tokenizer.json", e);
+    r = save_converted(gguf_tokenizer_json(&f.g, e), dir, "tokenizer.json", e);
     if (r == 0)
-        r = save(gguf_tokenizer_config(&f.g, e), dir, "tokenizer_config.json",
-            e);
+        r = save_converted(gguf_tokenizer_config(&f.g, e), dir,
+            "tokenizer_config.json", e);
     if (r == 0)
-        r = save(gguf_special_tokens(&f.g, e), dir, "special_tokens_map.json",
-            e);
+        r = save_converted(gguf_special_tokens(&f.g, e), dir,
+            "special_tokens_map.json", e);
     if (r == 0)
-        r = save(gguf_generation_config(&f.g, e), dir, "generation_config.json",
-            e);
+        r = save_converted(gguf_generation_config(&f.g, e), dir,
+            "generation_config.json", e);
     if (r < 0)
         err_prefix(e, "%s", from);
     gguf_close(&f);
@@ -245,7 +245,7 @@ in_dir(const char *dir, const char *file)
 /* A chat template's file as a JSON string; the caller's.  NULL and *e: it
  * cannot be read, or is no text. */
 static json_t *
-load_template(const char *path, struct err *e)
+load_chat_template(const char *path, struct err *e)
 {
     char *text;
     size_t n;
@@ -271,7 +271,7 @@ add_default(const char *dir, json_t *config, struct err *e)
     int r = 0;
 
     if (io_exists(jinja)) {
-        r = (j = load_template(jinja, e)) ? 0 : -1;
+        r = (j = load_chat_template(jinja, e)) ? 0 : -1;
         json_object_set(config, CHAT, j);
     } else if (!json_object_get(config, CHAT) && io_exists(file)) {
         r = (j = js_load(file, JS_MAX, e)) ? 0 : -1;
@@ -286,7 +286,7 @@ add_default(const char *dir, json_t *config, struct err *e)
 /* Chat templates of dir/additional_chat_templates/NAME.jinja into config, whose
  * "chat_template" then is a list.  1: there were any; 0: none. */
 static int
-add_named(const char *dir, json_t *config, struct err *e)
+add_template(const char *dir, json_t *config, struct err *e)
 {
     char *folder = xasprintf("%s/%s", dir, NAMED);
     struct dir_list l = { 0 };
@@ -304,7 +304,7 @@ add_named(const char *dir, json_t *config, struct err *e)
         if (!dot || dot == l.name[i] || strcmp(dot, ".jinja") != 0)
             continue;
         path = xasprintf("%s/%s", folder, l.name[i]);
-        found = (j = load_template(path, e)) != NULL;
+        found = (j = load_chat_template(path, e)) != NULL;
         r = found ? 0 : -1;
         if (found)
             json_array_append_new(list,
@@ -329,7 +329,7 @@ load_config(const char *dir, struct err *e)
     json_t *j = io_exists(file) ? js_load(file, JS_MAX, e) : json_object();
 
     free(file);
-    if (j && (add_default(dir, j, e) < 0 || add_named(dir, j, e) < 0)) {
+    if (j && (add_default(dir, j, e) < 0 || add_template(dir, j, e) < 0)) {
         json_decref(j);
         j = NULL;
     }
@@ -344,10 +344,11 @@ fold_templates(const char *from, const char *dir, struct err *e)
 {
     char *jinja = xasprintf("%s/chat_template.jinja", dir);
     json_t *config = load_config(dir, e);
-    int r = config ? add_named(from, config, e) : -1;
+    int r = config ? add_template(from, config, e) : -1;
 
     if (r > 0) {
-        r = save(json_incref(config), dir, "tokenizer_config.json", e);
+        r = save_converted(json_incref(config), dir, "tokenizer_config.json",
+            e);
         if (r == 0 && unlink(jinja) < 0 && errno != ENOENT)
             r = err_set(e, EX_SYS, "%s:", jinja);
     }
@@ -366,12 +367,12 @@ tokenizer_export(const char *from, const char *dir, struct err *e)
         r = copy_dir(from, dir, copy_checked, e);
     } else if (n > 5 && strcmp(from + n - 5, ".json") == 0) {
         char *to = xasprintf("%s/%s", dir,
-            is_tekken(from) ? "tekken.json" : "tokenizer.json");
+            is_tekken_path(from) ? "tekken.json" : "tokenizer.json");
 
         r = copy_checked(from, to, e);
         free(to);
     } else {
-        return convert(from, dir, e);
+        return convert_gguf(from, dir, e);
     }
     if (r == 0)
         r = make_config(dir, e);

@@ -37,7 +37,7 @@ stored_row(const struct weight *w, size_t r)
 }
 
 static size_t
-bytes_of(const struct weight *w, size_t n)
+bytes_of_numbers(const struct weight *w, size_t n)
 {
     size_t bytes;
     const int r = dtype_bytes(w->dtype, n, &bytes);
@@ -59,13 +59,15 @@ widen_two_of_four(const struct weight *w, size_t row, size_t c0, size_t k,
 {
     enum { PART = 512 };
     const unsigned char *mask = w->mask + row * w->mask_stride + c0 / 8;
-    const unsigned char *p = w->data + row * w->stride + bytes_of(w, c0 / 2);
+    const unsigned char *p =
+        w->data + row * w->stride + bytes_of_numbers(w, c0 / 2);
     float two[PART / 2];
 
     for (size_t c = 0; c < k; c += PART) {
         const size_t n = k - c < PART ? k - c : PART;
 
-        weight_widen(two, w->dtype, p + bytes_of(w, c / 2), (n + 3) / 4 * 2);
+        weight_widen(two, w->dtype, p + bytes_of_numbers(w, c / 2),
+            (n + 3) / 4 * 2);
         kern.spread(out + c, two, mask + c / 8, n);
     }
 }
@@ -75,7 +77,7 @@ static void
 widen_part(const struct weight *w, size_t r0, size_t n, size_t c0, size_t k,
     float *out)
 {
-    const size_t skip = w->mask == NULL ? bytes_of(w, c0) : 0;
+    const size_t skip = w->mask == NULL ? bytes_of_numbers(w, c0) : 0;
 
     assert(r0 <= w->rows && n <= w->rows - r0);
     for (size_t i = 0; i < n; i++, out += k) {
@@ -93,7 +95,8 @@ weight_rows(const struct weight *w, size_t r0, size_t n, float *out)
 {
     if (n == 0)
         return;
-    if (!w->perm && w->mask == NULL && bytes_of(w, w->cols) == w->stride) {
+    if (!w->perm && w->mask == NULL &&
+        bytes_of_numbers(w, w->cols) == w->stride) {
         assert(r0 <= w->rows && n <= w->rows - r0);
         weight_widen(out, w->dtype, w->data + r0 * w->stride, n * w->cols);
     } else {

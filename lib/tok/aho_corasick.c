@@ -40,7 +40,7 @@ edge_of(const struct aho *f, uint32_t node, unsigned char byte)
 }
 
 static inline uint32_t
-step(const struct aho *f, uint32_t node, unsigned char byte)
+next_node(const struct aho *f, uint32_t node, unsigned char byte)
 {
     const struct edge *e;
 
@@ -81,7 +81,7 @@ link_nodes(struct aho *f, const uint32_t *order, const uint32_t *from,
     for (size_t i = 1; i < f->n; i++) {
         const uint32_t node = order[i], up = from[node];
 
-        f->fail[node] = up == 0 ? 0 : step(f, f->fail[up], by[node]);
+        f->fail[node] = up == 0 ? 0 : next_node(f, f->fail[up], by[node]);
         if (f->token[node] == 0)
             f->token[node] = f->token[f->fail[node]];
     }
@@ -158,7 +158,7 @@ aho_read(const struct aho *f, const unsigned char *p, size_t n, size_t room,
     uint32_t node = 0;
 
     for (size_t i = n + more; i-- > 0;) {
-        node = step(f, node, p[i]);
+        node = next_node(f, node, p[i]);
         if (i < n)
             token[i] = f->token[node];
     }

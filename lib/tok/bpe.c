@@ -122,7 +122,7 @@ struct piece_batch {
 };
 
 static inline void
-batch_add(const struct tok_scratch *s, struct piece_batch *b, size_t i,
+batch_add_piece(const struct tok_scratch *s, struct piece_batch *b, size_t i,
     size_t n, size_t room)
 {
     b->at[b->n] = (uint32_t)i;
@@ -147,7 +147,7 @@ stretch(const struct tokenizer *t, struct tok_scratch *s,
         for (b.n = 0; b.n < BATCH && i < f->n; i += k) {
             if ((k = scan_piece(f, i, end)) == 0)
                 break;
-            batch_add(s, &b, i, k, room);
+            batch_add_piece(s, &b, i, k, room);
         }
         for (size_t m = 0; m < b.n; m++)
             piece_put(t, s, f->base + b.at[m], b.len[m], &b.slot[m], out);

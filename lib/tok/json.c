@@ -102,7 +102,7 @@ load_sp(struct tokenizer *t, const json_t *j, const struct names *names,
 }
 
 static int
-load_model(struct tokenizer *t, const struct tok_source *src,
+load_bpe_model(struct tokenizer *t, const struct tok_source *src,
     struct names *names, uint64_t **pairs, struct err *e)
 {
     const json_t *const j = json_object_get(src->j, "model");
@@ -187,7 +187,7 @@ load_one_added(struct added *a, const json_t *j, size_t i, struct err *e)
 }
 
 static int
-by_text(const void *x, const void *y)
+by_content(const void *x, const void *y)
 {
     const struct added *a = *(struct added *const *)x;
     const struct added *b = *(struct added *const *)y;
@@ -205,7 +205,7 @@ unite_added(struct added *a, size_t n)
 
     for (size_t i = 0; i < n; i++)
         p[i] = &a[i];
-    qsort(p, n, sizeof *p, by_text);
+    qsort(p, n, sizeof *p, by_content);
     for (size_t i = 0, k; i < n; i = k) {
         for (k = i + 1; k < n && added_compare(p[k], p[i]) == 0; k++)
             ;
@@ -368,7 +368,7 @@ template_token(const struct tokenizer *t, const json_t *post,
 }
 
 static int
-load_template(struct tokenizer *t, const json_t *post, const char *path,
+load_post_template(struct tokenizer *t, const json_t *post, const char *path,
     struct err *e)
 {
     const json_t *single = json_object_get(post, "single");
@@ -424,7 +424,7 @@ load_post(struct tokenizer *t, const json_t *j, const char *path, int depth,
         return 0; /* ByteLevel only moves offsets */
     if (strcmp(type, "TemplateProcessing") == 0 && t->before < 0 &&
         t->after < 0)
-        return load_template(t, j, path, e);
+        return load_post_template(t, j, path, e);
     if ((strcmp(type, "RobertaProcessing") == 0 ||
             strcmp(type, "BertProcessing") == 0) &&
         t->before < 0 && t->after < 0)
@@ -523,7 +523,7 @@ tok_load(struct tokenizer *t, const struct tok_source *src, struct err *e)
         norm_load(t, json_object_get(j, "normalizer"), "normalizer", 0, e) ||
         norm_check(t, e) || pre_load(t, json_object_get(j, "pre_tokenizer"), e))
         return -1;
-    r = load_model(t, src, &names, &pairs, e);
+    r = load_bpe_model(t, src, &names, &pairs, e);
     if (r == 0 && (r = load_rest(t, src, &names, e)) == 0)
         tok_hash_all(t, pairs);
     names_free(&names);

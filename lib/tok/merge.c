@@ -41,7 +41,7 @@ scratch_trim(struct tok_scratch *s)
 
 /* A binary heap of rank << 32 | place, the smallest on top. */
 static void
-sift_down(uint64_t *h, size_t n, size_t i)
+sift_down_merge(uint64_t *h, size_t n, size_t i)
 {
     const uint64_t v = h[i];
 
@@ -64,7 +64,7 @@ heap_pop(uint64_t *h, size_t n)
 {
     h[0] = h[--n];
     if (n > 0)
-        sift_down(h, n, 0);
+        sift_down_merge(h, n, 0);
     return n;
 }
 
@@ -102,7 +102,7 @@ merge_heap(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
             heap[nheap++] = (uint64_t)rank[i] << 32 | i;
     }
     for (size_t i = nheap / 2; i-- > 0;)
-        sift_down(heap, nheap, i);
+        sift_down_merge(heap, nheap, i);
     while (nheap > 0) {
         const uint32_t r = (uint32_t)(heap[0] >> 32), i = (uint32_t)heap[0];
         uint32_t k;

@@ -12,8 +12,8 @@
 
 /* Append p[n] with `to` for each `from`. */
 static void
-replace(const char *p, size_t n, const char *from, size_t nfrom, const char *to,
-    size_t nto, struct buf *out)
+replace_all(const char *p, size_t n, const char *from, size_t nfrom,
+    const char *to, size_t nto, struct buf *out)
 {
     const char *const end = p + n;
 
@@ -56,7 +56,7 @@ norm_run(const struct tokenizer *t, struct buf b[2], const unsigned char **p,
                 buf_add(out, o->to, o->nto);
             buf_add(out, s, *n);
         } else {
-            replace(s, *n, o->from, o->nfrom, o->to, o->nto, out);
+            replace_all(s, *n, o->from, o->nfrom, o->to, o->nto, out);
         }
         *p = (const unsigned char *)out->p;
         *n = out->n;
@@ -82,7 +82,7 @@ pre_gap(const struct tokenizer *t, struct tok_scratch *s,
         if (put)
             buf_add(b, t->gap, k);
         if (t->put_gap)
-            replace((const char *)p, n, " ", 1, t->gap, k, b);
+            replace_all((const char *)p, n, " ", 1, t->gap, k, b);
         else
             buf_add(b, p, n);
         p = (const unsigned char *)b->p;

@@ -18,7 +18,7 @@ range(uint64_t x, unsigned from, unsigned to)
 
 /* Bit 7 of each of 8 bytes, as a byte. */
 static inline uint64_t
-gather(uint64_t x)
+gather_sets(uint64_t x)
 {
     return (x >> 7) * UINT64_C(0x0102040810204080) >> 56;
 }
@@ -46,13 +46,13 @@ scan_ref(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
             memcpy(&w, p + i, 8);
             x = w & ALL * 0x7f;
             low = ~w & ALL << 7;
-            high |= gather(w & ALL << 7) << i;
-            upper |= gather(range(x, 'A', 'Z') & low) << i;
-            lower |= gather(range(x, 'a', 'z') & low) << i;
-            number |= gather(range(x, '0', '9') & low) << i;
-            white |= gather(range(x, '\t', '\r') & low) << i;
-            space |= gather(range(x, ' ', ' ') & low) << i;
-            quote |= gather(range(x, '\'', '\'') & low) << i;
+            high |= gather_sets(w & ALL << 7) << i;
+            upper |= gather_sets(range(x, 'A', 'Z') & low) << i;
+            lower |= gather_sets(range(x, 'a', 'z') & low) << i;
+            number |= gather_sets(range(x, '0', '9') & low) << i;
+            white |= gather_sets(range(x, '\t', '\r') & low) << i;
+            space |= gather_sets(range(x, ' ', ' ') & low) << i;
+            quote |= gather_sets(range(x, '\'', '\'') & low) << i;
         }
         *carry = 0;
         for (uint64_t x = high & ~both; x; x &= x - 1) {

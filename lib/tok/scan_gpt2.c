@@ -45,7 +45,7 @@ begin_wide(struct scan *s, size_t i)
 }
 
 static inline void
-begins(struct scan *s, size_t words, int cut)
+piece_begins(struct scan *s, size_t words, int cut)
 {
     const uint64_t *const L = s->set[SCAN_L], *const N = s->set[SCAN_N];
     const uint64_t *const O = s->set[SCAN_O], *const S = s->set[SCAN_S];
@@ -77,9 +77,9 @@ scan_gpt2(struct scan *s, size_t words, const unsigned char *end)
     uint64_t *const B = s->set[SCAN_B];
 
     if (s->split == SPLIT_GPT2_DIGITS)
-        begins(s, words, 1);
+        piece_begins(s, words, 1);
     else
-        begins(s, words, 0);
+        piece_begins(s, words, 0);
     B[words] = B[words + 1] = 0;
     B[0] |= 1;
     for (size_t w = 0; w < words; w++)

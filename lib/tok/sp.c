@@ -81,7 +81,7 @@ sp_symbols(const struct tokenizer *t, struct symbols *x, uint32_t *id,
 
 /* Merge p[n] and append the ids. */
 static void
-merge_text(const struct tokenizer *t, struct tok_scratch *s,
+merge_sp_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int lead, struct tok_ids *out)
 {
     struct symbols x = { .next = sp_symbols,
@@ -122,7 +122,7 @@ struct word_batch {
 };
 
 static inline void
-batch_add(const struct tok_scratch *s, struct word_batch *b,
+batch_add_word(const struct tok_scratch *s, struct word_batch *b,
     const unsigned char *p, size_t n, size_t room)
 {
     struct cache_at *const at = &b->at[b->n++];
@@ -134,7 +134,7 @@ batch_add(const struct tok_scratch *s, struct word_batch *b,
 }
 
 static void
-batch_put(const struct tokenizer *t, struct tok_scratch *s,
+batch_flush_words(const struct tokenizer *t, struct tok_scratch *s,
     struct word_batch *b, struct tok_ids *out)
 {
     for (size_t i = 0; i < b->n; i++) {
@@ -144,7 +144,7 @@ batch_put(const struct tokenizer *t, struct tok_scratch *s,
         if (word_whole(t, at->p, at->n, out)) {
             continue;
         } else if (at->n > CACHE_BYTES) {
-            merge_text(t, s, at->p, at->n, 0, out);
+            merge_sp_text(t, s, at->p, at->n, 0, out);
         } else if (cache_find(at, out)) {
             continue;
         } else if (queue_takes(t)) {
@@ -156,7 +156,7 @@ batch_put(const struct tokenizer *t, struct tok_scratch *s,
             queue_symbols(t, s, at, id,
                 sp_symbols(t, &x, id, at->n + SYMBOLS_ROOM), out);
         } else {
-            merge_text(t, s, at->p, at->n, 0, out);
+            merge_sp_text(t, s, at->p, at->n, 0, out);
             cache_put(at, out->v + before, out->n - before);
         }
     }
@@ -235,13 +235,13 @@ word_lead(const struct tokenizer *t, struct tok_scratch *s,
     struct cache_at at;
 
     if (n >= CACHE_BYTES) {
-        merge_text(t, s, p, n, 1, out);
+        merge_sp_text(t, s, p, n, 1, out);
         return;
     }
     memcpy(all + 1, p, n++);
     cache_seek(&s->cache, all, n, n, &at);
     if (!word_whole(t, all, n, out) && !cache_find(&at, out)) {
-        merge_text(t, s, all, n, 0, out);
+        merge_sp_text(t, s, all, n, 0, out);
         cache_put(&at, out->v + before, out->n - before);
     }
 }
@@ -266,12 +266,12 @@ sp_gap(const struct tokenizer *t, struct tok_scratch *s, const unsigned char *p,
         }
         for (; p < to; p = q) {
             q = word_end(t->sp, p, to);
-            batch_add(s, &b, p, (size_t)(q - p), (size_t)(end - p));
+            batch_add_word(s, &b, p, (size_t)(q - p), (size_t)(end - p));
             if (b.n == BATCH)
-                batch_put(t, s, &b, out);
+                batch_flush_words(t, s, &b, out);
         }
     }
-    batch_put(t, s, &b, out);
+    batch_flush_words(t, s, &b, out);
     queue_flush(t, s, out);
 }
 

@@ -58,7 +58,8 @@ first_id(const json_t *j, const char *name, double below)
 /* The ids of v that end a text: v is a number or a list; null and an empty list
  * name none.  -1 and *e: a value that is no id. */
 static int
-add_ends(struct tokenizer *t, const json_t *v, const char *file, struct err *e)
+add_end_ids(struct tokenizer *t, const json_t *v, const char *file,
+    struct err *e)
 {
     const size_t n = json_is_array(v) ? json_array_size(v)
         : v && !json_is_null(v)       ? 1
@@ -97,7 +98,7 @@ special_ids(struct tokenizer *t, const json_t *j, const char *file,
             file, (long long)eos, t->nid);
     if (t->eos < 0)
         t->eos = eos;
-    return add_ends(t, json_object_get(j, "eos_token_id"), file, e);
+    return add_end_ids(t, json_object_get(j, "eos_token_id"), file, e);
 }
 
 void

@@ -18,7 +18,7 @@
 
 /* End of the run of characters with (class & mask) == want. */
 static inline const unsigned char *
-run(const unsigned char *p, const unsigned char *end, unsigned mask,
+run_of(const unsigned char *p, const unsigned char *end, unsigned mask,
     unsigned want)
 {
     size_t k;
@@ -35,7 +35,7 @@ run(const unsigned char *p, const unsigned char *end, unsigned mask,
 /* \s+(?!\S)|\s+ from white space at p: all of the run where the text ends (or
  * a digit that was cut out follows), else without its last character. */
 static size_t
-space(const unsigned char *p, const unsigned char *end, unsigned cut)
+split_space(const unsigned char *p, const unsigned char *end, unsigned cut)
 {
     const unsigned char *q = p, *last = p;
     size_t k;
@@ -105,30 +105,30 @@ piece_gpt2(const unsigned char *p, const unsigned char *end, unsigned cut)
         }
     }
     if (c & U_S)
-        return space(p, end, cut);
+        return split_space(p, end, cut);
     if (c & U_L)
-        q = run(q + k, end, U_L, 1);
+        q = run_of(q + k, end, U_L, 1);
     else if (c & U_N)
-        q = run(q + k, end, U_N, 1);
+        q = run_of(q + k, end, U_N, 1);
     else
-        q = run(q + k, end, U_L | U_N | U_S | cut, 0);
+        q = run_of(q + k, end, U_L | U_N | U_S | cut, 0);
     return (size_t)(q - p);
 }
 
 /* \s*[\r\n]+|\s+(?!\S)|\s+ */
 static size_t
-space_lines(const unsigned char *p, const unsigned char *end)
+split_space_lines(const unsigned char *p, const unsigned char *end)
 {
-    const unsigned char *q = run(p, end, U_S, 1);
+    const unsigned char *q = run_of(p, end, U_S, 1);
 
     while (q > p && q[-1] != '\r' && q[-1] != '\n')
         q--;
-    return q > p ? (size_t)(q - p) : space(p, end, 0);
+    return q > p ? (size_t)(q - p) : split_space(p, end, 0);
 }
 
 /* Numbers of at most `most` characters. */
 static inline size_t
-numbers(const unsigned char *p, const unsigned char *end, size_t most)
+split_numbers(const unsigned char *p, const unsigned char *end, size_t most)
 {
     const unsigned char *q = p;
     size_t k;
@@ -155,20 +155,20 @@ piece_cl100k(const unsigned char *p, const unsigned char *end, size_t most,
             return n;
     }
     if (c & letter)
-        return (size_t)(run(p + k, end, letter, 1) - p);
+        return (size_t)(run_of(p + k, end, letter, 1) - p);
     if (c & U_N)
-        return numbers(p, end, most);
+        return split_numbers(p, end, most);
     if (p + k < end)
         c1 = uni_class_at(p + k, end, &k1);
     if (*p != '\r' && *p != '\n' && (c1 & letter))
-        return (size_t)(run(p + k + k1, end, letter, 1) - p);
+        return (size_t)(run_of(p + k + k1, end, letter, 1) - p);
     q = p + k;
     if (c & U_S) {
         if (*p != ' ' || (c1 & (U_S | U_N)))
-            return space_lines(p, end);
+            return split_space_lines(p, end);
         q += k1;
     }
-    q = run(q, end, letter | U_N | U_S, 0);
+    q = run_of(q, end, letter | U_N | U_S, 0);
     while (q < end && (*q == '\r' || *q == '\n'))
         q++;
     return (size_t)(q - p);
@@ -180,12 +180,12 @@ is_upper(const unsigned char *p, size_t n)
 {
     const unsigned char *const end = p + n;
 
-    return run(p, end, U_UP, 1) == end;
+    return run_of(p, end, U_UP, 1) == end;
 }
 
 /* Length of U*W+|U+W* at p, 0: none. */
 static size_t
-tekken_word(const unsigned char *p, const unsigned char *end)
+split_tekken_word(const unsigned char *p, const unsigned char *end)
 {
     const unsigned char *q = p, *both = NULL;
     unsigned c = 0;
@@ -226,12 +226,12 @@ piece_tekken(const unsigned char *p, const unsigned char *end, int o200k)
     const unsigned c = uni_class_at(p, end, &k);
 
     if (c & U_N)
-        return o200k ? numbers(p, end, 3) : k;
+        return o200k ? split_numbers(p, end, 3) : k;
     if (c & U_L) {
-        n = tekken_word(p, end);
+        n = split_tekken_word(p, end);
         return o200k ? contracted(p, end, n) : n;
     }
-    if (*p != '\r' && *p != '\n' && (n = tekken_word(p + k, end)) > 0) {
+    if (*p != '\r' && *p != '\n' && (n = split_tekken_word(p + k, end)) > 0) {
         /* A mark alone is W+ already, which goes before U+ behind it. */
         if ((c & U_M) && is_upper(p + k, n))
             return k;
@@ -242,10 +242,10 @@ piece_tekken(const unsigned char *p, const unsigned char *end, int o200k)
     if (c & U_S) {
         if (*p != ' ' || p + 1 == end ||
             (uni_class_at(p + 1, end, &k1) & (U_S | U_L | U_N)))
-            return space_lines(p, end);
+            return split_space_lines(p, end);
         q++;
     }
-    q = run(q, end, U_L | U_N | U_S, 0);
+    q = run_of(q, end, U_L | U_N | U_S, 0);
     while (q < end && (*q == '\r' || *q == '\n' || *q == '/'))
         q++;
     return (size_t)(q - p);

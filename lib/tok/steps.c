@@ -134,7 +134,7 @@ norm_check(const struct tokenizer *t, struct err *e)
 /* The pre-tokenizers. */
 
 static int
-byte_level(const json_t *j, const char *path, int *prefix, int *regex,
+load_byte_level(const json_t *j, const char *path, int *prefix, int *regex,
     struct err *e)
 {
     if (tok_members(j, path, "type add_prefix_space trim_offsets use_regex", e))
@@ -208,7 +208,7 @@ sequence_load(struct tokenizer *t, const json_t *j, struct err *e)
         return -1;
     if (strcmp(js_text_of(last, "type"), "ByteLevel") != 0)
         return tok_bad(e, "%s.type: only ByteLevel is implemented", path);
-    if (byte_level(last, path, &prefix, &regex, e))
+    if (load_byte_level(last, path, &prefix, &regex, e))
         return -1;
     if (prefix)
         return tok_bad(e,
@@ -273,7 +273,7 @@ pre_load(struct tokenizer *t, const json_t *j, struct err *e)
     int prefix, regex;
 
     if (strcmp(type, "ByteLevel") == 0) {
-        if (byte_level(j, "pre_tokenizer", &prefix, &regex, e))
+        if (load_byte_level(j, "pre_tokenizer", &prefix, &regex, e))
             return -1;
         t->split = regex ? SPLIT_GPT2 : SPLIT_NONE;
         if (prefix) {
@@ -371,8 +371,8 @@ byte_of(const char *s, size_t n)
 
 /* Into t->shown[id] what p[n] decodes to; b is scratch. */
 static void
-show(struct tokenizer *t, const struct decoder *d, size_t id, const char *p,
-    size_t n, struct buf *b)
+show_token(struct tokenizer *t, const struct decoder *d, size_t id,
+    const char *p, size_t n, struct buf *b)
 {
     const size_t nfrom = d->from ? strlen(d->from) : 0;
     int byte;
@@ -409,10 +409,10 @@ show_all(struct tokenizer *t, const struct decoder *d)
     t->shown = xreallocarray(NULL, t->nid, sizeof *t->shown);
     for (size_t i = 0; i < t->nid; i++) {
         t->shown[i] = t->text[i];
-        show(t, d, i, t->pool.p + t->text[i].off, t->text[i].n, &b);
+        show_token(t, d, i, t->pool.p + t->text[i].off, t->text[i].n, &b);
     }
     for (size_t i = 0; i < t->norm.n; i++)
-        show(t, d, t->norm.a[i].id, t->norm.a[i].s, t->norm.a[i].n, &b);
+        show_token(t, d, t->norm.a[i].id, t->norm.a[i].s, t->norm.a[i].n, &b);
     buf_release(&b);
 }
 

@@ -67,7 +67,7 @@ base64(const char *s, size_t *n)
 enum { TOKEN_MAX = 512 }; /* bytes of a token; Mistral's have 78 at most */
 
 static size_t
-place(const struct words *w, const unsigned char *p, size_t n)
+place_special(const struct words *w, const unsigned char *p, size_t n)
 {
     size_t i = (size_t)XXH3_64bits(p, n) & w->mask;
 
@@ -110,7 +110,7 @@ words_load(struct words *w, const json_t *vocab, size_t n, struct err *e)
         if (v->n > TOKEN_MAX)
             return tok_bad(e, "vocab.%zu.token_bytes: are %zu, at most %d", i,
                 v->n, TOKEN_MAX);
-        at = place(w, v->p, v->n);
+        at = place_special(w, v->p, v->n);
         if (w->slot[at])
             return tok_bad(e, "vocab.%zu.token_bytes: are those of %u too", i,
                 w->slot[at] - 1);
@@ -150,8 +150,8 @@ add_merges(json_t *list, const struct words *w, size_t i, struct buf *b,
     size_t n = 0;
 
     for (size_t k = 1; k < v->n; k++) {
-        const uint32_t l = w->slot[place(w, v->p, k)];
-        const uint32_t r = w->slot[place(w, v->p + k, v->n - k)];
+        const uint32_t l = w->slot[place_special(w, v->p, k)];
+        const uint32_t r = w->slot[place_special(w, v->p + k, v->n - k)];
 
         if (l && r)
             cut[n++] = (struct pair_cut){ l, r };
@@ -172,7 +172,7 @@ add_merges(json_t *list, const struct words *w, size_t i, struct buf *b,
 /* The vocabulary: special tokens, then the words in letters; NULL and *e when
  * two of them are written alike. */
 static json_t *
-vocab_json(const struct words *w, const json_t *specials, struct err *e)
+bpe_json(const struct words *w, const json_t *specials, struct err *e)
 {
     json_t *vocab = json_object();
     const size_t first = json_array_size(specials);
@@ -205,7 +205,7 @@ vocab_json(const struct words *w, const json_t *specials, struct err *e)
 static json_t *
 model_json(const struct words *w, const json_t *specials, struct err *e)
 {
-    json_t *vocab = vocab_json(w, specials, e), *merges;
+    json_t *vocab = bpe_json(w, specials, e), *merges;
     struct pair_cut *cut;
     struct buf b = { 0 };
     size_t longest = 1;
@@ -257,7 +257,7 @@ specials_json(const json_t *given, size_t n, struct err *e)
 
 /* BOS before every text. */
 static json_t *
-post_json(void)
+template_json(void)
 {
     return json_pack("{s:s, s:[{s:{s:s, s:i}}, {s:{s:s, s:i}}], s:[],"
                      " s:{s:{s:s, s:[i], s:[s]}}}",
@@ -267,7 +267,7 @@ post_json(void)
 }
 
 static json_t *
-convert(const json_t *j, struct err *e)
+convert_tekken(const json_t *j, struct err *e)
 {
     const json_t *config = json_object_get(j, "config");
     struct words w = { 0 };
@@ -295,7 +295,7 @@ convert(const json_t *j, struct err *e)
             "pretokenizers", "type", "Split", "pattern", "Regex", regex,
             "behavior", "Isolated", "invert", 0, "type", "ByteLevel",
             "add_prefix_space", 0, "trim_offsets", 1, "use_regex", 0,
-            "post_processor", post_json(), "decoder", "type", "ByteLevel",
+            "post_processor", template_json(), "decoder", "type", "ByteLevel",
             "model", model);
     for (size_t i = 0; i < w.n; i++)
         free(w.v[i].p);
@@ -322,7 +322,7 @@ tekken_load(const char *path, struct err *e)
         if (memcmp(p, "\\u0000", 6) == 0)
             p[5] = '1';
     if ((j = js_parse(text, n, e)) != NULL)
-        out = convert(j, e);
+        out = convert_tekken(j, e);
     if (!out)
         err_prefix(e, "%s", path);
     json_decref(j);

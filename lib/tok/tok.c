@@ -29,7 +29,7 @@ tok_ids_release(struct tok_ids *a)
 }
 
 static void
-set_release(struct added_set *set)
+added_release(struct added_set *set)
 {
     for (size_t i = 0; i < set->n; i++) {
         free((char *)(uintptr_t)set->a[i].s);
@@ -44,8 +44,8 @@ tok_free(struct tokenizer *t)
 {
     if (!t)
         return;
-    set_release(&t->raw);
-    set_release(&t->norm);
+    added_release(&t->raw);
+    added_release(&t->norm);
     for (size_t i = 0; i < t->nnorm; i++) {
         free(t->norm_op[i].from);
         free(t->norm_op[i].to);
@@ -183,7 +183,7 @@ beside(const char *dir, const char *file, int *bad, struct err *e)
 
 /* Mistral's own kind of file, known by its name. */
 static int
-is_tekken(const char *path)
+is_tekken_file(const char *path)
 {
     const char *name = strrchr(path, '/');
 
@@ -199,8 +199,8 @@ open_file(const char *path, const json_t *config, struct err *e)
     char *text = NULL;
     size_t n;
 
-    if (is_tekken(path) ? (j = tekken_load(path, e)) == NULL
-                        : io_slurp(path, JS_MAX, &text, &n, e) < 0)
+    if (is_tekken_file(path) ? (j = tekken_load(path, e)) == NULL
+                             : io_slurp(path, JS_MAX, &text, &n, e) < 0)
         return NULL;
     t = j ? build_tree(j, config, e) : build_text(text, n, config, e);
     if (!t)

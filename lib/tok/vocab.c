@@ -24,7 +24,7 @@ vocab_letter(unsigned b)
 /* Append the bytes that the letters s stand for to the pool: 1; or, where one
  * stands for none, s itself: 0. */
 static int
-put_bytes(struct buf *pool, const char *s, size_t n, const int16_t *letter)
+put_pool_bytes(struct buf *pool, const char *s, size_t n, const int16_t *letter)
 {
     const unsigned char *p = (const unsigned char *)s, *const end = p + n;
     const size_t start = pool->n;
@@ -76,14 +76,14 @@ table_size(size_t n)
 
 /* Length of a name as shown in a message. */
 static int
-shown(const struct name *x)
+shown_length(const struct name *x)
 {
     return x->n < 60 ? (int)x->n : 60;
 }
 
 /* Largest id of the vocabulary into t->nid, every one checked. */
 static int
-check_ids(struct tokenizer *t, const struct names *k, struct err *e)
+check_vocab_ids(struct tokenizer *t, const struct names *k, struct err *e)
 {
     const size_t most = 2 * k->n + 4096;
 
@@ -93,7 +93,7 @@ check_ids(struct tokenizer *t, const struct names *k, struct err *e)
         if (x->id >= most)
             return tok_bad(e,
                 "model.vocab.%.*s: is no id below %zu (there are %zu entries)",
-                shown(x), x->s, most, k->n);
+                shown_length(x), x->s, most, k->n);
         if (x->id >= t->nid)
             t->nid = (size_t)x->id + 1;
     }
@@ -109,7 +109,7 @@ vocab_load(struct tokenizer *t, const struct names *k, struct err *e)
     memset(letter, 0xff, sizeof letter);
     for (unsigned b = 0; b < 256; b++)
         letter[vocab_letter(b)] = (int16_t)b;
-    if (check_ids(t, k, e))
+    if (check_vocab_ids(t, k, e))
         return -1;
     n = table_size(k->n);
     t->text = xcalloc(t->nid, sizeof *t->text);
@@ -125,11 +125,11 @@ vocab_load(struct tokenizer *t, const struct names *k, struct err *e)
 
         if (t->text[x->id].known)
             return tok_bad(e, "model.vocab.%.*s: id %u is taken already",
-                shown(x), x->s, x->id);
+                shown_length(x), x->s, x->id);
         if (t->sp)
             buf_add(&t->pool, x->s, x->n);
         else
-            bytes = put_bytes(&t->pool, x->s, x->n, letter);
+            bytes = put_pool_bytes(&t->pool, x->s, x->n, letter);
         vocab_set(t, x->id, off, t->pool.n - off);
         if (bytes && t->text[x->id].n > 0)
             slot_put(t, x->id);
@@ -205,7 +205,7 @@ struct merge_batch {
 };
 
 static void
-batch_add(const struct names *k, struct merge_batch *b,
+batch_add_merge(const struct names *k, struct merge_batch *b,
     const struct merge_parts *p)
 {
     const uint64_t x = vocab_hash(p->x, p->nx), y = vocab_hash(p->y, p->ny);
@@ -241,9 +241,9 @@ result(const struct names *k, const struct name *last,
 
 /* Merges from number `first` on; *last: what the one before them became. */
 static int
-batch_put(struct tokenizer *t, const struct names *k, struct merge_batch *b,
-    size_t first, const struct name **last, uint64_t *pairs,
-    const uint32_t *rank, struct buf *text, struct err *e)
+batch_flush_merges(struct tokenizer *t, const struct names *k,
+    struct merge_batch *b, size_t first, const struct name **last,
+    uint64_t *pairs, const uint32_t *rank, struct buf *text, struct err *e)
 {
     struct merge m[BATCH];
 
@@ -276,7 +276,7 @@ batch_put(struct tokenizer *t, const struct names *k, struct merge_batch *b,
 }
 
 static int
-put_merges(struct tokenizer *t, struct merges *m, const struct names *k,
+index_merges(struct tokenizer *t, struct merges *m, const struct names *k,
     uint64_t *pairs, const uint32_t *rank, struct err *e)
 {
     const struct name *last = k->v;
@@ -290,9 +290,10 @@ put_merges(struct tokenizer *t, struct merges *m, const struct names *k,
         struct err other = { 0 };
 
         while (b.n < BATCH && (more = merges_next(m, &p, &other)) > 0)
-            batch_add(k, &b, &p);
+            batch_add_merge(k, &b, &p);
         done += b.n;
-        r = batch_put(t, k, &b, done - b.n, &last, pairs, rank, &text, e);
+        r = batch_flush_merges(t, k, &b, done - b.n, &last, pairs, rank, &text,
+            e);
         if (r == 0 && more < 0) {
             *e = other;
             r = more;
@@ -324,7 +325,7 @@ merges_load(struct tokenizer *t, const struct tok_source *src,
     r = ranks_load(rank, m.n,
         json_object_get(json_object_get(src->j, "model"), "retort_ties"), e);
     if (r == 0)
-        r = put_merges(t, &m, names, *pairs, rank, e);
+        r = index_merges(t, &m, names, *pairs, rank, e);
     free(rank);
     merges_end(&m);
     if (r == 0) {
@@ -348,7 +349,7 @@ hash_number(XXH3_state_t *x, uint64_t v)
 }
 
 static void
-hash_text(XXH3_state_t *x, const char *s, size_t n)
+hash_token_text(XXH3_state_t *x, const char *s, size_t n)
 {
     hash_number(x, n);
     if (n)
@@ -362,7 +363,7 @@ hash_added(XXH3_state_t *x, const struct added_set *set)
     for (size_t i = 0; i < set->n; i++) {
         const struct added *a = &set->a[i];
 
-        hash_text(x, a->s, a->n);
+        hash_token_text(x, a->s, a->n);
         hash_number(x, a->id);
         hash_number(x,
             (uint64_t)(a->single_word | a->lstrip << 1 | a->rstrip << 2 |
@@ -376,22 +377,22 @@ static void
 hash_steps(XXH3_state_t *x, const struct tokenizer *t)
 {
     if (t->nnorm > 0) {
-        hash_text(x, "normalizer", 10);
+        hash_token_text(x, "normalizer", 10);
         hash_number(x, t->nnorm);
     }
     for (size_t i = 0; i < t->nnorm; i++) {
         hash_number(x, (uint64_t)t->norm_op[i].kind);
-        hash_text(x, t->norm_op[i].from, t->norm_op[i].nfrom);
-        hash_text(x, t->norm_op[i].to, t->norm_op[i].nto);
+        hash_token_text(x, t->norm_op[i].from, t->norm_op[i].nfrom);
+        hash_token_text(x, t->norm_op[i].to, t->norm_op[i].nto);
     }
     if (t->prefix != PREFIX_NONE || t->put_gap) {
-        hash_text(x, "prefix", 6);
+        hash_token_text(x, "prefix", 6);
         hash_number(x, (uint64_t)t->prefix);
-        hash_text(x, t->gap, strlen(t->gap));
+        hash_token_text(x, t->gap, strlen(t->gap));
         hash_number(x, (uint64_t)t->put_gap);
     }
     if (t->sp) {
-        hash_text(x, "characters", 10);
+        hash_token_text(x, "characters", 10);
         hash_number(x, (uint64_t)t->sp->split);
         hash_number(x, t->sp->unk);
         hash_number(x, (uint64_t)(t->sp->fallback | t->sp->fuse << 1));
@@ -407,11 +408,11 @@ tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
     if (!x)
         mem_exhausted("state of a hash");
     XXH3_128bits_reset(x);
-    hash_text(x, "retort tokenizer 1", 18);
+    hash_token_text(x, "retort tokenizer 1", 18);
     hash_number(x, t->nid);
     for (size_t i = 0; i < t->nid; i++) {
         hash_number(x, t->text[i].known);
-        hash_text(x, t->pool.p + t->text[i].off, t->text[i].n);
+        hash_token_text(x, t->pool.p + t->text[i].off, t->text[i].n);
     }
     for (size_t i = 0; i < t->nmerge; i++) {
         const size_t soon = i + BATCH < t->nmerge ? i + BATCH : i;
@@ -423,7 +424,7 @@ tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
         hash_number(x, pairs[i]);
         hash_number(x, m.id);
         if (m.rank < i) { /* tied with that one */
-            hash_text(x, "tie", 3);
+            hash_token_text(x, "tie", 3);
             hash_number(x, m.rank);
         }
     }

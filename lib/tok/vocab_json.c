@@ -8,7 +8,7 @@
 
 /* The slot of s[n], or the empty one where it belongs. */
 static uint64_t *
-slot_of(const struct names *k, const char *s, size_t n, uint64_t hash)
+name_slot(const struct names *k, const char *s, size_t n, uint64_t hash)
 {
     size_t i = (size_t)hash & k->mask;
 
@@ -64,7 +64,7 @@ names_index(struct names *k)
         if (i >= AHEAD) {
             const struct name *const x = &k->v[i - AHEAD];
             const uint64_t h = hash[i % AHEAD];
-            uint64_t *const slot = slot_of(k, x->s, x->n, h);
+            uint64_t *const slot = name_slot(k, x->s, x->n, h);
 
             if (*slot)
                 return TOK_UNPLAIN;
@@ -115,7 +115,7 @@ names_free(struct names *k)
 const struct name *
 names_find(const struct names *k, const char *s, size_t n, uint64_t hash)
 {
-    const uint64_t x = *slot_of(k, s, n, hash);
+    const uint64_t x = *name_slot(k, s, n, hash);
 
     return x ? &k->v[(uint32_t)x - 1] : NULL;
 }

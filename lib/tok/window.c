@@ -69,7 +69,7 @@ struct window {
 
 /* Read symbols until w->size of them follow step c, or the text ends. */
 static void
-fill(const struct tokenizer *t, struct window *w, struct symbols *x,
+fill_windows(const struct tokenizer *t, struct window *w, struct symbols *x,
     struct window_step *c)
 {
     size_t k, drop;
@@ -133,7 +133,7 @@ step_on(struct window *w, const struct window_step *c)
  * begin the next window with the last of them; or, where there are too few,
  * enlarge the window. */
 static void
-keep(struct window *w, struct window_step *c, size_t n, size_t m,
+keep_symbols(struct window *w, struct window_step *c, size_t n, size_t m,
     struct tok_ids *out)
 {
     const size_t known = c->len > 0, sure = n - DOUBT;
@@ -155,8 +155,8 @@ keep(struct window *w, struct window_step *c, size_t n, size_t m,
 
 /* Merge n symbols from step c on; returns the number of tokens. */
 static size_t
-merge(const struct tokenizer *t, struct tok_scratch *s, struct window *w,
-    const struct window_step *c, size_t n)
+merge_windows(const struct tokenizer *t, struct tok_scratch *s,
+    struct window *w, const struct window_step *c, size_t n)
 {
     size_t m;
 
@@ -170,7 +170,7 @@ merge(const struct tokenizer *t, struct tok_scratch *s, struct window *w,
 
 /* Bit i is set where a token begins at symbol i, or the last one ends there. */
 static inline uint64_t
-row_of(const struct merge_job *j)
+window_row(const struct merge_job *j)
 {
     return j->alive | UINT64_C(1) << j->n;
 }
@@ -187,12 +187,12 @@ row_has(uint64_t row, size_t i, size_t len)
 /* The last token that job a has in common with b, which begins behind it, as
  * *len symbols at *i of a; 0: none. */
 static inline int
-common(const struct merge_job *a, const struct merge_job *b, size_t *i,
+common_prefix(const struct merge_job *a, const struct merge_job *b, size_t *i,
     size_t *len)
 {
     const size_t shift = b->from - a->from;
-    const uint64_t other = row_of(b);
-    uint64_t row = shift <= a->n ? row_of(a) >> shift << shift : 0;
+    const uint64_t other = window_row(b);
+    uint64_t row = shift <= a->n ? window_row(a) >> shift << shift : 0;
 
     while (row & (row - 1)) {
         const size_t to = 63 - (size_t)__builtin_clzll(row);
@@ -209,11 +209,11 @@ common(const struct merge_job *a, const struct merge_job *b, size_t *i,
 /* Output the tokens of window a that begin behind step c and end at or before
  * symbol `end` of a; *c becomes the last of them. */
 static void
-take(struct window *w, struct window_step *c, const struct merge_job *a,
+take_symbols(struct window *w, struct window_step *c, const struct merge_job *a,
     size_t end, struct tok_ids *out)
 {
     const size_t from = c->at + c->len - a->from;
-    uint64_t row = (row_of(a) & ((UINT64_C(2) << end) - 1)) >> from << from;
+    uint64_t row = (window_row(a) & ((UINT64_C(2) << end) - 1)) >> from << from;
 
     if ((row & (row - 1)) == 0)
         return;
@@ -243,14 +243,14 @@ follow(struct window *w, struct window_step *c, struct tok_ids *out)
     while (k + 1 < w->nrow && row[k + 1]->from <= c->at)
         k++;
     if (w->nrow == 0 || row[k]->from > c->at ||
-        !row_has(row_of(row[k]), c->at - row[k]->from, c->len))
+        !row_has(window_row(row[k]), c->at - row[k]->from, c->len))
         return 0;
     for (;; k++) {
         a = row[k];
-        if (k + 1 == w->nrow || !common(a, row[k + 1], &i, &len))
+        if (k + 1 == w->nrow || !common_prefix(a, row[k + 1], &i, &len))
             break;
         if (a->from + i > c->at)
-            take(w, c, a, i + len, out);
+            take_symbols(w, c, a, i + len, out);
         else if (a->from + i < c->at)
             break;
     }
@@ -261,7 +261,7 @@ follow(struct window *w, struct window_step *c, struct tok_ids *out)
         end -= DOUBT;
     }
     if (end > c->at + c->len - a->from)
-        take(w, c, a, end, out);
+        take_symbols(w, c, a, end, out);
     return w->ended && c->at + c->len == w->n ? 2 : c->at > begin;
 }
 
@@ -276,11 +276,11 @@ add_between(const struct tokenizer *t, struct window *w)
     for (size_t k = 0; k + 1 < w->ahead.n; k++) {
         struct merge_job *const a = &w->ahead.job[k];
         const size_t half = (a[1].from - a->from) / 2;
-        const uint64_t row = row_of(a) & ((UINT64_C(2) << half) - 1);
+        const uint64_t row = window_row(a) & ((UINT64_C(2) << half) - 1);
         const size_t i = 63 - (size_t)__builtin_clzll(row);
         size_t at, len;
 
-        if (i == 0 || common(a, a + 1, &at, &len))
+        if (i == 0 || common_prefix(a, a + 1, &at, &len))
             continue;
         queue_window(t, &w->between, w->sym, byte, WINDOW, a->from + i);
         a->between = w->between.n;
@@ -349,7 +349,7 @@ windows(const struct tokenizer *t, struct tok_scratch *s, struct symbols *x,
 
         if (w->size > LARGEST)
             return -1;
-        fill(t, w, x, &c);
+        fill_windows(t, w, x, &c);
         if ((k = go_ahead(t, s, w, &c, out)) == 2)
             return 0;
         if (k > 0) {
@@ -358,7 +358,7 @@ windows(const struct tokenizer *t, struct tok_scratch *s, struct symbols *x,
         }
         n = w->n - c.at;
         n = n < w->size ? n : w->size;
-        m = merge(t, s, w, &c, n);
+        m = merge_windows(t, s, w, &c, n);
         if (c.len > 0 && w->start[1] != c.len) {
             if (go_back(w, &c, back))
                 return -1;
@@ -370,7 +370,7 @@ windows(const struct tokenizer *t, struct tok_scratch *s, struct symbols *x,
             tok_ids_add(out, w->id + (c.len > 0), m - (c.len > 0));
             return 0;
         }
-        keep(w, &c, n, m, out);
+        keep_symbols(w, &c, n, m, out);
         back = 1;
     }
 }

@@ -20,7 +20,7 @@ enum { CASES_AMX = 40, CASES_AVX512 = 1024, WITHOUT_C = 256 };
 static uint64_t state = 88172645463325252u; /* xorshift64 */
 
 static uint32_t
-draw(void)
+draw_operand(void)
 {
     state ^= state << 13;
     state ^= state >> 7;
@@ -31,27 +31,28 @@ draw(void)
 static uint16_t
 half(int kind)
 {
-    const unsigned sign = (draw() & 1) << 15, m = draw() & 127;
+    const unsigned sign = (draw_operand() & 1) << 15, m = draw_operand() & 127;
 
     switch (kind) {
-    case 0: return (uint16_t)(sign | (125 + draw() % 4) << 7 | m);
-    case 1: return (uint16_t)(sign | (70 + draw() % 110) << 7 | m);
+    case 0: return (uint16_t)(sign | (125 + draw_operand() % 4) << 7 | m);
+    case 1: return (uint16_t)(sign | (70 + draw_operand() % 110) << 7 | m);
     case 2: return (uint16_t)(sign | 127 << 7 | (m & 3));
     case 3:
-        return (uint16_t)(sign | (draw() % 3 ? 0 : 50 + draw() % 20) << 7 | m);
+        return (uint16_t)(sign |
+            (draw_operand() % 3 ? 0 : 50 + draw_operand() % 20) << 7 | m);
     case 4:
-        switch (draw() % 8) {
+        switch (draw_operand() % 8) {
         case 0: return (uint16_t)sign;
         case 1: return (uint16_t)(sign | 0x7f80);
         case 2: return (uint16_t)(sign | 0x7fc0 | m);
         case 3: return (uint16_t)(sign | 0x7f80 | m | 1);
         default: return (uint16_t)(sign | 127 << 7 | m);
         }
-    case 5: return (uint16_t)(sign | (180 + draw() % 20) << 7 | m);
+    case 5: return (uint16_t)(sign | (180 + draw_operand() % 20) << 7 | m);
     case 6:
-        return (
-            uint16_t)(sign | (115 + draw() % 24) << 7 | (draw() & 1 ? 0 : 64));
-    default: return half((int)(draw() % 7));
+        return (uint16_t)(sign | (115 + draw_operand() % 24) << 7 |
+            (draw_operand() & 1 ? 0 : 64));
+    default: return half((int)(draw_operand() % 7));
     }
 }
 
@@ -61,12 +62,12 @@ single(int kind)
     uint32_t sign, h;
 
     if (kind == 3) {
-        sign = (draw() & 1) << 31;
-        h = draw() & 0x7fffff;
-        return sign | h | (draw() % 3 ? 0 : 0x00800000);
+        sign = (draw_operand() & 1) << 31;
+        h = draw_operand() & 0x7fffff;
+        return sign | h | (draw_operand() % 3 ? 0 : 0x00800000);
     }
     h = (uint32_t)half(kind) << 16;
-    return h | (draw() & 0xffff);
+    return h | (draw_operand() & 0xffff);
 }
 
 static void
