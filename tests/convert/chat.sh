@@ -61,7 +61,7 @@ plain both
 echo '{"chat_template": "of the processor"}' >both/chat_template.json
 printf 'the default' >both/chat_template.jinja
 ok 'a .jinja and a .json' convert -q both both.gguf
-ok 'and back' convert -q both.gguf both.back
+ok 'both templates come back' convert -q both.gguf both.back
 like 'the .jinja comes first' '"chat_template": "the default"' \
     both.back/tokenizer_config.json
 
@@ -72,7 +72,7 @@ ok 'a student of a model with named templates' student -q -m files -o run one
 n=$(grep -l '"with documents"' run/tokenizer_config.json \
     run/*/tokenizer_config.json | wc -l)
 equal 'its run and its checkpoint have them' "$n" 2
-ok 'prune vocab' prune vocab -q -m files -o cut docs
+ok 'prune vocab cuts the files' prune vocab -q -m files -o cut docs
 like 'the cut model has the named template' '"with documents"' \
     cut/tokenizer_config.json
 

@@ -28,18 +28,21 @@ for f in tied untied qwen2 qwen3 gemma3; do
     same "$f: the same configuration" $f.0/config.json $f.1/config.json
     same "$f: the same GGUF" $f.gguf $f.again.gguf
 done
-same 'with a tokenizer too' small.gguf small.again.gguf
+same 'with a tokenizer it is written the same again' \
+    small.gguf small.again.gguf
 like 'Mistral becomes a llama' '"model_type": "llama"' mistral.1/config.json
 cp small.gguf first.gguf
 ok 'a file is replaced' convert -q small.gguf small.gguf
-same 'by the same' first.gguf small.gguf
+same 'a file is replaced by the same' first.gguf small.gguf
 
 # --- ids, chat template, nats ---
 for m in small.0 small.gguf small.1; do
-    ok "$m: ids" tokenize -q -t $m --ids "$golden/smollm2/text.txt"
+    ok "$m: its tokenizer encodes" \
+        tokenize -q -t $m --ids "$golden/smollm2/text.txt"
     cp out ids.$m
-    ok "$m: documents" tokenize -q -t $m -o docs "$golden/smollm2/text.txt"
-    ok "$m: nats" evalppl -q -m $m -c 64 --format tsv docs
+    ok "$m: its tokenizer makes documents" \
+        tokenize -q -t $m -o docs "$golden/smollm2/text.txt"
+    ok "$m: the model is judged" evalppl -q -m $m -c 64 --format tsv docs
     grep '(all)' out | cut -f 2-8 >nats.$m
 done
 for m in small.gguf small.1; do
@@ -53,8 +56,9 @@ like 'the special tokens' '"eos_token": "<.im_end.>"' \
 cp -r "$hf" jinja
 echo 'from a file of its own' >jinja/chat_template.jinja
 ok 'a template in a file' convert -q jinja jinja.gguf
-ok 'is taken' convert -q jinja.gguf jinja.1
-like 'along' 'from a file of its own' jinja.1/tokenizer_config.json
+ok 'the template in a file is taken' convert -q jinja.gguf jinja.1
+like 'the template in a file comes along' \
+    'from a file of its own' jinja.1/tokenizer_config.json
 
 # --- a GGUF in parts ---
 for n in 1 2 3; do
@@ -65,26 +69,27 @@ for n in 1 2 3; do
     part=bf16-0000$n-of-00003.gguf
     ok "split, named by part $n" convert -q $part parts.$n
     for f in whole/*; do
-        same "... ${f#*/} as not split" "$f" "parts.$n/${f#*/}"
+        same "part $n: ${f#*/} is as not split" "$f" "parts.$n/${f#*/}"
     done
-    ok '... to GGUF' convert -q $part parts.$n.gguf
-    status 1 '... which is whole' grep -q split.count parts.$n.gguf
+    ok "part $n: it is written as GGUF" convert -q $part parts.$n.gguf
+    status 1 "part $n: the GGUF is not split" grep -q split.count parts.$n.gguf
 done
 same 'a GGUF of parts: every tensor of them' parts.1.gguf parts.2.gguf
-ok '... ids' tokenize -q -t bf16-00003-of-00003.gguf --ids \
+ok 'the last part encodes' tokenize -q -t bf16-00003-of-00003.gguf --ids \
     "$golden/smollm2/text.txt"
 cp out ids.parts
 tokenize -q -t "$golden/gguf/bf16.gguf" --ids "$golden/smollm2/text.txt" >ids.one
-same '... of the whole tokenizer' ids.one ids.parts
+same 'the last part has the whole tokenizer' ids.one ids.parts
 # no_part FILE WORD ...: refused, and WORDs of the message
 no_part() {
     file=$1
     shift
-    status 3 "split: $*" convert -q "$file" none
+    status 3 "parts $* are refused" convert -q "$file" none
     for word; do
-        like "... says $word" "$word" err
+        like "parts $*: the message says $word" "$word" err
     done
-    [ ! -e none ] && pass '... and writes nothing' || fail '... and writes nothing'
+    [ ! -e none ] && pass "parts $*: no file is written" ||
+        fail "parts $*: no file is written"
 }
 mv bf16-00003-of-00003.gguf third
 no_part bf16-00001-of-00003.gguf bf16-00003-of-00003.gguf 'part 3 of 3' missing
@@ -104,74 +109,79 @@ no_part renamed.gguf 'part 3 of 3' '-00003-of-00003.gguf' merge
 
 # --- types ---
 for t in f16 bf16 q8_0 q4_0; do
-    ok "--dtype $t" convert -q --dtype $t small.0 $t.gguf
+    ok "--dtype $t writes a GGUF" convert -q --dtype $t small.0 $t.gguf
     ok "$t again, from GGUF" convert -q --dtype $t $t.gguf $t.2.gguf
     ok "$t, by way of F32" convert -q $t.gguf $t.f32.gguf
-    ok '... and back' convert -q --dtype $t $t.f32.gguf $t.3.gguf
+    ok "$t comes back from F32" convert -q --dtype $t $t.f32.gguf $t.3.gguf
     same "$t: nothing more is lost" $t.gguf $t.2.gguf
-    same '... nor by F32' $t.gguf $t.3.gguf
+    same "$t: F32 loses nothing" $t.gguf $t.3.gguf
 done
 ok 'a directory in f16' convert -q --dtype f16 small.0 f16
-like 'says its type' '"torch_dtype": "float16"' f16/config.json
+like 'a directory says its type' '"torch_dtype": "float16"' f16/config.json
 ok 'quantised weights' convert -q "$golden/gguf/q4_1.gguf" q4
-ok 'as a directory that opens' plan -m q4
+ok 'quantised weights as a directory open' plan -m q4
 
 # --- 2:4 without its zeros ---
 packed=$golden/compressed/packed
 ok 'what compressed-tensors wrote' convert -q "$packed" dense
-ok 'is written like that' convert -q --compressed dense packed
-like 'said in its configuration' '"format": "sparse-24-bitmask"' \
+ok '--compressed writes 2:4 matrices' convert -q --compressed dense packed
+like '--compressed is said in the configuration' \
+    '"format": "sparse-24-bitmask"' \
     packed/config.json
-ok 'and back' convert -q packed dense.1
+ok 'compressed weights come back' convert -q packed dense.1
 same 'the same bytes' dense/model.safetensors dense.1/model.safetensors
-same '... and configuration' dense/config.json dense.1/config.json
-status 2 'in a GGUF file' convert --compressed dense x.gguf
-like 'is named' 'x.gguf: --compressed is for directories' err
-status 2 'a dense model' convert --compressed small.0 x
-like 'is named' 'small.0: --compressed: no matrix of it is 2:4' err
+same 'the same configuration comes back' dense/config.json dense.1/config.json
+status 2 '--compressed to a GGUF is refused' convert --compressed dense x.gguf
+like 'the GGUF is named' 'x.gguf: --compressed .*director' err
+status 2 '--compressed of a dense model is refused' \
+    convert --compressed small.0 x
+like 'the dense model is named' 'small.0: --compressed: .*2:4' err
 cp -r tied.0 full
 own='"retort": {"sparse": {"pattern": "2:4", "tensors": ['
 own=$own'"model.layers.1.mlp.up_proj.weight"]}}'
 sed "s/\"tie_word/$own, &/" tied.0/config.json >full/config.json
 status 3 'a matrix that is not 2:4' convert -q --compressed full x
-like 'is named' 'layers.1.mlp.up_proj.weight is not 2:4: row 0 has more' err
+like 'the matrix is named' 'layers.1.mlp.up_proj.weight .*2:4: row 0 ' err
 
 # --- tokenizers that are not there, or that a GGUF cannot say ---
-ok 'no tokenizer' convert qwen2.0 none.gguf
-like 'is said' '^convert: qwen2.0: holds no tokenizer, so none.gguf will' err
+ok 'a model without a tokenizer is converted' convert qwen2.0 none.gguf
+like 'the missing tokenizer is told' \
+    '^convert: qwen2.0: .*no tokenizer.* none.gguf' err
 mkdir tekken
 cp "$hf/config.json" "$hf/model.safetensors" tekken
 cp "$golden/tok/family/tekken-v7/tekken.json" tekken
 status 3 'tekken.json to GGUF' convert -q tekken x.gguf
-like 'says what would do' 'tekken.json: .* put the tokenizer.json of' err
-ok 'to a directory' convert -q tekken tekken.1
-same 'is copied' tekken/tekken.json tekken.1/tekken.json
+like 'the message says what would do' 'tekken.json: .*tokenizer.json' err
+ok 'tekken.json goes to a directory' convert -q tekken tekken.1
+same 'tekken.json is copied' tekken/tekken.json tekken.1/tekken.json
 cp -r "$hf" other
 sed 's/"individual_digits": true/"individual_digits": false/' \
     "$hf/tokenizer.json" >other/tokenizer.json
 status 3 'an unknown pre-tokenizer' convert -q other x.gguf
-like 'is named' '^convert: other/tokenizer.json: pre_tokenizer: ' err
+like 'the pre-tokenizer is named' \
+    '^convert: other/tokenizer.json: pre_tokenizer: ' err
 
 # --- misuse and damage ---
-status 2 'nothing' convert
-status 2 'no output' convert small.0
-status 2 'two outputs' convert small.0 a b
-status 2 'no such type' convert --dtype q4_1 small.0 x.gguf
+status 2 'no arguments are refused' convert
+status 2 'no output is refused' convert small.0
+status 2 'two outputs are refused' convert small.0 a b
+status 2 'an unknown type is refused' convert --dtype q4_1 small.0 x.gguf
 for t in q8_0 q4_0; do
-    status 2 "$t in a directory" convert --dtype $t small.0 x
-    like 'is named' "x: $t is for GGUF files" err
+    status 2 "$t in a directory is refused" convert --dtype $t small.0 x
+    like "$t: the directory is named" "x: $t is for GGUF files" err
 done
 status 2 'a directory that exists' convert small.gguf small.0
 mkdir d.gguf
 status 2 'a directory of that name' convert small.0 d.gguf
 status 1 'no such model' convert nowhere x.gguf
-like 'is named' 'nowhere' err
+like 'the missing model is named' 'nowhere' err
 status 1 'nowhere to write' convert small.0 nowhere/x.gguf
 size=$(wc -c <small.gguf)
 for n in 0 3 100 3000 $((size / 2)) $((size - 40)); do
     head -c "$n" small.gguf >part.gguf
-    status 3 "the first $n bytes" convert -q part.gguf x.gguf
-    status 3 '... to a directory' convert -q part.gguf x
+    status 3 "the first $n bytes are refused" convert -q part.gguf x.gguf
+    status 3 "the first $n bytes to a directory are refused" \
+        convert -q part.gguf x
 done
 cp -r "$hf" cut
 head -c 5000 "$hf/model.safetensors" >cut/model.safetensors
@@ -179,14 +189,16 @@ status 3 'half a directory' convert -q cut x.gguf
 cp -r "$hf" nan
 { head -c -4 "$hf/model.safetensors"; printf '\000\000\300\177'; } \
     >nan/model.safetensors
-status 4 'NaN' convert -q nan x.gguf
-status 4 '... in a directory' convert -q nan x
+status 4 'NaN in a GGUF is refused' convert -q nan x.gguf
+status 4 'NaN in a directory is refused' convert -q nan x
 (
     ulimit -f 32            # 16 KB
-    status 1 'no room' convert -q small.0 first.gguf
-    like 'names the file' '^convert: [^ ]*first.gguf[^ ]*: File too large$' err
-    status 1 'nor for a directory' convert -q small.gguf x
-    like 'names the file' '^convert: [^ ]*x.tmp/[^ ]*: File too large$' err
+    status 1 'no room for a GGUF is an error' convert -q small.0 first.gguf
+    like 'the GGUF without room is named' \
+        '^convert: [^ ]*first.gguf[^ ]*: File too large$' err
+    status 1 'no room for a directory is an error' convert -q small.gguf x
+    like 'the file without room is named' \
+        '^convert: [^ ]*x.tmp/[^ ]*: File too large$' err
     echo "$tap_count $tap_failed" >counts
 )
 read -r tap_count tap_failed <counts
@@ -232,7 +244,7 @@ for out in big.gguf big.1; do
     kill -TERM $pid
     wait $pid
     equal "$out: a signal ends it" $? 143
-    like '... and another one asks how far it is' \
+    like "$out: another signal asks how far it is" \
         '^convert: written [0-9]+ of 102859520 parameters, running' err
     equal "$out: nothing is left" "$(find . -path "./$out*")" ''
 done

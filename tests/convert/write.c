@@ -101,7 +101,7 @@ test_bytes(const char *hf, enum dtype as, const char *want)
             back.c.window == other.c.window &&
             back.c.theta_local == other.c.theta_local &&
             memcmp(back.c.local, other.c.local, sizeof back.c.local) == 0,
-        "and the configuration");
+        "%s as %s: the configuration comes back", hf, dtype_name(as));
     model_close(&m);
     model_close(&back);
     model_close(&other);
@@ -120,10 +120,10 @@ again(struct model *m, struct model *back, const char *what,
     said[0] = '\0';
     if (!ok(model_export_gguf(m, "x.gguf", DT_F32, NULL, &e) == 0 &&
                 model_open(back, "x.gguf", &e) == 0,
-            "%s %s", what, e.msg))
+            "%s: the GGUF is written and opens %s", what, e.msg))
         exit(1);
     ok(warning ? strstr(said, warning) != NULL : said[0] == '\0',
-        "%s: \"%.100s\"", what, said);
+        "%s: what is warned of is \"%.100s\"", what, said);
     remove("x.gguf");
 }
 
@@ -137,7 +137,8 @@ test_rope(void)
     m.c.rope = ROPE_LINEAR;
     m.c.rope_factor = 2.5;
     again(&m, &b, "linear scaling", NULL);
-    ok(b.c.rope == ROPE_LINEAR && b.c.rope_factor == 2.5, "comes back");
+    ok(b.c.rope == ROPE_LINEAR && b.c.rope_factor == 2.5,
+        "a linear scale comes back");
     model_close(&b);
     m.c.rope = ROPE_LLAMA3;
     m.c.rope_factor = 32;
@@ -145,14 +146,15 @@ test_rope(void)
     m.c.rope_high = 4;
     m.c.rope_orig = 8192;
     again(&m, &b, "the scaling of Llama 3", NULL);
-    ok(b.c.rope == ROPE_LLAMA3 && b.c.rope_factor == 32, "comes back");
+    ok(b.c.rope == ROPE_LLAMA3 && b.c.rope_factor == 32,
+        "the scale of llama3 comes back");
     model_close(&b);
     model_close(&m);
     need(model_open(&m, golden("family/qwen2"), &e), &e);
     m.c.rope = ROPE_LLAMA3;
     ok(model_export_gguf(&m, "x.gguf", DT_F32, NULL, &e) < 0 &&
             strstr(e.msg, "llama3 cannot be said in a GGUF of qwen2"),
-        "but of a llama alone: %s", e.msg);
+        "llama3 in another family is refused: %s", e.msg);
     model_close(&m);
 }
 
@@ -200,14 +202,15 @@ test_windows(void)
     again(&m, &b, "other windows", "gemma3.attention.sliding_window_pattern");
     ok(memcmp(m.c.local, b.c.local, sizeof b.c.local) == 0 &&
             b.c.theta_local == 500,
-        "come back");
+        "Gemma's windows come back");
     model_close(&b);
     test_short_list(&m);
     for (size_t i = 0; i < m.c.L; i++)
         config_set_local(&m.c, i, 0);
     m.c.window = 0;
     again(&m, &b, "no window", NULL);
-    ok(config_window(&b.c, 0) == 0 && b.c.window == 0, "comes back");
+    ok(config_window(&b.c, 0) == 0 && b.c.window == 0,
+        "no window comes back as none");
     model_close(&b);
     model_close(&m);
     need(model_open(&m, golden("family/mistral"), &e), &e);
@@ -250,7 +253,7 @@ test_q4_0(void)
             memcmp(u->data, t->data, t->nbytes) == 0;
     }
     ok(same == got.g.nt && same == 2 + 9 * m.c.L,
-        "as Q4_0: %zu tensors are gguf-py's", same);
+        "tensors as Q4_0 are gguf-py's: %zu", same);
     file_close(&got);
     file_close(&q4);
     file_close(&q8);
@@ -284,11 +287,11 @@ test_types(void)
     ok(model_export_gguf(&m, "x.gguf", DT_F16, NULL, &e) < 0 &&
             e.code == EX_NUM && !io_exists("x.gguf") &&
             strstr(e.msg, "token_embd.weight is too large for F16"),
-        "70000: %s", e.msg);
+        "70000 is refused as F16: %s", e.msg);
     x[77] = (float)NAN;
     ok(model_export_gguf(&m, "x.gguf", DT_Q8_0, NULL, &e) < 0 &&
             e.code == EX_NUM && strstr(e.msg, "is not finite"),
-        "NaN: %s", e.msg);
+        "NaN is refused as Q8_0: %s", e.msg);
     free(x);
     model_close(&m);
 }
@@ -299,7 +302,7 @@ main(void)
     const char *why = kern_init();
 
     note_sink = listen;
-    ok(!why, "kernels %s", why ? why : kern_name());
+    ok(!why, "kernels are chosen: %s", why ? why : kern_name());
     test_bytes("gguf/f32-hf", DT_F32, "gguf/f32.gguf");
     test_bytes("gguf/f32-hf", DT_F16, "gguf/f16.gguf");
     test_bytes("gguf/f32-hf", DT_BF16, "gguf/bf16.gguf");

@@ -55,7 +55,7 @@ test_keep(void)
     struct err e;
 
     for (uint64_t i = 1; i <= 4; i++)
-        ok(put(RUN, i, 2, &e) == 0, "step %d", (int)i);
+        ok(put(RUN, i, 2, &e) == 0, "step %d is committed", (int)i);
     ok(!io_exists(RUN "/step-2") && io_exists(RUN "/step-3") &&
             newest(RUN, &e) == 4,
         "two are kept");
@@ -107,7 +107,7 @@ test_names(void)
         "other names do not count as checkpoints");
     for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++) {
         path = xasprintf(RUN "/%s", not [i]);
-        ok(io_exists(path), "%s stays", not [i]);
+        ok(io_exists(path), "a folder %s stays", not [i]);
         rmdir(path);
         free(path);
     }
@@ -127,7 +127,7 @@ test_links(void)
     ok(lstat(RUN "/step-1", &st) < 0, "the link goes");
     ok(symlink("../precious", RUN "/step-7") == 0 && put(RUN, 7, 2, &e) == 0 &&
             io_exists("precious/thesis") && newest(RUN, &e) == 7,
-        "nor that of one in the way");
+        "a link in the way is not followed");
     io_mkdirs(RUN "/step-8.tmp", &e);
     io_put_file(RUN "/step-8.tmp/thesis", "x", 1, &e);
     ok(put(RUN, 8, 2, &e) < 0 && io_exists(RUN "/step-8.tmp/thesis"),
@@ -156,7 +156,7 @@ test_unreadable(void)
             ok(0, "%d descriptors: %ld", (int)none.rlim_cur, r);
     }
     ok(n > 0, "without descriptors it fails, %d times: %s", n, e.msg);
-    ok(newest(RUN, &e) == 7, "and then it is there");
+    ok(newest(RUN, &e) == 7, "with descriptors it is found");
     ok(newest("nowhere", &e) == 0 && ckpt_any("nowhere", &e) == 0,
         "no folder is no checkpoint");
     ok(newest("precious/thesis", &e) < 0 && e.code == EX_SYS &&
@@ -176,7 +176,7 @@ test_irregular(void)
         "/dev/zero is damage");
     unlink(RUN "/step-7/model");
     ok(mkfifo(RUN "/step-7/model", 0666) == 0 && newest(RUN, &e) == 6,
-        "a fifo too");
+        "a fifo is damage");
     ok(ckpt_verify(RUN "/step-7", NULL, NULL, &e) < 0 && e.code == EX_INPUT,
         "%s", e.msg);
     ok(rename(RUN "/step-6/model", "elsewhere") == 0 &&
@@ -185,7 +185,7 @@ test_irregular(void)
         "a link to the file is the file");
     ok(truncate("elsewhere", 4) == 0 && newest(RUN, &e) < 0 &&
             e.code == EX_INPUT,
-        "not if it has shrunk: %s", e.msg);
+        "a link to a file that has shrunk is damage: %s", e.msg);
     alarm(0);
 }
 

@@ -34,39 +34,40 @@ test_sizes(enum codec c)
             const size_t n = size[i];
             unsigned char *p = content(n), *q = xmalloc(n + 1);
             struct buf b = { 0 }, again = { 0 };
+            char what[64];
 
+            snprintf(what, sizeof what, "%s -%d, %zu bytes", codec_names[c],
+                level, n);
             q[n] = 77;
             ok(frame_encode(f, p, n, &b, &e) == 0 &&
                     frame_encode(f, p, n, &again, &e) == 0 && b.n == again.n &&
                     memcmp(b.p, again.p, b.n) == 0,
-                "%s -%d: %zu bytes, twice the "
-                "same",
-                codec_names[c], level, n);
+                "%s: they are compressed twice to the same frame", what);
             ok(frame_decode(d, b.p, b.n, q, n, &e) == 0 &&
                     memcmp(p, q, n) == 0 && q[n] == 77,
-                "and back %s", e.msg);
+                "%s: they come back %s", what, e.msg);
             memset(q, 0, n);
             ok(frame_decode_start(d, b.p, b.n, q, n / 3, &e) == 0 &&
                     memcmp(p, q, n / 3) == 0,
-                "its beginning %s", e.msg);
+                "a third of %s comes back %s", what, e.msg);
             ok(frame_decode_start(d, b.p, b.n, q, n + 1, &e) < 0 &&
                     e.code == EX_INPUT,
-                "not more than there is: %s", e.msg);
+                "no more than %s is read: %s", what, e.msg);
             ok(n < 3 ||
                     (frame_decode_start(d, b.p, 20, q, n, &e) < 0 &&
                         e.code == EX_INPUT),
-                "nor of a part: %s", e.msg);
+                "a part of the frame of %s is refused: %s", what, e.msg);
             e.msg[0] = '\0';
             ok(frame_decode(d, b.p, b.n, q, n + 1, &e) < 0 &&
                     e.code == EX_INPUT,
-                "one more is refused: %s", e.msg);
+                "%s: they are refused as one byte more: %s", what, e.msg);
             ok(frame_decode(d, b.p, b.n, q, n - 1, &e) < 0 &&
                     e.code == EX_INPUT,
-                "one less is refused: %s", e.msg);
+                "%s: they are refused as one byte less: %s", what, e.msg);
             e.msg[0] = '\0';
             buf_add(&b, again.p, again.n);
             ok(frame_decode(d, b.p, b.n, q, n, &e) < 0 && e.code == EX_INPUT,
-                "two frames are refused: %s", e.msg);
+                "two frames of %s are refused: %s", what, e.msg);
             e.msg[0] = '\0';
             buf_release(&b);
             buf_release(&again);
@@ -130,10 +131,10 @@ test_table(void)
     seek_write(&b, f, 2);
     ok(b.n == sizeof want && b.n == seek_bytes(2) &&
             memcmp(b.p, want, b.n) == 0,
-        "seek table");
+        "a seek table is written");
     ok(seek_parse(want, sizeof want, 0, &g, &n, &e) == 0 && n == 2 &&
             memcmp(g, f, sizeof f) == 0,
-        "and back %s", e.msg);
+        "a seek table comes back %s", e.msg);
     free(g);
     for (size_t i = 0; i < sizeof want; i++) {
         unsigned char copy[sizeof want];

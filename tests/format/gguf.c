@@ -84,7 +84,7 @@ refuse(struct buf *b, const char *what, const char *why)
 
     if (!ok(!parses(b, &e) && e.code == EX_INPUT && strstr(e.msg, why) &&
                 strstr(e.msg, "offset "),
-            "refused: %s", what))
+            "%s is refused: %s", what, why))
         printf("# %s\n", e.msg);
     buf_clear(b);
 }
@@ -145,19 +145,26 @@ test_good(void)
 
     sample(&b);
     ok(gguf_parse(&g, b.p, b.n, &e) == 0, "a good file");
-    ok(g.nkv == 8 && g.nt == 2 && g.align == 64, "counts");
-    ok(gguf_size(&g, "u8", 0, 255, &v, &e) == 1 && v == 200, "u8");
-    ok(gguf_size(&g, "i16", 0, 255, &v, &e) < 0, "i16 -2: %s", e.msg);
-    ok(gguf_size(&g, "u8", 0, 199, &v, &e) < 0, "range: %s", e.msg);
-    ok(gguf_size(&g, "name", 0, 199, &v, &e) < 0, "type: %s", e.msg);
-    ok(gguf_size(&g, "no", 0, 1, &v, &e) == 0 && v == 200, "missing");
+    ok(g.nkv == 8 && g.nt == 2 && g.align == 64,
+        "its entries and tensors are counted");
+    ok(gguf_size(&g, "u8", 0, 255, &v, &e) == 1 && v == 200,
+        "a number of u8 is read");
+    ok(gguf_size(&g, "i16", 0, 255, &v, &e) < 0,
+        "a negative number is no size: %s", e.msg);
+    ok(gguf_size(&g, "u8", 0, 199, &v, &e) < 0,
+        "a number out of range is refused: %s", e.msg);
+    ok(gguf_size(&g, "name", 0, 199, &v, &e) < 0, "a text is no size: %s",
+        e.msg);
+    ok(gguf_size(&g, "no", 0, 1, &v, &e) == 0 && v == 200,
+        "a missing key changes nothing");
     ok(gguf_real(&g, "eps", 0, 1, &x, &e) == 1 && x == 1e-5,
         "a float means its shortest decimal: %.17g", x);
-    ok(gguf_bool(&g, "yes", &yes, &e) == 1 && yes == 1, "bool");
-    ok(gguf_str(&g, "name", &s, &n, &e) == 1 && n == 3, "text");
+    ok(gguf_bool(&g, "yes", &yes, &e) == 1 && yes == 1,
+        "a truth value is read");
+    ok(gguf_str(&g, "name", &s, &n, &e) == 1 && n == 3, "a text is read");
     ok(gguf_is(&g, "name", "h\xc3\xa9") && !gguf_is(&g, "name", "h") &&
             !gguf_is(&g, "u8", "h"),
-        "text compared");
+        "a text is compared whole");
     w = gguf_walk(gguf_kv(&g, "words"));
     ok(gguf_next(&w, &s, &n) && n == 3 && gguf_next(&w, &s, &n) && n == 0 &&
             gguf_next(&w, &s, &n) && n == 5 && memcmp(s, "three", 5) == 0 &&
@@ -166,7 +173,7 @@ test_good(void)
     ok(gguf_int(gguf_kv(&g, "kinds"), 1) == -1, "a list of numbers");
     ok(g.t[0].shape[0] == 3 && g.t[0].shape[1] == 32 && g.t[0].nbytes == 102 &&
             g.t[1].at == g.t[0].at + 128 && g.t[1].nbytes == 32,
-        "tensors");
+        "tensors have their shapes and data");
     gguf_release(&g);
     b.n -= 1;
     ok(!parses(&b, &e), "cut: %s", e.msg);
@@ -348,7 +355,7 @@ test_metadata_alone(const struct buf *b)
     if (!ok(!parses(b, &e) && gguf_parse_metadata(&g, b->p, b->n, &e) == 0,
             "the metadata of such a file %s", e.msg))
         return;
-    ok(g.nkv == 0 && g.nt == 0, "and nothing else");
+    ok(g.nkv == 0 && g.nt == 0, "such a file has no entries");
     gguf_release(&g);
 }
 
@@ -360,7 +367,7 @@ test_tensors(void)
     const uint64_t big = (uint64_t)1 << 40;
 
     one_tensor(&b, 4, 2, 0, 0, 32);
-    ok(parses(&b, &e), "one tensor");
+    ok(parses(&b, &e), "a file of one tensor parses");
     one_tensor(&b, 4, 2, 0, 0, 31);
     refuse(&b, "data that are cut", "inside the data");
     one_tensor(&b, 4, 2, 0, 32, 64);
@@ -530,7 +537,7 @@ test_tokenizer(void)
         snprintf(path, sizeof path, "tests/golden/gguf/%s.gguf", files[i]);
         open_file(&g, &m, path);
         t = gguf_tokenizer_json(&g, &e);
-        ok(t != NULL, "%s: tokenizer %s", path, t ? "" : e.msg);
+        ok(t != NULL, "%s: its tokenizer is read %s", path, t ? "" : e.msg);
         if (i == 0 || i == 5) {
             snprintf(path, sizeof path,
                 "tests/golden/gguf/%s-hf/tokenizer.json", files[i]);

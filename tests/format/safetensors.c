@@ -207,7 +207,7 @@ test_bad(void)
 
         if (!ok(!parses(bad[i].json, bad[i].ndata, &e) && e.code == EX_INPUT &&
                     strstr(e.msg, bad[i].why) && strstr(e.msg, "offset "),
-                "refused: %s", bad[i].why))
+                "header %zu is refused: %s", i, bad[i].why))
             printf("# %s\n# %s\n", bad[i].json, e.msg);
     }
 }
@@ -223,7 +223,7 @@ test_frame(void)
 
     ok(!parses(json, 7, &e) && strstr(e.msg, "7 bytes of data"),
         "a byte of data is missing");
-    ok(!parses(json, 9, &e), "a byte too many");
+    ok(!parses(json, 9, &e), "a byte too many is refused");
     memset(p, 0xff, 8);
     ok(st_parse(&s, p, n, &e) < 0, "a header length where 8 + n wraps");
     memset(p, 0, 8);
@@ -232,7 +232,7 @@ test_frame(void)
     ok(st_parse(&s, p, n, &e) < 0 && strstr(e.msg, "100000000"),
         "a header above the limit");
     ok(st_parse(&s, p, 7, &e) < 0, "shorter than the length field");
-    ok(st_parse(&s, p, 0, &e) < 0, "empty");
+    ok(st_parse(&s, p, 0, &e) < 0, "an empty file is refused");
     free(p);
 }
 
@@ -277,25 +277,28 @@ test_round_trip(void)
 
     ok(st_parse(&s, p, n, &e) == 0, "what the writer wrote parses");
     ok(s.nt == 3 && s.nmeta == 2 && s.data_at % 8 == 0 && s.data_len == 27,
-        "counts");
+        "its tensors and metadata are counted");
     ok(strcmp(st_meta(&s, "kind"), "a \"quoted\\\" line\n\x01 \xc3\xa9") == 0 &&
             strcmp(st_meta(&s, ""), "") == 0 && !st_meta(&s, "no"),
         "metadata come back");
     t = st_need(&s, "x.y", DT_F32, 2, any, &e);
     ok(t && t->n == 6 && t->nbytes == 24, "a tensor of any first size");
     memcpy(&f, (const char *)t->data + 20, sizeof f);
-    ok(f == 6, "its data");
+    ok(f == 6, "the data of a tensor come back");
     ok((t = st_find(&s, "u\t")) && memcmp(t->data, "\7\10\11", 3) == 0,
         "bytes after an empty tensor");
-    ok((t = st_find(&s, "empty")) && t->n == 0 && t->nbytes == 0, "empty");
+    ok((t = st_find(&s, "empty")) && t->n == 0 && t->nbytes == 0,
+        "an empty tensor comes back");
     ok(!st_need(&s, "no", DT_F32, 2, any, &e) && strstr(e.msg, "no is missing"),
-        "missing: %s", e.msg);
+        "a missing tensor is refused: %s", e.msg);
     any[1] = 4;
     ok(!st_need(&s, "x.y", DT_F32, 2, any, &e) &&
             strstr(e.msg, "F32 [2,3], not F32 [?,4]"),
-        "shape: %s", e.msg);
-    ok(!st_need(&s, "x.y", DT_U8, 2, any, &e), "dtype: %s", e.msg);
-    ok(!st_need(&s, "x.y", DT_F32, 1, any, &e), "rank: %s", e.msg);
+        "another shape is refused: %s", e.msg);
+    ok(!st_need(&s, "x.y", DT_U8, 2, any, &e), "another type is refused: %s",
+        e.msg);
+    ok(!st_need(&s, "x.y", DT_F32, 1, any, &e), "another rank is refused: %s",
+        e.msg);
     st_release(&s);
     free(p);
 }
@@ -416,7 +419,7 @@ test_many(void)
     for (size_t i = 0; i < o.npiece; i++)
         buf_add(&b, o.piece[i].p, o.piece[i].n);
     ok(st_parse(&s, b.p, b.n, &e) == 0 && s.nt == 20000,
-        "twenty thousand tensors");
+        "twenty thousand tensors are read");
     st_release(&s);
     buf_release(&b);
     st_out_release(&o);
@@ -437,6 +440,6 @@ main(void)
     ok(dtype_bytes(DT_Q4_1, 64, &n) == 0 && n == 40 &&
             dtype_bytes(DT_Q8_0, 33, &n) < 0 &&
             dtype_bytes(DT_F64, SIZE_MAX / 4, &n) < 0,
-        "sizes of types");
+        "types of tensors have their sizes");
     return done_testing();
 }

@@ -386,13 +386,13 @@ test_widen(const char *isa)
         fn[k](got, data(&f, "", name[k]), want->n);
         for (size_t i = 0; i < want->n; i++)
             good &= got[i] == ((const float *)want->data)[i];
-        ok(good, "%s widen %s", isa, name[k]);
+        ok(good, "%s widens %s exactly", isa, name[k]);
         free(got);
     }
     kern.narrow_bf16(bf, data(&f, "", "narrow"), tensor(&f, "", "narrow")->n);
     ok(memcmp(bf, data(&f, "", "narrow.bf16"),
            tensor(&f, "", "narrow")->n * sizeof *bf) == 0,
-        "%s narrow_bf16", isa);
+        "%s narrows to bf16 exactly", isa);
     test_narrowed(isa, &f);
     file_close(&f);
 }
@@ -418,8 +418,8 @@ test_quant(void)
         float *got = xmalloc(want->n * sizeof *got);
 
         quant_widen(k, got, data(&f, "", name[k]), want->n);
-        ok(memcmp(got, want->data, want->n * sizeof *got) == 0, "widen %s",
-            name[k]);
+        ok(memcmp(got, want->data, want->n * sizeof *got) == 0,
+            "%s is widened exactly", name[k]);
         free(got);
     }
     file_close(&f);

@@ -157,7 +157,7 @@ test_sums(const char *isa)
         "%s dot sumsq sqdist in double (%.2g %.2g %.2g)", isa, w[0], w[1],
         w[2]);
     ok(w[3] <= 1e-4, "%s dotf (%.2g)", isa, w[3]);
-    ok(good && kern.max(a, 0) == -INFINITY, "%s max", isa);
+    ok(good && kern.max(a, 0) == -INFINITY, "%s: the maximum is found", isa);
 }
 
 /* Powers of the columns of some rows, and nothing past n. */
@@ -336,7 +336,7 @@ test_spread(const char *isa)
             good &= out[i] == (mask[i / 8] >> i % 8 & 1 ? *next++ : 0.0f);
         good &= out[n] == 9.0f;
     }
-    ok(good, "%s spread", isa);
+    ok(good, "%s: two of four are spread", isa);
 }
 
 static void
@@ -397,7 +397,8 @@ test_exp(const char *isa)
     w = worst(y, want, N);
     for (size_t i = 0; i < N; i++)
         want[i] *= b[i] - (double)0.2f;
-    ok(w <= 4 && worst(y2, want, N) <= 5, "%s attn_ds", isa);
+    ok(w <= 4 && worst(y2, want, N) <= 5, "%s: attn_ds agrees with double",
+        isa);
 }
 
 static void
@@ -472,7 +473,7 @@ test_widen(const char *isa)
     kern.widen_q8_0(got, q, 128);
     for (size_t i = 0; i < 128; i++)
         good &= got[i] == 1.5f * (signed char)q[i / 32 * 34 + 2 + i % 32];
-    ok(good, "%s widen_q8_0", isa);
+    ok(good, "%s: q8_0 is widened exactly", isa);
     good = 1;
     for (size_t k = 0; k < 4; k++) {
         q[18 * k] = 0x00;
@@ -484,7 +485,7 @@ test_widen(const char *isa)
 
         good &= got[i] == 1.5f * ((i % 32 < 16 ? v & 15 : v >> 4) - 8);
     }
-    ok(good, "%s widen_q4_0", isa);
+    ok(good, "%s: q4_0 is widened exactly", isa);
     good = 1;
     for (size_t k = 0; k < 4; k++)
         memcpy(q + 20 * k, "\x00\x3e\x00\xb4", 4);
@@ -494,7 +495,7 @@ test_widen(const char *isa)
 
         good &= got[i] == 1.5f * (i % 32 < 16 ? v & 15 : v >> 4) - 0.25f;
     }
-    ok(good, "%s widen_q4_1", isa);
+    ok(good, "%s: q4_1 is widened exactly", isa);
 }
 
 static void
@@ -612,7 +613,7 @@ test_freq(void)
 
     rope_freq(f, 64, &lin);
     ok(near(f[0], 0.25, 1e-12, 0) && near(f[16], 0.0025, 1e-12, 0),
-        "linear rope");
+        "linear rope divides the frequencies");
     rope_freq(f, 64, &l3);
     ok(near(f[0], 1.0, 1e-12, 0), "llama3 rope: short waves stay");
     ok(near(f[31], pow(500000.0, -62.0 / 64.0) / 32.0, 1e-15, 1e-12),
@@ -660,6 +661,6 @@ main(void)
     ok(kern_force("sse9") != NULL, "an unknown kernel set is refused");
     setenv("RETORT_KERNELS", "sse9", 1);
     ok(kern_init() != NULL && kern_init() != NULL,
-        "also from the environment, each time");
+        "an unknown set in the environment is refused each time");
     return done_testing();
 }

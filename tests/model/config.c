@@ -61,7 +61,7 @@ refuse(const char *more, const char *why)
 
     if (!ok(read_config(&c, more, &e) < 0 && e.code == EX_INPUT &&
                 strstr(e.msg, why),
-            "refused: %s", why))
+            "%s is refused: %s", more, why))
         printf("# %s\n# %s\n", more, e.msg);
 }
 
@@ -74,7 +74,7 @@ test_defaults(void)
     ok(read_config(&c, "{}", &e) == 0, "the least configuration %s", e.msg);
     ok(c.V == 100 && c.d == 64 && c.mlp == 96 && c.L == 3 && c.H == 4 &&
             c.KV == 4 && c.D == 16,
-        "sizes");
+        "its sizes are read");
     ok(c.eps == 1e-6 && c.theta == 10000 && c.rope == ROPE_DEFAULT && !c.tied &&
             c.bos == -1 && c.neos == 0 && c.pad == -1 && c.max_pos == 2048,
         "defaults are those of transformers");
@@ -90,7 +90,7 @@ test_defaults(void)
            "\"num_key_value_heads\":2,\"sliding_window\":null}",
            &e) == 0 &&
             strcmp(c.arch, "mistral") == 0,
-        "mistral");
+        "a mistral is read");
     ok(read_config(&c, "{\"eos_token_id\":[7,8],\"bos_token_id\":1}", &e) ==
                 0 &&
             c.neos == 2 && c.eos[0] == 7 && c.eos[1] == 8 && c.bos == 1 &&
@@ -126,7 +126,7 @@ test_window(void)
         "use_sliding_window means nothing to it");
     ok(read_mistral(&c, "{\"num_key_value_heads\":null}", &e) == 0 &&
             c.KV == c.H,
-        "nor are 8 key-value heads taken for null");
+        "null key-value heads are not taken for 8");
 }
 
 #define QWEN2 "\"model_type\":\"qwen2\",\"num_key_value_heads\":2"
@@ -141,22 +141,22 @@ test_layers(void)
 
     ok(read_config(&c, "{" QWEN2 ",\"sliding_window\":8}", &e) == 0 &&
             c.window == 0 && config_window(&c, 2) == 0,
-        "off by default");
+        "the window is off by default");
     ok(read_config(&c, "{" QWEN2 "," SLIDE "}", &e) == 0 && c.window == 8 &&
             config_window(&c, 0) == 0 && config_window(&c, 2) == 0,
-        "from block 28 on by default");
+        "the window begins at block 28 by default");
     ok(read_config(&c, "{" QWEN2 "," SLIDE ",\"max_window_layers\":1}", &e) ==
                 0 &&
             config_window(&c, 0) == 0 && config_window(&c, 1) == 8 &&
             config_window(&c, 2) == 8,
-        "from block 1 on");
+        "the window begins at max_window_layers");
     ok(read_config(&c,
            "{" QWEN2 "," SLIDE ",\"layer_types\":["
            "\"sliding_attention\",\"full_attention\",\"sliding_attention\"]}",
            &e) == 0 &&
             config_window(&c, 0) == 8 && config_window(&c, 1) == 0 &&
             config_window(&c, 2) == 8,
-        "by a list");
+        "layer_types says where the window is");
     refuse("{" QWEN2 "," SLIDE ",\"layer_types\":[\"full_attention\"]}",
         "layer_types: is no list of 3");
     refuse("{" QWEN2 "," SLIDE ",\"layer_types\":[\"full_attention\",1,2]}",
@@ -188,7 +188,7 @@ test_gemma(void)
     ok(read_config(&c, "{" GEMMA3 "}", &e) == 0 && c.tied && c.D == 256 &&
             c.attn_scalar == 256 && c.theta == 1e6 && c.theta_local == 1e4 &&
             c.window == 4096 && config_window(&c, 2) == 4096,
-        "defaults %s", e.msg);
+        "gemma3 has its defaults %s", e.msg);
     ok(read_config(&c, "{" GEMMA3 ",\"sliding_window_pattern\":3}", &e) == 0 &&
             config_window(&c, 1) == 4096 && config_window(&c, 2) == 0,
         "every third block sees all");
@@ -198,7 +198,7 @@ test_gemma(void)
            "\"linear\",\"factor\":8}}",
            &e) == 0 &&
             c.theta == 2e6 && c.theta_local == 3e4 && c.rope == ROPE_LINEAR,
-        "transformers 4");
+        "rope of transformers 4 is read");
     ok(read_config(&c,
            "{" GEMMA3 ",\"rope_parameters\":{"
            "\"full_attention\":{\"rope_type\":\"linear\",\"factor\":8,"
@@ -206,7 +206,7 @@ test_gemma(void)
            "\"default\",\"rope_theta\":3e4}}}",
            &e) == 0 &&
             c.theta == 2e6 && c.theta_local == 3e4 && c.rope_factor == 8,
-        "transformers 5 %s", e.msg);
+        "rope of transformers 5 is read %s", e.msg);
     refuse("{" GEMMA3 ",\"rope_parameters\":{\"sliding_attention\":{"
            "\"rope_type\":\"linear\",\"factor\":8}}}",
         "sliding_attention.rope_type: only default");
@@ -384,19 +384,20 @@ test_round_trip(void)
         struct err e = { 0 };
         json_t *j;
 
-        if (!ok(read_config(&a, more[i], &e) == 0, "read %zu", i))
+        if (!ok(read_config(&a, more[i], &e) == 0, "configuration %zu is read",
+                i))
             continue;
         j = config_to_json(&a, NULL);
-        ok(js_save(j, "config.json", &e) == 0, "saved");
+        ok(js_save(j, "config.json", &e) == 0, "configuration %zu is saved", i);
         json_decref(j);
         j = js_load("config.json", 1 << 20, &e);
         ok(j && config_from_json(&b, j, &e) == 0 && same(&a, &b),
-            "written and read back the same");
+            "configuration %zu is written and read back the same", i);
         ok(js_get(j, "rope_theta") &&
                 (js_get(j, "rope_parameters.rope_theta") ||
                     js_get(j, "rope_parameters.full_attention.rope_theta")) &&
                 !js_get(j, "retort"),
-            "rope_theta and rope_parameters both");
+            "configuration %zu has rope_theta and rope_parameters", i);
         json_decref(j);
     }
     remove("config.json");

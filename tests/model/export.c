@@ -86,19 +86,23 @@ test_export(const char *path, enum dtype as)
 {
     struct model a, b;
     struct err e = { 0 };
+    char what[200];
 
     must_open(&a, path);
-    ok(model_export(&a, "out", as, NULL, &e) == 0, "export %s as %s %s", path,
-        dtype_name(as), e.msg);
-    ok(model_open(&b, "out/", &e) == 0, "it opens %s", e.msg);
-    ok(same_model(&a, &b, as == DT_BF16), "with the same values");
+    snprintf(what, sizeof what, "%s as %s", path + strlen("tests/golden/"),
+        dtype_name(as));
+    ok(model_export(&a, "out", as, NULL, &e) == 0, "%s: it is exported %s",
+        what, e.msg);
+    ok(model_open(&b, "out/", &e) == 0, "%s: it opens %s", what, e.msg);
+    ok(same_model(&a, &b, as == DT_BF16), "%s: its values are the same", what);
     ok(a.c.theta == b.c.theta && a.c.eps == b.c.eps && a.c.neos == b.c.neos &&
             memcmp(a.c.eos, b.c.eos, sizeof a.c.eos) == 0 && a.c.D == b.c.D,
-        "and configuration");
-    ok(model_params(&a) == model_params(&b), "and parameters");
-    ok(!io_exists("out.tmp"), "nothing is left");
+        "%s: its configuration is the same", what);
+    ok(model_params(&a) == model_params(&b), "%s: it has as many parameters",
+        what);
+    ok(!io_exists("out.tmp"), "%s: no unfinished folder is left", what);
     ok(model_export(&a, "out", as, NULL, &e) < 0 && e.code == EX_USAGE,
-        "not over an old one: %s", e.msg);
+        "%s: an old export is not overwritten: %s", what, e.msg);
     model_close(&b);
     model_close(&a);
     dir_remove("out", NULL);
@@ -138,10 +142,11 @@ test_padding(void)
     must_open(&m, GRAD "tied-student");
     ok(m.block[0].mlp == 24 && m.block[1].mlp == 20 && m.block[1].source == 2 &&
             m.block[1].w[W_DOWN].cols == 20 && m.block[1].w[W_UP].rows == 20,
-        "true widths");
+        "blocks have their true widths");
     ok(!weight_f32(&m.block[1].w[W_DOWN]) && weight_f32(&m.block[0].w[W_DOWN]),
         "columns of padded rows are not contiguous");
-    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "export");
+    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0,
+        "a cut model is exported");
     if (io_map(&map, "out/model.safetensors", &e) < 0 ||
         st_parse(&s, map.p, map.n, &e) < 0) {
         printf("Bail out! %s\n", e.msg);
@@ -153,12 +158,12 @@ test_padding(void)
     for (int i = 20 * 16; i < 24 * 16; i++)
         zero &= x[i] == 0;
     t = st_need(&s, "model.layers.1.mlp.down_proj.weight", DT_F32, 2, down, &e);
-    ok(t != NULL, "and down");
+    ok(t != NULL, "down is padded to the widest");
     memcpy(x, t->data, t->nbytes);
     for (int i = 0; i < 16; i++)
         for (int k = 20; k < 24; k++)
             zero &= x[i * 24 + k] == 0;
-    ok(zero && x[0] != 0, "with zeros");
+    ok(zero && x[0] != 0, "padding holds zeros alone");
     st_release(&s);
     io_unmap(&map);
     model_close(&m);
@@ -199,16 +204,17 @@ test_gguf(void)
         ok(a.c.tied == (i != 2) && a.c.D == 16 && a.c.H == 4 && a.c.KV == 2 &&
                 a.c.theta == (i == 1 ? 1e4 : 1e5) &&
                 model_check_finite(&a, &e) == 0,
-            "%s", path);
+            "%s has its configuration", path);
         ok(model_export(&a, "out", DT_F32, path, &e) == 0 &&
                 model_open(&b, "out", &e) == 0 && same_model(&a, &b, 0),
-            "export and read back");
+            "%s is exported and read back", path);
         for (const char *const *f = (const char *const[]){ "tokenizer.json",
                  "tokenizer_config.json", "special_tokens_map.json",
                  "generation_config.json", NULL };
              *f; f++) {
             snprintf(path, sizeof path, "out/%s", *f);
-            ok(stat(path, &st) == 0 && st.st_size > 10, "%s", path);
+            ok(stat(path, &st) == 0 && st.st_size > 10,
+                "%s.gguf: %s is written", files[i], path);
         }
         model_close(&a);
         model_close(&b);
@@ -450,7 +456,7 @@ refuse(const char *dir, const char *why)
 
     if (!ok(model_open(&m, dir, &e) < 0 && strstr(e.msg, why) &&
                 strstr(e.msg, dir),
-            "refused: %s", why))
+            "%s is refused: %s", dir, why))
         printf("# %s\n", e.msg);
 }
 
@@ -478,7 +484,7 @@ test_refused(void)
 
     make("d", config, q, KEEP);
     ok(model_open(&m, "d", &e) == 0, "a plain copy %s", e.msg);
-    ok(model_check_finite(&m, &e) == 0, "finite");
+    ok(model_check_finite(&m, &e) == 0, "its weights are finite");
     model_close(&m);
     make("d", config, q, DROP);
     refuse("d", "q_proj.weight is missing");
@@ -512,7 +518,7 @@ test_refused(void)
     make("d", config, q, POISON);
     ok(model_open(&m, "d", &e) == 0 && model_check_finite(&m, &e) < 0 &&
             e.code == EX_NUM && strstr(e.msg, q),
-        "NaN: %s", e.msg);
+        "a weight that is NaN is found: %s", e.msg);
     ok(model_export(&m, "out", DT_F32, NULL, &e) < 0 && e.code == EX_NUM &&
             !io_exists("out") && !io_exists("out.tmp"),
         "is never written, and leaves nothing: %s", e.msg);
@@ -615,7 +621,8 @@ test_eos(void)
     for (size_t i = 0; i < 3; i++)
         m.c.eos[i] = json_integer_value(json_array_get(want, i));
     m.c.neos = 3;
-    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "exported %s", e.msg);
+    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "it is exported %s",
+        e.msg);
     for (int i = 0; i < 2; i++) {
         j = js_load(file[i], 1 << 20, &e);
         ok(json_equal(json_object_get(j, "eos_token_id"), want), "%s: all ids",
@@ -680,7 +687,7 @@ main(void)
     const char *why = kern_init();
     struct pool *pool = pool_new(2, NULL);
 
-    ok(!why, "kernels %s", why ? why : kern_name());
+    ok(!why, "kernels are chosen: %s", why ? why : kern_name());
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         test_export(models[i], DT_F32);
         test_export(models[i], DT_BF16);

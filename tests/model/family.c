@@ -280,7 +280,7 @@ test_family(const char *name, struct pool *pool)
     gradients(&c, &m, pool);
     if (ok(model_export(&m, "out", DT_BF16, NULL, &e) == 0 &&
                 model_open(&again, "out", &e) == 0,
-            "%s: exported, read", name)) {
+            "%s: it is exported, read", name)) {
         off = prefill(&c, &again, pool);
         ok(off <= 1e-4, "%s: the same after that (%.2g)", name, off);
         model_close(&again);
@@ -313,7 +313,8 @@ test_cut(const char *name, struct pool *pool)
     model_shape(&m, shape);
     ok(m.c.L == 4 && memcmp(shape, want, sizeof want) == 0,
         "%s: shapes of its blocks", name);
-    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "%s: exported", name);
+    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "%s: it is exported",
+        name);
     case_model(&c, "out", &again);
     model_shape(&again, shape);
     ok(memcmp(shape, want, sizeof want) == 0, "%s: which come back", name);

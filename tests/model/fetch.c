@@ -202,10 +202,10 @@ test_forward(const char *name, struct model *m, struct pool *pool)
     store_begin(&s, m, NULL);
     forward(m, pool, &x, &got);
     ok(got.used == want.used && memcmp(got.base, want.base, got.used) == 0,
-        "%s: forward, the same bits", name);
+        "%s: forward has the same bits", name);
     /* the embedding, and the head for four functions */
-    ok(s.wrong == 0 && s.surprises == 5, "%s: all but %zu groups announced",
-        name, s.surprises);
+    ok(s.wrong == 0 && s.surprises == 5,
+        "%s: forward, all but %zu groups are announced", name, s.surprises);
     store_end(&s);
     arena_release(&want);
     arena_release(&got);
@@ -250,10 +250,11 @@ test_backward(const char *name, struct model *m, struct pool *pool)
         store_begin(&s, &t.m, &t);
         backward(&t, pool, &x, how[i], got);
         ok(memcmp(want, got, t.nparam * sizeof *got) == 0,
-            "%s: backward (%d), the same bits", name, how[i]);
+            "%s: backward (%d) has the same bits", name, how[i]);
         /* the embedding, and the last block, after the head */
-        ok(s.wrong == 0 && s.surprises == 2, "%s: all but %zu groups announced",
-            name, s.surprises);
+        ok(s.wrong == 0 && s.surprises == 2,
+            "%s: backward (%d), all but %zu groups are announced", name, how[i],
+            s.surprises);
         store_end(&s);
     }
     free(want);
@@ -276,7 +277,8 @@ test_write(const char *name, struct model *m)
     struct store s;
     struct err e = { 0 };
 
-    ok(model_write_weights(m, "want", DT_F32, &e) == 0, "%s: written", name);
+    ok(model_write_weights(m, "want", DT_F32, &e) == 0,
+        "%s: its weights are written", name);
     store_begin(&s, m, NULL);
     ok(model_write_weights(m, "got", DT_F32, &e) == 0 &&
             same_files("want", "got"),

@@ -74,10 +74,12 @@ test(const struct model *m, const float *x, const char *what,
     y[0] = run(m, pool[0], x, 0, part);
     y[1] = run(m, pool[1], x, 0, part);
     y[2] = run(m, pool[1], x, 1, part);
-    ok(equal(y[0], want, size), "%s: as zeros", what);
-    ok(!equal(y[0], whole, size), "... which matter");
-    ok(memcmp(y[0], y[1], size * sizeof(float)) == 0, "... on two threads");
-    ok(memcmp(y[0], y[2], size * sizeof(float)) == 0, "... in place");
+    ok(equal(y[0], want, size), "%s: a part left out is as zeros", what);
+    ok(!equal(y[0], whole, size), "%s: the part matters", what);
+    ok(memcmp(y[0], y[1], size * sizeof(float)) == 0,
+        "%s: two threads give the same bits", what);
+    ok(memcmp(y[0], y[2], size * sizeof(float)) == 0,
+        "%s: a block in place gives the same bits", what);
     free((void *)(uintptr_t)zero.block[I].w[w].data);
     free(zero.block);
     free(whole);

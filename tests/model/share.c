@@ -137,10 +137,12 @@ test_ranks(const char *name, const struct model *m, size_t n, const float *want)
     for (size_t r = 1; r < n; r++)
         same = same && memcmp(k[0].x, k[r].x, B * T * D * sizeof(float)) == 0;
     off = sqrt(off / all);
-    ok(off <= 1e-6 && all > 1.0, "%s: %zu shares (%.2g)", name, n, off);
-    ok(same && !with.odd, "... which all have the same");
+    ok(off <= 1e-6 && all > 1.0, "%s: %zu shares make the whole (%.2g)", name,
+        n, off);
+    ok(same && !with.odd, "%s: %zu shares have the same states", name, n);
     if (m->c.KV % n == 0 && strstr(name, "gguf") == NULL)
-        ok(bytes == matrix_bytes(m), "... are %zu bytes of matrices together",
+        ok(bytes == matrix_bytes(m),
+            "%s: %zu shares have %zu bytes of matrices together", name, n,
             bytes);
     for (size_t r = 0; r < n; r++) {
         share_release(&k[r].share);
@@ -226,7 +228,7 @@ main(void)
     const char *why = kern_init();
 
     tap_scratch();
-    ok(why == NULL, "kernels %s", why ? why : kern_name());
+    ok(why == NULL, "kernels are chosen: %s", why ? why : kern_name());
     packed_rows(ids, first, V);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         test_family(names[i]);

@@ -295,7 +295,7 @@ main(void)
         "gemma3_text" };
     const char *why = kern_init();
 
-    ok(why == NULL, "kernels %s", why ? why : kern_name());
+    ok(why == NULL, "kernels are chosen: %s", why ? why : kern_name());
     packed_rows(ids, first, V);
     for (size_t i = 0; i < sizeof weight / sizeof *weight; i++)
         weight[i] = (float)rng_normal(9, i);

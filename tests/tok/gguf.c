@@ -249,7 +249,7 @@ test_pre(void)
                     "ignore_merges")) == pre[i].ignore &&
                 json_is_object(json_object_get(j, "post_processor")) ==
                     pre[i].bos,
-            "pre-tokenizer %s %s", pre[i].name, e.msg);
+            "pre-tokenizer %s is known %s", pre[i].name, e.msg);
         tok_free(t);
         json_decref(j);
         free(s);
@@ -292,7 +292,8 @@ test_gemma4(void)
             " a\xc3\xa9"
             "a",
             5, TOK_BOS, &ids);
-        ok(ids.n == 5 && memcmp(ids.v, want, sizeof want) == 0, "its ids");
+        ok(ids.n == 5 && memcmp(ids.v, want, sizeof want) == 0,
+            "gemma4 gives the ids");
         ok(tok_decode(t, ids.v + 1, 4, 0, &back, &e) == 0 && back.n == 5 &&
                 memcmp(back.p,
                     " a\xc3\xa9"

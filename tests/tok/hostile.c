@@ -69,7 +69,7 @@ good(const char *what, struct file f, const char *text, size_t want)
     struct tokenizer *t = tok_parse(s, strlen(s), NULL, 0, &e);
     struct tok_ids ids = { 0 };
 
-    ok(t != NULL, "%s: is read %s", what, e.msg);
+    ok(t != NULL, "%s is read %s", what, e.msg);
     if (t) {
         struct tok_scratch *x = tok_scratch_new(t);
 
@@ -404,9 +404,8 @@ test_damage(void)
         s[i / 8] ^= (char)(1 << i % 8);
     }
     ok(read > 0 && outside == 0,
-        "of %zu flipped bits %zu are read, %zu ids "
-        "are outside",
-        8 * n, read, outside);
+        "flipped bits: of %zu %zu are read, %zu ids are outside", 8 * n, read,
+        outside);
     free(s);
 }
 
@@ -480,9 +479,7 @@ test_strict(void)
         free(model);
     }
     ok(wrong == 0 && refused > 1000,
-        "of %zu texts that are no JSON %zu are "
-        "taken",
-        refused, wrong);
+        "texts that are no JSON: of %zu %zu are taken", refused, wrong);
 #undef V
 }
 
@@ -515,8 +512,7 @@ test_slow(void)
         sec = clock_cpu();
         tok_encode(t, x, text, n, TOK_SPECIAL, &ids);
         ok(ids.n == n && clock_cpu() - sec < 100,
-            "is looked for at every "
-            "place");
+            "a long added token is looked for at every place");
         tok_ids_release(&ids);
         tok_scratch_free(x);
     }

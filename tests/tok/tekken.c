@@ -124,8 +124,9 @@ export_same(const char *what, const char *from, const char *dir)
         tok_hash(a, x);
         tok_hash(b, y);
     }
-    ok(a && b && strcmp(x, y) == 0, "%s: the same tokenizer %s", what, e.msg);
-    ok(!io_exists(other), "%s: under its own name", what);
+    ok(a && b && strcmp(x, y) == 0, "%s it is the same tokenizer %s", what,
+        e.msg);
+    ok(!io_exists(other), "%s it keeps its own name", what);
     tok_free(a);
     tok_free(b);
     free(other);
@@ -148,10 +149,10 @@ test_export(void)
     ok(tokenizer_export("half", "out4", &e) < 0 && e.code == EX_INPUT &&
             strstr(e.msg, "half/tekken.json: offset ") &&
             !io_exists("out4/tekken.json"),
-        "half a file: %s", e.msg);
+        "half a file is refused: %s", e.msg);
     ok(tokenizer_export("half/empty", "out4", &e) < 0 &&
             strstr(e.msg, "holds no tokenizer.json or tekken.json"),
-        "none: %s", e.msg);
+        "a folder without one is refused: %s", e.msg);
     free(text);
     free(file);
 }
