@@ -187,7 +187,7 @@ const char *kern_name(void); /* of the set in use */
 const char *kern_force(const char *name);
 
 /*
- * What the matrix products of all threads multiply from now on: "f32" (what
+ * Set the factors of all threads' matrix products from now on: "f32" (as
  * kern_init leaves), or factors rounded to bfloat16, their products summed as
  * one of two instructions does: "avx512bf16" (VDPBF16PS) or "amx" (TDPBF16PS).
  * Each has the same bits on every processor, and takes the fastest way there:

@@ -24,7 +24,7 @@ void fwd_forget_head(struct fwd *f);
 void head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
     double *nll, double *lse, uint32_t *top);
 /*
- * The same for two models, f's (the judged one, q) and base's (p), over the ids
+ * Scores of two models, f's (the judged one, q) and base's (p), over the ids
  * below V alone, which both have; a target of V or more has no nll.  Per
  * prediction
  *   kl[i]   = KL(softmax(zp/tau) || softmax(zq/tau))   nats, not times tau^2

@@ -26,8 +26,8 @@ struct share {
 struct group {
     float *p, *g; /* [n] parameters, gradient sums */
     size_t n;
-    /* Of a shared model this process keeps elements first..first+own-1, as
-     *   part_g [own]  sums of their gradients; g is room, which groups of a
+    /* Where the model is shared this process keeps elements first..first+own-1,
+     *   as part_g [own]  sums of their gradients; g is room, which groups of a
      *                 kind share, and zero outside of bwd_backward and losses
      *   part_p [own]  or NULL; p is where they are fetched to (fetch.h)
      * Otherwise both are NULL, and all elements are its own. */

@@ -1,6 +1,6 @@
 /*
- * What this processor's bfloat16 instructions answer, as hexadecimal text:
- *   cc -O1 -mavx512f -mavx512bf16 -mamx-tile -mamx-bf16 bf16_record.c
+ * Record how this processor's bfloat16 instructions answer, as hexadecimal
+ *   text: cc -O1 -mavx512f -mavx512bf16 -mamx-tile -mamx-bf16 bf16_record.c
  *   ./a.out avx512 > avx512.txt; ./a.out amx > amx.txt; bf16.py . OUT
  * avx512  VDPBF16PS, a lane a line: a0 a1 b0 b1 c out (a0, b0: low halves)
  * amx     TDPBF16PS, four lines a case: a [16,32], b [16,16,2], c [16,16], out

@@ -135,7 +135,7 @@ test_links(void)
     dir_remove(RUN "/step-8.tmp", &e);
 }
 
-/* What cannot be read now is not damaged, and not nothing. */
+/* A checkpoint that cannot be read now is not damaged, and not nothing. */
 static void
 test_unreadable(void)
 {

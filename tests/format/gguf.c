@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "../lib/tap.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,6 +88,16 @@ refuse(struct buf *b, const char *what, const char *why)
             "%s is refused: %s", what, why))
         printf("# %s\n", e.msg);
     buf_clear(b);
+}
+
+/* The file says that `what` is n long, and ends before that. */
+static void
+refuse_length(struct buf *b, const char *what, uint64_t n)
+{
+    char name[80];
+
+    snprintf(name, sizeof name, "%s of length %" PRIu64, what, n);
+    refuse(b, name, "are left");
 }
 
 /* Every kind of metadata, and two tensors: Q8_0 and F32. */
@@ -192,6 +203,7 @@ static void
 test_head(void)
 {
     struct buf b = { 0 };
+    char what[20];
 
     refuse(&b, "an empty file", "no GGUF");
     buf_adds(&b, "GGU");
@@ -203,7 +215,8 @@ test_head(void)
     for (unsigned v = 0; v < 6; v++)
         if (v != 2 && v != 3) {
             put_head(&b, v, 0, 0);
-            refuse(&b, "a version that is not 2 or 3", "version");
+            snprintf(what, sizeof what, "version %u", v);
+            refuse(&b, what, "version");
         }
     put_head(&b, 0x03000000, 0, 0);
     refuse(&b, "the other byte order", "big-endian");
@@ -231,27 +244,27 @@ test_metadata(void)
         put_head(&b, 3, 0, 1);
         put(&b, len[i], 8);
         buf_adds(&b, "key 12345678901234567890");
-        refuse(&b, "a key longer than the file", "are left");
+        refuse_length(&b, "a key", len[i]);
         put_head(&b, 3, 0, 1);
         put_str(&b, "k");
         put(&b, GGUF_STR, 4);
         put(&b, len[i], 8);
         buf_adds(&b, "text");
-        refuse(&b, "a string longer than the file", "are left");
+        refuse_length(&b, "a string", len[i]);
         put_head(&b, 3, 0, 1);
         put_str(&b, "k");
         put(&b, GGUF_ARRAY, 4);
         put(&b, GGUF_U64, 4);
         put(&b, len[i], 8);
         put(&b, 0, 8);
-        refuse(&b, "an array longer than the file", "are left");
+        refuse_length(&b, "an array", len[i]);
         put_head(&b, 3, 0, 1);
         put_str(&b, "k");
         put(&b, GGUF_ARRAY, 4);
         put(&b, GGUF_STR, 4);
         put(&b, len[i], 8);
         put(&b, 0, 8);
-        refuse(&b, "an array of more strings than bytes", "are left");
+        refuse_length(&b, "an array of strings", len[i]);
     }
     put_head(&b, 3, 0, 1);
     put_str(&b, "k");
@@ -332,7 +345,8 @@ test_alignment(void)
     buf_release(&b);
 }
 
-/* One tensor [rows,cols] of a type at an offset, with n bytes of data. */
+/* A file of one tensor [rows,cols] of a type at an offset, with n bytes of
+ * data. */
 static void
 one_tensor(struct buf *b, uint64_t cols, uint64_t rows, unsigned type,
     uint64_t at, size_t n)

@@ -55,13 +55,15 @@ written(const char *config, const struct gguf *want)
         return;
     }
     gguf_out_head(&o, &b);
-    ok(gguf_parse_metadata(&g, b.p, b.n, &e) == 0, "every key is there once");
-    ok(chat_keys(&g) == chat_keys(want), "as many keys of templates: %zu",
-        chat_keys(&g));
+    ok(gguf_parse_metadata(&g, b.p, b.n, &e) == 0,
+        "%zu templates: every key is there once", chat_keys(want));
+    ok(chat_keys(&g) == chat_keys(want), "%zu templates are written",
+        chat_keys(want));
     for (size_t i = 0; i < want->nkv; i++)
         if (strstr(want->kv[i].key, "chat_template"))
             ok(same_entry(&want->kv[i], gguf_kv(&g, want->kv[i].key)),
-                "%s: as the gguf package writes it", want->kv[i].key);
+                "%zu templates: %s is as the gguf package writes it",
+                chat_keys(want), want->kv[i].key);
     gguf_release(&g);
     buf_release(&b);
     gguf_out_release(&o);

@@ -303,7 +303,8 @@ test_round_trip(void)
     free(p);
 }
 
-/* What parses must be sound: every tensor inside the data, sizes agreeing. */
+/* A header that parses must be sound: every tensor inside the data, sizes
+ * agreeing. */
 static int
 sound(const struct st *s, const unsigned char *p, size_t n)
 {

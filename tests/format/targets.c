@@ -74,7 +74,7 @@ main(void)
             targets_width(&s, TARGETS_NONE) == 0,
         "widths of each kind");
     ok(targets_hidden(&s, 4) != NULL && targets_hidden(&s, 2) == NULL,
-        "blocks");
+        "outputs of blocks are found");
     ok(targets_read(&x, &s, &e) == 0 &&
             x.part[TARGETS_STATE].dtype == DT_BF16 &&
             stands(&x, &x.part[TARGETS_STATE], 10),
@@ -90,7 +90,7 @@ main(void)
             stands(&x, &x.part[TARGETS_DRAWN], 12) &&
             stands(&x, &x.part[TARGETS_COUNT], 3) &&
             stands(&x, &x.part[TARGETS_SELF], 4),
-        "draws");
+        "draws are found");
     x.width = 4;
     ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "not the 4"), "%s",
         e.msg);
@@ -100,7 +100,7 @@ main(void)
     x.kind = TARGETS_NONE;
     x.depth = 3;
     ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.hidden.1"),
-        "%s", e.msg);
+        "fewer tokens than before are refused: %s", e.msg);
     st_release(&s);
     buf_clear(&raw);
     make(&s, &raw, 1, T - 1);

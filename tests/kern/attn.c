@@ -14,7 +14,7 @@ struct shape {
     const size_t *len; /* pieces, 0 ends */
 };
 
-/* One row: q, k, v side by side in [Tp, ld], and what the tiles give. */
+/* A row: q, k, v side by side in [Tp, ld], and the outputs of the tiles. */
 struct row {
     struct attn a;
     uint32_t *first;
@@ -181,7 +181,8 @@ test_shape(const char *isa, const struct shape *s)
     }
     ok(wg <= 2e-5, "%s T %zu H %zu KV %zu D %zu gradient (%.2g)", isa, s->T,
         s->H, s->KV, s->D, wg);
-    ok(wz == 0, "%s padding has no gradient", isa);
+    ok(wz == 0, "%s T %zu H %zu KV %zu D %zu padding has no gradient", isa,
+        s->T, s->H, s->KV, s->D);
     free(q);
     row_release(&r);
 }

@@ -25,7 +25,8 @@ of_bits(uint32_t u)
     return f;
 }
 
-/* The same bits, or both NaN (whose payload nobody promises). */
+/* Have x and y the same bits, or are both NaN (whose payload nobody
+ * promises)? */
 static int
 same(float x, float y)
 {
@@ -121,7 +122,7 @@ multiply(const struct kern *by, int op, size_t m, size_t n, size_t k, int add,
                       : by->gemm_tn)(m, n, k, a, lda, b, ldb, add, c, N);
 }
 
-/* One product by the kernels and by plain C; how many elements differ. */
+/* Multiply by the kernels and by plain C; returns how many elements differ. */
 static size_t
 differing(const struct kern *plain, int op, size_t m, size_t n, size_t k,
     int add)
@@ -161,8 +162,8 @@ test_against_plain(enum kern_bf16 set, const char *name)
         n, bad);
 }
 
-/* What is rounded to bfloat16 costs at most 2^-8 of each product: the result
- * lies within 2^-7 of the sum of the products' magnitudes. */
+/* Rounding to bfloat16 costs at most 2^-8 of each product: the result lies
+ * within 2^-7 of the sum of the products' magnitudes. */
 static void
 test_error(const char *name)
 {

@@ -42,8 +42,7 @@ one(int op, size_t m, size_t n, size_t k, int add)
     return w;
 }
 
-/* The same of gemm_double, of factors in fp32 or double: off by so much,
- * relative. */
+/* Error of gemm_double, of factors in fp32 or double, relative. */
 static double
 one_double(int op, size_t m, size_t n, size_t k)
 {

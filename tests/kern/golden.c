@@ -332,7 +332,7 @@ test_loss(const char *isa)
     file_close(&f);
 }
 
-/* What a GGUF is written in, to the bit. */
+/* The types that a GGUF is written in have the oracle's bits. */
 static void
 test_narrowed(const char *isa, const struct file *f)
 {

@@ -237,8 +237,8 @@ test_dots(const char *isa)
     ok(kept, "%s dots: nothing is written past n", isa);
 }
 
-/* The same of rows in bf16, 2:4, and both: their numbers, at any address, in w;
- * what they mean, in wide. */
+/* Store x as rows in bf16, 2:4, or both: their numbers, at any address, in w;
+ * the numbers they stand for in wide. */
 static void
 store(unsigned char *w, unsigned char *mask, float *wide, const float *x,
     const struct kern_rows *r, size_t n, size_t k, uint64_t seed)

@@ -31,7 +31,7 @@ open_it(struct model *m, const char *dir, const char *name, struct err *e)
     check(model_open(m, path, e), e);
 }
 
-/* The same numbers in fp32, read whole and in parts. */
+/* Are the numbers the same in fp32, read whole and in parts? */
 static int
 same_numbers(const struct weight *v, const struct weight *w)
 {
@@ -79,7 +79,7 @@ test_round(void)
     check(model_export(&theirs, "ours", DT_F32, NULL, &e), &e);
     check(model_export(&theirs, "half", DT_BF16, NULL, &e), &e);
     open_it(&ours, ".", "ours", &e);
-    ok(same(&dense, &ours), "and what we have");
+    ok(same(&dense, &ours), "our own are the same numbers");
     open_it(&half, ".", "half", &e);
     ours.compress = 0;
     check(model_export(&ours, "narrow", DT_BF16, NULL, &e), &e);
@@ -88,7 +88,7 @@ test_round(void)
     model_close(&ours);
     open_it(&half, ".", "again", &e);
     open_it(&ours, ".", "narrow", &e);
-    ok(same(&ours, &half), "in bf16 too");
+    ok(same(&ours, &half), "numbers in bf16 are the same too");
     model_close(&half);
     model_close(&ours);
     model_close(&theirs);
@@ -200,7 +200,7 @@ test_not(void)
             strstr(e.msg,
                 "tensor model.layers.1.mlp.up_proj.weight is not 2:4: row 0 "
                 "has more than two numbers in columns 0 to 3") != NULL,
-        "not 2:4: %s", e.msg);
+        "a matrix that is not 2:4 is refused: %s", e.msg);
     ok(!io_exists("not"), "nothing is left");
     strcpy(m.c.sparse, "1:4");
     ok(compressed_count(&m) == 0, "1:4 is another pattern");

@@ -40,7 +40,7 @@ read_config(struct config *c, const char *more, struct err *e)
     return r;
 }
 
-/* The same of Mistral's family. */
+/* Read a configuration of Mistral's family. */
 static int
 read_mistral(struct config *c, const char *more, struct err *e)
 {
@@ -100,8 +100,8 @@ test_defaults(void)
         "which may be empty");
 }
 
-/* What transformers' Mistral makes of these: no key is 4096, null is none, and
- * it does not look at use_sliding_window. */
+/* Windows as transformers' Mistral takes them: no key is 4096, null is none,
+ * and it does not look at use_sliding_window. */
 static void
 test_window(void)
 {
@@ -271,7 +271,7 @@ test_rope(void)
            "\"rope_theta\":500000,\"rope_type\":\"default\"}}",
            &e) == 0 &&
             c.theta == 5e5,
-        "both");
+        "rope_theta and rope_parameters are read together");
     refuse("{\"rope_theta\":1e4,\"rope_parameters\":{\"rope_theta\":5e5}}",
         "rope_theta: 10000, but rope_parameters.rope_theta is 500000");
     ok(read_config(&c,
@@ -288,7 +288,7 @@ test_rope(void)
            &e) == 0 &&
             c.rope == ROPE_LLAMA3 && c.rope_factor == 8 && c.rope_low == 1 &&
             c.rope_high == 4 && c.rope_orig == 8192,
-        "llama3");
+        "a rope of llama3 is read");
     refuse("{\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2}}",
         "rope_scaling.rope_type: \"yarn\" is not supported");
     refuse("{\"rope_scaling\":{\"type\":\"linear\"}}",
@@ -430,7 +430,7 @@ test_blocks(void)
     read_config(&c, "{}", &e);
     ok(config_params(&c, NULL) ==
             100 * 64 * 2 + 64 + 3 * (2 * 64 + 4 * 64 * 64 + 3 * 64 * 96),
-        "parameters counted");
+        "its parameters are counted");
     ok(config_params(&c, NULL) - config_params(&c, b) ==
             64 * 16 * 4 + 3 * 64 * 56 + 2 * 64 + 4 * 64 * 64 + 3 * 64 * 96,
         "one head and 56 channels less; neither attention nor MLP");
@@ -477,7 +477,8 @@ test_json(void)
             json_object_get(j, "99999999999999999999"),
         "whole numbers beyond 64 bits are reals");
     json_decref(j);
-    ok(!js_parse("[1e999]", 7, &e), "but not beyond a double: %s", e.msg);
+    ok(!js_parse("[1e999]", 7, &e), "a number beyond a double is refused: %s",
+        e.msg);
     ok(!js_parse("", 0, &e), "nothing: %s", e.msg);
     for (int i = 0; i < JS_DEPTH; i++)
         buf_addc(&b, '[');
@@ -504,7 +505,7 @@ test_json(void)
             !js_load("big.json", 8, &e),
         "too long: %s", e.msg);
     j = js_load("big.json", 9, &e);
-    ok(j != NULL, "just fits");
+    ok(j != NULL, "a file of the largest size fits");
     json_decref(j);
     remove("big.json");
     ok(!js_load("none.json", 8, &e) && e.code == EX_SYS, "no file: %s", e.msg);

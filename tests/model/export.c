@@ -63,7 +63,7 @@ same_weight(const struct weight *a, const struct weight *b, int bf16)
     return r;
 }
 
-/* The same values, in logical order (a's rounded to bf16 first)? */
+/* Are the values the same, in logical order (a's rounded to bf16 first)? */
 static int
 same_model(const struct model *a, const struct model *b, int bf16)
 {
@@ -192,7 +192,8 @@ test_gguf(void)
             twin[i][0]);
         model_head_hash(&a, ha);
         model_head_hash(&b, hb);
-        ok(strcmp(ha, hb) == 0, "so do the hashes of their heads");
+        ok(strcmp(ha, hb) == 0, "%s: the hashes of the heads are the same",
+            files[i]);
         model_close(&a);
         model_close(&b);
     }
@@ -507,7 +508,7 @@ test_refused(void)
     ok(model_open(&m, "d", &e) == 0, "a table of frequencies is passed over");
     model_close(&m);
     make("d", config, "model.embed_tokens.weight", HEAD);
-    ok(model_open(&m, "d", &e) == 0, "so is the copy of a tied head");
+    ok(model_open(&m, "d", &e) == 0, "the copy of a tied head is passed over");
     model_close(&m);
     make("d", config, "model.embed_tokens.weight", OTHER_HEAD);
     refuse("d", "lm_head.weight differs from model.embed_tokens.weight");
@@ -521,7 +522,7 @@ test_refused(void)
         "a weight that is NaN is found: %s", e.msg);
     ok(model_export(&m, "out", DT_F32, NULL, &e) < 0 && e.code == EX_NUM &&
             !io_exists("out") && !io_exists("out.tmp"),
-        "is never written, and leaves nothing: %s", e.msg);
+        "a weight that is NaN is never written: %s", e.msg);
     model_close(&m);
     make("d", config, q, KEEP);
     remove("d/config.json");
@@ -539,7 +540,7 @@ test_refused(void)
     dir_remove("d", NULL);
 }
 
-/* One file as two and an index. */
+/* A file of weights cut into two and an index. */
 static void
 test_index(void)
 {
@@ -656,7 +657,7 @@ test_tokenizer_files(void)
                 "<|im_end|>") == 0 &&
             strcmp(json_string_value(json_object_get(j, "tokenizer_class")),
                 "PreTrainedTokenizerFast") == 0,
-        "is given a configuration with the EOS of config.json");
+        "its configuration gets the EOS of config.json");
     json_decref(j);
     dir_remove("out", NULL);
     io_mkdirs("out.tmp", &e);

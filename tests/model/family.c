@@ -200,7 +200,7 @@ all(const struct tmodel *t, const struct golden *g)
     return n == want ? w : INFINITY;
 }
 
-/* One pass, and its gradients in t. */
+/* Run a pass, with its gradients in t. */
 static void
 pass(struct family_case *c, struct tmodel *t, struct pool *pool, int how)
 {
@@ -333,7 +333,7 @@ test_cut(const char *name, struct pool *pool)
     free(path);
 }
 
-/* The same model out of a GGUF, and exported from there. */
+/* The model out of a GGUF is the same, and exported from there. */
 static void
 test_gguf(const char *name, struct pool *pool)
 {
@@ -350,8 +350,8 @@ test_gguf(const char *name, struct pool *pool)
         m.c.attn_scalar = 11; /* which a GGUF cannot say */
     off = prefill(&c, &m, pool);
     ok(off <= 1e-4, "%s.gguf: logits (%.2g)", name, off);
-    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "%s.gguf: exported",
-        name);
+    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0,
+        "%s.gguf: it is exported", name);
     model_close(&m);
     case_model(&c, "out", &m);
     off = prefill(&c, &m, pool);

@@ -145,7 +145,8 @@ test_score(const char *name, const struct golden *g, struct fwd *fs,
         "%s: the same bits with logits", name);
     fwd_head(fs, hs, n, z);
     head_score_logits(fs, hs, z, target, n, 3.0, kept);
-    ok(memcmp(pair, kept, n * sizeof *kept) != 0, "... of that model");
+    ok(memcmp(pair, kept, n * sizeof *kept) != 0,
+        "%s: logits of another base give other bits", name);
     free(z);
     free(kept);
     head_score_pair(fs, hs, fs, hs, V, target, n, 3.0, pair);

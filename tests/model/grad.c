@@ -276,7 +276,7 @@ functional(struct bwd *b, const struct rows *r)
     return f;
 }
 
-/* Of the functional, rows grouped by n. */
+/* Gradient of the functional, rows grouped by n. */
 static float *
 gradient(struct tmodel *t, size_t threads, size_t n, int how)
 {

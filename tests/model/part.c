@@ -74,12 +74,13 @@ test(const struct model *m, const float *x, const char *what,
     y[0] = run(m, pool[0], x, 0, part);
     y[1] = run(m, pool[1], x, 0, part);
     y[2] = run(m, pool[1], x, 1, part);
-    ok(equal(y[0], want, size), "%s: a part left out is as zeros", what);
-    ok(!equal(y[0], whole, size), "%s: the part matters", what);
+    ok(equal(y[0], want, size), "%s, %s: a part left out is as zeros", m->path,
+        what);
+    ok(!equal(y[0], whole, size), "%s, %s: the part matters", m->path, what);
     ok(memcmp(y[0], y[1], size * sizeof(float)) == 0,
-        "%s: two threads give the same bits", what);
+        "%s, %s: two threads give the same bits", m->path, what);
     ok(memcmp(y[0], y[2], size * sizeof(float)) == 0,
-        "%s: a block in place gives the same bits", what);
+        "%s, %s: a block in place gives the same bits", m->path, what);
     free((void *)(uintptr_t)zero.block[I].w[w].data);
     free(zero.block);
     free(whole);
@@ -110,7 +111,7 @@ test_tap(const struct model *m, const float *x)
     }
     ok(n[0][FWD_ATTN] + n[0][FWD_O] == 0 && n[0][FWD_DOWN] == 1 &&
             n[1][FWD_MLP] + n[1][FWD_DOWN] == 0 && n[1][FWD_ATTN] == 1,
-        "inputs are shown of the parts there are");
+        "%s: inputs are shown of the parts there are", m->path);
     free(y);
     fwd_free(f);
 }

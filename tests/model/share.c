@@ -167,7 +167,7 @@ test_model(const char *name, const struct model *m, const size_t *n)
         "%s: not %zu", name, m->c.H + 1);
 }
 
-/* The same from files of other types. */
+/* Shares from files of other types make the whole too. */
 static void
 test_files(const char *name, const struct model *m)
 {

@@ -1,4 +1,4 @@
-/* Which tensors are sparse: through config.json and back. */
+/* Sparse tensors: named in config.json and read back. */
 #include "base/mem.h"
 #include "format/json.h"
 #include "model/export.h"
@@ -20,7 +20,7 @@ check(int r, const struct err *e)
     }
 }
 
-/* What model_export writes, model_open reads. */
+/* model_open reads the sparsity that model_export writes. */
 static void
 test_round(void)
 {
@@ -112,7 +112,7 @@ test_patterns(void)
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         ok(sparse_pattern(good[i], &n, &m, &e) == 0 && n == kept[i] &&
                 m == of[i],
-            "%s", good[i]);
+            "the pattern %s is read", good[i]);
 }
 
 int

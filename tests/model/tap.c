@@ -1,5 +1,5 @@
-/* What fwd_tap shows is what the linear layers multiply: recomputed from the
- * stored weights by plain sums in double; and nothing else changes. */
+/* fwd_tap shows the inputs of the linear layers: recomputed from the stored
+ * weights by plain sums in double; and nothing else changes. */
 #include "base/mem.h"
 #include "cli/die.h"
 #include "model/forward.h"
@@ -69,7 +69,7 @@ norm(const struct weight *w, double eps, const double *x, double *y)
     free(v);
 }
 
-/* What norm gives of the stream against what was seen. */
+/* Error of the norm of the stream against the input that was seen. */
 static double
 norm_off(const struct model *m, const struct weight *w, int input)
 {

@@ -53,7 +53,7 @@ make_padded(struct tmodel *t, const char *family)
     }
 }
 
-/* The same without those places: views of what is kept. */
+/* The model without those places: views of the rest. */
 static void
 make_views(struct model *m, const struct tmodel *t)
 {
@@ -242,7 +242,7 @@ test_nothing(const char *name, const struct model *m)
     free(y);
 }
 
-/* What is counted is what there is. */
+/* The counted sizes are those of the arrays. */
 static void
 test_counts(const char *name, const struct tmodel *t)
 {

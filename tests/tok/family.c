@@ -4,7 +4,7 @@
 #include "../lib/tok_answers.h"
 #include "format/json.h"
 
-/* Those that are read: the folder may hold more. */
+/* Families whose tokenizers are read: the folder may hold more. */
 static const char *const family[] = {
     "llama3",
     "llama3merges",
@@ -82,7 +82,7 @@ test_mistral_regex(const json_t *texts)
         "none for "
         "the files that are right");
     ok(!none, "what is neither true nor false is refused");
-    if (ok(fix && !tok_warning(fix), "with Tekken's pattern")) {
+    if (ok(fix && !tok_warning(fix), "it is read with Tekken's pattern")) {
         compare_answers("nemo, fixed", fix, texts,
             golden("family", "nemo", ".ids"));
         tok_hash(fix, a);

@@ -299,7 +299,7 @@ test_gemma4(void)
                     " a\xc3\xa9"
                     "a",
                     5) == 0,
-            "and its text");
+            "gemma4 gives the text back");
         tok_scratch_free(x);
     }
     tok_ids_release(&ids);
@@ -405,9 +405,9 @@ test_spm(void)
             .tokens = "<unk> <s> </s> ab bc abd a b c",
             .kinds = "233115111" },
         "abc", 0, "6 4");
-    spm_ids("of equal scores the leftmost",
+    spm_ids("the leftmost of equal scores is merged",
         (struct spm){ .no_prefix = 1, .scores = equal }, "abcbc", 0, "5 4");
-    spm_ids("not the longest, nor the lowest id",
+    spm_ids("neither the longest nor the lowest id is merged",
         (struct spm){ .no_prefix = 1,
             .scores = equal,
             .tokens = "<unk> <s> </s> bc ab abd a b c",
@@ -418,13 +418,14 @@ test_spm(void)
         TOK_BOS | TOK_EOS, "1 3");
     spm_ids("a control token in the text", (struct spm){ .no_prefix = 1 },
         "<s>ab", TOK_SPECIAL, "1 3");
-    spm_ids("is text", (struct spm){ .no_prefix = 1 }, "<s>ab", 0, "0 3");
+    spm_ids("a control token is text", (struct spm){ .no_prefix = 1 }, "<s>ab",
+        0, "0 3");
     spm_ids("merges give no control token",
         (struct spm){ .no_prefix = 1,
             .tokens = "<unk> <s> abc ab bc ac a b c",
             .scores = top },
         "abc", 0, "3 8");
-    spm_ids("nor a byte",
+    spm_ids("a byte is not merged",
         (struct spm){ .no_prefix = 1,
             .tokens = "<unk> <s> </s> <0 x4 1> <0x4 <0x41> < 0 x 4 1 > A",
             .kinds = "233111161111111",
@@ -439,12 +440,12 @@ test_spm(void)
             .tokens = "<unk> <s> </s> \u2581 a __ ___ b c",
             .kinds = "233114411" },
         "  a    b \u2581a\u2581\u2581\u2581", 0, "5 4 6 3 7 5 4 6");
-    spm_ids("but where another token has the marks",
+    spm_ids("marks stay where another token has them",
         (struct spm){ .no_prefix = 1,
             .tokens = "<unk> <s> </s> \u2581 a __ \u2581\u2581 b c",
             .kinds = "233114111" },
         "  a\u2581\u2581", 0, "5 4 6");
-    spm_ids("or a mark is no token",
+    spm_ids("marks stay where a mark is no token",
         (struct spm){ .no_prefix = 1,
             .tokens = "<unk> <s> </s> ab bc __ a b c",
             .kinds = "233114111" },

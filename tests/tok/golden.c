@@ -289,8 +289,8 @@ test_round(const char *name)
     tok_free(t);
 }
 
-/* The same text by a fresh cache and by worn ones, a small one too; long
- * pieces and short ones take different paths to the same merges. */
+/* A text is encoded alike by a fresh cache and by worn ones, a small one too;
+ * long pieces and short ones take different paths to the same merges. */
 static void
 test_paths(void)
 {
@@ -387,7 +387,8 @@ test_windows(const char *name)
     tok_free(t);
 }
 
-/* The same from text: words of few letters, which no pattern cuts. */
+/* Unbroken text is encoded alike: words of few letters, which no pattern
+ * cuts. */
 static void
 test_unbroken(const char *name)
 {
@@ -504,7 +505,7 @@ test_single(void)
     tok_free(t);
 }
 
-/* One letter a million times: quadratic merging would take an hour. */
+/* A letter a million times: quadratic merging would take an hour. */
 static void
 test_long(void)
 {

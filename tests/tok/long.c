@@ -15,7 +15,8 @@ static const char *const family[] = { "gpt2", "digits", "family/llama3",
     "family/qwen", "family/nemo", "family/llama2", "family/mistral3",
     "family/gemma", "family/gemma3", "family/spunk", "family/tekken-v7" };
 
-/* What a text repeats at random: parts[..n]; of one part it is a run. */
+/* Parts that a text repeats at random: parts[..n]; of a single part it is a
+ * run. */
 static const struct kind {
     const char *name, *part[12];
     size_t n;

@@ -103,15 +103,15 @@ test_bad(void)
         "vocab.300.token_bytes: are those of 97");
     bad("a special token without a text", "special_tokens/0/token_str", NULL,
         "special_tokens.0: ");
-    bad("with a rank of another", "special_tokens/0/rank", json_integer(3),
-        "special_tokens.0: ");
-    bad("as another's text", "special_tokens/0/token_str", json_string("<s>"),
-        "special_tokens.1: <s> is another");
-    bad("as a word's text", "special_tokens/0/token_str", json_string("a"),
-        "vocab.97: a is another");
+    bad("another token's rank is refused", "special_tokens/0/rank",
+        json_integer(3), "special_tokens.0: ");
+    bad("another special token's text is refused", "special_tokens/0/token_str",
+        json_string("<s>"), "special_tokens.1: <s> is another");
+    bad("a word's text is refused", "special_tokens/0/token_str",
+        json_string("a"), "vocab.97: a is another");
 }
 
-/* What is written beside weights is the same tokenizer. */
+/* The tokenizer that is written beside weights is the same. */
 static void
 export_same(const char *what, const char *from, const char *dir)
 {
@@ -124,9 +124,9 @@ export_same(const char *what, const char *from, const char *dir)
         tok_hash(a, x);
         tok_hash(b, y);
     }
-    ok(a && b && strcmp(x, y) == 0, "%s it is the same tokenizer %s", what,
+    ok(a && b && strcmp(x, y) == 0, "%s: it is the same tokenizer %s", what,
         e.msg);
-    ok(!io_exists(other), "%s it keeps its own name", what);
+    ok(!io_exists(other), "%s: it keeps its own name", what);
     tok_free(a);
     tok_free(b);
     free(other);
@@ -139,8 +139,8 @@ test_export(void)
     char *file = xasprintf("%s/tekken.json", golden()), *text;
     size_t n;
 
-    export_same("from a directory", golden(), "out1");
-    export_same("from a file", file, "out2");
+    export_same("an export from a directory", golden(), "out1");
+    export_same("an export from a file", file, "out2");
     io_mkdirs("half/empty", &e);
     ok(io_slurp(file, JS_MAX, &text, &n, &e) == 0 && strstr(text, "\\u0000"),
         "the texts of it hold NUL");
