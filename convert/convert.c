@@ -24,7 +24,8 @@ static const enum dtype types[] = { DT_F32, DT_F16, DT_BF16, DT_Q8_0, DT_Q4_0 };
 static int type, compressed;
 
 static const struct opt options[] = {
-    OPT_FLAG(0, "compressed", &compressed, "2:4 matrices without their zeros"),
+    OPT_FLAG(0, "compressed", &compressed,
+        "write 2:4 matrices without their zeros"),
     OPT_ENUM(0, "dtype", &type, names, "type", "type of the matrices"), OPT_END
 };
 
@@ -36,8 +37,8 @@ written(size_t n)
     progress_at(all += (double)n, NULL);
 }
 
-/* A directory keeps the tokenizer's files as they are; a GGUF has a token for
- * each row of the model. */
+/* Check the tokenizer beside the model: a directory keeps its files as they
+ * are, a GGUF has a token for each row of the model. */
 static void
 check_source_tokenizer(const char *in, size_t V, int gguf)
 {
@@ -78,9 +79,12 @@ main(int argc, char **argv)
         die(EX_USAGE, "%s: %s is for GGUF files, whose names end in .gguf", out,
             names[type]);
     if (gguf && compressed)
-        die(EX_USAGE, "%s: --compressed is for directories", out);
+        die(EX_USAGE,
+            "%s: --compressed writes a directory, whose name does not end in "
+            ".gguf",
+            out);
     if (gguf ? io_is_dir(out) : io_exists(out))
-        die(EX_USAGE, "%s: exists already", out);
+        die(EX_USAGE, "%s: exists already; name another output", out);
     if ((why = kern_init()) != NULL)
         die(EX_SYS, "%s", why);
     if (model_open(&m, in, &e) < 0 || (there = tokenizer_is_there(in, &e)) < 0)
@@ -88,8 +92,8 @@ main(int argc, char **argv)
     m.compress = compressed;
     if (compressed && compressed_count(&m) == 0)
         die(EX_USAGE,
-            "%s: --compressed: no matrix of it is 2:4 by "
-            "retort.sparse in config.json",
+            "%s: --compressed: retort.sparse in config.json names no 2:4 "
+            "matrix; leave --compressed out",
             in);
     if (!there)
         note("%s: holds no tokenizer, so %s will hold none", in, out);

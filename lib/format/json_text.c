@@ -267,9 +267,9 @@ scalar(struct js_in *in, struct js_string *text)
     return read_digits(in);
 }
 
-/* An object or array may begin here: 1 its first value comes next, 2 it is
- * empty and its end comes next; 0 none begins; -1.  open[*depth]: how those
- * that have begun will end. */
+/* Enter the object or array that begins here, if one does, and put its closing
+ * byte on the stack `open`.  Returns 0: none begins here; 1: entered, its first
+ * value is next; 2: entered, it is empty and its end is next; -1: bad text. */
 static int
 enter_nested(struct js_in *in, char *open, size_t *depth)
 {
@@ -290,8 +290,9 @@ enter_nested(struct js_in *in, char *open, size_t *depth)
     return c == ']' || js_in_name(in, &ignored) ? 1 : -1;
 }
 
-/* Behind a value: 1 another one comes next, 0 the outermost object or array has
- * ended, -1. */
+/* Read on after a value, and leave objects and arrays that end here.
+ * Returns 1: another value is next; 0: the outermost has ended; -1: bad
+ * text. */
 static int
 leave_nested(struct js_in *in, const char *open, size_t *depth)
 {

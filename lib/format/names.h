@@ -1,12 +1,10 @@
-/*
- * Names that come out of files: are they UTF-8, is one of them there twice?
- */
+/* Checks of names that come from files: UTF-8, none twice. */
 #ifndef FORMAT_NAMES_H
 #define FORMAT_NAMES_H
 
 #include <stddef.h>
 
-/* n bytes of well-formed UTF-8 without NUL? */
+/* Are the n bytes at p well-formed UTF-8 without NUL? */
 int utf8_text(const void *p, size_t n);
 
 /* A string that is in v[n] twice, or NULL; sorts v (n log n). */

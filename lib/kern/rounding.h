@@ -9,9 +9,9 @@
  * |x|^2. */
 void rounding_bf16(const float *x, size_t n, double *lost, double *whole);
 
-/* The n floats at x, which need not be aligned, to what products in bfloat16
- * make of them: narrow_bf16, but zero for denormal numbers.  Such a product of
- * half has the bits of one of x. */
+/* Round the n floats at x, which need not be aligned, as products in bfloat16
+ * round their factors: narrow_bf16, but zero for denormal numbers.  A bfloat16
+ * product with `half` as a factor has the bits of that with x. */
 void factor_bf16(uint16_t *half, const void *x, size_t n);
 
 #endif

@@ -166,7 +166,8 @@ list_parts(const struct model *m, enum dtype as, struct st_out *st,
             }
             if (p.shape[1] % 4 != 0)
                 return err_set(e, EX_INPUT,
-                    "%s: tensor %s: rows of %zu are not whole fours",
+                    "%s: tensor %s: a row of %zu numbers cannot be cut into "
+                    "fours",
                     m->path ? m->path : "model", p.name, p.shape[1]);
             compressed_name(name, sizeof name, p.name, p.part);
             compressed_dims(p.shape, p.part);

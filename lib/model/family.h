@@ -23,26 +23,25 @@ enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_BUT_SIXTH };
 struct family {
     const char *type;  /* model_type in config.json; config.arch */
     const char *class; /* in its architectures */
-    const char *gguf;  /* general.architecture; the first of those that have
-                        * one is meant by it */
+    const char *gguf;  /* general.architecture; of families that share one, the
+                        * first is opened */
     unsigned bit;
-    unsigned more; /* tensors beside the nine: 1u << W_... */
-    /* what transformers takes where config.json says nothing */
-    size_t KV; /* 0: as many as query heads */
-    size_t D;  /* 0: hidden size by query heads */
+    unsigned more; /* optional tensors, W_BQ and later: 1u << W_... */
+    /* defaults of transformers where config.json has no key */
+    size_t KV; /* 0: the number of query heads */
+    size_t D;  /* 0: hidden size / query heads */
     size_t max_pos;
     size_t window;
     enum windows windows;
     int permuted;      /* GGUF permutes the rows of Q and K */
     int gemma;         /* Hugging Face stores norms less 1 (GGUF does not);
-                             * embeddings are times sqrt(hidden size); GeGLU;
-                             * tied, and another RoPE base in windows, where
-                             * nothing is said */
+                        * embeddings are times sqrt(hidden size); GeGLU; by
+                        * default tied, with another RoPE base in windows */
     const char *norm2; /* W_NORM2, if not post_attention_layernorm */
 };
 
-/* By model_type, by GGUF's architecture; NULL: not supported.  Of a
- * configuration that has been read: never NULL. */
+/* The family of a model_type; of a GGUF's architecture; NULL: not supported.
+ * family_of: of a configuration that has been read; never NULL. */
 const struct family *family_named(const char *type);
 const struct family *family_of_gguf(const char *architecture);
 const struct family *family_of(const struct config *c);

@@ -66,8 +66,8 @@ tok_free(struct tokenizer *t)
     free(t);
 }
 
-/* A tokenizer of *src, which stays the caller's.  NULL and *e, whose code is 0
- * where src has to be a tree. */
+/* Build a tokenizer from *src, which stays the caller's.  NULL and *e; e->code
+ * is 0 if a part that was left as text must be parsed as a tree instead. */
 static struct tokenizer *
 build(const struct tok_source *src, struct err *e)
 {
