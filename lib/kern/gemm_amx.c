@@ -21,23 +21,10 @@ static const struct {
     .rows = { SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE },
 };
 
-/* A panel of rows by chunks: word [chunk][i][pair] is of row i. */
 static void
 pack_rows1(float *out, size_t n, size_t kc, const struct operand *x)
 {
-    for (size_t l = 0; l < kc; l += BF16_CHUNK, out += WORDS) {
-        __m512 r[SIDE];
-
-        if (x->l_step == 1) {
-            rows_along(r, x, l, n, kc);
-            UNROLL
-            for (size_t i = 0; i < SIDE; i++)
-                _mm512_storeu_ps(out + SIDE * i, r[i]);
-        } else {
-            rows_across(r, x, l, n, kc);
-            turn16(out, SIDE, r);
-        }
-    }
+    pack_chunks(out, n, kc, x, 1);
 }
 
 static void

@@ -67,23 +67,35 @@ rows_across(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
     }
 }
 
-/* A panel where word [pair][i] is of row or column i. */
-static void
-pack_pairs1(float *out, size_t n, size_t kc, const struct operand *x)
+/* Pack a panel by chunks: word [i][pair] of a chunk is of row or column i if
+ * by_row, else word [pair][i] is. */
+static inline __attribute__((always_inline)) void
+pack_chunks(float *out, size_t n, size_t kc, const struct operand *x,
+    int by_row)
 {
+    const int along = x->l_step == 1;
+
     for (size_t l = 0; l < kc; l += BF16_CHUNK, out += BF16_PAIRS) {
         __m512 r[BF16_GROUP];
 
-        if (x->l_step == 1) {
+        if (along)
             rows_along(r, x, l, n, kc);
-            turn16(out, BF16_GROUP, r);
-        } else {
+        else
             rows_across(r, x, l, n, kc);
+        if (along == by_row) {
             UNROLL
             for (size_t i = 0; i < BF16_GROUP; i++)
                 _mm512_storeu_ps(out + BF16_GROUP * i, r[i]);
+        } else {
+            turn16(out, BF16_GROUP, r);
         }
     }
+}
+
+static void
+pack_pairs1(float *out, size_t n, size_t kc, const struct operand *x)
+{
+    pack_chunks(out, n, kc, x, 0);
 }
 
 static void
