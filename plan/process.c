@@ -1,6 +1,6 @@
 /* The prediction for a process of student: see process.h */
-#include "model/head_top.h"
 #include "process.h"
+#include "model/head_top.h"
 #include "measure.h"
 #include "base/err.h"
 #include "base/io.h"

@@ -1,6 +1,6 @@
 /* Repair of cut layers: see repair.h. */
-#include "model/family.h"
 #include "repair.h"
+#include "model/family.h"
 #include "hess_walk.h"
 #include "obs.h"
 #include "base/mem.h"

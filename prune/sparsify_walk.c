@@ -1,6 +1,6 @@
 /* The walk from block to block: see sparsify_walk.h. */
-#include "model/head.h"
 #include "sparsify_walk.h"
+#include "model/head.h"
 #include "profile_read.h"
 #include "base/clock.h"
 #include "base/note.h"

@@ -1,7 +1,7 @@
 /* Files of a tokenizer with new ids: see vocab_files.h. */
+#include "vocab_files.h"
 #include "tok/json.h"
 #include "tok/vocab_json.h"
-#include "vocab_files.h"
 #include "base/io.h"
 #include "format/json.h"
 #include "tok/derivation.h"

@@ -3,8 +3,8 @@
  * head and the cut one: with z the logits and K the kept ids, the lost mass is
  * 1 - sum_K exp(z) / sum exp(z).
  */
-#include "model/head.h"
 #include "vocab_mass.h"
+#include "model/head.h"
 #include "common.h"
 #include "cli/die.h"
 #include "cli/progress.h"

@@ -1,4 +1,5 @@
 /* AdamW, clipping and schedules; see step.h. */
+#include "train/adamw.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/profile.h"
@@ -6,7 +7,6 @@
 #include "base/timeline.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
-#include "train/adamw.h"
 #include "model/family.h"
 #include "train/step.h"
 
