@@ -565,7 +565,7 @@ parse_long(const struct parse *p, char *arg, char *next)
         return 0;
     }
     if (may_lack_value(o) && eq == NULL &&
-        (next == NULL || strncmp(next, "--", 2) == 0)) {
+        (next == NULL || (next[0] == '-' && next[1] != '\0'))) {
         *(const char **)o->dst = opt_absent;
         return 0;
     }

@@ -52,9 +52,9 @@ struct opt {
     {                                                           \
         OPT_K_STR, c, n, (const char **){ d }, a, h, 0, 0, NULL \
     }
-/* const char **dst, with a value that may be left out: an argument that begins
- * with two hyphens, unless it stands behind '=', is no value, and then, as at
- * the end, *dst is opt_absent. */
+/* const char **dst, whose value may be left out: opt_absent, where an argument
+ * that begins with a hyphen, or none, follows.  Behind '=' any text is the
+ * value. */
 extern const char opt_absent[];
 #define OPT_MAYBE(c, n, d, a, h)                                \
     {                                                           \
