@@ -157,8 +157,7 @@ time_steps(struct ranks *ranks, struct adamw *adam, struct tmodel *t,
     const struct adamw_opt opt = { .lr = 1e-6,
         .beta1 = 0.9,
         .beta2 = 0.999,
-        .eps = 1e-8,
-        .lr_embed = 1.0 };
+        .eps = 1e-8 };
     double pass[TAKES], reduce[TAKES], update[TAKES];
     struct err e;
 

@@ -1,4 +1,5 @@
-/* The command that goes on with a run that was stopped: see student.h. */
+/* The command that goes on with a run that was stopped: see again.h. */
+#include "again.h"
 #include "student.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -6,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Add a word as a shell reads it. */
+/* Add a word, quoted for a shell where it must be. */
 static void
-add_word(struct buf *b, const char *word)
+quote_word(struct buf *b, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-./,:=+@%";
@@ -34,7 +35,7 @@ again_command(int argc, char **argv)
     for (int i = 0; i < argc; i++) {
         if (i > 0)
             buf_addc(&b, ' ');
-        add_word(&b, argv[i]);
+        quote_word(&b, argv[i]);
     }
     return b.p;
 }

@@ -1,5 +1,6 @@
 /* Comparing options, models and streams of ranks before the first step; see
- * student.h. */
+ * alike.h. */
+#include "alike.h"
 #include "student.h"
 #include "record.h"
 #include "cli/die.h"
@@ -39,9 +40,9 @@ alike_options(const struct student *s)
     die_unlike(s, &b, EX_USAGE);
 }
 
-/* A line for the word KEY=VALUE of a cursor. */
+/* Add a line for the word KEY=VALUE of a cursor. */
 static void
-add_word(struct buf *b, const char *cursor, const char *key)
+add_cursor_word(struct buf *b, const char *cursor, const char *key)
 {
     char *word = xasprintf(" %s=", key);
     const char *at = cursor != NULL ? strstr(cursor, word) : NULL;
@@ -52,8 +53,8 @@ add_word(struct buf *b, const char *cursor, const char *key)
     free(word);
 }
 
-/* Lines for the first batch.  Where each rank reads a stream made by stream
- * --rank the rows are its own. */
+/* Add lines for the first batch.  Its rows are not compared where each rank has
+ * its own, by stream --rank. */
 static void
 add_first(struct buf *b, const struct feed *f)
 {
@@ -63,13 +64,12 @@ add_first(struct buf *b, const struct feed *f)
     const int of_rank = cursor != NULL && strstr(cursor, " rank=") != NULL;
 
     buf_addf(b, "the stream's first message\t%" PRIu64 "\n", f->first.seq);
-    add_word(b, cursor, "seed");
-    add_word(b, cursor, "shuffle");
-    add_word(b, cursor, "data");
+    add_cursor_word(b, cursor, "seed");
+    add_cursor_word(b, cursor, "shuffle");
+    add_cursor_word(b, cursor, "data");
     buf_addf(b, "the stream's rows\t%s\n", of_rank ? "its own" : "all");
-    if (ids != NULL && ids->ndim == 2)
-        buf_addf(b, "the length of the stream's rows\t%zu\n", ids->shape[1]);
-    if (ids != NULL && !of_rank)
+    buf_addf(b, "the length of the stream's rows\t%zu\n", ids->shape[1]);
+    if (!of_rank)
         buf_addf(b,
             "the stream's first batch\t%zu tokens of hash %016" PRIx64 "\n",
             ids->n, XXH3_64bits(ids->data, ids->nbytes));

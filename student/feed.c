@@ -1,10 +1,12 @@
-/* What arrives: batches, and what the teacher knows of them. */
-#include "kern/rounding.h"
-#include "student.h"
+/* The input: batches, and the teacher's part of them; see feed.h. */
+#include "feed.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/die.h"
 #include "base/note.h"
+#include "format/json.h"
+#include "kern/kern.h"
+#include "kern/rounding.h"
 #include "model/depth_map.h"
 #include "shard/source.h"
 
@@ -13,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keep the teacher's head of the message, or check that --teacher has it. */
+/* Keep the head of the `teacher` message, or check that --teacher has it. */
 static void
-take_head(struct feed *f, const struct msg *m)
+store_head(struct feed *f, const struct msg *m)
 {
     const struct st_tensor *h = st_find(&m->st, "head");
     const char *hash = st_meta(&m->st, "head_hash");
@@ -57,30 +59,36 @@ take_head(struct feed *f, const struct msg *m)
     f->head.data = f->head_mem;
 }
 
-/* Which of its blocks the student's are compared with. */
+/* Match the student's blocks with the teacher's, whose configuration is in the
+ * `teacher` message. */
 static void
-take_shape(struct feed *f, const struct model *student, const char *text)
+match_blocks(struct feed *f, const struct model *student, const struct msg *m)
 {
-    json_t *j = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    const char *text = st_meta(&m->st, "config");
     struct config c;
     struct err e;
+    json_t *j;
 
-    if (j != NULL && config_from_json(&c, j, &e) == 0) {
-        f->tL = c.L;
-        f->td = c.d;
-        f->map = xcalloc(f->L, sizeof(*f->map));
-        if (depth_map(student, c.L, c.d, f->map, &f->map_how, &e) < 0) {
-            note("no SquareHead: %s", e.msg);
-            free(f->map);
-            f->map = NULL;
-        }
-    }
+    if (text == NULL)
+        return;
+    if ((j = js_parse(text, strlen(text), &e)) == NULL ||
+        config_from_json(&c, j, &e) < 0)
+        die(EX_INPUT, "%s: message %llu: config of the teacher: %s", f->name,
+            (unsigned long long)m->seq, e.msg);
     json_decref(j);
+    f->tL = c.L;
+    f->td = c.d;
+    f->map = xcalloc(f->L, sizeof(*f->map));
+    if (depth_map(student, c.L, c.d, f->map, &f->map_how, &e) < 0) {
+        note("no SquareHead: %s", e.msg);
+        free(f->map);
+        f->map = NULL;
+    }
 }
 
-/* What the `teacher` message says. */
+/* Read the `teacher` message. */
 static void
-take_teacher(struct feed *f, const struct model *student, const struct msg *m)
+read_teacher(struct feed *f, const struct model *student, const struct msg *m)
 {
     const char *norm = st_meta(&m->st, "final");
     const char *vocab = st_meta(&m->st, "vocab");
@@ -97,14 +105,14 @@ take_teacher(struct feed *f, const struct model *student, const struct msg *m)
         number_size(vocab, 1, 1e18, &f->vocab);
     if (tau != NULL)
         number_real(tau, 0, 1e18, &f->temperature);
-    take_head(f, m);
-    take_shape(f, student, st_meta(&m->st, "config"));
+    store_head(f, m);
+    match_blocks(f, student, m);
 }
 
-/* What the first batch holds of the teacher.  A head that reads nothing in it
- * does not stay in memory. */
+/* A head that the first batch has no states for does not stay in memory; states
+ * need a head. */
 static void
-take_first(struct feed *f)
+check_teacher_head(struct feed *f)
 {
     const struct st *s = &f->first.st;
 
@@ -122,9 +130,9 @@ take_first(struct feed *f)
     }
 }
 
-/* The stream's ids are the model's. */
+/* Read the `stream` message, whose ids must be ids of the student. */
 static int
-fit_stream(struct feed *f, struct err *e)
+read_stream(struct feed *f, struct err *e)
 {
     stream_info_release(&f->info);
     return stream_info_read(&f->info, &f->first.st, e) < 0
@@ -132,10 +140,10 @@ fit_stream(struct feed *f, struct err *e)
         : msg_in_fit(f->in, &f->info, f->V, e);
 }
 
-/* Open input and read up to its first batch; what comes before it is looked at
- * if student is not NULL. */
+/* Open input and read up to its first batch.  A student of NULL: the `teacher`
+ * message is passed over. */
 static int
-to_first(struct feed *f, const char *input, size_t ahead,
+open_batches(struct feed *f, const char *input, size_t ahead,
     const struct model *student, struct err *e)
 {
     int r;
@@ -148,13 +156,13 @@ to_first(struct feed *f, const char *input, size_t ahead,
     f->name = msg_in_name(f->in);
     while (
         (r = msg_read(f->in, &f->first, e)) > 0 && f->first.kind != MSG_BATCH) {
-        if (f->first.kind == MSG_STREAM && fit_stream(f, e) < 0)
+        if (f->first.kind == MSG_STREAM && read_stream(f, e) < 0)
             return -1;
         if (f->first.kind == MSG_DOCS)
             die(EX_INPUT, "%s: documents, not batches: put stream between",
                 f->name);
         if (f->first.kind == MSG_TEACHER && student != NULL)
-            take_teacher(f, student, &f->first);
+            read_teacher(f, student, &f->first);
     }
     f->ahead = r > 0;
     return r < 0 ? -1 : 0;
@@ -164,7 +172,7 @@ int
 feed_again(struct feed *f, const char *input, size_t ahead, struct err *e)
 {
     msg_in_close(f->in);
-    return to_first(f, input, ahead, NULL, e);
+    return open_batches(f, input, ahead, NULL, e);
 }
 
 void
@@ -184,10 +192,16 @@ feed_open(struct feed *f, const char *input, const char *teacher_path,
         f->have_model = 1;
         f->head = f->teacher.head;
     }
-    if (to_first(f, input, ahead, student, &e) < 0)
+    if (open_batches(f, input, ahead, student, &e) < 0)
         die_err(&e);
     if (f->ahead)
-        take_first(f);
+        check_teacher_head(f);
+}
+
+const size_t *
+feed_shape(const struct feed *f)
+{
+    return st_find(&f->first.st, "ids")->shape; /* lib/msg/rules.c checks it */
 }
 
 enum targets_kind
@@ -215,10 +229,10 @@ feed_has_hidden(const struct feed *f)
     return 1;
 }
 
-/* Below which id a teacher of `teacher` ids and the student are compared; 0:
- * both have as many, and all are. */
+/* Number of ids that distributions of a teacher with `teacher` ids and of the
+ * student are over; 0: all, as both have the same number. */
 static size_t
-shared_ids(const struct feed *f, size_t teacher)
+compared_ids(const struct feed *f, size_t teacher)
 {
     size_t n = f->info.vocab < f->V ? f->info.vocab : f->V;
 
@@ -238,7 +252,7 @@ feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau)
     };
     if (kind == TARGETS_FINAL) {
         f->targets.width = f->head.cols;
-        f->targets.vocab = shared_ids(f, f->head.rows);
+        f->targets.vocab = compared_ids(f, f->head.rows);
     }
     if (kind != TARGETS_TOP && kind != TARGETS_DRAWS)
         return;
@@ -247,7 +261,7 @@ feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau)
             "%s: the teacher does not say its vocabulary and the temperature "
             "of its tokens",
             f->name);
-    f->targets.vocab = shared_ids(f, f->vocab);
+    f->targets.vocab = compared_ids(f, f->vocab);
     if (f->temperature != tau)
         die(EX_INPUT,
             "%s: the teacher's tokens are for temperature %g, not %g: train "

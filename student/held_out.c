@@ -1,4 +1,5 @@
-/* Held-out batches that are judged beside training: see student.h. */
+/* Held-out batches that are judged beside training: see held_out.h. */
+#include "held_out.h"
 #include "student.h"
 #include "base/clock.h"
 #include "base/io.h"
@@ -16,20 +17,22 @@
 
 #define HELD_OUT_HEAD "step\ttokens\tscored\tloss\tce\tkl\tseconds\n"
 
-/* It is read again and again, so it is no pipe. */
+/* Refuse a pipe: held-out batches are read again and again. */
 static void
-check_file(const char *path)
+check_eval_file(const char *path)
 {
     struct stat st;
 
     if (stat(path, &st) < 0)
         die(EX_SYS, "%s:", path);
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        die(EX_USAGE, "--eval %s: is neither a file nor a shard directory",
+        die(EX_USAGE,
+            "--eval %s: is a pipe or device: give a file or a shard directory, "
+            "which can be read again",
             path);
 }
 
-/* One copy of a teacher's head is enough. */
+/* Keep one copy of a head that both streams have. */
 static void
 share_head(struct feed *mine, const struct feed *training)
 {
@@ -46,12 +49,11 @@ held_out_open(struct student *s)
 {
     struct held_out *h = &s->held;
     struct feed *f = &h->feed;
-    const struct st_tensor *ids;
     enum targets_kind kind;
 
     if (s->a->eval == NULL)
         return;
-    check_file(s->a->eval);
+    check_eval_file(s->a->eval);
     feed_open(f, s->a->eval, s->a->teacher, s->a->ahead, s->a->compute != 0,
         &s->t.m);
     if (!f->ahead)
@@ -59,10 +61,7 @@ held_out_open(struct student *s)
     if (strcmp(f->info.tokenizer, s->feed.info.tokenizer) != 0)
         die(EX_INPUT, "%s: was made with another tokenizer than %s", f->name,
             s->feed.name);
-    ids = st_find(&f->first.st, "ids");
-    if (ids == NULL || ids->ndim != 2 || ids->n == 0)
-        die(EX_INPUT, "%s: ids are not [B,T]", f->name);
-    h->T = ids->shape[1];
+    h->T = feed_shape(f)[1];
     chain_hex(msg_in_chain(f->in), h->hash);
     kind = feed_kind(f);
     if (s->loss.direction != KL_FORWARD && kind > TARGETS_FINAL)
@@ -100,7 +99,7 @@ held_out_plan(struct student *s, struct plan_load *l)
 void
 held_out_begin(struct student *s)
 {
-    uint64_t last; /* evaluations may have been asked for only now */
+    uint64_t last; /* unused: --eval may be new to a run that goes on */
     struct err e;
 
     if (s->a->eval != NULL)
@@ -110,7 +109,7 @@ held_out_begin(struct student *s)
         die_err(&e);
 }
 
-/* Passes over no rows, beside those that other ranks make. */
+/* Make n passes over no rows, beside those of other ranks. */
 static void
 idle_passes(struct held_out *h, size_t n)
 {
@@ -162,7 +161,7 @@ judge_own(struct student *s, struct loss_sum **own, size_t *count,
 
 /* Have all ranks read the same batches, so many? */
 static int
-check_same(const struct student *s, size_t count, struct err *e)
+check_same_batches(const struct student *s, size_t count, struct err *e)
 {
     char chain[33], text[100];
 
@@ -194,9 +193,9 @@ sum_batches(const struct student *s, const struct loss_sum *own, size_t count,
     free(all);
 }
 
-/* All batches: their sums. */
+/* Sum the losses of all batches. */
 static int
-judge(struct student *s, struct loss_sum *sum, struct err *e)
+judge_batches(struct student *s, struct loss_sum *sum, struct err *e)
 {
     struct held_out *h = &s->held;
     struct loss_sum *own = NULL;
@@ -206,7 +205,7 @@ judge(struct student *s, struct loss_sum *sum, struct err *e)
     if (r == 0)
         r = judge_own(s, &own, &count, e);
     if (r == 0)
-        r = check_same(s, count, e);
+        r = check_same_batches(s, count, e);
     if (r == 0) {
         sum_batches(s, own, count, sum);
         if (sum->n == 0)
@@ -218,7 +217,7 @@ judge(struct student *s, struct loss_sum *sum, struct err *e)
 
 /* Is this the best evaluation so far? */
 static void
-compare(struct progress_state *st, double loss)
+compare_best(struct progress_state *st, double loss)
 {
     st->judged = st->step;
     st->since++;
@@ -241,7 +240,7 @@ held_out_judge(struct student *s, struct err *e)
     if (s->a->eval == NULL || s->st.step % s->a->eval_every != 0)
         return 0;
     watch_busy(1);
-    r = judge(s, &sum, e);
+    r = judge_batches(s, &sum, e);
     watch_busy(-1);
     if (r < 0)
         return -1;
@@ -251,7 +250,7 @@ held_out_judge(struct student *s, struct err *e)
         return err_set(e, EX_NUM,
             "step %" PRIu64 ": %s: the loss is not finite", s->st.step,
             s->held.feed.name);
-    compare(&s->st, loss);
+    compare_best(&s->st, loss);
     seconds = clock_now() - start;
     s->saver.logged += seconds;
     fprintf(s->held.log,

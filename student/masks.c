@@ -1,14 +1,13 @@
-/* Masks of matrices in a checkpoint: see student.h.  The zeros of the
+/* Masks of matrices in a checkpoint: see masks.h.  The zeros of the
  * weights would not do: one that is kept may be zero for a step. */
-#include "model/family.h"
-#include "student.h"
+#include "masks.h"
 #include "base/io.h"
 
 #include <stdio.h>
 
-/* Matrix k of block i, as it is called in the file of weights. */
+/* Name of matrix k of block i in the file of weights. */
 static void
-name_of(const struct model *m, size_t i, int k, char out[80])
+mask_name(const struct model *m, size_t i, int k, char out[80])
 {
     snprintf(out, 80, "model.layers.%zu.%s", i, block_tensor_name(&m->c, k));
 }
@@ -28,7 +27,7 @@ save_masks(const char *file, const struct tmodel *t, struct err *e)
 
             if (n == 0)
                 continue;
-            name_of(&t->m, i, k, name);
+            mask_name(&t->m, i, k, name);
             st_out_tensor(&o, name, DT_U8, 1, &n, t->group[i].mask[k]);
         }
     st_out_end(&o);
@@ -37,7 +36,8 @@ save_masks(const char *file, const struct tmodel *t, struct err *e)
     return r;
 }
 
-/* What the mask of matrix k leaves out must be zero, as far as it is here. */
+/* Check that weights which the mask of matrix k leaves out are zero, as far as
+ * this rank has them. */
 static int
 check_zeros(const struct group *g, int k, size_t n, const char *name,
     struct err *e)
@@ -55,7 +55,7 @@ check_zeros(const struct group *g, int k, size_t n, const char *name,
 }
 
 static int
-take_masks(const struct st *st, struct tmodel *t, struct err *e)
+copy_masks(const struct st *st, struct tmodel *t, struct err *e)
 {
     char name[80];
 
@@ -68,7 +68,7 @@ take_masks(const struct st *st, struct tmodel *t, struct err *e)
 
             if (n == 0)
                 continue;
-            name_of(&t->m, i, k, name);
+            mask_name(&t->m, i, k, name);
             if (t->effective.of > 0 && st_find(st, name) == NULL)
                 continue;
             if ((x = st_need(st, name, DT_U8, 1, &n, e)) == NULL)
@@ -91,7 +91,7 @@ load_masks(const char *file, struct tmodel *t, struct err *e)
     if (r < 0)
         return -1;
     if ((r = st_parse(&st, map.p, map.n, e)) == 0) {
-        r = take_masks(&st, t, e);
+        r = copy_masks(&st, t, e);
         st_release(&st);
     }
     io_unmap(&map);

@@ -1,5 +1,7 @@
-/* Everything before the first step: see student.h. */
-#include "model/tokfile.h"
+/* Everything before the first step: see prepare.h. */
+#include "prepare.h"
+#include "alike.h"
+#include "rank.h"
 #include "student.h"
 #include "record.h"
 #include "base/mem.h"
@@ -18,10 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Refuse what cannot fit before its weights are made; the rest of what a step
- * takes is known later. */
+/* Refuse a model whose weights, gradients and moments do not fit, before they
+ * are made; the rest of the memory is known later. */
 static void
-check_room(const struct student *s, size_t params)
+check_model_memory(const struct student *s, size_t params)
 {
     const struct args *a = s->a;
     const size_t n = s->ranks.n, level = a->stages > 0 ? 3 : a->level;
@@ -35,52 +37,37 @@ check_room(const struct student *s, size_t params)
         die(e.code, "%s: %s", a->model, e.msg);
 }
 
-static void
-open_config(struct model *m, const struct student *s, struct arena *arena)
+int
+starts_random(const char *model)
 {
-    const struct args *a = s->a;
-    struct block_shape *shape;
-    struct config c;
-    struct err e;
+    const size_t n = strlen(model), k = strlen(".json");
 
-    if (config_load(&c, &shape, a->model, &e) < 0)
-        die_err(&e);
-    check_room(s, config_params(&c, shape));
-    model_random(m, &c, shape, a->seed, arena);
-    free(shape);
+    return n >= k && strcmp(model + n - k, ".json") == 0;
 }
 
-static int
-ends_with(const char *s, const char *end)
-{
-    const size_t n = strlen(s), k = strlen(end);
-
-    return n >= k && strcmp(s + n - k, end) == 0;
-}
-
-/* Which stages this rank has of m. */
+/* Stages of m that this rank has. */
 static struct pipeline
-stages(const struct student *s, const struct model *m)
+rank_stages(const struct student *s, const struct model *m)
 {
     const struct pipeline g = { s->ranks.rank, s->ranks.n, s->a->stages };
 
     if (g.n * g.per > m->c.L)
         die(EX_USAGE,
-            "--stages %zu: %zu ranks have %zu stages, %s has %zu "
-            "blocks",
+            "--stages %zu: %zu ranks would have %zu stages, but %s has %zu "
+            "blocks: take fewer stages or ranks",
             g.per, g.n, g.n * g.per, s->a->model, m->c.L);
     for (size_t i = 0; i < m->c.L; i++)
         if (m->block[i].sparse != 0)
             die(EX_USAGE,
-                "--stages: %s has sparse matrices, which are not "
-                "trained in stages",
+                "--stages does not train sparse matrices, which %s has: take "
+                "--shard-level instead",
                 s->a->model);
     return g;
 }
 
-/* Zeros that nothing keeps are lost without a trace. */
+/* Warn of zeros that training will fill. */
 static void
-tell_zeros(const struct student *s, const struct model *m)
+warn_zeros(const struct student *s, const struct model *m)
 {
     const size_t n =
         s->ranks.rank == 0 && s->a->mask == NULL ? sparse_unnamed(m) : 0;
@@ -92,48 +79,69 @@ tell_zeros(const struct student *s, const struct model *m)
             s->a->model, n);
 }
 
-/* The parameters: random, of a model, or of the checkpoint `from`. */
+/* Copy the parameters of m that this rank has into s->t. */
 static void
-load_model(struct student *s, const char *from)
+copy_parameters(struct student *s, const struct model *m)
 {
     const struct share share = { s->ranks.rank,
         s->a->level > 1 ? s->ranks.n : 1, s->a->level > 2 };
-    struct pipeline staged = { 0, 1, 1 };
-    struct arena random = { 0 };
-    struct model m;
     struct err e;
-    const int fresh = from == NULL && ends_with(s->a->model, ".json");
+    int r;
 
-    if (fresh)
-        open_config(&m, s, &random);
-    else if (model_open(&m, from != NULL ? from : s->a->model, &e) < 0)
-        die_err(&e);
-    if (!fresh) {
-        check_room(s, model_params(&m));
-        if (model_check_finite(&m, &e) < 0)
-            die_err(&e);
+    if (share.n > 1) {
+        r = tmodel_init_share(&s->t, m, &share, &e);
+    } else if (s->a->stages > 0 && s->ranks.n > 1) {
+        const struct pipeline staged = rank_stages(s, m);
+
+        r = tmodel_init_stages(&s->t, m, &staged, &e);
+    } else {
+        r = tmodel_init_as(&s->t, m, s->a->grad == 1 ? DT_BF16 : DT_F32, &e);
     }
-    if (!fresh && from == NULL)
-        tell_zeros(s, &m);
-    if (s->a->stages > 0 && s->ranks.n > 1)
-        staged = stages(s, &m);
-    if ((share.n > 1 ? tmodel_init_share(&s->t, &m, &share, &e)
-                : staged.n > 1
-                ? tmodel_init_stages(&s->t, &m, &staged, &e)
-                : tmodel_init_as(&s->t, &m, s->a->grad == 1 ? DT_BF16 : DT_F32,
-                      &e)) < 0)
+    if (r < 0)
         die_err(&e);
     if (effective_begin(&s->t, &s->effective, &e) < 0)
         die(e.code, "--mask: %s: %s", s->a->model, e.msg);
-    if (fresh) {
-        model_random_free(&m);
-        arena_release(&random);
-    } else {
-        model_close(&m);
-    }
 }
 
-/* Start, or take up where the newest checkpoint ends. */
+/* Make random parameters for the configuration --model. */
+static void
+make_parameters(struct student *s)
+{
+    struct arena arena = { 0 };
+    struct block_shape *shape;
+    struct config c;
+    struct model m;
+    struct err e;
+
+    if (config_load(&c, &shape, s->a->model, &e) < 0)
+        die_err(&e);
+    check_model_memory(s, config_params(&c, shape));
+    model_random(&m, &c, shape, s->a->seed, &arena);
+    free(shape);
+    copy_parameters(s, &m);
+    model_random_free(&m);
+    arena_release(&arena);
+}
+
+/* Read the parameters of --model, or of a checkpoint. */
+static void
+read_parameters(struct student *s, const char *checkpoint)
+{
+    struct model m;
+    struct err e;
+
+    if (model_open(&m, checkpoint != NULL ? checkpoint : s->a->model, &e) < 0)
+        die_err(&e);
+    check_model_memory(s, model_params(&m));
+    if (model_check_finite(&m, &e) < 0)
+        die_err(&e);
+    if (checkpoint == NULL)
+        warn_zeros(s, &m);
+    copy_parameters(s, &m);
+    model_close(&m);
+}
+
+/* Load parameters and optimiser: of --model, or of the newest checkpoint. */
 static void
 load_state(struct student *s)
 {
@@ -143,7 +151,10 @@ load_state(struct student *s)
 
     if (s->a->resume)
         dir = rank_newest(s);
-    load_model(s, dir);
+    if (dir == NULL && starts_random(s->a->model))
+        make_parameters(s);
+    else
+        read_parameters(s, dir);
     mem_trim();
     here = prog_resident();
     mine = arena_resident(&s->t.arena);
@@ -173,16 +184,18 @@ load_state(struct student *s)
     free(dir);
 }
 
-/* Weight of a loss term: a number, or auto. */
+/* Weight of a loss term: the number in text, or `value` for auto if the stream
+ * has what the term needs. */
 static double
-weight_of(const char *what, const char *text, int present, double value)
+loss_weight(const char *what, const char *text, int present, double value)
 {
     double w;
 
     if (strcmp(text, "auto") == 0)
         return present ? value : 0.0;
     if (number_real(text, 0, 1e6, &w) < 0)
-        die(EX_USAGE, "--%s: '%s' is neither a weight nor auto", what, text);
+        die(EX_USAGE, "--%s: '%s' is neither a number of at least 0 nor auto",
+            what, text);
     if (w > 0.0 && !present)
         die(EX_INPUT, "--%s %s: the stream holds no %s", what, text,
             strcmp(what, "kl") == 0 ? "final states or tokens of a teacher"
@@ -190,7 +203,7 @@ weight_of(const char *what, const char *text, int present, double value)
     return w;
 }
 
-/* The losses of some weight; how is more about KL. */
+/* Note the loss; `how` is more about KL. */
 static void
 note_loss(const struct loss_opt *l, const char *how)
 {
@@ -214,7 +227,7 @@ note_loss(const struct loss_opt *l, const char *how)
     }
 }
 
-/* What is compared with what. */
+/* Note which ids and blocks of teacher and student are compared. */
 static void
 note_match(const struct feed *f)
 {
@@ -243,13 +256,13 @@ note_match(const struct feed *f)
     buf_release(&list);
 }
 
-/* The losses where no batch shows what the stream holds: auto is NAN. */
+/* Weights where no batch shows what the stream holds: NAN for auto. */
 static void
 choose_unseen(struct student *s)
 {
-    s->loss.w_ce = weight_of("ce", s->a->ce, 1, NAN);
-    s->loss.w_kl = weight_of("kl", s->a->kl, 1, NAN);
-    s->loss.w_sh = weight_of("squarehead", s->a->sh, 1, NAN);
+    s->loss.w_ce = loss_weight("ce", s->a->ce, 1, NAN);
+    s->loss.w_kl = loss_weight("kl", s->a->kl, 1, NAN);
+    s->loss.w_sh = loss_weight("squarehead", s->a->sh, 1, NAN);
 }
 
 static void
@@ -260,15 +273,15 @@ choose_losses(struct student *s)
     char how[60] = "";
 
     s->loss.tau = s->a->tau;
-    s->loss.direction = (enum kl_direction)s->a->kl_direction;
-    s->loss.beta = s->a->kl_beta;
+    s->loss.direction = s->settings.direction;
+    s->loss.beta = s->settings.beta;
     if (!s->feed.ahead) {
         choose_unseen(s);
         return;
     }
-    s->loss.w_kl = weight_of("kl", s->a->kl, kind != TARGETS_NONE, 1.0);
-    s->loss.w_sh = weight_of("squarehead", s->a->sh, sh, 1.0);
-    s->loss.w_ce = weight_of("ce", s->a->ce, 1,
+    s->loss.w_kl = loss_weight("kl", s->a->kl, kind != TARGETS_NONE, 1.0);
+    s->loss.w_sh = loss_weight("squarehead", s->a->sh, sh, 1.0);
+    s->loss.w_ce = loss_weight("ce", s->a->ce, 1,
         s->loss.w_kl > 0.0 || s->loss.w_sh > 0.0 ? 0.25 : 1.0);
     if (s->loss.direction != KL_FORWARD && kind != TARGETS_FINAL)
         die(EX_INPUT,
@@ -289,9 +302,10 @@ choose_losses(struct student *s)
     note_match(&s->feed);
 }
 
-/* Steps the schedule spans: --steps, or what the stream announces. */
+/* Steps of the schedule, --steps or what the stream announces, and those of its
+ * warm-up. */
 static void
-choose_length(struct student *s)
+choose_schedule(struct student *s)
 {
     const char *n = st_meta(msg_in_head(s->feed.in), "batches");
     size_t batches;
@@ -299,13 +313,18 @@ choose_length(struct student *s)
     s->total = s->a->steps;
     if (s->total == 0 && n != NULL && number_size(n, 1, 1e18, &batches) == 0)
         s->total = (batches + s->a->accum - 1) / s->a->accum;
-    if (s->total == 0 && s->a->schedule != SCHED_CONST)
+    if (s->total == 0 && s->settings.schedule != SCHED_CONST)
         die(EX_USAGE,
             "the stream does not say how long it is: give --steps or "
             "--schedule constant");
+    s->warmup = s->a->warmup;
+    if (s->warmup == OPT_NONE)
+        s->warmup = s->settings.schedule == SCHED_CONST ? 0
+            : s->total < 2000                           ? s->total / 20
+                                                        : 100;
 }
 
-/* Read the model once a node: all its ranks were given the same name. */
+/* Hash the model, once a node: all its ranks were given the same name. */
 static void
 hash_model(struct student *s)
 {
@@ -319,13 +338,13 @@ hash_model(struct student *s)
 
 /* Has the stream, --steps or --patience come to its end? */
 static int
-is_over(const struct student *s)
+run_is_over(const struct student *s)
 {
     return !s->feed.ahead || held_out_over(s) ||
         (s->a->steps > 0 && s->st.step >= s->a->steps);
 }
 
-/* A run is continued as it was begun; one that is finished is left alone. */
+/* Write or compare RUN/options.json; sets s->finished. */
 static void
 keep_record(struct student *s, size_t length)
 {
@@ -338,11 +357,11 @@ keep_record(struct student *s, size_t length)
         .defaults = s->defaults,
         .override = s->a->override,
         .step = s->st.step,
-        .over = is_over(s),
+        .over = run_is_over(s),
         .ce = s->loss.w_ce,
         .kl = s->loss.w_kl,
         .squarehead = s->loss.w_sh,
-        .steps = s->a->schedule == SCHED_CONST ? 0 : s->total,
+        .steps = s->settings.schedule == SCHED_CONST ? 0 : s->total,
         .rows = s->rows_of_all,
         .length = length,
         .last = f->ahead && n != NULL &&
@@ -359,14 +378,14 @@ keep_record(struct student *s, size_t length)
     dist_broadcast(&s->ranks, &s->finished, sizeof(s->finished), 0);
 }
 
-/* The tokenizer's files into the run's folder, before the training: to make
- * them of a GGUF's takes a few hundred bytes an id.  Ids of another tokenizer
- * than the model's are refused. */
+/* Copy the tokenizer's files into the run's folder, before the training: making
+ * them from a GGUF takes a few hundred bytes an id.  Refuses a stream of
+ * another tokenizer than the model's. */
 static void
 put_tokenizer(struct student *s)
 {
     const char *from = s->a->tokenizer != NULL ? s->a->tokenizer
-        : ends_with(s->a->model, ".json")      ? NULL
+        : starts_random(s->a->model)           ? NULL
                                                : s->a->model;
     struct err e;
     int r;
@@ -387,7 +406,8 @@ put_tokenizer(struct student *s)
         s->saver.tokenizer = 1;
 }
 
-/* The step, for messages of rows[0] rows of rows[1] tokens, and its plan. */
+/* Make the step for messages of rows[0] rows of rows[1] tokens, and note its
+ * plan. */
 static void
 make_step(struct student *s, const size_t *rows)
 {
@@ -429,25 +449,22 @@ make_step(struct student *s, const size_t *rows)
         die_err(&e);
 }
 
-/* Rows and length of the first batch, and which rows are of this rank; NULL:
- * there is no batch. */
+/* Divide the rows of the first batch; its rows and length, or NULL: there is no
+ * batch. */
 static const size_t *
 share_first(struct student *s)
 {
-    const struct st_tensor *ids;
+    const size_t *shape;
 
     if (!s->feed.ahead && s->st.step == 0)
         die(EX_INPUT, "%s: no batches", s->feed.name);
     if (!s->feed.ahead)
         return NULL;
-    ids = st_find(&s->feed.first.st, "ids");
-    if (ids == NULL || ids->ndim != 2 || ids->n == 0)
-        die(EX_INPUT, "%s: message %llu: ids are not [B,T]", s->feed.name,
-            (unsigned long long)s->feed.first.seq);
+    shape = feed_shape(&s->feed);
     if (s->ranks.rank == 0)
-        config_tell_positions(&s->t.m.c, ids->shape[1], s->a->model);
-    rank_rows(s, ids->shape[0], ids->shape[1]);
-    return ids->shape;
+        config_tell_positions(&s->t.m.c, shape[1], s->a->model);
+    rank_rows(s, shape[0]);
+    return shape;
 }
 
 void
@@ -458,16 +475,16 @@ prepare(struct student *s, const char *input)
 
     if ((s->pool = pool_new(dist_threads(s->a->threads), &e)) == NULL)
         die_err(&e);
-    saver_open(&s->saver, s->a->run, s->a->resume);
+    saver_open(&s->saver, s->a->run, s->a->resume != NULL);
     s->saver.keep = s->a->keep;
     load_state(s);
-    /* Not after hours, at the first checkpoint. */
+    /* now, and not after hours at the first checkpoint */
     if (s->a->tokenizer != NULL &&
         tok_check(s->a->tokenizer, s->t.m.c.V, &e) < 0)
         die_err(&e);
     feed_open(&s->feed, input, s->a->teacher, s->a->ahead, s->a->compute != 0,
         &s->t.m);
-    if (s->a->resume && s->st.step > 0)
+    if (s->a->resume != NULL && s->st.step > 0)
         feed_check_successor(&s->feed, &s->at);
     /* a new model ends its documents as the stream does */
     if (s->t.m.c.neos == 0 && s->feed.info.eos >= 0)
@@ -475,7 +492,7 @@ prepare(struct student *s, const char *input)
     if (s->t.m.c.bos < 0)
         s->t.m.c.bos = s->feed.info.bos;
     choose_losses(s);
-    choose_length(s);
+    choose_schedule(s);
     held_out_open(s);
     hash_model(s);
     alike_inputs(s);

@@ -1,4 +1,6 @@
-/* One of several ranks: see student.h. */
+/* A process as one of several ranks: see rank.h. */
+#include "rank.h"
+#include "alike.h"
 #include "student.h"
 #include "record.h"
 #include "base/mem.h"
@@ -18,7 +20,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* What ranks that have stages of the model cannot do. */
+/* Refuse options that do not go with stages. */
 static void
 check_stages(const struct args *a)
 {
@@ -30,10 +32,12 @@ check_stages(const struct args *a)
                                     : NULL;
 
     if (a->stages > 0 && with != NULL)
-        die(EX_USAGE, "--stages over ranks does not go with %s", with);
+        die(EX_USAGE, "--stages over ranks does not go with %s: leave one out",
+            with);
 }
 
-/* What passes see of the weights is made of all of them. */
+/* Refuse --qat and --mask where a rank has a part of the parameters: effective
+ * weights are made of all of them. */
 static void
 check_effective(const struct student *s)
 {
@@ -41,7 +45,7 @@ check_effective(const struct student *s)
 
     if ((s->effective.of > 0 || s->effective.as != ROUND_NOT) &&
         (s->a->level > 2 || s->a->stages > 0))
-        die(EX_USAGE, "%s: over ranks it does not go with %s", what,
+        die(EX_USAGE, "%s over ranks does not go with %s: leave one out", what,
             s->a->stages > 0 ? "--stages" : "--shard-level 3");
 }
 
@@ -49,6 +53,7 @@ void
 rank_begin(struct student *s)
 {
     const struct dist_group *g = dist_world();
+    const char *old = getenv("RETORT_COMM_DEEPSPEED");
     struct err e;
 
     if (dist_begin(&e) < 0)
@@ -60,9 +65,11 @@ rank_begin(struct student *s)
     alike_options(s);
     if (s->a->grad == 1 && (g->n > 1 || s->a->deterministic))
         die(EX_USAGE,
-            "--grad bf16 goes with neither ranks nor --deterministic");
+            "--grad bf16 goes with neither ranks nor --deterministic: take "
+            "--grad f32");
     if (s->a->comm_log != NULL &&
-        dist_log(s->a->comm_log, s->a->deepspeed ? COMM_DEEPSPEED : 0, &e) < 0)
+        dist_log(s->a->comm_log,
+            old != NULL && *old == '1' ? COMM_DEEPSPEED : 0, &e) < 0)
         die_err(&e);
     if (dist_place(s->a->cpus, s->a->numa, &e) < 0)
         die_err(&e);
@@ -75,7 +82,9 @@ rank_begin(struct student *s)
     if (g->n == 1)
         return;
     if (s->a->deterministic && s->a->wire == 1)
-        die(EX_USAGE, "--wire bf16 rounds: not with --deterministic");
+        die(EX_USAGE,
+            "--wire bf16 rounds sums, and does not go with --deterministic: "
+            "leave one out");
     check_stages(s->a);
     check_effective(s);
     if (s->a->overlap && dist_overlap(&e) < 0)
@@ -129,9 +138,10 @@ rank_newest(struct student *s)
     return dir;
 }
 
-/* Of which rank is the input, by its cursor?  0: of none, it has all rows. */
+/* Read from its cursor which rank the input was made for.  0: it has the rows
+ * of all ranks. */
 static int
-of_rank(const struct feed *f, size_t *rank, size_t *n)
+input_rank(const struct feed *f, size_t *rank, size_t *n)
 {
     const char *cursor = st_meta(&f->first.st, "cursor");
     const char *at = cursor != NULL ? strstr(cursor, " rank=") : NULL;
@@ -140,62 +150,45 @@ of_rank(const struct feed *f, size_t *rank, size_t *n)
 }
 
 void
-rank_rows(struct student *s, size_t rows, size_t length)
+rank_rows(struct student *s, size_t rows)
 {
     const struct dist_group *g = &s->ranks;
-    struct {
-        uint64_t seq;
-        size_t rows, length;
-        int whole;
-    } *all = xcalloc(g->n, sizeof(*all)), *own = &all[g->rank];
-    size_t rank = 0, n = 1;
-    int whole;
+    size_t rank = 0, n = 1, *all;
 
-    s->first_row = 0;
     s->row_stride = 1;
     s->rows_of_all = s->most_rows = s->rows = rows;
     if (g->n == 1)
-        goto out;
-    whole = !of_rank(&s->feed, &rank, &n);
-    if (!whole && n > 1 && s->pipe != NULL)
+        return;
+    if (!input_rank(&s->feed, &rank, &n)) {
+        if (s->pipe != NULL)
+            return; /* each rank has all rows */
+        s->first_row = g->rank;
+        s->row_stride = g->n;
+        s->rows = (rows + g->n - 1) / g->n;
+        return;
+    }
+    if (n > 1 && s->pipe != NULL)
         die(EX_INPUT,
-            "%s: has the rows of rank %zu of %zu: with --stages "
-            "every rank reads all rows",
+            "%s: has the rows of rank %zu of %zu: with --stages every rank "
+            "reads all rows",
             s->feed.name, rank, n);
-    if (!whole && (rank != g->rank || n != g->n))
+    if (rank != g->rank || n != g->n)
         die(EX_INPUT,
             "%s: has the rows of rank %zu of %zu, and is read by rank %zu of "
             "%zu",
             s->feed.name, rank, n, g->rank, g->n);
-    own->seq = s->feed.first.seq;
-    own->rows = rows;
-    own->length = length;
-    own->whole = whole;
+    all = xcalloc(g->n, sizeof(*all));
+    all[g->rank] = rows;
     dist_all_gather_one(g, all, sizeof(*all));
-    for (size_t r = 0; r < g->n; r++)
-        if (all[r].seq != own->seq || all[r].length != length ||
-            all[r].whole != whole || (whole && all[r].rows != rows))
-            die(EX_INPUT,
-                "%s: is not the stream that rank %zu reads: it begins with "
-                "message %" PRIu64 ", %zu rows of %zu, not %" PRIu64
-                ", %zu of %zu",
-                s->feed.name, r, own->seq, rows, length, all[r].seq,
-                all[r].rows, all[r].length);
-    if (whole && s->pipe == NULL) {
-        s->first_row = g->rank;
-        s->row_stride = g->n;
-        s->rows = (rows + g->n - 1) / g->n;
+    s->rows_of_all = 0;
+    for (size_t r = 0; r < g->n; r++) {
+        s->rows_of_all += all[r];
+        s->most_rows = all[r] > s->most_rows ? all[r] : s->most_rows;
     }
-    for (size_t r = 0, sum = 0; r < g->n && !whole; r++) {
-        s->rows_of_all = sum += all[r].rows;
-        if (all[r].rows > s->most_rows)
-            s->most_rows = all[r].rows;
-    }
-out:
     free(all);
 }
 
-/* Of all parameters, or of the parts that this rank updates. */
+/* Hash all parameters, or, with own, the parts that this rank updates. */
 static uint64_t
 hash_parameters(const struct student *s, int own)
 {
@@ -219,9 +212,9 @@ hash_parameters(const struct student *s, int own)
     return r;
 }
 
-/* How many ranks have the hash of rank r. */
+/* Number of ranks that have the hash of rank r. */
 static size_t
-votes(const uint64_t *all, size_t n, size_t r)
+hash_votes(const uint64_t *all, size_t n, size_t r)
 {
     size_t k = 0;
 
@@ -244,7 +237,7 @@ rank_same(const struct student *s, struct err *e)
     all[s->ranks.rank] = hash_parameters(s, 0);
     dist_all_gather_one(&s->ranks, all, sizeof(*all));
     for (size_t r = 1; r < n; r++)
-        if (votes(all, n, r) > votes(all, n, most))
+        if (hash_votes(all, n, r) > hash_votes(all, n, most))
             most = r;
     for (size_t r = 0; r < n; r++)
         if (all[r] != all[most])

@@ -20,14 +20,17 @@
 
 /* The value of an option. */
 static json_t *
-value_of(const struct opt *o)
+option_value(const struct opt *o)
 {
     const char *text = NULL;
     json_t *list;
 
     switch (o->kind) {
     case OPT_K_FLAG: return json_boolean(*(const int *)o->dst);
-    case OPT_K_SIZE: return json_integer((json_int_t) * (const size_t *)o->dst);
+    case OPT_K_SIZE:
+        return *(const size_t *)o->dst == OPT_NONE
+            ? json_null()
+            : json_integer((json_int_t) * (const size_t *)o->dst);
     case OPT_K_REAL:
     case OPT_K_TIME: return json_real(*(const double *)o->dst);
     case OPT_K_ENUM: return json_string(o->choice[*(const int *)o->dst]);
@@ -43,16 +46,16 @@ value_of(const struct opt *o)
     }
 }
 
-/* Options that do not determine the result, and those whose meaning is
- * compared instead. */
+/* Is the option compared?  Not if it does not determine the result, or if its
+ * effect is compared instead. */
 static int
 is_compared(const char *name)
 {
     static const char *const not [] = { "output", "tokenizer", "threads",
         "micro", "recompute", "ahead", "save", "max-time", "cpus", "numa",
         "keep", "resume", "override", "rank-timeout", "shard-level", "stages",
-        "overlap", "node-copy", "comm-log", "deepspeed-compat", "timeline",
-        "ce", "kl", "squarehead", "steps", "model", "teacher", "eval" };
+        "overlap", "node-copy", "comm-log", "timeline", "published", "ce", "kl",
+        "squarehead", "steps", "model", "teacher", "eval" };
 
     for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
         if (strcmp(name, not [i]) == 0)
@@ -73,7 +76,7 @@ record_values(const struct opt *options)
 
     for (const struct opt *o = options; o->kind != OPT_K_END; o++)
         if (o->kind != OPT_K_GROUP)
-            json_object_set_new(all, o->name, value_of(o));
+            json_object_set_new(all, o->name, option_value(o));
     return all;
 }
 
@@ -85,9 +88,9 @@ set_weight(json_t *j, const char *name, double w)
         json_object_set_new(j, name, json_real(w));
 }
 
-/* The program, options and inputs of the run. */
+/* Make the file: program, options and inputs of the run. */
 static json_t *
-describe(const struct record *r)
+describe_run(const struct record *r)
 {
     json_t *j = json_object(), *run = json_object(), *in = json_object();
     char *program = xasprintf("%s %s", progname, prog_version());
@@ -114,9 +117,9 @@ describe(const struct record *r)
     return j;
 }
 
-/* A value for people. */
+/* Text of a value for messages; malloc'd. */
 static char *
-shown(const json_t *v)
+shown_value(const json_t *v)
 {
     return json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
 }
@@ -137,12 +140,12 @@ is_overridden(const char *names, const char *name)
     return 0;
 }
 
-/* A difference: noted, or added to what is refused. */
+/* Note a difference that --override allows, or add it to the refused ones. */
 static void
-differs(const struct record *r, const char *name, const json_t *was,
+note_difference(const struct record *r, const char *name, const json_t *was,
     const json_t *is, json_t *changes, struct buf *refused, struct buf *names)
 {
-    char *before = shown(was), *now = shown(is);
+    char *before = shown_value(was), *now = shown_value(is);
 
     if (is_overridden(r->override, name)) {
         note("%s: %s was %s, and is %s after step %" PRIu64, r->run, name,
@@ -160,7 +163,8 @@ differs(const struct record *r, const char *name, const json_t *was,
 }
 
 static void
-compare(const struct record *r, const json_t *old, json_t *now, json_t *changes)
+compare_record(const struct record *r, const json_t *old, json_t *now,
+    json_t *changes)
 {
     static const char *const parts[] = { "options", "run", "inputs" };
     struct buf refused = { 0 }, names = { 0 };
@@ -183,7 +187,7 @@ compare(const struct record *r, const json_t *old, json_t *now, json_t *changes)
                 (r->last && strcmp(name, "rows") == 0))
                 json_object_set(is, name, (json_t *)(uintptr_t)w);
             else
-                differs(r, name, w, v, changes, &refused, &names);
+                note_difference(r, name, w, v, changes, &refused, &names);
         }
         if (i > 0) /* not known now */
             json_object_update_missing(json_object_get(now, parts[i]),
@@ -198,7 +202,7 @@ compare(const struct record *r, const json_t *old, json_t *now, json_t *changes)
     buf_release(&names);
 }
 
-/* Names of --override that nothing has. */
+/* Die if a name in --override is that of nothing. */
 static void
 check_names(const struct record *r, const json_t *now)
 {
@@ -212,7 +216,10 @@ check_names(const struct record *r, const json_t *now)
                 json_object_get(json_object_get(now, "options"), name)) &&
             !json_object_get(json_object_get(now, "run"), name) &&
             !json_object_get(json_object_get(now, "inputs"), name))
-            die(EX_USAGE, "--override: nothing is called '%s'", name);
+            die(EX_USAGE,
+                "--override: '%s' is not a name of %s, such as lr, steps or "
+                "stream",
+                name, r->run);
         free(name);
         s += n + (s[n] == ',');
     }
@@ -235,7 +242,7 @@ int
 record_keep(const struct record *r)
 {
     char *path = xasprintf("%s/options.json", r->run);
-    json_t *now = describe(r), *changes, *old;
+    json_t *now = describe_run(r), *changes, *old;
     const char *by = NULL;
     struct err e;
     int finished = 0;
@@ -250,7 +257,7 @@ record_keep(const struct record *r)
             die_err(&e);
         changes = json_object_get(old, "changes");
         changes = json_is_array(changes) ? json_incref(changes) : json_array();
-        compare(r, old, now, changes);
+        compare_record(r, old, now, changes);
         finished = is_finished(r, old);
         json_object_set_new(now, "changes", changes);
         json_object_set(now, "finished", json_object_get(old, "finished"));
@@ -286,7 +293,7 @@ record_finished(const char *run, uint64_t step)
 /* ---- what a run trains on ---- */
 
 static void
-hash_text(const void *p, size_t n, char hash[33])
+hash_bytes(const void *p, size_t n, char hash[33])
 {
     XXH128_canonical_t c;
 
@@ -303,6 +310,6 @@ record_stream(const struct stream_info *i, char hash[33])
     st_out_begin(&o);
     stream_info_put(&o, i);
     st_out_end(&o);
-    hash_text(o.head.p, o.head.n, hash);
+    hash_bytes(o.head.p, o.head.n, hash);
     st_out_release(&o);
 }

@@ -17,11 +17,11 @@ struct record {
     const char *run;
     const struct opt *options;
     const json_t *defaults;    /* record_values before they were parsed */
-    const char *override;      /* what may change, parted by commas, or NULL */
-    uint64_t step;             /* steps that are done; 0: the run begins */
+    const char *override;      /* names that may change, with commas, or NULL */
+    uint64_t step;             /* steps made; 0: the run begins */
     int over;                  /* no step is left to be made */
     double ce, kl, squarehead; /* weights, chosen; NAN: not known */
-    size_t steps;              /* that the schedule spans; 0: it has no end */
+    size_t steps;              /* steps of the schedule; 0: it has no end */
     size_t rows, length;       /* of the first batch; 0: there is none, so that
                                 * an empty `teacher` is not known either */
     int last; /* the first batch is the stream's last and may have fewer rows */
@@ -36,7 +36,6 @@ json_t *record_values(const struct opt *options);
 int record_keep(const struct record *r);
 /* Add to the file that RUN holds the result of that step, or die. */
 void record_finished(const char *run, uint64_t step);
-
 /* Hash of what a stream is, wherever it is taken up: tokenizer, sources, length
  * of rows. */
 void record_stream(const struct stream_info *i, char hash[33]);

@@ -1,5 +1,6 @@
-/* What numbers of half precision cost a run: see student.h. */
+/* Notes of what numbers in half precision change: see rounding.h. */
 #include "sketch.h"
+#include "rounding.h"
 #include "student.h"
 #include "base/note.h"
 #include "kern/kern.h"

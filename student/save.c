@@ -1,7 +1,6 @@
-/* What a run keeps: checkpoints, the finished model, the metrics. */
-#include "model/export.h"
-#include "model/tokfile.h"
-#include "student.h"
+/* Files of a run: checkpoints, the finished model, logs; see save.h. */
+#include "save.h"
+#include "masks.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -13,6 +12,7 @@
 #include "dist/watch.h"
 #include "format/safetensors.h"
 #include "kern/kern.h"
+#include "model/effective.h"
 #include "model/fetch.h"
 
 #include <errno.h>
@@ -79,54 +79,47 @@ saver_close(struct saver *s)
         dir_unlock(&s->lock_run);
 }
 
-/* What is known of held-out batches. */
+/* Add the results of held-out batches. */
 static void
 put_judged(struct st_out *o, const struct progress_state *st)
 {
-    const uint64_t v[] = { st->judged, st->best, st->since };
-    static const char *const name[] = { "judged", "best", "since" };
     char text[40];
 
-    for (int i = 0; i < 3; i++) {
-        snprintf(text, sizeof(text), "%" PRIu64, v[i]);
-        st_out_meta(o, name[i], text);
-    }
+    st_out_number(o, "judged", st->judged);
+    st_out_number(o, "best", st->best);
+    st_out_number(o, "since", st->since);
     snprintf(text, sizeof(text), "%.17g", st->best_loss);
     st_out_meta(o, "best_loss", text);
 }
 
-/* Of moments in parts: which this is, and where it begins in each group. */
+/* Add where this rank's part of the moments begins in each group. */
 static void
 put_part(struct st_out *o, const struct tmodel *t, const struct adamw *a)
 {
-    char name[32], text[32];
+    char name[32];
 
     for (size_t i = 0; i < t->ngroup; i++) {
         snprintf(name, sizeof(name), "at.%zu", i);
-        snprintf(text, sizeof(text), "%zu", adamw_part(a, i)[adamw_rank(a)]);
-        st_out_meta(o, name, text);
+        st_out_number(o, name, adamw_part(a, i)[adamw_rank(a)]);
     }
 }
 
-/* Moments of every group, or this rank's parts, named m.N and v.N. */
+/* Write the moments of every group, or this rank's parts, as m.N and v.N. */
 static int
 write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, struct err *e)
 {
     struct st_out o = { 0 };
     const enum dtype type = adamw_dtype(a);
-    char text[32], name[32];
+    char name[32];
     int r;
 
     st_out_begin(&o);
     st_out_meta(&o, "kind", "optimiser");
     st_out_meta(&o, "kernels", kern_name());
-    snprintf(text, sizeof(text), "%" PRIu64, adamw_count(a));
-    st_out_meta(&o, "count", text);
-    snprintf(text, sizeof(text), "%" PRIu64, st->step);
-    st_out_meta(&o, "step", text);
-    snprintf(text, sizeof(text), "%" PRIu64, st->tokens);
-    st_out_meta(&o, "tokens", text);
+    st_out_number(&o, "count", adamw_count(a));
+    st_out_number(&o, "step", st->step);
+    st_out_number(&o, "tokens", st->tokens);
     if (st->judged > 0)
         put_judged(&o, st);
     st_out_meta(&o, "moments", dtype_name(type));
@@ -155,7 +148,7 @@ write_weights(const struct model *m, const char *dir, struct err *e)
     return r;
 }
 
-/* All weights into `dir`, or, NULL, to the rank that writes them. */
+/* Write all weights into `dir`; NULL: send them to the rank that does. */
 static int
 fetch_weights(const struct saver *s, struct tmodel *t, const char *dir,
     struct err *e)
@@ -172,9 +165,10 @@ fetch_weights(const struct saver *s, struct tmodel *t, const char *dir,
     return r;
 }
 
-/* Configuration into folder `dir`, where the tokenizer is. */
+/* Write config.json and generation_config.json into `dir`, where the tokenizer
+ * is. */
 static int
-write_config(const struct tmodel *t, const char *dir, struct err *e)
+write_configs(const struct tmodel *t, const char *dir, struct err *e)
 {
     char *config = xasprintf("%s/config.json", dir);
     char *gen = xasprintf("%s/generation_config.json", dir);
@@ -188,7 +182,7 @@ write_config(const struct tmodel *t, const char *dir, struct err *e)
 }
 
 static void
-set(struct saver *s, int *what)
+set_flag(struct saver *s, int *what)
 {
     pthread_mutex_lock(&s->lock);
     *what = 1;
@@ -233,11 +227,11 @@ write_moments(const struct saver *s, const char *dir, struct err *e)
     return r;
 }
 
-/* Each rank writes its part of the moments into the folder that rank 0 makes,
- * and rank 0 the weights, if they must be fetched for that; -1 on all if one of
+/* Write this rank's part of the moments into the folder that rank 0 makes; rank
+ * 0 writes the weights too, if they must be fetched.  -1 on all ranks if one of
  * them cannot. */
 static int
-write_parts(struct saver *s, struct err *e)
+write_rank_parts(struct saver *s, struct err *e)
 {
     char dir[4096] = "";
     int *all = xcalloc(s->ranks->n, sizeof(*all)), r = 0, any = 0;
@@ -264,7 +258,7 @@ write_parts(struct saver *s, struct err *e)
 }
 
 static int
-save(struct saver *s, struct dir_new *d, struct err *e)
+write_checkpoint(struct saver *s, struct dir_new *d, struct err *e)
 {
     int r = adamw_in_parts(s->a) ? 0 : write_moments(s, d->tmp, e);
     struct model m;
@@ -280,11 +274,11 @@ save(struct saver *s, struct dir_new *d, struct err *e)
         r = write_weights(&m, d->tmp, e);
         free(m.block);
     }
-    set(s, &s->written);
+    set_flag(s, &s->written);
     if (r == 0)
         r = s->tokenizer ? tokenizer_copy(s->run, d->tmp, e) : 0;
     if (r == 0)
-        r = write_config(s->t, d->tmp, e);
+        r = write_configs(s->t, d->tmp, e);
     if (r == 0)
         r = ckpt_commit(d, s->run, s->st.step, &s->at,
             s->st.best > 0 ? 0 : s->keep, e);
@@ -305,17 +299,18 @@ save_thread(void *arg)
     const double t = clock_now();
     if (!adamw_in_parts(s->a))
         s->result = ckpt_begin(&s->dir, s->run, s->st.step, &s->e);
-    if (s->result == 0 && (s->result = save(s, &s->dir, &s->e)) < 0)
+    if (s->result == 0 && (s->result = write_checkpoint(s, &s->dir, &s->e)) < 0)
         dir_new_abort(&s->dir);
     timeline_add("save", "checkpoint", t);
     watch_busy(-1);
-    set(s, &s->over);
+    set_flag(s, &s->over);
     return NULL;
 }
 
-/* As save_begin, while nobody calls this rank slow; the thread ends that. */
+/* Begin a checkpoint.  The watch of ranks has been told that this one is busy;
+ * the thread tells that it is no longer. */
 static int
-begin(struct saver *s, struct tmodel *t, struct adamw *a,
+begin_checkpoint(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p, struct err *e)
 {
     if (save_done(s, e) < 0)
@@ -324,7 +319,7 @@ begin(struct saver *s, struct tmodel *t, struct adamw *a,
     s->a = a;
     s->st = *st;
     s->result = 0;
-    if (adamw_in_parts(a) && write_parts(s, e) < 0)
+    if (adamw_in_parts(a) && write_rank_parts(s, e) < 0)
         return -1;
     if (s->ranks->rank > 0)
         return 0;
@@ -342,7 +337,7 @@ save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
     int r;
 
     watch_busy(1);
-    r = begin(s, t, a, st, p, e);
+    r = begin_checkpoint(s, t, a, st, p, e);
     if (!s->running)
         watch_busy(-1);
     return r;
@@ -385,7 +380,7 @@ save_final(struct saver *s, struct tmodel *t, struct err *e)
     if (s->ranks->rank > 0)
         return fetch_weights(s, t, NULL, e);
     watch_busy(1);
-    if (fetch_weights(s, t, s->run, e) < 0 || write_config(t, s->run, e) < 0 ||
+    if (fetch_weights(s, t, s->run, e) < 0 || write_configs(t, s->run, e) < 0 ||
         io_fsync_dir(s->run, e) < 0)
         r = -1;
     watch_busy(-1);
@@ -419,8 +414,8 @@ meta_real(const struct st *st, const char *file, const char *key, double *r,
     return 0;
 }
 
-/* Moment i % 2 of group i / 2: what the file's part and this rank's have in
- * common, counted in *got. */
+/* Read the elements of moment i % 2 of group i / 2 that the file and this rank
+ * have in common, and count them in *got. */
 static int
 read_moment(const struct st *o, size_t i, const struct tmodel *t,
     struct adamw *a, size_t *got, struct err *e)
@@ -491,7 +486,7 @@ read_optimiser(const struct st *o, const struct io_map *map, const char *file,
     return 0;
 }
 
-/* Moments, or a rank's part of them. */
+/* Is it a file of moments, or of a rank's part of them? */
 static int
 is_optimiser(const char *name)
 {
@@ -500,8 +495,8 @@ is_optimiser(const char *name)
 }
 
 static int
-read_file(const char *dir, const char *name, struct tmodel *t, struct adamw *a,
-    struct progress_state *st, size_t *got, struct err *e)
+read_moments_file(const char *dir, const char *name, struct tmodel *t,
+    struct adamw *a, struct progress_state *st, size_t *got, struct err *e)
 {
     char *file = xasprintf("%s/%s", dir, name);
     struct io_map map;
@@ -535,7 +530,7 @@ load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
         return -1;
     for (size_t i = 0; i < l.n && r == 0; i++)
         if (is_optimiser(l.name[i]))
-            r = read_file(dir, l.name[i], t, a, st, &got, e);
+            r = read_moments_file(dir, l.name[i], t, a, st, &got, e);
     dir_list_release(&l);
     for (size_t i = 0; i < t->ngroup; i++)
         want += 2 * adamw_own(a, i);
@@ -551,8 +546,8 @@ load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
     return r;
 }
 
-/* The first lines of a log: its head and the steps up to `step`.  The last of
- * these steps; 0: there is none. */
+/* Copy the first lines of a log to *out: its head and the steps up to `step`.
+ * Returns the last of these steps; 0: there is none. */
 static uint64_t
 keep_lines(const char *text, uint64_t step, struct buf *out)
 {

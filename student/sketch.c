@@ -8,7 +8,7 @@
 
 enum { BITS = 16, BUCKETS = 1 << BITS, WIDE = 1024 };
 
-/* Numbers at .. at+n-1 of all.  One draw of 64 bits serves three of them. */
+/* Add elements at..at+n-1 of the gradient.  A draw of 64 bits serves three. */
 static void
 sketch_add(double *sum, const float *g, size_t at, size_t n)
 {

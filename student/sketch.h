@@ -10,7 +10,7 @@
 
 #include "model/backward.h"
 
-/* Of t's gradient sums; to be freed. */
+/* Sketch of t's gradient sums; the caller frees it. */
 double *sketch_new(const struct tmodel *t);
 /* |a - b| / |a| */
 double sketch_distance(const double *a, const double *b);

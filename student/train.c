@@ -1,4 +1,8 @@
-/* Steps, and how a run ends: see student.h. */
+/* Steps, and how a run ends: see train.h. */
+#include "train.h"
+#include "again.h"
+#include "rank.h"
+#include "rounding.h"
 #include "student.h"
 #include "record.h"
 #include "base/mem.h"
@@ -16,9 +20,9 @@
 #include <signal.h>
 #include <string.h>
 
-/* The next message, on all ranks. */
+/* Read the next message, on all ranks. */
 static int
-next(struct student *s, struct err *e)
+next_message(struct student *s, struct err *e)
 {
     const struct batch *b = &s->feed.batch;
     const double t = clock_now();
@@ -35,7 +39,7 @@ next(struct student *s, struct err *e)
 
 /* Has any rank been asked to stop? */
 static int
-stopped(struct student *s)
+any_stopped(struct student *s)
 {
     struct err e;
 
@@ -43,17 +47,17 @@ stopped(struct student *s)
     return s->stop;
 }
 
-/* Read and add up to --grad-accum messages.  1: a step's worth (perhaps less at
- * the end of the stream); 0: nothing left; -1: damage. */
+/* Read up to --grad-accum messages and add their gradients.  1: there are some;
+ * 0: the stream is over; -1: it is damaged. */
 static int
-gather(struct student *s, struct loss_sum *sum, struct err *e)
+gather_step(struct student *s, struct loss_sum *sum, struct err *e)
 {
     const struct batch *b = &s->feed.batch;
     size_t n = 0;
     int r = 1;
 
     memset(sum, 0, sizeof(*sum));
-    for (; n < s->a->accum && (r = next(s, e)) > 0; n++) {
+    for (; n < s->a->accum && (r = next_message(s, e)) > 0; n++) {
         if (n == 0 && s->st.step == 0)
             tell_compute(s);
         ranks_add(s->sum, &(struct rows){ b->B, b->T, b->ids, b->first },
@@ -64,39 +68,37 @@ gather(struct student *s, struct loss_sum *sum, struct err *e)
     return r < 0 ? -1 : n > 0;
 }
 
-/* What has been read is done with: a checkpoint goes on behind it. */
+/* Remember the position behind the last batch: a checkpoint goes on there. */
 static void
-take_position(struct student *s)
+store_position(struct student *s)
 {
     position_release(&s->at);
     s->at = s->feed.pos;
     s->at.cursor = s->feed.pos.cursor ? xstrdup(s->feed.pos.cursor) : NULL;
 }
 
-/* A step's worth without a scored token, such as a last row of pieces of one
- * token: there is nothing to learn, and no step is made of it. */
+/* Make no step of messages without a scored token, such as a last row of pieces
+ * of one token: there is nothing to learn. */
 static void
 pass_over(struct student *s)
 {
     note("%s: nothing is scored up to message %" PRIu64 ": passed over",
         s->feed.name, s->feed.pos.seq);
-    take_position(s);
+    store_position(s);
 }
 
 /* Clip and update.  -1 and nothing is updated. */
 static int
-apply(struct student *s, const struct loss_sum *sum, struct err *e)
+apply_step(struct student *s, const struct loss_sum *sum, struct err *e)
 {
     const struct adamw_opt o = {
-        .lr = sched_lr((enum sched)s->a->schedule, s->a->lr, s->st.step,
-            s->total, s->a->warmup, s->a->floor),
-        .beta1 = s->a->beta1,
-        .beta2 = s->a->beta2,
-        .eps = s->a->eps,
+        .lr = sched_lr(s->settings.schedule, s->a->lr, s->st.step, s->total,
+            s->warmup, s->settings.floor),
+        .beta1 = s->settings.beta1,
+        .beta2 = s->settings.beta2,
+        .eps = s->settings.eps,
         .decay = s->a->decay,
         .clip = s->a->clip,
-        .lr_embed = s->a->lr_embed,
-        .decay_embed = s->a->decay_embed,
         .mask_decay = s->a->mask_decay,
     };
     const double n = (double)sum->n;
@@ -126,16 +128,16 @@ apply(struct student *s, const struct loss_sum *sum, struct err *e)
         effective_choose(&s->t, s->pool);
     effective_make(&s->t, s->pool);
     s->st.tokens += sum->tok;
-    take_position(s);
+    store_position(s);
     snprintf(text, sizeof(text), "loss %.4f", loss);
     progress_at((double)s->st.step, text);
     s->last = loss;
     return metrics_add(&s->saver, &s->st, sum, loss, o.lr, norm, e);
 }
 
-/* A run that cannot go on ends with what it has saved. */
+/* End a run that cannot go on, when the checkpoint is written. */
 static void
-give_up(struct student *s, const struct err *why)
+end_run(struct student *s, const struct err *why)
 {
     struct err e;
 
@@ -144,14 +146,14 @@ give_up(struct student *s, const struct err *why)
     die_err(why);
 }
 
-/* Begin a checkpoint; now: and wait until it is there. */
+/* Begin a checkpoint, and, with now, wait until it is written. */
 static void
-checkpoint(struct student *s, int now)
+begin_save(struct student *s, int now)
 {
     struct err e;
 
     if (s->saved != s->st.step && rank_same(s, &e) < 0)
-        give_up(s, &e);
+        end_run(s, &e);
     if (s->saved != s->st.step &&
         save_begin(&s->saver, &s->t, s->opt, &s->st, &s->at, &e) < 0)
         die_err(&e);
@@ -168,24 +170,24 @@ train(struct student *s)
     struct err e;
     int r = 1;
 
-    while (!stopped(s) && !held_out_over(s) &&
+    while (!any_stopped(s) && !held_out_over(s) &&
         (s->a->steps == 0 || s->st.step < s->a->steps) &&
-        (r = gather(s, &sum, &e)) > 0) {
+        (r = gather_step(s, &sum, &e)) > 0) {
         if (sum.n == 0) {
             pass_over(s);
             continue;
         }
-        if (apply(s, &sum, &e) < 0 || held_out_judge(s, &e) < 0)
-            give_up(s, &e);
+        if (apply_step(s, &sum, &e) < 0 || held_out_judge(s, &e) < 0)
+            end_run(s, &e);
         profile_step(sum.tok);
         if ((s->a->save > 0 && s->st.step % s->a->save == 0) ||
             (s->st.judged == s->st.step && s->st.best == s->st.step))
-            checkpoint(s, 0);
+            begin_save(s, 0);
     }
     prog_saving(1);
     if (r >= 0 && !s->stop)
         return EX_OK;
-    checkpoint(s, 1);
+    begin_save(s, 1);
     if (s->stop) {
         char why[60] = "";
 
@@ -201,10 +203,10 @@ train(struct student *s)
     return e.code;
 }
 
-/* The closing line: what was done, how fast, how well, and where it is (of a
- * long path the end). */
+/* Print the closing line: steps, speed, loss and the folder, of whose path the
+ * end if it is long. */
 static void
-tell(const struct student *s, double wall)
+tell_closing(const struct student *s, double wall)
 {
     const size_t n = strlen(s->a->run), most = 36;
 
@@ -227,13 +229,13 @@ finish(struct student *s, int status, double wall)
     if (s->finished) {
         note("%s: finished after step %" PRIu64 ": it stays as it is",
             s->a->run, s->st.step);
-        tell(s, wall);
+        tell_closing(s, wall);
         return;
     }
     if (status == EX_OK) {
         if (s->st.step == 0)
             die(EX_INPUT, "%s: no batches that are scored", s->feed.name);
-        checkpoint(s, 1);
+        begin_save(s, 1);
         if (save_final(&s->saver, &s->t, &e) < 0)
             die_err(&e);
         if (s->ranks.rank == 0)
@@ -242,5 +244,5 @@ finish(struct student *s, int status, double wall)
     }
     if (fclose(s->saver.log) != 0)
         die(EX_SYS, "%s/metrics.tsv:", s->a->run);
-    tell(s, wall);
+    tell_closing(s, wall);
 }

@@ -1,4 +1,4 @@
-/* AdamW, clipping and schedules; see step.h. */
+/* AdamW, clipping and schedules; see adamw.h. */
 #include "train/adamw.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -7,8 +7,6 @@
 #include "base/timeline.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
-#include "model/family.h"
-#include "train/step.h"
 
 #include <assert.h>
 #include <math.h>
@@ -24,55 +22,57 @@ enum { SPAN = 1 << 16, SPAN_EVEN = GROUP_SPAN };
 
 struct param_span {
     size_t group, at, n;
-    size_t in;                 /* where its moments are in this rank's part */
+    size_t in;                 /* place of its moments in this rank's part */
     int decay;                 /* weight decay applies */
-    int embed;                 /* lr_embed applies */
-    const unsigned char *mask; /* as of struct group, of these; or NULL */
+    const unsigned char *mask; /* bits of struct group's mask, or NULL */
 };
 
 struct adamw {
     struct arena arena;
-    enum dtype type; /* of m and v */
-    void **m, **v;   /* [ngroup][n], of this rank's part */
+    enum dtype type; /* element type of m and v */
+    void **m, **v;   /* [ngroup][n] moments of this rank's part */
     size_t ngroup, nspan;
     struct param_span *span;
     const struct dist_group *ranks;
     size_t **part;       /* [ngroup][ranks+1] */
-    size_t most;         /* elements of a span */
+    size_t most;         /* elements of a span, at most */
     size_t *own, nown;   /* spans of this rank */
-    size_t *slot;        /* [nspan] where its square is in sq, */
-    size_t *sq_at;       /* [ranks+1] those of a rank together */
+    size_t *slot;        /* [nspan] place of the span's square in sq */
+    size_t *sq_at;       /* [ranks+1] places in sq at which ranks begin */
     double *sq;          /* [nspan] */
     double *lost, *kept; /* [nspan] squares of rounding and of moments */
     double rounding;
     uint64_t t; /* steps done */
-    /* the step at hand */
+};
+
+/* A call of adamw_step, for tasks that do a span of parameters. */
+struct adamw_call {
+    struct adamw *a;
     struct tmodel *model;
     const struct loss_kern *k;
-    struct adamw_k plain; /* decay = 1: set a span */
     const struct adamw_opt *o;
-    double lr;
-    float mask_decay; /* of sums of gradients */
+    struct adamw_k plain; /* numbers that are the same for all spans */
+    float mask_decay;     /* for sums of gradients, not their mean */
 };
 
 static void
 add_spans(struct adamw *a, size_t group, size_t at, size_t n, int decay,
-    int embed, const unsigned char *mask)
+    const unsigned char *mask)
 {
     while (n > 0) {
         const size_t k = n < a->most ? n : a->most;
 
         a->span = xreallocarray(a->span, a->nspan + 1, sizeof(*a->span));
         a->span[a->nspan++] =
-            (struct param_span){ group, at, k, at, decay, embed, mask };
+            (struct param_span){ group, at, k, at, decay, mask };
         at += k;
         mask += mask != NULL ? a->most / 8 : 0;
         n -= k;
     }
 }
 
-/* Spans of group i: a block's norms and biases are kept apart, since they do
- * not decay. */
+/* Make spans of group i.  Norms and biases of a block have spans of their own,
+ * since they do not decay. */
 static void
 group_spans(struct adamw *a, const struct tmodel *t, size_t i)
 {
@@ -80,24 +80,24 @@ group_spans(struct adamw *a, const struct tmodel *t, size_t i)
     const size_t L = t->m.c.L;
 
     if (i >= L) {
-        add_spans(a, i, 0, g->n, i != L + 1, i != L + 1, NULL);
+        add_spans(a, i, 0, g->n, 0, NULL);
         return;
     }
     for (int w = 0; w < W_N; w++) {
         const size_t end = w + 1 < W_N ? g->at[w + 1] : g->n;
 
-        add_spans(a, i, g->at[w], end - g->at[w], !block_is_vector(w), 0,
+        add_spans(a, i, g->at[w], end - g->at[w], !block_is_vector(w),
             g->mask[w]);
     }
 }
 
 static size_t
-size_of(enum dtype type)
+moment_size(enum dtype type)
 {
     return type == DT_BF16 ? sizeof(uint16_t) : sizeof(float);
 }
 
-/* Parts of a group, which begin where spans do. */
+/* Cut a group into the parts of ranks, which begin where spans do. */
 static void
 cut_parts(struct adamw *a, size_t group, const struct tmodel *t)
 {
@@ -109,7 +109,7 @@ cut_parts(struct adamw *a, size_t group, const struct tmodel *t)
         adamw_own(a, group) == t->group[group].own);
 }
 
-/* Which spans are whose: those of a rank have their squares together. */
+/* Find the spans of each rank, and place the squares of a rank together. */
 static void
 share_spans(struct adamw *a)
 {
@@ -162,12 +162,12 @@ adamw_new_parts(const struct tmodel *t, enum dtype moments,
         group_spans(a, t, i);
         a->part[i] = xcalloc(g->n + 1, sizeof(**a->part));
         cut_parts(a, i, t);
-        bytes += 2 * (adamw_own(a, i) * size_of(moments) + 64);
+        bytes += 2 * (adamw_own(a, i) * moment_size(moments) + 64);
     }
     arena_init(&a->arena, bytes);
     for (size_t i = 0; i < t->ngroup; i++) {
-        a->m[i] = arena_alloc(&a->arena, adamw_own(a, i), size_of(moments));
-        a->v[i] = arena_alloc(&a->arena, adamw_own(a, i), size_of(moments));
+        a->m[i] = arena_alloc(&a->arena, adamw_own(a, i), moment_size(moments));
+        a->v[i] = arena_alloc(&a->arena, adamw_own(a, i), moment_size(moments));
     }
     share_spans(a);
     a->sq = xcalloc(3 * a->nspan, sizeof(*a->sq));
@@ -211,7 +211,7 @@ adamw_bytes(const struct tmodel *t, enum dtype moments)
     for (size_t i = 0; i < 2 * t->ngroup; i++)
         arena_alloc(&a,
             stages_any(&t->stages) ? t->group[i / 2].own : t->group[i / 2].n,
-            size_of(moments));
+            moment_size(moments));
     return a.used;
 }
 
@@ -264,9 +264,9 @@ adamw_set_count(struct adamw *a, uint64_t t)
     a->t = t;
 }
 
-/* Gradients of a span as fp32: where they are, or WIDE of them in room. */
+/* Gradients of a span in fp32: in place, or n <= WIDE of them in room. */
 static float *
-gradients(const struct group *g, size_t at, size_t n, float *room)
+span_gradients(const struct group *g, size_t at, size_t n, float *room)
 {
     if (g->half == NULL)
         return group_g(g, at);
@@ -277,7 +277,7 @@ gradients(const struct group *g, size_t at, size_t n, float *room)
 /* Zero what the mask leaves out of x[n]; eight at a time, which compilers make
  * a few instructions. */
 static void
-keep_float(float *x, size_t n, const unsigned char *mask)
+mask_float(float *x, size_t n, const unsigned char *mask)
 {
     uint32_t u[8] = { 0 };
 
@@ -292,7 +292,7 @@ keep_float(float *x, size_t n, const unsigned char *mask)
 }
 
 static void
-keep_half(uint16_t *x, size_t n, const unsigned char *mask)
+mask_half(uint16_t *x, size_t n, const unsigned char *mask)
 {
     for (size_t i = 0; i < n; i++)
         x[i] = mask[i / 8] >> i % 8 & 1 ? x[i] : 0;
@@ -310,30 +310,31 @@ pull_left_out(float *g, const float *p, size_t n, const unsigned char *mask,
 static void
 span_sumsq(void *ctx, size_t task, size_t worker)
 {
-    struct adamw *a = ctx;
+    const struct adamw_call *c = ctx;
+    struct adamw *a = c->a;
     const size_t i = a->own[task];
     const struct param_span *s = &a->span[i];
-    const struct group *g = &a->model->group[s->group];
+    const struct group *g = &c->model->group[s->group];
     const double t = profile_begin();
     double *const sq = &a->sq[a->slot[i]];
     float room[WIDE];
 
     (void)worker;
-    if (s->mask != NULL && a->model->effective.of > 0)
+    if (s->mask != NULL && c->model->effective.of > 0)
         pull_left_out(group_g(g, s->at), group_p(g, s->at), s->n, s->mask,
-            a->mask_decay);
+            c->mask_decay);
     else if (s->mask != NULL && g->half != NULL)
-        keep_half(g->half + s->at, s->n, s->mask);
+        mask_half(g->half + s->at, s->n, s->mask);
     else if (s->mask != NULL)
-        keep_float(group_g(g, s->at), s->n, s->mask);
+        mask_float(group_g(g, s->at), s->n, s->mask);
     *sq = 0.0;
     for (size_t k = 0; k < s->n && g->half != NULL; k += WIDE) {
         const size_t n = s->n - k < WIDE ? s->n - k : WIDE;
 
-        *sq += a->k->sumsq(gradients(g, s->at + k, n, room), n);
+        *sq += c->k->sumsq(span_gradients(g, s->at + k, n, room), n);
     }
     if (g->half == NULL)
-        *sq = a->k->sumsq(group_g(g, s->at), s->n);
+        *sq = c->k->sumsq(group_g(g, s->at), s->n);
     profile_end("gradient norm", t, 0.0, 4.0 * (double)s->n);
 }
 
@@ -361,10 +362,11 @@ round_by_chance(uint16_t *out, const float *x, size_t n, uint64_t key,
 
 /* A span whose moments or gradients are bf16, WIDE elements at a time. */
 static void
-update_rounded(struct adamw *a, const struct param_span *s,
+update_rounded(const struct adamw_call *c, const struct param_span *s,
     const struct adamw_k *k, double *lost, double *kept)
 {
-    const struct group *g = &a->model->group[s->group];
+    struct adamw *a = c->a;
+    const struct group *g = &c->model->group[s->group];
     const uint64_t key = rng_key(rng_key(a->t, s->group), 'm');
     const int half = a->type == DT_BF16;
     float wide[3][WIDE];
@@ -381,7 +383,8 @@ update_rounded(struct adamw *a, const struct param_span *s,
             kern.widen_bf16(m, mh, n);
             kern.widen_bf16(v, vh, n);
         }
-        a->k->adamw(group_p(g, at), gradients(g, at, n, wide[2]), m, v, n, k);
+        c->k->adamw(group_p(g, at), span_gradients(g, at, n, wide[2]), m, v, n,
+            k);
         if (half) {
             round_by_chance(mh, m, n, key, at, lost, kept);
             round_by_chance(vh, v, n, rng_key(key, 'v'), at, lost, kept);
@@ -394,36 +397,35 @@ update_rounded(struct adamw *a, const struct param_span *s,
 static void
 span_update(void *ctx, size_t task, size_t worker)
 {
-    struct adamw *a = ctx;
+    const struct adamw_call *c = ctx;
+    struct adamw *a = c->a;
     const size_t i = a->own[task];
     const struct param_span *s = &a->span[i];
-    struct group *g = &a->model->group[s->group];
-    struct adamw_k k = a->plain;
-    const double lr = s->embed ? a->lr * a->o->lr_embed : a->lr;
-    const int decay = s->decay && (!s->embed || a->o->decay_embed);
-
+    struct group *g = &c->model->group[s->group];
+    struct adamw_k k = c->plain;
+    const double lr = c->o->lr;
     const double t = profile_begin();
 
     (void)worker;
-    k.step = (float)(lr / (1.0 - pow(a->o->beta1, (double)a->t)));
-    k.decay = decay ? (float)(1.0 - lr * a->o->decay) : 1.0f;
+    k.step = (float)(lr / (1.0 - pow(c->o->beta1, (double)a->t)));
+    k.decay = s->decay ? (float)(1.0 - lr * c->o->decay) : 1.0f;
     if (a->type == DT_BF16 || g->half != NULL)
-        update_rounded(a, s, &k, a->lost + i, a->kept + i);
+        update_rounded(c, s, &k, a->lost + i, a->kept + i);
     else
-        a->k->adamw(group_p(g, s->at), group_g(g, s->at),
+        c->k->adamw(group_p(g, s->at), group_g(g, s->at),
             (float *)a->m[s->group] + s->in, (float *)a->v[s->group] + s->in,
             s->n, &k);
     /* without gradient and moments 0 stays 0, unless it is 0 / (0 + 0) */
-    if (s->mask != NULL && a->model->effective.of == 0 && !(k.eps > 0.0f))
-        keep_float(group_p(g, s->at), s->n, s->mask);
+    if (s->mask != NULL && c->model->effective.of == 0 && !(k.eps > 0.0f))
+        mask_float(group_p(g, s->at), s->n, s->mask);
     profile_end("AdamW", t, 0.0,
         (a->type == DT_BF16 ? 24.0 : 32.0) * (double)s->n);
 }
 
-/* The new parameters of other ranks, where they are kept, and none of their
- * gradients. */
+/* Get the new parameters of other ranks where this rank keeps them, and zero
+ * the gradients of these. */
 static void
-take_parts(const struct adamw *a, struct tmodel *t)
+gather_parameters(const struct adamw *a, struct tmodel *t)
 {
     const size_t L = t->m.c.L, end = a->ranks->n - 1;
 
@@ -451,19 +453,32 @@ rest_of(double beta)
     return beta > 0.999 ? (float)(1.0 - beta) : 1.0f - (float)beta;
 }
 
+/* Rounding of all moments in the step that has been made. */
+static double
+all_rounding(const struct adamw *a)
+{
+    double lost = 0.0, kept = 0.0;
+
+    for (size_t i = 0; i < a->nspan; i++) {
+        lost += a->lost[i];
+        kept += a->kept[i];
+    }
+    return kept > 0.0 ? sqrt(lost / kept) : 0.0;
+}
+
 int
 adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     const struct adamw_opt *o, size_t n, double *norm, struct err *e)
 {
     const double inv = n > 0 ? 1.0 / (double)n : 0.0;
     double sq = 0.0, scale = inv, begin = clock_now();
+    struct adamw_call c = { .a = a,
+        .model = t,
+        .k = loss_kern(),
+        .o = o,
+        .mask_decay = (float)(o->mask_decay * (double)n) };
 
-    a->model = t;
-    a->k = loss_kern();
-    a->o = o;
-    a->lr = o->lr;
-    a->mask_decay = (float)(o->mask_decay * (double)n);
-    pool_run(pool, a->nown, span_sumsq, a);
+    pool_run(pool, a->nown, span_sumsq, &c);
     timeline_add("compute", "gradient norm", begin);
     dist_all_gather(a->ranks, a->sq, sizeof(*a->sq), a->sq_at);
     for (size_t i = 0; i < a->nspan; i++)
@@ -473,12 +488,12 @@ adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
         return err_set(e, EX_NUM, "gradient norm is not finite");
     /* torch.nn.utils.clip_grad_norm_ */
     if (o->clip > 0.0 && *norm > 0.0) {
-        const double c = o->clip / (*norm + 1e-6);
+        const double by = o->clip / (*norm + 1e-6);
 
-        scale *= c < 1.0 ? c : 1.0;
+        scale *= by < 1.0 ? by : 1.0;
     }
     a->t++;
-    a->plain = (struct adamw_k){
+    c.plain = (struct adamw_k){
         .scale = (float)scale,
         .beta2 = (float)o->beta2,
         .rest1 = rest_of(o->beta1),
@@ -487,18 +502,11 @@ adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
         .eps = (float)o->eps,
     };
     begin = clock_now();
-    pool_run(pool, a->nown, span_update, a);
+    pool_run(pool, a->nown, span_update, &c);
     timeline_add("compute", "AdamW", begin);
-    take_parts(a, t);
-    if (a->type == DT_BF16 && !(a->rounding > 0.0)) {
-        double lost = 0.0, kept = 0.0;
-
-        for (size_t i = 0; i < a->nspan; i++) {
-            lost += a->lost[i];
-            kept += a->kept[i];
-        }
-        a->rounding = kept > 0.0 ? sqrt(lost / kept) : 0.0;
-    }
+    gather_parameters(a, t);
+    if (a->type == DT_BF16 && !(a->rounding > 0.0))
+        a->rounding = all_rounding(a);
     return 0;
 }
 

@@ -14,39 +14,49 @@ enum { TILE_ROWS = 256 }; /* predictions */
 struct head_loss {
     struct pool *pool;
     const struct loss_kern *k;
-    size_t V, d, dt, R;            /* R: rows of a tile */
-    size_t told_V;                 /* ids the teacher speaks of, from 0 */
-    size_t width, nslice;          /* of the vocabulary */
-    float *zs, *zt;                /* [nslice][R,width] */
-    float *part;                   /* [nslice][R,d] parts of dh */
-    float *wide;                   /* [workers][WEIGHT_PIECE] */
-    struct lse_part *s1, *st, *tt; /* [nslice][R] */
-    struct row_lse *lse;           /* [R] */
-    double *lse1;                  /* [R] the same as lse.s1, in double */
-    double *kl;                    /* [nslice][R]; with top: [R] */
-    struct mix_part *js;           /* [nslice][R] */
-    float *own;                    /* [R] KL(student || mixture) */
-    enum targets_kind kind;        /* of the targets */
-    size_t top;                    /* its tokens of a prediction, if it is
-                                    * tokens */
-    float *top_z;                  /* [R,top] the student's logits of them */
-    float *top_grad;               /* [R,top] gradients there */
+    size_t V, d;            /* ids and width of the student */
+    size_t R;               /* predictions of a tile, at most */
+    size_t width, nslice;   /* slices of the vocabulary */
+    enum targets_kind kind; /* how the teacher tells its distributions */
+    size_t dt;              /* width of its final states, or 0 */
+    size_t top;             /* tokens it tells of each prediction, or 0 */
+    size_t told_V;          /* its distributions are over ids below this */
+    float *zs, *zt;         /* [nslice][R,width] logits, then gradients */
+    float *part;            /* [nslice][R,d] parts of dh */
+    float *wide;            /* [workers][WEIGHT_PIECE] */
+    struct lse_part *s1;    /* [nslice][R] student, at temperature 1 */
+    struct lse_part *st;    /* [nslice][R] student, at tau */
+    struct lse_part *tt;    /* [nslice][R] teacher, at tau */
+    struct row_lse *lse;    /* [R] */
+    double *lse1;           /* [R] lse.s1 in double */
+    double *kl;             /* [nslice][R]; with top: [R] */
+    struct mix_part *js;    /* [nslice][R] */
+    float *own;             /* [R] KL(student || mixture) */
+    float *ht;              /* [R,dt] final states of the teacher */
+    uint32_t *ids;          /* [R,top] tokens of the teacher */
+    float *told;            /* [R,top] their logp, or shares of draws */
+    float *sums;            /* [R,2] lse, or [R,1] self */
+    float *top_z;           /* [R,top] logits of the student for these tokens */
+    float *top_grad;        /* [R,top] gradients at these logits */
     struct rest {
         float lse, b;
-    } * rest;      /* [R] of top_grad's kernel */
+    } * rest;      /* [R] arguments of the kernel top_grad */
     uint32_t *hit; /* [workers][top] */
     double *p;     /* [workers][top] */
-    /* the tile at hand, and the targets of its rows */
+};
+
+/* Predictions that are worked on together, at most R: arguments of
+ * head_loss_rows, from the tile's first prediction on. */
+struct tile {
+    struct head_loss *h;
     const struct loss_opt *o;
-    const float *ws, *hs;
+    const float *ws;
     const struct weight *wt;
-    const uint32_t *target;
-    float *ht;     /* [R,dt] final states */
-    uint32_t *ids; /* [R,top] */
-    float *told;   /* [R,top] logp, or shares of tokens drawn */
-    float *sums;   /* [R,2] lse, or [R,1] self */
+    const float *hs;        /* [n,d] */
+    const uint32_t *target; /* [n] */
     size_t n;
-    float *dw, *dh;
+    float *dw; /* [V,d], or NULL: no gradients */
+    float *dh; /* [n,d] */
 };
 
 /* About 24 slices for large vocabularies: enough tasks for many threads, few
@@ -125,7 +135,7 @@ slice_cols(const struct head_loss *h, size_t s)
     return left < h->width ? left : h->width;
 }
 
-/* How many of its columns the teacher speaks of. */
+/* Number of columns of slice s that the teacher has probabilities for. */
 static size_t
 told_cols(const struct head_loss *h, size_t s)
 {
@@ -134,9 +144,9 @@ told_cols(const struct head_loss *h, size_t s)
     return h->told_V <= v0 ? 0 : h->told_V - v0 < cols ? h->told_V - v0 : cols;
 }
 
-/* How many of the tokens of row i count. */
+/* Number of tokens of the teacher in row i: others have probability 0. */
 static size_t
-used(const struct head_loss *h, size_t i)
+tokens_told(const struct head_loss *h, size_t i)
 {
     const float *told = h->told + i * h->top;
     const float none = h->kind == TARGETS_TOP ? -INFINITY : 0.0f;
@@ -152,14 +162,15 @@ used(const struct head_loss *h, size_t i)
  * left out of the sum, not taken off it: what remains may be a small part.
  * Keeps their logits. */
 static struct lse_part
-rest_part(struct head_loss *h, size_t row, float *z, size_t v0, size_t cols,
+rest_part(const struct tile *q, size_t row, float *z, size_t v0, size_t cols,
     size_t worker)
 {
+    struct head_loss *h = q->h;
     const uint32_t *ids = h->ids + row * h->top;
     float *top_z = h->top_z + row * h->top;
     uint32_t *hit = h->hit + worker * h->top;
     struct lse_part r = { -INFINITY, 0.0 };
-    const size_t k = used(h, row);
+    const size_t k = tokens_told(h, row);
     size_t n = 0;
 
     for (size_t j = 0; j < k; j++)
@@ -169,7 +180,7 @@ rest_part(struct head_loss *h, size_t row, float *z, size_t v0, size_t cols,
             hit[n++] = (uint32_t)j;
         }
     if (n < cols)
-        r = h->k->lse(z, cols, (float)(1.0 / h->o->tau));
+        r = h->k->lse(z, cols, (float)(1.0 / q->o->tau));
     for (size_t i = 0; i < n; i++)
         z[ids[hit[i]] - v0] = top_z[hit[i]];
     return r;
@@ -186,42 +197,43 @@ lse_of(const struct head_loss *h, const float *z, size_t n, float inv_tau)
 static void
 slice_logits(void *ctx, size_t s, size_t worker)
 {
-    struct head_loss *h = ctx;
+    const struct tile *q = ctx;
+    struct head_loss *h = q->h;
     const size_t w = h->width, cols = slice_cols(h, s), at = s * h->R;
     const size_t told = told_cols(h, s);
-    const float it = (float)(1.0 / h->o->tau);
+    const float it = (float)(1.0 / q->o->tau);
     float *zs = h->zs + at * w;
     float *zt = h->dt > 0 ? h->zt + at * w : NULL;
     double t = profile_begin();
 
-    kern.gemm_nt(h->n, cols, h->d, h->hs, h->d, h->ws + s * w * h->d, h->d,
+    kern.gemm_nt(q->n, cols, h->d, q->hs, h->d, q->ws + s * w * h->d, h->d,
         GEMM_SET, zs, w);
     if (zt != NULL)
-        weight_product(h->wt, s * w, told, h->n, h->ht,
+        weight_product(q->wt, s * w, told, q->n, h->ht,
             h->wide + worker * WEIGHT_PIECE, zt, w);
     profile_end("head logits", t,
-        2.0 * (double)h->n *
+        2.0 * (double)q->n *
             ((double)(cols * h->d) +
                 (zt != NULL ? (double)(told * h->dt) : 0.0)),
         0.0);
     t = profile_begin();
-    for (size_t i = 0; i < h->n; i++) {
+    for (size_t i = 0; i < q->n; i++) {
         h->s1[at + i] = h->k->lse(zs + i * w, cols, 1.0f);
         if (zt != NULL) {
             h->st[at + i] = lse_of(h, zs + i * w, told, it);
             h->tt[at + i] = lse_of(h, zt + i * w, told, it);
         } else if (h->top > 0) {
-            h->st[at + i] = rest_part(h, i, zs + i * w, s * w, told, worker);
+            h->st[at + i] = rest_part(q, i, zs + i * w, s * w, told, worker);
         }
     }
     profile_end("head log-sum-exp", t, 0.0,
-        4.0 * (double)(h->n * cols) * (zt != NULL ? 2.0 : 1.0));
+        4.0 * (double)(q->n * cols) * (zt != NULL ? 2.0 : 1.0));
     profile_exps("head log-sum-exp",
-        (double)h->n * (double)(cols + 2 * told * (zt != NULL)) +
-            (double)(h->n * told) * (h->top > 0));
+        (double)q->n * (double)(cols + 2 * told * (zt != NULL)) +
+            (double)(q->n * told) * (h->top > 0));
 }
 
-/* Of what js_sums gives: the teacher's weight in the mixture. */
+/* Weight of the teacher in the mixture that js_sums is called with. */
 static double
 mixture(const struct loss_opt *o)
 {
@@ -233,26 +245,28 @@ mixture(const struct loss_opt *o)
 static void
 slice_sums(void *ctx, size_t s, size_t worker)
 {
-    struct head_loss *h = ctx;
+    const struct tile *q = ctx;
+    struct head_loss *h = q->h;
     const size_t at = s * h->R, told = told_cols(h, s), w = h->width;
     const double t = profile_begin();
 
     (void)worker;
-    for (size_t i = at; i < at + h->n; i++)
+    for (size_t i = at; i < at + q->n; i++)
         h->js[i] = h->k->js_sums(h->zs + i * w, h->zt + i * w, told,
-            (float)h->o->tau, h->lse[i - at], (float)mixture(h->o));
-    profile_end("head divergence", t, 0.0, 8.0 * (double)(h->n * told));
+            (float)q->o->tau, h->lse[i - at], (float)mixture(q->o));
+    profile_end("head divergence", t, 0.0, 8.0 * (double)(q->n * told));
     profile_exps("head divergence",
-        (double)(h->n * told) * (mixture(h->o) == 1.0 ? 2.0 : 4.0));
+        (double)(q->n * told) * (mixture(q->o) == 1.0 ? 2.0 : 4.0));
 }
 
-/* Whole rows of it. */
+/* Add up the parts of slice_sums. */
 static void
-join_sums(struct head_loss *h)
+join_sums(const struct tile *q)
 {
-    const int js = h->o->direction == KL_JS;
+    struct head_loss *h = q->h;
+    const int js = q->o->direction == KL_JS;
 
-    for (size_t i = 0; i < h->n; i++) {
+    for (size_t i = 0; i < q->n; i++) {
         struct mix_part r = { 0.0, 0.0, 0.0, 0.0 };
 
         for (size_t s = 0; s < h->nslice; s++) {
@@ -266,99 +280,127 @@ join_sums(struct head_loss *h)
         r.kl /= r.p;
         r.own /= r.q;
         h->own[i] = (float)r.own;
-        h->kl[i] = js ? h->o->beta * r.kl + (1.0 - h->o->beta) * r.own : r.own;
+        h->kl[i] = js ? q->o->beta * r.kl + (1.0 - q->o->beta) * r.own : r.own;
     }
 }
 
 /* The gradient of row i at its logits z [cols] from v0 on, in their place. */
 static void
-top_grad(const struct head_loss *h, size_t i, float *z, size_t v0, size_t cols)
+top_grad(const struct tile *q, size_t i, float *z, size_t v0, size_t cols)
 {
+    const struct head_loss *h = q->h;
     const uint32_t *ids = h->ids + i * h->top;
     const float *g = h->top_grad + i * h->top;
-    const size_t k = used(h, i);
+    const size_t k = tokens_told(h, i);
 
-    h->k->top_grad(z, cols, h->lse[i].s1, (float)h->o->w_ce, (float)h->o->tau,
+    h->k->top_grad(z, cols, h->lse[i].s1, (float)q->o->w_ce, (float)q->o->tau,
         h->rest[i].lse, h->rest[i].b);
     for (size_t j = 0; j < k; j++)
         if (ids[j] - v0 < cols)
             z[ids[j] - v0] = g[j];
 }
 
-/* Task: gradient of slice s, in place of its logits; adds to the head's
- * gradient and makes this slice's part of dh. */
+/* Gradient of prediction i in slice s, of `cols` columns, in place of its
+ * logits.  The teacher speaks of the first `told` columns; behind them only the
+ * cross entropy has a gradient. */
 static void
-slice_grad(void *ctx, size_t s, size_t worker)
+row_grad(const struct tile *q, size_t s, size_t i, size_t told, size_t cols)
 {
-    struct head_loss *h = ctx;
-    const size_t w = h->width, cols = slice_cols(h, s), at = s * h->R;
-    const size_t v0 = s * w;
-    const size_t told = h->kind != TARGETS_NONE ? told_cols(h, s) : 0;
-    const float w_ce = (float)h->o->w_ce, w_kl = (float)h->o->w_kl;
-    const float w_div = (float)(h->o->w_kl * h->o->tau *
-        (h->o->direction == KL_JS ? 1.0 - h->o->beta : 1.0));
+    struct head_loss *h = q->h;
+    const struct loss_opt *o = q->o;
+    const size_t row = s * h->R + i, v0 = s * h->width;
+    const float w_ce = (float)o->w_ce, tau = (float)o->tau;
+    const float w_div = (float)(o->w_kl * o->tau *
+        (o->direction == KL_JS ? 1.0 - o->beta : 1.0));
+    float *z = h->zs + row * h->width;
+
+    if (told > 0 && h->top > 0)
+        top_grad(q, i, z, v0, told);
+    else if (told > 0 && o->direction != KL_FORWARD)
+        h->k->js_grad(z, h->zt + row * h->width, told, tau, h->lse[i],
+            (float)mixture(o), h->own[i], w_ce, w_div);
+    else if (told > 0)
+        h->kl[row] = h->k->kd_grad(z, h->zt + row * h->width, told, tau,
+            h->lse[i], w_ce, (float)o->w_kl);
+    if (told < cols)
+        h->k->ce_grad(z + told, cols - told, h->lse[i].s1, w_ce);
+    if (q->target[i] >= v0 && q->target[i] - v0 < cols)
+        z[q->target[i] - v0] -= w_ce;
+}
+
+/* Exponentials that row_grad takes, for the profile. */
+static double
+grad_exps(const struct tile *q, size_t told, size_t cols)
+{
     static const size_t
         div[] = { [KL_FORWARD] = 2, [KL_REVERSE] = 1, [KL_JS] = 3 };
-    float *zs = h->zs + at * w;
-    double t = profile_begin();
 
-    (void)worker;
-    for (size_t i = 0; i < h->n; i++) {
-        float *z = zs + i * w;
+    return (
+        double)(cols + cols * (q->h->top > 0) + told * div[q->o->direction]);
+}
 
-        if (told > 0 && h->top > 0)
-            top_grad(h, i, z, v0, told);
-        else if (told > 0 && h->o->direction != KL_FORWARD)
-            h->k->js_grad(z, h->zt + (at + i) * w, told, (float)h->o->tau,
-                h->lse[i], (float)mixture(h->o), h->own[i], w_ce, w_div);
-        else if (told > 0)
-            h->kl[at + i] = h->k->kd_grad(z, h->zt + (at + i) * w, told,
-                (float)h->o->tau, h->lse[i], w_ce, w_kl);
-        if (told < cols)
-            h->k->ce_grad(z + told, cols - told, h->lse[i].s1, w_ce);
-        if (h->target[i] >= v0 && h->target[i] - v0 < cols)
-            z[h->target[i] - v0] -= w_ce;
-    }
-    profile_end("head loss and gradient", t, 0.0,
-        4.0 * (double)(h->n * cols) * (h->dt > 0 ? 3.0 : 2.0));
-    /* of the cross entropy, and of the divergence */
-    profile_exps("head loss and gradient",
-        (double)h->n *
-            (double)(cols + cols * (h->top > 0) + told * div[h->o->direction]));
-    if (h->dw == NULL)
-        return;
-    t = profile_begin();
-    kern.gemm_tn(cols, h->d, h->n, zs, w, h->hs, h->d, GEMM_ADD,
-        h->dw + v0 * h->d, h->d);
-    kern.gemm_nn(h->n, h->d, cols, zs, w, h->ws + v0 * h->d, h->d, GEMM_SET,
-        h->part + at * h->d, h->d);
-    profile_end("head gradients", t, 4.0 * (double)(h->n * cols) * (double)h->d,
+/* Add slice s to the head's gradient, and make its part of dh. */
+static void
+slice_products(const struct tile *q, size_t s)
+{
+    const struct head_loss *h = q->h;
+    const size_t w = h->width, d = h->d, cols = slice_cols(h, s);
+    const float *grad = h->zs + s * h->R * w;
+    const double t = profile_begin();
+
+    kern.gemm_tn(cols, d, q->n, grad, w, q->hs, d, GEMM_ADD, q->dw + s * w * d,
+        d);
+    kern.gemm_nn(q->n, d, cols, grad, w, q->ws + s * w * d, d, GEMM_SET,
+        h->part + s * h->R * d, d);
+    profile_end("head gradients", t, 4.0 * (double)(q->n * cols) * (double)d,
         0.0);
 }
 
-/* Tasks that join slices: rows of one. */
+/* Task: gradients of slice s. */
+static void
+slice_grad(void *ctx, size_t s, size_t worker)
+{
+    const struct tile *q = ctx;
+    const struct head_loss *h = q->h;
+    const size_t cols = slice_cols(h, s);
+    const size_t told = h->kind != TARGETS_NONE ? told_cols(h, s) : 0;
+    const double t = profile_begin();
+
+    (void)worker;
+    for (size_t i = 0; i < q->n; i++)
+        row_grad(q, s, i, told, cols);
+    profile_end("head loss and gradient", t, 0.0,
+        4.0 * (double)(q->n * cols) * (h->dt > 0 ? 3.0 : 2.0));
+    profile_exps("head loss and gradient",
+        (double)q->n * grad_exps(q, told, cols));
+    if (q->dw != NULL)
+        slice_products(q, s);
+}
+
+/* Rows of a task that joins slices. */
 enum { JOIN_ROWS = 16 };
 
-/* The targets of a row: of how many tokens it gives probabilities,
- * that of its rest, and the sum of p log p. */
+/* Distribution of the teacher for a row: number of tokens that have
+ * probabilities, probability of the rest, and sum of p log p. */
 struct outcomes {
     size_t n;
     double rest, self;
 };
 
 static struct outcomes
-teacher_row(const struct head_loss *h, size_t i, int rest, double *p)
+teacher_row(const struct tile *q, size_t i, int rest, double *p)
 {
+    const struct head_loss *h = q->h;
     const float *told = h->told + i * h->top, *lse = h->sums + i * 2;
-    const double it = 1.0 / h->o->tau;
-    struct outcomes r = { used(h, i), 0.0, 0.0 };
+    const double it = 1.0 / q->o->tau;
+    struct outcomes r = { tokens_told(h, i), 0.0, 0.0 };
     double sum = 0.0, scale;
 
     if (h->kind == TARGETS_DRAWS) {
         for (size_t j = 0; j < r.n; j++)
             p[j] = told[j];
         r.self = r.n > 0 ? h->sums[i] : 0.0;
-        r.rest = r.n > 0 ? 0.0 : 1.0; /* no targets: no divergence */
+        r.rest = r.n > 0 ? 0.0 : 1.0; /* nothing is targets: no divergence */
         return r;
     }
     for (size_t j = 0; j < r.n; j++) {
@@ -386,11 +428,12 @@ teacher_row(const struct head_loss *h, size_t i, int rest, double *p)
  *                                 rest), is w_kl tau (Q - P) exp(z/tau - rest)
  */
 static void
-top_row(struct head_loss *h, size_t i, double rest, double *p)
+top_row(const struct tile *q, size_t i, double rest, double *p)
 {
-    const struct outcomes t = teacher_row(h, i, rest != -INFINITY, p);
+    struct head_loss *h = q->h;
+    const struct outcomes t = teacher_row(q, i, rest != -INFINITY, p);
     const float *z = h->top_z + i * h->top;
-    const double it = 1.0 / h->o->tau, w = h->o->w_kl * h->o->tau;
+    const double it = 1.0 / q->o->tau, w = q->o->w_kl * q->o->tau;
     double max = rest, all = 0.0, kl = t.self;
 
     for (size_t j = 0; j < t.n; j++)
@@ -403,7 +446,7 @@ top_row(struct head_loss *h, size_t i, double rest, double *p)
 
         kl -= p[j] * lq;
         h->top_grad[i * h->top + j] =
-            (float)(w * (exp(lq) - p[j]) + h->o->w_ce * exp(z[j] - h->lse1[i]));
+            (float)(w * (exp(lq) - p[j]) + q->o->w_ce * exp(z[j] - h->lse1[i]));
     }
     if (t.rest > 0.0)
         kl -= t.rest * (rest - all);
@@ -416,13 +459,14 @@ top_row(struct head_loss *h, size_t i, double rest, double *p)
 static void
 join_top(void *ctx, size_t task, size_t worker)
 {
-    struct head_loss *h = ctx;
+    const struct tile *q = ctx;
+    struct head_loss *h = q->h;
     const size_t r0 = task * JOIN_ROWS;
-    const size_t r1 = r0 + JOIN_ROWS < h->n ? r0 + JOIN_ROWS : h->n;
+    const size_t r1 = r0 + JOIN_ROWS < q->n ? r0 + JOIN_ROWS : q->n;
     const double t = profile_begin();
 
     for (size_t i = r0; i < r1; i++)
-        top_row(h, i, lse_join(h->st + i, h->nslice, h->R),
+        top_row(q, i, lse_join(h->st + i, h->nslice, h->R),
             h->p + worker * h->top);
     profile_end("head top", t, 0.0, 20.0 * (double)((r1 - r0) * h->top));
 }
@@ -431,10 +475,11 @@ join_top(void *ctx, size_t task, size_t worker)
 static void
 join_dh(void *ctx, size_t task, size_t worker)
 {
-    struct head_loss *h = ctx;
+    const struct tile *q = ctx;
+    struct head_loss *h = q->h;
     const size_t r0 = task * JOIN_ROWS, d = h->d;
-    const size_t r1 = r0 + JOIN_ROWS < h->n ? r0 + JOIN_ROWS : h->n;
-    float *dh = h->dh + r0 * d;
+    const size_t r1 = r0 + JOIN_ROWS < q->n ? r0 + JOIN_ROWS : q->n;
+    float *dh = q->dh + r0 * d;
     const double t = profile_begin();
 
     (void)worker;
@@ -449,12 +494,13 @@ join_dh(void *ctx, size_t task, size_t worker)
         4.0 * (double)((r1 - r0) * d) * (double)(h->nslice + 1));
 }
 
-/* Whole rows' log-sum-exps from the slices' parts, and the CE. */
+/* Join the slices' parts of log-sum-exps, and add the CE. */
 static void
-join_lse(struct head_loss *h, struct loss_sum *sum)
+join_lse(const struct tile *q, struct loss_sum *sum)
 {
-    for (size_t i = 0; i < h->n; i++) {
-        const size_t v = h->target[i], s = v / h->width;
+    struct head_loss *h = q->h;
+    for (size_t i = 0; i < q->n; i++) {
+        const size_t v = q->target[i], s = v / h->width;
         const double z = h->zs[(s * h->R + i) * h->width + v % h->width];
 
         h->lse1[i] = lse_join(h->s1 + i, h->nslice, h->R);
@@ -468,37 +514,38 @@ join_lse(struct head_loss *h, struct loss_sum *sum)
 }
 
 static void
-head_tile(struct head_loss *h, struct loss_sum *sum)
+tile_losses(struct tile *q, struct loss_sum *sum)
 {
-    const size_t joins = (h->n + JOIN_ROWS - 1) / JOIN_ROWS;
-    const int whole = h->dt > 0 && h->o->direction != KL_FORWARD;
+    struct head_loss *h = q->h;
+    const size_t joins = (q->n + JOIN_ROWS - 1) / JOIN_ROWS;
+    const int whole = h->dt > 0 && q->o->direction != KL_FORWARD;
     const size_t parts = h->top > 0 || whole ? 1 : h->dt > 0 ? h->nslice : 0;
 
-    pool_run(h->pool, h->nslice, slice_logits, h);
-    join_lse(h, sum);
+    pool_run(h->pool, h->nslice, slice_logits, q);
+    join_lse(q, sum);
     if (h->top > 0)
-        pool_run(h->pool, joins, join_top, h);
+        pool_run(h->pool, joins, join_top, q);
     if (whole) {
-        pool_run(h->pool, h->nslice, slice_sums, h);
-        join_sums(h);
+        pool_run(h->pool, h->nslice, slice_sums, q);
+        join_sums(q);
     }
     /* a forward KL falls out of its gradient */
-    if (h->dw != NULL || (h->dt > 0 && !whole))
-        pool_run(h->pool, h->nslice, slice_grad, h);
-    if (h->dw != NULL)
-        pool_run(h->pool, joins, join_dh, h);
-    for (size_t i = 0; i < h->n && parts > 0; i++) {
+    if (q->dw != NULL || (h->dt > 0 && !whole))
+        pool_run(h->pool, h->nslice, slice_grad, q);
+    if (q->dw != NULL)
+        pool_run(h->pool, joins, join_dh, q);
+    for (size_t i = 0; i < q->n && parts > 0; i++) {
         double kl = 0.0;
 
         for (size_t s = 0; s < parts && s * h->width < h->told_V; s++)
             kl += h->kl[s * h->R + i];
-        sum->kl += h->o->tau * h->o->tau * kl;
+        sum->kl += q->o->tau * q->o->tau * kl;
     }
 }
 
-/* Copy one tensor's numbers for a token to out, in fp32. */
+/* Copy a part of the teacher's message for a token, in fp32. */
 static void
-widen(const struct targets *y, int part, size_t token, float *out)
+widen_part(const struct targets *y, int part, size_t token, float *out)
 {
     const struct targets_tensor *t = &y->part[part];
     const struct weight w = { .data = targets_at(y, t, token),
@@ -514,12 +561,12 @@ widen(const struct targets *y, int part, size_t token, float *out)
  * teacher without the tokens taken out.  Of tokens drawn, whose probabilities
  * are not known, the shares stand for them in the sum of p log p. */
 static void
-drop_foreign(struct head_loss *h, size_t i)
+drop_foreign(struct head_loss *h, double tau, size_t i)
 {
     uint32_t *ids = h->ids + i * h->top;
     float *told = h->told + i * h->top;
     float *lse = h->sums + i * 2, *self = h->sums + i;
-    const size_t k = used(h, i);
+    const size_t k = tokens_told(h, i);
     const int top = h->kind == TARGETS_TOP;
     double gone = 0.0, plogp = 0.0;
     size_t n = 0;
@@ -533,7 +580,7 @@ drop_foreign(struct head_loss *h, size_t i)
             continue;
         }
         if (top)
-            p = exp((p + lse[0]) / h->o->tau - lse[1]);
+            p = exp((p + lse[0]) / tau - lse[1]);
         gone += p;
         plogp += p * log(p);
     }
@@ -550,22 +597,23 @@ drop_foreign(struct head_loss *h, size_t i)
                          : (float)(told[j] / (1.0 - gone));
 }
 
-/* Copy the targets of token `token` to row i of the tile. */
+/* Copy the teacher's part of token `token` to row i of the tile. */
 static void
-gather(struct head_loss *h, const struct targets *y, size_t token, size_t i)
+gather_token(struct head_loss *h, double tau, const struct targets *y,
+    size_t token, size_t i)
 {
     const size_t k = h->top;
     const unsigned char *count;
 
     if (h->kind == TARGETS_FINAL) {
-        widen(y, TARGETS_STATE, token, h->ht + i * h->dt);
+        widen_part(y, TARGETS_STATE, token, h->ht + i * h->dt);
         return;
     }
     memcpy(h->ids + i * k, targets_at(y, &y->part[TARGETS_IDS], token), k * 4);
     if (h->kind == TARGETS_TOP) {
-        widen(y, TARGETS_LOGP, token, h->told + i * k);
+        widen_part(y, TARGETS_LOGP, token, h->told + i * k);
         memcpy(h->sums + i * 2, targets_at(y, &y->part[TARGETS_LSE], token), 8);
-        drop_foreign(h, i);
+        drop_foreign(h, tau, i);
         return;
     }
     memcpy(h->sums + i, targets_at(y, &y->part[TARGETS_SELF], token), 4);
@@ -579,7 +627,7 @@ gather(struct head_loss *h, const struct targets *y, size_t token, size_t i)
             c = count[j];
         h->told[i * k + j] = (float)c / (float)k;
     }
-    drop_foreign(h, i);
+    drop_foreign(h, tau, i);
 }
 
 void
@@ -590,17 +638,19 @@ head_loss_rows(struct head_loss *h, const struct loss_opt *o, const float *ws,
 {
     assert(h->top == 0 || o->direction == KL_FORWARD);
     assert(targets->kind == h->kind && targets->width == h->dt + h->top);
-    h->o = o;
-    h->ws = ws;
-    h->wt = wt;
-    h->dw = dw;
     for (size_t i = 0; i < n; i += h->R) {
-        h->n = n - i < h->R ? n - i : h->R;
-        h->hs = hs + i * h->d;
-        h->target = target + i;
-        h->dh = dh + i * h->d;
-        for (size_t j = 0; h->kind != TARGETS_NONE && j < h->n; j++)
-            gather(h, targets, place[i + j], j);
-        head_tile(h, sum);
+        struct tile q = { .h = h,
+            .o = o,
+            .ws = ws,
+            .wt = wt,
+            .hs = hs + i * h->d,
+            .target = target + i,
+            .n = n - i < h->R ? n - i : h->R,
+            .dw = dw,
+            .dh = dh + i * h->d };
+
+        for (size_t j = 0; h->kind != TARGETS_NONE && j < q.n; j++)
+            gather_token(h, o->tau, targets, place[i + j], j);
+        tile_losses(&q, sum);
     }
 }

@@ -12,19 +12,21 @@
 
 struct head_loss;
 
-/* Work space in `a` (which may only be counting) for a student with head
- * [V,d] and targets like those of `like` (kind and width); rows:
- * predictions of a call, where they are never more. */
+/* Make work space in `a`, which may only count, for a student's head [V,d],
+ * targets of the kind and width of `like`, and calls of `rows` predictions at
+ * most. */
 struct head_loss *head_loss_new(struct arena *a, struct pool *pool, size_t V,
     size_t d, const struct targets *like, size_t rows);
 void head_loss_free(struct head_loss *h);
 
 /*
- * n predictions: hs [n,d] student's normed states; targets, of the kind of
- * head_loss_new, of which prediction i is token place[i]; target [n]; heads ws
- * [V,d] fp32 and, for TARGETS_FINAL, wt.  Adds to *sum (ce, kl) and to dw
- * [V,d]; writes dh [n,d], the gradient at hs.  Gradients are of sums.  dw NULL:
- * none are made, and dh is not written.
+ * Add the losses ce and kl of n predictions to *sum, their gradient to dw
+ * [V,d], and write dh [n,d], the gradient at hs.  Gradients are those of sums.
+ * dw NULL: no gradients are made, and dh is not written.
+ *   hs [n,d]      normed states of the student
+ *   ws [V,d]      its head, fp32; wt: the teacher's, for TARGETS_FINAL
+ *   place [n]     tokens of `targets` that the predictions are made at
+ *   target [n]    tokens that come next
  */
 void head_loss_rows(struct head_loss *h, const struct loss_opt *o,
     const float *ws, const struct weight *wt, const float *hs,

@@ -14,7 +14,7 @@ struct param_shards {
 };
 
 static void
-now(void *ctx, size_t group)
+parts_now(void *ctx, size_t group)
 {
     struct param_shards *p = ctx;
 
@@ -22,13 +22,13 @@ now(void *ctx, size_t group)
 }
 
 static void
-next(void *ctx, size_t group)
+parts_next(void *ctx, size_t group)
 {
     ahead_next(((struct param_shards *)ctx)->ahead, group);
 }
 
 static void
-done(void *ctx, size_t group)
+parts_done(void *ctx, size_t group)
 {
     ahead_done(((struct param_shards *)ctx)->ahead, group);
 }
@@ -49,7 +49,7 @@ param_shards_new(struct tmodel *t, const struct adamw *a,
                 adamw_part(a, i), i < t->m.c.L ? BLOCK : EMBED };
     p->t = t;
     p->ahead = ahead_new(g, array, t->ngroup, sizeof(float), buffers, KINDS);
-    p->fetch = (struct fetch){ now, next, done, p };
+    p->fetch = (struct fetch){ parts_now, parts_next, parts_done, p };
     t->m.fetch = &p->fetch;
     free(array);
     return p;

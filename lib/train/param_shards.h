@@ -1,8 +1,8 @@
 /*
- * Parameters that ranks have parts of (struct share, model/backward.h): those
- * of a block are gathered before they are read, in its forward and its backward
- * pass, into one of two buffers; those of embedding and head into one of their
- * own.  The parameters of the final norm are everywhere.
+ * Parameters that are split over ranks (struct share, model/backward.h).  The
+ * parameters of a block are gathered before its forward and its backward pass,
+ * into one of two buffers; embedding and head have a third buffer.  All ranks
+ * have the final norm.
  */
 #ifndef TRAIN_PARAM_SHARDS_H
 #define TRAIN_PARAM_SHARDS_H
@@ -11,16 +11,16 @@
 #include "train/adamw.h"
 
 struct param_shards;
-/* t was made with share->params, of the ranks of g, and so were a's moments.
- * From here on t's weights are fetched (model/fetch.h). */
+/* Let t's weights be fetched (model/fetch.h).  t and the moments of a are split
+ * over the ranks of g (share->params). */
 struct param_shards *param_shards_new(struct tmodel *t, const struct adamw *a,
     const struct dist_group *g);
-/* As ahead_keep. */
+/* Keep copies of gathered parameters on the ranks of a node (ahead_keep). */
 void param_shards_keep(struct param_shards *p, const struct dist_group *node);
 void param_shards_free(struct param_shards *p);
-/* Memory of buffers and copies. */
+/* Bytes of buffers and copies. */
 size_t param_shards_bytes(const struct param_shards *p);
-/* After adamw_step. */
+/* Parameters have changed: gather them anew.  After adamw_step. */
 void param_shards_changed(struct param_shards *p);
 
 #endif

@@ -14,17 +14,22 @@ struct pipe {
     struct tmodel *t;
     struct fetch fetch;
     struct arena arena;
-    float *room; /* of rank 0, for the largest group that it has not */
-    size_t last; /* group asked for */
-    struct posted (*sending)[WAYS]; /* of each lane; n 0: nothing */
+    float *room; /* on rank 0, for the largest group that it has not */
+    size_t last; /* group that fetch_group was last called with */
+    struct posted (
+        *sending)[WAYS]; /* [nlane] messages not yet gone; n 0: none */
     size_t nlane;
-    /* the rows at hand */
+};
+
+/* Rows that go through the stages, `some` at a time. */
+struct pipe_rows {
     struct bwd *b;
-    size_t rows, some, numbers;
+    size_t rows, some;
+    size_t numbers; /* of a row's output */
 };
 
 static void
-now(void *ctx, size_t group)
+fetch_group(void *ctx, size_t group)
 {
     struct pipe *x = ctx;
     struct tmodel *t = x->t;
@@ -41,7 +46,7 @@ now(void *ctx, size_t group)
 }
 
 static void
-nothing(void *ctx, size_t group)
+skip_group(void *ctx, size_t group)
 {
     (void)ctx, (void)group;
 }
@@ -54,7 +59,7 @@ pipe_new(const struct dist_group *g, struct tmodel *t)
 
     x->g = g;
     x->t = t;
-    x->fetch = (struct fetch){ now, nothing, nothing, x };
+    x->fetch = (struct fetch){ fetch_group, skip_group, skip_group, x };
     for (size_t i = 0; i < t->ngroup && g->rank == 0; i++)
         if (!tmodel_has(t, i) && t->group[i].n > most)
             most = t->group[i].n;
@@ -85,9 +90,9 @@ pipe_fetch(const struct pipe *x)
     return &x->fetch;
 }
 
-/* The lane's memory is to be used again: what it sent must have gone. */
+/* Wait until the lane's messages have gone: its memory is used again. */
 static void
-sent(struct pipe *x, size_t lane)
+wait_sent(struct pipe *x, size_t lane)
 {
     for (int way = 0; way < WAYS; way++) {
         if (x->sending[lane][way].n > 0)
@@ -96,9 +101,9 @@ sent(struct pipe *x, size_t lane)
     }
 }
 
-/* To the stage after this one, or its gradient to the one before. */
+/* Send an output to the next stage, or a gradient to the one before. */
 static void
-send(struct pipe *x, size_t lane, size_t stage, int way, const float *p,
+send_piece(struct pipe *x, size_t lane, size_t stage, int way, const float *p,
     size_t n)
 {
     const size_t to = way == OUTPUT ? stage + 1 : stage - 1;
@@ -108,7 +113,7 @@ send(struct pipe *x, size_t lane, size_t stage, int way, const float *p,
 }
 
 static void
-receive(struct pipe *x, size_t stage, int way, float *p, size_t n)
+receive_piece(struct pipe *x, size_t stage, int way, float *p, size_t n)
 {
     const size_t from = way == OUTPUT ? stage - 1 : stage + 1;
 
@@ -116,30 +121,30 @@ receive(struct pipe *x, size_t stage, int way, float *p, size_t n)
 }
 
 static void
-one_pass(struct pipe *x, const struct stage_op *op,
+one_pass(struct pipe *x, const struct pipe_rows *r, const struct stage_op *op,
     void (*pass)(void *ctx, size_t piece, int back, int last), void *ctx)
 {
     const struct pipeline *s = &x->t->stages;
-    const size_t lane = bwd_stage(x->b, op->stage, op->piece);
-    const size_t at = op->piece * x->some, left = x->rows - at;
-    const size_t n = (left < x->some ? left : x->some) * x->numbers;
+    const size_t lane = bwd_stage(r->b, op->stage, op->piece);
+    const size_t at = op->piece * r->some, left = r->rows - at;
+    const size_t n = (left < r->some ? left : r->some) * r->numbers;
     const int first = op->stage == 0, last = op->stage + 1 == s->n * s->per;
     double t;
 
     if (!op->back)
-        sent(x, lane);
+        wait_sent(x, lane);
     if (op->back ? !last : !first)
-        receive(x, op->stage, op->back ? GRADIENT : OUTPUT,
-            op->back ? bwd_dx(x->b) : bwd_input(x->b), n);
+        receive_piece(x, op->stage, op->back ? GRADIENT : OUTPUT,
+            op->back ? bwd_dx(r->b) : bwd_input(r->b), n);
     t = clock_now();
     pass(ctx, op->piece, op->back, last);
     timeline_add("compute", op->back ? "backward" : "forward", t);
     if (!op->back && !last)
-        send(x, lane, op->stage, OUTPUT, bwd_output(x->b), n);
+        send_piece(x, lane, op->stage, OUTPUT, bwd_output(r->b), n);
     if (op->back && !first) {
         /* the input has been read for the last time */
-        memcpy(bwd_input(x->b), bwd_dx(x->b), n * sizeof(float));
-        send(x, lane, op->stage, GRADIENT, bwd_input(x->b), n);
+        memcpy(bwd_input(r->b), bwd_dx(r->b), n * sizeof(float));
+        send_piece(x, lane, op->stage, GRADIENT, bwd_input(r->b), n);
     }
 }
 
@@ -150,11 +155,8 @@ pipe_run(struct pipe *x, struct bwd *b, size_t rows, size_t some,
 {
     const struct pipeline *s = &x->t->stages;
     const size_t pieces = (rows + some - 1) / some;
+    const struct pipe_rows r = { b, rows, some, numbers };
 
-    x->b = b;
-    x->rows = rows;
-    x->some = some;
-    x->numbers = numbers;
     if (x->sending == NULL) {
         x->nlane = bwd_lanes(b);
         x->sending = xcalloc(x->nlane, sizeof *x->sending);
@@ -163,10 +165,10 @@ pipe_run(struct pipe *x, struct bwd *b, size_t rows, size_t some,
         const struct stage_op op = stages_op(s, pieces, i);
 
         if (op.piece < pieces)
-            one_pass(x, &op, pass, ctx);
+            one_pass(x, &r, &op, pass, ctx);
     }
     for (size_t i = 0; i < x->nlane; i++)
-        sent(x, i);
+        wait_sent(x, i);
 }
 
 void

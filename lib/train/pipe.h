@@ -14,23 +14,23 @@
 #include "model/fetch.h"
 
 struct pipe;
-/* t was made with the stages of the ranks of g; both outlive it. */
+/* t has the stages of a rank of g; both outlive the pipe. */
 struct pipe *pipe_new(const struct dist_group *g, struct tmodel *t);
 void pipe_free(struct pipe *x);
-/* Memory of a group of weights that rank 0 has not, while it writes them. */
+/* Bytes of room for a group of weights that rank 0 fetches to write it. */
 size_t pipe_bytes(const struct pipe *x);
-/* While t->m.fetch is this, rank 0 may write t's weights: for
- * model_write_weights there, and fetch_each elsewhere, but no passes. */
+/* Value of t->m.fetch while rank 0 writes t's weights (model_write_weights) and
+ * the other ranks call fetch_each.  No passes are made with it. */
 const struct fetch *pipe_fetch(const struct pipe *x);
 
-/* Have `pass` called for each pass of this rank's stages, with bwd_stage at it
- * and bwd_input, or bwd_dx, there; last: of the last stage.  A piece is `some`
- * of the rows, the last one the rest, and of so many numbers a row. */
+/* Call `pass` for each pass of this rank's stages, when bwd_stage is set to it
+ * and bwd_input, or bwd_dx, has come; last: it is the last stage.  A piece has
+ * `some` rows, the last piece the rest; an output has so many numbers a row. */
 void pipe_run(struct pipe *x, struct bwd *b, size_t rows, size_t some,
     size_t numbers, void (*pass)(void *ctx, size_t piece, int back, int last),
     void *ctx);
-/* After the last pipe_run of a step, and bwd_flush: the gradient of a tied
- * embedding is that of both sides, at its owner alone. */
+/* Add both gradients of a tied embedding at its owner: after the last pipe_run
+ * of a step, and bwd_flush. */
 void pipe_finish(struct pipe *x);
 
 #endif

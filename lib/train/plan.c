@@ -1,4 +1,4 @@
-/* What a run will need; see plan.h. */
+/* Memory and operations of a run; see plan.h. */
 #include "train/plan.h"
 #include "base/io.h"
 #include "base/note.h"
@@ -12,15 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What one token goes through in a forward pass: parameters of matrix products
- * (the embedding is only looked up), numbers normed, biases added, operations
- * of attention. */
+/* Work of a token in a forward pass: parameters of matrix products (the
+ * embedding is only looked up), numbers normed, biases added, operations of
+ * attention. */
 struct ops {
     double products, norms, biases, attention;
 };
 
 static struct ops
-count(const struct config *c, const struct block_shape *b, size_t T)
+count_token(const struct config *c, const struct block_shape *b, size_t T)
 {
     struct ops o = { (double)c->V * (double)c->d, (double)c->d, 0.0, 0.0 };
 
@@ -56,7 +56,7 @@ count(const struct config *c, const struct block_shape *b, size_t T)
 double
 plan_flop_forward(const struct config *c, const struct block_shape *b, size_t T)
 {
-    const struct ops o = count(c, b, T);
+    const struct ops o = count_token(c, b, T);
 
     return 2.0 * o.products + o.attention + 4.0 * o.norms + o.biases;
 }
@@ -64,7 +64,7 @@ plan_flop_forward(const struct config *c, const struct block_shape *b, size_t T)
 double
 plan_flop_train(const struct config *c, const struct block_shape *b, size_t T)
 {
-    const struct ops o = count(c, b, T);
+    const struct ops o = count_token(c, b, T);
 
     return 6.0 * o.products + 3.5 * o.attention + 16.0 * o.norms +
         2.0 * o.biases;

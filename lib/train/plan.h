@@ -1,5 +1,5 @@
 /*
- * What a run will need, known before its first step: parameters, memory by
+ * Needs of a run, known before its first step: parameters, memory by
  * part, floating-point operations a token.  student prints it and refuses
  * what cannot fit; plan(1) prints it for a configuration.
  */
@@ -13,18 +13,17 @@
 
 struct plan {
     size_t params;
-    size_t program; /* what the process holds beside the rest */
-    size_t weights, gradients, moments; /* bytes, fp32 */
-    size_t buffers; /* where parameters and gradients of which it has parts are
-                     * whole */
-    size_t work;    /* activations, head tiles, scratch */
+    size_t program; /* bytes of the process beside the rest */
+    size_t weights, gradients, moments; /* bytes */
+    size_t buffers;      /* bytes for gathered parameters and gradients */
+    size_t work;         /* bytes of activations, head tiles, scratch */
     size_t teacher_head; /* copy of the teacher's head */
     size_t input;        /* messages in memory */
     size_t total;
     double flop; /* a token, student forward and backward */
 };
 
-/* What is put on it. */
+/* Sizes of a run that its model does not tell. */
 struct plan_load {
     size_t T;           /* tokens of a row */
     size_t tokens;      /* of a step */
@@ -34,11 +33,11 @@ struct plan_load {
     size_t program;     /* as above */
     size_t ranks;       /* ranks_bytes, or 0 */
     size_t buffers;     /* param_shards_bytes, or 0 */
-    enum dtype moments; /* of the optimiser */
-    size_t parts;       /* ranks that have a part of them each; 0, 1: one */
+    enum dtype moments; /* type of the optimiser's moments */
+    size_t parts;       /* ranks that the moments are split over; 0, 1: none */
 };
-/* Of a model and its step (arenas are only mapped, not touched, by making
- * them). */
+/* Fill *p for a model and its step.  Making these only maps their arenas, and
+ * touches no memory. */
 void plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     const struct plan_load *l);
 
@@ -60,7 +59,7 @@ double plan_flop_train(const struct config *c, const struct block_shape *b,
 size_t plan_micro(size_t micro, size_t rows, size_t T);
 
 /*
- * What a teacher has in memory.  A batch that is large enough reads the weights
+ * Memory of a teacher.  A batch that is large enough reads the weights
  * one block after another and lets go of each: its cost, to find the pages
  * again, is then below a hundredth of the products.
  */
@@ -75,11 +74,11 @@ size_t plan_teacher_micro(size_t micro, size_t rows, size_t T);
 /* States of so many tokens as the teacher has them, fp32. */
 size_t plan_states(const struct model *m, size_t tokens);
 
-/* What a program that has `now` bytes before its first step will have beside
- * what is planned: so many threads copy what they multiply. */
+/* Bytes that a program will have beside the planned ones, if it has `now`
+ * before its first step: its threads copy the matrices they multiply. */
 size_t plan_program(size_t now, size_t threads);
 
-/* One line for people. */
+/* Note the plan in one line. */
 void plan_note(const struct plan *p);
 /* Bytes this process may use: the smaller of the machine's memory and the
  * cgroups' limits. */

@@ -67,7 +67,7 @@ tree_depth(size_t rows)
 
 /* Has each rank the gradients of its part alone? */
 static int
-in_parts(const struct ranks *x)
+has_parts(const struct ranks *x)
 {
     return x->t->share.n > 1;
 }
@@ -96,7 +96,8 @@ ranks_new(const struct ranks_opt *o, struct step *s, struct tmodel *t,
     x->pool = pool;
     x->depth = tree_depth(o->rows);
     x->held = xcalloc(x->depth + 1, sizeof *x->held);
-    held = !o->deterministic ? 0 : x->depth + (o->messages > 1 && !in_parts(x));
+    held =
+        !o->deterministic ? 0 : x->depth + (o->messages > 1 && !has_parts(x));
     if (held > 0)
         arena_init(&x->arena, held * (t->nparam * sizeof(float) + 64));
     for (size_t i = 0; i < held; i++)
@@ -109,7 +110,7 @@ ranks_new(const struct ranks_opt *o, struct step *s, struct tmodel *t,
         dist_split(t->group[i].n, n, 16, x->even[i]);
         x->place[i + 1] = x->place[i] + t->group[i].n;
     }
-    if (in_parts(x)) {
+    if (has_parts(x)) {
         assert(adamw_in_parts(a));
         t->take = take_gradients;
         t->take_ctx = x;
@@ -215,7 +216,7 @@ each_group(const struct ranks *x,
 
 /* Row i of the rank's share. */
 static void
-add_row(const struct ranks *x, const struct share_of_rows *m, size_t i,
+add_rank_row(const struct ranks *x, const struct share_of_rows *m, size_t i,
     struct loss_sum *sum)
 {
     const size_t b = m->first + i * m->stride, at = b * m->rows->T;
@@ -234,8 +235,8 @@ add_leaf(struct ranks *x, const struct share_of_rows *m, size_t i,
     struct carry carry, struct loss_sum *sum)
 {
     x->carry = carry;
-    add_row(x, m, i, sum);
-    if (in_parts(x))
+    add_rank_row(x, m, i, sum);
+    if (has_parts(x))
         return; /* take_gradients has done it */
     step_flush(x->step);
     each_group(x, carry_chunk);
@@ -281,14 +282,16 @@ sum_losses(struct ranks *x, struct loss_sum *sum)
 }
 
 static const size_t *
-parts(const struct ranks *x, size_t i)
+group_parts(const struct ranks *x, size_t i)
 {
     return adamw_in_parts(x->a) ? adamw_part(x->a, i) : x->even[i];
 }
 
-/* What bf16 costs: the sums g have become of `exact`, which are summed now. */
+/* Measure the cost of bf16: g holds sums by DIST_BF16 of the gradients `exact`,
+ * which are summed by DIST_TREE for comparison. */
 static void
-measure(struct ranks *x, float *exact, const float *g, const size_t *at)
+measure_rounding(struct ranks *x, float *exact, const float *g,
+    const size_t *at)
 {
     const struct dist_group *group = x->o.group;
     struct {
@@ -319,7 +322,7 @@ ranks_rounding(const struct ranks *x)
 
 /* The gradients of group i of all ranks, each rank's part. */
 static void
-reduce(struct ranks *x, size_t i, enum dist_sum how)
+reduce_group(struct ranks *x, size_t i, enum dist_sum how)
 {
     const struct group *g = &x->t->group[i];
     float *exact = NULL;
@@ -330,16 +333,16 @@ reduce(struct ranks *x, size_t i, enum dist_sum how)
         exact = xreallocarray(NULL, g->n, sizeof *exact);
         memcpy(exact, g->g, g->n * sizeof *exact);
     }
-    dist_reduce_scatter(x->o.group, g->g, parts(x, i), how);
+    dist_reduce_scatter(x->o.group, g->g, group_parts(x, i), how);
     if (exact != NULL)
-        measure(x, exact, g->g, parts(x, i));
+        measure_rounding(x, exact, g->g, group_parts(x, i));
     free(exact);
 }
 
 /* Task: add this rank's part of the sums to its gradients; all of g is zero
  * then. */
 static void
-settle_chunk(void *ctx, size_t task, size_t worker)
+add_own_chunk(void *ctx, size_t task, size_t worker)
 {
     const struct group_task *t = ctx;
     const struct group *g = t->group;
@@ -364,16 +367,16 @@ take_gradients(void *ctx, size_t group)
         each_chunk(x, group, carry_chunk);
     if (x->o.deterministic && x->carry.low > 0)
         return;
-    reduce(x, group, x->o.deterministic ? DIST_TREE : x->o.wire);
-    each_chunk(x, group, settle_chunk);
+    reduce_group(x, group, x->o.deterministic ? DIST_TREE : x->o.wire);
+    each_chunk(x, group, add_own_chunk);
 }
 
 static void
 sum_gradients(struct ranks *x, enum dist_sum how)
 {
     for (size_t i = 0; i < x->t->ngroup && x->o.group->n > 1; i++)
-        if (!in_parts(x) && !in_stages(x))
-            reduce(x, i, how);
+        if (!has_parts(x) && !in_stages(x))
+            reduce_group(x, i, how);
 }
 
 /* The largest such number of any rank. */
@@ -397,7 +400,7 @@ most_of_all(const struct ranks *x, size_t n)
 static void
 add_padding(struct ranks *x, const struct share_of_rows *m, size_t passes)
 {
-    const size_t most = in_parts(x) ? most_of_all(x, passes) : passes;
+    const size_t most = has_parts(x) ? most_of_all(x, passes) : passes;
 
     for (size_t i = passes; i < most; i++) {
         /* A rank without any row completes the message by its last pass. */
@@ -422,7 +425,7 @@ add_in_order(struct ranks *x, const struct share_of_rows *m,
         return;
     }
     for (size_t i = 0; i < m->count; i++)
-        add_row(x, m, i, sum);
+        add_rank_row(x, m, i, sum);
 }
 
 void
@@ -439,7 +442,7 @@ ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
         return;
     }
     assert(tree_depth(m.count) <= x->depth && x->added < x->o.messages);
-    if (x->added > 0 && !in_parts(x))
+    if (x->added > 0 && !has_parts(x))
         each_group(x, store_messages);
     add_padding(x, &m, m.count);
     if (m.count > 0)
@@ -447,7 +450,7 @@ ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
     sum_gradients(x, DIST_TREE);
     sum_losses(x, &own);
     loss_sum_add(sum, &own);
-    if (x->added++ > 0 && !in_parts(x))
+    if (x->added++ > 0 && !has_parts(x))
         each_group(x, add_messages);
 }
 

@@ -1,4 +1,4 @@
-/* One training step; see step.h for the losses. */
+/* A training step; see step.h. */
 #include "train/step.h"
 #include "base/profile.h"
 #include "kern/kern.h"
@@ -441,8 +441,7 @@ step_pass(struct step *s, const struct rows *r, const struct targets *targets)
 struct step_judge {
     struct step *s;
     struct loss_opt o;
-    const struct weight *teacher_head;
-    struct head_loss *head;
+    struct judge by;
     struct arena arena;
 };
 
@@ -456,11 +455,12 @@ step_judge_new(struct step *s, const struct loss_opt *o,
 
     j->s = s;
     j->o = *o;
-    j->teacher_head = head;
     arena_plan(&count);
     head_loss_free(head_loss_new(&count, s->pool, c->V, c->d, like, s->T));
     arena_init(&j->arena, count.used);
-    j->head = head_loss_new(&j->arena, s->pool, c->V, c->d, like, s->T);
+    j->by = (struct judge){
+        head_loss_new(&j->arena, s->pool, c->V, c->d, like, s->T), &j->o, head
+    };
     return j;
 }
 
@@ -469,7 +469,7 @@ step_judge_free(struct step_judge *j)
 {
     if (j == NULL)
         return;
-    head_loss_free(j->head);
+    head_loss_free(j->by.head);
     arena_release(&j->arena);
     free(j);
 }
@@ -484,13 +484,12 @@ static void
 judge_rows(struct row_pass *p, void *ctx)
 {
     const struct step_judge *j = ctx;
-    const struct judge by = { j->head, &j->o, j->teacher_head };
     const struct model *m = &j->s->t->m;
 
     forward_rows(p, 1);
     fetch_now(m, fetch_head(m));
     for (size_t b = 0; b < p->rows.B; b++)
-        row_losses(p, b, &by, NULL);
+        row_losses(p, b, &j->by, NULL);
     fetch_done(m, fetch_head(m));
 }
 

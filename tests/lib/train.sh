@@ -35,7 +35,8 @@ first_and_last() {
 batches() {
     stream -q -B 4 -T 64 -s 7 --batches "${1:-20}" data
 }
-batches 30 | student -q -m t.json -t tok -o teacher --lr 3e-3 -s 3 || exit 1
+batches 30 | student -q -m t.json -t tok -o teacher --lr 3e-3 \
+    --warmup 0 -s 3 || exit 1
 
 same_model() {
     same "$1" "$2/model.safetensors" "$3/model.safetensors"

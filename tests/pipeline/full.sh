@@ -41,7 +41,7 @@ resume() {
     find "$1" -type f -path "*step*" -exec cksum {} + >after
     same "the checkpoint in $1 is intact" before after
     ok "the run in $1 goes on when there is room" student -q -m s -o "$1" --lr 1e-3 \
-        --schedule constant --resume rest
+        --schedule constant --resume -- rest
     same "the run in $1 ends in the same bytes" "$1/model.safetensors" whole/model.safetensors
 }
 
@@ -58,7 +58,7 @@ find again -type f -path "*step*" -exec cksum {} + >before
 (
     ulimit -f 100
     refused again/ student -q -m s -o again --lr 1e-3 --schedule constant \
-        --resume rest
+        --resume -- rest
     echo "$tap_count $tap_failed" >counts
 )
 read -r tap_count tap_failed <counts
@@ -76,7 +76,7 @@ if mount -t tmpfs -o size=8k tmpfs small 2>/dev/null; then
     room=$(df -k small | awk 'NR == 2 { print $4 }')
     head -c $(((room - 300) * 1024)) /dev/zero >small/filler
     refused small/run/ student -q -m s -o small/run --lr 1e-3 \
-        --schedule constant --resume rest
+        --schedule constant --resume -- rest
     rm small/filler
     resume small/run
     umount small

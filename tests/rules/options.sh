@@ -13,7 +13,7 @@ EOF
 cat >pending <<'EOF'
 act compute
 dtype format grad mask mem moments
-numa overlap qat rank-timeout recompute
+numa overlap qat recompute
 resume seed teacher temperature threads tokenizer tokens top weights
 EOF
 
@@ -103,9 +103,9 @@ most() {
     fi
 }
 most 42 tokenize
-most 23 teacher
+most 24 teacher
 most 22 evalppl
-most 56 student
+most 50 student
 distinct=$(cut -f 1 options | sort -u | grep -c '')
 if [ "$distinct" -le 214 ]; then
     pass 'all programs together have at most 214 names of options'

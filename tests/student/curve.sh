@@ -46,7 +46,7 @@ distil() {
     run=$1 kernels=$2 rate=$3
     shift 3
     env RETORT_KERNELS="$kernels" student -q -m s0 -o "$run" -j 2 \
-        --lr "$rate" --warmup 20 --weight-decay 0.1 --save 0 "$@" "$from"
+        --lr "$rate" --temperature 3 --warmup 20 --weight-decay 0.1 --save 0 "$@" "$from"
 }
 # near AUTOCAST TABLE: losses in bfloat16 are, by root mean square, no farther
 # from fp32's than PyTorch's autocast's from its own

@@ -24,55 +24,55 @@ for family in mistral qwen2 qwen3 gemma3_text; do
         s/"llama"/"'"$family"'"/' t.json; } >f.json
     d=$family
     mkdir "$d"
-    ok "$family: trained" student -q -m f.json -t tok -o "$d/all" --lr 1e-3 \
+    ok "$family trains from random weights" student -q -m f.json -t tok -o "$d/all" --lr 1e-3 \
         --save 3 b
-    ok 'the loss falls' awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++)
+    ok "the loss of $family falls" awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++)
         if ($i == "loss") at = i; next } NR == 2 { first = $at } { last = $at }
         END { exit !(last + 0 < first + 0) }' "$d/all/metrics.tsv"
     train="student -q -m f.json -t tok --lr 1e-3 --save 3 --schedule constant"
-    ok 'half' sh -c "$train -o $d/half --steps 3 b"
-    ok 'the whole' sh -c "$train -o $d/whole -j 1 b"
-    ok 'the other half' sh -c "stream -q --resume $d/half -B 4 -T 64 -s 7 \
+    ok "half the steps of $family are made" sh -c "$train -o $d/half --steps 3 b"
+    ok "all steps of $family are made in one run" sh -c "$train -o $d/whole -j 1 b"
+    ok "the other half of $family is made" sh -c "stream -q --resume $d/half -B 4 -T 64 -s 7 \
         --batches 6 data | $train --resume -o $d/half"
-    same 'the same weights' "$d/half/model.safetensors" \
+    same "two halves of $family have the weights of one run" "$d/half/model.safetensors" \
         "$d/whole/model.safetensors"
-    ok 'cut' prune -q -m "$d/all" -o "$d/cut" --blocks 2 --width 48 b
-    ok 'distilled' sh -c "teacher -q -m $d/all b |
+    ok "a model of $family is cut" prune -q -m "$d/all" -o "$d/cut" --blocks 2 --width 48 b
+    ok "a cut model of $family is distilled" sh -c "teacher -q -m $d/all b |
         student -q -m $d/cut -o $d/kd --lr 1e-3"
-    ok 'a teacher of itself' sh -c "teacher -q -m $d/all --dtype f32 b |
+    ok "a model of $family teaches itself" sh -c "teacher -q -m $d/all --dtype f32 b |
         student -q -m $d/all -o $d/self --steps 1"
-    ok 'knows nothing else' awk -F '\t' 'NR > 1 {
+    ok "a teacher of itself leaves no KL in $family" awk -F '\t' 'NR > 1 {
         exit !($6 < 1e-6 && $7 < 1e-6) }' "$d/self/metrics.tsv"
-    ok 'judged' evalppl -q -m "$d/kd" --base "$d/all" b
-    ok 'text' generate run -q -m "$d/kd" 'the' -n 4
+    ok "evalppl judges the student of $family" evalppl -q -m "$d/kd" --base "$d/all" b
+    ok "generate writes a text with $family" generate run -q -m "$d/kd" 'the' -n 4
 done
 like 'a cut Gemma keeps the windows of its blocks' sliding_attention \
     gemma3_text/cut/config.json
 # The third block has no window; to llama.cpp only the sixth would have none.
-ok 'a narrower Gemma' prune -q -m gemma3_text/all -o narrow --width 48 b
-like 'warns of llama.cpp' "llama.cpp's converter drops it" err
-ok 'as a GGUF' convert -q narrow narrow.gguf
-like 'warns of older ones' 'do not read gemma3.attention.sliding_window_pattern' \
+ok 'a Gemma is cut to a smaller width' prune -q -m gemma3_text/all -o narrow --width 48 b
+like 'prune warns that llama.cpp drops the windows' "llama.cpp's converter drops it" err
+ok 'a cut Gemma is converted to a GGUF' convert -q narrow narrow.gguf
+like 'convert warns of versions that do not read the windows' 'do not read gemma3.attention.sliding_window_pattern' \
     err
-ok 'and back' convert -q narrow.gguf back
-equal 'the same windows' "$(grep -A 5 layer_types back/config.json)" \
+ok 'a GGUF of a cut Gemma is converted back' convert -q narrow.gguf back
+equal 'the windows stay as they were' "$(grep -A 5 layer_types back/config.json)" \
     "$(grep -A 5 layer_types narrow/config.json)"
 for m in narrow narrow.gguf back; do
-    ok "$m: nats" evalppl -q -m $m --format tsv b
+    ok "evalppl judges the model $m" evalppl -q -m $m --format tsv b
     grep '(all)' out | cut -f 2-8 >nats.$m
 done
-same 'of the GGUF' nats.narrow nats.narrow.gguf
-same 'and back' nats.narrow nats.back
-ok 'a narrower Qwen' prune -q -m qwen2/all -o narrow2 --width 48 b
-unlike 'does not' 'llama.cpp' err
+same 'the GGUF has the nats of the cut Gemma' nats.narrow nats.narrow.gguf
+same 'the model converted back has the same nats' nats.narrow nats.back
+ok 'a Qwen is cut to a smaller width' prune -q -m qwen2/all -o narrow2 --width 48 b
+unlike 'prune does not warn of llama.cpp for Qwen' 'llama.cpp' err
 
 # ---- Mistral's own tekken.json goes along ----
 tk=$top/tests/golden/tok/family/tekken-v7/tekken.json
 tokenize -q -t "$tk" -o tk.docs "$top/corpus/en.jsonl" &&
     shard write -q -o tk.data tk.docs &&
     stream -q -B 4 -T 64 --batches 2 -o tk.b tk.data || exit 1
-ok 'trained' student -q -m new.json -t "$tk" -o tk --lr 1e-3 tk.b
-ok 'cut' prune -q -m tk -o tk.cut --blocks 1 tk.b
-same 'its tokenizer' "$tk" tk.cut/tekken.json
-ok 'its ids' tokenize -q -t tk.cut --ids "$top/corpus/en.jsonl"
+ok 'a student with a Tekken tokenizer trains' student -q -m new.json -t "$tk" -o tk --lr 1e-3 tk.b
+ok 'a student with a Tekken tokenizer is cut' prune -q -m tk -o tk.cut --blocks 1 tk.b
+same 'the cut model has its tokenizer' "$tk" tk.cut/tekken.json
+ok "the cut model's tokenizer makes ids" tokenize -q -t tk.cut --ids "$top/corpus/en.jsonl"
 done_testing

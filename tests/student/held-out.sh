@@ -28,50 +28,50 @@ judged() { cut -f 1-6 "$1/held-out.tsv" >"$1.held"; }
 alike() {
     judged "$2"
     metrics "$2"
-    same "$1: the evaluations" run.held "$2.held"
-    same "$1: the weights" run/model.safetensors "$2/model.safetensors"
-    same "$1: the log" run.metrics "$2.metrics"
+    same "$1 has the same evaluations" run.held "$2.held"
+    same "$1 has the same weights" run/model.safetensors "$2/model.safetensors"
+    same "$1 has the same log" run.metrics "$2.metrics"
     for f in model optimiser; do
-        same "$1: the best checkpoint, $f" run/best/$f.safetensors \
+        same "$1 has the same best checkpoint: $f" run/best/$f.safetensors \
             "$2/best/$f.safetensors"
     done
 }
 
 # --- what it says ---
-ok 'not evaluated' sh train -q -o plain --save 5 kd
-ok 'every checkpoint' sh train -q -o each --save 1 --keep 0 kd
-ok '--eval' trained run
+ok 'a run without --eval trains' sh train -q -o plain --save 5 kd
+ok 'a run with every checkpoint trains' sh train -q -o each --save 1 --keep 0 kd
+ok 'a run with --eval trains' trained run
 judged run
 metrics run
 metrics plain
-same 'changes no bit of the training' run/model.safetensors \
+same '--eval changes no bit of the training' run/model.safetensors \
     plain/model.safetensors
-same 'nor its log' run.metrics plain.metrics
-equal 'a line every 2 steps' "$(cut -f 1 run.held | tr '\n' ' ')" \
+same '--eval changes no line of the log' run.metrics plain.metrics
+equal 'every second step is evaluated' "$(cut -f 1 run.held | tr '\n' ' ')" \
     'step 2 4 6 8 10 12 14 16 18 20 '
 # A step of all held-out batches from those weights says the same.
 for n in 2 12; do
-    ok "a step from step $n" sh -c "student -q -m each/step-$n -t tok -o from$n \
+    ok "a student trains on the batches from step $n" sh -c "student -q -m each/step-$n -t tok -o from$n \
         --grad-accum 3 --lr 0 --squarehead 0 --schedule constant evkd"
-    equal "evaluation $n is its loss" \
+    equal "evaluation $n is the loss of that student" \
         "$(awk -F '\t' -v n=$n '$1 == n { print $3, $4, $5, $6 }' run.held)" \
         "$(awk -F '\t' '$1 == 1 { print $3, $4, $5, $6 }' from$n/metrics.tsv)"
 done
 best=$(awk -F '\t' 'NR > 1 && (!b || $4 < least) { b = $1; least = $4 }
     END { print b }' run.held)
-equal 'best leads to the best' "$(readlink run/best)" "step-$best"
+equal 'run/best leads to the best checkpoint' "$(readlink run/best)" "step-$best"
 for f in model optimiser; do
     cmp -s run/best/$f.safetensors each/step-"$best"/$f.safetensors
     [ "$f" = optimiser ] || same "which is that of step $best" \
         run/best/model.safetensors each/step-"$best"/model.safetensors
 done
-equal 'and is kept beside the two newest' \
+equal 'the best checkpoint is kept beside the two newest' \
     "$(find run -name 'step-*' | sed 's/.*-//' | sort -n | tr '\n' ' ')" \
     "$(printf '%s\n' "$best" 15 20 | sort -nu | tr '\n' ' ')"
-ok 'it is a model' evalppl -q -m run/best docs2.st
+ok 'run/best is a model for evalppl' evalppl -q -m run/best docs2.st
 for more in '-j 1' '--micro 1' '--recompute' '--ahead 1'; do
     # shellcheck disable=SC2086 # options
-    ok "$more" trained other $more
+    ok "a run with $more trains" trained other $more
     alike "$more" other
     rm -rf other
 done
@@ -82,11 +82,11 @@ kind() {
     what=$1 file=$2
     shift 2
     rm -rf other from
-    ok "$what" sh train -q -o other --steps 4 --eval "$file" --eval-every 4 \
+    ok "held-out batches with $what are judged" sh train -q -o other --steps 4 --eval "$file" --eval-every 4 \
         --keep 0 "$@" kd
-    ok "$what: a step" student -q -m other/best -t tok -o from --grad-accum 3 \
+    ok "a student trains on batches with $what" student -q -m other/best -t tok -o from --grad-accum 3 \
         --lr 0 --squarehead 0 --schedule constant "$file"
-    equal "$what: is its loss" \
+    equal "the loss with $what is that of a step" \
         "$(awk -F '\t' 'NR == 2 { print $5, $6 }' other/held-out.tsv)" \
         "$(awk -F '\t' '$1 == 1 { print $5, $6 }' from/metrics.tsv)"
 }
@@ -95,15 +95,15 @@ teacher -q -m teacher --top 5 -o evtop ev &&
 kind 'top tokens' evtop
 kind 'tokens drawn' evdraw
 kind 'no teacher' ev
-equal '... is judged by CE' \
+equal 'batches without a teacher are judged by CE' \
     "$(awk -F '\t' 'NR == 2 { print ($4 == $5) }' other/held-out.tsv)" 1
 kind 'trained by CE' evkd --kl 0 --squarehead 0
-equal '... and judged by it' \
+equal 'a student trained by CE is judged by it' \
     "$(awk -F '\t' 'NR == 2 { print ($4 == $5), ($6 > 0) }' \
         other/held-out.tsv)" '1 1'
 shard write -q -o evdir evkd
 rm -rf other
-ok 'a shard directory' trained other --eval evdir
+ok 'a shard directory is judged' trained other --eval evdir
 alike 'a shard directory' other
 
 # --- patience ---
@@ -114,25 +114,25 @@ for k in 1 2; do
         if (NR == 2 || $4 < least) { least = $4; since = 0 }
         if (since >= k) { print $1; exit } }' run.held >stop
     if [ ! -s stop ]; then
-        fail "patience $k: nothing to see in this run"
+        fail "patience $k can be seen in this run"
         continue
     fi
     stop=$(cat stop)
     rm -rf early
-    ok "patience $k" sh train -o early --save 5 --eval evkd --eval-every 2 \
+    ok "a run with patience $k ends with status 0" sh train -o early --save 5 --eval evkd --eval-every 2 \
         --patience $k kd
-    like 'says so' "^student: early: no better for $k evaluations: stopped \
+    like "patience $k is told as the reason" "^student: early: no better for $k evaluations: stopped \
 after step $stop\$" err
-    like 'and what was best' '^student: early/best: held-out loss [0-9.]+, after' err
-    equal 'it stops there' "$(tail -n 1 early/metrics.tsv | cut -f 1)" "$stop"
-    same 'with a model, of its last step' early/model.safetensors \
+    like "the best step of patience $k is told" '^student: early/best: held-out loss [0-9.]+, after' err
+    equal "patience $k stops at the right step" "$(tail -n 1 early/metrics.tsv | cut -f 1)" "$stop"
+    same "patience $k leaves the model of its last step" early/model.safetensors \
         each/step-"$stop"/model.safetensors
 done
 cp early/held-out.tsv before
 rm early/config.json
-ok 'resumed' sh -c "stream -q --resume early data | teacher -q -m teacher |
+ok 'a run that patience ended is resumed' sh -c "stream -q --resume early data | teacher -q -m teacher |
     sh train -o early --save 5 --eval evkd --eval-every 2 --patience 2 --resume"
-same 'it stays at its end' early/held-out.tsv before
+same 'a run that patience ended stays at its end' early/held-out.tsv before
 
 # --- interrupted ---
 # go RUN option ...: from where it is to the end of the stream
@@ -158,55 +158,55 @@ for how in 'KILL 9' 'TERM 13' 'KILL 13' 'TERM 16' 'KILL 17'; do
     exec 7>&-
     wait
     [ -e cut/config.json ] && fail "$how: came too late"
-    status 0 "$how: goes on" go cut
+    status 0 "a run goes on after $how" go cut
     alike "$how" cut
 done
 # Patience that began before
 rm -rf cut early
-ok '9 steps of 14' trained cut --steps 9 --patience 5
+ok '9 steps of 12 are made' trained cut --steps 9 --patience 5
 rm cut/config.json
-status 0 'goes on to the end of patience' go cut --patience 5
-ok 'in one go' trained early --patience 5
+status 0 'a run goes on to the end of patience' go cut --patience 5
+ok 'a run with patience in one piece ends' trained early --patience 5
 for r in cut early; do
     judged $r
     metrics $r
 done
-equal 'ends there' "$(tail -n 1 early.held | cut -f 1)" 14
-same 'at the same place' early.held cut.held
-same 'after the same steps' early.metrics cut.metrics
-same 'with the same weights' early/model.safetensors cut/model.safetensors
+equal 'patience ends the run at step 12' "$(tail -n 1 early.held | cut -f 1)" 12
+same 'the resumed run has the same evaluations' early.held cut.held
+same 'the resumed run has the same log' early.metrics cut.metrics
+same 'the resumed run has the same weights' early/model.safetensors cut/model.safetensors
 # Killed between the checkpoint and the link to it
 rm -rf cut
 cp -r run cut
 rm cut/config.json cut/best
 ln -s step-1 cut/best
-status 0 'a link that is behind' go cut
+status 0 'a run goes on whose link best is behind' go cut
 alike 'a link that is behind' cut
 rm -rf cut
-ok '10 steps' trained cut --steps 10
+ok '10 steps are made' trained cut --steps 10
 rm cut/config.json
-status 2 'resumed with other held-out text' go cut --eval ev
-like 'which is named' 'begun otherwise: .*eval is' err
+status 2 'a run is not resumed with other held-out text' go cut --eval ev
+like 'the message names the option eval' 'begun otherwise: .*eval is' err
 
 # --- memory, usage ---
 memory() { sed -n 's/.*memory in all \([0-9.]*\) MB.*/\1/p' err; }
-ok 'memory' sh train -o m1 --steps 1 b
+ok 'a run without --eval tells its memory' sh train -o m1 --steps 1 b
 memory >without
-ok 'memory' sh train -o m2 --steps 1 --eval evkd b
+ok 'a run with --eval tells its memory' sh train -o m2 --steps 1 --eval evkd b
 memory >with
-equal 'what it takes is said before' \
+equal '--eval needs the memory that is told' \
     "$(paste without with | awk '{ print ($2 > $1 + 0.1) }')" 1
-status 1 'no file' sh train -q -o not --eval none b
-status 2 'a pipe' sh train -q -o not --eval pipe b
-status 3 'documents' sh train -q -o not --eval docs2.st b
-status 2 'patience of nothing' sh train -q -o not --patience 1 b
-status 2 'never' sh train -q -o not --eval ev --eval-every 0 b
+status 1 'held-out text that does not exist is refused' sh train -q -o not --eval none b
+status 2 'a pipe of held-out text is refused' sh train -q -o not --eval pipe b
+status 3 'held-out documents are refused' sh train -q -o not --eval docs2.st b
+status 2 '--patience without --eval is refused' sh train -q -o not --patience 1 b
+status 2 'an interval of 0 steps is refused' sh train -q -o not --eval ev --eval-every 0 b
 mkdir tok2
 sed 's/<|endoftext|>/<|endofmytext|>/' tok/tokenizer.json >tok2/tokenizer.json
 tokenize -q -t tok2 "$top/corpus/held-out/en.jsonl" | shard write -q -o data3 &&
     stream -q -B 2 -T 96 -s 3 --batches 3 data3 >ev3
-status 3 'another tokenizer' sh train -q -o not --eval ev3 b
-like 'is named' 'another tokenizer' err
+status 3 'held-out text of another tokenizer is refused' sh train -q -o not --eval ev3 b
+like 'the message names the tokenizer' 'another tokenizer' err
 head -c $(($(wc -c <evkd) - 3000)) evkd >evcut
 status 3 'held-out text that breaks off' sh train -q -o not2 --eval evcut \
     --eval-every 2 kd

@@ -7,7 +7,7 @@ tokenize -q -t "$gguf" "$top"/corpus/en.jsonl "$top"/corpus/de.jsonl \
     -o docs && shard write -q -o data docs || fail 'shards'
 
 batches() { stream -q -T 32 -B 2 -s 1 --batches "$@" data; }
-trains() { student -m "$gguf" -o run --warmup 2 --save 3 "$@"; }
+trains() { student -m "$gguf" -o run --lr 3e-4 --warmup 2 --save 3 "$@"; }
 # ids FILE: the tokens of a stream, a line for each batch
 ids() {
     shard dump -q --values 64 "$1" >shown && grep '^  ids ' shown
@@ -17,23 +17,23 @@ batches 6 >six && trains six 2>err || fail 'a run of 6 steps'
 if [ -e run/config.json ]; then pass 'is finished'; else fail 'is finished'; fi
 
 # --- longer ---
-ok 'a longer stream' stream -B 2 -T 32 --resume run --batches 10 -o rest data
-like 'tells both lengths' '10 batches.* 6' err
+ok 'a longer stream is made' stream -B 2 -T 32 --resume run --batches 10 -o rest data
+like 'the message tells both lengths' '10 batches.* 6' err
 batches 10 >ten
 ids ten | tail -n 4 >want
 ids rest >got
-same 'has the tokens of one that was as long from the start' want got
+same 'the stream has the tokens of one that was as long from the start' want got
 cp -r run before
-status 2 'a longer run needs --override steps' trains --resume rest
-like 'which is named' 'steps is 10, not 6.*--override steps' err
+status 2 'a longer run needs --override steps' trains --resume -- rest
+like 'the message names steps and --override' 'steps is 10, not 6.*--override steps' err
 # Versions that tuned messages between ranks recorded it in options.json.
 sed 's/ "options": {/"tuned": [{"step": 26, "ranks": 2, "segment": 4096}],\
 &"tune-comm": true,/' run/options.json >o && mv o run/options.json
 like 'the run was tuned by an earlier version' 'tune-comm.*true' run/options.json
-ok 'a run made longer' trains --resume --override steps rest
+ok 'a run is made longer' trains --resume --override steps rest
+like 'the run tells both its lengths' 'steps was 6, and is 10 after step 6' err
 unlike 'tuning of an earlier version is ignored' 'tune' run/options.json
-like 'tells both lengths of the run' 'steps was 6, and is 10 after step 6' err
-equal 'its log has all steps' "$(sed 1d run/metrics.tsv | cut -f 1 |
+equal 'the log has all steps' "$(sed 1d run/metrics.tsv | cut -f 1 |
     tr '\n' ' ')" '1 2 3 4 5 6 7 8 9 10 '
 # rates FROM TO OF: cosine to 0 after 2 steps of warm-up, 3e-4 at its peak
 rates() {
@@ -48,35 +48,35 @@ rates() {
 { rates 1 6 6; rates 7 10 10; } >want
 sed 1d run/metrics.tsv | cut -f 1,8 >got
 near 'rates are those of 6 steps, then those of 10' 1e-6 want got
-like 'options.json has both lengths' '"name": "steps"' run/options.json
+like 'options.json has both lengths of the run' '"name": "steps"' run/options.json
 
 # --- and what is refused ---
-status 2 'a shorter stream' stream -q --resume run --batches 4 -o x data
-like 'the length that it has' '4 contradicts .* 10' err
-status 2 'a length of another kind' stream -q --resume run --epochs 9 -o x data
+status 2 'a shorter stream is refused' stream -q --resume run --batches 4 -o x data
+like 'the message tells the length of the stream' '4 contradicts .* 10' err
+status 2 'a length of another kind is refused' stream -q --resume run --epochs 9 -o x data
 stream -q -T 32 -B 2 --epochs 1 data >all
 rm -r run
 stream -q -T 32 -B 2 --epochs 1 data | trains --steps 3 2>err
-status 2 'more epochs' stream -q --resume run --epochs 2 -o x data
-like 'what can be made longer' '[-]-batches' err
+status 2 'more epochs are refused' stream -q --resume run --epochs 2 -o x data
+like 'the message tells what can be made longer' '[-]-batches' err
 
 # --- a mixture for a budget stays that of the first length ---
 rm -r run
 stream -q -T 32 -B 2 --batches 4 --unimax 1 data | trains 2>err
-ok 'the weights of a longer stream by --unimax' stream -q --resume run \
+ok 'a longer stream keeps the weights of --unimax' stream -q --resume run \
     --batches 12 --unimax 1 -o rest data
-status 2 'but not by another --unimax' stream -q --resume run --batches 12 \
+status 2 'a longer stream refuses another --unimax' stream -q --resume run --batches 12 \
     --unimax 0.001 -o rest data
 
 # --- the command that goes on, as it is printed ---
 run="it's a run"
-status 5 'a run that is stopped at once' student -m "$gguf" -o "$run" \
+status 5 'a run that is stopped at once exits 5' student -m "$gguf" -o "$run" \
     --max-time 0.001 six
 sed -n 's/.* end with: //p' err | sed 's/--max-time 0.001 six//' >again
-ok 'goes on by the command that it prints' sh -c '
+ok 'the command that it prints goes on' sh -c '
     stream --resume "$1" --batches 6 -T 32 -B 2 data | sh again' sh "$run"
-equal 'to the end' "$(sed -n '$p' "$run/metrics.tsv" | cut -f 1)" 6
-status 5 'one with --resume' student -m "$gguf" -o again-2 --resume \
+equal 'the run comes to its end' "$(sed -n '$p' "$run/metrics.tsv" | cut -f 1)" 6
+status 5 'a stopped run with --resume exits 5' student -m "$gguf" -o again-2 --resume \
     --max-time 0.001 six
-like 'goes on by the same command' 'to go on.* same command.*--resume' err
+like 'the message tells to give the same command' 'to go on.* same command.*--resume' err
 done_testing

@@ -1,8 +1,9 @@
 /* Sparse matrices in training: zeros stay, and what is kept stays trainable. */
 #include "../lib/tap.h"
-#include "model/export.h"
-#include "student/student.h"
+#include "student/masks.h"
+#include "student/save.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/rng.h"
 #include "kern/kern.h"
 
@@ -65,8 +66,7 @@ step(struct tmodel *t, struct adamw *a, uint64_t seed)
         .beta2 = 0.95,
         .eps = 0.0, /* so that 0 / 0 would show */
         .decay = 0.1,
-        .clip = 1.0,
-        .lr_embed = 1.0 };
+        .clip = 1.0 };
     struct err e;
     double norm;
 

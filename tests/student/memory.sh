@@ -43,7 +43,7 @@ awk 'BEGIN { printf "[0"; for (i = 0; i < 1e6; i++) printf ",0"; print "]" }' \
     >large_tok/added_tokens.json
 foretold '... a large tokenizer, at checkpoints too' student -m demo.json \
     -t large_tok -o a2 -j 2 --save 2 wide
-same '... whole' a2/step-6/added_tokens.json large_tok/added_tokens.json
+same 'a large tokenizer is in the checkpoint' a2/step-6/added_tokens.json large_tok/added_tokens.json
 foretold 'the size of the demo' student -m dt -o c -j 2 dkd
 full=$(number peak err)
 foretold '... with --recompute' student -m dt -o d -j 2 --recompute dkd
@@ -53,56 +53,56 @@ foretold '... by a pipe, 8 rows at a time' sh -c \
 foretold '... and --ahead' sh -c \
     'stream -q -B 8 -T 256 -s 1 --batches 6 data | teacher -q -m dt |
      student -m dt -o e2 -j 2 --micro 8 --ahead 1M'
-same '... the same bits' e/model.safetensors e2/model.safetensors
+same '--ahead gives the same bits' e/model.safetensors e2/model.safetensors
 foretold 'held-out batches judged beside' student -m dt -o v1 -j 2 \
     --eval dkd --eval-every 2 dkd
 foretold '... with a head of their own' student -m dt -o v2 -j 2 --eval dkd \
     --eval-every 2 wide
 # Longer rows make room for as many as are trained on at a time, and more.
 stream -q -B 2 -T 512 -s 1 --batches 2 data | teacher -q -m dt --final -o long
-ok '... of longer rows' student -m dt -o v3 -j 2 --eval long --eval-every 2 wide
-equal '... no more than is said' "$(awk "BEGIN {
+ok 'held-out batches of longer rows are judged' student -m dt -o v3 -j 2 --eval long --eval-every 2 wide
+equal 'longer rows need no more than is said' "$(awk "BEGIN {
     print ($(number peak err) <= 1.02 * $(number 'in all' err)) }")" 1
 teacher -q -m dt --top 64 -o dtop wide || exit 1
 foretold 'products in bfloat16' student -v -m dt -o w -j 2 \
     --compute avx512bf16 dkd
 half=$(number 'teacher head' err)
-ok '... with the head of --teacher' student -q -m dt -o w2 -j 2 \
+ok 'products in bfloat16 take the head of --teacher' student -q -m dt -o w2 -j 2 \
     --compute avx512bf16 --teacher dt dkd
-same '... the same bits' w/model.safetensors w2/model.safetensors
-ok '... in fp32' student -v -m dt -o w3 -j 2 --steps 1 dkd
-equal "... of the teacher's head it holds half" \
+same 'both heads give the same bits' w/model.safetensors w2/model.safetensors
+ok 'the same step is made in fp32' student -v -m dt -o w3 -j 2 --steps 1 dkd
+equal "bfloat16 holds half of the teacher's head" \
     "$(awk "BEGIN { print $(number 'teacher head' err) / $half }")" 2
 foretold 'from top tokens' student -m dt -o t -j 2 dtop
 foretold 'rounded and masked' student -m dt -o q -j 2 --qat q4_0 \
     --mask 2:4 dkd
 foretold 'in bf16' student -m dt -o f -j 2 --act bf16 --moments bf16 dkd
-like 'what rounding costs is told: activations' \
+like 'the rounding of activations is told' \
     'activations .* bf16: .* by 0[.][0-9]+ %' err
-like '... and moments' 'moments .* bf16: .* by 0[.][0-9]+ %' err
+like 'the rounding of moments is told' 'moments .* bf16: .* by 0[.][0-9]+ %' err
 less=$(number peak err)
 if awk "BEGIN { exit !($less < 0.85 * $full) }"; then
-    pass "and takes less: $less MB, in fp32 $full"
+    pass "bf16 takes less: $less MB, in fp32 $full"
 else
-    fail "and takes less: $less MB, in fp32 $full"
+    fail "bf16 takes less: $less MB, in fp32 $full"
 fi
-ok 'recomputed' student -q -m dt -o g -j 1 --act bf16 --moments bf16 \
+ok 'a recomputed run in bf16 trains' student -q -m dt -o g -j 1 --act bf16 --moments bf16 \
     --recompute --micro 1 dkd
-same '... the same bits with one thread, a row at a time' \
+same 'one thread, a row at a time gives the same bits' \
     f/model.safetensors g/model.safetensors
 
 foretold 'gradients too' student -m dt -o i -j 2 --act bf16 --grad bf16 \
     --moments bf16 dkd
-like 'what it costs is told' 'gradients .* bf16: .* by 0[.][0-9]+ %' err
+like 'the rounding of gradients is told' 'gradients .* bf16: .* by 0[.][0-9]+ %' err
 least=$(number peak err)
 if awk "BEGIN { exit !($least < $less - 2) }"; then
-    pass 'and takes less again'
+    pass 'gradients in bf16 take less again'
 else
-    fail "and takes less again: $least MB after $less MB"
+    fail "gradients in bf16 take less again: $least MB after $less MB"
 fi
-ok 'recomputed, one thread' student -q -m dt -o k -j 1 --act bf16 \
+ok 'a recomputed run with one thread trains' student -q -m dt -o k -j 1 --act bf16 \
     --grad bf16 --moments bf16 --recompute dkd
-same '... the same bits' i/model.safetensors k/model.safetensors
+same 'one thread and --recompute give the same bits' i/model.safetensors k/model.safetensors
 
 # --- the teacher too: whole batches of 2048 tokens, block by block ---
 cat >large.json <<EOF
@@ -115,14 +115,14 @@ EOF
 student -q -m large.json -t tok -o large --steps 1 -j 2 one || exit 1
 stream -q -B 2 -T 1024 -s 1 --batches 3 data -o long || exit 1
 foretold 'teacher' teacher -m large -j 2 -o lkd long
-like 'rounding of states is told: of blocks' \
+like 'the rounding of outputs of blocks is told' \
     'outputs of blocks .* bf16: .* by 0[.][0-9]+ %' err
-like '... and of final states, in nats' \
+like 'the rounding of final states is told in nats' \
     'final states .* bf16: .* by 0[.][0-9]+ %.* [0-9.e-]+ nats of KL' err
 foretold '... in f32' teacher -m large -j 2 --dtype f32 -o lkd32 long
-unlike '... where nothing is rounded' bf16 err
+unlike 'a teacher in f32 tells of no rounding' bf16 err
 foretold '... by a pipe' sh -c 'teacher -m large -j 2 long | cat >lkdp'
-same '... the same stream' lkd lkdp
+same 'a pipe gets the same stream' lkd lkdp
 foretold '... its top tokens' teacher -m large -j 2 --top 64 -o lkdt long
 foretold '... small batches' teacher -m large -j 2 -o lkds one
 cp -r large spaced && head -c 100000000 /dev/zero | tr '\0' ' ' \
@@ -134,7 +134,7 @@ sed 's/"hidden_size": 32/"hidden_size": 8192/
 s/"intermediate_size": 48/"intermediate_size": 65536/
 s/"num_hidden_layers": 2/"num_hidden_layers": 100/' new.json >huge.json
 status 1 'a student larger than any machine' student -m huge.json -o no one
-like 'is refused with the figure' \
+like 'a student that is too large is refused with the figure' \
     '^student: huge.json: [0-9.]* GB are needed and this machine .* has' err
 
 # --- moments in a checkpoint keep their type ---
@@ -144,14 +144,14 @@ constant() {
     shift
     student -q -m new.json -t tok -o "$run" --lr 1e-3 --schedule constant "$@"
 }
-ok '4 steps with moments in bf16' constant h --moments bf16 --steps 4 six
-ok '2 steps of them' constant half --moments bf16 --steps 2 six
+ok '4 steps with moments in bf16 are made' constant h --moments bf16 --steps 4 six
+ok '2 steps with moments in bf16 are made' constant half --moments bf16 --steps 2 six
 rm half/config.json
 stream -q --resume half data >rest || exit 1
-status 3 'resume in f32' constant half --resume --steps 4 rest
-like '... is told of --moments' 'moments are BF16.*--moments' err
-ok 'resume in bf16' constant half --moments bf16 --resume --steps 4 rest
-same '2 + 2 = 4' h/model.safetensors half/model.safetensors
+status 3 'moments in bf16 are not continued in f32' constant half --resume --steps 4 rest
+like 'the message tells of --moments' 'moments are BF16.*--moments' err
+ok 'moments in bf16 are continued' constant half --moments bf16 --resume --steps 4 rest
+same '2 and 2 steps give the bits of 4' h/model.safetensors half/model.safetensors
 
 # --- no growth: the peak of many steps is that of a few ---
 steps=150

@@ -25,18 +25,18 @@ shows() {
     shift 2
     terminal "$*"
     tr '\r' '\n' <screen | sed "s/$(printf '\033')\\[K//" >lines
-    like "$what" "$want" lines
-    like "$what: closing line" "^$what 0[0-9.]+: .*wall" lines
-    equal "$what: progress fits in a row" \
+    like "$what prints its line" "$want" lines
+    like "$what prints a closing line" "^$what 0[0-9.]+: .*wall" lines
+    equal "progress of $what fits in a row" \
         "$(awk '/ left/ && length > 79' lines)" ''
-    equal "$what: the closing line fits in two" \
+    equal "the closing line of $what fits in two" \
         "$(grep ': .*wall' lines | awk 'length > 160')" ''
 }
 if has_terminal; then
     train='student -m new.json -t tok --lr 1e-3 --schedule constant'
     shows student "^student: training [0-9]+ of 50 steps \\($left, loss [0-9.]+, [0-9.]+/s$" \
         "./slowly b 40000 0.4 | $train -o run --steps 50"
-    like 'it tells speed, loss and place' \
+    like 'the closing line tells speed, loss and place' \
         '^student .*: 50 steps, [0-9.]+ tokens/s, loss [0-9.]+, in run, wall' \
         lines
     # All that a pipe says where it is begun as in the man pages
@@ -47,12 +47,12 @@ if has_terminal; then
         like "$p has its closing line" "^$p [0-9.]+: .*wall" lines
     done
     equal 'no note takes more than two rows' "$(awk 'length > 160' lines)" ''
-    like 'a count of tokens is no 0.00 M' '^stream .*: 768 tokens in 3 batches' \
+    like 'a count of tokens is not told as 0.00 M' '^stream .*: 768 tokens in 3 batches' \
         lines
     like 'losses of weight 0 are not told' \
-        '^student: loss = 0.25 CE \+ 1 KL \(T = 3\) \+ 1 SquareHead$' lines
-    ok 'without a teacher' student -m s0 -o alone --lr 1e-3 one
-    like 'there is one loss' '^student: loss = 1 CE$' err
+        '^student: loss = 0.25 CE \+ 1 KL \(T = 1\) \+ 1 SquareHead$' lines
+    ok 'a student without a teacher trains' student -m s0 -o alone --lr 1e-3 one
+    like 'a student without a teacher has one loss' '^student: loss = 1 CE$' err
     stream -q --resume run data >rest
     shows student '^student: training [56][0-9] of 60 steps' \
         "./slowly rest 9000 1.1 | $train -o run --steps 60 --resume"

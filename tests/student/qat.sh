@@ -22,26 +22,26 @@ bare() {
 
 # --- rounded ---
 for type in q8_0 q4_0; do
-    ok "--qat $type" distil $type --qat $type
+    ok "--qat $type trains" distil $type --qat $type
     bare $type
-    ok '... as a GGUF' convert -q --dtype $type $type.bare $type.gguf
-    ok '... and back' convert -q $type.gguf $type.back
-    same_model '... the same numbers' $type $type.back
-    status 1 'the checkpoint has others' cmp -s $type/model.safetensors \
+    ok "the model of --qat $type becomes a GGUF" convert -q --dtype $type $type.bare $type.gguf
+    ok "the GGUF of $type is converted back" convert -q $type.gguf $type.back
+    same_model "conversion to $type changes no number" $type $type.back
+    status 1 "the checkpoint of $type has other numbers" cmp -s $type/model.safetensors \
         $type/step-20/model.safetensors
     mv $type/step-20 $type.w
     bare $type.w
-    ok '... of which they are made' convert -q --dtype $type $type.w.bare \
+    ok "the checkpoint is converted to $type" convert -q --dtype $type $type.w.bare \
         again.gguf
-    same '... the same' again.gguf $type.gguf
+    same "the checkpoint gives the GGUF of the result: $type" again.gguf $type.gguf
 done
-ok 'without' distil plain
+ok 'a run without --qat trains' distil plain
 bare plain
-ok '... as a GGUF' convert -q --dtype q4_0 plain.bare plain.gguf
-ok '... and back' convert -q plain.gguf plain.back
-status 1 '... other numbers' cmp -s plain/model.safetensors \
+ok 'a model without --qat becomes a GGUF' convert -q --dtype q4_0 plain.bare plain.gguf
+ok 'the GGUF without --qat is converted back' convert -q plain.gguf plain.back
+status 1 'conversion changes numbers without --qat' cmp -s plain/model.safetensors \
     plain.back/model.safetensors
-ok '--qat int8, products in bf16, recomputed' distil int8 --qat int8 \
+ok '--qat int8 trains with products in bf16, recomputed' distil int8 --qat int8 \
     --compute bf16 --recompute --grad bf16 --moments bf16
 
 # --- masked ---
@@ -52,90 +52,90 @@ fours() {
         grep -c ' 00000000.* 00000000'
 }
 all=$((2 * (2 * 32 * 48 + 2 * 32 * 24 + 3 * 32 * 48) / 4))
-ok '--mask 2:4' distil masked --mask 2:4 --remask 2 --steps 6 --save 1 --keep 0
-equal '... two of each four are zero' "$(fours masked)" $all
-equal '... but not in checkpoints' "$(fours masked/step-6)" 0
-same 'masks stay' masked/step-2/masks.safetensors masked/step-3/masks.safetensors
+ok '--mask 2:4 trains' distil masked --mask 2:4 --remask 2 --steps 6 --save 1 --keep 0
+equal 'two of each four weights are zero' "$(fours masked)" $all
+equal 'weights in checkpoints are not zero' "$(fours masked/step-6)" 0
+same 'masks stay between choices' masked/step-2/masks.safetensors masked/step-3/masks.safetensors
 for n in 1 5; do
-    status 1 "... and are chosen anew after step $n" cmp -s \
+    status 1 "masks are chosen anew after step $n" cmp -s \
         masked/step-$n/masks.safetensors masked/step-$((n + 1))/masks.safetensors
 done
-like '... config.json tells' '"pattern": "2:4"' masked/config.json
-unlike '... not before the end' '"pattern"' masked/step-6/config.json
-ok 'a result to go on from' student -q -m masked -o more --lr 1e-3 kd
-equal '... which keeps its zeros' "$(fours more)" $all
-ok 'without decay' distil free --mask 2:4 --remask 2 --steps 6 --mask-decay 0
-status 1 '... others' cmp -s free/model.safetensors masked/model.safetensors
+like 'config.json names the pattern' '"pattern": "2:4"' masked/config.json
+unlike 'config.json of a checkpoint names no pattern' '"pattern"' masked/step-6/config.json
+ok 'a masked result trains on' student -q -m masked -o more --lr 1e-3 kd
+equal 'a masked result keeps its zeros' "$(fours more)" $all
+ok 'a mask without decay trains' distil free --mask 2:4 --remask 2 --steps 6 --mask-decay 0
+status 1 '--mask-decay changes the weights' cmp -s free/model.safetensors masked/model.safetensors
 
 # --- both, killed and resumed, by other threads, by ranks ---
 both='--mask 2:4 --remask 4 --qat q4_0'
 # shellcheck disable=SC2086
-ok 'both' distil whole $both
+ok '--mask and --qat train together' distil whole $both
 # shellcheck disable=SC2086
 killed_at 10 killed student -q -m s0 --lr 1e-3 --save 2 --schedule constant \
     $both
 goes_on "s0 $both"
 for f in optimiser masks model; do
-    same "... $f of the last checkpoint" killed/step-20/$f.safetensors \
+    same "a killed run has the bits of the last checkpoint: $f" killed/step-20/$f.safetensors \
         whole/step-20/$f.safetensors
 done
 cp -r whole over && touch mark
 stream -q --resume over data | teacher -q -m teacher -o rest0
 # shellcheck disable=SC2086
-ok 'a finished run' student -q -m s0 -o over --lr 1e-3 --schedule constant \
-    $both --resume rest0
-equal '... stays as it is' "$(find over -type f -newer mark)" ''
-status 2 '... which one without --qat does not change' student -q -m s0 \
-    -o over --lr 1e-3 --schedule constant --mask 2:4 --remask 4 --resume rest0
-same_model '... either' over whole
+ok 'a finished run is resumed' student -q -m s0 -o over --lr 1e-3 --schedule constant \
+    $both --resume -- rest0
+equal 'a finished run stays as it is' "$(find over -type f -newer mark)" ''
+status 2 'a finished run is not changed without --qat' student -q -m s0 \
+    -o over --lr 1e-3 --schedule constant --mask 2:4 --remask 4 --resume -- rest0
+same_model 'a refused command leaves the finished run' over whole
 # shellcheck disable=SC2086
-ok '1 thread, 1 row at a time' distil j1 -j 1 --micro 1 $both
-same_model '... the same' whole j1
+ok '1 thread trains 1 row at a time' distil j1 -j 1 --micro 1 $both
+same_model 'threads and rows change no bit' whole j1
 # shellcheck disable=SC2086
-ok '10 steps' distil ten --steps 10 $both
+ok '10 steps with --qat are made' distil ten --steps 10 $both
 rm ten/config.json
 stream -q --resume ten data | teacher -q -m teacher -o rest
-status 2 'not on without' student -q -m s0 -o ten --lr 1e-3 --schedule \
-    constant --mask 2:4 --remask 4 --resume rest
-like '... is named' 'qat is "none", not "q4_0"' err
-ok '10 steps without' distil bare10 --steps 10
+status 2 'a run with --qat is not continued without' student -q -m s0 -o ten --lr 1e-3 --schedule \
+    constant --mask 2:4 --remask 4 --resume -- rest
+like 'the message names qat' 'qat is "none", not "q4_0"' err
+ok '10 steps without --mask are made' distil bare10 --steps 10
 rm bare10/config.json
 stream -q --resume bare10 data | teacher -q -m teacher -o rest
 goes() {
     student -q -m s0 -o bare10 --lr 1e-3 --schedule constant --mask 2:4 \
-        --resume "$@" rest
+        --resume "$@" -- rest
 }
-status 2 'not on with' goes
-like '... is named' 'mask is "2:4", not null' err
-ok 'but when it is said' goes --override mask
-equal '... masked from there' "$(fours bare10)" $all
+status 2 'a run without --mask is not continued with it' goes
+like 'the message names mask' 'mask is "2:4", not null' err
+ok '--override mask lets the run go on' goes --override mask
+equal 'the run is masked from there on' "$(fours bare10)" $all
 . "$top/tests/lib/ranks.sh"
 if has_ranks 'over ranks'; then
     # shellcheck disable=SC2086
-    ok 'one process, deterministic' distil d1 --deterministic --steps 8 $both
+    ok 'one process trains by --deterministic' distil d1 --deterministic --steps 8 $both
     for level in 0 1 2; do
         # shellcheck disable=SC2086
-        ok "2 ranks, level $level" mpirun -n 2 student -q -j 1 -m s0 -o d2 \
+        ok "2 ranks train at level $level" mpirun -n 2 student -q -j 1 -m s0 -o d2 \
             --lr 1e-3 --schedule constant --deterministic --steps 8 \
             --shard-level $level $both kd
-        same_model '... the same' d1 d2
+        same_model "2 ranks at level $level have the bits of one process" d1 d2
         rm -r d2
     done
     for with in '--shard-level 3' '--stages 1'; do
         # shellcheck disable=SC2086
-        status 2 "not $with" mpirun -n 2 student -q -m s0 -o d3 --qat q8_0 \
+        status 2 "2 ranks refuse --qat with $with" mpirun -n 2 student -q -m s0 -o d3 --qat q8_0 \
             $with kd
-        like '... is named' "--qat: over ranks it does not go with ${with% 1}" err
+        like "the message names ${with% 1}" "--qat over ranks .* ${with% 1}" err
     done
 fi
 
 # --- misuse ---
-status 2 'rows of 32' distil x --mask 2:5
-like '... are told' 'q_proj.weight: rows of 32 are no multiple of 5' err
+status 2 'a mask that does not divide rows is refused' distil x --mask 2:5
+like 'the message tells tensor and rows' 'q_proj.weight: rows of 32 are no multiple of 5' err
 for p in unstructured 4:4 2; do
-    status 2 "--mask $p" distil x --mask $p
-    like '... is named' "^student: --mask: '$p'" err
+    status 2 "--mask '$p' is refused" distil x --mask $p
+    like "the message names --mask '$p'" "^student: --mask: '$p'" err
 done
-status 2 '--grad bf16' distil x --mask 2:4 --grad bf16
-like '... is named' '^student: --mask: it does not go with --grad bf16' err
+status 2 '--mask is refused with --grad bf16' distil x --mask 2:4 --grad bf16
+like 'the message names --mask and --grad' '--mask .*--grad bf16' err
 done_testing

@@ -21,27 +21,27 @@ judged() {
 }
 eval='--deterministic --eval evkd --eval-every 2 --save 4 --micro 1'
 # shellcheck disable=SC2086 # options
-ok 'one process' student -q -j 1 -m s0 -o single --lr 1e-3 $eval kd
+ok 'one process trains with --eval' student -q -j 1 -m s0 -o single --lr 1e-3 $eval kd
 judged single
-equal 'is judged 4 times, and the best is in a checkpoint' "$(wc -l <single.held)" 6
+equal 'one process evaluates 4 times' "$(wc -l <single.held)" 6
 for how in '2 0' '4 0' '2 3' '4 2' '4 3'; do
     n=${how% *} level=${how#* }
     # shellcheck disable=SC2086 # options
-    ok "$n ranks, level $level" over "$n" "r$n-$level" $eval \
+    ok "$n ranks at level $level train with --eval" over "$n" "r$n-$level" $eval \
         --shard-level "$level" kd
     judged "r$n-$level"
-    same "$n ranks, level $level: the figures of one process" single.held \
+    same "$n ranks at level $level have the figures of one process" single.held \
         "r$n-$level.held"
-    same_model "$n ranks, level $level: its weights" single "r$n-$level"
+    same_model "$n ranks at level $level have the weights of one process" single "r$n-$level"
 done
 # More ranks than batches
 stream -q -B 3 -T 96 -s 3 --batches 1 data2 >ev1 || exit 1
 for n in 1 4; do
-    ok "one held-out batch, $n ranks" over "$n" "few$n" --deterministic \
+    ok "$n ranks judge one held-out batch" over "$n" "few$n" --deterministic \
         --eval ev1 --eval-every 4 kd --shard-level $((n == 1 ? 0 : 3))
     cut -f 1-6 "few$n/held-out.tsv" >"few$n.held"
 done
-same 'one held-out batch: the figures of one process' few1.held few4.held
+same '4 ranks have the figures of one for one held-out batch' few1.held few4.held
 
 # A rank that judges for longer than --rank-timeout, with the only batch, while
 # the other waits: the steps are short.
@@ -50,6 +50,6 @@ export RETORT_KERNELS=ref
 ok 'a rank that judges for longer than --rank-timeout is not ended' \
     over 2 slow --eval large --eval-every 1 --steps 1 --rank-timeout 1 \
     --schedule constant b
-equal 'and it was longer' "$(awk -F '\t' 'NR == 2 { print ($7 > 2) }' \
+equal 'judging took longer than --rank-timeout' "$(awk -F '\t' 'NR == 2 { print ($7 > 2) }' \
     slow/held-out.tsv)" 1
 done_testing

@@ -33,16 +33,16 @@ job stop 4 "$stall" --rank-timeout 2
 stands stop
 kill -STOP "$(process stop 2)"
 wait $job
-equal 'a rank is stopped: the job ends with 6' "$?" 6
+equal 'a stopped rank ends the job with status 6' "$?" 6
 if [ -e fed ]; then fail 'before its input'; else pass 'before its input'; fi
-like 'the rank is named' '^student: rank 2 \(process [0-9]+ on [^ ]+\) has not been heard of for [23]\.[0-9] s: stopped, killed or cut off; --resume goes on' stop.out
+like 'the message names the stopped rank' '^student: rank 2 \(process [0-9]+ on [^ ]+\) has not been heard of for [23]\.[0-9] s: stopped, killed or cut off; --resume goes on' stop.out
 
 job first 4 "$stall" --rank-timeout 2
 stands first
 kill -STOP "$(process first 0)"
 wait $job
-equal 'so does rank 0' "$?" 6
-like 'which another names' '^student\[[123]\]: rank 0 \(process [0-9]+ on .*\) has not been heard of' first.out
+equal 'a stopped rank 0 ends the job with status 6' "$?" 6
+like 'another rank names rank 0' '^student\[[123]\]: rank 0 \(process [0-9]+ on .*\) has not been heard of' first.out
 
 # --- suspended as a whole ---
 # While rank 3 waits for its input and the others wait for rank 3
@@ -59,8 +59,8 @@ kill -CONT $all
 sleep 1
 : >go
 wait $job
-equal 'all ranks were stopped for 6 s and continued: the job ends with 0' "$?" 0
-same 'and with the model of an undisturbed run' sleeps/model.safetensors \
+equal 'a job that was suspended and continued ends with 0' "$?" 0
+same 'a job that was suspended has the model of another run' sleeps/model.safetensors \
     whole/model.safetensors
 
 # --- a first step that does not come ---
@@ -68,8 +68,8 @@ same 'and with the model of an undisturbed run' sleeps/model.safetensors \
 job never 2 '{ if [ $OMPI_COMM_WORLD_RANK = 1 ]; then sleep 60; else cat b; fi; }' \
     --rank-timeout 0.5
 wait $job
-equal 'the input of a rank does not come: the job ends with 6' "$?" 6
-like 'after ten times --rank-timeout, and the rank is named' \
+equal 'a rank without input ends the job with status 6' "$?" 6
+like 'the message names the rank after ten times --rank-timeout' \
     '^student: rank 1 \(process [0-9]+ on [^ ]+\) is slow: others have waited [56]\.[0-9] s' \
     never.out
 
@@ -78,8 +78,8 @@ like 'after ten times --rank-timeout, and the rank is named' \
 job slow 4 '{ if [ $OMPI_COMM_WORLD_RANK = 3 ]
     then cat half; sleep 20; else cat b; fi; }' --rank-timeout 2
 wait $job
-equal 'a rank is slow: the job ends with 6' "$?" 6
-like 'the rank is named' '^student: rank 3 \(process [0-9]+ on [^ ]+\) is slow: others have waited [23]\.[0-9] s for it' slow.out
+equal 'a slow rank ends the job with status 6' "$?" 6
+like 'the message names the slow rank' '^student: rank 3 \(process [0-9]+ on [^ ]+\) is slow: others have waited [23]\.[0-9] s for it' slow.out
 
 # --- killed, and begun again ---
 cat >again.sh <<'END'
@@ -94,23 +94,23 @@ await [ -d again/step-3 ]
 : >second
 kill -KILL "$(process again 1)"
 wait $job
-equal 'a rank is killed: supervise begins again' "$?" 0
-like 'from the last checkpoint' \
+equal 'supervise begins again after a rank was killed' "$?" 0
+like 'the run begins again from the last checkpoint' \
     '^supervise: status (6|137); goes on from step [34] \(try 1 of 3\)$' again.out
-same 'to the same model' again/model.safetensors whole/model.safetensors
+same 'the run ends with the same model' again/model.safetensors whole/model.safetensors
 cut -f 1-9 again/metrics.tsv >m
 cut -f 1-9 whole/metrics.tsv >n
-same 'and metrics' m n
+same 'the run ends with the same metrics' m n
 
 echo 'echo x >>tried; exit 6' >six
-status 6 'tries are bounded' "$top/scripts/supervise" -n 2 -w 0 none sh six
-equal 'to so many more' "$(wc -l <tried)" 3
-like 'which it says' '^supervise: status 6; no newer checkpoint than step 0 after 2 more tries: given up$' err
+status 6 'supervise bounds the number of tries' "$top/scripts/supervise" -n 2 -w 0 none sh six
+equal 'supervise makes 2 more tries' "$(wc -l <tried)" 3
+like 'supervise tells that it gives up' '^supervise: status 6; no newer checkpoint than step 0 after 2 more tries: given up$' err
 for code in 0 2 3 4 5; do
-    status $code "status $code is kept" "$top/scripts/supervise" none \
+    status $code "supervise keeps status $code" "$top/scripts/supervise" none \
         sh -c "echo x >>tried; exit $code"
 done
-equal 'and not tried again' "$(wc -l <tried)" 8
+equal 'supervise does not try again after such a status' "$(wc -l <tried)" 8
 # shellcheck disable=SC2016
 "$top/scripts/supervise" none sh -c 'trap "exit 5" USR2; : >ready
     while :; do sleep 0.1; done' &
@@ -118,10 +118,10 @@ job=$!
 await [ -e ready ]
 kill -USR2 $job
 wait $job
-equal 'SIGUSR2 is passed on' "$?" 5
+equal 'mpirun passes SIGUSR2 on' "$?" 5
 # env: whoever began this test may ignore SIGINT
 # shellcheck disable=SC2016
-status 5 'SIGINT is, as SIGTERM' env --default-signal=INT \
+status 5 'SIGINT ends a run as SIGTERM does' env --default-signal=INT \
     timeout --foreground --preserve-status -s INT 2 \
     "$top/scripts/supervise" none sh -c 'trap "exit 5" TERM; n=0
         while [ $n -lt 80 ]; do sleep 0.1; n=$((n + 1)); done'
@@ -134,15 +134,15 @@ echo 'process 12 on elsewhere' >late/.lock.3
 flock -o late/.lock.3 sleep 60 &
 old=$!
 sleep 0.5
-status 1 'a rank of an old run is left' student -q -m new.json -o late --resume \
+status 1 'a rank of an old run locks the run' student -q -m new.json -o late --resume \
     --lr 1e-3 --deterministic --schedule constant b
-like 'which is named' "^student: late: is in use by process 12 on elsewhere$" err
+like 'the message names the process of the old run' "^student: late: is in use by process 12 on elsewhere$" err
 kill "$old"
 wait "$old"
 stream -q --resume late data -o rest || exit 1
-ok 'when it has gone' student -q -m new.json -o late --resume --lr 1e-3 \
+ok 'a run begins when the old rank has gone' student -q -m new.json -o late --resume --lr 1e-3 \
     --deterministic --schedule constant rest
-same 'the run goes on' late/model.safetensors whole/model.safetensors
-equal 'and no lock is left' "$(find late -name '.lock*')" ''
+same 'the run ends with the model of one that was not disturbed' late/model.safetensors whole/model.safetensors
+equal 'the run leaves no lock' "$(find late -name '.lock*')" ''
 
 done_testing

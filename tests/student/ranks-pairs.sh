@@ -18,7 +18,7 @@ walks() {
     for n in $walk; do
         steps=$((steps + 1))
         mpirun -n "$n" student -q -j 1 -m new.json -o "$run" $how \
-            --shard-level "$1" --steps $steps --resume rest || {
+            --shard-level "$1" --steps $steps --resume -- rest || {
             echo "step $steps, of $n ranks" >&2
             return 1
         }
@@ -27,12 +27,12 @@ walks() {
     done
 }
 # shellcheck disable=SC2086
-ok 'undisturbed' student -q -j 1 -m new.json -o whole $how b
+ok 'a run of one process is not disturbed' student -q -j 1 -m new.json -o whole $how b
 metrics whole
 for level in 0 3; do
-    ok "level $level: from 1, 2, 3, 4 and 8 ranks to each other" walks $level
-    same_model '= undisturbed' whole level$level
+    ok "level $level goes from 1, 2, 3, 4 and 8 ranks to each other" walks $level
+    same_model "level $level ends with the model of one process" whole level$level
     metrics level$level
-    same '... in every step' whole.metrics level$level.metrics
+    same "level $level has the metrics of one process" whole.metrics level$level.metrics
 done
 done_testing

@@ -8,12 +8,12 @@ has_ranks 'resuming over ranks' || done_testing
 
 # --- moments in parts ---
 for n in 1 3 4; do
-    ok "level 1, $n ranks" det $n z$n --shard-level 1 kd
+    ok "$n ranks train at level 1" det $n z$n --shard-level 1 kd
 done
-same_model 'level 1, 4 ranks = level 1, one' z1 z4
+same_model '4 ranks at level 1 have the bits of one' z1 z4
 find z3/step-8 -name 'optimiser-?-of-3.safetensors' >parts
-equal 'a file of each rank in the checkpoint' "$(wc -l <parts)" 3
-ok 'level 1, bf16 moments' over 2 zb --shard-level 1 --moments bf16 kd
+equal 'the checkpoint has a file of each rank' "$(wc -l <parts)" 3
+ok 'ranks train with bf16 moments at level 1' over 2 zb --shard-level 1 --moments bf16 kd
 
 # --- stop, and go on with another number of ranks ---
 # rest RUN: the stream after its newest checkpoint
@@ -22,18 +22,18 @@ rest() {
 }
 for level in 0 1; do
     run=r$level
-    ok "level $level: 3 steps of 2 ranks" det 2 $run --shard-level $level \
+    ok "2 ranks make 3 steps at level $level" det 2 $run --shard-level $level \
         --steps 3 --schedule constant kd
     rm -f $run/config.json
-    ok 'the stream goes on' rest $run
-    ok "to 5 by 4" det 4 $run --shard-level $level --steps 5 \
-        --schedule constant --resume $run.rest
+    ok "the stream of level $level goes on" rest $run
+    ok "4 ranks go on to step 5 at level $level" det 4 $run --resume --shard-level $level --steps 5 \
+        --schedule constant $run.rest
     rm -f $run/config.json
-    ok 'the stream goes on again' rest $run
-    ok "to 8 by 1" det 1 $run --shard-level $level --schedule constant \
-        --resume $run.rest
-    ok "undisturbed" det 2 u$level --shard-level $level --schedule constant kd
-    same_run "level $level: 2, 4, 1 ranks = undisturbed" u$level $run
+    ok "the stream of level $level goes on again" rest $run
+    ok "1 rank goes on to step 8 at level $level" det 1 $run --resume --shard-level $level \
+        --schedule constant $run.rest
+    ok "2 ranks make 8 steps at level $level" det 2 u$level --shard-level $level --schedule constant kd
+    same_run "2, 4 and 1 ranks have the bits of 2 at level $level" u$level $run
 done
 
 # --- a bit of one rank's memory ---
@@ -60,16 +60,16 @@ XXH3_64bits_update(XXH3_state_t *s, const void *p, size_t n)
 END
 if cc -shared -fPIC -o flip.so flip.c 2>cc.err && [ "${BUILD##*/}" = build ]
 then
-    status 6 'a bit flips in one of 4 ranks' mpirun -n 4 -x LD_PRELOAD=./flip.so \
+    status 6 'a bit that flips in one of 4 ranks ends the run' mpirun -n 4 -x LD_PRELOAD=./flip.so \
         student -q -j 1 -m s0 -o flip --lr 1e-3 --save 2 kd
-    like 'the rank is named' \
+    like 'the message names the rank of the bit' \
         '^student(\[[0-3]\])?: the parameters of rank 2 are not those of rank 0' err
-    equal 'the checkpoint before is whole' "$(ls -d flip/step-*)" flip/step-2
+    equal 'the checkpoint before the bit is whole' "$(ls -d flip/step-*)" flip/step-2
     for level in 1 3; do
-        status 6 "level $level: in the part that one updates" \
+        status 6 "a bit that flips in a rank's part ends the run at level $level" \
             mpirun -n 4 -x LD_PRELOAD=./flip.so student -q -j 1 -m s0 \
             -o flip$level --lr 1e-3 --save 2 --shard-level $level kd
-        like 'it names itself' '^student\[2\]: the parameters that rank 2 updates have changed since step 1' err
+        like "the rank names itself at level $level" '^student\[2\]: the parameters that rank 2 updates have changed since step 1' err
     done
 else
     skip 'a bit flips' 'a sanitizer has memory of its own'
@@ -84,13 +84,13 @@ job=$!
 await grep -q '^1	' sig/metrics.tsv
 kill -USR2 $job
 wait $job
-equal 'SIGUSR2 to mpirun: all ranks save and exit 5' "$?" 5
+equal 'SIGUSR2 to mpirun lets all ranks save and exit 5' "$?" 5
 find sig -name 'step-[123]' >saved
-like 'after a whole step' 'step-' saved
-ok 'the rest of the stream' rest sig
-ok 'one process goes on' student -q -m s0 -o sig --lr 1e-3 --schedule constant \
-    --resume sig.rest
-ok 'undisturbed' student -q -m s0 -o nosig --lr 1e-3 --schedule constant kd
-equal 'the same steps' "$(cut -f 1-3 sig/metrics.tsv)" \
+like 'the ranks save after a whole step' 'step-' saved
+ok 'the rest of the stream is made' rest sig
+ok 'one process goes on with the run of ranks' student -q -m s0 -o sig --lr 1e-3 --schedule constant \
+    --resume -- sig.rest
+ok 'a run without a signal ends' student -q -m s0 -o nosig --lr 1e-3 --schedule constant kd
+equal 'a run with a signal has the same steps' "$(cut -f 1-3 sig/metrics.tsv)" \
     "$(cut -f 1-3 nosig/metrics.tsv)"
 done_testing

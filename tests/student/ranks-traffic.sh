@@ -37,9 +37,9 @@ for model in tied untied; do
               print "off by " off
               exit !(off <= 0.03 && off >= -0.03) }' params >off
         then
-            pass "$model, level $level: $got bytes sent"
+            pass "$model at level $level sends $got bytes"
         else
-            fail "$model, level $level: $got bytes sent, $(cat off)"
+            fail "$model at level $level sends $got bytes, $(cat off)"
         fi
     done
 done
@@ -50,12 +50,12 @@ done
 # both, once more in it.  From the copies, in shares of a half: in a step's second
 # pass, forward, the two blocks that the first has not left, and two in each
 # backward pass; at the end four for the result.
-ok 'copies in nodes' env RETORT_NODE=2 mpirun -n 4 -x RETORT_NODE student -q \
+ok 'ranks keep copies in nodes' env RETORT_NODE=2 mpirun -n 4 -x RETORT_NODE student -q \
     -j 1 -m tied.json -o nodes --comm-log nodes --save 0 --shard-level 3 \
     --node-copy --deterministic --grad-accum 2 --schedule constant kd
-ok 'no copies' mpirun -n 4 student -j 1 -m tied.json -o plain --save 0 \
+ok 'ranks train without copies' mpirun -n 4 student -j 1 -m tied.json -o plain --save 0 \
     --shard-level 3 --deterministic --grad-accum 2 --schedule constant kd
-same_run 'copies in nodes' plain nodes
+same_run 'copies in nodes change no bit' plain nodes
 sed -n 's/^student: \([0-9]*\) parameters.*/\1/p' err >params
 P=$(cat params)
 block=$(((P - 32 - vocab * 32) / 4))
@@ -65,8 +65,8 @@ gathered() {
         $1 ~ /gather/ && $2 == group && $5 > 3000 { n += $4 * $7 }
         END { print n + 0 }'
 }
-equal 'between nodes' "$(gathered across)" $((4 * 3 * (P - 32)))
-equal 'in nodes' "$(gathered node)" \
+equal 'parameters travel once between nodes' "$(gathered across)" $((4 * 3 * (P - 32)))
+equal 'parameters are gathered in nodes' "$(gathered node)" \
     $((2 * 4 * 3 * (P - 32) + 2 * 4 * block * (2 * (2 + 2 + 2) + 4)))
-equal 'all else' "$(gathered world)" 0
+equal 'nothing is gathered over all ranks' "$(gathered world)" 0
 done_testing

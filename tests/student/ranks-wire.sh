@@ -22,9 +22,9 @@ train() {
 loss() {
     awk -F '\t' -v steps="$steps" '$1 == steps { print $4 }' "$1/held-out.tsv"
 }
-ok "$steps steps" train f32 order1
-ok 'with a bf16 wire' train bf16 order1 --wire bf16
-ok 'with another order of the data' train other order2
+ok "$steps steps with an fp32 wire are made" train f32 order1
+ok 'steps with a bf16 wire are made' train bf16 order1 --wire bf16
+ok 'steps in another order of the data are made' train other order2
 if awk -v a="$(loss f32)" -v b="$(loss bf16)" -v c="$(loss other)" 'BEGIN {
     wire = b - a; seed = c - a
     if (wire < 0) wire = -wire

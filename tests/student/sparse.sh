@@ -15,7 +15,7 @@ head -c $((head + 8)) s0/model.safetensors |
     tr -d '\000' >place
 from=$(cut -d , -f 1 place) to=$(cut -d , -f 2 place)
 at=$((head + 8 + from)) half=$(((to - from) / 2))
-equal 'a matrix of 32 x 48' $((2 * half)) $((4 * 32 * 48))
+equal 'a matrix has 32 x 48 weights' $((2 * half)) $((4 * 32 * 48))
 cp -r s0 sparse
 head -c $half /dev/zero |
     dd of=sparse/model.safetensors bs=1 seek=$at conv=notrunc 2>/dev/null
@@ -39,79 +39,79 @@ like_sparse() {
     like "$1" '^ *0 +30[0-9][0-9] ' zeros.out
 }
 
-like_sparse 'half is zero' sparse
-ok '20 steps' distil whole
-like_sparse '... and half is zero' whole
-status 1 '... all the rest trained' cmp -s whole/model.safetensors \
+like_sparse 'half of the matrix is zero' sparse
+ok '20 steps of a sparse model are made' distil whole
+like_sparse 'half of the matrix is zero after 20 steps' whole
+status 1 'the other weights are trained' cmp -s whole/model.safetensors \
     sparse/model.safetensors
-like '... config.json names it' '"model.layers.1.mlp.down_proj.weight"' \
+like 'config.json names the sparse matrix' '"model.layers.1.mlp.down_proj.weight"' \
     whole/config.json
-like '... the checkpoint has a mask' '"masks.safetensors"' \
+like 'the checkpoint has a mask' '"masks.safetensors"' \
     whole/step-20/manifest.json
-ok 'bfloat16 moments and gradients' distil half --moments bf16 --grad bf16
-like_sparse '... keep it too' half
-ok 'weight decay' distil decay --weight-decay 0.1
-like_sparse '... keeps it too' decay
+ok 'bfloat16 moments and gradients train a sparse model' distil half --moments bf16 --grad bf16
+like_sparse 'moments and gradients in bf16 keep the zeros' half
+ok 'weight decay trains a sparse model' distil decay --weight-decay 0.1
+like_sparse 'weight decay keeps the zeros' decay
 mv sparse/config.json named.json
 tr '\n' ' ' <named.json | sed 's/"sparse": {[^}]*}, //' >sparse/config.json
-ok 'not named' distil dense
-like '... which is said with what keeps zeros' \
+ok 'a model that names no sparse matrix trains' distil dense
+like 'a warning tells what keeps the zeros' \
     'sparse: .*zero.* 1 .*matri.*--mask' err
-ok 'not named, with --mask' distil masked --mask 2:4
-unlike '... is not said' 'zero' err
+ok '--mask trains a model that names no sparse matrix' distil masked --mask 2:4
+unlike '--mask gives no warning of zeros' 'zero' err
 zeros dense/model.safetensors >zeros.out
-unlike '... they are trained' '^ *0 ' zeros.out
+unlike 'zeros that nothing names are trained' '^ *0 ' zeros.out
 [ ! -e dense/step-20/masks.safetensors ] && pass '... without a mask' ||
-    fail '... without a mask'
+    fail 'the checkpoint has no mask'
 mv named.json sparse/config.json
 
-ok '1 thread, 1 row at a time' distil j1 -j 1 --micro 1
-same_model '... the same' whole j1
-status 0 'live' sh -c 'stream -q -B 4 -T 64 -s 7 --batches 20 data |
+ok '1 thread trains 1 row at a time' distil j1 -j 1 --micro 1
+same_model 'threads and rows change no bit' whole j1
+status 0 'a live stream trains a sparse model' sh -c 'stream -q -B 4 -T 64 -s 7 --batches 20 data |
     teacher -q -m teacher | student -q -m sparse -o live --lr 1e-3 \
     --schedule constant'
-same_model '... the same' whole live
+same_model 'a live stream gives the same model' whole live
 
 # 10 steps, killed somewhere after; then the rest
 killed_at 10 killed student -q -m sparse --lr 1e-3 --save 2 --schedule constant
 goes_on sparse
 for f in optimiser masks model; do
-    same "... $f of the last checkpoint" killed/step-20/$f.safetensors \
+    same "a killed run has the bits of the last checkpoint: $f" killed/step-20/$f.safetensors \
         whole/step-20/$f.safetensors
 done
 rm killed/config.json killed/step-20/masks.safetensors
-status 0 'a result is a model to go on from' student -q -m whole -o more \
+status 0 'a sparse result trains on' student -q -m whole -o more \
     --lr 1e-3 kd
-like_sparse '... and keeps its zeros' more
+like_sparse 'training on keeps the zeros' more
 
 # --- what prune sparsify makes ---
 # zeros_of MODEL: how many of its numbers are zero
 zeros_of() {
     od -An -v -t x4 -w4 -j 8 "$1/model.safetensors" | grep -c '^ 00000000$'
 }
-ok '2:4' prune sparsify -q -m s0 -o pairs --method magnitude one
-equal 'half of what the blocks multiply is zero' "$(zeros_of pairs)" \
+ok 'prune makes a 2:4 model' prune sparsify -q -m s0 -o pairs --method magnitude one
+equal "half of the products' weights are zero" "$(zeros_of pairs)" \
     $((2 * (2 * 32 * 48 + 2 * 32 * 24 + 3 * 32 * 48) / 2))
-ok '20 steps of it' student -q -m pairs -o trained --lr 1e-3 kd
-equal '... the same zeros' "$(zeros_of trained)" "$(zeros_of pairs)"
-like '... named' '"pattern": "2:4"' trained/config.json
+ok '20 steps of the 2:4 model are made' student -q -m pairs -o trained --lr 1e-3 kd
+equal 'the 2:4 model keeps its zeros' "$(zeros_of trained)" "$(zeros_of pairs)"
+like 'config.json names the pattern 2:4' '"pattern": "2:4"' trained/config.json
 
 # --- over ranks ---
 . "$top/tests/lib/ranks.sh"
 if has_ranks 'over ranks'; then
-    ok 'one process, deterministic' distil d1 --deterministic
-    ok '2 ranks' mpirun -n 2 student -q -j 1 -m sparse -o d2 --lr 1e-3 \
+    ok 'one process trains by --deterministic' distil d1 --deterministic
+    ok '2 ranks train a sparse model' mpirun -n 2 student -q -j 1 -m sparse -o d2 --lr 1e-3 \
         --schedule constant --deterministic kd
-    same_model '... the same' d1 d2
-    like_sparse '... and half is zero' d2
-    ok '2 ranks, level 3, 10 steps' mpirun -n 2 student -q -j 1 -m sparse \
+    same_model '2 ranks have the bits of one process' d1 d2
+    like_sparse '2 ranks keep the zeros' d2
+    ok '2 ranks make 10 steps at level 3' mpirun -n 2 student -q -j 1 -m sparse \
         -o d3 --lr 1e-3 --schedule constant --deterministic --shard-level 3 \
         --steps 10 kd
     rm d3/config.json
     stream -q --resume d3 data | teacher -q -m teacher -o rest
-    ok '... and the others' mpirun -n 2 student -q -j 1 -m sparse -o d3 \
+    ok '2 ranks make the other steps at level 3' mpirun -n 2 student -q -j 1 -m sparse -o d3 \
         --lr 1e-3 --schedule constant --deterministic --shard-level 3 \
-        --resume rest
-    same_model '... the same' d1 d3
+        --resume -- rest
+    same_model 'level 3 has the bits of one process' d1 d3
 fi
 done_testing

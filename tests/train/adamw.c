@@ -11,7 +11,7 @@
 
 static struct golden g;
 
-/* One tensor's path through 20 updates; the kernel alone. */
+/* Compare a tensor's path through 20 updates by the kernel. */
 static void
 adamw_path(const char *name, double decay, const char *set)
 {
@@ -112,8 +112,7 @@ clipping(struct pool *pool)
         .beta1 = 0.0,
         .beta2 = 0.0,
         .eps = 1e6,
-        .clip = 1.0,
-        .lr_embed = 1.0 };
+        .clip = 1.0 };
     struct err e;
 
     for (size_t k = 0; k < 7; k++) {
@@ -147,7 +146,7 @@ not_finite(struct pool *pool)
     struct group group[3] = { { .p = p, .g = grad, .n = 4 },
         { .p = p, .g = grad, .n = 0 }, { .p = p, .g = grad, .n = 0 } };
     struct tmodel t = { .group = group, .ngroup = 3, .nparam = 4 };
-    const struct adamw_opt o = { .lr = 1.0, .eps = 1e-8, .lr_embed = 1.0 };
+    const struct adamw_opt o = { .lr = 1.0, .eps = 1e-8 };
     struct adamw *opt = adamw_new(&t, DT_F32);
     struct err e = { 0 };
     double norm;
@@ -176,8 +175,7 @@ first_step(struct pool *pool)
         const struct adamw_opt o = { .lr = 0.25,
             .beta1 = beta[k],
             .beta2 = beta[k],
-            .eps = 1e-20,
-            .lr_embed = 1.0 };
+            .eps = 1e-20 };
         struct adamw *opt = adamw_new(&t, DT_F32);
         size_t wrong = 0;
         struct err e;
@@ -203,8 +201,7 @@ half_moments(struct pool *pool)
     const struct adamw_opt o = { .lr = 1e-3,
         .beta1 = 0.9,
         .beta2 = 0.999,
-        .eps = 1e-8,
-        .lr_embed = 1.0 };
+        .eps = 1e-8 };
     struct pool *one = pool_new(1, NULL);
     double norm, sum = 0.0, want = 1.0 - pow(0.999, STEPS);
     struct adamw *a[2];

@@ -9,7 +9,7 @@
 #include "../lib/tap.h"
 #include "base/pool.h"
 #include "model/effective.h"
-#include "model/family.h"
+#include "train/adamw.h"
 #include "train/step.h"
 
 #include <math.h>
@@ -102,7 +102,7 @@ off(struct tmodel *t, const char *what, int grads, double by)
     return most;
 }
 
-/* What is seen of some matrices is what the oracle has, exactly. */
+/* Effective weights of some matrices are the oracle's, exactly. */
 static size_t
 differ(const struct tmodel *t, const char *name)
 {
@@ -180,7 +180,6 @@ three_steps(const char *set, size_t c)
         .eps = 0.01,
         .decay = 0.1,
         .clip = 1.0,
-        .lr_embed = 1.0,
         .mask_decay = 0.02 };
     const char *name = cases[c].name;
     struct adamw *a;

@@ -18,7 +18,7 @@
 #define DIR "tests/golden/grad/"
 enum { L = 2, MAP0 = 0, MAP1 = 2, TOP = 5 };
 
-/* One golden case, ready for step_add. */
+/* Golden case, ready for step_add. */
 struct data {
     struct golden g, top; /* top: more goldens of g's batch, or empty */
     int targets_top;      /* they are of the teacher's top tokens */

@@ -63,7 +63,7 @@ run(const struct loss_opt *o, size_t threads, const float *zs, const float *zt,
     return sum.kl;
 }
 
-/* The same of one row, from the definition. */
+/* Divergence and gradient of a row, from the definition. */
 static double
 plain(const struct loss_opt *o, const float *zs, const float *zt, size_t V,
     size_t told, double *dz)

@@ -47,9 +47,10 @@ shares(const struct tmodel *t, size_t n)
         100.0 * most);
 }
 
-/* What rank r of n has by part, as arenas count it, against 4 bytes a parameter
- * and gradient and 8 of moments, each over n from its level on; and at level 3
- * two blocks and the embedding, from level 2 on one and that, whole. */
+/* Compare the memory of rank r of n, as arenas count it, with 4 bytes a
+ * parameter and gradient and 8 of moments, each over n from its level on, and
+ * with the buffers: at level 3 two blocks and the embedding, at level 2 one
+ * block and the embedding. */
 static void
 level(const struct config *c, int l, size_t n)
 {

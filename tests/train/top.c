@@ -73,7 +73,7 @@ run(struct bench *b, const struct loss_opt *o, const float *zs,
     return sum.kl;
 }
 
-/* The same for one row, plainly; gradient into g [V]. */
+/* Loss of a row by the plain formula; its gradient into g [V]. */
 static double
 plain(const struct loss_opt *o, const float *zs, size_t V,
     const struct targets *targets, size_t row, double *g)

@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "msg/batch.h"
 #include "train/head_loss.h"
+#include "train/adamw.h"
 #include "train/step.h"
 
 #include <math.h>
@@ -40,7 +41,7 @@ struct head_result {
     float dh[V];
 };
 
-/* One prediction whose logits are zs (student) and zt (teacher). */
+/* Make a prediction whose logits are zs (student) and zt (teacher). */
 static struct head_result
 one_prediction(const struct loss_opt *o, const float *zs, const float *zt,
     uint32_t target)
@@ -336,8 +337,7 @@ frozen_teacher(void)
         .beta1 = 0.9,
         .beta2 = 0.95,
         .eps = 1e-8,
-        .clip = 1,
-        .lr_embed = 1 };
+        .clip = 1 };
     struct adamw *opt;
     char before[33], after[33];
     struct loss_sum s;

@@ -1,0 +1,13 @@
+/* Files of masks, masks.safetensors of a checkpoint. */
+#ifndef STUDENT_MASKS_H
+#define STUDENT_MASKS_H
+
+#include "model/backward.h"
+
+/* Write the masks of a model that has some (tmodel_mask_bytes). */
+int save_masks(const char *file, const struct tmodel *t, struct err *e);
+/* Read them.  Refuses a mask that leaves out a weight which is not zero, unless
+ * masks are chosen anew. */
+int load_masks(const char *file, struct tmodel *t, struct err *e);
+
+#endif

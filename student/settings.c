@@ -1,0 +1,85 @@
+/* Options whose value has several parts: see settings.h. */
+#include "settings.h"
+#include "student.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "cli/die.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Index of the word of `text` before a colon among words, and the number behind
+ * it in *x, which words from `numbered` on may have; -1: that is no value. */
+static int
+word_number(const char *text, const char *const *words, int numbered, double *x)
+{
+    const size_t n = strcspn(text, ":");
+
+    for (int i = 0; words[i] != NULL; i++)
+        if (strlen(words[i]) == n && strncmp(words[i], text, n) == 0)
+            return text[n] == '\0' ||
+                    (i >= numbered && number_real(text + n + 1, 0, 1, x) == 0)
+                ? i
+                : -1;
+    return -1;
+}
+
+/* BETA1,BETA2,EPS.  Epsilon is above 0: what has no gradient would become
+ * NaN. */
+static int
+adam_numbers(struct settings *s, const char *text)
+{
+    double *const to[] = { &s->beta1, &s->beta2, &s->eps };
+    static const double lo[] = { 0, 0, 1e-20 },
+                        hi[] = { 0.9999999, 0.9999999, 1 };
+    char *copy = xstrdup(text), *at = copy;
+    int r = 0;
+
+    for (int i = 0; i < 3 && r == 0; i++) {
+        char *end = at + strcspn(at, ",");
+        const int last = *end == '\0';
+
+        *end = '\0';
+        r = last == (i == 2) ? number_real(at, lo[i], hi[i], to[i]) : -1;
+        at = end + 1;
+    }
+    free(copy);
+    return r;
+}
+
+void
+settings_parse(struct settings *s, const struct args *a)
+{
+    static const char *const directions[] = { "forward", "reverse", "js",
+        NULL };
+    static const char *const schedules[] = { "constant", "cosine", "linear",
+        NULL };
+    static const enum sched sched[] = { SCHED_CONST, SCHED_COSINE,
+        SCHED_LINEAR };
+    int i;
+
+    s->beta = 0.5;
+    i = word_number(a->direction, directions, KL_JS, &s->beta);
+    if (i < 0)
+        die(EX_USAGE,
+            "--kl-direction: '%s' is neither forward, reverse, js nor js:beta",
+            a->direction);
+    if (!(s->beta > 0.0 && s->beta < 1.0))
+        die(EX_USAGE,
+            "--kl-direction %s: take a beta above 0 and below 1; at both ends "
+            "that divergence is 0: use forward or reverse",
+            a->direction);
+    s->direction = (enum kl_direction)i;
+    i = word_number(a->schedule, schedules, 1, &s->floor);
+    if (i < 0)
+        die(EX_USAGE,
+            "--schedule: '%s' is none of constant, cosine and linear, or, with "
+            "the last rate as a share of the peak, cosine:0.1 and linear:0.1",
+            a->schedule);
+    s->schedule = sched[i];
+    if (adam_numbers(s, a->adam) < 0)
+        die(EX_USAGE,
+            "--adam: '%s' is not beta1,beta2,eps: take both betas from 0 to "
+            "0.9999999 and eps from 1e-20 to 1, as 0.9,0.95,1e-8",
+            a->adam);
+}
