@@ -1,5 +1,10 @@
-/* The stream that passes through: see teacher.h. */
+/* Streams that pass through: see filter.h. */
+#include "filter.h"
+#include "introduce.h"
+#include "rank.h"
+#include "states.h"
 #include "teacher.h"
+#include "top.h"
 #include "base/clock.h"
 #include "base/profile.h"
 #include "cli/die.h"
@@ -10,12 +15,12 @@
 #include "tok/tok.h"
 
 /*
- * The `stream` message.  Ids of another tokenizer mean nothing to the model.
- * A resumed stream goes on in our numbering, which counts the `teacher`
- * message too, and in the chain of whoever is continued behind us.
+ * Check the `stream` message: the ids must be those of the model's tokenizer.
+ * A resumed stream goes on in this program's numbering, which counts the
+ * `teacher` message too, and in the chain of the run that is resumed.
  */
 static int
-take_stream(struct teacher *t, const struct msg *m, struct err *e)
+pass_stream(struct teacher *t, const struct msg *m, struct err *e)
 {
     struct stream_info i;
     struct err none;
@@ -38,7 +43,7 @@ take_stream(struct teacher *t, const struct msg *m, struct err *e)
 /* Pass one message on; a batch is left to be sent with what is added, but the
  * first one is announced.  0; 1 the reader has left; -1 damage. */
 static int
-pass(struct teacher *t, struct lane *l, struct err *e)
+pass_message(struct teacher *t, struct lane *l, struct err *e)
 {
     const struct msg *m = &l->m;
 
@@ -53,14 +58,15 @@ pass(struct teacher *t, struct lane *l, struct err *e)
     if (m->kind == MSG_BATCH)
         return l->introduced++ ? 0 : send_self(t, e);
     (void)msg_copy(t->out, m);
-    if (m->kind == MSG_STREAM && take_stream(t, m, e) < 0)
+    if (m->kind == MSG_STREAM && pass_stream(t, m, e) < 0)
         return -1;
     return msg_send(t->out, e);
 }
 
-/* To the stream's next batch: 1; 0 it is over, or its reader has left; -1. */
+/* Go to the stream's next batch: 1; 0: the stream is over, or its reader has
+ * left; -1 and *e. */
 static int
-advance(struct teacher *t, struct lane *l, struct err *e)
+advance_lane(struct teacher *t, struct lane *l, struct err *e)
 {
     int r;
 
@@ -68,15 +74,15 @@ advance(struct teacher *t, struct lane *l, struct err *e)
         if ((r = msg_read(t->in, &l->m, e)) == 0)
             return msg_end(t->out, e) < 0 ? -1 : 0;
         if (r > 0)
-            r = pass(t, l, e);
+            r = pass_message(t, l, e);
     } while (r == 0 && l->m.kind != MSG_BATCH);
     return r < 0 ? -1 : r == 0;
 }
 
-/* Damage upstream is told downstream, so that nothing there is taken for
- * whole. */
+/* End all streams with an abort message, so that no reader takes them for
+ * complete, and die. */
 static void
-fail(struct teacher *t, const struct err *why)
+abort_streams(struct teacher *t, const struct err *why)
 {
     struct err e;
 
@@ -86,18 +92,18 @@ fail(struct teacher *t, const struct err *why)
     die_err(why);
 }
 
-/* The next batch of a stream, whose tokens are added to *tokens; 0: there is
- * none, now and later, nor one of another rank that this one has to help. */
+/* Send the next batch of a stream, and add its tokens to *tokens.  0: neither
+ * this stream nor a rank that gathers blocks with this one has more. */
 static int
-step(struct teacher *t, struct lane *l, double *tokens)
+lane_step(struct teacher *t, struct lane *l, double *tokens)
 {
     struct err e;
     int r = 0, there;
 
     t->in = l->in;
     t->out = l->out;
-    if (t->team.rank == 0 && !l->ended && (r = advance(t, l, &e)) < 0)
-        fail(t, &e);
+    if (t->team.rank == 0 && !l->ended && (r = advance_lane(t, l, &e)) < 0)
+        abort_streams(t, &e);
     l->ended = r == 0;
     there = rank_batch(t, l, r);
     if (!rank_any(t, there))
@@ -107,7 +113,7 @@ step(struct teacher *t, struct lane *l, double *tokens)
         return 1;
     }
     if ((r = send_batch(t, &l->m, &e)) < 0)
-        fail(t, &e);
+        abort_streams(t, &e);
     l->ended = r;
     profile_step(t->batch.ntok);
     if (t->team.rank > 0)
@@ -119,7 +125,7 @@ step(struct teacher *t, struct lane *l, double *tokens)
 }
 
 void
-filter(struct teacher *t, const char *input)
+filter_streams(struct teacher *t, const char *input)
 {
     double tokens = 0.0, wait = 0.0, start = clock_now();
     size_t open;
@@ -131,7 +137,7 @@ filter(struct teacher *t, const char *input)
         for (size_t i = 0; i < t->lanes; i++) {
             struct lane *l = &t->lane[i];
 
-            l->over = l->over || !step(t, l, &tokens);
+            l->over = l->over || !lane_step(t, l, &tokens);
             open += !l->over;
         }
     } while (open > 0);

@@ -1,21 +1,21 @@
-/* The `teacher` message: see teacher.h. */
+/* The `teacher` message: see introduce.h. */
+#include "introduce.h"
 #include "teacher.h"
 #include "base/mem.h"
 #include "msg/msg.h"
 
 #include <stdlib.h>
 
-/* Of the head at a time, when it is sent. */
+/* Bytes of the head that are sent at a time. */
 enum { HEAD_BYTES = 1 << 20 };
 
-/* Are tokens added? */
 int
-speaks(const struct teacher *t)
+adds_tokens(const struct teacher *t)
 {
     return t->a->top > 0 || t->a->sample > 0;
 }
 
-/* The head's type in the stream: its own where a stream can hold it. */
+/* Type of the head in the stream: its own where a stream can hold it. */
 static enum dtype
 head_type(const struct weight *w)
 {
@@ -25,7 +25,7 @@ head_type(const struct weight *w)
         : DT_F32;
 }
 
-/* The head a tile at a time, so that it is never all in memory. */
+/* Send the head a tile at a time, so that it is never all in memory. */
 static int
 send_head(struct teacher *t, struct err *e)
 {
@@ -50,13 +50,12 @@ send_head(struct teacher *t, struct err *e)
     return r;
 }
 
-/* The `teacher` message. */
 int
 send_self(struct teacher *t, struct err *e)
 {
     const struct weight *w = &t->m.head;
     const size_t d = t->m.c.d, shape[2] = { w->rows, w->cols };
-    const int head = !t->a->no_head && (t->a->final || !speaks(t));
+    const int head = !t->a->no_head && (t->a->final || !adds_tokens(t));
     struct st_out *o = msg_begin(t->out, MSG_TEACHER);
     json_t *j = config_to_json(&t->m.c, NULL);
     char *config = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS), hash[33];
@@ -72,7 +71,7 @@ send_self(struct teacher *t, struct err *e)
     st_out_meta(o, "head_hash", hash);
     st_out_meta(o, "final", "post-norm");
     st_out_meta(o, "hidden", "block output, before the final norm");
-    if (speaks(t)) {
+    if (adds_tokens(t)) {
         st_out_number(o, "vocab", t->m.c.V);
         snprintf(tau, sizeof(tau), "%.17g", t->a->tau);
         st_out_meta(o, "temperature", tau);

@@ -1,4 +1,6 @@
-/* One of several ranks: see teacher.h. */
+/* A process as one of several ranks: see rank.h. */
+#include "rank.h"
+#include "shard.h"
 #include "teacher.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -21,10 +23,10 @@ rank_together(const struct args *a)
     return a->tensor * a->context;
 }
 
-/* Which ranks work on which streams: there are as many of these as ranks read
- * them, if others than teachers are started along, else as can be. */
+/* Deal streams to ranks.  There is a stream for each reader, if mpirun started
+ * other programs too, else for each rank or group of ranks. */
 static void
-deal(struct teacher *t)
+deal_streams(struct teacher *t)
 {
     const struct args *a = t->a;
     const struct dist_group *g = dist_world();
@@ -35,15 +37,19 @@ deal(struct teacher *t)
     const size_t each = workers > streams ? workers / streams : 1;
 
     if (g->n % together != 0)
-        die(EX_USAGE, "--%s %zu: does not divide %zu ranks",
+        die(EX_USAGE,
+            "--%s %zu: does not divide %zu ranks: start a multiple of it",
             a->tensor > 1 ? "tensor" : "context-ranks", together, g->n);
     if (streams % workers != 0 && workers % streams != 0)
         die(EX_USAGE,
-            "-o %s: %zu readers for %zu %s: one number must divide the other",
+            "-o %s: there are %zu readers for %zu %s: start numbers of which "
+            "one divides the other",
             a->out, streams, workers,
             together > 1 ? "groups of ranks" : "ranks");
     if (each > 1 && together > 1)
-        die(EX_USAGE, "%zu groups of %zu ranks for %zu streams; take %zu ranks",
+        die(EX_USAGE,
+            "there are %zu groups of %zu ranks for %zu streams: start %zu "
+            "ranks",
             workers, together, streams, g->n / streams);
     t->lanes = streams > workers ? streams / workers : 1;
     t->first = g->rank / (each * together) * t->lanes;
@@ -54,9 +60,9 @@ deal(struct teacher *t)
             g->n, dist_node()->n, t->team.n, t->lanes);
 }
 
-/* Options, kernels and version must be those of all ranks. */
+/* Die if ranks have other options, kernels or versions of the program. */
 static void
-check_options(const struct teacher *t)
+check_same_options(const struct teacher *t)
 {
     static const char *const own[] = { "threads", "cpus", "numa", NULL };
     struct buf b = { 0 };
@@ -99,19 +105,22 @@ rank_begin(struct teacher *t)
         (rank_together(t->a) > 1 || t->a->shard != SHARD_NONE ||
             t->a->comm_log != NULL))
         die(EX_USAGE,
-            "--tensor, --context-ranks, --shard, --comm-log: ranks "
-            "are those of --mpi");
+            "--tensor, --context-ranks, --shard and --comm-log need ranks: "
+            "start "
+            "them by mpirun and give --mpi");
     if ((t->a->tensor > 1) + (t->a->context > 1) + (t->a->shard != SHARD_NONE) >
         1)
-        die(EX_USAGE, "--tensor, --context-ranks or --shard?");
+        die(EX_USAGE,
+            "--tensor, --context-ranks and --shard exclude each other: give "
+            "one");
     if (t->a->overlap && t->a->shard == SHARD_NONE)
-        die(EX_USAGE, "--overlap: what is gathered is parts of --shard");
+        die(EX_USAGE, "--overlap gathers parts of --shard: give that too");
     if (t->a->mpi && dist_begin(&e) < 0)
         die_err(&e);
     prog_rank(dist_world()->rank);
     if (compute_init(t->a->compute, &e) < 0)
         die_err(&e);
-    check_options(t);
+    check_same_options(t);
     if (dist_place(t->a->cpus, t->a->numa, &e) < 0)
         die_err(&e);
     if (!t->a->mpi)
@@ -121,7 +130,7 @@ rank_begin(struct teacher *t)
     if ((t->a->comm_log != NULL && dist_log(t->a->comm_log, 0, &e) < 0) ||
         (t->a->overlap && dist_overlap(&e) < 0))
         die_err(&e);
-    deal(t);
+    deal_streams(t);
 }
 
 void
@@ -173,8 +182,8 @@ rank_open(struct teacher *t, const char *input)
     if ((t->team.n < dist_world()->n || t->lanes > 1) &&
         (input == NULL ? t->lanes > 1 : !addr_has_rank(input)))
         die(EX_USAGE,
-            "%s: one input for several streams: name each by %%r, the rank "
-            "of its reader",
+            "%s: is one input for several streams: name them by %%r, which "
+            "stands for the rank of a stream's reader",
             input != NULL ? input : "<stdin>");
     t->lane = xcalloc(t->lanes, sizeof *t->lane);
     for (size_t i = 0; t->team.rank == 0 && i < t->lanes; i++) {
@@ -187,7 +196,8 @@ rank_open(struct teacher *t, const char *input)
             : a->out != NULL ? xstrdup(a->out)
                              : NULL;
         if (addr_is_special(l->to) && addr_same(l->to, l->from))
-            die(EX_USAGE, "%s: is both input and output", l->to);
+            die(EX_USAGE, "%s: is both input and output: give two names",
+                l->to);
         if ((l->in = set_in_open(l->from, 0, &e)) == NULL ||
             (l->out = msg_out_open(l->to, &e)) == NULL)
             die_err(&e);
@@ -212,9 +222,9 @@ rank_close(struct teacher *t)
     free(t->at);
 }
 
-/* Which rows, and which tokens of the head, are this rank's. */
+/* Set the rows, and the tokens for the head, of this rank. */
 static void
-take_part(struct teacher *t)
+divide_rows(struct teacher *t)
 {
     const struct batch *b = &t->batch;
     const size_t n = t->team.n, r = t->team.rank;
@@ -255,7 +265,7 @@ rank_batch(struct teacher *t, struct lane *l, int there)
         batch_unpack(&t->batch, &m);
         st_release(&m.st);
     }
-    take_part(t);
+    divide_rows(t);
     return 1;
 }
 
@@ -284,9 +294,9 @@ rank_gather(const struct teacher *t)
     free(at);
 }
 
-/* Of all ranks of g. */
+/* Sum of x over the ranks of g. */
 static double
-total(const struct dist_group *g, double x)
+sum_ranks(const struct dist_group *g, double x)
 {
     double *all = xcalloc(g->n, sizeof *all), sum = 0.0;
 
@@ -301,11 +311,12 @@ total(const struct dist_group *g, double x)
 int
 rank_any(const struct teacher *t, int there)
 {
-    return t->shard == NULL ? there : total(shard_group(t->shard), there) > 0.0;
+    return t->shard == NULL ? there
+                            : sum_ranks(shard_group(t->shard), there) > 0.0;
 }
 
 double
 rank_total(double tokens)
 {
-    return total(dist_world(), tokens);
+    return sum_ranks(dist_world(), tokens);
 }

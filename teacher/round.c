@@ -1,7 +1,5 @@
-/* What sending states in bf16 costs, told after the first batch. */
-#include "kern/rounding.h"
-#include "model/head.h"
-#include "teacher.h"
+/* Cost of sending states in bf16: see round.h. */
+#include "round.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "kern/kern.h"
@@ -15,15 +13,15 @@
 enum { SAMPLE = 32 };
 
 struct rounding {
-    double lost[2], whole[2]; /* squares: of blocks, of the final norm */
+    double lost[2], whole[2]; /* squares, for blocks and for the final norm */
     float *exact;             /* [SAMPLE,d] */
     size_t n;
-    size_t bytes; /* of the work space of `divergence` */
+    size_t bytes; /* work space of sample_divergence */
 };
 
-/* Work space for the head alone, for the rounded and the exact states. */
+/* Make work space for the head, for the rounded and for the exact states. */
 static void
-spaces(struct fwd *f[2], const struct model *m, struct pool *pool)
+head_spaces(struct fwd *f[2], const struct model *m, struct pool *pool)
 {
     for (int i = 0; i < 2; i++) {
         f[i] = fwd_new(m, pool, 1, 1);
@@ -38,7 +36,7 @@ rounding_new(const struct model *m, struct pool *pool)
     struct fwd *f[2];
 
     r->exact = xcalloc(SAMPLE * m->c.d, sizeof *r->exact);
-    spaces(f, m, pool);
+    head_spaces(f, m, pool);
     r->bytes = fwd_bytes(f[0]) + fwd_bytes(f[1]);
     fwd_free(f[0]);
     fwd_free(f[1]);
@@ -68,7 +66,8 @@ rounding_add(struct rounding *r, const struct model *m, const float *x,
 
 /* Mean KL(exact || rounded) of the sample at temperature 1, nats. */
 static double
-divergence(const struct rounding *r, const struct model *m, struct pool *pool)
+sample_divergence(const struct rounding *r, const struct model *m,
+    struct pool *pool)
 {
     const size_t n = r->n * m->c.d;
     struct fwd *f[2];
@@ -77,7 +76,7 @@ divergence(const struct rounding *r, const struct model *m, struct pool *pool)
     float *rounded = xcalloc(n, sizeof *rounded);
     double kl = 0.0;
 
-    spaces(f, m, pool);
+    head_spaces(f, m, pool);
     kern.narrow_bf16(half, r->exact, n);
     kern.widen_bf16(rounded, half, n);
     head_score_pair(f[0], rounded, f[1], r->exact, m->c.V, NULL, r->n, 1.0,
@@ -103,8 +102,8 @@ rounding_tell(struct rounding *r, const struct model *m, struct pool *pool)
         note("final states are sent in bf16: rounding changes them by %.2f %% "
              "(rms), their distributions by %.2g nats of KL at temperature 1 "
              "(mean of %zu)",
-            100.0 * sqrt(r->lost[1] / r->whole[1]), divergence(r, m, pool),
-            r->n);
+            100.0 * sqrt(r->lost[1] / r->whole[1]),
+            sample_divergence(r, m, pool), r->n);
     free(r->exact);
     free(r);
 }

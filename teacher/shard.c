@@ -1,10 +1,9 @@
 /*
- * A teacher whose blocks' matrices ranks have parts of: see teacher.h.  A
- * block's are one row of bytes, tensor after tensor as they are stored, which
- * is cut evenly and gathered as a whole before the block is run.
+ * A model whose blocks' matrices are split over ranks: see shard.h.  The
+ * matrices of a block are one row of bytes, tensor after tensor as they are
+ * stored, which is cut evenly and gathered before the block is run.
  */
-#include "model/family.h"
-#include "teacher.h"
+#include "shard.h"
 #include "base/mem.h"
 #include "dist/ahead.h"
 #include "model/fetch.h"
@@ -26,12 +25,12 @@ struct shard {
 };
 
 static int
-in_parts(const struct weight *w, int t)
+is_split(const struct weight *w, int t)
 {
     return w->rows > 0 && !block_is_vector(t);
 }
 
-/* Bytes of a matrix among its block's. */
+/* Bytes that a matrix takes among its block's. */
 static size_t
 tensor_bytes(const struct weight *w)
 {
@@ -46,12 +45,13 @@ block_bytes(const struct block *b)
     size_t n = 0;
 
     for (int t = 0; t < W_N; t++)
-        if (in_parts(&b->w[t], t))
+        if (is_split(&b->w[t], t))
             n += tensor_bytes(&b->w[t]);
     return n;
 }
 
-/* Those of from..to among n at p, which are numbered from `at` on. */
+/* Copy the bytes from..to of a block to out, as far as they are among the n at
+ * p, which are the block's bytes at..at+n. */
 static void
 read_bytes(const unsigned char *p, size_t n, size_t at, size_t from, size_t to,
     unsigned char *out)
@@ -74,7 +74,7 @@ read_part(const struct shard *s, size_t i, size_t from, size_t to,
         const struct weight *w = &s->m->block[i].w[t];
         const size_t n = w->rows * w->stride;
 
-        if (!in_parts(w, t))
+        if (!is_split(w, t))
             continue;
         read_bytes(w->data, n, at, from, to, out);
         if (w->mask != NULL)
@@ -85,14 +85,14 @@ read_part(const struct shard *s, size_t i, size_t from, size_t to,
     }
 }
 
-/* The matrices of block i are at p. */
+/* Let block i have its matrices at p. */
 static void
-point(struct shard *s, size_t i, const unsigned char *p)
+point_block(struct shard *s, size_t i, const unsigned char *p)
 {
     for (int t = 0; t < W_N; t++) {
         struct weight *w = &s->run.block[i].w[t];
 
-        if (!in_parts(w, t))
+        if (!is_split(w, t))
             continue;
         w->data = p;
         if (w->mask != NULL)
@@ -101,18 +101,18 @@ point(struct shard *s, size_t i, const unsigned char *p)
     }
 }
 
-/* Embedding and head stay mapped. */
+/* Functions of struct fetch.  Embedding and head stay mapped. */
 static void
-now(void *ctx, size_t group)
+shard_now(void *ctx, size_t group)
 {
     struct shard *s = ctx;
 
     if (group < s->blocks)
-        point(s, group, ahead_now(s->ahead, group));
+        point_block(s, group, ahead_now(s->ahead, group));
 }
 
 static void
-next(void *ctx, size_t group)
+shard_next(void *ctx, size_t group)
 {
     const struct shard *s = ctx;
 
@@ -121,7 +121,7 @@ next(void *ctx, size_t group)
 }
 
 static void
-done(void *ctx, size_t group)
+shard_done(void *ctx, size_t group)
 {
     const struct shard *s = ctx;
 
@@ -129,9 +129,9 @@ done(void *ctx, size_t group)
         ahead_done(s->ahead, group);
 }
 
-/* This rank's part of every block: planned, then read. */
+/* Make room for this rank's part of every block, and read it if there is. */
 static void
-layout(struct shard *s)
+lay_out_parts(struct shard *s)
 {
     const size_t n = s->group->n, r = s->group->rank;
 
@@ -160,16 +160,16 @@ shard_new(const struct model *m, const struct dist_group *g, size_t blocks)
     s->blocks = blocks;
     s->part = xcalloc(blocks, sizeof *s->part);
     arena_plan(&s->mem);
-    layout(s);
+    lay_out_parts(s);
     arena_init(&s->mem, s->mem.used);
-    layout(s);
+    lay_out_parts(s);
     s->ahead = ahead_new(g, s->part, blocks, 1, &buffers, 1);
     s->run = *m;
     s->run.block = xcalloc(L, sizeof *s->run.block);
     memcpy(s->run.block, m->block, L * sizeof *m->block);
     for (size_t i = 0; i < L; i++)
-        point(s, i, s->mem.base); /* an address, until it is gathered */
-    s->fetch = (struct fetch){ now, next, done, s };
+        point_block(s, i, s->mem.base); /* an address, until it is gathered */
+    s->fetch = (struct fetch){ shard_now, shard_next, shard_done, s };
     s->run.fetch = &s->fetch;
     return s;
 }

@@ -1,5 +1,11 @@
-/* Batches with what is added to them: see teacher.h. */
+/* Batches with what the teacher adds to them: see states.h. */
+#include "states.h"
+#include "introduce.h"
+#include "rank.h"
+#include "round.h"
+#include "shard.h"
 #include "teacher.h"
+#include "top.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/profile.h"
@@ -17,13 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which blocks to tap: "all", "none", "mapped", "0,3,7". */
 void
 choose_taps(struct teacher *t)
 {
     const size_t L = t->m.c.L;
     const char *h = t->a->hidden != NULL ? t->a->hidden
-        : t->a->final || speaks(t)       ? "none"
+        : t->a->final || adds_tokens(t)  ? "none"
                                          : "all";
     const char *how;
     size_t *map;
@@ -35,7 +40,7 @@ choose_taps(struct teacher *t)
         memset(t->tap, 1, L);
     } else if (strcmp(h, "mapped") == 0) {
         if (t->a->student == NULL)
-            die(EX_USAGE, "--hidden mapped needs --student");
+            die(EX_USAGE, "--hidden mapped needs the student: give --student");
         if (model_open(&s, t->a->student, &e) < 0)
             die_err(&e);
         map = xcalloc(s.c.L, sizeof(*map));
@@ -53,28 +58,30 @@ choose_taps(struct teacher *t)
             if (end == p || *p < '0' || *p > '9' || k >= L ||
                 (*end != ',' && *end != '\0'))
                 die(EX_USAGE,
-                    "--hidden %s: not all, none, mapped or block numbers below "
-                    "%zu",
+                    "--hidden %s: is neither all, none, mapped nor a list of "
+                    "numbers below %zu, such as 0,3",
                     h, L);
             t->tap[k] = 1;
             p = *end == ',' ? end + 1 : end;
         }
     }
-    if (t->a->hidden == NULL && !speaks(t))
+    if (t->a->hidden == NULL && !adds_tokens(t))
         t->a->final = 1;
     for (size_t i = 0; i < L; i++)
         if (t->tap[i])
             t->last = i + 1;
     t->sends_states = t->a->final || t->last > 0;
-    if (t->a->final || speaks(t))
+    if (t->a->final || adds_tokens(t))
         t->last = L;
     if (t->last == 0)
-        die(EX_USAGE, "nothing to add: --final, --top, --sample or --hidden");
+        die(EX_USAGE,
+            "there is nothing to add: give --final, --top, --sample or "
+            "--hidden");
 }
 
-/* Work space for batches of B rows of T tokens. */
+/* Make work space for batches of B rows of T tokens. */
 static void
-fit(struct teacher *t, size_t B, size_t T)
+reserve_space(struct teacher *t, size_t B, size_t T)
 {
     const size_t want = B * T * t->m.c.d;
     const size_t micro = plan_teacher_micro(t->a->micro, B, T);
@@ -98,12 +105,13 @@ fit(struct teacher *t, size_t B, size_t T)
 }
 
 static size_t
-most(size_t x, size_t y)
+larger_size(size_t x, size_t y)
 {
     return x > y ? x : y;
 }
 
-/* Of a share of the model or parts of it, there from the beginning. */
+/* Bytes of a share of the model, or of parts of it, that this rank holds from
+ * the beginning. */
 static size_t
 own_bytes(const struct teacher *t)
 {
@@ -111,7 +119,7 @@ own_bytes(const struct teacher *t)
         (t->shard != NULL ? shard_own_bytes(t->shard) : 0);
 }
 
-/* Bytes of weights in memory. */
+/* Bytes of weights that are in memory at once. */
 static size_t
 weights_at_a_time(const struct teacher *t, size_t tokens)
 {
@@ -123,7 +131,7 @@ weights_at_a_time(const struct teacher *t, size_t tokens)
         (t->top != NULL ? head->rows * head->stride : 0);
 }
 
-/* Memory, once the first batch has been prepared to be sent. */
+/* Note the memory, when the first batch can be sent; die if it does not fit. */
 static void
 tell_memory(const struct teacher *t, const struct msg *m)
 {
@@ -137,14 +145,14 @@ tell_memory(const struct teacher *t, const struct msg *m)
         : t->a->dtype == 0               ? states / 2
                                          : states;
     const size_t tokens =
-        tok * most(t->a->top, t->a->sample) * sizeof(uint32_t);
+        tok * larger_size(t->a->top, t->a->sample) * sizeof(uint32_t);
     const size_t messages = msg_in_memory(t->in, m->nraw) +
-        msg_out_memory(t->out, most(sent, tokens));
+        msg_out_memory(t->out, larger_size(sent, tokens));
     const size_t probe = t->rounding != NULL ? rounding_bytes(t->rounding) : 0;
     const size_t batch =
-        t->program + states + messages + most(probe, weights + work);
+        t->program + states + messages + larger_size(probe, weights + work);
     /* To look at a large tokenizer may have taken more. */
-    const size_t all = most(batch, prog_peak());
+    const size_t all = larger_size(batch, prog_peak());
     struct block_shape *b = xcalloc(c->L, sizeof *b);
     const double mb = 1e-6;
     struct err e;
@@ -163,10 +171,10 @@ tell_memory(const struct teacher *t, const struct msg *m)
         die_err(&e);
 }
 
-/* The embedding's rows, which are few of many: what comes into memory with
- * them does not stay. */
+/* Look up the embeddings of the batch.  They are few of many rows: pages that
+ * come into memory with them do not stay. */
 static void
-embed(struct teacher *t)
+embed_rows(struct teacher *t)
 {
     const struct batch *b = &t->batch;
     const size_t n = t->row1 * b->T, most_rows = b->T < 64 ? b->T : 64;
@@ -180,7 +188,7 @@ embed(struct teacher *t)
     }
 }
 
-/* After a block, or the head, has seen all rows of the batch. */
+/* Let go of weights that all rows of a large batch have used. */
 static void
 forget_weights(const struct teacher *t)
 {
@@ -188,9 +196,9 @@ forget_weights(const struct teacher *t)
         model_forget(&t->m, NULL);
 }
 
-/* As fwd_block does: a rank that has no rows, too. */
+/* Gather block k, on ranks without rows too; fwd_block finds it then. */
 static void
-fetch(const struct teacher *t, size_t k)
+fetch_block(const struct teacher *t, size_t k)
 {
     if (k >= t->m.c.L)
         return;
@@ -200,14 +208,14 @@ fetch(const struct teacher *t, size_t k)
     fetch_done(t->run, k);
 }
 
-/* This rank's rows through block k, or through the final norm (k = L), `micro`
- * at a time; in place. */
+/* Run this rank's rows through block k, or the final norm (k = L), `micro` at a
+ * time, in place. */
 static void
-run_block(struct teacher *t, size_t k)
+block_rows(struct teacher *t, size_t k)
 {
     const struct batch *b = &t->batch;
 
-    fetch(t, k);
+    fetch_block(t, k);
     for (size_t i = t->row0; i < t->row1; i += t->micro) {
         const size_t n = t->row1 - i < t->micro ? t->row1 - i : t->micro;
         const size_t at = i * b->T;
@@ -222,8 +230,7 @@ run_block(struct teacher *t, size_t k)
     forget_weights(t);
 }
 
-/* The states as they are now, which ranks of a team have parts of, as the next
- * tensor of the message. */
+/* Gather the states of the team's ranks, and send them as the next tensor. */
 static int
 send_states(struct teacher *t, int final, int sends, struct err *e)
 {
@@ -247,7 +254,7 @@ send_states(struct teacher *t, int final, int sends, struct err *e)
     return msg_send_next(t->out, e);
 }
 
-/* The batch's message up to its states. */
+/* Begin the batch's message, up to its states. */
 static int
 begin_message(struct teacher *t, const struct msg *m, struct err *e)
 {
@@ -276,7 +283,7 @@ begin_message(struct teacher *t, const struct msg *m, struct err *e)
     return msg_send_begin(t->out, e);
 }
 
-/* Before the first batch. */
+/* Note the cost of --compute, before the first batch. */
 static void
 tell_first(struct teacher *t)
 {
@@ -296,16 +303,17 @@ void
 run_none(struct teacher *t)
 {
     for (size_t k = 0; k < t->last; k++)
-        fetch(t, k);
+        fetch_block(t, k);
 }
 
-/* Of ranks that share rows each has all of them from here on. */
+/* The final norm.  Ranks that share the tokens of rows have all of them from
+ * here on. */
 static void
 last_norm(struct teacher *t)
 {
     if (t->a->context > 1)
         rank_gather(t);
-    run_block(t, t->m.c.L);
+    block_rows(t, t->m.c.L);
 }
 
 /* Is there more to do for this batch?  When its reader has left, the other
@@ -324,11 +332,11 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
     int r;
 
     tell_first(t);
-    fit(t, b->B, b->T);
+    reserve_space(t, b->B, b->T);
     r = first ? begin_message(t, m, e) : 0;
-    embed(t);
+    embed_rows(t);
     for (size_t k = 0; goes_on(t, r) && k < t->last; k++) {
-        run_block(t, k);
+        block_rows(t, k);
         if (t->tap[k])
             r |= send_states(t, 0, first && r == 0, e);
     }

@@ -1,5 +1,11 @@
 /* teacher - add what a model knows to a stream of batches; see teacher(1) */
+#include "filter.h"
+#include "introduce.h"
+#include "rank.h"
+#include "shard.h"
+#include "states.h"
 #include "teacher.h"
+#include "top.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "cli/die.h"
@@ -8,19 +14,20 @@
 #include "msg/batch.h"
 #include "model/compute.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const char *const dtypes[] = { "bf16", "f32", NULL };
 
 static const char *const shards[] = { "none", "node", "world", NULL };
 
-static struct args a = { .tau = 3.0,
+static struct args a = { .tau = NAN,
     .tensor = 1,
     .rank_timeout = 30.0,
     .context = 1 };
 
 static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
-                                          "the teacher"),
+                                          "weights of the teacher"),
     OPT_STR('o', "output", &a.out, "address", "stream to write"),
     OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
         "threads (0: all processors)"),
@@ -36,11 +43,13 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
         "add n tokens drawn by chance for each prediction (0: none)"),
     OPT_SIZE('s', "seed", &a.seed, 0, 1e18, "seed", "seed of --sample"),
     OPT_REAL(0, "temperature", &a.tau, 0.01, 1000, "T",
-        "temperature that the student trains at, for --top and --sample"),
+        "temperature of --top and --sample, the student's (default: 1)"),
+    OPT_FLAG(0, "published", &a.published,
+        "use the published loss: T = 3, weights 0.25, 1, 1"),
     OPT_STR(0, "hidden", &a.hidden, "blocks",
         "add outputs of blocks: all, none, mapped or a list such as 0,3,7"),
     OPT_STR(0, "student", &a.student, "model",
-        "whose blocks --hidden mapped means"),
+        "student whose blocks --hidden mapped means"),
     OPT_ENUM(0, "dtype", &a.dtype, dtypes, "type",
         "type of the added tensors; bf16 means f16 for --top"),
     OPT_FLAG(0, "no-head", &a.no_head,
@@ -58,9 +67,9 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
     OPT_ENUM(0, "shard", &a.shard, shards, "where",
         "split each block's weights over the ranks of"),
     OPT_FLAG(0, "overlap", &a.overlap,
-        "gather the next of these blocks while one is run"),
+        "gather the next block of --shard while one is run"),
     OPT_TIME(0, "rank-timeout", &a.rank_timeout, 0.1, 1e9, "time",
-        "end when one is not heard of so long"),
+        "end the run when a rank is silent for this long"),
     OPT_STR(0, "comm-log", &a.comm_log, "prefix",
         "log what ranks send: prefix.log, .tsv, -log2.tsv"),
     OPT_END };
@@ -74,7 +83,9 @@ main(int argc, char **argv)
     struct err e;
 
     if (a.model == NULL)
-        die(EX_USAGE, "-m is needed; see teacher -h");
+        die(EX_USAGE, "give the teacher with -m; see teacher -h");
+    if (isnan(a.tau))
+        a.tau = a.published ? 3.0 : 1.0;
     if (a.out == NULL)
         out_refuse_tty(1);
     rank_begin(&t);
@@ -90,10 +101,10 @@ main(int argc, char **argv)
         die_err(&e);
     if ((t.pool = pool_new(dist_threads(a.threads), &e)) == NULL)
         die_err(&e);
-    if (speaks(&t))
+    if (adds_tokens(&t))
         t.top = top_new(&t.m, t.pool,
             &(struct top_opt){ a.top, a.dtype == 0, a.sample, a.seed, a.tau });
-    filter(&t, *input);
+    filter_streams(&t, *input);
     out_done();
     top_free(t.top);
     rank_end(&t);

@@ -1,6 +1,5 @@
-/* Probable tokens, and tokens drawn, instead of a final state: teacher.h. */
-#include "model/head_top.h"
-#include "teacher.h"
+/* Probable tokens, and tokens drawn by chance: see top.h. */
+#include "top.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -15,7 +14,7 @@
 
 enum { PART = 64 }; /* tokens of a task */
 
-/* Sums over tokens of what a record does not tell. */
+/* Sums over tokens, of how much of the distributions their records hold. */
 struct told {
     double tokens;
     double mass1, mass; /* of the top at temperature 1 and tau */
@@ -49,7 +48,8 @@ top_new(const struct model *m, struct pool *pool, const struct top_opt *o)
     struct top *t = xcalloc(1, sizeof(*t));
 
     if (o->k > m->c.V)
-        die(EX_USAGE, "--top %zu: the model's vocabulary is %zu", o->k, m->c.V);
+        die(EX_USAGE, "--top %zu: take %zu at most, the model's vocabulary",
+            o->k, m->c.V);
     t->m = m;
     t->pool = pool;
     t->head = head_top_new(m, pool, o->k, o->draws);
@@ -59,7 +59,7 @@ top_new(const struct model *m, struct pool *pool, const struct top_opt *o)
 }
 
 static void
-free_room(struct top *t)
+free_tokens(struct top *t)
 {
     free(t->logp);
     free(t->lse);
@@ -78,17 +78,17 @@ top_free(struct top *t)
     if (t == NULL)
         return;
     head_top_free(t->head);
-    free_room(t);
+    free_tokens(t);
     free(t->sent);
     free(t);
 }
 
 static void
-reserve(struct top *t, size_t n)
+reserve_tokens(struct top *t, size_t n)
 {
     if (n <= t->cap)
         return;
-    free_room(t);
+    free_tokens(t);
     t->logp = xreallocarray(NULL, n * t->o.k, sizeof(*t->logp));
     t->lse = xreallocarray(NULL, n * 2, sizeof(*t->lse));
     t->self = xreallocarray(NULL, n, sizeof(*t->self));
@@ -134,10 +134,10 @@ top_begin(const struct top *t, struct st_out *o, size_t B, size_t T)
     }
 }
 
-/* What the record of one token, whose log-probabilities are sent as `sent`,
- * tells and does not tell. */
+/* Add to *r how much of a token's distribution its record holds, whose
+ * log-probabilities are sent as `sent`. */
 static void
-measure(const struct top *t, size_t i, const float *sent, struct told *r)
+measure_token(const struct top *t, size_t i, const float *sent, struct told *r)
 {
     const float *logp = t->logp + i * t->o.k, *lse = t->lse + i * 2;
     const double it = 1.0 / t->o.tau;
@@ -169,7 +169,7 @@ measure(const struct top *t, size_t i, const float *sent, struct told *r)
         r->rest += self + P * log((double)(t->m->c.V - t->o.k) / P);
 }
 
-/* Task: some tokens as they are sent, and what that tells of them. */
+/* Task: convert some tokens to what is sent, and measure it. */
 static void
 record_task(void *ctx, size_t task, size_t worker)
 {
@@ -192,13 +192,13 @@ record_task(void *ctx, size_t task, size_t worker)
             memcpy((float *)t->out + i * k, logp, k * sizeof(*logp));
         }
         if (t->b->first[i] != BATCH_PAD)
-            measure(t, i, t->o.half ? sent : logp, &t->part[task]);
+            measure_token(t, i, t->o.half ? sent : logp, &t->part[task]);
     }
     profile_end("head record", begin, 0.0, 30.0 * (double)((i1 - i0) * k));
 }
 
 static void
-record(struct top *t)
+record_tokens(struct top *t)
 {
     const size_t parts = (t->n + PART - 1) / PART;
 
@@ -212,8 +212,8 @@ record(struct top *t)
     }
 }
 
-/* A number by chance for each token, which its document and its place there
- * decide: however rows are made, and whoever asks, it is the same. */
+/* Draw a number for each token, from its document and its place there: it does
+ * not depend on rows or ranks. */
 static void
 throw_dice(struct top *t)
 {
@@ -240,7 +240,7 @@ send_top(struct top *t, struct msg_out *w, struct err *e)
     if (r != 0)
         return r;
     t->out = msg_room(w, t->o.half ? sizeof(uint16_t) : sizeof(float));
-    record(t);
+    record_tokens(t);
     if ((r = msg_send_next(w, e)) != 0)
         return r;
     memcpy(msg_room(w, sizeof(float)), t->lse, t->n * 2 * sizeof(*t->lse));
@@ -287,7 +287,7 @@ send_draws(struct top *t, struct msg_out *w, struct err *e)
     return msg_send_next(w, e);
 }
 
-/* Of tokens `from` on. */
+/* Places of the results of tokens `from` on. */
 static struct head_targets
 targets_from(const struct top *t, uint32_t *ids, size_t from)
 {
@@ -307,9 +307,9 @@ targets_from(const struct top *t, uint32_t *ids, size_t from)
     return s;
 }
 
-/* What the ranks of the team have found, to all of them. */
+/* Gather the results of the team's ranks on all of them. */
 static void
-gather(const struct top *t, uint32_t *ids, const struct dist_group *team,
+gather_tokens(const struct top *t, uint32_t *ids, const struct dist_group *team,
     const size_t *at)
 {
     const size_t k = t->o.k, draws = t->o.draws;
@@ -336,7 +336,7 @@ top_send(struct top *t, struct fwd *f, const float *x, const struct batch *b,
     uint32_t *ids;
     int r = 0;
 
-    reserve(t, n);
+    reserve_tokens(t, n);
     t->n = n;
     t->b = b;
     if (t->o.draws > 0)
@@ -347,7 +347,7 @@ top_send(struct top *t, struct fwd *f, const float *x, const struct batch *b,
     targets = targets_from(t, ids, from);
     head_top_rows(t->head, f, x + from * t->m->c.d, at[team->rank + 1] - from,
         t->o.tau, &targets);
-    gather(t, ids, team, at);
+    gather_tokens(t, ids, team, at);
     if (w == NULL)
         return 0;
     for (size_t i = 0; i < 2 * n; i++)

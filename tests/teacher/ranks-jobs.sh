@@ -16,40 +16,40 @@ teaches='teacher -q -j 1 --mpi -m teacher --final'
 learns='student -q -j 1 -m s0 --lr 1e-3 --deterministic'
 say -o kd && $learns -o alone kd || exit 1
 # shellcheck disable=SC2086 # lists
-ok '2 teachers, 2 students' mpirun -n 2 $teaches --hidden 0,2 \
+ok '2 teachers teach 2 students' mpirun -n 2 $teaches --hidden 0,2 \
     -o shm:t$$.%r in.%r : -n 2 $learns -o both shm:t$$.%r
-same 'what one student has' alone/model.safetensors both/model.safetensors
+same '2 teachers give the model of one' alone/model.safetensors both/model.safetensors
 # shellcheck disable=SC2086
-ok '1 teacher, 2 students' mpirun -n 1 $teaches --hidden 0,2 \
+ok '1 teacher teaches 2 students' mpirun -n 1 $teaches --hidden 0,2 \
     -o shm:t$$.%r in.%r : -n 2 $learns -o one.two shm:t$$.%r
-same 'the same' alone/model.safetensors one.two/model.safetensors
+same '1 teacher of 2 students gives the same model' alone/model.safetensors one.two/model.safetensors
 # shellcheck disable=SC2086
-ok '2 teachers, 1 student' mpirun -n 2 $teaches --hidden 0,2 \
+ok '2 teachers teach 1 student' mpirun -n 2 $teaches --hidden 0,2 \
     -o shm:t$$.%r b : -n 1 $learns -o two.one shm:t$$.%r
-same 'the same' alone/model.safetensors two.one/model.safetensors
+same '2 teachers of 1 student give the same model' alone/model.safetensors two.one/model.safetensors
 stream -q -B 4 -T 64 -s 7 --batches 2 --rank 1/2 data -o short.1
 stream -q -B 4 -T 64 -s 7 --batches 4 --rank 0/2 data -o short.0
 # shellcheck disable=SC2086
 for s in 1 2; do
-    ok "$s teachers of a model in parts" mpirun -n $s $teaches --hidden 0,2 \
+    ok "$s teachers with a model in parts teach" mpirun -n $s $teaches --hidden 0,2 \
         --shard world --overlap -o shm:t$$.%r in.%r : \
         -n 2 $learns -o parts$s shm:t$$.%r
-    same 'the same' alone/model.safetensors parts$s/model.safetensors
+    same "$s teachers with a model in parts give the same model" alone/model.safetensors parts$s/model.safetensors
 done
 # shellcheck disable=SC2086
-ok 'streams of different lengths' over 2 --shard world --overlap --final \
+ok 'ranks of a model in parts end streams of different lengths' over 2 --shard world --overlap --final \
     -o short.kd%r short.%r
 for r in 0 1; do
-    ok 'one process' teacher -q -m teacher --final -o long.kd short.$r
-    same 'the same bytes' long.kd short.kd$r
+    ok "one process writes stream $r" teacher -q -m teacher --final -o long.kd short.$r
+    same "stream $r has the bytes of one process" long.kd short.kd$r
 done
 # shellcheck disable=SC2086
-ok '4 teachers, two of a model, 2 students' mpirun -n 4 $teaches --tensor 2 \
+ok '4 teachers, two of a model, teach 2 students' mpirun -n 4 $teaches --tensor 2 \
     -o shm:t$$.%r in.%r : -n 2 $learns --kl 1 -o four.two shm:t$$.%r
 # shellcheck disable=SC2086
-ok 'students that leave' mpirun -n 2 $teaches -o shm:t$$.%r in.%r : \
+ok 'teachers end when their students leave' mpirun -n 2 $teaches -o shm:t$$.%r in.%r : \
     -n 2 $learns --steps 1 -o leave shm:t$$.%r
-ok 'have a model' test -e leave/model.safetensors
+ok 'students that left have a model' test -e leave/model.safetensors
 
 # --- memory of a rank ---
 case $BUILD in
@@ -68,7 +68,7 @@ peak() { sed -n 's/.*peak \([0-9.]*\) MB.*/\1/p' "$1"; }
 big() {
     n=$1
     shift
-    ok "big: $n ranks $*" mpirun -n "$n" teacher -j 1 --mpi "$@" -m big --final \
+    ok "$n ranks run a large model: $*" mpirun -n "$n" teacher -j 1 --mpi "$@" -m big --final \
         -o not few
 }
 big 1
@@ -79,9 +79,9 @@ whole=$(peak err)
 less() {
     if awk "BEGIN { w = $1 * 5373952 * 4e-6; d = $whole - $(peak err)
                     exit !(d > 0.9 * w && d < 1.1 * w) }"; then
-        pass "has $(peak err) MB, not $whole"
+        pass "a rank has $(peak err) MB, not $whole"
     else
-        fail "has $(peak err) MB, not $whole, of blocks of 22 MB"
+        fail "a rank has $(peak err) MB, not $whole, of blocks of 22 MB"
     fi
 }
 big 4 --tensor 4
@@ -99,8 +99,8 @@ await grep -q '^teacher: 3 ranks' lost
 sleep 2
 kill -STOP "$(cat pid.2)"
 wait $job
-equal 'a rank is stopped: all end with 6' "$?" 6
-like 'it is named' '^teacher: rank 2 \(process [0-9]+ on .*\) has not been heard of for [23]' lost
+equal 'a stopped rank ends all with status 6' "$?" 6
+like 'the message names the stopped rank' '^teacher: rank 2 \(process [0-9]+ on .*\) has not been heard of for [23]' lost
 
 # --- one mapped copy of a model for all programs of a node ---
 # Each of two teachers waits for a second batch that does not come.

@@ -1,0 +1,23 @@
+/* Cost of sending states in bf16, told after the first batch. */
+#ifndef TEACHER_ROUND_H
+#define TEACHER_ROUND_H
+
+#include "base/pool.h"
+#include "model/forward.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rounding;
+struct rounding *rounding_new(const struct model *m, struct pool *pool);
+/* Bytes of memory. */
+size_t rounding_bytes(const struct rounding *r);
+/* Count n states x [n,d], whose `first` tells padding; final: they come after
+ * the final norm. */
+void rounding_add(struct rounding *r, const struct model *m, const float *x,
+    const uint32_t *first, size_t n, int final);
+/* Note the cost, and free r. */
+void rounding_tell(struct rounding *r, const struct model *m,
+    struct pool *pool);
+
+#endif
