@@ -102,7 +102,8 @@ test_zeros(enum dtype grads, enum dtype moments)
     a = adamw_new(&t, moments);
     p = down_of(&t);
     k = t.group[0].p + t.group[0].at[W_K];
-    ok(tmodel_mask_bytes(&t) == 16 * 24 / 8 + 12 * 16 / 8, "a bit a weight");
+    ok(tmodel_mask_bytes(&t) == 16 * 24 / 8 + 12 * 16 / 8,
+        "a mask takes a bit a weight");
     for (size_t s = 1; s < 6; s++)
         norm = step(&t, a, 100 * s);
     for (size_t i = 0; i < 16 * 24; i++) {
@@ -111,7 +112,9 @@ test_zeros(enum dtype grads, enum dtype moments)
     }
     for (size_t i = 0; i < 12 * 16; i++)
         wrong += (i % 3 == 0) != (k[i] == 0.0f) || !isfinite(k[i]);
-    ok(wrong == 0 && still == 0, "zeros stay, the others do not (%zu)", wrong);
+    ok(wrong == 0 && still == 0,
+        "%s moments, %s gradients: zeros stay, others change (%zu)",
+        dtype_name(moments), dtype_name(grads), wrong);
     wrong = 0;
     for (size_t i = 0; i < 16 * 24; i++)
         for (int w = 0; w < 2; w++) {
@@ -122,7 +125,8 @@ test_zeros(enum dtype grads, enum dtype moments)
                 (moments == DT_F32 ? ((const float *)m)[at] != 0.0f
                                    : ((const uint16_t *)m)[at] != 0);
         }
-    ok(wrong == 0, "... nor have they moments");
+    ok(wrong == 0, "%s moments, %s gradients: zeros have no moments",
+        dtype_name(moments), dtype_name(grads));
     /* the norm is that of the gradients that count */
     for (size_t i = 0; i < t.ngroup; i++)
         for (size_t j = 0; j < t.group[i].n; j++) {
@@ -134,7 +138,9 @@ test_zeros(enum dtype grads, enum dtype moments)
                 !(i == 0 && q < 12 * 16 && q % 3 == 0))
                 sq += x * x;
         }
-    ok(near(norm, sqrt(sq), 0, grads == DT_BF16 ? 1e-3 : 1e-5), "the norm");
+    ok(near(norm, sqrt(sq), 0, grads == DT_BF16 ? 1e-3 : 1e-5),
+        "%s moments, %s gradients: the norm leaves zeros out",
+        dtype_name(moments), dtype_name(grads));
     adamw_free(a);
     tmodel_release(&t);
 }
@@ -182,14 +188,12 @@ test_zero_for_a_step(void)
     check(save_masks("run/step-3/masks.safetensors", &t, &e), &e);
     ok(load_checkpoint("run/step-3", &u, b, &back, &e) < 0 &&
             e.code == EX_INPUT &&
-            strcmp(e.msg,
-                "run/step-3/masks.safetensors: tensor "
-                "model.layers.1.mlp.down_proj.weight: weight 2 is left out, "
-                "and not zero") == 0,
-        "refused: %s", e.msg);
+            strstr(e.msg, "run/step-3/masks.safetensors") != NULL &&
+            strstr(e.msg, "layers.1.mlp.down_proj.weight: weight 2") != NULL,
+        "a mask that leaves out a weight is refused: %s", e.msg);
     unlink("run/step-3/masks.safetensors");
     ok(load_checkpoint("run/step-3", &u, b, &back, &e) < 0,
-        "refused without: %s", e.msg);
+        "a checkpoint without masks is refused: %s", e.msg);
     adamw_free(a);
     adamw_free(b);
     tmodel_release(&t);

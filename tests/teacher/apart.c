@@ -69,14 +69,15 @@ main(int argc, char **argv)
         return 0;
     }
     b.data = y;
-    ok(distance(&a, &b) == 0.0, "the same");
+    ok(distance(&a, &b) == 0.0, "equal arrays have no distance");
     y[2] = 2.75f;
-    ok(distance(&a, &b) == 0.25, "a distance");
+    ok(distance(&a, &b) == 0.25,
+        "a distance is relative to the largest number");
     y[0] = NAN;
     ok(!(distance(&a, &b) <= 1.0), "a NaN is far");
     c.n = 2;
     c.nbytes = 8;
     ok(!(distance(&a, &c) <= 1.0) && !(distance(&a, NULL) <= 1.0),
-        "so is another shape, and nothing");
+        "another shape or a missing array is far");
     return done_testing();
 }

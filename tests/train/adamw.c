@@ -86,7 +86,7 @@ schedules(void)
                 wrong += !near(sched_lr((enum sched)s, 3e-4, k, 50, v[i].w,
                                    v[i].floor),
                     golden_at(want, k), 1e-16, 1e-12);
-            ok(wrong == 0, "schedule %s", key);
+            ok(wrong == 0, "the schedule %s is that of transformers", key);
         }
 }
 
@@ -129,7 +129,8 @@ clipping(struct pool *pool)
             gb[i] = (float)golden_at(b, k * 9 + i);
             pb[i] = 0.0f;
         }
-        ok(adamw_step(opt, &t, pool, &o, 1, &got, &e) == 0, "clip %zu", k);
+        ok(adamw_step(opt, &t, pool, &o, 1, &got, &e) == 0,
+            "clip %zu: a step is made", k);
         wrong += !near(got, golden_at(norm, k), 1e-12, 1e-6);
         for (size_t i = 0; i < 35; i++)
             wrong += !near(-pa[i] * 1e6, golden_at(aout, k * 35 + i),
@@ -154,9 +155,10 @@ not_finite(struct pool *pool)
     ok(adamw_step(opt, &t, pool, &o, 1, &norm, &e) < 0 && e.code == EX_NUM,
         "a NaN gradient is refused with EX_NUM");
     ok(p[0] == 1 && p[1] == 2 && p[2] == 3 && p[3] == 4,
-        "and nothing is applied");
+        "a NaN gradient changes no parameter");
     grad[1] = INFINITY;
-    ok(adamw_step(opt, &t, pool, &o, 1, &norm, &e) < 0, "so is infinity");
+    ok(adamw_step(opt, &t, pool, &o, 1, &norm, &e) < 0,
+        "an infinite gradient is refused");
     adamw_free(opt);
 }
 
@@ -229,9 +231,9 @@ half_moments(struct pool *pool)
     ok(memcmp(p[0], p[1], sizeof p[0]) == 0 &&
             memcmp(adamw_moment(a[0], 0, 0), adamw_moment(a[1], 0, 0), N * 2) ==
                 0,
-        "... the same bits with one thread");
+        "bf16 moments: one thread changes no bit");
     ok(adamw_rounding(a[0]) > 1e-4 && adamw_rounding(a[0]) < 4e-3,
-        "... rounding is told: %.2g", adamw_rounding(a[0]));
+        "bf16 moments: rounding is told as %.2g", adamw_rounding(a[0]));
     adamw_free(a[0]);
     adamw_free(a[1]);
     pool_free(one);

@@ -134,7 +134,8 @@ differ(const struct tmodel *t, const char *name)
 /* A model that has what t sees: its gradients are t's, and what is seen of it
  * is what it has, so an export changes nothing. */
 static void
-straight_through(struct tmodel *t, const struct effective *how)
+straight_through(struct tmodel *t, const struct effective *how, const char *set,
+    const char *name)
 {
     struct tmodel u;
     struct err e;
@@ -149,7 +150,8 @@ straight_through(struct tmodel *t, const struct effective *how)
         p += memcmp(t->group[i].p, u.group[i].p,
                  t->group[i].n * sizeof(float)) != 0;
     }
-    ok(n == 0 && p >= 2, "... the gradient is that at the weights seen");
+    ok(n == 0 && p >= 2, "%s %s: the gradient is that at the effective weights",
+        set, name);
     if (how->as == ROUND_INT8) {
         tmodel_release(&u);
         return;
@@ -167,7 +169,7 @@ straight_through(struct tmodel *t, const struct effective *how)
     ok(m == 0 &&
             memcmp(u.m.embed.data, u.group[u.m.c.L].p,
                 u.m.embed.rows * u.m.embed.stride) == 0,
-        "... which rounding again does not change");
+        "%s %s: rounding again changes no effective weight", set, name);
     tmodel_release(&u);
 }
 
@@ -190,7 +192,8 @@ three_steps(const char *set, size_t c)
 
     begin(&t, &cases[c].how);
     a = adamw_new(&t, DT_F32);
-    ok(differ(&t, name) == 0, "%s %s: what is seen, to the bit", set, name);
+    ok(differ(&t, name) == 0,
+        "%s %s: effective weights are the oracle's to the bit", set, name);
     for (size_t s = 0; s < STEPS; s++) {
         const struct loss_sum sum = gradients(&t, s);
 
@@ -198,11 +201,12 @@ three_steps(const char *set, size_t c)
         far = farther(far,
             fabs(sum.ce / (double)sum.n - golden_at(golden_get(&g, key), s)));
         if (s == 0)
-            straight_through(&t, &cases[c].how);
+            straight_through(&t, &cases[c].how, set, name);
         if (s == 0 && c == MASK) {
             const double d = off(&t, "mask.grad", 1, (double)sum.n);
 
-            ok(d <= 1e-5, "... and PyTorch's, off by %.2g", d);
+            ok(d <= 1e-5, "%s %s: the gradient is PyTorch's, off by %.2g", set,
+                name, d);
         }
         if (adamw_step(a, &t, pool, &o, sum.n, &norm, &e) < 0)
             ok(0, "%s", e.msg);
@@ -212,8 +216,10 @@ three_steps(const char *set, size_t c)
             effective_choose(&t, pool);
         effective_make(&t, pool);
     }
-    ok(far <= 1e-6, "... losses of three steps, off by %.2g", far);
-    ok(moved <= 1e-6, "... weights after each, off by %.2g", moved);
+    ok(far <= 1e-6, "%s %s: losses of three steps are off by %.2g", set, name,
+        far);
+    ok(moved <= 1e-6, "%s %s: weights after each step are off by %.2g", set,
+        name, moved);
     adamw_free(a);
     tmodel_release(&t);
 }
@@ -251,19 +257,20 @@ masks(void)
             differs += memcmp(r->mask[k], u.group[i].mask[k], n / 8) != 0 ||
                 memcmp(w->data, u.m.block[i].w[k].data, n * 4) != 0;
         }
-    ok(wrong == 0, "two of four (%zu)", wrong);
-    ok(differs == 0, "... the same of one thread");
+    ok(wrong == 0, "masks keep two of four (%zu)", wrong);
+    ok(differs == 0, "one thread chooses the same masks");
     ok(effective_bytes(&t) == 4 * (t.group[0].n + t.group[1].n + t.group[2].n),
-        "memory");
+        "effective weights take 4 bytes a parameter");
     effective_end(&t);
     ok(strcmp(t.m.c.sparse, "2:4") == 0 &&
             t.m.block[1].sparse ==
                 (1u << W_Q | 1u << W_K | 1u << W_V | 1u << W_O | 1u << W_GATE |
                     1u << W_UP | 1u << W_DOWN),
-        "in the end they are the model's");
+        "the finished model holds the effective weights");
     tmodel_release(&t);
     begin(&t, &(struct effective){ 0 });
-    ok(effective_bytes(&t) == 0 && t.group[0].e == NULL, "neither: nothing");
+    ok(effective_bytes(&t) == 0 && t.group[0].e == NULL,
+        "without --qat and --mask there are no effective weights");
     ok(effective_begin(&t, &(struct effective){ .keep = 2, .of = 3 }, &e) < 0 &&
             e.code == EX_USAGE &&
             strcmp(e.msg,

@@ -97,7 +97,7 @@ data_open(struct data *x, const char *name, size_t depth)
         .part = { { get(x, "teacher.final")->data, DT_F32, t->shape[1] } },
         .hidden = x->hidden };
     ok(depth_map(&x->student, depth, t->shape[1], map, &how, &e) == 0,
-        "%s: a map, %s", name, how);
+        "%s: blocks are matched %s", name, how);
     for (size_t l = 0; l < L; l++) {
         char key[40];
 
@@ -207,10 +207,13 @@ compare(const char *set, const char *name, size_t depth)
             ok(near(s.ce / n, golden_at(get(&x, "CE"), 0), 0, 2e-6) &&
                     near(s.kl / n, golden_at(get(&x, "KL"), 0), 0, 2e-6) &&
                     near(s.sh / n, golden_at(get(&x, "SH"), 0), 0, 2e-6),
-                "%s %s: CE, KL and SquareHead", set, name);
-            ok(worst <= 1e-4, "... every gradient, worst tensor %.2g", worst);
+                "%s %s, %s: CE, KL and SquareHead are PyTorch's", set, name,
+                ways[k].what);
+            ok(worst <= 1e-4, "%s %s, %s: gradients are off by %.2g", set, name,
+                ways[k].what, worst);
         } else {
-            ok(differ == 0, "... %s: the same bits", ways[k].what);
+            ok(differ == 0, "%s %s, %s: no bit changes", set, name,
+                ways[k].what);
         }
         pool_free(pool);
     }
@@ -235,23 +238,26 @@ maps(void)
     for (size_t i = 0; i < 24; i++)
         bad += map[i] != (size_t)lround(floor((i + 1) * 28 / 24.0 + 0.5)) - 1;
     ok(bad == 0 && map[0] == 0 && map[23] == 27 && map[11] == 13,
-        "24 blocks of 28");
+        "24 blocks are matched with 28");
     m.c.L = 28;
     (void)depth_map(&m, 24, 896, map, &how, &e);
     for (size_t i = 1; i < 28; i++)
         bad += map[i] < map[i - 1] || map[i] > map[i - 1] + 1;
-    ok(bad == 0 && map[0] == 0 && map[27] == 23, "28 blocks of 24");
+    ok(bad == 0 && map[0] == 0 && map[27] == 23,
+        "28 blocks are matched with 24");
     (void)depth_map(&m, 28, 896, map, &how, &e);
     for (size_t i = 0; i < 28; i++)
         bad += map[i] != i;
-    ok(bad == 0, "as many: each its own");
+    ok(bad == 0, "a block of as many is matched with its own");
     m.c.L = 2;
     m.c.cut = 1;
     b[1].source = 1;
     (void)depth_map(&m, 28, 896, map, &how, &e);
-    ok(map[0] == 0 && map[1] == 1, "cut from it, the first two: those");
+    ok(map[0] == 0 && map[1] == 1,
+        "the first two blocks of a cut model are matched with themselves");
     (void)depth_map(&m, 28, 1536, map, &how, &e);
-    ok(map[0] == 13 && map[1] == 27, "cut from a narrower one: by depth");
+    ok(map[0] == 13 && map[1] == 27,
+        "a model cut from a narrower one is matched by depth");
     b[1].source = 28;
     ok(depth_map(&m, 28, 896, map, &how, &e) == -1 &&
             strstr(e.msg, "block 1 was cut from block 28"),
@@ -309,7 +315,8 @@ cut_off(const char *set, struct pool *pool)
         worst = farther(worst, fabs(g[v] - want));
     }
     ok(near(sum.kl, kl, 0, 1e-6), "%s: KL over %d of %d ids", set, N, V);
-    ok(worst <= 1e-6, "... its gradient, off by %.2g", worst);
+    ok(worst <= 1e-6, "%s: the gradient over %d of %d ids is off by %.2g", set,
+        N, V, worst);
     head_loss_free(h);
     arena_release(&a);
     free(eye);

@@ -242,7 +242,8 @@ four_losses(struct pool *pool, const char *set, const char *name)
     char what[60];
 
     data_open(&x, name, name);
-    ok(tmodel_init(&t, &x.student, &e) == 0, "%s: %s loaded", set, name);
+    ok(tmodel_init(&t, &x.student, &e) == 0, "%s: the model %s is loaded", set,
+        name);
     snprintf(what, sizeof(what), "%s %s", set, name);
     for (size_t i = 0; i < 4; i++) {
         const struct loss_opt *o = &v[i].o;
@@ -251,8 +252,8 @@ four_losses(struct pool *pool, const char *set, const char *name)
         const double loss =
             (o->w_ce * s.ce + o->w_kl * s.kl + o->w_sh * s.sh) / n;
 
-        ok(near(loss, scalar(&x, v[i].loss), 0, 2e-6), "%s: value of %s", what,
-            v[i].loss);
+        ok(near(loss, scalar(&x, v[i].loss), 0, 2e-6),
+            "%s: the value of %s is PyTorch's", what, v[i].loss);
         compare(&x, &t, what, v[i].loss, s.n, 1e-4);
     }
     tmodel_release(&t);
@@ -283,8 +284,10 @@ one_denominator(struct pool *pool)
         char what[60];
         double worst = 0.0;
 
-        snprintf(what, sizeof(what), "%zu rows at a time", rows[k]);
-        ok(near(loss, scalar(&x, "LOSS"), 0, 1e-6), "%s: loss", what);
+        snprintf(what, sizeof(what), "%s %zu rows a pass", kern_name(),
+            rows[k]);
+        ok(near(loss, scalar(&x, "LOSS"), 0, 1e-6), "%s: the loss is PyTorch's",
+            what);
         compare(&x, &t, what, "LOSS", s.n, 1e-4);
         if (first == NULL)
             first = xcalloc(t.nparam, sizeof(*first));
@@ -345,13 +348,12 @@ top_tokens(struct pool *pool, const char *set)
     }
     ok(near((o.w_ce * s[0].ce + s[0].kl + s[0].sh) / (double)s[0].n,
            golden_at(golden_get(&x.top, "TOP"), 0), 0, 2e-6),
-        "%s: value", what);
+        "%s: the value is PyTorch's", what);
     compare(&x, &t[0], what, "TOP", s[0].n, 1e-4);
     for (size_t i = 0; i < t[0].ngroup; i++)
         differ += differs(&t[0].group[i], &t[1].group[i]);
     ok(differ == 0 && s[0].kl == s[1].kl,
-        "... the same bits recomputed, a row "
-        "at a time");
+        "%s: recomputing a row at a time changes no bit", what);
     for (size_t k = 0; k < 2; k++)
         tmodel_release(&t[k]);
     golden_close(&x.top);
@@ -402,12 +404,12 @@ directions(struct pool *pool, const char *set)
         snprintf(key, sizeof(key), "%s.D", v[i].name);
         ok(near(s[0].kl / (double)s[0].n, golden_at(golden_get(&x.top, key), 0),
                0, 2e-6),
-            "%s: value", what);
+            "%s: the value is PyTorch's", what);
         compare(&x, &t[0], what, v[i].name, s[0].n, 1e-4);
         for (size_t j = 0; j < t[0].ngroup; j++)
             differ += differs(&t[0].group[j], &t[1].group[j]);
         ok(differ == 0 && s[0].kl == s[1].kl,
-            "... the same bits recomputed, a row at a time");
+            "%s: recomputing a row at a time changes no bit", what);
         for (size_t k = 0; k < 2; k++)
             tmodel_release(&t[k]);
         golden_close(&x.top);
@@ -431,6 +433,7 @@ half_activations(struct pool *pool)
     struct loss_sum s[3];
     struct err e;
     size_t other = 0, differ = 0;
+    char what[60];
 
     data_open(&x, "tied", "tied");
     for (size_t k = 0; k < 3; k++) {
@@ -438,15 +441,16 @@ half_activations(struct pool *pool)
             ok(0, "model");
         s[k] = run(&x, &t[k], pool, &o, k == 2 ? 1 : x.B, how[k]);
     }
-    compare(&x, &t[1], "activations in bf16", "LOSS", s[1].n, 1e-2);
+    snprintf(what, sizeof(what), "%s activations in bf16", kern_name());
+    compare(&x, &t[1], what, "LOSS", s[1].n, 1e-2);
     for (size_t i = 0; i < t[0].ngroup; i++) {
         other += differs(&t[0].group[i], &t[1].group[i]);
         differ += differs(&t[1].group[i], &t[2].group[i]);
     }
-    ok(other > 0, "... which do differ from fp32's");
+    ok(other > 0, "%s: gradients differ from fp32's", what);
     ok(s[0].ce == s[1].ce && s[0].kl == s[1].kl && s[0].sh == s[1].sh,
-        "... and the losses do not");
-    ok(differ == 0, "... recomputed a row at a time: the same bits");
+        "%s: losses are fp32's", what);
+    ok(differ == 0, "%s: recomputing a row at a time changes no bit", what);
     for (size_t k = 0; k < 3; k++)
         tmodel_release(&t[k]);
     data_close(&x);
@@ -466,6 +470,7 @@ half_gradients(struct pool *pool)
     struct loss_sum s = { 0 };
     struct err e;
     size_t differ = 0, left = 0;
+    char what[60];
 
     data_open(&x, "tied", "tied");
     for (size_t k = 0; k < 2; k++) {
@@ -484,12 +489,13 @@ half_gradients(struct pool *pool)
             memcpy(wide.group[i].g, g->g, g->n * sizeof *g->g);
         differ += differs(g, r);
     }
-    compare(&x, &wide, "gradients in bf16", "LOSS", s.n, 1e-2);
-    ok(differ == 0, "... recomputed: the same bits");
+    snprintf(what, sizeof(what), "%s gradients in bf16", kern_name());
+    compare(&x, &wide, what, "LOSS", s.n, 1e-2);
+    ok(differ == 0, "%s: recomputing changes no bit", what);
     tmodel_zero_grad(&t[0]);
     for (size_t j = 0; j < t[0].group[0].n; j++)
         left += t[0].group[0].half[j] != 0 || t[0].group[0].g[j] != 0.0f;
-    ok(left == 0, "... zeroed");
+    ok(left == 0, "%s: tmodel_zero_grad zeroes them", what);
     tmodel_release(&t[0]);
     tmodel_release(&t[1]);
     tmodel_release(&wide);
@@ -522,8 +528,8 @@ same_bits(void)
 
         for (size_t i = 0; i < t[0].ngroup; i++)
             differ += differs(&t[0].group[i], &t[k].group[i]);
-        ok(differ == 0, "%s: the same gradient bits",
-            k == 1 ? "2 threads" : "recompute");
+        ok(differ == 0, "%s: %s changes no bit", kern_name(),
+            k == 1 ? "a second thread" : "recomputing");
     }
     for (size_t k = 0; k < 3; k++)
         tmodel_release(&t[k]);
@@ -577,16 +583,17 @@ bfloat16(struct pool *pool, const char *how, const char *name)
             k == 0 ? 0 : BWD_RECOMPUTE);
     }
     loss = (o.w_ce * s[0].ce + s[0].kl + s[0].sh) / (double)s[0].n;
-    ok(near(loss, scalar(&x, "LOSS"), 0, 5e-4), "%s %s: value", how, name);
+    ok(near(loss, scalar(&x, "LOSS"), 0, 5e-4),
+        "%s %s: the value is near PyTorch's", how, name);
     tensor_errors(&x, &t[0], "LOSS", s[0].n, worst);
     for (size_t k = 0; k < sizeof(kind) / sizeof(*kind); k++)
         ok(worst[kind[k].kind] <= kind[k].most,
-            "... gradient of %s: off by %.4f, autocast by %.4f", kind[k].name,
-            worst[kind[k].kind], kind[k].autocast);
+            "%s %s: the gradient of %s is off by %.4f, autocast's by %.4f", how,
+            name, kind[k].name, worst[kind[k].kind], kind[k].autocast);
     for (size_t i = 0; i < t[0].ngroup; i++)
         differ += differs(&t[0].group[i], &t[1].group[i]);
     ok(differ == 0 && s[0].kl == s[1].kl,
-        "... the same bits recomputed, a row at a time");
+        "%s %s: recomputing a row at a time changes no bit", how, name);
     for (size_t k = 0; k < 2; k++)
         tmodel_release(&t[k]);
     data_close(&x);
@@ -621,8 +628,9 @@ kl_of_equals(struct pool *pool)
     for (size_t i = 0; i < t.ngroup; i++)
         for (size_t j = 0; j < t.group[i].n; j++)
             worst = farther(worst, fabs(t.group[i].g[j]));
-    ok(near(s.kl, 0, 1e-10, 0), "KL(p,p) = 0");
-    ok(worst <= 1e-5, "and its gradient is 0 (%g)", worst);
+    ok(near(s.kl, 0, 1e-10, 0), "%s: KL(p,p) is 0", kern_name());
+    ok(worst <= 1e-5, "%s: the gradient of KL(p,p) is 0 (%g)", kern_name(),
+        worst);
     tmodel_release(&t);
     data_close(&x);
 }

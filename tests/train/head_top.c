@@ -97,11 +97,14 @@ draw_rows(const char *set, size_t V, size_t draws)
             bad += count[0][r * draws + j] != 0 || ids[0][r * draws + j] != 0;
         bad += n != draws;
     }
-    ok(bad == 0, "... %zu in all, by rising id", draws);
-    ok(off <= 1.0 + 1e-3, "... each off by less than a draw (%.4g)", off);
+    ok(bad == 0, "%s: %zu draws of %zu rise by id", set, draws, V);
+    ok(off <= 1.0 + 1e-3,
+        "%s: %zu draws of %zu are off by less than one each (%.4g)", set, draws,
+        V, off);
     for (size_t v = 0; v < V; v++)
         mean = fmax(mean, fabs(sum[v] / N - (double)draws * p[v] / all));
-    ok(mean <= 1.6 / N, "... and right on average (%.3g draws off)", mean);
+    ok(mean <= 1.6 / N, "%s: %zu draws of %zu are right on average (%.3g off)",
+        set, draws, V, mean);
     for (size_t t = 0; t < 2; t++) {
         free(ids[t]);
         free(count[t]);
@@ -163,9 +166,9 @@ find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
         }
         ok(differ == 0, "%s: top %zu of %zu are those of sorting", set, k, V);
         ok(off <= 3e-6 && offself <= 1e-5,
-            "... log-probabilities, lse: off by "
-            "%.2g; sum p log p: %.2g",
-            off, offself);
+            "%s: top %zu of %zu: log-probabilities and lse are off by %.2g, "
+            "sum p log p by %.2g",
+            set, k, V, off, offself);
         sorted_free(&s);
         free(ids);
         free(logp);
@@ -222,7 +225,8 @@ find_golden(const char *set)
                     golden_at(golden_get(&top, "top.lse"), i * 2 + j)));
     }
     ok(seen == 33 && differ == 0, "%s: the golden teacher's top 5", set);
-    ok(off <= 1e-5, "... off by %.2g", off);
+    ok(off <= 1e-5, "%s: the golden teacher's numbers are off by %.2g", set,
+        off);
     head_top_free(t);
     fwd_free(f);
     pool_free(pool);

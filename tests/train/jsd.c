@@ -132,8 +132,9 @@ golden_rows(const char *set)
         got = run(&o, 1, floats(&rows, "zs"), floats(&rows, "zt"), N, V, 0, dz);
         ok(near(got, sum, 0, 1e-6), "%s beta %s, tau %g: %.9g", set,
             v[i / 2].name, o.tau, got);
-        ok(farthest(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
-            farthest(dz, want, N * V));
+        ok(farthest(dz, want, N * V) <= 2e-6,
+            "%s beta %s, tau %g: the gradient is off by %.2g", set,
+            v[i / 2].name, o.tau, farthest(dz, want, N * V));
     }
     golden_close(&g);
     golden_close(&rows);
@@ -166,7 +167,8 @@ slices(const char *set, enum kl_direction direction, double beta)
         (int)direction, beta, got, farthest(g[0], want, N * V));
     ok(got == run(&o, 3, zs, zt, N, V, TOLD, g[1]) &&
             memcmp(g[0], g[1], N * V * sizeof(float)) == 0,
-        "... the same bits by 3 threads");
+        "%s direction %d, beta %g: 3 threads change no bit", set,
+        (int)o.direction, o.beta);
     free(zs);
     free(zt);
     free(g[0]);
@@ -199,11 +201,13 @@ limits(const char *set)
         ok(isfinite(kl) && kl >= 0.0 && isfinite(g[0]) && isfinite(g[1]),
             "%s beta %g: logits of +-30000 stay finite: %g", set, betas[i], kl);
         kl = run(&o, 1, zt, far, 1, V, 0, g);
-        ok(isfinite(kl) && kl >= 0.0, "... in the teacher too: %g", kl);
+        ok(isfinite(kl) && kl >= 0.0,
+            "%s beta %g: logits of a teacher stay finite: %g", set, betas[i],
+            kl);
         far[1] = NAN;
         ok(isnan(run(&o, 1, far, zt, 1, V, 0, g)) &&
                 isnan(run(&o, 1, zt, far, 1, V, 0, g)),
-            "... a NaN shows");
+            "%s beta %g: a NaN shows in the loss", set, betas[i]);
         far[1] = -3e4f;
     }
     ok(most <= 1e-7 && worst <= 1e-7,
@@ -213,13 +217,13 @@ limits(const char *set)
     kl = run(&o, 1, zs, zt, 1, V, 0, g);
     o.direction = KL_FORWARD;
     ok(kl == run(&o, 1, zs, zt, 1, V, 0, g) ? 0 : kl > 0.1,
-        "trap direction: reverse is not forward");
+        "%s trap direction: reverse is not forward", set);
     ok(near(kl, run(&o, 1, zt, zs, 1, V, 0, g), 0, 1e-6),
-        "... but forward with the models exchanged");
+        "%s trap direction: reverse is forward with the models exchanged", set);
     o.direction = KL_JS;
     o.beta = 0.999;
     ok(run(&o, 1, zs, zt, 1, V, 0, g) < 0.02 * kl,
-        "trap beta: Jensen-Shannon tends to 0 at its ends");
+        "%s trap beta: Jensen-Shannon tends to 0 at its ends", set);
 }
 
 /* Every size of row against the reference. */

@@ -178,8 +178,9 @@ golden_rows(const char *set)
         got = run(&b, &o, golden_get(&rows, "zs")->data, &t, N, dz);
         ok(near(got, value, 1e-6, 1e-6), "%s top %zu, tau %zu: KL %.9g", set,
             v[i].k, v[i].tau, got);
-        ok(farthest(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
-            farthest(dz, want, N * V));
+        ok(farthest(dz, want, N * V) <= 2e-6,
+            "%s top %zu, tau %zu: the gradient is off by %.2g", set, v[i].k,
+            v[i].tau, farthest(dz, want, N * V));
         bench_close(&b);
     }
     for (size_t tau = 1; tau <= 3; tau += 2) {
@@ -216,7 +217,8 @@ golden_rows(const char *set)
         got = run(&b, &o, golden_get(&rows, "zs")->data, &t, N, dz);
         ok(near(got, value, 1e-6, 1e-6), "%s draws, tau %zu: KL %.9g", set, tau,
             got);
-        ok(farthest(dz, want, N * V) <= 2e-6, "... gradient, worst %.2g",
+        ok(farthest(dz, want, N * V) <= 2e-6,
+            "%s draws, tau %zu: the gradient is off by %.2g", set, tau,
             farthest(dz, want, N * V));
         bench_close(&b);
     }
@@ -259,10 +261,12 @@ plain_rows(const char *set)
         }
         ok(near(got, kl, 0, 1e-6), "%s top %zu of %d: KL %.9g", set, ks[i], V,
             got);
-        ok(farthest(g[0], want, N * V) <= 3e-6, "... gradient, worst %.2g",
+        ok(farthest(g[0], want, N * V) <= 3e-6,
+            "%s top %zu of %d: the gradient is off by %.2g", set, ks[i], V,
             farthest(g[0], want, N * V));
         ok(got == again && memcmp(g[0], g[1], N * V * sizeof(float)) == 0,
-            "... the same bits by 3 threads, 16 rows at a time");
+            "%s top %zu of %d: 3 threads, 16 rows at a time change no bit", set,
+            ks[i], V);
         sorted_free(&s);
     }
     free(zs);
@@ -324,7 +328,7 @@ edges(const char *set)
     ok(near(got, 0.0, 1e-9, 0), "%s: KL(p,p) = %.2g", set, got);
     for (size_t v = 0; v < V; v++)
         sum = fmax(sum, fabs(g[v]));
-    ok(sum <= 2e-6, "... and its gradient %.2g", sum);
+    ok(sum <= 2e-6, "%s: the gradient of KL(p,p) is %.2g", set, sum);
 
     /* the student has 1e-35 where the teacher has most */
     memcpy(zs, zt, sizeof(zs));
@@ -333,10 +337,9 @@ edges(const char *set)
     kl = plain(&o, zs, V, &s.x, 0, want);
     got = run(&b, &o, zs, &s.x, 1, g);
     ok(near(got, kl, 0, 1e-6) && kl > 50.0,
-        "%s: a student without a rest: KL "
-        "%.6g",
-        set, got);
-    ok(farthest(g, want, V) <= 2e-6, "... gradient, worst %.2g",
+        "%s: a student without a rest has the KL %.6g", set, got);
+    ok(farthest(g, want, V) <= 2e-6,
+        "%s: a student without a rest has a gradient off by %.2g", set,
         farthest(g, want, V));
 
     /* more than everything */
@@ -346,10 +349,9 @@ edges(const char *set)
     kl = plain(&o, zs, V, &s.x, 0, want);
     got = run(&b, &o, zs, &s.x, 1, g);
     ok(near(got, kl, 0, 1e-6) && kl > 0.0,
-        "%s: top tokens of more than 1: KL "
-        "%.6g",
-        set, got);
-    ok(farthest(g, want, V) <= 2e-6, "... gradient, worst %.2g",
+        "%s: top tokens of more than 1 have the KL %.6g", set, got);
+    ok(farthest(g, want, V) <= 2e-6,
+        "%s: top tokens of more than 1 have a gradient off by %.2g", set,
         farthest(g, want, V));
     for (size_t v = 0, top; v < V; v++) {
         top = 0;
@@ -358,7 +360,7 @@ edges(const char *set)
         if (!top && !(g[v] >= 0.0f))
             sum = INFINITY;
     }
-    ok(isfinite(sum), "... which takes from the others");
+    ok(isfinite(sum), "%s: their gradient takes from the other tokens", set);
     sorted_free(&s);
     bench_close(&b);
 }
@@ -426,14 +428,14 @@ halves(void)
         kern.narrow_f16(&h, &y, 1);
         off += h != (0x8000 | (u + 1));
     }
-    ok(bad == 0, "halves are halves");
-    ok(off == 0, "what is not goes to the nearest, ties to even");
+    ok(bad == 0, "a half is narrowed to itself");
+    ok(off == 0, "another number is rounded to the nearest half, ties to even");
     y = NAN;
     kern.narrow_f16(&h, &y, 1);
     ok((h & 0x7c00) == 0x7c00 && (h & 0x3ff) != 0, "NaN stays NaN");
     y = -1e30f;
     kern.narrow_f16(&h, &y, 1);
-    ok(h == 0xfc00, "too large: infinite");
+    ok(h == 0xfc00, "a number that is too large becomes infinite");
 }
 
 /* The loss from draws: from so many that their shares are the teacher's exact
@@ -479,8 +481,9 @@ share_rows(const char *set)
         selves[r] = (float)s.self[r];
     }
     got = run(&b, &o, zs, &x, N, g);
-    ok(near(got, kl, 0, 1e-6), "%s: exact shares: KL %.9g", set, got);
-    ok(farthest(g, want, N * V) <= 3e-6, "... gradient, worst %.2g",
+    ok(near(got, kl, 0, 1e-6), "%s: exact shares have the KL %.9g", set, got);
+    ok(farthest(g, want, N * V) <= 3e-6,
+        "%s: exact shares have a gradient off by %.2g", set,
         farthest(g, want, N * V));
     /* two tokens of 3/4 and 1/4; then the same one many times, without share */
     kl = 0.0;
@@ -512,8 +515,9 @@ share_rows(const char *set)
                 0.25 * (exp(z[v] - max) / all - (v == 0));
     }
     got = run(&b, &o, zs, &x, N, g);
-    ok(near(got, kl, 0, 1e-6), "... two tokens: KL %.9g", got);
-    ok(farthest(g, want, N * V) <= 3e-6, "... gradient, worst %.2g",
+    ok(near(got, kl, 0, 1e-6), "%s: two tokens have the KL %.9g", set, got);
+    ok(farthest(g, want, N * V) <= 3e-6,
+        "%s: two tokens have a gradient off by %.2g", set,
         farthest(g, want, N * V));
     bench_close(&b);
     sorted_free(&s);

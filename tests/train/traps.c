@@ -106,10 +106,11 @@ losses(void)
 
     ok(near(r.sum.kl, kl_of(zt, zs, 1), 1e-6, 1e-6) &&
             fabs(kl_of(zt, zs, 1) - kl_of(zs, zt, 1)) > 0.1,
-        "trap direction: KL(teacher || student), not the other way");
+        "%s trap direction: KL(teacher || student), not the other way",
+        kern_name());
     r = one_prediction(&kl3, zs, zt, 2);
     ok(near(r.sum.kl, 9 * kl_of(zt, zs, 3), 1e-6, 1e-6),
-        "trap T^2: KL at temperature 3 is multiplied by 9");
+        "%s trap T^2: KL at temperature 3 is multiplied by 9", kern_name());
     for (size_t i = 0; i < V; i++) {
         double ls = 0, lt = 0;
 
@@ -120,28 +121,32 @@ losses(void)
         sum +=
             fabs(r.dh[i] - 3 * (exp(zs[i] / 3.0) / ls - exp(zt[i] / 3.0) / lt));
     }
-    ok(near(sum, 0, 1e-5, 0), "trap T^2: ... and its gradient is T (p - q)");
+    ok(near(sum, 0, 1e-5, 0), "%s trap T^2: the gradient is T (p - q)",
+        kern_name());
     ok(r.sum.ce != 0 &&
             near(one_prediction(&both, zs, zt, 2).dh[0],
                 0.25 * one_prediction(&ce, zs, zt, 2).dh[0] + r.dh[0], 1e-6,
                 1e-6),
-        "trap extra terms: the gradient is 0.25 CE + KL and nothing else");
+        "%s trap extra terms: the gradient is 0.25 CE + KL and nothing else",
+        kern_name());
     r = one_prediction(&kl3, zt, zt, 2);
     sum = 0;
     for (size_t i = 0; i < V; i++)
         sum += fabs(r.dh[i]);
-    ok(r.sum.kl == 0 && sum == 0, "KL(p,p) = 0 and so is its gradient");
+    ok(r.sum.kl == 0 && sum == 0, "%s KL(p,p) = 0 and so is its gradient",
+        kern_name());
     r = one_prediction(&both, far, zt, 1);
     ok(isfinite(r.sum.ce) && isfinite(r.sum.kl) && isfinite(r.dh[0]),
-        "trap stability: logits of +-30000 stay finite");
+        "%s trap stability: logits of +-30000 stay finite", kern_name());
     r = one_prediction(&both, zs, far, 1);
-    ok(isfinite(r.sum.kl) && r.sum.kl >= 0, "... in the teacher too");
+    ok(isfinite(r.sum.kl) && r.sum.kl >= 0,
+        "%s trap stability: logits of a teacher stay finite", kern_name());
     {
         const float bad[V] = { 0, NAN, 0, 0, 0, 0 };
 
         ok(!isfinite(one_prediction(&both, bad, zt, 0).sum.ce) &&
                 !isfinite(one_prediction(&both, zs, bad, 0).sum.kl),
-            "trap NaN: a NaN logit shows in the loss");
+            "%s trap NaN: a NaN logit shows in the loss", kern_name());
     }
 }
 
@@ -270,8 +275,9 @@ padding(void)
     }
     b = step(&x, &all);
     ok(a.ce == b.ce && a.kl == b.kl && a.sh == b.sh && same_gradients(&x, g),
-        "trap padding: what stands in padding changes no bit");
-    ok(a.n == 17 && a.tok == 20, "trap padding: counts are without it");
+        "%s trap padding: what stands in padding changes no bit", kern_name());
+    ok(a.n == 17 && a.tok == 20, "%s trap padding: counts are without it",
+        kern_name());
     free(g);
     data_free(&x);
 }
@@ -291,7 +297,8 @@ no_scored_tokens(void)
     for (size_t i = 0; i < x.t.nparam; i++)
         other += g[i] != 0.0f;
     ok(a.n == 0 && a.ce == 0 && a.kl == 0 && a.sh == 0 && other == 0,
-        "trap clamped count: no scored tokens, no loss, no gradient");
+        "%s trap clamped count: no scored tokens, no loss, no gradient",
+        kern_name());
     free(g);
     data_free(&x);
 }
@@ -323,8 +330,9 @@ packing(void)
             }
     }
     ok(differ == 0 && moved > 0,
-        "trap packing: document 2 does not see "
-        "document 1");
+        "%s trap packing: document 2 does not see "
+        "document 1",
+        kern_name());
     bwd_free(w);
     data_free(&x);
 }
@@ -349,13 +357,14 @@ frozen_teacher(void)
     opt = adamw_new(&x.t, DT_F32);
     for (int i = 0; i < 3; i++) {
         s = step(&x, &all);
-        ok(adamw_step(opt, &x.t, pool, &o, s.n, &norm, &e) == 0, "step %d",
-            i + 1);
+        ok(adamw_step(opt, &x.t, pool, &o, s.n, &norm, &e) == 0,
+            "%s trap teacher mode: step %d is made", kern_name(), i + 1);
     }
     model_head_hash(&x.teacher, after);
     ok(strcmp(before, after) == 0,
-        "trap teacher mode: steps leave the "
-        "teacher as it is");
+        "%s trap teacher mode: steps leave the "
+        "teacher as it is",
+        kern_name());
     adamw_free(opt);
     data_free(&x);
 }
@@ -384,8 +393,9 @@ final_norm(void)
             differ += !near(normed[i], bwd_final(w)[i], 1e-6, 1e-6);
     }
     ok(differ == 0 && last[0] != normed[0],
-        "trap final norm: the last "
-        "hidden state is before the norm, the final one after it");
+        "%s trap final norm: the last "
+        "hidden state is before the norm, the final one after it",
+        kern_name());
     fwd_free(f);
     bwd_free(w);
     golden_close(&g);
@@ -400,11 +410,12 @@ tied_head(void)
     open_or_bail(&tied, DIR "tied-student");
     open_or_bail(&untied, DIR "untied-student");
     ok(tied.head.data == tied.embed.data && tied.c.tied,
-        "trap tied head: the head is the embedding");
+        "%s trap tied head: the head is the embedding", kern_name());
     ok(untied.head.data != untied.embed.data && !untied.c.tied,
-        "trap tied head: an untied head is its own");
+        "%s trap tied head: an untied head is its own", kern_name());
     ok(tied.c.D == 6 && tied.c.D * tied.c.H != tied.c.d,
-        "trap head_dim: read from the file, not hidden / heads");
+        "%s trap head_dim: read from the file, not hidden / heads",
+        kern_name());
     model_close(&tied);
     model_close(&untied);
 }
