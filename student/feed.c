@@ -232,7 +232,7 @@ feed_has_hidden(const struct feed *f)
 /* Number of ids that distributions of a teacher with `teacher` ids and of the
  * student are over; 0: all, as both have the same number. */
 static size_t
-compared_ids(const struct feed *f, size_t teacher)
+shared_vocab(const struct feed *f, size_t teacher)
 {
     size_t n = f->info.vocab < f->V ? f->info.vocab : f->V;
 
@@ -252,7 +252,7 @@ feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau)
     };
     if (kind == TARGETS_FINAL) {
         f->targets.width = f->head.cols;
-        f->targets.vocab = compared_ids(f, f->head.rows);
+        f->targets.vocab = shared_vocab(f, f->head.rows);
     }
     if (kind != TARGETS_TOP && kind != TARGETS_DRAWS)
         return;
@@ -261,7 +261,7 @@ feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau)
             "%s: the teacher does not say its vocabulary and the temperature "
             "of its tokens",
             f->name);
-    f->targets.vocab = compared_ids(f, f->vocab);
+    f->targets.vocab = shared_vocab(f, f->vocab);
     if (f->temperature != tau)
         die(EX_INPUT,
             "%s: the teacher's tokens are for temperature %g, not %g: train "

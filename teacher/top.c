@@ -84,7 +84,7 @@ top_free(struct top *t)
 }
 
 static void
-reserve_tokens(struct top *t, size_t n)
+reserve_top(struct top *t, size_t n)
 {
     if (n <= t->cap)
         return;
@@ -336,7 +336,7 @@ top_send(struct top *t, struct fwd *f, const float *x, const struct batch *b,
     uint32_t *ids;
     int r = 0;
 
-    reserve_tokens(t, n);
+    reserve_top(t, n);
     t->n = n;
     t->b = b;
     if (t->o.draws > 0)
