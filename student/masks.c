@@ -2,6 +2,7 @@
  * weights would not do: one that is kept may be zero for a step. */
 #include "masks.h"
 #include "base/io.h"
+#include "model/family.h"
 
 #include <stdio.h>
 

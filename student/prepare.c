@@ -10,6 +10,7 @@
 #include "base/pool.h"
 #include "cli/die.h"
 #include "cli/prog.h"
+#include "model/tokfile.h"
 #include "tok/tok.h"
 #include "model/random.h"
 #include "model/sparse.h"

@@ -13,7 +13,9 @@
 #include "format/safetensors.h"
 #include "kern/kern.h"
 #include "model/effective.h"
+#include "model/export.h"
 #include "model/fetch.h"
+#include "model/tokfile.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,9 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "kern/kern.h"
+#include "kern/rounding.h"
 #include "model/forward.h"
+#include "model/head.h"
 
 #include <math.h>
 #include <stdlib.h>

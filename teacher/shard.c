@@ -6,6 +6,7 @@
 #include "shard.h"
 #include "base/mem.h"
 #include "dist/ahead.h"
+#include "model/family.h"
 #include "model/fetch.h"
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "cli/die.h"
 #include "kern/kern.h"
+#include "model/head_top.h"
 
 #include <math.h>
 #include <stdlib.h>

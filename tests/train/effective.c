@@ -9,6 +9,7 @@
 #include "../lib/tap.h"
 #include "base/pool.h"
 #include "model/effective.h"
+#include "model/family.h"
 #include "train/adamw.h"
 #include "train/step.h"
 
