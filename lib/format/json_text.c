@@ -98,15 +98,41 @@ escaped_character(const char *p, const char *end, size_t *len)
 }
 
 size_t
+js_plain(const char *p, size_t n)
+{
+    const uint64_t ones = UINT64_MAX / 255, high = ones * 128;
+    uint64_t w, quote, slash;
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        memcpy(&w, p + i, 8);
+        quote = w ^ ones * '"';
+        slash = w ^ ones * '\\';
+        w = (((w - ones * 0x20) & ~w) | ((quote - ones) & ~quote) |
+                ((slash - ones) & ~slash)) &
+            high;
+        if (w != 0) /* its lowest bit is of the first such byte */
+            return i + (size_t)__builtin_ctzll(w) / 8;
+    }
+    while (i < n && (unsigned char)p[i] >= 0x20 && p[i] != '"' && p[i] != '\\')
+        i++;
+    return i;
+}
+
+size_t
 js_escape(const char *p, const char *end, char *to, size_t *len)
 {
-    static const char from[] = "\"\\/bfnrt", mean[] = "\"\\/\b\f\n\r\t";
+    static const char from[] = "\"\\/bfrt", mean[] = "\"\\/\b\f\r\t";
     const char *at;
     int32_t c;
 
     *len = 1;
     if (p == end)
         return 0;
+    if (*p == 'n') { /* most are */
+        *to = '\n';
+        return 1;
+    }
     if (*p == 'u')
         return (c = escaped_character(p, end, len)) < 0
             ? 0
@@ -145,16 +171,15 @@ js_in_string(struct js_in *in, struct js_string *s)
         return bad_text(in, "no string");
     s->escapes = 0;
     for (s->p = in->p; in->p < in->end; in->p++) {
-        const unsigned char c = (unsigned char)*in->p;
-
-        if (c == '"') {
+        in->p += js_plain(in->p, (size_t)(in->end - in->p));
+        if (in->p == in->end)
+            break;
+        if (*in->p == '"') {
             s->n = (size_t)(in->p++ - s->p);
             return 1;
         }
-        if (c < 0x20)
+        if (*in->p != '\\')
             return bad_text(in, "a control character in a string");
-        if (c != '\\')
-            continue;
         s->escapes = 1;
         if (js_escape(in->p + 1, in->end, c4, &len) == 0)
             return bad_text(in, "no escape, or half of a surrogate pair");

@@ -44,6 +44,9 @@ int js_in_value(struct js_in *in, struct js_string *text, size_t *count);
 /* Nothing follows. */
 int js_in_done(struct js_in *in);
 
+/* Bytes at the beginning of p[n] that stand for themselves in a string of JSON:
+ * all but control characters, the quote and the backslash. */
+size_t js_plain(const char *p, size_t n);
 /* The escape in a string of JSON whose backslash stands before p: its character
  * as UTF-8 to `to`, which has room for 4 bytes and may be that backslash's
  * place, and *len, the escape's bytes from p on.  The character's length; 0: it
