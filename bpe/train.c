@@ -24,7 +24,7 @@ struct count {
 
 /* n bytes that count `factor` times are to be added. */
 static int
-reserve(struct count *c, uint64_t n, uint64_t factor, struct err *e)
+reserve_counts(struct count *c, uint64_t n, uint64_t factor, struct err *e)
 {
     if (n > 0 && factor > c->left / n)
         return err_set(e, EX_INPUT,
@@ -45,7 +45,7 @@ take_doc(void *ctx, const struct doc *d, struct err *e)
         trainer_text(c->apart[d->source], d->text.p, d->text.n, 1);
         return 0;
     }
-    if (reserve(c, d->text.n, factor, e) < 0)
+    if (reserve_counts(c, d->text.n, factor, e) < 0)
         return -1;
     trainer_text(c->t, d->text.p, d->text.n, factor);
     return 0;
@@ -58,7 +58,7 @@ balance(struct count *c, struct err *e)
 
     weights_balance(&c->w, c->bytes);
     for (size_t i = 0; i < c->w.n && r == 0; i++) {
-        r = reserve(c, c->bytes[i], c->w.factor[i], e);
+        r = reserve_counts(c, c->bytes[i], c->w.factor[i], e);
         if (r == 0)
             trainer_add(c->t, c->apart[i], c->w.factor[i]);
         trainer_free(c->apart[i]);
@@ -97,7 +97,7 @@ count_end(struct count *c)
 }
 
 static int
-save(const json_t *tok, const struct train_opts *o, struct err *e)
+save_tokenizer(const json_t *tok, const struct train_opts *o, struct err *e)
 {
     const size_t n = strlen(o->out);
     const int file = n > 5 && strcmp(o->out + n - 5, ".json") == 0;
@@ -174,7 +174,7 @@ train_run(const struct inputs *in, const struct docs_opts *read,
         r = -1;
     progress_end();
     if (r == 0)
-        r = save(j, o, e);
+        r = save_tokenizer(j, o, e);
     n = json_object_size(js_get(j, "model.vocab"));
     if (r == 0 && n < o->vocab)
         note("the vocabulary has %zu entries: no other pair is there %zu times",

@@ -230,13 +230,13 @@ pair_change(struct trainer *t, uint32_t a, uint32_t b, int change,
 /* The heap: highest count, then smallest pair. */
 
 static int
-before(const struct entry *a, const struct entry *b)
+pair_before(const struct entry *a, const struct entry *b)
 {
     return a->count != b->count ? a->count > b->count : a->key < b->key;
 }
 
 static void
-sift_down(struct trainer *t, size_t i)
+sift_pair_down(struct trainer *t, size_t i)
 {
     const struct entry v = t->heap[i];
 
@@ -245,9 +245,9 @@ sift_down(struct trainer *t, size_t i)
 
         if (k >= t->nheap)
             break;
-        if (k + 1 < t->nheap && before(&t->heap[k + 1], &t->heap[k]))
+        if (k + 1 < t->nheap && pair_before(&t->heap[k + 1], &t->heap[k]))
             k++;
-        if (!before(&t->heap[k], &v))
+        if (!pair_before(&t->heap[k], &v))
             break;
         t->heap[i] = t->heap[k];
         i = k;
@@ -256,12 +256,12 @@ sift_down(struct trainer *t, size_t i)
 }
 
 static void
-push(struct trainer *t, const struct entry *v)
+push_pair(struct trainer *t, const struct entry *v)
 {
     size_t i;
 
     t->heap = xgrow(t->heap, t->nheap, &t->heap_cap, sizeof *t->heap);
-    for (i = t->nheap++; i > 0 && before(v, &t->heap[(i - 1) / 2]);
+    for (i = t->nheap++; i > 0 && pair_before(v, &t->heap[(i - 1) / 2]);
          i = (i - 1) / 2)
         t->heap[i] = t->heap[(i - 1) / 2];
     t->heap[i] = *v;
@@ -278,7 +278,7 @@ push_touched(struct trainer *t)
 
         p->touched = 0;
         if (p->count > 0)
-            push(t, &v);
+            push_pair(t, &v);
         else
             free(p->word);
         p->word = NULL;
@@ -324,7 +324,7 @@ byte_is_plain(int b)
 
 /* Add `name` to the vocabulary (owned by t from here); its id. */
 static uint32_t
-add_name(struct trainer *t, json_t *vocab, char *name)
+add_token_name(struct trainer *t, json_t *vocab, char *name)
 {
     const json_t *v = json_object_get(vocab, name);
 
@@ -356,15 +356,15 @@ add_letters(struct trainer *t, json_t *vocab, uint32_t id[256])
 
     for (int b = 0; b < 256; b++)
         if (byte_is_plain(b))
-            id[b] = add_name(t, vocab, letter_name((uint32_t)b));
+            id[b] = add_token_name(t, vocab, letter_name((uint32_t)b));
     for (int b = 0; b < 256; b++)
         if (!byte_is_plain(b))
-            id[b] = add_name(t, vocab, letter_name(c++));
+            id[b] = add_token_name(t, vocab, letter_name(c++));
 }
 
 /* Words as symbols; all pairs counted. */
 static void
-begin(struct trainer *t, const uint32_t id[256])
+begin_training(struct trainer *t, const uint32_t id[256])
 {
     t->sym = xreallocarray(NULL, t->pool.n + 1, sizeof *t->sym);
     for (size_t i = 0; i < t->pool.n; i++)
@@ -391,15 +391,15 @@ make_merges(struct trainer *t, const struct trainer_spec *s, json_t *vocab,
 
         if (top.count != count) {
             t->heap[0].count = count;
-            sift_down(t, 0);
+            sift_pair_down(t, 0);
             continue;
         }
         if (count < 1 || (uint64_t)count < s->min_frequency)
             break;
         t->heap[0] = t->heap[--t->nheap];
         if (t->nheap > 0)
-            sift_down(t, 0);
-        c = add_name(t, vocab, xasprintf("%s%s", t->name[a], t->name[b]));
+            sift_pair_down(t, 0);
+        c = add_token_name(t, vocab, xasprintf("%s%s", t->name[a], t->name[b]));
         json_array_append_new(merges,
             json_pack("[s,s]", t->name[a], t->name[b]));
         for (size_t i = 0; i < top.n; i++)
@@ -412,7 +412,7 @@ make_merges(struct trainer *t, const struct trainer_spec *s, json_t *vocab,
 }
 
 static json_t *
-byte_level(int prefix)
+byte_level_json(int prefix)
 {
     return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel",
         "add_prefix_space", prefix, "trim_offsets", 1, "use_regex", 1);
@@ -422,7 +422,7 @@ static json_t *
 whole_json(const struct trainer *t, const struct trainer_spec *s, json_t *vocab,
     json_t *merges)
 {
-    json_t *added = json_array(), *pre = byte_level(0);
+    json_t *added = json_array(), *pre = byte_level_json(0);
 
     for (size_t i = 0; i < s->nspecial; i++)
         json_array_append_new(added,
@@ -436,7 +436,7 @@ whole_json(const struct trainer *t, const struct trainer_spec *s, json_t *vocab,
                      "s:n, s:n, s:n, s:b, s:b, s:b, s:o, s:o}}",
         "version", "1.0", "truncation", "padding", "added_tokens", added,
         "normalizer", "pre_tokenizer", pre, "post_processor", "decoder",
-        byte_level(1), "model", "type", "BPE", "dropout", "unk_token",
+        byte_level_json(1), "model", "type", "BPE", "dropout", "unk_token",
         "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0,
         "byte_fallback", 0, "ignore_merges", 0, "vocab", vocab, "merges",
         merges);
@@ -457,9 +457,9 @@ trainer_run(struct trainer *t, const struct trainer_spec *s, struct err *e)
     vocab = json_object();
     merges = json_array();
     for (size_t i = 0; i < s->nspecial; i++)
-        add_name(t, vocab, xstrdup(s->special[i]));
+        add_token_name(t, vocab, xstrdup(s->special[i]));
     add_letters(t, vocab, id);
-    begin(t, id);
+    begin_training(t, id);
     make_merges(t, s, vocab, merges);
     return whole_json(t, s, vocab, merges);
 }

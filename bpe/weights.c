@@ -31,7 +31,7 @@ thousandths(const char *text, size_t n)
     return v <= (uint64_t)MOST * THOUSAND ? v : 0;
 }
 
-/* One of the list, item[n]; set: sources that were named before. */
+/* Parse item[n] of the list; set: sources that were named before. */
 static int
 parse_item(struct weights *w, const char *item, size_t n, char *set,
     const struct inputs *in, struct err *e)
@@ -68,7 +68,7 @@ parse_item(struct weights *w, const char *item, size_t n, char *set,
 
 /* Whole numbers stay what they are, others become the smallest ones. */
 static void
-reduce(struct weights *w)
+reduce_factors(struct weights *w)
 {
     uint64_t g = w->unit;
 
@@ -101,7 +101,7 @@ weights_parse(struct weights *w, const char *list, const struct inputs *in,
         r = parse_item(w, list, n, set, in, e);
         list = list[n] ? list + n + 1 : NULL;
     }
-    reduce(w);
+    reduce_factors(w);
     free(set);
     if (r < 0)
         weights_release(w);

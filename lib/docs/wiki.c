@@ -174,7 +174,7 @@ line_begins(const struct wiki *w)
 }
 
 static int
-push(struct wiki *w, enum open_kind kind)
+push_template(struct wiki *w, enum open_kind kind)
 {
     if (w->n == DEPTH)
         return 0;
@@ -197,7 +197,7 @@ pop(struct wiki *w, enum open_kind kind)
 }
 
 static void
-cut(struct buf *b, size_t n)
+cut_trailing(struct buf *b, size_t n)
 {
     if (b->p) {
         b->n = n;
@@ -208,7 +208,7 @@ cut(struct buf *b, size_t n)
 /* Lower case of the letters of the languages above, enough for a name of a
  * name space. */
 static uint32_t
-lower(uint32_t c)
+lower_letter(uint32_t c)
 {
     if (c < 0x80)
         return c >= 'A' && c <= 'Z' ? c + 32 : c;
@@ -220,14 +220,14 @@ lower(uint32_t c)
 
 /* Is s[n], in small letters or not, one of the words, each between blanks? */
 static int
-is_listed(const char *words, const char *s, size_t n)
+is_listed_tag(const char *words, const char *s, size_t n)
 {
     char word[24] = " ";
 
     if (n == 0 || n > sizeof word - 3)
         return 0;
     for (size_t i = 0; i < n; i++)
-        word[i + 1] = (char)lower((unsigned char)s[i]);
+        word[i + 1] = (char)lower_letter((unsigned char)s[i]);
     word[n + 1] = ' ';
     return memchr(s, ' ', n) == NULL && strstr(words, word) != NULL;
 }
@@ -247,11 +247,11 @@ is_space(const char *s, size_t n)
 
         if (c == UTF8_BAD)
             break;
-        utf8_put(&b, lower(c));
+        utf8_put(&b, lower_letter(c));
     }
     while (b.n > 0 && b.p[b.n - 1] == ' ')
         b.p[--b.n] = '\0';
-    found = is_listed(languages, b.p, b.n);
+    found = is_listed_tag(languages, b.p, b.n);
     for (size_t i = 0; spaces[i] && !found && b.n; i++)
         found = strcmp(spaces[i], b.p) == 0;
     buf_release(&b);
@@ -273,41 +273,41 @@ close_link(struct wiki *w, size_t at)
     bar = memchr(s, '|', n);
     if (colon && colon != s && (!bar || colon < bar) &&
         is_space(s, (size_t)(colon - s))) {
-        cut(o, at);
+        cut_trailing(o, at);
         return;
     }
     if (bar) {
         n -= (size_t)(bar + 1 - s);
         memmove(o->p + at, bar + 1, n);
-        cut(o, at + n);
+        cut_trailing(o, at + n);
     } else if (colon == s) {
         memmove(o->p + at, s + 1, n - 1);
-        cut(o, at + n - 1);
+        cut_trailing(o, at + n - 1);
     }
 }
 
 static int
-open_or_close(struct wiki *w)
+tag_opens_or_closes(struct wiki *w)
 {
     size_t at;
 
     if (starts(w, "{{")) {
-        w->lost += !push(w, TEMPLATE);
+        w->lost += !push_template(w, TEMPLATE);
     } else if (starts(w, "}}")) {
         if (w->lost)
             w->lost--;
         else if ((at = pop(w, TEMPLATE)) != SIZE_MAX)
-            cut(w->out, at);
+            cut_trailing(w->out, at);
     } else if (starts(w, "{|") && line_begins(w)) {
-        push(w, TABLE);
+        push_template(w, TABLE);
     } else if (starts(w, "|}") && line_begins(w)) {
         /* An empty last argument, "|}}", is no end of a table. */
         if ((starts(w, "|}}") && w->n && w->open[w->n - 1].kind == TEMPLATE) ||
             (at = pop(w, TABLE)) == SIZE_MAX)
             return 0;
-        cut(w->out, at);
+        cut_trailing(w->out, at);
     } else if (starts(w, "[[")) {
-        push(w, LINK);
+        push_template(w, LINK);
     } else if (starts(w, "]]")) {
         if ((at = pop(w, LINK)) != SIZE_MAX)
             close_link(w, at);
@@ -367,11 +367,11 @@ tag_at(const struct wiki *w, struct wiki_tag *t)
     for (p = t->name; p < end && !strchr(" \t\n/", *p);)
         p++;
     t->n = (size_t)(p - t->name);
-    if (is_listed(extension_tags, t->name, t->n))
+    if (is_listed_tag(extension_tags, t->name, t->n))
         return 1;
     while (p < end && strchr(" \t\n/", *p))
         p++;
-    return is_listed(html_tags, t->name, t->n) &&
+    return is_listed_tag(html_tags, t->name, t->n) &&
         (p == end || memchr(p, '=', (size_t)(end - p))) &&
         !memchr(p, '<', (size_t)(end - p));
 }
@@ -401,7 +401,7 @@ pass_element(struct wiki *w, const struct wiki_tag *t)
 
 /* A comment, or a tag with what belongs to it. */
 static int
-element(struct wiki *w)
+wiki_element(struct wiki *w)
 {
     struct wiki_tag t;
     const char *p;
@@ -515,13 +515,13 @@ inline_mark(struct wiki *w)
 }
 
 static int
-special(struct wiki *w)
+special_link(struct wiki *w)
 {
     uint32_t c;
     size_t k;
 
     switch (*w->p) {
-    case '<': return element(w);
+    case '<': return wiki_element(w);
     case '&':
         k = entity_at(w->p, w->end, &c);
         if (k) {
@@ -533,17 +533,17 @@ special(struct wiki *w)
     case '_': return inline_mark(w);
     case '=': return line_mark(w) || heading_end(w);
     case ']':
-        if (open_or_close(w))
+        if (tag_opens_or_closes(w))
             return 1;
         if (!w->outer)
             return 0;
         w->outer--;
         w->p++;
         return 1;
-    case '[': return open_or_close(w) || outer_link(w);
+    case '[': return tag_opens_or_closes(w) || outer_link(w);
     case '{':
     case '}':
-    case '|': return open_or_close(w);
+    case '|': return tag_opens_or_closes(w);
     default: return line_mark(w);
     }
 }
@@ -573,7 +573,7 @@ tidy(struct buf *b, size_t from)
     }
     while (o > from && strchr(" \t\n", b->p[o - 1]))
         o--;
-    cut(b, o);
+    cut_trailing(b, o);
 }
 
 void
@@ -596,7 +596,7 @@ wiki_text(const char *page, size_t n, struct buf *out)
     while (w.p < w.end) {
         const char *from = w.p;
 
-        if (special(&w))
+        if (special_link(&w))
             continue;
         do
             w.p++;
@@ -609,7 +609,7 @@ wiki_text(const char *page, size_t n, struct buf *out)
         buf_add(out, text.p, text.n);
         buf_addc(out, '\n');
     } else {
-        cut(out, before);
+        cut_trailing(out, before);
     }
     buf_release(&raw);
     buf_release(&text);

@@ -17,7 +17,7 @@ in_turn(uint32_t cls)
 /* The next 128 classes, of which the first is of run r with `left` characters
  * to come; returns the last one's run and sets *left to what is left of it. */
 static const uint32_t *
-fill_block(uint8_t *block, const uint32_t *r, uint32_t *left)
+fill_class_block(uint8_t *block, const uint32_t *r, uint32_t *left)
 {
     for (int i = 0; i < 128; i++, --*left) {
         if (*left == 0)
@@ -51,7 +51,7 @@ fill_tables(void)
             continue;
         }
         assert(n < UNI_BLOCKS);
-        r = fill_block(uni_block[n], r, &left);
+        r = fill_class_block(uni_block[n], r, &left);
         uni_index[i] = n++;
         if (shared)
             *shared = n;

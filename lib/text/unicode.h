@@ -31,7 +31,7 @@ enum {
 extern uint16_t uni_index[UNI_INDEX];
 extern uint8_t uni_block[UNI_BLOCKS][128];
 
-/* What they are filled from: runs of characters from U+0000 to U+10FFFF, each
+/* The tables are filled from this: runs of characters from U+0000 to U+10FFFF, each
  * as how many and their class.  With U_UP and U_LOW both, upper and lower case
  * take turns. */
 extern const uint32_t uni_run[];
@@ -56,7 +56,7 @@ uni_class(uint32_t c)
     return uni_block[uni_index[i < UNI_INDEX ? i : UNI_INDEX - 1]][c & 127];
 }
 
-/* The same of the character at p < end, and its length. */
+/* Class bits of the character at p < end, and its length. */
 static inline unsigned
 uni_class_at(const unsigned char *p, const unsigned char *end, size_t *len)
 {

@@ -33,7 +33,7 @@ set_of(const char *pattern, UErrorCode *bad)
 /* Takes about a millisecond.  ICU has these tables in its code, so that only
  * memory can be missing. */
 static void
-start(void)
+nfc_start(void)
 {
     UErrorCode bad = U_ZERO_ERROR;
     USet *const old = set_of("[:age=9.0:]", &bad);
@@ -109,7 +109,7 @@ decompose(struct char_span *s, uint32_t c)
 
 /* Sort marks by class, equals as they stand: by counting where many. */
 static void
-order(uint32_t *v, size_t n)
+order_marks(uint32_t *v, size_t n)
 {
     size_t start[256] = { 0 }, sum = 0;
     uint32_t *copy;
@@ -178,7 +178,7 @@ span_put(struct char_span *s, const char *text, size_t n, struct buf *out)
     for (size_t i = 0, j; i < s->n; i = j) {
         for (j = i; j < s->n && class_in(s->v[j]); j++)
             ;
-        order(s->v + i, j - i);
+        order_marks(s->v + i, j - i);
         j += j == i;
     }
     span_compose(s);
@@ -194,7 +194,7 @@ next_flagged(const unsigned char *p, const unsigned char *end,
 {
     size_t k;
 
-    pthread_once(&once, start);
+    pthread_once(&once, nfc_start);
     *safe = p;
     while (p < end) {
         uint64_t w;
