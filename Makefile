@@ -19,8 +19,8 @@ ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN)
 endif
 
-PROGS = bpe/bpe tokenize/tokenize shard/shard stream/stream teacher/teacher \
-        student/student prune/prune plan/plan evalppl/evalppl \
+PROGS = clean/clean bpe/bpe tokenize/tokenize shard/shard stream/stream \
+        teacher/teacher student/student prune/prune plan/plan evalppl/evalppl \
         evaltask/evaltask generate/generate report/report convert/convert
 NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
@@ -94,7 +94,8 @@ endif
 ## all: build every program (default)
 all: $(BINS) $(PMPI)
 
-$(NAMES): %: $(BUILD)/bin/%
+# make clean removes the build; build/bin/clean is the program.
+$(filter-out clean,$(NAMES)): %: $(BUILD)/bin/%
 
 # A change of compiler or flags rebuilds everything.  Each make writes a file of
 # its own, as two may run at once.
@@ -149,10 +150,10 @@ $(BUILD)/plan/data.h: $(DATA) Makefile
 $(BUILD)/plan/shipped.o: $(BUILD)/plan/data.h
 $(BUILD)/plan/shipped.o: NEED += -I$(BUILD)/plan
 
-$(BUILD)/tokenize/lang.o: NEED += $(if $(CLD2),-DHAVE_CLD2)
+$(BUILD)/clean/lang.o: NEED += $(if $(CLD2),-DHAVE_CLD2)
 ifneq ($(CLD2),)
-$(BUILD)/bin/tokenize: $(BUILD)/tokenize/lang_cld2.o
-$(BUILD)/bin/tokenize: LIBS += -lcld2
+$(BUILD)/bin/clean: $(BUILD)/clean/lang_cld2.o
+$(BUILD)/bin/clean: LIBS += -lcld2
 endif
 
 define prog

@@ -9,7 +9,6 @@
 #include "docs/options.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static struct input_opts input = DOCS_INPUT_DEFAULTS;
 static struct docs_opts reading = DOCS_DEFAULTS;
@@ -21,7 +20,7 @@ static struct train_opts training = { .vocab = 4096,
 static int no_digits;
 
 static void
-check_options(void)
+check_bpe_options(void)
 {
     struct err e;
 
@@ -31,13 +30,6 @@ check_options(void)
             "ends in .json");
     if (docs_check(&input, &reading, &e) < 0)
         die_err(&e);
-    if (input.lang &&
-        (strcmp(input.lang, "auto") == 0 ||
-            strncmp(input.lang, "auto:", 5) == 0))
-        die(EX_USAGE,
-            "--lang %s: bpe does not identify languages; give a name, or "
-            "--lang-field or --lang-path",
-            input.lang);
 }
 
 int
@@ -66,7 +58,7 @@ main(int argc, char **argv)
     struct inputs in;
     struct err e;
 
-    check_options();
+    check_bpe_options();
     reading.progress = &progress;
     training.digits = !no_digits;
     if (inputs_list(&in, operand, &input, &e) < 0 ||

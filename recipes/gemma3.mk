@@ -34,9 +34,9 @@ PROMPTS    ?= 'en:The sky is blue because' 'de:Jeder hat das Recht auf'
 # A row should begin with BOS, without which Gemma knows little.  Rows are filled
 # with paragraphs, long ones divided, by which less is lost than by pages cut to a
 # row each (recipes/results).  They are no whole documents, so they have no EOS.
-PIECES     ?= --split blank --max-doc 600 --split-long --no-eos# of tokenize, for text to train on
+PIECES     ?= --split blank --max-doc 600 --split-long --no-eos# of clean and tokenize, for text to train on
 MIX        ?= $(if $(TEXT),,--unimax 2)# as much of each language, but none more than twice
-WHOLE      ?= --no-eos# of tokenize, for text to judge on
+WHOLE      ?= --no-eos# of both, for text to judge on
 STUDENT    ?= --keep 1# further options of student, such as --recompute
 HELP       ?= $(WORK)/help# folder of de, en-us ...: packages, unpacked
 
@@ -112,5 +112,6 @@ $(OUT)/text/held-out/done $(OUT)/text/dev/done: $(OUT)/text/train/done ;
 of = $(if $(filter eu,$(LANGUAGES)),$$l,$(1))
 
 # The documents of the corpus in a language, an empty line behind each.
-plain = sed 's/\\n\\n/\\n/g' $(TOP)corpus/$$l.jsonl | $(uncut) -q --jsonl | \
-    $(uncut) -q --decode
+plain = sed 's/\\n\\n/\\n/g' $(TOP)corpus/$$l.jsonl | \
+    $(BIN)/tokenize -q -t $(original) --jsonl | \
+    $(BIN)/tokenize -q -t $(original) --split blank --decode

@@ -1,12 +1,12 @@
 /* Ids of documents; see encode.h. */
 #include "encode.h"
-#include "gopher.h"
 
 #include "base/mem.h"
+#include "text/count.h"
 
 #include <stdlib.h>
 
-/* Turn the text of a document into ids: `encode` of struct docs_opts. */
+/* Turn the text of a document into ids: `work` of struct docs_opts. */
 static void
 encode_doc(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
 {
@@ -14,10 +14,10 @@ encode_doc(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
     const size_t bos = c->bos >= 0;
     struct tok_ids ids = { d->ids.v, 0, d->ids.cap };
 
-    if (c->count)
-        gopher_count(text, n, &d->chars, &d->words);
-    if (n == 0)
-        return;
+    if (c->count) {
+        d->chars = count_chars(text, n);
+        d->words = count_words(text, n);
+    }
     if (bos)
         tok_ids_push(&ids, (uint32_t)c->bos);
     tok_encode(c->t, c->scratch[worker], text, n, c->special ? TOK_SPECIAL : 0,
@@ -45,9 +45,9 @@ encoder_begin(struct encoder *c, struct docs_opts *o)
     c->scratch = xcalloc(c->threads, sizeof *c->scratch);
     for (size_t i = 0; i < c->threads; i++)
         c->scratch[i] = tok_scratch_share(c->t, c->threads);
-    o->encode = encode_doc;
+    o->work = encode_doc;
     o->valid = valid_text;
-    o->encode_ctx = c;
+    o->work_ctx = c;
 }
 
 void

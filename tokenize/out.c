@@ -1,4 +1,4 @@
-/* What tokenize does with documents; see out.h. */
+/* Output of tokenize; see out.h. */
 #include "out.h"
 
 #include "msg/msg.h"
@@ -15,16 +15,15 @@
 struct out_stream {
     struct msg_out *w;
     int wide;       /* ids are u32 */
-    struct buf ids; /* as they are written */
+    struct buf ids; /* of wide or narrow type, as they are written */
     uint32_t *len;
     uint16_t *source;
     uint64_t *key;
     size_t n;    /* documents */
-    size_t ntok; /* of them */
-    struct resume_key key_of_run;
-    size_t input; /* the last document's, for the cursor */
-    struct doc_place after;
-    int left; /* the reader has gone */
+    size_t ntok; /* their tokens */
+    struct docs_resume_key key_of_run;
+    struct doc_cursor next; /* behind the last document */
+    int left;               /* the reader has gone */
 };
 
 static enum dtype
@@ -36,7 +35,8 @@ id_type(const struct out_stream *s)
 struct out_stream *
 out_stream_open(const char *addr, const struct tokenizer *t,
     const struct inputs *in, int64_t bos, int64_t eos,
-    const struct resume_key *run, const struct resume *from, struct err *e)
+    const struct docs_resume_key *run, const struct docs_resume *from,
+    struct err *e)
 {
     struct out_stream *s = xcalloc(1, sizeof *s);
     char hash[33];
@@ -85,18 +85,18 @@ out_stream_close(struct out_stream *s)
     free(s);
 }
 
-/* Send what has been gathered. */
+/* Send the documents that have been gathered. */
 static int
-send(struct out_stream *s, struct err *e)
+send_documents(struct out_stream *s, struct err *e)
 {
-    char cursor[160];
+    char cursor[DOCS_RESUME_CURSOR];
     struct st_out *o;
     int k;
 
     if (s->n == 0 || s->left)
         return s->left;
     o = msg_begin(s->w, MSG_DOCS);
-    resume_cursor(cursor, &s->key_of_run, s->input, &s->after);
+    docs_resume_cursor(cursor, &s->key_of_run, &s->next);
     st_out_meta(o, "cursor", cursor);
     st_out_tensor(o, "doc_key", DT_U64, 1, &s->n, s->key);
     st_out_tensor(o, "ids", id_type(s), 1, &s->ntok, s->ids.p);
@@ -113,7 +113,7 @@ send(struct out_stream *s, struct err *e)
 }
 
 static void
-add_ids(struct out_stream *s, const struct doc_ids *ids)
+add_doc_ids(struct out_stream *s, const struct doc_ids *ids)
 {
     const size_t size = s->wide ? 4 : 2, n = ids->n * size;
 
@@ -134,21 +134,23 @@ out_stream_put(void *ctx, const struct doc *d, struct err *e)
 {
     struct out_stream *s = ctx;
 
-    if (d->ids.n == 0) /* there is nothing of it */
+    if (d->ids.n == 0) /* no character of it has a token */
         return s->left;
-    add_ids(s, &d->ids);
+    add_doc_ids(s, &d->ids);
     s->len[s->n] = (uint32_t)d->ids.n;
     s->source[s->n] = (uint16_t)d->source;
     s->key[s->n++] = d->key;
-    s->input = d->input;
-    s->after = d->after;
-    return s->ids.n >= MESSAGE || s->n == DOCS_MAX ? send(s, e) : s->left;
+    s->next = d->next;
+    return s->ids.n >= MESSAGE || s->n == DOCS_MAX ? send_documents(s, e)
+                                                   : s->left;
 }
 
 int
 out_stream_end(struct out_stream *s, int ok, const char *why, struct err *e)
 {
-    int k = send(s, e);
+    /* A message that is not full is not sent before `abort`: it would begin and
+     * end at other documents than in a run that goes on. */
+    const int k = ok ? send_documents(s, e) : s->left;
 
     if (k)
         return k;
@@ -200,7 +202,7 @@ decode_docs(const struct msg *m, const struct stream_info *info,
 }
 
 static int
-check_head(const struct msg_in *r, const struct tokenizer *t,
+check_docs_stream(const struct msg_in *r, const struct tokenizer *t,
     struct stream_info *info, struct err *e)
 {
     char hash[33];
@@ -227,7 +229,8 @@ out_decode(struct msg_in *r, const struct tokenizer *t, const char *between,
     int k, first = 1, bad = 0;
 
     while (bad == 0 && (k = msg_read(r, &m, e)) > 0) {
-        if (m.kind == MSG_STREAM && first && check_head(r, t, &info, e) < 0)
+        if (m.kind == MSG_STREAM && first &&
+            check_docs_stream(r, t, &info, e) < 0)
             bad = err_prefix(e, "%s", msg_in_name(r));
         first = 0;
         if (bad == 0 && m.kind == MSG_DOCS)

@@ -1,9 +1,11 @@
-/* What tokenize does with documents: a stream, ids as text; and a stream
- * back to text. */
+/* Output of tokenize: documents as a stream or as ids in text, and a stream as
+ * text. */
 #ifndef TOKENIZE_OUT_H
 #define TOKENIZE_OUT_H
 
-#include "resume.h"
+#include "docs/docs.h"
+#include "docs/resume.h"
+#include "tok/tok.h"
 
 #include <stdio.h>
 
@@ -14,10 +16,11 @@ struct out_stream;
  * cursors; the stream begins at `from`. */
 struct out_stream *out_stream_open(const char *addr, const struct tokenizer *t,
     const struct inputs *in, int64_t bos, int64_t eos,
-    const struct resume_key *run, const struct resume *from, struct err *e);
+    const struct docs_resume_key *run, const struct docs_resume *from,
+    struct err *e);
 int out_stream_put(void *ctx, const struct doc *d, struct err *e);
-/* Write what is left and `end` (ok), or `abort` with the reason.  0, 1 the
- * reader has left, -1. */
+/* Write the last documents and `end` (ok), or `abort` with the reason.  0; 1:
+ * the reader has left; -1. */
 int out_stream_end(struct out_stream *s, int ok, const char *why,
     struct err *e);
 void out_stream_close(struct out_stream *s);

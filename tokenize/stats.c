@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a token does to words. */
+const char *const stats_formats[] = { "tsv", "json", NULL };
+
+/* Properties of a token, by which words are counted. */
 enum {
     T_WORD = 1, /* has characters that are not white space */
     T_MORE = 2, /* in more than one run */
@@ -21,7 +23,7 @@ enum {
 };
 
 struct row {
-    uint64_t docs, bytes, chars, words, tokens, split, fallback, dropped;
+    uint64_t docs, bytes, chars, words, tokens, split, fallback;
     uint64_t distinct;
     uint64_t *seen; /* a bit an id */
 };
@@ -249,7 +251,7 @@ split_words(struct stats *s, const uint32_t *ids, size_t n)
 
 /* r's counts join all's, but for distinct ids. */
 static void
-add_row(const struct stats *s, struct row *all, const struct row *r)
+add_source_row(const struct stats *s, struct row *all, const struct row *r)
 {
     all->docs += r->docs;
     all->bytes += r->bytes;
@@ -258,7 +260,6 @@ add_row(const struct stats *s, struct row *all, const struct row *r)
     all->tokens += r->tokens;
     all->split += r->split;
     all->fallback += r->fallback;
-    all->dropped += r->dropped;
     for (size_t i = 0; r->seen && i <= s->vocab / 64; i++)
         all->seen[i] |= r->seen[i];
 }
@@ -304,7 +305,7 @@ stats_put(void *ctx, const struct doc *d, struct err *e)
 }
 
 static double
-ratio(uint64_t a, uint64_t b)
+count_ratio(uint64_t a, uint64_t b)
 {
     return b ? (double)a / (double)b : 0.0;
 }
@@ -319,23 +320,23 @@ parity(const struct stats *s, const struct row *r)
     if (en == s->in->nsource || s->row[en].tokens == 0 ||
         s->row[en].docs != r->docs)
         return NAN;
-    return ratio(r->tokens, s->row[en].tokens);
+    return count_ratio(r->tokens, s->row[en].tokens);
 }
 
 static void
-print_tsv(FILE *f, const char *name, const struct row *r, double parallel)
+print_stats_tsv(FILE *f, const char *name, const struct row *r, double parallel)
 {
     fprintf(f,
         "%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
         "\t%.3f\t%.3f\t%.4f\t%.6f\t%" PRIu64,
         SHOWN(name), r->docs, r->bytes, r->chars, r->words, r->tokens,
-        ratio(r->tokens, r->words), ratio(r->chars, r->tokens),
-        ratio(r->split, r->words), ratio(r->fallback, r->tokens), r->distinct);
+        count_ratio(r->tokens, r->words), count_ratio(r->chars, r->tokens),
+        count_ratio(r->split, r->words), count_ratio(r->fallback, r->tokens),
+        r->distinct);
     if (isfinite(parallel))
-        fprintf(f, "\t%.3f", parallel);
+        fprintf(f, "\t%.3f\n", parallel);
     else
-        fprintf(f, "\t-");
-    fprintf(f, "\t%" PRIu64 "\n", r->dropped);
+        fprintf(f, "\t-\n");
 }
 
 static json_t *
@@ -346,39 +347,31 @@ row_json(const char *name, const struct row *r, double parallel)
             "source", name, "documents", (json_int_t)r->docs, "bytes",
             (json_int_t)r->bytes, "characters", (json_int_t)r->chars, "words",
             (json_int_t)r->words, "tokens", (json_int_t)r->tokens,
-            "tokens/word", ratio(r->tokens, r->words), "characters/token",
-            ratio(r->chars, r->tokens), "split", ratio(r->split, r->words),
-            "fallback", ratio(r->fallback, r->tokens), "distinct",
+            "tokens/word", count_ratio(r->tokens, r->words), "characters/token",
+            count_ratio(r->chars, r->tokens), "split",
+            count_ratio(r->split, r->words), "fallback",
+            count_ratio(r->fallback, r->tokens), "distinct",
             (json_int_t)r->distinct);
 
     json_object_set_new(j, "parity",
         isfinite(parallel) ? json_real(parallel) : json_null());
-    json_object_set_new(j, "dropped", json_integer((json_int_t)r->dropped));
     return j;
 }
 
 static void
-print_json(FILE *f, json_t *rows, json_t *all, const struct clean *clean)
+print_stats_json(FILE *f, json_t *rows, json_t *all)
 {
-    json_t *j = json_object(), *dropped = json_object();
+    json_t *j = json_pack("{s:o, s:o}", "sources", rows, "all", all);
 
-    for (size_t i = 0; clean_reason(i); i++)
-        if (clean_count(clean, i) > 0)
-            json_object_set_new(dropped, clean_reason(i),
-                json_integer((json_int_t)clean_count(clean, i)));
-    json_object_set_new(j, "sources", rows);
-    json_object_set_new(j, "all", all);
-    json_object_set_new(j, "dropped", dropped);
-    json_object_set_new(j, "boilerplate-lines",
-        json_integer((json_int_t)clean_lines(clean)));
     json_dumpf(j, f, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
     putc('\n', f);
     json_decref(j);
 }
 
 void
-stats_print(const struct stats *s, FILE *f, const struct clean *clean, int json)
+stats_print(const struct stats *s, FILE *f, enum stats_format format)
 {
+    const int json = format == STATS_JSON;
     struct row all = { 0 };
     json_t *rows = json_array();
     size_t n = 0;
@@ -388,26 +381,25 @@ stats_print(const struct stats *s, FILE *f, const struct clean *clean, int json)
         fprintf(f,
             "source\tdocuments\tbytes\tcharacters\twords\ttokens\t"
             "tokens/word\tcharacters/token\tsplit\tfallback\tdistinct\t"
-            "parity\tdropped\n");
+            "parity\n");
     for (size_t i = 0; i < s->in->nsource; i++) {
         struct row *r = &s->row[i];
 
-        r->dropped = clean_dropped(clean, i);
-        if (r->docs == 0 && r->dropped == 0)
+        if (r->docs == 0)
             continue;
         n++;
-        add_row(s, &all, r);
+        add_source_row(s, &all, r);
         if (json)
             json_array_append_new(rows,
                 row_json(s->in->source[i], r, parity(s, r)));
         else
-            print_tsv(f, s->in->source[i], r, parity(s, r));
+            print_stats_tsv(f, s->in->source[i], r, parity(s, r));
     }
     all.distinct = count_distinct(s, &all);
     if (json)
-        print_json(f, rows, row_json("all", &all, NAN), clean);
+        print_stats_json(f, rows, row_json("all", &all, NAN));
     else if (n > 1)
-        print_tsv(f, "all", &all, NAN);
+        print_stats_tsv(f, "all", &all, NAN);
     if (!json)
         json_decref(rows);
     free(all.seen);

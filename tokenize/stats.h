@@ -2,7 +2,6 @@
 #ifndef TOKENIZE_STATS_H
 #define TOKENIZE_STATS_H
 
-#include "clean.h"
 #include "encode.h"
 
 #include <stdio.h>
@@ -18,8 +17,8 @@ struct stats *stats_new(const struct inputs *in, const struct encoder *by);
 void stats_free(struct stats *s);
 /* A put function of struct docs_opts; ctx: struct stats. */
 int stats_put(void *ctx, const struct doc *d, struct err *e);
-/* The table: TSV, or JSON.  clean says what was dropped. */
-void stats_print(const struct stats *s, FILE *f, const struct clean *clean,
-    int json);
+enum stats_format { STATS_TSV, STATS_JSON };
+extern const char *const stats_formats[]; /* names, ends with NULL */
+void stats_print(const struct stats *s, FILE *f, enum stats_format format);
 
 #endif

@@ -9,7 +9,7 @@
 #define NAMED 10                   /* files that are named */
 
 static int
-judge(const char *name, uint64_t first, uint64_t bad, uint64_t bytes,
+judge_share(const char *name, uint64_t first, uint64_t bad, uint64_t bytes,
     struct err *e)
 {
     if (bad <= bytes / 100)
@@ -26,7 +26,7 @@ bad_utf8_alone(const struct doc *d, struct err *e)
 {
     return d->after.at < JUDGED
         ? 0
-        : judge(d->from->name, d->bad_at, d->repaired, d->after.at, e);
+        : judge_share(d->from->name, d->bad_at, d->repaired, d->after.at, e);
 }
 
 static int
@@ -34,7 +34,7 @@ judge_file(const struct bad_utf8 *m, struct err *e)
 {
     return m->lossy || m->bad == 0
         ? 0
-        : judge(m->name, m->first, m->bad, m->bytes, e);
+        : judge_share(m->name, m->first, m->bad, m->bytes, e);
 }
 
 int

@@ -4,7 +4,7 @@
 
 #include "docs/docs.h"
 
-/* Of the file or member whose documents are put. */
+/* Counts of the file or member whose documents are put. */
 struct bad_utf8 {
     size_t input, entry; /* which it is */
     int lossy;           /* any share of it may be bad */
@@ -21,7 +21,7 @@ int bad_utf8_doc(struct bad_utf8 *m, const struct doc *d, struct err *e);
 /* Does this document alone have too many bad places, even if all before it is
  * good?  Asked before a long one is repaired.  0; -1 and *e. */
 int bad_utf8_alone(const struct doc *d, struct err *e);
-/* The same of the last file. */
+/* Judge the last file as bad_utf8_doc does. */
 int bad_utf8_end(struct bad_utf8 *m, struct err *e);
 void bad_utf8_release(struct bad_utf8 *m);
 

@@ -1,4 +1,5 @@
-/* Content cut into records; see reader.h. */
+/* Content cut into records; see cut.h. */
+#include "docs/cut.h"
 #include "docs/reader_parts.h"
 
 #include "base/io.h"
@@ -25,7 +26,7 @@ too_long(const struct reader *r, uint64_t at, struct err *e)
 }
 
 static int
-take(struct reader *r, struct buf *rec, size_t n)
+take_bytes(struct reader *r, struct buf *rec, size_t n)
 {
     if (rec)
         buf_add(rec, r->text + r->p, n);
@@ -38,9 +39,9 @@ take(struct reader *r, struct buf *rec, size_t n)
  * -1.  A record that may be cut (--split-long) ends, with 1, one byte after the
  * longest length allowed. */
 static int
-until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
+read_until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
 {
-    const size_t most = r->limit->most;
+    const size_t most = r->from->documents ? SIZE_MAX : r->limit->most;
     int k;
 
     while ((k = reader_fill(r, e)) > 0) {
@@ -50,15 +51,15 @@ until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
         const size_t n = end ? (size_t)(end - from) : left;
 
         if (!rec || rec->n + n <= most) {
-            take(r, rec, n);
+            take_bytes(r, rec, n);
         } else if (r->limit->split && is_plain(r)) {
-            take(r, rec, most + 1 - rec->n);
+            take_bytes(r, rec, most + 1 - rec->n);
             return 1;
         } else {
             return too_long(r, at, e);
         }
         if (end)
-            return take(r, NULL, 1);
+            return take_bytes(r, NULL, 1);
     }
     return k;
 }
@@ -106,7 +107,7 @@ cut_at(const char *text, size_t most)
 
 /* Cut a record that is too long; what is behind the cut is read again. */
 static void
-cut_record(struct reader *r, struct buf *rec)
+shorten_record(struct reader *r, struct buf *rec)
 {
     const size_t most = r->limit->most;
     struct buf back = { 0 };
@@ -150,7 +151,7 @@ cut_off(const struct reader *r, struct err *e)
  * into rec: title, newline, text, still escaped.  Escaped text holds no '<', so
  * a scan from tag to tag is enough. */
 static int
-page(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
+next_page(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {
     struct buf ns = { 0 }, *into = NULL;
     int k, wanted = 0, text = 0;
@@ -158,13 +159,13 @@ page(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
     for (;;) {
         const uint64_t before = r->place.at;
 
-        k = until(r, '<', into, *at, e);
+        k = read_until(r, '<', into, *at, e);
         if (k == 0 && !r->whole)
             k = cut_off(r, e);
         if (k <= 0)
             break;
         buf_clear(&r->tag);
-        k = until(r, '>', &r->tag, *at, e);
+        k = read_until(r, '>', &r->tag, *at, e);
         if (k == 0)
             k = cut_off(r, e);
         if (k > 0 &&
@@ -212,7 +213,7 @@ page(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 /* ---- records ---- */
 
 static int
-is_blank(const char *p, size_t n)
+is_blank_line(const char *p, size_t n)
 {
     while (n > 0 && strchr(" \t\r\n", p[n - 1]) && p[n - 1])
         n--;
@@ -221,7 +222,7 @@ is_blank(const char *p, size_t n)
 
 /* Lines up to a blank one; blank ones before are passed over. */
 static int
-paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
+next_paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {
     const size_t most = r->limit->most;
 
@@ -234,10 +235,10 @@ paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
             buf_addc(rec, '\n');
         else
             *at = from;
-        k = until(r, '\n', rec, *at, e);
+        k = read_until(r, '\n', rec, *at, e);
         if (k < 0)
             return -1;
-        if (is_blank(rec->p + whole, rec->n - whole) && rec->n <= most) {
+        if (is_blank_line(rec->p + whole, rec->n - whole) && rec->n <= most) {
             rec->n = whole;
             if (whole > 0 || (k == 0 && r->place.at == from))
                 return whole > 0;
@@ -247,19 +248,44 @@ paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
     }
 }
 
-/* The next record of this member. */
+/* A line of documents, the last of which says that all are there. */
 static int
-record(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
+next_document(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
+{
+    int k = read_until(r, '\n', rec, *at, e);
+
+    if (k < 0)
+        return -1;
+    if (k > 0 && !documents_end(rec->p, rec->n))
+        return 1;
+    if (k == 0)
+        return err_set(e, EX_INPUT,
+            "%s: offset %llu: the documents break off: clean ends them with a "
+            "line {\"retort\":\"end\"}",
+            r->from->name, (unsigned long long)r->place.at);
+    buf_clear(rec);
+    k = reader_fill(r, e);
+    return k <= 0 ? k
+                  : err_set(e, EX_INPUT,
+                        "%s: offset %llu: the documents end here, but more "
+                        "follows",
+                        r->from->name, (unsigned long long)r->place.at);
+}
+
+int
+cut_record(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {
     const int lines = r->from->jsonl || r->split == SPLIT_LINE;
     int k;
 
+    if (r->from->documents)
+        return next_document(r, rec, at, e);
     if (r->from->wiki)
-        return page(r, rec, at, e);
+        return next_page(r, rec, at, e);
     if (!r->from->jsonl && r->split == SPLIT_BLANK) {
-        k = paragraph(r, rec, at, e);
+        k = next_paragraph(r, rec, at, e);
     } else {
-        k = until(r, lines ? '\n' : -1, rec, *at, e);
+        k = read_until(r, lines ? '\n' : -1, rec, *at, e);
         if (k == 0)
             k = r->place.at > *at;
         if (k > 0 && lines && rec->n > 0 && rec->n <= r->limit->most &&
@@ -267,28 +293,6 @@ record(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
             rec->p[--rec->n] = '\0';
     }
     if (k > 0)
-        cut_record(r, rec);
+        shorten_record(r, rec);
     return k;
-}
-
-int
-reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
-{
-    int k = 0;
-
-    buf_reserve(rec, 1);
-    for (;;) {
-        buf_clear(rec);
-        if (r->from) {
-            *at = r->place.at;
-            k = record(r, rec, at, e);
-            r->place.record += k > 0;
-        }
-        if (k || !r->packed)
-            return k;
-        k = reader_member(r, e);
-        if (k <= 0)
-            return k;
-        k = 0;
-    }
 }

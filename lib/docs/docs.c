@@ -1,8 +1,8 @@
 /*
- * Documents in blocks.  Every thread does what is next to be done: it puts
+ * Documents in blocks.  Every thread looks for the next thing to do: it puts
  * the block that is next in order if that is ready and nobody else puts; else
- * it reads a block, if there is room and nobody else reads, and makes ids of
- * it while another thread reads on.  So output does not depend on how many
+ * it reads a block, if there is room and nobody else reads, and works on it
+ * while another thread reads on.  So output does not depend on how many
  * threads there are, no thread waits while there is work, and memory is that
  * of the blocks in flight.
  */
@@ -24,9 +24,8 @@
 #define FLIGHT ((size_t)16 << 20) /* bytes in flight that end reading */
 #define KEEP ((size_t)1 << 20)    /* memory of a block that is kept */
 
-/* What a thread needs. */
+/* Memory of a thread. */
 struct docs_worker {
-    struct text_repair *repair;
     struct buf mend, wiki;
 };
 
@@ -56,12 +55,11 @@ struct docs_job {
     /* Under the lock: */
     pthread_mutex_t lock;
     pthread_cond_t change;
-    uint64_t nread, nput;        /* blocks */
-    uint64_t nsettled, ndecided; /* blocks */
-    size_t flight;               /* bytes of text of nput..nread */
+    uint64_t nread, nput; /* blocks */
+    size_t flight;        /* bytes of text of nput..nread */
     int reading, putting;
     int ended, stopped; /* no more to read; nothing to put */
-    /* ... at the end: */
+    /* The result, at the end: */
     struct bad_utf8 mended;
     int result;
     struct err e;
@@ -80,7 +78,7 @@ json_lang(const struct docs_job *r, struct doc *d, const char *lang, size_t n)
 
 /* The record p[n] has no text in the field that an option names. */
 static int
-no_text(struct doc *d, const char *p, size_t n, const char *field,
+no_text_field(struct doc *d, const char *p, size_t n, const char *field,
     const char *option)
 {
     struct buf names = { 0 };
@@ -99,23 +97,23 @@ static int
 json_text(const struct docs_job *r, struct doc *d, char *p, const char **text,
     size_t *n)
 {
-    const char *field = r->o->field, *lang_field = r->in->o.lang_field;
-    struct span found, second;
+    const char *const field[] = { r->o->field, r->in->o.lang_field };
+    struct span found[2] = { { NULL, 0 } };
     size_t at;
-    const char *why = field == NULL
-        ? record_strings(p, *n, &found, &at)
-        : record_fields(p, *n, field, lang_field, &found, &second, &at);
+    const char *why = field[0] == NULL
+        ? record_strings(p, *n, &found[0], &at)
+        : record_fields(p, *n, field, field[1] ? 2 : 1, found, &at);
 
     if (why)
         return err_set(&d->e, EX_INPUT, "%s: offset %llu: %s", d->from->name,
             (unsigned long long)d->at + at, why);
-    if (!found.p)
-        return no_text(d, p, *n, field, "--field");
-    if (lang_field && !second.p)
-        return no_text(d, p, *n, lang_field, "--lang-field");
-    *text = found.p;
-    *n = found.n;
-    return lang_field ? json_lang(r, d, second.p, second.n) : 0;
+    if (!found[0].p)
+        return no_text_field(d, p, *n, field[0], "--field");
+    if (field[1] && !found[1].p)
+        return no_text_field(d, p, *n, field[1], "--lang-field");
+    *text = found[0].p;
+    *n = found[0].n;
+    return field[1] ? json_lang(r, d, found[1].p, found[1].n) : 0;
 }
 
 /* Make *text[*n] valid UTF-8: leave it, or repair a copy in w->mend. */
@@ -123,7 +121,7 @@ static int
 mend(const struct docs_job *r, struct doc *d, struct docs_worker *w,
     const char **text, size_t *n)
 {
-    const size_t good = r->o->valid ? r->o->valid(r->o->encode_ctx, *text, *n)
+    const size_t good = r->o->valid ? r->o->valid(r->o->work_ctx, *text, *n)
                                     : uni_valid(*text, *n);
 
     if (good == *n)
@@ -146,9 +144,11 @@ mend(const struct docs_job *r, struct doc *d, struct docs_worker *w,
 /* The text of a document: raw as it is, mended, or out of its JSON or its
  * wikitext. */
 static int
-text_of(const struct docs_job *r, struct doc *d, struct docs_worker *w,
+find_doc_text(const struct docs_job *r, struct doc *d, struct docs_worker *w,
     const char **text, size_t *n)
 {
+    char *p;
+
     *text = d->raw.p;
     *n = d->raw.n;
     if (mend(r, d, w, text, n) < 0)
@@ -161,32 +161,26 @@ text_of(const struct docs_job *r, struct doc *d, struct docs_worker *w,
     }
     if (!d->from->jsonl || *n == strspn(*text, " \t"))
         return d->from->jsonl ? (*n = 0) : 0;
-    return json_text(r, d, *text == d->raw.p ? d->raw.p : w->mend.p, text, n);
+    p = *text == d->raw.p ? d->raw.p : w->mend.p;
+    return d->from->documents ? documents_read(d, r->in, p, text, n)
+                              : json_text(r, d, p, text, n);
 }
 
 /* Reset d and find its text; 0, or -1 and d->e. */
 static int
-begin_doc(struct docs_job *r, struct doc *d, struct docs_worker *w,
+find_text(const struct docs_job *r, struct doc *d, struct docs_worker *w,
     const char **text, size_t *n)
 {
     d->e.code = 0;
     d->ids.n = d->bytes = d->plain = d->repaired = d->chars = d->words = 0;
-    memset(&d->repair, 0, sizeof d->repair);
     d->source = d->from->source;
-    d->drop = NULL;
-    buf_clear(&d->sig);
+    d->next = (struct doc_cursor){ d->input, d->after };
     buf_clear(&d->text);
-    if (text_of(r, d, w, text, n) < 0)
-        return -1;
-    if (*n > 0 && w->repair)
-        repair_text(w->repair, text, n, &d->repair);
-    return 0;
+    return find_doc_text(r, d, w, text, n);
 }
 
-/* Move the text into d->text; where it lies in d->raw, that buffer is taken
- * over. */
-static void
-keep_text(struct doc *d, const char *text, size_t n)
+void
+doc_keep_text(struct doc *d, const char *text, size_t n)
 {
     if (n > 0 && text >= d->raw.p && text < d->raw.p + d->raw.n) {
         const struct buf raw = d->raw;
@@ -212,98 +206,26 @@ drop_raw(struct doc *d, struct docs_worker *w)
     for (size_t i = 0; i < sizeof b / sizeof *b; i++)
         if (b[i]->cap > KEEP)
             buf_release(b[i]);
-    if (w->repair)
-        repair_trim(w->repair);
 }
 
 static void
-scan_doc(struct docs_job *r, struct doc *d, size_t worker)
+work_on_doc(const struct docs_job *r, struct doc *d, size_t worker)
 {
+    const struct docs_opts *o = r->o;
     const char *text = NULL;
     size_t n = 0;
 
-    if (begin_doc(r, d, &r->worker[worker], &text, &n) == 0 && n > 0) {
-        keep_text(d, text, n);
-        r->o->scan(r->o->stage_ctx, worker, d, d->text.p, n);
-    }
-    drop_raw(d, &r->worker[worker]);
-}
-
-static void
-stage_doc(struct docs_job *r, struct doc *d, size_t worker)
-{
-    const struct docs_opts *o = r->o;
-    const char *text = d->text.p;
-    size_t n = d->text.n;
-
-    if ((o->scan ? d->e.code == 0
-                 : begin_doc(r, d, &r->worker[worker], &text, &n) == 0) &&
-        (n == 0 || o->stage(o->stage_ctx, worker, d, &text, &n) == 0))
-        keep_text(d, text, n);
-    drop_raw(d, &r->worker[worker]);
-}
-
-static void
-finish_doc(struct docs_job *r, struct doc *d, size_t worker)
-{
-    const struct docs_opts *o = r->o;
-    const char *text = d->text.p;
-    size_t n = d->text.n;
-
-    if (o->stage ? d->e.code == 0 && !d->drop && !d->before
-                 : begin_doc(r, d, &r->worker[worker], &text, &n) == 0) {
+    if (find_text(r, d, &r->worker[worker], &text, &n) == 0) {
         d->bytes = n;
-        if (o->encode)
-            o->encode(o->encode_ctx, worker, d, text, n);
-        else
-            keep_text(d, text, n);
-        d->key =
-            msg_doc_key(r->in->source[d->source], d->from->name, d->record);
+        if (!o->work)
+            doc_keep_text(d, text, n);
+        else if (n > 0)
+            o->work(o->work_ctx, worker, d, text, n);
+        if (!d->from->documents)
+            d->key =
+                msg_doc_key(r->in->source[d->source], d->from->name, d->record);
     }
-    if (o->encode && d->text.cap > KEEP)
-        buf_release(&d->text);
     drop_raw(d, &r->worker[worker]);
-}
-
-/* Run a step that must see documents in order: wait until all blocks before
- * (other threads have them) are through it, then call it with this block's
- * documents up to the first error. */
-static void
-in_turn(struct docs_job *r, struct doc_block *b, uint64_t number,
-    uint64_t *turn, int (*step)(void *, struct doc *, struct err *))
-{
-    pthread_mutex_lock(&r->lock);
-    while (*turn < number)
-        pthread_cond_wait(&r->change, &r->lock);
-    pthread_mutex_unlock(&r->lock);
-    for (size_t i = 0; i < b->n && b->doc[i].e.code == 0; i++)
-        if (step(r->o->stage_ctx, &b->doc[i], &b->doc[i].e) < 0)
-            break;
-    pthread_mutex_lock(&r->lock);
-    ++*turn;
-    pthread_cond_broadcast(&r->change);
-    pthread_mutex_unlock(&r->lock);
-}
-
-/* Filters run before anything is encoded: what they drop costs no encoding. */
-static void
-make_block(struct docs_job *r, struct doc_block *b, uint64_t number,
-    size_t worker)
-{
-    const struct docs_opts *o = r->o;
-
-    if (o->scan) {
-        for (size_t i = 0; i < b->n; i++)
-            scan_doc(r, &b->doc[i], worker);
-        in_turn(r, b, number, &r->nsettled, o->settle);
-    }
-    if (o->stage) {
-        for (size_t i = 0; i < b->n; i++)
-            stage_doc(r, &b->doc[i], worker);
-        in_turn(r, b, number, &r->ndecided, o->decide);
-    }
-    for (size_t i = 0; i < b->n; i++)
-        finish_doc(r, &b->doc[i], worker);
 }
 
 /* ---- reading, by one thread at a time ---- */
@@ -323,7 +245,7 @@ new_doc(struct doc_block *b)
 
 /* The origin, held by the block. */
 static const struct origin *
-hold(struct doc_block *b, struct origin *from)
+hold_origin(struct doc_block *b, struct origin *from)
 {
     if (b->nfrom && b->from[b->nfrom - 1] == from)
         return from;
@@ -332,9 +254,15 @@ hold(struct doc_block *b, struct origin *from)
 }
 
 static int
-is_before(const struct doc_place *a, const struct doc_place *b)
+is_place_before(const struct doc_place *a, const struct doc_place *b)
 {
     return a->entry != b->entry ? a->entry < b->entry : a->at < b->at;
+}
+
+static int
+is_beginning(const struct doc_place *p)
+{
+    return !p->entry && !p->record && !p->at;
 }
 
 /* Open the next input; if the run resumes in it (o->from), seek there. */
@@ -347,9 +275,9 @@ open_input(struct docs_job *r, struct err *e)
         reader_open(r->in, r->input, (enum split_by)o->split, &o->limit, e);
     if (!r->reader)
         return -1;
-    if (r->before && r->input == o->from_input && !o->replay &&
-        (o->from.entry || o->from.record || o->from.at))
-        return reader_seek(r->reader, &o->from, e);
+    if (r->before && r->input == o->from.input && !o->replay &&
+        !is_beginning(&o->from.place))
+        return reader_seek(r->reader, &o->from.place, e);
     return 0;
 }
 
@@ -368,13 +296,13 @@ read_record(struct docs_job *r, struct doc_block *b, struct err *e)
             return -1;
         if (k > 0) {
             d->input = r->input;
-            d->from = hold(b, reader_origin(r->reader));
+            d->from = hold_origin(b, reader_origin(r->reader));
             reader_place(r->reader, &d->after);
             d->record = d->after.record - 1;
             if (r->before &&
-                (r->input > r->o->from_input ||
-                    (r->input == r->o->from_input &&
-                        is_before(&r->o->from, &d->after))))
+                (r->input > r->o->from.input ||
+                    (r->input == r->o->from.input &&
+                        is_place_before(&r->o->from.place, &d->after))))
                 r->before = 0;
             d->before = r->before;
             return 1;
@@ -389,18 +317,20 @@ read_record(struct docs_job *r, struct doc_block *b, struct err *e)
 }
 
 static void
-release_doc(struct doc *d)
+release_doc(const struct docs_job *r, struct doc *d)
 {
     buf_release(&d->raw);
     buf_release(&d->text);
-    buf_release(&d->sig);
+    if (d->result)
+        r->o->free_result(d->result);
+    d->result = NULL;
     free(d->ids.v);
     memset(&d->ids, 0, sizeof d->ids);
 }
 
 /* Fill a block; 1 there is more, 0 the end, or a fault in b->e. */
 static int
-read_block(struct docs_job *r, struct doc_block *b)
+fill_doc_block(struct docs_job *r, struct doc_block *b)
 {
     int k = 1;
 
@@ -416,17 +346,16 @@ read_block(struct docs_job *r, struct doc_block *b)
 
 /* Memory of unusual documents is not kept. */
 static void
-trim(struct doc *d, size_t *kept)
+trim_doc(const struct docs_job *r, struct doc *d, size_t *kept)
 {
-    *kept +=
-        d->raw.cap + d->text.cap + d->sig.cap + d->ids.cap * sizeof *d->ids.v;
+    *kept += d->raw.cap + d->text.cap + d->ids.cap * sizeof *d->ids.v;
     if (*kept > KEEP)
-        release_doc(d);
+        release_doc(r, d);
 }
 
 /* Count and put d.  0, 1 or -1 as o->put. */
 static int
-put_doc(struct docs_job *r, struct doc *d)
+put_counted(struct docs_job *r, const struct doc *d)
 {
     const struct docs_opts *o = r->o;
     struct docs_sums *sum = r->sum;
@@ -437,24 +366,14 @@ put_doc(struct docs_job *r, struct doc *d)
     }
     if (bad_utf8_doc(&r->mended, d, &r->e) < 0)
         return -1;
-    if (d->before)
-        return 0;
-    sum->repaired += d->repaired;
-    sum->repair.nfc += d->repair.nfc;
-    sum->repair.controls += d->repair.controls;
-    sum->repair.romanian += d->repair.romanian;
-    if (d->drop) {
-        sum->dropped++;
-        return 0;
+    if (!d->before) {
+        sum->repaired += d->repaired;
+        sum->empty += d->bytes == 0;
+        sum->docs += d->bytes > 0;
+        sum->bytes += d->bytes;
+        sum->tokens += d->ids.n;
     }
-    if (d->bytes == 0) {
-        sum->empty++;
-        return 0;
-    }
-    sum->docs++;
-    sum->bytes += d->bytes;
-    sum->tokens += d->ids.n;
-    return o->put ? o->put(o->ctx, d, &r->e) : 0;
+    return d->bytes > 0 && o->put ? o->put(o->ctx, d, &r->e) : 0;
 }
 
 static int
@@ -464,8 +383,8 @@ put_block(struct docs_job *r, struct doc_block *b)
     int k = 0;
 
     for (size_t i = 0; i < b->n && k == 0; i++) {
-        k = put_doc(r, &b->doc[i]);
-        trim(&b->doc[i], &kept);
+        k = put_counted(r, &b->doc[i]);
+        trim_doc(r, &b->doc[i], &kept);
     }
     if (k == 0 && b->e.code) {
         r->e = b->e;
@@ -506,13 +425,12 @@ put_next(struct docs_job *r)
 static void
 read_next(struct docs_job *r, size_t worker)
 {
-    const uint64_t number = r->nread;
-    struct doc_block *b = &r->block[number % r->nblock];
+    struct doc_block *b = &r->block[r->nread % r->nblock];
     int more;
 
     r->reading = 1;
     pthread_mutex_unlock(&r->lock);
-    more = read_block(r, b);
+    more = fill_doc_block(r, b);
     pthread_mutex_lock(&r->lock);
     r->reading = 0;
     r->ended = !more;
@@ -520,13 +438,14 @@ read_next(struct docs_job *r, size_t worker)
     r->flight += b->text;
     pthread_cond_broadcast(&r->change);
     pthread_mutex_unlock(&r->lock);
-    make_block(r, b, number, worker);
+    for (size_t i = 0; i < b->n; i++)
+        work_on_doc(r, &b->doc[i], worker);
     pthread_mutex_lock(&r->lock);
     b->ready = 1;
 }
 
 static void
-work(void *ctx, size_t task, size_t worker)
+work_as_thread(void *ctx, size_t task, size_t worker)
 {
     struct docs_job *r = ctx;
 
@@ -558,19 +477,15 @@ prepare(struct docs_job *r, size_t n, struct err *e)
     r->nblock = n > 1 ? 2 * n + 4 : 1;
     r->block = xcalloc(r->nblock, sizeof *r->block);
     r->worker = xcalloc(n, sizeof *r->worker);
-    for (size_t i = 0; i < n; i++)
-        if (r->o->repair)
-            r->worker[i].repair = repair_new(r->o->repair);
     return 0;
 }
 
 static void
-release(struct docs_job *r, size_t n)
+release_job(struct docs_job *r, size_t n)
 {
     reader_close(r->reader);
     bad_utf8_release(&r->mended);
     for (size_t i = 0; i < n; i++) {
-        repair_free(r->worker[i].repair);
         buf_release(&r->worker[i].mend);
         buf_release(&r->worker[i].wiki);
     }
@@ -578,7 +493,7 @@ release(struct docs_job *r, size_t n)
         struct doc_block *b = &r->block[k];
 
         for (size_t i = 0; i < b->cap; i++)
-            release_doc(&b->doc[i]);
+            release_doc(r, &b->doc[i]);
         for (size_t i = 0; i < b->nfrom; i++)
             origin_unref(b->from[i]);
         free(b->doc);
@@ -606,7 +521,7 @@ run_threads(struct docs_job *r, struct pool *pool, size_t n)
         p->begin("read", r->in->bytes, "B");
         p->from(r->done);
     }
-    pool_run(pool, n, work, r);
+    pool_run(pool, n, work_as_thread, r);
     if (p)
         p->end();
 }
@@ -626,9 +541,9 @@ docs_run(const struct inputs *in, const struct docs_opts *o,
     if (pool == NULL)
         return -1;
     passed_join(&sum->passed, &in->passed);
-    r.before = o->from_input || o->from.entry || o->from.record || o->from.at;
+    r.before = o->from.input || !is_beginning(&o->from.place);
     if (!o->replay)
-        for (; r.input < o->from_input && r.input < in->n; r.input++)
+        for (; r.input < o->from.input && r.input < in->n; r.input++)
             r.done += (double)in->v[r.input].size;
     if (prepare(&r, n, e) < 0) {
         pool_free(pool);
@@ -639,7 +554,7 @@ docs_run(const struct inputs *in, const struct docs_opts *o,
     if (r.result == 0)
         r.result = bad_utf8_end(&r.mended, &r.e);
     sum->mended = r.mended.files;
-    release(&r, n);
+    release_job(&r, n);
     if (r.result < 0)
         *e = r.e;
     return r.result;
@@ -650,7 +565,7 @@ docs_found(const struct inputs *in, struct docs_sums *sum, struct err *e)
 {
     char *passed, *what;
 
-    if (sum->docs + sum->dropped + sum->empty > 0)
+    if (sum->docs + sum->empty > 0)
         return 0;
     passed = passed_text(&sum->passed);
     what = in->n == 1 ? xasprintf("%s: holds", input_name(&in->v[0]))

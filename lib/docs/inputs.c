@@ -6,6 +6,7 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/note.h"
+#include "format/json.h"
 #include "text/unicode.h"
 
 #include <ctype.h>
@@ -19,6 +20,7 @@
 #define DEPTH_MAX 64            /* folders in folders */
 #define NAMES_MAX 64            /* of a folder, that are sources */
 #define PEEK ((size_t)64 << 10) /* bytes that tell what a file is */
+#define HEAD_MAX JS_MAX         /* bytes of the first line of documents */
 
 static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
     NULL };
@@ -31,7 +33,7 @@ static const char *const archives[] = { ".tar", ".zip", ".tgz", ".tbz2", ".txz",
 
 /* Length of name[n] without one of the endings, or n. */
 static size_t
-without(const char *name, size_t n, const char *const *ending)
+length_without(const char *name, size_t n, const char *const *ending)
 {
     for (; *ending; ending++) {
         const size_t k = strlen(*ending);
@@ -45,18 +47,18 @@ without(const char *name, size_t n, const char *const *ending)
 enum name_form
 name_form(const char *name, int *packed)
 {
-    const size_t all = strlen(name), n = without(name, all, packers);
+    const size_t all = strlen(name), n = length_without(name, all, packers);
 
     *packed = n < all;
-    if (without(name, n, lines) < n)
+    if (length_without(name, n, lines) < n)
         return NAME_JSONL;
-    if (without(name, n, texts) < n)
+    if (length_without(name, n, texts) < n)
         return NAME_TEXT;
-    if (without(name, n, archives) < n)
+    if (length_without(name, n, archives) < n)
         return NAME_ARCHIVE;
-    if (without(name, n, json) < n)
+    if (length_without(name, n, json) < n)
         return NAME_JSON;
-    return without(name, n, xml) < n ? NAME_XML : NAME_OTHER;
+    return length_without(name, n, xml) < n ? NAME_XML : NAME_OTHER;
 }
 
 const char *
@@ -81,7 +83,7 @@ input_name(const struct input *i)
 
 /* The place in s->slot of the name, or a free one. */
 static size_t
-slot_of(const struct name_set *s, const char *name, size_t n)
+name_slot(const struct name_set *s, const char *name, size_t n)
 {
     size_t k = (size_t)XXH3_64bits(name, n) & (s->room - 1);
 
@@ -96,7 +98,7 @@ slot_of(const struct name_set *s, const char *name, size_t n)
 static size_t
 set_find(const struct name_set *s, const char *name, size_t n)
 {
-    const size_t i = s->n ? s->slot[slot_of(s, name, n)] : 0;
+    const size_t i = s->n ? s->slot[name_slot(s, name, n)] : 0;
 
     return i ? i - 1 : s->n;
 }
@@ -115,17 +117,17 @@ set_add(struct name_set *s, const char *name, size_t n)
         free(s->slot);
         s->slot = xcalloc(s->room, sizeof *s->slot);
         for (i = 0; i < s->n; i++)
-            s->slot[slot_of(s, s->name[i], strlen(s->name[i]))] = i + 1;
+            s->slot[name_slot(s, s->name[i], strlen(s->name[i]))] = i + 1;
     }
     buf_add(&b, name, n);
     s->name = xgrow_pow2(s->name, s->n, sizeof *s->name);
     s->name[s->n] = b.p;
-    s->slot[slot_of(s, name, n)] = s->n + 1;
+    s->slot[name_slot(s, name, n)] = s->n + 1;
     return s->n++;
 }
 
 static void
-set_release(struct name_set *s)
+release_names(struct name_set *s)
 {
     for (size_t i = 0; i < s->n; i++)
         free(s->name[i]);
@@ -198,7 +200,7 @@ name_below(const struct input *i, size_t *n)
 
 /* May it be the code of a language: de, mlt, pt-BR, zh_Hans, eng_Latn? */
 static int
-is_code(const char *p, size_t n)
+is_language_code(const char *p, size_t n)
 {
     size_t k = 0, part;
 
@@ -253,7 +255,7 @@ stem_of(struct folders *f, size_t folder, const char *p, size_t n)
 
     while (k > 0 && isdigit((unsigned char)p[k - 1]))
         k--;
-    if (k == n || is_code(p, n))
+    if (k == n || is_language_code(p, n))
         return SIZE_MAX;
     buf_addf(&b, "%zu/%.*s", folder, (int)k, p);
     k = set_add(&f->stem, b.p, b.n);
@@ -277,7 +279,7 @@ count_names(struct folders *f, const struct inputs *in)
         const size_t before = f->name.n;
         const char *p;
 
-        if (!x->path)
+        if (!x->path || x->documents)
             continue;
         buf_clear(&b);
         buf_add(&b, x->path, x->below);
@@ -285,7 +287,7 @@ count_names(struct folders *f, const struct inputs *in)
         p = name_below(x, &n);
         buf_addf(&b, "/%zu/", f->of[i]);
         buf_add(&b, p, n);
-        if (is_code(p, n) || set_add(&f->name, b.p, b.n) != before)
+        if (is_language_code(p, n) || set_add(&f->name, b.p, b.n) != before)
             continue;
         f->many[f->of[i]]++;
         if ((k = stem_of(f, f->of[i], p, n)) < SIZE_MAX && ++f->alike[k] > 1)
@@ -310,6 +312,8 @@ name_sources(struct inputs *in)
         struct input *x = &in->v[i];
         const char *p = x->path ? name_below(x, &n) : NULL;
 
+        if (x->documents)
+            continue;
         if (!x->path)
             x->source = inputs_add_source(in, "stdin", 5);
         else if (f.many[f.of[i]] > NAMES_MAX ||
@@ -329,9 +333,9 @@ name_sources(struct inputs *in)
                 all ? "are no codes of languages" : "end in numbers",
                 in->source[folder_source(in, f.folder.name[i])]);
     }
-    set_release(&f.folder);
-    set_release(&f.name);
-    set_release(&f.stem);
+    release_names(&f.folder);
+    release_names(&f.name);
+    release_names(&f.stem);
     free(f.of);
     free(f.many);
     free(f.numbered);
@@ -340,7 +344,7 @@ name_sources(struct inputs *in)
 
 /* below: length of the part of the path that is the operand's folder. */
 static void
-add_input(struct inputs *in, const char *path, size_t below)
+append_input(struct inputs *in, const char *path, size_t below)
 {
     struct stat st;
     struct input *i;
@@ -356,21 +360,22 @@ add_input(struct inputs *in, const char *path, size_t below)
 
 /* A file that is an operand. */
 static int
-add_file(struct inputs *in, const char *path, struct err *e)
+add_text_file(struct inputs *in, const char *path, struct err *e)
 {
     const char *slash = strrchr(path, '/');
-    const char *what = kind_of_name(path, without(path, strlen(path), packers));
+    const char *what =
+        kind_of_name(path, length_without(path, strlen(path), packers));
 
     if (access(path, R_OK) < 0)
         return err_set(e, EX_SYS, "%s:", path);
     if (what && !in->o.jsonl && !in->o.wiki)
         return err_set(e, EX_INPUT, "%s: %s", path, what);
-    add_input(in, path, slash ? (size_t)(slash - path) : 0);
+    append_input(in, path, slash ? (size_t)(slash - path) : 0);
     return 0;
 }
 
 static int
-by_name(const void *a, const void *b)
+by_path(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -380,28 +385,36 @@ struct path_list {
     size_t n;
 };
 
+/* Open the content of a file, which close_content closes; NULL and *e. */
+static struct unpack *
+open_content(const char *path, int *fd, struct err *e)
+{
+    *fd = io_open(path, e);
+    return *fd < 0 ? NULL : unpack_open(*fd, io_in_name(path), e);
+}
+
+static void
+close_content(struct unpack *u, int fd)
+{
+    unpack_close(u);
+    if (fd >= 0)
+        io_close_in(fd);
+}
+
 /* Look at a file's content for name_is_text.  A file that cannot be read is
  * text here: reading it gives the reason. */
 static const char *
 look_inside(const char *path, enum name_form form)
 {
     struct err e;
-    const int fd = io_open(path, &e);
-    struct unpack *u = fd < 0 ? NULL : unpack_open(fd, path, &e);
-    char *p = xmalloc(PEEK);
-    size_t n = 0;
-    ptrdiff_t k = 1;
-    const char *why;
+    int fd;
+    struct unpack *u = open_content(path, &fd, &e);
+    const char *p, *why = NULL;
+    const ptrdiff_t n = u ? unpack_peek(u, PEEK, &p, &e) : -1;
 
-    while (u && n < PEEK && k > 0) {
-        k = unpack_read(u, p + n, PEEK - n, &e);
-        n += k > 0 ? (size_t)k : 0;
-    }
-    why = u && k >= 0 ? name_is_text(form, p, n) : NULL;
-    unpack_close(u);
-    if (fd >= 0)
-        close(fd);
-    free(p);
+    if (n >= 0)
+        why = name_is_text(form, p, (size_t)n);
+    close_content(u, fd);
     return why;
 }
 
@@ -432,7 +445,7 @@ walk_file(struct path_list *names, struct passed *passed, const char *path)
 /* Collect the files in a folder and below it; links to folders are not
  * followed. */
 static int
-walk(struct path_list *names, struct passed *passed, const char *path,
+walk_folder(struct path_list *names, struct passed *passed, const char *path,
     int depth, struct err *e)
 {
     const size_t n = strlen(path);
@@ -451,7 +464,7 @@ walk(struct path_list *names, struct passed *passed, const char *path,
             k = depth == DEPTH_MAX
                 ? err_set(e, EX_USAGE, "%s: lies more than %d folders deep",
                       full, DEPTH_MAX)
-                : walk(names, passed, full, depth + 1, e);
+                : walk_folder(names, passed, full, depth + 1, e);
         } else if (!io_is_dir(full)) {
             walk_file(names, passed, full);
         }
@@ -462,7 +475,7 @@ walk(struct path_list *names, struct passed *passed, const char *path,
 }
 
 static int
-no_text(const char *path, struct passed *passed, struct err *e)
+no_text_in_folder(const char *path, struct passed *passed, struct err *e)
 {
     char *text = passed_text(passed);
 
@@ -480,15 +493,15 @@ add_folder(struct inputs *in, const char *path, struct err *e)
 {
     struct path_list names = { 0 };
     struct passed passed = { 0 };
-    int k = walk(&names, &passed, path, 0, e);
+    int k = walk_folder(&names, &passed, path, 0, e);
 
     if (k == 0 && names.n == 0)
-        k = no_text(path, &passed, e);
+        k = no_text_in_folder(path, &passed, e);
     if (names.n > 0)
-        qsort(names.v, names.n, sizeof *names.v, by_name);
+        qsort(names.v, names.n, sizeof *names.v, by_path);
     for (size_t i = 0; i < names.n; i++) {
         if (k == 0)
-            add_input(in, names.v[i], strlen(path));
+            append_input(in, names.v[i], strlen(path));
         free(names.v[i]);
     }
     free(names.v);
@@ -521,6 +534,84 @@ add_langs(struct inputs *in, struct err *e)
     return 0;
 }
 
+/* ---- documents that clean has written ---- */
+
+/* Is the first line of u that of documents?  1 and the line, without its end,
+ * in *p and *n; 0; -1 and *e. */
+static int
+first_line(struct unpack *u, const char **p, size_t *n, struct err *e)
+{
+    size_t want = 1;
+    ptrdiff_t k;
+
+    /* Few bytes at a time, for no more may come before they are read. */
+    do {
+        const char *end;
+
+        k = unpack_peek(u, want, p, e);
+        if (k <= 0 || documents_begin(*p, (size_t)k) == 0)
+            return k < 0 ? -1 : 0;
+        end = memchr(*p, '\n', (size_t)k);
+        if (end) {
+            *n = (size_t)(end - *p);
+            return documents_begin(*p, *n) > 0;
+        }
+        want = (size_t)k + 1 + (size_t)k / 2;
+    } while (want > (size_t)k && (size_t)k < HEAD_MAX);
+    return 0;
+}
+
+/* Look whether the input holds documents, and add their sources.  A file that
+ * cannot be unpacked is left to the reader, which gives the reason. */
+static int
+look_for_documents(struct inputs *in, struct input *i, struct err *e)
+{
+    struct unpack *u;
+    const char *p;
+    size_t n;
+    int fd, k;
+
+    u = open_content(i->path, &fd, e);
+    k = u ? first_line(u, &p, &n, e) : 0;
+    i->documents = k > 0;
+    if (k > 0 && documents_read_head(p, n, in, &in->run, e) < 0)
+        k = err_prefix(e, "%s", input_name(i));
+    else if (k > 0 && (in->o.lang_field || in->o.lang_path || in->o.wiki))
+        k = err_set(e, EX_USAGE,
+            "%s: holds documents of clean, which name their sources: leave out "
+            "--lang-field, --lang-path and --wiki",
+            input_name(i));
+    if (!i->path) {
+        i->unpack = u;
+        return u ? k : -1;
+    }
+    close_content(u, fd);
+    return k < 0 && i->documents ? -1 : 0;
+}
+
+/* Look at all inputs that may hold documents by their names. */
+static int
+find_documents(struct inputs *in, struct err *e)
+{
+    int stdin_seen = 0;
+
+    for (size_t i = 0; i < in->n; i++) {
+        struct input *x = &in->v[i];
+        int packed;
+        const enum name_form form =
+            x->path ? name_form(x->path, &packed) : NAME_OTHER;
+
+        if (form == NAME_TEXT || form == NAME_XML || form == NAME_ARCHIVE ||
+            (x->path && x->size == 0) || (!x->path && stdin_seen))
+            continue;
+        stdin_seen |= !x->path;
+        if (look_for_documents(in, x, e) < 0)
+            return -1;
+    }
+    in->from_clean = in->n == 1 && !in->v[0].path && in->v[0].documents;
+    return 0;
+}
+
 int
 inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
     struct err *e)
@@ -532,16 +623,18 @@ inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
     if (add_langs(in, e) < 0)
         return -1;
     if (!*operand)
-        add_input(in, NULL, 0);
+        append_input(in, NULL, 0);
     for (; *operand; operand++) {
         if (strcmp(*operand, "-") == 0)
-            add_input(in, NULL, 0);
+            append_input(in, NULL, 0);
         else if (stat(*operand, &st) < 0)
             return err_set(e, EX_SYS, "%s:", *operand);
-        else if ((S_ISDIR(st.st_mode) ? add_folder : add_file)(in, *operand,
-                     e) < 0)
+        else if ((S_ISDIR(st.st_mode) ? add_folder : add_text_file)(in,
+                     *operand, e) < 0)
             return -1;
     }
+    if (find_documents(in, e) < 0)
+        return -1;
     if (!in->o.lang)
         name_sources(in);
     if (in->nsource > 65536)
@@ -562,10 +655,12 @@ inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
 void
 inputs_release(struct inputs *in)
 {
-    for (size_t i = 0; i < in->n; i++)
+    for (size_t i = 0; i < in->n; i++) {
         free(in->v[i].path);
+        unpack_close(in->v[i].unpack);
+    }
     free(in->v);
-    set_release(&in->set);
+    release_names(&in->set);
     passed_release(&in->passed);
     memset(in, 0, sizeof *in);
 }

@@ -3,6 +3,7 @@
 #ifndef DOCS_INPUTS_H
 #define DOCS_INPUTS_H
 
+#include "docs/documents.h"
 #include "docs/passed.h"
 
 #include "base/err.h"
@@ -13,10 +14,13 @@
 enum split_by { SPLIT_FILE, SPLIT_LINE, SPLIT_BLANK };
 
 struct input {
-    char *path;    /* NULL: standard input */
-    size_t below;  /* bytes of it that are the folder's */
-    size_t source; /* index of its source's name */
-    uint64_t size; /* bytes, 0 when not known */
+    char *path;            /* NULL: standard input */
+    size_t below;          /* bytes of it that are the folder's */
+    size_t source;         /* index of its source's name */
+    uint64_t size;         /* bytes, 0 when not known */
+    int documents;         /* its first line is that of documents */
+    struct unpack *unpack; /* of standard input, whose first line has been
+                             * looked at; owned by this struct */
 };
 struct input_opts {
     const char *lang;       /* NULL, a source's name, or names with commas */
@@ -43,12 +47,16 @@ struct inputs {
     double bytes;         /* size of all, 0 when not known */
     struct passed passed; /* of files in folders */
     struct input_opts o;
+    /* The only input is standard input, and clean writes it. */
+    int from_clean;
+    struct documents_run run; /* of that clean */
 };
 
 /* The operands (NULL-terminated): folders become their text files and
- * archives, those of folders in them included, in order of path.  EX_SYS: one
- * cannot be read; EX_INPUT: one is of a kind that is not read; EX_USAGE.
- * Released by inputs_release. */
+ * archives, those of folders in them included, in order of path.  The first
+ * line of standard input is waited for.  EX_SYS: an operand cannot be read;
+ * EX_INPUT: one is of a kind that is not read; EX_USAGE.  Released by
+ * inputs_release. */
 int inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
     struct err *e);
 void inputs_release(struct inputs *in);

@@ -79,7 +79,7 @@ static const struct magic {
 };
 
 static int
-begins(const char *p, size_t n, const struct magic *m)
+begins_with_magic(const char *p, size_t n, const struct magic *m)
 {
     if (n < m->n)
         return 0;
@@ -138,7 +138,7 @@ kind_of(const char *p, size_t n)
     static const char stream[] = "{\"__metadata__\":{\"kind\":\"stream\"";
 
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
-        if (begins(p, n, &magics[i]))
+        if (begins_with_magic(p, n, &magics[i]))
             return magics[i].what;
     if (!is_safetensors(p, n))
         return kind_of_text(p, p + n);

@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-/* What content is that begins with p[n], and what to do with it, as a message
+/* The kind of content that begins with p[n], and what to do with it, as a message
  * says it ("is Parquet: ..."); NULL: nothing that is known. */
 const char *kind_of(const char *p, size_t n);
 
-/* The same of content whose first NUL byte is p[at]. */
+/* The same text for content whose first NUL byte is p[at]. */
 const char *kind_nul(const char *p, size_t n, size_t at);
 
 /* The kind of a file by its name[n]: HTML, tables and documents, which other

@@ -4,6 +4,7 @@
 #include "base/note.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 const char *const docs_split_names[] = { "file", "line", "blank", NULL };
 
@@ -26,6 +27,12 @@ docs_check(const struct input_opts *i, const struct docs_opts *o, struct err *e)
         if (pairs[k].both)
             return err_set(e, EX_USAGE, "%s exclude each other: %s; give one",
                 pairs[k].names, pairs[k].use);
+    if (i->lang &&
+        (strcmp(i->lang, "auto") == 0 || strncmp(i->lang, "auto:", 5) == 0))
+        return err_set(e, EX_USAGE,
+            "--lang %s: only clean identifies languages: put it before this "
+            "program, or give a name, --lang-field or --lang-path",
+            i->lang);
     return 0;
 }
 

@@ -27,7 +27,6 @@ extern const char *const docs_split_names[];
             "folder or file names say which of --lang a,b,c"),                \
         OPT_STR(0, "field", &(o).field, "field", "JSON field with the text"), \
         OPT_FLAG(0, "jsonl", &(i).jsonl, "all input is JSONL"),               \
-        OPT_FLAG(0, "wiki", &(i).wiki, "all input is dumps of Wikipedia"),    \
         OPT_ENUM(0, "split", &(o).split, docs_split_names, "by",              \
             "where documents of plain text end"),                             \
         OPT_SIZE(0, "max-doc", &(o).limit.most, 16, 1 << 30, "bytes",         \
@@ -43,7 +42,8 @@ extern const char *const docs_split_names[];
         OPT_SIZE(0, "max-members", &(i).max_members, 0, 0x1p40, "n",          \
             "members of an archive at most (0: any number)")
 
-/* Refuse options that contradict each other: 0, or -1 and *e (EX_USAGE). */
+/* Refuse options that contradict each other, and --lang auto, which clean takes
+ * away before: 0, or -1 and *e (EX_USAGE). */
 int docs_check(const struct input_opts *i, const struct docs_opts *o,
     struct err *e);
 /* Warn, at the end, of files that were not UTF-8, and note the files that were

@@ -6,6 +6,7 @@
  * packed is read without it, so that reader_seek can seek.
  */
 #include "docs/reader_parts.h"
+#include "docs/cut.h"
 #include "docs/kind.h"
 
 #include "base/io.h"
@@ -58,7 +59,7 @@ copy_err(struct err *e, const struct err *from)
 }
 
 static const char *
-why(struct archive *a)
+archive_why(struct archive *a)
 {
     const char *s = archive_error_string(a);
 
@@ -100,7 +101,7 @@ check_block(const struct reader *r, struct err *e)
 
 /* Callback of libarchive: the next bytes of the archive, decompressed. */
 static la_ssize_t
-feed(struct archive *a, void *ctx, const void **p)
+feed_archive(struct archive *a, void *ctx, const void **p)
 {
     struct reader *r = ctx;
     const ptrdiff_t k = unpack_read(r->u, r->feed, BLOCK, &r->fault);
@@ -133,7 +134,7 @@ feed_from(struct archive *a, void *ctx, la_int64_t at, int whence)
 
 /* The next block of this member, which is empty at its end. */
 static int
-read_block(struct reader *r, struct err *e)
+read_content_block(struct reader *r, struct err *e)
 {
     ptrdiff_t k;
 
@@ -143,7 +144,8 @@ read_block(struct reader *r, struct err *e)
             return copy_err(e, &r->fault);
         if (k < 0)
             return err_set(e, EX_INPUT, "%s: offset %llu of its content: %s",
-                r->from->name, (unsigned long long)r->place.at, why(r->a));
+                r->from->name, (unsigned long long)r->place.at,
+                archive_why(r->a));
     } else {
         k = unpack_read(r->u, r->block, BLOCK, e);
         if (k < 0)
@@ -165,7 +167,7 @@ reader_fill(struct reader *r, struct err *e)
         return 1;
     if (r->end)
         return 0;
-    if (read_block(r, e) < 0 || check_block(r, e) < 0)
+    if (read_content_block(r, e) < 0 || check_block(r, e) < 0)
         return -1;
     return r->n > 0;
 }
@@ -293,7 +295,7 @@ end_archive(struct reader *r, struct err *e)
         check_rest(r, r->feed + (used + r->fed - r->seen),
             (size_t)(r->seen - used), e) < 0)
         return -1;
-    while ((k = feed(r->a, r, &p)) > 0) {
+    while ((k = feed_archive(r->a, r, &p)) > 0) {
         r->content += (uint64_t)k;
         if (check_ratio(r, e) < 0 ||
             (!tar && check_rest(r, r->feed, (size_t)k, e) < 0))
@@ -314,7 +316,7 @@ end_archive(struct reader *r, struct err *e)
 
 /* The source of r->from, by its name if --lang-path is given. */
 static int
-find_source(struct reader *r, struct err *e)
+source_of_path(struct reader *r, struct err *e)
 {
     if (!r->in->o.lang_path)
         return 0;
@@ -333,12 +335,31 @@ see_form(struct reader *r, enum name_form form)
 {
     const int nameless = !r->packed && !r->input->path;
 
-    r->from->jsonl = r->in->o.jsonl || form == NAME_JSONL ||
+    r->from->documents = r->input->documents;
+    r->from->jsonl = r->from->documents || r->in->o.jsonl ||
+        form == NAME_JSONL ||
         (r->n > 0 && !r->in->o.wiki && (form == NAME_JSON || nameless) &&
             kind_is_lines(r->block, r->n));
     r->from->wiki = r->n > 0 && !r->from->jsonl &&
         (r->in->o.wiki || kind_is_dump(r->block, r->n));
     r->whole = r->n == 0;
+}
+
+/* Pass the first line of documents over, which inputs_list has read. */
+static int
+pass_line(struct reader *r, struct err *e)
+{
+    int k;
+
+    while ((k = reader_fill(r, e)) > 0) {
+        const char *p = r->text + r->p;
+        const char *end = memchr(p, '\n', r->n - r->p);
+
+        reader_pass(r, end ? (size_t)(end - p) + 1 : r->n - r->p);
+        if (end)
+            return 0;
+    }
+    return k;
 }
 
 /* Begin to read a file or member; *why is set where a member is passed over. */
@@ -354,16 +375,20 @@ begin_content(struct reader *r, const char *name, enum name_form form,
     r->end = r->last && !r->packed;
     r->p = r->n = 0;
     r->place = (struct doc_place){ .entry = r->packed ? r->entries - 1 : 0 };
-    if (!r->end && read_block(r, e) < 0)
+    if (!r->end && read_content_block(r, e) < 0)
         return -1;
     see_form(r, form);
     if (r->packed && !forced && (*why = name_is_text(form, r->block, r->n)))
         return 0;
     if (!r->packed && !forced && form == NAME_JSON && !r->from->jsonl)
         what = kind_of_json(r->block, r->n);
+    if (r->packed && documents_begin(r->block, r->n) > 0)
+        what = "holds documents of clean: take it out of the archive";
     if (what)
         return err_set(e, EX_INPUT, "%s: offset 0: %s", name, what);
-    return find_source(r, e) < 0 ? -1 : check_block(r, e);
+    if (source_of_path(r, e) < 0 || check_block(r, e) < 0)
+        return -1;
+    return r->from->documents ? pass_line(r, e) : 0;
 }
 
 /* A member that is a file: 1 it is read, 0 passed over, -1. */
@@ -391,8 +416,9 @@ begin_member(struct reader *r, struct archive_entry *entry, struct err *e)
     return k < 0 ? -1 : !why;
 }
 
-int
-reader_member(struct reader *r, struct err *e)
+/* The next member that is text: 1, 0, -1. */
+static int
+next_member(struct reader *r, struct err *e)
 {
     struct archive_entry *entry;
 
@@ -406,7 +432,7 @@ reader_member(struct reader *r, struct err *e)
         if (k == ARCHIVE_EOF)
             return end_archive(r, e);
         if (k != ARCHIVE_OK && k != ARCHIVE_WARN)
-            return member_error(r, "", why(r->a), e);
+            return member_error(r, "", archive_why(r->a), e);
         if (r->entries++ == r->in->o.max_members && r->in->o.max_members)
             return err_set(e, EX_INPUT,
                 "%s: offset %lld: holds more than %zu members; --max-members "
@@ -443,13 +469,14 @@ open_format(struct reader *r, int *end, struct err *e)
     archive_read_support_format_empty(r->a);
     if (unpack_seeks(r->u))
         archive_read_set_seek_callback(r->a, feed_from);
-    k = archive_read_open(r->a, r, NULL, feed, NULL);
+    k = archive_read_open(r->a, r, NULL, feed_archive, NULL);
     if (k == ARCHIVE_OK)
         k = archive_read_next_header(r->a, &r->entry);
     if (r->fault.code)
         return copy_err(e, &r->fault);
     if (k != ARCHIVE_OK && k != ARCHIVE_WARN && k != ARCHIVE_EOF)
-        return err_set(e, EX_INPUT, "%s: offset 0: %s", name, why(r->a));
+        return err_set(e, EX_INPUT, "%s: offset 0: %s", name,
+            archive_why(r->a));
     *end = k == ARCHIVE_EOF;
     if (*end)
         r->entry = NULL;
@@ -465,7 +492,7 @@ open_archive(struct reader *r, struct err *e)
     const int named = form == NAME_ARCHIVE;
     const char *why;
 
-    r->u = unpack_open(r->fd, name, e);
+    r->u = r->input->unpack ? r->input->unpack : unpack_open(r->fd, name, e);
     if (!r->u)
         return -1;
     /* A compressed file that was cut off in its first bytes looks like text. */
@@ -526,7 +553,7 @@ reader_seek(struct reader *r, const struct doc_place *p, struct err *e)
 
     if (r->packed)
         do
-            k = reader_member(r, e);
+            k = next_member(r, e);
         while (k > 0 && r->place.entry < p->entry);
     if (k > 0 && !r->a && (int64_t)p->at >= 0 &&
         unpack_seek(r->u, (int64_t)p->at, SEEK_SET) >= 0) {
@@ -550,13 +577,35 @@ reader_seek(struct reader *r, const struct doc_place *p, struct err *e)
     return 0;
 }
 
+int
+reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
+{
+    buf_reserve(rec, 1);
+    for (;;) {
+        int k = 0;
+
+        buf_clear(rec);
+        if (r->from) {
+            *at = r->place.at;
+            k = cut_record(r, rec, at, e);
+            r->place.record += k > 0;
+        }
+        if (k || !r->packed)
+            return k;
+        k = next_member(r, e);
+        if (k <= 0)
+            return k;
+    }
+}
+
 void
 reader_close(struct reader *r)
 {
     if (!r)
         return;
     archive_read_free(r->a);
-    unpack_close(r->u);
+    if (r->u != r->input->unpack)
+        unpack_close(r->u);
     free(r->feed);
     if (r->fd > 0)
         close(r->fd);

@@ -1,5 +1,5 @@
-/* Reading an input: what compresses it and packs it is taken away (reader.c),
- * and it is cut into records (cut.c). */
+/* Reading an input: it is decompressed, its members are found, and it is cut
+ * into records. */
 #ifndef DOCS_READER_H
 #define DOCS_READER_H
 
@@ -14,16 +14,10 @@ struct origin {
     char *name; /* "file" or "archive/member" */
     size_t source;
     int jsonl, wiki; /* what its records are */
+    int documents;   /* lines that clean has written */
 };
 struct origin *origin_ref(struct origin *o);
 void origin_unref(struct origin *o); /* may be NULL */
-
-/* A place between two records of an input. */
-struct doc_place {
-    size_t entry;    /* members before this one, 0 without archive */
-    uint64_t record; /* records of it before this place */
-    uint64_t at;     /* bytes of its content before this place */
-};
 
 /*
  * How long a record may be, in bytes as it stands in the input.  A longer one
@@ -48,7 +42,7 @@ int reader_seek(struct reader *r, const struct doc_place *p, struct err *e);
 /* Append the next record to *rec (cleared first); *at is its offset in the
  * content.  1; 0 at the end; -1 and *e. */
 int reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e);
-/* Of the record read last: its origin, owned by the reader; its number and
+/* The record read last: its origin, owned by the reader; its number and
  * the place after it. */
 struct origin *reader_origin(const struct reader *r);
 void reader_place(const struct reader *r, struct doc_place *p);

@@ -12,23 +12,23 @@ struct reader {
     const struct input *input;
     struct unpack *u;
     struct archive *a;     /* of the unpacked; NULL: u is read as it is */
-    struct err fault;      /* of u, while a was read */
+    struct err fault;      /* an error of u while a was read */
     char *feed;            /* BLOCK bytes for a */
-    uint64_t seen, filled; /* bytes a was given; to the last one that is not
-                             * zero */
-    uint64_t fed;          /* bytes of the last that are in feed */
+    uint64_t seen, filled; /* bytes that a was given; those up to the last one
+                             * that is not zero */
+    uint64_t fed;          /* bytes in feed, the last of `seen` */
     struct archive_entry *entry; /* a header that waits to be looked at */
-    int fd, packed, end;         /* packed: members; end: of this member */
-    int last;                    /* there is no other member */
+    int fd, packed, end; /* packed: it has members; end: this one ended */
+    int last;            /* no other member follows */
     enum split_by split;
     struct origin *from;
     char *block;      /* BLOCK bytes that were read */
     const char *text; /* block or back, of which p..n are left */
     size_t p, n;
-    struct buf back;        /* what was read and given back */
+    struct buf back;        /* text that was cut off and is read again */
     struct doc_place place; /* of text[p] */
     size_t entries;         /* headers read */
-    uint64_t content;       /* bytes of all members */
+    uint64_t content;       /* bytes read of all members */
     struct passed passed;   /* members */
     int whole;              /* a dump's </mediawiki> has been seen */
     struct buf tag, title;
@@ -37,8 +37,6 @@ struct reader {
 
 /* 1: text[p..n] is not empty; 0: the end of this member; -1. */
 int reader_fill(struct reader *r, struct err *e);
-/* The next member that is text: 1, 0, -1. */
-int reader_member(struct reader *r, struct err *e);
 
 /* Pass n bytes of text over. */
 static inline void

@@ -8,6 +8,7 @@
 #include "format/json.h"
 #include "format/json_text.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ open_record(struct js_in *in, const char *p, size_t n)
 
 /* Does the string s, perhaps with escapes, spell the name? */
 static int
-spells(const struct js_string *s, const char *want)
+spells_field(const struct js_string *s, const char *want)
 {
     const char *p = s->p, *end = p + s->n;
     const size_t n = strlen(want);
@@ -49,34 +50,36 @@ spells(const struct js_string *s, const char *want)
 }
 
 static int
-wrong(struct js_in *in, const char *why)
+record_wrong(struct js_in *in, const char *why)
 {
     in->why = why;
     return 0;
 }
 
-/* An object and nothing behind it; strings that are members want[0..1] are
- * put into out, whose p is NULL where another value is. */
+/* An object and nothing behind it; strings that are members want[k] are put
+ * into out[k], whose p is NULL where another value is. */
 static int
-object(struct js_in *in, const char *const *want, struct js_string *out)
+read_object(struct js_in *in, const char *const *want, size_t k,
+    struct js_string *out)
 {
     struct js_string member, text;
     size_t count;
 
     if (!js_in_mark(in, '{'))
-        return wrong(in, "is no object");
+        return record_wrong(in, "is no object");
     if (!js_in_mark(in, '}')) {
         do {
             if (!js_in_name(in, &member) || !js_in_value(in, &text, &count))
                 return 0;
-            for (int i = 0; i < 2 && want; i++)
-                if (want[i] && spells(&member, want[i]))
+            for (size_t i = 0; i < k; i++)
+                if (want[i] && spells_field(&member, want[i]))
                     out[i] = text;
         } while (js_in_mark(in, ','));
         if (!js_in_mark(in, '}'))
-            return wrong(in, "neither a comma nor the end of the object");
+            return record_wrong(in,
+                "neither a comma nor the end of the object");
     }
-    return js_in_done(in) || wrong(in, "more follows the object");
+    return js_in_done(in) || record_wrong(in, "more follows the object");
 }
 
 /* A string of the record, decoded in place. */
@@ -98,18 +101,23 @@ what_is_wrong(const struct js_in *in, const char *p, size_t *at)
 }
 
 const char *
-record_fields(char *p, size_t n, const char *field, const char *other,
-    struct span *text, struct span *second, size_t *at)
+record_fields(char *p, size_t n, const char *const *field, size_t k,
+    struct span *value, size_t *at)
 {
-    const char *want[2] = { field, other };
-    struct js_string out[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
+    struct js_string out[RECORD_FIELDS] = { 0 };
     struct js_in in;
 
+    assert(k <= RECORD_FIELDS);
     open_record(&in, p, n);
-    if (!object(&in, want, out))
+    if (!read_object(&in, field, k, out))
         return what_is_wrong(&in, p, at);
-    *text = decoded(&out[0]);
-    *second = out[1].p && out[1].p == out[0].p ? *text : decoded(&out[1]);
+    for (size_t i = 0; i < k; i++) {
+        size_t same = 0;
+
+        while (same < i && out[same].p != out[i].p)
+            same++;
+        value[i] = same < i ? value[same] : decoded(&out[i]);
+    }
     return NULL;
 }
 
@@ -146,7 +154,7 @@ record_strings(char *p, size_t n, struct span *text, size_t *at)
     struct js_in in;
 
     open_record(&in, p, n);
-    if (!object(&in, NULL, NULL))
+    if (!read_object(&in, NULL, 0, NULL))
         return what_is_wrong(&in, p, at);
     *text = (struct span){ p, 0 };
     for (in.p = p; in.p < in.end; in.p++) {
@@ -168,7 +176,7 @@ record_is_object(const char *p, size_t n)
     struct js_in in;
 
     open_record(&in, p, n);
-    return object(&in, NULL, NULL);
+    return read_object(&in, NULL, 0, NULL);
 }
 
 int

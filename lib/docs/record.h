@@ -12,15 +12,18 @@ struct span {
     size_t n;
 };
 
+#define RECORD_FIELDS 4 /* most fields that are looked for at once */
+
 /*
- * Find the string members `field` and `other` (NULL: not wanted) in the JSON
- * object p[n], which is valid UTF-8; of a name given twice the last counts.
- * Escapes are decoded in place, so the spans point into p; span.p is NULL where
- * there is no such member, or it is no string.  Returns NULL, or why p[n] is no
- * object, with the offset in *at and p unchanged.
+ * Find the string members field[k] of the JSON object p[n], which is valid
+ * UTF-8; of a name given twice the last counts.  Escapes are decoded in place,
+ * so the spans value[k] point into p; span.p is NULL where there is no such
+ * member, or it is no string.  A field may be named twice; NULL names none.
+ * Returns NULL, or why p[n] is no object, with the offset in *at and p
+ * unchanged.
  */
-const char *record_fields(char *p, size_t n, const char *field,
-    const char *other, struct span *text, struct span *second, size_t *at);
+const char *record_fields(char *p, size_t n, const char *const *field, size_t k,
+    struct span *value, size_t *at);
 
 /* Append the names of the object's members that are strings, in quotes with
  * commas between them: the first few, and "..." if there are more; up to an

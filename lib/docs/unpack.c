@@ -28,6 +28,8 @@ struct unpack {
     uint64_t fed;          /* bytes of fd read */
     uint64_t before;       /* bytes of fd before those of a */
     uint64_t content;      /* bytes given */
+    struct buf ahead;      /* content that unpack_peek has read */
+    size_t given;          /* bytes of it that unpack_read has given */
 };
 
 static ptrdiff_t
@@ -61,7 +63,7 @@ is_lz4(const void *p)
 }
 
 static la_ssize_t
-feed(struct archive *a, void *ctx, const void **block)
+feed_compressed(struct archive *a, void *ctx, const void **block)
 {
     struct unpack *u = ctx;
     ptrdiff_t k;
@@ -132,7 +134,7 @@ open_packed(struct unpack *u, struct err *e)
     archive_read_support_filter_lz4(u->a);
     archive_read_support_format_raw(u->a);
     archive_read_support_format_empty(u->a);
-    k = archive_read_open(u->a, u, NULL, feed, NULL);
+    k = archive_read_open(u->a, u, NULL, feed_compressed, NULL);
     if (k == ARCHIVE_OK)
         k = archive_read_next_header(u->a, &entry);
     if (k != ARCHIVE_OK && k != ARCHIVE_WARN && k != ARCHIVE_EOF)
@@ -169,6 +171,7 @@ unpack_close(struct unpack *u)
     if (!u)
         return;
     archive_read_free(u->a);
+    buf_release(&u->ahead);
     free(u->tail);
     free(u);
 }
@@ -215,7 +218,7 @@ is_behind_empty_frame(const struct unpack *u, uint64_t used)
 
 /* Open the frame behind an empty one: 1, or 0 if there is none, -1. */
 static int
-next_frame(struct unpack *u, uint64_t used, struct err *e)
+next_lz4_frame(struct unpack *u, uint64_t used, struct err *e)
 {
     size_t n = (size_t)(u->fed - used);
     ptrdiff_t k = 1;
@@ -245,7 +248,7 @@ next_frame(struct unpack *u, uint64_t used, struct err *e)
 /* libarchive stops at the end of what is compressed, whatever follows.  1:
  * there is more to read; 0: nothing follows; -1. */
 static int
-check_end(struct unpack *u, struct err *e)
+check_packed_end(struct unpack *u, struct err *e)
 {
     uint64_t used = u->before + (uint64_t)archive_filter_bytes(u->a, -1);
     ptrdiff_t k;
@@ -253,7 +256,7 @@ check_end(struct unpack *u, struct err *e)
     if (!u->packed)
         return 0;
     if (is_behind_empty_frame(u, used))
-        return next_frame(u, used, e);
+        return next_lz4_frame(u, used, e);
     if (u->fed == used && (u->closed || !is_lz4(u->head))) {
         k = read_some(u->fd, u->block, BLOCK);
         if (k < 0)
@@ -266,8 +269,9 @@ check_end(struct unpack *u, struct err *e)
     return more_follows(u, used, e);
 }
 
-ptrdiff_t
-unpack_read(struct unpack *u, void *p, size_t n, struct err *e)
+/* Read content that unpack_peek has not read. */
+static ptrdiff_t
+read_content(struct unpack *u, void *p, size_t n, struct err *e)
 {
     ptrdiff_t k = 0;
 
@@ -286,7 +290,7 @@ unpack_read(struct unpack *u, void *p, size_t n, struct err *e)
         u->content += (uint64_t)k;
         if (k > 0)
             return k;
-        if ((k = check_end(u, e)) < 0)
+        if ((k = check_packed_end(u, e)) < 0)
             return -1;
         u->done = k == 0;
         k = 0;
@@ -294,9 +298,48 @@ unpack_read(struct unpack *u, void *p, size_t n, struct err *e)
     return 0;
 }
 
+ptrdiff_t
+unpack_peek(struct unpack *u, size_t n, const char **p, struct err *e)
+{
+    ptrdiff_t k = 1;
+
+    while (u->ahead.n < n && k > 0) {
+        const size_t more = n - u->ahead.n;
+
+        buf_reserve(&u->ahead, more);
+        k = read_content(u, u->ahead.p + u->ahead.n, more, e);
+        if (k < 0)
+            return -1;
+        u->ahead.n += (size_t)k;
+    }
+    *p = u->ahead.p;
+    return (ptrdiff_t)u->ahead.n;
+}
+
+ptrdiff_t
+unpack_read(struct unpack *u, void *p, size_t n, struct err *e)
+{
+    const size_t left = u->ahead.n - u->given;
+
+    if (left == 0)
+        return read_content(u, p, n, e);
+    n = n < left ? n : left;
+    memcpy(p, u->ahead.p + u->given, n);
+    u->given += n;
+    if (u->given == u->ahead.n) {
+        buf_release(&u->ahead);
+        u->given = 0;
+    }
+    return (ptrdiff_t)n;
+}
+
 int64_t
 unpack_seek(struct unpack *u, int64_t at, int whence)
 {
+    if (whence == SEEK_CUR)
+        at -= (int64_t)(u->ahead.n - u->given);
+    buf_release(&u->ahead);
+    u->given = 0;
     u->end = 0;
     return lseek(u->fd, (off_t)at, whence);
 }

@@ -22,7 +22,12 @@ int unpack_seeks(const struct unpack *u);
 /* Read up to n bytes: how many, 0 at the end, -1 and *e.  What ends too early
  * and what follows its end are errors (EX_INPUT). */
 ptrdiff_t unpack_read(struct unpack *u, void *p, size_t n, struct err *e);
-/* As lseek; only where it seeks. */
+/* The first n bytes of the content, or all of it if it has fewer, before any is
+ * read: they stand at *p until the next call, which gives them again.  How
+ * many; -1 and *e. */
+ptrdiff_t unpack_peek(struct unpack *u, size_t n, const char **p,
+    struct err *e);
+/* Go to a place of the file, as lseek; only where unpack_seeks. */
 int64_t unpack_seek(struct unpack *u, int64_t at, int whence);
 
 /* Bytes of the file that have been read. */

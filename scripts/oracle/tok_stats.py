@@ -54,7 +54,7 @@ def row(name, r, seen, english):
           r['tokens'], f"{r['tokens'] / r['words']:.3f}",
           f"{r['characters'] / r['tokens']:.3f}",
           f"{r['split'] / r['words']:.4f}",
-          f"{r['fallback'] / r['tokens']:.6f}", len(seen), parity, 0, sep='\t')
+          f"{r['fallback'] / r['tokens']:.6f}", len(seen), parity, sep='\t')
 
 
 tok = Tokenizer.from_file(sys.argv[1])
@@ -64,7 +64,7 @@ for path in sys.argv[2:]:
         texts = [json.loads(line)['text'] for line in f]
     rows[os.path.basename(path).split('.')[0]] = of(tok, texts)
 print(*'source documents bytes characters words tokens tokens/word '
-      'characters/token split fallback distinct parity dropped'.split(),
+      'characters/token split fallback distinct parity'.split(),
       sep='\t')
 for name, (r, seen) in rows.items():
     row(name, r, seen, rows['en'][0] if 'en' in rows else None)

@@ -46,10 +46,9 @@ misuse() {
     [ ! -e never ] || fail "a tokenizer was written: $*"
 }
 misuse '-o takes' --vocab 300
-misuse '--lang auto.*--lang-field' -o never --lang auto
-misuse '--lang auto:en,de.*languages' -o never --lang auto:en,de
+misuse '--lang auto.*clean' -o never --lang auto
+misuse '--lang auto:en,de.*clean' -o never --lang auto:en,de
 misuse '--strict and --lossy' -o never --strict --lossy
-misuse '--wiki and --jsonl' -o never --wiki --jsonl
 misuse '--lang-field and --lang-path' -o never --lang a,b --lang-field l \
     --lang-path
 misuse '--eos-token' -o never --eos-token ''

@@ -134,16 +134,16 @@ test_order(void)
     ok(last == total && total == (double)want.n,
         "progress grows to the size of the input");
     o.put = put_ids;
-    o.encode = encode_bytes;
-    o.encode_ctx = of_worker;
+    o.work = encode_bytes;
+    o.work_ctx = of_worker;
     o.progress = NULL;
     ok(run_file("lines.txt", &o, &sums, &e) == 0 && sums.tokens == encoded &&
             encoded == want.n - LINES,
-        "ids that encode leaves are counted");
+        "ids that work makes are counted");
     ok(seen.n == want.n && memcmp(seen.p, want.p, want.n) == 0,
         "ids are put in order");
     ok(of_worker[0] + of_worker[1] + of_worker[2] == LINES,
-        "encode sees each document once, with the number of its worker");
+        "work sees each document once, with the number of its worker");
     ok(begun == 1, "without a progress hook nobody is told");
     buf_release(&want);
 }

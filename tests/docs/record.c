@@ -68,7 +68,8 @@ check(const char *text, size_t n, const char *other)
     json_t *j =
         json_loadb(text, n, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &je);
     char *p = xmalloc(n); /* its end is the end */
-    struct span a = { 0 }, b = { 0 };
+    const char *const field[] = { "text", other };
+    struct span v[2] = { { 0 } };
     size_t at = 0;
     const char *why;
     int got, right;
@@ -81,15 +82,15 @@ check(const char *text, size_t n, const char *other)
         return 0;
     }
     memcpy(p, text, n);
-    why = record_fields(p, n, "text", other, &a, &b, &at);
+    why = record_fields(p, n, field, other ? 2 : 1, v, &at);
     right = why ? !json_is_object(j) && at <= n && memcmp(p, text, n) == 0
                 : json_is_object(j) && record_is_object(text, n);
-    got = !why && a.p && (!other || b.p);
-    right &= why || !a.p == !json_is_string(json_object_get(j, "text"));
-    if (!why && a.p)
-        right &= equals(json_object_get(j, "text"), &a);
-    if (!why && other && b.p)
-        right &= equals(json_object_get(j, other), &b);
+    got = !why && v[0].p && (!other || v[1].p);
+    right &= why || !v[0].p == !json_is_string(json_object_get(j, "text"));
+    if (!why && v[0].p)
+        right &= equals(json_object_get(j, "text"), &v[0]);
+    if (!why && other && v[1].p)
+        right &= equals(json_object_get(j, other), &v[1]);
     free(p);
     json_decref(j);
     return right && check_strings(text, n) ? got : -1;
@@ -117,7 +118,7 @@ static const char *const left[] = { "", "{", "{}", "[]", "{\"text\":1}",
     "{\"text\":\"a\",\"n\":1e}", "{\"text\":\"a\",\"n\":[[1]}",
     "{\"text\":\"a\",\"text\":2}", "{\"text\":\"\\ud834\\u0041\"}", NULL };
 
-/* One byte or piece of a record in another one's place. */
+/* Put a byte or piece of a record in another one's place. */
 static void
 test_changed(void)
 {

@@ -177,7 +177,7 @@ alone() {
     recipe WORK="$work/alone" UDHR=none TEXT="$work/mine" "$@"
 }
 ok 'TEXT without HELD_OUT_TEXT is trained on' alone JUDGED_SHARE=30 report
-held=$(grep -c . alone/full/held-out.jsonl)
+held=$(grep -c '"key":' alone/full/held-out.jsonl)
 if [ "$held" -gt 0 ] && [ "$held" -lt 9 ]; then pass 'a part of TEXT is held out'
 else fail "a part of TEXT is held out: $held of 10"; fi
 like 'models are judged on the part of TEXT that is held out' '^distilled ' out

@@ -350,20 +350,4 @@ nested references '&lt;ref&gt;a' 200000
 nested comments 'a&lt;!--' 200000
 nested 'closed links' '[[a|b]]]]' 200000
 nested tables '&#10;{|' 100000
-
-# Repairs
-printf 'e\314\201 \305\237\305\242\007\357\273\277.\r\n\302\205x\n' >n.txt
-ok 'as it is' tokenize -q -t "$tok" -o s n.txt
-ok 'and back' tokenize -q -t "$tok" --decode s
-same 'nothing changes' n.txt out
-ok '--nfc, --romanian, --strip-controls' tokenize -t "$tok" -o s --nfc \
-    --romanian --strip-controls n.txt
-like 'NFC is counted' ' 1 documents were changed by NFC' err
-like 'so are controls' ' 4 control characters were removed' err
-like 'and letters' ' 2 letters with a cedilla got a comma' err
-printf '\303\251 \310\231\310\232.\nx\n' >want
-ok 'and back' tokenize -q -t "$tok" --decode s
-same 'is the repaired text' want out
-ok 'what is good' tokenize -t "$tok" -o s --nfc --strip-controls --romanian want
-like 'does not change' ' 0 documents were changed by NFC' err
 done_testing

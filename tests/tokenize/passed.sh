@@ -91,7 +91,6 @@ no_text 'an object over several lines' 'config\.json.*jq -c \.' \
 read_as 'JSON lines by name' 3 c/deep/d.json
 read_as 'a dump by name' 1 c/deep/e.xml
 read_as 'CSV on standard input is text' 1 - <c/z.csv
-no_text 'held-out text of CSV' 'z\.csv.*CSV' --exclude c/z.csv c/a.txt
 read_as '--jsonl: whatever the name' 2 --jsonl c/c.jsonl
 cp c/c.jsonl c.csv
 read_as '--jsonl: a name of CSV' 2 --jsonl c.csv

@@ -11,7 +11,7 @@ ok 'a table' tokenize -q -t "$tok" --stats --split line c
 mv out t
 head -n 1 t | tr '\t' '\n' >cols
 equal 'with the columns of the page' "$(tr '\n' ' ' <cols)" \
-    'source documents bytes characters words tokens tokens/word characters/token split fallback distinct parity dropped '
+    'source documents bytes characters words tokens tokens/word characters/token split fallback distinct parity '
 # column NAME SOURCE
 column() {
     awk -F '\t' -v c="$1" -v s="$2" 'NR == 1 { for (i = 1; i <= NF; i++)
@@ -72,15 +72,14 @@ same 'anywhere' with without
 # The corpus: as another program counts by the offsets of tokens in the text
 ok 'the corpus' tokenize -q -t "$gold/gpt2.json" --stats "$top"/corpus/*.jsonl
 same 'is the table of the oracle' "$gold/stats.tsv" out
-ok 'the same as JSON' tokenize -q -t "$gold/gpt2.json" --stats --json \
+ok 'the same as JSON' tokenize -q -t "$gold/gpt2.json" --stats --format json \
     "$top"/corpus/*.jsonl
 awk -F '"' 'BEGIN { n = split("source documents bytes characters words tokens" \
-        " tokens/word characters/token split fallback distinct parity" \
-        " dropped", col, " "); while ((getline l < ARGV[1]) > 0)
+        " tokens/word characters/token split fallback distinct parity", col, " "); while ((getline l < ARGV[1]) > 0)
             if (l !~ /^source/) want[++rows] = l
         ARGV[1] = "" }
     { v[$2] = NF > 3 ? $4 : $3; gsub(/[:, ]/, "", v[$2]) }
-    $2 == "dropped" && "source" in v { split(want[++at], w, "\t")
+    $2 == "parity" && "source" in v { split(want[++at], w, "\t")
         for (i = 1; i <= n; i++) { x = v[col[i]]
             if (x == "null") x = "-"
             d = x - w[i]; if (d < 0) d = -d
@@ -100,16 +99,15 @@ equal 'is four bytes' "$(column fallback duck)" \
     "$(awk '{ printf "%.6f", 4 / NF }' out)"
 
 # JSON
-ok '--json' tokenize -q -t "$tok" --stats --json --min-words 2 --split line c
-like 'sources' '"source": "en"' out
-like 'parity or null' '"parity": null' out
-like 'dropped by reason' '"min-words": 2' out
-like 'per source' '"dropped": 1' out
+ok '--format json runs' tokenize -q -t "$tok" --stats --format json --split line c
+like 'JSON has the sources' '"source": "en"' out
+like 'JSON has null where there is no parity' '"parity": null' out
 mv out j
 for n in 1 2 4; do
-    ok "-j $n" tokenize -q -t "$tok" -j $n --stats --json --min-words 2 \
+    ok "JSON is printed with -j $n" tokenize -q -t "$tok" -j $n --stats --format json \
         --split line c
-    same 'is the same' j out
+    same "JSON with -j $n is the same" j out
 done
-status 2 '--json alone' tokenize -q -t "$tok" --json c
+status 2 '--format without --stats is refused' tokenize -q -t "$tok" \
+    --format json c
 done_testing

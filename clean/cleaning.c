@@ -1,0 +1,505 @@
+/* Cleaning; see cleaning.h. */
+#include "cleaning.h"
+#include "boilerplate.h"
+#include "lang.h"
+#include "text_file.h"
+
+#include "base/note.h"
+#include "base/text.h"
+#include "text/count.h"
+#include "text/unicode.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BIG ((size_t)1 << 20) /* bytes; larger memory is given back */
+
+/* Memory of a thread. */
+struct clean_worker {
+    struct text_repair *repair;
+    struct gopher_scratch *gopher;
+    struct words words;
+};
+
+/* A thread's findings about a document. */
+struct verdict {
+    enum reason reason;
+    double value; /* the number that was measured, for the reason */
+    struct exclude_hit hit;
+    struct buf keys;  /* of duplicates */
+    struct buf lines; /* of boilerplate */
+    struct repair_counts repair;
+};
+
+struct cleaning {
+    struct cleaning_opts o;
+    struct dup_opts dup;
+    struct inputs *in;
+    struct langs langs; /* sources of --lang auto */
+    struct fold *fold;
+    struct clean_worker *worker; /* one for each thread, and one for put */
+    size_t nworker;
+    struct duplicates *duplicates; /* or NULL, as those below */
+    struct boilerplate *boilerplate;
+    struct exclude *exclude;
+    struct stats stats;
+    struct repair_counts repaired;
+    uint64_t below; /* documents with such keys are held out */
+    struct text_file documents, dropped, held, report;
+    struct buf kept, gone; /* lines of a document with boilerplate */
+};
+
+/* ---- by any thread ---- */
+
+static struct verdict *
+new_verdict(struct doc *d)
+{
+    struct verdict *v = d->result ? d->result : xcalloc(1, sizeof *v);
+
+    v->reason = R_NONE;
+    v->value = -1.0;
+    v->repair = (struct repair_counts){ 0 };
+    buf_clear(&v->lines);
+    return d->result = v;
+}
+
+static void
+free_verdict(void *result)
+{
+    struct verdict *v = result;
+
+    buf_release(&v->keys);
+    buf_release(&v->lines);
+    free(v);
+}
+
+/* Judge the text as far as that takes no other document, and set the keys of
+ * duplicates. */
+static void
+judge_text(const struct cleaning *c, struct clean_worker *w, const char *text,
+    size_t n, struct verdict *v)
+{
+    buf_clear(&v->keys);
+    v->reason = rules_judge(&c->o.rules, w->gopher, text, n, &v->value);
+    if (v->reason == R_NONE && c->exclude &&
+        exclude_find(c->exclude, &w->words, text, n, &v->hit)) {
+        v->reason = R_EXCLUDED;
+        v->value = (double)v->hit.words;
+    }
+    if (v->reason == R_NONE && c->duplicates)
+        duplicates_scan(c->duplicates, &w->words, c->fold, text, n, &v->keys);
+}
+
+/* Repair and judge a text: `work` of struct docs_opts. */
+static void
+examine(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
+{
+    const struct cleaning *c = ctx;
+    struct clean_worker *w = &c->worker[worker];
+    struct verdict *v = new_verdict(d);
+
+    if (w->repair)
+        repair_text(w->repair, &text, &n, &v->repair);
+    doc_keep_text(d, text, n);
+    if (w->repair)
+        repair_trim(w->repair);
+    text = d->text.p;
+    if (n > 0 && c->langs.n > 0)
+        d->source = langs_detect(&c->langs, text, n);
+    if (c->boilerplate)
+        boilerplate_scan(&w->words, c->fold, text, n, &v->lines);
+    if (n > 0)
+        judge_text(c, w, text, n, v);
+}
+
+/* ---- in the order of documents ---- */
+
+/* Add a line of JSON on a document that is not kept. */
+static int
+put_dropped(struct text_file *f, const struct doc *d, const char *source,
+    const char *reason, double value, const char *text, size_t n, struct err *e)
+{
+    if (!f->open)
+        return 0;
+    documents_put_place(&f->line, d, source);
+    buf_addf(&f->line, ",\"reason\":\"%s\",\"value\":", reason);
+    if (value < 0)
+        buf_adds(&f->line, "null");
+    else
+        buf_addf(&f->line, "%.6g", value);
+    buf_adds(&f->line, ",\"text\":");
+    documents_string(&f->line, text, n);
+    buf_adds(&f->line, "}\n");
+    return text_file_flush(f, e);
+}
+
+/* The words that the text shares with held-out text, as they stand in it, on
+ * one line; what separates them from the word before is left out. */
+static void
+add_shared(const char *text, const struct exclude_hit *h, struct buf *out)
+{
+    const unsigned char *p = (const unsigned char *)text + h->from;
+    const unsigned char *const end = (const unsigned char *)text + h->to;
+    size_t n;
+
+    while (p < end && !(uni_class_at(p, end, &n) & (U_L | U_N)))
+        p += n;
+    for (; p < end; p++)
+        buf_addc(out, *p < 0x20 || *p == 0x7f ? ' ' : *p);
+}
+
+/* Count and report a document that --exclude drops. */
+static int
+report_excluded(struct cleaning *c, const struct doc *d,
+    const struct exclude_hit *h, const char *text, struct err *e)
+{
+    struct buf *b = &c->report.line;
+    uint64_t item;
+    const char *name = exclude_name(c->exclude, h, &item);
+
+    c->stats.source[d->source].excluded++;
+    if (!c->report.open)
+        return 0;
+    buf_addf(b, "%s\t%" PRIu64 "\t%s\t%s\t%" PRIu64 "\t%zu\t",
+        SHOWN(d->from->name), d->record, c->in->source[d->source], SHOWN(name),
+        item, h->words);
+    add_shared(text, h, b);
+    buf_addc(b, '\n');
+    return text_file_flush(&c->report, e);
+}
+
+static int
+drop_document(struct cleaning *c, const struct doc *d, const struct verdict *v,
+    const char *text, size_t n, struct err *e)
+{
+    if (v->reason == R_EXCLUDED && report_excluded(c, d, &v->hit, text, e) < 0)
+        return -1;
+    c->stats.reason[v->reason]++;
+    c->stats.source[d->source].dropped++;
+    return put_dropped(&c->dropped, d, c->in->source[d->source],
+        reason_name(v->reason), v->value, text, n, e);
+}
+
+static int
+keep_document(struct cleaning *c, const struct doc *d, const char *text,
+    size_t n, struct err *e)
+{
+    const int held = d->key < c->below;
+    struct source_counts *s = &c->stats.source[d->source];
+    struct text_file *f = held ? &c->held : &c->documents;
+
+    c->stats.held_out += (uint64_t)held;
+    if (!held && d->before) /* the run before has written it */
+        return 0;
+    if (!held) {
+        s->docs++;
+        s->bytes += n;
+        s->chars += c->o.count ? count_chars(text, n) : 0;
+        s->words += c->o.count ? count_words(text, n) : 0;
+    }
+    if (!f->open)
+        return 0;
+    documents_put(&f->line, d, c->in->source[d->source], text, n);
+    return text_file_flush(f, e);
+}
+
+/* Cut boilerplate out of the text; what is left is judged anew. */
+static int
+cut_boilerplate(struct cleaning *c, const struct doc *d, struct verdict *v,
+    const char **text, size_t *n, struct err *e)
+{
+    struct clean_worker *w = &c->worker[c->nworker];
+    ptrdiff_t lines;
+
+    buf_clear(&c->kept);
+    buf_clear(&c->gone);
+    lines = boilerplate_cut(c->boilerplate, &v->lines, *text, *n, &c->kept,
+        &c->gone, e);
+    if (lines <= 0)
+        return (int)lines;
+    c->stats.lines += (uint64_t)lines;
+    if (put_dropped(&c->dropped, d, c->in->source[d->source],
+            "boilerplate-lines", (double)lines, c->gone.p, c->gone.n, e) < 0)
+        return -1;
+    *text = c->kept.n ? c->kept.p : "";
+    *n = c->kept.n;
+    if (count_words(*text, *n) > 0) {
+        judge_text(c, w, *text, *n, v);
+        return 0;
+    }
+    v->reason = R_BOILERPLATE;
+    v->value = -1.0;
+    return 0;
+}
+
+/* Decide on a document and write it where it belongs: `put` of struct
+ * docs_opts. */
+static int
+put_cleaned(void *ctx, const struct doc *d, struct err *e)
+{
+    struct cleaning *c = ctx;
+    struct verdict *v = d->result;
+    const char *text = d->text.p;
+    size_t n = d->text.n;
+
+    if (!d->before) {
+        c->repaired.nfc += v->repair.nfc;
+        c->repaired.controls += v->repair.controls;
+        c->repaired.romanian += v->repair.romanian;
+        c->stats.empty += n == 0;
+    }
+    if (n == 0)
+        return 0;
+    if (c->boilerplate && cut_boilerplate(c, d, v, &text, &n, e) < 0)
+        return -1;
+    if (v->reason == R_NONE && c->duplicates) {
+        const int found = duplicates_judge(c->duplicates, &v->keys, e);
+
+        if (found < 0)
+            return -1;
+        v->reason = (enum reason)found;
+        v->value = -1.0;
+    }
+    return v->reason == R_NONE ? keep_document(c, d, text, n, e)
+                               : drop_document(c, d, v, text, n, e);
+}
+
+/* ---- beginning and end ---- */
+
+/* --hold-out PERCENT%:FILE; the file's name stays in the options. */
+static int
+parse_hold_out(struct cleaning *c, struct err *e)
+{
+    const char *s = c->o.hold_out;
+    char *end;
+    double percent;
+
+    if (!s)
+        return 0;
+    percent = strtod(s, &end);
+    if (end == s || !(percent > 0.0 && percent < 100.0) || end[0] != '%' ||
+        end[1] != ':' || end[2] == '\0')
+        return err_set(e, EX_USAGE,
+            "--hold-out: \"%s\" is not PERCENT%%:FILE, as 1%%:held.jsonl", s);
+    c->below = (uint64_t)(percent / 100.0 * 0x1p64);
+    c->o.hold_out = end + 2;
+    return 0;
+}
+
+static int
+open_exclude(struct cleaning *c, const struct docs_opts *run, struct err *e)
+{
+    const struct cleaning_opts *o = &c->o;
+
+    if (o->exclude.n == 0)
+        return o->exclude_report || o->exclude_words != EXCLUDE_WORDS
+            ? err_set(e, EX_USAGE,
+                  "--exclude-words and --exclude-report belong to --exclude: "
+                  "give its file too")
+            : 0;
+    c->exclude =
+        exclude_new(&o->exclude, o->exclude_words, c->in, run, c->fold, e);
+    if (!c->exclude || text_file_begin(&c->report, o->exclude_report, e) < 0)
+        return -1;
+    if (c->report.open)
+        buf_adds(&c->report.line,
+            "input\trecord\tsource\theld_out\titem\twords\ttext\n");
+    return 0;
+}
+
+static int
+open_files(struct cleaning *c, struct err *e)
+{
+    const struct cleaning_opts *o = &c->o;
+
+    if (!o->count && (!o->output || strcmp(o->output, "-") == 0))
+        text_file_stdout(&c->documents);
+    else if (!o->count && text_file_begin(&c->documents, o->output, e) < 0)
+        return -1;
+    if (text_file_begin(&c->dropped, o->dropped, e) < 0)
+        return -1;
+    return text_file_begin(&c->held, o->hold_out, e);
+}
+
+static int
+open_cleaning(struct cleaning *c, const char *langs,
+    const struct docs_opts *run, struct err *e)
+{
+    const struct cleaning_opts *o = &c->o;
+    size_t sets = o->boilerplate > 0;
+
+    if (dup_parse(&c->dup, &o->dedup, e) < 0 || parse_hold_out(c, e) < 0 ||
+        (langs && langs_add(&c->langs, langs, c->in, e) < 0))
+        return -1;
+    sets += (size_t)c->dup.exact + (size_t)c->dup.near;
+    if ((sets > 0 || o->exclude.n > 0) && (c->fold = fold_new(e)) == NULL)
+        return -1;
+    if (open_exclude(c, run, e) < 0)
+        return -1;
+    if (c->dup.exact || c->dup.near)
+        c->duplicates = duplicates_new(&c->dup, o->mem / sets);
+    if (o->boilerplate)
+        c->boilerplate = boilerplate_new(o->boilerplate, o->mem / sets);
+    return open_files(c, e);
+}
+
+static void
+new_workers(struct cleaning *c, size_t n)
+{
+    c->nworker = n;
+    c->worker = xcalloc(n + 1, sizeof *c->worker);
+    for (size_t i = 0; i <= n; i++) {
+        c->worker[i].gopher = gopher_new();
+        if (c->o.repair)
+            c->worker[i].repair = repair_new(c->o.repair);
+    }
+}
+
+struct cleaning *
+cleaning_new(const struct cleaning_opts *o, const char *langs,
+    struct inputs *in, struct docs_opts *run, struct err *e)
+{
+    struct cleaning *c = xcalloc(1, sizeof *c);
+
+    c->o = *o;
+    c->in = in;
+    if (open_cleaning(c, langs, run, e) < 0) {
+        cleaning_free(c);
+        return NULL;
+    }
+    new_workers(c, docs_threads(run));
+    c->stats.source = xcalloc(in->nsource, sizeof *c->stats.source);
+    run->work = examine;
+    run->work_ctx = c;
+    run->free_result = free_verdict;
+    run->put = put_cleaned;
+    run->ctx = c;
+    /* A resumed run has to read from the beginning if what is dropped depends
+     * on earlier documents, or if all dropped ones are written to a file. */
+    run->replay = c->duplicates || c->boilerplate || c->dropped.open ||
+        c->held.open || c->report.open;
+    return c;
+}
+
+uint64_t
+cleaning_digest(const struct cleaning *c)
+{
+    return c->exclude ? exclude_digest(c->exclude) : 0;
+}
+
+void
+cleaning_head(struct cleaning *c, const struct documents_run *run)
+{
+    const struct documents_run whole = { run->options, run->inputs, { 0 } };
+
+    if (c->documents.open)
+        documents_put_head(&c->documents.line, c->in, run);
+    if (c->held.open) /* is written from the beginning whenever it is */
+        documents_put_head(&c->held.line, c->in, &whole);
+}
+
+static void
+note_excluded(const struct cleaning *c)
+{
+    struct buf b = { 0 };
+
+    for (size_t i = 0; i < c->in->nsource; i++)
+        if (c->stats.source[i].excluded > 0)
+            buf_addf(&b, "%s %s %" PRIu64, b.n > 0 ? "," : "", c->in->source[i],
+                c->stats.source[i].excluded);
+    if (c->exclude)
+        note("share %zu words with held-out text:%s", c->o.exclude_words,
+            b.n > 0 ? b.p : " none");
+    buf_release(&b);
+}
+
+static void
+note_repairs(const struct cleaning *c)
+{
+    if (c->o.repair & REPAIR_NFC)
+        note("%" PRIu64 " documents were changed by NFC", c->repaired.nfc);
+    if (c->o.repair & REPAIR_CONTROLS)
+        note("%" PRIu64 " control characters were removed",
+            c->repaired.controls);
+    if (c->o.repair & REPAIR_ROMANIAN)
+        note("%" PRIu64 " letters with a cedilla got a comma",
+            c->repaired.romanian);
+}
+
+static void
+note_dropped(const struct cleaning *c)
+{
+    const size_t spills =
+        (c->duplicates ? duplicates_spills(c->duplicates) : 0) +
+        (c->boilerplate ? boilerplate_spills(c->boilerplate) : 0);
+    struct buf b = { 0 };
+    uint64_t all = 0;
+
+    for (enum reason r = 0; r < R_NONE; r++) {
+        if (c->stats.reason[r] > 0)
+            buf_addf(&b, "%s %s %" PRIu64, all ? "," : ":", reason_name(r),
+                c->stats.reason[r]);
+        all += c->stats.reason[r];
+    }
+    if (all > 0)
+        note("dropped %" PRIu64 " documents%s", all, b.p);
+    buf_release(&b);
+    note_excluded(c);
+    if (c->stats.lines > 0)
+        note("cut %" PRIu64 " lines of boilerplate", c->stats.lines);
+    if (spills > 0)
+        vnote("keys went to %zu files", spills);
+    if (c->held.open)
+        note("held out %" PRIu64 " documents: %s", c->stats.held_out,
+            c->o.hold_out);
+}
+
+int
+cleaning_end(struct cleaning *c, struct err *e)
+{
+    struct text_file *const f[] = { &c->dropped, &c->report, &c->held,
+        &c->documents };
+
+    note_repairs(c);
+    note_dropped(c);
+    if (c->held.open)
+        documents_put_end(&c->held.line);
+    if (c->documents.open)
+        documents_put_end(&c->documents.line);
+    for (size_t i = 0; i < sizeof f / sizeof *f; i++)
+        if (text_file_end(f[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+const struct stats *
+cleaning_stats(const struct cleaning *c)
+{
+    return &c->stats;
+}
+
+void
+cleaning_free(struct cleaning *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; c->worker && i <= c->nworker; i++) {
+        gopher_free(c->worker[i].gopher);
+        repair_free(c->worker[i].repair);
+        words_release(&c->worker[i].words);
+    }
+    free(c->worker);
+    free(c->stats.source);
+    exclude_free(c->exclude);
+    duplicates_free(c->duplicates);
+    boilerplate_free(c->boilerplate);
+    fold_free(c->fold);
+    text_file_release(&c->documents);
+    text_file_release(&c->dropped);
+    text_file_release(&c->held);
+    text_file_release(&c->report);
+    buf_release(&c->kept);
+    buf_release(&c->gone);
+    free(c);
+}

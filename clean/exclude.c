@@ -1,0 +1,401 @@
+/* Held-out text; see exclude.h. */
+#include "exclude.h"
+
+#include "base/note.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define LEAST 8 /* words of a text that is shorter than a gram */
+#define DOC \
+    ((size_t)64 << 20) /* bytes of a document, where no more are allowed */
+#define RING 128       /* > EXCLUDE_MOST, a power of two */
+#define BASE UINT64_C(0x9e3779b97f4a7c15)
+
+/* A text that is held out; its words end where the next one's begin. */
+struct held {
+    size_t word, name;
+    uint64_t record;
+};
+
+/* Grams by their hash, linear probing: the first place of each. */
+struct gram_slot {
+    uint32_t at;
+    uint32_t tag; /* bits of the hash, and words in the lowest 8; 0: free */
+};
+struct grams {
+    struct gram_slot *slot;
+    unsigned bits;
+};
+
+struct exclude {
+    size_t n, least;
+    const struct fold *fold;
+    struct words words;
+    uint64_t *word; /* hashes, of all texts */
+    size_t nword, cap;
+    struct held *text;
+    size_t ntext, captext, nshort;
+    char **name;
+    size_t nname, capname;
+    /* Grams that no document may hold, of these lengths, in rising order; and
+     * what no document may be: all runs of least to n - 1 words. */
+    struct grams of_any, whole;
+    /* A bit for the first `least` words of each that no document may hold, so
+     * that most places of a document cost one look into little memory. */
+    uint64_t *begins;
+    unsigned begin_bits;
+    size_t length[EXCLUDE_MOST], nlength;
+    uint64_t power[EXCLUDE_MOST + 1]; /* of BASE */
+};
+
+/* The last words of a text, and sums over all words up to each: a gram's hash
+ * is the difference of two. */
+struct tail {
+    uint64_t word[RING], sum[RING];
+    size_t end[RING];           /* in the text */
+    size_t n;                   /* words so far */
+    unsigned char begins[RING]; /* does perhaps a gram begin behind it? */
+};
+
+static void
+push_word(struct tail *t, uint64_t word, size_t end)
+{
+    const uint64_t sum = t->sum[t->n % RING] * BASE + word;
+
+    t->n++;
+    t->word[t->n % RING] = word;
+    t->sum[t->n % RING] = sum;
+    t->end[t->n % RING] = end;
+}
+
+static int
+grams_equal(const struct exclude *x, const struct tail *t, size_t m, size_t at)
+{
+    for (size_t i = 0; i < m; i++)
+        if (x->word[at + i] != t->word[(t->n - m + 1 + i) % RING])
+            return 0;
+    return 1;
+}
+
+/* The hash of the last m words. */
+static uint64_t
+hash_last(const struct exclude *x, const struct tail *t, size_t m)
+{
+    uint64_t h = t->sum[t->n % RING] - t->sum[(t->n - m) % RING] * x->power[m];
+
+    h = (h ^ h >> 32 ^ m) * UINT64_C(0xd6e8feb86659fd93);
+    return h ^ h >> 32;
+}
+
+/* The bit of the last `least` words. */
+static uint64_t *
+begin_bit(const struct exclude *x, const struct tail *t, uint64_t *mask)
+{
+    const uint64_t h = hash_last(x, t, x->least);
+
+    *mask = UINT64_C(1) << (h & 63);
+    return &x->begins[h >> (64 - x->begin_bits)];
+}
+
+/* The slot of the last m words, or the free one where they belong. */
+static struct gram_slot *
+gram_place(const struct exclude *x, const struct grams *g, const struct tail *t,
+    size_t m, uint32_t *tag)
+{
+    const uint64_t h = hash_last(x, t, m);
+    size_t i;
+
+    *tag = (uint32_t)(h << 8) | (uint32_t)m;
+    for (i = (size_t)(h >> (64 - g->bits)); g->slot[i].tag != 0;
+         i = (i + 1) & (((size_t)1 << g->bits) - 1))
+        if (g->slot[i].tag == *tag && grams_equal(x, t, m, g->slot[i].at))
+            break;
+    return &g->slot[i];
+}
+
+static void
+put_gram(const struct exclude *x, struct grams *g, const struct tail *t,
+    size_t m, size_t at)
+{
+    uint32_t tag;
+    struct gram_slot *s = gram_place(x, g, t, m, &tag);
+
+    if (s->tag == 0)
+        *s = (struct gram_slot){ (uint32_t)at, tag };
+}
+
+/* Room for so many grams, half of it free. */
+static void
+grams_new(struct grams *g, size_t n)
+{
+    g->bits = 4;
+    while (((size_t)1 << g->bits) / 2 < n)
+        g->bits++;
+    g->slot = xtable((size_t)1 << g->bits, sizeof *g->slot, 0);
+}
+
+static size_t
+words_of(const struct exclude *x, size_t text)
+{
+    return (text + 1 < x->ntext ? x->text[text + 1].word : x->nword) -
+        x->text[text].word;
+}
+
+static void
+index_text(struct exclude *x, size_t text)
+{
+    const size_t n = words_of(x, text), begin = x->text[text].word;
+    const size_t gram = n < x->n ? n : x->n;
+    struct tail t = { .n = 0 };
+
+    for (size_t i = 0; i < n; i++) {
+        push_word(&t, x->word[begin + i], 0);
+        if (t.n >= x->least) {
+            uint64_t mask, *bits = begin_bit(x, &t, &mask);
+
+            *bits |= mask;
+        }
+        if (t.n >= gram)
+            put_gram(x, &x->of_any, &t, gram, begin + t.n - gram);
+        for (size_t m = x->least; m < x->n && m <= t.n; m++)
+            put_gram(x, &x->whole, &t, m, begin + t.n - m);
+    }
+}
+
+static void
+index_all(struct exclude *x)
+{
+    unsigned char is_length[EXCLUDE_MOST + 1] = { 0 };
+    size_t any = 0, whole = 0;
+
+    for (size_t i = 0; i < x->ntext; i++) {
+        const size_t n = words_of(x, i);
+
+        any += n < x->n ? 1 : n - x->n + 1;
+        is_length[n < x->n ? n : x->n] = 1;
+        for (size_t m = x->least; m < x->n && m <= n; m++)
+            whole += n - m + 1;
+    }
+    for (size_t m = 1; m <= x->n; m++)
+        if (is_length[m])
+            x->length[x->nlength++] = m;
+    x->begin_bits = 6;
+    while (((uint64_t)4 << x->begin_bits) < x->nword) /* 16 to 32 bits each */
+        x->begin_bits++;
+    x->begins = xtable((size_t)1 << x->begin_bits, sizeof *x->begins, 0);
+    grams_new(&x->of_any, any);
+    grams_new(&x->whole, whole);
+    for (size_t i = 0; i < x->ntext; i++)
+        index_text(x, i);
+}
+
+/* A text of document d, unless it is too short. */
+static int
+add_held(struct exclude *x, const struct doc *d, const char *p, size_t n,
+    struct err *e)
+{
+    const size_t begin = x->nword;
+    uint64_t hash;
+
+    words_begin(&x->words, x->fold, p, n);
+    while (words_next(&x->words, &hash)) {
+        x->word = xgrow(x->word, x->nword, &x->cap, sizeof *x->word);
+        x->word[x->nword++] = hash;
+    }
+    if (x->nword > UINT32_MAX)
+        return err_set(e, EX_INPUT, "--exclude: more than %" PRIu32 " words",
+            UINT32_MAX);
+    if (x->nword - begin < x->least) {
+        x->nshort += x->nword > begin;
+        x->nword = begin;
+        return 0;
+    }
+    if (x->nname == 0 || strcmp(x->name[x->nname - 1], d->from->name) != 0) {
+        x->name = xgrow(x->name, x->nname, &x->capname, sizeof *x->name);
+        x->name[x->nname++] = xstrdup(d->from->name);
+    }
+    x->text = xgrow(x->text, x->ntext, &x->captext, sizeof *x->text);
+    x->text[x->ntext++] = (struct held){ begin, x->nname - 1, d->record };
+    return 0;
+}
+
+/* A document: its strings, each of which ends in a NUL, or its text. */
+static int
+put_held(void *ctx, const struct doc *d, struct err *e)
+{
+    const char *p = d->text.p, *const end = p + d->text.n;
+    int bad = 0;
+
+    while (p < end && bad == 0) {
+        const char *q = memchr(p, '\0', (size_t)(end - p));
+        const size_t n = (size_t)((q != NULL ? q : end) - p);
+
+        bad = add_held(ctx, d, p, n, e);
+        p += n + 1;
+    }
+    return bad;
+}
+
+static int
+read_held_out(struct exclude *x, const struct opt_list *files,
+    const struct inputs *in, const struct docs_opts *run, struct err *e)
+{
+    const struct input_opts io = { .max_ratio = in->o.max_ratio,
+        .max_members = in->o.max_members,
+        .lossy = in->o.lossy,
+        .lang = "held-out" };
+    const struct docs_opts ro = { .split = run->split,
+        .limit.most = run->limit.most > DOC ? run->limit.most : DOC,
+        .strict = run->strict,
+        .threads = run->threads,
+        .progress = run->progress,
+        .put = put_held,
+        .ctx = x };
+    char **operand = xcalloc(files->n + 1, sizeof *operand);
+    struct inputs held;
+    struct docs_sums sums;
+    int bad;
+
+    memcpy(operand, files->v, files->n * sizeof *operand);
+    bad = inputs_list(&held, operand, &io, e);
+    if (bad == 0) {
+        bad = docs_run(&held, &ro, &sums, e);
+        passed_end(&sums.passed);
+        inputs_release(&held);
+    }
+    free(operand);
+    return bad;
+}
+
+struct exclude *
+exclude_new(const struct opt_list *files, size_t n, const struct inputs *in,
+    const struct docs_opts *run, const struct fold *fold, struct err *e)
+{
+    struct exclude *x = xcalloc(1, sizeof *x);
+    int bad;
+
+    x->n = n;
+    x->least = n < LEAST ? n : LEAST;
+    x->fold = fold;
+    x->power[0] = 1;
+    for (size_t i = 1; i <= n; i++)
+        x->power[i] = x->power[i - 1] * BASE;
+    bad = read_held_out(x, files, in, run, e);
+    if (bad == 0 && x->ntext == 0)
+        bad = err_set(e, EX_INPUT,
+            "--exclude: %s%s: no text of %zu words or more", files->v[0],
+            files->n > 1 ? ", ..." : "", x->least);
+    if (bad) {
+        exclude_free(x);
+        return NULL;
+    }
+    if (x->nshort > 0)
+        note("--exclude: %zu texts of fewer than %zu words are not looked for",
+            x->nshort, x->least);
+    index_all(x);
+    vnote("--exclude: %zu texts of %zu words", x->ntext, x->nword);
+    return x;
+}
+
+void
+exclude_free(struct exclude *x)
+{
+    if (x == NULL)
+        return;
+    for (size_t i = 0; i < x->nname; i++)
+        free(x->name[i]);
+    free(x->name);
+    free(x->text);
+    free(x->word);
+    free(x->begins);
+    free(x->of_any.slot);
+    free(x->whole.slot);
+    words_release(&x->words);
+    free(x);
+}
+
+uint64_t
+exclude_digest(const struct exclude *x)
+{
+    uint64_t h =
+        XXH3_64bits_withSeed(x->word, x->nword * sizeof *x->word, x->n);
+
+    for (size_t i = 0; i < x->ntext; i++)
+        h = XXH3_64bits_withSeed(&x->text[i].word, sizeof x->text[i].word, h);
+    return h;
+}
+
+/* Are the last m words there?  Then where, and where they are in the text. */
+static int
+find_gram(const struct exclude *x, const struct grams *g, const struct tail *t,
+    size_t m, struct exclude_hit *hit)
+{
+    uint32_t tag;
+    const struct gram_slot *s = gram_place(x, g, t, m, &tag);
+
+    if (s->tag == 0)
+        return 0;
+    *hit = (struct exclude_hit){ .words = m,
+        .from = t->n == m ? 0 : t->end[(t->n - m) % RING],
+        .to = t->end[t->n % RING],
+        .at = s->at };
+    return 1;
+}
+
+/* Does a gram end with the last word? */
+static int
+find_any_gram(const struct exclude *x, struct tail *t, struct exclude_hit *hit)
+{
+    const uint64_t *bits;
+    uint64_t mask;
+
+    if (t->n < x->least)
+        return 0;
+    bits = begin_bit(x, t, &mask);
+    t->begins[(t->n - x->least) % RING] = (*bits & mask) != 0;
+    for (size_t i = 0; i < x->nlength && x->length[i] <= t->n; i++)
+        if (t->begins[(t->n - x->length[i]) % RING] &&
+            find_gram(x, &x->of_any, t, x->length[i], hit))
+            return 1;
+    return 0;
+}
+
+int
+exclude_find(const struct exclude *x, struct words *w, const char *text,
+    size_t n, struct exclude_hit *hit)
+{
+    struct tail t;
+    uint64_t hash;
+
+    t.n = 0;
+    t.sum[0] = 0;
+    words_begin(w, x->fold, text, n);
+    while (words_next(w, &hash)) {
+        push_word(&t, hash, (size_t)((const char *)w->p - text));
+        if (find_any_gram(x, &t, hit))
+            return 1;
+    }
+    return t.n >= x->least && t.n < x->n &&
+        find_gram(x, &x->whole, &t, t.n, hit);
+}
+
+const char *
+exclude_name(const struct exclude *x, const struct exclude_hit *hit,
+    uint64_t *record)
+{
+    size_t lo = 0, hi = x->ntext;
+
+    while (hi - lo > 1) {
+        const size_t mid = lo + (hi - lo) / 2;
+
+        if (x->text[mid].word <= hit->at)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    *record = x->text[lo].record;
+    return x->name[x->text[lo].name];
+}

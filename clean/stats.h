@@ -1,0 +1,29 @@
+/* Documents kept and dropped, by source and by reason. */
+#ifndef CLEAN_STATS_H
+#define CLEAN_STATS_H
+
+#include "reason.h"
+
+#include "docs/inputs.h"
+
+#include <stdio.h>
+
+struct source_counts {
+    uint64_t docs, bytes, chars, words; /* that are kept */
+    uint64_t dropped, excluded;         /* documents */
+};
+struct stats {
+    struct source_counts *source; /* [nsource] of the inputs */
+    uint64_t reason[R_NONE];      /* documents dropped */
+    uint64_t lines;               /* cut as boilerplate */
+    uint64_t held_out, empty;     /* documents */
+};
+
+enum stats_format { STATS_TSV, STATS_JSON };
+extern const char *const stats_formats[]; /* names, ends with NULL */
+
+/* A table of the sources that occur, and of all. */
+void stats_print(const struct stats *s, const struct inputs *in, FILE *f,
+    enum stats_format format);
+
+#endif

@@ -1,0 +1,174 @@
+/* Folded words; see words.h. */
+#include "words.h"
+
+#include "cli/die.h"
+#include "text/unicode.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unicode/unorm2.h>
+#include <xxhash.h>
+
+#define BMP 0x10000
+#define LONGEST 64 /* UTF-16 units of one folded character */
+#define KEEP ((size_t)64 << 10)
+
+/* How a character is folded. */
+#define SPACE UINT32_C(0xffffffff)
+#define NOTHING UINT32_C(0xfffffffe)
+#define MANY UINT32_C(0x80000000) /* + offset in more */
+
+struct fold {
+    const UNormalizer2 *casefold, *nfd;
+    uint32_t to[BMP]; /* a character, or one of the above */
+    struct buf more;  /* UTF-8 with a NUL after each */
+};
+
+/* Append what c becomes to *out: SPACE if it has no letter or number, NOTHING
+ * if it is a mark, else the number of characters. */
+static uint32_t
+fold_one(const struct fold *f, uint32_t c, struct buf *out)
+{
+    UChar in[2], folded[LONGEST], apart[LONGEST];
+    UErrorCode bad = U_ZERO_ERROR;
+    uint32_t n = 0, space = 0;
+    int32_t len = 0, i = 0;
+
+    if (c >= 0xd800 && c < 0xe000)
+        return SPACE;
+    U16_APPEND_UNSAFE(in, len, c);
+    len = unorm2_normalize(f->casefold, in, len, folded, LONGEST, &bad);
+    len = unorm2_normalize(f->nfd, folded, len, apart, LONGEST, &bad);
+    if (U_FAILURE(bad))
+        return SPACE;
+    while (i < len) {
+        UChar32 x;
+
+        U16_NEXT(apart, i, len, x);
+        if (uni_class((uint32_t)x) & (U_L | U_N)) {
+            utf8_put(out, (uint32_t)x);
+            n++;
+        } else if (!(uni_class((uint32_t)x) & U_M)) {
+            space = 1;
+        }
+    }
+    return n ? n : space ? SPACE : NOTHING;
+}
+
+struct fold *
+fold_new(struct err *e)
+{
+    struct fold *f = xcalloc(1, sizeof *f);
+    UErrorCode bad = U_ZERO_ERROR;
+    struct buf b = { 0 };
+
+    f->casefold = unorm2_getNFKCCasefoldInstance(&bad);
+    f->nfd = unorm2_getNFDInstance(&bad);
+    if (U_FAILURE(bad)) {
+        fold_free(f);
+        err_set(e, EX_SYS, "ICU: %s", u_errorName(bad));
+        return NULL;
+    }
+    for (uint32_t c = 0; c < BMP; c++) {
+        size_t len;
+
+        buf_clear(&b);
+        f->to[c] = fold_one(f, c, &b);
+        if (f->to[c] == 1) {
+            const unsigned char *p = (const unsigned char *)b.p;
+
+            f->to[c] = utf8_next(p, p + b.n, &len);
+        } else if (f->to[c] < MANY) {
+            f->to[c] = MANY + (uint32_t)f->more.n;
+            buf_add(&f->more, b.p, b.n + 1);
+        }
+    }
+    buf_release(&b);
+    return f;
+}
+
+void
+fold_free(struct fold *f)
+{
+    if (!f)
+        return;
+    buf_release(&f->more);
+    free(f);
+}
+
+void
+words_begin(struct words *w, const struct fold *f, const char *text, size_t n)
+{
+    w->fold = f;
+    w->p = (const unsigned char *)text;
+    w->end = w->p + n;
+    w->hashed = 0;
+}
+
+void
+words_release(struct words *w)
+{
+    buf_release(&w->word);
+    XXH3_freeState(w->hash);
+}
+
+/* Feed what has been gathered of a long word to its hash. */
+static void
+hash_part(struct words *w)
+{
+    if (!w->hash && !(w->hash = XXH3_createState()))
+        die(EX_SYS, "out of memory");
+    if (!w->hashed)
+        XXH3_64bits_reset(w->hash);
+    w->hashed = 1;
+    XXH3_64bits_update(w->hash, w->word.p, w->word.n);
+    buf_clear(&w->word);
+}
+
+static uint64_t
+word_hash(struct words *w)
+{
+    if (!w->hashed)
+        return XXH3_64bits(w->word.p, w->word.n);
+    w->hashed = 0;
+    XXH3_64bits_update(w->hash, w->word.p, w->word.n);
+    return XXH3_64bits_digest(w->hash);
+}
+
+int
+words_next(struct words *w, uint64_t *hash)
+{
+    const struct fold *f = w->fold;
+    size_t len;
+
+    buf_clear(&w->word);
+    for (; w->p < w->end; w->p += len) {
+        const uint32_t c = *w->p < 0x80 ? *w->p : utf8_next(w->p, w->end, &len);
+        uint32_t to;
+
+        if (c < 0x80)
+            len = 1;
+        to = c < BMP        ? f->to[c]
+            : c == UTF8_BAD ? SPACE
+                            : fold_one(f, c, &w->word);
+        if (to == SPACE && (w->word.n > 0 || w->hashed))
+            break;
+        if (w->word.n > KEEP)
+            hash_part(w);
+        if (c >= BMP || to == SPACE || to == NOTHING)
+            continue;
+        if (to < 0x80) {
+            if (w->word.n + 1 >= w->word.cap)
+                buf_reserve(&w->word, 64);
+            w->word.p[w->word.n++] = (char)to;
+        } else if (to >= MANY) {
+            buf_adds(&w->word, f->more.p + (to - MANY));
+        } else {
+            utf8_put(&w->word, to);
+        }
+    }
+    if (w->word.n == 0 && !w->hashed)
+        return 0;
+    *hash = word_hash(w);
+    return 1;
+}
