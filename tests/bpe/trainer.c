@@ -91,9 +91,9 @@ test_whole(const char *name, int digits, size_t minimum, size_t nspecial)
     char ha[33] = "a", hb[33] = "b";
 
     ok(json_equal(js_get(j, "model.vocab"), js_get(want, "model.vocab")),
-        "%s: vocabulary", name);
+        "%s has the vocabulary of the oracle", name);
     ok(json_equal(js_get(j, "model.merges"), js_get(want, "model.merges")),
-        "%s: merges", name);
+        "%s has the merges of the oracle", name);
     mine = json_dumps(j, 0);
     a = tok_parse(mine, strlen(mine), NULL, 0, &e);
     ok(a != NULL, "%s: what was trained is read", name);
@@ -128,7 +128,7 @@ main(void)
         json_decref(want);
         p = end + 1;
     }
-    ok(i == 24, "%zu runs", i);
+    ok(i == 24, "all %zu runs are compared", i);
     test_whole("gpt2.json", 0, 0, 1);
     test_whole("digits.json", 1, 2, 3);
     free(file);

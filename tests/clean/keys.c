@@ -38,7 +38,7 @@ counting(size_t mem, size_t least, const char *what)
     for (uint64_t i = KEYS; i < 2 * KEYS; i++)
         wrong += keys_count(k, number(i)) != 0;
     ok(wrong == 0 && failed == 0, "%s: %zu counts are wrong", what, wrong);
-    ok(keys_spills(k) >= least, "%s: %zu files", what, keys_spills(k));
+    ok(keys_spills(k) >= least, "%s takes %zu files", what, keys_spills(k));
     keys_free(k);
 }
 
@@ -51,7 +51,8 @@ limits(void)
 
     for (int i = 0; i < 70000; i++)
         bad += keys_put(k, number(5), &e) < 0;
-    ok(!bad && keys_count(k, number(5)) == KEYS_MOST, "counts stop");
+    ok(!bad && keys_count(k, number(5)) == KEYS_MOST,
+        "counts stop at KEYS_MOST");
     /* the same 64 bits, others below; 16 bits do not count */
     keys_put(k, (struct key){ 7, 0x10000 }, &e);
     ok(keys_count(k, (struct key){ 7, 0x1ffff }) == 1 &&
@@ -81,7 +82,8 @@ folds(const struct fold *f, const char *text, const char *want)
         buf_add(&b, w.word.p, w.word.n);
         buf_addc(&b, '/');
     }
-    ok(good && strcmp(b.p, want) == 0, "%s: %s", text, b.p);
+    ok(good && strcmp(b.p, want) == 0, "\"%s\" is cut into the words %s", text,
+        b.p);
     words_release(&w);
     buf_release(&b);
 }
@@ -147,9 +149,10 @@ estimates(const struct fold *f)
             sum += estimate(f, &m, seed, 204, same);
         /* 30 texts x 1024 values, which are not quite independent */
         err = 4.0 * sqrt(J * (1.0 - J) / (30.0 * 200.0)) + 1e-12;
-        ok(near(sum / 30.0, J, err, 0.0), "similarity %.3f", J);
+        ok(near(sum / 30.0, J, err, 0.0), "the similarity %.3f is estimated",
+            J);
     }
-    ok(estimate(f, &m, 1, 3, 3) == 1.0, "less than a run");
+    ok(estimate(f, &m, 1, 3, 3) == 1.0, "a text of fewer words is one run");
     ok(estimate(f, &m, 1, 3, 2) < 0.05, "one of three words differs");
 }
 

@@ -8,7 +8,7 @@ ok 'a text is cleaned without repairs' clean -q -o s.jsonl n.txt
 ok 'it is tokenized' tokenize -q -t "$tok" -o s s.jsonl
 ok 'it is decoded' tokenize -q -t "$tok" --decode s
 same 'nothing changes without repairs' n.txt out
-ok 'repairs run' clean -o s.jsonl --nfc --romanian --strip-controls n.txt
+ok 'all repairs run' clean -o s.jsonl --nfc --romanian --strip-controls n.txt
 like 'NFC is counted' ' 1 documents were changed by NFC' err
 like 'control characters are counted' ' 4 control characters were removed' err
 like 'Romanian letters are counted' ' 2 letters with a cedilla got a comma' err

@@ -6,14 +6,14 @@
 
 # Length
 printf 'one\ntwo words\n\303\251\303\251\nthree little words\n\nx\n' >len
-ok '--min-chars runs' run --min-chars 2 --dropped d len
+ok '--min-chars is accepted' run --min-chars 2 --dropped d len
 equal '--min-chars counts characters, not bytes' "$(why)" '5:min-chars '
-ok '--max-chars runs' run --max-chars 9 --dropped d len
+ok '--max-chars is accepted' run --max-chars 9 --dropped d len
 equal '--max-chars drops longer texts' "$(why)" '3:max-chars '
-ok '--min-words runs' run --min-words 2 --dropped d len
+ok '--min-words is accepted' run --min-words 2 --dropped d len
 equal '--min-words counts words' "$(why)" '0:min-words 2:min-words 5:min-words '
 equal 'texts that are not dropped are written' "$(documents out)" 2
-ok '--max-words runs' run --max-words 2 --dropped d len
+ok '--max-words is accepted' run --max-words 2 --dropped d len
 equal '--max-words drops texts of more words' "$(why)" '3:max-words '
 like 'a record says what was measured' \
     '^\{"input":"len","record":3,"source":"len","reason":"max-words","value":3,"text":"three little words"\}$' d
@@ -43,7 +43,7 @@ fi
     printf '{"text":"ok\\nok\\nHome About us Contact"}\n'
     printf '{"text":"\\n\\nHome About us Contact\\n"}\n'
 } >b.jsonl
-ok '--boilerplate runs' clean -q --boilerplate 2 --dropped d b.jsonl
+ok '--boilerplate is accepted' clean -q --boilerplate 2 --dropped d b.jsonl
 texts out >got
 {
     printf 'Home | About us | Contact\nText of number one.\nok\n'

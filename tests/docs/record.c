@@ -149,9 +149,10 @@ test_changed(void)
         }
         buf_release(&b);
     }
-    ok(bad == 0, "of %zu changed records %zu are taken, all rightly", all,
-        some);
-    ok(some > all / 10 && some < all, "and neither all nor none");
+    ok(bad == 0, "changed records (%zu) are taken (%zu) or refused rightly",
+        all, some);
+    ok(some > all / 10 && some < all,
+        "some changed records are taken and some are not");
 }
 
 int
@@ -169,7 +170,7 @@ main(void)
     ok(check(taken[2], strlen(taken[2]), "lang") == 1 &&
             check(taken[2], strlen(taken[2]), "text") == 1 &&
             check(taken[2], strlen(taken[2]), "nothing") == 0,
-        "two members");
+        "two members are found");
     test_changed();
     buf_adds(&deep, "{\"text\":\"a\",\"x\":");
     for (int i = 0; i < 100000; i++)

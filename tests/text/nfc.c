@@ -64,9 +64,9 @@ test_golden(void)
         nfc_append(want.p, want.n, &got);
         unstable += !equal(&got, &want);
     }
-    ok(lines > 1700, "%zu texts", lines);
-    ok(wrong == 0, "are normalized, %zu wrongly", wrong);
-    ok(unstable == 0, "and then stay, %zu do not", unstable);
+    ok(lines > 1700, "all %zu texts are read", lines);
+    ok(wrong == 0, "texts are normalized, %zu wrongly", wrong);
+    ok(unstable == 0, "normalized texts stay, %zu do not", unstable);
     ok(quick == 0 && kept > 0, "what nfc_quick passes over stays (%zu whole)",
         kept);
     buf_release(&text);

@@ -8,23 +8,23 @@ refused() {
     re_what=$1 re_like=$2
     shift 2
     rm -f s
-    status 3 "$re_what" tokenize -q -t "$tok" -o s "$@"
-    like 'is refused by name' "^tokenize: $re_like" err
-    [ ! -e s ] || fail 'a stream was left behind'
+    status 3 "$re_what is refused" tokenize -q -t "$tok" -o s "$@"
+    like "the message on $re_what names the file" "^tokenize: $re_like" err
+    [ ! -e s ] || fail "$re_what leaves a stream behind"
 }
 # taken WHAT DOCUMENTS ARG...
 taken() {
     ta_what=$1 ta_docs=$2
     shift 2
-    ok "$ta_what" tokenize -q -t "$tok" --ids "$@"
-    equal 'is taken' "$(grep -c . out)" "$ta_docs"
+    ok "$ta_what is read" tokenize -q -t "$tok" --ids "$@"
+    equal "$ta_what gives all its documents" "$(grep -c . out)" "$ta_docs"
 }
 
 # Known beginnings
 known() {   # known FORMAT MESSAGE: the content's beginning as printf has it
     # shellcheck disable=SC2059 # a format
     { printf "$1"; printf ' and so on for some more bytes\n'; } >x.txt
-    refused "$2" "x.txt: offset 0: is $2" x.txt
+    refused "content with $1 ($2)" "x.txt: offset 0: is $2" x.txt
 }
 known 'PAR1\025\004' 'Parquet, .*: convert it to JSONL'
 known 'ARROW1\000\000' 'Arrow'
@@ -45,7 +45,7 @@ known '7z\274\257\047\034' 'an archive or compressed'
 printf 'hello\n' >good.txt
 tokenize -q -t "$tok" -o stream good.txt
 refused 'a stream' 'stream: offset 0: is a stream of retort: .* already' stream
-refused 'from standard input' \
+refused 'a stream on standard input' \
     '<stdin>: offset 0 of its content: is a stream of retort' <stream
 if command -v zstd >/dev/null; then
     zstd -q stream
@@ -63,29 +63,29 @@ taken 'words that begin so' 1 words.txt
 # NUL bytes
 { head -c 300000 /dev/zero | tr '\0' a; printf 'b\000c\n'; } >nul.txt
 refused 'a NUL byte' 'nul.txt: offset 300001: a NUL byte: is no text' nul.txt
-refused 'in lines' 'nul.txt: offset 300001: ' --split line nul.txt
+refused 'a NUL byte in lines' 'nul.txt: offset 300001: ' --split line nul.txt
 gzip -c nul.txt >nul.txt.gz
-refused 'compressed' 'nul.txt.gz: offset 300001 of its content: ' nul.txt.gz
-taken '--lossy' 1 --lossy nul.txt
+refused 'a compressed NUL byte' 'nul.txt.gz: offset 300001 of its content: ' nul.txt.gz
+taken 'a NUL byte with --lossy' 1 --lossy nul.txt
 printf 'h\000i\000 \000' >wide.txt
 refused 'UTF-16 without a mark' 'wide.txt: offset 1: .*UTF-16LE' wide.txt
 printf '\000h\000i\000 ' >wide.txt
-refused 'of the other order' 'wide.txt: offset 0: .*UTF-16BE' wide.txt
+refused 'UTF-16 of the other order' 'wide.txt: offset 0: .*UTF-16BE' wide.txt
 printf '{"text":"a\\u0000b"}\n' >escape.jsonl
 taken 'an escaped NUL' 1 escape.jsonl
 for f in holes.txt holes.jsonl; do
     { head -c 512 /dev/zero; printf '{"text":"not lost"}\n'; } >$f
-    refused "512 NUL bytes before the text of $f" "$f: offset 0: a NUL" $f
+    refused "a text of $f behind 512 NUL bytes" "$f: offset 0: a NUL" $f
     { head -c 10240 /dev/zero; printf '{"text":"not lost"}\n'; } >$f
-    refused "10240 before it" "$f: offset 0: a NUL" $f
+    refused "a text of $f behind 10240 NUL bytes" "$f: offset 0: a NUL" $f
     head -c 10240 /dev/zero >$f
-    refused "and nothing else" "$f: offset 0: a NUL" $f
-    [ $f = holes.jsonl ] || taken '--lossy' 1 --lossy $f
+    refused "$f of NUL bytes alone" "$f: offset 0: a NUL" $f
+    [ $f = holes.jsonl ] || taken "$f of NUL bytes with --lossy" 1 --lossy $f
 done
 { head -c 1024 /dev/zero; echo lost; } >empty.tar
 refused 'text behind an empty tar' 'empty.tar: offset 0: .* more follows' \
     empty.tar
-refused 'from a pipe' '<stdin>: offset 0: .* more follows' <empty.tar
+refused 'such a tar from a pipe' '<stdin>: offset 0: .* more follows' <empty.tar
 
 # What is not UTF-8: a share of one in a hundred is refused
 # bad N GOOD: so many lines of 20 bytes, each followed by as many good ones
@@ -104,50 +104,50 @@ iconv=': is not UTF-8, nor are .* % of it: convert it, as by iconv'
 [ "$(LC_ALL=C tr -dc '\351' <one.txt | wc -c)" = 10 ] || fail 'awk wrote UTF-8'
 bad 10 3 >more.txt
 refused 'Latin-1' "more.txt: offset 15$iconv" more.txt
-refused 'by lines' "more.txt: offset 15$iconv" --split line more.txt
-refused 'with a good file behind it' "more.txt: offset 15$iconv" \
+refused 'Latin-1 by lines' "more.txt: offset 15$iconv" --split line more.txt
+refused 'Latin-1 before a good file' "more.txt: offset 15$iconv" \
     --split line more.txt good.txt
-refused 'or before it' "more.txt: offset 15$iconv" good.txt more.txt
+refused 'Latin-1 behind a good file' "more.txt: offset 15$iconv" good.txt more.txt
 tar -cf more.tar good.txt more.txt one.txt
-refused 'in an archive' "more.tar/more.txt: offset 15$iconv" more.tar
-refused 'from a pipe' "<stdin>: offset 15$iconv" <more.txt
-status 3 '--ids' tokenize -q -t "$tok" --ids more.txt
-status 3 '--stats' tokenize -q -t "$tok" --stats more.txt
+refused 'Latin-1 in an archive' "more.tar/more.txt: offset 15$iconv" more.tar
+refused 'Latin-1 from a pipe' "<stdin>: offset 15$iconv" <more.txt
+status 3 '--ids refuses Latin-1' tokenize -q -t "$tok" --ids more.txt
+status 3 '--stats refuses Latin-1' tokenize -q -t "$tok" --stats more.txt
 status 3 'training on text that is not UTF-8 is refused' bpe -q -o t.json more.txt
-taken 'with --lossy' 1 --lossy more.txt
-taken 'fewer' 2 fewer.txt good.txt
-like 'is named' 'fewer.txt: offset 15: is not UTF-8: 10 such places' err
-unlike 'and good files are not' 'good.txt' err
-status 2 '--lossy --strict' tokenize -q -t "$tok" --ids --lossy --strict good.txt
+taken 'Latin-1 with --lossy' 1 --lossy more.txt
+taken 'a text of fewer such bytes' 2 fewer.txt good.txt
+like 'the warning names the file and the number' 'fewer.txt: offset 15: is not UTF-8: 10 such places' err
+unlike 'the warning names no good file' 'good.txt' err
+status 2 '--lossy refuses --strict' tokenize -q -t "$tok" --ids --lossy --strict good.txt
 bad 40000 1 | LC_ALL=C sed 's/.*/{"text":"&"}/' >more.jsonl
 for i in 0 1 2 3 4 5 6 7 8 9; do
     cat good.txt fewer.txt >"n$i.txt"
 done
-status 3 'of 4 MB' tokenize -q -t "$tok" --ids more.jsonl
+status 3 'Latin-1 of 4 MB is refused' tokenize -q -t "$tok" --ids more.jsonl
 n=$(grep -c . out)
 if [ "$n" -gt 30000 ] && [ "$n" -lt 40000 ]; then
-    pass 'the first MiB tells'
+    pass 'the first MiB tells that it is Latin-1'
 else
-    fail "after $n documents"
+    fail "the first MiB tells that it is Latin-1, not $n documents"
 fi
-ok 'many files' tokenize -t "$tok" --ids --lang x n?.txt good.txt fewer.txt
-equal 'are named, ten of them' "$(grep -c 'such places' err)" 10
-like 'and counted' '110 places in 11 files were not UTF-8' err
+ok 'many files of a few such bytes are read' tokenize -t "$tok" --ids --lang x n?.txt good.txt fewer.txt
+equal 'ten of many files are named' "$(grep -c 'such places' err)" 10
+like 'all of many files are counted' '110 places in 11 files were not UTF-8' err
 
 # In archives
 printf 'PAR1\025\004 and so on' >p.txt
 tar -cf p.tar good.txt p.txt
-refused 'a member' 'p.tar/p.txt: offset 0 of its content: is Parquet' p.tar
+refused 'a member that is Parquet' 'p.tar/p.txt: offset 0 of its content: is Parquet' p.tar
 
 # .json
 printf '{"text":"one"}\n{"text":"two"}\n' >l.json
 taken 'lines of objects in a .json' 2 l.json
 gzip -c l.json >l2.json.gz
-taken 'compressed' 2 l2.json.gz
+taken 'a compressed .json' 2 l2.json.gz
 printf '{"text":"one"}' >i.json
-ok 'a line without an end' tokenize -q -t "$tok" -o s i.json
-ok 'is an object' tokenize -q -t "$tok" --decode s
-equal 'with a text' "$(cat out)" one
+ok 'a line without an end is read' tokenize -q -t "$tok" -o s i.json
+ok 'a line without an end is decoded' tokenize -q -t "$tok" --decode s
+equal 'a line without an end has its text' "$(cat out)" one
 
 # An end that is missing, and more behind it
 i=0
@@ -170,16 +170,16 @@ while [ $i -lt "$size" ]; do
 done
 pass 'a tar cut at the end of any block is refused'
 head -c 5120 whole.tar >cut.tar
-refused 'where a member ends' 'cut.tar: offset 5120: .*its end is missing' \
+refused 'a tar cut where a member ends' 'cut.tar: offset 5120: .*its end is missing' \
     cut.tar
-refused 'from a pipe' '<stdin>: offset 5120: .*its end is missing' <cut.tar
+refused 'a tar cut off from a pipe' '<stdin>: offset 5120: .*its end is missing' <cut.tar
 cat whole.tar whole.tar >two.tar
 refused 'two tars in one' "two.tar: offset $((size - 1024)): .*more follows" \
     two.tar
 { cat whole.tar; head -c 9000 /dev/zero; } >long.tar
-taken 'zeros behind a tar' 10 long.tar
+taken 'a tar with zeros behind it' 10 long.tar
 { zstd -q -c whole.tar || gzip -c whole.tar; } >packed.tar 2>/dev/null
-taken 'a tar whose compressed end' 10 packed.tar
+taken 'a compressed tar with a name of none' 10 packed.tar
 printf 'text of a file\n' >t.txt
 for p in gzip:gz xz:xz zstd:zst bzip2:bz2 lz4:lz4; do
     prog=${p%:*} f=t.txt.${p#*:}
@@ -193,21 +193,22 @@ for p in gzip:gz xz:xz zstd:zst bzip2:bz2 lz4:lz4; do
     taken "$f twice" 2 --split line "2$f"
     for more in x four 'some more text that is not compressed'; do
         { cat "$f"; printf '%s' "$more"; } >"b$f"
-        refused "$f and more" "b$f: offset " "b$f"
-        refused 'from a pipe' '<stdin>: offset ' <"b$f"
+        refused "$f with '$more' behind it" "b$f: offset " "b$f"
+        refused "$f with '$more' behind it from a pipe" '<stdin>: offset ' \
+            <"b$f"
         case $f in *.zst | *.xz) continue ;; esac
-        refused 'where it begins' "b$f: offset $size: " "b$f"
+        refused "$f with '$more' where it begins" "b$f: offset $size: " "b$f"
     done
     head -c $((size - 1)) "$f" >"b$f"
     refused "$f without its last byte" "b$f: offset " "b$f"
     head -c $((size / 2)) "$f" >"b$f"
-    refused 'or half of it' "b$f: offset " "b$f"
+    refused "half of $f" "b$f: offset " "b$f"
     "$prog" -c whole.tar >w.tar.x
     taken "a tar by $prog" 10 w.tar.x
     { cat w.tar.x; printf 'more and more'; } >bw.tar.x
-    refused 'and more' "bw.tar.x: offset " bw.tar.x
+    refused "a tar by $prog and more" "bw.tar.x: offset " bw.tar.x
     head -c 5120 whole.tar | "$prog" -c >w.tar.x
-    refused 'a tar cut off before' 'w.tar.x: offset 5120: ' w.tar.x
+    refused "a tar cut off before $prog" 'w.tar.x: offset 5120: ' w.tar.x
 done
 # cut_from N FILE: its first N bytes are refused, so are N + 1, all but all
 cut_from() {
@@ -229,10 +230,10 @@ if command -v lz4 >/dev/null; then
     cut_from 1 n.txt.lz4
     # The legacy format has no end mark: cut off within the block is seen.
     lz4 -q -l -c m1.txt >l.txt.lz4
-    taken 'lz4 -l' 1 l.txt.lz4
+    taken 'a file of lz4 -l' 1 l.txt.lz4
     for more in abcd x; do
         { cat l.txt.lz4; printf %s "$more"; } >bl.txt.lz4
-        refused "$more behind it" 'bl.txt.lz4: offset .*more follows' bl.txt.lz4
+        refused "$more behind a file of lz4 -l" 'bl.txt.lz4: offset .*more follows' bl.txt.lz4
     done
     cut_from 9 l.txt.lz4
 fi
@@ -251,9 +252,9 @@ for p in gzip:gz xz:xz zstd:zst bzip2:bz2 lz4:lz4; do
         'none none one none none two none'; do
         for i in $list; do cat "$i.$s"; done >"m.jsonl.$s"
         taken "$prog: $list" 2 "m.jsonl.$s"
-        ok 'from a pipe' sh -c 'cat "$2" | tokenize -q -t "$1" --jsonl --ids' \
+        ok "$prog: $list is read from a pipe" sh -c 'cat "$2" | tokenize -q -t "$1" --jsonl --ids' \
             sh "$tok" "m.jsonl.$s"
-        equal "is taken" "$(grep -c . out)" 2
+        equal "$prog: $list has two documents from a pipe" "$(grep -c . out)" 2
     done
     { cat "one.$s" "none.$s"; printf "some more text"; } >"b.jsonl.$s"
     refused "$prog: more behind an empty member" "b.jsonl.$s: offset " \
@@ -282,14 +283,14 @@ fi
 # A byte order mark
 printf '\357\273\277{"text":"one"}\n' >mark.jsonl
 taken 'JSONL behind a byte order mark' 1 mark.jsonl
-taken 'on standard input' 1 - <mark.jsonl
+taken 'a mark on standard input' 1 - <mark.jsonl
 cp mark.jsonl mark.json
-taken 'called .json' 1 mark.json
+taken 'a mark in a file .json' 1 mark.json
 cat mark.jsonl mark.jsonl >mark2.jsonl
-taken 'two such files in one' 2 mark2.jsonl
-ok 'the text of one' tokenize -q -t "$tok" -o s mark.jsonl
-ok 'is decoded' tokenize -q -t "$tok" --decode s
-equal 'without the mark' "$(cat out)" one
+taken 'two files with marks in one' 2 mark2.jsonl
+ok 'a text with a mark is tokenized' tokenize -q -t "$tok" -o s mark.jsonl
+ok 'a text with a mark is decoded' tokenize -q -t "$tok" --decode s
+equal 'a text is without its mark' "$(cat out)" one
 gzip -c t.txt | gzip -c >tt.txt.gz
 refused 'what is compressed twice' 'tt.txt.gz: offset 0: .*twice' tt.txt.gz
 done_testing

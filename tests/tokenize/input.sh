@@ -1,5 +1,5 @@
 #!/bin/sh
-# tokenize: folders, archives, Wikipedia dumps, repairs of text
+# tokenize: folders, archives, Wikipedia dumps
 #
 # Rules for archives, and the test of each here:
 #   tar and zip only (flaws of RAR, ISO, WARC,   rar, 7z, WARC, cpio, mtree, ar
@@ -34,28 +34,28 @@ printf 'no text' >c/en/x.bin
 printf 'hidden\n' >c/.hidden/x.txt
 ln -s ../c c/loop
 equal 'a folder is walked' "$(sources c)" 'de:1 en:4 es:1 all:6 '
-equal 'with a slash too' "$(sources c/)" 'de:1 en:4 es:1 all:6 '
+equal 'a folder with a slash is walked' "$(sources c/)" 'de:1 en:4 es:1 all:6 '
 equal 'a file names itself' "$(sources c/de/part-1.txt)" 'part-1:1 '
-equal '--lang-path' "$(sources --lang de,en,es --lang-path c)" \
+equal '--lang-path takes sources from paths' "$(sources --lang de,en,es --lang-path c)" \
     'de:1 en:4 es:1 all:6 '
-equal 'goes by the nearest name' \
+equal '--lang-path takes the nearest name' \
     "$(sources --lang x,deep,es,de --lang-path c)" \
     'x:2 deep:2 es:1 de:1 all:6 '
-status 3 'and refuses what it does not know' tokenize -q -t "$tok" --ids \
+status 3 '--lang-path refuses a path without a name' tokenize -q -t "$tok" --ids \
     --lang de --lang-path c
-like 'by name' '^tokenize: c/en/deep/y.jsonl.gz: no folder or file of it' err
-status 2 '--lang-path alone' tokenize -q -t "$tok" --ids --lang-path c
+like 'the message names that path' '^tokenize: c/en/deep/y.jsonl.gz: no folder or file of it' err
+status 2 '--lang-path is refused without --lang' tokenize -q -t "$tok" --ids --lang-path c
 rm c/loop
 mkfifo c/pipe.txt
 ln -s pipe.txt c/pipe2.txt
-ok 'a fifo in a folder' timeout 20 tokenize -q -t "$tok" --ids c
-equal 'is passed over' "$(grep -c . out)" 6
-like 'by name' '^tokenize: c/pipe.txt: is no regular file: passed over' err
-like 'and so is a link to one' '^tokenize: c/pipe2.txt: is no regular file' err
+ok 'a folder with a fifo is read' timeout 20 tokenize -q -t "$tok" --ids c
+equal 'a fifo in a folder is passed over' "$(grep -c . out)" 6
+like 'the message names the fifo' '^tokenize: c/pipe.txt: is no regular file: passed over' err
+like 'the message names a link to a fifo' '^tokenize: c/pipe2.txt: is no regular file' err
 cp c/es.txt c/en/es.txt
 cat c/es.txt >c/pipe.txt &
-ok 'a fifo as operand' timeout 20 tokenize -q -t "$tok" --ids c/pipe.txt
-equal 'is read' "$(grep -c . out)" 1
+ok 'a fifo is an operand' timeout 20 tokenize -q -t "$tok" --ids c/pipe.txt
+equal 'a fifo as operand is read' "$(grep -c . out)" 1
 rm c/pipe.txt c/pipe2.txt c/en/es.txt
 
 # Many files
@@ -72,7 +72,7 @@ cp many/f/page-1.txt many/f/a.txt
 cp many/f/page-1.txt many/f/de.txt
 equal '60 numbered files are one source, others are their own' \
     "$(sources many/f)" 'a:1 de:1 f:60 all:62 '
-like 'which is said' "many/f: 60 names .* one source, \"f\" .*--lang" err
+like 'the note names the one source' "many/f: 60 names .* one source, \"f\" .*--lang" err
 rm many/f/a.txt many/f/de.txt many/f/page-[1-9]*[0-9].txt
 equal 'files without a number too, and those by a number of their own' \
     "$(cd many/f && cp page-1.txt wiki.txt && mv page-1.txt c4.txt &&
@@ -80,15 +80,15 @@ equal 'files without a number too, and those by a number of their own' \
     'c4:1 page-2:1 wiki:1 all:3 '
 rm many/f/*
 many 1 65
-equal '65 are one' "$(sources many/f)" 'f:65 '
-like 'and said' "many/f: 65 names .* one source, \"f\" \\(--lang names an" err
-equal 'as operands too' "$(sources many/f/*)" 'f:65 '
-equal 'in a folder in it' "$(sources many)" 'f:65 '
-equal 'with a slash' "$(sources many/f//)" 'f:65 '
-equal 'and another folder' "$(sources many/f c)" 'f:65 de:1 en:4 es:1 all:71 '
-equal 'in this one' "$(cd many/f && sources ./*)" 'text:65 '
+equal '65 files are one source' "$(sources many/f)" 'f:65 '
+like 'the note names the source of 65 files' "many/f: 65 names .* one source, \"f\" \\(--lang names an" err
+equal '65 operands are one source' "$(sources many/f/*)" 'f:65 '
+equal '65 files in a folder in a folder are one source' "$(sources many)" 'f:65 '
+equal '65 files in a folder with slashes are one source' "$(sources many/f//)" 'f:65 '
+equal '65 files beside another folder are one source' "$(sources many/f c)" 'f:65 de:1 en:4 es:1 all:71 '
+equal '65 files in the working folder are one source' "$(cd many/f && sources ./*)" 'text:65 '
 rm -f many/f/out many/f/err
-equal 'unless --lang names it' "$(sources --lang x many/f)" 'x:65 '
+equal '--lang names the source of 65 files' "$(sources --lang x many/f)" 'x:65 '
 mkdir many/l
 for a in a b c d e f g h i j; do
     for b in a b c d e f g h; do
@@ -106,7 +106,7 @@ awk 'BEGIN { for (i = 0; i < 24000; i++) {
     printf "%s%s", i ? "," : "", s >"langs"
     for (k = 0; k < 10; k++)
         printf "{\"l\":\"%s\",\"text\":\"a\"}\n", s >"langs.jsonl" } }' </dev/null
-ok '24000 sources' timeout 20 tokenize -q -t "$tok" -o s --lang-field l \
+ok '24000 sources are read in time' timeout 20 tokenize -q -t "$tok" -o s --lang-field l \
     --lang "$(cat langs)" langs.jsonl
 
 # Archives
@@ -118,23 +118,23 @@ for pack in gzip:gz xz:xz zstd:zst bzip2:bz2 lz4:lz4; do
     fi
 done
 for f in a.tar*; do
-    ok "$f" tokenize -q -t "$tok" --ids "$f"
-    same 'has the same text' out want
-    ok "$f from a pipe" sh -c 'cat "$2" | tokenize -q -t "$1" --ids' sh \
+    ok "$f is read" tokenize -q -t "$tok" --ids "$f"
+    same "$f has the same text" out want
+    ok "$f is read from a pipe" sh -c 'cat "$2" | tokenize -q -t "$1" --ids' sh \
         "$tok" "$f"
-    same 'too' out want
+    same "$f has the same text from a pipe" out want
 done
 equal 'an archive is its own source' "$(sources a.tar)" 'a:3 '
 like 'what is no text is counted' '1 file passed over: 1 \.bin' err
-equal 'or its members are' "$(sources --lang en,de --lang-path a.tar)" \
+equal 'members of an archive are sources with --lang-path' "$(sources --lang en,de --lang-path a.tar)" \
     'en:2 de:1 all:3 '
-ok 'and named' tokenize -v -t "$tok" --ids a.tar
-like 'by -v' 'a.tar/c/en/x.bin: is no text by its name: passed over' err
+ok 'an archive is read with -v' tokenize -v -t "$tok" --ids a.tar
+like '-v names what is no text' 'a.tar/c/en/x.bin: is no text by its name: passed over' err
 printf 'evil\n' >evil.txt
 tar -cPf evil.tar --transform 's,^,../../,' evil.txt
 tar -rPf evil.tar "$PWD/evil.txt"
-ok 'names that climb' tokenize -q -t "$tok" --ids evil.tar
-equal 'are only names' "$(wc -l <out)" 2
+ok 'an archive with names that climb is read' tokenize -q -t "$tok" --ids evil.tar
+equal 'names that climb are only names' "$(wc -l <out)" 2
 tokenize -q -t "$tok" -o s a.tar
 mkdir n
 tar -xf a.tar -C n
@@ -172,66 +172,66 @@ crc=$(printf 'alpha\n' | gzip -c | tail -c 8 | od -An -tu4 -N4 | tr -d ' ')
 printf 'alpha\n' >alpha.txt
 tokenize -q -t "$tok" --ids alpha.txt >want2
 zip_of 0 "$crc"
-ok 'a zip' tokenize -q -t "$tok" --ids x.zip
-same 'has the same text' out want2
-ok 'a zip from a pipe' sh -c 'cat x.zip | tokenize -q -t "$1" --ids' sh "$tok"
-same 'too' out want2
+ok 'a zip is read' tokenize -q -t "$tok" --ids x.zip
+same 'a zip has the same text' out want2
+ok 'a zip is read from a pipe' sh -c 'cat x.zip | tokenize -q -t "$1" --ids' sh "$tok"
+same 'a zip from a pipe has the same text' out want2
 cat x.zip x.zip >xx.zip
-status 3 'two zips in one' tokenize -q -t "$tok" --ids xx.zip
-like 'are refused' '^tokenize: xx.zip: offset 0: more stands before what' err
-status 3 'from a pipe' sh -c 'cat xx.zip | tokenize -q -t "$1" --ids' sh "$tok"
-like 'too' '^tokenize: <stdin>: offset 41: the archive ends here, but more' err
+status 3 'two zips in one are refused' tokenize -q -t "$tok" --ids xx.zip
+like 'the message names the first zip' '^tokenize: xx.zip: offset 0: more stands before what' err
+status 3 'two zips in a pipe are refused' sh -c 'cat xx.zip | tokenize -q -t "$1" --ids' sh "$tok"
+like 'the message says where the first zip ends' '^tokenize: <stdin>: offset 41: the archive ends here, but more' err
 size=$(wc -c <x.zip)
 for n in 10 20 35 38; do
     head -c $n x.zip >cut.zip
-    status 3 "$n of $size bytes of a zip" tokenize -q -t "$tok" --ids cut.zip
+    status 3 "$n of $size bytes of a zip are refused" tokenize -q -t "$tok" --ids cut.zip
 done
 zip_of 0 1
-status 3 'a wrong checksum' tokenize -q -t "$tok" --ids x.zip
-like 'is told' '^tokenize: x.zip/x.txt: offset [0-9]+ of its content: .*CRC' err
+status 3 'a wrong checksum is refused' tokenize -q -t "$tok" --ids x.zip
+like 'the message names the checksum' '^tokenize: x.zip/x.txt: offset [0-9]+ of its content: .*CRC' err
 zip_of 1 "$crc"
-status 3 'an encrypted member' tokenize -q -t "$tok" --ids x.zip
-like 'is told' '^tokenize: x.zip/x.txt: offset 0: is encrypted' err
+status 3 'an encrypted member is refused' tokenize -q -t "$tok" --ids x.zip
+like 'the message says that it is encrypted' '^tokenize: x.zip/x.txt: offset 0: is encrypted' err
 
 # Damage and bombs
 for n in 600 1100 2000; do
     head -c $n a.tar >cut.tar
-    status 3 "a tar of $n bytes" tokenize -q -t "$tok" -o s4 cut.tar
-    like 'says where' '^tokenize: cut.tar.*: offset [0-9]+' err
+    status 3 "a tar of $n bytes is refused" tokenize -q -t "$tok" -o s4 cut.tar
+    like "the message on $n bytes says where" '^tokenize: cut.tar.*: offset [0-9]+' err
     [ ! -e s4 ] || fail 'a partial stream was left behind'
 done
 { head -c 1536 a.tar; printf 'x%.0s' 1 2 3 4 5 6; tail -c +1543 a.tar; } >bad.tar
-status 3 'a damaged header' tokenize -q -t "$tok" --ids bad.tar
+status 3 'a damaged header is refused' tokenize -q -t "$tok" --ids bad.tar
 printf 'plain\n' >false.tar
-status 3 'no archive at all' tokenize -q -t "$tok" --ids false.tar
-like 'is told' 'false.tar: offset 0: is no archive, though its name says so' err
-status 3 'too many members' tokenize -q -t "$tok" --ids --max-members 2 a.tar
-like 'are told' 'a.tar: offset [0-9]+: holds more than 2 members' err
+status 3 'a text called .tar is refused' tokenize -q -t "$tok" --ids false.tar
+like 'the message says that it is no archive' 'false.tar: offset 0: is no archive, though its name says so' err
+status 3 'too many members are refused' tokenize -q -t "$tok" --ids --max-members 2 a.tar
+like 'the message says how many members' 'a.tar: offset [0-9]+: holds more than 2 members' err
 head -c 100000000 /dev/zero | tr '\0' '\n' | gzip -c >bomb.txt.gz
-status 3 'a bomb' tokenize -q -t "$tok" --split line --max-ratio 100 \
+status 3 'a bomb is refused' tokenize -q -t "$tok" --split line --max-ratio 100 \
     -o s4 bomb.txt.gz
-like 'is told' 'bomb.txt.gz: offset [0-9]+ of its content: unpacks to more' err
-ok 'or allowed' tokenize -t "$tok" --split line -o s4 --max-ratio 0 bomb.txt.gz
+like 'the message says what a bomb unpacks to' 'bomb.txt.gz: offset [0-9]+ of its content: unpacks to more' err
+ok '--max-ratio 0 allows a bomb' tokenize -t "$tok" --split line -o s4 --max-ratio 0 bomb.txt.gz
 below() {
     if [ "$2" -le "$3" ]; then pass "$1"; else fail "$1: $2"; fi
 }
 case $BUILD in *address* | *thread*) most=100000 ;; *) most=64 ;; esac
-below 'within 64 MB' "$(sed -n 's/.*peak \([0-9]*\)[.][0-9] MB/\1/p' err)" \
+below 'a bomb is read within 64 MB' "$(sed -n 's/.*peak \([0-9]*\)[.][0-9] MB/\1/p' err)" \
     "$most"
 
 gzip -c bomb.txt.gz >bomb2.txt.gz
-status 3 'a bomb in a bomb' tokenize -q -t "$tok" --split line \
+status 3 'a bomb in a bomb is refused' tokenize -q -t "$tok" --split line \
     --max-ratio 100 -o s4 bomb2.txt.gz
 truncate -s 1G hole.txt
 printf 'x\n' >>hole.txt
 tar -S -cf hole.tar hole.txt
-status 3 'a member of a gigabyte of hole' tokenize -q -t "$tok" --lossy --split-long \
+status 3 'a member of a gigabyte of hole is refused' tokenize -q -t "$tok" --lossy --split-long \
     --split line -o s4 hole.tar
-like 'is told' 'hole.tar/hole.txt: offset [0-9]+ of its content: unpacks' err
+like 'the message names the member with a hole' 'hole.tar/hole.txt: offset [0-9]+ of its content: unpacks' err
 rm hole.txt
 other() {   # other KIND: other.tar is the beginning of one
     status 3 "$1 is no archive" tokenize -q -t "$tok" --ids other.tar
-    like 'is told' 'other.tar: offset 0: is no archive' err
+    like "the message says that $1 is none" 'other.tar: offset 0: is no archive' err
 }
 printf 'Rar!\032\007\001\000%0100d' 0 >other.tar
 other RAR
@@ -253,19 +253,19 @@ ln h.txt h2.txt
 ln -s "$tok" l.txt
 mkfifo f.txt
 tar -cf links.tar l.txt f.txt h.txt h2.txt
-ok 'links and pipes' timeout 20 tokenize -q -t "$tok" --ids links.tar
-equal 'are no documents' "$(grep -c . out)" 1
-ok 'from a pipe' sh -c 'cat links.tar | tokenize -q -t "$1" --ids' sh "$tok"
-equal 'the same' "$(grep -c . out)" 1
+ok 'an archive of links and pipes is read' timeout 20 tokenize -q -t "$tok" --ids links.tar
+equal 'links and pipes are no documents' "$(grep -c . out)" 1
+ok 'links and pipes are read from a pipe' sh -c 'cat links.tar | tokenize -q -t "$1" --ids' sh "$tok"
+equal 'links and pipes from a pipe are no documents' "$(grep -c . out)" 1
 
 # Memory: 10 bytes for a byte at most, whatever it is
-# megabytes MOST ARG...: of 8 MB of input
+# megabytes MOST WHAT ARG...: of 8 MB of input
 megabytes() {
-    mb_most=$1
-    shift
+    mb_most=$1 mb_what=$2
+    shift 2
     [ "$most" = 64 ] || mb_most=100000      # with a sanitizer
     tokenize -t "$tok" -j 1 -o s "$@" >out 2>err
-    below "8 MB: $*" \
+    below "8 MB of $mb_what take few bytes" \
         "$(sed -n 's/.*peak \([0-9]*\)[.][0-9] MB$/\1/p' err)" "$mb_most"
 }
 # lists BEGIN EACH END: a line of 8 MB that holds a text too
@@ -277,17 +277,17 @@ lists() {
 }
 deep='[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[['
 lists "$deep" '[],' "$(echo "$deep" | tr '[' ']')"
-megabytes 80 lists.jsonl
+megabytes 80 'lists in lists' lists.jsonl
 like 'lists in lists are read' ' 1 documents' err
 lists "$deep" '[],' ']'
-megabytes 80 lists.jsonl
-like 'or refused' 'lists.jsonl: offset 8[0-9]*: neither a comma nor' err
+megabytes 80 'lists without an end' lists.jsonl
+like 'lists without an end are refused' 'lists.jsonl: offset 8[0-9]*: neither a comma nor' err
 lists '' '[[' ']'
-megabytes 80 lists.jsonl
-like 'too deep ones' 'lists.jsonl: offset 2053: too many objects or arrays' err
+megabytes 80 'lists that are too deep' lists.jsonl
+like 'lists that are too deep are refused' 'lists.jsonl: offset 2053: too many objects or arrays' err
 head -c 8000000 /dev/zero | LC_ALL=C tr '\0' '\377' >ff.txt
-megabytes 80 ff.txt
-like 'are not repaired first' 'ff.txt: offset 0: is not UTF-8, nor are 100' err
+megabytes 80 'bytes that are no UTF-8' ff.txt
+like 'bytes that are no UTF-8 are refused before they are repaired' 'ff.txt: offset 0: is not UTF-8, nor are 100' err
 
 # A Wikipedia dump
 cat >w.xml <<'E'
@@ -330,19 +330,19 @@ End x = y bold <tag> a_b. unclosed\nCategory:Kept\n
 Лес\n\nЛес деревьев.\n\n' >wanted
 gzip -k w.xml
 for f in w.xml w.xml.gz; do
-    ok "$f" tokenize -q -t "$tok" -o s "$f"
-    ok 'is text' tokenize -q -t "$tok" --split line --decode s
-    same 'without markup' out wanted
+    ok "$f is read" tokenize -q -t "$tok" -o s "$f"
+    ok "$f is decoded" tokenize -q -t "$tok" --split line --decode s
+    same "$f gives text without markup" out wanted
 done
 head -c 900 w.xml >half.xml
-status 3 'a dump cut short' tokenize -q -t "$tok" -o s5 half.xml
-like 'says where' 'half.xml: offset 900 of its content: the dump ends' err
+status 3 'a dump cut short is refused' tokenize -q -t "$tok" -o s5 half.xml
+like 'the message says where the dump ends' 'half.xml: offset 900 of its content: the dump ends' err
 # nested NAME OPEN N: many of them, never closed, on one page
 nested() {
     { printf '<mediawiki><page><title>n</title><ns>0</ns><text>'
     awk -v s="$2" -v n="$3" 'BEGIN { while (n--) printf "%s", s }'
     printf '</text></page></mediawiki>\n'; } >n.xml
-    ok "$1 without end" timeout 20 tokenize -q -t "$tok" -o s5 n.xml
+    ok "$1 without end take little time" timeout 20 tokenize -q -t "$tok" -o s5 n.xml
 }
 nested templates '{{a|' 200000
 nested links '[[a|' 200000

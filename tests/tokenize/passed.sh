@@ -7,16 +7,16 @@ tok=$top/tests/golden/tok/digits.json
 read_as() {
     ra_what=$1 ra_docs=$2
     shift 2
-    ok "$ra_what" tokenize -t "$tok" --ids "$@"
-    equal "$ra_what: documents" "$(grep -c . out)" "$ra_docs"
+    ok "$ra_what are read" tokenize -t "$tok" --ids "$@"
+    equal "$ra_what give all documents" "$(grep -c . out)" "$ra_docs"
 }
 # no_text WHAT WORDS ARG...: refused with status 3, in these words
 no_text() {
     nt_what=$1 nt_like=$2
     shift 2
     rm -f s
-    status 3 "$nt_what" tokenize -q -t "$tok" -o s "$@"
-    like "$nt_what: the message" "$nt_like" err
+    status 3 "$nt_what: input is refused" tokenize -q -t "$tok" -o s "$@"
+    like "$nt_what: the message says why" "$nt_like" err
     [ ! -e s ] || fail "$nt_what: a stream was left behind"
 }
 
@@ -45,19 +45,19 @@ printf '<?xml version="1.0"?>\n<rss>no</rss>\n' >c/deep/feed.xml
 echo 'all:' >c/Makefile
 echo 'x' >c/.git/hidden.bin
 read_as 'other files beside them' $all c
-like 'they are counted by kind, the most frequent first' \
+like 'passed-over files are counted by kind' \
     '8 files passed over: 2 \.html, 2 \.json, 1 \.csv, 1 \.parquet' err
-like 'those without an ending too' '1 without an ending' err
-equal 'in one note' "$(grep -c 'passed over' err)" 1
-ok '-v names each' tokenize -v -t "$tok" --ids c
-like 'a file that another program reads' 'c/x\.html.*passed over' err
-like 'a file by its content' 'c/deep/feed\.xml.*passed over' err
-equal 'and all of them' "$(grep -c '^tokenize: c/.*passed over' err)" 8
+like 'files without an ending are counted too' '1 without an ending' err
+equal 'one note counts passed-over files' "$(grep -c 'passed over' err)" 1
+ok '-v reads the folder' tokenize -v -t "$tok" --ids c
+like '-v names a file that another program reads' 'c/x\.html.*passed over' err
+like '-v names a file by its content' 'c/deep/feed\.xml.*passed over' err
+equal '-v names all passed-over files' "$(grep -c '^tokenize: c/.*passed over' err)" 8
 mkdir many
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo x >"many/$i.e$i"; done
 echo x >many/x.txt
-read_as '12 kinds' 1 many
-like 'are listed up to a number' '12 files passed over: .*, and 4 of other' err
+read_as 'files beside 12 other kinds' 1 many
+like '12 kinds are listed up to a number' '12 files passed over: .*, and 4 of other' err
 
 # Archives
 tar -cf c.tar c/x.html c/z.csv c/deep/config.json c/deep/list.json \
@@ -77,8 +77,8 @@ read_as 'a member in UTF-16 that is no dump' 1 u.tar
 # By name: the one command that makes text of it
 no_text 'a page of HTML' 'c/x\.html.*HTML.*lynx -dump' c/x.html
 cp c/x.html x.XHTML
-no_text 'in capitals' 'x\.XHTML.*HTML.*lynx -dump' x.XHTML
-no_text 'CSV' 'z\.csv.*CSV.*mlr --icsv --ojsonl' c/z.csv
+no_text 'HTML with a name in capitals' 'x\.XHTML.*HTML.*lynx -dump' x.XHTML
+no_text 'a file of CSV' 'z\.csv.*CSV.*mlr --icsv --ojsonl' c/z.csv
 gzip -c c/z.csv >z.tsv.gz
 no_text 'TSV, compressed' 'z\.tsv\.gz.*mlr --itsv --ojsonl' z.tsv.gz
 for f in w.docx w.odt w.epub; do
@@ -122,29 +122,29 @@ no_text 'an empty file' 'empty\.txt: .*no document' empty.txt
 no_text 'two of them' '2 inputs.*no document.*empty\.txt' empty.txt empty.txt
 no_text 'nothing on standard input' '<stdin>: .*no document' - </dev/null
 printf '\n\n' >blank.txt
-ok 'empty documents alone' tokenize -t "$tok" --ids --split line blank.txt
-like 'are said to be' 'all documents are empty' err
-status 3 'nor a table of nothing' tokenize -t "$tok" --stats empty.txt
-equal 'is printed' "$(cat out)" ''
+ok 'empty documents alone are read' tokenize -t "$tok" --ids --split line blank.txt
+like 'the note says that all are empty' 'all documents are empty' err
+status 3 'a table of nothing is refused' tokenize -t "$tok" --stats empty.txt
+equal 'no table of nothing is printed' "$(cat out)" ''
 
 # JSON lines on standard input
 cp c/deep/d.json lines
 read_as 'JSON lines on standard input' 3 - <lines
-ok 'without an operand' sh -c 'cat lines | tokenize -t "$1" --ids' sh "$tok"
-equal 'too' "$(grep -c . out)" 3
+ok 'JSON lines are read without an operand' sh -c 'cat lines | tokenize -t "$1" --ids' sh "$tok"
+equal 'JSON lines without an operand give all documents' "$(grep -c . out)" 3
 awk 'BEGIN { printf "{\"text\":\""
     for (i = 0; i < 40000; i++) printf "words of text "
     printf "\"}\n{\"text\":\"b\"}\n" }' </dev/null >long
 read_as 'a first line longer than what is read at once' 2 - <long
 cp long long.json
-read_as 'or of a file' 2 long.json
+read_as 'a long first line of a file' 2 long.json
 printf '{a set} of words\n' >"set"
 read_as 'text that begins with a brace' 1 - <"set"
-read_as 'with --jsonl' 3 --jsonl - <lines
+read_as 'lines with --jsonl' 3 --jsonl - <lines
 tar -cf lines.tar lines
 mv lines l.txt
 tar -cf l.tar l.txt
-ok 'a member from standard input' \
+ok 'a member from standard input is read' \
     sh -c 'cat l.tar | tokenize -t "$1" --ids' sh "$tok"
-equal 'is what its name says' "$(grep -c . out)" 1
+equal 'a member is what its name says' "$(grep -c . out)" 1
 done_testing

@@ -26,24 +26,24 @@ if has_terminal; then
     slow 0.5
     TERM=vt100 terminal "tokenize -t '$tok' -j 1 -o pipe - <x.jsonl"
     tr '\r' '\n' <screen >lines
-    like 'of standard input, bytes and rate' \
+    like 'a terminal shows bytes and rate of standard input' \
         'tokenize: read [0-9.]+ [kM]B, [0-9.]+ [kM]B/s' lines
     wait
     slow 0.5
     TERM=vt100 terminal "tokenize -t '$tok' -j 1 x.jsonl | cat >pipe"
-    unlike 'in front of another program nothing' 'tokenize: read' screen
+    unlike 'no progress is shown in front of another program' 'tokenize: read' screen
     wait
 else
     skip 'progress on a terminal' 'no terminal: script(1) or /dev/pts is missing'
 fi
 slow 0.5
-ok 'in a log' sh -c "tokenize -t '$tok' -j 1 x.jsonl >pipe"
-equal 'there is the closing line alone' "$(wc -l <err | tr -d ' ')" 1
+ok 'a log is written' sh -c "tokenize -t '$tok' -j 1 x.jsonl >pipe"
+equal 'a log has the closing line alone' "$(wc -l <err | tr -d ' ')" 1
 wait
 if is_long; then
     slow 10.5
-    ok 'with -v' sh -c "tokenize -v -t '$tok' -j 1 x.jsonl >pipe"
-    like 'and a line every ten seconds' "^$line" err
+    ok 'a log with -v is written' sh -c "tokenize -v -t '$tok' -j 1 x.jsonl >pipe"
+    like 'a log with -v has a line every ten seconds' "^$line" err
     wait
 fi
 done_testing

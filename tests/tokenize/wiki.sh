@@ -8,8 +8,8 @@ tok=$top/tests/golden/tok/digits.json
 gold=$top/tests/golden/clean
 
 tokenize -q -t "$tok" -o s "$gold/wiki.xml" 2>err
-ok 'pages of a dump' tokenize -q -t "$tok" --split line --decode s
-same 'have the text that mwparserfromhell finds' out "$gold/wiki.txt"
+ok 'pages of a dump are decoded' tokenize -q -t "$tok" --split line --decode s
+same 'pages have the text that mwparserfromhell finds' out "$gold/wiki.txt"
 
 # shows WHAT WIKITEXT TEXT: a page of that wikitext has that text
 shows() {
@@ -23,7 +23,7 @@ shows() {
 
 shows 'a link to another language leaves the text' \
     'Text.[[de:Haus]][[zh-min-nan:A]][[simple:A|b]] End.' 'Text. End.'
-shows 'and one in a prefix of capitals' 'Text.[[De:Haus]] End.' 'Text. End.'
+shows 'a link with a prefix in capitals leaves the text' 'Text.[[De:Haus]] End.' 'Text. End.'
 shows 'a link shown by its colon stays' 'In [[:de:Haus]].' 'In de:Haus.'
 shows 'a link of a prefix that is no language stays' \
     'In [[xyz:Haus|a house]].' 'In a house.'
@@ -39,7 +39,7 @@ shows 'tags of lists, tables and extensions go' \
     '<div class="a"><section begin=x />a<references responsive /></div></br>b' \
     "$(printf 'a\nb')"
 shows 'a tag without its end bracket stays' 'a <b and c' 'a <b and c'
-shows 'so does one with another in it' 'a <b c<d>=e</d> f' 'a <b c<d>=e</d> f'
+shows 'a tag with another in it stays' 'a <b c<d>=e</d> f' 'a <b c<d>=e</d> f'
 shows '<nowiki> without its end' 'a <nowiki>[[b]] c' 'a b c'
 shows 'a template ends at no brace in <nowiki>' \
     'a {{x|<nowiki>}}</nowiki>|b}} c' 'a  c'
