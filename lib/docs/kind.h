@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* The kind of content that begins with p[n], and what to do with it, as a message
- * says it ("is Parquet: ..."); NULL: nothing that is known. */
+/* The kind of content that begins with p[n], and what to do with it, as a
+ * message says it ("is Parquet: ..."); NULL: nothing that is known. */
 const char *kind_of(const char *p, size_t n);
 
 /* The same text for content whose first NUL byte is p[at]. */

@@ -31,8 +31,8 @@ enum {
 extern uint16_t uni_index[UNI_INDEX];
 extern uint8_t uni_block[UNI_BLOCKS][128];
 
-/* The tables are filled from this: runs of characters from U+0000 to U+10FFFF, each
- * as how many and their class.  With U_UP and U_LOW both, upper and lower case
+/* The tables are filled from runs of characters from U+0000 to U+10FFFF, each as
+ * how many and their class.  With U_UP and U_LOW both, upper and lower case
  * take turns. */
 extern const uint32_t uni_run[];
 
