@@ -462,7 +462,7 @@ struct energy {
 
 /* A factor of H: columns c.., k of them, against columns to.., width of
  * them. */
-struct tile {
+struct obs_tile {
     size_t c, k, to, width;
     struct factor h;
 };
@@ -470,7 +470,7 @@ struct tile {
 /* Add sum over rows of (E_c h) * E_to to b->sum, columns apart; E [rows,n]. */
 static void
 add_products(struct energy_buffers *b, const float *E, size_t rows, size_t n,
-    const struct tile *t)
+    const struct obs_tile *t)
 {
     memset(b->y, 0, rows * t->width * sizeof *b->y);
     kern.gemm_double(rows, t->width, t->k,
@@ -495,11 +495,11 @@ add_energy(void *ctx, size_t task, size_t worker)
 
         for (size_t k = 0; k < c; k += OBS_BLOCK)
             add_products(b, E, rows, n,
-                &(struct tile){ c, w, k, OBS_BLOCK,
+                &(struct obs_tile){ c, w, k, OBS_BLOCK,
                     { NULL, g->h->a + c * n + k, 1, n } });
         diagonal_block(g->h, c, w, b->half);
         add_products(b, E, rows, n,
-            &(struct tile){ c, w, c, w, { NULL, b->half, 1, w } });
+            &(struct obs_tile){ c, w, c, w, { NULL, b->half, 1, w } });
     }
     for (size_t i = 0; i < OBS_BLOCK; i++)
         g->sum[task] += 2.0 * b->sum[i];

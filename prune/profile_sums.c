@@ -85,7 +85,7 @@ struct tap_job {
 enum { ROWS = 32, COUNTED = UINT16_MAX - ROWS };
 
 /* A task: TILE channels from c0 on, of which n exist. */
-struct tile {
+struct sums_tile {
     size_t c0, n;
     double sum[CLASSES][SUMS * TILE];
     float max[CLASSES][TILE];
@@ -96,7 +96,7 @@ struct tile {
 
 /* Add the counts of the tile to the sums. */
 static void
-flush_counts(struct tile *z, struct input_sums *s)
+flush_counts(struct sums_tile *z, struct input_sums *s)
 {
     uint32_t *to = s->count + (CLASS_REST * s->n + z->c0) * (1 + SKETCH_BINS);
 
@@ -109,7 +109,7 @@ flush_counts(struct tile *z, struct input_sums *s)
 
 /* Add at most ROWS rows of one class. */
 static void
-add_class_rows(struct tile *z, struct input_sums *s, size_t kind,
+add_class_rows(struct sums_tile *z, struct input_sums *s, size_t kind,
     const float *x, size_t ld, size_t rows)
 {
     const size_t n = z->n;
@@ -143,7 +143,8 @@ class_of(const struct fwd_tapped *t, size_t k)
 
 /* Add all tokens, runs of rows of one class at a time. */
 static void
-add_tokens(struct tile *z, struct input_sums *s, const struct fwd_tapped *t)
+add_tokens(struct sums_tile *z, struct input_sums *s,
+    const struct fwd_tapped *t)
 {
     const size_t T = t->r->T;
     const uint32_t *first = t->r->first;
@@ -169,7 +170,7 @@ add_tile(void *ctx, size_t task, size_t worker)
     const double begin = profile_begin();
     struct input_sums *s = j->s;
     const size_t c0 = task * TILE;
-    struct tile z = { .c0 = c0, .n = s->n - c0 < TILE ? s->n - c0 : TILE };
+    struct sums_tile z = { .c0 = c0, .n = s->n - c0 < TILE ? s->n - c0 : TILE };
 
     (void)worker;
     add_tokens(&z, s, j->t);

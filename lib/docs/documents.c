@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "format/json.h"
+#include "format/json_text.h"
 #include "text/unicode.h"
 
 #include <inttypes.h>

@@ -31,9 +31,9 @@ enum {
 extern uint16_t uni_index[UNI_INDEX];
 extern uint8_t uni_block[UNI_BLOCKS][128];
 
-/* The tables are filled from runs of characters from U+0000 to U+10FFFF, each as
- * how many and their class.  With U_UP and U_LOW both, upper and lower case
- * take turns. */
+/* Runs of characters from U+0000 to U+10FFFF, from which the tables are filled:
+ * of each run, how many characters and their class.  A run with both U_UP and
+ * U_LOW has upper and lower case in turn. */
 extern const uint32_t uni_run[];
 
 /* Start of the character that ends before p > begin. */
