@@ -26,7 +26,8 @@ static int type, compressed;
 static const struct opt options[] = {
     OPT_FLAG(0, "compressed", &compressed,
         "write 2:4 matrices without their zeros"),
-    OPT_ENUM(0, "dtype", &type, names, "type", "type of the matrices"), OPT_END
+    OPT_ENUM(0, "dtype", &type, names, "type", "type of the tensors written"),
+    OPT_END
 };
 
 static void

@@ -25,7 +25,7 @@ struct kld_files {
 struct eval {
     struct eval_model *j; /* [nj], the base first if there is one */
     size_t nj;
-    size_t base, from; /* index in j, or NONE */
+    size_t base, before; /* index in j, or NONE */
     struct pool *pool;
     enum protocol protocol;
     size_t c, stride;   /* tokens of a window; tokens between their begins */

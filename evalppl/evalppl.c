@@ -26,7 +26,7 @@ enum { CONTEXT = 512 }; /* -c */
 
 static struct {
     struct opt_list models;
-    const char *base, *read_base, *write_base, *from, *out;
+    const char *base, *read_base, *write_base, *before, *out;
     const char *detail, *losses, *resume;
     size_t worst, c, stride, rows, threads;
     double temperature;
@@ -40,7 +40,7 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
         "use what llama-perplexity saved of a model as the base"),
     OPT_STR(0, "write-base", &a.write_base, "file",
         "write such a file of the base, or of the only model"),
-    OPT_STR(0, "from", &a.from, "model",
+    OPT_STR(0, "before", &a.before, "model",
         "the model before distillation: report how much of its loss "
         "is regained"),
     EVAL_REPORT_OPTIONS(a),
@@ -93,10 +93,10 @@ static void
 check_base(void)
 {
     const int bases = (a.base != NULL) + (a.read_base != NULL) + a.recorded;
-    const char *needs = a.from != NULL ? "--from"
-        : a.temperature != 1.0         ? "--temperature"
-        : a.spread                     ? "--spread"
-                                       : NULL;
+    const char *needs = a.before != NULL ? "--before"
+        : a.temperature != 1.0           ? "--temperature"
+        : a.spread                       ? "--spread"
+                                         : NULL;
 
     if (bases > 1)
         die(EX_USAGE,
@@ -147,7 +147,7 @@ open_eval_models(struct eval *e)
 {
     struct err err;
 
-    e->base = e->from = NONE;
+    e->base = e->before = NONE;
     e->kld.out_path = a.write_base;
     if (a.read_base != NULL)
         base_score_open(e, a.read_base);
@@ -155,8 +155,8 @@ open_eval_models(struct eval *e)
         e->base = eval_open_model(e, a.base);
     for (size_t i = 0; i < a.models.n; i++)
         eval_open_model(e, a.models.v[i]);
-    if (a.from != NULL)
-        e->from = eval_model_named(e, a.from);
+    if (a.before != NULL)
+        e->before = eval_model_named(e, a.before);
     if (a.recorded)
         stream_base_open(e);
     if (models_check(e->j, e->nj, &err) < 0)

@@ -126,7 +126,7 @@ token_se(const struct eval *e, size_t model)
 struct estimate
 eval_cost(const struct eval *e, size_t source)
 {
-    return eval_mean(e, source, Q_NLL, e->from, e->base);
+    return eval_mean(e, source, Q_NLL, e->before, e->base);
 }
 
 int
@@ -136,21 +136,21 @@ eval_cost_shows(const struct estimate *cost)
 }
 
 /* Percent of eval_cost that the model has regained: 100 for the base, 0 for
- * e->from; NAN where the cost does not show. */
+ * e->before; NAN where the cost does not show. */
 static double
 regained(const struct eval *e, size_t source, size_t model, double nll)
 {
     const struct estimate cost = eval_cost(e, source);
 
-    if (model == e->base || model == e->from)
+    if (model == e->base || model == e->before)
         return model == e->base ? 100.0 : 0.0;
     if (!eval_cost_shows(&cost))
         return NAN;
-    return 100.0 * (eval_mean(e, source, Q_NLL, e->from, NONE).v - nll) /
+    return 100.0 * (eval_mean(e, source, Q_NLL, e->before, NONE).v - nll) /
         cost.v;
 }
 
-/* Fill in the figures that need the base or e->from. */
+/* Fill in the figures that need the base or e->before. */
 static void
 compare_figures(const struct eval *e, size_t source, size_t model,
     struct figures *f)
@@ -164,7 +164,7 @@ compare_figures(const struct eval *e, size_t source, size_t model,
         return;
     base = eval_mean(e, source, Q_NLL, e->base, NONE).v;
     f->ppl_ratio = 100.0 * exp(base - f->nll.v);
-    if (e->from != NONE)
+    if (e->before != NONE)
         f->regained = regained(e, source, model, f->nll.v);
     if (model == e->base) { /* KL to itself is 0 */
         f->kl.v = 0.0;

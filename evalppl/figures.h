@@ -22,7 +22,7 @@ void eval_figures(const struct eval *e, size_t source, size_t model,
  * of the difference a - b, paired by unit (b NONE: of a alone). */
 struct estimate eval_mean(const struct eval *e, size_t source, enum quantity q,
     size_t a, size_t b);
-/* Loss that e->from has more than e->base, nats a token, paired; neither is
+/* Loss that e->before has more than e->base, nats a token, paired; neither is
  * NONE. */
 struct estimate eval_cost(const struct eval *e, size_t source);
 /* Is the cost more than twice its standard error, or above 0 where the error is

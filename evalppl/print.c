@@ -220,7 +220,7 @@ text_head(const struct eval *e, int w, const char *first, struct buf *b)
         if (e->temperature != 1.0)
             buf_addf(b, " %8s", "KL at T");
         buf_addf(b, " %7s %9s", "agree %", "ppl ratio");
-        if (e->from != NONE)
+        if (e->before != NONE)
             buf_addf(b, " %8s", "regained");
     }
 }
@@ -247,7 +247,7 @@ text_figures(const struct eval *e, size_t source, size_t model, struct buf *b)
         put_column(b, 8, "%.5f", f.klt.v);
     put_column(b, 7, "%.2f", 100.0 * f.agree.v);
     put_column(b, 9, "%.2f", f.ppl_ratio);
-    if (e->from != NONE)
+    if (e->before != NONE)
         put_column(b, 8, "%.2f", f.regained);
 }
 
@@ -323,14 +323,14 @@ note_cost(const struct eval *e)
 {
     struct estimate cost;
 
-    if (e->base == NONE || e->from == NONE)
+    if (e->base == NONE || e->before == NONE)
         return;
     cost = eval_cost(e, NONE);
     if (!eval_cost_shows(&cost))
         note("%s: its loss is not higher than that of %s beyond the error "
              "(%.5f "
              "+/- %.5f nats a token): no share of it is regained",
-            e->j[e->from].label, e->j[e->base].label, cost.v, cost.se);
+            e->j[e->before].label, e->j[e->base].label, cost.v, cost.se);
 }
 
 void

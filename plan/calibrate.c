@@ -329,7 +329,7 @@ calibrate_main(int argc, char **argv)
     static size_t threads;
     const struct opt options[] = { OPT_SIZE('j', "threads", &threads, 0, 4096,
                                        "threads",
-                                       "threads of a rank (0: all processors)"),
+                                       "threads (0: all processors)"),
         OPT_END };
     struct buf b = { 0 };
     struct measured m;

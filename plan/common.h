@@ -21,15 +21,14 @@ struct common {
         .rows = 8, .T = 512 \
     }
 
-#define COMMON_MODELS(c, student)                               \
-    OPT_STR('m', "model", &(c)->model, "model", student),       \
-        OPT_STR(0, "teacher", &(c)->teacher, "model",           \
-            "distil from this model; a config.json is enough"), \
-        OPT_SIZE(0, "top", &(c)->top, 0, 1e6, "k",              \
-            "targets of teacher --top k (0: final states)"),    \
-        OPT_SIZE('B', "batch-size", &(c)->rows, 1, 1e6, "rows", \
-            "rows of a batch"),                                 \
-        OPT_SIZE('T', "length", &(c)->T, 2, 1 << 24, "tokens",  \
+#define COMMON_MODELS(c, student)                                             \
+    OPT_STR('m', "model", &(c)->model, "model", student),                     \
+        OPT_STR(0, "teacher", &(c)->teacher, "model", "the teacher's model"), \
+        OPT_SIZE(0, "top", &(c)->top, 0, 1e6, "k",                            \
+            "the k most probable tokens of each prediction (0: none)"),       \
+        OPT_SIZE('B', "batch-size", &(c)->rows, 1, 1e6, "rows",               \
+            "rows of a batch"),                                               \
+        OPT_SIZE('T', "length", &(c)->T, 2, 1 << 24, "tokens",                \
             "tokens of a row")
 #define COMMON_SHAPE "the student: a model, a config.json, or a shipped shape"
 #define COMMON_PASSES(c, none)                                 \
@@ -38,12 +37,12 @@ struct common {
         OPT_FLAG(0, "recompute", &(c)->recompute,              \
             "keep block inputs only; same bits, less memory"), \
         OPT_REAL(0, "tokens", &(c)->tokens, 0, 1e18, "n",      \
-            "tokens of the run, whose needs are added (0: no run)")
+            "end after so many tokens (0: no run)")
 #define COMMON_MACHINE(c)                        \
     OPT_STR(0, "machine", &(c)->machine, "name", \
         "a shipped machine, or its file")
 #define COMMON_FORMAT(c, words) \
-    OPT_ENUM(0, "format", &(c)->format, words, "name", "format of the results")
+    OPT_ENUM(0, "format", &(c)->format, words, "name", "form of the output")
 
 /* Dies (EX_USAGE) without a model, with --top and no teacher or, if ranks,
  * without a machine. */

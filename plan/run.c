@@ -61,7 +61,7 @@ process_main(int argc, char **argv, int measure, const char *about)
         OPT_ENUM(0, "moments", &p.moments, dtypes, "type",
             "type of the optimiser's moments"),
         OPT_ENUM(0, "qat", &qat, rounding_names, "type",
-            "train with weights rounded to this type"),
+            "train with matrices rounded to this type, and save them so"),
         OPT_STR(0, "mask", &mask, "n:m",
             "train sparse weights: of every m in a row keep the n largest"),
         OPT_SIZE('j', "threads", &p.threads, 0, 4096, "threads",

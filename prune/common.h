@@ -20,7 +20,7 @@ int vocab_main(int argc, char **argv);
     OPT_STR('o', "output", dst, "folder", "the model written")
 #define COMMON_TOKENIZER(dst)                   \
     OPT_STR('t', "tokenizer", dst, "tokenizer", \
-        "tokenizer of the model and of the input (default: the model's)")
+        "tokenizer.json, model directory or .gguf (default: the model's)")
 #define COMMON_ROWS(dst)                           \
     OPT_SIZE(0, "calib-rows", dst, 0, 1e9, "rows", \
         "rows of each input that are used (0: all)")
@@ -43,7 +43,7 @@ int vocab_main(int argc, char **argv);
         "what matrix products multiply")
 #define COMMON_DTYPE(dst)                           \
     OPT_ENUM(0, "dtype", dst, common_types, "type", \
-        "type of the weights written")
+        "type of the tensors written")
 #define COMMON_THREADS(dst)                           \
     OPT_SIZE('j', "threads", dst, 0, 4096, "threads", \
         "threads (0: all processors)")

@@ -501,7 +501,7 @@ models = --base teacher=$(whole) -m pruned=$(OUT)/pruned \
 $(OUT)/eval.tsv: $(last) $(OUT)/held-out.tokens \
     $(OUT)/judged $(rival) | programs
 	$(BIN)/evalppl -c $(CONTEXT) -j $(THREADS) $(JUDGE) $(models) \
-	    --from pruned --per-source --compare \
+	    --before pruned --per-source --compare \
 	    --worst 16000000 --format tsv -o $@ $(OUT)/held-out.tokens
 
 ## tasks: scores of TASKS and CLOZE, and what of the teacher's is recovered

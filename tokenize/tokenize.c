@@ -233,8 +233,7 @@ main(int argc, char **argv)
         OPT_STR('o', "output", &out, "addr", "write the stream there"),
         OPT_SIZE('j', "threads", &run.threads, 0, 1024, "threads",
             "threads (0: one a processor)"),
-        OPT_STR(0, "resume", &resume_dir, "dir",
-            "go on where the shards in that directory end"),
+        OPT_STR(0, "resume", &resume_dir, "path", "go on with what that holds"),
         DOCS_OPTIONS(input, run), OPT_GROUP("tokens"),
         OPT_FLAG(0, "special", &encoder.special,
             "special tokens in the text become their ids"),
@@ -245,7 +244,7 @@ main(int argc, char **argv)
         OPT_FLAG(0, "ids", &ids_only, "print ids, a line a document"),
         OPT_FLAG(0, "stats", &stats, "print a table of the sources"),
         OPT_ENUM(0, "format", &format, stats_formats, "name",
-            "form of the table"),
+            "form of the output"),
         OPT_FLAG(0, "decode", &decode, "print the text of a stream"), OPT_END };
     char **operand = opt_parse(argc, argv, opts, "turn text into tokens",
         "[file ...]", 0, -1, NULL);

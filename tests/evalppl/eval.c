@@ -524,8 +524,8 @@ test_self(void)
         "a model has no KL to itself");
     ok(run("docs",
            "--base T=" DIR "tied-teacher -m S=" DIR "tied-student "
-           "-m P=" DIR "tied-student --from P") == 0,
-        "a student is judged with --from");
+           "-m P=" DIR "tied-student --before P") == 0,
+        "a student is judged with --before");
     ok(line_of("P", "(all)")->v[L_REG] == 0 &&
             line_of("T", "(all)")->v[L_REG] == 100,
         "regained goes from 0 to 100");

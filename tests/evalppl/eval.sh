@@ -46,13 +46,13 @@ like 'JSON tells the protocol and how many tokens are scored' \
 ok 'evalppl reads standard input' sh -c 'evalppl -q -m "S=$1" <docs' sh "$s"
 ok 'evalppl reads a shard directory' sh -c 'shard write -q -o dir docs && evalppl -m "$1" dir' \
     sh "$s"
-ok '--from takes the label of a model' evalppl -m "S=$s" --base "T=$t" --from S docs
-like '--from adds the column regained' 'regained' out
-ok '--from opens another model' evalppl -m "S=$s" --base "T=$t" \
-    --from "P=$grad/tied-student" docs
-like 'the model of --from has a line' '^P ' out
+ok '--before takes the label of a model' evalppl -m "S=$s" --base "T=$t" --before S docs
+like '--before adds the column regained' 'regained' out
+ok '--before opens another model' evalppl -m "S=$s" --base "T=$t" \
+    --before "P=$grad/tied-student" docs
+like 'the model of --before has a line' '^P ' out
 # A model and itself: cutting cost nothing, so there is nothing to win back.
-ok 'evalppl takes a --from without loss' evalppl -m "S=$s" --base "T=$t" --from "P=$t" \
+ok 'evalppl takes a --before without loss' evalppl -m "S=$s" --base "T=$t" --before "P=$t" \
     --format tsv -o free docs
 equal 'a cut without loss has no share regained' "$(awk -F '\t' '
     $1 == "model" { for (i = 1; i <= NF; i++) if ($i == "regained") c = i; next }
@@ -94,7 +94,7 @@ equal "evalppl has at most 25 options ($options)" \
 unlike 'evalppl offers nothing of tasks' 'task|items' out
 status 2 'evalppl refuses --task, which evaltask has' evalppl -m "$s" \
     --task "$top/recipes/tasks/blimp.form=$top/tests/golden/tasks/blimp.jsonl"
-status 2 '--from without a base is refused' evalppl -m "$s" --from "$t" docs
+status 2 '--before without a base is refused' evalppl -m "$s" --before "$t" docs
 status 2 '--temperature without a base is refused' evalppl -m "$s" --temperature 3 docs
 status 2 '--stride without its protocol is refused' evalppl -m "$s" --stride 4 docs
 status 2 'a stride beyond the window is refused' evalppl -m "$s" --protocol stride -c 8 \

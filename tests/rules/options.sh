@@ -7,22 +7,15 @@
 cat >excused <<'EOF'
 model what a program does with its model is its own: measure, cut, train
 output what a program writes is its own: a stream, a model, a report
-from evalppl measures recovery from a model, a search begins from a choice
-EOF
-# Names that still differ: this list only shrinks.
-cat >pending <<'EOF'
-act compute
-dtype format grad mask mem moments
-numa overlap qat recompute
-resume seed teacher temperature threads tokenizer tokens top weights
 EOF
 
 # table COMMAND...: its options, as name, letter, value, sentence, command.
-# Defaults and the words of a choice are left out of the sentence.
+# Defaults, the words of a choice and a remark in parentheses are left out.
 table() {
     "$@" -h | awk -v command="$*" '
         function end() {
             sub(/ *\(default[^(]*(\([^)]*\))?[^)]*\)$/, "", text)
+            sub(/ *\([^()]*\)$/, "", text)
             sub(/: [^ ,]+(, [^ ,]+)+$/, "", text)
             if (name != "") {
                 printf "%s\t%s\t%s\t%s\t%s\n", name, letter, value, text,
@@ -41,6 +34,7 @@ table() {
                 substr(text, 1, index(text, " ") - 1)
             if (value != "none") text = substr(text, length(value) + 1)
             gsub(/^ +| +$/, "", text)
+            gsub(/[][]/, "", value)     # a value that may be left out
             next
         }
         name != "" && /^                     / {
@@ -63,8 +57,7 @@ for p in 'shard write' 'prune sparsify' 'generate bench' tokenize; do
 done
 
 # --- one name ---
-tr ' ' '\n' <pending >allowed
-cut -d ' ' -f 1 excused >>allowed
+cut -d ' ' -f 1 excused >allowed
 equal 'a letter stands for one name' "$(cut -f 1,2 options | sort -u |
     awk '$2 != "-" { print $2 }' | sort | uniq -d)" ''
 equal 'a name has one letter, or none, in all programs' \
@@ -87,7 +80,6 @@ awk -F '\t' 'NR == FNR { ok[$1] = 1; next } !($1 in ok)' allowed differ >bad
 equal 'a name has one value and one sentence in all programs' "$(cat bad)" ''
 awk -F '\t' 'NR == FNR { differs[$1] = 1; next }
     !($1 in differs) { print $1 }' differ allowed >agreed
-[ ! -s agreed ] || sed 's/^/# agrees by now, take it from the list: --/' agreed
 equal 'an excused name differs' "$(cut -d ' ' -f 1 excused |
     grep -xFf agreed)" ''
 
@@ -102,7 +94,7 @@ most() {
         fail "$2 has $got options, at most $1"
     fi
 }
-most 42 tokenize
+most 24 tokenize
 most 24 teacher
 most 22 evalppl
 most 50 student
