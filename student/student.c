@@ -88,7 +88,7 @@ static const struct opt options[] = {
     OPT_STR(0, "mask", &a.mask, "n:m",
         "train sparse weights: of every m in a row keep the n largest"),
     OPT_SIZE(0, "remask", &a.remask, 1, 1e12, "steps",
-        "steps after which the weights of --mask are chosen anew"),
+        "choose the masked weights anew after so many steps"),
     OPT_REAL(0, "mask-decay", &a.mask_decay, 0, 10, "x",
         "weight decay of the masked weights, as SR-STE"),
     OPT_GROUP("run"),

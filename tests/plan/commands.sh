@@ -9,7 +9,7 @@ for c in $commands; do
     ok "plan $c explains itself" plan "$c" -h
     equal "plan $c has at most 24 options" \
         "$(awk '/^  (-.|  ), --|^      --/ { n++ }
-            END { print n - 4 <= 24 ? "few" : n - 4 }' out)" few
+            END { print (n - 4 <= 24 ? "few" : n - 4) }' out)" few
 done
 ok 'plan -h lists the commands' plan -h
 for c in $commands; do

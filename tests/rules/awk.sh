@@ -96,7 +96,7 @@ done
 
 # --- what make check-awk runs ---
 make -n -C "$top" BUILD="$BUILD" check-awk >asked 2>&1
-for t in pipeline/results pipeline/demo pipeline/gemma3 rules/plot; do
+for t in pipeline/results pipeline/demo pipeline/gemma3 rules/bench; do
     like "check-awk runs $t, which runs a script or recipe with awk in it" \
         "scripts/check .*tests/${t}[.]sh" asked
 done

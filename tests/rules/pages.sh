@@ -20,7 +20,7 @@ like 'README has a command that a newcomer can run within 40 lines' \
 
 # A cell of a table with a standard error, as docs/results.md has it
 grep -ohE '[0-9]+\.[0-9]+ ± [0-9.]+' "$top/docs/results.md" | sort -u |
-    sed 's/ ± /.*/; s/[.]\([0-9]\)/[.]\1/g' | head -n 400 >figures
+    sed 's/ ± /[^0-9].*/; s/[.]\([0-9]\)/[.]\1/g; s/$/([^0-9]|$)/' | head -n 400 >figures
 [ -s figures ] || fail 'docs/results.md has figures with errors'
 equal 'a figure with its error stands in docs/results.md alone' \
     "$(cd "$top" && grep -lEf "$RETORT_SCRATCH/figures" README.md NEWS.md \
