@@ -2,7 +2,7 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
-/* Seconds that only go up; processor seconds of the process. */
+/* Seconds of the monotonic clock; processor seconds of this process. */
 double clock_now(void);
 double clock_cpu(void);
 

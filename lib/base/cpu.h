@@ -6,20 +6,21 @@
 enum cpu_code {
     CPU_REF,   /* portable C */
     CPU_AVX2,  /* AVX2, FMA and F16C */
-    CPU_AVX512 /* those, and AVX-512 F, BW, DQ, VL */
+    CPU_AVX512 /* AVX2, FMA, F16C, and AVX-512 F, BW, DQ, VL */
 };
 
-/* *code that `name`, of RETORT_KERNELS, asks for: ref, avx2, avx512; NULL
- * or "": the best of this processor.  NULL, or why not. */
+/* Set *code to the instruction set called name (the value of RETORT_KERNELS):
+ * ref, avx2 or avx512; NULL or "" means the best of this processor.  Returns
+ * NULL, or a message that says why not. */
 const char *cpu_choose(const char *name, enum cpu_code *code);
 
 /* "ref", "avx2", "avx512" */
 const char *cpu_name(enum cpu_code code);
 
-/* Whether this processor has AVX512-BF16. */
+/* Does this processor have AVX512-BF16? */
 int cpu_avx512bf16(void);
-/* Whether it has AMX for bfloat16 and the system lets this process use its
- * tiles: the first call asks, for all threads. */
+/* Does this processor have AMX for bfloat16, and does the system let this
+ * process use its tiles?  The first call asks the system, for all threads. */
 int cpu_amx(void);
 
 #endif

@@ -68,7 +68,7 @@ dir_list_release(struct dir_list *l)
     *l = (struct dir_list){ 0 };
 }
 
-/* Remove `name`, seen from the folder `at`; path is its whole name. */
+/* Remove `name` in the folder `at`; path is its full path, for errors. */
 static int
 remove_at(int at, const char *name, const char *path, int depth, struct err *e)
 {
@@ -127,8 +127,8 @@ set_in_use(int fd, const char *dir, struct err *e)
     return err_set(e, EX_SYS, "%s: is in use by %s", dir, text);
 }
 
-/* Is there a lock on the file, of any process?  -1: so says *e.  It is left by
- * one that has died, and removed, otherwise. */
+/* Remove the lock file unless a living process holds its lock.  -1 and *e: one
+ * does. */
 static int
 leave_out(const char *dir, const char *name, struct err *e)
 {
@@ -147,7 +147,8 @@ leave_out(const char *dir, const char *name, struct err *e)
     return r;
 }
 
-/* Do ranks of an earlier run still live? */
+/* Remove the locks that dead ranks left.  -1 and *e: a rank of an earlier run
+ * still lives. */
 static int
 lock_ranks(const char *dir, struct err *e)
 {
@@ -303,7 +304,7 @@ dir_new_check(const char *path, struct err *e)
     return r < 0 ? -1 : 0;
 }
 
-/* Make the mark and lock it; -1. */
+/* Make the mark and lock it.  Returns its descriptor, or -1. */
 static int
 put_mark(const char *tmp, struct err *e)
 {
@@ -320,7 +321,7 @@ put_mark(const char *tmp, struct err *e)
     return fd;
 }
 
-/* Make the folder, to be removed if the program ends. */
+/* Make the temporary folder and have it removed if the program ends. */
 static int
 make_temporary(struct dir_new *d, struct err *e)
 {

@@ -19,36 +19,37 @@ struct dir_list {
 int dir_list(const char *dir, struct dir_list *l, struct err *e);
 void dir_list_release(struct dir_list *l);
 
-/* Remove a folder and what is in it (one level of folders below too); of a
- * link only the link. */
+/* Remove a folder and its content, folders in it included, one level deep. Of a
+ * symbolic link only the link is removed. */
 int dir_remove(const char *dir, struct err *e);
 
-/* Keep others out of dir until dir_unlock, or the process ends: a lock on the
- * file DIR/.lock, of rank r > 0 DIR/.lock.r, which says who holds it and goes
- * with it.  Rank 0 comes first, and is let in only when no rank of others is
- * left, though its rank 0 has died.  -1 (EX_SYS) names the holder; where the
- * file system has no locks, a warning. */
+/* Keep other processes out of dir until dir_unlock or the end of the process,
+ * by a lock on the file DIR/.lock, or DIR/.lock.r for rank r > 0.  The file
+ * names its holder and is removed with the lock.  Rank 0 locks first; it fails
+ * while any rank of an earlier run lives.  -1 (EX_SYS) names the holder.  Where
+ * the file system has no locks there is a warning. */
 #define DIR_LOCK ".lock"
 struct dir_lock {
-    int fd, place; /* place: of the name among those removed at the end */
+    int fd, place; /* descriptor; number from io_remember */
     char *path;    /* owned */
 };
 int dir_lock(struct dir_lock *l, const char *dir, size_t rank, struct err *e);
 void dir_unlock(struct dir_lock *l);
 
 /*
- * A folder that is made under the name PATH.tmp and renamed when it is whole.
- * Until then a file in it, DIR_MARK, says that it is ours, and a lock on that
- * file that its maker lives: only what an earlier maker has left is removed;
- * another folder of that name is refused (EX_USAGE).  When the program ends
- * before dir_new_commit, by a signal too, it goes with the files in it.  A
- * folder of the final name is whole, even where a kill has left the mark in it.
+ * A folder that is made as PATH.tmp and renamed to PATH when it is whole.
+ * Until then a file in it, DIR_MARK, says that retort made it, and a lock on
+ * that file says that its maker lives.  Only what a dead maker has left is
+ * removed; another folder of that name is refused (EX_USAGE).  If the program
+ * ends before dir_new_commit, by a signal too, the folder is removed with the
+ * files in it.  A folder called PATH is whole, even if a kill has left the mark
+ * in it.
  */
 #define DIR_MARK ".unfinished"
 struct dir_new {
     char *path, *tmp; /* owned */
-    int mark;         /* descriptor */
-    int place;        /* of tmp among what is removed at the end */
+    int mark;         /* descriptor of DIR_MARK */
+    int place;        /* number of tmp from io_remember */
 };
 /* Could dir_new_begin succeed?  Changes nothing. */
 int dir_new_check(const char *path, struct err *e);

@@ -40,7 +40,8 @@ int err_at(struct err *e, uint64_t at, const char *fmt, ...)
 int err_prefix(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Format into out[n]; as in err_set, errno is told where fmt ends with ':'. */
+/* Format into out[n].  As in err_set, the text of errno is appended if fmt ends
+ * with ':'. */
 void err_format(char *out, size_t n, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
 

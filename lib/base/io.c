@@ -124,7 +124,7 @@ io_close_in(int fd)
         close(fd);
 }
 
-/* at: from there on; -1: from where the file is. */
+/* Read n bytes from offset `at`, or, if it is -1, from the file's position. */
 static ptrdiff_t
 read_to_end(int fd, char *buf, size_t n, off_t at)
 {
@@ -248,7 +248,7 @@ io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
 enum { LIVE = 64 };
 static _Atomic(char *) live[LIVE];
 
-/* The thread that ends the program, where one does. */
+/* The thread that ends the program; valid once `ending` is set. */
 static atomic_int ending;
 static pthread_t ender;
 
@@ -260,7 +260,8 @@ rest_at_end(void)
         pause();
 }
 
-/* Take what has come into the table since; the number of names in `name`. */
+/* Move the names in the table into name[], which holds n; returns how many it
+ * then holds. */
 static size_t
 take_live(const char *name[LIVE], size_t n)
 {
@@ -273,8 +274,8 @@ take_live(const char *name[LIVE], size_t n)
     return n;
 }
 
-/* Remove a file, or a folder with the files in it; 0: a folder stays that was
- * not empty. */
+/* Remove a file, or a folder with the files in it.  0: the folder was not empty
+ * and stays. */
 static int
 clear_away(const char *name)
 {
@@ -328,8 +329,8 @@ on_death(int sig)
     raise(sig);
 }
 
-/* Handle the signals that end the program by default, unless it handles them.
- * */
+/* Handle the signals that would end the program; those it handles already stay
+ * as they are. */
 static void
 watch_signals(void)
 {
@@ -348,8 +349,6 @@ watch_signals(void)
     }
 }
 
-/* The place of a name in the table, counted from 1; 0: it is full, and the
- * file is not watched. */
 int
 io_remember(const char *path)
 {
@@ -380,8 +379,8 @@ forget_path(struct io_out *o)
     o->place = 0;
 }
 
-/* Create a new temporary file, without following links, and remember it.  The
- * name may be taken: by a dead process that had our id, or by an attacker. */
+/* Create a new temporary file, without following links, and remember it.  Its
+ * name may be taken, by a dead process that had our id or by an attacker. */
 static void
 open_temporary(struct io_out *o)
 {
@@ -494,7 +493,7 @@ io_out_commit(struct io_out *o, struct err *e)
         if (r < 0)
             return -1;
     }
-    io_out_abort(o); /* nothing is left but the name */
+    io_out_abort(o); /* frees the names; the file is closed */
     return 0;
 }
 

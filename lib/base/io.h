@@ -20,9 +20,9 @@ const char *io_out_name(const char *path);
 /* Open for reading; NULL or "-" is descriptor 0.  -1 and *e on failure. */
 int io_open(const char *path, struct err *e);
 
-/* Open what must be a regular file, or a link to one, and holds *size bytes;
- * as io_open, with errno (EINVAL, EISDIR: it is none).  To be closed by
- * io_close_in. */
+/* Open a regular file, or a link to one, and set *size to its length in bytes.
+ * Fails as io_open, with errno (EINVAL, EISDIR: not a regular file).  Close it
+ * with io_close_in. */
 int io_open_file(const char *path, uint64_t *size, struct err *e);
 /* Close, unless it is descriptor 0. */
 void io_close_in(int fd);
@@ -34,8 +34,8 @@ ptrdiff_t io_read(int fd, void *buf, size_t n);
 /* Read n bytes at `at`; as io_read. */
 ptrdiff_t io_read_at(int fd, void *buf, size_t n, uint64_t at);
 
-/* A file without a name in the folder that TMPDIR names, or /tmp, to write and
- * read; it is gone when it is closed.  -1 and *e (EX_SYS). */
+/* Open a file without a name in $TMPDIR or /tmp, for writing and reading; it
+ * vanishes when it is closed.  -1 and *e (EX_SYS). */
 int io_unnamed(struct err *e);
 
 /* Write all n bytes.  0, or -1 with errno (EPIPE: the reader has left). */
@@ -50,11 +50,11 @@ struct io_map {
     struct io_guard *guard;
 };
 int io_map(struct io_map *m, const char *path, struct err *e);
-/* Let the pages of n bytes at `at` go; they are read from the file again when
- * they are touched. */
+/* Drop n bytes at `at` from memory; they are read from the file again when they
+ * are touched. */
 void io_map_forget(const struct io_map *m, size_t at, size_t n);
-/* Fetch n bytes at `at` from the disk: they will be read soon, others of the
- * file perhaps not. */
+/* Start reading n bytes at `at` from the disk, without readahead beyond them:
+ * they will be used soon. */
 void io_map_fetch(const struct io_map *m, size_t at, size_t n);
 void io_unmap(struct io_map *m);
 /* Guard other mapped memory, n bytes at p, in the same way until io_unguard.
@@ -75,20 +75,21 @@ struct io_out {
     int fd;
     uint64_t n; /* bytes written */
     char *path, *tmp;
-    int place; /* of tmp among those removed at the end */
+    int place; /* number of tmp from io_remember */
 };
 int io_out_begin(struct io_out *o, const char *path, struct err *e);
 int io_out_write(struct io_out *o, const void *buf, size_t n, struct err *e);
 int io_out_commit(struct io_out *o, struct err *e);
 void io_out_abort(struct io_out *o);
 
-/* Remove every temporary file that stands, as exit() and the signals that end
- * a program do by themselves.  Safe in a signal handler. */
+/* Remove all temporary files and folders.  exit() and the signals that end a
+ * program call it.  Safe in a signal handler. */
 void io_remove_temporaries(void);
 
-/* Let io_remove_temporaries remove path too, a folder with the files in it,
- * until io_forget(place), which removes nothing.  Place 0: the table is full,
- * path is not remembered. */
+/* Add path, a file or a folder with the files in it, to what is removed
+ * by io_remove_temporaries too.  Returns a number for io_forget, which takes
+ * the path out of the table and removes nothing; 0: the table is full, and path
+ * will not be removed. */
 int io_remember(const char *path);
 void io_forget(int place);
 

@@ -14,16 +14,15 @@
 #include <unistd.h>
 
 /*
- * The list of what is mapped is walked by the signal handler at any moment, so
- * a member stays in it for ever: one that is no longer used has n = 0 and is
- * used again.
+ * A signal handler walks the list of mappings at any moment, so that a member
+ * is never freed: an unused one has n = 0 and serves the next mapping.
  */
 struct io_guard {
     const unsigned char *p;
     _Atomic size_t n;
     char *name;
-    struct io_guard *next;   /* in the list */
-    struct io_guard *unused; /* the next that is not used */
+    struct io_guard *next;   /* in the list of all */
+    struct io_guard *unused; /* in the list of unused ones */
 };
 static _Atomic(struct io_guard *) guards;
 static struct io_guard *spare;
@@ -50,7 +49,7 @@ on_bus(int sig, siginfo_t *info, void *context)
     while (g != NULL &&
         (at < (uintptr_t)g->p || at - (uintptr_t)g->p >= atomic_load(&g->n)))
         g = g->next;
-    if (g == NULL) { /* not a file of ours: end as without us */
+    if (g == NULL) { /* not one of our mappings: die of the signal */
         signal(sig, SIG_DFL);
         raise(sig);
         return;

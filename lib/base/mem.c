@@ -87,7 +87,7 @@ xtable(size_t n, size_t size, int fill)
         mem_exhausted("%zu bytes:", want);
 #ifdef MADV_HUGEPAGE
     if (unit == HUGE_PAGE)
-        (void)madvise(p, all, MADV_HUGEPAGE); /* it works without */
+        (void)madvise(p, all, MADV_HUGEPAGE); /* advice only */
 #endif
     return memset(p, fill, want);
 }
@@ -319,7 +319,7 @@ arena_resident(const struct arena *a)
         const size_t k = pages < sizeof in ? pages : sizeof in;
 
         if (mincore(a->base + at, left < k * page ? left : k * page, in) != 0)
-            return a->cap; /* who does not say so may have it all */
+            return a->cap; /* not known: count all */
         for (size_t i = 0; i < (left + page - 1) / page && i < k; i++)
             n += in[i] & 1;
     }

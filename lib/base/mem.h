@@ -17,27 +17,29 @@
 int size_mul(size_t a, size_t b, size_t *r);
 int size_add(size_t a, size_t b, size_t *r);
 
-/* Memory is out: the handler, which programs set (cli/prog.h), is told "out of
- * memory: WHAT" (a trailing ':' adds the text of errno) and ends the program;
- * without one, or if it returns, the message goes to stderr, and abort(). */
+/* End the program because memory is exhausted.  The handler that programs set
+ * (cli/prog.h) gets the message "out of memory: WHAT" (a trailing ':' adds the
+ * text of errno) and ends the program.  Without a handler, or if it returns,
+ * the message goes to stderr and abort() follows. */
 extern void (*mem_handler)(const char *msg);
 void mem_exhausted(const char *what, ...)
     __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Never NULL: mem_exhausted() when there is none or n*size overflows.
+/* Never return NULL: mem_exhausted() if there is no memory or n*size overflows.
  * n = 0 gives a unique pointer.  The caller frees with free(). */
 void *xmalloc(size_t n);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n);
 void *xreallocarray(void *p, size_t n, size_t size);
-/* A table for random access: aligned to a cache line, in huge pages if it is
- * large, every byte set to `fill`. */
+/* Allocate n elements of `size` bytes for random access: aligned to a cache
+ * line, in huge pages if large, every byte set to `fill`. */
 void *xtable(size_t n, size_t size, int fill);
 char *xstrdup(const char *s);
-/* Room for one more in the array p of n, which has room for *cap (doubled when
- * that is all used). */
+/* Make room for one more element in the array p, which holds n and has room for
+ * *cap; *cap doubles when it is reached.  Returns the array. */
 void *xgrow(void *p, size_t n, size_t *cap, size_t size);
-/* xgrow for an array that only grows: its room is a power of two. */
+/* xgrow for an array that never shrinks: its capacity is not stored, but the
+ * power of two that holds n. */
 void *xgrow_pow2(void *p, size_t n, size_t size);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -56,9 +58,9 @@ void buf_addf(struct buf *b, const char *fmt, ...)
 void buf_clear(struct buf *b); /* n = 0, memory kept */
 void buf_release(struct buf *b);
 
-/* For programs whose peak memory is planned: from here on freed blocks of a
- * megabyte and more go back to the system (the C library otherwise keeps up to
- * twice the largest it has seen), and threads share one heap. */
+/* For programs whose peak memory is planned.  From here on freed blocks of a
+ * megabyte or more go back to the system (the C library otherwise keeps up to
+ * twice the largest it has seen), and all threads share one heap. */
 void mem_settle(void);
 /* Return freed memory of the heap to the system. */
 void mem_trim(void);
@@ -72,8 +74,8 @@ void arena_plan(struct arena *a);
 /* Map cap bytes, zeroed on first touch; mem_exhausted() when the system
  * refuses. */
 void arena_init(struct arena *a, size_t cap);
-/* From here on arenas may be larger than memory, for programs that make but
- * never touch them: plan(1). */
+/* From here on arenas may be larger than memory: plan(1) makes arenas that it
+ * never touches. */
 void arena_overcommit(void);
 /* n*size bytes, 64-byte aligned, zero when the arena is fresh. Asserts that
  * they fit: sizes come from a plan.  Returns NULL while planning. */

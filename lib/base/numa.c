@@ -21,7 +21,7 @@ read_cpus(hwloc_topology_t t, hwloc_bitmap_t set, const char *text)
         : -1;
 }
 
-/* The node that `node` names, by number or as "rank"; NULL: none. */
+/* Find the node called `node`: a number, or "rank".  NULL: there is none. */
 static hwloc_obj_t
 read_node(hwloc_topology_t t, const char *node, size_t rank, size_t ranks)
 {
@@ -45,7 +45,8 @@ note_unbound(int r, const char *what)
         note("%s cannot be bound here: %s", what, strerror(errno));
 }
 
-/* Bind to the set of processors, or to those of o (which may be NULL). */
+/* Bind the process to the processors in `set`, or to those of o (may be
+ * NULL). */
 static void
 bind_to(hwloc_topology_t t, hwloc_const_bitmap_t set, hwloc_obj_t o)
 {
@@ -120,7 +121,8 @@ describe_binding(hwloc_topology_t t, hwloc_bitmap_t cpus, hwloc_bitmap_t memory,
     if (hwloc_get_membind(t, memory, &how,
             HWLOC_MEMBIND_PROCESS | HWLOC_MEMBIND_BYNODESET) < 0 ||
         how != HWLOC_MEMBIND_BIND)
-        hwloc_bitmap_copy(memory, near); /* where it is touched first */
+        hwloc_bitmap_copy(memory, near); /* first touch allocates near the
+                                          * processors */
     hwloc_bitmap_list_snprintf(some, sizeof some, cpus);
     hwloc_bitmap_list_snprintf(all, sizeof all,
         hwloc_topology_get_topology_cpuset(t));

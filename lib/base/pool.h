@@ -10,7 +10,7 @@
 struct err;
 struct pool;
 
-/* n threads in all, the caller among them; n = 0: one a usable processor.
+/* A pool of n threads, the caller included; n = 0: one per usable processor.
  * NULL and *e when threads cannot be made. */
 struct pool *pool_new(size_t n, struct err *e);
 void pool_free(struct pool *p);
@@ -21,8 +21,8 @@ size_t pool_size(const struct pool *p);
 void pool_run(struct pool *p, size_t ntasks,
     void (*fn)(void *ctx, size_t task, size_t worker), void *ctx);
 
-/* Processors this process may use: those it is bound to, but no more than a
- * control group's CPU quota allows. */
+/* Number of processors this process may use: those it is bound to, at most the
+ * CPU quota of its control group. */
 size_t pool_cpus(void);
 
 #endif

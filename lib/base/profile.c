@@ -17,12 +17,13 @@ enum { PARTS = 64 };
 static struct {
     const char *file; /* NULL: off */
     size_t threads;
-    size_t steps, tokens;     /* since the first call of profile_step */
-    double wall, cpu;         /* when that was, or the program began */
-    double wall_end, cpu_end; /* at the last call */
+    size_t steps, tokens;     /* since the first profile_step */
+    double wall, cpu;         /* clocks at the first profile_step; before it, at
+                               * the start */
+    double wall_end, cpu_end; /* clocks at the last profile_step */
     int started;
     struct {
-        const char *_Atomic name; /* in order, NULL: the rest is free */
+        const char *_Atomic name; /* filled from the front; NULL: unused */
         _Atomic uint64_t calls, ns, flop, bytes, exps;
     } part[PARTS];
 } profile;
@@ -38,8 +39,8 @@ profile_begin(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The number of the part with that name; the last one when there are too
- * many. */
+/* Index of the part called name, added if it is new; the last index when there
+ * are too many. */
 static size_t
 find_part(const char *name)
 {

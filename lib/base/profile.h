@@ -16,14 +16,14 @@
 
 /* Called by pool_new: looks at the environment. */
 void profile_init(size_t threads);
-/* At the end of each step or batch: the first call forgets what was before
- * it, so that starting is not counted. */
+/* Call after each step or batch.  The first call discards what was measured
+ * before it, so that starting is not counted. */
 void profile_step(size_t tokens);
 
 double profile_begin(void);
-/* At most 64 names are kept apart. */
+/* At most 64 names are told apart. */
 void profile_end(const char *name, double begin, double flop, double bytes);
-/* So many exponentials were among that part's work. */
+/* Count `exps` exponentials as work of the part called name. */
 void profile_exps(const char *name, double exps);
 
 #endif

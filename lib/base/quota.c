@@ -75,8 +75,8 @@ has_cpu(const char *list, size_t n)
     return 0;
 }
 
-/* A line "number:controllers:path" of /proc/self/cgroup; version 2 has no
- * controllers there. */
+/* Apply a line "number:controllers:path" of /proc/self/cgroup; in version 2 the
+ * controllers are empty. */
 static void
 line_limits(const char *root, const char *line, double *least)
 {

@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 /*
- * Processors' worth of time that this process may use, rounded up; 0: there is
- * no limit that could be read.  The least of its own group and those above it,
- * cpu.max of version 2 and cpu.cfs_quota_us of version 1.  root stands before
- * /proc/self/cgroup and /sys/fs/cgroup: "" but in tests.
+ * Number of processors whose time this process may use, rounded up; 0: no limit
+ * could be read.  It is the lowest limit of the process's own group and of
+ * those above it: cpu.max of version 2, cpu.cfs_quota_us of version 1.  root is
+ * put before /proc/self/cgroup and /sys/fs/cgroup: "" except in tests.
  */
 size_t quota_cpus(const char *root);
 

@@ -1,4 +1,4 @@
-/* The wish of the user or of the system that the program stops. */
+/* Has the user or the system asked the program to stop? */
 #ifndef BASE_STOP_H
 #define BASE_STOP_H
 

@@ -5,9 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Control characters, and format characters of no letter: those that turn the
- * direction of writing, separate lines, or are nothing but hidden.  The
- * joiners (200C, 200D) belong to Persian, Hindi and emoji and stay. */
+/* Is u neither a control character nor a format character that belongs to no
+ * letter?  Such ones turn the direction of writing, separate lines, or are
+ * invisible.  The joiners (200C, 200D) belong to Persian, Hindi and emoji and
+ * count as shown. */
 static int
 is_shown(uint32_t u)
 {
@@ -64,7 +65,7 @@ text_show(char *out, size_t size, const char *s)
         const size_t taken = text_char(one, s, left);
 
         n = strlen(one);
-        if (used + n >= size) { /* "..." after what leaves room */
+        if (used + n >= size) { /* cut so that "..." fits */
             memcpy(out + whole, "...", 4);
             return out;
         }

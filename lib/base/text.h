@@ -13,14 +13,14 @@ enum {
     TEXT_SHOWN = 1024 /* bytes of a name as shown, and NUL */
 };
 
-/* Show the first character of s[n], n > 0, in out as text: itself, or \xNN for
- * each byte of a control character (C0, DEL, C1, line separators), of a mark
- * that changes the direction of writing or cannot be seen, or of what is not
- * UTF-8.  Returns the bytes of s that this was. */
+/* Show the first character of s[n], n > 0, in out: as it is, or \xNN for each
+ * byte of a control character (C0, DEL, C1, line separators), of a mark that
+ * turns the direction of writing or is invisible, and of bytes that are not
+ * UTF-8.  Returns how many bytes of s it shows. */
 size_t text_char(char out[TEXT_CHAR], const char *s, size_t n);
 
-/* All of s, in out[size], which is returned; ends with "..." where it was
- * cut.  size >= 4. */
+/* Show all of s in out[size], which is returned; it ends with "..." where it
+ * was cut.  size >= 4. */
 const char *text_show(char *out, size_t size, const char *s);
 
 /* text_show as an argument of printf: valid until the end of the block. */

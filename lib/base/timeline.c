@@ -21,7 +21,8 @@ static struct {
 } line = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static _Atomic size_t threads;
-static _Thread_local size_t thread; /* 1 + its number, 0: none yet */
+static _Thread_local size_t thread; /* 1 + the number of this thread; 0: not
+                                     * numbered yet */
 
 static char *
 file_of(const char *path, size_t process)
@@ -42,7 +43,7 @@ timeline_open(const char *path, size_t process, struct err *e)
         return -1;
     line.path = xstrdup(path);
     line.process = process;
-    /* The parts of other processes follow. */
+    /* process 0 appends the parts of other processes */
     fprintf(line.f,
         "%s{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%zu,\"args\":"
         "{\"name\":\"%s, rank %zu\"}}",
@@ -101,7 +102,7 @@ timeline_close(size_t processes, struct err *e)
         r = append_part(i, e);
     if (line.process == 0)
         fputs("\n]\n", line.f);
-    bad = ferror(line.f); /* fclose tells of its own write alone */
+    bad = ferror(line.f); /* fclose reports only its own write */
     if ((fclose(line.f) != 0 || bad) && r == 0)
         r = err_set(e, EX_SYS, "%s:", line.path);
     line.f = NULL;

@@ -18,11 +18,12 @@
  * 0 write path.PROCESS, which process 0 takes into its own when it closes. */
 int timeline_open(const char *path, size_t process, struct err *e);
 int timeline_on(void);
-/* From clock_now() = begin to now, in the thread that calls.  Kind and name:
- * words without quotes. */
+/* Add what the calling thread did from `begin` (a clock_now()) to now. kind and
+ * name: words without quotes. */
 void timeline_add(const char *kind, const char *name, double begin);
-/* Close the trace: -1 if not all was written.  Process 0 adds the traces of the
- * other processes, which have closed theirs and see the same files. */
+/* Close the trace; -1 and *e if not all was written.  Process 0 appends the
+ * traces of the other processes, which must have closed theirs, in the same
+ * file system. */
 int timeline_close(size_t processes, struct err *e);
 
 #endif

@@ -11,26 +11,26 @@
 
 #define UTF8_BAD UINT32_MAX
 
-/* The character at p < end and its length in bytes.  Of bytes that are no
- * UTF-8: UTF8_BAD, and the length (>= 1) of the longest beginning of a
- * character there, which one U+FFFD replaces (section 3.9). */
+/* Return the character at p < end and set *len to its length in bytes.  Bytes
+ * that are not UTF-8 give UTF8_BAD, and in *len (>= 1) the longest beginning of
+ * a character there, which one U+FFFD replaces (section 3.9). */
 uint32_t utf8_next(const unsigned char *p, const unsigned char *end,
     size_t *len);
 
-/* Bytes of the byte order mark that text[n] begins with: 3 or 0. */
+/* Length of the byte order mark at the start of text[n]: 3 or 0. */
 static inline size_t
 utf8_mark(const char *text, size_t n)
 {
     return n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
-/* Bytes of the character at p (n > 0 bytes left), 0 if it is malformed. */
+/* Length in bytes of the character at p (n > 0 bytes left); 0: malformed. */
 size_t utf8_len(const unsigned char *p, size_t n);
 
 /* Write c < 0x110000 at `to`, which has room for 4 bytes; returns how many it
  * takes. */
 size_t utf8_set(char *to, uint32_t c);
-/* Append it. */
+/* Append c to b as UTF-8. */
 void utf8_put(struct buf *b, uint32_t c);
 
 #endif
