@@ -15,7 +15,7 @@ has_suffix(const char *s, const char *end)
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* ORG/NAME, and no name of a file? */
+/* Has s the form ORG/NAME, and not the suffix of a file? */
 static int
 is_id(const char *s)
 {
@@ -29,7 +29,7 @@ is_id(const char *s)
         !has_suffix(name, ".gguf") && !has_suffix(name, ".json");
 }
 
-/* The folder of the cache. */
+/* Path of the Hugging Face cache; the caller frees it. */
 static char *
 cache_dir(void)
 {
@@ -43,7 +43,7 @@ cache_dir(void)
     return xasprintf("%s/.cache/huggingface/hub", home != NULL ? home : "");
 }
 
-/* The snapshot that refs/main of dir names, or NULL. */
+/* Path of the snapshot that refs/main of dir names, or NULL. */
 static char *
 main_snapshot(const char *dir)
 {

@@ -55,8 +55,8 @@ add_size(struct buf *b, size_t v)
         buf_addc(b, suffix[k - 1]);
 }
 
-/* Append words to a line whose column is `at`, and go on in column `indent`
- * where they would pass WIDTH.  What is in [brackets] is one word. */
+/* Append words to a line whose column is `at`; a word that would pass WIDTH
+ * begins a new line at column `indent`.  Text in [brackets] is one word. */
 static void
 add_words(struct buf *b, const char *s, size_t at, size_t indent)
 {
@@ -107,7 +107,7 @@ may_lack_value(const struct opt *o)
     return o->kind == OPT_K_STR && o->lo > 0;
 }
 
-/* Letters of a group are sorted: h q v V. */
+/* Order the letters of a group for the synopsis: h q v V. */
 static int
 letter_order(const void *a, const void *b)
 {
@@ -249,7 +249,7 @@ add_help_table(struct buf *b, const struct opt *table)
     }
 }
 
-/* Print on stdout and leave. */
+/* Print on stdout and exit. */
 static void
 print_and_exit(const struct buf *b)
 {
@@ -307,7 +307,7 @@ misuse(const char *fmt, ...)
     exit(EX_USAGE);
 }
 
-/* "-j" or "--threads", as it was given. */
+/* The option as the user gave it: "-j" or "--threads". */
 static const char *
 option_text(const struct opt *o, int as_long)
 {
@@ -336,7 +336,7 @@ bad_size(const struct opt *o, const char *name, const char *v)
     struct buf lo = { 0 }, hi = { 0 };
 
     add_size(&lo, (size_t)o->lo);
-    if (!(o->hi < 0x1p53)) /* so large a limit is not worth telling */
+    if (!(o->hi < 0x1p53)) /* a limit so large is not worth printing */
         misuse("%s: \"%s\" is not a whole number of at least %s", name, v,
             lo.p);
     add_size(&hi, (size_t)o->hi);
@@ -456,7 +456,7 @@ distance(const char *a, size_t n, const char *b)
     return row[m];
 }
 
-/* The distance that a name of n bytes must be nearer than. */
+/* A name of n bytes is near another if their distance is less than this. */
 static size_t
 near_limit(size_t n)
 {
@@ -471,8 +471,9 @@ opt_is_near(const char *text, const char *name)
     return distance(text, n, name) < near_limit(n);
 }
 
-/* The option that name[n] is probably meant to be: the nearest, where a name
- * that begins so is at distance 1 at most; NULL: all are far. */
+/* The option whose name is nearest to name[n], probably a misspelling of it;
+ * NULL: all are far.  An option whose name begins with name[n] is at distance 1
+ * at most. */
 static const struct opt *
 nearest_option(const struct opt *table, const char *name, size_t n)
 {
@@ -498,8 +499,8 @@ nearest_option(const struct opt *table, const char *name, size_t n)
     }
 }
 
-/* Suggest this project's name for an option of other trainers, and the program
- * that has it; NULL: the name is not known. */
+/* This project's name for an option of other trainers, and the program that has
+ * it; NULL: the name is not known. */
 static const char *
 elsewhere(const struct opt *table, const char *name, size_t n)
 {
@@ -537,8 +538,8 @@ elsewhere(const struct opt *table, const char *name, size_t n)
     return NULL;
 }
 
-/* "--name", "--name=value", "--name value".  next: the argument after this
- * one, or NULL.  Returns 1 if next was used. */
+/* Parse "--name", "--name=value" or "--name value".  next: the argument after
+ * this one, or NULL.  Returns 1 if next was used. */
 static int
 parse_long(const struct parse *p, char *arg, char *next)
 {
@@ -575,7 +576,7 @@ parse_long(const struct parse *p, char *arg, char *next)
     return eq == NULL;
 }
 
-/* "-q", "-qv", "-j 4", "-j4". */
+/* Parse "-q", "-qv", "-j 4" or "-j4"; see parse_long. */
 static int
 parse_short(const struct parse *p, char *arg, char *next)
 {
@@ -602,9 +603,10 @@ parse_short(const struct parse *p, char *arg, char *next)
     return 0;
 }
 
-/* A descriptor 0-2 that is closed would be given to the first file opened,
- * which then reads or writes in place of it.  The wrong direction makes use
- * of a closed stdin or stdout an error, as it would have been. */
+/* Open /dev/null as each of descriptors 0-2 that is closed: the first file
+ * opened would get its number, and be read or written in its place.  It is
+ * opened in the wrong direction, so that using a closed stdin or stdout stays
+ * an error. */
 static void
 guard_descriptors(void)
 {
@@ -638,7 +640,7 @@ opt_parse(int argc, char **argv, const struct opt *table, const char *about,
     const char *operands, int min, int max, int *n_operands)
 {
     const struct parse p = { table, about, operands };
-    int n = 0, only = 0; /* operands seen; after "--" */
+    int n = 0, only = 0; /* operands seen; "--" was seen */
     struct buf help = { 0 };
 
     begin_program(argc > 0 ? argv[0] : NULL);

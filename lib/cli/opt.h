@@ -1,9 +1,10 @@
 /*
- * Options.  One table feeds the parser and -h.  -h prints a variable's value
- * before parsing as its default, and the words of an OPT_ENUM, so `help` should
- * repeat neither; " (0: all)" at its end says what 0 means.  Every program also
- * has -h, -V, -q, -v.  Numbers are parsed whole and checked against a range; a
- * bad one is exit 2.  The first line of -h is the SYNOPSIS of the man page.
+ * Options.  One table serves the parser and -h.  For each option -h prints the
+ * value of its variable before parsing as the default, and the words of an
+ * OPT_ENUM, so that `help` should repeat neither; " (0: all)" at the end of
+ * `help` says what 0 means.  Every program also has -h, -V, -q, -v.  Numbers
+ * are parsed whole and checked against a range; a bad one is exit 2.  The first
+ * line of -h is the SYNOPSIS of the man page.
  */
 #ifndef CLI_OPT_H
 #define CLI_OPT_H
@@ -42,7 +43,7 @@ struct opt {
     const char *const *choice; /* NULL-terminated words for OPT_ENUM */
 };
 
-/* int *dst, set to 1.  There is no automatic --no-x. */
+/* int *dst, set to 1.  No --no-NAME is added. */
 #define OPT_FLAG(c, n, d, h)                                \
     {                                                       \
         OPT_K_FLAG, c, n, (int *){ d }, NULL, h, 0, 0, NULL \
@@ -52,16 +53,16 @@ struct opt {
     {                                                           \
         OPT_K_STR, c, n, (const char **){ d }, a, h, 0, 0, NULL \
     }
-/* const char **dst, whose value may be left out: opt_absent, where an argument
- * that begins with a hyphen, or none, follows.  Behind '=' any text is the
- * value. */
+/* const char **dst.  The value may be left out: *dst becomes opt_absent if no
+ * argument follows, or one that begins with a hyphen.  After '=' any text is
+ * the value. */
 extern const char opt_absent[];
 #define OPT_MAYBE(c, n, d, a, h)                                \
     {                                                           \
         OPT_K_STR, c, n, (const char **){ d }, a, h, 1, 0, NULL \
     }
-/* Initial value of a number without a fixed default: OPT_NONE in a size_t, NAN
- * in a double, -1 in an OPT_ENUM.  Then `help` should say what is done. */
+/* Initial values of a number without a fixed default: OPT_NONE in a size_t, NAN
+ * in a double, -1 in an OPT_ENUM.  `help` should say what is done then. */
 #define OPT_NONE SIZE_MAX
 /* size_t *dst; suffixes K M G T are powers of 1024 */
 #define OPT_SIZE(c, n, d, l, u, a, h)                       \
@@ -99,23 +100,23 @@ extern const char opt_absent[];
     }
 
 /*
- * Parse argv.  A value that is called model or tokenizer in -h may be an id
- * (hub.h).  about: one sentence for -h.  operands: their synopsis, such as
- * "[file ...]".  At least min and at most max (-1: any number) operands are
- * accepted.  Sets progname, verbosity, and arms the closing line (prog.h).
- * Returns the operands, NULL-terminated, inside argv; *n_operands if not NULL
- * gets their number.  Exits 0 for -h and -V, 2 for misuse.
+ * Parse argv.  A value called model or tokenizer in -h may be an id (hub.h).
+ * about: one sentence for -h.  operands: their synopsis, such as "[file ...]".
+ * At least min and at most max (-1: any number) operands are accepted.  Sets
+ * progname and verbosity, and arms the closing line (prog.h).  Returns the
+ * operands, NULL-terminated, inside argv, and their number in *n_operands if
+ * that is not NULL.  Exits 0 for -h and -V, 2 for misuse.
  */
 char **opt_parse(int argc, char **argv, const struct opt *table,
     const char *about, const char *operands, int min, int max, int *n_operands);
 
 /* Append a line "--NAME", tab, value, newline for each option of the table
- * but those named in `leave_out`, which ends with NULL: values as they are now,
- * numbers with all their digits. */
+ * except those named in `leave_out` (ends with NULL).  Values are the present
+ * ones, numbers with all their digits. */
 void opt_write(struct buf *b, const struct opt *table,
     const char *const *leave_out);
 
-/* Is text probably meant to be name, of which letters differ? */
+/* Is text probably a misspelling of name? */
 int opt_is_near(const char *text, const char *name);
 
 #endif

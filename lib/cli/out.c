@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Die of a failure of stdout, or end quietly if the reader has left, who
- * reports its own errors. */
+/* Die because a write to stdout failed; if the reader has left, exit quietly,
+ * because it reports its own errors. */
 static void
 output_failed(void)
 {
@@ -38,7 +38,8 @@ out_file(const char *path, const void *buf, size_t n)
         die_err(&e);
 }
 
-/* A write that failed earlier leaves a flag but no errno. */
+/* Has the reader of fd left?  A write that failed earlier leaves a flag in
+ * stdout but no errno. */
 static int
 reader_left(int fd)
 {
@@ -53,8 +54,9 @@ out_done(void)
     /* fclose() would hide which of flush and close failed with what. */
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        /* A write failed earlier, perhaps in printf(): ask once more why. What
-         * is there is broken off, so that a byte more does no harm. */
+        /* A write failed earlier, perhaps in printf(): write once more to learn
+         * why.  The output is incomplete already, so a byte more does no
+         * harm. */
         if (errno == 0 && reader_left(STDOUT_FILENO))
             errno = EPIPE;
         else if (errno == 0 && write(STDOUT_FILENO, "\n", 1) >= 0)

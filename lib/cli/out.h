@@ -5,17 +5,17 @@
 #include <stddef.h>
 
 /* Write to standard output, past stdio.  On EPIPE the program ends quietly with
- * status 0: the reader reports its own. */
+ * status 0, because the reader reports its own errors. */
 void out_put(const void *buf, size_t n);
-/* Write to a file instead, whole or not at all; path NULL or "-": standard
- * output.  Dies on errors. */
+/* Write a whole file, or none, instead; path NULL or "-": standard output.
+ * Dies on errors. */
 void out_file(const char *path, const void *buf, size_t n);
 
-/* Last thing a program does with stdout (FILE or descriptor): flush, close,
- * die(EX_SYS) on a delayed error, EPIPE is quiet. */
+/* Call when nothing more goes to stdout (FILE or descriptor): flush and close
+ * it, and die (EX_SYS) on a delayed error; EPIPE is quiet. */
 void out_done(void);
 
-/* die(EX_USAGE) when fd is a terminal: binary is not written there. */
+/* Refuse to write binary data to a terminal: die (EX_USAGE) if fd is one. */
 void out_refuse_tty(int fd);
 
 #endif

@@ -19,8 +19,8 @@
 #include <sys/time.h>
 
 enum {
-    CLOSING = 500, /* bytes of a part of the closing line */
-    PATIENCE = 2   /* seconds in which a SIGINT is the first one */
+    CLOSING = 500, /* bytes of each part of the closing line */
+    PATIENCE = 2   /* see prog_catch_stop, seconds */
 };
 
 static char closing[CLOSING], detail[CLOSING];
@@ -42,7 +42,7 @@ prog_build(void)
     return RETORT_BUILD;
 }
 
-/* A line of /proc/self/status in bytes, 0 if there is none. */
+/* The number of bytes in a line of /proc/self/status; 0: there is none. */
 static size_t
 status_bytes(const char *format)
 {
@@ -78,8 +78,8 @@ size_t
 prog_peak(void)
 {
     struct rusage ru;
-    /* ru_maxrss is second choice: it survives exec, and so includes the peak of
-     * a large parent (mpirun, say). */
+    /* ru_maxrss is second choice: exec does not reset it, so that it includes
+     * the peak of a large parent (mpirun, say). */
     size_t kb = status_bytes("VmHWM: %zu") / 1024;
 
     if (kb == 0 && getrusage(RUSAGE_SELF, &ru) == 0)
@@ -125,7 +125,7 @@ prog_catch_stop(void)
 {
     struct sigaction sa = { .sa_handler = on_stop };
 
-    /* Without SA_RESTART, so that waits look at stop_asked. */
+    /* no SA_RESTART: a signal ends waits, which then look at stop_asked */
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
@@ -139,7 +139,7 @@ prog_stop_after(double seconds)
     const double whole = left > 0.0 ? floor(left) : 0.0;
     const double part = left > 0.0 ? left - whole : 0.0;
     const struct sigaction sa = { .sa_handler = on_stop };
-    /* not {0, 0}, which is never */
+    /* 1 us at least, since {0, 0} would disarm the timer */
     const struct itimerval t = { .it_value = { (time_t)whole,
                                      1 + (suseconds_t)(part * 999998.0) } };
 

@@ -1,6 +1,6 @@
 /*
- * Name, messages, signals and the closing line with cost of every program, all
- * on stderr; progress.h has its progress.
+ * What every program prints on stderr: name, messages and the closing line with
+ * its cost; and its signals.  progress.h has the progress.
  */
 #ifndef CLI_PROG_H
 #define CLI_PROG_H
@@ -17,27 +17,29 @@ void prog_listen(void);
  * closing line, printed at exit unless -q. */
 void prog_begin(void);
 
-/* Call in a rank of several: ranks other than 0 are silent but for errors,
- * which tell their numbers. */
+/* Call on each of several ranks: ranks other than 0 print only errors, with
+ * their rank. */
 void prog_rank(size_t rank);
 
-/* Peak and present resident bytes (0: the system does not tell). */
+/* Peak and present resident memory, bytes; 0: the system does not tell. */
 size_t prog_peak(void);
 size_t prog_resident(void);
 
-/* Print "PROG: msg" as one line on stderr, in one write, control characters
- * made visible (text.h).  All messages go through it. */
+/* Print "PROG: msg" as one line on stderr, in one write, with control
+ * characters made visible (text.h).  All messages are printed by it. */
 void prog_say(const char *msg);
 /* From here on SIGINT, SIGTERM and SIGUSR2 set stop_asked (base/stop.h).  A
- * second SIGINT kills, but not within two seconds of the first signal, since
- * timeout(1) and mpirun send it twice, nor while prog_saving is on. */
+ * second SIGINT kills the program, except within two seconds of the first
+ * signal, since timeout(1) and mpirun send it twice, and except while
+ * prog_saving is on. */
 void prog_catch_stop(void);
 void prog_saving(int on);
-/* SIGALRM sets stop_asked too, so many seconds after the program began. */
+/* Set stop_asked, by SIGALRM, `seconds` after the program began. */
 void prog_stop_after(double seconds);
 
-/* Text for the closing line, such as "2.1 M tokens/s", at most 65 columns so
- * that the line fits in two rows of 80; and more, added with -v.  Copied. */
+/* Text for the closing line, such as "2.1 M tokens/s": at most 65 columns, so
+ * that the line fits in two rows of 80.  prog_detail: text added with -v.  Both
+ * are copied. */
 void prog_closing(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void prog_detail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

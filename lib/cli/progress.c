@@ -62,7 +62,7 @@ owns_line(void)
     return known;
 }
 
-/* Seconds between two lines, or a negative number: none is wanted. */
+/* Seconds between two lines; negative: none are wanted. */
 static double
 interval(void)
 {
@@ -219,7 +219,7 @@ unit_is_bytes(void)
     return strcmp(job.unit, "B") == 0 || strcmp(job.unit, "bytes") == 0;
 }
 
-/* human() of the job's unit; of bytes "1.23 MB", else without the unit. */
+/* human() with the job's unit if that is bytes ("1.23 MB"), else without it. */
 static const char *
 amount(double x, char *out, size_t n)
 {
@@ -233,8 +233,8 @@ amount(double x, char *out, size_t n)
     return out;
 }
 
-/* Write the line, the most important first: a narrow terminal cuts the end.
- * Returns the length of "PROG: what", which is shown bold. */
+/* Compose the line, the most important parts first, since a narrow terminal
+ * cuts the end.  Returns the length of "PROG: what", which is shown bold. */
 static size_t
 compose(char *line, size_t size, double now)
 {
@@ -266,9 +266,9 @@ compose(char *line, size_t size, double now)
     return name;
 }
 
-/* How many bytes of the line to show in one row of a terminal of `wide`
- * columns: parts (between commas) that do not fit whole are left out.  The last
- * column stays free, since some terminals wrap there. */
+/* How many bytes of the line fit in one row of a terminal of `wide` columns: a
+ * part (between commas) is shown whole or not at all.  The last column stays
+ * free, since some terminals wrap there. */
 static size_t
 cut_to_width(const char *line, size_t wide)
 {

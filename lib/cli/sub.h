@@ -11,13 +11,13 @@ struct sub {
     const char *about; /* one line for -h, begins in lower case */
 };
 
-/* Run the command that argv[1] names and return its exit status; -1 if it
- * names none.  A name that is nearly a command's, and no file's, is a usage
- * error that says which is meant.  The command's argv[0] is
- * "PROGRAM COMMAND". */
+/* Run the command that argv[1] names and return its exit status; -1 if it names
+ * none.  If it is nearly the name of a command, and no file is called so, the
+ * program ends with a usage error that suggests the command.  The command's
+ * argv[0] is "PROGRAM COMMAND". */
 int sub_run(int argc, char **argv, const struct sub *table);
-/* `about` and the commands, a line each: what opt_parse prints for -h.  Never
- * freed. */
+/* Text that opt_parse prints for -h: `about`, then a line for each command.
+ * Never freed. */
 const char *sub_about(const char *about, const struct sub *table);
 /* sub_run for a program that does nothing without a command: -h prints
  * sub_about, and no command or an unknown one is a usage error. */
