@@ -9,16 +9,16 @@
 struct buffer {
     char *p;
     size_t kind;
-    size_t holds; /* 1 + number of the array in it; 0: none */
-    size_t used;  /* number of the call that asked for it last */
-    int busy;     /* between ahead_now and ahead_done */
+    size_t holds; /* 1 + number of the array it holds; 0: none */
+    size_t used;  /* number of the last call that asked for its array */
+    int busy;     /* an ahead_now has no ahead_done yet */
 };
 
-/* The share of an array that this rank keeps for its node. */
+/* This rank's share of the copy of an array that its node keeps. */
 struct copy {
     char *p;
-    size_t *at; /* [node->n+1] */
-    int valid;  /* ahead_changed has not been called since it was copied */
+    size_t *at; /* [node->n+1] shares of the ranks */
+    int valid;  /* copied since the last ahead_changed */
 };
 
 struct ahead {
@@ -31,10 +31,11 @@ struct ahead {
     struct copy *copy;             /* [count] */
     struct arena arena, copies;
     size_t calls;
-    struct buffer *coming; /* is filled in the background; or NULL */
+    struct buffer *coming; /* the buffer being filled in the background, or
+                            * NULL */
 };
 
-/* Elements of the largest array of a kind. */
+/* Number of elements of the largest array of this kind. */
 static size_t
 largest(const struct ahead *x, size_t kind)
 {
@@ -122,8 +123,8 @@ ahead_keep(struct ahead *x, const struct dist_group *node)
     }
 }
 
-/* The buffer that holds array i; else, of the buffers that nobody reads, the
- * one whose last use is longest ago; NULL: all are read. */
+/* The buffer that holds array i; else, of the buffers that are not being read,
+ * the least recently used one; NULL: all are being read. */
 static struct buffer *
 find_buffer(struct ahead *x, size_t i)
 {
@@ -142,7 +143,7 @@ find_buffer(struct ahead *x, size_t i)
     return free_one;
 }
 
-/* Have array i gathered into b, perhaps in the background. */
+/* Gather array i into b, in the background if gather is dist_gather_begin. */
 static void
 gather_into(struct ahead *x, struct buffer *b, size_t i,
     void (*gather)(const struct dist_group *g, void *p, size_t size,
@@ -155,7 +156,7 @@ gather_into(struct ahead *x, struct buffer *b, size_t i,
     const size_t from = at[g->rank] * x->size;
 
     if (b == x->coming)
-        dist_gather_end(); /* nobody has asked for it */
+        dist_gather_end(); /* nobody has asked for that array yet */
     x->coming = NULL;
     memcpy(b->p + from, own, at[g->rank + 1] * x->size - from);
     gather(g, b->p, x->size, at);
@@ -190,7 +191,8 @@ ahead_now(struct ahead *x, size_t i)
     return b->p;
 }
 
-/* Not into a buffer that is read; when none is left, the hint is of no use. */
+/* A buffer that is being read is not filled; if all are, the hint is
+ * ignored. */
 void
 ahead_next(struct ahead *x, size_t i)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* The text of one rank, on all of them; malloc'd. */
+/* Send rank `rank`'s text to all ranks; returns it, malloc'd. */
 static char *
 share_text(const struct dist_group *g, const char *text, size_t rank)
 {
@@ -41,7 +41,7 @@ value_in(const char *line, int *n)
     return v;
 }
 
-/* Fill *e with the first line in which the texts a, of rank 0, and b, of rank
+/* Fill *e with the first line in which text a, of rank 0, and text b, of rank
  * `rank`, differ. */
 static void
 describe_difference(const char *a, const char *b, size_t rank, int code,

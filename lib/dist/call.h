@@ -1,4 +1,5 @@
-/* Around each call: dist.c watches, logs and times it.  Private to lib/dist. */
+/* Begins and ends each call of lib/dist, to which it is private: dist.c
+ * watches, logs and times calls. */
 #ifndef DIST_CALL_H
 #define DIST_CALL_H
 
@@ -6,22 +7,24 @@
 #include "dist/log.h"
 
 struct call {
-    double begin;  /* clock_now(); 0: neither logged nor in the timeline */
-    double wait;   /* seconds until the other ranks had come */
-    double before; /* seconds that the call took in an earlier part */
-    size_t sent;   /* bytes sent when it began */
+    double begin;  /* clock_now(); 0: the call is neither logged nor in the
+                    * timeline */
+    double wait;   /* seconds that this rank waited for the others to come */
+    double before; /* seconds that dist_post took, if this is dist_posted */
+    size_t sent;   /* mpi_sent() when the call began */
 };
-/* A call of all ranks of a group begins: if calls are logged or in the
- * timeline all wait for each other first, which is told apart. */
+/* Begin a call of all ranks of a group.  If calls are logged or in the
+ * timeline, all ranks first wait for each other, and the wait is measured
+ * separately. */
 struct call call_begin(const struct dist_group *g);
-/* A call of two ranks begins: nobody else waits for them. */
+/* Begin a call between two ranks, without a common wait. */
 struct call call_begin_pair(void);
-/* A call has ended: its kind, its name in the log, bytes of the whole array and
- * of this rank's part. */
+/* End a call: its kind, its name in the log, bytes of the whole array and of
+ * this rank's part. */
 void call_end(const struct dist_group *g, const struct call *s,
     enum comm_kind kind, const char *op, size_t whole, size_t shard);
 
-/* Free the memory of sum.c, when MPI ends. */
+/* Free sums.room when MPI ends; in sum.c. */
 void dist_free_room(void);
 
 #endif

@@ -146,7 +146,8 @@ dist_threads(size_t asked)
     return asked > 0 ? asked : cpus > n ? cpus / n : 1;
 }
 
-/* Note where the ranks of a node run: a line for a run of equal ones. */
+/* Note where the ranks of a node run: consecutive ranks in the same place share
+ * a line. */
 static void
 note_places(const struct numa_state *all, size_t n)
 {
@@ -207,8 +208,8 @@ dist_log_end(struct err *e)
     return r;
 }
 
-/* If calls are logged or in the timeline all ranks of g wait for one another,
- * so that waiting is told apart from the call that follows. */
+/* If calls are logged or in the timeline, all ranks of g wait for each other,
+ * so that the wait is measured separately from the call that follows. */
 static struct call
 wait_if_logged(const struct dist_group *g)
 {
@@ -224,7 +225,7 @@ wait_if_logged(const struct dist_group *g)
     return s;
 }
 
-/* Log a call that took `seconds`; in `exposed` of them this rank did nothing
+/* Log a call that took `seconds`, in `exposed` of which this rank did nothing
  * else.  bytes: of the whole array, of this rank's part, and sent. */
 static void
 log_call(const struct dist_group *g, const struct call *s, const char *op,
@@ -245,20 +246,20 @@ log_call(const struct dist_group *g, const struct call *s, const char *op,
 }
 
 /*
- * A round of a gather.  One round is enough unless all ranks of several nodes
- * gather: then ranks of one number first gather their parts across the nodes,
- * and the ranks of each node what these rounds brought, so that each part comes
- * to a node once.
+ * A round of a gather; there is one, except when all ranks of several nodes
+ * gather.  Then the ranks with the same number on their nodes gather their
+ * parts across the nodes first, and then the ranks of each node gather what the
+ * first round brought, so that each part is sent to a node once.
  */
 struct leg {
     const struct dist_group *g;
     const size_t *part; /* rank r of g brings parts part[r * each] to part[r *
                          * each + each - 1]; NULL: part r alone */
-    size_t each;
+    size_t each;        /* parts that a rank brings */
     struct call call;
     double start, end; /* clock_now() */
     double exposed;    /* seconds in which this rank did nothing else */
-    size_t wire;       /* bytes that it sent */
+    size_t wire;       /* bytes that this rank sent */
 };
 
 /* A gather in the background, one at a time. */
@@ -266,8 +267,8 @@ static struct {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
-    int on, quit;    /* the thread exists; it is asked to end */
-    int busy, begun; /* it gathers; dist_gather_end has not been called */
+    int on, quit;    /* the thread runs; it was asked to end */
+    int busy, begun; /* a gather runs; dist_gather_end is still to be called */
     struct leg leg[2];
     size_t legs;
     void *x;
@@ -276,8 +277,8 @@ static struct {
 } back = { .lock = PTHREAD_MUTEX_INITIALIZER,
     .change = PTHREAD_COND_INITIALIZER };
 
-/* Wait for the gather in the background: only one thread at a time calls MPI.
- */
+/* Wait for the gather in the background, since only one thread at a time may
+ * call MPI. */
 static void
 wait_background(void)
 {
@@ -291,7 +292,7 @@ wait_background(void)
         pthread_cond_wait(&back.change, &back.lock);
     pthread_mutex_unlock(&back.lock);
     watch_leave();
-    /* the wait for other ranks to begin is not counted */
+    /* waiting for other ranks to begin does not count as exposed */
     for (size_t i = 0; i < back.legs; i++) {
         struct leg *l = &back.leg[i];
 
@@ -375,15 +376,15 @@ legs_of(const struct dist_group *g, struct leg leg[2])
     return 2;
 }
 
-/* Part i of those that rank r of the round brings. */
+/* Number of the i-th part that rank r brings to the round. */
 static size_t
 part_of(const struct leg *l, size_t r, size_t i)
 {
     return l->part != NULL ? l->part[r * l->each + i] : r;
 }
 
-/* A ring: in each of n-1 steps every rank passes on the parts that came in the
- * step before, its own first. */
+/* Gather by a ring: in each of n-1 steps every rank passes on the parts that
+ * came in the step before, beginning with its own. */
 static void
 pass_round(struct leg *l, void *x, size_t size, const size_t *at)
 {
@@ -513,7 +514,7 @@ dist_gather_end(void)
         record_leg(&back.leg[i], back.size, back.at, back.leg[i].exposed);
 }
 
-/* End the thread, which must not outlive MPI. */
+/* End the background thread, which must not outlive MPI. */
 static void
 stop_background(void)
 {

@@ -19,7 +19,7 @@
 
 #include <stddef.h>
 
-/* Ranks 0..n-1, of which this process is one. */
+/* A group of ranks 0..n-1, one of which is this process. */
 struct dist_group {
     const char *name; /* for logs */
     size_t rank, n;
@@ -41,12 +41,12 @@ void dist_end(void);
  * whatever the others do, if there are several ranks. */
 void dist_abort(int status);
 
-/* From here on each call is logged (dist/log.h; how: COMM_*), by rank 0 at
- * prefix, by other ranks at PREFIX-RANK.  With a log or a timeline
- * (base/timeline.h) all ranks of a group wait for one another before each
- * collective, so that waiting is told apart. */
+/* From here on log each call (dist/log.h; how: COMM_*) to files that begin with
+ * prefix on rank 0 and with PREFIX-RANK on others.  With a log or a timeline
+ * (base/timeline.h) all ranks of a group wait for each other before each
+ * collective, so that the wait is measured separately. */
 int dist_log(const char *prefix, int how, struct err *e);
-/* Write the tables; those of a single rank are empty. */
+/* Write the tables; those of a program on one rank are empty. */
 int dist_log_end(struct err *e);
 
 /* Three groups: all ranks of this program; the ranks of this node; the ranks
@@ -58,15 +58,15 @@ int dist_log_end(struct err *e);
 const struct dist_group *dist_world(void);
 const struct dist_group *dist_node(void);
 const struct dist_group *dist_across(void);
-/* The number of ranks of other programs. */
+/* Number of ranks of other programs. */
 size_t dist_others(void);
-/* Cut g into groups of n ranks one after another, n a divisor of g->n, and make
- * *part this rank's group.  Called by all ranks of g, as is dist_part_free. */
+/* Cut g into groups of n consecutive ranks, n a divisor of g->n; *part becomes
+ * this rank's group.  All ranks of g call it, and dist_part_free. */
 void dist_part(struct dist_group *part, const struct dist_group *g, size_t n,
     const char *name);
 void dist_part_free(struct dist_group *part);
-/* How many threads this rank runs: as many as are asked for; for 0, one for
- * each processor that it is bound to, else its share of the node's
+/* Number of threads this rank runs: `asked`; if that is 0, one for each
+ * processor that the rank is bound to, else its share of the node's
  * processors. */
 size_t dist_threads(size_t asked);
 /* numa_bind (base/numa.h) for this rank of its node, before there are threads
@@ -76,7 +76,7 @@ size_t dist_threads(size_t asked);
 int dist_place(const char *cpus, const char *node, struct err *e);
 
 void dist_barrier(const struct dist_group *g);
-/* p [bytes] of rank root to all others. */
+/* Copy p [bytes] of rank root to all other ranks. */
 void dist_broadcast(const struct dist_group *g, void *p, size_t bytes,
     size_t root);
 /* Send elements at[r]..at[r+1] of rank r's x to all others.  x [at[n]] elements
@@ -86,15 +86,15 @@ void dist_broadcast(const struct dist_group *g, void *p, size_t bytes,
  * has a line for both. */
 void dist_all_gather(const struct dist_group *g, void *x, size_t size,
     const size_t *at);
-/* Element r of rank r: as above, with one element a rank. */
+/* dist_all_gather of one element per rank: element r is rank r's. */
 void dist_all_gather_one(const struct dist_group *g, void *x, size_t size);
-/* dist_all_gather in the background, by a thread of its own: nobody may touch x
- * from `begin` until `end`, which waits for the gather, or until the next
- * `begin`.  One gather at a time; other calls wait for its end.  Until
- * dist_overlap has succeeded `begin` does the whole gather.  The log tells how
- * much of it was hidden. */
+/* dist_all_gather in the background, by a thread.  Nobody may touch x from
+ * `begin` until `end`, which waits for the gather, or until the next `begin`.
+ * There is one gather at a time; other calls wait for its end.  Unless
+ * dist_overlap has succeeded, `begin` does the whole gather.  The log says how
+ * much of the gather was hidden. */
 int dist_overlap(struct err *e);
-int dist_overlaps(void);
+int dist_overlaps(void); /* has dist_overlap succeeded? */
 void dist_gather_begin(const struct dist_group *g, void *x, size_t size,
     const size_t *at);
 void dist_gather_end(void);
@@ -107,15 +107,16 @@ void dist_gather_end(void);
  *   DIST_BF16  the same order; what others send is rounded to bfloat16
  */
 enum dist_sum { DIST_RING, DIST_TREE, DIST_BF16 };
-/* Sum x [at[n]] of all ranks: afterwards elements at[r]..at[r+1] of rank r's x
- * are the sums, and its other elements have no meaning. */
+/* Sum x [at[n]] over all ranks: afterwards elements at[r]..at[r+1]-1 of rank
+ * r's x are the sums; its other elements are undefined. */
 void dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
     enum dist_sum how);
-/* Make x [n] of every rank the sum: a reduce-scatter, then an all-gather. */
+/* Make x [n] of every rank the sum: dist_reduce_scatter, then
+ * dist_all_gather. */
 void dist_all_reduce(const struct dist_group *g, float *x, size_t n,
     enum dist_sum how);
 
-/* Copy p [bytes] of rank `from` to p of rank `to`.  Both call it; for the other
+/* Copy p [bytes] of rank `from` to p of rank `to`.  Called by both; on other
  * ranks it does nothing. */
 void dist_pass(const struct dist_group *g, size_t from, size_t to, void *p,
     size_t bytes);
@@ -123,14 +124,14 @@ void dist_pass(const struct dist_group *g, size_t from, size_t to, void *p,
 void dist_pass_sum(const struct dist_group *g, size_t from, size_t to, float *x,
     size_t n);
 
-/* Send x [n], n at most INT_MAX, to another rank, which receives as many
- * numbers by the same channel with dist_receive; messages of a channel keep
- * their order.  These are no collectives.  x must not change until dist_posted
- * is called, once, with what dist_post returned.  The log has the time of both
- * calls; the wait in the receiver's line is the wait for the sender. */
+/* Send x [n], n at most INT_MAX, to another rank, which receives n numbers by
+ * the same channel with dist_receive; messages of a channel keep their order.
+ * These calls are not collective.  x must not change until dist_posted is
+ * called, once, with what dist_post returned.  The log has the time of both
+ * calls; a receiver's wait is its wait for the sender. */
 struct posted {
-    size_t sending, n;
-    double seconds; /* that dist_post took, if that is logged */
+    size_t sending, n; /* number of the message in over_mpi.h; elements of x */
+    double seconds;    /* that dist_post took; 0: calls are not logged */
 };
 struct posted dist_post(const struct dist_group *g, size_t to, size_t channel,
     const float *x, size_t n);
@@ -138,10 +139,10 @@ void dist_posted(const struct dist_group *g, const struct posted *p);
 void dist_receive(const struct dist_group *g, size_t from, size_t channel,
     float *x, size_t n);
 
-/* Cut sums into messages of at most so many elements, 1..2^26 (default 2^16);
- * the bits of a sum do not depend on it.  For tests. */
+/* Cut sums into messages of at most this many elements, 1..2^26 (default 2^16).
+ * The bits of a sum do not depend on it.  For tests. */
 void dist_segment(size_t elements);
-/* Bytes that the calls above keep, once used, in a group of n ranks. */
+/* Bytes of the buffer that sums keep after first use, in a group of n ranks. */
 size_t dist_bytes(size_t n);
 
 /*
@@ -156,8 +157,8 @@ size_t dist_bytes(size_t n);
  */
 void dist_tree(size_t n, void (*add)(void *ctx, size_t i, size_t j), void *ctx);
 
-/* Cut `total` elements evenly for the calls above: at [n+1], at[i] rounded to a
- * multiple of `align`. */
+/* Split `total` elements evenly over n ranks: at [n+1], each at[i] a multiple
+ * of `align`, or `total`. */
 void dist_split(size_t total, size_t n, size_t align, size_t *at);
 
 #endif

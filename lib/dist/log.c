@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The averages of an op and size are those of its first TIMES times. */
+/* Averages are over the first TIMES messages of each row. */
 enum { TIMES = 1 << 16, LOG2 = 64, PATH = 4096 };
 
 struct row {
-    struct comm_event is; /* seconds, exposed, wait: sums */
+    struct comm_event is; /* its seconds, exposed and wait are sums */
     size_t count, ntimes;
-    double hidden; /* seconds */
-    double *ms;    /* [ntimes] */
-    size_t size;   /* of a message, as the log shows it */
+    double hidden; /* seconds of messages that were not exposed */
+    double *ms;    /* [ntimes] duration of each message, milliseconds */
+    size_t size;   /* of a message, bytes, as the log prints it */
 };
 
 struct comm_log {
@@ -58,7 +58,8 @@ comm_log_open(const char *prefix, size_t ranks, int how)
     return l;
 }
 
-/* A number of bytes as DeepSpeed's convert_size has it: 0B, 4.0 KB, 7.81 MB. */
+/* Format a number of bytes as DeepSpeed's convert_size does: 0B, 4.0 KB, 7.81
+ * MB. */
 static void
 show_size(char *out, size_t n, size_t bytes)
 {
@@ -80,7 +81,7 @@ show_size(char *out, size_t n, size_t bytes)
     snprintf(out + len, n - len, " %s", unit[i]);
 }
 
-/* The size of a message in the log. */
+/* The message size that the log prints, bytes. */
 static size_t
 shown_size(const struct comm_log *l, const struct comm_event *e)
 {
@@ -88,7 +89,7 @@ shown_size(const struct comm_log *l, const struct comm_event *e)
                                                                    : e->whole;
 }
 
-/* Gbit/s of a message that took so many milliseconds. */
+/* Compute the bandwidths, in Gbit/s, of a message that took ms milliseconds. */
 static void
 bandwidth(const struct comm_log *l, const struct comm_event *e, double ms,
     double *algbw, double *busbw)
@@ -183,7 +184,7 @@ by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Means of ms and both bandwidths, without a tenth at each end. */
+/* Means of ms and of both bandwidths, trimmed by a tenth at each end. */
 static void
 mean_times(const struct comm_log *l, struct row *r, double mean[3])
 {
@@ -203,7 +204,8 @@ mean_times(const struct comm_log *l, struct row *r, double mean[3])
         mean[k] /= (double)(r->ntimes - 2 * cut);
 }
 
-/* Ops in the order of their first message, each with its sizes rising. */
+/* Compare rows of one op by size; sort_rows groups rows by op, in the order of
+ * the ops' first messages. */
 static int
 by_size(const void *a, const void *b)
 {
@@ -251,8 +253,8 @@ print_table(struct comm_log *l)
     }
 }
 
-/* A line for each row, as TSV or as JSON, where the names of ops and groups
- * need no escapes. */
+/* Print a line for each row, as TSV or JSON; names of ops and groups need no
+ * escapes in JSON. */
 static void
 print_rows(const struct comm_log *l, FILE *f, int json)
 {
@@ -340,7 +342,7 @@ write_json(const struct comm_log *l, FILE *f)
     fputs("]}\n", f);
 }
 
-/* Close f, noting what went wrong. */
+/* Close f; an error goes to l->bad. */
 static void
 close_file(struct comm_log *l, FILE *f)
 {
@@ -352,7 +354,7 @@ close_file(struct comm_log *l, FILE *f)
         l->bad = EIO;
 }
 
-/* Write one of the tables. */
+/* Write the table PREFIX followed by `end`. */
 static void
 write_table(struct comm_log *l, const char *end,
     void (*what)(const struct comm_log *, FILE *))

@@ -36,7 +36,8 @@ comm_of(const struct dist_group *g)
     return *(MPI_Comm *)g->comm;
 }
 
-/* Ranks of world with one color, by their rank there. */
+/* Make g the ranks of `from` that share memory (type), or else that have this
+ * color, in their order in `from`. */
 static void
 split_group(struct dist_group *g, MPI_Comm from, int type, int color,
     const char *name)
@@ -53,7 +54,7 @@ split_group(struct dist_group *g, MPI_Comm from, int type, int color,
     *g = (struct dist_group){ name, (size_t)rank, (size_t)n, c };
 }
 
-/* A number for a program of that name: FNV-1a. */
+/* The color of a program called name: its FNV-1a hash. */
 static int
 color_of(const char *name)
 {
@@ -84,7 +85,7 @@ mpi_start(struct dist_group *world, struct dist_group *node,
         MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) !=
             MPI_SUCCESS)
         return err_set(e, EX_SYS, "MPI does not start");
-    /* a communicator of our own: a library's messages never meet ours */
+    /* a communicator of our own, apart from messages of libraries */
     split_group(world, MPI_COMM_WORLD, 0, color_of(progname), "world");
     MPI_Comm_size(MPI_COMM_WORLD, &all);
     *others = (size_t)all - world->n;
@@ -119,7 +120,7 @@ mpi_part_free(struct dist_group *part)
 void
 mpi_abort(int status)
 {
-    /* should MPI, which is in use by another thread, not come to an end */
+    /* in case MPI, which another thread is using, does not end */
     signal(SIGALRM, SIG_DFL);
     alarm(5);
     MPI_Abort(MPI_COMM_WORLD, status);
@@ -167,11 +168,11 @@ mpi_exchange(const struct dist_group *g, size_t to, const void *p, size_t n,
     }
 }
 
-/* Messages on their way; MPI_REQUEST_NULL: a free slot. */
+/* Requests of messages under way; MPI_REQUEST_NULL: a free slot. */
 static MPI_Request *way;
 static size_t nway;
 
-/* A free slot for a message of n numbers. */
+/* Index of a free slot for a message of n numbers. */
 static size_t
 free_request(size_t n)
 {

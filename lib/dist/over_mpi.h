@@ -1,5 +1,5 @@
-/* The calls of MPI, or what stands for them in a build without it.  Private to
- * lib/dist. */
+/* The calls of MPI, and substitutes for them in a build without MPI.  Private
+ * to lib/dist. */
 #ifndef DIST_OVER_MPI_H
 #define DIST_OVER_MPI_H
 
@@ -8,19 +8,20 @@
 
 #include <stddef.h>
 
-/* Start MPI and make the groups, until mpi_stop.  *others: ranks of programs of
- * other names.  node_ranks: so many ranks one after another are a node; 0: MPI
- * knows. */
+/* Start MPI and make the groups, valid until mpi_stop.  *others: number of
+ * ranks of programs with other names.  node_ranks: so many consecutive ranks
+ * count as a node; 0: MPI says which do. */
 int mpi_start(struct dist_group *world, struct dist_group *node,
     struct dist_group *across, size_t *others, size_t node_ranks,
     struct err *e);
 void mpi_stop(struct dist_group *world, struct dist_group *node,
     struct dist_group *across);
-/* Ranks of g in groups of n, one after another; part->name is set. */
+/* Split g into groups of n consecutive ranks; part->name is set by the
+ * caller. */
 void mpi_part(struct dist_group *part, const struct dist_group *g, size_t n);
 void mpi_part_free(struct dist_group *part);
 
-/* Have the launcher end all ranks, this one with that status; does not return.
+/* Have the launcher end all ranks, this one with `status`; does not return.
  * Any thread may call it. */
 void mpi_abort(int status);
 
@@ -29,19 +30,19 @@ int mpi_any_thread(void);
 void mpi_barrier(const struct dist_group *g);
 void mpi_broadcast(const struct dist_group *g, void *p, size_t bytes,
     size_t root);
-/* Send p [n] bytes to one rank while q [m] bytes arrive from another.  n or m
- * may be 0: that rank then does not take part. */
+/* Send p [n] bytes to rank `to` while q [m] bytes arrive from rank `from`.  If
+ * n or m is 0 there is no message to `to`, or from `from`. */
 void mpi_exchange(const struct dist_group *g, size_t to, const void *p,
     size_t n, size_t from, void *q, size_t m);
-/* Send p [n] numbers to a rank, or receive q [n] from a rank that sends as many
- * by the same channel, in the background.  Until mpi_finish, called once with
- * the number that is returned, p must not change and q is not valid. */
+/* Begin to send p [n] numbers to a rank, or to receive q [n] from a rank that
+ * sends as many by the same channel.  Returns a number for mpi_finish, which is
+ * to be called once; until then p must not change and q is not valid. */
 size_t mpi_send(const struct dist_group *g, size_t to, size_t channel,
     const float *p, size_t n);
 size_t mpi_receive(const struct dist_group *g, size_t from, size_t channel,
     float *q, size_t n);
 void mpi_finish(size_t message);
-/* Wait until numbers from that rank can be received by the channel. */
+/* Wait until rank `from` has sent numbers by the channel. */
 void mpi_wait_for(const struct dist_group *g, size_t from, size_t channel);
 /* Bytes that this rank has sent since the program began. */
 size_t mpi_sent(void);

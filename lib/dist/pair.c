@@ -6,7 +6,7 @@
 #include "dist/watch.h"
 #include "kern/kern.h"
 
-enum { SOME = 1 << 14 }; /* numbers that are added at a time */
+enum { SOME = 1 << 14 }; /* numbers received and added at a time */
 
 static int
 has_part(const struct dist_group *g, size_t from, size_t to)

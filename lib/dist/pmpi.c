@@ -1,9 +1,9 @@
 /*
- * libretort-pmpi.so: a log of what any program of MPI sends, as log.h has it.
+ * libretort-pmpi.so logs the messages of any MPI program, as log.h describes:
  *     RETORT_COMM_LOG=prefix LD_PRELOAD=libretort-pmpi.so mpirun ...
- * See retort(7).  Each call of MPI below is timed and passed on, by MPI's
- * profiling interface.  What a collective sends is what a ring would: MPI does
- * not tell.
+ * See retort(7).  MPI's profiling interface times each MPI function below and
+ * passes the call on.  MPI does not tell how many bytes a collective sends, so
+ * the log has the number that a ring would send.
  */
 #include "base/clock.h"
 #include "dist/log.h"
@@ -39,14 +39,14 @@ begin_log(void)
         perror(path);
 }
 
-/* A call of MPI: when it began, and the seconds waited for other ranks before.
- */
+/* A call under way: clock_now() when it began, and the seconds that this rank
+ * waited for the others before. */
 struct timed {
     double begin, wait;
 };
 
-/* comm: the group of a collective, whose ranks may be waited for; else
- * MPI_COMM_NULL. */
+/* Begin to time a call.  comm: the group of a collective, whose ranks may wait
+ * for each other first; MPI_COMM_NULL: not a collective. */
 static struct timed
 start_call(MPI_Comm comm)
 {
@@ -57,7 +57,7 @@ start_call(MPI_Comm comm)
     return (struct timed){ clock_now(), clock_now() - t };
 }
 
-/* Log the call c; returns r, which MPI has returned. */
+/* Log the call c; returns r, which MPI returned. */
 static int
 end_timed(int r, const struct timed *c, MPI_Comm comm, enum comm_kind kind,
     const char *op, size_t whole, size_t shard, size_t wire)

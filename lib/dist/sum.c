@@ -14,8 +14,8 @@
 enum { SEGMENT = 1 << 16, SEGMENT_MOST = 1 << 26 };
 
 static struct {
-    size_t segment; /* elements of a message, at most */
-    void *room;     /* for a segment of each rank: dist_bytes */
+    size_t segment; /* largest number of elements in a message */
+    void *room;     /* a segment for each rank; dist_bytes bytes */
     size_t room_bytes;
 } sums = { .segment = SEGMENT };
 
@@ -52,7 +52,8 @@ reserve_room(size_t n)
     return sums.room;
 }
 
-/* Segment i of a part, at most sums.segment elements. */
+/* Length of segment i of a part, and its *start; at most sums.segment
+ * elements. */
 static size_t
 segment_of(const size_t *at, size_t part, size_t i, size_t *start)
 {
@@ -62,7 +63,7 @@ segment_of(const size_t *at, size_t part, size_t i, size_t *start)
     return skip >= n ? 0 : n - skip < sums.segment ? n - skip : sums.segment;
 }
 
-/* Segments of the largest part. */
+/* Number of segments of the largest part. */
 static size_t
 segments_of(size_t n, const size_t *at)
 {
@@ -75,10 +76,10 @@ segments_of(size_t n, const size_t *at)
 }
 
 /*
- * Each part goes round from the rank after its owner's to its owner's, and each
- * rank adds its own to what has come.  In each of n - 1 rounds a rank passes on
- * one part, a segment at a time, and adds its own to segments of the part
- * before it.
+ * Each part travels round the ring, from the rank after its owner to its owner,
+ * and each rank adds its own elements to it.  In each of n - 1 rounds a rank
+ * passes one part on, a segment at a time, and adds its own elements to the
+ * segments of the part that arrives.
  */
 static void
 sum_ring(const struct dist_group *g, float *x, const size_t *at)
@@ -100,7 +101,7 @@ sum_ring(const struct dist_group *g, float *x, const size_t *at)
         }
 }
 
-/* A segment of all ranks: rank r's is at came + r * segment, this rank's at
+/* One segment of all ranks: rank r's is at came + r * segment, this rank's at
  * own. */
 struct arrived {
     size_t rank, n;
@@ -123,7 +124,8 @@ add_rank(void *ctx, size_t i, size_t j)
 }
 
 /* Send n elements at a to rank `to` while m elements come from rank `from` into
- * y.  half: NULL, or room for two segments: both travel as bfloat16. */
+ * y.  half: room for two segments, through which both travel as bfloat16; NULL:
+ * both travel as fp32. */
 static void
 exchange_wire(const struct dist_group *g, size_t to, const float *a, size_t n,
     size_t from, float *y, size_t m, uint16_t *half)
@@ -138,8 +140,8 @@ exchange_wire(const struct dist_group *g, size_t to, const float *a, size_t n,
     kern.widen_bf16(y, half + sums.segment, m);
 }
 
-/* Segment after segment all ranks send each other the elements of the
- * receiver's part, and each sums its own part. */
+/* Segment by segment every rank sends each other rank the elements of that
+ * rank's part, and sums the elements of its own part. */
 static void
 all_to_all(const struct dist_group *g, float *x, const size_t *at, int half)
 {

@@ -22,23 +22,23 @@
 
 enum { STEPS = 63, ADDRESSES = 8, FIRST = 10 };
 
-/* A packet in which a rank tells its state.  All ranks run the same program, so
- * it travels as it lies in memory. */
+/* The packet in which a rank tells its state.  All ranks run the same program,
+ * so its bytes are sent as they are in memory. */
 struct beat {
     uint64_t key;
     uint32_t rank, busy;
-    double inside;  /* seconds that it has waited in a collective */
-    double outside; /* seconds since its last collective */
+    double inside;  /* seconds that the rank has waited in a collective */
+    double outside; /* seconds since its last collective; 0: it waits in one */
 };
 
-/* The addresses of rank 0. */
+/* What all ranks know of rank 0: its addresses, and the key of packets. */
 struct meeting {
     uint64_t key;
     struct in_addr at[ADDRESSES];
     size_t n;
-    in_port_t port; /* in the net's order */
+    in_port_t port; /* in network byte order */
 };
-/* A rank, for messages. */
+/* A rank as messages name it. */
 struct person {
     long process;
     char host[100];
@@ -48,21 +48,21 @@ static struct {
     int on, fd, wake[2];
     pthread_t thread;
     struct meeting meet;
-    struct person *who; /* [n] */
-    struct beat *last;  /* [n] the last packet of each rank; on other ranks
-                         * than 0 only last[0] is used, and heard[0] */
-    double *heard;      /* [n] when it came; 0: never */
+    struct person *who; /* [n] by rank */
+    struct beat *last;  /* [n] last packet of each rank; ranks other than 0 use
+                         * only last[0] and heard[0] */
+    double *heard;      /* [n] clock_now() when it came; 0: never */
     double begun, least, interval;
     int steps;
     const char *advice;
-    double step[STEPS]; /* seconds of the last steps, a ring */
+    double step[STEPS]; /* seconds of the last steps, a ring buffer */
     size_t nstep;
 } watch;
 
 static _Atomic int depth, busy;
 static _Atomic double since;  /* clock_now() when this rank began to wait in a
                                * collective (depth > 0), or left it */
-static _Atomic double median; /* of steps; 0: none yet */
+static _Atomic double median; /* seconds, of the last steps; 0: none yet */
 
 void
 watch_enter(void)
@@ -124,8 +124,8 @@ limit(void)
     return fmax(watch.least, 3.0 * atomic_load(&median));
 }
 
-/* Seconds that ranks may wait in a collective.  Before the first step ranks
- * read models and start their inputs. */
+/* Seconds that ranks may wait in a collective: longer before the first step, in
+ * which ranks read models and start their inputs. */
 static double
 longest_wait(void)
 {
@@ -186,7 +186,8 @@ end_stuck(double seconds)
     end_lost(why);
 }
 
-/* Rank 0: look for a lost rank; 1: there was one, and the job is at its end. */
+/* Rank 0: look for a lost rank.  1: there is one, and the job is being
+ * ended. */
 static int
 judge_all(double now)
 {
@@ -224,7 +225,8 @@ judge_all(double now)
     return 0;
 }
 
-/* Another rank: is rank 0 lost?  Rank 1 says so; others if rank 1 has not. */
+/* Other ranks: is rank 0 lost?  Rank 1 reports it first, the others two seconds
+ * later. */
 static int
 judge_first(double now)
 {
@@ -236,7 +238,7 @@ judge_first(double now)
     return 1;
 }
 
-/* Warn once of ranks from which no packet has ever come. */
+/* Warn once about the ranks from which no packet has ever come. */
 static void
 warn_unheard(double now)
 {
@@ -254,7 +256,7 @@ warn_unheard(double now)
     }
 }
 
-/* Read the packets that have come; rank 0 answers them. */
+/* Read the packets that have come; rank 0 also answers them. */
 static void
 read_packets(double now)
 {
@@ -284,7 +286,7 @@ send_beat(void)
     struct sockaddr_in to = { .sin_family = AF_INET,
         .sin_port = watch.meet.port };
 
-    /* an address of rank 0's that leads elsewhere brings no answer */
+    /* a wrong address of rank 0 just brings no answer */
     for (size_t i = 0; i < watch.meet.n; i++) {
         to.sin_addr = watch.meet.at[i];
         (void)sendto(watch.fd, &b, sizeof b, 0, (const struct sockaddr *)&to,
@@ -292,16 +294,16 @@ send_beat(void)
     }
 }
 
-/* This process did not run for so many seconds, up to now: it was stopped,
- * alone or with the whole job, or had no processor.  They count neither as its
- * wait nor as silence of others. */
+/* This process did not run for `seconds`, up to now: it was stopped, alone or
+ * with the whole job, or had no processor.  These seconds count neither as its
+ * wait nor as silence of other ranks. */
 static void
 forgive(double seconds, double now)
 {
     const size_t n = dist_world()->rank == 0 ? dist_world()->n : 1;
     double was = atomic_load(&since);
 
-    /* if it has just been set it needs no change */
+    /* if `since` has just been set it needs no change */
     (void)atomic_compare_exchange_strong(&since, &was,
         fmin(was + seconds, now));
     for (size_t r = 0; r < n; r++)
@@ -341,7 +343,7 @@ watch_ranks(void *arg)
     }
 }
 
-/* Rank 0's addresses: of all its networks, up to ADDRESSES. */
+/* Collect rank 0's addresses in all its networks, at most ADDRESSES. */
 static int
 addresses(struct meeting *m)
 {
@@ -359,7 +361,7 @@ addresses(struct meeting *m)
     return 0;
 }
 
-/* A socket, whose port rank 0 tells. */
+/* Open the UDP socket; on rank 0 *m gets its addresses, port and key. */
 static int
 meet(struct meeting *m)
 {
@@ -389,7 +391,7 @@ watch_begin(double least, int steps, const char *advice, struct err *e)
     r = meet(&watch.meet);
     if (r < 0)
         err_set(e, EX_SYS, "a socket to watch ranks by:");
-    /* by all, also after an error, which ends them */
+    /* also after an error on this rank: others wait for it */
     dist_broadcast(g, &watch.meet, sizeof watch.meet, 0);
     watch.who = xcalloc(g->n, sizeof *watch.who);
     watch.last = xcalloc(g->n, sizeof *watch.last);
