@@ -41,7 +41,7 @@ addr_same(const char *a, const char *b)
         strncmp(a, b, n) == 0;
 }
 
-/* Parse p[n], a key=value of those behind the '?'. */
+/* Parse p[n], one key=value after the '?'. */
 static int
 parse_option(struct addr *a, const char *p, size_t n, struct err *e)
 {

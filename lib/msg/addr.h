@@ -24,14 +24,14 @@ struct addr {
     const char *text; /* as it was given; borrowed */
     char name[256];   /* NAME, PATH or HOST (without brackets) */
     char port[6];
-    size_t size; /* bytes of the ring with its head */
+    size_t size; /* bytes of the ring, its control page included */
     double wait; /* seconds to wait for the other end; 0: for ever */
 };
 /* 0; -1 and EX_USAGE: a name with other characters, a bad port or option. */
 int addr_parse(struct addr *a, const char *text, struct err *e);
-/* Is text an address of shm:, unix: or tcp:? */
+/* Is text an address of the form shm:, unix: or tcp:? */
 int addr_is_special(const char *text);
-/* Do both texts (NULL: "-") name one place, whatever their options? */
+/* Do both texts (NULL: "-") name the same place, apart from their options? */
 int addr_same(const char *a, const char *b);
 
 /* addr_of_rank: a copy of text (NULL: NULL) with a rank's number in place of
@@ -40,10 +40,10 @@ char *addr_of_rank(const char *text, size_t rank);
 int addr_has_rank(const char *text);
 
 /*
- * A step of waiting for the other end of a, since `began` (clock_now()):
- * sleep some milliseconds and return 0, or -1: EX_STOP when stop_asked, EX_SYS
- * when a->wait is over.  The first step, with *told 0, notes that the program
- * waits, and for whom.
+ * Take one step of waiting, since `began` (clock_now()), for the other end of
+ * a: sleep some milliseconds and return 0, or -1: EX_STOP if stop_asked is set,
+ * EX_SYS if a->wait is over.  In the first step (*told is 0) a note says that
+ * the program waits, and for whom.
  */
 int addr_wait(const struct addr *a, double began, const char *whom, int *told,
     struct err *e);

@@ -76,7 +76,8 @@ msg_sink_memory(const struct msg_sink *s, size_t n)
     return s->backend->sink_memory ? s->backend->sink_memory(s, n) : 0;
 }
 
-/* Send nothing more after a reader that has left, or after half a message. */
+/* Keep the result r of a write: after a reader that has left, or half a
+ * message, nothing more is sent. */
 static int
 record_sent(struct msg_sink *s, int r, const struct err *e)
 {

@@ -8,7 +8,7 @@
 
 #define ANY SIZE_MAX
 
-/* The tensors of a batch, found and of agreeing shape. */
+/* The tensors of a batch, whose shapes match; mask may be NULL. */
 struct parts {
     const struct st_tensor *ids, *row, *len, *source, *key, *off, *mask;
     size_t B, T, P;

@@ -1,12 +1,13 @@
-/* The rules of what a teacher says of tokens in a batch: retort-stream(5). */
+/* The rules for a teacher's tensors in a batch: retort-stream(5). */
 #include "msg/batch.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Set of the ids of a token: open addressing, at most twice as large as the ids
- * of a token in the message; an entry of an earlier token counts as free. */
+/* The set of a token's ids: a hash table with open addressing, whose size is a
+ * power of two and at least twice the number of ids.  Entries of earlier tokens
+ * count as free. */
 struct seen {
     struct entry {
         uint32_t id, token;
@@ -14,8 +15,8 @@ struct seen {
     size_t mask;
 };
 
-/* Put an id of token number `token` (from 1) in; returns whether it was
- * there. */
+/* Add an id of token number `token` (from 1) to the set; returns whether it was
+ * in it. */
 static int
 seen_put(struct seen *s, uint32_t id, uint32_t token)
 {
@@ -54,7 +55,8 @@ check_top_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
     return r;
 }
 
-/* Half-precision numbers that are at most 0 fall when their bits rise. */
+/* Check that numbers are at most 0 and do not rise: the bits of such
+ * half-precision numbers rise as the numbers fall. */
 static int
 check_half(const struct st_tensor *t, struct err *e)
 {
@@ -137,7 +139,7 @@ check_draws(const struct st_tensor *ids, const struct st_tensor *count,
 {
     const size_t n = ids->shape[2], at = i * n;
     const uint8_t *byte = count->data;
-    size_t sum = 0, before = n; /* n: one that is there may follow */
+    size_t sum = 0, before = n; /* not 0, so that the first entry may be used */
 
     for (size_t j = 0; j < n; j++) {
         const uint32_t id = st_u32(ids, at + j);

@@ -13,8 +13,8 @@
 
 #define STOP_WAIT 2000           /* milliseconds */
 #define SILENCE 10               /* seconds, over tcp, that are reported */
-#define PIPE_SIZE (1 << 20)      /* without privilege no pipe can be larger */
-#define PIPE_ROOM ((size_t)4096) /* writable: so much does not block */
+#define PIPE_SIZE (1 << 20)      /* without privilege no pipe is larger */
+#define PIPE_ROOM ((size_t)4096) /* a pipe that is writable takes so much */
 
 int
 fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e)
@@ -60,7 +60,7 @@ say_goes_on(const char *name, const char *whom, int *told)
     *told = 0;
 }
 
-/* Wait for input.  0, or -1 when woken (nobody reads that error). */
+/* Wait for input.  0; -1: woken (nobody reads *e then). */
 static int
 wait_input(struct fd_in *f, struct err *e)
 {
@@ -99,7 +99,7 @@ void
 fd_in_wake(struct fd_in *f)
 {
     if (f->wake[1] >= 0 && write(f->wake[1], "", 1) < 0) {
-        /* A full pipe wakes the reader too. */
+        /* the pipe is full, and wakes the reader too */
     }
 }
 
@@ -113,9 +113,9 @@ fd_in_close(struct fd_in *f)
             close(f->wake[i]);
 }
 
-/* A larger pipe, if that is allowed, means fewer waits, each of which may have
- * to wake a sleeping processor.  A write to a socket that takes nothing for
- * SILENCE seconds is made to fail with EAGAIN. */
+/* Enlarge the pipe if that is allowed: it means fewer waits, each of which may
+ * have to wake a sleeping processor.  A write to a socket that takes nothing
+ * for SILENCE seconds is made to fail with EAGAIN. */
 void
 fd_out_begin(struct fd_out *f, const char *name, int fd)
 {
@@ -127,9 +127,9 @@ fd_out_begin(struct fd_out *f, const char *name, int fd)
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof silence);
 }
 
-/* When the program was told to stop, the message is still finished, so that
- * an `abort` can follow, but nobody waits for a reader that sleeps: write as
- * much as a pipe that has room takes at once. */
+/* Write some of v.  When the program was told to stop, the message is still
+ * finished, so that an `abort` can follow, but without waiting for a reader
+ * that sleeps: only as much is written as the pipe takes at once. */
 static ssize_t
 write_some(const struct fd_out *f, const struct iovec *v)
 {
@@ -159,7 +159,7 @@ fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e)
         }
         if (got < 0 && errno == EINTR)
             continue;
-        /* A reader with something unread that closes resets the connection. */
+        /* a reader that closes with unread data resets the connection */
         if (got < 0 && (errno == EPIPE || errno == ECONNRESET))
             return 1;
         if (got < 0 && errno == ETIMEDOUT && stop_asked)

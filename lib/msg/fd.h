@@ -1,8 +1,8 @@
 /*
- * Descriptors under a stream, of pipes, files and sockets: reads that another
- * thread can end, and writes that do not wait for ever for a reader that
- * sleeps when the program was told to stop.  Over tcp an end that is silent for
- * ten seconds is reported.
+ * Descriptors of streams: pipes, files and sockets.  Another thread can end a
+ * read; a write does not wait for ever for a reader that sleeps when the
+ * program was told to stop.  Over tcp, an end that is silent for ten seconds is
+ * reported.
  */
 #ifndef MSG_FD_H
 #define MSG_FD_H
@@ -16,14 +16,14 @@
 struct fd_in {
     const char *name; /* for messages; borrowed */
     int fd;
-    int is_file;   /* a plain file: reads do not wait */
-    uint64_t size; /* bytes of it */
+    int is_file;   /* a regular file: reads do not wait */
+    uint64_t size; /* bytes of that file */
     int wake[2];   /* pipe that interrupts a wait */
 };
-/* Takes fd (-1: there is none yet), also when it fails. */
+/* Takes ownership of fd (-1: there is none yet), even when it fails. */
 int fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e);
-/* Up to n bytes: their number, 0 at the end, -1.  A connection that is reset
- * has ended: its writer died. */
+/* Read up to n bytes; returns their number, 0 at the end, -1.  A connection
+ * that was reset is at its end: its writer died. */
 ptrdiff_t fd_in_read(struct fd_in *f, void *p, size_t n, struct err *e);
 /* From another thread: let a waiting read return -1. */
 void fd_in_wake(struct fd_in *f);
@@ -32,11 +32,11 @@ void fd_in_close(struct fd_in *f);
 struct fd_out {
     const char *name; /* for messages; borrowed */
     int fd;
-    int told; /* that the reader is silent */
+    int told; /* a note has said that the reader is silent */
 };
-/* fd stays the caller's. */
+/* fd stays open and the caller's. */
 void fd_out_begin(struct fd_out *f, const char *name, int fd);
-/* Write all n pieces, of which v is changed: 0, 1 the reader has left, -1. */
+/* Write all n pieces; v is overwritten.  0; 1: the reader has left; -1. */
 int fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* Standard input and output, files, fifos and devices by their paths: a
- * transport (backend.h).  A file gets its name when all has been written. */
+/* The transport (backend.h) for standard input and output, and for files, fifos
+ * and devices by their paths.  A file gets its name when it is complete. */
 #include "msg/backend.h"
 #include "msg/fd.h"
 #include "base/io.h"
@@ -49,7 +49,7 @@ struct file_sink {
     struct msg_sink base;
     struct fd_out out;
     struct io_out file;
-    int is_file; /* file holds the descriptor */
+    int is_file; /* the descriptor is file.fd */
 };
 
 static int
@@ -104,7 +104,7 @@ file_sink_close(struct msg_sink *base)
     struct file_sink *s = (struct file_sink *)base;
 
     if (s->is_file)
-        io_out_abort(&s->file); /* after file_sink_end nothing happens */
+        io_out_abort(&s->file); /* does nothing after file_sink_end */
 }
 
 const struct msg_backend msg_file = {

@@ -33,47 +33,51 @@ enum { SLOTS = 2 };
 #define ROOM_STEP ((size_t)1 << 16)
 
 struct slot {
-    unsigned char *block; /* what to free */
-    unsigned char *mem;   /* MSG_ALIGN-aligned in it, cap bytes */
+    unsigned char *block; /* memory to free */
+    unsigned char *mem;   /* the first MSG_ALIGN-aligned byte of block, cap
+                           * bytes */
     size_t cap;
-    int turn; /* the caller waits for it: `ahead` does not count */
+    int turn; /* the caller waits for this slot: `ahead` is no limit */
     struct msg m;
     struct chain after; /* H of m */
-    uint64_t end;       /* of m in the ring that holds it */
-    int result;         /* of fill */
+    uint64_t end;       /* position of m's end in the ring that holds it */
+    int result;         /* of fill_slot: 1, 0, -1 */
     struct err e;
 };
 
 struct msg_in {
-    const char *name; /* of src */
+    const char *name; /* owned by src */
     struct msg_src *src;
     /* Members that only the producer uses. */
     uint64_t at; /* bytes taken from src */
     struct msg_rules rules;
     struct slot slot[SLOTS];
-    size_t nslot; /* two when a thread reads ahead */
-    /* Shared: slots filled and given back since the start. */
+    size_t nslot; /* 2 if a thread reads ahead, else 1 */
+    /* Shared by the threads; `filled` and `taken` count slots since the
+     * start. */
     int threaded, stop;
-    size_t ahead; /* limit of the bytes read of the next message */
+    size_t ahead; /* most bytes read of the next message */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
     uint64_t filled, taken;
     /* Members that only the caller uses. */
     struct chain chain;
-    int held;            /* the caller holds slot taken % r->nslot */
-    int over;            /* the slot held is the last */
-    int interrupted;     /* gave up waiting */
-    size_t V;            /* ids of the model that reads; 0: as the stream has */
-    unsigned char *head; /* the `stream` message and its parts */
+    int held;            /* the caller holds slot taken % nslot */
+    int over;            /* the message held is the last */
+    int interrupted;     /* the caller gave up waiting */
+    size_t V;            /* vocabulary of the model that reads; 0: the
+                          * stream's */
+    unsigned char *head; /* copy of the `stream` message */
     struct st head_st;
     uint64_t bytes, batches;
     double waited;
 };
 
-/* Make room for `need` bytes and keep the first `have`.  A little more is
- * taken, so that a longer header of the next message needs no move.  realloc
- * remaps pages; new memory and a copy would take twice as much for a moment. */
+/* Make room for `need` bytes and keep the first `have`.  It takes a little
+ * more, so that a longer header of the next message does not move the data.
+ * realloc remaps pages, while malloc and a copy would need twice as much memory
+ * for a moment. */
 static void
 reserve_slot(struct slot *s, size_t need, size_t have)
 {
@@ -88,8 +92,8 @@ reserve_slot(struct slot *s, size_t need, size_t have)
         memmove(s->mem, s->block + was, have);
 }
 
-/* Free the buffer of a `teacher` message: it comes once and may be larger than
- * any batch. */
+/* Free the buffer of a `teacher` message, which comes once and may be larger
+ * than any batch. */
 static void
 free_slot_buffer(struct slot *s)
 {
@@ -107,9 +111,9 @@ ended_early(struct msg_in *r, struct err *e)
 }
 
 /*
- * The limit of reading ahead is reached: wait until the caller has released its
- * message, then take over that slot's larger buffer.  So memory never holds
- * more than one message and what is read ahead.
+ * Wait, at the limit of reading ahead, until the caller has released its
+ * message; then take over the larger buffer of that slot.  So memory never
+ * holds more than one message and what is read ahead of it.
  */
 static int
 wait_turn(struct msg_in *r, struct slot *s, size_t have, struct err *e)
@@ -137,7 +141,7 @@ wait_turn(struct msg_in *r, struct slot *s, size_t have, struct err *e)
     return 0;
 }
 
-/* Bytes that slot s may hold for now. */
+/* The number of bytes that slot s may hold for now. */
 static size_t
 allowed(struct msg_in *r, const struct slot *s)
 {
@@ -151,7 +155,7 @@ allowed(struct msg_in *r, const struct slot *s)
     return n;
 }
 
-/* Read until the slot holds `upto` bytes; pos of them are there. */
+/* Read until the slot holds `upto` bytes; it holds pos already. */
 static int
 read_upto(struct msg_in *r, struct slot *s, size_t pos, size_t upto,
     struct err *e)
@@ -182,8 +186,8 @@ read_upto(struct msg_in *r, struct slot *s, size_t pos, size_t upto,
     return 0;
 }
 
-/* Read the eight bytes of the header's length.  0 at a clean end of the
- * input. */
+/* Read the eight bytes that hold the length of the header.  0: the input ends
+ * before them. */
 static int
 read_length(struct msg_in *r, unsigned char *p, struct err *e)
 {
@@ -209,10 +213,10 @@ is_real(enum dtype t)
 }
 
 /*
- * Another process can still write to a message in shared memory.  So integer
- * tensors, from which addresses are computed, are copied into the slot before
- * they are checked.  Floating-point tensors, which are large, stay where they
- * are: no value of theirs can do harm.
+ * Copy the integer tensors of a message in shared memory, to which another
+ * process can still write, into the slot before they are checked, because
+ * addresses are computed from them.  Floating-point tensors, which are large,
+ * are not copied: no value of theirs can do harm.
  */
 static void
 copy_numbers(struct slot *s, struct st *st)
@@ -235,7 +239,7 @@ copy_numbers(struct slot *s, struct st *st)
     }
 }
 
-/* Parse a whole message in shared memory.  1, -1. */
+/* Parse a whole message in shared memory.  Returns 1 or -1. */
 static int
 parse_message(struct msg_in *r, struct slot *s, const unsigned char *p,
     size_t n, struct err *e)
@@ -265,7 +269,7 @@ parse_message(struct msg_in *r, struct slot *s, const unsigned char *p,
     return 1;
 }
 
-/* Read one message whole into s.  1, 0 at the end of the input, -1. */
+/* Read one whole message into s.  1; 0: the input is at its end; -1. */
 static int
 read_message(struct msg_in *r, struct slot *s, struct err *e)
 {
@@ -429,8 +433,8 @@ msg_in_start(struct msg_src *src, struct err *e)
     return r;
 }
 
-/* Wait until a slot is filled, or a signal asks the program to stop, which no
- * wait for a condition notices by itself. */
+/* Wait until a slot is filled or stop_asked is set; a signal does not end the
+ * wait for a condition, so that the wait is cut into short ones. */
 static void
 wait_slot(struct msg_in *r)
 {
@@ -478,7 +482,7 @@ next_slot(struct msg_in *r)
     return r->interrupted ? NULL : s;
 }
 
-/* The thread ends by itself after the last message.  Join it then, so that a
+/* Join the thread, which ends by itself after the last message, so that a
  * program that exits because of that message leaves no thread behind. */
 static void
 join_thread(struct msg_in *r)
@@ -488,7 +492,7 @@ join_thread(struct msg_in *r)
     r->threaded = 0;
 }
 
-/* Keep the `stream` message beyond the next call. */
+/* Copy the `stream` message for msg_in_head. */
 static void
 keep_head(struct msg_in *r, const struct msg *m)
 {
@@ -497,7 +501,7 @@ keep_head(struct msg_in *r, const struct msg *m)
     r->head = xmalloc(m->nraw);
     memcpy(r->head, m->raw, m->nraw);
     parsed = st_parse(&r->head_st, r->head, m->nraw, NULL);
-    assert(parsed == 0); /* as it was before */
+    assert(parsed == 0); /* it was parsed before */
     (void)parsed;
 }
 
@@ -517,7 +521,7 @@ msg_in_fit(struct msg_in *r, const struct stream_info *i, size_t V,
     return 0;
 }
 
-/* Refuse BOS or EOS of the stream that the model does not have. */
+/* Refuse a stream whose BOS or EOS the model does not have. */
 static int
 check_fit(const struct msg_in *r, const struct msg *m, struct err *e)
 {
@@ -580,7 +584,7 @@ msg_in_bytes(const struct msg_in *r)
     return r->bytes;
 }
 
-/* Has the thread already seen that the current message is the last? */
+/* Has the thread already found that the current message is the last? */
 static int
 is_last(struct msg_in *r)
 {
@@ -595,8 +599,8 @@ is_last(struct msg_in *r)
     return last;
 }
 
-/* Batches that the `stream` message announces, less those before the point of
- * resuming; 0: it announces none. */
+/* Number of batches that the `stream` message announces, without those before
+ * the point of resuming; 0: it announces none. */
 static double
 announced(const struct msg_in *r)
 {
@@ -629,7 +633,8 @@ msg_in_wait(const struct msg_in *r)
 size_t
 msg_in_memory(const struct msg_in *r, size_t n)
 {
-    const size_t most = r->nslot < 2 ? 0 : r->ahead; /* of the second slot */
+    const size_t most = r->nslot < 2 ? 0 : r->ahead; /* most bytes of the second
+                                                      * slot */
 
     n = (n + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
     return msg_src_memory(r->src, n) +

@@ -39,7 +39,7 @@ enum msg_kind {
     MSG_BATCH,
     MSG_END,
     MSG_ABORT,
-    MSG_OTHER /* a kind we do not know: filters copy it through */
+    MSG_OTHER /* a kind that we do not know: filters copy it */
 };
 const char *msg_kind_name(enum msg_kind k);
 
@@ -49,13 +49,13 @@ struct msg {
     struct st st;             /* tensors point into raw */
     const unsigned char *raw; /* the whole message */
     size_t nraw;
-    uint64_t at; /* offset in the stream, bytes */
+    uint64_t at; /* offset of the message in the stream, bytes */
 };
 
 struct msg_in;
 /* addr: "-" or NULL for stdin, a path (file or fifo), or shm:NAME, unix:PATH,
- * tcp:HOST:PORT (addr.h): waits there for the writer.  A shard directory too:
- * set_in_open (shard/source.h). */
+ * tcp:HOST:PORT (addr.h), where it waits for the writer.  For a shard directory
+ * see set_in_open (shard/source.h). */
 struct msg_in *msg_in_open(const char *addr, struct err *e);
 /* Next message, owned by the reader, valid until the next call.  1: *m is
  * set; 0: the `end` message has been seen and checked, *m is it (a
@@ -77,33 +77,33 @@ const struct chain *msg_in_chain(const struct msg_in *r);
 /* The message `stream`, kept for the life of the reader (after first read). */
 const struct st *msg_in_head(const struct msg_in *r);
 uint64_t msg_in_bytes(const struct msg_in *r);
-/* For progress: the units (tokens) of the whole stream, if the messages read so
- * far had `seen`, in proportion to the batches that the stream announces or to
- * its bytes; 0: not known. */
+/* For progress: the number of units (tokens) of the whole stream, extrapolated
+ * from the `seen` units of the messages read so far, by the number of batches
+ * that the stream announces or by its bytes; 0: not known. */
 double msg_in_expect(struct msg_in *r, double seen);
 double msg_in_wait(const struct msg_in *r); /* seconds spent waiting */
-/* Read ahead no more than n bytes (and 64 KB) of the next message while the
- * caller has one, instead of all of it. */
+/* While the caller holds a message, read at most n bytes (and 64 KB) of the
+ * next one, instead of all of it. */
 void msg_in_ahead(struct msg_in *r, size_t n);
 /* Bytes of memory that r takes when messages have n bytes. */
 size_t msg_in_memory(const struct msg_in *r, size_t n);
 void msg_in_close(struct msg_in *r);
 
 struct msg_out;
-/* addr: "-"/NULL or a path to be written: a fifo or device as it is; a file
- * gets its name when msg_end has succeeded, so it is always whole.  Refuses a
- * terminal and a directory (EX_USAGE).  unix: and tcp: wait here for the
- * reader, shm: when the ring is full and at the end.  Ignores SIGPIPE from
- * here on. */
+/* addr: "-" or NULL for stdout, or a path: a fifo or device is written
+ * directly; a file gets its name when msg_end has succeeded, so that it is
+ * always whole.  Refuses a terminal and a directory (EX_USAGE).  With unix: and
+ * tcp: it waits here for the reader, with shm: when the ring is full and at the
+ * end.  From here on SIGPIPE is ignored. */
 struct msg_out *msg_out_open(const char *addr, struct err *e);
 /* Add a destination for the same messages, MSG_OUTS together at most, before
  * the first message.  The slowest reader sets the pace; a reader that leaves is
  * left out, and the run ends when all have left. */
 #define MSG_OUTS 16
 int msg_out_tee(struct msg_out *w, const char *addr, struct err *e);
-/* Start a message; the writer sets kind, seq and chain. Then add metadata and
- * tensors to the st_out it returns, and call msg_send.  0; -1 error;
- * 1 the reader has left (EPIPE): stop quietly with status 0. */
+/* Begin a message; the writer sets kind, seq and chain.  Add metadata and
+ * tensors to the st_out that msg_begin returns, then call msg_send: 0; -1:
+ * error; 1: the reader has left (EPIPE), stop quietly with status 0. */
 struct st_out *msg_begin(struct msg_out *w, enum msg_kind k);
 int msg_send(struct msg_out *w, struct err *e);
 /*
@@ -120,21 +120,21 @@ int msg_send_next(struct msg_out *w, struct err *e);
 /* Instead of msg_room and msg_send_next: send the next n bytes of those
  * tensors; parts may have any size, and the last one ends the message. */
 int msg_send_part(struct msg_out *w, const void *p, size_t n, struct err *e);
-/* Bytes of memory that w takes while the message begun is sent in parts of at
- * most `part` bytes. */
+/* Bytes of memory that w takes if the message begun is sent in parts of at most
+ * `part` bytes. */
 size_t msg_out_memory(const struct msg_out *w, size_t part);
 /* Start a copy of m: its metadata (without kind, seq, chain) and all its
  * tensors are added already; more may be added before msg_send.  The copy of
  * a resumed `stream` message calls msg_out_resume(next_seq, chain_down or
  * chain) by itself. */
 struct st_out *msg_copy(struct msg_out *w, const struct msg *m);
-/* A resumed stream: the first message after the preamble gets this seq and
- * chain.  Call before the `stream` message is sent: it then holds them. */
+/* Resume a stream: the first message after the preamble gets this seq and
+ * chain, which the `stream` message holds.  Call before that is sent. */
 void msg_out_resume(struct msg_out *w, uint64_t seq, const struct chain *c);
-/* Count tokens for `end` (readers compare): ids of docs, piece_len of batches.
- * msg_copy counts by itself; the first writer of a stream calls this for every
- * message.  A resumed stream calls it with the tokens of its beginning before
- * the `stream` message is sent. */
+/* Count tokens for the `end` message, where readers compare them: ids of docs,
+ * piece_len of batches.  msg_copy counts by itself; the first writer of a
+ * stream calls this for each message, and a resumed stream first, before its
+ * `stream` message is sent, with the tokens of its beginning. */
 void msg_out_tokens(struct msg_out *w, uint64_t tokens);
 const struct chain *msg_out_chain(const struct msg_out *w);
 uint64_t msg_out_seq(const struct msg_out *w);

@@ -16,23 +16,23 @@
 
 struct msg_out {
     struct msg_sink *sink[MSG_OUTS];
-    int gone[MSG_OUTS]; /* its reader has left */
-    size_t nsink, left; /* left: how many have */
+    int gone[MSG_OUTS]; /* the sink's reader has left */
+    size_t nsink, left; /* left: sinks whose reader has left */
     struct st_out out;
     enum msg_kind kind; /* of the message being built */
-    uint64_t seq;       /* of the message being built */
+    uint64_t seq;       /* number of the message being built */
     struct chain h;     /* H(seq - 1) */
     uint64_t tokens;
-    int resumed, preamble; /* preamble: nothing but it has been sent */
+    int resumed, preamble; /* preamble: no other message has been sent yet */
     uint64_t next_seq;
     struct chain next_chain;
     XXH3_state_t *x;
-    /* a message sent in parts */
-    size_t piece; /* to be sent next */
-    size_t owed;  /* bytes not yet sent of this piece and those after it
+    /* The message being sent in parts, if any. */
+    size_t piece; /* index of the tensor to be sent next */
+    size_t owed;  /* bytes to be sent of this tensor and the later ones
                    * (msg_send_part) */
-    void *next;   /* the address that msg_room returned */
-    void *room;   /* memory for them, if not in the sink */
+    void *next;   /* address that msg_room returned */
+    void *room;   /* buffer for a tensor, if the sink has no memory for it */
     size_t room_cap;
 };
 
@@ -140,7 +140,7 @@ msg_begin(struct msg_out *w, enum msg_kind k)
     return start_message(w, k, msg_kind_name(k));
 }
 
-/* If the copied `stream` message is of a resumed stream, resume the copy
+/* If the `stream` message being copied is a resumed one, resume the copy
  * too. */
 static void
 copy_resume(struct msg_out *w, const struct st *s)
@@ -179,9 +179,9 @@ msg_copy(struct msg_out *w, const struct msg *m)
     return o;
 }
 
-/* Take the result of sink i: 0, 1 (all readers have left), -1.  While other
- * readers are left, one that leaves gets a note; a single reader that leaves
- * ends the run quietly. */
+/* Handle the result r of sink i.  0; 1: all readers have left; -1.  A note says
+ * that a reader has left while others are there; if a single reader leaves, the
+ * run ends quietly. */
 static int
 sink_said(struct msg_out *w, size_t i, int r)
 {
@@ -225,7 +225,7 @@ send_now(struct msg_out *w, struct err *e)
     return r;
 }
 
-/* Finish the header: keys of resuming, and its length. */
+/* Finish the header: add the keys of resuming, and set its length. */
 static int
 finish_head(struct msg_out *w, struct err *e)
 {
@@ -366,7 +366,7 @@ msg_abort(struct msg_out *w, const char *why, struct err *e)
 {
     char text[301];
 
-    /* The reason may hold any bytes: keep the header readable. */
+    /* why may hold any bytes: keep the header readable */
     snprintf(text, sizeof text, "%s", why);
     for (char *p = text; *p; p++)
         if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)

@@ -28,8 +28,8 @@ msg_rules_release(struct msg_rules *r)
     memset(r, 0, sizeof *r);
 }
 
-/* The largest of n <= CHUNK ids of a type, at any address.  Compilers vectorise
- * loops of constant length. */
+/* The largest of n <= CHUNK ids, at any address.  Compilers vectorise loops of
+ * constant length. */
 enum { CHUNK = 256, LANES = 32 };
 
 #define LARGEST(name, type)                                        \
@@ -142,7 +142,7 @@ check_body(const struct msg_rules *r, const struct msg *m, uint64_t *tokens,
     return 0;
 }
 
-/* A batch or end carries the chain over all messages before it. */
+/* Check the chain of a batch or end, the hash of all messages before it. */
 static int
 check_chain(const struct msg_rules *r, const struct msg *m, struct err *e)
 {
@@ -247,8 +247,8 @@ check_place(struct msg_rules *r, struct msg *m, struct err *e)
                      : "the first message is %.40s, not stream",
             kind);
     if (r->begun == 1 && r->info.resumed && m->kind != MSG_TEACHER) {
-        /* The preamble of a resumed stream is over: continue its seq and
-         * chain. */
+        /* the preamble of a resumed stream is over: continue its seq and
+         * chain */
         r->next = r->info.next_seq;
         r->h = r->info.chain;
         r->begun = 2;

@@ -1,6 +1,6 @@
 /*
- * shm:NAME and unix:PATH, two transports (backend.h): messages in a ring of
- * shared memory (shm_ring.h), which the reader finds by its name, or is handed
+ * Two transports (backend.h), shm:NAME and unix:PATH: messages in a ring of
+ * shared memory (shm_ring.h), which the reader finds by its name or is handed
  * over a socket.
  */
 #include "msg/backend.h"
@@ -13,7 +13,7 @@
 struct shm_src {
     struct msg_src base;
     struct ring *ring;
-    int socket; /* of unix:, kept while reading; 0: none */
+    int socket; /* of unix:, open while the stream is read; 0: none */
 };
 
 static int
@@ -153,7 +153,7 @@ ring_sink_close(struct msg_sink *s)
     ring_close(((struct shm_sink *)s)->ring);
 }
 
-/* Members of both transports. */
+/* Members that both transports share. */
 #define RING_BACKEND                                                        \
     .src_bytes = sizeof(struct shm_src), .next = ring_src_next,             \
     .release = ring_src_release, .wake = ring_src_wake,                     \

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { YOUNG = 10 }; /* seconds in which a writer may not have its lock yet */
+enum { YOUNG = 10 }; /* seconds; a younger writer may not have its lock yet */
 
 int
 shm_lock(int fd, int role)
@@ -46,7 +46,7 @@ shm_name(const struct addr *a)
     return xasprintf("/retort-%lu-%s", (unsigned long)geteuid(), a->name);
 }
 
-/* Is the segment old, this user's and without a writer? */
+/* Is the segment older than YOUNG, this user's, and without a writer? */
 static int
 is_left(const char *path)
 {

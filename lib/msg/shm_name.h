@@ -1,6 +1,6 @@
 /*
- * Named segments of shared memory, /dev/shm/retort-UID-NAME: the locks that
- * say whether a segment is in use, and those that nobody uses any more.
+ * Named segments of shared memory, /dev/shm/retort-UID-NAME: their names, the
+ * locks that show which are in use, and segments left unused.
  */
 #ifndef MSG_SHM_NAME_H
 #define MSG_SHM_NAME_H
@@ -9,20 +9,20 @@
 
 #include <sys/types.h>
 
-/* Take the lock of an end of the segment at fd: role 0 is the writer's, 1 the
- * reader's.  0, or -1: another process has it. */
+/* Lock an end of the segment at fd; role: 0 the writer's, 1 the reader's.  0;
+ * -1: another process holds the lock. */
 int shm_lock(int fd, int role);
-/* The process that holds the lock; 0: nobody; -1: one that the system does not
- * name (in another namespace). */
+/* Process that holds the lock; 0: none; -1: one that the system does not name
+ * (in another namespace). */
 pid_t shm_holder(int fd, int role);
 
-/* The name of a's segment, for shm_open(3); the caller frees it. */
+/* Name of a's segment for shm_open(3); the caller frees it. */
 char *shm_name(const struct addr *a);
 
 /*
- * Note the segments of this user that have had no writer for 10 s, but a's,
- * which the start itself removes.  Only the first call in a process looks, and
- * it comes before the process has a segment: closing one frees its locks.
+ * Note this user's segments that have had no writer for 10 s, except a's, which
+ * starting removes.  Only the first call in a process looks, and it must come
+ * before the process has a segment: closing one frees its locks.
  */
 void shm_note_left(const struct addr *a);
 

@@ -22,23 +22,25 @@
 
 enum {
     ALIGN = 64,  /* of records, and of a message's data */
-    RECORD = 16, /* u64 bytes of the message, u64 where it begins */
+    RECORD = 16, /* bytes: u64 length of the message, u64 its offset in the
+                  * record */
     SPINS = 500,
     TICK = 100000000, /* nanoseconds between looks at the peer */
-    PATIENCE = 20,    /* ticks for a reader after stop_asked */
-    DEAD = 50,        /* looks at a segment that nobody fills */
-    TRIES = 100       /* to get a name that others want too */
+    PATIENCE = 20,    /* ticks that a reader gets after stop_asked */
+    DEAD = 50,        /* looks at a segment without a writer before it is
+                       * stale */
+    TRIES = 100       /* to create a name that other processes want too */
 };
 enum { VERSION = 1, WRITER = 0, READER = 1 };
 #define NEED_READER SIZE_MAX /* see is_ready */
 
 static const char magic[8] = "retortSH";
 
-/* Control words of one end, on cache lines of their own. */
+/* The control words of one end, on cache lines of their own. */
 struct end {
     _Alignas(128) _Atomic uint64_t pos; /* bytes published or released */
-    _Atomic uint32_t change;  /* futex: pos or closed have changed ... */
-    _Atomic uint32_t watched; /* ... and the other end sleeps on that */
+    _Atomic uint32_t change;  /* futex: counts changes of pos and closed ... */
+    _Atomic uint32_t watched; /* ... while the other end sleeps on it */
     _Atomic uint32_t closed;
 };
 
@@ -48,8 +50,8 @@ struct ring_head {
     uint32_t uid;
     uint64_t size;             /* of the segment */
     char boot[40];             /* the system's boot id */
-    _Atomic uint32_t ready;    /* what is above is set */
-    _Atomic uint32_t attached; /* a reader has it, and the name is gone */
+    _Atomic uint32_t ready;    /* the fields above are set */
+    _Atomic uint32_t attached; /* a reader has it, and its name is removed */
     struct end end[2];
 };
 
@@ -57,16 +59,16 @@ struct ring {
     int role;
     int fd;
     char *text; /* the address */
-    char *name; /* of the segment; NULL: it has none any more */
-    int place;  /* number of its path: io_remember */
+    char *name; /* of the segment; NULL: removed, or it had none */
+    int place;  /* number from io_remember of its path */
     struct ring_head *h;
-    unsigned char *data;    /* mapped twice */
-    size_t size, mapped;    /* of data once; of everything */
+    unsigned char *data;    /* the data part, mapped twice in a row */
+    size_t size, mapped;    /* bytes of the data part; of the whole mapping */
     struct io_guard *guard; /* reports it if the segment is shrunk */
-    uint64_t pos;           /* reserved or given out up to here */
+    uint64_t pos;           /* bytes reserved (writer) or given out (reader) */
     _Atomic int woken;
     int told;           /* a note has said that the peer is stopped or late */
-    double began, wait; /* writer: a reader is to come within wait */
+    double began, wait; /* writer: a reader has to come by began + wait */
 };
 
 static size_t
@@ -149,7 +151,7 @@ futex_wait(_Atomic uint32_t *word, uint32_t value)
     syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0);
 }
 
-/* Tell the other end, if it sleeps, that this end has changed. */
+/* If the other end sleeps, wake it: this end has changed. */
 static void
 announce(struct ring *r)
 {
@@ -161,8 +163,8 @@ announce(struct ring *r)
     }
 }
 
-/* Is the wait over?  Reader: a message is there; writer: room for n bytes is,
- * or (NEED_READER) a reader has attached. */
+/* Is the wait over?  For a reader when a message is there; for a writer when
+ * there is room for n bytes, or (NEED_READER) a reader has attached. */
 static int
 is_ready(const struct ring *r, size_t n)
 {
@@ -200,7 +202,7 @@ sleep_on(struct ring *r, size_t n)
 }
 
 /* Called when nothing has changed for a tick: is the other end still there?  0:
- * go on waiting; else as wait_ready. */
+ * wait on; else as wait_ready. */
 static int
 look_around(struct ring *r)
 {
@@ -222,7 +224,7 @@ look_around(struct ring *r)
     return 0;
 }
 
-/* Wait.  0: ready; 1: the other end has gone; 2: the segment was removed; 3:
+/* Wait.  0: ready; 1: the other end has left; 2: the segment was removed; 3:
  * nobody came in time; -1: woken, or told to stop. */
 static int
 wait_ready(struct ring *r, size_t n)
@@ -247,7 +249,7 @@ wait_ready(struct ring *r, size_t n)
         } else {
             k = 1;
         }
-        if (k != 0) /* messages published before it went count */
+        if (k != 0) /* messages published before it left count */
             return is_ready(r, n) ? 0 : k;
     }
     if (r->told) {
@@ -272,7 +274,8 @@ new_ring(const struct addr *a, int role, int fd)
     return r;
 }
 
-/* Map a segment of `size` bytes: its data twice, for a reader read-only. */
+/* Map a segment of `size` bytes, its data part twice; for a reader,
+ * read-only. */
 static int
 map_segment(struct ring *r, size_t size, struct err *e)
 {
@@ -332,8 +335,8 @@ fill_segment(struct ring *r, size_t want, struct err *e)
     return 0;
 }
 
-/* A named segment must belong to this user and be writable by nobody else:
- * another user could change or shrink it under us. */
+/* Check that a named segment belongs to this user and is writable by nobody
+ * else: another user could change or shrink it while we use it. */
 static int
 check_owner(int fd, const struct addr *a, const char *name, struct err *e)
 {
@@ -352,8 +355,8 @@ check_owner(int fd, const struct addr *a, const char *name, struct err *e)
 }
 
 /* Map a segment that another process has made.  1; 0: it is not ready yet; -1.
- * Its head is read by pread first, because touching a mapped page that has no
- * memory yet would be a SIGBUS. */
+ * pread reads its head first, because touching a mapped page without memory
+ * would be a SIGBUS. */
 static int
 open_segment(struct ring *r, struct err *e)
 {
@@ -404,9 +407,10 @@ remove_name(struct ring *r)
 }
 
 /*
- * Open the segment of that name and, if nobody writes it, remove it: whoever
- * holds the writer's lock may, as long as the name is still this segment's.
- * 0: there is none now; 1: a live one, *fd if fd is not NULL; -1.
+ * Open the segment called name and, if it has no writer, remove it: a process
+ * that holds the writer's lock may do so while the name is still this
+ * segment's.  0: there is none now; 1: it is live, and *fd is it if fd is not
+ * NULL; -1.
  */
 static int
 clear_stale(const struct addr *a, const char *name, int *fd, struct err *e)
@@ -439,12 +443,12 @@ clear_stale(const struct addr *a, const char *name, int *fd, struct err *e)
     return live;
 }
 
-/* A new segment of that name, locked: its descriptor; -1. */
+/* Create and lock a segment called name.  Returns its descriptor, or -1. */
 static int
 new_segment(const struct addr *a, const char *name, struct err *e)
 {
-    /* The name appears before the lock is taken, so another start may have
-     * taken it for stale and removed it: then once more. */
+    /* The name appears before the lock is taken.  If another start has
+     * meanwhile removed the segment as stale, create it again. */
     for (int tries = 0; tries < TRIES; tries++) {
         struct stat st;
         int fd, live;
@@ -510,8 +514,8 @@ attach_reader(struct ring *r, struct err *e)
 }
 
 /* Attach to the segment at fd, which is closed unless that succeeds.  1; 0: it
- * is not ready yet, or had another reader; -1.  *dead counts how often it had
- * no writer. */
+ * is not ready yet, or had another reader; -1.  *dead counts the looks at which
+ * it had no writer. */
 static int
 try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
     int *dead, struct err *e)
@@ -533,7 +537,7 @@ try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
         *p = r;
         return 1;
     }
-    free(r->name); /* not ours to remove */
+    free(r->name); /* the writer's to remove */
     r->name = NULL;
     ring_close(r);
     return k;
@@ -621,7 +625,8 @@ ring_attach_fd(const struct addr *a, int fd, struct err *e)
 
 /* ---- the writer ---- */
 
-/* A record of n bytes whose message begins `begin` bytes after it. */
+/* Bytes of a record with a message of n bytes that starts `begin` bytes into
+ * it. */
 static uint64_t
 record_size(uint64_t n, uint64_t begin)
 {
@@ -665,8 +670,9 @@ ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
         io_forget(r->place); /* the reader has removed the name */
         r->place = 0;
     }
-    r->pos = atomic_load(&r->h->end[WRITER].pos); /* drop a reserved message
-                                                   * that was given up */
+    r->pos = atomic_load(&r->h->end[WRITER].pos); /* give up a message that was
+                                                   * reserved but not
+                                                   * published */
     k = atomic_load(&r->h->end[READER].closed) ? 1 : wait_ready(r, total);
     if (k != 0)
         return wait_failed(r, k, e);
@@ -691,8 +697,8 @@ ring_handover(struct ring *r, struct err *e)
 
 /* ---- the reader ---- */
 
-/* A named segment cannot be sealed against shrinking.  If it shrinks after this
- * check, r->guard reports the SIGBUS. */
+/* Has the segment shrunk?  A named one cannot be sealed against that.  If it
+ * shrinks after this check, r->guard reports the SIGBUS. */
 static int
 shrunken(const struct ring *r, struct err *e)
 {
@@ -715,7 +721,7 @@ ring_next(struct ring *r, struct ring_msg *m, struct err *e)
         return k > 0 ? 0 : wait_failed(r, k, e);
     if (shrunken(r, e) < 0)
         return -1;
-    /* Another process wrote this: check everything. */
+    /* another process wrote this: check everything */
     memcpy(v, r->data + r->pos % r->size, sizeof v);
     if (limit - r->pos > r->size || v[1] < RECORD || v[1] > RECORD + ALIGN ||
         v[0] > r->size || record_size(v[0], v[1]) > limit - r->pos)

@@ -24,30 +24,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ring;
+struct ring; /* one end of a ring */
 
-/* The writer's end of shm:NAME; does not wait for a reader.  All memory is
- * there when this returns: no room in /dev/shm is an error (EX_SYS). */
+/* Create the writer's end of shm:NAME, without waiting for a reader.  All
+ * memory is allocated here: too little room in /dev/shm is an error
+ * (EX_SYS). */
 struct ring *ring_create(const struct addr *a, struct err *e);
-/* The reader's end: waits for the writer as long as a says. */
+/* Attach as the reader: waits for the writer as long as a says. */
 struct ring *ring_attach(const struct addr *a, struct err *e);
-/* The writer's end without a name: a sealed memory file to hand over ... */
+/* Create the writer's end without a name: a sealed memory file to hand over
+ * ... */
 struct ring *ring_create_memfd(const struct addr *a, struct err *e);
-int ring_fd(const struct ring *r); /* still owned by r */
-/* ... and the reader's end of it; takes fd, also when it fails. */
+int ring_fd(const struct ring *r); /* owned by r */
+/* ... and attach as its reader; takes ownership of fd, even when it fails. */
 struct ring *ring_attach_fd(const struct addr *a, int fd, struct err *e);
 
-/* Writer: room for a message of n bytes, the first `head` of which end at a
- * multiple of 64 in memory.  What was reserved and not published is given up,
- * so that an `abort` can follow half a message.  0: *p is it; 1: the reader has
- * left; -1: EX_USAGE when the ring is too small, EX_STOP when stop_asked and
- * the reader does not read. */
+/* Writer: reserve room for a message of n bytes, whose first `head` bytes end
+ * at a multiple of 64 in memory.  A message reserved but not published is given
+ * up, so that an `abort` can follow half a message.  0: *p is the room; 1: the
+ * reader has left; -1: EX_USAGE if the ring is too small, EX_STOP if stop_asked
+ * is set and the reader does not read. */
 int ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
     struct err *e);
-/* Give the reader what was reserved. */
+/* Give the reader the message that was reserved. */
 void ring_publish(struct ring *r);
-/* Wait until a reader has attached, who alone will get the messages.  Returns
- * as ring_reserve. */
+/* Wait until a reader has attached; it alone will get the messages.  Returns as
+ * ring_reserve. */
 int ring_handover(struct ring *r, struct err *e);
 
 struct ring_msg {
@@ -55,18 +57,18 @@ struct ring_msg {
     size_t n;
     uint64_t end;
 };
-/* Reader: the next message.  1; 0: the writer has closed or died and all that
+/* Reader: the next message.  1; 0: the writer has closed or died, and all that
  * it published was given out; -1: EX_INPUT damage, EX_SYS woken. */
 int ring_next(struct ring *r, struct ring_msg *m, struct err *e);
-/* Give back all messages up to this one; another thread than that of ring_next
- * may call it. */
+/* Release all messages up to and including the one that ends at `end`; may be
+ * called by another thread than that of ring_next. */
 void ring_release(struct ring *r, uint64_t end);
-/* From another thread: let ring_next return -1 from now on, also one that
+/* From another thread: let ring_next return -1 from now on, even if it
  * waits. */
 void ring_wake(struct ring *r);
 
 size_t ring_size(const struct ring *r); /* bytes of its data part */
-/* Close either end; also removes a name that no reader has come for. */
+/* Close either end; the writer's also removes a name that no reader took. */
 void ring_close(struct ring *r);
 
 #endif

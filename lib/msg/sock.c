@@ -30,7 +30,7 @@ enum { HELLO_WAIT = 5000, CONNECT_WAIT = 5000 }; /* milliseconds */
 /* Results of one attempt to connect, listen or hear a hello. */
 enum { MET = 1, NOT_YET = 0, FAILED = -1 };
 
-/* A candidate that an address leads to, of several in order. */
+/* One socket address of those that a stream's address resolves to, in order. */
 struct place {
     struct sockaddr_storage at;
     socklen_t n;
@@ -76,7 +76,8 @@ resolve(struct places *p, const struct addr *a, struct err *e)
     return 0;
 }
 
-/* Wait for fd as poll does, but notice stop_asked.  1, 0 time is up, -1. */
+/* Wait for fd as poll does, but look at stop_asked too.  1; 0: time is up;
+ * -1. */
 static int
 wait_fd(int fd, short events, int ms)
 {
@@ -117,7 +118,7 @@ transfer(int fd, void *p, size_t n, int out, int ms)
     return 0;
 }
 
-/* Set *e to this error, or to `interrupted` if the program was told to stop. */
+/* Set *e to this error, or to `interrupted` if stop_asked is set. */
 static int
 set_meeting_error(const struct addr *a, int code, const char *why,
     struct err *e)
@@ -135,17 +136,18 @@ both_ends(const struct addr *a, enum sock_role role, struct err *e)
         a->text, role == SOCK_READS ? "read" : "write");
 }
 
-/* A connection whose other end has not said and proved yet who it is. */
+/* A connection whose other end has not yet proved who it is. */
 struct guest {
     int fd;
-    double until;         /* when it is given up, clock_now() */
-    enum proof_side side; /* this end's */
+    double until;         /* clock_now() at which it is dropped */
+    enum proof_side side; /* the side of this end */
     size_t n;             /* bytes of `said` that have arrived */
+    /* this end's hello; the other end's hello and proof */
     unsigned char mine[HELLO_SIZE], said[HELLO_SIZE + PROOF_SIZE];
 };
 
-/* The 16 bytes that name protocol and role.  A hello has 16 random ones after
- * them. */
+/* The 16 bytes that name the protocol and the role; in a hello 16 random bytes
+ * follow. */
 static const char *
 role_name(enum sock_role role)
 {
@@ -165,7 +167,8 @@ new_guest(struct guest *g, int fd, enum proof_side side, enum sock_role role,
         : 0;
 }
 
-/* Compute g's proof, or the proof that the other end has to show. */
+/* Compute the proof of this end of g, or the one that the other end must
+ * show. */
 static void
 set_proof(unsigned char p[PROOF_SIZE], const struct guest *g,
     const struct addr *a, enum proof_side side)
@@ -192,7 +195,7 @@ foreign(const struct addr *a, struct err *e)
         "what answers there is no program of retort of this version", e);
 }
 
-/* Receive more from g, until there are n bytes.  1: there are; NOT_YET;
+/* Receive more from g until n bytes have come.  MET: they have; NOT_YET;
  * FAILED. */
 static int
 hear_more(struct guest *g, size_t n, const struct addr *a, struct err *e)
@@ -217,8 +220,8 @@ hear_more(struct guest *g, size_t n, const struct addr *a, struct err *e)
               "what answers there does not say what it is", e);
 }
 
-/* Answer the hello of g: the end that listens by its hello, the other by its
- * proof. */
+/* Answer g's hello: the listening end by its own hello, the connecting end by
+ * its proof. */
 static int
 answer(struct guest *g, const struct addr *a, enum sock_role role,
     struct err *e)
@@ -237,13 +240,13 @@ answer(struct guest *g, const struct addr *a, enum sock_role role,
                  : 0;
 }
 
-/* Go on with g.  MET: it has proved that it is the other end, and so has this
- * one; NOT_YET; FAILED. */
+/* Continue with g.  MET: both ends have proved who they are; NOT_YET;
+ * FAILED. */
 static int
 hear_guest(struct guest *g, const struct addr *a, enum sock_role role,
     struct err *e)
 {
-    enum { COMMON = 13 }; /* bytes that every hello begins with */
+    enum { COMMON = 13 }; /* bytes that all hellos begin with */
     const size_t had = g->n;
     unsigned char right[PROOF_SIZE];
     int k = hear_more(g, HELLO_SIZE, a, e);
@@ -281,8 +284,7 @@ check_user(int fd, const struct addr *a, struct err *e)
     return 0;
 }
 
-/* After connecting: send our hello, and prove each to the other.  MET, or
- * FAILED. */
+/* After connecting: send our hello, and exchange proofs.  MET, or FAILED. */
 static int
 greet(int fd, const struct addr *a, enum sock_role role, double until,
     struct err *e)
@@ -307,7 +309,7 @@ greet(int fd, const struct addr *a, enum sock_role role, double until,
     return k;
 }
 
-/* On a port of the ephemeral range, a socket can connect to itself. */
+/* Is fd connected to itself, as can happen in the ephemeral range of ports? */
 static int
 is_self(int fd)
 {
@@ -368,7 +370,7 @@ try_connect(int *fd, const struct places *p, const struct addr *a,
         close(*fd);
         return k;
     }
-    /* Nobody listens there yet. */
+    /* nobody listens there yet */
     if (errno == ECONNREFUSED || errno == ENOENT || errno == ETIMEDOUT ||
         errno == EAGAIN || errno == EINTR || errno == ECONNRESET ||
         errno == EADDRNOTAVAIL)
@@ -376,7 +378,7 @@ try_connect(int *fd, const struct places *p, const struct addr *a,
     return err_set(e, EX_SYS, "%s: connect:", a->text);
 }
 
-/* Lock the folder of a socket, so that nobody makes a new socket between our
+/* Lock the folder of a socket, so that nobody creates a new socket between our
  * look at a stale one and its removal. */
 static int
 lock_folder(const char *path)
@@ -395,7 +397,7 @@ lock_folder(const char *path)
     return fd;
 }
 
-/* A socket that nobody listens on is removed.  0; -1: the path is taken. */
+/* Remove a socket that nobody listens on.  0; -1: the path is in use. */
 static int
 clear_path(const struct place *p, const struct addr *a, struct err *e)
 {
@@ -455,7 +457,7 @@ is_loopback(const struct place *p)
         : memcmp(&v6.sin6_addr, &in6addr_loopback, sizeof v6.sin6_addr) == 0;
 }
 
-/* Say who is let in where other machines can connect. */
+/* Note who may connect, if other machines can. */
 static void
 note_open_port(const struct place *p, const struct addr *a)
 {
@@ -493,8 +495,8 @@ listen_tcp(int *fd, const struct places *p, const struct addr *a, struct err *e)
     return NOT_YET;
 }
 
-/* Connections whose other ends have not proved who they are.  All are read in
- * turn, so that a slow one does not block the others. */
+/* Connections whose other ends have not yet proved who they are.  They are read
+ * in turn, so that a slow one does not block the others. */
 struct guests {
     struct guest v[GUESTS];
     size_t n;
@@ -507,8 +509,8 @@ drop_guest(struct guests *g, size_t i)
     memmove(g->v + i, g->v + i + 1, (--g->n - i) * sizeof *g->v);
 }
 
-/* Accept those who wait at socket s; when there are too many, the oldest is
- * dropped. */
+/* Accept the connections that wait at socket s; if there are too many, the
+ * oldest is dropped. */
 static void
 let_in(struct guests *g, int s, const struct addr *a, enum sock_role role,
     const char *whom)
@@ -529,7 +531,8 @@ let_in(struct guests *g, int s, const struct addr *a, enum sock_role role,
     close(fd);
 }
 
-/* Read from all of them.  MET: *fd is the one that has proved who it is. */
+/* Read from all connections.  MET: *fd is the one whose other end has proved
+ * who it is. */
 static int
 hear_all(struct guests *g, int *fd, const struct addr *a, enum sock_role role,
     const char *whom)
@@ -554,7 +557,7 @@ hear_all(struct guests *g, int *fd, const struct addr *a, enum sock_role role,
     return NOT_YET;
 }
 
-/* Wait a moment until somebody comes or says something. */
+/* Wait a moment for a new connection or for input. */
 static void
 wait_guests(const struct guests *g, int s)
 {
@@ -565,7 +568,8 @@ wait_guests(const struct guests *g, int s)
     (void)poll(p, 1 + g->n, 100);
 }
 
-/* Listen until a proof is right; then close the socket and all others. */
+/* Listen until one connection is proved; then close the socket and the other
+ * connections. */
 static int
 try_listen(int *fd, const struct places *p, const struct addr *a,
     enum sock_role role, double began, int *told, struct err *e)
@@ -596,7 +600,8 @@ try_listen(int *fd, const struct places *p, const struct addr *a,
     return k;
 }
 
-/* TCP keep-alive: a machine that is cut off is noticed within two minutes. */
+/* Turn on TCP keep-alive, which notices within two minutes that the other
+ * machine is cut off. */
 static void
 set_options(int fd, const struct addr *a)
 {
@@ -634,9 +639,9 @@ sock_meet(const struct addr *a, enum sock_role role, struct err *e)
     return fd;
 }
 
-/* ---- a descriptor ---- */
+/* ---- passing a descriptor ---- */
 
-/* Aligned as a control message must be. */
+/* aligned for a control message */
 union control {
     struct cmsghdr h;
     char room[CMSG_SPACE(sizeof(int))];

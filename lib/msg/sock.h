@@ -25,8 +25,8 @@ enum sock_role { SOCK_READS, SOCK_WRITES };
  * (both ends write, or read), EX_INPUT (a foreign program answers). */
 int sock_meet(const struct addr *a, enum sock_role role, struct err *e);
 
-/* Hand the descriptor fd over a unix socket, and wait until the other end has
- * said that it holds it; take it; say so. */
+/* Over a unix socket: sock_give sends the descriptor fd and waits until the
+ * other end has confirmed it; sock_take receives it; sock_thank confirms it. */
 int sock_give(int s, const struct addr *a, int fd, struct err *e);
 int sock_take(int s, const struct addr *a, struct err *e);
 int sock_thank(int s, const struct addr *a, struct err *e);

@@ -1,10 +1,10 @@
 /*
- * tcp:HOST:PORT, a transport (backend.h): one message a frame, whose checksum
- * the reader checks, for that of tcp itself is weak.
+ * The transport (backend.h) tcp:HOST:PORT.  Each message is a frame with a
+ * checksum, which the reader checks, because tcp's own is weak.
  *
- * A frame is this head, then the message.  Little-endian: bytes "rtf1", the
- * low half of the XXH3-64 of what follows in the head, u64 bytes of the
- * message, u64 XXH3-64 of the message.
+ * A frame is this head, then the message.  Little-endian: bytes "rtf1"; the low
+ * half of the XXH3-64 of the rest of the head; u64 bytes of the message; u64
+ * XXH3-64 of the message.
  */
 #include "msg/backend.h"
 #include "msg/fd.h"
@@ -45,8 +45,7 @@ struct tcp_src {
     struct msg_src base;
     struct fd_in in;
     XXH3_state_t *x;
-    uint64_t left, hash; /* left: bytes of the frame to come; hash: what the
-                          * frame's must be */
+    uint64_t left, hash; /* bytes of the frame still to come; its checksum */
 };
 
 static int
@@ -60,7 +59,7 @@ tcp_src_open(struct msg_src *base, const struct addr *a, struct err *e)
     return fd_in_open(&s->in, base->name, sock_meet(a, SOCK_READS, e), e);
 }
 
-/* Read the head of the next frame.  1; 0: there is no other; -1. */
+/* Read the head of the next frame.  1; 0: there is none; -1. */
 static int
 read_frame_head(struct tcp_src *s, struct err *e)
 {
@@ -82,8 +81,8 @@ read_frame_head(struct tcp_src *s, struct err *e)
     return 1;
 }
 
-/* Read bytes of frames.  The last bytes of a frame are given out only after its
- * checksum has been found right. */
+/* Read bytes of frames.  The last bytes of a frame are returned only after its
+ * checksum was found right. */
 static ptrdiff_t
 tcp_src_read(struct msg_src *base, void *p, size_t n, struct err *e)
 {
@@ -124,8 +123,8 @@ tcp_src_close(struct msg_src *base)
 struct tcp_sink {
     struct msg_sink base;
     struct fd_out out;
-    int fd;           /* of out, to be closed; -1 */
-    struct buf whole; /* the message begun: its hash goes before it */
+    int fd;           /* descriptor of out, to be closed; -1: none */
+    struct buf whole; /* the message begun; its checksum is sent before it */
 };
 
 static int
