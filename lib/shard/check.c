@@ -1,7 +1,7 @@
 /*
- * Checking a shard directory from end to end: see check.h.  Everything is
- * read once: hashes first, then what they cover, then that the index is the
- * one that would be written for these messages.
+ * Checks a shard directory from end to end: see check.h.  Everything is read
+ * once: the hashes are checked first, then the messages, then that the index is
+ * the one that would be written for them.
  */
 #include "shard/check.h"
 #include "shard/set.h"
@@ -21,12 +21,14 @@ struct check {
     const struct manifest *m;
     struct shard_buf buf;
     struct msg_rules rules;
-    struct index_make index;     /* the index as a writer would make it */
-    struct shard_source *source; /* counts */
-    struct buf pend;             /* a message that is not whole yet */
+    struct index_make index;     /* the index that a writer would make */
+    struct shard_source *source; /* [65536] documents and tokens of each
+                                  * source */
+    struct buf pend;             /* the beginning of a message that is not
+                                  * complete yet */
     XXH3_state_t *hash;          /* of the shard file */
     char *cursor;
-    uint64_t done; /* compressed bytes */
+    uint64_t done; /* compressed bytes checked so far */
     void (*tick)(void *ctx, uint64_t done);
     void *ctx;
 };
@@ -39,7 +41,7 @@ prefix_frame(const struct check *c, size_t shard, size_t frame,
         c->m->file[shard].name, frame, f->at);
 }
 
-/* Check the message that fills pend. */
+/* Check the message in pend. */
 static int
 check_message(struct check *c, struct err *e)
 {
@@ -78,8 +80,8 @@ check_message(struct check *c, struct err *e)
     return r;
 }
 
-/* Check the complete messages in a frame's content; the beginning of one that
- * goes on in the next frame is kept in pend. */
+/* Check the complete messages in a frame's content.  The beginning of one that
+ * continues in the next frame is kept in pend. */
 static int
 check_content(struct check *c, const unsigned char *p, size_t n, struct err *e)
 {
@@ -110,7 +112,7 @@ check_frame(struct check *c, size_t shard, size_t i,
     const struct shard_frame *f = &x->frame[i];
     struct seek_entry s = { f->csize, f->dsize, 0 };
 
-    /* set_frame names the place of an error. */
+    /* set_frame says where an error is */
     if (set_frame(c->s, shard, i, &c->buf, e) < 0)
         return -1;
     XXH3_128bits_update(c->hash, c->buf.comp, f->csize);
@@ -126,8 +128,8 @@ check_frame(struct check *c, size_t shard, size_t i,
     return 0;
 }
 
-/* Compare the seek table with that of these frames, and hash it as the end of
- * the file. */
+/* Check that the seek table is the one for these frames, and hash it as the end
+ * of the file. */
 static int
 check_table(struct check *c, const struct shard_index *x,
     const struct buf *seek, struct err *e)
@@ -145,7 +147,8 @@ check_table(struct check *c, const struct shard_index *x,
     return r;
 }
 
-/* Make the index again from the messages: it must be the same bytes. */
+/* Make the index again from the messages, and check that its bytes are the
+ * same. */
 static int
 check_rebuilt_index(struct check *c, size_t shard, const struct shard_index *x,
     const struct chain *before, uint64_t first_seq, uint64_t raw_at,
@@ -169,7 +172,7 @@ check_rebuilt_index(struct check *c, size_t shard, const struct shard_index *x,
             "%s/%s: offset 0: the index is not that of the messages",
             set_dir(c->s), name);
     }
-    /* Its hash is the manifest's, so the sizes in x can be used. */
+    /* its hash is the manifest's, so the sizes in x are good */
     if (r == 0) {
         index_frames_hash((const unsigned char *)b.p, b.n, x->ndoc, x->npart,
             &sum);
@@ -222,7 +225,7 @@ same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Compare what the manifest says of the whole directory with the messages. */
+/* Compare the manifest's totals with the messages. */
 static int
 check_manifest(const struct check *c, struct err *e)
 {
@@ -269,7 +272,7 @@ set_check(const char *dir, int partial, void (*tick)(void *ctx, uint64_t done),
     if (!c.s)
         return -1;
     c.m = set_manifest(c.s);
-    /* Room for any source number (msg_rules checks them, < 65536).  Counts are
+    /* Any source number fits (msg_rules checks that it is < 65536).  Counts are
      * compared only if the manifest has as many sources as the stream. */
     c.source = xcalloc(65536, sizeof *c.source);
     c.hash = XXH3_createState();

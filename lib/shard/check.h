@@ -1,8 +1,8 @@
 /*
- * Check everything: manifest, sizes, hashes, seek tables, frames, every
- * message, index against messages, chain, sums.  -1 and EX_INPUT with shard,
- * frame and byte offset of the first damage.  tick (may be NULL) is called
- * with the compressed bytes done so far.
+ * Check a whole directory: manifest, sizes, hashes, seek tables, frames, every
+ * message, the index against the messages, chain, and sums.  -1 and EX_INPUT
+ * with shard, frame and byte offset of the first damage.  tick (may be NULL) is
+ * called with the compressed bytes checked so far.
  */
 #ifndef LIB_SHARD_CHECK_H
 #define LIB_SHARD_CHECK_H

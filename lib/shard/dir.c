@@ -1,4 +1,5 @@
-/* The folder of a shard directory: names, lock, what may go; see dir.h */
+/* The folder of a shard directory: names of its files, its lock, and what may
+ * be removed; see dir.h */
 #include "base/dir.h"
 #include "base/io.h"
 #include "shard/dir.h"
@@ -45,8 +46,9 @@ shard_number(const char *shard, enum codec c)
     return strcmp(same, shard) == 0 ? n : SIZE_MAX;
 }
 
-/* Is name one of ours?  *n: the number of its shard (SIZE_MAX: the manifest),
- * *temp: a temporary left by a writer that died. */
+/* Is name that of a shard directory's file?  *n: number of its shard (SIZE_MAX:
+ * it is the manifest); *temp: it is a temporary file that a dead writer
+ * left. */
 static int
 is_ours(const char *name, size_t *n, int *temp)
 {
@@ -140,7 +142,7 @@ shard_dir_remove(const char *dir, struct err *e)
     const int ours = manifest_is_ours(dir, e);
     int r = ours < 0 ? -1 : 0;
 
-    /* The manifest goes last: it marks the folder as a shard directory. */
+    /* the manifest, which marks the folder as a shard directory, goes last */
     if (ours > 0)
         r = shard_dir_clean(dir, &none, e);
     if (r == 0 && ours > 0 && unlink(path) < 0)
@@ -168,5 +170,3 @@ shard_dir_lock(const char *dir, struct err *e)
     }
     return fd;
 }
-
-/* ---- the stream that is stored ---- */

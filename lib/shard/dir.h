@@ -1,6 +1,6 @@
 /*
- * The folder of a shard directory: names of its files, what else lies in it,
- * what may be removed.
+ * The folder of a shard directory: the names of its files, the other things in
+ * it, and what may be removed.
  */
 #ifndef LIB_SHARD_DIR_H
 #define LIB_SHARD_DIR_H
@@ -14,29 +14,31 @@ struct manifest;
 
 #define SHARD_LIMIT 100000u /* files: five digits */
 
-/* DIR/name, the caller frees. */
+/* Path DIR/name; the caller frees it. */
 char *shard_path(const char *dir, const char *name);
-/* "00012.shard.zst" of number 12, its "00012.index", and the number of such a
- * name (SIZE_MAX: it is none).  Numbers rise, but some may be missing. */
+/* shard_name: "00012.shard.zst" of number 12; shard_index_name: its
+ * "00012.index"; shard_number: the number in a shard's name (SIZE_MAX: it is
+ * not one).  Numbers rise, but some may be missing. */
 #define SHARD_NAME 32
 void shard_name(char *out, size_t i, enum codec c);
 void shard_index_name(char *out, const char *shard);
 size_t shard_number(const char *shard, enum codec c);
 
-/* Count files that are not a shard directory's, and those that are (without
- * temporary ones). */
+/* Count the files that are not a shard directory's, and those that are, without
+ * temporary ones. */
 int shard_dir_look(const char *dir, size_t *foreign, size_t *shards,
     struct err *e);
-/* Remove our temporaries and the shards that keep does not list. */
+/* Remove a shard directory's temporary files and the shards that keep does not
+ * list. */
 int shard_dir_clean(const char *dir, const struct manifest *keep,
     struct err *e);
 
-/* Lock a directory against other writers: a descriptor, whose lock the kernel
- * releases when the process dies; -1. */
+/* Lock a directory against other writers.  Returns a descriptor, whose lock the
+ * kernel releases when the process dies, or -1. */
 int shard_dir_lock(const char *dir, struct err *e);
 
-/* Remove a shard directory (EX_USAGE: it is none) and the shards in it; EX_SYS
- * when other things are in it, which stay. */
+/* Remove a shard directory and its shards.  EX_USAGE: dir is not one; EX_SYS:
+ * it holds other things, which stay. */
 int shard_dir_remove(const char *dir, struct err *e);
 
 #endif

@@ -1,4 +1,5 @@
-/* The index of a shard: made, and viewed where it is mapped; set.h */
+/* The index of a shard: making it, and viewing it where it is mapped; see
+ * index.h */
 #include "shard/index.h"
 #include "base/mem.h"
 #include "format/seekable.h"
@@ -10,7 +11,7 @@
 
 static const char magic[8] = { 'R', 'E', 'T', 'O', 'R', 'T', 'I', 'X' };
 
-/* The first 128 bytes, as they lie in the file. */
+/* The first 128 bytes of the file. */
 struct index_head {
     char magic[8];
     uint32_t version, bytes; /* 1, 128 */
@@ -107,8 +108,8 @@ index_make_frame(struct index_make *x, uint64_t at, uint64_t raw,
     buf_add(&x->frame, &f, sizeof f);
 }
 
-/* The documents of frame f, summed by source, in order of source.  ndoc and
- * tokens are all zero before and after. */
+/* Append a part for each source of frame f's documents d[n], in order of
+ * source.  ndoc and tokens are scratch by source, all zero before and after. */
 static void
 add_parts(struct index_make *x, size_t f, const struct shard_doc *d, size_t n,
     uint32_t *ndoc, uint64_t *tokens)
@@ -217,8 +218,9 @@ check_frames(const struct shard_index *x, struct err *e)
     return 0;
 }
 
-/* A token takes two bytes at least, and a document or row has one at least or
- * room for it: so no sum of counts can be larger than the shard. */
+/* Can the counts be true?  A token takes at least two bytes, and a document or
+ * row has at least one token or room for one; so no sum of counts exceeds the
+ * size of the shard. */
 static int
 counts_fit(const struct shard_msg *m)
 {
@@ -227,8 +229,7 @@ counts_fit(const struct shard_msg *m)
     return m->tokens <= m->len / 2 && m->n <= m->len / 2;
 }
 
-/* The size of a message is plausible for the compressed bytes of all its
- * frames. */
+/* Is the size of a message plausible for the compressed bytes of its frames? */
 static int
 is_backed(const struct shard_index *x, const struct shard_msg *m)
 {
@@ -299,7 +300,7 @@ index_check_docs(const struct shard_index *x, struct err *e)
     return d == x->ndoc ? 0 : bad_index(e, "end of the documents", x->ndoc);
 }
 
-/* Sum the documents and tokens of the messages that begin in a frame. */
+/* Sum up the documents and tokens of the messages that begin in a frame. */
 static void
 count_frame(const struct shard_index *x, size_t frame, uint64_t *docs,
     uint64_t *tokens)
@@ -314,8 +315,8 @@ count_frame(const struct shard_index *x, size_t frame, uint64_t *docs,
         }
 }
 
-/* The parts of each frame are in order of source, and their sums are those of
- * its messages. */
+/* Check that the parts of each frame are in order of source, and add up to its
+ * messages. */
 static int
 check_parts(const struct shard_index *x, struct err *e)
 {

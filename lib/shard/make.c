@@ -1,4 +1,4 @@
-/* Streams made in place: see make.h */
+/* Streams that are made here and stored: see make.h */
 #include "shard/make.h"
 #include "msg/rules.h"
 #include "msg/wire.h"
@@ -9,7 +9,7 @@
 
 struct shard_make {
     struct shard_writer *w;
-    struct msg_rules rules; /* they know seq, chain and tokens */
+    struct msg_rules rules; /* checks messages; holds seq, chain and tokens */
     struct st_out out;
     struct buf raw;
 };
@@ -65,7 +65,7 @@ begin_made(struct shard_make *k, enum msg_kind kind, const char *name)
     struct msg_rules *r = &k->rules;
     char hex[33];
 
-    /* The preamble of a continued stream is over. */
+    /* the preamble of a resumed stream is over */
     if (r->begun == 1 && r->info.resumed && kind != MSG_TEACHER) {
         r->next = r->info.next_seq;
         r->h = r->info.chain;
@@ -108,7 +108,7 @@ shardmk_copy(struct shard_make *k, const struct msg *m, int cursor,
     return o;
 }
 
-/* Check and store what is in out. */
+/* Check the message in k->out, and store it. */
 static int
 send_made(struct shard_make *k, struct err *e)
 {

@@ -1,11 +1,11 @@
 /*
- * A stream made in place and stored: what is imported, merged or repaired.
- * begin starts a message (kind, seq and, where it belongs, chain are set) and
- * copy one with the metadata and tensors of m, without those keys and without
- * `cursor` unless it is asked for, and with `instead` (or NULL) for the tensor
- * of that name; more may be added to the st_out; send
- * checks the message as any reader would and stores it.  Data is borrowed
- * until send.  After an error only shardmk_close is allowed.
+ * Makes a stream, one that is imported, merged or repaired, and stores it.
+ * shardmk_begin begins a message; kind, seq and, where it belongs, chain are
+ * set. shardmk_copy begins one with the metadata and tensors of m, except those
+ * keys, except `cursor` unless cursor is set, and with `instead` (or NULL) for
+ * the tensor of that name.  More may be added to the st_out that they return.
+ * shardmk_send checks the message as any reader would, and stores it; until
+ * then its data is borrowed.  After an error only shardmk_close is allowed.
  */
 #ifndef LIB_SHARD_MAKE_H
 #define LIB_SHARD_MAKE_H

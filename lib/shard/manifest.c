@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define FORMAT "retort shard directory"
-#define HASH_LINE "  \"hash\": \"" /* then 32 digits, then HASH_END */
+#define HASH_LINE "  \"hash\": \"" /* 32 digits and HASH_END follow */
 #define HASH_END "\"\n}\n"
 enum { HASH_BYTES = sizeof HASH_LINE - 1 + 32 + sizeof HASH_END - 1 };
 
@@ -212,7 +212,7 @@ get_hash(const json_t *j, const char *key, struct chain *c, struct err *e)
     return r;
 }
 
-/* A string that is one of the NULL-terminated words: its index, or -1. */
+/* Index of the string in the NULL-terminated words; -1: it is not one. */
 static int
 get_word(const json_t *j, const char *key, const char *const *word,
     struct err *e)
@@ -360,7 +360,7 @@ read_json_fields(struct manifest *m, const json_t *j, struct err *e)
     return read_json_position(m, j, e);
 }
 
-/* The last line holds the hash of all lines before it. */
+/* Check the hash in the last line, which is of all lines before it. */
 static int
 check_manifest_hash(struct manifest *m, const char *p, size_t n, struct err *e)
 {
@@ -383,7 +383,8 @@ check_manifest_hash(struct manifest *m, const char *p, size_t n, struct err *e)
     return 0;
 }
 
-/* Sums of the shards are those of the directory, and none wraps. */
+/* Check that the sums of the shards are the directory's, and that none
+ * overflows. */
 static int
 check_sums(const struct manifest *m, struct err *e)
 {

@@ -1,11 +1,11 @@
 /*
- * Saving what is intact of a damaged shard directory: see repair.h.
+ * Saves the intact parts of a damaged shard directory: see repair.h.
  *
- * Nothing but the frames is needed: each has its own checksum and holds whole
+ * Only the frames are needed: each has its own checksum and holds whole
  * messages (or a part of one too large for a frame).  Manifest, index and seek
- * table are used where they are good, because they find frames quickly and
- * know what the lost ones held.  The messages that are found are numbered
- * anew and stored as a stream of their own.
+ * table are used where they are good: they find frames quickly, and say what
+ * lost frames held.  The messages found are numbered anew and stored as a new
+ * stream.
  */
 #include "base/bytes.h"
 #include "base/io.h"
@@ -34,7 +34,7 @@ struct repair {
     struct shard_make *k; /* NULL before the first message */
     enum codec codec;
     struct frame_dec *dec;
-    struct buf raw, pend; /* a frame; a message that is not whole */
+    struct buf raw, pend; /* a frame; the beginning of an incomplete message */
     uint64_t next;        /* seq expected of the next message */
 };
 
@@ -57,9 +57,9 @@ say_lost(const struct repair *r, const char *fmt, ...)
 
 /* ---- messages ---- */
 
-/* The `stream` message is lost: make one from the manifest and from head (the
- * tokenizer given).  The first document shows whether there were BOS and EOS.
- * */
+/* Make a `stream` message in place of the lost one, from the manifest and from
+ * head (the tokenizer given).  The first document shows whether documents have
+ * BOS and EOS. */
 static int
 make_head(struct repair *r, const struct msg *m, struct err *e)
 {
@@ -102,7 +102,7 @@ make_head(struct repair *r, const struct msg *m, struct err *e)
     return shardmk_send(r->k, e);
 }
 
-/* Number a whole message anew and store it. */
+/* Number a complete message anew and store it. */
 static int
 save_message(struct repair *r, struct msg *m, struct err *e)
 {
@@ -111,7 +111,7 @@ save_message(struct repair *r, struct msg *m, struct err *e)
     if (!kind || !seq || msg_number(seq, &m->seq) < 0)
         return err_set(e, EX_INPUT, "a message without kind or seq");
     m->kind = msg_kind_of(kind);
-    /* A message of a shard file that was replaced, but not yet removed. */
+    /* a message of a shard file that was replaced, but not yet removed */
     if (m->seq < r->next)
         return 0;
     if (m->seq > r->next)
@@ -130,8 +130,8 @@ save_message(struct repair *r, struct msg *m, struct err *e)
     return shardmk_send(r->k, e);
 }
 
-/* Store the messages in a frame's content.  0; 1: it is the rest of a message
- * whose beginning is lost, so of no use; -1. */
+/* Store the messages in a frame's content.  0; 1: it continues a message whose
+ * beginning is lost, so it is of no use; -1. */
 static int
 keep_content(struct repair *r, struct err *e)
 {
@@ -187,8 +187,8 @@ decode_frame(struct repair *r, const unsigned char *p, size_t n, size_t dsize)
     return NULL;
 }
 
-/* Save frame i of a shard.  If it is lost, a good index (x, else NULL) tells
- * what it held. */
+/* Save frame i of a shard.  If the frame is lost, a good index (x; NULL: none)
+ * tells what it held. */
 static int
 save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
     const struct frame_span *s, const struct shard_index *x, struct err *e)
@@ -203,7 +203,7 @@ save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
         why = decode_frame(r, f->p + s->at, (size_t)s->csize, (size_t)s->dsize);
     if (!why) {
         k = keep_content(r, e);
-        if (k < 0) /* an error of writing names its own file */
+        if (k < 0) /* an error of writing, which names its own file */
             return e && e->code == EX_SYS
                 ? -1
                 : err_prefix(e, "%s: frame %zu at byte %" PRIu64, path, i,
@@ -234,7 +234,7 @@ save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
     return 0;
 }
 
-/* Find frames by the seek table; NULL: it is damaged. */
+/* Find frames by the seek table; NULL: the table is damaged. */
 static struct frame_span *
 by_table(const struct io_map *f, size_t *n)
 {
@@ -264,8 +264,8 @@ by_table(const struct io_map *f, size_t *n)
     return NULL;
 }
 
-/* Find frames by their headers alone, byte by byte; the checksum shows whether
- * a frame is real, when the caller decodes it. */
+/* Find frames by their headers, byte by byte.  The checksum shows whether a
+ * frame is real when the caller decodes it. */
 static struct frame_span *
 by_looking(enum codec c, const struct io_map *f, size_t *n)
 {
@@ -288,7 +288,7 @@ by_looking(enum codec c, const struct io_map *f, size_t *n)
 }
 
 /* Map the index of shard i.  Is it good: well formed and, if the manifest is
- * good, of the hash there? */
+ * good, with the manifest's hash? */
 static int
 good_index(struct repair *r, size_t i, const char *shard, struct io_map *map,
     struct shard_index *x)
@@ -315,7 +315,7 @@ good_index(struct repair *r, size_t i, const char *shard, struct io_map *map,
     return good;
 }
 
-/* Save all frames of shard i.  0; 1: there is no such shard; -1. */
+/* Save all frames of shard i.  0; 1: the shard does not exist; -1. */
 static int
 save_shard(struct repair *r, size_t i, struct err *e)
 {
@@ -347,7 +347,7 @@ save_shard(struct repair *r, size_t i, struct err *e)
     } else if (!(s = by_table(&f, &n))) {
         s = by_looking(r->codec, &f, &n);
     }
-    buf_clear(&r->pend); /* no message goes on in the next shard */
+    buf_clear(&r->pend); /* no message continues in the next shard */
     for (size_t j = 0; k == 0 && j < n; j++)
         k = save_frame(r, path, &f, j, &s[j], good ? &x : NULL, e);
     if (good)
@@ -358,9 +358,9 @@ save_shard(struct repair *r, size_t i, struct err *e)
     return k;
 }
 
-/* ---- the whole ---- */
+/* ---- the directory ---- */
 
-/* The loss: what the old manifest counts and the new one does not. */
+/* Compute the loss: what the old manifest counts and the new one does not. */
 static void
 count_loss(struct repair *r, const struct manifest *new)
 {
@@ -394,8 +394,7 @@ shard_loss_release(struct shard_loss *l)
     memset(l, 0, sizeof *l);
 }
 
-/* The codec when the manifest is damaged: lz4 if there is a shard of that name.
- * */
+/* The codec if the manifest is damaged: lz4 if a shard's name says so. */
 static enum codec
 guess_codec(const char *dir)
 {

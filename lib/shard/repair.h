@@ -1,14 +1,14 @@
 /*
- * Store what is intact of a damaged directory in another one, `out`, which
- * must be new (or o->force): every frame that still has its content, found by
- * the index, else by the seek table, else by looking for frames.  Codec, level
- * and sizes stay; those of o are used if the manifest is damaged.  head (may
- * be NULL) describes the stream if its first message is lost: tokenizer,
- * vocab, bos, eos; sources are the manifest's; EX_INPUT without it.  say (may
- * be NULL) is called with a line for everything that is lost.  A manifest or
- * shard that cannot be read now is EX_SYS, not damage.  *l tells how much;
- * shard_loss_release frees what is in it.  The result is a complete directory;
- * 0, or -1.
+ * Store the intact parts of a damaged directory in another one, `out`, which
+ * must be new (or o->force): every frame whose content is intact, found by the
+ * index, else by the seek table, else by searching the file.  Codec, level and
+ * sizes stay the same; those of o are used if the manifest is damaged.  head
+ * (may be NULL) describes the stream if its first message is lost: tokenizer,
+ * vocab, bos, eos; the sources come from the manifest, and without one it is
+ * EX_INPUT.  say (may be NULL) is called with a line for each loss.  A manifest
+ * or shard that cannot be read now is EX_SYS, not damage.  *l tells how much is
+ * lost; shard_loss_release frees its memory.  Returns 0, and out is a complete
+ * directory; or -1.
  */
 #ifndef LIB_SHARD_REPAIR_H
 #define LIB_SHARD_REPAIR_H
@@ -22,11 +22,11 @@
 #include <stdint.h>
 
 struct shard_loss {
-    size_t frames, lost; /* found; without their content */
-    uint64_t messages;   /* missing between others */
-    int counted;         /* the manifest was good: the rest is known */
+    size_t frames, lost; /* frames found; frames whose content is lost */
+    uint64_t messages;   /* number of messages that are missing */
+    int counted;         /* the manifest was good: the counts below are known */
     uint64_t docs, tokens;
-    struct shard_source *source; /* [nsource] what is lost of each */
+    struct shard_source *source; /* [nsource] loss of each source */
     size_t nsource;
 };
 int set_repair(const char *dir, const char *out, const struct shard_opts *o,

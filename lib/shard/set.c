@@ -1,11 +1,11 @@
 /*
- * Reading shard directories: see set.h.
+ * Reads shard directories: see set.h.
  *
- * Trust goes down a chain of hashes: the manifest ends with its own; it holds
+ * Trust follows a chain of hashes: the manifest ends with its own; it holds
  * those of the indexes; an index holds those of the frames and of the seek
- * table.  So a frame is read alone and every byte of it is checked before it
- * is decoded.  What is read is still taken for input, not for truth: sizes
- * and shapes are checked too, for a directory may be made to deceive.
+ * table.  So a frame can be read alone, and every byte of it is checked before
+ * it is decoded.  Sizes and shapes are checked too, since a directory may have
+ * been made to deceive.
  */
 #include "shard/set.h"
 #include "shard/dir.h"
@@ -31,19 +31,21 @@ enum { OPEN_FILES = 32 };
 struct shard {
     struct shard_index x;
     struct io_map map;
-    int mapped;  /* the index is mapped, and was good except its documents */
-    int whole;   /* its documents were good too */
-    int checked; /* the file's size and seek table were good */
-    int fd;      /* of the shard file, or -1 */
+    int mapped;  /* the index is mapped, and good except its documents */
+    int whole;   /* the index is good, its documents too */
+    int checked; /* the file's size and seek table are good */
+    int fd;      /* descriptor of the shard file, or -1 */
 };
 
 struct shard_set {
     char *dir;
     struct manifest m;
     struct shard *shard;
-    pthread_mutex_t lock;           /* protects what follows, and shard.fd */
-    size_t open[OPEN_FILES], nopen; /* shards with fd, the oldest first */
-    int scattered;                  /* frames are read here and there */
+    pthread_mutex_t lock;           /* protects the members below, and
+                                     * shard.fd */
+    size_t open[OPEN_FILES], nopen; /* shards with an open fd, oldest first */
+    int scattered;                  /* frames are read out of order:
+                                     * set_scatter */
     struct shard_buf head_buf, teacher_buf;
     struct msg head, teacher; /* raw NULL: not read yet */
 };
@@ -111,7 +113,7 @@ set_manifest(const struct shard_set *s)
     return &s->m;
 }
 
-/* A file the manifest names must be there: without it the input is bad. */
+/* Refuse the input, because a file that the manifest names is missing. */
 static int
 missing(struct err *e)
 {
@@ -120,7 +122,7 @@ missing(struct err *e)
     return -1;
 }
 
-/* The index agrees with what the manifest says of the shard. */
+/* Check that the index agrees with the manifest's entry of the shard. */
 static int
 compare_index(const struct shard_file *f, const struct shard_index *x,
     struct err *e)
@@ -139,11 +141,11 @@ compare_index(const struct shard_file *f, const struct shard_index *x,
     return 0;
 }
 
-/* Tell the system to read the index from the disk now, except its documents. */
+/* Tell the system to read the index from disk now, except its documents. */
 static void
 fetch_frames(const struct io_map *m)
 {
-    enum { FIRST = 65536 }; /* mostly all before the documents */
+    enum { FIRST = 65536 }; /* mostly all that comes before the documents */
     size_t at, bytes;
 
     io_map_fetch(m, 0, m->n < FIRST ? m->n : FIRST);
@@ -152,8 +154,8 @@ fetch_frames(const struct io_map *m)
     io_map_fetch(m, at + bytes, m->n - at - bytes);
 }
 
-/* Check the mapped index (whole, or without its documents) against the hash in
- * the manifest, and view it. */
+/* Check the mapped index, whole or without its documents, against the
+ * manifest's hash, and view it. */
 static int
 view_index(struct shard *h, const struct shard_file *f, int whole,
     struct err *e)
@@ -192,7 +194,7 @@ open_index(struct shard_set *s, size_t i, int whole, struct err *e)
     char name[SHARD_NAME], *path;
     int r = 0;
 
-    /* For a small index nothing would be saved by leaving out its documents. */
+    /* leaving the documents out saves nothing in a small index */
     whole |= f->index_bytes < 65536;
     if (whole ? h->whole : h->mapped)
         return &h->x;
@@ -204,7 +206,7 @@ open_index(struct shard_set *s, size_t i, int whole, struct err *e)
         err_prefix(e, "%s", path);
         io_unmap(&h->map);
     }
-    /* Pages that were only needed for the hash need not stay in memory. */
+    /* pages that were read only for the hash need not stay in memory */
     if (r == 0 && h->map.n > 0)
         madvise((void *)(uintptr_t)h->map.p, h->map.n, MADV_DONTNEED);
     h->mapped = r == 0;
@@ -225,7 +227,7 @@ set_frames(struct shard_set *s, size_t i, struct err *e)
     return open_index(s, i, 0, e);
 }
 
-/* Read n bytes at `at`, all of them. */
+/* Read n bytes at `at`; fewer are an error. */
 static int
 read_at(int fd, void *p, size_t n, uint64_t at, struct err *e)
 {
@@ -239,7 +241,7 @@ read_at(int fd, void *p, size_t n, uint64_t at, struct err *e)
               at + (uint64_t)got);
 }
 
-/* The file's size is right, and its seek table is the one written. */
+/* Check the file's size, and that its seek table is the one written. */
 static int
 check_shard_file(struct shard *h, struct err *e)
 {
@@ -305,8 +307,8 @@ reserve_bytes(unsigned char **p, size_t *cap, size_t n)
 {
     void *q;
 
-    /* Memory for a large frame, such as a teacher's head, is freed before many
-     * small ones. */
+    /* Before many small frames free the memory for a large one, such as a
+     * teacher's head. */
     if (n <= *cap && *cap / 2 <= n + SPARE)
         return;
     free(*p);
@@ -329,7 +331,7 @@ shard_buf_release(struct shard_buf *b)
     memset(b, 0, sizeof *b);
 }
 
-/* A descriptor of the shard file that no other thread closes; -1. */
+/* Return a descriptor of the shard file that no other thread closes, or -1. */
 static int
 borrow_file(struct shard_set *s, size_t shard, struct err *e)
 {
@@ -345,8 +347,8 @@ borrow_file(struct shard_set *s, size_t shard, struct err *e)
     return fd;
 }
 
-/* The first n bytes of a frame's content into b->raw, 0: all of it.  The
- * compressed bytes are all held against their hash. */
+/* Decode the first n bytes of a frame's content (0: all) into b->raw.  All
+ * compressed bytes are checked against their hash. */
 static int
 read_frame(struct shard_set *s, size_t shard, size_t frame, size_t n,
     struct shard_buf *b, struct err *e)
@@ -396,7 +398,7 @@ set_frame(struct shard_set *s, size_t shard, size_t frame, struct shard_buf *b,
     return 0;
 }
 
-/* Copy n bytes of decompressed content from `raw` on, which lies in `frame`
+/* Copy n bytes of decompressed content from offset raw, which lies in `frame`
  * or a later one. */
 static int
 copy_raw(struct shard_set *s, size_t shard, size_t frame, uint64_t raw,
@@ -446,7 +448,7 @@ parse_msg(const struct shard_msg *x, const unsigned char *p, struct msg *m,
     return 0;
 }
 
-/* Parse message `msg` of a shard, which lies at p. */
+/* Parse message `msg` of a shard, which is at p. */
 static int
 take_msg(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
     const unsigned char *p, struct msg *m, struct err *e)
@@ -501,8 +503,8 @@ set_peek(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
     return take_msg(s, shard, msg, b, b->raw + (y->raw - f->raw), m, e);
 }
 
-/* Read message i of the first shard into *m.  It is mostly small and the first
- * of a frame of documents, which need not be decoded for it. */
+/* Read message i of the first shard into *m.  It is usually small and the first
+ * of a frame of documents, so that not all of the frame is decoded. */
 static int
 read_preamble(struct shard_set *s, size_t i, struct shard_buf *b, struct msg *m,
     struct err *e)
@@ -524,8 +526,8 @@ read_preamble(struct shard_set *s, size_t i, struct shard_buf *b, struct msg *m,
     return take_msg(s, 0, i, b, b->msg + pad, m, e);
 }
 
-/* Read message i of the first shard, which must be of kind k, into *m, unless
- * it is there already. */
+/* Read message i of the first shard, which must be of kind k, into *m unless it
+ * was read before. */
 static const struct msg *
 preamble(struct shard_set *s, size_t i, enum msg_kind k, struct shard_buf *b,
     struct msg *m, struct err *e)
@@ -548,7 +550,7 @@ preamble(struct shard_set *s, size_t i, enum msg_kind k, struct shard_buf *b,
     }
     if (read_preamble(s, i, b, m, e) < 0)
         return NULL;
-    /* The message stays in b->msg as long as s; release the rest of b. */
+    /* the message stays in b->msg as long as s; free the rest of b */
     free(b->raw);
     free(b->comp);
     frame_dec_free(b->dec);
@@ -575,7 +577,7 @@ set_teacher(struct shard_set *s, struct err *e)
     return preamble(s, 1, MSG_TEACHER, &s->teacher_buf, &s->teacher, e);
 }
 
-/* The header of the `stream` message without the keys that resuming adds. */
+/* Write the header of the `stream` message without the keys of resuming. */
 static void
 plain_head(struct st_out *o, const struct st *s)
 {

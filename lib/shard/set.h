@@ -29,61 +29,63 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Opening builds nothing: indexes are mapped on demand.  One thread at a time,
- * but frames and messages of shards whose index was asked for may be read by
- * several threads, each with a shard_buf of its own. */
+/* An open directory.  Opening builds nothing: indexes are mapped on demand.
+ * One thread at a time may use it, except that several threads, each with its
+ * own shard_buf, may read frames and messages of shards whose index was asked
+ * for. */
 struct shard_set;
-/* An `open` directory is refused (EX_INPUT) unless partial. */
+/* Refuses an `open` directory (EX_INPUT) unless partial. */
 struct shard_set *set_open(const char *dir, int partial, struct err *e);
 void set_close(struct shard_set *s);
 const char *set_dir(const struct shard_set *s);
-/* Tell the system not to read ahead in the files: frames will be read out of
- * order, or threads read ahead.  Before any frame is read. */
+/* Tell the system not to read ahead in the files, because frames will be read
+ * out of order or by threads that read ahead.  Call before any frame is
+ * read. */
 void set_scatter(struct shard_set *s);
 const struct manifest *set_manifest(const struct shard_set *s);
-/* The `stream` message, and the `teacher` message; owned by s.  NULL with
- * e->code EX_OK: there is no teacher; else NULL is an error. */
+/* The `stream` message and the `teacher` message; owned by s.  NULL is an
+ * error, or, with e->code EX_OK, there is no teacher. */
 const struct msg *set_head(struct shard_set *s, struct err *e);
 const struct msg *set_teacher(struct shard_set *s, struct err *e);
-/* Index of shard i < manifest->nfile: mapped and checked on the first call;
- * NULL and *e on damage.  Owned by s. */
+/* Index of shard i < manifest->nfile, mapped and checked on the first call;
+ * owned by s.  NULL and *e: it is damaged. */
 const struct shard_index *set_index(struct shard_set *s, size_t i,
     struct err *e);
-/* set_index whose `doc` must not be read: it is not checked, and where the
- * manifest allows it most of the file is not read either. */
+/* set_index without `doc`, which is not checked and must not be read; where the
+ * manifest allows it, most of the file is not read either. */
 const struct shard_index *set_frames(struct shard_set *s, size_t i,
     struct err *e);
-/* Open a shard and compare its size and seek table with the index; -1. */
+/* Open a shard, and check its size and seek table against the index; -1. */
 int shard_open_file(struct shard_set *s, size_t i, struct err *e);
 
-/* Memory for reading; { 0 } is empty; keep one and pass it again. */
+/* Memory for reading; { 0 } is empty.  Pass the same one to each call. */
 struct shard_buf {
-    unsigned char *raw; /* the frame decoded last */
+    unsigned char *raw; /* content of the frame decoded last */
     size_t raw_cap, nraw;
-    unsigned char *msg; /* one message, its data 64-byte aligned */
+    unsigned char *msg; /* one message, whose data is 64-byte aligned */
     size_t msg_cap;
-    unsigned char *comp;
+    unsigned char *comp; /* compressed bytes of a frame */
     size_t comp_cap;
     struct frame_dec *dec;
-    enum codec codec; /* of dec */
+    enum codec codec; /* the codec of dec */
     struct st st;
-    int valid;       /* raw holds that frame of the directory whose */
-    struct chain of; /* manifest has this hash */
+    int valid;       /* raw is frame `frame` of shard `shard` ... */
+    struct chain of; /* ... of the directory whose manifest has this hash */
     size_t shard, frame;
 };
 void shard_buf_release(struct shard_buf *b);
-/* Decode a frame into b->raw; checks its hash, checksum and size. */
+/* Decode a frame into b->raw, and check its hash, checksum and size. */
 int set_frame(struct shard_set *s, size_t shard, size_t frame,
     struct shard_buf *b, struct err *e);
-/* Decode message `msg` of a shard (frames already in b are not decoded
- * again).  *m points into b until the next call with b. */
+/* Read message `msg` of a shard; frames already in b are not decoded again.  *m
+ * points into b until the next call with b. */
 int set_msg(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
     struct msg *m, struct err *e);
-/* set_msg without a copy where possible: m may lie at any address. */
+/* set_msg that avoids a copy where it can: m may be at any address. */
 int set_peek(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
     struct msg *m, struct err *e);
-/* Is m, `stream` or `teacher`, the message that the directory holds, apart from
- * the keys that resuming adds?  0, or -1 and EX_INPUT. */
+/* Is m, a `stream` or `teacher` message, the one that the directory holds,
+ * apart from the keys of resuming?  0, or -1 and EX_INPUT. */
 int set_same_head(const char *dir, const struct msg *m, struct err *e);
 
 #endif

@@ -9,12 +9,13 @@
 struct set_src {
     struct msg_src base;
     struct shard_set *set;
-    struct shard_buf buf; /* the frame that is given out: */
-    size_t pos, have;     /* bytes of it given out, and all; first 0 */
-    size_t shard, frame;  /* to be read next */
+    struct shard_buf buf; /* holds the frame that is being given out */
+    size_t pos, have;     /* bytes of that frame given out, and in all; 0 at
+                           * first */
+    size_t shard, frame;  /* the next frame to read */
 };
 
-/* Read the rest of the frame, then the next one. */
+/* Read from the rest of the frame, or from the next one. */
 static ptrdiff_t
 dir_src_read(struct msg_src *base, void *p, size_t n, struct err *e)
 {
@@ -42,7 +43,7 @@ dir_src_read(struct msg_src *base, void *p, size_t n, struct err *e)
     return (ptrdiff_t)k;
 }
 
-/* A frame packed and unpacked. */
+/* Bytes of a frame, compressed and decompressed. */
 static size_t
 dir_src_memory(const struct msg_src *s, size_t n)
 {

@@ -1,6 +1,6 @@
 /*
- * A shard directory as a source of messages: what reads a stream reads a
- * directory too.  Programs open their input with this.
+ * A shard directory as a source of messages: whatever reads a stream can read a
+ * directory.  Programs open their input with this.
  */
 #ifndef SHARD_SOURCE_H
 #define SHARD_SOURCE_H
@@ -9,9 +9,9 @@
 
 struct msg_in;
 /* msg_in_open for an addr that may also be a shard directory: its messages in
- * order, all sources.  A directory that is still `open` is refused (EX_INPUT)
- * unless partial; the stream then ends with the last message that is
- * committed. */
+ * order, of all sources.  A directory that is still `open` is refused
+ * (EX_INPUT) unless partial; the stream then ends after its last committed
+ * message. */
 struct msg_in *set_in_open(const char *addr, int partial, struct err *e);
 
 #endif

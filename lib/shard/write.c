@@ -28,58 +28,58 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Units are gathered before they are compressed in parallel: until there are
- * UNITS a thread, or one a thread and UNIT_BYTES in all, or UNIT_BYTES_MAX. */
+/* Units are compressed in parallel when there are UNITS of them per thread, or
+ * one per thread and UNIT_BYTES together, or UNIT_BYTES_MAX. */
 enum { UNITS = 4 };
 #define UNIT_BYTES ((size_t)16 << 20)
 #define UNIT_BYTES_MAX ((size_t)256 << 20)
 
-/* Content compressed as a whole: the messages of one frame, or one large
- * message that takes several frames. */
+/* Content that is compressed as a whole: the messages of one frame, or one
+ * large message that takes several frames. */
 struct unit {
     struct buf content;
-    struct buf len;  /* size_t, of its messages */
-    int end;         /* the last message is `end` */
-    struct buf comp; /* its frames, compressed */
-    struct buf seek; /* struct seek_entry of each */
+    struct buf len;  /* size_t: length of each message */
+    int end;         /* its last message is `end` */
+    struct buf comp; /* the compressed frames */
+    struct buf seek; /* struct seek_entry of each frame */
     struct err e;
     int failed;
 };
 
 struct shard_writer {
     char *dir;
-    int lock; /* descriptor of dir, locked */
+    int lock; /* descriptor of the locked dir */
     struct shard_opts o;
-    struct manifest m; /* counts of the unfinished shard included */
+    struct manifest m; /* its counts include the unfinished shard */
     int had_manifest;  /* m was read from the directory */
     struct stream_info info;
     int begun, resuming, has_head, failed;
-    int appending;     /* messages are added to a complete directory: nothing
-                        * that is there is touched before the end */
-    struct pool *pool; /* NULL: one thread */
+    int appending;     /* messages are added to a complete directory, in which
+                        * nothing changes before the end */
+    struct pool *pool; /* NULL: compress in this thread */
     size_t nthread;
     struct frame_enc **enc; /* [nthread] */
-    struct unit *unit;      /* [nunit]; those before `full` are full */
+    struct unit *unit;      /* [nunit]; the first `full` are full */
     size_t nunit, full, full_bytes;
     /* The shard being written. */
-    size_t number; /* in its name */
+    size_t number; /* the number in its name */
     int is_open;
     struct io_out out;
     struct index_make index;
     struct shard_index head;
-    struct buf seek;        /* struct seek_entry of its frames */
-    XXH3_state_t *hash;     /* of the file */
-    struct shard_file sums; /* of this shard */
-    uint64_t raw;           /* content so far, in this shard */
-    XXH3_state_t *x;        /* for the chain */
-    struct chain h;         /* H of the message put last */
+    struct buf seek;        /* struct seek_entry of each frame */
+    XXH3_state_t *hash;     /* of the file so far */
+    struct shard_file sums; /* counts of this shard */
+    uint64_t raw;           /* bytes of content of this shard so far */
+    XXH3_state_t *x;        /* hashes messages for the chain */
+    struct chain h;         /* H of the last message */
     uint64_t seq;
     char *cursor;
 };
 
 /* ---- the folder ---- */
 
-/* Find out what the folder holds: nothing, a shard directory, or something
+/* Find out whether the folder is empty, a shard directory, or something
  * else. */
 static int
 inspect_folder(struct shard_writer *w, struct err *e)
@@ -92,8 +92,8 @@ inspect_folder(struct shard_writer *w, struct err *e)
     free(path);
     if (w->had_manifest && !w->o.force)
         return manifest_read(&w->m, w->dir, e);
-    if (w->had_manifest) { /* a damaged manifest does not matter: it is
-                            * replaced */
+    if (w->had_manifest) { /* a damaged manifest is replaced, so it does not
+                            * matter */
         if ((ours = manifest_is_ours(w->dir, e)) == 0)
             return err_set(e, EX_USAGE,
                 "%s: is no shard directory: its " SHARD_MANIFEST
@@ -139,7 +139,7 @@ shardw_open(const char *dir, const struct shard_opts *o, struct err *e)
     return NULL;
 }
 
-/* Remove the files that were to be added. */
+/* Remove the files that were written to be added. */
 static void
 withdraw(const struct shard_writer *w)
 {
@@ -194,7 +194,7 @@ shardw_manifest(const struct shard_writer *w)
 
 /* ---- beginning ---- */
 
-/* A directory keeps the codec and sizes with which it was begun. */
+/* Keep the codec and sizes with which a directory was begun. */
 static void
 keep_recorded(struct shard_writer *w)
 {
@@ -204,8 +204,8 @@ keep_recorded(struct shard_writer *w)
     w->o.shard_size = w->m.shard_size;
 }
 
-/* Begin a new directory, or one whose content is replaced (-f), or one that was
- * begun but holds no shard yet. */
+/* Begin a directory that is new, or whose content is replaced (-f), or that was
+ * begun but has no shard yet. */
 static int
 begin_new(struct shard_writer *w, struct err *e)
 {
@@ -224,7 +224,7 @@ begin_new(struct shard_writer *w, struct err *e)
         keep_recorded(w);
     manifest_release(&w->m);
     if (w->had_manifest) {
-        /* The manifest goes first: without it the other files do not count. */
+        /* the manifest goes first: without it the other files do not count */
         path = shard_path(w->dir, SHARD_MANIFEST);
         if (unlink(path) < 0 || io_fsync_dir(w->dir, NULL) < 0)
             r = err_set(e, EX_SYS, "%s:", path);
@@ -234,8 +234,8 @@ begin_new(struct shard_writer *w, struct err *e)
         return -1;
     manifest_begin(&w->m, &w->info);
     w->m.codec = w->o.codec;
-    /* The number is stored, so that a later default cannot change a resumed
-     * directory. */
+    /* store the number, so that a resumed directory keeps it if the default
+     * changes */
     w->m.level = w->o.level ? w->o.level : codec_level_default(w->o.codec);
     w->m.frame_size = w->o.frame_size;
     w->m.shard_size = w->o.shard_size;
@@ -358,7 +358,7 @@ write_bytes(struct shard_writer *w, const void *p, size_t n, struct err *e)
     return io_out_write(&w->out, p, n, e);
 }
 
-/* Seek table, sync, rename. */
+/* Finish the shard file: seek table, sync, rename. */
 static int
 finish_file(struct shard_writer *w, struct err *e)
 {
@@ -433,8 +433,8 @@ commit_shard(struct shard_writer *w, int complete, struct err *e)
     m->complete = complete;
     if (!w->appending)
         return manifest_write(m, w->dir, e);
-    /* Appending: one new manifest at the end makes everything visible; then the
-     * old last file goes. */
+    /* appending: one new manifest makes everything visible; then the old last
+     * file is removed */
     return complete &&
             (manifest_write(m, w->dir, e) < 0 ||
                 shard_dir_clean(w->dir, m, e) < 0)
@@ -442,10 +442,10 @@ commit_shard(struct shard_writer *w, int complete, struct err *e)
         : 0;
 }
 
-/* ---- the books ---- */
+/* ---- counting ---- */
 
-/* Count message m, whose content begins at offset raw, in index, sums and
- * chain. */
+/* Count message m, whose content begins at offset raw, in the index, the sums
+ * and the chain. */
 static void
 account(struct shard_writer *w, const struct msg *m, uint64_t raw)
 {
@@ -470,8 +470,8 @@ account(struct shard_writer *w, const struct msg *m, uint64_t raw)
 
 /* ---- units ---- */
 
-/* Compress a unit: one frame, or as many as frame_max asks for.  Runs in any
- * thread. */
+/* Compress a unit into one frame, or into as many as frame_max requires.  Runs
+ * in any thread. */
 static void
 compress(void *ctx, size_t task, size_t worker)
 {
@@ -527,7 +527,7 @@ account_unit(struct shard_writer *w, const struct unit *u, struct err *e)
     return 0;
 }
 
-/* Write a compressed unit, and commit the shard if it is large enough then. */
+/* Write a compressed unit, and commit the shard if it is then large enough. */
 static int
 write_unit(struct shard_writer *w, struct unit *u, struct err *e)
 {
@@ -558,7 +558,7 @@ write_unit(struct shard_writer *w, struct unit *u, struct err *e)
     return w->out.n >= w->o.shard_size ? commit_shard(w, 0, e) : 0;
 }
 
-/* Empty a unit; unusually large buffers are freed. */
+/* Empty a unit, and free unusually large buffers. */
 static void
 clear_unit(struct unit *u)
 {
@@ -571,8 +571,8 @@ clear_unit(struct unit *u)
     u->end = 0;
 }
 
-/* Compress and write the full units; the one being filled moves to the front.
- * */
+/* Compress and write the full units; the unit being filled becomes the
+ * first. */
 static int
 drain(struct shard_writer *w, struct err *e)
 {
@@ -599,7 +599,7 @@ drain(struct shard_writer *w, struct err *e)
     return r;
 }
 
-/* Close the unit being filled, which is full. */
+/* Close the unit being filled: it is full. */
 static int
 close_unit(struct shard_writer *w, struct err *e)
 {
@@ -613,7 +613,7 @@ close_unit(struct shard_writer *w, struct err *e)
 
 /* ---- messages ---- */
 
-/* Hidden states are worth nothing without the head that reads them. */
+/* Refuse hidden states without the head that reads them. */
 static int
 check_has_head(struct shard_writer *w, const struct msg *m, struct err *e)
 {
@@ -636,7 +636,7 @@ put_checked(struct shard_writer *w, const struct msg *m, struct err *e)
     if (!w->begun && begin_directory(w, m, e) < 0)
         return -1;
     if (w->resuming && m->kind == MSG_STREAM)
-        return 0; /* begin_directory has compared it */
+        return 0; /* begin_directory has compared it with the stored one */
     if (w->resuming && m->kind == MSG_TEACHER)
         return set_same_head(w->dir, m, e);
     if (check_has_head(w, m, e) < 0)
@@ -676,7 +676,7 @@ shardw_settle(struct shard_writer *w, struct err *e)
 
 /* ---- adding to a complete directory ---- */
 
-/* Forget the last file, whose messages are put again. */
+/* Forget the last file, whose messages are written again. */
 static void
 drop_last(struct shard_writer *w, const struct shard_index *x,
     const struct shard_source *its)
@@ -702,7 +702,7 @@ drop_last(struct shard_writer *w, const struct shard_index *x,
 
 /* Go through the messages of the last file of s.  store = 0: count their
  * documents by source in its[].  store = 1: put them again, except `end`, which
- * tells r where the stream goes on. */
+ * tells r where the stream continues. */
 static int
 last_file(struct shard_writer *w, struct shard_set *s, int store,
     struct shard_source *its, struct msg_rules *r, struct err *e)
