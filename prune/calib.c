@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKENS = 4096 }; /* of one pass */
+enum { TOKENS = 4096 }; /* tokens of a pass, about */
 
 static void
 read_calib_head(struct calib *c, struct msg_in *in, const struct st *head,
@@ -117,7 +117,7 @@ calib_scored(const struct calib *c, size_t rows)
 
 /* ---- several sets ---- */
 
-/* The address in "NAME=WEIGHT:ADDRESS". */
+/* Return the address in "NAME=WEIGHT:ADDRESS", and set *weight. */
 static const char *
 parse_set(const char *text, double *weight)
 {
@@ -134,7 +134,7 @@ parse_set(const char *text, double *weight)
     return colon + 1;
 }
 
-/* Append row r of s without weights. */
+/* Append row r of s to c, except its weights. */
 static void
 take_row(struct calib *c, const struct calib *s, size_t r)
 {
@@ -151,7 +151,8 @@ take_row(struct calib *c, const struct calib *s, size_t r)
     c->R++;
 }
 
-/* The set whose share of taken rows is the smallest; among equals the first. */
+/* The set of which the smallest share of rows is taken; among equals the
+ * first. */
 static size_t
 next_set(const struct calib *s, const size_t *taken, size_t n)
 {

@@ -1,4 +1,4 @@
-/* Candidates are scored, perhaps on few rows first: see candidates.h. */
+/* Scores candidates, on few rows first if asked to: see candidates.h. */
 #include "candidates.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -31,7 +31,7 @@ cand_release(struct cand *c)
     memset(c, 0, sizeof(*c));
 }
 
-/* The weight of all of a row's predictions. */
+/* The sum of the weights of row r's predictions. */
 static double
 row_weight(const struct search *s, size_t r)
 {
@@ -40,7 +40,8 @@ row_weight(const struct search *s, size_t r)
     return j->c->weight[r] * (double)(j->from[r + 1] - j->from[r]);
 }
 
-/* Standard error of the mean `sum` over rows, not over tokens. */
+/* Standard error of the weighted mean `sum`; rows, not tokens, are the
+ * samples. */
 static double
 standard_error(const struct search *s, const struct row_score *row, size_t rows,
     double sum)
@@ -130,8 +131,8 @@ is_better(const struct cand *a, const struct cand *b)
     return a->score.sum < b->score.sum;
 }
 
-/* Shorten the list to its best half, in the same order; among equals the first
- * stay.  Returns the new length. */
+/* Reduce the list to its best half, in the same order; among equals the first
+ * ones stay.  Returns the new length. */
 static size_t
 halve_list(const struct cand *c, size_t *list, size_t n)
 {

@@ -1,4 +1,4 @@
-/* Channels meet the goal: see channels.h. */
+/* Reduces channels until the limits are met: see channels.h. */
 #include "channels.h"
 #include "candidates.h"
 #include "units.h"
@@ -55,9 +55,9 @@ fit_width(const struct search *s, struct conf *c)
     return -1;
 }
 
-/* ---- channels ranked over all blocks ---- */
+/* ---- channels ranked across all blocks ---- */
 
-/* Mean energy of the channels `from` to `to` - 1 in block i's order. */
+/* Mean energy of channels from..to-1 in block i's order. */
 static double
 mean_energy(const struct search *s, size_t i, size_t from, size_t to)
 {
@@ -66,7 +66,8 @@ mean_energy(const struct search *s, size_t i, size_t from, size_t to)
     return (e[to] - e[from]) / (double)(to - from);
 }
 
-/* Take away the step of channels of least energy. */
+/* Remove the g.multiple channels of least energy from their block; -1: none can
+ * be removed. */
 static int
 shrink_least(const struct search *s, struct conf *c)
 {
@@ -88,7 +89,8 @@ shrink_least(const struct search *s, struct conf *c)
     return 0;
 }
 
-/* Give back the step of most energy; -1: the limits have no room for it. */
+/* Restore the g.multiple channels of most energy; -1: that exceeds the
+ * limits. */
 static int
 widen_most(const struct search *s, struct conf *c)
 {

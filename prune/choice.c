@@ -60,7 +60,7 @@ choice_release(struct choice *c)
     memset(c, 0, sizeof *c);
 }
 
-/* The list itself; NULL, and the list is freed, if it names all. */
+/* The list; if it names all, free it and return NULL. */
 static size_t *
 unless_all(size_t *list, size_t n, size_t all)
 {
@@ -88,11 +88,11 @@ choice_set_channels(struct choice_block *b, size_t *list, size_t n, size_t all)
 
 /* ---- reading ---- */
 
-/* The place that is being read, for errors. */
+/* The part of the file that is being read, for errors. */
 struct at {
     const char *file;
     size_t line;
-    const char *column; /* or NULL */
+    const char *column; /* NULL: the whole line */
 };
 
 static int
@@ -103,7 +103,7 @@ prefix_error(const struct at *at, struct err *e)
         : err_prefix(e, "%s: line %zu: %s", at->file, at->line, at->column);
 }
 
-/* All of the text up to `end` as a number: SIZE_MAX for one that is larger. */
+/* Parse all of p up to `end` as a number; a larger one gives SIZE_MAX. */
 static int
 parse_index(const char *p, const char *end, size_t *r, struct err *e)
 {
@@ -122,7 +122,7 @@ parse_index(const char *p, const char *end, size_t *r, struct err *e)
     return 0;
 }
 
-/* "0-511,640" into list[all] and *n, every index above the one before. */
+/* Parse "0-511,640" into list[all] and *n; indices must ascend. */
 static int
 parse_ranges(char *text, size_t block, size_t all, size_t *list, size_t *n,
     struct err *e)
@@ -157,7 +157,8 @@ parse_ranges(char *text, size_t block, size_t all, size_t *list, size_t *n,
     return 0;
 }
 
-/* Read a column that names some of `all` into the list for choice_set_... */
+/* Read a column that names some of `all` parts into a list for
+ * choice_set_groups or choice_set_channels. */
 static int
 read_column(char *text, size_t block, size_t all, size_t **list, size_t *n,
     struct err *e)
@@ -175,7 +176,7 @@ read_column(char *text, size_t block, size_t all, size_t **list, size_t *n,
     return -1;
 }
 
-/* Cut a line at its tabs; returns the number of columns, col has the first
+/* Split a line at its tabs.  Returns the number of columns; col gets the first
  * three. */
 static size_t
 split_columns(char *line, char *col[3])
@@ -279,7 +280,7 @@ choice_read(struct choice *c, const char *file, const struct model *m,
     if (strlen(text) < size)
         r = err_set(e, EX_INPUT, "%s: offset %zu: a zero byte", file,
             strlen(text));
-    /* a missing first or second line is read as an empty one */
+    /* a missing first or second line counts as empty */
     for (p = text; r == 0 && (*p != '\0' || at.line < 2);) {
         char *end = p + strcspn(p, "\n"), *next = end + (*end == '\n');
 
@@ -312,7 +313,8 @@ write_list(const size_t *list, size_t n, struct buf *b)
     }
 }
 
-/* Append each block with `in` between its columns and `out` behind it. */
+/* Append a line for each block, with `in` between its columns and `out` after
+ * it. */
 static void
 write_block_lines(const struct choice *c, char in, const char *out,
     struct buf *b)
@@ -341,7 +343,7 @@ choice_write_word(const struct choice *c, struct buf *b)
 }
 
 /* Append the groups or channels that block b keeps, by their indices in the
- * model that m was cut from. */
+ * original model, from which m may have been cut. */
 static void
 write_kept(const struct choice_block *b, const struct model *m,
     enum origin_part k, struct buf *to)

@@ -103,7 +103,7 @@ common_write(const struct model *m, const char *out, int type,
         warn("blocks with a window are not five of six any more: layer_types "
              "in config.json says which have one, but llama.cpp's converter "
              "drops it; convert(1) does not");
-    prog_catch_stop(); /* finish a write that has begun */
+    prog_catch_stop(); /* so that a write that has begun is finished */
     prog_saving(1);
     if (model_export(m, out, common_dtype(type), tokenizer, &e) < 0)
         die_err(&e);

@@ -8,7 +8,7 @@
 #include "model/model.h"
 #include "msg/msg.h"
 
-/* The commands, each in a file of its name: see cli/sub.h. */
+/* The commands; each is in the file of its name (cli/sub.h). */
 int cut_main(int argc, char **argv);
 int profile_main(int argc, char **argv);
 int search_main(int argc, char **argv);
@@ -48,30 +48,32 @@ int vocab_main(int argc, char **argv);
     OPT_SIZE('j', "threads", dst, 0, 4096, "threads", \
         "threads (0: all processors)")
 
-/* The words of --dtype, and the type that the chosen word names. */
+/* The words of --dtype, and the type that the word of index `choice` names. */
 extern const char *const common_types[];
 enum dtype common_dtype(int choice);
 
-/* Open a model whose weights are finite; dies.  path NULL: EX_USAGE. */
+/* Open a model, and check that its weights are finite.  Dies; path NULL is
+ * EX_USAGE. */
 void common_open(struct model *m, const char *path);
 /* Initialise the kernels of --compute, and start threads (0: all processors);
  * dies. */
 struct pool *common_pool(int compute, size_t threads);
-/* Dies (EX_USAGE) unless the folder `out` is given and can be made. */
+/* Check that the folder `out` is given and can be made.  Dies (EX_USAGE). */
 void common_new_folder(const char *out);
 /*
- * Where the tokenizer's files of a model written to `out` come from: given (it
- * is checked) or the model's own; NULL, with a note, if there is none.  Dies.
+ * Path of the tokenizer whose files go with a model written to `out`: `given`,
+ * after a check, or the model's own; NULL, with a note, if there is none.
+ * Dies.
  */
 const char *common_tokenizer(const struct model *m, const char *given,
     const char *out);
-/* Read the head of a stream; content: "docs", "batch", or NULL for both.  Dies
- * on other content and on a tokenizer that is not the one at path
+/* Read the head of a stream.  content: "docs", "batch", or NULL for both.  Dies
+ * on other content, and on another tokenizer than the one at path
  * `tokenizer`. */
 void common_head(struct stream_info *info, const struct msg_in *in,
     const struct st *head, const char *content, const char *tokenizer);
 
-/* Write a model and its tokenizer (or NULL), which signals do not break off;
+/* Write a model and its tokenizer (NULL: none); signals do not interrupt it.
  * type: index of common_types.  Dies. */
 void common_write(const struct model *m, const char *out, int type,
     const char *tokenizer);

@@ -1,6 +1,6 @@
 /*
- * Configurations: how many KV groups and MLP channels each block of a model
- * keeps.  order.h says which ones those are.
+ * Configurations: how many KV groups and MLP channels each block keeps. order.h
+ * says which ones.
  */
 #ifndef PRUNE_CONF_H
 #define PRUNE_CONF_H
@@ -13,14 +13,14 @@
 
 struct conf {
     struct block_shape *b; /* [L]; groups and mlp 0: the block is dropped */
-    size_t L;              /* blocks of the whole model */
+    size_t L;              /* number of blocks of the whole model */
 };
-/* Everything of m.  Free with conf_release. */
+/* Keep all of m.  Free with conf_release. */
 void conf_init(struct conf *c, const struct model *m);
 /* The numbers of groups and channels that a choice for m keeps. */
 void conf_of_choice(struct conf *c, const struct choice *of,
     const struct model *m);
-/* *to, which need not be initialised, = a copy. */
+/* *to = a copy of c; *to need not be initialised. */
 void conf_copy(struct conf *to, const struct conf *c);
 void conf_release(struct conf *c);
 /* Does c keep any part of the block? */
@@ -28,9 +28,9 @@ int conf_has(const struct conf *c, size_t block);
 int conf_equal(const struct conf *a, const struct conf *b);
 /* Number of blocks that c keeps a part of. */
 size_t conf_blocks(const struct conf *c);
-/* Channels of the widest MLP. */
+/* Number of channels of the widest MLP. */
 size_t conf_width(const struct conf *c);
-/* Append the blocks that c keeps a part of, such as "0-3,5". */
+/* Append the list of blocks that c keeps a part of, such as "0-3,5". */
 void conf_text(const struct conf *c, struct buf *b);
 
 #endif

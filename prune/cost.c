@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* Shapes of the blocks that c keeps; the caller frees them. */
+/* Shapes of the blocks that c keeps, and *of, their configuration; the caller
+ * frees the shapes. */
 static struct block_shape *
 kept_shapes(const struct conf *c, struct config *of)
 {
@@ -18,7 +19,7 @@ kept_shapes(const struct conf *c, struct config *of)
     return b;
 }
 
-/* Two operations for each weight, and attention over half a row. */
+/* Operations per token: two for each weight, and attention over half a row. */
 static double
 flops_of(const struct costs *k, const struct conf *c)
 {

@@ -7,15 +7,15 @@
 struct shapes; /* latency.h */
 
 struct cost {
-    double params, bytes; /* bytes: of the weights as they are written */
-    double flops;         /* operations a token in the middle of a row */
+    double params, bytes; /* bytes of the weights in the file type */
+    double flops;         /* operations for a token in the middle of a row */
     double latency;       /* seconds from a row of T tokens to the next token;
                            * 0: not measured */
 };
-/* The model whose configurations are priced, and how. */
+/* How configurations are priced. */
 struct costs {
-    const struct model *m;
-    size_t T, width;       /* tokens a row; bytes a weight */
+    const struct model *m; /* the whole model */
+    size_t T, width;       /* tokens of a row; bytes of a weight */
     struct shapes *shapes; /* NULL: latency is not measured */
 };
 void cost_of(const struct costs *k, const struct conf *c, struct cost *out);

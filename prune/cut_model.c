@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Allocate an fp32 matrix in a; data is NULL while a only plans its size. */
+/* Allocate an fp32 matrix in a; data is NULL if a only plans its size. */
 static struct weight
 new_matrix(struct arena *a, size_t rows, size_t cols)
 {
@@ -19,7 +19,7 @@ new_matrix(struct arena *a, size_t rows, size_t cols)
     };
 }
 
-/* The rows of w in list[n]; w itself if the list is NULL. */
+/* Copy the rows of w in list[n]; NULL: return w itself. */
 static struct weight
 cut_rows(const struct weight *w, const size_t *list, size_t n, struct arena *a)
 {
@@ -35,7 +35,8 @@ cut_rows(const struct weight *w, const size_t *list, size_t n, struct arena *a)
     return o;
 }
 
-/* Indices list[i] * size + 0..size-1, n * size of them; NULL for NULL. */
+/* Spread each index: list[i] * size + 0..size-1, n * size indices; NULL for
+ * NULL. */
 static size_t *
 spread_indices(const size_t *list, size_t n, size_t size)
 {
@@ -49,8 +50,8 @@ spread_indices(const size_t *list, size_t n, size_t size)
     return out;
 }
 
-/* The columns of w, or elements of a vector, in list[n]; w itself if the list
- * is NULL. */
+/* Copy the columns of w, or elements of a vector, in list[n]; NULL: return w
+ * itself. */
 static struct weight
 cut_cols(const struct weight *w, const size_t *list, size_t n, struct arena *a)
 {
@@ -79,7 +80,7 @@ cut_columns(const struct model *m, const struct choice_block *b)
     return spread_indices(b->group, b->ngroups, m->c.H / m->c.KV * m->c.D);
 }
 
-/* Cut heads of Q, K, V and their biases, and the columns of o. */
+/* Cut the heads of Q, K, V and of their biases, and the columns of o. */
 static void
 cut_attention(struct block *out, const struct model *m,
     const struct choice_block *b, struct arena *a)
@@ -174,7 +175,7 @@ model_cut(struct model *out, const struct model *m, const struct choice *c,
 
 /* ---- rows of the vocabulary ---- */
 
-/* Where id is in the ascending list, or -1. */
+/* Index of id in the ascending list, or -1. */
 static int64_t
 index_in(const uint32_t *list, size_t n, int64_t id)
 {

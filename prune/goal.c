@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "84M", "1.5G", "84000000": a count with decimal suffix. */
+/* Parse a count with a decimal suffix: "84M", "1.5G", "84000000". */
 static double
 parse_count(const char *option, const char *text)
 {
@@ -32,7 +32,7 @@ parse_count(const char *option, const char *text)
     return floor(v);
 }
 
-/* 64, or the largest power of two that is at most 1/32 of a narrower MLP. */
+/* 64, or for a narrower MLP the largest power of two up to 1/32 of it. */
 static size_t
 auto_multiple(const struct model *m)
 {

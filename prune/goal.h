@@ -5,12 +5,13 @@
 #include "cost.h"
 
 struct goal {
-    struct cost most; /* limits; INFINITY: none */
-    size_t blocks;    /* number of blocks exactly; 0: any number */
-    size_t width;     /* width of the MLPs exactly; 0: any */
+    struct cost most; /* limits of the costs; INFINITY: none */
+    size_t blocks;    /* number of blocks to keep; 0: any */
+    size_t width;     /* width of all MLPs; 0: any */
     size_t multiple;  /* widths are multiples of this */
     unsigned units;   /* units that may be dropped: bits of enum unit */
-    int ranked;       /* channels are ranked over all blocks; 0: one width */
+    int ranked;       /* 1: channels are ranked across blocks; 0: all MLPs have
+                       * one width */
 };
 
 struct goal_options {

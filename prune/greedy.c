@@ -1,7 +1,7 @@
 /*
- * The greedy method: one piece is dropped at a time, the one without which the
- * others score best.  For every number of blocks channels meet the rest of the
- * goal, and the best of these mixes is chosen.
+ * The greedy method drops one piece at a time: the one without which the model
+ * scores best.  For each number of blocks, channels are then removed to meet
+ * the rest of the goal; the best of these mixes is chosen.
  */
 #include "greedy.h"
 #include "candidates.h"
@@ -15,13 +15,13 @@
 #include <string.h>
 
 struct greedy {
-    struct conf now;    /* the pieces that are left, with all their channels */
+    struct conf now;    /* the pieces left, with all their channels */
     struct score score; /* of now */
     double params;      /* of now */
 };
 
-/* Score `now` with as many channels as the goal allows; with all of them the
- * score is known. */
+/* Score `now` with as many channels as the goal allows; if that is all of them,
+ * the score is known. */
 static void
 try_mix(struct search *s, const struct greedy *g)
 {
@@ -45,11 +45,11 @@ try_mix(struct search *s, const struct greedy *g)
 /* A piece that may be dropped. */
 struct likely {
     struct piece p;
-    double v; /* its influence for each parameter */
+    double v; /* influence per parameter */
 };
 
-/* The pieces of least influence for each parameter, in the order of the model,
- * without which as many blocks are left as the goal has; out [4 L]. */
+/* Fill out [4 L] with the `candidates` pieces of least influence per parameter
+ * that may be dropped, in the order of the model.  Returns their number. */
 static size_t
 likely_drops(const struct search *s, const struct greedy *g, struct likely *out)
 {
@@ -84,9 +84,9 @@ likely_drops(const struct search *s, const struct greedy *g, struct likely *out)
     return kept;
 }
 
-/* Index of the best of c[n] that were scored on all rows: if the dropped pieces
- * have one size, the least objective; else the least rise of it for each
- * parameter. */
+/* Index of the best of c[n] that were scored on all rows.  If all dropped
+ * pieces have the same size, it has the lowest objective; else the objective
+ * that rises least per parameter. */
 static size_t
 best_drop(const struct search *s, const struct greedy *g, const struct cand *c,
     size_t n)
@@ -114,7 +114,7 @@ best_drop(const struct search *s, const struct greedy *g, const struct cand *c,
     return best;
 }
 
-/* Drop the best piece; -1: there is none. */
+/* Drop the best piece; -1: no piece can be dropped. */
 static int
 drop_one(struct search *s, struct greedy *g)
 {
@@ -151,7 +151,7 @@ drop_one(struct search *s, struct greedy *g)
     return n > 0 ? 0 : -1;
 }
 
-/* Has `now` too many blocks, or does it exceed the limits? */
+/* Has `now` too many blocks, or costs above the limits? */
 static int
 too_large(const struct search *s, const struct greedy *g)
 {

@@ -1,5 +1,5 @@
 /*
- * Calibration rows on their way through a model, block by block, and the
+ * Passes calibration rows through a model block by block, and sums up the
  * Hessians of each block's inputs.
  */
 #ifndef PRUNE_HESS_WALK_H
@@ -8,28 +8,29 @@
 #include "calib.h"
 #include "hessian.h"
 
-/* Blocks of m behind and before the one that the walk is at may be replaced. */
+/* The state of a walk.  All blocks of m but the present one may be replaced. */
 struct hess_walk {
     const struct model *m;
     const struct calib *c;
     struct pool *pool;
     struct fwd *f;
-    size_t chunk;          /* rows at a time */
+    size_t chunk;          /* number of rows computed at a time */
     float *x;              /* [R,T,d] inputs of the block */
     float *y;              /* [chunk,T,d] outputs of the block */
-    double *H[FWD_INPUTS]; /* [n,n] of the caller; NULL: not wanted */
-    double seconds, cpu;   /* that Hessians took */
+    double *H[FWD_INPUTS]; /* [n,n] Hessian of each input, the caller's; NULL:
+                            * not wanted */
+    double seconds, cpu;   /* wall and CPU seconds spent on Hessians */
 };
 void hess_walk_init(struct hess_walk *w, const struct model *m,
     const struct calib *c, struct pool *pool);
 void hess_walk_release(struct hess_walk *w);
-/* Memory without H and without the struct fwd. */
+/* Bytes of memory, without H and the struct fwd. */
 size_t hess_walk_bytes(const struct model *m, const struct calib *c);
-/* x = the input of block 0. */
+/* Set x to the input of block 0. */
 void hess_walk_begin(struct hess_walk *w);
-/* Add the Hessians of block i's inputs to H; x stays. */
+/* Add the Hessians of block i's inputs to H; x does not change. */
 void hess_walk_look(struct hess_walk *w, size_t i);
-/* x = the output of block i. */
+/* Set x to the output of block i. */
 void hess_walk_on(struct hess_walk *w, size_t i);
 
 #endif

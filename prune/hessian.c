@@ -1,4 +1,4 @@
-/* Hessians, by areas on and above the diagonal: see hessian.h. */
+/* Computes Hessians area by area, on and above the diagonal: see hessian.h. */
 #include "hessian.h"
 #include "base/mem.h"
 #include "base/profile.h"
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 /*
- * A square on the diagonal is halved.  The quarter above the diagonal is cut
- * into pieces that threads share, and the two quarters on it are halved again.
+ * A square on the diagonal is split in four.  The quarter above the diagonal is
+ * cut into pieces that threads share; the two on the diagonal are split again.
  * Squares of LEAF columns are multiplied whole, although their lower half is
  * not needed, because products of fewer columns are slower.
  */
@@ -41,7 +41,7 @@ add_area(struct job *j, size_t row, size_t col, size_t m, size_t n)
     j->part[j->parts++] = (struct area){ row, col, m, n };
 }
 
-/* Length of the pieces of n: nearly equal, PIECE at most, a multiple of
+/* Length of the pieces of n: nearly equal, at most PIECE, a multiple of
  * STEP. */
 static size_t
 piece_length(size_t n)
@@ -51,7 +51,7 @@ piece_length(size_t n)
     return (len + STEP - 1) / STEP * STEP;
 }
 
-/* Add the areas of the square of n rows and columns at place `at`. */
+/* Add the areas of the n x n square whose first row and column is `at`. */
 static void
 split_square(struct job *j, size_t at, size_t n)
 {

@@ -11,29 +11,28 @@
 #include "base/pool.h"
 #include "model/forward.h"
 
-/* H in one of two types; the other pointer is NULL.
- * f: fp32, for files, by the kernel table's products, as --compute says; a call
- *    is off by about 1e-7 of sqrt(H_ii H_jj), or less.
- * d: double, for factors: products of fp32 are exact in it. */
+/* Where H is summed up; the pointer of the other type is NULL.
+ * f: fp32, for files, by the kernel table's products, as --compute says; each
+ *    call adds an error of at most about 1e-7 of sqrt(H_ii H_jj).
+ * d: double, for factoring: products of fp32 numbers are exact in it. */
 struct hess_sum {
     float *f;
     double *d;
 };
 /*
- * h += x^T x for t rows x [t,n] with ld >= n, on the diagonal and above it;
- * elements below the diagonal are undefined.  Bits do not depend on the
- * threads.
+ * h += x^T x for t rows x [t,n] with stride ld >= n, on and above the diagonal;
+ * elements below it are undefined.  Bits do not depend on the threads.
  */
 void hess_add(struct pool *pool, struct hess_sum h, size_t n, const float *x,
     size_t t, size_t ld);
-/* hess_add for the tokens that fwd_tap shows, without padding. */
+/* hess_add for the tokens, without padding, that fwd_tap shows. */
 void hess_tap(struct pool *pool, struct hess_sum h, const struct fwd_tapped *t);
 /* After the last hess_add: copy the elements above the diagonal below it. */
 void hess_finish(struct pool *pool, struct hess_sum h, size_t n);
 
-/* The matrices that read each input of a block: bits of W_... */
+/* For each input of a block, the matrices that read it: bits of W_... */
 extern const unsigned input_readers[FWD_INPUTS];
-/* Channels of an input of block i; 0: the block has no such input. */
+/* Number of channels of an input of block i; 0: the block has no such input. */
 size_t input_width(const struct model *m, size_t i, enum fwd_input input);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The influence method: pieces are dropped in the order of their influence, and
- * for each number of dropped pieces channels meet the rest of the goal.
+ * The influence method drops pieces in the order of their influence; for each
+ * number of dropped pieces, channels are removed to meet the rest of the goal.
  */
 #include "influence.h"
 #include "candidates.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* The n pieces that may be dropped from the whole model, by rising influence;
- * the caller frees them. */
+ * the caller frees the array. */
 static struct piece *
 sorted_pieces(const struct search *s, const struct conf *whole, size_t *n)
 {
@@ -49,9 +49,9 @@ all_channels(const struct conf *c)
     return n;
 }
 
-/* out = the whole model without the first k pieces, made to meet the goal by
- * channels.  Returns whether channels were taken; -1: the goal is not met, and
- * out is not made. */
+/* Set *out to the whole model without the first k pieces, with channels removed
+ * to meet the goal.  Returns whether channels were removed; -1: the goal is not
+ * met, and *out is not set. */
 static int
 drop_first(const struct search *s, const struct piece *p, size_t k,
     struct conf *out)

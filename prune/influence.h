@@ -5,8 +5,8 @@
 
 struct search;
 
-/* The judge holds the whole model, measured.  Sets s->best, which stays
- * SIZE_MAX if no configuration meets the goal. */
+/* Run it.  The judge must hold the measured whole model.  Sets s->best; it
+ * stays SIZE_MAX if no configuration meets the goal. */
 void search_influence(struct search *s);
 
 #endif

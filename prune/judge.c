@@ -89,7 +89,7 @@ judge_release(struct judge *j)
 
 /* ---- blocks of a choice ---- */
 
-/* The block's line in c; NULL: c drops the block. */
+/* The entry of the block in c; NULL: c drops the block. */
 static const struct choice_block *
 block_in(const struct choice *c, size_t block)
 {
@@ -106,7 +106,7 @@ same_list(const size_t *a, size_t na, const size_t *b, size_t nb)
         (a == NULL || memcmp(a, b, na * sizeof(*a)) == 0);
 }
 
-/* The first block in which c differs from j->now; L: none. */
+/* The first block in which c differs from j->now; L: they are equal. */
 static size_t
 first_other(const struct judge *j, const struct choice *c)
 {
@@ -124,7 +124,8 @@ first_other(const struct judge *j, const struct choice *c)
     return j->m->c.L;
 }
 
-/* Factors [all], 1 for those in the list and 0 for others; NULL for NULL. */
+/* A factor for each of `all` parts: 1 if it is in the list, else 0.  NULL for
+ * NULL, which is all. */
 static float *
 factors(const size_t *list, size_t n, size_t all)
 {
@@ -138,8 +139,8 @@ factors(const size_t *list, size_t n, size_t all)
     return f;
 }
 
-/* The parts [L] of each block that fwd_block_part is to compute for c; freed by
- * free_parts. */
+/* For each block [L], the parts that fwd_block_part has to compute for c; freed
+ * by free_parts. */
 static struct fwd_part *
 parts_of(const struct model *m, const struct choice *c)
 {
@@ -176,10 +177,10 @@ turn_between(const float *a, const float *b, size_t d)
     return n > 0.0 ? 1.0 - kern.dot(a, b, d) / n : 0.0;
 }
 
-/* Rows of calibration data; each token counts by the weight of its row. */
+/* Rows of calibration data, with their weights. */
 struct weighted {
     struct rows r;
-    const double *weight; /* [r.B] */
+    const double *weight; /* [r.B] weight of each token of a row */
 };
 
 static double
@@ -205,13 +206,13 @@ sum_squares(const struct weighted *w, const float *x, size_t d)
     return sum;
 }
 
-/* Context of tap_sums. */
+/* Argument of tap_sums. */
 struct measuring {
     struct judge *j;
     const struct weighted *w;
 };
 
-/* Add squares of the inputs of o and down; the MLP's input goes to j->x. */
+/* Add the squares of the inputs of o and down; copy the MLP's input to j->x. */
 static void
 tap_sums(void *ctx, const struct fwd_tapped *t)
 {
@@ -254,8 +255,7 @@ judge_weigh(const struct weight *w, double *sum)
     free(sq);
 }
 
-/* Reset the parts of the block that c keeps whole; the others keep their
- * measurements. */
+/* Reset the measurements of the parts of the block that c keeps whole. */
 static void
 measure_begin(struct judge *j, const struct choice_block *c)
 {
@@ -293,7 +293,7 @@ measure_end(struct judge *j, size_t i)
     m->influence /= n;
 }
 
-/* Compute block i for the chunk of rows from r0 on, and measure it. */
+/* Compute block i for a chunk of rows from r0 on, and measure it. */
 static void
 measure_block(struct judge *j, size_t i, size_t r0, const struct fwd_part *part)
 {
@@ -319,8 +319,8 @@ measure_block(struct judge *j, size_t i, size_t r0, const struct fwd_part *part)
 
 /* ---- walks ---- */
 
-/* Norm x, the output of the last block on a chunk, and gather the states of n
- * scored predictions, from the k-th on, into h [n,d]. */
+/* Norm x, the output of the last block for the rows r from r0 on, and copy the
+ * states of their scored predictions to h. */
 static void
 gather_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
     const float *x, float *h)
@@ -332,7 +332,7 @@ gather_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
         memcpy(h, j->x + (j->c->at[k] - base) * d, d * sizeof(*h));
 }
 
-/* Losses and divergences of a chunk; x: output of the last block. */
+/* Losses and divergences of the rows r; x: output of the last block. */
 static void
 score_chunk(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
     const float *x, struct row_score *out)

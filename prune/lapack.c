@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fortran functions: arguments by reference, column-major matrices, lengths of
- * words behind the other arguments.  A row-major lower triangle is a
- * column-major upper one. */
+/* LAPACK's Fortran functions take pointers, column-major matrices, and the
+ * lengths of strings after the other arguments.  A row-major lower triangle is
+ * a column-major upper one. */
 static void (*dpotrf)(const char *uplo, const int *n, double *a, const int *lda,
     int *info, size_t);
 static void (*dtrtri)(const char *uplo, const char *diag, const int *n,
     double *a, const int *lda, int *info, size_t, size_t);
 
-/* POSIX lets the object pointer of dlsym hold a function. */
+/* Set *fn to a symbol's address; POSIX lets the pointer of dlsym hold a
+ * function. */
 static int
 symbol(void *lib, const char *name, void *fn)
 {

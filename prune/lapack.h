@@ -1,8 +1,8 @@
 /*
- * Cholesky's factor of a symmetric matrix by the LAPACK of OpenBLAS, which is
- * loaded at run time.  It runs on one thread and with kernels of the
- * instruction set that our own kernels use, so that bits depend neither on
- * threads nor on OpenBLAS's guess of the processor.
+ * Cholesky factors of symmetric matrices, by OpenBLAS's LAPACK, which is loaded
+ * at run time.  It runs on one thread, with kernels of the instruction set that
+ * our own kernels use, so that its bits depend neither on threads nor on
+ * OpenBLAS's guess of the processor.
  *
  * Matrices are double [n,n], row-major; only the named triangle is read or
  * written.
@@ -18,10 +18,11 @@
  * not installed. */
 int lapack_open(struct err *e);
 
-/* Lower triangle of a = L L^T becomes L.  0, or the order of the first leading
- * minor that is not positive: a is not positive definite. */
+/* Replace the lower triangle of a = L L^T by L.  0, or the order of the first
+ * leading minor that is not positive: a is not positive definite. */
 size_t lapack_potrf(double *a, size_t n);
-/* Lower triangle L, without zeros on the diagonal, becomes its inverse. */
+/* Replace the lower triangle L, which has no zeros on the diagonal, by its
+ * inverse. */
 void lapack_trtri(double *a, size_t n);
 
 #endif

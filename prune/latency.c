@@ -1,6 +1,6 @@
 /*
- * Times of parts by shape: see latency.h.  The values of weights do not matter,
- * so a block of the shape is made and timed.
+ * Times parts of models by their shapes: see latency.h.  The values of weights
+ * do not matter, so a block of the shape is made and timed.
  */
 #include "latency.h"
 #include "base/clock.h"
@@ -33,10 +33,10 @@ struct shapes {
     const struct model *m;
     size_t T;
     struct pool *pool;
-    int fd; /* -1: none */
+    int fd; /* descriptor of the file; -1: none */
     struct shape_time *t;
     size_t n, cap;
-    uint32_t *ids, *first; /* [T] one piece */
+    uint32_t *ids, *first; /* [T] the row that is timed: one piece */
 };
 
 static void
@@ -46,8 +46,8 @@ add_shape_time(struct shapes *s, enum shape_part part, size_t n, double seconds)
     s->t[s->n++] = (struct shape_time){ part, n, seconds };
 }
 
-/* Read the table; a last line without an end, whose writer was killed, is cut
- * off. */
+/* Read the table.  A last line without a newline, whose writer was killed, is
+ * cut off. */
 static void
 read_times(struct shapes *s, const char *file)
 {
@@ -117,7 +117,7 @@ shapes_close(struct shapes *s)
 
 /* ---- timing ---- */
 
-/* Make a model of one block with so many groups and channels. */
+/* Make a model of one block with this number of groups and channels. */
 static void
 make_shape_block(struct model *m, struct block *b, const struct model *of,
     size_t groups, size_t mlp)
@@ -224,7 +224,7 @@ shapes_seconds(struct shapes *s, enum shape_part part, size_t n)
     buf_addf(&b, "%s\t%zu\t%.9f\n", names[part], n, t);
     if (s->fd >= 0 && io_write(s->fd, b.p, b.n) < 0)
         die(EX_SYS, "the table of times by shape cannot be written:");
-    /* round as a later run reads it */
+    /* as a later run will read it from the file */
     sscanf(b.p, "%*s %*s %lf", &t);
     buf_release(&b);
     add_shape_time(s, part, n, t);

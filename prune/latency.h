@@ -1,6 +1,6 @@
 /*
- * Seconds that attention with a number of KV groups, an MLP with a number of
- * channels and the head take on this machine.
+ * Measures the seconds that attention with a number of KV groups, an MLP with a
+ * number of channels, and the head take on this machine.
  */
 #ifndef PRUNE_LATENCY_H
 #define PRUNE_LATENCY_H
@@ -13,13 +13,13 @@
 enum shape_part { SHAPE_ATTN, SHAPE_MLP, SHAPE_HEAD };
 struct shapes;
 
-/* Times for rows of T tokens.  They are read from `file` and appended to it
- * (NULL: no file).  Dies. */
+/* Begin with the times in `file` (NULL: none), to which new times are appended.
+ * They are for rows of T tokens.  Dies. */
 struct shapes *shapes_open(const struct model *m, size_t T, struct pool *pool,
     const char *file);
 void shapes_close(struct shapes *s);
-/* Seconds of the part with n groups or channels (head: 1); measured when first
- * asked for.  Dies. */
+/* Seconds of the part with n groups or channels (head: 1), measured when they
+ * are first asked for.  Dies. */
 double shapes_seconds(struct shapes *s, enum shape_part part, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* A layer is made sparse: see obs.h. */
+/* Makes a layer sparse: see obs.h. */
 #include "obs.h"
 #include "lapack.h"
 #include "base/mem.h"
@@ -41,13 +41,13 @@ pattern_parse(struct pattern *p, const char *text, struct err *e)
         text, OBS_BLOCK);
 }
 
-/* Place of a weight, and the cost of its removal. */
+/* A weight that may be removed. */
 struct key {
     double score;
     size_t i;
 };
 
-/* Among equals the lower index is less. */
+/* Does a come before b?  Among equals the lower index does. */
 static int
 is_less(const struct key *a, const struct key *b)
 {
@@ -63,7 +63,7 @@ swap_keys(struct key *a, struct key *b)
     *b = t;
 }
 
-/* Bring the k smallest of n different keys to the front: Hoare's selection. */
+/* Move the k smallest of n different keys to the front: Hoare's selection. */
 static void
 select_smallest(struct key *key, size_t n, size_t k)
 {
@@ -85,7 +85,7 @@ select_smallest(struct key *key, size_t n, size_t k)
     }
 }
 
-/* gone[i] = is key i among the k smallest?  Reorders the keys. */
+/* gone[i] = is key i one of the k smallest?  Reorders the keys. */
 static void
 mark_smallest(struct key *key, size_t n, size_t k, unsigned char *gone)
 {
@@ -116,7 +116,7 @@ hess_init(struct hess *h, double *a, size_t n, const char *name, struct err *e)
         h->diag[i] = a[i * n + i];
         h->dead += h->diag[i] == 0.0;
         for (size_t k = 0; k <= i; k++)
-            sum += a[i * n + k] * 0.0; /* NaN shows in it */
+            sum += a[i * n + k] * 0.0; /* NaN if an element is not finite */
     }
     if (isfinite(sum))
         return 0;
@@ -132,7 +132,7 @@ hess_release(struct hess *h)
     memset(h, 0, sizeof *h);
 }
 
-/* Reverse the order of rows and of columns: of all elements. */
+/* Reverse the order of rows and columns, that is, of all elements. */
 static void
 reverse_matrix(double *a, size_t n)
 {
@@ -144,7 +144,8 @@ reverse_matrix(double *a, size_t n)
     }
 }
 
-/* Copy the lower triangle to the upper one; the diagonal gets its damping. */
+/* Copy the lower triangle to the upper one, and add the damping to the
+ * diagonal. */
 static void
 fill_upper(struct hess *h, double mean, double damp)
 {
@@ -173,7 +174,7 @@ live_mean(const struct hess *h)
     return h->dead < h->n ? sum / (double)(h->n - h->dead) : 1.0;
 }
 
-/* Can every diagonal element of U be divided by? */
+/* Is every diagonal element of U usable as a divisor? */
 static int
 good_diagonal(const struct hess *h)
 {
@@ -218,16 +219,16 @@ hess_factor(struct hess *h, double damp, const char *name, struct err *e)
 
 struct sweep {
     float *W;
-    double *V; /* the sweep's W */
+    double *V; /* [N,n] W in double, for obs */
     size_t N, n;
     const struct hess *h;
     const struct pattern *p;
     enum method method;
-    size_t c0, width;    /* columns that are swept */
-    double **err;        /* [threads][ROWS,OBS_BLOCK] */
-    struct key **key;    /* [threads][n] */
-    unsigned char *gone; /* [N,width], or of the whole matrix */
-    unsigned char **row; /* [threads][n] */
+    size_t c0, width;    /* columns that are being swept */
+    double **err;        /* [threads][ROWS,OBS_BLOCK] errors of the sweep */
+    struct key **key;    /* [threads][n] scores of a row */
+    unsigned char *gone; /* [N,width] or [N,n]: 1: remove this weight */
+    unsigned char **row; /* [threads][n] 1: remove this weight of a row */
 };
 
 static size_t
@@ -264,7 +265,7 @@ free_buffers(const struct pool *pool, void *room)
 
 /* ---- magnitude and wanda ---- */
 
-/* Mark the weights of a row to remove: by n:m, or a share of the row. */
+/* Mark the weights of a row to remove: all but n of each m, or a share. */
 static void
 mark_row(const struct sweep *l, const float *w, struct key *key,
     unsigned char *gone)
@@ -299,7 +300,7 @@ prune_rows(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Remove a share of the whole matrix, the smallest weights. */
+/* Remove a share of the whole matrix: the smallest weights. */
 static void
 prune_matrix(struct sweep *l)
 {
@@ -317,7 +318,7 @@ prune_matrix(struct sweep *l)
 
 /* ---- the sweep ---- */
 
-/* Mark a share of the weights in the block of columns, all rows together. */
+/* Mark a share of the weights in the block of columns, over all rows. */
 static void
 mark_block(struct sweep *l, struct key *key)
 {
@@ -333,9 +334,9 @@ mark_block(struct sweep *l, struct key *key)
     mark_smallest(key, n, share_of(l->p, n), l->gone);
 }
 
-/* Sweep the columns c0.. of a row: marked weights become zero, and the later
- * ones of these columns make up for them.  err [width]: for the columns
- * behind. */
+/* Sweep the columns from c0 of a row: marked weights become zero, and the later
+ * columns of the block compensate for them.  err [width]: by which the columns
+ * after the block are to be corrected. */
 static void
 sweep_row(const struct sweep *l, double *w, unsigned char *gone, double *err)
 {
@@ -433,8 +434,8 @@ layer_sparsify(float *W, size_t N, size_t n, const struct hess *h,
 
 /* ---- energies ---- */
 
-/* Rows c0..c0+width-1 and columns from c0 on of the triangle below H's
- * diagonal, with half of it: x^T H x is twice x^T of that x. */
+/* t [width,width] = the triangle of H below the diagonal, and half of the
+ * diagonal, of rows and columns from c0 on.  x^T H x is twice x^T t x. */
 static void
 diagonal_block(const struct hess *h, size_t c0, size_t width, double *t)
 {
@@ -445,9 +446,9 @@ diagonal_block(const struct hess *h, size_t c0, size_t width, double *t)
     }
 }
 
-/* Work space of a task. */
+/* Work space of a thread. */
 struct energy_buffers {
-    double half[OBS_BLOCK * OBS_BLOCK]; /* of a block on the diagonal */
+    double half[OBS_BLOCK * OBS_BLOCK]; /* the output of diagonal_block */
     double y[ROWS * OBS_BLOCK];
     double sum[OBS_BLOCK];
 };
@@ -460,14 +461,14 @@ struct energy {
     double *sum;                  /* [tasks] */
 };
 
-/* A factor of H: columns c.., k of them, against columns to.., width of
- * them. */
+/* A block of H: k columns from c against `width` columns from `to`. */
 struct obs_tile {
     size_t c, k, to, width;
     struct factor h;
 };
 
-/* Add sum over rows of (E_c h) * E_to to b->sum, columns apart; E [rows,n]. */
+/* Add the sum over rows of (E_c h) * E_to, for each column, to b->sum; E
+ * [rows,n]. */
 static void
 add_products(struct energy_buffers *b, const float *E, size_t rows, size_t n,
     const struct obs_tile *t)
@@ -515,7 +516,7 @@ layer_energy(const float *E, size_t N, const struct hess *h, struct pool *pool)
     double sum = 0.0;
 
     pool_run(pool, tasks_of(N), add_energy, &g);
-    for (size_t i = 0; i < tasks_of(N); i++) /* in order: the same bits */
+    for (size_t i = 0; i < tasks_of(N); i++) /* in order: fixed bits */
         sum += g.sum[i];
     free_buffers(pool, g.room);
     free(g.sum);

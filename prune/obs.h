@@ -1,5 +1,5 @@
 /*
- * Weights of a linear layer are set to zero so that its output changes little.
+ * Sets weights of a linear layer to zero with little change of its output.
  *
  * H [K,K] is the sum of x x^T over inputs x of the layer y = W x, W [N,K].
  * Replacing W by W' changes the output by tr(E H E^T), E = W - W', the sum of
@@ -8,9 +8,9 @@
  *   magnitude  the smallest |w|; the other weights stay as they are
  *   wanda      the smallest |w| |x_k| of a row, |x_k| = sqrt(H_kk): Sun et al.,
  *              arXiv:2306.11695
- *   obs        the optimal brain surgeon as SparseGPT sweeps it (Frantar and
+ *   obs        the optimal brain surgeon as swept by SparseGPT (Frantar and
  *              Alistarh, arXiv:2301.00774): column by column the smallest
- *              w^2 / [H^-1]_kk, for which later columns make up
+ *              w^2 / [H^-1]_kk, for which later columns compensate
  *
  * H, its factor and the sweep are in double, because fp32 would remove other
  * weights, more of them with each block.  Rows are spread over the pool's
@@ -27,9 +27,10 @@
 /* Columns that the sweep finishes before it corrects the later ones. */
 enum { OBS_BLOCK = 128 };
 
-/* n of each m neighbours in a row stay; m <= OBS_BLOCK divides K.  If m is 0, a
- * share of the weights is removed: by obs from OBS_BLOCK columns together, by
- * wanda from each row, by magnitude from the whole matrix. */
+/* The weights that stay: n of each m neighbours in a row; m <= OBS_BLOCK
+ * divides K.  If m is 0, `share` of the weights is removed: by obs from
+ * OBS_BLOCK columns together, by wanda from each row, by magnitude from the
+ * whole matrix. */
 struct pattern {
     size_t n, m;
     double share;
@@ -42,15 +43,16 @@ enum method { METHOD_OBS, METHOD_WANDA, METHOD_MAGNITUDE };
 /* A Hessian and its factor. */
 struct hess {
     size_t n;
-    double *a;    /* [n,n] H; after hess_factor H below the diagonal, and on and
-                  * above it U, H^-1 = U^T U */
+    double *a;    /* [n,n] H; after hess_factor, H below the diagonal and U on
+                   * and above it, H^-1 = U^T U */
     double *diag; /* [n] diagonal of H */
     size_t dead;  /* zeros in the diagonal: channels that are always 0 */
-    double damp;  /* added to the diagonal, as a share of its mean without
+    double damp;  /* damping on the diagonal, as a share of its mean without
                    * zeros */
 };
-/* h owns a [n,n], symmetric, from here on; errors name it `name`.  -1 (EX_NUM):
- * an element is not finite, and a is freed.  Free with hess_release. */
+/* Begin with a [n,n], symmetric, of which h takes ownership; errors name it
+ * `name`.  -1 (EX_NUM): an element is not finite, and a is freed.  Free with
+ * hess_release. */
 int hess_init(struct hess *h, double *a, size_t n, const char *name,
     struct err *e);
 void hess_release(struct hess *h);
@@ -59,17 +61,18 @@ void hess_release(struct hess *h);
  * Compute U of H + damp * mean(diag), in place.  For H = R R^T with R upper
  * triangular, U = R^-1; and R is the factor L of the matrix whose rows and
  * columns are reversed.  That takes half the operations of inverting H and
- * factoring the inverse.  Dead channels have the mean on the diagonal. If the
- * sum is not positive definite, damp grows tenfold, with a warning, up to 1000
- * times; -1 (EX_NUM): that does not help either.  lapack_open has succeeded.
+ * factoring the inverse.  The diagonal elements of dead channels are set to the
+ * mean.  If the result is not positive definite, damp grows tenfold, with a
+ * warning, up to 1000 times; -1 (EX_NUM): even then it is not.  Call
+ * lapack_open before.
  */
 int hess_factor(struct hess *h, double damp, const char *name, struct err *e);
 
-/* Make W [N,n] sparse, in place.  magnitude: h may be NULL; obs: hess_factor
- * was called, and columns of dead channels become zero. */
+/* Make W [N,n] sparse, in place.  magnitude: h may be NULL.  obs: call
+ * hess_factor before; columns of dead channels become zero. */
 void layer_sparsify(float *W, size_t N, size_t n, const struct hess *h,
     enum method method, const struct pattern *p, struct pool *pool);
-/* tr(E H E^T), E [N,h->n]; before or after hess_factor. */
+/* tr(E H E^T), E [N,h->n]; h may be factored or not. */
 double layer_energy(const float *E, size_t N, const struct hess *h,
     struct pool *pool);
 

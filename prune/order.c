@@ -1,4 +1,4 @@
-/* Order of groups and channels: see order.h. */
+/* The order of groups and channels: see order.h. */
 #include "order.h"
 #include "hessian.h"
 #include "judge.h"
@@ -73,7 +73,7 @@ orders_free(struct order *r, size_t L)
 }
 
 /* list [n] = indices by falling key; energy [n+1] = sums of v in that order,
- * divided by the stream's. */
+ * divided by `stream`. */
 static void
 sort_energies(const double *key, const double *v, size_t n, double stream,
     size_t *list, double *energy)
@@ -94,8 +94,8 @@ groups_of(const struct block *b, const double *o)
     return group;
 }
 
-/* Order block i by keys of the channels that o and down read; energy: of the
- * same channels. */
+/* Order block i by keys of the channels that o ([0]) and down ([1]) read;
+ * energy: of these channels. */
 static void
 order_block(struct order *r, const struct judge *j, size_t i,
     double *const key[2], double *const energy[2])
@@ -122,8 +122,8 @@ orders_measured(struct order *r, const struct judge *j, const struct conf *c)
         }
 }
 
-/* Energies of an input, scaled to as many tokens as the calibration data
- * has. */
+/* Energies of the channels of an input, scaled to the number of tokens of the
+ * calibration data. */
 static double *
 profile_energy(const struct judge *j, const struct profile *p, size_t i,
     enum fwd_input input)
@@ -141,7 +141,7 @@ profile_energy(const struct judge *j, const struct profile *p, size_t i,
     return v;
 }
 
-/* |gradient times weight| of the same channels. */
+/* |gradient times weight| of the channels of an input. */
 static double *
 profile_key(const struct judge *j, const struct profile *p, size_t i,
     enum fwd_input input)
@@ -174,7 +174,7 @@ orders_profile(struct order *r, const struct judge *j, const struct profile *p,
     }
 }
 
-/* The first n indices of the list, ascending; the caller frees them. */
+/* The first n indices of the list, sorted; the caller frees them. */
 static size_t *
 first_sorted(const size_t *list, size_t n)
 {

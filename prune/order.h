@@ -13,29 +13,31 @@
 struct judge;
 struct profile;
 
-/* A block's groups and channels, by falling energy; among equals the lower
- * index comes first.  energy [n+1]: energy[k] is the sum of the first k,
- * divided by the energy of the residual stream that the part is added to. */
+/* The groups and channels of a block, by falling energy; among equals the lower
+ * index comes first.  group_energy [groups+1] and chan_energy [mlp+1]: element
+ * k is the energy of the first k, divided by that of the residual stream that
+ * the part is added to. */
 struct order {
     size_t *group, *chan;
     double *group_energy, *chan_energy;
 };
-/* [L] for the blocks of m, without an order yet.  Free with orders_free. */
+/* Allocate [L] for the blocks of m, without an order yet.  Free with
+ * orders_free. */
 struct order *orders_new(const struct model *m);
 void orders_free(struct order *r, size_t L);
-/* Take the energies that j measured in the blocks that c keeps. */
+/* Set the order by the energies that j measured, in the blocks that c keeps. */
 void orders_measured(struct order *r, const struct judge *j,
     const struct conf *c);
-/* Take the energies of a profile, without the first tokens of pieces.
- * by_gradient: the profile has gradients, and |gradient times weight| decides
- * the order. */
+/* Set the order by a profile's energies, without the first tokens of pieces.
+ * by_gradient: by |gradient times weight| instead, which the profile must
+ * have. */
 void orders_profile(struct order *r, const struct judge *j,
     const struct profile *p, int by_gradient);
 /* order [n] = indices of v [n] by falling value, among equals the lower
  * first. */
 void order_values(const double *v, size_t n, size_t *order);
-/* The groups and channels that c keeps in this order; out need not be
- * initialised, and the caller releases it. */
+/* *out = the first groups and channels in this order, as many as c keeps.  *out
+ * need not be initialised; the caller releases it. */
 void order_choice(const struct order *r, const struct conf *c,
     const struct model *m, struct choice *out);
 

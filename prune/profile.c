@@ -85,7 +85,7 @@ write_profile(const struct model *m, const struct calib *c,
     struct err e;
 
     model_hash(m, hash);
-    prog_catch_stop(); /* finish a write that has begun */
+    prog_catch_stop(); /* so that a write that has begun is finished */
     prog_saving(1);
     if (profile_write(s, &about, out.tmp, &e) < 0)
         die_err(&e);

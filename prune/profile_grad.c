@@ -1,6 +1,6 @@
 /*
- * Gradient times weight: see profile_grad.h.  The gradient is taken of the
- * losses of one row at a time, so that rows, and with them profiles, add up.
+ * Gradient times weight: see profile_grad.h.  The loss of one row at a time is
+ * differentiated, so that rows, and so profiles, add up.
  */
 #include "profile_grad.h"
 #include "hessian.h"
@@ -21,7 +21,8 @@ struct gradient_job {
     const struct tmodel *t;
 };
 
-/* Add |gradient * weight| of block `task` to the channels that weights read. */
+/* Add |gradient * weight| of block `task` to the channels that its weights
+ * read. */
 static void
 add_block_gradients(void *ctx, size_t task, size_t worker)
 {
@@ -45,7 +46,7 @@ add_block_gradients(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* scored [T] = is the prediction of row r scored? */
+/* scored [T]: 1 where the prediction of row r is scored. */
 static void
 mark_scored(const struct calib *c, size_t r, uint8_t *scored)
 {

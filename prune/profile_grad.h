@@ -8,7 +8,7 @@
 /* Bytes of memory beside the model. */
 size_t gradients_bytes(const struct model *m, const struct calib *c,
     struct pool *pool);
-/* Fill in `grad`, NULL so far, of all inputs of s.  Dies. */
+/* Fill `grad` of all inputs of s; it is NULL before.  Dies. */
 void gradients_walk(struct profile_sums *s, const struct model *m,
     const struct calib *c, struct pool *pool);
 

@@ -1,4 +1,4 @@
-/* Profiles added up: see profile_merge.h. */
+/* Adds up profiles: see profile_merge.h. */
 #include "profile_merge.h"
 #include "profile_write.h"
 #include "format/json.h"
@@ -89,7 +89,7 @@ check_mergeable(const struct profile *p, const struct profile *q, struct err *e)
               p->dir, why);
 }
 
-/* h [n,n] = the sum of one input's Hessians, added in double. */
+/* h [n,n] = the sum of the Hessians of one input, added in double. */
 static int
 add_hessians(const struct profile *p, size_t np, size_t i, enum fwd_input k,
     float *h, struct err *e)
@@ -116,7 +116,8 @@ add_hessians(const struct profile *p, size_t np, size_t i, enum fwd_input k,
     return 0;
 }
 
-/* Add up the Hessians of block i, of widths [FWD_INPUTS], into h. */
+/* Add up the Hessians of block i, whose inputs have widths [FWD_INPUTS], into
+ * h. */
 static int
 add_block_hessians(const struct profile *p, size_t n, size_t i,
     const size_t *width, float *h, struct profile_sums *s, struct err *e)

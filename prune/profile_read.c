@@ -1,4 +1,4 @@
-/* A profile read again: see profile_read.h. */
+/* Reads a profile: see profile_read.h. */
 #include "profile_read.h"
 #include "hessian.h"
 #include "format/ckpt.h"
@@ -249,6 +249,6 @@ profile_hessian(const struct profile *p, size_t block, enum fwd_input input,
         err_set(e, EX_USAGE,
             "%s: has no Hessian of %s of block %zu: make it with --hessian",
             p->dir, profile_inputs[input], block);
-    /* aligned, because headers are padded */
+    /* aligned, since headers are padded */
     return t != NULL ? (const float *)t->data : NULL;
 }

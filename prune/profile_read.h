@@ -1,5 +1,5 @@
-/* A profile that `prune profile` has written; prune-profile(1) describes the
- * folder. */
+/* Reads a profile that `prune profile` has written; prune-profile(1) describes
+ * the folder. */
 #ifndef PRUNE_PROFILE_READ_H
 #define PRUNE_PROFILE_READ_H
 
@@ -16,36 +16,36 @@ enum { PROFILE_SUMS, PROFILE_HESSIAN, PROFILE_FILES };
 extern const char *const profile_files[PROFILE_FILES]; /* "sums", ... */
 /* "DIR/sums.safetensors"; the caller frees it. */
 char *profile_path(const char *dir, size_t file);
-/* Name of a tensor of the input; suffix: such as ".sums". */
+/* The name of a tensor of the input, in out; suffix: such as ".sums". */
 char *profile_tensor(char out[64], size_t block, enum fwd_input input,
     const char *suffix);
 
 struct profile {
     char *dir;
-    size_t L, rows, parts; /* parts: profiles that were added up */
+    size_t L, rows, parts; /* parts: number of profiles added up */
     uint64_t tokens[CLASSES];
-    int gradients; /* the profile has gradients */
-    json_t *json;  /* profile.json */
-    struct io_map map[PROFILE_FILES];
-    struct st sums, hessian; /* hessian.nt = 0: the profile has no Hessians */
+    int gradients;                    /* the profile has gradients */
+    json_t *json;                     /* profile.json */
+    struct io_map map[PROFILE_FILES]; /* the files of PROFILE_... */
+    struct st sums, hessian; /* headers of the files; hessian.nt = 0: there are
+                              * no Hessians */
 };
-/* Read the profile and compare its hashes.  -1 and *e (EX_INPUT): it is
- * damaged, or m is not NULL and the profile is not of m; nothing is to be
- * closed then. */
+/* Read a profile and check its hashes.  -1 and *e (EX_INPUT): it is damaged, or
+ * not of m (NULL: any model); there is nothing to close then. */
 int profile_open(struct profile *p, const char *dir, const struct model *m,
     struct err *e);
 void profile_close(struct profile *p);
-/* Channels of an input; 0: the block has no such input. */
+/* Number of channels of an input; 0: the block has no such input. */
 size_t profile_width(const struct profile *p, size_t block,
     enum fwd_input input);
 /* out [n] = sum over the tokens of class `kind` of x^2. */
 void profile_sum_sq(const struct profile *p, size_t block, enum fwd_input input,
     size_t kind, double *out);
-/* out [n] = sum over rows of |gradient times weight| over the weights that read
- * a channel; -1: the profile was made without --gradient. */
+/* out [n] = for each channel the sum over rows of |gradient times weight| over
+ * the weights that read it; -1: the profile was made without --gradient. */
 int profile_gradient(const struct profile *p, size_t block,
     enum fwd_input input, double *out);
-/* Sum over all tokens of x x^T, [n,n], in the mapped file; NULL and *e
+/* Sum over all tokens of x x^T, [n,n] in the mapped file.  NULL and *e
  * (EX_USAGE): the profile was made without --hessian. */
 const float *profile_hessian(const struct profile *p, size_t block,
     enum fwd_input input, struct err *e);

@@ -1,4 +1,4 @@
-/* Sums over the tokens of one input: see profile_sums.h. */
+/* Sums over the tokens of an input: see profile_sums.h. */
 #include "profile_sums.h"
 #include "base/profile.h"
 #include "kern/kern.h"
@@ -10,7 +10,7 @@
 static const char *const class_names[CLASSES] = { "first", "rest" };
 const char *const profile_inputs[FWD_INPUTS] = { "attn", "o", "mlp", "down" };
 
-/* Channels of a task, whose counts fit the first-level cache. */
+/* Number of channels of a task; their counts fit the first-level cache. */
 enum { TILE = 96 };
 
 static size_t
@@ -50,11 +50,11 @@ sums_bytes(size_t n, size_t bins)
 
 /* ---- adding tokens ---- */
 
-/* The bits of a float above which the bins lie. */
+/* Bins are the bits of a float from SHIFT on. */
 enum { SHIFT = 20, BIAS = 127 };
 _Static_assert(1 << (23 - SHIFT) == SKETCH_STEPS, "bins are high bits");
 
-/* The place of |x| in a channel's counts; without branches, for vectors. */
+/* Index of |x| in the counts of a channel; without branches, for vectors. */
 static inline int
 bin_of_value(float x)
 {
@@ -68,7 +68,7 @@ bin_of_value(float x)
     return bin < SKETCH_BINS ? bin : SKETCH_BINS;
 }
 
-/* Where bin i (from 0) begins. */
+/* The lower end of bin i (from 0). */
 static double
 bin_start(size_t i)
 {
@@ -81,20 +81,21 @@ struct tap_job {
     const struct fwd_tapped *t;
 };
 
-/* Rows at a time; tokens that 16 bits count. */
+/* Rows copied at a time; tokens after which 16-bit counts are added up. */
 enum { ROWS = 32, COUNTED = UINT16_MAX - ROWS };
 
-/* A task: TILE channels from c0 on, of which n exist. */
+/* A task: n channels from c0 on, padded to TILE. */
 struct sums_tile {
     size_t c0, n;
     double sum[CLASSES][SUMS * TILE];
     float max[CLASSES][TILE];
-    uint16_t rest[TILE][1 + SKETCH_BINS]; /* counts that a cache holds */
-    size_t counted;                       /* tokens in them */
-    float v[ROWS][TILE];                  /* values, the channels past n 0 */
+    uint16_t rest[TILE][1 + SKETCH_BINS]; /* 16-bit counts of CLASS_REST, which
+                                           * a cache holds */
+    size_t counted;                       /* number of tokens in them */
+    float v[ROWS][TILE];                  /* values; 0 in channels past n */
 };
 
-/* Add the counts of the tile to the sums. */
+/* Add the counts of the tile to the sums, and clear them. */
 static void
 flush_counts(struct sums_tile *z, struct input_sums *s)
 {
@@ -117,7 +118,7 @@ add_class_rows(struct sums_tile *z, struct input_sums *s, size_t kind,
     float(*v)[TILE] = z->v;
     int bin[TILE];
 
-    for (size_t i = 0; i < rows; i++) /* rows lie pages apart: copy them once */
+    for (size_t i = 0; i < rows; i++) /* rows are pages apart: copy them once */
         memcpy(v[i], x + i * ld, n * sizeof *x);
     kern.powers(z->sum[kind], z->max[kind], v[0], rows, TILE, n);
     for (size_t i = 0; i < rows; i++) {
@@ -141,7 +142,7 @@ class_of(const struct fwd_tapped *t, size_t k)
     return t->r->first[k] == k % t->r->T ? CLASS_FIRST : CLASS_REST;
 }
 
-/* Add all tokens, runs of rows of one class at a time. */
+/* Add all tokens; each run of rows of one class is added at once. */
 static void
 add_tokens(struct sums_tile *z, struct input_sums *s,
     const struct fwd_tapped *t)
@@ -198,7 +199,7 @@ sums_tap(struct input_sums *s, struct pool *pool, const struct fwd_tapped *t)
 
 /* ---- sums of sums ---- */
 
-/* Keep bins from..from+bins-1; the others are empty. */
+/* Keep only bins from..from+bins-1; the others are empty. */
 static void
 keep_bins(struct input_sums *s, size_t from, size_t bins)
 {
@@ -298,8 +299,8 @@ counts_of(const struct input_sums *s, size_t kind, size_t c)
     return s->count + (kind * s->n + c) * (1 + s->bins);
 }
 
-/* The middle of a bin, from which its ends are equally far, relative to them:
- * 2 a b / (a + b). */
+/* The middle of a bin, with the same relative distance to both ends: 2 a b / (a
+ * + b). */
 static double
 bin_middle(size_t i)
 {
@@ -324,7 +325,8 @@ sums_quantile(const struct input_sums *s, size_t kind, size_t c,
     return bin_middle(s->from + i);
 }
 
-/* Fourth central moment over the squared variance, from sums of powers. */
+/* Kurtosis, the fourth central moment over the squared variance, from sums of
+ * powers. */
 static double
 kurtosis(const struct input_sums *s, size_t kind, size_t c, double tokens)
 {
@@ -333,14 +335,14 @@ kurtosis(const struct input_sums *s, size_t kind, size_t c, double tokens)
     const double x3 = p[SUM_3 * s->n] / tokens, x4 = p[SUM_4 * s->n] / tokens;
     const double var = x2 - m * m;
 
-    if (!(var > 1e-4 * x2)) /* the difference has too few of 53 bits */
+    if (!(var > 1e-4 * x2)) /* the difference has too few correct bits */
         return 0.0;
     return (x4 - 4.0 * m * x3 + 6.0 * m * m * x2 - 3.0 * m * m * m * m) /
         (var * var);
 }
 
-/* Index of the first count of outliers: values above 6 root mean squares of the
- * class `rest`, or of `first` if `rest` has no tokens. */
+/* Index of the first bin of outliers: values above 6 times the root mean square
+ * of CLASS_REST, or of CLASS_FIRST if CLASS_REST has no tokens. */
 static size_t
 outlier_bin(const struct input_sums *s, const uint64_t *tokens)
 {

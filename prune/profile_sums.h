@@ -1,8 +1,7 @@
 /*
- * Sums of a profile: sizes of the inputs of a model's linear layers, block by
- * block, and how far a block turns its input.  Everything is a sum over tokens
- * or a largest value, so that the profiles of parts of the data add up to the
- * profile of the whole.
+ * The sums of a profile: how large the inputs of a model's linear layers are,
+ * and how much each block turns its input.  All are sums over tokens or maxima,
+ * so that the profiles of parts of the data add up to the profile of the whole.
  */
 #ifndef PRUNE_PROFILE_SUMS_H
 #define PRUNE_PROFILE_SUMS_H
@@ -14,20 +13,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Classes of tokens: the first token of a piece, to which attention sinks, and
+/* Classes of tokens: the first token of a piece, which attracts attention, and
  * all others. */
 enum { CLASS_FIRST, CLASS_REST, CLASSES };
-/* "attn", "o", "mlp", "down", by enum fwd_input */
+/* Names by enum fwd_input: "attn", "o", "mlp", "down". */
 extern const char *const profile_inputs[FWD_INPUTS];
 
 /* Sums of |x|, x, x^2, x^3, x^4. */
 enum { SUM_ABS, SUM_1, SUM_2, SUM_3, SUM_4, SUMS };
 
 /*
- * Counts of |x| in bins: SKETCH_STEPS of equal width in each octave (the high
- * bits of the float), from 2^SKETCH_LOW to 2^SKETCH_HIGH; smaller values count
- * as 0, larger ones in the last bin.  A quantile is known to a relative
- * 1 / (2 SKETCH_STEPS + 1), and counts of parts add up exactly.
+ * Counts of |x| in bins.  Each octave from 2^SKETCH_LOW to 2^SKETCH_HIGH has
+ * SKETCH_STEPS bins of equal width (the high bits of the float).  Smaller
+ * values count as 0, larger ones in the last bin.  A quantile is known to a
+ * relative 1 / (2 SKETCH_STEPS + 1), and counts of parts add up exactly.
  */
 enum {
     SKETCH_STEPS = 8,
@@ -36,44 +35,45 @@ enum {
     SKETCH_BINS = (SKETCH_HIGH - SKETCH_LOW) * SKETCH_STEPS
 };
 
-/* Sums of one input of a block. */
+/* Sums over tokens of one input of a block. */
 struct input_sums {
-    size_t n;          /* channels; 0: the block has no such input */
+    size_t n;          /* number of channels; 0: the block has no such input */
     double *sum;       /* [CLASSES,SUMS,n] */
-    float *max;        /* [CLASSES,n] of |x| */
+    float *max;        /* [CLASSES,n] largest |x| */
     size_t from, bins; /* the bins from..from+bins-1 are stored */
-    uint32_t *count;   /* [CLASSES,n,1+bins]; first: below 2^SKETCH_LOW */
+    uint32_t *count;   /* [CLASSES,n,1+bins] tokens by |x|; the first is below
+                        * 2^SKETCH_LOW */
     double *grad;      /* [n], or NULL: see profile_grad.h */
 };
-/* All bins, zero. */
+/* Begin with all bins, and zeros. */
 void sums_init(struct input_sums *s, size_t n);
 void sums_release(struct input_sums *s);
 size_t sums_bytes(size_t n, size_t bins);
-/* Add the input that fwd_tap shows; bits do not depend on the pool. */
+/* Add the input that fwd_tap shows; bits do not depend on the threads. */
 void sums_tap(struct input_sums *s, struct pool *pool,
     const struct fwd_tapped *t);
-/* Drop bins at both ends that are empty in all channels and classes. */
+/* Drop the bins at both ends that are empty in all channels and classes. */
 void sums_trim(struct input_sums *s);
 /* s += t, of the same n. */
 void sums_add(struct input_sums *s, const struct input_sums *t);
-/* Largest relative distance between the diagonal of h [n,n], a Hessian of all
- * tokens, and the sums of squares. */
+/* The largest relative difference between the diagonal of h [n,n], a Hessian of
+ * all tokens, and the sums of squares. */
 double hess_off(const float *h, const struct input_sums *s);
 /* Largest accepted hess_off: of fp32 sums; of numbers rounded to bfloat16. */
 #define PROFILE_OFF_F32 1e-5
 #define PROFILE_OFF_BF16 (1.0 / 128)
 int sums_finite(const struct input_sums *s);
-/* The |x| of channel c at or below which the share q of the class's tokens
- * lie; tokens: of the class. */
+/* The quantile q of |x| in channel c and class `kind`, which has `tokens`
+ * tokens. */
 double sums_quantile(const struct input_sums *s, size_t kind, size_t c,
     uint64_t tokens, double q);
-/* Append the lines of channels.tsv, without its head. */
+/* Append the rows of channels.tsv, without its header. */
 void sums_tsv(const struct input_sums *s, size_t block, enum fwd_input input,
     const uint64_t *tokens, struct buf *b);
 extern const char sums_tsv_head[];
 
 /* Sums over tokens for a block: 1 - cos(input, output) of the block, of its
- * attention and of its MLP; |input|, |output|. */
+ * attention and of its MLP; norms of its input and output. */
 enum { TURN_BLOCK, TURN_ATTN, TURN_MLP, NORM_IN, NORM_OUT, TURNS };
 struct block_sums {
     struct input_sums in[FWD_INPUTS];
@@ -82,8 +82,8 @@ struct block_sums {
 struct profile_sums {
     size_t L;
     uint64_t rows, tokens[CLASSES];
-    double hess_off; /* the largest of all inputs */
-    struct block_sums *b;
+    double hess_off;      /* largest hess_off of all inputs */
+    struct block_sums *b; /* [L] */
 };
 void profile_sums_init(struct profile_sums *s, size_t L);
 void profile_sums_release(struct profile_sums *s);

@@ -1,7 +1,7 @@
 /*
- * The walk of `prune profile`: one block after another over all rows, so that
- * only one block's Hessians and bins are in memory, beside the residual stream
- * of all tokens.
+ * The walk of `prune profile`: each block computes all rows before the next, so
+ * that only one block's Hessians and bins are in memory, and the residual
+ * stream of all tokens.
  */
 #include "profile_walk.h"
 #include "hess_walk.h"
@@ -21,19 +21,20 @@ enum { CHUNK = 64 }; /* tokens of a task */
 
 struct walk {
     struct hess_walk on;
-    float *H[FWD_INPUTS];    /* in all_H, of the block under way */
-    float *mid;              /* [chunk,T,d] what the MLP of the block reads */
-    double (*turn)[TURNS];   /* [chunk*T] */
-    size_t *width;           /* [L,FWD_INPUTS] */
-    float *all_H;            /* room for the Hessians of a block; NULL: none */
+    float *H[FWD_INPUTS];    /* Hessians of the present block, in all_H; NULL:
+                              * none */
+    float *mid;              /* [chunk,T,d] input of the block's MLP */
+    double (*turn)[TURNS];   /* [chunk*T] turns of each token */
+    size_t *width;           /* [L,FWD_INPUTS] channels of each input */
+    float *all_H;            /* memory for a block's Hessians; NULL: none */
     struct io_out out;       /* the file of Hessians */
-    struct block_sums *sums; /* of the block under way */
-    int seen_mid;            /* mid is of the rows under way */
+    struct block_sums *sums; /* of the present block */
+    int seen_mid;            /* mid is of the present rows */
 };
 
-/* ---- turns of blocks ---- */
+/* ---- how much blocks turn their inputs ---- */
 
-/* 1 - cos of two states by their product and the sums of their squares
+/* 1 - cos of two states, given their product and the sums of their squares
  * (ShortGPT, arXiv:2403.03853, eq. 1). */
 static double
 turn_of_sums(double xy, double xx, double yy)
@@ -43,11 +44,11 @@ turn_of_sums(double xy, double xx, double yy)
     return n > 0.0 ? 1.0 - xy / n : 0.0;
 }
 
-/* Context of turn_task. */
+/* Argument of turn_task. */
 struct turn_job {
     const struct walk *w;
     const struct rows *r;
-    const float *x, *y; /* [B,T,d] the block's input and output */
+    const float *x, *y; /* [B,T,d] input and output of the block */
 };
 
 static void
@@ -107,7 +108,7 @@ tap_input(void *ctx, const struct fwd_tapped *t)
         hess_tap(w->on.pool, (struct hess_sum){ .f = w->H[t->input] }, t);
 }
 
-/* Finish the Hessians of a block; returns their hess_off. */
+/* Finish the Hessians of a block; returns their largest hess_off. */
 static double
 finish_hessians(const struct walk *w)
 {
@@ -192,10 +193,10 @@ profile_block(struct walk *w, struct profile_sums *s, size_t i,
 
 /* ---- memory ---- */
 
-/* Octaves over which the values of an input are expected to spread. */
+/* Octaves that the values of an input are assumed to cover. */
 enum { OCTAVES = 16 };
 
-/* Floats of the largest block's Hessians. */
+/* Number of floats in the largest block's Hessians. */
 static size_t
 most_floats(const struct walk *w)
 {

@@ -7,11 +7,11 @@
 
 struct walk_opt {
     int hessian;      /* write Hessians too */
-    size_t limit;     /* bytes of memory that may be used */
-    double tolerance; /* largest hess_off that is accepted */
+    size_t limit;     /* bytes of memory to use at most */
+    double tolerance; /* largest accepted hess_off */
 };
-/* Fill *s, which profile_sums_release frees; Hessians go to folder `dir`.
- * Dies. */
+/* Fill *s, which profile_sums_release frees; Hessians are written to folder
+ * `dir`.  Dies. */
 void profile_walk(struct profile_sums *s, const struct model *m,
     const struct calib *c, struct pool *pool, const struct walk_opt *o,
     const char *dir);

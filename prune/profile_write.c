@@ -1,4 +1,4 @@
-/* The files of a profile: see profile_write.h. */
+/* Writes the files of a profile: see profile_write.h. */
 #include "profile_write.h"
 #include "profile_read.h"
 #include "format/ckpt.h"
@@ -109,7 +109,7 @@ write_block_table(const struct profile_sums *s, const char *path, struct err *e)
     return r;
 }
 
-/* Means over rows; a profile without gradients has no such file. */
+/* Write the means over rows; there is no file if there are no gradients. */
 static int
 write_gradients(const struct profile_sums *s, const char *path, struct err *e)
 {
@@ -131,7 +131,8 @@ write_gradients(const struct profile_sums *s, const char *path, struct err *e)
     return r;
 }
 
-/* Hashes of the files in folder dir; NULL and *e: a file cannot be read. */
+/* Hashes of the files in folder dir, by name.  NULL and *e: a file cannot be
+ * read. */
 static json_t *
 hash_profile(const char *dir, int hessian, struct err *e)
 {

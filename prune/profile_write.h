@@ -1,4 +1,4 @@
-/* The files of a profile: prune-profile(1) describes them. */
+/* Writes the files of a profile, which prune-profile(1) describes. */
 #ifndef PRUNE_PROFILE_WRITE_H
 #define PRUNE_PROFILE_WRITE_H
 
@@ -6,21 +6,24 @@
 #include "base/err.h"
 #include "base/io.h"
 
-/* Fields of profile.json beside the sums. */
+/* Fields of profile.json other than sums. */
 struct profile_about {
-    const char *model, *hash, *compute; /* hash: of model_hash */
-    const char *tokenizer;              /* hash; NULL: unknown */
-    size_t parts;                       /* profiles that were added up, or 1 */
-    int hessian;                        /* the Hessians are in the folder */
+    const char *model, *hash, *compute; /* hash: from model_hash */
+    const char *tokenizer;              /* hash of the tokenizer; NULL:
+                                         * unknown */
+    size_t parts;                       /* number of profiles added up, or 1 */
+    int hessian;                        /* the folder has Hessians */
 };
-/* Write all files but the Hessians, which are in folder dir already. */
+/* Write all files except the Hessians, which are in folder dir already. */
 int profile_write(const struct profile_sums *s, const struct profile_about *a,
     const char *dir, struct err *e);
 
-/* Floats of all Hessians of a block whose inputs have widths n [FWD_INPUTS]. */
+/* Number of floats in the Hessians of a block whose inputs have widths n
+ * [FWD_INPUTS]. */
 size_t hess_floats(const size_t *n);
-/* Begin file `path` for Hessians of widths [L,FWD_INPUTS]: its header.  The
- * floats of each block follow, in order of input, by io_out_write. */
+/* Begin the file `path` for Hessians of widths [L,FWD_INPUTS] by writing its
+ * header.  io_out_write then adds the floats of each block, in order of
+ * input. */
 int hess_out_begin(struct io_out *o, const char *path, const size_t *width,
     size_t L, struct err *e);
 

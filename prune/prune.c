@@ -28,7 +28,7 @@ static const struct opt options[] = {
     COMMON_DTYPE(&type), COMMON_THREADS(&o.threads), OPT_END
 };
 
-/* Repair `small` on the data of the search. */
+/* Repair `small` with the data of the search. */
 static void
 repair_found(struct session *x, const struct choice *c, struct model *small)
 {
@@ -42,7 +42,7 @@ repair_found(struct session *x, const struct choice *c, struct model *small)
     repair_tell(&r);
 }
 
-/* Score the cut model itself, as a check. */
+/* Score the cut model, to check the cut. */
 static void
 score_cut(struct session *x, const struct model *small)
 {

@@ -1,4 +1,4 @@
-/* Repair of cut layers: see repair.h. */
+/* Repairs cut layers: see repair.h. */
 #include "repair.h"
 #include "model/family.h"
 #include "hess_walk.h"
@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 32 }; /* of W, a task */
+enum { ROWS = 32 }; /* rows of W in a task */
 
 /* ---- one layer ---- */
 
-/* The columns of w [N,n] in a list [nc]: [N,nc], malloc'd. */
+/* Copy the nc columns of w [N,n] in a list: [N,nc], malloc'd. */
 static float *
 gather_columns(const float *w, size_t N, size_t n, const size_t *cols,
     size_t nc)
@@ -31,7 +31,7 @@ gather_columns(const float *w, size_t N, size_t n, const size_t *cols,
     return a;
 }
 
-/* The rows and columns of h [n,n] in two lists: [nr,nc], malloc'd. */
+/* Copy the rows and columns of h [n,n] in two lists: [nr,nc], malloc'd. */
 static double *
 gather_square(const double *h, size_t n, const size_t *rows, size_t nr,
     const size_t *cols, size_t nc)
@@ -44,7 +44,7 @@ gather_square(const double *h, size_t n, const size_t *rows, size_t nr,
     return a;
 }
 
-/* The numbers below n that are not in keep [k]. */
+/* The indices below n that are not in keep [k]; malloc'd. */
 static size_t *
 cut_indices(const size_t *keep, size_t k, size_t n)
 {
@@ -88,8 +88,8 @@ multiply_matrices(struct pool *pool, struct product p)
     pool_run(pool, (p.N + ROWS - 1) / ROWS, multiply_rows, &p);
 }
 
-/* x [N,k] = b H^-1 = (b U^T) U of a factored Hessian, whose U becomes a matrix
- * with zeros below the diagonal; b is overwritten. */
+/* x [N,k] = b H^-1 = (b U^T) U, for a factored Hessian h.  The part of h->a
+ * below U becomes zeros, and b is overwritten. */
 static void
 solve_rows(struct hess *h, double *b, size_t N, double *x, struct pool *pool)
 {
@@ -105,7 +105,7 @@ solve_rows(struct hess *h, double *b, size_t N, double *x, struct pool *pool)
         (struct product){ { NULL, b, k, 1 }, U, x, N, k, k });
 }
 
-/* E [N,n] = w in cut columns, and w - now in the columns keep[k]. */
+/* E [N,n] = w in the cut columns, and w - now in the columns keep [k]. */
 static void
 repair_error(float *E, const float *w, size_t N, size_t n, const size_t *keep,
     size_t k, const float *now)
@@ -180,8 +180,8 @@ done:
 
 /* ---- a cut model ---- */
 
-/* Attention that is dropped as a whole leaves nothing to repair, and so does an
- * MLP. */
+/* Does a block lose some of its groups?  If it loses all, its attention is
+ * dropped, and nothing is left to repair. */
 static int
 lost_groups(const struct choice_block *b)
 {
@@ -209,7 +209,7 @@ repaired_name(size_t block, enum fwd_input input)
     return xasprintf("block %zu, %s", block, input == FWD_O ? "o" : "down");
 }
 
-/* Repair the layer that reads `input` in block i of small. */
+/* Repair the layer that reads `input` in block i of the cut model. */
 static void
 repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h)
 {
@@ -243,8 +243,8 @@ repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h)
 
 /* ---- Hessians of a profile ---- */
 
-/* Refuse a Hessian h [n,n] of a file if it is not positive definite with
- * damping; layer_repair factors only the part of it that is kept. */
+/* Refuse a Hessian h [n,n] of a file that is not positive definite with
+ * damping: layer_repair would factor only the part that is kept. */
 static void
 check_definite(const struct repair *r, const double *h, size_t n, size_t block,
     enum fwd_input input)
@@ -299,15 +299,16 @@ repair_profile(struct repair *r, const struct profile *p)
 
 /* ---- Hessians of calibration data ---- */
 
-/* A walk through the model, whose blocks are replaced by their repaired
- * ones. */
+/* A walk through the model; a block is replaced by its repaired one when the
+ * walk has passed it. */
 struct pass {
     struct repair *r;
-    struct model work;   /* m with a list of blocks of its own */
-    struct hess_walk on; /* the walk through `work` */
+    struct model work;   /* m, with a copy of its list of blocks */
+    struct hess_walk on; /* walks through `work` */
 };
 
-/* Sum up an input of block i of the choice, and repair the layer behind it. */
+/* Sum up the Hessian of an input of block i of the choice, and repair the layer
+ * that reads it. */
 static void
 look_and_repair(struct pass *w, size_t i, enum fwd_input input)
 {
@@ -322,7 +323,8 @@ look_and_repair(struct pass *w, size_t i, enum fwd_input input)
     free(h);
 }
 
-/* Repair block i of the choice: first attention, whose output the MLP reads. */
+/* Repair block i of the choice: attention first, since the MLP reads its
+ * output. */
 static void
 repair_block(struct pass *w, size_t i)
 {

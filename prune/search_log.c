@@ -32,13 +32,13 @@ enum {
 };
 enum { LOG_MAX = 1 << 30 };
 
-/* The fields of a line that are read again. */
+/* The fields of a line that are read back. */
 struct record {
     uint64_t key;
     size_t tokens;
     struct score score;
     double seconds;
-    char who[64]; /* "method step" */
+    char who[64]; /* "METHOD KIND" */
     int taken;
 };
 
@@ -146,8 +146,8 @@ parse_log_line(struct search_log *t, char *line)
     return search != t->search;
 }
 
-/* Keep all lines; a last line without an end, whose writer was killed, is cut
- * off. */
+/* Keep all lines.  A last line without a newline, whose writer was killed, is
+ * cut off. */
 static void
 read_records(struct search_log *t, const char *file, char *text, size_t n)
 {
@@ -233,7 +233,7 @@ search_log_get(const struct search_log *t, uint64_t key, size_t tokens,
     return 1;
 }
 
-/* Write trial i to the file, unless its line is there already. */
+/* Write trial i to the file, unless the file has it already. */
 static void
 log_trial(struct search_log *t, size_t i)
 {

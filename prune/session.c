@@ -1,4 +1,4 @@
-/* A search from its options to its choice: see session.h. */
+/* A search from options to choice: see session.h. */
 #include "session.h"
 #include "channels.h"
 #include "common.h"
@@ -53,11 +53,11 @@ session_open(struct session *x, const struct session_options *o)
         die_err(&e);
 }
 
-/* The whole model's logits may take 1 / LOGITS of memory. */
+/* The whole model's logits may take up to 1 / LOGITS of memory. */
 enum { LOGITS = 4 };
 
-/* Refuse fewer parameters than any mix of blocks and channels has; checked
- * where all blocks are alike. */
+/* Refuse a goal of fewer parameters than any mix of blocks and channels has.
+ * Checked only if all blocks are alike. */
 static void
 refuse_goal(const struct search *s)
 {
@@ -86,7 +86,7 @@ refuse_goal(const struct search *s)
     conf_release(&c);
 }
 
-/* Hash of everything that a logged score depends on beside the choice. */
+/* Hash of everything except the choice that a logged score depends on. */
 static uint64_t
 search_hash(const struct session *x)
 {
@@ -107,8 +107,8 @@ search_hash(const struct session *x)
     return XXH3_64bits_digest(&h);
 }
 
-/* Number of evaluations at most, for progress: for each number of blocks one
- * mix, with greedy one for each candidate too; 0: unknown. */
+/* Largest number of evaluations, for progress: a mix for each number of blocks,
+ * and with greedy the candidates at each; 0: unknown. */
 static double
 most_trials(const struct session *x)
 {
@@ -239,8 +239,8 @@ run_method(struct search *s, enum search_method method)
                 : "");
 }
 
-/* Score the choice of --from, as far as it meets the goal with its own
- * channels; else with those that the goal leaves. */
+/* Score the choice of --from: with its own channels if it then meets the goal,
+ * else with fewer. */
 static void
 score_from(struct session *x)
 {
@@ -281,7 +281,7 @@ session_search(struct session *x)
     run_method(s, method);
     progress_end();
     search_log_take(&x->log, s->best);
-    if (x->o->log != NULL) { /* the last line of the file is the choice */
+    if (x->o->log != NULL) { /* the file ends with the choice */
         struct trial t = x->log.t[s->best];
 
         t.kind = "choice";

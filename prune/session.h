@@ -1,4 +1,5 @@
-/* A search from its options to its choice, for `prune search` and `prune`. */
+/* Runs a search, from its options to its choice, for `prune search` and
+ * `prune`. */
 #ifndef PRUNE_SESSION_H
 #define PRUNE_SESSION_H
 
@@ -11,7 +12,8 @@ extern const char *const search_methods[]; /* ends with NULL */
 struct session_options {
     const char *model, *tokenizer; /* tokenizer NULL: the model's */
     const char *input;             /* NULL: standard input */
-    char *const *sets;             /* [nsets] instead of the input */
+    char *const *sets;             /* [nsets] texts of --calib, instead of
+                                    * input; see calib.h */
     size_t nsets, rows;
     struct goal_options goal;
     unsigned units; /* bits of enum unit */
@@ -19,7 +21,7 @@ struct session_options {
     const char *log, *profile, *from; /* or NULL */
     double loss_weight, evals;
     size_t candidates, tenure, patience, seed, threads;
-    size_t width; /* bytes a weight that is written */
+    size_t width; /* bytes of a weight in the file type */
 };
 #define SESSION_DEFAULT                                                      \
     {                                                                        \
@@ -37,19 +39,19 @@ struct session_options {
 struct session {
     const struct session_options *o;
     struct model m;
-    struct choice from; /* of --from; empty: none */
+    struct choice from; /* choice of --from; empty: none */
     struct calib c;
     struct pool *pool;
     struct judge j;
     struct search_log log;
     struct search s;
 };
-/* Check the options and open the model and --from.  Dies. */
+/* Check the options, and open the model and --from.  Dies. */
 void session_open(struct session *x, const struct session_options *o);
 /* Read the calibration data and measure the whole model.  Dies. */
 void session_begin(struct session *x);
-/* Search and log the choice, which is returned; the pointer is valid until the
- * next search_log_add.  Dies (EX_USAGE) if nothing meets the goal. */
+/* Search, log the choice and return it; the pointer is valid until the next
+ * search_log_add.  Dies (EX_USAGE) if nothing meets the goal. */
 const struct trial *session_search(struct session *x);
 /* Note the size and the scores of t. */
 void session_tell(const struct session *x, const struct trial *t);

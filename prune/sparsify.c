@@ -57,7 +57,7 @@ check_sparsify(const char *input)
     common_new_folder(a.out);
 }
 
-/* Parse --pattern and name it in m's configuration, which has no other one. */
+/* Parse --pattern and store it in m's configuration, which must have none. */
 static void
 set_pattern(struct model *m, struct pattern *p)
 {
@@ -121,7 +121,7 @@ write_layers(const struct sparsify *s)
     buf_release(&b);
 }
 
-/* Open the profile, or read the input, that layers are judged on. */
+/* Open the profile, or read the input, that layers are evaluated on. */
 static void
 open_judged_input(struct sparsify *s, struct profile *p, struct calib *c,
     const char *input)

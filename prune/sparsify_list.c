@@ -13,7 +13,7 @@ static const struct {
     { "gate", W_GATE }, { "up", W_UP }, { "down", W_DOWN } };
 enum { MATRICES = sizeof matrices / sizeof *matrices };
 
-/* Bits of W_... for names such as "q,gate,up". */
+/* Parse names such as "q,gate,up" to bits of W_... */
 static unsigned
 parse_names(const char *names)
 {

@@ -13,30 +13,31 @@ struct layer {
     int taken; /* this layer is to be sparse */
     size_t rows, cols;
     size_t zeros;
-    size_t dead;    /* channels of the input that are always zero */
-    double damp;    /* method obs: damping that was used */
-    double alone;   /* sensitivity: relative error on dense inputs, or KL; NAN:
-                     * not measured */
+    size_t dead;    /* channels of the input that are always 0 */
+    double damp;    /* damping used by obs */
+    double alone;   /* sensitivity when only this layer is sparse: relative
+                     * error of its output, or KL; NAN: not measured */
     double error;   /* relative error of the output; NAN: not sparse */
     float *data;    /* [rows,cols] once the layer is sparse; owned */
-    double seconds; /* of the layer; the first of an input: and of its factor */
+    double seconds; /* spent on the layer; in the first of an input also on its
+                     * factor */
 };
 struct layers {
     struct layer *l; /* [n] by block, then in order of input; owned */
     size_t n;
 };
-/* The layers of m that `names` lists: "all", or some of q, k, v, o, gate, up
- * and down with commas between.  Dies (EX_USAGE) on another word, and when the
+/* List the layers of m in `names`: "all", or some of q, k, v, o, gate, up and
+ * down, separated by commas.  Dies (EX_USAGE) on another word, and if the
  * pattern does not divide a layer's rows. */
 void layers_list(struct layers *s, const struct model *m,
     const struct pattern *p, const char *names);
 void layers_release(struct layers *s);
-/* Take the least sensitive layers, until they have this share of the
- * parameters of all; the others are not taken. */
+/* Take the least sensitive layers until they have this share of all layers'
+ * parameters. */
 void layers_take(struct layers *s, double share);
-/* "gate" of W_GATE. */
+/* Name of a layer, such as "gate" for W_GATE. */
 const char *layer_name(int t);
-/* Append the report of prune-sparsify(1). */
+/* Append the report that prune-sparsify(1) describes. */
 void layers_tsv(const struct layers *s, struct buf *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* The walk from block to block: see sparsify_walk.h. */
+/* Makes layers sparse block by block: see sparsify_walk.h. */
 #include "sparsify_walk.h"
 #include "model/head.h"
 #include "profile_read.h"
@@ -57,7 +57,8 @@ read_hessian(struct sparsify *s, size_t block, int input, size_t n)
         s->on.H[input][i] = h[i];
 }
 
-/* Hessians of the inputs that the layers in `want` (bits of W_...) read. */
+/* Make the Hessians of the inputs that the layers in `want` (bits of W_...)
+ * read. */
 static void
 make_hessians(struct sparsify *s, size_t block, unsigned want)
 {
@@ -77,7 +78,7 @@ make_hessians(struct sparsify *s, size_t block, unsigned want)
 
 /* ---- layers ---- */
 
-/* Count zeros and measure the error; dense becomes dense - sparse. */
+/* Count the zeros of l, and measure its error; dense becomes dense - sparse. */
 static void
 judge_layer(struct sparsify *s, struct layer *l, const struct hess *h,
     float *dense, const float *sparse)
@@ -99,7 +100,7 @@ judge_layer(struct sparsify *s, struct layer *l, const struct hess *h,
             layer_name(l->t));
 }
 
-/* The sparse matrix, [rows,cols]. */
+/* Make the sparse matrix of l: [rows,cols], malloc'd. */
 static float *
 make_layer(struct sparsify *s, struct layer *l, const struct hess *h)
 {
@@ -133,13 +134,14 @@ layer_weight(const struct layer *l, const float *data)
 /* ---- sensitivity by KL ---- */
 
 struct kl {
-    size_t R, n;          /* rows of the data, and scored predictions in them */
-    struct fwd *f, *base; /* base: for the head of the dense model */
+    size_t R, n;          /* rows of the data; their scored predictions */
+    struct fwd *f, *base; /* base: applies the dense model's head */
     float *x;             /* [R,T,d] work space */
-    float *h, *hp;        /* [n,d] final states; of the dense model */
+    float *h, *hp;        /* [n,d] final states; those of the dense model */
 };
 
-/* Final states of the scored predictions, from the input x of block i on. */
+/* Compute the final states of the scored predictions from the input x of block
+ * i. */
 static void
 states_from(struct sparsify *s, size_t i, const float *x, float *h)
 {
@@ -210,7 +212,7 @@ kl_end(struct sparsify *s, struct kl *k)
 
 /* ---- blocks ---- */
 
-/* Put the sparse matrix into the model. */
+/* Replace the model's matrix by the sparse one. */
 static void
 install_layer(struct sparsify *s, struct layer *l, float *sparse)
 {
@@ -223,7 +225,7 @@ install_layer(struct sparsify *s, struct layer *l, float *sparse)
         l->error);
 }
 
-/* Measure the sensitivity of a layer, and throw the sparse matrix away. */
+/* Measure the sensitivity of a layer, and free the sparse matrix. */
 static void
 measure_layer(struct sparsify *s, struct layer *l, float *sparse)
 {
@@ -336,7 +338,7 @@ sparsify_bytes(const struct sparsify *s)
         }
         most = n > most ? n : most;
     }
-    /* a layer is in memory dense, sparse, and in double */
+    /* a layer is in memory dense, sparse, and as double */
     sparse = (sparse + 2 * largest) * sizeof(float) +
         (largest + most) * sizeof(double);
     return s->c != NULL ? sparse + hess_walk_bytes(s->m, s->c) : sparse;

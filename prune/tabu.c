@@ -1,8 +1,8 @@
 /*
  * Tabu search (Glover, ORSA Journal on Computing 1 and 2, 1989 and 1990): each
- * move draws some neighbours of a configuration and goes on with the best of
- * them, better or not.  A piece that a move has changed may not change back for
- * some moves, unless that beats the best configuration so far.
+ * move draws some neighbours of a configuration and continues with the best of
+ * them, even if it is worse.  A piece that a move has changed may not be
+ * changed back for some moves, unless that beats the best configuration so far.
  */
 #include "tabu.h"
 #include "candidates.h"
@@ -20,10 +20,11 @@ enum { TRIES = 64, IDLE = 20 };
 
 struct tabu {
     struct search *s;
-    struct conf now; /* the configuration that is changed */
-    size_t *until;   /* [UNITS,L] moves from which pieces may change again */
+    struct conf now; /* the present configuration */
+    size_t *until;   /* [UNITS,L] first move at which a piece may change
+                      * again */
     size_t move;     /* moves so far */
-    size_t since;    /* moves since the best was last beaten */
+    size_t since;    /* moves since a new best was found */
     uint64_t draws;
 };
 
@@ -38,15 +39,15 @@ draw_below(struct tabu *t, size_t n)
     return (size_t)(rng_u64(t->s->seed, t->draws++) % n);
 }
 
-/* The move from which the piece may change again. */
+/* Where the first move at which the piece may change again is stored. */
 static size_t *
 free_from(const struct tabu *t, struct piece p)
 {
     return &t->until[unit_index(p.unit) * t->now.L + p.block];
 }
 
-/* Draw two pieces of the unit that are there, or gone, and take the one of
- * less, or more, influence; -1: there is none. */
+/* Draw two pieces of the unit that can be dropped (gone: restored), and take
+ * the one of less (gone: more) influence; -1: there are none. */
 static int
 pick_piece(struct tabu *t, const struct conf *c, enum unit unit, int gone,
     struct piece *out)
@@ -93,7 +94,7 @@ restore_unit(struct tabu *t, struct conf *c, enum unit unit, struct move *m)
     return 0;
 }
 
-/* Take channels from one block and give them to another. */
+/* Move channels from one block to another. */
 static int
 shift_channels(struct tabu *t, struct conf *c, struct move *m)
 {
@@ -111,7 +112,7 @@ shift_channels(struct tabu *t, struct conf *c, struct move *m)
     return m->p[0].block != m->p[1].block ? 0 : -1;
 }
 
-/* Change c by one random move, and make it meet the goal; -1: it does not. */
+/* Change c by a random move, and make it meet the goal; -1: it cannot. */
 static int
 change_conf(struct tabu *t, struct conf *c, struct move *m)
 {
@@ -149,7 +150,7 @@ is_tabu(const struct tabu *t, const struct move *m)
     return 0;
 }
 
-/* Was it tried in this run, or is it among c[n]? */
+/* Was `new` tried in this run, or is it among c[n]? */
 static int
 was_tried(const struct tabu *t, const struct cand *new, const struct cand *c,
     size_t n)
@@ -165,7 +166,8 @@ was_tried(const struct tabu *t, const struct cand *new, const struct cand *c,
     return 0;
 }
 
-/* Fill c and m with up to `most` new neighbours; returns their number. */
+/* Fill c and m with up to `most` neighbours not yet tried; returns their
+ * number. */
 static size_t
 make_neighbours(struct tabu *t, struct cand *c, struct move *m, size_t most)
 {
@@ -197,7 +199,7 @@ hold_pieces(struct tabu *t, const struct move *m)
         *free_from(t, m->p[i]) = t->move + t->s->tenure + 1;
 }
 
-/* Move to the best configuration so far, changed twice. */
+/* Continue from the best configuration so far, with two changes. */
 static void
 restart_at_best(struct tabu *t)
 {
@@ -231,7 +233,7 @@ set_judge(struct tabu *t)
     choice_release(&c);
 }
 
-/* Index of the best of c[n] that may be taken; n: there is none. */
+/* Index of the best of c[n] that is allowed; n: none is. */
 static size_t
 best_admissible(const struct tabu *t, const struct cand *c,
     const struct move *m, size_t n)
@@ -246,7 +248,7 @@ best_admissible(const struct tabu *t, const struct cand *c,
     return at;
 }
 
-/* Make one move; returns how many neighbours were tried. */
+/* Make a move; returns how many neighbours were tried. */
 static size_t
 make_move(struct tabu *t, size_t most)
 {

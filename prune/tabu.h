@@ -1,10 +1,11 @@
-/* Tabu search, from the best configuration so far on. */
+/* Tabu search, which continues from the best configuration so far. */
 #ifndef PRUNE_TABU_H
 #define PRUNE_TABU_H
 
 struct search;
 
-/* s->best is a trial that meets the goal; s->best is as good or better then. */
+/* s->best must be a trial that meets the goal; it is as good or better
+ * afterwards. */
 void search_tabu(struct search *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* Units that a search drops from a configuration: a block, its attention, its
- * MLP, one KV group, or a step of channels. */
+/* Units that a search can drop: a block, its attention, its MLP, one KV group,
+ * or a step of channels. */
 #ifndef PRUNE_UNITS_H
 #define PRUNE_UNITS_H
 
@@ -7,7 +7,7 @@
 
 struct search;
 
-enum unit { /* bits */
+enum unit { /* bits of --units */
     UNIT_BLOCKS = 1,
     UNIT_ATTN = 2,
     UNIT_MLP = 4,
@@ -15,26 +15,26 @@ enum unit { /* bits */
     UNIT_GROUPS = 16
 };
 enum { UNITS = 5 };
-/* A unit of a block. */
+/* A unit in a block. */
 struct piece {
     enum unit unit;
     size_t block;
 };
 /* The words of --units, by bit; ends with NULL. */
 extern const char *const unit_names[];
-/* Number of the unit's bit. */
+/* Index of the unit's bit. */
 size_t unit_index(enum unit unit);
 /* "attention of block", for a message. */
 const char *unit_text(enum unit unit);
 
-/* May the piece be dropped from c? */
+/* Can the piece be dropped from c? */
 int piece_there(const struct search *s, const struct conf *c, struct piece p);
 void piece_drop(const struct search *s, struct conf *c, struct piece p);
-/* May a dropped piece be restored in c? */
+/* Can a dropped piece be restored in c? */
 int piece_gone(const struct search *s, const struct conf *c, struct piece p);
 void piece_restore(const struct search *s, struct conf *c, struct piece p);
-/* 1 - cos(stream without the piece, stream with it): from what the judge has
- * measured, or for groups and channels from their energies. */
+/* 1 - cos(stream without the piece, stream with it), as measured by the judge;
+ * for groups and channels, from their energies. */
 double piece_influence(const struct search *s, const struct conf *c,
     struct piece p);
 

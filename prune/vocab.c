@@ -36,7 +36,7 @@ static const struct opt options[] = {
     COMMON_THREADS(&a.threads), OPT_END
 };
 
-/* The tokenizer, without the tokens that the model has no row for. */
+/* Open the tokenizer, without the tokens for which the model has no row. */
 static struct tokenizer *
 open_tokenizer(const struct model *m)
 {
@@ -56,10 +56,11 @@ open_tokenizer(const struct model *m)
     return t;
 }
 
-static struct dir_new tmp; /* folder of the tokenizer's files */
+static struct dir_new tmp; /* folder for the tokenizer's files */
 
-/* The tokenizer's files, to be cut, into a folder of their own beside the
- * output; with the configuration, whose ids tell which texts are special. */
+/* Export the tokenizer's files, which are to be cut, to a temporary folder
+ * beside the output, with the configuration, whose ids tell which texts are
+ * special. */
 static void
 export_files(const struct model *m)
 {
@@ -76,7 +77,7 @@ export_files(const struct model *m)
     free(path);
 }
 
-/* The ids that the model's configuration and the files name are kept. */
+/* Keep the ids that the model's configuration and the files name. */
 static void
 keep_named(struct vocab *v, const struct model *m,
     const struct vocab_files *files)
@@ -107,7 +108,7 @@ choose_ids(struct vocab *v)
     vocab_number(v);
 }
 
-/* Write the cut tokenizer into files' folder, then all into the output. */
+/* Write the cut tokenizer to files' folder, then everything to the output. */
 static void
 write_model(const struct vocab *v, struct vocab_files *files,
     const struct model *small)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* *j = dir/name, or NULL if there is no such file. */
+/* *j = the content of dir/name, or NULL if there is no such file. */
 static int
 load_json(json_t **j, const char *dir, const char *name, struct err *e)
 {
@@ -62,7 +62,7 @@ vocab_files_release(struct vocab_files *f)
 
 /* ---- ids in JSON ---- */
 
-/* The new id, NULL if it is dropped.  While v->to is NULL: keep the id in v,
+/* The new id; NULL: it is dropped.  If v->to is NULL, keep the id in v instead,
  * and return it. */
 static json_t *
 renamed(struct vocab *v, const json_t *id)
@@ -78,8 +78,8 @@ renamed(struct vocab *v, const json_t *id)
     return v->to[i] == VOCAB_GONE ? NULL : json_integer(v->to[i]);
 }
 
-/* A list of ids, renumbered.  NULL: all are dropped, or `every` is set and one
- * is dropped. */
+/* Renumber a list of ids.  NULL: all are dropped, or `every` is set and one is
+ * dropped. */
 static json_t *
 renamed_list(struct vocab *v, const json_t *ids, int every)
 {
@@ -99,7 +99,7 @@ renamed_list(struct vocab *v, const json_t *ids, int every)
     return NULL;
 }
 
-/* An id, or a list of ids, renumbered; NULL: all are dropped. */
+/* Renumber an id, or a list of ids; NULL: all are dropped. */
 static json_t *
 renamed_all(struct vocab *v, const json_t *ids)
 {
@@ -109,7 +109,7 @@ renamed_all(struct vocab *v, const json_t *ids)
 static json_t *renamed_entries(struct vocab *v, const char *key,
     const json_t *list);
 
-/* An entry of the list called key, renumbered; NULL: it is left out. */
+/* Renumber an entry of the list called key; NULL: it is dropped. */
 static json_t *
 renamed_entry(struct vocab *v, const char *key, const json_t *entry)
 {
@@ -129,8 +129,8 @@ renamed_entry(struct vocab *v, const char *key, const json_t *entry)
                                 : renamed_list(v, entry, 1);
 }
 
-/* The list called key, whose entries are texts in ids, lists of such texts, or
- * ids with a number, renumbered; NULL: no entry is left. */
+/* Renumber the list called key, whose entries are texts as ids, lists of such
+ * texts, or ids with a number; NULL: no entry is left. */
 static json_t *
 renamed_entries(struct vocab *v, const char *key, const json_t *list)
 {
@@ -149,7 +149,7 @@ renamed_entries(struct vocab *v, const char *key, const json_t *list)
     return out;
 }
 
-/* Is it a number, or a list of numbers? */
+/* Is j a number, or a list of numbers? */
 static int
 is_ids(const json_t *j)
 {
@@ -164,7 +164,7 @@ has_suffix(const char *s, const char *end)
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* Members of transformers' GenerationConfig that are lists of lists. */
+/* Is key a member of transformers' GenerationConfig that is a list of lists? */
 static int
 is_nested(const char *key)
 {
@@ -177,7 +177,8 @@ is_nested(const char *key)
     return 0;
 }
 
-/* bos_token_id, forced_eos_token_id, suppress_tokens, bad_words_ids, ... */
+/* Renumber bos_token_id, forced_eos_token_id, suppress_tokens, bad_words_ids,
+ * ... */
 static void
 generation_ids(struct vocab *v, json_t *gen)
 {
@@ -204,7 +205,8 @@ generation_ids(struct vocab *v, json_t *gen)
     }
 }
 
-/* Ids of a post-processor: "ids": [...], and "cls", "sep": ["text", id]. */
+/* Renumber a post-processor's ids: "ids": [...], and "cls", "sep": ["text",
+ * id]. */
 static void
 post_ids(struct vocab *v, json_t *post)
 {
@@ -339,13 +341,13 @@ kept_merges(const struct vocab *v, const struct tok_source *src,
     return r;
 }
 
-/* model.retort_ties, [[first, number], ...], counted in the merges that are
+/* Renumber model.retort_ties, [[first, number], ...], by the merges that are
  * kept. */
 static json_t *
 cut_ties(const json_t *ties, const unsigned char *kept, size_t n)
 {
     json_t *out = json_array();
-    size_t at = 0, now = 0; /* merges walked, and kept among them */
+    size_t at = 0, now = 0; /* merges seen; merges kept among them */
 
     for (size_t i = 0; i < json_array_size(ties); i++) {
         const json_t *t = json_array_get(ties, i);
@@ -395,7 +397,7 @@ cut_model(const struct vocab *v, json_t *tok, struct err *e)
                  : 0;
 }
 
-/* Cut the list added_tokens; ids come from the tokenizer, not from the list. */
+/* Cut the list added_tokens; its ids come from the tokenizer. */
 static void
 cut_added(const struct vocab *v, json_t *tok)
 {
@@ -451,7 +453,7 @@ save_json(const json_t *j, const char *dir, const char *name, struct err *e)
     return r;
 }
 
-/* Remove the files that repeat the vocabulary with its old ids. */
+/* Remove the files that repeat the vocabulary with the old ids. */
 static int
 remove_others(const char *dir, struct err *e)
 {
@@ -472,7 +474,9 @@ remove_others(const char *dir, struct err *e)
 int
 vocab_files_cut(struct vocab_files *f, const struct vocab *v, struct err *e)
 {
-    struct vocab *const names = (struct vocab *)(uintptr_t)v; /* unchanged */
+    struct vocab *const names = (struct vocab *)(uintptr_t)v; /* not changed,
+                                                               * since v->to is
+                                                               * not NULL */
 
     if (cut_model(v, f->tok, e) < 0)
         return -1;
@@ -492,7 +496,7 @@ vocab_files_cut(struct vocab_files *f, const struct vocab *v, struct err *e)
 
 /* ---- the check ---- */
 
-/* Are b the ids a under their new numbers?  1 too if one of a is dropped. */
+/* Are ids b the ids a renumbered?  Also 1 if one of a is dropped. */
 static int
 same_ids(const struct vocab *v, const struct tok_ids *a,
     const struct tok_ids *b)
@@ -507,7 +511,7 @@ same_ids(const struct vocab *v, const struct tok_ids *a,
     return same;
 }
 
-/* Is the token of old id `from` token i of t? */
+/* Is token i of t the one with the old id `from`? */
 static int
 same_token(const struct vocab *v, const struct tokenizer *t, uint32_t from,
     uint32_t i)

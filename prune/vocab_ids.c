@@ -1,4 +1,4 @@
-/* Ids that are kept: see vocab_ids.h. */
+/* Chooses the ids that are kept: see vocab_ids.h. */
 #include "vocab_ids.h"
 #include "common.h"
 #include "base/io.h"
@@ -126,7 +126,7 @@ vocab_list(struct vocab *v, const char *file)
 
 /* ---- ids that are kept ---- */
 
-/* Has the model a row for each of the parts? */
+/* Has the model a row for each of v->parts? */
 static int
 has_rows(const struct vocab *v)
 {
@@ -158,8 +158,7 @@ vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size)
             v->parts.v[more++] = part;
         }
     }
-    if (more > size ||
-        v->kept > size - more) { /* there is no room: take them back */
+    if (more > size || v->kept > size - more) { /* no room: undo */
         for (size_t i = 0; i < more; i++)
             v->why[v->parts.v[i]] = WHY_NOT;
         return 0;
@@ -175,8 +174,8 @@ vocab_must(struct vocab *v, int64_t id, enum why why)
         vocab_add(v, (uint32_t)id, why, SIZE_MAX);
 }
 
-/* Is the text a special token's that only keeps a place, such as <unused7> or
- * <|reserved_special_token_7|>? */
+/* Is s the text of a special token that only reserves an id, such as <unused7>
+ * or <|reserved_special_token_7|>? */
 static int
 is_reserved(const char *s, size_t n)
 {
@@ -206,8 +205,8 @@ keep_always(struct vocab *v, int reserved)
     for (size_t id = 0; id < v->n; id++) {
         const uint32_t i = (uint32_t)id;
 
-        /* Without Gemma's runs of spaces, tabs and newlines their text falls
-         * back to bytes that the model has never seen.  A token of whole words
+        /* Without Gemma's runs of spaces, tabs and newlines, their text would
+         * become bytes that the model has never seen.  A token of whole words
          * also keeps shorter ones from matching inside other words. */
         if (tok_is_added(v->t, i) && tok_text(v->t, i, &s, &n) &&
             (reserved || !tok_is_special(v->t, i) || !is_reserved(s, n)))
@@ -219,7 +218,7 @@ keep_always(struct vocab *v, int reserved)
 
 /* ---- scripts ---- */
 
-/* The script of a character; 0 (USCRIPT_COMMON) if it has none. */
+/* The script of a character; USCRIPT_COMMON (0) if it has none. */
 static size_t
 script_of(uint32_t c)
 {
@@ -232,8 +231,7 @@ script_of(uint32_t c)
         : (size_t)s;
 }
 
-/* Count the characters of the corpus by script, from the whole characters of
- * tokens. */
+/* Count the corpus's characters by script, in tokens of whole characters. */
 static void
 count_scripts(const struct vocab *v, uint64_t *uses)
 {
@@ -254,7 +252,8 @@ count_scripts(const struct vocab *v, uint64_t *uses)
     }
 }
 
-/* Keep one-character tokens of scripts with one character in SHARE, or more. */
+/* A script counts as used if it has one in SHARE of the characters, or more;
+ * its one-character tokens are kept. */
 enum { SHARE = 1000 };
 static void
 keep_scripts(struct vocab *v)
@@ -313,7 +312,8 @@ keep_used(struct vocab *v, size_t size)
     qsort(u, n, sizeof *u, most_first);
     for (size_t i = 0; i < n; i++)
         vocab_add(v, u[i].id, WHY_USED, size);
-    for (size_t i = 0; i < n; i++) { /* some may have come as parts since */
+    for (size_t i = 0; i < n; i++) { /* some were kept later, as parts of
+                                      * others */
         v->left += v->why[u[i].id] == WHY_NOT;
         v->left_uses += v->why[u[i].id] == WHY_NOT ? u[i].count : 0;
     }

@@ -1,7 +1,7 @@
 /*
- * Mass that is lost: see vocab_mass.h.  The final states go through the whole
- * head and the cut one: with z the logits and K the kept ids, the lost mass is
- * 1 - sum_K exp(z) / sum exp(z).
+ * Measures lost probability: see vocab_mass.h.  The final states go through the
+ * whole head and the cut one; with z the logits and K the kept ids, the lost
+ * mass is 1 - sum_K exp(z) / sum exp(z).
  */
 #include "vocab_mass.h"
 #include "model/head.h"
@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { T = 512, B = 4 }; /* tokens of a window; windows at a time */
+enum { T = 512, B = 4 }; /* tokens of a window; windows computed at a time */
 
 struct lost {
-    uint64_t n, gone; /* predictions; those whose token is not kept */
+    uint64_t n, gone; /* predictions; those whose next token is dropped */
     double mass;
 };
 
@@ -28,11 +28,12 @@ struct mass {
     const struct model *m;
     struct fwd *whole, *cut;
     struct stream_info info;
-    struct lost *lost; /* [info.nsource] */
+    struct lost *lost; /* [info.nsource] counts of each source */
     uint32_t *ids, *first;
-    size_t source[B], used; /* rows in use */
+    size_t source[B], used; /* source of each row; number of rows in use */
     float *x;
-    double *lse, *kept; /* [B * T] */
+    double *lse, *kept; /* [B * T] log-sum-exp of the whole head, of the cut
+                         * one */
     uint64_t tokens;
 };
 
