@@ -1,4 +1,4 @@
-/* Threads that read ahead: see ahead.h */
+/* Threads that read frames ahead: see ahead.h */
 #include "ahead.h"
 #include "base/clock.h"
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* Options, cursor and defaults together: see choose.h */
+/* Combines options, cursor and defaults: see choose.h */
 #include "choose.h"
 #include "groups.h"
 #include "weights.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Was anything given that determines content? */
+/* Was an option given that determines content? */
 static int
 is_said(const struct given *g)
 {
@@ -26,8 +26,8 @@ is_said(const struct given *g)
         g->rank || g->shuffle || g->no_shuffle;
 }
 
-/* The position after the last shard of an unfinished directory.  0: it holds
- * no shard. */
+/* Set *at to the position after the last shard of an unfinished directory. 0:
+ * it holds no shard. */
 static int
 directory_position(struct position *at, const char *run, const struct given *g)
 {
@@ -72,7 +72,7 @@ resume_read(struct resume *s, const char *run, const struct given *g)
         note("%s: nothing to resume, starting at the beginning", run);
         return;
     }
-    /* A run that has consumed no batch yet. */
+    /* the run has not consumed a batch yet */
     if (!s->at.cursor && s->at.seq == 0)
         return;
     if (!s->at.cursor)
@@ -118,7 +118,7 @@ contradict(const char *name, const char *given, const char *cursor)
         given, cursor);
 }
 
-/* A whole number: the one given, else the cursor's or the default. */
+/* The number given, or, if none was, that of the cursor or the default. */
 static uint64_t
 choose_number(const struct resume *from, const char *name, size_t given,
     uint64_t was)
@@ -170,7 +170,7 @@ choose_stream_length(struct cursor_spec *r, const struct given *g,
             r->limit);
 }
 
-/* Are the weights of a those of the cursor? */
+/* Are the weights of a equal to the cursor's? */
 static int
 same_weights(const struct cursor_spec *a, const struct cursor_spec *was)
 {
@@ -181,13 +181,13 @@ same_weights(const struct cursor_spec *a, const struct cursor_spec *was)
     return was->nw == a->nw && memcmp(was->w, a->w, a->nw * sizeof *a->w) == 0;
 }
 
-/* Fill the weights by --weights, --alpha or --unimax, whichever is given. */
+/* Set the weights by --weights, --alpha or --unimax, whichever is given. */
 static void
 given_weights(struct cursor_spec *r, const struct given *g,
     const struct dirs *d, const struct resume *from)
 {
     const double rows = (double)r->B * (double)r->T;
-    /* A stream that is made longer keeps the weights it was begun with. */
+    /* a stream that is made longer keeps the weights it began with */
     const double limit = (double)(from->is ? from->from.spec.limit : r->limit);
     const char *name = "--weights";
     char number[32];
@@ -268,8 +268,8 @@ choose_curriculum(struct cursor_spec *r, const struct given *g,
             was, is);
 }
 
-/* --rank R/N.  Without it the cursor's; another one than the cursor's is
- * allowed, because the order of rows does not depend on ranks. */
+/* Apply --rank R/N.  Without it the cursor's rank stays; it may differ from the
+ * cursor's, because the order of rows does not depend on ranks. */
 static void
 choose_rank(struct cursor_spec *r, const struct given *g)
 {
@@ -316,14 +316,14 @@ choose_order(struct cursor_spec *r, const struct given *g, const struct dirs *d,
     if (!docs && !r->shuffle)
         return;
     r->open = (size_t)choose_number(from, "--open", g->open, r->open);
-    /* By default as many frames are open as memory allows. */
+    /* by default as many frames are open as memory allows */
     if (r->open == 0)
         r->open = docs ? sampler_fit(d, g->mem, &e) : groups_fit(d, g->mem, &e);
     if (r->open == 0)
         die_err(&e);
 }
 
-/* The choices of the stream that is resumed, or the defaults. */
+/* The choices of the resumed stream, or the defaults. */
 static struct cursor_spec
 spec_before(const struct dirs *d, const struct resume *from)
 {

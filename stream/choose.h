@@ -1,7 +1,6 @@
 /*
- * Decides the content of the stream by the options, the cursor of the stream
- * that is resumed, and the defaults.  Options that contradict that cursor end
- * the program.
+ * Decides the content of the stream from the options, the cursor of the resumed
+ * stream, and the defaults.  Dies if an option contradicts the cursor.
  */
 #ifndef STREAM_CHOOSE_H
 #define STREAM_CHOOSE_H
@@ -10,11 +9,11 @@
 #include "sampler_dirs.h"
 #include "format/ckpt.h"
 
-/* The options that determine content, and --mem; OPT_NONE, NAN, -1, NULL or 0:
- * not given. */
+/* The options that determine content, and --mem.  Not given: OPT_NONE, NAN, -1,
+ * NULL or 0. */
 struct given {
     size_t B, T, seed, open;
-    size_t length[3]; /* by enum length */
+    size_t length[3]; /* --batches, --tokens, --epochs, by enum length */
     double alpha, unimax;
     int pack;
     const char *weights, *curriculum, *rank;
@@ -24,17 +23,17 @@ struct given {
 
 /* The position at which a stream is resumed. */
 struct resume {
-    const char *run;
-    int is;             /* 0: there is no position, or no run */
-    struct cursor from; /* the cursor in it */
-    struct position at; /* the position of the consumer */
+    const char *run;    /* the directory or run that --resume names */
+    int is;             /* a cursor was found */
+    struct cursor from; /* the cursor in `at` */
+    struct position at; /* the consumer's position */
 };
 
-/* The newest position of run.  Ends the program when it cannot be resumed. */
+/* Read the newest position of run.  Dies if it cannot be resumed. */
 void resume_read(struct resume *s, const char *run, const struct given *g);
 void resume_release(struct resume *s);
-/* Fill *c, whose old content is not looked at: algorithm, data and spec. The
- * caller frees with curriculum_release and free(c->spec.w). */
+/* Set algorithm, data and spec of *c, which is overwritten.  The caller frees
+ * with curriculum_release and free(c->spec.w). */
 void choose_cursor(struct cursor *c, const struct given *g,
     const struct dirs *d, const struct resume *from);
 

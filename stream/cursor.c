@@ -7,7 +7,8 @@
 
 const char *const length_names[] = { "batches", "tokens", "epochs", NULL };
 
-/* The cursor is written with every batch: printf would be half of the work. */
+/* Append a number.  The cursor is written with each batch, and printf would
+ * take half of the work. */
 static void
 put_number(struct buf *b, uint64_t v, int then)
 {
@@ -28,7 +29,7 @@ put_signed(struct buf *b, int64_t v, int then)
     put_number(b, v < 0 ? -(uint64_t)v : (uint64_t)v, then);
 }
 
-/* A list loses the comma after its last element. */
+/* End a list: remove the comma after its last element. */
 static void
 end_list(struct buf *b)
 {
@@ -105,10 +106,10 @@ cursor_write(struct buf *b, const struct cursor *c)
         buf_addf(b, " open=%zu", s->open);
 }
 
-/* A reader of the text; after the first fault everything gives 0. */
+/* The text that is being parsed; after the first error all numbers are 0. */
 struct scan {
     const char *text, *p;
-    const char *bad; /* what was expected */
+    const char *bad; /* what was expected at the first error; NULL: none */
 };
 
 static void
@@ -148,7 +149,7 @@ scan_number(struct scan *s, uint64_t lo, uint64_t hi)
             break;
         v = 10 * v + digit;
     }
-    /* A number is written in one way only: without leading zeros. */
+    /* a number has one spelling, without leading zeros */
     if (s->p == from || (*from == '0' && s->p > from + 1) || v < lo || v > hi)
         s->bad = "a number in range";
     return s->bad ? 0 : v;
@@ -302,7 +303,7 @@ read_cursor_head(struct scan *s, struct cursor *c)
     }
 }
 
-/* Read the fields of documents. */
+/* Parse the fields of the documents' algorithm. */
 static void
 scan_docs(struct scan *s, struct cursor *c)
 {

@@ -1,26 +1,26 @@
 /*
- * The cursor: what a stream of batches must know to go on (retort-stream(5)).
- * The cursor in message k is the state before the rows of message k were
- * made, and H(k-1).  A resumed stream makes message k once more without
- * sending it, which gives H(k) and the state after it: so one text in each
- * batch is enough, whatever a filter has added to the batch on its way.
+ * The cursor: the state from which a stream of batches can be resumed
+ * (retort-stream(5)).  The cursor in message k is the state before the rows of
+ * message k were made, and H(k-1).  A resumed stream makes message k once more
+ * without sending it, which gives H(k) and the state after it.  So one text in
+ * each batch is enough, whatever a filter has added to the batch on its way.
  *
- * Text, fields in this order, one space between two:
+ * The text has these fields in this order, separated by one space:
  *   cursor=2 algorithm=NAME data=HASH seq=N chain=HASH rows=N tokens=N
  *   batch=N T=N seed=N shuffle=0|1 length=batches:N|tokens:N|epochs:N
  *   [rank=RANK/RANKS:TOKENS]
- * and for the algorithm of docs
+ * then for the algorithm of documents
  *   pack=best|concat|none open=N weights=natural|W,W,...|hash:HASH
  *   [curriculum=HASH]
  *   sources=EPOCH.BLOCK.DOC.OFF.OWED,...
  *   window=SOURCE.FRAME.DOC.OFF.LEN.AGE,...
- * and for the algorithm of rows
+ * or for the algorithm of rows
  *   open=N
- * Numbers are decimal; a list may be empty; owed may be negative.
+ * Numbers are decimal; a list may be empty; OWED may be negative.
  *
- * Of more than CURSOR_SOURCES sources, which would not fit into 4 KB, weights
- * are a hash alone, and sources=recount stands for both lists: where the stream
- * was after so many rows is found by packing the lengths of documents again.
+ * The weights of more than CURSOR_SOURCES sources, whose text would exceed 4
+ * KB, are written as a hash, and sources=recount replaces both lists: the state
+ * after so many rows is then found by packing the lengths of documents again.
  */
 #ifndef STREAM_CURSOR_H
 #define STREAM_CURSOR_H
@@ -35,7 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A change after which the same cursor gives other bytes needs a new number. */
+/* Increase if a change makes the same cursor give other bytes. */
 #define CURSOR_DOCS "docs-2"
 #define CURSOR_ROWS "rows-2"
 
@@ -44,57 +44,58 @@
 enum length { LENGTH_BATCHES, LENGTH_TOKENS, LENGTH_EPOCHS };
 extern const char *const length_names[];
 
-/* Weights w [nsource] count from `at` tokens of the stream on. */
+/* A stage of the curriculum: weights from `at` tokens of the stream on. */
 struct cursor_stage {
     uint64_t at;
-    uint64_t *w;
+    uint64_t *w; /* [nsource] */
 };
 
-/* The user's choices, which determine content. */
+/* The user's choices that determine content. */
 struct cursor_spec {
     size_t B, T;
-    size_t rank, ranks; /* rows rank, rank + ranks, ... of each batch of B
-                             * are this stream's; 0 of 1: all */
+    size_t rank, ranks; /* this stream has rows rank, rank + ranks, ... of each
+                         * batch of B; 0 of 1: all */
     uint64_t seed;
     int shuffle;
     enum length length;
-    uint64_t limit;
+    uint64_t limit; /* length, in batches, tokens or epochs */
     enum pack pack;
-    size_t open; /* documents: see struct sampler_opts; rows: the frames that
-                  * are shuffled at once, 0: the stored order */
-    int natural; /* weights are the tokens that the sources have */
+    size_t open; /* docs: see struct sampler_opts; rows: number of frames that
+                  * are shuffled together, 0: stored order */
+    int natural; /* weights are the sources' numbers of tokens */
     uint64_t *w; /* [nsource] quantised, unless natural */
     size_t nw;
-    int hashed;          /* a cursor that was read held only the hash of w */
-    struct chain w_hash; /* hash of w, in the text if there are more than
-                          * CURSOR_SOURCES */
-    int staged;          /* there is a curriculum, of the hash below; its stages
-                          * are not part of the text */
+    int hashed;          /* the cursor that was read has only the hash of w */
+    struct chain w_hash; /* hash of w, which the text has if there are more than
+                          * CURSOR_SOURCES sources */
+    int staged;          /* there is a curriculum; the text has only its hash */
     struct chain curriculum;
-    struct cursor_stage *stage;
+    struct cursor_stage *stage; /* [nstage] */
     size_t nstage;
 };
 
 struct cursor {
-    char algorithm[24];
+    char algorithm[24];    /* its name */
     struct chain data;     /* dirs.hash */
-    uint64_t seq;          /* number of the message that holds the cursor */
+    uint64_t seq;          /* number of the message with the cursor */
     struct chain chain;    /* H(seq - 1) */
-    uint64_t rows, tokens; /* before that message, of all ranks */
-    uint64_t own;          /* tokens of this rank */
+    uint64_t rows, tokens; /* made before that message, by all ranks */
+    uint64_t own;          /* tokens made before it by this rank */
     struct cursor_spec spec;
-    int recount; /* a cursor that was read held nothing of what follows */
+    int recount; /* the cursor that was read has none of the members below */
     size_t nsource;
-    struct place *place; /* [nsource] */
-    int64_t *owed;       /* [nsource] */
+    struct place *place; /* [nsource] next token of each source */
+    int64_t *owed;       /* [nsource] debt of each source: see mix_owed */
     size_t nwindow;
-    struct piece window[PACK_WINDOW]; /* without ids, mask, key */
+    struct piece window[PACK_WINDOW]; /* pieces not yet in a row; without ids,
+                                       * mask, key */
 };
 
 /* Append the text of c to b. */
 void cursor_write(struct buf *b, const struct cursor *c);
-/* Parse a cursor into *c, whose old content is not looked at.  EX_INPUT when it
- * is none, malformed, or of another version.  cursor_release after success. */
+/* Parse a cursor into *c, which is overwritten.  EX_INPUT: the text is not a
+ * cursor, malformed, or of another version.  Free with cursor_release if it
+ * succeeds. */
 int cursor_read(struct cursor *c, const char *text, struct err *e);
 void cursor_release(struct cursor *c);
 

@@ -14,10 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --dry-run packs so many tokens; the rest of the stream is taken to be alike.
- * */
+/* --dry-run packs this many tokens, and assumes that the rest is alike. */
 #define TRY_TOKENS ((uint64_t)200000000)
-/* The rows of a longer stream are not counted before it begins: counting so
+/* The rows of a longer stream are not counted before it begins: to count this
  * many tokens takes about five seconds. */
 #define COUNT_TOKENS 1e9
 
@@ -25,26 +24,27 @@ struct docs {
     struct feed f;
     const struct dirs *d;
     const struct cursor_spec *spec;
-    size_t n; /* sources */
+    size_t n; /* number of sources */
     struct sampler *sampler;
     struct mix mix;
-    struct place *place; /* [n] */
-    int64_t *owed;       /* [n] for a cursor */
+    struct place *place; /* [n] next token of each source */
+    int64_t *owed;       /* [n] buffer for a cursor */
     struct packer packer;
     struct pack_rows rows;
-    int begun;           /* sources are open */
-    size_t unread;       /* sources read less often than --epochs asks */
-    uint64_t *w;         /* [n] weights at the beginning */
-    size_t stage;        /* stages of the curriculum that have begun */
-    uint64_t emitted;    /* tokens in rows, in the whole stream */
-    struct tally *tally; /* [n] counted for a plan, else NULL */
-    size_t mem;          /* bytes that the sampler may take */
+    int begun;           /* open_sources was called */
+    size_t unread;       /* sources not yet read as often as --epochs asks */
+    uint64_t *w;         /* [n] weights at the beginning of the stream */
+    size_t stage;        /* number of stages of the curriculum that have
+                          * begun */
+    uint64_t emitted;    /* tokens in rows of the whole stream so far */
+    struct tally *tally; /* [n] counts for --dry-run, else NULL */
+    size_t mem;          /* bytes of memory for the sampler */
 };
 
 /* Counts of a source for --dry-run. */
 struct tally {
     uint64_t tokens, pieces, cuts;
-    double padding; /* share of the padding of the rows that hold its tokens */
+    double padding; /* its share of the padding of rows that hold its tokens */
 };
 
 static int
@@ -54,7 +54,8 @@ is_read(const struct docs *x, size_t i)
         x->place[i].epoch >= x->spec->limit;
 }
 
-/* Source i has just begun a new epoch: has it been read as often as asked? */
+/* Source i has begun a new epoch: if it was read as often as --epochs asks, it
+ * is done. */
 static void
 after_epoch(struct docs *x, size_t i)
 {
@@ -65,8 +66,8 @@ after_epoch(struct docs *x, size_t i)
         mix_drop(&x->mix, i);
 }
 
-/* Before the first piece is drawn: open the blocks of all sources, so that the
- * threads read all of them ahead. */
+/* Open the blocks of all sources before the first piece is drawn, so that the
+ * threads read ahead in all of them. */
 static void
 open_sources(struct docs *x)
 {
@@ -117,7 +118,7 @@ draw_piece(void *ctx, size_t max, struct piece *p, struct err *e)
 }
 
 /* Take the weights of the curriculum's stage that the tokens so far have
- * reached. */
+ * reached, if it is a new one. */
 static void
 turn_stage(struct docs *x)
 {
@@ -146,7 +147,7 @@ docs_row(struct feed *f, struct err *e)
     f->tokens += x->rows.tokens - was.tokens;
     x->emitted += x->rows.tokens - was.tokens;
     f->rows++;
-    /* Rows of other ranks are packed too, but not kept. */
+    /* rows of other ranks are packed too, but dropped */
     if (f->B++ % x->spec->ranks != x->spec->rank) {
         x->rows.B = was.B;
         x->rows.P = was.P;
@@ -203,7 +204,7 @@ docs_save(struct feed *f, struct cursor *c)
     memcpy(c->window, x->packer.piece, c->nwindow * sizeof *c->window);
 }
 
-/* Put a piece of the cursor's window back into the window. */
+/* Put a piece of the cursor's window back into the packer's. */
 static int
 put_back(struct docs *x, const struct piece *from, struct err *e)
 {
@@ -263,8 +264,8 @@ load_places(struct docs *x, const struct cursor *c, struct err *e)
     return 0;
 }
 
-/* Expected tokens of the stream: as many as were asked for, or as it takes to
- * read every source as often as --epochs says. */
+/* Expected tokens of the stream: the number asked for, or what it takes to read
+ * each source as often as --epochs asks. */
 static double
 stream_tokens(const struct docs *x)
 {
@@ -289,7 +290,7 @@ stream_tokens(const struct docs *x)
     return all;
 }
 
-/* Add to tokens[] how many tokens each source is expected to give. */
+/* Add the number of tokens that each source is expected to give to tokens[]. */
 static void
 expected_tokens(const struct docs *x, double *tokens)
 {
@@ -318,7 +319,7 @@ expected_tokens(const struct docs *x, double *tokens)
                 (double)s->limit * (double)sampler_tokens(x->sampler, i);
 }
 
-/* Count the row just made. */
+/* Count the row just made for --dry-run. */
 static void
 count_row(struct docs *x)
 {
@@ -335,7 +336,7 @@ count_row(struct docs *x)
     }
 }
 
-/* Pack rows until `most` tokens.  1: the stream ended before; 0; -1. */
+/* Pack rows of up to `most` tokens.  0; 1: the stream ended before; -1. */
 static int
 try_rows(struct docs *x, uint64_t most, struct err *e)
 {
@@ -429,7 +430,7 @@ set_weights(struct docs *x, struct err *e)
     return r;
 }
 
-/* The open blocks must fit into memory. */
+/* Check that the open blocks fit into memory. */
 static int
 check_docs_memory(const struct docs *x, struct err *e)
 {
@@ -476,8 +477,7 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
     mix_init(&x->mix, x->w, x->n);
     for (size_t i = 0; i < x->n; i++)
         x->unread += x->w[i] > 0;
-    /* A plan reads no ids: the packer copies one byte for each token instead.
-     * */
+    /* a plan reads no ids: the packer copies one byte for each token */
     packer_init(&x->packer, spec->pack, spec->T,
         how->plan ? 1 : sampler_id_size(x->sampler));
     pack_rows_init(&x->rows, spec->T,
@@ -486,8 +486,8 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
     return x;
 }
 
-/* Go to a cursor.  One of many sources holds no places: then the lengths of
- * documents are packed again until as many rows are made. */
+/* Go to a cursor.  One of many sources has no places: then the lengths of
+ * documents are packed again until there are as many rows. */
 static int
 docs_load(struct feed *f, const struct cursor *c, struct err *e)
 {
@@ -519,8 +519,8 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
     return r;
 }
 
-/* Count the rows by packing the lengths of all documents, which the indexes
- * hold. */
+/* Count the rows by packing the lengths of all documents, which are in the
+ * indexes. */
 static int
 docs_total(struct feed *f, uint64_t *rows, struct err *e)
 {

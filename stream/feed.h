@@ -1,7 +1,7 @@
 /*
- * A feed gives the rows that stream writes: a sequence that depends on the data
- * and the cursor alone.  Two kinds: rows packed from documents (docs.h), and
- * rows of recorded batches (rows.h).
+ * A feed makes the rows that stream writes, in a sequence that depends only on
+ * the data and the cursor.  There are two: rows packed from documents (docs.h),
+ * and rows of recorded batches (rows.h).
  */
 #ifndef STREAM_FEED_H
 #define STREAM_FEED_H
@@ -14,42 +14,42 @@
 #include <stdint.h>
 
 struct feed {
-    /* Append the next row to the batch being made: 1; 0: the data (or the
-     * epochs asked for) is at its end; -1: damage. */
+    /* Append the next row to the batch being made.  1; 0: the data (or the
+     * epochs asked for) are at their end; -1: damage. */
     int (*row)(struct feed *f, struct err *e);
-    /* Add the batch's tensors to a message; their data stays until clear, which
-     * begins the next batch. */
+    /* put: add the batch's tensors to a message; their data must stay until
+     * clear, which begins the next batch. */
     void (*put)(struct feed *f, struct st_out *o);
     void (*clear)(struct feed *f);
-    /* Fill the feed's part of the cursor; pointers are borrowed until the next
+    /* Set the feed's members of the cursor; pointers are valid until the next
      * row. */
     void (*save)(struct feed *f, struct cursor *c);
-    /* Go to a cursor that was read; EX_INPUT when it cannot be of this data.
-     * Only before the first row. */
+    /* Continue from a cursor; EX_INPUT: it cannot be of this data.  Called
+     * before the first row. */
     int (*load)(struct feed *f, const struct cursor *c, struct err *e);
-    /* Count the rows of the whole stream, from its beginning, reading as little
-     * as that takes; 0: it has no end, or counting would take long.  Only
+    /* Count the rows of the whole stream from its beginning, reading as little
+     * as possible; 0: it has no end, or counting would take long.  Called
      * before the first row and before load. */
     int (*total)(struct feed *f, uint64_t *rows, struct err *e);
-    /* A table for people on stdout: what the stream will hold.  The feed gives
-     * no rows after it. */
+    /* Print a table of what the stream will hold.  No rows can be made after
+     * it. */
     int (*plan)(struct feed *f, struct err *e);
     void (*times)(struct feed *f, struct ahead_times *t);
     void (*free)(struct feed *f);
-    /* The batch being made, of all ranks: rows, tokens without padding; and
-     * the rank's own of them, which put writes. */
+    /* The batch being made: rows, and tokens without padding, of all ranks;
+     * own: those of this rank, which put adds. */
     size_t B, own_B;
     uint64_t tokens, own_tokens;
-    uint64_t rows;         /* in the whole stream so far */
-    uint64_t pieces, cuts; /* counted in this run; cuts: pieces that do not
-                             * begin a document */
+    uint64_t rows;         /* rows of the whole stream so far */
+    uint64_t pieces, cuts; /* of this run; cuts: pieces that begin inside a
+                            * document */
 };
 
-/* Resources of a feed: they change no byte of the stream. */
+/* What a feed may use; it does not change the bytes of the stream. */
 struct feed_means {
-    size_t mem;     /* bytes, see sampler_opts */
-    size_t threads; /* that read ahead */
-    int plan;       /* only for a plan: read no documents */
+    size_t mem;     /* bytes of memory, see struct sampler_opts */
+    size_t threads; /* threads that read ahead */
+    int plan;       /* only plan will be called: read no documents */
 };
 
 #endif

@@ -12,11 +12,13 @@
 enum { LABEL_GROUPS = 4, LABEL_ROWS = 5 };
 
 struct group {
-    uint32_t dir, shard, frame, nmsg; /* batches that begin in the frame */
+    uint32_t dir, shard, frame, nmsg; /* nmsg: batches that begin in the
+                                       * frame */
     uint64_t rows, bytes, tokens;
-    struct held_batch *kept; /* [nmsg], NULL: not in memory */
-    uint64_t stamp;          /* stamp of the last block that it was in */
-    int busy;                /* a thread decodes it */
+    struct held_batch *kept; /* [nmsg] its batches; NULL: not in memory */
+    uint64_t stamp;          /* the last block with the group: groups.stamp
+                              * then */
+    int busy;                /* a thread is decoding it */
 };
 
 struct groups {
@@ -25,19 +27,20 @@ struct groups {
     size_t n, cap, K;
     uint64_t R, bytes, tokens, seed;
     int shuffle;
-    uint64_t places; /* groups of all epochs; UINT64_MAX: no end */
+    uint64_t places; /* number of groups in all epochs; UINT64_MAX: no end */
     struct ahead ahead;
-    /* Protected by the lock of ahead, with `kept` and `busy` of every group: */
-    size_t held, mem;    /* bytes in memory; limit */
-    uint64_t base, next; /* places (epoch * n + place in the epoch) of the
-                          * block's first group and of the next to read */
-    /* The epoch and block in memory. */
+    /* Protected by the lock of ahead, like `kept` and `busy` of every group. */
+    size_t held, mem;    /* bytes of the groups in memory; their limit */
+    uint64_t base, next; /* positions (epoch * n + index in its order) of the
+                          * first group of the block, and of the next to read
+                          * ahead */
+    /* The block in memory, and its epoch. */
     int started, open;
     uint64_t epoch, stamp;
     size_t block, nmember;
-    uint64_t *start; /* [blocks+1] rows before a block */
-    size_t *member;  /* [K] */
-    uint64_t *upto;  /* [K+1] rows before a member */
+    uint64_t *start; /* [blocks+1] rows before each block */
+    size_t *member;  /* [K] groups of the block */
+    uint64_t *upto;  /* [K+1] rows before each member */
 };
 
 static void
@@ -178,7 +181,7 @@ groups_distance(const struct groups *g)
         : 1.0;
 }
 
-/* The group at place i of the epoch. */
+/* Number of the group at index i of the epoch's order. */
 static size_t
 group_at(const struct groups *g, uint64_t epoch, size_t i)
 {
@@ -228,7 +231,7 @@ groups_skip(struct groups *g, uint64_t epoch, uint64_t *left)
     return g->start[block];
 }
 
-/* Open this block.  Groups that the block before had too stay in memory. */
+/* Open a block.  Groups that were in the block before stay in memory. */
 static void
 open_group_block(struct groups *g, size_t block)
 {
@@ -254,7 +257,7 @@ open_group_block(struct groups *g, size_t block)
     pthread_cond_broadcast(&g->ahead.room);
 }
 
-/* Read message k of the group's shard into *r. */
+/* Read message k that begins in the group's frame into *r. */
 static int
 load_message(const struct groups *g, struct shard_buf *b, const struct group *o,
     size_t k, struct held_batch *r, struct err *e)
@@ -273,7 +276,7 @@ load_message(const struct groups *g, struct shard_buf *b, const struct group *o,
             o->shard, k);
     r->rows = st_find(&r->m.st, "ids")->shape[0];
     r->dir = o->dir;
-    /* Take the memory over. */
+    /* take over the memory of the message */
     r->mem = b->msg;
     r->cap = b->msg_cap;
     r->st = b->st;
@@ -283,7 +286,7 @@ load_message(const struct groups *g, struct shard_buf *b, const struct group *o,
     return 0;
 }
 
-/* Decode the messages of a group into kept[]; called without the lock. */
+/* Decode a group's messages into kept[]; called without the lock. */
 static int
 decode_group(const struct groups *g, struct shard_buf *b, const struct group *o,
     struct held_batch *kept, struct err *e)
@@ -310,7 +313,7 @@ decode_group(const struct groups *g, struct shard_buf *b, const struct group *o,
     return 0;
 }
 
-/* Decode a group as worker number `worker`, giving up the lock meanwhile. */
+/* Decode a group as worker `worker`; the lock is released meanwhile. */
 static int
 bring_group(struct groups *g, size_t worker, struct group *o, struct err *e)
 {
@@ -333,8 +336,8 @@ bring_group(struct groups *g, size_t worker, struct group *o, struct err *e)
     return r;
 }
 
-/* The next group to read ahead, if there is memory for it; an epoch ahead at
- * most. */
+/* The next group to read ahead, at most an epoch ahead; NULL: there is none, or
+ * no memory for it. */
 static struct group *
 next_to_read(struct groups *g)
 {
@@ -358,7 +361,7 @@ read_group_ahead(void *groups, size_t worker, struct err *e)
     return !o ? 0 : bring_group(g, worker, o, e) < 0 ? -1 : 1;
 }
 
-/* Bring a group into memory for the caller. */
+/* Bring a group into memory, for the caller. */
 static int
 need_group(struct groups *g, struct group *o, struct err *e)
 {

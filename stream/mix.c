@@ -1,4 +1,4 @@
-/* Choosing the next source: see mix.h */
+/* Chooses the next source: see mix.h */
 #include "mix.h"
 #include "base/mem.h"
 
@@ -36,7 +36,7 @@ mix_unimax(double *share, const double *has, size_t n, double cap,
             left--;
         }
     }
-    /* Serve the smallest source first. */
+    /* serve the sources with the fewest tokens first */
     while (left > 0) {
         size_t least = SIZE_MAX;
         double even;
@@ -52,12 +52,11 @@ mix_unimax(double *share, const double *has, size_t n, double cap,
 }
 
 struct match {
-    size_t winner;  /* SIZE_MAX: nobody takes part */
-    uint64_t until; /* value of `taken` from which on the match has to be played
-                     * again */
+    size_t winner;  /* winning source; SIZE_MAX: none takes part */
+    uint64_t until; /* valid while `taken` is below this */
 };
 
-/* Every match is to be played. */
+/* Mark all matches as to be played again. */
 static void
 replay_all(struct mix *m)
 {
@@ -65,7 +64,7 @@ replay_all(struct mix *m)
         m->match[k].until = 0;
 }
 
-/* Play the matches of source i again. */
+/* Mark the matches of source i as to be played again. */
 static void
 replay(struct mix *m, size_t i)
 {
@@ -106,8 +105,8 @@ mix_turn(struct mix *m, const uint64_t *w)
     replay_all(m);
 }
 
-/* Weights sum to about 2^30 and debts stay within a few pieces of less than
- * 2^32 tokens, so 63 bits do for any T that fits in memory. */
+/* Weights sum to about 2^30, and debts are within a few pieces of less than
+ * 2^32 tokens: 63 bits are enough for any T that fits in memory. */
 int64_t
 mix_owed(const struct mix *m, size_t i)
 {
@@ -121,8 +120,8 @@ mix_owe(struct mix *m, size_t i, int64_t owed)
     replay(m, i);
 }
 
-/* The winner of the match between sources a < b; it stays the winner until
- * *until tokens have been taken. */
+/* The winner of the match between sources a < b, and *until, the value of
+ * `taken` up to which it stays the winner. */
 static size_t
 match_winner(const struct mix *m, size_t a, size_t b, uint64_t *until)
 {
@@ -138,7 +137,7 @@ match_winner(const struct mix *m, size_t a, size_t b, uint64_t *until)
         y = a;
         ahead = -ahead;
     }
-    /* If both are owed the same, the larger weight is first. */
+    /* if both are owed the same, the one with the larger weight is first */
     if (m->w[y] > m->w[x]) {
         const uint64_t by = m->w[y] - m->w[x];
 
@@ -147,7 +146,7 @@ match_winner(const struct mix *m, size_t a, size_t b, uint64_t *until)
     return x;
 }
 
-/* The winner of match k, or the source at that leaf. */
+/* The winner of match k; if k is a leaf, the source there. */
 static size_t
 winner_of(const struct mix *m, size_t k)
 {
@@ -157,7 +156,7 @@ winner_of(const struct mix *m, size_t k)
     return k < m->n && m->w[k] > 0 ? k : SIZE_MAX;
 }
 
-/* Play what has to be played below and at match k. */
+/* Play match k, and first the matches below it that have to be played again. */
 static void
 play_match(struct mix *m, size_t k)
 {

@@ -1,4 +1,4 @@
-/* Rows out of pieces: see packer.h */
+/* Packs pieces into rows: see packer.h */
 #include "packer.h"
 #include "base/mem.h"
 
@@ -46,7 +46,7 @@ rows_begin(struct pack_rows *r)
     r->mask = xgrow(r->mask, r->B, &r->capB, r->T);
 }
 
-/* Make room for one more piece in an array of r. */
+/* Make room for one more piece in an array p of r; returns the array. */
 static void *
 grow_array(const struct pack_rows *r, void *p, size_t size)
 {
@@ -55,8 +55,8 @@ grow_array(const struct pack_rows *r, void *p, size_t size)
     return xgrow(p, r->P, &cap, size);
 }
 
-/* The batch gets its first piece with a loss mask: all tokens before it count.
- * */
+/* Begin the mask of a batch at its first piece with a loss mask: all tokens
+ * before that piece count. */
 static void
 mask_begin(struct pack_rows *r)
 {
@@ -156,7 +156,7 @@ packer_keep(struct packer *p)
     p->order[k] = p->n++;
 }
 
-/* Keep the window full. */
+/* Draw pieces until the window is full. */
 static int
 refill(struct packer *p, const struct pack_from *from, uint64_t number,
     struct err *e)
@@ -175,7 +175,8 @@ refill(struct packer *p, const struct pack_from *from, uint64_t number,
     return 0;
 }
 
-/* Pieces other than `first` that fit into space, longest first. */
+/* List the pieces other than `first` that fit into space, longest first;
+ * returns their number. */
 static size_t
 list_candidates(const struct packer *p, size_t first, size_t space,
     size_t which[PACK_WINDOW])
@@ -194,7 +195,7 @@ reached(const uint64_t *sums, size_t s)
     return sums[s / 64] >> s % 64 & 1;
 }
 
-/* to = from united with { s + len : s in from }. */
+/* to = from, and all its sums with len added. */
 static void
 add_sums(uint64_t *restrict to, const uint64_t *restrict from, size_t len,
     size_t words)
@@ -210,11 +211,11 @@ add_sums(uint64_t *restrict to, const uint64_t *restrict from, size_t len,
 }
 
 /*
- * Subset sum: which pieces, beside `first`, fill the rest of the row best?
- * Returns the tokens left empty.  Row i of p->sums is the set of sums that the
- * first i candidates (longest first) can make, a bit for each sum.  Walking
- * back, a piece is taken only where the sum cannot be made of longer ones, so
- * that short pieces are kept for later gaps.
+ * Choose by subset sum the pieces that, with `first`, fill the row best.
+ * Returns the number of tokens left empty.  Row i of p->sums is the set of sums
+ * of the first i candidates (longest first), a bit for each sum.  On the way
+ * back a piece is taken only if longer ones cannot make the sum, so that short
+ * pieces are kept for later gaps.
  */
 static size_t
 fill_rest(struct packer *p, size_t first, int used[PACK_WINDOW])
@@ -244,9 +245,10 @@ fill_rest(struct packer *p, size_t first, int used[PACK_WINDOW])
     return left;
 }
 
-/* Choose the pieces of the next row.  If the oldest piece has waited PACK_AGE
- * rows it goes in.  Else the row begins with one of the PACK_TRIES longest
- * lengths: the first that fills it, or the one that leaves least. */
+/* Choose the pieces of the next row.  If the oldest piece has waited for
+ * PACK_AGE rows, the row begins with it.  Else it begins with one of the
+ * PACK_TRIES greatest lengths: the first with which the row is full, or the one
+ * that leaves the least empty. */
 static void
 choose_pieces(struct packer *p, uint64_t number, int used[PACK_WINDOW])
 {
@@ -273,7 +275,7 @@ choose_pieces(struct packer *p, uint64_t number, int used[PACK_WINDOW])
     }
 }
 
-/* Take the used pieces out of the window; their memory is kept behind it. */
+/* Remove the used pieces from the window; their memory is kept behind it. */
 static void
 sweep(struct packer *p, const int used[PACK_WINDOW])
 {
@@ -317,7 +319,7 @@ row_best(struct packer *p, const struct pack_from *from, uint64_t number,
     return 1;
 }
 
-/* Fill a row with pieces as they come, without a window. */
+/* Fill a row with pieces as they are drawn, without a window. */
 static int
 row_direct(struct packer *p, const struct pack_from *from, struct pack_rows *r,
     struct err *e)

@@ -1,21 +1,24 @@
 /*
- * Rows of T tokens out of pieces of documents.
+ * Packs pieces of documents into rows of T tokens.
  *
- *   best    a window of PACK_WINDOW pieces is kept full; a row takes the
- *           longest of them, and the set of the others that fills what is left
- *           best, long pieces rather than many; where that leaves a gap, the
- *           next longest instead, PACK_TRIES lengths at most; but the oldest
- *           one, when it has waited for PACK_AGE rows
- *   concat  documents one after the other; a row ends where T is reached and
- *           the document goes on in a later row
- *   none    one piece a row
+ *   best    keeps a window of PACK_WINDOW pieces.  A row takes the longest
+ * piece
+ *           and those others that fill the rest best, long pieces rather than
+ *           many.  If a gap is left, it tries the next longest piece instead,
+ * at
+ *           most PACK_TRIES lengths.  A piece that has waited for PACK_AGE rows
+ *           is taken first.
+ *   concat  one document after the other; a row ends at T tokens, and the
+ *           document continues in a later row
+ *   none    one piece per row
  *
- * No token is lost or given twice: a piece is cut only because it is longer
- * than T (or than the row, for concat), and its rest is drawn later.
- * After the best fit of Ding et al., Fewer Truncations Improve Language
- * Modeling, arXiv:2404.10830: here in a stream, and over sets.  Lognormal
- * documents of mean 823, T = 2048: 0.02 % padding, where taking the longest
- * piece that fits again and again leaves 0.5 %; T = 1024: 0.3 %.
+ * No token is lost or given twice.  A piece is cut only if it is longer than T
+ * (for concat: than the rest of the row); what is left is drawn later.  After
+ * the best-fit packing of Ding et al., Fewer Truncations Improve Language
+ * Modeling, arXiv:2404.10830, but of a stream, and choosing sets of pieces.
+ * Padding, for lognormal documents of mean 823: 0.02 % at T = 2048, where
+ * repeatedly taking the longest piece that fits leaves 0.5 %; 0.3 % at T =
+ * 1024.
  */
 #ifndef STREAM_PACKER_H
 #define STREAM_PACKER_H
@@ -33,35 +36,38 @@ enum pack { PACK_BEST, PACK_CONCAT, PACK_NONE };
 extern const char *const pack_names[]; /* "best", ..., NULL */
 
 struct piece {
-    uint32_t source, frame, doc; /* reference, see sampler.h */
-    uint32_t off, len;           /* tokens of the document */
-    uint64_t key;
-    uint64_t born;      /* row number when it was drawn */
-    int masked;         /* some element of mask is 0 */
+    uint32_t source, frame, doc; /* its document, see struct sampled */
+    uint32_t off, len;           /* first token in the document, and number of
+                                  * tokens */
+    uint64_t key;                /* key of the document */
+    uint64_t born;      /* number of the row before which it was drawn */
+    int masked;         /* mask has a 0 */
     unsigned char *ids; /* [T] elements, owned by the packer */
-    uint8_t *mask;      /* [T] 1: in the loss; if masked */
+    uint8_t *mask;      /* [T] 1: the token counts in the loss; valid if
+                         * masked */
 };
 
-/* Draw the next piece of at most max tokens into p (all but born; ids and, if
- * it is masked, mask, which have room for T).  1; 0: there is none any more;
- * -1. */
+/* draw: draw the next piece of at most max tokens into p, except born; ids and
+ * mask have room for T.  1; 0: there are no more; -1. */
 struct pack_from {
     int (*draw)(void *ctx, size_t max, struct piece *p, struct err *e);
     void *ctx;
 };
 
-/* Where the rows of a batch grow; zeroed by pack_rows_init. */
+/* The rows of a batch being made; zeroed by pack_rows_init. */
 struct pack_rows {
     size_t T, id_size;
-    size_t B, capB;     /* rows so far */
+    size_t B, capB;     /* number of rows; rows that fit */
     unsigned char *ids; /* [B,T]; 0 after the last piece of a row */
-    uint8_t *mask;      /* [B,T]; 0 after the last piece; valid if masked */
-    int masked;         /* some piece has a mask */
-    size_t P, capP;
-    uint32_t *row, *len, *off; /* [P] */
-    uint16_t *source;
-    uint64_t *key;
-    uint64_t tokens;
+    uint8_t *mask;      /* [B,T] loss mask; 0 after the last piece; valid if
+                         * masked */
+    int masked;         /* a piece has a mask */
+    size_t P, capP;     /* number of pieces; pieces that fit */
+    uint32_t *row, *len, *off; /* [P] row, tokens, first token in the
+                                * document */
+    uint16_t *source;          /* [P] */
+    uint64_t *key;             /* [P] */
+    uint64_t tokens;           /* without padding */
 };
 void pack_rows_init(struct pack_rows *r, size_t T, size_t id_size);
 void pack_rows_clear(struct pack_rows *r);
@@ -72,17 +78,18 @@ struct packer {
     size_t T, id_size;
     size_t n;                        /* pieces in the window */
     struct piece piece[PACK_WINDOW]; /* oldest first */
-    size_t order[PACK_WINDOW];       /* longest first, of equals the older */
+    size_t order[PACK_WINDOW];       /* indices into piece, longest first; of
+                                      * equals the older */
     int dry;                         /* draw has returned 0 */
     uint64_t *sums;                  /* sets of sums, as bits: see fill_rest */
 };
 void packer_init(struct packer *p, enum pack how, size_t T, size_t id_size);
 void packer_release(struct packer *p);
-/* For a resumed stream, which restores the window: fill the slot, then keep it.
- * p->n must be < PACK_WINDOW. */
+/* Restore the window of a resumed stream: fill the slot, then keep it. p->n
+ * must be < PACK_WINDOW. */
 struct piece *packer_slot(struct packer *p);
 void packer_keep(struct packer *p);
-/* Append row number `number` of the stream.  1; 0: there are no more; -1. */
+/* Append row `number` of the stream.  1; 0: there are no more rows; -1. */
 int packer_row(struct packer *p, const struct pack_from *from, uint64_t number,
     struct pack_rows *r, struct err *e);
 

@@ -17,8 +17,8 @@ struct column {
     char *name;
     enum dtype dtype;
     int ndim;
-    size_t shape[ST_DIMS_MAX]; /* shape[0]: rows or pieces in data */
-    size_t bytes;              /* bytes of a row, or of a piece */
+    size_t shape[ST_DIMS_MAX]; /* shape[0]: rows, or pieces, in data */
+    size_t bytes;              /* bytes of each row, or of each piece */
     int by_piece;
     struct buf data;
 };
@@ -28,11 +28,11 @@ struct rows {
     const struct dirs *d;
     const struct cursor_spec *spec;
     struct groups *groups;
-    size_t mem; /* bytes that frames may take */
-    uint64_t R; /* rows in all */
+    size_t mem; /* bytes of memory for frames */
+    uint64_t R; /* rows of an epoch */
     struct column *col;
     size_t ncol;
-    size_t P; /* pieces in the batch being made */
+    size_t P; /* number of pieces in the batch being made */
 };
 
 static int
@@ -41,7 +41,8 @@ is_by_piece(const char *name)
     return strncmp(name, "piece_", 6) == 0;
 }
 
-/* Does the tensor have an element or more for each piece, or for each token? */
+/* Does the tensor have elements for each piece, or for each token, so that they
+ * move with their row? */
 static int
 moves(const struct st_tensor *t, size_t P, size_t B, size_t T)
 {
@@ -100,8 +101,8 @@ fits(const struct column *c, const struct st_tensor *t)
     return 1;
 }
 
-/* Messages without a loss mask count all tokens: fill the mask with ones up to
- * so many rows. */
+/* Fill the loss mask with ones up to `rows` rows: in messages without a mask
+ * all tokens count. */
 static void
 fill_mask(struct column *c, size_t rows)
 {
@@ -114,8 +115,8 @@ fill_mask(struct column *c, size_t rows)
     c->data.n = n;
 }
 
-/* Are the tensors of the batch before those of s, in the same order?  Then its
- * columns are used again. */
+/* Were the tensors of the batch before the same as those of s, in the same
+ * order?  Then its columns are used again. */
 static int
 suits(const struct rows *x, const struct st *s)
 {
@@ -128,8 +129,8 @@ suits(const struct rows *x, const struct st *s)
     return 1;
 }
 
-/* Check that the tensors of k fit the batch; its first row decides which there
- * are. */
+/* Check that the tensors of k fit the batch, whose first row decides which
+ * tensors it has. */
 static int
 match(struct rows *x, const struct held_batch *k, struct err *e)
 {
@@ -171,8 +172,8 @@ match(struct rows *x, const struct held_batch *k, struct err *e)
     return 0;
 }
 
-/* Set row numbers of the pieces just added, and renumber their sources: a
- * directory's numbers become those of all directories. */
+/* Set the row numbers of the pieces just added, and replace their directory's
+ * source numbers by those of all directories. */
 static void
 renumber_pieces(struct rows *x, size_t dir, size_t pieces)
 {
@@ -190,8 +191,7 @@ renumber_pieces(struct rows *x, size_t dir, size_t pieces)
     }
 }
 
-/* The number of the first piece of a message that belongs to this row or a
- * later one. */
+/* Number of the first piece of a message that is in this row or a later one. */
 static size_t
 first_piece(const struct held_batch *k, size_t row)
 {
@@ -234,7 +234,7 @@ append_row(struct rows *x, const struct held_batch *k, size_t row)
         fill_mask(find_column(x, "loss_mask"), x->f.own_B);
 }
 
-/* Tokens of a row. */
+/* Number of tokens in a row. */
 static uint64_t
 count_row_tokens(const struct held_batch *k, size_t row)
 {
@@ -313,8 +313,8 @@ rows_load(struct feed *f, const struct cursor *c, struct err *e)
     return 0;
 }
 
-/* Rows of a replay until `tokens` are reached.  Whole epochs and blocks are
- * counted by the indexes; only the last block's rows are read. */
+/* Count the rows of a replay until `tokens` are reached.  Whole epochs and
+ * blocks are counted by the indexes; only the last block's rows are read. */
 static int
 rows_until(const struct rows *x, uint64_t tokens, uint64_t *rows, struct err *e)
 {

@@ -44,7 +44,7 @@ add_shard_frames(struct sampler *s, size_t dir, size_t shard, struct err *e)
     return 0;
 }
 
-/* Lists of frames by source. */
+/* List the frames of each source. */
 static int
 find_frames(struct sampler *s, struct err *e)
 {
@@ -68,7 +68,7 @@ drop_frames(struct sampler *s)
     free(s->src);
 }
 
-/* Bytes of K frames of every source, masks not counted. */
+/* Bytes of K frames of every source, without masks. */
 static double
 bytes_of_frames(const struct sampler *s, size_t K)
 {
@@ -127,7 +127,7 @@ make_decoders(struct sampler *s, size_t threads)
     }
 }
 
-/* Memory for parts: mem, or less where all of the data takes less. */
+/* Bytes of memory for parts: mem, or less if all data takes less. */
 static size_t
 most_bytes(const struct sampler *s)
 {
@@ -259,7 +259,7 @@ source_blocks(const struct sampler *s, const struct source *c)
     return (c->nframe + s->K - 1) / s->K;
 }
 
-/* Numbers of the frames of a block; returns how many. */
+/* List the frames of a block; returns their number. */
 static size_t
 block_frames(const struct sampler *s, const struct source *c, uint64_t epoch,
     uint64_t block, uint32_t *member)
@@ -274,7 +274,7 @@ block_frames(const struct sampler *s, const struct source *c, uint64_t epoch,
     return n;
 }
 
-/* Number, in stored order, of the document at place `doc` of the open block. */
+/* Number, in stored order, of document `doc` of the open block. */
 static uint64_t
 stored_number(const struct sampler *s, size_t source, uint64_t doc)
 {
@@ -289,10 +289,10 @@ stored_number(const struct sampler *s, size_t source, uint64_t doc)
         : doc;
 }
 
-/* Put the frames of the open block, and then those of the next, into the order
- * in which threads read them: by the place of their first document.  Only the
- * next SCAN documents a frame are looked at; frames without one of these come
- * last. */
+/* Sort the frames of the open block into the order in which threads read them,
+ * by the number of the first document in each; the next block's frames follow.
+ * Only the next SCAN documents per frame are looked at; frames without one of
+ * those come last. */
 static void
 order_wants(struct sampler *s, size_t source, uint64_t doc)
 {
@@ -321,8 +321,8 @@ order_wants(struct sampler *s, size_t source, uint64_t doc)
     free(seen);
 }
 
-/* Make the block of this place the open one.  Frames that were in memory and
- * are in this block, or the next, stay. */
+/* Open the block of place p.  Frames in memory stay if they are in this block
+ * or the next. */
 static void
 open_source_block(struct sampler *s, size_t source, const struct place *p)
 {
@@ -405,7 +405,7 @@ fill_sampled(const struct sampler *s, const struct source *c, uint32_t frame,
     r->mask = p->mask ? p->mask + d->off : NULL;
 }
 
-/* Where document number doc of the open block is. */
+/* Find document `doc` of the open block. */
 static const struct soon *
 find_doc(const struct sampler *s, size_t source, uint64_t doc)
 {
@@ -424,8 +424,8 @@ find_doc(const struct sampler *s, size_t source, uint64_t doc)
     return r;
 }
 
-/* Documents lie all over memory: fetch the next one, and where the one after
- * it begins, before they are asked for. */
+/* Documents lie all over memory: prefetch the next one, and the start of the
+ * one after it, before they are asked for. */
 static void
 fetch_soon(const struct sampler *s, size_t source, uint64_t doc)
 {

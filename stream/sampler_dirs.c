@@ -1,4 +1,4 @@
-/* Several shard directories as one: see sampler_dirs.h */
+/* Several shard directories read as one: see sampler_dirs.h */
 #include "sampler_dirs.h"
 #include "base/mem.h"
 
@@ -13,7 +13,7 @@ dirs_name(const struct dirs *d, size_t i)
     return set_dir(d->set[i]);
 }
 
-/* Does directory i go with the first one? */
+/* Check that directory i can be read together with the first one. */
 static int
 compare_to_first(const struct dirs *d, size_t i, struct err *e)
 {

@@ -1,6 +1,6 @@
 /*
- * Several shard directories taken as one: same kind of content, same
- * tokenizer, sources merged by name in order of first appearance.
+ * Several shard directories read as one: they have the same kind of content and
+ * the same tokenizer; sources are merged by name, in order of first appearance.
  */
 #ifndef STREAM_SAMPLER_DIRS_H
 #define STREAM_SAMPLER_DIRS_H
@@ -15,15 +15,15 @@
 struct dirs {
     struct shard_set **set; /* [n] */
     size_t n;
-    struct stream_info info; /* merged; algorithm is the first one's */
-    uint16_t **source;       /* [n][sources of set i]: merged number */
-    size_t *nsource;         /* [n] */
+    struct stream_info info; /* merged; algorithm is that of the first */
+    uint16_t **source;       /* [n][nsource[i]] merged number of each source */
+    size_t *nsource;         /* [n] number of sources of each set */
     struct chain hash;       /* XXH3-128 of the manifests' hashes */
-    struct stream_info *own; /* [n] as each directory says; owns strings */
+    struct stream_info *own; /* [n] info of each directory; owns the strings */
 };
 
-/* Open every directory and compare them.  EX_INPUT names two that do not
- * belong together.  *d is overwritten unseen; dirs_release in any case. */
+/* Open all directories and compare them.  EX_INPUT names two that do not belong
+ * together.  *d is overwritten; call dirs_release in any case. */
 int dirs_open(struct dirs *d, char *const *dir, size_t n, int partial,
     struct err *e);
 void dirs_release(struct dirs *d);

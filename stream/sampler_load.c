@@ -1,4 +1,4 @@
-/* Frames into memory, on demand and ahead of it: see sampler_load.h */
+/* Brings frames into memory, on demand and ahead of it: see sampler_load.h */
 #include "sampler_load.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -32,8 +32,8 @@ part_drop(struct sampler *s, struct source *c, uint32_t k)
     c->part[k] = NULL;
 }
 
-/* Is there memory to read one more frame ahead?  A sixteenth is left for what
- * the caller needs at once. */
+/* Is there memory to read another frame ahead?  A sixteenth is reserved for
+ * frames that the caller needs at once. */
 static int
 has_room(const struct sampler *s, const struct frame_ref *f)
 {
@@ -58,7 +58,7 @@ part_new(struct sampler *s, const struct frame_ref *f)
     return p;
 }
 
-/* Copy len ids of t from the at-th on. */
+/* Copy len ids of t, from index `at` on. */
 static void
 copy_ids(unsigned char *to, size_t id_size, const struct st_tensor *t,
     size_t at, size_t len)
@@ -83,7 +83,7 @@ copy_ids(unsigned char *to, size_t id_size, const struct st_tensor *t,
     }
 }
 
-/* Add a document to a part. */
+/* Add a document to a part; -1: it has no room for it. */
 static int
 part_add(struct part *p, const struct frame_ref *f, size_t len, uint64_t key)
 {
@@ -97,7 +97,7 @@ part_add(struct part *p, const struct frame_ref *f, size_t len, uint64_t key)
     return 0;
 }
 
-/* Store the loss mask of that document; NULL: every token counts. */
+/* Store the loss mask of the document added last; NULL: every token counts. */
 static void
 part_mask(struct part *p, const struct frame_ref *f, const uint8_t *mask,
     size_t at, size_t len)
@@ -121,7 +121,7 @@ miscounted(const struct sampler *s, const struct frame_ref *f, struct err *e)
         dirs_name(s->d, f->dir), f->shard, f->frame);
 }
 
-/* The place of source i in w->source; nsource: it does not want the frame. */
+/* Index of source i in w->source; nsource: it does not want the frame. */
 static size_t
 wants(const struct decoder *w, size_t i)
 {
@@ -130,7 +130,7 @@ wants(const struct decoder *w, size_t i)
     return k < w->nsource && w->source[k] == i ? k : w->nsource;
 }
 
-/* Hand the documents of a checked message to those that want them. */
+/* Give the documents of a checked message to the sources that want them. */
 static int
 hand_out(struct decoder *w, const struct st *st, struct err *e)
 {
@@ -173,7 +173,7 @@ hand_out(struct decoder *w, const struct st *st, struct err *e)
     return 0;
 }
 
-/* Count the documents of a message from the index, which has their lengths. */
+/* Add the documents of a message by the index, which has their lengths. */
 static int
 hand_out_lengths(struct decoder *w, const struct shard_index *x,
     const struct shard_msg *m, struct err *e)
@@ -221,7 +221,8 @@ read_docs_message(struct decoder *w, const struct shard_index *x, size_t k,
     return hand_out(w, &m.st, e);
 }
 
-/* Decode the frame of w for all that want it; without the lock. */
+/* Decode the frame of w for all sources that want it; called without the
+ * lock. */
 static int
 decode_wanted(struct decoder *w, struct err *e)
 {
@@ -263,7 +264,7 @@ is_member(const struct source *c, uint32_t k)
 }
 
 /* Find all sources that need this frame for their open block or the next, so
- * that a frame that several sources share is decoded once for all of them. */
+ * that it is decoded once for all of them. */
 static void
 find_wants(struct decoder *w, size_t source, uint32_t number)
 {
@@ -293,7 +294,7 @@ find_wants(struct decoder *w, size_t source, uint32_t number)
     }
 }
 
-/* Decode a frame with w, releasing the lock meanwhile.  must: keep its
+/* Decode a frame with w; the lock is released meanwhile.  must: keep its
  * documents even if the frame is in no open block. */
 static int
 bring_frame(struct decoder *w, size_t source, uint32_t k, int must,
@@ -337,8 +338,8 @@ in_flight(const struct sampler *s, const struct frame_ref *f)
     return 0;
 }
 
-/* The first wanted frame of the open block or, next, of the one after it that
- * nobody has or decodes; SIZE_MAX: none. */
+/* Index in c->want of the first frame of the open block (next: of the block
+ * after it) that is not in memory and not being decoded; SIZE_MAX: none. */
 static size_t
 absent(const struct sampler *s, struct source *c, int next)
 {
@@ -353,8 +354,8 @@ absent(const struct sampler *s, struct source *c, int next)
     return SIZE_MAX;
 }
 
-/* Estimate when the document at place `doc` of the open block will be drawn,
- * from how often the source was drawn so far. */
+/* Estimate when document `doc` of the open block will be drawn, from how often
+ * the source was drawn so far. */
 static double
 due(const struct source *c, uint64_t doc)
 {
@@ -362,8 +363,8 @@ due(const struct source *c, uint64_t doc)
                         : (double)(doc - c->at) / ((double)c->drawn + 1.0);
 }
 
-/* Choose a frame to decode: of the open blocks or, next, of those after
- * them, the one that is needed first.  0: none; -1: there is no memory. */
+/* Choose the frame needed first, in the open blocks (next: in the blocks after
+ * them).  1; 0: there is none; -1: there is no memory for it. */
 static int
 choose_frame(struct sampler *s, int next, size_t *source, uint32_t *number)
 {
@@ -387,8 +388,8 @@ choose_frame(struct sampler *s, int next, size_t *source, uint32_t *number)
     return 0;
 }
 
-/* Wait for a frame that another thread decodes.  Meanwhile decode the one that
- * is needed next; if that fails, the error comes when it is needed. */
+/* Wait for a frame that another thread decodes, and meanwhile decode the one
+ * needed next; an error of that is reported when it is needed. */
 static void
 wait_for(struct sampler *s, const struct source *c, uint32_t k)
 {

@@ -1,9 +1,9 @@
 /*
- * Frames of the sampler in memory, read on demand and ahead of it.
+ * The sampler's frames in memory.
  *
- * sampler.c knows the order and which frames are wanted; sampler_load.c brings
- * them into memory.  The lock of struct ahead protects everything below but
- * the members marked "order", which do not change.
+ * sampler.c decides the order and which frames are wanted; sampler_load.c reads
+ * them, on demand and ahead of it.  The lock of struct ahead protects all
+ * members below except those marked "order", which do not change.
  */
 #ifndef STREAM_SAMPLER_LOAD_H
 #define STREAM_SAMPLER_LOAD_H
@@ -11,95 +11,95 @@
 #include "sampler.h"
 #include "sampler_room.h"
 
-/* Where a document of a part begins, in tokens. */
+/* A document of a part; off: its first token. */
 struct part_doc {
     uint64_t off, key;
 };
 
-/* Decoded documents of one source in one frame.  doc and ids point into the
- * same allocation. */
+/* The decoded documents of one source in one frame.  doc and ids point into the
+ * allocation of the struct. */
 struct part {
     size_t n;             /* documents */
-    struct part_doc *doc; /* [n+1] */
+    struct part_doc *doc; /* [n+1]; the last has the end */
     unsigned char *ids;   /* NULL: lengths only */
-    uint8_t *mask;        /* or NULL */
-    size_t own, bytes;    /* bytes of the allocation, without and with the
-                           * mask */
+    uint8_t *mask;        /* loss mask, allocated apart; NULL: all count */
+    size_t own, bytes;    /* bytes of the allocation, without and with mask */
 };
 
 struct frame_ref {
-    uint32_t dir, shard, frame, ndoc;
+    uint32_t dir, shard, frame, ndoc; /* ndoc: documents of the source in it */
     uint64_t tokens;
 };
 
-/* Where a document that comes soon lies, to prefetch its cache lines. */
+/* The position of a document that will be drawn soon, for prefetching. */
 enum { SOON = 4 };
 struct soon {
-    uint64_t doc; /* number in the block; UINT64_MAX: none */
+    uint64_t doc; /* number in the block; UINT64_MAX: unused */
     uint32_t frame, in_frame;
 };
 
 struct source {
-    struct frame_ref *frame; /* order: in stored order */
-    struct part **part;      /* [nframe], NULL: not in memory */
+    struct frame_ref *frame; /* [nframe] order: the frames, in stored order */
+    struct part **part;      /* [nframe] decoded documents; NULL: not in
+                              * memory */
     size_t nframe, cap;      /* order */
     uint64_t docs, tokens;   /* order */
     /* The block in memory. */
     int open;
     uint64_t epoch, block;
-    uint32_t *member; /* [2K] numbers of the block's frames, then of the frames
-                       * of the block after it */
-    uint64_t *upto;   /* [K+1] documents before member i */
+    uint32_t *member; /* [2K] indices of the block's frames, then of the next
+                       * block's */
+    uint64_t *upto;   /* [K+1] documents before each member */
     size_t nmember, nnext;
     uint32_t *want;         /* [2K] members in the order in which they are
                              * read */
-    uint64_t *first;        /* [K] the first document that is in want[i] */
+    uint64_t *first;        /* [K] first document of the block in want[i] */
     size_t ready;           /* frames want[0..ready-1] are in memory */
-    uint64_t at, drawn;     /* documents drawn: number of the last in this
-                             * block; count in this run */
-    struct soon soon[SOON]; /* documents of this block, by number % SOON */
+    uint64_t at, drawn;     /* number in the block of the last document drawn;
+                             * documents drawn in this run */
+    struct soon soon[SOON]; /* documents of the block, by number % SOON */
 };
 
-/* The state of a thread that decodes a frame for all sources that want
- * documents of it; number 0 is the caller's. */
+/* A worker's decoding of a frame, for all sources that want documents of it.
+ * Worker 0 is the caller. */
 struct decoder {
     struct sampler *s;
-    struct shard_buf *buf; /* of its struct ahead_worker */
+    struct shard_buf *buf; /* of the worker's struct ahead_worker */
     int busy;              /* `frame` is being decoded */
     struct frame_ref frame;
     size_t nsource;     /* sources that want the frame */
-    size_t *source;     /* [nsource] their numbers */
-    uint32_t *number;   /* [nsource] number of the frame among those of each
-                         * source */
-    struct part **part; /* [nsource] decoded documents of each source */
-    size_t *place;      /* [nsrc] place of a source in source[], if there */
+    size_t *source;     /* [nsource] numbers of these sources */
+    uint32_t *number;   /* [nsource] index of the frame in each source's list */
+    struct part **part; /* [nsource] documents decoded for each source */
+    size_t *place;      /* [nsrc] index of a source in source[], if it is
+                         * there */
 };
 
 struct sampler {
-    const struct dirs *d; /* order, to `lengths` */
+    const struct dirs *d; /* order, down to `lengths` */
     size_t nsrc, K, id_size, id_room;
     uint64_t seed;
     int shuffle, lengths;
     struct source *src;
     struct ahead ahead;
-    struct decoder *decoder; /* [ndecoder], as those of ahead */
+    struct decoder *decoder; /* [ndecoder] one per worker */
     size_t ndecoder;
     struct room memory;
-    size_t held, mem;       /* bytes of all parts, and their limit */
-    struct source *visited; /* a frame outside the block of this source,
-                             * which */
-    uint32_t visitor;       /* sampler_ref has loaded; NULL: none */
+    size_t held, mem;       /* bytes of all parts; their limit */
+    struct source *visited; /* source of a frame outside its block that
+                             * sampler_ref has loaded; NULL: none */
+    uint32_t visitor;       /* number of that frame in the source */
 };
 
-/* Bytes of a part without a mask. */
+/* Bytes of a part, without a mask. */
 size_t part_bytes(const struct sampler *s, const struct frame_ref *f);
-/* Free part k of a source, if it is there. */
+/* Free part k of a source if it is in memory. */
 void part_drop(struct sampler *s, struct source *c, uint32_t k);
-/* Is frame number k of the open block, or of the one after it? */
+/* Is frame k of the source in the open block or the next? */
 int is_member(const struct source *c, uint32_t k);
-/* Frame number k of a source into memory for the caller.  -1 on damage. */
+/* Bring frame k of a source into memory, for the caller.  -1: damage. */
 int part_need(struct sampler *s, size_t source, uint32_t k, struct err *e);
-/* A step of a thread: see struct ahead. */
+/* The step function of struct ahead. */
 int decoder_step(void *sampler, size_t i, struct err *e);
 
 #endif

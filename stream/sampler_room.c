@@ -1,9 +1,9 @@
 /*
- * Memory for parts: see sampler_room.h.  One mapping as large as they may
- * become, of large pages where the system has them, so that what is decoded
- * need not be mapped page by page and is found with few address translations.
- * Pages once touched are kept.  Holes are kept in order of place; a part takes
- * the smallest that is large enough, the first of equals.
+ * Memory for parts: see sampler_room.h.  It is one mapping as large as parts
+ * may become, of huge pages if the system has them, so that decoding does not
+ * map memory page by page and reading needs few address translations.  Pages
+ * once touched are kept.  Holes are kept in order of address; a part takes the
+ * smallest that is large enough, the first of equals.
  */
 #include "sampler_room.h"
 #include "base/mem.h"
@@ -25,7 +25,7 @@ room_init(struct room *r, size_t bytes)
     p = mmap(NULL, bytes + ROOM_PAGE, PROT_READ | PROT_WRITE,
         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
-        return; /* every part is allocated alone */
+        return; /* each part is allocated separately */
     r->map = p;
     r->mapped = bytes + ROOM_PAGE;
     r->base = r->map + (ROOM_PAGE - (uintptr_t)p % ROOM_PAGE) % ROOM_PAGE;
@@ -45,8 +45,8 @@ room_release(struct room *r)
     memset(r, 0, sizeof *r);
 }
 
-/* Sizes are rounded up by at most 1/32, so that a freed hole fits other parts
- * of about that size. */
+/* Sizes are rounded up by at most 1/32, so that other parts of about the same
+ * size fit the hole when it is freed. */
 static size_t
 rounded_size(size_t bytes)
 {
@@ -57,7 +57,7 @@ rounded_size(size_t bytes)
     return (bytes + step - 1) / step * step;
 }
 
-/* The hole for so many bytes; r->n: there is none. */
+/* Index of a hole for so many bytes; r->n: there is none. */
 static size_t
 find_hole(const struct room *r, size_t bytes)
 {
@@ -92,7 +92,7 @@ room_alloc(struct room *r, size_t bytes)
     return p;
 }
 
-/* Holes i and i + 1 are one, if they touch. */
+/* Join holes i and i + 1 if they touch. */
 static void
 join_holes(struct room *r, size_t i)
 {

@@ -1,22 +1,23 @@
-/* Memory for the parts of the sampler. */
+/* Memory for the sampler's parts. */
 #ifndef STREAM_SAMPLER_ROOM_H
 #define STREAM_SAMPLER_ROOM_H
 
 #include <stddef.h>
 
-struct hole {
+struct hole { /* a free piece of the mapping: offset and bytes */
     size_t at, n;
 };
 struct room {
-    unsigned char *map, *base; /* NULL: there is none, parts stand alone */
+    unsigned char *map, *base; /* NULL: there is no mapping, parts are
+                                * malloc'd */
     size_t mapped, bytes;
-    struct hole *hole; /* [n] in order of at, none touches another */
+    struct hole *hole; /* [n] in order of at; none touches another */
     size_t n, cap;
 };
 void room_init(struct room *r, size_t bytes);
 void room_release(struct room *r);
 int room_has(const struct room *r, size_t bytes);
-/* Never NULL: from malloc when the mapping has no hole large enough. */
+/* Never NULL: malloc is used if no hole is large enough. */
 void *room_alloc(struct room *r, size_t bytes);
 void room_free(struct room *r, void *p, size_t bytes);
 

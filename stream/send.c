@@ -14,8 +14,8 @@
 #include <string.h>
 
 /* Pack the rows of the next batch.  1; 0: the stream is at its end; -1.  A last
- * batch with fewer rows than ranks is left out, so that all ranks have as many
- * batches. */
+ * batch with fewer rows than ranks is dropped, so that all ranks have the same
+ * number of batches. */
 static int
 make_batch(struct sending *s, struct err *e)
 {
@@ -38,7 +38,8 @@ make_batch(struct sending *s, struct err *e)
     return f->B >= p->ranks;
 }
 
-/* Begin the message of the next batch in w, and make its rows. */
+/* Begin the message of the next batch in w, and make its rows; returns as
+ * make_batch. */
 static int
 next_batch(struct sending *s, struct msg_out *w, struct err *e)
 {
@@ -60,7 +61,7 @@ next_batch(struct sending *s, struct msg_out *w, struct err *e)
     return 1;
 }
 
-/* Take up after the cursor's message: make it again without sending it. */
+/* Continue after the cursor's message, which is made again but not sent. */
 static void
 go_to_cursor(struct sending *s)
 {
@@ -80,7 +81,7 @@ go_to_cursor(struct sending *s)
     s->c.tokens = c->tokens;
     s->c.own = c->own;
     s->h = c->chain;
-    /* The message was made for this rank and this length of the stream. */
+    /* that message was made for the cursor's rank and length */
     s->c.spec.rank = c->spec.rank;
     s->c.spec.ranks = c->spec.ranks;
     s->c.spec.limit = c->spec.limit;
@@ -106,7 +107,7 @@ go_to_cursor(struct sending *s)
     s->feed->pieces = s->feed->cuts = 0;
 }
 
-/* How many batches will the whole stream be? */
+/* Count the batches of the whole stream, if the feed can. */
 static int
 count_batches(struct sending *s, struct err *e)
 {
@@ -116,7 +117,7 @@ count_batches(struct sending *s, struct err *e)
 
     if (p->length != LENGTH_BATCHES && s->feed->total(s->feed, &rows, e) < 0)
         return -1;
-    /* A last batch needs a row for each rank: see make_batch. */
+    /* a last batch needs a row for each rank: see make_batch */
     s->batches_all = rows / p->B + (rows % p->B >= p->ranks);
     if (s->batches_all)
         vnote("%" PRIu64 " batches, counted in %.2f s", s->batches_all,
@@ -124,8 +125,7 @@ count_batches(struct sending *s, struct err *e)
     return 0;
 }
 
-/* Metadata of the stored `stream` message that is not copied but written anew.
- * */
+/* Is key metadata of the `stream` message that is written anew, not copied? */
 static int
 is_known(const char *key)
 {
@@ -139,7 +139,7 @@ is_known(const char *key)
     return 0;
 }
 
-/* The `teacher` message all directories agree on; NULL: there is none. */
+/* The `teacher` message, which must be equal in all directories; NULL: none. */
 static const struct msg *
 find_teacher(const struct sending *s)
 {
@@ -200,14 +200,14 @@ send_preamble(struct sending *s, struct msg_out *w, const struct msg *teacher,
     return msg_send(w, e);
 }
 
-/* x in percent of t. */
+/* x as a percentage of t. */
 static double
 percent(double x, double t)
 {
     return t > 0.0 ? 100.0 * x / t : 0.0;
 }
 
-/* The closing line, with -v also where time went after the first batch. */
+/* Set the closing line; -v adds where time went after the first batch. */
 static void
 show_closing(struct sending *s)
 {
@@ -241,7 +241,7 @@ show_closing(struct sending *s)
         percent(x.idle - s->before.idle, after * threads), late);
 }
 
-/* Send everything after the preamble.  0: `end` was sent; 1: the reader has
+/* Send all messages after the preamble.  0: including `end`; 1: the reader has
  * left; -1. */
 static int
 send_batches(struct sending *s, struct msg_out *w, struct err *e)
@@ -307,7 +307,7 @@ send_stream(struct sending *s, const char *out, const struct opt_list *tee)
         }
         r = send_batches(s, w, &e);
     }
-    /* Ctrl-C may have ended the reader a moment before us. */
+    /* Ctrl-C may have ended the reader a moment before this program */
     if (r > 0 && stop_asked)
         r = err_set(&e, EX_STOP, "interrupted");
     progress_end();

@@ -1,4 +1,4 @@
-/* Writing the stream: preamble, batches, end, and the closing line. */
+/* Writes the stream: preamble, batches, `end`, and the closing line. */
 #ifndef STREAM_SEND_H
 #define STREAM_SEND_H
 
@@ -12,22 +12,22 @@ struct sending {
     const struct feed_means *how;
     struct feed *feed;
     double begun;    /* clock_now() when the program began */
-    struct cursor c; /* the state before the next batch */
+    struct cursor c; /* state before the next batch */
     /* Members that send_stream sets. */
-    uint64_t batches_all;      /* of the whole stream; 0: not known */
-    uint64_t head;             /* messages before the first batch */
+    uint64_t batches_all;      /* batches of the whole stream; 0: not known */
+    uint64_t head;             /* number of messages before the first batch */
     struct buf text;           /* text of the cursor */
     struct chain h;            /* H(c.seq - 1) */
-    uint64_t made, padded;     /* tokens, and tokens that the rows had room for,
-                                * in this run */
-    uint64_t batches;          /* in this run */
-    double sending;            /* seconds */
-    double first;              /* when the first batch was sent */
-    struct ahead_times before; /* times until then */
+    uint64_t made, padded;     /* tokens in the rows of this run, and room for
+                                * tokens in them */
+    uint64_t batches;          /* batches of this run */
+    double sending;            /* seconds spent in sending */
+    double first;              /* clock_now() when the first batch was sent */
+    struct ahead_times before; /* times of the feed until then */
 };
 
-/* Write the stream to address out, and to those of tee.  Ends the program when
- * something fails, after an `abort` message. */
+/* Write the stream to address out and to those of tee.  On an error it sends an
+ * `abort` message and dies. */
 void send_stream(struct sending *s, const char *out,
     const struct opt_list *tee);
 

@@ -19,7 +19,7 @@
 enum { THREADS_MOST = 4 };
 #define WHOLE 9007199254740992.0 /* 2^53 */
 
-/* Threads that read ahead, beside the one that packs and writes. */
+/* Number of threads that read ahead, beside the one that packs and writes. */
 static size_t
 threads_ahead(size_t given)
 {
@@ -28,7 +28,7 @@ threads_ahead(size_t given)
     return (given ? given : cpus < THREADS_MOST ? cpus : THREADS_MOST) - 1;
 }
 
-/* The options.  OPT_NONE, NAN and -1: not given. */
+/* The options; OPT_NONE, NAN and -1 mean: not given. */
 static struct given g = { .B = OPT_NONE,
     .T = OPT_NONE,
     .seed = OPT_NONE,

@@ -1,4 +1,4 @@
-/* Weights of the sources, and how they change: see weights.h */
+/* Weights of sources, and their change in a stream: see weights.h */
 #include "weights.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cut "NAME=NUMBER,..." into names and as many shares. */
+/* Split "NAME=NUMBER,..." into names and shares. */
 static int
 read_shares(struct stream_info *names, double *share, char *text, struct err *e)
 {
@@ -67,7 +67,7 @@ weights_parse(uint64_t *r, const struct dirs *d, const char *text,
     return bad;
 }
 
-/* Tokens of each source, by the manifests; the caller frees. */
+/* Tokens of each source, from the manifests; the caller frees the array. */
 static double *
 source_tokens(const struct dirs *d)
 {
@@ -76,7 +76,7 @@ source_tokens(const struct dirs *d)
     for (size_t i = 0; i < d->n; i++) {
         const struct manifest *m = set_manifest(d->set[i]);
 
-        /* The manifest lists them as the stream message does. */
+        /* the manifest lists sources in the order of the stream message */
         for (size_t k = 0; k < m->nsource && k < d->nsource[i]; k++)
             n[d->source[i][k]] += (double)m->source[k].tokens;
     }
@@ -120,7 +120,7 @@ weights_unimax(uint64_t *r, const struct dirs *d, double cap, double budget,
     return bad;
 }
 
-/* A source with a weight must have something to give. */
+/* Check that each source with a weight has tokens. */
 static int
 check_has_tokens(const uint64_t *w, const struct dirs *d, struct err *e)
 {
@@ -136,7 +136,7 @@ check_has_tokens(const uint64_t *w, const struct dirs *d, struct err *e)
     return bad;
 }
 
-/* Read a line: TOKENS weights NAME=X,... | alpha A | natural. */
+/* Parse a line: TOKENS, then weights NAME=X,... or alpha A or natural. */
 static int
 read_stage(struct cursor_stage *g, const struct dirs *d, char *line,
     struct err *e)

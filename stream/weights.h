@@ -1,4 +1,4 @@
-/* Weights of the sources, and how they change in a stream. */
+/* Weights of sources, and their change in a stream. */
 #ifndef STREAM_WEIGHTS_H
 #define STREAM_WEIGHTS_H
 
@@ -8,15 +8,16 @@
 
 #include <stdint.h>
 
-/* Weights of the sources of d from text: "bg=2,cs=1" (the others 0), or by
- * alpha A: (tokens)^A.  r [nsource] quantised; EX_USAGE. */
+/* Set r [nsource], quantised, to the weights of the sources of d: from text
+ * such as "bg=2,cs=1" (others 0), or (tokens)^a.  EX_USAGE. */
 int weights_parse(uint64_t *r, const struct dirs *d, const char *text,
     struct err *e);
 int weights_alpha(uint64_t *r, const struct dirs *d, double a, struct err *e);
-/* By mix_unimax, for a budget of tokens. */
+/* The same by mix_unimax, for a budget of tokens. */
 int weights_unimax(uint64_t *r, const struct dirs *d, double cap, double budget,
     struct err *e);
-/* Stages of a file into s, and its hash.  EX_USAGE names the line. */
+/* Read the stages of a curriculum file into s, and its hash.  EX_USAGE names
+ * the line. */
 int curriculum_read(struct cursor_spec *s, const struct dirs *d,
     const char *path, struct err *e);
 void curriculum_release(struct cursor_spec *s);
