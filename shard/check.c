@@ -23,7 +23,7 @@ static const struct opt options[] = { OPT_FLAG(0, "partial", &partial,
                                           "broke off"),
     OPT_END };
 
-/* Name a damaged frame, and the documents or rows that it held. */
+/* Warn of a damaged frame, and name the documents or rows that it held. */
 static void
 say_frame(const struct shard_index *x, size_t frame, uint64_t before,
     const struct manifest *m, const char *why)
@@ -51,8 +51,8 @@ say_frame(const struct shard_index *x, size_t frame, uint64_t before,
     buf_release(&by);
 }
 
-/* Tell where dir is damaged and what was there; returns the number of damaged
- * places. */
+/* Warn of each damaged place of dir, and say what was there; returns their
+ * number. */
 static size_t
 survey(const char *dir)
 {
@@ -81,7 +81,7 @@ survey(const char *dir)
             if (set_frame(s, i, f, &b, &e) == 0)
                 continue;
             if (strncmp(e.msg, place, strlen(place)) != 0) {
-                /* The error is not of this frame but of the file as a whole. */
+                /* an error of the whole file, not of this frame */
                 warn("%s: %s %" PRIu64 " to %" PRIu64, e.msg, store_unit(m),
                     before, before + m->file[i].docs - 1);
                 bad++;
@@ -119,7 +119,7 @@ show_progress(void *ctx, uint64_t done)
     progress_at((double)done, NULL);
 }
 
-/* Print a line for each directory; returns the worst status. */
+/* Check each directory and print a line for it; returns the worst status. */
 static int
 check_all(char **dir)
 {

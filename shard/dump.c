@@ -1,6 +1,6 @@
 /*
- * shard dump - show a stream as text; see shard-dump(1).  Everything
- * from the input is printed so that it cannot control a terminal.
+ * shard dump - show a stream as text; see shard-dump(1).  All text from the
+ * input is printed in a form that cannot control a terminal.
  */
 #include "dump.h"
 #include "base/mem.h"
@@ -19,9 +19,9 @@
 #include <string.h>
 
 struct dump_opts {
-    const char *tokenizer; /* decodes ids; or NULL */
-    size_t values;         /* values, documents, pieces shown of each */
-    size_t messages;       /* shown; SIZE_MAX: all */
+    const char *tokenizer; /* decodes ids; NULL: ids are not decoded */
+    size_t values;         /* values, documents and pieces to show of each */
+    size_t messages;       /* number of messages to show; SIZE_MAX: all */
     int partial;
 };
 
@@ -42,12 +42,12 @@ static const struct opt options[] = {
 struct dump {
     const struct dump_opts *o;
     struct stream_info info;
-    struct tokenizer *tok; /* or NULL */
-    uint32_t *ids;         /* of one document */
+    struct tokenizer *tok; /* NULL: ids are not decoded */
+    uint32_t *ids;         /* ids of a document */
     struct buf text;
 };
 
-/* Print s[n] as it may be shown, with \n, \t and \\ for what these stand. */
+/* Print s[n] as text_char shows it, but \n, \t and \\ as these escapes. */
 static void
 print_escaped(const char *s, size_t n)
 {
@@ -131,7 +131,7 @@ put_tensor(const struct st_tensor *t, size_t values)
     printf("%s\n", t->n > values ? " ..." : "");
 }
 
-/* Element i of an integer tensor; 0 when it is not there. */
+/* Element i of an integer tensor; 0 if the tensor is missing or too short. */
 static uint64_t
 element_at(const struct st_tensor *t, size_t i)
 {
@@ -144,7 +144,7 @@ source_of(const struct dump *d, uint64_t i)
     return i < d->info.nsource ? d->info.source[i] : "?";
 }
 
-/* The text of n ids from `begin` on, on a line of its own. */
+/* Print the text of n ids, from index `begin`, on a line of its own. */
 static void
 put_decoded(struct dump *d, const struct st_tensor *ids, size_t begin, size_t n)
 {
@@ -161,7 +161,7 @@ put_decoded(struct dump *d, const struct st_tensor *ids, size_t begin, size_t n)
     putchar('\n');
 }
 
-/* The lines of a batch's pieces or of documents. */
+/* Print lines for the pieces of a batch, or for documents. */
 static void
 put_docs(struct dump *d, const struct msg *m)
 {
@@ -225,7 +225,7 @@ print_message(struct dump *d, const struct msg *m)
         put_docs(d, m);
 }
 
-/* Text is decoded with the tokenizer that encoded it, or not at all. */
+/* Refuse another tokenizer than the one that encoded the text. */
 static void
 check_same_tokenizer(const struct dump *d)
 {
@@ -254,11 +254,11 @@ dump_stream(const char *addr, const struct dump_opts *o)
     r = set_in_open(addr, o->partial, &e);
     if (!r)
         die_err(&e);
-    /* A reader that has enough ends an endless stream too. */
+    /* a reader that has enough ends an endless stream too */
     for (size_t n = 0; k > 0 && n < o->messages && !ferror(stdout); n++) {
         k = msg_read(r, &m, &e);
         if (k < 0) {
-            /* Show the good messages before the bad end. */
+            /* show the good messages before the error */
             fflush(stdout);
             die_err(&e);
         }

@@ -1,10 +1,10 @@
 /*
- * Several streams become one directory, or are added to one; see shard(1).
+ * Writes several streams to one directory, or adds them to one; see shard(1).
  *
- * The first message of a stream names its sources, so all inputs are looked at
- * before anything is written.  A directory that knows all of them gets new
- * files (shardmk_append); else it is written anew beside the old one, and
- * takes its place at the end.
+ * The first message of a stream names its sources, so the first messages of all
+ * inputs are read before anything is written.  A directory that has all the
+ * sources gets new files (shardmk_append); otherwise it is written anew beside
+ * the old one, and replaces it at the end.
  */
 #include "merge.h"
 #include "store.h"
@@ -31,35 +31,34 @@
 
 struct input {
     const char *name;
-    struct msg_in *in; /* NULL: is opened again */
+    struct msg_in *in; /* NULL: closed, to be opened again */
     struct stream_info info;
-    uint16_t *map; /* [info.nsource] number in the whole */
+    uint16_t *map; /* [info.nsource] numbers in the merged stream */
 };
 
-/* A message that the directory held before. */
+/* A message that the directory already holds. */
 struct before {
     uint64_t tokens;
-    uint32_t n; /* documents or rows */
+    uint32_t n; /* number of documents or rows */
     uint32_t shard;
     size_t msg;
-    int known;          /* chain is */
-    struct chain chain; /* of its ids and keys */
+    int known;          /* chain is set */
+    struct chain chain; /* hash of its ids and keys */
 };
 
 struct merge {
-    const char *dir; /* that is written */
+    const char *dir; /* the directory to write */
     int partial;
     struct input *input;
     size_t n;
-    struct stream_info info; /* of the whole */
+    struct stream_info info; /* of the merged stream */
     struct shard_make *k;    /* NULL before the first input */
-    int some;                /* there are documents or rows before */
-    struct buf teacher;      /* its message, if there is one */
-    struct shard_set *old;   /* what is added to, or NULL */
-    struct buf before;       /* array of struct before, sorted by tokens, then
-                              * by n */
-    struct shard_buf read;   /* of old */
-    struct buf source;       /* u16, renumbered */
+    int some;                /* the new stream has documents or rows already */
+    struct buf teacher;      /* the teacher message; empty: none so far */
+    struct shard_set *old;   /* the directory that is added to, or NULL */
+    struct buf before;       /* struct before [], sorted by tokens, then by n */
+    struct shard_buf read;   /* memory for reading old */
+    struct buf source;       /* renumbered sources of a message, u16 */
     uint64_t bytes;
 };
 
@@ -80,7 +79,7 @@ read_first(struct merge *g, struct input *x)
             " of a stream that broke off: only the directory of its beginning "
             "takes it",
             msg_in_name(x->in), x->info.next_seq);
-    /* Thousands of inputs must not stay open. */
+    /* close it: there may be thousands of inputs */
     if (x->name && stat(x->name, &st) == 0 &&
         (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))) {
         msg_in_close(x->in);
@@ -88,7 +87,7 @@ read_first(struct merge *g, struct input *x)
     }
 }
 
-/* Open input i and add its sources to those of the whole. */
+/* Open input i, and add its sources to the merged stream's. */
 static void
 open_merge_input(struct merge *g, size_t i, const char *name)
 {
@@ -110,8 +109,8 @@ open_merge_input(struct merge *g, size_t i, const char *name)
         die_err(&e);
 }
 
-/* Renumber the sources of m: returns the tensor to write instead of the stored
- * one. */
+/* Renumber the sources of m: returns the tensor to write in place of its
+ * own. */
 static const struct st_tensor *
 renumber_sources(struct merge *g, const struct input *x, const struct msg *m,
     struct st_tensor *t)
@@ -130,7 +129,7 @@ renumber_sources(struct merge *g, const struct input *x, const struct msg *m,
     return t;
 }
 
-/* A `teacher` message: the first is stored, later ones must be the same. */
+/* Store the first `teacher` message; later ones must be equal to it. */
 static int
 copy_teacher(struct merge *g, const struct input *x, const struct msg *m,
     struct err *e)
@@ -148,7 +147,7 @@ copy_teacher(struct merge *g, const struct input *x, const struct msg *m,
     return shardmk_send(g->k, e);
 }
 
-/* A hash of the ids and keys in m.  0: m holds no documents or rows. */
+/* Hash the ids and keys in m.  0: m has no documents or rows. */
 static int
 identify(const struct msg *m, struct chain *c)
 {
@@ -177,7 +176,7 @@ order_before(const void *a, const void *b)
     return (x->n > y->n) - (x->n < y->n);
 }
 
-/* List the messages that the directory holds, from its indexes. */
+/* List the messages that the directory holds, by its indexes. */
 static int
 find_before(struct merge *g, struct err *e)
 {
@@ -217,9 +216,9 @@ is_input_before(struct merge *g, struct before *b, const struct chain *c,
     return memcmp(b->chain.h, c->h, sizeof c->h) == 0;
 }
 
-/* Refuse a message whose documents or rows the directory holds already in one
- * message, as when a script is run again.  Only stored messages with as many
- * tokens and documents are read for that, each of them once. */
+/* Refuse a message whose documents or rows the directory already holds in one
+ * message, as when a script is run twice.  Only stored messages with as many
+ * tokens and documents are read to find out, each of them once. */
 static int
 check_new(struct merge *g, const struct input *x, const struct msg *m,
     struct err *e)
@@ -277,7 +276,7 @@ add_merged(struct merge *g, const struct input *x, const struct msg *m,
         instead = renumber_sources(g, x, m, &t);
         g->some = 1;
     }
-    /* Cursors are not copied: they are valid in their own stream only. */
+    /* cursors are valid only in their own stream: not copied */
     shardmk_copy(g->k, m, 0, instead);
     return shardmk_send(g->k, e);
 }
@@ -292,7 +291,7 @@ add_input_messages(struct merge *g, struct input *x, struct err *e)
     if (!x->in && !(x->in = set_in_open(x->name, g->partial, e)))
         return -1;
     while ((k = msg_read(x->in, &m, e)) > 0 && !stop_asked) {
-        /* The input was opened twice: it must still be the same. */
+        /* the input was opened again: it must still be the same */
         if (first && m.kind == MSG_STREAM) {
             struct stream_info now;
 
@@ -317,7 +316,7 @@ add_input_messages(struct merge *g, struct input *x, struct err *e)
     return k;
 }
 
-/* Open the directory to be written.  In place: append to what is there. */
+/* Open the directory to write.  in_place: append to it. */
 static int
 begin_merged(struct merge *g, int in_place, const struct shard_opts *o,
     struct err *e)

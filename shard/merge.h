@@ -1,12 +1,12 @@
-/* Several streams and directories become one directory. */
+/* Merges several streams and directories into one directory. */
 #ifndef SHARD_COMMAND_MERGE_H
 #define SHARD_COMMAND_MERGE_H
 
 #include "shard/write.h"
 
 /* in: streams and directories, NULL-terminated; none: standard input.  Sources
- * are merged by name.  append: put them after what dir holds; partial: accept
- * open directories.  Dies. */
+ * are merged by name.  append: keep the content of dir and write after it;
+ * partial: accept open directories.  Dies. */
 void merge(char **in, const char *dir, int append, int partial,
     const struct shard_opts *o);
 

@@ -90,7 +90,7 @@ repair_directory(const char *dir, const char *out, const struct shard_opts *o)
                 old);
         if ((lock = shard_dir_lock(dir, &e)) < 0)
             die_err(&e);
-        opts.force = 1; /* replace what a repair that died has left */
+        opts.force = 1; /* replace what an earlier repair that died has left */
     }
     if (set_repair(dir, out ? out : new, &opts, tokenizer ? &head : NULL,
             say_loss, NULL, &l, &e) < 0)

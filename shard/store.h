@@ -1,4 +1,4 @@
-/* How a directory is written: options that several commands of shard have. */
+/* The options for writing a directory that several commands of shard have. */
 #ifndef SHARD_STORE_H
 #define SHARD_STORE_H
 
@@ -17,7 +17,7 @@ struct store_args {
     {                                                     \
         .shard_size = (size_t)64 << 20, .frame = 1 << 20, \
     }
-/* Rows of the option table for struct store_args a. */
+/* Rows of an option table for struct store_args a. */
 #define STORE_OPTIONS(a)                                                      \
     OPT_STR('o', "output", &(a).out, "dir", "the directory to write"),        \
         OPT_FLAG('f', "force", &(a).o.force,                                  \
@@ -32,14 +32,14 @@ struct store_args {
         OPT_SIZE('j', "threads", &(a).o.threads, 0, 1024, "threads",          \
             "threads (0: one a processor)")
 
-/* a->o from the other fields; dies (EX_USAGE) on a level that the codec does
- * not have. */
+/* Set a->o from the other fields; dies (EX_USAGE) on a level that the codec
+ * does not have. */
 void store_check(struct store_args *a);
 
-/* "rows" or "documents": the unit that a directory counts. */
+/* The unit that a directory counts: "rows" or "documents". */
 const char *store_unit(const struct manifest *m);
-/* `new` takes the place of the directory dir, which becomes `old`: in one step
- * where the system can.  Dies. */
+/* Rename the directory dir to `old`, and `new` to dir: in one step if the
+ * system can.  Dies. */
 void store_exchange(const char *dir, const char *new, const char *old);
 
 #endif

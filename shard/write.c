@@ -22,7 +22,7 @@ static const struct opt options[] = { STORE_OPTIONS(a),
         "accept a directory whose stream broke off"),
     OPT_END };
 
-/* Say what an unfinished directory holds. */
+/* Note what an unfinished directory holds. */
 static void
 note_open_directory(const struct manifest *m, const char *dir)
 {
@@ -32,7 +32,8 @@ note_open_directory(const struct manifest *m, const char *dir)
             dir, m->nfile, m->seq);
 }
 
-/* Note whether a continued directory keeps other settings than those given. */
+/* Note the settings given that a continued directory does not use, because it
+ * keeps its own. */
 static void
 say_recorded(const struct manifest *m, const struct shard_opts *o,
     const char *dir)
@@ -79,7 +80,7 @@ store_stream(const char *input, const char *dir, const struct shard_opts *o)
         k = msg_read(r, &m, &e);
         if (k < 0)
             break;
-        /* The folder is made when a stream has begun to come. */
+        /* make the folder only when a stream has begun to arrive */
         if (!w && !(w = shardw_open(dir, o, &e)))
             die_err(&e);
         bad = shardw_put(w, &m, &e);

@@ -20,7 +20,7 @@
 
 struct export_opts {
     int format;
-    const char *source; /* only this one, or NULL */
+    const char *source; /* the only source to write; NULL: all */
     int partial;
 };
 
@@ -35,10 +35,10 @@ static const struct opt options[] = { OPT_STR('o', "output", &out, "path",
         "accept a directory whose stream broke off"),
     OPT_END };
 
-/* A document to be written. */
+/* A document to write. */
 struct export_doc {
     const uint32_t *ids;
-    const uint8_t *mask; /* [n], 0 or 1; NULL: all 1 */
+    const uint8_t *mask; /* [n] loss mask, 0 or 1; NULL: all 1 */
     size_t n;            /* > 0 */
 };
 
@@ -47,10 +47,10 @@ struct export
     const struct export_opts *o;
     const char *path;
     size_t vocab;
-    int bytes; /* of an id */
+    int bytes; /* bytes of an id */
     struct file_out bin, loss;
     int has_loss;
-    struct buf ends; /* u64: ids up to the end of each document */
+    struct buf ends; /* u64: number of ids up to the end of each document */
     uint64_t docs, tokens, masked;
     struct mds_out *mds;
 };
@@ -80,8 +80,8 @@ begin_files(struct export *x)
     }
 }
 
-/* Loss masks of datatrove are a file of their own, begun when the first
- * document with a mask comes. */
+/* Add a document's loss mask to the file of masks, as datatrove has it; the
+ * file begins with the first document that has a mask. */
 static void
 add_loss(struct export *x, const struct export_doc *d)
 {
@@ -217,7 +217,7 @@ end_files(struct export *x)
     buf_release(&x->ends);
 }
 
-/* The documents of one message, those of source `only` or all (-1). */
+/* Write the documents of a message: those of source `only`, or all (-1). */
 static void
 export_message(struct export *x, const struct msg *m, int64_t only,
     struct buf *wide)

@@ -1,5 +1,4 @@
-/* A buffered file that gets its name when it is whole.  Errors end the program.
- */
+/* A buffered file that gets its name when it is complete.  Dies on errors. */
 #ifndef SHARD_FOREIGN_FILE_OUT_H
 #define SHARD_FOREIGN_FILE_OUT_H
 
@@ -12,14 +11,14 @@
 struct file_out {
     struct io_out out;
     struct buf b;
-    uint64_t n; /* bytes given */
+    uint64_t n; /* bytes added */
 };
 void file_begin(struct file_out *f, const char *path);
 void file_add(struct file_out *f, const void *p, size_t n);
 void file_number(struct file_out *f, uint64_t v, int bytes);
-/* ids in 2 or 4 bytes each */
+/* Add ids in 2 or 4 bytes each. */
 void file_ids(struct file_out *f, const uint32_t *ids, size_t n, int bytes);
-/* Overwrite what is there at the beginning. */
+/* Overwrite the first n bytes, which were added before. */
 void file_head(struct file_out *f, const void *p, size_t n);
 void file_commit(struct file_out *f);
 

@@ -1,5 +1,5 @@
 /*
- * Token files of other projects, little-endian all of them:
+ * Token files of other projects.  All are little-endian:
  *
  *   megatron   PATH.bin, PATH.idx   Megatron-LM's indexed dataset, version 1
  *   llmc       PATH                 llm.c: 1024-byte head, u16 (v1), u32 (v7)
@@ -21,7 +21,7 @@ enum foreign {
     FOREIGN_MDS
 };
 extern const char *const foreign_names[];
-/* The format of that name; dies (EX_USAGE). */
+/* The enum foreign of that name; dies (EX_USAGE). */
 int foreign_format(const char *name);
 
 #endif

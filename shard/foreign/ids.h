@@ -1,11 +1,11 @@
-/* Ids of tokens inside files of other projects. */
+/* Token ids inside files of other projects. */
 #ifndef SHARD_FOREIGN_IDS_H
 #define SHARD_FOREIGN_IDS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Types of ids in files. */
+/* The integer types of ids. */
 enum id_type {
     ID_U8,
     ID_I8,
@@ -18,18 +18,18 @@ enum id_type {
     ID_NONE
 };
 size_t id_size(enum id_type t); /* bytes */
-/* "uint16", "int32", ... or ID_NONE. */
+/* The type called "uint16", "int32", ...; ID_NONE: there is none. */
 enum id_type id_type_of(const char *name, size_t n);
 
-/* An array of ids inside a file. */
+/* An array of ids in a file. */
 struct ids_view {
     const unsigned char *p;
     size_t n; /* ids */
     enum id_type type;
     const char *file; /* for errors */
-    uint64_t at;      /* offset of p in it */
+    uint64_t at;      /* offset of p in the file */
 };
-/* Id i as a signed number; an unsigned one that does not fit is negative. */
+/* Id i as a signed number; a u64 that does not fit gives a negative one. */
 int64_t id_at(const struct ids_view *v, size_t i);
 
 #endif

@@ -18,10 +18,10 @@
 
 struct import_opts {
     int format;            /* enum foreign */
-    const char *tokenizer; /* or NULL: */
+    const char *tokenizer; /* NULL: --vocab is given */
     size_t vocab;
-    const char *bos, *eos; /* id or "none"; NULL: not said */
-    const char *source;    /* name for all inputs, or NULL */
+    const char *bos, *eos; /* an id, or "none"; NULL: not given */
+    const char *source;    /* name for all inputs; NULL: their own */
 };
 
 static struct store_args a = STORE_DEFAULT;
@@ -40,7 +40,7 @@ static const struct opt options[] = { STORE_OPTIONS(a),
         "source of the documents (default: the file's name)"),
     OPT_END };
 
-/* "none", or an id below the vocabulary. */
+/* Parse "none" (-1), or an id below the vocabulary. */
 static int64_t
 parse_id(const char *option, const char *s, size_t vocab)
 {
@@ -56,7 +56,7 @@ parse_id(const char *option, const char *s, size_t vocab)
     return (int64_t)v;
 }
 
-/* The last part of a path without its suffix. */
+/* The last part of a path without its suffix; malloc'd. */
 static char *
 name_of_path(const char *path)
 {
@@ -91,7 +91,7 @@ add_source(struct sink *s, const char *name)
     return s->info.nsource++;
 }
 
-/* s->info, cut and tok of the options; hash [33] is what info points to. */
+/* Set info, cut and tok of s by the options; info points to hash [33]. */
 static void
 set_tokenizer(struct sink *s, char *hash, const struct import_opts *o)
 {
@@ -116,7 +116,7 @@ set_tokenizer(struct sink *s, char *hash, const struct import_opts *o)
     s->wide = s->info.vocab > 65536;
     s->cut.bos = parse_id("--bos-id", o->bos, s->info.vocab);
     s->cut.eos = parse_id("--eos-id", o->eos, s->info.vocab);
-    /* llm.c begins documents with its end-of-text token. */
+    /* in llm.c documents begin with the end-of-text token */
     if (s->guess && o->format == FOREIGN_LLMC)
         s->cut.bos = s->tok.bos >= 0 ? s->tok.bos : s->tok.eos;
     if (s->guess && o->format == FOREIGN_NPY)

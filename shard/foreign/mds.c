@@ -1,9 +1,9 @@
 /*
- * MosaicML Streaming's MDS, version 2: index.json names shards; a shard is
+ * MosaicML Streaming's MDS, version 2.  index.json lists shards; a shard is
  *   u32 n, u32 offset[n+1], JSON of the columns, samples
- * and a sample the u32 sizes of its columns that have no fixed size, then
- * their bytes.  An array column is "ndarray[:dtype[:shape]]": where dtype or
- * shape are not fixed they precede the values (a byte each, and the sizes).
+ * and a sample is the u32 sizes of its columns without a fixed size, then their
+ * bytes.  An array column is "ndarray[:dtype[:shape]]"; dtype and shape that
+ * are not fixed come before its values (a byte each, and the sizes).
  */
 #include "mds.h"
 #include "base/bytes.h"
@@ -23,18 +23,19 @@ enum { LIMIT = 1 << 26, COLUMNS = 64 };
 /* ---- reading ---- */
 
 struct mds {
-    const char *index;      /* its path, for errors */
-    char *file;             /* of the shard */
-    const unsigned char *p; /* the shard */
+    const char *index;      /* path of the index, for errors */
+    char *file;             /* path of the shard */
+    const unsigned char *p; /* content of the shard */
     size_t n;
-    size_t ncol, col;       /* columns; the one with the ids */
-    uint64_t size[COLUMNS]; /* 0: written in each sample */
-    int bytes;              /* the encoding: bytes, taken for int64 */
-    enum id_type type;      /* ID_NONE: in each value */
-    int has_shape;          /* fixed by the encoding */
+    size_t ncol, col;       /* number of columns; the one with the ids */
+    uint64_t size[COLUMNS]; /* bytes of each column; 0: each sample says */
+    int bytes;              /* the encoding is bytes, taken for int64 */
+    enum id_type type;      /* type of ids; ID_NONE: each value says */
+    int has_shape;          /* the encoding fixes the shape */
 };
 
-/* "ndarray", "ndarray:uint16", "ndarray:uint16:2048", "bytes"; 0, or -1. */
+/* Parse "ndarray", "ndarray:uint16", "ndarray:uint16:2048" or "bytes"; 0, or
+ * -1. */
 static int
 parse_encoding(struct mds *m, const char *s)
 {
@@ -89,7 +90,7 @@ read_mds_columns(struct mds *m, const json_t *o, size_t shard)
             m->index, shard);
 }
 
-/* The value p[n] at offset `at` of the shard, a document. */
+/* Read a document, the value p[n] at offset `at` of the shard. */
 static void
 read_value(struct sink *s, const struct mds *m, const unsigned char *p,
     size_t n, size_t at)
@@ -105,7 +106,7 @@ read_value(struct sink *s, const struct mds *m, const unsigned char *p,
 
         v.type = size <= 8 && code % 8 < 2 ? by_size[size] : ID_NONE;
         if (v.type != ID_NONE && code % 8)
-            v.type++; /* signed follows unsigned */
+            v.type++; /* the signed type follows the unsigned one */
         if (v.type == ID_NONE)
             die(EX_INPUT, "%s: offset %zu: dtype %d is none of whole numbers",
                 m->file, at, code);
@@ -140,7 +141,7 @@ read_value(struct sink *s, const struct mds *m, const unsigned char *p,
     sink_doc(s, &v, 0, v.n, NULL);
 }
 
-/* The sample at [a,b) of the shard. */
+/* Read the sample at [a,b) of the shard. */
 static void
 read_sample(struct sink *s, const struct mds *m, size_t a, size_t b)
 {
@@ -281,11 +282,11 @@ read_mds(struct sink *s, const char *path)
 
 struct mds_out {
     char *path;
-    int bytes; /* of an id */
+    int bytes; /* bytes of an id */
     size_t nfile;
-    struct buf sizes; /* u32, of the samples of this shard */
+    struct buf sizes; /* u32: size of each sample of this shard */
     struct buf samples;
-    struct buf index; /* the members of "shards" */
+    struct buf index; /* text of the members of "shards" */
 };
 
 struct mds_out *
@@ -306,7 +307,8 @@ mds_begin(const char *path, size_t vocab)
     return m;
 }
 
-/* The description of the columns, which shards and index both hold. */
+/* Append the description of the columns, which is in shards and in the
+ * index. */
 static void
 add_config(const struct mds_out *m, struct buf *b, const char *close)
 {

@@ -1,5 +1,5 @@
-/* Readers of token files: see read.h.  Nothing in a file is taken
- * for true before it is compared with the file's size. */
+/* Readers of token files: see read.h.  No number in a file is used before it is
+ * checked against the size of the file. */
 #include "read.h"
 #include "base/bytes.h"
 #include "base/err.h"
@@ -46,8 +46,8 @@ struct idx {
     const unsigned char *p;
     size_t n;
     const char *file;
-    uint64_t nseq, ndoc;  /* sequences; documents + 1 */
-    size_t len, ptr, doc; /* offsets of the arrays */
+    uint64_t nseq, ndoc;  /* number of sequences; of documents, plus 1 */
+    size_t len, ptr, doc; /* offsets of the three arrays in p */
     enum id_type type;
 };
 
@@ -84,7 +84,7 @@ idx_parse(struct idx *x)
             want);
 }
 
-/* Ids of sequence i in the .bin. */
+/* Find the ids of sequence i in the .bin. */
 static void
 idx_sequence(const struct idx *x, uint64_t i, const struct ids_view *bin,
     size_t *from, size_t *n)
@@ -102,7 +102,7 @@ idx_sequence(const struct idx *x, uint64_t i, const struct ids_view *bin,
     *n = (size_t)len;
 }
 
-/* A document of several sequences that do not follow each other. */
+/* Read a document whose sequences are not adjacent. */
 static void
 read_document(struct sink *s, const struct idx *x, const struct ids_view *bin,
     uint64_t a, uint64_t b)
@@ -214,7 +214,7 @@ read_llmc(struct sink *s, const char *path)
 
 /* ---- datatrove ---- */
 
-/* Bytes of an id: as the index and the size say; else as the metadata; else
+/* Bytes of an id: by the index and the file's size; else by the metadata; else
  * by the vocabulary. */
 static size_t
 ds_width(const char *path, size_t bytes, const struct io_map *ends,
@@ -285,7 +285,7 @@ read_datatrove(struct sink *s, const char *path)
 
 /* ---- NumPy ---- */
 
-/* The text after 'key': in the header, or die. */
+/* The text after 'key': in the header; dies if there is none. */
 static const char *
 npy_value(const char *path, const char *head, const char *key)
 {
@@ -313,7 +313,7 @@ npy_type(const char *path, const char *p)
     BAD(path, 10, "descr %.8s is none of whole little-endian numbers", p);
 }
 
-/* Up to two sizes of the shape; their number. */
+/* Parse up to two sizes of the shape; returns their number. */
 static int
 npy_shape(const char *path, const char *p, uint64_t d[2])
 {

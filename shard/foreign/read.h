@@ -4,7 +4,7 @@
 
 #include "sink.h"
 
-/* Read PATH; all errors die, EX_INPUT with file and offset. */
+/* Read PATH.  Dies on errors; EX_INPUT names file and offset. */
 void read_megatron(struct sink *s, const char *path);
 void read_llmc(struct sink *s, const char *path);
 void read_datatrove(struct sink *s, const char *path);

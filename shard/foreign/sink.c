@@ -1,4 +1,4 @@
-/* Documents of other projects' files become a stream: see sink.h */
+/* Turns documents of other projects' files into a stream: see sink.h */
 #include "sink.h"
 #include "base/err.h"
 #include "base/stop.h"
@@ -9,10 +9,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MESSAGE = 1 << 20, DOCS_MAX = 1 << 16 }; /* as tokenize cuts them */
+enum { MESSAGE = 1 << 20, DOCS_MAX = 1 << 16 }; /* as in tokenize */
 
-/* Send the `stream` message.  Unless the user said so, the first document shows
- * whether documents have BOS and EOS. */
+/* Send the `stream` message.  Unless the user gave BOS or EOS, the first
+ * document shows whether documents have them. */
 static void
 begin_stream(struct sink *s, const struct ids_view *v, size_t from, size_t n)
 {
@@ -133,8 +133,8 @@ sink_split(struct sink *s, const struct ids_view *v)
 {
     size_t begin_at = 0;
 
-    /* A file that does not begin with the token guessed to begin documents has
-     * the end-of-text token at their ends. */
+    /* A file that does not begin with the BOS guessed has the end-of-text token
+     * at the ends of documents. */
     if (s->guess && v->n && s->cut.bos >= 0 && id_at(v, 0) != s->cut.bos) {
         s->cut.bos = -1;
         s->cut.eos = s->tok.eos;

@@ -1,7 +1,7 @@
 /*
- * Documents of other projects' files on their way into a shard directory.
- * Begins as zeros with info, cut, tok, guess, wide, dir, so, input and
- * source_id set; what is wrong ends the program.
+ * Stores documents of other projects' files in a shard directory.  The caller
+ * sets info, cut, tok, guess, wide, dir, so, input and source_id, and zeros in
+ * the rest.  Dies on errors.
  */
 #ifndef SHARD_FOREIGN_SINK_H
 #define SHARD_FOREIGN_SINK_H
@@ -14,40 +14,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ids at which a file without bounds of documents is cut. */
+/* The ids at which a file without document boundaries is split. */
 struct split {
-    int64_t bos, eos; /* or -1 */
+    int64_t bos, eos; /* an id; -1: none */
 };
 
 struct sink {
-    struct stream_info info; /* of the stream; its vocabulary bounds ids */
-    struct split cut;        /* where files without bounds are cut */
-    struct split tok;        /* the tokenizer's */
-    int guess;               /* the user gave neither BOS nor EOS: the ids show
-                              * whether documents have the tokenizer's */
-    const char *dir;         /* where it is stored, and how */
+    struct stream_info info; /* of the stream to write; ids are < info.vocab */
+    struct split cut;        /* how files without boundaries are split */
+    struct split tok;        /* the tokenizer's BOS and EOS */
+    int guess;               /* the user gave neither BOS nor EOS, so the ids
+                              * show whether documents have the tokenizer's */
+    const char *dir;         /* the directory to write, and its options */
     const struct shard_opts *so;
     struct shard_make *k; /* NULL before the first document */
-    const char *input;    /* the file being read, its source, and the number of
-                           * its next document */
+    const char *input;    /* file being read, number of its source, and number
+                           * of its next document */
     uint16_t source_id;
     uint64_t record;
-    uint64_t docs, empty; /* stored; left out, since they have no token */
-    /* The message being filled; ids in the width of the stream. */
+    uint64_t docs, empty; /* documents stored; documents without tokens, which
+                           * are left out */
+    /* The message being filled; wide: its ids have 4 bytes. */
     int wide, masked;
     struct buf ids, len, source, key, mask;
 };
-/* Store the document view[from .. from+n), with its loss mask or NULL.  Dies
- * when an id is not below the vocabulary.  Empty documents are counted and left
+/* Store the document view[from .. from+n) with its loss mask (or NULL).  Dies
+ * if an id is not below the vocabulary.  Empty documents are counted and left
  * out. */
 void sink_doc(struct sink *s, const struct ids_view *v, size_t from, size_t n,
     const unsigned char *mask);
-/* A view without bounds: a document ends after eos; without one it begins at
- * bos; with neither it is one document. */
+/* Split a view without boundaries: a document ends after eos; if that is -1,
+ * the next begins at bos; if both are, it is one document. */
 void sink_split(struct sink *s, const struct ids_view *v);
-/* Store the last message and end the stream. */
+/* Store the last message, and end the stream. */
 void sink_end(struct sink *s);
-/* Release all but what info points to. */
+/* Free everything except what info points to. */
 void sink_release(struct sink *s);
 
 #endif
