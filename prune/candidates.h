@@ -22,7 +22,7 @@ struct search {
     int fixed_order;         /* a profile gave the order, which is not measured
                           * again */
     const char *method;      /* name of the method in the log */
-    double loss_weight;      /* of the loss in the objective */
+    double loss_weight;      /* weight of the loss in the objective */
     size_t candidates;       /* configurations tried in a round; 0: all */
     int halve;               /* score on a quarter of the rows first */
     double evals;            /* tabu's budget in evaluations on all rows */

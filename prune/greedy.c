@@ -16,8 +16,8 @@
 
 struct greedy {
     struct conf now;    /* the pieces left, with all their channels */
-    struct score score; /* of now */
-    double params;      /* of now */
+    struct score score; /* scores of now */
+    double params;      /* number of parameters of now */
 };
 
 /* Score `now` with as many channels as the goal allows; if that is all of them,

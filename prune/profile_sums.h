@@ -59,7 +59,8 @@ void sums_add(struct input_sums *s, const struct input_sums *t);
 /* The largest relative difference between the diagonal of h [n,n], a Hessian of
  * all tokens, and the sums of squares. */
 double hess_off(const float *h, const struct input_sums *s);
-/* Largest accepted hess_off: of fp32 sums; of numbers rounded to bfloat16. */
+/* Largest accepted hess_off for fp32 sums, and for numbers rounded to
+ * bfloat16. */
 #define PROFILE_OFF_F32 1e-5
 #define PROFILE_OFF_BF16 (1.0 / 128)
 int sums_finite(const struct input_sums *s);

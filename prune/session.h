@@ -18,7 +18,7 @@ struct session_options {
     struct goal_options goal;
     unsigned units; /* bits of enum unit */
     int ranked, gradient, method, compute, halve;
-    const char *log, *profile, *from; /* or NULL */
+    const char *log, *profile, *from; /* paths; NULL: none */
     double loss_weight, evals;
     size_t candidates, tenure, patience, seed, threads;
     size_t width; /* bytes of a weight in the file type */

@@ -23,7 +23,7 @@ struct layer {
                      * factor */
 };
 struct layers {
-    struct layer *l; /* [n] by block, then in order of input; owned */
+    struct layer *l; /* [n] owned; ordered by block, then by input */
     size_t n;
 };
 /* List the layers of m in `names`: "all", or some of q, k, v, o, gate, up and

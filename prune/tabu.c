@@ -39,7 +39,7 @@ draw_below(struct tabu *t, size_t n)
     return (size_t)(rng_u64(t->s->seed, t->draws++) % n);
 }
 
-/* Where the first move at which the piece may change again is stored. */
+/* Address of the first move at which the piece may change again. */
 static size_t *
 free_from(const struct tabu *t, struct piece p)
 {

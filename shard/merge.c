@@ -51,7 +51,7 @@ struct merge {
     int partial;
     struct input *input;
     size_t n;
-    struct stream_info info; /* of the merged stream */
+    struct stream_info info; /* describes the merged stream */
     struct shard_make *k;    /* NULL before the first input */
     int some;                /* the new stream has documents or rows already */
     struct buf teacher;      /* the teacher message; empty: none so far */

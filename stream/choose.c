@@ -316,7 +316,7 @@ choose_order(struct cursor_spec *r, const struct given *g, const struct dirs *d,
     if (!docs && !r->shuffle)
         return;
     r->open = (size_t)choose_number(from, "--open", g->open, r->open);
-    /* by default as many frames are open as memory allows */
+    /* open as many frames as memory allows */
     if (r->open == 0)
         r->open = docs ? sampler_fit(d, g->mem, &e) : groups_fit(d, g->mem, &e);
     if (r->open == 0)

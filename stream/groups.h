@@ -24,8 +24,8 @@ struct held_batch {
 };
 
 struct groups;
-/* Of spec open (K), seed, shuffle and length are used.  NULL and *e: the data
- * is damaged, or there are no rows. */
+/* The members open (K), seed, shuffle and length of spec are used.  NULL and
+ * *e: the data is damaged, or there are no rows. */
 struct groups *groups_new(const struct dirs *d, const struct cursor_spec *spec,
     const struct feed_means *how, struct err *e);
 void groups_free(struct groups *g);

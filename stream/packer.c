@@ -195,7 +195,7 @@ reached(const uint64_t *sums, size_t s)
     return sums[s / 64] >> s % 64 & 1;
 }
 
-/* to = from, and all its sums with len added. */
+/* Set `to` to the sums in `from` and all of these plus len. */
 static void
 add_sums(uint64_t *restrict to, const uint64_t *restrict from, size_t len,
     size_t words)

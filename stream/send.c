@@ -81,7 +81,7 @@ go_to_cursor(struct sending *s)
     s->c.tokens = c->tokens;
     s->c.own = c->own;
     s->h = c->chain;
-    /* that message was made for the cursor's rank and length */
+    /* the message was made for the cursor's rank and length */
     s->c.spec.rank = c->spec.rank;
     s->c.spec.ranks = c->spec.ranks;
     s->c.spec.limit = c->spec.limit;

@@ -13,7 +13,7 @@
 int weights_parse(uint64_t *r, const struct dirs *d, const char *text,
     struct err *e);
 int weights_alpha(uint64_t *r, const struct dirs *d, double a, struct err *e);
-/* The same by mix_unimax, for a budget of tokens. */
+/* weights_alpha, but by mix_unimax, for a budget of tokens. */
 int weights_unimax(uint64_t *r, const struct dirs *d, double cap, double budget,
     struct err *e);
 /* Read the stages of a curriculum file into s, and its hash.  EX_USAGE names

@@ -162,8 +162,7 @@ lock_ranks(const char *dir, struct err *e)
     return r;
 }
 
-/* Is the file at path still the one that is open?  Its holder may have removed
- * it when it ended. */
+/* Is path still the name of the open file?  Its holder may have removed it. */
 static int
 is_same(int fd, const char *path)
 {

@@ -1,7 +1,7 @@
 /*
- * On which processors a process runs, and where its memory lies (hwloc).
- * Threads made later run there too, and memory touched later lies there; files
- * that are mapped lie where they were first read.
+ * Binds a process to processors and its memory to a NUMA node (hwloc).  The
+ * binding also holds for threads made later and memory touched later; mapped
+ * files stay where they were first read.
  */
 #ifndef BASE_NUMA_H
 #define BASE_NUMA_H

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* All of s as a whole number, to which a suffix K, M, G or T (powers of 1024)
- * may be added, or as a finite real, within [lo,hi].  0, or -1 and *r is
- * untouched. */
+/* Parse all of s within [lo,hi]: number_size a whole number, to which a suffix
+ * K, M, G or T (powers of 1024) may be added; number_real a finite real.  0, or
+ * -1 and *r is not changed. */
 int number_size(const char *s, double lo, double hi, size_t *r);
 int number_real(const char *s, double lo, double hi, double *r);
 /* Parse a time in seconds: digits, perhaps with a point, then s, m, h or d;

@@ -21,7 +21,8 @@ void profile_init(size_t threads);
 void profile_step(size_t tokens);
 
 double profile_begin(void);
-/* At most 64 names are told apart. */
+/* Add processor time since `begin`, operations and bytes to the part called
+ * name.  At most 64 names are told apart. */
 void profile_end(const char *name, double begin, double flop, double bytes);
 /* Count `exps` exponentials as work of the part called name. */
 void profile_exps(const char *name, double exps);

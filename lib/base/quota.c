@@ -32,8 +32,8 @@ read_numbers(const char *dir, const char *name, double v[2])
     return n;
 }
 
-/* Apply the limits of a group: of version 2 "quota period", where quota may be
- * the word max; of version 1 two files, where quota may be -1. */
+/* Apply the limits of a group: in version 2 a file "quota period", where quota
+ * may be the word max; in version 1 two files, where quota may be -1. */
 static void
 group_limit(const char *dir, double *least)
 {
@@ -64,7 +64,7 @@ path_limits(const char *root, const char *mount, const char *path,
     free(dir);
 }
 
-/* Is `cpu` one of the words of list[n], which commas part? */
+/* Is `cpu` one of the words, separated by commas, in list[n]? */
 static int
 has_cpu(const char *list, size_t n)
 {

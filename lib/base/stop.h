@@ -1,4 +1,4 @@
-/* Has the user or the system asked the program to stop? */
+/* Requests by the user or the system that the program stop. */
 #ifndef BASE_STOP_H
 #define BASE_STOP_H
 

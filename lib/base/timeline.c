@@ -15,7 +15,7 @@
 
 static struct {
     FILE *f;
-    char *path; /* as given */
+    char *path; /* path as given to timeline_open */
     size_t process;
     pthread_mutex_t lock;
 } line = { .lock = PTHREAD_MUTEX_INITIALIZER };

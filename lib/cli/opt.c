@@ -22,7 +22,7 @@
 
 enum {
     HELP_COLUMN = 26,
-    WIDTH = 80 /* of -h */
+    WIDTH = 80 /* columns of -h */
 };
 
 const char opt_absent[] = "";

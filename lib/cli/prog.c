@@ -25,8 +25,8 @@ enum {
 
 static char closing[CLOSING], detail[CLOSING];
 static double started; /* clock_now() when the program began */
-/* When the first signal to stop came (0: none yet); is a result being saved
- * now?  Atomic: the handler may run in any thread. */
+/* clock_now() at the first signal to stop (0: none yet); is a result being
+ * saved?  Atomic, because the handler may run in any thread. */
 static _Atomic double stopped_at;
 static _Atomic int saving;
 

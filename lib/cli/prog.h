@@ -1,6 +1,6 @@
 /*
- * What every program prints on stderr: name, messages and the closing line with
- * its cost; and its signals.  progress.h has the progress.
+ * The name, messages and closing line with the cost of every program, all on
+ * stderr, and its signals.  progress.h has the progress.
  */
 #ifndef CLI_PROG_H
 #define CLI_PROG_H

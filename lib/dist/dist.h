@@ -21,7 +21,7 @@
 
 /* A group of ranks 0..n-1, one of which is this process. */
 struct dist_group {
-    const char *name; /* for logs */
+    const char *name; /* name of the group in logs */
     size_t rank, n;
     void *comm; /* private; NULL for one rank */
 };
@@ -131,7 +131,7 @@ void dist_pass_sum(const struct dist_group *g, size_t from, size_t to, float *x,
  * calls; a receiver's wait is its wait for the sender. */
 struct posted {
     size_t sending, n; /* number of the message in over_mpi.h; elements of x */
-    double seconds;    /* that dist_post took; 0: calls are not logged */
+    double seconds;    /* duration of dist_post; 0: calls are not logged */
 };
 struct posted dist_post(const struct dist_group *g, size_t to, size_t channel,
     const float *x, size_t n);

@@ -16,7 +16,7 @@ struct row {
     size_t count, ntimes;
     double hidden; /* seconds of messages that were not exposed */
     double *ms;    /* [ntimes] duration of each message, milliseconds */
-    size_t size;   /* of a message, bytes, as the log prints it */
+    size_t size;   /* message size that the log prints, bytes */
 };
 
 struct comm_log {

@@ -31,7 +31,7 @@ enum comm_kind {
 struct comm_event {
     const char *op; /* DeepSpeed's name; not copied, outlives the log */
     enum comm_kind kind;
-    const char *group; /* its name; not copied either */
+    const char *group; /* name of the group; not copied either */
     size_t n;          /* ranks of the group */
     /* Bytes of the whole array, of a rank's part of it, sent by this rank. */
     size_t whole, shard, wire;

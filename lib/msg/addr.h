@@ -17,11 +17,11 @@ enum addr_kind {
     ADDR_TCP
 };
 
-#define ADDR_SIZE ((size_t)64 << 20) /* of a ring, by default */
+#define ADDR_SIZE ((size_t)64 << 20) /* bytes of a ring by default */
 
 struct addr {
     enum addr_kind kind;
-    const char *text; /* as it was given; borrowed */
+    const char *text; /* the address as given; borrowed */
     char name[256];   /* NAME, PATH or HOST (without brackets) */
     char port[6];
     size_t size; /* bytes of the ring, its control page included */

@@ -22,7 +22,7 @@
 /* The end that reads. */
 struct msg_src {
     const struct msg_backend *backend;
-    char *name;     /* for messages */
+    char *name;     /* name of the stream, for messages */
     uint64_t size;  /* bytes of the whole stream; 0: not known */
     int slow;       /* reads may wait: worth a thread */
     int unfinished; /* the stream may end without an `end` message */

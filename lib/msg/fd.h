@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 
 struct fd_in {
-    const char *name; /* for messages; borrowed */
+    const char *name; /* name of the stream, for messages; borrowed */
     int fd;
     int is_file;   /* a regular file: reads do not wait */
     uint64_t size; /* bytes of that file */
@@ -25,12 +25,12 @@ int fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e);
 /* Read up to n bytes; returns their number, 0 at the end, -1.  A connection
  * that was reset is at its end: its writer died. */
 ptrdiff_t fd_in_read(struct fd_in *f, void *p, size_t n, struct err *e);
-/* From another thread: let a waiting read return -1. */
+/* Let a waiting read return -1; called by another thread. */
 void fd_in_wake(struct fd_in *f);
 void fd_in_close(struct fd_in *f);
 
 struct fd_out {
-    const char *name; /* for messages; borrowed */
+    const char *name; /* name of the stream, for messages; borrowed */
     int fd;
     int told; /* a note has said that the reader is silent */
 };

@@ -13,7 +13,7 @@
 struct shm_src {
     struct msg_src base;
     struct ring *ring;
-    int socket; /* of unix:, open while the stream is read; 0: none */
+    int socket; /* socket of unix:, open while the stream is read; 0: none */
 };
 
 static int

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-    ALIGN = 64,  /* of records, and of a message's data */
+    ALIGN = 64,  /* alignment of records and of a message's data */
     RECORD = 16, /* bytes: u64 length of the message, u64 its offset in the
                   * record */
     SPINS = 500,
@@ -48,7 +48,7 @@ struct ring_head {
     char magic[8];
     uint32_t version;
     uint32_t uid;
-    uint64_t size;             /* of the segment */
+    uint64_t size;             /* bytes of the segment */
     char boot[40];             /* the system's boot id */
     _Atomic uint32_t ready;    /* the fields above are set */
     _Atomic uint32_t attached; /* a reader has it, and its name is removed */
@@ -59,7 +59,7 @@ struct ring {
     int role;
     int fd;
     char *text; /* the address */
-    char *name; /* of the segment; NULL: removed, or it had none */
+    char *name; /* name of the segment; NULL: removed, or it had none */
     int place;  /* number from io_remember of its path */
     struct ring_head *h;
     unsigned char *data;    /* the data part, mapped twice in a row */

@@ -63,8 +63,8 @@ int ring_next(struct ring *r, struct ring_msg *m, struct err *e);
 /* Release all messages up to and including the one that ends at `end`; may be
  * called by another thread than that of ring_next. */
 void ring_release(struct ring *r, uint64_t end);
-/* From another thread: let ring_next return -1 from now on, even if it
- * waits. */
+/* Let ring_next return -1 from now on, even if it waits; called by another
+ * thread. */
 void ring_wake(struct ring *r);
 
 size_t ring_size(const struct ring *r); /* bytes of its data part */

@@ -16,7 +16,7 @@
 #define MSG_HEADER_MAX ((size_t)1 << 20)
 /* Longest message, against nonsense in a damaged stream. */
 #define MSG_MAX ((uint64_t)1 << 40)
-#define MSG_ALIGN 64 /* of the data in memory */
+#define MSG_ALIGN 64 /* alignment of a message's data in memory */
 
 enum msg_kind msg_kind_of(const char *name);
 /* XXH3-128 of p[n], in canonical byte order. */

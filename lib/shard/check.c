@@ -26,7 +26,7 @@ struct check {
                                   * source */
     struct buf pend;             /* the beginning of a message that is not
                                   * complete yet */
-    XXH3_state_t *hash;          /* of the shard file */
+    XXH3_state_t *hash;          /* hash of the shard file so far */
     char *cursor;
     uint64_t done; /* compressed bytes checked so far */
     void (*tick)(void *ctx, uint64_t done);

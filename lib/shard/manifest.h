@@ -28,7 +28,7 @@ struct shard_file {
     struct chain hash;     /* XXH3-128 of the file */
     uint64_t index_bytes;
     struct chain index_hash;
-    struct chain frames_hash; /* of the index except its documents */
+    struct chain frames_hash; /* hash of the index except its documents */
 };
 struct manifest {
     int complete;    /* 1: complete, 0: open */
@@ -43,12 +43,13 @@ struct manifest {
     /* The last committed message; undefined if nfile is 0. */
     uint64_t seq;
     struct chain chain; /* H(seq) */
-    char *cursor;       /* its metadata `cursor`, or NULL */
+    char *cursor;       /* metadata `cursor` of that message, or NULL */
     struct shard_source *source;
     size_t nsource;
     struct shard_file *file;
     size_t nfile;
-    struct chain hash; /* of the lines before it, in the last line */
+    struct chain hash; /* hash of the manifest's other lines, stored in the
+                        * last */
 };
 /* Read and check DIR/manifest.json.  EX_SYS: it cannot be read. */
 int manifest_read(struct manifest *m, const char *dir, struct err *e);

@@ -68,7 +68,7 @@ struct shard_writer {
     struct index_make index;
     struct shard_index head;
     struct buf seek;        /* struct seek_entry of each frame */
-    XXH3_state_t *hash;     /* of the file so far */
+    XXH3_state_t *hash;     /* hash of the file so far */
     struct shard_file sums; /* counts of this shard */
     uint64_t raw;           /* bytes of content of this shard so far */
     XXH3_state_t *x;        /* hashes messages for the chain */

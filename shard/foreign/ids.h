@@ -26,7 +26,7 @@ struct ids_view {
     const unsigned char *p;
     size_t n; /* ids */
     enum id_type type;
-    const char *file; /* for errors */
+    const char *file; /* name of the file, for errors */
     uint64_t at;      /* offset of p in the file */
 };
 /* Id i as a signed number; a u64 that does not fit gives a negative one. */

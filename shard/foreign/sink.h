@@ -20,7 +20,8 @@ struct split {
 };
 
 struct sink {
-    struct stream_info info; /* of the stream to write; ids are < info.vocab */
+    struct stream_info info; /* describes the stream to write; ids are <
+                              * vocab */
     struct split cut;        /* how files without boundaries are split */
     struct split tok;        /* the tokenizer's BOS and EOS */
     int guess;               /* the user gave neither BOS nor EOS, so the ids
