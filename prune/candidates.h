@@ -18,9 +18,9 @@ struct search {
     struct goal g;
     struct search_log *log;  /* every trial */
     struct order *order;     /* [L] order in which each block loses groups,
-                          * channels */
+                              * channels */
     int fixed_order;         /* a profile gave the order, which is not measured
-                          * again */
+                              * again */
     const char *method;      /* name of the method in the log */
     double loss_weight;      /* weight of the loss in the objective */
     size_t candidates;       /* configurations tried in a round; 0: all */

@@ -44,8 +44,8 @@ struct judge {
     struct choice now;    /* the choice whose block inputs are cached */
     float **own;          /* [L+1] buffers [R,T,d] that `in` points to */
     float **in;           /* [L+1] input of each block, then the output of the
-                          * last; a dropped block and the next one share their
-                          * input */
+                           * last; a dropped block and the next one share their
+                           * input */
     struct measured *at;  /* [L] measurements */
 };
 void judge_init(struct judge *j, const struct model *m, const struct calib *c,

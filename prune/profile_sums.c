@@ -299,8 +299,8 @@ counts_of(const struct input_sums *s, size_t kind, size_t c)
     return s->count + (kind * s->n + c) * (1 + s->bins);
 }
 
-/* The middle of a bin, with the same relative distance to both ends: 2 a b / (a
- * + b). */
+/* The middle 2 a b / (a + b) of a bin from a to b, which has the same relative
+ * distance to both. */
 static double
 bin_middle(size_t i)
 {

@@ -2,8 +2,8 @@
  * Repairs layers whose inputs were cut: the weights that are left change so
  * that the layer's output changes as little as possible.
  *
- * A layer y = W x, W [N,n], keeps the columns K.  On inputs with the Hessian H
- * = sum of x x^T, the W' [N,k] that minimises
+ * A layer y = W x, W [N,n], keeps the columns K.  On inputs with the Hessian
+ * H = sum of x x^T, the W' [N,k] that minimises
  *   sum |W' x_K - W x|^2 + lambda |W' - W_K|^2
  * is W_K + W_G H_GK (H_KK + lambda I)^-1; G are the cut columns, and lambda is
  * damp times the mean of the nonzero elements of H_KK's diagonal.  Without the

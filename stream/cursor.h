@@ -18,9 +18,10 @@
  *   open=N
  * Numbers are decimal; a list may be empty; OWED may be negative.
  *
- * The weights of more than CURSOR_SOURCES sources, whose text would exceed 4
- * KB, are written as a hash, and sources=recount replaces both lists: the state
- * after so many rows is then found by packing the lengths of documents again.
+ * The weights of more than CURSOR_SOURCES sources, whose text would exceed
+ * 4 KB, are written as a hash, and sources=recount replaces both lists: the
+ * state after so many rows is then found by packing the lengths of documents
+ * again.
  */
 #ifndef STREAM_CURSOR_H
 #define STREAM_CURSOR_H

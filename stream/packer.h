@@ -2,23 +2,22 @@
  * Packs pieces of documents into rows of T tokens.
  *
  *   best    keeps a window of PACK_WINDOW pieces.  A row takes the longest
- * piece
- *           and those others that fill the rest best, long pieces rather than
- *           many.  If a gap is left, it tries the next longest piece instead,
- * at
- *           most PACK_TRIES lengths.  A piece that has waited for PACK_AGE rows
- *           is taken first.
+ *           piece, and those others that fill the rest best, long pieces rather
+ *           than many.  If a gap is left, it tries the next longest piece
+ *           instead, at most PACK_TRIES lengths.  A piece that has waited for
+ *           PACK_AGE rows is taken first.
  *   concat  one document after the other; a row ends at T tokens, and the
  *           document continues in a later row
  *   none    one piece per row
  *
  * No token is lost or given twice.  A piece is cut only if it is longer than T
- * (for concat: than the rest of the row); what is left is drawn later.  After
- * the best-fit packing of Ding et al., Fewer Truncations Improve Language
+ * (for concat: than the rest of the row); what is left is drawn later.
+ *
+ * After the best-fit packing of Ding et al., Fewer Truncations Improve Language
  * Modeling, arXiv:2404.10830, but of a stream, and choosing sets of pieces.
- * Padding, for lognormal documents of mean 823: 0.02 % at T = 2048, where
- * repeatedly taking the longest piece that fits leaves 0.5 %; 0.3 % at T =
- * 1024.
+ * Padding at T = 2048, for lognormal documents of mean 823: 0.02 %, where
+ * repeatedly taking the longest piece that fits leaves 0.5 %.  At T = 1024:
+ * 0.3 %.
  */
 #ifndef STREAM_PACKER_H
 #define STREAM_PACKER_H

@@ -20,7 +20,7 @@ struct batch {
     uint32_t *first;      /* [B,T] column of the first token of the token's
                            * piece; BATCH_PAD for padding */
     uint8_t *scored;      /* [B,T] 1: the prediction made at t counts: t+1
-                             * is in the same piece and in the loss mask */
+                           * is in the same piece and in the loss mask */
     size_t *row_scored;   /* [B] scored predictions of each row */
     size_t nscored, ntok; /* scored predictions; tokens without padding */
     size_t P;             /* number of pieces; they are sorted by row */

@@ -32,7 +32,7 @@ struct stream_info {
     uint64_t next_seq;     /* number of the first message after the preamble */
     struct chain chain;    /* H(next_seq - 1) */
     struct chain down;     /* the consumer's chain_down; equal to chain if
-                           * absent */
+                            * absent */
     uint64_t next_tokens;  /* tokens of the messages before next_seq */
     struct buf mem;        /* holds the strings that were read */
 };

@@ -15,7 +15,7 @@ struct msg_rules {
     struct stream_info info;         /* valid after the first message */
     uint64_t next;                   /* seq of the next message */
     uint64_t tokens;                 /* tokens so far, including those before
-                              * next_seq */
+                                      * next_seq */
     struct chain h;                  /* H of the last message */
     int begun, teacher, body, ended; /* messages seen: begun 1 is `stream`, 2 is
                                       * more */

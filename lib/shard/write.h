@@ -4,12 +4,12 @@
  * shardw_open makes DIR, or continues an `open` one; shardw_put takes every
  * message of a stream in order, including `end`; shard files are committed as
  * they fill.  The first message decides what is done.  A `stream` message with
- * next_seq continues an open directory whose last committed message is next_seq
- * - 1 with that chain; its preamble is compared with the stored one and not
- * stored again.  A `stream` message without next_seq needs a directory that is
- * new or has nothing committed, or opt.force, which removes its shards.  A
- * folder that is something else is refused even then (EX_USAGE).  After an
- * error only shardw_close is allowed.
+ * next_seq continues an open directory whose last committed message has the
+ * number next_seq - 1 and that chain; its preamble is compared with the stored
+ * one and not stored again.  A `stream` message without next_seq needs a
+ * directory that is new or has nothing committed, or opt.force, which removes
+ * its shards.  A folder that is something else is refused even then (EX_USAGE).
+ * After an error only shardw_close is allowed.
  */
 #ifndef LIB_SHARD_WRITE_H
 #define LIB_SHARD_WRITE_H
