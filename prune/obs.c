@@ -218,7 +218,7 @@ hess_factor(struct hess *h, double damp, const char *name, struct err *e)
 /* ---- rows by threads ---- */
 
 struct sweep {
-    float *W;
+    float *W;  /* [N,n] the layer's weights */
     double *V; /* [N,n] W in double, for obs */
     size_t N, n;
     const struct hess *h;

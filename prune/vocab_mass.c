@@ -20,7 +20,7 @@ enum { T = 512, B = 4 }; /* tokens of a window; windows computed at a time */
 
 struct lost {
     uint64_t n, gone; /* predictions; those whose next token is dropped */
-    double mass;
+    double mass;      /* sum of lost probability over predictions */
 };
 
 struct mass {
@@ -28,11 +28,11 @@ struct mass {
     const struct model *m;
     struct fwd *whole, *cut;
     struct stream_info info;
-    struct lost *lost; /* [info.nsource] counts of each source */
-    uint32_t *ids, *first;
+    struct lost *lost;      /* [info.nsource] counts of each source */
+    uint32_t *ids, *first;  /* [B,T] the windows, as in struct rows */
     size_t source[B], used; /* source of each row; number of rows in use */
-    float *x;
-    double *lse, *kept; /* [B * T] log-sum-exp of the whole head, of the cut
+    float *x;               /* [B,T,d] final states */
+    double *lse, *kept;     /* [B * T] log-sum-exp of the whole head, of the cut
                          * one */
     uint64_t tokens;
 };

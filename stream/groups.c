@@ -23,9 +23,9 @@ struct group {
 
 struct groups {
     const struct dirs *d;
-    struct group *g;
-    size_t n, cap, K;
-    uint64_t R, bytes, tokens, seed;
+    struct group *g;                 /* [n] in stored order */
+    size_t n, cap, K;                /* K: groups of a block */
+    uint64_t R, bytes, tokens, seed; /* R: rows; R, bytes, tokens: sums of g */
     int shuffle;
     uint64_t places; /* number of groups in all epochs; UINT64_MAX: no end */
     struct ahead ahead;

@@ -26,6 +26,8 @@ static double began; /* clock_now() when the program began */
 static struct {
     const char *what; /* NULL: no job */
     const char *unit;
+    /* units in all (0: unknown), and before this run; clock_now() when the job
+     * began, and at its last line */
     double total, from, began, printed;
     _Atomic uint64_t done;
     char extra[2][80];

@@ -52,8 +52,10 @@ static struct {
     struct beat *last;  /* [n] last packet of each rank; ranks other than 0 use
                          * only last[0] and heard[0] */
     double *heard;      /* [n] clock_now() when it came; 0: never */
+    /* clock_now() when watching began (0: ranks unheard of were warned of);
+     * seconds: shortest limit, and between packets */
     double begun, least, interval;
-    int steps;
+    int steps; /* the program calls watch_step */
     const char *advice;
     double step[STEPS]; /* seconds of the last steps, a ring buffer */
     size_t nstep;

@@ -70,8 +70,8 @@ struct msg_in {
                           * stream's */
     unsigned char *head; /* copy of the `stream` message */
     struct st head_st;
-    uint64_t bytes, batches;
-    double waited;
+    uint64_t bytes, batches; /* read so far */
+    double waited;           /* seconds spent waiting for messages */
 };
 
 /* Make room for `need` bytes and keep the first `have`.  It takes a little

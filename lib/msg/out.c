@@ -19,10 +19,10 @@ struct msg_out {
     int gone[MSG_OUTS]; /* the sink's reader has left */
     size_t nsink, left; /* left: sinks whose reader has left */
     struct st_out out;
-    enum msg_kind kind; /* kind of the message being built */
-    uint64_t seq;       /* number of the message being built */
-    struct chain h;     /* H(seq - 1) */
-    uint64_t tokens;
+    enum msg_kind kind;    /* kind of the message being built */
+    uint64_t seq;          /* number of the message being built */
+    struct chain h;        /* H(seq - 1) */
+    uint64_t tokens;       /* for the `end` message: see msg_out_tokens */
     int resumed, preamble; /* preamble: no other message has been sent yet */
     uint64_t next_seq;
     struct chain next_chain;

@@ -53,17 +53,19 @@ struct shard_writer {
     struct manifest m; /* its counts include the unfinished shard */
     int had_manifest;  /* m was read from the directory */
     struct stream_info info;
+    /* begin_directory was called; a stream is resumed; the teacher has a head;
+     * writing has failed */
     int begun, resuming, has_head, failed;
     int appending;     /* messages are added to a complete directory, in which
                         * nothing changes before the end */
     struct pool *pool; /* NULL: compress in this thread */
     size_t nthread;
-    struct frame_enc **enc; /* [nthread] */
-    struct unit *unit;      /* [nunit]; the first `full` are full */
-    size_t nunit, full, full_bytes;
+    struct frame_enc **enc;         /* [nthread] */
+    struct unit *unit;              /* [nunit]; the first `full` are full */
+    size_t nunit, full, full_bytes; /* full_bytes: content of the full units */
     /* The shard being written. */
     size_t number; /* the number in its name */
-    int is_open;
+    int is_open;   /* `out` is a shard file being written */
     struct io_out out;
     struct index_make index;
     struct shard_index head;
@@ -73,8 +75,8 @@ struct shard_writer {
     uint64_t raw;           /* bytes of content of this shard so far */
     XXH3_state_t *x;        /* hashes messages for the chain */
     struct chain h;         /* H of the last message */
-    uint64_t seq;
-    char *cursor;
+    uint64_t seq;           /* number of the last message */
+    char *cursor;           /* last metadata `cursor`, or NULL */
 };
 
 /* ---- the folder ---- */
