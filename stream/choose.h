@@ -23,7 +23,7 @@ struct given {
 
 /* The position at which a stream is resumed. */
 struct resume {
-    const char *run;    /* the directory or run that --resume names */
+    const char *run;    /* the path that --resume names */
     int is;             /* a cursor was found */
     struct cursor from; /* the cursor in `at` */
     struct position at; /* the consumer's position */

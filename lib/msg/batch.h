@@ -44,8 +44,8 @@ int batch_check(const struct st *s, size_t vocab, size_t nsource,
  * the batch has none; -1. */
 int batch_check_top(const struct st *s, size_t vocab, struct err *e);
 /* Check the teacher's sampled tokens of a batch: for each token the ids rise,
- * their counts add up to the number of draws, and unused entries are 0.
- * Returns as batch_check_top. */
+ * their counts add up to the number of draws, and unused entries are 0 and come
+ * last.  Returns as batch_check_top. */
 int batch_check_sample(const struct st *s, size_t vocab, struct err *e);
 void batch_release(struct batch *b);
 

@@ -12,15 +12,16 @@
 #include <xxhash.h>
 
 struct msg_rules {
-    struct stream_info info;         /* valid after the first message */
-    uint64_t next;                   /* seq of the next message */
-    uint64_t tokens;                 /* tokens so far, including those before
-                                      * next_seq */
-    struct chain h;                  /* H of the last message */
-    int begun, teacher, body, ended; /* messages seen: begun 1 is `stream`, 2 is
-                                      * more */
-    uint64_t vocab;                  /* the teacher's vocabulary; 0: unknown */
-    struct st_out out;               /* the `end` message that is expected */
+    struct stream_info info; /* valid after the first message */
+    uint64_t next;           /* seq of the next message */
+    uint64_t tokens;         /* tokens so far, including those before
+                              * next_seq */
+    struct chain h;          /* H of the last message */
+    /* Seen so far: the first message (2: and the preamble of a resumed stream
+     * is over), a teacher, docs or batches, the end. */
+    int begun, teacher, body, ended;
+    uint64_t vocab;    /* the teacher's vocabulary; 0: unknown */
+    struct st_out out; /* the `end` message that is expected */
     XXH3_state_t *x;
 };
 void msg_rules_init(struct msg_rules *r);

@@ -27,8 +27,7 @@ enum {
     SPINS = 500,
     TICK = 100000000, /* nanoseconds between looks at the peer */
     PATIENCE = 20,    /* ticks that a reader gets after stop_asked */
-    DEAD = 50,        /* looks at a segment without a writer before it is
-                       * stale */
+    DEAD = 50,        /* looks at a segment without a writer, then an error */
     TRIES = 100       /* to create a name that other processes want too */
 };
 enum { VERSION = 1, WRITER = 0, READER = 1 };
