@@ -1,6 +1,7 @@
 /* RUN/options.json: how a run was begun, which --resume keeps to; see
  * retort-checkpoint(5) */
 #include "record.h"
+#include "settings.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -162,6 +163,24 @@ note_difference(const struct record *r, const char *name, const json_t *was,
     free(now);
 }
 
+/* Die if the run was begun with an option that is gone without another name. */
+static void
+refuse_gone(const struct record *r, const json_t *options)
+{
+    const json_t *factor = json_object_get(options, "lr-embed");
+    const char *name = json_is_true(json_object_get(options, "decay-embed"))
+        ? "decay-embed"
+        : json_is_number(factor) && json_number_value(factor) != 1.0
+        ? "lr-embed"
+        : NULL;
+
+    if (name != NULL)
+        die(EX_USAGE,
+            "%s: was begun with --%s, which student no longer has: go on with "
+            "the version that began it, or begin another run",
+            r->run, name);
+}
+
 static void
 compare_record(const struct record *r, const json_t *old, json_t *now,
     json_t *changes)
@@ -169,6 +188,9 @@ compare_record(const struct record *r, const json_t *old, json_t *now,
     static const char *const parts[] = { "options", "run", "inputs" };
     struct buf refused = { 0 }, names = { 0 };
 
+    refuse_gone(r, json_object_get(old, "options"));
+    settings_join(json_object_get(old, "options"),
+        json_object_get(now, "options"));
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
         const json_t *was = json_object_get(old, parts[i]);
         json_t *is = json_object_get(now, parts[i]), *v;

@@ -59,6 +59,7 @@ settings_parse(struct settings *s, const struct args *a)
     int i;
 
     s->beta = 0.5;
+    s->floor = 0.0;
     i = word_number(a->direction, directions, KL_JS, &s->beta);
     if (i < 0)
         die(EX_USAGE,
@@ -82,4 +83,74 @@ settings_parse(struct settings *s, const struct args *a)
             "--adam: '%s' is not beta1,beta2,eps: take both betas from 0 to "
             "0.9999999 and eps from 1e-20 to 1, as 0.9,0.95,1e-8",
             a->adam);
+}
+
+/* Append the number of the option `part`, which is gone, to the option `name`
+ * if that has the value `word`. */
+static void
+join_part(json_t *old, const char *name, const char *word, const char *part)
+{
+    const json_t *x = json_object_get(old, part);
+    const char *text = json_string_value(json_object_get(old, name));
+
+    if (json_is_number(x) && text != NULL && strcmp(text, word) == 0)
+        json_object_set_new(old, name,
+            json_sprintf("%s:%.15g", word, json_number_value(x)));
+}
+
+/* Text of an option in `from`, or else in `instead`. */
+static const char *
+option_text(const json_t *from, const json_t *instead, const char *name)
+{
+    const char *text = json_string_value(json_object_get(from, name));
+
+    return text != NULL ? text
+                        : json_string_value(json_object_get(instead, name));
+}
+
+static struct settings
+recorded_settings(const json_t *from, const json_t *instead)
+{
+    const struct args a = {
+        .direction = option_text(from, instead, "kl-direction"),
+        .schedule = option_text(from, instead, "schedule"),
+        .adam = option_text(from, instead, "adam"),
+    };
+    struct settings s;
+
+    settings_parse(&s, &a);
+    return s;
+}
+
+/* Replace the option's text in `old`, if it is there, by that in `now`. */
+static void
+take_text(json_t *old, const json_t *now, const char *name)
+{
+    if (json_object_get(old, name) != NULL)
+        json_object_set(old, name, json_object_get(now, name));
+}
+
+void
+settings_join(json_t *old, const json_t *now)
+{
+    const json_t *b1 = json_object_get(old, "beta1"),
+                 *b2 = json_object_get(old, "beta2"),
+                 *eps = json_object_get(old, "eps");
+    struct settings s, t;
+
+    if (json_is_number(b1) && json_is_number(b2) && json_is_number(eps))
+        json_object_set_new(old, "adam",
+            json_sprintf("%.15g,%.15g,%.15g", json_number_value(b1),
+                json_number_value(b2), json_number_value(eps)));
+    join_part(old, "kl-direction", "js", "kl-beta");
+    join_part(old, "schedule", "cosine", "min-lr-ratio");
+    join_part(old, "schedule", "linear", "min-lr-ratio");
+    s = recorded_settings(old, now);
+    t = recorded_settings(now, now);
+    if (s.direction == t.direction && s.beta == t.beta)
+        take_text(old, now, "kl-direction");
+    if (s.schedule == t.schedule && s.floor == t.floor)
+        take_text(old, now, "schedule");
+    if (s.beta1 == t.beta1 && s.beta2 == t.beta2 && s.eps == t.eps)
+        take_text(old, now, "adam");
 }

@@ -2,6 +2,7 @@
 #ifndef STUDENT_SETTINGS_H
 #define STUDENT_SETTINGS_H
 
+#include "format/json.h"
 #include "train/adamw.h"
 #include "train/step.h"
 
@@ -16,5 +17,10 @@ struct settings {
 struct args;
 /* Die (EX_USAGE) if a value cannot be read. */
 void settings_parse(struct settings *s, const struct args *a);
+/* Make options of an options.json comparable with those of this run, `now`.
+ * An older version's beta1, beta2 and eps become adam, its kl-beta and
+ * min-lr-ratio parts of kl-direction and schedule; and a value whose numbers
+ * are those in `now` gets the text that it has there. */
+void settings_join(json_t *old, const json_t *now);
 
 #endif

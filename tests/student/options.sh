@@ -99,4 +99,49 @@ status 2 '--resume of another run than -o is refused' student -q -m s0 \
     -o part --resume rest
 like 'the message names both' 'rest.*part' err
 status 2 'a run without a name is refused' student -q -m s0 --resume -- rest
+
+# --- a run of a version with options that are gone ---
+# older RUN: its options.json as that version wrote it
+older() {
+    sed -e 's/"adam": "\(.*\),\(.*\),\(.*\)"/"beta1": \1, "beta2": \2, "eps": \3/' \
+        -e 's/"kl-direction": "js:\(.*\)"/"kl-direction": "js", "kl-beta": \1/' \
+        -e 's/"schedule": "cosine:\(.*\)"/"schedule": "cosine", "min-lr-ratio": \1/' \
+        -e 's/"kl-direction": "forward"/&, "kl-beta": 0.5/' \
+        -e 's/"schedule": "constant"/&, "min-lr-ratio": 0.5/' \
+        -e 's/"weight-decay"/"lr-embed": 1.0, "decay-embed": false, &/' \
+        "$1/options.json" >o && mv o "$1/options.json"
+}
+distil() { student -q -m s0 --lr 1e-3 --resume old "$@" -- rest; }
+student -q -m s0 --lr 1e-3 -o old --steps 2 --adam 0.9,0.999,1e-8 \
+    --schedule cosine:0.1 --kl-direction js:0.25 kd && older old &&
+    stream -q --resume old data | teacher -q -m teacher -o rest || exit 1
+like 'the run has the options that are gone' '"beta2": 0.999, "eps"' old/options.json
+set -- --steps 2 --kl-direction js:0.250 --schedule cosine:0.10
+ok 'a run of --beta2 goes on by the same --adam' distil "$@" --adam 0.9,0.999,1e-08
+status 2 'a run of --beta2 is refused without --adam' distil "$@"
+like 'the message tells the values of --adam' \
+    'adam is "0.9,0.95,1e-8", not "0.9,0.999,1e-08"' err
+set -- --steps 2 --adam 0.9,0.999,1e-8
+status 2 'a run of --kl-beta is refused by another beta' \
+    distil "$@" --schedule cosine:0.1 --kl-direction js
+like 'the message tells the beta' 'kl-direction is "js", not "js:0.25"' err
+status 2 'a run of --min-lr-ratio is refused by another last rate' \
+    distil "$@" --schedule cosine --kl-direction js:0.25
+like 'the message tells the last rate' 'schedule is "cosine", not "cosine:0.1"' err
+ok 'a run of --min-lr-ratio goes on with --override schedule' \
+    distil "$@" --schedule cosine --kl-direction js:0.25 --override schedule
+for value in 'lr-embed": 2.0' 'decay-embed": true'; do
+    name=${value%%\"*}
+    cp old/options.json o
+    sed "s/\"$name\": [a-z0-9.]*/\"$value/" o >old/options.json
+    status 2 "a run of --$name is refused" \
+        distil "$@" --schedule cosine --kl-direction js:0.25
+    like "the message names $name" "$name.*student no longer has" err
+    mv o old/options.json
+done
+student -q -m s0 -o early --schedule constant --steps 2 kd && older early &&
+    stream -q --resume early data | teacher -q -m teacher -o rest || exit 1
+ok 'a run of defaults goes on by defaults' student -q -m s0 --resume early \
+    --schedule constant --steps 6 -- rest
+same_model 'it ends as a run of this version' early whole
 done_testing
