@@ -35,6 +35,8 @@ kern_force(const char *name)
     k.name = cpu_name(code);
     kern = single = k;
     slow = 0;
+    done = 1; /* a later kern_init leaves them in use */
+    failure = NULL;
     return NULL;
 }
 

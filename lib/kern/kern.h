@@ -183,7 +183,8 @@ extern struct kern kern;
  * Later calls return what the first did. */
 const char *kern_init(void);
 const char *kern_name(void); /* of the set in use */
-/* For tests and benchmarks: kern_init with this name, again at any time. */
+/* For tests and benchmarks: choose this set, again at any time; kern_init then
+ * leaves it in use. */
 const char *kern_force(const char *name);
 
 /*

@@ -276,7 +276,8 @@ one_denominator(struct pool *pool)
     size_t n = 0;
 
     data_open(&x, "rows8", "tied");
-    ok(tmodel_init(&t, &x.student, &e) == 0, "rows8 loaded");
+    ok(tmodel_init(&t, &x.student, &e) == 0,
+        "%s: the model of 8 rows is loaded", kern_name());
     for (size_t k = 0; k < 3; k++) {
         const struct loss_sum s = run(&x, &t, pool, &o, rows[k], 0);
         const double loss =
