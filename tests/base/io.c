@@ -45,22 +45,23 @@ test_atomic(void)
         "io_put_file replaces a file");
     ok(io_out_begin(&o, "a", &e) == 0 && io_out_write(&o, "two!", 4, &e) == 0 &&
             o.n == 4,
-        "io_out_write");
+        "io_out_write counts the bytes");
     tmp = xstrdup(o.tmp);
     ok(io_exists(tmp) && holds("a", "one"), "the old file stands meanwhile");
     ok(io_out_commit(&o, &e) == 0 && holds("a", "two!") && !io_exists(tmp),
-        "io_out_commit replaces it");
+        "io_out_commit replaces the old file");
     free(tmp);
     ok(io_out_begin(&o, "a", &e) == 0 && io_out_write(&o, "x", 1, &e) == 0,
-        "a third one");
+        "a file is begun to be dropped");
     tmp = xstrdup(o.tmp);
     io_out_abort(&o);
     io_out_abort(&o);
-    ok(holds("a", "two!") && !io_exists(tmp), "io_out_abort, even twice");
+    ok(holds("a", "two!") && !io_exists(tmp),
+        "io_out_abort leaves the old file, even twice");
     free(tmp);
     ok(io_out_begin(&o, "no/such/file", &e) < 0 && e.code == EX_SYS &&
             strstr(e.msg, "no/such/file") != NULL,
-        "no such folder: %s", e.msg);
+        "a file in no folder is refused: %s", e.msg);
     ok(io_out_begin(&o, ".", &e) < 0, "a folder is not replaced: %s", e.msg);
     ok(symlink("a", "link") == 0 && io_put_file("link", "3", 1, &e) == 0 &&
             holds("a", "3"),
@@ -69,13 +70,13 @@ test_atomic(void)
     ok(mkfifo("pipe", 0666) == 0 &&
             (fd = open("pipe", O_RDONLY | O_NONBLOCK)) >= 0 &&
             io_out_begin(&o, "pipe", &e) == 0 && o.tmp == NULL,
-        "what is no file is opened, not replaced");
+        "a fifo is opened, not replaced");
     ok(io_out_write(&o, "x", 1, &e) == 0 && io_read(fd, b, 1) == 1 &&
             b[0] == 'x',
-        "and written");
+        "a fifo is written to");
     close(fd);
     ok(io_out_write(&o, "x", 1, &e) < 0 && strstr(e.msg, "pipe") != NULL,
-        "until the reader leaves: %s", e.msg);
+        "a fifo whose reader has left is an error: %s", e.msg);
     io_out_abort(&o);
     ok(stat("pipe", &st) == 0 && S_ISFIFO(st.st_mode), "the fifo stays a fifo");
 }
@@ -94,7 +95,7 @@ test_read(void)
     io_put_file("big", big, 300000, &e);
     ok(io_map(&m, "big", &e) == 0 && m.n == 300000 &&
             memcmp(m.p, big, m.n) == 0,
-        "io_map");
+        "io_map gives the bytes of a file");
     io_unmap(&m);
     io_unmap(&m);
     ok(io_map(&m, "empty", &e) == 0 && m.n == 0 && m.p != NULL,
@@ -105,16 +106,16 @@ test_read(void)
     ok(io_map(&m, ".", &e) < 0, "a folder is not mapped: %s", e.msg);
     ok(io_slurp("big", 300000, &p, &n, &e) == 0 && n == 300000 &&
             memcmp(p, big, n) == 0,
-        "io_slurp of exactly max bytes");
+        "io_slurp reads a file of exactly max bytes");
     free(p);
     ok(io_slurp("big", 299999, &p, &n, &e) < 0 && e.code == EX_INPUT,
-        "one byte too long: %s", e.msg);
+        "a file of one byte more is refused: %s", e.msg);
     ok(io_slurp("empty", 0, &p, &n, &e) == 0 && n == 0 && p[0] == '\0',
-        "nothing of nothing");
+        "an empty file is an empty text");
     free(p);
-    ok(io_slurp("big", 0, &p, &n, &e) < 0, "max = 0");
-    ok(io_slurp(".", 9, &p, &n, &e) < 0 && e.code == EX_SYS, "a folder: %s",
-        e.msg);
+    ok(io_slurp("big", 0, &p, &n, &e) < 0, "a max of 0 refuses any byte");
+    ok(io_slurp(".", 9, &p, &n, &e) < 0 && e.code == EX_SYS,
+        "a folder is not read: %s", e.msg);
     free(big);
 }
 
@@ -125,13 +126,13 @@ test_dirs(void)
 
     ok(io_mkdirs("d/e/f", &e) == 0 && io_is_dir("d/e/f"),
         "io_mkdirs makes folders in folders");
-    ok(io_mkdirs("d/e/f/", &e) == 0, "again, with a slash");
-    ok(io_mkdirs("a/b", &e) < 0, "below a file: %s", e.msg);
-    ok(io_mkdirs("", &e) < 0, "without a name: %s", e.msg);
+    ok(io_mkdirs("d/e/f/", &e) == 0, "io_mkdirs takes a slash at the end");
+    ok(io_mkdirs("a/b", &e) < 0, "a folder below a file is refused: %s", e.msg);
+    ok(io_mkdirs("", &e) < 0, "a folder without a name is refused: %s", e.msg);
     ok(dir_remove("d", &e) < 0, "two levels are not removed: %s", e.msg);
     ok(rmdir("d/e/f") == 0 && io_put_file("d/e/x", "", 0, &e) == 0 &&
             io_put_file("d/y", "", 0, &e) == 0,
-        "one level");
+        "a folder of one level is made");
     ok(dir_remove("d", &e) == 0 && !io_exists("d"),
         "dir_remove removes one level");
     ok(io_fsync_dir(".", &e) == 0 && io_fsync_dir("none", &e) < 0,
@@ -150,11 +151,11 @@ test_links(void)
             io_put_file("precious/file", "x", 1, &e) == 0 &&
             symlink("precious", "alias") == 0 && io_mkdirs("holder", &e) == 0 &&
             symlink("../precious", "holder/alias") == 0,
-        "links to a folder");
+        "links to a folder are made");
     ok(dir_remove("alias", &e) == 0 && lstat("alias", &st) < 0 &&
             dir_remove("holder", &e) == 0 && !io_exists("holder") &&
             holds("precious/file", "x"),
-        "go without what they point to");
+        "dir_remove removes links, not their targets");
     ok(symlink("precious/file", tmp) == 0 &&
             io_out_begin(&o, "link", &e) == 0 && strcmp(o.tmp, tmp) != 0 &&
             io_out_write(&o, "y", 1, &e) == 0 && io_out_commit(&o, &e) == 0 &&
@@ -177,17 +178,17 @@ test_new_folder(void)
     ok(dir_new_begin(&d, "n/model", &e) == 0 &&
             strcmp(d.tmp, "n/model.tmp") == 0 &&
             io_put_file("n/model.tmp/a", "1", 1, &e) == 0,
-        "dir_new_begin");
+        "dir_new_begin makes a temporary folder");
     ok(dir_new_begin(&other, "n/model", &e) < 0 && e.code == EX_SYS &&
             holds("n/model.tmp/a", "1"),
-        "by one at a time: %s", e.msg);
+        "a second writer of the folder is refused: %s", e.msg);
     ok(dir_new_commit(&d, &e) == 0 && dir_list("n/model", &l, &e) == 0 &&
             l.n == 1 && !io_exists("n/model.tmp"),
-        "dir_new_commit");
+        "dir_new_commit gives the folder its name");
     dir_list_release(&l);
     ok(dir_new_begin(&d, "n/other", &e) == 0 &&
             io_put_file("n/other.tmp/a", "1", 1, &e) == 0,
-        "another");
+        "another folder is begun");
     dir_new_abort(&d);
     dir_new_abort(&d);
     ok(!io_exists("n/other.tmp") && !io_exists("n/other"),
@@ -195,22 +196,22 @@ test_new_folder(void)
     io_mkdirs("n/mine.tmp", &e);
     io_put_file("n/mine.tmp/thesis", "x", 1, &e);
     ok(dir_new_check("n/mine", &e) < 0 && e.code == EX_USAGE,
-        "another's folder: %s", e.msg);
+        "a folder without our mark is refused: %s", e.msg);
     ok(dir_new_begin(&d, "n/mine", &e) < 0 && holds("n/mine.tmp/thesis", "x"),
-        "stays");
+        "a folder without our mark stays");
     ok(symlink("mine.tmp", "n/alias.tmp") == 0 &&
             dir_new_begin(&d, "n/alias", &e) < 0 &&
             holds("n/mine.tmp/thesis", "x"),
-        "and a link to it: %s", e.msg);
+        "a link to such a folder is refused: %s", e.msg);
     ok(io_put_file("n/mine.tmp/" DIR_MARK, "", 0, &e) == 0 &&
             dir_new_check("n/mine", &e) == 0 &&
             dir_new_begin(&d, "n/mine", &e) == 0 &&
             !io_exists("n/mine.tmp/thesis"),
-        "what is marked goes");
+        "a folder with our mark is emptied");
     dir_new_abort(&d);
     ok(io_mkdirs("n/empty.tmp", &e) == 0 && dir_new_check("n/empty", &e) == 0 &&
             io_is_dir("n/empty.tmp") && dir_new_begin(&d, "n/empty", &e) == 0,
-        "so does one that died before it made the mark");
+        "an empty folder, left before its mark was made, is used");
     dir_new_abort(&d);
     for (int i = 0; i < 2; i++) {
         fflush(stdout);
@@ -315,13 +316,13 @@ test_unreadable(void)
     struct err e;
 
     ok(dir_list("nowhere", &l, &e) < 0 && errno == ENOENT && l.n == 0,
-        "no folder: %s", e.msg);
+        "a missing folder is not listed: %s", e.msg);
     getrlimit(RLIMIT_NOFILE, &old);
     none = old;
     none.rlim_cur = 0;
     setrlimit(RLIMIT_NOFILE, &none);
-    ok(dir_list(".", &l, &e) < 0 && errno == EMFILE, "no descriptor: %s",
-        e.msg);
+    ok(dir_list(".", &l, &e) < 0 && errno == EMFILE,
+        "a folder is not listed without a descriptor: %s", e.msg);
     setrlimit(RLIMIT_NOFILE, &old);
     ok(symlink("loop", "loop") == 0 && io_exists("loop") && !io_exists("a/b") &&
             !io_exists("none"),
@@ -342,7 +343,8 @@ test_irregular(void)
     ok(mkfifo("fifo", 0666) == 0 && io_slurp("fifo", 9, &p, &n, &e) < 0,
         "a fifo is not waited for: %s", e.msg);
     ok(io_map(&m, "fifo", &e) < 0, "a fifo is not mapped: %s", e.msg);
-    ok(io_open_file("/dev/zero", &size, &e) < 0, "a device: %s", e.msg);
+    ok(io_open_file("/dev/zero", &size, &e) < 0,
+        "a device is not opened as a file: %s", e.msg);
     ok(symlink("big", "to-big") == 0 &&
             (fd = io_open_file("to-big", &size, &e)) >= 0 && size == 300000 &&
             close(fd) == 0,
@@ -361,6 +363,7 @@ touch(void *p)
 static void
 test_shrinks(int in_thread)
 {
+    const char *who = in_thread ? "a thread" : "the process itself";
     pthread_t id;
     char *text = NULL;
     struct io_map m, gone;
@@ -388,10 +391,12 @@ test_shrinks(int in_thread)
     }
     waitpid(pid, &status, 0);
     ok(WIFEXITED(status) && WEXITSTATUS(status) == EX_INPUT,
-        "a mapped file that shrinks ends with 3: %d", status);
+        "%s: a mapped file that shrinks ends the process with 3: %d", who,
+        status);
     ok(io_slurp("said", 1000, &text, &n, &e) == 0 &&
             strstr(text, ": big: offset 200000: ") != NULL,
-        "said: %s", text ? text : e.msg);
+        "%s: the message tells file and offset: %.*s", who,
+        text ? (int)strcspn(text, "\n") : 9, text ? text : "no message");
     free(text);
 }
 
@@ -408,7 +413,7 @@ test_pipe(void)
     errno = 0;
     ok(pipe(fd) == 0 && close(fd[0]) == 0 && io_write(fd[1], "abc", 3) < 0 &&
             errno == EPIPE,
-        "a reader that left");
+        "a pipe whose reader has left is an error");
     close(fd[1]);
     ok(io_read(-1, b, 1) < 0 && io_write(-1, b, 1) < 0,
         "bad descriptors are errors");

@@ -155,7 +155,7 @@ test_good(void)
     struct gguf_walk w;
 
     sample(&b);
-    ok(gguf_parse(&g, b.p, b.n, &e) == 0, "a good file");
+    ok(gguf_parse(&g, b.p, b.n, &e) == 0, "a good file is parsed");
     ok(g.nkv == 8 && g.nt == 2 && g.align == 64,
         "its entries and tensors are counted");
     ok(gguf_size(&g, "u8", 0, 255, &v, &e) == 1 && v == 200,
@@ -187,15 +187,15 @@ test_good(void)
         "tensors have their shapes and data");
     gguf_release(&g);
     b.n -= 1;
-    ok(!parses(&b, &e), "cut: %s", e.msg);
+    ok(!parses(&b, &e), "a file that is cut is refused: %s", e.msg);
     sample(&b);
     for (int i = 0; i < 32; i++)
         buf_addc(&b, 0);
-    ok(parses(&b, &e), "padded at its end");
+    ok(parses(&b, &e), "a file that is padded at its end is parsed");
     buf_addc(&b, 0);
     refuse(&b, "a byte too many", "after the last tensor");
     put_head(&b, 2, 0, 0);
-    ok(parses(&b, &e), "version 2, empty");
+    ok(parses(&b, &e), "an empty file of version 2 is parsed");
     buf_release(&b);
 }
 
@@ -236,6 +236,7 @@ test_head(void)
 static void
 test_metadata(void)
 {
+    char what[80];
     struct buf b = { 0 };
     static const uint64_t len[] = { UINT64_MAX, UINT64_MAX - 7,
         (uint64_t)1 << 63, (uint64_t)1 << 32, 1000 };
@@ -288,14 +289,16 @@ test_metadata(void)
         put_str(&b, "k");
         put(&b, t, 4);
         put(&b, 0, 8);
-        refuse(&b, "a type outside the table", "of type");
+        snprintf(what, sizeof what, "a value of type %u", t);
+        refuse(&b, what, "of type");
         put_head(&b, 3, 0, 1);
         put_str(&b, "k");
         put(&b, GGUF_ARRAY, 4);
         put(&b, t, 4);
         put(&b, 1, 8);
         put(&b, 0, 8);
-        refuse(&b, "an array's type outside the table", "of type");
+        snprintf(what, sizeof what, "an array of type %u", t);
+        refuse(&b, what, "of type");
     }
     put_head(&b, 3, 0, 1);
     put_str(&b, "");
@@ -327,6 +330,7 @@ test_metadata(void)
 static void
 test_alignment(void)
 {
+    char what[80];
     static const uint32_t align[] = { 0, 3, 48, 131072, 0x80000000u,
         UINT32_MAX };
     struct buf b = { 0 };
@@ -334,8 +338,8 @@ test_alignment(void)
     for (size_t i = 0; i < sizeof align / sizeof *align; i++) {
         put_head(&b, 3, 0, 1);
         put_kv_u32(&b, "general.alignment", align[i]);
-        refuse(&b, "an alignment that is no small power of two",
-            "power of two");
+        snprintf(what, sizeof what, "an alignment of %u", align[i]);
+        refuse(&b, what, "power of two");
     }
     put_head(&b, 3, 0, 1);
     put_str(&b, "general.alignment");
@@ -376,6 +380,7 @@ test_metadata_alone(const struct buf *b)
 static void
 test_tensors(void)
 {
+    char what[80];
     struct buf b = { 0 };
     struct err e;
     const uint64_t big = (uint64_t)1 << 40;
@@ -427,7 +432,8 @@ test_tensors(void)
         put(&b, nd, 4);
         for (int i = 0; i < 6; i++)
             put(&b, 1, 8);
-        refuse(&b, "a number of dimensions outside 1 to 4", "dimensions");
+        snprintf(what, sizeof what, "a tensor of %u dimensions", nd);
+        refuse(&b, what, "dimensions");
     }
     put_head(&b, 3, 1, 0);
     put_str(&b, "t");
@@ -528,7 +534,8 @@ tok_refuse(const char *from, const char *to, const char *why)
         j = gguf_tokenizer_json(&g, &e);
         gguf_release(&g);
     }
-    if (!ok(q && !j && strstr(e.msg, why), "tokenizer refused: %s", why))
+    if (!ok(q && !j && strstr(e.msg, why),
+            "a tokenizer without its %s is refused: %s", from, why))
         printf("# %s\n", e.msg);
     json_decref(j);
     free(p);
@@ -586,7 +593,7 @@ test_tokenizer(void)
         t = gguf_tokenizer_config(&g, &e);
         ok(json_object_get(t, "chat_template") &&
                 json_object_get(t, "eos_token"),
-            "chat template and EOS");
+            "%s has a chat template and EOS", files[i]);
         json_decref(t);
         gguf_release(&g);
         io_unmap(&m);
@@ -644,8 +651,9 @@ model_refused(const char *key, enum gguf_type type, uint32_t value, int table,
     struct err e = { 0 };
 
     put_llama("m.gguf", key, type, value, table);
-    if (!ok(model_open(&m, "m.gguf", &e) < 0 && strstr(e.msg, why), "%s%s: %s",
-            key ? key : "nothing more", table ? ", table" : "", why))
+    if (!ok(model_open(&m, "m.gguf", &e) < 0 && strstr(e.msg, why),
+            "a model with %s = %#x%s stops at %s", key ? key : "no other key",
+            value, table ? " and RoPE's table" : "", why))
         printf("# %s\n", e.msg);
     remove("m.gguf");
 }

@@ -72,18 +72,18 @@ main(void)
             targets_width(&s, TARGETS_DRAWS) == 3 &&
             targets_width(&s, TARGETS_TOP) == 0 &&
             targets_width(&s, TARGETS_NONE) == 0,
-        "widths of each kind");
+        "each kind of targets has its width");
     ok(targets_hidden(&s, 4) != NULL && targets_hidden(&s, 2) == NULL,
         "outputs of blocks are found");
     ok(targets_read(&x, &s, &e) == 0 &&
             x.part[TARGETS_STATE].dtype == DT_BF16 &&
             stands(&x, &x.part[TARGETS_STATE], 10),
-        "final states, rows from any on");
+        "final states are found");
     ok(stands(&x, &x.hidden[0], 8) && stands(&x, &x.hidden[1], 8),
-        "outputs of blocks");
+        "outputs of blocks are read");
     x.width = 6;
-    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "is not [3,4,6]"), "%s",
-        e.msg);
+    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "is not [3,4,6]"),
+        "final states of another width are refused: %s", e.msg);
     x.kind = TARGETS_DRAWS;
     x.width = 3;
     ok(targets_read(&x, &s, &e) == 0 &&
@@ -92,26 +92,26 @@ main(void)
             stands(&x, &x.part[TARGETS_SELF], 4),
         "draws are found");
     x.width = 4;
-    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "not the 4"), "%s",
-        e.msg);
+    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "not the 4"),
+        "fewer draws a token than before are refused: %s", e.msg);
     x.kind = TARGETS_TOP;
-    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.top.ids"), "%s",
-        e.msg);
+    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.top.ids"),
+        "a batch without top tokens is refused: %s", e.msg);
     x.kind = TARGETS_NONE;
     x.depth = 3;
     ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.hidden.1"),
-        "fewer tokens than before are refused: %s", e.msg);
+        "outputs of blocks of another width are refused: %s", e.msg);
     st_release(&s);
     buf_clear(&raw);
     make(&s, &raw, 1, T - 1);
     x.kind = TARGETS_FINAL;
     x.width = 5;
     x.depth = 2;
-    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.final"), "%s",
-        e.msg);
+    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "teacher.final"),
+        "final states of fewer tokens are refused: %s", e.msg);
     x.kind = TARGETS_NONE;
-    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "two types"), "%s",
-        e.msg);
+    ok(targets_read(&x, &s, &e) == -1 && strstr(e.msg, "two types"),
+        "outputs of blocks of two types are refused: %s", e.msg);
     st_release(&s);
     buf_release(&raw);
     targets_release(&x);

@@ -242,8 +242,12 @@ test_sets(void)
     };
 
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        char label[60];
+
+        snprintf(label, sizeof label, "products by %s have plain C's bits",
+            sets[i].name);
         if (!sets[i].here) {
-            tap_skip(sets[i].name, "this processor has no such kernels");
+            tap_skip(label, "this processor has no such kernels");
             continue;
         }
         gemm_bf16(&kern, sets[i].set);
@@ -259,7 +263,8 @@ main(void)
     char file[4096];
     struct golden g;
 
-    ok(why == NULL, "kernels");
+    ok(why == NULL, "the kernels are chosen: %s",
+        why != NULL ? why : kern_name());
     snprintf(file, sizeof(file), "%s/tests/golden/kern/bf16.safetensors",
         top != NULL ? top : ".");
     golden_open(&g, file);
@@ -284,6 +289,7 @@ main(void)
     kern_compute("amx");
     test_error(kern_name());
     kern_compute("f32");
-    ok(strchr(kern_name(), '+') == NULL && !kern_slow(), "back to fp32");
+    ok(strchr(kern_name(), '+') == NULL && !kern_slow(),
+        "products are in fp32 again");
     return done_testing();
 }

@@ -147,17 +147,22 @@ test(const char *name, size_t threads)
         fwd_block(f, i, &rows, x, x);
         fwd_tap(f, NULL, NULL);
         ok(memcmp(x, y, TOKENS * m.c.d * sizeof *x) == 0 && seen.block == i,
-            "%s, block %zu, %zu threads: the same bits", name, i, threads);
+            "%s, block %zu, %zu threads: looking changes no bit", name, i,
+            threads);
         off = fmax(norm_off(&m, &b->w[W_NORM1], FWD_ATTN),
             norm_off(&m, &b->w[W_NORM2], FWD_MLP));
-        ok(off <= 5e-6, "inputs of q and gate (%.2g)", off);
+        ok(off <= 5e-6, "%s, block %zu: inputs of q and gate are off by %.2g",
+            name, i, off);
         off = product_off(&m, W_O, W_NORM_ATT, FWD_O, seen.stream[FWD_MLP]);
-        ok(off <= 5e-6, "input of o (%.2g)", off);
+        ok(off <= 5e-6, "%s, block %zu: the input of o is off by %.2g", name, i,
+            off);
         off = product_off(&m, W_DOWN, W_NORM_MLP, FWD_DOWN, x);
-        ok(off <= 5e-6, "input of down (%.2g)", off);
+        ok(off <= 5e-6, "%s, block %zu: the input of down is off by %.2g", name,
+            i, off);
     }
-    ok(seen.calls == FWD_INPUTS * m.c.L && !seen.order, "four a block");
-    ok(seen.zeros == 0, "padding is zero");
+    ok(seen.calls == FWD_INPUTS * m.c.L && !seen.order,
+        "%s: each block has four inputs", name);
+    ok(seen.zeros == 0, "%s: padding is zero", name);
     for (size_t i = 0; i < FWD_INPUTS; i++) {
         free(seen.x[i]);
         free(seen.stream[i]);

@@ -112,13 +112,13 @@ demo_in_readme() {
         skip "$1" "the README shows the kernels $kernels, make demo used others"
         return
     fi
-    ok "$1: report" report -q --text "$d"
+    ok "$1: its report is printed" report -q --text "$d"
     table model out ratio >want
     table model "$top/README.md" ratio >got
-    same "$1: its table" got want
+    same "$1: the table is that of the report" got want
     table 'model +than' out errors >want
     table 'model +than' "$top/README.md" errors >got
-    same "$1: its differences" got want
+    same "$1: the differences are those of the report" got want
 }
 demo_in_readme 'README shows the last demo'
 done_testing

@@ -6,8 +6,8 @@ unset RETORT_SCRATCH
 for name in io base_io tekken tok_tekken; do
     p=$(find "$BUILD/tests" -name "$name" -type f -perm -100 | head -n 1)
     [ -n "$p" ] || continue
-    ok "$name by hand" "$p"
+    ok "$name runs by hand" "$p"
     rm -f out err
-    equal 'leaves nothing' "$(ls)" tests
+    equal "$name leaves nothing" "$(ls)" tests
 done
 done_testing

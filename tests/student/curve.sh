@@ -80,11 +80,11 @@ teacher -q -m teacher --dtype f32 -o kd b || exit 1
 from=kd
 for k in ref avx2 avx512; do
     if distil "try.$k" $k 0 --steps 1 2>/dev/null; then
-        ok "300 steps, $k" distil "run.$k" $k 1e-3
-        ok '... each within 1e-3 of PyTorch' within "run.$k/metrics.tsv"
+        ok "$k: 300 steps are made" distil "run.$k" $k 1e-3
+        ok "$k: each loss is within 1e-3 of PyTorch" within "run.$k/metrics.tsv"
         grep '^#' out
     else
-        skip "300 steps, $k" 'this processor has no such kernels'
+        skip "$k: 300 steps are made" 'this processor has no such kernels'
     fi
 done
 distil other '' 1.01e-3
@@ -96,15 +96,15 @@ status 1 'a rate 1 % higher would be noticed' within other/metrics.tsv
 bf16='--compute avx512bf16'
 for k in avx2 avx512; do
     if [ ! -d "run.$k" ]; then
-        skip "bfloat16, $k" 'this processor has no such kernels'
+        skip "$k: bfloat16 is as near fp32 as PyTorch by autocast" 'this processor has no such kernels'
         continue
     fi
     # shellcheck disable=SC2086
     RETORT_KERNELS=$k teacher -q -m teacher --dtype f32 $bf16 -o kd16 b || exit 1
     from=kd16
     # shellcheck disable=SC2086
-    ok "300 steps in bfloat16, $k" distil "half.$k" $k 1e-3 $bf16
-    ok '... as near fp32 as PyTorch by autocast' near \
+    ok "$k: 300 steps in bfloat16 are made" distil "half.$k" $k 1e-3 $bf16
+    ok "$k: bfloat16 is as near fp32 as PyTorch by autocast" near \
         "$top/tests/golden/curve-autocast.tsv" "half.$k/metrics.tsv"
     grep '^#' out
 done

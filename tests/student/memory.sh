@@ -5,7 +5,7 @@
 
 case $BUILD in
 *address* | *thread*)
-    skip 'memory' 'a sanitizer has memory of its own'
+    skip 'student needs the memory that is said' 'a sanitizer has memory of its own'
     done_testing ;;
 esac
 
@@ -17,13 +17,13 @@ number() {
 foretold() {
     what=$1
     shift
-    ok "$what" "$@"
+    ok "$what fits in memory" "$@"
     said=$(number 'in all' err) was=$(number peak err)
     if awk "BEGIN { d = $said - $was; tol = 0.02 * $was
             exit !(d <= tol && d >= -tol) }"; then
-        pass "$what: $said MB said, $was MB needed"
+        pass "$what needs what is said: $said MB said, $was MB needed"
     else
-        fail "$what: $said MB said, $was MB needed"
+        fail "$what needs what is said: $said MB said, $was MB needed"
         sed 's/^/# /' err
     fi
 }
@@ -36,27 +36,27 @@ student -q -m demo.json -t tok -o dt -j 2 --steps 1 wide || exit 1
 teacher -q -m dt -o dkd wide || exit 1
 # Smaller models are mostly the program itself, of which the system keeps in
 # memory what it likes.
-foretold 'CE alone' student -m demo.json -t tok -o a -j 2 wide
+foretold 'a student of CE alone' student -m demo.json -t tok -o a -j 2 wide
 # Checkpoints copy the tokenizer's files, and do not read the JSON again.
 cp -r tok large_tok
 awk 'BEGIN { printf "[0"; for (i = 0; i < 1e6; i++) printf ",0"; print "]" }' \
     >large_tok/added_tokens.json
-foretold '... a large tokenizer, at checkpoints too' student -m demo.json \
+foretold 'a student with a large tokenizer and checkpoints' student -m demo.json \
     -t large_tok -o a2 -j 2 --save 2 wide
 same 'a large tokenizer is in the checkpoint' a2/step-6/added_tokens.json large_tok/added_tokens.json
-foretold 'the size of the demo' student -m dt -o c -j 2 dkd
+foretold 'a student of the size of the demo' student -m dt -o c -j 2 dkd
 full=$(number peak err)
-foretold '... with --recompute' student -m dt -o d -j 2 --recompute dkd
-foretold '... by a pipe, 8 rows at a time' sh -c \
+foretold 'a student with --recompute' student -m dt -o d -j 2 --recompute dkd
+foretold 'a student behind a pipe, 8 rows at a time' sh -c \
     'stream -q -B 8 -T 256 -s 1 --batches 6 data | teacher -q -m dt |
      student -m dt -o e -j 2 --micro 8'
-foretold '... and --ahead' sh -c \
+foretold 'a student behind a pipe, with --ahead' sh -c \
     'stream -q -B 8 -T 256 -s 1 --batches 6 data | teacher -q -m dt |
      student -m dt -o e2 -j 2 --micro 8 --ahead 1M'
 same '--ahead gives the same bits' e/model.safetensors e2/model.safetensors
-foretold 'held-out batches judged beside' student -m dt -o v1 -j 2 \
+foretold 'a student that judges held-out batches' student -m dt -o v1 -j 2 \
     --eval dkd --eval-every 2 dkd
-foretold '... with a head of their own' student -m dt -o v2 -j 2 --eval dkd \
+foretold 'a student whose held-out batches have a head of their own' student -m dt -o v2 -j 2 --eval dkd \
     --eval-every 2 wide
 # Longer rows make room for as many as are trained on at a time, and more.
 stream -q -B 2 -T 512 -s 1 --batches 2 data | teacher -q -m dt --final -o long
@@ -64,7 +64,7 @@ ok 'held-out batches of longer rows are judged' student -m dt -o v3 -j 2 --eval 
 equal 'longer rows need no more than is said' "$(awk "BEGIN {
     print ($(number peak err) <= 1.02 * $(number 'in all' err)) }")" 1
 teacher -q -m dt --top 64 -o dtop wide || exit 1
-foretold 'products in bfloat16' student -v -m dt -o w -j 2 \
+foretold 'a student of products in bfloat16' student -v -m dt -o w -j 2 \
     --compute avx512bf16 dkd
 half=$(number 'teacher head' err)
 ok 'products in bfloat16 take the head of --teacher' student -q -m dt -o w2 -j 2 \
@@ -73,10 +73,10 @@ same 'both heads give the same bits' w/model.safetensors w2/model.safetensors
 ok 'the same step is made in fp32' student -v -m dt -o w3 -j 2 --steps 1 dkd
 equal "bfloat16 holds half of the teacher's head" \
     "$(awk "BEGIN { print $(number 'teacher head' err) / $half }")" 2
-foretold 'from top tokens' student -m dt -o t -j 2 dtop
-foretold 'rounded and masked' student -m dt -o q -j 2 --qat q4_0 \
+foretold 'a student of top tokens' student -m dt -o t -j 2 dtop
+foretold 'a rounded and masked student' student -m dt -o q -j 2 --qat q4_0 \
     --mask 2:4 dkd
-foretold 'in bf16' student -m dt -o f -j 2 --act bf16 --moments bf16 dkd
+foretold 'a student with activations and moments in bf16' student -m dt -o f -j 2 --act bf16 --moments bf16 dkd
 like 'the rounding of activations is told' \
     'activations .* bf16: .* by 0[.][0-9]+ %' err
 like 'the rounding of moments is told' 'moments .* bf16: .* by 0[.][0-9]+ %' err
@@ -91,7 +91,7 @@ ok 'a recomputed run in bf16 trains' student -q -m dt -o g -j 1 --act bf16 --mom
 same 'one thread, a row at a time gives the same bits' \
     f/model.safetensors g/model.safetensors
 
-foretold 'gradients too' student -m dt -o i -j 2 --act bf16 --grad bf16 \
+foretold 'a student with gradients in bf16 too' student -m dt -o i -j 2 --act bf16 --grad bf16 \
     --moments bf16 dkd
 like 'the rounding of gradients is told' 'gradients .* bf16: .* by 0[.][0-9]+ %' err
 least=$(number peak err)
@@ -114,26 +114,26 @@ cat >large.json <<EOF
 EOF
 student -q -m large.json -t tok -o large --steps 1 -j 2 one || exit 1
 stream -q -B 2 -T 1024 -s 1 --batches 3 data -o long || exit 1
-foretold 'teacher' teacher -m large -j 2 -o lkd long
+foretold 'a teacher' teacher -m large -j 2 -o lkd long
 like 'the rounding of outputs of blocks is told' \
     'outputs of blocks .* bf16: .* by 0[.][0-9]+ %' err
 like 'the rounding of final states is told in nats' \
     'final states .* bf16: .* by 0[.][0-9]+ %.* [0-9.e-]+ nats of KL' err
-foretold '... in f32' teacher -m large -j 2 --dtype f32 -o lkd32 long
+foretold 'a teacher in f32' teacher -m large -j 2 --dtype f32 -o lkd32 long
 unlike 'a teacher in f32 tells of no rounding' bf16 err
-foretold '... by a pipe' sh -c 'teacher -m large -j 2 long | cat >lkdp'
+foretold 'a teacher before a pipe' sh -c 'teacher -m large -j 2 long | cat >lkdp'
 same 'a pipe gets the same stream' lkd lkdp
-foretold '... its top tokens' teacher -m large -j 2 --top 64 -o lkdt long
-foretold '... small batches' teacher -m large -j 2 -o lkds one
+foretold 'a teacher of top tokens' teacher -m large -j 2 --top 64 -o lkdt long
+foretold 'a teacher of small batches' teacher -m large -j 2 -o lkds one
 cp -r large spaced && head -c 100000000 /dev/zero | tr '\0' ' ' \
     >>spaced/tokenizer.json
-foretold '... beside a large tokenizer' teacher -m spaced -j 2 -o lkdl one
+foretold 'a teacher beside a large tokenizer' teacher -m spaced -j 2 -o lkdl one
 
 # --- what cannot fit is refused before its weights are made ---
 sed 's/"hidden_size": 32/"hidden_size": 8192/
 s/"intermediate_size": 48/"intermediate_size": 65536/
 s/"num_hidden_layers": 2/"num_hidden_layers": 100/' new.json >huge.json
-status 1 'a student larger than any machine' student -m huge.json -o no one
+status 1 'a student larger than any machine is refused' student -m huge.json -o no one
 like 'a student that is too large is refused with the figure' \
     '^student: huge.json: [0-9.]* GB are needed and this machine .* has' err
 

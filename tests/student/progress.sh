@@ -18,7 +18,7 @@ tail -c +$(($2 + 1)) "$1"
 END
 chmod +x slowly
 
-# shows WHAT REGEX COMMAND: on a terminal, no line wider than 80 columns
+# shows PROGRAM[, JOB] REGEX COMMAND: on a terminal, no line wider than 80 columns
 left='[0-9]+ %\), [0-9]+:[0-9][0-9] left'
 shows() {
     what=$1 want=$2
@@ -26,7 +26,7 @@ shows() {
     terminal "$*"
     tr '\r' '\n' <screen | sed "s/$(printf '\033')\\[K//" >lines
     like "$what prints its line" "$want" lines
-    like "$what prints a closing line" "^$what 0[0-9.]+: .*wall" lines
+    like "$what prints a closing line" "^${what%,*} 0[0-9.]+: .*wall" lines
     equal "progress of $what fits in a row" \
         "$(awk '/ left/ && length > 79' lines)" ''
     equal "the closing line of $what fits in two" \
@@ -54,7 +54,7 @@ if has_terminal; then
     ok 'a student without a teacher trains' student -m s0 -o alone --lr 1e-3 one
     like 'a student without a teacher has one loss' '^student: loss = 1 CE$' err
     stream -q --resume run data >rest
-    shows student '^student: training [56][0-9] of 60 steps' \
+    shows 'student, resumed' '^student: training [56][0-9] of 60 steps' \
         "./slowly rest 9000 1.1 | $train -o run --steps 60 --resume"
     ok 'a resumed run has made its own steps only' awk '
         / of 60 steps/ { sub(/\/s.*/, ""); rate = $NF }
@@ -62,7 +62,7 @@ if has_terminal; then
     shows evalppl "^evalppl: scoring [0-9.]+( k)? of [0-9.]+ k tokens \\($left" \
         './slowly docs.st 300 0.4 |
             evalppl -m teacher -j 1 --protocol hf -c 256 --stride 16'
-    shows evalppl "^evalppl: scoring [0-9.]+( k)? of 30.7 k tokens \\($left" \
+    shows 'evalppl, batches' "^evalppl: scoring [0-9.]+( k)? of 30.7 k tokens \\($left" \
         './slowly b 40000 0.4 | evalppl -m teacher'
     shows prune "^prune: searching [0-9]+ of [0-9]+ configurations \\($left" \
         'prune -m teacher -o cut --calib-rows 200 --method greedy --candidates 0 --ratio 0.3 b'

@@ -9,7 +9,7 @@ fi
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/ranks.sh"
 
-has_ranks 'a soak' || done_testing
+has_ranks 'a run with ranks lost ends as a calm one' || done_testing
 . "$top/tests/lib/train.sh"
 steps=$RETORT_SOAK
 MPIEXEC_TIMEOUT=7200
@@ -50,7 +50,7 @@ while kill -0 $job 2>/dev/null; do
     sleep 0.3
 done
 wait $job
-equal 'undisturbed' "$?" 0
+equal 'a run without lost ranks ends well' "$?" 0
 # Of each process: from the first tenth of its steps on.
 grown() {
     awk -F '\t' -v steps="$1" '
@@ -85,13 +85,13 @@ while kill -0 $job 2>/dev/null; do
     sleep 0.2
 done
 wait $job
-equal 'with ranks lost' "$?" 0
+equal 'a run with lost ranks ends well' "$?" 0
 again=$(grep -c '^supervise: status ' soak.out)
 echo "# $lost ranks lost, begun again $again times"
 if [ "$lost" -ge 1 ] && [ "$again" -ge 1 ]
-then pass 'ranks were lost'; else fail 'no rank was lost'; fi
-same 'the same model' calm/model.safetensors soak/model.safetensors
+then pass 'ranks were lost and begun again'; else fail 'ranks were lost and begun again'; fi
+same 'both runs have the same model' calm/model.safetensors soak/model.safetensors
 cut -f 1-9 calm/metrics.tsv >m
 cut -f 1-9 soak/metrics.tsv >n
-same 'and metrics' m n
+same 'both runs have the same metrics' m n
 done_testing

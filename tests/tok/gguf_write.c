@@ -78,7 +78,7 @@ test_answers(const char *name, const json_t *texts)
     json_t *j = load(name), *back = through(j, vocab_size(j), &e);
     struct tokenizer *t = back ? make(back, &e) : NULL;
 
-    if (ok(t != NULL, "%s: into a GGUF and back %s", name, e.msg))
+    if (ok(t != NULL, "%s: a GGUF of it is read %s", name, e.msg))
         compare_answers(name, t, texts, golden("family", name, ".ids"));
     tok_free(t);
     json_decref(back);
@@ -101,8 +101,8 @@ test_again(const char *name)
         exit(1);
     }
     two = through(one, gguf_kv(&g, "tokenizer.ggml.tokens")->n, &e);
-    ok(two && json_equal(one, two), "%s: the same tokenizer.json %s", name,
-        e.msg);
+    ok(two && json_equal(one, two),
+        "%s: the tokenizer.json is the same again %s", name, e.msg);
     json_decref(one);
     json_decref(two);
     gguf_release(&g);
@@ -127,7 +127,7 @@ test_runs(void)
     back = through(j, 13, &e);
     ok(json_equal(json_array_get(js_get(back, "model.merges"), 0),
            json_array_get(json_object_get(model, "merges"), 0)),
-        "a pair of spaces before three %s", e.msg);
+        "merges keep a pair of spaces before three %s", e.msg);
     json_decref(back);
     json_decref(j);
 }
@@ -138,6 +138,7 @@ static void
 refused(const char *name, const char *path, const char *last, const char *value,
     const char *why)
 {
+    char what[100];
     struct err e = { 0 };
     json_t *j = load(name), *back;
 
@@ -145,8 +146,10 @@ refused(const char *name, const char *path, const char *last, const char *value,
         json_object_set_new(*path ? (json_t *)js_get(j, path) : j, last,
             json_loads(value, JSON_DECODE_ANY, NULL));
     back = through(j, vocab_size(j), &e);
-    ok(!back && strstr(e.msg, why) && e.code == EX_INPUT, "%s: %s", name,
-        back ? "is not refused" : e.msg);
+    snprintf(what, sizeof what, last ? "%s with the %s %.30s" : "%s", name,
+        last, value);
+    ok(!back && strstr(e.msg, why) && e.code == EX_INPUT,
+        "%s is refused: %.60s", what, back ? "it was written" : e.msg);
     json_decref(back);
     json_decref(j);
 }

@@ -4,7 +4,8 @@
  * back; hostile texts take no more time or stack than others.  What has broken
  * other readers, and the test of it here:
  *
- *   a merge longer than any (tokenizers 2094, 2198)       longer than any entry
+ *   a merge longer than any (tokenizers 2094, 2198)       a merge longer than
+ *                                                         any entry
  *   a pattern that backtracks (tokenizers 2060)           another pattern
  *   one huge id, one huge array (qxotic 3)                one huge id
  *   stack: "^" a million times (tiktoken 245)             1000000 x ^
@@ -12,8 +13,8 @@
  *   a crash on 9,400 of a letter (llama.cpp 15594)        9400 x A
  *   JSON in JSON                                          200000 brackets,
  *                                                         64 brackets deep
- *   lengths of tokens as int (CVE-2025-49847, -52566)     an entry of 5 MB,
- *                                                         a very long one
+ *   lengths of tokens as int (CVE-2025-49847, -52566)     an entry of 5 MB, a
+ *                                                         very long added token
  *   a name twice                                          a text twice
  *   one id for two, an id not below the vocabulary        an id twice,
  *                                                         a template's token
@@ -69,12 +70,12 @@ good(const char *what, struct file f, const char *text, size_t want)
     struct tokenizer *t = tok_parse(s, strlen(s), NULL, 0, &e);
     struct tok_ids ids = { 0 };
 
-    ok(t != NULL, "%s is read %s", what, e.msg);
+    ok(t != NULL, "%s is read%s%s", what, t ? "" : ": ", e.msg);
     if (t) {
         struct tok_scratch *x = tok_scratch_new(t);
 
         tok_encode(t, x, text, strlen(text), TOK_SPECIAL, &ids);
-        ok(ids.n == want, "%s: %zu ids", what, ids.n);
+        ok(ids.n == want, "%s gives %zu ids", what, ids.n);
         tok_scratch_free(x);
     }
     tok_ids_release(&ids);
@@ -89,7 +90,7 @@ bad_text(const char *what, const char *s, size_t n, const char *where)
     struct tokenizer *t = tok_parse(s, n, NULL, 0, &e);
 
     ok(!t && e.code == EX_INPUT && strncmp(e.msg, where, strlen(where)) == 0,
-        "%s: %s", what, t ? "was accepted" : e.msg);
+        "%s is refused: %s", what, t ? "was accepted" : e.msg);
     tok_free(t);
 }
 
@@ -105,56 +106,57 @@ bad(const char *what, struct file f, const char *where)
 static void
 test_components(void)
 {
-    good("the usual", (struct file){ 0 }, "abba", 3);
+    good("a usual file", (struct file){ 0 }, "abba", 3);
     good("an added token", (struct file){ .added = ADDED("") }, "a<s>b", 3);
-    good("merges as pairs",
+    good("a list of merges as pairs",
         (struct file){ .model =
                            "{\"vocab\":{\"a\":0,"
                            "\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]]}" },
         "ab", 1);
-    bad("a normalizer",
+    bad("an unknown normalizer",
         (struct file){ .more = ",\"normalizer\":{\"type\":"
                                "\"Lowercase\"}" },
         "normalizer.type: Lowercase");
-    bad("one in a list",
+    bad("an unknown normalizer in a list",
         (struct file){
             .more =
                 ",\"normalizer\":{\"type\":"
                 "\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":"
                 "\"NFKC\"}]}" },
         "normalizer.normalizers.1.type: NFKC");
-    bad("lists in lists",
+    bad("a list of normalizers in a list",
         (struct file){
             .more = ",\"normalizer\":{\"type\":"
                     "\"Sequence\",\"normalizers\":[{\"type\":\"Sequence\","
                     "\"normalizers\":[]}]}" },
         "normalizer.normalizers.0.type: ");
-    bad("a pattern",
+    bad("a pattern to replace",
         (struct file){ .more = ",\"normalizer\":{\"type\":"
                                "\"Replace\",\"pattern\":{\"Regex\":\"a*\"},"
                                "\"content\":\"\"}" },
         "normalizer.pattern: ");
-    bad("nothing to replace",
+    bad("an empty text to replace",
         (struct file){ .more = ",\"normalizer\":{"
                                "\"type\":\"Replace\",\"pattern\":{\"String\":"
                                "\"\"},\"content\":"
                                "\"\"}" },
         "normalizer.pattern: ");
-    bad("a new option of one",
+    bad("a new option of a normalizer",
         (struct file){ .more = ",\"normalizer\":{"
                                "\"type\":\"NFC\",\"x\":1}" },
         "normalizer.x: ");
     bad("an unknown part", (struct file){ .more = ",\"new\":1" },
         "tokenizer.new: ");
-    bad("bytes for characters", (struct file){ .pre = "null" },
+    bad("a decoder of bytes for characters", (struct file){ .pre = "null" },
         "decoder.type: ByteLevel");
-    bad("another one", (struct file){ .pre = "{\"type\":\"Whitespace\"}" },
+    bad("another pre-tokenizer",
+        (struct file){ .pre = "{\"type\":\"Whitespace\"}" },
         "pre_tokenizer.type: Whitespace");
-    bad("another mark",
+    bad("another mark of a space",
         (struct file){ .pre = "{\"type\":\"Metaspace\","
                               "\"replacement\":\"_\"}" },
         "pre_tokenizer.replacement: ");
-    bad("another scheme",
+    bad("another scheme of prepending",
         (struct file){
             .pre = "{\"type\":\"Metaspace\","
                    "\"replacement\":\"\u2581\",\"prepend_scheme\":\"last\"}" },
@@ -167,7 +169,7 @@ test_components(void)
         "pre_tokenizer.behavior: ");
     good("a prefix space", (struct file){ .pre = "{\"type\":\"ByteLevel\"}" },
         "ab", 1);
-    bad("a new option",
+    bad("a new option of a pre-tokenizer",
         (struct file){ .pre = "{\"type\":\"ByteLevel\","
                               "\"add_prefix_space\":false,\"x\":1}" },
         "pre_tokenizer.x: ");
@@ -179,7 +181,7 @@ test_components(void)
                 "\"(a+)+$\"},\"behavior\":\"Isolated\",\"invert\":false}"
                 "," BYTE_LEVEL "]}" },
         "pre_tokenizer.pretokenizers.0.pattern: ");
-    bad("whole numbers",
+    bad("a split into whole numbers",
         (struct file){ .pre = "{\"type\":\"Sequence\","
                               "\"pretokenizers\":[{\"type\":\"Digits\","
                               "\"individual_digits\":false"
@@ -220,38 +222,43 @@ test_models(void)
     M("\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":3," \
       "\"bc\":4},\"merges\":[\"b c\",\"a b\"],\"retort_ties\":" ties)
     bad("another model", M("\"type\":\"Unigram\""), "model.type: Unigram");
-    bad("dropout", M("\"dropout\":0.1,\"vocab\":{\"a\":0},\"merges\":[]"),
+    bad("a model with dropout",
+        M("\"dropout\":0.1,\"vocab\":{\"a\":0},\"merges\":[]"),
         "model.dropout: ");
-    bad("a suffix",
+    bad("a model with a suffix",
         M("\"end_of_word_suffix\":\"</w>\",\"vocab\":{\"a\":0},"
           "\"merges\":[]"),
         "model.end_of_word_suffix: ");
-    bad("unknown bytes have an id",
+    bad("an id of unknown bytes",
         M("\"unk_token\":\"a\",\"vocab\":"
           "{\"a\":0},\"merges\":[]"),
         "model.unk_token: ");
-    bad("byte fallback",
+    bad("fallback to bytes",
         M("\"byte_fallback\":true,\"vocab\":{\"a\":0},"
           "\"merges\":[]"),
         "model.byte_fallback: ");
-    bad("ties that are no list", TIED("{}"), "model.retort_ties: ");
+    bad("a set of ties that is no list", TIED("{}"), "model.retort_ties: ");
     bad("a tie of one", TIED("[[0,1]]"), "model.retort_ties.0: ");
     bad("a tie of more than there are", TIED("[[0,3]]"),
         "model.retort_ties.0: ");
     bad("a tie of merges that are not there", TIED("[[9,2]]"),
         "model.retort_ties.0: ");
     bad("a tie before the first", TIED("[[-1,2]]"), "model.retort_ties.0: ");
-    bad("of a negative number", TIED("[[0,-1]]"), "model.retort_ties.0: ");
-    bad("of a huge one", TIED("[[1,9223372036854775807]]"),
+    bad("a tie of a negative number", TIED("[[0,-1]]"),
         "model.retort_ties.0: ");
-    bad("two of one merge", TIED("[[0,2],[1,2]]"), "model.retort_ties.1: ");
+    bad("a tie of a huge number", TIED("[[1,9223372036854775807]]"),
+        "model.retort_ties.0: ");
+    bad("a second tie of a merge", TIED("[[0,2],[1,2]]"),
+        "model.retort_ties.1: ");
     bad("a tie of three numbers", TIED("[[0,2,1]]"), "model.retort_ties.0: ");
     bad("a tie of texts", TIED("[[\"0\",\"2\"]]"), "model.retort_ties.0: ");
     good("a tie", TIED("[[0,2]]"), "abc", 2);
-    bad("no vocabulary", M("\"merges\":[]"), "model.vocab: ");
-    bad("an empty one", M("\"vocab\":{},\"merges\":[]"), "model.vocab: ");
-    bad("a list", M("\"vocab\":[\"a\"],\"merges\":[]"), "model.vocab: ");
-    bad("no merges", M("\"vocab\":{\"a\":0}"), "model.merges: ");
+    bad("a model without a vocabulary", M("\"merges\":[]"), "model.vocab: ");
+    bad("an empty vocabulary", M("\"vocab\":{},\"merges\":[]"),
+        "model.vocab: ");
+    bad("a vocabulary that is a list", M("\"vocab\":[\"a\"],\"merges\":[]"),
+        "model.vocab: ");
+    bad("a model without merges", M("\"vocab\":{\"a\":0}"), "model.merges: ");
     bad("one huge id", M("\"vocab\":{\"a\":4000000000},\"merges\":[]"),
         "model.vocab.a: ");
     bad("a negative id", M("\"vocab\":{\"a\":-1},\"merges\":[]"),
@@ -262,18 +269,18 @@ test_models(void)
         "model.vocab.b: ");
     bad("a text twice", M("\"vocab\":{\"a\":1,\"a\":2},\"merges\":[]"),
         "offset ");
-    bad("merge of one word", M("\"vocab\":{\"a\":0},\"merges\":[\"a\"]"),
+    bad("a merge of one word", M("\"vocab\":{\"a\":0},\"merges\":[\"a\"]"),
         "model.merges.0: ");
-    bad("of three", M("\"vocab\":{\"a\":0},\"merges\":[\"a a a\"]"),
+    bad("a merge of three words",
+        M("\"vocab\":{\"a\":0},\"merges\":[\"a a a\"]"), "model.merges.0: ");
+    bad("a merge of numbers", M("\"vocab\":{\"a\":0},\"merges\":[[1,2]]"),
         "model.merges.0: ");
-    bad("of numbers", M("\"vocab\":{\"a\":0},\"merges\":[[1,2]]"),
-        "model.merges.0: ");
-    bad("longer than any entry",
+    bad("a merge longer than any entry",
         M("\"vocab\":{\"a\":0},\"merges\":"
           "[\"a aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]"),
         "model.merges.0: ");
-    bad("without its result", M("\"vocab\":{\"a\":0},\"merges\":[\"a a\"]"),
-        "model.merges.0: ");
+    bad("a merge without its result",
+        M("\"vocab\":{\"a\":0},\"merges\":[\"a a\"]"), "model.merges.0: ");
 #undef M
 }
 
@@ -284,26 +291,27 @@ test_added(void)
     struct file f = { 0 };
 
     bad("an added number", (struct file){ .added = "1" }, "added_tokens.0: ");
-    bad("without flags", (struct file){ .added = "{\"content\":\"x\"}" },
+    bad("an added token without flags",
+        (struct file){ .added = "{\"content\":\"x\"}" },
         "added_tokens.0.single_word: ");
-    bad("with a new flag", (struct file){ .added = ADDED(",\"x\":true") },
-        "added_tokens.0.x: ");
+    bad("an added token with a new flag",
+        (struct file){ .added = ADDED(",\"x\":true") }, "added_tokens.0.x: ");
     memset(s, 'a', 5000);
     t = xasprintf("{\"content\":\"%s\",\"single_word\":false,\"lstrip\":"
                   "false,\"rstrip\":false,\"special\":true}",
         s);
     f.added = t;
-    bad("a very long one", f, "added_tokens.0.content: ");
+    bad("a very long added token", f, "added_tokens.0.content: ");
     free(t);
     free(s);
-    good("an empty one",
+    good("an empty added token",
         (struct file){
             .added = "{\"content\":\"\","
                      "\"single_word\":false,\"lstrip\":true,\"rstrip\":true,"
                      "\"normalized\":true,\"special\":true}" },
         "ab", 1);
-    good("one twice", (struct file){ .added = ADDED("") "," ADDED("") }, "<s>",
-        1);
+    good("an added token that is there twice",
+        (struct file){ .added = ADDED("") "," ADDED("") }, "<s>", 1);
 }
 
 /* Steps of a normalizer, as what follows the decoder. */
@@ -325,19 +333,21 @@ test_growth(void)
                                     "times as long";
     struct buf b = { 0 };
 
-    good("eight times as long", STEPS(REPLACE("x", "aaaaaaaa")), "xx", 16);
-    bad("nine times", STEPS(REPLACE("x", "aaaaaaaaa")), long_text);
-    bad("three times, and of that three times",
+    good("a text that becomes 8 times as long", STEPS(REPLACE("x", "aaaaaaaa")),
+        "xx", 16);
+    bad("a text that becomes 9 times as long", STEPS(REPLACE("x", "aaaaaaaaa")),
+        long_text);
+    bad("a text that becomes 3 times 3 times as long",
         STEPS(REPLACE("x", "yyy") "," REPLACE("y", "aaa")), long_text);
-    good("of another letter",
+    good("a text whose two letters become three each",
         STEPS(REPLACE("x", "aaa") "," REPLACE("y", "bbb")), "xy", 5);
-    bad("by way of a third",
+    bad("a text that becomes longer by a third step",
         STEPS(
             REPLACE("x", "yyy") "," REPLACE("y", "z") "," REPLACE("z", "aaa")),
         long_text);
-    bad("NFC, and what that may have made",
+    bad("a step that makes NFC's letters longer",
         STEPS("{\"type\":\"NFC\"}," REPLACE("y", "aaa")), long_text);
-    bad("a long beginning",
+    bad("a long text to prepend",
         STEPS("{\"type\":\"Prepend\",\"prepend\":"
               "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
               "aaaaa"
@@ -375,8 +385,8 @@ test_damage(void)
     memset(deep, '[', 200000);
     bad_text("200000 brackets", deep, 200000, "offset ");
     free(deep);
-    bad_text("nothing", "", 0, "offset ");
-    bad_text("a number", "1", 1, "");
+    bad_text("an empty file", "", 0, "offset ");
+    bad_text("a number as a file", "1", 1, "");
     for (size_t i = 0; i < n; i++) {
         struct tokenizer *t = tok_parse(s, i, NULL, 0, &e);
 
@@ -421,22 +431,26 @@ test_strict(void)
         V(" \n \"ab\" : 2 ", "[ \"a\" , \"\\u0062\" ] "),
         "{\"merges\":[\"a b\"],\"vocab\":{\"a\":0,\"b\":1,\"ab\":2}}",
         V("\"ab\":2,\"\\ud83d\\ude00\\\"\\\\\\/\\n\":3", "[\"a\",\"b\"]") };
+    static const char *const fine_name[] = { "a model in plain letters",
+        "a model with escaped letters", "a model with blanks",
+        "a model whose merges stand first", "a model with other characters" };
     static const char *const parts[] = { "\"ab\":2", "\"a\\nb\":2",
         "\"\\u00e9\\ud83d\\ude00\":2,\"c\":3", "\"\xc3\xa9\":2" };
     size_t wrong = 0, refused = 0;
     struct err e;
 
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-        good("parts as text", (struct file){ .model = fine[i] }, "ab", 1);
+        good(fine_name[i], (struct file){ .model = fine[i] }, "ab", 1);
     bad("a name twice, escaped",
         (struct file){ .model = V("\"ab\":2,\"\\u0061\":3", "") }, "offset ");
     bad("a control character", (struct file){ .model = V("\"a\nb\":2", "") },
         "offset ");
-    bad("NUL", (struct file){ .model = V("\"a\\u0000\":2", "") }, "offset ");
+    bad("a NUL in a name", (struct file){ .model = V("\"a\\u0000\":2", "") },
+        "offset ");
     bad("half a pair", (struct file){ .model = V("\"\\ud83d\":2", "") },
         "offset ");
-    bad("no UTF-8", (struct file){ .model = V("\"\xed\xa0\x80\":2", "") },
-        "offset ");
+    bad("a name that is no UTF-8",
+        (struct file){ .model = V("\"\xed\xa0\x80\":2", "") }, "offset ");
     bad("a number from 0", (struct file){ .model = V("\"ab\":02", "") },
         "offset ");
     bad("a comma behind", (struct file){ .model = V("\"ab\":2,", "") },
@@ -567,7 +581,7 @@ test_entry(void)
     f.model = model;
     good("an entry of 5 MB", f, name, 1);
     name[n - 1] = '\0';
-    good("and all but one letter of it", f, name, n - 1);
+    good("an entry of 5 MB without its last letter", f, name, n - 1);
     free(model);
     free(name);
 }

@@ -97,7 +97,7 @@ data_open(struct data *x, const char *name, size_t depth)
         .part = { { get(x, "teacher.final")->data, DT_F32, t->shape[1] } },
         .hidden = x->hidden };
     ok(depth_map(&x->student, depth, t->shape[1], map, &how, &e) == 0,
-        "%s: blocks are matched %s", name, how);
+        "%s %s: blocks are matched %s", kern_name(), name, how);
     for (size_t l = 0; l < L; l++) {
         char key[40];
 
@@ -261,7 +261,7 @@ maps(void)
     b[1].source = 28;
     ok(depth_map(&m, 28, 896, map, &how, &e) == -1 &&
             strstr(e.msg, "block 1 was cut from block 28"),
-        "%s", e.msg);
+        "a block cut from one that is not there is refused: %s", e.msg);
 }
 
 /* Distributions over the first N ids of V: in a slice of the vocabulary, at its
