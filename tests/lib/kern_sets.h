@@ -14,9 +14,11 @@ static inline int
 kern_sets_use(const char *set)
 {
     const char *why = kern_force(set);
+    char what[40];
 
+    snprintf(what, sizeof what, "the kernels %s are tested", set);
     if (why != NULL)
-        tap_skip(set, why);
+        tap_skip(what, why);
     return why == NULL;
 }
 

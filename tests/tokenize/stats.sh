@@ -58,11 +58,14 @@ for t in digits gpt2 flags; do
     awk -v blank="$(cat out)" '{ split_ += NF - ($1 == blank) > 1 } END { printf "%.4f\n", split_ / NR }' ids >want
     equal "$t: the table has the share of words split" "$(column split text)" "$(cat want)"
 done
-printf '   lead\n\n\nxqzk' >gap
-ok 'a text of blanks is read' tokenize -q -t "$tok" --stats gap
+printf '   the\n\n\nis   \n' >gap
+ok 'the table of words between blanks is printed' tokenize -q -t "$tok" --stats gap
 mv out t
-ok 'the ids of blanks are printed' tokenize -q -t "$tok" --no-eos --ids gap
-unlike 'blanks split no word' '^0.0000$' want
+ok 'the ids of words between blanks are printed' tokenize -q -t "$tok" --no-eos --no-bos \
+    --ids gap
+equal 'blanks are tokens beside the two words' "$(column words gap) $(column tokens gap)" \
+    "2 $(wc -w <out | tr -d ' ')"
+equal 'blanks split no word' "$(column split gap)" 0.0000
 ok 'a table is printed with BOS and EOS' tokenize -q -t "$gold/flags.json" --bos --stats text.txt
 cut -f 6-11 out >with
 ok 'a table is printed without BOS and EOS' tokenize -q -t "$gold/flags.json" --no-bos --no-eos \
