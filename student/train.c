@@ -87,11 +87,10 @@ pass_over(struct student *s)
     store_position(s);
 }
 
-/* Clip and update.  -1 and nothing is updated. */
-static int
-apply_step(struct student *s, const struct loss_sum *sum, struct err *e)
+static struct adamw_opt
+next_options(const struct student *s)
 {
-    const struct adamw_opt o = {
+    return (struct adamw_opt){
         .lr = sched_lr(s->settings.schedule, s->a->lr, s->st.step, s->total,
             s->warmup, s->settings.floor),
         .beta1 = s->settings.beta1,
@@ -101,6 +100,13 @@ apply_step(struct student *s, const struct loss_sum *sum, struct err *e)
         .clip = s->a->clip,
         .mask_decay = s->a->mask_decay,
     };
+}
+
+/* Clip and update.  -1 and nothing is updated. */
+static int
+apply_step(struct student *s, const struct loss_sum *sum, struct err *e)
+{
+    const struct adamw_opt o = next_options(s);
     const double n = (double)sum->n;
     const double loss = (s->loss.w_ce * sum->ce + s->loss.w_kl * sum->kl +
                             s->loss.w_sh * sum->sh) /

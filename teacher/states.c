@@ -23,6 +23,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Choose the teacher's blocks that the student's blocks are matched with. */
+static void
+tap_mapped(struct teacher *t)
+{
+    const char *how;
+    size_t *map;
+    struct model s;
+    struct err e;
+
+    if (t->a->student == NULL)
+        die(EX_USAGE, "--hidden mapped needs the student: give --student");
+    if (model_open(&s, t->a->student, &e) < 0)
+        die_err(&e);
+    map = xcalloc(s.c.L, sizeof(*map));
+    if (depth_map(&s, t->m.c.L, t->m.c.d, map, &how, &e) < 0)
+        die(e.code, "%s: %s", t->a->student, e.msg);
+    for (size_t i = 0; i < s.c.L; i++)
+        t->tap[map[i]] = 1;
+    free(map);
+    model_close(&s);
+}
+
+/* Choose the blocks whose numbers are in a list with commas. */
+static void
+tap_listed(struct teacher *t, const char *list)
+{
+    for (const char *p = list; *p != '\0';) {
+        char *end;
+        const unsigned long k = strtoul(p, &end, 10);
+
+        if (end == p || *p < '0' || *p > '9' || k >= t->m.c.L ||
+            (*end != ',' && *end != '\0'))
+            die(EX_USAGE,
+                "--hidden %s: is neither all, none, mapped nor a list of "
+                "numbers below %zu, such as 0,3",
+                list, t->m.c.L);
+        t->tap[k] = 1;
+        p = *end == ',' ? end + 1 : end;
+    }
+}
+
 void
 choose_taps(struct teacher *t)
 {
@@ -30,41 +71,14 @@ choose_taps(struct teacher *t)
     const char *h = t->a->hidden != NULL ? t->a->hidden
         : t->a->final || adds_tokens(t)  ? "none"
                                          : "all";
-    const char *how;
-    size_t *map;
-    struct model s;
-    struct err e;
 
     t->tap = xcalloc(L, 1);
-    if (strcmp(h, "all") == 0) {
+    if (strcmp(h, "all") == 0)
         memset(t->tap, 1, L);
-    } else if (strcmp(h, "mapped") == 0) {
-        if (t->a->student == NULL)
-            die(EX_USAGE, "--hidden mapped needs the student: give --student");
-        if (model_open(&s, t->a->student, &e) < 0)
-            die_err(&e);
-        map = xcalloc(s.c.L, sizeof(*map));
-        if (depth_map(&s, L, t->m.c.d, map, &how, &e) < 0)
-            die(e.code, "%s: %s", t->a->student, e.msg);
-        for (size_t i = 0; i < s.c.L; i++)
-            t->tap[map[i]] = 1;
-        free(map);
-        model_close(&s);
-    } else if (strcmp(h, "none") != 0) {
-        for (const char *p = h; *p != '\0';) {
-            char *end;
-            const unsigned long k = strtoul(p, &end, 10);
-
-            if (end == p || *p < '0' || *p > '9' || k >= L ||
-                (*end != ',' && *end != '\0'))
-                die(EX_USAGE,
-                    "--hidden %s: is neither all, none, mapped nor a list of "
-                    "numbers below %zu, such as 0,3",
-                    h, L);
-            t->tap[k] = 1;
-            p = *end == ',' ? end + 1 : end;
-        }
-    }
+    else if (strcmp(h, "mapped") == 0)
+        tap_mapped(t);
+    else if (strcmp(h, "none") != 0)
+        tap_listed(t, h);
     if (t->a->hidden == NULL && !adds_tokens(t))
         t->a->final = 1;
     for (size_t i = 0; i < L; i++)

@@ -70,6 +70,36 @@ slice_width(size_t V)
     return w < 256 ? 256 : w > 4096 ? 4096 : w;
 }
 
+/* Lay out memory for final states of the teacher. */
+static void
+lay_final(struct head_loss *h, struct arena *a)
+{
+    h->ht = arena_alloc(a, h->R * h->dt, sizeof(float));
+    h->zt = arena_alloc(a, h->nslice * h->R * h->width, sizeof(float));
+    h->wide = arena_alloc(a, pool_size(h->pool) * WEIGHT_PIECE, sizeof(float));
+    h->st = arena_alloc(a, h->nslice * h->R, sizeof(*h->st));
+    h->tt = arena_alloc(a, h->nslice * h->R, sizeof(*h->tt));
+    h->kl = arena_alloc(a, h->nslice * h->R, sizeof(*h->kl));
+    h->js = arena_alloc(a, h->nslice * h->R, sizeof(*h->js));
+    h->own = arena_alloc(a, h->R, sizeof(*h->own));
+}
+
+/* Lay out memory for tokens that the teacher tells. */
+static void
+lay_top(struct head_loss *h, struct arena *a)
+{
+    h->ids = arena_alloc(a, h->R * h->top, sizeof(*h->ids));
+    h->told = arena_alloc(a, h->R * h->top, sizeof(float));
+    h->sums = arena_alloc(a, h->R * 2, sizeof(float));
+    h->st = arena_alloc(a, h->nslice * h->R, sizeof(*h->st));
+    h->kl = arena_alloc(a, h->R, sizeof(*h->kl));
+    h->top_z = arena_alloc(a, h->R * h->top, sizeof(float));
+    h->top_grad = arena_alloc(a, h->R * h->top, sizeof(float));
+    h->rest = arena_alloc(a, h->R, sizeof(*h->rest));
+    h->hit = arena_alloc(a, pool_size(h->pool) * h->top, sizeof(*h->hit));
+    h->p = arena_alloc(a, pool_size(h->pool) * h->top, sizeof(*h->p));
+}
+
 struct head_loss *
 head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
     const struct targets *like, size_t rows)
@@ -96,27 +126,10 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
     h->s1 = arena_alloc(a, ns * R, sizeof(*h->s1));
     h->lse = arena_alloc(a, R, sizeof(*h->lse));
     h->lse1 = arena_alloc(a, R, sizeof(*h->lse1));
-    if (h->dt > 0) {
-        h->ht = arena_alloc(a, R * h->dt, sizeof(float));
-        h->zt = arena_alloc(a, ns * R * w, sizeof(float));
-        h->wide = arena_alloc(a, pool_size(pool) * WEIGHT_PIECE, sizeof(float));
-        h->st = arena_alloc(a, ns * R, sizeof(*h->st));
-        h->tt = arena_alloc(a, ns * R, sizeof(*h->tt));
-        h->kl = arena_alloc(a, ns * R, sizeof(*h->kl));
-        h->js = arena_alloc(a, ns * R, sizeof(*h->js));
-        h->own = arena_alloc(a, R, sizeof(*h->own));
-    } else if (h->top > 0) {
-        h->ids = arena_alloc(a, R * h->top, sizeof(*h->ids));
-        h->told = arena_alloc(a, R * h->top, sizeof(float));
-        h->sums = arena_alloc(a, R * 2, sizeof(float));
-        h->st = arena_alloc(a, ns * R, sizeof(*h->st));
-        h->kl = arena_alloc(a, R, sizeof(*h->kl));
-        h->top_z = arena_alloc(a, R * h->top, sizeof(float));
-        h->top_grad = arena_alloc(a, R * h->top, sizeof(float));
-        h->rest = arena_alloc(a, R, sizeof(*h->rest));
-        h->hit = arena_alloc(a, pool_size(pool) * h->top, sizeof(*h->hit));
-        h->p = arena_alloc(a, pool_size(pool) * h->top, sizeof(*h->p));
-    }
+    if (h->dt > 0)
+        lay_final(h, a);
+    else if (h->top > 0)
+        lay_top(h, a);
     return h;
 }
 
