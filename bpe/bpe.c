@@ -44,10 +44,10 @@ main(int argc, char **argv)
         OPT_SIZE(0, "vocab", &training.vocab, 257, 1 << 24, "n",
             "entries of the vocabulary"),
         OPT_SIZE(0, "min-frequency", &training.min_frequency, 0, 1 << 30, "n",
-            "rarer pairs are not merged"),
+            "least count of a pair that is merged"),
         OPT_STR(0, "weights", &training.weights, "name=x,...",
             "weights of the sources (equal: as much of each)"),
-        OPT_FLAG(0, "no-digits", &no_digits, "let digits merge"),
+        OPT_FLAG(0, "no-digits", &no_digits, "let digits merge into numbers"),
         OPT_STR(0, "eos-token", &training.eos, "text",
             "token that ends a text"),
         OPT_END

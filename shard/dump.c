@@ -33,7 +33,7 @@ static const struct opt options[] = {
     OPT_SIZE(0, "messages", &a.messages, 0, 0x1p53, "n",
         "stop after so many messages"),
     OPT_SIZE(0, "values", &a.values, 0, 0x1p53, "n",
-        "values, documents, pieces to show of each"),
+        "values of a tensor, documents or pieces to show"),
     OPT_FLAG(0, "partial", &a.partial,
         "accept a directory whose stream broke off"),
     OPT_END

@@ -24,9 +24,9 @@ extern const char *const docs_split_names[];
         OPT_STR(0, "lang-field", &(i).lang_field, "field",                    \
             "JSON field with the source, one of --lang a,b,c"),               \
         OPT_FLAG(0, "lang-path", &(i).lang_path,                              \
-            "folder or file names say which of --lang a,b,c"),                \
+            "take the source, one of --lang a,b,c, from the path"),           \
         OPT_STR(0, "field", &(o).field, "field", "JSON field with the text"), \
-        OPT_FLAG(0, "jsonl", &(i).jsonl, "all input is JSONL"),               \
+        OPT_FLAG(0, "jsonl", &(i).jsonl, "read all input as JSONL"),          \
         OPT_ENUM(0, "split", &(o).split, docs_split_names, "by",              \
             "where documents of plain text end"),                             \
         OPT_SIZE(0, "max-doc", &(o).limit.most, 16, 1 << 30, "bytes",         \
@@ -34,13 +34,13 @@ extern const char *const docs_split_names[];
         OPT_FLAG(0, "split-long", &(o).limit.split,                           \
             "cut longer documents of plain text into several"),               \
         OPT_FLAG(0, "strict", &(o).strict,                                    \
-            "refuse what is not UTF-8, instead of U+FFFD"),                   \
+            "refuse invalid UTF-8, instead of writing U+FFFD"),               \
         OPT_FLAG(0, "lossy", &(i).lossy,                                      \
-            "take NUL bytes for text, and any share that is not UTF-8"),      \
+            "accept NUL bytes and any share of invalid UTF-8"),               \
         OPT_SIZE(0, "max-ratio", &(i).max_ratio, 0, 0x1p40, "n",              \
-            "content for a compressed byte at most (0: any)"),                \
+            "most bytes that a compressed byte unpacks to (0: any)"),         \
         OPT_SIZE(0, "max-members", &(i).max_members, 0, 0x1p40, "n",          \
-            "members of an archive at most (0: any number)")
+            "most members of an archive (0: any number)")
 
 /* Refuse options that contradict each other, and --lang auto, which clean takes
  * away before: 0, or -1 and *e (EX_USAGE). */
