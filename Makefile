@@ -1,5 +1,5 @@
 # retort: small programs that distil language models. `make help` lists targets.
-# The user's CFLAGS, CPPFLAGS, LDFLAGS are added to what the code needs.
+# The user's CFLAGS, CPPFLAGS, LDFLAGS are added to the flags the code needs.
 # Settings can be kept in config.mk.
 -include config.mk
 
@@ -27,11 +27,11 @@ BINS  = $(NAMES:%=$(BUILD)/bin/%)
 PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc nettle
 MANS  = $(wildcard man/*.[157])
 
-# Ranks are built in where Open MPI is, also when it is installed later.
+# Training over ranks is built in if Open MPI is there, also if installed later.
 MPI_CFLAGS := $(shell pkg-config --cflags ompi-c 2>/dev/null)
 MPI_LIBS   := $(shell pkg-config --libs ompi-c 2>/dev/null)
 
-# Language identification is built in where CLD2 and a C++ compiler are.
+# Language identification is built in if CLD2 and a C++ compiler are there.
 CLD2 = $(if $(shell command -v $(firstword $(CXX))),$(firstword $(wildcard \
     /usr/include/cld2/public/compact_lang_det.h \
     /usr/local/include/cld2/public/compact_lang_det.h)))
@@ -42,7 +42,7 @@ BUILD := build/$(subst $(comma),-,$(SAN))
 SANFLAGS = -fsanitize=$(SAN) -fno-omit-frame-pointer
 endif
 
-# Dependencies are found by pkg-config once; see scripts/setup.
+# pkg-config finds the libraries once; see scripts/setup.
 $(BUILD)/probe.mk: scripts/setup Makefile
 	@mkdir -p $(@D)
 	@CC='$(CC)' scripts/setup $(PKGS)
@@ -63,13 +63,13 @@ CXXCOMPILE = $(CXX) -fno-exceptions -fno-rtti -pthread -Wall -Wextra \
 LINK    = $(CC) $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
 LIBS    = $(PKG_LIBS) $(MPI_LIBS) -lm
 
-# This library is preloaded into other programs, where it logs calls of MPI.
+# A library to preload into other programs, whose MPI calls it logs.
 PMPI   = $(if $(MPI_LIBS),$(BUILD)/lib/libretort-pmpi.so)
 LIBSRC = $(filter-out lib/dist/pmpi.c,$(wildcard lib/*/*.c))
 LIBOBJ = $(LIBSRC:%.c=$(BUILD)/%.o)
 LIB    = $(BUILD)/libretort.a
 REAL   = $(patsubst tests/real/%.c,$(BUILD)/tests/real-%,$(wildcard tests/real/*.c))
-# A program's files but its main are an archive of its own, which its tests link.
+# All files of a program but main form an archive, which its tests link.
 parts  = $(filter-out $(1)/$(1).c,$(wildcard $(1)/*.c $(1)/*/*.c))
 ARCHIVES = $(foreach n,$(NAMES),$(if $(call parts,$n),$(BUILD)/$n/$n.a))
 FUZZ   = $(patsubst tests/fuzz/%.c,%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
@@ -98,7 +98,7 @@ all: $(BINS) $(PMPI)
 $(filter-out clean,$(NAMES)): %: $(BUILD)/bin/%
 
 # A change of compiler or flags rebuilds everything.  Each make writes a file of
-# its own, as two may run at once.
+# its own, since two may run at once.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@new=$@.$$$$; echo '$(CC) $(NEED) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)' \
@@ -141,7 +141,7 @@ $(BUILD)/lib/libretort-pmpi.so: lib/dist/pmpi.c lib/dist/log.c lib/base/clock.c 
 	    -fvisibility=hidden \
 	    $(LDFLAGS) -o $@ $(filter %.c,$^) $(MPI_LIBS) -lm
 
-# Machines and models are built into plan, a string a line.
+# Files of machines and models are built into plan as strings, one a line.
 DATA = $(wildcard plan/machines/*.json plan/models/*.json)
 $(BUILD)/plan/data.h: $(DATA) Makefile
 	@mkdir -p $(@D)
@@ -198,7 +198,7 @@ soak: all
 	    scripts/check tests/student/soak.sh
 
 # Tests that run a script or a recipe with awk in it.  make fresh runs all tests
-# with mawk, and tests/rules/awk.sh has each awk read every program.
+# with mawk; tests/rules/awk.sh lets each awk parse every awk program.
 empty =
 space = $(empty) $(empty)
 AWKSCRIPTS = $(shell grep -lw awk $(wildcard scripts/* recipes/*) 2>/dev/null)
@@ -257,7 +257,7 @@ $(BUILD)/fuzz/replay-%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o \
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ $(LIBS)
 
-# With clang's libFuzzer; to be made by fuzz only, which sets SAN.
+# Built with clang's libFuzzer, by the target fuzz only, which sets SAN.
 $(BUILD)/fuzz/fuzz-%: $(BUILD)/tests/fuzz/%.o $(BUILD)/stream/stream.a $(LIB)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -296,8 +296,8 @@ profile: all $(METERS)
 lint: $(BUILD)/probe.mk
 	@COMPILE='$(COMPILE)' scripts/lint
 
-# Under a PROGPREFIX pages, and scripts that start programs, have it too: in names
-# and text, and where a program is called in an example or a script.
+# With a PROGPREFIX man pages, and scripts that start programs, have the prefix
+# too: in file names and text, and where an example or script calls a program.
 PAGES = $(foreach n,$(NAMES),-e 's/^\.(Nm|Xr) $(n)\b/.\1 $(PROGPREFIX)$(n)/')
 bar  := |
 either = $(subst $() ,$(bar),$(NAMES))
@@ -308,7 +308,8 @@ EXAMPLES = -e '/^\.Bd -literal/,/^\.Ed/{$(CALLS);$(PLACES)}' \
 mandest = $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(1)))/$(strip \
     $(if $(filter %.1,$(1)),$(PROGPREFIX)))$(notdir $(1))
 # Files of the tree that users need are installed in SHAREDIR under the same
-# paths; SHAREDIR/build/bin has the programs' own names, for recipes and scripts.
+# paths; SHAREDIR/build/bin has the programs without prefix, for recipes and
+# scripts.
 SHARED = $(wildcard recipes/*.mk recipes/*.json recipes/*.sh recipes/*.tsv \
     recipes/tasks/* \
     corpus/* corpus/held-out/*) $(addprefix scripts/,bits-a-byte curve doc-text \
@@ -339,7 +340,7 @@ install: all
 	    *) install -m 644 $$f "$(share)/$$f" ;; esac || exit 1; done
 	@$(foreach l,$(PMPI),install -m 644 $(l) "$(DESTDIR)$(LIBDIR)" &&) true
 
-# Folders go too where nothing else is in them: of SHAREDIR, and inside DESTDIR.
+# Empty folders of SHAREDIR, and inside DESTDIR, are removed too.
 ## uninstall: remove what install put there, under the same settings
 uninstall:
 	@rm -f $(INSTALLED)
@@ -370,7 +371,7 @@ distcheck: dist
 clean:
 	rm -rf build
 
-# For tests, which hold for every program.
+# The names of all programs, for tests that hold for each.
 names:
 	@echo $(NAMES)
 
