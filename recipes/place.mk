@@ -1,7 +1,7 @@
 # Where the recipes are, and which variables they know; see recipes/distil.mk.
-# Included first by what is run.
+# Every recipe includes this file first.
 
-# The tree above recipes/, with a slash; nothing where make runs in it.
+# The tree above recipes/, with a slash; empty if make runs in it.
 TOP := $(dir $(lastword $(MAKEFILE_LIST)))..
 ifeq ($(abspath $(TOP)),$(CURDIR))
 TOP :=
@@ -11,15 +11,15 @@ endif
 
 RECIPE := $(firstword $(MAKEFILE_LIST))
 
-# $(1) a file: the variables that it sets where they are not given.
+# The variables that file $(1) sets by ?=.
 settable_in = $(shell sed -n 's/^\([A-Z_0-9]*\) *?=.*/\1/p' $(wildcard $(1)))
-# The variables of the recipe that is run and of the makefiles that it reads.
+# The variables of this recipe and of the makefiles that it reads.
 known := SMOKE PIP $(call settable_in,$(RECIPE) $(TOP)recipes/distil.mk \
     $(TOP)recipes/humaneval.mk $(TOP)Makefile)
 typed := $(foreach v,$(.VARIABLES),$(if $(filter command-line,$(subst \
     $() ,-,$(origin $v))),$v))
 
-# Variables that one make passes to another have been checked by the first.
+# A make started by another make has its variables already checked.
 ifeq ($(MAKELEVEL),0)
 ifneq ($(notdir $(RECIPE)),humaneval.mk)
 $(foreach v,$(filter MODEL GGUF,$(typed)),$(error $v=$($v): type \
@@ -31,5 +31,5 @@ $(foreach v,$(filter-out $(known),$(typed)),$(error $v=$($v): no such \
     you mean $n=$($v)?); `make -f $(RECIPE) help` lists all))
 endif
 
-# The command that was given, and what is said of it after Ctrl-C.
+# The variables that were given, as the message after Ctrl-C prints them.
 spoken = $(foreach v,$(typed),$v='$(subst ','\'',$(value $v))')

@@ -1,12 +1,13 @@
-# Qwen2.5-Coder 1.5B without 37.5 % of the 1.31 billion parameters of its blocks
-# and 57 % of its vocabulary, distilled on Python and English; judged on Python
-# and English of others; with HUMANEVAL=FILE by HumanEval, with BENCH=20 by time.
+# Distil Qwen2.5-Coder 1.5B, without 37.5 % of the 1.31 billion parameters of
+# its blocks and 57 % of its vocabulary, on Python and English; evaluate it on
+# Python and English by other authors, with HUMANEVAL=FILE on HumanEval too, and
+# with BENCH=20 measure its speed.
 #
 #    make -f recipes/qwen.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
-# recipes/distil.mk says what the steps are and how a run goes on.  By plan(1) the
-# student takes 12.7 GB of memory, beside it the teacher 3 GB of weights, which
-# are bfloat16.
+# recipes/distil.mk says what the steps are and how a run goes on.  plan(1)
+# predicts 12.7 GB of memory for the student, besides the teacher's weights, 3
+# GB in bfloat16.
 
 TEACHER    ?= qwen2.5-coder-1.5b# a folder, a .gguf file, or a name of scripts/get-model: this is a Q4_K_M file of the Instruct model
 VOCAB      ?= 64K --dtype bf16# ids that the student keeps, and the teacher's type
@@ -17,12 +18,12 @@ WARMUP     ?= $(if $(SMOKE),1,10)# steps of warm-up
 CANDIDATES ?= $(if $(SMOKE),1,4)# blocks tried a round; 1: by influence alone
 PROMPTS    ?= 'py:def fibonacci(n):' 'en:The sky is blue because'
 TOKENIZE   ?=# a file is a document,
-PIECES     ?= --max-doc 4000 --split-long# of what is trained on cut to pieces
+PIECES     ?= --max-doc 4000 --split-long# options of clean and tokenize, for text to train on
 COMPUTE    ?= bf16# products of teacher and student in bfloat16
 STUDENT    ?= --keep 1 --moments bf16 --recompute --micro 1# options of student
-FILES      ?= 400# of code to train on; a tenth to judge on
+FILES      ?= 400# files of code to train on; a tenth as many to judge on
 
-# Variables of the text, files fetched for it, files that hold it, and folders
+# Variables of the text, files to fetch for it, files that hold it, and folders
 # that are never trained on.
 SOURCE      = FILES
 FETCHED     = $(packages)en.done $(packages)py.done $(packages)held-out-en.done \
@@ -39,8 +40,8 @@ $(packages)py.done: debs = python3-django python3-sphinx python3-sympy
 $(packages)held-out-en.done: debs = gimp-help-en
 $(packages)held-out-py.done: debs = python3-docutils
 
-# Files of folder (1), so many (2), into folder (3): those of which the size
-# says that somebody wrote and read them, evenly from all.
+# Copy at most $(2) files of folder $(1) into folder $(3), taken evenly from
+# those with the size of a file that a person wrote and reads.
 code = mkdir -p $(3) && find $(1) -type f -name '*.py' -size +1k -size -60k | \
     sort | awk -v most=$(2) '{ f[NR] = $$0 } END { if (most > NR) \
     most = NR; for (i = 0; i < most; i++) print f[1 + int(i * NR / most)] }' | \

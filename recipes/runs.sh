@@ -4,15 +4,15 @@
 #        recipes/runs.sh list
 #        recipes/runs.sh curve
 #
-# Without a RUN it makes all runs of the table settings, which each have one
-# setting of the run plain changed.  RUN-2 and RUN-3 repeat a run of a settings
-# table by another seed.  TABLE/RUN says which table is meant, where two have a
-# run of that name.  A run that was stopped goes on; one whose row is written is
-# not made again.  With -n the commands are printed, not run.  list names all
-# runs; curve draws the rows of the table curve.
+# Without a RUN it makes all runs of the table settings, each of which changes
+# one setting of the run plain.  RUN-2 and RUN-3 repeat a run of that table with
+# another seed.  TABLE/RUN names a run if two tables have one of that name.  A
+# run that was stopped goes on; a run whose row is written is not made again.
+# With -n the commands are printed, not run.  list names all runs; curve draws
+# the rows of the table curve.
 #
-# These VARIABLEs are for this script; the others go to the recipe of every run,
-# where the run's own settings win.
+# This script uses these VARIABLEs; it passes others to the recipe of every run,
+# where the settings of the run itself win.
 #   WORK=run/settings  folder of all runs     RESULTS=DIR  folder of the rows
 #   TEACHER=MODEL      model of all runs      BUILD=DIR    programs
 #   RUNS=FILE          another table of runs
@@ -28,9 +28,9 @@ die() {
     echo "runs.sh: $*" >&2
     exit 2
 }
-# quoted WORD: for eval
+# quoted WORD: print WORD quoted for eval
 quoted() { printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"; }
-# field N NAME [TABLE]: of the run's line in the table of runs
+# field N NAME [TABLE]: print a field of the run's line in the table of runs
 field() {
     awk -F '\t' -v n="$1" -v run="$2" -v table="${3:-}" '
         $2 == run && (table == "" || $1 == table) && !/^#/ { print $n; exit }' \
@@ -61,7 +61,7 @@ case $runs in
 '') runs=$(awk -F '\t' '$1 == "settings" { print $2 }' "$RUNS") ;;
 esac
 
-# locate RUN: its name, table and line in the table of runs, and seed
+# locate RUN: set its name, table, line in the table of runs, and seed
 locate() {
     name=${1##*/} table='' seed=''
     case $1 in */*) table=${1%/*} ;; esac
@@ -85,21 +85,21 @@ locate() {
     *) recipe=$table ;;
     esac
 }
-# base_settings NAME: the settings of a base and of its own base before them
+# base_settings NAME: print the settings of a base, after those of its own base
 base_settings() {
     [ "$1" = - ] || {
         base_settings "$(field 4 "$1" -)"
         field 5 "$1" -
     }
 }
-# run WORD ...: the command, or that it would be run
+# run WORD ...: run the command, or with -n print it
 run() {
     if [ -n "$dry" ]; then echo "$*"
     else "$@"; fi
 }
 fetch() { [ -e "$WORK/$1.gguf" ] || run "${top}scripts/get-model" "$1" "$WORK"; }
 
-# Models that a run judges or trains on and that no recipe makes.
+# Models that a run evaluates or trains and that no recipe makes.
 model_of() {
     case $1 in
     ready) fetch qwen2.5-coder-0.5b ;;
@@ -114,7 +114,7 @@ model_of() {
             "$WORK/$1.model" ;;
     esac
 }
-# make_run RUN: its row
+# make_run RUN: make the run and write its row
 make_run() {
     locate "$1"
     [ ! -e "$WORK/$name.row" ] || return 0
@@ -139,7 +139,7 @@ make_run() {
         WORK="$WORK/$name" TABLE="$table" TEACHER="$model" \
         RESULTS="$RESULTS" BUILD="$BUILD" "$@" ${seed:+SEED="$seed"}
     if [ "$like" != - ] && [ -d "$WORK/$like" ]; then
-        # all words but a second target
+        # all words except a second target
         words=''
         for word; do
             [ "$word" = rival ] || words="$words $(quoted "$word")"

@@ -1,27 +1,29 @@
 #!/bin/sh
-# How training over ranks scales: a table with tabs, to standard output.
+# Measure how training over ranks scales; print a table separated by tabs.
 # usage: recipes/scaling.sh -m STUDENT [-d DATA] [-n "1 2 4"] [-j threads]
 #            [-B rows] [-T length] [-s steps] [-w warm] [-p gflops] [-t tokens]
 #            [-o folder] [-- student options]
 #
-# For each number of ranks STEPS steps of STUDENT on batches of DATA (shards;
-# default: of the corpus of this tree), after WARM steps that do not count;
-# "weak" with ROWS rows a rank, "strong" with ROWS rows in all.  Each rank has
-# so many THREADS, and a core for each where there are as many.  Columns:
+# For each number of ranks it trains STUDENT for STEPS steps on batches of DATA
+# (shards; default: of the corpus of this tree), after WARM steps that do not
+# count: "weak" with ROWS rows a rank, "strong" with ROWS rows in all.  Each
+# rank has THREADS threads, with a core each if there are enough.  Columns:
 #   tokens/s, sd   mean over steps, standard deviation of a step
 #   efficiency     tokens/s a rank over that of the first number of ranks
-#   mfu, hfu       of GFLOPS, what a rank could do: operations of the model, and
-#                  with what --recompute does again; "-" without -p.  make bench
-#                  BENCH=sgemm tells GFLOPS of this machine
-#   exposed        time in collectives that nothing else was done in, over that of
-#                  all steps
-#   waited         and time that ranks waited for others before them, on average
-#                  (what is sent before the first step counts: take many steps;
-#                  --comm-log, which tells, has them wait at each collective)
-#   slowest        the rank that waited least, which the others waited for
+#   mfu, hfu       model and hardware FLOPs utilisation: shares of GFLOPS, the
+#                  peak of a rank (hfu counts the operations that --recompute
+#                  repeats); "-" without -p.  make bench BENCH=sgemm tells the
+#                  GFLOPS of this machine
+#   exposed        share of the time of all steps in which a collective ran and
+#                  nothing else did
+#   waited         share of the time in which ranks waited for others before a
+#                  collective, on average (traffic before the first step counts,
+#                  so take many steps; --comm-log, which measures this, makes
+#                  ranks wait at each collective)
+#   slowest        the rank that waited least, for which the others waited
 #   eta_h          hours for TOKENS tokens (default: 1e9)
-# A table is for one machine that does nothing else; with more ranks than cores
-# it shows the form, not the speed.
+# Run it on a machine that does nothing else; with more ranks than cores a table
+# shows the form, not the speed.
 set -eu
 export LC_ALL=C
 model='' data='' ranks='1 2' threads=1 rows=8 length=512 steps=10 warm=2
@@ -55,7 +57,8 @@ if [ -z "$data" ]; then
         shard write -q -o "$data"
 fi
 
-# First the cost of TOKENS on one rank; flop NAME prints operations a token.
+# First print the cost of TOKENS on one rank; flop NAME prints operations a
+# token.
 plan measure -q -m "$model" -T "$length" -B "$rows" -j "$threads" \
     --tokens "$tokens" --format tsv >"$folder/plan.tsv"
 awk -F "\t" '$1 == "memory" || $1 == "time.step" || $1 ~ /^run[.]/' \

