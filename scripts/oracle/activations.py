@@ -1,5 +1,6 @@
-"""What the linear layers of a model read, by hooks on transformers, piece by piece
-without a cache, in double (the definitions are prune-profile(1)'s).
+"""Statistics of the inputs of a model's linear layers, by hooks on
+transformers, piece by piece without a cache, in double (defined in
+prune-profile(1)).
 usage: activations.py golden tests/golden/family NAME OUT      (tests/prune/profile.c)
        activations.py gradients tests/golden/family NAME OUT   (tests/prune/profile.c)
            sums over rows of |gradient * weight| of the weights that read a channel
@@ -59,7 +60,7 @@ class Hooks:
 
 
 def walk(m, rows):
-    """rows: (ids, first) of each; {key: [tokens,n]} and which tokens are first"""
+    """run rows, each (ids, first): {key: [tokens,n]} and which tokens are first"""
     h, first = Hooks(m), []
     for ids, start in rows:
         for at in start.unique():
@@ -72,7 +73,7 @@ def walk(m, rows):
 
 
 def border(x):
-    """the first border of bins, 8 an octave, at or above x"""
+    """the lowest border of bins, 8 an octave, that is at or above x"""
     e = np.floor(np.log2(x))
     return 2.0 ** e * np.ceil(x / 2.0 ** e * 8) / 8
 
@@ -111,7 +112,8 @@ def figures(seen, first, L):
 
 
 def gradients(m, rows):
-    """of each row's summed loss: every token from those before it in its piece"""
+    """gradients of each row's summed loss of every token, given those before it in its
+    piece"""
     out = {}
     for ids, start in rows:
         m.zero_grad()

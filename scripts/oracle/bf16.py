@@ -1,4 +1,4 @@
-"""What processors' bfloat16 instructions answered, as a golden file.
+"""Make a golden file of the results of processors' bfloat16 instructions.
 usage: bf16.py DIR OUT        (tests/golden/kern/bf16.safetensors)
 DIR has avx512.txt and amx.txt, written by bf16_record.c on such a processor.
 avx512.*: lanes of 256 of its 1024 cases, of every kind, with c and without;

@@ -4,8 +4,9 @@ SmolLM2-135M's shape in fp32, SDPA attention, fused AdamW, gradients clipped.
 --amp: under autocast to bfloat16.
 usage: ce_peer.py [-B rows] [-T tokens] [--steps n] [--threads n] [--amp]
        (needs torch and transformers; written with torch 2.13, transformers 5)
-Prints one line of JSON: tok_s, of the median step but the first; peak_GB, a
-million kB of resident memory; step_s, each step's seconds; the versions."""
+Prints one line of JSON: tok_s, tokens/s of the median step without the first;
+peak_GB, resident memory in million kB; step_s, each step's seconds; the
+versions."""
 import argparse
 import json
 import resource

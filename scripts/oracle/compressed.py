@@ -4,11 +4,12 @@ usage: compressed.py golden tests/golden/compressed
        compressed.py check DENSE COMPRESSED
        compressed.py load COMPRESSED
 
-golden: DIR/dense, a tiny Llama whose matrices are 2:4, and DIR/packed, the same
-by the package's compressor, with the config.json that it writes.
-check: the package expands COMPRESSED, which convert --compressed has written of
-DENSE, to the same bytes of every tensor; 1 if not.
-load: transformers, with whatever package is there, loads it: what it says."""
+golden: write DIR/dense, a tiny Llama whose matrices are 2:4, and DIR/packed,
+the same compressed by the package, with the config.json that it writes.
+check: does the package expand COMPRESSED, which convert --compressed wrote from
+DENSE, to the same bytes of every tensor?  Status 1 if not.
+load: load it by transformers with the installed package, and print its
+messages."""
 import json
 import os
 import shutil

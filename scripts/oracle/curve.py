@@ -1,5 +1,5 @@
 """Golden training curve: 300 steps of distillation in PyTorch, in double
-precision, on the very batches and initial weights that the test has.
+precision, on the batches and initial weights of the test.
 usage: curve.py STUDENT TEACHER STREAM > tests/golden/curve.tsv
        curve.py STUDENT TEACHER STREAM autocast > tests/golden/curve-autocast.tsv
        (needs torch and safetensors; tests/student/curve.sh says how the three are

@@ -1,5 +1,5 @@
-"""Every scored token of evalppl --protocol docs, and tables of them, by
-transformers.
+"""Golden values of every scored token of evalppl --protocol docs, and tables of
+them, by transformers.
 usage: detail.py MODEL BASE TEXT.jsonl CONTEXT OUT
 MODEL, BASE: Hugging Face directories with one byte-level tokenizer, in float32;
 softmax in float64.  TEXT.jsonl: documents, each in the field "text".
@@ -10,7 +10,7 @@ OUT.tsv: of base and model: table, row, tokens, mean loss, KL, entropy,
 confidence (the highest probability), accuracy (its token came), ECE with 15
 bins of equal width, (k/15, (k+1)/15] (Guo et al., arXiv:1706.04599); beside the
 base KL(model || base), the change of the token's probability, and whether both
-find the same token most likely."""
+have the same most likely token."""
 import json
 import math
 import sys
@@ -46,7 +46,7 @@ def is_word(c):
 
 
 def kind(tok, i, before):
-    """Class of token i behind the token before."""
+    """Class of token i, which depends on the token before."""
     b = token_bytes(tok, i)
     s = b.decode('utf-8', 'surrogateescape')
     bare = s.lstrip(WHITE)

@@ -1,18 +1,20 @@
 """Peer of recipes/reference.mk and gemma3.mk: distillation in PyTorch as a user
-of transformers writes it, of a model without its blocks of least influence.
+of transformers writes it; the student is the model without its blocks of least
+influence.
 usage: distil.py LR kd|ce|eval STEPS BLOCKS_REMOVED HFDIR TRAIN EVAL.txt
                  [SEED | STREAM [DIR]]
        (needs torch, transformers, tokenizers; written with torch 2.13,
         transformers 5; HFDIR: the model, by retort's convert or prune)
-kd: 0.25 CE + KL (T = 3, times 9) + SquareHead; ce: CE alone.  4 rows of 256
-tokens a step, drawn from TRAIN but for its last 40 by SEED (0), or the batches
-of STREAM, which retort's stream wrote, in their order, at student's rates, with
-the loss of each step; AdamW (0.9, 0.95; no decay), 10 steps of warm-up, cosine
-to 0, gradients clipped at 1.  Prints perplexity, KL to the model and agreement
-on the first 40 rows of the first 60,000 characters of EVAL, and on the 40 rows
-left out.  TRAIN: a file, or a folder of files, at most 200 rows of each.  The
-student is written to DIR.  Weights are fp32; with AUTOCAST in the environment
-products are in bfloat16, as torch.autocast has them."""
+kd: 0.25 CE + KL (T = 3, times 9) + SquareHead; ce: CE alone.  A step has 4
+rows of 256 tokens, drawn by SEED (0) from all rows of TRAIN but the last 40.
+With STREAM, a file that retort's stream wrote, steps are its batches in order,
+at the learning rates of student, and the loss of each step is printed.  AdamW
+(0.9, 0.95; no decay), 10 steps of warm-up, cosine to 0, gradients clipped at
+1.  Prints perplexity, KL to the model and agreement on the first 40 rows of
+the first 60,000 characters of EVAL, and on the 40 rows of TRAIN left out.
+TRAIN: a file, or a folder of files, at most 200 rows of each.  The student is
+written to DIR.  Weights are fp32; with AUTOCAST in the environment products
+are in bfloat16, as torch.autocast has them."""
 import json
 import math
 import os
@@ -41,7 +43,7 @@ def load():
 
 
 def rows(text):
-    """Rows of text, each with BOS where the tokenizer begins a text with it."""
+    """Rows of text, each with BOS if the tokenizer puts one before a text."""
     bos = torch.tensor(tok.encode("").ids, dtype=torch.int64)
     ids = torch.tensor(tok.encode(text, add_special_tokens=False).ids)
     n = L - len(bos)
@@ -129,14 +131,14 @@ print("params", sum(p.numel() for p in S.parameters()), "pruned eval", figures(S
 
 
 def as_student(it):
-    """Share of the rate at a step, as transformers' cosine with warm-up has it."""
+    """Share of the peak rate at a step, by transformers' cosine with warm-up."""
     if it < 10:
         return it / 10
     return 0.5 * (1 + math.cos(math.pi * (it - 10) / (steps - 10)))
 
 
 def square_head(s, t):
-    """Mean over blocks of the squared distance over the teacher's square."""
+    """Mean over blocks of the squared distance, divided by the teacher's square."""
     return sum(
         F.mse_loss(s[j + 1].float(), t[k + 1].float()) /
         (t[k + 1].float().pow(2).mean() + 1e-6)

@@ -5,10 +5,10 @@ bfloat16), OUTDIR/NAME.gguf where the family has one, and OUTDIR/NAME.safetensor
   ids u16 [2,20]; first u32 [2,20]: where in its row each token's piece begins
   logits F32 [2,20,V]
   grad.X F32: gradient of the mean cross-entropy of the next token, over the
-    positions whose next token is in the same piece; of a model whose blocks
-    differ only what they keep of X, and nothing where that is nothing
-Each piece is a forward pass of its own through transformers' eager code with
-every float32 in its source made float64."""
+    positions whose next token is in the same piece; if the model's blocks keep
+    less than X, only the part kept, and no tensor if that is nothing
+Each piece is a forward pass of its own through transformers' eager code, in
+whose source every float32 is replaced by float64."""
 import importlib
 import inspect
 import json
@@ -31,7 +31,7 @@ SIZE = dict(vocab_size=40, hidden_size=12, intermediate_size=20,
 # module, class, and what differs
 FAMILIES = {
     # rows longer than the window, and than max_position_embeddings; the key
-    # use_sliding_window means nothing to this family
+    # use_sliding_window has no effect in this family
     'mistral': ('mistral', 'Mistral', dict(
         sliding_window=5, max_position_embeddings=4, rms_norm_eps=1e-5,
         use_sliding_window=False, eos_token_id=[2, 7])),
@@ -92,14 +92,14 @@ def make(name):
 
 
 def kept(cfg, name, shape):
-    """of that shape, what the block keeps of a tensor: a slice each axis"""
+    """the part of a tensor of that shape that the block keeps, as a slice an axis"""
     part = re.fullmatch(r'model\.layers\.(\d+)\.(.*)\.(weight|bias)', name)
     whole = tuple(slice(n) for n in shape)
     if part is None:
         return whole
     i, what = int(part[1]), part[2]
     groups, mlp = KEPT['groups'][i], KEPT['mlp'][i]
-    # Gemma's post_attention_layernorm is of what attention adds
+    # Gemma's post_attention_layernorm normalises the output of attention
     attention = 'self_attn' in what or what == 'input_layernorm' or (
         what == 'post_attention_layernorm' and 'gemma3' in cfg.model_type)
     if not (groups if attention else mlp):
@@ -187,7 +187,7 @@ def golden(out, name):
     if name.endswith('-cut'):
         cfg.retort = KEPT
     cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)
-    # as shipped, in float32, it is near
+    # transformers as shipped, in float32, comes near
     plain = getattr(transformers, type(m).__name__).from_pretrained(
         f'{out}/{name}', dtype=torch.float32, attn_implementation='eager')
     off = (plain(ids[:1]).logits[0] - logits[0]).abs().max().item()

@@ -1,13 +1,13 @@
-"""What transformers generates: greedy texts of the tiny models of family.py, and
-the tokens that its top-p leaves.
+"""Golden output of transformers' generate: greedy texts of the tiny models of
+family.py, and the tokens that its top-p keeps.
 usage: generate.py FAMILYDIR OUTDIR      (tests/golden/family tests/golden/generate)
 Writes OUTDIR/greedy.tsv (model, ids of a prompt, ids of what
 generate(do_sample=False, max_new_tokens=24) adds, an id of EOS left out, why it
 ends) and OUTDIR/nucleus.safetensors:
   logits F32 [N,V]; tau, p F32 [N]
   kept u8 [N,V]: finite after TemperatureLogitsWarper, TopPLogitsWarper
-Prompts are random, 1 to 17 ids.  A text of which two logits are ever nearer than
-1e-3 is left out: float32 may take either."""
+Prompts are random and have 1 to 17 ids.  A text of which two logits are ever
+nearer than 1e-3 is left out: float32 may take either."""
 import os
 import sys
 

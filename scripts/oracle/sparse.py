@@ -1,5 +1,5 @@
-"""Sparse layers in PyTorch, from the papers: optimal brain surgeon as SparseGPT
-sweeps it (Frantar and Alistarh, arXiv:2301.00774, algorithm 1), Wanda (Sun et
+"""Make layers sparse in PyTorch as the papers say: optimal brain surgeon in the sweep
+of SparseGPT (Frantar and Alistarh, arXiv:2301.00774, algorithm 1), Wanda (Sun et
 al., arXiv:2306.11695, eq. 1) and magnitudes.
 usage: sparse.py golden tests/golden/sparse.safetensors
        sparse.py family tests/golden/family/NAME tests/golden/sparse_NAME.safetensors
@@ -9,23 +9,23 @@ usage: sparse.py golden tests/golden/sparse.safetensors
 
 golden: one random layer in double precision (tests/prune/obs.c).
 family: 2:4 of a tiny model of family.py in double (tests/prune/sparsify.c).
-model: every linear layer of the blocks of a Hugging Face model, the model in
-DTYPE (float32), H and the sweep in double, one block after another, each on what the sparse blocks before it
-give for the first ROWS rows of a file of batches, as stream writes them, or for
-their pieces from last to first, which changes no more than rounding; OUT: a
-Hugging Face directory, weights as F32.
-zeros: of two sparse models, the share of weights that are zero in one of them
-alone, by block.
-blocks: the same by obs, but each block on what the blocks before it give in
-SPARSE, which prune sparsify has made of HFDIR by obs: so differences of rounding
-do not grow from block to block.  For each block: the share of zeros that are
-elsewhere, of its layers the error that is farthest from SPARSE's, and the
-perplexity of SPARSE on the held-out rows with this block in its place.  OUT:
-the model of these blocks, all together.
-METHOD: obs, wanda or magnitude.  PATTERN: N:M (N of each M neighbours of a row
-stay), or the share that goes: of 128 columns together (obs), of each row
-(wanda), of the matrix (magnitude).
-Damping 0.01 of the diagonal's mean, blocks of 128 columns."""
+model: every linear layer of the blocks of a Hugging Face model, one block after
+another, each on the outputs of the sparse blocks before it; the model in DTYPE
+(float32), H and the sweep in double.  The text is the first ROWS rows of a file
+of batches, as stream writes it; with reverse, their pieces from last to first,
+which changes rounding only.  OUT: a Hugging Face directory, weights as F32.
+zeros: for each block, the share of weights that are zero in only one of two
+sparse models.
+blocks: as model by obs, but each block reads the outputs of the blocks before
+it in SPARSE, which prune sparsify made from HFDIR by obs, so that differences
+of rounding do not grow from block to block.  Prints for each block the share
+of zeros in other places than SPARSE's, the error of a layer that is farthest
+from SPARSE's, and the perplexity on the held-out rows of SPARSE with this
+block in place of its own.  OUT: the model of all these blocks.
+METHOD: obs, wanda or magnitude.  PATTERN: N:M (N of each M neighbours in a row
+are kept), or the share of weights removed: of 128 columns together (obs), of
+each row (wanda), of the matrix (magnitude).
+Damping is 0.01 of the diagonal's mean; the sweep takes blocks of 128 columns."""
 import json
 import math
 import os
@@ -41,13 +41,13 @@ DAMP = 0.01
 
 
 def smallest(score, k):
-    """mask of the k smallest of each row, the first ones of equals"""
+    """mask of the k smallest of each row; among equals the first"""
     at = torch.sort(score, dim=1, stable=True).indices[:, :k]
     return torch.zeros_like(score, dtype=torch.bool).scatter_(1, at, True)
 
 
 def pattern_mask(score, pattern):
-    """what goes of score [N,K] under N:M, or the share of each row"""
+    """mask of the weights to remove by score [N,K]: N:M, or a share of each row"""
     if ':' in pattern:
         n, m = map(int, pattern.split(':'))
         return smallest(score.reshape(-1, m), m - n).reshape(score.shape)
@@ -151,7 +151,7 @@ def pieces(path, rows):
 
 
 def arguments(m, ids):
-    """input of the first block, and what each block is called with beside it"""
+    """input of the first block, and the other arguments that blocks are called with"""
     x, kept = [], []
 
     def hook(_, args, kwargs):
@@ -171,7 +171,7 @@ def linears(block):
 
 
 def hessians(b, xs, kws, i):
-    """X^T X of what each linear layer of block i reads"""
+    """X^T X of the inputs X of each linear layer of block i"""
     h = {n: torch.zeros(l.in_features, l.in_features, dtype=torch.float64)
          for n, l in linears(b).items()}
 
@@ -189,7 +189,7 @@ def hessians(b, xs, kws, i):
 
 
 def step(b, xs, kws, i):
-    """what block i gives for each piece"""
+    """outputs of block i for each piece"""
     return [r[0] if isinstance(r, tuple) else r
             for r in (b(x, **kw[i]) for x, kw in zip(xs, kws))]
 
@@ -201,7 +201,7 @@ def start(m, ids):
 
 @torch.no_grad()
 def walk(m, ids, name, pattern):
-    """make every linear layer of the blocks sparse; processor seconds of that"""
+    """make every linear layer of the blocks sparse; returns the processor seconds"""
     seconds = 0.0
     xs, kws = start(m, ids)
     for i, b in enumerate(m.model.layers):
@@ -217,7 +217,7 @@ def walk(m, ids, name, pattern):
 
 
 def error(w, s, h):
-    """how far what s gives is from what w gives, relative"""
+    """relative distance of the outputs of s from those of w"""
     w, h, e = w.double(), h.double(), w.double() - s.double()
     return ((e @ h * e).sum() / (w @ h * w).sum()).item()
 
@@ -338,7 +338,7 @@ def zeros(*folders):
 
 
 def save(m, folder, out):
-    """m, of a folder, as another"""
+    """save model m, loaded from one folder, in another"""
     from safetensors.torch import load_file, save_file
     os.makedirs(out)
     for f in os.listdir(folder):

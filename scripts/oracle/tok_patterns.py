@@ -1,4 +1,4 @@
-"""Golden pieces of pre-tokenizers: where each cuts the texts.
+"""Golden pieces of pre-tokenizers, the places where each cuts the texts.
 usage: tok_patterns.py OUTDIR    (tests/golden/tok; reads OUTDIR/gpt2.json)
 First line of patterns.jsonl: names and the JSON of each pre-tokenizer.  Then
 {"text", NAME: lengths of its pieces in bytes, ...}.  Lengths and not ids,
