@@ -3,16 +3,17 @@ usage: gguf_spm.py CORPUS LLAMA_TOKENIZE [OUTDIR [NAME ...]]
                                                 (corpus; tests/golden/tok/spm)
        gguf_spm.py --convert TOKENIZER.model OUT.gguf
 Reads OUTDIR/../family/texts.jsonl; NAME.ids has the form that tok_families.py
-describes.  Kind t is sentencepiece's answer, decoded by it too (not where <unk> is, which it shows in its own way); where a text
-holds a token that is the user's, which sentencepiece finds behind the
-normalizer and llama.cpp before it, that of llama-tokenize without special
-tokens; kind s is llama-tokenize's with them.  Texts where both should agree
-and do not are printed.  For spm-bare the tokenizers library is asked instead
-of llama-tokenize, with a tokenizer.json as transformers' GemmaConverter makes
-it of the model and as it is published with Gemma.
+describes.  Kind t has sentencepiece's ids, and its decoded text (except with
+<unk>, which it shows in its own way).  If a text holds a user-defined token,
+which sentencepiece finds after the normalizer and llama.cpp before it, kind t
+has the ids of llama-tokenize without special tokens.  Kind s has those of
+llama-tokenize with special tokens.  Texts where both should agree and do not
+are printed.  For spm-bare the tokenizers library is asked instead of
+llama-tokenize, with a tokenizer.json as transformers' GemmaConverter makes it
+of the model and as it is published with Gemma.
 
   spm       as Llama 2: a space before the text, bytes for unknown characters
-  spm-bare  as Gemma: no space before it, runs of spaces as tokens of the user
+  spm-bare  as Gemma: no space before it, runs of spaces as user-defined tokens
   spm-runs  as Mistral 7B: spaces and - in runs of one score; no bytes, for
             which llama.cpp has no answer
   spm-ties  scores of spm in steps of 16, so that most tokens share theirs
@@ -50,7 +51,7 @@ def train(text, **more):
 
 
 def convert(m, path):
-    """as llama.cpp's converter: spaces in tokens of the user are spaces"""
+    """as llama.cpp's converter: spaces in user-defined tokens stay spaces"""
     w = gguf.GGUFWriter(path, 'llama')
     tokens = [p.piece.replace(SP, ' ') if p.type == 4 else p.piece
               for p in m.pieces]

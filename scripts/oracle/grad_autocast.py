@@ -1,8 +1,8 @@
-"""What PyTorch's autocast loses on tests/golden/grad: gradients of LOSS of an
-fp32 student under autocast to bfloat16, the teacher's states given and its
-logits made under autocast too; for each kind of tensor the largest difference
-from the golden value by the tensor's largest, which tests/train/grad.c sets
-its bounds beside.  usage: grad_autocast.py GRADDIR"""
+"""Errors of PyTorch's autocast to bfloat16 on tests/golden/grad: gradients of LOSS
+of an fp32 student; the teacher's states are given, its logits are made under
+autocast too.  For each kind of tensor it prints the largest difference from the
+golden value, divided by the tensor's largest value; tests/train/grad.c compares
+its bounds with these.  usage: grad_autocast.py GRADDIR"""
 import sys
 
 import torch
@@ -17,7 +17,7 @@ worst = {}
 
 
 def batch(g):
-    """where each token's piece is, its position in it, what it may see"""
+    """piece of each token, position in the piece, mask of the tokens it attends to"""
     B, T = g('ids').shape
     piece, pos = torch.full((B, T), -1), torch.zeros(B, T, dtype=torch.long)
     at = [0] * B

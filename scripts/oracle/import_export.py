@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Read what `shard export` writes by the libraries it is written for, and
-give `shard import` what they write.
+"""Read the output of `shard export` by the libraries that it is written for, and
+read their output by `shard import`.
 
 usage: import_export.py SHARD DIRECTORY
 
@@ -153,8 +153,8 @@ print("   its files are ours:", all(
     open("y.ds" + s, "rb").read() == open("x.datatrove" + s, "rb").read()
     for s in ("", ".index")))
 
-# llm.c, which is no library: its rules, as its data scripts (write_datafile)
-# and its loaders state them.  A head of 256 int32 (magic, version, count),
+# llm.c is no library: these rules are those of its data scripts (write_datafile)
+# and of its loaders.  A head of 256 int32 (magic, version, count),
 # then uint16 (20240520, 1) or uint32 (20240801, 7), and nothing else.  The
 # loader walks B T + 1 ids, B T at a time, and turns the page at the end.
 KINDS = {20240520: (1, np.uint16), 20240801: (7, np.uint32)}

@@ -1,4 +1,4 @@
-"""Values of JSON as jinja2, which lm-eval fills its templates with, prints them.
+"""Golden values of JSON as jinja2 prints them, by which lm-eval fills templates.
 usage: json_values.py > tests/golden/tasks/values.tsv"""
 import json
 import platform

@@ -1,17 +1,17 @@
-"""Tasks by lm-evaluation-harness, item by item.
+"""Golden scores of tasks by lm-evaluation-harness, item by item.
 usage: [THREADS=n] [BATCH=n] lmeval.py MODEL[+bos] OUT.tsv NAME=FILE.jsonl ...
 MODEL: a Hugging Face directory, in float32; +bos: a copy of it whose tokenizer
 puts BOS before every text.  NAME: a task that lm-eval ships (blimp, xcopa_et,
 arc_easy, hellaswag, piqa, winogrande, belebele_est_Latn, lambada_openai, ...),
-whose own YAML is taken as it is but for the place of the data, or of OURS.
+whose own YAML is used, with another place of the data; or a task of OURS.
 
 OUT: a line for each request: task, item (from 0), choice, log probability,
 greedy; then of each task "#", its name, items, acc and its standard error,
-acc_norm, acc_bytes, perplexity; "-": it has no such figure.
+acc_norm, acc_bytes, perplexity; "-" if it has no such figure.
 
 lmeval.py --mean NAME=OUT.tsv ...
-Of each task in these a line: NAME, the figures, and the mean log probability of
-all its requests (tests/golden/tasks/real.tsv)."""
+Prints a line for each task in these: NAME, the figures, and the mean log
+probability of all its requests (tests/golden/tasks/real.tsv)."""
 import json
 import os
 import shutil

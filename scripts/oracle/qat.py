@@ -1,10 +1,11 @@
 """Three steps of training on rounded and masked weights, in PyTorch.
 usage: qat.py OUTDIR                  (tests/golden/qat; needs torch,
                                        safetensors and gguf)
-The parameters W are double; before each step the network has, in their place,
-E = round(mask(W)) of every matrix of a block, made by gguf-py from W as float32,
-and gradients go to W as if E were W (straight-through: a torch.autograd.Function
-whose backward is the identity).  Then clipping to 1 and torch.optim.AdamW.
+The parameters W are double.  In each step the network computes with E =
+round(mask(W)) in place of every matrix W of a block; gguf-py makes E from W as
+float32, and gradients go to W as if E were W (straight-through: a
+torch.autograd.Function whose backward is the identity).  Then clipping to 1
+and torch.optim.AdamW.
 OUTDIR holds the model of the beginning as a Hugging Face directory (blocks of 32
 and 8 channels, padded to 32) and qat.safetensors: `ids` [3,2,12], a batch a
 step, CE of every token but the first of a row; for each case
@@ -53,7 +54,7 @@ def int8(x):
 
 
 def mask_of(x):
-    """of each four the two largest in absolute value"""
+    """mask of the two largest of each four, by absolute value"""
     a = np.abs(x).reshape(-1, 4)
     m = np.zeros_like(a)
     np.put_along_axis(m, np.argsort(a, 1, kind='stable')[:, 2:], 1, 1)

@@ -1,12 +1,14 @@
-"""What is left of a linear layer makes up for inputs that have gone: least
-squares by numpy.linalg.lstsq, in double precision.
+"""Golden values of repair: the remaining weights of a linear layer are changed to
+make up for removed inputs, by least squares (numpy.linalg.lstsq) in double
+precision.
 usage: repair.py tests/golden/repair.safetensors
 
 Of a layer y = W x, W [N,n], on inputs X [tokens,n], the columns K are kept.
 Their new values minimise
     |X_K W'^T - X W^T|^2 + damp mean_k(H_kk) |W' - W_K|^2,  H = X^T X, k of K
-where that is not 0, as one stacked system, not by normal equations.  `error`: the sums of squares of
-(W_K, 0), of (W', 0) and of nothing against W on X."""
+where that is not 0, solved as one stacked system, not by normal equations.
+`error`: the sums of squared differences from the outputs of W on X, of (W_K, 0),
+of (W', 0) and of zero outputs."""
 import sys
 
 import numpy as np

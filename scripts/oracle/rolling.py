@@ -46,7 +46,7 @@ def rolling(model, file, c):
 
 
 def strided(model, encodings, max_length, stride):
-    """The loop of the documentation, as it stands."""
+    """The loop of the documentation, unchanged."""
     seq_len = encodings.input_ids.size(1)
     nll_sum = 0.0
     n_tokens = 0
