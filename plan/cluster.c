@@ -112,8 +112,9 @@ cluster_main(int argc, char **argv)
         COMMON_MODELS(&a.in, COMMON_SHAPE), COMMON_PASSES(&a.in, "one"),
         COMMON_FORMAT(&a.in, table_formats),
         OPT_LIST(0, "what-if", &a.changes, "key=value,...",
-            "show these changes beside it; may be repeated"),
-        OPT_STR(0, "columns", &a.columns, "name,...", "figures of a sweep"),
+            "also predict with these changes; may be repeated"),
+        OPT_STR(0, "columns", &a.columns, "name,...",
+            "figures to print in a sweep"),
         OPT_FLAG(0, "explain", &a.explain, "print the formula of every number"),
         OPT_FLAG(0, "keys", &a.keys, "list the keys, their values and meaning"),
         OPT_END };

@@ -29,15 +29,16 @@ int vocab_main(int argc, char **argv);
 #define COMMON_DAMP(dst)                         \
     OPT_REAL(0, "damp", dst, 1e-9, 1e3, "share", \
         "damping added to a Hessian's diagonal, as a share of its mean")
-#define COMMON_METHOD(dst, names) \
-    OPT_ENUM(0, "method", dst, names, "word", "method that decides what goes")
+#define COMMON_METHOD(dst, names)             \
+    OPT_ENUM(0, "method", dst, names, "word", \
+        "method that chooses what to remove")
 #define COMMON_PROFILE(dst)                \
     OPT_STR('p', "profile", dst, "folder", \
         "profile that replaces measurements on the input")
 #define COMMON_GRADIENT(dst) \
-    OPT_FLAG(0, "gradient", dst, "gradient times weight of each channel")
+    OPT_FLAG(0, "gradient", dst, "rank channels by |gradient times weight|")
 #define COMMON_REPORT(dst) \
-    OPT_STR(0, "report", dst, "file", "write a report there, as TSV")
+    OPT_STR(0, "report", dst, "file", "write a report to this file, as TSV")
 #define COMMON_COMPUTE(dst)                            \
     OPT_ENUM(0, "compute", dst, compute_names, "type", \
         "what matrix products multiply")

@@ -1,4 +1,4 @@
-/* prune cut - write what is chosen of a model; see prune-cut(1) */
+/* prune cut - cut a model to a choice of its parts; see prune-cut(1) */
 #include "common.h"
 #include "cut_model.h"
 #include "lapack.h"
@@ -66,7 +66,7 @@ int
 cut_main(int argc, char **argv)
 {
     char **input = opt_parse(argc, argv, options,
-        "write what is chosen of a model", "[input]", 0, 1, NULL);
+        "cut a model to a choice of its parts", "[input]", 0, 1, NULL);
     struct arena mem = { 0 };
     struct choice choice;
     struct model m, small;

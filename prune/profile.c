@@ -22,11 +22,10 @@ static struct {
 static const struct opt options[] = { COMMON_MODEL(&a.model,
                                           "the model to profile"),
     OPT_STR('o', "output", &a.out, "folder", "the profile written"),
-    COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("what is profiled"),
-    COMMON_ROWS(&a.rows),
-    OPT_FLAG(0, "hessian", &a.hessian, "Hessians of the inputs"),
+    COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("profile"), COMMON_ROWS(&a.rows),
+    OPT_FLAG(0, "hessian", &a.hessian, "write the Hessians of the inputs too"),
     COMMON_GRADIENT(&a.gradient),
-    OPT_FLAG(0, "merge", &a.merge, "sum of the profiles that are operands"),
+    OPT_FLAG(0, "merge", &a.merge, "add up the profiles that are operands"),
     OPT_GROUP("run"),
     OPT_SIZE(0, "mem", &a.mem, 0, 1e18, "bytes",
         "memory that may be used (0: what the machine has)"),
@@ -134,7 +133,7 @@ int
 profile_main(int argc, char **argv)
 {
     char **input = opt_parse(argc, argv, options,
-        "tell what the layers of a model read", "[input ...]", 0, -1, NULL);
+        "measure what the layers of a model read", "[input ...]", 0, -1, NULL);
     size_t n = 0;
 
     while (input[n] != NULL)

@@ -71,11 +71,11 @@ write_trials(const struct search_log *l)
 }
 
 static const struct sub commands[] = {
-    { "profile", profile_main, "measure what the parts of a model are worth" },
+    { "profile", profile_main, "measure what the layers of a model read" },
     { "search", search_main, "choose the parts to keep" },
-    { "cut", cut_main, "write the parts that were chosen" },
-    { "sparsify", sparsify_main, "make weights zero, 2 of every 4" },
-    { "vocab", vocab_main, "keep fewer tokens of the vocabulary" },
+    { "cut", cut_main, "cut a model to the chosen parts" },
+    { "sparsify", sparsify_main, "set weights to zero, such as 2 of every 4" },
+    { "vocab", vocab_main, "cut the vocabulary to what a corpus uses" },
     { NULL, NULL, NULL },
 };
 
@@ -93,7 +93,7 @@ main(int argc, char **argv)
     if (status >= 0)
         return status;
     o.input = *opt_parse(argc, argv, options,
-        sub_about("search for what to keep and write it in one step, or use a "
+        sub_about("choose the parts to keep and cut the model, or use a "
                   "command",
             commands),
         "[input]", 0, 1, NULL);

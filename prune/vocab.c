@@ -28,10 +28,10 @@ static const struct opt options[] = {
     OPT_STR(0, "keep-ids", &a.keep, "file",
         "list of the ids to keep, instead of a corpus"),
     OPT_FLAG(0, "drop-reserved", &a.drop,
-        "drop special tokens that only keep a place"),
-    OPT_GROUP("what is told"),
+        "drop reserved special tokens that the corpus does not use"),
+    OPT_GROUP("report"),
     OPT_STR(0, "held-out", &a.held_out, "input",
-        "documents on which the mass that is lost is measured"),
+        "documents on which to measure the lost probability"),
     COMMON_REPORT(&a.report), OPT_GROUP("run"), COMMON_DTYPE(&a.type),
     COMMON_THREADS(&a.threads), OPT_END
 };

@@ -118,11 +118,13 @@ int
 main(int argc, char **argv)
 {
     static struct args a;
-    const struct opt options[] = { OPT_FLAG(0, "text", &a.text,
-                                       "print tables for a terminal, no page"),
+    const struct opt options[] = {
+        OPT_FLAG(0, "text", &a.text,
+            "print tables for a terminal instead of a page"),
         OPT_STR('o', "output", &a.out, "file",
             "write to this file, or to - (default: beside the input)"),
-        OPT_END };
+        OPT_END
+    };
     const char *path = *opt_parse(argc, argv, options,
         "show the files of a run as a page, or a file as an image", "path", 1,
         1, NULL);

@@ -13,7 +13,8 @@
 #define EVAL_MODEL_OPTIONS(a)                                  \
     OPT_LIST('m', "model", &(a).models, "model",               \
         "evaluate this model, [label=]path; may be repeated"), \
-        OPT_STR(0, "base", &(a).base, "model", "the teacher, judged too")
+        OPT_STR(0, "base", &(a).base, "model",                 \
+            "the teacher to compare with, evaluated too")
 #define EVAL_REPORT_OPTIONS(a)                                                \
     OPT_STR('o', "output", &(a).out, "file",                                  \
         "write the report there (default: standard output)"),                 \
@@ -21,7 +22,7 @@
             "form of the output"),                                            \
         OPT_FLAG(0, "per-source", &(a).per_source, "report each source too"), \
         OPT_FLAG(0, "compare", &(a).compare,                                  \
-            "differences between models, paired")
+            "report paired differences between models")
 #define EVAL_RUN_OPTIONS(a)                                         \
     OPT_GROUP("run"),                                               \
         OPT_SIZE('B', "batch-size", &(a).rows, 0, 65536, "rows",    \
@@ -29,7 +30,7 @@
         OPT_ENUM(0, "compute", &(a).compute, compute_names, "type", \
             "what matrix products multiply"),                       \
         OPT_STR(0, "resume", &(a).resume, "path",                   \
-            "go on with what that holds"),                          \
+            "continue from what is saved there"),                   \
         OPT_SIZE('j', "threads", &(a).threads, 0, 4096, "threads",  \
             "threads (0: all processors)")
 
