@@ -151,14 +151,13 @@ bench_main(int argc, char **argv)
         .prompt_length = 128 };
     const struct opt options[] = { OPT_LIST('m', "model", &a.models, "model",
                                        "measure this model; may be repeated"),
-        OPT_SIZE(0, "count", &a.count, 1, 1e6, "prompts",
-            "continue so many prompts"),
+        OPT_SIZE(0, "count", &a.count, 1, 1e6, "prompts", "number of prompts"),
         OPT_SIZE(0, "prompt-length", &a.prompt_length, 1, 1e6, "tokens",
             "tokens of each prompt"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 2, 1e6, "tokens",
-            "add so many tokens to a prompt at most"),
+            "add at most this many tokens to a prompt"),
         OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
-            "compute so many texts together"),
+            "number of texts computed together"),
         OPT_ENUM(0, "format", &a.format, format_names, "name",
             "form of the output"),
         COMMON_OPTIONS(&a.how), OPT_END };

@@ -306,7 +306,7 @@ run_main(int argc, char **argv)
         OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
             "tokenizer.json, model directory or .gguf (default: the model's)"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
-            "add so many tokens to a prompt at most"),
+            "add at most this many tokens to a prompt"),
         OPT_LIST(0, "stop", &a.stop, "string",
             "end a text where this begins (\\n: newline); may be repeated"),
         OPT_STR(0, "prompts", &a.prompts, "file",
@@ -314,7 +314,7 @@ run_main(int argc, char **argv)
             "input)"),
         OPT_STR(0, "field", &a.field, "field", "JSON field with the text"),
         OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
-            "compute so many texts together"),
+            "number of texts computed together"),
         COMMON_OPTIONS(&a.how), OPT_END };
     struct model m;
     struct pool *pool;
