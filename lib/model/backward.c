@@ -17,8 +17,9 @@ enum { KEPT = 8, HALF_TASK = 1 << 16, WIDE = 1024 };
 struct lane {
     size_t from, to;
     float **hidden;          /* [L+1] inputs of blocks, output of the last */
-    struct acts *kept;       /* [L], all the same unless fp32 are kept */
-    uint16_t *(*half)[KEPT]; /* [L] kept as bf16, see list_kept */
+    struct acts *kept;       /* [L] by block; one set for all unless fp32 is
+                              * kept */
+    uint16_t *(*half)[KEPT]; /* [L] what list_kept lists, as bf16 */
 };
 
 struct bwd {
@@ -27,13 +28,14 @@ struct bwd {
     size_t B, T;
     int how; /* BWD_* */
     struct arena arena;
-    struct lane *lane; /* for each stage as many as pieces are ahead in it */
+    struct lane *lane; /* one for each stage and piece ahead in it */
     size_t *lane_at;   /* [stages.per+1] first lane of a stage */
     size_t nlane;
     struct lane at;               /* lane of the pass under way */
-    double lost, whole;           /* squares: rounding, all that is kept */
+    double lost, whole;           /* sums of squares: rounding error, values */
     double grad_lost, grad_whole; /* the same for gradients */
-    float *final;                 /* [B,T,d] normed; then its gradient */
+    float *final;                 /* [B,T,d] final states; then their
+                                   * gradient */
     struct grads g;
     float *rstd; /* [B,T] of the final norm */
     /* A tied embedding's input side, held back: slot[id] is 1 + the row of
@@ -43,9 +45,9 @@ struct bwd {
     size_t nheld;
 };
 
-/* An array of struct acts that is kept from the forward pass. */
+/* An array of activations that is kept for the backward pass. */
 struct kept_array {
-    float **at; /* the member of struct acts */
+    float **at; /* address of the member of struct acts */
     size_t n;   /* numbers */
 };
 
@@ -86,7 +88,7 @@ alloc_acts(struct acts *k, const struct config *c, size_t rows, size_t tokens,
     k->lse = arena_alloc(a, rows * query_heads(c, b->groups), sizeof(float));
 }
 
-/* Room for what block i keeps as bf16. */
+/* Allocate the bf16 copies of block i's activations. */
 static void
 alloc_half(const struct bwd *b, struct lane *l, size_t i, size_t rows,
     size_t tokens, struct arena *a)
@@ -191,7 +193,7 @@ alloc_bwd(struct bwd *b, struct arena *a)
     }
 }
 
-/* The lanes of this rank's stages. */
+/* Allocate this rank's lanes and set the blocks of each. */
 static void
 make_lanes(struct bwd *b)
 {
@@ -354,7 +356,8 @@ fold(struct bwd *b, struct group *g)
     pool_run(b->f->pool, (g->n + HALF_TASK - 1) / HALF_TASK, fold_task, g);
 }
 
-/* n floats at x to bf16 at half, or back; half NULL: rounded where they are. */
+/* Convert n floats at x to bf16 at half, or back; half NULL: round them in
+ * place. */
 struct halfjob {
     float *x;
     uint16_t *half;
@@ -385,7 +388,7 @@ half_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Convert what block i has kept to bf16, or back; see BWD_BF16. */
+/* Convert block i's kept activations to bf16, or back; see BWD_BF16. */
 static void
 half_block(struct bwd *b, size_t i, const struct rows *r, int back)
 {
@@ -517,7 +520,7 @@ embed_row(const struct bwd *b, uint32_t id)
                           : b->t->group[b->t->m.c.L].g + id * d;
 }
 
-/* Add columns c0..c1 of every token's gradient, in order. */
+/* Add a task's columns of every token's gradient, in the order of tokens. */
 static void
 embed_grad_task(void *ctx, size_t task, size_t worker)
 {

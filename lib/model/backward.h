@@ -14,38 +14,37 @@
 
 /*
  * Activations kept for the backward pass of B rows.  BWD_RECOMPUTE: only the
- * inputs of blocks are kept.  BWD_BF16: what is kept beside them is rounded to
- * bfloat16; with both, what is made anew is rounded as the kept would be, so
- * that BWD_RECOMPUTE never changes a bit.
+ * inputs of blocks are kept.  BWD_BF16: all other kept activations are rounded
+ * to bfloat16.  With both, recomputed activations are rounded as kept ones
+ * would be, so that BWD_RECOMPUTE never changes a bit.
  */
 enum { BWD_RECOMPUTE = 1, BWD_BF16 = 2 };
 struct bwd;
-/* Room for B rows of T tokens; how: BWD_*.  Of a model in stages, room for this
- * rank's stages alone, each with as many pieces as stages_ahead says. */
+/* Allocate room for B rows of T tokens; how: BWD_*.  For a model in pipeline
+ * stages, only this rank's stages have room, each for stages_ahead pieces. */
 struct bwd *bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T,
     int how);
-/* |rounded - x| / |x| over what the first gate gave in the first forward pass;
- * 0 without BWD_BF16. */
+/* Relative error |rounded - x| / |x| of rounding to bf16, measured on the first
+ * gate projection's output in the first forward pass; 0 without BWD_BF16. */
 double bwd_rounding(const struct bwd *b);
-/* |rounded - x| / |x| over the first block's gradients that were rounded to
- * bf16. */
+/* The same error, of the first block gradients that were rounded to bf16. */
 double bwd_grad_rounding(const struct bwd *b);
 void bwd_free(struct bwd *b);
-/* Memory that it will have touched.  tokens: of a step, from one bwd_flush to
- * the next; of a tied embedding no more rows than these have a gradient that is
- * held back, and room for the others is never touched. */
+/* Bytes of memory that the passes touch.  tokens: of a step, from one bwd_flush
+ * to the next.  A step holds back the gradients of at most that many rows of a
+ * tied embedding; the buffers of other rows are never touched. */
 size_t bwd_bytes(const struct bwd *b, size_t tokens);
 
-/* Choose the stage of this rank and the piece of the rows that the calls below
- * work on (of a whole model the first stage, which needs no call).  Returns the
- * number, below bwd_lanes, of its room, which the pieces ahead of its backward
- * pass do not share. */
+/* Choose this rank's stage and the piece of the rows for the calls below (a
+ * model without pipeline stages needs no call).  Returns the number, below
+ * bwd_lanes, of the set of buffers that the piece uses: pieces whose backward
+ * pass is still to come have different sets. */
 size_t bwd_stage(struct bwd *b, size_t stage, size_t piece);
 size_t bwd_lanes(const struct bwd *b);
-/* Arrays [B,T,d] that stages pass on: the input of the stage, where it is not
- * the first, until its backward pass; its output; and between their backward
- * passes the gradient, at the output before, and at the input after
- * bwd_backward. */
+/* Arrays [B,T,d] that stages pass on.  bwd_input: the stage's input, unless it
+ * is the first, to be kept until its backward pass.  bwd_output: its output.
+ * bwd_dx: before bwd_backward the gradient at its output, after it that at its
+ * input. */
 float *bwd_input(struct bwd *b);
 const float *bwd_output(const struct bwd *b);
 float *bwd_dx(struct bwd *b);
@@ -55,8 +54,8 @@ float *bwd_dx(struct bwd *b);
 void bwd_forward(struct bwd *b, const struct rows *r);
 const float *bwd_hidden(const struct bwd *b, size_t i);
 float *bwd_final(struct bwd *b);
-/* Room of [B,T,d] for the caller: between bwd_forward and bwd_backward all of
- * it, in `add` X alone. */
+/* Scratch arrays [B,T,d] for the caller: both are free between bwd_forward and
+ * bwd_backward, but only X inside `add`. */
 enum bwd_spare { BWD_SPARE_X, BWD_SPARE_Y };
 float *bwd_spare(struct bwd *b, enum bwd_spare which);
 /* Backward: bwd_final now holds the gradient at the normed final states; add
@@ -65,10 +64,10 @@ float *bwd_spare(struct bwd *b, enum bwd_spare which);
  * embedding's input side; the head's own gradient is added by the loss. */
 void bwd_backward(struct bwd *b, const struct rows *r,
     void (*add)(void *ctx, size_t i, float *dx), void *ctx);
-/* With a tied head, what the input side adds to the embedding is held back
- * until here, so that it follows the whole of the head's part however the rows
- * were grouped.  Call it after the last bwd_backward, before g is used; with
- * t->take, bwd_backward ends with it. */
+/* With a tied head, the gradient of the embedding's input side is held back and
+ * added here, after all of the head's part, however the rows were grouped.
+ * Call it after the last bwd_backward, before g is used; with t->take,
+ * bwd_backward ends with it. */
 void bwd_flush(struct bwd *b);
 
 #endif

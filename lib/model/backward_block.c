@@ -1,8 +1,8 @@
 /*
- * The steps of one block, backward.  Gradients at activations go by tiles as
- * in the forward pass; then the gradients of the weights, a tile of a matrix
- * at a time: dW += dY^T X of one row of the batch after another, so neither
- * threads nor the grouping of rows changes a bit.
+ * The steps of one block, backward.  Gradients at activations are computed by
+ * tiles, as in the forward pass; then the gradients of the weights, a tile of a
+ * matrix at a time. dW += dY^T X takes one row of the batch after another, so
+ * neither threads nor the grouping of rows changes a bit.
  */
 #include "model/backward_block.h"
 #include "base/profile.h"
@@ -11,8 +11,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Columns n0.. of part `part` (nb wide) of c = or += a w for the tile: w [K,N]
- * is a weight as stored, a [.,K] with lda, c [.,N]. */
+/* Compute part `part`, nb columns, of c = a w (add: c += a w) for the tile.  w
+ * [K,N] is a weight as stored, a [.,K] with lda, c [.,N]. */
 static void
 product_nn(struct run *u, const struct weight *w, size_t nb, const float *a,
     size_t lda, size_t b, size_t t0, size_t part, int add, float *c)
@@ -30,7 +30,7 @@ product_nn(struct run *u, const struct weight *w, size_t nb, const float *a,
         add, c + row * N + n0, N);
 }
 
-/* dy = dx, xn = norm2(x2) again */
+/* dy = dx; recompute xn = norm2(x2) */
 static void
 do_dy(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -56,7 +56,7 @@ do_dy(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     norm_chunk(u, W_NORM2, u->a.x2, u->f->xn, b, t0, part);
 }
 
-/* Width of the parts of dy w. */
+/* Columns in a part of dy w. */
 static size_t
 nn_cols(const struct weight *w)
 {
@@ -79,7 +79,7 @@ do_dact(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         u->act);
 }
 
-/* The gradients at gate and up in their places, act in that of its own. */
+/* Replace gate and up by their gradients, and act's gradient by act. */
 static void
 do_dsilu(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -169,8 +169,8 @@ attend_bwd(void *ctx, size_t task, size_t worker)
     profile_exps("backward attention", pairs);
 }
 
-/* Back through the norms of one token's heads: dq in place; what it was stays
- * for the gradients of the norms' weights. */
+/* Backward through the norms of one token's heads: dq is changed in place; a
+ * copy of its old value stays for the gradients of the norms' weights. */
 static void
 head_norms(struct run *u, size_t b, size_t t, float *dq)
 {
@@ -185,8 +185,8 @@ head_norms(struct run *u, size_t b, size_t t, float *dq)
                 u->vec[h < u->H ? W_NQ : W_NK], D, (float)c->eps, NULL);
 }
 
-/* dk, dv: the query heads' parts added in their order; rope turned back; xn1
- * again. */
+/* Add the query heads' parts of dk and dv in their order, undo the rotation,
+ * and recompute xn1. */
 static void
 do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -233,7 +233,7 @@ do_dxn1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     for (int k = W_Q; k <= W_V; k++) {
         const struct weight *w = &u->b->w[k];
 
-        /* one cut of the columns for the three, whose depths differ */
+        /* Q, K, V differ in depth: cut all by Q's columns */
         product_nn(u, w, nn_cols(&u->b->w[W_Q]), dy, u->qkv, b, t0, part,
             k == W_Q ? GEMM_SET : GEMM_ADD, u->g->dxn1);
         dy += w->rows;
@@ -267,8 +267,8 @@ struct dw {
     float *g;
     const float *dy, *x;
     size_t M, N, lddy, ldx;
-    size_t mb, nb;        /* tile of g */
-    size_t first, nm, nn; /* number of its first task, tiles */
+    size_t mb, nb;        /* rows and columns of a tile of g */
+    size_t first, nm, nn; /* first task; tiles by rows, by columns */
 };
 
 enum { DW_MAX = 576 };
@@ -277,7 +277,7 @@ struct dwjob {
     struct run *u;
     struct dw w[W_N];
     size_t n;        /* matrices */
-    size_t matrices; /* tasks for them; then columns of the vectors */
+    size_t matrices; /* tasks of matrices; those of vectors follow */
     struct vec_grad v[W_N];
     size_t nv;
 };
@@ -349,7 +349,8 @@ vector_task(const struct dwjob *j, size_t task)
     vec_grad_add(v, j->u->r, task);
 }
 
-/* The gradient of a block's vector; what a vec_grad needs is in `how`. */
+/* Add the gradient of the block's vector t to the job.  `how`: all members but
+ * g, n and dy_rows. */
 static void
 vec_add(struct dwjob *j, int t, struct vec_grad how)
 {
@@ -361,8 +362,9 @@ vec_add(struct dwjob *j, int t, struct vec_grad how)
     j->v[j->nv++] = how;
 }
 
-/* A norm of the residual stream: its reciprocals, what is normed (x_rows rows a
- * sequence), the gradient at its output. */
+/* Add the weight gradient of norm t of the residual stream to the job: rstd its
+ * reciprocals, x its input (x_rows rows a sequence), dy the gradient at its
+ * output. */
 static void
 add_norm(struct dwjob *j, int t, const float *rstd, const float *x,
     size_t x_rows, const float *dy)
@@ -380,7 +382,7 @@ add_norm(struct dwjob *j, int t, const float *rstd, const float *x,
             .lddy = d });
 }
 
-/* Biases, norms of heads. */
+/* Add the gradients of the biases and of the heads' norms to the job. */
 static void
 head_vectors(struct dwjob *j)
 {
@@ -454,7 +456,7 @@ dw_task(void *ctx, size_t task, size_t worker)
         2.0 * (double)(m * n) * (double)(j->u->r->B * j->u->r->T), 0.0);
 }
 
-/* All weights of the block at once: one list of tasks for the threads. */
+/* Compute all weight gradients of the block as one list of tasks. */
 static void
 weight_grads(struct run *u)
 {
@@ -499,7 +501,7 @@ block_backward(struct run *u)
                                      3 * u->qkv + 2 * d },
         { do_dxn1, nn_parts(&w[W_Q]), "backward qkv", 2 * d * u->qkv, 0 },
         { do_dx, chunks, "backward norm1", 0, 4 * d } };
-    /* the stages of a part that there is not are left out */
+    /* skip the MLP's or attention's stages if the block has none */
     const size_t from = u->mlp ? 0 : 4, end = u->attn ? 6 : 5;
 
     run_stages(u, mlp + from, end - from);

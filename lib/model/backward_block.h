@@ -6,9 +6,9 @@
 #include "model/forward_block.h"
 
 /*
- * Gradients at the steps of one block, padded unless stated.  Those at gate
- * and up take the place of u->a.gate and u->a.up, which end with the block;
- * the one at act is in u->act, until act itself is made there again.
+ * Gradients at the steps of one block, [B,Tp,d] (padded) unless stated.  Those
+ * at gate and up overwrite u->a.gate and u->a.up, which nobody reads after this
+ * block; the one at act is in u->act, until act is recomputed there.
  */
 struct grads {
     float *dy;           /* at the output: dx[B,T,d] padded */
@@ -16,30 +16,33 @@ struct grads {
     float *dx2;          /* after attention's residual */
     float *ddown, *dout; /* at the outputs of down and o: dy and dx2 where
                              * no norm follows them */
-    float *rstd_att, *rstd_mlp; /* [B,T] of those norms, or NULL */
+    float *rstd_att, *rstd_mlp; /* [B,T] 1/rms in the norms after o, down; or
+                                 * NULL */
     float *datt;                /* [B,Tp,H*D] */
     float *dqkv;                /* [B,Tp,(H+2KV)D] */
     float *dk, *dv;             /* [B,H,Tp,D] parts of the query heads */
     float *dxn1;                /* at norm1's output; f->out, free by now */
-    float *xn1;                 /* norm1's output again (norm2's is f->xn) */
+    float *xn1;                 /* norm1's output recomputed (norm2's: f->xn) */
     float *rstd1, *rstd2;       /* [B,T] */
     float *dheads;     /* [B,Tp,(H+KV)D] at the outputs of heads' norms */
-    float *rstd_heads; /* [B,T,H+KV]; both NULL where there are none */
+    float *rstd_heads; /* [B,T,H+KV]; both NULL without such norms */
     float *dx;         /* [B,T,d] in: at the output; out: at the input */
     float *row;        /* [threads,widest] one row of act */
     size_t widest;
     struct group *group; /* of this block */
 };
 
-/* u: the block's x (input) and a, as block_forward left them; u->g. */
+/* Run the block backward.  In: u->x and u->a as block_forward left them, and
+ * u->g->dx.  Out: u->g->dx and the group's gradients. */
 void block_backward(struct run *u);
 
 /*
- * The gradient of a vector, row by row of the batch: of a norm's weight,
+ * The gradient of a vector, one row of the batch after another.  For a norm's
+ * weight
  *   g[n] += sum over tokens and heads of rstd * x * dy,
- * or of a bias, sum of dy, where rstd is NULL.  Element 0 of row b, token t,
- * head h: x[(b * x_rows + t) * ldx + h * n], the same of dy, rstd[(b * T + t) *
- * ldr + h].
+ * for a bias (rstd NULL) the sum of dy.  Element 0 of row b, token t, head h:
+ * x[(b * x_rows + t) * ldx + h * n], the same of dy, rstd[(b * T + t) * ldr +
+ * h].
  */
 struct vec_grad {
     float *g;
@@ -47,7 +50,7 @@ struct vec_grad {
     const float *rstd, *x, *dy;
     size_t ldr, x_rows, ldx, dy_rows, lddy;
 };
-/* VEC_COLS columns of it are one task. */
+/* Columns of a vector's gradient in one task. */
 enum { VEC_COLS = 64 };
 size_t vec_grad_tasks(const struct vec_grad *v);
 void vec_grad_add(const struct vec_grad *v, const struct rows *r, size_t task);

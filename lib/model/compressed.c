@@ -37,8 +37,8 @@ compressed_dims(size_t dims[2], enum compressed part)
     }
 }
 
-/* Mask of the two of four numbers that are kept: zeros, the first ones, only
- * where there are not two others.  More than two bits: x is not 2:4. */
+/* The mask of the two of four numbers that are kept: the nonzero ones, filled
+ * up with the first zeros to make two.  More than two bits: x is not 2:4. */
 static unsigned
 pair(const float *x)
 {
@@ -83,7 +83,7 @@ compressed_pack(enum compressed part, const float *x, size_t n, size_t cols,
     return 0;
 }
 
-/* Types and shapes; -1: as compressed_set. */
+/* Check types and shapes of the parts; errors as in compressed_set. */
 static int
 check_shape_tensor(const struct st_tensor *const *t, size_t rows, size_t cols,
     struct err *e)
@@ -114,7 +114,8 @@ check_shape_tensor(const struct st_tensor *const *t, size_t rows, size_t cols,
     return 0;
 }
 
-/* Two bits of each four of a mask, and none behind the last column. */
+/* Check that a mask has two bits in each four, and none after the last
+ * column. */
 static int
 check_mask(const struct weight *w, const char *name, struct err *e)
 {

@@ -3,11 +3,10 @@
  * them.  Instead of NAME.weight [n,k], where two of each four neighbours in a
  * row may be other than zero (k is a multiple of 4), there are
  *   NAME.shape       I64 [2,1]: n, k
- *   NAME.compressed  [n,k/2]: two of each four, those that are not zero among
- *                    them, in their order
- *   NAME.bitmask     U8 [n,ceil(k/8)]: which; column c is bit c % 8 of byte
- *                    c / 8
- * and in config.json
+ *   NAME.compressed  [n,k/2]: two of each four, among them all that are not
+ *   zero, in order of columns
+ *   NAME.bitmask U8 [n,ceil(k/8)]: the kept columns; column c is bit c % 8 of
+ *   byte c / 8 and in config.json
  *   "quantization_config": {"quant_method": "compressed-tensors",
  *       "sparsity_config": {"format": "sparse-24-bitmask", "targets": [NAME]}}
  */
@@ -20,7 +19,8 @@
 
 #include <jansson.h>
 
-/* The tensors of a matrix in a file: all of it as one, or its three parts. */
+/* How a file has a matrix: as one tensor (COMPRESSED_NOT), or as three
+ * parts. */
 enum compressed {
     COMPRESSED_NOT,
     COMPRESSED_SHAPE,
@@ -29,23 +29,25 @@ enum compressed {
     COMPRESSED_N
 };
 
-/* The name of that tensor of the matrix NAME.weight, into out [size]. */
+/* Write to out [size] the name of that part of the matrix `weight`,
+ * NAME.weight. */
 void compressed_name(char *out, size_t size, const char *weight,
     enum compressed part);
 /* Set dims to the part's shape; on entry dims is the matrix's. */
 void compressed_dims(size_t dims[2], enum compressed part);
-/* Values or mask of rows x [n,cols], which stand in y as numbers of `size`
- * bytes: in place of these, *bytes long.  -1: more than two of the four from
- * x[*bytes] on are not zero. */
+/* Pack n rows in place: on entry y has the numbers of x [n,cols] in `size`
+ * bytes each, on return the rows' values or mask, *bytes long. -1: of the four
+ * numbers from x[*bytes] on, more than two are not zero. */
 int compressed_pack(enum compressed part, const float *x, size_t n, size_t cols,
     unsigned char *y, size_t size, size_t *bytes);
-/* w is the matrix [rows,cols] of these tensors t [COMPRESSED_N], the first not
- * used, and stays as they have it.  -1: EX_INPUT, "tensor ...: why". */
+/* Make w the matrix [rows,cols] of the parts t [COMPRESSED_N], t[0] unused; its
+ * data stay packed, where they are. -1: EX_INPUT, "tensor ...: why". */
 int compressed_set(struct weight *w, const struct st_tensor *const *t,
     size_t rows, size_t cols, struct err *e);
-/* How many 2:4 matrices of m there are by retort.sparse. */
+/* The number of matrices of m that retort.sparse says are 2:4. */
 size_t compressed_count(const struct model *m);
-/* Names them in that of config_to_json. */
+/* Add quantization_config, which names these matrices, to j of
+ * config_to_json. */
 void compressed_write(const struct model *m, json_t *j);
 
 #endif

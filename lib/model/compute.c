@@ -1,4 +1,4 @@
-/* The kind of matrix products, and what it costs; see compute.h. */
+/* The number format of matrix products, and its error; see compute.h. */
 #include "model/compute.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -29,7 +29,7 @@ compute_init(int choice, struct err *e)
     return 0;
 }
 
-/* Normed final states x [T,d] of one row, and the mean loss over them. */
+/* Compute the final states x [T,d] of one row; returns their mean loss. */
 static double
 run_sample(struct fwd *f, const struct model *m, const struct rows *r, float *x)
 {
@@ -63,11 +63,11 @@ sample_divergence(const float *zp, const float *zq, size_t V)
     return w / p - (mp + log(p)) + (mq + log(q));
 }
 
-/* Results for a sample, with products in fp32 and in the other format. */
+/* Results for a sample, [0] with products in fp32, [1] in the other format. */
 struct sample {
     float *x[2]; /* [T,d] final states */
     double loss[2];
-    double kl; /* mean of the first tokens of COMPUTE_LOGITS equal parts */
+    double kl; /* mean over the first tokens of COMPUTE_LOGITS equal parts */
 };
 
 static void

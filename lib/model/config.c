@@ -15,7 +15,7 @@
  * them fit a size_t. */
 #define DIM_MAX ((size_t)1 << 20)
 
-/* A size that must be there. */
+/* Read a size, which must be there. */
 static int
 need_size(const json_t *j, const char *path, size_t hi, size_t *r,
     struct err *e)
@@ -58,8 +58,7 @@ read_json_sizes(struct config *c, const json_t *j, struct err *e)
         need_size(j, "num_hidden_layers", CONFIG_LAYERS, &c->L, e) < 0 ||
         need_size(j, "num_attention_heads", 4096, &c->H, e) < 0)
         return -1;
-    /* The defaults of transformers where a key is missing; null is another
-     * thing. */
+    /* Defaults of transformers for missing keys; null is not a missing key. */
     c->KV = f->KV && !json_object_get(j, "num_key_value_heads") ? f->KV : c->H;
     c->D = f->D && !json_object_get(j, "head_dim") ? f->D
         : c->d % c->H == 0                         ? c->d / c->H
@@ -94,7 +93,7 @@ check_id(const struct config *c, const char *name, int64_t id, struct err *e)
     return 0;
 }
 
-/* Sizes that each are possible must be so together. */
+/* Check what no single key shows: that the sizes go together. */
 int
 config_check(const struct config *c, struct err *e)
 {
@@ -132,7 +131,8 @@ config_check(const struct config *c, struct err *e)
     return 0;
 }
 
-/* Member `name` of the scaling object at `at`, which must be there. */
+/* Read member `name`, which must be there, of the scaling object at path
+ * `at`. */
 static int
 rope_real(const json_t *j, const char *at, const char *name, double lo,
     double hi, double *r, struct err *e)
@@ -147,7 +147,8 @@ rope_real(const json_t *j, const char *at, const char *name, double lo,
                   : 0;
 }
 
-/* rope_parameters (transformers 5) or rope_scaling (4): kind and numbers. */
+/* Read kind and numbers of the scaling in rope_parameters (transformers 5) or
+ * rope_scaling (4). */
 static int
 rope_scaling(struct config *c, const json_t *j, const char *at, struct err *e)
 {
@@ -188,9 +189,9 @@ rope_scaling(struct config *c, const json_t *j, const char *at, struct err *e)
     return 0;
 }
 
-/* The base at key `old` of transformers 4 or in the object `at` of 5; a reader
- * of one of them takes the default in silence, so both are read and must
- * agree. */
+/* Read the RoPE base from key `old` (transformers 4) and from the object `at`
+ * (5).  Either version takes its default in silence when its own key is
+ * missing, so both are read and must agree. */
 static int
 rope_base(const json_t *j, const char *old, const char *at, double *theta,
     struct err *e)
@@ -210,7 +211,7 @@ rope_base(const json_t *j, const char *old, const char *at, double *theta,
     return 0;
 }
 
-/* Blocks with a window have a base of their own, and no scaling. */
+/* Read the RoPE base of blocks with a window, which have no scaling. */
 static int
 rope_local(struct config *c, const json_t *j, struct err *e)
 {
@@ -313,7 +314,7 @@ read_windows(struct config *c, const json_t *j, struct err *e)
     return 0;
 }
 
-/* A token id into *id, -1 if there is none. */
+/* Read a token id into *id, -1 if there is none. */
 static int
 read_token_id(const json_t *j, const char *path, int64_t *id, struct err *e)
 {
@@ -363,7 +364,8 @@ config_from_json(struct config *c, const json_t *j, struct err *e)
     return config_check(c, e);
 }
 
-/* The lists of "retort": the keys' names, and what they say of a block. */
+/* Lists of "retort", a number for each block: KV groups, MLP channels, and the
+ * block's index in the model that it was cut from. */
 enum { GROUPS, CHANNELS, SOURCE, NLIST };
 static const char *const lists[NLIST] = { "groups", "mlp", "kept" };
 
@@ -381,7 +383,7 @@ whole_block(const struct config *c, size_t i)
     return (struct block_shape){ c->KV, c->mlp, i };
 }
 
-/* Read a list of L numbers of at most hi, if it is there. */
+/* Read a list of L numbers of at most hi into b[L], if it is there. */
 static int
 read_shape_list(const json_t *j, int list, size_t L, size_t hi,
     struct block_shape *b, struct err *e)
@@ -538,7 +540,7 @@ config_eos_json(const struct config *c)
     return a;
 }
 
-/* The lists of retort in which a block is not whole; NULL: there are none. */
+/* A JSON object of those lists in which some block is not whole; NULL: none. */
 static json_t *
 lists_json(const struct config *c, const struct block_shape *b)
 {
@@ -632,7 +634,7 @@ config_to_json(const struct config *c, const struct block_shape *b)
     json_object_set_new(j, "rope_theta", json_real(c->theta));
     if (!family_of(c)->gemma)
         json_object_set_new(j, "rope_parameters", rope_json(c));
-    /* transformers 4 reads the scaling here; 5 takes either. */
+    /* transformers 4 reads only this; 5 reads either */
     json_object_set_new(j, "rope_scaling",
         c->rope == ROPE_DEFAULT ? json_null() : rope_json(c));
     set_windows(c, j);

@@ -1,6 +1,6 @@
 /*
- * The keys of config.json: which are read, which change nothing that is
- * computed, and which must have one value because nothing else is implemented.
+ * The keys of config.json: those that are read, those that change nothing in
+ * the arithmetic, and those that must have the one value that is implemented.
  * Any other key is refused by its name: transformers might compute something
  * else because of it, and the difference would be silent.
  */
@@ -66,14 +66,14 @@ static const struct key keys[] = {
     { "add_cross_attention", 0, "false" },
     { "tie_encoder_decoder", 0, "false" },
 
-    /* switches of transformers that these families do not look at */
+    /* switches that transformers ignores in these families */
     { "use_sliding_window", FAMILY_LLAMA | FAMILY_MISTRAL, NULL },
     { "is_decoder", 0, NULL },
     { "is_llama_config", 0, NULL },
-    { "pretraining_tp", 0, NULL }, /* the same sum in parts */
+    { "pretraining_tp", 0, NULL }, /* only splits a sum */
     { "chunk_size_feed_forward", 0, NULL },
 
-    /* of training, storage and output */
+    /* about training, storage and output */
     { "architectures", 0, NULL },
     { "dtype", 0, NULL },
     { "torch_dtype", 0, NULL },
@@ -116,7 +116,7 @@ static const struct key keys[] = {
     { "unsloth_fixed", 0, NULL },
     { "unsloth_version", 0, NULL },
 
-    /* of generation, which older versions kept here */
+    /* about generation: older versions kept these here */
     { "max_length", 0, NULL },
     { "min_length", 0, NULL },
     { "do_sample", 0, NULL },

@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/* Every key of the object known to that family (a bit of family.h), and at a
- * value that is implemented?  Else -1: "KEY: why". */
+/* Check that the family (a bit of family.h) knows every key of the object, and
+ * that its value is implemented; else -1: "KEY: why". */
 int config_check_keys(const json_t *j, unsigned family, struct err *e);
 
 #endif

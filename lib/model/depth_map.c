@@ -1,4 +1,4 @@
-/* Blocks of a student and of a teacher: see depth_map.h. */
+/* The teacher's block for each block of a student; see depth_map.h. */
 #include "model/depth_map.h"
 
 int

@@ -30,17 +30,17 @@ effective_parse(struct effective *how, int as, const char *mask, struct err *e)
     return r < 0 ? err_prefix(e, "--mask") : 0;
 }
 
-/* A matrix and what becomes of it. */
+/* A matrix W and its effective weights E. */
 struct matrix {
     struct weight *w;
     const float *p;      /* [rows,cols] W */
     float *e;            /* [rows,cols] E */
-    unsigned char *mask; /* as of struct group, or NULL */
-    size_t wide;         /* cols as written, with zeros at the end */
-    enum dtype as;       /* type of what is written */
+    unsigned char *mask; /* group.mask of this matrix, or NULL */
+    size_t wide;         /* cols in the file, padded with zeros */
+    enum dtype as;       /* type in the file */
 };
 
-/* Places of all matrices there may be: of blocks, embedding, head. */
+/* The number of places for matrices: W_N a block, embedding, head. */
 static size_t
 places(const struct tmodel *t)
 {
@@ -75,7 +75,7 @@ matrix_at(struct tmodel *t, size_t i, struct matrix *x)
     return 1;
 }
 
-/* x[n] to the nearest of 255 multiples of a scale, symmetric around 0. */
+/* Round x[n] to the nearest of 255 multiples of a scale, symmetric around 0. */
 static void
 round_int8(float *x, size_t n)
 {
@@ -89,7 +89,7 @@ round_int8(float *x, size_t n)
         x[i] = roundf(x[i] * inverse) * scale;
 }
 
-/* Row r of E. */
+/* Make row r of E. */
 static void
 make_row(const struct matrix *x, const struct effective *how, size_t r,
     float *room)
@@ -111,7 +111,7 @@ make_row(const struct matrix *x, const struct effective *how, size_t r,
     memcpy(x->e + first, room, cols * sizeof *room);
 }
 
-/* Its mask. */
+/* Choose the mask of row r. */
 static void
 choose_kept(const struct matrix *x, const struct effective *how, size_t r,
     float *room)
@@ -123,7 +123,7 @@ choose_kept(const struct matrix *x, const struct effective *how, size_t r,
     for (size_t i = 0; x->mask != NULL && i < cols; i++) {
         const size_t from = i - i % how->of, at = r * cols + i;
         const unsigned bit = 1u << at % 8;
-        size_t before = 0; /* so many are kept first */
+        size_t before = 0; /* elements of the group that are kept before i */
 
         for (size_t k = from; k < from + how->of; k++)
             before += fabsf(p[k]) > fabsf(p[i]) ||
@@ -140,7 +140,7 @@ struct job {
         float *room);
 };
 
-/* The first row of piece k: pieces share no byte of a mask. */
+/* The first row of piece k, a multiple of 8: pieces share no byte of a mask. */
 static size_t
 piece_row(size_t rows, size_t k)
 {
@@ -181,7 +181,7 @@ effective_make(struct tmodel *t, struct pool *pool)
             &(struct job){ t, make_row });
 }
 
-/* Room for E and masks; nothing is there while planning. */
+/* Allocate E and masks, which are NULL while planning. */
 static void
 lay_effective(struct tmodel *t, struct arena *a)
 {

@@ -1,4 +1,4 @@
-/* Writing a Hugging Face directory; see model.h. */
+/* Writing a Hugging Face directory; see export.h. */
 #include "model/export.h"
 #include "kern/quant.h"
 #include "model/model.h"
@@ -34,8 +34,8 @@ weight_narrow(enum dtype as, void *out, const float *x, size_t n)
     }
 }
 
-/* Seen by exponents that are all ones, in numbers of `size` bytes at every
- * `step`. */
+/* Is a number in p[bytes] infinite or NaN, that is, are its exponent bits all
+ * ones?  Of a quantised block only the scale can be. */
 static int
 not_finite(enum dtype as, const void *p, size_t bytes)
 {
@@ -54,8 +54,8 @@ not_finite(enum dtype as, const void *p, size_t bytes)
     return found;
 }
 
-/* Rows k..k+n-1 of those that are written into x, as fp32; the weight has the
- * first `have` of them. */
+/* Read rows k..k+n-1, in the order of the file, into x as fp32.  The weight has
+ * the first `have` of them, the others are padding. */
 static void
 read_rows(const struct tensor_out *p, size_t k, size_t n, size_t have, float *x)
 {
@@ -133,9 +133,9 @@ tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
     return r;
 }
 
-/* Part i of the model, and what of it is written in that of three walks: shapes
- * of compressed matrices first, and masks last, so that in between no number
- * lies across its natural place.  0: nothing. */
+/* Set *p to tensor i and the part of it that this walk writes; 0: nothing.  The
+ * file is written in three walks over the tensors: shapes of compressed
+ * matrices first, masks last, so that the numbers in between stay aligned. */
 static int
 walk_part(const struct model *m, int walk, size_t i, struct tensor_out *p)
 {
@@ -146,7 +146,7 @@ walk_part(const struct model *m, int walk, size_t i, struct tensor_out *p)
     return 1;
 }
 
-/* All parts into the header. */
+/* List all parts in the header. */
 static int
 list_parts(const struct model *m, enum dtype as, struct st_out *st,
     struct err *e)
@@ -181,7 +181,8 @@ list_parts(const struct model *m, enum dtype as, struct st_out *st,
     return 0;
 }
 
-/* All parts behind it; fetched to the end, as by others, whatever fails. */
+/* Write all parts after the header.  After an error weights are still fetched
+ * to the end, because the other ranks fetch them together. */
 static int
 write_part_files(const struct model *m, enum dtype as, struct io_out *o, int r,
     struct err *e)
@@ -289,7 +290,7 @@ model_write_generation(const struct model *m, const char *file, struct err *e)
     return r;
 }
 
-/* All files of the directory. */
+/* Write all files of the directory. */
 static int
 write_model_files(const struct model *m, const char *dir, enum dtype as,
     const char *tok_from, struct err *e)

@@ -18,21 +18,22 @@
  */
 int model_export(const struct model *m, const char *dir, enum dtype as,
     const char *tok_from, struct err *e);
-/* The parts of such a directory, for checkpoints: write them into an existing
+/* Write single parts of such a directory, for checkpoints, into an existing
  * folder. */
 int model_write_weights(const struct model *m, const char *file, enum dtype as,
     struct err *e);
 int model_write_config(const struct model *m, const char *file, struct err *e);
-/* generation_config.json with the ids of BOS, EOS and padding; a file that is
- * there already (the tokenizer's) is left as it is. */
+/* Write generation_config.json with the ids of BOS, EOS and padding, unless the
+ * file is there already (copied with the tokenizer). */
 int model_write_generation(const struct model *m, const char *file,
     struct err *e);
 
-/* Round n finite numbers to F32, F16, BF16, Q8_0 or Q4_0; of a type of blocks n
- * is a multiple of theirs. */
+/* Round n finite numbers to F32, F16, BF16, Q8_0 or Q4_0; for a quantised type
+ * n is a multiple of its block size. */
 void weight_narrow(enum dtype as, void *out, const float *x, size_t n);
-/* The rows of one tensor as such a type, padded with zeros to its shape; of
- * Q8_0 and Q4_0, rows are multiples of 32.  EX_NUM: not finite. */
+/* Write the rows of one tensor as type `as`, padded with zeros to its shape;
+ * rows of Q8_0 and Q4_0 are multiples of 32.  EX_NUM: a number is not
+ * finite. */
 int tensor_write(const struct model *m, const struct tensor_out *p,
     enum dtype as, struct io_out *o, struct err *e);
 

@@ -1,4 +1,4 @@
-/* Writing a GGUF file; see model.h. */
+/* Writing a GGUF file; see export_gguf.h. */
 #include "model/export_gguf.h"
 
 #include "base/mem.h"
@@ -74,7 +74,7 @@ put_config(struct gguf_out *o, const struct config *c, enum dtype as)
     const char *arch = family_of(c)->gguf;
 
     gguf_out_str(o, "general.architecture", arch, strlen(arch));
-    /* llama.cpp's numbers: all F32, mostly F16, BF16, Q4_0, Q8_0 */
+    /* llama.cpp's numbers of: all F32, mostly F16, BF16, Q4_0, Q8_0 */
     gguf_out_u32(o, "general.file_type",
         as == DT_F32        ? 0
             : as == DT_F16  ? 1
@@ -93,7 +93,7 @@ put_config(struct gguf_out *o, const struct config *c, enum dtype as)
     if (!family_of(c)->gemma)
         return;
     gguf_out_f32(o, arch_key(c, "rope.freq_base_swa"), c->theta_local);
-    if (!any_window(c)) /* llama.cpp ends where there is one that none has */
+    if (!any_window(c)) /* with this key and no such block llama.cpp aborts */
         return;
     gguf_out_u32(o, arch_key(c, "attention.sliding_window"), c->window);
     if (!config_windows_lost(c))
@@ -104,7 +104,8 @@ put_config(struct gguf_out *o, const struct config *c, enum dtype as)
         gguf_out_num(o, config_window(c, i) != 0, 1);
 }
 
-/* The scaling of Llama 3 as llama.cpp has it: a divisor of each frequency. */
+/* Llama 3's RoPE scaling as llama.cpp stores it: a divisor for each
+ * frequency. */
 static void
 rope_divisors(const struct config *c, float *out)
 {
@@ -124,8 +125,9 @@ rope_divisors(const struct config *c, float *out)
     free(f);
 }
 
-/* Rows that are no whole blocks are F16.  Beside Q4_0 embedding and head are
- * Q8_0: so llama.cpp quantises a head that cannot be its Q6_K. */
+/* Matrices whose rows are no multiple of the block size are F16.  With Q4_0,
+ * embedding and head are Q8_0, the type to which llama.cpp quantises a head
+ * that cannot be Q6_K. */
 enum dtype
 matrix_type(enum dtype as, size_t cols, int of_block)
 {
@@ -134,8 +136,7 @@ matrix_type(enum dtype as, size_t cols, int of_block)
                                                               : as;
 }
 
-/* Type of a tensor as written: vectors stay F32, as llama.cpp computes with
- * them. */
+/* Type of a tensor in the file: vectors stay F32, as llama.cpp needs them. */
 static enum dtype
 type_of(const struct model *m, const struct tensor_out *p, enum dtype as)
 {

@@ -8,14 +8,14 @@
 /*
  * Write a GGUF as llama.cpp's converter would: matrices as F32, F16, BF16, Q8_0
  * or, in blocks, Q4_0, embedding and head then Q8_0 (F16 where rows are no
- * multiple of 32), vectors as F32, blocks padded as above, tokenizer from
- * tok_from as above.  The file is replaced once the new one is whole.  Refuses,
- * or warns of, what a GGUF cannot say, but for padding.
+ * multiple of 32), vectors as F32, blocks padded and the tokenizer taken from
+ * tok_from as in model_export.  The file is replaced once the new one is whole.
+ * Refuses, or warns of, settings that a GGUF cannot hold, but for padding.
  */
 int model_export_gguf(const struct model *m, const char *file, enum dtype as,
     const char *tok_from, struct err *e);
-/* Type of a matrix, of a block or not, in a GGUF of type `as`, its rows being
- * of so many numbers. */
+/* Type of a matrix with `cols` columns in a GGUF of type `as`; of_block: is it
+ * a block's matrix, not embedding or head? */
 enum dtype matrix_type(enum dtype as, size_t cols, int of_block);
 
 #endif

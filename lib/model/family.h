@@ -1,7 +1,7 @@
 /*
- * Families of models.  There is one forward and one backward pass; what tells
- * one family from another is a line of a table here, of the table of a block's
- * tensors and of that of config.json's keys (config_keys.c).
+ * Families of models.  There is one forward and one backward pass; families
+ * differ by a line in a table here, in the table of a block's tensors and in
+ * that of config.json's keys (config_keys.c).
  */
 #ifndef MODEL_FAMILY_H
 #define MODEL_FAMILY_H
@@ -22,9 +22,9 @@ enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_BUT_SIXTH };
 
 struct family {
     const char *type;  /* model_type in config.json; config.arch */
-    const char *class; /* in its architectures */
-    const char *gguf;  /* general.architecture; of families that share one, the
-                        * first is opened */
+    const char *class; /* in config.json's list "architectures" */
+    const char *gguf;  /* general.architecture; a GGUF opens as the first family
+                        * of that name */
     unsigned bit;
     unsigned more; /* optional tensors, W_BQ and later: 1u << W_... */
     /* defaults of transformers where config.json has no key */
@@ -34,10 +34,12 @@ struct family {
     size_t window;
     enum windows windows;
     int permuted;      /* GGUF permutes the rows of Q and K */
-    int gemma;         /* Hugging Face stores norms less 1 (GGUF does not);
-                        * embeddings are times sqrt(hidden size); GeGLU; by
-                        * default tied, with another RoPE base in windows */
-    const char *norm2; /* W_NORM2, if not post_attention_layernorm */
+    int gemma;         /* a Gemma: Hugging Face stores norms minus 1 (GGUF does
+                        * not); embeddings are multiplied by sqrt(hidden size);
+                        * GeGLU; by default the head is tied and blocks with a
+                        * window have another RoPE base */
+    const char *norm2; /* Hugging Face name of W_NORM2, NULL:
+                        * post_attention_layernorm */
 };
 
 /* The family of a model_type; of a GGUF's architecture; NULL: not supported.
@@ -45,16 +47,17 @@ struct family {
 const struct family *family_named(const char *type);
 const struct family *family_of_gguf(const char *architecture);
 const struct family *family_of(const struct config *c);
-/* All names, for messages: "llama, mistral"; gguf: of architectures. */
+/* All families' names, for messages: "llama, mistral"; gguf: names of GGUF
+ * architectures. */
 const char *family_names(int gguf);
 
-/* The number that Hugging Face leaves out of the stored values of vector t (-1:
- * of the final norm): 1 or 0. */
+/* The number, 1 or 0, to add to Hugging Face's stored values of vector t (-1:
+ * the final norm). */
 float family_norm_add(const struct config *c, int t);
 
-/* Logical rows and columns of tensor t of a block of that shape (NULL: of a
- * whole one): rows 1 for a vector; both 0 for one that the family, or the
- * block, does not have. */
+/* Logical rows and columns of tensor t of a block of shape b (NULL: a whole
+ * block).  A vector has 1 row; both are 0 if the family or the block does not
+ * have the tensor. */
 void block_dims(const struct config *c, int t, const struct block_shape *b,
     size_t *rows, size_t *cols);
 /* The name of tensor t in a GGUF, after "blk.N.". */
@@ -62,8 +65,8 @@ const char *block_gguf_name(int t);
 
 /* "input_layernorm.weight", ...; NULL when that family has none. */
 const char *block_tensor_name(const struct config *c, int t);
-/* A vector, so without decay?  One that is added?  A part of attention (its
- * norms included), else of the MLP? */
+/* Is tensor t a vector (which has no weight decay)?  A bias?  A part of
+ * attention (its norms included), not of the MLP? */
 int block_is_vector(int t);
 int block_is_bias(int t);
 int block_is_attention(int t);

@@ -29,9 +29,10 @@ cut_of(size_t T)
     return (struct cut){ tile, n, n * tile };
 }
 
-/* Parts are wide, because every product copies what it reads anew: at least 192
- * columns, and above that at most about 3.5 MB of fp32 weights, for the shared
- * cache.  There are at least two, so that two threads can share a tile. */
+/* Parts are wide, because every part copies its input again: at least 192
+ * columns, and if wider, at most about 3.5 MB of fp32 weights, to fit the
+ * shared cache.  A product has at least two parts, so that two threads can
+ * share a tile. */
 size_t
 part_cols(size_t N, size_t K)
 {
@@ -99,7 +100,7 @@ tile_live(const struct rows *r, size_t b, size_t t0, size_t n)
     return 0;
 }
 
-/* Floats that a worker needs to widen weights of blocks in. */
+/* Floats of scratch that a worker needs to widen weights of blocks. */
 static size_t
 wide_floats(const struct model *m)
 {
@@ -113,8 +114,9 @@ wide_floats(const struct model *m)
     return 0;
 }
 
-/* A vector in fp32: as it lies, if it stays there, or a copy, see fill_vector;
- * NULL of a block that another rank has. */
+/* The address of a vector in fp32: of the stored values, if they stay in memory
+ * and can be used as they are, or of room for a copy (fill_vector).  NULL:
+ * another rank has the block. */
 static const float *
 alloc_vector(const struct weight *w, int stays, struct arena *a)
 {
@@ -124,7 +126,7 @@ alloc_vector(const struct weight *w, int stays, struct arena *a)
                                         : arena_alloc(a, w->cols, sizeof *p);
 }
 
-/* The values of a copy. */
+/* Fill the copy v, if it is one. */
 static void
 fill_vector(const struct weight *w, const float *v)
 {
@@ -144,8 +146,7 @@ fill_block_vectors(struct fwd *f, size_t i)
         fill_vector(&f->m->block[i].w[k], f->vec[i * W_N + k]);
 }
 
-/* Vectors of blocks that are fetched have not come yet: block_now copies
- * them. */
+/* Vectors of fetched blocks are not in memory yet: block_now copies them. */
 void
 fill_vectors(struct fwd *f)
 {
@@ -228,7 +229,7 @@ angles(const struct fwd *f, size_t T, struct arena *a, float **cs,
         rope_table(*local, f->freq + D / 2, D, 0, T);
 }
 
-/* Run twice: to count, then to allocate. */
+/* Allocate f's arrays from a; run twice, first to count. */
 static void
 lay_fwd(struct fwd *f, struct arena *a, int parts)
 {

@@ -1,4 +1,4 @@
-/* The steps of one block, forward; see engine.h. */
+/* The steps of one block, forward; see forward_block.h. */
 #include "model/forward_block.h"
 #include "base/profile.h"
 #include "kern/kern.h"
@@ -159,8 +159,8 @@ finish_qkv(const struct config *c, size_t groups, const float *const *vec,
     }
 }
 
-/* Position of a live token, counted from where its piece, or the stem,
- * begins. */
+/* Position of a token that is not padding, counted from the start of its stem,
+ * or else of its piece. */
 static size_t
 position(const struct fwd *f, const struct rows *r, size_t b, size_t t)
 {
@@ -196,8 +196,8 @@ do_o(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         u->a.o != NULL ? u->a.o : u->f->out, u->f->m->c.d);
 }
 
-/* The row that is added to the residual stream, at row `at` of padded arrays:
- * the product's output, or its norm where the block has one. */
+/* The row to add to the residual stream, from row `at` of padded arrays: the
+ * product's output, or its norm where the block has that norm. */
 static const float *
 added(struct run *u, int norm, const float *kept, size_t at)
 {
@@ -210,7 +210,7 @@ added(struct run *u, int norm, const float *kept, size_t at)
     return out;
 }
 
-/* x2 = x + out, xn = norm2(x2), as far as there are attention and MLP */
+/* x2 = x + out if there is attention; xn = norm2(x2) if there is an MLP */
 static void
 do_norm2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -303,7 +303,7 @@ attention_of(const struct run *u, size_t b)
         u->stem != NULL ? u->nstem + at : NULL };
 }
 
-/* Multiply what a group's heads give for a tile of queries. */
+/* Multiply the outputs of a group's heads for a tile of queries. */
 static void
 scale_group(const struct attn *a, size_t kvh, size_t qt, float by)
 {
@@ -341,7 +341,7 @@ attend(void *ctx, size_t task, size_t worker)
         (double)(a.H / a.KV) * attn_pairs(&a, qt));
 }
 
-/* The stem of token t of row b, cut to what a window's width reaches. */
+/* Cut the stem of token t of row b to the tokens within the window. */
 static void
 cut_stem(struct fwd *f, const struct rows *r, size_t b, size_t t, size_t window)
 {
@@ -401,7 +401,7 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     u->mlp = u->b->mlp > 0;
 }
 
-/* Show what is multiplied, [B,Tp,n]. */
+/* Call the tap, if there is one, with a product's input x [B,Tp,n]. */
 static void
 show_input(const struct run *u, enum fwd_input input, const float *x, size_t n,
     const float *stream)
@@ -413,7 +413,8 @@ show_input(const struct run *u, enum fwd_input input, const float *x, size_t n,
         u->f->tap(u->f->tap_ctx, &t);
 }
 
-/* Keys and values of other ranks' tiles; they lie behind a row's queries. */
+/* Gather the keys and values of other ranks' tiles.  In a row of qkv they come
+ * after the queries. */
 static void
 share_context(struct run *u)
 {
@@ -456,8 +457,9 @@ heads(struct run *u)
     show_input(u, FWD_O, u->a.att, u->H * c->D, u->x);
 }
 
-/* Run the block of a share, by the stages after the heads.  Where it has none
- * of the block's heads, or channels, its term is zero. */
+/* Run a share's part of a block; `after`: the stages after the heads.  If the
+ * share has no heads of the block, or no channels, its term of that sum is
+ * zero. */
 static void
 share_forward(struct run *u, const struct stage *after)
 {

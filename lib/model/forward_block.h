@@ -10,36 +10,39 @@ struct run {
     struct fwd *f;
     const struct rows *r;
     struct cut c;
-    size_t tile0, tiles; /* of each sequence: those that are run */
+    size_t tile0, tiles; /* first tile of each sequence that is run, and how
+                          * many are */
     const struct block *b;
-    size_t H, KV, qkv;                    /* heads, width of a row of qkv */
-    const float *const *vec;              /* [W_N] vectors in fp32; NULL of
-                                           * those that the block has not */
-    const uint32_t *first, *stem, *nstem; /* [B,T] of what each token attends
-                                           * to; stem may be NULL */
+    size_t H, KV, qkv;                    /* query and KV heads; width of a row
+                                           * of qkv */
+    const float *const *vec;              /* [W_N] vectors in fp32; NULL: the
+                                           * block does not have it */
+    const uint32_t *first, *stem, *nstem; /* [B,T] tokens that each token
+                                           * attends to, as in struct rows and
+                                           * fwd_stems; stem may be NULL */
     const float *cs;                      /* [T,D] angles of this block */
     struct acts a;
     float *act;     /* [B,Tp,mlp]; may be a.gate */
     const float *x; /* [B,T,d] */
     float *y;
-    int attn, mlp;      /* has it that part? */
-    const float *group; /* [KV] factors of the heads' outputs, or NULL */
-    const float *scale; /* [mlp] or NULL */
+    int attn, mlp;      /* does the block have attention, an MLP? */
+    const float *group; /* [KV] factors of groups (struct fwd_part), or NULL */
+    const float *scale; /* [mlp] factors of channels, or NULL */
     struct grads *g;    /* backward only */
 };
 
-/* A stage: fn does part `part` < nparts of the tile at row t0 of sequence b;
- * the profile counts its work on a row. */
+/* A stage: fn does part `part` < nparts of the tile at row t0 of sequence b.
+ * flop and floats: work on one row, for the profile; one of them is 0. */
 struct stage {
     void (*fn)(struct run *u, size_t b, size_t t0, size_t part, size_t worker);
     size_t nparts;
     const char *name;
-    size_t flop;   /* operations, or */
+    size_t flop;   /* floating-point operations */
     size_t floats; /* numbers read and written */
 };
 void run_stages(struct run *u, const struct stage *s, size_t n);
 
-/* Part `part` of c = a w^T for the tile's rows; a and c are padded arrays. */
+/* Compute part `part` of c = a w^T for the tile's rows; a and c are padded. */
 void product_nt(struct run *u, const struct weight *w, const float *a, size_t b,
     size_t t0, size_t part, size_t worker, float *c, size_t ldc);
 
@@ -51,13 +54,13 @@ void norm_chunk(const struct run *u, int norm, const float *x, float *y,
 /* Attention of sequence b, for the forward and the backward pass. */
 struct attn attention_of(const struct run *u, size_t b);
 
-/* The whole block: u->x to u->y, filling u->a and u->act. */
+/* Run the whole block: from u->x to u->y, filling u->a and u->act. */
 void block_forward(struct run *u);
 void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r);
 
-/* Finish a token's q, k and v of so many groups, as the products gave them, in
- * place: add biases, apply norms of heads, rotate by the angles cs [D].  raw:
- * NULL, or q and k before their norms, out. */
+/* Finish in place a token's q, k and v of `groups` KV groups: add biases, apply
+ * norms of heads, rotate by the angles cs [D].  raw: NULL, or out: q and k
+ * before their norms. */
 void finish_qkv(const struct config *c, size_t groups, const float *const *vec,
     const float *cs, float *qkv, float *raw);
 

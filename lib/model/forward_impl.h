@@ -27,20 +27,20 @@ struct cut {
 };
 struct cut cut_of(size_t T);
 
-/* Columns of one part of a product with N columns and depth K, both above 0;
- * parts, none of no columns. */
+/* part_cols: columns of one part of a product with N columns and depth K, both
+ * above 0.  part_count: the number of parts, none of which is empty. */
 size_t part_cols(size_t N, size_t K);
 size_t part_count(size_t N, size_t K);
 
 /* Activations of a block, for B sequences. */
 struct acts {
-    float *qkv;       /* [B,Tp,(H+2KV)D] q, k after rope; H, KV: of the
-                             * block, here and below */
+    float *qkv;       /* [B,Tp,(H+2KV)D] q, k (both rotated), v; H, KV: of the
+                       * block, here and below */
     float *raw;       /* [B,Tp,(H+KV)D] q, k before their norms, for the
-                             * backward pass; NULL */
+                       * backward pass; else NULL */
     float *att;       /* [B,Tp,H*D] */
-    float *o, *down;  /* [B,Tp,d] before the norms of what attention and
-                             * MLP add, for the backward pass; NULL */
+    float *o, *down;  /* [B,Tp,d] outputs of o and down before the norms that
+                       * follow them, for the backward pass; else NULL */
     float *lse;       /* [B,H,Tp] */
     float *x2;        /* [B,T,d] after attention's residual */
     float *gate, *up; /* [B,Tp,mlp] */
@@ -51,64 +51,69 @@ struct fwd {
     struct pool *pool;
     size_t B, T; /* capacity */
     struct arena arena;
-    double *freq;         /* [2,D/2]; second: of blocks with a window */
+    double *freq;         /* [2,D/2] RoPE frequencies; [1]: of blocks with a
+                           * window */
     float *cs, *cs_local; /* [T,D] angles; cs_local may be cs */
     const struct family *family;
-    float embed_scale; /* of the embedding's rows */
+    float embed_scale; /* factor of the embedding's rows */
     uint32_t *first;   /* [B,T] as in struct rows, cut to the window */
     const uint32_t *stem, *nstem;                       /* fwd_stems */
     void (*tap)(void *ctx, const struct fwd_tapped *t); /* fwd_tap */
     void *tap_ctx;
     void (*sum)(void *ctx, float *x, size_t n); /* fwd_sum */
     void *sum_ctx;
-    size_t rank, ranks; /* fwd_context; one of them has all tiles */
+    size_t rank, ranks; /* fwd_context; ranks 1: this one has all tiles */
     void (*gather)(void *ctx, float *x, const size_t *at);
     void *gather_ctx;
-    float *context; /* [Tp,2KV*D] keys and values of a row */
+    float *context; /* [Tp,2KV*D] keys and values of one row of the batch */
     size_t context_bytes;
     size_t *context_at;             /* [ranks+1] */
     uint32_t *cut_stem, *cut_nstem; /* [B,T] cut to the window */
     float *xn;                      /* [B,Tp,d] normed rows */
-    float *out;                     /* [B,Tp,d] what o and down give */
+    float *out;                     /* [B,Tp,d] output of o, then of down */
     float *act;                     /* [B,Tp,mlp] */
-    struct acts a;                  /* x2 is set by each call; or empty */
-    const float **vec; /* [L,W_N] a block's vectors in fp32, or NULL */
+    struct acts a;                  /* x2: set by each call; all NULL without
+                                     * FWD_ACTS */
+    const float **vec; /* [L,W_N] blocks' vectors in fp32; NULL: not there */
     const float *norm; /* the final norm's weight in fp32 */
     float **wide;      /* [threads] widened weights, wide_n floats */
     size_t wide_n;
-    float **scratch; /* [threads] for attention */
+    float **scratch; /* [threads] scratch of attention */
     /* head.c */
     float **logits;  /* [threads] HEAD_TILE x HEAD_SLICE */
-    float *hpad;     /* [HEAD_TILE,d] last rows, padded */
-    void *stat;      /* [V/HEAD_SLICE,HEAD_ROWS] sums of a slice's row */
+    float *hpad;     /* [HEAD_TILE,d] the last rows, padded with zeros */
+    void *stat;      /* [V/HEAD_SLICE,HEAD_ROWS] sums over a slice for a row */
     float *target_z; /* [2,HEAD_ROWS] logits of the targets */
-    int forget;      /* the head's rows after they have been read */
+    int forget;      /* drop the head's pages after reading (fwd_forget_head) */
 };
 
-/* parts: FWD_ACTS makes the members of a, else the caller has his own;
- * FWD_HEAD what head.c needs. */
+/* parts: FWD_ACTS allocates the arrays of a, else the caller has its own;
+ * FWD_HEAD allocates what head.c needs. */
 enum { FWD_ACTS = 1, FWD_HEAD = 2 };
 struct fwd *fwd_make(const struct model *m, struct pool *pool, size_t B,
     size_t T, int parts);
-/* Copies of vectors again, before every pass: weights may have been trained. */
+/* Copy vectors again, before every pass: training may have changed them. */
 void fill_vectors(struct fwd *f);
-/* Block i is run next: its weights are there, and its vectors in f->vec. */
+/* Get ready to run block i: fetch its weights and set its vectors in f->vec. */
 void block_now(struct fwd *f, size_t i);
 
 int row_live(const struct rows *r, size_t b, size_t t);
 int tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
 
-/* Query heads of a block of so many groups; numbers of q, k and v a token. */
+/* For a block of `groups` KV groups: query_heads: its query heads; qkv_width:
+ * the numbers in a token's q, k and v. */
 size_t query_heads(const struct config *c, size_t groups);
 size_t qkv_width(const struct config *c, size_t groups);
 
-/* Have the blocks norms of each head of Q and K? of what is added? */
+/* Do the blocks have norms of each head of Q and K?  Norms of the outputs of
+ * attention and MLP? */
 int has_qk_norm(const struct config *c);
 int has_post_norm(const struct config *c);
 /* The scale of the scores of attention, as in struct attn. */
 float attn_scale(const struct config *c);
-/* Angles of T positions for all blocks, then for those with a window: which may
- * be the same.  Planning: *cs is NULL. */
+/* Allocate and fill the angles of T positions: *cs for blocks without a window,
+ * *local for those with one, which may be the same array.  Planning: *cs is
+ * NULL. */
 void angles(const struct fwd *f, size_t T, struct arena *a, float **cs,
     float **local);
 #endif

@@ -1,9 +1,9 @@
 /*
  * Generation with caches of keys and values.  Rows are tokens of several texts,
- * a tile of KV_TILE at a time: first those of prompts, then the next ones of
- * texts that go on.  A part of a weight is widened once for all rows of a tile.
- * Prompts are multiplied as in forward_block.c, the others by kern.dots, whose
- * speed is that of reading the weights until there are many.
+ * a tile of KV_TILE at a time: first tokens of prompts, then single next tokens
+ * of texts.  A part of a weight is widened once for all rows of a tile.  Rows
+ * of prompts are multiplied as in forward_block.c, the others by kern.dots,
+ * which runs at the speed of reading the weights unless there are many rows.
  */
 #include "model/forward_kv.h"
 #include "base/profile.h"
@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tokens; rows of a weight; tokens for which it is not worth widening. */
+/* KV_TILE tokens in a tile, KV_PART rows of a weight in a task; for at most
+ * KV_FEW tokens weights are not widened. */
 enum { KV_TILE = 256, KV_PART = 32, KV_FEW = 4 };
 
 struct kvcache {
@@ -25,14 +26,14 @@ struct kvcache {
     size_t slots, T; /* texts, capacity of each */
     struct arena arena;
     size_t *n;    /* [slots] tokens in the cache */
-    float *k, *v; /* [L][slots,KV,T,D], KV of the block; k after rope */
-    size_t *at;   /* [L] where a block's begin */
+    float *k, *v; /* [L][slots,KV,T,D], KV of the block; k is rotated */
+    size_t *at;   /* [L] offset of a block's part in k and v */
     /* a tile of rows */
-    size_t *slot, *pos;   /* [KV_TILE] whose token it is, and which */
+    size_t *slot, *pos;   /* [KV_TILE] the row's text, its position in it */
     size_t *last_of;      /* [KV_TILE] the text that it is the last of */
-    size_t rows, fed;     /* of the tile; the first of them are of prompts */
+    size_t rows, fed;     /* rows of the tile; the first `fed` are of prompts */
     float *x, *xn, *out;  /* [KV_TILE,d] */
-    float *last;          /* [slots,d] normed states to take logits of */
+    float *last;          /* [slots,d] final states whose logits are wanted */
     float *qkv, *att;     /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
     float *gate, *up;     /* [KV_TILE,mlp] */
     float *p;             /* [threads,H/KV,T] weights of attention */
@@ -134,7 +135,7 @@ kv_clear(struct kvcache *k, size_t slot)
 
 /* ---- products ---- */
 
-/* y [n,ldy] = x [n,cols] w^T, of which the first `fed` rows are of prompts. */
+/* y [n,ldy] = x [n,cols] w^T; the first `fed` rows of x are of prompts. */
 struct matjob {
     struct kvcache *k;
     const struct weight *w;
@@ -143,7 +144,7 @@ struct matjob {
     size_t n, fed, ldy;
 };
 
-/* Rows r0.. (at most KV_PART) of the weight. */
+/* Compute the products with rows r0.. (at most KV_PART) of the weight. */
 static void
 mat_part(const struct matjob *j, size_t r0, size_t worker)
 {
@@ -179,7 +180,8 @@ kv_parts(const struct weight *w)
     return (w->rows + KV_PART - 1) / KV_PART;
 }
 
-/* Products of one x with weights one after another, until one has no rows. */
+/* Multiply one x by several weights in turn; the list ends with a weight of no
+ * rows. */
 static void
 mat_task(void *ctx, size_t task, size_t worker)
 {
@@ -200,7 +202,7 @@ multiply_kv(struct kvcache *k, const struct matjob *j, size_t n)
     pool_run(k->f->pool, tasks, mat_task, (void *)(uintptr_t)j);
 }
 
-/* Part of gate and up, and what they make: in gate. */
+/* Compute a part of gate and up, and the activation of both in gate. */
 static void
 mlp_task(void *ctx, size_t task, size_t worker)
 {
@@ -227,7 +229,7 @@ struct attjob {
     size_t H, KV, qkv; /* heads of the block, width of a row of qkv */
 };
 
-/* The query heads of one row that share a head of keys and values. */
+/* Compute attention of the query heads of one row that share a KV head. */
 static void
 att_task(void *ctx, size_t task, size_t worker)
 {
@@ -259,7 +261,7 @@ att_task(void *ctx, size_t task, size_t worker)
 
 /* ---- a tile of rows ---- */
 
-/* The rows' queries, keys and values, of which the last two go to the cache. */
+/* Finish the rows' q, k and v, and copy k and v to the cache. */
 static void
 keep_kv(struct kvcache *k, const struct attjob *j, const float *const *vec,
     size_t n)
@@ -280,7 +282,7 @@ keep_kv(struct kvcache *k, const struct attjob *j, const float *const *vec,
     }
 }
 
-/* xn = norm of x. */
+/* xn = norm(x) */
 static void
 norm(struct kvcache *k, const float *weight)
 {
@@ -291,7 +293,7 @@ norm(struct kvcache *k, const float *weight)
             (float)k->f->m->c.eps);
 }
 
-/* x += out, or its norm. */
+/* x += out, or its norm if the block has one */
 static void
 add_out(struct kvcache *k, const float *own)
 {
@@ -348,7 +350,7 @@ kv_mlp(struct kvcache *k, size_t i)
     add_out(k, vec[W_NORM_MLP]);
 }
 
-/* The rows through all blocks. */
+/* Run the rows of the tile through all blocks. */
 static void
 run_tile(struct kvcache *k)
 {
@@ -367,7 +369,7 @@ run_tile(struct kvcache *k)
     k->rows = k->fed = 0;
 }
 
-/* The tokens of text i become rows; full tiles are run. */
+/* Add the tokens of text i as rows, and run each tile that is full. */
 static void
 add_kv_rows(struct kvcache *k, const struct kv_more *t, size_t i)
 {

@@ -10,21 +10,21 @@
 
 /*
  * Generation: `slots` texts, each with a cache of at most T keys and values.
- * The weights are read and widened once for many tokens, of whatever texts.
- * The tokens of a prompt are multiplied as in a batch of rows; one more token
- * of a text, as fits few rows.  A text's logits depend to the bit on its own
- * tokens and on which of them came together, not on slots, neighbours or
- * threads.
+ * The weights are read and widened once for many tokens of any texts.  The
+ * tokens of a prompt are multiplied as rows of a batch; a single next token of
+ * a text by kernels for few rows.  The bits of a text's logits depend on its
+ * tokens and on which of them were fed in one call, not on slots, other texts
+ * or threads.
  */
 struct kvcache;
 /* m and pool outlive it. */
 struct kvcache *kv_new(const struct model *m, struct pool *pool, size_t slots,
     size_t T);
 void kv_free(struct kvcache *k);
-/* Memory of the keys and values of all slots; of all of it. */
+/* Bytes of the keys and values of all slots; of the whole kvcache. */
 size_t kv_cache_bytes(const struct kvcache *k);
 size_t kv_bytes(const struct kvcache *k);
-/* The slot's text is empty again. */
+/* Empty the slot's text. */
 void kv_clear(struct kvcache *k, size_t slot);
 /* n more tokens of the text in a slot. */
 struct kv_more {
@@ -32,8 +32,8 @@ struct kv_more {
     const uint32_t *ids; /* [n], n > 0 */
     size_t n;
 };
-/* More tokens of n > 0 texts, in different slots; logits [n,V] of the last one
- * of each.  -1 when a cache has no room for them, then nothing was done. */
+/* Feed more tokens to n > 0 texts in different slots; logits [n,V]: of the last
+ * token of each.  -1: a cache has no room for them, and nothing was done. */
 int kv_feed(struct kvcache *k, const struct kv_more *t, size_t n,
     float *logits);
 

@@ -1,7 +1,7 @@
 /*
- * Logits and what is computed from them: tiles of rows times slices of the
- * vocabulary.  A task is a slice, so its weights are widened once for all
- * rows; no [n,V] array exists unless the caller asks for the logits.
+ * Logits, and scores computed from them: tiles of rows times slices of the
+ * vocabulary.  A task is a slice, so its weights are widened once for all rows;
+ * no [n,V] array exists unless the caller asks for the logits.
  */
 #include "model/head.h"
 #include "kern/kern.h"
@@ -13,15 +13,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Sums over a slice for a row of one model: maximum, its place, sum exp(z -
- * max) and sum exp((z - max)/tau). */
+/* Results of a slice for a row of one model: the maximum and its id; sum of
+ * exp(z - max); soft: of exp((z - max)/tau). */
 struct slice_loss {
     float max;
     uint32_t top;
     double sum, soft;
 };
-/* Beside two of them: sum exp((zp - max_p)/tau) (zp - zq), and with p and q
- * exchanged. */
+/* Results of a slice for a row of both models.  diff: sum exp((zp - max_p)/tau)
+ * (zp - zq); back: the same with p and q exchanged. */
 struct stat {
     struct slice_loss q, p;
     double diff, back;
@@ -30,10 +30,10 @@ struct stat {
 struct headjob {
     struct fwd *f, *base; /* base NULL: one model */
     const float *hq, *hp; /* [n,d] */
-    const float *zbase;   /* [n,V] instead of base and hp, or NULL */
-    float *zout;          /* logits wanted: [n,V] */
+    const float *zbase;   /* [n,V] logits in place of base and hp, or NULL */
+    float *zout;          /* [n,V] out: logits; NULL: not wanted */
     const uint32_t *target;
-    size_t V; /* ids looked at, those of f or fewer */
+    size_t V; /* ids that are compared: at most f's vocabulary */
     size_t n, tile, nslice;
     float s;           /* 1 / tau */
     struct stat *stat; /* [nslice,HEAD_ROWS] */
@@ -67,7 +67,8 @@ head_wide(struct fwd *f)
         f->wide_n = n;
 }
 
-/* Rows of the tile at r0, padded with zeros when they end inside it. */
+/* Rows of the tile at r0; a tile that ends after row n is a copy padded with
+ * zeros. */
 static const float *
 head_tile_rows(const struct headjob *j, const struct fwd *f, const float *h,
     size_t r0)
@@ -158,7 +159,8 @@ head_task(void *ctx, size_t task, size_t worker)
         }
         profile_end("head sums", t, 0.0,
             4.0 * (double)(j->tile * n) * (g != NULL ? 2.0 : 1.0));
-        /* of one model: one, or two with a temperature; of a pair two more */
+        /* exps of a logit: one, or two with a temperature; of a pair two
+         * more */
         if (j->zout == NULL)
             profile_exps("head sums",
                 (double)(j->tile * n) * (j->s == 1.0f ? 1.0 : 2.0) *
@@ -175,7 +177,7 @@ fwd_forget_head(struct fwd *f)
     f->forget = 1;
 }
 
-/* Slices of one row put together: log sum exp at temperature 1 and tau. */
+/* Results of all slices for one row: log sum exp at temperature 1 and tau. */
 struct total {
     float max;
     uint32_t top;
@@ -210,7 +212,7 @@ gather_slices(const struct headjob *j, size_t r, int base)
 }
 
 /* KL of one row: E_p[(zp - zq)/tau] - lse_p + lse_q, all at temperature tau;
- * back: with p and q exchanged. */
+ * back: p and q are exchanged. */
 static double
 row_kl(const struct headjob *j, size_t r, const struct total *q,
     const struct total *p, int back)
@@ -296,7 +298,7 @@ head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
     }
 }
 
-/* Compare with j.base and hp, or with j.zbase, of n rows each. */
+/* Score n rows against j.base and j.hp, or against j.zbase. */
 static void
 score_pair_row(struct headjob j, size_t n, struct pair_score *out)
 {

@@ -10,8 +10,8 @@
 /* logits [n,V] of n final (normed) hidden states h [n,d]. */
 void fwd_head(struct fwd *f, const float *h, size_t n, float *logits);
 
-/* From here on what is read of the head does not stay in memory where it lies
- * in a file: for few predictions of a large vocabulary. */
+/* From here on pages of the head that are mapped from a file are dropped after
+ * reading: for few predictions of a large vocabulary. */
 void fwd_forget_head(struct fwd *f);
 
 /*
@@ -24,8 +24,8 @@ void fwd_forget_head(struct fwd *f);
 void head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
     double *nll, double *lse, uint32_t *top);
 /*
- * Scores of two models, f's (the judged one, q) and base's (p), over the ids
- * below V alone, which both have; a target of V or more has no nll.  Per
+ * Scores of two models, f's (the one judged, q) and base's (p), over the ids
+ * below V, which both have; a target of V or more has no nll.  For each
  * prediction
  *   kl[i]   = KL(softmax(zp/tau) || softmax(zq/tau))   nats, not times tau^2
  *   back[i] = KL(softmax(zq/tau) || softmax(zp/tau))
@@ -38,8 +38,8 @@ struct pair_score {
 void head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
     const float *hp, size_t V, const uint32_t *target, size_t n, double tau,
     struct pair_score *out);
-/* Scores of head_score_pair, to the bit, with the base's logits zp [n,V], as
- * fwd_head gives them: for many models against one base. */
+/* The scores of head_score_pair, equal to the bit, from the base's logits zp
+ * [n,V] of fwd_head: for many models against one base. */
 void head_score_logits(struct fwd *f, const float *hq, const float *zp,
     const uint32_t *target, size_t n, double tau, struct pair_score *out);
 

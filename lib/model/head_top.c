@@ -1,11 +1,12 @@
 /*
  * The most probable tokens of a prediction, tokens drawn from it, and its
- * log-sum-exps: see forward.h.  TOP_ROWS predictions at a time: first their
- * logits, a slice of the vocabulary a task; then a row a task.
+ * log-sum-exps: see head_top.h.  TOP_ROWS predictions at a time: first their
+ * logits, where a task is a slice of the vocabulary; then a row is a task.
  *
- * Of a row's logits cut into blocks only the k blocks with the largest maxima
- * can hold one of the k largest (each of the others has k larger ones before
- * it), so a row costs one pass of maxima and a look at k blocks.
+ * A row's logits are cut into blocks.  The k largest logits are all in the k
+ * blocks with the largest maxima, as these maxima are k logits larger than any
+ * in the other blocks.  So a row costs one pass of maxima and a search of k
+ * blocks.
  */
 #include "model/head_top.h"
 #include "kern/kern.h"
@@ -21,8 +22,8 @@
 
 enum { TOP_ROWS = 128, BLOCK = 64, LINE = 16 };
 
-/* Sums over a slice for a row: maximum; sums of exp(z - max), of exp((z -
- * max)/tau), and of the latter times z. */
+/* Results of a slice for a row: the maximum; sum of exp(z - max); soft: of
+ * exp((z - max)/tau); mean: of exp((z - max)/tau) z. */
 struct slice_top {
     float max;
     double sum, soft, mean;
@@ -33,14 +34,14 @@ struct head_top {
     struct pool *pool;
     size_t k, draws, V, ld, nslice;
     struct arena arena;
-    float *z;               /* [TOP_ROWS,ld]; ld: rows begin in different
-                             * sets of the cache */
-    float *pad;             /* [TOP_ROWS,d] the last rows, padded */
+    float *z;               /* [TOP_ROWS,ld] logits; with this ld rows begin in
+                             * different sets of the processor's cache */
+    float *pad;             /* [TOP_ROWS,d] the last rows, padded with zeros */
     float *zero;            /* [HEAD_SLICE] */
     struct slice_top *part; /* [nslice,TOP_ROWS] */
     uint64_t *heap;         /* [workers,2,k] */
     float *terms;           /* [workers,HEAD_SLICE] */
-    /* the tile at hand */
+    /* the present tile */
     struct fwd *f;
     const float *h;
     size_t n;
@@ -173,7 +174,8 @@ find_top(struct head_top *t, size_t r, size_t worker)
     }
 }
 
-/* Count a draw of token v, which is the last one or a later token. */
+/* Count a draw of token v, which is no lower than the last token drawn; returns
+ * the new number of different tokens. */
 static size_t
 drawn(uint32_t *ids, uint16_t *count, size_t n, size_t v)
 {
@@ -185,8 +187,9 @@ drawn(uint32_t *ids, uint16_t *count, size_t n, size_t v)
     return n;
 }
 
-/* Only slices in which a point lies are looked at.  Their terms are added up
- * anew, so at the end of one a point may be left: it is its last token's. */
+/* Draw row r's tokens.  Only slices in which a point lies are read.  Their
+ * terms are summed again, and rounding may leave a point at a slice's end: that
+ * draws the slice's last token. */
 static void
 draw_tokens(struct head_top *t, size_t r, const struct whole *w, size_t worker)
 {

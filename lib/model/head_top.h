@@ -19,11 +19,11 @@
  *   ids  [n,k]     by falling logit, the lower id first where two are equal
  *   logp [n,k]     log softmax(z), at most 0
  *   drawn, count [n,draws]
- *                  how often tokens come up in so many draws from p, by rising
- *                  id; after them zeros.  The draws are systematic: with one
- *                  u [n] in [0,1) the points (i + u)/draws of the sum of p in
- *                  the order of ids.  So the expected share of each token is
- *                  its p, and it is off by less than 1/draws.
+ *                  tokens drawn from p by rising id, and how often each was;
+ *                  after them zeros.  Sampling is systematic: with one u [n] in
+ *                  [0,1), the points (i + u)/draws of the cumulative sum of p
+ *                  in order of ids.  So the expected share of a token is its p,
+ *                  and its share differs from p by less than 1/draws.
  */
 struct head_targets {
     float *lse;
@@ -40,7 +40,7 @@ struct head_top *head_top_new(const struct model *m, struct pool *pool,
     size_t k, size_t draws);
 void head_top_free(struct head_top *t);
 size_t head_top_bytes(const struct head_top *t);
-/* f: of the same model and pool. */
+/* Compute the targets of n predictions; f is of the same model and pool. */
 void head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
     double tau, const struct head_targets *targets);
 

@@ -1,6 +1,6 @@
 /*
- * A heap of the k largest numbers of an array, with their places in it; the
- * smallest is at the root h[0].
+ * A heap of the k largest numbers of an array, with their indices; the smallest
+ * of them is at the root h[0].
  */
 #ifndef MODEL_HEAP_H
 #define MODEL_HEAP_H
@@ -8,12 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Key of z at place i: larger for a larger z; among equal z for a lower i. */
+/* Key of z at index i: larger for a larger z, and for equal z larger for a
+ * lower i. */
 uint64_t heap_key(float z, size_t i);
-/* The place in a key. */
+/* The index in a key. */
 uint32_t heap_number(uint64_t key);
-/* Put `key` into the heap h of n, which holds at most k, if it is among the k
- * largest; returns the new n. */
+/* Put `key` into the heap h of n keys, at most k, if it is among the k largest
+ * so far; returns the new n. */
 size_t heap_keep(uint64_t *h, size_t n, size_t k, uint64_t key);
 /* Move h[i] down to its place in the heap of n. */
 void heap_sink(uint64_t *h, size_t n, size_t i);

@@ -22,8 +22,8 @@ widened_rows(const struct weight *w)
     return n == 0 ? 1 : n < w->rows ? n : w->rows;
 }
 
-/* 0 times a number is 0, times NaN or infinity NaN: the sum shows it without
- * a branch. */
+/* 0 times a finite number is 0, times NaN or infinity NaN, so the sum tells
+ * without a branch. */
 static int
 all_finite(const float *x, size_t n)
 {
@@ -34,7 +34,7 @@ all_finite(const float *x, size_t n)
     return isfinite(s);
 }
 
-/* With the tile before: the system maps pages around the one touched. */
+/* Drop the tile before it too: the system maps pages around the one touched. */
 void
 model_forget_tile(const struct model *m, const struct weight *w, size_t row,
     size_t n)

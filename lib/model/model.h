@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The tensors of a block, in this order everywhere: nine, and those that some
- * families have: biases of Q, K and V, norms of each head of Q and K, norms of
- * what attention and MLP add to the residual stream. */
+/* The tensors of a block, in this order everywhere: nine that all families
+ * have, then those of some families: biases of Q, K and V, norms of each head
+ * of Q and K, norms of the outputs of attention and MLP. */
 enum {
     W_NORM1,
     W_Q,
@@ -39,12 +39,12 @@ enum {
 };
 struct block {
     struct weight w[W_N];       /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
-                             * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D] [D]
-                             * [D] [d] [d] of the heads and channels that the
-                             * block has; without rows where there is none */
+                                 * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D]
+                                 * [D] [D] [d] [d]; H, KV, mlp: of this block;
+                                 * rows 0: it has no such tensor */
     size_t groups, mlp, source; /* as in struct block_shape */
-    unsigned sparse; /* matrices whose zeros stay: bits 1u << W_...; in the
-                      * pattern of config.sparse (sparse.h) */
+    unsigned sparse; /* bits 1u << W_... of matrices whose zeros stay zero in
+                      * training, in the pattern config.sparse (sparse.h) */
 };
 
 struct block_shape block_shape(const struct block *b);
@@ -56,11 +56,13 @@ struct model {
     struct weight head;  /* [V,d]; == embed when tied */
     struct block *block; /* [L] */
     char *path;
-    json_t *origin; /* origin.h; NULL: all; a reference */
+    json_t *origin; /* kept_groups, kept_channels (origin.h), a reference; NULL:
+                     * all are kept */
     void *own;      /* mappings and buffers, freed by model_close */
-    /* NULL, or called while weights are written: n parameters more are. */
+    /* NULL, or called when n more parameters have been written. */
     void (*written)(size_t n);
-    int compress; /* write 2:4 matrices as compressed.h says; without fetch */
+    int compress; /* write 2:4 matrices compressed (compressed.h); not with
+                   * fetch */
     const struct fetch *fetch; /* fetch.h; NULL: all weights are there */
 };
 
@@ -68,25 +70,25 @@ struct model {
  * or a .gguf.  Checks every shape against the configuration. */
 int model_open(struct model *m, const char *path, struct err *e);
 void model_close(struct model *m);
-/* Let the system drop the pages of w (NULL: of all weights) that have been
- * read, where it lies in a file. */
+/* Let the system drop pages that have been read of w (NULL: of all weights), if
+ * it is mapped from a file. */
 void model_forget(const struct model *m, const struct weight *w);
-/* model_forget of the n rows at `row`, when w is read such a tile after
- * another; a little may stay until all is forgotten. */
+/* model_forget of the n rows at `row`, for a w that is read tile by tile; a
+ * little may stay in memory until model_forget. */
 void model_forget_tile(const struct model *m, const struct weight *w,
     size_t row, size_t n);
-/* Every weight finite?  Reads all of them, and forgets them again; refuses
- * with the tensor's name. */
+/* Check that every weight is finite; the error names the tensor.  Drops the
+ * pages that it reads. */
 int model_check_finite(const struct model *m, struct err *e);
-/* XXH3-128 of the head in logical fp32 rows and the final norm, as hex.
- * Forgets them again. */
+/* XXH3-128 of the head, as fp32 rows in logical order, and of the final norm,
+ * in hex.  Drops the pages that it reads. */
 void model_head_hash(const struct model *m, char out[33]);
-/* XXH3-128 of the configuration and of all weights as they are stored, as hex.
- * Forgets them again. */
+/* XXH3-128 of the configuration and of all weights as stored, in hex.  Drops
+ * the pages that it reads. */
 void model_hash(const struct model *m, char out[33]);
-/* The shapes of all blocks, b [L]. */
+/* Set b [L] to the shapes of all blocks. */
 void model_shape(const struct model *m, struct block_shape *b);
-/* Parameters of the model at its true shapes, a tied head counted once. */
+/* The number of parameters without padding; a tied head counts once. */
 size_t model_params(const struct model *m);
 /* The widest block's MLP channels, at least 1. */
 size_t model_widest(const struct model *m);

@@ -54,7 +54,8 @@ add_weight_file(struct model *m, struct model_source *s, const char *file,
     return 0;
 }
 
-/* The files an index names; each holds what the index says, and no more. */
+/* Open the files that an index names; check that each has the tensors that the
+ * index says, and no others. */
 static int
 add_index(struct model *m, struct model_source *s, const char *path,
     struct err *e)
@@ -124,7 +125,8 @@ add_files(struct model *m, struct model_source *s, struct err *e)
     return r;
 }
 
-/* A tensor, which is then used, and the file that has it; or NULL. */
+/* Find a tensor and mark it used; *file: the file that has it.  NULL: not
+ * found. */
 static const struct st_tensor *
 find_tensor(struct model_source *s, const char *name, size_t *file)
 {
@@ -140,7 +142,7 @@ find_tensor(struct model_source *s, const char *name, size_t *file)
     return NULL;
 }
 
-/* A matrix that is there as compressed.h has it. */
+/* Make w the matrix `name`, which is stored compressed (compressed.h). */
 static int
 take_compressed(struct model *m, struct model_source *s, const char *name,
     size_t rows, size_t cols, struct weight *w, struct err *e)
@@ -160,8 +162,8 @@ take_compressed(struct model *m, struct model_source *s, const char *name,
     return 1;
 }
 
-/* Find a tensor, check its shape.  ndim 1: a vector [cols].  1: a matrix that
- * was compressed, so it is 2:4. */
+/* Find a tensor and check its shape.  ndim 1: a vector [cols].  Returns 1 for a
+ * compressed matrix, which is 2:4; else 0, or -1. */
 static int
 point_tensor(struct model *m, struct model_source *s, const char *name,
     int ndim, size_t rows, size_t cols, struct weight *w, struct err *e)
@@ -187,10 +189,10 @@ point_tensor(struct model *m, struct model_source *s, const char *name,
     return 0;
 }
 
-/* Check the part of a stored tensor that is padding: the last rows of a matrix,
- * the end of a vector.  That of values (W_V, W_BV), gates and ups must be zero,
- * which makes zero of what the heads and channels add, or every other loader
- * would run another model. */
+/* Check the padding of a stored tensor: the last rows of a matrix, the end of a
+ * vector.  In W_V, W_BV, gate and up it must be zero, so that the padding's
+ * heads and channels add zero; else every other loader would run another
+ * model. */
 static int
 check_padding(struct model *m, const struct block *b, int t,
     const struct weight *whole, struct err *e)
@@ -243,8 +245,8 @@ point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
     return 0;
 }
 
-/* A tensor that was not asked for would change what other loaders compute,
- * except tables that follow from the configuration. */
+/* Refuse tensors that nobody asked for, as other loaders might compute with
+ * them; tables that follow from the configuration are allowed. */
 static int
 check_used(struct model *m, struct model_source *s, struct err *e)
 {
@@ -302,8 +304,8 @@ done:
 }
 
 /*
- * transformers keeps an lm_head.weight that is stored beside
- * tie_word_embeddings: true; so such a one must be the embedding indeed.
+ * transformers uses an lm_head.weight that is stored in spite of
+ * tie_word_embeddings: true, so it must equal the embedding.
  */
 static int
 check_tied(struct model *m, struct model_source *s, struct err *e)
@@ -367,7 +369,7 @@ model_open(struct model *m, const char *path, struct err *e)
     return r;
 }
 
-/* n bytes at p, if they are of this file. */
+/* Forget n bytes at p, if they are in this file. */
 static void
 forget_part(const struct io_map *map, const unsigned char *p, size_t n)
 {
@@ -375,7 +377,7 @@ forget_part(const struct io_map *map, const unsigned char *p, size_t n)
         io_map_forget(map, (size_t)(p - map->p), n);
 }
 
-/* A weight (NULL: all) of the file, if it lies there. */
+/* Forget a weight, if it is in this file; NULL: forget the whole file. */
 static void
 forget_weight(const struct io_map *map, const struct weight *w)
 {

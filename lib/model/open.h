@@ -8,16 +8,17 @@
 
 /* Files that a model's weights lie in; m->own points to one. */
 struct model_source {
-    struct io_map *map;   /* [n] of a Hugging Face directory */
+    struct io_map *map;   /* [n] mapped files of a Hugging Face directory */
     struct st *st;        /* [n] */
-    char **file;          /* [n] their names in it */
-    unsigned char **used; /* [n][st.nt] tensors that the model has */
+    char **file;          /* [n] their names in the directory */
+    unsigned char **used; /* [n][st.nt] 1: the model uses the tensor */
     size_t n;
-    struct gguf_file gguf;    /* without parts: a directory */
+    struct gguf_file gguf;    /* no parts if the model is a directory */
     unsigned char *gguf_used; /* [gguf.g.nt] */
 };
 
-/* Point w at rows x cols of dtype t at p; -1 when t is no type of weights. */
+/* Point w at rows x cols numbers of type t at p; -1: weights cannot have type
+ * t. */
 int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
     size_t cols);
 

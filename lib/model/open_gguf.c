@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A GGUF whose keys begin with its architecture's name. */
+/* A GGUF and the prefix of its keys, its architecture's name. */
 struct keys {
     const struct gguf *g;
     const struct family *f;
@@ -37,7 +37,7 @@ get_real(struct keys *k, const char *name, double lo, double hi, double *r,
     return gguf_real(k->g, gguf_key(k, name), lo, hi, r, e);
 }
 
-/* A size that must be there. */
+/* Read a size, which must be there. */
 static int
 need_key(struct keys *g, const char *name, size_t hi, size_t *r, struct err *e)
 {
@@ -89,9 +89,9 @@ read_gguf_sizes(struct config *c, struct keys *g, struct err *e)
 }
 
 /*
- * llama3's scaling is stored as its result, one divisor a frequency.  Its
- * parameters are those that every such model so far has, with the factor
- * taken from the largest divisor; they are accepted if they give the table.
+ * A GGUF stores llama3's scaling as a table, one divisor for each frequency.
+ * The factor is the largest divisor, the other parameters those that all such
+ * models have had so far; they are accepted if they give the table.
  */
 static int
 read_rope_table(struct config *c, const struct gguf_tensor *t, struct err *e)
@@ -155,7 +155,7 @@ read_gguf_rope(struct config *c, struct keys *g, struct err *e)
             type);
     if (gguf_is(g->g, type, "none") || factor == 1)
         factor = 0;
-    if (t && factor != 0) /* llama.cpp applies one after the other */
+    if (t && factor != 0) /* llama.cpp applies both */
         return err_set(e, EX_INPUT,
             "%s: %g beside tensor rope_freqs.weight "
             "is not supported",
@@ -182,8 +182,8 @@ read_gguf_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
 
 /*
  * The keys of the architecture: those that are read, those that change nothing
- * and those implemented at one value.  As in config_keys.c any other is refused
- * by its name.
+ * and those with the one value that is implemented.  As in config_keys.c, any
+ * other key is refused, and the error names it.
  */
 static const struct {
     const char *name;
@@ -219,7 +219,7 @@ static const struct {
     { "use_parallel_residual", 0, 0 },
 };
 
-/* Does the number or bool mean `want`? */
+/* Is the number or bool equal to `want`? */
 static int
 is_value(const struct gguf *g, const struct gguf_kv *v, int want)
 {

@@ -11,7 +11,8 @@
 const char *const origin_keys[ORIGIN_PARTS] = { "kept_groups",
     "kept_channels" };
 
-/* "0-511,640", n numbers that ascend, into list; -1: it is not that. */
+/* Read n ascending numbers written as "0-511,640" into list; -1: p is no such
+ * text. */
 static int
 expand(const char *p, size_t n, size_t *list)
 {
@@ -101,6 +102,6 @@ origin_list(const struct model *m, enum origin_part k, size_t i)
     if (w == NULL || strcmp(w, "all") == 0)
         return NULL;
     list = xcalloc(n, sizeof *list);
-    (void)expand(w, n, list); /* origin_read has seen that it can */
+    (void)expand(w, n, list); /* origin_read has checked it */
     return list;
 }

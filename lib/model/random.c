@@ -25,7 +25,7 @@ random_matrix(struct arena *a, size_t rows, size_t cols, double dev,
     };
 }
 
-/* A norm of ones, of which `add` is left out, or a bias of zeros. */
+/* A norm of ones, stored less `add`, or a bias of zeros. */
 static struct weight
 random_vector(struct arena *a, size_t n, float add, int bias)
 {

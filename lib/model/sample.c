@@ -1,4 +1,4 @@
-/* A token to go on with; see forward.h. */
+/* Sampling of the next token; see sample.h. */
 
 #include "model/sample.h"
 #include "kern/kern.h"
@@ -20,7 +20,7 @@ sample_best(const float *z, size_t V)
     return best;
 }
 
-/* r->term: p of each token times what is returned. */
+/* Set r->term to each token's exp((z - max)/tau); returns their sum. */
 static double
 terms(const float *z, size_t V, double tau, struct sample_room *r)
 {
@@ -28,7 +28,8 @@ terms(const float *z, size_t V, double tau, struct sample_room *r)
     return kern.exp(r->term, z, V, kern.max(z, V), (float)(1.0 / tau));
 }
 
-/* Tokens leave a heap, the most probable first, until there are enough. */
+/* Take the most probable tokens one by one from a heap, until their terms add
+ * up to `enough`. */
 static size_t
 take_nucleus(const float *z, size_t V, double enough, struct sample_room *r,
     double *mass)
@@ -78,5 +79,5 @@ sample_draw(const float *z, size_t V, double tau, double top_p, double u,
             return id;
         last = r->term[id] > 0.0f ? id : last;
     }
-    return last; /* the sum by another order was a little more */
+    return last; /* rounding: summed in another order it was more */
 }

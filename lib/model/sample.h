@@ -16,14 +16,14 @@ struct sample_room {
     uint64_t *key; /* [V] */
     uint32_t *ids; /* [V] */
 };
-/* ids of the nucleus by falling probability to r->ids; how many. */
+/* Write the nucleus to r->ids, most probable first; returns its size. */
 size_t sample_nucleus(const float *z, size_t V, double tau, double top_p,
     struct sample_room *r);
-/* The token at the point u in [0,1) of the sum of p: of all in order of ids if
- * top_p is 1, else of those of the nucleus, most probable first. */
+/* The token at the point u in [0,1) of the cumulative sum of p: over all tokens
+ * in order of ids if top_p is 1, else over the nucleus, most probable first. */
 uint32_t sample_draw(const float *z, size_t V, double tau, double top_p,
     double u, struct sample_room *r);
-/* The largest logit, the lowest id of equals; UINT32_MAX when one of them is
+/* The id of the largest logit, the lowest of equals; UINT32_MAX: some logit is
  * not finite. */
 uint32_t sample_best(const float *z, size_t V);
 

@@ -9,11 +9,12 @@ enum { TILE = 64 }; /* rows copied at a time */
 /* A rank's part of a block. */
 struct cutting {
     const struct model *m;
-    struct arena *a; /* of the copies; planning: they are only counted */
+    struct arena *a; /* for the copies; planning: bytes are only counted */
     size_t rank, n;
-    size_t split;  /* parts of a KV group's query heads, each a group then */
-    size_t g0, g1; /* of all such groups of a block */
-    size_t c0, c1; /* of its channels */
+    size_t split;  /* parts that a KV group's query heads are split into; each
+                    * part counts as a group below */
+    size_t g0, g1; /* the rank's groups of a block: g0..g1-1 */
+    size_t c0, c1; /* the rank's channels: c0..c1-1 */
 };
 
 /* Where the part of rank r of n begins in `total`: at a multiple of `align`. */
@@ -26,8 +27,9 @@ begin_of(size_t total, size_t r, size_t n, size_t align)
     return up < total ? up : total;
 }
 
-/* Into how many parts a group's query heads are split: the fewest with which
- * the ranks have equally many groups, else one each at least; 0: none do. */
+/* The number of parts to split a group's query heads into: the fewest that give
+ * all ranks equally many groups, or else each rank at least one; 0:
+ * impossible. */
 static size_t
 part_of_groups(const struct config *c, size_t n)
 {
@@ -42,7 +44,7 @@ part_of_groups(const struct config *c, size_t n)
     return 0;
 }
 
-/* n rows of w at r0 to *to, which is moved behind them. */
+/* Copy n rows of w from r0 on to *to, and move *to past them. */
 static void
 copy_rows(const struct model *m, unsigned char **to, const struct weight *w,
     size_t r0, size_t n)
@@ -56,8 +58,8 @@ copy_rows(const struct model *m, unsigned char **to, const struct weight *w,
     }
 }
 
-/* Copy the `unit` rows of each of the groups g0..g1-1: those of group g are at
- * g / same * unit, so that `same` groups share theirs. */
+/* Copy `unit` rows for each of the groups g0..g1-1: group g's begin at row g /
+ * same * unit, so that `same` groups share rows. */
 static const unsigned char *
 copy_groups(const struct cutting *k, const struct weight *w, size_t g0,
     size_t g1, size_t unit, size_t same)
@@ -72,7 +74,8 @@ copy_groups(const struct cutting *k, const struct weight *w, size_t g0,
     return p;
 }
 
-/* These rows are all that w has.  The elements of a bias are its rows here. */
+/* Reduce w to those rows, copied.  The elements of a bias count as rows
+ * here. */
 static void
 take_rows(const struct cutting *k, struct weight *w, size_t g0, size_t g1,
     size_t unit, size_t same)
@@ -97,7 +100,7 @@ take_rows(const struct cutting *k, struct weight *w, size_t g0, size_t g1,
     w->stride = bias ? n * from.stride : from.stride;
 }
 
-/* Columns c0..c1-1 of each row. */
+/* Reduce w to columns c0..c1-1 of each row. */
 static void
 take_cols(const struct cutting *k, struct weight *w, size_t c0, size_t c1)
 {
@@ -133,8 +136,8 @@ take_cols(const struct cutting *k, struct weight *w, size_t c0, size_t c1)
     free(wide);
 }
 
-/* Channels begin where no block of numbers of down's rows is cut, and where
- * kernels like it. */
+/* A rank's first channel is a multiple of this, so that no quantised block of
+ * down's rows is cut, and kernels run fast. */
 static size_t
 alignment(enum dtype t)
 {

@@ -1,9 +1,9 @@
 /*
- * Sparse matrices: in a block's tensors that block.sparse names, zeros are
- * meant, and training keeps them.  In config.json that is
+ * Sparse matrices: training keeps the zeros of the block tensors in
+ * block.sparse.  config.json lists these tensors:
  *   "retort": {"sparse": {"pattern": "2:4", "tensors": ["model.layers.0...."]}}
- * where the pattern, config.sparse, tells people and kernels which zeros there
- * are: at least M - N of each M in a row for "N:M", or "unstructured".
+ * pattern is config.sparse: "N:M" for at least M - N zeros in each M numbers of
+ * a row, or "unstructured".
  */
 #ifndef MODEL_SPARSE_H
 #define MODEL_SPARSE_H
@@ -13,19 +13,20 @@
 
 #include <jansson.h>
 
-/* N and M of a pattern that may stand there; 0 and 0: unstructured.  -1:
- * EX_INPUT, "'...': why". */
+/* Read N and M from a pattern; 0 and 0: unstructured.  -1: EX_INPUT, "'...':
+ * why". */
 int sparse_pattern(const char *pattern, size_t *n, size_t *m, struct err *e);
-/* From a parsed config.json into m->c.sparse and the blocks, which are there
- * already; -1: EX_INPUT, by its JSON path. */
+/* Set m->c.sparse and block.sparse from a parsed config.json; the blocks must
+ * be set.  -1: EX_INPUT; the error names the JSON path. */
 int sparse_read(struct model *m, const json_t *j, struct err *e);
-/* Tensor t of that block is 2:4, whatever config.json has not said; nothing in
- * a model of another pattern. */
+/* Mark tensor t of that block as sparse 2:4, though config.json may not list
+ * it; no effect in a model with another pattern. */
 void sparse_mark(struct model *m, size_t block, int t);
-/* Matrices of blocks at least a quarter of which is zero, though they are not
- * named: training fills them.  Reads all weights, and forgets them again. */
+/* Count the block matrices that are at least a quarter zero but not in
+ * block.sparse: training would fill their zeros.  Drops the pages that it
+ * reads. */
 size_t sparse_unnamed(const struct model *m);
-/* Into that of config_to_json; nothing where no tensor is sparse. */
+/* Add "sparse" to j of config_to_json; nothing if no tensor is sparse. */
 void sparse_write(const struct model *m, json_t *j);
 
 #endif

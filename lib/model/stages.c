@@ -31,7 +31,8 @@ stages_owner(const struct pipeline *s, size_t L, size_t group)
     return k % s->n;
 }
 
-/* Forward passes, and as many backward. */
+/* The number of forward passes of a rank; of backward passes there are as
+ * many. */
 static size_t
 passes(const struct pipeline *s, size_t pieces)
 {
@@ -44,8 +45,8 @@ stages_ops(const struct pipeline *s, size_t pieces)
     return 2 * passes(s, pieces);
 }
 
-/* The forward, or backward, pass number i: n pieces go through one stage of the
- * rank, then through the next. */
+/* Forward (back: backward) pass number i: n pieces go through one stage of the
+ * rank, then through its next stage. */
 static struct stage_op
 nth_pass(const struct pipeline *s, size_t i, int back)
 {
@@ -81,7 +82,7 @@ stages_op(const struct pipeline *s, size_t pieces, size_t i)
 size_t
 stages_ahead(const struct pipeline *s, size_t stage)
 {
-    const size_t pieces = 4 * s->n; /* enough to come into its stride */
+    const size_t pieces = 4 * s->n; /* enough to reach the steady state */
     size_t now = 0, most = 0;
 
     for (size_t i = 0; i < stages_ops(s, pieces); i++) {

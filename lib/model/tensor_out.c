@@ -25,8 +25,8 @@ model_ntensors(const struct model *m)
     return 2 + block_tensors(&m->c, list) * m->c.L + !m->c.tied;
 }
 
-/* The number to subtract from the values of a tensor whose readers add `add`; 0
- * for the zeros that stand for a tensor which the block has not. */
+/* The number to subtract from a tensor's values because readers add `add`; 0
+ * for padding that stands for a tensor that the block does not have. */
 static float
 part_less(const struct tensor_out *p, float add)
 {

@@ -1,4 +1,4 @@
-/* The trained model's parameters and gradients; see backward.h. */
+/* The trained model's parameters and gradients; see tmodel.h. */
 #include "model/tmodel.h"
 #include "model/open.h"
 
@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Give *w, of that shape, the floats at p, and what is left out of them. */
+/* Make *w the shape of `like`, with the floats at p, to which `add` is added
+ * when they are used. */
 static void
 view_weight(struct weight *w, float *p, const struct weight *like, float add)
 {
@@ -18,8 +19,8 @@ view_weight(struct weight *w, float *p, const struct weight *like, float add)
         .add = add };
 }
 
-/* The values as Hugging Face stores them, so that what is trained is what a
- * checkpoint holds. */
+/* Fill p with the values as Hugging Face stores them (less `add`): the same
+ * numbers are trained and written to checkpoints. */
 static void
 fill_groups(float *p, const struct weight *from, float add)
 {
@@ -30,7 +31,7 @@ fill_groups(float *p, const struct weight *from, float add)
         p[i] -= less;
 }
 
-/* The zeros of a sparse matrix p[n], or nothing while planning. */
+/* A mask of the nonzeros of a sparse matrix p[n]; planning: NULL. */
 static unsigned char *
 mask_zeros(const float *p, size_t n, struct arena *a)
 {
@@ -47,11 +48,11 @@ struct building {
     struct tmodel *t;
     const struct model *from;
     enum dtype grads;
-    struct arena *a; /* perhaps planning */
+    struct arena *a; /* for p, g, masks; may be planning */
 };
 
-/* A group's gradient sums.  room: NULL, or what g is when they are beside it.
- */
+/* Allocate a group's gradient sums.  room: NULL, or the shared buffer for g if
+ * the sums are in part_g or half. */
 static void
 alloc_gradients(const struct building *m, struct group *g, enum dtype grads,
     float *room)
@@ -65,8 +66,8 @@ alloc_gradients(const struct building *m, struct group *g, enum dtype grads,
         g->g = arena_alloc(m->a, g->n, sizeof *g->g);
 }
 
-/* Copy the group's nw tensors, one after another, to p; NULL: set their shapes
- * alone. */
+/* Copy the group's nw tensors, one after another, to p; p NULL: only set their
+ * shapes. */
 static void
 copy_values(const struct group *g, struct weight *to, const struct weight *from,
     size_t nw, const struct config *c, float *p)
@@ -82,7 +83,7 @@ copy_values(const struct group *g, struct weight *to, const struct weight *from,
     }
 }
 
-/* Masks of a block's sparse matrices, whose values are at p. */
+/* Set the masks of block i's sparse matrices from the group's values at p. */
 static void
 masks(const struct building *m, size_t i, const float *p)
 {
@@ -108,9 +109,9 @@ own_part(const struct tmodel *t, size_t i)
     g->own = (n <= 1 ? g->n : tmodel_cut(t, i, rank + 1, n)) - g->first;
 }
 
-/* Parameters and gradients of group i.  While planning only the sizes are
- * worked out.  Of a part of the parameters all are made first, in the room for
- * gradients. */
+/* Allocate and fill parameters and gradients of group i; planning: only count.
+ * If this process keeps a part of the parameters, all of them are first written
+ * to `room`, the buffer for gradients. */
 static void
 alloc_group(const struct building *m, size_t i, struct weight *to,
     const struct weight *from, float *room)
@@ -144,7 +145,7 @@ alloc_group(const struct building *m, size_t i, struct weight *to,
     }
 }
 
-/* Parameters of the largest block. */
+/* The number of parameters of the largest block. */
 static size_t
 widest_block(const struct model *m)
 {
@@ -160,8 +161,8 @@ widest_block(const struct model *m)
     return most;
 }
 
-/* Room for the gradients of a block, of embedding or head, of the norm: so many
- * numbers each, and where. */
+/* Allocate the shared gradient buffers at[3]: of a block, of embedding or head,
+ * of the norm; NULL where groups have g to themselves. */
 static void
 alloc_rooms(const struct share *s, const struct model *from, enum dtype grads,
     struct arena *a, float *at[3])
@@ -194,7 +195,7 @@ lay_tmodel(struct tmodel *t, const struct model *from, enum dtype grads,
         t->m.head = t->m.embed;
 }
 
-/* tmodel_cut where ranks have parts of all groups. */
+/* tmodel_cut for ranks that each have a part of every group. */
 static size_t
 part_cut(const struct group *g, size_t r, size_t n)
 {
@@ -301,7 +302,7 @@ tmodel_mask_bytes(const struct tmodel *t)
     return n;
 }
 
-/* Memory alone can fail, and that dies. */
+/* Never fails: out of memory ends the program. */
 static int
 init(struct tmodel *t, const struct model *from, enum dtype grads,
     const struct share *share, const struct pipeline *stages)

@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The part of every group that this process keeps, where ranks share a
- * model: its gradients, and if `params` its parameters, but those of the
- * final norm. */
+/* Which part of every group this process keeps, if ranks share a model: a part
+ * of the gradients, and with `params` of the parameters, except the final
+ * norm's. */
 struct share {
     size_t rank, n; /* n <= 1: all of it */
     int params;
@@ -33,21 +33,21 @@ struct group {
      * Otherwise both are NULL, and all elements are its own. */
     float *part_p, *part_g;
     size_t first, own;
-    float *e; /* NULL, or [n] what passes see of p's matrices (effective.h) */
-    size_t at[W_N];           /* offset of each tensor of a block */
-    uint16_t *half;           /* NULL, or [n] gradient sums as bf16; then g is
-                             * room for one block, shared by all, and zero
-                             * outside of bwd_backward */
-    unsigned char *mask[W_N]; /* NULL, or of a sparse matrix (block.sparse) a
-                       * bit a weight, the lowest of a byte first: 0: the weight
-                       * is zero and stays so, or, with effective.of, is zero
-                       * in e */
+    float *e;       /* NULL, or [n] effective weights of p's matrices */
+    size_t at[W_N]; /* offset of each tensor of a block */
+    uint16_t *half; /* NULL, or [n] gradient sums as bf16; then g is a
+                               * buffer that all blocks share, zero outside of
+                               * bwd_backward */
+    unsigned char *mask[W_N]; /* NULL, or for a sparse matrix (block.sparse) a
+                               * bit for each weight, the lowest of a byte
+                               * first.  0: the weight is zero and stays zero,
+                               * or, with effective.of, is zero in e */
 };
 
-/* How passes see matrices; see effective.h.  ROUND_Q4_0 and ROUND_Q8_0: rounded
- * as by model_export_gguf; ROUND_INT8: to 255 multiples of a scale a row, the
- * largest of which is that of its largest element, in blocks alone.  of > 0: in
- * each `of` numbers of a row all but `keep` are zero. */
+/* How effective weights are made (effective.h).  ROUND_Q4_0 and ROUND_Q8_0:
+ * rounded as by model_export_gguf; ROUND_INT8, blocks only: each row rounded to
+ * 255 multiples of a scale, the largest of which is its largest element.  of >
+ * 0: in each `of` numbers of a row all but `keep` are zero. */
 enum effective_as { ROUND_NOT, ROUND_Q4_0, ROUND_Q8_0, ROUND_INT8 };
 struct effective {
     enum effective_as as;
@@ -60,57 +60,59 @@ struct tmodel {
     size_t ngroup, nparam;
     struct share share;
     struct pipeline stages;
-    struct effective effective; /* { 0 }: they are seen as they are */
+    struct effective effective; /* { 0 }: passes use the parameters
+                                 * themselves */
     struct arena effective_arena;
-    /* NULL, or called when one bwd_backward has added all to the gradients of a
-     * group, or the losses before it to those of an untied head: it takes them
-     * from g, and leaves zeros. */
+    /* NULL, or called when a bwd_backward has finished a group's gradients (for
+     * an untied head: when the losses before it have).  It takes them from g
+     * and sets g to zero. */
     void (*take)(void *ctx, size_t group);
     void *take_ctx;
     struct arena arena;
 };
 /* Copy (widen) a model into one arena of parameters and gradients.  grads:
  * DT_F32 (tmodel_init), or DT_BF16 for the gradients of blocks: each call of
- * bwd_backward then rounds its sum to the nearest, so how rows are grouped into
- * calls does matter. */
+ * bwd_backward then rounds the sums, so the grouping of rows into calls does
+ * change bits. */
 int tmodel_init(struct tmodel *t, const struct model *from, struct err *e);
 int tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     struct err *e);
 /* tmodel_init of a model that ranks share; its gradients are fp32. */
 int tmodel_init_share(struct tmodel *t, const struct model *from,
     const struct share *share, struct err *e);
-/* tmodel_init of a model of which each rank has some stages: groups that are
- * not here have neither parameters nor gradients (p, g are NULL). */
+/* tmodel_init of a model in pipeline stages: groups of other ranks' stages have
+ * neither parameters nor gradients (p, g are NULL). */
 int tmodel_init_stages(struct tmodel *t, const struct model *from,
     const struct pipeline *stages, struct err *e);
 int tmodel_has(const struct tmodel *t, size_t group);
-/* Where part r of n of a group begins, r <= n: at an even share of it, moved
- * on to where one of its tensors begins, or a multiple of GROUP_SPAN after; of
- * a model in stages the owner's is all of it. */
+/* First element of part r <= n of a group that n ranks divide: an even share,
+ * rounded up to the next start of a tensor or multiple of GROUP_SPAN after it.
+ * In a model in stages the owner's part is the whole group. */
 enum { GROUP_SPAN = 1 << 12 };
 size_t tmodel_cut(const struct tmodel *t, size_t group, size_t r, size_t n);
-/* Element `at`, one of its own, of this process's parameters and gradients. */
+/* The address of element `at`, which this process must keep, of the group's
+ * parameters, gradients. */
 float *group_p(const struct group *g, size_t at);
 float *group_g(const struct group *g, size_t at);
-/* Bytes of parameters and of gradient sums that this process keeps; of room
- * for gradients beside them. */
+/* Bytes that this process keeps of parameters, of gradient sums, of shared
+ * gradient buffers, of masks. */
 size_t tmodel_weight_bytes(const struct tmodel *t);
 size_t tmodel_grad_bytes(const struct tmodel *t);
 size_t tmodel_room_bytes(const struct tmodel *t);
 size_t tmodel_mask_bytes(const struct tmodel *t);
-/* Bytes of the mask of matrix k of a block's group; 0: it has none. */
+/* Bytes of the mask of matrix k of a block's group; 0: no mask. */
 size_t group_mask_bytes(const struct group *g, int k);
-/* A model of that shape without values, to count what it takes: its arena is
- * mapped and never touched.  shape as in config_params. */
+/* A model of that shape without values, to count its memory: its arena is
+ * mapped and never touched.  shape: as b of config_params. */
 void tmodel_layout(struct tmodel *t, const struct config *c,
     const struct block_shape *shape, enum dtype grads);
 void tmodel_layout_share(struct tmodel *t, const struct config *c,
     const struct block_shape *shape, const struct share *share);
-/* The parameters of a group are at p [n] from here on: its weights too.  For
- * what fetches them (fetch.h). */
+/* Set a group's parameters, and the weights that view them, to p [n].  For a
+ * struct fetch (fetch.h). */
 void tmodel_place(struct tmodel *t, size_t group, float *p);
 void tmodel_release(struct tmodel *t);
-/* The gradient sums that are kept. */
+/* Set the gradient sums that this process keeps to zero. */
 void tmodel_zero_grad(struct tmodel *t);
 
 #endif

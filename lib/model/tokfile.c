@@ -1,4 +1,4 @@
-/* The tokenizer's files beside exported weights; see model.h. */
+/* The tokenizer's files beside exported weights; see tokfile.h. */
 #include "model/tokfile.h"
 
 #include "base/dir.h"
@@ -17,8 +17,8 @@
 #define CHAT "chat_template"              /* member of tokenizer_config.json */
 #define NAMED "additional_chat_templates" /* folder of NAME.jinja */
 
-/* Files of a tokenizer in a model's directory; one of the first two, the second
- * being Mistral's own kind, must be there. */
+/* Files of a tokenizer in a model's directory.  One of the first two must be
+ * there; tekken.json is Mistral's own format. */
 static const char *const files[] = { "tokenizer.json", "tekken.json",
     "tokenizer_config.json", "special_tokens_map.json",
     "generation_config.json", "added_tokens.json", "chat_template.jinja",
@@ -39,7 +39,7 @@ is_tekken_path(const char *path)
     return strcmp(base_name(path), "tekken.json") == 0;
 }
 
-/* Text as JSON; that of a tekken.json may hold NUL. */
+/* Parse p[n] as JSON; strings in a tekken.json may contain NUL. */
 static json_t *
 parse_member(const char *path, const char *p, size_t n, struct err *e)
 {
@@ -54,7 +54,7 @@ parse_member(const char *path, const char *p, size_t n, struct err *e)
     return j;
 }
 
-/* Copy a file, a piece in memory at a time. */
+/* Copy a file piece by piece. */
 static int
 copy_pieces(const char *from, const char *to, struct err *e)
 {
@@ -80,7 +80,7 @@ copy_pieces(const char *from, const char *to, struct err *e)
     return r;
 }
 
-/* Copy a file; JSON must be whole JSON. */
+/* Copy a file; a JSON file must parse. */
 static int
 copy_checked(const char *from, const char *to, struct err *e)
 {
@@ -130,7 +130,7 @@ copy_dir(const char *from, const char *dir,
     return r;
 }
 
-/* Save what one of the gguf_ functions gave; takes j. */
+/* Write the result j of a gguf_ function to a file of dir; frees j. */
 static int
 save_converted(json_t *j, const char *dir, const char *file, struct err *e)
 {
@@ -187,9 +187,9 @@ added_text(const json_t *tok, json_int_t id)
     return NULL;
 }
 
-/* A tokenizer_config.json for a tokenizer.json that came without: the class
- * that takes it as it is, and the special tokens that config.json (already in
- * dir) names by id. */
+/* Write a tokenizer_config.json for a tokenizer.json without one: the class
+ * that loads the file unchanged, and the special tokens whose ids config.json
+ * (already in dir) gives. */
 static int
 make_config(const char *dir, struct err *e)
 {
@@ -242,8 +242,8 @@ in_dir(const char *dir, const char *file)
     return r;
 }
 
-/* A chat template's file as a JSON string; the caller's.  NULL and *e: it
- * cannot be read, or is no text. */
+/* Load a chat template file as a JSON string, which the caller frees.  NULL and
+ * *e: it cannot be read, or is no text. */
 static json_t *
 load_chat_template(const char *path, struct err *e)
 {
@@ -260,8 +260,8 @@ load_chat_template(const char *path, struct err *e)
     return j;
 }
 
-/* The default chat template of a directory into config: chat_template.jinja,
- * or else the one that config has, or else chat_template.json. */
+/* Set config's default chat template to the directory's chat_template.jinja, or
+ * else keep the one in config, or else take chat_template.json. */
 static int
 add_default(const char *dir, json_t *config, struct err *e)
 {
@@ -283,8 +283,8 @@ add_default(const char *dir, json_t *config, struct err *e)
     return r;
 }
 
-/* Chat templates of dir/additional_chat_templates/NAME.jinja into config, whose
- * "chat_template" then is a list.  1: there were any; 0: none. */
+/* Add the chat templates dir/additional_chat_templates/NAME.jinja to config,
+ * whose "chat_template" becomes a list.  1: there were some; 0: none. */
 static int
 add_template(const char *dir, json_t *config, struct err *e)
 {
@@ -320,8 +320,8 @@ add_template(const char *dir, json_t *config, struct err *e)
     return r < 0 ? -1 : found;
 }
 
-/* tokenizer_config.json of a directory, {} if there is none, with the chat
- * templates that are files of their own.  The caller's; NULL and *e. */
+/* Load a directory's tokenizer_config.json ({} if missing), with the chat
+ * templates of separate files added.  The caller frees it; NULL and *e. */
 static json_t *
 load_config(const char *dir, struct err *e)
 {
@@ -336,8 +336,8 @@ load_config(const char *dir, struct err *e)
     return j;
 }
 
-/* Where `from` has named chat templates in files of their own, all templates
- * into dir/tokenizer_config.json: the other loaders of dir look there, and a
+/* If `from` has named chat templates in separate files, put all templates into
+ * dir/tokenizer_config.json: other loaders look there, and a
  * chat_template.jinja would hide the list. */
 static int
 fold_templates(const char *from, const char *dir, struct err *e)
@@ -400,8 +400,8 @@ tokenizer_is_there(const char *from, struct err *e)
     return r;
 }
 
-/* Copy the metadata of the tokenizer and of the model's origin from another
- * GGUF, but not those that follow from the way it is stored. */
+/* Copy from another GGUF the metadata about the tokenizer and the model's
+ * origin, but not about how its tensors are stored. */
 static int
 copy_metadata(const char *from, struct gguf_out *o, struct err *e)
 {
@@ -427,8 +427,8 @@ copy_metadata(const char *from, struct gguf_out *o, struct err *e)
     return 0;
 }
 
-/* Into *ends a list of the ids that end a text: those of c, then those of the
- * generation_config.json in folder dir (or NULL). */
+/* Set *ends to a list of the ids that end a text: those of c, then those of the
+ * generation_config.json in folder dir (NULL: no folder). */
 static int
 list_ends(const struct config *c, const char *dir, json_t **ends, struct err *e)
 {

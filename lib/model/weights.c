@@ -24,7 +24,7 @@ weight_widen(float *out, enum dtype t, const unsigned char *p, size_t n)
 }
 
 /*
- * Where logical row r is stored.  llama.cpp's converter reshapes the rows of
+ * The stored row of logical row r.  llama.cpp's converter reshapes the rows of
  * each head to [2, D/2] and swaps the two, so that rotary pairs (j, j + D/2)
  * become neighbours: row a*D/2 + b of a head is stored as row 2b + a.
  */
@@ -52,7 +52,7 @@ weight_bytes(const struct weight *w)
     return w->rows * (w->stride + w->mask_stride);
 }
 
-/* Columns c0..c0+k-1 of a row without its zeros; c0 is a multiple of 8. */
+/* Widen columns c0..c0+k-1 of a row stored as 2:4; c0 is a multiple of 8. */
 static void
 widen_two_of_four(const struct weight *w, size_t row, size_t c0, size_t k,
     float *out)
@@ -72,7 +72,8 @@ widen_two_of_four(const struct weight *w, size_t row, size_t c0, size_t k,
     }
 }
 
-/* Columns c0..c0+k-1 of rows r0..r0+n-1; c0 where a block begins. */
+/* Widen columns c0..c0+k-1 of rows r0..r0+n-1; c0 is the start of a quantised
+ * block. */
 static void
 widen_part(const struct weight *w, size_t r0, size_t n, size_t c0, size_t k,
     float *out)
