@@ -15,7 +15,7 @@ struct grads {
     float *dxn;          /* at norm2's output, kept for its weight */
     float *dx2;          /* after attention's residual */
     float *ddown, *dout; /* at the outputs of down and o: dy and dx2 where
-                             * no norm follows them */
+                          * no norm follows them */
     float *rstd_att, *rstd_mlp; /* [B,T] 1/rms in the norms after o, down; or
                                  * NULL */
     float *datt;                /* [B,Tp,H*D] */

@@ -68,7 +68,7 @@ struct fwd_tapped {
     size_t Tp;           /* rows of a sequence in x, at least T */
     size_t n, ld;        /* channels; floats from one row to the next */
     const float *x;      /* [B,Tp,n] with ld; rows past T and of padding are
-                           * zero */
+                          * zero */
     const float *stream; /* [B,T,d] residual stream at the input of the branch
                           * (attention or MLP) */
 };

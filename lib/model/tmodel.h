@@ -36,8 +36,8 @@ struct group {
     float *e;       /* NULL, or [n] effective weights of p's matrices */
     size_t at[W_N]; /* offset of each tensor of a block */
     uint16_t *half; /* NULL, or [n] gradient sums as bf16; then g is a
-                               * buffer that all blocks share, zero outside of
-                               * bwd_backward */
+                     * buffer that all blocks share, zero outside of
+                     * bwd_backward */
     unsigned char *mask[W_N]; /* NULL, or for a sparse matrix (block.sparse) a
                                * bit for each weight, the lowest of a byte
                                * first.  0: the weight is zero and stays zero,
