@@ -2,9 +2,9 @@
  * Added tokens: found before anything else looks at the text, leftmost and
  * longest, those that are not `normalized` first, then in the gaps those that
  * are.  Follows added_vocabulary.rs of the tokenizers library step by step:
- * the search resumes behind what matched, before stripping; a token between
- * word characters that asks for single_word is text; stripping takes white
- * space up to the token found before.
+ * the search resumes after the match as it was before stripping; a single_word
+ * token that touches a word character is plain text; stripping takes white
+ * space back to the previous token at most.
  */
 #include "tok/added.h"
 #include "tok/aho_corasick.h"
@@ -17,9 +17,8 @@
 #include <string.h>
 
 #define KEEP ((size_t)1 << 20) /* bytes; larger buffers are given back */
-#define SHALLOW 8 /* bytes: tokens that share more may need an automaton */
-#define STEPS \
-    4 /* of longest() for each byte; after more the automaton is used */
+#define SHALLOW 8 /* bytes: with a longer common prefix, see aho_corasick.h */
+#define STEPS 4   /* of longest() a byte; above, the automaton is used */
 
 int
 added_compare(const void *a, const void *b)
@@ -55,8 +54,8 @@ added_index(struct added_set *set)
             set->aho = aho_new(set);
 }
 
-/* The longest token that begins at p, or NULL; *work grows by the steps that
- * takes. */
+/* The longest token that begins at p, or NULL; adds the steps taken to
+ * *work. */
 static const struct added *
 longest(const struct added_set *set, const unsigned char *p,
     const unsigned char *end, size_t *work)
@@ -64,7 +63,7 @@ longest(const struct added_set *set, const unsigned char *p,
     size_t lo = set->start[*p], hi = set->start[*p + 1];
     const struct added *best = NULL;
 
-    /* All of lo..hi share their first d bytes with p; shorter ones first. */
+    /* a[lo..hi-1] share their first d bytes with p; shorter ones come first */
     for (size_t d = 1; lo < hi; d++) {
         size_t a, b;
 
@@ -102,14 +101,14 @@ longest(const struct added_set *set, const unsigned char *p,
     return best;
 }
 
-/* The search through a text: place by place, and once that has taken many
- * steps, by the automaton. */
+/* The search through a text: place by place, or by the automaton (slow) once
+ * that has taken too many steps. */
 struct search {
     const struct added_set *set;
     const unsigned char *text, *end;
     size_t work;
     int slow;
-    uint32_t *found; /* [FIND_BYTES] of the text from `from` */
+    uint32_t *found; /* [FIND_BYTES] tokens by aho_read in the text from..to */
     const unsigned char *from, *to;
 };
 
@@ -152,14 +151,14 @@ candidate(const struct added_set *set, const unsigned char *p,
     return p;
 }
 
-/* Is the set empty, or all of it special where special tokens are text? */
+/* With these flags, is no token of the set looked for? */
 static int
 added_none(const struct added_set *set, int flags)
 {
     return set->n == 0 || (set->all_special && !(flags & TOK_SPECIAL));
 }
 
-/* Is text from .. to not beside a character of a word? */
+/* Is there no word character right before `from` and right after `to`? */
 static int
 stands_alone(const unsigned char *text, const unsigned char *from,
     const unsigned char *to, const unsigned char *end)

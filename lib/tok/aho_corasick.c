@@ -15,14 +15,15 @@ struct edge {
     uint32_t to;
 };
 
-/* Node 0 is the root.  Nodes come behind those that they are reached from. */
+/* Node 0 is the root.  A node comes after its parent. */
 struct aho {
     size_t n;
     uint32_t *fail;    /* [n] */
-    uint32_t *token;   /* [n] number of the longest + 1, 0: none */
+    uint32_t *token;   /* [n] 1 + number of the longest token that ends here; 0:
+                        * none */
     struct edge *edge; /* [mask + 1] */
     size_t mask;
-    size_t longest; /* token, bytes */
+    size_t longest; /* bytes of the longest token */
 };
 
 static struct edge *
@@ -49,8 +50,8 @@ next_node(const struct aho *f, uint32_t node, unsigned char byte)
     return e->key ? e->to : 0;
 }
 
-/* Nodes of token `number`, s[n] backwards; from[] and by[] say how each is
- * reached. */
+/* Add nodes for token `number`, s[n] backwards; from[] and by[]: each node's
+ * parent, and the byte that leads to it. */
 static void
 add_token(struct aho *f, const char *s, size_t n, size_t number, uint32_t *from,
     unsigned char *by)
@@ -72,8 +73,8 @@ add_token(struct aho *f, const char *s, size_t n, size_t number, uint32_t *from,
     f->token[node] = (uint32_t)number + 1;
 }
 
-/* Set fail, and tokens that end a node's text, of the nodes in order of depth,
- * order[f->n]. */
+/* Set `fail` of all nodes, and `token` where a shorter token ends; order[f->n]:
+ * the nodes by depth. */
 static void
 link_nodes(struct aho *f, const uint32_t *order, const uint32_t *from,
     const unsigned char *by)
@@ -87,7 +88,7 @@ link_nodes(struct aho *f, const uint32_t *order, const uint32_t *from,
     }
 }
 
-/* Nodes by depth, by counting. */
+/* Sort the nodes by depth, a counting sort. */
 static void
 sort_nodes(const struct aho *f, const uint32_t *from, uint32_t *order)
 {

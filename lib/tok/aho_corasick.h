@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 struct aho;
-/* Find a set's tokens in time linear in the text.  For i < n token[i] becomes
- * 0, or 1 + the number in set->a of the longest token that begins at p[i] and
- * ends before p[room]; room >= n. */
+/* The automaton of a set's tokens, which the caller frees.  aho_read, in time
+ * linear in n, sets token[i], i < n, to 0 or to 1 + the index in set->a of the
+ * longest token that begins at p[i] and ends before p[room]; room >= n. */
 struct aho *aho_new(const struct added_set *set);
 void aho_free(struct aho *f);
 void aho_read(const struct aho *f, const unsigned char *p, size_t n,

@@ -35,7 +35,7 @@ vocab_find(const struct tokenizer *t, const void *p, size_t n, uint64_t hash)
     return TOK_NONE;
 }
 
-/* symbols.next where symbols are bytes. */
+/* symbols.next for tokenizers whose symbols are bytes. */
 static size_t
 bpe_bytes(const struct tokenizer *t, struct symbols *x, uint32_t *id,
     size_t room)
@@ -53,7 +53,7 @@ bpe_bytes(const struct tokenizer *t, struct symbols *x, uint32_t *id,
     return n;
 }
 
-/* Ids of a piece, without the cache. */
+/* Append the ids of a piece by merging it, without the cache. */
 static void
 piece_merge(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct tok_ids *out)
@@ -88,8 +88,8 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
     tok_ids_add(out, id, k);
 }
 
-/* Output the ids of a piece, now or as a hole that the queue will fill.  *at:
- * what cache_seek found, of pieces of 2 .. CACHE_BYTES bytes. */
+/* Append the ids of a piece, or a hole that the queue will fill.  *at: set by
+ * cache_seek, for pieces of 2 ..  CACHE_BYTES bytes only. */
 static inline void
 piece_put(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct cache_at *at, struct tok_ids *out)
@@ -111,8 +111,8 @@ piece_put(const struct tokenizer *t, struct tok_scratch *s,
     }
 }
 
-/* Pieces are handled in batches: first all of a batch are found and their cache
- * slots prefetched, then all are looked up. */
+/* Pieces of a batch: first all are found and their cache slots prefetched, then
+ * all are looked up. */
 #define BATCH 32
 
 struct piece_batch {
@@ -132,8 +132,8 @@ batch_add_piece(const struct tok_scratch *s, struct piece_batch *b, size_t i,
     b->n++;
 }
 
-/* Encode the pieces that are known to end in the stretch; returns where the
- * next begins. */
+/* Encode the pieces that certainly end in the stretch; returns the offset of
+ * the next piece. */
 static size_t
 stretch(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *end, struct tok_ids *out)

@@ -109,7 +109,7 @@ cache_put(const struct cache_at *at, const uint32_t *id, size_t n)
     struct cache_large *large = at->large;
 
     if (at->small) {
-        if (!large) { /* else it is there, but not its ids */
+        if (!large) { /* else the slot has the piece, but not its ids */
             at->small[1] = at->small[0];
             at->small->key[0] = at->key[0];
             at->small->key[1] =

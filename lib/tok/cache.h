@@ -1,11 +1,11 @@
 /*
- * The cache of pieces of one thread: from the bytes of a piece to its ids.  Of
- * bounded size, and exact, since the bytes themselves are compared.
+ * A thread's cache of pieces: from the bytes of a piece to its ids.  Its size
+ * is bounded, and it is exact, since the bytes themselves are compared.
  *
- * Pieces of at most 15 bytes have slots of 32 bytes, two of which share a line
- * of the processor's cache, the one used last first.  Longer ones, and those
- * with too many ids, have slots of 64 bytes.  Where no id needs more than 16
- * bits, twice as many of them fit.
+ * Pieces of at most 15 bytes have slots of 32 bytes.  Two slots share a line of
+ * the processor's cache, the more recently used one first.  Longer pieces, and
+ * those with too many ids, have slots of 64 bytes.  If no id needs more than 16
+ * bits, a slot holds twice as many ids.
  */
 #ifndef TOK_CACHE_H
 #define TOK_CACHE_H
@@ -17,16 +17,16 @@
 #include <string.h>
 
 #define CACHE_BYTES 30     /* longer pieces are not kept */
-#define CACHE_SMALL 15     /* longer ones have large slots */
+#define CACHE_SMALL 15     /* longer pieces have large slots */
 #define CACHE_IDS 16       /* pieces of more ids are not kept */
-#define CACHE_BITS 17      /* pairs of small slots, at most: 8 MiB */
-#define CACHE_LEAST 10     /* ... and at least */
-#define CACHE_LARGER 2     /* bits less for large slots: 2 MiB */
-#define CACHE_ALL 4        /* the largest caches that all threads have */
-#define CACHE_ELSEWHERE 15 /* ids of a small slot: look at the large */
+#define CACHE_BITS 17      /* log2 of the most pairs of small slots: 8 MiB */
+#define CACHE_LEAST 10     /* log2 of the fewest pairs */
+#define CACHE_LARGER 2     /* log2 of small slot pairs a large slot: 2 MiB */
+#define CACHE_ALL 4        /* all threads' caches: at most 4 of the largest */
+#define CACHE_ELSEWHERE 15 /* for the number of ids: see the large slot */
 
-/* The shift of key[1] to the key's last byte: how many bytes the piece has, and
- * in the upper half how many ids. */
+/* The shift of key[1] to the key's last byte: its lower half is the piece's
+ * length in bytes, its upper half the number of ids. */
 #define CACHE_LAST 56
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte order");
 
@@ -36,7 +36,7 @@ struct cache_small {
 };
 
 struct cache_large {
-    unsigned char key[31]; /* 30 bytes, length */
+    unsigned char key[31]; /* 30 bytes of the piece, its length */
     uint8_t nid;
     uint32_t id[8]; /* or 16 of 16 bits */
 };
@@ -44,16 +44,17 @@ struct cache_large {
 struct cache {
     struct cache_small *small; /* [2 << bits] */
     struct cache_large *large; /* [1 << (bits - CACHE_LARGER)] */
-    int shift, shift_large;    /* of a hash of 64 bits to the slot */
-    int narrow;                /* ids of 16 bits */
+    int shift, shift_large;    /* right shift of a 64-bit hash to the slot's
+                                * number */
+    int narrow;                /* ids are stored in 16 bits */
 };
 
-/* Where a piece that was not found belongs. */
+/* A piece that was looked up, and the slots where it belongs. */
 struct cache_at {
     const struct cache *c;
     uint64_t key[2];
-    struct cache_small *small; /* NULL: it has none */
-    struct cache_large *large; /* NULL: not looked at */
+    struct cache_small *small; /* NULL: too long for one */
+    struct cache_large *large; /* NULL: not looked up there */
     const unsigned char *p;
     size_t n;
 };
@@ -61,21 +62,22 @@ struct cache_at {
 extern const unsigned char cache_masks[CACHE_SMALL + 1][16];
 
 void tok_ids_add(struct tok_ids *a, const uint32_t *id, size_t n);
-/* Room for n more. */
+/* Make room for n more ids. */
 void tok_ids_room(struct tok_ids *a, size_t n);
 
-/* max: the largest id.  One of that many threads' caches, which together are
- * no larger than CACHE_ALL of the largest. */
+/* Make the cache of one of `threads` threads; together they are no larger than
+ * CACHE_ALL caches of the largest size.  max: the largest id. */
 void cache_init(struct cache *c, size_t max, size_t threads);
 void cache_release(struct cache *c);
 
-/* cache_find of pieces that are not small, or have too many ids. */
+/* cache_find for pieces of more than CACHE_SMALL bytes, or with too many
+ * ids. */
 int cache_large(struct cache_at *at, struct tok_ids *out);
 
-/* Keep id[n] of the piece that cache_find has not found, if they fit. */
+/* Store the ids id[n] of a piece that cache_find has not found, if they fit. */
 void cache_put(const struct cache_at *at, const uint32_t *id, size_t n);
 
-/* The key of a small piece; `room` bytes, at least n, may be read. */
+/* The key of a piece p[n], n <= CACHE_SMALL; `room` >= n bytes may be read. */
 static inline void
 cache_key(const unsigned char *p, size_t n, size_t room, uint64_t key[2])
 {
@@ -120,8 +122,8 @@ cache_hash_large(const struct cache *c, const unsigned char *p, size_t n)
     return (size_t)(a[0] >> c->shift_large);
 }
 
-/* Where a piece of 1 .. CACHE_BYTES bytes is, and have that fetched.  `room`
- * bytes, at least n, may be read from p, until at is done with. */
+/* Set *at to the slots of the piece p[n], 1 <= n <= CACHE_BYTES, and prefetch
+ * them.  `room` >= n bytes may be read from p as long as *at is used. */
 static inline void
 cache_seek(const struct cache *c, const unsigned char *p, size_t n, size_t room,
     struct cache_at *at)
@@ -140,7 +142,7 @@ cache_seek(const struct cache *c, const unsigned char *p, size_t n, size_t room,
     }
 }
 
-/* Append the ids of a slot; there is room for CACHE_IDS. */
+/* Append the n ids of a small slot; *out has room for CACHE_IDS. */
 static inline void
 cache_copy(const struct cache *c, const uint32_t id[4], size_t n,
     struct tok_ids *out)
@@ -161,8 +163,8 @@ cache_copy(const struct cache *c, const uint32_t id[4], size_t n,
     out->n += n;
 }
 
-/* Append the ids of a piece that cache_seek has sought: 1; or leave *at for
- * cache_put: 0. */
+/* Look up a piece after cache_seek.  1: its ids have been appended; 0: not
+ * found, *at is ready for cache_put. */
 static inline int
 cache_find(struct cache_at *at, struct tok_ids *out)
 {
@@ -177,7 +179,7 @@ cache_find(struct cache_at *at, struct tok_ids *out)
         s++;
         if (s->key[0] != at->key[0] || (s->key[1] & ~count) != at->key[1])
             return 0;
-        s--; /* what is used stays longer */
+        s--; /* the slot that was used moves to the front */
         swap = s[0];
         s[0] = s[1];
         s[1] = swap;
@@ -188,7 +190,7 @@ cache_find(struct cache_at *at, struct tok_ids *out)
     return 1;
 }
 
-/* Has a small slot of *at been filled since it was sought? */
+/* Has the small slot of *at been filled since cache_find? */
 static inline int
 cache_known(const struct cache_at *at)
 {

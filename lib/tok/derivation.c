@@ -1,4 +1,4 @@
-/* How merging makes a token; see derivation.h. */
+/* The merges that make a token; see derivation.h. */
 #include "tok/derivation.h"
 
 #include "tok/bpe.h"
@@ -43,9 +43,9 @@ tok_unknown(const struct tokenizer *t)
     return t->sp ? or_none(t->sp->unk) : -1;
 }
 
-/* The symbols that p .. end begins to be merged from into id[end - p]; how many
- * they are.  What is unknown is left out: then merging does not end in one
- * token. */
+/* Write to id[end - p] the symbols of the text p .. end before any merge;
+ * returns their number.  Unknown characters are left out, so merging will not
+ * end in one token. */
 static size_t
 symbols_of(const struct tokenizer *t, const unsigned char *p,
     const unsigned char *end, uint32_t *id)
@@ -72,8 +72,8 @@ symbols_of(const struct tokenizer *t, const unsigned char *p,
     return n;
 }
 
-/* Merge the pair of the lowest rank in id[n], of equal ones the leftmost; its
- * place, or n: there is none. */
+/* Merge the pair of the lowest rank in id[n], of equal ones the leftmost;
+ * returns its index, or n: no pair merges. */
 static size_t
 merge_best(const struct tokenizer *t, uint32_t *id, size_t n)
 {

@@ -10,23 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The text of id as the vocabulary has it, in bytes: *s, not terminated, lives
+/* The text of id in the vocabulary: *n bytes at *s, not terminated, which live
  * as long as t.  0: no token has that id. */
 int tok_text(const struct tokenizer *t, uint32_t id, const char **s, size_t *n);
 
 /* Is id an added token? */
 int tok_is_added(const struct tokenizer *t, uint32_t id);
 
-/* The token of a single byte (where symbols are characters, <0xNN>), and that
- * of unknown text; -1: there is none. */
+/* The token of a single byte (<0xNN> if symbols are characters); the token of
+ * unknown text.  -1: there is none. */
 int64_t tok_byte(const struct tokenizer *t, unsigned byte);
 int64_t tok_unknown(const struct tokenizer *t);
 
 /*
- * Append the ids that merging the text of id by itself passes through: its
- * symbols, then the result of each merge, in order, id last.  0, and nothing is
- * appended: merging does not end in id, which comes up otherwise (as an added
- * token, or because a whole word is looked up).
+ * Append the ids in the derivation of id from its text alone: the symbols, then
+ * the result of each merge in order, id last.  0, and nothing is appended:
+ * merging does not end in id (an added token, or one that only a look-up of
+ * whole words gives).
  */
 int tok_derivation(const struct tokenizer *t, uint32_t id, struct tok_ids *out);
 

@@ -1,7 +1,7 @@
 /*
- * tokenizer.json into a struct tokenizer.  Every member of every component is
- * either honoured, known to have no effect on ids, or refused with its path:
- * reading it wrongly would give plausible ids and a worse model.
+ * Reading a tokenizer.json into a struct tokenizer.  Every member of every
+ * component is either implemented, known to have no effect on ids, or refused
+ * with its path: a wrong reading would give plausible ids and a worse model.
  */
 
 #include "tok/json.h"
@@ -82,7 +82,7 @@ tok_off(const json_t *j, const char *path, const char *key, struct err *e)
         key);
 }
 
-/* Read what becomes of unknown characters. */
+/* Read how unknown characters are encoded. */
 static int
 load_sp(struct tokenizer *t, const json_t *j, const struct names *names,
     int fallback, int fuse, struct err *e)
@@ -135,7 +135,7 @@ load_bpe_model(struct tokenizer *t, const struct tok_source *src,
         return load_sp(t, j, names, fallback, fuse, e);
     for (size_t b = 0; b < 256; b++)
         whole &= t->byte_id[b] != TOK_NONE;
-    if (whole) /* nothing is ever unknown */
+    if (whole) /* no character is ever unknown */
         return 0;
     if (fallback)
         return tok_bad(e,
@@ -146,7 +146,7 @@ load_bpe_model(struct tokenizer *t, const struct tok_source *src,
 
 /* Added tokens. */
 
-/* Grow the ids so that id is one of them. */
+/* Grow the tables so that they have an entry for id. */
 static void
 grow_ids(struct tokenizer *t, size_t id)
 {
@@ -196,8 +196,8 @@ by_content(const void *x, const void *y)
     return c ? c : (a > b) - (a < b);
 }
 
-/* Unite tokens with the same content: the first keeps its place and takes the
- * flags of the last; the others become empty. */
+/* Merge added tokens with the same content: the first keeps its place and takes
+ * the flags of the last; the others become empty. */
 static void
 unite_added(struct added *a, size_t n)
 {
@@ -216,8 +216,8 @@ unite_added(struct added *a, size_t n)
     free(p);
 }
 
-/* Ids are given out as the original does, whatever the file says: that of the
- * vocabulary, else the next free one. */
+/* Assign ids as the tokenizers library does, whatever the file says: the id in
+ * the vocabulary, else the next free one. */
 static void
 number_added(struct tokenizer *t, struct added *a, size_t n,
     const struct names *names)
@@ -244,8 +244,7 @@ number_added(struct tokenizer *t, struct added *a, size_t n,
     }
 }
 
-/* A copy of a into its set; what is looked for is normalized where the
- * token is. */
+/* Copy a into its set; its s is normalized if the token is. */
 static void
 keep_added(struct tokenizer *t, const struct added *a)
 {
@@ -284,7 +283,7 @@ by_rank(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Normalizing may have made tokens equal: special ones come first, else the
+/* Drop tokens that normalizing has made equal: a special one stays, else the
  * first in the file. */
 static void
 unite_norm(struct added_set *set)
@@ -394,7 +393,8 @@ load_post_template(struct tokenizer *t, const json_t *post, const char *path,
     return seen ? 0 : tok_bad(e, "%s.single: has no place for the text", path);
 }
 
-/* "cls" before and "sep" behind, each ["text", id]. */
+/* Read a BertProcessing: "cls" before the text and "sep" after it, each
+ * ["text", id]. */
 static int
 load_bert(struct tokenizer *t, const json_t *j, const char *path, struct err *e)
 {
@@ -421,7 +421,7 @@ load_post(struct tokenizer *t, const json_t *j, const char *path, int depth,
     const char *type = js_text_of(j, "type");
 
     if (!j || json_is_null(j) || strcmp(type, "ByteLevel") == 0)
-        return 0; /* ByteLevel only moves offsets */
+        return 0; /* ByteLevel changes only offsets */
     if (strcmp(type, "TemplateProcessing") == 0 && t->before < 0 &&
         t->after < 0)
         return load_post_template(t, j, path, e);
@@ -448,12 +448,12 @@ load_post(struct tokenizer *t, const json_t *j, const char *path, int depth,
 }
 
 /*
- * Tekken's vocabulary with the pattern of Llama 3, which a converter put in
- * where none was given: it cuts before digits in threes, of which Tekken has
- * no token, and CamelCase not at all.  The vocabulary tells by its special
- * tokens and by having no number of two digits.  As in transformers,
- * fix_mistral_regex of tokenizer_config.json says which of the patterns to
- * take: true is Tekken's.
+ * Detect files with Tekken's vocabulary but Llama 3's pattern, which a
+ * converter put in by default.  That pattern makes pieces of three digits, for
+ * which Tekken has no tokens, and does not cut CamelCase.  Tekken's vocabulary
+ * is known by its special tokens and by having no number of two digits.  As in
+ * transformers, fix_mistral_regex of tokenizer_config.json chooses the pattern:
+ * true is Tekken's.
  */
 static int
 mistral_regex(struct tokenizer *t, const json_t *config, struct err *e)
@@ -488,7 +488,7 @@ mistral_regex(struct tokenizer *t, const json_t *config, struct err *e)
     return 0;
 }
 
-/* All but the model. */
+/* Read everything but the model. */
 static int
 load_rest(struct tokenizer *t, const struct tok_source *src,
     const struct names *names, struct err *e)

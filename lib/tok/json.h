@@ -5,32 +5,33 @@
 #include "format/json_text.h"
 #include "tok/tokenizer.h"
 
-/* A tokenizer.json as a tree, in which the vocabulary and the merges may be
- * empty and left as text; and the tokenizer_config.json beside it. */
+/* A tokenizer.json as a tree, in which vocabulary and merges may be empty
+ * because they were left as text (part); and the tokenizer_config.json beside
+ * it. */
 enum { PART_VOCAB, PART_MERGES, PARTS };
 struct tok_source {
     const json_t *j;
-    struct js_part part[PARTS]; /* n = 0: it is in j */
+    struct js_part part[PARTS]; /* text of the part; n = 0: the part is in j */
     const json_t *config;       /* NULL: there is none */
 };
 
 /* Fill *t (zeroed) from a tokenizer.json; tok_free(t) in any case.  -1 and *e;
- * or TOK_UNPLAIN: a part that was left as text is not what it should be, and
- * has to be read as a tree, which tells what is wrong. */
+ * or TOK_UNPLAIN: a part that was left as text has an unusual form, and must be
+ * parsed as a tree to read it or to say what is wrong. */
 #define TOK_UNPLAIN (-2)
 int tok_load(struct tokenizer *t, const struct tok_source *src, struct err *e);
 
-/* -1 and *e "path in the JSON: why". */
+/* Set *e to "path in the JSON: why" and return -1. */
 int tok_bad(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* j must be an object with no other members than the words of `known`. */
+/* Check that j is an object without members other than the words of `known`. */
 int tok_members(const json_t *j, const char *path, const char *known,
     struct err *e);
-/* The boolean j[key], or `otherwise` where it is not given; -1 and *e. */
+/* The boolean j[key], or `otherwise` if it is missing; -1 and *e. */
 int tok_flag(const json_t *j, const char *path, const char *key, int otherwise,
     struct err *e);
-/* 0 where `key` of j is missing, null, "", false or 0; else -1 and *e "is not
- * implemented". */
+/* Check that `key` of j is missing, null, "", false or 0; else -1 and *e "is
+ * not implemented". */
 int tok_off(const json_t *j, const char *path, const char *key, struct err *e);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * BPE merges with a heap over a linked list: the pair of the lowest rank first,
  * of equal ranks the leftmost.  It takes any number of symbols and any
- * vocabulary, but more time than the queue (queue.h), which does nearly all of
- * the merging; this is for what the queue cannot take.
+ * vocabulary, but is slower than the queue (queue.h), which does nearly all
+ * merging; this does the rest.
  */
 #include "tok/merge.h"
 #include "tok/pairs.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEP ((size_t)1 << 16) /* symbols; larger memory is given back */
+#define KEEP ((size_t)1 << 16) /* symbols; larger buffers are freed after use */
 
 static void
 scratch_reserve(struct tok_scratch *s, size_t n)
@@ -80,9 +80,10 @@ heap_push(uint64_t *h, size_t n, uint64_t v)
 }
 
 /*
- * Merge id[n], n >= 2.  rank[i] is that of symbol i with the one after it;
- * an entry of the heap with another rank is out of date.  Each merge adds two
- * entries at most and n - 1 merges are possible, so 3n entries are enough.
+ * Merge id[n], n >= 2.  rank[i] is the rank of the merge of symbol i with the
+ * next one; an entry of the heap with another rank is out of date.  Each merge
+ * adds two entries at most and n - 1 merges are possible, so 3n entries are
+ * enough.
  */
 static size_t
 merge_heap(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
@@ -112,7 +113,7 @@ merge_heap(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
             continue;
         k = next[i];
         id[i] = pair_find(t, id[i], id[k]).id;
-        rank[k] = TOK_NONE; /* symbol k is no more */
+        rank[k] = TOK_NONE; /* symbol k is gone */
         next[i] = next[k];
         rank[i] = TOK_NONE;
         if (next[i] < end) {

@@ -4,11 +4,11 @@
 
 #include "tok/tokenizer.h"
 
-/* Memory for n symbols to merge, of s, until the next call. */
+/* A buffer of s for n symbols to merge, valid until the next call. */
 uint32_t *bpe_symbols(struct tok_scratch *s, size_t n);
-/* Merge id[n] in place by the merges of t; returns how many are left.  Unless
- * start[n] is NULL, start[i] becomes the number of the first of the symbols
- * that id[i] was merged from. */
+/* Merge id[n] in place by the merges of t; returns how many ids are left.
+ * start[n]: NULL, or start[i] becomes the index of the first symbol in
+ * id[i]. */
 size_t bpe_merge(const struct tokenizer *t, struct tok_scratch *s, uint32_t *id,
     size_t n, uint32_t *start);
 

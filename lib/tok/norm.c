@@ -1,6 +1,7 @@
 /*
- * Normalizers and what the pre-tokenizer changes before it cuts.  Steps write
- * from one buffer to another; text in NFC already is not copied.
+ * Normalizers, and the changes that a pre-tokenizer makes before it cuts.
+ * Steps write from one buffer to another; text that is in NFC already is not
+ * copied.
  */
 #include "tok/norm.h"
 #include "tok/bpe.h"
@@ -10,7 +11,7 @@
 
 #include <string.h>
 
-/* Append p[n] with `to` for each `from`. */
+/* Append p[n] with each `from` replaced by `to`. */
 static void
 replace_all(const char *p, size_t n, const char *from, size_t nfrom,
     const char *to, size_t nto, struct buf *out)

@@ -17,14 +17,14 @@ pair_hash(uint64_t key)
     return key ^ key >> 29;
 }
 
-/* Where to look for a pair first. */
+/* The first slot to look at for a pair. */
 static inline size_t
 pair_start(const struct tokenizer *t, uint64_t key)
 {
     return (size_t)(pair_hash(key) >> 12) & t->pair_mask;
 }
 
-/* The slot of the pair of that key, or the empty one where it belongs. */
+/* The slot of the pair with that key, or the empty slot where it belongs. */
 static inline struct pair_slot *
 pair_at(const struct tokenizer *t, uint64_t key)
 {
@@ -35,9 +35,9 @@ pair_at(const struct tokenizer *t, uint64_t key)
     return &t->pair[i];
 }
 
-/* Most pairs that are looked up do not merge.  A Bloom filter tells so of
- * nearly all of them, and stays in the processor's caches: both bits of a pair
- * are in one word. */
+/* The word of the Bloom filter for a pair, and its two bits there.  Most pairs
+ * that are looked up do not merge; the filter, which stays in the processor's
+ * caches, tells this for nearly all of them. */
 static inline uint64_t *
 pair_word(const struct tokenizer *t, uint64_t hash, uint64_t *bits)
 {

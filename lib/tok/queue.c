@@ -105,7 +105,7 @@ lines_index(struct tokenizer *t)
     }
 }
 
-/* A job of so many symbols, which are to be set. */
+/* A new job of `symbols` symbols, which the caller sets. */
 static struct merge_job *
 job_next(const struct tokenizer *t, struct queue *q, size_t symbols)
 {
@@ -120,7 +120,7 @@ job_next(const struct tokenizer *t, struct queue *q, size_t symbols)
     return j;
 }
 
-/* Set the symbols of a job; their pairs are looked up when its turn comes. */
+/* Set the symbols of a job; their pairs are looked up when the job is begun. */
 static void
 job_symbols(const struct tokenizer *t, struct merge_job *j, const uint32_t *id)
 {
@@ -148,7 +148,7 @@ job_bytes(const struct tokenizer *t, struct merge_job *j, const uint32_t *id,
     }
 }
 
-/* A job for the piece of *at, with a hole for its ids. */
+/* Add a job for the piece of *at, and a hole in *out for its ids. */
 static struct merge_job *
 job_add(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, size_t symbols, struct tok_ids *out)
@@ -233,7 +233,7 @@ take_whole(const struct tokenizer *t, struct queue *q)
     }
 }
 
-/* Put the ids of all jobs where their holes are, without a gap. */
+/* Write the ids of all jobs to their holes, and close the gaps. */
 static void
 fill_holes(const struct queue *q, struct tok_ids *out)
 {
@@ -263,7 +263,8 @@ queue_flush(const struct tokenizer *t, struct tok_scratch *s,
 
     if (!q || q->n == 0)
         return;
-    if (t->ignore_merges && !t->sp) /* sp.c does so before it queues a word */
+    if (t->ignore_merges && !t->sp) /* sp.c looks up whole words before it
+                                     * queues them */
         take_whole(t, q);
     s->code->merge(t, q);
     fill_holes(q, out);

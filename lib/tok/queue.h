@@ -1,6 +1,6 @@
 /*
- * BPE of pieces that the cache lacks.  Merging one piece spends most of its
- * time on cache misses in the table of merges, where the new pairs of each
+ * BPE of pieces that are not in the cache.  Merging one piece spends most of
+ * its time on cache misses in the table of merges, where the new pairs of each
  * merge are looked up.  So several pieces are merged in turn, one merge of each
  * at a time, and the lines of the table that a piece needs next are prefetched
  * while the others have their turns.  The output has a gap ("hole") for the ids
@@ -15,30 +15,32 @@
 #include <stdint.h>
 
 #define QUEUE_JOBS 32
-#define QUEUE_SYMBOLS 32              /* of a piece, at most 32 */
-#define QUEUE_RANKS (UINT32_MAX >> 5) /* merges whose keys fit */
+#define QUEUE_SYMBOLS 32              /* most symbols of a piece; at most 32 */
+#define QUEUE_RANKS (UINT32_MAX >> 5) /* most merges whose keys fit */
 _Static_assert(CACHE_BYTES + 1 <= QUEUE_SYMBOLS, "symbols of a piece");
 
 /*
- * key[i] = rank << 5 | i of the merge of symbol i with the one after it, so
- * that the smallest key is the next merge, the leftmost of equals too; to[i] is
- * what it becomes.
+ * A piece that is merged.  key[i] = rank << 5 | i for the merge of symbol i
+ * with the next one, so that the smallest key is the next merge, the leftmost
+ * of equal ranks; to[i] is the id that it gives.
  */
 struct merge_job {
     uint32_t key[QUEUE_SYMBOLS], to[QUEUE_SYMBOLS], id[QUEUE_SYMBOLS];
-    uint32_t n;     /* symbols that there were */
-    uint32_t alive; /* bit i: symbol i is left, in id[i] */
-    int begun;      /* all keys are set but those of two pairs: */
-    /* the first symbol of each, its bucket, and what is looked for there */
+    uint32_t n;     /* symbols before merging */
+    uint32_t alive; /* bit i: id[i] is a symbol that is left */
+    int begun;      /* all keys are set but those of the two pairs: */
+    /* of each pair: its first symbol, its bucket, the entry to look for
+     * there */
     uint32_t at[2];
     const uint64_t *line[2];
     uint64_t want[2];
-    uint64_t hash; /* of the piece, where a whole piece may be a token */
-    size_t hole;   /* the hole is the n ids of the output from here on */
+    uint64_t hash; /* of the piece, if a whole piece may be a token */
+    size_t hole;   /* offset of the hole, n ids, in the output */
     struct cache_at place;
-    /* of a window of a long piece (window.c): */
-    size_t from;    /* symbols of the piece before it */
-    size_t between; /* 1 + number of the one before the next */
+    /* for a window of a long piece (window.c): */
+    size_t from;    /* symbols of the piece before the window */
+    size_t between; /* 1 + number of the window between this and the next; 0:
+                     * none */
 };
 
 struct queue {
@@ -46,16 +48,15 @@ struct queue {
     size_t n;
 };
 
-/* The entry to look for where there is no pair: no entry begins like this. */
+/* What to look for if there is no pair: no entry begins with these bits. */
 #define LINE_NONE (UINT64_C(3) << 62)
 
-/* The bucket of a pair, and how its entry there begins: *want, down to the
- * tag. */
+/* The bucket of a pair; *want: the upper bits of its entry, down to the tag. */
 static inline const uint64_t *
 line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
 {
-    /* no two pairs have the same: a product with an odd number, modulo a power
-     * of two, is a bijection */
+    /* no two pairs have the same h: multiplying by an odd number modulo a power
+     * of two is a bijection */
     const uint64_t h =
         ((uint64_t)a << l->id_bits | (a ^ b)) * UINT64_C(0x9e3779b97f4a7c15) &
         l->mask;
@@ -64,7 +65,7 @@ line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
     return l->v + LINE_PAIRS * (h >> l->tag_bits);
 }
 
-/* The key of pair i, not found in its bucket, which is full; sets to[i]. */
+/* The key of pair i, which its full bucket does not have; sets to[i]. */
 uint32_t queue_other(const struct tokenizer *t, struct merge_job *j,
     uint32_t i);
 
@@ -80,21 +81,22 @@ queue_takes(const struct tokenizer *t)
     return t->lines.v != NULL;
 }
 
-/* Queue the piece of *at, of 2 bytes or more, with its bytes as symbols; with
- * the symbols id[n], n <= QUEUE_SYMBOLS. */
+/* Queue the piece of *at, of 2 bytes or more: queue_bytes with its bytes as
+ * symbols, queue_symbols with the symbols id[n], n <= QUEUE_SYMBOLS. */
 void queue_bytes(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, struct tok_ids *out);
 void queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, const uint32_t *id, size_t n,
     struct tok_ids *out);
 
-/* A window of a long piece, id[from .. from + n - 1], 2 <= n <= QUEUE_SYMBOLS,
- * into a queue that has room; byte: NULL, or the bytes whose symbols id are. */
+/* Add a window of a long piece, the symbols id[from .. from + n - 1], 2 <= n <=
+ * QUEUE_SYMBOLS, to a queue that has room; byte: NULL, or id[i] is the symbol
+ * of byte[i]. */
 struct merge_job *queue_window(const struct tokenizer *t, struct queue *q,
     const uint32_t *id, const unsigned char *byte, size_t n, size_t from);
 
-/* Merge all that is queued: the ids go to where they belong in *out, and the
- * pieces into the cache. */
+/* Merge all queued pieces: their ids go to the holes in *out, and to the
+ * cache. */
 void queue_flush(const struct tokenizer *t, struct tok_scratch *s,
     struct tok_ids *out);
 

@@ -7,8 +7,8 @@
 
 #define ACTIVE 12 /* pieces that are merged side by side */
 
-/* Look up pair `which` in its bucket, which was prefetched: returns the key of
- * the merge, or TOK_NONE, and sets to[]. */
+/* Look up pair `which` in its bucket, which was prefetched; sets to[] and
+ * returns the key of the merge, or TOK_NONE. */
 static inline uint32_t
 found(const struct tokenizer *t, struct merge_job *j, int which)
 {
@@ -16,8 +16,8 @@ found(const struct tokenizer *t, struct merge_job *j, int which)
     const uint32_t i = j->at[which];
     const uint64_t x = line_find(j->line[which], j->want[which], l->shift);
 
-    /* Whether a pair merges cannot be predicted, so that takes no branch; the
-     * only one is for a pair that is not in its bucket while that is full. */
+    /* Processors cannot predict whether a pair merges, so there is no branch
+     * for that; the only branch is for a pair missing in a full bucket. */
     if ((x >= LINE_NONE) & (j->line[which][LINE_PAIRS - 1] != 0) &
         (j->want[which] < LINE_NONE))
         return queue_other(t, j, i);
@@ -45,8 +45,8 @@ turn(const struct tokenizer *t, struct merge_job *j)
     uint32_t alive = j->alive, best, i, k, before, after, id;
     uint32_t left, right;
 
-    /* Read before the two new keys are written: a vector load that covers what
-     * was written just before has to wait for it. */
+    /* Read before the two new keys are written: a vector load of bytes that
+     * were just written has to wait for the write. */
     best = smallest(j->key, (j->n + 7) / 8);
     left = found(t, j, 0);
     right = found(t, j, 1);
