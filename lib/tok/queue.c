@@ -217,7 +217,7 @@ queue_window(const struct tokenizer *t, struct queue *q, const uint32_t *id,
     return j;
 }
 
-/* A piece that is a token needs no merges. */
+/* Give each piece that is a token as a whole that id, without merges. */
 static void
 take_whole(const struct tokenizer *t, struct queue *q)
 {

@@ -64,10 +64,10 @@ turn(const struct tokenizer *t, struct merge_job *j)
     before = alive & ~(UINT32_MAX << i);
     j->alive = alive;
     j->id[i] = id = j->to[i];
-    /* The two new pairs.  Where there is no symbol before or after, the key of
-     * symbol i is set to TOK_NONE in its place: before, so that the other pair
-     * sets it again (then k is 0 and i is too, as symbol 0 never goes); after,
-     * which is right, as i is the last. */
+    /* The two new pairs.  If symbol i is the first, k is 0 and so is i (symbol
+     * 0 is never merged into another), and the other pair sets the same key
+     * again.  If it is the last, k is i, and its key stays TOK_NONE, which is
+     * right. */
     k = 31 - (uint32_t)__builtin_clz(before | 1);
     j->key[k] = TOK_NONE;
     j->at[0] = k;

@@ -9,14 +9,15 @@
 
 #define ALL UINT64_C(0x0101010101010101)
 
-/* 0x80 in each byte of x, all below 0x80, that is from .. to < 0x80. */
+/* Set 0x80 in each byte of x that is in from .. to < 0x80; all bytes of x are
+ * below 0x80. */
 static inline uint64_t
 range(uint64_t x, unsigned from, unsigned to)
 {
     return (x + ALL * (0x80 - from)) & ~(x + ALL * (0x7f - to)) & ALL << 7;
 }
 
-/* Bit 7 of each of 8 bytes, as a byte. */
+/* Gather bit 7 of each of 8 bytes into a byte. */
 static inline uint64_t
 gather_sets(uint64_t x)
 {
@@ -127,7 +128,7 @@ case_on(struct scan *s, size_t i, size_t n, unsigned cls)
         bits_on(s->set[SCAN_V], i, n);
 }
 
-/* U and V of the letters of two bytes that are not in X. */
+/* Set U and V of the letters of two bytes that are not in X. */
 static void
 place_cases(struct scan *s, size_t words)
 {
@@ -144,7 +145,7 @@ place_cases(struct scan *s, size_t words)
         }
 }
 
-/* Put the characters that are in X where they belong. */
+/* Classify the characters that are in X. */
 static void
 place_others(struct scan *s, size_t words, const unsigned char *end)
 {
@@ -194,7 +195,7 @@ scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     s->last = n <= SCAN_BYTES;
     if (!s->last) {
         n = SCAN_BYTES;
-        for (size_t back = 0; back < 4; back++) /* whole characters */
+        for (size_t back = 0; back < 4; back++) /* cut at a whole character */
             if ((p[n - back] & 0xc0) != 0x80) {
                 n -= back;
                 break;
@@ -202,7 +203,7 @@ scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     }
     s->n = n;
     words = (n + 63) / 64;
-    whole = (size_t)(end - p - 1) / 64; /* with a byte behind */
+    whole = (size_t)(end - p - 1) / 64; /* blocks that one more byte follows */
     if (whole > words)
         whole = words;
     code->blocks(s, 0, whole, p, &carry);
@@ -233,7 +234,7 @@ scan_begin(struct scan *s, const struct tok_code *code, enum split split,
         scan_gpt2(s, words, end);
 }
 
-/* The first place from i on that is not in the set. */
+/* The first byte from i on that is not in the set. */
 static inline size_t
 run_end(const uint64_t *set, size_t i)
 {
@@ -249,7 +250,7 @@ run_end(const uint64_t *set, size_t i)
     return i;
 }
 
-/* \s+(?!\S)|\s+ at i, where r is the end of white space. */
+/* Length of \s+(?!\S)|\s+ at i; r: the end of the white space. */
 static inline size_t
 space(const struct scan *s, size_t i, size_t r)
 {
@@ -262,14 +263,15 @@ space(const struct scan *s, size_t i, size_t r)
     return last > i ? last - i : r - i;
 }
 
-/* Does a run that ends at r go on, maybe, behind the stretch? */
+/* May a run that ends at r go on after the stretch? */
 static inline int
 open_end(const struct scan *s, size_t r)
 {
     return r >= s->n && !s->last;
 }
 
-/* \s*[\r\n]+|\s+(?!\S)|\s+ */
+/* Length of \s*[\r\n]+|\s+(?!\S)|\s+ at i; 0: it may go on after the
+ * stretch. */
 static size_t
 space_lines(const struct scan *s, size_t i)
 {
@@ -283,7 +285,7 @@ space_lines(const struct scan *s, size_t i)
     return q > i ? q - i : space(s, i, r);
 }
 
-/* Up to `most` characters of \p{N}. */
+/* Length of at most `most` characters of \p{N} at i. */
 static size_t
 numbers(const struct scan *s, size_t i, int most)
 {
@@ -324,7 +326,7 @@ cl100k(const struct scan *s, size_t i, const unsigned char *end, int most)
     return open_end(s, r) ? 0 : r - i;
 }
 
-/* The first place from i < r on that is in the set, or r. */
+/* The first byte of i .. r - 1 that is in the set, or r. */
 static inline size_t
 first_in(const uint64_t *set, size_t i, size_t r)
 {
@@ -341,7 +343,8 @@ first_in(const uint64_t *set, size_t i, size_t r)
     return i < r ? i : r;
 }
 
-/* End of U*W+|U+W* of split_piece at i, which is in T; 0: unknown. */
+/* End of U*W+|U+W* (split.c) at i, which is in T; 0: after the stretch,
+ * maybe. */
 static inline size_t
 tekken_end(const struct scan *s, size_t i)
 {
@@ -350,7 +353,7 @@ tekken_end(const struct scan *s, size_t i)
     size_t q = r;
 
     if (v < r && (q = first_in(s->set[SCAN_U], v, r)) < r)
-        return q; /* whatever follows the run */
+        return q; /* no matter what follows the run */
     if (open_end(s, r))
         return 0;
     if (v < r)
@@ -360,7 +363,8 @@ tekken_end(const struct scan *s, size_t i)
     return q > i ? q : r;
 }
 
-/* The word of piece i whose letters begin at j; o200k: with a contraction. */
+/* Length of the piece at i, a word whose letters begin at j; o200k: with a
+ * contraction after it.  0: it may go on after the stretch. */
 static inline size_t
 tekken_word(const struct scan *s, size_t i, size_t j, const unsigned char *end,
     int o200k)
@@ -374,7 +378,8 @@ tekken_word(const struct scan *s, size_t i, size_t j, const unsigned char *end,
     return r - i;
 }
 
-/* o200k: with contractions, and numbers of 3. */
+/* Length of the piece at i of the Tekken pattern; o200k: of the o200k pattern,
+ * with contractions and numbers of 3 digits. */
 static inline size_t
 tekken(const struct scan *s, size_t i, const unsigned char *end, int o200k)
 {

@@ -1,8 +1,8 @@
 /*
- * Where the pieces of byte-level BPE end, found from bit sets: a stretch of
- * text is classified 64 bytes at a time, by vector code where there is some,
- * and the length of a run is then the number of bits that are set.  The same
- * cuts as split_piece, which takes over for pieces longer than a stretch.
+ * Cuts text into the pieces of byte-level BPE by bit sets: a stretch of text is
+ * classified 64 bytes at a time, by vector code if there is any, and the length
+ * of a run is then the number of bits that are set.  Cuts are those of
+ * split_piece, which takes over for pieces longer than a stretch.
  *
  * The GPT-2 pattern is in scan_gpt2.c.
  */
@@ -25,49 +25,51 @@ struct queue;
 struct scan {
     enum split split;
     const unsigned char *base;
-    size_t n; /* bytes that are classified, whole characters */
-    int last; /* the text ends there */
+    size_t n; /* bytes that are classified: whole characters */
+    int last; /* the text ends with the stretch */
     uint64_t set[SCAN_SETS][SCAN_BYTES / 64 + 2];
 };
 
-/* Bit i of a set is byte i of the stretch; behind its end all are zero. */
+/* Bit i of a set stands for byte i of the stretch; bits after its end are 0. */
 enum {
-    SCAN_L, /* letters; of SPLIT_QWEN35 marks too */
+    SCAN_L, /* letters; with SPLIT_QWEN35 marks too */
     SCAN_N, /* numbers: U_DIGIT for SPLIT_GPT2_DIGITS, else U_N */
     SCAN_O, /* others */
     SCAN_S, /* white space */
-    SCAN_F, /* bytes of a character behind its first */
+    SCAN_F, /* bytes of a character after its first */
     SCAN_X, /* characters that tok_code.blocks leaves to scan_begin */
     SCAN_P, /* the space U+0020 */
     SCAN_Q, /* the apostrophe U+0027 */
-    SCAN_U, /* upper and title case: of ASCII, unless split_by_case */
-    SCAN_V, /* lower case: the same */
-    SCAN_T, /* letters and marks, where split_by_case */
-    SCAN_B  /* where pieces begin, of the GPT-2 pattern */
+    SCAN_U, /* upper and title case; ASCII only unless split_by_case */
+    SCAN_V, /* lower case, likewise */
+    SCAN_T, /* letters and marks, if split_by_case */
+    SCAN_B  /* first bytes of pieces, GPT-2 patterns only */
 };
 
-/* Where the last piece may go on behind the stretch, the bit of B that ends it
- * is so far behind the end, and tells that: farther than a contraction, of
- * which a part may be behind the end, reaches. */
+/* If the last piece may go on after the stretch, the bit of B that ends it is
+ * put this far after the end, as a sign: farther than a contraction that
+ * crosses the end can reach. */
 #define SCAN_OPEN 8
 
 /*
  * Classify `blocks` blocks of 64 bytes into the sets L, N, S, F, X, P, Q, U
  * and V, from word `at` on; one byte behind them is read too.  A character
  * that is not ASCII is in X unless it is one of the usual letters of two bytes.
- * *carry (0 at the start of a text): such a letter goes on in the next block.
+ * *carry (0 at the start of a text): does such a letter go on in the next
+ * block?
  */
 struct tok_code {
     const char *name;
     void (*blocks)(struct scan *s, size_t at, size_t blocks,
         const unsigned char *p, uint64_t *carry);
     void (*merge)(const struct tokenizer *t, struct queue *q);
-    /* A beginning of p[n] that is UTF-8, maybe not the longest; NULL: 0. */
+    /* The length of a prefix of p[n] that is UTF-8, maybe not the longest;
+     * NULL: use 0. */
     size_t (*valid)(const unsigned char *p, size_t n);
 };
 
-/* The code that RETORT_KERNELS asks for, or the best.  NULL and *e: this
- * processor has no such code. */
+/* The code called `name` (RETORT_KERNELS), or the best if NULL.  NULL and *e:
+ * this processor cannot run it. */
 const struct tok_code *scan_choose(const char *name, struct err *e);
 
 void scan_avx2(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
@@ -78,16 +80,16 @@ void scan_avx512(struct scan *s, size_t at, size_t blocks,
 size_t valid_avx2(const unsigned char *p, size_t n);
 size_t valid_avx512(const unsigned char *p, size_t n);
 
-/* Classify a stretch of p < end; not of SPLIT_NONE. */
+/* Classify a stretch of the text p .. end; split is not SPLIT_NONE. */
 void scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     const unsigned char *p, const unsigned char *end);
-/* Fill B for SPLIT_GPT2 and SPLIT_GPT2_DIGITS, with the end of the text. */
+/* Fill B for SPLIT_GPT2 and SPLIT_GPT2_DIGITS; end: of the text. */
 void scan_gpt2(struct scan *s, size_t words, const unsigned char *end);
-/* scan_piece of the others */
+/* scan_piece for the other patterns */
 size_t scan_other(const struct scan *s, size_t i, const unsigned char *end);
 
-/* Length of the piece that begins at byte i < s->n; 0: it may go on behind
- * the stretch.  end: of the text. */
+/* Length of the piece that begins at byte i < s->n; 0: it may go on after the
+ * stretch.  end: of the text. */
 static inline size_t
 scan_piece(const struct scan *s, size_t i, const unsigned char *end)
 {

@@ -2,11 +2,11 @@
  * Where pieces of the GPT-2 pattern begin, for 64 bytes at a time.
  *
  * A run of letters, numbers or others begins a piece, or the space before it
- * does.  White space begins one with its first character, and with its last
- * one where something follows; that may be the space.  What is left are the
- * contractions, one by one: they count where the apostrophe begins a piece.
- * Digits that are cut out are pieces each, and all of the white space before
- * one is a single piece.
+ * does.  White space begins a piece with its first character, and, if other
+ * text follows, with its last, which may be that space.  Contractions are then
+ * handled one by one: they count if the apostrophe begins a piece.  With
+ * SPLIT_GPT2_DIGITS each digit is a piece, and so is all white space before a
+ * digit.
  */
 #include "tok/scan.h"
 
@@ -34,7 +34,8 @@ bit_clear(uint64_t *set, size_t i)
     set[i >> 6] &= ~(UINT64_C(1) << (i & 63));
 }
 
-/* The last character of white space is of several bytes, which end at i. */
+/* A piece begins with white space of several bytes: move its bit from the last
+ * byte, i, to the first. */
 static void
 begin_wide(struct scan *s, size_t i)
 {
@@ -61,7 +62,7 @@ piece_begins(struct scan *s, size_t words, int cut)
             last &= ~down(N, w);
         else
             first |= N[w] & ~up(N, w);
-        if ((n - 1) >> 6 == w) /* what follows is not known */
+        if ((n - 1) >> 6 == w) /* the next character is not known */
             last &= ~(UINT64_C(1) << ((n - 1) & 63));
         s->set[SCAN_B][w] = (first & ~joined) | (S[w] & ~up(S, w)) | last;
         if (cut)

@@ -1,8 +1,9 @@
 /* Classes of 64 bytes, for scan_avx2.c and scan_avx512.c, which define
- * SCAN_NAME, VALID_NAME, vec, vec_load, vec_le (byte - from <= most, a bit a
- * byte) and vec_eq. */
+ * SCAN_NAME, VALID_NAME, vec, vec_load, vec_le (a bit for each byte: byte -
+ * from <= most) and vec_eq. */
 
-/* Where a usual letter of two bytes (Latin, Greek, Cyrillic) begins. */
+/* Mask of bytes at which a usual letter of two bytes (Latin, Greek, Cyrillic)
+ * begins. */
 static inline uint64_t
 pairs(vec v, vec next)
 {
@@ -45,8 +46,8 @@ SCAN_NAME(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
     }
 }
 
-/* Bytes that are not where UTF-8 (Unicode 16, table 3-7) has them, looking at
- * the three before each. */
+/* Mask of bytes that are not allowed after the three bytes before them in UTF-8
+ * (Unicode 16, table 3-7). */
 static inline uint64_t
 wrong(const unsigned char *p)
 {
@@ -74,7 +75,8 @@ VALID_NAME(const unsigned char *p, size_t n)
         return 0;
     while (n - i >= 64 && wrong(p + i) == 0)
         i += 64;
-    while (i > 0 && (p[i - 1] & 0xc0) == 0x80) /* the last may be half */
+    while (i > 0 && (p[i - 1] & 0xc0) == 0x80) /* the last character may be
+                                                * incomplete */
         i--;
     return i > 0 ? i - 1 : 0;
 }

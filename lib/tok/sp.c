@@ -1,10 +1,10 @@
 /*
- * BPE over characters, as converted SentencePiece models have it.  For the
- * model all text between two added tokens is one word, but it need not be
- * merged as one: if no token that a merge gives has the character x followed by
- * U+2581 in it, no merge crosses the border between these two, and both sides
- * of it give the same ids as alone.  The vocabulary tells for which x that is
- * not so (NO_CUT), so text is cut into words, most of which are in the cache.
+ * BPE over characters, as in converted SentencePiece models.  For the model all
+ * text between two added tokens is one word, but it need not be merged as one:
+ * if no token that a merge gives contains the character x followed by U+2581,
+ * no merge crosses a border between x and U+2581, and each side of it gives the
+ * same ids as by itself.  Characters x that do occur so are marked NO_CUT;
+ * elsewhere text is cut into words, most of which are in the cache.
  */
 #include "tok/sp.h"
 #include "tok/bpe.h"
@@ -19,7 +19,7 @@
 
 #define MARK 0x2581 /* stands for a space */
 #define MARK_BYTES "\xe2\x96\x81"
-#define NO_CUT (UINT32_C(1) << 31) /* a token has MARK behind it */
+#define NO_CUT (UINT32_C(1) << 31) /* a token has the character and then MARK */
 
 static inline uint32_t
 entry(const struct sp *sp, uint32_t c)
@@ -29,7 +29,8 @@ entry(const struct sp *sp, uint32_t c)
     return page ? page[c & 255] : TOK_NONE;
 }
 
-/* Ids of a character that is not in the vocabulary: its bytes', else 0. */
+/* Set id[n] to the tokens of the n bytes of an unknown character; returns n, or
+ * 0: a byte has no token. */
 static size_t
 as_bytes(const struct sp *sp, const unsigned char *p, size_t n, uint32_t *id)
 {
@@ -41,9 +42,9 @@ as_bytes(const struct sp *sp, const unsigned char *p, size_t n, uint32_t *id)
     return n;
 }
 
-/* symbols.next where they are characters.  As in the original, sp.unk for an
- * unknown character comes late: before the next known one or at the end, and
- * thus behind the bytes of unknown ones between. */
+/* symbols.next for tokenizers whose symbols are characters.  As in the
+ * tokenizers library, sp.unk for an unknown character is delayed until the next
+ * known character or the end, and so comes after byte tokens in between. */
 static size_t
 sp_symbols(const struct tokenizer *t, struct symbols *x, uint32_t *id,
     size_t room)
@@ -100,7 +101,8 @@ merge_sp_text(const struct tokenizer *t, struct tok_scratch *s,
     }
 }
 
-/* With ignore_merges, a word that is a token is its id: 1, else 0. */
+/* With ignore_merges, append the id of a word that is a token and return 1;
+ * else 0. */
 static inline int
 word_whole(const struct tokenizer *t, const unsigned char *p, size_t n,
     struct tok_ids *out)
@@ -113,7 +115,7 @@ word_whole(const struct tokenizer *t, const unsigned char *p, size_t n,
     return 1;
 }
 
-/* Words in batches, whose cache slots are prefetched, as in bpe.c. */
+/* Words of a batch, whose cache slots are prefetched, as in bpe.c. */
 #define BATCH 32
 
 struct word_batch {
@@ -206,7 +208,7 @@ cut_before(const struct sp *sp, const unsigned char *p, const unsigned char *q)
     return is_border(sp, e);
 }
 
-/* Where the word that begins at p ends. */
+/* The end of the word that begins at p. */
 static inline const unsigned char *
 word_end(const struct sp *sp, const unsigned char *p, const unsigned char *end)
 {
@@ -224,8 +226,8 @@ word_end(const struct sp *sp, const unsigned char *p, const unsigned char *end)
     return end;
 }
 
-/* The first word, with a MARK put before it; in memory of this function, so it
- * is merged now and not queued. */
+/* Encode the first word with a MARK before it.  Its text is a local array, so
+ * it is merged now and not queued. */
 static void
 word_lead(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct tok_ids *out)
@@ -290,7 +292,7 @@ sp_text(const struct tokenizer *t, struct tok_scratch *s,
 
 /* The tables. */
 
-/* The entry of a character, which can be set. */
+/* The address of a character's entry, to set it. */
 static uint32_t *
 character(struct sp *sp, uint32_t c)
 {
@@ -303,7 +305,7 @@ character(struct sp *sp, uint32_t c)
     return *page + (c & 255);
 }
 
-/* A text of the vocabulary that is one character gives that its id. */
+/* If the text of id is one character, make id that character's entry. */
 static void
 add_character(struct tokenizer *t, uint32_t id)
 {
@@ -320,7 +322,8 @@ add_character(struct tokenizer *t, uint32_t id)
     *character(t->sp, c) = id;
 }
 
-/* Characters before MARK in the text of id, which a merge gives. */
+/* Mark the characters before a MARK in the text of id, the result of a
+ * merge. */
 static void
 add_borders(struct tokenizer *t, uint32_t id)
 {
@@ -339,7 +342,7 @@ add_borders(struct tokenizer *t, uint32_t id)
     }
 }
 
-/* Does every unknown character become the ids of its bytes, and are those and
+/* Is every unknown character encoded as its bytes, and are these tokens and
  * sp.unk in no merge? */
 static int
 unknown_is_free(const struct tokenizer *t)

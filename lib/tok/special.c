@@ -1,14 +1,15 @@
 /*
- * Tokens that begin, end and fill up texts, as a model's files name them; and a
- * tokenizer beside a model with fewer ids.
+ * Tokens that begin, end and pad texts, as a model's files name them; and
+ * fitting a tokenizer to a model with fewer ids.
  */
 
 #include "tok/special.h"
 #include "tok/aho_corasick.h"
 #include <stdlib.h>
 
-/* The token that member `name` of a tokenizer_config.json (a text, or an object
- * with one) gives into *id, where that is -1.  -1 and *e: it is no token. */
+/* If *id is -1, set it to the token that member `name` of a
+ * tokenizer_config.json (a text, or an object with one) names.  -1 and *e: it
+ * is no token. */
 static int
 config_token(const struct tokenizer *t, const json_t *config, const char *name,
     int64_t *id, struct err *e)
@@ -42,7 +43,8 @@ special_config(struct tokenizer *t, const json_t *config, struct err *e)
     return 0;
 }
 
-/* The number `name` of j, or the first of a list, below `below`; -1. */
+/* The id j[name], or the first of that list, if it is below `below`; else
+ * -1. */
 static int64_t
 first_id(const json_t *j, const char *name, double below)
 {
@@ -55,8 +57,8 @@ first_id(const json_t *j, const char *name, double below)
     return id >= 0.0 && id < below ? (int64_t)id : -1;
 }
 
-/* The ids of v that end a text: v is a number or a list; null and an empty list
- * name none.  -1 and *e: a value that is no id. */
+/* Add the ids in v to those that end a text; v: a number or a list; null and an
+ * empty list name none.  -1 and *e: a value is no id. */
 static int
 add_end_ids(struct tokenizer *t, const json_t *v, const char *file,
     struct err *e)
@@ -150,7 +152,7 @@ tok_is_end(const struct tokenizer *t, uint32_t id)
 
 /* ---- beside a model with fewer ids ---- */
 
-/* Leave out the added tokens whose id is V or more. */
+/* Remove the added tokens whose id is V or more. */
 static void
 fit_set(struct added_set *set, size_t V)
 {
@@ -172,7 +174,7 @@ fit_set(struct added_set *set, size_t V)
     added_index(set);
 }
 
-/* Name the tokens whose id is V or more, the first few. */
+/* Append the names of the first few tokens whose id is V or more. */
 static void
 list_past(const struct tokenizer *t, size_t V, struct buf *past)
 {

@@ -1,6 +1,6 @@
 /*
- * Pre-tokenizers: scanners written by hand for the patterns in use, one pass,
- * no backtracking beyond the run of white space at hand.
+ * Pre-tokenizers: scanners written by hand for the patterns in use, in one
+ * pass, without backtracking beyond a run of white space.
  *
  * GPT-2:  's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+
  *         |\s+(?!\S)|\s+
@@ -32,8 +32,9 @@ run_of(const unsigned char *p, const unsigned char *end, unsigned mask,
     return p;
 }
 
-/* \s+(?!\S)|\s+ from white space at p: all of the run where the text ends (or
- * a digit that was cut out follows), else without its last character. */
+/* Length of \s+(?!\S)|\s+ for white space at p: the whole run if the text ends
+ * there or a character of class `cut` follows, else all but its last
+ * character. */
 static size_t
 split_space(const unsigned char *p, const unsigned char *end, unsigned cut)
 {
@@ -115,7 +116,7 @@ piece_gpt2(const unsigned char *p, const unsigned char *end, unsigned cut)
     return (size_t)(q - p);
 }
 
-/* \s*[\r\n]+|\s+(?!\S)|\s+ */
+/* Length of \s*[\r\n]+|\s+(?!\S)|\s+ at p. */
 static size_t
 split_space_lines(const unsigned char *p, const unsigned char *end)
 {
@@ -126,7 +127,7 @@ split_space_lines(const unsigned char *p, const unsigned char *end)
     return q > p ? (size_t)(q - p) : split_space(p, end, 0);
 }
 
-/* Numbers of at most `most` characters. */
+/* Length of at most `most` characters of \p{N} at p. */
 static inline size_t
 split_numbers(const unsigned char *p, const unsigned char *end, size_t most)
 {
@@ -138,7 +139,8 @@ split_numbers(const unsigned char *p, const unsigned char *end, size_t most)
     return (size_t)(q - p);
 }
 
-/* letter: U_L, or with marks, as in Qwen 3.5. */
+/* Length of the piece at p of the cl100k pattern, with at most `most` digits in
+ * a number; letter: U_L, or with marks, as in Qwen 3.5. */
 static inline size_t
 piece_cl100k(const unsigned char *p, const unsigned char *end, size_t most,
     unsigned letter)
@@ -209,7 +211,7 @@ split_tekken_word(const unsigned char *p, const unsigned char *end)
     return (size_t)((both ? both : q) - p);
 }
 
-/* n, and a contraction there. */
+/* n plus the length of a contraction after p[n]. */
 static inline size_t
 contracted(const unsigned char *p, const unsigned char *end, size_t n)
 {
@@ -217,7 +219,8 @@ contracted(const unsigned char *p, const unsigned char *end, size_t n)
                                        : n;
 }
 
-/* o200k: with contractions, and numbers of 3. */
+/* Length of the piece at p of the Tekken pattern; o200k: of the o200k pattern,
+ * with contractions and numbers of 3 digits. */
 static inline size_t
 piece_tekken(const unsigned char *p, const unsigned char *end, int o200k)
 {
@@ -232,7 +235,7 @@ piece_tekken(const unsigned char *p, const unsigned char *end, int o200k)
         return o200k ? contracted(p, end, n) : n;
     }
     if (*p != '\r' && *p != '\n' && (n = split_tekken_word(p + k, end)) > 0) {
-        /* A mark alone is W+ already, which goes before U+ behind it. */
+        /* The mark alone matches W+, which comes before a match of U+. */
         if ((c & U_M) && is_upper(p + k, n))
             return k;
         return o200k ? contracted(p, end, k + n) : k + n;

@@ -6,28 +6,28 @@
 
 /* The pre-tokenizers that are known, each with a scanner of its own. */
 enum split {
-    SPLIT_NONE,        /* a gap is one piece */
+    SPLIT_NONE,        /* text between added tokens is one piece */
     SPLIT_GPT2,        /* the pattern of ByteLevel(use_regex) */
-    SPLIT_GPT2_DIGITS, /* Digits(individual), then that on what is between */
-    SPLIT_CL100K,      /* Llama 3: numbers in pieces of at most 3 */
-    SPLIT_CL100K_1,    /* Qwen 2: of 1 */
-    SPLIT_TEKKEN,      /* Mistral: words by case, numbers of 1 */
-    SPLIT_O200K,       /* GPT-4o, Llama 4: by case, with 's; of 3 */
+    SPLIT_GPT2_DIGITS, /* Digits(individual), then GPT2 in between */
+    SPLIT_CL100K,      /* Llama 3: numbers of at most 3 digits */
+    SPLIT_CL100K_1,    /* Qwen 2: numbers of 1 digit */
+    SPLIT_TEKKEN,      /* Mistral: words by case, numbers of 1 digit */
+    SPLIT_O200K,       /* GPT-4o, Llama 4: words by case, with 's; of 3 */
     SPLIT_QWEN35       /* Qwen 3.5: as Qwen 2, marks count as letters */
 };
 
-/* Does the pattern tell upper from lower case? */
+/* Does the pattern distinguish upper and lower case? */
 static inline int
 split_by_case(enum split split)
 {
     return split == SPLIT_TEKKEN || split == SPLIT_O200K;
 }
 
-/* Length in bytes of the first piece of p < end. */
+/* Length in bytes of the first piece of the text p .. end, p < end. */
 size_t split_piece(enum split kind, const unsigned char *p,
     const unsigned char *end);
-/* Length of 's 't 're 've 'm 'll 'd at p (an apostrophe), else 0; _i: in either
- * case, where U+017F is a small s too. */
+/* Length of 's 't 're 've 'm 'll 'd at p (an apostrophe), else 0; _i: in upper
+ * or lower case, and with U+017F as an s. */
 size_t split_contraction(const unsigned char *p, const unsigned char *end);
 size_t split_contraction_i(const unsigned char *p, const unsigned char *end);
 

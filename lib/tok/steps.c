@@ -1,7 +1,7 @@
 /*
  * The steps around the model, from their JSON: normalizer, pre-tokenizer and
- * decoder.  Only forms that are known to the bit are taken; of a pattern, the
- * very text.
+ * decoder.  Only forms that are implemented to the bit are accepted; patterns
+ * are compared as text.
  */
 #include "tok/steps.h"
 #include "format/patterns.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define NORM_MAX 8     /* steps of a normalizer */
-#define NORM_GROWTH 8  /* times its length: the longest a text becomes */
+#define NORM_GROWTH 8  /* most times its length that a text may grow to */
 #define PREPEND_MAX 64 /* bytes */
 #define MARK "\xe2\x96\x81"
 
@@ -102,12 +102,12 @@ share_bytes(const struct norm_op *a, const struct norm_op *b)
 int
 norm_check(const struct tokenizer *t, struct err *e)
 {
-    double growth = 1.0; /* of all steps so far, at most */
+    double growth = 1.0; /* upper bound for all steps so far */
 
     for (size_t i = 0; i < t->nnorm; i++) {
         const struct norm_op *o = &t->norm_op[i];
         double own = 1.0;
-        int again = 0; /* it may grow what has grown */
+        int again = 0; /* its growth multiplies that of earlier steps */
 
         if (o->kind == NORM_PREPEND && o->nto > PREPEND_MAX)
             return tok_bad(e, "normalizer: prepends more than %d bytes",
@@ -167,7 +167,7 @@ split_load(const json_t *j, const char *path, enum split *split, struct err *e)
         path);
 }
 
-/* Digits or Split before ByteLevel. */
+/* Read a Digits or Split that comes before ByteLevel. */
 static int
 first_step(const json_t *j, const char *path, enum split *split, struct err *e)
 {
@@ -314,8 +314,8 @@ pre_load(struct tokenizer *t, const json_t *j, struct err *e)
 /* The decoder. */
 
 struct decoder {
-    const char *from, *to; /* Replace, or NULL */
-    int bytes, fuse;       /* ByteFallback and Fuse seen */
+    const char *from, *to; /* texts of Replace, or NULL */
+    int bytes, fuse;       /* have ByteFallback, Fuse been read? */
     size_t strip;
 };
 
@@ -369,7 +369,7 @@ byte_of(const char *s, size_t n)
     return (int)((a - hex) % 16 * 16 + (b - hex) % 16);
 }
 
-/* Into t->shown[id] what p[n] decodes to; b is scratch. */
+/* Set t->shown[id] to the text that p[n] decodes to; b is scratch. */
 static void
 show_token(struct tokenizer *t, const struct decoder *d, size_t id,
     const char *p, size_t n, struct buf *b)
@@ -398,9 +398,9 @@ show_token(struct tokenizer *t, const struct decoder *d, size_t id,
     buf_add(&t->pool, b->p, b->n);
 }
 
-/* Fill t->shown, the texts that tokens decode to.  A normalized added token is
- * shown as it is looked for: with a space that Prepend put before it, as in the
- * original. */
+/* Fill t->shown, the texts that tokens decode to.  A normalized added token
+ * decodes to its normalized text, with a space that Prepend put before it, as
+ * in the tokenizers library. */
 static void
 show_all(struct tokenizer *t, const struct decoder *d)
 {

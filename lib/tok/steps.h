@@ -5,11 +5,11 @@
 #include "format/json.h"
 #include "tok/tokenizer.h"
 
-/* The normalizer; the pre-tokenizer, which also tells whether symbols are bytes
- * or characters; the decoder, when all ids are known. */
+/* Read the normalizer; the pre-tokenizer, which also decides whether symbols
+ * are bytes or characters; the decoder, after all ids are known. */
 int norm_load(struct tokenizer *t, const json_t *j, const char *path, int depth,
     struct err *e);
-/* May its steps make a text much longer?  Then -1 and *e. */
+/* Check that the steps cannot make a text much longer; -1 and *e. */
 int norm_check(const struct tokenizer *t, struct err *e);
 int pre_load(struct tokenizer *t, const json_t *j, struct err *e);
 int decoder_load(struct tokenizer *t, const json_t *j, struct err *e);

@@ -1,8 +1,8 @@
 /*
- * Mistral's tekken.json: base64 bytes in order of rank.  It becomes a
- * tokenizer.json as the tokenizers library would be given: ids behind those of
- * the special tokens; merges by the rank of what they make, and of those that
- * make the same, by the ranks of their parts.
+ * Mistral's tekken.json: base64 bytes in order of rank.  It is turned into a
+ * tokenizer.json that has the same ids: special tokens first, then the words;
+ * merges in order of the rank of their result, those with the same result in
+ * order of the ranks of their parts.
  */
 
 #include "tok/tekken.h"
@@ -31,14 +31,14 @@ struct words {
     size_t mask;
 };
 
-/* Names of the first special tokens, for files that do not hold them. */
+/* Names of the first special tokens, for files without them. */
 static const char *const names[] = { "<unk>", "<s>", "</s>", "[INST]",
     "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]",
     "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]",
     "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]",
     "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]" };
 
-/* The bytes of base64 text s, malloc'd; NULL when it is none. */
+/* The bytes of the base64 text s, malloc'd; NULL: s is not base64. */
 static unsigned char *
 base64(const char *s, size_t *n)
 {
@@ -119,7 +119,7 @@ words_load(struct words *w, const json_t *vocab, size_t n, struct err *e)
     return 0;
 }
 
-/* Append bytes in GPT-2's visible letters. */
+/* Append bytes as GPT-2's visible letters. */
 static void
 letters(struct buf *b, const unsigned char *p, size_t n)
 {
@@ -141,7 +141,7 @@ by_parts(const void *a, const void *b)
     return (x->right > y->right) - (x->right < y->right);
 }
 
-/* All pairs that make the word of rank i. */
+/* Add all merges that make the word of rank i. */
 static void
 add_merges(json_t *list, const struct words *w, size_t i, struct buf *b,
     struct pair_cut *cut)
@@ -169,8 +169,8 @@ add_merges(json_t *list, const struct words *w, size_t i, struct buf *b,
     }
 }
 
-/* The vocabulary: special tokens, then the words in letters; NULL and *e when
- * two of them are written alike. */
+/* The vocabulary: special tokens, then the words in visible letters; NULL and
+ * *e: two of them are equal. */
 static json_t *
 bpe_json(const struct words *w, const json_t *specials, struct err *e)
 {
@@ -224,7 +224,7 @@ model_json(const struct words *w, const json_t *specials, struct err *e)
         "vocab", vocab, "merges", merges);
 }
 
-/* Special tokens 0 .. n - 1 as added tokens. */
+/* The list of special tokens 0 .. n - 1 as added tokens. */
 static json_t *
 specials_json(const json_t *given, size_t n, struct err *e)
 {
@@ -255,7 +255,7 @@ specials_json(const json_t *given, size_t n, struct err *e)
     return list;
 }
 
-/* BOS before every text. */
+/* A post-processor that puts BOS before every text. */
 static json_t *
 template_json(void)
 {
@@ -314,7 +314,8 @@ tekken_load(const char *path, struct err *e)
 
     if (io_slurp(path, JS_MAX, &text, &n, e) < 0)
         return NULL;
-    /* token_str, which is not read, may hold NUL; the parser takes none */
+    /* token_str, which nobody reads, may contain NUL, which the parser
+     * refuses */
     for (p = text;
          n >= 6 && (p = memchr(p, '\\', (size_t)(text + n - p))) != NULL &&
          text + n - p >= 6;

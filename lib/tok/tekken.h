@@ -5,7 +5,8 @@
 #include "base/err.h"
 #include "format/json.h"
 
-/* Mistral's tekken.json as a tokenizer.json, the caller's; NULL and *e. */
+/* Mistral's tekken.json as a tokenizer.json, which the caller frees; NULL and
+ * *e. */
 json_t *tekken_load(const char *path, struct err *e);
 
 #endif

@@ -130,7 +130,8 @@ tok_parse(const char *json, size_t n, const char *config, size_t nconfig,
     return t;
 }
 
-/* t with the ids that `file` names; NULL and *e, t freed. */
+/* Add to t the BOS, EOS and PAD ids that `file` names; NULL and *e: t is
+ * freed. */
 static struct tokenizer *
 with_ids(struct tokenizer *t, const json_t *ids, const char *file,
     struct err *e)
@@ -165,8 +166,8 @@ open_gguf(const char *path, struct err *e)
     return t;
 }
 
-/* `file` of a folder, or NULL when there is none; *bad is set when it is there
- * and no JSON. */
+/* Parse `file` of a folder; NULL: there is none, or *bad is set: it is no
+ * JSON. */
 static json_t *
 beside(const char *dir, const char *file, int *bad, struct err *e)
 {
@@ -181,7 +182,7 @@ beside(const char *dir, const char *file, int *bad, struct err *e)
     return j;
 }
 
-/* Mistral's own kind of file, known by its name. */
+/* Is path a tekken.json, by its name? */
 static int
 is_tekken_file(const char *path)
 {
@@ -190,7 +191,7 @@ is_tekken_file(const char *path)
     return strcmp(name ? name + 1 : path, "tekken.json") == 0;
 }
 
-/* From the file at path alone, and a tokenizer_config.json. */
+/* Open the file at path, with a parsed tokenizer_config.json or NULL. */
 static struct tokenizer *
 open_file(const char *path, const json_t *config, struct err *e)
 {
@@ -326,7 +327,7 @@ add_without(struct buf *out, const char *s, size_t n, char c)
             buf_addc(out, (unsigned char)s[i]);
 }
 
-/* Take away up to n spaces where the text begins. */
+/* Remove up to n spaces at `begin`, the start of the text. */
 static void
 strip(struct buf *b, size_t begin, size_t n)
 {

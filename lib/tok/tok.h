@@ -13,11 +13,11 @@
  * use it, each with a struct tok_scratch of its own.
  *
  * Opening: json.c reads a tokenizer.json, tekken.c makes one of a tekken.json,
- * vocab_json.c and vocab.c fill the vocabulary and the merges, steps.c what
- * stands around them, special.c BOS and EOS.  Encoding: added.c and
- * aho_corasick.c find added tokens, norm.c normalises, split.c cuts into
- * pieces, bpe.c (bytes) and sp.c (characters) give each its ids, merge.c and
- * window.c merge what the queue (queue.h) does not take.
+ * vocab_json.c and vocab.c fill the vocabulary and the merges, steps.c reads
+ * normalizer, pre-tokenizer and decoder, special.c BOS and EOS.  Encoding:
+ * added.c and aho_corasick.c find added tokens, norm.c normalises, split.c cuts
+ * into pieces, bpe.c (bytes) and sp.c (characters) give each its ids, merge.c
+ * and window.c merge what the queue (queue.h) does not take.
  */
 #ifndef TOK_TOK_H
 #define TOK_TOK_H
@@ -40,8 +40,8 @@ void tok_ids_release(struct tok_ids *a);
 void tok_ids_push(struct tok_ids *a, uint32_t id);
 
 /*
- * path: a tokenizer.json or tekken.json, a directory that holds one (of both
- * the first), or a .gguf file.  BOS and EOS are looked up in the
+ * path: a tokenizer.json or tekken.json, a directory that has one
+ * (tokenizer.json if both), or a .gguf file.  BOS and EOS are looked up in the
  * tokenizer_config.json, then the generation_config.json and config.json beside
  * it.  NULL and *e "path: where: why": EX_INPUT for a damaged file or an
  * unknown component, EX_SYS when it cannot be read.
@@ -54,19 +54,19 @@ struct tokenizer *tok_parse(const char *json, size_t n, const char *config,
 void tok_free(struct tokenizer *t);
 
 /*
- * A tokenizer and a model of V ids.  Either may have more: Gemma 3's tokenizer
- * has a token for images that its language model has no row for, and many
- * models have rows without a token.
+ * A tokenizer and a model of V ids.  Either may have more ids: Gemma 3's
+ * tokenizer has a token for images without a row in its language model, and
+ * many models have rows without a token.
  *
- * tok_fit makes t, opened from path, that model's: added tokens with an id of V
- * or more are not found any more, so that they are encoded as any other text.
- * *past, unless NULL: names the tokens with such ids are appended, nothing if
- * there are none.  -1 and EX_INPUT "path: ...": BOS, EOS or PAD is V or more.
- * tok_hash and tok_vocab stay as they are.
+ * tok_fit fits t, opened from path, to that model: added tokens with an id of V
+ * or more are not found any more, so that they are encoded as other text. past:
+ * NULL, or the names of tokens with such ids are appended to it.  -1 and
+ * EX_INPUT "path: ...": BOS, EOS or PAD is V or more. tok_hash and tok_vocab
+ * stay as they are.
  *
- * tok_fits: -1 and EX_INPUT: an id is V or more, as one may be whose token is
- * no added one.  tok_check: tok_open and tok_fit, for a program that only
- * copies the files.
+ * tok_fits: -1 and EX_INPUT: an id is V or more, which can still happen for
+ * tokens that are not added.  tok_check: tok_open and tok_fit, for a program
+ * that only copies the files.
  */
 int tok_fit(struct tokenizer *t, const char *path, size_t V, struct buf *past,
     struct err *e);
@@ -74,32 +74,32 @@ int tok_fits(const struct tok_ids *ids, size_t V, struct err *e);
 int tok_check(const char *path, size_t V, struct err *e);
 
 /*
- * A warning about a file that was read all the same, for a program that encodes
- * text to give once, or NULL: the files of Mistral's Tekken models that older
- * versions of transformers wrote, with the pattern of Llama 3.  The field
- * fix_mistral_regex of tokenizer_config.json takes Tekken's pattern for them
- * (true) or this one without a warning (false).
+ * A warning that a program which encodes text should print once, or NULL: the
+ * file is of a Mistral Tekken model but has Llama 3's pattern, as older
+ * versions of transformers wrote it.  In tokenizer_config.json
+ * fix_mistral_regex: true selects Tekken's pattern, false keeps Llama 3's
+ * without a warning.
  */
 const char *tok_warning(const struct tokenizer *t);
 
-/* Ids are < tok_vocab: 1 + the largest id, added tokens included. */
+/* 1 + the largest id, added tokens included. */
 size_t tok_vocab(const struct tokenizer *t);
 /* The token that the post-processor puts before a text, or -1. */
 int64_t tok_template_bos(const struct tokenizer *t);
 /*
- * The beginning- and end-of-text tokens, or -1.  The first that is known of:
- * the post-processor's; bos_token or eos_token of tokenizer_config.json (of a
- * GGUF: tokenizer.ggml.*_token_id); the *_token_id (the first of a list) of
- * generation_config.json, then config.json; for EOS the special token
- * <|endoftext|>, <|end_of_text|>, </s> or <eos>.  tok_open refuses a
- * bos_token, eos_token or pad_token that is no token, and an eos_token_id that
- * is no id; null and an empty list name none.
+ * The beginning- and end-of-text tokens, or -1.  The first of these that is
+ * given: the post-processor's; bos_token or eos_token of tokenizer_config.json
+ * (of a GGUF: tokenizer.ggml.*_token_id); the *_token_id (the first of a list)
+ * of generation_config.json, then config.json; for EOS the special token
+ * <|endoftext|>, <|end_of_text|>, </s> or <eos>.  tok_open refuses a bos_token,
+ * eos_token or pad_token that is no token, and an eos_token_id that is no id;
+ * null and an empty list name none.
  */
 int64_t tok_bos(const struct tokenizer *t);
 int64_t tok_eos(const struct tokenizer *t);
-/* Does a text that a model writes end with id?  Besides EOS, ids that the list
- * eos_token_id of generation_config.json or config.json holds, or of a GGUF
- * tokenizer.ggml.eot_token_id and eom_token_id, end one. */
+/* Does id end a text that a model writes?  That is EOS, the ids in the list
+ * eos_token_id of generation_config.json or config.json, and in a GGUF
+ * tokenizer.ggml.eot_token_id and eom_token_id. */
 int tok_is_end(const struct tokenizer *t, uint32_t id);
 /* The token that lm-evaluation-harness puts before a text without context, or
  * -1: BOS as the tokenizer itself knows it (its post-processor,
@@ -114,47 +114,47 @@ int tok_is_special(const struct tokenizer *t, uint32_t id);
 /*
  * XXH3-128, as 32 hex digits, of a canonical serialisation of the vocabulary,
  * merges in order, pre-tokenizer, added tokens with their flags and
- * post-processor: equal exactly where the same ids come out.  BOS and EOS that
- * only configuration files name are not part of it.
+ * post-processor: equal exactly if the ids of all texts are the same.  BOS and
+ * EOS that only configuration files name are not part of it.
  */
 void tok_hash(const struct tokenizer *t, char hex[33]);
 
 /*
- * Is hash (of a `stream` message) that of the tokenizer at path, a model's for
- * instance?  1 yes; 0 no: its ids mean nothing to that model; -1 there is no
- * tokenizer to compare with (*e says why).
+ * Is hash (of a `stream` message) the hash of the tokenizer at path, such as a
+ * model's?  1: yes; 0: no, ids of one mean nothing to the other; -1: there is
+ * no tokenizer to compare with (*e says why).
  */
 int tok_matches(const char *path, const char *hash, struct err *e);
 
-/* Per thread: memory for encoding and a cache of pieces, of bounded size
- * whatever the text.  More is taken, and given back, for a copy of a text that
- * a normalizer changes (otherwise than spaces to U+2581), and where a
- * vocabulary needs windows of more than 6,000 symbols. */
+/* A thread's memory for encoding and cache of pieces, of bounded size for any
+ * text.  More is taken, and freed again, for a copy of a text that a normalizer
+ * changes (other than spaces to U+2581), and for a vocabulary that needs
+ * windows of more than 6,000 symbols. */
 struct tok_scratch *tok_scratch_new(const struct tokenizer *t);
-/* Memory for one of that many threads: their caches take 40 MiB together at
- * most, and 80 KiB each at least. */
+/* The same for one of `threads` threads: their caches take at most 40 MiB
+ * together, and at least 80 KiB each. */
 struct tok_scratch *tok_scratch_share(const struct tokenizer *t,
     size_t threads);
 void tok_scratch_free(struct tok_scratch *s);
 
 enum {
-    TOK_SPECIAL = 1, /* special tokens in the text become their ids; without
-                         * it they are text.  Added tokens that are not special
-                         * are always recognised. */
-    TOK_BOS = 2,     /* put what the post-processor puts before the text */
+    TOK_SPECIAL = 1, /* encode special tokens in the text as their ids; without
+                      * this flag they are text.  Added tokens that are not
+                      * special are always recognised. */
+    TOK_BOS = 2,     /* add what the post-processor puts before a text */
     TOK_EOS = 4,     /* ... and after it */
     TOK_SKIP = 8,    /* tok_decode: leave special tokens out */
     TOK_MIDDLE = 16  /* tok_decode: the ids continue a text, so that the
-                         * space that some tokenizers put before every text is
-                         * not taken away */
+                      * space that some tokenizers put before every text is
+                      * not taken away */
 };
 
-/* uni_valid, with this processor's code. */
+/* uni_valid with vector code if there is any. */
 size_t tok_valid(const struct tokenizer *t, const char *text, size_t n);
 
-/* Append the ids of text[n] to *out.  The text should be UTF-8 (bytes that are
- * not are encoded as what they are; see uni_repair).  Bytes that have no entry
- * in the vocabulary vanish, as the original does it. */
+/* Append the ids of text[n] to *out.  The text should be UTF-8; other bytes are
+ * encoded as single bytes (see uni_repair).  Bytes that have no token vanish,
+ * as in the tokenizers library. */
 void tok_encode(const struct tokenizer *t, struct tok_scratch *s,
     const char *text, size_t n, int flags, struct tok_ids *out);
 

@@ -16,9 +16,10 @@
 #include <stdint.h>
 
 #define TOK_NONE UINT32_MAX /* no id, no rank */
-#define FIND_BYTES 4096 /* of text in which added tokens are found at a time */
+#define FIND_BYTES 4096     /* bytes of text that aho_read reads at a time */
 
-/* A merge: the pair's rank and what it becomes; rank TOK_NONE: no merge. */
+/* A merge: the pair's rank and the id that it becomes; rank TOK_NONE: no
+ * merge. */
 struct merge {
     uint32_t rank, id;
 };
@@ -28,11 +29,12 @@ struct pair_slot {
 };
 
 /*
- * All merges once more, where a pair is looked up without a branch: a hash
- * table whose buckets are lines of the processor's cache, of 8 entries of 64
- * bits.  An entry is, from its top: the bits 1 and 0; the tag, which together
- * with the bucket's number tells the pair; the rank; the id.  An entry of zeros
- * is free.  A merge whose bucket was full is in tokenizer.pair only.
+ * A second table of all merges, in which a pair is looked up without a branch:
+ * a hash table whose buckets are lines of the processor's cache, with 8 entries
+ * of 64 bits.  An entry is, from its top bit: the bits 1 and 0; the tag, which
+ * together with the bucket's number identifies the pair; the rank; the id.  An
+ * entry of zeros is free.  A merge whose bucket was full is in tokenizer.pair
+ * only.
  */
 #define LINE_PAIRS 8
 struct lines {
@@ -52,76 +54,80 @@ struct norm_op {
     size_t nfrom, nto;
 };
 
-/* Where the pre-tokenizer puts tokenizer.gap, unless it stands there already:
- * nowhere; before the text; before each stretch between added tokens too. */
+/* Where the pre-tokenizer puts tokenizer.gap, unless it is there already:
+ * nowhere; before the text; also before each text between added tokens. */
 enum prefix { PREFIX_NONE, PREFIX_FIRST, PREFIX_ALWAYS };
 
-/* How the pre-tokenizer cuts text where symbols are characters. */
+/* How the pre-tokenizer cuts text if symbols are characters. */
 enum sp_split {
     SP_WHOLE, /* not at all */
     SP_MARK,  /* before each U+2581 */
     SP_SPACE  /* behind each space */
 };
 
-/* Tables of a tokenizer whose symbols are characters, as SentencePiece has
- * them. */
+/* Tables of a tokenizer whose symbols are characters, as in SentencePiece. */
 struct sp {
-    uint32_t *page[0x1100]; /* of 256 characters: id | NO_CUT of sp.c */
+    uint32_t *page[0x1100]; /* [256] by character: id | NO_CUT (sp.c), or
+                             * TOK_NONE; NULL: all TOK_NONE */
     uint32_t byte[256];     /* id of <0xNN>, or TOK_NONE */
-    uint32_t unk;           /* TOK_NONE: what is unknown vanishes */
+    uint32_t unk;           /* id of unknown text; TOK_NONE: it vanishes */
     int fallback, fuse;
     enum sp_split split;
-    /* The normalizer and the pre-tokenizer only make each space a U+2581 and
-     * put one before the text, so sp_text takes the text without them: */
+    /* spaces: the normalizer and the pre-tokenizer only make each space a
+     * U+2581 and put one before the text, so sp_text encodes the text without
+     * them. */
     int spaces;
-    enum prefix lead; /* where one is put */
-    int lead_once;    /* ... unless the text begins with one */
+    enum prefix lead; /* where U+2581 is put */
+    int lead_once;    /* ... unless the text begins with it */
     int cut;          /* words can be merged by themselves (sp.c) */
-    int free_unknown; /* no merge takes part of an unknown character */
+    int free_unknown; /* bytes of unknown characters are in no merge */
 };
 
 struct tok_text {
-    size_t off; /* in the pool */
+    size_t off; /* offset of n bytes in tokenizer.pool */
     uint32_t n;
-    uint8_t known; /* there is a token of this id */
+    uint8_t known; /* is there a token of this id? */
     uint8_t added, special;
 };
 
 struct tokenizer {
     size_t nid;             /* 1 + largest id */
-    struct tok_text *text;  /* [nid] texts of the vocabulary, as bytes */
-    struct tok_text *shown; /* [nid] what they decode to; may be text */
+    struct tok_text *text;  /* [nid] tokens' texts in the vocabulary, as
+                             * bytes */
+    struct tok_text *shown; /* [nid] texts that tokens decode to; may be ==
+                             * text */
     struct buf pool;
-    uint32_t *slot;    /* hash of bytes to id; mask + 1 slots */
-    uint8_t *slot_tag; /* [slot_mask + 1] of the hash, 0: empty */
+    uint32_t *slot;    /* [slot_mask + 1] hash table from bytes to ids */
+    uint8_t *slot_tag; /* [slot_mask + 1] some bits of the hash, 0: empty */
     size_t slot_mask;
-    uint32_t byte_id[256];   /* TOK_NONE: the byte vanishes */
+    uint32_t byte_id[256];   /* by byte; TOK_NONE: the byte vanishes */
     struct merge *byte_pair; /* [256*256] merges of two bytes */
-    struct pair_slot *pair;  /* all merges; pair_mask + 1 slots */
-    uint64_t *pair_bits;     /* [pair_words] which they are, see pair_word */
+    struct pair_slot *pair;  /* [pair_mask + 1] hash table of all merges */
+    uint64_t *pair_bits;     /* [pair_words] Bloom filter, see pair_word */
     size_t pair_mask, pair_words, nmerge;
-    struct lines lines; /* all merges again, for queue.h */
+    struct lines lines; /* second table of all merges, for queue.h */
     int ignore_merges;
     struct norm_op *norm_op; /* [nnorm] */
     size_t nnorm;
     enum prefix prefix;
-    char gap[8];      /* stands for a space, and is the prefix */
+    char gap[8];      /* text that stands for a space and is the prefix */
     int put_gap;      /* the pre-tokenizer replaces spaces by it */
-    enum split split; /* where sp is NULL */
+    enum split split; /* used if sp is NULL */
     struct sp *sp;    /* NULL: symbols are bytes */
-    size_t strip;     /* spaces to take away where decoded text begins */
+    size_t strip;     /* spaces to remove at the start of decoded text */
     int strip_marks;  /* the first token is decoded without its U+2581 */
     const struct tok_code *code; /* of this processor */
-    struct added_set raw, norm;  /* not normalized, normalized */
-    int64_t before, after;       /* of the post-processor */
-    int64_t bos, eos, pad;       /* of configuration files */
-    struct tok_ids ends;         /* ... all that end a text, eos or not */
-    int64_t own_bos;             /* not of a model's files */
+    struct added_set raw, norm;  /* added tokens that are not normalized, are */
+    int64_t before, after;       /* ids that the post-processor adds, or -1 */
+    int64_t bos, eos, pad;       /* ids, or -1; see tok_bos */
+    struct tok_ids ends;         /* all ids that end a text, see tok_is_end */
+    int64_t own_bos;             /* bos without a model's files, see
+                                  * tok_prefix */
     char hash[33];
-    const char *warning; /* of tok_warning */
+    const char *warning; /* see tok_warning */
 };
 
-/* Memory of one thread. */
+/* A thread's memory for encoding. */
 struct tok_scratch {
     struct cache cache;
     struct scan scan;
@@ -129,12 +135,12 @@ struct tok_scratch {
     struct queue *queue;
     uint32_t *id; /* [id_cap], see bpe_symbols */
     size_t id_cap;
-    uint32_t *rank, *prev, *next; /* [cap] of a long piece */
+    uint32_t *rank, *prev, *next; /* [cap] of merge.c */
     uint64_t *heap;               /* [3*cap] */
     size_t cap;
     struct window *window;         /* of window.c, or NULL */
-    struct buf norm[2], pre;       /* a stretch after the steps */
-    uint32_t found[2][FIND_BYTES]; /* of aho_read, each set's */
+    struct buf norm[2], pre;       /* text after each step */
+    uint32_t found[2][FIND_BYTES]; /* by aho_read for raw, norm */
 };
 
 #endif

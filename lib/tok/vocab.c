@@ -21,8 +21,8 @@ vocab_letter(unsigned b)
     return b <= 32 ? 256 + b : b == 173 ? 323 : 289 + b - 127;
 }
 
-/* Append the bytes that the letters s stand for to the pool: 1; or, where one
- * stands for none, s itself: 0. */
+/* Append to the pool the bytes that the letters s[n] stand for, and return 1;
+ * if a letter stands for none, append s itself and return 0. */
 static int
 put_pool_bytes(struct buf *pool, const char *s, size_t n, const int16_t *letter)
 {
@@ -81,7 +81,7 @@ shown_length(const struct name *x)
     return x->n < 60 ? (int)x->n : 60;
 }
 
-/* Largest id of the vocabulary into t->nid, every one checked. */
+/* Check every id of the vocabulary, and set t->nid to 1 + the largest. */
 static int
 check_vocab_ids(struct tokenizer *t, const struct names *k, struct err *e)
 {
@@ -141,7 +141,8 @@ vocab_load(struct tokenizer *t, const struct names *k, struct err *e)
 
 /* The merges. */
 
-/* A later merge of the same pair takes its place, as in the original. */
+/* Add a merge; it replaces an earlier one of the same pair, as in the
+ * tokenizers library. */
 static void
 pair_put(struct tokenizer *t, uint64_t key, struct merge m)
 {
@@ -151,7 +152,7 @@ pair_put(struct tokenizer *t, uint64_t key, struct merge m)
     *word |= bits;
 }
 
-/* Merges of two bytes in a table of their own: most lookups are of those. */
+/* Fill the table of merges of two bytes: most lookups are of those. */
 static void
 fill_byte_pairs(struct tokenizer *t)
 {
@@ -165,8 +166,8 @@ fill_byte_pairs(struct tokenizer *t)
     }
 }
 
-/* Into rank[n] that of each merge: its place, or, in a tie, that of the
- * tie's first. */
+/* Set rank[n] to each merge's rank: its index, or the index of the first merge
+ * of its tie. */
 static int
 ranks_load(uint32_t *rank, size_t n, const json_t *ties, struct err *e)
 {
@@ -194,8 +195,8 @@ ranks_load(uint32_t *rank, size_t n, const json_t *ties, struct err *e)
     return 0;
 }
 
-/* Merges that are looked up together, so that the memory in which they are is
- * on its way meanwhile. */
+/* Merges of a batch, which are looked up together, so that their memory can be
+ * prefetched. */
 #define BATCH 32
 
 struct merge_batch {
@@ -224,8 +225,8 @@ is_joined(const struct name *x, const struct merge_parts *p)
         memcmp(x->s + p->nx, p->y, p->ny) == 0;
 }
 
-/* The token that two parts become: often that of the merge before, *last, or
- * the name behind that; b is scratch. */
+/* The token that two parts become.  First tried: the result of the merge
+ * before, *last, and the name after that.  b: scratch. */
 static const struct name *
 result(const struct names *k, const struct name *last,
     const struct merge_parts *p, struct buf *b)
@@ -239,7 +240,8 @@ result(const struct names *k, const struct name *last,
     return names_find(k, b->p, b->n, vocab_hash(b->p, b->n));
 }
 
-/* Merges from number `first` on; *last: what the one before them became. */
+/* Add the merges of a batch, numbered from `first` on; *last: the result of the
+ * merge before them. */
 static int
 batch_flush_merges(struct tokenizer *t, const struct names *k,
     struct merge_batch *b, size_t first, const struct name **last,
@@ -317,7 +319,7 @@ merges_load(struct tokenizer *t, const struct tok_source *src,
     size = table_size(m.n - m.n / 4);
     t->pair = xtable(size, sizeof *t->pair, 0xff);
     t->pair_mask = size - 1;
-    t->pair_words = m.n / 6 + 1; /* some 10 bits for each */
+    t->pair_words = m.n / 6 + 1; /* some 10 bits for each merge */
     t->pair_bits = xcalloc(t->pair_words, sizeof *t->pair_bits);
     t->nmerge = m.n;
     *pairs = xreallocarray(NULL, m.n + 1, sizeof **pairs);
@@ -335,8 +337,8 @@ merges_load(struct tokenizer *t, const struct tok_source *src,
     return r;
 }
 
-/* The canonical form that tok_hash hashes: little-endian numbers, each text
- * after its length. */
+/* The canonical serialisation for tok_hash: little-endian numbers, texts after
+ * their lengths. */
 
 static void
 hash_number(XXH3_state_t *x, uint64_t v)
@@ -371,8 +373,7 @@ hash_added(XXH3_state_t *x, const struct added_set *set)
     }
 }
 
-/* Hash the steps that byte-level tokenizers without a normalizer do not
- * have. */
+/* Hash the steps that byte-level tokenizers without a normalizer lack. */
 static void
 hash_steps(XXH3_state_t *x, const struct tokenizer *t)
 {
@@ -419,11 +420,11 @@ tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
         const struct merge m = pair_at(t, pairs[i])->m;
 
         __builtin_prefetch(&t->pair[pair_start(t, pairs[soon])]);
-        if (m.rank > i) /* overruled by a later one */
+        if (m.rank > i) /* replaced by a later merge */
             continue;
         hash_number(x, pairs[i]);
         hash_number(x, m.id);
-        if (m.rank < i) { /* tied with that one */
+        if (m.rank < i) { /* tied with merge m.rank */
             hash_token_text(x, "tie", 3);
             hash_number(x, m.rank);
         }

@@ -5,14 +5,15 @@
 #include "tok/vocab_json.h"
 
 int vocab_load(struct tokenizer *t, const struct names *names, struct err *e);
-/* The merges, and model.retort_ties, [[first, number], ...]: that many merges
- * from `first` on have one rank.  *pairs: malloc'd left << 32 | right of every
- * merge, the caller's.  0, -1 and *e, or TOK_UNPLAIN. */
+/* Read the merges, and model.retort_ties, [[first, number], ...]: `number`
+ * merges from `first` on have the same rank.  *pairs: malloc'd, left << 32 |
+ * right of every merge, which the caller frees.  0, -1 and *e, or
+ * TOK_UNPLAIN. */
 int merges_load(struct tokenizer *t, const struct tok_source *src,
     const struct names *names, uint64_t **pairs, struct err *e);
 /* GPT-2's visible letter of a byte, a code point below 512. */
 uint32_t vocab_letter(unsigned b);
-/* The text of id: n bytes at off of the pool. */
+/* Set the text of id to n bytes at offset `off` of the pool. */
 void vocab_set(struct tokenizer *t, size_t id, size_t off, size_t n);
 /* Fill t->hash. */
 void tok_hash_all(struct tokenizer *t, const uint64_t *pairs);

@@ -1,4 +1,4 @@
-/* Vocabulary and merges as a tokenizer.json has them: as a tree, or as text,
+/* Reading vocabulary and merges of a tokenizer.json from a tree, or from text,
  * which takes a fraction of the time and memory. */
 
 #include "tok/vocab_json.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The slot of s[n], or the empty one where it belongs. */
+/* The slot of s[n], or the empty slot where it belongs. */
 static uint64_t *
 name_slot(const struct names *k, const char *s, size_t n, uint64_t hash)
 {
@@ -49,8 +49,8 @@ names_text(struct names *k, size_t most)
     return js_in_mark(in, '}') && js_in_done(in) ? 0 : TOK_UNPLAIN;
 }
 
-/* All names into their slots, of which those to come are fetched meanwhile.
- * TOK_UNPLAIN: one is there twice. */
+/* Put all names into their slots, prefetching the slots of later names.
+ * TOK_UNPLAIN: a name occurs twice. */
 static int
 names_index(struct names *k)
 {
@@ -155,7 +155,7 @@ merges_end(struct merges *m)
     js_in_end(&m->in);
 }
 
-/* "x y" into its two words; -1: it is not that. */
+/* Split "x y" into its two words; -1: s has another form. */
 static int
 two_words(const char *s, size_t n, struct merge_parts *p)
 {

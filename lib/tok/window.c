@@ -15,13 +15,13 @@
  * token comes out first again, what follows it is right.  If not, some windows
  * are undone and merged again as one larger window.
  *
- * Short windows can be merged side by side (queue.h), but then before it is
- * known where they should begin: at fixed distances, each overlapping the one
- * before.  A token that two overlapping windows have in common is a place to
- * pass from one to the other.  Where two have none, another window that begins
- * between them often connects them; all of these are merged side by side too.
- * Where that fails, a single window is merged with the heap (merge.c) as
- * described above, until one of the later windows can be entered.
+ * Short windows can be merged side by side (queue.h), but only if their starts
+ * are chosen in advance: at fixed distances, each overlapping the one before.
+ * A token that two overlapping windows have in common is a place to pass from
+ * one to the other.  Where two have none, another window that begins between
+ * them often connects them; all of these are merged side by side too.  Where
+ * that fails, a single window is merged with the heap (merge.c) as described
+ * above, until one of the later windows can be entered.
  */
 #include "tok/window.h"
 #include "tok/merge.h"
@@ -34,34 +34,34 @@
 #define SYMBOLS 8192 /* symbols kept in memory */
 #define BEFORE 2048  /* symbols before a window that are kept */
 #define WINDOW 32    /* size of windows merged side by side, in symbols */
-#define AHEAD 24     /* their distance */
+#define AHEAD 24     /* distance of their starts, in symbols */
 #define SINGLE 64    /* least size of a single window */
 #define LARGEST (SYMBOLS - BEFORE - SYMBOLS_ROOM)
-#define STEPS 256 /* windows that can be undone; 2^n */
+#define STEPS 256 /* windows that can be undone, a power of 2 */
 #define DOUBT 4   /* tokens in the last symbols of a window often change */
 #define FEW 4     /* a window of fewer tokens is enlarged */
 _Static_assert(WINDOW <= QUEUE_SYMBOLS, "symbols of a window");
 
-/* A window: at which symbol it begins; how many symbols its first token has,
- * whose id is in the output already (0: the window begins the text); how many
- * ids the output had before it. */
+/* A window.  at: its first symbol; len: symbols in its first token, whose id is
+ * in the output already (0: the window begins the text); n: ids in the output
+ * before it. */
 struct window_step {
     size_t at, len, n;
 };
 
 struct window {
     uint32_t sym[SYMBOLS], id[SYMBOLS], start[SYMBOLS + 1];
-    unsigned char byte[SYMBOLS]; /* of sym, if bytes is set */
+    unsigned char byte[SYMBOLS]; /* [n] the bytes of sym, if bytes is set */
     int bytes;
     struct window_step step[STEPS];
     size_t first, last; /* steps that are known: first..last - 1 */
     size_t n;           /* symbols in sym */
-    size_t size;        /* of the next single window */
-    size_t bar;         /* single windows only up to this symbol, as some that
-                         * began before it were undone */
-    int ended;          /* sym has the last symbol of the text */
-    /* Windows merged side by side: at fixed distances, and those that connect
-     * them.  row[nrow]: all of them by where they begin. */
+    size_t size;        /* size of the next single window, in symbols */
+    size_t bar;         /* up to this symbol only single windows are used, as
+                         * windows that began before it were undone */
+    int ended;          /* does sym have the last symbol of the text? */
+    /* Windows merged side by side.  ahead: at fixed distances; between: windows
+     * that connect them; row[nrow]: all of them in order of their starts. */
     struct queue ahead, between;
     const struct merge_job *row[2 * QUEUE_JOBS];
     size_t nrow;
@@ -168,14 +168,15 @@ merge_windows(const struct tokenizer *t, struct tok_scratch *s,
 
 /* ---- windows merged side by side ---- */
 
-/* Bit i is set where a token begins at symbol i, or the last one ends there. */
+/* A set whose bit i says that a token begins at symbol i, or that the last one
+ * ends there. */
 static inline uint64_t
 window_row(const struct merge_job *j)
 {
     return j->alive | UINT64_C(1) << j->n;
 }
 
-/* Is there a token of len symbols at i of that row? */
+/* Does row have a token of len symbols at symbol i? */
 static inline int
 row_has(uint64_t row, size_t i, size_t len)
 {
@@ -184,8 +185,8 @@ row_has(uint64_t row, size_t i, size_t len)
         (UINT64_C(1) | UINT64_C(1) << len);
 }
 
-/* The last token that job a has in common with b, which begins behind it, as
- * *len symbols at *i of a; 0: none. */
+/* Find the last token that job a has in common with job b, which begins later:
+ * *len symbols at symbol *i of a.  0: none. */
 static inline int
 common_prefix(const struct merge_job *a, const struct merge_job *b, size_t *i,
     size_t *len)
@@ -206,8 +207,8 @@ common_prefix(const struct merge_job *a, const struct merge_job *b, size_t *i,
     return 0;
 }
 
-/* Output the tokens of window a that begin behind step c and end at or before
- * symbol `end` of a; *c becomes the last of them. */
+/* Output the tokens of window a that begin after step c's first token and end
+ * at or before symbol `end` of a; *c becomes the last of them. */
 static void
 take_symbols(struct window *w, struct window_step *c, const struct merge_job *a,
     size_t end, struct tok_ids *out)
@@ -229,9 +230,9 @@ take_symbols(struct window *w, struct window_step *c, const struct merge_job *a,
     }
 }
 
-/* Output tokens from the windows merged side by side, as far as one leads to
- * the next: 0 if there were none, 1 if some, 2 if all to the end of the
- * text. */
+/* Output tokens from the windows merged side by side, as far as each has a
+ * token in common with the next.  Returns 0 if there were none, 1 if some, 2 if
+ * all to the end of the text. */
 static int
 follow(struct window *w, struct window_step *c, struct tok_ids *out)
 {
@@ -265,8 +266,8 @@ follow(struct window *w, struct window_step *c, struct tok_ids *out)
     return w->ended && c->at + c->len == w->n ? 2 : c->at > begin;
 }
 
-/* Where two windows that follow each other have no token in common, queue one
- * more, which begins with the last token of the first that begins at most half
+/* For two neighbouring windows without a common token, queue one more window.
+ * It begins with a token of the first one: the last that begins at most half
  * way to the second. */
 static void
 add_between(const struct tokenizer *t, struct window *w)
@@ -314,7 +315,8 @@ merge_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     }
 }
 
-/* Do as follow, and merge more windows side by side where none is left. */
+/* Do what follow does, and merge more windows side by side when none are
+ * left. */
 static int
 go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     struct window *w, struct window_step *c, struct tok_ids *out)
@@ -331,7 +333,8 @@ go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     return follow(w, c, out);
 }
 
-/* 0, or -1: this text needs larger windows than there are. */
+/* Encode the text window by window; -1: it needs a window larger than
+ * SYMBOLS. */
 static int
 windows(const struct tokenizer *t, struct tok_scratch *s, struct symbols *x,
     struct tok_ids *out)
@@ -390,7 +393,7 @@ window_merge(const struct tokenizer *t, struct tok_scratch *s,
     s->window->bytes = x->bytes;
     if (windows(t, s, &y, out) == 0)
         return;
-    /* All at once, with the memory that takes. */
+    /* merge the whole text at once, in as much memory as it takes */
     y = *x;
     out->n = before;
     id = bpe_symbols(s, most + SYMBOLS_ROOM);
