@@ -41,9 +41,9 @@ to_hex(XXH128_hash_t hash, char hex[33])
         snprintf(hex + 2 * i, 3, "%02x", c.digest[i]);
 }
 
-/* XXH3-128 of a file as 32 hex digits, and its size: of what it holds when it
- * is opened and no more.  Read piece by piece: a map of it would count as the
- * trainer's memory. */
+/* XXH3-128, as 32 hex digits, of the first `size` bytes of a file, its size
+ * when it was opened.  The file is read piece by piece: a mapping would count
+ * as the trainer's memory. */
 static int
 hash_open(int fd, const char *path, uint64_t size, char hex[33], struct err *e)
 {
@@ -92,14 +92,14 @@ has_suffix(const char *name, const char *end)
     return n > k && strcmp(name + n - k, end) == 0;
 }
 
-/* Does a model depend on that file of its folder? */
+/* Is the file of that name part of a model's hash? */
 static int
 is_model_part(const char *name)
 {
     return strcmp(name, "config.json") == 0 || has_suffix(name, ".safetensors");
 }
 
-/* For a split GGUF, the hash of the hashes of its parts. */
+/* Hash a GGUF; a split one: hash the hashes of its parts. */
 static int
 hash_gguf(const char *path, char hex[33], struct err *e)
 {
@@ -146,8 +146,8 @@ ckpt_hash_model(const char *path, char hex[33], struct err *e)
     return r;
 }
 
-/* Is name that of a checkpoint, RUN/step-N: N in decimal without leading
- * zeros?  *step is N. */
+/* Is name a checkpoint's, step-N with N in decimal without leading zeros?  Sets
+ * *step to N. */
 static int
 is_step(const char *name, uint64_t *step)
 {
@@ -194,7 +194,7 @@ hash_file(const char *dir, const char *name, struct err *e)
         : json_pack("{s:I,s:s}", "size", (json_int_t)size, "xxh3_128", hex);
 }
 
-/* The entries of all files in dir, but for the manifest and hidden ones. */
+/* Manifest entries of all files in dir except the manifest and hidden files. */
 static json_t *
 hash_listed_files(const char *dir, struct err *e)
 {
@@ -219,7 +219,8 @@ hash_listed_files(const char *dir, struct err *e)
     return files;
 }
 
-/* The manifest ends with a hash of itself, so that it too is guarded. */
+/* Write the manifest, ending with a hash of itself, so that damage to it
+ * shows. */
 static int
 put_manifest(const char *dir, json_t *m, struct err *e)
 {
@@ -253,7 +254,8 @@ ckpt_commit(struct dir_new *d, const char *run, uint64_t step,
         r = put_manifest(d->tmp, m, e);
         json_decref(m);
     }
-    if (r == 0 && io_exists(d->path)) /* a damaged one of that step */
+    if (r == 0 && io_exists(d->path)) /* a damaged checkpoint of the same
+                                       * step */
         r = dir_remove(d->path, e);
     if (r == 0)
         r = dir_new_commit(d, e);
@@ -273,7 +275,8 @@ get_manifest(const char *dir, struct err *e)
     char sum[18];
 
     if (io_slurp(path, MANIFEST_MAX, &text, &n, e) < 0) {
-        if (!io_exists(path) && e != NULL) /* as good as damaged */
+        if (!io_exists(path) && e != NULL) /* no manifest: the checkpoint counts
+                                            * as damaged */
             e->code = EX_INPUT;
         free(path);
         return NULL;
@@ -375,8 +378,8 @@ ckpt_verify(const char *dir, uint64_t *step, struct position *p, struct err *e)
     return r;
 }
 
-/* Steps of the checkpoints in run, newest first; -1 if it cannot be read.  No
- * RUN holds none. */
+/* List the steps of the checkpoints in run, newest first; returns their number,
+ * 0 if run does not exist, -1 if it cannot be read. */
 static ptrdiff_t
 list_steps(const char *run, uint64_t **steps, struct err *e)
 {
@@ -430,7 +433,7 @@ ckpt_newest(const char *run, char **dir, uint64_t *step, struct position *p,
             break;
         }
         free(path);
-        /* The unreadable checkpoint may be whole: to go on from an older one
+        /* An unreadable checkpoint may be good: continuing from an older one
          * would lose work. */
         if (why.code == EX_SYS) {
             if (e != NULL)

@@ -137,7 +137,7 @@ decode_zstd(struct frame_dec *f, const unsigned char *p, size_t n, void *dst,
 {
     size_t r;
 
-    /* Bit 2 of the descriptor: a checksum is there. */
+    /* bit 2 of the descriptor: the frame has a checksum */
     if (magic_of(p, n) != ZSTD_MAGICNUMBER || !(p[4] & 4))
         return err_set(e, EX_INPUT, "no zstd frame with a checksum");
     r = ZSTD_findFrameCompressedSize(p, n);
@@ -233,7 +233,8 @@ frame_decode_start(struct frame_dec *f, const void *src, size_t n, void *dst,
     return 0;
 }
 
-/* Blocks of an lz4 frame: sizes with checksums, up to the end mark. */
+/* Walk the blocks of an lz4 frame, each a size, data and a checksum, up to the
+ * end mark. */
 static int
 span_lz4(const unsigned char *p, size_t n, size_t *csize, size_t *dsize)
 {
@@ -271,7 +272,7 @@ frame_span(enum codec c, const void *p, size_t n, size_t *csize, size_t *dsize)
         return -1;
     r = ZSTD_findFrameCompressedSize(p, n);
     d = ZSTD_getFrameContentSize(p, n);
-    if (ZSTD_isError(r) || d > FRAME_MAX) /* unknown and error are more */
+    if (ZSTD_isError(r) || d > FRAME_MAX) /* "unknown" and "error" are larger */
         return -1;
     *csize = r;
     *dsize = (size_t)d;

@@ -1,8 +1,8 @@
 /*
- * Frames: independently compressed pieces of a shard, one zstd or lz4 frame
- * each, with the content checksum on (lz4: block checksums too), and the seek
- * table after the last one, a skippable frame that zstd -d and lz4 -d step
- * over ("zstd seekable format" 0.1.0, zstd/contrib/seekable_format).
+ * Frames: independently compressed pieces of a shard, each a zstd or lz4 frame
+ * with a content checksum (lz4: block checksums too).  After the last one comes
+ * the seek table, a skippable frame that zstd -d and lz4 -d ignore ("zstd
+ * seekable format" 0.1.0, zstd/contrib/seekable_format).
  */
 #ifndef FORMAT_FRAME_H
 #define FORMAT_FRAME_H
@@ -22,9 +22,10 @@ int codec_level_default(enum codec c);
 
 #define FRAME_MAX ((size_t)1 << 30) /* content of one frame, bytes */
 
-/* Content that is more than FRAME_FREE bytes has to be backed: at most
- * FRAME_RATIO bytes of it for each of the file, or a few bytes of a file could
- * ask for any memory.  Neither written nor read. */
+/* A frame with more than FRAME_FREE bytes of content may have at most
+ * FRAME_RATIO bytes of content for each compressed byte: otherwise a few bytes
+ * of a file could ask for any amount of memory.  Other frames are neither
+ * written nor read. */
 #define FRAME_FREE ((size_t)16 << 20)
 #define FRAME_RATIO 1000
 static inline int
@@ -46,15 +47,15 @@ struct frame_dec *frame_dec_new(enum codec c);
  * nothing follows it, its content is dn bytes and its checksum is right. */
 int frame_decode(struct frame_dec *f, const void *src, size_t n, void *dst,
     size_t dn, struct err *e);
-/* The first dn bytes of its content alone, dn not more than it has.  What
- * comes after them is not looked at, nor is the checksum: the caller has a
+/* Decode only the first dn bytes of the frame's content, which has at least so
+ * many.  The rest and the checksum are not checked: the caller has checked a
  * hash of src. */
 int frame_decode_start(struct frame_dec *f, const void *src, size_t n,
     void *dst, size_t dn, struct err *e);
 void frame_dec_free(struct frame_dec *f);
-/* How long is the frame that begins at p[0], and its content, by what it says
- * of itself?  p[n] may go on after it.  0; -1: no frame of this kind begins
- * here, or it does not end in p[n], or it says no size. */
+/* Set *csize to the length of the frame that begins at p[0], and *dsize to that
+ * of its content, from its headers; p[n] may be longer.  -1: no frame of this
+ * codec begins here, or it does not end in p[n], or it does not give a size. */
 int frame_span(enum codec c, const void *p, size_t n, size_t *csize,
     size_t *dsize);
 

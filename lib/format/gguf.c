@@ -1,6 +1,6 @@
-/* A strict reader of GGUF; see gguf.h.  The attacks that it refuses are those
- * known against other readers: lengths and counts beyond the file, sums that
- * wrap, alignment 0, type numbers outside the table, names without end. */
+/* A strict reader of GGUF; see gguf.h.  It refuses the attacks that are known
+ * against other readers: lengths and counts beyond the file, sums that
+ * overflow, alignment 0, unknown type numbers, unterminated names. */
 #include "format/gguf.h"
 #include "base/bytes.h"
 
@@ -28,7 +28,7 @@ static const unsigned type_size[GGUF_TYPES] = {
     [GGUF_F64] = 8,
 };
 
-/* ggml's tensor types by number; d is DT_N where they are not supported. */
+/* ggml's tensor types by number; d is DT_N for types that are not supported. */
 static const struct {
     const char *name;
     enum dtype d;
@@ -221,7 +221,7 @@ get_kv(struct gguf_in *c, struct gguf_kv *v, size_t *name)
     return type == GGUF_BOOL ? check_bools(c, v->value, 1) : 0;
 }
 
-/* Product of the dimensions and their bytes; rows are whole blocks. */
+/* Read the shape; set elements and bytes; check that rows are whole blocks. */
 static int
 get_shape(struct gguf_in *c, struct gguf_tensor *t, const char *name)
 {
@@ -288,7 +288,7 @@ get_alignment(struct gguf_in *c)
     return 0;
 }
 
-/* r = v rounded up to the alignment; -1 when that wraps. */
+/* *r = v rounded up to the alignment; -1: that overflows. */
 static int
 round_to_align(size_t v, size_t align, size_t *r)
 {
@@ -298,8 +298,8 @@ round_to_align(size_t v, size_t align, size_t *r)
     return 0;
 }
 
-/* Each tensor begins where the one before ends, rounded up, and the last
- * ends where the file does (its own padding may be missing). */
+/* Check the places of tensors: each begins where the one before ends, rounded
+ * up, and the last ends at the file's end (its padding may be missing). */
 static int
 place_tensor(struct gguf_in *c)
 {
@@ -352,7 +352,7 @@ read_gguf_head(struct gguf_in *c, uint64_t *nt, uint64_t *nkv)
     if (get(c, 8, "the number of tensors", nt) < 0 ||
         get(c, 8, "the number of metadata", nkv) < 0)
         return -1;
-    /* 13 and 33 bytes are the least that one of each takes. */
+    /* an entry takes at least 13 bytes, a tensor at least 33 */
     if (*nkv > (c->n - c->at) / 13)
         return err_at(c->e, 16, "%llu metadata, but %zu bytes are left",
             (unsigned long long)*nkv, c->n - c->at);
@@ -362,7 +362,7 @@ read_gguf_head(struct gguf_in *c, uint64_t *nt, uint64_t *nkv)
     return 0;
 }
 
-/* Names are in mem at off[0..n-1], all of them: make them pointers. */
+/* Set v[n] to the names, which are all in mem now, at offsets off[n]. */
 static int
 name_all(struct gguf_in *c, const size_t *off, const char **v, size_t n,
     const char *what)
@@ -528,8 +528,8 @@ gguf_size(const struct gguf *g, const char *key, size_t lo, size_t hi,
     return 1;
 }
 
-/* 1e-05 stored in 32 bits is 9.99999974738e-06; what was meant is the
- * shortest decimal that rounds to it. */
+/* The shortest decimal that rounds to f: 1e-05 stored in 32 bits is
+ * 9.99999974738e-06, but 1e-05 was meant. */
 static double
 meant(float f)
 {

@@ -2,9 +2,9 @@
  * GGUF, versions 2 and 3, little-endian: metadata, tensor descriptions, data.
  * A strict reader of a file in memory: every length is checked against the
  * bytes that are left before anything is done with it, sums and products are
- * checked, nothing is allocated that the file does not back (arrays stay in
- * the file), names are unique, tensors lie one after another, aligned,
- * without overlap.  llama.cpp writes files so and checks the same.
+ * checked, no allocation is larger than the file's contents justify (arrays
+ * stay in the file), names are unique, tensors follow one another, aligned,
+ * without overlap.  llama.cpp writes such files and makes the same checks.
  */
 #ifndef FORMAT_GGUF_H
 #define FORMAT_GGUF_H
@@ -42,7 +42,7 @@ enum gguf_type {
 struct gguf_kv {
     const char *key;     /* owned by the struct gguf */
     enum gguf_type type; /* GGUF_ARRAY for arrays */
-    enum gguf_type elem; /* of an array, else = type */
+    enum gguf_type elem; /* type of an array's elements; else == type */
     size_t n;            /* elements of an array, bytes of a string, or 1 */
     const unsigned char *value;
     size_t at; /* offset in the file, of the value */
@@ -66,15 +66,15 @@ struct gguf {
     struct buf mem; /* keys and names */
 };
 
-/* Bytes of a number of that type; 0: it is none. */
+/* Bytes of a number of that type; 0: no type of numbers. */
 size_t gguf_type_size(enum gguf_type t);
-/* The number that GGUF gives a type of tensors; -1: it has none. */
+/* GGUF's number for a type of tensors; -1: it has none. */
 int gguf_type_of(enum dtype t);
 
 /* Parse n bytes at p, which stay the caller's and must outlive *g.  Errors
  * are "offset N: why".  *g is overwritten; nothing to release on failure. */
 int gguf_parse(struct gguf *g, const void *p, size_t n, struct err *e);
-/* The metadata alone, whatever tensors follow: for a tokenizer. */
+/* Parse only the metadata, no matter what tensors follow: for a tokenizer. */
 int gguf_parse_metadata(struct gguf *g, const void *p, size_t n, struct err *e);
 void gguf_release(struct gguf *g);
 
@@ -82,8 +82,8 @@ const struct gguf_kv *gguf_kv(const struct gguf *g, const char *key);
 const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name);
 
 /* Typed metadata: 1 and *r set, 0 when missing (*r untouched), -1 and *e
- * "key: why".  Any integer type serves for a size, any float type for a
- * real (a 32-bit one gives the shortest decimal that means it). */
+ * "key: why".  A size may have any integer type, a real any float type (a
+ * 32-bit float gives the shortest decimal that rounds to it). */
 int gguf_size(const struct gguf *g, const char *key, size_t lo, size_t hi,
     size_t *r, struct err *e);
 int gguf_real(const struct gguf *g, const char *key, double lo, double hi,
@@ -92,18 +92,18 @@ int gguf_bool(const struct gguf *g, const char *key, int *r, struct err *e);
 /* *s: n bytes in the file; holds no NUL and is UTF-8. */
 int gguf_str(const struct gguf *g, const char *key, const char **s, size_t *n,
     struct err *e);
-/* Equal to the text `want`? 0 when missing, too. */
+/* Is it the text `want`?  0 if it is missing, too. */
 int gguf_is(const struct gguf *g, const char *key, const char *want);
 
-/* Walk the strings of an array (checked when it was parsed): 1: the next one
- * is in *s, n bytes in the file; 0: the end. */
+/* An iterator over the strings of an array, which were checked in parsing.
+ * gguf_next: 1: *s is the next string, *n bytes in the file; 0: the end. */
 struct gguf_walk {
     const unsigned char *p;
     size_t left;
 };
 struct gguf_walk gguf_walk(const struct gguf_kv *a);
 int gguf_next(struct gguf_walk *w, const char **s, size_t *n);
-/* Element i < n of an array of integers (or 0 of a number), widened. */
+/* Element i < n of an array of integers (i = 0 of a number), widened. */
 int64_t gguf_int(const struct gguf_kv *a, size_t i);
 /* Element i < n of an array of GGUF_F32. */
 float gguf_f32(const struct gguf_kv *a, size_t i);

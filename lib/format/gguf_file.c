@@ -10,7 +10,7 @@
 
 #define PARTS_MAX 99999 /* five digits */
 
-/* Map and parse one more file.  name is taken. */
+/* Map and parse one more file; f owns name from here on. */
 static int
 add_split_part(struct gguf_file *f, char *name, int tensors, struct err *e)
 {
@@ -39,8 +39,8 @@ add_split_part(struct gguf_file *f, char *name, int tensors, struct err *e)
     return 0;
 }
 
-/* The number of the part, from 0, and of all parts, as the file says; 0 and 1
- * if it is not split. */
+/* Read the part's number, from 0, and the number of parts; 0 and 1: not
+ * split. */
 static int
 read_split(const struct gguf *g, size_t *no, size_t *count, struct err *e)
 {
@@ -52,8 +52,8 @@ read_split(const struct gguf *g, size_t *no, size_t *count, struct err *e)
         : 0;
 }
 
-/* The path of part `want` beside that of part `no`; NULL and *e: the name does
- * not tell. */
+/* The path of part `want`, from that of part `no`; NULL and *e: path does not
+ * have the form of a part's name. */
 static char *
 part_name(const char *path, size_t no, size_t count, size_t want, struct err *e)
 {
@@ -74,7 +74,7 @@ part_name(const char *path, size_t no, size_t count, size_t want, struct err *e)
         count);
 }
 
-/* Part `want` of those of path, which is part `no`. */
+/* Add part `want` of the file whose part `no` is at path. */
 static int
 add_named(struct gguf_file *f, const char *path, size_t no, size_t count,
     size_t want, int tensors, struct err *e)
@@ -103,7 +103,7 @@ add_named(struct gguf_file *f, const char *path, size_t no, size_t count,
     return 0;
 }
 
-/* The tensors of all parts as those of f->g; their names are the parts'. */
+/* Join the tensors of all parts in f->g; the parts own their names. */
 static int
 join_parts(struct gguf_file *f, struct err *e)
 {
@@ -138,7 +138,7 @@ join_parts(struct gguf_file *f, struct err *e)
     return 0;
 }
 
-/* All parts, or the first. */
+/* Open all parts, or without tensors the first. */
 static int
 open_parts(struct gguf_file *f, const char *path, int tensors, struct err *e)
 {
@@ -148,7 +148,7 @@ open_parts(struct gguf_file *f, const char *path, int tensors, struct err *e)
         return -1;
     if (read_split(f->part, &no, &count, e) < 0)
         return err_prefix(e, "%s", path);
-    if (no > 0) { /* begin with the first */
+    if (no > 0) { /* path is not the first part: open that first */
         io_unmap(&f->map[0]);
         gguf_release(&f->part[0]);
         free(f->name[0]);
@@ -194,7 +194,7 @@ gguf_close(struct gguf_file *f)
         gguf_release(&f->part[i]);
         free(f->name[i]);
     }
-    free(f->g.t); /* what else f->g has is the first part's */
+    free(f->g.t); /* the first part owns the rest of f->g */
     free(f->map);
     free(f->part);
     free(f->name);

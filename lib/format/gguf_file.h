@@ -17,11 +17,11 @@ struct gguf_file {
     struct gguf *part;
 };
 
-/* Open path and what it is split into.  Errors are "file: why": EX_INPUT for a
- * part that is missing, of another model or under another name.  *f is
- * overwritten; nothing to close on failure. */
+/* Open path and its other parts.  Errors are "file: why": EX_INPUT for a part
+ * that is missing, of another model or under another name.  *f is overwritten;
+ * nothing to close on failure. */
 int gguf_open(struct gguf_file *f, const char *path, struct err *e);
-/* The metadata alone: of a split one the first part is opened, no other. */
+/* Read only metadata; of a split file only the first part is opened. */
 int gguf_open_metadata(struct gguf_file *f, const char *path, struct err *e);
 void gguf_close(struct gguf_file *f);
 

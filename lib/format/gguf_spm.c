@@ -15,11 +15,11 @@
 
 struct spm {
     const struct spm_token *tok;
-    uint32_t *slot; /* token + 1 by hash of its text; 0: empty */
+    uint32_t *slot; /* hash table of texts: token + 1; 0: empty */
     size_t mask;
 };
 
-/* A token that is made: of its first `cut` bytes and the rest. */
+/* A token that a merge makes, of its first `cut` bytes and the rest. */
 struct made {
     const struct spm_token *t;
     size_t cut;
@@ -67,12 +67,13 @@ made_of(const struct spm *v, const char *p, size_t n)
     return k != NONE && v->tok[k].made ? &v->tok[k] : NULL;
 }
 
-/* Merge the text of t.  Where the last step of it ends its left part, or 0 if
- * t does not come out. */
+/* Merge the text of t by itself.  Returns the bytes of the left part of the
+ * last merge, or 0: merging does not end in t. */
 static size_t
 derive(const struct spm *v, const struct spm_token *t)
 {
-    const struct spm_token *pair[LONGEST]; /* of parts i and i + 1 */
+    const struct spm_token *pair[LONGEST]; /* the merge of parts i and i + 1, or
+                                            * NULL */
     size_t from[LONGEST + 1], m = 0;       /* part i begins at from[i] */
 
     for (size_t at = 0; at < t->n;
@@ -124,7 +125,7 @@ longest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Is t one character again and again, the first one of `of`? */
+/* Is t a run of one character, the first character of `of`? */
 static int
 is_run(const struct spm_token *t, const struct spm_token *of)
 {
@@ -150,9 +151,9 @@ check_made(const struct spm *v, const struct made *m, size_t n, struct err *e)
     return 0;
 }
 
-/* Sort runs of one character of equal score, the longest first.  Other
- * merges of equal score are returned as a list of [first, number]; NULL:
- * there are none. */
+/* Among merges of equal score, sort runs of one character, the longest first.
+ * Other merges of equal score are returned as a list of [first, number]; NULL:
+ * none. */
 static json_t *
 find_ties(struct made *m, size_t n)
 {

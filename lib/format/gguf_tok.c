@@ -20,27 +20,26 @@ struct str {
 struct vocab {
     const struct gguf *g;
     struct str *tok;    /* [n] by id */
-    struct str *sorted; /* [n] those that a merge can name */
+    struct str *sorted; /* [nsorted] tokens that a merge can name, by text */
     size_t n, nsorted;
     int chars;             /* symbols are characters, not bytes */
-    const struct pre *pre; /* NULL: they are */
+    const struct pre *pre; /* NULL if chars */
     const struct gguf_kv *kind, *merges, *score;
 };
 
-#define MARK "\xe2\x96\x81" /* of a space, where symbols are characters */
+#define MARK "\xe2\x96\x81" /* stands for a space if symbols are characters */
 #define MARKS MARK MARK MARK MARK MARK MARK MARK MARK
 static const char marks[] = MARKS MARKS MARKS MARKS MARKS MARKS MARKS MARKS;
 
 /* The pre-tokenizers of byte-level BPE, by the names of tokenizer.ggml.pre,
- * between spaces.  Names that llama.cpp gives one pattern stand together. */
+ * between spaces.  Names with the same pattern in llama.cpp share a line. */
 static const struct pre {
     const char *regex; /* NULL: GPT-2's */
-    int digits;        /* ... on what is between digits, each cut out */
-    int nfc;           /* the family normalizes, which a GGUF does not
-                             * say and llama.cpp does not do */
+    int digits;        /* each digit is a piece; the pattern cuts the rest */
+    int nfc;           /* the family normalizes to NFC, which a GGUF does not
+                        * say and llama.cpp does not do */
     int whole;         /* a piece that is a token needs no merges */
-    int bos;           /* BOS is put before a text unless the file says
-                             * otherwise */
+    int bos;           /* add_bos_token by default */
     const char *names;
 } pres[] = { { NULL, 0, 0, 0, 0,
                  " gpt-2 phi-2 jais trillion granite-docling gigachat "
@@ -89,8 +88,7 @@ array(const struct gguf *g, const char *key, enum gguf_type elem, struct err *e)
     return a;
 }
 
-/* Read the lists that go with the n tokens: their kinds, and merges or
- * scores. */
+/* Find the lists beside the n tokens: their kinds, and merges or scores. */
 static int
 read_lists(struct vocab *v, const struct gguf *g, size_t n, struct err *e)
 {
@@ -125,9 +123,10 @@ has_token(const struct vocab *v, const char *p, size_t n)
     return bsearch(&s, v->sorted, v->nsorted, sizeof s, by_token_text) != NULL;
 }
 
-/* A user's token of several spaces has marks in SentencePiece's model, and so
- * in the tokenizer.json that is published with it; llama.cpp's converter writes
- * spaces.  Give it its marks back, unless another token has them. */
+/* Write tokens of several spaces with marks.  SentencePiece's model and the
+ * published tokenizer.json have user-defined tokens of several marks, which
+ * llama.cpp's converter writes as spaces.  A token stays if another has those
+ * marks. */
 static void
 mark_runs(struct vocab *v)
 {
@@ -191,7 +190,7 @@ token_text(struct str s)
     return json_stringn(s.p, s.n);
 }
 
-/* The member `key` of j (jansson before 2.14 takes no length). */
+/* Set member `key` of j (jansson before 2.14 takes no length). */
 static void
 set_member(json_t *j, struct str key, json_t *value)
 {
@@ -205,8 +204,8 @@ set_member(json_t *j, struct str key, json_t *value)
         free(s);
 }
 
-/* Tokens of the model proper.  Unused ones only fill the numbering: no text
- * ever gives them. */
+/* The vocabulary {"text": id} without unused tokens, which no text is encoded
+ * as. */
 static json_t *
 tokens_json(const struct vocab *v)
 {
@@ -236,7 +235,7 @@ added_json(const struct vocab *v)
     return j;
 }
 
-/* "a b" pairs; a, b and ab must all be tokens. */
+/* The list of merges "a b"; a, b and ab must all be tokens. */
 static json_t *
 merges_json(const struct vocab *v, struct err *e)
 {
@@ -287,11 +286,11 @@ holds(struct str s, const char *what)
     return 0;
 }
 
-/* The merges that SentencePiece's scores mean.  They never give a control
- * token or a byte, so that these stay text where they are written out, and a
- * user's token only where it holds the mark of a space: the others have been
- * found in the text before.  Runs of marks are made before anything else,
- * whatever score the converter wrote for them. */
+/* The list of merges that SentencePiece's scores mean.  Merges never give a
+ * control token or a byte token, whose names in a text stay text, and a
+ * user-defined token only if it contains a mark: others have been found in the
+ * text before.  Runs of marks are merged first, whatever score the converter
+ * wrote for them. */
 static json_t *
 scores_json(const struct vocab *v, json_t **ties, struct err *e)
 {
@@ -384,9 +383,9 @@ gguf_pre_json(size_t i, const char **name, size_t *n, int *nfc, int *whole)
     return pre_json(&pres[i]);
 }
 
-/* Token id under key into *id and its text into *s; 1, 0 if missing, -1.  In
- * a SentencePiece model <unk>, <s> and </s> are 0, 1 and 2 unless the file says
- * otherwise. */
+/* Read a token id under key into *id, and its text into *s; 1, 0 if missing,
+ * -1.  By default <unk>, <s> and </s> of a SentencePiece model are 0, 1 and
+ * 2. */
 static int
 special_token(const struct vocab *v, const char *key, size_t *id, struct str *s,
     struct err *e)
@@ -431,7 +430,8 @@ token_json(struct str s, size_t id)
         (json_int_t)id, "tokens", token_text(s));
 }
 
-/* BOS and EOS around a text; null when there are none. */
+/* The post-processor that puts BOS and EOS around a text; null: there are
+ * none. */
 static json_t *
 processor_json(const struct vocab *v, struct err *e)
 {
@@ -476,7 +476,7 @@ processor_json(const struct vocab *v, struct err *e)
         "single", single, "pair", pair, "special_tokens", tokens);
 }
 
-/* Refuse what is not known.  *prefix: a space is put before each text. */
+/* Refuse unknown settings.  Sets *prefix: is a space put before each text? */
 static int
 check_token_kind(const struct gguf *g, int *prefix, struct err *e)
 {
@@ -517,7 +517,7 @@ replace_json(const char *from, const char *to)
         "String", from, "content", to);
 }
 
-/* The steps before and behind a model of characters. */
+/* The normalizer and, below, the decoder for symbols that are characters. */
 static json_t *
 char_normalizer(int prefix)
 {
@@ -541,7 +541,7 @@ char_decoder(int prefix)
     return j;
 }
 
-/* How unknown characters are encoded: as bytes where there are tokens of bytes
+/* Set how unknown characters are encoded: as bytes if there are byte tokens
  * (*bytes), else as *unk. */
 static int
 unknown(const struct vocab *v, int *bytes, json_t **unk, struct err *e)
@@ -610,7 +610,7 @@ const char *const gguf_special[GGUF_SPECIALS][2] = {
 const char *const gguf_ends[GGUF_ENDS] = { "tokenizer.ggml.eot_token_id",
     "tokenizer.ggml.eom_token_id" };
 
-/* Special tokens into j by name; ids: their numbers, as NAME_id. */
+/* Add special tokens to j by name; ids: their ids instead, as NAME_id. */
 static int
 add_specials(json_t *j, const struct gguf *g, int ids, struct err *e)
 {
@@ -646,7 +646,7 @@ gguf_special_tokens(const struct gguf *g, struct err *e)
     return j;
 }
 
-/* eos_token_id becomes a list where other tokens end a turn or a message. */
+/* Make eos_token_id a list if other tokens end a turn or a message. */
 static int
 add_template_ends(json_t *j, const struct gguf *g, struct err *e)
 {
@@ -687,7 +687,8 @@ gguf_generation_config(const struct gguf *g, struct err *e)
     return j;
 }
 
-/* "chat_template": a text or, with named ones, a list of {name, template}. */
+/* Add "chat_template": a text or, with named ones, a list of {name,
+ * template}. */
 static int
 add_chats(json_t *j, const struct gguf *g, struct err *e)
 {

@@ -4,11 +4,11 @@
  * that tokenizer.ggml.pre names: see pres[] in gguf_tok.c.  "llama" is
  * SentencePiece's BPE: tokens with scores instead of merges, unknown
  * characters as bytes, and, unless add_space_prefix is false, a space before
- * each text (between tokens that are found in the text too, as llama.cpp does
- * it); tokens of several spaces are what they are in the tokenizer.json that is
- * published with a model, Gemma's: that many U+2581.  "gemma4" is the same with
- * merges and without that space.  Everything else is refused by name: a wrong
- * pre-tokenizer gives plausible ids and a worse model.
+ * each text (and before each text between special tokens, as in llama.cpp);
+ * tokens of several spaces become that many U+2581, as in the tokenizer.json
+ * published with Gemma.  "gemma4" is the same with merges and without that
+ * space.  Everything else is refused by name: a wrong pre-tokenizer gives
+ * plausible ids and a worse model.
  */
 #ifndef FORMAT_GGUF_TOK_H
 #define FORMAT_GGUF_TOK_H
@@ -18,10 +18,10 @@
 #include <jansson.h>
 
 /*
- * tokenizer.json: vocabulary, merges, pre-tokenizer, added tokens (control:
- * special; user-defined: not), and, where a BOS or EOS is put around a text,
- * a TemplateProcessing.  The caller's (json_decref).  NULL and *e "key: why":
- * unknown kinds, a token twice, a merge of tokens that are not there.
+ * The tokenizer.json: vocabulary, merges, pre-tokenizer, added tokens (control:
+ * special; user-defined: not), and, if BOS or EOS is put around a text, a
+ * TemplateProcessing.  The caller frees it (json_decref).  NULL and *e "key:
+ * why": an unknown kind, a duplicate token, a merge of unknown tokens.
  */
 json_t *gguf_tokenizer_json(const struct gguf *g, struct err *e);
 
@@ -29,14 +29,14 @@ json_t *gguf_tokenizer_json(const struct gguf *g, struct err *e);
 #define GGUF_CHAT "tokenizer.chat_template"
 
 /* tokenizer_config.json: class, special tokens by name, chat templates (a
- * text, or a list of {name, template} where the GGUF has named ones). */
+ * text, or a list of {name, template} if the GGUF has named ones). */
 json_t *gguf_tokenizer_config(const struct gguf *g, struct err *e);
 
 /* special_tokens_map.json: {"bos_token": "...", ...} */
 json_t *gguf_special_tokens(const struct gguf *g, struct err *e);
 
-/* generation_config.json: {"bos_token_id": 1, ...}; eos_token_id is a list
- * where the file names an end of turn or of message besides EOS. */
+/* generation_config.json: {"bos_token_id": 1, ...}; eos_token_id is a list if
+ * the file names an end of turn or of message besides EOS. */
 json_t *gguf_generation_config(const struct gguf *g, struct err *e);
 
 /* Special tokens: "bos_token", "tokenizer.ggml.bos_token_id", ... */
@@ -55,9 +55,9 @@ enum {
     GGUF_UNUSED,
     GGUF_BYTE
 };
-/* Pre-tokenizer number i of byte-level BPE as JSON, NULL behind the last one:
- * its first name in tokenizer.ggml.pre (*n bytes), and whether it goes with
- * NFC and with ignore_merges. */
+/* Known pre-tokenizer i of byte-level BPE as JSON; NULL after the last one.
+ * Sets *name, *n bytes, to its first name in tokenizer.ggml.pre, and *nfc and
+ * *whole: does it go with NFC, with ignore_merges? */
 json_t *gguf_pre_json(size_t i, const char **name, size_t *n, int *nfc,
     int *whole);
 

@@ -13,27 +13,27 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define MARK "\xe2\x96\x81" /* of a space, where symbols are characters */
+#define MARK "\xe2\x96\x81" /* stands for a space if symbols are characters */
 enum {
-    SPACES = 64,  /* in a token of spaces alone, at most */
-    LONGEST = 513 /* ranks of merges behind those of runs begin here */
+    SPACES = 64,  /* most spaces in a token of spaces */
+    LONGEST = 513 /* first rank after the merges of runs */
 };
 
 struct token {
     const char *p; /* n bytes in the JSON; NULL: no token has this id */
     size_t n;
     int kind;
-    size_t rank; /* of the merges that make it, from 1; 0: none does */
+    size_t rank; /* rank of the merges that make it, from 1; 0: none does */
 };
 
-/* The parts of a tokenizer.json, and what they mean in a GGUF. */
+/* A tokenizer.json, and its values for a GGUF. */
 struct src {
     const json_t *tok, *model, *vocab, *merges;
     struct token *t; /* [V] */
     size_t V;
     int chars;       /* symbols are characters, not bytes */
-    int prefix;      /* ... with a mark before a text */
-    int add[2];      /* a token before a text, behind it */
+    int prefix;      /* ... and a mark is put before a text */
+    int add[2];      /* is a token put before, after a text? */
     const char *pre; /* npre bytes */
     size_t npre;
     struct gguf_ids id;
@@ -47,8 +47,8 @@ flag(const json_t *j, const char *key, int otherwise)
     return json_is_boolean(v) ? json_is_true(v) : otherwise;
 }
 
-/* Step i of a normalizer or pre-tokenizer, whose list is member `list`; NULL
- * behind the last one. */
+/* Step i of a normalizer or pre-tokenizer, which lists them in member `list`;
+ * NULL after the last one. */
 static const json_t *
 check_step(const json_t *j, const char *list, size_t i)
 {
@@ -57,8 +57,8 @@ check_step(const json_t *j, const char *list, size_t i)
     return i == 0 && json_is_object(j) ? j : NULL;
 }
 
-/* All that matters of a pre-tokenizer of byte-level BPE: two with equal texts
- * cut alike. */
+/* Describe a pre-tokenizer of byte-level BPE: two with equal descriptions cut
+ * alike. */
 static void
 describe_pre(const json_t *j, struct buf *b)
 {
@@ -76,7 +76,7 @@ describe_pre(const json_t *j, struct buf *b)
     }
 }
 
-/* tokenizer.ggml.pre */
+/* Find the value of tokenizer.ggml.pre. */
 static int
 matching_pre(struct src *s, struct err *e)
 {
@@ -105,7 +105,7 @@ matching_pre(struct src *s, struct err *e)
         "3, Qwen 2 and 3.5, Tekken, GPT-4o)");
 }
 
-/* Steps around SentencePiece's BPE: spaces become marks. */
+/* Read the steps around SentencePiece's BPE that turn spaces into marks. */
 static int
 read_marks(struct src *s, struct err *e)
 {
@@ -138,7 +138,7 @@ read_marks(struct src *s, struct err *e)
         return err_set(e, EX_INPUT,
             "normalizer: a GGUF can only say that spaces become U+2581, with "
             "one before a text or not");
-    /* To split at spaces is nothing once there are none. */
+    /* splitting at spaces has no effect: there are none left */
     if (json_is_object(pre) &&
         strcmp(js_text_of(json_object_get(pre, "pattern"), "String"), " ") != 0)
         return err_set(e, EX_INPUT, "pre_tokenizer: %.40s is not supported",
@@ -263,8 +263,8 @@ read_tokens(struct src *s, struct err *e)
     return 0;
 }
 
-/* Merge number i, "a b" or ["a", "b"]: the two parts together, with `between`
- * between them, into *b. */
+/* Write to *b the two parts of merge i, "a b" or ["a", "b"], with `between`
+ * between them. */
 static int
 join_merge(const struct src *s, size_t i, const char *between, struct buf *b,
     struct err *e)
@@ -286,7 +286,8 @@ join_merge(const struct src *s, size_t i, const char *between, struct buf *b,
         : err_set(e, EX_INPUT, "model.merges: number %zu is no pair", i);
 }
 
-/* Characters in a text that repeats one, else 0; *k: bytes of that one. */
+/* The length in characters of a run of one character, else 0; *k: bytes of the
+ * character. */
 static size_t
 repeats(const char *p, size_t n, size_t *k)
 {
@@ -294,7 +295,7 @@ repeats(const char *p, size_t n, size_t *k)
     return n > 0 && n % *k == 0 && memcmp(p, p + *k, n - *k) == 0 ? n / *k : 0;
 }
 
-/* The token that merge i makes; its text is left in *b. */
+/* The token that merge i makes; *b: its text. */
 static struct token *
 made_by(const struct src *s, size_t i, struct buf *b, struct err *e)
 {
@@ -310,11 +311,11 @@ made_by(const struct src *s, size_t i, struct buf *b, struct err *e)
 }
 
 /*
- * Gemma's merges begin with those of runs of one character (spaces, newlines),
- * any longer run before any shorter one that could be made in its place: two of
- * the character alone come last.  Then a run grows from its left end until it
- * is the longest token, as it does where longer ones have higher scores.
- * Returns how many such merges there are, their tokens scored.
+ * Rank the merges of runs of one character (spaces, newlines), with which
+ * Gemma's list begins.  The merge that makes two of a character comes after
+ * those of its longer runs.  Then a run grows from its left end until it is the
+ * longest token, which higher scores for longer runs do too.  Returns the
+ * number of these merges.
  */
 static size_t
 score_runs(struct src *s)
@@ -343,9 +344,9 @@ score_runs(struct src *s)
 }
 
 /*
- * Scores that order the merges: all that give one token must stand together,
- * so that the place of that group is its score.  Where a GGUF was the origin,
- * "retort_ties" lists groups of one score.
+ * Rank tokens by their merges: all merges that give one token must be adjacent,
+ * and the position of this group is the token's rank.  If the tokenizer came
+ * from a GGUF, "retort_ties" lists merges of equal rank.
  */
 static int
 score_tokens(struct src *s, struct err *e)
@@ -385,7 +386,7 @@ score_tokens(struct src *s, struct err *e)
     return r;
 }
 
-/* Read the template: a token before each text and one behind it, or neither. */
+/* Read the template: a token before each text and one after it, or neither. */
 static int
 read_template(struct src *s, const json_t *post, struct err *e)
 {
@@ -446,7 +447,7 @@ put_tokens(struct gguf_out *o, const struct src *s)
         } else if (s->chars && t->kind == GGUF_USER &&
             strncmp(t->p, MARK, strlen(MARK)) == 0 &&
             (run = repeats(t->p, t->n, &k)) > 0 && run <= SPACES) {
-            memset(text, ' ', sizeof text); /* as it is found in a text */
+            memset(text, ' ', sizeof text); /* a GGUF has it as in the text */
             gguf_out_text(o, text, run);
         } else {
             gguf_out_text(o, t->p, t->n);
@@ -483,7 +484,7 @@ write_merges(struct gguf_out *o, const struct src *s, struct err *e)
     return r;
 }
 
-/* Special tokens that tokenizer_config.json names and nothing else has. */
+/* Take special tokens from tokenizer_config.json if they are not set. */
 static void
 name_specials(struct src *s, const json_t *config)
 {
@@ -497,7 +498,7 @@ name_specials(struct src *s, const json_t *config)
     }
 }
 
-/* Is number i of ends EOS, or the same as one before it? */
+/* Is ends[i] EOS, or equal to an earlier one? */
 static int
 is_repeated(const json_t *ends, size_t i, int64_t eos)
 {
@@ -539,8 +540,8 @@ gguf_out_ids(struct gguf_out *o, const struct gguf_ids *id, size_t V)
     put_ends(o, id, V);
 }
 
-/* The name of a chat template as a key has it: ASCII letters and digits, "_"
- * for any other character.  The caller frees it. */
+/* A chat template's name for use in a key: ASCII letters and digits, "_" for
+ * any other character.  The caller frees it. */
 static char *
 chat_name(const char *s)
 {
@@ -556,8 +557,8 @@ chat_name(const char *s)
     return name;
 }
 
-/* Chat templates, one text or a list of {name, template}, as the gguf package
- * writes them; the later of two with one name is written. */
+/* Write chat templates, a text or a list of {name, template}, as the gguf
+ * package does; of two with the same name the later is written. */
 static void
 put_chats(struct gguf_out *o, const json_t *chat)
 {
@@ -613,10 +614,10 @@ by_id_value(const void *a, const void *b)
 }
 
 /*
- * Read it back: every merge that the scores mean must be one of the original,
- * in the order of the groups.  Then the ids are the same: what happens within a
- * token's text is what happens to that text alone (gguf_spm.h), so that each
- * token comes of one pair, the same in both.
+ * Read the scores back: every merge that they mean must be one of the original,
+ * in the order of the groups.  Then ids are the same: a token's text is merged
+ * as it is alone (gguf_spm.h), so that each token has one last merge, the same
+ * in both.
  */
 static int
 read_back(const struct src *s, const struct gguf_out *o, struct err *e)

@@ -11,20 +11,19 @@
 #include <stdint.h>
 
 /*
- * Special tokens below V alone, and the parsed tokenizer.json
- * `tok` as metadata of a model with V ids, whose gguf_tokenizer_json then gives
- * the same ids.  config: the parsed tokenizer_config.json or NULL; its special
- * tokens are taken where *id has none, and its chat templates, in whose
- * names "_" stands for what is no ASCII letter or digit.  Tokens beyond V,
- * which no model has, are left out.  -1 and *e "member: why": what a GGUF
- * cannot say.
+ * gguf_out_tokenizer writes the parsed tokenizer.json `tok` as metadata of a
+ * model with V ids; gguf_tokenizer_json of it gives the same ids.  config: the
+ * parsed tokenizer_config.json or NULL, for its chat templates (other
+ * characters than ASCII letters and digits in their names become "_") and for
+ * special tokens that *id lacks.  Tokens with an id of V or more are left out.
+ * -1 and *e "member: why": a GGUF cannot say it.
  */
 struct gguf_ids {
     int64_t v[GGUF_SPECIALS]; /* -1: none */
     const json_t *ends;       /* a list of ids that end a text; or NULL */
 };
-/* The first two of id->ends that are not EOS are written as end of turn and of
- * message; warns of more. */
+/* Write special tokens with ids below V.  The first two of id->ends that are
+ * not EOS become end of turn and end of message; a warning names others. */
 void gguf_out_ids(struct gguf_out *o, const struct gguf_ids *id, size_t V);
 int gguf_out_tokenizer(struct gguf_out *o, const json_t *tok,
     const json_t *config, size_t V, const struct gguf_ids *id, struct err *e);

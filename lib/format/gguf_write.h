@@ -1,6 +1,6 @@
 /*
  * Making the head of a GGUF file, version 3, little-endian, aligned to 32
- * bytes: metadata, then tensors in the order in which their data follows.  The
+ * bytes: metadata, then tensor descriptions in the order of their data.  The
  * same calls give the same bytes everywhere.
  */
 #ifndef FORMAT_GGUF_WRITE_H
@@ -16,26 +16,27 @@ struct gguf_out {
     size_t data; /* bytes of data so far, padded */
 };
 
-/* Metadata; { 0 } is an empty file.  Keys are unique. */
+/* Add metadata; { 0 } is an empty file.  Keys must be unique. */
 void gguf_out_str(struct gguf_out *o, const char *key, const char *s, size_t n);
 void gguf_out_u32(struct gguf_out *o, const char *key, size_t v);
 void gguf_out_f32(struct gguf_out *o, const char *key, double v);
 void gguf_out_bool(struct gguf_out *o, const char *key, int v);
-/* A list of n, whose elements follow: numbers of `size` bytes, or texts. */
+/* Begin a list of n; its elements are added next: gguf_out_num, of `size`
+ * bytes, or gguf_out_text. */
 void gguf_out_array(struct gguf_out *o, const char *key, enum gguf_type elem,
     size_t n);
 void gguf_out_num(struct gguf_out *o, uint64_t v, size_t size);
 void gguf_out_text(struct gguf_out *o, const char *s, size_t n);
-/* An entry of another file as it is. */
+/* Copy an entry of another file. */
 void gguf_out_copy(struct gguf_out *o, const struct gguf_kv *v);
 
-/* A tensor of that type, shape slowest first.  -1: its rows are no whole
- * blocks.  GGUF has the type (F32, F16, BF16, Q8_0, Q4_0). */
+/* Add a tensor of type F32, F16, BF16, Q8_0 or Q4_0, shape slowest first.  -1:
+ * its rows are no multiple of the block size. */
 int gguf_out_tensor(struct gguf_out *o, const char *name, enum dtype t,
     int ndim, const size_t *shape);
 
-/* The head into *b (cleared first), padded to where the data begins.  Each
- * tensor's data is padded to GGUF_ALIGN too. */
+/* Write the head to *b (cleared first), padded to the start of the data.  The
+ * caller pads each tensor's data to GGUF_ALIGN too. */
 void gguf_out_head(const struct gguf_out *o, struct buf *b);
 void gguf_out_release(struct gguf_out *o);
 

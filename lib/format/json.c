@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* jansson recurses to a depth of its own; this one is checked before. */
+/* Refuse nesting deeper than JS_DEPTH before jansson, which recurses, parses
+ * it. */
 static int
 check_depth(const char *s, size_t n, struct err *e)
 {
@@ -41,8 +42,8 @@ is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Make reals of whole numbers of 19 digits and more, in place: the last two
- * digits become "e2", so that offsets stay as they are. */
+/* Turn whole numbers of 19 digits and more into reals in place: their last two
+ * digits become "e2", so that offsets stay the same. */
 static void
 reals_of_huge(char *s, size_t n)
 {
@@ -65,7 +66,7 @@ reals_of_huge(char *s, size_t n)
 }
 
 /* transformers writes "no limit" as the whole number 1e30, which jansson
- * refuses: only then such numbers are read as reals. */
+ * refuses: if it does, huge numbers are read as reals. */
 json_t *
 js_parse(const char *text, size_t n, struct err *e)
 {
@@ -106,8 +107,8 @@ js_load(const char *path, size_t max, struct err *e)
     return j;
 }
 
-/* With as few digits as give every real number back: 1e-05, and not
- * 1.0000000000000001e-05. */
+/* Dump j with the fewest digits that read back as the same real numbers: 1e-05,
+ * not 1.0000000000000001e-05. */
 static char *
 dump_to_file(const json_t *j)
 {

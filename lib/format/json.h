@@ -1,8 +1,8 @@
 /*
- * JSON from outside (config.json, tokenizer.json, an index): jansson behind
- * the rules every parser here has.  Input is bounded in size and depth,
- * a key given twice is refused (readers differ in which one they take), and
- * an error names file and offset, or the path of the member that is wrong.
+ * JSON from other programs (config.json, tokenizer.json, an index), parsed by
+ * jansson under the rules of every parser here: input is bounded in size and
+ * depth, a duplicate key is refused (readers differ in which one they take),
+ * and an error names file and offset, or the path of the wrong member.
  */
 #ifndef FORMAT_JSON_H
 #define FORMAT_JSON_H
@@ -17,11 +17,11 @@
 #define JS_MAX ((size_t)256 << 20) /* bytes of one file, by default */
 #define JS_DEPTH 64                /* arrays and objects, nested */
 
-/* Whole numbers beyond 64 bits become reals (transformers writes such).  A byte
- * order mark is passed over; offsets count from behind it.
- * Parse n bytes of text / a whole file of at most max bytes.  The value is
- * the caller's (json_decref).  NULL and *e: "offset N: why"; js_load puts
- * "path: " in front. */
+/* Parse n bytes of text (js_parse), or a whole file of at most max bytes
+ * (js_load).  Whole numbers beyond 64 bits become reals (transformers writes
+ * such).  A byte order mark is skipped; offsets count from after it.  The
+ * caller frees the value (json_decref).  NULL and *e: "offset N: why", with
+ * "path: " before it from js_load. */
 json_t *js_parse(const char *text, size_t n, struct err *e);
 json_t *js_load(const char *path, size_t max, struct err *e);
 
@@ -29,7 +29,7 @@ json_t *js_load(const char *path, size_t max, struct err *e);
  * the order they were set; the file appears whole or not at all. */
 int js_save(const json_t *j, const char *path, struct err *e);
 
-/* Append s as a JSON string, quoted; bytes >= 0x80 are taken as they are. */
+/* Append s as a quoted JSON string; bytes >= 0x80 are copied unchanged. */
 void js_quote(struct buf *b, const char *s);
 
 /* Member of an object by a path such as "rope_parameters.rope_theta"; NULL
@@ -41,8 +41,8 @@ const char *js_text_of(const json_t *j, const char *key);
 
 /*
  * Typed members: 1 and *r set; 0 when missing or null (*r untouched); -1 and
- * *e "path: why" when of another type or outside [lo,hi].  A size must be
- * written as a whole number; a real may be.
+ * *e "path: why" when of another type or outside [lo,hi].  A size must be a
+ * whole number; a real may be any number.
  */
 int js_size(const json_t *j, const char *path, size_t lo, size_t hi, size_t *r,
     struct err *e);

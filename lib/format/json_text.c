@@ -1,4 +1,4 @@
-/* JSON read without a tree, and large members of one as text; see json.h. */
+/* JSON read without a tree, and large members as text; see json_text.h. */
 #include "format/json_text.h"
 #include "format/json.h"
 #include "base/utf8.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX 2048 /* objects and lists in each other */
+#define DEPTH_MAX 2048 /* nested objects and arrays */
 
 /* ---- values and the marks between them ---- */
 
@@ -77,8 +77,8 @@ hex4(const char *p, const char *end)
     return v;
 }
 
-/* The character of \uXXXX, p at its u, and how long it is, that of a pair of
- * surrogates included; -1: half a pair, or no digits. */
+/* The character of an escape \uXXXX or surrogate pair of them, p at its u;
+ * *len: its bytes from p on.  -1: half a pair, or no digits. */
 static int32_t
 escaped_character(const char *p, const char *end, size_t *len)
 {
@@ -111,7 +111,7 @@ js_plain(const char *p, size_t n)
         w = (((w - ones * 0x20) & ~w) | ((quote - ones) & ~quote) |
                 ((slash - ones) & ~slash)) &
             high;
-        if (w != 0) /* its lowest bit is of the first such byte */
+        if (w != 0) /* its lowest bit belongs to the first such byte */
             return i + (size_t)__builtin_ctzll(w) / 8;
     }
     while (i < n && (unsigned char)p[i] >= 0x20 && p[i] != '"' && p[i] != '\\')
@@ -129,7 +129,7 @@ js_escape(const char *p, const char *end, char *to, size_t *len)
     *len = 1;
     if (p == end)
         return 0;
-    if (*p == 'n') { /* most are */
+    if (*p == 'n') { /* most escapes are \n */
         *to = '\n';
         return 1;
     }
@@ -239,7 +239,7 @@ js_in_number(struct js_in *in, uint64_t *v)
     return 1;
 }
 
-/* Read byte a or byte b: 1; 0: neither is next. */
+/* Read byte a or b and return 1; 0: neither is next. */
 static int
 either(struct js_in *in, char a, char b)
 {
@@ -273,7 +273,8 @@ read_digits(struct js_in *in)
     return digits(in);
 }
 
-/* A value that is neither an object nor an array; *text: if it is a string. */
+/* Read a value that is neither an object nor an array; *text: set if it is a
+ * string. */
 static int
 scalar(struct js_in *in, struct js_string *text)
 {
@@ -358,9 +359,8 @@ js_in_value(struct js_in *in, struct js_string *text, size_t *count)
 
 /* ---- large members as text ---- */
 
-/* Compare the path of a part with `under` (unless NULL), then name[n], as they
- * stand in the text.  The byte of the path behind them, '.' or '\0'; -1: the
- * path is another. */
+/* Does the path of a part begin with `under` (unless NULL) and name[n], as in
+ * the text?  Returns the byte of the path after them, '.' or '\0'; -1: no. */
 static int
 leads(const struct js_part *part, const char *under, const char *name, size_t n)
 {
@@ -376,8 +376,9 @@ leads(const struct js_part *part, const char *under, const char *name, size_t n)
         : -1;
 }
 
-/* Find the parts in an object, whose brace has been passed, member `under` of
- * the whole or that itself; 0: it is wrong, or has a part twice. */
+/* Find the parts in an object after its opening brace: member `under` of the
+ * whole text, or, if NULL, the whole.  0: bad text, or a part is there
+ * twice. */
 static int
 find_large_parts(struct js_in *in, const char *under, struct js_part *part,
     size_t nparts)

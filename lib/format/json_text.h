@@ -9,60 +9,60 @@
 #include <stdint.h>
 
 /*
- * JSON read without a tree: js_in_begin, then strings, values and the marks
- * between them in the order in which they should come.  White space is passed
- * over.  Each function returns 1, or 0 when something else is there; then why
- * says what is wrong at p, which for what a string or number means is where
- * that begins (not of js_in_mark, which leaves p where it is).
+ * A reader of JSON without a tree: call js_in_begin, then functions for the
+ * strings, values and punctuation marks that should come.  White space is
+ * skipped.  Each function returns 1, or 0 if something else is next; then `why`
+ * says what is wrong at p (if a string or number has a wrong meaning, p is its
+ * start). js_in_mark alone sets no `why` and does not move p when it returns 0.
  */
 struct js_in {
     const char *p, *end;
     const char *why;
-    char *text; /* of js_in_text; malloc'd */
+    char *text; /* buffer of js_in_text, malloc'd */
     size_t used;
 };
-/* The n bytes between the quotes of a string, as they stand. */
+/* The n bytes between the quotes of a string, as in the text. */
 struct js_string {
     const char *p;
     size_t n;
-    int escapes; /* it has some, all right */
+    int escapes; /* it has escapes, all of them valid */
 };
 void js_in_begin(struct js_in *in, const char *p, size_t n);
 void js_in_end(struct js_in *in);
 int js_in_mark(struct js_in *in, char c);
-/* A string, which need not be UTF-8; the same and a colon. */
+/* Read a string, which need not be UTF-8; js_in_name: and a colon after it. */
 int js_in_string(struct js_in *in, struct js_string *s);
 int js_in_name(struct js_in *in, struct js_string *s);
-/* A string without escapes, which is UTF-8 and holds no NUL: *s, *n lives in
- * the text that is read or until js_in_end. */
+/* Read a string as UTF-8 without NUL, escapes resolved: *n bytes at *s, in the
+ * text that is read or in a buffer that lives until js_in_end. */
 int js_in_text(struct js_in *in, const char **s, size_t *n);
-/* A whole number of at most 15 digits and no sign. */
+/* Read a whole number of at most 15 digits and no sign. */
 int js_in_number(struct js_in *in, uint64_t *v);
-/* Any value: if it is a string, that is *text, else text->p = NULL; if it is an
- * object or an array, that has *count members. */
+/* Read any value.  *text: the string, p NULL if it is no string; *count: the
+ * members of an object or array. */
 int js_in_value(struct js_in *in, struct js_string *text, size_t *count);
-/* Nothing follows. */
+/* Check that nothing follows. */
 int js_in_done(struct js_in *in);
 
-/* Bytes at the beginning of p[n] that stand for themselves in a string of JSON:
- * all but control characters, the quote and the backslash. */
+/* The number of bytes at the start of p[n] that need no escape in a JSON
+ * string: all but control characters, the quote and the backslash. */
 size_t js_plain(const char *p, size_t n);
-/* The escape in a string of JSON whose backslash stands before p: its character
- * as UTF-8 to `to`, which has room for 4 bytes and may be that backslash's
- * place, and *len, the escape's bytes from p on.  The character's length; 0: it
- * is no escape, or half of a surrogate pair. */
+/* Decode the escape of a JSON string whose backslash is before p.  Writes its
+ * character as UTF-8 to `to`, which has room for 4 bytes and may be the place
+ * of the backslash; *len: the escape's bytes from p on.  Returns the
+ * character's length; 0: no valid escape, or half of a surrogate pair. */
 size_t js_escape(const char *p, const char *end, char *to, size_t *len);
-/* The text of a string whose escapes are right, p[n] as it stands, to `to`,
- * which may be p; returns its length, n at most. */
+/* Write the text of the JSON string p[n], whose escapes are valid, to `to`,
+ * which may be p; returns its length, at most n. */
 size_t js_unescape(const char *p, size_t n, char *to);
 
 /*
- * Large members as text: js_parse_parts is js_parse, but for each part that
- * the text has once, as an object or a list, the tree holds an empty one, and
- * p[n] is its text, of `count` members.  n = 0: the tree has all of it.
+ * Large members left as text.  js_parse_parts is js_parse, but for each part
+ * that occurs once, as an object or list, the tree has an empty one, and p[n]
+ * is its text, with `count` members.  n = 0: the part is in the tree as usual.
  */
 struct js_part {
-    const char *path; /* such as "model.vocab"; of 2 names at most */
+    const char *path; /* such as "model.vocab"; at most 2 names */
     char open;        /* '{' or '[' */
     const char *p;
     size_t n, count;

@@ -1,4 +1,4 @@
-/* Names that come out of files; see names.h. */
+/* Names from files; see names.h. */
 #include "format/names.h"
 #include "base/utf8.h"
 

@@ -1,6 +1,6 @@
 /*
- * The patterns of pre-tokenizers, to the letter as a tokenizer.json has them
- * and tokenizer.ggml.pre of a GGUF means them.
+ * The patterns of pre-tokenizers, literally as in a tokenizer.json; names in
+ * tokenizer.ggml.pre of a GGUF stand for them.
  */
 #ifndef FORMAT_PATTERNS_H
 #define FORMAT_PATTERNS_H
@@ -12,7 +12,7 @@
 #define RX_LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define RX_OTHERS "| ?[^\\s\\p{L}\\p{N}]+"
 
-/* GPT-2, what ByteLevel(use_regex) does by itself. */
+/* GPT-2's, the pattern of ByteLevel(use_regex). */
 #define RX_GPT2                                                             \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+" RX_OTHERS "|\\s+(?!\\S)|" \
     "\\s+"
@@ -33,7 +33,8 @@
 #define RX_TEKKEN                                                        \
     RX_BEFORE RX_UPPER "*" RX_LOWER "+|" RX_BEFORE RX_UPPER "+" RX_LOWER \
                        "*|\\p{N}" RX_OTHERS "[\\r\\n/]*" RX_TAIL
-/* tiktoken's o200k_base, GPT-4o and Llama 4: that with 's and numbers of 3. */
+/* tiktoken's o200k_base, GPT-4o and Llama 4: Tekken's with 's and numbers of
+ * 3. */
 #define RX_O200K                                                           \
     RX_BEFORE RX_UPPER "*" RX_LOWER "+" RX_SHORT "?|" RX_BEFORE RX_UPPER   \
                        "+" RX_LOWER "*" RX_SHORT "?|\\p{N}{1,3}" RX_OTHERS \

@@ -1,10 +1,10 @@
 /*
  * safetensors: the strict parser and the writer; see safetensors.h.
  *
- * The header is read once a message, so without a tree (json.h), and only the
- * JSON that the format allows: one object whose members are tensors (objects of
- * exactly dtype, shape, data_offsets) and at most one __metadata__ (strings).
- * Nothing nests deeper, so nothing recurses.
+ * The header is read for each message, so without a tree (json_text.h).  It may
+ * have only the JSON that the format allows: one object whose members are
+ * tensors (objects of exactly dtype, shape, data_offsets) and at most one
+ * __metadata__ (strings).  Nothing nests deeper, so nothing recurses.
  */
 #include "format/safetensors.h"
 #include "base/bytes.h"
@@ -77,7 +77,7 @@ struct st_in {
     struct err *e;
 };
 
-/* Offsets count from the start of the message, whose length comes first. */
+/* Offsets count from the start of the message, 8 bytes before the header. */
 #define BAD(c, at, ...) \
     err_at((c)->e, (uint64_t)((at) - (c)->begin) + 8, __VA_ARGS__)
 
@@ -92,7 +92,8 @@ want(struct st_in *c, char ch)
         ch);
 }
 
-/* After a member: 1 another follows, 0 the closing ch was read, -1 error. */
+/* Read on after a member: 1: another follows; 0: the closing ch was read; -1:
+ * error. */
 static int
 another_member(struct st_in *c, char ch)
 {
@@ -123,8 +124,8 @@ is(const char *s, size_t n, const char *word)
     return strlen(word) == n && memcmp(s, word, n) == 0;
 }
 
-/* A string to the end of s->mem, NUL-terminated.  Room for all strings of the
- * header was reserved there, so the pointer stays good. */
+/* Copy a string to the end of s->mem, NUL-terminated.  Room for all strings of
+ * the header was reserved, so the pointer stays valid. */
 static char *
 keep_tensor(struct st_in *c, const char *s, size_t n)
 {
@@ -194,8 +195,8 @@ read_offsets(struct st_in *c, struct st_tensor *t)
     return 0;
 }
 
-/* Elements of t into t->n; the bytes they take must be its data_offsets'.
- * A dimension of 0 does not excuse the others from overflow. */
+/* Set t->n to the elements of t, and check that data_offsets fit their bytes.
+ * Overflow is an error even if another dimension is 0. */
 static int
 check_tensor_size(struct st_in *c, const char *at, struct st_tensor *t)
 {
@@ -300,7 +301,7 @@ by_offset(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Rules that hold between members: unique names, data without hole. */
+/* Check the rules between members: unique names, data without holes. */
 static int
 check_whole(struct st_in *c)
 {
@@ -458,7 +459,7 @@ st_meta(const struct st *s, const char *key)
     return NULL;
 }
 
-/* "[2,3]" or "[?,3]" into b. */
+/* Write the shape to b, as "[2,3]" or "[?,3]". */
 static void
 shape_text(char *b, size_t n, int ndim, const size_t *shape)
 {

@@ -1,8 +1,8 @@
 /*
- * safetensors: u64 header length, JSON header, data.  The one parser of
- * messages, shards and checkpoints.  Strict: the header begins with '{' and
- * is at most ST_HEADER_MAX bytes; names are unique; 0..8 dimensions, each at
- * most 2^40; data_offsets are below 10^15, in order without hole or overlap,
+ * safetensors (u64 header length, JSON header, data): the one parser of
+ * messages, shards and checkpoints.  It is strict: the header begins with '{'
+ * and is at most ST_HEADER_MAX bytes; names are unique; 0..8 dimensions, each
+ * at most 2^40; data_offsets are below 10^15, in order without hole or overlap,
  * fit shape and dtype, and end where the data ends.  __metadata__ maps strings
  * to strings.
  */
@@ -33,7 +33,7 @@ enum dtype {
     DT_U64,
     DT_I64,
     DT_F64,
-    /* GGUF's quantised rows; never in a safetensors file */
+    /* quantised types of GGUF; never in a safetensors file */
     DT_Q8_0,
     DT_Q4_0,
     DT_Q4_1,
@@ -59,8 +59,8 @@ struct st_tensor {
     int ndim;
     size_t shape[ST_DIMS_MAX];
     size_t n;           /* elements */
-    size_t off, nbytes; /* in the data part */
-    const void *data;   /* off bytes into the data; NULL if only parsed */
+    size_t off, nbytes; /* offset in the data part, length in bytes */
+    const void *data;   /* set by st_set_data, else NULL */
 };
 
 struct st {
@@ -73,11 +73,10 @@ struct st {
     struct buf mem;  /* names and strings */
 };
 
-/* Parse the JSON header of n bytes.  Errors are "offset N: why", N counted
- * from the start of the message (8 + position); the caller puts the name in
- * front.  *s is overwritten unseen; after success the caller st_release()s,
- * after failure there is nothing to release.  Tensors may stand in any order
- * in the JSON; t is in order of off. */
+/* Parse the JSON header of n bytes.  Errors are "offset N: why", N counted from
+ * the start of the message (8 + position); the caller puts the name in front.
+ * *s need not be initialised; release it after success only.  Tensors may be in
+ * any order in the JSON; t is in order of off. */
 int st_parse_header(struct st *s, const char *json, size_t n, struct err *e);
 /* Point every tensor's data into `data` (data_len bytes, not copied).  The
  * format aligns nothing: read values with memcpy, not through a cast. */
@@ -88,8 +87,8 @@ void st_release(struct st *s);
 
 const struct st_tensor *st_find(const struct st *s, const char *name);
 const char *st_meta(const struct st *s, const char *key); /* or NULL */
-/* Tensor `name` of that dtype and shape (SIZE_MAX in shape: any), else error
- * naming it. */
+/* Find tensor `name` and check its dtype and shape (SIZE_MAX: any); NULL: the
+ * error names it. */
 const struct st_tensor *st_need(const struct st *s, const char *name,
     enum dtype t, int ndim, const size_t *shape, struct err *e);
 
@@ -113,7 +112,7 @@ st_u32(const struct st_tensor *t, size_t i)
     return v;
 }
 
-/* Element i of a tensor of whole numbers, as unsigned. */
+/* Element i of a tensor of whole numbers, zero-extended. */
 static inline uint64_t
 st_uint(const struct st_tensor *t, size_t i)
 {
@@ -125,9 +124,9 @@ st_uint(const struct st_tensor *t, size_t i)
 }
 
 /*
- * Building: metadata and tensors in the order given; data is borrowed until
- * the message is written.  The header is padded with spaces to a multiple of
- * 8, so the same calls give the same bytes everywhere.
+ * A writer: metadata and tensors in the order of the calls; data must stay
+ * valid until the message is written.  The header is padded with spaces to a
+ * multiple of 8, so the same calls give the same bytes everywhere.
  */
 struct st_out {
     struct buf meta, tensors, head;
@@ -137,15 +136,17 @@ struct st_out {
     } * piece;
     size_t npiece, cap, data_len;
 };
-void st_out_begin(struct st_out *o); /* clears; { 0 } is valid */
+void st_out_begin(struct st_out *o); /* empties *o; { 0 } is empty, too */
 void st_out_meta(struct st_out *o, const char *key, const char *val);
 /* Add a metadata entry with a number in decimal. */
 void st_out_number(struct st_out *o, const char *key, uint64_t v);
 void st_out_tensor(struct st_out *o, const char *name, enum dtype t, int ndim,
     const size_t *shape, const void *data);
-/* After the last tensor: head holds length and header; then the pieces. */
+/* Finish after the last tensor: the message is then head (length and header)
+ * and the pieces. */
 void st_out_end(struct st_out *o);
-/* After that: all of it into a file, which appears whole or not at all. */
+/* After st_out_end: write the message to a file, which appears whole or not at
+ * all. */
 int st_out_save(const struct st_out *o, const char *path, struct err *e);
 void st_out_release(struct st_out *o);
 

@@ -33,7 +33,7 @@ sheet_close(struct sheet *s)
         buf_adds(s->b, "\n}\n");
 }
 
-/* JSON: the name of the object's next member. */
+/* In JSON, append the name of the object's next member. */
 static void
 add_member(struct sheet *s, const char *name)
 {
@@ -70,7 +70,7 @@ sheet_list(struct sheet *s, const char *name, const char *const *column)
         buf_addf(s->b, "%s%c", column[i], i + 1 < s->columns ? '\t' : '\n');
 }
 
-/* Append what stands before a cell. */
+/* Append what comes before a cell: a tab, or JSON punctuation and a name. */
 static void
 begin_cell(struct sheet *s)
 {

@@ -14,26 +14,27 @@
 
 #include <stddef.h>
 
-/* FMT_TEXT is a table for people, which a program prints itself into b. */
+/* FMT_TEXT: a table for people, which the program itself appends to b. */
 enum format { FMT_TEXT, FMT_TSV, FMT_JSON };
 extern const char *const format_names[]; /* the words of --format, then NULL */
 
 struct sheet {
     struct buf *b;
     enum format format;
-    const char *const *column; /* names of the list at hand, or NULL */
-    size_t columns, at;        /* their number; column of the next cell */
+    const char *const *column; /* [columns] names of the present list, or
+                                * NULL */
+    size_t columns, at;        /* number of columns; column of the next cell */
     size_t rows, lists, members;
 };
 
-/* Append a report to b. */
+/* Begin a report, which is appended to b. */
 void sheet_open(struct sheet *s, struct buf *b, enum format format);
 void sheet_close(struct sheet *s);
-/* A member of the object; TSV has none.  Before all lists. */
+/* Add a number to the object, before all lists; TSV omits it. */
 void sheet_fact(struct sheet *s, const char *name, size_t value);
-/* Begin a list.  column ends with NULL and outlives it. */
+/* Begin a list.  column ends with NULL and must outlive the list. */
 void sheet_list(struct sheet *s, const char *name, const char *const *column);
-/* The next cell; after the last of a row the next row begins. */
+/* Add the next cell; after a row's last cell a new row begins. */
 void sheet_text(struct sheet *s, const char *text);
 void sheet_count(struct sheet *s, size_t n);
 void sheet_number(struct sheet *s, const char *fmt, double v);

@@ -1,8 +1,9 @@
 /*
  * Targets of distillation: the numbers that a teacher sends with each token of
- * a batch.  They tell the distribution of the next token in one of three ways,
- * the kind, and may hold the outputs of the teacher's blocks.  The tensors stay
- * in the message; struct targets is a view of them, or of some of their rows.
+ * a batch.  They describe the distribution of the next token in one of three
+ * ways (the kind), and may include the outputs of the teacher's blocks.  The
+ * tensors stay in the message; struct targets is a view of all or some of their
+ * rows.
  *
  * With p_v the teacher's probabilities at temperature tau:
  *
@@ -10,7 +11,7 @@
  *     it with the teacher's head, so tau may be any.
  * TARGETS_TOP  the k most probable tokens: p_i = exp((logp_i + lse[0])/tau -
  *     lse[1]), and P = 1 - sum p_i of all other tokens together.  The KL is
- *     that of these k+1 outcomes,
+ *     taken over these k+1 outcomes,
  *       sum p_i log(p_i/q_i) + P log(P/Q),   Q = sum of q over the others,
  *     at most the KL of the whole distributions.  When rounding, or k = V,
  *     makes P zero or less, P is 0 and the p_i are divided by their sum.
@@ -27,7 +28,7 @@
 
 enum targets_kind { TARGETS_NONE, TARGETS_FINAL, TARGETS_TOP, TARGETS_DRAWS };
 
-/* [B,T,width], at any address. */
+/* A tensor [B,T,width]; data need not be aligned. */
 struct targets_tensor {
     const unsigned char *data;
     enum dtype dtype;
@@ -35,11 +36,11 @@ struct targets_tensor {
 };
 
 struct targets {
-    /* set by the user: what is read from each batch */
+    /* set by the user: what to read from each batch */
     enum targets_kind kind;
-    size_t width;         /* numbers of the final state, or k */
-    const size_t *block;  /* [nblock] blocks whose outputs are read; borrowed */
-    size_t nblock, depth; /* depth: numbers of one output */
+    size_t width;         /* numbers of the final state, or k of the kind */
+    const size_t *block;  /* [nblock] blocks whose outputs to read; borrowed */
+    size_t nblock, depth; /* depth: numbers of a token's output */
     size_t vocab;         /* ids < vocab have probabilities; 0: all have */
     /* set by targets_read; the view begins at row `row` */
     size_t T, row;
@@ -50,15 +51,17 @@ struct targets {
 /* The tensors of each kind. */
 enum {
     TARGETS_STATE = 0, /* TARGETS_FINAL: BF16 or F32 [B,T,d] */
-    TARGETS_IDS = 0,   /* TARGETS_TOP: U32 [B,T,k] < V, different in a token */
+    TARGETS_IDS = 0,   /* TARGETS_TOP: U32 [B,T,k] < V, no id twice in a
+                        * token */
     TARGETS_LOGP = 1,  /*   F16 or F32 [B,T,k] at temperature 1 */
-    TARGETS_LSE = 2,   /*   F32 [B,T,2] of the logits z, of z/tau */
+    TARGETS_LSE = 2,   /* F32 [B,T,2] log sum exp of the logits z, of z/tau */
     TARGETS_DRAWN = 0, /* TARGETS_DRAWS: U32 [B,T,k] < V, rising */
     TARGETS_COUNT = 1, /*   U8 or U16 [B,T,k] */
     TARGETS_SELF = 2   /*   F32 [B,T] sum p log p, nats */
 };
 
-/* Numbers that the batch s has for a token of this kind (d or k); 0: none. */
+/* Numbers for each token (d or k) in the batch s of this kind; 0: s has
+ * none. */
 size_t targets_width(const struct st *s, enum targets_kind k);
 /* The output of that block in s, or NULL. */
 const struct st_tensor *targets_hidden(const struct st *s, size_t block);
@@ -67,9 +70,9 @@ const struct st_tensor *targets_hidden(const struct st *s, size_t block);
  * another shape. */
 int targets_read(struct targets *x, const struct st *s, struct err *e);
 void targets_release(struct targets *x); /* hidden */
-/* The view of x from row b0 on; it is not to be released. */
+/* The view of x's rows from b0 on; do not release it. */
 struct targets targets_rows(const struct targets *x, size_t b0);
-/* Token i = b*T + t of x, in its tensor t. */
+/* The address of token i = b*T + t in tensor t of x. */
 const unsigned char *targets_at(const struct targets *x,
     const struct targets_tensor *t, size_t i);
 
