@@ -54,7 +54,7 @@ enum {
     TARGETS_IDS = 0,   /* TARGETS_TOP: U32 [B,T,k] < V, no id twice in a
                         * token */
     TARGETS_LOGP = 1,  /*   F16 or F32 [B,T,k] at temperature 1 */
-    TARGETS_LSE = 2,   /* F32 [B,T,2] log sum exp of the logits z, of z/tau */
+    TARGETS_LSE = 2,   /*   F32 [B,T,2] log sum exp of logits z, of z/tau */
     TARGETS_DRAWN = 0, /* TARGETS_DRAWS: U32 [B,T,k] < V, rising */
     TARGETS_COUNT = 1, /*   U8 or U16 [B,T,k] */
     TARGETS_SELF = 2   /*   F32 [B,T] sum p log p, nats */

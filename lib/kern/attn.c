@@ -1,9 +1,9 @@
 /*
- * Attention by tiles, forward and backward, over the matrix products of the
- * table.  A tile is 64 queries by 64 keys and starts at a multiple of 64 from
- * the row's first token, so what a token gets depends on its own row alone.
- * Tiles without an allowed pair are skipped; the others of one query tile are
- * taken four at a time (those between multiples of 256 keys), so that a row of
+ * Attention by tiles, forward and backward, with the matrix products of struct
+ * kern.  A tile is 64 queries by 64 keys and starts at a multiple of 64 from
+ * the row's first token, so a token's result depends on its own row alone.
+ * Tiles without an unmasked pair are skipped; the others of one query tile are
+ * done four at a time (those between multiples of 256 keys), so that a row of
  * scores is long.  A masked pair has weight 0 exactly, so other documents of
  * the row do not change a bit.
  */
@@ -37,7 +37,7 @@ live_rows(const struct attn *a, size_t t)
     return t < a->T && a->first[t] != UINT32_MAX;
 }
 
-/* First key tile that a query of tile qt attends to; qt + 1 if none is. */
+/* First key tile that some query of tile qt attends to; qt + 1: none. */
 static size_t
 first_tile(const struct attn *a, size_t qt)
 {
@@ -53,7 +53,7 @@ first_tile(const struct attn *a, size_t qt)
     return k / TILE;
 }
 
-/* Key tiles kt.. of one group that tile qt meets, as a number of keys. */
+/* The number of keys from tile kt on in one group of tiles, up to tile qt. */
 static size_t
 group_keys(size_t kt, size_t qt)
 {
@@ -62,8 +62,8 @@ group_keys(size_t kt, size_t qt)
     return ((end <= qt ? end : qt + 1) - kt) * TILE;
 }
 
-/* Set lo, hi: token t attends to keys lo..hi-1 of the n keys from k0 on.  0: to
- * none of them. */
+/* Set *lo, *hi: of the n keys from k0 on, token t attends to keys *lo..*hi-1.
+ * Returns 0 if to none of them. */
 static int
 span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     size_t *hi)
@@ -75,7 +75,7 @@ span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     return 1;
 }
 
-/* Set lo, hi to the keys of its stem that token t attends to, as span does. */
+/* The same as span for the keys in token t's stem. */
 static int
 stem_span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     size_t *hi)
@@ -93,7 +93,7 @@ stem_span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     return 1;
 }
 
-/* Zeros around lo..hi-1. */
+/* Set s[n] to zero outside lo..hi-1. */
 static void
 mask(float *s, size_t n, size_t lo, size_t hi)
 {
@@ -115,7 +115,7 @@ attn_pairs(const struct attn *a, size_t qt)
     return n;
 }
 
-/* Rows of tile qt of one head, D apart, times c. */
+/* Copy the rows of one head's tile to out [TILE,D], multiplied by c. */
 static void
 gather_heads(float *out, const float *in, size_t ld, size_t D, float c)
 {
@@ -126,8 +126,8 @@ gather_heads(float *out, const float *in, size_t ld, size_t D, float c)
     }
 }
 
-/* Before terms of at most `top` are added: the running maximum m becomes that,
- * if it is lower, and the sum l and the output o[D] are rescaled to it. */
+/* Get ready to add terms whose scores are at most `top`: if the running maximum
+ * *m is lower, set it to top, and rescale the sum *l and the output o[D]. */
 static void
 raise_to(float top, float *m, float *l, float *o, size_t D)
 {
@@ -143,8 +143,8 @@ raise_to(float top, float *m, float *l, float *o, size_t D)
 }
 
 /*
- * Weights in place of the scores s[n] of token t for the keys from k0 on: terms
- * of the softmax, zeros where it does not attend.  m, l, o: as in raise_to.
+ * Replace the scores s[n] of token t for the keys from k0 on by terms of the
+ * softmax, zeros for masked keys.  m, l, o: as in raise_to.
  */
 static void
 online(const struct attn *a, size_t t, size_t k0, float *s, size_t n, float *m,

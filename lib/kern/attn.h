@@ -8,34 +8,34 @@
 /*
  * Attention of one row (sequence) by tiles of ATTN_TILE queries and keys;
  * nothing of size T x T exists.  Head h of token t is at q + t*ld + h*D, and
- * likewise k, v (head h/(H/KV)) and the output.  q and k are after rope.
- * Token t attends to first[t]..t; first[t] = UINT32_MAX: padding, gives zero.
- * Forward, unless stem is NULL, it attends to the nstem[t] tokens from stem[t]
- * on as well, which end before first[t].
- * All arrays have Tp rows, Tp a multiple of ATTN_TILE, and rows past T are
- * padding too.  Dao et al., arXiv:2205.14135 (tiles and saved statistics).
+ * likewise k, v (head h/(H/KV)) and the output.  q and k are rotated already.
+ * Token t attends to first[t]..t; first[t] = UINT32_MAX: padding, its output is
+ * zero.  In the forward pass, unless stem is NULL, it also attends to the
+ * nstem[t] tokens from stem[t] on, which end before first[t].  All arrays have
+ * Tp rows, Tp a multiple of ATTN_TILE, and rows past T are padding too.  Dao et
+ * al., arXiv:2205.14135 (tiles and saved statistics).
  */
 enum { ATTN_TILE = 64 };
 struct attn {
     size_t T, Tp, H, KV, D;
-    size_t ld;  /* of q, k, v, and their gradients */
-    size_t ldo; /* of out and its gradient */
+    size_t ld;  /* leading dimension of q, k, v and their gradients */
+    size_t ldo; /* leading dimension of out and its gradient */
     const float *q, *k, *v;
     const uint32_t *first; /* [T] */
     float *out;
     float *lse;                   /* [H,Tp] log sum exp of the scaled scores */
-    float scale;                  /* of the scores; 0: 1 / sqrt(D) */
+    float scale;                  /* factor of the scores; 0: 1 / sqrt(D) */
     const uint32_t *stem, *nstem; /* [T] or NULL */
 };
 /* Floats of scratch that one call of attn_fwd or attn_bwd needs. */
 size_t attn_scratch(const struct attn *a);
-/* Pairs of a query of tile qt and a key it attends to. */
+/* The number of pairs of a query of tile qt and a key that it attends to. */
 double attn_pairs(const struct attn *a, size_t qt);
-/* Query tile qt of all heads that share key-value head kvh. */
+/* Forward for query tile qt of all heads that share key-value head kvh. */
 void attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch);
-/* Backward of query head h: dq (same places as q) and this head's part of dk
- * and dv (dkh, dvh: [Tp,D] contiguous), all overwritten.  dout like out.
- * The caller adds the parts of the heads that share a key-value head. */
+/* Backward for query head h: overwrites dq (laid out as q) and this head's
+ * parts dkh, dvh [Tp,D] of dk and dv.  dout: laid out as out.  The caller adds
+ * the parts of the heads that share a key-value head. */
 void attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
     float *dkh, float *dvh, float *scratch);
 

@@ -56,7 +56,8 @@ v_hmax(vf a)
         m = t[i] > m ? t[i] : m;
     return m;
 }
-/* a = 2^n m, 2/3 <= m < 4/3: m; a is normal and positive (or NaN) */
+/* Split a = 2^n m, 2/3 <= m < 4/3; returns m.  a is normal and positive, or
+ * NaN. */
 static inline vf
 v_split(vf a, vf *n)
 {
@@ -82,7 +83,7 @@ v_scalef(vf a, vf n)
     return _mm256_mul_ps(_mm256_mul_ps(a, _mm256_castsi256_ps(p)),
         _mm256_castsi256_ps(q));
 }
-/* Rounded to bfloat16 as VCVTNE2PS2BF16 does: bf16_round */
+/* Round to bfloat16 as VCVTNE2PS2BF16 does: bf16_round. */
 static inline vf
 v_bf16(vf a)
 {
@@ -105,7 +106,7 @@ v_bf16(vf a)
         _mm256_and_si256(r, _mm256_set1_epi32((int)0xffff0000)));
 }
 
-/* The upper halves of 8 words */
+/* Store the upper halves of 8 words. */
 static inline void
 v_store_upper(uint16_t *p, __m256i u)
 {
@@ -156,8 +157,8 @@ h_from_bf16(const void *p)
     return _mm_castsi128_ps(
         _mm_slli_epi32(_mm_cvtepu16_epi32(_mm_loadl_epi64(p)), 16));
 }
-/* spread of kern.h.  Where each column's number is, by half a byte of the mask;
- * -1: it is 0. */
+/* spread of kern.h.  The table gives, for each half byte of the mask, the index
+ * of each column's number; -1: the column is 0. */
 static inline vf
 v_spread(vh in, const unsigned char *mask)
 {
@@ -186,7 +187,7 @@ lanes(size_t k)
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)k),
         _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
-/* First k < VW lanes from p, the others `fill`. */
+/* Load the first k < VW lanes from p; the others are `fill`. */
 static inline vf
 v_load_part(const float *p, size_t k, float fill)
 {
@@ -198,13 +199,13 @@ v_store_part(float *p, size_t k, vf a)
 {
     _mm256_maskstore_ps(p, lanes(k), a);
 }
-/* Lanes from k on made zero. */
+/* a with lanes k and later set to zero. */
 static inline vf
 v_keep(vf a, size_t k)
 {
     return _mm256_and_ps(a, _mm256_castsi256_ps(lanes(k)));
 }
-/* 8 signed bytes, bf16s, halves as floats */
+/* Load 8 signed bytes, bf16s or halves as floats. */
 static inline vf
 v_from_i8(const void *p)
 {

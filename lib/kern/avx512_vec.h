@@ -32,7 +32,8 @@
 #define v_round(a) _mm512_roundscale_ps(a, 8) /* nearest, no exception */
 #define v_scalef(a, n) _mm512_scalef_ps(a, n) /* a * 2^n */
 
-/* a = 2^n m, 2/3 <= m < 4/3: m; a is normal and positive (or NaN) */
+/* Split a = 2^n m, 2/3 <= m < 4/3; returns m.  a is normal and positive, or
+ * NaN. */
 static inline vf
 v_split(vf a, vf *n)
 {
@@ -45,8 +46,8 @@ v_split(vf a, vf *n)
             two_thirds));
 }
 
-/* Rounded to bfloat16 as VCVTNE2PS2BF16 does: bf16_round.  Rare numbers take no
- * branch: turning panels is slower with one a vector. */
+/* Round to bfloat16 as VCVTNE2PS2BF16 does: bf16_round.  No branch for rare
+ * numbers: one branch a vector slows the transposing of panels. */
 static inline vf
 v_bf16(vf a)
 {
@@ -64,7 +65,7 @@ v_bf16(vf a)
         _mm512_and_epi32(r, _mm512_set1_epi32((int)0xffff0000)));
 }
 
-/* The upper halves of 16 words */
+/* Store the upper halves of 16 words. */
 static inline void
 v_store_upper(uint16_t *p, __m512i u)
 {
@@ -125,7 +126,7 @@ lanes(size_t k)
 {
     return (__mmask16)((1u << k) - 1);
 }
-/* First k < VW lanes from p, the others `fill`. */
+/* Load the first k < VW lanes from p; the others are `fill`. */
 static inline vf
 v_load_part(const float *p, size_t k, float fill)
 {
@@ -136,13 +137,13 @@ v_store_part(float *p, size_t k, vf a)
 {
     _mm512_mask_storeu_ps(p, lanes(k), a);
 }
-/* Lanes from k on made zero. */
+/* a with lanes k and later set to zero. */
 static inline vf
 v_keep(vf a, size_t k)
 {
     return _mm512_maskz_mov_ps(lanes(k), a);
 }
-/* 16 signed bytes, bf16s, halves as floats */
+/* Load 16 signed bytes, bf16s or halves as floats. */
 static inline vf
 v_from_i8(const void *p)
 {

@@ -2,7 +2,7 @@
  * Parts of vectors at the end of a row, and the exponential: for the templates
  * of row kernels and of losses.
  */
-/* Elements i.. of n: a whole vector, or the last ones and zeros. */
+/* Load elements i.. of p[n]: a whole vector, or the last ones and zeros. */
 static inline vf
 get(const float *p, size_t i, size_t n)
 {
@@ -18,7 +18,7 @@ put(float *p, size_t i, size_t n, vf a)
         v_store_part(p + i, n - i, a);
 }
 
-/* a with what lies past n made zero */
+/* a, elements from i on, with those from n on set to zero */
 static inline vf
 keep(vf a, size_t i, size_t n)
 {
@@ -27,8 +27,9 @@ keep(vf a, size_t i, size_t n)
 
 /*
  * exp(x), relative error below 1e-7.  x = n ln 2 + r with |r| <= ln 2 / 2;
- * exp(r) by a polynomial (Cephes expf); ln 2 in two parts.  Clamped where
- * the result is 0 or infinity anyway; NaN passes, being the second operand.
+ * exp(r) by a polynomial (Cephes expf); ln 2 in two parts.  x is clamped to
+ * where the result is 0 or infinity anyway; NaN stays, being the second
+ * operand.
  */
 static inline vf
 v_exp(vf x)

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* a(i,l) = a[i*ra + l*ca], b(l,j) = b[l*rb + j*cb]; every sum in order of l,
- * in fp32 as the fast versions, starting from c when adding. */
+/* a(i,l) = a[i*ra + l*ca], b(l,j) = b[l*rb + j*cb]; sums are in order of l, in
+ * fp32 as in the fast versions, starting from c when adding. */
 static void
 plain_product(size_t m, size_t n, size_t k, const float *a, size_t ra,
     size_t ca, const float *b, size_t rb, size_t cb, int add, float *c,
@@ -30,7 +30,8 @@ gemm_nt_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     plain_product(m, n, k, a, lda, 1, b, 1, ldb, add, c, ldc);
 }
 
-/* Rows of b are walked along: each c[i,j] still adds in order of l. */
+/* The same products, walking along rows of b; each c[i,j] still adds in order
+ * of l. */
 static void
 rows_product(size_t m, size_t n, size_t k, const float *a, size_t ra, size_t ca,
     const float *b, size_t ldb, int add, float *c, size_t ldc)

@@ -17,8 +17,8 @@ void gemm_tn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
 void gemm_double_ref(size_t m, size_t n, size_t k, struct factor a,
     struct factor b, double *c, size_t ldc);
 
-/* How a factor of a product lies: row (of a) or column (of b) i at depth l is
- * element i * i_step + l * l_step; one of the steps is 1. */
+/* A factor of a product: row (of a) or column (of b) i at depth l is element i
+ * * i_step + l * l_step; one of the steps is 1. */
 struct operand {
     const float *p;
     size_t i_step, l_step;

@@ -1,7 +1,7 @@
 /*
  * Products in bfloat16 by TDPBF16PS: four tiles of sums, from two panels of
- * rows and two of columns.  The caller has been given the permission to use
- * tiles (base/cpu.h).
+ * rows and two of columns.  The process must have permission to use tiles
+ * (base/cpu.h).
  */
 #include "kern/gemm_bf16.h"
 
@@ -33,7 +33,7 @@ pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
     bf16_panels(pack_rows1, BF16_PAIRS, out, n, kc, x);
 }
 
-/* Write those of the 32 x 32 sums that lie in c. */
+/* Write to c those of the 32 x 32 sums that are inside it. */
 static void
 put_sums(const struct bf16_strip *t, float sum[2 * SIDE][2 * SIDE], size_t i0)
 {

@@ -19,10 +19,10 @@ struct half_panels {
 };
 static _Thread_local struct half_panels panel;
 
-static const struct bf16_set *set; /* that gemm_bf16 was last told */
+static const struct bf16_set *set; /* the way last given to gemm_bf16 */
 
-/* AMX takes panels two by two: zeros where the second of n rows' or columns'
- * is missing. */
+/* Add a panel of zeros if n rows or columns make an odd number of panels: AMX
+ * takes panels in pairs. */
 static void
 fill_up(float *out, size_t n, size_t kc)
 {
@@ -33,8 +33,8 @@ fill_up(float *out, size_t n, size_t kc)
         memset(out + panels * step, 0, step * sizeof *out);
 }
 
-/* Columns of the next strip when n are left: four panels are better cut into
- * two and two than three and one. */
+/* Columns of the next strip when n are left: four panels are cut into two and
+ * two rather than three and one. */
 static size_t
 strip_columns(size_t n)
 {

@@ -1,17 +1,18 @@
 /*
- * Products of numbers rounded to bfloat16, summed in fp32: what the versions
- * for AMX (gemm_amx.c) and AVX512-BF16 (gemm_avx512bf16.c, and by fused
- * multiply-adds gemm_bf16_vec.h) share, and what their plain version
- * (gemm_bf16_ref.c) must give; only for lib/kern.
+ * Products of numbers rounded to bfloat16, summed in fp32: the code shared by
+ * the versions for AMX (gemm_amx.c) and AVX512-BF16 (gemm_avx512bf16.c, and
+ * with fused multiply-adds gemm_bf16_vec.h), and the definition of their
+ * results, which the plain version (gemm_bf16_ref.c) follows; only for
+ * lib/kern.
  *
- * Both factors are rounded on the way into the panels.  A product is cut along
- * k at multiples of GEMM_DEEP, and between these into blocks of one length, a
- * multiple of BF16_CHUNK but for the last; a short chunk is filled up with
+ * Both factors are rounded when copied into panels.  A product is cut along k
+ * at multiples of GEMM_DEEP, and between these into blocks of equal length, a
+ * multiple of BF16_CHUNK except for the last; a short chunk is padded with
  * zeros.  Each element of c is
  *   c = or += sum of block 0 of this instruction's dot products, from zero
  *   c += sum of block 1 ...
- * so its bits depend on k, its row of a and its column of b alone, and on
- * which instruction it is.
+ * so its bits depend only on k, its row of a, its column of b and the
+ * instruction.
  */
 #ifndef KERN_GEMM_BF16_H
 #define KERN_GEMM_BF16_H
@@ -23,14 +24,14 @@ enum {
     BF16_CHUNK = 32,  /* elements along k that a tile of AMX takes */
     BF16_GROUP = 16,  /* rows of a, columns of b of one panel */
     BF16_ROWS = 576,  /* rows copied at once */
-    BF16_STRIP = 3,   /* panels of b that a strip has at most */
-    BF16_PAIRS = 256, /* words of a chunk of a panel: two neighbours a word */
-    BF16_WHOLE = 512, /* the same: one element a word */
+    BF16_STRIP = 3,   /* most panels of b in a strip */
+    BF16_PAIRS = 256, /* words of a panel's chunk with two elements a word */
+    BF16_WHOLE = 512, /* the same with one element a word */
     BF16_WORDS = 288  /* longest block of a row or column, in words */
 };
 
-/* c [m,n] = or += the sum over chunks of a strip: a's panels one after
- * another, n at most `strip` groups. */
+/* A strip: c [m,n] = or += the sum over `chunks` chunks of products of a's
+ * panels, one after another, with at most bf16_set.strip panels of b. */
 struct bf16_strip {
     size_t m, n, chunks;
     const float *a, *b;
@@ -40,25 +41,26 @@ struct bf16_strip {
     size_t ldc;
 };
 
-/* A way to multiply.  A word of a panel is 32 bits: two neighbours along k, the
- * even one in the low half, or one element as fp32. */
+/* A way to multiply in bfloat16.  A word of a panel is 32 bits: two neighbours
+ * along k, the even one in the low half, or one element as fp32. */
 struct bf16_set {
-    enum kern_bf16 result; /* whose bits it gives */
-    size_t strip;          /* panels of b a strip has */
+    enum kern_bf16 result; /* the instruction whose bits it gives */
+    size_t strip;          /* panels of b in a strip */
     size_t words;          /* BF16_PAIRS or BF16_WHOLE */
-    /* Panels of n rows of a, columns of b, one after another: whole chunks */
+    /* Copy n rows of a, n columns of b, into panels one after another, in whole
+     * chunks. */
     void (*pack_a)(float *out, size_t n, size_t kc, const struct operand *x);
     void (*pack_b)(float *out, size_t n, size_t kc, const struct operand *x);
     void (*multiply)(const struct bf16_strip *s);
 };
 extern const struct bf16_set bf16_amx, bf16_avx512, bf16_fma512, bf16_fma256;
 
-/* Put one way's products into *k: by the processor's instructions, or the
- * plain version, which gives the same bits. */
+/* Set the products in *k to those of one way; to the plain version with the
+ * bits of one instruction. */
 void gemm_bf16(struct kern *k, const struct bf16_set *set);
 void gemm_bf16_ref(struct kern *k, enum kern_bf16 result);
 
-/* All panels of n rows or columns by a function that makes one. */
+/* Make all panels of n rows or columns with a function that makes one. */
 static inline void
 bf16_panels(void (
                 *one)(float *out, size_t n, size_t kc, const struct operand *x),
@@ -73,8 +75,8 @@ bf16_panels(void (
     }
 }
 
-/* Length of the blocks that `deep` elements, at most GEMM_DEEP, are cut to:
- * AMX has the longer ones, for its tiles are slow to empty. */
+/* Length of the blocks that `deep` <= GEMM_DEEP elements are cut into: longer
+ * for AMX, whose tiles are slow to store. */
 static inline size_t
 bf16_block(enum kern_bf16 result, size_t deep)
 {

@@ -1,8 +1,8 @@
 /*
  * Products in bfloat16 in plain C: the definition of both instructions'
- * results, bit by bit.  What one instruction computes was found from answers
- * that processors gave (tests/golden/kern/bf16.safetensors); the blocks are
- * those of gemm_bf16.h.
+ * results, bit by bit.  The arithmetic of one instruction was derived from
+ * results of processors (tests/golden/kern/bf16.safetensors); blocks are cut as
+ * in gemm_bf16.h.
  */
 #include "kern/bf16.h"
 #include "kern/gemm_bf16.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Zero for a denormal number, with its sign. */
+/* x, or zero with its sign if it is denormal. */
 static float
 flush_denormal(float x)
 {
@@ -35,8 +35,9 @@ bf16_round(float x)
     return x;
 }
 
-/* a b + c in one rounding, zero if it is tiny before its exponent is bounded:
- * fmaf rounds up to the smallest normal number what is tiny still. */
+/* a b + c with one rounding; zero if the result, rounded with an unbounded
+ * exponent, is below the smallest normal number, to which fmaf may round it
+ * up. */
 static float
 multiply_add(float a, float b, float c)
 {
@@ -79,9 +80,9 @@ vdp_chunk(float s, const float *a, const float *b)
     return s;
 }
 
-static enum kern_bf16 set; /* that gemm_bf16_ref was last told */
+static enum kern_bf16 set; /* the instruction last given to gemm_bf16_ref */
 
-/* Element of c: a and b at depth l are a[l * ca], b[l * cb]. */
+/* An element of c; a and b at depth l are a[l * ca], b[l * cb]. */
 static float
 bf16_element(size_t k, const float *a, size_t ca, const float *b, size_t cb,
     float c, int add)

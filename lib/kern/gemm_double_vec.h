@@ -1,13 +1,13 @@
 /*
  * gemm_double of kern.h over the vector operations and panels of gemm_vec.h,
  * which includes this: tiles of MR rows by NV vectors of half as many doubles.
- * Both factors are copied into panels, widened; k is cut into blocks of DEEP,
- * each of which is summed in order of l and then added to c.
+ * Both factors are widened into panels; k is cut into blocks of DEEP, each of
+ * which is summed in order of l and then added to c.
  */
 enum { DV = VW / 2, DR = NV * DV };
 _Static_assert(DC % MR == 0, "whole groups of rows");
 
-/* c [m at most MR, n at most DR] += a panel of a times one of b. */
+/* c [m,n] += a panel of a times a panel of b, m <= MR, n <= DR. */
 static inline void
 double_tile(size_t kc, const double *restrict a, const double *restrict b,
     double *restrict c, size_t ldc, size_t m, size_t n)
@@ -56,7 +56,7 @@ double_tile(size_t kc, const double *restrict a, const double *restrict b,
             c[i * ldc + j] += part[i * DR + j];
 }
 
-/* A panel of `width` rows (of a) or columns (of b), n of which exist:
+/* Make a panel of `width` rows (of a) or columns (of b), n of which exist:
  * out[l * width + i], zeros for i >= n. */
 static inline __attribute__((always_inline)) void
 double_pack(double *restrict out, size_t width, size_t n, size_t kc,

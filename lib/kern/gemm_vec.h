@@ -4,17 +4,17 @@
  * of columns held in registers (MR * NV sums, NV vectors of b, a broadcast).
  *
  * A product is cut along k at multiples of GEMM_DEEP, and between these into
- * blocks of one length; each element of c is
+ * blocks of equal length; each element of c is
  *   c = or += sum of block 0, in order of l, by fused multiply-adds
  *   c += sum of block 1 ...
- * wherever it lies and whichever path computes it: its bits depend on k and
- * on its own row of a and column of b alone.
+ * at any position and by any of the paths below: its bits depend only on k and
+ * on its own row of a and column of b.
  *
- * Large products copy what they read into panels: MR rows of a (all rows of a
- * block of MC at once, for the second-level cache) and NV vectors of columns
- * of b (one at a time, for the first-level cache), along l, with zeros past
- * the edges.  Small products, such as attention's, read both in place where
- * they lie well; products with few columns read the rows of a in place.
+ * Large products copy both factors into panels: MR rows of a (all rows of a
+ * block of MC at once, for the second-level cache) and NV vectors of columns of
+ * b (one at a time, for the first-level cache), along l, with zeros past the
+ * edges.  Small products, such as attention's, read both factors in place if
+ * their steps allow it; products with few columns read the rows of a in place.
  */
 #include "kern/gemm_ways_vec.h"
 #include "kern/panel_vec.h"
@@ -26,14 +26,15 @@ enum {
     NR = NV * VW,
     KC = 288,              /* longest block of k */
     MC = 576,              /* rows copied at once, a multiple of MR */
-    SMALL = 256 * 64 * 64, /* multiplications of a product that is small */
+    SMALL = 256 * 64 * 64, /* most multiplications of a small product */
     FEW = 640,             /* columns */
-    DC = 384,              /* of gemm_double: rows copied at once, */
-    DEEP = 128             /* and block of k */
+    DC = 384,              /* gemm_double: rows copied at once */
+    DEEP = 128             /* gemm_double: length of a block of k */
 };
 _Static_assert(MC % MR == 0, "whole groups of rows");
 
-/* The panels of this thread: no product waits for memory or for another. */
+/* The panels of a thread, which are static, so that no product waits for an
+ * allocation or for another thread. */
 struct panels {
     union {
         _Alignas(64) float a[MC * KC];
@@ -46,7 +47,8 @@ struct panels {
 };
 static _Thread_local struct panels panel;
 
-/* A strip: all rows by nv vectors of columns.  Its tiles share these. */
+/* A strip: all rows by nv vectors of columns.  All its tiles have these
+ * values. */
 struct strip {
     size_t kc, m;
     const float *b; /* row l at l * ldb */
@@ -56,8 +58,8 @@ struct strip {
     int add;
 };
 
-/* c [m rows at most MR, nv vectors] = or += a b, where a's row i at depth l
- * is at i * ai + l * al.  Inlined with constant nv and ai or al. */
+/* c [m,nv vectors] = or += a b, m <= MR; a's row i at depth l is at i * ai + l
+ * * al.  Inlined with constant nv and ai or al. */
 static inline __attribute__((always_inline)) void
 tile(const struct strip *t, const float *restrict a, size_t ai, size_t al,
     float *restrict c, size_t m, int nv)
@@ -111,7 +113,8 @@ tile(const struct strip *t, const float *restrict a, size_t ai, size_t al,
     }
 }
 
-/* All tiles of a strip: a's groups of MR rows are `next` floats apart. */
+/* Compute all tiles of a strip; a's groups of MR rows are `next` floats
+ * apart. */
 #define STRIP(name, ai, al, nv)                                       \
     static __attribute__((noinline)) void name(const struct strip *t, \
         const float *a, size_t step, size_t next, float *c)           \
@@ -134,7 +137,7 @@ static void (*const strips[3][NV])(const struct strip *t, const float *a,
     size_t step, size_t next, float *c) = { { packed1, packed2, packed3 },
     { across1, across2, across3 }, { along1, along2, along3 } };
 
-/* Panels of MR rows of a, one after another. */
+/* Make panels of MR rows of a, one after another. */
 static void
 pack_rows(float *restrict out, size_t m, size_t kc, const struct operand *x)
 {
@@ -158,22 +161,22 @@ pack_rows(float *restrict out, size_t m, size_t kc, const struct operand *x)
     }
 }
 
-/* Vectors of the next strip when `left` are left: four are better cut into
- * two and two than three and one. */
+/* The number of vectors of the next strip if `left` are left: four are cut into
+ * two and two rather than three and one. */
 static inline size_t
 strip_vectors(size_t left)
 {
     return left == NV + 1 ? (NV + 1) / 2 : left < NV ? left : NV;
 }
 
-/* Products of at most MC rows and KC depth. */
+/* Multiply at most MC rows at a depth of at most KC. */
 static void
 block(size_t m, size_t n, size_t kc, const struct operand *a,
     const struct operand *b, int small, int add, float *c, size_t ldc)
 {
     /* Factors that are read in place must be whole tiles of rows and whole
-     * vectors of columns.  A row of a that meets few columns is not worth a
-     * copy. */
+     * vectors of columns.  Rows of a that are multiplied by few columns are not
+     * worth a copy. */
     const int a_here = m % MR == 0 && (small || (a->l_step == 1 && n <= FEW));
     const int b_here = small && b->i_step == 1 && n % VW == 0;
     const int how = !a_here ? 0 : a->i_step == 1 ? 1 : 2;

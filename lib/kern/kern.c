@@ -40,11 +40,11 @@ kern_force(const char *name)
     return NULL;
 }
 
-/* Products with this instruction's bits, by the fastest way that the kernels
- * in use may take; NULL: none but plain C.  On Intel's processors a VDPBF16PS
- * takes the time of four fused multiply-adds, and does the work of two (a Xeon
- * of family 6 model 207: 1.3 and 5.5 thousand million a second); others have
- * not been measured and take the instruction. */
+/* The fastest way to products with this instruction's bits that the kernels in
+ * use allow; NULL: only plain C.  On Intel's processors a VDPBF16PS takes the
+ * time of four fused multiply-adds and does the work of two (a Xeon of family 6
+ * model 207: 1.3 and 5.5 thousand million a second); other processors have not
+ * been measured and use the instruction. */
 static const struct bf16_set *
 fastest(enum kern_bf16 result)
 {

@@ -1,9 +1,10 @@
 /*
  * Kernels of the fused losses and of AdamW, on slices of a row of logits (a
  * row is cut at fixed vocabulary borders, so sums are formed in an order that
- * the thread count cannot change).  `_ref` says what is meant, in double; the
- * other sets are one fast text over an instruction set's vectors, and agree to
- * rounding.  No argument overlaps another unless it says so.
+ * the thread count cannot change).  The `_ref` versions define the results, in
+ * double; the other sets are one template (loss_vec.h) over an instruction
+ * set's vectors, and agree to rounding.  Arguments must not overlap unless
+ * stated.
  *
  * The `_ref` kernels are in loss_ref.c.
  */
@@ -25,15 +26,15 @@ struct row_lse {
 };
 
 /* With p the teacher's and q the student's probabilities at tau and m = beta p
- * + (1 - beta) q, sums over a slice of p, q, p log(p/m), q log(q/m), in nats.
- * Those of p and q over a row are 1 but for the rounding of its log-sum-exps,
- * which divided by them goes out of the other two. */
+ * + (1 - beta) q, sums over a slice of p, q, p log(p/m) (kl), q log(q/m) (own),
+ * in nats.  Over a row p and q sum to 1 but for the rounding of the
+ * log-sum-exps; dividing the other two by these sums removes that error. */
 struct mix_part {
     double p, q, kl, own;
 };
 
 struct adamw_k {
-    float scale;               /* of the gradient sum: clip / N */
+    float scale;               /* factor of the gradient sum: clip / N */
     float decay;               /* 1 - lr * weight decay */
     float beta2, rest1, rest2; /* 1 - beta1, 1 - beta2 */
     float step;                /* lr / (1 - beta1^t) */
@@ -42,7 +43,7 @@ struct adamw_k {
 };
 
 struct loss_kern {
-    /* Part of z[n] * inv_tau. */
+    /* The slice's part of the softmax of z[n] * inv_tau. */
     struct lse_part (*lse)(const float *restrict z, size_t n, float inv_tau);
     /*
      * Gradient of w_ce CE + w_kl KL (with tau^2) in logits, without the -w_ce
@@ -57,9 +58,9 @@ struct loss_kern {
         float tau, struct row_lse l, float w_ce, float w_kl);
     /*
      * Reverse KL (beta 1) and generalised Jensen-Shannon divergence (0 < beta
-     * < 1; Agarwal et al., arXiv:2306.13649, equation 1): js_sums is this
-     * slice's part of what they need.  js_grad, with the whole row's own =
-     * KL(q || m):
+     * < 1; Agarwal et al., arXiv:2306.13649, equation 1): js_sums returns this
+     * slice's sums; js_grad, with own = KL(q || m) of the whole row, the
+     * gradient:
      *   z[v] <- w_ce exp(zs - s1) + w q_v (log(q_v / m_v) - own)
      * where w = w_kl tau (1 - beta), or w_kl tau for beta 1.
      */
@@ -71,10 +72,10 @@ struct loss_kern {
         float w);
     /* kd_grad without a teacher: z[v] <- w_ce exp(z[v] - s1). */
     void (*ce_grad)(float *restrict z, size_t n, float s1, float w_ce);
-    /* With a teacher's top tokens and their rest, in a slice of what the
-     * teacher has in its rest (what it writes at top tokens is not used):
+    /* With a teacher's top tokens: the gradient in a slice at the rest, all
+     * other tokens (the caller replaces what it writes at top tokens):
      *   z[v] <- w_ce exp(z[v] - s1) + b exp(z[v] / tau - rest)
-     * rest: the student's log-sum-exp at tau over all the teacher's rest. */
+     * rest: the student's log-sum-exp at tau over all of the rest. */
     void (*top_grad)(float *restrict z, size_t n, float s1, float w_ce,
         float tau, float rest, float b);
     /* Sum of squares of x[n], in double. */
@@ -97,8 +98,8 @@ extern const struct loss_kern loss_kern_ref, loss_kern_avx2, loss_kern_avx512;
 /* The set that kern_init chose. */
 const struct loss_kern *loss_kern(void);
 
-/* Combine parts in index order; log of the whole sum.  A part without any
- * element is { -INFINITY, 0 }; when all are, so is the result. */
+/* Combine parts in index order; returns the log of the whole sum.  A part
+ * without elements is { -INFINITY, 0 }; if all are, the result is -INFINITY. */
 double lse_join(const struct lse_part *part, size_t n, size_t stride);
 
 #endif

@@ -1,4 +1,4 @@
-/* The losses' kernels for AVX-512; the text is loss_vec.h. */
+/* The losses' kernels for AVX-512; the template is loss_vec.h. */
 #include "kern/loss.h"
 
 #if defined(__AVX512F__)

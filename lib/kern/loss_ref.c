@@ -10,7 +10,7 @@ lse_ref(const float *restrict z, size_t n, float inv_tau)
     struct lse_part r = { -INFINITY, 0.0 };
 
     for (size_t i = 0; i < n; i++)
-        if (!(z[i] * inv_tau <= r.max)) /* a NaN is taken too */
+        if (!(z[i] * inv_tau <= r.max)) /* true for NaN, too */
             r.max = z[i] * inv_tau;
     for (size_t i = 0; i < n; i++)
         r.sum += exp((double)(z[i] * inv_tau) - r.max);
@@ -42,8 +42,8 @@ below(double x)
     return x >= 0.0 ? 0.0 : x;
 }
 
-/* With diff = log(p/q) what of log m is neither log p nor log q, so that
- *   log(p/m) = below(diff) - it      log(q/m) = below(-diff) - it */
+/* With diff = log(p/q), the number x for which
+ *   log(p/m) = below(diff) - x      log(q/m) = below(-diff) - x */
 static double
 log_mix(double diff, double beta)
 {

@@ -1,7 +1,8 @@
 /*
- * The fast text of the losses' kernels, included once an instruction set with
- * its vectors (see rows_vec.h) and LOSS_KERN, the table's name.  Sums are in
- * double, each call's from its first element: their order depends on n alone.
+ * The template of the losses' fast kernels, included once for each instruction
+ * set, with its vectors (see rows_vec.h) and LOSS_KERN, the table's name.  Sums
+ * are in double and start at a call's first element, so their order depends on
+ * n alone.
  */
 #include "kern/exp_vec.h"
 #include "kern/kern.h"
@@ -58,8 +59,8 @@ v_log(vf x)
     return v_fma(n, v_set1(0.693147180559945309f), p);
 }
 
-/* With diff = log(p/q), down = min(diff, 0) and up = min(-diff, 0) what of
- * log m is neither log p nor log q: log(p/m) = down - it, log(q/m) = up - it */
+/* With diff = log(p/q), down = min(diff, 0) and up = min(-diff, 0): the number
+ * x for which log(p/m) = down - x and log(q/m) = up - x. */
 static inline vf
 log_mix(vf down, vf up, float beta)
 {

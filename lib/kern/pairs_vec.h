@@ -1,14 +1,14 @@
 /*
- * Panels of a product in bfloat16, rounded from fp32 by AVX512-BF16; for the
- * files of its instructions.  Past the last row or column and past kc there
- * are zeros.
+ * Panels of a product in bfloat16, rounded from fp32 by AVX512-BF16, for the
+ * files that use its instructions.  Panels are padded with zeros past the last
+ * row or column and past kc.
  */
 #include "kern/gemm_bf16.h"
 #include "kern/turn16.h"
 
 #include <immintrin.h>
 
-/* Pairs of neighbours along k as words: 32 floats at p, n of which exist. */
+/* Round 32 floats at p, n of which exist, to pairs of neighbours along k. */
 static inline __m512
 pairs_along(const float *p, size_t n)
 {
@@ -21,8 +21,8 @@ pairs_along(const float *p, size_t n)
     return (__m512)_mm512_cvtne2ps_pbh(hi, lo);
 }
 
-/* Pairs of 16 rows or columns whose neighbours are at `even` and `odd` (NULL:
- * zeros); n of them exist. */
+/* Round 16 rows or columns, n of which exist, to pairs: their numbers at an
+ * even and the next l are at `even` and `odd` (NULL: zeros). */
 static inline __m512
 pairs_across(const float *even, const float *odd, size_t n)
 {
@@ -41,7 +41,7 @@ pairs_across(const float *even, const float *odd, size_t n)
         (__m512i)_mm512_cvtne2ps_pbh(hi, lo));
 }
 
-/* A chunk of 32 along k of 16 rows, as words: row i in r[i]. */
+/* Load a chunk of 32 along k of 16 rows as pairs: row i into r[i]. */
 static inline __attribute__((always_inline)) void
 rows_along(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
     size_t kc)
@@ -52,7 +52,7 @@ rows_along(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
                      : _mm512_setzero_ps();
 }
 
-/* Pairs turned: pair i of the chunk is r[i]. */
+/* Load a chunk of rows that are contiguous across k: pair i into r[i]. */
 static inline __attribute__((always_inline)) void
 rows_across(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
     size_t kc)
@@ -67,8 +67,8 @@ rows_across(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
     }
 }
 
-/* Pack a panel by chunks: word [i][pair] of a chunk is of row or column i if
- * by_row, else word [pair][i] is. */
+/* Pack a panel by chunks.  In a chunk, the words of row or column i are
+ * [i][pair] if by_row, else [pair][i]. */
 static inline __attribute__((always_inline)) void
 pack_chunks(float *out, size_t n, size_t kc, const struct operand *x,
     int by_row)

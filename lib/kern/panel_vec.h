@@ -1,7 +1,7 @@
 /*
  * Panels of the factors of a product in fp32, over the vector operations that
- * the including file defines (VW floats a vector).  PACKED(vector), if it
- * defines that, is done on the way to what whole vectors are read of.
+ * the including file defines (VW floats a vector).  If it defines
+ * PACKED(vector), that is applied to numbers that are read as whole vectors.
  */
 #include "kern/gemm.h"
 #include "kern/rows_ref.h"
@@ -22,8 +22,8 @@
 #define LOAD8(p) _mm256_loadu_ps(p)
 #endif
 
-/* Columns that lie side by side, `vectors` of them: inlined with a constant, as
- * compilers make calls of memcpy of a loop that copies. */
+/* Copy `vectors` vectors of contiguous columns.  Inlined with a constant, as
+ * compilers turn a copying loop into calls of memcpy. */
 static inline __attribute__((always_inline)) void
 copy_columns(float *restrict out, const float *restrict in, size_t step,
     size_t kc, int vectors)
@@ -35,7 +35,7 @@ copy_columns(float *restrict out, const float *restrict in, size_t step,
     }
 }
 
-/* 8 rows of 8 floats, turned: out[l * width + i] = in[i * step + l] */
+/* Transpose 8 rows of 8 floats: out[l * width + i] = in[i * step + l]. */
 static inline void
 turn8(float *restrict out, size_t width, const float *restrict in, size_t step)
 {
@@ -66,7 +66,7 @@ turn8(float *restrict out, size_t width, const float *restrict in, size_t step)
     }
 }
 
-/* Turn 4 rows of 4 numbers. */
+/* Transpose 4 rows of 4 floats. */
 static inline void
 turn4(float *restrict out, size_t width, const float *restrict in, size_t step)
 {
@@ -80,7 +80,7 @@ turn4(float *restrict out, size_t width, const float *restrict in, size_t step)
     _mm_storeu_ps(out + 3 * width, d);
 }
 
-/* Rows i.. to i + `by` - 1 of a panel, all along l. */
+/* Transpose `by` rows of a panel over the whole depth. */
 static inline void
 turn(float *restrict out, size_t width, size_t by, size_t kc,
     const float *restrict in, size_t step)
@@ -111,7 +111,7 @@ turn(float *restrict out, size_t width, size_t by, size_t kc,
             out[l * width + r] = in[r * step + l];
 }
 
-/* A panel of `width` rows (of a) or columns (of b), n of which exist:
+/* Make a panel of `width` rows (of a) or columns (of b), n of which exist:
  * out[l * width + i], zeros for i >= n. */
 static inline void
 pack(float *restrict out, size_t width, size_t n, size_t kc,

@@ -1,9 +1,9 @@
 /*
- * The block types of GGUF beyond the simplest: five and six bits, and the "K"
- * types with scales of scales.  A block is unpacked into small numbers, by
- * loops over bytes that compilers make vectors of, and then scaled by a kernel.
- * Every value is formed as gguf-py forms it, so the bits are the same; where it
- * subtracts no minimum, one of 0 is subtracted, which changes no number.
+ * GGUF's other block types: those of five bits, the "K" types with scales of
+ * scales, and IQ4.  A block is unpacked into small numbers, by loops over bytes
+ * that compilers vectorise, and then scaled by a kernel.  Every value is
+ * computed as gguf-py computes it, so the bits are the same; for types without
+ * a minimum 0 is subtracted, which changes no number.
  */
 #include "kern/quant.h"
 #include "kern/kern.h"
@@ -21,7 +21,7 @@ half_at(const unsigned char *p)
     return half_to_float(load16(p));
 }
 
-/* 2n numbers of 4 bits: all low halves, then all high ones. */
+/* Unpack 2n numbers of 4 bits: all low halves, then all high ones. */
 static void
 nibbles(signed char *restrict q, const unsigned char *restrict p, size_t n)
 {
@@ -31,8 +31,9 @@ nibbles(signed char *restrict q, const unsigned char *restrict p, size_t n)
     }
 }
 
-/* Turn over the bits `turn` of those of 32 numbers whose bit of p is set.
- * Eight at a time: a byte eight times, of which each keeps a bit of its own. */
+/* Of 32 numbers, flip the bits `turn` in those whose bit of p is set, eight at
+ * a time: a byte of p is copied eight times, and each copy keeps its own
+ * bit. */
 static void
 fifth(signed char *q, const unsigned char *p, uint64_t turn)
 {
@@ -68,7 +69,7 @@ q5_1(signed char *q, float *d, float *m, const unsigned char *p)
     *m = -half_at(p + 2);
 }
 
-/* Numbers of 2 bits of half a super-block: 4 rows of 32. */
+/* Unpack the 2-bit numbers of half a super-block: 4 rows of 32. */
 static void
 pairs_of_nibbles(signed char *restrict q, const unsigned char *restrict p)
 {
@@ -113,7 +114,7 @@ q3_k(signed char *q, float *d, float *m, const unsigned char *p)
     }
 }
 
-/* Scale and minimum, 6 bits each, of group g of 8. */
+/* Unpack scale and minimum, 6 bits each, of group g of 8. */
 static void
 scale_min(const unsigned char *s, size_t g, int *scale, int *min)
 {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* The other block types of GGUF: n elements, whole blocks of
- * 32 (Q5_0, Q5_1, IQ4_NL) or 256, to fp32.  Exactly what gguf-py gives. */
+ * 32 (Q5_0, Q5_1, IQ4_NL) or 256, to fp32.  The bits are those of gguf-py. */
 enum kern_quant {
     QUANT_Q5_0,
     QUANT_Q5_1,
@@ -20,11 +20,11 @@ enum kern_quant {
     QUANT_N
 };
 void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);
-/* Finite fp32 to Q8_0, n % 32 == 0, into n / 32 * 34 bytes: the bits of
- * gguf-py and of ggml's reference.  A block whose largest element is 65520 *
- * 127 or more gets an infinite scale. */
+/* Round n finite fp32 numbers, n % 32 == 0, to Q8_0, n / 32 * 34 bytes: the
+ * bits of gguf-py and of ggml's reference.  A block whose largest element is
+ * 65520 * 127 or more gets an infinite scale. */
 void quant_q8_0(void *out, const float *in, size_t n);
-/* Finite fp32 to Q4_0, as to Q8_0, into n / 32 * 18 bytes. */
+/* The same to Q4_0, n / 32 * 18 bytes. */
 void quant_q4_0(void *out, const float *in, size_t n);
 
 #endif

@@ -5,8 +5,8 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* Llama 3's rule: long waves are slowed by `factor`, short ones stay, those
- * between are mixed (transformers, _compute_llama3_parameters). */
+/* Llama 3's rule: low frequencies are divided by `factor`, high ones stay,
+ * those between are interpolated (transformers, _compute_llama3_parameters). */
 static double
 llama3(double f, const struct kern_rope_opt *o)
 {

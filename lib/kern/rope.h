@@ -16,9 +16,9 @@ struct kern_rope_opt {
     double low, high; /* llama3: low_freq_factor, high_freq_factor */
     double orig;      /* llama3: original_max_position_embeddings */
 };
-/* freq [D/2], out */
+/* Set freq [D/2]. */
 void rope_freq(double *freq, size_t D, const struct kern_rope_opt *o);
-/* cs [T,D], out, of positions t0 .. t0+T-1 */
+/* Set cs [T,D] to the angles of positions t0 .. t0+T-1. */
 void rope_table(float *cs, const double *freq, size_t D, size_t t0, size_t T);
 
 #endif

@@ -1,4 +1,4 @@
-/* Rounding to bfloat16: its cost, and the factors of products. */
+/* Rounding to bfloat16: its error, and rounding the factors of products. */
 #ifndef KERN_ROUNDING_H
 #define KERN_ROUNDING_H
 

@@ -4,12 +4,12 @@
 
 #include "kern/kern.h"
 
-/* The whole reference version: what every other starts from. */
+/* The whole reference version, from which every other starts. */
 extern const struct kern kern_ref;
 /* Put the row kernels (all but gemm) of one instruction set into *k. */
 void rows_avx2(struct kern *k);
 void rows_avx512(struct kern *k);
-/* 2 sqrt(2/pi) and the factor of the cube in the tanh form of GELU. */
+/* 2 sqrt(2/pi), and the factor of g^3, in the tanh form of GELU. */
 #define GELU_Z2 1.5957691216057308f
 #define GELU_CUBE 0.044715f
 

@@ -1,8 +1,8 @@
 /*
  * Row kernels over the vector operations that the including file defines for
  * its instruction set (VW floats a vector).  Each call starts at its first
- * element, so the order of additions depends on n alone.  What the kernels
- * compute is said in kern.h, and in plain C in rows_ref.c.
+ * element, so the order of additions depends on n alone.  kern.h and, in plain
+ * C, rows_ref.c define the kernels.
  */
 #include "kern/exp_vec.h"
 #include "kern/loss.h"
@@ -86,7 +86,7 @@ widen_q8_0(float *restrict out, const void *in, size_t n)
     }
 }
 
-/* The 32 nibbles of a block as bytes: low halves first. */
+/* Unpack the 32 nibbles of a block into bytes, low halves first. */
 static inline void
 nibbles(unsigned char q[32], const unsigned char *p, int sub)
 {
@@ -113,7 +113,7 @@ widen_q4_0(float *restrict out, const void *in, size_t n)
     }
 }
 
-/* Multiplied and added apart, as ggml does and the reference. */
+/* Multiply and add with two roundings, as ggml and the reference do. */
 static void
 widen_q4_1(float *restrict out, const void *in, size_t n)
 {
@@ -217,7 +217,7 @@ add_powers(vd *s, vd a, vd x)
     s[4] = d_fma(x2, x2, s[4]);
 }
 
-/* A vector of columns after another, along its rows. */
+/* Takes one vector of columns after another, each down its rows. */
 static void
 powers(double *sum, float *top, const float *x, size_t t, size_t ld, size_t n)
 {
@@ -339,7 +339,7 @@ silu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
     }
 }
 
-/* 2 z of the tanh form of GELU, and its slope */
+/* 2 z of the tanh form of GELU, and its derivative. */
 static inline vf
 gelu_z2(vf a, vf *slope)
 {

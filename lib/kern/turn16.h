@@ -1,10 +1,10 @@
-/* Turning a square of 16 rows of 16 words in registers. */
+/* Transposing a square of 16 rows of 16 words in registers. */
 #include "kern/unroll.h"
 
 #include <immintrin.h>
 #include <stddef.h>
 
-/* out[c * width + i] = word c of row i; row is used up */
+/* out[c * width + i] = word c of row i; overwrites row. */
 static inline __attribute__((always_inline)) void
 turn16(float *restrict out, size_t width, __m512 row[16])
 {

@@ -1,5 +1,5 @@
-/* A loop of a constant number of turns without a loop: what it indexes is in
- * registers. */
+/* UNROLL before a loop with a constant number of iterations unrolls it, so that
+ * arrays it indexes stay in registers. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
