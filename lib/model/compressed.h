@@ -4,9 +4,10 @@
  * row may be other than zero (k is a multiple of 4), there are
  *   NAME.shape       I64 [2,1]: n, k
  *   NAME.compressed  [n,k/2]: two of each four, among them all that are not
- *   zero, in order of columns
- *   NAME.bitmask U8 [n,ceil(k/8)]: the kept columns; column c is bit c % 8 of
- *   byte c / 8 and in config.json
+ *                    zero, in order of columns
+ *   NAME.bitmask     U8 [n,ceil(k/8)]: the columns of these numbers; column c
+ *                    is bit c % 8 of byte c / 8
+ * and in config.json
  *   "quantization_config": {"quant_method": "compressed-tensors",
  *       "sparsity_config": {"format": "sparse-24-bitmask", "targets": [NAME]}}
  */

@@ -14,17 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements of moments that are widened at a time. */
+/* Moments that are widened at a time. */
 enum { WIDE = 1024 };
 
-/* Parameters a task: fixed, so that the norm's order of sums is fixed.  Parts
- * of ranks are cut where spans begin: small ones make them even. */
+/* Parameters of a task: fixed, so that the norm's order of sums is fixed.
+ * Ranks' parts begin where spans begin, so small spans (SPAN_EVEN) make them
+ * more even. */
 enum { SPAN = 1 << 16, SPAN_EVEN = GROUP_SPAN };
 
 struct param_span {
     size_t group, at, n;
-    size_t in;                 /* place of its moments in this rank's part */
-    int decay;                 /* weight decay applies */
+    size_t in;                 /* index of its moments in this rank's part */
+    int decay;                 /* does weight decay apply? */
     const unsigned char *mask; /* bits of struct group's mask, or NULL */
 };
 
@@ -36,12 +37,12 @@ struct adamw {
     struct param_span *span;
     const struct dist_group *ranks;
     size_t **part;       /* [ngroup][ranks+1] */
-    size_t most;         /* elements of a span, at most */
-    size_t *own, nown;   /* spans of this rank */
-    size_t *slot;        /* [nspan] place of the span's square in sq */
-    size_t *sq_at;       /* [ranks+1] places in sq at which ranks begin */
+    size_t most;         /* most elements of a span */
+    size_t *own, nown;   /* [nown] indices of this rank's spans */
+    size_t *slot;        /* [nspan] index in sq of the span's square */
+    size_t *sq_at;       /* [ranks+1] indices in sq at which ranks begin */
     double *sq;          /* [nspan] */
-    double *lost, *kept; /* [nspan] squares of rounding and of moments */
+    double *lost, *kept; /* [nspan] sums of squares: rounding errors, moments */
     double rounding;
     uint64_t t; /* steps done */
 };
@@ -52,8 +53,8 @@ struct adamw_call {
     struct tmodel *model;
     const struct loss_kern *k;
     const struct adamw_opt *o;
-    struct adamw_k plain; /* numbers that are the same for all spans */
-    float mask_decay;     /* for sums of gradients, not their mean */
+    struct adamw_k plain; /* constants that all spans share */
+    float mask_decay;     /* scaled for sums of gradients, not their mean */
 };
 
 static void
@@ -265,7 +266,8 @@ adamw_set_count(struct adamw *a, uint64_t t)
     a->t = t;
 }
 
-/* Gradients of a span in fp32: in place, or n <= WIDE of them in room. */
+/* n gradients of a span in fp32: where they are, or, if bf16, n <= WIDE of them
+ * widened in room. */
 static float *
 span_gradients(const struct group *g, size_t at, size_t n, float *room)
 {
@@ -275,8 +277,8 @@ span_gradients(const struct group *g, size_t at, size_t n, float *room)
     return room;
 }
 
-/* Zero what the mask leaves out of x[n]; eight at a time, which compilers make
- * a few instructions. */
+/* Zero the masked numbers of x[n], eight at a time, which compilers turn into a
+ * few instructions. */
 static void
 mask_float(float *x, size_t n, const unsigned char *mask)
 {
@@ -299,7 +301,7 @@ mask_half(uint16_t *x, size_t n, const unsigned char *mask)
         x[i] = mask[i / 8] >> i % 8 & 1 ? x[i] : 0;
 }
 
-/* g += by p where the mask leaves out. */
+/* g += by * p for masked weights. */
 static void
 pull_left_out(float *g, const float *p, size_t n, const unsigned char *mask,
     float by)
@@ -339,9 +341,9 @@ span_sumsq(void *ctx, size_t task, size_t worker)
     profile_end("gradient norm", t, 0.0, 4.0 * (double)s->n);
 }
 
-/* x[n], n <= WIDE, to bf16, up or down with the chance that keeps its mean;
- * key and place, a multiple of 4, fix the chances.  *lost, *kept: squares of
- * what is lost, and of x. */
+/* Round x[n], n <= WIDE, to bf16 stochastically; key and place, a multiple of
+ * 4, determine the random numbers.  Adds to *lost the squares of the rounding
+ * errors, to *kept the squares of x. */
 static void
 round_by_chance(uint16_t *out, const float *x, size_t n, uint64_t key,
     size_t place, double *lost, double *kept)
@@ -361,7 +363,8 @@ round_by_chance(uint16_t *out, const float *x, size_t n, uint64_t key,
     *kept += kern.sumsq(x, n);
 }
 
-/* A span whose moments or gradients are bf16, WIDE elements at a time. */
+/* Update a span whose moments or gradients are bf16, WIDE elements at a
+ * time. */
 static void
 update_rounded(const struct adamw_call *c, const struct param_span *s,
     const struct adamw_k *k, double *lost, double *kept)
@@ -416,15 +419,15 @@ span_update(void *ctx, size_t task, size_t worker)
         c->k->adamw(group_p(g, s->at), group_g(g, s->at),
             (float *)a->m[s->group] + s->in, (float *)a->v[s->group] + s->in,
             s->n, &k);
-    /* without gradient and moments 0 stays 0, unless it is 0 / (0 + 0) */
+    /* a 0 without gradient and moments stays 0 unless eps is 0 (0 / 0) */
     if (s->mask != NULL && c->model->effective.of == 0 && !(k.eps > 0.0f))
         mask_float(group_p(g, s->at), s->n, s->mask);
     profile_end("AdamW", t, 0.0,
         (a->type == DT_BF16 ? 24.0 : 32.0) * (double)s->n);
 }
 
-/* Get the new parameters of other ranks where this rank keeps them, and zero
- * the gradients of these. */
+/* Get the parameters that other ranks have updated, for groups that this rank
+ * keeps whole, and zero their gradients. */
 static void
 gather_parameters(const struct adamw *a, struct tmodel *t)
 {
@@ -445,8 +448,8 @@ gather_parameters(const struct adamw *a, struct tmodel *t)
         tmodel_zero_grad(t);
 }
 
-/* 1 - beta.  Up to 0.999 it is that of beta rounded to fp32, at most 3e-5 off,
- * which keeps the bits of runs made so far; nearer to 1 that would be off by up
+/* 1 - beta.  Up to 0.999 beta is rounded to fp32 first, an error of at most
+ * 3e-5, which keeps the bits of earlier runs; nearer to 1 the error would be up
  * to a fifth. */
 static float
 rest_of(double beta)
@@ -454,7 +457,7 @@ rest_of(double beta)
     return beta > 0.999 ? (float)(1.0 - beta) : 1.0f - (float)beta;
 }
 
-/* Rounding of all moments in the step that has been made. */
+/* The rounding error of all moments in the last step, relative to them. */
 static double
 all_rounding(const struct adamw *a)
 {

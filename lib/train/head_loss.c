@@ -15,14 +15,15 @@ struct head_loss {
     struct pool *pool;
     const struct loss_kern *k;
     size_t V, d;            /* ids and width of the student */
-    size_t R;               /* predictions of a tile, at most */
-    size_t width, nslice;   /* slices of the vocabulary */
-    enum targets_kind kind; /* how the teacher tells its distributions */
-    size_t dt;              /* width of its final states, or 0 */
-    size_t top;             /* tokens it tells of each prediction, or 0 */
-    size_t told_V;          /* its distributions are over ids below this */
+    size_t R;               /* most predictions of a tile */
+    size_t width, nslice;   /* width and number of slices of the vocabulary */
+    enum targets_kind kind; /* kind of the targets */
+    size_t dt;              /* width of the teacher's final states, or 0 */
+    size_t top;             /* teacher's tokens for each prediction, or 0 */
+    size_t told_V;          /* the teacher's distributions are over ids below
+                             * this */
     float *zs, *zt;         /* [nslice][R,width] logits, then gradients */
-    float *part;            /* [nslice][R,d] parts of dh */
+    float *part;            /* [nslice][R,d] slices' parts of dh */
     float *wide;            /* [workers][WEIGHT_PIECE] */
     struct lse_part *s1;    /* [nslice][R] student, at temperature 1 */
     struct lse_part *st;    /* [nslice][R] student, at tau */
@@ -33,9 +34,9 @@ struct head_loss {
     struct mix_part *js;    /* [nslice][R] */
     float *own;             /* [R] KL(student || mixture) */
     float *ht;              /* [R,dt] final states of the teacher */
-    uint32_t *ids;          /* [R,top] tokens of the teacher */
+    uint32_t *ids;          /* [R,top] ids of the teacher's tokens */
     float *told;            /* [R,top] their logp, or shares of draws */
-    float *sums;            /* [R,2] lse, or [R,1] self */
+    float *sums;            /* [R,2] the teacher's lse, or [R,1] its self */
     float *top_z;           /* [R,top] logits of the student for these tokens */
     float *top_grad;        /* [R,top] gradients at these logits */
     struct rest {
@@ -45,7 +46,7 @@ struct head_loss {
     double *p;     /* [workers][top] */
 };
 
-/* Predictions that are worked on together, at most R: arguments of
+/* Predictions that are processed together, at most R: the arguments of
  * head_loss_rows, from the tile's first prediction on. */
 struct tile {
     struct head_loss *h;
@@ -170,10 +171,10 @@ tokens_told(const struct head_loss *h, size_t i)
     return n;
 }
 
-/* Part of the log-sum-exp of z [cols], the row's logits from v0 on of which the
- * teacher speaks, over what is not among the teacher's top tokens.  Those are
- * left out of the sum, not taken off it: what remains may be a small part.
- * Keeps their logits. */
+/* The log-sum-exp part of z [cols], a row's logits from v0 on, over tokens that
+ * are not among the teacher's top tokens.  The top tokens are left out, not
+ * subtracted afterwards, as the rest may be a small part of the sum.  Stores
+ * the logits of top tokens in top_z. */
 static struct lse_part
 rest_part(const struct tile *q, size_t row, float *z, size_t v0, size_t cols,
     size_t worker)
@@ -297,7 +298,8 @@ join_sums(const struct tile *q)
     }
 }
 
-/* The gradient of row i at its logits z [cols] from v0 on, in their place. */
+/* Replace row i's logits z [cols] from v0 on by their gradient, for a teacher
+ * with top tokens. */
 static void
 top_grad(const struct tile *q, size_t i, float *z, size_t v0, size_t cols)
 {
@@ -313,9 +315,9 @@ top_grad(const struct tile *q, size_t i, float *z, size_t v0, size_t cols)
             z[ids[j] - v0] = g[j];
 }
 
-/* Gradient of prediction i in slice s, of `cols` columns, in place of its
- * logits.  The teacher speaks of the first `told` columns; behind them only the
- * cross entropy has a gradient. */
+/* Replace the logits of prediction i in slice s, `cols` columns, by their
+ * gradient.  The teacher has probabilities for the first `told` columns; after
+ * them only the cross entropy has a gradient. */
 static void
 row_grad(const struct tile *q, size_t s, size_t i, size_t told, size_t cols)
 {
@@ -341,7 +343,7 @@ row_grad(const struct tile *q, size_t s, size_t i, size_t told, size_t cols)
         z[q->target[i] - v0] -= w_ce;
 }
 
-/* Exponentials that row_grad takes, for the profile. */
+/* The number of exponentials in row_grad, for the profile. */
 static double
 grad_exps(const struct tile *q, size_t told, size_t cols)
 {
@@ -413,7 +415,7 @@ teacher_row(const struct tile *q, size_t i, int rest, double *p)
         for (size_t j = 0; j < r.n; j++)
             p[j] = told[j];
         r.self = r.n > 0 ? h->sums[i] : 0.0;
-        r.rest = r.n > 0 ? 0.0 : 1.0; /* nothing is targets: no divergence */
+        r.rest = r.n > 0 ? 0.0 : 1.0; /* no targets: no divergence */
         return r;
     }
     for (size_t j = 0; j < r.n; j++) {
@@ -436,9 +438,9 @@ teacher_row(const struct tile *q, size_t i, int rest, double *p)
 /*
  * Row i, whose log-sum-exp at tau over the teacher's rest is `rest`: KL and,
  * with q the student's probabilities, its gradient (as that of kd_grad)
- *   w_kl tau (q_i - p_i)          at a token the teacher tells of,
- *   w_kl tau q_v (1 - P/Q)        elsewhere, which, as q_v = Q exp(z/tau -
- *                                 rest), is w_kl tau (Q - P) exp(z/tau - rest)
+ *   w_kl tau (q_i - p_i)          at a token that the teacher sends,
+ *   w_kl tau q_v (1 - P/Q)        elsewhere; as q_v = Q exp(z/tau - rest), it
+ *                                 is w_kl tau (Q - P) exp(z/tau - rest)
  */
 static void
 top_row(const struct tile *q, size_t i, double rest, double *p)
@@ -542,7 +544,7 @@ tile_losses(struct tile *q, struct loss_sum *sum)
         pool_run(h->pool, h->nslice, slice_sums, q);
         join_sums(q);
     }
-    /* a forward KL falls out of its gradient */
+    /* slice_grad also computes a forward KL */
     if (q->dw != NULL || (h->dt > 0 && !whole))
         pool_run(h->pool, h->nslice, slice_grad, q);
     if (q->dw != NULL)
@@ -569,10 +571,10 @@ widen_part(const struct targets *y, int part, size_t token, float *out)
     weight_rows(&w, 0, 1, out);
 }
 
-/* Take out of row i the tokens that are no ids of the student.  The others'
- * probabilities are divided by what is left, so that they are those of a
- * teacher without the tokens taken out.  Of tokens drawn, whose probabilities
- * are not known, the shares stand for them in the sum of p log p. */
+/* Remove tokens that are no ids of the student from row i.  The probabilities
+ * of the others are divided by their sum, as for a teacher without the removed
+ * tokens.  For drawn tokens, whose probabilities are unknown, the shares are
+ * used instead in the sum of p log p. */
 static void
 drop_foreign(struct head_loss *h, double tau, size_t i)
 {

@@ -1,8 +1,8 @@
 /*
- * Parameters that are split over ranks (struct share, model/backward.h).  The
+ * Parameters that are split over ranks (struct share, model/tmodel.h).  The
  * parameters of a block are gathered before its forward and its backward pass,
  * into one of two buffers; embedding and head have a third buffer.  All ranks
- * have the final norm.
+ * keep the final norm.
  */
 #ifndef TRAIN_PARAM_SHARDS_H
 #define TRAIN_PARAM_SHARDS_H
@@ -11,8 +11,8 @@
 #include "train/adamw.h"
 
 struct param_shards;
-/* Let t's weights be fetched (model/fetch.h).  t and the moments of a are split
- * over the ranks of g (share->params). */
+/* Make passes fetch t's weights (model/fetch.h).  t (with share.params) and the
+ * moments of a are split over the ranks of g. */
 struct param_shards *param_shards_new(struct tmodel *t, const struct adamw *a,
     const struct dist_group *g);
 /* Keep copies of gathered parameters on the ranks of a node (ahead_keep). */
@@ -20,7 +20,7 @@ void param_shards_keep(struct param_shards *p, const struct dist_group *node);
 void param_shards_free(struct param_shards *p);
 /* Bytes of buffers and copies. */
 size_t param_shards_bytes(const struct param_shards *p);
-/* Parameters have changed: gather them anew.  After adamw_step. */
+/* Call it after adamw_step: parameters have changed and are gathered again. */
 void param_shards_changed(struct param_shards *p);
 
 #endif

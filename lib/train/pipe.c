@@ -1,4 +1,4 @@
-/* Rows through the stages of a model; see pipe.h. */
+/* Running rows through the stages of a model; see pipe.h. */
 #include "train/pipe.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -14,7 +14,8 @@ struct pipe {
     struct tmodel *t;
     struct fetch fetch;
     struct arena arena;
-    float *room; /* on rank 0, for the largest group that it has not */
+    float *room; /* on rank 0: buffer for the largest group that it does not
+                  * have */
     size_t last; /* group that fetch_group was last called with */
     struct posted (
         *sending)[WAYS]; /* [nlane] messages not yet gone; n 0: none */
@@ -25,7 +26,7 @@ struct pipe {
 struct pipe_rows {
     struct bwd *b;
     size_t rows, some;
-    size_t numbers; /* of a row's output */
+    size_t numbers; /* numbers of a row's output */
 };
 
 static void
@@ -37,7 +38,7 @@ fetch_group(void *ctx, size_t group)
     const int comes = x->g->rank == 0 && !tmodel_has(t, group);
 
     if (group == x->last)
-        return; /* another tensor of it */
+        return; /* another tensor of the same group */
     x->last = group;
     dist_pass(x->g, from, 0, comes ? x->room : t->group[group].p,
         t->group[group].n * sizeof(float));

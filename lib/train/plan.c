@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Work of a token in a forward pass: parameters of matrix products (the
- * embedding is only looked up), numbers normed, biases added, operations of
- * attention. */
+/* The work for a token in a forward pass: parameters in matrix products
+ * (without the embedding, which is looked up), numbers normed, biases added,
+ * operations of attention. */
 struct ops {
     double products, norms, biases, attention;
 };
@@ -40,13 +40,14 @@ count_token(const struct config *c, const struct block_shape *b, size_t T)
                 o.products += (double)rows * (double)cols;
             else if (block_is_bias(k))
                 o.biases += (double)cols;
-            else /* of Q and K: one of every head */
+            else /* norms of Q and K: one for each head */
                 o.norms += (double)cols *
                     (double)(k == W_NQ  ? H
                             : k == W_NK ? KV
                                         : 1);
         }
-        /* scores and weighted values of the keys that a query of T sees */
+        /* scores and weighted sums of values, over the keys that a query sees
+         * on average */
         o.attention += 4.0 * (double)(H * c->D) *
             (w * (w + 1.0) / 2.0 + ((double)T - w) * w) / (double)T;
     }

@@ -1,4 +1,4 @@
-/* Rows of all ranks, summed; see ranks.h. */
+/* Gradients summed over the rows of all ranks; see ranks.h. */
 #include "train/ranks.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 16 }; /* numbers of a task */
+enum { CHUNK = 1 << 16 }; /* numbers in a task */
 
 /*
  * The sums held are a binary counter, as in a binomial heap.  After a row,
@@ -30,14 +30,14 @@ struct ranks {
     const struct adamw *a;
     struct pool *pool;
     struct arena arena;
-    float **held;  /* [depth + 1][nparam] sums put aside; the last one is that
-                    * of the messages before */
-    size_t depth;  /* of a message's tree */
-    size_t added;  /* messages of this step */
-    size_t **even; /* [ngroup][n+1] parts, where moments are whole */
-    size_t *place; /* [ngroup] where a group's numbers are in those held */
+    float **held;  /* [depth + 1][nparam] sums that are held; the last one is
+                    * the sum of earlier messages */
+    size_t depth;  /* depth of a message's tree */
+    size_t added;  /* messages added in this step */
+    size_t **even; /* [ngroup][n+1] ranks' parts, if moments are whole */
+    size_t *place; /* [ngroup] offset of a group in held[.] */
     double rounding;
-    struct carry carry; /* of the pass that runs, for take_gradients */
+    struct carry carry; /* of the present pass, for take_gradients */
 };
 
 /* The rows of a message that this rank has: first, first + stride, ... */
@@ -52,7 +52,7 @@ struct share_of_rows {
 struct group_task {
     const struct ranks *x;
     const struct group *group;
-    size_t at; /* place of its numbers in those held */
+    size_t at; /* offset of the group in held[.] */
 };
 
 static size_t
@@ -65,14 +65,14 @@ tree_depth(size_t rows)
     return depth;
 }
 
-/* Has each rank the gradients of its part alone? */
+/* Does each rank keep only its part of the gradients? */
 static int
 has_parts(const struct ranks *x)
 {
     return x->t->share.n > 1;
 }
 
-/* Has each rank the gradients of its stages alone? */
+/* Does each rank have only the gradients of its stages? */
 static int
 in_stages(const struct ranks *x)
 {
@@ -179,7 +179,7 @@ carry_chunk(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Task: store the sums of the messages before, and begin at zero. */
+/* Task: store the sum of the messages so far, and set the gradients to zero. */
 static void
 store_messages(void *ctx, size_t task, size_t worker)
 {
@@ -193,7 +193,7 @@ store_messages(void *ctx, size_t task, size_t worker)
     memset(g, 0, n * sizeof *g);
 }
 
-/* Task: add the sums of the messages before. */
+/* Task: add the sum of the earlier messages. */
 static void
 add_messages(void *ctx, size_t task, size_t worker)
 {
@@ -214,7 +214,7 @@ each_group(const struct ranks *x,
         each_chunk(x, i, task);
 }
 
-/* Row i of the rank's share. */
+/* Add row i of this rank's share. */
 static void
 add_rank_row(const struct ranks *x, const struct share_of_rows *m, size_t i,
     struct loss_sum *sum)
@@ -229,7 +229,7 @@ add_rank_row(const struct ranks *x, const struct share_of_rows *m, size_t i,
     timeline_add("compute", "forward and backward", t);
 }
 
-/* Row i, and what struct carry says. */
+/* Add row i, and carry the sums that are held, as struct carry says. */
 static void
 add_leaf(struct ranks *x, const struct share_of_rows *m, size_t i,
     struct carry carry, struct loss_sum *sum)
@@ -242,8 +242,9 @@ add_leaf(struct ranks *x, const struct share_of_rows *m, size_t i,
     each_group(x, carry_chunk);
 }
 
-/* S(i,k) of dist_tree over the rows of this rank, at `depth`, into *sum; sums
- * held from there down to `low` are added to the gradients: struct carry. */
+/* Compute S(i,k) of dist_tree over this rank's rows, at `depth`: losses into
+ * *sum; held sums from there down to `low` are added to the gradients (struct
+ * carry). */
 static void
 add_tree(struct ranks *x, const struct share_of_rows *m, size_t i, size_t k,
     size_t depth, size_t low, struct loss_sum *sum)
@@ -267,7 +268,7 @@ add_rank_sum(void *ctx, size_t i, size_t j)
     loss_sum_add(&sum[i], &sum[j]);
 }
 
-/* The losses of all ranks. */
+/* Sum the losses over all ranks. */
 static void
 sum_losses(struct ranks *x, struct loss_sum *sum)
 {
@@ -287,8 +288,8 @@ group_parts(const struct ranks *x, size_t i)
     return adamw_in_parts(x->a) ? adamw_part(x->a, i) : x->even[i];
 }
 
-/* Measure the cost of bf16: g holds sums by DIST_BF16 of the gradients `exact`,
- * which are summed by DIST_TREE for comparison. */
+/* Measure the rounding error of DIST_BF16: g has its sums of the gradients
+ * `exact`, which are summed here by DIST_TREE for comparison. */
 static void
 measure_rounding(struct ranks *x, float *exact, const float *g,
     const size_t *at)
@@ -320,7 +321,7 @@ ranks_rounding(const struct ranks *x)
     return x->rounding;
 }
 
-/* The gradients of group i of all ranks, each rank's part. */
+/* Sum the gradients of group i over all ranks; each rank gets its part. */
 static void
 reduce_group(struct ranks *x, size_t i, enum dist_sum how)
 {
@@ -339,8 +340,8 @@ reduce_group(struct ranks *x, size_t i, enum dist_sum how)
     free(exact);
 }
 
-/* Task: add this rank's part of the sums to its gradients; all of g is zero
- * then. */
+/* Task: add this rank's part of the sums to its gradients, and zero all of
+ * g. */
 static void
 add_own_chunk(void *ctx, size_t task, size_t worker)
 {
@@ -379,7 +380,7 @@ sum_gradients(struct ranks *x, enum dist_sum how)
             reduce_group(x, i, how);
 }
 
-/* The largest such number of any rank. */
+/* The largest n of all ranks. */
 static size_t
 most_of_all(const struct ranks *x, size_t n)
 {
@@ -394,16 +395,16 @@ most_of_all(const struct ranks *x, size_t n)
     return most;
 }
 
-/* Where each rank has parts of the gradients, all ranks make the same number
- * of passes: this rank, which has `passes` of its own, makes the others without
- * a row. */
+/* If each rank keeps a part of the gradients, all ranks must make the same
+ * number of passes: this rank, which has `passes` passes of its own, makes more
+ * passes without a row. */
 static void
 add_padding(struct ranks *x, const struct share_of_rows *m, size_t passes)
 {
     const size_t most = has_parts(x) ? most_of_all(x, passes) : passes;
 
     for (size_t i = passes; i < most; i++) {
-        /* A rank without any row completes the message by its last pass. */
+        /* a rank without any row completes the message in its last pass */
         x->carry = (struct carry){ 0, passes > 0 || i + 1 < most, 1 };
         step_pass(x->step, m->rows, m->targets);
     }
@@ -420,7 +421,7 @@ add_in_order(struct ranks *x, const struct share_of_rows *m,
     add_padding(x, m, all ? step_passes(x->step, m->count) : m->count);
     if (all) {
         step_add(x->step, m->rows, m->scored, m->targets, sum);
-        if (!in_stages(x)) /* which tell of each */
+        if (!in_stages(x)) /* stages record each pass */
             timeline_add("compute", "forward and backward", t);
         return;
     }

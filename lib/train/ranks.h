@@ -1,25 +1,26 @@
 /*
  * Gradients and losses of a step from the rows of all ranks (dist/dist.h).
- * Every rank calls the same functions in the same order, each with rows of its
- * own; one rank alone may use them too.
+ * Every rank calls the same functions in the same order, each with its own
+ * rows; a single rank may use them, too.
  *
- * Deterministic: a row is a unit, and units are summed by dist_tree, those of
- * a message first and then messages in order.  So neither the rows of a pass
- * nor, as long as they are a power of two, the number of ranks matters to the
- * bit, if rank r of n has the rows r, r+n, r+2n, ... of each message.  This
- * takes a copy of the gradients for each doubling of the rows that a rank has
- * of a message, and one more where a step has several messages.
+ * Deterministic: a row is a unit, and units are summed by dist_tree, first
+ * those of a message and then messages in order.  So the bits depend neither on
+ * the rows of a pass nor on the number of ranks n, if n is a power of two and
+ * rank r has the rows r, r+n, r+2n, ... of each message.  This takes a copy of
+ * the gradients for each doubling of a rank's rows in a message, and one more
+ * if a step has several messages.
  *
- * Otherwise rows are added in order, and ranks are summed once a step, in the
- * way of `wire`.
+ * Otherwise rows are added in order, and gradients are summed over ranks once a
+ * step, as `wire` says.
  *
- * Where each rank keeps the gradients of its part of the model alone (struct
- * share, model/backward.h), those of a group are summed as soon as a pass has
- * made them, and all ranks make the same number of passes; when deterministic,
- * they are summed once a message, and only the doublings take copies.
+ * If each rank keeps only its part of the gradients (struct share,
+ * model/tmodel.h), a group's gradients are summed as soon as a pass has
+ * computed them, and all ranks make the same number of passes; if
+ * deterministic, they are summed once a message, and only the doublings take
+ * copies.
  *
- * Where each rank has stages of the model (train/pipe.h), it adds all rows to
- * the gradients of its stages; only losses are summed over ranks.
+ * If each rank has stages of the model (train/pipe.h), it adds all rows to the
+ * gradients of its stages; only losses are summed over ranks.
  */
 #ifndef TRAIN_RANKS_H
 #define TRAIN_RANKS_H
@@ -36,12 +37,12 @@ struct ranks_opt {
     size_t messages;    /* most messages of a step */
 };
 struct ranks;
-/* Where a has moments in parts, ranks_finish leaves each rank with the
- * gradients of its part alone.  t's gradients are fp32; t->take is set. */
+/* If a has moments in parts, ranks_finish leaves each rank with the gradients
+ * of its part only.  t's gradients must be fp32; sets t->take. */
 struct ranks *ranks_new(const struct ranks_opt *o, struct step *s,
     struct tmodel *t, const struct adamw *a, struct pool *pool);
 void ranks_free(struct ranks *x);
-/* Bytes that it touches. */
+/* Bytes of memory that x touches. */
 size_t ranks_bytes(const struct ranks *x);
 
 /* Call step_add for the rows first, first + stride, ... of r. */
@@ -51,8 +52,9 @@ void ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
 /* Sum gradients and losses over all ranks: after the last ranks_add of a step,
  * before adamw_step, in place of step_flush. */
 void ranks_finish(struct ranks *x, struct loss_sum *sum);
-/* |rounded - g| / |g| of the first block's gradient in the first step, as
- * DIST_BF16 and as DIST_TREE have it; 0 without DIST_BF16, and before. */
+/* Relative error |rounded - g| / |g| of the first block's gradient in the first
+ * step, summed by DIST_BF16 instead of DIST_TREE; 0 without DIST_BF16, and
+ * before that step. */
 double ranks_rounding(const struct ranks *x);
 
 #endif

@@ -25,11 +25,11 @@ struct step {
     struct arena arena;
     struct head_loss *head;
     uint32_t *target;  /* [T] */
-    uint32_t *place;   /* [T] tokens that are scored */
-    double *num, *den; /* [B * T/SH_TOKENS] parts of SquareHead */
+    uint32_t *place;   /* [T] indices of the scored tokens */
+    double *num, *den; /* [B * T/SH_TOKENS] tasks' sums for SquareHead */
     float *coef;       /* [B] */
-    float *wide;       /* [workers,depth] outputs wider or narrower than the
-                        * student's */
+    float *wide;       /* [workers,depth] a teacher's output of another width
+                        * than the student's */
 };
 
 /* Rows that go through the model together. */
@@ -53,7 +53,8 @@ struct message {
 /* SquareHead of one block for the rows of a pass. */
 struct square {
     const struct row_pass *p;
-    const struct targets_tensor *target; /* the teacher's output as it came */
+    const struct targets_tensor *target; /* the teacher's output as in the
+                                          * message */
     const float *student, *teacher;      /* [B*T,d] outputs of the block */
     float *dx;                           /* [B*T,d] gradient, added to */
 };
@@ -140,9 +141,9 @@ struct judge {
     const struct weight *teacher_head;
 };
 
-/* Head and losses of row b of a pass: gathers the scored positions, scatters
- * their gradients to where the final states were.  dw: the head's gradient, or
- * NULL: no gradients are made. */
+/* Compute head and losses of row b of a pass: gather the final states of scored
+ * positions, and write their gradients over the final states.  dw: the head's
+ * gradient; NULL: compute no gradients. */
 static void
 row_losses(const struct row_pass *p, size_t b, const struct judge *j, float *dw)
 {
@@ -173,14 +174,14 @@ row_losses(const struct row_pass *p, size_t b, const struct judge *j, float *dw)
         memcpy(final + s->place[i] * d, dh + i * d, d * sizeof(float));
 }
 
-/* Tasks that a row of SquareHead is divided into. */
+/* The number of tasks for SquareHead of a row. */
 static size_t
 square_parts(const struct row_pass *p)
 {
     return (p->rows.T + SH_TOKENS - 1) / SH_TOKENS;
 }
 
-/* Tokens *from to *to of the batch belong to the task; its row is returned. */
+/* Set the task's tokens *from .. *to - 1 of the batch; returns their row. */
 static size_t
 square_tokens(const struct row_pass *p, size_t task, size_t *from, size_t *to)
 {
@@ -231,8 +232,8 @@ square_grad(void *ctx, size_t task, size_t worker)
         16.0 * (double)((to - from) * d));
 }
 
-/* Averages of x [n] as PyTorch's adaptive_avg_pool1d has them: y[j], j < m, is
- * that of x from floor(j n/m) to before ceil((j+1) n/m). */
+/* Average x [n] as PyTorch's adaptive_avg_pool1d does: y[j], j < m, is the mean
+ * of x from floor(j n/m) up to but not including ceil((j+1) n/m). */
 static void
 adaptive_mean(const float *x, size_t n, float *y, size_t m)
 {
@@ -246,8 +247,8 @@ adaptive_mean(const float *x, size_t n, float *y, size_t m)
     }
 }
 
-/* Task: the teacher's output of some tokens in fp32, as wide as the student's,
- * into BWD_SPARE_X. */
+/* Task: write the teacher's outputs of some tokens to BWD_SPARE_X, in fp32 and
+ * in the student's width. */
 static void
 widen_target(void *ctx, size_t task, size_t worker)
 {
@@ -279,8 +280,8 @@ widen_target(void *ctx, size_t task, size_t worker)
         (double)((size * t->width + 4 * d) * n));
 }
 
-/* The teacher's outputs in fp32, as wide as the student's: in the message, or
- * made of it. */
+/* The teacher's outputs in fp32 and in the student's width: the message's own,
+ * or converted in BWD_SPARE_X. */
 static const float *
 square_target(struct square *q)
 {
@@ -297,7 +298,7 @@ square_target(struct square *q)
     return bwd_spare(p->s->bwd, BWD_SPARE_X);
 }
 
-/* SquareHead of block i: its value, and its gradient into dx. */
+/* Add SquareHead of block i to the losses, and its gradient to dx. */
 static void
 square_head(void *ctx, size_t i, float *dx)
 {
@@ -326,7 +327,7 @@ square_head(void *ctx, size_t i, float *dx)
     pool_run(s->pool, p->rows.B * parts, square_grad, &q);
 }
 
-/* Forward through the blocks; last: this rank has the last block, and counts
+/* Run forward through the blocks; last: this rank has the last block and counts
  * the tokens. */
 static void
 forward_rows(const struct row_pass *p, int last)
@@ -340,7 +341,7 @@ forward_rows(const struct row_pass *p, int last)
     }
 }
 
-/* The losses, behind the last block, and backward. */
+/* Compute the losses, if this rank has the last block, and run backward. */
 static void
 backward_rows(struct row_pass *p, int last)
 {

@@ -18,11 +18,12 @@
 #include "model/backward.h"
 #include "train/pipe.h"
 
-/* KL(teacher || student); KL(student || teacher); generalised Jensen-Shannon
- * divergence (arXiv:2306.13649), with p the teacher's and q the student's
- * probabilities and 0 < beta < 1
+/* In this order: KL(teacher || student); KL(student || teacher); generalised
+ * Jensen-Shannon divergence (arXiv:2306.13649), with p the teacher's and q the
+ * student's probabilities and 0 < beta < 1
  *   beta KL(p || m) + (1-beta) KL(q || m),  m = beta p + (1-beta) q
- * Each is at temperature T and times T^2.  The last two need TARGETS_FINAL. */
+ * Each is taken at temperature T and multiplied by T^2.  The last two need
+ * TARGETS_FINAL. */
 enum kl_direction { KL_FORWARD, KL_REVERSE, KL_JS };
 
 struct loss_opt {
@@ -33,36 +34,38 @@ struct loss_opt {
 
 struct loss_sum {
     double ce, kl; /* sums over scored positions */
-    double sh;     /* sum over rows, each times its scored positions */
+    double sh;     /* sum over rows, each weighted by its scored positions */
     size_t n;      /* scored positions */
     size_t tok;    /* non-padding tokens */
 };
 void loss_sum_add(struct loss_sum *to, const struct loss_sum *from);
 
 struct step;
-/* B: rows of a pass, each of T tokens at most.  how: BWD_RECOMPUTE, BWD_BF16 or
- * 0.  like: kind and widths of the targets.  head: the teacher's head [V,d_t]
- * for TARGETS_FINAL, which outlives the step; NULL if only memory is asked. */
+/* B: rows of a pass, each of at most T tokens.  how: BWD_* flags.  like: kind
+ * and widths of the targets.  head: the teacher's head [V,d_t] for
+ * TARGETS_FINAL, which must outlive the step; NULL: the step is only used for
+ * its memory needs. */
 struct step *step_new(struct tmodel *t, struct pool *pool,
     const struct loss_opt *o, size_t B, size_t T, int how,
     const struct targets *like, const struct weight *head);
-/* Send rows through the stages of other ranks by `pipe`, which outlives s.
+/* Run rows through the stages of all ranks by `pipe`, which must outlive s.
  * Gradients are then those of this rank's stages. */
 void step_pipe(struct step *s, struct pipe *pipe);
 void step_free(struct step *s);
 /* Bytes that steps of `tokens` tokens touch. */
 size_t step_bytes(const struct step *s, size_t tokens);
 
-/* Add the gradients and losses of rows r, B of them a pass.  scored [B,T]: does
- * the prediction made at a token count?  targets: those of these rows, with an
- * output for each block of the student, or none; outputs of another width are
- * brought to d by adaptive averages. */
+/* Add the gradients and losses of rows r, B rows in a pass.  scored [B,T]: does
+ * the prediction at the token count?  targets: of these rows, with an output
+ * for each block of the student, or without outputs; outputs of another width
+ * are averaged to width d (adaptive_avg_pool1d). */
 void step_add(struct step *s, const struct rows *r, const uint8_t *scored,
     const struct targets *targets, struct loss_sum *sum);
-/* Number of passes over so many rows. */
+/* The number of passes for `rows` rows. */
 size_t step_passes(const struct step *s, size_t rows);
-/* Make a pass over none of the rows: it adds nothing, but fetches weights and
- * takes gradients (model/backward.h), which ranks do together. */
+/* Make a pass without rows: it adds nothing, but fetches weights
+ * (model/fetch.h) and calls t->take (model/tmodel.h), which ranks must do
+ * together. */
 void step_pass(struct step *s, const struct rows *r,
     const struct targets *targets);
 /* Results of bwd_rounding and bwd_grad_rounding. */
@@ -73,21 +76,21 @@ double step_grad_rounding(const struct step *s);
 void step_flush(struct step *s);
 
 /*
- * Losses without gradients, by the forward pass and in the memory of s, between
- * two of its steps, for rows as long as its own or shorter.  Targets may be of
- * another kind and width than those of s; blocks are not compared.
+ * Losses without gradients, computed in the memory of s between two of its
+ * steps, for rows at most as long as those of s.  Targets may have another kind
+ * and width than those of s; outputs of blocks are not compared.
  */
 struct step_judge;
 struct step_judge *step_judge_new(struct step *s, const struct loss_opt *o,
     const struct targets *like, const struct weight *head);
 void step_judge_free(struct step_judge *j);
-/* Bytes that it needs beside those of s. */
+/* Bytes that it needs besides those of s. */
 size_t step_judge_bytes(const struct step_judge *j);
 /* Add the losses of rows r, ce and kl, to *sum; arguments as for step_add. */
 void step_judge_add(struct step_judge *j, const struct rows *r,
     const uint8_t *scored, const struct targets *targets, struct loss_sum *sum);
-/* Make a pass over none of the rows of r, for ranks that make fewer passes than
- * others (step_pass). */
+/* Make a pass without rows, for ranks that have fewer passes than others
+ * (step_pass). */
 void step_judge_pass(struct step_judge *j, const struct rows *r);
 
 #endif
