@@ -38,8 +38,8 @@ written(size_t n)
     progress_at(all += (double)n, NULL);
 }
 
-/* Check the tokenizer beside the model: a directory keeps its files as they
- * are, a GGUF has a token for each row of the model. */
+/* Check the tokenizer against the model, and warn of tokens with ids beyond it:
+ * a directory keeps the files unchanged, a GGUF leaves these tokens out. */
 static void
 check_source_tokenizer(const char *in, size_t V, int gguf)
 {

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# with_bos MODEL COPY: the same model, whose tokenizer puts BOS before every
-# text; of the golden models of Hugging Face's form
+# with_bos MODEL COPY: copy a golden model folder, with a tokenizer that puts
+# BOS before every text
 with_bos() {
     mkdir "$2"
     cp "$1"/* "$2"

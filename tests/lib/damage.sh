@@ -15,7 +15,9 @@ tokenize -q -t tok --lang en -o docs few.jsonl
 
 count=0
 wrong=
-# refused STATUS NAME command ...: the status matches the pattern, and the one line of the message begins with prog: NAME
+# refused STATUS NAME command ...: count an error unless the command's status
+# matches the pattern STATUS and its message is one line that begins with
+# "prog: NAME"
 refused() {
     rc=0
     want=$1 name=$2
@@ -53,7 +55,8 @@ verdict() {
     wrong=
 }
 
-# The programs, with file x in each role that it can have.
+# as_KIND STATUS: run the programs with the file x in each role that it can
+# have.
 as_docs() {
     refused "$1" x shard write -q -o r x
     refused "$1" x shard dump -q x
@@ -93,14 +96,14 @@ as_tokenizer() {
     refused "$1" "$3" prune -q -m teacher -t "$2" -o r --ratio 0.3 batches
 }
 
-# flip FILE OFFSET BIT: in place; twice is none
+# flip FILE OFFSET BIT: flip a bit of the file; a second flip restores it
 flip() {
     v=$(od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' ')
     # shellcheck disable=SC2059 # an escape is a format
     printf "\\$(printf %03o $((v ^ (1 << $3))))" |
         dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
-# places FILE N: offsets across it, from a fixed generator
+# places FILE N: print N offsets in the file, from a generator with a fixed seed
 places() {
     awk -v size="$(wc -c <"$1")" -v n="$2" 'BEGIN {
         x = 7
@@ -110,7 +113,7 @@ places() {
         }
     }'
 }
-# cuts FILE: sizes that leave a part of it
+# cuts FILE: print sizes to which to truncate the file
 cuts() {
     size=$(wc -c <"$1")
     echo 1 7 8 9 100 $((size / 3)) $((size - 1))

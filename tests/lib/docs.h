@@ -31,7 +31,7 @@ fatal(const struct err *e)
     exit(e->code);
 }
 
-/* A stream to read, or the end of the test. */
+/* Open a stream; a failure ends the test. */
 static inline struct msg_in *
 must_open(const char *path)
 {
@@ -43,8 +43,7 @@ must_open(const char *path)
     return in;
 }
 
-/* Read the next message: 0 when the stream has ended well; damage ends the
- * test. */
+/* Read the next message; 0: the stream has ended well; damage ends the test. */
 static inline int
 must_read(struct msg_in *in, struct msg *m)
 {
@@ -70,7 +69,7 @@ source_of(const struct made *m, size_t d)
 {
     double all = 0.0, u, at = 0.0;
 
-    if (m->sources > 64) /* many: all alike */
+    if (m->sources > 64) /* many sources: all have the same share */
         return (uint16_t)(d % m->sources);
     for (size_t i = 0; i < m->sources; i++)
         all += 1.0 / (double)(i + 1);

@@ -47,7 +47,7 @@ golden_get(const struct golden *g, const char *name)
     return t;
 }
 
-/* Element i as double, whatever the type. */
+/* Element i of a tensor of any type, as double. */
 static inline double
 golden_at(const struct st_tensor *t, size_t i)
 {
@@ -67,7 +67,7 @@ golden_at(const struct st_tensor *t, size_t i)
     exit(1);
 }
 
-/* All elements, to be freed. */
+/* All elements as floats; the caller frees them. */
 static inline float *
 golden_floats(const struct golden *g, const char *name)
 {
@@ -90,7 +90,8 @@ golden_doubles(const struct golden *g, const char *name)
     return x;
 }
 
-/* The farthest that got is from a tensor, relative to its largest element. */
+/* The largest difference of got from a tensor, relative to the tensor's largest
+ * element. */
 static inline double
 golden_off(const float *got, const struct st_tensor *want)
 {

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# Going on with what --resume has kept, for tests of $prog; sourced after lib.sh
+# Tests that $prog continues from a file of --resume; sourced after lib.sh
 
-# judge ARGUMENTS: all that is written, without the time that it took
+# judge ARGUMENTS: run $prog; the file figures gets all its results except times
 judge() {
     rm -f items detail tokens
     "$prog" --format tsv "$@" >report 2>note || return
@@ -10,12 +10,11 @@ judge() {
         [ ! -e $f ] || cat $f >>figures
     done
 }
-# forwarded: what was computed by a model, in the profile
+# forwarded: count the lines of the profile about forward passes
 forwarded() { grep -c 'forward' profile; }
 
-# killed WHAT N ARGUMENTS: what was computed goes to a file, of which N
-# records are left without its last byte; the run says the same from whatever
-# length the file had
+# killed WHAT N ARGUMENTS: a run with --resume gives the same figures from a
+# file that was cut anywhere; without its last byte the file still has N groups
 killed() {
     what=$1 left=$2
     shift 2

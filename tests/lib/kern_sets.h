@@ -1,5 +1,5 @@
-/* Tests of every set of kernels: for each of kern_sets[KERN_SETS] that
- * kern_sets_use has made the one in use. */
+/* For tests of every set of kernels: loop over kern_sets[KERN_SETS] and call
+ * kern_sets_use for each. */
 #ifndef TESTS_LIB_KERN_SETS_H
 #define TESTS_LIB_KERN_SETS_H
 
@@ -9,7 +9,7 @@
 enum { KERN_SETS = 3 };
 static const char *const kern_sets[KERN_SETS] = { "ref", "avx2", "avx512" };
 
-/* 0: this processor has them not, which is said. */
+/* Use this set; 0: the processor cannot run it, and a skip is reported. */
 static inline int
 kern_sets_use(const char *set)
 {

@@ -30,7 +30,7 @@ fail() {
     echo "not ok $tap_count - $*"
 }
 
-# skip WHAT WHY: a test that cannot run here says so
+# skip WHAT WHY: report a test that cannot run here
 skip() {
     tap_count=$((tap_count + 1))
     echo "ok $tap_count - $1 # SKIP $2"
@@ -59,7 +59,7 @@ ok() {
     status 0 "$tap_what" "$@"
 }
 
-# same WHAT file file: equal bytes
+# same WHAT file file: two files have equal bytes
 same() {
     if cmp -- "$2" "$3" >cmp.out 2>&1; then
         pass "$1"
@@ -69,8 +69,8 @@ same() {
     fi
 }
 
-# near WHAT SHARE A B: two tables have the same words, and numbers that differ by
-# that share at most (of 1e-6 where they are smaller)
+# near WHAT SHARE A B: two tables have the same words, and numbers whose
+# relative difference is at most SHARE (relative to 1e-6 if they are smaller)
 near() {
     if awk -F '\t' -v share="$2" '
         NR == FNR { a[NR] = $0; n = NR; next }
@@ -112,7 +112,7 @@ unlike() {
     fi
 }
 
-# equal WHAT got want: two texts
+# equal WHAT got want: two texts are equal
 equal() {
     if [ "$2" = "$3" ]; then
         pass "$1"
@@ -122,8 +122,8 @@ equal() {
     fi
 }
 
-# reweigh MODEL COPY BYTES: a copy of a model folder in which the float that many
-# bytes before the end of its weights is 0.5
+# reweigh MODEL COPY BYTES: copy a model folder, and set the float BYTES bytes
+# before the end of its weights to 0.5
 reweigh() {
     cp -r "$1" "$2"
     tap_at=$(($(wc -c <"$1/model.safetensors") - $3))
@@ -132,7 +132,8 @@ reweigh() {
         >"$2/model.safetensors"
 }
 
-# llama FILE [KEY VALUE]...: the config.json of a small Llama, but for these
+# llama FILE [KEY VALUE]...: write the config.json of a small Llama, with other
+# values for these keys
 llama() {
     tap_file=$1
     shift
@@ -151,7 +152,7 @@ EOF
     done
 }
 
-# announced OPERAND ...: stream says how many batches it has, and has as many
+# announced OPERAND ...: a stream has as many batches as it announces
 announced() {
     ok "stream $* ends with status 0" stream -q "$@" -o c
     shard dump -q c >shown
@@ -159,14 +160,14 @@ announced() {
         "$(sed -n 's/^  batches: //p' shown)" "$(grep -c '^#[0-9]* batch ' shown)"
 }
 
-# names: the programs, from the Makefile
+# names: print the names of the programs, from the Makefile
 names() {
     make -s -C "$top" names
 }
 
-# terminal COMMAND: run it by the shell on a terminal of its own, what it shows
-# goes to the file screen.  has_terminal asks first whether there is one: none
-# without script(1), or in a root without /dev/pts.
+# terminal COMMAND: run a shell command on a terminal of its own, and write what
+# it shows to the file screen.  has_terminal: is that possible?  It needs
+# script(1) and /dev/pts.
 has_terminal() {
     timeout 20 script -qec true tty.log >screen 2>&1
 }
@@ -174,8 +175,8 @@ terminal() {
     script -qec "$*" tty.log >screen 2>&1
 }
 
-# replay TARGET LEAST: a fuzz target over its small corpus, by a plain driver
-# (make fuzz builds it for libFuzzer), which has at least so many files
+# replay TARGET LEAST: run a fuzz target over its small corpus, which must have
+# at least LEAST files, with a plain driver (make fuzz builds it for libFuzzer)
 replay() {
     ok "$1 reads its corpus without a fault" "$BUILD/fuzz/replay-$1" \
         "$top/tests/fuzz/corpus-$1"/*
@@ -184,7 +185,7 @@ replay() {
     else fail "$1 has a corpus of $n files, fewer than $2"; fi
 }
 
-# await COMMAND ...: until it succeeds, at most a minute
+# await COMMAND ...: repeat the command until it succeeds, for a minute at most
 await() {
     tap_tries=0
     until "$@" 2>/dev/null || [ $tap_tries -ge 6000 ]; do
@@ -193,7 +194,8 @@ await() {
     done
 }
 
-# catches ID SIGNAL: has that process a handler of that number (10: SIGUSR1)?
+# catches ID SIGNAL: does process ID have a handler for the signal of that
+# number (10: SIGUSR1)?
 catches() {
     tap_mask=$(sed -n 's/^SigCgt:.*\(........\)$/\1/p' "/proc/$1/status")
     [ $((0x$tap_mask >> ($2 - 1) & 1)) = 1 ]
@@ -204,7 +206,7 @@ is_long() {
     [ -n "${RETORT_LONG:-}" ]
 }
 
-# no test at all is a failure, unless a skip says why
+# done_testing: end the test; no test at all is a failure, unless skipped
 done_testing() {
     [ "$tap_count" -gt 0 ] || fail 'nothing was tested'
     echo "1..$tap_count"

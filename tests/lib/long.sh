@@ -2,7 +2,7 @@
 # Time and memory of long documents; sourced after lib.sh.  The test defines
 # measured OPTION ... FILE, which runs the program that is measured.
 
-# Texts for times, of 2 MB
+# time_texts: write texts of 2 MB for measuring times
 time_texts() {
     n=2000000
     awk -v n=$n 'BEGIN { for (i = 0; i < n / 58; i++)
@@ -21,7 +21,8 @@ cpu() {     # cpu OPTION ...: processor time in microseconds
     sed -n 's/.* cpu \([0-9.]*\) s,.*/\1/p' err |
         awk '{ printf "%d\n", $1 * 1000000 }'
 }
-# quick WHAT FILE OPTION ...: takes at most 0.2 us a byte more than prose
+# quick WHAT FILE OPTION ...: the file takes at most 0.2 us a byte (and 0.1 s)
+# more than prose
 quick() {
     runs=0 quick_what=$1
     shift
@@ -41,7 +42,8 @@ quick() {
     fi
 }
 
-# Texts for memory, of 8 MB, or 60 MB in long tests
+# memory_texts: write texts of 8 MB, or 60 MB in long tests, for measuring
+# memory
 memory_texts() {
     n=8000000
     is_long && n=60000000
@@ -57,14 +59,15 @@ memory_texts() {
         for (k = 0; k < 10; k++)
             s = s sprintf("%c", 97 + rand() * 26)
         printf "%s", s } }' >random.txt
-    # With the same options a short text takes what is there anyway.
+    # A short text shows the memory that the same options always take.
     echo a >little.txt
 }
-peak() {    # peak FILE: the peak in bytes that the closing line there tells
+peak() {    # peak FILE: the peak memory in bytes, from the closing line in FILE
     sed -n 's/.*, peak \([0-9.]*\) MB$/\1/p' "$1" |
         awk '{ printf "%d\n", $1 * 1000000 }'
 }
-# within FILE OPTION ...: at most 8 bytes of memory for a byte of the text
+# within FILE OPTION ...: reading the file takes at most 8 bytes of memory for
+# each of its bytes, and 4 MB, more than a short text
 within() {
     in=$1
     shift

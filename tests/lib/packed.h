@@ -13,8 +13,8 @@
 
 enum { PACKED_B = 4, PACKED_T = 600 };
 
-/* ids [B,T] below V by chance; first [B,T] as struct rows has it, padding where
- * a row's documents end early. */
+/* Set ids [B,T] to random ids below V, and first [B,T] as in struct rows, with
+ * padding where a row's documents end early. */
 static inline void
 packed_rows(uint32_t *ids, uint32_t *first, size_t V)
 {
@@ -39,7 +39,7 @@ packed_rows(uint32_t *ids, uint32_t *first, size_t V)
 
 struct packed_sum {
     const float *weight;
-    size_t row, n, d; /* first row of the call, rows */
+    size_t row, n, d; /* first row of the call, number of rows, width */
 };
 
 static inline void
@@ -53,8 +53,9 @@ packed_add(void *ctx, size_t i, float *dx)
         dx[k] += w[k];
 }
 
-/* Gradients of the sum of weight [1+L,B,T,d] * (final states, outputs of
- * blocks), rows grouped by n, how as of bwd_new: a copy, group after group. */
+/* The gradients of the sum of weight [1+L,B,T,d] * (final states, outputs of
+ * blocks), computed n rows at a time, with `how` of bwd_new: a malloc'd array,
+ * one group after another. */
 static inline float *
 packed_gradient(struct tmodel *t, const uint32_t *ids, const uint32_t *first,
     const float *weight, size_t threads, size_t n, int how)

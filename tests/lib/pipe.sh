@@ -1,10 +1,10 @@
 # shellcheck shell=sh
 # Pipelines whose stages can be watched and killed; sourced after lib.sh.
 
-# The pipeline of the shell text $1, its stages written `stage NAME command`,
-# under bash, in a process group of its own and with SIGINT not ignored, as a
-# terminal would run it.  Leaves pid.NAME and NAME.err of every stage, and in
-# the file statuses the exit status of each.
+# pipe.bash SHELL-TEXT: run a pipeline, its stages written `stage NAME command`,
+# as a terminal would: in a process group of its own, with SIGINT not ignored.
+# It writes pid.NAME and NAME.err for every stage, and all exit statuses to the
+# file statuses.
 cat >pipe.bash <<'EOF'
 set -m
 stage() {
@@ -18,7 +18,8 @@ echo $! >group.new && mv group.new group
 wait
 EOF
 
-# start SHELL-TEXT: begin it, and wait until every stage NAME ... is there
+# start SHELL-TEXT NAME ...: start the pipeline, and wait until every stage NAME
+# runs
 start() {
     rm -f pid.* group statuses
     bash pipe.bash "$1" >pipe.out 2>&1 &
@@ -30,8 +31,8 @@ start() {
     done
 }
 
-# watch SECONDS ID: kill that process or -group then, unless $watchdog, whose
-# sleep ends with it, is killed before
+# watch SECONDS ID: kill that process (or -group) after so many seconds, unless
+# the process $watchdog is killed first, which ends its sleep too
 watch() {
     (trap 'kill "$nap"; exit' TERM
         sleep "$1" & nap=$!
@@ -40,7 +41,8 @@ watch() {
     watchdog=$!
 }
 
-# finish: its statuses go to $got; a pipeline that hangs is ended
+# finish: wait for the pipeline, kill it if it hangs, and set $got to its
+# statuses
 finish() {
     watch 120 "-$(cat group)"
     wait "$pipeline" 2>/dev/null

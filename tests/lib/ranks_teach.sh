@@ -3,11 +3,12 @@
 . "$top/tests/lib/train.sh"
 batches 4 >b
 
-# say [option ...]: what one process says of b
+# say [option ...]: print the output of a teacher in one process for the stream
+# b
 say() {
     teacher -q -m teacher --hidden 0,2 --final "$@" b
 }
-# over N [option ...]: by N ranks
+# over N [option ...]: run a teacher with N ranks
 over() {
     tap_n=$1
     shift

@@ -5,7 +5,7 @@ first_and_last || exit 1
 batches 8 >b
 teacher -q -m teacher -o kd b || exit 1
 
-# over N RUN [option ...]: 8 steps by N ranks
+# over N RUN [option ...]: train with N ranks
 over() {
     n=$1 run=$2
     shift 2
@@ -20,7 +20,8 @@ same_run() {
     metrics "$3"
     same "$1, and equal metrics" "$2.metrics" "$3.metrics"
 }
-# apart A B: the largest distance of two models over the largest number
+# apart A B: print the largest difference of two models' weights, relative to
+# their largest weight
 apart() {
     for tap_f in "$1" "$2"; do
         od -A n -v -t f4 -w4 -j 4000 "$tap_f/model.safetensors" >"$tap_f.numbers"

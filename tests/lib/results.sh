@@ -1,9 +1,10 @@
 # shellcheck shell=sh
-# Rows of recipes/results, computed again from what lies beside them.
+# Checking rows of recipes/results against the data stored beside them.
 
-# again DIR TABLE: what is wrong with the rows of DIR/TABLE.tsv, a line each.
-# Means are sums over documents, errors those of a ratio of such sums (Cochran,
-# Sampling Techniques, section 6.3); not every awk has exp and sqrt.
+# again DIR TABLE: print what is wrong with the rows of DIR/TABLE.tsv, a line
+# for each error.  Means are ratios of sums over documents, with the standard
+# error of such a ratio (Cochran, Sampling Techniques, section 6.3).  exp and
+# sqrt are written out, because not every awk has them.
 again() {
     [ -e "$1/$2.tsv" ] || return 0
     tail -n +2 "$1/$2.tsv" | cut -f 1 | uniq | while read -r run; do
@@ -28,7 +29,8 @@ again() {
                 kept.logs part=3 kept.eval part=4 kept.items part=memory \
                 kept.memory part=speed kept.speed part=humaneval kept.humaneval
         else
-            # Rounded there: the same figures stand in a line of what was kept.
+            # The table is rounded: its figures are in a line of the stored
+            # text.
             gzip -dc "$kept".*.gz >kept.said
             awk -F '\t' -v run="$run" '
                 NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -58,8 +60,8 @@ function t95(df,  z) {
     return z + (z * z * z + z) / (4 * df) + \
         (5 * z * z * z * z * z + 16 * z * z * z + 3 * z) / (96 * df * df)
 }
-# Mean of column c less that of b ("": none) of all documents, by their number
-# of tokens or bytes; sets se.
+# The mean of column c, less that of column b ("": none), over all documents,
+# for each token or byte (column size); sets se.
 function mean(c, b, size,  d, x, n, r, sq) {
     for (d = 1; d <= docs; d++) {
         x += weight[d] * (v[d, c] - (b == "" ? 0 : v[d, b])); n += v[d, size]
@@ -71,7 +73,7 @@ function mean(c, b, size,  d, x, n, r, sq) {
     se = docs > 1 ? root(docs / (docs - 1) * sq) / n : "-"
     return x / n
 }
-# The row of model m says `was` for k: is it x, to 1 in 10000?
+# Check the value of column k in the row of model m: is it x, to 1 in 10000?
 function check(m, k, x,  was, d, most) {
     was = row[m, k] == "" ? "-" : row[m, k]
     if (x == "") x = "-"
@@ -126,14 +128,15 @@ part == 4 && FNR > 1 {
 part == "memory" && ($2 > peak[$1]) { peak[$1] = $2 }
 part == "speed" && $1 == "value" { speed[$2, $3] = $6 }
 part == "humaneval" { asked[$1]++; passed[$1] += $3 }
-# Times are of the teacher over its, rates of its over the teacher.
+# Check speeds: first_by is time of teacher / time of m, rate_by is rate of m /
+# rate of teacher.
 function fast(m,  k) {
     check(m, "first", speed[m, "first"]); check(m, "rate", speed[m, "tokens/s"])
     k = m == "teacher" || speed[m, "first"] == "" ? "" : "x"
     check(m, "first_by", k == "" ? k : speed["teacher", "first"] / speed[m, "first"])
     check(m, "rate_by", k == "" ? k : speed[m, "tokens/s"] / speed["teacher", "tokens/s"])
 }
-# Scores above chance, every task with the same weight.
+# The sum over tasks of the score above chance.
 function above(m,  t, x) {
     for (t in task) x += (hits[t, m] - chance[t, m]) / items[t, m]
     return x

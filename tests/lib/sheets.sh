@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# Reports in JSON, for tests that have read lib.sh.
+# Reports in JSON; sourced after lib.sh.
 
-# without_speed: a TSV table without the speed, which no two runs share
+# without_speed: copy a TSV table without the speed, which differs in every run
 without_speed() {
     awk -F '\t' -v OFS='\t' '
         NR == 1 { for (i = 1; i <= NF; i++) if ($i == "tokens_s") c = i }

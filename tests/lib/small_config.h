@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* D: of a head. */
+/* D: size of a head. */
 static inline struct config
 small_config(const char *family, size_t V, size_t d, size_t L, size_t D)
 {

@@ -17,7 +17,7 @@ struct sorted {
     double *self;
 };
 
-/* Let s have the k top tokens of each row of the logits zt [n,V]. */
+/* Set s to the k top tokens of each row of the logits zt [n,V]. */
 static inline void
 say(struct sorted *s, const float *zt, size_t n, size_t V, size_t k, double tau)
 {

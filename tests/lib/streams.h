@@ -16,18 +16,18 @@
 #define HASH "0123456789abcdef0123456789abcdef"
 
 struct sample {
-    int batch;       /* else docs */
-    size_t messages; /* docs or batches */
-    size_t docs;     /* documents a message; rows of a batch */
-    size_t T;        /* tokens a row; longest document */
+    int batch;       /* messages are batches, else docs */
+    size_t messages; /* number of docs or batch messages */
+    size_t docs;     /* documents in a docs message; rows of a batch */
+    size_t T;        /* tokens of a row; length of the longest document */
     size_t vocab;
-    int teacher; /* head and final states of width 4 */
+    int teacher; /* add a head and final states of width 4 */
     int mask;
     size_t from;               /* resume: first docs/batch message written */
-    const struct chain *chain; /* its chain, when from > 0 */
-    uint64_t tokens;           /* before it */
-    size_t stop; /* messages written before it breaks off; 0: all */
-    int abort;   /* how it breaks off */
+    const struct chain *chain; /* chain before message `from`, if from > 0 */
+    uint64_t tokens;           /* tokens before message `from` */
+    size_t stop;               /* break off before message `stop`; 0: never */
+    int abort;                 /* break off by msg_abort, else without an end */
 };
 
 static inline uint32_t
@@ -93,7 +93,7 @@ sample_batch(struct msg_out *w, const struct sample *s, size_t k)
         for (size_t at = 0; at < s->T; P++) {
             uint32_t m = 1 + sample_rnd(k * 31 + r, at) % (uint32_t)s->T;
 
-            if (m > s->T - at) { /* the last row is not filled */
+            if (m > s->T - at) { /* the last row is not full */
                 if (r + 1 == s->docs)
                     break;
                 m = (uint32_t)(s->T - at);
@@ -163,7 +163,7 @@ sample_preamble(struct msg_out *w, const struct sample *s, struct err *e)
     return msg_send(w, e);
 }
 
-/* Write the whole sample; what msg_* returned last. */
+/* Write the whole sample; returns what the last msg_ function returned. */
 static inline int
 sample_write(struct msg_out *w, const struct sample *s, struct err *e)
 {
@@ -181,7 +181,8 @@ sample_write(struct msg_out *w, const struct sample *s, struct err *e)
     return r == 0 ? msg_end(w, e) : r;
 }
 
-/* Write it to a file or fifo (a file only comes to be if it has an end). */
+/* Write the sample to a file or fifo; a file appears only if the stream is
+ * complete. */
 static inline int
 sample_file(const char *path, const struct sample *s, struct err *e)
 {

@@ -46,15 +46,15 @@ near(double a, double b, double atol, double rtol)
     return 0;
 }
 
-/* The larger of the distances seen so far and the next one; a NaN is infinitely
- * far, and no later one hides it. */
+/* The maximum of the distances so far and the next one, `off`; a NaN counts as
+ * infinity, so that no later distance hides it. */
 static inline double
 farther(double most, double off)
 {
     return off <= most ? most : isnan(off) ? INFINITY : off;
 }
 
-/* The farthest that got [n] is from want [n]. */
+/* The largest difference of got [n] and want [n]. */
 static inline double
 farthest(const float *got, const double *want, size_t n)
 {
@@ -80,8 +80,9 @@ tap_clean(void)
         fprintf(stderr, "%s could not be removed\n", tap_folder);
 }
 
-/* First of all in the main of a test that writes files: run by hand and not by
- * scripts/check, it goes to a folder of its own that vanishes at the end. */
+/* Call it first in the main of a test that writes files: if the test is run by
+ * hand and not by scripts/check, it changes to a new folder that is removed at
+ * the end. */
 static inline void
 tap_scratch(void)
 {

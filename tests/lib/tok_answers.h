@@ -1,5 +1,5 @@
-/* Answers of reference tokenizers (scripts/oracle/tok_families.py says in what
- * form) and their comparison with ours. */
+/* Comparing our tokenizers with answers of reference tokenizers, in the form of
+ * scripts/oracle/tok_families.py. */
 #ifndef TESTS_LIB_TOK_ANSWERS_H
 #define TESTS_LIB_TOK_ANSWERS_H
 
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* tests/golden/tok/FOLDER/NAME and suffix; valid until the call after next. */
+/* The path tests/golden/tok/FOLDER/NAME and suffix; valid until the call after
+ * next. */
 static inline const char *
 golden(const char *folder, const char *name, const char *suffix)
 {
@@ -26,7 +27,7 @@ golden(const char *folder, const char *name, const char *suffix)
     return path[k];
 }
 
-/* "12,7*3,5": returns the first byte after it. */
+/* Read ids such as "12,7*3,5"; returns the first byte after them. */
 static const char *
 read_ids(const char *s, struct tok_ids *ids)
 {
@@ -61,7 +62,7 @@ show_ids(const char *what, const struct tok_ids *a)
     printf("%s\n", a->n > 30 ? " ..." : "");
 }
 
-/* Texts, one JSON string a line, as an array. */
+/* Read texts, a JSON string on each line, into an array. */
 static inline json_t *
 read_texts(const char *path)
 {
@@ -80,7 +81,8 @@ read_texts(const char *path)
     return all;
 }
 
-/* decoded: after a tab, a JSON string; else the text itself */
+/* Do the ids decode to the right text?  decoded: a tab and that text as a JSON
+ * string; without a tab it is `text`. */
 static int
 decodes_to(const struct tokenizer *t, const struct tok_ids *ids,
     const char *decoded, const json_t *text)
@@ -108,7 +110,7 @@ decodes_to(const struct tokenizer *t, const struct tok_ids *ids,
     return same;
 }
 
-/* Compares t with the answers in the file at path; three tests. */
+/* Compare t with the answers in the file at path, in three tests. */
 static inline void
 compare_answers(const char *name, const struct tokenizer *t,
     const json_t *texts, const char *path)

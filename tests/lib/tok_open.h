@@ -1,4 +1,4 @@
-/* A tokenizer, or the end of the test. */
+/* Opening a tokenizer; a failure ends the test. */
 #ifndef TESTS_LIB_TOK_OPEN_H
 #define TESTS_LIB_TOK_OPEN_H
 

@@ -8,7 +8,7 @@ cp "$top/tests/golden/tok/digits.json" tok/tokenizer.json
 printf '{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "%s"}\n' \
     '<|endoftext|>' >tok/tokenizer_config.json
 
-# config FILE blocks hidden mlp
+# config FILE blocks hidden mlp: write a config.json of that shape
 config() {
     llama "$1" vocab_size "$vocab" hidden_size "$3" intermediate_size "$4" \
         num_hidden_layers "$2" num_attention_heads 4 num_key_value_heads 2 \
@@ -22,8 +22,8 @@ vocab=1024
 config new.json 2 32 48
 config t.json 3 32 64
 
-# first_and_last: s0, a student of the first and last block of a teacher of 3,
-# with weights of its own; s is what they come from
+# first_and_last: make s0, a student that counts as cut from the first and last
+# block of a teacher of 3 blocks, with the weights of a student trained in s
 first_and_last() {
     kept='"retort": {"kept": [0, 2], "mlp": [48, 48]}'
     student -q -m new.json -t tok -o s --lr 1e-3 one && mkdir s0 &&
@@ -31,7 +31,8 @@ first_and_last() {
         sed "s/\"num_hidden_layers\"/$kept, &/" s/config.json >s0/config.json
 }
 
-# A teacher that knows something, and its student's own stream of 20 batches.
+# batches [N]: a stream of N batches (20); the folder teacher gets a teacher
+# that was trained on 30
 batches() {
     stream -q -B 4 -T 64 -s 7 --batches "${1:-20}" data
 }
@@ -41,11 +42,11 @@ batches 30 | student -q -m t.json -t tok -o teacher --lr 3e-3 \
 same_model() {
     same "$1" "$2/model.safetensors" "$3/model.safetensors"
 }
-# metrics RUN: all columns but the time, into RUN.metrics
+# metrics RUN: write all columns of its metrics except the time to RUN.metrics
 metrics() { cut -f 1-9 "$1/metrics.tsv" >"$1.metrics"; }
 
-# killed_at STEP RUN command ...: a run of what the teacher says of the file b,
-# which kill -9 ends somewhere after that checkpoint
+# killed_at STEP RUN command ...: train on the teacher's output for the stream
+# b, and kill -9 the run some time after the checkpoint of STEP
 killed_at() {
     tap_at=$2/step-$1 tap_run=$2
     shift 2
@@ -58,7 +59,7 @@ killed_at() {
     wait $victim 2>/dev/null
     wait
 }
-# goes_on MODEL: the rest of it, from its newest checkpoint
+# goes_on MODEL: resume the run `killed` from its newest checkpoint to its end
 goes_on() {
     status 0 'a killed run goes on' sh -c 'stream -q --resume killed data |
         teacher -q -m teacher | student -q -m '"$1"' -o killed --lr 1e-3 \

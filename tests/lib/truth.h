@@ -1,6 +1,6 @@
 /*
- * Every piece of a stream of batches held against the documents it was made
- * of, each token counted.
+ * Comparing every piece of a stream of batches with the documents that it was
+ * made of, and counting each token.
  */
 #ifndef TESTS_LIB_TRUTH_H
 #define TESTS_LIB_TRUTH_H
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* A document as it was stored. */
+/* A document as stored; seen: how often each token has come. */
 struct truth {
     uint64_t key;
     size_t source, len;
@@ -113,7 +113,7 @@ forget(struct truths *a)
     free(a->tokens);
 }
 
-/* Is a piece what its document says?  Counts its tokens. */
+/* Is a piece equal to its part of the document?  Counts its tokens. */
 static inline int
 check_piece(struct truths *a, const char *source, const uint32_t *ids,
     const uint8_t *mask, uint64_t key, size_t off, size_t len, size_t *which)
@@ -134,7 +134,7 @@ check_piece(struct truths *a, const char *source, const uint32_t *ids,
     return 1;
 }
 
-/* Farthest from its share that a source has been, in tokens. */
+/* The largest distance, in tokens, of a source from its share. */
 static inline double
 off_share(const struct truths *a, const uint64_t *had, const double *share)
 {
@@ -150,8 +150,8 @@ off_share(const struct truths *a, const uint64_t *had, const double *share)
 struct seen {
     size_t batches, rows, pieces, bad, cursor, T;
     uint64_t tokens, wrong;
-    double off;     /* of the shares, tokens */
-    uint64_t apart; /* sum of distances of keys that follow */
+    double off;     /* largest off_share, in tokens */
+    uint64_t apart; /* sum of distances of consecutive keys */
 };
 
 /* Check a stream of batches; epochs 0: tokens may be missing at the end. */
