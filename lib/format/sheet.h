@@ -3,9 +3,9 @@
  *
  * TSV: each list is a line of column names and a line for each row, with an
  * empty line between two lists.  JSON: one object, whose members are numbers
- * (facts) and lists of objects, which have the columns as members.  Texts are
- * those that SHOWN makes in both; a number that is missing or not finite is
- * "-" in TSV, or an empty cell (sheet_none), and null in JSON.
+ * (facts) and lists of objects, which have the columns as members.  SHOWN
+ * escapes texts in both.  A number that is missing or not finite is null in
+ * JSON, and in TSV "-", or an empty cell (sheet_none).
  */
 #ifndef FORMAT_SHEET_H
 #define FORMAT_SHEET_H

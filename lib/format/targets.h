@@ -16,10 +16,9 @@
  *     at most the KL of the whole distributions.  When rounding, or k = V,
  *     makes P zero or less, P is 0 and the p_i are divided by their sum.
  * TARGETS_DRAWS  k random draws: token i has the share count_i / k; count_i = 0
- *     ends a row, and ids after it count for nothing.  The KL is self - sum
- *     share_i log q_i.  Where the expectations of the shares are p, those of
- *     the KL and of its gradient are the values of the whole distributions
- *     (arXiv:2503.16870).
+ *     ends a row, and ids after it are ignored.  The KL is self - sum share_i
+ *     log q_i.  If the expected shares are p, the expected KL and gradient are
+ *     those of the whole distributions (arXiv:2503.16870).
  */
 #ifndef FORMAT_TARGETS_H
 #define FORMAT_TARGETS_H

@@ -75,7 +75,7 @@ span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     return 1;
 }
 
-/* The same as span for the keys in token t's stem. */
+/* As span, for the keys in token t's stem. */
 static int
 stem_span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     size_t *hi)

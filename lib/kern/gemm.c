@@ -30,8 +30,7 @@ gemm_nt_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     plain_product(m, n, k, a, lda, 1, b, 1, ldb, add, c, ldc);
 }
 
-/* The same products, walking along rows of b; each c[i,j] still adds in order
- * of l. */
+/* Compute the product along rows of b; each c[i,j] still adds in order of l. */
 static void
 rows_product(size_t m, size_t n, size_t k, const float *a, size_t ra, size_t ca,
     const float *b, size_t ldb, int add, float *c, size_t ldc)

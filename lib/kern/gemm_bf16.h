@@ -21,7 +21,7 @@
 #include "kern/kern.h"
 
 enum {
-    BF16_CHUNK = 32,  /* elements along k that a tile of AMX takes */
+    BF16_CHUNK = 32,  /* elements along k in a tile of AMX */
     BF16_GROUP = 16,  /* rows of a, columns of b of one panel */
     BF16_ROWS = 576,  /* rows copied at once */
     BF16_STRIP = 3,   /* most panels of b in a strip */

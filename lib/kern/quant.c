@@ -31,9 +31,8 @@ nibbles(signed char *restrict q, const unsigned char *restrict p, size_t n)
     }
 }
 
-/* Of 32 numbers, flip the bits `turn` in those whose bit of p is set, eight at
- * a time: a byte of p is copied eight times, and each copy keeps its own
- * bit. */
+/* Flip the bits `turn` in those of 32 numbers whose bit of p is set, eight at a
+ * time: a byte of p is copied eight times, and each copy keeps its own bit. */
 static void
 fifth(signed char *q, const unsigned char *p, uint64_t turn)
 {

@@ -24,7 +24,7 @@ void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);
  * bits of gguf-py and of ggml's reference.  A block whose largest element is
  * 65520 * 127 or more gets an infinite scale. */
 void quant_q8_0(void *out, const float *in, size_t n);
-/* The same to Q4_0, n / 32 * 18 bytes. */
+/* Round n finite fp32 numbers to Q4_0 likewise, n / 32 * 18 bytes. */
 void quant_q4_0(void *out, const float *in, size_t n);
 
 #endif

@@ -141,7 +141,8 @@ scale_groups(float *restrict out, const signed char *restrict q, size_t n,
     }
 }
 
-/* Sums keep two vectors of doubles: the lower and upper half of a vector. */
+/* Sums use two vectors of doubles, for the lower and the upper half of a vector
+ * of floats. */
 static double
 sumsq(const float *a, size_t n)
 {
@@ -203,8 +204,8 @@ dotf(const float *a, const float *b, size_t n)
     return v_hsum(v_add(v_add(s0, s1), v_add(s2, s3)));
 }
 
-/* Raise s[k] by the k-th of the five powers of the doubles x, of which a are
- * the absolute values. */
+/* Add to s[0..4] the five powers |x|, x, x^2, x^3, x^4 of the doubles x; a =
+ * |x|. */
 static inline void
 add_powers(vd *s, vd a, vd x)
 {

@@ -52,8 +52,9 @@ struct kept_array {
 };
 
 /* List the arrays that a block of shape b keeps of `rows` padded rows and
- * `tokens`; the log-sum-exps, which stay fp32, are not among them.  x2 is kept
- * only between attention and MLP: else it is the block's input or output. */
+ * `tokens`; the log-sum-exps, which stay fp32, are not among them.  x2 is
+ * listed only if the block has both attention and MLP; else it is the block's
+ * input or output. */
 static void
 list_kept(const struct config *c, size_t rows, size_t tokens,
     const struct block_shape *b, struct acts *k, struct kept_array list[KEPT])

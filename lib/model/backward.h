@@ -3,8 +3,8 @@
  * and backward, block by block.
  *
  * Gradients are sums, not means: the caller scales once by 1/N.  Each row's
- * (sequence's) contribution is added in row order, so how rows are grouped
- * into calls does not matter to the bit; nor does the thread count.
+ * (sequence's) contribution is added in row order, so the bits depend neither
+ * on how rows are grouped into calls nor on the number of threads.
  */
 #ifndef MODEL_BACKWARD_H
 #define MODEL_BACKWARD_H
@@ -27,7 +27,8 @@ struct bwd *bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T,
 /* Relative error |rounded - x| / |x| of rounding to bf16, measured on the first
  * gate projection's output in the first forward pass; 0 without BWD_BF16. */
 double bwd_rounding(const struct bwd *b);
-/* The same error, of the first block gradients that were rounded to bf16. */
+/* Relative error of rounding to bf16, measured on the first block gradients
+ * that were rounded. */
 double bwd_grad_rounding(const struct bwd *b);
 void bwd_free(struct bwd *b);
 /* Bytes of memory that the passes touch.  tokens: of a step, from one bwd_flush

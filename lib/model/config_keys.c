@@ -144,8 +144,7 @@ static const struct key keys[] = {
     { "begin_suppress_tokens", 0, NULL },
 };
 
-/* Keys of rope_parameters and rope_scaling, whose type is checked in
- * config.c. */
+/* Keys of rope_parameters and rope_scaling; config.c checks their type. */
 static const struct key rope_keys[] = {
     { "rope_theta", 0, NULL },
     { "rope_type", 0, NULL },

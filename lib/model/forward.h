@@ -1,8 +1,9 @@
 /*
  * Running a model: embed, then one block after another, then final norm and
- * head, with explicit inputs and outputs, so that everybody walks the list:
- * the teacher taps blocks, the pruner skips them and restarts from a cached
- * prefix, the trainer keeps or recomputes what the backward pass needs.
+ * head, with explicit inputs and outputs, so that each program walks the list
+ * of blocks itself: the teacher taps blocks, the pruner skips them and restarts
+ * from a cached prefix, the trainer keeps or recomputes what the backward pass
+ * needs.
  *
  * Activations are fp32, row-major [B,T,d].  A token attends to the tokens of
  * its own piece at or before it; positions count from the piece's start.
@@ -37,7 +38,7 @@ struct fwd;
  * It calls kern_init if nobody has, which must succeed. */
 struct fwd *fwd_new(const struct model *m, struct pool *pool, size_t B,
     size_t T);
-/* The same without buffers for logits: for fwd_embed, fwd_block,
+/* Work space without buffers for logits: for fwd_embed, fwd_block,
  * fwd_block_part, fwd_norm and head_top_rows alone. */
 struct fwd *fwd_new_blocks(const struct model *m, struct pool *pool, size_t B,
     size_t T);

@@ -19,7 +19,7 @@
 
 enum { CHUNK = 32 }; /* rows of an elementwise part */
 
-/* How sequences of T tokens are cut. */
+/* The tiles that sequences of T tokens are cut into. */
 struct cut {
     size_t tile; /* rows, a multiple of ATTN_TILE */
     size_t n;    /* tiles a sequence */

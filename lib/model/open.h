@@ -1,4 +1,5 @@
-/* Opening a model: what the two kinds of source share.  Private. */
+/* Opening a model: code shared by the two kinds of source.  Private to
+ * lib/model. */
 #ifndef MODEL_OPEN_H
 #define MODEL_OPEN_H
 

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * Choose a token by logits z [V], all finite.  A temperature tau > 0
- * makes probabilities p = softmax(z/tau) of them.  The nucleus of top_p in
- * (0,1] is the smallest set of the most probable tokens (of equals the lower
- * ids) whose p add up to top_p or more: Holtzman et al., arXiv:1904.09751.
+ * Choose a token by logits z [V], all finite.  With a temperature tau > 0,
+ * probabilities are p = softmax(z/tau).  The nucleus of top_p in (0,1] is the
+ * smallest set of the most probable tokens (of equals the lower ids) whose p
+ * add up to top_p or more: Holtzman et al., arXiv:1904.09751.
  */
 struct sample_room {
     float *term;   /* [V] */

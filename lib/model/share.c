@@ -17,7 +17,8 @@ struct cutting {
     size_t c0, c1; /* the rank's channels: c0..c1-1 */
 };
 
-/* Where the part of rank r of n begins in `total`: at a multiple of `align`. */
+/* The start of rank r's part when n ranks divide `total`: a multiple of
+ * `align`. */
 static size_t
 begin_of(size_t total, size_t r, size_t n, size_t align)
 {

@@ -16,7 +16,7 @@
 
 struct pipeline {
     size_t rank, n; /* n <= 1: this process has all of the model */
-    size_t per;
+    size_t per; /* stages of a rank */
 };
 
 /* Is the model in stages?  Does this process have the last stage, or all of
@@ -42,8 +42,8 @@ struct stage_op {
  * stage a piece's backward pass comes right after its forward pass. */
 size_t stages_ops(const struct pipeline *s, size_t pieces);
 struct stage_op stages_op(const struct pipeline *s, size_t pieces, size_t i);
-/* By how many forward passes, of all its stages, a rank is ahead of its
- * backward passes before each further one, where there are pieces enough. */
+/* The number of forward passes, over all its stages, that a rank does before it
+ * alternates forward and backward passes; given enough pieces. */
 size_t stages_lead(const struct pipeline *s);
 /* The most pieces, consecutive ones, that are between their forward and
  * backward pass at a stage of this rank. */

@@ -1,6 +1,6 @@
 /*
  * The tensors of a model as one numbered list, in the order in which they are
- * written: embed, those of block 0, ..., the norm, the head if untied.
+ * written: embed, the tensors of block 0, ..., the norm, the head if untied.
  * Private to lib/model.
  */
 #ifndef MODEL_TENSOR_OUT_H

@@ -15,22 +15,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which part of every group this process keeps, if ranks share a model: a part
- * of the gradients, and with `params` of the parameters, except the final
- * norm's. */
+/* If ranks share a model, each process keeps a part of every group's gradients,
+ * and with `params` a part of its parameters, except the final norm's. */
 struct share {
-    size_t rank, n; /* n <= 1: all of it */
-    int params;
+    size_t rank, n; /* n <= 1: this process keeps everything */
+    int params;     /* parameters are divided, too */
 };
 
 struct group {
     float *p, *g; /* [n] parameters, gradient sums */
     size_t n;
-    /* Where the model is shared this process keeps elements first..first+own-1,
-     *   as part_g [own]  sums of their gradients; g is room, which groups of a
-     *                 kind share, and zero outside of bwd_backward and losses
-     *   part_p [own]  or NULL; p is where they are fetched to (fetch.h)
-     * Otherwise both are NULL, and all elements are its own. */
+    /* If ranks share the model, this process keeps elements first..first+own-1:
+     *   part_g [own]  their gradient sums; g is a buffer that groups of a kind
+     *                 share, zero outside of bwd_backward and losses
+     *   part_p [own]  the parameters, or NULL: p has all; else p is where all
+     *                 are fetched to (fetch.h)
+     * Otherwise both are NULL, first is 0, and own is n. */
     float *part_p, *part_g;
     size_t first, own;
     float *e;       /* NULL, or [n] effective weights of p's matrices */

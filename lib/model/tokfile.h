@@ -15,7 +15,7 @@ int tokenizer_export(const char *from, const char *dir, struct err *e);
 /* Copy a folder that tokenizer_export has written without parsing: parsing a
  * large tokenizer's JSON takes 500 bytes of memory for each id. */
 int tokenizer_copy(const char *from, const char *dir, struct err *e);
-/* Is there a tokenizer in that model directory or .gguf?  1, 0, or -1. */
+/* Does that model directory or .gguf have a tokenizer?  1, 0, or -1 and *e. */
 int tokenizer_is_there(const char *from, struct err *e);
 /* Write the tokenizer as metadata of a GGUF for configuration c; from a .gguf
  * copy all its metadata of the tokenizer, and the model's name and licence.

@@ -1,9 +1,9 @@
 /*
- * Finds added tokens in linear time, for texts where trying each place takes
- * too long, such as a run of a, with tokens ab, aab, aaab, ...  It is the
- * automaton of Aho and Corasick (1975) of the tokens written backwards: it
- * reads a block of text from its end, and at each place knows the longest token
- * that begins there.
+ * Finding added tokens in linear time, for texts in which a search at each byte
+ * takes too long, such as a run of a, with tokens ab, aab, aaab, ...  The
+ * automaton of Aho and Corasick (1975), made of the reversed tokens, reads a
+ * block of text from its end, and so knows at each byte the longest token that
+ * begins there.
  */
 #include "tok/aho_corasick.h"
 

@@ -48,7 +48,8 @@ struct queue {
     size_t n;
 };
 
-/* What to look for if there is no pair: no entry begins with these bits. */
+/* The entry to look for if there is no pair: no entry begins with these
+ * bits. */
 #define LINE_NONE (UINT64_C(3) << 62)
 
 /* The bucket of a pair; *want: the upper bits of its entry, down to the tag. */

@@ -131,7 +131,7 @@ int tok_matches(const char *path, const char *hash, struct err *e);
  * changes (other than spaces to U+2581), and for a vocabulary that needs
  * windows of more than 6,000 symbols. */
 struct tok_scratch *tok_scratch_new(const struct tokenizer *t);
-/* The same for one of `threads` threads: their caches take at most 40 MiB
+/* Memory for one of `threads` threads, whose caches take at most 40 MiB
  * together, and at least 80 KiB each. */
 struct tok_scratch *tok_scratch_share(const struct tokenizer *t,
     size_t threads);

@@ -62,7 +62,7 @@ enum prefix { PREFIX_NONE, PREFIX_FIRST, PREFIX_ALWAYS };
 enum sp_split {
     SP_WHOLE, /* not at all */
     SP_MARK,  /* before each U+2581 */
-    SP_SPACE  /* behind each space */
+    SP_SPACE  /* after each space */
 };
 
 /* Tables of a tokenizer whose symbols are characters, as in SentencePiece. */

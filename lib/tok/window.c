@@ -129,9 +129,9 @@ step_on(struct window *w, const struct window_step *c)
     w->step[w->last++ & (STEPS - 1)] = *c;
 }
 
-/* Output the tokens of a window that no longer depend on what follows it, and
- * begin the next window with the last of them; or, where there are too few,
- * enlarge the window. */
+/* Output the tokens of a window that do not depend on the text after it, and
+ * begin the next window with the last of them; if there are too few, enlarge
+ * the window instead. */
 static void
 keep_symbols(struct window *w, struct window_step *c, size_t n, size_t m,
     struct tok_ids *out)

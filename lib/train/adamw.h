@@ -37,7 +37,7 @@ void adamw_free(struct adamw *a);
 int adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     const struct adamw_opt *o, size_t n, double *norm, struct err *e);
 
-/* Is there more than one part? */
+/* Are the moments divided into parts of several ranks? */
 int adamw_in_parts(const struct adamw *a);
 /* The elements of a group at which parts begin, [n+1], owned by a: rank r has
  * part[r]..part[r+1]-1. */

@@ -254,8 +254,8 @@ mixture(const struct loss_opt *o)
     return o->direction == KL_JS ? o->beta : 1.0;
 }
 
-/* Task: slice s's parts of a divergence whose gradient needs the whole row's
- * value. */
+/* Task: compute slice s's sums (js_sums) for a divergence whose gradient needs
+ * the whole row's value. */
 static void
 slice_sums(void *ctx, size_t s, size_t worker)
 {
@@ -470,7 +470,8 @@ top_row(const struct tile *q, size_t i, double rest, double *p)
     h->rest[i].b = (float)(w * (exp(rest - all) - t.rest));
 }
 
-/* Task: a few rows, whose slices are joined. */
+/* Task: join the slices of a few rows, and compute KL and gradients at top
+ * tokens. */
 static void
 join_top(void *ctx, size_t task, size_t worker)
 {

@@ -1,7 +1,7 @@
 /*
- * Needs of a run, known before its first step: parameters, memory by
- * part, floating-point operations a token.  student prints it and refuses
- * what cannot fit; plan(1) prints it for a configuration.
+ * The plan of a run, known before its first step: parameters, memory by part,
+ * floating-point operations for each token.  student prints it and refuses a
+ * run that cannot fit; plan(1) prints it for a configuration.
  */
 #ifndef TRAIN_PLAN_H
 #define TRAIN_PLAN_H

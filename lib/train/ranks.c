@@ -358,7 +358,7 @@ add_own_chunk(void *ctx, size_t task, size_t worker)
     memset(g->g + at, 0, n * sizeof *g->g);
 }
 
-/* `take` of struct tmodel: a pass has made all of the group's gradients. */
+/* `take` of struct tmodel: a pass has finished the group's gradients. */
 static void
 take_gradients(void *ctx, size_t group)
 {
