@@ -16,7 +16,7 @@
 
 struct pipeline {
     size_t rank, n; /* n <= 1: this process has all of the model */
-    size_t per; /* stages of a rank */
+    size_t per;     /* stages of a rank */
 };
 
 /* Is the model in stages?  Does this process have the last stage, or all of

@@ -30,7 +30,7 @@ struct group {
      *                 share, zero outside of bwd_backward and losses
      *   part_p [own]  the parameters, or NULL: p has all; else p is where all
      *                 are fetched to (fetch.h)
-     * Otherwise both are NULL, first is 0, and own is n. */
+     * Otherwise both are NULL, and all elements are its own. */
     float *part_p, *part_g;
     size_t first, own;
     float *e;       /* NULL, or [n] effective weights of p's matrices */
