@@ -1,4 +1,4 @@
-/* Lines that many documents have; see boilerplate.h. */
+/* Lines that recur in many documents; see boilerplate.h. */
 #include "boilerplate.h"
 #include "keys.h"
 
@@ -6,14 +6,14 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define LINE_WORDS 3 /* shorter lines are no boilerplate */
+#define LINE_WORDS 3 /* lines of fewer words are never boilerplate */
 
 struct boilerplate {
     size_t most;
     struct keys *keys;
 };
 
-/* A line that is long enough; key 0: it is kept. */
+/* A line of at least LINE_WORDS words; key 0: the line is kept. */
 struct text_line {
     uint64_t number, key;
 };
@@ -52,7 +52,7 @@ length_of_line(const char *p, const char *end)
     return (size_t)((q ? q : end) - p);
 }
 
-/* The key of a line, from the hashes of its words; 0: it has too few. */
+/* Hash the words of a line into its key; 0: it has too few words. */
 static uint64_t
 line_key(struct words *w, const struct fold *f, const char *p, size_t n)
 {
@@ -96,8 +96,8 @@ by_line_key(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Set key = 0 in the lines that are kept, and count each of them once.  How
- * many are cut; -1 and *e. */
+/* Set key = 0 in the lines to keep, and count each different one once.
+ * Returns the number of lines to cut; -1 and *e. */
 static ptrdiff_t
 count_lines(struct boilerplate *b, struct text_line *line, size_t n,
     struct err *e)

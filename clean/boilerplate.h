@@ -1,5 +1,5 @@
-/* Lines that many documents have, such as menus, which are cut out of later
- * documents. */
+/* Boilerplate: lines that many documents repeat, such as menus; they are cut
+ * from the documents after the first few. */
 #ifndef CLEAN_BOILERPLATE_H
 #define CLEAN_BOILERPLATE_H
 
@@ -9,19 +9,21 @@
 #include "base/mem.h"
 
 struct boilerplate;
-/* most: documents that keep a line; mem: bytes for the lines' keys. */
+/* most: number of documents in which a line is kept; mem: bytes of memory for
+ * the lines' keys. */
 struct boilerplate *boilerplate_new(size_t most, size_t mem);
 void boilerplate_free(struct boilerplate *b);
-/* Files that keys went to, see keys_spills. */
+/* Number of files that keys were written to, see keys_spills. */
 size_t boilerplate_spills(const struct boilerplate *b);
 
 /* Append to *lines the numbers and keys of the lines of text[n] that are long
- * enough to be boilerplate.  By any thread, with a *w of its own. */
+ * enough to be boilerplate.  Thread-safe: each thread has its own *w. */
 void boilerplate_scan(struct words *w, const struct fold *f, const char *text,
     size_t n, struct buf *lines);
-/* For each document in order, with its *lines: count its lines, append to *kept
- * text[n] without those that `most` documents before it have, and to *gone
- * these.  How many they are (*kept is not filled if none); -1 and *e. */
+/* Call for each document in order, with *lines of boilerplate_scan: counts the
+ * lines, and appends to *gone those that `most` earlier documents have, and to
+ * *kept the rest of text[n].  Returns how many lines went to *gone (0: nothing
+ * is appended); -1 and *e. */
 ptrdiff_t boilerplate_cut(struct boilerplate *b, struct buf *lines,
     const char *text, size_t n, struct buf *kept, struct buf *gone,
     struct err *e);

@@ -24,8 +24,8 @@ static struct cleaning_opts cleaning = { .mem = (size_t)256 << 20,
     .exclude_words = EXCLUDE_WORDS };
 static int nfc, controls, romanian, stats, format;
 
-/* Options that do not decide which documents are written, or whose effect is
- * hashed in another way. */
+/* Options that do not change which documents are written, or whose effect is
+ * hashed separately. */
 static const char *const aside[] = { "output", "threads", "resume", "dropped",
     "mem", "max-ratio", "max-members", "max-doc", "lossy", "exclude",
     "exclude-words", "exclude-report", "format", NULL };
@@ -58,8 +58,9 @@ check_clean_options(void)
     return langs;
 }
 
-/* Compare with the run that --resume names, set reading.from, and write the
- * first line.  Does it go on behind documents? */
+/* Check that the run to be resumed had the same input and options, set
+ * reading.from, and write the first line.  True if documents of that run are
+ * there already. */
 static int
 begin_documents(struct cleaning *c, const struct inputs *in, uint64_t options)
 {
@@ -165,7 +166,7 @@ main(int argc, char **argv)
     const uint64_t defaults = opt_digest(opts, aside);
     char **operand = opt_parse(argc, argv, opts,
         "clean text and drop duplicates", "[file ...]", 0, -1, NULL);
-    /* 0 without options: then the stream is that of tokenize alone. */
+    /* 0 if no option is given: the stream is then as without clean. */
     uint64_t options = opt_digest(opts, aside) ^ defaults;
     const char *langs;
     int goes_on;

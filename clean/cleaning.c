@@ -13,22 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BIG ((size_t)1 << 20) /* bytes; larger memory is given back */
+#define BIG ((size_t)1 << 20) /* bytes; larger buffers are freed */
 
-/* Memory of a thread. */
+/* One thread's scratch memory. */
 struct clean_worker {
     struct text_repair *repair;
     struct gopher_scratch *gopher;
     struct words words;
 };
 
-/* A thread's findings about a document. */
+/* What a thread finds out about one document. */
 struct verdict {
     enum reason reason;
-    double value; /* the number that was measured, for the reason */
+    double value; /* the measurement that breaks the rule of `reason` */
     struct exclude_hit hit;
-    struct buf keys;  /* of duplicates */
-    struct buf lines; /* of boilerplate */
+    struct buf keys;  /* from duplicates_scan */
+    struct buf lines; /* from boilerplate_scan */
     struct repair_counts repair;
 };
 
@@ -38,19 +38,19 @@ struct cleaning {
     struct inputs *in;
     struct langs langs; /* sources of --lang auto */
     struct fold *fold;
-    struct clean_worker *worker; /* one for each thread, and one for put */
+    struct clean_worker *worker; /* [nworker + 1], the last for put */
     size_t nworker;
-    struct duplicates *duplicates; /* or NULL, as those below */
+    struct duplicates *duplicates; /* these three: NULL if not asked for */
     struct boilerplate *boilerplate;
     struct exclude *exclude;
     struct stats stats;
     struct repair_counts repaired;
-    uint64_t below; /* documents with such keys are held out */
+    uint64_t below; /* documents with a smaller key are held out */
     struct text_file documents, dropped, held, report;
-    struct buf kept, gone; /* lines of a document with boilerplate */
+    struct buf kept, gone; /* from boilerplate_cut, of the current document */
 };
 
-/* ---- by any thread ---- */
+/* ---- any thread, in any order ---- */
 
 static struct verdict *
 new_verdict(struct doc *d)
@@ -74,8 +74,8 @@ free_verdict(void *result)
     free(v);
 }
 
-/* Judge the text as far as that takes no other document, and set the keys of
- * duplicates. */
+/* Apply the rules that need no other document, and set the keys by which
+ * duplicates are found. */
 static void
 judge_text(const struct cleaning *c, struct clean_worker *w, const char *text,
     size_t n, struct verdict *v)
@@ -113,9 +113,9 @@ examine(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
         judge_text(c, w, text, n, v);
 }
 
-/* ---- in the order of documents ---- */
+/* ---- one document at a time, in order ---- */
 
-/* Add a line of JSON on a document that is not kept. */
+/* Append a line of JSON about a document that is not kept. */
 static int
 put_dropped(struct text_file *f, const struct doc *d, const char *source,
     const char *reason, double value, const char *text, size_t n, struct err *e)
@@ -134,8 +134,8 @@ put_dropped(struct text_file *f, const struct doc *d, const char *source,
     return text_file_flush(f, e);
 }
 
-/* The words that the text shares with held-out text, as they stand in it, on
- * one line; what separates them from the word before is left out. */
+/* Append the passage of the text that held-out text also has, on one line and
+ * without its leading separators. */
 static void
 add_shared(const char *text, const struct exclude_hit *h, struct buf *out)
 {
@@ -190,7 +190,7 @@ keep_document(struct cleaning *c, const struct doc *d, const char *text,
     struct text_file *f = held ? &c->held : &c->documents;
 
     c->stats.held_out += (uint64_t)held;
-    if (!held && d->before) /* the run before has written it */
+    if (!held && d->before) /* the resumed run has written it */
         return 0;
     if (!held) {
         s->docs++;
@@ -204,7 +204,7 @@ keep_document(struct cleaning *c, const struct doc *d, const char *text,
     return text_file_flush(f, e);
 }
 
-/* Cut boilerplate out of the text; what is left is judged anew. */
+/* Cut boilerplate out of the text and judge the rest again. */
 static int
 cut_boilerplate(struct cleaning *c, const struct doc *d, struct verdict *v,
     const char **text, size_t *n, struct err *e)
@@ -267,7 +267,7 @@ put_cleaned(void *ctx, const struct doc *d, struct err *e)
 
 /* ---- beginning and end ---- */
 
-/* --hold-out PERCENT%:FILE; the file's name stays in the options. */
+/* Parse --hold-out PERCENT%:FILE. */
 static int
 parse_hold_out(struct cleaning *c, struct err *e)
 {
@@ -375,8 +375,8 @@ cleaning_new(const struct cleaning_opts *o, const char *langs,
     run->free_result = free_verdict;
     run->put = put_cleaned;
     run->ctx = c;
-    /* A resumed run has to read from the beginning if what is dropped depends
-     * on earlier documents, or if all dropped ones are written to a file. */
+    /* A resumed run reads from the beginning if earlier documents decide what
+     * is dropped, or if a file lists dropped or held-out documents. */
     run->replay = c->duplicates || c->boilerplate || c->dropped.open ||
         c->held.open || c->report.open;
     return c;
@@ -395,7 +395,7 @@ cleaning_head(struct cleaning *c, const struct documents_run *run)
 
     if (c->documents.open)
         documents_put_head(&c->documents.line, c->in, run);
-    if (c->held.open) /* is written from the beginning whenever it is */
+    if (c->held.open) /* this file is always written anew */
         documents_put_head(&c->held.line, c->in, &whole);
 }
 

@@ -17,7 +17,7 @@
 struct cleaning_opts {
     unsigned repair; /* REPAIR_ bits */
     struct rules rules;
-    size_t boilerplate;    /* documents with a line; 0: off */
+    size_t boilerplate;    /* documents in which a line is kept; 0: off */
     struct opt_list dedup; /* see dup_parse */
     size_t mem;            /* bytes for keys */
     const char *dropped;   /* file, or NULL */
@@ -26,15 +26,15 @@ struct cleaning_opts {
     size_t exclude_words;
     const char *exclude_report; /* file, or NULL */
     const char *output;         /* file; NULL or "-": standard output */
-    int count;                  /* for stats; no documents are written */
+    int count;                  /* --stats: count, write no documents */
 };
 
 struct cleaning;
 /*
- * Check the options and open the files; run, whose inputs are in, then works
- * and puts by the cleaning.  langs: --lang auto, whose sources are added to in;
- * or NULL.  NULL and *e: EX_USAGE, EX_SYS, EX_INPUT.  in and run must not
- * move.
+ * Check the options, open the files, and set `work` and `put` of *run.  langs:
+ * the value of --lang auto, whose languages become sources of *in; or NULL.
+ * *in and *run must outlive the result and not move.  NULL and *e: EX_USAGE,
+ * EX_SYS, EX_INPUT.
  */
 struct cleaning *cleaning_new(const struct cleaning_opts *o, const char *langs,
     struct inputs *in, struct docs_opts *run, struct err *e);
@@ -42,8 +42,8 @@ struct cleaning *cleaning_new(const struct cleaning_opts *o, const char *langs,
 uint64_t cleaning_digest(const struct cleaning *c);
 /* Write the first line of the documents. */
 void cleaning_head(struct cleaning *c, const struct documents_run *run);
-/* After all documents: the last line, the names of the files, and notes on what
- * was dropped.  0, or -1 and *e. */
+/* After all documents: write the last line, give the files their names, and
+ * note what was dropped.  0, or -1 and *e. */
 int cleaning_end(struct cleaning *c, struct err *e);
 /* Counts by source and reason. */
 const struct stats *cleaning_stats(const struct cleaning *c);

@@ -95,8 +95,8 @@ add_dup_key(struct buf *b, XXH128_hash_t h)
     buf_add(b, &key, sizeof key);
 }
 
-/* The key for exact duplicates: a hash of all words, or of the text itself if
- * it has none. */
+/* Append the key for exact duplicates: a hash of all words, or of the text
+ * itself if it has no words. */
 static void
 add_exact_key(struct words *w, const struct fold *f, const char *text, size_t n,
     struct buf *keys)
@@ -116,8 +116,8 @@ add_exact_key(struct words *w, const struct fold *f, const char *text, size_t n,
     XXH3_freeState(state);
 }
 
-/* Keys for near duplicates: a hash for each band; none for a text without
- * words. */
+/* Append the keys for near duplicates: a hash for each band; none if the text
+ * has no words. */
 static void
 add_band_keys(const struct duplicates *d, struct words *w, const struct fold *f,
     const char *text, size_t n, struct buf *keys)

@@ -12,23 +12,25 @@
 /* The kinds of duplicates to look for: the values of --dedup. */
 struct dup_opts {
     int exact, near;
-    size_t bands, rows; /* of MinHash */
+    size_t bands, rows; /* MinHash: number of bands, hash functions in each */
 };
-/* Read "exact", "minhash" and "minhash:BANDSxROWS"; -1 and *e (EX_USAGE). */
+/* Parse "exact", "minhash" and "minhash:BANDSxROWS"; -1 and *e (EX_USAGE). */
 int dup_parse(struct dup_opts *o, const struct opt_list *how, struct err *e);
 
 struct duplicates;
 /* mem: bytes for the keys of each kind. */
 struct duplicates *duplicates_new(const struct dup_opts *o, size_t mem);
 void duplicates_free(struct duplicates *d);
-/* Files that keys went to, see keys_spills. */
+/* Number of files that keys were written to, see keys_spills. */
 size_t duplicates_spills(const struct duplicates *d);
 
-/* Append the keys of text[n] to *keys.  By any thread, with a *w of its own. */
+/* Append the keys of text[n] to *keys.  Thread-safe: each thread has its own
+ * *w. */
 void duplicates_scan(const struct duplicates *d, struct words *w,
     const struct fold *f, const char *text, size_t n, struct buf *keys);
-/* For each document in order: R_EXACT or R_NEAR if an earlier one has one of
- * these keys; else R_NONE, and the keys are remembered.  -1 and *e (EX_SYS). */
+/* Call for each document in order.  R_EXACT or R_NEAR: an earlier document has
+ * one of its keys; R_NONE: none has, and the keys are stored; -1 and *e
+ * (EX_SYS). */
 int duplicates_judge(struct duplicates *d, const struct buf *keys,
     struct err *e);
 

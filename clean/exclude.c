@@ -8,22 +8,24 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define LEAST 8 /* words of a text that is shorter than a gram */
+#define LEAST 8 /* shorter texts are ignored, in words */
 #define DOC \
-    ((size_t)64 << 20) /* bytes of a document, where no more are allowed */
+    ((size_t)64 << 20) /* smallest limit of a held-out document, bytes */
 #define RING 128       /* > EXCLUDE_MOST, a power of two */
 #define BASE UINT64_C(0x9e3779b97f4a7c15)
 
-/* A text that is held out; its words end where the next one's begin. */
+/* A held-out text. */
 struct held {
-    size_t word, name;
-    uint64_t record;
+    size_t word;     /* index of its first word in exclude.word; it ends where
+                      * the next text begins */
+    size_t name;     /* index in exclude.name */
+    uint64_t record; /* its number in the file */
 };
 
-/* Grams by their hash, linear probing: the first place of each. */
+/* Hash table of grams, linear probing. */
 struct gram_slot {
-    uint32_t at;
-    uint32_t tag; /* bits of the hash, and words in the lowest 8; 0: free */
+    uint32_t at;  /* index in exclude.word where the gram first occurs */
+    uint32_t tag; /* low 8 bits: length in words, rest: hash; 0: free */
 };
 struct grams {
     struct gram_slot *slot;
@@ -31,33 +33,33 @@ struct grams {
 };
 
 struct exclude {
-    size_t n, least;
+    size_t n, least; /* words of a gram; of the shortest text that counts */
     const struct fold *fold;
     struct words words;
-    uint64_t *word; /* hashes, of all texts */
+    uint64_t *word; /* [nword] hashes of the words of all texts */
     size_t nword, cap;
-    struct held *text;
-    size_t ntext, captext, nshort;
-    char **name;
+    struct held *text;             /* [ntext] */
+    size_t ntext, captext, nshort; /* nshort: texts too short to count */
+    char **name;                   /* [nname] files or members */
     size_t nname, capname;
-    /* Grams that no document may hold, of these lengths, in rising order; and
-     * what no document may be: all runs of least to n - 1 words. */
-    struct grams of_any, whole;
-    /* A bit for the first `least` words of each that no document may hold, so
-     * that most places of a document cost one look into little memory. */
+    struct grams of_any; /* a document must not contain any of these */
+    struct grams whole;  /* a document must not consist of one of these: all
+                          * runs of least to n - 1 words */
+    /* Bloom filter (one hash) of the first `least` words of the grams in
+     * of_any: most positions of a document need only this lookup. */
     uint64_t *begins;
-    unsigned begin_bits;
-    size_t length[EXCLUDE_MOST], nlength;
-    uint64_t power[EXCLUDE_MOST + 1]; /* of BASE */
+    unsigned begin_bits; /* log2 of the number of words in begins */
+    size_t length[EXCLUDE_MOST], nlength; /* of the grams in of_any, rising */
+    uint64_t power[EXCLUDE_MOST + 1];     /* power[m] = BASE^m */
 };
 
-/* The last words of a text, and sums over all words up to each: a gram's hash
- * is the difference of two. */
+/* The last words of a text in rings, for rolling hashes: the hash of a gram is
+ * the difference of two prefix sums. */
 struct tail {
-    uint64_t word[RING], sum[RING];
-    size_t end[RING];           /* in the text */
-    size_t n;                   /* words so far */
-    unsigned char begins[RING]; /* does perhaps a gram begin behind it? */
+    uint64_t word[RING], sum[RING]; /* hash of a word; sum up to it */
+    size_t end[RING];               /* where the word ends in the text, bytes */
+    size_t n;                       /* words so far */
+    unsigned char begins[RING];     /* may a gram begin after this word? */
 };
 
 static void
@@ -90,7 +92,7 @@ hash_last(const struct exclude *x, const struct tail *t, size_t m)
     return h ^ h >> 32;
 }
 
-/* The bit of the last `least` words. */
+/* Find the filter's bit for the last `least` words. */
 static uint64_t *
 begin_bit(const struct exclude *x, const struct tail *t, uint64_t *mask)
 {
@@ -100,7 +102,7 @@ begin_bit(const struct exclude *x, const struct tail *t, uint64_t *mask)
     return &x->begins[h >> (64 - x->begin_bits)];
 }
 
-/* The slot of the last m words, or the free one where they belong. */
+/* Find the slot of the last m words, or the free slot where they belong. */
 static struct gram_slot *
 gram_place(const struct exclude *x, const struct grams *g, const struct tail *t,
     size_t m, uint32_t *tag)
@@ -127,7 +129,7 @@ put_gram(const struct exclude *x, struct grams *g, const struct tail *t,
         *s = (struct gram_slot){ (uint32_t)at, tag };
 }
 
-/* Room for so many grams, half of it free. */
+/* Make a table for n grams, at most half full. */
 static void
 grams_new(struct grams *g, size_t n)
 {
@@ -192,7 +194,7 @@ index_all(struct exclude *x)
         index_text(x, i);
 }
 
-/* A text of document d, unless it is too short. */
+/* Add a text of document d, unless it is too short. */
 static int
 add_held(struct exclude *x, const struct doc *d, const char *p, size_t n,
     struct err *e)
@@ -222,7 +224,7 @@ add_held(struct exclude *x, const struct doc *d, const char *p, size_t n,
     return 0;
 }
 
-/* A document: its strings, each of which ends in a NUL, or its text. */
+/* Add a document: each of its NUL-terminated strings, or its text. */
 static int
 put_held(void *ctx, const struct doc *d, struct err *e)
 {
@@ -328,7 +330,7 @@ exclude_digest(const struct exclude *x)
     return h;
 }
 
-/* Are the last m words there?  Then where, and where they are in the text. */
+/* If the last m words are a gram of g, return 1 and fill *hit. */
 static int
 find_gram(const struct exclude *x, const struct grams *g, const struct tail *t,
     size_t m, struct exclude_hit *hit)
@@ -345,7 +347,7 @@ find_gram(const struct exclude *x, const struct grams *g, const struct tail *t,
     return 1;
 }
 
-/* Does a gram end with the last word? */
+/* If a gram of of_any ends with the last word, return 1 and fill *hit. */
 static int
 find_any_gram(const struct exclude *x, struct tail *t, struct exclude_hit *hit)
 {

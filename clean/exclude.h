@@ -1,12 +1,12 @@
 /*
- * Held-out text, and whether a document holds a part of it: a gram, which is
- * so many words in a row (words.h), 13 as Brown et al. (arXiv:2005.14165,
- * appendix C) have it.
+ * Decontamination: does a document share a word n-gram with held-out text?
+ * Words are those of words.h; n is 13 by default, as in Brown et al.
+ * (arXiv:2005.14165, appendix C).
  *
- * A held-out text of fewer words, but of at least 8, is one gram.  Of a
- * document of fewer words, but of at least 8, it is asked whether all of it
- * stands in held-out text.  Where grams are shorter than 8 words, so are
- * texts that count.  Words are compared by their 64-bit hashes, one by one.
+ * A held-out text of 8 to n - 1 words is one gram.  A document of 8 to n - 1
+ * words is excluded if held-out text contains all of it.  Shorter texts are
+ * ignored; if n < 8, that limit is n.  Grams are compared word by word, by the
+ * words' 64-bit hashes.
  */
 #ifndef CLEAN_EXCLUDE_H
 #define CLEAN_EXCLUDE_H
@@ -20,29 +20,28 @@
 #define EXCLUDE_MOST 100
 
 struct exclude;
-/* Read the files, as tokenize reads its inputs and with the same limits (in,
- * run; a document may always have 64 MiB); of JSONL all strings, wherever they
- * are in a record, each a text of its own.  n: words of a gram, 1 to
- * EXCLUDE_MOST.  fold must stay.  NULL and *e: what docs_run says; EX_INPUT:
- * no text has enough words. */
+/* Read the held-out files with the options of *in and *run, but a limit of at
+ * least 64 MiB a document.  Each string of a JSONL record, at any depth, is a
+ * text of its own.  n: words of a gram, 1 to EXCLUDE_MOST.  fold must outlive
+ * the result.  NULL and *e: as docs_run; EX_INPUT: no text has enough words. */
 struct exclude *exclude_new(const struct opt_list *files, size_t n,
     const struct inputs *in, const struct docs_opts *run,
     const struct fold *fold, struct err *e);
 void exclude_free(struct exclude *x);
 
-/* XXH3-64 of what decides the answers: all words and n. */
+/* XXH3-64 of n and of all held-out words. */
 uint64_t exclude_digest(const struct exclude *x);
 
 struct exclude_hit {
-    size_t words;    /* of the gram */
-    size_t from, to; /* its bytes in the document */
-    size_t at;       /* its first word among those held out */
+    size_t words;    /* words of the gram */
+    size_t from, to; /* byte range of the gram in the document */
+    size_t at;       /* index of its first word in all held-out words */
 };
-/* Does text[n] hold a gram?  1 and the one that ends first, of these the
- * shortest; or 0.  By any number of threads, with a *w each. */
+/* Find a gram in text[n]: 1 and the gram that ends first, the shortest if
+ * several do; 0: none.  Thread-safe: each thread has its own *w. */
 int exclude_find(const struct exclude *x, struct words *w, const char *text,
     size_t n, struct exclude_hit *hit);
-/* The held-out text of a hit: file or member, and record in it. */
+/* Name the held-out text of a hit: its file or member, and *record in it. */
 const char *exclude_name(const struct exclude *x, const struct exclude_hit *hit,
     uint64_t *record);
 

@@ -11,7 +11,7 @@
 
 struct slot {
     uint64_t key;
-    uint32_t round, count; /* of another round: free */
+    uint32_t round, count; /* free unless round is that of the table */
 };
 
 struct gopher_scratch {
@@ -20,8 +20,8 @@ struct gopher_scratch {
     struct slot *slot;
     size_t nslot; /* a power of 2 */
     uint32_t round;
-    uint64_t *word, *gram; /* hashes of nword words, and of runs of them */
-    uint32_t *len;         /* characters of each */
+    uint64_t *word, *gram; /* [nword] hashes of words; of word n-grams */
+    uint32_t *len;         /* [nword] characters of each word */
     size_t nword, cap;
 };
 
@@ -46,7 +46,7 @@ is_ellipsis(const char *p, size_t n)
 static const struct {
     const char *name;
     double limit;
-    int least; /* a limit from below */
+    int least; /* 1: the limit is a minimum, 0: a maximum */
 } rule[G_END] = {
     { "dup-paragraphs", 0.30, 0 },
     { "dup-paragraph-chars", 0.20, 0 },
@@ -102,7 +102,7 @@ gopher_free(struct gopher_scratch *s)
     free(s);
 }
 
-/* Forget all keys and make room for n. */
+/* Empty the table and make room for n keys. */
 static void
 set_clear(struct gopher_scratch *s, size_t n)
 {
@@ -122,7 +122,7 @@ set_clear(struct gopher_scratch *s, size_t n)
     }
 }
 
-/* Where key is counted; 0 if it is new. */
+/* Find the counter of a key; a new key gets one that is 0. */
 static uint32_t *
 set_count(struct gopher_scratch *s, uint64_t key)
 {
@@ -179,9 +179,9 @@ line_ends(const char *p, const char *end)
     return n;
 }
 
-/* Split the text at runs of at least `least` newlines (1: lines, 2:
- * paragraphs).  How many parts are there, how many are duplicates of earlier
- * ones, and how many characters do these have? */
+/* Split the text at runs of at least `least` newlines (1: into lines, 2: into
+ * paragraphs).  Counts all parts, the parts that repeat an earlier one, and the
+ * characters of these. */
 static void
 count_parts(struct gopher_scratch *s, size_t least, size_t *all, size_t *dup,
     size_t *dup_chars)
@@ -226,8 +226,8 @@ grams(struct gopher_scratch *s, size_t n)
     return s->nword >= n ? s->nword - n + 1 : 0;
 }
 
-/* Characters that the most frequent n-gram (the first of equals) takes in all:
- * its length, a blank between words, times its count. */
+/* Characters in all occurrences of the most frequent n-gram (of several the
+ * first): its length, with a blank between words, times its count. */
 static size_t
 top_gram(struct gopher_scratch *s, size_t n)
 {
@@ -288,9 +288,10 @@ gopher_measure(struct gopher_scratch *s, enum gopher g)
         : part_of(dup_chars, s->chars);
 }
 
-/* Quality. */
+/* ---- quality ---- */
 
-/* Classes (text/unicode.h) of the characters of p[n] up to a letter. */
+/* Union of the classes (text/unicode.h) of p[n]'s characters up to the first
+ * letter. */
 static unsigned
 classes(const char *p, size_t n)
 {

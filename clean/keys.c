@@ -12,18 +12,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FIRST 10      /* log2 of the slots of a new table */
-#define SLACK 1024    /* slots after the last home */
-#define FAN 8         /* runs of a level that are merged */
-#define BLOOM_BITS 12 /* a key: about one in 200 unknown ones passes */
-#define AROUND ((size_t)64 << 10) /* what a page fault maps */
-#define ROOM ((size_t)8 << 20)    /* mapped pages at least; they are not ours */
+#define FIRST 10      /* log2 of the home slots of a new table */
+#define SLACK 1024    /* slots after the last home slot */
+#define FAN 8         /* merge so many runs of one level */
+#define BLOOM_BITS 12 /* bits for each key: about 1 in 200 false positives */
+#define AROUND ((size_t)64 << 10) /* bytes that a page fault maps */
+#define ROOM ((size_t)8 << 20)    /* least limit of resident bytes of runs */
 #define CHUNK ((size_t)1 << 17)   /* entries merged between two trims */
 
 struct sorted_run {
-    const struct key *v; /* n, sorted; lo's lowest 16 bits: the count */
+    const struct key *v; /* [n] sorted; low 16 bits of lo: the count */
     size_t n;
-    const uint64_t *bloom; /* blocks of 8 */
+    const uint64_t *bloom; /* [blocks,8] */
     size_t blocks;
     void *map;
     size_t size; /* bytes mapped */
@@ -31,14 +31,14 @@ struct sorted_run {
 };
 
 struct keys {
-    struct key *slot;    /* a free one has lo = 0 */
-    unsigned bits, most; /* log2 of homes now, at most */
-    size_t n, cap;       /* entries, and slots */
+    struct key *slot;    /* [cap]; lo == 0: the slot is free */
+    unsigned bits, most; /* log2 of the home slots; its maximum */
+    size_t n, cap;       /* number of entries, of slots */
     struct sorted_run *run;
     size_t nrun, spills;
     size_t mapped;   /* bytes of all runs */
-    size_t resident; /* of them touched since the last trim, at most */
-    size_t room;     /* bytes of them that may be */
+    size_t resident; /* upper bound of the bytes touched since trim_runs */
+    size_t room;     /* trim_runs when resident is above this */
 };
 
 static int
@@ -59,9 +59,9 @@ count_of(struct key a)
     return (uint32_t)(a.lo & 0xffff);
 }
 
-/* The table: linear probing in sorted order.  An entry stands at its home slot
- * (the highest bits of its key) or after it with no free slot between, and all
- * are in order of their keys. */
+/* The table: linear probing in sorted order.  An entry is in its home slot (the
+ * highest bits of its key) or after it with no free slot between, and all
+ * entries are in the order of their keys. */
 
 static void
 table_new(struct keys *k, unsigned bits)
@@ -71,7 +71,7 @@ table_new(struct keys *k, unsigned bits)
     k->slot = xcalloc(k->cap, sizeof *k->slot);
 }
 
-/* Where the key stands or belongs; cap: nowhere. */
+/* Find the slot that has the key or where it belongs; cap: there is none. */
 static size_t
 slot_place(const struct keys *k, struct key key)
 {
@@ -82,7 +82,8 @@ slot_place(const struct keys *k, struct key key)
     return i;
 }
 
-/* Insert key at slot i and shift what stands there.  0, or -1: no free slot. */
+/* Insert key at slot i and shift the entries from there on.  0, or -1: no slot
+ * is free. */
 static int
 table_put(struct keys *k, size_t i, struct key key)
 {
@@ -113,7 +114,7 @@ table_grow(struct keys *k)
             continue;
         home = (size_t)(old[i].hi >> (64 - k->bits));
         next = home > next ? home : next;
-        assert(next < k->cap); /* it was within SLACK before */
+        assert(next < k->cap); /* the smaller table had SLACK too */
         k->slot[next++] = old[i];
     }
     free(old);
@@ -124,7 +125,7 @@ keys_new(size_t mem)
 {
     struct keys *k = xcalloc(1, sizeof *k);
 
-    /* While it grows there are two tables: 3/2 of the larger. */
+    /* Growing needs the old table too: 3/2 of the new one's size. */
     k->most = FIRST;
     while (k->most < 40 && (((size_t)2 << k->most) + SLACK) * 24 <= mem / 2)
         k->most++;
@@ -158,8 +159,8 @@ keys_spills(const struct keys *k)
     return k->spills;
 }
 
-/* Drop the pages of the mapped files from this process; the page cache may keep
- * them. */
+/* Drop the runs' pages from this process's memory; they stay mapped, and the
+ * page cache may keep them. */
 static void
 trim_runs(struct keys *k)
 {
@@ -176,7 +177,7 @@ touch(struct keys *k, size_t pages)
         trim_runs(k);
 }
 
-/* Bloom filter: six bits of a block of 512. */
+/* Blocked Bloom filter: six bits of one block of 512. */
 
 static size_t
 bloom_block(size_t blocks, struct key key)
@@ -214,8 +215,8 @@ bloom_has(const struct sorted_run *r, struct key key)
     return 1;
 }
 
-/* Interpolation search: keys are uniform, so guess where it stands, then widen
- * the range until it is inside. */
+/* Interpolation search: keys are uniform, so guess the key's position, then
+ * widen the range until it holds the key. */
 static uint32_t
 run_count(const struct sorted_run *r, struct key key)
 {
@@ -256,7 +257,7 @@ keys_count(struct keys *k, struct key key)
     return n < KEYS_MOST ? n : KEYS_MOST;
 }
 
-/* A mapped file without a name, for n entries and their filter. */
+/* Map a nameless file for n entries and their filter. */
 static int
 run_new(struct keys *k, struct sorted_run *r, size_t n, struct err *e)
 {
@@ -300,7 +301,7 @@ run_keep(struct keys *k, struct sorted_run r)
     k->run[k->nrun++] = r;
 }
 
-/* The run that has the smallest key left, of those from `first` on. */
+/* Find the run with the smallest key left, among the runs from `first` on. */
 static size_t
 smallest_run(const struct keys *k, size_t first, const size_t *at)
 {
@@ -315,7 +316,8 @@ smallest_run(const struct keys *k, size_t first, const size_t *at)
     return best;
 }
 
-/* The last FAN runs, all of a level, become one of the next. */
+/* Merge the last FAN runs, which are of one level, into one of the next level.
+ */
 static int
 merge_runs(struct keys *k, struct err *e)
 {
@@ -355,8 +357,8 @@ merge_runs(struct keys *k, struct err *e)
     return 0;
 }
 
-/* Merge the last runs while FAN of them have one level; levels fall from the
- * first run to the last. */
+/* Merge runs until fewer than FAN have the same level.  Runs are ordered by
+ * level, the highest first. */
 static int
 merge_full(struct keys *k, struct err *e)
 {

@@ -1,8 +1,8 @@
 /*
- * Keys and how often each was put, of any number, in bounded memory: a sorted
- * table of a fixed size, written out as a sorted run when it is full.  Runs
- * are temporary files without a name, mapped, each with a Bloom filter; eight
- * of a size are merged into one.  What it answers does not depend on memory.
+ * Counts of any number of keys in bounded memory: an LSM tree.  A sorted table
+ * of bounded size is written out as a sorted run when it is full.  Runs are
+ * nameless temporary files, mapped, each with a Bloom filter; eight runs of a
+ * level are merged into one.  The counts do not depend on the memory given.
  */
 #ifndef CLEAN_KEYS_H
 #define CLEAN_KEYS_H
@@ -14,7 +14,7 @@
 
 #define KEYS_MOST 65535 /* counts stop there */
 
-/* 112 bits of a hash: lo's lowest 16 bits are ignored. */
+/* A 112-bit hash: the low 16 bits of lo are ignored. */
 struct key {
     uint64_t hi, lo;
 };
@@ -26,11 +26,11 @@ struct keys;
 struct keys *keys_new(size_t mem);
 void keys_free(struct keys *k);
 
-/* How often it was put, at most KEYS_MOST. */
+/* Returns how often the key was put, at most KEYS_MOST. */
 uint32_t keys_count(struct keys *k, struct key key);
-/* Count it once more.  0, or -1 and *e (EX_SYS): no room for a file. */
+/* Count the key once more.  0, or -1 and *e (EX_SYS): a file cannot be made. */
 int keys_put(struct keys *k, struct key key, struct err *e);
-/* Files written so far, merged ones included. */
+/* Number of files written so far, merged ones included. */
 size_t keys_spills(const struct keys *k);
 
 #endif

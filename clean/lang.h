@@ -4,22 +4,22 @@
 
 #include "docs/inputs.h"
 
-/* Is that value of --lang the word `auto`, perhaps with codes behind it? */
+/* Is the value of --lang "auto", or "auto:" with codes? */
 int langs_auto(const char *lang);
 
-/* Sources that are languages; { 0 } are none. */
+/* The sources that stand for languages; { 0 }: none. */
 struct langs {
     size_t n;
     const struct inputs *in;
-    size_t und; /* the source of no language */
+    size_t und; /* the source of texts whose language is not known */
 };
 /* Add a source to in for each ISO 639 code in "auto:a,b,c", or for all codes
  * that CLD2 can give ("auto"), and "und".  -1 and *e (EX_USAGE): CLD2 is not
  * built in, or has no such code. */
 int langs_add(struct langs *l, const char *lang, struct inputs *in,
     struct err *e);
-/* The source of text[n] (UTF-8): its language, or und if that is not sure or
- * none of those added.  Any number of threads may call it. */
+/* Returns the source of text[n] (UTF-8): that of its language, or und if CLD2
+ * is not sure or the language was not added.  Thread-safe. */
 size_t langs_detect(const struct langs *l, const char *text, size_t n);
 
 #endif

@@ -8,9 +8,10 @@
 extern "C" {
 #endif
 
-/* ISO 639 codes of all it can tell, in a fixed order; NULL after the last. */
+/* ISO 639 code of language i that CLD2 can detect; NULL after the last. */
 const char *cld2_code(size_t i);
-/* The code of text[n] (UTF-8), or NULL if that is not sure. */
+/* Detect the language of text[n] (UTF-8): its code, or NULL if CLD2 is not
+ * sure. */
 const char *cld2_detect(const char *text, size_t n);
 
 #ifdef __cplusplus

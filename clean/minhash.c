@@ -21,7 +21,7 @@ minhash_init(struct minhash *m, size_t functions)
     }
 }
 
-/* A run's hash from those of its words, in order. */
+/* Hash a run from the hashes of its n words, word[RUN] being a ring. */
 static uint64_t
 mix_bits(const uint64_t *word, size_t from, size_t n)
 {
@@ -34,7 +34,7 @@ mix_bits(const uint64_t *word, size_t from, size_t n)
     return h ^ h >> 32;
 }
 
-/* value[i] = the least of what is there and function i of x[n]. */
+/* value[i] = min(value[i], least value of function i over x[n]). */
 static void
 take_least(const struct minhash *m, const uint64_t *x, size_t n,
     uint64_t *value)

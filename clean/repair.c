@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEP ((size_t)1 << 20) /* bytes of memory that are kept */
+#define KEEP ((size_t)1 << 20) /* larger buffers are freed, in bytes */
 
 struct text_repair {
     unsigned what;
-    struct buf marks; /* text after the marks below */
-    struct buf out;   /* NFC */
+    struct buf marks; /* the text after replace_mark */
+    struct buf out;   /* the text in NFC */
 };
 
 struct text_repair *
@@ -42,8 +42,8 @@ repair_free(struct text_repair *m)
     free(m);
 }
 
-/* The length of the character at p < end; *put is its replacement ("": it is
- * removed; NULL: it stays). */
+/* Returns the length of the character at p < end; *put is its replacement ("":
+ * remove it; NULL: keep it). */
 static size_t
 replace_mark(const struct text_repair *m, const unsigned char *p,
     const unsigned char *end, const char **put, struct repair_counts *c)

@@ -1,4 +1,4 @@
-/* Rules that a text keeps or breaks by itself: its length, and Gopher's. */
+/* Rules that need only the text itself: on its length, and Gopher's. */
 #ifndef CLEAN_RULES_H
 #define CLEAN_RULES_H
 
@@ -6,13 +6,13 @@
 
 struct rules {
     size_t min_chars, max_chars, min_words, max_words; /* 0: no bound */
-    int repetition, quality;                           /* rules of Gopher */
+    int repetition, quality; /* apply Gopher's rules of that kind */
 };
 
 /* Is any rule set? */
 int rules_any(const struct rules *r);
-/* The first rule that text[n] breaks, or R_NONE; *value: the measured number,
- * set if a rule is broken.  s is memory of the thread. */
+/* Returns the first rule that text[n] breaks, with the measurement in *value,
+ * or R_NONE.  s: scratch memory of the calling thread. */
 enum reason rules_judge(const struct rules *r, struct gopher_scratch *s,
     const char *text, size_t n, double *value);
 

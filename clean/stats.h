@@ -9,20 +9,20 @@
 #include <stdio.h>
 
 struct source_counts {
-    uint64_t docs, bytes, chars, words; /* that are kept */
-    uint64_t dropped, excluded;         /* documents */
+    uint64_t docs, bytes, chars, words; /* kept */
+    uint64_t dropped, excluded;         /* documents; excluded: by --exclude */
 };
 struct stats {
-    struct source_counts *source; /* [nsource] of the inputs */
-    uint64_t reason[R_NONE];      /* documents dropped */
-    uint64_t lines;               /* cut as boilerplate */
+    struct source_counts *source; /* [nsource] */
+    uint64_t reason[R_NONE];      /* documents dropped for each reason */
+    uint64_t lines;               /* lines cut as boilerplate */
     uint64_t held_out, empty;     /* documents */
 };
 
 enum stats_format { STATS_TSV, STATS_JSON };
-extern const char *const stats_formats[]; /* names, ends with NULL */
+extern const char *const stats_formats[]; /* their names; ends with NULL */
 
-/* A table of the sources that occur, and of all. */
+/* Print a row for each source with documents, and one for all. */
 void stats_print(const struct stats *s, const struct inputs *in, FILE *f,
     enum stats_format format);
 

@@ -3,7 +3,7 @@
 
 #include "cli/out.h"
 
-#define FULL ((size_t)256 << 10) /* bytes of lines */
+#define FULL ((size_t)256 << 10) /* bytes of lines gathered for a write */
 
 int
 text_file_begin(struct text_file *f, const char *path, struct err *e)

@@ -10,22 +10,22 @@
 #include <xxhash.h>
 
 #define BMP 0x10000
-#define LONGEST 64 /* UTF-16 units of one folded character */
+#define LONGEST 64 /* most UTF-16 units of one folded character */
 #define KEEP ((size_t)64 << 10)
 
-/* How a character is folded. */
-#define SPACE UINT32_C(0xffffffff)
-#define NOTHING UINT32_C(0xfffffffe)
-#define MANY UINT32_C(0x80000000) /* + offset in more */
+/* Values of fold.to that are no character. */
+#define SPACE UINT32_C(0xffffffff)   /* the character separates words */
+#define NOTHING UINT32_C(0xfffffffe) /* it is removed */
+#define MANY UINT32_C(0x80000000)    /* + offset in fold.more */
 
 struct fold {
     const UNormalizer2 *casefold, *nfd;
-    uint32_t to[BMP]; /* a character, or one of the above */
-    struct buf more;  /* UTF-8 with a NUL after each */
+    uint32_t to[BMP]; /* the folded character, or one of the above */
+    struct buf more;  /* NUL-terminated UTF-8 of several characters each */
 };
 
-/* Append what c becomes to *out: SPACE if it has no letter or number, NOTHING
- * if it is a mark, else the number of characters. */
+/* Append the folded c to *out.  Returns the number of characters; SPACE if none
+ * is a letter or number; NOTHING if c is a mark. */
 static uint32_t
 fold_one(const struct fold *f, uint32_t c, struct buf *out)
 {
@@ -112,7 +112,7 @@ words_release(struct words *w)
     XXH3_freeState(w->hash);
 }
 
-/* Feed what has been gathered of a long word to its hash. */
+/* Feed the part of a long word that w->word holds to its hash. */
 static void
 hash_part(struct words *w)
 {

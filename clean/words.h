@@ -1,6 +1,7 @@
 /*
- * Words of a text in a form that duplicates share: letters and numbers under
- * NFKC_Casefold without marks (so no accents); everything else separates.
+ * Words of a text, folded so that near duplicates have the same ones: runs of
+ * letters and numbers after NFKC_Casefold, without marks (so without accents).
+ * All other characters separate words.
  */
 #ifndef CLEAN_WORDS_H
 #define CLEAN_WORDS_H
@@ -13,24 +14,24 @@
 
 struct fold;
 
-/* The table that folds characters, read by any number of threads; NULL and
- * *e (EX_SYS) when ICU has no data. */
+/* Make the folding table, which threads may share; NULL and *e (EX_SYS): ICU
+ * has no data. */
 struct fold *fold_new(struct err *e);
 void fold_free(struct fold *f);
 
-/* A walk over the words of text p..end, which is UTF-8; word is memory of
- * its own that is reused, see words_release. */
+/* Iterator over the words of UTF-8 text p..end.  It can be reused, then freed by
+ * words_release. */
 struct words {
     const struct fold *fold;
     const unsigned char *p, *end;
-    struct buf word;
-    void *hash; /* of a long one, before what word holds; or NULL */
-    int hashed;
+    struct buf word; /* the current word, or the last part of a long one */
+    void *hash; /* XXH3 state of a long word's parts before `word`; or NULL */
+    int hashed; /* hash has a part of the current word */
 };
 void words_begin(struct words *w, const struct fold *f, const char *text,
     size_t n);
-/* 1 and the XXH3-64 of the next word's UTF-8 (whose last 64 KiB w->word then
- * holds); 0 at the end. */
+/* Go to the next word: 1 and the XXH3-64 of its UTF-8, of which w->word has the
+ * last 64 KiB; 0 at the end. */
 int words_next(struct words *w, uint64_t *hash);
 void words_release(struct words *w);
 
