@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of the sources on their way to the trainer.  Where the weights depend
- * on how much text there is, each source's are counted apart first. */
+/* State of counting words.  If the weights depend on the size of each source,
+ * each source is counted separately first. */
 struct count {
     struct trainer *t;
-    struct trainer **apart; /* [nsource], or NULL */
-    uint64_t *bytes;        /* [nsource] */
-    uint64_t left;          /* bytes times factor that counts can hold */
+    struct trainer **apart; /* [nsource], or NULL: count into t directly */
+    uint64_t *bytes;        /* [nsource] text read */
+    uint64_t left;          /* bytes * factor until a count could overflow */
     struct weights w;
 };
 
-/* n bytes that count `factor` times are to be added. */
+/* Refuse to add n bytes that count `factor` times if a count could overflow. */
 static int
 reserve_counts(struct count *c, uint64_t n, uint64_t factor, struct err *e)
 {
@@ -124,7 +124,7 @@ save_tokenizer(const json_t *tok, const struct train_opts *o, struct err *e)
     return r;
 }
 
-/* Count all input's words. */
+/* Count the words of all inputs. */
 static int
 count_inputs(struct count *c, const struct inputs *in,
     const struct docs_opts *read, struct docs_sums *sum, struct err *e)

@@ -1,10 +1,11 @@
 /*
- * Training of byte-level BPE; see tokenizer_train.h.
+ * Training of byte-level BPE; see trainer.h.
  *
  * Each pair has a count, and entries in a heap; an entry holds the words in
- * which the pair appeared when it was pushed.  As in the original the count
- * of a merged pair is not lowered and an entry merges in its own words only,
- * which matters where a pair is born a second time.
+ * which the pair had appeared when it was pushed.  As in Hugging Face's
+ * BpeTrainer, merging does not lower the count of the merged pair, and an entry
+ * merges in its own words only; this matters if a merge creates a pair again
+ * that was merged before.
  */
 #include "trainer.h"
 #include "tok/pairs.h"
@@ -16,22 +17,22 @@
 #include <xxhash.h>
 
 struct word {
-    size_t at;  /* in the pool; later in sym */
-    uint32_t n; /* bytes; later symbols */
+    size_t at;  /* offset in pool; in training, in sym */
+    uint32_t n; /* bytes; in training, symbols */
     int64_t count;
 };
 
 struct tpair {
     uint64_t key; /* left << 32 | right */
     int64_t count;
-    uint32_t *word; /* where it has appeared since the last push */
+    uint32_t *word; /* [n] words in which it appeared since the last push */
     size_t n, cap;
-    int touched; /* is in the list of this step */
+    int touched; /* 1: it is in trainer.touched */
 };
 
 struct entry {
     int64_t count;
-    size_t pair; /* index */
+    size_t pair; /* index in trainer.pair */
     uint64_t key;
     uint32_t *word;
     size_t n;
@@ -42,12 +43,12 @@ struct trainer {
     struct buf pool;
     struct word *word;
     size_t nword, word_cap;
-    uint32_t *slot; /* hash of words; TOK_NONE: empty */
+    uint32_t *slot; /* [mask+1] hash table of words; TOK_NONE: empty */
     size_t mask;
-    uint32_t *sym; /* all words, one after another */
+    uint32_t *sym; /* symbols of all words, one word after another */
     struct tpair *pair;
     size_t npair, pair_cap;
-    uint32_t *pslot; /* hash of pairs */
+    uint32_t *pslot; /* [pmask+1] hash table of pairs */
     size_t pmask;
     struct entry *heap;
     size_t nheap, heap_cap;
@@ -94,7 +95,7 @@ trainer_free(struct trainer *t)
     free(t);
 }
 
-/* Counting words. */
+/* ---- counting words ---- */
 
 static size_t
 word_place(const struct trainer *t, const void *p, size_t n)
@@ -124,7 +125,7 @@ words_grow(struct trainer *t)
     }
 }
 
-/* The word p[n] comes `count` times. */
+/* Add `count` occurrences of the word p[n]. */
 static void
 word_add(struct trainer *t, const void *p, size_t n, int64_t count)
 {
@@ -168,7 +169,7 @@ trainer_add(struct trainer *t, const struct trainer *from, uint64_t weight)
     }
 }
 
-/* Pairs. */
+/* ---- pairs ---- */
 
 static size_t
 pair_place(const struct trainer *t, uint64_t key)
@@ -203,7 +204,7 @@ pair_index(struct trainer *t, uint32_t a, uint32_t b)
     return t->npair++;
 }
 
-/* A pair has appeared (change > 0) or gone in a word. */
+/* Count a pair that has appeared in a word (change > 0) or disappeared. */
 static void
 pair_change(struct trainer *t, uint32_t a, uint32_t b, int change,
     uint32_t word)
@@ -220,14 +221,14 @@ pair_change(struct trainer *t, uint32_t a, uint32_t b, int change,
             xgrow(t->touched, t->ntouched, &t->touched_cap, sizeof *t->touched);
         t->touched[t->ntouched++] = i;
     }
-    /* Words come one by one, so one that is there already is the last. */
+    /* Words come in order, so a word that is listed already is the last. */
     if (p->n > 0 && p->word[p->n - 1] == word)
         return;
     p->word = xgrow(p->word, p->n, &p->cap, sizeof *p->word);
     p->word[p->n++] = word;
 }
 
-/* The heap: highest count, then smallest pair. */
+/* ---- the heap: highest count first, then smallest pair ---- */
 
 static int
 pair_before(const struct entry *a, const struct entry *b)
@@ -287,7 +288,7 @@ push_touched(struct trainer *t)
     t->ntouched = 0;
 }
 
-/* Replace a b by c in one word, from left to right. */
+/* Replace the pair (a, b) by c in one word, from left to right. */
 static void
 merge_word(struct trainer *t, uint32_t word, uint32_t a, uint32_t b, uint32_t c)
 {
@@ -314,7 +315,7 @@ merge_word(struct trainer *t, uint32_t word, uint32_t a, uint32_t b, uint32_t c)
     w->n = out;
 }
 
-/* The vocabulary. */
+/* ---- the vocabulary ---- */
 
 static int
 byte_is_plain(int b)
@@ -322,7 +323,7 @@ byte_is_plain(int b)
     return (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
 }
 
-/* Add `name` to the vocabulary (owned by t from here); its id. */
+/* Add `name` to the vocabulary and return its id; t takes over the name. */
 static uint32_t
 add_token_name(struct trainer *t, json_t *vocab, char *name)
 {
@@ -347,8 +348,8 @@ letter_name(uint32_t c)
     return b.p;
 }
 
-/* The 256 letters by code point: bytes that are visible stand for themselves,
- * the others for 256, 257, ... */
+/* Add the 256 letters of byte-level BPE by code point: visible bytes stand for
+ * themselves, the others are shown as code points 256, 257, ... */
 static void
 add_letters(struct trainer *t, json_t *vocab, uint32_t id[256])
 {
@@ -362,7 +363,7 @@ add_letters(struct trainer *t, json_t *vocab, uint32_t id[256])
             id[b] = add_token_name(t, vocab, letter_name(c++));
 }
 
-/* Words as symbols; all pairs counted. */
+/* Split the words into symbols and count all pairs. */
 static void
 begin_training(struct trainer *t, const uint32_t id[256])
 {

@@ -1,9 +1,10 @@
 /*
- * Training of byte-level BPE.  Ids are those of BpeTrainer of the Hugging Face
- * tokenizers library: special tokens, then the 256 bytes in the order of their
- * letters, then merges as they are made: the pair with the highest count; of
- * equals the one with the smaller left, then right id.  Counts are of adjacent
- * pairs, overlapping ones too, times the count of the word.
+ * Training of byte-level BPE, with the ids that BpeTrainer of the Hugging Face
+ * tokenizers library gives: special tokens, then the 256 bytes in the order of
+ * their letters, then merges.  Each merge takes the pair with the highest
+ * count; among equals the smaller left id, then the smaller right id.  A pair's
+ * count is its occurrences in each word, overlapping ones too, times the word's
+ * count.
  */
 #ifndef BPE_TRAINER_H
 #define BPE_TRAINER_H
@@ -16,29 +17,30 @@
 
 struct trainer;
 
-/* digits: each digit is a word of its own (as SmolLM2), else they stand
- * together (as GPT-2). */
+/* digits: 1: split numbers into single digits (as SmolLM2); 0: leave them whole
+ * (as GPT-2). */
 struct trainer *trainer_new(int digits);
-/* Count the words of text[n], each `weight` times, as if the text came so
- * often.  Memory grows with the number of different words.  The sum of n times
- * weight over all calls must be below 2^63. */
+/* Count each word of text[n] `weight` times.  Memory grows with the number of
+ * different words.  The sum of n * weight over all calls must be below 2^63. */
 void trainer_text(struct trainer *t, const char *text, size_t n,
     uint64_t weight);
-/* Count what `from` has counted, `weight` times; both of the same digits, both
- * before trainer_run. */
+/* Add the counts of `from`, times `weight`.  Both trainers have the same
+ * `digits`, and neither has run. */
 void trainer_add(struct trainer *t, const struct trainer *from,
     uint64_t weight);
 
 struct trainer_spec {
     size_t vocab;               /* entries at most; fewer if pairs run out */
-    uint64_t min_frequency;     /* pairs with a lower count (weights are in
-                                 * it) are not merged */
+    uint64_t min_frequency;     /* pairs with a lower weighted count are not
+                                 * merged */
     const char *const *special; /* [nspecial] texts, UTF-8, each once */
     size_t nspecial;
-    void (*tick)(size_t n); /* called after a merge: n entries; or NULL */
+    void (*tick)(size_t n); /* called after each merge with the size of the
+                             * vocabulary; or NULL */
 };
-/* A tokenizer.json, the caller's (json_decref).  Once for each trainer.  NULL
- * and EX_INPUT after 2^32 - 1 bytes of different words. */
+/* Train, and return a tokenizer.json, which the caller releases (json_decref).
+ * Call it once.  NULL and *e (EX_INPUT): the different words have more than
+ * 2^32 - 1 bytes. */
 json_t *trainer_run(struct trainer *t, const struct trainer_spec *s,
     struct err *e);
 void trainer_free(struct trainer *t);

@@ -11,7 +11,7 @@
 
 static const char digits[] = "0123456789";
 
-/* text[n] as thousandths, or 0. */
+/* Parse text[n] as a number of thousandths; 0: it is not valid. */
 static uint64_t
 thousandths(const char *text, size_t n)
 {
@@ -31,7 +31,7 @@ thousandths(const char *text, size_t n)
     return v <= (uint64_t)MOST * THOUSAND ? v : 0;
 }
 
-/* Parse item[n] of the list; set: sources that were named before. */
+/* Parse item[n] of the list; set[source] is 1 for sources named before. */
 static int
 parse_item(struct weights *w, const char *item, size_t n, char *set,
     const struct inputs *in, struct err *e)
@@ -66,7 +66,7 @@ parse_item(struct weights *w, const char *item, size_t n, char *set,
     return 0;
 }
 
-/* Whole numbers stay what they are, others become the smallest ones. */
+/* Divide factors and unit by their greatest common divisor. */
 static void
 reduce_factors(struct weights *w)
 {

@@ -5,19 +5,19 @@
 #include "docs/inputs.h"
 
 struct weights {
-    uint64_t *factor; /* [nsource] its text counts factor / unit times */
+    uint64_t *factor; /* [n] a source's text counts factor / unit times */
     uint64_t unit;
-    int equal; /* and as if each source had as many bytes */
-    size_t n;  /* sources */
+    int equal; /* 1: also balance the sources by their bytes */
+    size_t n;  /* number of sources */
 };
 
-/* Read a list such as "equal,a=2,b=0.5"; NULL: all sources count once.
- * EX_USAGE.  Released by weights_release. */
+/* Parse a list such as "equal,a=2,b=0.5"; NULL: all sources count once.  0, or
+ * -1 and *e (EX_USAGE).  Released by weights_release. */
 int weights_parse(struct weights *w, const char *list, const struct inputs *in,
     struct err *e);
-/* For `equal`, when bytes[n] of the sources are known: the source with most
- * bytes keeps its weight, each other's is multiplied by the quotient of the
- * bytes, rounded to 2^-20.  What is too much becomes 2^64 - 1. */
+/* For `equal`, once bytes[n] of the sources are known: multiply each source's
+ * weight by the bytes of the largest source over its own, rounded to 2^-20.  A
+ * weight that overflows becomes 2^64 - 1. */
 void weights_balance(struct weights *w, const uint64_t *bytes);
 void weights_release(struct weights *w);
 

@@ -19,8 +19,8 @@ struct fold;
 struct fold *fold_new(struct err *e);
 void fold_free(struct fold *f);
 
-/* Iterator over the words of UTF-8 text p..end.  It can be reused, then freed by
- * words_release. */
+/* Iterator over the words of UTF-8 text p..end; it can be reused, and is freed
+ * by words_release. */
 struct words {
     const struct fold *fold;
     const unsigned char *p, *end;

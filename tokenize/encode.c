@@ -1,4 +1,4 @@
-/* Ids of documents; see encode.h. */
+/* Encoding of documents; see encode.h. */
 #include "encode.h"
 
 #include "base/mem.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Turn the text of a document into ids: `work` of struct docs_opts. */
+/* Encode a document's text: `work` of struct docs_opts. */
 static void
 encode_doc(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
 {

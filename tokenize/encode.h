@@ -1,4 +1,4 @@
-/* Ids of documents, by a tokenizer. */
+/* Encoding of documents by a tokenizer. */
 #ifndef TOKENIZE_ENCODE_H
 #define TOKENIZE_ENCODE_H
 
@@ -7,14 +7,14 @@
 
 struct encoder {
     const struct tokenizer *t;
-    int special, count; /* find special tokens; count characters and words */
-    int64_t bos, eos;   /* put around a document, or -1 */
+    int special, count; /* 1: find special tokens; count characters and words */
+    int64_t bos, eos;   /* ids put around each document, or -1 */
     struct tok_scratch **scratch; /* [threads] */
     size_t threads;
 };
 
-/* Memory for docs_threads(o) threads; o, whose threads must stay, is made to
- * encode by c, of which t and the options are set. */
+/* Make memory for docs_threads(o) threads, and set o->work to encode by *c, of
+ * which t and the options are set.  o->threads must not change later. */
 void encoder_begin(struct encoder *c, struct docs_opts *o);
 void encoder_release(struct encoder *c);
 

@@ -10,20 +10,20 @@
 
 #define MESSAGE ((size_t)1 << 20)  /* bytes of ids in a message */
 #define DOCS_MAX ((size_t)1 << 16) /* documents in a message */
-#define KEEP ((size_t)4 << 20)     /* larger memory is given back */
+#define KEEP ((size_t)4 << 20)     /* larger buffers are freed, in bytes */
 
 struct out_stream {
     struct msg_out *w;
-    int wide;       /* ids are u32 */
-    struct buf ids; /* of wide or narrow type, as they are written */
+    int wide;       /* ids are written as uint32, else as uint16 */
+    struct buf ids; /* in the type in which they are written */
     uint32_t *len;
     uint16_t *source;
     uint64_t *key;
-    size_t n;    /* documents */
-    size_t ntok; /* their tokens */
+    size_t n;    /* documents gathered for the next message */
+    size_t ntok; /* tokens of these documents */
     struct docs_resume_key key_of_run;
-    struct doc_cursor next; /* behind the last document */
-    int left;               /* the reader has gone */
+    struct doc_cursor next; /* place after the last document gathered */
+    int left;               /* 1: the reader has gone */
 };
 
 static enum dtype
@@ -85,7 +85,7 @@ out_stream_close(struct out_stream *s)
     free(s);
 }
 
-/* Send the documents that have been gathered. */
+/* Send the documents gathered so far as one message. */
 static int
 send_documents(struct out_stream *s, struct err *e)
 {
@@ -148,8 +148,8 @@ out_stream_put(void *ctx, const struct doc *d, struct err *e)
 int
 out_stream_end(struct out_stream *s, int ok, const char *why, struct err *e)
 {
-    /* A message that is not full is not sent before `abort`: it would begin and
-     * end at other documents than in a run that goes on. */
+    /* Before `abort` drop a message that is not full: a resumed run could not
+     * cut messages at the same documents as an uninterrupted one. */
     const int k = ok ? send_documents(s, e) : s->left;
 
     if (k)
@@ -169,7 +169,7 @@ out_ids_put(void *ctx, const struct doc *d, struct err *e)
     return ferror(f) != 0;
 }
 
-/* Decode the documents of one message, checked by the reader. */
+/* Decode the documents of one message, which the reader has checked. */
 static int
 decode_docs(const struct msg *m, const struct stream_info *info,
     const struct tokenizer *t, const char *between, FILE *out, struct err *e)

@@ -1,5 +1,5 @@
-/* Output of tokenize: documents as a stream or as ids in text, and a stream as
- * text. */
+/* Output of tokenize: documents as a stream of messages or as ids in text, and
+ * a stream decoded to text. */
 #ifndef TOKENIZE_OUT_H
 #define TOKENIZE_OUT_H
 
@@ -9,11 +9,11 @@
 
 #include <stdio.h>
 
-/* put functions of docs_opts; each has its context. */
+/* The functions *_put are for `put` of struct docs_opts. */
 
 struct out_stream;
-/* Write the stream's first message.  addr as in msg_out_open; `run` goes into
- * cursors; the stream begins at `from`. */
+/* Open the output at addr (msg_out_open) and write the first message.  *run:
+ * hashes for the cursors; *from: where the stream begins.  NULL and *e. */
 struct out_stream *out_stream_open(const char *addr, const struct tokenizer *t,
     const struct inputs *in, int64_t bos, int64_t eos,
     const struct docs_resume_key *run, const struct docs_resume *from,
@@ -25,7 +25,7 @@ int out_stream_end(struct out_stream *s, int ok, const char *why,
     struct err *e);
 void out_stream_close(struct out_stream *s);
 
-/* Ids as decimal numbers, a line for each document; ctx: FILE *. */
+/* Write ids as decimal numbers, a line for each document; ctx: FILE *. */
 int out_ids_put(void *ctx, const struct doc *d, struct err *e);
 
 /* Decode a stream of docs and close it: the text of each document, without its

@@ -15,39 +15,39 @@ const char *const stats_formats[] = { "tsv", "json", NULL };
 /* Properties of a token, by which words are counted. */
 enum {
     T_WORD = 1, /* has characters that are not white space */
-    T_MORE = 2, /* in more than one run */
+    T_MORE = 2, /* these characters form more than one run */
     T_SPACE_FIRST = 4,
     T_SPACE_LAST = 8,
     T_FALLBACK = 16,
-    T_BROKEN = 32 /* has a part of a character; the rest is void */
+    T_BROKEN = 32 /* has a part of a character; T_WORD to T_SPACE_LAST unset */
 };
 
 struct row {
     uint64_t docs, bytes, chars, words, tokens, split, fallback;
     uint64_t distinct;
-    uint64_t *seen; /* a bit an id */
+    uint64_t *seen; /* bitmap of the ids seen */
 };
 
-/* On the way through a text: */
+/* State of counting the split words of a text. */
 struct walk {
-    uint64_t split; /* words that more than one token has a part of */
-    int inside;     /* a word */
-    int counted;    /* which is split */
+    uint64_t split; /* words that span more than one token */
+    int inside;     /* 1: the last token ends inside a word */
+    int counted;    /* 1: this word is in `split` already */
 };
 
 struct stats {
     const struct inputs *in;
     const struct encoder *by;
     size_t vocab;
-    uint8_t *token;  /* [vocab] */
-    struct buf text; /* of broken tokens */
-    uint32_t *at;    /* [vocab+1] their places in it */
-    struct buf part; /* text of adjacent ones */
+    uint8_t *token;  /* [vocab] T_ bits */
+    struct buf text; /* bytes of all T_BROKEN tokens */
+    uint32_t *at;    /* [vocab+1] where a token's bytes begin in text */
+    struct buf part; /* bytes of a run of T_BROKEN tokens */
     struct row *row; /* [nsource] */
 };
 
-/* A token of one letter.  Others are decoded after it, because decoders treat
- * the first token in a special way. */
+/* Find a token of one letter.  Other tokens are decoded after it, because
+ * decoders treat a text's first token specially. */
 static uint32_t
 plain_token(const struct tokenizer *t)
 {
@@ -56,7 +56,7 @@ plain_token(const struct tokenizer *t)
     return id < 0 ? 0 : (uint32_t)id;
 }
 
-/* The bytes of a token in the middle of a text. */
+/* Decode a token as it is in the middle of a text. */
 static void
 token_bytes(const struct tokenizer *t, uint32_t first, uint32_t id,
     struct buf *out)
@@ -101,7 +101,7 @@ token_kind(const char *text, size_t n)
     return (uint8_t)kind;
 }
 
-/* <0xC3> and so on: value[id] is the byte, others have -1. */
+/* Find the byte tokens such as <0xC3>: value[id] is the byte, -1 for others. */
 static int16_t *
 byte_tokens(const struct tokenizer *t, size_t vocab)
 {
@@ -191,15 +191,15 @@ whole_token(struct walk *w, unsigned kind)
         part_of_word(w, w->inside && !(kind & T_SPACE_FIRST));
     if (kind & (T_SPACE_FIRST | T_SPACE_LAST | T_MORE))
         w->counted = 0;
-    /* a token that goes on with a word and ends in another */
+    /* a token may end one word and begin another */
     if (kind & T_WORD)
         w->inside = !(kind & T_SPACE_LAST);
     else if (kind & T_SPACE_FIRST)
         w->inside = 0;
 }
 
-/* Count words over a run of tokens that hold parts of characters and make whole
- * ones only together; returns their number. */
+/* Count the split words in the run of T_BROKEN tokens that begins at ids; the
+ * tokens form whole characters only together.  Returns the number of tokens. */
 static size_t
 broken_tokens(struct stats *s, struct walk *w, const uint32_t *ids, size_t n)
 {
@@ -217,8 +217,7 @@ broken_tokens(struct stats *s, struct walk *w, const uint32_t *ids, size_t n)
         const int space = c != UTF8_BAD && (uni_class(c) & U_S);
         size_t begins = 0;
 
-        /* tok - 1 is the token that holds the last byte; `left`: its bytes
-         * after that. */
+        /* Token tok - 1 has the last byte read, and `left` bytes after it. */
         for (size_t k = 0; k < len; k++, left--) {
             for (; left == 0; tok++)
                 left = s->at[ids[tok] + 1] - s->at[ids[tok]];
@@ -235,7 +234,7 @@ broken_tokens(struct stats *s, struct walk *w, const uint32_t *ids, size_t n)
     return m;
 }
 
-/* Words of ids[n] that more than one token has a part of. */
+/* Number of words in ids[n] that span more than one token. */
 static uint64_t
 split_words(struct stats *s, const uint32_t *ids, size_t n)
 {
@@ -249,7 +248,7 @@ split_words(struct stats *s, const uint32_t *ids, size_t n)
     return w.split;
 }
 
-/* r's counts join all's, but for distinct ids. */
+/* Add the counts of r to all, except the number of distinct ids. */
 static void
 add_source_row(const struct stats *s, struct row *all, const struct row *r)
 {
@@ -310,8 +309,8 @@ count_ratio(uint64_t a, uint64_t b)
     return b ? (double)a / (double)b : 0.0;
 }
 
-/* Tokens for a token of English where the texts are taken to be parallel:
- * as many documents.  NaN: they are not. */
+/* Parity with English: tokens of r over tokens of the English source, which is
+ * taken to be parallel if it has as many documents; else NAN. */
 static double
 parity(const struct stats *s, const struct row *r)
 {

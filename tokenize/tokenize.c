@@ -29,8 +29,8 @@ static struct encoder encoder;
 static struct docs_resume_key key;
 static int with_bos, no_bos, no_eos, ids_only, decode, stats, format;
 
-/* Options that do not decide what is in a stream, or whose effect the
- * stream's first message tells. */
+/* Options that do not change the stream's content, or whose effect the first
+ * message of the stream records. */
 static const char *const aside[] = { "output", "threads", "resume", "tokenizer",
     "max-ratio", "max-members", "max-doc", "lossy", NULL };
 
@@ -46,7 +46,8 @@ finish_tokenize(struct docs_sums *s)
         s->tokens, (double)s->bytes / 1e6);
 }
 
-/* Compare with the run that --resume names, and set run.from. */
+/* Check that the run to be resumed had the same tokenizer, input and options,
+ * and set run.from. */
 static void
 resume_stream(const struct inputs *in, const struct tokenizer *t,
     struct docs_resume *r)
@@ -195,7 +196,7 @@ job_documents(char **operand)
     struct inputs in;
     struct err e;
 
-    /* A wrong file name is said before a vocabulary is read, for seconds. */
+    /* Look at the inputs first: reading a vocabulary takes seconds. */
     if (inputs_list(&in, operand, &input, &e) < 0)
         die_err(&e);
     t = open_encoder();

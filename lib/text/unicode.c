@@ -7,15 +7,16 @@
 uint16_t uni_index[UNI_INDEX];
 uint8_t uni_block[UNI_BLOCKS][128];
 
-/* Is that class of a run upper and lower case in turn? */
+/* Do characters of a run of this class alternate between upper and lower case?
+ */
 static int
 in_turn(uint32_t cls)
 {
     return (cls & U_UP) && (cls & U_LOW);
 }
 
-/* The next 128 classes, of which the first is of run r with `left` characters
- * to come; returns the last one's run and sets *left to what is left of it. */
+/* Fill a block of 128 classes, beginning in run r, which has *left characters
+ * to come.  Returns the run of the last class and sets *left for it. */
 static const uint32_t *
 fill_class_block(uint8_t *block, const uint32_t *r, uint32_t *left)
 {
@@ -29,14 +30,14 @@ fill_class_block(uint8_t *block, const uint32_t *r, uint32_t *left)
     return r;
 }
 
-/* Before main, so that uni_class has nothing to check; takes 0.1 ms.  Blocks
- * that lie in one run are shared. */
+/* Runs before main, so that uni_class need not check; takes 0.1 ms.  Blocks
+ * whose characters all have one class are shared. */
 __attribute__((constructor)) static void
 fill_tables(void)
 {
     const uint32_t *r = uni_run;
     uint32_t left = r[0];
-    uint16_t of_class[256] = { 0 }; /* 1 + number of the shared block */
+    uint16_t of_class[256] = { 0 }; /* 1 + shared block of a class; 0: none */
     uint16_t n = 0;
 
     for (size_t i = 0; i < UNI_INDEX; i++) {
@@ -85,7 +86,7 @@ uni_valid(const char *text, size_t n)
         }
         if (p == end)
             break;
-        /* most characters, without a call */
+        /* fast path for two- and three-byte characters */
         while (end - p >= 3 && *p >= 0xc2 && *p < 0xf0) {
             if ((p[1] & 0xc0) != 0x80)
                 break;

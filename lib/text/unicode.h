@@ -1,8 +1,8 @@
 /*
  * Unicode as tokenizers see it: UTF-8 of whole texts, and character classes
- * pinned to the versions that the Hugging Face tokenizers library 0.23 uses in
- * each place (a system's own tables are older or newer, and ids would differ).
- * The tables of classes are in unicode_table.c.
+ * pinned to the Unicode versions that the Hugging Face tokenizers library 0.23
+ * uses in each place (with a system's own tables ids would differ).  The table
+ * of classes is in unicode_table.c.
  */
 #ifndef TEXT_UNICODE_H
 #define TEXT_UNICODE_H
@@ -13,41 +13,42 @@
 #include <stdint.h>
 
 enum {
-    U_L = 1,      /* \p{L} of a pattern, Unicode 16 */
+    U_L = 1,      /* \p{L} in a pattern, Unicode 16 */
     U_M = 2,      /* \p{M} */
     U_N = 4,      /* \p{N} */
     U_S = 8,      /* \s: White_Space */
-    U_DIGIT = 16, /* the Digits step: \p{N} and 13 newer ones */
-    U_WORD = 32,  /* \w beside a single_word token */
+    U_DIGIT = 16, /* pre-tokenizer Digits: \p{N} and 13 newer characters */
+    U_WORD = 32,  /* \w, as it is checked beside a single_word token */
     U_UP = 64,    /* \p{Lu} or \p{Lt} */
     U_LOW = 128   /* \p{Ll} */
 };
 
-/* Two stages, filled before main: the number of a block by code point / 128,
- * and the classes of its characters.  Block 0 is ASCII; the last entry of the
- * index is of U+10FF80 and has class 0, so it serves for UTF8_BAD too. */
+/* Two-stage table, filled before main: uni_index has the number of a block by
+ * code point / 128, uni_block the classes of its characters.  Block 0 is ASCII.
+ * The last entry of the index, U+10FF80 on, has class 0 and serves for UTF8_BAD
+ * too. */
 #define UNI_INDEX (0x110000 / 128)
 #define UNI_BLOCKS 256 /* room; 233 are used */
 extern uint16_t uni_index[UNI_INDEX];
 extern uint8_t uni_block[UNI_BLOCKS][128];
 
 /* Runs of characters from U+0000 to U+10FFFF, from which the tables are filled:
- * of each run, how many characters and their class.  A run with both U_UP and
- * U_LOW has upper and lower case in turn. */
+ * for each run the number of characters and their class.  In a run with both
+ * U_UP and U_LOW upper and lower case alternate. */
 extern const uint32_t uni_run[];
 
-/* Start of the character that ends before p > begin. */
+/* Find the start of the character that ends before p > begin. */
 const unsigned char *uni_before(const unsigned char *p,
     const unsigned char *begin);
 
-/* Length of the valid beginning of text[n]: n when all of it is UTF-8. */
+/* Length of the longest valid UTF-8 prefix of text[n]: n if all is valid. */
 size_t uni_valid(const char *text, size_t n);
 
-/* Append text[n] with U+FFFD for what is not UTF-8, or, where out is NULL,
- * nothing; returns how many. */
+/* Append text[n] to *out, unless out is NULL, with U+FFFD for bytes that are
+ * not UTF-8.  Returns the number of U+FFFD put in. */
 size_t uni_repair(const char *text, size_t n, struct buf *out);
 
-/* Class bits of a code point; of UTF8_BAD none. */
+/* Class bits of a code point; 0 for UTF8_BAD. */
 static inline unsigned
 uni_class(uint32_t c)
 {
@@ -66,7 +67,7 @@ uni_class_at(const unsigned char *p, const unsigned char *end, size_t *len)
     return uni_block[0][*p];
 }
 
-/* A white-space character of Python's str.isspace. */
+/* Is c white space by Python's str.isspace? */
 static inline int
 uni_python_space(uint32_t c)
 {

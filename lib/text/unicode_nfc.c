@@ -1,9 +1,9 @@
 /*
  * NFC; see unicode_nfc.h.  A character without a flag neither changes nor
- * joins with anything before it, so text is cut in front of such characters
- * and only stretches that hold a flagged one are decomposed, ordered and
- * composed (Unicode Standard Annex 15, and section 3.11).  ICU does that too,
- * but sorts marks by insertion, in quadratic time.
+ * composes with characters before it.  So text is cut before such characters,
+ * and only pieces with a flagged character are decomposed, ordered and composed
+ * (Unicode Standard Annex 15, and section 3.11).  ICU could do it, but its
+ * insertion sort of marks takes quadratic time.
  */
 #include "text/unicode_nfc.h"
 #include "text/unicode.h"
@@ -15,11 +15,11 @@
 #include <unicode/unorm2.h>
 #include <unicode/uset.h>
 
-#define FLAGS_END 0x30000 /* flags are from U+0300 on and before this */
+#define FLAGS_END 0x30000 /* flagged characters are in U+0300..U+2FFFF */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const UNormalizer2 *nfc;       /* of Unicode 9.0 */
-static uint64_t flag[FLAGS_END / 64]; /* a bit for each character */
+static const UNormalizer2 *nfc;       /* restricted to Unicode 9.0 */
+static uint64_t flag[FLAGS_END / 64]; /* bitmap of flagged characters */
 
 static USet *
 set_of(const char *pattern, UErrorCode *bad)
@@ -30,8 +30,8 @@ set_of(const char *pattern, UErrorCode *bad)
     return uset_openPattern(u, (int32_t)strlen(pattern), bad);
 }
 
-/* Takes about a millisecond.  ICU has these tables in its code, so that only
- * memory can be missing. */
+/* Fill nfc and flag, in about 1 ms.  ICU has its tables compiled in, so this
+ * fails only if memory is exhausted. */
 static void
 nfc_start(void)
 {
@@ -89,7 +89,7 @@ span_add(struct char_span *s, uint32_t c)
         (uint32_t)unorm2_getCombiningClass(nfc, (UChar32)c) << 24 | c;
 }
 
-/* Append c in its parts, of which there are four at most. */
+/* Append the canonical decomposition of c, at most four characters. */
 static void
 decompose(struct char_span *s, uint32_t c)
 {
@@ -107,7 +107,7 @@ decompose(struct char_span *s, uint32_t c)
     }
 }
 
-/* Sort marks by class, equals as they stand: by counting where many. */
+/* Sort marks stably by combining class; many by a counting sort. */
 static void
 order_marks(uint32_t *v, size_t n)
 {
@@ -145,7 +145,7 @@ static void
 span_compose(struct char_span *s)
 {
     size_t n = 0, starter = SIZE_MAX;
-    unsigned last = 0; /* class of what was kept after the starter */
+    unsigned last = 0; /* class of the last mark kept after the starter */
 
     for (size_t i = 0; i < s->n; i++) {
         const uint32_t m = s->v[i];
@@ -186,8 +186,8 @@ span_put(struct char_span *s, const char *text, size_t n, struct buf *out)
         utf8_put(out, char_of(s->v[i]));
 }
 
-/* The first flagged character from p on, or end; *safe is where the last
- * character before it begins. */
+/* Find the first flagged character from p on, or end; *safe: the start of the
+ * character before it. */
 static const unsigned char *
 next_flagged(const unsigned char *p, const unsigned char *end,
     const unsigned char **safe)

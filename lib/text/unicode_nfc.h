@@ -1,9 +1,9 @@
 /*
  * Canonical composition (NFC) pinned to Unicode 9.0, the version inside the
- * Hugging Face tokenizers library 0.23: newer characters are left where they
- * stand.  Decompositions, compositions and combining classes are ICU's, of
- * which only those characters are asked for that Unicode 9.0 had; Unicode's
- * stability policy keeps them as they were then.
+ * Hugging Face tokenizers library 0.23: newer characters are left as they are.
+ * ICU gives decompositions, compositions and combining classes, and is asked
+ * only about characters of Unicode 9.0, for which Unicode's stability policy
+ * guarantees that they have not changed.
  */
 #ifndef TEXT_UNICODE_NFC_H
 #define TEXT_UNICODE_NFC_H
@@ -12,11 +12,11 @@
 
 #include <stddef.h>
 
-/* Length of the beginning of text[n] that NFC surely leaves as it is: n when
- * there is nothing to do.  Bytes that are no UTF-8 are left alone. */
+/* Length of a prefix of text[n] that NFC certainly leaves unchanged; n: nothing
+ * has to be done.  Bytes that are not UTF-8 stay as they are. */
 size_t nfc_quick(const char *text, size_t n);
 
-/* Append the NFC of text[n] to *out, in time n log n whatever it holds. */
+/* Append the NFC of text[n] to *out; takes O(n log n) time in the worst case. */
 void nfc_append(const char *text, size_t n, struct buf *out);
 
 #endif
