@@ -1,25 +1,27 @@
-/* How much of each file is not UTF-8, and when that is too much. */
+/* Counting bytes of each file that are not UTF-8, and refusing a file with too
+ * many of them. */
 #ifndef DOCS_BAD_UTF8_H
 #define DOCS_BAD_UTF8_H
 
 #include "docs/docs.h"
 
-/* Counts of the file or member whose documents are put. */
+/* Counts of the file or member whose documents are being put. */
 struct bad_utf8 {
-    size_t input, entry; /* which it is */
-    int lossy;           /* any share of it may be bad */
-    uint64_t bytes;      /* of its content so far */
-    uint64_t bad, first; /* places, the offset of the first */
-    char *name;          /* where there are such */
-    uint64_t files;      /* that had some */
+    size_t input, entry; /* number of the file, and of the member in it */
+    int lossy;           /* 1: accept any share of bad bytes */
+    uint64_t bytes;      /* bytes of its content so far */
+    uint64_t bad, first; /* places that are not UTF-8; offset of the first */
+    char *name;          /* name of the file or member, if bad > 0 */
+    uint64_t files;      /* files and members before with bad > 0 */
 };
 
-/* Count the next document in order: 0; -1 and *e when there is more than one
- * bad place for 100 bytes of its file, once 1 MiB of that has been read, or in
- * all of the file before. */
+/* Count the next document in order.  -1 and *e: after 1 MiB of its file more
+ * than one place in 100 bytes is bad, or all of the previous file had so many.
+ */
 int bad_utf8_doc(struct bad_utf8 *m, const struct doc *d, struct err *e);
-/* Does this document alone have too many bad places, even if all before it is
- * good?  Asked before a long one is repaired.  0; -1 and *e. */
+/* -1 and *e if this document alone has too many bad places, even if all of its
+ * file before it is valid; else 0.  Call it before repairing a long document.
+ */
 int bad_utf8_alone(const struct doc *d, struct err *e);
 /* Judge the last file as bad_utf8_doc does. */
 int bad_utf8_end(struct bad_utf8 *m, struct err *e);

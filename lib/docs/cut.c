@@ -1,4 +1,4 @@
-/* Content cut into records; see cut.h. */
+/* Cutting content into records; see cut.h. */
 #include "docs/cut.h"
 #include "docs/reader_parts.h"
 
@@ -34,10 +34,10 @@ take_bytes(struct reader *r, struct buf *rec, size_t n)
     return 1;
 }
 
-/* Append to rec (may be NULL) everything before the next byte c, and pass over
- * c; c = -1: everything up to the end.  1: c was found; 0: the end came first;
- * -1.  A record that may be cut (--split-long) ends, with 1, one byte after the
- * longest length allowed. */
+/* Append to *rec (unless NULL) everything before the next byte c and skip c; c
+ * == -1: everything up to the end.  1: c was found; 0: the end came first; -1
+ * and *e.  A record that may be cut (--split-long) ends, with 1, one byte after
+ * the longest length allowed. */
 static int
 read_until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
 {
@@ -66,14 +66,14 @@ read_until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
 
 /* ---- a document that is too long ---- */
 
-/* Is p a blank that ends a word? */
+/* Is *p a blank that ends a word? */
 static int
 is_blank_at(const char *p)
 {
     return *p == ' ' || *p == '\t' || *p == '\r' || *p == '\n';
 }
 
-/* Is text[k - 1] the end of a line that is blank? */
+/* Does text[k - 1] end a blank line? */
 static int
 ends_paragraph(const char *text, size_t k)
 {
@@ -84,7 +84,8 @@ ends_paragraph(const char *text, size_t k)
     return k > 0 && text[k - 1] == '\n';
 }
 
-/* Where to cut a text of more than `most` bytes; see struct doc_limit. */
+/* Choose where to cut a text of more than `most` bytes; see struct doc_limit.
+ */
 static size_t
 cut_at(const char *text, size_t most)
 {
@@ -105,7 +106,7 @@ cut_at(const char *text, size_t most)
     return k > most - 4 ? k : most;
 }
 
-/* Cut a record that is too long; what is behind the cut is read again. */
+/* Cut a record that is too long; the text after the cut is read again. */
 static void
 shorten_record(struct reader *r, struct buf *rec)
 {
@@ -147,9 +148,9 @@ cut_off(const struct reader *r, struct err *e)
         r->from->name, (unsigned long long)r->place.at);
 }
 
-/* The next page of a dump (of name space 0, no redirect, its last revision)
- * into rec: title, newline, text, still escaped.  Escaped text holds no '<', so
- * a scan from tag to tag is enough. */
+/* Read the last revision of the dump's next page of name space 0 that is no
+ * redirect into *rec: title, newline, text, all still escaped.  Escaped text
+ * has no '<', so it is enough to scan from tag to tag. */
 static int
 next_page(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {
@@ -220,7 +221,7 @@ is_blank_line(const char *p, size_t n)
     return n == 0;
 }
 
-/* Lines up to a blank one; blank ones before are passed over. */
+/* Read lines up to a blank one, skipping blank lines before them. */
 static int
 next_paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {
@@ -248,7 +249,8 @@ next_paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
     }
 }
 
-/* A line of documents, the last of which says that all are there. */
+/* Read a line of a documents file (documents.h); its last line is not a record
+ * but says that none is missing. */
 static int
 next_document(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {

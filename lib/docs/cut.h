@@ -1,4 +1,4 @@
-/* Content cut into records. */
+/* Cutting content into records. */
 #ifndef DOCS_CUT_H
 #define DOCS_CUT_H
 

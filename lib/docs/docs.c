@@ -1,10 +1,10 @@
 /*
- * Documents in blocks.  Every thread looks for the next thing to do: it puts
- * the block that is next in order if that is ready and nobody else puts; else
- * it reads a block, if there is room and nobody else reads, and works on it
- * while another thread reads on.  So output does not depend on how many
- * threads there are, no thread waits while there is work, and memory is that
- * of the blocks in flight.
+ * Documents in blocks.  Every thread repeats the following: if the next block
+ * in order is ready and no other thread puts, it puts that block; else, if
+ * there is room and no other thread reads, it reads a block and then works on
+ * it while another thread reads on.  So output does not depend on the number of
+ * threads, no thread waits while there is work, and memory is that of the
+ * blocks in flight.
  */
 #include "docs/docs.h"
 #include "docs/bad_utf8.h"
@@ -21,10 +21,10 @@
 
 #define TEXT ((size_t)128 << 10)  /* bytes of text of a block */
 #define DOCS 1024                 /* documents of a block at most */
-#define FLIGHT ((size_t)16 << 20) /* bytes in flight that end reading */
-#define KEEP ((size_t)1 << 20)    /* memory of a block that is kept */
+#define FLIGHT ((size_t)16 << 20) /* read no more if so many are in flight */
+#define KEEP ((size_t)1 << 20)    /* bytes of a block's memory to reuse */
 
-/* Memory of a thread. */
+/* One thread's scratch memory. */
 struct docs_worker {
     struct buf mend, wiki;
 };
@@ -32,34 +32,34 @@ struct docs_worker {
 struct doc_block {
     struct doc *doc;
     size_t n, cap;
-    struct origin **from; /* of its documents, held */
+    struct origin **from; /* [nfrom] origins of its documents, referenced */
     size_t nfrom, capfrom;
-    size_t text;  /* bytes */
-    double done;  /* of all inputs, after it */
-    struct err e; /* of reading, after its documents */
-    int ready;
+    size_t text;  /* bytes of its documents */
+    double done;  /* bytes of all inputs read so far */
+    struct err e; /* error of reading after its last document */
+    int ready;    /* 1: work is done, the block can be put */
 };
 
 struct docs_job {
     const struct inputs *in;
     const struct docs_opts *o;
     struct docs_sums *sum;
-    struct docs_worker *worker; /* one a thread */
-    struct doc_block *block;    /* a ring of nblock */
+    struct docs_worker *worker; /* one for each thread */
+    struct doc_block *block;    /* [nblock] ring */
     size_t nblock;
-    /* By the thread that reads: */
+    /* used by the thread that reads */
     struct reader *reader;
-    size_t input;
-    double done; /* of the inputs before */
-    int before;  /* not yet at o->from */
-    /* Under the lock: */
+    size_t input; /* number of the input */
+    double done;  /* bytes of the inputs before it */
+    int before;   /* 1: o->from is not reached yet */
+    /* protected by the lock */
     pthread_mutex_t lock;
     pthread_cond_t change;
-    uint64_t nread, nput; /* blocks */
-    size_t flight;        /* bytes of text of nput..nread */
-    int reading, putting;
-    int ended, stopped; /* no more to read; nothing to put */
-    /* The result, at the end: */
+    uint64_t nread, nput; /* blocks read, and put */
+    size_t flight;        /* bytes of the blocks read but not put */
+    int reading, putting; /* 1: a thread does so */
+    int ended, stopped;   /* 1: nothing is left to read; put no more */
+    /* the result, valid at the end */
     struct bad_utf8 mended;
     int result;
     struct err e;
@@ -76,7 +76,7 @@ json_lang(const struct docs_job *r, struct doc *d, const char *lang, size_t n)
         d->from->name, (unsigned long long)d->at, n < 60 ? (int)n : 60, lang);
 }
 
-/* The record p[n] has no text in the field that an option names. */
+/* Report that the record p[n] has no text in the field that an option names. */
 static int
 no_text_field(struct doc *d, const char *p, size_t n, const char *field,
     const char *option)
@@ -92,7 +92,7 @@ no_text_field(struct doc *d, const char *p, size_t n, const char *field,
     return -1;
 }
 
-/* The text of the record p[*n], which is changed. */
+/* Find the text of the JSON record p[*n], which is decoded in place. */
 static int
 json_text(const struct docs_job *r, struct doc *d, char *p, const char **text,
     size_t *n)
@@ -141,8 +141,8 @@ mend(const struct docs_job *r, struct doc *d, struct docs_worker *w,
     return 0;
 }
 
-/* The text of a document: raw as it is, mended, or out of its JSON or its
- * wikitext. */
+/* Find the text of a document: the raw record, repaired if need be, or the text
+ * in its JSON or wikitext. */
 static int
 find_doc_text(const struct docs_job *r, struct doc *d, struct docs_worker *w,
     const char **text, size_t *n)
@@ -197,7 +197,8 @@ doc_keep_text(struct doc *d, const char *text, size_t n)
     d->text.n = n;
 }
 
-/* The record is no longer needed: release large buffers, keep small ones. */
+/* Drop a record that is no longer needed: free large buffers, keep small ones.
+ */
 static void
 drop_raw(struct doc *d, struct docs_worker *w)
 {
@@ -243,7 +244,7 @@ new_doc(struct doc_block *b)
     return &b->doc[b->n];
 }
 
-/* The origin, held by the block. */
+/* Let the block hold a reference to the origin. */
 static const struct origin *
 hold_origin(struct doc_block *b, struct origin *from)
 {
@@ -281,7 +282,7 @@ open_input(struct docs_job *r, struct err *e)
     return 0;
 }
 
-/* The next record into b->doc[b->n]: 1, 0 at the end of all inputs, -1. */
+/* Read the next record into b->doc[b->n]: 1; 0: all inputs are read; -1. */
 static int
 read_record(struct docs_job *r, struct doc_block *b, struct err *e)
 {
@@ -328,7 +329,7 @@ release_doc(const struct docs_job *r, struct doc *d)
     memset(&d->ids, 0, sizeof d->ids);
 }
 
-/* Fill a block; 1 there is more, 0 the end, or a fault in b->e. */
+/* Fill a block.  1: there is more to read; 0: the end, or an error in b->e. */
 static int
 fill_doc_block(struct docs_job *r, struct doc_block *b)
 {
@@ -344,7 +345,7 @@ fill_doc_block(struct docs_job *r, struct doc_block *b)
 
 /* ---- putting, by one thread at a time, in order ---- */
 
-/* Memory of unusual documents is not kept. */
+/* Free the memory of an unusually long document. */
 static void
 trim_doc(const struct docs_job *r, struct doc *d, size_t *kept)
 {
@@ -353,7 +354,7 @@ trim_doc(const struct docs_job *r, struct doc *d, size_t *kept)
         release_doc(r, d);
 }
 
-/* Count and put d.  0, 1 or -1 as o->put. */
+/* Count and put d.  Returns 0, 1 or -1 as o->put. */
 static int
 put_counted(struct docs_job *r, const struct doc *d)
 {
@@ -400,7 +401,7 @@ put_block(struct docs_job *r, struct doc_block *b)
 
 /* ---- threads ---- */
 
-/* With the lock held, which is given up meanwhile. */
+/* Put the next block.  The lock is held, and released during the work. */
 static void
 put_next(struct docs_job *r)
 {
@@ -464,7 +465,7 @@ work_as_thread(void *ctx, size_t task, size_t worker)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Memory for n threads, and the lock. */
+/* Make memory for n threads, and the lock. */
 static int
 prepare(struct docs_job *r, size_t n, struct err *e)
 {
@@ -511,7 +512,7 @@ docs_threads(const struct docs_opts *o)
     return o->threads ? o->threads : pool_cpus();
 }
 
-/* Let n threads read, hand on and put all documents. */
+/* Let n threads read, work on and put all documents. */
 static void
 run_threads(struct docs_job *r, struct pool *pool, size_t n)
 {

@@ -1,51 +1,50 @@
 /*
- * Documents of inputs, in order, by several threads.  Each thread reads
- * records, finds their texts and hands them to `work` of struct docs_opts; one
- * thread at a time hands the documents on to `put`, in order.
+ * Reading the documents of all inputs with several threads.  Each thread reads
+ * records, finds their texts and calls `work` of struct docs_opts; one thread
+ * at a time calls `put`, in the order of the documents.
  */
 #ifndef DOCS_DOCS_H
 #define DOCS_DOCS_H
 
 #include "docs/reader.h"
 
-/* Ids of a text; the array is the document's. */
+/* Ids of a text; the document owns the array. */
 struct doc_ids {
     uint32_t *v;
     size_t n, cap;
 };
 
-/* A document; documents come out in order. */
 struct doc {
     struct buf raw;            /* the record as it was read */
-    size_t input;              /* number of the file */
-    const struct origin *from; /* the file, or a member of it */
-    uint64_t record;           /* its number there */
-    uint64_t at;               /* its offset there */
+    size_t input;              /* number of the input */
+    const struct origin *from; /* its file, or member of an archive */
+    uint64_t record;           /* number of the record there */
+    uint64_t at;               /* offset of the record there */
     struct doc_place after;    /* where the next record begins */
-    struct doc_cursor next;    /* that place as resuming has it: of this input,
-                                * or of the inputs that clean has read */
-    int before;                /* comes before docs_opts.from */
-    size_t source;
-    uint64_t key; /* see msg_doc_key */
-    size_t bytes; /* of the text */
-    /* Set by `work` of programs that make ids: the ids with BOS and EOS; how
-     * many they are without; characters and words of the text. */
-    struct doc_ids ids;
-    size_t plain;
-    size_t chars, words;
-    void *result;    /* any other result of `work`, see free_result */
-    size_t repaired; /* places that were not UTF-8 */
-    uint64_t bad_at; /* the first, where there are */
-    struct buf text; /* without `work`, or by doc_keep_text */
-    struct err e;    /* code 0: fine */
+    struct doc_cursor next;    /* where a resumed run begins after it: in the
+                                * inputs, or in those that clean has read */
+    int before;                /* 1: it comes before docs_opts.from */
+    size_t source;             /* index in inputs.source */
+    uint64_t key;              /* see msg_doc_key */
+    size_t bytes;              /* bytes of the text */
+    /* set by `work` of programs that make ids */
+    struct doc_ids ids;  /* with BOS and EOS */
+    size_t plain;        /* number of ids without BOS and EOS */
+    size_t chars, words; /* of the text */
+    void *result;        /* any other result of `work`, see free_result */
+    size_t repaired;     /* places that were not UTF-8 */
+    uint64_t bad_at;     /* offset of the first of these */
+    struct buf text;     /* the text, if there is no `work`, or it was kept by
+                          * doc_keep_text */
+    struct err e;        /* code 0: no error */
 };
 
-/* Keep the text as d->text until d has been put.  Where it lies in d->raw, that
- * buffer is taken over. */
+/* Keep the text as d->text until d has been put.  A text inside d->raw is not
+ * copied: d->text takes over that buffer. */
 void doc_keep_text(struct doc *d, const char *text, size_t n);
 
-/* How far reading has come, in bytes of the inputs: functions as those of
- * cli/progress.h are. */
+/* Callbacks that show progress in bytes of the inputs; cli/progress.h has
+ * functions that fit. */
 struct docs_progress {
     void (*begin)(const char *what, double total, const char *unit);
     void (*from)(double done);
@@ -54,49 +53,49 @@ struct docs_progress {
 };
 
 struct docs_opts {
-    const char *field; /* of a JSON record; NULL: record_strings */
+    const char *field; /* field of a JSON record with the text; NULL: all
+                        * strings of the record, see record_strings */
     int split;         /* enum split_by */
     struct doc_limit limit;
-    int strict;     /* refuse what is not UTF-8 */
-    size_t threads; /* 0: one a processor */
-    /* Where to begin.  With replay, the documents before it are read and put
-     * too, with d->before set, but not counted. */
-    int replay;
-    struct doc_cursor from;
+    int strict;     /* 1: refuse text that is not UTF-8 */
+    size_t threads; /* 0: one for each processor */
+    int replay;     /* 1: also read and put the documents before `from`, with
+                 * d->before set, but do not count them */
+    struct doc_cursor from; /* where to begin */
     /* Called with each document that is not empty, in order, by one thread at
      * a time: 0; 1 to stop; -1 and *e. */
     int (*put)(void *ctx, const struct doc *d, struct err *e);
     void *ctx;
-    /* Called with the text of each document that is not empty, by thread
-     * `worker` < docs_threads; documents come in any order.  The text is gone
-     * after the call.  May set d->source, ids, plain, chars, words (which are 0
-     * before) and result.  NULL: d->text is wanted.
-     * valid: the length of the valid beginning of text[n], if the program's
-     * own code is faster at it than uni_valid; or NULL. */
+    /* Called with the text of each document that is not empty, in any order, by
+     * thread `worker` < docs_threads.  The text is valid during the call only.
+     * May set d->source, ids, plain, chars, words (which are 0 before) and
+     * result.  NULL: d->text is set instead. */
     void (*work)(void *ctx, size_t worker, struct doc *d, const char *text,
         size_t n);
+    /* As uni_valid, if the program has faster code; or NULL. */
     size_t (*valid)(const void *ctx, const char *text, size_t n);
-    void *work_ctx; /* of both */
-    /* Frees d->result, which is not NULL; until then `work` finds it with the
-     * next document that has the same struct. */
+    void *work_ctx; /* ctx of work and valid */
+    /* Frees a d->result that is not NULL, at the end: struct doc is reused, so
+     * `work` finds the result of an earlier document in it. */
     void (*free_result)(void *result);
-    const struct docs_progress *progress; /* NULL: nobody is told */
+    const struct docs_progress *progress; /* or NULL */
 };
 
-/* Threads that docs_run will use. */
+/* Number of threads that docs_run will use. */
 size_t docs_threads(const struct docs_opts *o);
 
 struct docs_sums {
     uint64_t docs, empty, bytes, tokens, repaired;
-    struct passed passed; /* files and members that were not read */
-    uint64_t mended;      /* files that were not UTF-8 */
+    struct passed passed; /* files and members that were skipped */
+    uint64_t mended;      /* files with text that was not UTF-8 */
 };
 
-/* Read all of in: 0; 1 when put has stopped it; -1 and *e, after every document
- * before the fault has been put.  sum->passed is the caller's, by docs_tell. */
+/* Read all of in: 0; 1: put has stopped it; -1 and *e, after every document
+ * before the error has been put.  The caller releases sum->passed, by
+ * docs_tell. */
 int docs_run(const struct inputs *in, const struct docs_opts *o,
     struct docs_sums *sum, struct err *e);
-/* 0: documents were found, if only empty ones; -1 and *e (EX_INPUT): none. */
+/* 0: there was a document, perhaps an empty one; -1 and *e (EX_INPUT): none. */
 int docs_found(const struct inputs *in, struct docs_sums *sum, struct err *e);
 
 #endif

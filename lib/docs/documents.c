@@ -31,7 +31,7 @@ documents_end(const char *p, size_t n)
     return n >= sizeof last - 1 && memcmp(p, last, sizeof last - 1) == 0;
 }
 
-/* Write the escape of a byte that is not plain at q; its length, 6 at most. */
+/* Write the JSON escape of c at q; returns its length, 6 at most. */
 static size_t
 escape_byte(char *q, unsigned char c)
 {
@@ -40,7 +40,7 @@ escape_byte(char *q, unsigned char c)
     const char *at;
 
     q[0] = '\\';
-    if (c == '\n') { /* most are */
+    if (c == '\n') { /* the most frequent one */
         q[1] = 'n';
         return 2;
     }
@@ -75,7 +75,7 @@ documents_string(struct buf *out, const char *text, size_t n)
     buf_addc(out, '"');
 }
 
-/* A name, with U+FFFD for what is not UTF-8 in it. */
+/* Append a name, with U+FFFD for bytes that are not UTF-8. */
 static void
 add_shown_name(struct buf *out, const char *name)
 {
@@ -179,7 +179,7 @@ documents_put_end(struct buf *out)
 
 /* ---- reading ---- */
 
-/* The hexadecimal digits p[16] as a number. */
+/* Parse a number of 16 hexadecimal digits. */
 static int
 read_hash(const struct span *s, uint64_t *v)
 {
@@ -195,7 +195,7 @@ read_hash(const struct span *s, uint64_t *v)
     return s->n == 16 ? 0 : -1;
 }
 
-/* Four numbers with a blank between them. */
+/* Parse a cursor: four numbers separated by blanks. */
 static int
 read_place(const struct span *s, struct doc_cursor *c)
 {
@@ -224,7 +224,7 @@ add_sources(const json_t *j, struct inputs *in)
 
     if (!json_is_array(names))
         return -1;
-    if (in->o.lang) /* all text has that source */
+    if (in->o.lang) /* --lang names the source of all text */
         return 0;
     json_array_foreach(names, i, name)
     {

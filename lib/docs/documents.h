@@ -1,8 +1,8 @@
 /*
- * Documents as JSONL, which clean writes and every program that reads text
- * recognises by the first line (clean(1), THE DOCUMENTS).  The first line
- * names the sources; a line for each document says what its source and key
- * are; the last line says that none is missing.
+ * Documents as JSONL: the output of clean, which every program that reads text
+ * recognises by the first line (clean(1), THE DOCUMENTS).  The first line lists
+ * the sources; then each document is a line with its source, key and text; the
+ * last line says that none is missing.
  */
 #ifndef DOCS_DOCUMENTS_H
 #define DOCS_DOCUMENTS_H
@@ -12,8 +12,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Where the documents come from, which clean --resume compares: hashes of
- * clean's options and inputs, and the place where it began to write. */
+/* The run of clean that wrote the documents, which clean --resume compares:
+ * hashes of its options and inputs, and the place where it began. */
 struct documents_run {
     uint64_t options, inputs;
     struct doc_cursor from;
@@ -22,29 +22,29 @@ struct documents_run {
 struct doc;
 struct inputs;
 
-/* Does text p[n] begin as the first line does?  1; 0; -1: it is too short to
- * tell. */
+/* Is p[n] the beginning of documents?  1; 0; -1: it is too short to tell. */
 int documents_begin(const char *p, size_t n);
 /* Is p[n] the last line? */
 int documents_end(const char *p, size_t n);
 
-/* Append the first line, with the sources of in; the beginning of a line, which
- * says where d comes from; a document's whole line, with the text text[n]; the
- * last line. */
+/* Append the first line, with the sources of in. */
 void documents_put_head(struct buf *out, const struct inputs *in,
     const struct documents_run *run);
+/* Append the beginning of a line: where d comes from. */
 void documents_put_place(struct buf *out, const struct doc *d,
     const char *source);
+/* Append the whole line of a document with UTF-8 text[n]. */
 void documents_put(struct buf *out, const struct doc *d, const char *source,
     const char *text, size_t n);
+/* Append the last line. */
 void documents_put_end(struct buf *out);
 
-/* Read the first line p[n]: its sources are added to in, unless --lang names
- * one for all, the rest goes to *run.  -1 and *e (EX_INPUT). */
+/* Parse the first line p[n]: add its sources to in, unless --lang names one for
+ * all text, and set *run.  0, or -1 and *e (EX_INPUT). */
 int documents_read_head(const char *p, size_t n, struct inputs *in,
     struct documents_run *run, struct err *e);
-/* The text of the line p[*n] of d->from, which is decoded in place, and the
- * document's source, key and next place.  0; -1 and d->e. */
+/* Parse the line p[*n] of d->from: decode its text in place, set *text and *n
+ * to it, and set d->source, d->key and d->next.  0; -1 and d->e. */
 int documents_read(struct doc *d, const struct inputs *in, char *p,
     const char **text, size_t *n);
 

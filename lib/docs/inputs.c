@@ -17,10 +17,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define DEPTH_MAX 64            /* folders in folders */
-#define NAMES_MAX 64            /* of a folder, that are sources */
-#define PEEK ((size_t)64 << 10) /* bytes that tell what a file is */
-#define HEAD_MAX JS_MAX         /* bytes of the first line of documents */
+#define DEPTH_MAX 64            /* most levels of folders */
+#define NAMES_MAX 64            /* most names of a folder that are sources */
+#define PEEK ((size_t)64 << 10) /* bytes read to find out what a file is */
+#define HEAD_MAX JS_MAX         /* most bytes of the first line of documents */
 
 static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
     NULL };
@@ -31,7 +31,7 @@ static const char *const xml[] = { ".xml", NULL };
 static const char *const archives[] = { ".tar", ".zip", ".tgz", ".tbz2", ".txz",
     ".tzst", NULL };
 
-/* Length of name[n] without one of the endings, or n. */
+/* Length of name[n] without its ending, if that is listed; else n. */
 static size_t
 length_without(const char *name, size_t n, const char *const *ending)
 {
@@ -79,9 +79,9 @@ input_name(const struct input *i)
     return i->path ? i->path : "<stdin>";
 }
 
-/* ---- names, each with a number ---- */
+/* ---- sets of names, which number them ---- */
 
-/* The place in s->slot of the name, or a free one. */
+/* Find the name's place in s->slot, or a free one. */
 static size_t
 name_slot(const struct name_set *s, const char *name, size_t n)
 {
@@ -94,7 +94,7 @@ name_slot(const struct name_set *s, const char *name, size_t n)
     return k;
 }
 
-/* Number of the name, or s->n. */
+/* Look up the number of the name; s->n: it is not in the set. */
 static size_t
 set_find(const struct name_set *s, const char *name, size_t n)
 {
@@ -103,7 +103,7 @@ set_find(const struct name_set *s, const char *name, size_t n)
     return i ? i - 1 : s->n;
 }
 
-/* The number of the name, which is added if it is new. */
+/* Return the number of the name, adding it if it is new. */
 static size_t
 set_add(struct name_set *s, const char *name, size_t n)
 {
@@ -143,8 +143,7 @@ inputs_source(const struct inputs *in, const char *name, size_t n)
     return set_find(&in->set, name, n);
 }
 
-/* The source of that name, which is added if it is new.  Bytes that cannot
- * stand in a stream's header are replaced. */
+/* Bytes that a stream's header cannot hold are replaced in the name. */
 size_t
 inputs_add_source(struct inputs *in, const char *name, size_t n)
 {
@@ -184,8 +183,8 @@ inputs_path_source(const struct inputs *in, const char *path)
     return in->nsource;
 }
 
-/* The first name of the input's path below its folder, up to its first dot:
- * that of the file, or of the folder it is in. */
+/* Find the input's first path component below its operand's folder, a file or a
+ * folder, up to its first dot. */
 static const char *
 name_below(const struct input *i, size_t *n)
 {
@@ -198,7 +197,7 @@ name_below(const struct input *i, size_t *n)
     return p;
 }
 
-/* May it be the code of a language: de, mlt, pt-BR, zh_Hans, eng_Latn? */
+/* Does p[n] look like a language code: de, mlt, pt-BR, zh_Hans, eng_Latn? */
 static int
 is_language_code(const char *p, size_t n)
 {
@@ -219,7 +218,7 @@ is_language_code(const char *p, size_t n)
     return k == n;
 }
 
-/* The folder's own name; of one without, as "." or "/", "text". */
+/* Return the source named after the folder; "text" for "." or "/". */
 static size_t
 folder_source(struct inputs *in, const char *folder)
 {
@@ -234,19 +233,19 @@ folder_source(struct inputs *in, const char *folder)
     return inputs_add_source(in, folder + from, n - from);
 }
 
-/* The names of the inputs' folders, and those of documents among them. */
+/* The operands' folders and the names in them, counted to find out which names
+ * are sources.  A stem is a name without the number at its end. */
 struct folders {
     struct name_set folder;
-    size_t *of;       /* [in->n] the folder of an input */
-    size_t *many;     /* [folder.n] its names that are no codes of languages */
-    size_t *numbered; /* [folder.n] those that another differs from by its
-                         number alone */
-    struct name_set name, stem; /* folder/name; without the number */
-    size_t *alike;              /* [stem.n] names of that stem */
+    size_t *of;       /* [in->n] number of an input's folder */
+    size_t *many;     /* [folder.n] names that are not language codes */
+    size_t *numbered; /* [folder.n] names that share their stem */
+    struct name_set name, stem; /* names and stems, after the folder's number */
+    size_t *alike;              /* [stem.n] names with that stem */
 };
 
-/* The number in f->stem of a name that ends in a number; SIZE_MAX: it does not,
- * or is the code of a language. */
+/* Return the number of the name's stem in f->stem; SIZE_MAX: the name does not
+ * end in a number, or is a language code. */
 static size_t
 stem_of(struct folders *f, size_t folder, const char *p, size_t n)
 {
@@ -297,9 +296,10 @@ count_names(struct folders *f, const struct inputs *in)
 }
 
 /*
- * Sources of the inputs from their names.  Names of one folder that differ by a
- * number at their end alone are names of documents, whose source is the folder.
- * Where more than NAMES_MAX names are no codes of languages, all are.
+ * Derive the inputs' sources from their names.  Names in a folder that differ
+ * only by a number at the end are taken for documents, whose source is the
+ * folder.  So are all names of a folder in which more than NAMES_MAX are not
+ * language codes.
  */
 static void
 name_sources(struct inputs *in)
@@ -342,7 +342,7 @@ name_sources(struct inputs *in)
     free(f.alike);
 }
 
-/* below: length of the part of the path that is the operand's folder. */
+/* below: length of the path up to the end of the operand's folder. */
 static void
 append_input(struct inputs *in, const char *path, size_t below)
 {
@@ -358,7 +358,7 @@ append_input(struct inputs *in, const char *path, size_t below)
         i->size = (uint64_t)st.st_size;
 }
 
-/* A file that is an operand. */
+/* Add a file that is an operand. */
 static int
 add_text_file(struct inputs *in, const char *path, struct err *e)
 {
@@ -385,7 +385,8 @@ struct path_list {
     size_t n;
 };
 
-/* Open the content of a file, which close_content closes; NULL and *e. */
+/* Open a file and its decompression; close_content closes both.  NULL and *e.
+ */
 static struct unpack *
 open_content(const char *path, int *fd, struct err *e)
 {
@@ -401,8 +402,8 @@ close_content(struct unpack *u, int fd)
         io_close_in(fd);
 }
 
-/* Look at a file's content for name_is_text.  A file that cannot be read is
- * text here: reading it gives the reason. */
+/* Call name_is_text with the beginning of a file.  A file that cannot be read
+ * passes: reading it later reports the error. */
 static const char *
 look_inside(const char *path, enum name_form form)
 {
@@ -418,7 +419,7 @@ look_inside(const char *path, enum name_form form)
     return why;
 }
 
-/* A file found in a folder, which is put into names, or passed over. */
+/* Add a file found in a folder to *names, or skip it. */
 static void
 walk_file(struct path_list *names, struct passed *passed, const char *path)
 {
@@ -536,15 +537,15 @@ add_langs(struct inputs *in, struct err *e)
 
 /* ---- documents that clean has written ---- */
 
-/* Is the first line of u that of documents?  1 and the line, without its end,
- * in *p and *n; 0; -1 and *e. */
+/* Read the first line of documents from u: 1 and the line, without its end, in
+ * *p and *n; 0: u does not hold documents; -1 and *e. */
 static int
 first_line(struct unpack *u, const char **p, size_t *n, struct err *e)
 {
     size_t want = 1;
     ptrdiff_t k;
 
-    /* Few bytes at a time, for no more may come before they are read. */
+    /* Few bytes at a time: a pipe may have no more for now. */
     do {
         const char *end;
 
@@ -561,8 +562,8 @@ first_line(struct unpack *u, const char **p, size_t *n, struct err *e)
     return 0;
 }
 
-/* Look whether the input holds documents, and add their sources.  A file that
- * cannot be unpacked is left to the reader, which gives the reason. */
+/* If the input holds documents, add their sources.  A file that cannot be
+ * unpacked is accepted: the reader will report the error. */
 static int
 look_for_documents(struct inputs *in, struct input *i, struct err *e)
 {
@@ -589,7 +590,7 @@ look_for_documents(struct inputs *in, struct input *i, struct err *e)
     return k < 0 && i->documents ? -1 : 0;
 }
 
-/* Look at all inputs that may hold documents by their names. */
+/* Look for documents in all inputs whose names allow them. */
 static int
 find_documents(struct inputs *in, struct err *e)
 {

@@ -15,57 +15,57 @@ enum split_by { SPLIT_FILE, SPLIT_LINE, SPLIT_BLANK };
 
 struct input {
     char *path;            /* NULL: standard input */
-    size_t below;          /* bytes of it that are the folder's */
-    size_t source;         /* index of its source's name */
-    uint64_t size;         /* bytes, 0 when not known */
-    int documents;         /* its first line is that of documents */
-    struct unpack *unpack; /* of standard input, whose first line has been
-                             * looked at; owned by this struct */
+    size_t below;          /* length of the operand's folder in path */
+    size_t source;         /* index in inputs.source */
+    uint64_t size;         /* bytes, 0: not known */
+    int documents;         /* 1: it holds documents (documents.h) */
+    struct unpack *unpack; /* standard input, opened to look at its first line;
+                            * owned by this struct */
 };
 struct input_opts {
     const char *lang;       /* NULL, a source's name, or names with commas */
     const char *lang_field; /* JSON field with the source's name, or NULL */
-    int lang_path;          /* the path says which of the names */
-    int jsonl;              /* everything is JSONL, whatever its name */
-    int wiki;               /* everything is a Wikipedia dump */
-    size_t max_ratio;       /* content for each compressed byte; 0 any */
-    size_t max_members;     /* of an archive */
-    int lossy;              /* what is no text is taken for it */
+    int lang_path;          /* 1: the path has one of the names in lang */
+    int jsonl;              /* 1: all input is JSONL, whatever its name */
+    int wiki;               /* 1: all input is Wikipedia dumps */
+    size_t max_ratio;       /* most bytes for each compressed byte; 0: any */
+    size_t max_members;     /* most members of an archive; 0: any number */
+    int lossy;              /* 1: accept NUL bytes and any share of bad UTF-8 */
 };
-/* Names, each once, found by a hash table. */
+/* A set of names, numbered in the order of adding, with a hash table. */
 struct name_set {
-    char **name;
+    char **name; /* [n] */
     size_t n;
-    size_t *slot, room; /* number + 1 of a name, or 0; a power of two */
+    size_t *slot, room; /* [room] number of a name + 1, or 0; room is a power
+                         * of two */
 };
 struct inputs {
     struct input *v;
     size_t n;
-    char **source; /* names, each once: those of set */
+    char **source; /* [nsource] names of the sources: set.name */
     size_t nsource;
     struct name_set set;
-    double bytes;         /* size of all, 0 when not known */
-    struct passed passed; /* of files in folders */
+    double bytes;         /* size of all inputs, 0: not known */
+    struct passed passed; /* files in folders that were skipped */
     struct input_opts o;
-    /* The only input is standard input, and clean writes it. */
-    int from_clean;
-    struct documents_run run; /* of that clean */
+    int from_clean; /* 1: the only input is standard input, written by clean */
+    struct documents_run run; /* if from_clean: the run of clean */
 };
 
-/* The operands (NULL-terminated): folders become their text files and
- * archives, those of folders in them included, in order of path.  The first
- * line of standard input is waited for.  EX_SYS: an operand cannot be read;
- * EX_INPUT: one is of a kind that is not read; EX_USAGE.  Released by
- * inputs_release. */
+/* List the inputs of the operands (NULL-terminated).  A folder stands for the
+ * text files and archives in and below it, in order of path.  Waits for the
+ * first line of standard input.  -1 and *e: EX_SYS: an operand cannot be read;
+ * EX_INPUT: an operand is not text; EX_USAGE.  Released by inputs_release. */
 int inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
     struct err *e);
 void inputs_release(struct inputs *in);
-/* Index of a source, or nsource. */
+/* Index of the source of that name; nsource: there is none. */
 size_t inputs_source(const struct inputs *in, const char *name, size_t n);
-/* The source of that name, made if need be, before the stream begins. */
+/* Index of the source of that name, which is added if it is new.  Call it
+ * before the stream begins. */
 size_t inputs_add_source(struct inputs *in, const char *name, size_t n);
-/* The source that a folder or file name in the path names (--lang-path), or
- * nsource. */
+/* Index of the source that a folder or file name in the path names
+ * (--lang-path); nsource: none does. */
 size_t inputs_path_source(const struct inputs *in, const char *path);
 const char *input_name(const struct input *i);
 
@@ -79,10 +79,10 @@ enum name_form {
     NAME_XML,
     NAME_ARCHIVE
 };
-/* *packed: by a compressor. */
+/* *packed: 1 if the name has the ending of a compressed file. */
 enum name_form name_form(const char *name, int *packed);
-/* Is a file found in a folder or an archive text, by its name and by the
- * content that begins with p[n]?  NULL, or why not. */
+/* NULL if a file in a folder or archive is text, by its name and by its
+ * content, which begins with p[n]; else why it is not. */
 const char *name_is_text(enum name_form form, const char *p, size_t n);
 
 #endif

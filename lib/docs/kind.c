@@ -23,7 +23,7 @@
     "is an array of JSON, not text: turn it into an object a line, as by " \
     "jq -c '.[]'"
 
-/* Bytes that stand at the beginning, with '?' for any. */
+/* First bytes of kinds of files; '?': any byte. */
 static const struct magic {
     const char *bytes;
     size_t n;
@@ -89,7 +89,7 @@ begins_with_magic(const char *p, size_t n, const struct magic *m)
     return 1;
 }
 
-/* A header of less than 100 MB in JSON, behind its length. */
+/* Is p[n] safetensors: the length of a header, below 100 MB, then JSON? */
 static int
 is_safetensors(const char *p, size_t n)
 {
@@ -97,7 +97,7 @@ is_safetensors(const char *p, size_t n)
         memcmp(p + 4, "\0\0\0\0", 4) == 0 && (unsigned char)p[3] < 6;
 }
 
-/* White space and a byte order mark passed over. */
+/* Skip a byte order mark and white space. */
 static const char *
 skip_blanks(const char *p, const char *end)
 {
@@ -116,7 +116,7 @@ begins_word(const char *p, const char *end, const char *word)
         strchr(" \t\r\n>", p[n]);
 }
 
-/* Kinds that are told by a word after blanks. */
+/* Recognise kinds whose content begins with a certain word, after blanks. */
 static const char *
 kind_of_text(const char *p, const char *end)
 {

@@ -42,12 +42,12 @@ extern const char *const docs_split_names[];
         OPT_SIZE(0, "max-members", &(i).max_members, 0, 0x1p40, "n",          \
             "most members of an archive (0: any number)")
 
-/* Refuse options that contradict each other, and --lang auto, which clean takes
- * away before: 0, or -1 and *e (EX_USAGE). */
+/* Refuse options that contradict each other, and --lang auto, which only clean
+ * knows (it removes it first): 0, or -1 and *e (EX_USAGE). */
 int docs_check(const struct input_opts *i, const struct docs_opts *o,
     struct err *e);
-/* Warn, at the end, of files that were not UTF-8, and note the files that were
- * not read, whose list is released. */
+/* At the end, warn of files that were not UTF-8, note the files that were not
+ * read, and release their list. */
 void docs_tell(struct docs_sums *s);
 
 #endif

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENDING 10 /* bytes of an ending, with its dot, at most */
-#define KINDS 256 /* that are told apart */
-#define LISTED 8  /* that are said */
+#define ENDING 10 /* most bytes of an ending, with its dot */
+#define KINDS 256 /* most endings that are counted separately */
+#define LISTED 8  /* most endings in the note */
 
-/* An ending of letters and digits, in small letters, or "". */
+/* Get the path's ending if it has letters and digits only, in lower case, or
+ * "". */
 static void
 ending_of(const char *path, char ending[ENDING + 1])
 {

@@ -1,5 +1,5 @@
-/* Files and members of archives that are not read, counted by the endings of
- * their names. */
+/* Counts of skipped files and members of archives by the endings of their
+ * names. */
 #ifndef DOCS_PASSED_H
 #define DOCS_PASSED_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct passed_kind {
-    char *ending; /* ".html", in small letters, or "" */
+    char *ending; /* ".html", in lower case, or "" */
     uint64_t n;
 };
 /* { 0 } is empty. */
@@ -18,14 +18,14 @@ struct passed {
     size_t n;
     uint64_t files;
 };
-/* Count the file or member, which -v names with the reason. */
+/* Count a skipped file or member; -v names it and the reason `why`. */
 void passed_add(struct passed *p, const char *path, const char *why);
-/* Add the counts of another. */
+/* Add the counts of *from. */
 void passed_join(struct passed *p, const struct passed *from);
 /* "3 files passed over: 2 .html, 1 .docx", the most frequent first; an empty
  * text if there are none.  The caller frees it. */
 char *passed_text(struct passed *p);
-/* Say that, unless there are none, and release. */
+/* Note that text, unless no file was skipped, and release *p. */
 void passed_end(struct passed *p);
 void passed_release(struct passed *p);
 

@@ -1,4 +1,4 @@
-/* Places in inputs, at which reading goes on. */
+/* Places in inputs, where reading can be resumed. */
 #ifndef DOCS_PLACE_H
 #define DOCS_PLACE_H
 
@@ -7,14 +7,14 @@
 
 /* A place between two records of an input. */
 struct doc_place {
-    size_t entry;    /* members before this one, 0 without archive */
-    uint64_t record; /* records of it before this place */
-    uint64_t at;     /* bytes of its content before this place */
+    size_t entry;    /* number of the archive's member, from 0; else 0 */
+    uint64_t record; /* records of the member or file before this place */
+    uint64_t at;     /* offset of this place in its content */
 };
 
 /* A place in one of several inputs; the beginning is { 0 }. */
 struct doc_cursor {
-    size_t input; /* its number */
+    size_t input; /* number of the input */
     struct doc_place place;
 };
 

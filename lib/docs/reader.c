@@ -1,9 +1,9 @@
 /*
  * Reading inputs; see reader.h.
  *
- * libarchive reads tar and zip only, and nothing is ever extracted: the names
- * of members are only names.  A regular file that is neither compressed nor
- * packed is read without it, so that reader_seek can seek.
+ * libarchive reads only tar and zip here.  Nothing is ever extracted: members'
+ * names are not used as paths.  A regular file that is neither compressed nor
+ * an archive is read without libarchive, so that reader_seek can seek.
  */
 #include "docs/reader_parts.h"
 #include "docs/cut.h"
@@ -21,8 +21,8 @@
 
 #define BLOCK ((size_t)256 << 10)
 #define TAR_BLOCK 512
-#define ZIP_END (65535 + 22)            /* bytes its last record can have */
-#define RATIO_FROM ((uint64_t)64 << 20) /* content that is always allowed */
+#define ZIP_END (65535 + 22)            /* most bytes of a zip's last record */
+#define RATIO_FROM ((uint64_t)64 << 20) /* below, --max-ratio does not apply */
 
 struct origin *
 origin_ref(struct origin *o)
@@ -82,8 +82,9 @@ check_ratio(const struct reader *r, struct err *e)
         r->from->name, (unsigned long long)r->place.at, ratio);
 }
 
-/* Refuse the block that was read if it is no text, by the first bytes of the
- * content or a NUL byte, or too much for what it was unpacked from. */
+/* Refuse the block just read if it is not text (by the first bytes of the
+ * content, or a NUL byte), or if the file unpacks to more than --max-ratio
+ * allows. */
 static int
 check_block(const struct reader *r, struct err *e)
 {
@@ -99,7 +100,8 @@ check_block(const struct reader *r, struct err *e)
               (unsigned long long)at, r->a ? " of its content" : "", what);
 }
 
-/* Callback of libarchive: the next bytes of the archive, decompressed. */
+/* libarchive's read callback: give the next decompressed bytes of the archive.
+ */
 static la_ssize_t
 feed_archive(struct archive *a, void *ctx, const void **p)
 {
@@ -132,7 +134,7 @@ feed_from(struct archive *a, void *ctx, la_int64_t at, int whence)
     return k < 0 ? ARCHIVE_FATAL : k;
 }
 
-/* The next block of this member, which is empty at its end. */
+/* Read the next block of this member; it is empty at the member's end. */
 static int
 read_content_block(struct reader *r, struct err *e)
 {
@@ -182,13 +184,13 @@ member_error(const struct reader *r, const char *name, const char *what,
 
     if (r->fault.code)
         return copy_err(e, &r->fault);
-    if (at < 0) /* no header begins there */
+    if (at < 0) /* unknown: no header was read */
         at = archive_filter_bytes(r->a, 0);
     return err_set(e, EX_INPUT, "%s%s%s: offset %lld: %s", input_name(r->input),
         *name ? "/" : "", name, at, what);
 }
 
-/* "archive/member", as it can be shown. */
+/* Make the name "archive/member", with unprintable bytes replaced. */
 static char *
 member_name(const struct reader *r, struct archive_entry *entry)
 {
@@ -232,9 +234,9 @@ le32(const char *p)
         (uint32_t)u[3] << 24;
 }
 
-/* A seekable zip was read by the directory at its end.  Refuse it when more
- * stands before its members than the directory tells of (two zips joined, for
- * example).  Zip64 is not checked. */
+/* A seekable zip was read by the directory at its end.  Refuse it if there are
+ * bytes before its members that the directory does not account for, as in two
+ * zips joined.  Zip64 is not checked. */
 static int
 check_zip(struct reader *r, struct err *e)
 {
@@ -258,8 +260,8 @@ check_zip(struct reader *r, struct err *e)
         input_name(r->input));
 }
 
-/* A zip from a pipe was read from its beginning: p[n], after its members, must
- * hold no other one. */
+/* A zip from a pipe was read from its beginning.  Refuse it if p[n], the bytes
+ * after its members, has another zip. */
 static int
 check_rest(const struct reader *r, const char *p, size_t n, struct err *e)
 {
@@ -271,9 +273,10 @@ check_rest(const struct reader *r, const char *p, size_t n, struct err *e)
               (long long)archive_read_header_position(r->a));
 }
 
-/* The archive has been read to its end: is it whole?  A tar must end in two
- * blocks of zeros or more, and nothing else may follow, for it would be lost.
- * (libarchive gives the end's offset where it finds no other header.) */
+/* Refuse an archive that has been read to its end but is not complete, or that
+ * other data follow, which would be lost.  A tar must end in at least two
+ * blocks of zeros.  (If libarchive finds no other header, it gives the offset
+ * of the end.) */
 static int
 end_archive(struct reader *r, struct err *e)
 {
@@ -314,7 +317,7 @@ end_archive(struct reader *r, struct err *e)
     return 0;
 }
 
-/* The source of r->from, by its name if --lang-path is given. */
+/* Set the source of r->from, with --lang-path by its name. */
 static int
 source_of_path(struct reader *r, struct err *e)
 {
@@ -328,8 +331,8 @@ source_of_path(struct reader *r, struct err *e)
               r->from->name);
 }
 
-/* See by its first block whether content is JSONL or a dump.  Without a name,
- * on standard input, lines are told from text by the first. */
+/* Find out from its first block whether content is JSONL or a Wikipedia dump.
+ * On standard input, which has no name, the first line decides. */
 static void
 see_form(struct reader *r, enum name_form form)
 {
@@ -345,7 +348,7 @@ see_form(struct reader *r, enum name_form form)
     r->whole = r->n == 0;
 }
 
-/* Pass the first line of documents over, which inputs_list has read. */
+/* Skip the first line of documents, which inputs_list has read. */
 static int
 pass_line(struct reader *r, struct err *e)
 {
@@ -362,7 +365,7 @@ pass_line(struct reader *r, struct err *e)
     return k;
 }
 
-/* Begin to read a file or member; *why is set where a member is passed over. */
+/* Begin to read a file or member; *why: why a member is skipped. */
 static int
 begin_content(struct reader *r, const char *name, enum name_form form,
     const char **why, struct err *e)
@@ -391,7 +394,7 @@ begin_content(struct reader *r, const char *name, enum name_form form,
     return r->from->documents ? pass_line(r, e) : 0;
 }
 
-/* A member that is a file: 1 it is read, 0 passed over, -1. */
+/* Begin a member that is a file: 1: it is read; 0: it is skipped; -1 and *e. */
 static int
 begin_member(struct reader *r, struct archive_entry *entry, struct err *e)
 {
@@ -416,7 +419,7 @@ begin_member(struct reader *r, struct archive_entry *entry, struct err *e)
     return k < 0 ? -1 : !why;
 }
 
-/* The next member that is text: 1, 0, -1. */
+/* Go to the next member that is text: 1; 0: there is none; -1 and *e. */
 static int
 next_member(struct reader *r, struct err *e)
 {
@@ -451,8 +454,8 @@ next_member(struct reader *r, struct err *e)
 
 /* ---- opening ---- */
 
-/* The format of the content, ARCHIVE_FORMAT_RAW for none that is known; *end:
- * there is no member. */
+/* Open libarchive on the content and return its format, ARCHIVE_FORMAT_RAW if
+ * it is no archive; *end: there is no member.  -1 and *e. */
 static int
 open_format(struct reader *r, int *end, struct err *e)
 {
@@ -495,14 +498,14 @@ open_archive(struct reader *r, struct err *e)
     r->u = r->input->unpack ? r->input->unpack : unpack_open(r->fd, name, e);
     if (!r->u)
         return -1;
-    /* A compressed file that was cut off in its first bytes looks like text. */
+    /* A compressed file cut off within its first bytes looks like text. */
     if (!named && packed && !unpack_is_packed(r->u))
         return err_set(e, EX_INPUT,
             "%s: offset 0: is not compressed, though its name says so", name);
     format = open_format(r, &end, e);
     if (format < 0)
         return -1;
-    /* An empty tar is all NUL bytes; so may be a damaged text. */
+    /* NUL bytes alone are an empty tar, but may also be a damaged text. */
     if (end && format == ARCHIVE_FORMAT_TAR && !named && r->input->path) {
         if (!r->in->o.lossy || !unpack_seeks(r->u))
             return err_set(e, EX_INPUT, "%s: offset 0: %s", name,

@@ -1,4 +1,4 @@
-/* Reading an input: it is decompressed, its members are found, and it is cut
+/* Reading an input: decompressing it, finding its members, and cutting them
  * into records. */
 #ifndef DOCS_READER_H
 #define DOCS_READER_H
@@ -7,48 +7,48 @@
 
 #include <stdatomic.h>
 
-/* Where records come from: a file, or a member of an archive.  Shared by all
- * documents of it. */
+/* Where records come from: a file, or a member of an archive.  All documents
+ * from it share one struct. */
 struct origin {
     atomic_size_t refs;
     char *name; /* "file" or "archive/member" */
     size_t source;
-    int jsonl, wiki; /* what its records are */
-    int documents;   /* lines that clean has written */
+    int jsonl, wiki; /* 1: its records are JSON, or pages of a dump */
+    int documents;   /* 1: it has documents that clean wrote (documents.h) */
 };
 struct origin *origin_ref(struct origin *o);
 void origin_unref(struct origin *o); /* may be NULL */
 
 /*
- * How long a record may be, in bytes as it stands in the input.  A longer one
- * is an error; with `split`, plain text is cut into records of at most `most`
- * bytes: behind the last blank line that leaves one so short, else behind the
- * last end of line, the last blank, or before the last character.  A cut
- * depends on nothing before its record, so reading can go on at any of them.
+ * How long a record may be, in bytes of the input.  A longer one is an error;
+ * but with `split`, plain text is cut into records of at most `most` bytes:
+ * after the last blank line in these bytes, else after the last end of line,
+ * the last blank, or before the last character.  A cut does not depend on text
+ * before its record, so reading can be resumed at any of them.
  */
 struct doc_limit {
-    size_t most; /* > 4 */
-    int split;
+    size_t most; /* bytes, > 4 */
+    int split;   /* 1: cut longer plain text */
 };
 
 struct reader;
-/* Open input number `which`; what compresses it is seen in its content (gzip,
- * bzip2, xz, zstd, lz4), and so are tar, zip and a Wikipedia dump.  *limit
- * must stay. */
+/* Open input number `which`.  Compression (gzip, bzip2, xz, zstd, lz4), tar,
+ * zip and Wikipedia dumps are recognised by the content.  *limit must outlive
+ * the reader. */
 struct reader *reader_open(const struct inputs *in, size_t which,
     enum split_by split, const struct doc_limit *limit, struct err *e);
-/* Go to a place that reader_place of the same input has told. */
+/* Go to a place that reader_place gave for the same input. */
 int reader_seek(struct reader *r, const struct doc_place *p, struct err *e);
-/* Append the next record to *rec (cleared first); *at is its offset in the
- * content.  1; 0 at the end; -1 and *e. */
+/* Read the next record into *rec; *at is its offset in the content.  1; 0: the
+ * end; -1 and *e. */
 int reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e);
-/* The record read last: its origin, owned by the reader; its number and
- * the place after it. */
+/* Of the record read last: its origin, owned by the reader; the place after it.
+ */
 struct origin *reader_origin(const struct reader *r);
 void reader_place(const struct reader *r, struct doc_place *p);
-/* Bytes of the file (compressed) read so far. */
+/* Bytes of the file read so far, compressed ones if it is compressed. */
 double reader_done(const struct reader *r);
-/* Members that were passed over; the reader's. */
+/* Members that were skipped; owned by the reader. */
 const struct passed *reader_passed(const struct reader *r);
 void reader_close(struct reader *r);
 

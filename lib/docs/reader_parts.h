@@ -1,4 +1,5 @@
-/* The reader, for reader.c, which unpacks, and cut.c, which cuts records. */
+/* The reader's struct, for reader.c, which unpacks, and cut.c, which cuts
+ * records. */
 #ifndef DOCS_READER_PARTS_H
 #define DOCS_READER_PARTS_H
 
@@ -11,34 +12,35 @@ struct reader {
     const struct inputs *in;
     const struct input *input;
     struct unpack *u;
-    struct archive *a;     /* of the unpacked; NULL: u is read as it is */
-    struct err fault;      /* an error of u while a was read */
-    char *feed;            /* BLOCK bytes for a */
-    uint64_t seen, filled; /* bytes that a was given; those up to the last one
-                             * that is not zero */
+    struct archive *a;     /* reads the content of u; NULL: u is no archive */
+    struct err fault;      /* error of u while a was read */
+    char *feed;            /* [BLOCK] bytes for a */
+    uint64_t seen, filled; /* bytes given to a; the same up to the last byte
+                            * that is not zero */
     uint64_t fed;          /* bytes in feed, the last of `seen` */
-    struct archive_entry *entry; /* a header that waits to be looked at */
-    int fd, packed, end; /* packed: it has members; end: this one ended */
-    int last;            /* no other member follows */
+    struct archive_entry *entry; /* header read but not looked at, or NULL */
+    int fd, packed, end; /* packed: it has members; end: this one has ended */
+    int last;            /* 1: no other member follows */
     enum split_by split;
     struct origin *from;
-    char *block;      /* BLOCK bytes that were read */
-    const char *text; /* block or back, of which p..n are left */
+    char *block;      /* [BLOCK] bytes read from the member */
+    const char *text; /* block, or back.p: text[p..n] is not read yet */
     size_t p, n;
-    struct buf back;        /* text that was cut off and is read again */
+    struct buf back;        /* text cut off a record, to be read again */
     struct doc_place place; /* of text[p] */
     size_t entries;         /* headers read */
     uint64_t content;       /* bytes read of all members */
-    struct passed passed;   /* members */
-    int whole;              /* a dump's </mediawiki> has been seen */
+    struct passed passed;   /* skipped members */
+    int whole;              /* 1: a dump's </mediawiki> has been seen */
     struct buf tag, title;
     const struct doc_limit *limit;
 };
 
-/* 1: text[p..n] is not empty; 0: the end of this member; -1. */
+/* Read on if text[p..n] is empty.  1: it has bytes; 0: this member has ended;
+ * -1 and *e. */
 int reader_fill(struct reader *r, struct err *e);
 
-/* Pass n bytes of text over. */
+/* Skip n bytes of text. */
 static inline void
 reader_pass(struct reader *r, size_t n)
 {

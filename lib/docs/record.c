@@ -1,6 +1,6 @@
 /*
- * Records of JSONL; see record.h.  A first pass looks at all of the
- * object and changes nothing; what it accepts, the second pass can decode.
+ * Records of JSONL; see record.h.  A first pass checks the whole object without
+ * changing it; the second pass decodes, and cannot fail.
  */
 #include "docs/record.h"
 
@@ -12,11 +12,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MOST_NAMES 8 /* that record_names gives */
-#define MOST_NAME 64 /* bytes of one */
+#define MOST_NAMES 8 /* most names in record_names */
+#define MOST_NAME 64 /* most bytes of such a name */
 
-/* A record may begin with a byte order mark, as RFC 8259 allows: files have
- * one, and so has each of several that were put into one. */
+/* Begin to parse p[n], skipping a byte order mark, as RFC 8259 allows: files
+ * begin with one, so it also occurs inside concatenated files. */
 static void
 open_record(struct js_in *in, const char *p, size_t n)
 {
@@ -25,7 +25,7 @@ open_record(struct js_in *in, const char *p, size_t n)
     js_in_begin(in, p + mark, n - mark);
 }
 
-/* Does the string s, perhaps with escapes, spell the name? */
+/* Does the string s, which may have escapes, equal `want`? */
 static int
 spells_field(const struct js_string *s, const char *want)
 {
@@ -56,8 +56,8 @@ record_wrong(struct js_in *in, const char *why)
     return 0;
 }
 
-/* An object and nothing behind it; strings that are members want[k] are put
- * into out[k], whose p is NULL where another value is. */
+/* Parse an object that nothing follows.  out[k]: the members want[k], with p
+ * NULL if there is none or it is not a string. */
 static int
 read_object(struct js_in *in, const char *const *want, size_t k,
     struct js_string *out)
@@ -82,7 +82,7 @@ read_object(struct js_in *in, const char *const *want, size_t k,
     return js_in_done(in) || record_wrong(in, "more follows the object");
 }
 
-/* A string of the record, decoded in place. */
+/* Decode a string of the record in place. */
 static struct span
 decoded(const struct js_string *s)
 {
@@ -165,7 +165,7 @@ record_strings(char *p, size_t n, struct span *text, size_t *at)
             text->n += js_unescape(s.p, s.n, p + text->n);
             p[text->n++] = '\0';
         }
-        in.p--; /* the loop's step: what follows may be the next quote */
+        in.p--; /* the loop will step over it: the next byte may be a quote */
     }
     return NULL;
 }

@@ -1,5 +1,5 @@
-/* Records of JSONL without the trees of a JSON library, which are 50 times as
- * large as some texts. */
+/* Parsing JSONL records without building a JSON library's tree, which may take
+ * 50 times the memory of the text. */
 #ifndef DOCS_RECORD_H
 #define DOCS_RECORD_H
 
@@ -12,31 +12,32 @@ struct span {
     size_t n;
 };
 
-#define RECORD_FIELDS 4 /* most fields that are looked for at once */
+#define RECORD_FIELDS 4 /* most fields in a call of record_fields */
 
 /*
  * Find the string members field[k] of the JSON object p[n], which is valid
- * UTF-8; of a name given twice the last counts.  Escapes are decoded in place,
- * so the spans value[k] point into p; span.p is NULL where there is no such
- * member, or it is no string.  A field may be named twice; NULL names none.
- * Returns NULL, or why p[n] is no object, with the offset in *at and p
+ * UTF-8; if the object has a name twice, the last counts.  Escapes are decoded
+ * in place, so the spans value[k] point into p; their p is NULL if there is no
+ * such member or it is not a string.  field[] may have a name twice, and NULL.
+ * Returns NULL; or why p[n] is not an object, with the offset in *at and p
  * unchanged.
  */
 const char *record_fields(char *p, size_t n, const char *const *field, size_t k,
     struct span *value, size_t *at);
 
-/* Append the names of the object's members that are strings, in quotes with
- * commas between them: the first few, and "..." if there are more; up to an
- * escape that record_fields has decoded. */
+/* Append the names of the object's string members, quoted and separated by
+ * commas: the first few, then "..." if there are more.  Stops at an escape that
+ * record_fields has decoded. */
 void record_names(const char *p, size_t n, struct buf *out);
 
-/* All strings of the object that are no names, wherever they are in it, in
- * order, in place of fields: text is all of them, each with a NUL behind it. */
+/* As record_fields, but find all string values of the object at any depth:
+ * *text has them in order, each followed by a NUL. */
 const char *record_strings(char *p, size_t n, struct span *text, size_t *at);
 
-/* Is p[n] a JSON object?  Is it one, or the beginning of one, up to the colon
- * behind its first name at least? */
+/* Is p[n] a JSON object? */
 int record_is_object(const char *p, size_t n);
+/* Is p[n] a JSON object, or the beginning of one that reaches at least the
+ * colon after its first name? */
 int record_begins_object(const char *p, size_t n);
 
 #endif

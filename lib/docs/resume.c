@@ -1,4 +1,4 @@
-/* Going on with a stream; see resume.h. */
+/* Resuming a stream; see resume.h. */
 #include "docs/resume.h"
 
 #include "base/io.h"
@@ -11,9 +11,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define SAMPLE ((uint64_t)64 << 10) /* bytes */
+#define SAMPLE ((uint64_t)64 << 10) /* bytes hashed at each place of a file */
 
-/* The beginning, middle and end of a file, which is all of a small one. */
+/* Append the beginning, middle and end of a file, or all of a small file. */
 static int
 add_content(struct buf *b, const struct input *in, struct err *e)
 {
@@ -78,7 +78,7 @@ read_cursor(struct docs_resume *r, const char *dir, const char *cursor,
     struct doc_cursor *const from = &r->from;
     int end = 0, more = 0;
 
-    if (!cursor) /* only the preamble is there */
+    if (!cursor) /* no documents yet, only the preamble */
         return 0;
     if (sscanf(cursor,
             "3 %16" SCNx64 " %16" SCNx64 " %zu %zu %" SCNu64 " %" SCNu64 "%n",

@@ -1,8 +1,8 @@
 /*
- * Going on with a stream of documents that a shard directory keeps.  Each
- * message has a cursor: hashes of the options and inputs, and the place behind
- * its last document.  clean and tokenize read it, clean for the place where it
- * goes on with its inputs, tokenize for the message that comes next.
+ * Resuming a stream of documents that a shard directory holds.  Each message
+ * has a cursor: hashes of the options and inputs, and the place after its last
+ * document.  From it clean learns where to go on in its inputs, and tokenize
+ * which message comes next.
  */
 #ifndef DOCS_RESUME_H
 #define DOCS_RESUME_H
@@ -13,39 +13,43 @@
 
 #define DOCS_RESUME_CURSOR 192 /* bytes of a cursor as text, with its NUL */
 
-/* Hashes that must be those of the run before: tokenize's options; the names
- * and sizes of the files and of 64 KiB at the beginning, in the middle and at
- * the end of each; clean's options, 0 without clean. */
+/* Hashes that must equal those of the run that is resumed. */
 struct docs_resume_key {
-    uint64_t options, inputs, cleaning;
+    uint64_t options;  /* of tokenize */
+    uint64_t inputs;   /* names and sizes of the files, and 64 KiB at the
+                        * beginning, in the middle and at the end of each */
+    uint64_t cleaning; /* options of clean; 0 without clean */
 };
 /* Set k->inputs and k->cleaning; EX_SYS. */
 int docs_resume_inputs(struct docs_resume_key *k, const struct inputs *in,
     struct err *e);
 
-/* The cursor of a message whose last document is before `next`. */
+/* Write the cursor of a message after whose last document `next` comes. */
 void docs_resume_cursor(char out[DOCS_RESUME_CURSOR],
     const struct docs_resume_key *k, const struct doc_cursor *next);
 
-/* A stream that goes on; { 0 } begins. */
+/* State of a stream to be resumed; { 0 }: it begins. */
 struct docs_resume {
-    int resumed;                /* something has been committed */
-    int has_cursor;             /* and documents are among it */
-    uint64_t seq, tokens;       /* of the next message; tokens before it */
-    struct chain chain;         /* before it */
-    char tokenizer[33];         /* hash */
-    struct docs_resume_key key; /* of the cursor */
-    struct doc_cursor from;     /* where its documents end */
+    int resumed;                /* 1: messages have been committed */
+    int has_cursor;             /* 1: documents are among them */
+    uint64_t seq;               /* number of the next message */
+    uint64_t tokens;            /* tokens in all messages before it */
+    struct chain chain;         /* hash chain before it */
+    char tokenizer[33];         /* hash of the tokenizer */
+    struct docs_resume_key key; /* from the last cursor */
+    struct doc_cursor from;     /* place after the last document */
 };
-/* Read what the shard directory has committed; a directory that holds nothing
- * yet means the beginning, with a note.  EX_USAGE: it is complete, or holds no
- * documents. */
+/* Read the state from what is committed in the shard directory.  An empty
+ * directory means the beginning, with a note.  -1 and *e: EX_USAGE: the stream
+ * is complete, or has no documents. */
 int docs_resume_read(struct docs_resume *r, const char *dir, struct err *e);
-/* Refuse a hash that was another one; `what` it is of.  EX_USAGE. */
+/* -1 and *e (EX_USAGE) if r has a cursor and the hashes differ; `what`: what
+ * they are of. */
 int docs_resume_check(const struct docs_resume *r, const char *dir,
     const char *what, uint64_t was, uint64_t is, struct err *e);
-/* Where to begin with the inputs: *from, unless clean has begun there already.
- * dir NULL: nothing is resumed.  EX_USAGE: clean has begun elsewhere. */
+/* Set *from to where reading the inputs begins, if clean has not begun there
+ * itself.  dir NULL: nothing is resumed.  -1 and *e (EX_USAGE): clean has begun
+ * elsewhere. */
 int docs_resume_place(const struct docs_resume *r, const char *dir,
     const struct inputs *in, struct doc_cursor *from, struct err *e);
 

@@ -16,20 +16,20 @@
 struct unpack {
     int fd;
     const char *name;
-    struct archive *a;     /* NULL: fd is read as it is */
-    int packed, error;     /* error: errno of a failed read */
-    int end, done;         /* end: of what a gives; done: nothing follows */
-    int closed;            /* lz4_skip was given */
-    unsigned char head[4]; /* what fd begins with */
-    char *tail;            /* the TAIL bytes of fd before those in block */
-    char *block;           /* behind tail */
-    size_t nblock;         /* bytes of fd in it */
-    size_t rest;           /* the last of them, which a has not been given */
-    uint64_t fed;          /* bytes of fd read */
-    uint64_t before;       /* bytes of fd before those of a */
-    uint64_t content;      /* bytes given */
+    struct archive *a;     /* decompresses fd; NULL: fd is read as it is */
+    int packed, error;     /* packed: fd is compressed; error: errno of read */
+    int end, done;         /* end: a has no more; done: nothing follows it */
+    int closed;            /* 1: a was given lz4_skip */
+    unsigned char head[4]; /* first bytes of fd */
+    char *tail;            /* [TAIL] bytes of fd before block */
+    char *block;           /* [BLOCK] bytes of fd; follows tail in memory */
+    size_t nblock;         /* bytes in block */
+    size_t rest;           /* bytes at block's end not yet given to a */
+    uint64_t fed;          /* bytes read from fd */
+    uint64_t before;       /* bytes of fd before those given to a */
+    uint64_t content;      /* bytes of content read */
     struct buf ahead;      /* content that unpack_peek has read */
-    size_t given;          /* bytes of it that unpack_read has given */
+    size_t given;          /* bytes of it that unpack_read has returned */
 };
 
 static ptrdiff_t
@@ -44,11 +44,11 @@ read_some(int fd, void *p, size_t n)
 }
 
 /*
- * libarchive takes four bytes behind the last frame of lz4 before it sees
- * that they begin none, so four bytes of anything would pass.  A frame to
- * skip is put at the end of the file: it is read to its end only where
- * another may begin, and has no four zeros, which would end a frame that
- * was cut off.
+ * After the last lz4 frame libarchive consumes four bytes before it sees that
+ * they begin no frame, so four bytes of anything would go unnoticed.  So a
+ * skippable frame is appended to the file: libarchive reads it to its end only
+ * where a frame may begin, and it has no four zeros, which would end a frame
+ * that was cut off.
  */
 static const unsigned char lz4_magic[2][4] = { { 0x04, 0x22, 0x4d, 0x18 },
     { 0x02, 0x21, 0x4c, 0x18 } }; /* the second: the legacy format, lz4 -l */
@@ -101,7 +101,7 @@ failed(const struct unpack *u, struct err *e)
         u->packed ? " of its content" : "", s ? s : "is damaged");
 }
 
-/* A regular file as it is, without libarchive. */
+/* Read a regular file as it is, without libarchive. */
 static void
 make_plain(struct unpack *u)
 {
@@ -110,14 +110,14 @@ make_plain(struct unpack *u)
     if (fstat(u->fd, &st) < 0 || !S_ISREG(st.st_mode) ||
         lseek(u->fd, 0, SEEK_CUR) != (off_t)u->fed ||
         lseek(u->fd, 0, SEEK_SET) != 0)
-        return; /* its beginning may be another's */
+        return; /* fd was not at its beginning */
     archive_read_free(u->a);
     u->a = NULL;
     u->fed = 0;
     u->end = 0;
 }
 
-/* Open u->a where feed begins; what it finds there may be empty. */
+/* Open u->a at the current place of fd; the content may be empty. */
 static int
 open_packed(struct unpack *u, struct err *e)
 {
@@ -139,7 +139,7 @@ open_packed(struct unpack *u, struct err *e)
         k = archive_read_next_header(u->a, &entry);
     if (k != ARCHIVE_OK && k != ARCHIVE_WARN && k != ARCHIVE_EOF)
         return failed(u, e);
-    if (archive_filter_count(u->a) > 2) /* with that of the file */
+    if (archive_filter_count(u->a) > 2) /* the file itself counts as one */
         return err_set(e, EX_INPUT, "%s: offset 0: is compressed twice",
             u->name);
     u->end = k == ARCHIVE_EOF;
@@ -197,11 +197,10 @@ more_follows(const struct unpack *u, uint64_t at, struct err *e)
 }
 
 /*
- * libarchive stops behind a frame of lz4 that holds nothing, as at the end of
- * all.  Such a frame ends in four zeros or the checksum of nothing; otherwise
- * the last four bytes that libarchive has used began no frame.  Bytes that it
- * was given and has not used are the last of the block, which it has asked for
- * in order to read them.
+ * Has libarchive stopped after an empty lz4 frame, which it takes for the end?
+ * An empty frame ends in four zeros or the checksum of no data; otherwise the
+ * last four bytes that libarchive has used began no frame.  The bytes that it
+ * has not used are at the end of the block.
  */
 static int
 is_behind_empty_frame(const struct unpack *u, uint64_t used)
@@ -216,7 +215,7 @@ is_behind_empty_frame(const struct unpack *u, uint64_t used)
         memcmp(last, "\x05\x5d\xcc\x02", 4) == 0;
 }
 
-/* Open the frame behind an empty one: 1, or 0 if there is none, -1. */
+/* Open the frame after an empty one: 1; 0: there is none; -1 and *e. */
 static int
 next_lz4_frame(struct unpack *u, uint64_t used, struct err *e)
 {
@@ -245,8 +244,8 @@ next_lz4_frame(struct unpack *u, uint64_t used, struct err *e)
         : more_follows(u, used, e);
 }
 
-/* libarchive stops at the end of what is compressed, whatever follows.  1:
- * there is more to read; 0: nothing follows; -1. */
+/* Check what follows the compressed data, where libarchive stops.  1: more can
+ * be read; 0: nothing follows; -1 and *e: something else does. */
 static int
 check_packed_end(struct unpack *u, struct err *e)
 {
@@ -265,7 +264,7 @@ check_packed_end(struct unpack *u, struct err *e)
             return 0;
     }
     if (is_lz4(u->head))
-        used -= 4; /* that began no frame */
+        used -= 4; /* these bytes began no frame */
     return more_follows(u, used, e);
 }
 

@@ -1,11 +1,11 @@
 /*
  * Wikitext to plain text; see wiki.h.
  *
- * One pass writes the text; a stack remembers where what is open began in it.
- * When a template or table closes, the text is cut back to where it opened;
- * when a link closes, what was written since is looked at.  What never closes
- * stays as text.  The stack is bounded, so nothing takes more than its depth
- * times the length.
+ * One pass writes the text; a stack holds where each open template, table or
+ * link began in it.  When a template or table closes, the text is cut back to
+ * where it began; when a link closes, its text is edited.  What never closes
+ * stays as text.  The stack is bounded, so the time is at most its depth times
+ * the length.
  */
 #include "docs/wiki.h"
 
@@ -24,20 +24,20 @@ struct wiki {
     struct buf *out;
     struct {
         enum open_kind kind;
-        size_t at; /* in out */
+        size_t at; /* offset in out where it began */
     } open[DEPTH];
     size_t n;
-    size_t lost;      /* "{{" beyond the depth, not closed */
-    size_t outer;     /* "[http..." that wait for their "]" */
-    unsigned missing; /* bit i: no more </ends[i]> ahead */
+    size_t lost;      /* number of open "{{" beyond DEPTH */
+    size_t outer;     /* number of open "[http..." */
+    unsigned missing; /* bit i: no </ends[i]> follows */
 };
 
-/* Elements that are passed over up to their end tag.  The text in the first two
- * is shown as it stands; that in the others is left out. */
+/* Elements that are not parsed: the text of the first LITERAL ones is kept as
+ * it is, that of the others is dropped. */
 static const char *const ends[] = { "nowiki", "pre", "ref", "math", "gallery",
     "timeline", "score", "syntaxhighlight", "source", "table", "imagemap",
     "chem", "graph", "hiero", "templatedata", "mapframe", "includeonly", NULL };
-#define LITERAL 2 /* elements whose text is shown */
+#define LITERAL 2
 
 /* Tags of HTML that MediaWiki knows (Sanitizer.php), and those of extensions
  * that Wikipedias have.  Any other <word> is text. */
@@ -75,8 +75,8 @@ static const char languages[] =
     "vro wa war wo wuu xal xh xmf yi yo yue za zea zh zh-classical "
     "zh-min-nan zh-yue zu ";
 
-/* Name spaces of files and categories, lower case, in the languages of the
- * Union; a dump of another language loses few by keeping their names. */
+/* Lower-case name spaces of files and categories in the languages of the
+ * European Union; in dumps of other languages such links stay as text. */
 static const char *const spaces[] = { "file", "image", "media", "category",
     "datei", "bild", "kategorie", "fichier", "catégorie", "archivo", "imagen",
     "categoría", "ficheiro", "imagem", "categoria", "immagine", "plik",
@@ -104,7 +104,8 @@ static const struct {
     { "Prime", 0x2033 }, { "sup2", 0xb2 }, { "sup3", 0xb3 }, { "frac12", 0xbd },
     { "zwnj", 0x200c } };
 
-/* Bytes of the entity at p (which is '&'), or 0; *c is its character. */
+/* Returns the length of the entity at p, where '&' is, and its character in *c;
+ * 0: it is none. */
 static size_t
 entity_at(const char *p, const char *end, uint32_t *c)
 {
@@ -157,7 +158,7 @@ unescape(const char *p, size_t n, struct buf *out)
     }
 }
 
-/* ---- what is open ---- */
+/* ---- open templates, tables and links ---- */
 
 static int
 starts(const struct wiki *w, const char *s)
@@ -183,8 +184,8 @@ push_template(struct wiki *w, enum open_kind kind)
     return 1;
 }
 
-/* Close the innermost open element of this kind and forget those open inside
- * it; returns where it began in out, SIZE_MAX: there is none. */
+/* Close the innermost open element of this kind and forget those inside it.
+ * Returns where it began in out; SIZE_MAX: none is open. */
 static size_t
 pop(struct wiki *w, enum open_kind kind)
 {
@@ -205,8 +206,7 @@ cut_trailing(struct buf *b, size_t n)
     }
 }
 
-/* Lower case of the letters of the languages above, enough for a name of a
- * name space. */
+/* Lower case of the letters in the names of `spaces`. */
 static uint32_t
 lower_letter(uint32_t c)
 {
@@ -218,7 +218,7 @@ lower_letter(uint32_t c)
     return c >= 0x100 && c < 0x180 && !(c & 1) ? c + 1 : c;
 }
 
-/* Is s[n], in small letters or not, one of the words, each between blanks? */
+/* Is s[n], whatever its case, one of the words, which blanks surround? */
 static int
 is_listed_tag(const char *words, const char *s, size_t n)
 {
@@ -232,7 +232,7 @@ is_listed_tag(const char *words, const char *s, size_t n)
     return memchr(s, ' ', n) == NULL && strstr(words, word) != NULL;
 }
 
-/* Is the target of a link in a name space that is no text? */
+/* Is the target of a link in a name space of files, categories or languages? */
 static int
 is_space(const char *s, size_t n)
 {
@@ -301,7 +301,7 @@ tag_opens_or_closes(struct wiki *w)
     } else if (starts(w, "{|") && line_begins(w)) {
         push_template(w, TABLE);
     } else if (starts(w, "|}") && line_begins(w)) {
-        /* An empty last argument, "|}}", is no end of a table. */
+        /* "|}}" in a template is an empty last argument, not a table's end. */
         if ((starts(w, "|}}") && w->n && w->open[w->n - 1].kind == TEMPLATE) ||
             (at = pop(w, TABLE)) == SIZE_MAX)
             return 0;
@@ -320,7 +320,7 @@ tag_opens_or_closes(struct wiki *w)
 
 /* ---- elements ---- */
 
-/* The next </name>, and where it ends; or NULL. */
+/* Find the next </name>, and *after it; NULL: there is none. */
 static const char *
 end_tag(const struct wiki *w, const char *p, const char *name,
     const char **after)
@@ -347,12 +347,12 @@ end_tag(const struct wiki *w, const char *p, const char *name,
 struct wiki_tag {
     const char *name;
     size_t n;
-    const char *after; /* its ">" */
+    const char *after; /* after its ">" */
 };
 
-/* The tag at w->p, which is '<'; 0: it is text.  A tag of HTML has attributes
- * with "=", or none, so that "x<s and y>z" stays, which MediaWiki takes for
- * one. */
+/* Parse the tag at w->p, where '<' is; 0: it is text.  An HTML tag must have an
+ * attribute with "=", or none: so "x<s and y>z" stays text, which MediaWiki
+ * takes for a tag. */
 static int
 tag_at(const struct wiki *w, struct wiki_tag *t)
 {
@@ -376,8 +376,8 @@ tag_at(const struct wiki *w, struct wiki_tag *t)
         !memchr(p, '<', (size_t)(end - p));
 }
 
-/* Behind the start tag *t: pass over the rest of its element, if that is one of
- * `ends` and has an end tag. */
+/* After the start tag *t: if its element is one of `ends` and has an end tag,
+ * go to its end. */
 static void
 pass_element(struct wiki *w, const struct wiki_tag *t)
 {
@@ -399,7 +399,7 @@ pass_element(struct wiki *w, const struct wiki_tag *t)
     w->p = after;
 }
 
-/* A comment, or a tag with what belongs to it. */
+/* Skip a comment, or a tag and what belongs to it. */
 static int
 wiki_element(struct wiki *w)
 {
@@ -423,7 +423,7 @@ wiki_element(struct wiki *w)
     return 1;
 }
 
-/* [http://example.org what is shown] */
+/* Parse [http://example.org text]. */
 static int
 outer_link(struct wiki *w)
 {
@@ -440,7 +440,7 @@ outer_link(struct wiki *w)
         return 0;
     space = memchr(w->p, ' ', (size_t)(stop - w->p));
     if (!space) {
-        w->p = stop + 1; /* a bare address */
+        w->p = stop + 1; /* an address without text */
         return 1;
     }
     w->p = space + 1;
@@ -450,7 +450,7 @@ outer_link(struct wiki *w)
 
 /* ---- lines ---- */
 
-/* Marks at the beginning of a line; 1: something was passed over. */
+/* Skip marks at the beginning of a line; 1: there was one. */
 static int
 line_mark(struct wiki *w)
 {
@@ -476,7 +476,7 @@ line_mark(struct wiki *w)
     return 1;
 }
 
-/* "==" at the end of a heading. */
+/* Skip "==" at the end of a heading. */
 static int
 heading_end(struct wiki *w)
 {
@@ -492,7 +492,7 @@ heading_end(struct wiki *w)
     return 1;
 }
 
-/* __TOC__, '' and ''' */
+/* Skip __TOC__, '' and '''. */
 static int
 inline_mark(struct wiki *w)
 {
@@ -548,7 +548,8 @@ special_link(struct wiki *w)
     }
 }
 
-/* No spaces at line ends, at most one empty line, none at the ends. */
+/* Remove spaces at line ends, more than one empty line in a row, and empty
+ * lines at the beginning and end. */
 static void
 tidy(struct buf *b, size_t from)
 {

@@ -4,11 +4,10 @@
 
 #include "base/mem.h"
 
-/* Append the text of a page: title, an empty line, and what a reader would
- * read.  page[n] is the title, an end of line, and wikitext, both escaped as
- * in XML.  Left out: templates, tables, references, comments, files,
- * categories, links to other languages, formulas.  Takes time in proportion
- * to n. */
+/* Append the plain text of a page: title, an empty line, text.  page[n] is the
+ * title, a newline, and wikitext, both escaped as in XML.  Templates, tables,
+ * references, comments, files, categories, links to other languages and
+ * formulas are left out.  Takes O(n) time. */
 void wiki_text(const char *page, size_t n, struct buf *out);
 
 #endif

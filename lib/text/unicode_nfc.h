@@ -16,7 +16,7 @@
  * has to be done.  Bytes that are not UTF-8 stay as they are. */
 size_t nfc_quick(const char *text, size_t n);
 
-/* Append the NFC of text[n] to *out; takes O(n log n) time in the worst case. */
+/* Append the NFC of text[n] to *out; takes O(n log n) time at worst. */
 void nfc_append(const char *text, size_t n, struct buf *out);
 
 #endif
