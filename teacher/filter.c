@@ -1,4 +1,4 @@
-/* Streams that pass through: see filter.h. */
+/* Streams that pass through teacher: see filter.h. */
 #include "filter.h"
 #include "introduce.h"
 #include "rank.h"
@@ -16,8 +16,8 @@
 
 /*
  * Check the `stream` message: the ids must be those of the model's tokenizer.
- * A resumed stream goes on in this program's numbering, which counts the
- * `teacher` message too, and in the chain of the run that is resumed.
+ * If the stream is resumed, continue the numbering and the hash chain of the
+ * output of the earlier run, where the `teacher` message counts too.
  */
 static int
 pass_stream(struct teacher *t, const struct msg *m, struct err *e)
@@ -40,8 +40,9 @@ pass_stream(struct teacher *t, const struct msg *m, struct err *e)
     return r;
 }
 
-/* Pass one message on; a batch is left to be sent with what is added, but the
- * first one is announced.  0; 1 the reader has left; -1 damage. */
+/* Pass one message on, but not a batch: lane_step sends it with the teacher's
+ * tensors.  Before the first batch send the `teacher` message.  0; 1: the
+ * reader has left; -1 and *e. */
 static int
 pass_message(struct teacher *t, struct lane *l, struct err *e)
 {
@@ -92,8 +93,9 @@ abort_streams(struct teacher *t, const struct err *why)
     die_err(why);
 }
 
-/* Send the next batch of a stream, and add its tokens to *tokens.  0: neither
- * this stream nor a rank that gathers blocks with this one has more. */
+/* Send the next batch of a stream, and add its tokens to *tokens.  0: this
+ * stream is over, and so are those of all ranks with which this rank gathers
+ * blocks. */
 static int
 lane_step(struct teacher *t, struct lane *l, double *tokens)
 {

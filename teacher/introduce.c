@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Bytes of the head that are sent at a time. */
+/* Bytes of a tile of the head, which is sent tile by tile. */
 enum { HEAD_BYTES = 1 << 20 };
 
 int
@@ -15,7 +15,7 @@ adds_tokens(const struct teacher *t)
     return t->a->top > 0 || t->a->sample > 0;
 }
 
-/* Type of the head in the stream: its own where a stream can hold it. */
+/* Type of the head in the stream: its stored type if a stream can hold that. */
 static enum dtype
 head_type(const struct weight *w)
 {

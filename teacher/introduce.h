@@ -7,7 +7,7 @@
 struct teacher;
 /* Does the teacher add tokens (--top, --sample)? */
 int adds_tokens(const struct teacher *t);
-/* Send the `teacher` message: configuration, hashes, and the head where the
+/* Send the `teacher` message: configuration, hashes, and the head if the
  * student needs it.  Returns as msg_send. */
 int send_self(struct teacher *t, struct err *e);
 

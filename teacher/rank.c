@@ -23,8 +23,8 @@ rank_together(const struct args *a)
     return a->tensor * a->context;
 }
 
-/* Deal streams to ranks.  There is a stream for each reader, if mpirun started
- * other programs too, else for each rank or group of ranks. */
+/* Assign streams to ranks.  There is one stream for each reader if mpirun
+ * started other programs too; else one for each rank or group of ranks. */
 static void
 deal_streams(struct teacher *t)
 {
@@ -85,7 +85,7 @@ rank_same_model(const struct teacher *t)
 
     if (dist_world()->n == 1)
         return;
-    /* once a node: all its ranks were given the same name */
+    /* one rank of a node hashes the model, as all have the same name for it */
     if (node->rank == 0 && ckpt_hash_model(t->a->model, hash, &e) < 0)
         die_err(&e);
     dist_broadcast(node, hash, 33, 0);
@@ -145,7 +145,7 @@ rank_end(struct teacher *t)
     share_release(&t->share);
     shard_free(t->shard);
     dist_part_free(&t->team);
-    dist_barrier(dist_world()); /* others may not have come to their end */
+    dist_barrier(dist_world()); /* wait for the ranks that are not done yet */
     watch_end();
     dist_end();
 }
@@ -222,7 +222,7 @@ rank_close(struct teacher *t)
     free(t->at);
 }
 
-/* Set the rows, and the tokens for the head, of this rank. */
+/* Set the rows that this rank runs, and t->at. */
 static void
 divide_rows(struct teacher *t)
 {

@@ -11,17 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Final states whose distributions are compared. */
+/* Number of final states whose distributions are compared. */
 enum { SAMPLE = 32 };
 
 struct rounding {
-    double lost[2], whole[2]; /* squares, for blocks and for the final norm */
+    double lost[2], whole[2]; /* sums of squares of errors and of states; [0]:
+                               * outputs of blocks, [1]: final states */
     float *exact;             /* [SAMPLE,d] */
     size_t n;
     size_t bytes; /* work space of sample_divergence */
 };
 
-/* Make work space for the head, for the rounded and for the exact states. */
+/* Make two work spaces for the head: for rounded and for exact states. */
 static void
 head_spaces(struct fwd *f[2], const struct model *m, struct pool *pool)
 {
@@ -59,7 +60,7 @@ rounding_add(struct rounding *r, const struct model *m, const float *x,
 
     rounding_bf16(x, n * d, &r->lost[final], &r->whole[final]);
     for (size_t i = 0; final && i < n && r->n < SAMPLE; i++) {
-        const size_t at = (i * 7919) % n; /* a prime: from all over */
+        const size_t at = (i * 7919) % n; /* a prime: spread over the batch */
 
         if (first[at] != UINT32_MAX)
             memcpy(r->exact + r->n++ * d, x + at * d, d * sizeof *x);

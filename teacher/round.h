@@ -1,4 +1,4 @@
-/* Cost of sending states in bf16, told after the first batch. */
+/* Cost of sending states in bf16, measured on the first batch. */
 #ifndef TEACHER_ROUND_H
 #define TEACHER_ROUND_H
 
@@ -10,13 +10,13 @@
 
 struct rounding;
 struct rounding *rounding_new(const struct model *m, struct pool *pool);
-/* Bytes of memory. */
+/* Bytes of its work space. */
 size_t rounding_bytes(const struct rounding *r);
-/* Count n states x [n,d], whose `first` tells padding; final: they come after
- * the final norm. */
+/* Add n states x [n,d]; first [n] is UINT32_MAX for padding; final: they are
+ * states after the final norm. */
 void rounding_add(struct rounding *r, const struct model *m, const float *x,
     const uint32_t *first, size_t n, int final);
-/* Note the cost, and free r. */
+/* Print a note of the cost, and free r. */
 void rounding_tell(struct rounding *r, const struct model *m,
     struct pool *pool);
 

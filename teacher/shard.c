@@ -1,7 +1,7 @@
 /*
- * A model whose blocks' matrices are split over ranks: see shard.h.  The
- * matrices of a block are one row of bytes, tensor after tensor as they are
- * stored, which is cut evenly and gathered before the block is run.
+ * A model whose blocks' matrices are split over ranks: see shard.h.  A block's
+ * matrices are concatenated as they are stored; each rank holds an equal part
+ * of these bytes, and the block is gathered before it is run.
  */
 #include "shard.h"
 #include "base/mem.h"
@@ -16,11 +16,11 @@ enum { ALIGN = 64 };
 
 struct shard {
     struct fetch fetch;
-    struct model run; /* m, but for where its blocks' matrices are */
+    struct model run; /* as *m, with matrices in gathered memory */
     const struct model *m;
     const struct dist_group *group;
     struct arena mem;
-    struct ahead_array *part; /* [blocks] bytes of each that is run */
+    struct ahead_array *part; /* [blocks] this rank's part of a block's bytes */
     size_t blocks;
     struct ahead *ahead;
 };
@@ -31,7 +31,7 @@ is_split(const struct weight *w, int t)
     return w->rows > 0 && !block_is_vector(t);
 }
 
-/* Bytes that a matrix takes among its block's. */
+/* Bytes of a matrix in its block's concatenation. */
 static size_t
 tensor_bytes(const struct weight *w)
 {
@@ -51,8 +51,8 @@ block_bytes(const struct block *b)
     return n;
 }
 
-/* Copy the bytes from..to of a block to out, as far as they are among the n at
- * p, which are the block's bytes at..at+n. */
+/* p[n] has bytes at..at+n of a block.  Copy those of them that are in from..to
+ * to out, where byte `from` comes first. */
 static void
 read_bytes(const unsigned char *p, size_t n, size_t at, size_t from, size_t to,
     unsigned char *out)
@@ -64,7 +64,7 @@ read_bytes(const unsigned char *p, size_t n, size_t at, size_t from, size_t to,
         memcpy(out + (at + a - from), p + a, end - a);
 }
 
-/* Bytes from..to of block i, as they lie in files, a matrix before its mask. */
+/* Copy bytes from..to of block i to out; a matrix precedes its mask. */
 static void
 read_part(const struct shard *s, size_t i, size_t from, size_t to,
     unsigned char *out)
@@ -86,7 +86,7 @@ read_part(const struct shard *s, size_t i, size_t from, size_t to,
     }
 }
 
-/* Let block i have its matrices at p. */
+/* Set the addresses of block i's matrices, which are concatenated at p. */
 static void
 point_block(struct shard *s, size_t i, const unsigned char *p)
 {
@@ -102,7 +102,7 @@ point_block(struct shard *s, size_t i, const unsigned char *p)
     }
 }
 
-/* Functions of struct fetch.  Embedding and head stay mapped. */
+/* Callbacks of struct fetch.  Embedding and head stay mapped. */
 static void
 shard_now(void *ctx, size_t group)
 {
@@ -130,7 +130,8 @@ shard_done(void *ctx, size_t group)
         ahead_done(s->ahead, group);
 }
 
-/* Make room for this rank's part of every block, and read it if there is. */
+/* Allocate this rank's part of every block; read it, unless the arena only
+ * plans. */
 static void
 lay_out_parts(struct shard *s)
 {
@@ -152,7 +153,7 @@ lay_out_parts(struct shard *s)
 struct shard *
 shard_new(const struct model *m, const struct dist_group *g, size_t blocks)
 {
-    const size_t buffers = dist_overlaps() ? 2 : 1; /* whole blocks */
+    const size_t buffers = dist_overlaps() ? 2 : 1; /* for gathered blocks */
     struct shard *s = xcalloc(1, sizeof *s);
     const size_t L = m->c.L;
 
@@ -169,7 +170,7 @@ shard_new(const struct model *m, const struct dist_group *g, size_t blocks)
     s->run.block = xcalloc(L, sizeof *s->run.block);
     memcpy(s->run.block, m->block, L * sizeof *m->block);
     for (size_t i = 0; i < L; i++)
-        point_block(s, i, s->mem.base); /* an address, until it is gathered */
+        point_block(s, i, s->mem.base); /* a placeholder until it is gathered */
     s->fetch = (struct fetch){ shard_now, shard_next, shard_done, s };
     s->run.fetch = &s->fetch;
     return s;

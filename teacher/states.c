@@ -1,4 +1,4 @@
-/* Batches with what the teacher adds to them: see states.h. */
+/* Running and sending batches: see states.h. */
 #include "states.h"
 #include "introduce.h"
 #include "rank.h"
@@ -124,8 +124,8 @@ larger_size(size_t x, size_t y)
     return x > y ? x : y;
 }
 
-/* Bytes of a share of the model, or of parts of it, that this rank holds from
- * the beginning. */
+/* Bytes of weights that this rank holds all the time, with --tensor or --shard.
+ */
 static size_t
 own_bytes(const struct teacher *t)
 {
@@ -133,7 +133,7 @@ own_bytes(const struct teacher *t)
         (t->shard != NULL ? shard_own_bytes(t->shard) : 0);
 }
 
-/* Bytes of weights that are in memory at once. */
+/* Most bytes of weights that are in memory at once. */
 static size_t
 weights_at_a_time(const struct teacher *t, size_t tokens)
 {
@@ -145,7 +145,7 @@ weights_at_a_time(const struct teacher *t, size_t tokens)
         (t->top != NULL ? head->rows * head->stride : 0);
 }
 
-/* Note the memory, when the first batch can be sent; die if it does not fit. */
+/* Print a note of the memory before the first batch; die if it does not fit. */
 static void
 tell_memory(const struct teacher *t, const struct msg *m)
 {
@@ -165,7 +165,7 @@ tell_memory(const struct teacher *t, const struct msg *m)
     const size_t probe = t->rounding != NULL ? rounding_bytes(t->rounding) : 0;
     const size_t batch =
         t->program + states + messages + larger_size(probe, weights + work);
-    /* To look at a large tokenizer may have taken more. */
+    /* Reading a large tokenizer may have taken more before. */
     const size_t all = larger_size(batch, prog_peak());
     struct block_shape *b = xcalloc(c->L, sizeof *b);
     const double mb = 1e-6;
@@ -185,8 +185,8 @@ tell_memory(const struct teacher *t, const struct msg *m)
         die_err(&e);
 }
 
-/* Look up the embeddings of the batch.  They are few of many rows: pages that
- * come into memory with them do not stay. */
+/* Look up the embeddings of the batch.  They are few rows of a large table, so
+ * the pages read for them are dropped. */
 static void
 embed_rows(struct teacher *t)
 {
@@ -202,7 +202,7 @@ embed_rows(struct teacher *t)
     }
 }
 
-/* Let go of weights that all rows of a large batch have used. */
+/* Drop the pages of weights that all rows of a large batch have used. */
 static void
 forget_weights(const struct teacher *t)
 {
@@ -210,7 +210,7 @@ forget_weights(const struct teacher *t)
         model_forget(&t->m, NULL);
 }
 
-/* Gather block k, on ranks without rows too; fwd_block finds it then. */
+/* Gather block k for fwd_block.  Ranks without rows take part too. */
 static void
 fetch_block(const struct teacher *t, size_t k)
 {
@@ -268,7 +268,7 @@ send_states(struct teacher *t, int final, int sends, struct err *e)
     return msg_send_next(t->out, e);
 }
 
-/* Begin the batch's message, up to its states. */
+/* Begin the batch's message and send its tensors before the states. */
 static int
 begin_message(struct teacher *t, const struct msg *m, struct err *e)
 {
@@ -297,7 +297,7 @@ begin_message(struct teacher *t, const struct msg *m, struct err *e)
     return msg_send_begin(t->out, e);
 }
 
-/* Note the cost of --compute, before the first batch. */
+/* Print a note of the cost of --compute, before the first batch. */
 static void
 tell_first(struct teacher *t)
 {
@@ -320,8 +320,8 @@ run_none(struct teacher *t)
         fetch_block(t, k);
 }
 
-/* The final norm.  Ranks that share the tokens of rows have all of them from
- * here on. */
+/* Apply the final norm.  With --context-ranks gather the states first: from
+ * here on each rank has all tokens. */
 static void
 last_norm(struct teacher *t)
 {
@@ -330,8 +330,8 @@ last_norm(struct teacher *t)
     block_rows(t, t->m.c.L);
 }
 
-/* Is there more to do for this batch?  When its reader has left, the other
- * ranks do not know before the next one. */
+/* Must this rank go on with the batch?  Even if its reader has left (r > 0), as
+ * long as other ranks, which do not know it yet, need this one. */
 static int
 goes_on(const struct teacher *t, int r)
 {
@@ -364,7 +364,7 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
         forget_weights(t);
     }
     if (t->rounding != NULL) {
-        fwd_free(t->fwd); /* for its memory; `fit` makes it again */
+        fwd_free(t->fwd); /* frees memory; reserve_space makes it again */
         t->fwd = NULL;
         rounding_tell(t->rounding, &t->m, t->pool);
         t->rounding = NULL;

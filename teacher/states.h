@@ -1,5 +1,5 @@
-/* Batches with what the teacher adds to them.  Only the states of one block are
- * in memory. */
+/* Running batches through the model and sending them with the teacher's
+ * tensors.  Only one block's states are in memory. */
 #ifndef TEACHER_STATES_H
 #define TEACHER_STATES_H
 
@@ -7,13 +7,13 @@
 #include "msg/msg.h"
 
 struct teacher;
-/* Decide, by --hidden, of which blocks to send outputs, and how many blocks to
- * run.  Dies when there is nothing to add. */
+/* Choose from --hidden the blocks whose outputs are sent, and how many blocks
+ * to run.  Dies if there is nothing to add. */
 void choose_taps(struct teacher *t);
-/* Run t->batch and send it, by all ranks of the team; m is the message of the
- * rank that sends.  Returns as msg_send. */
+/* Run t->batch and send it; all ranks of the team call it.  m: the message, on
+ * the rank that sends.  Returns as msg_send. */
 int send_batch(struct teacher *t, const struct msg *m, struct err *e);
-/* Take part in gathering blocks for other ranks, without a batch. */
+/* Without a batch, take part in gathering the blocks for other ranks. */
 void run_none(struct teacher *t);
 
 #endif

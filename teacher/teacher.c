@@ -96,7 +96,7 @@ main(int argc, char **argv)
     rank_same_model(&t);
     choose_taps(&t);
     rank_share(&t);
-    /* of a model in parts, one rank of a node looks at all */
+    /* with --shard one rank of a node checks the whole model */
     if ((t.shard == NULL || dist_node()->rank == 0) &&
         model_check_finite(t.shard != NULL ? &t.m : t.run, &e) < 0)
         die_err(&e);

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-/* Options, as teacher(1) has them; dtype 0 is half precision. */
+/* Values of the options of teacher(1); dtype 0: half precision. */
 struct args {
     const char *model, *out, *hidden, *student, *cpus, *numa;
     size_t threads, micro, top, sample, seed;
@@ -21,29 +21,28 @@ struct args {
     int published, final, no_head, dtype, compute;
     /* options of ranks */
     int mpi;
-    size_t tensor;  /* ranks that share heads and channels; 1: none do */
-    size_t context; /* ranks that share the tokens of a row; 1: none do */
+    size_t tensor;  /* ranks that divide heads and channels; 1: off */
+    size_t context; /* ranks that divide the tokens of a row; 1: off */
     int shard;      /* SHARD_... */
     int overlap;
     const char *comm_log;
     double rank_timeout; /* seconds */
 };
 
-/* A stream, and how far it has come.  Only rank 0 of the ranks that work on it
- * has opened it. */
+/* A stream from input to output.  Only rank 0 of its team has opened it. */
 struct lane {
-    char *from, *to;
+    char *from, *to; /* addresses */
     struct msg_in *in;
     struct msg_out *out;
     struct msg m;   /* the last message read */
-    struct buf raw; /* on other ranks: its bytes, as rank 0 has sent them */
-    int introduced; /* the teacher message has been sent */
-    int ended;      /* on rank 0: the stream is over, or its reader has left */
-    int over;       /* on all ranks */
+    struct buf raw; /* on ranks other than 0: its bytes, sent by rank 0 */
+    int introduced; /* 1: the `teacher` message has been sent */
+    int ended;      /* on rank 0: 1: it is over, or its reader has left */
+    int over;       /* on all ranks: 1: it is over */
 };
 
 struct teacher {
-    struct args *a;            /* choose_taps adds what they leave open */
+    struct args *a;            /* choose_taps fills in what they leave open */
     const struct opt *options; /* option table */
     struct model m;
     struct model_share share; /* --tensor: this rank's share */
@@ -51,23 +50,23 @@ struct teacher {
     const struct model *run;  /* model to run: m, or that of share or shard */
     struct dist_group team;   /* ranks that work on one stream at a time */
     struct lane *lane;        /* [lanes] streams of the team */
-    size_t lanes, first;      /* their number, and that of the first one */
-    size_t row0, row1;        /* rows of the batch that this rank runs */
-    size_t *at; /* [team.n+1] tokens at which ranks' parts begin */
+    size_t lanes, first;      /* number of lanes; stream of the first one */
+    size_t row0, row1;        /* this rank runs rows row0 to row1 - 1 */
+    size_t *at; /* [team.n+1] token of the batch where a rank's part begins */
     struct pool *pool;
     struct fwd *fwd; /* for micro rows of T tokens */
     size_t micro, T;
     float *x;                  /* [B,T,d] */
     unsigned char *tap;        /* [L] 1: the block's output is sent */
-    size_t last;               /* blocks to run */
-    size_t cap;                /* floats that x has room for */
+    size_t last;               /* number of blocks to run */
+    size_t cap;                /* floats allocated for x */
     struct top *top;           /* --top and --sample, or NULL */
-    int sends_states;          /* final states or outputs of blocks are sent */
-    size_t program;            /* bytes of memory in use beside all of this */
-    int told;                  /* the first batch has been sent */
-    struct rounding *rounding; /* of the first batch; or NULL */
-    struct batch batch;
-    struct msg_in *in; /* of the stream that is worked on */
+    int sends_states;          /* 1: final states or blocks' outputs are sent */
+    size_t program;            /* bytes in use before the model was run */
+    int told;                  /* 1: the first batch has been sent */
+    struct rounding *rounding; /* during the first batch, else NULL */
+    struct batch batch;        /* the current batch */
+    struct msg_in *in;         /* input and output of the current stream */
     struct msg_out *out;
 };
 

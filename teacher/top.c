@@ -1,4 +1,4 @@
-/* Probable tokens, and tokens drawn by chance: see top.h. */
+/* The most probable tokens, and sampled tokens: see top.h. */
 #include "top.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -13,15 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART = 64 }; /* tokens of a task */
+enum { PART = 64 }; /* tokens of a thread pool's task */
 
-/* Sums over tokens, of how much of the distributions their records hold. */
+/* Sums over tokens: how much of their distributions is sent. */
 struct told {
-    double tokens;
-    double mass1, mass; /* of the top at temperature 1 and tau */
-    double rounding;    /* KL of the record unrounded || as sent */
-    double rest;        /* KL of the whole || the rest made even */
-    double drawn;       /* different tokens drawn */
+    double tokens;      /* number of tokens */
+    double mass1, mass; /* probability of the top k at temperature 1, at tau */
+    double rounding;    /* KL(top k exact || top k as sent), nats */
+    double rest;        /* KL(distribution || top k, uniform otherwise), nats */
+    double drawn;       /* number of different tokens drawn */
 };
 
 struct top {
@@ -29,18 +29,18 @@ struct top {
     struct pool *pool;
     struct head_top *head;
     struct top_opt o;
-    size_t cap;        /* tokens there is room for */
-    float *logp, *lse; /* [cap,k] [cap,2] */
-    double *self, *u;  /* [cap]; u: chance */
-    uint32_t *drawn;   /* [cap,draws] */
+    size_t cap;        /* tokens that the arrays have room for */
+    float *logp, *lse; /* [cap,k] log-probabilities of the top k; [cap,2] */
+    double *self, *u;  /* [cap]; u: random numbers for the draws */
+    uint32_t *drawn;   /* [cap,draws] ids */
     uint16_t *count;
-    uint32_t *ids; /* [cap,k] of a rank that does not send them, or NULL */
+    uint32_t *ids; /* [cap,k] ids, on a rank that does not send; or NULL */
     struct told *part, sum; /* part [cap/PART] */
-    /* the batch at hand */
+    /* the current batch */
     const struct batch *b;
     size_t n;
-    void *out;   /* [n,k] logp as it is sent */
-    float *sent; /* [workers,k] the same widened again */
+    void *out;   /* [n,k] logp in the type in which it is sent */
+    float *sent; /* [workers,k] a token's `out`, widened to fp32 */
 };
 
 struct top *
@@ -109,7 +109,7 @@ top_bytes(const struct top *t, size_t n)
             t->o.draws * (sizeof(*t->drawn) + sizeof(*t->count)));
 }
 
-/* A byte counts up to 255. */
+/* Type of the counts of draws: a byte if it can count them all. */
 static enum dtype
 count_type(const struct top *t)
 {
@@ -135,8 +135,8 @@ top_begin(const struct top *t, struct st_out *o, size_t B, size_t T)
     }
 }
 
-/* Add to *r how much of a token's distribution its record holds, whose
- * log-probabilities are sent as `sent`. */
+/* Add to *r how much of token i's distribution is sent; sent [k]: its
+ * log-probabilities as sent. */
 static void
 measure_token(const struct top *t, size_t i, const float *sent, struct told *r)
 {
@@ -159,7 +159,7 @@ measure_token(const struct top *t, size_t i, const float *sent, struct told *r)
     P = 1.0 - mass;
     R = 1.0 - other;
     if (R <= 0.0 || t->o.k == t->m->c.V)
-        kl += mass * log(other); /* as student takes it */
+        kl += mass * log(other); /* student renormalises likewise */
     else if (P > 0.0)
         kl += P * log(P / R);
     r->tokens++;
@@ -170,7 +170,8 @@ measure_token(const struct top *t, size_t i, const float *sent, struct told *r)
         r->rest += self + P * log((double)(t->m->c.V - t->o.k) / P);
 }
 
-/* Task: convert some tokens to what is sent, and measure it. */
+/* Task of the thread pool: convert PART tokens to the type sent, and measure.
+ */
 static void
 record_task(void *ctx, size_t task, size_t worker)
 {
@@ -213,8 +214,8 @@ record_tokens(struct top *t)
     }
 }
 
-/* Draw a number for each token, from its document and its place there: it does
- * not depend on rows or ranks. */
+/* Set u: a random number for each token, from the seed, its document and its
+ * place there, so that it does not depend on rows or ranks. */
 static void
 throw_dice(struct top *t)
 {
@@ -248,7 +249,7 @@ send_top(struct top *t, struct msg_out *w, struct err *e)
     return msg_send_next(w, e);
 }
 
-/* Padding has no draws. */
+/* Send the draws; padding has none. */
 static int
 send_draws(struct top *t, struct msg_out *w, struct err *e)
 {
@@ -288,7 +289,7 @@ send_draws(struct top *t, struct msg_out *w, struct err *e)
     return msg_send_next(w, e);
 }
 
-/* Places of the results of tokens `from` on. */
+/* Point to the results of tokens `from` on. */
 static struct head_targets
 targets_from(const struct top *t, uint32_t *ids, size_t from)
 {
@@ -308,7 +309,7 @@ targets_from(const struct top *t, uint32_t *ids, size_t from)
     return s;
 }
 
-/* Gather the results of the team's ranks on all of them. */
+/* All-gather the results within the team. */
 static void
 gather_tokens(const struct top *t, uint32_t *ids, const struct dist_group *team,
     const size_t *at)
