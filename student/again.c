@@ -1,4 +1,4 @@
-/* The command that goes on with a run that was stopped: see again.h. */
+/* The command that resumes a stopped run: see again.h. */
 #include "again.h"
 #include "student.h"
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Add a word, quoted for a shell where it must be. */
+/* Append a word, quoted for a shell if need be. */
 static void
 quote_word(struct buf *b, const char *word)
 {

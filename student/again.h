@@ -1,11 +1,11 @@
-/* The command that goes on with a run that was stopped. */
+/* The command that resumes a stopped run. */
 #ifndef STUDENT_AGAIN_H
 #define STUDENT_AGAIN_H
 
 struct student;
-/* The words of a command, quoted for a shell; the caller frees it. */
+/* Returns the command line, quoted for a shell; the caller frees it. */
 char *again_command(int argc, char **argv);
-/* Note which command goes on with the run. */
+/* Print a note of the command that resumes the run. */
 void again_tell(const struct student *s);
 
 #endif

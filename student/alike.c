@@ -14,7 +14,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Die if the lines of b are not those of all ranks. */
+/* Die with this exit status unless all ranks have the same lines in *b. */
 static void
 die_unlike(const struct student *s, struct buf *b, int code)
 {
@@ -40,7 +40,7 @@ alike_options(const struct student *s)
     die_unlike(s, &b, EX_USAGE);
 }
 
-/* Add a line for the word KEY=VALUE of a cursor. */
+/* Append a line for the word KEY=VALUE of a cursor. */
 static void
 add_cursor_word(struct buf *b, const char *cursor, const char *key)
 {
@@ -53,8 +53,8 @@ add_cursor_word(struct buf *b, const char *cursor, const char *key)
     free(word);
 }
 
-/* Add lines for the first batch.  Its rows are not compared where each rank has
- * its own, by stream --rank. */
+/* Append lines for the first batch.  With stream --rank each rank has rows of
+ * its own, which are not compared. */
 static void
 add_first(struct buf *b, const struct feed *f)
 {

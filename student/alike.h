@@ -3,12 +3,12 @@
 #define STUDENT_ALIKE_H
 
 struct student;
-/* Die (EX_USAGE), on all ranks, if they have other options, kernels or versions
- * of the program.  Before anything depends on options. */
+/* Die (EX_USAGE) on all ranks if their options, kernels or versions of the
+ * program differ.  Call it before anything depends on options. */
 void alike_options(const struct student *s);
-/* Die if they have other models, checkpoints or held-out batches (EX_USAGE), or
- * other streams (EX_INPUT).  After these have been opened, before the first
- * batch is taken. */
+/* Die on all ranks if their models, checkpoints or held-out batches (EX_USAGE),
+ * or their streams (EX_INPUT) differ.  Call it when these are open, before the
+ * first batch is taken. */
 void alike_inputs(const struct student *s);
 
 #endif

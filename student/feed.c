@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keep the head of the `teacher` message, or check that --teacher has it. */
+/* Store the head of the `teacher` message, or check that --teacher has the
+ * same. */
 static void
 store_head(struct feed *f, const struct msg *m)
 {
@@ -109,8 +110,8 @@ read_teacher(struct feed *f, const struct model *student, const struct msg *m)
     match_blocks(f, student, m);
 }
 
-/* A head that the first batch has no states for does not stay in memory; states
- * need a head. */
+/* Free the teacher's head if the first batch has no final states; die if it has
+ * some but there is no head. */
 static void
 check_teacher_head(struct feed *f)
 {
@@ -130,7 +131,7 @@ check_teacher_head(struct feed *f)
     }
 }
 
-/* Read the `stream` message, whose ids must be ids of the student. */
+/* Read the `stream` message, and check that the student has all of its ids. */
 static int
 read_stream(struct feed *f, struct err *e)
 {
@@ -140,8 +141,8 @@ read_stream(struct feed *f, struct err *e)
         : msg_in_fit(f->in, &f->info, f->V, e);
 }
 
-/* Open input and read up to its first batch.  A student of NULL: the `teacher`
- * message is passed over. */
+/* Open input and read up to its first batch.  student NULL: skip the `teacher`
+ * message. */
 static int
 open_batches(struct feed *f, const char *input, size_t ahead,
     const struct model *student, struct err *e)
@@ -229,8 +230,8 @@ feed_has_hidden(const struct feed *f)
     return 1;
 }
 
-/* Number of ids that distributions of a teacher with `teacher` ids and of the
- * student are over; 0: all, as both have the same number. */
+/* Number of ids over which the distributions of the student and of a teacher
+ * with `teacher` ids are compared; 0: all, as both have the same number. */
 static size_t
 shared_vocab(const struct feed *f, size_t teacher)
 {

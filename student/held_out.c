@@ -1,4 +1,4 @@
-/* Held-out batches that are judged beside training: see held_out.h. */
+/* Evaluation on held-out batches during training: see held_out.h. */
 #include "held_out.h"
 #include "student.h"
 #include "base/clock.h"
@@ -32,7 +32,7 @@ check_eval_file(const char *path)
             path);
 }
 
-/* Keep one copy of a head that both streams have. */
+/* Share one copy of the head if both streams have the same. */
 static void
 share_head(struct feed *mine, const struct feed *training)
 {
@@ -92,14 +92,14 @@ held_out_plan(struct student *s, struct plan_load *l)
     l->judge = step_judge_bytes(h->judge);
     if (h->feed.head.data != s->feed.head.data)
         l->head += h->feed.head.rows * h->feed.head.stride;
-    /* the message with the head is read every time */
+    /* each evaluation reads the message with the head again */
     l->input += h->head + msg_in_memory(h->feed.in, h->feed.first.nraw);
 }
 
 void
 held_out_begin(struct student *s)
 {
-    uint64_t last; /* unused: --eval may be new to a run that goes on */
+    uint64_t last; /* unused: a resumed run may have had no --eval before */
     struct err e;
 
     if (s->a->eval != NULL)
@@ -109,7 +109,7 @@ held_out_begin(struct student *s)
         die_err(&e);
 }
 
-/* Make n passes over no rows, beside those of other ranks. */
+/* Make n passes that add nothing, while other ranks make passes that count. */
 static void
 idle_passes(struct held_out *h, size_t n)
 {
@@ -120,10 +120,10 @@ idle_passes(struct held_out *h, size_t n)
             &(struct rows){ b->B, b->T, b->ids, b->first });
 }
 
-/* Judge batches rank, rank + n, ... of n ranks.  (*own)[k], malloc'd: the sums
- * of the k-th of them; *count: batches of all ranks.  Where ranks have parts of
- * the parameters they gather them together: of n batches, one a rank, all make
- * as many passes as the longest batch takes. */
+/* Evaluate batches rank, rank + n, ... of n ranks.  (*own)[k], malloc'd: sums
+ * of this rank's k-th batch; *count: batches of all ranks.  As ranks may gather
+ * parameters together, in each round of n batches every rank makes as many
+ * passes as the batch with most passes needs. */
 static int
 judge_own(struct student *s, struct loss_sum **own, size_t *count,
     struct err *e)
@@ -159,7 +159,7 @@ judge_own(struct student *s, struct loss_sum **own, size_t *count,
     return r;
 }
 
-/* Have all ranks read the same batches, so many? */
+/* Check that all ranks have read the same `count` batches. */
 static int
 check_same_batches(const struct student *s, size_t count, struct err *e)
 {
@@ -171,8 +171,8 @@ check_same_batches(const struct student *s, size_t count, struct err *e)
     return dist_alike(&s->ranks, text, EX_INPUT, e);
 }
 
-/* Add the sums of all ranks' batches in the order of the batches, so that the
- * number of ranks does not matter. */
+/* Add the sums of all ranks' batches in the order of the batches, so that *sum
+ * does not depend on the number of ranks. */
 static void
 sum_batches(const struct student *s, const struct loss_sum *own, size_t count,
     struct loss_sum *sum)
@@ -215,7 +215,7 @@ judge_batches(struct student *s, struct loss_sum *sum, struct err *e)
     return r;
 }
 
-/* Is this the best evaluation so far? */
+/* Count an evaluation, and record it if it is the best so far. */
 static void
 compare_best(struct progress_state *st, double loss)
 {

@@ -1,5 +1,5 @@
-/* Held-out batches (--eval) that are judged beside training.  Without --eval
- * the functions do nothing. */
+/* Evaluation on held-out batches (--eval) during training.  Without --eval the
+ * functions do nothing. */
 #ifndef STUDENT_HELD_OUT_H
 #define STUDENT_HELD_OUT_H
 
@@ -11,28 +11,28 @@
 
 struct held_out {
     struct feed feed;
-    char hash[33]; /* chain of the stream after its first batch */
-    size_t T;
-    size_t head; /* bytes of the teacher's head in the stream */
+    char hash[33]; /* hash chain of the stream up to its first batch */
+    size_t T;      /* most tokens of a row, as in the first batch */
+    size_t head;   /* bytes of the teacher's head in the stream */
     struct loss_opt loss;
     struct step_judge *judge;
     FILE *log; /* RUN/held-out.tsv */
 };
 
 struct student;
-/* Open the batches, when the losses of training are known.  Dies if they cannot
- * be judged beside it. */
+/* Open the batches.  Call it when the losses of training are chosen.  Dies if
+ * the batches cannot be evaluated with these. */
 void held_out_open(struct student *s);
-/* After step_new: prepare to judge, and add its memory to *l. */
+/* Call it after step_new: prepares evaluation, and adds its memory to *l. */
 void held_out_plan(struct student *s, struct plan_load *l);
-/* Open the log, and lead RUN/best to the checkpoint of the best evaluation. */
+/* Open the log, and point RUN/best to the checkpoint of the best evaluation. */
 void held_out_begin(struct student *s);
-/* After a step, before its checkpoint: judge if it is time, and note the result
- * in s->st.  0, or -1 and *e. */
+/* Call it after a step, before its checkpoint: evaluates if it is time, and
+ * records the result in s->st.  0, or -1 and *e. */
 int held_out_judge(struct student *s, struct err *e);
-/* Has --patience come to its end? */
+/* Has --patience run out? */
 int held_out_over(const struct student *s);
-/* Note the best evaluation, at the end. */
+/* At the end, print a note of the best evaluation. */
 void held_out_tell(const struct student *s);
 void held_out_close(struct student *s);
 

@@ -1,12 +1,12 @@
-/* Masks of matrices in a checkpoint: see masks.h.  The zeros of the
- * weights would not do: one that is kept may be zero for a step. */
+/* Masks of matrices in a checkpoint: see masks.h.  They cannot be derived from
+ * the zeros among the weights: a weight that is kept may be zero for a step. */
 #include "masks.h"
 #include "base/io.h"
 #include "model/family.h"
 
 #include <stdio.h>
 
-/* Name of matrix k of block i in the file of weights. */
+/* Write the name that matrix k of block i has in the file of weights. */
 static void
 mask_name(const struct model *m, size_t i, int k, char out[80])
 {
@@ -37,8 +37,8 @@ save_masks(const char *file, const struct tmodel *t, struct err *e)
     return r;
 }
 
-/* Check that weights which the mask of matrix k leaves out are zero, as far as
- * this rank has them. */
+/* Check that the weights which the mask of matrix k leaves out are zero, among
+ * the weights that this rank has. */
 static int
 check_zeros(const struct group *g, int k, size_t n, const char *name,
     struct err *e)

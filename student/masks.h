@@ -4,10 +4,10 @@
 
 #include "model/backward.h"
 
-/* Write the masks of a model that has some (tmodel_mask_bytes). */
+/* Write the masks of a model that has masks (tmodel_mask_bytes). */
 int save_masks(const char *file, const struct tmodel *t, struct err *e);
-/* Read them.  Refuses a mask that leaves out a weight which is not zero, unless
- * masks are chosen anew. */
+/* Read the masks.  Refuses a mask that leaves out a weight which is not zero,
+ * unless the masks will be chosen again. */
 int load_masks(const char *file, struct tmodel *t, struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* Everything before the first step: see prepare.h. */
+/* Preparing a run: see prepare.h. */
 #include "prepare.h"
 #include "alike.h"
 #include "rank.h"
@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Refuse a model whose weights, gradients and moments do not fit, before they
- * are made; the rest of the memory is known later. */
+/* Refuse a model whose weights, gradients and moments do not fit into memory
+ * before they are allocated.  The rest is checked later, when it is known. */
 static void
 check_model_memory(const struct student *s, size_t params)
 {
@@ -46,7 +46,7 @@ starts_random(const char *model)
     return n >= k && strcmp(model + n - k, ".json") == 0;
 }
 
-/* Stages of m that this rank has. */
+/* Assign pipeline stages of m to this rank. */
 static struct pipeline
 rank_stages(const struct student *s, const struct model *m)
 {
@@ -66,7 +66,7 @@ rank_stages(const struct student *s, const struct model *m)
     return g;
 }
 
-/* Warn of zeros that training will fill. */
+/* Warn of matrices with many zeros that training will not keep. */
 static void
 warn_zeros(const struct student *s, const struct model *m)
 {
@@ -104,7 +104,7 @@ copy_parameters(struct student *s, const struct model *m)
         die(e.code, "--mask: %s: %s", s->a->model, e.msg);
 }
 
-/* Make random parameters for the configuration --model. */
+/* Initialise parameters at random for the configuration --model. */
 static void
 make_parameters(struct student *s)
 {
@@ -124,7 +124,7 @@ make_parameters(struct student *s)
     arena_release(&arena);
 }
 
-/* Read the parameters of --model, or of a checkpoint. */
+/* Read the parameters of --model, or those of a checkpoint. */
 static void
 read_parameters(struct student *s, const char *checkpoint)
 {
@@ -142,7 +142,7 @@ read_parameters(struct student *s, const char *checkpoint)
     model_close(&m);
 }
 
-/* Load parameters and optimiser: of --model, or of the newest checkpoint. */
+/* Load parameters and optimiser state from --model or the newest checkpoint. */
 static void
 load_state(struct student *s)
 {
@@ -185,8 +185,8 @@ load_state(struct student *s)
     free(dir);
 }
 
-/* Weight of a loss term: the number in text, or `value` for auto if the stream
- * has what the term needs. */
+/* Weight of a loss term: the number in text; for auto: `value` if the stream
+ * has what the term needs (`present`), else 0. */
 static double
 loss_weight(const char *what, const char *text, int present, double value)
 {
@@ -204,7 +204,7 @@ loss_weight(const char *what, const char *text, int present, double value)
     return w;
 }
 
-/* Note the loss; `how` is more about KL. */
+/* Print a note of the loss; how: more words about KL. */
 static void
 note_loss(const struct loss_opt *l, const char *how)
 {
@@ -228,7 +228,7 @@ note_loss(const struct loss_opt *l, const char *how)
     }
 }
 
-/* Note which ids and blocks of teacher and student are compared. */
+/* Print notes on which ids and blocks of teacher and student are compared. */
 static void
 note_match(const struct feed *f)
 {
@@ -257,7 +257,8 @@ note_match(const struct feed *f)
     buf_release(&list);
 }
 
-/* Weights where no batch shows what the stream holds: NAN for auto. */
+/* Set the weights of losses if there is no batch to show what the stream has:
+ * auto is NAN. */
 static void
 choose_unseen(struct student *s)
 {
@@ -303,8 +304,8 @@ choose_losses(struct student *s)
     note_match(&s->feed);
 }
 
-/* Steps of the schedule, --steps or what the stream announces, and those of its
- * warm-up. */
+/* Set the steps of the schedule, by --steps or as the stream announces, and of
+ * its warm-up. */
 static void
 choose_schedule(struct student *s)
 {
@@ -325,7 +326,7 @@ choose_schedule(struct student *s)
                                                         : 100;
 }
 
-/* Hash the model, once a node: all its ranks were given the same name. */
+/* Hash the model, on one rank of a node, as all have the same name for it. */
 static void
 hash_model(struct student *s)
 {
@@ -337,7 +338,7 @@ hash_model(struct student *s)
     dist_broadcast(node, s->model_hash, sizeof(s->model_hash), 0);
 }
 
-/* Has the stream, --steps or --patience come to its end? */
+/* Has the stream ended, or --steps or --patience been reached? */
 static int
 run_is_over(const struct student *s)
 {
@@ -379,9 +380,9 @@ keep_record(struct student *s, size_t length)
     dist_broadcast(&s->ranks, &s->finished, sizeof(s->finished), 0);
 }
 
-/* Copy the tokenizer's files into the run's folder, before the training: making
- * them from a GGUF takes a few hundred bytes an id.  Refuses a stream of
- * another tokenizer than the model's. */
+/* Copy the tokenizer's files into RUN.  This is done before training, because
+ * making them from a GGUF takes a few hundred bytes of memory for each id.
+ * Refuses a stream with another tokenizer than the model's. */
 static void
 put_tokenizer(struct student *s)
 {
@@ -407,8 +408,8 @@ put_tokenizer(struct student *s)
         s->saver.tokenizer = 1;
 }
 
-/* Make the step for messages of rows[0] rows of rows[1] tokens, and note its
- * plan. */
+/* Make s->step for messages of rows[0] rows of rows[1] tokens, and print a note
+ * of its plan. */
 static void
 make_step(struct student *s, const size_t *rows)
 {
@@ -450,8 +451,8 @@ make_step(struct student *s, const size_t *rows)
         die_err(&e);
 }
 
-/* Divide the rows of the first batch; its rows and length, or NULL: there is no
- * batch. */
+/* Divide the rows of the first batch among ranks.  Returns its rows and length,
+ * [2]; NULL: there is no batch. */
 static const size_t *
 share_first(struct student *s)
 {
@@ -479,7 +480,7 @@ prepare(struct student *s, const char *input)
     saver_open(&s->saver, s->a->run, s->a->resume != NULL);
     s->saver.keep = s->a->keep;
     load_state(s);
-    /* now, and not after hours at the first checkpoint */
+    /* check now, not at the first checkpoint after hours */
     if (s->a->tokenizer != NULL &&
         tok_check(s->a->tokenizer, s->t.m.c.V, &e) < 0)
         die_err(&e);
@@ -487,7 +488,7 @@ prepare(struct student *s, const char *input)
         &s->t.m);
     if (s->a->resume != NULL && s->st.step > 0)
         feed_check_successor(&s->feed, &s->at);
-    /* a new model ends its documents as the stream does */
+    /* a new model takes the stream's EOS */
     if (s->t.m.c.neos == 0 && s->feed.info.eos >= 0)
         s->t.m.c.eos[s->t.m.c.neos++] = s->feed.info.eos;
     if (s->t.m.c.bos < 0)

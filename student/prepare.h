@@ -1,12 +1,12 @@
-/* Everything before the first step. */
+/* Preparing a run, up to the first step. */
 #ifndef STUDENT_PREPARE_H
 #define STUDENT_PREPARE_H
 
 struct student;
-/* Is `model` a configuration, whose weights are made at random? */
+/* Is `model` a configuration, whose weights are initialised at random? */
 int starts_random(const char *model);
-/* Open the input, load or make the model, decide on losses, length and memory.
- * Dies if anything does not fit. */
+/* Open the input, load or make the model, choose losses and the number of
+ * steps, and plan memory.  Dies if any of them do not fit each other. */
 void prepare(struct student *s, const char *input);
 
 #endif

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Refuse options that do not go with stages. */
+/* Refuse options that --stages does not allow. */
 static void
 check_stages(const struct args *a)
 {
@@ -36,8 +36,8 @@ check_stages(const struct args *a)
             with);
 }
 
-/* Refuse --qat and --mask where a rank has a part of the parameters: effective
- * weights are made of all of them. */
+/* Refuse --qat and --mask if ranks have parts of the parameters: effective
+ * weights are computed from all parameters. */
 static void
 check_effective(const struct student *s)
 {
@@ -138,8 +138,8 @@ rank_newest(struct student *s)
     return dir;
 }
 
-/* Read from its cursor which rank the input was made for.  0: it has the rows
- * of all ranks. */
+/* Read from the input's cursor for which rank of how many it was made.  0: it
+ * has the rows of all ranks. */
 static int
 input_rank(const struct feed *f, size_t *rank, size_t *n)
 {
@@ -161,7 +161,7 @@ rank_rows(struct student *s, size_t rows)
         return;
     if (!input_rank(&s->feed, &rank, &n)) {
         if (s->pipe != NULL)
-            return; /* each rank has all rows */
+            return; /* with --stages each rank has all rows */
         s->first_row = g->rank;
         s->row_stride = g->n;
         s->rows = (rows + g->n - 1) / g->n;
@@ -188,7 +188,7 @@ rank_rows(struct student *s, size_t rows)
     free(all);
 }
 
-/* Hash all parameters, or, with own, the parts that this rank updates. */
+/* Hash all parameters; own: only the parts that this rank updates. */
 static uint64_t
 hash_parameters(const struct student *s, int own)
 {
@@ -212,7 +212,7 @@ hash_parameters(const struct student *s, int own)
     return r;
 }
 
-/* Number of ranks that have the hash of rank r. */
+/* Number of ranks with the same hash as rank r. */
 static size_t
 hash_votes(const uint64_t *all, size_t n, size_t r)
 {

@@ -1,5 +1,5 @@
-/* RUN/options.json: how a run was begun, which --resume keeps to; see
- * retort-checkpoint(5) */
+/* RUN/options.json: how a run was begun, which --resume must not change; see
+ * retort-checkpoint(5). */
 #include "record.h"
 #include "settings.h"
 #include "base/io.h"
@@ -47,7 +47,7 @@ option_value(const struct opt *o)
     }
 }
 
-/* Is the option compared?  Not if it does not determine the result, or if its
+/* Is the option compared?  No if it does not change the result, or if its
  * effect is compared instead. */
 static int
 is_compared(const char *name)
@@ -81,7 +81,7 @@ record_values(const struct opt *options)
     return all;
 }
 
-/* The weight of a loss, unless it is not known. */
+/* Set the weight of a loss, unless it is not known (NAN). */
 static void
 set_weight(json_t *j, const char *name, double w)
 {
@@ -89,7 +89,7 @@ set_weight(json_t *j, const char *name, double w)
         json_object_set_new(j, name, json_real(w));
 }
 
-/* Make the file: program, options and inputs of the run. */
+/* Make the file's content: program, options and inputs of the run. */
 static json_t *
 describe_run(const struct record *r)
 {
@@ -125,7 +125,7 @@ shown_value(const json_t *v)
     return json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
 }
 
-/* Is name one of the words of --override, which commas part? */
+/* Is name among the comma-separated names of --override? */
 static int
 is_overridden(const char *names, const char *name)
 {
@@ -141,7 +141,8 @@ is_overridden(const char *names, const char *name)
     return 0;
 }
 
-/* Note a difference that --override allows, or add it to the refused ones. */
+/* Print a note of a difference that --override allows, or add it to the refused
+ * ones. */
 static void
 note_difference(const struct record *r, const char *name, const json_t *was,
     const json_t *is, json_t *changes, struct buf *refused, struct buf *names)
@@ -204,14 +205,14 @@ compare_record(const struct record *r, const json_t *old, json_t *now,
                 w = json_object_get(r->defaults, name);
             if (w == NULL || json_equal(w, v) || (i == 0 && !is_compared(name)))
                 continue;
-            /* The length of no schedule, the rows of the last batch. */
+            /* Ignore steps without a schedule, and rows of the last batch. */
             if ((r->steps == 0 && strcmp(name, "steps") == 0) ||
                 (r->last && strcmp(name, "rows") == 0))
                 json_object_set(is, name, (json_t *)(uintptr_t)w);
             else
                 note_difference(r, name, w, v, changes, &refused, &names);
         }
-        if (i > 0) /* not known now */
+        if (i > 0) /* keep what is not known now */
             json_object_update_missing(json_object_get(now, parts[i]),
                 json_object_get(old, parts[i]));
     }
@@ -224,7 +225,7 @@ compare_record(const struct record *r, const json_t *old, json_t *now,
     buf_release(&names);
 }
 
-/* Die if a name in --override is that of nothing. */
+/* Die if --override has a name that the file does not have. */
 static void
 check_names(const struct record *r, const json_t *now)
 {
@@ -247,7 +248,7 @@ check_names(const struct record *r, const json_t *now)
     }
 }
 
-/* Is the result in RUN that of the run's last step? */
+/* Does RUN hold the result of the run's last step? */
 static int
 is_finished(const struct record *r, const json_t *old)
 {
@@ -312,7 +313,7 @@ record_finished(const char *run, uint64_t step)
     free(path);
 }
 
-/* ---- what a run trains on ---- */
+/* ---- the inputs of a run ---- */
 
 static void
 hash_bytes(const void *p, size_t n, char hash[33])

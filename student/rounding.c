@@ -1,4 +1,4 @@
-/* Notes of what numbers in half precision change: see rounding.h. */
+/* Notes on the effect of half precision: see rounding.h. */
 #include "sketch.h"
 #include "rounding.h"
 #include "student.h"
@@ -45,7 +45,7 @@ tell_compute(struct student *s)
     if (s->a->compute == 0 || verbosity < 0 || s->t.share.n > 1 ||
         s->pipe != NULL)
         return;
-    if (memchr(b->scored, 1, micro * b->T) == NULL) /* no loss to compare */
+    if (memchr(b->scored, 1, micro * b->T) == NULL) /* there is no loss */
         return;
     for (int k = 0; k < 2; k++) {
         struct loss_sum sum = { 0 };

@@ -1,13 +1,14 @@
-/* Notes of what numbers in half precision change. */
+/* Notes on the effect of half precision. */
 #ifndef STUDENT_ROUNDING_H
 #define STUDENT_ROUNDING_H
 
 struct student;
-/* Before the first step, its batch unpacked: note loss and gradient of the
- * first rows with products in bfloat16 and in fp32.  No bit of the run depends
- * on it. */
+/* Compare loss and gradient of the first rows with products in bfloat16 and in
+ * fp32, and print a note.  Call it before the first step, when its batch is
+ * unpacked; it does not change the run. */
 void tell_compute(struct student *s);
-/* After the first step: note the rounding of what is kept or sent in bf16. */
+/* After the first step, print a note of the rounding errors of numbers that are
+ * stored or sent in bf16. */
 void tell_rounding(const struct student *s);
 
 #endif

@@ -37,7 +37,7 @@ saver_open(struct saver *s, const char *run, int resume)
     s->ranks = dist_world();
     if (s->ranks->rank > 0) {
         dist_barrier(s->ranks);
-        /* on a node that does not see it there is nothing to keep out of */
+        /* a node that does not see RUN needs no lock */
         if (io_is_dir(run) &&
             dir_lock(&s->lock_run, run, s->ranks->rank, &e) < 0)
             die_err(&e);
@@ -81,7 +81,7 @@ saver_close(struct saver *s)
         dir_unlock(&s->lock_run);
 }
 
-/* Add the results of held-out batches. */
+/* Add the results of held-out evaluations. */
 static void
 put_judged(struct st_out *o, const struct progress_state *st)
 {
@@ -94,7 +94,7 @@ put_judged(struct st_out *o, const struct progress_state *st)
     st_out_meta(o, "best_loss", text);
 }
 
-/* Add where this rank's part of the moments begins in each group. */
+/* Add the place where this rank's part of the moments begins in each group. */
 static void
 put_part(struct st_out *o, const struct tmodel *t, const struct adamw *a)
 {
@@ -150,7 +150,7 @@ write_weights(const struct model *m, const char *dir, struct err *e)
     return r;
 }
 
-/* Write all weights into `dir`; NULL: send them to the rank that does. */
+/* Write all weights into `dir`; dir NULL: send them to the rank that writes. */
 static int
 fetch_weights(const struct saver *s, struct tmodel *t, const char *dir,
     struct err *e)
@@ -203,7 +203,7 @@ save_best(const char *run, uint64_t step, struct err *e)
     int r = 0;
 
     if (io_is_dir(there)) {
-        unlink(tmp); /* of a run that was killed */
+        unlink(tmp); /* left by a killed run */
         if (symlink(to, tmp) < 0 || rename(tmp, link) < 0)
             r = err_set(e, EX_SYS, "%s:", link);
         else
@@ -286,7 +286,7 @@ write_checkpoint(struct saver *s, struct dir_new *d, struct err *e)
             s->st.best > 0 ? 0 : s->keep, e);
     if (r < 0 || s->st.best == 0)
         return r;
-    /* The best one before goes when RUN/best does not lead to it. */
+    /* RUN/best must point to the new best one before the old one is removed. */
     if (s->st.best == s->st.step && save_best(s->run, s->st.best, e) < 0)
         return -1;
     return s->keep > 0
@@ -309,8 +309,8 @@ save_thread(void *arg)
     return NULL;
 }
 
-/* Begin a checkpoint.  The watch of ranks has been told that this one is busy;
- * the thread tells that it is no longer. */
+/* Begin a checkpoint.  The caller has told the watch of ranks that this rank is
+ * busy; the thread ends that. */
 static int
 begin_checkpoint(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p, struct err *e)
@@ -416,8 +416,8 @@ meta_real(const struct st *st, const char *file, const char *key, double *r,
     return 0;
 }
 
-/* Read the elements of moment i % 2 of group i / 2 that the file and this rank
- * have in common, and count them in *got. */
+/* Read those elements of moment i % 2 of group i / 2 which the file has and
+ * this rank needs, and add their number to *got. */
 static int
 read_moment(const struct st *o, size_t i, const struct tmodel *t,
     struct adamw *a, size_t *got, struct err *e)
@@ -488,7 +488,7 @@ read_optimiser(const struct st *o, const struct io_map *map, const char *file,
     return 0;
 }
 
-/* Is it a file of moments, or of a rank's part of them? */
+/* Is it the name of a file of moments, or of a rank's part of them? */
 static int
 is_optimiser(const char *name)
 {
@@ -548,8 +548,8 @@ load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
     return r;
 }
 
-/* Copy the first lines of a log to *out: its head and the steps up to `step`.
- * Returns the last of these steps; 0: there is none. */
+/* Copy the head of a log and its lines up to `step` to *out.  Returns the last
+ * step copied; 0: there is none. */
 static uint64_t
 keep_lines(const char *text, uint64_t step, struct buf *out)
 {
@@ -559,7 +559,7 @@ keep_lines(const char *text, uint64_t step, struct buf *out)
         const char *end = strchr(line, '\n');
         const uint64_t at = line != text ? strtoull(line, NULL, 10) : 0;
 
-        if (end == NULL || at > step) /* torn by a kill, or not to be kept */
+        if (end == NULL || at > step) /* incomplete, or a later step */
             break;
         buf_add(out, line, (size_t)(end + 1 - line));
         last = at;

@@ -13,32 +13,33 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Counters that a checkpoint holds beside weights and moments. */
+/* Counters that a checkpoint holds besides weights and moments. */
 struct progress_state {
     uint64_t step;   /* steps applied */
     uint64_t tokens; /* tokens trained on, without padding */
     /* held-out evaluations; 0: none yet */
     uint64_t judged;  /* step of the last one */
     uint64_t best;    /* step of the best one */
-    uint64_t since;   /* evaluations after the best one */
-    double best_loss; /* nats */
+    uint64_t since;   /* number of evaluations after the best one */
+    double best_loss; /* loss of the best one, nats */
 };
 
 /*
- * A checkpoint is written by a thread of its own while the next step's
- * gradients are made, which only read what it writes; parameters and moments
- * change when it has written them.  So there is no copy of them.
+ * A thread writes a checkpoint while the next step's gradients are computed,
+ * which only reads parameters and moments.  They are updated after the thread
+ * has written them, so no copy of them is needed.
  */
 struct saver {
     const char *run;
-    const struct dist_group *ranks; /* rank 0 writes all but moments in parts */
-    struct dir_lock lock_run;       /* of RUN, for this rank */
-    int new_run;   /* io_remember's number of a RUN made now; 0: RUN stays */
-    int tokenizer; /* RUN has the tokenizer's files */
-    const struct fetch *fetch; /* to write weights; NULL: all are here */
-    size_t keep;               /* checkpoints kept; 0: all */
+    const struct dist_group *ranks; /* rank 0 writes everything but the other
+                                     * ranks' parts of the moments */
+    struct dir_lock lock_run;       /* this rank's lock of RUN */
+    int new_run;   /* io_remember's number of a RUN just made; 0: RUN is kept */
+    int tokenizer; /* 1: RUN has the tokenizer's files */
+    const struct fetch *fetch; /* fetches weights of other ranks, or NULL */
+    size_t keep;               /* number of checkpoints to keep; 0: all */
     FILE *log;                 /* RUN/metrics.tsv */
-    double logged;             /* clock_now at its last line */
+    double logged;             /* clock_now at the last line of log */
     /* the checkpoint that is being written */
     struct tmodel *t;
     struct adamw *a;
@@ -46,47 +47,49 @@ struct saver {
     struct position at;
     struct dir_new dir;
     pthread_t thread;
-    int running; /* thread is to be joined */
+    int running; /* 1: thread must be joined */
     pthread_mutex_t lock;
     pthread_cond_t change;
-    int written; /* *t and *a may change again */
-    int over;    /* the thread is done */
+    int written; /* 1: *t and *a may change again */
+    int over;    /* 1: the thread is done */
     int result;
     struct err e;
 };
 /* All ranks call the functions below together. */
 /* Make RUN and lock it; die if it holds a run, unless resume. */
 void saver_open(struct saver *s, const char *run, int resume);
-/* The first step can be made: RUN stays, whatever comes. */
+/* Call it before the first step: a new RUN is kept from now on. */
 void saver_started(struct saver *s);
 /* Release the lock. */
 void saver_close(struct saver *s);
-/* Begin to write RUN/step-N of *t's parameters and *a, which must stay as they
- * are until save_written.  Waits for the checkpoint before.  -1 and *e: that
+/* Begin to write checkpoint RUN/step-N of *t and *a, which must not change
+ * until save_written.  Waits for the previous checkpoint.  -1 and *e: that one
  * failed, or a rank could not write its part of the moments, which is written
- * at once. */
+ * before this returns. */
 int save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p, struct err *e);
-/* Wait until *t and *a have been written / until the checkpoint is complete.
- * -1 and *e: it failed, and nothing of it is left. */
+/* Wait until *t and *a have been written.  -1 and *e: the checkpoint failed,
+ * and nothing of it is left. */
 int save_written(struct saver *s, struct err *e);
+/* Likewise, but wait until the checkpoint is complete. */
 int save_done(struct saver *s, struct err *e);
-/* Load moments, counters and masks of a checkpoint; its weights have been read
- * by opening it as a model.  Masks stay as they are where the run began without
- * --mask. */
+/* Load moments, counters and masks of a checkpoint, whose weights have been
+ * read by opening it as a model.  If the run began without --mask, masks do not
+ * change. */
 int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
     struct progress_state *st, struct err *e);
-/* Write the finished model, effective weights, into RUN itself; config.json
+/* Write the finished model with its effective weights into RUN; config.json
  * last, so that RUN is a model only when it is complete. */
 int save_final(struct saver *s, struct tmodel *t, struct err *e);
-/* Lead RUN/best to the checkpoint of that step, if there is one. */
+/* Point RUN/best to the checkpoint of that step, if there is one. */
 int save_best(const char *run, uint64_t step, struct err *e);
 /* Open a log RUN/NAME to append to, with its head and the lines up to `step`.
  * *last: the step of the last line kept, or 0.  Dies if it cannot. */
 FILE *log_open(const char *run, const char *name, const char *head,
     uint64_t step, uint64_t *last);
-/* Open RUN/metrics.tsv, and add a line to it. */
+/* Open RUN/metrics.tsv. */
 void metrics_open(struct saver *s, uint64_t step);
+/* Add a line to it. */
 int metrics_add(struct saver *s, const struct progress_state *st,
     const struct loss_sum *sum, double loss, double lr, double norm,
     struct err *e);

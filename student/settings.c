@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Index of the word of `text` before a colon among words, and the number behind
- * it in *x, which words from `numbered` on may have; -1: that is no value. */
+/* Parse WORD or, for words from index `numbered` on, WORD:NUMBER.  Returns the
+ * index of the word, and the number in *x; -1: text is not valid. */
 static int
 word_number(const char *text, const char *const *words, int numbered, double *x)
 {
@@ -24,8 +24,8 @@ word_number(const char *text, const char *const *words, int numbered, double *x)
     return -1;
 }
 
-/* BETA1,BETA2,EPS.  Epsilon is above 0: what has no gradient would become
- * NaN. */
+/* Parse BETA1,BETA2,EPS.  Epsilon must be above 0, or weights without gradients
+ * would become NaN. */
 static int
 adam_numbers(struct settings *s, const char *text)
 {

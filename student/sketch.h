@@ -1,8 +1,8 @@
 /*
- * A gradient as a sketch, instead of a copy of it: each element, by a sign and
- * a place both taken by chance, is added to one of 65,536 sums.  The sketch is
- * linear, and its length that of the gradient give or take 0.3 %: so is the
- * length of the difference of two.
+ * Count sketch of a gradient, instead of a copy of it: each element, with a
+ * random sign, is added to one of 65,536 sums chosen at random.  The sketch is
+ * linear and keeps the norm of the gradient to 0.3 %, and so the norm of the
+ * difference of two gradients.
  * Charikar, Chen, Farach-Colton, doi:10.1007/3-540-45465-9_59.
  */
 #ifndef STUDENT_SKETCH_H

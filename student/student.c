@@ -147,7 +147,7 @@ static const struct opt options[] = {
     OPT_END
 };
 
-/* A run is named by -o, --resume or both. */
+/* Set the run's folder, which -o, --resume or both name. */
 static void
 choose_run(void)
 {
@@ -170,7 +170,8 @@ choose_run(void)
             "too");
 }
 
-/* Values that options leave open, and options that do not go together. */
+/* Choose values that options leave open, and refuse options that contradict
+ * each other. */
 static void
 choose_options(struct student *s)
 {

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Options, as student(1) has them; act, grad, moments: 1 is bf16. */
+/* Values of the options of student(1); act, grad, moments: 1: bf16. */
 struct args {
     const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh, *direction,
         *schedule, *adam, *resume, *override, *eval, *mask;
@@ -34,15 +34,15 @@ struct args {
 struct student {
     const struct args *a;
     char *command;              /* command line, quoted for a shell */
-    struct settings settings;   /* options of several parts */
+    struct settings settings;   /* options whose value has several parts */
     struct effective effective; /* --qat and --mask */
     const struct opt *options;  /* option table */
     json_t *defaults;           /* values of the table before parsing */
     struct dist_group ranks;    /* all ranks, perhaps one */
     int stop;     /* signal that stops the run, sent to any rank; or 0 */
-    int finished; /* RUN holds the result, and no step is left */
-    size_t rows;  /* most rows of a message that this rank has: */
-    size_t first_row, row_stride; /* rows first_row, + row_stride, ... */
+    int finished; /* 1: RUN holds the result, and no step is left */
+    size_t rows;  /* most rows of a message that this rank trains on */
+    size_t first_row, row_stride; /* these are first_row + k * row_stride */
     size_t rows_of_all;           /* rows of the first message on all ranks */
     size_t most_rows;             /* rows of the rank that has most of them */
     struct pool *pool;
@@ -57,13 +57,13 @@ struct student {
     struct saver saver;
     struct loss_opt loss;
     struct progress_state st;
-    struct position at;  /* of the last step applied */
-    uint64_t kept;       /* hash of rank_keep; 0: none */
+    struct position at;  /* place of the last batch of an applied step */
+    uint64_t kept;       /* hash from rank_keep; 0: none */
     uint64_t saved;      /* step of the last checkpoint */
     uint64_t before;     /* tokens of earlier runs */
     double last;         /* loss of the last step */
     char model_hash[33]; /* hash of the file or folder of --model */
-    size_t program;      /* bytes of memory in use beside the weights */
+    size_t program;      /* bytes of memory in use besides the weights */
     size_t total;        /* steps of the schedule; 0: not known */
     size_t warmup;       /* steps of warm-up */
 };

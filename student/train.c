@@ -47,8 +47,8 @@ any_stopped(struct student *s)
     return s->stop;
 }
 
-/* Read up to --grad-accum messages and add their gradients.  1: there are some;
- * 0: the stream is over; -1: it is damaged. */
+/* Read up to --grad-accum messages and add their gradients.  1: there was at
+ * least one; 0: the stream is over; -1 and *e: it is damaged. */
 static int
 gather_step(struct student *s, struct loss_sum *sum, struct err *e)
 {
@@ -68,7 +68,7 @@ gather_step(struct student *s, struct loss_sum *sum, struct err *e)
     return r < 0 ? -1 : n > 0;
 }
 
-/* Remember the position behind the last batch: a checkpoint goes on there. */
+/* Store the position of the last batch, after which a resumed run goes on. */
 static void
 store_position(struct student *s)
 {
@@ -77,8 +77,8 @@ store_position(struct student *s)
     s->at.cursor = s->feed.pos.cursor ? xstrdup(s->feed.pos.cursor) : NULL;
 }
 
-/* Make no step of messages without a scored token, such as a last row of pieces
- * of one token: there is nothing to learn. */
+/* Skip messages without a scored token, such as a last row whose pieces have
+ * one token each: there is nothing to learn. */
 static void
 pass_over(struct student *s)
 {
@@ -103,6 +103,7 @@ next_options(const struct student *s)
 }
 
 /* Clip and update.  -1 and nothing is updated. */
+/* Clip gradients and update parameters.  0; -1 and *e: nothing is updated. */
 static int
 apply_step(struct student *s, const struct loss_sum *sum, struct err *e)
 {
@@ -141,7 +142,7 @@ apply_step(struct student *s, const struct loss_sum *sum, struct err *e)
     return metrics_add(&s->saver, &s->st, sum, loss, o.lr, norm, e);
 }
 
-/* End a run that cannot go on, when the checkpoint is written. */
+/* End a run that cannot go on, after the checkpoint has been written. */
 static void
 end_run(struct student *s, const struct err *why)
 {
@@ -152,7 +153,7 @@ end_run(struct student *s, const struct err *why)
     die_err(why);
 }
 
-/* Begin a checkpoint, and, with now, wait until it is written. */
+/* Begin a checkpoint; now: wait until it is complete. */
 static void
 begin_save(struct student *s, int now)
 {
@@ -168,7 +169,8 @@ begin_save(struct student *s, int now)
         die_err(&e);
 }
 
-/* Train until the stream or --steps ends it; the exit status. */
+/* Train until the stream ends or --steps is reached; returns the exit status.
+ */
 int
 train(struct student *s)
 {
@@ -209,8 +211,8 @@ train(struct student *s)
     return e.code;
 }
 
-/* Print the closing line: steps, speed, loss and the folder, of whose path the
- * end if it is long. */
+/* Print the closing line: steps, speed, loss, and the folder's path, of which
+ * only the end if it is long. */
 static void
 tell_closing(const struct student *s, double wall)
 {

@@ -3,10 +3,11 @@
 #define STUDENT_TRAIN_H
 
 struct student;
-/* Train until the stream or --steps ends it; the exit status. */
+/* Train until the stream ends or --steps is reached; returns the exit status.
+ */
 int train(struct student *s);
-/* After train has returned `status`, `wall` seconds after its start: write the
- * finished model and the closing line. */
+/* Write the finished model and the closing line.  status: returned by train;
+ * wall: seconds since its start. */
 void finish(struct student *s, int status, double wall);
 
 #endif
