@@ -1,7 +1,8 @@
 /*
- * plan calibrate: a file for --machine, whose devices are the ranks that mpirun
- * has started.  Each figure is the median of several takes; all ranks work at
- * once, so that they share memory and links as in a run.
+ * plan calibrate: measure a machine file for --machine; its devices are the
+ * ranks that mpirun has started.  Each figure is the median of several
+ * measurements.  All ranks work at once, so that they share memory and links as
+ * in a run.
  */
 #include "calibrate.h"
 #include "energy.h"
@@ -25,7 +26,7 @@
 
 enum { CUBE = 2048, ROWS = 128, TAKES = 5 };
 
-/* ---- a rank by itself ---- */
+/* ---- each rank alone ---- */
 
 /* Products y = x W^T of ROWS rows with W [n,k]; each task has its own rows. */
 struct products {
@@ -44,7 +45,7 @@ product_task(void *ctx, size_t task, size_t worker)
         GEMM_SET, p->y + row * p->n, p->n);
 }
 
-/* TFLOP/s of all threads. */
+/* Measure TFLOP/s of all threads. */
 static double
 products_rate(struct pool *pool, const struct products *p)
 {
@@ -66,7 +67,7 @@ products_rate(struct pool *pool, const struct products *p)
         median(t, TAKES);
 }
 
-/* A copy of n bytes, a part for each thread. */
+/* A copy of n bytes, of which each thread copies a part. */
 struct copies {
     unsigned char *from, *to;
     size_t n, parts;
@@ -82,7 +83,7 @@ copy_part(void *ctx, size_t task, size_t worker)
     memcpy(c->to + task * part, c->from + task * part, part);
 }
 
-/* GB/s, read and written. */
+/* Measure GB/s of a copy, read and written bytes together. */
 static double
 copy_rate(struct pool *pool)
 {
@@ -108,7 +109,8 @@ copy_rate(struct pool *pool)
 
 /* ---- ranks together ---- */
 
-/* Seconds of a message one way, between ranks 0 and 1; other ranks wait. */
+/* Measure seconds of a message one way between ranks 0 and 1, while other ranks
+ * wait. */
 static double
 ping_time(const struct dist_group *g, void *x, size_t bytes)
 {
@@ -134,7 +136,7 @@ struct pair {
     double gather, reduce;
 };
 
-/* Time both with so many floats of each rank. */
+/* Time both with `each` floats of each rank. */
 static struct pair
 time_collectives(const struct dist_group *g, float *x, size_t each)
 {
@@ -161,10 +163,10 @@ time_collectives(const struct dist_group *g, float *x, size_t each)
 
 /* The links between ranks of a group. */
 struct link {
-    double gbs;     /* GB/s of a message */
+    double gbs;     /* bandwidth of a message, GB/s */
     double us;      /* latency of a message */
     double eff;     /* share of gbs that the slower collective reaches */
-    double call_us; /* latency of a collective beside that of its messages */
+    double call_us; /* latency of a collective besides that of its messages */
 };
 
 static void
@@ -192,7 +194,7 @@ measure_link(const struct dist_group *g, struct link *l)
     l->us = 1e6 * once;
     l->call_us =
         fmax(0.0, 1e6 * fmax(none.gather, none.reduce) - steps * l->us);
-    /* both directions at once may carry more than one */
+    /* both directions together may be faster than a message in one */
     l->gbs = fmax(l->gbs, fmin(gather, reduce));
     l->eff = fmin(gather, reduce) / l->gbs;
     free(x);
@@ -241,7 +243,7 @@ measure_machine(struct measured *m, struct pool *pool)
     set_kernels("bf16");
     m->bf16 = kern_slow() ? m->f32 : products_rate(pool, &cube);
     m->copy = copy_rate(pool);
-    /* a rank alone copies in memory */
+    /* a single rank copies in its memory instead */
     m->link = m->net = (struct link){ m->copy / 2.0, 0.0, 1.0, 0.0 };
     measure_link(dist_node(), &m->link);
     measure_link(dist_across(), &m->net);

@@ -1,4 +1,4 @@
-/* plan cluster: a run on the ranks of a machine, as keys lay it out. */
+/* plan cluster: predict a run on many ranks of a machine, laid out by keys. */
 #include "cluster.h"
 #include "common.h"
 #include "predict.h"
@@ -18,7 +18,7 @@ struct cluster_args {
     int explain, keys;
 };
 
-/* The keys of the layout and, with a machine, those of the machine. */
+/* Append the keys of the layout; with --machine also those of the machine. */
 static void
 put_keys(struct buf *b, const struct job *j, const struct cluster_args *a)
 {

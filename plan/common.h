@@ -1,4 +1,4 @@
-/* The models and the batch of a prediction: options that commands share. */
+/* Options that commands share: models and batch of a prediction. */
 #ifndef PLAN_COMMON_H
 #define PLAN_COMMON_H
 
@@ -11,10 +11,10 @@
 
 struct common {
     const char *model, *teacher; /* teacher NULL: none */
-    const char *machine;         /* NULL: the process runs here */
+    const char *machine;         /* NULL: this machine */
     size_t rows, T, micro, top;  /* micro 0: chosen by plan_micro, or 1 */
     int recompute, format;
-    double tokens; /* of the whole run; 0: not asked for */
+    double tokens; /* tokens of the whole run; 0: not asked for */
 };
 #define COMMON_DEFAULTS     \
     {                       \
@@ -44,13 +44,13 @@ struct common {
 #define COMMON_FORMAT(c, words) \
     OPT_ENUM(0, "format", &(c)->format, words, "name", "form of the output")
 
-/* Dies (EX_USAGE) without a model, with --top and no teacher or, if ranks,
+/* Dies (EX_USAGE) without a model, and with --top but no teacher; ranks: also
  * without a machine. */
 void common_check(const struct common *in, int ranks);
 /*
- * The job that the options and the operands key=value describe, with its
- * machine, if one is named; keys with several values are in range [n] and not
- * set.  Dies of what is wrong.
+ * Set *j from the options and the n operands key=value, with the machine if one
+ * is named.  Keys with several values are not set, but put into range [n].
+ * Dies on errors.
  */
 void common_job(struct job *j, const struct common *in, struct range *range,
     char **operand, size_t n);

@@ -1,5 +1,5 @@
-/* Counters of energy: see energy.h.  "psys" counts the whole machine, packages
- * included, and is left out. */
+/* Counters of energy: see energy.h.  "psys" is not read: it counts the whole
+ * machine, packages included. */
 #include "energy.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of dir/name; NULL: it cannot be read. */
+/* Read dir/name; NULL: it cannot be read. */
 static char *
 counter_text(const char *dir, const char *name)
 {

@@ -9,12 +9,12 @@ enum { ENERGY_PACKAGES = 16 };
 struct energy {
     size_t n;                      /* packages; 0: they cannot be read */
     double uj[ENERGY_PACKAGES];    /* the counters, microjoules */
-    double range[ENERGY_PACKAGES]; /* where a counter begins again at 0 */
+    double range[ENERGY_PACKAGES]; /* a counter wraps to 0 at this value */
 };
 /* Read all counters.  root: a prefix of /sys for tests, else "". */
 void energy_read(struct energy *x, const char *root);
-/* Joules of all packages from a to b, if each counter began again at most once
- * in between; NAN where a counter could not be read. */
+/* Joules of all packages from a to b, if no counter wrapped more than once;
+ * NAN: a counter could not be read. */
 double energy_between(const struct energy *a, const struct energy *b);
 
 #endif

@@ -45,7 +45,7 @@ figure_sum(const struct figures *f, const char *prefix)
     return sum;
 }
 
-/* Units as people read them, and the digits of TSV. */
+/* Units as shown to people, and digits in TSV. */
 static const struct unit {
     const char *name, *shown;
     double scale;

@@ -1,5 +1,5 @@
-/* Numbers that plan prints, each with a name, a unit and the formula that it
- * comes from, in the order in which they were added. */
+/* Figures that plan prints: numbers, each with a name, a unit and its formula,
+ * in the order in which they were added. */
 #ifndef PLAN_FIGURES_H
 #define PLAN_FIGURES_H
 
@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Texts are constants.  unit: "" for a count, else bytes, FLOP, s, tokens/s,
- * share (of 1), TFLOP/s, days, MWh, price. */
+/* The strings are constants.  unit: "" for a count; bytes, FLOP, s, tokens/s,
+ * share (of 1), TFLOP/s, days, MWh or price.  how: the formula. */
 struct figure {
     const char *name, *unit, *how;
     double v;
@@ -21,21 +21,22 @@ struct figures {
 
 void figure_add(struct figures *f, const char *name, const char *unit, double v,
     const char *how);
-/* The figure of a name; NULL: there is none. */
+/* Find a figure by name; NULL: there is none. */
 const struct figure *figure_find(const struct figures *f, const char *name);
-/* The value of a figure by name; NAN where there is none. */
+/* Value of a figure by name; NAN: there is none. */
 double figure_of(const struct figures *f, const char *name);
 /* The sum of the figures whose names begin with prefix. */
 double figure_sum(const struct figures *f, const char *prefix);
 
-/* Formats of figures; tables can be text with bars of the last column too. */
+/* Formats of figures and tables.  FORMAT_BARS, only for tables: text, with bars
+ * for the last column. */
 enum { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_BARS };
 extern const char *const figure_formats[], *const table_formats[];
 /* Append all figures as text, TSV or JSON; explain: with unit and formula.  In
  * JSON a value that is not finite is null. */
 void figures_put(struct buf *b, const struct figures *f, int format,
     int explain);
-/* Append v as text, right in so many columns, with the unit of f. */
+/* Append v as text with the unit of f, right-aligned in `columns` columns. */
 void figure_text(struct buf *b, const struct figure *f, double v, int columns);
 /* Append v in the base unit of f; "-" if it is not finite. */
 void figure_plain(struct buf *b, const struct figure *f, double v);

@@ -12,8 +12,8 @@
 #include "base/mem.h"
 
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
-/* Where the teacher is: whole beside each student and divided as that is,
- * sharded over the ranks of a node, sharded over all ranks, or replaced by
+/* Where the teacher is: a copy beside each student, divided like the student;
+ * sharded over the ranks of a node; sharded over all ranks; or replaced by
  * stored targets. */
 enum teacher { TEACHER_WHOLE, TEACHER_NODE, TEACHER_WORLD, TEACHER_CACHED };
 
@@ -22,11 +22,12 @@ struct machine {
     double memory_gb;               /* memory of a device, 1e9 bytes */
     double memory_gbs;              /* bandwidth of that memory, GB/s */
     double bf16_tflops, f32_tflops; /* peak of a device */
-    double link_gbs, link_us;       /* of a device in its node, one direction */
-    double net_gbs, net_us;         /* of a device to other nodes */
+    double link_gbs, link_us;       /* bandwidth and latency of a device in its
+                                     * node, one direction */
+    double net_gbs, net_us;         /* the same to other nodes */
     double net_call_us;             /* latency of a collective between nodes */
     double matrix_eff;              /* share of peak that products reach */
-    double memory_eff, link_eff, net_eff; /* share of those bandwidths */
+    double memory_eff, link_eff, net_eff; /* share of bandwidth reached */
     double device_watts, node_watts;      /* node_watts: without devices */
 };
 
@@ -35,21 +36,22 @@ struct job {
     struct machine m;
     double nodes, tensor, pipeline, virtual, expert, context;
     double shard;                /* 0..3, stages of ZeRO */
-    double hpz;                  /* 1: a second copy inside the node */
+    double hpz;                  /* 1: a second copy of weights in each node */
     double batch, length, micro; /* rows, tokens of a row, rows of a pass */
     double recompute, sequence, flash;
     double teacher_at, top;
-    double overlap; /* of gathers with arithmetic, 0..1 */
-    double f32;     /* products in fp32 */
-    double weight_bytes, grad_bytes, state_bytes, act_bytes;
+    double overlap; /* share of gathers hidden by arithmetic, 0..1 */
+    double f32;     /* 1: products in fp32 */
+    double weight_bytes, grad_bytes, state_bytes; /* of a parameter */
+    double act_bytes;                             /* of a number */
     double logits;        /* fp32 copies of a pass's logits in memory */
-    double gather_gbs;    /* 0: as the links and net_eff say */
+    double gather_gbs;    /* GB/s of gathers; 0: by the machine's links */
     double spread;        /* relative spread of the ranks' step times */
     double tokens, price; /* tokens of the run; price of a device's hour */
 };
 
-/* A key takes a number in [lo,hi] or one of its words; a word stands for its
- * place in the list. */
+/* A key of a job takes a number in [lo,hi], or one of its words, whose value is
+ * its index. */
 struct key {
     const char *name;
     size_t at; /* offset in struct job */
@@ -63,7 +65,7 @@ extern const struct key job_keys[]; /* ends with a name of NULL */
 
 /* Set the defaults of all keys; the models and the machine are empty. */
 void job_init(struct job *j);
-/* The key of a name; NULL: there is none. */
+/* Find a key by name; NULL: there is none. */
 const struct key *job_key(const char *name);
 double *job_value(struct job *j, const struct key *k);
 /* Append the value of a key: a word or a number. */
@@ -77,11 +79,13 @@ int job_set(struct job *j, const char *name, const char *value, struct err *e);
  * the batch divides among the replicas, and so on.  -1 and *e (EX_USAGE). */
 int job_check(const struct job *j, struct err *e);
 
-/* Ranks, replicas of the model, and passes of a replica in a step. */
+/* Number of ranks. */
 double job_world(const struct job *j);
+/* Number of replicas of the model. */
 double job_data(const struct job *j);
+/* Passes of a replica in a step. */
 double job_passes(const struct job *j);
-/* Ranks with the same part of the model, among which ZeRO divides. */
+/* Number of ranks with the same part of the model, among which ZeRO divides. */
 double job_shards(const struct job *j);
 
 #endif

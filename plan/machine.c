@@ -1,4 +1,4 @@
-/* Machines' files: see machine.h */
+/* Files of machines: see machine.h */
 #include "machine.h"
 #include "shipped.h"
 #include "base/io.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* A figure: [number, "source"]. */
+/* Read a figure: [number, "source"]. */
 static int
 read_machine_figure(struct job *j, const struct key *k, const json_t *f,
     struct err *e)

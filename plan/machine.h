@@ -5,9 +5,9 @@
 #include "job.h"
 #include "base/err.h"
 
-/* Set the figures of j->m from a shipped machine or a file.  Each member is
- * [number, "source"]; -1 and *e where one is missing, unknown or without its
- * source. */
+/* Set the figures of j->m from a shipped machine or a file, whose members are
+ * [number, "source"].  -1 and *e: one is missing, unknown or without a source.
+ */
 int machine_open(struct job *j, const char *name, struct err *e);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * The time of a step: see measure.h.  It is the time of the blocks and that of
- * the rest, which has the head.  The time of a block is the difference between
- * models of one and of several blocks (mean blocks, where they differ), with
- * hardly any vocabulary: a head takes as long as ten blocks of a small model,
- * and the noise of its time would be multiplied by the number of blocks.
- * Weights are random, and one or two passes go through each model.
+ * The time of a step: see measure.h.  It is the time of all blocks plus that of
+ * the rest, mostly the head.  The time of a block is the difference between
+ * models of one block and of several (mean blocks if they differ) with a tiny
+ * vocabulary: in a small model the head takes as long as ten blocks, and the
+ * noise of its time would be multiplied by the number of blocks.  Weights are
+ * random; a step has one or two passes.
  */
 #include "measure.h"
 #include "median.h"
@@ -24,15 +24,15 @@
 #include <string.h>
 
 #define TAU 3.0
-/* Takes of a time, after one that does not count; their median is used.  Steps
- * of large models take tens of seconds and vary less. */
+/* Number of measurements of a time after a warm-up; the median is used.  Steps
+ * of models with LARGE parameters take tens of seconds, and vary less. */
 enum { TAKES = 5, TAKES_LARGE = 1, LARGE = 1 << 28 };
 
 /* The input of a step: rows of random ids, all scored, and a teacher's
  * targets. */
 struct trial {
     struct rows r;
-    size_t micro, passes; /* rows of a pass; passes, at most 2 */
+    size_t micro, passes; /* rows of a pass; number of passes, at most 2 */
     uint8_t *scored;
     struct targets targets; /* the teacher's targets */
     struct targets_tensor hidden;
@@ -41,7 +41,7 @@ struct trial {
     struct weight head;   /* the teacher's head, bf16 [V,d] */
 };
 
-/* Set the targets to k tokens with half of the probability. */
+/* Set the targets to k tokens that have half of the probability together. */
 static void
 add_top(struct trial *x, size_t n, size_t k)
 {
@@ -63,7 +63,7 @@ add_top(struct trial *x, size_t n, size_t k)
         (struct targets_tensor){ x->told[2], DT_F32, 2 };
 }
 
-/* The input for a student with V ids and so many blocks. */
+/* Make the input for a student with V ids and `blocks` blocks. */
 static void
 trial_init(struct trial *x, size_t V, size_t blocks,
     const struct config *teacher, const struct process *o)
@@ -123,7 +123,8 @@ trial_release(struct trial *x)
     free((void *)x->head.data);
 }
 
-/* The configuration *few of n mean blocks, and their shapes, the caller's. */
+/* Set *few to a configuration with n blocks of mean size.  Returns their
+ * shapes, which the caller frees. */
 static struct block_shape *
 mean_blocks(struct config *few, const struct config *c,
     const struct block_shape *b, size_t n)
@@ -143,13 +144,13 @@ mean_blocks(struct config *few, const struct config *c,
     return s;
 }
 
-/* Seconds of a student's pass, of the exchange of gradients and of the
- * optimiser; both once a step. */
+/* Seconds of a student: of a pass; and, once a step, of the exchange of
+ * gradients and of the optimiser. */
 struct times {
     double pass, reduce, update;
 };
 
-/* Steps of a student, the first of which does not count. */
+/* Time `takes` steps of a student after a warm-up. */
 static struct times
 time_steps(struct ranks *ranks, struct adamw *adam, struct tmodel *t,
     const struct trial *x, int takes, struct pool *pool)
@@ -168,7 +169,7 @@ time_steps(struct ranks *ranks, struct adamw *adam, struct tmodel *t,
         dist_barrier(dist_world());
         at[0] = clock_now();
         ranks_add(ranks, &x->r, x->scored, &x->targets, 0, 1, &sum);
-        dist_barrier(dist_world()); /* the slowest counts */
+        dist_barrier(dist_world()); /* wait for the slowest rank */
         at[1] = clock_now();
         ranks_finish(ranks, &sum);
         at[2] = clock_now();
@@ -239,7 +240,7 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
 
 /* Seconds of a teacher's pass: of a block, and of the head for --top. */
 struct taught {
-    size_t rows; /* of the teacher's pass */
+    size_t rows; /* rows of the pass */
     double block, head;
 };
 
@@ -298,8 +299,8 @@ teacher_time(const struct config *c, const struct block_shape *b,
     return (struct taught){ B, median(block, TAKES), median(head, TAKES) };
 }
 
-/* Blocks to time beside one: enough to take far longer than a clock's error,
- * but not much memory. */
+/* How many blocks to add to the first one for timing: their time must be far
+ * above a clock's error, but they must not take much memory. */
 static size_t
 more_blocks(const struct config *c, const struct block_shape *b)
 {
@@ -313,7 +314,7 @@ more_blocks(const struct config *c, const struct block_shape *b)
     return n < c->L ? n : c->L - 1;
 }
 
-/* Times of a block, and of a student with one block and all of its ids. */
+/* Time a block, and a student with one block and the whole vocabulary. */
 static void
 student_times(struct times *block, struct times *one, const struct config *c,
     const struct block_shape *b, const struct config *teacher,

@@ -6,8 +6,9 @@
 #include "base/pool.h"
 #include "model/config.h"
 
-/* Add "time.*", seconds of a step.  m [c.L] and t [teacher.L] are the blocks of
- * student and teacher; both of the teacher are NULL if there is none. */
+/* Add the figures "time.*", seconds of a step.  m [c->L] and t [teacher->L] are
+ * the blocks of student and teacher; teacher and t are NULL if there is none.
+ */
 void measure_step(struct figures *f, const struct config *c,
     const struct block_shape *m, const struct config *teacher,
     const struct block_shape *t, const struct process *o, struct pool *pool);

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* The median of t [n], n odd; t is sorted. */
+/* Median of t [n], n odd; sorts t. */
 double median(double *t, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Memory of the fullest rank: see memory.h.  Activations are those of
- * Korthikanti et al., arXiv:2205.05198, section 4 and table 2, written for any
- * widths; ZeRO is that of Rajbhandari et al., arXiv:1910.02054.
+ * Memory of the fullest rank: see memory.h.  Activations are counted as by
+ * Korthikanti et al., arXiv:2205.05198, section 4 and table 2, generalised to
+ * any widths; ZeRO is that of Rajbhandari et al., arXiv:1910.02054.
  */
 #include "memory.h"
 #include "model/stages.h"
@@ -44,10 +44,10 @@ score_numbers(const struct job *j, double tensors)
     return j->flash > 0 ? 0.0 : tensors * j->student.H * j->length / j->tensor;
 }
 
-/* Bytes of a token that a block stores for the backward pass: inputs of norms
- * and products; queries, keys, values; the MLP's channels; a byte for each
- * number that dropout may zero.  Tensor ranks divide attention and MLP, with
- * `sequence` also norms and residuals. */
+/* Bytes that a block stores of each token for the backward pass: inputs of
+ * norms and products; queries, keys, values; the MLP's channels; a byte for
+ * each number that dropout may zero.  Tensor ranks divide those of attention
+ * and MLP, with `sequence` also those of norms and residuals. */
 static double
 block_keeps(const struct job *j)
 {
@@ -65,7 +65,8 @@ block_keeps(const struct job *j)
     return bytes;
 }
 
-/* Bytes of n parameters on one rank. */
+/* Bytes on one rank of n numbers of `each` bytes, which ZeRO divides among
+ * `ranks` from stage `from` on. */
 static double
 zero_bytes(double n, double each, int from, const struct job *j, double ranks)
 {
@@ -82,7 +83,7 @@ rank_bytes(const struct job *j, const struct slice *p, double each, int from)
             fmax(1.0, ranks * j->tensor / j->expert));
 }
 
-/* Bytes of the activations of so many blocks. */
+/* Bytes of the activations of `blocks` blocks. */
 static double
 activations(const struct job *j, double blocks)
 {
@@ -100,8 +101,8 @@ struct held {
     double weights, gradients, states, activations, logits;
 };
 
-/* Memory of one rank, which has stages_lead passes of a stage in flight and
- * works on one more; the last rank has the logits. */
+/* Memory of one rank, which holds stages_lead passes of a stage in flight and
+ * works on one more; the last rank also holds the logits. */
 static struct held
 rank_memory(const struct job *j, size_t rank)
 {
@@ -125,7 +126,7 @@ sum_held(const struct held *h)
     return h->weights + h->gradients + h->states + h->activations + h->logits;
 }
 
-/* The rank with the most memory. */
+/* Find the rank with the most memory. */
 static struct held
 fullest_rank(const struct job *j)
 {
@@ -140,8 +141,8 @@ fullest_rank(const struct job *j)
     return most;
 }
 
-/* Bytes of gathered weights: of two blocks, one in use and the next, and with
- * hpz of the copy in the node. */
+/* Bytes of gathered weights: two blocks, the current one and the next; with hpz
+ * also the copy in the node. */
 static double
 gathered_weights(const struct job *j)
 {

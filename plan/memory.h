@@ -7,25 +7,26 @@
 
 #include <stddef.h>
 
-/* Add "memory" and "memory.*", bytes. */
+/* Add the figures "memory" and "memory.*", bytes. */
 void predict_memory(struct figures *f, const struct job *j);
 
-/* Parameters on a rank of the pipeline, after tensor ranks have divided them:
- * of its blocks without experts, of its experts, of embedding and head.  Stages
- * are those of model/stages.h, by which the last rank has the most blocks. */
+/* The part of the model on a rank of the pipeline, divided by tensor ranks.
+ * Stages are those of model/stages.h, which gives the last rank most blocks. */
 struct slice {
-    double blocks;
-    double dense, experts, table;
+    double blocks;  /* number of blocks */
+    double dense;   /* parameters of the blocks without experts */
+    double experts; /* parameters of the experts */
+    double table;   /* parameters of embedding and head */
 };
 struct slice slice_of(const struct job *j, size_t rank);
-/* Bytes on the rank of numbers that take `each` bytes a parameter, where ZeRO
- * divides them from stage `from` on. */
+/* Bytes on the rank of numbers of `each` bytes, one for each parameter of *p;
+ * ZeRO divides them from stage `from` on. */
 double rank_bytes(const struct job *j, const struct slice *p, double each,
     int from);
 /* Tokens of a pass on one rank. */
 double pass_tokens(const struct job *j);
-/* Attention scores of a token and block on one rank, in `tensors` copies; 0
- * with flash attention, which stores none. */
+/* Number of attention scores of a token in a block on one rank, in `tensors`
+ * copies; 0 with flash attention, which stores none. */
 double score_numbers(const struct job *j, double tensors);
 
 #endif

@@ -20,8 +20,8 @@ static const struct sub commands[COMMANDS + 1] = {
         "measure this machine for --machine" },
 };
 
-/* The command that options without one mean: run, or cluster with --machine.
- * NULL: there are no such options. */
+/* If options follow without a command, return the command that is meant: run,
+ * or cluster if --machine is given; else NULL. */
 static const struct sub *
 implied_command(int argc, char **argv)
 {

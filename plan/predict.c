@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Operations of a token in training, as MFU counts them: the forward pass and
- * twice that backward, attention to all T keys (Chowdhery et al.,
- * arXiv:2204.02311, appendix B), and a live teacher's forward pass. */
+/* FLOP of a token in training, as MFU counts them (Chowdhery et al.,
+ * arXiv:2204.02311, appendix B): the forward pass and twice as much backward,
+ * with attention to all T keys; and the forward pass of a live teacher. */
 static double
 model_flop(const struct job *j)
 {
@@ -20,7 +20,7 @@ model_flop(const struct job *j)
     return flop;
 }
 
-/* Operations of a token that recomputation adds. */
+/* FLOP of a token that recomputation adds. */
 static double
 again_flop(const struct job *j)
 {

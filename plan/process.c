@@ -17,28 +17,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of student's code, libraries and heap before the first step, about:
- * the system decides which pages of them are in memory.  student measures its
- * own. */
+/* Estimated bytes of student's code, libraries and heap before the first step:
+ * the system decides which pages are in memory.  student measures them itself.
+ */
 #define PROGRAM ((size_t)6000000)
 
-/* Ranks have larger libraries: there the size of this program counts. */
+/* Ranks have larger libraries, so for them this program's size is taken. */
 static size_t
 program_bytes(void)
 {
     return dist_world()->n > 1 ? prog_resident() : PROGRAM;
 }
 
-/* A model by its blocks, without its weights. */
+/* A model's configuration and blocks, without its weights. */
 struct layout {
     struct config c;
     struct block_shape *block; /* [L] */
     size_t params;
-    size_t head_bytes; /* student's copy of this head */
+    size_t head_bytes; /* bytes of student's copy of this model's head */
     size_t window;     /* plan_window of the weights as stored; or 0 */
 };
 
-/* Bytes of a number in student's copy of a head that comes in fp32. */
+/* Bytes for each number in student's copy of a head that comes in fp32. */
 static size_t
 head_size(const struct process *o)
 {
@@ -94,7 +94,7 @@ open_layout(struct layout *s, const char *path, const struct process *o)
     free(weights);
 }
 
-/* ---- bytes of a token in the teacher's messages ---- */
+/* ---- size of the teacher's messages ---- */
 
 static size_t
 final_bytes(const struct layout *t)
@@ -108,9 +108,9 @@ top_bytes(size_t k)
     return 6 * k + 8;
 }
 
-/* Bytes of a batch: ids, the teacher's final states or top tokens and the
- * states of its blocks in bf16; about 4 KB more are the header and the list of
- * documents in the rows, whose number depends on the text. */
+/* Bytes of a batch: ids, the teacher's final states or top tokens, and the
+ * states of its blocks in bf16.  The header and the list of documents in the
+ * rows, whose number depends on the text, take about 4 KB more. */
 static size_t
 message_bytes(const struct layout *m, const struct layout *t,
     const struct process *o)
@@ -241,7 +241,7 @@ add_teacher_process(struct figures *f, const struct layout *t,
         work += head_top_bytes(top);
         head_top_free(top);
     }
-    /* states of a whole batch, in fp32 and as they are sent */
+    /* states of a whole batch, in fp32 and in the type that is sent */
     states = plan_states(&tm.m, tokens) * 3 / 2 +
         tokens * (o->in.top > 0 ? 10 * o->in.top + 16 : 0);
     figure_add(f, "teacher.parameters", "", (double)t->params, "as parameters");
@@ -259,7 +259,7 @@ add_teacher_process(struct figures *f, const struct layout *t,
     tmodel_release(&tm);
 }
 
-/* ---- a run of so many tokens ---- */
+/* ---- the whole run (--tokens) ---- */
 
 enum { TOP = 64 }; /* tokens of stored targets without --top */
 
@@ -290,7 +290,7 @@ add_process_run(struct figures *f, const struct layout *m,
         "tokens (ids + 2 d (1 + blocks of the student)): --hidden mapped");
 }
 
-/* ---- all ---- */
+/* ---- the prediction ---- */
 
 void
 process_predict(struct figures *f, const struct process *all)

@@ -1,7 +1,7 @@
 /*
- * The prediction for a process of student on this machine, and its teacher:
- * memory to the byte, by the code that allocates, operations of a token and,
- * if asked, the time of a step, measured with a few of the blocks.
+ * The prediction for a process of student on this machine, and for its teacher:
+ * memory to the byte, by the code that allocates it; FLOP of a token; and, if
+ * asked for, the time of a step, measured with a few of the blocks.
  */
 #ifndef PLAN_PROCESS_H
 #define PLAN_PROCESS_H
@@ -21,9 +21,8 @@ struct process {
     struct effective effective; /* set by --qat and --mask */
 };
 
-/* Add the figures of this process or, under a launcher (dist_begin), of one of
- * its ranks, among which rows are divided.  Dies of models that cannot be
- * read. */
+/* Add the figures of this process or, under a launcher (dist_begin), of one
+ * rank, with rows divided among ranks.  Dies if a model cannot be read. */
 void process_predict(struct figures *f, const struct process *o);
 
 #endif

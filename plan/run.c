@@ -15,7 +15,7 @@
 
 static const char *const dtypes[] = { "f32", "bf16", NULL };
 
-/* Predict; rank 0 alone prints. */
+/* Predict on all ranks, and print on rank 0. */
 static void
 print_process(const struct process *p, int explain)
 {

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys that the search varies, the outermost first.  Stages take the divisors
- * of the number of blocks, other keys powers of two; layouts that job_check
- * refuses are passed over. */
+/* Keys that the search varies, the outermost loop first.  Pipeline stages take
+ * the divisors of the number of blocks, other keys powers of two; layouts that
+ * job_check refuses are skipped. */
 static const char *const varied[] = { "tensor", "pipeline", "virtual",
     "context", "expert", "shard", "recompute", "micro" };
 enum { VARIED = sizeof varied / sizeof *varied };
@@ -51,7 +51,8 @@ keep_layout(struct search *s, const struct job *j)
     s->n += s->n < s->room;
 }
 
-/* The value of varied key k after v, the first for v < 0; -1: v is the last. */
+/* Next value of varied key k after v; v < 0: its first value.  -1: v is the
+ * last one. */
 static double
 next_value(const struct job *j, size_t k, double v)
 {
@@ -97,7 +98,7 @@ vary_key(struct search *s, struct job *j, size_t k)
     }
 }
 
-/* Note the keys that the operands set. */
+/* Record which keys the operands set: these are not varied. */
 static void
 note_set_keys(struct search *s, const struct range *range, size_t n)
 {

@@ -35,7 +35,8 @@ shape_active(const struct shape *s)
     return shape_params(s) - s->L * (s->experts - s->active) * s->expert;
 }
 
-/* From a configuration of lib/model, exact also where blocks differ. */
+/* Set the shape from a configuration of lib/model, exactly even if blocks
+ * differ. */
 static void
 shape_from_config(struct shape *s, const struct config *c,
     const struct block_shape *b)
@@ -68,7 +69,7 @@ shape_from_config(struct shape *s, const struct config *c,
     }
 }
 
-/* Read the first member of the names, separated by blanks, that is there. */
+/* Read the first member that exists, of those whose names blanks separate. */
 static int
 read_shape_size(const json_t *j, const char *names, double least, double *v,
     struct err *e)
@@ -87,8 +88,8 @@ read_shape_size(const json_t *j, const char *names, double least, double *v,
     return r;
 }
 
-/* Read sizes by the names in configurations of transformers, and two of our
- * own: mlp_matrices, dropout. */
+/* Read sizes by the names that transformers uses, and two names of our own:
+ * mlp_matrices, dropout. */
 static int
 read_shape_sizes(struct shape *s, const json_t *j, struct err *e)
 {
@@ -131,7 +132,7 @@ read_shape_sizes(struct shape *s, const json_t *j, struct err *e)
     s->KV = s->KV > 0 ? s->KV : s->H;
     s->D = s->D > 0 ? s->D : s->d / s->H;
     s->mlp = s->mlp > 0 ? s->mlp : 4.0 * s->d;
-    if (s->experts > 0) { /* experts replace the MLP, but for a shared one */
+    if (s->experts > 0) { /* experts replace the MLP, except a shared one */
         s->expert_mlp = s->expert_mlp > 0 ? s->expert_mlp : s->mlp;
         s->mlp = shared;
         if (!(s->active > 0 && s->active <= s->experts))
@@ -150,7 +151,7 @@ shape_from_sizes(struct shape *s, const json_t *j, struct err *e)
     s->attention = s->d * s->D * (2.0 * s->H + 2.0 * s->KV);
     s->dense = s->gates * s->d * s->mlp + s->d * s->experts;
     s->expert = s->gates * s->d * s->expert_mlp;
-    /* Without gates, as GPT-2: two norms with biases, biases of products. */
+    /* Without gates, as in GPT-2: two norms with biases; biases of products. */
     s->vectors = s->gates > 2.0
         ? 2.0 * s->d
         : 6.0 * s->d + (s->H + 2.0 * s->KV) * s->D + s->mlp;

@@ -1,4 +1,4 @@
-/* Built-in machines and models: see shipped.h.  The Makefile writes data.h of
+/* Built-in machines and models: see shipped.h.  The Makefile makes data.h from
  * the files. */
 #include "shipped.h"
 
@@ -13,7 +13,7 @@ static const struct file files[] = {
     { NULL, NULL }
 };
 
-/* The text of FOLDER/NAME.json; NULL: there is none. */
+/* Find the text of FOLDER/NAME.json; NULL: there is none. */
 static const char *
 shipped_text(const char *folder, const char *name)
 {

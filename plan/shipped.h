@@ -1,5 +1,5 @@
-/* Machines and models that are built in: the files of plan/machines and
- * plan/models, as they stand. */
+/* Built-in machines and models: the files of plan/machines and plan/models,
+ * unchanged. */
 #ifndef PLAN_SHIPPED_H
 #define PLAN_SHIPPED_H
 
@@ -8,7 +8,7 @@
 /* The text of NAME.json; NULL: there is none. */
 const char *shipped_machine(const char *name);
 const char *shipped_model(const char *name);
-/* Append the names of all machines, or of all models: "a, b". */
+/* Append the names of all machines (machines != 0) or models: "a, b". */
 void shipped_names(struct buf *b, int machines);
 
 #endif

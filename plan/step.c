@@ -1,7 +1,8 @@
 /*
- * Time of a step: see step.h.  Products take their operations by the peak that
- * they reach, other work its bytes by the memory bandwidth that it reaches, and
- * collectives their latency and their bytes by bandwidth.
+ * Time of a step: see step.h.  The time of products is their FLOP over the
+ * FLOP/s that they reach; of other work its bytes over the memory bandwidth
+ * that it reaches; of collectives their latency plus their bytes over the
+ * bandwidth.
  */
 #include "step.h"
 #include "memory.h"
@@ -14,7 +15,7 @@ flop_products(const struct shape *s)
     return 2.0 * s->L * shape_products(s) + 2.0 * s->V * s->d;
 }
 
-/* Mean number of keys that a query sees: T queries, a window of w <= T. */
+/* Mean number of keys that one of T queries sees with a window of w <= T. */
 static double
 mean_keys(double T, double w)
 {
@@ -39,11 +40,11 @@ product_rate(const struct job *j)
         (j->f32 > 0 ? j->m.f32_tflops : j->m.bf16_tflops);
 }
 
-/* Bytes that the forward pass of a token and block moves outside the products:
- * two norms and two additions read and write states of width d, gates or GELU
- * channels, rotation queries and keys, experts their tokens.  Stored scores of
- * attention are written, scaled, masked, made a softmax and read; dropout adds
- * two passes and a byte. */
+/* Bytes that the forward pass of a block moves for a token outside the
+ * products: two norms and two additions read and write states of width d; so do
+ * gates or GELU with channels, rotation with queries and keys, experts with
+ * their tokens.  Attention scores, if stored, are written, scaled, masked,
+ * normalised and read; dropout adds two passes and a byte. */
 static double
 block_moves(const struct job *j)
 {
@@ -63,13 +64,13 @@ block_moves(const struct job *j)
 
 /* ---- collectives ---- */
 
-/* A ring of n ranks, `near` of them in each node. */
+/* A ring of n ranks, of which each node has `near`. */
 struct ring {
     double n, near;
-    double gbs; /* GB/s of a rank; 0: as the machine's links say */
+    double gbs; /* GB/s of a rank; 0: by the machine's links */
 };
 
-/* Seconds to gather or scatter an array of so many bytes by so many calls. */
+/* Seconds to gather or scatter an array of `bytes` bytes in `calls` calls. */
 static double
 gather_time(const struct job *j, const struct ring *r, double bytes,
     double calls)
@@ -77,7 +78,7 @@ gather_time(const struct job *j, const struct ring *r, double bytes,
     const struct machine *m = &j->m;
     const int inside = r->n <= r->near;
     const double link = 1e9 * m->link_gbs * m->link_eff;
-    /* each of a node's ranks has a ring, or a share of it, of its own */
+    /* every rank of a node has its own ring, or share of one, to other nodes */
     const double net = 1e9 * m->net_gbs * m->net_eff * fmin(r->near, r->n);
     const double speed = r->gbs > 0 ? 1e9 * r->gbs
         : inside                    ? link
@@ -92,24 +93,24 @@ gather_time(const struct job *j, const struct ring *r, double bytes,
     return calls * latency + bytes * (r->n - 1.0) / (r->n * speed);
 }
 
-/* Ranks of a group in one node, where `inner` neighbours each count as one:
- * tensor ranks are neighbours, then context ranks, then replicas. */
+/* Number of a group's ranks in one node, if their numbers differ by `inner`:
+ * tensor ranks are numbered first, then context ranks, then replicas. */
 static double
 ranks_near(const struct job *j, double inner)
 {
     return fmax(1.0, j->m.devices / inner);
 }
 
-/* ---- seconds of a pass: a block, head, weights, teacher ---- */
+/* ---- seconds of a pass: block, head, weights, teacher ---- */
 
-/* Matrix products of a block: forward 1, backward 2, recomputation 1. */
+/* Time of a block's matrix products: forward 1, backward 2, recomputation 1. */
 static double
 product_time(const struct job *j)
 {
     const struct shape *s = &j->student;
     const double attention = flop_attention(s, j->length, j->flash > 0) / s->L;
     const double again = j->recompute == RECOMPUTE_FULL ? 1.0 : 0.0;
-    /* scores made again: by flash attention itself, or as asked */
+    /* recomputed scores: by flash attention itself, or by `recompute` */
     const double scores = j->flash > 0        ? 0.5
         : j->recompute == RECOMPUTE_SELECTIVE ? 1.0
                                               : 0.0;
@@ -119,7 +120,7 @@ product_time(const struct job *j)
             (3.0 + again + scores) * attention);
 }
 
-/* Other work of a block, by the bytes that it moves. */
+/* Time of a block's other work, by the bytes that it moves. */
 static double
 vector_time(const struct job *j)
 {
@@ -134,8 +135,8 @@ vector_time(const struct job *j)
         (1e9 * j->m.memory_gbs * j->m.memory_eff);
 }
 
-/* The head and its loss.  Logits in fp32 are written, read for the softmax,
- * and their gradient written and read twice. */
+/* Time of the head and the loss.  Logits in fp32 are written, read for the
+ * softmax, and their gradient is written and read twice. */
 static double
 head_time(const struct job *j)
 {
@@ -147,9 +148,9 @@ head_time(const struct job *j)
             20.0 * s->V / (1e9 * j->m.memory_gbs * j->m.memory_eff));
 }
 
-/* Tensor ranks: two all-reduces of a block forward and two backward, each as
- * long as two gathers; `sequence` gathers and scatters the same bytes, and
- * gathers inputs again for the gradients of weights. */
+/* Time of tensor parallelism: a block has two all-reduces forward and two
+ * backward, each as long as two gathers; `sequence` gathers and scatters the
+ * same bytes, and gathers inputs again for the gradients of weights. */
 static double
 tensor_time(const struct job *j)
 {
@@ -162,7 +163,8 @@ tensor_time(const struct job *j)
     return times * 2.0 * gather_time(j, &r, bytes, 1.0);
 }
 
-/* Keys and values go round the ranks of a row, their gradients too. */
+/* Time of context parallelism: keys, values and their gradients go round the
+ * ranks that share a row. */
 static double
 context_time(const struct job *j)
 {
@@ -175,9 +177,9 @@ context_time(const struct job *j)
         gather_time(j, &r, bytes, 1.0);
 }
 
-/* Experts: a token goes to each rank that has some of its experts, by chance
- * e (1 - (1 - 1/e)^active) of e ranks, and comes back, all to all.  Links in
- * the node and the network work at the same time. */
+/* Time of expert parallelism: all-to-all sends a token to each rank with one of
+ * its experts, on average e (1 - (1 - 1/e)^active) of e ranks, and back.  Links
+ * in the node and the network work at the same time. */
 static double
 expert_time(const struct job *j)
 {
@@ -199,8 +201,8 @@ expert_time(const struct job *j)
         fmax(inside, outside);
 }
 
-/* Seconds to gather or scatter `each` bytes of every parameter of a slice among
- * the ranks with that slice, or among those of the node, by so many calls. */
+/* Seconds to gather or scatter `each` bytes of every parameter of a slice, in
+ * `calls` calls, among all ranks with that slice, or those of a node. */
 static double
 slice_time(const struct job *j, const struct slice *p, double each,
     double calls, double gbs, int in_node)
@@ -216,8 +218,8 @@ slice_time(const struct job *j, const struct slice *p, double each,
                           : 0.0);
 }
 
-/* With shard = 3 weights are gathered forward and backward, and gradients
- * scattered, a block at a time. */
+/* Time of shard = 3: weights are gathered forward and backward, and gradients
+ * scattered, block by block. */
 static double
 sharded_time(const struct job *j, const struct slice *p)
 {
@@ -230,7 +232,7 @@ sharded_time(const struct job *j, const struct slice *p)
         slice_time(j, p, j->grad_bytes, p->blocks, gbs, 0);
 }
 
-/* Weights of a sharded teacher, gathered. */
+/* Time to gather the weights of a sharded teacher. */
 static double
 teacher_gather(const struct job *j)
 {
@@ -248,7 +250,7 @@ teacher_gather(const struct job *j)
     return 0.0;
 }
 
-/* The teacher's forward pass, or its head alone over stored states. */
+/* Time of the teacher's forward pass, or of only its head on stored states. */
 static double
 teacher_pass_time(const struct job *j)
 {
@@ -267,7 +269,7 @@ teacher_pass_time(const struct job *j)
 
 /* ---- a pass of a rank ---- */
 
-/* Seconds of a pass through the stages of a rank with a head, by part. */
+/* Seconds of a pass through the stages of a rank that has the head, by part. */
 struct pass {
     double matrix, vector, head, tensor, context, expert, hand, teacher;
     double busy; /* the sum of these parts */
@@ -288,8 +290,8 @@ make_pass(const struct job *j, const struct slice *s)
         .expert = s->blocks * expert_time(j),
         .teacher = teacher_pass_time(j) };
 
-    /* every part of a stage sends a state on and gets a gradient back; each
-     * tensor rank sends a share */
+    /* each virtual stage sends a state on and gets a gradient back; each tensor
+     * rank sends its share */
     if (j->pipeline > 1)
         p.hand = 2.0 * j->virtual * state /
             (j->tensor * 1e9 * j->m.net_gbs * j->m.net_eff);
@@ -302,9 +304,9 @@ make_pass(const struct job *j, const struct slice *s)
 
 /* ---- a step ---- */
 
-/* Shards 0 to 2 sum gradients once a step, partly hidden by the backward half
- * of the last pass: all ranks get the sum, or each owner its part, and then new
- * weights go to all. */
+/* Time of the exchange with shard = 0 to 2: gradients are summed once a step,
+ * partly hidden by the backward part of the last pass.  All ranks get the sum;
+ * or each owner gets its part, and then sends new weights to all. */
 static double
 reduce_time(const struct job *j, const struct slice *s, const struct pass *p)
 {
@@ -318,8 +320,8 @@ reduce_time(const struct job *j, const struct slice *s, const struct pass *p)
               slice_time(j, s, sent, 2.0, 0.0, 0) - j->overlap * backward);
 }
 
-/* The optimiser reads and writes moments and master weights, reads gradients
- * and writes weights. */
+/* Time of the optimiser, which reads and writes moments and master weights,
+ * reads gradients and writes weights. */
 static double
 optimiser_time(const struct job *j, const struct slice *s)
 {
@@ -328,7 +330,8 @@ optimiser_time(const struct job *j, const struct slice *s)
         (1e9 * j->m.memory_gbs * j->m.memory_eff);
 }
 
-/* The slowest rank is the last: it has the head, and no rank more blocks. */
+/* The last rank is the slowest: it has the head, and no rank has more blocks.
+ */
 void
 predict_time(struct figures *f, const struct job *j)
 {

@@ -5,11 +5,11 @@
 #include "figures.h"
 #include "job.h"
 
-/* Add "step" and "step.*", seconds, which sum to "step"; and "bubble". */
+/* Add the figures "step.*" and their sum "step", seconds; and "bubble". */
 void predict_time(struct figures *f, const struct job *j);
 
-/* Operations of a token forward, in products and in attention; masked: without
- * the keys that the mask hides. */
+/* FLOP of a token in the forward pass, of products and of attention; masked:
+ * without keys that the mask hides. */
 double flop_products(const struct shape *s);
 double flop_attention(const struct shape *s, double length, int masked);
 

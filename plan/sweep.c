@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The next of the items that commas separate, the caller's; NULL: the end. */
+/* Copy the next comma-separated item, which the caller frees; NULL: the end. */
 static char *
 next_item(const char **list)
 {
@@ -23,7 +23,7 @@ next_item(const char **list)
 
 /* ---- ranges ---- */
 
-/* Add a value, which becomes the range's; NULL is "". */
+/* Add a value, which the range takes over; NULL means "". */
 static void
 range_add(struct range *r, char *value)
 {
@@ -119,7 +119,7 @@ ranges_first(const struct range *range, size_t n)
 static const char usual[] =
     "ranks,memory,full,step,speed,speed.rank,efficiency,mfu,hfu,bubble,exposed";
 
-/* Step to the next combination; 0: that was the last. */
+/* Go to the next combination; 0: it was the last one. */
 static int
 next_combination(size_t *at, const struct range *range, size_t n)
 {
@@ -131,7 +131,7 @@ next_combination(size_t *at, const struct range *range, size_t n)
     return 0;
 }
 
-/* Add a cell for each column: its figure, or its name where f is NULL. */
+/* Add a cell for each column: its figure; f NULL: its name. */
 static int
 add_columns(struct table *t, const char *columns, const struct figures *f,
     struct err *e)
@@ -237,7 +237,8 @@ apply_change(struct job *j, const char *change, struct err *e)
     return r < 0 ? -1 : job_check(j, e);
 }
 
-/* Add a row: a figure, and for each change that figure and its ratio. */
+/* Add a row: a figure, then for each change the figure and its ratio to the
+ * first. */
 static void
 add_figure_row(struct table *t, const struct figure *f,
     const struct figures *other, size_t n, int format)

@@ -1,5 +1,5 @@
-/* Several predictions: a row for each combination of values of keys, or changes
- * to a job beside it. */
+/* Several predictions: sweeps, with a row for each combination of values of
+ * keys, and what-ifs, which compare a job with changes to it. */
 #ifndef PLAN_SWEEP_H
 #define PLAN_SWEEP_H
 
@@ -13,8 +13,8 @@ struct range {
     size_t n;
 };
 
-/* Operands key=value, key=a,b,c or key=a..b (doubled from a to b at most).
- * *range [n] is the caller's, to be given to ranges_free.  -1 and *e
+/* Parse n operands key=value, key=a,b,c or key=a..b (a, 2a, 4a, ... up to b)
+ * into range [n], which the caller gives to ranges_free.  0, or -1 and *e
  * (EX_USAGE). */
 int ranges_read(struct range *range, char **operand, size_t n, struct err *e);
 void ranges_free(struct range *range, size_t n);
@@ -26,17 +26,17 @@ int ranges_set(struct job *j, const struct range *range, size_t n,
 const struct range *ranges_first(const struct range *range, size_t n);
 
 /*
- * Append a row for each combination of the ranges with several values: these
- * values, then the figures of `columns` ("a,b"; NULL: the usual ones), among
- * which may be "efficiency": speed.rank over that of the first row.  A note
- * names a combination that cannot be laid out.  -1 and *e: a column of no
- * figure.
+ * Append a row for each combination of values of the ranges that have several:
+ * these values, then the figures named in `columns` ("a,b"; NULL: the usual
+ * ones).  The column "efficiency" is speed.rank over that of the first row.  A
+ * note names each combination that cannot be laid out.  -1 and *e: a column is
+ * no figure.
  */
 int sweep_put(struct buf *b, const struct job *j, const struct range *range,
     size_t n, const char *columns, int format, struct err *e);
 
-/* Append the job's figures beside those with each of the changes
- * "key=value,...", and the ratio of each to the job's.  -1 and *e. */
+/* Append the job's figures and, for each of n changes "key=value,...", the
+ * figures with that change and their ratios to the job's.  0, or -1 and *e. */
 int what_if_put(struct buf *b, const struct job *j, char **change, size_t n,
     int format, struct err *e);
 

@@ -21,7 +21,7 @@ table_add_buf(struct table *t, struct buf *b)
     buf_clear(b);
 }
 
-/* A member of a row's object; numbers stand without quotes. */
+/* Append a member of a row's JSON object; numbers are not quoted. */
 static void
 put_member(struct buf *b, const char *name, const char *cell)
 {
@@ -50,7 +50,7 @@ put_objects(struct buf *b, const struct table *t)
     buf_adds(b, t->n > t->ncol ? "\n]\n" : "[]\n");
 }
 
-/* A bar as long as the cell's share of the largest in the last column. */
+/* Append a bar whose length is the cell over the largest of the last column. */
 static void
 put_bar(struct buf *b, const struct table *t, const char *cell)
 {
@@ -65,7 +65,8 @@ put_bar(struct buf *b, const struct table *t, const char *cell)
         buf_adds(b, i == 0 ? "  #" : "#");
 }
 
-/* Columns as wide as their widest cell, numbers to the right. */
+/* Append the table with columns as wide as their widest cells, numbers aligned
+ * right. */
 static void
 put_aligned(struct buf *b, const struct table *t, int bars)
 {

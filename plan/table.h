@@ -1,4 +1,4 @@
-/* Rows of text under heads, printed aligned, as TSV or as JSON. */
+/* Tables of text with heads, printed aligned, as TSV or as JSON. */
 #ifndef PLAN_TABLE_H
 #define PLAN_TABLE_H
 
@@ -10,7 +10,7 @@
 struct table {
     char **cell; /* [n], owned */
     size_t n, ncol;
-    int prose; /* 1: the last column is text, to the left */
+    int prose; /* 1: the last column is text, aligned left */
 };
 /* Add the next cell, row by row, heads first; the text is copied. */
 void table_add(struct table *t, const char *text);
