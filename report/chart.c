@@ -77,8 +77,8 @@ release_series(struct chart *c)
 
 enum { TICKS = 10 };
 
-/* A scale from values to positions; empty while lo > hi.  Values beyond an end
- * are drawn at that end. */
+/* A scale that maps values lo..hi to positions from..to; empty if lo > hi.
+ * Values outside are drawn at the nearer end. */
 struct axis {
     double lo, hi, from, to;
     double tick[TICKS];
@@ -105,8 +105,9 @@ axis_at(const struct axis *a, double v)
     return a->from + (a->to - a->from) * fmin(fmax(part, 0.0), 1.0);
 }
 
-/* Widen the range by a share of it, or an empty range by a tenth of its value,
- * and choose about n ticks at 1, 2 or 5 times a power of ten. */
+/* Widen the range by the share `margin`, or by a tenth of the value if there is
+ * only one, and choose about n ticks at multiples of 1, 2 or 5 times a power of
+ * ten. */
 static void
 axis_ticks(struct axis *a, double margin, double n)
 {
@@ -161,7 +162,7 @@ draw_rule(struct buf *b, double x, double y, double x2, double y2,
         x, y, x2, y2, class);
 }
 
-/* A mark at x, y; series differ in colour and in form. */
+/* Draw a mark at x, y; its colour and form depend on `kind`. */
 static void
 draw_mark(struct buf *b, size_t kind, double x, double y)
 {
@@ -179,7 +180,8 @@ draw_mark(struct buf *b, size_t kind, double x, double y)
     buf_adds(b, "</g>\n");
 }
 
-/* x of entry i in the legend of an image's panel, and its line from the top. */
+/* Returns the x of entry i in the legend of an image's panel, and its line in
+ * *line, from 0. */
 static double
 legend_place(const struct chart *c, size_t i, size_t *line)
 {
@@ -209,7 +211,7 @@ chart_legend_lines(const struct chart *c)
     return line + 1;
 }
 
-/* Title and legend of an image's panel, above the chart. */
+/* Draw title and legend of an image's panel, above the chart. */
 static void
 draw_legend(struct buf *b, const struct chart *c)
 {
@@ -249,7 +251,7 @@ draw_head(struct buf *b, const struct chart *c, int height)
         height, c->title);
 }
 
-/* The grid across from top to bottom, and what is below it. */
+/* Draw the vertical grid lines, and tick labels and axis label below them. */
 static void
 draw_x(struct buf *b, const struct axis *x, double top, double bottom,
     const char *name)
@@ -294,8 +296,9 @@ has_no_value(const struct chart *c)
 
 /* ---- lines ---- */
 
-/* A path through the values of a series or their running means.  Many points
- * are drawn in groups, each as a line from its minimum to its maximum. */
+/* Draw a path through the values of a series (raw) or their running means.
+ * Many points are drawn in groups, each as a line from its minimum to its
+ * maximum. */
 static void
 draw_path(struct buf *b, const struct axis *x, const struct axis *y,
     const struct series *s, int raw)
@@ -331,12 +334,12 @@ draw_points(struct buf *b, const struct axis *x, const struct axis *y,
             draw_mark(b, s->colour, axis_at(x, p->x), axis_at(y, p->y));
 }
 
-/* Set the mean of the finite values among the 2 h + 1 around each value. */
+/* Set each point's mean: of the finite values among the 2 h + 1 around it. */
 static void
 set_means(struct series *s, size_t h)
 {
     double sum = 0.0;
-    size_t n = 0, last = 0; /* sum is of n values before `last` */
+    size_t n = 0, last = 0; /* sum has n values, all before `last` */
 
     for (size_t i = 0; i < s->n; i++) {
         for (; last < s->n && last <= i + h; last++)
@@ -412,8 +415,8 @@ draw_value(struct buf *b, const struct axis *x, size_t colour,
         draw_mark(b, colour, axis_at(x, p->y), y);
 }
 
-/* The scale of all values, right of the names, which are about 7 a column
- * wide. */
+/* Make the scale for all values.  It begins right of the names, whose
+ * characters are about 7 pixels wide. */
 static struct axis
 rows_axis(const struct chart *c, const char *const *name, size_t n)
 {
@@ -453,7 +456,7 @@ chart_rows(struct buf *b, struct chart *c, const char *const *name)
 
         draw_rule(b, 0, y + ROW / 2.0, W, y + ROW / 2.0, "grid");
         draw_label(b, x.from - 8, y + 4, "e", fitted(text, name[i], NAME));
-        /* Marks of series stand side by side, so that none hides another. */
+        /* Marks of several series are side by side, so that none is hidden. */
         for (size_t k = 0; k < c->ns; k++)
             draw_value(b, &x, c->s[k].colour, &c->s[k].p[i],
                 y + 10.0 * (((double)k + 0.5) / (double)c->ns - 0.5));

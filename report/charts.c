@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A model's perplexity above the base's in %, or without a base its
+/* By how many % a model's perplexity is above the base's; without a base: the
  * perplexity. */
 static double
 source_cost(const struct eval *v, size_t model, size_t source)
@@ -19,7 +19,7 @@ source_cost(const struct eval *v, size_t model, size_t source)
         : 100.0 * (ppl / eval_real(v, v->base, source, "ppl") - 1.0);
 }
 
-/* Draw the perplexity of every model but the base by source, or its KL with an
+/* Draw by source the perplexity of every model but the base; kl: its KL with an
  * interval. */
 static void
 chart_sources(struct buf *b, const struct eval *v, struct chart *c, int kl)
@@ -62,7 +62,7 @@ charts_sources(struct buf *b, const struct eval *v)
     chart_sources(b, v, &kl, 1);
 }
 
-/* Columns of logs that are drawn, of training or of held-out batches. */
+/* The columns of logs that are drawn, from training and held-out batches. */
 static const struct drawn {
     const char *id, *title, *note, *y;
     int column, held;
@@ -83,7 +83,7 @@ static const struct drawn {
     { "norm", "Gradient norm", "Before clipping.", "norm", NORM, 0 },
 };
 
-/* The label of an axis of steps, with the tokens of a step. */
+/* Write the label of the steps' axis, which says how many tokens a step has. */
 static const char *
 step_label(const struct log *g, char *out, size_t size)
 {
@@ -103,8 +103,7 @@ has_value(const double *v, size_t n)
     return 0;
 }
 
-/* Draw a column of n logs over their steps; logs without a value are left
- * out. */
+/* Draw a column of n logs over their steps, except logs without a value. */
 static void
 chart_column(struct buf *b, const struct log *const *g, size_t n,
     const struct drawn *d)
@@ -131,8 +130,8 @@ chart_column(struct buf *b, const struct log *const *g, size_t n,
     chart_lines(b, &c);
 }
 
-/* Draw the loss of each run less that of the last on the same batch, which
- * takes away the noise that all share. */
+/* Draw the loss of each run minus the last run's loss on the same batch, which
+ * removes the noise that all runs share. */
 static void
 chart_paired(struct buf *b, const struct log *const *g, size_t n)
 {
@@ -156,9 +155,9 @@ chart_paired(struct buf *b, const struct log *const *g, size_t n)
     free(title);
 }
 
-/* Collect the runs from the i-th on that can be compared with it and are not
- * drawn yet: a run without a teacher last, and one of several with equal
- * losses. */
+/* Collect run i and the later runs that can be compared with it and are not
+ * drawn yet.  A run without a teacher comes last; of runs with equal losses one
+ * is taken. */
 static size_t
 comparable_runs(const struct run *r, size_t i, const struct log **g,
     char *drawn)

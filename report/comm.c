@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "4 KB" */
+/* Format a size, such as "4 KB". */
 static char *
 size_text(double bytes)
 {
@@ -19,7 +19,8 @@ size_text(double bytes)
     return xasprintf("%g %s", bytes, unit[i]);
 }
 
-/* The number of rows: powers of two from the least to the largest size. */
+/* Number of rows: one for each power of two from the least size (*least) to the
+ * largest. */
 static size_t
 size_rows(const struct table *t, double *least)
 {
@@ -38,7 +39,8 @@ size_rows(const struct table *t, double *least)
     return most > 0.0 ? 1 + (size_t)lrint(log2(most / *least)) : 0;
 }
 
-/* A histogram of one column, a series an operation, of n sizes. */
+/* Draw a histogram of one column by n sizes, with a series for each operation.
+ */
 static void
 comm_chart(struct buf *b, const struct table *t, struct chart c,
     const char *column, double unit, size_t n, double least,

@@ -1,5 +1,4 @@
-/* Charts of collectives: how many, bytes and time, by powers of two of the
- * size. */
+/* Charts of collectives: number, bytes and time, by size in powers of two. */
 #ifndef REPORT_COMM_H
 #define REPORT_COMM_H
 

@@ -11,10 +11,10 @@
 enum { ALL, PRODUCTS, ATTENTION, HEAD, PARTS };
 enum { LAYERS = 100 };
 struct layer {
-    char of;            /* T, B or V */
-    double n;           /* how many of these */
+    char of;            /* what varies: T (length), B (rows) or V (ids) */
+    double n;           /* its value */
     double speed;       /* tokens/s of one thread */
-    double part[PARTS]; /* us a token */
+    double part[PARTS]; /* microseconds for a token */
 };
 struct costs {
     struct layer layer[LAYERS];
@@ -101,7 +101,7 @@ cost_table(struct buf *b, const char *path, struct err *e)
     return 0;
 }
 
-/* The chart of the layers that vary T, B or V. */
+/* Add the chart of the measurements that vary `of`. */
 static void
 add_cost_chart(struct image *m, const struct costs *c, char of,
     const char *title, const char *across)

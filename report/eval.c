@@ -8,11 +8,11 @@
 
 static const char *const all = "(all)";
 
-/* The index of a name, which is added if it is new; NONE: there is no room. */
+/* Find the index of a name, or add it; NONE: there is no room. */
 static size_t
 name_index(const char **name, size_t *n, size_t max, const char *what)
 {
-    for (size_t i = *n; i-- > 0;) /* mostly the last */
+    for (size_t i = *n; i-- > 0;) /* mostly it is the last one */
         if (strcmp(name[i], what) == 0)
             return i;
     if (*n == max)
@@ -34,7 +34,7 @@ eval_real(const struct eval *v, size_t model, size_t source, const char *column)
         table_column(&v->t, column));
 }
 
-/* Set base (KL 0 without an error) and from (regained 0) by their figures. */
+/* Find the models base (KL 0 without an error) and from (regained 0). */
 static void
 find_roles(struct eval *v)
 {

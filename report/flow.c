@@ -50,7 +50,7 @@ draw_box(struct buf *b, const struct table *t, size_t row, struct place p)
         p.y + 36.0, table_cell(t, row, table_column(t, "does")));
 }
 
-/* In a row and in a column a straight line, else one that turns in the gap
+/* Draw an arrow: straight within a row or column, else with turns in the gap
  * before the box that it leads to. */
 static void
 draw_arrow(struct buf *b, struct place p, struct place q)
@@ -79,7 +79,7 @@ draw_arrow(struct buf *b, struct place p, struct place q)
     buf_adds(b, "</g>\n");
 }
 
-/* The row whose name is the n bytes at s, or NONE. */
+/* Find the row whose name is s[n]; NONE: there is none. */
 static size_t
 named_row(const struct table *t, const char *s, size_t n)
 {

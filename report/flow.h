@@ -5,12 +5,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* How the header of such a file begins. */
+/* First bytes of a file with such a table. */
 #define FLOW_HEADER "column\trow\tname\t"
 
-/* Append an SVG image of the table at path: a box in each place (column, row),
- * with its name and what it does, and an arrow to each box named in its column
- * `to` ("-": none, a comma between two).  -1 and *e. */
+/* Append an SVG image of the table at path.  A row is a box at its place
+ * (column, row), with a name and what it does, and arrows to the boxes named in
+ * its column `to` (separated by commas; "-": none).  0, or -1 and *e. */
 int flow_image(struct buf *b, const char *path, struct err *e);
 
 #endif

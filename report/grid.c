@@ -58,7 +58,7 @@ grid_page(struct buf *b, const struct grid *g)
 {
     if (g->ncell <= g->ncol)
         return;
-    /* Beside the box that scrolls, so that the caption does not scroll away. */
+    /* The caption is outside the scrolling box, so it stays in view. */
     put(b,
         "<p class=\"caption\" id=\"%s-is\">%s</p>\n"
         "<div class=\"scroll\" tabindex=\"0\"><table "
@@ -99,7 +99,7 @@ grid_terminal(struct buf *b, const struct grid *g)
             buf_addf(b, "%s%*s", text, gap, "");
             used = w;
         } else {
-            used += 1 + w; /* too much stays too much */
+            used += 1 + w; /* once over the limit, it stays over */
             if (used <= LINE)
                 buf_addf(b, " %*s%s", gap, "", text);
         }

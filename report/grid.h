@@ -1,4 +1,4 @@
-/* A table to be shown: built once, put on a page or on a terminal. */
+/* A table built once and shown on a page or on a terminal. */
 #ifndef REPORT_GRID_H
 #define REPORT_GRID_H
 
@@ -15,13 +15,13 @@ struct grid {
 /* Begin with the heads, separated by "|". */
 void grid_init(struct grid *g, const char *id, const char *caption,
     const char *heads);
-/* The next cell.  A number: "-" if it is not finite. */
+/* Add the next cell, row by row; a number that is not finite is "-". */
 void grid_text(struct grid *g, const char *text);
 void grid_number(struct grid *g, const char *fmt, double v);
 void grid_release(struct grid *g);
 
-/* The first column is of names, to the left.  Nothing without rows.  On a
- * terminal cells are cut to 16 columns, and a line to 80. */
+/* Append the table, or nothing if it has no rows.  The first column has names,
+ * aligned left.  On a terminal cells are cut to 16 columns, lines to 80. */
 void grid_page(struct buf *b, const struct grid *g);
 void grid_terminal(struct buf *b, const struct grid *g);
 

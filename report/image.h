@@ -1,4 +1,4 @@
-/* Charts beside and below each other, as one SVG image. */
+/* Several charts in a grid, as one SVG image. */
 #ifndef REPORT_IMAGE_H
 #define REPORT_IMAGE_H
 
@@ -10,13 +10,13 @@
 /* { 0 } is empty. */
 struct image {
     struct buf panels;
-    size_t n, height; /* panels, and the height of each */
+    size_t n, height; /* number of panels; height of each */
 };
 
 /* Begin an SVG image of that size, with the style of pages. */
 void image_begin(struct buf *b, double width, double height);
-/* Add a chart of lines, in the next place, and release its series; a chart
- * without a value takes no place.  The first one's legend sets the height. */
+/* Add a chart of lines at the next place, and release its series; a chart
+ * without a value is not added.  The first chart's legend sets the height. */
 void image_add(struct image *m, struct chart *c);
 /* Append the whole image and release *m. */
 void image_put(struct buf *b, struct image *m);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 20000 }; /* tokens shown: a browser takes so many */
+enum { MOST = 20000 }; /* most tokens shown, a number that browsers can take */
 
 static const char css[] =
     "body{font:16px/1.7 Georgia,serif;max-width:50em;margin:2em auto;"
@@ -14,8 +14,8 @@ static const char css[] =
     "h2{font:600 13px sans-serif;color:#555;margin:2em 0 .3em}\n"
     "p.t{white-space:pre-wrap;margin:0}\np.t span{border-radius:2px}\n";
 
-/* A file of losses, and its columns: base and model are losses of the base, or
- * NONE, and of the first model beside it. */
+/* A file of losses and its columns.  base: losses of the base, or NONE; model:
+ * losses of the first other model. */
 struct losses {
     struct table t;
     size_t document, source, text, base, model, kl;
@@ -50,8 +50,9 @@ find_columns(struct losses *l, struct err *e)
     return 0;
 }
 
-/* Red where the model loses more than the base, blue where it loses less;
- * without a base red where it loses much.  Full at 4 nats. */
+/* Append a token in red if the model's loss is above the base's, in blue if
+ * below; full at 4 nats.  Without a base red shows the loss; full at 12 nats.
+ */
 static void
 put_token(struct buf *b, const struct losses *l, size_t row)
 {

@@ -1,4 +1,4 @@
-/* A page of texts, coloured by what models lose at each token. */
+/* A page of texts, coloured by the models' loss at each token. */
 #ifndef REPORT_LOSSES_H
 #define REPORT_LOSSES_H
 

@@ -29,7 +29,7 @@ put_run_table(struct buf *b, const struct run *r, int which)
     grid_release(&g);
 }
 
-/* A main result: a figure and a sentence. */
+/* Append a main result: a figure and a sentence. */
 static void
 put_tile(struct buf *b, const char *fmt, double v, const char *unit,
     const char *what)
@@ -41,8 +41,8 @@ put_tile(struct buf *b, const char *fmt, double v, const char *unit,
     put(b, " <small>%s</small></b><span>%s</span></div>\n", unit, what);
 }
 
-/* Did pruning cost enough for a share of that cost to mean something?  evalppl
- * prints no share where the cost is within its error. */
+/* Is the cost of pruning above its error, so that a share of it is meaningful?
+ * If not, evalppl prints no share. */
 static int
 cost_shows(const struct eval *v)
 {
@@ -58,7 +58,7 @@ cost_shows(const struct eval *v)
         1.005 * eval_real(v, v->base, NONE, "ppl");
 }
 
-/* The cost of pruning, and the share that training won back. */
+/* Append the cost of pruning, and the share of it that training regained. */
 static void
 put_cost(struct buf *b, const struct eval *v)
 {
@@ -88,7 +88,7 @@ put_cost(struct buf *b, const struct eval *v)
     }
 }
 
-/* Two trained models: how many standard errors are between them. */
+/* Append by how many standard errors two trained models differ. */
 static void
 put_pair(struct buf *b, const struct eval *v, size_t i, size_t k, int kl)
 {
@@ -123,7 +123,7 @@ put_result(struct buf *b, const struct run *r)
     buf_adds(b, "<div class=\"tiles\" id=\"result\">\n");
     if (v->base != NONE && v->from != NONE)
         put_cost(b, v);
-    /* The table compares more than three models. */
+    /* More than three trained models are compared only in the table. */
     for (size_t i = 0; i < v->nmodel && trained <= 3; i++)
         for (size_t k = i + 1; k < v->nmodel; k++)
             for (int kl = 0; kl < 2 && eval_trained(v, i) && eval_trained(v, k);
@@ -154,7 +154,8 @@ put_result(struct buf *b, const struct run *r)
             v->left_out, MODELS, SOURCES);
 }
 
-/* A line LANGUAGE, MODEL, TEXT, whose escapes \n \t \\ are undone. */
+/* Append the sample in a line LANGUAGE, MODEL, TEXT; \n, \t and \\ in TEXT are
+ * unescaped. */
 static void
 put_sample(struct buf *b, const struct eval *v, char *line)
 {
@@ -194,8 +195,8 @@ put_samples(struct buf *b, const struct run *r)
     buf_adds(b, "</div>\n");
 }
 
-/* Lines KEY, VALUE: the commands, or those with other keys.  A line without a
- * key continues the value before it. */
+/* Append the commands, or the other facts, of lines KEY, VALUE.  A line without
+ * a key continues the value before it. */
 static void
 put_facts(struct buf *b, const struct lines *l, int commands)
 {

@@ -1,4 +1,4 @@
-/* The page of a run: one file of HTML that needs nothing else. */
+/* The page of a run: a self-contained HTML file. */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 

@@ -27,7 +27,7 @@ static const struct shown {
     { "run.days", "The run", "days", 1.0 },
 };
 
-/* Is the name a figure of plan, and no key? */
+/* Is it the name of a figure of plan, not of a key? */
 static int
 is_figure(const char *name)
 {
@@ -42,7 +42,7 @@ is_figure(const char *name)
     return known;
 }
 
-/* The number of keys: the columns before the first figure. */
+/* Number of keys: columns before the first figure. */
 static size_t
 key_columns(const struct table *t)
 {
@@ -53,7 +53,7 @@ key_columns(const struct table *t)
     return n;
 }
 
-/* The name of a row's series: the values of all keys but the first. */
+/* Make the name of a row's series: the values of all keys but the first. */
 static char *
 series_name(const struct table *t, size_t row, size_t keys)
 {
@@ -65,8 +65,8 @@ series_name(const struct table *t, size_t row, size_t keys)
     return b.n > 0 ? b.p : xstrdup("plan");
 }
 
-/* Draw a figure on a page or, if m is not NULL, in an image: at most SERIES
- * series over the first key. */
+/* Draw a figure over the first key, as at most SERIES series, on a page or, if
+ * m is not NULL, in an image. */
 static void
 draw_figure(struct buf *b, struct image *m, const struct table *t,
     const struct shown *of, size_t keys)

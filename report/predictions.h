@@ -1,4 +1,4 @@
-/* A sweep of plan(1), drawn over its first key. */
+/* Charts of a sweep of plan(1) over its first key. */
 #ifndef REPORT_PREDICTIONS_H
 #define REPORT_PREDICTIONS_H
 
@@ -8,7 +8,8 @@
 
 /* Append the table and the charts of a sweep to a page. */
 void predictions_page(struct buf *b, const struct table *t);
-/* Has the first line of a file, which is not empty, a figure that is drawn? */
+/* Does the first line of a file, which is not empty, name a figure that is
+ * drawn? */
 int predictions_known(const struct lines *l);
 /* Append an SVG image of the sweep in a file.  -1 and *e. */
 int predictions_image(struct buf *b, const char *path, struct err *e);

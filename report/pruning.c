@@ -10,8 +10,8 @@ enum { KINDS = 6, MAP = 64, BLOCKS = 4096 };
 
 /* ---- the search ---- */
 
-/* The tokens of a trial that counts: successive halving scores others on fewer
- * tokens, so their figures are of other data. */
+/* Find the most tokens of a trial.  Only trials with so many are drawn, as
+ * successive halving scores others on fewer tokens, that is on other data. */
 static double
 most_tokens(const struct table *t)
 {
@@ -23,8 +23,8 @@ most_tokens(const struct table *t)
     return most;
 }
 
-/* Add to each chart the trials on all tokens: to `path` the least objective so
- * far of each kind, to `front` size and objective. */
+/* Add the trials on all tokens: to *path the lowest objective so far of each
+ * kind, to *front size and objective. */
 static void
 add_trials(struct chart *path, struct chart *front, const struct table *t)
 {
@@ -40,7 +40,7 @@ add_trials(struct chart *path, struct chart *front, const struct table *t)
         const double v = table_real(t, i, objective);
         struct series *p, *f;
 
-        /* A line that says that a trial was taken repeats it. */
+        /* A line with `taken` repeats an earlier trial. */
         if (table_real(t, i, tokens) < all || !isfinite(v) ||
             table_real(t, i, taken) == 1.0 ||
             (f = chart_series(front, name, KINDS)) == NULL)
@@ -52,7 +52,7 @@ add_trials(struct chart *path, struct chart *front, const struct table *t)
     }
 }
 
-/* A kind with one trial has no path. */
+/* Remove the series of kinds with only one trial. */
 static void
 drop_single(struct chart *c)
 {
@@ -75,7 +75,7 @@ smaller_point(const void *x, const void *y)
                         : (a->y > b->y) - (a->y < b->y);
 }
 
-/* Add the line that joins the trials which no other beats in size and in
+/* Add the Pareto front: trials that no other beats both in size and in
  * objective. */
 static void
 add_front(struct chart *c)
@@ -121,7 +121,7 @@ charts_search(struct buf *b, const struct table *t)
     chart_lines(b, &front);
 }
 
-/* ---- the model inside ---- */
+/* ---- the profile of a model ---- */
 
 static void
 chart_influence(struct buf *b, const struct table *t)
@@ -151,8 +151,8 @@ struct channels {
     size_t block, input, channel, class, max, square;
 };
 
-/* Is line i of that input and of tokens behind the first, with a valid block
- * and channel?  Then these are set. */
+/* If line i is of that input and of tokens after the first, with a valid block
+ * and channel, return 1 and set these. */
 static int
 channel_line(const struct channels *c, size_t i, const char *input,
     size_t *block, size_t *channel)
@@ -169,8 +169,9 @@ channel_line(const struct channels *c, size_t i, const char *input,
     return 1;
 }
 
-/* Set, for each of MAP parts of a block's channels, the largest activation over
- * the root mean square of the input, by decades: 1 is a thousand times. */
+/* Set map [blocks,MAP]: for each of MAP groups of a block's n channels
+ * log10(largest activation / root mean square of the input) / 3, so that 1 is a
+ * factor of 1000. */
 static void
 fill_map(const struct channels *c, const char *input, size_t blocks, size_t n,
     double *map)

@@ -17,11 +17,12 @@
 
 struct args {
     int text;
-    const char *out; /* NULL: beside what is read */
+    const char *out; /* NULL: next to the file that is read */
 };
 
-/* Kinds of files, told by how the first line begins or by a function; the last
- * is any other file.  Functions append to b; -1 and *e. */
+/* Kinds of files, recognised by the beginning of the first line or by a
+ * function; the last is any other file.  The functions append to *b: 0, or -1
+ * and *e. */
 static const struct kind {
     const char *begins;
     int (*known)(const struct lines *l);
@@ -51,14 +52,14 @@ file_kind(const char *path)
     struct err e;
 
     if (lines_read(&l, path, &e) <= 0)
-        return k; /* which tells why it cannot be read */
+        return k; /* its functions will report the error */
     while (l.n > 0 && !is_kind(&l, k))
         k++;
     lines_release(&l);
     return k;
 }
 
-/* FILE.html, or FILE.svg without the .tsv of FILE. */
+/* Make the name of the output: FILE.html, or FILE.svg without FILE's .tsv. */
 static char *
 file_output(const char *file, int is_page)
 {

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* How the header of such a file begins. */
+/* First bytes of such a file. */
 #define ROWS_HEADER "run\tmodel\t"
 
 /* Append an SVG image of the rows: recovery (%) and KL (nats a token) of cut

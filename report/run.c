@@ -126,8 +126,8 @@ read_lines_file(struct run *r, struct lines *l, const char *dir,
     free(path);
 }
 
-/* Read the files of one table, those of a profile also in the folder profile;
- * returns the rows of all. */
+/* Read the files of one table; those of a profile may be in the folder
+ * `profile`.  Returns the number of all rows. */
 static size_t
 read_tables(struct run *r, const char *dir)
 {
@@ -166,8 +166,8 @@ read_tables(struct run *r, const char *dir)
     return nrow;
 }
 
-/* Put the logs in the order of the models, with their colours, and the others
- * behind them. */
+/* Sort the logs in the order of the models, and give them the models' colours;
+ * logs of no model come last. */
 static void
 order_logs(struct run *r)
 {

@@ -1,7 +1,7 @@
 /*
- * The contents of a run's files, read and checked; nothing here knows how they
- * are shown.  A file that is missing leaves its part empty; one that cannot be
- * read or is malformed does too, and adds a message to `problem`.
+ * The contents of a run's files, read and checked.  If a file is missing, its
+ * part of struct run is empty; if it cannot be read or is malformed, `problem`
+ * has a message too.
  */
 #ifndef REPORT_RUN_H
 #define REPORT_RUN_H
@@ -9,10 +9,10 @@
 #include "eval.h"
 #include "table.h"
 
-/* Columns of metrics.tsv by student(1), a value a step, NAN where there is
- * none. */
+/* Columns of metrics.tsv by student(1), with a value for each step; NAN: none.
+ */
 enum { STEP, CE, TOKENS, SCORED, KL, SQUAREHEAD, NORM, SECONDS, SPEED, NLOG };
-/* Columns of held-out.tsv, a value an evaluation. */
+/* Columns of held-out.tsv, with a value for each evaluation. */
 enum { HELD_STEP, HELD_LOSS, HELD_CE, HELD_KL, NHELD };
 struct log {
     char *name;      /* name of the folder */
@@ -23,7 +23,7 @@ struct log {
     size_t nheld;
 };
 
-/* Files of one table. */
+/* Files that have one table. */
 enum {
     F_PRUNE,    /* prune --report */
     F_SEARCH,   /* prune search --log */
@@ -49,8 +49,8 @@ struct run {
     size_t nproblem;
 };
 
-/* Read the files of folder dir.  -1 and *e when it is no folder, or nothing in
- * it can be shown. */
+/* Read the files of folder dir.  -1 and *e: it is no folder, or has nothing to
+ * show. */
 int run_read(struct run *r, const char *dir, struct err *e);
 void run_release(struct run *r);
 
@@ -58,11 +58,11 @@ void run_release(struct run *r);
 double log_last(const struct log *g, int column);
 /* Tokens a second over all steps whose time is known. */
 double log_speed(const struct log *g);
-/* The held-out evaluation of least loss; NaN is not the least unless all losses
- * are NaN. */
+/* Index of the held-out evaluation with the lowest loss, or of a NaN if all
+ * are. */
 size_t log_best(const struct log *g);
-/* Did every step of the two see and score equal numbers of tokens?  Then they
- * are taken to have seen the same batches. */
+/* Did both runs see and score the same number of tokens in every step?  Then
+ * they are assumed to have seen the same batches. */
 int log_alike(const struct log *a, const struct log *b);
 
 #endif

@@ -131,7 +131,7 @@ table_cell(const struct table *t, size_t row, size_t column)
         : "-";
 }
 
-/* 0 for a number, "-" or nothing. */
+/* Parse a number; "-" and "" are valid too.  0, or -1. */
 static int
 real(const char *s, double *v)
 {

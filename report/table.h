@@ -1,7 +1,7 @@
 /*
- * Files of lines, and tables in them: a header of column names, rows of as
- * many fields, all separated by tabs, up to an empty line or the end.
- * Columns are found by name, so that those of a later version do not matter.
+ * Files of lines, and tables in them: a header of column names, then rows with
+ * as many fields, separated by tabs, up to an empty line or the end.  Columns
+ * are found by name, so that columns of a later version do no harm.
  */
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
@@ -17,11 +17,11 @@ struct lines {
     char *text;  /* the file, cut into lines; owned */
     char **line; /* [n], into text */
     size_t n;
-    int torn; /* the last one has no newline */
+    int torn; /* 1: the last line has no newline */
 };
 
-/* Read a regular file of at most 256 MB of text.  1; 0 where there is none;
- * -1 and *e.  The caller releases *l only after 1. */
+/* Read a regular file of at most 256 MB of text.  1: the caller releases *l; 0:
+ * there is no file; -1 and *e. */
 int lines_read(struct lines *l, const char *path, struct err *e);
 /* Drop a last line without a newline, which is still being written. */
 void lines_whole(struct lines *l);
@@ -31,12 +31,12 @@ void lines_release(struct lines *l);
 struct table {
     char **cell; /* [1 + nrow, ncol], the header first */
     size_t nrow, ncol;
-    size_t line; /* of the header in its file, from 1 */
+    size_t line; /* line of the header in its file, from 1 */
 };
 
 /* Read the table that begins at line *at, and set *at to the line that ends it.
- * Its cells are parts of the lines, which are cut.  -1 and *e (without the
- * file's name) for a row of another width. */
+ * The lines are cut into its cells.  -1 and *e (without the file's name): a row
+ * has more or fewer fields. */
 int table_parse(struct table *t, struct lines *l, size_t *at, struct err *e);
 void table_release(struct table *t);
 
@@ -51,13 +51,13 @@ int table_image(struct buf *b, const char *path, const char *names, int numbers,
     int (*draw)(struct buf *b, const struct table *t, struct err *e),
     struct err *e);
 
-/* The column of a name, or NONE. */
+/* Find a column by name; NONE: there is none. */
 size_t table_column(const struct table *t, const char *name);
 
-/* A cell of row 0.., "-" where row or column are NONE; its value, NAN for what
- * is no number or beyond 1e30, which no figure reaches and no chart can show.
- */
+/* Text of a cell, rows from 0; "-" if row or column is NONE. */
 const char *table_cell(const struct table *t, size_t row, size_t column);
+/* Value of a cell; NAN if it is no number, or beyond 1e30, which no figure
+ * reaches and no chart can show. */
 double table_real(const struct table *t, size_t row, size_t column);
 
 #endif

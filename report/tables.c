@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A column of a file: a number by fmt, or text where that is NULL. */
+/* A column of a file: a number printed by fmt; fmt NULL: text. */
 struct column {
     const char *name, *fmt;
     double scale;
 };
 
-/* Add a cell of two numbers, such as "low..high". */
+/* Add a cell with two numbers, such as "low..high". */
 static void
 grid_two(struct grid *g, const char *fmt, double a, double b)
 {
@@ -159,7 +159,8 @@ grid_row(struct grid *g, const struct table *t, size_t i,
     }
 }
 
-/* The whole model, each step that the search took, and the result. */
+/* Make the table of pruning: the whole model, each step that the search took,
+ * and the result. */
 static void
 make_pruning(struct grid *g, const struct table *t)
 {

@@ -17,8 +17,8 @@ enum {
     T_SCALING,
     NTABLE
 };
-/* Make a table, without rows where the run has none; the caller's, to be given
- * to grid_release. */
+/* Make table `which` (T_...), without rows if the run has none; the caller
+ * releases it by grid_release. */
 void table_make(struct grid *g, int which, const struct run *r);
 /* Append all tables for a terminal. */
 void terminal(struct buf *b, const struct run *r);
