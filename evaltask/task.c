@@ -1,4 +1,4 @@
-/* Tasks from their files to the report; see task.h. */
+/* Running tasks, from their files to the report; see task.h. */
 #include "task.h"
 #include "base/mem.h"
 #include "base/note.h"

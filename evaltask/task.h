@@ -1,12 +1,12 @@
 /* Tasks: items of JSONL, made into requests by a form (a file that a user
- * writes, see evaltask(1)) and scored as lm-evaluation-harness does: the log
+ * writes, see evaltask(1)) and scored as lm-evaluation-harness does: by the log
  * probability of a continuation after a context. */
 #ifndef TASK_H
 #define TASK_H
 
 #include "task_print.h"
 
-/* Reads, scores, writes a->items, and reports into b. */
+/* Read the tasks, score them, write a->items, and append the report to b. */
 void tasks_run(struct eval *e, const struct task_args *a, struct buf *b);
 
 #endif

@@ -53,8 +53,9 @@ add_python(const json_t *v, struct strings *out, struct err *e)
     return 0;
 }
 
-/* Append the values at path below v.  In a list a number takes one member, a
- * name takes the member of that name of all; then *list is set. */
+/* Append the values at `path` below v.  At a list, a number in the path selects
+ * one element; a name selects the member of that name in every element, and
+ * sets *list. */
 static int
 values_at(const json_t *v, const char *path, struct strings *out, int *list,
     struct err *e)
@@ -85,8 +86,8 @@ values_at(const json_t *v, const char *path, struct strings *out, int *list,
 static int fill_some(const struct form *form, const struct fill *f, size_t nset,
     const json_t *item, struct buf *out, struct err *e);
 
-/* Append a part's values, filtered.  Of the form's `set` lines the first nset
- * can be used. */
+/* Append a part's values, filtered.  The part may use the first nset of the
+ * form's `set` lines. */
 static int
 part_values(const struct form *form, const struct fill_part *part, size_t nset,
     const json_t *item, struct strings *out, int *list, struct err *e)

@@ -6,11 +6,12 @@
 #include "base/mem.h"
 #include "format/json.h"
 
-/* Append the text that f makes of an item. -1 and *e: a field is missing or of
- * another kind. */
+/* Append the text of f, filled with an item's fields.  -1 and *e: a field is
+ * missing or has another type. */
 int fill_text(const struct form *form, const struct fill *f, const json_t *item,
     struct buf *out, struct err *e);
-/* Append the texts: one for each entry of a list, where f is a single field. */
+/* As fill_text, but if f is a single field that is a list, append one text for
+ * each entry. */
 int fill_list(const struct form *form, const struct fill *f, const json_t *item,
     struct strings *out, struct err *e);
 #endif

@@ -7,8 +7,8 @@
 #include <unicode/uchar.h>
 #include <unicode/ucasemap.h>
 
-/* Arguments of a filter, which appends to out what it makes of the text
- * s[n]. */
+/* Arguments of a filter function, which appends the filtered text s[n] to out.
+ */
 struct filtered {
     const struct filter_step *step;
     const struct map_word *map; /* [nmap] */
@@ -25,7 +25,7 @@ next_char(const char *s, size_t n, size_t *len)
         len);
 }
 
-/* Bytes of the last character of s[n], n > 0. */
+/* Length in bytes of the last character of s[n], n > 0. */
 static size_t
 last_len(const char *s, size_t n)
 {
@@ -112,8 +112,8 @@ f_capitalize(struct filtered *f, struct err *e)
     return add_lower(f->out, f->s + len, f->n - len, e);
 }
 
-/* Where the last word begins: behind the last space.  A space at the end has an
- * empty word behind it. */
+/* Offset of the last word: after the last space; a text that ends with a space
+ * has an empty last word. */
 static size_t
 last_word(const struct filtered *f)
 {
@@ -144,7 +144,7 @@ f_but_last_word(struct filtered *f, struct err *e)
     return 0;
 }
 
-/* Where the argument first stands in the text; NULL and *e: nowhere. */
+/* Find the argument's first occurrence in the text; NULL and *e: none. */
 static const char *
 first_match(const struct filtered *f, struct err *e)
 {
@@ -194,7 +194,7 @@ f_replace(struct filtered *f, struct err *e)
     return 0;
 }
 
-/* Leave out square brackets, and the text between them on a line. */
+/* Remove square brackets and the text between them, within a line. */
 static int
 f_unbracket(struct filtered *f, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* Filters that a form's fields go through: functions of a text. */
+/* Filters of a form's fields: functions from text to text. */
 #ifndef TASK_FILTER_H
 #define TASK_FILTER_H
 
@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* Texts that end with NUL; { 0 } is empty. */
+/* A list of NUL-terminated strings; { 0 } is empty. */
 struct strings {
     char **v; /* [n] */
     size_t n;
@@ -16,21 +16,22 @@ struct strings {
 void strings_add(struct strings *s, const char *p, size_t n);
 void strings_release(struct strings *s);
 
-/* The filter `map` called NAME replaces the word `from` by `to`. */
+/* An entry of the filter map:NAME, which replaces the word `from` by `to`. */
 struct map_word {
     char *map, *from, *to;
 };
 
 /* A filter with its arguments. */
 struct filter_step {
-    size_t filter; /* set by filter_named */
+    size_t filter; /* index of the filter, set by filter_named */
     struct strings arg;
 };
-/* Look up the step's filter; its arguments have been added.  -1 and *e: there
- * is no such filter, or it has more or fewer arguments. */
+/* Set step->filter; its arguments have been added.  -1 and *e: there is no such
+ * filter, or it takes more or fewer arguments. */
 int filter_named(struct filter_step *step, const char *name, struct err *e);
-/* Replace the malloc'd text *s by what the filter makes of it; map [nmap].  -1
- * and *e, as where the text lacks an argument; *s is then as before. */
+/* Replace the malloc'd text *s by the filtered text; map [nmap].  -1 and *e,
+ * for example if the text does not contain the argument; *s is then unchanged.
+ */
 int filter_apply(const struct filter_step *step, const struct map_word *map,
     size_t nmap, char **s, struct err *e);
 

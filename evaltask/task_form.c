@@ -13,8 +13,8 @@ static const char *const kinds[] = { "choice", "contexts", "cloze", NULL };
 
 /* ---- texts with fields ---- */
 
-/* Copy to b, unescaped, up to one of the characters `ends`; returns its
- * place. */
+/* Copy p to b, unescaped, up to one of the characters `ends`; returns where
+ * that is. */
 static const char *
 unescape_until(const char *p, const char *end, const char *ends, struct buf *b)
 {
@@ -38,7 +38,7 @@ new_part(struct fill *f, int is_field)
     return &f->part[f->n++];
 }
 
-/* Parse filter:argument:... behind a bar; NULL and *e. */
+/* Parse filter:argument:... after a bar; NULL and *e. */
 static const char *
 parse_step(struct fill_part *part, const char *p, const char *end,
     struct err *e)
@@ -63,7 +63,7 @@ parse_step(struct fill_part *part, const char *p, const char *end,
     return r < 0 ? NULL : p;
 }
 
-/* Parse {path|filter:argument|...} behind its brace; NULL and *e. */
+/* Parse {path|filter:argument|...} after its brace; NULL and *e. */
 static const char *
 parse_field(struct fill *f, const char *p, const char *end, struct err *e)
 {
@@ -88,9 +88,8 @@ parse_field(struct fill *f, const char *p, const char *end, struct err *e)
     return p + 1;
 }
 
-/* Append the parts of the text s[n], in which a backslash stands before a
- * character that means itself, and \n and \t are a line's end and a tab; -1 and
- * *e. */
+/* Parse the text s[n] into parts of f.  A backslash makes the next character
+ * literal, but \n and \t are a newline and a tab.  0, or -1 and *e. */
 static int
 parse_fill(struct fill *f, const char *s, size_t n, struct err *e)
 {
@@ -140,8 +139,8 @@ is_form_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Cut the line p[n] into key and value; 0: it is blank or a comment.  Quotes
- * around the value keep blanks. */
+/* Split the line p[n] into key and value; 0: it is blank or a comment.  Blanks
+ * inside quotes around the value are kept. */
 static int
 cut_line(const char *p, size_t n, struct form_line *l)
 {
@@ -217,7 +216,7 @@ take_word(struct form_line *l)
     return word;
 }
 
-/* set NAME TEXT */
+/* Parse a line `set NAME TEXT`. */
 static int
 add_set(struct form *f, struct form_line *l, struct err *e)
 {
@@ -230,7 +229,7 @@ add_set(struct form *f, struct form_line *l, struct err *e)
     return parse_fill(&f->set[f->nset++].fill, l->value, l->nvalue, e);
 }
 
-/* map NAME FROM TO */
+/* Parse a line `map NAME FROM TO`. */
 static int
 add_map(struct form *f, struct form_line *l, struct err *e)
 {
@@ -290,7 +289,7 @@ take_line(struct form *f, struct form_line *l, struct err *e)
         l->key);
 }
 
-/* Check that the form has the texts that its kind needs. */
+/* Check that the form has all texts that its kind needs. */
 static int
 check_form(const struct form *f, struct err *e)
 {

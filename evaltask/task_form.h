@@ -10,18 +10,20 @@
 enum task_kind {
     TASK_CHOICE,   /* one context, several continuations */
     TASK_CONTEXTS, /* several contexts, one continuation */
-    TASK_CLOZE     /* one of each: is it the model's most probable text? */
+    TASK_CLOZE     /* one context, one continuation: does greedy decoding give
+                    * it? */
 };
 enum task_score { SCORE_ACC, SCORE_NORM, SCORE_BYTES };
 extern const char *const score_name[]; /* "acc", "acc_norm", "acc_bytes" */
 
-/* A text with fields in it: literal parts, and fields with their filters. */
+/* A part of a template: literal text, or a field with its filters. */
 struct fill_part {
     char *text; /* literal text, or the path of a field, "choices.text" */
     int is_field;
     struct filter_step *step;
     size_t nstep;
 };
+/* A template of text. */
 struct fill {
     struct fill_part *part;
     size_t n;
@@ -34,13 +36,13 @@ struct named_fill {
 struct form {
     char *path;
     enum task_kind kind;
-    enum task_score score; /* the score that recovery is about */
+    enum task_score score; /* score from which recovery is computed */
     char *name;
     struct fill description, context, target, answer, delimiter, by;
     struct fill *choice, *label; /* each makes one text, or a text for each
                                   * entry of a list */
     size_t nchoice, nlabel;
-    struct named_fill *set; /* fields that are made of others */
+    struct named_fill *set; /* fields defined by `set` from others */
     size_t nset;
     struct map_word *map;
     size_t nmap;

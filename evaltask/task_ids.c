@@ -1,4 +1,4 @@
-/* Requests into tokens; see task_ids.h. */
+/* Encoding requests; see task_ids.h. */
 #include "task_ids.h"
 #include "base/mem.h"
 #include "cli/die.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of s without the white space at its end. */
+/* Length of s without trailing white space. */
 static size_t
 stripped(const char *s)
 {
@@ -24,8 +24,8 @@ stripped(const char *s)
     return (size_t)(end - p);
 }
 
-/* Encode a continuation without context: behind the prefix token, unless the
- * text has it. */
+/* Encode a continuation without context: after the prefix token, unless the
+ * text begins with it. */
 static size_t
 without_context(struct lmeval *s, const char *next, struct tok_ids *out)
 {
@@ -39,9 +39,9 @@ without_context(struct lmeval *s, const char *next, struct tok_ids *out)
     return 1;
 }
 
-/* Encode a continuation behind its context: context and continuation are
- * encoded together, and the tokens beyond the number that the context alone has
- * are the continuation's.  White space at the context's end belongs to it. */
+/* Encode a continuation after its context: context and continuation are encoded
+ * together, and if the context alone has k tokens, the continuation's are those
+ * from k on.  White space at the context's end belongs to the continuation. */
 static size_t
 behind_context(struct lmeval *s, const char *context, const char *next,
     struct tok_ids *out)

@@ -1,4 +1,4 @@
-/* Requests in a model's tokens. */
+/* Encoding requests into a model's tokens. */
 #ifndef TASK_IDS_H
 #define TASK_IDS_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A request in a model's tokens: context, and continuation from `from` on. */
+/* A request's tokens: context, then continuation from index `from` on. */
 struct task_ids {
     uint32_t *ids;
     size_t n, from;

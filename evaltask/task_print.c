@@ -223,7 +223,7 @@ text_lines(const struct eval *e, const struct task *t, size_t nt,
         }
 }
 
-/* Append a line that says what the figures are. */
+/* Append a line that explains the figures. */
 static void
 describe_scores(const struct eval *e, const struct task *t, size_t nt,
     struct buf *b)

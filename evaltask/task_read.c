@@ -12,8 +12,8 @@
 
 enum {
     CHOICES_MAX = 1000,
-    LINE_MAX_BYTES = 4 << 20 /* bytes of an item; its tree may be 25 times as
-                              * large */
+    LINE_MAX_BYTES = 4 << 20 /* most bytes of an item, whose JSON tree may be 25
+                              * times as large */
 };
 
 static double
@@ -37,8 +37,8 @@ fill_lists(const struct form *f, const struct fill *fill, size_t n,
     return r;
 }
 
-/* Look up the answer: among the labels, if there are any; else it is a number
- * from 0, or a choice. */
+/* Look up the answer: one of the labels if there are any; else an index from 0,
+ * or the text of a choice. */
 static int
 find_answer(const char *answer, const struct strings *choice,
     const struct strings *label, size_t *right, struct err *e)
@@ -86,7 +86,7 @@ struct pieces {
     struct buf head;   /* description and context */
     struct buf target; /* delimiter and target */
     struct buf delimiter;
-    struct strings choice; /* the choices; the target of a cloze */
+    struct strings choice; /* the choices, or the target of a cloze */
 };
 
 static int
@@ -187,7 +187,8 @@ is_blank_line(const char *p, size_t n)
     return n == 0;
 }
 
-/* Add the item of a line; -1 and *e, unless bad items are skipped. */
+/* Add the item of a line.  -1 and *e: it is bad, and bad items are not skipped.
+ */
 static int
 read_item(struct task *t, const char *text, size_t n, size_t line, int skip_bad,
     struct err *e)

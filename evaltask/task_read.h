@@ -1,4 +1,4 @@
-/* Items of JSONL, made into requests by a form. */
+/* Reading items of JSONL, made into requests by a form. */
 #ifndef TASK_READ_H
 #define TASK_READ_H
 
@@ -10,10 +10,10 @@ struct task_item {
     size_t line;            /* line of the file, from 1 */
     size_t group;           /* index in task.group */
     char **context;         /* [n] equal ones share memory */
-    char **next;            /* [n] continuations, the delimiter before them */
+    char **next;            /* [n] continuations, each after the delimiter */
     size_t n;               /* requests: one for each choice; 1 for a cloze */
-    size_t right;           /* the answer's */
-    double *chars, *length; /* [n] of the choices, in characters and bytes */
+    size_t right;           /* index of the right request */
+    double *chars, *length; /* [n] length of a choice in characters, in bytes */
 };
 
 /* Score of a request by one model. */
@@ -31,7 +31,7 @@ struct task {
     struct strings group; /* groups that the form's `by` makes, in the order
                            * of the file */
     size_t nrequest;
-    size_t skipped;              /* bad items, left out */
+    size_t skipped;              /* number of bad items left out */
     size_t *at;                  /* [n] first request of an item */
     struct request_score *score; /* [nj][nrequest] */
 };

@@ -1,8 +1,8 @@
-/* Scoring the requests of all tasks by a model.  Tokens that all requests of an
- * item begin with are computed once, as a stem that the other tokens follow,
- * and predictions in it are scored once.  An item begins where its tokens cross
- * no multiple of 256, or at such a multiple, so that attention cuts it alike
- * wherever it stands and its figures do not depend on its neighbours. */
+/* Scoring the requests of all tasks by a model.  The tokens with which all
+ * requests of an item begin, the stem, are computed once, and predictions in it
+ * are scored once.  An item is put where its tokens cross no multiple of 256,
+ * or at such a multiple, so that attention cuts it into the same tiles at any
+ * place and its figures do not depend on its neighbours. */
 #include "task_score.h"
 #include "task_ids.h"
 #include "base/mem.h"
@@ -18,7 +18,7 @@
 
 enum { LEAST = 512, TOKENS = 4096, BORDER = 256 };
 
-/* A prediction, which counts for `nto` consecutive requests. */
+/* A prediction, which is added to nto consecutive requests. */
 struct guess {
     size_t at; /* place in [B,T] */
     uint32_t target;
@@ -35,12 +35,12 @@ struct bundle {
     uint32_t *ids, *first, *stem, *nstem; /* [B,T] as for fwd_stems */
     size_t *used;                         /* [B] */
     struct guess *guess;
-    size_t n, cap;  /* guesses; room for guesses in x to top */
+    size_t n, cap;  /* number of guesses; room for them in h to top */
     float *x, *h;   /* [B,T,d], [cap,d] */
     double *nll;    /* [cap] */
     uint32_t *goal; /* [cap] targets */
     uint32_t *top;  /* [cap] */
-    double fed, of; /* tokens computed; tokens if requests shared none */
+    double fed, of; /* tokens computed; the same if requests shared none */
 };
 
 static void
@@ -197,7 +197,8 @@ fed_tokens(const struct task_ids *r)
     return r->n - 1;
 }
 
-/* Number of tokens that n requests all begin with and that are computed. */
+/* Number of tokens that are computed and common to the beginnings of n
+ * requests. */
 static size_t
 common_tokens(const struct task_ids *r, size_t n)
 {
@@ -222,7 +223,7 @@ add_requests(struct bundle *b, const struct task_ids *r, size_t n, size_t nstem,
     size_t at = stem + nstem, from = r[0].from;
 
     put_piece(b, stem, r[0].ids, nstem, stem, 0);
-    /* Continuations of several contexts need not begin together. */
+    /* With several contexts, continuations may begin at different tokens. */
     for (size_t i = 1; i < n; i++)
         from = r[i].from > from ? r[i].from : from;
     for (size_t i = 0; i < n; i++)

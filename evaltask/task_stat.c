@@ -10,7 +10,8 @@ scores_by(const struct task *t, size_t item, size_t model)
     return t->score + model * t->nrequest + t->at[item];
 }
 
-/* 1: the model is right about an item.  On a tie the first choice counts. */
+/* 1 if the model is right about an item, else 0.  On a tie the first choice
+ * counts. */
 static double
 hit(const struct task *t, size_t item, size_t model, enum task_score score)
 {
@@ -64,8 +65,8 @@ moments_end(struct moments *m)
     m->xy = (m->xy - m->n * m->x * m->y) / k;
 }
 
-/* Moments of the hits of models a and b (NONE: zeros); less: chance is taken
- * from both. */
+/* Moments of the hits of models a and b (NONE: zeros); less: chance is
+ * subtracted from both. */
 static struct moments
 hit_moments(const struct task *t, size_t group, size_t a, size_t b,
     enum task_score score, int less)
@@ -91,7 +92,7 @@ hit_moments(const struct task *t, size_t group, size_t a, size_t b,
     return m;
 }
 
-/* Square root of a variance, which rounding may leave below 0; NAN stays
+/* Square root of a variance, which may be slightly below 0 by rounding; NAN for
  * NAN. */
 static double
 error_of(double variance)

@@ -20,8 +20,8 @@ struct task_figures {
 /* Figures of one group of a task, or of all its items (group NONE). */
 void task_figures(const struct eval *e, const struct task *t, size_t group,
     size_t model, struct task_figures *f);
-/* Mean over tasks with equal weights: acc[0] of what form.score names, chance,
- * and recovery as the ratio of the means. */
+/* Means over tasks with equal weights: acc[0], the mean of the score that each
+ * form names; chance; and recovery, the ratio of the means. */
 void task_means(const struct eval *e, const struct task *t, size_t nt,
     size_t model, struct task_figures *f);
 /* Mean difference of model a - b, paired by item; for several tasks the mean of

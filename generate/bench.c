@@ -19,7 +19,7 @@ struct bench_args {
     int format;
 };
 
-/* Measure a round; where `at` is none, the round only warms up. */
+/* Measure round `at`; not below b->rounds: a warm-up, which is not recorded. */
 static void
 run_round(const struct measured *b, const struct side *s, size_t at)
 {
@@ -76,7 +76,7 @@ make_rooms(struct measured *b, struct pool *pool, const struct common *how)
         cache, bytes);
 }
 
-/* Make a prompt of random ids that all models have. */
+/* Make a prompt of random ids that are valid in all models. */
 static void
 make_prompt(struct measured *b)
 {
@@ -89,7 +89,7 @@ make_prompt(struct measured *b)
         b->ids[i] = (uint32_t)(rng_u64(rng_key(b->seed, 0), i) % V);
 }
 
-/* Measure all rounds, the models in turn; a first round of each warms up. */
+/* Measure all rounds, each with all models in turn, after a warm-up round. */
 static void
 measure_rounds(const struct measured *b)
 {

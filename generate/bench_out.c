@@ -11,7 +11,7 @@
 
 static const struct {
     const char *name, *unit, *what;
-    int rate; /* 1: more is better, and a round has one value */
+    int rate; /* 1: higher is better, and a round has one value */
 } measures[MEASURES] = {
     { "first", "ms", "time to first token", 0 },
     { "token", "ms", "time a token", 0 },
@@ -25,7 +25,7 @@ bench_values(const struct measured *b, int q)
     return measures[q].rate ? b->rounds : b->rounds * b->each;
 }
 
-/* A row of the results; figures that its kind has not are NAN. */
+/* A row of the results; figures that do not apply to its kind are NAN. */
 struct row {
     const char *kind, *model;
     int q;
@@ -53,7 +53,7 @@ value_row(const struct measured *b, const struct side *s, int q)
     return r;
 }
 
-/* Ratio of the speed of s to that of the first model. */
+/* Make a row: the speed of s over the first model's. */
 static struct row
 ratio_row(const struct measured *b, const struct side *s, int q)
 {
@@ -82,7 +82,7 @@ text_measure(struct buf *out, const struct row *r, int is_ratio)
             measures[r->q].what, r->mean, r->low, r->high);
 }
 
-/* Append a number, or none where this kind of row has no such column. */
+/* Append a number, or none if this kind of row does not have the column. */
 static void
 list_number(struct sheet *s, int has, double v)
 {

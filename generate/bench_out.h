@@ -9,19 +9,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Time to the first token, ms; time of a later token, ms; tokens a second;
- * prompts a second. */
+/* Measures: time to the first token, ms; time of a later token, ms; tokens per
+ * second; prompts per second. */
 enum { FIRST, TOKEN, TOKENS, PROMPTS, MEASURES };
 
+/* A model under test. */
 struct side {
     const char *name;
     struct model m;
     struct texts *w;
-    double *value[MEASURES]; /* [bench_values] */
+    double *value[MEASURES]; /* [bench_values] measured values */
 };
 
 struct measured {
-    size_t rounds, each; /* each: prompts a round */
+    size_t rounds, each; /* each: prompts in a round */
     size_t prompt_length, length, threads;
     uint64_t seed; /* seed of the prompt, and of the bootstrap samples */
     size_t sides;
@@ -29,7 +30,8 @@ struct measured {
     uint32_t *ids;     /* [prompt_length] the prompt */
 };
 
-/* Number of values of a measure: one a round for rates, else one a prompt. */
+/* Number of values of measure q: one for each round if it is a rate, else one
+ * for each prompt. */
 size_t bench_values(const struct measured *b, int q);
 
 /* Print mean, median and 99th percentile of each measure, and for all models

@@ -1,4 +1,4 @@
-/* Options that the commands of generate share, and opening of models. */
+/* Options that the commands of generate share, and opening models. */
 #ifndef GENERATE_COMMON_H
 #define GENERATE_COMMON_H
 
@@ -12,8 +12,8 @@
 /* Values of the options that every command has. */
 struct common {
     double tau;   /* temperature; 0: the most probable token */
-    double top_p; /* in (0,1]; probability of the nucleus that tokens are
-                   * drawn from */
+    double top_p; /* in (0,1]; nucleus sampling: draw from the most probable
+                   * tokens that have this probability */
     size_t seed, threads;
     const char *cpus, *numa;
     int compute;
@@ -38,12 +38,12 @@ struct common {
         OPT_ENUM(0, "compute", &(c)->compute, compute_names, "type",         \
             "what matrix products multiply")
 
-/* Apply the options before models are opened; dies. */
+/* Apply the options.  Call it before models are opened.  Dies on errors. */
 void common_begin(const struct common *c);
-/* Open a model; dies, also if a weight is not finite. */
+/* Open a model.  Dies on errors, also if a weight is not finite. */
 void common_open(struct model *m, const char *path);
-/* Start the threads, after models are opened; dies.  The caller frees the
- * pool. */
+/* Start the threads.  Call it when models are open.  Dies on errors; the caller
+ * frees the pool. */
 struct pool *common_pool(const struct common *c);
 
 #endif

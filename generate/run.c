@@ -1,5 +1,4 @@
-/* generate run: texts of a prompt, or of the prompts in a file of JSON
- * lines. */
+/* generate run: continue a prompt, or all prompts in a file of JSON lines. */
 #include "run.h"
 #include "common.h"
 #include "texts.h"
@@ -32,18 +31,18 @@ struct prompts {
     struct tok_scratch *scratch;
     size_t V;               /* number of the model's ids */
     size_t most;            /* positions that the model has; 0: not known */
-    size_t n, cap, longest; /* texts; tokens of the longest prompt */
+    size_t n, cap, longest; /* n: prompts; longest: tokens of the longest */
     struct text *text;      /* [n] */
-    struct tok_ids *ids;    /* [n] of their prompts */
-    json_t **record;        /* [n] their lines, parsed */
+    struct tok_ids *ids;    /* [n] ids of the prompts */
+    json_t **record;        /* [n] the parsed lines of the prompts */
     struct opt_list stop;   /* --stop, unescaped */
     size_t back;            /* bytes of the longest --stop */
     size_t printed;         /* texts printed; bytes printed of a single text */
     double ended, tokens;   /* texts that have ended; tokens of all texts */
 };
 
-/* Add a prompt; -1 and *e if it has no tokens, too many, or an id that the
- * model has not. */
+/* Add a prompt.  -1 and *e: it has no tokens, too many, or an id that the model
+ * does not have. */
 static int
 add_prompt(struct prompts *p, const char *s, size_t n, json_t *record,
     uint64_t draw_key, struct err *e)
@@ -211,7 +210,7 @@ print_ended(void *ctx, struct text *t)
     }
 }
 
-/* Print the new bytes of a single text, but for those that may begin a stop
+/* Print the new bytes of a single text, except those that may begin a stop
  * string. */
 static void
 print_new_bytes(void *ctx, struct text *t)
@@ -237,7 +236,7 @@ run_prompts(struct prompts *p, const struct model *m, struct pool *pool)
     struct texts *w = texts_new(m, pool, &o);
     const double start = clock_now();
     const int one = a->prompts == NULL;
-    /* on a terminal the text itself shows progress */
+    /* a single text on a terminal shows progress itself */
     const int shows = !one || !isatty(STDOUT_FILENO);
 
     tell_texts(m, pool, o.at_once, o.longest + o.most, texts_cache_bytes(w),

@@ -20,14 +20,15 @@ struct texts {
     size_t longest_stop; /* bytes */
     struct kvcache *kv;
     float *logits;            /* [at_once,m.V] */
-    struct sample_room *room; /* [threads] or NULL: no draws */
+    struct sample_room *room; /* [threads]; NULL: no sampling */
     void (*on_token)(void *ctx, struct text *t);
     void *ctx;
     /* the texts that are being generated: */
     size_t n;
     struct text **text;   /* [at_once] */
-    struct kv_more *more; /* [at_once] tokens that the model computes next: a
-                           * prompt, then the newest token; a slot each */
+    struct kv_more *more; /* [at_once] a text's slot and the tokens that the
+                           * model computes next: its prompt, then the newest
+                           * token */
 };
 
 void
@@ -111,7 +112,7 @@ texts_bytes(const struct texts *w)
     return kv_bytes(w->kv) + n;
 }
 
-/* Choose the next token of text i by its row of logits. */
+/* Choose the next token of text i from its row of logits. */
 static void
 choose_token(void *ctx, size_t i, size_t worker)
 {
@@ -126,8 +127,8 @@ choose_token(void *ctx, size_t i, size_t worker)
             &w->room[worker]);
 }
 
-/* Place of the first stop string in the text from `from` on; the text's end if
- * there is none. */
+/* Offset of the first stop string in the text from `from` on; the text's
+ * length: there is none. */
 static size_t
 find_stop(const struct texts *w, const struct buf *text, size_t from)
 {
@@ -142,7 +143,7 @@ find_stop(const struct texts *w, const struct buf *text, size_t from)
     return text->n;
 }
 
-/* Append the token's bytes to the text; 1: a stop string has come. */
+/* Append the token's bytes to the text; 1: the text now has a stop string. */
 static int
 append_text(const struct texts *w, struct text *t, uint32_t id)
 {
@@ -213,7 +214,8 @@ step_texts(struct texts *w)
     }
 }
 
-/* Remove the texts that have ended; their slots are for the next to begin. */
+/* Remove the texts that have ended, so that the next ones can have their slots.
+ */
 static void
 drop_ended(struct texts *w)
 {

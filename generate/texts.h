@@ -15,24 +15,24 @@ enum text_end { TEXT_GOES_ON, TEXT_EOS, TEXT_STOP, TEXT_LENGTH };
 struct text {
     const uint32_t *ids; /* [n] the prompt, n > 0 */
     size_t n;
-    uint64_t draw_key; /* key of the draws, with the seed */
+    uint64_t draw_key; /* with the seed, the key of its random numbers */
     /* results, released by text_release */
-    struct tok_ids next; /* without EOS */
+    struct tok_ids next; /* generated tokens, without EOS */
     struct buf bytes;    /* bytes of `next`, cut where a stop string begins */
     enum text_end end;
-    uint32_t newest;    /* the newest token, also EOS */
+    uint32_t newest;    /* the newest token, perhaps EOS */
     double first, done; /* clock_now at the first and the last token */
 };
 void text_release(struct text *t);
 
 struct texts_opt {
-    size_t at_once;    /* texts */
+    size_t at_once;    /* texts to generate at a time */
     size_t longest;    /* tokens of the longest prompt */
-    size_t most;       /* tokens to add to each at most */
+    size_t most;       /* most tokens to generate for a text */
     double tau;        /* temperature; 0: the most probable token */
-    double top_p;      /* in (0,1]; the nucleus that is drawn from */
-    uint64_t seed;     /* seed of the draws */
-    char *const *stop; /* [nstop] texts that end a text, none of them empty */
+    double top_p;      /* in (0,1]; probability of the nucleus */
+    uint64_t seed;     /* seed of the random numbers */
+    char *const *stop; /* [nstop] stop strings, none of them empty */
     size_t nstop;
     const struct tokenizer *tok; /* NULL: ids alone, without bytes */
     int no_eos;                  /* go on past EOS */
@@ -43,8 +43,9 @@ struct texts;
 struct texts *texts_new(const struct model *m, struct pool *pool,
     const struct texts_opt *o);
 void texts_free(struct texts *w);
-/* Bytes of keys and values; bytes of all memory. */
+/* Bytes of the cache of keys and values. */
 size_t texts_cache_bytes(const struct texts *w);
+/* Bytes of all memory of *w. */
 size_t texts_bytes(const struct texts *w);
 /* Generate n texts: the next one begins when one ends.  A text depends on its
  * prompt and its draw_key alone.  on_token (or NULL) is called after each token
@@ -52,8 +53,8 @@ size_t texts_bytes(const struct texts *w);
 void texts_run(struct texts *w, struct text *t, size_t n,
     void (*on_token)(void *ctx, struct text *t), void *ctx);
 
-/* Note how much memory the texts take, and die if there is less: `bytes`,
- * `cache` of them keys and values, beside the weights of m. */
+/* Print a note of the memory that generation takes besides the weights of m:
+ * `bytes`, of which `cache` are keys and values.  Dies if there is less. */
 void tell_texts(const struct model *m, const struct pool *pool, size_t at_once,
     size_t longest, size_t cache, size_t bytes);
 
