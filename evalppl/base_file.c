@@ -15,7 +15,7 @@ enum {
     HEAD = sizeof(magic) - 1 + 3 * 4,
     ROW_HEAD = 8,
     STEPS = 65535,
-    RANGE = 16 /* nats that a row covers */
+    RANGE = 16 /* nats between a row's largest and smallest log p */
 };
 
 size_t
@@ -62,8 +62,8 @@ read_exactly(struct base_in *b, void *p, size_t n, struct err *e)
     return 0;
 }
 
-/* File size that the numbers in the head ask for; -1: it does not fit a
- * size_t. */
+/* Compute the file size that the numbers in the head imply; -1: it does not fit
+ * a size_t. */
 static int
 stated_size(const struct base_in *b, uint64_t *size)
 {
@@ -202,8 +202,8 @@ base_out_rows(struct base_out *b, const unsigned char *rows, size_t n,
     return io_out_write(&b->o, rows, n * base_row_bytes(b->V), e);
 }
 
-/* Round 0 <= x <= 65535.5 to the nearest whole number, halves to even: a float
- * of 2^23 has no fraction. */
+/* Round 0 <= x <= 65535.5 to the nearest whole number, ties to even, by adding
+ * 2^23: floats from there on have no fraction. */
 static uint16_t
 nearest_step(float x)
 {

@@ -1,16 +1,15 @@
 /*
- * llama.cpp's file of what a model predicts (llama-perplexity
- * --save-all-logits, read again by --kl-divergence), all little-endian:
+ * llama.cpp's file of a model's predictions (written by llama-perplexity
+ * --save-all-logits, read by --kl-divergence), all little-endian:
  *
  *   "_logits_", int32 context c, int32 vocabulary V, int32 windows n
- *   int32 tokens [n,c], as the text has them, BOS not put in
+ *   int32 tokens [n,c], those of the text, without BOS
  *   a row for each scored prediction, c - 1 - c/2 in a window: float scale,
- *       float low, uint16 u[V], and a 0 more if V is odd:
+ *       float low, uint16 u[V], and one more 0 if V is odd:
  *       log p_v = scale u_v + low
  *
- * The largest u is 65535.  What is more than 16 nats below it has u = 0, so a
- * row says nothing of how small that is.  The file is read and written in
- * order, some rows at a time.
+ * The largest u is 65535.  All log p more than 16 nats below the largest have
+ * u = 0.  The file is read and written in order, some rows at a time.
  */
 #ifndef EVALPPL_BASE_FILE_H
 #define EVALPPL_BASE_FILE_H
@@ -21,8 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a row, and rows of a window. */
+/* Bytes of a row. */
 size_t base_row_bytes(size_t V);
+/* Rows of a window. */
 size_t base_window_rows(size_t c);
 
 struct base_in {
@@ -36,8 +36,8 @@ struct base_in {
  * when it is no such file, its size is not the one that its head asks for, or a
  * token is not below V. base_in_close in any case. */
 int base_in_open(struct base_in *b, const char *path, struct err *e);
-/* Read the next n rows into rows [n, base_row_bytes(V)]; the file must have so
- * many. */
+/* Read the next n rows into rows [n, base_row_bytes(V)]; the file must have n
+ * more. */
 int base_in_rows(struct base_in *b, unsigned char *rows, size_t n,
     struct err *e);
 void base_in_close(struct base_in *b);
@@ -54,9 +54,10 @@ int base_out_begin(struct base_out *b, const char *path, size_t c, size_t V,
 int base_out_rows(struct base_out *b, const unsigned char *rows, size_t n,
     struct err *e);
 
-/* Make a row of finite logits z [V]; and log p [V] of a row. -1: the row's
- * scale or low is not finite or has the wrong sign. */
+/* Make a row from finite logits z [V]. */
 void base_row_pack(unsigned char *row, const float *z, size_t V);
+/* Compute log p [V] from a row.  -1: the row's scale or low is not finite or
+ * has the wrong sign. */
 int base_row_unpack(const unsigned char *row, float *logp, size_t V);
 
 #endif

@@ -1,4 +1,5 @@
-/* Rows of logits beside llama.cpp's file of a base; see base_score.h. */
+/* Scoring rows of logits against llama.cpp's file of a base; see base_score.h.
+ */
 #include "base_score.h"
 #include "base_file.h"
 #include "eval/resume.h"
@@ -24,7 +25,7 @@ struct base_scorer {
     float *z;           /* [ROWS,V] */
     unsigned char *row; /* [ROWS,row_bytes] */
     float *logp, *high; /* [threads,V] */
-    /* arguments of compare_task: n rows from a prediction on */
+    /* arguments of compare_task, for n rows */
     const uint32_t *target; /* [n] */
     float s;                /* 1 / temperature */
     struct pair_score *pair, *soft;
@@ -89,8 +90,7 @@ first_index(const float *x, size_t n, float value)
     return i;
 }
 
-/* E_a[(a - b) s], a's probabilities being softmax(a s); *lse: log sum exp(a s).
- */
+/* E_p[(a - b) s] with p = softmax(a s); *lse: log sum exp(a s). */
 static double
 mean_gap(const float *a, const float *b, size_t V, float max, float s,
     double *lse)
@@ -102,7 +102,8 @@ mean_gap(const float *a, const float *b, size_t V, float max, float s,
     return gap / sum * s;
 }
 
-/* KL between the base's softmax(logp s) and softmax(z s), both ways. */
+/* KL in both directions between softmax(logp s), the base's, and softmax(z s).
+ */
 static void
 divergences(const float *logp, const float *z, size_t V, float top_p,
     float top_q, float s, struct pair_score *out)
@@ -148,7 +149,8 @@ compare_task(void *ctx, size_t r, size_t worker)
         divergences(logp, z, V, top, max, w->s, &w->soft[r]);
 }
 
-/* Score n predictions from `at` on, whose rows have been read, by model i. */
+/* Score by model i the n predictions from `at` on, whose rows have been read.
+ */
 static void
 compute_rows(struct eval *e, const struct pack *p, size_t i, size_t at,
     size_t n)
@@ -194,7 +196,7 @@ base_score_rows(struct eval *e, const struct pack *p)
     }
 }
 
-/* ---- a file written ---- */
+/* ---- writing a file ---- */
 
 void
 base_write_begin(struct eval *e, const uint32_t *ids, size_t n)

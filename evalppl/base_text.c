@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* Decode the ids v[n], encode the texts between special tokens again, and count
- * the new tokens that are not in v. */
+ * the new tokens that v does not have, or not so often. */
 static size_t
 count_others(const struct eval *e, const struct tokenizer *t, const uint32_t *v,
     size_t n)
@@ -43,9 +43,9 @@ count_others(const struct eval *e, const struct tokenizer *t, const uint32_t *v,
     return others;
 }
 
-/* Dies unless model j's tokenizer makes the file's tokens again from the text
- * that they spell, but for a few at its end: the file has no hash of its
- * tokenizer. */
+/* Dies unless the file's tokens, decoded and encoded again by model j's
+ * tokenizer, are the same but for a few at the end.  This replaces a check of
+ * the tokenizer's hash, which the file does not have. */
 static void
 check_retokenized(const struct eval *e, const struct eval_model *j)
 {

@@ -5,8 +5,8 @@
 #include "eval.h"
 
 /* Fill e->info and e->vocab, as a stream's head would, for the text of
- * e->kld.in by the first model's tokenizer.  Dies if a model's tokenizer makes
- * other tokens of that text. */
+ * e->kld.in, by the first model's tokenizer.  Dies if a model's tokenizer gives
+ * other tokens for that text. */
 void base_text(struct eval *e);
 
 #endif

@@ -28,7 +28,7 @@ enum {
     T_N
 };
 
-/* Sums of weighted predictions. */
+/* Weighted sums over predictions. */
 struct tally {
     size_t n;
     double weight, v[T_N];
@@ -100,7 +100,7 @@ confidence_bin(double confidence)
     return k < 0.0 ? 0 : k >= BINS ? BINS - 1 : (size_t)k;
 }
 
-/* Add prediction k, with the values of its columns, to the tables. */
+/* Add prediction k and the values of its columns to the tables. */
 static void
 add_prediction(struct tables *t, const struct eval *e, const struct pack *p,
     size_t k, const double v[T_N])
@@ -175,7 +175,7 @@ ece(const struct tables *t)
     return sum / t->all.weight;
 }
 
-/* Append a row; `error`: the ECE of its predictions, or NAN. */
+/* Append a row; error: the ECE of its predictions, or NAN. */
 static void
 list_tally(struct sheet *s, const struct eval *e, size_t i, const char *table,
     const char *name, const struct tally *t, double error)

@@ -1,4 +1,4 @@
-/* The models of a run: how they are found, and their tokenizers; see eval.h. */
+/* Opening the models of a run, and their tokenizers; see eval.h. */
 #include "eval.h"
 #include "base_file.h"
 #include "vocab.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Dies unless the model has as many ids as the file of the base. */
+/* Dies unless the model has as many ids as the base's file. */
 static void
 check_vocabulary(const struct eval *e, const struct eval_model *j)
 {

@@ -1,4 +1,4 @@
-/* A run of evalppl: its models, its protocol, and the sums over what has been
+/* A run of evalppl: its models, its protocol, and the sums over the predictions
  * scored so far. */
 #ifndef EVALPPL_EVAL_H
 #define EVALPPL_EVAL_H
@@ -13,27 +13,27 @@
 enum protocol { PROTO_DOCS, PROTO_LLAMA, PROTO_HF, PROTO_LMEVAL, PROTO_STREAM };
 extern const char *const protocol_name[]; /* ends with NULL */
 
-/* llama.cpp's files of a base: one to read, or one to write and its name; NULL:
- * none. */
+/* llama.cpp's files of a base. */
 struct kld_files {
-    struct base_in *in;
-    const char *out_path;
-    struct base_out *out;       /* begun */
+    struct base_in *in;         /* file to read, or NULL */
+    const char *out_path;       /* path of a file to write, or NULL */
+    struct base_out *out;       /* that file once it is begun, or NULL */
     struct base_scorer *scorer; /* buffers of base_score.c */
 };
 
 struct eval {
     struct eval_model *j; /* [nj], the base first if there is one */
     size_t nj;
-    size_t base, before; /* index in j, or NONE */
+    size_t base, before; /* index in j, or NONE; before: --before, from
+                          * which `regained` counts */
     struct pool *pool;
     enum protocol protocol;
-    size_t c, stride;   /* tokens of a window; tokens between their begins */
+    size_t c, stride;   /* tokens of a window; tokens between windows' begins */
     size_t rows;        /* windows of a forward pass, 0: about 4096 tokens */
     double temperature; /* temperature of the second KL; 1: no second KL */
     int compute;        /* index in compute_names */
 
-    const char *input; /* name */
+    const char *input; /* name of the input, for messages */
     struct stream_info info;
     struct vocab *vocab; /* texts of the tokens; NULL: no model has the
                           * stream's tokenizer */
@@ -58,18 +58,18 @@ size_t eval_open_model(struct eval *e, const char *spec);
 /* Index of the open model with this label or path; if there is none, the model
  * is opened. */
 size_t eval_model_named(struct eval *e, const char *spec);
-/* Dies if q and p have more or fewer ids and one's tokenizer is not the
- * input's. */
+/* Dies if q and p have different numbers of ids and the tokenizer of one of
+ * them is not the input's. */
 void eval_check_sizes(const struct eval *e, const struct eval_model *q,
     const struct eval_model *p);
-/* Append a base that is no model but says what V ids it predicts. */
+/* Append a base without weights, whose predictions over V ids are recorded. */
 void eval_add_base(struct eval *e, const char *path, size_t V);
-/* Ids of the model with the fewest. */
+/* Number of ids of the model with the fewest ids. */
 size_t eval_fewest_ids(const struct eval *e);
-/* Move models of another tokenizer than the first one's to e->also, and so on
- * there. */
+/* Move models whose tokenizer is not the first model's to e->also, and split
+ * that likewise. */
 void eval_split(struct eval *e);
-/* "(all)" for NONE. */
+/* Name of a source; "(all)" for NONE. */
 const char *source_name(const struct eval *e, size_t source);
 /* Free the models, sums and texts of e and of e->also. */
 void eval_release(struct eval *e);

@@ -127,7 +127,7 @@ check_arguments(void)
             "figures: leave out --per-source");
 }
 
-/* How text is cut, scored and computed. */
+/* Set how text is cut, scored and computed. */
 static void
 set_protocol(struct eval *e)
 {

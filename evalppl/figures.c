@@ -1,4 +1,5 @@
-/* Sums into figures: means over predictions, errors over documents. */
+/* Computing figures from sums: means over predictions, errors over documents.
+ */
 #include "figures.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ unit_value(const struct eval *e, size_t unit, enum quantity q, size_t model)
     return units_sums(&e->units, unit, model)->v[q];
 }
 
-/* Quantity of a unit for model a of e, less that for model b of f unless
+/* Quantity of a unit for model a of e, minus that for model b of f unless b is
  * NONE. */
 static double
 paired_value(const struct eval *e, size_t unit, enum quantity q, size_t a,
@@ -81,8 +82,8 @@ bits_difference(const struct eval *e, size_t a, const struct eval *f, size_t b)
     return m;
 }
 
-/* Fill in the loss a byte and a word. For lm-eval a text without tokens has one
- * word, too. */
+/* Fill in the loss per byte and per word.  For lm-eval a text without tokens
+ * has one word, too. */
 static void
 byte_figures(const struct eval *e, size_t source, size_t model,
     struct figures *f)
@@ -136,7 +137,7 @@ eval_cost_shows(const struct estimate *cost)
 }
 
 /* Percent of eval_cost that the model has regained: 100 for the base, 0 for
- * e->before; NAN where the cost does not show. */
+ * e->before; NAN if eval_cost_shows is false. */
 static double
 regained(const struct eval *e, size_t source, size_t model, double nll)
 {

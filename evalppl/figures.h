@@ -8,7 +8,7 @@
 struct figures {
     size_t units, n;      /* units with a scored prediction; predictions */
     size_t bytes, words;  /* 0: unknown */
-    struct estimate bits; /* bits of loss a byte */
+    struct estimate bits; /* loss, bits per byte */
     double byte_ppl, word_ppl;
     struct estimate nll, kl, klt, agree;
     double ppl, low, high, ppl_se; /* perplexity, 95 % interval */
@@ -22,13 +22,13 @@ void eval_figures(const struct eval *e, size_t source, size_t model,
  * of the difference a - b, paired by unit (b NONE: of a alone). */
 struct estimate eval_mean(const struct eval *e, size_t source, enum quantity q,
     size_t a, size_t b);
-/* Loss that e->before has more than e->base, nats a token, paired; neither is
- * NONE. */
+/* Loss of e->before minus that of e->base, nats per token, paired; neither may
+ * be NONE. */
 struct estimate eval_cost(const struct eval *e, size_t source);
-/* Is the cost more than twice its standard error, or above 0 where the error is
- * not known? */
+/* Is the cost above twice its standard error, or above 0 if the error is not
+ * known? */
 int eval_cost_shows(const struct estimate *cost);
-/* Mean difference of bits a byte, model a of e less b of f, over the same
+/* Mean difference in bits per byte, model a of e minus b of f, over the same
  * documents. */
 struct estimate bits_difference(const struct eval *e, size_t a,
     const struct eval *f, size_t b);

@@ -78,8 +78,8 @@ pack_release(struct pack *p)
     memset(p, 0, sizeof(*p));
 }
 
-/* Compute the rows by a model; final states of the scored predictions go into
- * j->h [n,d]. */
+/* Run a model on the rows, and copy the final states of the scored predictions
+ * to j->h [n,d]. */
 static void
 run_model(const struct pack *p, struct eval_model *j)
 {
@@ -158,8 +158,8 @@ pack_add_pairs(struct eval *e, const struct pack *p, size_t i, size_t k,
     }
 }
 
-/* Number of ids over which model q and the base p are compared: if one has
- * more, the ids that both and the tokenizer have. */
+/* Number of ids over which model q and the base p are compared; if their
+ * numbers differ, the ids that both and the tokenizer have. */
 static size_t
 compared_ids(const struct eval *e, const struct eval_model *q,
     const struct eval_model *p)
@@ -183,8 +183,8 @@ full_nll(struct pack *p, const struct eval_model *j, size_t V, int base,
         *(base ? &pair[k].nll_p : &pair[k].nll_q) = p->nll[k];
 }
 
-/* Score model i beside the base into its pair and p->soft.  The first model
- * shares the time with the base. */
+/* Score model i against the base into its `pair` and p->soft.  The time of the
+ * first model is shared with the base. */
 static void
 compute_pair(struct eval *e, struct pack *p, size_t i, int first)
 {
@@ -205,7 +205,7 @@ compute_pair(struct eval *e, struct pack *p, size_t i, int first)
             e->temperature, p->soft);
 }
 
-/* Score model i beside the base, and add it to the sums; first: add the base's
+/* Score model i against the base, and add it to the sums; first: add the base's
  * own loss too. */
 static void
 score_beside_base(struct eval *e, struct pack *p, size_t i, int first)
@@ -229,7 +229,7 @@ score_alone(struct eval *e, struct pack *p, size_t i)
         add_nll(e, p, i, k, p->nll[k]);
 }
 
-/* Add what does not depend on the model to the prediction's unit. */
+/* Count prediction k in its unit, independently of models. */
 static void
 count_prediction(struct eval *e, const struct pack *p, size_t k)
 {
@@ -257,7 +257,7 @@ score_all(struct eval *e, struct pack *p)
     }
 }
 
-/* Compute the rows by all models, unless e->resume has their results. */
+/* Run all models on the rows, unless e->resume has their results. */
 static void
 run_models(struct pack *p, struct eval *e)
 {

@@ -27,7 +27,7 @@ memory(const struct eval_model *j)
     return j->recorded ? 0 : j->bytes + fwd_bytes(j->f);
 }
 
-/* Append how text was cut and scored. */
+/* Append a description of how text was cut and scored. */
 static void
 describe_input(const struct eval *e, struct buf *b)
 {
@@ -150,7 +150,8 @@ list_model_pairs(const struct eval *e, size_t source, struct sheet *s)
             }
 }
 
-/* Append the differences of bits a byte of models with different tokenizers. */
+/* Append the differences in bits per byte between models with different
+ * tokenizers. */
 static void
 print_across(const struct eval *e, struct sheet *s)
 {
@@ -317,7 +318,7 @@ print_text(const struct eval *e, int per_source, int compare, struct buf *b)
         }
 }
 
-/* Note why no share of the loss is regained, where the cost does not show. */
+/* If eval_cost_shows is false, print a note that `regained` is not given. */
 static void
 note_cost(const struct eval *e)
 {
@@ -362,7 +363,7 @@ eval_partial(struct eval *e)
     buf_addf(&b, "%sso far: ", progress_wipe());
     print_text(e, 0, 0, &b);
     if (io_write(STDERR_FILENO, b.p, b.n) < 0) {
-        /* There is nowhere to say it. */
+        /* standard error has failed: nowhere to report it */
     }
     buf_release(&b);
 }

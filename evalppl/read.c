@@ -1,4 +1,4 @@
-/* Documents and batches of a stream into rows; see read.h. */
+/* Putting documents and batches of a stream into rows; see read.h. */
 #include "read.h"
 #include "base_file.h"
 #include "base_score.h"
@@ -67,10 +67,10 @@ reader_window(struct reader *r, const struct window *w)
     p->rows = row + 1 > p->rows ? row + 1 : p->rows;
 }
 
-/* Cut a document into windows.  Each scores the tokens that no window before it
- * has scored, but never its own first token. transformers' example weighs the
- * mean loss of a window by its number of new tokens, less one for the shift of
- * labels, even where it scores them all. */
+/* Cut a document into windows.  Each scores the tokens that no earlier window
+ * has scored, but never its own first token.  transformers' example weights the
+ * mean loss of a window by its number of new tokens minus one, for the shift of
+ * labels, even if it scores all of them. */
 static void
 add_document(struct reader *r, const uint32_t *ids, size_t n,
     const unsigned char *mask, size_t unit)

@@ -1,4 +1,5 @@
-/* Documents, batches and texts into rows by the protocols of evalppl(1). */
+/* Putting documents, batches and texts into rows by the protocols of
+ * evalppl(1). */
 #ifndef EVALPPL_READ_H
 #define EVALPPL_READ_H
 
@@ -11,7 +12,7 @@
 struct reader {
     struct eval *e;
     struct pack pack;
-    int ready;     /* pack has been made for rows of T tokens */
+    int ready;     /* 1: pack has been made */
     uint32_t *ids; /* [n] tokens of a docs message, or of the joined text */
     size_t n, cap;
     size_t nwindow;  /* llama.cpp: windows scored so far */
@@ -27,27 +28,27 @@ struct window {
     const uint32_t *ids; /* [n] */
     size_t n;            /* at most T + 1; then the last is only a target */
     size_t from;         /* index of the first target, > 0 */
-    const unsigned char *mask; /* [n] 0: not that one; NULL: all */
+    const unsigned char *mask; /* [n] 0: do not score the token; NULL: all */
     size_t unit;
     size_t pos;    /* place of ids[0] in its document */
     double weight; /* weight of each prediction */
 };
-/* Put a window into a row; when no row has room, all rows are scored first.
+/* Put a window into a row; if no row has room, all rows are scored first.
  * Windows begin at multiples of the attention's tile, so that a document's
- * figures do not depend on what stands before it in the row. */
+ * figures do not depend on other windows in the row. */
 void reader_window(struct reader *r, const struct window *w);
 
-/* Warn if the input has another tokenizer than j, as figures would be
- * meaningless.  Otherwise make e->vocab, if it has not been made. */
+/* If the input has another tokenizer than j, warn: figures are meaningless.
+ * Otherwise make e->vocab, if it has not been made. */
 void reader_tokenizer(struct eval *e, struct eval_model *j);
 
-/* Score the rows that are filled and free r's memory; dies if nothing has been
- * scored at all. */
+/* Score the filled rows and free r's memory; dies if nothing has been scored.
+ */
 void reader_finish(struct reader *r);
 
-/* Read the stream at addr and score it; eval_base: the text of e->kld.in.  Both
- * die on damage. */
+/* Read the stream at addr and score it; dies on damage. */
 void eval_stream(struct eval *e, const char *addr);
+/* Score the text of e->kld.in; dies on damage. */
 void eval_base(struct eval *e);
 
 #endif

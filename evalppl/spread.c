@@ -151,8 +151,8 @@ power_mean(const float *v, size_t n, int power)
     return sum / (double)n;
 }
 
-/* Fill in ratio and difference of the perplexities; the losses are paired, so
- * correlated. */
+/* Fill in ratio and difference of the perplexities.  Their errors take into
+ * account that the losses are paired. */
 static void
 ppl_ratio(const struct eval *e, size_t source, size_t model, struct against *a)
 {
@@ -179,7 +179,7 @@ ppl_ratio(const struct eval *e, size_t source, size_t model, struct against *a)
     a->diff.se = sqrt(fmax(ppl_q * ppl_q * q.se * q.se +
             ppl_p * ppl_p * p.se * p.se - 2.0 * ppl_q * ppl_p * both,
         0.0));
-    if (isnan(a->log.se)) /* fmax has dropped the NaN */
+    if (isnan(a->log.se)) /* fmax(NAN, 0.0) is 0 */
         a->diff.se = NAN;
 }
 
@@ -200,7 +200,7 @@ spread_against(const struct eval *e, size_t source, size_t model,
             power_mean(a->sorted[i], a->n, 2), a->n);
     }
     ppl_ratio(e, source, model, a);
-    square = mean_value(e, source, Q_AGREE, model); /* 0 and 1 */
+    square = mean_value(e, source, Q_AGREE, model); /* 0 or 1: its own square */
     a->agree = spread_mean(e, source, model, Q_AGREE, square, a->n);
     a->rms = spread_mean(e, source, model, Q_DP2,
         power_mean(a->sorted[S_DP], a->n, 4), a->n);

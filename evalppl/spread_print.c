@@ -37,7 +37,7 @@ pair_line(struct buf *b, const char *name, const struct estimate *m,
     buf_addf(b, "%s\n", unit);
 }
 
-/* Append a line of the table: a value of each series that a has. */
+/* Append a line of the table, with a value for each series of *a. */
 static void
 rank_line(struct buf *b, const char *name, const struct against *a,
     const double v[S_N])

@@ -5,7 +5,7 @@
 #include "eval.h"
 #include "format/sheet.h"
 
-/* Append percentiles and errors of every model beside the base. */
+/* Append percentiles and errors of every model against the base. */
 void spread_print(const struct eval *e, struct sheet *s, int per_source);
 
 #endif

@@ -9,8 +9,8 @@
 #include <string.h>
 
 struct stream_base {
-    struct targets targets; /* states of the batch at hand */
-    void *head;             /* the teacher's, copied; NULL: not seen yet */
+    struct targets targets; /* final states of the current batch */
+    void *head;             /* copy of the teacher's head; NULL: not read yet */
 };
 
 void
@@ -30,7 +30,7 @@ stream_base_free(struct stream_base *t)
     free(t);
 }
 
-/* Fill m as a model that is only a head. */
+/* Make *m a model that has only a head. */
 static void
 head_alone(struct model *m, const struct st_tensor *h, const void *data)
 {

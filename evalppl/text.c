@@ -1,4 +1,4 @@
-/* Texts by rolling windows; see text.h. */
+/* Scoring texts by rolling windows; see text.h. */
 #include "text.h"
 #include "read.h"
 #include "vocab.h"
@@ -32,10 +32,10 @@ count_words(const char *s, size_t n)
     return words;
 }
 
-/* Cut a text into windows; seq [n]: the prefix token, then the text's.  The
- * first window predicts c tokens, and each later one the next c, of which the
- * first sees only the token before it; the last window is as long, and so
- * reaches back. */
+/* Cut a text into windows; seq [n]: the prefix token, then the text's tokens.
+ * The first window predicts c tokens, and each later one the next c, the first
+ * of them from only the token before it.  The last window is as long as the
+ * others, so it begins among tokens that are scored already. */
 static void
 roll_windows(struct reader *r, const uint32_t *seq, size_t n, size_t unit)
 {

@@ -1,4 +1,4 @@
-/* Texts as lm-evaluation-harness's rolling windows score them. */
+/* Scoring texts with the rolling windows of lm-evaluation-harness. */
 #ifndef EVALPPL_TEXT_H
 #define EVALPPL_TEXT_H
 

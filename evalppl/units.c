@@ -41,7 +41,7 @@ units_of(const struct units *u, size_t source)
     return n;
 }
 
-/* Key of a unit in the order by document. */
+/* Sort key of a unit, which puts units of a document together. */
 struct unit_key {
     size_t source;
     uint64_t key;
@@ -60,7 +60,7 @@ unit_order(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Add unit `from` to unit `to`, and empty it. */
+/* Add unit `from` to unit `to`, and empty `from`. */
 static void
 merge_pair(struct units *all, size_t to, size_t from)
 {

@@ -12,7 +12,7 @@ struct ranked {
     size_t unit;
 };
 
-/* Order by value, the highest first, then by place in the stream. */
+/* Order by value, the highest first; equal ones by place in the stream. */
 static int
 rank_order(const void *x, const void *y)
 {
@@ -36,8 +36,9 @@ struct worst_column {
     enum quantity q;
 };
 
-/* List the columns: the loss by every model and, beside a base, KL and (but in
- * text) agreement by every other model.  Returns how many. */
+/* List the columns: the loss by every model and, if there is a base, KL by
+ * every other model and, except as text, its agreement.  Returns their number.
+ */
 static size_t
 worst_columns(const struct eval *e, enum format f, struct worst_column *to)
 {

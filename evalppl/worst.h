@@ -5,9 +5,8 @@
 #include "eval.h"
 #include "format/sheet.h"
 
-/* Append the documents with the highest KL of the first model that is not the
- * base, or without a base the highest loss: `most` of them at most.  Units are
- * joined. */
+/* Append at most `most` documents with the highest KL of the first model that
+ * is not the base, or without a base with its highest loss.  Merges units. */
 void worst_print(const struct eval *e, size_t most, struct sheet *s);
 
 #endif

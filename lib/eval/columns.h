@@ -5,15 +5,15 @@
 #include "base/mem.h"
 #include "eval/estimate.h"
 
-/* Append a space and a number, right in a column of that width; "-" if it is
+/* Append a space and a number, right-aligned in `width` columns; "-" if it is
  * not finite. */
 void put_column(struct buf *b, int width, const char *fmt, double v);
-/* Append "low..high" in a column by fmt, which has both; "-" if one is not
- * finite. */
+/* Append a space and "low..high", right-aligned; fmt prints both numbers; "-"
+ * if one is not finite. */
 void put_range(struct buf *b, int width, const char *fmt, double low,
     double high);
-/* Append the end of a line: the difference a - c of two models by their labels,
- * with so many digits, its error, and how many errors it is. */
+/* Append the end of a line: the labels of two models as "a - c", their
+ * difference with `digits` decimals, its error, and how many errors it is. */
 void put_difference(struct buf *b, const char *a, const char *c,
     const struct estimate *m, int digits);
 

@@ -1,4 +1,4 @@
-/* Texts into tokens; see lmeval.h. */
+/* Encoding texts; see lmeval.h. */
 #include "eval/lmeval.h"
 #include "base/mem.h"
 #include "base/note.h"

@@ -1,5 +1,5 @@
-/* Texts into a model's tokens, as lm-evaluation-harness's huggingface model
- * encodes them. */
+/* Encoding texts into a model's tokens as lm-evaluation-harness's huggingface
+ * model does. */
 #ifndef EVAL_LMEVAL_H
 #define EVAL_LMEVAL_H
 
@@ -14,17 +14,17 @@ struct lmeval {
     struct tok_scratch *scratch;
     const char *label; /* label of the model, for messages */
     char *prefix;      /* text of the prefix token (BOS, or EOS), or NULL */
-    size_t most;       /* tokens that the model takes */
+    size_t most;       /* most tokens that the model takes */
     size_t V;          /* ids below V are known to all models that read the
                         * tokens */
 };
-/* Open model j's tokenizer. -1 and *e: there is none that fits the model;
- * lmeval_close in any case.  Warns where the tokenizer deviates from its
+/* Open model j's tokenizer.  -1 and *e: there is none that fits the model.
+ * Call lmeval_close in any case.  Warns if the tokenizer deviates from its
  * files. */
 int lmeval_open(struct lmeval *s, const struct eval_model *j, size_t V,
     struct err *e);
 void lmeval_close(struct lmeval *s);
-/* Append a text's tokens, with BOS where the tokenizer puts it, unless the text
+/* Append a text's tokens, with BOS if the tokenizer adds it, unless the text
  * begins with BOS already. */
 void lmeval_encode(struct lmeval *s, const char *text, size_t n,
     struct tok_ids *out);

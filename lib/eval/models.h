@@ -18,7 +18,7 @@ struct eval_model {
     float *h;                /* [B*T,d] final states of scored predictions */
     struct pair_score *pair; /* [B*T] scores of the last predictions: nll_q
                               * is the model's loss; other members are set
-                              * beside a base */
+                              * only if there is a base */
     size_t params, bytes;    /* params: weights; bytes: their size as stored */
     double seconds;          /* time of its forward passes and head */
 };
@@ -26,15 +26,15 @@ struct eval_model {
 /* Append an entry whose model is not open yet; the array owns the label. */
 struct eval_model *models_add(struct eval_model **j, size_t *n,
     const char *path, char *label);
-/* Append the model of [label=]path, where a label has no slash.  -1 and *e: as
- * model_open, or a weight is not finite; models_close in any case. */
+/* Open and append the model of [label=]path; a label has no slash.  -1 and *e:
+ * as model_open, or a weight is not finite.  Call models_close in any case. */
 int models_open(struct eval_model **j, size_t *n, const char *spec,
     struct err *e);
-/* -1 and *e (EX_USAGE) when two have one label. */
+/* -1 and *e (EX_USAGE): two models have the same label. */
 int models_check(const struct eval_model *j, size_t n, struct err *e);
-/* Append the hashes of all models that are open. */
+/* Append the hashes of all open models. */
 void models_hash(struct buf *b, const struct eval_model *j, size_t n);
-/* Width of a column of labels: at least 5, at most `most`. */
+/* Width of a column of the labels: at least 5, at most `most`. */
 int models_label_width(const struct eval_model *j, size_t n, size_t most);
 void models_close(struct eval_model *j, size_t n);
 

@@ -13,10 +13,10 @@
 #include <stddef.h>
 
 struct resume;
-/* Open or begin the file. with: all that the results depend on but the input,
- * such as options and models_hash.  NULL and *e: EX_SYS; EX_USAGE, the file was
- * made with other models or options; EX_INPUT, it is no file of --resume.  The
- * path outlives the result. */
+/* Open or begin the file.  with: everything except the input on which results
+ * depend, such as options and models_hash.  NULL and *e: EX_SYS; EX_USAGE: the
+ * file was made with other models or options; EX_INPUT: it is no file of
+ * --resume.  The path must outlive the result. */
 struct resume *resume_open(const char *path, const struct buf *with,
     struct err *e);
 void resume_close(struct resume *r);
@@ -26,15 +26,15 @@ void resume_close(struct resume *r);
 /* Begin a group of rows. 1: its results are in the file, and need not be
  * computed; -1 and *e. */
 int resume_begin(struct resume *r, struct err *e);
-/* Read n bytes of results into p, if the group is in the file; else add them to
- * the file's next record.  They become zeros if the file's record is shorter,
- * and resume_end fails. */
+/* If the group is in the file, read the next n bytes of its results into p;
+ * else add p[n] to the file's next record.  If the record in the file is
+ * shorter, p becomes zeros, and resume_end fails. */
 void resume_pass(struct resume *r, void *p, size_t n);
 /* Note that the group depends on the n bytes at p; if the group in the file
  * depends on other bytes, resume_end fails. */
 void resume_same(struct resume *r, const void *p, size_t n);
-/* End the group. -1 and *e: EX_SYS; EX_USAGE, the file was made of another
- * input, and what resume_pass has read is not usable. */
+/* End the group.  -1 and *e: EX_SYS; EX_USAGE: the file was made from another
+ * input, and the bytes that resume_pass has read must not be used. */
 int resume_end(struct resume *r, struct err *e);
 
 #endif
