@@ -102,7 +102,6 @@ next_options(const struct student *s)
     };
 }
 
-/* Clip and update.  -1 and nothing is updated. */
 /* Clip gradients and update parameters.  0; -1 and *e: nothing is updated. */
 static int
 apply_step(struct student *s, const struct loss_sum *sum, struct err *e)
