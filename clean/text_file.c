@@ -3,6 +3,8 @@
 
 #include "cli/out.h"
 
+#include <unistd.h>
+
 #define FULL ((size_t)256 << 10) /* bytes of lines gathered for a write */
 
 int
@@ -18,6 +20,7 @@ void
 text_file_stdout(struct text_file *f)
 {
     f->open = f->to_stdout = 1;
+    io_widen_pipe(STDOUT_FILENO);
 }
 
 static int

@@ -1,5 +1,5 @@
 /* Files and descriptors: see io.h */
-#define _GNU_SOURCE /* getdents64 */
+#define _GNU_SOURCE /* getdents64, F_SETPIPE_SZ */
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/stop.h"
@@ -191,6 +191,12 @@ io_write(int fd, const void *buf, size_t n)
         done += (size_t)put;
     }
     return 0;
+}
+
+void
+io_widen_pipe(int fd)
+{
+    (void)fcntl(fd, F_SETPIPE_SZ, 1 << 20); /* more takes privilege */
 }
 
 int

@@ -40,6 +40,9 @@ int io_unnamed(struct err *e);
 
 /* Write all n bytes.  0, or -1 with errno (EPIPE: the reader has left). */
 int io_write(int fd, const void *buf, size_t n);
+/* Let the pipe fd, if it is one, hold 1 MiB, if that is allowed: it means fewer
+ * waits, each of which may have to wake a sleeping processor. */
+void io_widen_pipe(int fd);
 
 /* A regular file mapped read-only (shared).  An empty one maps to p = "", n =
  * 0.  When what is mapped can no longer be read, because the file has shrunk

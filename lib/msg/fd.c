@@ -1,6 +1,6 @@
 /* Descriptors under a stream: see fd.h */
-#define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include "msg/fd.h"
+#include "base/io.h"
 #include "base/note.h"
 #include "base/stop.h"
 
@@ -13,7 +13,6 @@
 
 #define STOP_WAIT 2000           /* milliseconds */
 #define SILENCE 10               /* seconds, over tcp, that are reported */
-#define PIPE_SIZE (1 << 20)      /* without privilege no pipe is larger */
 #define PIPE_ROOM ((size_t)4096) /* a pipe that is writable takes so much */
 
 int
@@ -113,16 +112,15 @@ fd_in_close(struct fd_in *f)
             close(f->wake[i]);
 }
 
-/* Enlarge the pipe if that is allowed: it means fewer waits, each of which may
- * have to wake a sleeping processor.  A write to a socket that takes nothing
- * for SILENCE seconds is made to fail with EAGAIN. */
+/* A write to a socket that takes nothing for SILENCE seconds is made to fail
+ * with EAGAIN. */
 void
 fd_out_begin(struct fd_out *f, const char *name, int fd)
 {
     const struct timeval silence = { .tv_sec = SILENCE };
 
     *f = (struct fd_out){ .name = name, .fd = fd };
-    (void)fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
+    io_widen_pipe(fd);
     if (is_socket(fd))
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof silence);
 }
