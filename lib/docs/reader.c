@@ -502,6 +502,9 @@ open_archive(struct reader *r, struct err *e)
     if (!named && packed && !unpack_is_packed(r->u))
         return err_set(e, EX_INPUT,
             "%s: offset 0: is not compressed, though its name says so", name);
+    /* Documents are in no archive: nobody has to look. */
+    if (r->input->documents && !unpack_is_packed(r->u))
+        return begin_content(r, name, form, &why, e);
     format = open_format(r, &end, e);
     if (format < 0)
         return -1;
@@ -558,7 +561,7 @@ reader_seek(struct reader *r, const struct doc_place *p, struct err *e)
         do
             k = next_member(r, e);
         while (k > 0 && r->place.entry < p->entry);
-    if (k > 0 && !r->a && (int64_t)p->at >= 0 &&
+    if (k > 0 && !r->a && r->input->path && (int64_t)p->at >= 0 &&
         unpack_seek(r->u, (int64_t)p->at, SEEK_SET) >= 0) {
         r->p = r->n = 0;
         r->place.at = p->at;
@@ -572,7 +575,7 @@ reader_seek(struct reader *r, const struct doc_place *p, struct err *e)
     if (k < 0)
         return -1;
     if (r->place.entry != p->entry || r->place.at != p->at ||
-        (!r->a && p->at > r->input->size))
+        (!r->a && r->input->path && p->at > r->input->size))
         return err_set(e, EX_INPUT,
             "%s: is shorter than it was: member %zu, offset %llu is not there",
             input_name(r->input), p->entry, (unsigned long long)p->at);

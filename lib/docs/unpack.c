@@ -17,7 +17,8 @@ struct unpack {
     int fd;
     const char *name;
     struct archive *a;     /* decompresses fd; NULL: fd is read as it is */
-    int packed, error;     /* packed: fd is compressed; error: errno of read */
+    int packed, seeks;     /* fd is compressed; seeks: a plain regular file */
+    int error;             /* errno of a failed read */
     int end, done;         /* end: a has no more; done: nothing follows it */
     int closed;            /* 1: a was given lz4_skip */
     unsigned char head[4]; /* first bytes of fd */
@@ -101,19 +102,25 @@ failed(const struct unpack *u, struct err *e)
         u->packed ? " of its content" : "", s ? s : "is damaged");
 }
 
-/* Read a regular file as it is, without libarchive. */
+/* Read on without libarchive: a regular file from its beginning, anything else
+ * behind the block that libarchive has looked at, if it has asked for one. */
 static void
 make_plain(struct unpack *u)
 {
     struct stat st;
 
-    if (fstat(u->fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-        lseek(u->fd, 0, SEEK_CUR) != (off_t)u->fed ||
-        lseek(u->fd, 0, SEEK_SET) != 0)
-        return; /* fd was not at its beginning */
+    /* The beginning of a file that was read before may be another's. */
+    u->seeks = fstat(u->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        lseek(u->fd, 0, SEEK_CUR) == (off_t)u->fed &&
+        lseek(u->fd, 0, SEEK_SET) == 0;
+    if (!u->seeks && u->fed > u->nblock)
+        return;
     archive_read_free(u->a);
     u->a = NULL;
-    u->fed = 0;
+    if (u->seeks)
+        u->fed = 0;
+    else
+        buf_add(&u->ahead, u->block, u->nblock);
     u->end = 0;
 }
 
@@ -185,7 +192,7 @@ unpack_is_packed(const struct unpack *u)
 int
 unpack_seeks(const struct unpack *u)
 {
-    return !u->a;
+    return u->seeks;
 }
 
 static int
@@ -281,6 +288,7 @@ read_content(struct unpack *u, void *p, size_t n, struct err *e)
         if (k < 0)
             return err_set(e, EX_SYS, "%s:", u->name);
         u->fed += (uint64_t)k;
+        u->end = k == 0;
         return k;
     }
     while (!u->done) {
