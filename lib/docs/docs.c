@@ -22,7 +22,7 @@
 #define TEXT ((size_t)128 << 10)  /* bytes of text of a block */
 #define DOCS 1024                 /* documents of a block at most */
 #define FLIGHT ((size_t)16 << 20) /* read no more if so many are in flight */
-#define KEEP ((size_t)1 << 20)    /* bytes of a block's memory to reuse */
+#define KEEP ((size_t)2 << 20)    /* bytes of a block's memory to reuse */
 
 /* One thread's scratch memory. */
 struct docs_worker {
@@ -175,7 +175,7 @@ find_text(const struct docs_job *r, struct doc *d, struct docs_worker *w,
     d->ids.n = d->bytes = d->plain = d->repaired = d->chars = d->words = 0;
     d->source = d->from->source;
     d->next = (struct doc_cursor){ d->input, d->after };
-    buf_clear(&d->text);
+    d->text = (struct span){ NULL, 0 };
     return find_doc_text(r, d, w, text, n);
 }
 
@@ -183,26 +183,22 @@ void
 doc_keep_text(struct doc *d, const char *text, size_t n)
 {
     if (n > 0 && text >= d->raw.p && text < d->raw.p + d->raw.n) {
-        const struct buf raw = d->raw;
-
-        memmove(raw.p, text, n);
-        raw.p[n] = '\0';
-        d->raw = d->text;
-        d->text = raw;
-        buf_clear(&d->raw);
-    } else if (text != d->text.p) {
-        buf_clear(&d->text);
-        buf_add(&d->text, text ? text : "", n);
+        d->text = (struct span){ d->raw.p + (text - d->raw.p), n };
+        d->text.p[n] = '\0';
+    } else {
+        buf_clear(&d->copy);
+        buf_add(&d->copy, n > 0 ? text : "", n);
+        d->text = (struct span){ d->copy.p, n };
     }
-    d->text.n = n;
 }
 
-/* Drop a record that is no longer needed: free large buffers, keep small ones.
- */
+/* Drop a record that is no longer needed, unless the text lies in it: free large
+ * buffers, keep small ones. */
 static void
 drop_raw(struct doc *d, struct docs_worker *w)
 {
-    struct buf *const b[] = { &d->raw, &w->mend, &w->wiki };
+    const int in_raw = d->text.p && d->text.p != d->copy.p;
+    struct buf *const b[] = { in_raw ? &w->mend : &d->raw, &w->mend, &w->wiki };
 
     for (size_t i = 0; i < sizeof b / sizeof *b; i++)
         if (b[i]->cap > KEEP)
@@ -321,7 +317,7 @@ static void
 release_doc(const struct docs_job *r, struct doc *d)
 {
     buf_release(&d->raw);
-    buf_release(&d->text);
+    buf_release(&d->copy);
     if (d->result)
         r->o->free_result(d->result);
     d->result = NULL;
@@ -349,7 +345,7 @@ fill_doc_block(struct docs_job *r, struct doc_block *b)
 static void
 trim_doc(const struct docs_job *r, struct doc *d, size_t *kept)
 {
-    *kept += d->raw.cap + d->text.cap + d->ids.cap * sizeof *d->ids.v;
+    *kept += d->raw.cap + d->copy.cap + d->ids.cap * sizeof *d->ids.v;
     if (*kept > KEEP)
         release_doc(r, d);
 }

@@ -7,6 +7,7 @@
 #define DOCS_DOCS_H
 
 #include "docs/reader.h"
+#include "docs/record.h"
 
 /* Ids of a text; the document owns the array. */
 struct doc_ids {
@@ -34,13 +35,14 @@ struct doc {
     void *result;        /* any other result of `work`, see free_result */
     size_t repaired;     /* places that were not UTF-8 */
     uint64_t bad_at;     /* offset of the first of these */
-    struct buf text;     /* the text, if there is no `work`, or it was kept by
+    struct span text;    /* the text, if there is no `work`, or it was kept by
                           * doc_keep_text */
+    struct buf copy;     /* the text, if it does not lie in raw */
     struct err e;        /* code 0: no error */
 };
 
-/* Keep the text as d->text until d has been put.  A text inside d->raw is not
- * copied: d->text takes over that buffer. */
+/* Keep the text as d->text until d has been put: a text inside d->raw stays there
+ * and gets a NUL behind it; any other is copied. */
 void doc_keep_text(struct doc *d, const char *text, size_t n);
 
 /* Callbacks that show progress in bytes of the inputs; cli/progress.h has
