@@ -193,7 +193,8 @@ buf_reserve(struct buf *b, size_t more)
 void
 buf_add(struct buf *b, const void *p, size_t n)
 {
-    buf_reserve(b, n);
+    if (b->cap - b->n <= n)
+        buf_reserve(b, n);
     if (n > 0)
         memcpy(b->p + b->n, p, n);
     b->n += n;
@@ -209,9 +210,10 @@ buf_adds(struct buf *b, const char *s)
 void
 buf_addc(struct buf *b, int c)
 {
-    const char ch = (char)c;
-
-    buf_add(b, &ch, 1);
+    if (b->cap - b->n <= 1)
+        buf_reserve(b, 1);
+    b->p[b->n++] = (char)c;
+    b->p[b->n] = '\0';
 }
 
 void
@@ -228,7 +230,9 @@ void
 buf_clear(struct buf *b)
 {
     b->n = 0;
-    buf_reserve(b, 0);
+    if (b->cap == 0)
+        buf_reserve(b, 0);
+    b->p[0] = '\0';
 }
 
 void

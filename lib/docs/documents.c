@@ -35,20 +35,19 @@ documents_end(const char *p, size_t n)
 static size_t
 escape_byte(char *q, unsigned char c)
 {
-    static const char from[] = "\"\\\b\f\r\t", to[] = "\"\\bfrt";
+    static const char letter[256] = { ['"'] = '"',
+        ['\\'] = '\\',
+        ['\b'] = 'b',
+        ['\f'] = 'f',
+        ['\n'] = 'n',
+        ['\r'] = 'r',
+        ['\t'] = 't' };
     static const char digits[] = "0123456789abcdef";
-    const char *at;
 
     q[0] = '\\';
-    if (c == '\n') { /* the most frequent one */
-        q[1] = 'n';
+    q[1] = letter[c];
+    if (q[1] != '\0')
         return 2;
-    }
-    at = c != '\0' ? strchr(from, c) : NULL;
-    if (at) {
-        q[1] = to[at - from];
-        return 2;
-    }
     memcpy(q + 1, "u00", 3);
     q[4] = digits[c >> 4];
     q[5] = digits[c & 15];
@@ -58,19 +57,20 @@ escape_byte(char *q, unsigned char c)
 void
 documents_string(struct buf *out, const char *text, size_t n)
 {
-    const unsigned char *p = (const unsigned char *)text, *const end = p + n;
+    const char *p = text, *const end = p + n;
 
-    buf_reserve(out, n + n / 16 + 16);
-    out->p[out->n++] = '"';
+    buf_addc(out, '"');
     while (p < end) {
-        const size_t k = js_plain((const char *)p, (size_t)(end - p));
+        const size_t left = (size_t)(end - p);
+        size_t k;
 
-        buf_reserve(out, k + 8);
-        memcpy(out->p + out->n, p, k);
+        if (out->cap - out->n < left + 7)
+            buf_reserve(out, left + 6);
+        k = js_copy_plain(out->p + out->n, p, left);
         out->n += k;
         p += k;
         if (p < end)
-            out->n += escape_byte(out->p + out->n, *p++);
+            out->n += escape_byte(out->p + out->n, (unsigned char)*p++);
     }
     buf_addc(out, '"');
 }
@@ -185,12 +185,14 @@ read_hash(const struct span *s, uint64_t *v)
 {
     *v = 0;
     for (size_t i = 0; i < s->n; i++) {
-        const char *const digits = "0123456789abcdef";
-        const char *at = s->p[i] ? strchr(digits, s->p[i]) : NULL;
+        const char c = s->p[i];
 
-        if (!at)
+        if (c >= '0' && c <= '9')
+            *v = *v << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            *v = *v << 4 | (uint64_t)(c - 'a' + 10);
+        else
             return -1;
-        *v = *v << 4 | (uint64_t)(at - digits);
     }
     return s->n == 16 ? 0 : -1;
 }

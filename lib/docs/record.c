@@ -30,12 +30,12 @@ static int
 spells_field(const struct js_string *s, const char *want)
 {
     const char *p = s->p, *end = p + s->n;
-    const size_t n = strlen(want);
-    size_t len, k, i = 0;
+    size_t n, len, k, i = 0;
     char c[4];
 
     if (!s->escapes)
-        return n == s->n && memcmp(want, p, n) == 0;
+        return strncmp(want, p, s->n) == 0 && want[s->n] == '\0';
+    n = strlen(want);
     for (; p < end; p += len, i += k) {
         len = k = 1;
         *c = *p;

@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #define DEPTH_MAX 2048 /* nested objects and arrays */
+#define CHUNK 16       /* bytes looked at and copied together */
 
 /* ---- values and the marks between them ---- */
 
@@ -97,6 +102,22 @@ escaped_character(const char *p, const char *end, size_t *len)
         : 0x10000 + ((high - 0xd800) << 10 | (low - 0xdc00));
 }
 
+#ifdef __SSE2__
+/* Bit i: byte i of p[16] does not stand for itself in a string of JSON. */
+static unsigned
+special_bytes(const char *p)
+{
+    const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    const __m128i control = _mm_set1_epi8(0x1f);
+    const __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
+    const __m128i slash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
+    const __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, control), v);
+
+    return (unsigned)_mm_movemask_epi8(
+        _mm_or_si128(low, _mm_or_si128(quote, slash)));
+}
+#endif
+
 size_t
 js_plain(const char *p, size_t n)
 {
@@ -104,6 +125,14 @@ js_plain(const char *p, size_t n)
     uint64_t w, quote, slash;
     size_t i = 0;
 
+#ifdef __SSE2__
+    for (; i + CHUNK <= n; i += CHUNK) {
+        const unsigned bits = special_bytes(p + i);
+
+        if (bits != 0)
+            return i + (size_t)__builtin_ctz(bits);
+    }
+#endif
     for (; i + 8 <= n; i += 8) {
         memcpy(&w, p + i, 8);
         quote = w ^ ones * '"';
@@ -120,45 +149,73 @@ js_plain(const char *p, size_t n)
 }
 
 size_t
+js_copy_plain(char *to, const char *p, size_t n)
+{
+    size_t i = 0, k;
+
+#ifdef __SSE2__
+    for (; i + CHUNK <= n; i += CHUNK) {
+        const unsigned bits = special_bytes(p + i);
+
+        memcpy(to + i, p + i, CHUNK);
+        if (bits != 0)
+            return i + (size_t)__builtin_ctz(bits);
+    }
+#endif
+    k = js_plain(p + i, n - i);
+    memmove(to + i, p + i, k);
+    return i + k;
+}
+
+/* The byte that a backslash and a letter stand for, or 0. */
+static const char meant[256] = { ['"'] = '"',
+    ['\\'] = '\\',
+    ['/'] = '/',
+    ['b'] = '\b',
+    ['f'] = '\f',
+    ['n'] = '\n',
+    ['r'] = '\r',
+    ['t'] = '\t' };
+
+size_t
 js_escape(const char *p, const char *end, char *to, size_t *len)
 {
-    static const char from[] = "\"\\/bfrt", mean[] = "\"\\/\b\f\r\t";
-    const char *at;
     int32_t c;
 
     *len = 1;
     if (p == end)
         return 0;
-    if (*p == 'n') { /* most escapes are \n */
-        *to = '\n';
-        return 1;
-    }
     if (*p == 'u')
         return (c = escaped_character(p, end, len)) < 0
             ? 0
             : utf8_set(to, (uint32_t)c);
-    if (*p == '\0' || (at = strchr(from, *p)) == NULL)
-        return 0;
-    *to = mean[at - from];
-    return 1;
+    *to = meant[(unsigned char)*p];
+    return *to != '\0';
 }
 
 size_t
 js_unescape(const char *p, size_t n, char *to)
 {
-    const char *const end = p + n, *slash;
+    const char *const end = p + n;
     char *const begin = to;
-    size_t len;
+    size_t k, len;
 
-    while ((slash = memchr(p, '\\', (size_t)(end - p))) != NULL) {
-        memmove(to, p, (size_t)(slash - p));
-        to += slash - p;
-        p = slash + 1;
-        to += js_escape(p, end, to, &len);
-        p += len;
+    while (p < end) {
+        /* Chunks may not overlap: `to` may be a few bytes before p. */
+        if ((uintptr_t)p - (uintptr_t)to >= CHUNK) {
+            k = js_copy_plain(to, p, (size_t)(end - p));
+        } else {
+            k = js_plain(p, (size_t)(end - p));
+            memmove(to, p, k);
+        }
+        to += k;
+        p += k;
+        if (p == end)
+            break;
+        to += js_escape(p + 1, end, to, &len);
+        p += 1 + len;
     }
-    memmove(to, p, (size_t)(end - p));
-    return (size_t)(to - begin) + (size_t)(end - p);
+    return (size_t)(to - begin);
 }
 
 int
@@ -181,7 +238,9 @@ js_in_string(struct js_in *in, struct js_string *s)
         if (*in->p != '\\')
             return bad_text(in, "a control character in a string");
         s->escapes = 1;
-        if (js_escape(in->p + 1, in->end, c4, &len) == 0)
+        if (in->end - in->p > 1 && meant[(unsigned char)in->p[1]])
+            len = 1;
+        else if (js_escape(in->p + 1, in->end, c4, &len) == 0)
             return bad_text(in, "no escape, or half of a surrogate pair");
         in->p += len;
     }

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "docs/documents.h"
 #include "text/unicode.h"
 #include "../lib/tap.h"
 
@@ -155,6 +156,48 @@ test_changed(void)
         "some changed records are taken and some are not");
 }
 
+/* A text of stretches that need no escape and bytes that do, from the seed. */
+static void
+add_stretches(struct buf *b, uint64_t seed)
+{
+    static const char special[] = "\"\\\b\f\n\r\t\x01\x1f/\x7f";
+
+    for (uint64_t i = 0; i < seed % 40; i++) {
+        const uint64_t v = rng_u64(2, 64 * seed + i);
+
+        for (uint64_t k = 0; k < (v & 3) * (v >> 2 & 15); k++)
+            buf_adds(b, v >> 8 & 7 ? "x" : "\xc3\xa9");
+        buf_addc(b, special[(v >> 16) % (sizeof special - 1)]);
+    }
+}
+
+/* Texts are escaped and read again, by the library and here. */
+static void
+test_long_strings(void)
+{
+    int written = 1, same = 1;
+
+    for (uint64_t seed = 0; seed < 4000; seed++) {
+        struct buf text = { 0 }, line = { 0 };
+        json_t *j;
+
+        buf_reserve(&text, 1);
+        add_stretches(&text, seed);
+        buf_adds(&line, "{\"text\":");
+        documents_string(&line, text.p, text.n);
+        buf_adds(&line, ",\"n\":1}");
+        j = json_loadb(line.p, line.n, 0, NULL);
+        written &= equals(json_object_get(j, "text"),
+            &(struct span){ text.p, text.n });
+        same &= check(line.p, line.n, NULL) == 1;
+        json_decref(j);
+        buf_release(&text);
+        buf_release(&line);
+    }
+    ok(written, "a text is escaped so that the library reads it");
+    ok(same, "a text with escapes anywhere is read as by the library");
+}
+
 int
 main(void)
 {
@@ -172,6 +215,7 @@ main(void)
             check(taken[2], strlen(taken[2]), "nothing") == 0,
         "two members are found");
     test_changed();
+    test_long_strings();
     buf_adds(&deep, "{\"text\":\"a\",\"x\":");
     for (int i = 0; i < 100000; i++)
         buf_addc(&deep, '[');
