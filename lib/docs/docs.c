@@ -192,8 +192,8 @@ doc_keep_text(struct doc *d, const char *text, size_t n)
     }
 }
 
-/* Drop a record that is no longer needed, unless the text lies in it: free large
- * buffers, keep small ones. */
+/* Drop a record that is no longer needed, unless the text lies in it: free
+ * large buffers, keep small ones. */
 static void
 drop_raw(struct doc *d, struct docs_worker *w)
 {

@@ -41,8 +41,8 @@ struct doc {
     struct err e;        /* code 0: no error */
 };
 
-/* Keep the text as d->text until d has been put: a text inside d->raw stays there
- * and gets a NUL behind it; any other is copied. */
+/* Keep the text as d->text until d has been put: a text inside d->raw stays
+ * there and gets a NUL behind it; any other is copied. */
 void doc_keep_text(struct doc *d, const char *text, size_t n);
 
 /* Callbacks that show progress in bytes of the inputs; cli/progress.h has

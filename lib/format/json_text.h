@@ -47,8 +47,8 @@ int js_in_done(struct js_in *in);
 /* The number of bytes at the start of p[n] that need no escape in a JSON
  * string: all but control characters, the quote and the backslash. */
 size_t js_plain(const char *p, size_t n);
-/* Copy those bytes to `to` and return their number.  Up to n bytes of `to` may be
- * overwritten: it is other memory, or begins at least 16 bytes before p. */
+/* Copy those bytes to `to` and return their number.  Up to n bytes of `to` may
+ * be overwritten: it is other memory, or begins at least 16 bytes before p. */
 size_t js_copy_plain(char *to, const char *p, size_t n);
 /* Decode the escape of a JSON string whose backslash is before p.  Writes its
  * character as UTF-8 to `to`, which has room for 4 bytes and may be the place

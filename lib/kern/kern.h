@@ -183,8 +183,8 @@ extern struct kern kern;
  * valid.  Later calls return the same as the first. */
 const char *kern_init(void);
 const char *kern_name(void); /* name of the table in use */
-/* For tests and benchmarks: choose this table, again at any time; kern_init then
- * leaves it in use. */
+/* For tests and benchmarks: choose this table, again at any time; kern_init
+ * then leaves it in use. */
 const char *kern_force(const char *name);
 
 /*
