@@ -52,7 +52,7 @@ const struct key job_keys[] = {
         "norms and residuals divided among tensor ranks"),
     WORD("flash", flash, no_yes, 1, "attention by tiles, no scores in memory"),
     WORD("teacher", teacher_at, teacher_words, 3,
-        "place of the teacher: beside each student, sharded, stored"),
+        "where the teacher runs (cached: it ran before)"),
     { "top", offsetof(struct job, top), 0, 1e6, 1, NULL,
         "most probable tokens in a target; 0: final states", 0 },
     REAL(overlap, 0, 1, "share of gathers that arithmetic hides"),
