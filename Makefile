@@ -206,7 +206,7 @@ AWKTESTS = $(filter-out tests/lib/%,$(shell grep -lE \
     '$(subst $(space),|,$(strip $(AWKSCRIPTS) lib/recipe.sh))' tests/*/*.sh))
 
 ## check-awk: tests of scripts and recipes, under the other awks, with bash as sh
-check-awk: all $(BUILD)/bench/meter
+check-awk: all $(BUILD)/bench/meter $(BUILD)/bench/bench
 	@for a in gawk original-awk busybox; do \
 	    command -v $$a >/dev/null || { echo "SKIP $$a: not installed"; continue; }; \
 	    echo "$$a:"; \
