@@ -37,17 +37,17 @@ main(int argc, char **argv)
 {
     const struct opt opts[] = {
         OPT_STR('o', "output", &training.out, "out",
-            "directory of the tokenizer, or its file .json"),
+            "tokenizer to write: a directory, or a file NAME.json"),
         OPT_SIZE('j', "threads", &reading.threads, 0, 1024, "threads",
-            "threads (0: one a processor)"),
+            "threads (0: one per processor)"),
         DOCS_OPTIONS(input, reading), OPT_GROUP("training"),
         OPT_SIZE(0, "vocab", &training.vocab, 257, 1 << 24, "n",
             "entries of the vocabulary"),
         OPT_SIZE(0, "min-frequency", &training.min_frequency, 0, 1 << 30, "n",
-            "least count of a pair that is merged"),
+            "merge only pairs that occur n times or more"),
         OPT_STR(0, "weights", &training.weights, "name=x,...",
-            "weights of the sources (equal: as much of each)"),
-        OPT_FLAG(0, "no-digits", &no_digits, "let digits merge into numbers"),
+            "weights of the sources (equal: as much text of each)"),
+        OPT_FLAG(0, "no-digits", &no_digits, "allow merges of digits"),
         OPT_STR(0, "eos-token", &training.eos, "text",
             "token that ends a text"),
         OPT_END

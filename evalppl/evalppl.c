@@ -35,19 +35,22 @@ static struct {
 
 static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     OPT_FLAG(0, "recorded", &a.recorded,
-        "use the teacher's states in the stream as the base"),
+        "compare with the teacher whose final states and head the stream "
+        "holds"),
     OPT_STR(0, "read-base", &a.read_base, "file",
-        "use logits that llama-perplexity saved as the base"),
+        "compare with the probabilities in this file of llama-perplexity or "
+        "--write-base"),
     OPT_STR(0, "write-base", &a.write_base, "file",
-        "write such a file for the base, or for the only model"),
+        "write the probabilities of the base, or of the only model, for "
+        "--read-base"),
     OPT_STR(0, "before", &a.before, "model",
-        "the model before distillation, to report the share of the "
-        "loss regained"),
+        "model before distillation (adds the column regained)"),
     EVAL_REPORT_OPTIONS(a),
     OPT_FLAG(0, "spread", &a.spread,
         "report percentiles of KL and of the change of probability"),
     OPT_SIZE(0, "worst", &a.worst, 0, 1 << 24, "n",
-        "report the n documents with the highest KL or, without a base, loss"),
+        "report the n documents with the highest KL (without a base: the "
+        "highest loss)"),
     OPT_STR(0, "detail", &a.detail, "file",
         "write mean losses by context, class of token and confidence"),
     OPT_STR(0, "token-losses", &a.losses, "file",
@@ -56,9 +59,10 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     OPT_ENUM(0, "protocol", &a.protocol, protocol_name, "name",
         "how text is cut and scored"),
     OPT_SIZE('c', "context", &a.c, 2, 1 << 24, "tokens",
-        "tokens of a window; batches have their own"),
+        "tokens of a window of text (batches: their row length)"),
     OPT_SIZE(0, "stride", &a.stride, 0, 1 << 24, "tokens",
-        "step of the windows of hf (0: half a window)"),
+        "tokens from one window's beginning to the next's, for --protocol hf "
+        "(0: half a window)"),
     OPT_REAL(0, "temperature", &a.temperature, 0.01, 1000, "T",
         "temperature of the softmax"),
     EVAL_RUN_OPTIONS(a), OPT_END };

@@ -20,7 +20,7 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     OPT_LIST(0, "task", &a.tasks, "form=file",
         "score the items of a file by a form; may be repeated"),
     OPT_FLAG(0, "skip-bad", &a.skip_bad,
-        "name items that do not fit their form, and leave them out"),
+        "leave out items that do not fit their form, with a warning"),
     EVAL_REPORT_OPTIONS(a),
     OPT_STR(0, "items", &a.items, "file",
         "write the log probability of every choice, as TSV"),
@@ -65,8 +65,9 @@ main(int argc, char **argv)
     struct err err;
 
     opt_parse(argc, argv, options,
-        "score models on tasks, and how much of a teacher's scores is left", "",
-        0, 0, NULL);
+        "score models on tasks, and tell how much of a teacher's scores each "
+        "keeps",
+        "", 0, 0, NULL);
     if (a.models.n == 0)
         die(EX_USAGE, "name a model by -m; see evaltask -h");
     if (a.tasks.n == 0)

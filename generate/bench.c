@@ -155,7 +155,7 @@ bench_main(int argc, char **argv)
         OPT_SIZE(0, "prompt-length", &a.prompt_length, 1, 1e6, "tokens",
             "tokens of each prompt"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 2, 1e6, "tokens",
-            "add at most this many tokens to a prompt"),
+            "number of tokens to add to a prompt"),
         OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
             "number of texts computed together"),
         OPT_ENUM(0, "format", &a.format, format_names, "name",

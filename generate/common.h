@@ -26,8 +26,8 @@ struct common {
     OPT_REAL(0, "temperature", &(c)->tau, 0, 1000, "T",                      \
         "temperature of the softmax (0: take the most probable token)"),     \
         OPT_REAL(0, "top-p", &(c)->top_p, 1e-6, 1, "p",                      \
-            "draw from the most probable tokens whose probabilities sum to " \
-            "p"),                                                            \
+            "draw from the fewest most probable tokens whose probabilities " \
+            "sum to p or more"),                                             \
         OPT_SIZE('s', "seed", &(c)->seed, 0, 1e18, "seed",                   \
             "seed of the random numbers"),                                   \
         OPT_SIZE('j', "threads", &(c)->threads, 0, 4096, "threads",          \
@@ -36,7 +36,7 @@ struct common {
             "run on these processors, such as 0-3,8"),                       \
         OPT_STR(0, "numa", &(c)->numa, "node", "run on this memory node"),   \
         OPT_ENUM(0, "compute", &(c)->compute, compute_names, "type",         \
-            "what matrix products multiply")
+            "type that the factors of matrix products have")
 
 /* Apply the options.  Call it before models are opened.  Dies on errors. */
 void common_begin(const struct common *c);

@@ -305,13 +305,14 @@ run_main(int argc, char **argv)
         OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
             "tokenizer.json, model directory or .gguf (default: the model's)"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
-            "add at most this many tokens to a prompt"),
+            "number of tokens to add to a prompt"),
         OPT_LIST(0, "stop", &a.stop, "string",
             "end a text where this begins (\\n: newline); may be repeated"),
         OPT_STR(0, "prompts", &a.prompts, "file",
             "continue the prompts of a file of JSON lines (-: standard "
             "input)"),
-        OPT_STR(0, "field", &a.field, "field", "JSON field with the text"),
+        OPT_STR(0, "field", &a.field, "field",
+            "JSON field that holds the text"),
         OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
             "number of texts computed together"),
         COMMON_OPTIONS(&a.how), OPT_END };

@@ -115,7 +115,7 @@ cluster_main(int argc, char **argv)
             "also predict with these changes; may be repeated"),
         OPT_STR(0, "columns", &a.columns, "name,...",
             "figures to print in a sweep"),
-        OPT_FLAG(0, "explain", &a.explain, "print the formula of every number"),
+        OPT_FLAG(0, "explain", &a.explain, "print the formula of every figure"),
         OPT_FLAG(0, "keys", &a.keys, "list the keys, their values and meaning"),
         OPT_END };
     int n;

@@ -31,16 +31,17 @@ struct common {
         OPT_SIZE('T', "length", &(c)->T, 2, 1 << 24, "tokens",                \
             "tokens of a row")
 #define COMMON_SHAPE "the student: a model, a config.json, or a shipped shape"
-#define COMMON_PASSES(c, none)                                 \
-    OPT_SIZE(0, "micro", &(c)->micro, 0, 1e6, "rows",          \
-        "rows at a time (0: " none ")"),                       \
-        OPT_FLAG(0, "recompute", &(c)->recompute,              \
-            "keep block inputs only; same bits, less memory"), \
-        OPT_REAL(0, "tokens", &(c)->tokens, 0, 1e18, "n",      \
-            "end after so many tokens (0: no run)")
+#define COMMON_PASSES(c, none)                                            \
+    OPT_SIZE(0, "micro", &(c)->micro, 0, 1e6, "rows",                     \
+        "rows computed together (0: " none ")"),                          \
+        OPT_FLAG(0, "recompute", &(c)->recompute,                         \
+            "keep only the inputs of blocks, and compute the rest again " \
+            "(same bits, less memory)"),                                  \
+        OPT_REAL(0, "tokens", &(c)->tokens, 0, 1e18, "n",                 \
+            "number of tokens of the whole run (0: predict one step only)")
 #define COMMON_MACHINE(c)                        \
     OPT_STR(0, "machine", &(c)->machine, "name", \
-        "a shipped machine, or its file")
+        "machine to predict for: a shipped one, or a file")
 #define COMMON_FORMAT(c, words) \
     OPT_ENUM(0, "format", &(c)->format, words, "name", "form of the output")
 

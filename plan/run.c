@@ -50,10 +50,10 @@ process_main(int argc, char **argv, int measure, const char *about)
                                        "the student: a model or a config.json"),
         COMMON_PASSES(&p.in, "one, or as many as 1024 tokens hold"),
         COMMON_FORMAT(&p.in, figure_formats),
-        OPT_FLAG(0, "explain", &explain, "print the formula of every number"),
+        OPT_FLAG(0, "explain", &explain, "print the formula of every figure"),
         OPT_GROUP("How student runs"),
         OPT_ENUM(0, "compute", &p.compute, compute_names, "type",
-            "what matrix products multiply"),
+            "type that the factors of matrix products have"),
         OPT_ENUM(0, "act", &p.act, dtypes, "type",
             "type of the activations kept for the backward pass"),
         OPT_ENUM(0, "grad", &p.grad, dtypes, "type",
@@ -63,7 +63,8 @@ process_main(int argc, char **argv, int measure, const char *about)
         OPT_ENUM(0, "qat", &qat, rounding_names, "type",
             "train with matrices rounded to this type, and save them so"),
         OPT_STR(0, "mask", &mask, "n:m",
-            "train sparse weights: of every m in a row keep the n largest"),
+            "train with sparse matrices: of every m neighbours in a row keep "
+            "the n largest"),
         OPT_SIZE('j', "threads", &p.threads, 0, 4096, "threads",
             "threads (0: all processors)"),
         OPT_END };

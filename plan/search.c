@@ -149,7 +149,7 @@ search_main(int argc, char **argv)
     const struct opt options[] = { COMMON_MACHINE(&in),
         COMMON_MODELS(&in, COMMON_SHAPE),
         OPT_SIZE(0, "layouts", &s.room, 1, 1000, "n",
-            "how many layouts to print"),
+            "number of layouts to print"),
         COMMON_FORMAT(&in, table_formats), OPT_END };
     struct range *range;
     struct buf b = { 0 };

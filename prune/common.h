@@ -17,15 +17,15 @@ int vocab_main(int argc, char **argv);
 
 #define COMMON_MODEL(dst, help) OPT_STR('m', "model", dst, "model", help)
 #define COMMON_OUT(dst) \
-    OPT_STR('o', "output", dst, "folder", "the model written")
+    OPT_STR('o', "output", dst, "folder", "folder to write the model to")
 #define COMMON_TOKENIZER(dst)                   \
     OPT_STR('t', "tokenizer", dst, "tokenizer", \
         "tokenizer.json, model directory or .gguf (default: the model's)")
 #define COMMON_ROWS(dst)                           \
     OPT_SIZE(0, "calib-rows", dst, 0, 1e9, "rows", \
-        "rows of each input that are used (0: all)")
+        "use only so many rows of each input (0: all)")
 #define COMMON_NO_REPAIR(dst) \
-    OPT_FLAG(0, "no-repair", dst, "leave the weights that are kept as they are")
+    OPT_FLAG(0, "no-repair", dst, "do not repair the layers that lost inputs")
 #define COMMON_DAMP(dst)                         \
     OPT_REAL(0, "damp", dst, 1e-9, 1e3, "share", \
         "damping added to a Hessian's diagonal, as a share of its mean")
@@ -34,14 +34,14 @@ int vocab_main(int argc, char **argv);
         "method that chooses what to remove")
 #define COMMON_PROFILE(dst)                \
     OPT_STR('p', "profile", dst, "folder", \
-        "profile that replaces measurements on the input")
+        "take measurements from this profile instead of the input")
 #define COMMON_GRADIENT(dst) \
     OPT_FLAG(0, "gradient", dst, "rank channels by |gradient times weight|")
 #define COMMON_REPORT(dst) \
     OPT_STR(0, "report", dst, "file", "write a report to this file, as TSV")
 #define COMMON_COMPUTE(dst)                            \
     OPT_ENUM(0, "compute", dst, compute_names, "type", \
-        "what matrix products multiply")
+        "type that the factors of matrix products have")
 #define COMMON_DTYPE(dst)                           \
     OPT_ENUM(0, "dtype", dst, common_types, "type", \
         "type of the tensors written")

@@ -26,18 +26,18 @@ struct goal_options {
     }
 
 /* Options of `prune search` and `prune`; g: struct goal_options. */
-#define GOAL_OPTIONS(g)                                            \
-    OPT_STR(0, "params", &(g).params, "count",                     \
-        "most parameters to keep, such as 84M (84 million)"),      \
-        OPT_REAL(0, "ratio", &(g).ratio, 0, 1, "share",            \
-            "least share of parameters to remove, such as 0.375"), \
-        OPT_SIZE(0, "blocks", &(g).blocks, 0, 1e6, "n",            \
-            "blocks to keep (0: the number that scores best)"),    \
-        OPT_SIZE(0, "width", &(g).width, 0, 1e9, "n",              \
+#define GOAL_OPTIONS(g)                                                     \
+    OPT_STR(0, "params", &(g).params, "count",                              \
+        "at most so many parameters, such as 84M (84 million)"),            \
+        OPT_REAL(0, "ratio", &(g).ratio, 0, 1, "share",                     \
+            "remove at least this share of the parameters, such as 0.375"), \
+        OPT_SIZE(0, "blocks", &(g).blocks, 0, 1e6, "n",                     \
+            "blocks to keep (0: the number that scores best)"),             \
+        OPT_SIZE(0, "width", &(g).width, 0, 1e9, "n",                       \
             "channels to keep in each MLP (0: as many as meet the goal)")
 #define GOAL_MULTIPLE(g)                                  \
     OPT_SIZE(0, "multiple", &(g).multiple, 0, 65536, "n", \
-        "widths are multiples of this (0: 64, or less for narrow MLPs)")
+        "make MLP widths multiples of this (0: 64, or less for narrow MLPs)")
 
 /* Was any goal given? */
 int goal_given(const struct goal_options *o);

@@ -31,10 +31,11 @@ struct session_options {
     }
 
 /* Options of both programs; o: struct session_options. */
-#define SESSION_METHOD(o)                                       \
-    COMMON_METHOD(&(o).method, search_methods),                 \
-        OPT_SIZE(0, "candidates", &(o).candidates, 0, 1e6, "n", \
-            "configurations tried in each round, of least influence (0: all)")
+#define SESSION_METHOD(o)                                                  \
+    COMMON_METHOD(&(o).method, search_methods),                            \
+        OPT_SIZE(0, "candidates", &(o).candidates, 0, 1e6, "n",            \
+            "configurations tried in each round (0: all in greedy, 16 in " \
+            "tabu)")
 
 struct session {
     const struct session_options *o;

@@ -24,14 +24,15 @@ static const struct opt options[] = {
     COMMON_MODEL(&a.model, "the model to cut"), COMMON_OUT(&a.out),
     COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("what is kept"),
     OPT_SIZE(0, "size", &a.size, 0, 1 << 24, "ids",
-        "number of ids (0: as many as are used)"),
+        "number of ids to keep (0: as many as are used)"),
     OPT_STR(0, "keep-ids", &a.keep, "file",
-        "list of the ids to keep, instead of a corpus"),
+        "keep the ids listed in this file, instead of those that a corpus "
+        "uses"),
     OPT_FLAG(0, "drop-reserved", &a.drop,
         "drop reserved special tokens that the corpus does not use"),
     OPT_GROUP("report"),
     OPT_STR(0, "held-out", &a.held_out, "input",
-        "documents on which to measure the lost probability"),
+        "documents to measure on how much probability the dropped ids had"),
     COMMON_REPORT(&a.report), OPT_GROUP("run"), COMMON_DTYPE(&a.type),
     COMMON_THREADS(&a.threads), OPT_END
 };

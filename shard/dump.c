@@ -33,9 +33,9 @@ static const struct opt options[] = {
     OPT_SIZE(0, "messages", &a.messages, 0, 0x1p53, "n",
         "stop after so many messages"),
     OPT_SIZE(0, "values", &a.values, 0, 0x1p53, "n",
-        "values of a tensor, documents or pieces to show"),
+        "show at most so many values of a tensor, documents or pieces"),
     OPT_FLAG(0, "partial", &a.partial,
-        "accept a directory whose stream broke off"),
+        "accept a directory whose stream ended too early"),
     OPT_END
 };
 

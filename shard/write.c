@@ -17,9 +17,9 @@ static struct store_args a = STORE_DEFAULT;
 static int append, partial;
 
 static const struct opt options[] = { STORE_OPTIONS(a),
-    OPT_FLAG(0, "append", &append, "add to what the directory holds"),
+    OPT_FLAG(0, "append", &append, "append to the directory"),
     OPT_FLAG(0, "partial", &partial,
-        "accept a directory whose stream broke off"),
+        "accept a directory whose stream ended too early"),
     OPT_END };
 
 /* Note what an unfinished directory holds. */

@@ -43,20 +43,22 @@ static struct opt_list tee;
 static int partial, dry;
 static size_t threads;
 
-static const struct opt options[] = { OPT_STR('o', "output", &out, "stream",
-                                          "write there (default stdout)"),
-    OPT_LIST(0, "tee", &tee, "stream", "write the stream there too"),
+static const struct opt options[] = {
+    OPT_STR('o', "output", &out, "stream",
+        "address to write the stream to (default: standard output)"),
+    OPT_LIST(0, "tee", &tee, "stream", "address to write the same stream to"),
     OPT_SIZE('B', "batch-size", &g.B, 1, 1 << 20, "rows",
         "rows of a batch (default: 8)"),
     OPT_SIZE('T', "length", &g.T, 1, 1 << 24, "tokens",
         "tokens of a row (default: 1024, or what is recorded)"),
     OPT_FLAG(0, "partial", &partial,
-        "accept a directory whose stream broke off"),
+        "accept a directory whose stream ended too early"),
     OPT_FLAG(0, "dry-run", &dry, "print a table of what would be streamed"),
     OPT_GROUP("order"),
     OPT_SIZE('s', "seed", &g.seed, 0, WHOLE, "seed",
         "seed of the random numbers (default: 0)"),
-    OPT_FLAG(0, "shuffle", &g.shuffle, "shuffle (default for documents)"),
+    OPT_FLAG(0, "shuffle", &g.shuffle,
+        "shuffle the order of documents or batches (default: documents only)"),
     OPT_FLAG(0, "no-shuffle", &g.no_shuffle,
         "keep the stored order (default for recorded batches)"),
     OPT_SIZE(0, "open", &g.open, 1, 1 << 20, "frames",
@@ -64,17 +66,18 @@ static const struct opt options[] = { OPT_STR('o', "output", &out, "stream",
     OPT_SIZE(0, "mem", &g.mem, 1 << 20, WHOLE, "bytes",
         "memory that may be used"),
     OPT_SIZE('j', "threads", &threads, 0, 64, "threads",
-        "threads (0: one a processor, at most 4)"),
+        "threads (0: one per processor, at most 4)"),
     OPT_STR(0, "cpus", &cpus, "list", "run on these processors, such as 0-3,8"),
     OPT_STR(0, "numa", &node, "node", "run on this memory node"),
     OPT_STR(0, "rank", &g.rank, "r/n",
-        "write rows r, r+n, ... of each batch, of n ranks (default 0/1)"),
-    OPT_STR(0, "resume", &run, "path", "continue from what is saved there"),
+        "write only rows r, r+n, r+2n, ... of each batch, for rank r of n "
+        "(default: 0/1)"),
+    OPT_STR(0, "resume", &run, "path", "continue from what this path holds"),
     OPT_GROUP("length"),
     OPT_SIZE(0, "batches", &g.length[LENGTH_BATCHES], 1, WHOLE, "n",
         "end after so many batches"),
     OPT_SIZE(0, "tokens", &g.length[LENGTH_TOKENS], 1, WHOLE, "n",
-        "end after so many tokens"),
+        "number of tokens of the whole run"),
     OPT_SIZE(0, "epochs", &g.length[LENGTH_EPOCHS], 1, WHOLE, "n",
         "end when every source was read n times (default: 1)"),
     OPT_GROUP("documents"),
@@ -85,10 +88,12 @@ static const struct opt options[] = { OPT_STR('o', "output", &out, "stream",
     OPT_REAL(0, "alpha", &g.alpha, 0, 10, "a",
         "give sources weights in proportion to tokens^a"),
     OPT_REAL(0, "unimax", &g.unimax, 0.001, 1e6, "cap",
-        "give sources equal weights, but read none over cap times"),
+        "give sources equal weights, but read none more than cap times"),
     OPT_STR(0, "curriculum", &g.curriculum, "file",
-        "file of weights that change after numbers of tokens"),
-    OPT_END };
+        "file of weights, each with the number of tokens after which it "
+        "applies"),
+    OPT_END
+};
 
 int
 main(int argc, char **argv)

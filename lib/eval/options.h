@@ -14,23 +14,25 @@
     OPT_LIST('m', "model", &(a).models, "model",               \
         "evaluate this model, [label=]path; may be repeated"), \
         OPT_STR(0, "base", &(a).base, "model",                 \
-            "the teacher to compare with, evaluated too")
+            "teacher to compare with (is evaluated too)")
 #define EVAL_REPORT_OPTIONS(a)                                                \
     OPT_STR('o', "output", &(a).out, "file",                                  \
-        "write the report there (default: standard output)"),                 \
+        "file to write the report to (default: standard output)"),            \
         OPT_ENUM(0, "format", &(a).format, format_names, "name",              \
             "form of the output"),                                            \
-        OPT_FLAG(0, "per-source", &(a).per_source, "report each source too"), \
+        OPT_FLAG(0, "per-source", &(a).per_source,                            \
+            "report each source separately too"),                             \
         OPT_FLAG(0, "compare", &(a).compare,                                  \
-            "report paired differences between models")
+            "report the differences between models on the same documents or " \
+            "items")
 #define EVAL_RUN_OPTIONS(a)                                         \
     OPT_GROUP("run"),                                               \
         OPT_SIZE('B', "batch-size", &(a).rows, 0, 65536, "rows",    \
-            "rows of a batch (0: about 4096 tokens)"),              \
+            "rows of a batch (0: as many as 4096 tokens hold)"),    \
         OPT_ENUM(0, "compute", &(a).compute, compute_names, "type", \
-            "what matrix products multiply"),                       \
+            "type that the factors of matrix products have"),       \
         OPT_STR(0, "resume", &(a).resume, "path",                   \
-            "continue from what is saved there"),                   \
+            "continue from what this path holds"),                  \
         OPT_SIZE('j', "threads", &(a).threads, 0, 4096, "threads",  \
             "threads (0: all processors)")
 

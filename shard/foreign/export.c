@@ -32,7 +32,7 @@ static const struct opt options[] = { OPT_STR('o', "output", &out, "path",
     OPT_STR(0, "source", &given.source, "name",
         "source of the documents (default: all)"),
     OPT_FLAG(0, "partial", &given.partial,
-        "accept a directory whose stream broke off"),
+        "accept a directory whose stream ended too early"),
     OPT_END };
 
 /* A document to write. */
