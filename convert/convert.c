@@ -25,7 +25,7 @@ static int type, compressed;
 
 static const struct opt options[] = {
     OPT_FLAG(0, "compressed", &compressed,
-        "write 2:4 matrices without their zeros"),
+        "store 2:4 sparse matrices without their zeros"),
     OPT_ENUM(0, "dtype", &type, names, "type", "type of the tensors written"),
     OPT_END
 };

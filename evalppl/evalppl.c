@@ -52,7 +52,7 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
         "report the n documents with the highest KL (without a base: the "
         "highest loss)"),
     OPT_STR(0, "detail", &a.detail, "file",
-        "write mean losses by context, class of token and confidence"),
+        "write mean losses by source, context, class of token and confidence"),
     OPT_STR(0, "token-losses", &a.losses, "file",
         "write the loss of every token, as TSV"),
     OPT_GROUP("protocol"),

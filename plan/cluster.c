@@ -114,7 +114,7 @@ cluster_main(int argc, char **argv)
         OPT_LIST(0, "what-if", &a.changes, "key=value,...",
             "also predict with these changes; may be repeated"),
         OPT_STR(0, "columns", &a.columns, "name,...",
-            "figures to print in a sweep"),
+            "figures that a sweep prints"),
         OPT_FLAG(0, "explain", &a.explain, "print the formula of every figure"),
         OPT_FLAG(0, "keys", &a.keys, "list the keys, their values and meaning"),
         OPT_END };

@@ -25,7 +25,8 @@ struct common {
     OPT_STR('m', "model", &(c)->model, "model", student),                     \
         OPT_STR(0, "teacher", &(c)->teacher, "model", "the teacher's model"), \
         OPT_SIZE(0, "top", &(c)->top, 0, 1e6, "k",                            \
-            "the k most probable tokens of each prediction (0: none)"),       \
+            "targets hold the k most probable tokens of each prediction (0: " \
+            "none)"),                                                         \
         OPT_SIZE('B', "batch-size", &(c)->rows, 1, 1e6, "rows",               \
             "rows of a batch"),                                               \
         OPT_SIZE('T', "length", &(c)->T, 2, 1 << 24, "tokens",                \

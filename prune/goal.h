@@ -34,7 +34,7 @@ struct goal_options {
         OPT_SIZE(0, "blocks", &(g).blocks, 0, 1e6, "n",                     \
             "blocks to keep (0: the number that scores best)"),             \
         OPT_SIZE(0, "width", &(g).width, 0, 1e9, "n",                       \
-            "channels to keep in each MLP (0: as many as meet the goal)")
+            "channels to keep in each MLP (0: as many as the goal allows)")
 #define GOAL_MULTIPLE(g)                                  \
     OPT_SIZE(0, "multiple", &(g).multiple, 0, 65536, "n", \
         "make MLP widths multiples of this (0: 64, or less for narrow MLPs)")

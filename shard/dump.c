@@ -31,7 +31,7 @@ static const struct opt options[] = {
     OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
         "tokenizer.json, model directory or .gguf"),
     OPT_SIZE(0, "messages", &a.messages, 0, 0x1p53, "n",
-        "stop after so many messages"),
+        "show only so many messages"),
     OPT_SIZE(0, "values", &a.values, 0, 0x1p53, "n",
         "show at most so many values of a tensor, documents or pieces"),
     OPT_FLAG(0, "partial", &a.partial,

@@ -57,14 +57,15 @@ static const struct opt options[] = {
         "run on this memory node (rank: spread ranks over the nodes in turn)"),
     OPT_SIZE('s', "seed", &a.seed, 0, 1e18, "seed",
         "seed of the random numbers"),
-    OPT_GROUP("loss (auto: 0.25, 1, 1 for what the stream holds; CE alone: 1)"),
+    OPT_GROUP("loss (auto: CE 0.25; KL, SquareHead 1 if the stream has them; "
+              "CE alone 1)"),
     OPT_STR(0, "ce", &a.ce, "weight", "weight of cross entropy"),
     OPT_STR(0, "kl", &a.kl, "weight", "weight of KL(teacher || student)"),
     OPT_STR(0, "kl-direction", &a.direction, "name",
         "direction of KL: forward (teacher || student), reverse, or js:beta "
         "(Jensen-Shannon)"),
     OPT_STR(0, "squarehead", &a.sh, "weight",
-        "weight of SquareHead on hidden states"),
+        "weight of the SquareHead loss on hidden states"),
     OPT_REAL(0, "temperature", &a.tau, 0.01, 1000, "T",
         "temperature of the softmax (default: 1)"),
     OPT_FLAG(0, "published", &a.published,
@@ -138,7 +139,7 @@ static const struct opt options[] = {
         "write logs of what ranks send: prefix.log, prefix.tsv, "
         "prefix-log2.tsv, prefix.json"),
     OPT_STR(0, "timeline", &a.timeline, "file",
-        "write a trace of every rank's work, for ui.perfetto.dev"),
+        "write a trace of what each rank does when, for ui.perfetto.dev"),
     OPT_GROUP("checkpoints"),
     OPT_SIZE(0, "save", &a.save, 0, 1e12, "n",
         "write a checkpoint every n steps (0: only at the end)"),
