@@ -126,7 +126,7 @@ static const struct opt options[] = {
     OPT_SIZE(0, "stages", &a.stages, 0, 4096, "n",
         "pipeline stages of each rank (0: every rank has all blocks)"),
     OPT_FLAG(0, "node-copy", &a.node_copy,
-        "at --shard-level 3 keep a copy of the parameters in each node"),
+        "keep a copy of the parameters in each node (for --shard-level 3)"),
     OPT_FLAG(0, "overlap", &a.overlap,
         "gather the next block while one is computed"),
     OPT_FLAG(0, "deterministic", &a.deterministic,
