@@ -151,8 +151,8 @@ take_row(struct calib *c, const struct calib *s, size_t r)
     c->R++;
 }
 
-/* The set of which the smallest share of rows is taken; among equals the
- * first. */
+/* Index of the set with the smallest share of its rows taken, of equals the
+ * first; n: all rows are taken. */
 static size_t
 next_set(const struct calib *s, const size_t *taken, size_t n)
 {

@@ -16,8 +16,9 @@ struct calib {
     uint32_t *target;      /* [n] the id that follows */
     size_t ntok;           /* tokens without padding */
     char *tokenizer;       /* hash of the stream's tokenizer; NULL: unknown */
-    /* [R] weight of each prediction, and of each token, in a row; their means
-     * over all predictions, and over all tokens, are 1 */
+    /* [R] weight of each prediction of a row, and of each of its tokens.  The
+     * mean of `weight` over all predictions is 1, that of token_weight over all
+     * tokens. */
     double *weight, *token_weight;
 };
 /* Read up to `rows` rows of batches (0: all), with weight 1.  Dies on damage,
@@ -25,10 +26,11 @@ struct calib {
 void calib_read(struct calib *c, const char *addr, size_t rows,
     const struct model *m, const char *tokenizer);
 /*
- * Read n sets, each "NAME=WEIGHT:ADDRESS".  The mean of a set counts by its
- * weight, however many rows it has.  The rows of the sets are interleaved
- * evenly, so that the first quarter of all is about the first quarter of each.
- * Dies (EX_USAGE) if a text has another form.
+ * Read n sets, each "NAME=WEIGHT:ADDRESS", up to `rows` rows of each (0: all).
+ * Each set's mean has the set's WEIGHT, however many rows the set has.  The
+ * rows of the sets are interleaved evenly: the first quarter of all rows has
+ * about the first quarter of each set.  Dies (EX_USAGE) if a text has another
+ * form.
  */
 void calib_sets(struct calib *c, char *const *sets, size_t n, size_t rows,
     const struct model *m, const char *tokenizer);
@@ -38,7 +40,8 @@ void calib_tell(const struct calib *c, const struct model *m, struct pool *pool,
     int compute);
 /* Number of scored predictions in the first `rows` rows. */
 size_t calib_scored(const struct calib *c, size_t rows);
-/* Number of rows, about 4096 tokens, that a pass takes at a time. */
+/* Number of rows that a pass computes at a time: at most 4096 tokens, or one
+ * row. */
 size_t calib_chunk(const struct calib *c);
 /* Rows from r0 on, at most n. */
 struct rows calib_rows(const struct calib *c, size_t r0, size_t n);

@@ -19,14 +19,14 @@ struct search {
     struct search_log *log;  /* every trial */
     struct order *order;     /* [L] order in which each block loses groups,
                               * channels */
-    int fixed_order;         /* a profile gave the order, which is not measured
+    int fixed_order;         /* a profile gave the order; it is not measured
                               * again */
     const char *method;      /* name of the method in the log */
     double loss_weight;      /* weight of the loss in the objective */
     size_t candidates;       /* configurations tried in a round; 0: all */
     int halve;               /* score on a quarter of the rows first */
-    double evals;            /* tabu's budget in evaluations on all rows */
-    double spent;            /* evaluations so far */
+    double evals;            /* tabu's budget, in evaluations on all rows */
+    double spent;            /* evaluations so far, in the same unit */
     uint64_t seed;           /* seed of tabu's draws */
     size_t tenure, patience; /* tabu's, in moves: see prune-search(1) */
     size_t best; /* index in log of the best trial that meets the goal;
@@ -44,12 +44,13 @@ struct cand {         /* a candidate */
     size_t trial;          /* index of its last trial in the log */
     struct row_score *row; /* [R] scores of each row */
 };
-/* Make a candidate that keeps the groups and channels of most energy, as many
- * as conf says; it takes ownership of conf.  Free with cand_release. */
+/* Make a candidate of as many groups and channels as conf says, the first ones
+ * in s->order.  Takes ownership of conf.  Free with cand_release. */
 void cand_init(struct cand *c, const struct search *s, const char *kind,
     struct conf *conf);
 void cand_release(struct cand *c);
-/* Score c[n], n > 0; returns the index of the best one scored on all rows. */
+/* Score c[n], n > 0; if s->halve, the worse ones on a part of the rows only.
+ * Returns the index of the best of those scored on all rows. */
 size_t cand_score_all(struct search *s, struct cand *c, size_t n);
 /* Log a candidate whose score on all rows is known already. */
 void cand_known(struct search *s, struct cand *c, const struct score *score,

@@ -36,7 +36,8 @@ set_widths(const struct search *s, struct conf *c, size_t w)
     }
 }
 
-/* Give all MLPs the largest width with which the blocks meet the limits. */
+/* Give all MLPs one width: --width, or the largest that meets the limits.  An
+ * MLP keeps its own width if that is less.  -1: the limits are not met. */
 static int
 fit_width(const struct search *s, struct conf *c)
 {
@@ -57,7 +58,8 @@ fit_width(const struct search *s, struct conf *c)
 
 /* ---- channels ranked across all blocks ---- */
 
-/* Mean energy of channels from..to-1 in block i's order. */
+/* Mean energy of channels from..to-1 of block i, counted in order of falling
+ * energy. */
 static double
 mean_energy(const struct search *s, size_t i, size_t from, size_t to)
 {
@@ -66,8 +68,8 @@ mean_energy(const struct search *s, size_t i, size_t from, size_t to)
     return (e[to] - e[from]) / (double)(to - from);
 }
 
-/* Remove the g.multiple channels of least energy from their block; -1: none can
- * be removed. */
+/* Remove the last g.multiple channels from the MLP where these have the least
+ * mean energy; -1: no MLP has more than g.multiple. */
 static int
 shrink_least(const struct search *s, struct conf *c)
 {
@@ -89,8 +91,9 @@ shrink_least(const struct search *s, struct conf *c)
     return 0;
 }
 
-/* Restore the g.multiple channels of most energy; -1: that exceeds the
- * limits. */
+/* Give back g.multiple channels (or all it lacks, if fewer) to the MLP where
+ * these have the highest mean energy; -1: no MLP that is left lacks any, or the
+ * limits would be exceeded. */
 static int
 widen_most(const struct search *s, struct conf *c)
 {

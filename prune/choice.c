@@ -60,7 +60,7 @@ choice_release(struct choice *c)
     memset(c, 0, sizeof *c);
 }
 
-/* The list; if it names all, free it and return NULL. */
+/* Return the list; if it names all parts, free it and return NULL. */
 static size_t *
 unless_all(size_t *list, size_t n, size_t all)
 {
@@ -103,7 +103,8 @@ prefix_error(const struct at *at, struct err *e)
         : err_prefix(e, "%s: line %zu: %s", at->file, at->line, at->column);
 }
 
-/* Parse all of p up to `end` as a number; a larger one gives SIZE_MAX. */
+/* Parse p up to `end` as a decimal number; one that is too large gives
+ * SIZE_MAX. */
 static int
 parse_index(const char *p, const char *end, size_t *r, struct err *e)
 {
@@ -342,8 +343,8 @@ choice_write_word(const struct choice *c, struct buf *b)
     write_block_lines(c, ':', ";", b);
 }
 
-/* Append the groups or channels that block b keeps, by their indices in the
- * original model, from which m may have been cut. */
+/* Append the groups or channels that block b keeps.  Indices are those in the
+ * model that m was cut from, or in m if it was not cut. */
 static void
 write_kept(const struct choice_block *b, const struct model *m,
     enum origin_part k, struct buf *to)

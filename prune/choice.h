@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The parts of a block to keep.  Indices ascend from 0, in the model that is
- * cut.  A list is NULL if all are kept; if none are, n is 0 and the list is not
- * NULL. */
+/* Parts of a block to keep.  Indices are those in the model to be cut, from 0,
+ * ascending.  A list is NULL if all parts are kept.  If none are, n is 0 and
+ * the list is not NULL. */
 struct choice_block {
     size_t block;           /* index of the block */
     size_t ngroups, *group; /* KV groups: their K and V heads, and the query
@@ -35,25 +35,26 @@ void choice_whole(struct choice *c, const struct model *m);
 void choice_copy(struct choice *to, const struct choice *c);
 void choice_release(struct choice *c);
 
-/* Set a list of b to list[n], ascending indices below `all`.  b takes ownership
- * of it. */
+/* Set b's groups, or channels, to list[n]: ascending, all of them below `all`.
+ * b takes ownership of the list. */
 void choice_set_groups(struct choice_block *b, size_t *list, size_t n,
     size_t all);
 void choice_set_channels(struct choice_block *b, size_t *list, size_t n,
     size_t all);
 
-/* Read a file of at most 64 MB.  -1 and *e (EX_INPUT, "FILE: line N: why"), and
- * *c is empty: the file is not a choice, or names parts that m has not, or a
+/* Read a file of at most 64 MB.  -1 and *e (EX_INPUT, "FILE: line N: why"), *c
+ * empty: the file is no choice, names a part that m does not have, or lists a
  * block of which nothing is kept. */
 int choice_read(struct choice *c, const char *file, const struct model *m,
     struct err *e);
-/* Append the text of the file.  Equal choices have equal texts. */
+/* Append the text of the choice's file.  Equal choices have equal texts. */
 void choice_write(const struct choice *c, struct buf *b);
 /* Append the choice as one word, for a column of a table:
  * BLOCK:GROUPS:CHANNELS, as in the file, separated by semicolons. */
 void choice_write_word(const struct choice *c, struct buf *b);
 
-/* A new reference to m.origin of the model that c cuts (model/origin.h). */
+/* Make the member `origin` (model/origin.h) of the model that m is cut to by c;
+ * the caller owns the reference. */
 json_t *choice_kept(const struct choice *c, const struct model *m);
 
 /* XXH3-64 of the text of the file: equal for equal choices. */

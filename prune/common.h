@@ -53,8 +53,8 @@ int vocab_main(int argc, char **argv);
 extern const char *const common_types[];
 enum dtype common_dtype(int choice);
 
-/* Open a model, and check that its weights are finite.  Dies; path NULL is
- * EX_USAGE. */
+/* Open a model, and check that its weights are finite.  Dies; with EX_USAGE if
+ * path is NULL. */
 void common_open(struct model *m, const char *path);
 /* Initialise the kernels of --compute, and start threads (0: all processors);
  * dies. */
@@ -62,9 +62,9 @@ struct pool *common_pool(int compute, size_t threads);
 /* Check that the folder `out` is given and can be made.  Dies (EX_USAGE). */
 void common_new_folder(const char *out);
 /*
- * Path of the tokenizer whose files go with a model written to `out`: `given`,
- * after a check, or the model's own; NULL, with a note, if there is none.
- * Dies.
+ * Return the path of the tokenizer to write beside the model at `out`: `given`,
+ * after a check, or if that is NULL the model's own.  NULL, with a note: the
+ * model has none.  Dies.
  */
 const char *common_tokenizer(const struct model *m, const char *given,
     const char *out);

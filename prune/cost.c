@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Shapes of the blocks that c keeps, and *of, their configuration; the caller
+/* Shapes of the blocks that c keeps; sets of->L to their number.  The caller
  * frees the shapes. */
 static struct block_shape *
 kept_shapes(const struct conf *c, struct config *of)
@@ -19,7 +19,8 @@ kept_shapes(const struct conf *c, struct config *of)
     return b;
 }
 
-/* Operations per token: two for each weight, and attention over half a row. */
+/* Operations per token: two for each weight of a product, and attention over
+ * half a row. */
 static double
 flops_of(const struct costs *k, const struct conf *c)
 {

@@ -7,10 +7,11 @@
 struct shapes; /* latency.h */
 
 struct cost {
-    double params, bytes; /* bytes of the weights in the file type */
+    double params, bytes; /* number of weights, and their bytes in the type that
+                           * is written */
     double flops;         /* operations for a token in the middle of a row */
-    double latency;       /* seconds from a row of T tokens to the next token;
-                           * 0: not measured */
+    double latency;       /* seconds of a forward pass over a row of T tokens,
+                           * with the head for the last one; 0: not measured */
 };
 /* How configurations are priced. */
 struct costs {

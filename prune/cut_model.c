@@ -19,7 +19,7 @@ new_matrix(struct arena *a, size_t rows, size_t cols)
     };
 }
 
-/* Copy the rows of w in list[n]; NULL: return w itself. */
+/* Copy rows list[n] of w.  If list is NULL or w is empty, return w itself. */
 static struct weight
 cut_rows(const struct weight *w, const size_t *list, size_t n, struct arena *a)
 {
@@ -35,8 +35,8 @@ cut_rows(const struct weight *w, const size_t *list, size_t n, struct arena *a)
     return o;
 }
 
-/* Spread each index: list[i] * size + 0..size-1, n * size indices; NULL for
- * NULL. */
+/* Indices of the elements of the parts list[n], [n*size], if each part has
+ * `size` elements; NULL for NULL. */
 static size_t *
 spread_indices(const size_t *list, size_t n, size_t size)
 {
@@ -50,8 +50,8 @@ spread_indices(const size_t *list, size_t n, size_t size)
     return out;
 }
 
-/* Copy the columns of w, or elements of a vector, in list[n]; NULL: return w
- * itself. */
+/* Copy columns list[n] of w, or elements of a vector.  If list is NULL or w is
+ * empty, return w itself. */
 static struct weight
 cut_cols(const struct weight *w, const size_t *list, size_t n, struct arena *a)
 {

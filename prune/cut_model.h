@@ -9,22 +9,23 @@
 #include "model/model.h"
 
 /*
- * out = the parts of m that c keeps, in c's order.  out's c.mlp and c.KV are
- * those of its widest block.  Weights that do not change are borrowed from m;
- * gathered ones are fp32 in *a, which is made here.  A sparse matrix that loses
- * columns is no longer listed as sparse, because its n:m groups are broken.
+ * out = the parts of m that c keeps, in c's order.  Tensors that are not cut
+ * are borrowed from m; cut ones are fp32 in *a, which is made here. out's c.mlp
+ * and c.KV are those of its widest block.  A sparse matrix that loses columns
+ * is no longer listed as sparse, because its n:m groups are broken.
  * block.source stays as in m, and `origin` lists the groups and channels that c
  * keeps, so that a cut model can be cut again.  Free with model_cut_free before
  * m is closed.
  */
 void model_cut(struct model *out, const struct model *m, const struct choice *c,
     struct arena *a);
-/* The columns of o that block b keeps of m's: ascending [b->ngroups * H/KV *
- * D], malloc'd; NULL: all. */
+/* The columns of m's o that b keeps: ascending [b->ngroups * H/KV * D],
+ * malloc'd; NULL: all. */
 size_t *cut_columns(const struct model *m, const struct choice_block *b);
 /*
- * out = m with the n rows id[n] (ascending) of embedding and head; ids in its
- * configuration that are not in id[] become -1.  Gathered rows are fp32 in *a,
+ * out = m with only the rows id[n] (ascending) of embedding and head.  The
+ * configuration gets the new ids: BOS and padding become -1 if they are not in
+ * id[n], and an EOS that is not leaves its list.  Gathered rows are fp32 in *a,
  * which is made here; everything else is borrowed from m.
  */
 void model_cut_rows(struct model *out, const struct model *m,

@@ -32,7 +32,8 @@ parse_count(const char *option, const char *text)
     return floor(v);
 }
 
-/* 64, or for a narrower MLP the largest power of two up to 1/32 of it. */
+/* Default of --multiple: 64, or for MLPs narrower than 2048 the largest power
+ * of two up to 1/32 of the width. */
 static size_t
 auto_multiple(const struct model *m)
 {

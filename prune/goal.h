@@ -16,7 +16,7 @@ struct goal {
 
 struct goal_options {
     const char *params, *flops;
-    double ratio, latency; /* NAN: not given; milliseconds */
+    double ratio, latency; /* NAN: not given; latency in ms */
     size_t memory;         /* OPT_NONE: not given */
     size_t blocks, width, multiple;
 };
@@ -41,7 +41,8 @@ struct goal_options {
 
 /* Was any goal given? */
 int goal_given(const struct goal_options *o);
-/* Set g; dies (EX_USAGE) on a goal that m cannot meet. */
+/* Set g.  Dies (EX_USAGE): a count is none, or m has fewer blocks or channels
+ * than the goal. */
 void goal_set(struct goal *g, const struct goal_options *o,
     const struct model *m, unsigned units, int ranked);
 

@@ -1,7 +1,8 @@
 /*
- * The greedy method drops one piece at a time: the one without which the model
- * scores best.  For each number of blocks, channels are then removed to meet
- * the rest of the goal; the best of these mixes is chosen.
+ * The greedy method drops one piece at a time: see best_drop.  Before the first
+ * drop and after each one a mix is tried: the pieces left, with as many
+ * channels as the goal allows.  With --blocks only mixes of that number of
+ * blocks are tried.  The best mix is chosen.
  */
 #include "greedy.h"
 #include "candidates.h"
@@ -48,8 +49,9 @@ struct likely {
     double v; /* influence per parameter */
 };
 
-/* Fill out [4 L] with the `candidates` pieces of least influence per parameter
- * that may be dropped, in the order of the model.  Returns their number. */
+/* Fill out [4 L] with the pieces that may be dropped, in the order of the
+ * model: only the s->candidates of least influence per parameter (0: all).
+ * Returns their number. */
 static size_t
 likely_drops(const struct search *s, const struct greedy *g, struct likely *out)
 {
@@ -84,9 +86,9 @@ likely_drops(const struct search *s, const struct greedy *g, struct likely *out)
     return kept;
 }
 
-/* Index of the best of c[n] that were scored on all rows.  If all dropped
- * pieces have the same size, it has the lowest objective; else the objective
- * that rises least per parameter. */
+/* Index of the best of those of c[n] that were scored on all rows.  If all
+ * dropped pieces have the same size, the lowest objective is best; else the one
+ * that rises least per dropped parameter. */
 static size_t
 best_drop(const struct search *s, const struct greedy *g, const struct cand *c,
     size_t n)

@@ -15,10 +15,10 @@ struct hess_walk {
     struct pool *pool;
     struct fwd *f;
     size_t chunk;          /* number of rows computed at a time */
-    float *x;              /* [R,T,d] inputs of the block */
-    float *y;              /* [chunk,T,d] outputs of the block */
-    double *H[FWD_INPUTS]; /* [n,n] Hessian of each input, the caller's; NULL:
-                            * not wanted */
+    float *x;              /* [R,T,d] input of the present block */
+    float *y;              /* [chunk,T,d] output of the present block */
+    double *H[FWD_INPUTS]; /* [n,n] where to add the Hessian of each input; the
+                            * caller's; NULL: nowhere */
     double seconds, cpu;   /* wall and CPU seconds spent on Hessians */
 };
 void hess_walk_init(struct hess_walk *w, const struct model *m,
@@ -30,7 +30,7 @@ size_t hess_walk_bytes(const struct model *m, const struct calib *c);
 void hess_walk_begin(struct hess_walk *w);
 /* Add the Hessians of block i's inputs to H; x does not change. */
 void hess_walk_look(struct hess_walk *w, size_t i);
-/* Set x to the output of block i. */
+/* Pass x, the input of block i, through the block. */
 void hess_walk_on(struct hess_walk *w, size_t i);
 
 #endif

@@ -41,8 +41,8 @@ add_area(struct job *j, size_t row, size_t col, size_t m, size_t n)
     j->part[j->parts++] = (struct area){ row, col, m, n };
 }
 
-/* Length of the pieces of n: nearly equal, at most PIECE, a multiple of
- * STEP. */
+/* Length of pieces into which n is cut: nearly equal, at most PIECE, a multiple
+ * of STEP. */
 static size_t
 piece_length(size_t n)
 {
@@ -138,7 +138,8 @@ hess_tap(struct pool *pool, struct hess_sum h, const struct fwd_tapped *t)
     free(run);
 }
 
-/* Copy STEP rows below the diagonal, in squares that caches hold. */
+/* Set STEP rows below the diagonal to the elements above it, square by square,
+ * so that caches hold both. */
 static void
 mirror(void *ctx, size_t task, size_t worker)
 {

@@ -1,6 +1,7 @@
 /*
- * Hessians of linear layers.  For the error |(W - W') X^T|^2 of a layer y = W x
- * on tokens X, each row of W has the same Hessian 2 H,
+ * Hessians of linear layers.  If W' replaces W in a layer y = W x, the squared
+ * error on tokens X is |(W - W') X^T|^2.  For each row of W, its Hessian is 2
+ * H,
  *   H = X^T X = sum over tokens of x x^T
  * (Hassibi and Stork, Optimal brain surgeon, NIPS 1992; Frantar and Alistarh,
  * arXiv:2301.00774, section 3).  H is [n,n], row-major.
@@ -25,7 +26,7 @@ struct hess_sum {
  */
 void hess_add(struct pool *pool, struct hess_sum h, size_t n, const float *x,
     size_t t, size_t ld);
-/* hess_add for the tokens, without padding, that fwd_tap shows. */
+/* hess_add for an input that fwd_tap shows, without padding tokens. */
 void hess_tap(struct pool *pool, struct hess_sum h, const struct fwd_tapped *t);
 /* After the last hess_add: copy the elements above the diagonal below it. */
 void hess_finish(struct pool *pool, struct hess_sum h, size_t n);

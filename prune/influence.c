@@ -1,6 +1,7 @@
 /*
- * The influence method drops pieces in the order of their influence; for each
- * number of dropped pieces, channels are removed to meet the rest of the goal.
+ * The influence method drops pieces in the order of their influence.  For each
+ * number of dropped pieces it removes channels to meet the rest of the goal.
+ * The best of these mixes is chosen.
  */
 #include "influence.h"
 #include "candidates.h"
@@ -50,8 +51,8 @@ all_channels(const struct conf *c)
 }
 
 /* Set *out to the whole model without the first k pieces, with channels removed
- * to meet the goal.  Returns whether channels were removed; -1: the goal is not
- * met, and *out is not set. */
+ * to meet the goal.  1: channels were removed.  0: none had to be.  -1: the
+ * goal is not met, and *out is not set. */
 static int
 drop_first(const struct search *s, const struct piece *p, size_t k,
     struct conf *out)

@@ -5,8 +5,8 @@
 
 struct search;
 
-/* Run it.  The judge must hold the measured whole model.  Sets s->best; it
- * stays SIZE_MAX if no configuration meets the goal. */
+/* Run the method, after judge_set has measured the whole model.  Sets s->best,
+ * which stays SIZE_MAX if no configuration meets the goal. */
 void search_influence(struct search *s);
 
 #endif

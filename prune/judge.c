@@ -124,8 +124,8 @@ first_other(const struct judge *j, const struct choice *c)
     return j->m->c.L;
 }
 
-/* A factor for each of `all` parts: 1 if it is in the list, else 0.  NULL for
- * NULL, which is all. */
+/* [all] a factor for each part: 1 if it is in the list, else 0.  NULL if the
+ * list is NULL, which means all parts. */
 static float *
 factors(const size_t *list, size_t n, size_t all)
 {
@@ -212,7 +212,8 @@ struct measuring {
     const struct weighted *w;
 };
 
-/* Add the squares of the inputs of o and down; copy the MLP's input to j->x. */
+/* Add the squares of the inputs of o and down to their sums; copy the residual
+ * stream before the MLP to j->x. */
 static void
 tap_sums(void *ctx, const struct fwd_tapped *t)
 {
@@ -319,8 +320,8 @@ measure_block(struct judge *j, size_t i, size_t r0, const struct fwd_part *part)
 
 /* ---- walks ---- */
 
-/* Norm x, the output of the last block for the rows r from r0 on, and copy the
- * states of their scored predictions to h. */
+/* Norm x, the last block's output for the rows r, of which row r0 is the first.
+ * Copy the states whose predictions are scored to h. */
 static void
 gather_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
     const float *x, float *h)
@@ -332,7 +333,8 @@ gather_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
         memcpy(h, j->x + (j->c->at[k] - base) * d, d * sizeof(*h));
 }
 
-/* Losses and divergences of the rows r; x: output of the last block. */
+/* Losses and divergences of the rows r, of which row r0 is the first; x: output
+ * of the last block. */
 static void
 score_chunk(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
     const float *x, struct row_score *out)

@@ -22,10 +22,10 @@ struct measured {
     /* 1 - cos(input, output), mean over tokens: of the block, of its attention
      * alone, of its MLP alone; ShortGPT (arXiv:2403.03853, eq. 1) */
     double influence, attn, mlp;
-    /* energy that each channel read by o, or by down, adds to the residual
-     * stream: the sum over tokens, weighted by row, of the squared activation
-     * times the squared norm of the channel's column */
-    double *o, *chan;            /* [H*D of the block] [mlp] */
+    /* energy that each channel of o's input, and of down's, adds to the
+     * residual stream: the sum over tokens of the squared activation, weighted
+     * by row, times the squared norm of the channel's column */
+    double *o, *chan;            /* [H*D with the block's H] [mlp] */
     double before_o, before_mlp; /* sums of squares of the residual stream
                                   * before o, and before the MLP */
     int on_o, on_mlp;            /* attention, and MLP, are being measured */
@@ -57,9 +57,10 @@ size_t judge_bytes(const struct model *m, const struct calib *c);
  * prediction, so that they are not computed for each score.  Call before
  * judge_set. */
 void judge_keep_logits(struct judge *j);
-/* Cache the inputs of all blocks for choice c, which is copied.  measuring:
- * also measure the parts that c keeps whole, in the blocks computed.  The first
- * call must have the whole model. */
+/* Cache the inputs of all blocks for choice c, which is copied.  Computes the
+ * blocks from the first in which c differs from the choice before. measuring:
+ * also measure the parts of these blocks that c keeps whole.  The first call
+ * must have the whole model. */
 void judge_set(struct judge *j, const struct choice *c, int measuring);
 /* Multiply each sum of squares in sum [w->cols] by the squared norm of w's
  * column. */

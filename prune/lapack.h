@@ -18,8 +18,9 @@
  * not installed. */
 int lapack_open(struct err *e);
 
-/* Replace the lower triangle of a = L L^T by L.  0, or the order of the first
- * leading minor that is not positive: a is not positive definite. */
+/* Replace the lower triangle of a = L L^T by L.  Returns 0; if a is not
+ * positive definite, the order of the first leading minor that is not
+ * positive. */
 size_t lapack_potrf(double *a, size_t n);
 /* Replace the lower triangle L, which has no zeros on the diagonal, by its
  * inverse. */

@@ -1,6 +1,6 @@
 /*
- * Times parts of models by their shapes: see latency.h.  The values of weights
- * do not matter, so a block of the shape is made and timed.
+ * Times parts of models by their shapes: see latency.h.  A block of the shape
+ * is made and timed; the values of its weights do not matter.
  */
 #include "latency.h"
 #include "base/clock.h"
@@ -224,7 +224,7 @@ shapes_seconds(struct shapes *s, enum shape_part part, size_t n)
     buf_addf(&b, "%s\t%zu\t%.9f\n", names[part], n, t);
     if (s->fd >= 0 && io_write(s->fd, b.p, b.n) < 0)
         die(EX_SYS, "the table of times by shape cannot be written:");
-    /* as a later run will read it from the file */
+    /* round t as in the file, so that a later run has equal times */
     sscanf(b.p, "%*s %*s %lf", &t);
     buf_release(&b);
     add_shape_time(s, part, n, t);

@@ -1,6 +1,6 @@
 /*
- * Measures the seconds that attention with a number of KV groups, an MLP with a
- * number of channels, and the head take on this machine.
+ * Measures the seconds that parts of a model take on this machine: attention
+ * with a number of KV groups, an MLP with a number of channels, and the head.
  */
 #ifndef PRUNE_LATENCY_H
 #define PRUNE_LATENCY_H
@@ -14,7 +14,7 @@ enum shape_part { SHAPE_ATTN, SHAPE_MLP, SHAPE_HEAD };
 struct shapes;
 
 /* Begin with the times in `file` (NULL: none), to which new times are appended.
- * They are for rows of T tokens.  Dies. */
+ * All times are for rows of T tokens.  Dies. */
 struct shapes *shapes_open(const struct model *m, size_t T, struct pool *pool,
     const char *file);
 void shapes_close(struct shapes *s);

@@ -144,8 +144,8 @@ reverse_matrix(double *a, size_t n)
     }
 }
 
-/* Copy the lower triangle to the upper one, and add the damping to the
- * diagonal. */
+/* Copy the lower triangle to the upper one.  Set the diagonal to H's (in dead
+ * channels to the mean) plus the damping. */
 static void
 fill_upper(struct hess *h, double mean, double damp)
 {
@@ -227,8 +227,9 @@ struct sweep {
     size_t c0, width;    /* columns that are being swept */
     double **err;        /* [threads][ROWS,OBS_BLOCK] errors of the sweep */
     struct key **key;    /* [threads][n] scores of a row */
-    unsigned char *gone; /* [N,width] or [N,n]: 1: remove this weight */
-    unsigned char **row; /* [threads][n] 1: remove this weight of a row */
+    unsigned char *gone; /* [N,width] 1: remove this weight; for obs */
+    unsigned char **row; /* [threads][n] 1: remove this weight of a row; for the
+                          * other methods */
 };
 
 static size_t
@@ -265,7 +266,8 @@ free_buffers(const struct pool *pool, void *room)
 
 /* ---- magnitude and wanda ---- */
 
-/* Mark the weights of a row to remove: all but n of each m, or a share. */
+/* Mark the weights of a row to remove, those of least score: m - n of each m,
+ * or a share of the row. */
 static void
 mark_row(const struct sweep *l, const float *w, struct key *key,
     unsigned char *gone)
@@ -318,7 +320,8 @@ prune_matrix(struct sweep *l)
 
 /* ---- the sweep ---- */
 
-/* Mark a share of the weights in the block of columns, over all rows. */
+/* Mark the weights to remove in the columns being swept, those of least |w| /
+ * U_cc: a share of the weights of all rows. */
 static void
 mark_block(struct sweep *l, struct key *key)
 {
@@ -335,8 +338,9 @@ mark_block(struct sweep *l, struct key *key)
 }
 
 /* Sweep the columns from c0 of a row: marked weights become zero, and the later
- * columns of the block compensate for them.  err [width]: by which the columns
- * after the block are to be corrected. */
+ * columns of the block compensate for them.  For the columns after the block,
+ * err [width] becomes the factors of U's rows c0..c0+width-1 that are to be
+ * added. */
 static void
 sweep_row(const struct sweep *l, double *w, unsigned char *gone, double *err)
 {
@@ -434,8 +438,9 @@ layer_sparsify(float *W, size_t N, size_t n, const struct hess *h,
 
 /* ---- energies ---- */
 
-/* t [width,width] = the triangle of H below the diagonal, and half of the
- * diagonal, of rows and columns from c0 on.  x^T H x is twice x^T t x. */
+/* t [width,width] = H in rows and columns c0..c0+width-1, with half of the
+ * diagonal, and zeros above it.  For this part of H, x^T H x is twice x^T t
+ * x. */
 static void
 diagonal_block(const struct hess *h, size_t c0, size_t width, double *t)
 {
@@ -461,14 +466,14 @@ struct energy {
     double *sum;                  /* [tasks] */
 };
 
-/* A block of H: k columns from c against `width` columns from `to`. */
+/* A tile of H: rows c..c+k-1, columns to..to+width-1. */
 struct obs_tile {
     size_t c, k, to, width;
     struct factor h;
 };
 
-/* Add the sum over rows of (E_c h) * E_to, for each column, to b->sum; E
- * [rows,n]. */
+/* For each column of the tile, add the sum over rows of (E_c h) * E_to to
+ * b->sum.  E_c, E_to: columns c.. and to.. of E [rows,n]. */
 static void
 add_products(struct energy_buffers *b, const float *E, size_t rows, size_t n,
     const struct obs_tile *t)

@@ -27,10 +27,9 @@
 /* Columns that the sweep finishes before it corrects the later ones. */
 enum { OBS_BLOCK = 128 };
 
-/* The weights that stay: n of each m neighbours in a row; m <= OBS_BLOCK
- * divides K.  If m is 0, `share` of the weights is removed: by obs from
- * OBS_BLOCK columns together, by wanda from each row, by magnitude from the
- * whole matrix. */
+/* n of each m neighbours in a row stay; m <= OBS_BLOCK divides K.  If m is 0,
+ * `share` of the weights is removed: by obs from each OBS_BLOCK columns, by
+ * wanda from each row, by magnitude from the whole matrix. */
 struct pattern {
     size_t n, m;
     double share;

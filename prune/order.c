@@ -72,8 +72,8 @@ orders_free(struct order *r, size_t L)
     free(r);
 }
 
-/* list [n] = indices by falling key; energy [n+1] = sums of v in that order,
- * divided by `stream`. */
+/* list [n] = indices by falling key; energy [n+1] = running sums of v in that
+ * order, divided by `stream`. */
 static void
 sort_energies(const double *key, const double *v, size_t n, double stream,
     size_t *list, double *energy)
@@ -94,8 +94,9 @@ groups_of(const struct block *b, const double *o)
     return group;
 }
 
-/* Order block i by keys of the channels that o ([0]) and down ([1]) read;
- * energy: of these channels. */
+/* Order block i's KV groups by key[0], summed over the channels of each that o
+ * reads, and its MLP channels by key[1]; energy: the energies of the same
+ * channels. */
 static void
 order_block(struct order *r, const struct judge *j, size_t i,
     double *const key[2], double *const energy[2])
@@ -122,8 +123,8 @@ orders_measured(struct order *r, const struct judge *j, const struct conf *c)
         }
 }
 
-/* Energies of the channels of an input, scaled to the number of tokens of the
- * calibration data. */
+/* Energies of the channels of an input, from a profile's sums.  They are scaled
+ * to the number of tokens of the calibration data. */
 static double *
 profile_energy(const struct judge *j, const struct profile *p, size_t i,
     enum fwd_input input)

@@ -1,6 +1,7 @@
 /*
- * Gradient times weight: see profile_grad.h.  The loss of one row at a time is
- * differentiated, so that rows, and so profiles, add up.
+ * Gradient times weight: see profile_grad.h.  Each row's loss is differentiated
+ * by itself, so that sums over rows do not depend on how rows are spread over
+ * profiles.
  */
 #include "profile_grad.h"
 #include "hessian.h"
@@ -46,7 +47,7 @@ add_block_gradients(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* scored [T]: 1 where the prediction of row r is scored. */
+/* scored [T] = 1 at the tokens of row r whose prediction is scored, else 0. */
 static void
 mark_scored(const struct calib *c, size_t r, uint8_t *scored)
 {

@@ -89,7 +89,8 @@ check_mergeable(const struct profile *p, const struct profile *q, struct err *e)
               p->dir, why);
 }
 
-/* h [n,n] = the sum of the Hessians of one input, added in double. */
+/* h [n,n] = the sum over np profiles of the Hessians of input k of block i,
+ * added in double. */
 static int
 add_hessians(const struct profile *p, size_t np, size_t i, enum fwd_input k,
     float *h, struct err *e)

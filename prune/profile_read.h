@@ -38,11 +38,12 @@ void profile_close(struct profile *p);
 /* Number of channels of an input; 0: the block has no such input. */
 size_t profile_width(const struct profile *p, size_t block,
     enum fwd_input input);
-/* out [n] = sum over the tokens of class `kind` of x^2. */
+/* out [n] = each channel's sum of x^2 over the tokens of class `kind`. */
 void profile_sum_sq(const struct profile *p, size_t block, enum fwd_input input,
     size_t kind, double *out);
-/* out [n] = for each channel the sum over rows of |gradient times weight| over
- * the weights that read it; -1: the profile was made without --gradient. */
+/* out [n] = each channel's sum of |gradient times weight|, over rows and over
+ * the weights that read the channel; -1: the profile was made without
+ * --gradient. */
 int profile_gradient(const struct profile *p, size_t block,
     enum fwd_input input, double *out);
 /* Sum over all tokens of x x^T, [n,n] in the mapped file.  NULL and *e

@@ -50,7 +50,8 @@ sums_bytes(size_t n, size_t bins)
 
 /* ---- adding tokens ---- */
 
-/* Bins are the bits of a float from SHIFT on. */
+/* A bin is named by bits SHIFT and up of a float: its exponent, and the high
+ * bits of its fraction. */
 enum { SHIFT = 20, BIAS = 127 };
 _Static_assert(1 << (23 - SHIFT) == SKETCH_STEPS, "bins are high bits");
 
@@ -199,7 +200,8 @@ sums_tap(struct input_sums *s, struct pool *pool, const struct fwd_tapped *t)
 
 /* ---- sums of sums ---- */
 
-/* Keep only bins from..from+bins-1; the others are empty. */
+/* Store the bins from..from+bins-1.  Bins that are then not stored must be
+ * empty; new ones are 0. */
 static void
 keep_bins(struct input_sums *s, size_t from, size_t bins)
 {
@@ -299,8 +301,8 @@ counts_of(const struct input_sums *s, size_t kind, size_t c)
     return s->count + (kind * s->n + c) * (1 + s->bins);
 }
 
-/* The middle 2 a b / (a + b) of a bin from a to b, which has the same relative
- * distance to both. */
+/* The harmonic mean of the ends of bin i: its relative distance to both is the
+ * same. */
 static double
 bin_middle(size_t i)
 {
@@ -341,8 +343,9 @@ kurtosis(const struct input_sums *s, size_t kind, size_t c, double tokens)
         (var * var);
 }
 
-/* Index of the first bin of outliers: values above 6 times the root mean square
- * of CLASS_REST, or of CLASS_FIRST if CLASS_REST has no tokens. */
+/* Index of the first bin of outliers in a channel's counts.  Outliers are
+ * values from 6 times the root mean square of CLASS_REST on, or of CLASS_FIRST
+ * if CLASS_REST has no tokens. */
 static size_t
 outlier_bin(const struct input_sums *s, const uint64_t *tokens)
 {

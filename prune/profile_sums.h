@@ -25,8 +25,9 @@ enum { SUM_ABS, SUM_1, SUM_2, SUM_3, SUM_4, SUMS };
 /*
  * Counts of |x| in bins.  Each octave from 2^SKETCH_LOW to 2^SKETCH_HIGH has
  * SKETCH_STEPS bins of equal width (the high bits of the float).  Smaller
- * values count as 0, larger ones in the last bin.  A quantile is known to a
- * relative 1 / (2 SKETCH_STEPS + 1), and counts of parts add up exactly.
+ * values count as 0, larger ones in the last bin.  The relative error of a
+ * quantile is at most 1 / (2 SKETCH_STEPS + 1).  Counts of parts of the data
+ * add up exactly.
  */
 enum {
     SKETCH_STEPS = 8,
@@ -41,8 +42,8 @@ struct input_sums {
     double *sum;       /* [CLASSES,SUMS,n] */
     float *max;        /* [CLASSES,n] largest |x| */
     size_t from, bins; /* the bins from..from+bins-1 are stored */
-    uint32_t *count;   /* [CLASSES,n,1+bins] tokens by |x|; the first is below
-                        * 2^SKETCH_LOW */
+    uint32_t *count;   /* [CLASSES,n,1+bins] number of tokens with |x| below
+                        * 2^SKETCH_LOW, then in each bin */
     double *grad;      /* [n], or NULL: see profile_grad.h */
 };
 /* Begin with all bins, and zeros. */

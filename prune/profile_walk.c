@@ -1,7 +1,7 @@
 /*
- * The walk of `prune profile`: each block computes all rows before the next, so
- * that only one block's Hessians and bins are in memory, and the residual
- * stream of all tokens.
+ * The walk of `prune profile`: each block computes all rows before the next one
+ * does.  So only one block's Hessians and full range of bins are in memory, but
+ * the residual stream of all tokens.
  */
 #include "profile_walk.h"
 #include "hess_walk.h"
@@ -29,7 +29,7 @@ struct walk {
     float *all_H;            /* memory for a block's Hessians; NULL: none */
     struct io_out out;       /* the file of Hessians */
     struct block_sums *sums; /* of the present block */
-    int seen_mid;            /* mid is of the present rows */
+    int seen_mid;            /* mid was set for the present rows */
 };
 
 /* ---- how much blocks turn their inputs ---- */

@@ -109,7 +109,8 @@ write_block_table(const struct profile_sums *s, const char *path, struct err *e)
     return r;
 }
 
-/* Write the means over rows; there is no file if there are no gradients. */
+/* Write gradients.tsv, the means over rows; no file if there are no
+ * gradients. */
 static int
 write_gradients(const struct profile_sums *s, const char *path, struct err *e)
 {

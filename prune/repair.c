@@ -18,7 +18,7 @@ enum { ROWS = 32 }; /* rows of W in a task */
 
 /* ---- one layer ---- */
 
-/* Copy the nc columns of w [N,n] in a list: [N,nc], malloc'd. */
+/* Copy columns cols[nc] of w [N,n]: [N,nc], malloc'd. */
 static float *
 gather_columns(const float *w, size_t N, size_t n, const size_t *cols,
     size_t nc)
@@ -31,7 +31,7 @@ gather_columns(const float *w, size_t N, size_t n, const size_t *cols,
     return a;
 }
 
-/* Copy the rows and columns of h [n,n] in two lists: [nr,nc], malloc'd. */
+/* Copy the elements of h [n,n] in rows[nr] and cols[nc]: [nr,nc], malloc'd. */
 static double *
 gather_square(const double *h, size_t n, const size_t *rows, size_t nr,
     const size_t *cols, size_t nc)
@@ -105,7 +105,8 @@ solve_rows(struct hess *h, double *b, size_t N, double *x, struct pool *pool)
         (struct product){ { NULL, b, k, 1 }, U, x, N, k, k });
 }
 
-/* E [N,n] = w in the cut columns, and w - now in the columns keep [k]. */
+/* E [N,n] = the change of w: w itself in the cut columns, w - now in the
+ * columns keep [k]. */
 static void
 repair_error(float *E, const float *w, size_t N, size_t n, const size_t *keep,
     size_t k, const float *now)
@@ -243,8 +244,8 @@ repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h)
 
 /* ---- Hessians of a profile ---- */
 
-/* Refuse a Hessian h [n,n] of a file that is not positive definite with
- * damping: layer_repair would factor only the part that is kept. */
+/* Die if h [n,n], read from a file, is not positive definite with damping.
+ * layer_repair would not notice: it factors only the part that is kept. */
 static void
 check_definite(const struct repair *r, const double *h, size_t n, size_t block,
     enum fwd_input input)
@@ -299,8 +300,8 @@ repair_profile(struct repair *r, const struct profile *p)
 
 /* ---- Hessians of calibration data ---- */
 
-/* A walk through the model; a block is replaced by its repaired one when the
- * walk has passed it. */
+/* A walk through the model.  Before the output of a block is computed, the
+ * block is replaced by the cut and repaired one. */
 struct pass {
     struct repair *r;
     struct model work;   /* m, with a copy of its list of blocks */

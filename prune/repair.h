@@ -20,8 +20,9 @@
 
 #include <stddef.h>
 
-/* Sums of squares over the inputs: of the layer's output; of its error when
- * columns are cut; of its error when the other columns are repaired. */
+/* Sums of squares over the inputs. whole: of the layer's output; cut: of its
+ * error when columns are cut; repaired: of its error when the other columns are
+ * then repaired. */
 struct repaired {
     double whole, cut, repaired;
     double damp; /* damping used */
@@ -47,14 +48,14 @@ struct repair {
     const struct choice *c; /* the choice that cut it */
     struct pool *pool;
     double damp;
-    struct repaired o, down; /* sums over blocks, in which `whole` of each layer
-                              * counts as 1 */
+    struct repaired o, down; /* sums over layers, each layer's numbers first
+                              * divided by its own `whole` */
 };
 /* Does a layer o or down lose some, but not all, of its columns? */
 int repair_wanted(const struct choice *c);
 /*
- * Repair block after block, each with the Hessians of the inputs that it has
- * when the blocks before it are cut and repaired.  Dies.
+ * Repair block after block.  Each block's Hessians are of the inputs that it
+ * has when the blocks before it are cut and repaired.  Dies.
  */
 void repair_calib(struct repair *r, const struct calib *c);
 /* Repair with the Hessians of a profile, which are the whole model's.  Dies. */

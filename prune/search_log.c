@@ -112,7 +112,7 @@ keep_log_record(struct search_log *t, const struct record *r)
     return old;
 }
 
-/* Keep a line.  -1: it is damaged; 1: it is of another search. */
+/* Keep a line.  0: it is of this search; 1: of another; -1: it is damaged. */
 static int
 parse_log_line(struct search_log *t, char *line)
 {
@@ -233,7 +233,8 @@ search_log_get(const struct search_log *t, uint64_t key, size_t tokens,
     return 1;
 }
 
-/* Write trial i to the file, unless the file has it already. */
+/* Write trial i to the file, unless the file has a line of it that is taken, or
+ * the trial is not taken and the file has a line of it. */
 static void
 log_trial(struct search_log *t, size_t i)
 {

@@ -33,18 +33,20 @@ struct trial {
 struct search_log {
     struct trial *t; /* [n] trials of this run; the first is the whole model */
     size_t n, cap;
-    struct record *r; /* [nr] lines that the file held */
+    struct record *r; /* [nr] lines that the file held, and trials of this
+                       * run */
     size_t nr, rcap;
     int fd;           /* descriptor of the file; -1: none */
     uint64_t search;  /* hash of model, data and objective */
-    char kernels[64]; /* another kernel name found in the file; "": none */
+    char kernels[64]; /* name of other kernels, of which the file has scores;
+                       * "": there are none */
 };
 /* Open the log; file NULL: it is only in memory.  Dies (EX_USAGE) if the file
  * is of a search with another hash. */
 void search_log_open(struct search_log *l, const char *file, uint64_t search);
 void search_log_close(struct search_log *l);
-/* Look up this choice, scored on that many predictions.  1: the file has it,
- * and *score and *seconds are set; 0. */
+/* Look up this choice, scored on that many predictions.  1: it is known, and
+ * *score and *seconds are set.  0: it is not. */
 int search_log_get(const struct search_log *l, uint64_t key, size_t tokens,
     struct score *score, double *seconds);
 /* Add a copy of x, and write it unless the file has it.  Returns its index. */

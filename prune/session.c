@@ -56,8 +56,8 @@ session_open(struct session *x, const struct session_options *o)
 /* The whole model's logits may take up to 1 / LOGITS of memory. */
 enum { LOGITS = 4 };
 
-/* Refuse a goal of fewer parameters than any mix of blocks and channels has.
- * Checked only if all blocks are alike. */
+/* Die if the goal is fewer parameters than any mix of blocks and channels has.
+ * Checked only if all blocks are alike, and nothing else may be dropped. */
 static void
 refuse_goal(const struct search *s)
 {
@@ -239,8 +239,8 @@ run_method(struct search *s, enum search_method method)
                 : "");
 }
 
-/* Score the choice of --from: with its own channels if it then meets the goal,
- * else with fewer. */
+/* Score the choice of --from: as it is if it meets the goal, else with fewer
+ * channels. */
 static void
 score_from(struct session *x)
 {

@@ -30,7 +30,7 @@ struct session_options {
         .seed = 1, .width = 4, .method = METHOD_INFLUENCE                    \
     }
 
-/* Options of both programs; o: struct session_options. */
+/* Options of `prune` and `prune search`; o: struct session_options. */
 #define SESSION_METHOD(o)                                                  \
     COMMON_METHOD(&(o).method, search_methods),                            \
         OPT_SIZE(0, "candidates", &(o).candidates, 0, 1e6, "n",            \

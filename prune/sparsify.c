@@ -58,7 +58,8 @@ check_sparsify(const char *input)
     common_new_folder(a.out);
 }
 
-/* Parse --pattern and store it in m's configuration, which must have none. */
+/* Parse --pattern and store it in m's configuration, which must not have
+ * another. */
 static void
 set_pattern(struct model *m, struct pattern *p)
 {

@@ -19,8 +19,8 @@ struct layer {
                      * error of its output, or KL; NAN: not measured */
     double error;   /* relative error of the output; NAN: not sparse */
     float *data;    /* [rows,cols] once the layer is sparse; owned */
-    double seconds; /* spent on the layer; in the first of an input also on its
-                     * factor */
+    double seconds; /* spent on the layer; the first layer of an input also has
+                     * those spent on the input's factor */
 };
 struct layers {
     struct layer *l; /* [n] owned; ordered by block, then by input */

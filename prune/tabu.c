@@ -39,15 +39,16 @@ draw_below(struct tabu *t, size_t n)
     return (size_t)(rng_u64(t->s->seed, t->draws++) % n);
 }
 
-/* Address of the first move at which the piece may change again. */
+/* Where the first move is stored at which the piece may change again. */
 static size_t *
 free_from(const struct tabu *t, struct piece p)
 {
     return &t->until[unit_index(p.unit) * t->now.L + p.block];
 }
 
-/* Draw two pieces of the unit that can be dropped (gone: restored), and take
- * the one of less (gone: more) influence; -1: there are none. */
+/* Draw two pieces of the unit that can be dropped (gone: restored).  Take the
+ * one of less (gone: more) influence; of groups or channels, the first one
+ * drawn.  -1: there are none. */
 static int
 pick_piece(struct tabu *t, const struct conf *c, enum unit unit, int gone,
     struct piece *out)

@@ -30,7 +30,7 @@ int
 piece_there(const struct search *s, const struct conf *c, struct piece p)
 {
     const struct block_shape *b = &c->b[p.block];
-    /* the last part of a block can only be dropped as a block */
+    /* if blocks may be dropped, a block's last part goes only with the block */
     const int blocks = (s->g.units & UNIT_BLOCKS) != 0;
 
     if (!(s->g.units & p.unit))
@@ -97,8 +97,8 @@ piece_restore(const struct search *s, struct conf *c, struct piece p)
             of->mlp - b->mlp < s->g.multiple ? of->mlp - b->mlp : s->g.multiple;
 }
 
-/* 1 - cos(stream, stream + part) if the part is at a right angle and has the
- * share e of the stream's energy. */
+/* 1 - cos(stream, stream + part) if the part is at a right angle to the stream
+ * and has e times its energy. */
 static double
 turn_of(double e)
 {

@@ -1,5 +1,5 @@
 /* Units that a search can drop: a block, its attention, its MLP, one KV group,
- * or a step of channels. */
+ * or --multiple channels. */
 #ifndef PRUNE_UNITS_H
 #define PRUNE_UNITS_H
 
@@ -34,7 +34,7 @@ void piece_drop(const struct search *s, struct conf *c, struct piece p);
 int piece_gone(const struct search *s, const struct conf *c, struct piece p);
 void piece_restore(const struct search *s, struct conf *c, struct piece p);
 /* 1 - cos(stream without the piece, stream with it), as measured by the judge;
- * for groups and channels, from their energies. */
+ * for groups and channels, computed from their energies. */
 double piece_influence(const struct search *s, const struct conf *c,
     struct piece p);
 

@@ -59,9 +59,9 @@ open_tokenizer(const struct model *m)
 
 static struct dir_new tmp; /* folder for the tokenizer's files */
 
-/* Export the tokenizer's files, which are to be cut, to a temporary folder
- * beside the output, with the configuration, whose ids tell which texts are
- * special. */
+/* Export the tokenizer's files to a temporary folder beside the output, where
+ * they will be cut.  The model's configuration goes with them: its ids tell
+ * which texts are special. */
 static void
 export_files(const struct model *m)
 {
