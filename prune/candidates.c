@@ -130,8 +130,8 @@ is_better(const struct cand *a, const struct cand *b)
     return a->score.sum < b->score.sum;
 }
 
-/* Reduce the list to its best half, in the same order; among equals the first
- * ones stay.  Returns the new length. */
+/* Keep the better half of the list, in its order; of equals the first ones.
+ * Returns the new length. */
 static size_t
 halve_list(const struct cand *c, size_t *list, size_t n)
 {

@@ -10,8 +10,9 @@ struct search;
 double conf_params(const struct search *s, const struct conf *c);
 /* Is no cost of c above the goal's limits? */
 int meets_limits(const struct search *s, const struct conf *c);
-/* Remove as few channels as the limits require; grow: also restore channels
- * while the limits allow.  -1: the limits cannot be met in this way. */
+/* Remove as few channels as the limits require. grow, if channels are ranked:
+ * then restore channels while the limits allow.  -1: removing channels does not
+ * meet the limits. */
 int channels_fit(const struct search *s, struct conf *c, int grow);
 
 #endif

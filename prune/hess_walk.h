@@ -8,7 +8,7 @@
 #include "calib.h"
 #include "hessian.h"
 
-/* The state of a walk.  All blocks of m but the present one may be replaced. */
+/* The state of a walk.  Between calls the caller may replace blocks of m. */
 struct hess_walk {
     const struct model *m;
     const struct calib *c;

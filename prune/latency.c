@@ -46,8 +46,8 @@ add_shape_time(struct shapes *s, enum shape_part part, size_t n, double seconds)
     s->t[s->n++] = (struct shape_time){ part, n, seconds };
 }
 
-/* Read the table.  A last line without a newline, whose writer was killed, is
- * cut off. */
+/* Read the table.  A last line without a newline is cut off: its writer was
+ * killed. */
 static void
 read_times(struct shapes *s, const char *file)
 {

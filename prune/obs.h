@@ -58,12 +58,12 @@ void hess_release(struct hess *h);
 
 /*
  * Compute U of H + damp * mean(diag), in place.  For H = R R^T with R upper
- * triangular, U = R^-1; and R is the factor L of the matrix whose rows and
- * columns are reversed.  That takes half the operations of inverting H and
- * factoring the inverse.  The diagonal elements of dead channels are set to the
- * mean.  If the result is not positive definite, damp grows tenfold, with a
- * warning, up to 1000 times; -1 (EX_NUM): even then it is not.  Call
- * lapack_open before.
+ * triangular, U = R^-1.  With rows and columns in reverse order, R is the
+ * Cholesky factor L of H in that order.  That takes half the operations of
+ * inverting H and factoring the inverse.  The diagonal elements of dead
+ * channels are set to the mean.  If the result is not positive definite, damp
+ * grows tenfold, with a warning, up to 1000 times; -1 (EX_NUM): even then it is
+ * not.  Call lapack_open before.
  */
 int hess_factor(struct hess *h, double damp, const char *name, struct err *e);
 

@@ -146,8 +146,8 @@ parse_log_line(struct search_log *t, char *line)
     return search != t->search;
 }
 
-/* Keep all lines.  A last line without a newline, whose writer was killed, is
- * cut off. */
+/* Keep all lines.  A last line without a newline is cut off: its writer was
+ * killed. */
 static void
 read_records(struct search_log *t, const char *file, char *text, size_t n)
 {

@@ -86,7 +86,7 @@ refuse_goal(const struct search *s)
     conf_release(&c);
 }
 
-/* Hash of everything except the choice that a logged score depends on. */
+/* Hash of all that a logged score depends on, except the choice. */
 static uint64_t
 search_hash(const struct session *x)
 {

@@ -4,8 +4,8 @@
 
 struct search;
 
-/* s->best must be a trial that meets the goal; it is as good or better
- * afterwards. */
+/* s->best must be a trial that meets the goal.  Afterwards it is the best trial
+ * of all. */
 void search_tabu(struct search *s);
 
 #endif

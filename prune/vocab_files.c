@@ -62,8 +62,8 @@ vocab_files_release(struct vocab_files *f)
 
 /* ---- ids in JSON ---- */
 
-/* The new id; NULL: it is dropped.  If v->to is NULL, keep the id in v instead,
- * and return it. */
+/* Return the new id; NULL: the id is dropped.  If v->to is NULL, keep the id in
+ * v instead, and return it. */
 static json_t *
 renamed(struct vocab *v, const json_t *id)
 {
@@ -511,7 +511,7 @@ same_ids(const struct vocab *v, const struct tok_ids *a,
     return same;
 }
 
-/* Is token i of t the one with the old id `from`? */
+/* Does token i of t have the text and the kind of v->t's token `from`? */
 static int
 same_token(const struct vocab *v, const struct tokenizer *t, uint32_t from,
     uint32_t i)

@@ -21,8 +21,8 @@ void vocab_files_release(struct vocab_files *f);
 /* Keep in v the ids that the files name, and the tokens that the chat template
  * contains. */
 void vocab_files_named(const struct vocab_files *f, struct vocab *v);
-/* Write the files with the new ids of v, once, and remove the other files that
- * hold old ids. */
+/* Write the files with the new ids of v, and remove other files that hold old
+ * ids.  Call once. */
 int vocab_files_cut(struct vocab_files *f, const struct vocab *v,
     struct err *e);
 /* Compare the tokenizer at dir with v: the text and kind of each token, and the

@@ -231,7 +231,8 @@ script_of(uint32_t c)
         : (size_t)s;
 }
 
-/* Count the corpus's characters by script, in tokens of whole characters. */
+/* Add the number of the corpus's characters in each script to `uses`.  A
+ * character that is split between tokens is not counted. */
 static void
 count_scripts(const struct vocab *v, uint64_t *uses)
 {
@@ -252,8 +253,9 @@ count_scripts(const struct vocab *v, uint64_t *uses)
     }
 }
 
-/* A script counts as used if it has one in SHARE of the characters, or more;
- * its one-character tokens are kept. */
+/* A script counts as used if at least one in SHARE of the corpus's characters
+ * is of it.  All one-character tokens of used scripts are kept, and those
+ * without a script. */
 enum { SHARE = 1000 };
 static void
 keep_scripts(struct vocab *v)

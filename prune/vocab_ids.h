@@ -53,19 +53,20 @@ void vocab_count(struct vocab *v, const char *addr, const char *tokenizer);
 void vocab_list(struct vocab *v, const char *file);
 
 /* Keep id for that reason, and the tokens that its merges pass through.  0:
- * more than `size` ids would be kept, and nothing is done.  1 otherwise, even
- * for an id without a token or without a row in the model, which is not
- * kept. */
+ * more than `size` ids would be kept, and nothing is done.  1 otherwise.  An id
+ * without a token, or with a part for which the model has no row, is not kept
+ * (1). */
 int vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size);
 
 /* Keep id, however many are kept; ids below 0 or not in the tokenizer are
  * ignored. */
 void vocab_must(struct vocab *v, int64_t id, enum why why);
 
-/* Choose ids in addition to those that v keeps, at most `size` together (0:
- * those that are used).  reserved: keep special tokens without a meaning too;
- * scripts: keep the characters of the scripts that are used too.  -1 and *e
- * (EX_USAGE): more than `size` ids must be kept. */
+/* Keep more ids: required and added ones, then used ones, then the lowest
+ * others until v keeps `size`. size 0: no limit, and no others. reserved: also
+ * keep special tokens that only reserve an id. scripts: also keep the
+ * one-character tokens of used scripts.  -1 and *e (EX_USAGE): more than `size`
+ * ids are required. */
 int vocab_choose(struct vocab *v, size_t size, int reserved, int scripts,
     struct err *e);
 

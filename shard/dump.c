@@ -161,7 +161,8 @@ put_decoded(struct dump *d, const struct st_tensor *ids, size_t begin, size_t n)
     putchar('\n');
 }
 
-/* Print lines for the pieces of a batch, or for documents. */
+/* Print a line for each document, or each piece of a batch; with a tokenizer,
+ * its text after it. */
 static void
 put_docs(struct dump *d, const struct msg *m)
 {
@@ -254,7 +255,7 @@ dump_stream(const char *addr, const struct dump_opts *o)
     r = set_in_open(addr, o->partial, &e);
     if (!r)
         die_err(&e);
-    /* a reader that has enough ends an endless stream too */
+    /* stop also when stdout's reader has left: the stream may be endless */
     for (size_t n = 0; k > 0 && n < o->messages && !ferror(stdout); n++) {
         k = msg_read(r, &m, &e);
         if (k < 0) {

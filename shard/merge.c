@@ -3,8 +3,8 @@
  *
  * The first message of a stream names its sources, so the first messages of all
  * inputs are read before anything is written.  A directory that has all the
- * sources gets new files (shardmk_append); otherwise it is written anew beside
- * the old one, and replaces it at the end.
+ * sources gets new files (shardmk_append).  Otherwise a new directory is
+ * written beside the old one, and replaces it at the end.
  */
 #include "merge.h"
 #include "store.h"
@@ -216,9 +216,9 @@ is_input_before(struct merge *g, struct before *b, const struct chain *c,
     return memcmp(b->chain.h, c->h, sizeof c->h) == 0;
 }
 
-/* Refuse a message whose documents or rows the directory already holds in one
- * message, as when a script is run twice.  Only stored messages with as many
- * tokens and documents are read to find out, each of them once. */
+/* Refuse a message whose documents or rows are already in the directory as one
+ * message, which happens if a script is run twice.  To find out, only stored
+ * messages with as many tokens and documents are read, each of them once. */
 static int
 check_new(struct merge *g, const struct input *x, const struct msg *m,
     struct err *e)
@@ -355,8 +355,8 @@ release_inputs(struct merge *g)
     set_close(g->old);
 }
 
-/* Write all inputs from number `from` on: in place, into a new directory, or
- * (rewrite) into one that will replace the old one. */
+/* Write all inputs from number `from` on. in_place: into the old directory;
+ * rewrite: into a new one that will replace it; neither: into a new one. */
 static void
 write_messages(struct merge *g, size_t from, int in_place, int rewrite,
     const struct shard_opts *o)

@@ -32,8 +32,8 @@ note_open_directory(const struct manifest *m, const char *dir)
             dir, m->nfile, m->seq);
 }
 
-/* Note the settings given that a continued directory does not use, because it
- * keeps its own. */
+/* Note if settings were given that a continued directory does not use: it keeps
+ * its own. */
 static void
 say_recorded(const struct manifest *m, const struct shard_opts *o,
     const char *dir)

@@ -13,11 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* waited, decoded: seconds that the caller waited for threads, and decoded
- * frames itself.  busy, idle: seconds that all threads together read and
- * decoded, and waited for memory.  ahead: the threads have once been as far
- * ahead as memory allows.  late: frames that after that were not there when
- * needed. */
+/* waited, decoded: seconds that the caller waited for threads, and that it
+ * decoded frames itself
+ * busy, idle: seconds that threads read and decoded, and that they waited for
+ * memory; sums over threads
+ * ahead: threads were once as far ahead as memory allows
+ * late: number of frames, since then, that were not there when needed */
 struct ahead_times {
     double waited, decoded, busy, idle;
     int ahead;
@@ -40,9 +41,9 @@ struct ahead {
     int stop;
     struct ahead_times times;
     /* Read the frame that is needed next.  Called with the lock, which it
-     * releases while it reads.  1; 0: no frame is needed, or there is no
-     * memory; -1: the thread ends, and the caller will meet the same error and
-     * report it. */
+     * releases while it reads.  1: a frame was read.  0: no frame is needed, or
+     * there is no memory.  -1: the thread ends; the caller will meet the error
+     * and report it. */
     int (*step)(void *owner, size_t worker, struct err *e);
     void *owner;
 };
@@ -53,15 +54,14 @@ void ahead_start(struct ahead *a);
 /* End the threads and join them.  ahead_release then frees the memory. */
 void ahead_stop(struct ahead *a);
 void ahead_release(struct ahead *a);
-/* Wait for c and add the seconds to *sum; worker: number of the one that
- * waits. */
+/* Wait for c as worker `worker`, and add the seconds to *sum. */
 void ahead_wait(struct ahead *a, pthread_cond_t *c, double *sum, size_t worker);
 /* The times so far, including waits that are under way. */
 void ahead_get_times(struct ahead *a, struct ahead_times *t);
 
-/* Expected distance of neighbours among `docs` documents (or rows), as a share
- * of that in a full shuffle, in blocks of K frames.  Neighbours in one frame
- * (all but one per frame) stay in one block; those in different frames are as
+/* Expected distance of neighbours among `docs` documents (or rows) in blocks of
+ * K frames, as a share of that in a full shuffle.  Neighbours in one frame (all
+ * but one per frame) stay in one block.  Neighbours in different frames are as
  * far apart as in a full shuffle. */
 double ahead_near(size_t frames, size_t K, double docs);
 /* Index k < n of the span that holds i; span k begins at upto[k]. */

@@ -26,8 +26,8 @@ is_said(const struct given *g)
         g->rank || g->shuffle || g->no_shuffle;
 }
 
-/* Set *at to the position after the last shard of an unfinished directory. 0:
- * it holds no shard. */
+/* Set *at to the position after the last shard of an unfinished directory.  1:
+ * set.  0: there is no shard. */
 static int
 directory_position(struct position *at, const char *run, const struct given *g)
 {
@@ -118,7 +118,8 @@ contradict(const char *name, const char *given, const char *cursor)
         given, cursor);
 }
 
-/* The number given, or, if none was, that of the cursor or the default. */
+/* Return `given`, or if that is OPT_NONE `was`: the cursor's number or the
+ * default.  Dies if `given` contradicts the cursor. */
 static uint64_t
 choose_number(const struct resume *from, const char *name, size_t given,
     uint64_t was)
@@ -268,8 +269,8 @@ choose_curriculum(struct cursor_spec *r, const struct given *g,
             was, is);
 }
 
-/* Apply --rank R/N.  Without it the cursor's rank stays; it may differ from the
- * cursor's, because the order of rows does not depend on ranks. */
+/* Apply --rank R/N; without it the cursor's rank stays.  R/N may differ from
+ * the cursor's, because the order of rows does not depend on ranks. */
 static void
 choose_rank(struct cursor_spec *r, const struct given *g)
 {

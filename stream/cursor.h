@@ -1,9 +1,9 @@
 /*
  * The cursor: the state from which a stream of batches can be resumed
- * (retort-stream(5)).  The cursor in message k is the state before the rows of
- * message k were made, and H(k-1).  A resumed stream makes message k once more
- * without sending it, which gives H(k) and the state after it.  So one text in
- * each batch is enough, whatever a filter has added to the batch on its way.
+ * (retort-stream(5)).  The cursor in message k has the state before the rows of
+ * message k were made, and H(k-1).  A resumed stream makes message k again
+ * without sending it: that gives H(k), and the state after message k.  So a
+ * batch needs no other text, whatever a filter adds to the batch.
  *
  * The text has these fields in this order, separated by one space:
  *   cursor=2 algorithm=NAME data=HASH seq=N chain=HASH rows=N tokens=N
@@ -18,10 +18,10 @@
  *   open=N
  * Numbers are decimal; a list may be empty; OWED may be negative.
  *
- * The weights of more than CURSOR_SOURCES sources, whose text would exceed
- * 4 KB, are written as a hash, and sources=recount replaces both lists: the
- * state after so many rows is then found by packing the lengths of documents
- * again.
+ * With more than CURSOR_SOURCES sources the text would exceed 4 KB.  Then
+ * weights are written as a hash, and sources=recount replaces the lists
+ * `sources` and `window`.  The state is found by packing the lengths of
+ * documents again, up to as many rows.
  */
 #ifndef STREAM_CURSOR_H
 #define STREAM_CURSOR_H
@@ -45,7 +45,8 @@
 enum length { LENGTH_BATCHES, LENGTH_TOKENS, LENGTH_EPOCHS };
 extern const char *const length_names[];
 
-/* A stage of the curriculum: weights from `at` tokens of the stream on. */
+/* A stage of the curriculum: after `at` tokens of the stream the weights are
+ * w. */
 struct cursor_stage {
     uint64_t at;
     uint64_t *w; /* [nsource] */

@@ -16,8 +16,8 @@
 
 /* --dry-run packs this many tokens, and assumes that the rest is alike. */
 #define TRY_TOKENS ((uint64_t)200000000)
-/* The rows of a longer stream are not counted before it begins: to count this
- * many tokens takes about five seconds. */
+/* The rows of a stream of more tokens are not counted before the stream begins.
+ * Counting so many takes about five seconds. */
 #define COUNT_TOKENS 1e9
 
 struct docs {
@@ -44,7 +44,8 @@ struct docs {
 /* Counts of a source for --dry-run. */
 struct tally {
     uint64_t tokens, pieces, cuts;
-    double padding; /* its share of the padding of rows that hold its tokens */
+    double padding; /* its part of each row's padding, in proportion to its
+                     * tokens in the row */
 };
 
 static int
@@ -54,8 +55,8 @@ is_read(const struct docs *x, size_t i)
         x->place[i].epoch >= x->spec->limit;
 }
 
-/* Source i has begun a new epoch: if it was read as often as --epochs asks, it
- * is done. */
+/* Source i has begun a new epoch.  If it was read as often as --epochs asks,
+ * count it as read; with natural weights, draw from it no more. */
 static void
 after_epoch(struct docs *x, size_t i)
 {
@@ -117,8 +118,8 @@ draw_piece(void *ctx, size_t max, struct piece *p, struct err *e)
     return 1;
 }
 
-/* Take the weights of the curriculum's stage that the tokens so far have
- * reached, if it is a new one. */
+/* If the tokens so far have reached a new stage of the curriculum, take its
+ * weights. */
 static void
 turn_stage(struct docs *x)
 {
@@ -290,7 +291,7 @@ stream_tokens(const struct docs *x)
     return all;
 }
 
-/* Add the number of tokens that each source is expected to give to tokens[]. */
+/* Add to tokens[i] the number of tokens that source i is expected to give. */
 static void
 expected_tokens(const struct docs *x, double *tokens)
 {
@@ -336,7 +337,8 @@ count_row(struct docs *x)
     }
 }
 
-/* Pack rows of up to `most` tokens.  0; 1: the stream ended before; -1. */
+/* Pack rows of up to `most` tokens.  0: they are packed.  1: the stream ended
+ * before.  -1: damage, or a signal. */
 static int
 try_rows(struct docs *x, uint64_t most, struct err *e)
 {
@@ -486,8 +488,9 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
     return x;
 }
 
-/* Go to a cursor.  One of many sources has no places: then the lengths of
- * documents are packed again until there are as many rows. */
+/* Go to a cursor.  A cursor of more than CURSOR_SOURCES sources has no
+ * places: then the lengths of documents are packed again until there are as
+ * many rows. */
 static int
 docs_load(struct feed *f, const struct cursor *c, struct err *e)
 {

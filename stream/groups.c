@@ -16,8 +16,8 @@ struct group {
                                        * frame */
     uint64_t rows, bytes, tokens;
     struct held_batch *kept; /* [nmsg] its batches; NULL: not in memory */
-    uint64_t stamp;          /* the last block with the group: groups.stamp
-                              * then */
+    uint64_t stamp;          /* groups.stamp when the group was last in the open
+                              * block */
     int busy;                /* a thread is decoding it */
 };
 
@@ -31,9 +31,9 @@ struct groups {
     struct ahead ahead;
     /* Protected by the lock of ahead, like `kept` and `busy` of every group. */
     size_t held, mem;    /* bytes of the groups in memory; their limit */
-    uint64_t base, next; /* positions (epoch * n + index in its order) of the
-                          * first group of the block, and of the next to read
-                          * ahead */
+    uint64_t base, next; /* position in all epochs (epoch * n + index in the
+                          * epoch's order) of the block's first group, and of
+                          * the next group to read ahead */
     /* The block in memory, and its epoch. */
     int started, open;
     uint64_t epoch, stamp;
@@ -257,7 +257,7 @@ open_group_block(struct groups *g, size_t block)
     pthread_cond_broadcast(&g->ahead.room);
 }
 
-/* Read message k that begins in the group's frame into *r. */
+/* Read message k of the shard, which begins in the group's frame, into *r. */
 static int
 load_message(const struct groups *g, struct shard_buf *b, const struct group *o,
     size_t k, struct held_batch *r, struct err *e)

@@ -1,11 +1,12 @@
 /*
  * The order of recorded rows.  The messages that begin in a frame are a group,
- * which is decoded as a whole.  Each epoch puts the groups into a keyed order;
+ * which is decoded as a whole.  Each epoch puts the groups into a keyed order.
  * K consecutive groups are a block, whose rows are put into a keyed order.
  * Without shuffling both orders are the stored ones, and K is 1.
  *
- * Threads decode groups ahead, those of the block before those after it, as
- * long as all fit into memory.  The order of rows does not depend on them.
+ * Threads decode groups ahead, as long as all fit into memory: first those of
+ * the open block, then those after it.  The order of rows does not depend on
+ * threads.
  */
 #ifndef STREAM_GROUPS_H
 #define STREAM_GROUPS_H
@@ -31,21 +32,21 @@ struct groups *groups_new(const struct dirs *d, const struct cursor_spec *spec,
 void groups_free(struct groups *g);
 uint64_t groups_rows(const struct groups *g); /* rows of an epoch */
 uint64_t groups_tokens(const struct groups *g);
-/* Skip whole blocks from the beginning of an epoch while they have fewer tokens
- * than *left, from which theirs are subtracted; returns their rows.  Call
- * before rows are asked for. */
+/* From the beginning of an epoch, skip whole blocks as long as each has fewer
+ * tokens than *left, and subtract their tokens from *left.  Returns the number
+ * of rows skipped.  Call before rows are asked for. */
 uint64_t groups_skip(struct groups *g, uint64_t epoch, uint64_t *left);
 /* Find row i of an epoch: returns the batch that holds it, and sets *row to its
  * number in the batch. */
 const struct held_batch *groups_find(struct groups *g, uint64_t epoch,
     uint64_t i, size_t *row, struct err *e);
 void groups_times(struct groups *g, struct ahead_times *t);
-/* groups_bytes: mean size of K groups.  groups_distance: expected distance in
- * the order, in rows, of rows that are neighbours on disk. */
+/* groups_bytes: mean size of K groups. groups_distance: expected distance in
+ * the order, in rows, of two rows that are neighbours on disk. */
 double groups_bytes(const struct groups *g);
 double groups_distance(const struct groups *g);
-/* The largest `open` of shuffled rows whose frames take half of mem bytes, so
- * that the next frames also fit; 0 and *e: the data is damaged. */
+/* The largest `open` with which the frames shuffled together take half of mem
+ * bytes, so that the next ones also fit.  0 and *e: the data is damaged. */
 size_t groups_fit(const struct dirs *d, size_t mem, struct err *e);
 
 #endif

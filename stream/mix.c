@@ -105,8 +105,8 @@ mix_turn(struct mix *m, const uint64_t *w)
     replay_all(m);
 }
 
-/* Weights sum to about 2^30, and debts are within a few pieces of less than
- * 2^32 tokens: 63 bits are enough for any T that fits in memory. */
+/* 63 bits are enough for any T that fits in memory: weights sum to about 2^30,
+ * and a debt is a few pieces of less than 2^32 tokens. */
 int64_t
 mix_owed(const struct mix *m, size_t i)
 {
@@ -120,8 +120,8 @@ mix_owe(struct mix *m, size_t i, int64_t owed)
     replay(m, i);
 }
 
-/* The winner of the match between sources a < b, and *until, the value of
- * `taken` up to which it stays the winner. */
+/* The winner of the match between sources a < b.  It stays the winner while
+ * `taken` is below *until. */
 static size_t
 match_winner(const struct mix *m, size_t a, size_t b, uint64_t *until)
 {

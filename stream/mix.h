@@ -14,8 +14,8 @@
 #define MIX_ONE ((uint64_t)1 << 30) /* about the sum of all weights */
 
 /* Debts grow with each token, faster for larger weights.  So the struct keeps
- * them as of taken = 0, and finds the largest in a tournament in which each
- * match knows until when its winner stays the winner. */
+ * each debt as it was at taken = 0.  The largest is found by a tournament, in
+ * which each match knows until when its winner stays the winner. */
 struct mix {
     size_t n;
     uint64_t *w;         /* [n] weight; 0: takes no part, or no more */
@@ -31,18 +31,18 @@ struct mix {
  * Shares are finite and >= 0; -1: none is positive. */
 int mix_quantise(uint64_t *r, const double *share, size_t n);
 /*
- * UniMax (Chung et al., arXiv:2304.09151): of `budget` tokens each source gets
- * the same number, but at most cap times what it has; the others share the
- * rest.  Sets share[i] to the tokens of source i.  -1: cap times all tokens are
- * less than the budget.
+ * UniMax (Chung et al., arXiv:2304.09151): each source gets the same number of
+ * the `budget` tokens, but at most cap times has[i], what it has; the others
+ * share the rest.  Sets share[i] to the tokens of source i.  -1: cap times all
+ * tokens are less than the budget.
  */
 int mix_unimax(double *share, const double *has, size_t n, double cap,
     double budget);
 /* Begin with weights w (copied) and no debts. */
 void mix_init(struct mix *m, const uint64_t *w, size_t n);
 void mix_release(struct mix *m);
-/* The source with the largest debt, the first of equals; SIZE_MAX: none is
- * left. */
+/* The source with the largest debt; of equals the one with the largest weight,
+ * of these the first.  SIZE_MAX: none is left. */
 size_t mix_next(struct mix *m);
 /* Count `tokens` (< 2^32) taken from source i. */
 void mix_took(struct mix *m, size_t i, uint64_t tokens);

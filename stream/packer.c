@@ -156,7 +156,7 @@ packer_keep(struct packer *p)
     p->order[k] = p->n++;
 }
 
-/* Draw pieces until the window is full. */
+/* Draw pieces until the window is full, or there are no more. */
 static int
 refill(struct packer *p, const struct pack_from *from, uint64_t number,
     struct err *e)
@@ -213,9 +213,9 @@ add_sums(uint64_t *restrict to, const uint64_t *restrict from, size_t len,
 /*
  * Choose by subset sum the pieces that, with `first`, fill the row best.
  * Returns the number of tokens left empty.  Row i of p->sums is the set of sums
- * of the first i candidates (longest first), a bit for each sum.  On the way
- * back a piece is taken only if longer ones cannot make the sum, so that short
- * pieces are kept for later gaps.
+ * of the first i candidates (longest first), a bit for each sum.  From the last
+ * candidate back, a piece is taken only if the longer ones before it cannot
+ * make the sum, so that short pieces are kept for later gaps.
  */
 static size_t
 fill_rest(struct packer *p, size_t first, int used[PACK_WINDOW])
@@ -275,7 +275,8 @@ choose_pieces(struct packer *p, uint64_t number, int used[PACK_WINDOW])
     }
 }
 
-/* Remove the used pieces from the window; their memory is kept behind it. */
+/* Remove the used pieces from the window; their buffers are kept in the slots
+ * after it. */
 static void
 sweep(struct packer *p, const int used[PACK_WINDOW])
 {

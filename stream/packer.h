@@ -46,8 +46,8 @@ struct piece {
                          * masked */
 };
 
-/* draw: draw the next piece of at most max tokens into p, except born; ids and
- * mask have room for T.  1; 0: there are no more; -1. */
+/* draw: set p, except born, to the next piece of at most max tokens; ids and
+ * mask have room for T.  1: drawn.  0: there are no more.  -1: an error. */
 struct pack_from {
     int (*draw)(void *ctx, size_t max, struct piece *p, struct err *e);
     void *ctx;
@@ -62,8 +62,8 @@ struct pack_rows {
                          * masked */
     int masked;         /* a piece has a mask */
     size_t P, capP;     /* number of pieces; pieces that fit */
-    uint32_t *row, *len, *off; /* [P] row, tokens, first token in the
-                                * document */
+    uint32_t *row, *len, *off; /* [P] row, number of tokens, and first token in
+                                * the document, of each piece */
     uint16_t *source;          /* [P] */
     uint64_t *key;             /* [P] */
     uint64_t tokens;           /* without padding */
@@ -84,11 +84,13 @@ struct packer {
 };
 void packer_init(struct packer *p, enum pack how, size_t T, size_t id_size);
 void packer_release(struct packer *p);
-/* Restore the window of a resumed stream: fill the slot, then keep it. p->n
- * must be < PACK_WINDOW. */
+/* To restore the window of a resumed stream: packer_slot returns the next
+ * piece, which the caller fills; packer_keep then adds it.  Before, p->n must
+ * be < PACK_WINDOW. */
 struct piece *packer_slot(struct packer *p);
 void packer_keep(struct packer *p);
-/* Append row `number` of the stream.  1; 0: there are no more rows; -1. */
+/* Append row `number` of the stream.  1: appended.  0: there are no more rows.
+ * -1: an error. */
 int packer_row(struct packer *p, const struct pack_from *from, uint64_t number,
     struct pack_rows *r, struct err *e);
 

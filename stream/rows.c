@@ -1,7 +1,7 @@
 /*
- * Rows of recorded batches, in stored order or a keyed permutation of all
- * rows: see rows.h.  Every tensor [B,T,...] moves with its rows, and every
- * piece_* tensor [P,...] with its pieces, known or not.
+ * Rows of recorded batches, in stored order or a keyed permutation of all rows:
+ * see rows.h.  Every tensor [B,T,...] moves with its rows, and every piece_*
+ * tensor [P,...] with its pieces, even one of an unknown name.
  */
 #include "rows.h"
 #include "groups.h"
@@ -115,8 +115,8 @@ fill_mask(struct column *c, size_t rows)
     c->data.n = n;
 }
 
-/* Were the tensors of the batch before the same as those of s, in the same
- * order?  Then its columns are used again. */
+/* Did the batch before have the tensors of s, in this order?  Then its columns
+ * are used again. */
 static int
 suits(const struct rows *x, const struct st *s)
 {
@@ -129,8 +129,8 @@ suits(const struct rows *x, const struct st *s)
     return 1;
 }
 
-/* Check that the tensors of k fit the batch, whose first row decides which
- * tensors it has. */
+/* Check that the tensors of k fit the batch being made.  The first row of the
+ * batch decides which tensors it has. */
 static int
 match(struct rows *x, const struct held_batch *k, struct err *e)
 {
@@ -191,7 +191,8 @@ renumber_pieces(struct rows *x, size_t dir, size_t pieces)
     }
 }
 
-/* Number of the first piece of a message that is in this row or a later one. */
+/* Index of the first piece of k's message that is in row `row` or a later
+ * one. */
 static size_t
 first_piece(const struct held_batch *k, size_t row)
 {
@@ -313,8 +314,9 @@ rows_load(struct feed *f, const struct cursor *c, struct err *e)
     return 0;
 }
 
-/* Count the rows of a replay until `tokens` are reached.  Whole epochs and
- * blocks are counted by the indexes; only the last block's rows are read. */
+/* Set *rows to the number of rows after which a replay has `tokens` tokens.
+ * Whole epochs and blocks are counted by the indexes; only the last block's
+ * rows are read. */
 static int
 rows_until(const struct rows *x, uint64_t tokens, uint64_t *rows, struct err *e)
 {

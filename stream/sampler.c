@@ -274,7 +274,8 @@ block_frames(const struct sampler *s, const struct source *c, uint64_t epoch,
     return n;
 }
 
-/* Number, in stored order, of document `doc` of the open block. */
+/* Number in stored order of the open block's document that is drawn as number
+ * `doc`. */
 static uint64_t
 stored_number(const struct sampler *s, size_t source, uint64_t doc)
 {
@@ -289,10 +290,10 @@ stored_number(const struct sampler *s, size_t source, uint64_t doc)
         : doc;
 }
 
-/* Sort the frames of the open block into the order in which threads read them,
- * by the number of the first document in each; the next block's frames follow.
- * Only the next SCAN documents per frame are looked at; frames without one of
- * those come last. */
+/* Sort the open block's frames into the order in which threads read them, by
+ * the first document of each.  When shuffled, only the next SCAN documents per
+ * frame are looked at; frames with none of these follow.  After all of them
+ * come the next block's frames. */
 static void
 order_wants(struct sampler *s, size_t source, uint64_t doc)
 {
@@ -424,8 +425,8 @@ find_doc(const struct sampler *s, size_t source, uint64_t doc)
     return r;
 }
 
-/* Documents lie all over memory: prefetch the next one, and the start of the
- * one after it, before they are asked for. */
+/* Documents lie all over memory.  Before they are asked for, prefetch the ids
+ * of the next document, and the struct part_doc of the one after it. */
 static void
 fetch_soon(const struct sampler *s, size_t source, uint64_t doc)
 {

@@ -32,8 +32,9 @@ struct place {
 
 /* A document; its pointers are valid until the next call with the sampler. */
 struct sampled {
-    uint32_t frame, doc; /* reference: document number doc of the source in the
-                          * frame-th frame that holds any, both in stored
+    uint32_t frame, doc; /* reference to the document: `frame` counts the frames
+                          * that hold documents of the source, `doc` the
+                          * source's documents in the frame; both in stored
                           * order */
     size_t len;          /* tokens */
     uint64_t key;
@@ -68,7 +69,7 @@ uint64_t sampler_tokens(const struct sampler *s, size_t source);
 size_t sampler_open(const struct sampler *s);  /* K */
 size_t sampler_bytes(const struct sampler *s); /* bytes of all open blocks */
 /* Expected distance, in the order of a source, of two documents that are
- * neighbours on disk; full: in a full shuffle. */
+ * neighbours on disk; full: what it would be in a full shuffle. */
 struct sampler_distance {
     double expected, full; /* documents, mean over all neighbours */
 };
@@ -81,7 +82,8 @@ int sampler_valid(const struct sampler *s, size_t source,
 /* Open the block of this valid place, so that threads may read it: documents
  * from there on will be asked for. */
 void sampler_expect(struct sampler *s, size_t source, const struct place *p);
-/* Get the document at a valid place, or by reference; -1: damage. */
+/* Get the document at a valid place, or by its reference.  -1: damage, or no
+ * document has this reference. */
 int sampler_at(struct sampler *s, size_t source, const struct place *p,
     struct sampled *r, struct err *e);
 int sampler_ref(struct sampler *s, size_t source, uint32_t frame, uint32_t doc,

@@ -338,8 +338,8 @@ in_flight(const struct sampler *s, const struct frame_ref *f)
     return 0;
 }
 
-/* Index in c->want of the first frame of the open block (next: of the block
- * after it) that is not in memory and not being decoded; SIZE_MAX: none. */
+/* Index in c->want of the first frame of the open block that is neither in
+ * memory nor being decoded; next: of the block after it.  SIZE_MAX: none. */
 static size_t
 absent(const struct sampler *s, struct source *c, int next)
 {
@@ -354,8 +354,8 @@ absent(const struct sampler *s, struct source *c, int next)
     return SIZE_MAX;
 }
 
-/* Estimate when document `doc` of the open block will be drawn, from how often
- * the source was drawn so far. */
+/* Estimate how soon, compared with other sources' documents, document `doc` of
+ * the open block will be drawn, if each source is drawn as often as so far. */
 static double
 due(const struct source *c, uint64_t doc)
 {
@@ -363,8 +363,8 @@ due(const struct source *c, uint64_t doc)
                         : (double)(doc - c->at) / ((double)c->drawn + 1.0);
 }
 
-/* Choose the frame needed first, in the open blocks (next: in the blocks after
- * them).  1; 0: there is none; -1: there is no memory for it. */
+/* Choose the frame of the open blocks that is needed first; next: of the blocks
+ * after them.  1: chosen.  0: there is none.  -1: there is no memory for it. */
 static int
 choose_frame(struct sampler *s, int next, size_t *source, uint32_t *number)
 {
@@ -388,8 +388,9 @@ choose_frame(struct sampler *s, int next, size_t *source, uint32_t *number)
     return 0;
 }
 
-/* Wait for a frame that another thread decodes, and meanwhile decode the one
- * needed next; an error of that is reported when it is needed. */
+/* Wait for a frame that another thread decodes.  Meanwhile decode the frames
+ * needed next; an error in one of these is reported when the caller needs
+ * it. */
 static void
 wait_for(struct sampler *s, const struct source *c, uint32_t k)
 {

@@ -11,7 +11,7 @@
 #include "sampler.h"
 #include "sampler_room.h"
 
-/* A document of a part; off: its first token. */
+/* A document of a part; off: index of its first token in the part. */
 struct part_doc {
     uint64_t off, key;
 };
@@ -20,7 +20,7 @@ struct part_doc {
  * allocation of the struct. */
 struct part {
     size_t n;             /* documents */
-    struct part_doc *doc; /* [n+1]; the last has the end */
+    struct part_doc *doc; /* [n+1]; off of the last: number of tokens of all */
     unsigned char *ids;   /* NULL: lengths only */
     uint8_t *mask;        /* loss mask, allocated apart; NULL: all count */
     size_t own, bytes;    /* bytes of the allocation, without and with mask */
@@ -53,7 +53,8 @@ struct source {
     size_t nmember, nnext;
     uint32_t *want;         /* [2K] members in the order in which they are
                              * read */
-    uint64_t *first;        /* [K] first document of the block in want[i] */
+    uint64_t *first;        /* [K] number of the block's first document that is
+                             * in want[i] */
     size_t ready;           /* frames want[0..ready-1] are in memory */
     uint64_t at, drawn;     /* number in the block of the last document drawn;
                              * documents drawn in this run */

@@ -1,9 +1,9 @@
 /*
- * Memory for parts: see sampler_room.h.  It is one mapping as large as parts
- * may become, of huge pages if the system has them, so that decoding does not
- * map memory page by page and reading needs few address translations.  Pages
- * once touched are kept.  Holes are kept in order of address; a part takes the
- * smallest that is large enough, the first of equals.
+ * Memory for parts: see sampler_room.h.  One mapping has room for the largest
+ * size of all parts together.  Its pages are huge if the system has such, so
+ * that decoding does not map memory page by page and reading needs few address
+ * translations.  Pages once touched are kept.  Holes are kept in order of
+ * address; a part takes the smallest that is large enough, the first of equals.
  */
 #include "sampler_room.h"
 #include "base/mem.h"

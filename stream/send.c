@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Pack the rows of the next batch.  1; 0: the stream is at its end; -1.  A last
- * batch with fewer rows than ranks is dropped, so that all ranks have the same
- * number of batches. */
+/* Pack the rows of the next batch.  1: packed.  0: the stream is at its end.
+ * -1: an error.  A last batch with fewer rows than ranks is dropped, so that
+ * all ranks have the same number of batches. */
 static int
 make_batch(struct sending *s, struct err *e)
 {
@@ -61,7 +61,8 @@ next_batch(struct sending *s, struct msg_out *w, struct err *e)
     return 1;
 }
 
-/* Continue after the cursor's message, which is made again but not sent. */
+/* Continue after the cursor's message.  That message is made again, but not
+ * sent. */
 static void
 go_to_cursor(struct sending *s)
 {
@@ -125,7 +126,8 @@ count_batches(struct sending *s, struct err *e)
     return 0;
 }
 
-/* Is key metadata of the `stream` message that is written anew, not copied? */
+/* Is this metadata of the `stream` message written anew?  Any other is
+ * copied. */
 static int
 is_known(const char *key)
 {
@@ -139,7 +141,7 @@ is_known(const char *key)
     return 0;
 }
 
-/* The `teacher` message, which must be equal in all directories; NULL: none. */
+/* The `teacher` message; NULL: none.  Dies if the directories differ in it. */
 static const struct msg *
 find_teacher(const struct sending *s)
 {
@@ -241,8 +243,8 @@ show_closing(struct sending *s)
         percent(x.idle - s->before.idle, after * threads), late);
 }
 
-/* Send all messages after the preamble.  0: including `end`; 1: the reader has
- * left; -1. */
+/* Send all messages after the preamble.  0: all are sent, `end` too.  1: the
+ * reader has left.  -1: an error. */
 static int
 send_batches(struct sending *s, struct msg_out *w, struct err *e)
 {

@@ -8,12 +8,15 @@
 
 #include <stdint.h>
 
-/* Set r [nsource], quantised, to the weights of the sources of d: from text
- * such as "bg=2,cs=1" (others 0), or (tokens)^a.  EX_USAGE. */
+/* Set r [nsource] to the weights of the sources of d, as mix_quantise does.
+ * weights_parse: from a text such as "bg=2,cs=1"; other sources get 0
+ * weights_alpha: in proportion to (tokens)^a
+ * -1 and *e: the text is bad, or there are no tokens. */
 int weights_parse(uint64_t *r, const struct dirs *d, const char *text,
     struct err *e);
 int weights_alpha(uint64_t *r, const struct dirs *d, double a, struct err *e);
-/* weights_alpha, but by mix_unimax, for a budget of tokens. */
+/* Likewise, in proportion to the tokens that mix_unimax gives each source of a
+ * budget of tokens. */
 int weights_unimax(uint64_t *r, const struct dirs *d, double cap, double budget,
     struct err *e);
 /* Read the stages of a curriculum file into s, and its hash.  EX_USAGE names

@@ -80,8 +80,9 @@ begin_files(struct export *x)
     }
 }
 
-/* Add a document's loss mask to the file of masks, as datatrove has it; the
- * file begins with the first document that has a mask. */
+/* Add a document's loss mask to the file of masks, as datatrove has it.  The
+ * file is created at the first document that has a mask: all tokens before it,
+ * and documents without a mask, get ones. */
 static void
 add_loss(struct export *x, const struct export_doc *d)
 {

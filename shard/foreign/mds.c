@@ -1,9 +1,10 @@
 /*
- * MosaicML Streaming's MDS, version 2.  index.json lists shards; a shard is
+ * MosaicML Streaming's MDS, version 2. index.json lists shards.  A shard is
  *   u32 n, u32 offset[n+1], JSON of the columns, samples
- * and a sample is the u32 sizes of its columns without a fixed size, then their
- * bytes.  An array column is "ndarray[:dtype[:shape]]"; dtype and shape that
- * are not fixed come before its values (a byte each, and the sizes).
+ * A sample begins with a u32 size for each column without a fixed size; then
+ * come the columns' bytes.  An array column is "ndarray[:dtype[:shape]]".  If
+ * dtype or shape is not fixed there, it comes before the values: the dtype as a
+ * byte; for the shape a byte, then the sizes.
  */
 #include "mds.h"
 #include "base/bytes.h"

@@ -102,7 +102,8 @@ idx_sequence(const struct idx *x, uint64_t i, const struct ids_view *bin,
     *n = (size_t)len;
 }
 
-/* Read a document whose sequences are not adjacent. */
+/* Read the document of sequences a..b-1.  If they are not adjacent, they are
+ * copied together first. */
 static void
 read_document(struct sink *s, const struct idx *x, const struct ids_view *bin,
     uint64_t a, uint64_t b)
@@ -214,8 +215,8 @@ read_llmc(struct sink *s, const char *path)
 
 /* ---- datatrove ---- */
 
-/* Bytes of an id: by the index and the file's size; else by the metadata; else
- * by the vocabulary. */
+/* Bytes of an id, 2 or 4: as the vocabulary needs, or else the other number if
+ * only that fits the index and the file's size. */
 static size_t
 ds_width(const char *path, size_t bytes, const struct io_map *ends,
     size_t vocab)

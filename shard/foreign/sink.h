@@ -44,8 +44,8 @@ struct sink {
  * out. */
 void sink_doc(struct sink *s, const struct ids_view *v, size_t from, size_t n,
     const unsigned char *mask);
-/* Split a view without boundaries: a document ends after eos; if that is -1,
- * the next begins at bos; if both are, it is one document. */
+/* Split a view without boundaries.  A document ends after eos.  If eos is -1,
+ * the next one begins at bos.  If both are -1, the view is one document. */
 void sink_split(struct sink *s, const struct ids_view *v);
 /* Store the last message, and end the stream. */
 void sink_end(struct sink *s);
