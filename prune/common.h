@@ -63,7 +63,7 @@ struct pool *common_pool(int compute, size_t threads);
 void common_new_folder(const char *out);
 /*
  * Return the path of the tokenizer to write beside the model at `out`: `given`,
- * after a check, or if that is NULL the model's own.  NULL, with a note: the
+ * after a check; if that is NULL, the model's own.  NULL, with a note: the
  * model has none.  Dies.
  */
 const char *common_tokenizer(const struct model *m, const char *given,

@@ -11,7 +11,8 @@ struct cost {
                            * is written */
     double flops;         /* operations for a token in the middle of a row */
     double latency;       /* seconds of a forward pass over a row of T tokens,
-                           * with the head for the last one; 0: not measured */
+                           * and of the head for the last token; 0: not
+                           * measured */
 };
 /* How configurations are priced. */
 struct costs {

@@ -41,8 +41,8 @@ struct goal_options {
 
 /* Was any goal given? */
 int goal_given(const struct goal_options *o);
-/* Set g.  Dies (EX_USAGE): a count is none, or m has fewer blocks or channels
- * than the goal. */
+/* Set g.  Dies (EX_USAGE): a text is no count, or m has fewer blocks or
+ * channels than the goal. */
 void goal_set(struct goal *g, const struct goal_options *o,
     const struct model *m, unsigned units, int ranked);
 

@@ -21,8 +21,8 @@ struct greedy {
     double params;      /* number of parameters of now */
 };
 
-/* Score `now` with as many channels as the goal allows; if that is all of them,
- * the score is known. */
+/* Score `now` with as many channels as the goal allows.  If those are all, the
+ * score is known. */
 static void
 try_mix(struct search *s, const struct greedy *g)
 {

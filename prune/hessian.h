@@ -13,9 +13,9 @@
 #include "model/forward.h"
 
 /* Where H is summed up; the pointer of the other type is NULL.
- * f: fp32, for files, by the kernel table's products, as --compute says; each
- *    call adds an error of at most about 1e-7 of sqrt(H_ii H_jj).
- * d: double, for factoring: products of fp32 numbers are exact in it. */
+ * f: fp32, for files.  The products are those of --compute; each call adds an
+ * error of at most about 1e-7 of sqrt(H_ii H_jj).
+ * d: double, for factoring.  Products of fp32 numbers are exact in it. */
 struct hess_sum {
     float *f;
     double *d;

@@ -1,7 +1,7 @@
 /*
  * The judge scores choices on the calibration data.  It caches the inputs of
- * all blocks for one choice, so that another choice is computed only from the
- * first block in which it differs; see prune-search(1).
+ * all blocks for one choice.  Another choice is computed only from the first
+ * block in which it differs from that one; see prune-search(1).
  */
 #ifndef PRUNE_JUDGE_H
 #define PRUNE_JUDGE_H

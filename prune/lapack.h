@@ -1,8 +1,8 @@
 /*
  * Cholesky factors of symmetric matrices, by OpenBLAS's LAPACK, which is loaded
- * at run time.  It runs on one thread, with kernels of the instruction set that
- * our own kernels use, so that its bits depend neither on threads nor on
- * OpenBLAS's guess of the processor.
+ * at run time.  Results depend neither on threads nor on OpenBLAS's guess of
+ * the processor: it runs on one thread, with its kernels for the instruction
+ * set that our own kernels use.
  *
  * Matrices are double [n,n], row-major; only the named triangle is read or
  * written.

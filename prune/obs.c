@@ -132,7 +132,8 @@ hess_release(struct hess *h)
     memset(h, 0, sizeof *h);
 }
 
-/* Reverse the order of rows and columns, that is, of all elements. */
+/* Reverse the order of rows and of columns, which reverses that of all
+ * elements. */
 static void
 reverse_matrix(double *a, size_t n)
 {

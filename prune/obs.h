@@ -42,16 +42,16 @@ enum method { METHOD_OBS, METHOD_WANDA, METHOD_MAGNITUDE };
 /* A Hessian and its factor. */
 struct hess {
     size_t n;
-    double *a;    /* [n,n] H; after hess_factor, H below the diagonal and U on
-                   * and above it, H^-1 = U^T U */
+    double *a;    /* [n,n] H.  After hess_factor: H below the diagonal, and on
+                   * and above it U with H^-1 = U^T U */
     double *diag; /* [n] diagonal of H */
     size_t dead;  /* zeros in the diagonal: channels that are always 0 */
     double damp;  /* damping on the diagonal, as a share of its mean without
                    * zeros */
 };
-/* Begin with a [n,n], symmetric, of which h takes ownership; errors name it
- * `name`.  -1 (EX_NUM): an element is not finite, and a is freed.  Free with
- * hess_release. */
+/* Begin with the symmetric matrix a [n,n], of which h takes ownership. `name`
+ * names it in errors.  -1 (EX_NUM): an element is not finite, and a is freed.
+ * Free with hess_release. */
 int hess_init(struct hess *h, double *a, size_t n, const char *name,
     struct err *e);
 void hess_release(struct hess *h);

@@ -1,7 +1,7 @@
 /*
  * The order in which a block gives up KV groups and MLP channels: those of
  * least energy go first.  The energy of a channel is the sum over tokens of its
- * squared activation times the squared norm of its column of o or down; the
+ * squared activation, times the squared norm of its column of o or down.  The
  * energy of a group is the sum over the channels of its heads.
  */
 #ifndef PRUNE_ORDER_H
@@ -13,10 +13,10 @@
 struct judge;
 struct profile;
 
-/* The groups and channels of a block, by falling energy; among equals the lower
- * index comes first.  group_energy [groups+1] and chan_energy [mlp+1]: element
- * k is the energy of the first k, divided by that of the residual stream that
- * the part is added to. */
+/* The groups and channels of a block, by falling energy; of equals the lower
+ * index comes first. group_energy [groups+1] and chan_energy [mlp+1]: element k
+ * is the energy of the first k together, as a share of the energy of the
+ * residual stream before the attention or the MLP is added. */
 struct order {
     size_t *group, *chan;
     double *group_energy, *chan_energy;

@@ -16,7 +16,8 @@ enum { PROFILE_SUMS, PROFILE_HESSIAN, PROFILE_FILES };
 extern const char *const profile_files[PROFILE_FILES]; /* "sums", ... */
 /* "DIR/sums.safetensors"; the caller frees it. */
 char *profile_path(const char *dir, size_t file);
-/* The name of a tensor of the input, in out; suffix: such as ".sums". */
+/* Write the name of the input's tensor to out, and return it; suffix: such as
+ * ".sums". */
 char *profile_tensor(char out[64], size_t block, enum fwd_input input,
     const char *suffix);
 

@@ -55,7 +55,8 @@ sums_bytes(size_t n, size_t bins)
 enum { SHIFT = 20, BIAS = 127 };
 _Static_assert(1 << (23 - SHIFT) == SKETCH_STEPS, "bins are high bits");
 
-/* Index of |x| in the counts of a channel; without branches, for vectors. */
+/* Index of |x| in the counts of a channel.  Without branches, so that loops
+ * over it become vector code. */
 static inline int
 bin_of_value(float x)
 {

@@ -1,7 +1,8 @@
 /*
  * The sums of a profile: how large the inputs of a model's linear layers are,
- * and how much each block turns its input.  All are sums over tokens or maxima,
- * so that the profiles of parts of the data add up to the profile of the whole.
+ * and how much each block turns its input.  All of them are sums over tokens,
+ * or maxima.  So the profiles of parts of the data add up to the profile of all
+ * data.
  */
 #ifndef PRUNE_PROFILE_SUMS_H
 #define PRUNE_PROFILE_SUMS_H
@@ -57,8 +58,8 @@ void sums_tap(struct input_sums *s, struct pool *pool,
 void sums_trim(struct input_sums *s);
 /* s += t, of the same n. */
 void sums_add(struct input_sums *s, const struct input_sums *t);
-/* The largest relative difference between the diagonal of h [n,n], a Hessian of
- * all tokens, and the sums of squares. */
+/* The largest relative difference between an element of h's diagonal and that
+ * channel's sum of squares; h [n,n]: Hessian of all tokens. */
 double hess_off(const float *h, const struct input_sums *s);
 /* Largest accepted hess_off for fp32 sums, and for numbers rounded to
  * bfloat16. */
@@ -74,8 +75,8 @@ void sums_tsv(const struct input_sums *s, size_t block, enum fwd_input input,
     const uint64_t *tokens, struct buf *b);
 extern const char sums_tsv_head[];
 
-/* Sums over tokens for a block: 1 - cos(input, output) of the block, of its
- * attention and of its MLP; norms of its input and output. */
+/* Sums over tokens for a block.  TURN_...: 1 - cos(input, output) of the block,
+ * its attention, its MLP; NORM_...: norm of its input, its output. */
 enum { TURN_BLOCK, TURN_ATTN, TURN_MLP, NORM_IN, NORM_OUT, TURNS };
 struct block_sums {
     struct input_sums in[FWD_INPUTS];

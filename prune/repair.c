@@ -308,8 +308,8 @@ struct pass {
     struct hess_walk on; /* walks through `work` */
 };
 
-/* Sum up the Hessian of an input of block i of the choice, and repair the layer
- * that reads it. */
+/* Sum up the Hessian of an input of block i of the choice.  Repair the layer
+ * that reads this input. */
 static void
 look_and_repair(struct pass *w, size_t i, enum fwd_input input)
 {
@@ -380,7 +380,7 @@ repair_bytes(const struct repair *r, const struct calib *c)
 
         most = n > most ? n : most;
     }
-    /* H, H_KK and H_GK; W and its repaired copies */
+    /* doubles: H with H_KK and H_GK; W with the work space of its repair */
     most = 2 * most * most + 5 * most * r->m->c.d;
     return most * sizeof(double) + hess_walk_bytes(r->m, c);
 }

@@ -1,13 +1,10 @@
 /*
- * Repairs layers whose inputs were cut: the weights that are left change so
- * that the layer's output changes as little as possible.
- *
- * A layer y = W x, W [N,n], keeps the columns K.  On inputs with the Hessian
- * H = sum of x x^T, the W' [N,k] that minimises
+ * A layer y = W x, W [N,n], keeps the columns K and loses the columns G.  The
+ * Hessian of its inputs is H = sum of x x^T.  The W' [N,k] that minimises
  *   sum |W' x_K - W x|^2 + lambda |W' - W_K|^2
- * is W_K + W_G H_GK (H_KK + lambda I)^-1; G are the cut columns, and lambda is
- * damp times the mean of the nonzero elements of H_KK's diagonal.  Without the
- * second term that is least squares, W H_*K H_KK^-1.
+ * is W_K + W_G H_GK (H_KK + lambda I)^-1.  Here lambda is damp times the mean
+ * of the nonzero elements of H_KK's diagonal.  Without the second term that is
+ * least squares, W H_*K H_KK^-1.
  */
 #ifndef PRUNE_REPAIR_H
 #define PRUNE_REPAIR_H
@@ -29,11 +26,11 @@ struct repaired {
 };
 
 /*
- * out [N,k] = W' of w [N,n] and h [n,n] (symmetric, double), for the columns
- * keep [k], ascending.  If H_KK is not positive definite with damp > 0, damp
- * grows tenfold, with a warning that begins with `name`, up to 1000 times; -1
- * (EX_NUM): even then it is not, or h is not finite.  Call lapack_open before.
- * Bits do not depend on the threads.
+ * out [N,k] = W' of w [N,n] for the columns keep [k], ascending; h [n,n]: the
+ * Hessian, double, symmetric.  If H_KK is not positive definite with damp > 0,
+ * damp grows tenfold, up to 1000 times, with a warning that begins with `name`.
+ * -1 (EX_NUM): even then it is not, or h is not finite.  Call lapack_open
+ * before.  Bits do not depend on the threads.
  */
 int layer_repair(const float *w, size_t N, size_t n, const size_t *keep,
     size_t k, const double *h, double damp, struct pool *pool, const char *name,

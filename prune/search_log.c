@@ -233,8 +233,8 @@ search_log_get(const struct search_log *t, uint64_t key, size_t tokens,
     return 1;
 }
 
-/* Write trial i to the file, unless the file has a line of it that is taken, or
- * the trial is not taken and the file has a line of it. */
+/* Write trial i to the file, if the file has no line of it, or if the trial is
+ * taken and the file's line does not say so. */
 static void
 log_trial(struct search_log *t, size_t i)
 {

@@ -28,7 +28,7 @@ struct layers {
 };
 /* List the layers of m in `names`: "all", or some of q, k, v, o, gate, up and
  * down, separated by commas.  Dies (EX_USAGE) on another word, and if the
- * pattern does not divide a layer's rows. */
+ * pattern's m does not divide the length of a layer's rows. */
 void layers_list(struct layers *s, const struct model *m,
     const struct pattern *p, const char *names);
 void layers_release(struct layers *s);

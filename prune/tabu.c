@@ -1,8 +1,9 @@
 /*
- * Tabu search (Glover, ORSA Journal on Computing 1 and 2, 1989 and 1990): each
+ * Tabu search (Glover, ORSA Journal on Computing 1 and 2, 1989 and 1990).  Each
  * move draws some neighbours of a configuration and continues with the best of
- * them, even if it is worse.  A piece that a move has changed may not be
- * changed back for some moves, unless that beats the best configuration so far.
+ * these, even if it is worse.  Pieces that a move has changed may not be
+ * changed back for some moves, unless the result is better than the best
+ * configuration so far.
  */
 #include "tabu.h"
 #include "candidates.h"
@@ -234,7 +235,8 @@ set_judge(struct tabu *t)
     choice_release(&c);
 }
 
-/* Index of the best of c[n] that is allowed; n: none is. */
+/* Index of the best of c[n] that is not tabu, or beats the best trial so far;
+ * n: none. */
 static size_t
 best_admissible(const struct tabu *t, const struct cand *c,
     const struct move *m, size_t n)

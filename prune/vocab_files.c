@@ -129,8 +129,8 @@ renamed_entry(struct vocab *v, const char *key, const json_t *entry)
                                 : renamed_list(v, entry, 1);
 }
 
-/* Renumber the list called key, whose entries are texts as ids, lists of such
- * texts, or ids with a number; NULL: no entry is left. */
+/* Renumber the list called key.  An entry is a text as ids, a list of such
+ * texts, or ids with a number.  NULL: no entry is left. */
 static json_t *
 renamed_entries(struct vocab *v, const char *key, const json_t *list)
 {
@@ -341,8 +341,8 @@ kept_merges(const struct vocab *v, const struct tok_source *src,
     return r;
 }
 
-/* Renumber model.retort_ties, [[first, number], ...], by the merges that are
- * kept. */
+/* Renumber model.retort_ties, a list of [first merge, number of merges], after
+ * merges were dropped. */
 static json_t *
 cut_ties(const json_t *ties, const unsigned char *kept, size_t n)
 {

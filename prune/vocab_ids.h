@@ -52,10 +52,9 @@ void vocab_count(struct vocab *v, const char *addr, const char *tokenizer);
 /* Count each id listed in a file as used once.  Dies. */
 void vocab_list(struct vocab *v, const char *file);
 
-/* Keep id for that reason, and the tokens that its merges pass through.  0:
- * more than `size` ids would be kept, and nothing is done.  1 otherwise.  An id
- * without a token, or with a part for which the model has no row, is not kept
- * (1). */
+/* Keep id for that reason, and the tokens that its merges pass through.  1:
+ * they are kept, or cannot be: the id has no token, or the model has no row for
+ * one of them.  0: more than `size` ids would be kept, and nothing is done. */
 int vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size);
 
 /* Keep id, however many are kept; ids below 0 or not in the tokenizer are

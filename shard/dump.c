@@ -144,7 +144,7 @@ source_of(const struct dump *d, uint64_t i)
     return i < d->info.nsource ? d->info.source[i] : "?";
 }
 
-/* Print the text of n ids, from index `begin`, on a line of its own. */
+/* Print the text of ids begin..begin+n-1 on a line of its own. */
 static void
 put_decoded(struct dump *d, const struct st_tensor *ids, size_t begin, size_t n)
 {

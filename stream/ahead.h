@@ -1,7 +1,7 @@
 /*
- * Threads that read frames ahead, for the orders of documents (sampler.h) and
- * of rows (groups.h).  Both put frames into a keyed order, take K consecutive
- * frames as a block, and have threads read frames before the caller needs them.
+ * Threads that read frames before the caller needs them, for the orders of
+ * documents (sampler.h) and of rows (groups.h).  Both orders put frames into a
+ * keyed order and take K consecutive frames as a block.
  */
 #ifndef STREAM_AHEAD_H
 #define STREAM_AHEAD_H

@@ -118,7 +118,7 @@ contradict(const char *name, const char *given, const char *cursor)
         given, cursor);
 }
 
-/* Return `given`, or if that is OPT_NONE `was`: the cursor's number or the
+/* Return `given`; if that is OPT_NONE, return `was`, the cursor's number or the
  * default.  Dies if `given` contradicts the cursor. */
 static uint64_t
 choose_number(const struct resume *from, const char *name, size_t given,

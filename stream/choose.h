@@ -32,8 +32,8 @@ struct resume {
 /* Read the newest position of run.  Dies if it cannot be resumed. */
 void resume_read(struct resume *s, const char *run, const struct given *g);
 void resume_release(struct resume *s);
-/* Set algorithm, data and spec of *c, which is overwritten.  The caller frees
- * with curriculum_release and free(c->spec.w). */
+/* Overwrite *c, and set its algorithm, data and spec.  The caller frees with
+ * curriculum_release and free(c->spec.w). */
 void choose_cursor(struct cursor *c, const struct given *g,
     const struct dirs *d, const struct resume *from);
 

@@ -67,9 +67,10 @@ struct cursor_spec {
     int natural; /* weights are the sources' numbers of tokens */
     uint64_t *w; /* [nsource] quantised, unless natural */
     size_t nw;
-    int hashed;          /* the cursor that was read has only the hash of w */
-    struct chain w_hash; /* hash of w, which the text has if there are more than
-                          * CURSOR_SOURCES sources */
+    int hashed;          /* the cursor that was read holds w_hash instead of
+                          * w */
+    struct chain w_hash; /* hash of w; written in place of w if there are more
+                          * than CURSOR_SOURCES sources */
     int staged;          /* there is a curriculum; the text has only its hash */
     struct chain curriculum;
     struct cursor_stage *stage; /* [nstage] */

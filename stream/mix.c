@@ -146,7 +146,7 @@ match_winner(const struct mix *m, size_t a, size_t b, uint64_t *until)
     return x;
 }
 
-/* The winner of match k; if k is a leaf, the source there. */
+/* The winner of match k, or the source at leaf k. */
 static size_t
 winner_of(const struct mix *m, size_t k)
 {

@@ -3,17 +3,17 @@
  * to find a document, so that a cursor only has to hold places.
  *
  *   An epoch is one pass over one source.  The frames that hold documents of
- *   the source are put into a keyed order, new in every epoch; K consecutive
- *   frames are a block; the documents of a block are put into a keyed order.
+ *   the source are put into a keyed order, new in every epoch.  K consecutive
+ *   frames are a block, whose documents are put into a keyed order.
  *
- * K = max(4, open / number of sources), so that at least about `open` frames
- * are in memory; two neighbouring documents end up to K frames apart.  Without
+ * K = max(4, open / number of sources): so about `open` frames are in memory,
+ * or more, and two neighbouring documents end up to K frames apart.  Without
  * shuffling both orders are the stored ones.  At the start only a list of each
  * source's frames is made.
  *
- * Threads decode frames ahead: those of the open blocks, then those of the next
- * blocks, in the order in which they are needed, as long as all fit into `mem`
- * bytes.  The documents drawn do not depend on the threads.
+ * Threads decode frames ahead, as long as all fit into `mem` bytes: first those
+ * of the open blocks, then those of the next blocks, each in the order in which
+ * they are needed.  The documents drawn do not depend on the threads.
  */
 #ifndef STREAM_SAMPLER_H
 #define STREAM_SAMPLER_H
@@ -59,8 +59,9 @@ struct sampler *sampler_new(const struct dirs *d, const struct sampler_opts *o,
     struct err *e);
 void sampler_free(struct sampler *s);
 
-/* The largest `open` whose blocks take half of mem bytes, so that the next
- * blocks also fit; at least 4 per source.  0 and *e: the data is damaged. */
+/* The largest `open` with which the open blocks take half of mem bytes, so that
+ * the next blocks also fit; at least 4 per source.  0 and *e: the data is
+ * damaged. */
 size_t sampler_fit(const struct dirs *d, size_t mem, struct err *e);
 
 size_t sampler_id_size(const struct sampler *s); /* 2 or 4; 0 with lengths */

@@ -1,6 +1,7 @@
 /*
- * Several shard directories read as one: they have the same kind of content and
- * the same tokenizer; sources are merged by name, in order of first appearance.
+ * Several shard directories read as one.  They have the same kind of content
+ * and the same tokenizer.  Sources of one name become one source, numbered in
+ * order of first appearance.
  */
 #ifndef STREAM_SAMPLER_DIRS_H
 #define STREAM_SAMPLER_DIRS_H

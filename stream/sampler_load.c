@@ -263,8 +263,8 @@ is_member(const struct source *c, uint32_t k)
     return 0;
 }
 
-/* Find all sources that need this frame for their open block or the next, so
- * that it is decoded once for all of them. */
+/* Find all sources that need this frame for their open block or the next one:
+ * it is decoded once for all of them. */
 static void
 find_wants(struct decoder *w, size_t source, uint32_t number)
 {

@@ -1,8 +1,8 @@
 /*
  * The sampler's frames in memory.
  *
- * sampler.c decides the order and which frames are wanted; sampler_load.c reads
- * them, on demand and ahead of it.  The lock of struct ahead protects all
+ * sampler.c decides the order, and which frames are wanted. sampler_load.c
+ * reads them, on demand and ahead.  The lock of struct ahead protects all
  * members below except those marked "order", which do not change.
  */
 #ifndef STREAM_SAMPLER_LOAD_H

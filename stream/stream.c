@@ -19,7 +19,7 @@
 enum { THREADS_MOST = 4 };
 #define WHOLE 9007199254740992.0 /* 2^53 */
 
-/* Number of threads that read ahead, beside the one that packs and writes. */
+/* Number of threads that read ahead: all but the one that packs and writes. */
 static size_t
 threads_ahead(size_t given)
 {

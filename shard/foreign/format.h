@@ -7,8 +7,8 @@
  *   npy        PATH                 NumPy array [N] or [rows, T]
  *   mds        PATH/index.json ...  MosaicML Streaming, version 2
  *
- * read.h and mds.h read them into a sink (sink.h); export.c and mds.h write
- * them.
+ * read.h and mds.h read such files into a sink (sink.h). export.c and mds.h
+ * write them.
  */
 #ifndef SHARD_FOREIGN_FORMAT_H
 #define SHARD_FOREIGN_FORMAT_H

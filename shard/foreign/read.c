@@ -46,7 +46,7 @@ struct idx {
     const unsigned char *p;
     size_t n;
     const char *file;
-    uint64_t nseq, ndoc;  /* number of sequences; of documents, plus 1 */
+    uint64_t nseq, ndoc;  /* number of sequences; number of documents + 1 */
     size_t len, ptr, doc; /* offsets of the three arrays in p */
     enum id_type type;
 };
