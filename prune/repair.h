@@ -1,4 +1,7 @@
 /*
+ * Repairs layers whose inputs were cut: the weights that are left change so
+ * that the layer's output changes as little as possible.
+ *
  * A layer y = W x, W [N,n], keeps the columns K and loses the columns G.  The
  * Hessian of its inputs is H = sum of x x^T.  The W' [N,k] that minimises
  *   sum |W' x_K - W x|^2 + lambda |W' - W_K|^2
