@@ -17,8 +17,9 @@
 struct count {
     struct trainer *t;
     struct trainer **apart; /* [nsource], or NULL: count into t directly */
-    uint64_t *bytes;        /* [nsource] text read */
-    uint64_t left;          /* bytes * factor until a count could overflow */
+    uint64_t *bytes;        /* [nsource] bytes of text read */
+    uint64_t left;          /* sum of bytes * factor that can still be counted
+                             * without overflow */
     struct weights w;
 };
 

@@ -1,11 +1,11 @@
 /*
  * Training of byte-level BPE; see trainer.h.
  *
- * Each pair has a count, and entries in a heap; an entry holds the words in
- * which the pair had appeared when it was pushed.  As in Hugging Face's
- * BpeTrainer, merging does not lower the count of the merged pair, and an entry
- * merges in its own words only; this matters if a merge creates a pair again
- * that was merged before.
+ * When a pair has appeared in words, an entry that lists these words is pushed
+ * on a heap; so a pair may have several entries.  As in Hugging Face's
+ * BpeTrainer, merging a pair does not lower its count, and an entry merges the
+ * pair in its own words only.  Both matter if a later merge creates a pair that
+ * was merged before.
  */
 #include "trainer.h"
 #include "tok/pairs.h"
@@ -17,8 +17,8 @@
 #include <xxhash.h>
 
 struct word {
-    size_t at;  /* offset in pool; in training, in sym */
-    uint32_t n; /* bytes; in training, symbols */
+    size_t at;  /* offset in pool; once training has begun, in sym */
+    uint32_t n; /* bytes; once training has begun, symbols */
     int64_t count;
 };
 

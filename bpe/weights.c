@@ -11,7 +11,8 @@
 
 static const char digits[] = "0123456789";
 
-/* Parse text[n] as a number of thousandths; 0: it is not valid. */
+/* Parse the decimal number text[n], and return it in thousandths; 0: it is not
+ * valid. */
 static uint64_t
 thousandths(const char *text, size_t n)
 {

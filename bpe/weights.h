@@ -7,7 +7,7 @@
 struct weights {
     uint64_t *factor; /* [n] a source's text counts factor / unit times */
     uint64_t unit;
-    int equal; /* 1: also balance the sources by their bytes */
+    int equal; /* 1: weights_balance is to balance the sources by their bytes */
     size_t n;  /* number of sources */
 };
 

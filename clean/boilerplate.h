@@ -1,5 +1,5 @@
-/* Boilerplate: lines that many documents repeat, such as menus; they are cut
- * from the documents after the first few. */
+/* Boilerplate: lines that many documents have, such as menus.  The first few
+ * documents keep such a line; it is cut from all later ones. */
 #ifndef CLEAN_BOILERPLATE_H
 #define CLEAN_BOILERPLATE_H
 
@@ -16,14 +16,14 @@ void boilerplate_free(struct boilerplate *b);
 /* Number of files that keys were written to, see keys_spills. */
 size_t boilerplate_spills(const struct boilerplate *b);
 
-/* Append to *lines the numbers and keys of the lines of text[n] that are long
- * enough to be boilerplate.  Thread-safe: each thread has its own *w. */
+/* Append to *lines the numbers and keys of the lines of text[n] that have
+ * enough words to be boilerplate.  Thread-safe: each thread has its own *w. */
 void boilerplate_scan(struct words *w, const struct fold *f, const char *text,
     size_t n, struct buf *lines);
-/* Call for each document in order, with *lines of boilerplate_scan: counts the
- * lines, and appends to *gone those that `most` earlier documents have, and to
- * *kept the rest of text[n].  Returns how many lines went to *gone (0: nothing
- * is appended); -1 and *e. */
+/* Call for each document in order, with *lines from boilerplate_scan.  Counts
+ * the lines.  Appends to *gone the lines that `most` earlier documents have,
+ * and to *kept the rest of text[n]; nothing if there is no such line.  Returns
+ * the number of lines in *gone; -1 and *e. */
 ptrdiff_t boilerplate_cut(struct boilerplate *b, struct buf *lines,
     const char *text, size_t n, struct buf *kept, struct buf *gone,
     struct err *e);

@@ -59,8 +59,8 @@ check_clean_options(void)
 }
 
 /* Check that the run to be resumed had the same input and options, set
- * reading.from, and write the first line.  True if documents of that run are
- * there already. */
+ * reading.from, and write the first line.  Returns 1 if that run has left
+ * documents, else 0. */
 static int
 begin_documents(struct cleaning *c, const struct inputs *in, uint64_t options)
 {
@@ -178,7 +178,7 @@ main(int argc, char **argv)
     struct inputs in;
     struct err e;
 
-    if (reading.limit.split) /* else it decides nothing but what fails */
+    if (reading.limit.split) /* without it --max-doc only refuses */
         options ^= reading.limit.most;
     langs = check_clean_options();
     if (inputs_list(&in, operand, &input, &e) < 0)

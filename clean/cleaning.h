@@ -1,6 +1,6 @@
 /*
- * Cleaning of documents: threads repair and judge texts, and then, in the order
- * of the input, duplicates and boilerplate are found and each document is
+ * Cleaning of documents.  Threads repair and judge texts.  Then, in the order
+ * of the input, duplicates and boilerplate are found, and each document is
  * written, held out or dropped.
  */
 #ifndef CLEAN_CLEANING_H
@@ -19,9 +19,9 @@ struct cleaning_opts {
     struct rules rules;
     size_t boilerplate;    /* documents in which a line is kept; 0: off */
     struct opt_list dedup; /* see dup_parse */
-    size_t mem;            /* bytes for keys */
-    const char *dropped;   /* file, or NULL */
-    const char *hold_out;  /* PERCENT%:FILE, or NULL */
+    size_t mem; /* bytes for the keys of duplicates and boilerplate together */
+    const char *dropped;  /* file, or NULL */
+    const char *hold_out; /* PERCENT%:FILE, or NULL */
     struct opt_list exclude;
     size_t exclude_words;
     const char *exclude_report; /* file, or NULL */
@@ -38,7 +38,7 @@ struct cleaning;
  */
 struct cleaning *cleaning_new(const struct cleaning_opts *o, const char *langs,
     struct inputs *in, struct docs_opts *run, struct err *e);
-/* XXH3-64 of the held-out text; 0 without --exclude. */
+/* exclude_digest of the held-out text; 0 without --exclude. */
 uint64_t cleaning_digest(const struct cleaning *c);
 /* Write the first line of the documents. */
 void cleaning_head(struct cleaning *c, const struct documents_run *run);

@@ -39,7 +39,7 @@ struct exclude {
     uint64_t *word; /* [nword] hashes of the words of all texts */
     size_t nword, cap;
     struct held *text;             /* [ntext] */
-    size_t ntext, captext, nshort; /* nshort: texts too short to count */
+    size_t ntext, captext, nshort; /* nshort: texts that are too short */
     char **name;                   /* [nname] files or members */
     size_t nname, capname;
     struct grams of_any; /* a document must not contain any of these */
@@ -48,15 +48,16 @@ struct exclude {
     /* Bloom filter (one hash) of the first `least` words of the grams in
      * of_any: most positions of a document need only this lookup. */
     uint64_t *begins;
-    unsigned begin_bits; /* log2 of the number of words in begins */
-    size_t length[EXCLUDE_MOST], nlength; /* of the grams in of_any, rising */
-    uint64_t power[EXCLUDE_MOST + 1];     /* power[m] = BASE^m */
+    unsigned begin_bits; /* log2 of the number of elements of begins */
+    /* [nlength] lengths in words of the grams in of_any, rising */
+    size_t length[EXCLUDE_MOST], nlength;
+    uint64_t power[EXCLUDE_MOST + 1]; /* power[m] = BASE^m */
 };
 
-/* The last words of a text in rings, for rolling hashes: the hash of a gram is
- * the difference of two prefix sums. */
+/* Rings with the last words of a text.  The rolling hash of a gram is computed
+ * from the hashes of two prefixes of the text. */
 struct tail {
-    uint64_t word[RING], sum[RING]; /* hash of a word; sum up to it */
+    uint64_t word[RING], sum[RING]; /* hash of a word; of the text up to it */
     size_t end[RING];               /* where the word ends in the text, bytes */
     size_t n;                       /* words so far */
     unsigned char begins[RING];     /* may a gram begin after this word? */
@@ -185,7 +186,7 @@ index_all(struct exclude *x)
         if (is_length[m])
             x->length[x->nlength++] = m;
     x->begin_bits = 6;
-    while (((uint64_t)4 << x->begin_bits) < x->nword) /* 16 to 32 bits each */
+    while (((uint64_t)4 << x->begin_bits) < x->nword) /* 16 bits a word */
         x->begin_bits++;
     x->begins = xtable((size_t)1 << x->begin_bits, sizeof *x->begins, 0);
     grams_new(&x->of_any, any);
@@ -224,7 +225,7 @@ add_held(struct exclude *x, const struct doc *d, const char *p, size_t n,
     return 0;
 }
 
-/* Add a document: each of its NUL-terminated strings, or its text. */
+/* Add the texts of a document, which are separated by NUL bytes. */
 static int
 put_held(void *ctx, const struct doc *d, struct err *e)
 {

@@ -3,10 +3,10 @@
  * Words are those of words.h; n is 13 by default, as in Brown et al.
  * (arXiv:2005.14165, appendix C).
  *
- * A held-out text of 8 to n - 1 words is one gram.  A document of 8 to n - 1
- * words is excluded if held-out text contains all of it.  Shorter texts are
- * ignored; if n < 8, that limit is n.  Grams are compared word by word, by the
- * words' 64-bit hashes.
+ * Texts of fewer than 8 words, or of fewer than n if n < 8, are ignored.  A
+ * longer held-out text of fewer than n words is one gram.  A document of fewer
+ * than n words is excluded if a held-out text contains all of it.  Grams are
+ * compared word by word, by the words' 64-bit hashes.
  */
 #ifndef CLEAN_EXCLUDE_H
 #define CLEAN_EXCLUDE_H
@@ -29,19 +29,22 @@ struct exclude *exclude_new(const struct opt_list *files, size_t n,
     const struct fold *fold, struct err *e);
 void exclude_free(struct exclude *x);
 
-/* XXH3-64 of n and of all held-out words. */
+/* XXH3-64 of n, of the words of all held-out texts, and of where each begins.
+ */
 uint64_t exclude_digest(const struct exclude *x);
 
 struct exclude_hit {
     size_t words;    /* words of the gram */
     size_t from, to; /* byte range of the gram in the document */
-    size_t at;       /* index of its first word in all held-out words */
+    size_t at;       /* index of the gram's first word among the words of all
+                      * held-out texts */
 };
-/* Find a gram in text[n]: 1 and the gram that ends first, the shortest if
- * several do; 0: none.  Thread-safe: each thread has its own *w. */
+/* Find a gram in text[n].  1: *hit is the gram that ends first, of several the
+ * shortest.  0: none.  Thread-safe: each thread has its own *w. */
 int exclude_find(const struct exclude *x, struct words *w, const char *text,
     size_t n, struct exclude_hit *hit);
-/* Name the held-out text of a hit: its file or member, and *record in it. */
+/* Name the file or member of a hit's held-out text; *record: number of the
+ * record in it. */
 const char *exclude_name(const struct exclude *x, const struct exclude_hit *hit,
     uint64_t *record);
 

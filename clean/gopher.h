@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The rules; those on quality are checked first, each kind in this order. */
+/* The rules, first those on repetition, then those on quality.  Rules on
+ * quality are checked before rules on repetition; each kind in this order. */
 enum gopher {
     G_DUP_PARAGRAPHS,      /* share of paragraphs that repeat an earlier one */
     G_DUP_PARAGRAPH_CHARS, /* share of characters in such paragraphs */
@@ -27,17 +28,17 @@ enum gopher {
     G_REPETITION, /* number of rules on repetition, those above */
     G_FEW_WORDS = G_REPETITION,
     G_MANY_WORDS,
-    G_SHORT_WORDS,    /* mean characters of a word: too few */
-    G_LONG_WORDS,     /* too many */
-    G_HASHES,         /* '#' for each word */
-    G_ELLIPSES,       /* ellipses for each word */
+    G_SHORT_WORDS,    /* mean characters of a word: at least so many */
+    G_LONG_WORDS,     /* at most so many */
+    G_HASHES,         /* number of '#' over number of words */
+    G_ELLIPSES,       /* number of ellipses over number of words */
     G_BULLETS,        /* share of lines that begin with a bullet */
     G_CUT_LINES,      /* share of lines that end with an ellipsis */
     G_FEW_ALPHABETIC, /* share of words with a letter */
     G_END
 };
 
-/* Repetition is measured on so many words at the text's beginning. */
+/* Repetition is measured on the first words of a text, at most so many. */
 #define GOPHER_WORDS ((size_t)1 << 18)
 
 struct gopher_scratch;
@@ -54,8 +55,7 @@ int gopher_breaks(enum gopher g, double value);
 void gopher_begin(struct gopher_scratch *s, const char *text, size_t n);
 double gopher_measure(struct gopher_scratch *s, enum gopher g);
 
-/* Set value[g - G_FEW_WORDS] for all rules g on quality; a ratio of nothing to
- * nothing is 0. */
+/* Set value[g - G_FEW_WORDS] for all rules g on quality; 0 / 0 counts as 0. */
 void gopher_quality(const char *text, size_t n,
     double value[G_END - G_REPETITION]);
 

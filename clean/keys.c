@@ -32,13 +32,13 @@ struct sorted_run {
 
 struct keys {
     struct key *slot;    /* [cap]; lo == 0: the slot is free */
-    unsigned bits, most; /* log2 of the home slots; its maximum */
+    unsigned bits, most; /* log2 of the number of home slots; its maximum */
     size_t n, cap;       /* number of entries, of slots */
     struct sorted_run *run;
     size_t nrun, spills;
     size_t mapped;   /* bytes of all runs */
-    size_t resident; /* upper bound of the bytes touched since trim_runs */
-    size_t room;     /* trim_runs when resident is above this */
+    size_t resident; /* bytes of the runs touched since trim_runs, at most */
+    size_t room;     /* trim_runs is called when resident exceeds this */
 };
 
 static int
@@ -59,9 +59,9 @@ count_of(struct key a)
     return (uint32_t)(a.lo & 0xffff);
 }
 
-/* The table: linear probing in sorted order.  An entry is in its home slot (the
- * highest bits of its key) or after it with no free slot between, and all
- * entries are in the order of their keys. */
+/* The table: linear probing in sorted order.  A key's highest bits are the
+ * number of its home slot.  Its entry is there or in a later slot, with no free
+ * slot between.  All entries are in the order of their keys. */
 
 static void
 table_new(struct keys *k, unsigned bits)
@@ -71,7 +71,8 @@ table_new(struct keys *k, unsigned bits)
     k->slot = xcalloc(k->cap, sizeof *k->slot);
 }
 
-/* Find the slot that has the key or where it belongs; cap: there is none. */
+/* Find the slot that has the key, or the one to insert it at; cap: there is
+ * none. */
 static size_t
 slot_place(const struct keys *k, struct key key)
 {

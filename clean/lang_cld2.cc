@@ -10,10 +10,10 @@
 #include <cld2/public/compact_lang_det.h>
 #include <cld2/public/encodings.h>
 
-/* It counts bytes in an int; a language is clear long before that. */
+/* CLD2 counts bytes in an int; the first so many of a text suffice. */
 static const size_t most = (size_t)1 << 20;
 
-/* Codes that ISO 639 has changed since. */
+/* CLD2's code of a language, or the one that has replaced it in ISO 639. */
 static const char *
 code_of(CLD2::Language l)
 {
@@ -23,7 +23,7 @@ code_of(CLD2::Language l)
         code;
 }
 
-/* Numbers without a language of their own. */
+/* Does CLD2's number i stand for a language? */
 static bool
 is_language(int i)
 {
@@ -51,7 +51,7 @@ cld2_detect(const char *text, size_t n)
         CLD2::UNKNOWN_LANGUAGE };
     CLD2::Language l;
 
-    if (n > most)       /* not in the middle of a character */
+    if (n > most)       /* cut before a character */
         for (n = most; n > most - 4 && ((unsigned char)text[n] & 0xc0) ==
             0x80; n--)
             ;

@@ -13,7 +13,7 @@ enum reason {
     R_EXACT,
     R_NEAR,
     R_EXCLUDED,
-    R_GOPHER, /* Gopher's rules: R_GOPHER + enum gopher */
+    R_GOPHER, /* R_GOPHER + g: rule g of enum gopher */
     R_NONE = R_GOPHER + G_END
 };
 

@@ -1,5 +1,5 @@
-/* The line-based files that clean writes: documents kept, dropped and held out,
- * and reports.  A file gets its name when all input is done. */
+/* The files of lines that clean writes: documents kept, dropped and held out,
+ * and reports.  Each gets its name when all input is done. */
 #ifndef CLEAN_TEXT_FILE_H
 #define CLEAN_TEXT_FILE_H
 
@@ -16,8 +16,8 @@ struct text_file {
 /* Open the file; path NULL: it stays closed.  All functions that return int: 0,
  * or -1 and *e. */
 int text_file_begin(struct text_file *f, const char *path, struct err *e);
-/* Open it as standard output.  If its reader has gone, the program ends as with
- * out_put. */
+/* Let f write to standard output.  If the reader of standard output has left,
+ * the program ends as with out_put. */
 void text_file_stdout(struct text_file *f);
 /* Call after adding to f->line: writes the lines if enough have gathered. */
 int text_file_flush(struct text_file *f, struct err *e);

@@ -15,8 +15,8 @@
 
 /* Values of fold.to that are no character. */
 #define SPACE UINT32_C(0xffffffff)   /* the character separates words */
-#define NOTHING UINT32_C(0xfffffffe) /* it is removed */
-#define MANY UINT32_C(0x80000000)    /* + offset in fold.more */
+#define NOTHING UINT32_C(0xfffffffe) /* the character is removed */
+#define MANY UINT32_C(0x80000000)    /* + offset in fold.more of a string */
 
 struct fold {
     const UNormalizer2 *casefold, *nfd;
@@ -24,8 +24,8 @@ struct fold {
     struct buf more;  /* NUL-terminated UTF-8 of several characters each */
 };
 
-/* Append the folded c to *out.  Returns the number of characters; SPACE if none
- * is a letter or number; NOTHING if c is a mark. */
+/* Append the folded c to *out.  Returns the number of characters appended;
+ * SPACE if none is a letter or number; NOTHING if c is a mark. */
 static uint32_t
 fold_one(const struct fold *f, uint32_t c, struct buf *out)
 {

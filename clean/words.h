@@ -1,7 +1,8 @@
 /*
- * Words of a text, folded so that near duplicates have the same ones: runs of
- * letters and numbers after NFKC_Casefold, without marks (so without accents).
- * All other characters separate words.
+ * Words of a text, folded: case, accents, punctuation and white space do not
+ * distinguish texts.  A word is a run of letters and numbers after
+ * NFKC_Casefold, without marks (so without accents).  All other characters
+ * separate words.
  */
 #ifndef CLEAN_WORDS_H
 #define CLEAN_WORDS_H
@@ -30,8 +31,8 @@ struct words {
 };
 void words_begin(struct words *w, const struct fold *f, const char *text,
     size_t n);
-/* Go to the next word: 1 and the XXH3-64 of its UTF-8, of which w->word has the
- * last 64 KiB; 0 at the end. */
+/* Go to the next word.  1: *hash is the XXH3-64 of its folded UTF-8; w->word
+ * has the word, or the last part of a long one.  0: the end. */
 int words_next(struct words *w, uint64_t *hash);
 void words_release(struct words *w);
 

@@ -13,8 +13,9 @@ struct encoder {
     size_t threads;
 };
 
-/* Make memory for docs_threads(o) threads, and set o->work to encode by *c, of
- * which t and the options are set.  o->threads must not change later. */
+/* Make memory for docs_threads(o) threads, and set o->work to encode by *c;
+ * o->threads must not change later.  The caller has set the members of *c up to
+ * eos. */
 void encoder_begin(struct encoder *c, struct docs_opts *o);
 void encoder_release(struct encoder *c);
 

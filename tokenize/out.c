@@ -148,8 +148,8 @@ out_stream_put(void *ctx, const struct doc *d, struct err *e)
 int
 out_stream_end(struct out_stream *s, int ok, const char *why, struct err *e)
 {
-    /* Before `abort` drop a message that is not full: a resumed run could not
-     * cut messages at the same documents as an uninterrupted one. */
+    /* Before `abort` drop an unfilled message: had it been sent, a resumed run
+     * could not cut messages at the same documents as an uninterrupted one. */
     const int k = ok ? send_documents(s, e) : s->left;
 
     if (k)

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* The functions *_put are for `put` of struct docs_opts. */
+/* Functions whose names end in _put are for `put` of struct docs_opts. */
 
 struct out_stream;
 /* Open the output at addr (msg_out_open) and write the first message.  *run:
@@ -19,8 +19,8 @@ struct out_stream *out_stream_open(const char *addr, const struct tokenizer *t,
     const struct docs_resume_key *run, const struct docs_resume *from,
     struct err *e);
 int out_stream_put(void *ctx, const struct doc *d, struct err *e);
-/* Write the last documents and `end` (ok), or `abort` with the reason.  0; 1:
- * the reader has left; -1. */
+/* ok: write the last documents and `end`; else write `abort` with the reason
+ * why.  0; 1: the reader has left; -1 and *e. */
 int out_stream_end(struct out_stream *s, int ok, const char *why,
     struct err *e);
 void out_stream_close(struct out_stream *s);
@@ -28,8 +28,8 @@ void out_stream_close(struct out_stream *s);
 /* Write ids as decimal numbers, a line for each document; ctx: FILE *. */
 int out_ids_put(void *ctx, const struct doc *d, struct err *e);
 
-/* Decode a stream of docs and close it: the text of each document, without its
- * BOS and EOS, followed by `between`. */
+/* Decode the stream of docs r and close r.  Writes the text of each document,
+ * without its BOS and EOS, followed by `between`. */
 struct msg_in;
 int out_decode(struct msg_in *r, const struct tokenizer *t, const char *between,
     FILE *out, struct err *e);

@@ -28,7 +28,7 @@ struct row {
     uint64_t *seen; /* bitmap of the ids seen */
 };
 
-/* State of counting the split words of a text. */
+/* State of counting the words of a text that are split. */
 struct walk {
     uint64_t split; /* words that span more than one token */
     int inside;     /* 1: the last token ends inside a word */
@@ -309,8 +309,9 @@ count_ratio(uint64_t a, uint64_t b)
     return b ? (double)a / (double)b : 0.0;
 }
 
-/* Parity with English: tokens of r over tokens of the English source, which is
- * taken to be parallel if it has as many documents; else NAN. */
+/* Parity with English: tokens of r over tokens of the source `en`.  NAN unless
+ * both have the same number of documents; then these are taken for
+ * translations. */
 static double
 parity(const struct stats *s, const struct row *r)
 {

@@ -29,8 +29,8 @@ static struct encoder encoder;
 static struct docs_resume_key key;
 static int with_bos, no_bos, no_eos, ids_only, decode, stats, format;
 
-/* Options that do not change the stream's content, or whose effect the first
- * message of the stream records. */
+/* Options that do not change the stream's content, or whose effect the stream's
+ * first message records. */
 static const char *const aside[] = { "output", "threads", "resume", "tokenizer",
     "max-ratio", "max-members", "max-doc", "lossy", NULL };
 
@@ -88,7 +88,7 @@ job_stream(const struct inputs *in, const struct tokenizer *t)
     run.put = out_stream_put;
     run.ctx = s;
     k = docs_run(in, &run, &sums, &e);
-    /* A run that goes on may have nothing left; otherwise an empty stream is
+    /* A resumed run may have nothing left to read; otherwise an empty stream is
      * most likely a mistake. */
     if (k == 0 && !from.has_cursor)
         k = docs_found(in, &sums, &e);
@@ -253,7 +253,7 @@ main(int argc, char **argv)
         "[file ...]", 0, -1, NULL);
 
     key.options = opt_digest(opts, aside);
-    if (run.limit.split) /* else it decides nothing but what fails */
+    if (run.limit.split) /* without it --max-doc only refuses */
         key.options ^= run.limit.most;
     check_tokenize_options();
     run.progress = &progress;

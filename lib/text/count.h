@@ -1,4 +1,4 @@
-/* Counting characters, and words, which white space separates. */
+/* Counting characters and words; white space separates words. */
 #ifndef TEXT_COUNT_H
 #define TEXT_COUNT_H
 
@@ -6,9 +6,10 @@
 
 /* Number of characters in UTF-8 text[n]. */
 size_t count_chars(const char *text, size_t n);
-/* Length of the white-space character at p < end; 0: another character. */
+/* Bytes of the white-space character at p < end; 0: it is another character. */
 size_t count_space(const char *p, const char *end);
-/* Move *p to the next word at or after it.  Returns its bytes; 0: the end. */
+/* Move *p to the next word at or after it.  Returns the word's bytes; 0: no
+ * word is left. */
 size_t count_next_word(const char **p, const char *end);
 /* Number of words in text[n]. */
 size_t count_words(const char *text, size_t n);

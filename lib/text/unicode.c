@@ -15,8 +15,9 @@ in_turn(uint32_t cls)
     return (cls & U_UP) && (cls & U_LOW);
 }
 
-/* Fill a block of 128 classes, beginning in run r, which has *left characters
- * to come.  Returns the run of the last class and sets *left for it. */
+/* Fill a block of 128 classes.  The block begins in run r, of which *left
+ * characters are still to come.  Returns the run in which the block ends, and
+ * sets *left for that run. */
 static const uint32_t *
 fill_class_block(uint8_t *block, const uint32_t *r, uint32_t *left)
 {
@@ -30,14 +31,16 @@ fill_class_block(uint8_t *block, const uint32_t *r, uint32_t *left)
     return r;
 }
 
-/* Runs before main, so that uni_class need not check; takes 0.1 ms.  Blocks
- * whose characters all have one class are shared. */
+/* Runs before main, so that uni_class need not check; takes 0.1 ms.  Blocks all
+ * of whose characters have the same class are one. */
 __attribute__((constructor)) static void
 fill_tables(void)
 {
     const uint32_t *r = uni_run;
     uint32_t left = r[0];
-    uint16_t of_class[256] = { 0 }; /* 1 + shared block of a class; 0: none */
+    /* 1 + index of the block all of whose characters have this class; 0: none
+     * yet */
+    uint16_t of_class[256] = { 0 };
     uint16_t n = 0;
 
     for (size_t i = 0; i < UNI_INDEX; i++) {

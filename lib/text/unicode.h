@@ -1,8 +1,8 @@
 /*
- * Unicode as tokenizers see it: UTF-8 of whole texts, and character classes
- * pinned to the Unicode versions that the Hugging Face tokenizers library 0.23
- * uses in each place (with a system's own tables ids would differ).  The table
- * of classes is in unicode_table.c.
+ * Unicode as tokenizers see it: UTF-8 of whole texts, and character classes.
+ * Each class is that of the Unicode version that the Hugging Face tokenizers
+ * library 0.23 uses for it; with a system's own tables ids would differ.  The
+ * table of classes is in unicode_table.c.
  */
 #ifndef TEXT_UNICODE_H
 #define TEXT_UNICODE_H
@@ -23,10 +23,10 @@ enum {
     U_LOW = 128   /* \p{Ll} */
 };
 
-/* Two-stage table, filled before main: uni_index has the number of a block by
- * code point / 128, uni_block the classes of its characters.  Block 0 is ASCII.
- * The last entry of the index, U+10FF80 on, has class 0 and serves for UTF8_BAD
- * too. */
+/* Two-stage table, filled before main: uni_index[c / 128] is the number of the
+ * block of code point c, and uni_block[number][c % 128] its class.  Block 0 is
+ * ASCII.  The last index is for U+10FF80 and above, which have class 0; it also
+ * serves for UTF8_BAD. */
 #define UNI_INDEX (0x110000 / 128)
 #define UNI_BLOCKS 256 /* room; 233 are used */
 extern uint16_t uni_index[UNI_INDEX];
