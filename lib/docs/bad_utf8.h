@@ -10,18 +10,19 @@ struct bad_utf8 {
     size_t input, entry; /* number of the file, and of the member in it */
     int lossy;           /* 1: accept any share of bad bytes */
     uint64_t bytes;      /* bytes of its content so far */
-    uint64_t bad, first; /* places that are not UTF-8; offset of the first */
+    uint64_t bad, first; /* places that are not UTF-8; offset of the first
+                          * such place */
     char *name;          /* name of the file or member, if bad > 0 */
-    uint64_t files;      /* files and members before with bad > 0 */
+    uint64_t files;      /* earlier files and members with bad > 0 */
 };
 
-/* Count the next document in order.  -1 and *e: after 1 MiB of its file more
- * than one place in 100 bytes is bad, or all of the previous file had so many.
- */
+/* Count the next document in order.  -1 and *e: more than one place in 100
+ * bytes is bad, either in its file up to here, if that is 1 MiB or more, or in
+ * the whole file before. */
 int bad_utf8_doc(struct bad_utf8 *m, const struct doc *d, struct err *e);
-/* -1 and *e if this document alone has too many bad places, even if all of its
- * file before it is valid; else 0.  Call it before repairing a long document.
- */
+/* 0, or -1 and *e: its file has 1 MiB or more up to the document's end, and
+ * this document alone has too many bad places for that many bytes.  Call it
+ * before repairing a long document. */
 int bad_utf8_alone(const struct doc *d, struct err *e);
 /* Judge the last file as bad_utf8_doc does. */
 int bad_utf8_end(struct bad_utf8 *m, struct err *e);

@@ -34,10 +34,12 @@ take_bytes(struct reader *r, struct buf *rec, size_t n)
     return 1;
 }
 
-/* Append to *rec (unless NULL) everything before the next byte c and skip c; c
- * == -1: everything up to the end.  1: c was found; 0: the end came first; -1
- * and *e.  A record that may be cut (--split-long) ends, with 1, one byte after
- * the longest length allowed. */
+/* Append everything before the next byte c to *rec (unless NULL), and skip c; c
+ * == -1: everything up to the end.
+ * 1: c was found, or --split-long may cut the record, and *rec has one byte
+ * more than limit.most.
+ * 0: the end came first.
+ * -1 and *e. */
 static int
 read_until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
 {
@@ -148,9 +150,9 @@ cut_off(const struct reader *r, struct err *e)
         r->from->name, (unsigned long long)r->place.at);
 }
 
-/* Read the last revision of the dump's next page of name space 0 that is no
- * redirect into *rec: title, newline, text, all still escaped.  Escaped text
- * has no '<', so it is enough to scan from tag to tag. */
+/* Go to the dump's next page that is in name space 0 and no redirect.  Read its
+ * last revision into *rec: title, newline, text, all still escaped.  Escaped
+ * text has no '<', so it is enough to scan from tag to tag. */
 static int
 next_page(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {
@@ -249,8 +251,8 @@ next_paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
     }
 }
 
-/* Read a line of a documents file (documents.h); its last line is not a record
- * but says that none is missing. */
+/* Read a line of a documents file (documents.h).  The last line is no record:
+ * it says that none is missing. */
 static int
 next_document(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {

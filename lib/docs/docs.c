@@ -1,10 +1,13 @@
 /*
- * Documents in blocks.  Every thread repeats the following: if the next block
- * in order is ready and no other thread puts, it puts that block; else, if
- * there is room and no other thread reads, it reads a block and then works on
- * it while another thread reads on.  So output does not depend on the number of
- * threads, no thread waits while there is work, and memory is that of the
- * blocks in flight.
+ * Documents in blocks.  Every thread repeats:
+ *
+ * - If the next block in order is ready and no other thread puts, put that
+ *   block.
+ * - Else, if there is room and no other thread reads, read a block; then work
+ *   on it, while another thread may read.
+ *
+ * So output does not depend on the number of threads, no thread waits while
+ * there is work, and memory is that of the blocks in flight.
  */
 #include "docs/docs.h"
 #include "docs/bad_utf8.h"
@@ -57,8 +60,8 @@ struct docs_job {
     pthread_cond_t change;
     uint64_t nread, nput; /* blocks read, and put */
     size_t flight;        /* bytes of the blocks read but not put */
-    int reading, putting; /* 1: a thread does so */
-    int ended, stopped;   /* 1: nothing is left to read; put no more */
+    int reading, putting; /* 1: a thread reads; 1: a thread puts */
+    int ended, stopped;   /* 1: nothing is left to read; 1: put no more */
     /* the result, valid at the end */
     struct bad_utf8 mended;
     int result;
@@ -141,8 +144,8 @@ mend(const struct docs_job *r, struct doc *d, struct docs_worker *w,
     return 0;
 }
 
-/* Find the text of a document: the raw record, repaired if need be, or the text
- * in its JSON or wikitext. */
+/* Find a document's text: in its JSON or wikitext, or else the raw record,
+ * repaired if need be. */
 static int
 find_doc_text(const struct docs_job *r, struct doc *d, struct docs_worker *w,
     const char **text, size_t *n)

@@ -18,13 +18,14 @@ struct doc_ids {
 struct doc {
     struct buf raw;            /* the record as it was read */
     size_t input;              /* number of the input */
-    const struct origin *from; /* its file, or member of an archive */
-    uint64_t record;           /* number of the record there */
-    uint64_t at;               /* offset of the record there */
+    const struct origin *from; /* the file or member it comes from */
+    uint64_t record;           /* number of the record in *from */
+    uint64_t at;               /* offset of the record in *from */
     struct doc_place after;    /* where the next record begins */
-    struct doc_cursor next;    /* where a resumed run begins after it: in the
-                                * inputs, or in those that clean has read */
-    int before;                /* 1: it comes before docs_opts.from */
+    struct doc_cursor next;    /* where a run resumed after this document
+                                * begins: in the inputs, or for documents
+                                * from clean, in clean's inputs */
+    int before;                /* 1: the document comes before docs_opts.from */
     size_t source;             /* index in inputs.source */
     uint64_t key;              /* see msg_doc_key */
     size_t bytes;              /* bytes of the text */
@@ -35,14 +36,14 @@ struct doc {
     void *result;        /* any other result of `work`, see free_result */
     size_t repaired;     /* places that were not UTF-8 */
     uint64_t bad_at;     /* offset of the first of these */
-    struct span text;    /* the text, if there is no `work`, or it was kept by
+    struct span text;    /* the text, if `work` is NULL or has called
                           * doc_keep_text */
     struct buf copy;     /* the text, if it does not lie in raw */
     struct err e;        /* code 0: no error */
 };
 
-/* Keep the text as d->text until d has been put: a text inside d->raw stays
- * there and gets a NUL behind it; any other is copied. */
+/* Keep the text as d->text until d has been put.  A text inside d->raw stays
+ * there, and a NUL is written behind it; any other is copied. */
 void doc_keep_text(struct doc *d, const char *text, size_t n);
 
 /* Callbacks that show progress in bytes of the inputs; cli/progress.h has
@@ -64,14 +65,14 @@ struct docs_opts {
     int replay;     /* 1: also read and put the documents before `from`, with
                  * d->before set, but do not count them */
     struct doc_cursor from; /* where to begin */
-    /* Called with each document that is not empty, in order, by one thread at
-     * a time: 0; 1 to stop; -1 and *e. */
+    /* Called with each document that is not empty, in order, by one thread at a
+     * time.  Returns 0; 1 to stop; -1 and *e. */
     int (*put)(void *ctx, const struct doc *d, struct err *e);
     void *ctx;
     /* Called with the text of each document that is not empty, in any order, by
      * thread `worker` < docs_threads.  The text is valid during the call only.
-     * May set d->source, ids, plain, chars, words (which are 0 before) and
-     * result.  NULL: d->text is set instead. */
+     * May set d->source, result, and ids, plain, chars and words, which are 0
+     * before.  NULL: d->text is set instead. */
     void (*work)(void *ctx, size_t worker, struct doc *d, const char *text,
         size_t n);
     /* As uni_valid, if the program has faster code; or NULL. */
@@ -89,12 +90,12 @@ size_t docs_threads(const struct docs_opts *o);
 struct docs_sums {
     uint64_t docs, empty, bytes, tokens, repaired;
     struct passed passed; /* files and members that were skipped */
-    uint64_t mended;      /* files with text that was not UTF-8 */
+    uint64_t mended;      /* files and members with text that was not UTF-8 */
 };
 
-/* Read all of in: 0; 1: put has stopped it; -1 and *e, after every document
- * before the error has been put.  The caller releases sum->passed, by
- * docs_tell. */
+/* Read all of in.  0: all is read; 1: put has stopped it; -1 and *e: an error;
+ * every document before it has been put.  In any case the caller releases
+ * sum->passed, by docs_tell. */
 int docs_run(const struct inputs *in, const struct docs_opts *o,
     struct docs_sums *sum, struct err *e);
 /* 0: there was a document, perhaps an empty one; -1 and *e (EX_INPUT): none. */

@@ -12,8 +12,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* The run of clean that wrote the documents, which clean --resume compares:
- * hashes of its options and inputs, and the place where it began. */
+/* The run of clean that wrote the documents: hashes of its options and inputs,
+ * and the place where it began.  clean --resume compares them. */
 struct documents_run {
     uint64_t options, inputs;
     struct doc_cursor from;
@@ -39,12 +39,12 @@ void documents_put(struct buf *out, const struct doc *d, const char *source,
 /* Append the last line. */
 void documents_put_end(struct buf *out);
 
-/* Parse the first line p[n]: add its sources to in, unless --lang names one for
- * all text, and set *run.  0, or -1 and *e (EX_INPUT). */
+/* Parse the first line p[n]: set *run, and add its sources to in, unless --lang
+ * names one source for all text.  0, or -1 and *e (EX_INPUT). */
 int documents_read_head(const char *p, size_t n, struct inputs *in,
     struct documents_run *run, struct err *e);
-/* Parse the line p[*n] of d->from: decode its text in place, set *text and *n
- * to it, and set d->source, d->key and d->next.  0; -1 and d->e. */
+/* Parse the line p[*n] of d->from.  Its text is decoded in place, and *text and
+ * *n are set to it; d->source, d->key and d->next are set.  0; -1 and d->e. */
 int documents_read(struct doc *d, const struct inputs *in, char *p,
     const char **text, size_t *n);
 

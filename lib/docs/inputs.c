@@ -240,7 +240,8 @@ struct folders {
     size_t *of;       /* [in->n] number of an input's folder */
     size_t *many;     /* [folder.n] names that are not language codes */
     size_t *numbered; /* [folder.n] names that share their stem */
-    struct name_set name, stem; /* names and stems, after the folder's number */
+    struct name_set name, stem; /* name: "/FOLDER/NAME"; stem: "FOLDER/STEM",
+                                 * FOLDER being its number */
     size_t *alike;              /* [stem.n] names with that stem */
 };
 
@@ -545,7 +546,7 @@ first_line(struct unpack *u, const char **p, size_t *n, struct err *e)
     size_t want = 1;
     ptrdiff_t k;
 
-    /* Few bytes at a time: a pipe may have no more for now. */
+    /* Ask for few bytes at a time: a pipe may have no more for now. */
     do {
         const char *end;
 

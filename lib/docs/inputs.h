@@ -15,29 +15,33 @@ enum split_by { SPLIT_FILE, SPLIT_LINE, SPLIT_BLANK };
 
 struct input {
     char *path;            /* NULL: standard input */
-    size_t below;          /* length of the operand's folder in path */
+    size_t below;          /* bytes of path up to the end of the operand's
+                            * folder */
     size_t source;         /* index in inputs.source */
     uint64_t size;         /* bytes, 0: not known */
     int documents;         /* 1: it holds documents (documents.h) */
-    struct unpack *unpack; /* standard input, opened to look at its first line;
-                            * owned by this struct */
+    struct unpack *unpack; /* standard input, if opened to look at its first
+                            * line; owned by this struct */
 };
 struct input_opts {
     const char *lang;       /* NULL, a source's name, or names with commas */
     const char *lang_field; /* JSON field with the source's name, or NULL */
-    int lang_path;          /* 1: the path has one of the names in lang */
+    int lang_path;          /* 1: the source is the name in lang that the
+                             * path has */
     int jsonl;              /* 1: all input is JSONL, whatever its name */
     int wiki;               /* 1: all input is Wikipedia dumps */
-    size_t max_ratio;       /* most bytes for each compressed byte; 0: any */
-    size_t max_members;     /* most members of an archive; 0: any number */
+    size_t max_ratio;       /* bytes that a compressed byte may unpack to; 0:
+                             * any number */
+    size_t max_members;     /* members that an archive may have; 0: any
+                             * number */
     int lossy;              /* 1: accept NUL bytes and any share of bad UTF-8 */
 };
 /* A set of names, numbered in the order of adding, with a hash table. */
 struct name_set {
     char **name; /* [n] */
     size_t n;
-    size_t *slot, room; /* [room] number of a name + 1, or 0; room is a power
-                         * of two */
+    size_t *slot, room; /* [room] 1 + number of a name; 0: free; room is a
+                         * power of two */
 };
 struct inputs {
     struct input *v;
@@ -45,8 +49,8 @@ struct inputs {
     char **source; /* [nsource] names of the sources: set.name */
     size_t nsource;
     struct name_set set;
-    double bytes;         /* size of all inputs, 0: not known */
-    struct passed passed; /* files in folders that were skipped */
+    double bytes;         /* sum of the inputs' sizes; 0: not known */
+    struct passed passed; /* skipped files of folders */
     struct input_opts o;
     int from_clean; /* 1: the only input is standard input, written by clean */
     struct documents_run run; /* if from_clean: the run of clean */
@@ -69,8 +73,8 @@ size_t inputs_add_source(struct inputs *in, const char *name, size_t n);
 size_t inputs_path_source(const struct inputs *in, const char *path);
 const char *input_name(const struct input *i);
 
-/* Kinds of files by their names; the content decides whether a NAME_JSON or
- * NAME_XML is read, see name_is_text. */
+/* Kinds of files by their names.  A NAME_JSON or NAME_XML is read only if its
+ * content is text, see name_is_text. */
 enum name_form {
     NAME_OTHER,
     NAME_TEXT,
@@ -81,8 +85,8 @@ enum name_form {
 };
 /* *packed: 1 if the name has the ending of a compressed file. */
 enum name_form name_form(const char *name, int *packed);
-/* NULL if a file in a folder or archive is text, by its name and by its
- * content, which begins with p[n]; else why it is not. */
+/* Why a file in a folder or archive is not text, by its name and its content,
+ * which begins with p[n]; NULL: it is text. */
 const char *name_is_text(enum name_form form, const char *p, size_t n);
 
 #endif

@@ -44,12 +44,12 @@ extern const char *const docs_split_names[];
         OPT_SIZE(0, "max-members", &(i).max_members, 0, 0x1p40, "n",           \
             "refuse archives of more members (0: any number)")
 
-/* Refuse options that contradict each other, and --lang auto, which only clean
- * knows (it removes it first): 0, or -1 and *e (EX_USAGE). */
+/* Refuse options that contradict each other, and --lang auto: only clean has
+ * it, and removes it before this call.  0, or -1 and *e (EX_USAGE). */
 int docs_check(const struct input_opts *i, const struct docs_opts *o,
     struct err *e);
-/* At the end, warn of files that were not UTF-8, note the files that were not
- * read, and release their list. */
+/* Call it at the end: it warns of files that were not UTF-8, notes the files
+ * that were skipped, and releases s->passed. */
 void docs_tell(struct docs_sums *s);
 
 #endif

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENDING 10 /* most bytes of an ending, with its dot */
-#define KINDS 256 /* most endings that are counted separately */
-#define LISTED 8  /* most endings in the note */
+#define ENDING 10 /* bytes of an ending, with its dot, at most */
+#define KINDS 256 /* number of endings counted separately, at most */
+#define LISTED 8  /* number of endings in the note, at most */
 
-/* Get the path's ending if it has letters and digits only, in lower case, or
- * "". */
+/* Get the path's ending in lower case; "" if it has none, or other characters
+ * than letters and digits. */
 static void
 ending_of(const char *path, char ending[ENDING + 1])
 {

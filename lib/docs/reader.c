@@ -82,9 +82,9 @@ check_ratio(const struct reader *r, struct err *e)
         r->from->name, (unsigned long long)r->place.at, ratio);
 }
 
-/* Refuse the block just read if it is not text (by the first bytes of the
- * content, or a NUL byte), or if the file unpacks to more than --max-ratio
- * allows. */
+/* Refuse the block just read:
+ * - It is not text, by the first bytes of the content or a NUL byte.
+ * - The file unpacks to more than --max-ratio allows. */
 static int
 check_block(const struct reader *r, struct err *e)
 {
@@ -234,9 +234,9 @@ le32(const char *p)
         (uint32_t)u[3] << 24;
 }
 
-/* A seekable zip was read by the directory at its end.  Refuse it if there are
- * bytes before its members that the directory does not account for, as in two
- * zips joined.  Zip64 is not checked. */
+/* A seekable zip was read by the directory at its end.  Refuse it if bytes
+ * before its members are not accounted for in the directory, as in two zips
+ * joined.  Zip64 is not checked. */
 static int
 check_zip(struct reader *r, struct err *e)
 {
@@ -260,8 +260,8 @@ check_zip(struct reader *r, struct err *e)
         input_name(r->input));
 }
 
-/* A zip from a pipe was read from its beginning.  Refuse it if p[n], the bytes
- * after its members, has another zip. */
+/* A zip from a pipe was read from its beginning.  Refuse it if another zip
+ * begins in p[n], bytes after its members. */
 static int
 check_rest(const struct reader *r, const char *p, size_t n, struct err *e)
 {
@@ -273,10 +273,10 @@ check_rest(const struct reader *r, const char *p, size_t n, struct err *e)
               (long long)archive_read_header_position(r->a));
 }
 
-/* Refuse an archive that has been read to its end but is not complete, or that
- * other data follow, which would be lost.  A tar must end in at least two
- * blocks of zeros.  (If libarchive finds no other header, it gives the offset
- * of the end.) */
+/* Refuse an archive, now read to its end, that is not complete or has other
+ * data behind it, which would be lost.  A tar must end in at least two blocks
+ * of zeros.  (At the end libarchive gives the end's offset as that of a
+ * header.) */
 static int
 end_archive(struct reader *r, struct err *e)
 {
@@ -365,7 +365,8 @@ pass_line(struct reader *r, struct err *e)
     return k;
 }
 
-/* Begin to read a file or member; *why: why a member is skipped. */
+/* Begin to read a file or member.  A member may be skipped: then *why is set to
+ * the reason. */
 static int
 begin_content(struct reader *r, const char *name, enum name_form form,
     const char **why, struct err *e)
@@ -454,8 +455,8 @@ next_member(struct reader *r, struct err *e)
 
 /* ---- opening ---- */
 
-/* Open libarchive on the content and return its format, ARCHIVE_FORMAT_RAW if
- * it is no archive; *end: there is no member.  -1 and *e. */
+/* Open libarchive on the content.  Returns its format, ARCHIVE_FORMAT_RAW if it
+ * is no archive; *end: 1: it has no member.  -1 and *e. */
 static int
 open_format(struct reader *r, int *end, struct err *e)
 {
@@ -502,7 +503,7 @@ open_archive(struct reader *r, struct err *e)
     if (!named && packed && !unpack_is_packed(r->u))
         return err_set(e, EX_INPUT,
             "%s: offset 0: is not compressed, though its name says so", name);
-    /* Documents are in no archive: nobody has to look. */
+    /* Documents do not lie in an archive: do not look for one. */
     if (r->input->documents && !unpack_is_packed(r->u))
         return begin_content(r, name, form, &why, e);
     format = open_format(r, &end, e);

@@ -20,11 +20,12 @@ struct origin *origin_ref(struct origin *o);
 void origin_unref(struct origin *o); /* may be NULL */
 
 /*
- * How long a record may be, in bytes of the input.  A longer one is an error;
- * but with `split`, plain text is cut into records of at most `most` bytes:
- * after the last blank line in these bytes, else after the last end of line,
- * the last blank, or before the last character.  A cut does not depend on text
- * before its record, so reading can be resumed at any of them.
+ * How long a record may be, in bytes of the input.  A longer one is an error,
+ * except plain text with `split`: it is cut into records of at most `most`
+ * bytes.  The cut is after the last blank line in these bytes; else after the
+ * last end of line, else after the last blank, else before the last character.
+ * A cut does not depend on text before its record, so reading can be resumed at
+ * any cut.
  */
 struct doc_limit {
     size_t most; /* bytes, > 4 */
@@ -42,11 +43,11 @@ int reader_seek(struct reader *r, const struct doc_place *p, struct err *e);
 /* Read the next record into *rec; *at is its offset in the content.  1; 0: the
  * end; -1 and *e. */
 int reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e);
-/* Of the record read last: its origin, owned by the reader; the place after it.
- */
+/* The origin of the last record, owned by the reader; and the place after that
+ * record. */
 struct origin *reader_origin(const struct reader *r);
 void reader_place(const struct reader *r, struct doc_place *p);
-/* Bytes of the file read so far, compressed ones if it is compressed. */
+/* Bytes of the file read so far: of a compressed file, compressed bytes. */
 double reader_done(const struct reader *r);
 /* Members that were skipped; owned by the reader. */
 const struct passed *reader_passed(const struct reader *r);

@@ -15,11 +15,12 @@ struct reader {
     struct archive *a;     /* reads the content of u; NULL: u is no archive */
     struct err fault;      /* error of u while a was read */
     char *feed;            /* [BLOCK] bytes for a */
-    uint64_t seen, filled; /* bytes given to a; the same up to the last byte
-                            * that is not zero */
+    uint64_t seen, filled; /* bytes given to a; of these, those up to the
+                            * last byte that is not zero */
     uint64_t fed;          /* bytes in feed, the last of `seen` */
-    struct archive_entry *entry; /* header read but not looked at, or NULL */
-    int fd, packed, end; /* packed: it has members; end: this one has ended */
+    struct archive_entry *entry; /* header read in advance, or NULL */
+    int fd, packed, end; /* packed: 1: the input has members; end: 1: no more
+                          * of this one */
     int last;            /* 1: no other member follows */
     enum split_by split;
     struct origin *from;
@@ -29,7 +30,7 @@ struct reader {
     struct buf back;        /* text cut off a record, to be read again */
     struct doc_place place; /* of text[p] */
     size_t entries;         /* headers read */
-    uint64_t content;       /* bytes read of all members */
+    uint64_t content;       /* bytes of content read, of all members */
     struct passed passed;   /* skipped members */
     int whole;              /* 1: a dump's </mediawiki> has been seen */
     struct buf tag, title;

@@ -16,9 +16,11 @@ struct span {
 
 /*
  * Find the string members field[k] of the JSON object p[n], which is valid
- * UTF-8; if the object has a name twice, the last counts.  Escapes are decoded
- * in place, so the spans value[k] point into p; their p is NULL if there is no
- * such member or it is not a string.  field[] may have a name twice, and NULL.
+ * UTF-8.
+ * - If the object has a name twice, the last counts.
+ * - Escapes are decoded in place; value[k] are spans of p.
+ * - The span's p is NULL if there is no such member or it is not a string.
+ * - field[] may have a name twice, and NULL.
  * Returns NULL; or why p[n] is not an object, with the offset in *at and p
  * unchanged.
  */

@@ -45,11 +45,11 @@ read_some(int fd, void *p, size_t n)
 }
 
 /*
- * After the last lz4 frame libarchive consumes four bytes before it sees that
- * they begin no frame, so four bytes of anything would go unnoticed.  So a
- * skippable frame is appended to the file: libarchive reads it to its end only
- * where a frame may begin, and it has no four zeros, which would end a frame
- * that was cut off.
+ * After the last lz4 frame libarchive consumes the next four bytes before it
+ * sees that they begin no frame, so any four bytes there would go unnoticed.
+ * Therefore a skippable frame is appended to the file.  libarchive reads it to
+ * its end only where a frame may begin.  The appended frame has no four zeros,
+ * which would end a frame that was cut off.
  */
 static const unsigned char lz4_magic[2][4] = { { 0x04, 0x22, 0x4d, 0x18 },
     { 0x02, 0x21, 0x4c, 0x18 } }; /* the second: the legacy format, lz4 -l */
@@ -109,7 +109,7 @@ make_plain(struct unpack *u)
 {
     struct stat st;
 
-    /* The beginning of a file that was read before may be another's. */
+    /* If fd was read from before unpack_open, that part is not ours. */
     u->seeks = fstat(u->fd, &st) == 0 && S_ISREG(st.st_mode) &&
         lseek(u->fd, 0, SEEK_CUR) == (off_t)u->fed &&
         lseek(u->fd, 0, SEEK_SET) == 0;
@@ -205,9 +205,9 @@ more_follows(const struct unpack *u, uint64_t at, struct err *e)
 
 /*
  * Has libarchive stopped after an empty lz4 frame, which it takes for the end?
- * An empty frame ends in four zeros or the checksum of no data; otherwise the
- * last four bytes that libarchive has used began no frame.  The bytes that it
- * has not used are at the end of the block.
+ * used: bytes of the file that libarchive has used.  An empty frame ends in
+ * four zeros or the checksum of no data; otherwise the last four bytes used
+ * began no frame.  The bytes not used are at the end of the block.
  */
 static int
 is_behind_empty_frame(const struct unpack *u, uint64_t used)

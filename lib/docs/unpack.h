@@ -1,5 +1,5 @@
-/* Reading the content of a file that may be compressed once, by gzip, bzip2,
- * xz, zstd or lz4, which its first bytes tell. */
+/* Reading the content of a file.  The file may be compressed once, by gzip,
+ * bzip2, xz, zstd or lz4; its first bytes tell. */
 #ifndef DOCS_UNPACK_H
 #define DOCS_UNPACK_H
 
@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 struct unpack;
-/* Read from the current place of fd, which the caller closes.  A regular file
- * that is not compressed is read as it is, if that place is its beginning
- * (unpack_seeks).  NULL and *e. */
+/* Read from the current place of fd, which the caller closes.  unpack_seek
+ * works if this is the beginning of a regular file that is not compressed.
+ * NULL and *e. */
 struct unpack *unpack_open(int fd, const char *name, struct err *e);
 void unpack_close(struct unpack *u); /* may be NULL */
 
@@ -21,12 +21,12 @@ int unpack_is_packed(const struct unpack *u);
 int unpack_seeks(const struct unpack *u);
 
 /* Read up to n bytes of content.  Returns their number; 0: the end; -1 and *e:
- * among others if compressed data are cut off, or other data follow them
- * (EX_INPUT). */
+ * for example EX_INPUT: compressed data are cut off, or other data follow them.
+ */
 ptrdiff_t unpack_read(struct unpack *u, void *p, size_t n, struct err *e);
-/* Before unpack_read, look at the first n bytes of the content, or all of it if
- * it has fewer.  Returns their number; they stay at *p until the next call, and
- * unpack_read will return them.  -1 and *e. */
+/* Look at the first n bytes of the content, or all of it if it has fewer; call
+ * it before unpack_read.  Returns their number; they stay at *p until the next
+ * call, and unpack_read will return them.  -1 and *e. */
 ptrdiff_t unpack_peek(struct unpack *u, size_t n, const char **p,
     struct err *e);
 /* Go to a place of the file, as lseek; only if unpack_seeks. */

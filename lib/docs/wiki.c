@@ -32,8 +32,8 @@ struct wiki {
     unsigned missing; /* bit i: no </ends[i]> follows */
 };
 
-/* Elements that are not parsed: the text of the first LITERAL ones is kept as
- * it is, that of the others is dropped. */
+/* Elements that are not parsed.  The text of the first LITERAL ones is kept as
+ * it is; that of the others is dropped. */
 static const char *const ends[] = { "nowiki", "pre", "ref", "math", "gallery",
     "timeline", "score", "syntaxhighlight", "source", "table", "imagemap",
     "chem", "graph", "hiero", "templatedata", "mapframe", "includeonly", NULL };
@@ -218,7 +218,8 @@ lower_letter(uint32_t c)
     return c >= 0x100 && c < 0x180 && !(c & 1) ? c + 1 : c;
 }
 
-/* Is s[n], whatever its case, one of the words, which blanks surround? */
+/* Is s[n], in upper or lower case, one of `words`, each of which has blanks
+ * around it? */
 static int
 is_listed_tag(const char *words, const char *s, size_t n)
 {
@@ -258,8 +259,8 @@ is_space(const char *s, size_t n)
     return found;
 }
 
-/* A link [[target|text]] has ended: keep its text.  `at` is where the target
- * begins in out. */
+/* Called at the end of a link [[target|text]]: keep its text.  `at` is where
+ * the target begins in out. */
 static void
 close_link(struct wiki *w, size_t at)
 {

@@ -8,12 +8,12 @@
 /* Append a space and a number, right-aligned in `width` columns; "-" if it is
  * not finite. */
 void put_column(struct buf *b, int width, const char *fmt, double v);
-/* Append a space and "low..high", right-aligned; fmt prints both numbers; "-"
- * if one is not finite. */
+/* Append a space and "low..high", right-aligned; fmt: printf's format of both;
+ * "-" if one is not finite. */
 void put_range(struct buf *b, int width, const char *fmt, double low,
     double high);
 /* Append the end of a line: the labels of two models as "a - c", their
- * difference with `digits` decimals, its error, and how many errors it is. */
+ * difference with `digits` decimals, its standard error, and their ratio. */
 void put_difference(struct buf *b, const char *a, const char *c,
     const struct estimate *m, int digits);
 

@@ -9,7 +9,8 @@ struct estimate {
     double v, se;
 };
 
-/* Student's t at 0.975 for n - 1 degrees of freedom; n < 2: NAN. */
+/* The 0.975 quantile of Student's t with n - 1 degrees of freedom; n < 2: NAN.
+ */
 double t95(size_t n);
 
 #endif

@@ -14,18 +14,17 @@ struct lmeval {
     struct tok_scratch *scratch;
     const char *label; /* label of the model, for messages */
     char *prefix;      /* text of the prefix token (BOS, or EOS), or NULL */
-    size_t most;       /* most tokens that the model takes */
+    size_t most;       /* tokens that the model takes at most */
     size_t V;          /* ids below V are known to all models that read the
                         * tokens */
 };
-/* Open model j's tokenizer.  -1 and *e: there is none that fits the model.
- * Call lmeval_close in any case.  Warns if the tokenizer deviates from its
- * files. */
+/* Open model j's tokenizer.  -1 and *e: no tokenizer fits the model.  Call
+ * lmeval_close in any case.  Warns if the tokenizer deviates from its files. */
 int lmeval_open(struct lmeval *s, const struct eval_model *j, size_t V,
     struct err *e);
 void lmeval_close(struct lmeval *s);
-/* Append a text's tokens, with BOS if the tokenizer adds it, unless the text
- * begins with BOS already. */
+/* Append a text's tokens, with BOS if the tokenizer adds it; but if the text
+ * already begins with BOS, no second one. */
 void lmeval_encode(struct lmeval *s, const char *text, size_t n,
     struct tok_ids *out);
 

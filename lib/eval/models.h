@@ -10,8 +10,9 @@
 #include <stddef.h>
 
 struct eval_model {
-    int recorded; /* no weights: a file or the stream holds its predictions */
-    int foreign;  /* its tokenizer is not the input's */
+    int recorded; /* 1: no weights; a file or the stream holds its
+                   * predictions */
+    int foreign;  /* 1: its tokenizer is not the input's */
     char *label, *path;
     struct model m;
     struct fwd *f;
@@ -19,7 +20,7 @@ struct eval_model {
     struct pair_score *pair; /* [B*T] scores of the last predictions: nll_q
                               * is the model's loss; other members are set
                               * only if there is a base */
-    size_t params, bytes;    /* params: weights; bytes: their size as stored */
+    size_t params, bytes;    /* number of weights; their bytes as stored */
     double seconds;          /* time of its forward passes and head */
 };
 

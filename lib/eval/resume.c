@@ -25,7 +25,7 @@ struct mark {
 
 struct resume {
     const char *path;
-    int fd, ready;        /* ready: the record b has been read from the file */
+    int fd, ready;        /* ready: 1: b has been read from the file */
     uint64_t at, size, n; /* offset in the file; its size; records read */
     struct buf b;         /* the current record, without its mark */
     size_t taken;         /* bytes of b that resume_pass has read */

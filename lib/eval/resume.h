@@ -1,9 +1,12 @@
 /* --resume: results of models, saved in a file.  A resumed run reads its input
- * from the beginning, and takes the results that the file has instead of
- * computing them, so its figures are the same.  The file holds the hash of what
- * it was made with, then a record for each group of rows that went through the
- * models together: size, hash, and the values that were passed, as they lie in
- * this machine's memory.  Bytes behind the last complete record are dropped. */
+ * from the beginning; results that the file has are taken from it instead of
+ * computed, so the figures are those of an uninterrupted run.
+ *
+ * The file begins with a hash of what results depend on, see resume_open.  A
+ * record follows for each group of rows that went through the models together:
+ * size, hash, and the values of resume_pass and hashes of resume_same, as they
+ * lie in this machine's memory.  Bytes behind the last complete record are
+ * dropped. */
 #ifndef EVAL_RESUME_H
 #define EVAL_RESUME_H
 
@@ -13,18 +16,18 @@
 #include <stddef.h>
 
 struct resume;
-/* Open or begin the file.  with: everything except the input on which results
- * depend, such as options and models_hash.  NULL and *e: EX_SYS; EX_USAGE: the
- * file was made with other models or options; EX_INPUT: it is no file of
- * --resume.  The path must outlive the result. */
+/* Open or begin the file.  with: all that results depend on except the input,
+ * such as options and models_hash.  NULL and *e: EX_SYS; EX_USAGE: the file was
+ * made with other models or options; EX_INPUT: it is no file of --resume.  The
+ * path must outlive the result. */
 struct resume *resume_open(const char *path, const struct buf *with,
     struct err *e);
 void resume_close(struct resume *r);
 
 /* The functions below do nothing if r is NULL. */
 
-/* Begin a group of rows. 1: its results are in the file, and need not be
- * computed; -1 and *e. */
+/* Begin a group of rows.  1: its results are in the file, and need not be
+ * computed; 0: they are not; -1 and *e. */
 int resume_begin(struct resume *r, struct err *e);
 /* If the group is in the file, read the next n bytes of its results into p;
  * else add p[n] to the file's next record.  If the record in the file is
