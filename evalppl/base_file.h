@@ -32,12 +32,14 @@ struct base_in {
     uint32_t *tokens; /* [windows,c] < V */
     size_t row;       /* index of the next row to read */
 };
-/* Open the file and read its head and tokens. -1 and *e: EX_SYS; or EX_INPUT
- * when it is no such file, its size is not the one that its head asks for, or a
- * token is not below V. base_in_close in any case. */
+/* Open the file and read its head and tokens.  -1 and *e:
+ * EX_SYS: the file cannot be read.
+ * EX_INPUT: it is no such file, its size is not the one that its head states,
+ * or a token is not below V.
+ * Call base_in_close in any case. */
 int base_in_open(struct base_in *b, const char *path, struct err *e);
-/* Read the next n rows into rows [n, base_row_bytes(V)]; the file must have n
- * more. */
+/* Read the next n rows into rows [n, base_row_bytes(V)].  The file must have n
+ * rows left. */
 int base_in_rows(struct base_in *b, unsigned char *rows, size_t n,
     struct err *e);
 void base_in_close(struct base_in *b);
@@ -46,9 +48,9 @@ struct base_out {
     struct io_out o;
     size_t V;
 };
-/* Begin a file, which gets its name when it is committed; tokens [windows,c].
- * -1 and *e (EX_SYS; EX_INPUT: more than an int32 counts).  After a failure
- * io_out_abort(&b->o). */
+/* Begin a file with tokens [windows,c]; it gets its name when it is committed.
+ * -1 and *e: EX_SYS; EX_INPUT: a number does not fit an int32.  After a failure
+ * call io_out_abort(&b->o). */
 int base_out_begin(struct base_out *b, const char *path, size_t c, size_t V,
     const uint32_t *tokens, size_t windows, struct err *e);
 int base_out_rows(struct base_out *b, const unsigned char *rows, size_t n,

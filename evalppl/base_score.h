@@ -7,12 +7,13 @@
 
 /* Open the file as the base of e. */
 void base_score_open(struct eval *e, const char *path);
-/* Score all models against the next rows of e->kld.in, one for each prediction.
- */
+/* Score all models against the next rows of e->kld.in: a row for each
+ * prediction of p. */
 void base_score_rows(struct eval *e, const struct pack *p);
 /* Begin e->kld.out with the text's n tokens. */
 void base_write_begin(struct eval *e, const uint32_t *ids, size_t n);
-/* Append a row for each prediction, by the base or the only model. */
+/* Append a row for each prediction of p: the logits of the base or, without
+ * one, of the only model. */
 void base_write_rows(struct eval *e, const struct pack *p);
 /* Give the file its name. */
 void base_write_end(struct eval *e);

@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 
-/* Decode the ids v[n], encode the texts between special tokens again, and count
- * the new tokens that v does not have, or not so often. */
+/* Decode the ids v[n], and encode the texts between special tokens again.
+ * Returns how many new tokens v does not have, or not so often, plus the number
+ * of ids that cannot be decoded. */
 static size_t
 count_others(const struct eval *e, const struct tokenizer *t, const uint32_t *v,
     size_t n)
@@ -43,9 +44,9 @@ count_others(const struct eval *e, const struct tokenizer *t, const uint32_t *v,
     return others;
 }
 
-/* Dies unless the file's tokens, decoded and encoded again by model j's
- * tokenizer, are the same but for a few at the end.  This replaces a check of
- * the tokenizer's hash, which the file does not have. */
+/* Decode the file's tokens and encode them again by model j's tokenizer.  Dies
+ * if more than about 1 in 200 tokens differ; some at the text's end may.  This
+ * replaces a check of the tokenizer's hash, which the file does not have. */
 static void
 check_retokenized(const struct eval *e, const struct eval_model *j)
 {

@@ -1,12 +1,13 @@
-/* The text of llama.cpp's file of a base, which holds its tokens. */
+/* The text of llama.cpp's file of a base; the file holds the text's tokens. */
 #ifndef EVALPPL_BASE_TEXT_H
 #define EVALPPL_BASE_TEXT_H
 
 #include "eval.h"
 
-/* Fill e->info and e->vocab, as a stream's head would, for the text of
- * e->kld.in, by the first model's tokenizer.  Dies if a model's tokenizer gives
- * other tokens for that text. */
+/* Fill e->info and e->vocab for the text of e->kld.in, as a stream's head
+ * would, by the tokenizer of the first model that is not the base.  Dies if a
+ * model's tokenizer turns the text into tokens that differ too much from the
+ * file's. */
 void base_text(struct eval *e);
 
 #endif

@@ -14,7 +14,8 @@
 
 enum { BINS = 15, POWERS = 64 };
 
-/* Columns of the tables in their order: means over predictions, and the ECE. */
+/* Columns of the tables in their order: first means over predictions, then the
+ * ECE. */
 enum {
     T_NLL,
     T_KL,
@@ -164,7 +165,8 @@ detail_add(struct detail *d, const struct eval *e, const struct pack *p)
 
 /* ---- report ---- */
 
-/* Expected calibration error: mean over the bins of |confidence - accuracy|. */
+/* Expected calibration error: mean over predictions of |confidence - accuracy|
+ * of the prediction's bin. */
 static double
 ece(const struct tables *t)
 {

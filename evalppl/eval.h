@@ -24,11 +24,12 @@ struct kld_files {
 struct eval {
     struct eval_model *j; /* [nj], the base first if there is one */
     size_t nj;
-    size_t base, before; /* index in j, or NONE; before: --before, from
-                          * which `regained` counts */
+    size_t base, before; /* index in j, or NONE; before: the model of
+                          * --before, whose `regained` is 0 */
     struct pool *pool;
     enum protocol protocol;
-    size_t c, stride;   /* tokens of a window; tokens between windows' begins */
+    size_t c, stride;   /* tokens of a window; tokens from a window's begin
+                         * to the next one's */
     size_t rows;        /* windows of a forward pass, 0: about 4096 tokens */
     double temperature; /* temperature of the second KL; 1: no second KL */
     int compute;        /* index in compute_names */
@@ -49,7 +50,7 @@ struct eval {
     struct losses *losses;
     struct spread *spread;
     struct stream_base *stream_base; /* the base is the stream's teacher */
-    struct eval *also; /* models of another tokenizer, on the same text */
+    struct eval *also; /* models of other tokenizers, on the same text */
 };
 
 /* Open [label=]path, where a label has no slash; returns its index.  Dies on
@@ -58,16 +59,16 @@ size_t eval_open_model(struct eval *e, const char *spec);
 /* Index of the open model with this label or path; if there is none, the model
  * is opened. */
 size_t eval_model_named(struct eval *e, const char *spec);
-/* Dies if q and p have different numbers of ids and the tokenizer of one of
- * them is not the input's. */
+/* Dies if q and p have different numbers of ids, unless both have the input's
+ * tokenizer. */
 void eval_check_sizes(const struct eval *e, const struct eval_model *q,
     const struct eval_model *p);
-/* Append a base without weights, whose predictions over V ids are recorded. */
+/* Append a base without weights: its predictions over V ids are recorded. */
 void eval_add_base(struct eval *e, const char *path, size_t V);
 /* Number of ids of the model with the fewest ids. */
 size_t eval_fewest_ids(const struct eval *e);
-/* Move models whose tokenizer is not the first model's to e->also, and split
- * that likewise. */
+/* Move the models whose tokenizer is not the first model's to e->also, and
+ * split e->also in the same way. */
 void eval_split(struct eval *e);
 /* Name of a source; "(all)" for NONE. */
 const char *source_name(const struct eval *e, size_t source);

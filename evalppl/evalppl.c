@@ -67,7 +67,8 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
         "temperature of the softmax"),
     EVAL_RUN_OPTIONS(a), OPT_END };
 
-/* Refuse options for llama.cpp's files of a base that contradict others. */
+/* Refuse options for llama.cpp's files of a base that contradict other options.
+ */
 static void
 check_files(const char *input)
 {
@@ -166,7 +167,7 @@ open_eval_models(struct eval *e)
     if (models_check(e->j, e->nj, &err) < 0)
         die_err(&err);
     if (a.protocol == PROTO_LMEVAL && a.base == NULL)
-        eval_split(e); /* a base and its models have one tokenizer */
+        eval_split(e); /* with a base, all models have one tokenizer */
     if (e->also != NULL && (a.worst > 0 || a.detail != NULL || a.losses))
         die(EX_USAGE,
             "%s needs models of one tokenizer: leave it out, or run evalppl "

@@ -12,8 +12,8 @@ unit_value(const struct eval *e, size_t unit, enum quantity q, size_t model)
     return units_sums(&e->units, unit, model)->v[q];
 }
 
-/* Quantity of a unit for model a of e, minus that for model b of f unless b is
- * NONE. */
+/* Quantity of a unit for model a of e.  b not NONE: minus the quantity for
+ * model b of f. */
 static double
 paired_value(const struct eval *e, size_t unit, enum quantity q, size_t a,
     const struct eval *f, size_t b)
@@ -82,8 +82,8 @@ bits_difference(const struct eval *e, size_t a, const struct eval *f, size_t b)
     return m;
 }
 
-/* Fill in the loss per byte and per word.  For lm-eval a text without tokens
- * has one word, too. */
+/* Fill in the loss per byte and per word.  As in lm-eval, a text without tokens
+ * counts too: as one word. */
 static void
 byte_figures(const struct eval *e, size_t source, size_t model,
     struct figures *f)
@@ -136,8 +136,8 @@ eval_cost_shows(const struct estimate *cost)
     return cost->v > (isnan(cost->se) ? 0.0 : 2.0 * cost->se);
 }
 
-/* Percent of eval_cost that the model has regained: 100 for the base, 0 for
- * e->before; NAN if eval_cost_shows is false. */
+/* Percent of eval_cost that the model has regained: 100 for the base and 0 for
+ * e->before; for others NAN if eval_cost_shows is false. */
 static double
 regained(const struct eval *e, size_t source, size_t model, double nll)
 {

@@ -13,22 +13,23 @@ struct figures {
     struct estimate nll, kl, klt, agree;
     double ppl, low, high, ppl_se; /* perplexity, 95 % interval */
     double ppl_ratio;              /* 100 ppl(base) / ppl */
-    double regained; /* 100 (nll(from) - nll) / (nll(from) - nll(base)); NAN
-                      * where eval_cost_shows is false */
+    double regained; /* 100 (nll(before) - nll) / (nll(before) - nll(base));
+                      * NAN where eval_cost_shows is false, except for base
+                      * and before */
 };
 void eval_figures(const struct eval *e, size_t source, size_t model,
     struct figures *f);
-/* Mean of a quantity over the units of a source (NONE: all) for model a, or
- * of the difference a - b, paired by unit (b NONE: of a alone). */
+/* Mean of a quantity over the predictions of a source (NONE: all).  b NONE: of
+ * model a; else of the difference a - b, paired by unit. */
 struct estimate eval_mean(const struct eval *e, size_t source, enum quantity q,
     size_t a, size_t b);
 /* Loss of e->before minus that of e->base, nats per token, paired; neither may
  * be NONE. */
 struct estimate eval_cost(const struct eval *e, size_t source);
-/* Is the cost above twice its standard error, or above 0 if the error is not
- * known? */
+/* Is the cost above twice its standard error?  If the error is not known: is it
+ * above 0? */
 int eval_cost_shows(const struct estimate *cost);
-/* Mean difference in bits per byte, model a of e minus b of f, over the same
+/* Bits per byte of model a of e minus those of model b of f, over the same
  * documents. */
 struct estimate bits_difference(const struct eval *e, size_t a,
     const struct eval *f, size_t b);

@@ -5,7 +5,7 @@
 #include "pack.h"
 
 struct losses;
-/* Begin the file.  All functions die on errors. */
+/* Begin the file.  All functions of this header die on errors. */
 struct losses *losses_begin(const struct eval *e, const char *path);
 /* Append the predictions of p, which have just been scored. */
 void losses_add(struct losses *t, const struct eval *e, const struct pack *p);

@@ -120,7 +120,7 @@ add_nll(struct eval *e, const struct pack *p, size_t i, size_t k, double nll)
     e->j[i].pair[k].nll_q = nll;
 }
 
-/* Add a prediction's scores of model i beside the base to the sums. */
+/* Add a prediction's scores of model i against the base to the sums. */
 static void
 add_pair(struct eval *e, const struct pack *p, size_t i, size_t k)
 {
@@ -158,8 +158,9 @@ pack_add_pairs(struct eval *e, const struct pack *p, size_t i, size_t k,
     }
 }
 
-/* Number of ids over which model q and the base p are compared; if their
- * numbers differ, the ids that both and the tokenizer have. */
+/* Number of ids over which model q and the base p are compared.  If they have
+ * different numbers of ids: the ids that both of them and the tokenizer have.
+ */
 static size_t
 compared_ids(const struct eval *e, const struct eval_model *q,
     const struct eval_model *p)
@@ -170,8 +171,8 @@ compared_ids(const struct eval *e, const struct eval_model *q,
     return Vq == Vp || n < e->info.vocab ? n : e->info.vocab;
 }
 
-/* Replace the loss of a model with more than V ids by its loss over all of
- * them. */
+/* If the model has more than V ids, replace its loss by that over all of them.
+ */
 static void
 full_nll(struct pack *p, const struct eval_model *j, size_t V, int base,
     struct pair_score *pair)
@@ -183,8 +184,9 @@ full_nll(struct pack *p, const struct eval_model *j, size_t V, int base,
         *(base ? &pair[k].nll_p : &pair[k].nll_q) = p->nll[k];
 }
 
-/* Score model i against the base into its `pair` and p->soft.  The time of the
- * first model is shared with the base. */
+/* Score model i against the base into its `pair` and p->soft.  The time is
+ * divided between the two by their widths; the base's part counts only if
+ * `first`. */
 static void
 compute_pair(struct eval *e, struct pack *p, size_t i, int first)
 {

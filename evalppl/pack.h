@@ -10,7 +10,8 @@ struct pack {
     uint32_t *ids, *first;   /* [B,T] as in struct rows */
     size_t *used;            /* [B] tokens of a row that are filled */
     size_t rows;             /* rows begun */
-    int told_compute;        /* 1: the error of e->compute has been noted */
+    int told_compute;        /* 1: compute_tell has been called for the
+                              * models */
     int known;               /* 1: e->resume has the results for these rows */
     size_t n;                /* predictions to score */
     size_t *at;              /* [n] place in [B,T] of the prediction */
@@ -29,7 +30,7 @@ void pack_release(struct pack *p);
 /* Score the filled rows, and empty them. */
 void pack_flush(struct pack *p, struct eval *e);
 /* Add the n predictions from k on to the sums: model i's scores against the
- * base, from e->j[i].pair and p->soft, or from e->resume.  first: add the
+ * base, from e->j[i].pair and p->soft, or from e->resume.  first: 1: add the
  * base's own loss too. */
 void pack_add_pairs(struct eval *e, const struct pack *p, size_t i, size_t k,
     size_t n, int first);

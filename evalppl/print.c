@@ -131,7 +131,7 @@ list_difference(struct sheet *s, const struct eval_model *i,
     sheet_text(s, source);
 }
 
-/* Append the differences of every two models on one source. */
+/* Append the differences between every two models on one source. */
 static void
 list_model_pairs(const struct eval *e, size_t source, struct sheet *s)
 {

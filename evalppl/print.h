@@ -8,7 +8,7 @@
 /* Append the figures of all models. */
 void eval_print(const struct eval *e, struct sheet *s, int per_source,
     int compare);
-/* Write the figures so far to standard error; joins units. */
+/* Write the figures so far to standard error.  Merges units (units_merge). */
 void eval_partial(struct eval *e);
 
 #endif

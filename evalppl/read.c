@@ -68,9 +68,10 @@ reader_window(struct reader *r, const struct window *w)
 }
 
 /* Cut a document into windows.  Each scores the tokens that no earlier window
- * has scored, but never its own first token.  transformers' example weights the
- * mean loss of a window by its number of new tokens minus one, for the shift of
- * labels, even if it scores all of them. */
+ * has scored, except its own first token.  Protocol hf: as in transformers'
+ * example, a window's mean loss has the weight of its number of new tokens
+ * minus one.  One is subtracted for the shift of labels, but later windows
+ * score all their new tokens. */
 static void
 add_document(struct reader *r, const uint32_t *ids, size_t n,
     const unsigned char *mask, size_t unit)

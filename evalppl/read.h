@@ -26,7 +26,7 @@ void reader_start(struct reader *r, size_t T);
 
 struct window {
     const uint32_t *ids; /* [n] */
-    size_t n;            /* at most T + 1; then the last is only a target */
+    size_t n;            /* at most T + 1: the last of T + 1 is only a target */
     size_t from;         /* index of the first target, > 0 */
     const unsigned char *mask; /* [n] 0: do not score the token; NULL: all */
     size_t unit;

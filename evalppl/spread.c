@@ -118,8 +118,8 @@ mean_value(const struct eval *e, size_t source, enum quantity q, size_t model)
     return eval_mean(e, source, q, model, NONE).v;
 }
 
-/* Standard error of a mean of n predictions; square: the mean of their
- * squares. */
+/* Standard error of the mean of n predictions' values; square: the mean of the
+ * squared values. */
 static double
 token_error(double mean, double square, size_t n)
 {
@@ -127,8 +127,8 @@ token_error(double mean, double square, size_t n)
                  : NAN;
 }
 
-/* Mean of a quantity; under llama.cpp its error is over predictions, whose
- * squares have the mean `square`. */
+/* Mean of a quantity.  Under llama.cpp's protocol its error is over
+ * predictions; square: the mean of their squares. */
 static struct estimate
 spread_mean(const struct eval *e, size_t source, size_t model, enum quantity q,
     double square, size_t n)
@@ -200,7 +200,8 @@ spread_against(const struct eval *e, size_t source, size_t model,
             power_mean(a->sorted[i], a->n, 2), a->n);
     }
     ppl_ratio(e, source, model, a);
-    square = mean_value(e, source, Q_AGREE, model); /* 0 or 1: its own square */
+    /* a value of 0 or 1 equals its square */
+    square = mean_value(e, source, Q_AGREE, model);
     a->agree = spread_mean(e, source, model, Q_AGREE, square, a->n);
     a->rms = spread_mean(e, source, model, Q_DP2,
         power_mean(a->sorted[S_DP], a->n, 4), a->n);

@@ -27,10 +27,11 @@ struct spread *spread_new(size_t nj, size_t base, int soft, int sources);
 void spread_free(struct spread *s);
 /* Make room for n more predictions. */
 void spread_begin(struct spread *s, size_t n);
-/* Set prediction k < n of these, in any order; soft may be NULL. */
+/* Set prediction k of the n that spread_begin made room for, in any order; soft
+ * may be NULL. */
 void spread_put(struct spread *s, size_t model, size_t k,
     const struct pair_score *p, const struct pair_score *soft);
-/* Add the n predictions; unit [n]: their units. */
+/* Add the n predictions set since spread_begin; unit [n]: their units. */
 void spread_end(struct spread *s, const struct eval *e, const size_t *unit,
     size_t n);
 
@@ -45,8 +46,8 @@ float *spread_sorted(const struct spread *s, size_t source, size_t model,
  */
 double spread_rank(const float *sorted, size_t n, double q);
 
-/* Figures of one model against the base; NAN: unknown.  Errors are over
- * documents; with llama.cpp's protocol over predictions, as in
+/* Figures of one model against the base; NAN: unknown.  Standard errors are
+ * over documents, but under llama.cpp's protocol over predictions, as in
  * llama-perplexity. */
 struct against {
     size_t n;                         /* predictions */

@@ -1,11 +1,11 @@
-/* The stream's teacher as the base, by its head and its final states in the
- * batches.  All functions die on damage. */
+/* The stream's teacher as the base.  Its head and final states come with the
+ * stream.  All functions die on damage. */
 #ifndef EVALPPL_STREAM_BASE_H
 #define EVALPPL_STREAM_BASE_H
 
 #include "eval.h"
 
-/* Make it the base of e, whose models are open. */
+/* Make the stream's teacher the base of e, whose models are open. */
 void stream_base_open(struct eval *e);
 void stream_base_free(struct stream_base *t);
 /* Copy the head from the message `teacher`. */

@@ -1,7 +1,7 @@
 /*
- * Units: independent observations, each a document (all its pieces), or a
- * window of the llama.cpp protocol, with the sums of each model over its
- * scored predictions.
+ * Units are independent observations, with the sums of each model over their
+ * scored predictions.  A unit is a document (all its pieces), or under
+ * llama.cpp's protocol a window.
  */
 #ifndef EVALPPL_UNITS_H
 #define EVALPPL_UNITS_H

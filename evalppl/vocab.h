@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Classes by the first character that is no white space. */
+/* Classes of tokens, by their first character that is not white space. */
 enum token_class {
-    CLASS_FIRST,  /* a letter or mark that does not follow another */
-    CLASS_INSIDE, /* a letter or mark that follows another */
+    CLASS_FIRST,  /* a letter or mark, not directly after a letter or mark */
+    CLASS_INSIDE, /* a letter or mark directly after another */
     CLASS_DIGITS, /* a number: \p{N} */
     CLASS_PUNCT,  /* any other character */
     CLASS_SPACE,  /* only white space */
@@ -24,8 +24,8 @@ struct vocab;
 /* Copy the texts of ids below V; t may be freed afterwards. */
 struct vocab *vocab_new(const struct tokenizer *t, size_t V);
 void vocab_free(struct vocab *v);
-/* Bytes of text that the token stands for; 0 for a special token.  first: it is
- * the first token of a text, where a space that the tokenizer adds does not
+/* Bytes of text that the token stands for; 0 for a special token.  first: 1:
+ * the token begins a text; there a space that the tokenizer adds does not
  * count. */
 size_t vocab_bytes(const struct vocab *v, uint32_t id, int first);
 /* Text of the token, special or not, *n bytes, which need not be UTF-8. */

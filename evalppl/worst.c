@@ -29,16 +29,17 @@ unit_mean(const struct eval *e, size_t unit, size_t i, enum quantity q)
     return units_sums(&e->units, unit, i)->v[q] / e->units.unit[unit].weight;
 }
 
-/* A column of the report: a quantity by a model. */
+/* A column of the report: a quantity for a model. */
 struct worst_column {
     char *name; /* quantity and label */
     size_t model;
     enum quantity q;
 };
 
-/* List the columns: the loss by every model and, if there is a base, KL by
- * every other model and, except as text, its agreement.  Returns their number.
- */
+/* List the columns, and return their number:
+ * the loss of every model;
+ * with a base, the KL of every other model;
+ * with a base, except as text, the agreement of every other model. */
 static size_t
 worst_columns(const struct eval *e, enum format f, struct worst_column *to)
 {

@@ -17,8 +17,8 @@ struct bad_utf8 {
 };
 
 /* Count the next document in order.  -1 and *e: more than one place in 100
- * bytes is bad, either in its file up to here, if that is 1 MiB or more, or in
- * the whole file before. */
+ * bytes is bad, either in all of the previous file, or in this file up to here,
+ * if that is 1 MiB or more. */
 int bad_utf8_doc(struct bad_utf8 *m, const struct doc *d, struct err *e);
 /* 0, or -1 and *e: its file has 1 MiB or more up to the document's end, and
  * this document alone has too many bad places for that many bytes.  Call it

@@ -240,8 +240,8 @@ struct folders {
     size_t *of;       /* [in->n] number of an input's folder */
     size_t *many;     /* [folder.n] names that are not language codes */
     size_t *numbered; /* [folder.n] names that share their stem */
-    struct name_set name, stem; /* name: "/FOLDER/NAME"; stem: "FOLDER/STEM",
-                                 * FOLDER being its number */
+    struct name_set name, stem; /* keys: a folder's number with a name in it,
+                                 * or with a stem */
     size_t *alike;              /* [stem.n] names with that stem */
 };
 

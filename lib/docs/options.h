@@ -48,8 +48,8 @@ extern const char *const docs_split_names[];
  * it, and removes it before this call.  0, or -1 and *e (EX_USAGE). */
 int docs_check(const struct input_opts *i, const struct docs_opts *o,
     struct err *e);
-/* Call it at the end: it warns of files that were not UTF-8, notes the files
- * that were skipped, and releases s->passed. */
+/* Call at the end: warns of files that were not UTF-8, notes the files that
+ * were skipped, and releases s->passed. */
 void docs_tell(struct docs_sums *s);
 
 #endif

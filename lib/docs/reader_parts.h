@@ -19,8 +19,8 @@ struct reader {
                             * last byte that is not zero */
     uint64_t fed;          /* bytes in feed, the last of `seen` */
     struct archive_entry *entry; /* header read in advance, or NULL */
-    int fd, packed, end; /* packed: 1: the input has members; end: 1: no more
-                          * of this one */
+    int fd, packed, end; /* packed: 1: the input has members; end: 1: the
+                          * current member has ended */
     int last;            /* 1: no other member follows */
     enum split_by split;
     struct origin *from;

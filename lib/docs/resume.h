@@ -31,7 +31,7 @@ void docs_resume_cursor(char out[DOCS_RESUME_CURSOR],
 /* State of a stream to be resumed; { 0 }: it begins. */
 struct docs_resume {
     int resumed;                /* 1: messages have been committed */
-    int has_cursor;             /* 1: these messages hold documents */
+    int has_cursor;             /* 1: some of the messages hold documents */
     uint64_t seq;               /* number of the next message */
     uint64_t tokens;            /* tokens in all messages before seq */
     struct chain chain;         /* hash chain up to the message before seq */

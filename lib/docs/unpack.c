@@ -109,7 +109,7 @@ make_plain(struct unpack *u)
 {
     struct stat st;
 
-    /* If fd was read from before unpack_open, that part is not ours. */
+    /* A part of fd that was read before unpack_open may be another's. */
     u->seeks = fstat(u->fd, &st) == 0 && S_ISREG(st.st_mode) &&
         lseek(u->fd, 0, SEEK_CUR) == (off_t)u->fed &&
         lseek(u->fd, 0, SEEK_SET) == 0;
