@@ -13,7 +13,8 @@ struct boilerplate {
     struct keys *keys;
 };
 
-/* A line of at least LINE_WORDS words; key 0: the line is kept. */
+/* A line of at least LINE_WORDS words: its number in the text, and its key, or
+ * 0 once it is known that the line is kept. */
 struct text_line {
     uint64_t number, key;
 };

@@ -15,7 +15,7 @@
 
 #define BIG ((size_t)1 << 20) /* bytes; larger buffers are freed */
 
-/* One thread's scratch memory. */
+/* Scratch memory of a thread. */
 struct clean_worker {
     struct text_repair *repair;
     struct gopher_scratch *gopher;

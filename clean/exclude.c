@@ -186,7 +186,8 @@ index_all(struct exclude *x)
         if (is_length[m])
             x->length[x->nlength++] = m;
     x->begin_bits = 6;
-    while (((uint64_t)4 << x->begin_bits) < x->nword) /* 16 bits a word */
+    /* at least 16 bits for each held-out word */
+    while (((uint64_t)4 << x->begin_bits) < x->nword)
         x->begin_bits++;
     x->begins = xtable((size_t)1 << x->begin_bits, sizeof *x->begins, 0);
     grams_new(&x->of_any, any);

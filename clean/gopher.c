@@ -11,7 +11,8 @@
 
 struct slot {
     uint64_t key;
-    uint32_t round, count; /* free unless round is that of the table */
+    uint32_t round, count; /* the slot is free unless round is
+                            * gopher_scratch.round */
 };
 
 struct gopher_scratch {

@@ -13,8 +13,8 @@
  * quality are checked before rules on repetition; each kind in this order. */
 enum gopher {
     G_DUP_PARAGRAPHS,      /* share of paragraphs that repeat an earlier one */
-    G_DUP_PARAGRAPH_CHARS, /* share of characters in such paragraphs */
-    G_DUP_LINES,           /* likewise for lines */
+    G_DUP_PARAGRAPH_CHARS, /* share of characters in repeated paragraphs */
+    G_DUP_LINES,           /* share of lines that repeat an earlier one */
     G_DUP_LINE_CHARS,
     G_TOP_2, /* share of characters in the most frequent 2-gram */
     G_TOP_3,

@@ -9,8 +9,9 @@
 #include <stdio.h>
 
 struct source_counts {
-    uint64_t docs, bytes, chars, words; /* kept */
-    uint64_t dropped, excluded;         /* documents; excluded: by --exclude */
+    uint64_t docs, bytes, chars, words; /* of the documents kept */
+    uint64_t dropped, excluded;         /* documents; those that --exclude
+                                         * dropped */
 };
 struct stats {
     struct source_counts *source; /* [nsource] */

@@ -14,8 +14,8 @@
 
 enum { BINS = 15, POWERS = 64 };
 
-/* Columns of the tables in their order: first means over predictions, then the
- * ECE. */
+/* Columns of the tables in their order: means over predictions, except T_ECE.
+ */
 enum {
     T_NLL,
     T_KL,

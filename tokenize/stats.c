@@ -15,7 +15,8 @@ const char *const stats_formats[] = { "tsv", "json", NULL };
 /* Properties of a token, by which words are counted. */
 enum {
     T_WORD = 1, /* has characters that are not white space */
-    T_MORE = 2, /* these characters form more than one run */
+    T_MORE = 2, /* has several runs of such characters, with white space
+                 * between */
     T_SPACE_FIRST = 4,
     T_SPACE_LAST = 8,
     T_FALLBACK = 16,
@@ -32,7 +33,7 @@ struct row {
 struct walk {
     uint64_t split; /* words that span more than one token */
     int inside;     /* 1: the last token ends inside a word */
-    int counted;    /* 1: this word is in `split` already */
+    int counted;    /* 1: the current word is in `split` already */
 };
 
 struct stats {

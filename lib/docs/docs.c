@@ -27,7 +27,7 @@
 #define FLIGHT ((size_t)16 << 20) /* read no more if so many are in flight */
 #define KEEP ((size_t)2 << 20)    /* bytes of a block's memory to reuse */
 
-/* One thread's scratch memory. */
+/* Scratch memory of a thread. */
 struct docs_worker {
     struct buf mend, wiki;
 };

@@ -32,10 +32,10 @@ struct doc {
     /* set by `work` of programs that make ids */
     struct doc_ids ids;  /* with BOS and EOS */
     size_t plain;        /* number of ids without BOS and EOS */
-    size_t chars, words; /* of the text */
+    size_t chars, words; /* numbers of characters and of words */
     void *result;        /* any other result of `work`, see free_result */
     size_t repaired;     /* places that were not UTF-8 */
-    uint64_t bad_at;     /* offset of the first of these */
+    uint64_t bad_at;     /* offset of the first such place */
     struct span text;    /* the text, if `work` is NULL or has called
                           * doc_keep_text */
     struct buf copy;     /* the text, if it does not lie in raw */
@@ -78,8 +78,8 @@ struct docs_opts {
     /* As uni_valid, if the program has faster code; or NULL. */
     size_t (*valid)(const void *ctx, const char *text, size_t n);
     void *work_ctx; /* ctx of work and valid */
-    /* Frees a d->result that is not NULL, at the end: struct doc is reused, so
-     * `work` finds the result of an earlier document in it. */
+    /* Called at the end for every d->result that is not NULL, to free it.  A
+     * struct doc is reused: `work` finds an earlier document's result in it. */
     void (*free_result)(void *result);
     const struct docs_progress *progress; /* or NULL */
 };
