@@ -8,7 +8,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define LEAST 8 /* shorter texts are ignored, in words */
+#define LEAST 8 /* words; shorter texts are ignored */
 #define DOC \
     ((size_t)64 << 20) /* smallest limit of a held-out document, bytes */
 #define RING 128       /* > EXCLUDE_MOST, a power of two */
@@ -33,13 +33,14 @@ struct grams {
 };
 
 struct exclude {
-    size_t n, least; /* words of a gram; of the shortest text that counts */
+    size_t n, least; /* words of a gram; of a text, at least */
     const struct fold *fold;
     struct words words;
     uint64_t *word; /* [nword] hashes of the words of all texts */
     size_t nword, cap;
     struct held *text;             /* [ntext] */
-    size_t ntext, captext, nshort; /* nshort: texts that are too short */
+    size_t ntext, captext, nshort; /* nshort: number of texts that were too
+                                    * short */
     char **name;                   /* [nname] files or members */
     size_t nname, capname;
     struct grams of_any; /* a document must not contain any of these */

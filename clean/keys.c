@@ -17,7 +17,7 @@
 #define FAN 8         /* merge so many runs of one level */
 #define BLOOM_BITS 12 /* bits for each key: about 1 in 200 false positives */
 #define AROUND ((size_t)64 << 10) /* bytes that a page fault maps */
-#define ROOM ((size_t)8 << 20)    /* least limit of resident bytes of runs */
+#define ROOM ((size_t)8 << 20)    /* bytes; keys.room is at least this */
 #define CHUNK ((size_t)1 << 17)   /* entries merged between two trims */
 
 struct sorted_run {

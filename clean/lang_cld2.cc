@@ -1,6 +1,7 @@
 /*
- * CLD2 behind two C functions.  Compiled only where the header is found; the
- * one file of C++ here, because the library has no other interface.
+ * CLD2 behind two C functions.  This file is compiled only where CLD2's header
+ * is found.  No other file is in C++; this one must be, as CLD2 has no C
+ * interface.
  */
 #include "lang_cld2.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEP ((size_t)1 << 20) /* larger buffers are freed, in bytes */
+#define KEEP ((size_t)1 << 20) /* bytes; larger buffers are freed */
 
 struct text_repair {
     unsigned what;

@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #define BMP 0x10000
-#define LONGEST 64 /* most UTF-16 units of one folded character */
+#define LONGEST 64 /* UTF-16 units of a folded character, at most */
 #define KEEP ((size_t)64 << 10)
 
 /* Values of fold.to that are no character. */

@@ -93,7 +93,7 @@ check_files(const char *input)
             a.models.n);
 }
 
-/* Refuse options that need a base, or a second one. */
+/* Refuse options that need a base if there is none, and more than one base. */
 static void
 check_base(void)
 {

@@ -6,7 +6,8 @@
 #include "eval/estimate.h"
 
 struct figures {
-    size_t units, n;      /* units with a scored prediction; predictions */
+    size_t units, n;      /* numbers of units with a scored prediction; of
+                           * predictions */
     size_t bytes, words;  /* 0: unknown */
     struct estimate bits; /* loss, bits per byte */
     double byte_ppl, word_ppl;

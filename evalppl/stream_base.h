@@ -10,7 +10,7 @@ void stream_base_open(struct eval *e);
 void stream_base_free(struct stream_base *t);
 /* Copy the head from the message `teacher`. */
 void stream_base_head(struct eval *e, const struct msg *m);
-/* Find the states in a batch; they are valid until the next one is read. */
+/* Find the states in a batch; they are valid until the next batch is read. */
 void stream_base_batch(struct eval *e, const struct msg *m);
 /* Make room for the states of n predictions. */
 void stream_base_room(struct eval *e, size_t n);

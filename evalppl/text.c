@@ -33,9 +33,10 @@ count_words(const char *s, size_t n)
 }
 
 /* Cut a text into windows; seq [n]: the prefix token, then the text's tokens.
- * The first window predicts c tokens, and each later one the next c, the first
- * of them from only the token before it.  The last window is as long as the
- * others, so it begins among tokens that are scored already. */
+ * The first window predicts c tokens, and each later one the next c; it
+ * predicts the first of these from only the token before.  The last window is
+ * as long as the others, even if fewer tokens are left: so it begins among
+ * tokens that are scored already. */
 static void
 roll_windows(struct reader *r, const uint32_t *seq, size_t n, size_t unit)
 {

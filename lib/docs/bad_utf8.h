@@ -20,8 +20,8 @@ struct bad_utf8 {
  * bytes is bad, either in all of the previous file, or in this file up to here,
  * if that is 1 MiB or more. */
 int bad_utf8_doc(struct bad_utf8 *m, const struct doc *d, struct err *e);
-/* 0, or -1 and *e: its file has 1 MiB or more up to the document's end, and
- * this document alone has too many bad places for that many bytes.  Call it
+/* -1 and *e: this document alone has too many bad places for all bytes of its
+ * file up to the document's end, if these are 1 MiB or more; else 0.  Call it
  * before repairing a long document. */
 int bad_utf8_alone(const struct doc *d, struct err *e);
 /* Judge the last file as bad_utf8_doc does. */

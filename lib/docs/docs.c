@@ -24,7 +24,7 @@
 
 #define TEXT ((size_t)128 << 10)  /* bytes of text of a block */
 #define DOCS 1024                 /* documents of a block at most */
-#define FLIGHT ((size_t)16 << 20) /* read no more if so many are in flight */
+#define FLIGHT ((size_t)16 << 20) /* bytes in flight that stop reading */
 #define KEEP ((size_t)2 << 20)    /* bytes of a block's memory to reuse */
 
 /* Scratch memory of a thread. */

@@ -18,9 +18,9 @@
 #include <xxhash.h>
 
 #define DEPTH_MAX 64            /* most levels of folders */
-#define NAMES_MAX 64            /* most names of a folder that are sources */
+#define NAMES_MAX 64            /* sources of a folder's names, at most */
 #define PEEK ((size_t)64 << 10) /* bytes read to find out what a file is */
-#define HEAD_MAX JS_MAX         /* most bytes of the first line of documents */
+#define HEAD_MAX JS_MAX         /* bytes of documents' first line, at most */
 
 static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
     NULL };
@@ -183,8 +183,8 @@ inputs_path_source(const struct inputs *in, const char *path)
     return in->nsource;
 }
 
-/* Find the input's first path component below its operand's folder, a file or a
- * folder, up to its first dot. */
+/* Find the first component of the input's path below the operand's folder.  It
+ * names a file or a folder, and is taken up to its first dot. */
 static const char *
 name_below(const struct input *i, size_t *n)
 {

@@ -7,9 +7,10 @@
 
 /* A place between two records of an input. */
 struct doc_place {
-    size_t entry;    /* number of the archive's member, from 0; else 0 */
+    size_t entry;    /* number of the archive's member, from 0; 0 if there is
+                      * no archive */
     uint64_t record; /* records of the member or file before this place */
-    uint64_t at;     /* offset of this place in its content */
+    uint64_t at;     /* offset of this place in the member or file */
 };
 
 /* A place in one of several inputs; the beginning is { 0 }. */

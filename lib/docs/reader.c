@@ -21,7 +21,7 @@
 
 #define BLOCK ((size_t)256 << 10)
 #define TAR_BLOCK 512
-#define ZIP_END (65535 + 22)            /* most bytes of a zip's last record */
+#define ZIP_END (65535 + 22)            /* a zip's last record, bytes at most */
 #define RATIO_FROM ((uint64_t)64 << 20) /* below, --max-ratio does not apply */
 
 struct origin *
@@ -317,7 +317,7 @@ end_archive(struct reader *r, struct err *e)
     return 0;
 }
 
-/* Set the source of r->from, with --lang-path by its name. */
+/* With --lang-path, set the source of r->from to the one that its name has. */
 static int
 source_of_path(struct reader *r, struct err *e)
 {

@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MOST_NAMES 8 /* most names in record_names */
-#define MOST_NAME 64 /* most bytes of such a name */
+#define MOST_NAMES 8 /* names in a list of record_names, at most */
+#define MOST_NAME 64 /* bytes of a name in that list, at most */
 
 /* Begin to parse p[n], skipping a byte order mark, as RFC 8259 allows: files
  * begin with one, so it also occurs inside concatenated files. */

@@ -12,7 +12,7 @@ struct span {
     size_t n;
 };
 
-#define RECORD_FIELDS 4 /* most fields in a call of record_fields */
+#define RECORD_FIELDS 4 /* fields in a call of record_fields, at most */
 
 /*
  * Find the string members field[k] of the JSON object p[n], which is valid

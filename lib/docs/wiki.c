@@ -321,7 +321,7 @@ tag_opens_or_closes(struct wiki *w)
 
 /* ---- elements ---- */
 
-/* Find the next </name>, and *after it; NULL: there is none. */
+/* Find the next </name>; *after: the place behind it.  NULL: there is none. */
 static const char *
 end_tag(const struct wiki *w, const char *p, const char *name,
     const char **after)

@@ -13,7 +13,8 @@ void put_column(struct buf *b, int width, const char *fmt, double v);
 void put_range(struct buf *b, int width, const char *fmt, double low,
     double high);
 /* Append the end of a line: the labels of two models as "a - c", their
- * difference with `digits` decimals, its standard error, and their ratio. */
+ * difference with `digits` decimals, its standard error, and the difference in
+ * standard errors. */
 void put_difference(struct buf *b, const char *a, const char *c,
     const struct estimate *m, int digits);
 

@@ -1,9 +1,9 @@
 /*
  * Canonical composition (NFC) pinned to Unicode 9.0, the version inside the
  * Hugging Face tokenizers library 0.23: newer characters are left as they are.
- * ICU gives decompositions, compositions and combining classes, and is asked
- * only about characters of Unicode 9.0, for which Unicode's stability policy
- * guarantees that they have not changed.
+ * ICU gives decompositions, compositions and combining classes.  ICU is asked
+ * only about characters of Unicode 9.0; by Unicode's stability policy these
+ * have not changed.
  */
 #ifndef TEXT_UNICODE_NFC_H
 #define TEXT_UNICODE_NFC_H
