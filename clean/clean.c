@@ -178,7 +178,7 @@ main(int argc, char **argv)
     struct inputs in;
     struct err e;
 
-    if (reading.limit.split) /* without it --max-doc only refuses */
+    if (reading.limit.split) /* else --max-doc only refuses documents */
         options ^= reading.limit.most;
     langs = check_clean_options();
     if (inputs_list(&in, operand, &input, &e) < 0)

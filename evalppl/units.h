@@ -15,7 +15,7 @@ enum quantity {
     Q_NLL,   /* loss, nats */
     Q_KL,    /* KL(base || model) */
     Q_KLT,   /* KL(base || model) at --temperature */
-    Q_AGREE, /* 1 if the most probable ids of model and base are equal */
+    Q_AGREE, /* 1: the most probable ids of model and base are equal */
     Q_NLL2,  /* squared loss */
     Q_CROSS, /* the model's loss times the base's */
     Q_BACK,  /* KL(model || base) */

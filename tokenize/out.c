@@ -10,7 +10,7 @@
 
 #define MESSAGE ((size_t)1 << 20)  /* bytes of ids in a message */
 #define DOCS_MAX ((size_t)1 << 16) /* documents in a message */
-#define KEEP ((size_t)4 << 20)     /* larger buffers are freed, in bytes */
+#define KEEP ((size_t)4 << 20)     /* bytes; larger buffers are freed */
 
 struct out_stream {
     struct msg_out *w;

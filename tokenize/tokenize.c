@@ -253,7 +253,7 @@ main(int argc, char **argv)
         "[file ...]", 0, -1, NULL);
 
     key.options = opt_digest(opts, aside);
-    if (run.limit.split) /* without it --max-doc only refuses */
+    if (run.limit.split) /* else --max-doc only refuses documents */
         key.options ^= run.limit.most;
     check_tokenize_options();
     run.progress = &progress;
