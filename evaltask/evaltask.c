@@ -41,7 +41,8 @@ open_task_models(struct eval *e)
         die_err(&err);
 }
 
-/* Open the file of --resume, which belongs to these models and kernels. */
+/* Open the file of --resume.  A file that other models or kernels made is
+ * refused. */
 static struct resume *
 open_task_resume(const struct eval *e)
 {

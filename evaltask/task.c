@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Add the file's name to the names of tasks that have one name. */
+/* If several tasks have the same name, add to each the name of its file. */
 static void
 name_tasks(struct task *t, size_t n)
 {

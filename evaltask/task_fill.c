@@ -1,4 +1,4 @@
-/* Fields of an item into the texts of a form; see task_fill.h. */
+/* Puts an item's fields into a form's texts; see task_fill.h. */
 #include "task_fill.h"
 #include "base/mem.h"
 
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Write a real as Python's repr does: the fewest digits that read back as x,
- * with an exponent from 1e16 on and below 1e-4. (For some powers of 2 Python
- * has a form with one digit less.) */
+/* Write a real as Python's repr does: with the fewest digits that read back as
+ * x, and with an exponent if |x| is at least 1e16 or below 1e-4.  For some
+ * powers of 2 Python finds a form with one digit less. */
 static void
 python_real(char *out, size_t size, double x)
 {
@@ -53,9 +53,9 @@ add_python(const json_t *v, struct strings *out, struct err *e)
     return 0;
 }
 
-/* Append the values at `path` below v.  At a list, a number in the path selects
- * one element; a name selects the member of that name in every element, and
- * sets *list. */
+/* Append the values at `path` below v.  Where the path meets a list, a number
+ * selects one element; a name selects that member of every element, and sets
+ * *list to 1. */
 static int
 values_at(const json_t *v, const char *path, struct strings *out, int *list,
     struct err *e)
@@ -86,8 +86,9 @@ values_at(const json_t *v, const char *path, struct strings *out, int *list,
 static int fill_some(const struct form *form, const struct fill *f, size_t nset,
     const json_t *item, struct buf *out, struct err *e);
 
-/* Append a part's values, filtered.  The part may use the first nset of the
- * form's `set` lines. */
+/* Append the values of the field `part`, filtered.  Only the first nset `set`
+ * lines of the form may define it.  *list: 1 if the values are those of a list.
+ */
 static int
 part_values(const struct form *form, const struct fill_part *part, size_t nset,
     const json_t *item, struct strings *out, int *list, struct err *e)

@@ -7,8 +7,8 @@
 #include <unicode/uchar.h>
 #include <unicode/ucasemap.h>
 
-/* Arguments of a filter function, which appends the filtered text s[n] to out.
- */
+/* Arguments of a filter function, which filters the text s[n] and appends the
+ * result to out. */
 struct filtered {
     const struct filter_step *step;
     const struct map_word *map; /* [nmap] */
@@ -112,8 +112,8 @@ f_capitalize(struct filtered *f, struct err *e)
     return add_lower(f->out, f->s + len, f->n - len, e);
 }
 
-/* Offset of the last word: after the last space; a text that ends with a space
- * has an empty last word. */
+/* Offset of the last word.  This begins after the last space, and is empty if
+ * the text ends with a space. */
 static size_t
 last_word(const struct filtered *f)
 {

@@ -16,7 +16,8 @@ struct strings {
 void strings_add(struct strings *s, const char *p, size_t n);
 void strings_release(struct strings *s);
 
-/* An entry of the filter map:NAME, which replaces the word `from` by `to`. */
+/* A `map` line of a form: the filter map:NAME (map) replaces the text `from` by
+ * `to`. */
 struct map_word {
     char *map, *from, *to;
 };
@@ -26,12 +27,13 @@ struct filter_step {
     size_t filter; /* index of the filter, set by filter_named */
     struct strings arg;
 };
-/* Set step->filter; its arguments have been added.  -1 and *e: there is no such
- * filter, or it takes more or fewer arguments. */
+/* Set step->filter to the filter `name`.  step->arg must already hold its
+ * arguments.  -1 and *e: there is no such filter, or it takes more or fewer
+ * arguments. */
 int filter_named(struct filter_step *step, const char *name, struct err *e);
-/* Replace the malloc'd text *s by the filtered text; map [nmap].  -1 and *e,
- * for example if the text does not contain the argument; *s is then unchanged.
- */
+/* Replace the malloc'd text *s by the filtered text.  map [nmap]: all `map`
+ * lines of the form.  -1 and *e: the filter failed, for example as the text
+ * does not contain its argument; *s is unchanged. */
 int filter_apply(const struct filter_step *step, const struct map_word *map,
     size_t nmap, char **s, struct err *e);
 

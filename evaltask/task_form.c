@@ -13,8 +13,8 @@ static const char *const kinds[] = { "choice", "contexts", "cloze", NULL };
 
 /* ---- texts with fields ---- */
 
-/* Copy p to b, unescaped, up to one of the characters `ends`; returns where
- * that is. */
+/* Append the text at p to *b, unescaped, up to one of the characters `ends` or
+ * to `end`.  Returns where it stopped. */
 static const char *
 unescape_until(const char *p, const char *end, const char *ends, struct buf *b)
 {
@@ -38,7 +38,8 @@ new_part(struct fill *f, int is_field)
     return &f->part[f->n++];
 }
 
-/* Parse filter:argument:... after a bar; NULL and *e. */
+/* Parse filter:argument:... after a bar.  Returns where it ends; NULL and *e:
+ * there is no such filter, or it takes more or fewer arguments. */
 static const char *
 parse_step(struct fill_part *part, const char *p, const char *end,
     struct err *e)
@@ -63,7 +64,8 @@ parse_step(struct fill_part *part, const char *p, const char *end,
     return r < 0 ? NULL : p;
 }
 
-/* Parse {path|filter:argument|...} after its brace; NULL and *e. */
+/* Parse {path|filter:argument|...} after its opening brace.  Returns what
+ * follows the closing one; NULL and *e: it is bad. */
 static const char *
 parse_field(struct fill *f, const char *p, const char *end, struct err *e)
 {
@@ -139,8 +141,8 @@ is_form_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Split the line p[n] into key and value; 0: it is blank or a comment.  Blanks
- * inside quotes around the value are kept. */
+/* Split the line p[n] into key and value: 1; 0: it is blank or a comment.
+ * Quotes around the value are dropped, and blanks inside them kept. */
 static int
 cut_line(const char *p, size_t n, struct form_line *l)
 {

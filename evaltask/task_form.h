@@ -18,7 +18,7 @@ extern const char *const score_name[]; /* "acc", "acc_norm", "acc_bytes" */
 
 /* A part of a template: literal text, or a field with its filters. */
 struct fill_part {
-    char *text; /* literal text, or the path of a field, "choices.text" */
+    char *text; /* literal text; or a field's path, as "choices.text" */
     int is_field;
     struct filter_step *step;
     size_t nstep;
@@ -42,7 +42,7 @@ struct form {
     struct fill *choice, *label; /* each makes one text, or a text for each
                                   * entry of a list */
     size_t nchoice, nlabel;
-    struct named_fill *set; /* fields defined by `set` from others */
+    struct named_fill *set; /* `set` lines: fields made of others */
     size_t nset;
     struct map_word *map;
     size_t nmap;

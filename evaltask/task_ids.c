@@ -24,8 +24,9 @@ stripped(const char *s)
     return (size_t)(end - p);
 }
 
-/* Encode a continuation without context: after the prefix token, unless the
- * text begins with it. */
+/* Encode a continuation without context.  The tokenizer's prefix token, if it
+ * has one, comes first, unless the continuation begins with it.  Returns 1, the
+ * index of the first token that is scored. */
 static size_t
 without_context(struct lmeval *s, const char *next, struct tok_ids *out)
 {
@@ -39,9 +40,10 @@ without_context(struct lmeval *s, const char *next, struct tok_ids *out)
     return 1;
 }
 
-/* Encode a continuation after its context: context and continuation are encoded
- * together, and if the context alone has k tokens, the continuation's are those
- * from k on.  White space at the context's end belongs to the continuation. */
+/* Append the tokens of a context, then those of its continuation: context and
+ * continuation are encoded together, and if the context alone has k tokens, the
+ * continuation's are those from k on.  Returns k.  White space at the context's
+ * end belongs to the continuation. */
 static size_t
 behind_context(struct lmeval *s, const char *context, const char *next,
     struct tok_ids *out)

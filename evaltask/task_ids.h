@@ -14,7 +14,9 @@ struct task_ids {
     size_t n, from;
 };
 /* Encode a request as lm-eval's _encode_pair and loglikelihood do; the caller
- * frees r->ids.  Dies if a text has no tokens or too many. */
+ * frees r->ids.  If the request is longer than the model takes, the context
+ * loses its first tokens.  Dies if context or continuation has no token, or the
+ * continuation alone has too many. */
 void request_ids(struct lmeval *s, const struct task *t, size_t item,
     size_t request, struct task_ids *r);
 

@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Subject of a line of the report; task NULL: the mean over all tasks. */
+/* A line of the report is about a task, a group of its items or, if task is
+ * NULL, the mean over all tasks. */
 struct subject {
     const struct task *task;
-    size_t group; /* or NONE */
+    size_t group; /* index in task.group; NONE: all items */
 };
 
 static void
@@ -223,7 +224,7 @@ text_lines(const struct eval *e, const struct task *t, size_t nt,
         }
 }
 
-/* Append a line that explains the figures. */
+/* Append a line: how tasks are scored, and how recovery is computed. */
 static void
 describe_scores(const struct eval *e, const struct task *t, size_t nt,
     struct buf *b)

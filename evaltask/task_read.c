@@ -12,8 +12,8 @@
 
 enum {
     CHOICES_MAX = 1000,
-    LINE_MAX_BYTES = 4 << 20 /* most bytes of an item, whose JSON tree may be 25
-                              * times as large */
+    LINE_MAX_BYTES = 4 << 20 /* longest line, bytes; its JSON tree may take 25
+                              * times as many */
 };
 
 static double
@@ -37,8 +37,8 @@ fill_lists(const struct form *f, const struct fill *fill, size_t n,
     return r;
 }
 
-/* Look up the answer: one of the labels if there are any; else an index from 0,
- * or the text of a choice. */
+/* Set *right to the index of the right choice.  The answer is one of the labels
+ * if there are any; else that index, from 0, or the text of the choice. */
 static int
 find_answer(const char *answer, const struct strings *choice,
     const struct strings *label, size_t *right, struct err *e)
@@ -81,7 +81,7 @@ fill_choices(const struct form *f, const json_t *j, struct task_item *it,
     return r;
 }
 
-/* Texts of an item from which contexts and continuations are made. */
+/* An item's texts, of which its contexts and continuations are made. */
 struct pieces {
     struct buf head;   /* description and context */
     struct buf target; /* delimiter and target */

@@ -9,7 +9,7 @@
 struct task_item {
     size_t line;            /* line of the file, from 1 */
     size_t group;           /* index in task.group */
-    char **context;         /* [n] equal ones share memory */
+    char **context;         /* [n]; equal contexts share memory */
     char **next;            /* [n] continuations, each after the delimiter */
     size_t n;               /* requests: one for each choice; 1 for a cloze */
     size_t right;           /* index of the right request */
@@ -32,11 +32,11 @@ struct task {
                            * of the file */
     size_t nrequest;
     size_t skipped;              /* number of bad items left out */
-    size_t *at;                  /* [n] first request of an item */
-    struct request_score *score; /* [nj][nrequest] */
+    size_t *at;                  /* [n] index of an item's first request */
+    struct request_score *score; /* [nj][nrequest], for nj models */
 };
-/* Read the items of spec, FORM=FILE. Dies on damage; with skip_bad a bad item
- * is left out with a warning. */
+/* Read the form and the items that spec names, FORM=FILE.  Dies if one is bad;
+ * with skip_bad leaves a bad item out with a warning. */
 void task_open(struct task *t, const char *spec, int skip_bad);
 void task_close(struct task *t);
 

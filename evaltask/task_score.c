@@ -1,8 +1,9 @@
-/* Scoring the requests of all tasks by a model.  The tokens with which all
- * requests of an item begin, the stem, are computed once, and predictions in it
- * are scored once.  An item is put where its tokens cross no multiple of 256,
- * or at such a multiple, so that attention cuts it into the same tiles at any
- * place and its figures do not depend on its neighbours. */
+/* Scores the requests of all tasks by a model.  The tokens with which all
+ * requests of an item begin, its stem, are computed once, and predictions
+ * inside it are scored once.  Attention works in tiles, which begin at
+ * multiples of 256.  An item's tokens are placed so that they cross no such
+ * multiple or begin at one: then they are cut into the same tiles wherever they
+ * are, and its figures do not depend on its neighbours. */
 #include "task_score.h"
 #include "task_ids.h"
 #include "base/mem.h"
@@ -18,9 +19,9 @@
 
 enum { LEAST = 512, TOKENS = 4096, BORDER = 256 };
 
-/* A prediction, which is added to nto consecutive requests. */
+/* A prediction.  Its log probability is added to nto consecutive requests. */
 struct guess {
-    size_t at; /* place in [B,T] */
+    size_t at; /* index in [B,T] of the state that predicts */
     uint32_t target;
     struct request_score *to;
     size_t nto;
@@ -35,12 +36,12 @@ struct bundle {
     uint32_t *ids, *first, *stem, *nstem; /* [B,T] as for fwd_stems */
     size_t *used;                         /* [B] */
     struct guess *guess;
-    size_t n, cap;  /* number of guesses; room for them in h to top */
-    float *x, *h;   /* [B,T,d], [cap,d] */
+    size_t n, cap;  /* number of guesses; room in h, nll, goal, top */
+    float *x, *h;   /* [B,T,d] states; [cap,d] those of guesses */
     double *nll;    /* [cap] */
     uint32_t *goal; /* [cap] targets */
     uint32_t *top;  /* [cap] */
-    double fed, of; /* tokens computed; the same if requests shared none */
+    double fed, of; /* tokens computed; if requests shared none */
 };
 
 static void
@@ -169,7 +170,7 @@ reserve_tokens(struct bundle *b, size_t n)
     }
 }
 
-/* Put n tokens at `at`, which follow the nstem tokens at `stem`. */
+/* Put n tokens at `at`; their context is the nstem tokens at `stem`. */
 static void
 put_piece(struct bundle *b, size_t at, const uint32_t *ids, size_t n,
     size_t stem, size_t nstem)
@@ -197,8 +198,7 @@ fed_tokens(const struct task_ids *r)
     return r->n - 1;
 }
 
-/* Number of tokens that are computed and common to the beginnings of n
- * requests. */
+/* Number of computed tokens with which all n requests begin. */
 static size_t
 common_tokens(const struct task_ids *r, size_t n)
 {
@@ -214,7 +214,8 @@ common_tokens(const struct task_ids *r, size_t n)
     return same;
 }
 
-/* Put n requests, whose first nstem tokens are the same, into a row. */
+/* Put n requests into a row.  Their first nstem tokens are the same and stored
+ * once, so they take `total` tokens. */
 static void
 add_requests(struct bundle *b, const struct task_ids *r, size_t n, size_t nstem,
     size_t total, struct request_score *to)
@@ -262,8 +263,8 @@ add_item(struct bundle *b, const struct task_ids *r, size_t n,
         add_requests(b, r + i, 1, fed_tokens(r + i), fed_tokens(r + i), to + i);
 }
 
-/* Encode all requests of a task [nrequest]; *longest grows to the longest
- * one. */
+/* Encode all requests of a task [nrequest].  *longest rises to the most tokens
+ * that one of them computes; *total grows by the tokens of all. */
 static struct task_ids *
 encode_task(const struct task *t, struct lmeval *s, size_t *longest,
     double *total)

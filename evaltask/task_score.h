@@ -20,11 +20,11 @@ struct eval {
     struct pool *pool;
     size_t rows;           /* rows of a forward pass, 0: about 4096 tokens */
     struct resume *resume; /* or NULL */
-    size_t ntokens;        /* tokens of all requests, by all models */
-    size_t nfed;           /* tokens computed: shared ones count once */
+    size_t ntokens;        /* tokens of all requests, summed over models */
+    size_t nfed; /* tokens computed; those that requests share count once */
 };
 
-/* Fill in the scores of all tasks for model j. */
+/* Set the scores of model j in all nt tasks. */
 void tasks_score(struct eval *e, struct task *t, size_t nt, size_t j);
 
 #endif

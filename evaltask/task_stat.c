@@ -48,7 +48,8 @@ is_counted(const struct task *t, size_t item, size_t group)
     return group == NONE || t->item[item].group == group;
 }
 
-/* Means over items of two quantities, and the (co)variances of the means. */
+/* Two quantities x and y of n items: sums of x, y, xx, yy and xy; after
+ * moments_end the means, and the (co)variances of the means. */
 struct moments {
     double n, x, y, xx, yy, xy;
 };
@@ -65,8 +66,8 @@ moments_end(struct moments *m)
     m->xy = (m->xy - m->n * m->x * m->y) / k;
 }
 
-/* Moments of the hits of models a and b (NONE: zeros); less: chance is
- * subtracted from both. */
+/* Moments over items of the hits x of model a and y of model b (NONE: y is 0);
+ * less: chance is subtracted from both. */
 static struct moments
 hit_moments(const struct task *t, size_t group, size_t a, size_t b,
     enum task_score score, int less)
@@ -106,8 +107,9 @@ moments_mean(const struct moments *m)
     return (struct estimate){ m->x, m->n > 1.0 ? error_of(m->xx) : NAN };
 }
 
-/* Fill in the ratio x / y with Fieller's interval (J. R. Stat. Soc. B 16,
- * 1954). */
+/* Set recovery to 100 x / y, and low and high by Fieller's interval (J. R.
+ * Stat. Soc. B 16, 1954).  If y is not significantly above 0, they stay NAN.
+ */
 static void
 add_recovery(const struct moments *m, struct task_figures *f)
 {
@@ -123,7 +125,8 @@ add_recovery(const struct moments *m, struct task_figures *f)
     f->high = 100.0 * (b + root) / a;
 }
 
-/* Fill in bits a byte of right continuations, and perplexity of a cloze. */
+/* Set the bits a byte of the right continuations and, for a cloze, the
+ * perplexity. */
 static void
 add_likelihood(const struct task *t, size_t group, size_t model,
     struct task_figures *f)
@@ -191,7 +194,7 @@ task_figures(const struct eval *e, const struct task *t, size_t group,
     }
 }
 
-/* Moments of the mean over tasks of their means. */
+/* Moments of the mean, over tasks, of each task's mean. */
 static struct moments
 over_tasks(const struct task *t, size_t nt, size_t group, size_t a, size_t b,
     int less)

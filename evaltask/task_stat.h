@@ -11,7 +11,7 @@ struct task_figures {
     size_t n; /* items */
     double chance;
     struct estimate acc[3]; /* by enum task_score; a cloze has only the first */
-    struct estimate ppl;    /* cloze: exp(-mean logp of an item) */
+    struct estimate ppl;    /* cloze: exp(-(mean logp of the items)) */
     double bits;            /* bits a byte of the right continuations */
     /* 100 (acc - chance) / (base's acc - chance) and its 95 % interval, paired
      * by item; NAN where the base's acc is not significantly above chance */
@@ -24,8 +24,8 @@ void task_figures(const struct eval *e, const struct task *t, size_t group,
  * form names; chance; and recovery, the ratio of the means. */
 void task_means(const struct eval *e, const struct task *t, size_t nt,
     size_t model, struct task_figures *f);
-/* Mean difference of model a - b, paired by item; for several tasks the mean of
- * their differences. */
+/* Score of model a minus that of model b, paired by item; for several tasks the
+ * mean of their differences. */
 struct estimate task_difference(const struct task *t, size_t nt, size_t group,
     size_t a, size_t b);
 

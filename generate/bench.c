@@ -19,7 +19,8 @@ struct bench_args {
     int format;
 };
 
-/* Measure round `at`; not below b->rounds: a warm-up, which is not recorded. */
+/* Run a round and record it as round `at`; if at >= b->rounds it is a warm-up,
+ * which is not recorded. */
 static void
 run_round(const struct measured *b, const struct side *s, size_t at)
 {
@@ -50,7 +51,7 @@ run_round(const struct measured *b, const struct side *s, size_t at)
     free(t);
 }
 
-/* Make room for the texts and values of all models, and check the memory. */
+/* Allocate the texts and values of all models.  Dies if memory is too small. */
 static void
 make_rooms(struct measured *b, struct pool *pool, const struct common *how)
 {

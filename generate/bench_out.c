@@ -11,7 +11,7 @@
 
 static const struct {
     const char *name, *unit, *what;
-    int rate; /* 1: higher is better, and a round has one value */
+    int rate; /* 1: higher is better, one value a round */
 } measures[MEASURES] = {
     { "first", "ms", "time to first token", 0 },
     { "token", "ms", "time a token", 0 },
@@ -53,7 +53,7 @@ value_row(const struct measured *b, const struct side *s, int q)
     return r;
 }
 
-/* Make a row: the speed of s over the first model's. */
+/* Make a row: how many times as fast as the first model s is. */
 static struct row
 ratio_row(const struct measured *b, const struct side *s, int q)
 {

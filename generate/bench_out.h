@@ -18,7 +18,7 @@ struct side {
     const char *name;
     struct model m;
     struct texts *w;
-    double *value[MEASURES]; /* [bench_values] measured values */
+    double *value[MEASURES]; /* [bench_values(b, q)] of measure q */
 };
 
 struct measured {
@@ -34,8 +34,9 @@ struct measured {
  * for each prompt. */
 size_t bench_values(const struct measured *b, int q);
 
-/* Print mean, median and 99th percentile of each measure, and for all models
- * but the first the ratios of means to the first's, on stdout. */
+/* Print on stdout the mean, median and 99th percentile of each measure; then,
+ * for each model but the first, how many times as fast as the first it is, by
+ * means. */
 void bench_print(const struct measured *b, enum format format);
 
 #endif

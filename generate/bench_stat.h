@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sort x [n] and return its quantile q, linear between two values. */
+/* Sort x [n] and return its quantile q, interpolated linearly. */
 double quantile(double *x, size_t n, double q);
 double mean_of(const double *x, size_t n);
 
-/* Ratio of the means of a [n,k] and b [n,k], which are values of n rounds of k
- * texts, and its 95 % interval by 2000 bootstrap samples of rounds (Efron's
- * percentile interval); a round of a is drawn with that of b. */
+/* Ratio of the means of a and b, [n,k] values of n rounds of k texts.
+ * low..high: its 95 % interval by 2000 bootstrap samples (Efron's percentile
+ * interval).  A sample draws rounds; each gives its values of both a and b. */
 struct ratio {
     double v, low, high;
 };

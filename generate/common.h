@@ -13,7 +13,7 @@
 struct common {
     double tau;   /* temperature; 0: the most probable token */
     double top_p; /* in (0,1]; nucleus sampling: draw from the most probable
-                   * tokens that have this probability */
+                   * tokens that together have this probability */
     size_t seed, threads;
     const char *cpus, *numa;
     int compute;

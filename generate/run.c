@@ -37,8 +37,8 @@ struct prompts {
     json_t **record;        /* [n] the parsed lines of the prompts */
     struct opt_list stop;   /* --stop, unescaped */
     size_t back;            /* bytes of the longest --stop */
-    size_t printed;         /* texts printed; bytes printed of a single text */
-    double ended, tokens;   /* texts that have ended; tokens of all texts */
+    size_t printed;       /* number of texts printed; if one text: its bytes */
+    double ended, tokens; /* texts that have ended; tokens of all so far */
 };
 
 /* Add a prompt.  -1 and *e: it has no tokens, too many, or an id that the model
@@ -186,8 +186,8 @@ put_text_line(const struct text *t, json_t *j)
     buf_release(&text);
 }
 
-/* Print texts in the order of their lines, each as soon as those before it have
- * ended. */
+/* Print texts in the order of their lines, each as soon as it and all before it
+ * have ended. */
 static void
 print_ended(void *ctx, struct text *t)
 {

@@ -26,9 +26,8 @@ struct texts {
     /* the texts that are being generated: */
     size_t n;
     struct text **text;   /* [at_once] */
-    struct kv_more *more; /* [at_once] a text's slot and the tokens that the
-                           * model computes next: its prompt, then the newest
-                           * token */
+    struct kv_more *more; /* [at_once] text's slot, and the tokens to compute
+                           * next: first its prompt, later its newest token */
 };
 
 void
@@ -163,7 +162,7 @@ append_text(const struct texts *w, struct text *t, uint32_t id)
     return 1;
 }
 
-/* Add a text's newest token to it. */
+/* Add a text's newest token to it, but not an EOS that ends it; set `end`. */
 static void
 add_newest(const struct texts *w, struct text *t)
 {

@@ -15,7 +15,7 @@ enum text_end { TEXT_GOES_ON, TEXT_EOS, TEXT_STOP, TEXT_LENGTH };
 struct text {
     const uint32_t *ids; /* [n] the prompt, n > 0 */
     size_t n;
-    uint64_t draw_key; /* with the seed, the key of its random numbers */
+    uint64_t draw_key; /* with texts_opt.seed the key of its random numbers */
     /* results, released by text_release */
     struct tok_ids next; /* generated tokens, without EOS */
     struct buf bytes;    /* bytes of `next`, cut where a stop string begins */
@@ -47,9 +47,10 @@ void texts_free(struct texts *w);
 size_t texts_cache_bytes(const struct texts *w);
 /* Bytes of all memory of *w. */
 size_t texts_bytes(const struct texts *w);
-/* Generate n texts: the next one begins when one ends.  A text depends on its
- * prompt and its draw_key alone.  on_token (or NULL) is called after each token
- * of a text, and when it has ended.  Dies when a logit is not finite. */
+/* Generate n texts, at_once at a time: when one ends, the next begins.  A text
+ * depends on its prompt, its draw_key and the options alone.  on_token (or NULL)
+ * is called after each token of a text, and when it has ended.  Dies when a
+ * logit is not finite. */
 void texts_run(struct texts *w, struct text *t, size_t n,
     void (*on_token)(void *ctx, struct text *t), void *ctx);
 
