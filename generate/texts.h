@@ -48,8 +48,8 @@ size_t texts_cache_bytes(const struct texts *w);
 /* Bytes of all memory of *w. */
 size_t texts_bytes(const struct texts *w);
 /* Generate n texts, at_once at a time: when one ends, the next begins.  A text
- * depends on its prompt, its draw_key and the options alone.  on_token (or NULL)
- * is called after each token of a text, and when it has ended.  Dies when a
+ * depends on its prompt, its draw_key and the options alone.  Calls on_token
+ * (or NULL) after each token of a text, and when it has ended.  Dies when a
  * logit is not finite. */
 void texts_run(struct texts *w, struct text *t, size_t n,
     void (*on_token)(void *ctx, struct text *t), void *ctx);

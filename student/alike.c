@@ -14,7 +14,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Die with this exit status unless all ranks have the same lines in *b. */
+/* Die with exit status `code` unless *b has the same lines on all ranks; else
+ * free it. */
 static void
 die_unlike(const struct student *s, struct buf *b, int code)
 {

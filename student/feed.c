@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Store the head of the `teacher` message, or check that --teacher has the
- * same. */
+/* Store the head of the `teacher` message; with --teacher only check that the
+ * message's hash is that model's. */
 static void
 store_head(struct feed *f, const struct msg *m)
 {
@@ -110,8 +110,8 @@ read_teacher(struct feed *f, const struct model *student, const struct msg *m)
     match_blocks(f, student, m);
 }
 
-/* Free the teacher's head if the first batch has no final states; die if it has
- * some but there is no head. */
+/* If the first batch has no final states, free the teacher's head.  If final
+ * states are all that it has of the teacher, die if there is no head. */
 static void
 check_teacher_head(struct feed *f)
 {
@@ -230,8 +230,9 @@ feed_has_hidden(const struct feed *f)
     return 1;
 }
 
-/* Number of ids over which the distributions of the student and of a teacher
- * with `teacher` ids are compared; 0: all, as both have the same number. */
+/* Number of ids over which a student and a teacher of `teacher` ids are
+ * compared: those that both and the tokenizer have.  0: all, as both models
+ * have the same number. */
 static size_t
 shared_vocab(const struct feed *f, size_t teacher)
 {

@@ -24,7 +24,8 @@ struct feed {
     struct weight head;
     char head_hash[33];  /* hash of the head of the stream's teacher, or "" */
     int taught;          /* 1: the stream has a `teacher` message */
-    size_t vocab;        /* ids of the teacher by that message; 0: not given */
+    size_t vocab;        /* number of the teacher's ids, by that message; 0:
+                          * not given */
     double temperature;  /* --temperature of that teacher; NAN: not given */
     size_t *map;         /* [L] teacher block of each student block, or NULL */
     const char *map_how; /* how the map was found, for a note */
@@ -35,24 +36,25 @@ struct feed {
     struct msg first;       /* if `ahead`: the first batch, not yet unpacked */
     int ahead;
 };
-/* Open input, read the preamble and the first batch.  teacher_path may be
- * NULL.  ahead: bytes to read ahead of a message, 0: all.  half: products are
- * in bfloat16, so a head that comes in fp32 is stored as bfloat16.  Dies if the
- * input cannot be used. */
+/* Open input, and read up to its first batch.  Dies if the input cannot be
+ * used. teacher_path: --teacher, or NULL; ahead: bytes to read ahead of a
+ * message, 0: all; half: products are in bfloat16, so a head that comes in fp32
+ * is stored as bfloat16. */
 void feed_open(struct feed *f, const char *input, const char *teacher_path,
     size_t ahead, int half, const struct model *student);
 /* Rows and tokens of the first batch, [2]; only while `ahead`. */
 const size_t *feed_shape(const struct feed *f);
-/* What of the first batch gives the teacher's distributions: final states if
- * there is a head, else draws, else top tokens. */
+/* Tensors of the first batch that give the teacher's distributions: final
+ * states if there is a head, else draws, else top tokens, else none. */
 enum targets_kind feed_kind(const struct feed *f);
 /* Does the first batch have the outputs of all blocks of the map? */
 int feed_has_hidden(const struct feed *f);
 /* Let feed_next set f->targets to the teacher's distributions and, with
- * `hidden`, the outputs of blocks.  Dies if the teacher's tokens have another
- * vocabulary, or are for another temperature than tau.  If teacher and student
- * have different numbers of ids, both distributions are restricted to the ids
- * of the stream's tokenizer. */
+ * `hidden`, the outputs of blocks.  For top tokens or draws, dies if the stream
+ * does not state their vocabulary and temperature, or if the temperature is not
+ * tau.  If teacher and student have different numbers of ids, both
+ * distributions are restricted to the ids that teacher, student and tokenizer
+ * share. */
 void feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau);
 /* Begin again at the first batch; the input must not be a pipe.  After -1 the
  * feed can only be given to feed_again. */

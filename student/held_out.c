@@ -120,10 +120,10 @@ idle_passes(struct held_out *h, size_t n)
             &(struct rows){ b->B, b->T, b->ids, b->first });
 }
 
-/* Evaluate batches rank, rank + n, ... of n ranks.  (*own)[k], malloc'd: sums
- * of this rank's k-th batch; *count: batches of all ranks.  As ranks may gather
- * parameters together, in each round of n batches every rank makes as many
- * passes as the batch with most passes needs. */
+/* Evaluate this rank's batches: rank, rank + n, ... for n ranks.  (*own)[k],
+ * malloc'd: sums of the k-th of them; *count: number of batches of all ranks.
+ * As ranks may gather parameters together, for each n batches all ranks make
+ * the same number of passes: that of the batch that needs most. */
 static int
 judge_own(struct student *s, struct loss_sum **own, size_t *count,
     struct err *e)

@@ -257,8 +257,8 @@ note_match(const struct feed *f)
     buf_release(&list);
 }
 
-/* Set the weights of losses if there is no batch to show what the stream has:
- * auto is NAN. */
+/* Set the weights of losses when there is no batch that shows what the stream
+ * has; auto becomes NAN (not known). */
 static void
 choose_unseen(struct student *s)
 {
@@ -304,8 +304,8 @@ choose_losses(struct student *s)
     note_match(&s->feed);
 }
 
-/* Set the steps of the schedule, by --steps or as the stream announces, and of
- * its warm-up. */
+/* Set the number of steps of the schedule (--steps, or the number of batches
+ * that the stream announces) and of its warm-up. */
 static void
 choose_schedule(struct student *s)
 {
@@ -451,8 +451,8 @@ make_step(struct student *s, const size_t *rows)
         die_err(&e);
 }
 
-/* Divide the rows of the first batch among ranks.  Returns its rows and length,
- * [2]; NULL: there is no batch. */
+/* Divide the rows of the first batch among ranks.  Returns the whole batch's
+ * number of rows and tokens of a row, [2]; NULL: there is no batch. */
 static const size_t *
 share_first(struct student *s)
 {

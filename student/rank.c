@@ -138,8 +138,8 @@ rank_newest(struct student *s)
     return dir;
 }
 
-/* Read from the input's cursor for which rank of how many it was made.  0: it
- * has the rows of all ranks. */
+/* If the input was made for one rank (stream --rank), set *rank and *n, the
+ * number of ranks, and return 1.  0: it has the rows of all ranks. */
 static int
 input_rank(const struct feed *f, size_t *rank, size_t *n)
 {

@@ -30,7 +30,8 @@ int rank_same(const struct student *s, struct err *e);
  * rank only. */
 void rank_keep(struct student *s);
 int rank_unchanged(const struct student *s, struct err *e);
-/* Agree on the result r of all ranks (1, 0, or -1 and *e): returns it, or -1 on
- * all ranks if they differ.  Sets s->stop. */
+/* Agree on a result; this rank's is r: 1, 0, or -1 and *e.  Returns r if all
+ * ranks have the same; else -1 and *e on all ranks.  Sets s->stop to the signal
+ * that any rank got. */
 int rank_agree(struct student *s, int r, struct err *e);
 #endif

@@ -164,7 +164,8 @@ note_difference(const struct record *r, const char *name, const json_t *was,
     free(now);
 }
 
-/* Die if the run was begun with an option that is gone without another name. */
+/* Die if the run was begun with an option that this version no longer has,
+ * under any name. */
 static void
 refuse_gone(const struct record *r, const json_t *options)
 {

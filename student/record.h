@@ -1,6 +1,7 @@
 /*
  * RUN/options.json: the options of a run, its inputs, and the program that
- * began it.  A resumed run must have the same.
+ * began it.  A resumed run must have the same inputs, and the same options
+ * that affect the result, except those that --override names.
  */
 #ifndef STUDENT_RECORD_H
 #define STUDENT_RECORD_H
@@ -23,22 +24,23 @@ struct record {
     int over;                  /* 1: no step is left to be made */
     double ce, kl, squarehead; /* weights chosen for losses; NAN: not known */
     size_t steps;              /* steps of the schedule; 0: it has no end */
-    size_t rows, length;       /* of the first batch; 0: there is no batch, and
-                                * `teacher` is not known if it is "" */
+    size_t rows, length;       /* rows, and tokens of a row, in the first
+                                * batch; 0: there is no batch, and a
+                                * `teacher` of "" is not known */
     int last; /* 1: the first batch is the stream's last and may be smaller */
     char model[33], stream[33], teacher[33], eval[33]; /* hashes; "": none */
 };
 /* Values of options by name; the caller releases it (json_decref). */
 json_t *record_values(const struct opt *options);
-/* Unless the run begins, compare *r with the file: die (EX_USAGE) naming all
- * differences, but only note those in r->override.  Then write the file and
- * return 0; or leave it and return 1: the run is over, and RUN holds the result
- * of its last step. */
+/* Unless the run begins, compare *r with the file.  Dies (EX_USAGE) if they
+ * differ, naming all differences; those in r->override it only notes.  Returns
+ * 0: the file has been written; 1: it has not, as the run is over and RUN holds
+ * the result of its last step. */
 int record_keep(const struct record *r);
 /* Record in the file that RUN holds the result of that step; dies on errors. */
 void record_finished(const char *run, uint64_t step);
-/* Hash of what does not depend on where in a stream reading begins: tokenizer,
- * sources, length of rows. */
+/* Hash of the stream's tokenizer, sources and length of rows: the same wherever
+ * in the stream reading begins. */
 void record_stream(const struct stream_info *i, char hash[33]);
 
 #endif

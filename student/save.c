@@ -94,7 +94,7 @@ put_judged(struct st_out *o, const struct progress_state *st)
     st_out_meta(o, "best_loss", text);
 }
 
-/* Add the place where this rank's part of the moments begins in each group. */
+/* Add as at.N where this rank's part of the moments of group N begins. */
 static void
 put_part(struct st_out *o, const struct tmodel *t, const struct adamw *a)
 {

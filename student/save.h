@@ -58,24 +58,25 @@ struct saver {
 /* All ranks call the functions below together. */
 /* Make RUN and lock it; die if it holds a run, unless resume. */
 void saver_open(struct saver *s, const char *run, int resume);
-/* Call it before the first step: a new RUN is kept from now on. */
+/* Call it before the first step.  If saver_open made RUN, it stays from now on
+ * even if the run fails. */
 void saver_started(struct saver *s);
 /* Release the lock. */
 void saver_close(struct saver *s);
 /* Begin to write checkpoint RUN/step-N of *t and *a, which must not change
- * until save_written.  Waits for the previous checkpoint.  -1 and *e: that one
- * failed, or a rank could not write its part of the moments, which is written
- * before this returns. */
+ * until save_written.  Before it returns, the previous checkpoint is complete,
+ * and ranks have written their parts of the moments.  -1 and *e: one of these
+ * failed. */
 int save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p, struct err *e);
 /* Wait until *t and *a have been written.  -1 and *e: the checkpoint failed,
  * and nothing of it is left. */
 int save_written(struct saver *s, struct err *e);
-/* Likewise, but wait until the checkpoint is complete. */
+/* Wait until the checkpoint is complete.  -1 and *e: as save_written. */
 int save_done(struct saver *s, struct err *e);
-/* Load moments, counters and masks of a checkpoint, whose weights have been
- * read by opening it as a model.  If the run began without --mask, masks do not
- * change. */
+/* Load moments, counters and masks of a checkpoint; the caller has read its
+ * weights by opening it as a model.  If the run began without --mask, masks do
+ * not change. */
 int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
     struct progress_state *st, struct err *e);
 /* Write the finished model with its effective weights into RUN; config.json
@@ -83,8 +84,9 @@ int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
 int save_final(struct saver *s, struct tmodel *t, struct err *e);
 /* Point RUN/best to the checkpoint of that step, if there is one. */
 int save_best(const char *run, uint64_t step, struct err *e);
-/* Open a log RUN/NAME to append to, with its head and the lines up to `step`.
- * *last: the step of the last line kept, or 0.  Dies if it cannot. */
+/* Open the log RUN/NAME to append to, without its lines after `step`; a log
+ * without lines gets `head`.  *last: the step of the last line kept, or 0.
+ * Dies if it cannot. */
 FILE *log_open(const char *run, const char *name, const char *head,
     uint64_t step, uint64_t *last);
 /* Open RUN/metrics.tsv. */

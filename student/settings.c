@@ -85,8 +85,8 @@ settings_parse(struct settings *s, const struct args *a)
             a->adam);
 }
 
-/* Append the number of the option `part`, which is gone, to the option `name`
- * if that has the value `word`. */
+/* If the option `name` has the value `word`, make it WORD:NUMBER with the
+ * number of `part`, an option of older versions. */
 static void
 join_part(json_t *old, const char *name, const char *word, const char *part)
 {

@@ -17,10 +17,10 @@ struct settings {
 struct args;
 /* Die (EX_USAGE) if a value cannot be read. */
 void settings_parse(struct settings *s, const struct args *a);
-/* Make options of an options.json comparable with those of this run, `now`.
- * An older version's beta1, beta2 and eps become adam, its kl-beta and
- * min-lr-ratio parts of kl-direction and schedule; and a value whose numbers
- * are those in `now` gets the text that it has there. */
+/* Make options of an options.json, `old`, comparable with those of this run,
+ * `now`.  An older version's beta1, beta2 and eps become adam, its kl-beta and
+ * min-lr-ratio parts of kl-direction and schedule.  A value that means the same
+ * as that in `now` gets its text. */
 void settings_join(json_t *old, const json_t *now);
 
 #endif

@@ -42,9 +42,10 @@ struct student {
     int stop;     /* signal that stops the run, sent to any rank; or 0 */
     int finished; /* 1: RUN holds the result, and no step is left */
     size_t rows;  /* most rows of a message that this rank trains on */
-    size_t first_row, row_stride; /* these are first_row + k * row_stride */
+    size_t first_row, row_stride; /* they are rows first_row + k * row_stride */
     size_t rows_of_all;           /* rows of the first message on all ranks */
-    size_t most_rows;             /* rows of the rank that has most of them */
+    size_t most_rows;             /* most rows that a rank has of that
+                                   * message */
     struct pool *pool;
     struct tmodel t;
     struct adamw *opt;
@@ -60,7 +61,7 @@ struct student {
     struct position at;  /* place of the last batch of an applied step */
     uint64_t kept;       /* hash from rank_keep; 0: none */
     uint64_t saved;      /* step of the last checkpoint */
-    uint64_t before;     /* tokens of earlier runs */
+    uint64_t before;     /* tokens trained on before this process began */
     double last;         /* loss of the last step */
     char model_hash[33]; /* hash of the file or folder of --model */
     size_t program;      /* bytes of memory in use besides the weights */

@@ -141,7 +141,7 @@ apply_step(struct student *s, const struct loss_sum *sum, struct err *e)
     return metrics_add(&s->saver, &s->st, sum, loss, o.lr, norm, e);
 }
 
-/* End a run that cannot go on, after the checkpoint has been written. */
+/* Wait for the checkpoint that is being written, then die with *why. */
 static void
 end_run(struct student *s, const struct err *why)
 {
@@ -168,8 +168,8 @@ begin_save(struct student *s, int now)
         die_err(&e);
 }
 
-/* Train until the stream ends or --steps is reached; returns the exit status.
- */
+/* Train until the stream ends, --steps or --patience is reached, or a rank is
+ * asked to stop; returns the exit status. */
 int
 train(struct student *s)
 {

@@ -3,8 +3,8 @@
 #define STUDENT_TRAIN_H
 
 struct student;
-/* Train until the stream ends or --steps is reached; returns the exit status.
- */
+/* Train until the stream ends, --steps or --patience is reached, or a rank is
+ * asked to stop; returns the exit status. */
 int train(struct student *s);
 /* Write the finished model and the closing line.  status: returned by train;
  * wall: seconds since its start. */

@@ -16,8 +16,8 @@
 
 /*
  * Check the `stream` message: the ids must be those of the model's tokenizer.
- * If the stream is resumed, continue the numbering and the hash chain of the
- * output of the earlier run, where the `teacher` message counts too.
+ * If the stream is resumed, the output continues the numbering and the hash
+ * chain of the earlier output, in which the `teacher` message counts too.
  */
 static int
 pass_stream(struct teacher *t, const struct msg *m, struct err *e)
@@ -40,9 +40,9 @@ pass_stream(struct teacher *t, const struct msg *m, struct err *e)
     return r;
 }
 
-/* Pass one message on, but not a batch: lane_step sends it with the teacher's
- * tensors.  Before the first batch send the `teacher` message.  0; 1: the
- * reader has left; -1 and *e. */
+/* Send the message l->m on, unless it is a batch: lane_step sends batches with
+ * the teacher's tensors.  At the first batch send the `teacher` message.  0; 1:
+ * the reader has left; -1 and *e. */
 static int
 pass_message(struct teacher *t, struct lane *l, struct err *e)
 {

@@ -3,8 +3,8 @@
 #define TEACHER_FILTER_H
 
 struct teacher;
-/* Send the stream `input` on to --output, or several such streams, with what
- * the teacher adds. */
+/* Send the stream `input`, or each of several that it names, on to --output
+ * with the tensors that the teacher adds. */
 void filter_streams(struct teacher *t, const char *input);
 
 #endif

@@ -60,7 +60,8 @@ rounding_add(struct rounding *r, const struct model *m, const float *x,
 
     rounding_bf16(x, n * d, &r->lost[final], &r->whole[final]);
     for (size_t i = 0; final && i < n && r->n < SAMPLE; i++) {
-        const size_t at = (i * 7919) % n; /* a prime: spread over the batch */
+        const size_t at = (i * 7919) % n; /* 7919 is a prime: the sample is
+                                           * spread over the batch */
 
         if (first[at] != UINT32_MAX)
             memcpy(r->exact + r->n++ * d, x + at * d, d * sizeof *x);

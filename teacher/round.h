@@ -10,7 +10,7 @@
 
 struct rounding;
 struct rounding *rounding_new(const struct model *m, struct pool *pool);
-/* Bytes of its work space. */
+/* Bytes of work space that rounding_tell needs. */
 size_t rounding_bytes(const struct rounding *r);
 /* Add n states x [n,d]; first [n] is UINT32_MAX for padding; final: they are
  * states after the final norm. */

@@ -1,7 +1,7 @@
 /*
- * A model whose matrices of the first blocks are split over the ranks of a
- * group (--shard).  Each block is gathered before it is run, with dist_overlap
- * while the block before it is run.  The other blocks are not run.
+ * A model of which the first `blocks` blocks are run.  Their matrices are split
+ * over a group's ranks (--shard).  Each block is gathered before it is run;
+ * with dist_overlap, while the one before it runs.
  */
 #ifndef TEACHER_SHARD_H
 #define TEACHER_SHARD_H

@@ -244,7 +244,8 @@ block_rows(struct teacher *t, size_t k)
     forget_weights(t);
 }
 
-/* Gather the states of the team's ranks, and send them as the next tensor. */
+/* Gather the states of the team's ranks; with `sends` send them as the next
+ * tensor. */
 static int
 send_states(struct teacher *t, int final, int sends, struct err *e)
 {
@@ -268,7 +269,8 @@ send_states(struct teacher *t, int final, int sends, struct err *e)
     return msg_send_next(t->out, e);
 }
 
-/* Begin the batch's message and send its tensors before the states. */
+/* Begin the message: announce the teacher's tensors, and send the batch's own.
+ */
 static int
 begin_message(struct teacher *t, const struct msg *m, struct err *e)
 {
@@ -330,8 +332,9 @@ last_norm(struct teacher *t)
     block_rows(t, t->m.c.L);
 }
 
-/* Must this rank go on with the batch?  Even if its reader has left (r > 0), as
- * long as other ranks, which do not know it yet, need this one. */
+/* Must this rank go on with the batch?  Yes as long as r = 0.  When its reader
+ * has left (r > 0), only if other ranks, which do not know that yet, may need
+ * it. */
 static int
 goes_on(const struct teacher *t, int r)
 {

@@ -35,14 +35,15 @@ struct lane {
     struct msg_in *in;
     struct msg_out *out;
     struct msg m;   /* the last message read */
-    struct buf raw; /* on ranks other than 0: its bytes, sent by rank 0 */
+    struct buf raw; /* on ranks other than 0: bytes of m, sent by rank 0 */
     int introduced; /* 1: the `teacher` message has been sent */
-    int ended;      /* on rank 0: 1: it is over, or its reader has left */
-    int over;       /* on all ranks: 1: it is over */
+    int ended;      /* 1, on rank 0: the input is over, or the reader has
+                     * left */
+    int over;       /* 1, on all ranks: nothing is left to do for this stream */
 };
 
 struct teacher {
-    struct args *a;            /* choose_taps fills in what they leave open */
+    struct args *a;            /* options; choose_taps may set `final` */
     const struct opt *options; /* option table */
     struct model m;
     struct model_share share; /* --tensor: this rank's share */
@@ -56,14 +57,14 @@ struct teacher {
     struct pool *pool;
     struct fwd *fwd; /* for micro rows of T tokens */
     size_t micro, T;
-    float *x;                  /* [B,T,d] */
+    float *x;                  /* [B,T,d] states */
     unsigned char *tap;        /* [L] 1: the block's output is sent */
     size_t last;               /* number of blocks to run */
     size_t cap;                /* floats allocated for x */
     struct top *top;           /* --top and --sample, or NULL */
     int sends_states;          /* 1: final states or blocks' outputs are sent */
     size_t program;            /* bytes in use before the model was run */
-    int told;                  /* 1: the first batch has been sent */
+    int told;                  /* 1: the first batch's message has begun */
     struct rounding *rounding; /* during the first batch, else NULL */
     struct batch batch;        /* the current batch */
     struct msg_in *in;         /* input and output of the current stream */

@@ -30,8 +30,11 @@ struct top {
     struct head_top *head;
     struct top_opt o;
     size_t cap;        /* tokens that the arrays have room for */
-    float *logp, *lse; /* [cap,k] log-probabilities of the top k; [cap,2] */
-    double *self, *u;  /* [cap]; u: random numbers for the draws */
+    float *logp, *lse; /* [cap,k] log-probabilities of the top k; [cap,2]
+                        * log-sum-exp of the logits, at temperature 1 and at
+                        * tau */
+    double *self, *u;  /* [cap] sum of p log p at tau; [cap] random numbers
+                        * for the draws */
     uint32_t *drawn;   /* [cap,draws] ids */
     uint16_t *count;
     uint32_t *ids; /* [cap,k] ids, on a rank that does not send; or NULL */
@@ -214,8 +217,8 @@ record_tokens(struct top *t)
     }
 }
 
-/* Set u: a random number for each token, from the seed, its document and its
- * place there, so that it does not depend on rows or ranks. */
+/* Set u, a random number for each token.  They depend on the seed, the document
+ * and the place in it, but not on rows or ranks. */
 static void
 throw_dice(struct top *t)
 {
