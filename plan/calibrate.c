@@ -1,8 +1,8 @@
 /*
- * plan calibrate: measure a machine file for --machine; its devices are the
- * ranks that mpirun has started.  Each figure is the median of several
- * measurements.  All ranks work at once, so that they share memory and links as
- * in a run.
+ * plan calibrate: measure this machine, and write a file for --machine.  A
+ * device of the machine is a rank that mpirun has started.  Each figure is the
+ * median of several measurements.  All ranks work at once, so that they share
+ * memory and links as in a run.
  */
 #include "calibrate.h"
 #include "energy.h"
@@ -45,7 +45,7 @@ product_task(void *ctx, size_t task, size_t worker)
         GEMM_SET, p->y + row * p->n, p->n);
 }
 
-/* Measure TFLOP/s of all threads. */
+/* Measure the TFLOP/s of products by all threads together. */
 static double
 products_rate(struct pool *pool, const struct products *p)
 {
@@ -83,7 +83,8 @@ copy_part(void *ctx, size_t task, size_t worker)
     memcpy(c->to + task * part, c->from + task * part, part);
 }
 
-/* Measure GB/s of a copy, read and written bytes together. */
+/* Measure the GB/s of a copy; each byte counts twice, as read and as written.
+ */
 static double
 copy_rate(struct pool *pool)
 {
@@ -109,8 +110,8 @@ copy_rate(struct pool *pool)
 
 /* ---- ranks together ---- */
 
-/* Measure seconds of a message one way between ranks 0 and 1, while other ranks
- * wait. */
+/* Measure the seconds that a message takes between ranks 0 and 1 in one
+ * direction, while other ranks wait. */
 static double
 ping_time(const struct dist_group *g, void *x, size_t bytes)
 {
@@ -136,7 +137,7 @@ struct pair {
     double gather, reduce;
 };
 
-/* Time both with `each` floats of each rank. */
+/* Time an all-gather and a reduce-scatter of `each` floats a rank. */
 static struct pair
 time_collectives(const struct dist_group *g, float *x, size_t each)
 {
@@ -164,9 +165,10 @@ time_collectives(const struct dist_group *g, float *x, size_t each)
 /* The links between ranks of a group. */
 struct link {
     double gbs;     /* bandwidth of a message, GB/s */
-    double us;      /* latency of a message */
+    double us;      /* latency of a message, microseconds */
     double eff;     /* share of gbs that the slower collective reaches */
-    double call_us; /* latency of a collective besides that of its messages */
+    double call_us; /* latency of a collective besides that of its messages,
+                     * microseconds */
 };
 
 static void
@@ -194,7 +196,7 @@ measure_link(const struct dist_group *g, struct link *l)
     l->us = 1e6 * once;
     l->call_us =
         fmax(0.0, 1e6 * fmax(none.gather, none.reduce) - steps * l->us);
-    /* both directions together may be faster than a message in one */
+    /* a collective, which sends both ways, may be faster than a message */
     l->gbs = fmax(l->gbs, fmin(gather, reduce));
     l->eff = fmin(gather, reduce) / l->gbs;
     free(x);
@@ -243,7 +245,7 @@ measure_machine(struct measured *m, struct pool *pool)
     set_kernels("bf16");
     m->bf16 = kern_slow() ? m->f32 : products_rate(pool, &cube);
     m->copy = copy_rate(pool);
-    /* a single rank copies in its memory instead */
+    /* a single rank has no links: copies in its memory stand for them */
     m->link = m->net = (struct link){ m->copy / 2.0, 0.0, 1.0, 0.0 };
     measure_link(dist_node(), &m->link);
     measure_link(dist_across(), &m->net);

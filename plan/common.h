@@ -46,17 +46,17 @@ struct common {
 #define COMMON_FORMAT(c, words) \
     OPT_ENUM(0, "format", &(c)->format, words, "name", "form of the output")
 
-/* Dies (EX_USAGE) without a model, and with --top but no teacher; ranks: also
- * without a machine. */
+/* Die (EX_USAGE) if no model is named, if --top is given without a teacher or,
+ * with `ranks`, if no machine is named. */
 void common_check(const struct common *in, int ranks);
 /*
- * Set *j from the options and the n operands key=value, with the machine if one
- * is named.  Keys with several values are not set, but put into range [n].
- * Dies on errors.
+ * Set *j from the options, the machine if one is named, and the n operands
+ * key=value.  All operands are parsed into range [n]; *j gets only keys with
+ * one value.  Dies on errors.
  */
 void common_job(struct job *j, const struct common *in, struct range *range,
     char **operand, size_t n);
-/* Read the shapes of the models into *j; dies. */
+/* Read the shapes of the models into *j.  Dies on errors. */
 void common_shapes(struct job *j, const struct common *in);
 
 #endif

@@ -45,7 +45,8 @@ figure_sum(const struct figures *f, const char *prefix)
     return sum;
 }
 
-/* Units as shown to people, and digits in TSV. */
+/* A unit: its name; for text its suffix, scale and format; the format for TSV
+ * and JSON. */
 static const struct unit {
     const char *name, *shown;
     double scale;

@@ -22,10 +22,12 @@ struct machine {
     double memory_gb;               /* memory of a device, 1e9 bytes */
     double memory_gbs;              /* bandwidth of that memory, GB/s */
     double bf16_tflops, f32_tflops; /* peak of a device */
-    double link_gbs, link_us;       /* bandwidth and latency of a device in its
-                                     * node, one direction */
-    double net_gbs, net_us;         /* the same to other nodes */
-    double net_call_us;             /* latency of a collective between nodes */
+    double link_gbs, link_us;       /* bandwidth of a device to others of its
+                                     * node, GB/s in one direction; latency,
+                                     * microseconds */
+    double net_gbs, net_us;         /* likewise to other nodes */
+    double net_call_us;             /* latency of a collective between nodes,
+                                     * microseconds */
     double matrix_eff;              /* share of peak that products reach */
     double memory_eff, link_eff, net_eff; /* share of bandwidth reached */
     double device_watts, node_watts;      /* node_watts: without devices */
@@ -42,16 +44,18 @@ struct job {
     double teacher_at, top;
     double overlap; /* share of gathers hidden by arithmetic, 0..1 */
     double f32;     /* 1: products in fp32 */
-    double weight_bytes, grad_bytes, state_bytes; /* of a parameter */
-    double act_bytes;                             /* of a number */
+    double weight_bytes, grad_bytes, state_bytes; /* bytes of a parameter's
+                                                   * weight, gradient,
+                                                   * optimiser state */
+    double act_bytes;                             /* bytes of an activation */
     double logits;        /* fp32 copies of a pass's logits in memory */
     double gather_gbs;    /* GB/s of gathers; 0: by the machine's links */
     double spread;        /* relative spread of the ranks' step times */
-    double tokens, price; /* tokens of the run; price of a device's hour */
+    double tokens, price; /* tokens of the run; price of a device for an hour */
 };
 
-/* A key of a job takes a number in [lo,hi], or one of its words, whose value is
- * its index. */
+/* A key of a job.  Its value is a number in [lo,hi] or, if it has words, the
+ * index of one. */
 struct key {
     const char *name;
     size_t at; /* offset in struct job */

@@ -1,10 +1,10 @@
 /*
  * The time of a step: see measure.h.  It is the time of all blocks plus that of
- * the rest, mostly the head.  The time of a block is the difference between
- * models of one block and of several (mean blocks if they differ) with a tiny
- * vocabulary: in a small model the head takes as long as ten blocks, and the
- * noise of its time would be multiplied by the number of blocks.  Weights are
- * random; a step has one or two passes.
+ * the rest, mostly the head.  To time a block, two models are timed, of one
+ * block and of several (mean blocks if they differ): their difference is that
+ * of the other blocks.  Both have a tiny vocabulary: in a small model the head
+ * takes as long as ten blocks, and the noise of its time would be multiplied by
+ * the number of blocks.  Weights are random; a step has one or two passes.
  */
 #include "measure.h"
 #include "median.h"
@@ -24,8 +24,9 @@
 #include <string.h>
 
 #define TAU 3.0
-/* Number of measurements of a time after a warm-up; the median is used.  Steps
- * of models with LARGE parameters take tens of seconds, and vary less. */
+/* A time is the median of TAKES measurements after a warm-up.  Steps of models
+ * of more than LARGE parameters take tens of seconds and vary less: they are
+ * measured TAKES_LARGE times. */
 enum { TAKES = 5, TAKES_LARGE = 1, LARGE = 1 << 28 };
 
 /* The input of a step: rows of random ids, all scored, and a teacher's
@@ -144,8 +145,8 @@ mean_blocks(struct config *few, const struct config *c,
     return s;
 }
 
-/* Seconds of a student: of a pass; and, once a step, of the exchange of
- * gradients and of the optimiser. */
+/* Seconds of a student's pass and, once a step, of the exchange of gradients
+ * and of the optimiser. */
 struct times {
     double pass, reduce, update;
 };
@@ -314,7 +315,8 @@ more_blocks(const struct config *c, const struct block_shape *b)
     return n < c->L ? n : c->L - 1;
 }
 
-/* Time a block, and a student with one block and the whole vocabulary. */
+/* Set *block to the times of a block, and *one to those of a student with one
+ * block and the whole vocabulary. */
 static void
 student_times(struct times *block, struct times *one, const struct config *c,
     const struct block_shape *b, const struct config *teacher,

@@ -65,8 +65,8 @@ block_keeps(const struct job *j)
     return bytes;
 }
 
-/* Bytes on one rank of n numbers of `each` bytes, which ZeRO divides among
- * `ranks` from stage `from` on. */
+/* Bytes that n numbers of `each` bytes take on one rank.  From its stage `from`
+ * on, ZeRO divides them among `ranks`. */
 static double
 zero_bytes(double n, double each, int from, const struct job *j, double ranks)
 {
@@ -101,8 +101,8 @@ struct held {
     double weights, gradients, states, activations, logits;
 };
 
-/* Memory of one rank, which holds stages_lead passes of a stage in flight and
- * works on one more; the last rank also holds the logits. */
+/* Memory of one rank.  A stage holds the activations of stages_lead passes in
+ * flight and of the current one; the last rank also holds the logits. */
 static struct held
 rank_memory(const struct job *j, size_t rank)
 {
@@ -126,7 +126,7 @@ sum_held(const struct held *h)
     return h->weights + h->gradients + h->states + h->activations + h->logits;
 }
 
-/* Find the rank with the most memory. */
+/* Memory of the rank that needs most. */
 static struct held
 fullest_rank(const struct job *j)
 {

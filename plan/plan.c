@@ -20,8 +20,8 @@ static const struct sub commands[COMMANDS + 1] = {
         "measure this machine for --machine" },
 };
 
-/* If options follow without a command, return the command that is meant: run,
- * or cluster if --machine is given; else NULL. */
+/* The command that is meant if the first argument is an option: cluster with
+ * --machine, else run.  NULL: it is no option, or is one of plan itself. */
 static const struct sub *
 implied_command(int argc, char **argv)
 {

@@ -17,12 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Estimated bytes of student's code, libraries and heap before the first step:
- * the system decides which pages are in memory.  student measures them itself.
- */
+/* Bytes of student's code, libraries and heap before the first step.  This is
+ * an estimate, as the system decides which pages are in memory; student
+ * measures them itself. */
 #define PROGRAM ((size_t)6000000)
 
-/* Ranks have larger libraries, so for them this program's size is taken. */
+/* Bytes of student besides models.  Ranks have larger libraries, so for them
+ * the size of this process is taken. */
 static size_t
 program_bytes(void)
 {
@@ -38,7 +39,7 @@ struct layout {
     size_t window;     /* plan_window of the weights as stored; or 0 */
 };
 
-/* Bytes for each number in student's copy of a head that comes in fp32. */
+/* Bytes of a number in student's copy of a head that is stored in fp32. */
 static size_t
 head_size(const struct process *o)
 {

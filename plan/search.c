@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys that the search varies, the outermost loop first.  Pipeline stages take
- * the divisors of the number of blocks, other keys powers of two; layouts that
- * job_check refuses are skipped. */
+/* Keys that the search varies, the outermost loop first.  Values of pipeline
+ * divide both blocks and ranks; shard and recompute take all their values,
+ * other keys powers of two.  Layouts that job_check refuses are skipped. */
 static const char *const varied[] = { "tensor", "pipeline", "virtual",
     "context", "expert", "shard", "recompute", "micro" };
 enum { VARIED = sizeof varied / sizeof *varied };

@@ -35,8 +35,8 @@ shape_active(const struct shape *s)
     return shape_params(s) - s->L * (s->experts - s->active) * s->expert;
 }
 
-/* Set the shape from a configuration of lib/model, exactly even if blocks
- * differ. */
+/* Set the shape from a configuration of lib/model.  If blocks differ, sizes are
+ * their means, so that sums over blocks are exact. */
 static void
 shape_from_config(struct shape *s, const struct config *c,
     const struct block_shape *b)
@@ -69,7 +69,8 @@ shape_from_config(struct shape *s, const struct config *c,
     }
 }
 
-/* Read the first member that exists, of those whose names blanks separate. */
+/* Read the first of several members that exists; names: theirs, with blanks
+ * between. */
 static int
 read_shape_size(const json_t *j, const char *names, double least, double *v,
     struct err *e)

@@ -21,9 +21,11 @@ struct shape {
     double experts, active;  /* experts, and how many a token uses; 0: none */
     double expert_mlp;       /* channels of an expert */
     double dropout;          /* 1: in attention and twice a block, as GPT-2 */
-    double window, windowed; /* sliding window, tokens; share of blocks */
+    double window, windowed; /* sliding window, tokens; share of blocks that
+                              * have it */
     double tied;             /* 1: the head is the embedding */
-    double attention, dense; /* parameters in a block: attention; MLP, router */
+    double attention, dense; /* parameters of a block's attention; of its MLP
+                              * and router */
     double expert;           /* parameters of one expert of a block */
     double vectors;          /* parameters of a block's norms and biases */
 };

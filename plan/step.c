@@ -1,8 +1,7 @@
 /*
- * Time of a step: see step.h.  The time of products is their FLOP over the
- * FLOP/s that they reach; of other work its bytes over the memory bandwidth
- * that it reaches; of collectives their latency plus their bytes over the
- * bandwidth.
+ * Time of a step: see step.h.  Products take their FLOP over the FLOP/s that
+ * they reach.  Other work takes its bytes over the memory bandwidth that it
+ * reaches.  Collectives take their latency plus their bytes over the bandwidth.
  */
 #include "step.h"
 #include "memory.h"
@@ -40,11 +39,11 @@ product_rate(const struct job *j)
         (j->f32 > 0 ? j->m.f32_tflops : j->m.bf16_tflops);
 }
 
-/* Bytes that the forward pass of a block moves for a token outside the
- * products: two norms and two additions read and write states of width d; so do
- * gates or GELU with channels, rotation with queries and keys, experts with
- * their tokens.  Attention scores, if stored, are written, scaled, masked,
- * normalised and read; dropout adds two passes and a byte. */
+/* Bytes that the forward pass of a block moves for a token, besides products.
+ * Read and written are: states of width d, by two norms and two additions;
+ * channels, by gates or GELU; queries and keys, by rotation; tokens of experts.
+ * Attention scores, if stored, are written, scaled, masked, normalised and
+ * read; dropout adds two passes and a byte. */
 static double
 block_moves(const struct job *j)
 {
@@ -93,8 +92,8 @@ gather_time(const struct job *j, const struct ring *r, double bytes,
     return calls * latency + bytes * (r->n - 1.0) / (r->n * speed);
 }
 
-/* Number of a group's ranks in one node, if their numbers differ by `inner`:
- * tensor ranks are numbered first, then context ranks, then replicas. */
+/* Number of a group's ranks in one node, if the group has every inner-th rank.
+ * Tensor ranks are numbered first, then context ranks, then replicas. */
 static double
 ranks_near(const struct job *j, double inner)
 {
@@ -148,9 +147,10 @@ head_time(const struct job *j)
             20.0 * s->V / (1e9 * j->m.memory_gbs * j->m.memory_eff));
 }
 
-/* Time of tensor parallelism: a block has two all-reduces forward and two
- * backward, each as long as two gathers; `sequence` gathers and scatters the
- * same bytes, and gathers inputs again for the gradients of weights. */
+/* Time of tensor parallelism.  A block has two all-reduces forward and two
+ * backward, each as long as two gathers.  With `sequence` as many bytes are
+ * gathered and scattered, and inputs are gathered again for the gradients of
+ * weights. */
 static double
 tensor_time(const struct job *j)
 {
@@ -177,9 +177,10 @@ context_time(const struct job *j)
         gather_time(j, &r, bytes, 1.0);
 }
 
-/* Time of expert parallelism: all-to-all sends a token to each rank with one of
- * its experts, on average e (1 - (1 - 1/e)^active) of e ranks, and back.  Links
- * in the node and the network work at the same time. */
+/* Time of expert parallelism.  All-to-all sends a token to each rank that has
+ * one of its experts, on average e (1 - (1 - 1/e)^active) of e ranks, and
+ * results come back.  Links in the node and the network work at the same time.
+ */
 static double
 expert_time(const struct job *j)
 {
@@ -201,8 +202,9 @@ expert_time(const struct job *j)
         fmax(inside, outside);
 }
 
-/* Seconds to gather or scatter `each` bytes of every parameter of a slice, in
- * `calls` calls, among all ranks with that slice, or those of a node. */
+/* Seconds to gather or scatter `each` bytes for every parameter of a slice in
+ * `calls` calls, among all ranks with that slice or, with in_node, those of one
+ * node. */
 static double
 slice_time(const struct job *j, const struct slice *p, double each,
     double calls, double gbs, int in_node)
@@ -269,7 +271,8 @@ teacher_pass_time(const struct job *j)
 
 /* ---- a pass of a rank ---- */
 
-/* Seconds of a pass through the stages of a rank that has the head, by part. */
+/* Seconds of a pass through a rank's stages, by part, as if the rank had the
+ * head. */
 struct pass {
     double matrix, vector, head, tensor, context, expert, hand, teacher;
     double busy; /* the sum of these parts */
@@ -304,9 +307,10 @@ make_pass(const struct job *j, const struct slice *s)
 
 /* ---- a step ---- */
 
-/* Time of the exchange with shard = 0 to 2: gradients are summed once a step,
- * partly hidden by the backward part of the last pass.  All ranks get the sum;
- * or each owner gets its part, and then sends new weights to all. */
+/* Time of the exchange with shard = 0 to 2.  Gradients are summed once a step,
+ * partly hidden by the backward part of the last pass.  With shard = 0 all
+ * ranks get the sum; else each owner of a part gets its sum, and later sends
+ * new weights to all. */
 static double
 reduce_time(const struct job *j, const struct slice *s, const struct pass *p)
 {

@@ -50,7 +50,7 @@ put_objects(struct buf *b, const struct table *t)
     buf_adds(b, t->n > t->ncol ? "\n]\n" : "[]\n");
 }
 
-/* Append a bar whose length is the cell over the largest of the last column. */
+/* Append a bar as long as the cell is of the last column's largest. */
 static void
 put_bar(struct buf *b, const struct table *t, const char *cell)
 {

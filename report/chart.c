@@ -105,9 +105,9 @@ axis_at(const struct axis *a, double v)
     return a->from + (a->to - a->from) * fmin(fmax(part, 0.0), 1.0);
 }
 
-/* Widen the range by the share `margin`, or by a tenth of the value if there is
- * only one, and choose about n ticks at multiples of 1, 2 or 5 times a power of
- * ten. */
+/* Widen the scale at both ends by the share `margin` of its range or, if it
+ * holds only one value, by a tenth of that.  Choose about n ticks, at multiples
+ * of 1, 2 or 5 times a power of ten. */
 static void
 axis_ticks(struct axis *a, double margin, double n)
 {
@@ -180,8 +180,8 @@ draw_mark(struct buf *b, size_t kind, double x, double y)
     buf_adds(b, "</g>\n");
 }
 
-/* Returns the x of entry i in the legend of an image's panel, and its line in
- * *line, from 0. */
+/* Returns the x of entry i in the legend of an image's panel; *line: its line,
+ * from 0. */
 static double
 legend_place(const struct chart *c, size_t i, size_t *line)
 {
@@ -296,8 +296,8 @@ has_no_value(const struct chart *c)
 
 /* ---- lines ---- */
 
-/* Draw a path through the values of a series (raw) or their running means.
- * Many points are drawn in groups, each as a line from its minimum to its
+/* Draw a path through a series' values (raw = 1) or their running means (raw =
+ * 0).  Of many points a group is drawn as one line, from its minimum to its
  * maximum. */
 static void
 draw_path(struct buf *b, const struct axis *x, const struct axis *y,
@@ -334,7 +334,8 @@ draw_points(struct buf *b, const struct axis *x, const struct axis *y,
             draw_mark(b, s->colour, axis_at(x, p->x), axis_at(y, p->y));
 }
 
-/* Set each point's mean: of the finite values among the 2 h + 1 around it. */
+/* Set the mean of each point with a finite value: over the finite values of
+ * this point and of h points on each side. */
 static void
 set_means(struct series *s, size_t h)
 {

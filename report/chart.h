@@ -24,8 +24,8 @@ struct chart {
     const char *id; /* id of the element; not needed for an image */
     const char *title, *note;
     const char *x, *y; /* labels of the axes, with units */
-    int tight;         /* 1: scaled to the running means */
-    int plain;         /* 1: no running means, x not from 0 */
+    int tight;         /* 1: y is scaled to the running means */
+    int plain;         /* 1: no running means; x need not begin at 0 */
     int powers;        /* 1: x is a logarithm to base 2 */
     int image;         /* 1: a panel of an image (image.h) */
     struct series *s;  /* [ns], owned */

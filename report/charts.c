@@ -19,8 +19,8 @@ source_cost(const struct eval *v, size_t model, size_t source)
         : 100.0 * (ppl / eval_real(v, v->base, source, "ppl") - 1.0);
 }
 
-/* Draw by source the perplexity of every model but the base; kl: its KL with an
- * interval. */
+/* Draw, for each source and each model but the base, its cost (source_cost) or,
+ * with kl, its KL with an interval. */
 static void
 chart_sources(struct buf *b, const struct eval *v, struct chart *c, int kl)
 {
@@ -155,9 +155,10 @@ chart_paired(struct buf *b, const struct log *const *g, size_t n)
     free(title);
 }
 
-/* Collect run i and the later runs that can be compared with it and are not
- * drawn yet.  A run without a teacher comes last; of runs with equal losses one
- * is taken. */
+/* Collect in g run i and those later runs, not drawn yet, that can be compared
+ * with it, and mark them as drawn.  Of runs with equal cross-entropies only the
+ * first is taken.  The first run without a teacher becomes the last.  Returns
+ * their number. */
 static size_t
 comparable_runs(const struct run *r, size_t i, const struct log **g,
     char *drawn)

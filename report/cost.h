@@ -1,5 +1,6 @@
 /* The cost of a training step by length, rows and vocabulary, as bench measures
- * it: lines "# layer_XN: ..." for X = T, B and V, us of one thread a token. */
+ * it: lines "# layer_XN: ..." for X = T, B and V, with the microseconds that
+ * one thread takes for a token. */
 #ifndef REPORT_COST_H
 #define REPORT_COST_H
 

@@ -34,7 +34,8 @@ eval_real(const struct eval *v, size_t model, size_t source, const char *column)
         table_column(&v->t, column));
 }
 
-/* Find the models base (KL 0 without an error) and from (regained 0). */
+/* Set v->base to the model whose KL is 0 without an error, and v->from to that
+ * whose `regained` is 0. */
 static void
 find_roles(struct eval *v)
 {

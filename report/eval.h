@@ -19,20 +19,22 @@ struct eval {
     size_t row[MODELS]
               [SOURCES + 1]; /* row of t, or NONE; [m][0]: all sources */
     size_t left_out;         /* number of lines that are not shown */
-    size_t base, from;       /* models that KL and regained refer to, or NONE */
+    size_t base, from;       /* models that KL and `regained` are relative
+                              * to; NONE: the file has no such model */
 };
 
 /* Read the file at path: 1; 0: there is none; -1 and *e. */
 int eval_read(struct eval *v, const char *path, struct err *e);
 void eval_release(struct eval *v);
 
-/* A figure of a model on a source, NONE for all sources; or NAN. */
+/* Figure `column` of a model on a source (NONE: on all sources together); NAN:
+ * the file does not have it. */
 double eval_real(const struct eval *v, size_t model, size_t source,
     const char *column);
 /* Was the model trained, that is, neither base nor from? */
 int eval_trained(const struct eval *v, size_t model);
-/* Set the difference of models i and k in a quantity and its standard error; 0:
- * the file does not have it. */
+/* Set *difference to a quantity of model i minus that of model k, and *se to
+ * its standard error, and return 1; 0: the file does not have them. */
 int eval_pair(const struct eval *v, size_t i, size_t k, const char *quantity,
     double *difference, double *se);
 

@@ -8,9 +8,10 @@
 /* First bytes of a file with such a table. */
 #define FLOW_HEADER "column\trow\tname\t"
 
-/* Append an SVG image of the table at path.  A row is a box at its place
- * (column, row), with a name and what it does, and arrows to the boxes named in
- * its column `to` (separated by commas; "-": none).  0, or -1 and *e. */
+/* Append an SVG image of the table at path.  Each row is a box; its columns
+ * `column` and `row` say where it is drawn, `name` and `does` are its text, and
+ * `to` names the boxes that its arrows lead to (separated by commas; "-":
+ * none).  0, or -1 and *e. */
 int flow_image(struct buf *b, const char *path, struct err *e);
 
 #endif

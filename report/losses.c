@@ -14,8 +14,8 @@ static const char css[] =
     "h2{font:600 13px sans-serif;color:#555;margin:2em 0 .3em}\n"
     "p.t{white-space:pre-wrap;margin:0}\np.t span{border-radius:2px}\n";
 
-/* A file of losses and its columns.  base: losses of the base, or NONE; model:
- * losses of the first other model. */
+/* A file of losses.  The members but t are its columns; base: losses of the
+ * base, or NONE; model: losses of the first other model. */
 struct losses {
     struct table t;
     size_t document, source, text, base, model, kl;
@@ -50,9 +50,9 @@ find_columns(struct losses *l, struct err *e)
     return 0;
 }
 
-/* Append a token in red if the model's loss is above the base's, in blue if
- * below; full at 4 nats.  Without a base red shows the loss; full at 12 nats.
- */
+/* Append a token: red if the model's loss is above the base's, blue if below,
+ * in full colour from 4 nats on.  Without a base, red shows the loss, in full
+ * colour from 12 nats on. */
 static void
 put_token(struct buf *b, const struct losses *l, size_t row)
 {

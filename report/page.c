@@ -41,8 +41,9 @@ put_tile(struct buf *b, const char *fmt, double v, const char *unit,
     put(b, " <small>%s</small></b><span>%s</span></div>\n", unit, what);
 }
 
-/* Is the cost of pruning above its error, so that a share of it is meaningful?
- * If not, evalppl prints no share. */
+/* Does pruning cost enough that the share regained by training says something?
+ * Perplexity must rise by more than 0.5 %, and evalppl must have printed a
+ * share, if a model was trained. */
 static int
 cost_shows(const struct eval *v)
 {

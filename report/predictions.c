@@ -27,7 +27,7 @@ static const struct shown {
     { "run.days", "The run", "days", 1.0 },
 };
 
-/* Is it the name of a figure of plan, not of a key? */
+/* Does `name` name a figure of plan, rather than a key? */
 static int
 is_figure(const char *name)
 {

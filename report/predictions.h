@@ -8,8 +8,8 @@
 
 /* Append the table and the charts of a sweep to a page. */
 void predictions_page(struct buf *b, const struct table *t);
-/* Does the first line of a file, which is not empty, name a figure that is
- * drawn? */
+/* Does the first line of the file name a figure that is drawn?  The file must
+ * not be empty. */
 int predictions_known(const struct lines *l);
 /* Append an SVG image of the sweep in a file.  -1 and *e. */
 int predictions_image(struct buf *b, const char *path, struct err *e);

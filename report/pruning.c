@@ -23,8 +23,8 @@ most_tokens(const struct table *t)
     return most;
 }
 
-/* Add the trials on all tokens: to *path the lowest objective so far of each
- * kind, to *front size and objective. */
+/* Add the trials on all tokens: to *front their size and objective; to *path,
+ * for each kind of trial, the lowest objective so far. */
 static void
 add_trials(struct chart *path, struct chart *front, const struct table *t)
 {
@@ -151,8 +151,8 @@ struct channels {
     size_t block, input, channel, class, max, square;
 };
 
-/* If line i is of that input and of tokens after the first, with a valid block
- * and channel, return 1 and set these. */
+/* Return 1 and set *block and *channel if line i is about `input` and about
+ * tokens after the first, and its block and channel are valid. */
 static int
 channel_line(const struct channels *c, size_t i, const char *input,
     size_t *block, size_t *channel)
@@ -169,7 +169,7 @@ channel_line(const struct channels *c, size_t i, const char *input,
     return 1;
 }
 
-/* Set map [blocks,MAP]: for each of MAP groups of a block's n channels
+/* Set map [blocks,MAP], which has MAP groups of a block's n channels:
  * log10(largest activation / root mean square of the input) / 3, so that 1 is a
  * factor of 1000. */
 static void

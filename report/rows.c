@@ -9,8 +9,9 @@
 
 static const char *const models[] = { "pruned", "distilled", "rival" };
 
-/* Add the chart of a column over tokens; size: over parameters.  Rows without
- * documents are left out: other programs measured them. */
+/* Add the chart of the column `up` over tokens or, with `size`, over
+ * parameters.  Rows without documents are left out: other programs measured
+ * them. */
 static void
 add_rows_chart(struct image *m, const struct table *t, const char *up, int size)
 {

@@ -188,7 +188,8 @@ order_logs(struct run *r)
         r->log[i].colour = v->nmodel + i - put;
 }
 
-/* Check that samples are lines of three fields, or drop them all. */
+/* Check that all samples are lines of three fields; else add a problem and drop
+ * them. */
 static void
 check_samples(struct run *r, const char *dir)
 {

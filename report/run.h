@@ -54,12 +54,13 @@ struct run {
 int run_read(struct run *r, const char *dir, struct err *e);
 void run_release(struct run *r);
 
-/* The mean of a column over the last tenth of the steps, or NAN. */
+/* Mean of a column's values over the last tenth of the steps; NAN: there are
+ * none. */
 double log_last(const struct log *g, int column);
 /* Tokens a second over all steps whose time is known. */
 double log_speed(const struct log *g);
-/* Index of the held-out evaluation with the lowest loss, or of a NaN if all
- * are. */
+/* Index of the held-out evaluation with the lowest loss; if all losses are NaN,
+ * of any. */
 size_t log_best(const struct log *g);
 /* Did both runs see and score the same number of tokens in every step?  Then
  * they are assumed to have seen the same batches. */

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A column of a file: a number printed by fmt; fmt NULL: text. */
+/* A column of a file. fmt NULL: it is shown as it is; else its numbers are
+ * multiplied by `scale` and printed by fmt. */
 struct column {
     const char *name, *fmt;
     double scale;
