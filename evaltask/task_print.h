@@ -17,7 +17,7 @@ struct task_args {
 };
 void tasks_print(const struct eval *e, const struct task *t,
     const struct task_args *a, struct buf *b);
-/* Append a table of all items, choices and models, as TSV. */
+/* Append a TSV table with a row for each task, item, model and choice. */
 void tasks_items(const struct eval *e, const struct task *t, size_t nt,
     struct buf *b);
 

@@ -141,8 +141,8 @@ fullest_rank(const struct job *j)
     return most;
 }
 
-/* Bytes of gathered weights: two blocks, the current one and the next; with hpz
- * also the copy in the node. */
+/* Bytes of gathered weights: the current block and the next one; with hpz also
+ * the rank's part of the copy in its node. */
 static double
 gathered_weights(const struct job *j)
 {

@@ -16,7 +16,8 @@ struct image {
 /* Begin an SVG image of that size, with the style of pages. */
 void image_begin(struct buf *b, double width, double height);
 /* Add a chart of lines at the next place, and release its series; a chart
- * without a value is not added.  The first chart's legend sets the height. */
+ * without a value is not added.  The first chart's legend sets the height of
+ * all panels. */
 void image_add(struct image *m, struct chart *c);
 /* Append the whole image and release *m. */
 void image_put(struct buf *b, struct image *m);

@@ -196,8 +196,8 @@ put_samples(struct buf *b, const struct run *r)
     buf_adds(b, "</div>\n");
 }
 
-/* Append the commands, or the other facts, of lines KEY, VALUE.  A line without
- * a key continues the value before it. */
+/* Append the facts of KEY `command`, or all others, from lines KEY, tab, VALUE.
+ * A line without a key continues the command before it. */
 static void
 put_facts(struct buf *b, const struct lines *l, int commands)
 {

@@ -20,9 +20,9 @@ struct args {
     const char *out; /* NULL: next to the file that is read */
 };
 
-/* Kinds of files, recognised by the beginning of the first line or by a
- * function; the last is any other file.  The functions append to *b: 0, or -1
- * and *e. */
+/* Kinds of files.  A file is of the first kind for which its first line begins
+ * with `begins`, or `known` returns 1; every file fits the last kind. draw and
+ * text append to *b and return 0, or -1 and *e. */
 static const struct kind {
     const char *begins;
     int (*known)(const struct lines *l);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A column of a file. fmt NULL: it is shown as it is; else its numbers are
+/* A column of a file; fmt NULL: it is shown as it is; else its numbers are
  * multiplied by `scale` and printed by fmt. */
 struct column {
     const char *name, *fmt;

@@ -12,7 +12,8 @@
 struct held_out {
     struct feed feed;
     char hash[33]; /* hash chain of the stream up to its first batch */
-    size_t T;      /* most tokens of a row, as in the first batch */
+    size_t T;      /* tokens of a row in the first batch; later batches may
+                    * not have more */
     size_t head;   /* bytes of the teacher's head in the stream */
     struct loss_opt loss;
     struct step_judge *judge;

@@ -37,8 +37,8 @@ save_masks(const char *file, const struct tmodel *t, struct err *e)
     return r;
 }
 
-/* Check that the weights which the mask of matrix k leaves out are zero, among
- * the weights that this rank has. */
+/* Check, among the weights that this rank has, that those which the mask of
+ * matrix k leaves out are zero. */
 static int
 check_zeros(const struct group *g, int k, size_t n, const char *name,
     struct err *e)

@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Refuse a model whose weights, gradients and moments do not fit into memory
- * before they are allocated.  The rest is checked later, when it is known. */
+/* Before parameters, gradients and moments are allocated, die if they do not
+ * fit into memory.  Other memory is checked later, when its size is known. */
 static void
 check_model_memory(const struct student *s, size_t params)
 {
@@ -326,7 +326,8 @@ choose_schedule(struct student *s)
                                                         : 100;
 }
 
-/* Hash the model, on one rank of a node, as all have the same name for it. */
+/* Hash the model.  One rank of a node does it, and sends the hash to the
+ * others, whose --model is the same file. */
 static void
 hash_model(struct student *s)
 {

@@ -206,14 +206,15 @@ compare_record(const struct record *r, const json_t *old, json_t *now,
                 w = json_object_get(r->defaults, name);
             if (w == NULL || json_equal(w, v) || (i == 0 && !is_compared(name)))
                 continue;
-            /* Ignore steps without a schedule, and rows of the last batch. */
+            /* Ignore `steps` if the schedule has no end, and `rows` if the
+             * batch is the stream's last. */
             if ((r->steps == 0 && strcmp(name, "steps") == 0) ||
                 (r->last && strcmp(name, "rows") == 0))
                 json_object_set(is, name, (json_t *)(uintptr_t)w);
             else
                 note_difference(r, name, w, v, changes, &refused, &names);
         }
-        if (i > 0) /* keep what is not known now */
+        if (i > 0) /* keep what the file knows and this run does not */
             json_object_update_missing(json_object_get(now, parts[i]),
                 json_object_get(old, parts[i]));
     }

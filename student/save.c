@@ -229,9 +229,9 @@ write_moments(const struct saver *s, const char *dir, struct err *e)
     return r;
 }
 
-/* Write this rank's part of the moments into the folder that rank 0 makes; rank
- * 0 writes the weights too, if they must be fetched.  -1 on all ranks if one of
- * them cannot. */
+/* Write this rank's part of the moments into the folder that rank 0 makes.
+ * Rank 0 writes the weights too, if some must be fetched from other ranks.  -1
+ * on all ranks if one of them cannot. */
 static int
 write_rank_parts(struct saver *s, struct err *e)
 {
@@ -309,8 +309,8 @@ save_thread(void *arg)
     return NULL;
 }
 
-/* Begin a checkpoint.  The caller has told the watch of ranks that this rank is
- * busy; the thread ends that. */
+/* Begin a checkpoint.  The caller has called watch_busy(1); the thread that
+ * writes ends that. */
 static int
 begin_checkpoint(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p, struct err *e)
@@ -416,8 +416,8 @@ meta_real(const struct st *st, const char *file, const char *key, double *r,
     return 0;
 }
 
-/* Read those elements of moment i % 2 of group i / 2 which the file has and
- * this rank needs, and add their number to *got. */
+/* Of moment i % 2 of group i / 2, read the elements that the file has and this
+ * rank needs; add their number to *got. */
 static int
 read_moment(const struct st *o, size_t i, const struct tmodel *t,
     struct adamw *a, size_t *got, struct err *e)

@@ -25,9 +25,10 @@ struct progress_state {
 };
 
 /*
- * A thread writes a checkpoint while the next step's gradients are computed,
- * which only reads parameters and moments.  They are updated after the thread
- * has written them, so no copy of them is needed.
+ * A thread writes a checkpoint while the gradients of the next step are
+ * computed: this only reads parameters.  Before the next update the run waits
+ * until the thread has written parameters and moments, so no copy of them is
+ * needed.
  */
 struct saver {
     const char *run;

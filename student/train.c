@@ -210,8 +210,8 @@ train(struct student *s)
     return e.code;
 }
 
-/* Print the closing line: steps, speed, loss, and the folder's path, of which
- * only the end if it is long. */
+/* Print the closing line: steps, speed, loss, and the folder's path (its end,
+ * if it is long). */
 static void
 tell_closing(const struct student *s, double wall)
 {

@@ -15,7 +15,8 @@ adds_tokens(const struct teacher *t)
     return t->a->top > 0 || t->a->sample > 0;
 }
 
-/* Type of the head in the stream: its stored type if a stream can hold that. */
+/* Type of the head in the stream: its stored type, if a stream can hold that;
+ * else fp32. */
 static enum dtype
 head_type(const struct weight *w)
 {

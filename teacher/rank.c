@@ -23,8 +23,9 @@ rank_together(const struct args *a)
     return a->tensor * a->context;
 }
 
-/* Assign streams to ranks.  There is one stream for each reader if mpirun
- * started other programs too; else one for each rank or group of ranks. */
+/* Assign streams to ranks.  There is one stream if --output has no %r; else one
+ * for each reader, if mpirun started other programs too; else one for each rank
+ * or group of ranks. */
 static void
 deal_streams(struct teacher *t)
 {

@@ -210,7 +210,8 @@ forget_weights(const struct teacher *t)
         model_forget(&t->m, NULL);
 }
 
-/* Gather block k for fwd_block.  Ranks without rows take part too. */
+/* Gather block k for fwd_block, and begin to gather the next one.  Ranks
+ * without rows take part too. */
 static void
 fetch_block(const struct teacher *t, size_t k)
 {

@@ -51,7 +51,7 @@ struct teacher {
     const struct model *run;  /* model to run: m, or that of share or shard */
     struct dist_group team;   /* ranks that work on one stream at a time */
     struct lane *lane;        /* [lanes] streams of the team */
-    size_t lanes, first;      /* number of lanes; stream of the first one */
+    size_t lanes, first;      /* number of lanes; the first one's stream */
     size_t row0, row1;        /* this rank runs rows row0 to row1 - 1 */
     size_t *at; /* [team.n+1] token of the batch where a rank's part begins */
     struct pool *pool;

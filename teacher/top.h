@@ -27,10 +27,11 @@ struct top *top_new(const struct model *m, struct pool *pool,
 void top_free(struct top *t);
 /* Announce the tensors of B rows of T tokens in the message o. */
 void top_begin(const struct top *t, struct st_out *o, size_t B, size_t T);
-/* Compute and send the tensors announced for b, after all tensors before them;
- * x [B,T,d]: its final states.  Each rank of the team computes tokens
- * at[rank]..at[rank+1]; only the rank that sends has a w that is not NULL.
- * Returns as msg_send; -1 and *e (EX_NUM): a logit is not finite. */
+/* Compute the tensors announced for b, and send them; those announced before
+ * them must have been sent. x [B,T,d]: final states of b.  Each rank of the
+ * team computes tokens at[rank] to at[rank+1]-1. w: on the rank that sends;
+ * NULL on others.  Returns as msg_send; -1 and *e (EX_NUM): a logit is not
+ * finite. */
 int top_send(struct top *t, struct fwd *f, const float *x,
     const struct batch *b, const struct dist_group *team, const size_t *at,
     struct msg_out *w, struct err *e);
