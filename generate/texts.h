@@ -54,9 +54,9 @@ size_t texts_bytes(const struct texts *w);
 void texts_run(struct texts *w, struct text *t, size_t n,
     void (*on_token)(void *ctx, struct text *t), void *ctx);
 
-/* Print a note of the memory that generation takes. bytes: what it takes
- * besides the model m and the program; cache: the keys and values in it.  Dies
- * if there is not enough. */
+/* Print a note of the memory that generation takes: `bytes` besides the model m
+ * and the program, of which `cache` are keys and values.  Dies if there is not
+ * enough. */
 void tell_texts(const struct model *m, const struct pool *pool, size_t at_once,
     size_t longest, size_t cache, size_t bytes);
 

@@ -21,8 +21,8 @@ struct args {
 };
 
 /* Kinds of files.  A file is of the first kind for which its first line begins
- * with `begins`, or `known` returns 1; every file fits the last kind. draw and
- * text append to *b and return 0, or -1 and *e. */
+ * with `begins`, or `known` returns 1; every file fits the last kind.  Both
+ * functions draw and text append to *b and return 0, or -1 and *e. */
 static const struct kind {
     const char *begins;
     int (*known)(const struct lines *l);

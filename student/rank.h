@@ -25,9 +25,9 @@ void rank_rows(struct student *s, size_t rows);
  */
 int rank_same(const struct student *s, struct err *e);
 /* If each rank updates a part of the parameters, a bit flip in that part would
- * spread to all ranks. rank_keep hashes the part after an update;
- * rank_unchanged compares this hash with the part's before the next update: -1
- * and *e (EX_RANK), on this rank only, if it has changed. */
+ * spread to all ranks.  After an update rank_keep hashes the part; before the
+ * next one rank_unchanged compares it with this hash: -1 and *e (EX_RANK), on
+ * this rank only, if it has changed. */
 void rank_keep(struct student *s);
 int rank_unchanged(const struct student *s, struct err *e);
 /* Agree on a result; this rank's is r: 1, 0, or -1 and *e.  Returns r if all

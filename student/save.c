@@ -416,7 +416,7 @@ meta_real(const struct st *st, const char *file, const char *key, double *r,
     return 0;
 }
 
-/* Of moment i % 2 of group i / 2, read the elements that the file has and this
+/* Read those elements of moment i % 2 of group i / 2 that the file has and this
  * rank needs; add their number to *got. */
 static int
 read_moment(const struct st *o, size_t i, const struct tmodel *t,

@@ -28,7 +28,7 @@ void top_free(struct top *t);
 /* Announce the tensors of B rows of T tokens in the message o. */
 void top_begin(const struct top *t, struct st_out *o, size_t B, size_t T);
 /* Compute the tensors announced for b, and send them; those announced before
- * them must have been sent. x [B,T,d]: final states of b.  Each rank of the
+ * them must have been sent.  x [B,T,d]: final states of b.  Each rank of the
  * team computes tokens at[rank] to at[rank+1]-1. w: on the rank that sends;
  * NULL on others.  Returns as msg_send; -1 and *e (EX_NUM): a logit is not
  * finite. */
