@@ -1,6 +1,7 @@
-/* Tasks: items of JSONL, made into requests by a form (a file that a user
- * writes, see evaltask(1)) and scored as lm-evaluation-harness does: by the log
- * probability of a continuation after a context. */
+/* Tasks: items of JSONL files.  A form, a file that a user writes (see
+ * evaltask(1)), makes each item into requests, which are scored as in
+ * lm-evaluation-harness: by the log probability of a continuation after a
+ * context. */
 #ifndef TASK_H
 #define TASK_H
 

@@ -1,7 +1,7 @@
 /*
- * A job to predict: models, a machine and a layout.  Each setting is a number
- * with a name, a key of the layout ("tensor") or of the machine ("net_gbs");
- * one table of keys serves the command line, machines' files, --what-if and
+ * A job to predict: models, a machine and a layout.  Each setting is a number;
+ * its name is a key of the layout ("tensor") or of the machine ("net_gbs").
+ * One table of keys serves the command line, machines' files, --what-if and
  * sweeps.
  */
 #ifndef PLAN_JOB_H
@@ -12,9 +12,9 @@
 #include "base/mem.h"
 
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
-/* Where the teacher is: a copy beside each student, divided like the student;
- * sharded over the ranks of a node; sharded over all ranks; or replaced by
- * stored targets. */
+/* Where the teacher is.  WHOLE: a copy is beside each student, and divided like
+ * the student.  NODE: it is sharded over the ranks of each node.  WORLD: it is
+ * sharded over all ranks.  CACHED: there is none, but its stored targets. */
 enum teacher { TEACHER_WHOLE, TEACHER_NODE, TEACHER_WORLD, TEACHER_CACHED };
 
 struct machine {

@@ -1,7 +1,7 @@
 /*
  * The time of a step: see measure.h.  It is the time of all blocks plus that of
  * the rest, mostly the head.  To time a block, two models are timed, of one
- * block and of several (mean blocks if they differ): their difference is that
+ * block and of several (mean blocks if they differ); the difference is the time
  * of the other blocks.  Both have a tiny vocabulary: in a small model the head
  * takes as long as ten blocks, and the noise of its time would be multiplied by
  * the number of blocks.  Weights are random; a step has one or two passes.

@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* FLOP of a token in training, as MFU counts them (Chowdhery et al.,
- * arXiv:2204.02311, appendix B): the forward pass and twice as much backward,
- * with attention to all T keys; and the forward pass of a live teacher. */
+ * arXiv:2204.02311, appendix B): three times the forward pass, as the backward
+ * pass has twice as many, with attention to all T keys; and the forward pass of
+ * a live teacher. */
 static double
 model_flop(const struct job *j)
 {

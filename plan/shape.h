@@ -2,7 +2,7 @@
  * The shape of a model, without its weights, read from a GGUF, a folder, a
  * config.json or a shipped shape (plan/models).  Only sizes matter here, so the
  * config.json may be of a family that student does not train, such as a mixture
- * of experts; sizes are found by transformers' keys.
+ * of experts.  Sizes have the names that transformers gives them.
  */
 #ifndef PLAN_SHAPE_H
 #define PLAN_SHAPE_H

@@ -126,8 +126,8 @@ read_lines_file(struct run *r, struct lines *l, const char *dir,
     free(path);
 }
 
-/* Read the files of one table; those of a profile may be in the folder
- * `profile`.  Returns the number of all rows. */
+/* Read the files that hold one table each; those of a profile may be in the
+ * folder `profile`.  Returns the number of rows of all tables. */
 static size_t
 read_tables(struct run *r, const char *dir)
 {

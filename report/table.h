@@ -1,7 +1,8 @@
 /*
- * Files of lines, and tables in them: a header of column names, then rows with
- * as many fields, separated by tabs, up to an empty line or the end.  Columns
- * are found by name, so that columns of a later version do no harm.
+ * Files of lines, and tables in them.  A table is a header of column names,
+ * then rows with as many fields, separated by tabs; an empty line or the end of
+ * the file ends it.  Columns are found by name, so that columns of a later
+ * version do no harm.
  */
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
@@ -40,8 +41,8 @@ struct table {
 int table_parse(struct table *t, struct lines *l, size_t *at, struct err *e);
 void table_release(struct table *t);
 
-/* Check that each of the names, with blanks between, is a column and, if
- * `numbers`, that its cells are numbers or "-"; -1 and *e. */
+/* Check that the table has the columns `names`, with blanks between, and, if
+ * `numbers`, that their cells are numbers or "-". 0, or -1 and *e. */
 int table_need(const struct table *t, const char *names, int numbers,
     struct err *e);
 

@@ -21,8 +21,8 @@ struct held_out {
 };
 
 struct student;
-/* Open the batches.  Call it when the losses of training are chosen.  Dies if
- * the batches cannot be evaluated with these. */
+/* Open the batches.  Call it after the losses of training have been chosen.
+ * Dies if the batches cannot be evaluated with these. */
 void held_out_open(struct student *s);
 /* Call it after step_new: prepares evaluation, and adds its memory to *l. */
 void held_out_plan(struct student *s, struct plan_load *l);

@@ -21,8 +21,8 @@ char *rank_newest(struct student *s);
  * alike_inputs. */
 void rank_rows(struct student *s, size_t rows);
 /* If each rank has all parameters, check that they are bitwise equal.  -1 and
- * *e (EX_RANK) on all ranks: the message names the ranks that differ from most.
- */
+ * *e (EX_RANK) on all ranks: the message names the ranks that differ from the
+ * majority. */
 int rank_same(const struct student *s, struct err *e);
 /* If each rank updates a part of the parameters, a bit flip in that part would
  * spread to all ranks.  After an update rank_keep hashes the part; before the

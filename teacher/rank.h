@@ -26,14 +26,15 @@ void rank_context(void *ctx, float *x, const size_t *at);
 void rank_open(struct teacher *t, const char *input);
 void rank_close(struct teacher *t);
 /* Broadcast the batch l->m of the team's rank 0 to t->batch of all its ranks,
- * and divide its rows: 1; 0: rank 0 has no batch (there = 0). */
+ * and divide its rows.  there: 1 on rank 0 if it has a batch.  Returns 1; 0:
+ * rank 0 has none. */
 int rank_batch(struct teacher *t, struct lane *l, int there);
 /* All-gather the states in t->x within the team. */
 void rank_gather(const struct teacher *t);
 /* Sum of `tokens` over all ranks. */
 double rank_total(double tokens);
-/* 1: this rank (there = 1) has a batch or, with --shard, a rank with which it
- * gathers blocks has; else 0. */
+/* Returns 1 if this rank has a batch (there = 1) or, with --shard, if any rank
+ * with which it gathers blocks has one; else 0. */
 int rank_any(const struct teacher *t, int there);
 
 #endif

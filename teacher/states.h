@@ -1,5 +1,5 @@
 /* Running batches through the model and sending them with the teacher's
- * tensors.  Only one block's states are in memory. */
+ * tensors.  Only one block's states are in memory at a time. */
 #ifndef TEACHER_STATES_H
 #define TEACHER_STATES_H
 
