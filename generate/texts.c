@@ -26,8 +26,9 @@ struct texts {
     /* the texts that are being generated: */
     size_t n;
     struct text **text;   /* [at_once] */
-    struct kv_more *more; /* [at_once] text's slot, and the tokens to compute
-                           * next: first its prompt, later its newest token */
+    struct kv_more *more; /* [at_once] a text's slot, and the tokens to
+                           * compute next: first its prompt, later its newest
+                           * token */
 };
 
 void

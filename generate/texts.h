@@ -28,7 +28,7 @@ void text_release(struct text *t);
 struct texts_opt {
     size_t at_once;    /* texts to generate at a time */
     size_t longest;    /* tokens of the longest prompt */
-    size_t most;       /* most tokens to generate for a text */
+    size_t most;       /* tokens to generate for a text, at most */
     double tau;        /* temperature; 0: the most probable token */
     double top_p;      /* in (0,1]; probability of the nucleus */
     uint64_t seed;     /* seed of the random numbers */

@@ -36,7 +36,8 @@ struct layout {
     struct block_shape *block; /* [L] */
     size_t params;
     size_t head_bytes; /* bytes of student's copy of this model's head */
-    size_t window;     /* plan_window of the weights as stored; or 0 */
+    size_t window;     /* plan_window of the weights as stored; 0: path has
+                        * none */
 };
 
 /* Bytes of a number in student's copy of a head that is stored in fp32. */

@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-/* Most models and sources; lines of further ones are counted, but not shown. */
+/* Numbers of models and of sources that are shown at most; lines of further
+ * ones are only counted. */
 enum { MODELS = 50, SOURCES = 200 };
 struct eval {
     struct lines l;

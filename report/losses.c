@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 20000 }; /* most tokens shown, a number that browsers can take */
+enum { MOST = 20000 }; /* tokens shown at most, which browsers can take */
 
 static const char css[] =
     "body{font:16px/1.7 Georgia,serif;max-width:50em;margin:2em auto;"

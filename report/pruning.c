@@ -10,8 +10,9 @@ enum { KINDS = 6, MAP = 64, BLOCKS = 4096 };
 
 /* ---- the search ---- */
 
-/* Find the most tokens of a trial.  Only trials with so many are drawn, as
- * successive halving scores others on fewer tokens, that is on other data. */
+/* Largest number of tokens that a trial was scored on.  Only trials on that
+ * many are drawn, as successive halving scores others on fewer tokens, that is
+ * on other data. */
 static double
 most_tokens(const struct table *t)
 {

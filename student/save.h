@@ -35,7 +35,9 @@ struct saver {
     const struct dist_group *ranks; /* rank 0 writes everything but the other
                                      * ranks' parts of the moments */
     struct dir_lock lock_run;       /* this rank's lock of RUN */
-    int new_run;   /* io_remember's number of a RUN just made; 0: RUN is kept */
+    int new_run;   /* a RUN just made, which is removed if the run fails
+                    * before its first step: io_remember's number; 0: RUN is
+                    * kept */
     int tokenizer; /* 1: RUN has the tokenizer's files */
     const struct fetch *fetch; /* fetches weights of other ranks, or NULL */
     size_t keep;               /* number of checkpoints to keep; 0: all */

@@ -41,11 +41,11 @@ struct student {
     struct dist_group ranks;    /* all ranks, perhaps one */
     int stop;     /* signal that stops the run, sent to any rank; or 0 */
     int finished; /* 1: RUN holds the result, and no step is left */
-    size_t rows;  /* most rows of a message that this rank trains on */
+    size_t rows;  /* rows of a message that this rank trains on, at most */
     size_t first_row, row_stride; /* they are rows first_row + k * row_stride */
     size_t rows_of_all;           /* rows of the first message on all ranks */
-    size_t most_rows;             /* most rows that a rank has of that
-                                   * message */
+    size_t most_rows;             /* rows of that message that a rank has, at
+                                   * most */
     struct pool *pool;
     struct tmodel t;
     struct adamw *opt;

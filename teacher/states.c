@@ -133,7 +133,7 @@ own_bytes(const struct teacher *t)
         (t->shard != NULL ? shard_own_bytes(t->shard) : 0);
 }
 
-/* Most bytes of weights that are in memory at once. */
+/* Bytes of weights that are in memory at once, at most. */
 static size_t
 weights_at_a_time(const struct teacher *t, size_t tokens)
 {
