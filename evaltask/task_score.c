@@ -263,7 +263,7 @@ add_item(struct bundle *b, const struct task_ids *r, size_t n,
         add_requests(b, r + i, 1, fed_tokens(r + i), fed_tokens(r + i), to + i);
 }
 
-/* Encode all requests of a task [nrequest]. *longest rises to the number of
+/* Encode all requests of a task [nrequest].  *longest rises to the number of
  * tokens computed for the longest of them, and *total by those of all. */
 static struct task_ids *
 encode_task(const struct task *t, struct lmeval *s, size_t *longest,

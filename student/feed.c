@@ -110,8 +110,9 @@ read_teacher(struct feed *f, const struct model *student, const struct msg *m)
     match_blocks(f, student, m);
 }
 
-/* If the first batch has no final states, free the teacher's head.  If final
- * states are all that it has of the teacher, die if there is no head. */
+/* If the first batch has no final states, free the teacher's head.  If it has
+ * final states but no head to use them, and neither top tokens nor draws, die.
+ */
 static void
 check_teacher_head(struct feed *f)
 {
