@@ -6,26 +6,28 @@
 #include "model/forward_block.h"
 
 /*
- * Gradients at the steps of one block, [B,Tp,d] (padded) unless stated.  Those
- * at gate and up overwrite u->a.gate and u->a.up, which nobody reads after this
- * block; the one at act is in u->act, until act is recomputed there.
+ * Gradients at the steps of one block, [B,Tp,d] (padded) unless stated.  The
+ * gradients at gate and up overwrite u->a.gate and u->a.up, which no later step
+ * reads.  u->act holds the gradient at act, then act itself, recomputed.
  */
 struct grads {
     float *dy;           /* at the output: dx[B,T,d] padded */
     float *dxn;          /* at norm2's output, kept for its weight */
     float *dx2;          /* after attention's residual */
-    float *ddown, *dout; /* at the outputs of down and o: dy and dx2 where
-                          * no norm follows them */
-    float *rstd_att, *rstd_mlp; /* [B,T] 1/rms in the norms after o, down; or
-                                 * NULL */
+    float *ddown, *dout; /* at the outputs of down and o; without norms after
+                          * them the same arrays as dy and dx2 */
+    float *rstd_att, *rstd_mlp; /* [B,T] 1/rms in the norms after o and down;
+                                 * NULL: no such norms */
     float *datt;                /* [B,Tp,H*D] */
     float *dqkv;                /* [B,Tp,(H+2KV)D] */
-    float *dk, *dv;             /* [B,H,Tp,D] parts of the query heads */
+    float *dk, *dv;             /* [B,H,Tp,D] each query head's term */
     float *dxn1;                /* at norm1's output; f->out, free by now */
-    float *xn1;                 /* norm1's output recomputed (norm2's: f->xn) */
+    float *xn1;                 /* norm1's output, recomputed; norm2's is in
+                                 * f->xn */
     float *rstd1, *rstd2;       /* [B,T] */
-    float *dheads;     /* [B,Tp,(H+KV)D] at the outputs of heads' norms */
-    float *rstd_heads; /* [B,T,H+KV]; both NULL without such norms */
+    float *dheads;     /* [B,Tp,(H+KV)D] at the outputs of heads' norms; NULL:
+                        * no such norms */
+    float *rstd_heads; /* [B,T,H+KV] of heads' norms, or NULL */
     float *dx;         /* [B,T,d] in: at the output; out: at the input */
     float *row;        /* [threads,widest] one row of act */
     size_t widest;
@@ -37,12 +39,13 @@ struct grads {
 void block_backward(struct run *u);
 
 /*
- * The gradient of a vector, one row of the batch after another.  For a norm's
- * weight
- *   g[n] += sum over tokens and heads of rstd * x * dy,
- * for a bias (rstd NULL) the sum of dy.  Element 0 of row b, token t, head h:
- * x[(b * x_rows + t) * ldx + h * n], the same of dy, rstd[(b * T + t) * ldr +
- * h].
+ * The gradient of a vector, added one row of the batch after another:
+ *   of a norm's weight  g[n] += sum over tokens and heads of rstd * x * dy
+ *   of a bias           g[n] += sum of dy (rstd NULL, x not read)
+ * For row b, token t and head h:
+ *   element 0 of x is x[(b * x_rows + t) * ldx + h * n]
+ *   element 0 of dy is dy[(b * dy_rows + t) * lddy + h * n]
+ *   rstd is rstd[(b * T + t) * ldr + h]
  */
 struct vec_grad {
     float *g;

@@ -1,5 +1,5 @@
-/* The number format of a program's matrix products: its option --compute; see
- * kern_compute. */
+/* The number format of a program's matrix products, set by the option
+ * --compute; see kern_compute. */
 #ifndef MODEL_COMPUTE_H
 #define MODEL_COMPUTE_H
 
@@ -15,11 +15,11 @@ extern const char *const compute_names[];
 int compute_init(int choice, struct err *e);
 
 /*
- * Note the error of bfloat16 products for m: states of up to COMPUTE_SAMPLE
- * tokens of the first row of r are compared with both kinds of product, and
- * distributions after COMPUTE_LOGITS of them.  The note begins with `who`.
- * With -q or fp32 products this does nothing.  The weights of m that it reads
- * do not stay in memory.
+ * Print a note, which begins with `who`, on the error of bfloat16 products in
+ * m: final states of up to COMPUTE_SAMPLE tokens of the first row of r are
+ * computed with both kinds of product, and distributions after COMPUTE_LOGITS
+ * of them, and compared.  With -q or fp32 products this does nothing.  The
+ * weights of m that it reads do not stay in memory.
  */
 enum { COMPUTE_SAMPLE = 128, COMPUTE_LOGITS = 32 };
 void compute_tell(const struct model *m, struct pool *pool,

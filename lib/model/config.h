@@ -15,8 +15,8 @@ enum { CONFIG_EOS = 32, CONFIG_LAYERS = 4096 };
 /* The shape of a block.  source: its index in the model that it was cut from,
  * or its own index in a model that was not cut. */
 struct block_shape {
-    size_t groups; /* key-value heads, each with its H/KV query heads; 0: the
-                    * block has no attention */
+    size_t groups; /* key-value heads, each of H/KV query heads; 0: the block
+                    * has no attention */
     size_t mlp;    /* channels; 0: the block has no MLP */
     size_t source;
 };
@@ -29,12 +29,12 @@ struct config {
     size_t d;        /* hidden size */
     size_t L;        /* blocks */
     size_t H, KV, D; /* query heads, key-value heads, head size */
-    size_t mlp;      /* channels of the widest MLP, as KV is the most groups
-                      * that any block has; both at least 1; a block's own
-                      * shape: struct block */
+    size_t mlp;      /* channels of the widest MLP; likewise KV is the most
+                      * groups of any block; both at least 1.  struct block has
+                      * each block's own */
     size_t max_pos;
     size_t window; /* tokens that a token attends to in `local` blocks */
-    unsigned char local[CONFIG_LAYERS / 8]; /* a bit a block */
+    unsigned char local[CONFIG_LAYERS / 8]; /* a bit for each block */
     double eps;                             /* of RMSNorm */
     double theta;                           /* RoPE base */
     double theta_local; /* of blocks with a window; 0: theta */
@@ -52,27 +52,26 @@ struct config {
                          * 0: by D^-0.5 */
 };
 
-/* Read a parsed config.json.  Refuses keys that are unknown, values that are
- * not implemented (the error names the JSON path), and sizes that are zero or
- * absurd. */
+/* Read a parsed config.json.  -1, and the JSON path in *e: a key is unknown, a
+ * value is not implemented, or a size is zero or absurd. */
 int config_from_json(struct config *c, const json_t *j, struct err *e);
 /* Read the file at path; errors begin with path.  b: NULL, or *b becomes the
  * blocks' shapes [L], which the caller frees. */
 int config_load(struct config *c, struct block_shape **b, const char *path,
     struct err *e);
-/* Check that sizes, ids and RoPE numbers go together.  config_from_json has
- * done that; this is for configurations that come from elsewhere. */
+/* Check that sizes, ids and RoPE numbers go together.  config_from_json does
+ * this itself; configurations from elsewhere need the call. */
 int config_check(const struct config *c, struct err *e);
 /* Read retort.groups, retort.mlp and retort.kept of a config.json into b[L].
- * Defaults: c->KV and c->mlp of all blocks, and 0, 1, 2, ... */
+ * Where a list is missing: groups c->KV, mlp c->mlp, source 0, 1, 2, ... */
 int config_blocks(const struct config *c, const json_t *j,
     struct block_shape *b, struct err *e);
 /* Tokens that a token attends to in block i; 0: all before it. */
 size_t config_window(const struct config *c, size_t i);
 void config_set_local(struct config *c, size_t i, int local);
 /* Set the values of a Gemma 3 that a GGUF does not hold, as llama.cpp does:
- * every sixth block without a window, and the scale of scores (the 27B alone
- * has another). */
+ * every sixth block has no window, and the scale of scores follows from the
+ * size (the 27B has one of its own). */
 void config_gguf_fixed(struct config *c);
 /* Does c differ from config_gguf_fixed in which blocks have a window? */
 int config_windows_lost(const struct config *c);
@@ -80,13 +79,13 @@ int config_windows_lost(const struct config *c);
 int config_is_eos(const struct config *c, int64_t id);
 /* The ids that end a text, as JSON: a number, a list of several, NULL: none. */
 json_t *config_eos_json(const struct config *c);
-/* Print a note if rows of T tokens are longer than max_pos of the model; `who`:
- * the name of the model in it. */
+/* Print a note if rows of T tokens are longer than c->max_pos; the note calls
+ * the model `who`. */
 void config_tell_positions(const struct config *c, size_t T, const char *who);
-/* A new config.json object for transformers 4 and 5, vLLM and llama.cpp's
- * converter: it has both rope_theta and rope_parameters.  b [L]: the blocks'
- * shapes, NULL when all are whole; shapes that are not whole go to "retort":
- * {"groups": [...], "mlp": [...], "kept": [...]}. */
+/* A new config.json object that transformers 4 and 5, vLLM and llama.cpp's
+ * converter can read: it has both rope_theta and rope_parameters.  b [L]: the
+ * blocks' shapes; NULL: all are whole.  Shapes that are not whole go to
+ * "retort": {"groups": [...], "mlp": [...], "kept": [...]}. */
 json_t *config_to_json(const struct config *c, const struct block_shape *b);
 /* The number of parameters: embed + blocks + norm + head (if untied).  b: as in
  * config_to_json. */

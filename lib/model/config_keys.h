@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/* Check that the family (a bit of family.h) knows every key of the object, and
- * that its value is implemented; else -1: "KEY: why". */
+/* Check that the family (a bit of family.h) knows every key of j, and that each
+ * value is implemented.  -1: "KEY: why". */
 int config_check_keys(const json_t *j, unsigned family, struct err *e);
 
 #endif

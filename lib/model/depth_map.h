@@ -1,10 +1,12 @@
 /*
- * The teacher's block that each block of a student is compared with.  Each
- * block of a student that was cut from its teacher (config.json's retort.kept,
- * the same width) is compared with the block that it was cut from.  Any other
- * student's block i of 1..Ls is compared with the teacher's block at the same
- * relative depth, the nearest to i Lt / Ls of 1..Lt: so the last blocks go
- * together, and in models of equal depth each block goes with the one of its
+ * Which block of the teacher each block of a student is compared with.
+ *
+ * If the student was cut from this teacher (config.json's retort.kept, equal
+ * widths): the block that the student's block was cut from.
+ *
+ * Otherwise: the block at the same relative depth.  Block i of the student's
+ * 1..Ls goes with the teacher's block nearest to i Lt / Ls of 1..Lt.  So the
+ * last blocks go together, and in models of equal depth blocks of the same
  * number.
  */
 #ifndef MODEL_DEPTH_MAP_H

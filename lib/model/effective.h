@@ -1,13 +1,12 @@
 /*
- * Effective weights E: the matrices that the passes of a model in training use,
- * and that the finished model holds, where they differ from the parameters W of
- * the optimiser:
+ * Effective weights E: the matrices that the passes of training use and that
+ * the finished model holds, if they differ from W, the optimiser's parameters:
  *
  *     E = round(mask(W))
  *
  * E is computed after each update.  Gradients are taken at E and applied to W
  * as if it were E: a straight-through estimator (Bengio et al.,
- * arXiv:1308.3432).  Masks are chosen again as W changes, and the gradients of
+ * arXiv:1308.3432).  Masks are chosen again as W changes.  The gradients of
  * masked weights get a decay term (adamw_opt.mask_decay): SR-STE, Zhou et al.,
  * arXiv:2102.04010.
  */
@@ -19,26 +18,29 @@
 
 /* Names of enum effective_as, for options. */
 extern const char *const rounding_names[];
-/* Set *how from the index of such a name and a mask such as "2:4" (NULL: none).
- * -1 (EX_USAGE): "--mask: ...". */
+/* Set *how from the index `as` into rounding_names and a mask such as "2:4"
+ * (NULL: none).  -1 (EX_USAGE): "--mask: ...". */
 int effective_parse(struct effective *how, int as, const char *mask,
     struct err *e);
 
 /*
  * Make t's matrices point to E, which effective_make fills: the matrices of
  * blocks, and embedding and head where model_export_gguf rounds them too
- * (ROUND_Q4_0, ROUND_Q8_0).  With how->of > 0 all matrices of blocks have masks
- * (group.mask), which effective_choose sets, and none counts as sparse
- * (block.sparse) until effective_end.  This process must have every group's
- * parameters, and, for masks, gradients in fp32.  Without rounding and masks
- * this does nothing.  -1 (EX_USAGE): the rows of a matrix are no multiple of
- * how->of.
+ * (ROUND_Q4_0, ROUND_Q8_0).
+ *
+ * If how->of > 0, all matrices of blocks have masks (group.mask), which
+ * effective_choose sets; none counts as sparse (block.sparse) until
+ * effective_end.
+ *
+ * This process must have every group's parameters and, for masks, gradients in
+ * fp32.  Without rounding and masks nothing is done.  -1 (EX_USAGE): a matrix's
+ * rows are no multiple of how->of.
  */
 int effective_begin(struct tmodel *t, const struct effective *how,
     struct err *e);
 /* Choose the masks by the present W: of each `of` numbers in a row keep the
- * `keep` of largest magnitude, the last of equal ones.  Without masks: no
- * effect. */
+ * `keep` of largest magnitude; of equal ones the last are kept.  Without masks
+ * nothing is done. */
 void effective_choose(struct tmodel *t, struct pool *pool);
 /* Compute E from the present W and masks. */
 void effective_make(struct tmodel *t, struct pool *pool);

@@ -9,22 +9,23 @@
 
 /*
  * Write a Hugging Face directory: config.json, model.safetensors (F32, F16 or
- * BF16), tokenizer.json, tokenizer_config.json, generation_config.json and
- * special_tokens_map.json, the tokenizer files copied from or converted out
- * of `tok_from` (a model directory or .gguf; NULL: none).  The directory must
- * not exist; it appears whole or not at all.  Blocks of fewer groups than c.KV
- * or fewer channels than c.mlp are zero-padded to these, so that every loader
- * takes it, and their true shapes are recorded under "retort".
+ * BF16), generation_config.json and the tokenizer's files.  These are copied
+ * from a model directory tok_from, or converted from a .gguf tok_from; NULL:
+ * none.  The directory must not exist; it appears whole or not at all.
+ *
+ * Blocks with fewer groups than c.KV or fewer channels than c.mlp are padded
+ * with zeros, so that every loader takes them; "retort" records their true
+ * shapes.
  */
 int model_export(const struct model *m, const char *dir, enum dtype as,
     const char *tok_from, struct err *e);
-/* Write single parts of such a directory, for checkpoints, into an existing
- * folder. */
+/* Write one file of such a directory into an existing folder, for
+ * checkpoints. */
 int model_write_weights(const struct model *m, const char *file, enum dtype as,
     struct err *e);
 int model_write_config(const struct model *m, const char *file, struct err *e);
-/* Write generation_config.json with the ids of BOS, EOS and padding, unless the
- * file is there already (copied with the tokenizer). */
+/* Write generation_config.json with the ids of BOS, EOS and padding.  A file
+ * that is there already was copied with the tokenizer and stays. */
 int model_write_generation(const struct model *m, const char *file,
     struct err *e);
 

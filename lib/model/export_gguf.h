@@ -6,11 +6,12 @@
 #include "model/model.h"
 
 /*
- * Write a GGUF as llama.cpp's converter would: matrices as F32, F16, BF16, Q8_0
- * or, in blocks, Q4_0, embedding and head then Q8_0 (F16 where rows are no
- * multiple of 32), vectors as F32, blocks padded and the tokenizer taken from
- * tok_from as in model_export.  The file is replaced once the new one is whole.
- * Refuses, or warns of, settings that a GGUF cannot hold, but for padding.
+ * Write a GGUF as llama.cpp's converter would.
+ *   matrices: F32, F16, BF16, Q8_0 or Q4_0; see matrix_type
+ *   vectors: F32
+ * Blocks are padded and tok_from is used as in model_export.  The file is
+ * replaced once the new one is whole.  Settings that a GGUF cannot hold, other
+ * than padding, are refused or warned of.
  */
 int model_export_gguf(const struct model *m, const char *file, enum dtype as,
     const char *tok_from, struct err *e);
