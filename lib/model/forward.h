@@ -1,6 +1,6 @@
 /*
- * Running a model: embed, then one block after another, then final norm and
- * head, with explicit inputs and outputs, so that each program walks the list
+ * Running a model: the embedding, one block after another, the final norm, the
+ * head.  Inputs and outputs are explicit, so that each program walks the list
  * of blocks itself: the teacher taps blocks, the pruner skips them and restarts
  * from a cached prefix, the trainer keeps or recomputes what the backward pass
  * needs.
@@ -8,10 +8,11 @@
  * Activations are fp32, row-major [B,T,d].  A token attends to the tokens of
  * its own piece at or before it; positions count from the piece's start.
  * Padding tokens (first = UINT32_MAX) give zeros and cost no attention.
- * Each matrix product is cut into fixed tiles of at most FWD_TILE rows that
- * start at a row's first token and are padded with zeros to full size, so a
+ *
+ * Rows are cut into tiles of at most FWD_TILE tokens, the first of which starts
+ * at the row's first token; the last one is padded with zeros to full size.
+ * Tile size follows from r->T alone.  Matrix products are formed per tile, so a
  * token's bits depend neither on threads nor on its neighbours in the batch.
- * (The size of the tiles follows from r->T alone.)
  */
 #ifndef MODEL_FORWARD_H
 #define MODEL_FORWARD_H
@@ -34,8 +35,8 @@ struct rows {
 
 struct fwd;
 
-/* Work space for m with at most B rows of T tokens.  m and pool outlive it.
- * It calls kern_init if nobody has, which must succeed. */
+/* Work space for m and at most B rows of T tokens.  m and pool must outlive it.
+ * Calls kern_init if nobody has; that call must succeed. */
 struct fwd *fwd_new(const struct model *m, struct pool *pool, size_t B,
     size_t T);
 /* Work space without buffers for logits: for fwd_embed, fwd_block,
@@ -46,30 +47,31 @@ void fwd_free(struct fwd *f);
 size_t fwd_bytes(const struct fwd *f); /* memory it holds */
 
 /*
- * From here on a piece may continue a stem (a prefix that several pieces may
- * share): a token also attends to the nstem tokens of its row from index stem
- * on, all before its piece, and positions count from the stem's start; nstem =
- * 0: no stem.  Both arrays are [B,T] as in struct rows and are not copied;
- * NULL: no stems.
+ * From this call on a piece may continue a stem (a prefix that several pieces
+ * may share).  Each token also attends to the nstem tokens of its row from
+ * index stem on, all of which come before its piece; positions count from the
+ * stem's start.  nstem 0: no stem.  Both arrays are [B,T], as in struct rows,
+ * and are not copied; NULL: no stems.
  */
 void fwd_stems(struct fwd *f, const uint32_t *stem, const uint32_t *nstem);
 
 /*
- * Inputs of the linear layers of a block: of q, k and v; o; gate and up; down.
- * From here on fn is called with each, in this order, in every block that is
- * run, by the caller's thread between two stages, so that it may use the pool.
- * For a block without attention or without MLP, the inputs of that part are
- * left out.  fn NULL: no more calls.  Results are the same to the bit.
+ * Inputs of a block's linear layers: that of q, k and v, that of o, that of
+ * gate and up, that of down.  From this call on fn is called with each of them,
+ * in this order, in every block that is run; a block without attention or MLP
+ * has no inputs of that part.  fn is called by the caller's thread between two
+ * stages, so it may use the pool.  fn NULL: no more calls.  Results are the
+ * same to the bit.
  */
 enum fwd_input { FWD_ATTN, FWD_O, FWD_MLP, FWD_DOWN, FWD_INPUTS };
 struct fwd_tapped {
     size_t block;
     enum fwd_input input;
     const struct rows *r;
-    size_t Tp;           /* rows of a sequence in x, at least T */
+    size_t Tp;           /* rows of x for a sequence, at least T */
     size_t n, ld;        /* channels; floats from one row to the next */
-    const float *x;      /* [B,Tp,n] with ld; rows past T and of padding are
-                          * zero */
+    const float *x;      /* [B,Tp,n] with ld; zeros in rows past T and of
+                          * padding */
     const float *stream; /* [B,T,d] residual stream at the input of the branch
                           * (attention or MLP) */
 };
@@ -77,26 +79,26 @@ void fwd_tap(struct fwd *f, void (*fn)(void *ctx, const struct fwd_tapped *t),
     void *ctx);
 
 /*
- * For a model that is a rank's share (share.h).  From here on, in every block,
- * the caller's thread calls fn between two stages, first with the output x [n]
- * of this share's o, then with that of its down.  fn replaces x by the sum over
- * all shares, each of which makes the same calls with the same n.
+ * For a model that is a rank's share (share.h).  From this call on, in every
+ * block, the caller's thread calls fn twice between stages: with the output x
+ * [n] of this share's o, then with that of its down.  fn replaces x by the sum
+ * over all shares, each of which makes the same calls with the same n.
  */
 void fwd_sum(struct fwd *f, void (*fn)(void *ctx, float *x, size_t n),
     void *ctx);
 
 /*
- * n ranks share each row (context parallel): from here on fwd_block computes
- * only this rank's tokens of each row; the other tokens of y are undefined.
- * For each row of a block the caller's thread calls fn between two stages with
- * the keys and values x [at[n]], of which at[rank]..at[rank+1] are this rank's;
- * fn fills in those of the other ranks.  Results are the same to the bit as
- * without.
+ * n ranks share each row (context parallel).  From this call on fwd_block
+ * computes only this rank's tokens of each row; the other tokens of y are
+ * undefined.  For each row of a block the caller's thread calls fn between two
+ * stages with keys and values x [at[n]].  Those of this rank are
+ * x[at[rank]..at[rank+1]-1]; fn fills in the other ranks'.  Results are the
+ * same to the bit as without.
  */
 void fwd_context(struct fwd *f, size_t rank, size_t n,
     void (*fn)(void *ctx, float *x, const size_t *at), void *ctx);
-/* Cut rows of T tokens for n ranks: rank r has tokens at[r]..at[r+1]-1, whole
- * tiles; with fewer tiles than ranks some have none. */
+/* Set at [n+1]: rank r has tokens at[r]..at[r+1]-1 of each row of T tokens.
+ * Tiles are not split, so with fewer tiles than ranks some ranks have none. */
 void fwd_context_split(size_t T, size_t n, size_t *at);
 
 void fwd_embed(struct fwd *f, const struct rows *r, float *x);
@@ -104,11 +106,11 @@ void fwd_embed(struct fwd *f, const struct rows *r, float *x);
 void fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,
     float *y);
 /*
- * y = block i of x without some of its parts, as if o's columns of a KV group's
- * heads, and down's column of a channel, were multiplied by a factor; 0 removes
- * the group or channel.  Removed parts are not computed, except that the
- * products of Q, K, V, gate and up include all groups and channels.  part NULL:
- * the whole block.
+ * y = block i of x, with the outputs of some parts multiplied by factors: a KV
+ * group's factor applies to o's columns of its heads, a channel's to its column
+ * of down.  Factor 0 removes the group or channel.  Removed parts are not
+ * computed, except in the products of Q, K, V, gate and up.  part NULL: the
+ * whole block.
  */
 struct fwd_part {
     int no_attn, no_mlp; /* leave out attention, the MLP */

@@ -1,4 +1,4 @@
-/* The steps of one block, for the forward and the backward pass. */
+/* The stages of one block, for the forward and the backward pass. */
 #ifndef MODEL_FORWARD_BLOCK_H
 #define MODEL_FORWARD_BLOCK_H
 
@@ -10,13 +10,13 @@ struct run {
     struct fwd *f;
     const struct rows *r;
     struct cut c;
-    size_t tile0, tiles; /* first tile of each sequence that is run, and how
-                          * many are */
+    size_t tile0, tiles; /* the tiles of each sequence that are run: the first,
+                          * and how many */
     const struct block *b;
-    size_t H, KV, qkv;                    /* query and KV heads; width of a row
-                                           * of qkv */
-    const float *const *vec;              /* [W_N] vectors in fp32; NULL: the
-                                           * block does not have it */
+    size_t H, KV, qkv;                    /* the block's query and KV heads;
+                                           * numbers in a row of qkv */
+    const float *const *vec;              /* [W_N] the block's vectors in fp32;
+                                           * NULL: it has no such vector */
     const uint32_t *first, *stem, *nstem; /* [B,T] tokens that each token
                                            * attends to, as in struct rows and
                                            * fwd_stems; stem may be NULL */
@@ -31,8 +31,9 @@ struct run {
     struct grads *g;    /* backward only */
 };
 
-/* A stage: fn does part `part` < nparts of the tile at row t0 of sequence b.
- * flop and floats: work on one row, for the profile; one of them is 0. */
+/* A stage: fn does part `part` < nparts of the tile that starts at row t0 of
+ * sequence b.  flop and floats: work for one row, for the profile; one of them
+ * is 0. */
 struct stage {
     void (*fn)(struct run *u, size_t b, size_t t0, size_t part, size_t worker);
     size_t nparts;
@@ -42,7 +43,8 @@ struct stage {
 };
 void run_stages(struct run *u, const struct stage *s, size_t n);
 
-/* Compute part `part` of c = a w^T for the tile's rows; a and c are padded. */
+/* Compute part `part` of c = a w^T for the rows of a tile; a and c are
+ * padded. */
 void product_nt(struct run *u, const struct weight *w, const float *a, size_t b,
     size_t t0, size_t part, size_t worker, float *c, size_t ldc);
 
@@ -58,9 +60,9 @@ struct attn attention_of(const struct run *u, size_t b);
 void block_forward(struct run *u);
 void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r);
 
-/* Finish in place a token's q, k and v of `groups` KV groups: add biases, apply
- * norms of heads, rotate by the angles cs [D].  raw: NULL, or out: q and k
- * before their norms. */
+/* Finish a token's q, k and v of `groups` KV groups in place: add biases, apply
+ * norms of heads, rotate by the angles cs [D].  raw: out, q and k before their
+ * norms; NULL: not wanted. */
 void finish_qkv(const struct config *c, size_t groups, const float *const *vec,
     const float *cs, float *qkv, float *raw);
 

@@ -1,13 +1,14 @@
 /*
  * Work space of the forward and backward passes.
  *
- * Arrays that meet a matrix product are padded: each sequence has Tp rows, a
- * multiple of the tile, and rows past T and padding tokens are zero.  The
- * residual stream (x, x2, y and their gradients) is [B,T,d] as callers see it.
+ * Arrays that enter or leave a matrix product are padded: each sequence has Tp
+ * rows, a multiple of the tile; rows past T and rows of padding tokens are
+ * zero.  The residual stream (x, x2, y and their gradients) is [B,T,d], as
+ * callers see it.
  *
- * A tile of rows goes through the steps of a block on its own, except in
- * attention.  So a pass is a list of stages; run_stages gives whole tiles to
- * threads when there are enough of them, else the parts of one stage after
+ * A pass is a list of stages.  Except in attention, each tile of rows goes
+ * through the stages on its own.  If there are enough tiles, run_stages gives
+ * whole tiles to threads; else it gives them the parts of one stage after
  * another.  Either way the same products of the same shapes are formed.
  */
 #ifndef MODEL_FORWARD_IMPL_H
@@ -27,20 +28,22 @@ struct cut {
 };
 struct cut cut_of(size_t T);
 
-/* part_cols: columns of one part of a product with N columns and depth K, both
- * above 0.  part_count: the number of parts, none of which is empty. */
+/* A product with N columns and depth K, both above 0, is cut into parts.
+ * part_cols: columns of a part.  part_count: the number of parts, none of which
+ * is empty. */
 size_t part_cols(size_t N, size_t K);
 size_t part_count(size_t N, size_t K);
 
 /* Activations of a block, for B sequences. */
 struct acts {
-    float *qkv;       /* [B,Tp,(H+2KV)D] q, k (both rotated), v; H, KV: of the
-                       * block, here and below */
+    float *qkv;       /* [B,Tp,(H+2KV)D] q, k (both rotated), v; H, KV, mlp: of
+                       * the block */
     float *raw;       /* [B,Tp,(H+KV)D] q, k before their norms, for the
-                       * backward pass; else NULL */
+                       * backward pass; NULL: forward only, or no such norms */
     float *att;       /* [B,Tp,H*D] */
     float *o, *down;  /* [B,Tp,d] outputs of o and down before the norms that
-                       * follow them, for the backward pass; else NULL */
+                       * follow them, for the backward pass; NULL: forward only,
+                       * or no such norms */
     float *lse;       /* [B,H,Tp] */
     float *x2;        /* [B,T,d] after attention's residual */
     float *gate, *up; /* [B,Tp,mlp] */
@@ -62,7 +65,7 @@ struct fwd {
     void *tap_ctx;
     void (*sum)(void *ctx, float *x, size_t n); /* fwd_sum */
     void *sum_ctx;
-    size_t rank, ranks; /* fwd_context; ranks 1: this one has all tiles */
+    size_t rank, ranks; /* fwd_context; ranks = 1: this process has all tiles */
     void (*gather)(void *ctx, float *x, const size_t *at);
     void *gather_ctx;
     float *context; /* [Tp,2KV*D] keys and values of one row of the batch */
@@ -72,27 +75,31 @@ struct fwd {
     float *xn;                      /* [B,Tp,d] normed rows */
     float *out;                     /* [B,Tp,d] output of o, then of down */
     float *act;                     /* [B,Tp,mlp] */
-    struct acts a;                  /* x2: set by each call; all NULL without
-                                     * FWD_ACTS */
-    const float **vec; /* [L,W_N] blocks' vectors in fp32; NULL: not there */
+    struct acts a;                  /* x2 is set by each call; without FWD_ACTS
+                                     * all are NULL */
+    const float **vec; /* [L,W_N] blocks' vectors in fp32; NULL: no such
+                        * vector */
     const float *norm; /* the final norm's weight in fp32 */
-    float **wide;      /* [threads] widened weights, wide_n floats */
+    float **wide;      /* [threads] room for wide_n widened weights */
     size_t wide_n;
     float **scratch; /* [threads] scratch of attention */
     /* head.c */
     float **logits;  /* [threads] HEAD_TILE x HEAD_SLICE */
     float *hpad;     /* [HEAD_TILE,d] the last rows, padded with zeros */
-    void *stat;      /* [V/HEAD_SLICE,HEAD_ROWS] sums over a slice for a row */
+    void *stat;      /* [V/HEAD_SLICE,HEAD_ROWS] each row's sums over a slice */
     float *target_z; /* [2,HEAD_ROWS] logits of the targets */
-    int forget;      /* drop the head's pages after reading (fwd_forget_head) */
+    int forget;      /* 1: drop the head's pages after reading
+                      * (fwd_forget_head) */
 };
 
-/* parts: FWD_ACTS allocates the arrays of a, else the caller has its own;
- * FWD_HEAD allocates what head.c needs. */
+/* parts: what to allocate.
+ *   FWD_ACTS: the arrays of a; without it the caller has its own.
+ *   FWD_HEAD: what head.c needs. */
 enum { FWD_ACTS = 1, FWD_HEAD = 2 };
 struct fwd *fwd_make(const struct model *m, struct pool *pool, size_t B,
     size_t T, int parts);
-/* Copy vectors again, before every pass: training may have changed them. */
+/* Copy the vectors again, as training may have changed them; for the start of a
+ * pass. */
 void fill_vectors(struct fwd *f);
 /* Get ready to run block i: fetch its weights and set its vectors in f->vec. */
 void block_now(struct fwd *f, size_t i);
@@ -100,20 +107,20 @@ void block_now(struct fwd *f, size_t i);
 int row_live(const struct rows *r, size_t b, size_t t);
 int tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
 
-/* For a block of `groups` KV groups: query_heads: its query heads; qkv_width:
- * the numbers in a token's q, k and v. */
+/* Of a block of `groups` KV groups: query_heads: the number of query heads;
+ * qkv_width: the numbers in a token's q, k and v. */
 size_t query_heads(const struct config *c, size_t groups);
 size_t qkv_width(const struct config *c, size_t groups);
 
-/* Do the blocks have norms of each head of Q and K?  Norms of the outputs of
- * attention and MLP? */
+/* has_qk_norm: do the blocks have norms of each head of Q and K?
+ * has_post_norm: norms of the outputs of attention and MLP? */
 int has_qk_norm(const struct config *c);
 int has_post_norm(const struct config *c);
 /* The scale of the scores of attention, as in struct attn. */
 float attn_scale(const struct config *c);
 /* Allocate and fill the angles of T positions: *cs for blocks without a window,
- * *local for those with one, which may be the same array.  Planning: *cs is
- * NULL. */
+ * *local for those with one; the two may be the same array.  While planning *cs
+ * is NULL. */
 void angles(const struct fwd *f, size_t T, struct arena *a, float **cs,
     float **local);
 #endif

@@ -4,15 +4,15 @@
 
 #include "model/forward_impl.h"
 
-/* HEAD_TILE rows of a tile (HEAD_SMALL if there are few), HEAD_SLICE ids of a
- * slice of the vocabulary, HEAD_ROWS rows of a round. */
+/* HEAD_TILE: rows of a tile; HEAD_SMALL: the same if there are few rows.
+ * HEAD_SLICE: ids in a slice of the vocabulary.  HEAD_ROWS: rows in a round. */
 enum { HEAD_TILE = 256, HEAD_SMALL = 64, HEAD_SLICE = 512, HEAD_ROWS = 1024 };
 /* Allocates the head's part of f. */
 void head_layout(struct fwd *f, struct arena *a);
 /* Raises f->wide_n to what head_slice needs. */
 void head_wide(struct fwd *f);
-/* Rows v0..v0+n-1 of the head in fp32: where they are stored, or widened in the
- * worker's scratch; n <= HEAD_SLICE. */
+/* Rows v0..v0+n-1 of the head in fp32, n <= HEAD_SLICE: as they are stored, or
+ * a widened copy in the worker's scratch. */
 const float *head_slice(struct fwd *f, size_t v0, size_t n, size_t worker);
 
 #endif

@@ -11,19 +11,21 @@
 
 /*
  * Targets of n predictions from their final states h [n,d]: the k most probable
- * tokens, or tokens drawn at random, or both.  Logits exist for a few rows at a
- * time only.  The bits of a prediction depend on its row of h (and of u) alone.
- *   lse  [n,2]     log sum exp(z), log sum exp(z/tau); not finite when a logit
+ * tokens, tokens drawn at random, or both.  Only a few rows' logits exist at a
+ * time.  A prediction's bits depend on its row of h (and on its u) alone.
+ *   lse  [n,2]     log sum exp(z), log sum exp(z/tau); not finite if a logit
  *                  is not
  *   self [n]       sum p log p, p = softmax(z/tau)              nats
- *   ids  [n,k]     by falling logit, the lower id first where two are equal
+ *   ids  [n,k]     by falling logit; of equals the lower id is first
  *   logp [n,k]     log softmax(z), at most 0
- *   drawn, count [n,draws]
- *                  tokens drawn from p by rising id, and how often each was;
- *                  after them zeros.  Sampling is systematic: with one u [n] in
- *                  [0,1), the points (i + u)/draws of the cumulative sum of p
- *                  in order of ids.  So the expected share of a token is its p,
- *                  and its share differs from p by less than 1/draws.
+ *   drawn [n,draws]
+ *                  the different tokens drawn from p, by rising id, then zeros
+ *   count [n,draws]
+ *                  how often each was drawn, then zeros
+ *   u    [n]       in: a number in [0,1) for each prediction
+ * Draws are systematic: the tokens at the points (i + u)/draws, i < draws, of
+ * the cumulative sum of p in order of ids.  So a token's expected share of the
+ * draws is its p, and its share differs from p by less than 1/draws.
  */
 struct head_targets {
     float *lse;

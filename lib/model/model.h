@@ -1,9 +1,8 @@
 /*
- * A model: a list of blocks.  Weights stay in their stored type, mapped
- * read-only from a Hugging Face directory or a .gguf file.
+ * A model: a list of blocks.  Weights keep the type they are stored in and are
+ * mapped read-only from a Hugging Face directory or a .gguf file.
  *
- * A model is opened in open.c and open_gguf.c and written in export.c and
- * export_gguf.c.
+ * open.c and open_gguf.c open models, export.c and export_gguf.c write them.
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -15,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The tensors of a block, in this order everywhere: nine that all families
- * have, then those of some families: biases of Q, K and V, norms of each head
- * of Q and K, norms of the outputs of attention and MLP. */
+/* The tensors of a block, in this order everywhere.  All families have the
+ * first nine.  Some have biases of Q, K and V, norms of each head of Q and K,
+ * or norms of the outputs of attention and MLP. */
 enum {
     W_NORM1,
     W_Q,
@@ -41,7 +40,7 @@ struct block {
     struct weight w[W_N];       /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
                                  * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D]
                                  * [D] [D] [d] [d]; H, KV, mlp: of this block;
-                                 * rows 0: it has no such tensor */
+                                 * rows = 0: no such tensor */
     size_t groups, mlp, source; /* as in struct block_shape */
     unsigned sparse; /* bits 1u << W_... of matrices whose zeros stay zero in
                       * training, in the pattern config.sparse (sparse.h) */
@@ -57,40 +56,41 @@ struct model {
     struct block *block; /* [L] */
     char *path;
     json_t *origin; /* kept_groups, kept_channels (origin.h), a reference; NULL:
-                     * all are kept */
+                     * the model has all of the original's */
     void *own;      /* mappings and buffers, freed by model_close */
-    /* NULL, or called when n more parameters have been written. */
+    /* called when n more parameters have been written; or NULL */
     void (*written)(size_t n);
-    int compress; /* write 2:4 matrices compressed (compressed.h); not with
+    int compress; /* 1: write 2:4 matrices compressed (compressed.h); not with
                    * fetch */
     const struct fetch *fetch; /* fetch.h; NULL: all weights are there */
 };
 
-/* path: a directory with config.json and safetensors (one file or an index),
- * or a .gguf.  Checks every shape against the configuration. */
+/* Open a model.  path: a directory with config.json and safetensors (one file,
+ * or several with an index), or a .gguf.  Checks every shape against the
+ * configuration. */
 int model_open(struct model *m, const char *path, struct err *e);
 void model_close(struct model *m);
-/* Let the system drop pages that have been read of w (NULL: of all weights), if
- * it is mapped from a file. */
+/* Let the system drop pages of w (NULL: of all weights) that have been read, if
+ * they are mapped from a file. */
 void model_forget(const struct model *m, const struct weight *w);
-/* model_forget of the n rows at `row`, for a w that is read tile by tile; a
- * little may stay in memory until model_forget. */
+/* model_forget of n rows of w from `row` on, for a w that is read tile by tile.
+ * A little may stay in memory until model_forget. */
 void model_forget_tile(const struct model *m, const struct weight *w,
     size_t row, size_t n);
-/* Check that every weight is finite; the error names the tensor.  Drops the
- * pages that it reads. */
+/* Check that every weight is finite.  -1: the error names the tensor.  Drops
+ * the pages that it reads. */
 int model_check_finite(const struct model *m, struct err *e);
-/* XXH3-128 of the head, as fp32 rows in logical order, and of the final norm,
- * in hex.  Drops the pages that it reads. */
+/* XXH3-128, in hex, of the head (fp32 rows in logical order) and the final
+ * norm.  Drops the pages that it reads. */
 void model_head_hash(const struct model *m, char out[33]);
-/* XXH3-128 of the configuration and of all weights as stored, in hex.  Drops
+/* XXH3-128, in hex, of the configuration and of all weights as stored.  Drops
  * the pages that it reads. */
 void model_hash(const struct model *m, char out[33]);
 /* Set b [L] to the shapes of all blocks. */
 void model_shape(const struct model *m, struct block_shape *b);
 /* The number of parameters without padding; a tied head counts once. */
 size_t model_params(const struct model *m);
-/* The widest block's MLP channels, at least 1. */
+/* The most MLP channels of any block; at least 1. */
 size_t model_widest(const struct model *m);
 
 #endif

@@ -7,18 +7,18 @@
 #include "format/gguf_file.h"
 #include "model/family.h"
 
-/* Files that a model's weights lie in; m->own points to one. */
+/* The files that hold a model's weights; m->own points to it. */
 struct model_source {
     struct io_map *map;   /* [n] mapped files of a Hugging Face directory */
     struct st *st;        /* [n] */
     char **file;          /* [n] their names in the directory */
     unsigned char **used; /* [n][st.nt] 1: the model uses the tensor */
     size_t n;
-    struct gguf_file gguf;    /* no parts if the model is a directory */
-    unsigned char *gguf_used; /* [gguf.g.nt] */
+    struct gguf_file gguf;    /* empty if the model is a directory */
+    unsigned char *gguf_used; /* [gguf.g.nt] 1: the model uses the tensor */
 };
 
-/* Point w at rows x cols numbers of type t at p; -1: weights cannot have type
+/* Make w the rows x cols numbers of type t at p.  -1: weights cannot have type
  * t. */
 int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
     size_t cols);
