@@ -6,10 +6,13 @@
 #include "model/model.h"
 
 /*
- * Every matrix normal(0, c->init_range), O and DOWN divided by sqrt(2 L) (as
- * GPT-2), norms 1; a function of c, b and seed alone.  b [L]: shapes of the
- * blocks, NULL: all are whole.  Weights live in *a, which the caller releases
- * after model_random_free.
+ * Make a model of configuration c.  b [L]: the blocks' shapes; NULL: all are
+ * whole.
+ *   matrices: normal(0, c->init_range); O and DOWN divided by sqrt(2 L), as in
+ *             GPT-2
+ *   norms: 1; biases: 0
+ * The values depend on c, b and seed alone.  Weights lie in *a, which the
+ * caller releases after model_random_free.
  */
 void model_random(struct model *m, const struct config *c,
     const struct block_shape *b, uint64_t seed, struct arena *a);

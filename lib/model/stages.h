@@ -1,13 +1,14 @@
 /*
- * Pipeline parallelism: a model's blocks are divided into stages, stages are
- * dealt to ranks, and a rank's passes have an order: one forward, one backward,
- * the stages of a rank interleaved (Narayanan et al., arXiv:2104.04473).
+ * Pipeline parallelism.  A model's blocks are divided into stages, and stages
+ * are dealt to ranks.  A rank does its passes in a fixed order: forward and
+ * backward passes alternate, and the rank's stages take turns (one forward, one
+ * backward, interleaved: Narayanan et al., arXiv:2104.04473).
  *
- * Of n ranks with `per` stages each, rank k % n has stage k, so that rows go
- * round the ranks `per` times; no rank has more blocks than the last.  The
- * first stage has the embedding, the last stage the final norm and the head.  A
- * tied embedding is in both stages, and rank 0 updates it.  The norm is in both
- * too: the last stage's rank updates it, and rank 0 writes it to files.
+ * With n ranks of `per` stages each, stage k is rank k % n's, so rows go round
+ * the ranks `per` times.  No rank has more blocks than the last.  The first
+ * stage has the embedding, the last one the final norm and the head.  A tied
+ * embedding is in both stages, and rank 0 updates it.  The norm is in both too:
+ * the last stage's rank updates it, rank 0 writes it to files.
  */
 #ifndef MODEL_STAGES_H
 #define MODEL_STAGES_H
@@ -19,34 +20,32 @@ struct pipeline {
     size_t per;     /* stages of a rank */
 };
 
-/* Is the model in stages?  Does this process have the last stage, or all of
- * it? */
+/* stages_any: is the model in stages?  stages_last: does this process have the
+ * last stage, or all of the model? */
 int stages_any(const struct pipeline *s);
 int stages_last(const struct pipeline *s);
-/* First block of stage k <= n * per of a model of L blocks; L for k = n *
- * per. */
+/* First block of stage k of a model of L blocks; L for k = n * per. */
 size_t stages_cut(const struct pipeline *s, size_t L, size_t k);
-/* The rank that updates a group (tmodel.h): a block, embedding, norm or
- * head. */
+/* The rank that updates a group (numbered as in tmodel.h). */
 size_t stages_owner(const struct pipeline *s, size_t L, size_t group);
 
-/* A rank's forward or backward pass of one of its stages over one of the pieces
- * that a message's rows are cut into. */
+/* A rank's pass through one of its stages, of one of the pieces that a
+ * message's rows are cut into.  back: 0 forward, 1 backward. */
 struct stage_op {
     size_t stage, piece;
     int back;
 };
-/* Pass i < stages_ops(s, pieces) of this rank is stages_op(s, pieces, i).  If a
- * rank has several stages, passes are counted as if pieces were rounded up to a
- * multiple of n; skip those whose piece is not below `pieces`.  At the last
- * stage a piece's backward pass comes right after its forward pass. */
+/* A rank's passes in their order are stages_op(s, pieces, i), i < stages_ops(s,
+ * pieces).  If a rank has several stages, these count pieces as rounded up to a
+ * multiple of n: skip those whose piece is not below `pieces`.  At the model's
+ * last stage a piece's backward pass comes right after its forward pass. */
 size_t stages_ops(const struct pipeline *s, size_t pieces);
 struct stage_op stages_op(const struct pipeline *s, size_t pieces, size_t i);
-/* The number of forward passes, over all its stages, that a rank does before it
- * alternates forward and backward passes; given enough pieces. */
+/* The number of forward passes that a rank does, over all its stages, before
+ * forward and backward passes alternate; if there are enough pieces. */
 size_t stages_lead(const struct pipeline *s);
-/* The most pieces, consecutive ones, that are between their forward and
- * backward pass at a stage of this rank. */
+/* The most pieces (consecutive ones) that have been forward but not yet
+ * backward through this stage of the rank, at any time. */
 size_t stages_ahead(const struct pipeline *s, size_t stage);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The tensors of a model as one numbered list, in the order in which they are
- * written: embed, the tensors of block 0, ..., the norm, the head if untied.
+ * The tensors of a model as one numbered list, in the order of a file: the
+ * embedding, the tensors of block 0, ..., the final norm, the head if untied.
  * Private to lib/model.
  */
 #ifndef MODEL_TENSOR_OUT_H
@@ -12,12 +12,14 @@
 struct tensor_out {
     char name[72]; /* Hugging Face name */
     const struct weight *w;
-    float less;  /* number to subtract from the values in the file */
-    size_t perm; /* heads whose rows are permuted when written; 0: none */
+    float less;  /* subtracted from the values when written */
+    size_t perm; /* number of heads, each of whose rows are permuted when
+                  * written; 0: none are */
     int ndim;
     size_t shape[2];      /* as written: padded to c.KV and c.mlp */
     size_t group;         /* fetch.h */
-    int two_of_four;      /* a block's matrix, 2:4 by retort.sparse */
+    int two_of_four;      /* 1: a block's matrix that retort.sparse says is
+                           * 2:4 */
     enum compressed part; /* the part to write; set by the writer */
 };
 size_t model_ntensors(const struct model *m);

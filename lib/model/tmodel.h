@@ -1,9 +1,10 @@
 /*
  * A model in training: fp32 parameters and gradients.
  *
- * A block's parameters are one flat buffer with named views (enum W_*), and
- * so are its gradients: groups 0..L-1 are blocks, group L is embed, L+1 the
- * final norm, L+2 the head (empty when tied).
+ * They lie in groups: 0..L-1 are the blocks, L the embedding, L+1 the final
+ * norm, L+2 the head (empty if tied).  A group's parameters are one flat
+ * buffer, in which a block's tensors (enum W_*) are views; so are its
+ * gradients.
  */
 #ifndef MODEL_TMODEL_H
 #define MODEL_TMODEL_H
@@ -15,8 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* If ranks share a model, each process keeps a part of every group's gradients,
- * and with `params` a part of its parameters, except the final norm's. */
+/* Ranks that share a model: each process keeps a part of every group's
+ * gradients and, with `params`, a part of its parameters; all of the final
+ * norm's parameters. */
 struct share {
     size_t rank, n; /* n <= 1: this process keeps everything */
     int params;     /* parameters are divided, too */
@@ -26,28 +28,33 @@ struct group {
     float *p, *g; /* [n] parameters, gradient sums */
     size_t n;
     /* If ranks share the model, this process keeps elements first..first+own-1:
-     *   part_g [own]  their gradient sums; g is a buffer that groups of a kind
-     *                 share, zero outside of bwd_backward and losses
-     *   part_p [own]  the parameters, or NULL: p has all; else p is where all
-     *                 are fetched to (fetch.h)
+     *   part_g [own]  their gradient sums.  g is a buffer that several groups
+     *   use,
+     *                 zero outside of bwd_backward and losses.
+     *   part_p [own]  their parameters.  p is where all parameters of the group
+     *   are
+     *                 fetched to (fetch.h).  NULL: p has all parameters.
      * Otherwise both are NULL, and all elements are its own. */
     float *part_p, *part_g;
     size_t first, own;
-    float *e;       /* NULL, or [n] effective weights of p's matrices */
+    float *e;       /* [n] effective weights (effective.h) of p's matrices, or
+                     * NULL */
     size_t at[W_N]; /* offset of each tensor of a block */
-    uint16_t *half; /* NULL, or [n] gradient sums as bf16; then g is a
-                     * buffer that all blocks share, zero outside of
+    uint16_t *half; /* [n] gradient sums as bf16, or NULL.  With it g is a
+                     * buffer that all blocks use, zero outside of
                      * bwd_backward */
-    unsigned char *mask[W_N]; /* NULL, or for a sparse matrix (block.sparse) a
-                               * bit for each weight, the lowest of a byte
-                               * first.  0: the weight is zero and stays zero,
-                               * or, with effective.of, is zero in e */
+    unsigned char *mask[W_N]; /* of a sparse matrix (block.sparse): a bit for
+                               * each weight, the lowest of a byte first; else
+                               * NULL.  0: the weight is zero and stays zero;
+                               * with effective.of: it is zero in e */
 };
 
-/* How effective weights are made (effective.h).  ROUND_Q4_0 and ROUND_Q8_0:
- * rounded as by model_export_gguf; ROUND_INT8, blocks only: each row rounded to
- * 255 multiples of a scale, the largest of which is its largest element.  of >
- * 0: in each `of` numbers of a row all but `keep` are zero. */
+/* How effective weights are made (effective.h).
+ *   ROUND_Q4_0, ROUND_Q8_0: rounded as by model_export_gguf.
+ *   ROUND_INT8: matrices of blocks only.  Each row is rounded to 255 multiples
+ *     of a scale of its own; the largest multiple is the row's largest
+ *     magnitude.
+ *   of > 0: of each `of` numbers in a row all but `keep` are zero. */
 enum effective_as { ROUND_NOT, ROUND_Q4_0, ROUND_Q8_0, ROUND_INT8 };
 struct effective {
     enum effective_as as;
@@ -63,17 +70,19 @@ struct tmodel {
     struct effective effective; /* { 0 }: passes use the parameters
                                  * themselves */
     struct arena effective_arena;
-    /* NULL, or called when a bwd_backward has finished a group's gradients (for
-     * an untied head: when the losses before it have).  It takes them from g
-     * and sets g to zero. */
+    /* Called when a bwd_backward has finished a group's gradients; for an
+     * untied head: when the losses before it have.  It takes them from g and
+     * sets g to zero.  NULL: gradients stay in g. */
     void (*take)(void *ctx, size_t group);
     void *take_ctx;
     struct arena arena;
 };
-/* Copy (widen) a model into one arena of parameters and gradients.  grads:
- * DT_F32 (tmodel_init), or DT_BF16 for the gradients of blocks: each call of
- * bwd_backward then rounds the sums, so the grouping of rows into calls does
- * change bits. */
+/* Copy a model, widened to fp32, into one arena of parameters and gradients.
+ * grads of tmodel_init_as:
+ *   DT_F32: as tmodel_init.
+ *   DT_BF16: gradients of blocks are bf16.  Each call of bwd_backward rounds
+ *   the
+ *     sums, so here bits depend on how rows are grouped into calls. */
 int tmodel_init(struct tmodel *t, const struct model *from, struct err *e);
 int tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     struct err *e);
@@ -86,16 +95,17 @@ int tmodel_init_stages(struct tmodel *t, const struct model *from,
     const struct pipeline *stages, struct err *e);
 int tmodel_has(const struct tmodel *t, size_t group);
 /* First element of part r <= n of a group that n ranks divide: an even share,
- * rounded up to the next start of a tensor or multiple of GROUP_SPAN after it.
- * In a model in stages the owner's part is the whole group. */
+ * rounded up to the next start of a tensor or multiple of GROUP_SPAN after the
+ * start of a tensor.  In a model in stages the whole group is its owner's
+ * part. */
 enum { GROUP_SPAN = 1 << 12 };
 size_t tmodel_cut(const struct tmodel *t, size_t group, size_t r, size_t n);
-/* The address of element `at`, which this process must keep, of the group's
- * parameters, gradients. */
+/* The address of element `at` of the group's parameters (group_p) or gradients
+ * (group_g); this process must keep it. */
 float *group_p(const struct group *g, size_t at);
 float *group_g(const struct group *g, size_t at);
-/* Bytes that this process keeps of parameters, of gradient sums, of shared
- * gradient buffers, of masks. */
+/* Bytes that this process keeps, in this order: of parameters, of gradient
+ * sums, of shared gradient buffers, of masks. */
 size_t tmodel_weight_bytes(const struct tmodel *t);
 size_t tmodel_grad_bytes(const struct tmodel *t);
 size_t tmodel_room_bytes(const struct tmodel *t);
@@ -108,7 +118,7 @@ void tmodel_layout(struct tmodel *t, const struct config *c,
     const struct block_shape *shape, enum dtype grads);
 void tmodel_layout_share(struct tmodel *t, const struct config *c,
     const struct block_shape *shape, const struct share *share);
-/* Set a group's parameters, and the weights that view them, to p [n].  For a
+/* Point a group's parameters, and the weights that view them, to p [n].  For a
  * struct fetch (fetch.h). */
 void tmodel_place(struct tmodel *t, size_t group, float *p);
 void tmodel_release(struct tmodel *t);

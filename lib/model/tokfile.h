@@ -6,20 +6,20 @@
 #include "format/gguf_write.h"
 #include "model/config.h"
 
-/* Write the tokenizer's files to dir, from a model directory, a tokenizer.json
- * or tekken.json, or a .gguf.  A tekken.json (Mistral's format) without a
+/* Write to dir the tokenizer's files of a model directory, a tokenizer.json, a
+ * tekken.json or a .gguf.  A tekken.json (Mistral's format) without a
  * tokenizer.json is copied, as loaders of such models read it.  Chat templates
  * in a folder additional_chat_templates become a list in
  * tokenizer_config.json. */
 int tokenizer_export(const char *from, const char *dir, struct err *e);
-/* Copy a folder that tokenizer_export has written without parsing: parsing a
+/* Copy, without parsing, a folder that tokenizer_export has written: parsing a
  * large tokenizer's JSON takes 500 bytes of memory for each id. */
 int tokenizer_copy(const char *from, const char *dir, struct err *e);
 /* Does that model directory or .gguf have a tokenizer?  1, 0, or -1 and *e. */
 int tokenizer_is_there(const char *from, struct err *e);
-/* Write the tokenizer as metadata of a GGUF for configuration c; from a .gguf
- * copy all its metadata of the tokenizer, and the model's name and licence.
- * from NULL: write that there is no tokenizer. */
+/* Write the tokenizer of `from` as metadata of a GGUF for configuration c.  Out
+ * of a .gguf, all its metadata of the tokenizer is copied, and the model's name
+ * and licence.  from NULL: write that there is no tokenizer. */
 int tokenizer_to_gguf(const char *from, const struct config *c,
     struct gguf_out *o, struct err *e);
 

@@ -1,6 +1,6 @@
 /*
- * Matrices of a model in their stored type, widened to fp32 a tile of rows at a
- * time in front of the matrix product.
+ * Matrices of a model in their stored type.  Before a matrix product they are
+ * widened to fp32, a tile of rows at a time.
  */
 #ifndef MODEL_WEIGHTS_H
 #define MODEL_WEIGHTS_H
@@ -9,17 +9,18 @@
 
 #include <stddef.h>
 
-/* A matrix [rows,cols], row-major as in y = x W^T, or a vector (rows 1).  A
- * matrix with a mask is 2:4, and data has only the numbers whose bits are set
+/* A matrix [rows,cols], row-major as in y = x W^T, or a vector (rows = 1).  A
+ * matrix with a mask is 2:4: data has only the numbers whose bits are set
  * (compressed.h). */
 struct weight {
     const unsigned char *data;
     enum dtype dtype;
     size_t rows, cols;
     size_t stride; /* bytes from a row to the next in data */
-    size_t perm;   /* heads whose rows llama.cpp permuted; 0: none */
-    float add;     /* number to add to a norm's stored values in use */
-    const unsigned char *mask; /* bit mask, mask_stride bytes a row; or NULL */
+    size_t perm;   /* number of heads, each of whose rows llama.cpp permuted; 0:
+                    * none */
+    float add;     /* added to a norm's stored values in use */
+    const unsigned char *mask; /* mask_stride bytes for each row; or NULL */
     size_t mask_stride;
 };
 /* Widen rows r0..r0+n-1 to fp32 out [n,cols], in logical row order (GGUF's
@@ -27,19 +28,19 @@ struct weight {
 void weight_rows(const struct weight *w, size_t r0, size_t n, float *out);
 /* Bytes of all rows and of the mask. */
 size_t weight_bytes(const struct weight *w);
-/* The fp32 data itself when no widening is needed, else NULL. */
+/* The data as fp32 if they need no widening, else NULL. */
 const float *weight_f32(const struct weight *w);
 /* c [m,n] with ldc = a [m,cols] times rows r0..r0+n-1, transposed.  Weights
  * that are not fp32 are widened piece by piece in `wide` [WEIGHT_PIECE], which
- * fits a second-level cache; the result has the bits of a product with all
+ * fits a second-level cache.  The bits are those of a product with all of the
  * weights widened. */
 enum { WEIGHT_PIECE = 192 * 768 };
 void weight_product(const struct weight *w, size_t r0, size_t n, size_t m,
     const float *a, float *wide, float *c, size_t ldc);
 
-/* y [m,n] with ldy = x [m,cols], of few rows, times rows r0..r0+n-1,
- * transposed, computed from the stored type without widening.  -1: there is no
- * such kernel for the type. */
+/* y [m,n] with ldy = x [m,cols] times rows r0..r0+n-1, transposed, for few rows
+ * of x: computed from the stored type without widening.  -1: there is no such
+ * kernel for the type. */
 int weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
     const float *x, float *y, size_t ldy);
 
