@@ -6,14 +6,18 @@
 #include <stdint.h>
 
 /*
- * Attention of one row (sequence) by tiles of ATTN_TILE queries and keys;
- * nothing of size T x T exists.  Head h of token t is at q + t*ld + h*D, and
- * likewise k, v (head h/(H/KV)) and the output.  q and k are rotated already.
- * Token t attends to first[t]..t; first[t] = UINT32_MAX: padding, its output is
- * zero.  In the forward pass, unless stem is NULL, it also attends to the
- * nstem[t] tokens from stem[t] on, which end before first[t].  All arrays have
- * Tp rows, Tp a multiple of ATTN_TILE, and rows past T are padding too.  Dao et
- * al., arXiv:2205.14135 (tiles and saved statistics).
+ * Attention of one row (sequence) by tiles of ATTN_TILE queries and keys, so
+ * nothing of size T x T exists.  Dao et al., arXiv:2205.14135 (tiles and saved
+ * statistics).
+ *
+ * Head h of token t lies at q + t*ld + h*D.  In k and v, key-value head h does
+ * likewise (query head h uses head h/(H/KV)); in out and its gradient the
+ * leading dimension is ldo.  q and k are rotated already.  All arrays have Tp
+ * rows, Tp a multiple of ATTN_TILE; rows past T are padding.
+ *
+ * Token t attends to first[t]..t.  first[t] = UINT32_MAX: the token is padding,
+ * and its output is zero.  If stem is not NULL, forward only, it also attends
+ * to the nstem[t] tokens from stem[t] on, which end before first[t].
  */
 enum { ATTN_TILE = 64 };
 struct attn {
@@ -31,11 +35,11 @@ struct attn {
 size_t attn_scratch(const struct attn *a);
 /* The number of pairs of a query of tile qt and a key that it attends to. */
 double attn_pairs(const struct attn *a, size_t qt);
-/* Forward for query tile qt of all heads that share key-value head kvh. */
+/* Forward pass for query tile qt of all heads that share key-value head kvh. */
 void attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch);
-/* Backward for query head h: overwrites dq (laid out as q) and this head's
- * parts dkh, dvh [Tp,D] of dk and dv.  dout: laid out as out.  The caller adds
- * the parts of the heads that share a key-value head. */
+/* Backward pass for query head h.  Overwrites dq (laid out as q) and dkh, dvh
+ * [Tp,D], this head's terms of dk and dv; the caller adds the terms of the
+ * heads that share a key-value head.  dout: laid out as out. */
 void attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
     float *dkh, float *dvh, float *scratch);
 

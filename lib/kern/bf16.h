@@ -1,8 +1,8 @@
 /*
- * The processors' bfloat16 instructions in plain C, for the plain version of
- * the products and for tests.  They round to nearest even, read denormal
- * numbers as zero and return zero for denormal results, in any floating-point
- * environment.
+ * Processors' bfloat16 instructions in plain C, for the plain version of
+ * products and for tests.  They round to nearest even, take denormal numbers as
+ * zero, and return zero in place of a denormal result, whatever the
+ * floating-point environment.
  */
 #ifndef KERN_BF16_H
 #define KERN_BF16_H
@@ -10,12 +10,12 @@
 /* x rounded to bfloat16 (VCVTNE2PS2BF16), as fp32; NaN stays NaN. */
 float bf16_round(float x);
 
-/* A lane of VDPBF16PS: a[0] b[0] + (a[1] b[1] + c), two fused multiply-adds. */
+/* A lane of VDPBF16PS, two fused multiply-adds: a[0] b[0] + (a[1] b[1] + c). */
 float bf16_vdp(float c, const float a[2], const float b[2]);
 
-/* An element of TDPBF16PS over 32 products.  The even products and the odd ones
- * are summed separately, each from zero in rising order by fused multiply-adds;
- * the result is c + (even + odd). */
+/* An element of TDPBF16PS over 32 products: c + (even + odd).  even and odd are
+ * the sums of the products of even and of odd index, each from zero, in rising
+ * order, by fused multiply-adds. */
 float bf16_tdp(float c, const float a[32], const float b[32]);
 
 #endif

@@ -1,10 +1,10 @@
-/* Matrix products in plain C and by vectors; only for lib/kern. */
+/* Matrix products in plain C and by vectors.  Only for lib/kern. */
 #ifndef KERN_GEMM_H
 #define KERN_GEMM_H
 
 #include "kern/kern.h"
 
-/* The matrix products of one instruction set. */
+/* Set in *k the matrix products of one instruction set. */
 void gemm_avx2(struct kern *k);
 void gemm_avx512(struct kern *k);
 
@@ -17,8 +17,8 @@ void gemm_tn_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
 void gemm_double_ref(size_t m, size_t n, size_t k, struct factor a,
     struct factor b, double *c, size_t ldc);
 
-/* A factor of a product: row (of a) or column (of b) i at depth l is element i
- * * i_step + l * l_step; one of the steps is 1. */
+/* A factor of a product.  Element l (along k) of a's row i, or of b's column i,
+ * is p[i * i_step + l * l_step]; one of the steps is 1. */
 struct operand {
     const float *p;
     size_t i_step, l_step;

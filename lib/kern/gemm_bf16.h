@@ -1,15 +1,15 @@
 /*
- * Products of numbers rounded to bfloat16, summed in fp32: the code shared by
- * the versions for AMX (gemm_amx.c) and AVX512-BF16 (gemm_avx512bf16.c, and
- * with fused multiply-adds gemm_bf16_vec.h), and the definition of their
- * results, which the plain version (gemm_bf16_ref.c) follows; only for
- * lib/kern.
+ * Products of numbers rounded to bfloat16, summed in fp32.  This file has the
+ * order of additions, which every version follows, and the code that the fast
+ * ones share: AMX (gemm_amx.c), AVX512-BF16 (gemm_avx512bf16.c), and fused
+ * multiply-adds with the bits of AVX512-BF16 (gemm_bf16_vec.h).
+ * gemm_bf16_ref.c is the plain version.  Only for lib/kern.
  *
  * Both factors are rounded when copied into panels.  A product is cut along k
  * at multiples of GEMM_DEEP, and between these into blocks of equal length, a
- * multiple of BF16_CHUNK except for the last; a short chunk is padded with
- * zeros.  Each element of c is
- *   c = or += sum of block 0 of this instruction's dot products, from zero
+ * multiple of BF16_CHUNK; the last block may be shorter, and its last chunk is
+ * padded with zeros.  Each element of c is
+ *   c = or += sum of block 0 by the instruction's dot products, from zero
  *   c += sum of block 1 ...
  * so its bits depend only on k, its row of a, its column of b and the
  * instruction.
@@ -22,45 +22,46 @@
 
 enum {
     BF16_CHUNK = 32,  /* elements along k in a tile of AMX */
-    BF16_GROUP = 16,  /* rows of a, columns of b of one panel */
+    BF16_GROUP = 16,  /* rows of a, or columns of b, in a panel */
     BF16_ROWS = 576,  /* rows copied at once */
-    BF16_STRIP = 3,   /* most panels of b in a strip */
-    BF16_PAIRS = 256, /* words of a panel's chunk with two elements a word */
-    BF16_WHOLE = 512, /* the same with one element a word */
+    BF16_STRIP = 3,   /* panels of b in a strip, at most */
+    BF16_PAIRS = 256, /* words of a chunk of a panel, two elements a word */
+    BF16_WHOLE = 512, /* the same, one element a word */
     BF16_WORDS = 288  /* longest block of a row or column, in words */
 };
 
-/* A strip: c [m,n] = or += the sum over `chunks` chunks of products of a's
- * panels, one after another, with at most bf16_set.strip panels of b. */
+/* A strip: c [m,n] = or += the sum of products over `chunks` chunks.  a's
+ * panels follow one another; b has at most bf16_set.strip panels. */
 struct bf16_strip {
     size_t m, n, chunks;
     const float *a, *b;
-    int along; /* a->l_step was 1 */
+    int along; /* 1: l_step of the factor a was 1 */
     int add;
     float *c;
     size_t ldc;
 };
 
-/* A way to multiply in bfloat16.  A word of a panel is 32 bits: two neighbours
- * along k, the even one in the low half, or one element as fp32. */
+/* A way to multiply in bfloat16.  A panel consists of 32-bit words.  A word has
+ * two neighbours along k, the even one in the low half, or one element as
+ * fp32. */
 struct bf16_set {
     enum kern_bf16 result; /* the instruction whose bits it gives */
     size_t strip;          /* panels of b in a strip */
     size_t words;          /* BF16_PAIRS or BF16_WHOLE */
-    /* Copy n rows of a, n columns of b, into panels one after another, in whole
-     * chunks. */
+    /* Copy n rows of a (pack_b: columns of b) into panels, one after another,
+     * in whole chunks. */
     void (*pack_a)(float *out, size_t n, size_t kc, const struct operand *x);
     void (*pack_b)(float *out, size_t n, size_t kc, const struct operand *x);
     void (*multiply)(const struct bf16_strip *s);
 };
 extern const struct bf16_set bf16_amx, bf16_avx512, bf16_fma512, bf16_fma256;
 
-/* Set the products in *k to those of one way; to the plain version with the
- * bits of one instruction. */
+/* gemm_bf16: set the products in *k to those of one way.  gemm_bf16_ref: to the
+ * plain version with the bits of one instruction. */
 void gemm_bf16(struct kern *k, const struct bf16_set *set);
 void gemm_bf16_ref(struct kern *k, enum kern_bf16 result);
 
-/* Make all panels of n rows or columns with a function that makes one. */
+/* Make all panels of n rows or columns; `one` makes a panel. */
 static inline void
 bf16_panels(void (
                 *one)(float *out, size_t n, size_t kc, const struct operand *x),
@@ -75,8 +76,8 @@ bf16_panels(void (
     }
 }
 
-/* Length of the blocks that `deep` <= GEMM_DEEP elements are cut into: longer
- * for AMX, whose tiles are slow to store. */
+/* The length of the blocks that `deep` <= GEMM_DEEP elements are cut into.  AMX
+ * has longer ones, as its tiles are slow to store. */
 static inline size_t
 bf16_block(enum kern_bf16 result, size_t deep)
 {

@@ -1,19 +1,18 @@
 /*
- * Kernels of the fused losses and of AdamW, on slices of a row of logits (a
- * row is cut at fixed vocabulary borders, so sums are formed in an order that
- * the thread count cannot change).  The `_ref` versions define the results, in
- * double; the other sets are one template (loss_vec.h) over an instruction
- * set's vectors, and agree to rounding.  Arguments must not overlap unless
- * stated.
+ * Kernels of the fused losses and of AdamW.  Those of losses work on slices of
+ * a row of logits, cut at fixed borders of the vocabulary, so that the number
+ * of threads cannot change the order of sums.
  *
- * The `_ref` kernels are in loss_ref.c.
+ * The `_ref` versions (loss_ref.c) define the results, in double.  The others
+ * are one template (loss_vec.h) over an instruction set's vectors, and agree to
+ * rounding.  Arguments must not overlap unless stated.
  */
 #ifndef KERN_LOSS_H
 #define KERN_LOSS_H
 
 #include <stddef.h>
 
-/* A slice's part in the softmax of a row: max and sum exp(x - max). */
+/* A slice's part of a row's softmax: max, and sum of exp(x - max). */
 struct lse_part {
     float max;
     double sum; /* >= 1 unless NaN */
@@ -25,10 +24,12 @@ struct row_lse {
     float st, tt; /* student and teacher, temperature tau */
 };
 
-/* With p the teacher's and q the student's probabilities at tau and m = beta p
- * + (1 - beta) q, sums over a slice of p, q, p log(p/m) (kl), q log(q/m) (own),
- * in nats.  Over a row p and q sum to 1 but for the rounding of the
- * log-sum-exps; dividing the other two by these sums removes that error. */
+/* A slice's sums, with p the teacher's and q the student's probabilities at
+ * tau, and m = beta p + (1 - beta) q:
+ *   p, q   sum of p, of q: over a row 1, but for rounding of log-sum-exps
+ *   kl     sum of p log(p/m), nats
+ *   own    sum of q log(q/m), nats
+ * Dividing a row's kl and own by its p and q removes that rounding error. */
 struct mix_part {
     double p, q, kl, own;
 };
@@ -70,19 +71,19 @@ struct loss_kern {
     void (*js_grad)(float *restrict z, const float *restrict zt, size_t n,
         float tau, struct row_lse l, float beta, float own, float w_ce,
         float w);
-    /* kd_grad without a teacher: z[v] <- w_ce exp(z[v] - s1). */
+    /* Without a teacher: z[v] <- w_ce exp(z[v] - s1). */
     void (*ce_grad)(float *restrict z, size_t n, float s1, float w_ce);
-    /* With a teacher's top tokens: the gradient in a slice at the rest, all
-     * other tokens (the caller replaces what it writes at top tokens):
+    /* With a teacher's top tokens: the gradient in a slice at the rest, which
+     * is all other tokens (what it writes at top tokens the caller replaces):
      *   z[v] <- w_ce exp(z[v] - s1) + b exp(z[v] / tau - rest)
      * rest: the student's log-sum-exp at tau over all of the rest. */
     void (*top_grad)(float *restrict z, size_t n, float s1, float w_ce,
         float tau, float rest, float b);
     /* Sum of squares of x[n], in double. */
     double (*sumsq)(const float *restrict x, size_t n);
-    /* Decoupled AdamW (Loshchilov & Hutter, arXiv:1711.05101, as PyTorch has
-     * it) on n parameters p with gradient sums g, moments m and v; g is zero
-     * afterwards. */
+    /* Decoupled AdamW (Loshchilov & Hutter, arXiv:1711.05101, as in PyTorch) on
+     * n parameters p with gradient sums g and moments m and v; sets g to
+     * zero. */
     void (*adamw)(float *restrict p, float *restrict g, float *restrict m,
         float *restrict v, size_t n, const struct adamw_k *k);
     /* num += |a-b|^2 and den += |b|^2 over n elements. */
@@ -98,8 +99,9 @@ extern const struct loss_kern loss_kern_ref, loss_kern_avx2, loss_kern_avx512;
 /* The set that kern_init chose. */
 const struct loss_kern *loss_kern(void);
 
-/* Combine parts in index order; returns the log of the whole sum.  A part
- * without elements is { -INFINITY, 0 }; if all are, the result is -INFINITY. */
+/* Combine n parts, `stride` apart, in index order.  Returns the log of the
+ * whole sum.  A part without elements is { -INFINITY, 0 }; if all are, the
+ * result is -INFINITY. */
 double lse_join(const struct lse_part *part, size_t n, size_t stride);
 
 #endif

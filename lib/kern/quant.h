@@ -1,12 +1,12 @@
-/* Quantised rows of a GGUF, to fp32 and back; Q4_0, Q4_1 and Q8_0 to fp32 are
- * in the table of kernels (kern.h). */
+/* Quantised rows of a GGUF, to fp32 and back.  The table of kernels (kern.h)
+ * has those of Q4_0, Q4_1 and Q8_0 to fp32. */
 #ifndef KERN_QUANT_H
 #define KERN_QUANT_H
 
 #include <stddef.h>
 
-/* The other block types of GGUF: n elements, whole blocks of
- * 32 (Q5_0, Q5_1, IQ4_NL) or 256, to fp32.  The bits are those of gguf-py. */
+/* The other block types of GGUF to fp32: n elements in whole blocks, which have
+ * 32 elements (Q5_0, Q5_1, IQ4_NL) or 256.  The bits are those of gguf-py. */
 enum kern_quant {
     QUANT_Q5_0,
     QUANT_Q5_1,
@@ -20,11 +20,12 @@ enum kern_quant {
     QUANT_N
 };
 void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);
-/* Round n finite fp32 numbers, n % 32 == 0, to Q8_0, n / 32 * 34 bytes: the
- * bits of gguf-py and of ggml's reference.  A block whose largest element is
- * 65520 * 127 or more gets an infinite scale. */
+/* Round n finite fp32 numbers, n % 32 == 0, to Q8_0 (n / 32 * 34 bytes), with
+ * the bits of gguf-py and of ggml's reference.  If a block's largest magnitude
+ * is 65520 * 127 or more, its scale is infinite. */
 void quant_q8_0(void *out, const float *in, size_t n);
-/* Round n finite fp32 numbers to Q4_0 likewise, n / 32 * 18 bytes. */
+/* Round n finite fp32 numbers, n % 32 == 0, to Q4_0 (n / 32 * 18 bytes)
+ * likewise. */
 void quant_q4_0(void *out, const float *in, size_t n);
 
 #endif

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Measure the rounding of x[n] to bf16: *lost += |rounded - x|^2, *whole +=
+/* Add the errors of rounding x[n] to bf16: *lost += |rounded - x|^2, *whole +=
  * |x|^2. */
 void rounding_bf16(const float *x, size_t n, double *lost, double *whole);
 
-/* Round the n floats at x, which need not be aligned, as products in bfloat16
- * round their factors: narrow_bf16, but zero for denormal numbers.  A bfloat16
- * product with `half` as a factor has the bits of that with x. */
+/* Round the n floats at x (at any alignment) as products in bfloat16 round
+ * their factors: as narrow_bf16, but denormal numbers become zero.  So a
+ * bfloat16 product of `half` has the bits of that of x. */
 void factor_bf16(uint16_t *half, const void *x, size_t n);
 
 #endif

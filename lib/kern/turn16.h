@@ -4,7 +4,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 
-/* out[c * width + i] = word c of row i; overwrites row. */
+/* Set out[c * width + i] to word c of row i; overwrites row. */
 static inline __attribute__((always_inline)) void
 turn16(float *restrict out, size_t width, __m512 row[16])
 {

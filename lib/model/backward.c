@@ -16,9 +16,10 @@ enum { KEPT = 8, HALF_TASK = 1 << 16, WIDE = 1024 };
 /* Activations kept from a forward pass over blocks from..to-1. */
 struct lane {
     size_t from, to;
-    float **hidden;          /* [L+1] inputs of blocks, output of the last */
-    struct acts *kept;       /* [L] by block; one set for all unless fp32 is
-                              * kept */
+    float **hidden;          /* [L+1] inputs of blocks; [to]: the last one's
+                              * output */
+    struct acts *kept;       /* [L] for each block; all use one set of buffers
+                              * unless kept in fp32 */
     uint16_t *(*half)[KEPT]; /* [L] what list_kept lists, as bf16 */
 };
 
@@ -28,19 +29,20 @@ struct bwd {
     size_t B, T;
     int how; /* BWD_* */
     struct arena arena;
-    struct lane *lane; /* one for each stage and piece ahead in it */
+    struct lane *lane; /* one for each piece ahead in each stage */
     size_t *lane_at;   /* [stages.per+1] first lane of a stage */
     size_t nlane;
     struct lane at;               /* lane of the pass under way */
-    double lost, whole;           /* sums of squares: rounding error, values */
+    double lost, whole;           /* sums of squares: of rounding errors, of the
+                                   * rounded values */
     double grad_lost, grad_whole; /* the same for gradients */
     float *final;                 /* [B,T,d] final states; then their
                                    * gradient */
     struct grads g;
     float *rstd; /* [B,T] of the final norm */
-    /* A tied embedding's input side, held back: slot[id] is 1 + the row of
-     * `held` that collects its gradient, 0 when the id has not occurred. */
-    uint32_t *slot, *id; /* [V] both; id of each row held */
+    /* A tied embedding's gradient as input, held back.  slot[id]: 1 + the row
+     * of `held` that collects the id's gradient; 0: the id has not occurred. */
+    uint32_t *slot, *id; /* [V] both; id: of each row of `held` */
     float *held;         /* [V,d], touched only as far as used */
     size_t nheld;
 };
@@ -51,8 +53,8 @@ struct kept_array {
     size_t n;   /* numbers */
 };
 
-/* List the arrays that a block of shape b keeps of `rows` padded rows and
- * `tokens`; the log-sum-exps, which stay fp32, are not among them.  x2 is
+/* List the arrays that a block of shape b keeps for `rows` padded rows and
+ * `tokens` tokens.  The log-sum-exps are not listed, as they stay fp32.  x2 is
  * listed only if the block has both attention and MLP; else it is the block's
  * input or output. */
 static void
@@ -134,15 +136,15 @@ alloc_grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
     }
 }
 
-/* Does this rank hold the input side of a tied embedding? */
+/* Does this rank hold back a tied embedding's gradient as input? */
 static int
 holds_embed(const struct bwd *b)
 {
     return b->t->m.c.tied && b->t->stages.rank == 0;
 }
 
-/* Allocate a lane.  room: the one set of activation buffers that all blocks
- * share when they are recomputed or stored as bf16. */
+/* Allocate a lane.  room: the set of activation buffers that all blocks share
+ * if activations are recomputed or kept as bf16. */
 static void
 alloc_lane(const struct bwd *b, struct lane *l, const struct acts *room,
     struct arena *a)
@@ -328,7 +330,7 @@ bwd_grad_rounding(const struct bwd *b)
     return b->grad_whole > 0.0 ? sqrt(b->grad_lost / b->grad_whole) : 0.0;
 }
 
-/* half += g, rounded; g = 0, WIDE elements at a time. */
+/* half += g, rounded, then g = 0; WIDE elements at a time. */
 static void
 fold_task(void *ctx, size_t task, size_t worker)
 {
@@ -348,7 +350,7 @@ fold_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Add a block's gradients of this call to its bf16 sums. */
+/* Add the gradients of this call of bwd_backward to a block's bf16 sums. */
 static void
 fold(struct bwd *b, struct group *g)
 {
@@ -357,8 +359,8 @@ fold(struct bwd *b, struct group *g)
     pool_run(b->f->pool, (g->n + HALF_TASK - 1) / HALF_TASK, fold_task, g);
 }
 
-/* Convert n floats at x to bf16 at half, or back; half NULL: round them in
- * place. */
+/* back 0: round n floats at x to bf16 at half; half NULL: in place.  back 1:
+ * widen them back to x. */
 struct halfjob {
     float *x;
     uint16_t *half;
@@ -389,7 +391,8 @@ half_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Convert block i's kept activations to bf16, or back; see BWD_BF16. */
+/* Convert block i's kept activations to bf16 (back: to fp32 again); see
+ * BWD_BF16. */
 static void
 half_block(struct bwd *b, size_t i, const struct rows *r, int back)
 {
@@ -452,7 +455,8 @@ bwd_spare(struct bwd *b, enum bwd_spare which)
     return which == BWD_SPARE_X ? b->g.xn1 : b->g.dx2;
 }
 
-/* Hand over the gradients of group i, which are complete for this call. */
+/* Hand over the gradients of group i: this call of bwd_backward adds no more to
+ * them. */
 static void
 complete(struct bwd *b, size_t i)
 {
@@ -511,7 +515,7 @@ final_weight_task(void *ctx, size_t task, size_t worker)
     vec_grad_add(&v, j->r, task);
 }
 
-/* The row in which the gradient of an id's embedding is collected. */
+/* The row that collects the gradient of an id's embedding. */
 static float *
 embed_row(const struct bwd *b, uint32_t id)
 {
@@ -521,7 +525,8 @@ embed_row(const struct bwd *b, uint32_t id)
                           : b->t->group[b->t->m.c.L].g + id * d;
 }
 
-/* Add a task's columns of every token's gradient, in the order of tokens. */
+/* Add every token's gradient, in the order of tokens, to its id's row: the
+ * task's columns only. */
 static void
 embed_grad_task(void *ctx, size_t task, size_t worker)
 {

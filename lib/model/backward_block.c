@@ -1,7 +1,7 @@
 /*
- * The steps of one block, backward.  Gradients at activations are computed by
- * tiles, as in the forward pass; then the gradients of the weights, a tile of a
- * matrix at a time. dW += dY^T X takes one row of the batch after another, so
+ * The backward steps of one block.  First the gradients at activations, by
+ * tiles of rows, as in the forward pass; then the gradients of the weights, by
+ * tiles of a matrix.  dW += dY^T X takes one row of the batch after another, so
  * neither threads nor the grouping of rows changes a bit.
  */
 #include "model/backward_block.h"
@@ -11,8 +11,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Compute part `part`, nb columns, of c = a w (add: c += a w) for the tile.  w
- * [K,N] is a weight as stored, a [.,K] with lda, c [.,N]. */
+/* Compute part `part` (nb columns) of c = a w for the rows of a tile; add: c +=
+ * a w.  w [K,N] is a weight as stored, a [.,K] has lda, c is [.,N]. */
 static void
 product_nn(struct run *u, const struct weight *w, size_t nb, const float *a,
     size_t lda, size_t b, size_t t0, size_t part, int add, float *c)
@@ -79,7 +79,8 @@ do_dact(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         u->act);
 }
 
-/* Replace gate and up by their gradients, and act's gradient by act. */
+/* Replace gate and up by the gradients at them, and the gradient at act by
+ * act. */
 static void
 do_dsilu(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -169,8 +170,9 @@ attend_bwd(void *ctx, size_t task, size_t worker)
     profile_exps("backward attention", pairs);
 }
 
-/* Backward through the norms of one token's heads: dq is changed in place; a
- * copy of its old value stays for the gradients of the norms' weights. */
+/* Backward through the norms of one token's heads: changes dq in place.  The
+ * gradients of the norms' weights need the old value, of which a copy stays in
+ * dheads. */
 static void
 head_norms(struct run *u, size_t b, size_t t, float *dq)
 {
@@ -185,8 +187,8 @@ head_norms(struct run *u, size_t b, size_t t, float *dq)
                 u->vec[h < u->H ? W_NQ : W_NK], D, (float)c->eps, NULL);
 }
 
-/* Add the query heads' parts of dk and dv in their order, undo the rotation,
- * and recompute xn1. */
+/* Add up the query heads' terms of dk and dv in the order of heads, undo the
+ * rotation, and recompute xn1. */
 static void
 do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -233,7 +235,8 @@ do_dxn1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     for (int k = W_Q; k <= W_V; k++) {
         const struct weight *w = &u->b->w[k];
 
-        /* Q, K, V differ in depth: cut all by Q's columns */
+        /* Q, K and V have products of different depth: cut all by Q's
+         * columns */
         product_nn(u, w, nn_cols(&u->b->w[W_Q]), dy, u->qkv, b, t0, part,
             k == W_Q ? GEMM_SET : GEMM_ADD, u->g->dxn1);
         dy += w->rows;
@@ -268,7 +271,7 @@ struct dw {
     const float *dy, *x;
     size_t M, N, lddy, ldx;
     size_t mb, nb;        /* rows and columns of a tile of g */
-    size_t first, nm, nn; /* first task; tiles by rows, by columns */
+    size_t first, nm, nn; /* first task; tiles along rows, along columns */
 };
 
 enum { DW_MAX = 576 };
@@ -349,8 +352,8 @@ vector_task(const struct dwjob *j, size_t task)
     vec_grad_add(v, j->u->r, task);
 }
 
-/* Add the gradient of the block's vector t to the job.  `how`: all members but
- * g, n and dy_rows. */
+/* Add the gradient of the block's vector t to the job.  how: its members except
+ * g, n and dy_rows, which are set here. */
 static void
 vec_add(struct dwjob *j, int t, struct vec_grad how)
 {
@@ -362,9 +365,9 @@ vec_add(struct dwjob *j, int t, struct vec_grad how)
     j->v[j->nv++] = how;
 }
 
-/* Add the weight gradient of norm t of the residual stream to the job: rstd its
- * reciprocals, x its input (x_rows rows a sequence), dy the gradient at its
- * output. */
+/* Add to the job the gradient of the weight of norm t of the residual stream.
+ * rstd: 1/rms of each token; x: the norm's input (x_rows rows a sequence); dy:
+ * the gradient at its output. */
 static void
 add_norm(struct dwjob *j, int t, const float *rstd, const float *x,
     size_t x_rows, const float *dy)
@@ -501,7 +504,7 @@ block_backward(struct run *u)
                                      3 * u->qkv + 2 * d },
         { do_dxn1, nn_parts(&w[W_Q]), "backward qkv", 2 * d * u->qkv, 0 },
         { do_dx, chunks, "backward norm1", 0, 4 * d } };
-    /* skip the MLP's or attention's stages if the block has none */
+    /* if the block has no MLP, or no attention, skip its stages */
     const size_t from = u->mlp ? 0 : 4, end = u->attn ? 6 : 5;
 
     run_stages(u, mlp + from, end - from);

@@ -37,8 +37,8 @@ compressed_dims(size_t dims[2], enum compressed part)
     }
 }
 
-/* The mask of the two of four numbers that are kept: the nonzero ones, filled
- * up with the first zeros to make two.  More than two bits: x is not 2:4. */
+/* The mask of the numbers kept of the four at x: all that are not zero, and
+ * zeros, the first ones, to make two.  More than two bits: x is not 2:4. */
 static unsigned
 pair(const float *x)
 {
@@ -114,7 +114,7 @@ check_shape_tensor(const struct st_tensor *const *t, size_t rows, size_t cols,
     return 0;
 }
 
-/* Check that a mask has two bits in each four, and none after the last
+/* Check that a mask has two bits in each four columns, and none past the last
  * column. */
 static int
 check_mask(const struct weight *w, const char *name, struct err *e)

@@ -1,4 +1,5 @@
-/* The number format of matrix products, and its error; see compute.h. */
+/* The number format of matrix products, and the error it causes; see
+ * compute.h. */
 #include "model/compute.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -63,11 +64,12 @@ sample_divergence(const float *zp, const float *zq, size_t V)
     return w / p - (mp + log(p)) + (mq + log(q));
 }
 
-/* Results for a sample, [0] with products in fp32, [1] in the other format. */
+/* Results for a sample: [0] with products in fp32, [1] in the chosen format. */
 struct sample {
     float *x[2]; /* [T,d] final states */
     double loss[2];
-    double kl; /* mean over the first tokens of COMPUTE_LOGITS equal parts */
+    double kl; /* mean over tokens: the first one in each of COMPUTE_LOGITS
+                * equal parts of the row */
 };
 
 static void

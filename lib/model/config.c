@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Larger than any model that exists, small enough that products of three of
- * them fit a size_t. */
+/* Limit of a size.  Larger than in any model that exists; so small that a
+ * product of three sizes fits a size_t. */
 #define DIM_MAX ((size_t)1 << 20)
 
 /* Read a size, which must be there. */
@@ -58,7 +58,8 @@ read_json_sizes(struct config *c, const json_t *j, struct err *e)
         need_size(j, "num_hidden_layers", CONFIG_LAYERS, &c->L, e) < 0 ||
         need_size(j, "num_attention_heads", 4096, &c->H, e) < 0)
         return -1;
-    /* Defaults of transformers for missing keys; null is not a missing key. */
+    /* transformers' defaults for missing keys; a key with null is not
+     * missing. */
     c->KV = f->KV && !json_object_get(j, "num_key_value_heads") ? f->KV : c->H;
     c->D = f->D && !json_object_get(j, "head_dim") ? f->D
         : c->d % c->H == 0                         ? c->d / c->H
@@ -131,7 +132,7 @@ config_check(const struct config *c, struct err *e)
     return 0;
 }
 
-/* Read member `name`, which must be there, of the scaling object at path
+/* Read member `name`, which must be there, of the scaling object whose path is
  * `at`. */
 static int
 rope_real(const json_t *j, const char *at, const char *name, double lo,
@@ -147,8 +148,8 @@ rope_real(const json_t *j, const char *at, const char *name, double lo,
                   : 0;
 }
 
-/* Read kind and numbers of the scaling in rope_parameters (transformers 5) or
- * rope_scaling (4). */
+/* Read the scaling's kind and numbers from rope_parameters (transformers 5) or
+ * rope_scaling (transformers 4). */
 static int
 rope_scaling(struct config *c, const json_t *j, const char *at, struct err *e)
 {
@@ -190,8 +191,8 @@ rope_scaling(struct config *c, const json_t *j, const char *at, struct err *e)
 }
 
 /* Read the RoPE base from key `old` (transformers 4) and from the object `at`
- * (5).  Either version takes its default in silence when its own key is
- * missing, so both are read and must agree. */
+ * (transformers 5).  If its own key is missing, either version silently takes
+ * its default: so read both, which must agree. */
 static int
 rope_base(const json_t *j, const char *old, const char *at, double *theta,
     struct err *e)
@@ -364,8 +365,8 @@ config_from_json(struct config *c, const json_t *j, struct err *e)
     return config_check(c, e);
 }
 
-/* Lists of "retort", a number for each block: KV groups, MLP channels, and the
- * block's index in the model that it was cut from. */
+/* Lists of "retort", each with a number for each block: KV groups, MLP
+ * channels, the block's index in the model that it was cut from. */
 enum { GROUPS, CHANNELS, SOURCE, NLIST };
 static const char *const lists[NLIST] = { "groups", "mlp", "kept" };
 
@@ -540,7 +541,8 @@ config_eos_json(const struct config *c)
     return a;
 }
 
-/* A JSON object of those lists in which some block is not whole; NULL: none. */
+/* A JSON object of the lists of "retort" in which some block is not whole;
+ * NULL: there are none. */
 static json_t *
 lists_json(const struct config *c, const struct block_shape *b)
 {
@@ -634,7 +636,7 @@ config_to_json(const struct config *c, const struct block_shape *b)
     json_object_set_new(j, "rope_theta", json_real(c->theta));
     if (!family_of(c)->gemma)
         json_object_set_new(j, "rope_parameters", rope_json(c));
-    /* transformers 4 reads only this; 5 reads either */
+    /* transformers 4 reads only rope_scaling, 5 either */
     json_object_set_new(j, "rope_scaling",
         c->rope == ROPE_DEFAULT ? json_null() : rope_json(c));
     set_windows(c, j);

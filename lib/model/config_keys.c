@@ -1,8 +1,8 @@
 /*
  * The keys of config.json: those that are read, those that change nothing in
- * the arithmetic, and those that must have the one value that is implemented.
- * Any other key is refused by its name: transformers might compute something
- * else because of it, and the difference would be silent.
+ * the arithmetic, and those of which one value is implemented.  Any other key
+ * is refused by name: it might make transformers compute something else, and
+ * nobody would notice.
  */
 #include "model/config_keys.h"
 #include "format/json.h"
@@ -14,7 +14,7 @@
 struct key {
     const char *name;
     unsigned families; /* FAMILY_*; 0: all */
-    const char *only;  /* JSON text of the one value; NULL: any */
+    const char *only;  /* JSON text of the one value allowed; NULL: any */
 };
 
 enum { QWEN = FAMILY_QWEN2 | FAMILY_QWEN3 };
@@ -50,7 +50,7 @@ static const struct key keys[] = {
     { "retort", 0, NULL },
     { "quantization_config", 0, NULL },
 
-    /* implemented at one value */
+    /* one value is implemented */
     { "hidden_act", ~FAMILY_GEMMA3, "\"silu\"" },
     { "hidden_activation", FAMILY_GEMMA3, "\"gelu_pytorch_tanh\"" },
     { "is_causal", 0, "true" },
@@ -116,7 +116,7 @@ static const struct key keys[] = {
     { "unsloth_fixed", 0, NULL },
     { "unsloth_version", 0, NULL },
 
-    /* about generation: older versions kept these here */
+    /* about generation: older versions of transformers kept these here */
     { "max_length", 0, NULL },
     { "min_length", 0, NULL },
     { "do_sample", 0, NULL },
@@ -211,7 +211,7 @@ check_object(const json_t *j, const char *at, const struct key *k, size_t n,
     {
         size_t i = 0;
 
-        if (json_is_null(v)) /* as if it were not there */
+        if (json_is_null(v)) /* as if the key were missing */
             continue;
         while (i < n &&
             (strcmp(k[i].name, name) != 0 ||

@@ -36,18 +36,20 @@ struct matrix {
     const float *p;      /* [rows,cols] W */
     float *e;            /* [rows,cols] E */
     unsigned char *mask; /* group.mask of this matrix, or NULL */
-    size_t wide;         /* cols in the file, padded with zeros */
+    size_t wide;         /* columns in the file, where rows are padded with
+                          * zeros */
     enum dtype as;       /* type in the file */
 };
 
-/* The number of places for matrices: W_N a block, embedding, head. */
+/* The number of places for matrices: W_N for each block, one each for embedding
+ * and head. */
 static size_t
 places(const struct tmodel *t)
 {
     return t->m.c.L * W_N + 2;
 }
 
-/* Set *x to the matrix at place i; 0: there is no matrix with effective
+/* Set *x to the matrix at place i.  0: no matrix there has effective
  * weights. */
 static int
 matrix_at(struct tmodel *t, size_t i, struct matrix *x)
@@ -75,7 +77,8 @@ matrix_at(struct tmodel *t, size_t i, struct matrix *x)
     return 1;
 }
 
-/* Round x[n] to the nearest of 255 multiples of a scale, symmetric around 0. */
+/* Round each number of x[n] to the nearest of 255 multiples, from -127 to 127,
+ * of a scale. */
 static void
 round_int8(float *x, size_t n)
 {
@@ -123,7 +126,7 @@ choose_kept(const struct matrix *x, const struct effective *how, size_t r,
     for (size_t i = 0; x->mask != NULL && i < cols; i++) {
         const size_t from = i - i % how->of, at = r * cols + i;
         const unsigned bit = 1u << at % 8;
-        size_t before = 0; /* elements of the group that are kept before i */
+        size_t before = 0; /* elements of the `of` that go before i */
 
         for (size_t k = from; k < from + how->of; k++)
             before += fabsf(p[k]) > fabsf(p[i]) ||
@@ -140,7 +143,8 @@ struct job {
         float *room);
 };
 
-/* The first row of piece k, a multiple of 8: pieces share no byte of a mask. */
+/* The first row of piece k: a multiple of 8, so that no two pieces share a byte
+ * of a mask. */
 static size_t
 piece_row(size_t rows, size_t k)
 {
@@ -181,7 +185,7 @@ effective_make(struct tmodel *t, struct pool *pool)
             &(struct job){ t, make_row });
 }
 
-/* Allocate E and masks, which are NULL while planning. */
+/* Allocate E and masks; while planning they are NULL. */
 static void
 lay_effective(struct tmodel *t, struct arena *a)
 {

@@ -34,8 +34,8 @@ weight_narrow(enum dtype as, void *out, const float *x, size_t n)
     }
 }
 
-/* Is a number in p[bytes] infinite or NaN, that is, are its exponent bits all
- * ones?  Of a quantised block only the scale can be. */
+/* Is a number in p[bytes] infinite or NaN: are all bits of its exponent ones?
+ * In a quantised block only the scale can be. */
 static int
 not_finite(enum dtype as, const void *p, size_t bytes)
 {
@@ -55,7 +55,7 @@ not_finite(enum dtype as, const void *p, size_t bytes)
 }
 
 /* Read rows k..k+n-1, in the order of the file, into x as fp32.  The weight has
- * the first `have` of them, the others are padding. */
+ * the first `have` of these rows; the others are padding. */
 static void
 read_rows(const struct tensor_out *p, size_t k, size_t n, size_t have, float *x)
 {
@@ -70,7 +70,7 @@ read_rows(const struct tensor_out *p, size_t k, size_t n, size_t have, float *x)
         for (size_t i = 0; i < have; i++) {
             size_t r = k + i;
 
-            if (p->perm > 0) { /* back from stored_row in weights.c */
+            if (p->perm > 0) { /* undo stored_row of weights.c */
                 const size_t D = w->rows / p->perm, j = r % D;
 
                 r = r - j + j % 2 * (D / 2) + j / 2;
@@ -133,9 +133,10 @@ tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
     return r;
 }
 
-/* Set *p to tensor i and the part of it that this walk writes; 0: nothing.  The
- * file is written in three walks over the tensors: shapes of compressed
- * matrices first, masks last, so that the numbers in between stay aligned. */
+/* Set *p to tensor i, and p->part to the part that this walk writes; 0: it
+ * writes none.  Three walks over the tensors write the file: shapes of
+ * compressed matrices come first and masks last, so that the numbers in between
+ * stay aligned. */
 static int
 walk_part(const struct model *m, int walk, size_t i, struct tensor_out *p)
 {
@@ -181,8 +182,8 @@ list_parts(const struct model *m, enum dtype as, struct st_out *st,
     return 0;
 }
 
-/* Write all parts after the header.  After an error weights are still fetched
- * to the end, because the other ranks fetch them together. */
+/* Write all parts after the header.  After an error go on fetching weights to
+ * the end: the other ranks wait for this one in each fetch. */
 static int
 write_part_files(const struct model *m, enum dtype as, struct io_out *o, int r,
     struct err *e)

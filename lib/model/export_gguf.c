@@ -33,7 +33,8 @@ any_window(const struct config *c)
     return 0;
 }
 
-/* Refuse a configuration that readers of a GGUF would compute otherwise. */
+/* Refuse a configuration with which readers of a GGUF would compute something
+ * else. */
 static int
 check_config(const struct config *c, struct err *e)
 {
@@ -74,7 +75,7 @@ put_config(struct gguf_out *o, const struct config *c, enum dtype as)
     const char *arch = family_of(c)->gguf;
 
     gguf_out_str(o, "general.architecture", arch, strlen(arch));
-    /* llama.cpp's numbers of: all F32, mostly F16, BF16, Q4_0, Q8_0 */
+    /* llama.cpp's numbers for: all F32, mostly F16, BF16, Q4_0, Q8_0 */
     gguf_out_u32(o, "general.file_type",
         as == DT_F32        ? 0
             : as == DT_F16  ? 1
@@ -93,7 +94,7 @@ put_config(struct gguf_out *o, const struct config *c, enum dtype as)
     if (!family_of(c)->gemma)
         return;
     gguf_out_f32(o, arch_key(c, "rope.freq_base_swa"), c->theta_local);
-    if (!any_window(c)) /* with this key and no such block llama.cpp aborts */
+    if (!any_window(c)) /* llama.cpp aborts on a window of no block */
         return;
     gguf_out_u32(o, arch_key(c, "attention.sliding_window"), c->window);
     if (!config_windows_lost(c))

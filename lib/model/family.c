@@ -29,7 +29,7 @@ enum dim { ONE, HIDDEN, QUERIES, KEYS, HEAD, MLP };
 static const struct tensor {
     const char *hf, *gguf;
     enum dim rows, cols;
-    enum { EVERY, SOME } of; /* family */
+    enum { EVERY, SOME } of; /* which families have it */
 } tensors[W_N] = {
     [W_NORM1] = { "input_layernorm.weight", "attn_norm.weight", ONE, HIDDEN,
         EVERY },

@@ -29,10 +29,10 @@ cut_of(size_t T)
     return (struct cut){ tile, n, n * tile };
 }
 
-/* Parts are wide, because every part copies its input again: at least 192
- * columns, and if wider, at most about 3.5 MB of fp32 weights, to fit the
- * shared cache.  A product has at least two parts, so that two threads can
- * share a tile. */
+/* Each part copies its input again, so parts are wide: at least 192 columns,
+ * and beyond that at most about 3.5 MB of fp32 weights, which fit the shared
+ * cache.  A product has at least two parts, so that two threads can share a
+ * tile. */
 size_t
 part_cols(size_t N, size_t K)
 {
@@ -114,9 +114,9 @@ wide_floats(const struct model *m)
     return 0;
 }
 
-/* The address of a vector in fp32: of the stored values, if they stay in memory
- * and can be used as they are, or of room for a copy (fill_vector).  NULL:
- * another rank has the block. */
+/* A vector in fp32: the stored values, if they stay in memory and can be used
+ * as they are; else room for a copy, which fill_vector makes.  NULL: another
+ * rank has the block. */
 static const float *
 alloc_vector(const struct weight *w, int stays, struct arena *a)
 {
@@ -126,7 +126,7 @@ alloc_vector(const struct weight *w, int stays, struct arena *a)
                                         : arena_alloc(a, w->cols, sizeof *p);
 }
 
-/* Fill the copy v, if it is one. */
+/* Copy w to v, unless v is the stored values. */
 static void
 fill_vector(const struct weight *w, const float *v)
 {
@@ -146,7 +146,8 @@ fill_block_vectors(struct fwd *f, size_t i)
         fill_vector(&f->m->block[i].w[k], f->vec[i * W_N + k]);
 }
 
-/* Vectors of fetched blocks are not in memory yet: block_now copies them. */
+/* Not for blocks that are fetched: their vectors are not in memory yet, and
+ * block_now copies them. */
 void
 fill_vectors(struct fwd *f)
 {
@@ -175,7 +176,7 @@ alloc_vectors(struct fwd *f, struct arena *a)
             ? alloc_vector(w, m->fetch == NULL, a)
             : NULL;
 
-        if (f->vec != NULL) /* else planning */
+        if (f->vec != NULL) /* NULL while planning */
             f->vec[i] = p;
     }
     f->norm = alloc_vector(&m->norm, 1, a);
@@ -241,7 +242,7 @@ lay_fwd(struct fwd *f, struct arena *a, int parts)
     if (f->freq != NULL)
         frequencies(f);
     angles(f, f->T, a, &f->cs, &f->cs_local);
-    if (c->window > 0) { /* some blocks attend within it */
+    if (c->window > 0) { /* some blocks have a window */
         f->first = arena_alloc(a, f->B * f->T, sizeof *f->first);
         f->cut_stem = arena_alloc(a, f->B * f->T, sizeof *f->cut_stem);
         f->cut_nstem = arena_alloc(a, f->B * f->T, sizeof *f->cut_nstem);

@@ -159,8 +159,8 @@ finish_qkv(const struct config *c, size_t groups, const float *const *vec,
     }
 }
 
-/* Position of a token that is not padding, counted from the start of its stem,
- * or else of its piece. */
+/* Position of a token (not padding) from the start of its stem, or of its piece
+ * if it has no stem. */
 static size_t
 position(const struct fwd *f, const struct rows *r, size_t b, size_t t)
 {
@@ -196,8 +196,8 @@ do_o(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         u->a.o != NULL ? u->a.o : u->f->out, u->f->m->c.d);
 }
 
-/* The row to add to the residual stream, from row `at` of padded arrays: the
- * product's output, or its norm where the block has that norm. */
+/* The row to add to the residual stream, for row `at` of padded arrays: the
+ * product's output, or that output normed if the block has a norm after it. */
 static const float *
 added(struct run *u, int norm, const float *kept, size_t at)
 {
@@ -303,7 +303,8 @@ attention_of(const struct run *u, size_t b)
         u->stem != NULL ? u->nstem + at : NULL };
 }
 
-/* Multiply the outputs of a group's heads for a tile of queries. */
+/* Multiply the outputs of a group's heads for a tile of queries by `by`.  0
+ * gives zeros even for NaN: the outputs were not computed. */
 static void
 scale_group(const struct attn *a, size_t kvh, size_t qt, float by)
 {
@@ -341,7 +342,7 @@ attend(void *ctx, size_t task, size_t worker)
         (double)(a.H / a.KV) * attn_pairs(&a, qt));
 }
 
-/* Cut the stem of token t of row b to the tokens within the window. */
+/* Cut the stem of token t of row b to its tokens within the window. */
 static void
 cut_stem(struct fwd *f, const struct rows *r, size_t b, size_t t, size_t window)
 {
@@ -352,7 +353,8 @@ cut_stem(struct fwd *f, const struct rows *r, size_t b, size_t t, size_t window)
     f->cut_stem[k] = f->stem[k] + (uint32_t)n - f->cut_nstem[k];
 }
 
-/* Set the piece and the stem that each token attends to, cut to the window. */
+/* Set which tokens of its piece and its stem each token attends to: those
+ * within the window. */
 static void
 attends(struct run *u, size_t window)
 {
@@ -413,8 +415,8 @@ show_input(const struct run *u, enum fwd_input input, const float *x, size_t n,
         u->f->tap(u->f->tap_ctx, &t);
 }
 
-/* Gather the keys and values of other ranks' tiles.  In a row of qkv they come
- * after the queries. */
+/* Get the keys and values of other ranks' tiles.  In a row of qkv they follow
+ * the queries. */
 static void
 share_context(struct run *u)
 {
@@ -436,7 +438,7 @@ share_context(struct run *u)
     }
 }
 
-/* Run the stages up to the outputs of attention's heads. */
+/* Run the stages from norm1 to the outputs of attention's heads. */
 static void
 heads(struct run *u)
 {
@@ -457,9 +459,9 @@ heads(struct run *u)
     show_input(u, FWD_O, u->a.att, u->H * c->D, u->x);
 }
 
-/* Run a share's part of a block; `after`: the stages after the heads.  If the
- * share has no heads of the block, or no channels, its term of that sum is
- * zero. */
+/* Run a share's part of a block; `after`: the stages after attention.  A share
+ * without heads in this block, or without channels, adds zero to the sum over
+ * shares. */
 static void
 share_forward(struct run *u, const struct stage *after)
 {

@@ -1,9 +1,12 @@
 /*
- * Generation with caches of keys and values.  Rows are tokens of several texts,
- * a tile of KV_TILE at a time: first tokens of prompts, then single next tokens
- * of texts.  A part of a weight is widened once for all rows of a tile.  Rows
- * of prompts are multiplied as in forward_block.c, the others by kern.dots,
- * which runs at the speed of reading the weights unless there are many rows.
+ * Generation with caches of keys and values.  A row is a token of some text;
+ * KV_TILE rows make a tile.  In a tile the tokens of prompts come first, then
+ * single next tokens of texts.
+ *
+ * A part of a weight is widened once for all rows of a tile.  Rows of prompts
+ * are multiplied as in forward_block.c.  The others are multiplied by
+ * kern.dots, which is as fast as weights can be read unless there are many
+ * rows.
  */
 #include "model/forward_kv.h"
 #include "base/profile.h"
@@ -17,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* KV_TILE tokens in a tile, KV_PART rows of a weight in a task; for at most
- * KV_FEW tokens weights are not widened. */
+/* KV_TILE: tokens in a tile.  KV_PART: rows of a weight in a task.  KV_FEW: for
+ * at most so many tokens weights are not widened. */
 enum { KV_TILE = 256, KV_PART = 32, KV_FEW = 4 };
 
 struct kvcache {
@@ -30,8 +33,11 @@ struct kvcache {
     size_t *at;   /* [L] offset of a block's part in k and v */
     /* a tile of rows */
     size_t *slot, *pos;   /* [KV_TILE] the row's text, its position in it */
-    size_t *last_of;      /* [KV_TILE] the text that it is the last of */
-    size_t rows, fed;     /* rows of the tile; the first `fed` are of prompts */
+    size_t *last_of;      /* [KV_TILE] index, in the call, of the text whose
+                           * last token the row is; SIZE_MAX: it is not a last
+                           * token */
+    size_t rows, fed;     /* rows in the tile; how many of them, the first ones,
+                           * are of prompts */
     float *x, *xn, *out;  /* [KV_TILE,d] */
     float *last;          /* [slots,d] final states whose logits are wanted */
     float *qkv, *att;     /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
@@ -144,7 +150,7 @@ struct matjob {
     size_t n, fed, ldy;
 };
 
-/* Compute the products with rows r0.. (at most KV_PART) of the weight. */
+/* Compute the products with rows of the weight from r0 on, at most KV_PART. */
 static void
 mat_part(const struct matjob *j, size_t r0, size_t worker)
 {
@@ -180,8 +186,8 @@ kv_parts(const struct weight *w)
     return (w->rows + KV_PART - 1) / KV_PART;
 }
 
-/* Multiply one x by several weights in turn; the list ends with a weight of no
- * rows. */
+/* Multiply one x by several weights in turn; a weight without rows ends the
+ * list. */
 static void
 mat_task(void *ctx, size_t task, size_t worker)
 {
@@ -202,7 +208,7 @@ multiply_kv(struct kvcache *k, const struct matjob *j, size_t n)
     pool_run(k->f->pool, tasks, mat_task, (void *)(uintptr_t)j);
 }
 
-/* Compute a part of gate and up, and the activation of both in gate. */
+/* Compute a part of gate and up, then act from both, in gate. */
 static void
 mlp_task(void *ctx, size_t task, size_t worker)
 {
@@ -229,7 +235,7 @@ struct attjob {
     size_t H, KV, qkv; /* heads of the block, width of a row of qkv */
 };
 
-/* Compute attention of the query heads of one row that share a KV head. */
+/* Compute attention for one row and the query heads that share a KV head. */
 static void
 att_task(void *ctx, size_t task, size_t worker)
 {
@@ -293,7 +299,7 @@ norm(struct kvcache *k, const float *weight)
             (float)k->f->m->c.eps);
 }
 
-/* x += out, or its norm if the block has one */
+/* x += out, or, if the block has a norm there, the norm of out */
 static void
 add_out(struct kvcache *k, const float *own)
 {
@@ -369,7 +375,7 @@ run_tile(struct kvcache *k)
     k->rows = k->fed = 0;
 }
 
-/* Add the tokens of text i as rows, and run each tile that is full. */
+/* Add the tokens of t[i] as rows; run each tile that is full. */
 static void
 add_kv_rows(struct kvcache *k, const struct kv_more *t, size_t i)
 {

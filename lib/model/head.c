@@ -1,7 +1,7 @@
 /*
  * Logits, and scores computed from them: tiles of rows times slices of the
- * vocabulary.  A task is a slice, so its weights are widened once for all rows;
- * no [n,V] array exists unless the caller asks for the logits.
+ * vocabulary.  A task is a slice, whose weights are widened once for all rows.
+ * No [n,V] array exists unless the caller asks for logits.
  */
 #include "model/head.h"
 #include "kern/kern.h"
@@ -13,15 +13,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Results of a slice for a row of one model: the maximum and its id; sum of
- * exp(z - max); soft: of exp((z - max)/tau). */
+/* Results of a slice for a row of one model.  max, top: the largest logit and
+ * its id.  sum: of exp(z - max).  soft: of exp((z - max)/tau). */
 struct slice_loss {
     float max;
     uint32_t top;
     double sum, soft;
 };
-/* Results of a slice for a row of both models.  diff: sum exp((zp - max_p)/tau)
- * (zp - zq); back: the same with p and q exchanged. */
+/* Results of a slice for a row of both models.  diff: sum of exp((zp -
+ * max_p)/tau) (zp - zq).  back: the same with p and q exchanged. */
 struct stat {
     struct slice_loss q, p;
     double diff, back;
@@ -67,8 +67,8 @@ head_wide(struct fwd *f)
         f->wide_n = n;
 }
 
-/* Rows of the tile at r0; a tile that ends after row n is a copy padded with
- * zeros. */
+/* The rows of the tile at r0.  If the tile ends after row n, they are a copy
+ * padded with zeros. */
 static const float *
 head_tile_rows(const struct headjob *j, const struct fwd *f, const float *h,
     size_t r0)
@@ -159,8 +159,8 @@ head_task(void *ctx, size_t task, size_t worker)
         }
         profile_end("head sums", t, 0.0,
             4.0 * (double)(j->tile * n) * (g != NULL ? 2.0 : 1.0));
-        /* exps of a logit: one, or two with a temperature; of a pair two
-         * more */
+        /* exponentials for each logit: one, or two with a temperature; two more
+         * for a pair */
         if (j->zout == NULL)
             profile_exps("head sums",
                 (double)(j->tile * n) * (j->s == 1.0f ? 1.0 : 2.0) *
@@ -177,7 +177,7 @@ fwd_forget_head(struct fwd *f)
     f->forget = 1;
 }
 
-/* Results of all slices for one row: log sum exp at temperature 1 and tau. */
+/* Results of all slices for one row: log-sum-exps at temperatures 1 and tau. */
 struct total {
     float max;
     uint32_t top;
@@ -211,8 +211,8 @@ gather_slices(const struct headjob *j, size_t r, int base)
     return t;
 }
 
-/* KL of one row: E_p[(zp - zq)/tau] - lse_p + lse_q, all at temperature tau;
- * back: p and q are exchanged. */
+/* KL of one row, at temperature tau: E_p[(zp - zq)/tau] - lse_p + lse_q.  back:
+ * with p and q exchanged. */
 static double
 row_kl(const struct headjob *j, size_t r, const struct total *q,
     const struct total *p, int back)

@@ -1,12 +1,13 @@
 /*
  * The most probable tokens of a prediction, tokens drawn from it, and its
- * log-sum-exps: see head_top.h.  TOP_ROWS predictions at a time: first their
- * logits, where a task is a slice of the vocabulary; then a row is a task.
+ * log-sum-exps: see head_top.h.  TOP_ROWS predictions are done at a time: first
+ * their logits, a task for each slice of the vocabulary; then the rest, a task
+ * for each row.
  *
- * A row's logits are cut into blocks.  The k largest logits are all in the k
- * blocks with the largest maxima, as these maxima are k logits larger than any
- * in the other blocks.  So a row costs one pass of maxima and a search of k
- * blocks.
+ * A row's logits are cut into blocks.  The k blocks with the largest maxima
+ * contain the k largest logits: their maxima are k logits, none of which is
+ * exceeded in another block.  So a row costs one pass for maxima and a search
+ * of k blocks.
  */
 #include "model/head_top.h"
 #include "kern/kern.h"
@@ -22,8 +23,8 @@
 
 enum { TOP_ROWS = 128, BLOCK = 64, LINE = 16 };
 
-/* Results of a slice for a row: the maximum; sum of exp(z - max); soft: of
- * exp((z - max)/tau); mean: of exp((z - max)/tau) z. */
+/* Results of a slice for a row.  max: the maximum.  sum: of exp(z - max).
+ * soft: of exp((z - max)/tau).  mean: of exp((z - max)/tau) z. */
 struct slice_top {
     float max;
     double sum, soft, mean;
@@ -34,14 +35,14 @@ struct head_top {
     struct pool *pool;
     size_t k, draws, V, ld, nslice;
     struct arena arena;
-    float *z;               /* [TOP_ROWS,ld] logits; with this ld rows begin in
-                             * different sets of the processor's cache */
+    float *z;               /* [TOP_ROWS,ld] logits; ld is such that rows begin
+                             * in different sets of the processor's cache */
     float *pad;             /* [TOP_ROWS,d] the last rows, padded with zeros */
     float *zero;            /* [HEAD_SLICE] */
     struct slice_top *part; /* [nslice,TOP_ROWS] */
     uint64_t *heap;         /* [workers,2,k] */
     float *terms;           /* [workers,HEAD_SLICE] */
-    /* the present tile */
+    /* of the tile that is being done */
     struct fwd *f;
     const float *h;
     size_t n;
@@ -174,8 +175,8 @@ find_top(struct head_top *t, size_t r, size_t worker)
     }
 }
 
-/* Count a draw of token v, which is no lower than the last token drawn; returns
- * the new number of different tokens. */
+/* Count a draw of token v; n: the number of different tokens so far, none of
+ * which is above v.  Returns the new n. */
 static size_t
 drawn(uint32_t *ids, uint16_t *count, size_t n, size_t v)
 {
@@ -187,9 +188,9 @@ drawn(uint32_t *ids, uint16_t *count, size_t n, size_t v)
     return n;
 }
 
-/* Draw row r's tokens.  Only slices in which a point lies are read.  Their
- * terms are summed again, and rounding may leave a point at a slice's end: that
- * draws the slice's last token. */
+/* Draw row r's tokens.  Only slices that contain a point are read.  Their terms
+ * are summed again, and by rounding this sum may end before the point: then the
+ * slice's last token is drawn. */
 static void
 draw_tokens(struct head_top *t, size_t r, const struct whole *w, size_t worker)
 {

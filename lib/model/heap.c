@@ -1,4 +1,4 @@
-/* Heap of numbers with their places; see heap.h. */
+/* A heap of numbers and their indices; see heap.h. */
 #include "model/heap.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ heap_key(float z, size_t i)
 {
     uint32_t u;
 
-    z += 0.0f; /* -0 is 0 */
+    z += 0.0f; /* make -0 a 0 */
     memcpy(&u, &z, sizeof u);
     u = u >> 31 ? ~u : u | 0x80000000u;
     return (uint64_t)u << 32 | (UINT32_MAX - (uint32_t)i);

@@ -22,8 +22,8 @@ widened_rows(const struct weight *w)
     return n == 0 ? 1 : n < w->rows ? n : w->rows;
 }
 
-/* 0 times a finite number is 0, times NaN or infinity NaN, so the sum tells
- * without a branch. */
+/* Sum 0 times each number: 0 if it is finite, else NaN.  So the sum tells,
+ * without a branch for each. */
 static int
 all_finite(const float *x, size_t n)
 {
@@ -34,7 +34,8 @@ all_finite(const float *x, size_t n)
     return isfinite(s);
 }
 
-/* Drop the tile before it too: the system maps pages around the one touched. */
+/* Drop the tile before this one, too: the system also maps the pages around one
+ * that is read. */
 void
 model_forget_tile(const struct model *m, const struct weight *w, size_t row,
     size_t n)

@@ -54,8 +54,8 @@ add_weight_file(struct model *m, struct model_source *s, const char *file,
     return 0;
 }
 
-/* Open the files that an index names; check that each has the tensors that the
- * index says, and no others. */
+/* Open the files that an index names.  Check that each has the tensors that the
+ * index places there, and no others. */
 static int
 add_index(struct model *m, struct model_source *s, const char *path,
     struct err *e)
@@ -125,7 +125,7 @@ add_files(struct model *m, struct model_source *s, struct err *e)
     return r;
 }
 
-/* Find a tensor and mark it used; *file: the file that has it.  NULL: not
+/* Find a tensor and mark it as used; *file: the index of its file.  NULL: not
  * found. */
 static const struct st_tensor *
 find_tensor(struct model_source *s, const char *name, size_t *file)
@@ -162,8 +162,10 @@ take_compressed(struct model *m, struct model_source *s, const char *name,
     return 1;
 }
 
-/* Find a tensor and check its shape.  ndim 1: a vector [cols].  Returns 1 for a
- * compressed matrix, which is 2:4; else 0, or -1. */
+/* Find a tensor and check its shape: [rows,cols], or [cols] for ndim 1.
+ *   1: the matrix is stored compressed, so it is 2:4
+ *   0: it is stored as it is
+ *   -1 and *e: it is missing or wrong */
 static int
 point_tensor(struct model *m, struct model_source *s, const char *name,
     int ndim, size_t rows, size_t cols, struct weight *w, struct err *e)
@@ -190,9 +192,9 @@ point_tensor(struct model *m, struct model_source *s, const char *name,
 }
 
 /* Check the padding of a stored tensor: the last rows of a matrix, the end of a
- * vector.  In W_V, W_BV, gate and up it must be zero, so that the padding's
- * heads and channels add zero; else every other loader would run another
- * model. */
+ * vector.  In W_V, W_BV, gate and up it must be zero, so that padded heads and
+ * channels add nothing: other loaders, which do not know of the padding, would
+ * else run another model. */
 static int
 check_padding(struct model *m, const struct block *b, int t,
     const struct weight *whole, struct err *e)
@@ -245,8 +247,8 @@ point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
     return 0;
 }
 
-/* Refuse tensors that nobody asked for, as other loaders might compute with
- * them; tables that follow from the configuration are allowed. */
+/* Refuse tensors that are not used, as other loaders might compute with them.
+ * Allowed are tables that follow from the configuration. */
 static int
 check_used(struct model *m, struct model_source *s, struct err *e)
 {
@@ -304,8 +306,8 @@ done:
 }
 
 /*
- * transformers uses an lm_head.weight that is stored in spite of
- * tie_word_embeddings: true, so it must equal the embedding.
+ * If a file has an lm_head.weight in spite of tie_word_embeddings: true,
+ * transformers uses it.  So it must equal the embedding.
  */
 static int
 check_tied(struct model *m, struct model_source *s, struct err *e)
@@ -369,7 +371,7 @@ model_open(struct model *m, const char *path, struct err *e)
     return r;
 }
 
-/* Forget n bytes at p, if they are in this file. */
+/* Forget n bytes at p, if they lie in this file. */
 static void
 forget_part(const struct io_map *map, const unsigned char *p, size_t n)
 {
@@ -377,7 +379,7 @@ forget_part(const struct io_map *map, const unsigned char *p, size_t n)
         io_map_forget(map, (size_t)(p - map->p), n);
 }
 
-/* Forget a weight, if it is in this file; NULL: forget the whole file. */
+/* Forget a weight, if it lies in this file.  NULL: forget the whole file. */
 static void
 forget_weight(const struct io_map *map, const struct weight *w)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A GGUF and the prefix of its keys, its architecture's name. */
+/* A GGUF, and the prefix of its keys: its architecture's name. */
 struct keys {
     const struct gguf *g;
     const struct family *f;
@@ -89,9 +89,10 @@ read_gguf_sizes(struct config *c, struct keys *g, struct err *e)
 }
 
 /*
- * A GGUF stores llama3's scaling as a table, one divisor for each frequency.
- * The factor is the largest divisor, the other parameters those that all such
- * models have had so far; they are accepted if they give the table.
+ * Read llama3's scaling, which a GGUF stores as a table of divisors, one for
+ * each frequency.  The factor is the largest divisor.  For the other parameters
+ * try those that all such models have had so far: they are accepted if they
+ * give the table.
  */
 static int
 read_rope_table(struct config *c, const struct gguf_tensor *t, struct err *e)
@@ -155,7 +156,7 @@ read_gguf_rope(struct config *c, struct keys *g, struct err *e)
             type);
     if (gguf_is(g->g, type, "none") || factor == 1)
         factor = 0;
-    if (t && factor != 0) /* llama.cpp applies both */
+    if (t && factor != 0) /* llama.cpp would apply both scalings */
         return err_set(e, EX_INPUT,
             "%s: %g beside tensor rope_freqs.weight "
             "is not supported",
@@ -181,13 +182,13 @@ read_gguf_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
 }
 
 /*
- * The keys of the architecture: those that are read, those that change nothing
- * and those with the one value that is implemented.  As in config_keys.c, any
- * other key is refused, and the error names it.
+ * The keys of the architecture: those that are read, those that change nothing,
+ * and those of which one value is implemented.  Any other key is refused by
+ * name, as in config_keys.c.
  */
 static const struct {
     const char *name;
-    int only;          /* -1: any value */
+    int only;          /* the value that is implemented; -1: any */
     unsigned families; /* 0: all */
 } known[] = {
     { "context_length", -1, 0 },
@@ -265,8 +266,8 @@ check_keys(const struct keys *f, struct err *e)
     return 0;
 }
 
-/* Read which blocks have a window: a list of bools or numbers, or a number n:
- * every n-th has none. */
+/* Read which blocks have a window.  The key holds a list of bools or numbers,
+ * one for each block, or a number n: every n-th block has none. */
 static int
 read_pattern(struct config *c, struct keys *k, struct err *e)
 {

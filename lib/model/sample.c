@@ -28,8 +28,8 @@ terms(const float *z, size_t V, double tau, struct sample_room *r)
     return kern.exp(r->term, z, V, kern.max(z, V), (float)(1.0 / tau));
 }
 
-/* Take the most probable tokens one by one from a heap, until their terms add
- * up to `enough`. */
+/* Take the most probable tokens from a heap, one by one, until their terms add
+ * up to `enough`; *mass: their sum. */
 static size_t
 take_nucleus(const float *z, size_t V, double enough, struct sample_room *r,
     double *mass)
@@ -79,5 +79,5 @@ sample_draw(const float *z, size_t V, double tau, double top_p, double u,
             return id;
         last = r->term[id] > 0.0f ? id : last;
     }
-    return last; /* rounding: summed in another order it was more */
+    return last; /* by rounding, the sum in this order may end before u * sum */
 }

@@ -9,16 +9,16 @@ enum { TILE = 64 }; /* rows copied at a time */
 /* A rank's part of a block. */
 struct cutting {
     const struct model *m;
-    struct arena *a; /* for the copies; planning: bytes are only counted */
+    struct arena *a; /* of the copies; while planning bytes are only counted */
     size_t rank, n;
-    size_t split;  /* parts that a KV group's query heads are split into; each
-                    * part counts as a group below */
+    size_t split;  /* parts that a KV group's query heads are split into; below,
+                    * each part counts as a group */
     size_t g0, g1; /* the rank's groups of a block: g0..g1-1 */
     size_t c0, c1; /* the rank's channels: c0..c1-1 */
 };
 
-/* The start of rank r's part when n ranks divide `total`: a multiple of
- * `align`. */
+/* The start of rank r's part if n ranks divide `total` evenly: rounded up to a
+ * multiple of `align`. */
 static size_t
 begin_of(size_t total, size_t r, size_t n, size_t align)
 {
@@ -29,8 +29,8 @@ begin_of(size_t total, size_t r, size_t n, size_t align)
 }
 
 /* The number of parts to split a group's query heads into: the fewest that give
- * all ranks equally many groups, or else each rank at least one; 0:
- * impossible. */
+ * all ranks equally many groups, or, if there is no such number, the fewest
+ * that give each rank one.  0: there are fewer query heads than ranks. */
 static size_t
 part_of_groups(const struct config *c, size_t n)
 {
@@ -45,7 +45,7 @@ part_of_groups(const struct config *c, size_t n)
     return 0;
 }
 
-/* Copy n rows of w from r0 on to *to, and move *to past them. */
+/* Copy n rows of w, from row r0 on, to *to, and move *to past them. */
 static void
 copy_rows(const struct model *m, unsigned char **to, const struct weight *w,
     size_t r0, size_t n)
@@ -59,8 +59,8 @@ copy_rows(const struct model *m, unsigned char **to, const struct weight *w,
     }
 }
 
-/* Copy `unit` rows for each of the groups g0..g1-1: group g's begin at row g /
- * same * unit, so that `same` groups share rows. */
+/* Copy `unit` rows for each of the groups g0..g1-1.  Group g's rows begin at g
+ * / same * unit, so `same` successive groups have equal rows. */
 static const unsigned char *
 copy_groups(const struct cutting *k, const struct weight *w, size_t g0,
     size_t g1, size_t unit, size_t same)
@@ -75,8 +75,8 @@ copy_groups(const struct cutting *k, const struct weight *w, size_t g0,
     return p;
 }
 
-/* Reduce w to those rows, copied.  The elements of a bias count as rows
- * here. */
+/* Reduce w to a copy of the rows that copy_groups copies.  In a bias an element
+ * counts as a row. */
 static void
 take_rows(const struct cutting *k, struct weight *w, size_t g0, size_t g1,
     size_t unit, size_t same)
@@ -137,8 +137,8 @@ take_cols(const struct cutting *k, struct weight *w, size_t c0, size_t c1)
     free(wide);
 }
 
-/* A rank's first channel is a multiple of this, so that no quantised block of
- * down's rows is cut, and kernels run fast. */
+/* A rank's first channel is a multiple of this number, so that no quantised
+ * block in down's rows is cut, and kernels run fast. */
 static size_t
 alignment(enum dtype t)
 {

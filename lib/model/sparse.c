@@ -30,7 +30,8 @@ sparse_pattern(const char *pattern, size_t *n, size_t *m, struct err *e)
     return 0;
 }
 
-/* Find the block and tensor of that name; -1: it is no matrix of a block. */
+/* Find the block and tensor with this name.  -1: no matrix of a block has
+ * it. */
 static int
 find_matrix(const struct model *m, const char *name, size_t *block, int *t)
 {

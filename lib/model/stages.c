@@ -31,8 +31,8 @@ stages_owner(const struct pipeline *s, size_t L, size_t group)
     return k % s->n;
 }
 
-/* The number of forward passes of a rank; of backward passes there are as
- * many. */
+/* The number of forward passes that a rank does; it does as many backward
+ * passes. */
 static size_t
 passes(const struct pipeline *s, size_t pieces)
 {
@@ -45,8 +45,8 @@ stages_ops(const struct pipeline *s, size_t pieces)
     return 2 * passes(s, pieces);
 }
 
-/* Forward (back: backward) pass number i: n pieces go through one stage of the
- * rank, then through its next stage. */
+/* Forward (back: backward) pass i of a rank: n pieces go through one stage of
+ * the rank, then through its next stage. */
 static struct stage_op
 nth_pass(const struct pipeline *s, size_t i, int back)
 {
@@ -82,7 +82,7 @@ stages_op(const struct pipeline *s, size_t pieces, size_t i)
 size_t
 stages_ahead(const struct pipeline *s, size_t stage)
 {
-    const size_t pieces = 4 * s->n; /* enough to reach the steady state */
+    const size_t pieces = 4 * s->n; /* enough that passes alternate */
     size_t now = 0, most = 0;
 
     for (size_t i = 0; i < stages_ops(s, pieces); i++) {

@@ -25,8 +25,9 @@ model_ntensors(const struct model *m)
     return 2 + block_tensors(&m->c, list) * m->c.L + !m->c.tied;
 }
 
-/* The number to subtract from a tensor's values because readers add `add`; 0
- * for padding that stands for a tensor that the block does not have. */
+/* The number to subtract from a tensor's values because readers add `add` to
+ * them.  0 if the block does not have the tensor and padding is written for
+ * it. */
 static float
 part_less(const struct tensor_out *p, float add)
 {

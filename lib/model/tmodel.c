@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Make *w the shape of `like`, with the floats at p, to which `add` is added
- * when they are used. */
+/* Give *w the shape of `like`, and as data the floats at p.  add: what is added
+ * to them when they are used. */
 static void
 view_weight(struct weight *w, float *p, const struct weight *like, float add)
 {
@@ -19,8 +19,8 @@ view_weight(struct weight *w, float *p, const struct weight *like, float add)
         .add = add };
 }
 
-/* Fill p with the values as Hugging Face stores them (less `add`): the same
- * numbers are trained and written to checkpoints. */
+/* Fill p with the values as Hugging Face stores them (`add` subtracted), so
+ * that the numbers that are trained are those written to checkpoints. */
 static void
 fill_groups(float *p, const struct weight *from, float add)
 {
@@ -31,7 +31,8 @@ fill_groups(float *p, const struct weight *from, float add)
         p[i] -= less;
 }
 
-/* A mask of the nonzeros of a sparse matrix p[n]; planning: NULL. */
+/* A mask of the numbers of a sparse matrix p[n] that are not zero; while
+ * planning NULL. */
 static unsigned char *
 mask_zeros(const float *p, size_t n, struct arena *a)
 {
@@ -51,8 +52,8 @@ struct building {
     struct arena *a; /* for p, g, masks; may be planning */
 };
 
-/* Allocate a group's gradient sums.  room: NULL, or the shared buffer for g if
- * the sums are in part_g or half. */
+/* Allocate a group's gradient sums.  room: the shared buffer for g if the sums
+ * are in part_g or half; else NULL. */
 static void
 alloc_gradients(const struct building *m, struct group *g, enum dtype grads,
     float *room)
@@ -66,7 +67,7 @@ alloc_gradients(const struct building *m, struct group *g, enum dtype grads,
         g->g = arena_alloc(m->a, g->n, sizeof *g->g);
 }
 
-/* Copy the group's nw tensors, one after another, to p; p NULL: only set their
+/* Copy the group's nw tensors to p, one after another.  p NULL: only set their
  * shapes. */
 static void
 copy_values(const struct group *g, struct weight *to, const struct weight *from,
@@ -109,9 +110,9 @@ own_part(const struct tmodel *t, size_t i)
     g->own = (n <= 1 ? g->n : tmodel_cut(t, i, rank + 1, n)) - g->first;
 }
 
-/* Allocate and fill parameters and gradients of group i; planning: only count.
- * If this process keeps a part of the parameters, all of them are first written
- * to `room`, the buffer for gradients. */
+/* Allocate and fill parameters and gradients of group i; while planning only
+ * count them.  If this process keeps a part of the parameters, all are first
+ * written to `room`, the shared buffer for gradients. */
 static void
 alloc_group(const struct building *m, size_t i, struct weight *to,
     const struct weight *from, float *room)
@@ -161,8 +162,8 @@ widest_block(const struct model *m)
     return most;
 }
 
-/* Allocate the shared gradient buffers at[3]: of a block, of embedding or head,
- * of the norm; NULL where groups have g to themselves. */
+/* Allocate the shared gradient buffers: at[0] for blocks, at[1] for embedding
+ * and head, at[2] for the norm.  NULL: each group has a g of its own. */
 static void
 alloc_rooms(const struct share *s, const struct model *from, enum dtype grads,
     struct arena *a, float *at[3])
@@ -195,7 +196,7 @@ lay_tmodel(struct tmodel *t, const struct model *from, enum dtype grads,
         t->m.head = t->m.embed;
 }
 
-/* tmodel_cut for ranks that each have a part of every group. */
+/* tmodel_cut if ranks each have a part of every group. */
 static size_t
 part_cut(const struct group *g, size_t r, size_t n)
 {
@@ -302,7 +303,7 @@ tmodel_mask_bytes(const struct tmodel *t)
     return n;
 }
 
-/* Never fails: out of memory ends the program. */
+/* Never fails: the program ends if memory runs out. */
 static int
 init(struct tmodel *t, const struct model *from, enum dtype grads,
     const struct share *share, const struct pipeline *stages)

@@ -17,8 +17,8 @@
 #define CHAT "chat_template"              /* member of tokenizer_config.json */
 #define NAMED "additional_chat_templates" /* folder of NAME.jinja */
 
-/* Files of a tokenizer in a model's directory.  One of the first two must be
- * there; tekken.json is Mistral's own format. */
+/* A tokenizer's files in a model's directory.  One of the first two must be
+ * there; tekken.json is Mistral's format. */
 static const char *const files[] = { "tokenizer.json", "tekken.json",
     "tokenizer_config.json", "special_tokens_map.json",
     "generation_config.json", "added_tokens.json", "chat_template.jinja",
@@ -39,7 +39,8 @@ is_tekken_path(const char *path)
     return strcmp(base_name(path), "tekken.json") == 0;
 }
 
-/* Parse p[n] as JSON; strings in a tekken.json may contain NUL. */
+/* Parse p[n], the content of the file path, as JSON; strings in a tekken.json
+ * may contain NUL. */
 static json_t *
 parse_member(const char *path, const char *p, size_t n, struct err *e)
 {
@@ -130,7 +131,7 @@ copy_dir(const char *from, const char *dir,
     return r;
 }
 
-/* Write the result j of a gguf_ function to a file of dir; frees j. */
+/* Write j, which a gguf_ function returned, to a file of dir; frees j. */
 static int
 save_converted(json_t *j, const char *dir, const char *file, struct err *e)
 {
@@ -170,8 +171,8 @@ convert_gguf(const char *from, const char *dir, struct err *e)
     return r;
 }
 
-/* Text of the token that the list "added_tokens" of a tokenizer.json gives
- * id; NULL if there is none. */
+/* The text of the token with this id in "added_tokens", a list of a
+ * tokenizer.json; NULL: the id is not in the list. */
 static const char *
 added_text(const json_t *tok, json_int_t id)
 {
@@ -187,9 +188,9 @@ added_text(const json_t *tok, json_int_t id)
     return NULL;
 }
 
-/* Write a tokenizer_config.json for a tokenizer.json without one: the class
- * that loads the file unchanged, and the special tokens whose ids config.json
- * (already in dir) gives. */
+/* Write a tokenizer_config.json for a tokenizer.json without one.  It names the
+ * class that loads the file unchanged and the special tokens whose ids
+ * config.json (already in dir) gives. */
 static int
 make_config(const char *dir, struct err *e)
 {
@@ -243,7 +244,7 @@ in_dir(const char *dir, const char *file)
 }
 
 /* Load a chat template file as a JSON string, which the caller frees.  NULL and
- * *e: it cannot be read, or is no text. */
+ * *e: it cannot be read, or is not text. */
 static json_t *
 load_chat_template(const char *path, struct err *e)
 {
@@ -260,8 +261,8 @@ load_chat_template(const char *path, struct err *e)
     return j;
 }
 
-/* Set config's default chat template to the directory's chat_template.jinja, or
- * else keep the one in config, or else take chat_template.json. */
+/* Set config's default chat template to the first there is of: the directory's
+ * chat_template.jinja, the one that config has, chat_template.json. */
 static int
 add_default(const char *dir, json_t *config, struct err *e)
 {
@@ -337,8 +338,8 @@ load_config(const char *dir, struct err *e)
 }
 
 /* If `from` has named chat templates in separate files, put all templates into
- * dir/tokenizer_config.json: other loaders look there, and a
- * chat_template.jinja would hide the list. */
+ * dir/tokenizer_config.json, where loaders look, and remove dir's
+ * chat_template.jinja, which would hide the list. */
 static int
 fold_templates(const char *from, const char *dir, struct err *e)
 {
@@ -400,8 +401,8 @@ tokenizer_is_there(const char *from, struct err *e)
     return r;
 }
 
-/* Copy from another GGUF the metadata about the tokenizer and the model's
- * origin, but not about how its tensors are stored. */
+/* Copy another GGUF's metadata about the tokenizer and the model's origin, but
+ * not those about how tensors are stored. */
 static int
 copy_metadata(const char *from, struct gguf_out *o, struct err *e)
 {
@@ -427,8 +428,8 @@ copy_metadata(const char *from, struct gguf_out *o, struct err *e)
     return 0;
 }
 
-/* Set *ends to a list of the ids that end a text: those of c, then those of the
- * generation_config.json in folder dir (NULL: no folder). */
+/* Set *ends to a list of the ids that end a text: those of c, then those in
+ * generation_config.json of folder dir (NULL: no folder). */
 static int
 list_ends(const struct config *c, const char *dir, json_t **ends, struct err *e)
 {

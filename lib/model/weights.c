@@ -24,9 +24,10 @@ weight_widen(float *out, enum dtype t, const unsigned char *p, size_t n)
 }
 
 /*
- * The stored row of logical row r.  llama.cpp's converter reshapes the rows of
- * each head to [2, D/2] and swaps the two, so that rotary pairs (j, j + D/2)
- * become neighbours: row a*D/2 + b of a head is stored as row 2b + a.
+ * The row in which logical row r is stored.  llama.cpp's converter permutes the
+ * rows of each head so that rotary pairs (j, j + D/2) become neighbours: it
+ * reshapes them to [2, D/2] and swaps the two, so row a*D/2 + b of a head is
+ * stored as row 2b + a.
  */
 static size_t
 stored_row(const struct weight *w, size_t r)
@@ -52,7 +53,8 @@ weight_bytes(const struct weight *w)
     return w->rows * (w->stride + w->mask_stride);
 }
 
-/* Widen columns c0..c0+k-1 of a row stored as 2:4; c0 is a multiple of 8. */
+/* Widen columns c0..c0+k-1 of a 2:4 row without its zeros; c0 is a multiple of
+ * 8. */
 static void
 widen_two_of_four(const struct weight *w, size_t row, size_t c0, size_t k,
     float *out)
@@ -72,8 +74,8 @@ widen_two_of_four(const struct weight *w, size_t row, size_t c0, size_t k,
     }
 }
 
-/* Widen columns c0..c0+k-1 of rows r0..r0+n-1; c0 is the start of a quantised
- * block. */
+/* Widen columns c0..c0+k-1 of rows r0..r0+n-1.  c0 must be the start of a
+ * quantised block. */
 static void
 widen_part(const struct weight *w, size_t r0, size_t n, size_t c0, size_t k,
     float *out)
