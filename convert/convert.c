@@ -38,8 +38,9 @@ written(size_t n)
     progress_at(all += (double)n, NULL);
 }
 
-/* Check the tokenizer against the model, and warn of tokens with ids beyond it:
- * a directory keeps the files unchanged, a GGUF leaves these tokens out. */
+/* Check the tokenizer against the model, and warn of tokens whose ids are V or
+ * more.  A directory gets the files unchanged; a GGUF leaves these tokens
+ * out. */
 static void
 check_source_tokenizer(const char *in, size_t V, int gguf)
 {

@@ -1,11 +1,13 @@
 /*
  * Attention by tiles, forward and backward, with the matrix products of struct
- * kern.  A tile is 64 queries by 64 keys and starts at a multiple of 64 from
- * the row's first token, so a token's result depends on its own row alone.
- * Tiles without an unmasked pair are skipped; the others of one query tile are
- * done four at a time (those between multiples of 256 keys), so that a row of
- * scores is long.  A masked pair has weight 0 exactly, so other documents of
- * the row do not change a bit.
+ * kern.
+ *
+ * A tile is 64 queries by 64 keys and starts at a multiple of 64 from the row's
+ * first token, so a token's result depends on its own row alone.  Tiles in
+ * which every pair is masked are skipped.  The others of a query tile are done
+ * in groups of up to four (between multiples of 256 keys), so that a row of
+ * scores is long.  A masked pair has weight 0 exactly, so the row's other
+ * documents do not change a bit.
  */
 #include "kern/attn.h"
 #include "kern/kern.h"
@@ -37,7 +39,8 @@ live_rows(const struct attn *a, size_t t)
     return t < a->T && a->first[t] != UINT32_MAX;
 }
 
-/* First key tile that some query of tile qt attends to; qt + 1: none. */
+/* First key tile that some query of tile qt attends to; qt + 1: there is
+ * none. */
 static size_t
 first_tile(const struct attn *a, size_t qt)
 {
@@ -53,7 +56,8 @@ first_tile(const struct attn *a, size_t qt)
     return k / TILE;
 }
 
-/* The number of keys from tile kt on in one group of tiles, up to tile qt. */
+/* The number of keys from tile kt on in its group of tiles, no further than
+ * tile qt. */
 static size_t
 group_keys(size_t kt, size_t qt)
 {
@@ -63,7 +67,7 @@ group_keys(size_t kt, size_t qt)
 }
 
 /* Set *lo, *hi: of the n keys from k0 on, token t attends to keys *lo..*hi-1.
- * Returns 0 if to none of them. */
+ * Returns 0 if it attends to none. */
 static int
 span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     size_t *hi)
@@ -115,7 +119,7 @@ attn_pairs(const struct attn *a, size_t qt)
     return n;
 }
 
-/* Copy the rows of one head's tile to out [TILE,D], multiplied by c. */
+/* Copy one head's rows of a tile to out [TILE,D], multiplied by c. */
 static void
 gather_heads(float *out, const float *in, size_t ld, size_t D, float c)
 {
@@ -126,8 +130,9 @@ gather_heads(float *out, const float *in, size_t ld, size_t D, float c)
     }
 }
 
-/* Get ready to add terms whose scores are at most `top`: if the running maximum
- * *m is lower, set it to top, and rescale the sum *l and the output o[D]. */
+/* Prepare the running softmax for scores of at most `top`.  If its maximum *m
+ * is lower, set *m to top and rescale the sum of terms *l and the output
+ * o[D]. */
 static void
 raise_to(float top, float *m, float *l, float *o, size_t D)
 {
@@ -144,7 +149,7 @@ raise_to(float top, float *m, float *l, float *o, size_t D)
 
 /*
  * Replace the scores s[n] of token t for the keys from k0 on by terms of the
- * softmax, zeros for masked keys.  m, l, o: as in raise_to.
+ * softmax; masked keys get zero.  m, l, o: as in raise_to.
  */
 static void
 online(const struct attn *a, size_t t, size_t k0, float *s, size_t n, float *m,
@@ -227,7 +232,7 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
         const size_t t0 = qt * TILE;
         const float *dO = dout + t0 * a->ldo + h * D;
 
-        /* q holds the scaled queries, then g their gradient */
+        /* q: the scaled queries; g: the gradient at them */
         gather_heads(q, a->q + t0 * a->ld + h * D, a->ld, D, c);
         memset(g, 0, TILE * D * sizeof *g);
         for (size_t r = 0; r < TILE; r++)

@@ -56,8 +56,8 @@ v_hmax(vf a)
         m = t[i] > m ? t[i] : m;
     return m;
 }
-/* Split a = 2^n m, 2/3 <= m < 4/3; returns m.  a is normal and positive, or
- * NaN. */
+/* Split a = 2^n m, 2/3 <= m < 4/3: returns m, sets *n.  a must be normal and
+ * positive, or NaN. */
 static inline vf
 v_split(vf a, vf *n)
 {
@@ -69,8 +69,8 @@ v_split(vf a, vf *n)
         _mm256_add_epi32(_mm256_and_si256(i, _mm256_set1_epi32(0x7fffff)),
             two_thirds));
 }
-/* a * 2^n in two steps, so that neither factor leaves the range of floats
- * for |n| < 250 */
+/* a * 2^n, |n| < 250, as two products: 2^n itself may be out of the range of
+ * floats. */
 static inline vf
 v_scalef(vf a, vf n)
 {
@@ -157,8 +157,8 @@ h_from_bf16(const void *p)
     return _mm_castsi128_ps(
         _mm_slli_epi32(_mm_cvtepu16_epi32(_mm_loadl_epi64(p)), 16));
 }
-/* spread of kern.h.  The table gives, for each half byte of the mask, the index
- * of each column's number; -1: the column is 0. */
+/* spread of kern.h.  For each half byte of the mask the table gives, for each
+ * column, the index of its number; -1: the column is 0. */
 static inline vf
 v_spread(vh in, const unsigned char *mask)
 {

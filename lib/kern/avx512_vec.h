@@ -32,8 +32,8 @@
 #define v_round(a) _mm512_roundscale_ps(a, 8) /* nearest, no exception */
 #define v_scalef(a, n) _mm512_scalef_ps(a, n) /* a * 2^n */
 
-/* Split a = 2^n m, 2/3 <= m < 4/3; returns m.  a is normal and positive, or
- * NaN. */
+/* Split a = 2^n m, 2/3 <= m < 4/3: returns m, sets *n.  a must be normal and
+ * positive, or NaN. */
 static inline vf
 v_split(vf a, vf *n)
 {
@@ -46,8 +46,9 @@ v_split(vf a, vf *n)
             two_thirds));
 }
 
-/* Round to bfloat16 as VCVTNE2PS2BF16 does: bf16_round.  No branch for rare
- * numbers: one branch a vector slows the transposing of panels. */
+/* Round to bfloat16 as VCVTNE2PS2BF16 does: bf16_round.  Rare numbers have no
+ * branch of their own: a branch for each vector slows the transposing of
+ * panels. */
 static inline vf
 v_bf16(vf a)
 {

@@ -1,14 +1,14 @@
 /*
- * Products of few rows with the rows of a weight, for decoding: both are read
- * along k in place.  An element is the sum of parts along k, each a vector of
- * sums whose lanes are added in a fixed order, so its bits do not depend on the
- * tile it is in.  Included by gemm_vec.h.
+ * Products of few rows x with the rows of a weight w, for decoding: both are
+ * read along k, where they lie.  An element is the sum of parts along k.  Each
+ * part is summed in the lanes of a vector, which are then added in a fixed
+ * order, so its bits do not depend on the tile it is in.  Included by
+ * gemm_vec.h.
  */
 enum {
     DOT_COLS = 4,
     DOT_DEEP = 576
-}; /* DOT_COLS rows of w, DOT_DEEP columns
-    * at a time */
+}; /* DOT_COLS rows of w, DOT_DEEP columns of each, at a time */
 
 /* The sum of the lanes of each of four vectors, in a fixed order. */
 static inline __m128
@@ -34,10 +34,10 @@ sum_each(const vf s[DOT_COLS])
     return _mm_add_ps(_mm_add_ps(lo[0], lo[1]), _mm_add_ps(lo[2], lo[3]));
 }
 
-/* How rows of w are stored: a constant in inlined functions. */
+/* How rows of w are stored; a constant in inlined functions. */
 enum dot_type { DOT_F32, DOT_BF16, DOT_F32_2_4, DOT_BF16_2_4 };
 
-/* Load VW columns of a row from t on. */
+/* Load VW columns of a row, from column t on. */
 static inline __attribute__((always_inline)) vf
 dot_load(enum dot_type type, const unsigned char *p, const unsigned char *mask,
     size_t t)
@@ -50,7 +50,7 @@ dot_load(enum dot_type type, const unsigned char *p, const unsigned char *mask,
     }
 }
 
-/* Load the last n < VW columns. */
+/* Load a row's last n < VW columns. */
 static vf
 dot_load_part(enum dot_type type, const unsigned char *p,
     const unsigned char *mask, size_t t, size_t n)
@@ -71,8 +71,8 @@ dot_load_part(enum dot_type type, const unsigned char *p,
     return v_load(out);
 }
 
-/* Add to the sums the products of n columns (at most VW) of m rows of x and of
- * the rows p of w; rows of x are k long. */
+/* Add to s the products of n <= VW columns of m rows of x with those of the
+ * rows p of w.  Rows of x are k long. */
 static inline __attribute__((always_inline)) void
 dot_step(vf s[DOT_ROWS][DOT_COLS], int m, enum dot_type type, size_t n,
     size_t k, const float *x, const unsigned char *const p[DOT_COLS],
@@ -95,8 +95,8 @@ dot_step(vf s[DOT_ROWS][DOT_COLS], int m, enum dot_type type, size_t n,
     }
 }
 
-/* Multiply columns l to l + kc - 1 of m rows of x by those of n <= DOT_COLS
- * rows of w, all k long; set y to the products or, if l > 0, add them.  Inlined
+/* Multiply columns l..l+kc-1 of m rows of x by those of n <= DOT_COLS rows of
+ * w; all rows are k long.  l = 0: set y to the sums; l > 0: add them.  Inlined
  * with constant m and type. */
 static inline __attribute__((always_inline)) void
 dot_tile(int m, enum dot_type type, size_t n, size_t k, size_t l, size_t kc,
@@ -118,8 +118,8 @@ dot_tile(int m, enum dot_type type, size_t n, size_t k, size_t l, size_t kc,
         for (int i = 0; i < m; i++)
             s[i][j] = v_set1(0.0f);
     }
-    /* Prefetch the next rows of w: they are short, and memory is slower than
-     * arithmetic. */
+    /* Prefetch the next rows of w: rows are short, so the next are needed soon,
+     * and memory is slower than arithmetic. */
     if (l == 0) {
         for (size_t b = 0; b < DOT_COLS * w->mask_stride; b += 64)
             _mm_prefetch(mask[0] + DOT_COLS * w->mask_stride + b, _MM_HINT_T0);
@@ -140,7 +140,8 @@ dot_tile(int m, enum dot_type type, size_t n, size_t k, size_t l, size_t kc,
     }
 }
 
-/* Work in parts of k so short that 16 rows of x stay in a first-level cache. */
+/* Compute all elements.  k is cut into parts so short that 16 rows of x stay in
+ * a first-level cache. */
 static inline __attribute__((always_inline)) void
 dot_all(enum dot_type type, size_t m, size_t n, size_t k, const float *x,
     const struct kern_rows *w, float *y, size_t ldy)

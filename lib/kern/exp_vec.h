@@ -1,8 +1,8 @@
 /*
- * Parts of vectors at the end of a row, and the exponential: for the templates
- * of row kernels and of losses.
+ * Parts of vectors, for the end of a row, and the exponential.  Used by the
+ * templates of row kernels and of losses.
  */
-/* Load elements i.. of p[n]: a whole vector, or the last ones and zeros. */
+/* Load a vector of elements of p[n] from i on; past the end it has zeros. */
 static inline vf
 get(const float *p, size_t i, size_t n)
 {
@@ -18,7 +18,7 @@ put(float *p, size_t i, size_t n, vf a)
         v_store_part(p + i, n - i, a);
 }
 
-/* a, elements from i on, with those from n on set to zero */
+/* a, which has the elements from i on, with those from n on set to zero. */
 static inline vf
 keep(vf a, size_t i, size_t n)
 {
@@ -26,10 +26,10 @@ keep(vf a, size_t i, size_t n)
 }
 
 /*
- * exp(x), relative error below 1e-7.  x = n ln 2 + r with |r| <= ln 2 / 2;
- * exp(r) by a polynomial (Cephes expf); ln 2 in two parts.  x is clamped to
- * where the result is 0 or infinity anyway; NaN stays, being the second
- * operand.
+ * exp(x), relative error below 1e-7.  x = n ln 2 + r with |r| <= ln 2 / 2,
+ * where ln 2 is in two parts; exp(r) is a polynomial (Cephes expf).  x is
+ * clamped to the range outside of which the result is 0 or infinity.  NaN must
+ * be min's and max's second operand, to stay.
  */
 static inline vf
 v_exp(vf x)

@@ -1,11 +1,11 @@
-/* Matrix products in plain C with one order of additions. */
+/* Matrix products in plain C.  Every element is summed in order of l. */
 #include "kern/gemm.h"
 #include "kern/kern.h"
 
 #include <string.h>
 
-/* a(i,l) = a[i*ra + l*ca], b(l,j) = b[l*rb + j*cb]; sums are in order of l, in
- * fp32 as in the fast versions, starting from c when adding. */
+/* a(i,l) is a[i*ra + l*ca], b(l,j) is b[l*rb + j*cb].  Sums are in order of l,
+ * in fp32 as in the fast versions; when adding they start from c. */
 static void
 plain_product(size_t m, size_t n, size_t k, const float *a, size_t ra,
     size_t ca, const float *b, size_t rb, size_t cb, int add, float *c,
@@ -30,7 +30,8 @@ gemm_nt_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     plain_product(m, n, k, a, lda, 1, b, 1, ldb, add, c, ldc);
 }
 
-/* Compute the product along rows of b; each c[i,j] still adds in order of l. */
+/* The product with rows of b in the inner loop; each c[i,j] is still summed in
+ * order of l. */
 static void
 rows_product(size_t m, size_t n, size_t k, const float *a, size_t ra, size_t ca,
     const float *b, size_t ldb, int add, float *c, size_t ldc)

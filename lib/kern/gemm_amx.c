@@ -1,6 +1,6 @@
 /*
- * Products in bfloat16 by TDPBF16PS: four tiles of sums, from two panels of
- * rows and two of columns.  The process must have permission to use tiles
+ * Products in bfloat16 by TDPBF16PS.  Four tiles hold sums of two panels of
+ * rows times two of columns.  The process must have permission to use tiles
  * (base/cpu.h).
  */
 #include "kern/gemm_bf16.h"
@@ -33,7 +33,7 @@ pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
     bf16_panels(pack_rows1, BF16_PAIRS, out, n, kc, x);
 }
 
-/* Write to c those of the 32 x 32 sums that are inside it. */
+/* Write the 32 x 32 sums to c, except those outside of it. */
 static void
 put_sums(const struct bf16_strip *t, float sum[2 * SIDE][2 * SIDE], size_t i0)
 {

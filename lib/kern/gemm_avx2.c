@@ -7,7 +7,7 @@
 
 #define MR 4
 #define NV 3
-#define DOT_ROWS 3 /* of x at a time in dots */
+#define DOT_ROWS 3 /* rows of x at a time in dots */
 #define GEMM gemm_avx2
 #include "kern/gemm_vec.h"
 #else

@@ -7,7 +7,7 @@
 
 #define MR 8
 #define NV 3
-#define DOT_ROWS 4 /* of x at a time in dots */
+#define DOT_ROWS 4 /* rows of x at a time in dots */
 #define GEMM gemm_avx512
 #include "kern/gemm_vec.h"
 #else

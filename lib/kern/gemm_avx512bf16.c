@@ -1,5 +1,5 @@
-/* Products in bfloat16 by VDPBF16PS: tiles of 8 rows by 3 vectors of columns
- * in registers. */
+/* Products in bfloat16 by VDPBF16PS: registers hold the sums of 8 rows by 3
+ * vectors of columns. */
 #include "kern/gemm_bf16.h"
 
 #if defined(__AVX512BF16__)
@@ -7,7 +7,7 @@
 
 enum { MR = 8, NV = BF16_STRIP };
 
-/* c [m rows at most MR, nv vectors, `last` columns in the last] */
+/* c: m <= MR rows, nv vectors of columns, `last` columns in the last vector. */
 static inline __attribute__((always_inline)) void
 tile_bf16(const struct bf16_strip *t, const float *restrict a,
     float *restrict c, size_t m, size_t last, int nv)

@@ -1,4 +1,4 @@
-/* Products in bfloat16 by panels, for every instruction; see gemm_bf16.h. */
+/* Products in bfloat16 by panels, whatever the instruction; see gemm_bf16.h. */
 #include "kern/gemm_bf16.h"
 #include "kern/gemm_ways_vec.h"
 
@@ -19,10 +19,10 @@ struct half_panels {
 };
 static _Thread_local struct half_panels panel;
 
-static const struct bf16_set *set; /* the way last given to gemm_bf16 */
+static const struct bf16_set *set; /* what gemm_bf16 was last given */
 
-/* Add a panel of zeros if n rows or columns make an odd number of panels: AMX
- * takes panels in pairs. */
+/* Add a panel of zeros if the n rows or columns make an odd number of panels,
+ * as AMX takes panels in pairs. */
 static void
 fill_up(float *out, size_t n, size_t kc)
 {
@@ -33,7 +33,7 @@ fill_up(float *out, size_t n, size_t kc)
         memset(out + panels * step, 0, step * sizeof *out);
 }
 
-/* Columns of the next strip when n are left: four panels are cut into two and
+/* Columns of the next strip if n are left.  Four panels are cut into two and
  * two rather than three and one. */
 static size_t
 strip_columns(size_t n)
@@ -44,7 +44,7 @@ strip_columns(size_t n)
     return n < some * BF16_GROUP ? n : some * BF16_GROUP;
 }
 
-/* Products of at most BF16_ROWS rows, and one block deep. */
+/* Products of at most BF16_ROWS rows, with one block along k. */
 static void
 block(size_t m, size_t n, size_t kc, struct operand a, struct operand b,
     int add, float *c, size_t ldc)

@@ -1,8 +1,8 @@
 /*
- * Products in bfloat16 in plain C: the definition of both instructions'
- * results, bit by bit.  The arithmetic of one instruction was derived from
- * results of processors (tests/golden/kern/bf16.safetensors); blocks are cut as
- * in gemm_bf16.h.
+ * Products in bfloat16 in plain C: the definition, bit by bit, of the results
+ * of the dot-product instructions of AVX512-BF16 and AMX.  The arithmetic of
+ * one instruction was derived from results of processors
+ * (tests/golden/kern/bf16.safetensors); blocks are cut as gemm_bf16.h says.
  */
 #include "kern/bf16.h"
 #include "kern/gemm_bf16.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* x, or zero with its sign if it is denormal. */
+/* x; if it is denormal, zero with its sign. */
 static float
 flush_denormal(float x)
 {
@@ -35,9 +35,9 @@ bf16_round(float x)
     return x;
 }
 
-/* a b + c with one rounding; zero if the result, rounded with an unbounded
- * exponent, is below the smallest normal number, to which fmaf may round it
- * up. */
+/* a b + c, rounded once, with zero in place of a tiny result.  Tiny: below the
+ * smallest normal number when rounded with an unbounded exponent; fmaf may have
+ * rounded it up to that number. */
 static float
 multiply_add(float a, float b, float c)
 {
@@ -71,7 +71,7 @@ bf16_tdp(float c, const float a[BF16_CHUNK], const float b[BF16_CHUNK])
     return flush_denormal(flush_denormal(c) + flush_denormal(even + odd));
 }
 
-/* Sum of a chunk of a block, onto s. */
+/* s plus the products of a chunk of a block. */
 static float
 vdp_chunk(float s, const float *a, const float *b)
 {
@@ -80,9 +80,9 @@ vdp_chunk(float s, const float *a, const float *b)
     return s;
 }
 
-static enum kern_bf16 set; /* the instruction last given to gemm_bf16_ref */
+static enum kern_bf16 set; /* what gemm_bf16_ref was last given */
 
-/* An element of c; a and b at depth l are a[l * ca], b[l * cb]. */
+/* An element of c.  At depth l, a is a[l * ca] and b is b[l * cb]. */
 static float
 bf16_element(size_t k, const float *a, size_t ca, const float *b, size_t cb,
     float c, int add)

@@ -1,9 +1,9 @@
 /*
  * Products with the bits of VDPBF16PS by fused multiply-adds of fp32, with the
- * vector operations that the including file defines: MR rows by NV vectors of
- * columns, MR * NV sums in registers.  Of two neighbours along k the odd one is
- * multiplied first, and denormal results become zero; numbers rounded to
- * bfloat16 are never denormal here.
+ * vector operations that the including file defines.  Registers hold the sums
+ * of MR rows by NV vectors of columns.  Of two neighbours along k the odd one
+ * is multiplied first, and denormal results become zero.  Factors are never
+ * denormal, as rounding to bfloat16 makes these zero.
  */
 #define PACKED(a) v_bf16(a)
 
@@ -15,12 +15,13 @@
 enum { NR = NV * VW };
 _Static_assert(BF16_GROUP % MR == 0 && NR % BF16_GROUP == 0, "whole panels");
 
-/* Make a panel: elements l of its rows or columns are at l * BF16_GROUP. */
+/* Make a panel: the elements of depth l of its rows or columns lie from l *
+ * BF16_GROUP on. */
 static void
 pack_one(float *out, size_t n, size_t kc, const struct operand *x)
 {
     const size_t end = (kc + BF16_CHUNK - 1) / BF16_CHUNK * (size_t)BF16_WHOLE;
-    /* pack rounds only whole vectors of whole panels */
+    /* pack has rounded only the whole vectors of whole panels */
     size_t i = n < BF16_GROUP ? 0 : kc / VW * VW * BF16_GROUP;
 
     pack(out, BF16_GROUP, n, kc, x);
@@ -29,9 +30,9 @@ pack_one(float *out, size_t n, size_t kc, const struct operand *x)
     memset(out + i, 0, (end - i) * sizeof *out);
 }
 
-/* Make `panels` whole panels at once of rows or columns that are contiguous
- * across k, so that memory is read in longer stretches.  Inlined with a
- * constant. */
+/* Make `panels` whole panels at once, of rows or columns that are contiguous
+ * across k: so memory is read in longer stretches.  Inlined with constant
+ * panels. */
 static inline __attribute__((always_inline)) void
 pack_some(float *restrict out, size_t kc, const struct operand *x, int panels)
 {
@@ -68,7 +69,7 @@ pack_across(float *out, size_t n, size_t kc, const struct operand *x)
         n - panels * BF16_GROUP, kc, &y);
 }
 
-/* Copy rows that are contiguous along k without transposing; rows past n have
+/* Copy rows; those contiguous along k are not transposed.  Rows past n may have
  * any content. */
 static void
 pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
@@ -92,9 +93,10 @@ pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
     }
 }
 
-/* Compute the sums of MR rows and nv vectors of columns over all chunks: row i
- * at out + i * NR; c is only prefetched.  Element l of row i of a is at i * ai
- * + l * al.  Inlined with constant nv and ai or al. */
+/* Compute the sums of MR rows and nv vectors of columns over all chunks.
+ * Element l of row i of a is at i * ai + l * al; sums of row i go to out + i *
+ * NR; c is only prefetched.  Inlined with constant nv, and constant ai or
+ * al. */
 static inline __attribute__((always_inline)) void
 dot(const struct bf16_strip *t, const float *restrict a, size_t ai, size_t al,
     const float *c, float *restrict out, int nv)
@@ -141,7 +143,7 @@ dot(const struct bf16_strip *t, const float *restrict a, size_t ai, size_t al,
     }
 }
 
-/* Sums for one, two and three panels of columns.  Not inlined, so that a whole
+/* dot for one, two and three panels of columns.  Not inlined, so that the whole
  * call runs in the mode in which denormal results become zero. */
 #define SUMS(name, panels, ai, al)                                         \
     static __attribute__((noinline)) void name(const struct bf16_strip *t, \
@@ -162,7 +164,7 @@ static void (*const sums[2][3])(const struct bf16_strip *t, const float *a,
     const float *c,
     float *out) = { { across1, across2, across3 }, { along1, along2, along3 } };
 
-/* Write the sums of n rows to the columns that c has. */
+/* Set the columns of n rows of c to the sums, or add these. */
 static void
 put(const struct bf16_strip *t, const float *sum, size_t i0, size_t n)
 {
@@ -184,7 +186,7 @@ multiply(const struct bf16_strip *t)
 {
     enum {
         TINY_TO_ZERO = 0x8000,
-        ROWS = 32 /* setting the mode takes time */
+        ROWS = 32 /* rows for which the mode is set once, as that takes time */
     };
     const unsigned mode = _mm_getcsr();
     const size_t panel = t->chunks * BF16_WHOLE;

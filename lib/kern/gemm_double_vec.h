@@ -1,8 +1,8 @@
 /*
  * gemm_double of kern.h over the vector operations and panels of gemm_vec.h,
- * which includes this: tiles of MR rows by NV vectors of half as many doubles.
- * Both factors are widened into panels; k is cut into blocks of DEEP, each of
- * which is summed in order of l and then added to c.
+ * which includes this file.  A tile is MR rows by NV vectors, each of half as
+ * many doubles as floats.  Both factors are widened into panels.  k is cut into
+ * blocks of DEEP; each is summed in order of l and then added to c.
  */
 enum { DV = VW / 2, DR = NV * DV };
 _Static_assert(DC % MR == 0, "whole groups of rows");
@@ -56,8 +56,8 @@ double_tile(size_t kc, const double *restrict a, const double *restrict b,
             c[i * ldc + j] += part[i * DR + j];
 }
 
-/* Make a panel of `width` rows (of a) or columns (of b), n of which exist:
- * out[l * width + i], zeros for i >= n. */
+/* Make a panel of `width` rows of a or columns of b: out[l * width + i].  Only
+ * n of them exist; for i >= n it has zeros. */
 static inline __attribute__((always_inline)) void
 double_pack(double *restrict out, size_t width, size_t n, size_t kc,
     const struct factor *x, size_t i0, size_t l0)

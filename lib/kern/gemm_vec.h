@@ -1,20 +1,22 @@
 /*
  * Matrix products over the vector operations that the including file defines
- * for its instruction set: VW floats a vector, tiles of MR rows by NV vectors
- * of columns held in registers (MR * NV sums, NV vectors of b, a broadcast).
+ * for its instruction set: VW floats a vector.  Registers hold a tile: MR * NV
+ * sums (MR rows by NV vectors of columns), NV vectors of b, and a number of a,
+ * broadcast.
  *
  * A product is cut along k at multiples of GEMM_DEEP, and between these into
- * blocks of equal length; each element of c is
+ * blocks of equal length.  Each element of c is
  *   c = or += sum of block 0, in order of l, by fused multiply-adds
  *   c += sum of block 1 ...
- * at any position and by any of the paths below: its bits depend only on k and
- * on its own row of a and column of b.
+ * at any position and by any of the paths below.  So its bits depend only on k,
+ * its row of a and its column of b.
  *
- * Large products copy both factors into panels: MR rows of a (all rows of a
- * block of MC at once, for the second-level cache) and NV vectors of columns of
- * b (one at a time, for the first-level cache), along l, with zeros past the
- * edges.  Small products, such as attention's, read both factors in place if
- * their steps allow it; products with few columns read the rows of a in place.
+ * Large products copy both factors into panels along l, with zeros past the
+ * edges.  A panel of a has MR rows; all rows of a block of MC are copied at
+ * once, for the second-level cache.  A panel of b has NV vectors of columns;
+ * they are copied one at a time, for the first-level cache.  Small products,
+ * such as attention's, read both factors in place if their steps allow it.
+ * Products with few columns read the rows of a in place.
  */
 #include "kern/gemm_ways_vec.h"
 #include "kern/panel_vec.h"
@@ -24,16 +26,16 @@
 
 enum {
     NR = NV * VW,
-    KC = 288,              /* longest block of k */
+    KC = 288,              /* length of a block of k, at most */
     MC = 576,              /* rows copied at once, a multiple of MR */
-    SMALL = 256 * 64 * 64, /* most multiplications of a small product */
-    FEW = 640,             /* columns */
+    SMALL = 256 * 64 * 64, /* multiplications in a small product, at most */
+    FEW = 640,             /* columns, at most, of a product with few columns */
     DC = 384,              /* gemm_double: rows copied at once */
     DEEP = 128             /* gemm_double: length of a block of k */
 };
 _Static_assert(MC % MR == 0, "whole groups of rows");
 
-/* The panels of a thread, which are static, so that no product waits for an
+/* A thread's panels.  They are static, so that no product waits for an
  * allocation or for another thread. */
 struct panels {
     union {
@@ -47,8 +49,8 @@ struct panels {
 };
 static _Thread_local struct panels panel;
 
-/* A strip: all rows by nv vectors of columns.  All its tiles have these
- * values. */
+/* A strip: all rows by nv vectors of columns.  These values are those of all
+ * its tiles. */
 struct strip {
     size_t kc, m;
     const float *b; /* row l at l * ldb */
@@ -58,8 +60,8 @@ struct strip {
     int add;
 };
 
-/* c [m,nv vectors] = or += a b, m <= MR; a's row i at depth l is at i * ai + l
- * * al.  Inlined with constant nv and ai or al. */
+/* c [m,nv vectors] = or += a b, m <= MR.  Element l of row i of a is at i * ai
+ * + l * al.  Inlined with constant nv, and constant ai or al. */
 static inline __attribute__((always_inline)) void
 tile(const struct strip *t, const float *restrict a, size_t ai, size_t al,
     float *restrict c, size_t m, int nv)
@@ -113,7 +115,7 @@ tile(const struct strip *t, const float *restrict a, size_t ai, size_t al,
     }
 }
 
-/* Compute all tiles of a strip; a's groups of MR rows are `next` floats
+/* Compute all tiles of a strip.  In a, groups of MR rows are `next` floats
  * apart. */
 #define STRIP(name, ai, al, nv)                                       \
     static __attribute__((noinline)) void name(const struct strip *t, \
@@ -161,22 +163,22 @@ pack_rows(float *restrict out, size_t m, size_t kc, const struct operand *x)
     }
 }
 
-/* The number of vectors of the next strip if `left` are left: four are cut into
- * two and two rather than three and one. */
+/* The number of vectors of the next strip if `left` are left.  Four are cut
+ * into two and two rather than three and one. */
 static inline size_t
 strip_vectors(size_t left)
 {
     return left == NV + 1 ? (NV + 1) / 2 : left < NV ? left : NV;
 }
 
-/* Multiply at most MC rows at a depth of at most KC. */
+/* Multiply at most MC rows over at most KC of k. */
 static void
 block(size_t m, size_t n, size_t kc, const struct operand *a,
     const struct operand *b, int small, int add, float *c, size_t ldc)
 {
-    /* Factors that are read in place must be whole tiles of rows and whole
-     * vectors of columns.  Rows of a that are multiplied by few columns are not
-     * worth a copy. */
+    /* A factor that is read in place must consist of whole tiles of rows, or
+     * whole vectors of columns.  Copying rows of a does not pay for few
+     * columns. */
     const int a_here = m % MR == 0 && (small || (a->l_step == 1 && n <= FEW));
     const int b_here = small && b->i_step == 1 && n % VW == 0;
     const int how = !a_here ? 0 : a->i_step == 1 ? 1 : 2;

@@ -1,6 +1,6 @@
 /*
  * The three products of struct kern by one function, gemm, which the including
- * file defines: it takes factors that are contiguous in either direction.
+ * file defines.  gemm takes factors that are contiguous in either direction.
  */
 #include "kern/gemm.h"
 

@@ -40,11 +40,12 @@ kern_force(const char *name)
     return NULL;
 }
 
-/* The fastest way to products with this instruction's bits that the kernels in
- * use allow; NULL: only plain C.  On Intel's processors a VDPBF16PS takes the
- * time of four fused multiply-adds and does the work of two (a Xeon of family 6
- * model 207: 1.3 and 5.5 thousand million a second); other processors have not
- * been measured and use the instruction. */
+/* The fastest functions, of those the kernels in use allow, whose products have
+ * the same bits as this instruction's; NULL: only plain C has.  A VDPBF16PS
+ * does the work of two fused multiply-adds.  On Intel's processors it takes the
+ * time of four (a Xeon of family 6 model 207: 1.3 against 5.5 thousand million
+ * a second), so it is not used there.  Other processors have not been measured
+ * and use it. */
 static const struct bf16_set *
 fastest(enum kern_bf16 result)
 {

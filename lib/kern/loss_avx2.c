@@ -1,4 +1,4 @@
-/* The losses' kernels for AVX2; the template is loss_vec.h. */
+/* The kernels of losses for AVX2, made from the template loss_vec.h. */
 #include "kern/loss.h"
 
 #if defined(__AVX2__)

@@ -1,4 +1,4 @@
-/* The losses' kernels for AVX-512; the template is loss_vec.h. */
+/* The kernels of losses for AVX-512, made from the template loss_vec.h. */
 #include "kern/loss.h"
 
 #if defined(__AVX512F__)

@@ -10,7 +10,7 @@ lse_ref(const float *restrict z, size_t n, float inv_tau)
     struct lse_part r = { -INFINITY, 0.0 };
 
     for (size_t i = 0; i < n; i++)
-        if (!(z[i] * inv_tau <= r.max)) /* true for NaN, too */
+        if (!(z[i] * inv_tau <= r.max)) /* also if it is NaN */
             r.max = z[i] * inv_tau;
     for (size_t i = 0; i < n; i++)
         r.sum += exp((double)(z[i] * inv_tau) - r.max);
@@ -35,14 +35,14 @@ kd_grad_ref(float *restrict z, const float *restrict zt, size_t n, float tau,
     return kl;
 }
 
-/* min(x, 0); a NaN stays. */
+/* min(x, 0); NaN for NaN. */
 static double
 below(double x)
 {
     return x >= 0.0 ? 0.0 : x;
 }
 
-/* With diff = log(p/q), the number x for which
+/* The number x for which, with diff = log(p/q) and m = beta p + (1 - beta) q,
  *   log(p/m) = below(diff) - x      log(q/m) = below(-diff) - x */
 static double
 log_mix(double diff, double beta)

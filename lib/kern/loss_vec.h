@@ -1,8 +1,8 @@
 /*
- * The template of the losses' fast kernels, included once for each instruction
- * set, with its vectors (see rows_vec.h) and LOSS_KERN, the table's name.  Sums
- * are in double and start at a call's first element, so their order depends on
- * n alone.
+ * The template of the fast kernels of losses.  Included once for each
+ * instruction set, with its vectors (see rows_vec.h) and LOSS_KERN, the table's
+ * name.  Sums are in double and start at a call's first element, so their order
+ * depends on n alone.
  */
 #include "kern/exp_vec.h"
 #include "kern/kern.h"
@@ -59,8 +59,8 @@ v_log(vf x)
     return v_fma(n, v_set1(0.693147180559945309f), p);
 }
 
-/* With diff = log(p/q), down = min(diff, 0) and up = min(-diff, 0): the number
- * x for which log(p/m) = down - x and log(q/m) = up - x. */
+/* The number x for which log(p/m) = down - x and log(q/m) = up - x, with diff =
+ * log(p/q), down = min(diff, 0), up = min(-diff, 0). */
 static inline vf
 log_mix(vf down, vf up, float beta)
 {

@@ -1,14 +1,15 @@
 /*
- * Panels of a product in bfloat16, rounded from fp32 by AVX512-BF16, for the
- * files that use its instructions.  Panels are padded with zeros past the last
- * row or column and past kc.
+ * Panels of a product in bfloat16, rounded from fp32 by instructions of
+ * AVX512-BF16, for the files that use these.  Past the last row or column, and
+ * past kc, panels have zeros.
  */
 #include "kern/gemm_bf16.h"
 #include "kern/turn16.h"
 
 #include <immintrin.h>
 
-/* Round 32 floats at p, n of which exist, to pairs of neighbours along k. */
+/* Round 32 floats at p to pairs of neighbours along k.  Only n of them exist;
+ * the others are zero. */
 static inline __m512
 pairs_along(const float *p, size_t n)
 {
@@ -21,8 +22,9 @@ pairs_along(const float *p, size_t n)
     return (__m512)_mm512_cvtne2ps_pbh(hi, lo);
 }
 
-/* Round 16 rows or columns, n of which exist, to pairs: their numbers at an
- * even and the next l are at `even` and `odd` (NULL: zeros). */
+/* Round the numbers of 16 rows or columns at two neighbouring depths to pairs.
+ * even, odd: the numbers at the even and at the odd depth; odd NULL: zeros.
+ * Only n of the 16 exist. */
 static inline __m512
 pairs_across(const float *even, const float *odd, size_t n)
 {
@@ -41,7 +43,8 @@ pairs_across(const float *even, const float *odd, size_t n)
         (__m512i)_mm512_cvtne2ps_pbh(hi, lo));
 }
 
-/* Load a chunk of 32 along k of 16 rows as pairs: row i into r[i]. */
+/* Load a chunk (32 along k) of 16 rows, rounded to pairs: row i goes to
+ * r[i]. */
 static inline __attribute__((always_inline)) void
 rows_along(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
     size_t kc)
@@ -52,7 +55,8 @@ rows_along(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
                      : _mm512_setzero_ps();
 }
 
-/* Load a chunk of rows that are contiguous across k: pair i into r[i]. */
+/* Load a chunk of rows that are contiguous across k, rounded to pairs: pair i
+ * of all rows goes to r[i]. */
 static inline __attribute__((always_inline)) void
 rows_across(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
     size_t kc)
@@ -67,8 +71,8 @@ rows_across(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
     }
 }
 
-/* Pack a panel by chunks.  In a chunk, the words of row or column i are
- * [i][pair] if by_row, else [pair][i]. */
+/* Pack a panel, chunk by chunk.  The words of a chunk are [row][pair] if
+ * by_row, else [pair][row]; for b a column is a row. */
 static inline __attribute__((always_inline)) void
 pack_chunks(float *out, size_t n, size_t kc, const struct operand *x,
     int by_row)

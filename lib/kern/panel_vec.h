@@ -1,7 +1,7 @@
 /*
  * Panels of the factors of a product in fp32, over the vector operations that
- * the including file defines (VW floats a vector).  If it defines
- * PACKED(vector), that is applied to numbers that are read as whole vectors.
+ * the including file defines (VW floats a vector).  If that file defines
+ * PACKED(vector), it is applied to the numbers that are read as whole vectors.
  */
 #include "kern/gemm.h"
 #include "kern/rows_ref.h"
@@ -22,8 +22,8 @@
 #define LOAD8(p) _mm256_loadu_ps(p)
 #endif
 
-/* Copy `vectors` vectors of contiguous columns.  Inlined with a constant, as
- * compilers turn a copying loop into calls of memcpy. */
+/* Copy `vectors` vectors of contiguous columns.  Inlined with a constant: else
+ * compilers turn the loop into calls of memcpy. */
 static inline __attribute__((always_inline)) void
 copy_columns(float *restrict out, const float *restrict in, size_t step,
     size_t kc, int vectors)
@@ -43,7 +43,7 @@ turn8(float *restrict out, size_t width, const float *restrict in, size_t step)
 
     UNROLL
     for (int i = 0; i < 4; i++) {
-        /* rows i and i + 4 of each half of the columns side by side */
+        /* rows i and i + 4 side by side, for each half of the columns */
         const __m256 x = LOAD8(in + (size_t)i * step);
         const __m256 y = LOAD8(in + (size_t)(i + 4) * step);
 
@@ -66,7 +66,7 @@ turn8(float *restrict out, size_t width, const float *restrict in, size_t step)
     }
 }
 
-/* Transpose 4 rows of 4 floats. */
+/* Transpose 4 rows of 4 floats, as turn8. */
 static inline void
 turn4(float *restrict out, size_t width, const float *restrict in, size_t step)
 {
@@ -111,8 +111,8 @@ turn(float *restrict out, size_t width, size_t by, size_t kc,
             out[l * width + r] = in[r * step + l];
 }
 
-/* Make a panel of `width` rows (of a) or columns (of b), n of which exist:
- * out[l * width + i], zeros for i >= n. */
+/* Make a panel of `width` rows of a or columns of b: out[l * width + i].  Only
+ * n of them exist; for i >= n it has zeros. */
 static inline void
 pack(float *restrict out, size_t width, size_t n, size_t kc,
     const struct operand *x)

@@ -1,8 +1,8 @@
 /*
  * GGUF's other block types: those of five bits, the "K" types with scales of
- * scales, and IQ4.  A block is unpacked into small numbers, by loops over bytes
- * that compilers vectorise, and then scaled by a kernel.  Every value is
- * computed as gguf-py computes it, so the bits are the same; for types without
+ * scales, and IQ4.  A block is unpacked into small integers, by loops over
+ * bytes that compilers vectorise; then a kernel scales these.  Every value is
+ * computed as gguf-py computes it, so the bits are the same.  For types without
  * a minimum 0 is subtracted, which changes no number.
  */
 #include "kern/quant.h"
@@ -21,7 +21,8 @@ half_at(const unsigned char *p)
     return half_to_float(load16(p));
 }
 
-/* Unpack 2n numbers of 4 bits: all low halves, then all high ones. */
+/* Unpack 2n numbers of 4 bits from n bytes: first the low halves of all, then
+ * the high halves. */
 static void
 nibbles(signed char *restrict q, const unsigned char *restrict p, size_t n)
 {
@@ -31,8 +32,9 @@ nibbles(signed char *restrict q, const unsigned char *restrict p, size_t n)
     }
 }
 
-/* Flip the bits `turn` in those of 32 numbers whose bit of p is set, eight at a
- * time: a byte of p is copied eight times, and each copy keeps its own bit. */
+/* Flip the bits `turn` of each of 32 numbers whose bit in p is set.  Eight
+ * numbers at a time: a byte of p is copied eight times, and each copy keeps the
+ * bit of its own number. */
 static void
 fifth(signed char *q, const unsigned char *p, uint64_t turn)
 {
@@ -53,7 +55,7 @@ q5_0(signed char *q, float *d, float *m, const unsigned char *p)
 {
     nibbles(q, p + 6, 16);
     for (size_t i = 0; i < 32; i++)
-        q[i] = (signed char)(q[i] - 16); /* its upper four bits are set */
+        q[i] = (signed char)(q[i] - 16); /* sets the upper four bits */
     fifth(q, p + 2, 0xf0);
     *d = half_at(p);
     *m = 0.0f;
@@ -68,7 +70,7 @@ q5_1(signed char *q, float *d, float *m, const unsigned char *p)
     *m = -half_at(p + 2);
 }
 
-/* Unpack the 2-bit numbers of half a super-block: 4 rows of 32. */
+/* Unpack the 2-bit numbers of half a super-block, as 4 rows of 32. */
 static void
 pairs_of_nibbles(signed char *restrict q, const unsigned char *restrict p)
 {
@@ -77,7 +79,8 @@ pairs_of_nibbles(signed char *restrict q, const unsigned char *restrict p)
             q[i] = (signed char)(p[i] >> 2 * s & 3);
 }
 
-/* scales[16] of 4 and 4 bits, q[64], d, dmin */
+/* A block: scales[16], each byte a scale and a minimum of 4 bits; q[64]; d;
+ * dmin. */
 static void
 q2_k(signed char *q, float *d, float *m, const unsigned char *p)
 {
@@ -91,7 +94,7 @@ q2_k(signed char *q, float *d, float *m, const unsigned char *p)
     }
 }
 
-/* third bits[32], q[64], scales[12] of 6 bits, d */
+/* A block: third bits[32], q[64], scales[12] (16 scales of 6 bits), d. */
 static void
 q3_k(signed char *q, float *d, float *m, const unsigned char *p)
 {
@@ -113,7 +116,7 @@ q3_k(signed char *q, float *d, float *m, const unsigned char *p)
     }
 }
 
-/* Unpack scale and minimum, 6 bits each, of group g of 8. */
+/* Unpack the scale and the minimum, 6 bits each, of group g < 8. */
 static void
 scale_min(const unsigned char *s, size_t g, int *scale, int *min)
 {
@@ -126,7 +129,8 @@ scale_min(const unsigned char *s, size_t g, int *scale, int *min)
     }
 }
 
-/* scales[12] of 8 groups of 32, after d and dmin */
+/* Set d and m of 8 groups of 32.  A block begins with d, dmin and scales[12] (8
+ * scales and 8 minima of 6 bits). */
 static void
 eight_groups(float *d, float *m, const unsigned char *p)
 {
@@ -141,7 +145,7 @@ eight_groups(float *d, float *m, const unsigned char *p)
     }
 }
 
-/* d, dmin, scales[12], q[128] */
+/* A block: d, dmin, scales[12], q[128]. */
 static void
 q4_k(signed char *q, float *d, float *m, const unsigned char *p)
 {
@@ -150,7 +154,7 @@ q4_k(signed char *q, float *d, float *m, const unsigned char *p)
         nibbles(q + 64 * k, p + 16 + 32 * k, 32);
 }
 
-/* as Q4_K, with fifth bits[32] before q */
+/* A block: as of Q4_K, with fifth bits[32] before q. */
 static void
 q5_k(signed char *q, float *d, float *m, const unsigned char *p)
 {
@@ -163,7 +167,8 @@ q5_k(signed char *q, float *d, float *m, const unsigned char *p)
                 (signed char)(q[32 * k + i] | (p[16 + i] >> k & 1) << 4);
 }
 
-/* q[128] low 4 bits, [64] high 2 bits, scales[16] of 8 bits, d */
+/* A block: q[128] of low 4 bits, [64] of high 2 bits, scales[16] of 8 bits,
+ * d. */
 static void
 q6_k(signed char *q, float *d, float *m, const unsigned char *p)
 {
@@ -202,7 +207,7 @@ iq4_nl(signed char *q, float *d, float *m, const unsigned char *p)
     *m = 0.0f;
 }
 
-/* d, scales' high 2 bits[2], low 4 bits[4], q[128] */
+/* A block: d, the scales' high 2 bits[2], their low 4 bits[4], q[128]. */
 static void
 iq4_xs(signed char *q, float *d, float *m, const unsigned char *p)
 {
@@ -220,8 +225,9 @@ iq4_xs(signed char *q, float *d, float *m, const unsigned char *p)
 
 static const struct {
     size_t elements, bytes; /* of a block */
-    size_t group;           /* elements with one scale */
-    /* q [elements] numbers, and scale d and minimum m of each group */
+    size_t group;           /* elements that share a scale */
+    /* Set q [elements], and scale d and minimum m of each group, from the block
+     * p. */
     void (*unpack)(signed char *q, float *d, float *m, const unsigned char *p);
 } types[QUANT_N] = {
     [QUANT_Q5_0] = { 32, 22, 32, q5_0 },
@@ -268,7 +274,7 @@ quant_q8_0(void *out, const float *in, size_t n)
         for (size_t i = 0; i < 32; i++)
             most = fmaxf(most, fabsf(in[i]));
         d = most / 127.0f;
-        /* a subnormal d is 0 in half precision */
+        /* half precision rounds a subnormal d to 0 */
         inverse = d >= 0x1p-126f ? 1.0f / d : 0.0f;
         kern.narrow_f16(&half, &d, 1);
         p[0] = (signed char)(half & 0xff);

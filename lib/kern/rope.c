@@ -5,8 +5,9 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* Llama 3's rule: low frequencies are divided by `factor`, high ones stay,
- * those between are interpolated (transformers, _compute_llama3_parameters). */
+/* Llama 3's rule for a frequency f: a low one is divided by `factor`, a high
+ * one stays, one between is interpolated (transformers,
+ * _compute_llama3_parameters). */
 static double
 llama3(double f, const struct kern_rope_opt *o)
 {

@@ -1,6 +1,6 @@
 /*
- * Row kernels in plain C: the definition that the vector versions are
- * compared with.  Sums in double, in index order.
+ * Row kernels in plain C: the definition that vector versions are compared
+ * with.  Sums are in double, in index order.
  */
 #include "kern/rows_ref.h"
 #include "kern/gemm.h"
@@ -162,7 +162,7 @@ half_of_float(float x)
     u &= 0x7fffffffu;
     if (u > 0x7f800000u) /* NaN */
         return (uint16_t)(sign | 0x7e00 | (u >> 13 & 0x3ff));
-    if (u >= 0x477ff000u) /* 65520: rounds to infinity */
+    if (u >= 0x477ff000u) /* 65520 and more round to infinity */
         return (uint16_t)(sign | 0x7c00);
     if (u >= 0x38800000u) /* 2^-14 and more: normal */
         return (

@@ -1,8 +1,8 @@
 /*
  * Row kernels over the vector operations that the including file defines for
  * its instruction set (VW floats a vector).  Each call starts at its first
- * element, so the order of additions depends on n alone.  kern.h and, in plain
- * C, rows_ref.c define the kernels.
+ * element, so the order of additions depends on n alone.  kern.h says what the
+ * kernels do, rows_ref.c defines their results.
  */
 #include "kern/exp_vec.h"
 #include "kern/loss.h"
@@ -113,7 +113,7 @@ widen_q4_0(float *restrict out, const void *in, size_t n)
     }
 }
 
-/* Multiply and add with two roundings, as ggml and the reference do. */
+/* Multiplies and adds with two roundings, as ggml and the reference do. */
 static void
 widen_q4_1(float *restrict out, const void *in, size_t n)
 {
@@ -141,8 +141,8 @@ scale_groups(float *restrict out, const signed char *restrict q, size_t n,
     }
 }
 
-/* Sums use two vectors of doubles, for the lower and the upper half of a vector
- * of floats. */
+/* A sum is in two vectors of doubles, one for the lower and one for the upper
+ * half of a vector of floats. */
 static double
 sumsq(const float *a, size_t n)
 {
@@ -204,8 +204,7 @@ dotf(const float *a, const float *b, size_t n)
     return v_hsum(v_add(v_add(s0, s1), v_add(s2, s3)));
 }
 
-/* Add to s[0..4] the five powers |x|, x, x^2, x^3, x^4 of the doubles x; a =
- * |x|. */
+/* Add |x|, x, x^2, x^3, x^4 of the doubles x to s[0..4]; a = |x|. */
 static inline void
 add_powers(vd *s, vd a, vd x)
 {
@@ -218,7 +217,7 @@ add_powers(vd *s, vd a, vd x)
     s[4] = d_fma(x2, x2, s[4]);
 }
 
-/* Takes one vector of columns after another, each down its rows. */
+/* Goes down the rows with one vector of columns, then with the next. */
 static void
 powers(double *sum, float *top, const float *x, size_t t, size_t ld, size_t n)
 {
@@ -340,7 +339,7 @@ silu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
     }
 }
 
-/* 2 z of the tanh form of GELU, and its derivative. */
+/* Returns 2 z of GELU's tanh form, and its derivative in *slope. */
 static inline vf
 gelu_z2(vf a, vf *slope)
 {

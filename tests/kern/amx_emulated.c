@@ -1,8 +1,8 @@
 /*
- * The products of lib/kern/gemm_amx.c with each of its tile instructions
- * replaced by plain C, against the plain version, bit by bit: what it packs,
- * adds and stores is seen wherever there is AVX512-BF16; the instructions
- * themselves are tests/kern/bf16.c's, where there is AMX.
+ * The products of lib/kern/gemm_amx.c, with plain C in place of each tile
+ * instruction, against the plain version, bit by bit.  So packing, adding and
+ * storing are tested wherever there is AVX512-BF16.  tests/kern/bf16.c tests
+ * the instructions themselves where there is AMX.
  */
 #include "kern/bf16.h"
 #include "kern/gemm_bf16.h"
@@ -42,7 +42,7 @@ tile_store(int t, void *p, size_t stride)
         memcpy((char *)p + i * stride, tiles[t][i], 64);
 }
 
-/* Neighbour `odd` of a word, as fp32. */
+/* A word's odd (odd = 1) or even number, as fp32. */
 static float
 half_of(uint32_t word, size_t odd)
 {

@@ -1,5 +1,6 @@
-/* Attention by tiles against the definition in double: forward, gradients
- * by central differences of the definition, masks, and what may not matter. */
+/* Attention by tiles against the definition in double: the forward pass;
+ * gradients, by central differences of the definition; masks; and that a
+ * token's result does not depend on other tokens. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/attn.h"
@@ -11,10 +12,10 @@
 
 struct shape {
     size_t T, H, KV, D;
-    const size_t *len; /* pieces, 0 ends */
+    const size_t *len; /* lengths of pieces, 0 at the end */
 };
 
-/* A row: q, k, v side by side in [Tp, ld], and the outputs of the tiles. */
+/* A row: q, k, v side by side in [Tp, ld], and what the tiles give. */
 struct row {
     struct attn a;
     uint32_t *first;
@@ -94,7 +95,7 @@ backward(struct row *r)
     }
 }
 
-/* The definition for one query head and token; p[T] gets the weights. */
+/* The definition, for query head h of token t; p[T]: room for the weights. */
 static void
 define(const struct attn *a, const double *qkv, size_t h, size_t t, double *p,
     double *o)
@@ -119,7 +120,8 @@ define(const struct attn *a, const double *qkv, size_t h, size_t t, double *p,
             o[i] += p[j] / sum * v[j * a->ld + i];
 }
 
-/* sum dout * out in double, the functional whose gradient backward() is */
+/* Returns sum dout * out, in double: the function whose gradient backward()
+ * gives. */
 static double
 functional(const struct row *r, const double *qkv, double *worst)
 {
@@ -187,7 +189,7 @@ test_shape(const char *isa, const struct shape *s)
     row_release(&r);
 }
 
-/* A later token and another document change no bit. */
+/* Changing a later token or another document changes no bit. */
 static void
 test_independence(const char *isa)
 {
@@ -216,7 +218,7 @@ test_independence(const char *isa)
                  90 * r.a.ldo * sizeof *was) == 0;
     other &= memcmp(was, r.out, 70 * r.a.ldo * sizeof *was) != 0;
     ok(other, "%s: document 1 changes no bit of document 2", isa);
-    r.qkv[80 * r.a.ld + 3] = NAN; /* a query of token 80 */
+    r.qkv[80 * r.a.ld + 3] = NAN; /* in a query of token 80 */
     forward(&r);
     ok(isnan(r.out[80 * r.a.ldo]), "%s: NaN in a query comes out", isa);
     free(was);

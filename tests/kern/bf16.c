@@ -1,7 +1,7 @@
 /*
- * Products in bfloat16.  The plain versions against what processors answered
- * (tests/golden/kern/bf16.safetensors); each instruction's products against
- * the plain version's, bit by bit, where this processor has it.
+ * Products in bfloat16: the plain versions against results of processors
+ * (tests/golden/kern/bf16.safetensors); each instruction's products against the
+ * plain version's, bit by bit, where this processor has the instruction.
  */
 #include "base/cpu.h"
 #include "base/rng.h"
@@ -25,8 +25,8 @@ of_bits(uint32_t u)
     return f;
 }
 
-/* Have x and y the same bits, or are both NaN (whose payload nobody
- * promises)? */
+/* Do x and y have the same bits, or are both NaN?  (Nothing promises a NaN's
+ * payload.) */
 static int
 same(float x, float y)
 {
@@ -45,7 +45,7 @@ at32(const struct st_tensor *t, size_t i)
     return of_bits(((const uint32_t *)t->data)[i]);
 }
 
-/* Factors, what is added, and an instruction's answers [n]. */
+/* An instruction's factors a and b, what is added (c), and its results [n]. */
 struct answers {
     const struct st_tensor *a, *b, *c, *out;
 };
@@ -84,8 +84,12 @@ test_answers(const char *name, const struct answers *s, size_t want,
     ok(n == want && good == n, "%s: %zu of %zu answers", name, good, n);
 }
 
-/* Numbers of kind 0 to 3: around 1, of any exponent, with much that is zero,
- * denormal, infinite, NaN or halfway between two results. */
+/* Fill x with numbers by kind.
+ *   0: around 1
+ *   1: of many exponents
+ *   2: as 0, with zeros, denormal numbers, and numbers halfway between two
+ *      bfloat16 numbers
+ *   3: around 1, with infinite ones and NaN */
 static void
 fill(float *x, size_t n, uint64_t seed, int kind)
 {
@@ -139,7 +143,7 @@ differing(const struct kern *plain, int op, size_t m, size_t n, size_t k,
     return bad;
 }
 
-/* All three products of whatever kern now holds. */
+/* All three products of the table `kern` as it is now. */
 static void
 test_against_plain(enum kern_bf16 set, const char *name)
 {
@@ -162,8 +166,8 @@ test_against_plain(enum kern_bf16 set, const char *name)
         n, bad);
 }
 
-/* Rounding to bfloat16 costs at most 2^-8 of each product: the result lies
- * within 2^-7 of the sum of the products' magnitudes. */
+/* Rounding to bfloat16 changes a factor by at most 2^-8 of its magnitude.  So
+ * the result lies within about 2^-7 of the sum of the products' magnitudes. */
 static void
 test_error(const char *name)
 {
@@ -190,9 +194,9 @@ test_error(const char *name)
         name, worst);
 }
 
-/* Results so near the smallest normal number that only the rounding of a
- * number with any exponent tells whether they are tiny: seen on a Xeon, family
- * 6 model 207. */
+/* Results near the smallest normal number.  Whether such a result is tiny
+ * depends on how it rounds with an unbounded exponent: seen on a Xeon, family 6
+ * model 207. */
 static void
 test_tiny(void)
 {

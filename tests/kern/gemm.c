@@ -1,6 +1,6 @@
-/* Matrix products of every kernel set against double (in bfloat16: of rounded
- * factors), at odd shapes; also from two threads at once; and a product's
- * element has the same bits wherever it lies, in a product of any size. */
+/* Matrix products of every kernel set: against double (in bfloat16: of rounded
+ * factors), at odd shapes; from two threads at once; and that an element has
+ * the same bits wherever it lies, in a product of any size. */
 #include "base/pool.h"
 #include "base/rng.h"
 #include "kern/bf16.h"
@@ -42,7 +42,7 @@ one(int op, size_t m, size_t n, size_t k, int add)
     return w;
 }
 
-/* Error of gemm_double, of factors in fp32 or double, relative. */
+/* The error of gemm_double, with factors in fp32 or double. */
 static double
 one_double(int op, size_t m, size_t n, size_t k)
 {
@@ -75,7 +75,7 @@ one_double(int op, size_t m, size_t n, size_t k)
     return w;
 }
 
-/* A deep product against the sum of its pieces, to the bit. */
+/* Does a deep product have the bits of the sum of its pieces? */
 static int
 same_pieces(int op, size_t k)
 {
@@ -127,7 +127,8 @@ test_threads(const char *name)
     pool_free(p);
 }
 
-/* Rows i0.. and columns j0.. of a large product, computed alone. */
+/* Do m rows from i0 and n columns from j0 of a large product have the same bits
+ * when computed alone? */
 static int
 same_part(int op, size_t k, size_t i0, size_t m, size_t j0, size_t n)
 {

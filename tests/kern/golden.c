@@ -57,8 +57,8 @@ data(const struct file *f, const char *pre, const char *name)
     return tensor(f, pre, name)->data;
 }
 
-/* Largest |got - want| / (1e-3 scale + |want|), scale the largest |want|; NaN
- * is infinite. */
+/* The largest |got - want| / (1e-3 scale + |want|), where scale is the largest
+ * |want|; infinite if there is a NaN. */
 static double
 worst(const float *got, const double *want, size_t n)
 {
@@ -99,7 +99,7 @@ test_norm(const char *isa)
             wy = fmax(wy,
                 worst(y, (const double *)data(&f, pre, "y") + r * n, n));
             rstd = kern.rmsnorm_bwd(y, dy, x, g, n, 1e-5f, NULL);
-            /* one element: the gradient is what cancellation leaves */
+            /* for n = 1 the gradient is what cancellation leaves */
             if (n > 1)
                 wx = fmax(wx,
                     worst(y, (const double *)data(&f, pre, "dx") + r * n, n));
@@ -287,7 +287,8 @@ test_glu(const char *isa, const char *name,
     file_close(&f);
 }
 
-/* The pieces of a loss: log sum exp, KL by kl_sums, gradients by exp_mul. */
+/* The kernels that a loss is made of: log sum exp, KL by kl_sums, gradients by
+ * exp_mul. */
 static void
 test_loss(const char *isa)
 {
@@ -332,7 +333,7 @@ test_loss(const char *isa)
     file_close(&f);
 }
 
-/* The types that a GGUF is written in have the oracle's bits. */
+/* Rounding to each type in which a GGUF is written gives the oracle's bits. */
 static void
 test_narrowed(const char *isa, const struct file *f)
 {
@@ -397,7 +398,7 @@ test_widen(const char *isa)
     file_close(&f);
 }
 
-/* Every block type of GGUF that has no fast version, to the bit. */
+/* Every block type of GGUF that has only one version, to the bit. */
 static void
 test_quant(void)
 {

@@ -1,5 +1,5 @@
-/* Row kernels of every instruction set this machine has, against the same
- * thing written once more in double, at odd sizes. */
+/* Row kernels of every instruction set that this machine has, against a second
+ * implementation in double, at odd sizes. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/kern.h"
@@ -24,7 +24,8 @@ fill(float *x, size_t n, uint64_t key, double sd)
         x[i] = (float)(sd * rng_normal(key, i));
 }
 
-/* Largest |got - want| in units of 1e-7 (1 + |want|); NaN is infinite. */
+/* The largest |got - want| / (1e-7 (1 + |want|)); infinite if there is a
+ * NaN. */
 static double
 worst(const float *got, const double *want, size_t n)
 {
@@ -160,7 +161,7 @@ test_sums(const char *isa)
     ok(good && kern.max(a, 0) == -INFINITY, "%s: the maximum is found", isa);
 }
 
-/* Powers of the columns of some rows, and nothing past n. */
+/* Powers of the columns of some rows; nothing past n is written. */
 static void
 test_powers(const char *isa)
 {
@@ -200,7 +201,8 @@ test_powers(const char *isa)
     ok(same && past == 0.0, "%s and their largest, nothing past n", isa);
 }
 
-/* Few rows of x times rows of w, by one call and by a call an element. */
+/* Few rows of x times rows of w: against single products, and one call has the
+ * bits of a call for each element. */
 static void
 test_dots(const char *isa)
 {
@@ -237,8 +239,8 @@ test_dots(const char *isa)
     ok(kept, "%s dots: nothing is written past n", isa);
 }
 
-/* Store x as rows in bf16, 2:4, or both: their numbers, at any address, in w;
- * the numbers they stand for in wide. */
+/* Store x in w as rows in bf16, 2:4, or both, at any address; wide: the same
+ * numbers in fp32, with zeros. */
 static void
 store(unsigned char *w, unsigned char *mask, float *wide, const float *x,
     const struct kern_rows *r, size_t n, size_t k, uint64_t seed)
@@ -312,7 +314,7 @@ test_dots_stored(const char *isa)
     ok(kept, "%s dots of stored rows: nothing is written past n", isa);
 }
 
-/* Every mask of a byte, and ends of all lengths. */
+/* Every mask of a byte, and rows of every length up to 64. */
 static void
 test_spread(const char *isa)
 {
@@ -456,7 +458,7 @@ test_rope(const char *isa)
     ok(w <= 5, "%s rope and back (%.2g)", isa, w);
 }
 
-/* Bytes of 4 blocks, and what GGUF says they mean. */
+/* Bytes of 4 blocks, and the numbers that GGUF says they are. */
 static void
 test_widen(const char *isa)
 {
@@ -538,7 +540,8 @@ test_halves(const char *isa)
     }
 }
 
-/* Any 32 bits, a seventh of them of the largest and the smallest exponents. */
+/* Random bits; in a seventh of the results the exponent is the largest or the
+ * smallest. */
 static uint32_t
 any_bits(uint64_t i)
 {
@@ -582,8 +585,9 @@ test_narrow(const char *isa)
     ok(by_chance == 0, "%s chance_bf16 too", isa);
 }
 
-/* By hand: 1 + 3/4 of a unit in the last place of bf16 is rounded up by the
- * chances from a quarter on; what would become infinite, and NaN, are cut. */
+/* Results worked out by hand.  1 + 3/4 of a unit in the last place of bf16 is
+ * rounded up by chances of a quarter (0x4000) and more.  A number that would
+ * become infinite, an infinite one and NaN are cut. */
 static void
 test_chance(const char *isa)
 {
@@ -618,7 +622,8 @@ test_freq(void)
     ok(near(f[0], 1.0, 1e-12, 0), "llama3 rope: short waves stay");
     ok(near(f[31], pow(500000.0, -62.0 / 64.0) / 32.0, 1e-15, 1e-12),
         "llama3 rope: long waves slow down");
-    /* wave 2 pi / mid = 10085 would be past 8192; pair 17 lies between */
+    /* f[18], of wavelength 2 pi / mid = 10085, is past the border of 8192;
+     * f[17] lies between the borders */
     ok(near(f[18], mid / 32.0, 1e-12, 1e-12), "llama3 rope: the border");
     mix =
         (8192.0 * pow(500000.0, -34.0 / 64.0) / 6.283185307179586 - 1.0) / 3.0;

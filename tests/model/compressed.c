@@ -1,5 +1,5 @@
-/* 2:4 matrices in a file: those of another program are read, ours are read
- * back, damaged ones are refused. */
+/* Compressed 2:4 matrices: those that another program has written are read,
+ * ours are read back, damaged ones are refused. */
 #include "base/io.h"
 #include "format/json.h"
 #include "model/compressed.h"
@@ -31,7 +31,8 @@ open_it(struct model *m, const char *dir, const char *name, struct err *e)
     check(model_open(m, path, e), e);
 }
 
-/* Are the numbers the same in fp32, read whole and in parts? */
+/* Are the numbers of v and w the same in fp32?  w is read as a whole and in
+ * parts. */
 static int
 same_numbers(const struct weight *v, const struct weight *w)
 {
@@ -48,7 +49,7 @@ same_numbers(const struct weight *v, const struct weight *w)
     return memcmp(a + (v->rows - 1) * v->cols, b, v->cols * sizeof *a) == 0;
 }
 
-/* All matrices of the one block are the same, and sparse in b. */
+/* Are all matrices of the only block the same, and sparse in b? */
 static int
 same(const struct model *a, const struct model *b)
 {
@@ -97,7 +98,7 @@ test_round(void)
 
 /* ---- damage ---- */
 
-/* The tensor of that name in the file p. */
+/* The tensor `name` of the file p. */
 static struct st_tensor
 at(struct st *s, const char *p, const char *name)
 {
@@ -136,7 +137,8 @@ refused(const char *dir, const char *p, size_t n, const char *why)
         "refused: %s", e.msg);
 }
 
-/* In v_proj [6,12] a row's mask is 2 bytes, the last half of which is empty. */
+/* A row's mask of v_proj [6,12] has 2 bytes; the second half of the last one is
+ * empty. */
 static void
 test_damage(void)
 {
@@ -185,7 +187,8 @@ test_damage(void)
     free(p);
 }
 
-/* More than two of four, by retort.sparse alone. */
+/* A matrix that retort.sparse calls 2:4, though more than two of four are not
+ * zero. */
 static void
 test_not(void)
 {

@@ -14,7 +14,8 @@ static const char base[] =
     "\"hidden_size\":64,\"intermediate_size\":96,\"num_hidden_layers\":3,"
     "\"num_attention_heads\":4}";
 
-/* The base with members of the object `more` put in; null removes one. */
+/* The base with the members of the object `more` put in; one that is null
+ * counts as absent. */
 static json_t *
 with(const char *more)
 {
@@ -40,7 +41,7 @@ read_config(struct config *c, const char *more, struct err *e)
     return r;
 }
 
-/* Read a configuration of Mistral's family. */
+/* Read a configuration of the family mistral. */
 static int
 read_mistral(struct config *c, const char *more, struct err *e)
 {
@@ -100,8 +101,8 @@ test_defaults(void)
         "which may be empty");
 }
 
-/* Windows as transformers' Mistral takes them: no key is 4096, null is none,
- * and it does not look at use_sliding_window. */
+/* Windows as in transformers' Mistral: no key means 4096, null means none, and
+ * use_sliding_window is ignored. */
 static void
 test_window(void)
 {
@@ -132,7 +133,7 @@ test_window(void)
 #define QWEN2 "\"model_type\":\"qwen2\",\"num_key_value_heads\":2"
 #define SLIDE "\"use_sliding_window\":true,\"sliding_window\":8"
 
-/* Families where some blocks have a window. */
+/* Families in which some of the blocks have a window. */
 static void
 test_layers(void)
 {
@@ -221,7 +222,7 @@ test_gemma(void)
         "use_bidirectional_attention: true");
 }
 
-/* Keys that are not in the table are refused, whatever they say. */
+/* Keys that are not in the table are refused, whatever their value. */
 static void
 test_keys(void)
 {
@@ -251,7 +252,8 @@ test_keys(void)
         "what changes nothing is taken %s", e.msg);
 }
 
-/* distil.md, traps: one of the two alone must not mean theta 10000 */
+/* A base given for only one version of transformers must not mean theta 10000
+ * (distil.md, traps). */
 static void
 test_rope(void)
 {

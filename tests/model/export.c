@@ -29,7 +29,7 @@ must_open(struct model *m, const char *path)
     }
 }
 
-/* All of a weight in fp32; the caller frees. */
+/* A whole weight in fp32; the caller frees it. */
 static float *
 all_rows(const struct weight *w)
 {
@@ -63,7 +63,8 @@ same_weight(const struct weight *a, const struct weight *b, int bf16)
     return r;
 }
 
-/* Are the values the same, in logical order (a's rounded to bf16 first)? */
+/* Are the values of a and b the same, in logical order?  bf16: a's are rounded
+ * first. */
 static int
 same_model(const struct model *a, const struct model *b, int bf16)
 {
@@ -108,7 +109,7 @@ test_export(const char *path, enum dtype as)
     dir_remove("out", NULL);
 }
 
-/* Padding of more rows than are written at a time. */
+/* Padding that has more rows than are written at a time. */
 static void
 test_wide(void)
 {
@@ -298,8 +299,8 @@ test_logits(struct pool *pool)
     golden_close(&g);
 }
 
-/* f32.gguf with the first `from` replaced by `to` (n bytes), and, where from
- * is a metadata key, its 32-bit value by `value`. */
+/* Write to `out` f32.gguf with the first text `from` replaced by `to`.  value
+ * >= 0: `from` is a metadata key, and its 32-bit value becomes `value`. */
 static void
 patched(const char *out, const char *from, const char *to, long value)
 {
@@ -371,8 +372,8 @@ test_gguf_refused(void)
     remove("bad.gguf");
 }
 
-/* Write a directory: config.json of `config`, and the tensors of
- * tied-student with tensor `which` changed by `how`. */
+/* Write the model directory dir: config.json is the file `config`; the tensors
+ * are those of tied-student, with tensor `which` changed by `how`. */
 enum how {
     KEEP,
     DROP,
@@ -422,7 +423,7 @@ make(const char *dir, const char *config, const char *which, enum how how)
             x[t.n / 2] = (float)NAN;
         if (how == UNPAD)
             x[t.n - 1] = 1;
-        if (how == HEAD || how == OTHER_HEAD) { /* beside it */
+        if (how == HEAD || how == OTHER_HEAD) { /* added, not replaced */
             st_out_tensor(&o, "lm_head.weight", t.dtype, 2, t.shape, head);
             memcpy(head, x, t.nbytes);
             head[t.n - 1] += how == OTHER_HEAD;
@@ -461,7 +462,7 @@ refuse(const char *dir, const char *why)
         printf("# %s\n", e.msg);
 }
 
-/* That config.json, in which block 1 has one group of its two. */
+/* Write `config` to `file`, with one of block 1's two groups less. */
 static void
 fewer_groups(const char *config, const char *file)
 {
@@ -540,7 +541,7 @@ test_refused(void)
     dir_remove("d", NULL);
 }
 
-/* A file of weights cut into two and an index. */
+/* Weights in two files, and an index. */
 static void
 test_index(void)
 {
@@ -608,7 +609,7 @@ test_index(void)
     dir_remove("d", NULL);
 }
 
-/* All ids of a list of EOS, in both files that name them. */
+/* All ids of a list of EOS are in both files that hold it. */
 static void
 test_eos(void)
 {

@@ -1,5 +1,6 @@
-/* Families of models: tiny ones of transformers, their logits in prefill and
- * with a KV cache, gradients of the cross-entropy, and after an export. */
+/* Families of models, against tiny models of transformers: logits in prefill
+ * and with a KV cache, gradients of the cross-entropy, and logits after an
+ * export. */
 #include "base/dir.h"
 #include "base/mem.h"
 #include "cli/die.h"
@@ -60,7 +61,7 @@ case_model(struct family_case *c, const char *path, struct model *m)
     c->V = m->c.V;
 }
 
-/* Largest distance of row `at` of the golden logits from z. */
+/* The largest distance of z from row `at` of the golden logits. */
 static double
 off_by(const struct family_case *c, size_t at, const float *z)
 {
@@ -91,7 +92,8 @@ prefill(const struct family_case *c, const struct model *m, struct pool *pool)
     return off;
 }
 
-/* A piece after the other: `now` tokens at once, then one by one. */
+/* Generate each piece in turn: `now` tokens at once, then one by one.  Returns
+ * the largest error of the logits. */
 static double
 generate(const struct family_case *c, const struct model *m, struct pool *pool,
     size_t now)
@@ -117,7 +119,8 @@ generate(const struct family_case *c, const struct model *m, struct pool *pool,
     return off;
 }
 
-/* Cross-entropy's gradient at the final states, and of the head, in double. */
+/* The gradients of the cross-entropy, in double: at the final states and of the
+ * head. */
 static void
 loss_grad(const struct family_case *c, struct tmodel *t, float *final)
 {
@@ -156,7 +159,7 @@ size_at(const struct tmodel *t, size_t i, int k)
     return t->m.block[i].w[k].rows * t->m.block[i].w[k].cols;
 }
 
-/* Golden numbers of that name. */
+/* The number of golden numbers in the tensor `name`. */
 static size_t
 count(const struct golden *g, const char *name)
 {
@@ -200,7 +203,7 @@ all(const struct tmodel *t, const struct golden *g)
     return n == want ? w : INFINITY;
 }
 
-/* Run a pass, with its gradients in t. */
+/* Run both passes; the gradients are in t. */
 static void
 pass(struct family_case *c, struct tmodel *t, struct pool *pool, int how)
 {
@@ -214,7 +217,7 @@ pass(struct family_case *c, struct tmodel *t, struct pool *pool, int how)
     bwd_free(b);
 }
 
-/* With what is kept rounded to bf16: recomputing changes no bit. */
+/* Activations are kept rounded to bf16: recomputing them changes no bit. */
 static void
 rounded(struct family_case *c, struct tmodel *t, struct pool *pool)
 {
@@ -293,8 +296,9 @@ test_family(const char *name, struct pool *pool)
     free(path);
 }
 
-/* Blocks that keep less than the widest: all of it from an export to GGUF too,
- * which has zeros there. */
+/* Blocks with fewer groups or channels than the widest.  A directory keeps
+ * their shapes.  In a GGUF they are padded with zeros, so they come back whole,
+ * with the same logits. */
 static void
 test_cut(const char *name, struct pool *pool)
 {
@@ -333,7 +337,7 @@ test_cut(const char *name, struct pool *pool)
     free(path);
 }
 
-/* The model out of a GGUF is the same, and exported from there. */
+/* The model read from a GGUF, and what is exported from it, are the same. */
 static void
 test_gguf(const char *name, struct pool *pool)
 {
@@ -347,7 +351,7 @@ test_gguf(const char *name, struct pool *pool)
     case_open(&c, name);
     case_model(&c, path, &m);
     if (m.c.attn_scalar > 0)
-        m.c.attn_scalar = 11; /* which a GGUF cannot say */
+        m.c.attn_scalar = 11; /* a GGUF cannot hold this scale */
     off = prefill(&c, &m, pool);
     ok(off <= 1e-4, "%s.gguf: logits (%.2g)", name, off);
     ok(model_export(&m, "out", DT_F32, NULL, &e) == 0,

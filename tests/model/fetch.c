@@ -1,7 +1,8 @@
 /*
- * Weights that come and go: whoever reads some has asked for them.  They are
- * there between `now` and `done` alone, at another address each time; the rest
- * of the time what stands there are NaNs.  All results have the same bits.
+ * Fetched weights: whoever reads weights has asked for them.  Here weights are
+ * in memory between `now` and `done` only, at another address each time; before
+ * and after there are NaNs in their place.  Results have the bits of those with
+ * all weights in memory.
  */
 #include "base/mem.h"
 #include "model/backward.h"
@@ -20,14 +21,15 @@ struct store {
     struct fetch fetch;
     struct model *m;
     struct tmodel *t; /* or NULL */
-    struct model was; /* where m's weights lie */
+    struct model was; /* m before its weights were moved */
     struct block *block;
     float **p; /* [groups] t's parameters */
     unsigned char *room[2];
     size_t bytes;
     int turn;
     size_t held, told;
-    size_t wrong, surprises; /* calls out of order, groups not announced */
+    size_t wrong, surprises; /* calls out of order; groups not announced by
+                              * `next` */
 };
 
 static void
@@ -38,7 +40,8 @@ copy(struct weight *w, const struct weight *from, unsigned char **room)
     *room += (from->rows * from->stride + 63) / 64 * 64;
 }
 
-/* Group g of a model, whose weights may be of any type, or of a tmodel. */
+/* Copy group g of the model (weights of any type) or of the tmodel to `room`,
+ * and point its weights there. */
 static void
 place(struct store *s, size_t g, unsigned char *room)
 {
@@ -124,7 +127,7 @@ store_begin(struct store *s, struct model *m, struct tmodel *t)
     m->fetch = &s->fetch;
 }
 
-/* And m, t as they were. */
+/* Restore m and t, and free the store. */
 static void
 store_end(struct store *s)
 {
@@ -140,7 +143,7 @@ store_end(struct store *s)
     free(s->room[1]);
 }
 
-/* Two rows: two pieces and padding; one. */
+/* Two rows: the first has two pieces and padding, the second has one piece. */
 struct text {
     uint32_t ids[B * T], first[B * T];
     struct rows r;
@@ -156,7 +159,7 @@ text_make(struct text *x, size_t V)
     x->r = (struct rows){ B, T, x->ids, x->first };
 }
 
-/* Everything that a pass forward gives, one array after another. */
+/* Everything that a forward pass gives, one array after another. */
 static void
 forward(const struct model *m, struct pool *pool, const struct text *x,
     struct arena *out)
@@ -203,7 +206,7 @@ test_forward(const char *name, struct model *m, struct pool *pool)
     forward(m, pool, &x, &got);
     ok(got.used == want.used && memcmp(got.base, want.base, got.used) == 0,
         "%s: forward has the same bits", name);
-    /* the embedding, and the head for four functions */
+    /* not announced: the embedding, and the head in four functions */
     ok(s.wrong == 0 && s.surprises == 5,
         "%s: forward, all but %zu groups are announced", name, s.surprises);
     store_end(&s);
@@ -211,7 +214,7 @@ test_forward(const char *name, struct model *m, struct pool *pool)
     arena_release(&got);
 }
 
-/* The gradients of some loss, in `out` [nparam]. */
+/* Set out [nparam] to the gradients of some loss. */
 static void
 backward(struct tmodel *t, struct pool *pool, const struct text *x, int how,
     float *out)
@@ -251,7 +254,7 @@ test_backward(const char *name, struct model *m, struct pool *pool)
         backward(&t, pool, &x, how[i], got);
         ok(memcmp(want, got, t.nparam * sizeof *got) == 0,
             "%s: backward (%d) has the same bits", name, how[i]);
-        /* the embedding, and the last block, after the head */
+        /* not announced: the embedding, and, after the head, the last block */
         ok(s.wrong == 0 && s.surprises == 2,
             "%s: backward (%d), all but %zu groups are announced", name, how[i],
             s.surprises);

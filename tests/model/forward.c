@@ -1,5 +1,5 @@
-/* The forward pass: against golden values of PyTorch in double, and what may
- * not change a bit. */
+/* The forward pass: against golden values of PyTorch in double; and changes
+ * that must not change a bit. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/die.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* first[B,T] from a batch's pieces. */
+/* Make first [B,T] of the pieces of a golden batch. */
 static uint32_t *
 first_of(const struct golden *g, size_t B, size_t T)
 {
@@ -61,7 +61,8 @@ worst(const float *got, const struct golden *g, const char *name)
     return w;
 }
 
-/* Embedding, blocks and final norm; hidden if not NULL gets [L][B,T,d]. */
+/* Run embedding, blocks and final norm.  hidden [L][B,T,d]: the blocks'
+ * outputs; NULL: not wanted. */
 static void
 forward(struct fwd *f, const struct model *m, const struct rows *r,
     float **hidden, float *final)
@@ -79,7 +80,7 @@ forward(struct fwd *f, const struct model *m, const struct rows *r,
     free(x);
 }
 
-/* Scores against the same worked out in double from the golden logits. */
+/* Scores against those that are worked out in double from the golden logits. */
 static void
 test_score(const char *name, const struct golden *g, struct fwd *fs,
     struct fwd *ft, const float *hs, const float *ht)
@@ -197,7 +198,7 @@ test_golden(const char *name, struct pool *pool)
         hidden[i] = xmalloc(r.B * r.T * ms.c.d * sizeof(float));
     z = xcalloc(r.B * r.T * ms.c.V, sizeof *z);
     fs = fwd_new(&ms, pool, r.B, r.T);
-    ft = fwd_new(&mt, pool, r.B + 1, r.T + 70); /* larger than needed */
+    ft = fwd_new(&mt, pool, r.B + 1, r.T + 70); /* more than needed */
     forward(fs, &ms, &r, hidden, final);
     for (size_t i = 0; i < 2; i++) {
         char what[30];
@@ -252,13 +253,14 @@ make(struct model *m, struct arena *a)
         .init_range = 0.2 };
 
     model_random(m, &c, NULL, 3, a);
-    m->block[1].mlp = 70; /* as cut: a view of the first channels */
+    m->block[1].mlp = 70; /* a cut block: a view of the first 70 channels */
     m->block[1].w[W_GATE].rows = m->block[1].w[W_UP].rows = 70;
     m->block[1].w[W_DOWN].cols = 70;
     packed_rows(ids, first, V);
 }
 
-/* Final states, and with z the logits, of rows b0.. */
+/* The final states of n rows from row b0 on; z: their logits; NULL: not
+ * wanted. */
 static float *
 run(const struct model *m, size_t threads, size_t b0, size_t n, float *z)
 {
@@ -324,8 +326,8 @@ test_bits(const struct model *m)
     free(z2);
 }
 
-/* Positions restart at a piece: a document packed behind another gives what
- * it gives alone, up to its place in the tiles. */
+/* Positions restart at a piece: a document packed behind another gives what it
+ * gives alone, except where it lies elsewhere in the tiles. */
 static void
 test_packed(const struct model *m)
 {
@@ -381,9 +383,10 @@ test_kv(const struct model *m)
     pool_free(p);
 }
 
-/* Texts 0 to TEXTS - 1, `at_once` of them in the caches at a time, in this
- * order: prompts of 1 + 13 i tokens, then 5 + i % 4 tokens one by one, while
- * others begin.  The last logits of each, z [TEXTS,V]. */
+/* Generate texts 0 to TEXTS - 1, in this order (or backwards), at most
+ * `at_once` of them in the caches at a time.  Text i has a prompt of 1 + 13 i
+ * tokens, then 5 + i % 4 tokens one by one, while others begin.  z [TEXTS,V]:
+ * the last logits of each. */
 enum { TEXTS = 7 };
 static void
 texts(const struct model *m, size_t threads, size_t at_once, int backwards,
@@ -449,7 +452,7 @@ test_neighbours(const struct model *m)
     free(got);
 }
 
-/* The rows of what down multiplies, one after another. */
+/* Collect the rows that down multiplies, one after another. */
 static void
 take_act(void *ctx, const struct fwd_tapped *t)
 {
@@ -460,7 +463,7 @@ take_act(void *ctx, const struct fwd_tapped *t)
             (size_t)T * 96 * sizeof *act);
 }
 
-/* Activations of the MLP, and channels scaled or removed. */
+/* The MLP's activations, with channels scaled or removed. */
 static void
 test_mlp(const struct model *m, struct model *cut)
 {
@@ -481,11 +484,12 @@ test_mlp(const struct model *m, struct model *cut)
     fwd_tap(f, take_act, act);
     fwd_block_part(f, 0, &r, x, y, &part);
     fwd_tap(f, NULL, NULL);
-    fwd_block(g, 0, &r, x, z); /* the same channels cut away */
+    fwd_block(g, 0, &r, x, z); /* those channels are cut away in this model */
     for (size_t i = 0; i < n; i++)
         w = farther(w, fabs((double)y[i] - z[i]));
     ok(w <= 1e-5, "a channel scaled by 0 is a channel removed (%.2g)", w);
-    /* y = x2 + act down^T, so with act = 0 the difference is the product */
+    /* y = x2 + act down^T; with act = 0 it is x2, so the difference of the two
+     * is the product */
     memset(scale, 0, sizeof scale);
     fwd_block_part(f, 0, &r, x, z, &part);
     weight_rows(&m->block[0].w[W_DOWN], 0, D, down);
@@ -510,7 +514,7 @@ test_mlp(const struct model *m, struct model *cut)
     pool_free(p);
 }
 
-/* Stored as bf16, the weights give the bits of the same values in fp32. */
+/* Weights stored as bf16 give the bits of the same values in fp32. */
 static void
 test_bf16(struct model *m)
 {

@@ -1,5 +1,5 @@
-/* The backward pass: against gradients of PyTorch in double, directional
- * differences, and what may not change a bit. */
+/* The backward pass: against gradients of PyTorch in double and against
+ * differences along a direction; and changes that must not change a bit. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/die.h"
@@ -14,15 +14,16 @@
 #include <string.h>
 
 /*
- * The losses of scripts/oracle/grad.py once more, plainly in double: they give
- * dfinal, the head's gradient, and what is added at the blocks' outputs.
+ * The losses of scripts/oracle/grad.py, in plain C and double.  They give the
+ * gradients at the final states, of the head, and what is added at blocks'
+ * outputs.
  */
 struct losses {
     const struct golden *g;
     size_t B, T, d, V, L;
     const uint32_t *ids, *first;
     double ce, kl, sh; /* weights */
-    size_t n, *row_n;  /* scored: all, by row */
+    size_t n, *row_n;  /* scored tokens: of all rows, of each row */
     struct bwd *b;     /* hidden states of the student */
     size_t map[8];
 };
@@ -33,7 +34,8 @@ scored(const struct losses *l, size_t t)
     return ((const uint8_t *)golden_get(l->g, "scored")->data)[t];
 }
 
-/* dz[V] of position t, from the logits z of student and zt of teacher. */
+/* Set dz [V], the gradient at the logits of position t.  z: the student's
+ * logits, zt: the teacher's. */
 static void
 dlogits(const struct losses *l, size_t t, const double *z, const double *zt,
     double *dz)
@@ -109,7 +111,8 @@ add_square(void *ctx, size_t i, float *dx)
     }
 }
 
-/* A golden gradient that is zero everywhere: ours is too. */
+/* The largest error of all gradients.  Where a golden gradient is zero
+ * everywhere, ours must be too. */
 static double
 all(const struct tmodel *m, const struct golden *g, const char *loss)
 {
@@ -229,10 +232,11 @@ test_golden(const char *file, const char *dir, const char *const *which,
     golden_close(&g);
 }
 
-/* A model and batch of several tiles; random weights of a functional. */
+/* A model and a batch of several tiles, and random weights for a functional. */
 enum { B = PACKED_B, T = PACKED_T, V = 200, D = 80, L = 2 };
 static uint32_t ids[B * T], first[B * T];
-static float weight[(L + 1) * B * T * D]; /* final, then outputs of blocks */
+static float weight[(L + 1) * B * T * D]; /* of the final states, then of
+                                           * blocks' outputs */
 
 static void
 make(struct model *m, struct arena *a, int tied)
@@ -252,7 +256,7 @@ make(struct model *m, struct arena *a, int tied)
         .init_range = 0.1 };
 
     model_random(m, &c, NULL, 3, a);
-    m->block[1].mlp = 70; /* as cut: a view of the first channels */
+    m->block[1].mlp = 70; /* a cut block: a view of the first 70 channels */
     m->block[1].w[W_GATE].rows = m->block[1].w[W_UP].rows = 70;
     m->block[1].w[W_DOWN].cols = 70;
     packed_rows(ids, first, V);
@@ -260,7 +264,7 @@ make(struct model *m, struct arena *a, int tied)
         weight[i] = (float)rng_normal(9, i);
 }
 
-/* sum of weight * (final and hidden states), in double */
+/* Returns the sum of weight * (final and hidden states), in double. */
 static double
 functional(struct bwd *b, const struct rows *r)
 {
@@ -276,14 +280,15 @@ functional(struct bwd *b, const struct rows *r)
     return f;
 }
 
-/* Gradient of the functional, rows grouped by n. */
+/* The gradient of the functional, with n rows in a call. */
 static float *
 gradient(struct tmodel *t, size_t threads, size_t n, int how)
 {
     return packed_gradient(t, ids, first, weight, threads, n, how);
 }
 
-/* The derivative along a random direction in each tensor. */
+/* The derivative along a direction, the gradient's own, in each tensor, against
+ * a difference. */
 static void
 test_direction(struct tmodel *t)
 {
@@ -307,7 +312,7 @@ test_direction(struct tmodel *t)
             const double h = 2e-3 / sqrt((double)(z - a)) * 10.0;
 
             for (size_t j = a; j < z; j++) {
-                /* mostly along the gradient, so that the value is large */
+                /* along the gradient the derivative is large */
                 want += (double)g->g[j] * g->g[j];
                 len += fabs(g->g[j]);
             }
@@ -364,7 +369,7 @@ test_bits(struct tmodel *t, const char *what)
     free(one);
 }
 
-/* Nothing of padding reaches a gradient, whatever stands there. */
+/* Padding reaches no gradient, whatever its numbers are. */
 static void
 test_padding(struct tmodel *t)
 {
@@ -373,7 +378,7 @@ test_padding(struct tmodel *t)
     for (size_t i = B * T - 200; i < B * T; i++) {
         ids[i] = (ids[i] + 1) % V;
         for (size_t k = 0; k < D; k++)
-            weight[i * D + k] = NAN; /* of dfinal */
+            weight[i * D + k] = NAN; /* the gradient at padding's final state */
     }
     b = gradient(t, 2, B, 0);
     ok(memcmp(a, b, t->nparam * sizeof *a) == 0, "padding has no gradient");

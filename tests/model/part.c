@@ -1,5 +1,5 @@
-/* A block without a part computes what it does with zeros in that part's last
- * matrix; and threads do not matter. */
+/* A block without a part gives what the whole block gives with zeros in that
+ * part's last matrix; the number of threads does not matter. */
 #include "base/mem.h"
 #include "kern/kern.h"
 #include "model/forward.h"
@@ -14,7 +14,8 @@ static uint32_t ids[B * T], first[B * T];
 static const struct rows rows = { B, T, ids, first };
 static struct pool *pool[2];
 
-/* The block's output without `part`; x [B,T,d], or NULL: in place. */
+/* The block's output without `part`, for x [B,T,d].  in_place: the output is
+ * written over a copy of x. */
 static float *
 run(const struct model *m, struct pool *p, const float *x, int in_place,
     const struct fwd_part *part)
@@ -39,7 +40,7 @@ equal(const float *a, const float *b, size_t n)
     return 1;
 }
 
-/* m whose matrix w of block I is zero in columns c0..c0+n-1. */
+/* Make *out m with zeros in columns c0..c0+n-1 of matrix w of block I. */
 static void
 without(struct model *out, const struct model *m, int w, size_t c0, size_t n)
 {
@@ -95,7 +96,7 @@ shown(void *ctx, const struct fwd_tapped *t)
     ((int *)ctx)[t->input]++;
 }
 
-/* A part that is left out shows no inputs. */
+/* If a part is left out, the tap does not show its inputs. */
 static void
 test_tap(const struct model *m, const float *x)
 {

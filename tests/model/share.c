@@ -1,8 +1,8 @@
 /*
- * Shares of a model, each run by a thread that stands for a rank: with their
- * sums made in between they give what the whole model gives.  Heads and
- * channels are dealt out to as many shares as there are query heads, also where
- * a block has fewer groups or channels than shares; of every kind of weights.
+ * Shares of a model: each is run by a thread that stands for a rank.  With the
+ * sums over ranks made in between, they give what the whole model gives.  There
+ * are up to as many shares as query heads, so some blocks have fewer groups or
+ * channels than there are shares.  All types of weights are tried.
  */
 #include "base/dir.h"
 #include "base/mem.h"
@@ -28,12 +28,12 @@ static uint32_t ids[B * T], first[B * T];
 static const struct block_shape shapes[L] = { { 3, 96, 0 }, { 1, 70, 1 },
     { 0, 96, 2 }, { 2, 0, 3 }, { 0, 0, 4 } };
 
-/* The ranks' terms of a sum, each of which is added in their order. */
+/* Where the ranks meet to add their terms of a sum, in the order of ranks. */
 struct meeting {
     pthread_barrier_t all;
     float *x[RANKS];
     size_t n, of[RANKS];
-    int odd; /* calls with different sizes */
+    int odd; /* 1: in some call ranks gave different sizes */
 };
 
 struct rank {
@@ -103,7 +103,7 @@ matrix_bytes(const struct model *m)
     return n;
 }
 
-/* n shares of m, against its own final states. */
+/* n shares of m give m's own final states, `want`. */
 static void
 test_ranks(const char *name, const struct model *m, size_t n, const float *want)
 {
@@ -204,7 +204,7 @@ test_family(const char *name)
     struct model m;
 
     model_random(&m, &c, shapes, 3, &a);
-    for (size_t i = 0; i < L * W_N; i++) { /* norms and biases that matter */
+    for (size_t i = 0; i < L * W_N; i++) { /* make norms and biases matter */
         const struct weight *w = &m.block[i / W_N].w[i % W_N];
         float *p = (float *)(uintptr_t)w->data;
 

@@ -1,7 +1,7 @@
 /*
- * The order of work in a pipeline: each pass once, no rank waits for one that
- * waits for it, even where nothing is sent before it is received, and all are
- * through as soon as they can be.
+ * The order of passes in a pipeline.  Each pass is done once.  No two ranks
+ * wait for each other, even if nothing is sent before it is received.  All
+ * ranks finish as early as they can.
  */
 #include "model/stages.h"
 #include "../lib/tap.h"
@@ -11,8 +11,9 @@
 enum { RANKS = 8, PER = 3, PIECES = 24, STAGES = RANKS * PER };
 
 static struct pipeline ranks[RANKS];
-static size_t n, per, pieces, round_up; /* pieces with those left out */
-/* When a rank comes to a pass, among its own. */
+static size_t n, per, pieces, round_up; /* round_up: pieces, with those that are
+                                         * left out */
+/* place[back][stage][piece]: how many passes its rank does before this one. */
 static size_t place[2][STAGES][PIECES + RANKS];
 
 static int
@@ -47,7 +48,7 @@ in_order(void)
     return good;
 }
 
-/* Blocks of the rank. */
+/* The number of blocks of rank r. */
 static size_t
 blocks(size_t r, size_t L)
 {
@@ -75,8 +76,9 @@ come_to(const size_t *at, int back, size_t stage, size_t piece)
     return at[stage % n] >= place[back][stage][piece];
 }
 
-/* May the rank do the pass?  Its input has come, and before room is used again
- * what was sent from it has been asked for. */
+/* May the rank do the pass?  Its input must have come; and where it reuses a
+ * buffer, the rank that gets what was sent from it must have come to receive
+ * it. */
 static int
 may(const size_t *at, const struct stage_op *op)
 {
@@ -114,8 +116,8 @@ comes_to_an_end(void)
     return over;
 }
 
-/* Time until the last rank is through, when a forward pass of a stage takes 1
- * and a backward pass 2. */
+/* The time until the last rank has finished, if a forward pass of a stage takes
+ * 1 and a backward pass 2. */
 static size_t
 time_taken(void)
 {

@@ -1,5 +1,5 @@
-/* Pieces that share a stem: each gives what stem and piece give in one, and
- * its bits depend on nothing else in the row. */
+/* Pieces that share a stem.  Each gives what it gives as one piece with the
+ * stem before it; its bits depend on nothing else in the row. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/die.h"
@@ -17,7 +17,8 @@ struct row {
     size_t n;
 };
 
-/* n tokens that follow the nstem tokens from `stem` on; ids by a number. */
+/* Append to the row n tokens, random by `what`, that follow the nstem tokens
+ * from `stem` on.  Returns their place. */
 static size_t
 put(struct row *r, size_t n, size_t stem, size_t nstem, uint64_t what)
 {
@@ -33,7 +34,7 @@ put(struct row *r, size_t n, size_t stem, size_t nstem, uint64_t what)
     return at;
 }
 
-/* Final states [T,d]; NULL stems where r has none. */
+/* The final states [T,d]; stems 0: run without stems. */
 static float *
 run(const struct model *m, const struct row *r, int stems)
 {
@@ -70,7 +71,8 @@ apart(const float *a, const float *b, size_t n)
     return w;
 }
 
-/* From place `FRONT on, behind a stranger, against rows of one piece. */
+/* Stem and pieces behind another document of FRONT tokens, against rows that
+ * hold one piece. */
 static void
 test(const char *name)
 {

@@ -1,5 +1,5 @@
-/* fwd_tap shows the inputs of the linear layers: recomputed from the stored
- * weights by plain sums in double; and nothing else changes. */
+/* The inputs of linear layers that fwd_tap shows are recomputed from the stored
+ * weights by plain sums in double; and looking changes nothing. */
 #include "base/mem.h"
 #include "cli/die.h"
 #include "model/forward.h"
@@ -16,7 +16,7 @@ static const struct rows rows = { B, T, ids, first };
 static struct seen {
     float *x[FWD_INPUTS], *stream[FWD_INPUTS]; /* [TOKENS,n], [TOKENS,d] */
     size_t n[FWD_INPUTS], calls, block;
-    size_t zeros; /* numbers that are not zero and should be */
+    size_t zeros; /* numbers that should be zero and are not */
     int order;
 } seen;
 
@@ -69,7 +69,7 @@ norm(const struct weight *w, double eps, const double *x, double *y)
     free(v);
 }
 
-/* Error of the norm of the stream against the input that was seen. */
+/* The error of the input that was seen, against the norm of the stream. */
 static double
 norm_off(const struct model *m, const struct weight *w, int input)
 {
@@ -87,8 +87,8 @@ norm_off(const struct model *m, const struct weight *w, int input)
     return most;
 }
 
-/* stream + W x, x normed after the product if the family does, against what
- * followed: `after` [TOKENS,d]. */
+/* The error of stream + W x against what the block gave, `after` [TOKENS,d].
+ * If the family has a norm after the product, W x is normed. */
 static double
 product_off(const struct model *m, int layer, int post, int input,
     const float *after)
@@ -141,7 +141,7 @@ test(const char *name, size_t threads)
         const struct block *b = &m.block[i];
         double off;
 
-        fwd_embed(f, &rows, x); /* each block sees the embedding */
+        fwd_embed(f, &rows, x); /* every block gets the embedding as input */
         fwd_block(f, i, &rows, x, y);
         fwd_tap(f, look, &m.c.d);
         fwd_block(f, i, &rows, x, x);

@@ -1,6 +1,6 @@
-/* Blocks that keep fewer groups of heads and channels than the widest, or none:
- * they give what the whole blocks give with zeros in the places of the others,
- * forward, with a cache and backward, and no thread changes a bit. */
+/* Blocks that keep fewer groups of heads or fewer channels than the widest, or
+ * none.  Forward, with a cache and backward they give what whole blocks give
+ * with zeros in place of the rest, and the number of threads changes no bit. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/kern.h"
@@ -24,7 +24,7 @@ static float weight[(L + 1) * B * T * D]; /* of packed_gradient */
 static const struct block_shape kept[L] = { { 3, 96, 0 }, { 1, 70, 1 },
     { 0, 96, 2 }, { 2, 0, 3 }, { 0, 0, 4 } };
 
-/* A whole model, with zeros in the places of what is not kept. */
+/* Make a whole model with zeros in place of what is not kept. */
 static void
 make_padded(struct tmodel *t, const char *family)
 {
@@ -33,7 +33,7 @@ make_padded(struct tmodel *t, const char *family)
     struct model m;
 
     if (c.attn_scalar > 0)
-        c.attn_scalar = 12; /* not a head's width */
+        c.attn_scalar = 12; /* other than the head size */
     model_random(&m, &c, NULL, 3, &a);
     tmodel_init(t, &m, NULL);
     model_random_free(&m);
@@ -47,13 +47,13 @@ make_padded(struct tmodel *t, const char *family)
         for (size_t k = 0; k < w->rows * w->cols; k++) {
             if (k / w->cols >= rows || k % w->cols >= cols)
                 p[k] = 0.0f;
-            else if (w->rows == 1) /* norms and biases that matter */
+            else if (w->rows == 1) /* norms other than 1, biases other than 0 */
                 p[k] += (float)(0.3 * rng_normal(i + 50, k));
         }
     }
 }
 
-/* The model without those places: views of the rest. */
+/* Make *m the model without these zeros: views of the rest. */
 static void
 make_views(struct model *m, const struct tmodel *t)
 {
@@ -70,7 +70,7 @@ make_views(struct model *m, const struct tmodel *t)
     }
 }
 
-/* Logits of the last token of each row that has one, and final states. */
+/* The final states [B,T,D]. */
 static float *
 final(const struct model *m, size_t threads)
 {
@@ -85,7 +85,7 @@ final(const struct model *m, size_t threads)
     return x;
 }
 
-/* The farthest that got is from want, to its largest. */
+/* The largest distance of got from want, divided by the largest |want|. */
 static double
 off(const float *got, const float *want, size_t n)
 {
@@ -117,7 +117,8 @@ test_forward(const char *name, const struct model *views,
     free(z);
 }
 
-/* A row of one document, by the cache: a prompt, then token by token. */
+/* The cut model with a cache, fed a prompt and then single tokens, must give
+ * the logits of the padded model's forward pass. */
 static void
 test_cache(const char *name, const struct model *m, const struct model *padded)
 {
@@ -154,7 +155,7 @@ gradient(struct tmodel *t, size_t threads, size_t n, int how)
     return packed_gradient(t, ids, first, weight, threads, n, how);
 }
 
-/* Tensor k of group i among such gradients. */
+/* Tensor k of group i in the gradients g, as gradient() returns them. */
 static const float *
 part(const struct tmodel *t, const float *g, size_t i, size_t k)
 {
@@ -163,8 +164,8 @@ part(const struct tmodel *t, const float *g, size_t i, size_t k)
     return g + t->group[i].at[k];
 }
 
-/* How far what is kept of a block's tensor is from the same part of the whole
- * one's. */
+/* How far the gradient of a tensor that is cut is from the same part of the
+ * whole tensor's gradient. */
 static double
 off_kept(const struct weight *w, const float *got, const struct weight *whole,
     const float *want)
@@ -227,7 +228,7 @@ test_bits(const char *name, struct tmodel *t)
     free(x);
 }
 
-/* A block of neither part is no block. */
+/* A block without attention and MLP returns its input. */
 static void
 test_nothing(const char *name, const struct model *m)
 {
@@ -242,7 +243,7 @@ test_nothing(const char *name, const struct model *m)
     free(y);
 }
 
-/* The counted sizes are those of the arrays. */
+/* Sizes that are counted are those of the arrays. */
 static void
 test_counts(const char *name, const struct tmodel *t)
 {
