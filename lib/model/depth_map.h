@@ -1,5 +1,5 @@
 /*
- * Which block of the teacher each block of a student is compared with.
+ * The teacher's block that each block of a student is compared with.
  *
  * If the student was cut from this teacher (config.json's retort.kept, equal
  * widths): the block that the student's block was cut from.

@@ -17,7 +17,7 @@ enum {
     FAMILY_GEMMA3 = 16
 };
 
-/* Which blocks attend within the window of config.json. */
+/* The rule by which blocks attend within the window of config.json. */
 enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_BUT_SIXTH };
 
 struct family {

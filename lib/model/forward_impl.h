@@ -107,8 +107,8 @@ void block_now(struct fwd *f, size_t i);
 int row_live(const struct rows *r, size_t b, size_t t);
 int tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
 
-/* Of a block of `groups` KV groups: query_heads: the number of query heads;
- * qkv_width: the numbers in a token's q, k and v. */
+/* query_heads: query heads of a block of `groups` KV groups.  qkv_width:
+ * numbers in a token's q, k and v there. */
 size_t query_heads(const struct config *c, size_t groups);
 size_t qkv_width(const struct config *c, size_t groups);
 
