@@ -94,7 +94,7 @@ put_config(struct gguf_out *o, const struct config *c, enum dtype as)
     if (!family_of(c)->gemma)
         return;
     gguf_out_f32(o, arch_key(c, "rope.freq_base_swa"), c->theta_local);
-    if (!any_window(c)) /* llama.cpp aborts on a window of no block */
+    if (!any_window(c)) /* llama.cpp aborts if a window has no block */
         return;
     gguf_out_u32(o, arch_key(c, "attention.sliding_window"), c->window);
     if (!config_windows_lost(c))

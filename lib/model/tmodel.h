@@ -28,12 +28,10 @@ struct group {
     float *p, *g; /* [n] parameters, gradient sums */
     size_t n;
     /* If ranks share the model, this process keeps elements first..first+own-1:
-     *   part_g [own]  their gradient sums.  g is a buffer that several groups
-     *   use,
-     *                 zero outside of bwd_backward and losses.
-     *   part_p [own]  their parameters.  p is where all parameters of the group
-     *   are
-     *                 fetched to (fetch.h).  NULL: p has all parameters.
+     *   part_g [own]  their gradient sums.  g is a buffer that several
+     *                 groups use, zero outside of bwd_backward and losses.
+     *   part_p [own]  their parameters.  p is where all parameters of the
+     *                 group are fetched to (fetch.h).  NULL: p has them all.
      * Otherwise both are NULL, and all elements are its own. */
     float *part_p, *part_g;
     size_t first, own;
@@ -71,8 +69,8 @@ struct tmodel {
                                  * themselves */
     struct arena effective_arena;
     /* Called when a bwd_backward has finished a group's gradients; for an
-     * untied head: when the losses before it have.  It takes them from g and
-     * sets g to zero.  NULL: gradients stay in g. */
+     * untied head: when the losses before it have.  The function takes them
+     * from g and sets g to zero.  NULL: gradients stay in g. */
     void (*take)(void *ctx, size_t group);
     void *take_ctx;
     struct arena arena;
@@ -81,8 +79,7 @@ struct tmodel {
  * grads of tmodel_init_as:
  *   DT_F32: as tmodel_init.
  *   DT_BF16: gradients of blocks are bf16.  Each call of bwd_backward rounds
- *   the
- *     sums, so here bits depend on how rows are grouped into calls. */
+ *     the sums, so here bits depend on how rows are grouped into calls. */
 int tmodel_init(struct tmodel *t, const struct model *from, struct err *e);
 int tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     struct err *e);

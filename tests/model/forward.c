@@ -326,8 +326,8 @@ test_bits(const struct model *m)
     free(z2);
 }
 
-/* Positions restart at a piece: a document packed behind another gives what it
- * gives alone, except where it lies elsewhere in the tiles. */
+/* Positions restart at a piece.  A document packed behind another gives what it
+ * gives alone; only to rounding, as its place in the tiles differs. */
 static void
 test_packed(const struct model *m)
 {
