@@ -41,7 +41,7 @@ addr_same(const char *a, const char *b)
         strncmp(a, b, n) == 0;
 }
 
-/* Parse p[n], one key=value after the '?'. */
+/* Parse an option p[n], such as wait=30. */
 static int
 parse_option(struct addr *a, const char *p, size_t n, struct err *e)
 {
@@ -72,7 +72,7 @@ parse_option(struct addr *a, const char *p, size_t n, struct err *e)
         n < 40 ? (int)n : 40, p, a->kind == ADDR_TCP ? "" : "size=BYTES or ");
 }
 
-/* Parse p[n], the part before the '?'. */
+/* Parse p[n], what stands between the prefix and the '?'. */
 static int
 parse_name(struct addr *a, const char *p, size_t n, struct err *e)
 {

@@ -1,7 +1,7 @@
 /*
  * Addresses of streams (retort(7), ADDRESSES): "-", a path, shm:NAME,
- * unix:PATH, tcp:HOST:PORT, the last three with ?size=BYTES and
- * ?wait=SECONDS behind them.
+ * unix:PATH, tcp:HOST:PORT.  The last three may end with options:
+ * ?wait=SECONDS, and for shm: and unix: ?size=BYTES.
  */
 #ifndef MSG_ADDR_H
 #define MSG_ADDR_H
@@ -27,23 +27,24 @@ struct addr {
     size_t size; /* bytes of the ring, its control page included */
     double wait; /* seconds to wait for the other end; 0: for ever */
 };
-/* 0; -1 and EX_USAGE: a name with other characters, a bad port or option. */
+/* 0; -1 and EX_USAGE: a name that is empty, too long or has a character that
+ * names may not have; a bad port or option. */
 int addr_parse(struct addr *a, const char *text, struct err *e);
 /* Is text an address of the form shm:, unix: or tcp:? */
 int addr_is_special(const char *text);
-/* Do both texts (NULL: "-") name the same place, apart from their options? */
+/* Are both texts (NULL: "-") the same address, options left aside? */
 int addr_same(const char *a, const char *b);
 
-/* addr_of_rank: a copy of text (NULL: NULL) with a rank's number in place of
- * each %r, which the caller frees.  addr_has_rank: does text hold a %r? */
+/* addr_of_rank: a copy of text with a rank's number in place of each %r; the
+ * caller frees it (text NULL: NULL).  addr_has_rank: does text hold a %r? */
 char *addr_of_rank(const char *text, size_t rank);
 int addr_has_rank(const char *text);
 
 /*
- * Take one step of waiting, since `began` (clock_now()), for the other end of
- * a: sleep some milliseconds and return 0, or -1: EX_STOP if stop_asked is set,
- * EX_SYS if a->wait is over.  In the first step (*told is 0) a note says that
- * the program waits, and for whom.
+ * Take one step of a wait for the other end of a, which began at clock_now() =
+ * `began`: sleep some milliseconds and return 0.  -1: EX_STOP if stop_asked is
+ * set, EX_SYS if a->wait seconds are over.  After two seconds a note says,
+ * once, for whom the program waits; *told must be 0 before the first step.
  */
 int addr_wait(const struct addr *a, double began, const char *whom, int *told,
     struct err *e);

@@ -2,8 +2,8 @@
  * Transports: how the bytes of a stream are read and written.  A transport is a
  * table of functions, chosen by the kind of the address: a file or a pipe
  * (file.c); tcp:, with checksums of frames (tcp.c); shm: and unix:, whole
- * messages in shared memory (shm.c).  lib/shard has one that only reads: the
- * content of a directory (shard/source.c).  in.c and out.c call only these
+ * messages in shared memory (shm.c).  shard/source.c of lib/shard is one more,
+ * which only reads: the content of a directory.  in.c and out.c call only these
  * tables.
  *
  * A transport's own structs begin with a struct msg_src or msg_sink; its
@@ -24,20 +24,21 @@ struct msg_src {
     const struct msg_backend *backend;
     char *name;     /* name of the stream, for messages */
     uint64_t size;  /* bytes of the whole stream; 0: not known */
-    int slow;       /* reads may wait: worth a thread */
+    int slow;       /* 1: a read may wait, so a thread reads ahead */
     int unfinished; /* the stream may end without an `end` message */
 };
 /* The end that writes. */
 struct msg_sink {
     const struct msg_backend *backend;
     char *name;
-    int left;             /* the reader has left, or got half a message */
-    unsigned char *place; /* address at which the next part of the message begun
-                           * has to be, in memory shared with the reader; NULL:
-                           * none */
+    int left;             /* 1: send no more: the reader has left, or a message
+                           * broke off half-way */
+    unsigned char *place; /* where the next part of the message begun belongs,
+                           * in memory shared with the reader; NULL: no such
+                           * memory */
 };
 
-/* Functions marked ? may be NULL: there is nothing to do. */
+/* Functions marked ? may be NULL, which means that they do nothing. */
 struct msg_backend {
     /* Reading.  `open` fills a struct of src_bytes bytes, zero except for name;
      * `close` releases it, even after an `open` that failed. */
@@ -46,15 +47,15 @@ struct msg_backend {
     void (*src_close)(struct msg_src *s);
     /* Read up to n bytes; returns their number, 0 at the end, -1. */
     ptrdiff_t (*read)(struct msg_src *s, void *p, size_t n, struct err *e);
-    /* Instead of read: give the next whole message.  1: it is *p [*n] until
-     * release(*end), which another thread may call; 0: there are no more;
-     * -1. */
+    /* Instead of read: give the next whole message.
+     * 1: it is p[n], until release(end), which another thread may call.
+     * 0: there are no more.  -1 and *e. */
     int (*next)(struct msg_src *s, const unsigned char **p, size_t *n,
         uint64_t *end, struct err *e);
     void (*release)(struct msg_src *s, uint64_t end);
     /* ? From another thread: let a read or next that waits return -1. */
     void (*wake)(struct msg_src *s);
-    /* ? Bytes of memory that the source takes when messages have n bytes. */
+    /* ? Bytes of memory that the source takes if messages have n bytes. */
     size_t (*src_memory)(const struct msg_src *s, size_t n);
 
     /* Writing: see msg_sink_begin and the functions after it. */
@@ -67,15 +68,15 @@ struct msg_backend {
         struct err *e);
     int (*done)(struct msg_sink *s, struct err *e); /* ? */
     int (*end)(struct msg_sink *s, struct err *e);  /* ? */
-    /* ? Bytes of memory that the sink takes when messages have n bytes. */
+    /* ? Bytes of memory that the sink takes if messages have n bytes. */
     size_t (*sink_memory)(const struct msg_sink *s, size_t n);
 };
 extern const struct msg_backend msg_file, msg_tcp, msg_shm, msg_unix;
 
 /* addr: see msg_in_open. */
 struct msg_src *msg_src_open(const char *addr, struct err *e);
-/* A source for a transport without addresses: zero except for backend and
- * name. */
+/* Allocate a source for a transport that has no addresses.  All its members are
+ * 0, except backend and name. */
 struct msg_src *msg_src_new(const struct msg_backend *b, const char *name);
 size_t msg_src_memory(const struct msg_src *s, size_t n);
 void msg_src_close(struct msg_src *s);
@@ -85,11 +86,13 @@ struct msg_in *msg_in_start(struct msg_src *s, struct err *e);
 
 struct msg_sink *msg_sink_open(const char *addr, struct err *e);
 size_t msg_sink_memory(const struct msg_sink *s, size_t n);
-/* Send a message of `total` bytes, of which the first `head` are everything
- * before its data: msg_sink_begin begins it, msg_sink_put sends its next n
- * pieces (a piece that is at s->place already is not copied), msg_sink_done
- * ends it.  0; 1: the reader has left, now or before; -1: EX_SYS, EX_USAGE (too
- * large for a ring), EX_STOP (stop_asked, and the reader does not read). */
+/* Send a message of `total` bytes, of which the first `head` come before its
+ * data.  msg_sink_begin begins it; msg_sink_put sends its next n pieces, and
+ * does not copy a piece that already lies at s->place; msg_sink_done ends it.
+ * 0: sent.
+ * 1: the reader has left, now or before.
+ * -1: EX_SYS; EX_USAGE: the message is too large for a ring; EX_STOP:
+ * stop_asked is set and the reader does not read. */
 int msg_sink_begin(struct msg_sink *s, size_t total, size_t head,
     struct err *e);
 int msg_sink_put(struct msg_sink *s, const struct iovec *v, size_t n,

@@ -8,7 +8,7 @@
 
 #define ANY SIZE_MAX
 
-/* The tensors of a batch, whose shapes match; mask may be NULL. */
+/* The tensors of a batch and their common sizes; mask may be NULL. */
 struct parts {
     const struct st_tensor *ids, *row, *len, *source, *key, *off, *mask;
     size_t B, T, P;
@@ -39,8 +39,8 @@ find_parts(struct parts *p, const struct st *s, struct err *e)
     return 0;
 }
 
-/* Check that pieces come row by row and those of a row fit into it, and count
- * their tokens. */
+/* Check that the pieces are in order of row, and that those of each row fit
+ * into it; count their tokens. */
 static int
 check_pieces(const struct parts *p, size_t nsource, uint64_t *tokens,
     struct err *e)
@@ -101,7 +101,7 @@ reserve_batch(struct batch *b, const struct parts *p)
         b->ids = xreallocarray(b->ids, bt, sizeof *b->ids);
         b->first = xreallocarray(b->first, bt, sizeof *b->first);
         b->scored = xrealloc(b->scored, bt);
-        /* B <= bt: one capacity serves both. */
+        /* B <= bt: cap_bt serves for it too. */
         b->row_scored = xreallocarray(b->row_scored, bt, sizeof *b->row_scored);
         b->cap_bt = bt;
     }
@@ -122,7 +122,8 @@ copy_tensor(void *dst, const struct st_tensor *t)
         memcpy(dst, t->data, t->nbytes);
 }
 
-/* Fill ids, first and scored of piece i, whose tokens are at row*T + at. */
+/* Set ids, first and scored for piece i, which begins at column `at` of its
+ * row. */
 static void
 unpack_piece(struct batch *b, const struct parts *p, size_t i, size_t at)
 {

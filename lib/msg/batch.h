@@ -1,6 +1,6 @@
 /*
- * A `batch` message unpacked for a model: ids widened to 32 bits, and for each
- * token the start of its piece and whether its prediction is scored.
+ * A `batch` message unpacked for a model: ids widened to 32 bits; for each
+ * token, where its piece begins and whether its prediction is scored.
  * batch_top.c checks the teacher's tensors.
  */
 #ifndef MSG_BATCH_H
@@ -19,33 +19,35 @@ struct batch {
     uint32_t *ids;        /* [B,T]; padding is 0 */
     uint32_t *first;      /* [B,T] column of the first token of the token's
                            * piece; BATCH_PAD for padding */
-    uint8_t *scored;      /* [B,T] 1: the prediction made at t counts: t+1
-                           * is in the same piece and in the loss mask */
+    uint8_t *scored;      /* [B,T] 1: the prediction made at t is scored: token
+                           * t+1 is in the same piece and in the loss mask */
     size_t *row_scored;   /* [B] scored predictions of each row */
     size_t nscored, ntok; /* scored predictions; tokens without padding */
     size_t P;             /* number of pieces; they are sorted by row */
     uint32_t *piece_row, *piece_len, *piece_off; /* [P] each */
     uint16_t *piece_source;
     uint64_t *piece_key;
-    size_t cap_bt, cap_p; /* room for tokens, for pieces */
+    size_t cap_bt, cap_p; /* room: B*T; pieces */
 };
 
-/* Unpack m (kind batch), which msg_read or batch_check has accepted, into *b,
- * whose memory is reused; { 0 } is empty. */
+/* Unpack the `batch` message m, which msg_read or batch_check has accepted,
+ * into *b.  *b is { 0 } at first; its memory is reused. */
 void batch_unpack(struct batch *b, const struct msg *m);
-/* Check shapes, ids < vocab, sources < nsource (0: any), and that pieces fill
- * their rows in order.  *tokens (may be NULL) gets the number of tokens without
- * padding. */
+/* Check shapes, that ids are < vocab and sources < nsource (0: any), and that
+ * the pieces of each row, which come in order, fit into it.  *tokens (may be
+ * NULL) gets the number of tokens without padding. */
 int batch_check(const struct st *s, size_t vocab, size_t nsource,
     uint64_t *tokens, struct err *e);
 /* Check the teacher's top tokens of a batch that batch_check has accepted:
- * shapes and types; ids distinct and < vocab, the teacher's (0: any);
- * log-probabilities finite, at most 0, not rising; log-sum-exps finite.  1; 0:
- * the batch has none; -1. */
+ *   shapes and types;
+ *   ids: distinct for each token, and below the teacher's vocab (0: any);
+ *   log-probabilities: finite, at most 0, not rising;
+ *   log-sum-exps: finite.
+ * 1: all hold; 0: the batch has no top tokens; -1 and *e. */
 int batch_check_top(const struct st *s, size_t vocab, struct err *e);
-/* Check the teacher's sampled tokens of a batch: for each token the ids rise,
- * their counts add up to the number of draws, and unused entries are 0 and come
- * last.  Returns as batch_check_top. */
+/* Check the teacher's sampled tokens of a batch.  For each token the ids rise;
+ * their counts add up to the number of draws, or to 0; unused entries are 0 and
+ * come last.  Returns as batch_check_top. */
 int batch_check_sample(const struct st *s, size_t vocab, struct err *e);
 void batch_release(struct batch *b);
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The set of a token's ids: a hash table with open addressing, whose size is a
- * power of two and at least twice the number of ids.  Entries of earlier tokens
- * count as free. */
+/* The set of the ids seen for one token: a hash table with open addressing,
+ * whose size is a power of two and at least twice the number of ids.  Entries
+ * left from other tokens count as free. */
 struct seen {
     struct entry {
         uint32_t id, token;
@@ -15,8 +15,8 @@ struct seen {
     size_t mask;
 };
 
-/* Add an id of token number `token` (from 1) to the set; returns whether it was
- * in it. */
+/* Add an id of token number `token` (from 1) to the set.  1: it was there
+ * already. */
 static int
 seen_put(struct seen *s, uint32_t id, uint32_t token)
 {
@@ -55,8 +55,9 @@ check_top_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
     return r;
 }
 
-/* Check that numbers are at most 0 and do not rise: the bits of such
- * half-precision numbers rise as the numbers fall. */
+/* Check that each token's log-probabilities are at most 0 and do not rise.
+ * Their bits are compared: those of negative half-precision numbers rise as the
+ * numbers fall. */
 static int
 check_half(const struct st_tensor *t, struct err *e)
 {
@@ -139,7 +140,8 @@ check_draws(const struct st_tensor *ids, const struct st_tensor *count,
 {
     const size_t n = ids->shape[2], at = i * n;
     const uint8_t *byte = count->data;
-    size_t sum = 0, before = n; /* not 0, so that the first entry may be used */
+    size_t sum = 0, before = n; /* count of the entry before; not 0 before the
+                                 * first */
 
     for (size_t j = 0; j < n; j++) {
         const uint32_t id = st_u32(ids, at + j);

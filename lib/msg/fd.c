@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define STOP_WAIT 2000           /* milliseconds */
-#define SILENCE 10               /* seconds, over tcp, that are reported */
-#define PIPE_ROOM ((size_t)4096) /* a pipe that is writable takes so much */
+#define SILENCE 10               /* seconds; longer silence is reported */
+#define PIPE_ROOM ((size_t)4096) /* bytes that a writable pipe takes at once */
 
 int
 fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e)
@@ -59,7 +59,8 @@ say_goes_on(const char *name, const char *whom, int *told)
     *told = 0;
 }
 
-/* Wait for input.  0; -1: woken (nobody reads *e then). */
+/* Wait for input.  0; -1: an error, or fd_in_wake was called (then nobody reads
+ * *e). */
 static int
 wait_input(struct fd_in *f, struct err *e)
 {
@@ -98,7 +99,7 @@ void
 fd_in_wake(struct fd_in *f)
 {
     if (f->wake[1] >= 0 && write(f->wake[1], "", 1) < 0) {
-        /* the pipe is full, and wakes the reader too */
+        /* the pipe is full already, so the reader wakes */
     }
 }
 
@@ -112,8 +113,8 @@ fd_in_close(struct fd_in *f)
             close(f->wake[i]);
 }
 
-/* A write to a socket that takes nothing for SILENCE seconds is made to fail
- * with EAGAIN. */
+/* A write to a socket whose reader takes nothing for SILENCE seconds fails with
+ * EAGAIN. */
 void
 fd_out_begin(struct fd_out *f, const char *name, int fd)
 {
@@ -125,9 +126,9 @@ fd_out_begin(struct fd_out *f, const char *name, int fd)
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof silence);
 }
 
-/* Write some of v.  When the program was told to stop, the message is still
- * finished, so that an `abort` can follow, but without waiting for a reader
- * that sleeps: only as much is written as the pipe takes at once. */
+/* Write some of v when the program was told to stop.  The message is still
+ * finished, so that an `abort` can follow; but each call writes only what the
+ * pipe takes without waiting, and waits at most STOP_WAIT for that room. */
 static ssize_t
 write_some(const struct fd_out *f, const struct iovec *v)
 {
@@ -157,7 +158,7 @@ fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e)
         }
         if (got < 0 && errno == EINTR)
             continue;
-        /* a reader that closes with unread data resets the connection */
+        /* a reader that closes before it has read all resets the connection */
         if (got < 0 && (errno == EPIPE || errno == ECONNRESET))
             return 1;
         if (got < 0 && errno == ETIMEDOUT && stop_asked)

@@ -1,8 +1,8 @@
 /*
  * Descriptors of streams: pipes, files and sockets.  Another thread can end a
- * read; a write does not wait for ever for a reader that sleeps when the
- * program was told to stop.  Over tcp, an end that is silent for ten seconds is
- * reported.
+ * read that waits.  Once stop_asked is set, a write gives up if the reader
+ * takes nothing for two seconds.  On sockets, an end that is silent for ten
+ * seconds is reported.
  */
 #ifndef MSG_FD_H
 #define MSG_FD_H
@@ -20,10 +20,11 @@ struct fd_in {
     uint64_t size; /* bytes of that file */
     int wake[2];   /* pipe that interrupts a wait */
 };
-/* Takes ownership of fd (-1: there is none yet), even when it fails. */
+/* Takes ownership of fd, even when it fails.  fd -1: opening has failed and *e
+ * says why. */
 int fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e);
 /* Read up to n bytes; returns their number, 0 at the end, -1.  A connection
- * that was reset is at its end: its writer died. */
+ * that was reset counts as ended: its writer died. */
 ptrdiff_t fd_in_read(struct fd_in *f, void *p, size_t n, struct err *e);
 /* Let a waiting read return -1; called by another thread. */
 void fd_in_wake(struct fd_in *f);
@@ -34,7 +35,7 @@ struct fd_out {
     int fd;
     int told; /* a note has said that the reader is silent */
 };
-/* fd stays open and the caller's. */
+/* The caller keeps fd and closes it. */
 void fd_out_begin(struct fd_out *f, const char *name, int fd);
 /* Write all n pieces; v is overwritten.  0; 1: the reader has left; -1. */
 int fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e);

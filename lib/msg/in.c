@@ -2,13 +2,13 @@
  * Reading a stream: see msg.h.
  *
  * read_checked() reads the next message into a slot and checks it.  From a pipe
- * or a directory a thread calls it, so that the next message is on its way
- * while the caller works on this one (two slots); from a plain file the caller
+ * or a directory a thread calls it, into two slots, so that the next message is
+ * on its way while the caller works on this one; from a plain file the caller
  * does. Messages in shared memory are used where they are, except for headers
  * and integer tensors, which are copied; the memory is released when the caller
  * asks for the next.
  *
- * Memory follows what has arrived, never what a header claims: the buffer
+ * The buffer grows with what has arrived, never to what a header claims: it
  * doubles as the data come.
  */
 #include "msg/msg.h"
@@ -40,8 +40,8 @@ struct slot {
     int turn; /* the caller waits for this slot: `ahead` is no limit */
     struct msg m;
     struct chain after; /* H of m */
-    uint64_t end;       /* position of m's end in the ring that holds it */
-    int result;         /* of fill_slot: 1, 0, -1 */
+    uint64_t end;       /* where m ends in the ring that holds it */
+    int result;         /* what fill_slot returned: 1, 0, -1 */
     struct err e;
 };
 
@@ -53,10 +53,10 @@ struct msg_in {
     struct msg_rules rules;
     struct slot slot[SLOTS];
     size_t nslot; /* 2 if a thread reads ahead, else 1 */
-    /* Shared by the threads; `filled` and `taken` count slots since the
-     * start. */
+    /* Shared by the threads.  filled, taken: number of slots filled, and given
+     * to the caller and back, since the start. */
     int threaded, stop;
-    size_t ahead; /* most bytes read of the next message */
+    size_t ahead; /* at most so many bytes of the next message are read ahead */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -66,18 +66,18 @@ struct msg_in {
     int held;            /* the caller holds slot taken % nslot */
     int over;            /* the message held is the last */
     int interrupted;     /* the caller gave up waiting */
-    size_t V;            /* vocabulary of the model that reads; 0: the
-                          * stream's */
+    size_t V;            /* number of ids of the reading model, if the stream
+                          * has more; 0: ids need no check */
     unsigned char *head; /* copy of the `stream` message */
     struct st head_st;
     uint64_t bytes, batches; /* read so far */
     double waited;           /* seconds spent waiting for messages */
 };
 
-/* Make room for `need` bytes and keep the first `have`.  It takes a little
- * more, so that a longer header of the next message does not move the data.
- * realloc remaps pages, while malloc and a copy would need twice as much memory
- * for a moment. */
+/* Make room for `need` bytes and keep the first `have`.  A little more is
+ * allocated, so that the next message, if its header is longer, does not move
+ * the data.  realloc remaps pages; malloc and a copy would need twice the
+ * memory for a moment. */
 static void
 reserve_slot(struct slot *s, size_t need, size_t have)
 {
@@ -111,9 +111,9 @@ ended_early(struct msg_in *r, struct err *e)
 }
 
 /*
- * Wait, at the limit of reading ahead, until the caller has released its
- * message; then take over the larger buffer of that slot.  So memory never
- * holds more than one message and what is read ahead of it.
+ * Called when as much is read ahead as is allowed: wait until the caller has
+ * released its message, then take over the larger buffer of that slot.  So
+ * memory never holds more than one message and what is read ahead of the next.
  */
 static int
 wait_turn(struct msg_in *r, struct slot *s, size_t have, struct err *e)
@@ -141,7 +141,7 @@ wait_turn(struct msg_in *r, struct slot *s, size_t have, struct err *e)
     return 0;
 }
 
-/* The number of bytes that slot s may hold for now. */
+/* How many bytes slot s may hold now. */
 static size_t
 allowed(struct msg_in *r, const struct slot *s)
 {
@@ -155,7 +155,7 @@ allowed(struct msg_in *r, const struct slot *s)
     return n;
 }
 
-/* Read until the slot holds `upto` bytes; it holds pos already. */
+/* Read until the slot, which holds pos bytes, holds `upto`. */
 static int
 read_upto(struct msg_in *r, struct slot *s, size_t pos, size_t upto,
     struct err *e)
@@ -433,8 +433,8 @@ msg_in_start(struct msg_src *src, struct err *e)
     return r;
 }
 
-/* Wait until a slot is filled or stop_asked is set; a signal does not end the
- * wait for a condition, so that the wait is cut into short ones. */
+/* Wait until a slot is filled or stop_asked is set.  A signal does not end the
+ * wait for a condition, so it is cut into short waits. */
 static void
 wait_slot(struct msg_in *r)
 {
@@ -482,8 +482,8 @@ next_slot(struct msg_in *r)
     return r->interrupted ? NULL : s;
 }
 
-/* Join the thread, which ends by itself after the last message, so that a
- * program that exits because of that message leaves no thread behind. */
+/* Join the thread, which ends by itself after the last message.  So a program
+ * that exits then leaves no thread behind. */
 static void
 join_thread(struct msg_in *r)
 {
@@ -521,7 +521,7 @@ msg_in_fit(struct msg_in *r, const struct stream_info *i, size_t V,
     return 0;
 }
 
-/* Refuse a stream whose BOS or EOS the model does not have. */
+/* Refuse a message with an id that the model does not have (msg_in_fit). */
 static int
 check_fit(const struct msg_in *r, const struct msg *m, struct err *e)
 {
@@ -599,8 +599,8 @@ is_last(struct msg_in *r)
     return last;
 }
 
-/* Number of batches that the `stream` message announces, without those before
- * the point of resuming; 0: it announces none. */
+/* Number of batches that the `stream` message announces, less those before the
+ * point of resuming; 0: it announces none. */
 static double
 announced(const struct msg_in *r)
 {
@@ -633,7 +633,8 @@ msg_in_wait(const struct msg_in *r)
 size_t
 msg_in_memory(const struct msg_in *r, size_t n)
 {
-    const size_t most = r->nslot < 2 ? 0 : r->ahead; /* most bytes of the second
+    const size_t most = r->nslot < 2 ? 0 : r->ahead; /* at most so many bytes
+                                                      * are in the second
                                                       * slot */
 
     n = (n + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;

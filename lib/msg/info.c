@@ -26,7 +26,7 @@ by_source_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Split the copy of the names in mem at its newlines; each may occur once. */
+/* Split the names in mem at their newlines; no name may occur twice. */
 static int
 read_source_names(struct stream_info *i, struct err *e)
 {
@@ -91,7 +91,7 @@ read_resume(struct stream_info *i, const struct st *s, struct err *e)
 
     if (!st_meta(s, "next_seq"))
         return 0;
-    /* so small that adding messages cannot overflow */
+    /* limited, so that adding messages cannot overflow */
     if (number_at(s, "next_seq", 1, UINT64_MAX / 4, &i->next_seq, e) < 0 ||
         number_at(s, "next_tokens", 0, UINT64_MAX / 4, &i->next_tokens, e) < 0)
         return -1;
@@ -141,7 +141,8 @@ read_info_fields(struct stream_info *i, const struct st *s, struct err *e)
         if (!i->algorithm)
             return err_set(e, EX_INPUT, "stream message: algorithm is missing");
     }
-    /* Copy the strings into mem last: it moves when it grows. */
+    /* Set pointers into mem only after the last string is in it: it moves when
+     * it grows. */
     buf_adds(&i->mem, names);
     buf_addc(&i->mem, '\0');
     buf_adds(&i->mem, i->tokenizer);

@@ -1,6 +1,6 @@
 /*
- * The fields of the `stream` message.  After stream_info_read the struct owns
- * its strings; for stream_info_put they are borrowed.
+ * The fields of the `stream` message.  stream_info_read makes the struct own
+ * its strings; stream_info_put only borrows them.
  */
 #ifndef MSG_INFO_H
 #define MSG_INFO_H
@@ -23,16 +23,17 @@ struct stream_info {
     const char *content;   /* "docs" or "batch" */
     const char *tokenizer; /* hash of the tokenizer, 32 hex digits */
     size_t vocab;          /* ids are < vocab */
-    int64_t bos, eos;      /* id before, after each document; -1: none */
+    int64_t bos, eos;      /* ids at the beginning and the end of each document;
+                            * -1: none */
     size_t nsource;        /* number of sources, 1..65536 */
     const char **source;   /* [nsource] names, distinct, no bytes < 0x20 */
     size_t T;              /* tokens of a row; 0 if content is docs */
     const char *algorithm; /* algorithm of the cursor; NULL for docs */
-    int resumed;           /* next_seq, chain and next_tokens are given */
+    int resumed;           /* 1: next_seq, chain and next_tokens are set */
     uint64_t next_seq;     /* number of the first message after the preamble */
     struct chain chain;    /* H(next_seq - 1) */
-    struct chain down;     /* the consumer's chain_down; equal to chain if
-                            * absent */
+    struct chain down;     /* chain_down, the chain of the consumer that is
+                            * continued; without that key, equal to chain */
     uint64_t next_tokens;  /* tokens of the messages before next_seq */
     struct buf mem;        /* holds the strings that were read */
 };
@@ -41,17 +42,18 @@ struct stream_info {
 int stream_info_read(struct stream_info *i, const struct st *head,
     struct err *e);
 void stream_info_release(struct stream_info *i);
-/* Can streams x and y (names for the error) become one, because content,
- * tokenizer, BOS, EOS and T are equal?  0, or -1 and EX_INPUT. */
+/* Can streams a and b, which errors call x and y, become one?  They can if
+ * content, tokenizer, BOS, EOS and T are equal.  0, or -1 and EX_INPUT. */
 int stream_info_fits(const struct stream_info *a, const char *x,
     const struct stream_info *b, const char *y, struct err *e);
-/* Add the sources of i that `all` lacks.  map[i->nsource] gets each source's
- * number in `all`.  all->source is reallocated, and freed by the caller; the
- * names stay i's. */
+/* Add to `all` the sources of i that it lacks.  map[k] gets the number in `all`
+ * of source k of i.  all->source is reallocated, and the caller frees it; the
+ * names in it still belong to i. */
 int stream_info_merge(struct stream_info *all, const struct stream_info *i,
     uint16_t *map, struct err *e);
-/* Add version and the fields above to a message begun with msg_begin(w,
- * MSG_STREAM); the fields of resuming are added by msg_out_resume. */
+/* Add the version and the fields up to `algorithm` to a message begun with
+ * msg_begin(w, MSG_STREAM).  msg_send adds the fields of resuming
+ * (msg_out_resume). */
 void stream_info_put(struct st_out *o, const struct stream_info *i);
 
 #endif

@@ -3,24 +3,24 @@
  * stream, [teacher,] docs* | batch*, end.  Every message is one safetensors
  * buffer whose __metadata__ holds kind and seq.
  *
- * Chain: H(0) = XXH3-128 of message 0 with seed 0; H(k) = XXH3-128 of the
- * 16 bytes of H(k-1) (canonical, big-endian) followed by message k.  batch
- * and end messages carry chain = H(k-1) as 32 hex digits, so each vouches for
- * all that came before it.
+ * Chain: H(0) = XXH3-128 of message 0 with seed 0; H(k) = XXH3-128 of the 16
+ * bytes of H(k-1) (canonical, big-endian) followed by message k.  batch and end
+ * messages carry chain = H(k-1) as 32 hex digits, so each vouches for all that
+ * came before it.
  *
  * Resumed streams: the `stream` message (seq 0) of a resumed stream has
  * next_seq, chain and next_tokens in its metadata: the first message after the
- * preamble has that seq and that chain.  A filter that puts a `teacher`
- * message into the preamble numbers its batches one higher (msg_out_resume
- * after msg_copy), and starts from `chain_down` where that is given (the chain
- * of the consumer that is being continued).
+ * preamble has that seq, and that chain is the H before it.  A filter that puts
+ * a `teacher` message into the preamble numbers its batches one higher
+ * (msg_out_resume after msg_copy), and starts from `chain_down` where that is
+ * given (the chain of the consumer that is being continued).
  *
  * In memory the data part of a message begins at a multiple of 64 bytes.  A
  * tensor inside it begins where the one before it ended: at any address, so
  * elements are read with memcpy.
  *
- * in.c reads, out.c writes, msg.c has what both need; info.h
- * has the `stream` message, backend.h the transports below.
+ * in.c reads, out.c writes, msg.c has what both need; info.h has the `stream`
+ * message, backend.h the transports below.
  */
 #ifndef MSG_MSG_H
 #define MSG_MSG_H
@@ -57,62 +57,67 @@ struct msg_in;
  * tcp:HOST:PORT (addr.h), where it waits for the writer.  For a shard directory
  * see set_in_open (shard/source.h). */
 struct msg_in *msg_in_open(const char *addr, struct err *e);
-/* Next message, owned by the reader, valid until the next call.  1: *m is
- * set; 0: the `end` message has been seen and checked, *m is it (a
- * directory read unfinished ends with 0 and m->raw NULL); -1: damage
- * (EX_INPUT): end of file without `end`, bytes after it, a gap in seq, a broken
- * chain, an `abort` (its reason is in e), ids out of range of the declared
- * vocabulary, documents that do not fill `ids`; or, with EX_STOP, stop_asked
- * was set while it waited for a pipe.  A pipe is read ahead by one message in a
- * thread. */
+/* Read the next message, which the reader owns until the next call.  From a
+ * pipe, a thread reads one message ahead.
+ * 1: *m is set.
+ * 0: the stream is at its end: *m is the checked `end` message (an unfinished
+ * directory has none: m->raw is NULL).
+ * -1 and EX_INPUT: the input ends without `end` or goes on after it; seq has a
+ * gap; the chain is broken; an `abort` came, whose reason is in *e; an id is
+ * not below the vocabulary; the documents' lengths do not add up to the number
+ * of ids.
+ * -1 and EX_STOP: stop_asked was set while a pipe was waited for. */
 int msg_read(struct msg_in *r, struct msg *m, struct err *e);
-/* A model of V ids will read the stream, whose `stream` message is i.  -1 and
- * EX_INPUT: the stream's BOS or EOS is not below V.  From now on msg_read fails
- * at a message that holds an id of V or more. */
+/* Say that a model of V ids will read the stream whose `stream` message is i.
+ * -1 and EX_INPUT: BOS or EOS is V or more.  From now on msg_read fails at a
+ * message with an id of V or more. */
 int msg_in_fit(struct msg_in *r, const struct stream_info *i, size_t V,
     struct err *e);
 const char *msg_in_name(const struct msg_in *r);
 /* H(k) of the last message read. */
 const struct chain *msg_in_chain(const struct msg_in *r);
-/* The message `stream`, kept for the life of the reader (after first read). */
+/* The `stream` message, kept as long as the reader; set by the first
+ * msg_read. */
 const struct st *msg_in_head(const struct msg_in *r);
 uint64_t msg_in_bytes(const struct msg_in *r);
-/* For progress: the number of units (tokens) of the whole stream, extrapolated
- * from the `seen` units of the messages read so far, by the number of batches
- * that the stream announces or by its bytes; 0: not known. */
+/* For progress: an estimate of how many units (tokens, say) the whole stream
+ * has, when the messages read so far have `seen` of them.  Based on the number
+ * of batches that the stream announces, or else on its bytes.  0: not known. */
 double msg_in_expect(struct msg_in *r, double seen);
 double msg_in_wait(const struct msg_in *r); /* seconds spent waiting */
-/* While the caller holds a message, read at most n bytes (and 64 KB) of the
- * next one, instead of all of it. */
+/* While the caller holds a message, read at most n bytes (at least 64 KiB) of
+ * the next one, instead of all of it. */
 void msg_in_ahead(struct msg_in *r, size_t n);
-/* Bytes of memory that r takes when messages have n bytes. */
+/* Bytes of memory that r takes if messages have n bytes. */
 size_t msg_in_memory(const struct msg_in *r, size_t n);
 void msg_in_close(struct msg_in *r);
 
 struct msg_out;
-/* addr: "-" or NULL for stdout, or a path: a fifo or device is written
- * directly; a file gets its name when msg_end has succeeded, so that it is
- * always whole.  Refuses a terminal and a directory (EX_USAGE).  With unix: and
- * tcp: it waits here for the reader, with shm: when the ring is full and at the
- * end.  From here on SIGPIPE is ignored. */
+/* addr: "-" or NULL for stdout, a path, or shm:, unix:, tcp:.  A fifo or device
+ * is written directly.  A file gets its name when msg_end has succeeded, so
+ * that a file of that name is always whole.  A terminal and a directory are
+ * refused (EX_USAGE).  With unix: and tcp: this call waits for the reader; with
+ * shm: a writer waits when the ring is full, and at the end.  From here on
+ * SIGPIPE is ignored. */
 struct msg_out *msg_out_open(const char *addr, struct err *e);
-/* Add a destination for the same messages, MSG_OUTS together at most, before
- * the first message.  The slowest reader sets the pace; a reader that leaves is
- * left out, and the run ends when all have left. */
+/* Send the same messages to one more destination; call before the first
+ * message.  There may be MSG_OUTS destinations in all.  The slowest reader sets
+ * the pace.  A reader that leaves is left out, and the run ends when all have
+ * left. */
 #define MSG_OUTS 16
 int msg_out_tee(struct msg_out *w, const char *addr, struct err *e);
-/* Begin a message; the writer sets kind, seq and chain.  Add metadata and
- * tensors to the st_out that msg_begin returns, then call msg_send: 0; -1:
- * error; 1: the reader has left (EPIPE), stop quietly with status 0. */
+/* msg_begin begins a message and sets its kind, seq and chain; add metadata and
+ * tensors to the st_out that it returns.  msg_send sends it.  0; -1 and *e; 1:
+ * all readers have left: end quietly with status 0. */
 struct st_out *msg_begin(struct msg_out *w, enum msg_kind k);
 int msg_send(struct msg_out *w, struct err *e);
 /*
  * Send a message whose last tensors, added with data NULL, are computed one
  * after another, so that they are never all in memory.  msg_send_begin sends
- * what comes before them.  Then for each of them in turn: put its bytes at
- * msg_room (memory shared with the reader if that is aligned so) and call
- * msg_send_next; the last call ends the message.  Returns as msg_send; nothing
- * else may be sent in between.
+ * everything before them.  Then for each of them in turn: write its bytes to
+ * the address that msg_room returns (in memory shared with the reader, if that
+ * is a multiple of `align`), and call msg_send_next; the last call ends the
+ * message.  Returns as msg_send.  No other message may be sent in between.
  */
 int msg_send_begin(struct msg_out *w, struct err *e);
 void *msg_room(struct msg_out *w, size_t align);
@@ -123,18 +128,20 @@ int msg_send_part(struct msg_out *w, const void *p, size_t n, struct err *e);
 /* Bytes of memory that w takes if the message begun is sent in parts of at most
  * `part` bytes. */
 size_t msg_out_memory(const struct msg_out *w, size_t part);
-/* Start a copy of m: its metadata (without kind, seq, chain) and all its
- * tensors are added already; more may be added before msg_send.  The copy of
- * a resumed `stream` message calls msg_out_resume(next_seq, chain_down or
- * chain) by itself. */
+/* Begin a copy of m: all its tensors and its metadata, except kind, seq and
+ * chain, are added already; more may be added before msg_send.  If m is the
+ * `stream` message of a resumed stream, msg_copy also calls msg_out_resume,
+ * with chain_down or else chain. */
 struct st_out *msg_copy(struct msg_out *w, const struct msg *m);
-/* Resume a stream: the first message after the preamble gets this seq and
- * chain, which the `stream` message holds.  Call before that is sent. */
+/* Resume a stream: the first message after the preamble gets the number seq,
+ * and c is the chain before it.  The `stream` message tells both to readers:
+ * call this before sending it. */
 void msg_out_resume(struct msg_out *w, uint64_t seq, const struct chain *c);
-/* Count tokens for the `end` message, where readers compare them: ids of docs,
- * piece_len of batches.  msg_copy counts by itself; the first writer of a
- * stream calls this for each message, and a resumed stream first, before its
- * `stream` message is sent, with the tokens of its beginning. */
+/* Add to the count of tokens in the `end` message, which readers compare with
+ * theirs: ids of docs, piece_len of batches.  msg_copy does so by itself.  A
+ * writer of new messages calls this for each of them; if it resumes a stream,
+ * it first adds the tokens of the messages before next_seq, before it sends its
+ * `stream` message. */
 void msg_out_tokens(struct msg_out *w, uint64_t tokens);
 const struct chain *msg_out_chain(const struct msg_out *w);
 uint64_t msg_out_seq(const struct msg_out *w);

@@ -29,7 +29,7 @@ struct msg_out {
     XXH3_state_t *x;
     /* The message being sent in parts, if any. */
     size_t piece; /* index of the tensor to be sent next */
-    size_t owed;  /* bytes to be sent of this tensor and the later ones
+    size_t owed;  /* bytes still to be sent of this tensor and those after it
                    * (msg_send_part) */
     void *next;   /* address that msg_room returned */
     void *room;   /* buffer for a tensor, if the sink has no memory for it */
@@ -140,8 +140,8 @@ msg_begin(struct msg_out *w, enum msg_kind k)
     return start_message(w, k, msg_kind_name(k));
 }
 
-/* If the `stream` message being copied is a resumed one, resume the copy
- * too. */
+/* If the `stream` message being copied is that of a resumed stream, resume the
+ * copy too. */
 static void
 copy_resume(struct msg_out *w, const struct st *s)
 {
@@ -179,9 +179,8 @@ msg_copy(struct msg_out *w, const struct msg *m)
     return o;
 }
 
-/* Handle the result r of sink i.  0; 1: all readers have left; -1.  A note says
- * that a reader has left while others are there; if a single reader leaves, the
- * run ends quietly. */
+/* Handle r, what sending to sink i returned.  0; 1: all readers have left; -1.
+ * A note says that a reader has left if others remain. */
 static int
 sink_said(struct msg_out *w, size_t i, int r)
 {
@@ -366,7 +365,7 @@ msg_abort(struct msg_out *w, const char *why, struct err *e)
 {
     char text[301];
 
-    /* why may hold any bytes: keep the header readable */
+    /* `why` may hold any bytes; the header must stay readable */
     snprintf(text, sizeof text, "%s", why);
     for (char *p = text; *p; p++)
         if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)

@@ -28,8 +28,8 @@ msg_rules_release(struct msg_rules *r)
     memset(r, 0, sizeof *r);
 }
 
-/* The largest of n <= CHUNK ids, at any address.  Compilers vectorise loops of
- * constant length. */
+/* The largest of n <= CHUNK ids at p, which need not be aligned.  The loops
+ * have constant lengths, so that compilers vectorise them. */
 enum { CHUNK = 256, LANES = 32 };
 
 #define LARGEST(name, type)                                        \
@@ -142,7 +142,7 @@ check_body(const struct msg_rules *r, const struct msg *m, uint64_t *tokens,
     return 0;
 }
 
-/* Check the chain of a batch or end, the hash of all messages before it. */
+/* Check that the chain in a batch or `end` is H of the message before it. */
 static int
 check_chain(const struct msg_rules *r, const struct msg *m, struct err *e)
 {
@@ -247,7 +247,7 @@ check_place(struct msg_rules *r, struct msg *m, struct err *e)
                      : "the first message is %.40s, not stream",
             kind);
     if (r->begun == 1 && r->info.resumed && m->kind != MSG_TEACHER) {
-        /* the preamble of a resumed stream is over: continue its seq and
+        /* a resumed stream goes on after its preamble: with its seq and
          * chain */
         r->next = r->info.next_seq;
         r->h = r->info.chain;

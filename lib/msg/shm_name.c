@@ -14,7 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { YOUNG = 10 }; /* seconds; a younger writer may not have its lock yet */
+enum {
+    YOUNG = 10
+}; /* a writer of a younger segment may not have locked it
+                      * yet */
 
 int
 shm_lock(int fd, int role)

@@ -25,10 +25,12 @@ enum {
     RECORD = 16, /* bytes: u64 length of the message, u64 its offset in the
                   * record */
     SPINS = 500,
-    TICK = 100000000, /* nanoseconds between looks at the peer */
+    TICK = 100000000, /* nanoseconds between looks at the other end */
     PATIENCE = 20,    /* ticks that a reader gets after stop_asked */
-    DEAD = 50,        /* looks at a segment without a writer, then an error */
-    TRIES = 100       /* to create a name that other processes want too */
+    DEAD = 50,        /* a reader that has found no writer so many times gives
+                       * up */
+    TRIES = 100       /* attempts to create a name that other processes want
+                       * too */
 };
 enum { VERSION = 1, WRITER = 0, READER = 1 };
 #define NEED_READER SIZE_MAX /* see is_ready */
@@ -37,9 +39,12 @@ static const char magic[8] = "retortSH";
 
 /* The control words of one end, on cache lines of their own. */
 struct end {
-    _Alignas(128) _Atomic uint64_t pos; /* bytes published or released */
-    _Atomic uint32_t change;  /* futex: counts changes of pos and closed ... */
-    _Atomic uint32_t watched; /* ... while the other end sleeps on it */
+    _Alignas(128) _Atomic uint64_t pos; /* bytes published (writer) or released
+                                         * (reader) */
+    _Atomic uint32_t change;  /* futex, on which the other end sleeps: raised to
+                               * wake it after a change of pos or closed */
+    _Atomic uint32_t watched; /* 1: the other end sleeps on `change`, or is
+                               * about to */
     _Atomic uint32_t closed;
 };
 
@@ -58,15 +63,17 @@ struct ring {
     int role;
     int fd;
     char *text; /* the address */
-    char *name; /* name of the segment; NULL: removed, or it had none */
-    int place;  /* number from io_remember of its path */
+    char *name; /* name of the segment; NULL: it has none, or its name was
+                 * removed */
+    int place;  /* io_remember's number for its path */
     struct ring_head *h;
     unsigned char *data;    /* the data part, mapped twice in a row */
     size_t size, mapped;    /* bytes of the data part; of the whole mapping */
-    struct io_guard *guard; /* reports it if the segment is shrunk */
+    struct io_guard *guard; /* reports reads beyond a segment that was shrunk */
     uint64_t pos;           /* bytes reserved (writer) or given out (reader) */
     _Atomic int woken;
-    int told;           /* a note has said that the peer is stopped or late */
+    int told;           /* a note has said that the other end is stopped or
+                         * late */
     double began, wait; /* writer: a reader has to come by began + wait */
 };
 
@@ -98,8 +105,8 @@ peer(const struct ring *r)
     return r->role == WRITER ? "reader" : "writer";
 }
 
-/* Is the process stopped (SIGSTOP, Ctrl-Z, a debugger)?  0 also when it cannot
- * be seen. */
+/* Is the process stopped (by SIGSTOP, Ctrl-Z, a debugger)?  0 also if /proc
+ * does not show it. */
 static int
 is_stopped(pid_t pid)
 {
@@ -113,12 +120,12 @@ is_stopped(pid_t pid)
     n = read(fd, text, sizeof text - 1);
     close(fd);
     text[n > 0 ? n : 0] = '\0';
-    p = strrchr(text, ')'); /* the name before it may hold anything */
+    p = strrchr(text, ')'); /* the name ends there; it may hold anything */
     return p && p[1] == ' ' && (p[2] == 'T' || p[2] == 't');
 }
 
-/* Does a process hold the lock of the other end?  Notes once if it is stopped.
- * */
+/* Does the other end live, that is, does a process hold its lock?  A note says,
+ * once, if that process is stopped. */
 static int
 peer_lives(struct ring *r)
 {
@@ -150,7 +157,7 @@ futex_wait(_Atomic uint32_t *word, uint32_t value)
     syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0);
 }
 
-/* If the other end sleeps, wake it: this end has changed. */
+/* Call after a change of this end: wake the other end if it sleeps. */
 static void
 announce(struct ring *r)
 {
@@ -162,8 +169,8 @@ announce(struct ring *r)
     }
 }
 
-/* Is the wait over?  For a reader when a message is there; for a writer when
- * there is room for n bytes, or (NEED_READER) a reader has attached. */
+/* Is the wait over?  A reader waits for a message; a writer for room for n
+ * bytes, or (NEED_READER) for a reader to attach. */
 static int
 is_ready(const struct ring *r, size_t n)
 {
@@ -183,9 +190,9 @@ pause_spin(void)
 }
 
 /*
- * Sleep until the other end announces a change, or for a tick.  We set
- * `watched` before our last look; the other end reads it after its change: so a
- * change is never missed.
+ * Sleep until the other end announces a change, or for a tick.  No change is
+ * missed: this end sets `watched` before it looks for the last time, and the
+ * other end reads `watched` after its change.
  */
 static void
 sleep_on(struct ring *r, size_t n)
@@ -200,8 +207,8 @@ sleep_on(struct ring *r, size_t n)
     atomic_store(&other->watched, 0);
 }
 
-/* Called when nothing has changed for a tick: is the other end still there?  0:
- * wait on; else as wait_ready. */
+/* Called after a tick without a change: is the other end still there?  0: wait
+ * on; else as wait_ready. */
 static int
 look_around(struct ring *r)
 {
@@ -223,8 +230,9 @@ look_around(struct ring *r)
     return 0;
 }
 
-/* Wait.  0: ready; 1: the other end has left; 2: the segment was removed; 3:
- * nobody came in time; -1: woken, or told to stop. */
+/* Wait until is_ready.  0: it is; 1: the other end has left; 2: the segment was
+ * removed; 3: no reader came in time; -1: ring_wake was called, or stop_asked
+ * is set and the reader does not read. */
 static int
 wait_ready(struct ring *r, size_t n)
 {
@@ -248,7 +256,8 @@ wait_ready(struct ring *r, size_t n)
         } else {
             k = 1;
         }
-        if (k != 0) /* messages published before it left count */
+        if (k != 0) /* what the other end published before it left still
+                     * counts */
             return is_ready(r, n) ? 0 : k;
     }
     if (r->told) {
@@ -273,7 +282,7 @@ new_ring(const struct addr *a, int role, int fd)
     return r;
 }
 
-/* Map a segment of `size` bytes, its data part twice; for a reader,
+/* Map a segment of `size` bytes, its data part twice.  A reader maps it
  * read-only. */
 static int
 map_segment(struct ring *r, size_t size, struct err *e)
@@ -305,8 +314,8 @@ map_segment(struct ring *r, size_t size, struct err *e)
     return 0;
 }
 
-/* Allocate the memory of a new segment now, since a page that cannot be had
- * later would be a SIGBUS; then fill its head. */
+/* Allocate a new segment's memory now, since a page that cannot be had later
+ * would mean a SIGBUS; then fill in its head. */
 static int
 fill_segment(struct ring *r, size_t want, struct err *e)
 {
@@ -334,8 +343,8 @@ fill_segment(struct ring *r, size_t want, struct err *e)
     return 0;
 }
 
-/* Check that a named segment belongs to this user and is writable by nobody
- * else: another user could change or shrink it while we use it. */
+/* Check that a named segment belongs to this user and only this user can write
+ * it: another could change or shrink it while we use it. */
 static int
 check_owner(int fd, const struct addr *a, const char *name, struct err *e)
 {
@@ -354,8 +363,8 @@ check_owner(int fd, const struct addr *a, const char *name, struct err *e)
 }
 
 /* Map a segment that another process has made.  1; 0: it is not ready yet; -1.
- * pread reads its head first, because touching a mapped page without memory
- * would be a SIGBUS. */
+ * Its head is read by pread first: touching a mapped page that has no memory
+ * would mean a SIGBUS. */
 static int
 open_segment(struct ring *r, struct err *e)
 {
@@ -406,10 +415,12 @@ remove_name(struct ring *r)
 }
 
 /*
- * Open the segment called name and, if it has no writer, remove it: a process
- * that holds the writer's lock may do so while the name is still this
- * segment's.  0: there is none now; 1: it is live, and *fd is it if fd is not
- * NULL; -1.
+ * Open the segment called name and, if it has no writer, remove it.  A process
+ * may remove it only while it holds the writer's lock and the name is still
+ * this segment's.
+ * 0: there is none now.
+ * 1: it is live; *fd, unless fd is NULL, is its descriptor.
+ * -1 and *e.
  */
 static int
 clear_stale(const struct addr *a, const char *name, int *fd, struct err *e)
@@ -446,8 +457,8 @@ clear_stale(const struct addr *a, const char *name, int *fd, struct err *e)
 static int
 new_segment(const struct addr *a, const char *name, struct err *e)
 {
-    /* The name appears before the lock is taken.  If another start has
-     * meanwhile removed the segment as stale, create it again. */
+    /* The segment has its name before we lock it: another program that starts
+     * may take it for stale and remove it.  Then create it again. */
     for (int tries = 0; tries < TRIES; tries++) {
         struct stat st;
         int fd, live;
@@ -496,7 +507,7 @@ ring_create(const struct addr *a, struct err *e)
     return NULL;
 }
 
-/* Attach as the reader: remove the name, then set `attached`. 1; 0: another
+/* Attach as the reader: remove the name, then set `attached`.  1; 0: another
  * reader has come and gone; -1. */
 static int
 attach_reader(struct ring *r, struct err *e)
@@ -512,9 +523,9 @@ attach_reader(struct ring *r, struct err *e)
     return 1;
 }
 
-/* Attach to the segment at fd, which is closed unless that succeeds.  1; 0: it
- * is not ready yet, or had another reader; -1.  *dead counts the looks at which
- * it had no writer. */
+/* Attach to the segment at fd.  1; 0: it is not ready yet, or had another
+ * reader; -1 and *e.  fd is closed unless 1 is returned.  *dead counts the
+ * calls that found no writer. */
 static int
 try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
     int *dead, struct err *e)
@@ -536,7 +547,7 @@ try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
         *p = r;
         return 1;
     }
-    free(r->name); /* the writer's to remove */
+    free(r->name); /* only the writer removes the name */
     r->name = NULL;
     ring_close(r);
     return k;
@@ -550,7 +561,7 @@ ring_attach(const struct addr *a, struct err *e)
     struct ring *r = NULL;
     int fd = -1, told = 0, k = 0, dead = 0;
 
-    /* A segment that is there but has no writer is left from another run. */
+    /* A segment that exists but has no writer is left from another run. */
     if (clear_stale(a, name, &fd, e) < 0) {
         free(name);
         return NULL;
@@ -624,8 +635,7 @@ ring_attach_fd(const struct addr *a, int fd, struct err *e)
 
 /* ---- the writer ---- */
 
-/* Bytes of a record with a message of n bytes that starts `begin` bytes into
- * it. */
+/* Bytes of a record in which a message of n bytes begins at offset `begin`. */
 static uint64_t
 record_size(uint64_t n, uint64_t begin)
 {
@@ -669,9 +679,8 @@ ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
         io_forget(r->place); /* the reader has removed the name */
         r->place = 0;
     }
-    r->pos = atomic_load(&r->h->end[WRITER].pos); /* give up a message that was
-                                                   * reserved but not
-                                                   * published */
+    r->pos = atomic_load(&r->h->end[WRITER].pos); /* give up a message reserved
+                                                   * but not published */
     k = atomic_load(&r->h->end[READER].closed) ? 1 : wait_ready(r, total);
     if (k != 0)
         return wait_failed(r, k, e);
@@ -696,8 +705,8 @@ ring_handover(struct ring *r, struct err *e)
 
 /* ---- the reader ---- */
 
-/* Has the segment shrunk?  A named one cannot be sealed against that.  If it
- * shrinks after this check, r->guard reports the SIGBUS. */
+/* Refuse a segment that has shrunk: a named one cannot be sealed against that.
+ * If it shrinks after this check, r->guard reports the SIGBUS. */
 static int
 shrunken(const struct ring *r, struct err *e)
 {

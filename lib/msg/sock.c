@@ -27,10 +27,11 @@ enum { GUESTS = 16 };
 enum { HELLO_WAIT = 5000, CONNECT_WAIT = 5000 }; /* milliseconds */
 #define TOKEN "RETORT_TOKEN"
 
-/* Results of one attempt to connect, listen or hear a hello. */
+/* Results of an attempt to connect, to listen or to hear a hello. */
 enum { MET = 1, NOT_YET = 0, FAILED = -1 };
 
-/* One socket address of those that a stream's address resolves to, in order. */
+/* A socket address; places.v: those that a stream's address resolves to, in
+ * order. */
 struct place {
     struct sockaddr_storage at;
     socklen_t n;
@@ -118,7 +119,7 @@ transfer(int fd, void *p, size_t n, int out, int ms)
     return 0;
 }
 
-/* Set *e to this error, or to `interrupted` if stop_asked is set. */
+/* Set *e to the error `why`, or to "interrupted" if stop_asked is set. */
 static int
 set_meeting_error(const struct addr *a, int code, const char *why,
     struct err *e)
@@ -142,12 +143,11 @@ struct guest {
     double until;         /* clock_now() at which it is dropped */
     enum proof_side side; /* the side of this end */
     size_t n;             /* bytes of `said` that have arrived */
-    /* this end's hello; the other end's hello and proof */
+    /* mine: this end's hello; said: the other end's hello and proof */
     unsigned char mine[HELLO_SIZE], said[HELLO_SIZE + PROOF_SIZE];
 };
 
-/* The 16 bytes that name the protocol and the role; in a hello 16 random bytes
- * follow. */
+/* The first 16 bytes of a hello: protocol and role.  16 random bytes follow. */
 static const char *
 role_name(enum sock_role role)
 {
@@ -167,8 +167,8 @@ new_guest(struct guest *g, int fd, enum proof_side side, enum sock_role role,
         : 0;
 }
 
-/* Compute the proof of this end of g, or the one that the other end must
- * show. */
+/* Compute the proof of one side: the one that this end shows, or the one that
+ * the other end must show. */
 static void
 set_proof(unsigned char p[PROOF_SIZE], const struct guest *g,
     const struct addr *a, enum proof_side side)
@@ -195,7 +195,7 @@ foreign(const struct addr *a, struct err *e)
         "what answers there is no program of retort of this version", e);
 }
 
-/* Receive more from g until n bytes have come.  MET: they have; NOT_YET;
+/* Receive more from g until n bytes are there.  MET: they are; NOT_YET;
  * FAILED. */
 static int
 hear_more(struct guest *g, size_t n, const struct addr *a, struct err *e)
@@ -220,8 +220,8 @@ hear_more(struct guest *g, size_t n, const struct addr *a, struct err *e)
               "what answers there does not say what it is", e);
 }
 
-/* Answer g's hello: the listening end by its own hello, the connecting end by
- * its proof. */
+/* Answer g's hello: the listening end with its own hello, the connecting end
+ * with its proof. */
 static int
 answer(struct guest *g, const struct addr *a, enum sock_role role,
     struct err *e)
@@ -240,8 +240,7 @@ answer(struct guest *g, const struct addr *a, enum sock_role role,
                  : 0;
 }
 
-/* Continue with g.  MET: both ends have proved who they are; NOT_YET;
- * FAILED. */
+/* Go on with g.  MET: both ends have given their proofs; NOT_YET; FAILED. */
 static int
 hear_guest(struct guest *g, const struct addr *a, enum sock_role role,
     struct err *e)
@@ -269,7 +268,7 @@ hear_guest(struct guest *g, const struct addr *a, enum sock_role role,
     return MET;
 }
 
-/* Is the process at the other end of a unix socket this user's? */
+/* Check that the process at the other end of a unix socket is this user's. */
 static int
 check_user(int fd, const struct addr *a, struct err *e)
 {
@@ -370,7 +369,7 @@ try_connect(int *fd, const struct places *p, const struct addr *a,
         close(*fd);
         return k;
     }
-    /* nobody listens there yet */
+    /* nobody listens there yet, or is ready */
     if (errno == ECONNREFUSED || errno == ENOENT || errno == ETIMEDOUT ||
         errno == EAGAIN || errno == EINTR || errno == ECONNRESET ||
         errno == EADDRNOTAVAIL)
@@ -378,8 +377,8 @@ try_connect(int *fd, const struct places *p, const struct addr *a,
     return err_set(e, EX_SYS, "%s: connect:", a->text);
 }
 
-/* Lock the folder of a socket, so that nobody creates a new socket between our
- * look at a stale one and its removal. */
+/* Lock the folder of a socket.  So nobody creates a new socket between the
+ * moment we find an old one unused and its removal. */
 static int
 lock_folder(const char *path)
 {
@@ -397,7 +396,8 @@ lock_folder(const char *path)
     return fd;
 }
 
-/* Remove a socket that nobody listens on.  0; -1: the path is in use. */
+/* Remove a socket that nobody listens on.  0; -1 and *e: the path is not a
+ * socket's. */
 static int
 clear_path(const struct place *p, const struct addr *a, struct err *e)
 {
@@ -457,7 +457,7 @@ is_loopback(const struct place *p)
         : memcmp(&v6.sin6_addr, &in6addr_loopback, sizeof v6.sin6_addr) == 0;
 }
 
-/* Note who may connect, if other machines can. */
+/* If other machines can connect, note who may. */
 static void
 note_open_port(const struct place *p, const struct addr *a)
 {
@@ -471,7 +471,7 @@ note_open_port(const struct place *p, const struct addr *a)
                           " to the same secret word at both ends");
 }
 
-/* Listen on the first candidate that is an address of this machine. */
+/* Listen on the first of the addresses that is this machine's. */
 static int
 listen_tcp(int *fd, const struct places *p, const struct addr *a, struct err *e)
 {
@@ -495,8 +495,8 @@ listen_tcp(int *fd, const struct places *p, const struct addr *a, struct err *e)
     return NOT_YET;
 }
 
-/* Connections whose other ends have not yet proved who they are.  They are read
- * in turn, so that a slow one does not block the others. */
+/* Connections whose other ends have not given their proof yet.  They are read
+ * in turn, so that a slow one does not hold up the others. */
 struct guests {
     struct guest v[GUESTS];
     size_t n;
@@ -531,8 +531,8 @@ let_in(struct guests *g, int s, const struct addr *a, enum sock_role role,
     close(fd);
 }
 
-/* Read from all connections.  MET: *fd is the one whose other end has proved
- * who it is. */
+/* Read from all connections.  MET: *fd is the one whose other end has given its
+ * proof. */
 static int
 hear_all(struct guests *g, int *fd, const struct addr *a, enum sock_role role,
     const char *whom)
@@ -568,8 +568,8 @@ wait_guests(const struct guests *g, int s)
     (void)poll(p, 1 + g->n, 100);
 }
 
-/* Listen until one connection is proved; then close the socket and the other
- * connections. */
+/* Listen until the other end of a connection has given its proof; then close
+ * the socket and the other connections. */
 static int
 try_listen(int *fd, const struct places *p, const struct addr *a,
     enum sock_role role, double began, int *told, struct err *e)
@@ -600,8 +600,8 @@ try_listen(int *fd, const struct places *p, const struct addr *a,
     return k;
 }
 
-/* Turn on TCP keep-alive, which notices within two minutes that the other
- * machine is cut off. */
+/* Turn on TCP keep-alive: it finds within two minutes that the other machine is
+ * cut off. */
 static void
 set_options(int fd, const struct addr *a)
 {

@@ -1,15 +1,16 @@
 /*
  * Sockets for streams: how the two ends of unix:PATH and tcp:HOST:PORT meet.
  *
- * Either end may start first.  It connects if somebody listens there; else it
- * listens itself, if HOST is its machine.  It binds the address that is named,
- * no other.
+ * Either end may start first.  An end connects if somebody listens at the
+ * address.  Else it listens itself, if HOST is an address of its machine, and
+ * at that address only.
  *
- * They speak in turn, the end that connects first.  Each says a hello of 32
- * bytes, "retort-ipc-3 rd\n" or "... wr\n" and 16 random ones; then a proof of
- * 32 bytes (proof.h) that it knows RETORT_TOKEN, over unix sockets the empty
- * word.  The listener hears several connections at a time, and closes the
- * others when the first has proved who it is.  Nothing after that is protected.
+ * The ends speak in turn; the one that connects begins.  Each sends a hello of
+ * 32 bytes: "retort-ipc-3 rd\n" or "... wr\n", then 16 random bytes.  Then each
+ * sends a proof of 32 bytes (proof.h) that it knows RETORT_TOKEN; over unix
+ * sockets the word is empty.  The listener hears several connections at a time,
+ * and closes the others when one has proved that it knows the word.  Nothing
+ * after that is protected.
  */
 #ifndef MSG_SOCK_H
 #define MSG_SOCK_H

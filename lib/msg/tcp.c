@@ -1,10 +1,12 @@
 /*
  * The transport (backend.h) tcp:HOST:PORT.  Each message is a frame with a
- * checksum, which the reader checks, because tcp's own is weak.
+ * checksum of its own, which the reader checks, because tcp's is weak.
  *
- * A frame is this head, then the message.  Little-endian: bytes "rtf1"; the low
- * half of the XXH3-64 of the rest of the head; u64 bytes of the message; u64
- * XXH3-64 of the message.
+ * A frame is a head of 24 bytes, little-endian, then the message:
+ *   4 bytes "rtf1"
+ *   u32     low half of the XXH3-64 of the rest of the head
+ *   u64     bytes of the message
+ *   u64     XXH3-64 of the message
  */
 #include "msg/backend.h"
 #include "msg/fd.h"
@@ -81,8 +83,8 @@ read_frame_head(struct tcp_src *s, struct err *e)
     return 1;
 }
 
-/* Read bytes of frames.  The last bytes of a frame are returned only after its
- * checksum was found right. */
+/* Read bytes of frames.  The last bytes of a frame are returned only if its
+ * checksum is right. */
 static ptrdiff_t
 tcp_src_read(struct msg_src *base, void *p, size_t n, struct err *e)
 {
@@ -123,8 +125,10 @@ tcp_src_close(struct msg_src *base)
 struct tcp_sink {
     struct msg_sink base;
     struct fd_out out;
-    int fd;           /* descriptor of out, to be closed; -1: none */
-    struct buf whole; /* the message begun; its checksum is sent before it */
+    int fd;           /* the descriptor of out, which this struct owns; -1:
+                       * none */
+    struct buf whole; /* the message begun, gathered because its checksum is
+                       * sent before it */
 };
 
 static int

@@ -1,9 +1,9 @@
 /*
- * Messages as bytes of a stream, one level below msg.h: their largest length
- * and their own, the chain of hashes, and how metadata spells kinds and
- * numbers.  For code that stores, finds or hashes messages itself, such as
- * lib/shard; readers and writers of streams need only msg.h.  The functions are
- * in msg.c.
+ * Messages as bytes of a stream, one level below msg.h: how long a message is
+ * and may be, the chain of hashes, and how metadata spells kinds and numbers.
+ * For code that stores, finds or hashes messages itself, such as lib/shard;
+ * programs that read and write streams need only msg.h.  The functions are in
+ * msg.c.
  */
 #ifndef MSG_WIRE_H
 #define MSG_WIRE_H
@@ -14,35 +14,36 @@
 
 /* Longest header of a message, bytes. */
 #define MSG_HEADER_MAX ((size_t)1 << 20)
-/* Longest message, against nonsense in a damaged stream. */
+/* Longest message, bytes: a damaged stream may claim more. */
 #define MSG_MAX ((uint64_t)1 << 40)
 #define MSG_ALIGN 64 /* alignment of a message's data in memory */
 
 enum msg_kind msg_kind_of(const char *name);
 /* XXH3-128 of p[n], in canonical byte order. */
 void chain_of(struct chain *c, const void *p, size_t n);
-/* chain_begin starts a hash, with the chain `before` first (NULL: none); pieces
- * are added by XXH3_128bits_update; chain_end sets *c to the hash. */
+/* chain_begin starts a hash, of the chain `before` (NULL: none) and of what
+ * XXH3_128bits_update then adds; chain_end sets *c to the hash. */
 void chain_begin(XXH3_state_t *x, const struct chain *before);
 void chain_end(XXH3_state_t *x, struct chain *c);
 /* A whole decimal number without sign or leading zero; 0, or -1. */
 int msg_number(const char *s, uint64_t *r);
-/* Find the length of the message at the start of p[n], in steps: *need is the
- * number of bytes that must be there to know more, or of the whole message. -1
- * and EX_INPUT: no message begins here. */
+/* Find, in steps, the length of the message at p, of which n bytes are there.
+ * 0: if *need > n, call again when *need bytes are there; else *need is the
+ * length.  -1 and EX_INPUT: no message begins here. */
 int msg_size(const void *p, size_t n, size_t *need, struct err *e);
 /* Number of tokens in m, without padding. */
 uint64_t msg_tokens(const struct msg *m);
 /* Key of a document: XXH3-64 of source name, NUL, input name, NUL, and record
  * as 8 bytes, little-endian. */
 uint64_t msg_doc_key(const char *source, const char *input, uint64_t record);
-/* Is key set by the writer of each message of kind k, and so never copied? */
+/* Does the writer set this key in each message of kind k, so that it is never
+ * copied? */
 int msg_is_own_key(enum msg_kind k, const char *key);
 /* Refuse shm:, unix: and tcp: where a folder is needed: -1 and EX_USAGE. */
 int msg_refuse_address(const char *addr, struct err *e);
 
-/* Bytes to leave between an aligned address and a message, so that the data of
- * the message is aligned too.  header: bytes of the JSON header. */
+/* Bytes to leave free between an aligned address and a message, so that the
+ * message's data is aligned too.  header: bytes of its JSON header. */
 static inline size_t
 msg_pad(size_t header)
 {
