@@ -1,7 +1,7 @@
 /*
  * Checks a shard directory from end to end: see check.h.  Everything is read
- * once: the hashes are checked first, then the messages, then that the index is
- * the one that would be written for them.
+ * once.  Checked are the hashes, then the messages, then that a writer would
+ * write this index for them.
  */
 #include "shard/check.h"
 #include "shard/set.h"
@@ -21,11 +21,11 @@ struct check {
     const struct manifest *m;
     struct shard_buf buf;
     struct msg_rules rules;
-    struct index_make index;     /* the index that a writer would make */
+    struct index_make index;     /* made from the messages, as a writer would */
     struct shard_source *source; /* [65536] documents and tokens of each
                                   * source */
-    struct buf pend;             /* the beginning of a message that is not
-                                  * complete yet */
+    struct buf pend;             /* beginning of a message that goes on in the
+                                  * next frame */
     XXH3_state_t *hash;          /* hash of the shard file so far */
     char *cursor;
     uint64_t done; /* compressed bytes checked so far */
@@ -112,7 +112,7 @@ check_frame(struct check *c, size_t shard, size_t i,
     const struct shard_frame *f = &x->frame[i];
     struct seek_entry s = { f->csize, f->dsize, 0 };
 
-    /* set_frame says where an error is */
+    /* set_frame's error says where */
     if (set_frame(c->s, shard, i, &c->buf, e) < 0)
         return -1;
     XXH3_128bits_update(c->hash, c->buf.comp, f->csize);
@@ -128,8 +128,8 @@ check_frame(struct check *c, size_t shard, size_t i,
     return 0;
 }
 
-/* Check that the seek table is the one for these frames, and hash it as the end
- * of the file. */
+/* Check that the seek table has these frames; add it to the file's hash, as the
+ * end of the file. */
 static int
 check_table(struct check *c, const struct shard_index *x,
     const struct buf *seek, struct err *e)
@@ -147,8 +147,8 @@ check_table(struct check *c, const struct shard_index *x,
     return r;
 }
 
-/* Make the index again from the messages, and check that its bytes are the
- * same. */
+/* Check that the index made from the messages has the same bytes as the stored
+ * one. */
 static int
 check_rebuilt_index(struct check *c, size_t shard, const struct shard_index *x,
     const struct chain *before, uint64_t first_seq, uint64_t raw_at,
@@ -172,7 +172,7 @@ check_rebuilt_index(struct check *c, size_t shard, const struct shard_index *x,
             "%s/%s: offset 0: the index is not that of the messages",
             set_dir(c->s), name);
     }
-    /* its hash is the manifest's, so the sizes in x are good */
+    /* the manifest has the hash of these bytes, so the sizes in x are good */
     if (r == 0) {
         index_frames_hash((const unsigned char *)b.p, b.n, x->ndoc, x->npart,
             &sum);
@@ -225,7 +225,7 @@ same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Compare the manifest's totals with the messages. */
+/* Check the manifest's totals against the messages. */
 static int
 check_manifest(const struct check *c, struct err *e)
 {
@@ -272,8 +272,9 @@ set_check(const char *dir, int partial, void (*tick)(void *ctx, uint64_t done),
     if (!c.s)
         return -1;
     c.m = set_manifest(c.s);
-    /* Any source number fits (msg_rules checks that it is < 65536).  Counts are
-     * compared only if the manifest has as many sources as the stream. */
+    /* There is room for any source number (msg_rules checks that it is <
+     * 65536), because the manifest may have another number of sources than the
+     * stream.  Their counts are compared only if the two numbers are equal. */
     c.source = xcalloc(65536, sizeof *c.source);
     c.hash = XXH3_createState();
     if (!c.hash)

@@ -1,6 +1,6 @@
 /*
- * The folder of a shard directory: the names of its files, the other things in
- * it, and what may be removed.
+ * The folder of a shard directory: the names of its files, foreign files in it,
+ * and what may be removed.
  */
 #ifndef LIB_SHARD_DIR_H
 #define LIB_SHARD_DIR_H
@@ -12,24 +12,24 @@
 
 struct manifest;
 
-#define SHARD_LIMIT 100000u /* files: five digits */
+#define SHARD_LIMIT 100000u /* number of shards: their names have five digits */
 
 /* Path DIR/name; the caller frees it. */
 char *shard_path(const char *dir, const char *name);
-/* shard_name: "00012.shard.zst" of number 12; shard_index_name: its
- * "00012.index"; shard_number: the number in a shard's name (SIZE_MAX: it is
- * not one).  Numbers rise, but some may be missing. */
+/* shard_name: "00012.shard.zst" for shard 12 (or .shard.lz4); shard_index_name:
+ * "00012.index" for that name; shard_number: the number in a shard's name
+ * (SIZE_MAX: it is no shard's name).  Numbers rise, but some may be missing. */
 #define SHARD_NAME 32
 void shard_name(char *out, size_t i, enum codec c);
 void shard_index_name(char *out, const char *shard);
 size_t shard_number(const char *shard, enum codec c);
 
-/* Count the files that are not a shard directory's, and those that are, without
- * temporary ones. */
+/* Count the files that are not a shard directory's (*foreign), and those that
+ * are, temporary ones left out (*shards). */
 int shard_dir_look(const char *dir, size_t *foreign, size_t *shards,
     struct err *e);
-/* Remove a shard directory's temporary files and the shards that keep does not
- * list. */
+/* Remove a shard directory's temporary files, and the shards that `keep` does
+ * not list. */
 int shard_dir_clean(const char *dir, const struct manifest *keep,
     struct err *e);
 

@@ -11,10 +11,10 @@
 
 static const char magic[8] = { 'R', 'E', 'T', 'O', 'R', 'T', 'I', 'X' };
 
-/* The first 128 bytes of the file. */
+/* The header of the file. */
 struct index_head {
     char magic[8];
-    uint32_t version, bytes; /* 1, 128 */
+    uint32_t version, bytes; /* 1; 128, the bytes of this header */
     uint64_t nframe, nmsg, ndoc, npart;
     uint64_t file_bytes, raw_bytes;
     unsigned char file_hash[16], chain[16];
@@ -108,8 +108,8 @@ index_make_frame(struct index_make *x, uint64_t at, uint64_t raw,
     buf_add(&x->frame, &f, sizeof f);
 }
 
-/* Append a part for each source of frame f's documents d[n], in order of
- * source.  ndoc and tokens are scratch by source, all zero before and after. */
+/* Append a part for each source of the documents d[n] of frame f, in order of
+ * source.  ndoc, tokens: scratch [65536] by source, all 0 before and after. */
 static void
 add_parts(struct index_make *x, size_t f, const struct shard_doc *d, size_t n,
     uint32_t *ndoc, uint64_t *tokens)
@@ -218,9 +218,9 @@ check_frames(const struct shard_index *x, struct err *e)
     return 0;
 }
 
-/* Can the counts be true?  A token takes at least two bytes, and a document or
- * row has at least one token or room for one; so no sum of counts exceeds the
- * size of the shard. */
+/* Can the counts be true?  A token takes at least two bytes; a document or row
+ * has at least one token, or room for one.  So no sum of counts exceeds the
+ * shard's size. */
 static int
 counts_fit(const struct shard_msg *m)
 {
@@ -229,7 +229,8 @@ counts_fit(const struct shard_msg *m)
     return m->tokens <= m->len / 2 && m->n <= m->len / 2;
 }
 
-/* Is the size of a message plausible for the compressed bytes of its frames? */
+/* Can the message be as long as it says, given the compressed bytes of its
+ * frames? */
 static int
 is_backed(const struct shard_index *x, const struct shard_msg *m)
 {
@@ -315,8 +316,8 @@ count_frame(const struct shard_index *x, size_t frame, uint64_t *docs,
         }
 }
 
-/* Check that the parts of each frame are in order of source, and add up to its
- * messages. */
+/* Check that the parts of each frame are in order of source, and that their
+ * sums are those of the frame's messages. */
 static int
 check_parts(const struct shard_index *x, struct err *e)
 {

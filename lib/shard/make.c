@@ -9,7 +9,8 @@
 
 struct shard_make {
     struct shard_writer *w;
-    struct msg_rules rules; /* checks messages; holds seq, chain and tokens */
+    struct msg_rules rules; /* checks messages; also holds seq, chain and
+                             * tokens */
     struct st_out out;
     struct buf raw;
 };
@@ -65,7 +66,7 @@ begin_made(struct shard_make *k, enum msg_kind kind, const char *name)
     struct msg_rules *r = &k->rules;
     char hex[33];
 
-    /* the preamble of a resumed stream is over */
+    /* a resumed stream goes on after its preamble: with its seq and chain */
     if (r->begun == 1 && r->info.resumed && kind != MSG_TEACHER) {
         r->next = r->info.next_seq;
         r->h = r->info.chain;

@@ -1,11 +1,15 @@
 /*
- * Makes a stream, one that is imported, merged or repaired, and stores it.
+ * Makes a stream that a program has imported, merged or repaired, and stores
+ * it.
+ *
  * shardmk_begin begins a message; kind, seq and, where it belongs, chain are
- * set. shardmk_copy begins one with the metadata and tensors of m, except those
- * keys, except `cursor` unless cursor is set, and with `instead` (or NULL) for
- * the tensor of that name.  More may be added to the st_out that they return.
- * shardmk_send checks the message as any reader would, and stores it; until
- * then its data is borrowed.  After an error only shardmk_close is allowed.
+ * set.
+ * shardmk_copy begins a message with the metadata and tensors of m; it leaves
+ * out those keys, and `cursor` if the argument cursor is 0, and puts `instead`
+ * (may be NULL) in place of the tensor of that name.
+ * Both return an st_out, to which more may be added; the data is borrowed until
+ * shardmk_send, which checks the message as any reader would, and stores it.
+ * After an error only shardmk_close is allowed.
  */
 #ifndef LIB_SHARD_MAKE_H
 #define LIB_SHARD_MAKE_H

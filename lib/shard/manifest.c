@@ -212,7 +212,8 @@ get_hash(const json_t *j, const char *key, struct chain *c, struct err *e)
     return r;
 }
 
-/* Index of the string in the NULL-terminated words; -1: it is not one. */
+/* Index, in the NULL-terminated `word`, of the string called key; -1 and *e: it
+ * is none of them. */
 static int
 get_word(const json_t *j, const char *key, const char *const *word,
     struct err *e)
@@ -360,7 +361,7 @@ read_json_fields(struct manifest *m, const json_t *j, struct err *e)
     return read_json_position(m, j, e);
 }
 
-/* Check the hash in the last line, which is of all lines before it. */
+/* Check the hash in the last line: it is that of all lines before it. */
 static int
 check_manifest_hash(struct manifest *m, const char *p, size_t n, struct err *e)
 {
@@ -383,8 +384,7 @@ check_manifest_hash(struct manifest *m, const char *p, size_t n, struct err *e)
     return 0;
 }
 
-/* Check that the sums of the shards are the directory's, and that none
- * overflows. */
+/* Check that the shards' counts add up to the directory's, without overflow. */
 static int
 check_sums(const struct manifest *m, struct err *e)
 {

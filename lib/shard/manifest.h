@@ -14,17 +14,17 @@
 
 #define SHARD_MANIFEST "manifest.json"
 
-/* Counts of a source.  Strings and arrays below are owned by their structs. */
+/* Counts of a source.  The structs below own their strings and arrays. */
 struct shard_source {
     char *name;
     uint64_t docs, tokens; /* docs: documents, or pieces of batches */
 };
 struct shard_file {
     char *name; /* "00000.shard.zst"; its index "00000.index" */
-    uint64_t bytes, raw, frames, messages; /* bytes of the file and of its
-                                            * content; counts */
-    uint64_t docs, tokens; /* docs: documents, or rows; tokens without
-                            * padding */
+    uint64_t bytes, raw, frames, messages; /* bytes: of the file; raw: of its
+                                            * content */
+    uint64_t docs, tokens; /* docs: documents, or rows of batches; tokens:
+                            * without padding */
     struct chain hash;     /* XXH3-128 of the file */
     uint64_t index_bytes;
     struct chain index_hash;
@@ -48,8 +48,7 @@ struct manifest {
     size_t nsource;
     struct shard_file *file;
     size_t nfile;
-    struct chain hash; /* hash of the manifest's other lines, stored in the
-                        * last */
+    struct chain hash; /* hash of all other lines; the last line holds it */
 };
 /* Read and check DIR/manifest.json.  EX_SYS: it cannot be read. */
 int manifest_read(struct manifest *m, const char *dir, struct err *e);

@@ -3,9 +3,9 @@
  *
  * Only the frames are needed: each has its own checksum and holds whole
  * messages (or a part of one too large for a frame).  Manifest, index and seek
- * table are used where they are good: they find frames quickly, and say what
- * lost frames held.  The messages found are numbered anew and stored as a new
- * stream.
+ * table are used where they are good: with them frames are found quickly, and
+ * it is known what lost frames held.  The messages found are numbered anew and
+ * stored as a new stream.
  */
 #include "base/bytes.h"
 #include "base/io.h"
@@ -34,7 +34,8 @@ struct repair {
     struct shard_make *k; /* NULL before the first message */
     enum codec codec;
     struct frame_dec *dec;
-    struct buf raw, pend; /* a frame; the beginning of an incomplete message */
+    struct buf raw, pend; /* content of a frame; beginning of a message that
+                           * goes on in the next frame */
     uint64_t next;        /* seq expected of the next message */
 };
 
@@ -58,8 +59,8 @@ say_lost(const struct repair *r, const char *fmt, ...)
 /* ---- messages ---- */
 
 /* Make a `stream` message in place of the lost one, from the manifest and from
- * head (the tokenizer given).  The first document shows whether documents have
- * BOS and EOS. */
+ * head (the tokenizer given).  m is the first message found: its first document
+ * shows whether documents have BOS and EOS. */
 static int
 make_head(struct repair *r, const struct msg *m, struct err *e)
 {
@@ -111,7 +112,8 @@ save_message(struct repair *r, struct msg *m, struct err *e)
     if (!kind || !seq || msg_number(seq, &m->seq) < 0)
         return err_set(e, EX_INPUT, "a message without kind or seq");
     m->kind = msg_kind_of(kind);
-    /* a message of a shard file that was replaced, but not yet removed */
+    /* already stored: from a shard file that was replaced but not yet
+     * removed */
     if (m->seq < r->next)
         return 0;
     if (m->seq > r->next)
@@ -130,8 +132,8 @@ save_message(struct repair *r, struct msg *m, struct err *e)
     return shardmk_send(r->k, e);
 }
 
-/* Store the messages in a frame's content.  0; 1: it continues a message whose
- * beginning is lost, so it is of no use; -1. */
+/* Store the messages in a frame's content.  0; 1: the content continues a
+ * message whose beginning is lost, so it is of no use; -1. */
 static int
 keep_content(struct repair *r, struct err *e)
 {
@@ -187,8 +189,8 @@ decode_frame(struct repair *r, const unsigned char *p, size_t n, size_t dsize)
     return NULL;
 }
 
-/* Save frame i of a shard.  If the frame is lost, a good index (x; NULL: none)
- * tells what it held. */
+/* Save frame i of a shard.  If the frame is lost, x, the shard's index if that
+ * is good (else NULL), tells what it held. */
 static int
 save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
     const struct frame_span *s, const struct shard_index *x, struct err *e)
@@ -264,8 +266,8 @@ by_table(const struct io_map *f, size_t *n)
     return NULL;
 }
 
-/* Find frames by their headers, byte by byte.  The checksum shows whether a
- * frame is real when the caller decodes it. */
+/* Find frames by looking at every byte for a frame's header.  Decoding shows,
+ * by the checksum, which are real. */
 static struct frame_span *
 by_looking(enum codec c, const struct io_map *f, size_t *n)
 {
@@ -287,8 +289,8 @@ by_looking(enum codec c, const struct io_map *f, size_t *n)
     return s ? s : xcalloc(1, sizeof *s);
 }
 
-/* Map the index of shard i.  Is it good: well formed and, if the manifest is
- * good, with the manifest's hash? */
+/* Map the index of shard i.  Is it good, that is, well formed and, if the
+ * manifest is good, with the hash in the manifest? */
 static int
 good_index(struct repair *r, size_t i, const char *shard, struct io_map *map,
     struct shard_index *x)
@@ -360,7 +362,7 @@ save_shard(struct repair *r, size_t i, struct err *e)
 
 /* ---- the directory ---- */
 
-/* Compute the loss: what the old manifest counts and the new one does not. */
+/* Compute the loss: the old manifest's counts less the new one's. */
 static void
 count_loss(struct repair *r, const struct manifest *new)
 {
@@ -394,7 +396,8 @@ shard_loss_release(struct shard_loss *l)
     memset(l, 0, sizeof *l);
 }
 
-/* The codec if the manifest is damaged: lz4 if a shard's name says so. */
+/* Guess the codec of a directory without a good manifest: lz4 if a shard's name
+ * says so. */
 static enum codec
 guess_codec(const char *dir)
 {

@@ -1,14 +1,17 @@
 /*
- * Store the intact parts of a damaged directory in another one, `out`, which
- * must be new (or o->force): every frame whose content is intact, found by the
- * index, else by the seek table, else by searching the file.  Codec, level and
- * sizes stay the same; those of o are used if the manifest is damaged.  head
- * (may be NULL) describes the stream if its first message is lost: tokenizer,
- * vocab, bos, eos; the sources come from the manifest, and without one it is
- * EX_INPUT.  say (may be NULL) is called with a line for each loss.  A manifest
- * or shard that cannot be read now is EX_SYS, not damage.  *l tells how much is
- * lost; shard_loss_release frees its memory.  Returns 0, and out is a complete
- * directory; or -1.
+ * Store the intact parts of a damaged directory `dir` in another one, `out`,
+ * which must be new (or o->force): every frame whose content is intact.  Frames
+ * are found by the index, else by the seek table, else by searching the file.
+ *
+ * o: codec, level and sizes, used only if the manifest is damaged; else the old
+ * ones stay.  head (may be NULL): the tokenizer, bos and eos, used if the first
+ * message of a directory of documents is lost; vocab and sources then come from
+ * the manifest.  If that is damaged too, or head is NULL, it is EX_INPUT.  say:
+ * called with a line for each loss; may be NULL.  *l: gets what is lost;
+ * shard_loss_release frees its memory.
+ *
+ * Returns 0, and out is a complete directory; or -1.  A manifest or shard that
+ * cannot be read for now (EX_SYS) does not count as damaged.
  */
 #ifndef LIB_SHARD_REPAIR_H
 #define LIB_SHARD_REPAIR_H
@@ -23,8 +26,9 @@
 
 struct shard_loss {
     size_t frames, lost; /* frames found; frames whose content is lost */
-    uint64_t messages;   /* number of messages that are missing */
-    int counted;         /* the manifest was good: the counts below are known */
+    uint64_t messages;   /* messages that are missing */
+    int counted;         /* 1: the manifest was good, so the members below are
+                          * known */
     uint64_t docs, tokens;
     struct shard_source *source; /* [nsource] loss of each source */
     size_t nsource;

@@ -1,11 +1,11 @@
 /*
  * Reads shard directories: see set.h.
  *
- * Trust follows a chain of hashes: the manifest ends with its own; it holds
- * those of the indexes; an index holds those of the frames and of the seek
- * table.  So a frame can be read alone, and every byte of it is checked before
- * it is decoded.  Sizes and shapes are checked too, since a directory may have
- * been made to deceive.
+ * Hashes form a chain: the manifest ends with its own hash; it holds the hashes
+ * of the indexes; an index holds those of the frames and of the seek table.  So
+ * a frame can be read alone, and every byte of it is checked before it is
+ * decoded.  Sizes and shapes are checked too, since somebody may have made a
+ * directory to deceive, hashes included.
  */
 #include "shard/set.h"
 #include "shard/dir.h"
@@ -31,9 +31,10 @@ enum { OPEN_FILES = 32 };
 struct shard {
     struct shard_index x;
     struct io_map map;
-    int mapped;  /* the index is mapped, and good except its documents */
-    int whole;   /* the index is good, its documents too */
-    int checked; /* the file's size and seek table are good */
+    int mapped;  /* 1: the index is mapped, and was found good, documents left
+                  * aside */
+    int whole;   /* 1: its documents were found good too */
+    int checked; /* 1: the file's size and seek table were found good */
     int fd;      /* descriptor of the shard file, or -1 */
 };
 
@@ -44,8 +45,7 @@ struct shard_set {
     pthread_mutex_t lock;           /* protects the members below, and
                                      * shard.fd */
     size_t open[OPEN_FILES], nopen; /* shards with an open fd, oldest first */
-    int scattered;                  /* frames are read out of order:
-                                     * set_scatter */
+    int scattered;                  /* 1: set_scatter was called */
     struct shard_buf head_buf, teacher_buf;
     struct msg head, teacher; /* raw NULL: not read yet */
 };
@@ -113,7 +113,8 @@ set_manifest(const struct shard_set *s)
     return &s->m;
 }
 
-/* Refuse the input, because a file that the manifest names is missing. */
+/* Return -1.  If the file is missing (errno is ENOENT), make the error
+ * EX_INPUT, since the manifest names it. */
 static int
 missing(struct err *e)
 {
@@ -145,7 +146,7 @@ compare_index(const struct shard_file *f, const struct shard_index *x,
 static void
 fetch_frames(const struct io_map *m)
 {
-    enum { FIRST = 65536 }; /* mostly all that comes before the documents */
+    enum { FIRST = 65536 }; /* usually everything before the documents */
     size_t at, bytes;
 
     io_map_fetch(m, 0, m->n < FIRST ? m->n : FIRST);
@@ -154,8 +155,8 @@ fetch_frames(const struct io_map *m)
     io_map_fetch(m, at + bytes, m->n - at - bytes);
 }
 
-/* Check the mapped index, whole or without its documents, against the
- * manifest's hash, and view it. */
+/* Check the mapped index (whole 0: without its documents) against the
+ * manifest's hash, and set h->x to it. */
 static int
 view_index(struct shard *h, const struct shard_file *f, int whole,
     struct err *e)
@@ -194,7 +195,7 @@ open_index(struct shard_set *s, size_t i, int whole, struct err *e)
     char name[SHARD_NAME], *path;
     int r = 0;
 
-    /* leaving the documents out saves nothing in a small index */
+    /* in a small index, leaving out the documents saves nothing */
     whole |= f->index_bytes < 65536;
     if (whole ? h->whole : h->mapped)
         return &h->x;
@@ -227,7 +228,7 @@ set_frames(struct shard_set *s, size_t i, struct err *e)
     return open_index(s, i, 0, e);
 }
 
-/* Read n bytes at `at`; fewer are an error. */
+/* Read n bytes at `at`; to get fewer is an error. */
 static int
 read_at(int fd, void *p, size_t n, uint64_t at, struct err *e)
 {
@@ -241,7 +242,7 @@ read_at(int fd, void *p, size_t n, uint64_t at, struct err *e)
               at + (uint64_t)got);
 }
 
-/* Check the file's size, and that its seek table is the one written. */
+/* Check the shard file's size and the hash of its seek table. */
 static int
 check_shard_file(struct shard *h, struct err *e)
 {
@@ -307,8 +308,8 @@ reserve_bytes(unsigned char **p, size_t *cap, size_t n)
 {
     void *q;
 
-    /* Before many small frames free the memory for a large one, such as a
-     * teacher's head. */
+    /* Free a buffer that is far too large, such as one for a teacher's head
+     * before many small frames. */
     if (n <= *cap && *cap / 2 <= n + SPARE)
         return;
     free(*p);
@@ -331,7 +332,8 @@ shard_buf_release(struct shard_buf *b)
     memset(b, 0, sizeof *b);
 }
 
-/* Return a descriptor of the shard file that no other thread closes, or -1. */
+/* Return a descriptor of the shard file for this thread, which no other thread
+ * closes; -1. */
 static int
 borrow_file(struct shard_set *s, size_t shard, struct err *e)
 {
@@ -398,8 +400,8 @@ set_frame(struct shard_set *s, size_t shard, size_t frame, struct shard_buf *b,
     return 0;
 }
 
-/* Copy n bytes of decompressed content from offset raw, which lies in `frame`
- * or a later one. */
+/* Copy to dst n bytes of decompressed content from offset raw, which is in
+ * `frame` or a later one. */
 static int
 copy_raw(struct shard_set *s, size_t shard, size_t frame, uint64_t raw,
     size_t n, unsigned char *dst, struct shard_buf *b, struct err *e)
@@ -448,7 +450,7 @@ parse_msg(const struct shard_msg *x, const unsigned char *p, struct msg *m,
     return 0;
 }
 
-/* Parse message `msg` of a shard, which is at p. */
+/* Parse message `msg` of a shard, whose bytes are at p. */
 static int
 take_msg(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
     const unsigned char *p, struct msg *m, struct err *e)
@@ -503,8 +505,8 @@ set_peek(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
     return take_msg(s, shard, msg, b, b->raw + (y->raw - f->raw), m, e);
 }
 
-/* Read message i of the first shard into *m.  It is usually small and the first
- * of a frame of documents, so that not all of the frame is decoded. */
+/* Read message i of the first shard into *m.  If the message ends in the frame
+ * in which it begins, that frame is decoded only up to there. */
 static int
 read_preamble(struct shard_set *s, size_t i, struct shard_buf *b, struct msg *m,
     struct err *e)
@@ -550,7 +552,7 @@ preamble(struct shard_set *s, size_t i, enum msg_kind k, struct shard_buf *b,
     }
     if (read_preamble(s, i, b, m, e) < 0)
         return NULL;
-    /* the message stays in b->msg as long as s; free the rest of b */
+    /* m points into b->msg as long as s exists; free the rest of b */
     free(b->raw);
     free(b->comp);
     frame_dec_free(b->dec);

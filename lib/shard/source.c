@@ -10,8 +10,8 @@ struct set_src {
     struct msg_src base;
     struct shard_set *set;
     struct shard_buf buf; /* holds the frame that is being given out */
-    size_t pos, have;     /* bytes of that frame given out, and in all; 0 at
-                           * first */
+    size_t pos, have;     /* bytes of that frame given out; bytes that it has;
+                           * both 0 at first */
     size_t shard, frame;  /* the next frame to read */
 };
 
@@ -43,7 +43,7 @@ dir_src_read(struct msg_src *base, void *p, size_t n, struct err *e)
     return (ptrdiff_t)k;
 }
 
-/* Bytes of a frame, compressed and decompressed. */
+/* A frame, compressed and decompressed. */
 static size_t
 dir_src_memory(const struct msg_src *s, size_t n)
 {

@@ -2,13 +2,13 @@
  * Writing shard directories: see write.h.
  *
  * Messages gather in a unit until they fill a frame.  Full units wait until
- * there is work for all threads, are compressed side by side, and are written
- * in order, so that the threads cannot matter; a temporary file grows until it
- * has the size of a shard.  A shard is committed in this order:
- * shard file, index, manifest, each synced and renamed; the manifest is what
- * makes the other two exist.  So the directory on disk is whole at every
- * moment, and a writer that dies leaves at most files the manifest does not
- * name, which the next writer removes.
+ * there is work for all threads, are compressed in parallel, and are written in
+ * order, so that the bytes do not depend on the threads.  A temporary file
+ * grows until it has the size of a shard.  Then the shard is committed, in this
+ * order: shard file, index, manifest, each synced and renamed.  The shard
+ * counts only when the manifest names it.  So the directory on disk is whole at
+ * every moment, and a writer that dies leaves at most files the manifest does
+ * not name, which the next writer removes.
  */
 #include "msg/batch.h"
 #include "shard/write.h"
@@ -28,8 +28,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Units are compressed in parallel when there are UNITS of them per thread, or
- * one per thread and UNIT_BYTES together, or UNIT_BYTES_MAX. */
+/* Full units are compressed when there are UNITS of them per thread, or one per
+ * thread and UNIT_BYTES in all, or UNIT_BYTES_MAX in all. */
 enum { UNITS = 4 };
 #define UNIT_BYTES ((size_t)16 << 20)
 #define UNIT_BYTES_MAX ((size_t)256 << 20)
@@ -39,7 +39,7 @@ enum { UNITS = 4 };
 struct unit {
     struct buf content;
     struct buf len;  /* size_t: length of each message */
-    int end;         /* its last message is `end` */
+    int end;         /* 1: its last message is `end` */
     struct buf comp; /* the compressed frames */
     struct buf seek; /* struct seek_entry of each frame */
     struct err e;
@@ -53,11 +53,12 @@ struct shard_writer {
     struct manifest m; /* its counts include the unfinished shard */
     int had_manifest;  /* m was read from the directory */
     struct stream_info info;
-    /* begin_directory was called; a stream is resumed; the teacher has a head;
-     * writing has failed */
+    /* begun: begin_directory was called; resuming: the stream continues one
+     * that is stored; has_head: the teacher has a head; failed: writing has
+     * failed */
     int begun, resuming, has_head, failed;
-    int appending;     /* messages are added to a complete directory, in which
-                        * nothing changes before the end */
+    int appending;     /* 1: messages are added to a complete directory, in
+                        * which nothing changes before the end */
     struct pool *pool; /* NULL: compress in this thread */
     size_t nthread;
     struct frame_enc **enc;         /* [nthread] */
@@ -81,8 +82,8 @@ struct shard_writer {
 
 /* ---- the folder ---- */
 
-/* Find out whether the folder is empty, a shard directory, or something
- * else. */
+/* Find out what the folder is: new, a shard directory, or something else, which
+ * is refused. */
 static int
 inspect_folder(struct shard_writer *w, struct err *e)
 {
@@ -94,8 +95,7 @@ inspect_folder(struct shard_writer *w, struct err *e)
     free(path);
     if (w->had_manifest && !w->o.force)
         return manifest_read(&w->m, w->dir, e);
-    if (w->had_manifest) { /* a damaged manifest is replaced, so it does not
-                            * matter */
+    if (w->had_manifest) { /* a damaged one will be replaced: do not read it */
         if ((ours = manifest_is_ours(w->dir, e)) == 0)
             return err_set(e, EX_USAGE,
                 "%s: is no shard directory: its " SHARD_MANIFEST
@@ -141,7 +141,8 @@ shardw_open(const char *dir, const struct shard_opts *o, struct err *e)
     return NULL;
 }
 
-/* Remove the files that were written to be added. */
+/* Remove the files that shardw_append's writer made: those that the manifest
+ * does not name. */
 static void
 withdraw(const struct shard_writer *w)
 {
@@ -196,7 +197,7 @@ shardw_manifest(const struct shard_writer *w)
 
 /* ---- beginning ---- */
 
-/* Keep the codec and sizes with which a directory was begun. */
+/* Go on with the codec and sizes with which the directory was begun. */
 static void
 keep_recorded(struct shard_writer *w)
 {
@@ -206,8 +207,8 @@ keep_recorded(struct shard_writer *w)
     w->o.shard_size = w->m.shard_size;
 }
 
-/* Begin a directory that is new, or whose content is replaced (-f), or that was
- * begun but has no shard yet. */
+/* Begin a directory: a new one, one whose content is replaced (-f), or one that
+ * has no shard yet. */
 static int
 begin_new(struct shard_writer *w, struct err *e)
 {
@@ -236,8 +237,8 @@ begin_new(struct shard_writer *w, struct err *e)
         return -1;
     manifest_begin(&w->m, &w->info);
     w->m.codec = w->o.codec;
-    /* store the number, so that a resumed directory keeps it if the default
-     * changes */
+    /* store the number that 0 stands for: the default may have changed when the
+     * directory is resumed */
     w->m.level = w->o.level ? w->o.level : codec_level_default(w->o.codec);
     w->m.frame_size = w->o.frame_size;
     w->m.shard_size = w->o.shard_size;
@@ -446,8 +447,8 @@ commit_shard(struct shard_writer *w, int complete, struct err *e)
 
 /* ---- counting ---- */
 
-/* Count message m, whose content begins at offset raw, in the index, the sums
- * and the chain. */
+/* Add message m, whose content begins at offset raw, to the index, the sums and
+ * the chain. */
 static void
 account(struct shard_writer *w, const struct msg *m, uint64_t raw)
 {
@@ -472,8 +473,8 @@ account(struct shard_writer *w, const struct msg *m, uint64_t raw)
 
 /* ---- units ---- */
 
-/* Compress a unit into one frame, or into as many as frame_max requires.  Runs
- * in any thread. */
+/* Compress a unit into one frame, or more if frame_max is smaller.  Runs in any
+ * thread. */
 static void
 compress(void *ctx, size_t task, size_t worker)
 {
@@ -503,7 +504,7 @@ compress(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Count all messages of a unit. */
+/* Parse all messages of a unit and count them: see account. */
 static int
 account_unit(struct shard_writer *w, const struct unit *u, struct err *e)
 {
@@ -529,7 +530,7 @@ account_unit(struct shard_writer *w, const struct unit *u, struct err *e)
     return 0;
 }
 
-/* Write a compressed unit, and commit the shard if it is then large enough. */
+/* Write a compressed unit; then commit the shard if it is large enough. */
 static int
 write_unit(struct shard_writer *w, struct unit *u, struct err *e)
 {
@@ -560,7 +561,7 @@ write_unit(struct shard_writer *w, struct unit *u, struct err *e)
     return w->out.n >= w->o.shard_size ? commit_shard(w, 0, e) : 0;
 }
 
-/* Empty a unit, and free unusually large buffers. */
+/* Empty a unit; free its buffers if they are unusually large. */
 static void
 clear_unit(struct unit *u)
 {
@@ -601,7 +602,8 @@ drain(struct shard_writer *w, struct err *e)
     return r;
 }
 
-/* Close the unit being filled: it is full. */
+/* The unit being filled is full: begin the next one, or compress and write if
+ * there is work enough. */
 static int
 close_unit(struct shard_writer *w, struct err *e)
 {
@@ -615,7 +617,8 @@ close_unit(struct shard_writer *w, struct err *e)
 
 /* ---- messages ---- */
 
-/* Refuse hidden states without the head that reads them. */
+/* Refuse a batch with final states if the teacher message has no head for
+ * them. */
 static int
 check_has_head(struct shard_writer *w, const struct msg *m, struct err *e)
 {
@@ -678,7 +681,8 @@ shardw_settle(struct shard_writer *w, struct err *e)
 
 /* ---- adding to a complete directory ---- */
 
-/* Forget the last file, whose messages are written again. */
+/* Take the last file out of the manifest and its sums: its messages will be
+ * written again. */
 static void
 drop_last(struct shard_writer *w, const struct shard_index *x,
     const struct shard_source *its)
@@ -702,9 +706,10 @@ drop_last(struct shard_writer *w, const struct shard_index *x,
     w->cursor = m->cursor ? xstrdup(m->cursor) : NULL;
 }
 
-/* Go through the messages of the last file of s.  store = 0: count their
- * documents by source in its[].  store = 1: put them again, except `end`, which
- * tells r where the stream continues. */
+/* Go through the messages of the last file of s.
+ * store 0: count their documents by source in its[].
+ * store 1: put them again, except `end`, which tells *r where the stream
+ * continues. */
 static int
 last_file(struct shard_writer *w, struct shard_set *s, int store,
     struct shard_source *its, struct msg_rules *r, struct err *e)
