@@ -1,4 +1,4 @@
-/* Little-endian numbers at any address: what files and frames hold. */
+/* Little-endian numbers, as files and frames hold them, at any address. */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
 

@@ -9,9 +9,9 @@ enum cpu_code {
     CPU_AVX512 /* AVX2, FMA, F16C, and AVX-512 F, BW, DQ, VL */
 };
 
-/* Set *code to the instruction set called name (the value of RETORT_KERNELS):
- * ref, avx2 or avx512; NULL or "" means the best of this processor.  Returns
- * NULL, or a message that says why not. */
+/* Set *code to the instruction set called name, the value of RETORT_KERNELS:
+ * ref, avx2 or avx512; NULL or "": the best that this processor has.  Returns
+ * NULL, or a message that says why it cannot be used. */
 const char *cpu_choose(const char *name, enum cpu_code *code);
 
 /* "ref", "avx2", "avx512" */
@@ -19,8 +19,8 @@ const char *cpu_name(enum cpu_code code);
 
 /* Does this processor have AVX512-BF16? */
 int cpu_avx512bf16(void);
-/* Does this processor have AMX for bfloat16, and does the system let this
- * process use its tiles?  The first call asks the system, for all threads. */
+/* Does this processor have AMX for bfloat16, and may this process use it?  The
+ * first call asks the system for it, for all threads. */
 int cpu_amx(void);
 
 #endif

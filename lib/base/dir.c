@@ -112,7 +112,8 @@ dir_remove(const char *dir, struct err *e)
 
 /* ---- one at a time ---- */
 
-/* Set *e to the holder of the lock, as its file says: "process 12 on host". */
+/* Set *e to say who holds the lock, as the lock file tells: "process 12 on
+ * host". */
 static int
 set_in_use(int fd, const char *dir, struct err *e)
 {
@@ -127,8 +128,8 @@ set_in_use(int fd, const char *dir, struct err *e)
     return err_set(e, EX_SYS, "%s: is in use by %s", dir, text);
 }
 
-/* Remove the lock file unless a living process holds its lock.  -1 and *e: one
- * does. */
+/* Remove the lock file, unless a living process holds its lock: then -1 and
+ * *e. */
 static int
 leave_out(const char *dir, const char *name, struct err *e)
 {
@@ -147,8 +148,8 @@ leave_out(const char *dir, const char *name, struct err *e)
     return r;
 }
 
-/* Remove the locks that dead ranks left.  -1 and *e: a rank of an earlier run
- * still lives. */
+/* Remove the lock files that dead ranks left.  -1 and *e: a rank of an earlier
+ * run still lives. */
 static int
 lock_ranks(const char *dir, struct err *e)
 {
@@ -162,7 +163,8 @@ lock_ranks(const char *dir, struct err *e)
     return r;
 }
 
-/* Is path still the name of the open file?  Its holder may have removed it. */
+/* Is path still the name of the open file?  The process that held the lock may
+ * have removed it. */
 static int
 is_same(int fd, const char *path)
 {
@@ -200,7 +202,7 @@ lock_file(const char *dir, const char *path, struct err *e)
     }
 }
 
-/* Write into the file who holds the lock. */
+/* Write into the lock file who holds it. */
 static int
 sign(const struct dir_lock *l, struct err *e)
 {
@@ -249,8 +251,8 @@ dir_unlock(struct dir_lock *l)
 
 /* ---- a folder that is made ---- */
 
-/* Look for leftovers at the temporary name.  0: nothing; 1: a folder of a
- * process that died; -1: something else. */
+/* Look for a folder called tmp.  0: there is none; 1: one that a dead process
+ * left; -1 and *e: something else. */
 static int
 check_tmp(const char *tmp, struct err *e)
 {
@@ -269,7 +271,8 @@ check_tmp(const char *tmp, struct err *e)
     if (mark >= 0 && io_flock(mark, LOCK_EX | LOCK_NB) < 0 &&
         errno == EWOULDBLOCK)
         r = err_set(e, EX_SYS, "%s: another process writes there", tmp);
-    /* A process that died before it made the mark has left an empty folder. */
+    /* An empty folder without the mark: its maker died before making the
+     * mark. */
     if (mark < 0 && (at < 0 || dir_list(tmp, &l, e) == 0)) {
         if (at < 0 || l.n > 0)
             r = err_set(e, EX_USAGE,
@@ -355,7 +358,7 @@ dir_new_begin(struct dir_new *d, const char *path, struct err *e)
     if (r == 0)
         r = make_temporary(d, e);
     if (r < 0) {
-        free(d->tmp); /* the folder of another maker stays */
+        free(d->tmp); /* do not remove what another process made */
         d->tmp = NULL;
     } else {
         d->mark = put_mark(d->tmp, e);
@@ -376,7 +379,7 @@ release_dir_new(struct dir_new *d)
     *d = (struct dir_new){ NULL, NULL, -1, 0 };
 }
 
-/* The mark goes after the renaming, so that at every moment a kill leaves
+/* The mark is removed after the renaming.  So a kill at any moment leaves
  * either a marked temporary folder or a whole one. */
 int
 dir_new_commit(struct dir_new *d, struct err *e)

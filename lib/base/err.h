@@ -1,7 +1,8 @@
 /*
  * Errors.  Library functions that can fail for reasons outside the program
- * return -1 (or NULL) and fill a struct err; programs end with it (cli/die.h).
- * Programmer's mistakes are assert()s.  Exit codes: see retort(7).
+ * return -1 (or NULL) and fill a struct err; programs end with its message and
+ * code (cli/die.h).  Mistakes of the programmer are assert()s.  Exit codes: see
+ * retort(7).
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -20,8 +21,8 @@ enum {
     EX_RANK = 6   /* a rank is lost, or its memory changed: try again */
 };
 
-/* code is one of the EX_ above but EX_OK; msg is a sentence part "file: what:
- * why" without newline, holding a byte offset for bad input. */
+/* code: an EX_ above other than EX_OK.  msg: part of a sentence, "file: what:
+ * why", without newline; for bad input it holds a byte offset. */
 struct err {
     int code;
     char msg[500];
@@ -32,7 +33,7 @@ struct err {
 int err_set(struct err *e, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Bad input: EX_INPUT and "offset AT: fmt"; returns -1. */
+/* Set *e to EX_INPUT and "offset AT: ..."; returns -1. */
 int err_at(struct err *e, uint64_t at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -124,14 +124,15 @@ io_close_in(int fd)
         close(fd);
 }
 
-/* Read n bytes from offset `at`, or, if it is -1, from the file's position. */
+/* Read n bytes, or up to the end, from offset `at`; at = -1: from the file's
+ * position. */
 static ptrdiff_t
 read_to_end(int fd, char *buf, size_t n, off_t at)
 {
     size_t done = 0;
 
     while (done < n) {
-        /* Linux moves at most 2 GiB at once, others refuse more. */
+        /* Linux reads at most 2 GiB at once; other systems refuse more. */
         const size_t want = n - done < (1u << 30) ? n - done : 1u << 30;
         const ssize_t got = at < 0
             ? read(fd, buf + done, want)
@@ -196,7 +197,7 @@ io_write(int fd, const void *buf, size_t n)
 void
 io_widen_pipe(int fd)
 {
-    (void)fcntl(fd, F_SETPIPE_SZ, 1 << 20); /* more takes privilege */
+    (void)fcntl(fd, F_SETPIPE_SZ, 1 << 20); /* a larger one needs privilege */
 }
 
 int
@@ -214,8 +215,7 @@ io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
     for (;;) {
         const size_t room = max - b.n;
 
-        /* Reading one byte past the limit tells a file that ends there from one
-         * that goes on. */
+        /* One byte more than allowed shows that the file is too long. */
         if (step > room)
             step = room < SIZE_MAX ? room + 1 : room;
         buf_reserve(&b, step);
@@ -247,9 +247,10 @@ io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
 }
 
 /*
- * Temporary files and folders that exist, to be removed when the program ends,
- * by exit() or by a signal.  A name is taken out of the table by an atomic
- * exchange, and then owned, so the signal handler never sees one that is freed.
+ * Paths of temporary files and folders, to be removed when the program ends by
+ * exit() or by a signal.  To take a path out of the table is an atomic
+ * exchange, after which the taker owns it: so the signal handler never sees a
+ * path that is freed.
  */
 enum { LIVE = 64 };
 static _Atomic(char *) live[LIVE];
@@ -258,7 +259,8 @@ static _Atomic(char *) live[LIVE];
 static atomic_int ending;
 static pthread_t ender;
 
-/* While a thread ends the program the others make no more files. */
+/* Called by a thread before it makes a file: while another thread ends the
+ * program, sleep. */
 static void
 rest_at_end(void)
 {
@@ -266,8 +268,8 @@ rest_at_end(void)
         pause();
 }
 
-/* Move the names in the table into name[], which holds n; returns how many it
- * then holds. */
+/* Move the paths in the table to name[], which holds n already; returns how
+ * many it holds then. */
 static size_t
 take_live(const char *name[LIVE], size_t n)
 {
@@ -280,8 +282,8 @@ take_live(const char *name[LIVE], size_t n)
     return n;
 }
 
-/* Remove a file, or a folder with the files in it.  0: the folder was not empty
- * and stays. */
+/* Remove a file, or a folder with the files in it.  1: done, or impossible; 0:
+ * the folder was not empty and stays. */
 static int
 clear_away(const char *name)
 {
@@ -315,7 +317,7 @@ io_remove_temporaries(void)
 
     ender = pthread_self();
     atomic_store(&ending, 1);
-    /* Again, for a second: another thread may be making its last file. */
+    /* Repeat for up to a second: another thread may be making a last file. */
     for (int i = 0; i < 1000; i++) {
         n = take_live(name, n);
         for (size_t k = n; k-- > 0;)
@@ -335,8 +337,8 @@ on_death(int sig)
     raise(sig);
 }
 
-/* Handle the signals that would end the program; those it handles already stay
- * as they are. */
+/* Set a handler for the signals that would end the program, except those that
+ * are handled or ignored already. */
 static void
 watch_signals(void)
 {
@@ -385,8 +387,9 @@ forget_path(struct io_out *o)
     o->place = 0;
 }
 
-/* Create a new temporary file, without following links, and remember it.  Its
- * name may be taken, by a dead process that had our id or by an attacker. */
+/* Create a new temporary file, without following links, and remember it.  If
+ * its name is taken, by a dead process with our number or by an attacker, try
+ * others. */
 static void
 open_temporary(struct io_out *o)
 {
@@ -428,7 +431,7 @@ io_out_begin(struct io_out *o, const char *path, struct err *e)
             o->fd = open(path, O_WRONLY | O_CLOEXEC);
         while (o->fd < 0 && errno == EINTR && !stop_asked);
     } else {
-        /* The file behind a link is replaced, not the link. */
+        /* Replace the file that a link leads to, not the link. */
         char *real = there ? realpath(path, NULL) : NULL;
 
         o->path = real != NULL ? real : xstrdup(path);
@@ -562,7 +565,7 @@ io_mkdirs(const char *dir, struct err *e)
         if (p != NULL)
             *p = '\0';
         if (mkdir(path, 0777) < 0 && (errno != EEXIST || !io_is_dir(path))) {
-            /* mkdir says EEXIST for a file, which would mislead. */
+            /* mkdir says EEXIST if a file is there, which would mislead. */
             if (errno == EEXIST)
                 errno = ENOTDIR;
             r = err_set(e, EX_SYS, "%s:", path);

@@ -1,7 +1,7 @@
 /*
- * Files and descriptors.  Reads and writes restart after EINTR and complete
- * short transfers; outputs are written to a temporary name, fsynced and
- * renamed, so that a file of that name is always whole.
+ * Files and descriptors.  Reads and writes go on after EINTR and until all is
+ * transferred.  Output goes to a file with a temporary name, which is fsynced
+ * and then renamed, so that a file of the final name is always whole.
  *
  * Mapped files are in io_map.c.
  */
@@ -13,16 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "<stdin>"/"<stdout>" for NULL or "-", else path itself. */
+/* Name of path in messages: "<stdin>" or "<stdout>" for NULL or "-", else path
+ * itself. */
 const char *io_in_name(const char *path);
 const char *io_out_name(const char *path);
 
 /* Open for reading; NULL or "-" is descriptor 0.  -1 and *e on failure. */
 int io_open(const char *path, struct err *e);
 
-/* Open a regular file, or a link to one, and set *size to its length in bytes.
- * Fails as io_open, with errno (EINVAL, EISDIR: not a regular file).  Close it
- * with io_close_in. */
+/* Open a regular file, or a link to one, and set *size to its bytes.  -1 and
+ * *e, with errno (EINVAL, EISDIR: it is no regular file).  Close it with
+ * io_close_in. */
 int io_open_file(const char *path, uint64_t *size, struct err *e);
 /* Close, unless it is descriptor 0. */
 void io_close_in(int fd);
@@ -40,13 +41,13 @@ int io_unnamed(struct err *e);
 
 /* Write all n bytes.  0, or -1 with errno (EPIPE: the reader has left). */
 int io_write(int fd, const void *buf, size_t n);
-/* Let the pipe fd, if it is one, hold 1 MiB, if that is allowed: it means fewer
- * waits, each of which may have to wake a sleeping processor. */
+/* If fd is a pipe, let it hold 1 MiB, if the system allows that.  Fewer waits
+ * follow, each of which may have to wake a sleeping processor. */
 void io_widen_pipe(int fd);
 
-/* A regular file mapped read-only (shared).  An empty one maps to p = "", n =
- * 0.  When what is mapped can no longer be read, because the file has shrunk
- * or the disk failed, the program names file and offset and exits EX_INPUT. */
+/* A regular file mapped read-only (shared).  An empty one has p = "", n = 0.
+ * If what is mapped can no longer be read, because the file has shrunk or the
+ * disk failed, the program names file and offset and exits EX_INPUT. */
 struct io_map {
     const unsigned char *p;
     size_t n;
@@ -56,24 +57,27 @@ int io_map(struct io_map *m, const char *path, struct err *e);
 /* Drop n bytes at `at` from memory; they are read from the file again when they
  * are touched. */
 void io_map_forget(const struct io_map *m, size_t at, size_t n);
-/* Start reading n bytes at `at` from the disk, without readahead beyond them:
- * they will be used soon. */
+/* Start reading n bytes at `at` from disk, and none beyond them, because they
+ * will be used soon. */
 void io_map_fetch(const struct io_map *m, size_t at, size_t n);
 void io_unmap(struct io_map *m);
-/* Guard other mapped memory, n bytes at p, in the same way until io_unguard.
+/* Until io_unguard, treat other mapped memory, n bytes at p, in the same way.
  * name is copied. */
 struct io_guard *io_guard(const void *p, size_t n, const char *name);
 void io_unguard(struct io_guard *g);
 
-/* Read a whole regular file, or standard input whatever it is, into malloc'd
- * *p (NUL-terminated, not counted), refusing more than max bytes.  Caller
- * frees *p. */
+/* Read all of a regular file, or of standard input (of any kind), into malloc'd
+ * *p, which the caller frees.  More than max bytes are refused.  A NUL follows,
+ * not counted in *n. */
 int io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e);
 
-/* Atomic output: begin makes a new file PATH.tmp.PID (or another number, if
- * there is something of that name, which stays), commit fsyncs, renames onto
- * PATH and fsyncs the folder, abort removes the temporary.  After any failed
- * call only io_out_abort is allowed.  Names are owned by the struct. */
+/* Output that appears whole or not at all.
+ * begin makes a new file PATH.tmp.PID, or with another number if that name is
+ * taken.
+ * commit fsyncs it, renames it to PATH and fsyncs the folder.
+ * abort removes it.
+ * After any failed call only io_out_abort is allowed.  The struct owns its
+ * names. */
 struct io_out {
     int fd;
     uint64_t n; /* bytes written */
@@ -85,14 +89,14 @@ int io_out_write(struct io_out *o, const void *buf, size_t n, struct err *e);
 int io_out_commit(struct io_out *o, struct err *e);
 void io_out_abort(struct io_out *o);
 
-/* Remove all temporary files and folders.  exit() and the signals that end a
- * program call it.  Safe in a signal handler. */
+/* Remove all temporary files and folders.  Called by exit() and by the signals
+ * that end a program.  Safe in a signal handler. */
 void io_remove_temporaries(void);
 
-/* Add path, a file or a folder with the files in it, to what is removed
- * by io_remove_temporaries too.  Returns a number for io_forget, which takes
- * the path out of the table and removes nothing; 0: the table is full, and path
- * will not be removed. */
+/* io_remember: let io_remove_temporaries also remove path, a file, or a folder
+ * with the files in it.  Returns a number, or 0: the table is full, and path
+ * will not be removed.  io_forget takes the path of that number out of the
+ * table; it removes nothing. */
 int io_remember(const char *path);
 void io_forget(int place);
 
@@ -100,15 +104,15 @@ void io_forget(int place);
 int io_put_file(const char *path, const void *buf, size_t n, struct err *e);
 int io_fsync_dir(const char *dir, struct err *e);
 
-/* openat (mode 0666), fsync and flock, called again when a signal has
- * interrupted them.  Not for opening a fifo, which may wait for ever. */
+/* openat (mode 0666), fsync and flock, called again if a signal interrupts
+ * them.  Do not open a fifo with io_openat: it might wait for ever. */
 int io_openat(int at, const char *path, int flags);
 int io_fsync(int fd);
 int io_flock(int fd, int how);
 int io_mkdirs(const char *dir, struct err *e);
 int io_is_dir(const char *path);
-/* Does path exist?  0 only if there is certainly nothing; a path that cannot be
- * looked at counts as being there: opening it will give the reason. */
+/* Does path exist?  0 only if there is certainly nothing.  A path that cannot
+ * be looked at counts as existing: opening it will tell the reason. */
 int io_exists(const char *path);
 
 #endif

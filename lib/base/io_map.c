@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /*
- * A signal handler walks the list of mappings at any moment, so that a member
+ * The signal handler may walk the list of mappings at any moment.  So a member
  * is never freed: an unused one has n = 0 and serves the next mapping.
  */
 struct io_guard {

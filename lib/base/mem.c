@@ -140,7 +140,8 @@ xstrdup(const char *s)
     return memcpy(xmalloc(n), s, n);
 }
 
-/* Append the formatted text; ap is used once, fmt measured first. */
+/* Append the formatted text.  vsnprintf runs twice: to measure, then to
+ * write. */
 static void
 buf_addv(struct buf *b, const char *fmt, va_list ap)
 {
@@ -323,7 +324,7 @@ arena_resident(const struct arena *a)
         const size_t k = pages < sizeof in ? pages : sizeof in;
 
         if (mincore(a->base + at, left < k * page ? left : k * page, in) != 0)
-            return a->cap; /* not known: count all */
+            return a->cap; /* not known: all of it */
         for (size_t i = 0; i < (left + page - 1) / page && i < k; i++)
             n += in[i] & 1;
     }

@@ -2,10 +2,10 @@
  * Memory: checked sizes, allocation that ends the program when it fails, a
  * growable byte buffer, and the arena.
  *
- * The arena is one mapped region handed out in 64-byte aligned pieces and
- * freed as a whole.  An arena with base NULL (arena_plan) only counts: the
- * same code that will allocate is run once to learn the size, so peak memory
- * is known before the first step.
+ * The arena is one mapped region handed out in 64-byte aligned pieces and freed
+ * as a whole.  An arena with base NULL (arena_plan) only counts: the code that
+ * will allocate is first run with such an arena, so that peak memory is known
+ * before the first step.
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
@@ -13,14 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* r = a*b or a+b; return 0, or -1 on overflow (r untouched). */
+/* Set *r to a*b, or to a+b.  0; -1: overflow, *r is unchanged. */
 int size_mul(size_t a, size_t b, size_t *r);
 int size_add(size_t a, size_t b, size_t *r);
 
-/* End the program because memory is exhausted.  The handler that programs set
- * (cli/prog.h) gets the message "out of memory: WHAT" (a trailing ':' adds the
- * text of errno) and ends the program.  Without a handler, or if it returns,
- * the message goes to stderr and abort() follows. */
+/* End the program because memory is exhausted: call the handler, which programs
+ * set (cli/prog.h) and which ends them, with "out of memory: WHAT" (a trailing
+ * ':' adds the text of errno).  Without a handler, or if it returns, print the
+ * message on stderr and abort(). */
 extern void (*mem_handler)(const char *msg);
 void mem_exhausted(const char *what, ...)
     __attribute__((noreturn, format(printf, 1, 2)));
@@ -38,13 +38,13 @@ char *xstrdup(const char *s);
 /* Make room for one more element in the array p, which holds n and has room for
  * *cap; *cap doubles when it is reached.  Returns the array. */
 void *xgrow(void *p, size_t n, size_t *cap, size_t size);
-/* xgrow for an array that never shrinks: its capacity is not stored, but the
- * power of two that holds n. */
+/* xgrow for an array that never shrinks.  Its capacity need not be stored: it
+ * is the power of two that holds n. */
 void *xgrow_pow2(void *p, size_t n, size_t size);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* A growable buffer; { 0 } is empty and valid.  p is NUL-terminated after
- * every buf_ call (the NUL is not counted in n). */
+/* A growable buffer; { 0 } is empty and valid.  After every buf_ call p ends
+ * with a NUL, which n does not count. */
 struct buf {
     char *p;
     size_t n, cap;
@@ -58,8 +58,8 @@ void buf_addf(struct buf *b, const char *fmt, ...)
 void buf_clear(struct buf *b); /* n = 0, memory kept */
 void buf_release(struct buf *b);
 
-/* For programs whose peak memory is planned.  From here on freed blocks of a
- * megabyte or more go back to the system (the C library otherwise keeps up to
+/* For programs that plan their peak memory.  From here on, freed blocks of a
+ * megabyte or more go back to the system (the C library by itself keeps up to
  * twice the largest it has seen), and all threads share one heap. */
 void mem_settle(void);
 /* Return freed memory of the heap to the system. */
@@ -74,11 +74,12 @@ void arena_plan(struct arena *a);
 /* Map cap bytes, zeroed on first touch; mem_exhausted() when the system
  * refuses. */
 void arena_init(struct arena *a, size_t cap);
-/* From here on arenas may be larger than memory: plan(1) makes arenas that it
- * never touches. */
+/* From here on arenas may be larger than memory.  For plan(1), which never
+ * touches those that it makes. */
 void arena_overcommit(void);
-/* n*size bytes, 64-byte aligned, zero when the arena is fresh. Asserts that
- * they fit: sizes come from a plan.  Returns NULL while planning. */
+/* Allocate n*size bytes, 64-byte aligned, zero when the arena is fresh.
+ * Asserts that they fit, since the arena's size comes from a plan.  NULL while
+ * only counting. */
 void *arena_alloc(struct arena *a, size_t n, size_t size);
 /* Bytes of the arena that are in memory now. */
 size_t arena_resident(const struct arena *a);

@@ -11,7 +11,7 @@ extern int verbosity;        /* -1 after -q, 0, 1 after -v, 2 after -vv */
 /* Takes one message, without newline; NULL: notes are dropped. */
 extern void (*note_sink)(const char *msg);
 
-/* note() prints one line, unless -q; vnote() only with -v. */
+/* note() prints one line, unless -q was given; vnote() only with -v. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void vnote(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* warn() prints even with -q.  A trailing ':' adds the text of errno. */

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Parse "0-3,8" into set; -1 unless the machine has all of them. */
+/* Parse a list such as "0-3,8" into set.  0; -1: it is none, or the machine
+ * lacks one of them. */
 static int
 read_cpus(hwloc_topology_t t, hwloc_bitmap_t set, const char *text)
 {
@@ -37,7 +38,7 @@ read_node(hwloc_topology_t t, const char *node, size_t rank, size_t ranks)
         : hwloc_get_numanode_obj_by_os_index(t, (unsigned)n);
 }
 
-/* Note a binding that failed: it costs only speed. */
+/* Note that a binding failed, and go on: only speed is lost. */
 static void
 note_unbound(int r, const char *what)
 {
@@ -45,8 +46,8 @@ note_unbound(int r, const char *what)
         note("%s cannot be bound here: %s", what, strerror(errno));
 }
 
-/* Bind the process to the processors in `set`, or to those of o (may be
- * NULL). */
+/* Bind the process to the processors in `set`, unless it is empty, and to the
+ * memory of node o, unless that is NULL. */
 static void
 bind_to(hwloc_topology_t t, hwloc_const_bitmap_t set, hwloc_obj_t o)
 {
@@ -104,8 +105,8 @@ numa_bind(const char *cpus, const char *node, size_t rank, size_t ranks,
     return r;
 }
 
-/* Find the process's processors and the nodes of its memory, as two sets, and
- * describe them in *p. */
+/* Set cpus to the process's processors and memory to the nodes of its memory,
+ * and describe both in p->text. */
 static void
 describe_binding(hwloc_topology_t t, hwloc_bitmap_t cpus, hwloc_bitmap_t memory,
     struct numa_state *p)

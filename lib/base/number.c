@@ -43,7 +43,7 @@ number_real(const char *s, double lo, double hi, double *r)
     if (*s == '\0' || isspace((unsigned char)*s))
         return -1;
     v = strtod(s, &end);
-    /* A value that underflows to 0 is fine; one that overflows is not. */
+    /* A number too small for a double counts as 0; one too large is refused. */
     if (*end != '\0' || !isfinite(v) || !(v >= lo && v <= hi))
         return -1;
     *r = v;

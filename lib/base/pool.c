@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Programs of a pipeline share the processors, so a wait spins only briefly. */
+/* A wait spins only this often: the other programs of a pipeline need the
+ * processors. */
 enum { SPIN = 2000 };
 
 struct worker {
@@ -29,14 +30,14 @@ struct pool {
     struct worker *worker; /* [n]; 0 is the caller */
     pthread_mutex_t lock;
     pthread_cond_t start, done;
-    _Atomic uint32_t run; /* number of the run, under lock */
+    _Atomic uint32_t run; /* number of the current run; written under lock */
     atomic_int quit;
     /* The job, written under the lock when a run begins. */
     void (*fn)(void *ctx, size_t task, size_t worker);
     void *ctx;
     size_t ntasks;
-    /* (run << 32 | next task): a worker that comes late with an old job cannot
-     * take a task of the new one. */
+    /* run << 32 | number of the next task.  So a worker that comes late, with
+     * an old job, cannot take a task of the new one. */
     _Atomic uint64_t next;
     atomic_size_t finished;
 };

@@ -21,8 +21,8 @@ size_t pool_size(const struct pool *p);
 void pool_run(struct pool *p, size_t ntasks,
     void (*fn)(void *ctx, size_t task, size_t worker), void *ctx);
 
-/* Number of processors this process may use: those it is bound to, at most the
- * CPU quota of its control group. */
+/* Number of processors that this process may use: those it is bound to, but at
+ * most the CPU quota of its control group. */
 size_t pool_cpus(void);
 
 #endif

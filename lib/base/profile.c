@@ -18,8 +18,8 @@ static struct {
     const char *file; /* NULL: off */
     size_t threads;
     size_t steps, tokens;     /* since the first profile_step */
-    double wall, cpu;         /* clocks at the first profile_step; before it, at
-                               * the start */
+    double wall, cpu;         /* clocks at the first profile_step; until then,
+                               * at the program's start */
     double wall_end, cpu_end; /* clocks at the last profile_step */
     int started;
     struct {
@@ -39,8 +39,8 @@ profile_begin(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Index of the part called name, added if it is new; the last index when there
- * are too many. */
+/* Index of the part called name, which is added if it is new; the last index if
+ * there is no room for it. */
 static size_t
 find_part(const char *name)
 {
@@ -75,7 +75,7 @@ profile_exps(const char *name, double exps)
         profile.part[find_part(name)].exps += (uint64_t)exps;
 }
 
-/* Lines of keys and values, then a table. */
+/* Write lines of keys and values, then a table of the parts. */
 static void
 report_profile(void)
 {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 1e6 /* processors; more is no limit, or no number */
+#define MOST 1e6 /* processors; more is no limit, or nonsense */
 
-/* Lower *least to quota / period processors. */
+/* Lower *least to quota / period processors, if that is less. */
 static void
 lower_to_quota(double quota, double period, double *least)
 {
@@ -32,8 +32,8 @@ read_numbers(const char *dir, const char *name, double v[2])
     return n;
 }
 
-/* Apply the limits of a group: in version 2 a file "quota period", where quota
- * may be the word max; in version 1 two files, where quota may be -1. */
+/* Apply the limits of a group.  Version 2: a file "quota period", in which
+ * quota may be the word max.  Version 1: two files; quota may be -1. */
 static void
 group_limit(const char *dir, double *least)
 {
@@ -46,8 +46,9 @@ group_limit(const char *dir, double *least)
         lower_to_quota(v[0], w[0], least);
 }
 
-/* Apply the limits of group `path` below a mount and of all groups above it.  A
- * container may see its own group at the mount itself, whatever path it has. */
+/* Apply the limits of group `path` below a mount, and of all groups above it.
+ * A container may find its own group at the mount itself, whatever `path`
+ * is. */
 static void
 path_limits(const char *root, const char *mount, const char *path,
     double *least)
@@ -75,8 +76,8 @@ has_cpu(const char *list, size_t n)
     return 0;
 }
 
-/* Apply a line "number:controllers:path" of /proc/self/cgroup; in version 2 the
- * controllers are empty. */
+/* Apply the limits of the group in a line "number:controllers:path" of
+ * /proc/self/cgroup.  In version 2 the controllers are empty. */
 static void
 line_limits(const char *root, const char *line, double *least)
 {

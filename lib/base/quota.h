@@ -7,9 +7,9 @@
 
 /*
  * Number of processors whose time this process may use, rounded up; 0: no limit
- * could be read.  It is the lowest limit of the process's own group and of
- * those above it: cpu.max of version 2, cpu.cfs_quota_us of version 1.  root is
- * put before /proc/self/cgroup and /sys/fs/cgroup: "" except in tests.
+ * could be read.  It is the lowest of the limits of its control group and of
+ * the groups above that: cpu.max in version 2, cpu.cfs_quota_us in version 1.
+ * root: put before /proc/self/cgroup and /sys/fs/cgroup; "" except in tests.
  */
 size_t quota_cpus(const char *root);
 

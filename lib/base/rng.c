@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { SMALL = 32 }; /* rng_perm shuffles a table up to here */
+enum { SMALL = 32 }; /* up to this n, rng_perm shuffles a table */
 
 /* Bijective mixing of 64 bits: Stafford's variant 13, the finaliser of
  * SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). */
@@ -18,8 +18,8 @@ mix_bits(uint64_t x)
 uint64_t
 rng_u64(uint64_t key, uint64_t i)
 {
-    /* The index is mixed before it meets the key, so that neighbouring keys
-     * do not give shifted copies of one sequence. */
+    /* Mix the index before it meets the key: otherwise neighbouring keys would
+     * give shifted copies of one sequence. */
     return mix_bits(mix_bits(i + 0x9e3779b97f4a7c15u) ^ key);
 }
 
@@ -45,8 +45,9 @@ rng_normal(uint64_t key, uint64_t i)
     return sqrt(-2.0 * log(u)) * cos(two_pi * rng_unit(key, 2 * i + 1));
 }
 
-/* A Feistel network over a + b bits whose halves may differ by one bit: each
- * round adds a function of one half to the other, which can be undone. */
+/* A Feistel network over a + b bits; its halves may differ in length by one
+ * bit.  Each round adds a function of one half to the other, which can be
+ * undone. */
 static uint64_t
 feistel(uint64_t key, unsigned a, unsigned b, uint64_t x)
 {
@@ -60,8 +61,8 @@ feistel(uint64_t key, unsigned a, unsigned b, uint64_t x)
     return hi << b | lo;
 }
 
-/* The shuffle of Durstenfeld (CACM 7, 1964) on a table: uniform over all orders
- * of n, which a network over so few bits is not. */
+/* Durstenfeld's shuffle (CACM 7, 1964) of a table: all orders of n are equally
+ * likely.  With a network over so few bits they would not be. */
 static uint64_t
 perm_small(uint64_t key, uint64_t n, uint64_t i)
 {
@@ -86,8 +87,9 @@ rng_perm(uint64_t key, uint64_t n, uint64_t i)
         return perm_small(key, n, i);
     while (bits < 64 && (n - 1) >> bits != 0)
         bits++;
-    /* Cycle walking: the network permutes 2^bits < 2n numbers; from i < n its
-     * orbit comes back below n, at a place that no other start reaches. */
+    /* Cycle walking: the network permutes 2^bits < 2n numbers.  Applied again
+     * and again to i < n, it comes back below n, to a number that no other i
+     * reaches. */
     do {
         i = feistel(key, bits / 2, bits - bits / 2, i);
     } while (i >= n);

@@ -4,8 +4,8 @@
 
 #include <signal.h>
 
-/* The last of the signals that prog_catch_stop takes (cli/prog.h), or 0.
- * Functions that wait look at it, and return EX_STOP. */
+/* The latest of the signals that prog_catch_stop takes (cli/prog.h); 0: none
+ * has come.  Functions that wait look at it, and return EX_STOP. */
 extern volatile sig_atomic_t stop_asked;
 
 #endif

@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Is u neither a control character nor a format character that belongs to no
- * letter?  Such ones turn the direction of writing, separate lines, or are
- * invisible.  The joiners (200C, 200D) belong to Persian, Hindi and emoji and
- * count as shown. */
+/* Can a terminal show u?  Not shown are control characters, and format
+ * characters that turn the direction of writing, separate lines, or are
+ * invisible.  The joiners (200C, 200D) count as shown: Persian, Hindi and emoji
+ * need them. */
 static int
 is_shown(uint32_t u)
 {
@@ -65,7 +65,7 @@ text_show(char *out, size_t size, const char *s)
         const size_t taken = text_char(one, s, left);
 
         n = strlen(one);
-        if (used + n >= size) { /* cut so that "..." fits */
+        if (used + n >= size) { /* cut at `whole`, so that "..." fits */
             memcpy(out + whole, "...", 4);
             return out;
         }

@@ -21,8 +21,8 @@ static struct {
 } line = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static _Atomic size_t threads;
-static _Thread_local size_t thread; /* 1 + the number of this thread; 0: not
-                                     * numbered yet */
+static _Thread_local size_t thread; /* 1 + number of this thread; 0: it has none
+                                     * yet */
 
 static char *
 file_of(const char *path, size_t process)
@@ -43,7 +43,7 @@ timeline_open(const char *path, size_t process, struct err *e)
         return -1;
     line.path = xstrdup(path);
     line.process = process;
-    /* process 0 appends the parts of other processes */
+    /* only process 0 begins the array: it appends the other traces */
     fprintf(line.f,
         "%s{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%zu,\"args\":"
         "{\"name\":\"%s, rank %zu\"}}",
@@ -74,7 +74,7 @@ timeline_add(const char *kind, const char *name, double begin)
     pthread_mutex_unlock(&line.lock);
 }
 
-/* Append the trace of another process to this one's. */
+/* Append the trace of another process to this one. */
 static int
 append_part(size_t process, struct err *e)
 {
@@ -102,7 +102,7 @@ timeline_close(size_t processes, struct err *e)
         r = append_part(i, e);
     if (line.process == 0)
         fputs("\n]\n", line.f);
-    bad = ferror(line.f); /* fclose reports only its own write */
+    bad = ferror(line.f); /* fclose reports only errors of its own */
     if ((fclose(line.f) != 0 || bad) && r == 0)
         r = err_set(e, EX_SYS, "%s:", line.path);
     line.f = NULL;

@@ -11,9 +11,9 @@
 
 #define UTF8_BAD UINT32_MAX
 
-/* Return the character at p < end and set *len to its length in bytes.  Bytes
- * that are not UTF-8 give UTF8_BAD, and in *len (>= 1) the longest beginning of
- * a character there, which one U+FFFD replaces (section 3.9). */
+/* Return the character at p < end, and set *len to its bytes.  If there is no
+ * valid character: UTF8_BAD, and *len (>= 1) is the longest beginning of one,
+ * which one U+FFFD replaces (Unicode, section 3.9). */
 uint32_t utf8_next(const unsigned char *p, const unsigned char *end,
     size_t *len);
 
@@ -24,11 +24,12 @@ utf8_mark(const char *text, size_t n)
     return n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
-/* Length in bytes of the character at p (n > 0 bytes left); 0: malformed. */
+/* Length in bytes of the character at p, where n > 0 bytes are left; 0: it is
+ * malformed. */
 size_t utf8_len(const unsigned char *p, size_t n);
 
-/* Write c < 0x110000 at `to`, which has room for 4 bytes; returns how many it
- * takes. */
+/* Write c < 0x110000 to `to`, which has room for 4 bytes; returns the number of
+ * bytes written. */
 size_t utf8_set(char *to, uint32_t c);
 /* Append c to b as UTF-8. */
 void utf8_put(struct buf *b, uint32_t c);

@@ -2,13 +2,13 @@
  * Store the intact parts of a damaged directory `dir` in another one, `out`,
  * which must be new (or o->force): every frame whose content is intact.  Frames
  * are found by the index, else by the seek table, else by searching the file.
- *
- * o: codec, level and sizes, used only if the manifest is damaged; else the old
- * ones stay.  head (may be NULL): the tokenizer, bos and eos, used if the first
- * message of a directory of documents is lost; vocab and sources then come from
- * the manifest.  If that is damaged too, or head is NULL, it is EX_INPUT.  say:
- * called with a line for each loss; may be NULL.  *l: gets what is lost;
- * shard_loss_release frees its memory.
+ *   o     codec, level and sizes: used only if the manifest is damaged; else the
+ *         old ones stay
+ *   head  tokenizer, bos and eos: used if the first message of a directory of
+ *         documents is lost; vocab and sources then come from the manifest.  If
+ *         that is damaged too, or head is NULL, it is EX_INPUT
+ *   say   called with a line for each loss; may be NULL
+ *   l     gets what is lost; shard_loss_release frees its memory
  *
  * Returns 0, and out is a complete directory; or -1.  A manifest or shard that
  * cannot be read for now (EX_SYS) does not count as damaged.

@@ -45,8 +45,8 @@ struct shard_writer *shardw_open(const char *dir, const struct shard_opts *o,
  *
  * The last file is written anew, without its `end`, under the next number.  No
  * file that the manifest names changes before the new manifest is there, so
- * that a writer that dies leaves the directory as it was.  Of *o, only threads
- * and frame_max are used. */
+ * that a writer that dies leaves the directory as it was.  Of *o, threads and
+ * frame_max are used, and codec and level, which must be the directory's. */
 struct msg_rules;
 struct shard_writer *shardw_append(const char *dir, const struct shard_opts *o,
     struct msg_rules *r, struct err *e);
