@@ -15,7 +15,7 @@ has_suffix(const char *s, const char *end)
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* Has s the form ORG/NAME, and not the suffix of a file? */
+/* Has s the form ORG/NAME, without the suffix of a file? */
 static int
 is_id(const char *s)
 {

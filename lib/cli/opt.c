@@ -55,8 +55,9 @@ add_size(struct buf *b, size_t v)
         buf_addc(b, suffix[k - 1]);
 }
 
-/* Append words to a line whose column is `at`; a word that would pass WIDTH
- * begins a new line at column `indent`.  Text in [brackets] is one word. */
+/* Append the words of s to a line that has reached column `at`.  A word that
+ * would pass WIDTH begins a new line at column `indent`.  Text in [brackets]
+ * counts as one word. */
 static void
 add_words(struct buf *b, const char *s, size_t at, size_t indent)
 {
@@ -107,7 +108,7 @@ may_lack_value(const struct opt *o)
     return o->kind == OPT_K_STR && o->lo > 0;
 }
 
-/* Order the letters of a group for the synopsis: h q v V. */
+/* Compare letters for the synopsis, where they stand in the order h q v V. */
 static int
 letter_order(const void *a, const void *b)
 {
@@ -179,8 +180,8 @@ has_default(const struct opt *o)
             isfinite(*(double *)o->dst));
 }
 
-/* The sentence of -h and its default: "threads (0: all)" becomes "threads
- * (default 0: all)" or "threads (default 4, 0: all)". */
+/* Append what -h says of an option, with its default: help "threads (0: all)"
+ * becomes "threads (default 0: all)" or "threads (default 4, 0: all)". */
 static void
 add_meaning(struct buf *b, const struct opt *o)
 {
@@ -268,13 +269,14 @@ print_version(void)
     print_and_exit(&b);
 }
 
-/* The argument being parsed, and enough to name it in an error. */
+/* For parsing an argument and naming it in an error. */
 struct parse {
     const struct opt *table;
     const char *about, *operands;
 };
 
-/* Append the text of -h, with the defaults as they are now. */
+/* Append the text of -h; its defaults are the values that variables have
+ * now. */
 static void
 add_help(struct buf *b, const struct parse *p)
 {
@@ -336,7 +338,7 @@ bad_size(const struct opt *o, const char *name, const char *v)
     struct buf lo = { 0 }, hi = { 0 };
 
     add_size(&lo, (size_t)o->lo);
-    if (!(o->hi < 0x1p53)) /* a limit so large is not worth printing */
+    if (!(o->hi < 0x1p53)) /* do not print a limit so large */
         misuse("%s: \"%s\" is not a whole number of at least %s", name, v,
             lo.p);
     add_size(&hi, (size_t)o->hi);
@@ -456,7 +458,8 @@ distance(const char *a, size_t n, const char *b)
     return row[m];
 }
 
-/* A name of n bytes is near another if their distance is less than this. */
+/* A name of n bytes is near another if their distance is less than the number
+ * returned. */
 static size_t
 near_limit(size_t n)
 {
@@ -471,8 +474,8 @@ opt_is_near(const char *text, const char *name)
     return distance(text, n, name) < near_limit(n);
 }
 
-/* The option whose name is nearest to name[n], probably a misspelling of it;
- * NULL: all are far.  An option whose name begins with name[n] is at distance 1
+/* Find the option of which name[n] is probably a misspelling: the nearest;
+ * NULL: all are far.  An option whose name begins with name[n] has distance 1
  * at most. */
 static const struct opt *
 nearest_option(const struct opt *table, const char *name, size_t n)
@@ -499,8 +502,8 @@ nearest_option(const struct opt *table, const char *name, size_t n)
     }
 }
 
-/* This project's name for an option of other trainers, and the program that has
- * it; NULL: the name is not known. */
+/* For the name of an option in other trainers, the name that it has here and
+ * the program that has it; NULL: the name is not known. */
 static const char *
 elsewhere(const struct opt *table, const char *name, size_t n)
 {
@@ -603,10 +606,10 @@ parse_short(const struct parse *p, char *arg, char *next)
     return 0;
 }
 
-/* Open /dev/null as each of descriptors 0-2 that is closed: the first file
- * opened would get its number, and be read or written in its place.  It is
- * opened in the wrong direction, so that using a closed stdin or stdout stays
- * an error. */
+/* Open /dev/null as each of descriptors 0-2 that is closed.  Otherwise the
+ * first file opened would get its number, and be read or written in its place.
+ * /dev/null is opened in the wrong direction, so that using a closed stdin or
+ * stdout is still an error. */
 static void
 guard_descriptors(void)
 {

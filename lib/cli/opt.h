@@ -1,9 +1,9 @@
 /*
- * Options.  One table serves the parser and -h.  For each option -h prints the
- * value of its variable before parsing as the default, and the words of an
- * OPT_ENUM, so that `help` should repeat neither; " (0: all)" at the end of
- * `help` says what 0 means.  Every program also has -h, -V, -q, -v.  Numbers
- * are parsed whole and checked against a range; a bad one is exit 2.  The first
+ * Options.  One table serves the parser and -h.  -h prints for each option its
+ * default (the value of its variable before parsing) and the words of an
+ * OPT_ENUM, so `help` need not say them; " (0: all)" at the end of `help` says
+ * what 0 means.  Every program also has -h, -V, -q, -v.  A number must be the
+ * whole argument and within its range; else the program exits 2.  The first
  * line of -h is the SYNOPSIS of the man page.
  */
 #ifndef CLI_OPT_H
@@ -53,16 +53,17 @@ struct opt {
     {                                                           \
         OPT_K_STR, c, n, (const char **){ d }, a, h, 0, 0, NULL \
     }
-/* const char **dst.  The value may be left out: *dst becomes opt_absent if no
- * argument follows, or one that begins with a hyphen.  After '=' any text is
+/* const char **dst.  The value may be left out: *dst becomes opt_absent if the
+ * next argument begins with a hyphen or there is none.  After '=' any text is
  * the value. */
 extern const char opt_absent[];
 #define OPT_MAYBE(c, n, d, a, h)                                \
     {                                                           \
         OPT_K_STR, c, n, (const char **){ d }, a, h, 1, 0, NULL \
     }
-/* Initial values of a number without a fixed default: OPT_NONE in a size_t, NAN
- * in a double, -1 in an OPT_ENUM.  `help` should say what is done then. */
+/* Initial values of an option without a fixed default: OPT_NONE in a size_t,
+ * NAN in a double, -1 in an OPT_ENUM.  `help` should say what the program does
+ * then. */
 #define OPT_NONE SIZE_MAX
 /* size_t *dst; suffixes K M G T are powers of 1024 */
 #define OPT_SIZE(c, n, d, l, u, a, h)                       \
@@ -74,7 +75,7 @@ extern const char opt_absent[];
     {                                                       \
         OPT_K_REAL, c, n, (double *){ d }, a, h, l, u, NULL \
     }
-/* double *dst, seconds; suffixes s m h d, none is s */
+/* double *dst, seconds; suffixes s (default) m h d */
 #define OPT_TIME(c, n, d, l, u, a, h)                       \
     {                                                       \
         OPT_K_TIME, c, n, (double *){ d }, a, h, l, u, NULL \
@@ -100,19 +101,21 @@ extern const char opt_absent[];
     }
 
 /*
- * Parse argv.  A value called model or tokenizer in -h may be an id (hub.h).
- * about: one sentence for -h.  operands: their synopsis, such as "[file ...]".
- * At least min and at most max (-1: any number) operands are accepted.  Sets
- * progname and verbosity, and arms the closing line (prog.h).  Returns the
- * operands, NULL-terminated, inside argv, and their number in *n_operands if
- * that is not NULL.  Exits 0 for -h and -V, 2 for misuse.
+ * Parse argv.  Sets progname and verbosity, and arms the closing line (prog.h).
+ * Exits 0 for -h and -V, 2 for misuse.  A value that -h calls model or
+ * tokenizer may be an id (hub.h).
+ * about: a sentence for -h.
+ * operands: their synopsis, such as "[file ...]".
+ * min, max: how many operands are accepted; max -1: any number.
+ * Returns the operands, NULL-terminated, inside argv; *n_operands (may be NULL)
+ * gets their number.
  */
 char **opt_parse(int argc, char **argv, const struct opt *table,
     const char *about, const char *operands, int min, int max, int *n_operands);
 
-/* Append a line "--NAME", tab, value, newline for each option of the table
- * except those named in `leave_out` (ends with NULL).  Values are the present
- * ones, numbers with all their digits. */
+/* Append "--NAME", tab, value, newline for each option, except those named in
+ * `leave_out` (ends with NULL).  Values are those that the variables have now;
+ * numbers have all their digits. */
 void opt_write(struct buf *b, const struct opt *table,
     const char *const *leave_out);
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Die because a write to stdout failed; if the reader has left, exit quietly,
- * because it reports its own errors. */
+/* End the program because a write to stdout failed: quietly if the reader has
+ * left, which reports its own errors. */
 static void
 output_failed(void)
 {
@@ -38,8 +38,8 @@ out_file(const char *path, const void *buf, size_t n)
         die_err(&e);
 }
 
-/* Has the reader of fd left?  A write that failed earlier leaves a flag in
- * stdout but no errno. */
+/* Has the reader of fd left?  Needed because stdout keeps a flag, but no errno,
+ * of a write that failed earlier. */
 static int
 reader_left(int fd)
 {
@@ -51,7 +51,7 @@ reader_left(int fd)
 void
 out_done(void)
 {
-    /* fclose() would hide which of flush and close failed with what. */
+    /* fclose() would not tell whether flushing or closing failed, nor why. */
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         /* A write failed earlier, perhaps in printf(): write once more to learn

@@ -4,15 +4,15 @@
 
 #include <stddef.h>
 
-/* Write to standard output, past stdio.  On EPIPE the program ends quietly with
- * status 0, because the reader reports its own errors. */
+/* Write to standard output, past stdio.  If the reader has left (EPIPE), the
+ * program ends quietly with status 0: the reader reports its own errors. */
 void out_put(const void *buf, size_t n);
-/* Write a whole file, or none, instead; path NULL or "-": standard output.
- * Dies on errors. */
+/* Write a file, which appears whole or not at all; path NULL or "-": standard
+ * output.  Dies on errors. */
 void out_file(const char *path, const void *buf, size_t n);
 
-/* Call when nothing more goes to stdout (FILE or descriptor): flush and close
- * it, and die (EX_SYS) on a delayed error; EPIPE is quiet. */
+/* Call when nothing more goes to stdout, by stdio or out_put: flush and close
+ * it.  An error that shows only now dies (EX_SYS); EPIPE is quiet. */
 void out_done(void);
 
 /* Refuse to write binary data to a terminal: die (EX_USAGE) if fd is one. */

@@ -25,8 +25,9 @@ enum {
 
 static char closing[CLOSING], detail[CLOSING];
 static double started; /* clock_now() when the program began */
-/* clock_now() at the first signal to stop (0: none yet); is a result being
- * saved?  Atomic, because the handler may run in any thread. */
+/* stopped_at: clock_now() at the first signal to stop; 0: none yet.  saving: 1:
+ * a result is being saved.  Atomic, because the handler may run in any
+ * thread. */
 static _Atomic double stopped_at;
 static _Atomic int saving;
 
@@ -42,7 +43,7 @@ prog_build(void)
     return RETORT_BUILD;
 }
 
-/* The number of bytes in a line of /proc/self/status; 0: there is none. */
+/* Bytes that a line of /proc/self/status tells; 0: there is no such line. */
 static size_t
 status_bytes(const char *format)
 {
@@ -78,8 +79,8 @@ size_t
 prog_peak(void)
 {
     struct rusage ru;
-    /* ru_maxrss is second choice: exec does not reset it, so that it includes
-     * the peak of a large parent (mpirun, say). */
+    /* ru_maxrss is second choice: exec does not reset it, so it may be the peak
+     * of a large parent, such as mpirun. */
     size_t kb = status_bytes("VmHWM: %zu") / 1024;
 
     if (kb == 0 && getrusage(RUSAGE_SELF, &ru) == 0)
@@ -125,7 +126,8 @@ prog_catch_stop(void)
 {
     struct sigaction sa = { .sa_handler = on_stop };
 
-    /* no SA_RESTART: a signal ends waits, which then look at stop_asked */
+    /* no SA_RESTART: a signal interrupts waits, which then look at
+     * stop_asked */
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);

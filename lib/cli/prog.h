@@ -1,6 +1,6 @@
 /*
- * The name, messages and closing line with the cost of every program, all on
- * stderr, and its signals.  progress.h has the progress.
+ * What every program has: its name, its messages, a closing line with the cost,
+ * all on stderr, and its signals.  Progress is in progress.h.
  */
 #ifndef CLI_PROG_H
 #define CLI_PROG_H
@@ -17,8 +17,8 @@ void prog_listen(void);
  * closing line, printed at exit unless -q. */
 void prog_begin(void);
 
-/* Call on each of several ranks: ranks other than 0 print only errors, with
- * their rank. */
+/* Call on each rank if there are several: ranks other than 0 print only errors,
+ * with their number. */
 void prog_rank(size_t rank);
 
 /* Peak and present resident memory, bytes; 0: the system does not tell. */
@@ -26,20 +26,20 @@ size_t prog_peak(void);
 size_t prog_resident(void);
 
 /* Print "PROG: msg" as one line on stderr, in one write, with control
- * characters made visible (text.h).  All messages are printed by it. */
+ * characters made visible (text.h).  All messages go through it. */
 void prog_say(const char *msg);
 /* From here on SIGINT, SIGTERM and SIGUSR2 set stop_asked (base/stop.h).  A
- * second SIGINT kills the program, except within two seconds of the first
- * signal, since timeout(1) and mpirun send it twice, and except while
+ * second SIGINT kills the program, with two exceptions: within two seconds of
+ * the first signal, since timeout(1) and mpirun send it twice; and while
  * prog_saving is on. */
 void prog_catch_stop(void);
 void prog_saving(int on);
 /* Set stop_asked, by SIGALRM, `seconds` after the program began. */
 void prog_stop_after(double seconds);
 
-/* Text for the closing line, such as "2.1 M tokens/s": at most 65 columns, so
- * that the line fits in two rows of 80.  prog_detail: text added with -v.  Both
- * are copied. */
+/* prog_closing: text for the closing line, such as "2.1 M tokens/s", of at most
+ * 65 columns, so that the line fits in two rows of 80.  prog_detail: text that
+ * -v adds to it.  Both are copied. */
 void prog_closing(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void prog_detail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -21,18 +21,19 @@
 
 static double began; /* clock_now() when the program began */
 
-/* The running job.  done and extra are read by the SIGUSR1 handler, which may
- * run at any point: done is one atomic word, extra one of two copies. */
+/* The running job.  The SIGUSR1 handler, which may run at any moment, reads
+ * done and extra.  So done is one atomic word, and extra has two copies, of
+ * which `current` is the valid one. */
 static struct {
     const char *what; /* NULL: no job */
     const char *unit;
-    /* units in all (0: unknown), and before this run; clock_now() when the job
-     * began, and at its last line */
+    /* total: units in all; 0: unknown.  from: units done before this run.
+     * began, printed: clock_now() when the job began, and at its last line. */
     double total, from, began, printed;
     _Atomic uint64_t done;
     char extra[2][80];
     _Atomic int current;
-    int shown; /* the line of the job is on the terminal */
+    int shown; /* 1: the job's line is on the terminal */
 } job;
 
 /* Is stderr a terminal that can rewrite a line?  Otherwise it is a log. */
@@ -50,8 +51,8 @@ on_terminal(void)
     return known;
 }
 
-/* The programs of a pipe share one line of the terminal; it belongs to the
- * last of them, whose standard output is no pipe. */
+/* Does this program own the terminal's line?  Programs of a pipe share it; the
+ * last one owns it, whose standard output is no pipe. */
 static int
 owns_line(void)
 {
@@ -99,7 +100,7 @@ hide(void)
         fputs(progress_wipe(), stderr);
 }
 
-/* Text for a signal handler, where stdio is forbidden. */
+/* Text put together without stdio, which a signal handler may not use. */
 struct text {
     char s[400];
     size_t n;
@@ -221,7 +222,7 @@ unit_is_bytes(void)
     return strcmp(job.unit, "B") == 0 || strcmp(job.unit, "bytes") == 0;
 }
 
-/* human() with the job's unit if that is bytes ("1.23 MB"), else without it. */
+/* Like human(), but with the unit if that is bytes: "1.23 MB". */
 static const char *
 amount(double x, char *out, size_t n)
 {
@@ -235,8 +236,9 @@ amount(double x, char *out, size_t n)
     return out;
 }
 
-/* Compose the line, the most important parts first, since a narrow terminal
- * cuts the end.  Returns the length of "PROG: what", which is shown bold. */
+/* Compose the line.  The most important parts come first, since a narrow
+ * terminal cuts the end.  Returns the length of "PROG: what", which is shown
+ * bold. */
 static size_t
 compose(char *line, size_t size, double now)
 {
@@ -268,9 +270,9 @@ compose(char *line, size_t size, double now)
     return name;
 }
 
-/* How many bytes of the line fit in one row of a terminal of `wide` columns: a
- * part (between commas) is shown whole or not at all.  The last column stays
- * free, since some terminals wrap there. */
+/* How many bytes of the line to show in one row of a terminal of `wide`
+ * columns.  A part between commas is shown whole or not at all.  The last
+ * column stays free: some terminals wrap there. */
 static size_t
 cut_to_width(const char *line, size_t wide)
 {
@@ -368,7 +370,7 @@ progress_arm(void)
     struct sigaction sa = { .sa_handler = on_usr1, .sa_flags = SA_RESTART };
 
     began = clock_now();
-    on_terminal(); /* the handler may not call getenv */
+    on_terminal(); /* so that the handler need not call getenv */
     sigemptyset(&sa.sa_mask);
     sigaction(SIGUSR1, &sa, NULL);
 }

@@ -1,20 +1,21 @@
 /*
  * Progress of one job at a time.  On a terminal it is one line, rewritten five
  * times a second and never wider than the terminal.  The programs of a pipe
- * share that line: the last program draws it, and one whose standard output is
- * a pipe draws it only with -v.  If stderr is not a terminal it is taken for a
- * log and gets a line a minute, or every ten seconds with -v.  -q: nothing.
+ * share that line: the last one draws it; one whose standard output is a pipe
+ * draws it only with -v.  If stderr is not a terminal it is taken for a log,
+ * which gets a line a minute, or with -v one every ten seconds.  With -q there
+ * is none.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
-/* Begin a job of `total` units (0: unknown).  The units "B" and "bytes" are
- * shown as MB and so on.  what and unit are kept, not copied. */
+/* Begin a job of `total` units (0: unknown).  The unit "B" or "bytes" is shown
+ * as MB and so on.  what and unit are not copied. */
 void progress_begin(const char *what, double total, const char *unit);
-/* Call after progress_begin: `done` units were done before this run.  They
+/* Call after progress_begin, if `done` units were done before this run.  They
  * count as done, but not in the rate or the time left. */
 void progress_from(double done);
-/* Set a total that is known only now, or better. */
+/* Set the total, if it becomes known, or known better, after progress_begin. */
 void progress_total(double total);
 /* Report that `done` units are done, those of progress_from included.  extra: a
  * short text such as "loss 2.31", or NULL.  Cheap to call often. */
@@ -25,7 +26,7 @@ void progress_end(void);
  * that this or another process has drawn there. */
 const char *progress_wipe(void);
 
-/* Called by prog_begin: take SIGUSR1, which tells how the job stands. */
+/* Called by prog_begin: from here on, SIGUSR1 prints how the job stands. */
 void progress_arm(void);
 /* Has SIGUSR1 come since the last call?  If so, a program prints what it knows
  * beyond the progress line. */

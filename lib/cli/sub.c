@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Die if text is nearly the name of a command, and no file is called so. */
+/* Die if text is nearly the name of a command and no file has that name. */
 static void
 check_name(const char *argv0, const char *text, const struct sub *table)
 {

@@ -1,6 +1,6 @@
 /*
- * Programs with commands, such as `shard write`.  The table of a program
- * finds the command that is named and lists all of them under -h.
+ * Programs with commands, such as `shard write`.  A program's table lists its
+ * commands, for finding one by its name and for -h.
  */
 #ifndef CLI_SUB_H
 #define CLI_SUB_H
@@ -11,13 +11,13 @@ struct sub {
     const char *about; /* one line for -h, begins in lower case */
 };
 
-/* Run the command that argv[1] names and return its exit status; -1 if it names
- * none.  If it is nearly the name of a command, and no file is called so, the
- * program ends with a usage error that suggests the command.  The command's
- * argv[0] is "PROGRAM COMMAND". */
+/* Run the command that argv[1] names, with "PROGRAM COMMAND" as its argv[0],
+ * and return its exit status; -1 if there is no such command.  If argv[1] is
+ * nearly the name of one, and no file has that name, the program ends with a
+ * usage error that suggests the command. */
 int sub_run(int argc, char **argv, const struct sub *table);
-/* Text that opt_parse prints for -h: `about`, then a line for each command.
- * Never freed. */
+/* Make the text that opt_parse prints for -h: `about`, then a line for each
+ * command.  It is never freed. */
 const char *sub_about(const char *about, const struct sub *table);
 /* sub_run for a program that does nothing without a command: -h prints
  * sub_about, and no command or an unknown one is a usage error. */

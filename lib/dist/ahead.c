@@ -10,15 +10,15 @@ struct buffer {
     char *p;
     size_t kind;
     size_t holds; /* 1 + number of the array it holds; 0: none */
-    size_t used;  /* number of the last call that asked for its array */
-    int busy;     /* an ahead_now has no ahead_done yet */
+    size_t used;  /* number of the last ahead_now or ahead_next for its array */
+    int busy;     /* 1: being read: ahead_now was called, ahead_done not yet */
 };
 
 /* This rank's share of the copy of an array that its node keeps. */
 struct copy {
     char *p;
-    size_t *at; /* [node->n+1] shares of the ranks */
-    int valid;  /* copied since the last ahead_changed */
+    size_t *at; /* rank r has elements at[r]..at[r+1]-1 */
+    int valid;  /* 1: copied since the last ahead_changed */
 };
 
 struct ahead {
@@ -123,8 +123,8 @@ ahead_keep(struct ahead *x, const struct dist_group *node)
     }
 }
 
-/* The buffer that holds array i; else, of the buffers that are not being read,
- * the least recently used one; NULL: all are being read. */
+/* Find the buffer that holds array i; else the least recently used buffer of
+ * its kind that is not being read; NULL: all are being read. */
 static struct buffer *
 find_buffer(struct ahead *x, size_t i)
 {
@@ -156,7 +156,8 @@ gather_into(struct ahead *x, struct buffer *b, size_t i,
     const size_t from = at[g->rank] * x->size;
 
     if (b == x->coming)
-        dist_gather_end(); /* nobody has asked for that array yet */
+        dist_gather_end(); /* b is being filled with an array that nobody asked
+                            * for */
     x->coming = NULL;
     memcpy(b->p + from, own, at[g->rank + 1] * x->size - from);
     gather(g, b->p, x->size, at);
@@ -191,8 +192,8 @@ ahead_now(struct ahead *x, size_t i)
     return b->p;
 }
 
-/* A buffer that is being read is not filled; if all are, the hint is
- * ignored. */
+/* A buffer that is being read is not filled; if all of the kind are, nothing
+ * happens. */
 void
 ahead_next(struct ahead *x, size_t i)
 {

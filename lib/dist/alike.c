@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Send rank `rank`'s text to all ranks; returns it, malloc'd. */
+/* Send the text of rank `rank` to all ranks; returns it, malloc'd. */
 static char *
 share_text(const struct dist_group *g, const char *text, size_t rank)
 {
@@ -41,8 +41,8 @@ value_in(const char *line, int *n)
     return v;
 }
 
-/* Fill *e with the first line in which text a, of rank 0, and text b, of rank
- * `rank`, differ. */
+/* Set *e to the first line that differs between text a, of rank 0, and text b,
+ * of rank `rank`. */
 static void
 describe_difference(const char *a, const char *b, size_t rank, int code,
     struct err *e)

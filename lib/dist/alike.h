@@ -1,18 +1,19 @@
 /*
- * Compares what all ranks must have in common, such as options, before they
- * begin: ranks that differ would wait for one another without end, or make a
- * result that no option describes.
+ * Compares what must be the same on all ranks, such as options, before they
+ * begin.  Ranks that differ would wait for one another without end, or make a
+ * result that no options describe.
  */
 #ifndef DIST_ALIKE_H
 #define DIST_ALIKE_H
 
 #include "dist/dist.h"
 
-/* Called by all ranks of g.  text: lines NAME, tab, VALUE, newline, with the
- * same names in the same order on all ranks.  0 if the texts are equal; else -1
- * and *e (code), equal on all ranks, with the first NAME whose values differ,
- * the first rank that differs from rank 0, and both values.  Only a hash of the
- * text is gathered where all are equal. */
+/* Called by all ranks of g.  text: lines of NAME, tab, VALUE, newline, with the
+ * same names in the same order on all ranks.
+ * 0: the texts are equal; ranks have sent only a hash.
+ * -1: they differ.  *e, equal on all ranks, has that code and names the first
+ * rank that differs from rank 0, the first NAME with another value there, and
+ * both values. */
 int dist_alike(const struct dist_group *g, const char *text, int code,
     struct err *e);
 

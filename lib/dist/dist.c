@@ -24,8 +24,8 @@ static struct {
     struct dist_group world, node, across;
     size_t others;
     size_t *by_node; /* [world.n] ranks sorted by (rank in node, node); NULL
-                      * unless there are several nodes, each with the same
-                      * number (> 1) of ranks */
+                      * unless there are several nodes with the same number (>
+                      * 1) of ranks each */
     struct comm_log *log;
     char *prefix;
 } dist = {
@@ -136,7 +136,8 @@ dist_threads(size_t asked)
 
     if (n == 1)
         return asked;
-    if (online > 0 && cpus < (size_t)online) { /* bound, by the launcher say */
+    if (online > 0 && cpus < (size_t)online) { /* the launcher, say, has bound
+                                                * the rank */
         if (each > cpus)
             note("%zu threads of a rank share %zu processors", each, cpus);
         return asked > 0 ? asked : cpus;
@@ -146,8 +147,8 @@ dist_threads(size_t asked)
     return asked > 0 ? asked : cpus > n ? cpus / n : 1;
 }
 
-/* Note where the ranks of a node run: consecutive ranks in the same place share
- * a line. */
+/* Note where the ranks of a node run, in a line for each run of ranks in the
+ * same place. */
 static void
 note_places(const struct numa_state *all, size_t n)
 {
@@ -208,8 +209,8 @@ dist_log_end(struct err *e)
     return r;
 }
 
-/* If calls are logged or in the timeline, all ranks of g wait for each other,
- * so that the wait is measured separately from the call that follows. */
+/* If calls are logged or in the timeline, let all ranks of g wait for each
+ * other, so that the wait is not part of the call that follows. */
 static struct call
 wait_if_logged(const struct dist_group *g)
 {
@@ -225,8 +226,8 @@ wait_if_logged(const struct dist_group *g)
     return s;
 }
 
-/* Log a call that took `seconds`, in `exposed` of which this rank did nothing
- * else.  bytes: of the whole array, of this rank's part, and sent. */
+/* Log a call that took `seconds`, of which this rank did nothing else for
+ * `exposed`.  bytes: of the whole array, of this rank's part, and sent. */
 static void
 log_call(const struct dist_group *g, const struct call *s, const char *op,
     enum comm_kind kind, const size_t bytes[3], double seconds, double exposed)
@@ -246,29 +247,31 @@ log_call(const struct dist_group *g, const struct call *s, const char *op,
 }
 
 /*
- * A round of a gather; there is one, except when all ranks of several nodes
- * gather.  Then the ranks with the same number on their nodes gather their
- * parts across the nodes first, and then the ranks of each node gather what the
- * first round brought, so that each part is sent to a node once.
+ * A round of a gather.  A gather has one round, unless all ranks of several
+ * nodes gather: then it has two, so that each part is sent to a node once.  In
+ * the first, the ranks with the same number on their nodes gather their parts
+ * across the nodes; in the second, the ranks of each node gather what the first
+ * has brought.
  */
 struct leg {
     const struct dist_group *g;
-    const size_t *part; /* rank r of g brings parts part[r * each] to part[r *
-                         * each + each - 1]; NULL: part r alone */
-    size_t each;        /* parts that a rank brings */
+    const size_t *part; /* parts that rank r of g brings: part[r*each] to
+                         * part[r*each + each-1]; NULL: part r */
+    size_t each;        /* number of parts that a rank brings */
     struct call call;
     double start, end; /* clock_now() */
     double exposed;    /* seconds in which this rank did nothing else */
     size_t wire;       /* bytes that this rank sent */
 };
 
-/* A gather in the background, one at a time. */
+/* The gather in the background. */
 static struct {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
-    int on, quit;    /* the thread runs; it was asked to end */
-    int busy, begun; /* a gather runs; dist_gather_end is still to be called */
+    int on, quit;    /* on: the thread runs; quit: it shall end */
+    int busy, begun; /* busy: a gather runs; begun: dist_gather_end is still to
+                      * be called */
     struct leg leg[2];
     size_t legs;
     void *x;
@@ -277,7 +280,7 @@ static struct {
 } back = { .lock = PTHREAD_MUTEX_INITIALIZER,
     .change = PTHREAD_COND_INITIALIZER };
 
-/* Wait for the gather in the background, since only one thread at a time may
+/* Wait until the background gather is done, since only one thread at a time may
  * call MPI. */
 static void
 wait_background(void)
@@ -292,7 +295,8 @@ wait_background(void)
         pthread_cond_wait(&back.change, &back.lock);
     pthread_mutex_unlock(&back.lock);
     watch_leave();
-    /* waiting for other ranks to begin does not count as exposed */
+    /* exposed is the wait since the round began, not that for other ranks to
+     * begin it */
     for (size_t i = 0; i < back.legs; i++) {
         struct leg *l = &back.leg[i];
 
@@ -383,8 +387,8 @@ part_of(const struct leg *l, size_t r, size_t i)
     return l->part != NULL ? l->part[r * l->each + i] : r;
 }
 
-/* Gather by a ring: in each of n-1 steps every rank passes on the parts that
- * came in the step before, beginning with its own. */
+/* Gather round a ring: in each of n-1 steps, each rank passes on the parts that
+ * came in the step before; in the first step, its own. */
 static void
 pass_round(struct leg *l, void *x, size_t size, const size_t *at)
 {
@@ -514,7 +518,7 @@ dist_gather_end(void)
         record_leg(&back.leg[i], back.size, back.at, back.leg[i].exposed);
 }
 
-/* End the background thread, which must not outlive MPI. */
+/* End the background thread: MPI must not end before it. */
 static void
 stop_background(void)
 {

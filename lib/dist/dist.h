@@ -1,16 +1,16 @@
 /*
  * The ranks of a program that mpirun or srun started, and what they tell one
  * another.  A program without such a launcher, or on one rank, has groups of
- * one, of which every call does nothing at once.
+ * one rank; with these every call returns at once.
  *
  * A collective is called by all ranks of its group, in the same order and with
- * the same sizes.  What it computes is fixed to the bit by its arguments and
- * the number of ranks: it depends neither on who comes first nor on how
- * messages are cut.  A rank that dies ends them all, by the launcher.
+ * the same sizes.  Its result is fixed to the bit by its arguments and the
+ * number of ranks: it depends neither on which rank comes first nor on how
+ * messages are cut.  When a rank dies, the launcher ends all.
  *
- * dist.c has the ranks and what they gather, sum.c the sums over them, pair.c
- * what passes between two, over_mpi.c the only calls of MPI; watch.h finds a
- * rank that is stopped or slow.
+ * dist.c has the ranks and gathers, sum.c sums over ranks, pair.c messages
+ * between two; only over_mpi.c calls MPI.  watch.h finds a rank that is stopped
+ * or slow.
  */
 #ifndef DIST_DIST_H
 #define DIST_DIST_H
@@ -26,35 +26,36 @@ struct dist_group {
     void *comm; /* private; NULL for one rank */
 };
 
-/* Call once, before threads are started and before files are written.  Starts
- * MPI if the environment is a launcher's (OMPI_COMM_WORLD_SIZE, PMIX_RANK or
- * PMI_RANK is set), else nothing.  -1 and *e (EX_SYS) when MPI fails, or when
- * this build has none and the launcher has started more than one; (EX_USAGE)
- * RETORT_NODE is no number. */
+/* Call once, before threads are started and files are written.  Starts MPI if a
+ * launcher started the program (OMPI_COMM_WORLD_SIZE, PMIX_RANK or PMI_RANK is
+ * set), else nothing.  -1 and EX_SYS: MPI fails, or this build has no MPI and
+ * there are several ranks; EX_USAGE: RETORT_NODE is no number. */
 int dist_begin(struct err *e);
-/* Called by all ranks at a regular end.  When a program ends without it the
- * launcher ends the other ranks. */
+/* Called by all ranks at a regular end.  If a program ends without this call,
+ * the launcher ends the other ranks. */
 void dist_end(void);
 
-/* Have the launcher end all ranks at once with that status, also those whose
- * shell still waits for another program of a pipeline.  Any thread may call it,
- * whatever the others do, if there are several ranks. */
+/* If there are several ranks, have the launcher end them all at once with that
+ * status, even ranks whose shell still waits for another program of a pipeline.
+ * Any thread may call it, whatever other threads do. */
 void dist_abort(int status);
 
-/* From here on log each call (dist/log.h; how: COMM_*) to files that begin with
- * prefix on rank 0 and with PREFIX-RANK on others.  With a log or a timeline
- * (base/timeline.h) all ranks of a group wait for each other before each
- * collective, so that the wait is measured separately. */
+/* From here on log each call (dist/log.h; how: 0 or COMM_DEEPSPEED).  The
+ * files' names begin with prefix on rank 0, with PREFIX-RANK on others.  With a
+ * log or a timeline (base/timeline.h), all ranks of a group wait for each other
+ * before each collective, so that this wait is measured separately. */
 int dist_log(const char *prefix, int how, struct err *e);
-/* Write the tables; those of a program on one rank are empty. */
+/* Write the log's tables; on one rank they are empty. */
 int dist_log_end(struct err *e);
 
-/* Three groups: all ranks of this program; the ranks of this node; the ranks
- * that have this rank's number on their own nodes.  (mpirun may start several
- * programs, as `mpirun -n N teacher ... : -n M student ...`; each name is a
- * program.)  Valid from dist_begin to dist_end, and groups of one before and
- * after.  With RETORT_NODE=n in the environment, n ranks one after another
- * count as a node, for trials on one machine. */
+/* Three groups, valid from dist_begin to dist_end, and of one rank before and
+ * after:
+ *   dist_world   all ranks of this program (mpirun may start several programs,
+ *                as `mpirun -n N teacher ... : -n M student ...`; each name is
+ *                a program)
+ *   dist_node    the ranks of this node; with RETORT_NODE=n in the environment,
+ *                for trials on one machine, n consecutive ranks count as a node
+ *   dist_across  the ranks that have this rank's number on their own nodes */
 const struct dist_group *dist_world(void);
 const struct dist_group *dist_node(void);
 const struct dist_group *dist_across(void);
@@ -65,34 +66,35 @@ size_t dist_others(void);
 void dist_part(struct dist_group *part, const struct dist_group *g, size_t n,
     const char *name);
 void dist_part_free(struct dist_group *part);
-/* Number of threads this rank runs: `asked`; if that is 0, one for each
- * processor that the rank is bound to, else its share of the node's
- * processors. */
+/* Number of threads that this rank should run: `asked`, unless that is 0.  Then
+ * it is 0 (see pool_new) if the rank is alone on its node; else one for each
+ * processor that the rank may use, or, if it may use all, its share of them. */
 size_t dist_threads(size_t asked);
-/* numa_bind (base/numa.h) for this rank of its node, before there are threads
- * and buffers; NULL, NULL: it stays where its launcher bound it.  The first
- * rank of a node notes where the node's ranks run; a single rank that was not
- * bound says so with -v only. */
+/* numa_bind (base/numa.h) for this rank, as process of its node, before there
+ * are threads and buffers.  NULL, NULL: it stays where its launcher bound it.
+ * The first rank of a node notes where the node's ranks run; a program on one
+ * rank that was not bound does so only with -v. */
 int dist_place(const char *cpus, const char *node, struct err *e);
 
 void dist_barrier(const struct dist_group *g);
 /* Copy p [bytes] of rank root to all other ranks. */
 void dist_broadcast(const struct dist_group *g, void *p, size_t bytes,
     size_t root);
-/* Send elements at[r]..at[r+1] of rank r's x to all others.  x [at[n]] elements
- * of `size` bytes; at [n+1] rises from 0, parts may be empty.  If g is the
- * world and all nodes have the same number of ranks, it gathers across the
- * nodes first and then in each, so that a byte comes to a node once; the log
- * has a line for both. */
+/* Send elements at[r]..at[r+1]-1 of rank r's x to all others.  x has at[n]
+ * elements of `size` bytes.  at [n+1] rises from 0; parts may be empty.  If g
+ * is the world, and there are several nodes with the same number (> 1) of ranks
+ * each, the ranks gather across the nodes first and then in each node, so that
+ * a byte is sent to a node once; the log has a line for each. */
 void dist_all_gather(const struct dist_group *g, void *x, size_t size,
     const size_t *at);
 /* dist_all_gather of one element per rank: element r is rank r's. */
 void dist_all_gather_one(const struct dist_group *g, void *x, size_t size);
-/* dist_all_gather in the background, by a thread.  Nobody may touch x from
- * `begin` until `end`, which waits for the gather, or until the next `begin`.
- * There is one gather at a time; other calls wait for its end.  Unless
- * dist_overlap has succeeded, `begin` does the whole gather.  The log says how
- * much of the gather was hidden. */
+/* dist_all_gather in the background, by a thread.  dist_overlap starts the
+ * thread; before it succeeds, dist_gather_begin does the whole gather.  Nobody
+ * may touch x from dist_gather_begin to dist_gather_end, which waits for the
+ * gather.  There is one gather at a time: the next dist_gather_begin, and any
+ * other call, waits for its end.  The log says how much of its time was
+ * hidden. */
 int dist_overlap(struct err *e);
 int dist_overlaps(void); /* has dist_overlap succeeded? */
 void dist_gather_begin(const struct dist_group *g, void *x, size_t size,
@@ -101,36 +103,39 @@ void dist_gather_end(void);
 
 /*
  * Sums over ranks, element by element:
- *   DIST_RING  in fp32, in the order c+1, c+2, ... n-1, 0, ... c for the part
- *              of rank c, as the ring passes it on
+ *   DIST_RING  in fp32; the part of rank c in the order of ranks c+1, c+2, ...
+ *              n-1, 0, ... c, in which it goes round the ring
  *   DIST_TREE  in fp32, in the order of dist_tree
- *   DIST_BF16  the same order; what others send is rounded to bfloat16
+ *   DIST_BF16  in the order of dist_tree; what other ranks send is rounded to
+ *              bfloat16
  */
 enum dist_sum { DIST_RING, DIST_TREE, DIST_BF16 };
-/* Sum x [at[n]] over all ranks: afterwards elements at[r]..at[r+1]-1 of rank
- * r's x are the sums; its other elements are undefined. */
+/* Sum x [at[n]] over all ranks.  Afterwards rank r has the sums of elements
+ * at[r]..at[r+1]-1 there; other elements of its x are undefined. */
 void dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
     enum dist_sum how);
-/* Make x [n] of every rank the sum: dist_reduce_scatter, then
+/* Make x [n] of every rank the sum over all: dist_reduce_scatter, then
  * dist_all_gather. */
 void dist_all_reduce(const struct dist_group *g, float *x, size_t n,
     enum dist_sum how);
 
-/* Copy p [bytes] of rank `from` to p of rank `to`.  Called by both; on other
- * ranks it does nothing. */
+/* Copy p [bytes] of rank `from` to p of rank `to`.  Both call it; a call on
+ * another rank does nothing. */
 void dist_pass(const struct dist_group *g, size_t from, size_t to, void *p,
     size_t bytes);
-/* Add x [n] of rank `from` to x of rank `to`. */
+/* Add x [n] of rank `from` to x of rank `to`.  Called as dist_pass. */
 void dist_pass_sum(const struct dist_group *g, size_t from, size_t to, float *x,
     size_t n);
 
-/* Send x [n], n at most INT_MAX, to another rank, which receives n numbers by
- * the same channel with dist_receive; messages of a channel keep their order.
- * These calls are not collective.  x must not change until dist_posted is
- * called, once, with what dist_post returned.  The log has the time of both
- * calls; a receiver's wait is its wait for the sender. */
+/* Messages between two ranks, not collective.  dist_post sends x [n], n <=
+ * INT_MAX, to a rank, which gets the n numbers by dist_receive with the same
+ * channel; the messages of a channel keep their order.  x must not change until
+ * dist_posted has been called, once, with what dist_post returned.  The log has
+ * the time of both calls; a receiver's wait is the time until the sender
+ * sends. */
 struct posted {
-    size_t sending, n; /* number of the message in over_mpi.h; elements of x */
+    size_t sending, n; /* sending: the message's number (mpi_send); n: elements
+                        * of x */
     double seconds;    /* duration of dist_post; 0: calls are not logged */
 };
 struct posted dist_post(const struct dist_group *g, size_t to, size_t channel,
@@ -139,26 +144,27 @@ void dist_posted(const struct dist_group *g, const struct posted *p);
 void dist_receive(const struct dist_group *g, size_t from, size_t channel,
     float *x, size_t n);
 
-/* Cut sums into messages of at most this many elements, 1..2^26 (default 2^16).
- * The bits of a sum do not depend on it.  For tests. */
+/* Cut what sums send into messages of at most so many elements, 1..2^26
+ * (default 2^16).  A sum's bits do not depend on it.  For tests. */
 void dist_segment(size_t elements);
-/* Bytes of the buffer that sums keep after first use, in a group of n ranks. */
+/* Bytes of the buffer that sums over n ranks keep once one was computed. */
 size_t dist_bytes(size_t n);
 
 /*
- * The order of sums that does not depend on how many ranks there are.  Units
- * 0..n-1 are summed by a tree whose lowest bit is at its root:
- *   S(i,k) = S(i,2k) + S(i+k,2k) if i + k < n, else unit i; the sum is S(0,1)
- * so that S(r,R) is the sum of the units r, r+R, r+2R, ... that rank r of R (a
- * power of two) has, and the ranks' sums are the units of a tree of R.
+ * An order of summing that does not depend on how many ranks there are.  Units
+ * 0..n-1 are summed by a tree in which units that differ in the lowest bit of
+ * their number meet last:
+ *   S(i,k) = S(i,2k) + S(i+k,2k) if i + k < n, else unit i; the sum is S(0,1).
+ * Rank r of R, a power of two, has the units r, r+R, r+2R, ...; their sum is
+ * S(r,R).  The sums of the R ranks are then the units of a tree of R.
  *
- * add(ctx, i, j) is called n-1 times and adds what stands at unit j to what
- * stands at unit i, i < j; the sum ends up at unit 0.
+ * add(ctx, i, j), i < j, is called n-1 times and adds the sum at unit j to the
+ * sum at unit i; the whole sum ends up at unit 0.
  */
 void dist_tree(size_t n, void (*add)(void *ctx, size_t i, size_t j), void *ctx);
 
-/* Split `total` elements evenly over n ranks: at [n+1], each at[i] a multiple
- * of `align`, or `total`. */
+/* Split `total` elements evenly over n ranks: set at [n+1], each a multiple of
+ * `align`, or `total`. */
 void dist_split(size_t total, size_t n, size_t align, size_t *at);
 
 #endif

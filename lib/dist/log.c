@@ -1,5 +1,5 @@
-/* A log of collectives; see log.h.  It stands alone, for the library that is
- * loaded into other programs. */
+/* A log of collectives; see log.h.  It uses nothing else of lib/, since it is
+ * also part of libretort-pmpi.so, which other programs load. */
 #include "dist/log.h"
 
 #include <errno.h>
@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Averages are over the first TIMES messages of each row. */
+/* A row's means are over its first TIMES messages. */
 enum { TIMES = 1 << 16, LOG2 = 64, PATH = 4096 };
 
 struct row {
-    struct comm_event is; /* its seconds, exposed and wait are sums */
+    struct comm_event is; /* the first message; but seconds, exposed and wait
+                           * are sums */
     size_t count, ntimes;
-    double hidden; /* seconds of messages that were not exposed */
+    double hidden; /* seconds that were not exposed */
     double *ms;    /* [ntimes] duration of each message, milliseconds */
     size_t size;   /* message size that the log prints, bytes */
 };
@@ -23,7 +24,7 @@ struct comm_log {
     char prefix[PATH];
     size_t ranks;
     int how;
-    int bad; /* errno of the last line that was not written, or 0 */
+    int bad; /* errno of the last write that failed, or 0 */
     FILE *f;
     struct row *row;
     size_t nrow;
@@ -184,7 +185,8 @@ by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Means of ms and of both bandwidths, trimmed by a tenth at each end. */
+/* Compute means over a row: milliseconds, algbw, busbw.  The fastest and the
+ * slowest tenth are left out. */
 static void
 mean_times(const struct comm_log *l, struct row *r, double mean[3])
 {
@@ -204,8 +206,8 @@ mean_times(const struct comm_log *l, struct row *r, double mean[3])
         mean[k] /= (double)(r->ntimes - 2 * cut);
 }
 
-/* Compare rows of one op by size; sort_rows groups rows by op, in the order of
- * the ops' first messages. */
+/* Compare rows of one op by size.  (sort_rows keeps the ops in the order of
+ * their first messages.) */
 static int
 by_size(const void *a, const void *b)
 {
@@ -342,7 +344,7 @@ write_json(const struct comm_log *l, FILE *f)
     fputs("]}\n", f);
 }
 
-/* Close f; an error goes to l->bad. */
+/* Close f; record an error in l->bad. */
 static void
 close_file(struct comm_log *l, FILE *f)
 {
@@ -354,7 +356,7 @@ close_file(struct comm_log *l, FILE *f)
         l->bad = EIO;
 }
 
-/* Write the table PREFIX followed by `end`. */
+/* Write a table to the file whose name is PREFIX and `end`. */
 static void
 write_table(struct comm_log *l, const char *end,
     void (*what)(const struct comm_log *, FILE *))

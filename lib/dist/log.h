@@ -29,22 +29,25 @@ enum comm_kind {
 };
 
 struct comm_event {
-    const char *op; /* DeepSpeed's name; not copied, outlives the log */
+    const char *op; /* DeepSpeed's name of the call; must outlive the log */
     enum comm_kind kind;
-    const char *group; /* name of the group; not copied either */
+    const char *group; /* name of the group; must outlive the log */
     size_t n;          /* ranks of the group */
-    /* Bytes of the whole array, of a rank's part of it, sent by this rank. */
+    /* whole: bytes of the whole array; shard: of a rank's part of it; wire:
+     * sent by this rank. */
     size_t whole, shard, wire;
     double seconds; /* duration */
-    double exposed; /* seconds of these in which the rank did only this */
-    double wait;    /* seconds that this rank waited for the others first */
+    double exposed; /* of these seconds, those in which the rank did nothing
+                     * else */
+    double wait;    /* seconds before, in which this rank waited for the
+                     * others */
 };
 
 struct comm_log;
 enum { COMM_DEEPSPEED = 1 };
-/* Write PREFIX.log from now on, and PREFIX.tsv, -log2.tsv and .json at the end.
- * ranks: of the world; how: 0 or COMM_DEEPSPEED.  NULL and errno: PREFIX.log
- * cannot be written. */
+/* Write PREFIX.log from now on, and at the end PREFIX.tsv, PREFIX-log2.tsv and
+ * PREFIX.json.  ranks: number of ranks of the world; how: 0 or COMM_DEEPSPEED.
+ * NULL and errno: PREFIX.log cannot be written. */
 struct comm_log *comm_log_open(const char *prefix, size_t ranks, int how);
 void comm_log_add(struct comm_log *l, const struct comm_event *e);
 /*

@@ -1,5 +1,5 @@
-/* The calls of MPI; see over_mpi.h.  An error of MPI itself ends the program:
- * its default handler, which also ends the other ranks. */
+/* The calls of MPI; see over_mpi.h.  When MPI itself fails, its default error
+ * handler ends the program and the other ranks. */
 #include "dist/over_mpi.h"
 
 #include <signal.h>
@@ -27,7 +27,7 @@ mpi_sent(void)
 enum {
     TAG = 1,
     CHANNELS = 2,
-    PIECE = 1 << 30 /* bytes; a count of MPI is an int */
+    PIECE = 1 << 30 /* bytes of a message at most: MPI's counts are ints */
 };
 
 static MPI_Comm
@@ -36,8 +36,8 @@ comm_of(const struct dist_group *g)
     return *(MPI_Comm *)g->comm;
 }
 
-/* Make g the ranks of `from` that share memory (type), or else that have this
- * color, in their order in `from`. */
+/* Make g of those ranks of `from` that share memory (type 1) or that have this
+ * color (type 0), in their order in `from`. */
 static void
 split_group(struct dist_group *g, MPI_Comm from, int type, int color,
     const char *name)
@@ -85,7 +85,7 @@ mpi_start(struct dist_group *world, struct dist_group *node,
         MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) !=
             MPI_SUCCESS)
         return err_set(e, EX_SYS, "MPI does not start");
-    /* a communicator of our own, apart from messages of libraries */
+    /* a communicator of our own: libraries' messages stay apart */
     split_group(world, MPI_COMM_WORLD, 0, color_of(progname), "world");
     MPI_Comm_size(MPI_COMM_WORLD, &all);
     *others = (size_t)all - world->n;
@@ -120,7 +120,7 @@ mpi_part_free(struct dist_group *part)
 void
 mpi_abort(int status)
 {
-    /* in case MPI, which another thread is using, does not end */
+    /* if MPI hangs, because another thread uses it, end by SIGALRM */
     signal(SIGALRM, SIG_DFL);
     alarm(5);
     MPI_Abort(MPI_COMM_WORLD, status);
@@ -168,7 +168,7 @@ mpi_exchange(const struct dist_group *g, size_t to, const void *p, size_t n,
     }
 }
 
-/* Requests of messages under way; MPI_REQUEST_NULL: a free slot. */
+/* Requests of messages under way; a free slot holds MPI_REQUEST_NULL. */
 static MPI_Request *way;
 static size_t nway;
 
@@ -237,7 +237,7 @@ mpi_start(struct dist_group *world, struct dist_group *node,
         "started over ranks, but built without Open MPI (libopenmpi-dev)");
 }
 
-/* A build without MPI has groups of one rank and never calls these. */
+/* Never called: in a build without MPI, groups have one rank. */
 void
 mpi_stop(struct dist_group *world, struct dist_group *node,
     struct dist_group *across)

@@ -1,9 +1,10 @@
 /*
  * libretort-pmpi.so logs the messages of any MPI program, as log.h describes:
  *     RETORT_COMM_LOG=prefix LD_PRELOAD=libretort-pmpi.so mpirun ...
- * See retort(7).  MPI's profiling interface times each MPI function below and
- * passes the call on.  MPI does not tell how many bytes a collective sends, so
- * the log has the number that a ring would send.
+ * See retort(7).  Each MPI function below takes the place of MPI's own
+ * (profiling interface), times the call and passes it on.  MPI does not tell
+ * how many bytes a collective sends, so the log has the number that a ring
+ * would send.
  */
 #include "base/clock.h"
 #include "dist/log.h"
@@ -45,8 +46,9 @@ struct timed {
     double begin, wait;
 };
 
-/* Begin to time a call.  comm: the group of a collective, whose ranks may wait
- * for each other first; MPI_COMM_NULL: not a collective. */
+/* Begin to time a call.  comm: the group of a collective, whose ranks first
+ * wait for each other if that is asked for; MPI_COMM_NULL: the call is no
+ * collective. */
 static struct timed
 start_call(MPI_Comm comm)
 {
@@ -57,7 +59,7 @@ start_call(MPI_Comm comm)
     return (struct timed){ clock_now(), clock_now() - t };
 }
 
-/* Log the call c; returns r, which MPI returned. */
+/* Log the call c.  r: what MPI returned; returned again. */
 static int
 end_timed(int r, const struct timed *c, MPI_Comm comm, enum comm_kind kind,
     const char *op, size_t whole, size_t shard, size_t wire)

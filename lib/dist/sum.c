@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Exchanges of less than half a megabyte stay in the caches. */
+/* Elements of a segment: small, so that exchanges (less than half a megabyte)
+ * stay in the caches. */
 enum { SEGMENT = 1 << 16, SEGMENT_MOST = 1 << 26 };
 
 static struct {
     size_t segment; /* largest number of elements in a message */
-    void *room;     /* a segment for each rank; dist_bytes bytes */
+    void *room;     /* one segment for each rank */
     size_t room_bytes;
 } sums = { .segment = SEGMENT };
 
@@ -52,8 +53,8 @@ reserve_room(size_t n)
     return sums.room;
 }
 
-/* Length of segment i of a part, and its *start; at most sums.segment
- * elements. */
+/* Elements in segment i of a part, at most sums.segment; *start: where it
+ * begins. */
 static size_t
 segment_of(const size_t *at, size_t part, size_t i, size_t *start)
 {
@@ -76,9 +77,9 @@ segments_of(size_t n, const size_t *at)
 }
 
 /*
- * Each part travels round the ring, from the rank after its owner to its owner,
- * and each rank adds its own elements to it.  In each of n - 1 rounds a rank
- * passes one part on, a segment at a time, and adds its own elements to the
+ * Each part travels round the ring to its owner, from the rank after that, and
+ * each rank adds its own elements to it.  So in each of n - 1 rounds, a rank
+ * passes on one part, segment by segment, and adds its own elements to the
  * segments of the part that arrives.
  */
 static void
@@ -101,8 +102,8 @@ sum_ring(const struct dist_group *g, float *x, const size_t *at)
         }
 }
 
-/* One segment of all ranks: rank r's is at came + r * segment, this rank's at
- * own. */
+/* The segments of all ranks that are summed: rank r's is at came + r * segment,
+ * this rank's at own. */
 struct arrived {
     size_t rank, n;
     float *own, *came;
@@ -123,9 +124,9 @@ add_rank(void *ctx, size_t i, size_t j)
     kern.add(y, y, came_of(a, j), a->n);
 }
 
-/* Send n elements at a to rank `to` while m elements come from rank `from` into
- * y.  half: room for two segments, through which both travel as bfloat16; NULL:
- * both travel as fp32. */
+/* Send n elements at a to rank `to` while m elements from rank `from` arrive at
+ * y.  half: room for two segments: the elements are sent as bfloat16; NULL: as
+ * fp32. */
 static void
 exchange_wire(const struct dist_group *g, size_t to, const float *a, size_t n,
     size_t from, float *y, size_t m, uint16_t *half)
@@ -140,14 +141,14 @@ exchange_wire(const struct dist_group *g, size_t to, const float *a, size_t n,
     kern.widen_bf16(y, half + sums.segment, m);
 }
 
-/* Segment by segment every rank sends each other rank the elements of that
- * rank's part, and sums the elements of its own part. */
+/* In segments, each rank sends every other rank the elements of that rank's
+ * part, and sums those of its own part. */
 static void
 all_to_all(const struct dist_group *g, float *x, const size_t *at, int half)
 {
     const size_t n = g->n, count = segments_of(n, at);
     struct arrived all = { .rank = g->rank, .came = reserve_room(n) };
-    /* nothing arrives in this rank's segment of the room */
+    /* this rank's segment of the room is free: nothing arrives there */
     uint16_t *const room = (uint16_t *)(all.came + g->rank * sums.segment);
 
     for (size_t i = 0; i < count; i++) {

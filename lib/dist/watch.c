@@ -22,16 +22,17 @@
 
 enum { STEPS = 63, ADDRESSES = 8, FIRST = 10 };
 
-/* The packet in which a rank tells its state.  All ranks run the same program,
- * so its bytes are sent as they are in memory. */
+/* The packet by which a rank tells its state.  All ranks run the same program,
+ * so its bytes are sent as they lie in memory. */
 struct beat {
     uint64_t key;
     uint32_t rank, busy;
     double inside;  /* seconds that the rank has waited in a collective */
-    double outside; /* seconds since its last collective; 0: it waits in one */
+    double outside; /* seconds since its last collective; 0: it waits in one
+                     * now */
 };
 
-/* What all ranks know of rank 0: its addresses, and the key of packets. */
+/* Rank 0's addresses and the key of packets, known to all ranks. */
 struct meeting {
     uint64_t key;
     struct in_addr at[ADDRESSES];
@@ -49,11 +50,12 @@ static struct {
     pthread_t thread;
     struct meeting meet;
     struct person *who; /* [n] by rank */
-    struct beat *last;  /* [n] last packet of each rank; ranks other than 0 use
-                         * only last[0] and heard[0] */
-    double *heard;      /* [n] clock_now() when it came; 0: never */
-    /* clock_now() when watching began (0: ranks unheard of were warned of);
-     * seconds: shortest limit, and between packets */
+    struct beat *last;  /* [n] last packet of each rank; on ranks other than 0
+                         * only that of rank 0 */
+    double *heard;      /* [n] clock_now() when that came; 0: never */
+    /* begun: clock_now() when watching began; 0 once unheard ranks were warned
+     * of.  least: shortest limit, seconds.  interval: seconds between
+     * packets. */
     double begun, least, interval;
     int steps; /* the program calls watch_step */
     const char *advice;
@@ -64,7 +66,8 @@ static struct {
 static _Atomic int depth, busy;
 static _Atomic double since;  /* clock_now() when this rank began to wait in a
                                * collective (depth > 0), or left it */
-static _Atomic double median; /* seconds, of the last steps; 0: none yet */
+static _Atomic double median; /* median seconds of the last steps; 0: none is
+                               * done */
 
 void
 watch_enter(void)
@@ -126,8 +129,9 @@ limit(void)
     return fmax(watch.least, 3.0 * atomic_load(&median));
 }
 
-/* Seconds that ranks may wait in a collective: longer before the first step, in
- * which ranks read models and start their inputs. */
+/* Seconds that ranks may wait in a collective, or be out of one: more until the
+ * first step is done, since ranks also read models and start their inputs in
+ * that time. */
 static double
 longest_wait(void)
 {
@@ -141,8 +145,8 @@ name_rank(char *out, size_t size, size_t rank)
         watch.who[rank].process, watch.who[rank].host);
 }
 
-/* Warn with `why` and have the launcher end all ranks: this one waits in a
- * collective that it cannot leave. */
+/* Warn with `why`, and have the launcher end all ranks: this one may wait in a
+ * collective, which it cannot leave. */
 static void
 end_lost(const char *why)
 {
@@ -188,7 +192,7 @@ end_stuck(double seconds)
     end_lost(why);
 }
 
-/* Rank 0: look for a lost rank.  1: there is one, and the job is being
+/* On rank 0: look for a lost rank.  1: there is one, and the job is being
  * ended. */
 static int
 judge_all(double now)
@@ -227,8 +231,8 @@ judge_all(double now)
     return 0;
 }
 
-/* Other ranks: is rank 0 lost?  Rank 1 reports it first, the others two seconds
- * later. */
+/* On other ranks: is rank 0 lost?  Rank 1 is the first to report it, and the
+ * others follow two seconds later. */
 static int
 judge_first(double now)
 {
@@ -288,7 +292,7 @@ send_beat(void)
     struct sockaddr_in to = { .sin_family = AF_INET,
         .sin_port = watch.meet.port };
 
-    /* a wrong address of rank 0 just brings no answer */
+    /* an address at which rank 0 cannot be reached brings no answer */
     for (size_t i = 0; i < watch.meet.n; i++) {
         to.sin_addr = watch.meet.at[i];
         (void)sendto(watch.fd, &b, sizeof b, 0, (const struct sockaddr *)&to,
@@ -296,16 +300,16 @@ send_beat(void)
     }
 }
 
-/* This process did not run for `seconds`, up to now: it was stopped, alone or
- * with the whole job, or had no processor.  These seconds count neither as its
- * wait nor as silence of other ranks. */
+/* Forgive the last `seconds`, in which this process did not run: it was
+ * stopped, alone or with the whole job, or had no processor.  They count
+ * neither as its own wait nor as silence of other ranks. */
 static void
 forgive(double seconds, double now)
 {
     const size_t n = dist_world()->rank == 0 ? dist_world()->n : 1;
     double was = atomic_load(&since);
 
-    /* if `since` has just been set it needs no change */
+    /* if this fails, `since` has just been set and needs no change */
     (void)atomic_compare_exchange_strong(&since, &was,
         fmin(was + seconds, now));
     for (size_t r = 0; r < n; r++)
@@ -393,7 +397,7 @@ watch_begin(double least, int steps, const char *advice, struct err *e)
     r = meet(&watch.meet);
     if (r < 0)
         err_set(e, EX_SYS, "a socket to watch ranks by:");
-    /* also after an error on this rank: others wait for it */
+    /* even after an error on this rank: the others wait for it */
     dist_broadcast(g, &watch.meet, sizeof watch.meet, 0);
     watch.who = xcalloc(g->n, sizeof *watch.who);
     watch.last = xcalloc(g->n, sizeof *watch.last);
