@@ -215,7 +215,8 @@ io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
     for (;;) {
         const size_t room = max - b.n;
 
-        /* One byte more than allowed shows that the file is too long. */
+        /* Reading one byte more than allowed shows whether the file is too
+         * long. */
         if (step > room)
             step = room < SIZE_MAX ? room + 1 : room;
         buf_reserve(&b, step);

@@ -12,7 +12,7 @@ void out_put(const void *buf, size_t n);
 void out_file(const char *path, const void *buf, size_t n);
 
 /* Call when nothing more goes to stdout, by stdio or out_put: flush and close
- * it.  An error that shows only now dies (EX_SYS); EPIPE is quiet. */
+ * it.  An error that shows only now is fatal (EX_SYS); EPIPE is quiet. */
 void out_done(void);
 
 /* Refuse to write binary data to a terminal: die (EX_USAGE) if fd is one. */

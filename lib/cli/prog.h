@@ -1,6 +1,6 @@
 /*
- * What every program has: its name, its messages, a closing line with the cost,
- * all on stderr, and its signals.  Progress is in progress.h.
+ * A program's name, messages, closing line with the cost (all on stderr) and
+ * signals.  Progress is in progress.h.
  */
 #ifndef CLI_PROG_H
 #define CLI_PROG_H

@@ -51,8 +51,8 @@ on_terminal(void)
     return known;
 }
 
-/* Does this program own the terminal's line?  Programs of a pipe share it; the
- * last one owns it, whose standard output is no pipe. */
+/* Does this program own the terminal's line?  The programs of a pipe share it:
+ * the last one, whose standard output is no pipe, owns it. */
 static int
 owns_line(void)
 {

@@ -1,5 +1,5 @@
 /* Private to lib/dist: what each of its calls runs at its begin and end, to be
- * watched, logged and timed.  In dist.c. */
+ * watched, logged and timed (in dist.c). */
 #ifndef DIST_CALL_H
 #define DIST_CALL_H
 

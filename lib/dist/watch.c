@@ -32,7 +32,7 @@ struct beat {
                      * now */
 };
 
-/* Rank 0's addresses and the key of packets, known to all ranks. */
+/* Rank 0 tells all ranks: its addresses, and the key of packets. */
 struct meeting {
     uint64_t key;
     struct in_addr at[ADDRESSES];

@@ -27,7 +27,7 @@ enum {
     SPINS = 500,
     TICK = 100000000, /* nanoseconds between looks at the other end */
     PATIENCE = 20,    /* ticks that a reader gets after stop_asked */
-    DEAD = 50,        /* a reader that has found no writer so many times gives
+    DEAD = 50,        /* looks that find no writer, after which a reader gives
                        * up */
     TRIES = 100       /* attempts to create a name that other processes want
                        * too */

@@ -1,9 +1,8 @@
 /*
- * Messages as bytes of a stream, one level below msg.h: how long a message is
- * and may be, the chain of hashes, and how metadata spells kinds and numbers.
- * For code that stores, finds or hashes messages itself, such as lib/shard;
- * programs that read and write streams need only msg.h.  The functions are in
- * msg.c.
+ * Messages as bytes of a stream, one level below msg.h: lengths, the chain of
+ * hashes, and how metadata spells kinds and numbers.  For code that stores,
+ * finds or hashes messages itself, such as lib/shard; programs that read and
+ * write streams need only msg.h.  The functions are in msg.c.
  */
 #ifndef MSG_WIRE_H
 #define MSG_WIRE_H

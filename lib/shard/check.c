@@ -272,9 +272,9 @@ set_check(const char *dir, int partial, void (*tick)(void *ctx, uint64_t done),
     if (!c.s)
         return -1;
     c.m = set_manifest(c.s);
-    /* There is room for any source number (msg_rules checks that it is <
-     * 65536), because the manifest may have another number of sources than the
-     * stream.  Their counts are compared only if the two numbers are equal. */
+    /* The array has room for any source number (msg_rules checks that it is <
+     * 65536): the manifest may have another number of sources than the stream.
+     * Counts are compared only if it has the same. */
     c.source = xcalloc(65536, sizeof *c.source);
     c.hash = XXH3_createState();
     if (!c.hash)
