@@ -323,7 +323,8 @@ put_mark(const char *tmp, struct err *e)
     return fd;
 }
 
-/* Make the temporary folder and have it removed if the program ends. */
+/* Make the temporary folder, and remember it, so that it is removed if the
+ * program ends. */
 static int
 make_temporary(struct dir_new *d, struct err *e)
 {

@@ -13,7 +13,7 @@
 
 enum {
     EX_OK = 0,
-    EX_SYS = 1,   /* the system failed us: no file, no memory, disk full */
+    EX_SYS = 1,   /* the system fails: no such file, no memory, disk full */
     EX_USAGE = 2, /* wrong arguments */
     EX_INPUT = 3, /* input is damaged, foreign or incomplete */
     EX_NUM = 4,   /* a value is not finite */
@@ -28,8 +28,8 @@ struct err {
     char msg[500];
 };
 
-/* Fill *e (which may be NULL) and return -1.  If fmt ends with ':' the text
- * of errno is appended. */
+/* Set *e (may be NULL) and return -1.  A trailing ':' in fmt adds the text of
+ * errno. */
 int err_set(struct err *e, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -41,8 +41,7 @@ int err_at(struct err *e, uint64_t at, const char *fmt, ...)
 int err_prefix(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Format into out[n].  As in err_set, the text of errno is appended if fmt ends
- * with ':'. */
+/* Format into out[n].  A trailing ':' in fmt adds the text of errno. */
 void err_format(char *out, size_t n, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
 

@@ -425,8 +425,8 @@ io_out_begin(struct io_out *o, const char *path, struct err *e)
     if (there && S_ISDIR(st.st_mode))
         return err_set(e, EX_SYS, "%s: is a directory", path);
     if (there && !S_ISREG(st.st_mode)) {
-        /* A device or pipe is written as it is: renaming a file onto
-         * /dev/null would be a disaster. */
+        /* Write to a device or pipe directly: to rename a file to /dev/null
+         * would be a disaster. */
         o->path = xstrdup(path);
         do
             o->fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -28,11 +28,11 @@ int io_open_file(const char *path, uint64_t *size, struct err *e);
 /* Close, unless it is descriptor 0. */
 void io_close_in(int fd);
 
-/* Read until n bytes, end of file or error.  Returns bytes read (less than n
- * only at end of file), or -1 with errno. */
+/* Read until n bytes have come or the file ends.  Returns the number of bytes
+ * read, or -1 with errno. */
 ptrdiff_t io_read(int fd, void *buf, size_t n);
 
-/* Read n bytes at `at`; as io_read. */
+/* io_read from offset `at`. */
 ptrdiff_t io_read_at(int fd, void *buf, size_t n, uint64_t at);
 
 /* Open a file without a name in $TMPDIR or /tmp, for writing and reading; it
@@ -54,8 +54,8 @@ struct io_map {
     struct io_guard *guard;
 };
 int io_map(struct io_map *m, const char *path, struct err *e);
-/* Drop n bytes at `at` from memory; they are read from the file again when they
- * are touched. */
+/* Drop n bytes at `at` from memory.  If they are touched again they are read
+ * from the file again. */
 void io_map_forget(const struct io_map *m, size_t at, size_t n);
 /* Start reading n bytes at `at` from disk, and none beyond them, because they
  * will be used soon. */
@@ -100,7 +100,7 @@ void io_remove_temporaries(void);
 int io_remember(const char *path);
 void io_forget(int place);
 
-/* Write a whole small file, atomically. */
+/* Write a small file, which appears whole or not at all. */
 int io_put_file(const char *path, const void *buf, size_t n, struct err *e);
 int io_fsync_dir(const char *dir, struct err *e);
 

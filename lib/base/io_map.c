@@ -49,7 +49,7 @@ on_bus(int sig, siginfo_t *info, void *context)
     while (g != NULL &&
         (at < (uintptr_t)g->p || at - (uintptr_t)g->p >= atomic_load(&g->n)))
         g = g->next;
-    if (g == NULL) { /* not one of our mappings: die of the signal */
+    if (g == NULL) { /* the address is not in our mappings: die of the signal */
         signal(sig, SIG_DFL);
         raise(sig);
         return;

@@ -286,7 +286,7 @@ arena_init(struct arena *a, size_t cap)
         MAP_PRIVATE | MAP_ANONYMOUS | (overcommit ? MAP_NORESERVE : 0), -1, 0);
     if (p == MAP_FAILED)
         mem_exhausted("%zu bytes:", cap);
-    /* Advice only: a kernel without huge pages serves small ones. */
+    /* Only advice: a kernel without huge pages gives small ones. */
     (void)madvise(p, cap, MADV_HUGEPAGE);
     *a = (struct arena){ p, cap, 0 };
 }

@@ -25,8 +25,9 @@ extern void (*mem_handler)(const char *msg);
 void mem_exhausted(const char *what, ...)
     __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Never return NULL: mem_exhausted() if there is no memory or n*size overflows.
- * n = 0 gives a unique pointer.  The caller frees with free(). */
+/* These never return NULL: if there is no memory, or n*size overflows, they
+ * call mem_exhausted().  n = 0 gives a unique pointer.  The caller frees with
+ * free(). */
 void *xmalloc(size_t n);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n);
@@ -35,8 +36,8 @@ void *xreallocarray(void *p, size_t n, size_t size);
  * line, in huge pages if large, every byte set to `fill`. */
 void *xtable(size_t n, size_t size, int fill);
 char *xstrdup(const char *s);
-/* Make room for one more element in the array p, which holds n and has room for
- * *cap; *cap doubles when it is reached.  Returns the array. */
+/* Make room for one more element of `size` bytes in the array p, which holds n
+ * and has room for *cap.  If it is full, *cap doubles.  Returns the array. */
 void *xgrow(void *p, size_t n, size_t *cap, size_t size);
 /* xgrow for an array that never shrinks.  Its capacity need not be stored: it
  * is the power of two that holds n. */
@@ -69,10 +70,11 @@ struct arena {
     unsigned char *base; /* NULL: counting only */
     size_t cap, used;    /* bytes */
 };
-/* Make *a count only: arena_alloc returns NULL and used grows. */
+/* Make *a an arena that only counts: arena_alloc returns NULL, and `used`
+ * grows. */
 void arena_plan(struct arena *a);
-/* Map cap bytes, zeroed on first touch; mem_exhausted() when the system
- * refuses. */
+/* Map cap bytes, which are zero when first touched.  Calls mem_exhausted() if
+ * the system refuses. */
 void arena_init(struct arena *a, size_t cap);
 /* From here on arenas may be larger than memory.  For plan(1), which never
  * touches those that it makes. */

@@ -1,6 +1,6 @@
 /*
- * Notes for people.  They go to note_sink, which a program sets (cli/prog.h);
- * without one nothing is said.
+ * Notes for people.  They go to note_sink, which programs set (cli/prog.h);
+ * without it they are dropped.
  */
 #ifndef BASE_NOTE_H
 #define BASE_NOTE_H

@@ -1,4 +1,4 @@
-/* Numbers in text that people write. */
+/* Numbers as people write them. */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
 

@@ -10,8 +10,8 @@
 struct err;
 struct pool;
 
-/* A pool of n threads, the caller included; n = 0: one per usable processor.
- * NULL and *e when threads cannot be made. */
+/* Make a pool of n threads, the caller included; n = 0: one for each usable
+ * processor.  NULL and *e: threads cannot be made. */
 struct pool *pool_new(size_t n, struct err *e);
 void pool_free(struct pool *p);
 size_t pool_size(const struct pool *p);

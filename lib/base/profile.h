@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-/* Called by pool_new: looks at the environment. */
+/* Called by pool_new: look for RETORT_PROFILE in the environment. */
 void profile_init(size_t threads);
 /* Call after each step or batch.  The first call discards what was measured
  * before, so that the program's start does not count. */

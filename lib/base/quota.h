@@ -1,5 +1,5 @@
-/* The share of the machine's processors that control groups grant, as
- * containers and batch systems set it; see cgroups(7). */
+/* How many processors control groups grant, as containers and batch systems set
+ * it; see cgroups(7). */
 #ifndef BASE_QUOTA_H
 #define BASE_QUOTA_H
 

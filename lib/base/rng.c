@@ -5,7 +5,7 @@
 
 enum { SMALL = 32 }; /* up to this n, rng_perm shuffles a table */
 
-/* Bijective mixing of 64 bits: Stafford's variant 13, the finaliser of
+/* Mix 64 bits by a bijection: Stafford's variant 13, the finaliser of
  * SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). */
 static uint64_t
 mix_bits(uint64_t x)

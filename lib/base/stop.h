@@ -1,4 +1,4 @@
-/* Requests by the user or the system that the program stop. */
+/* Requests, by the user or the system, to stop the program. */
 #ifndef BASE_STOP_H
 #define BASE_STOP_H
 

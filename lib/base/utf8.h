@@ -1,5 +1,5 @@
-/* UTF-8 (Unicode 16, table 3-7: no overlong form, surrogate, or character above
- * 10FFFF). */
+/* UTF-8 as in table 3-7 of Unicode 16: no overlong forms, no surrogates, no
+ * characters above 10FFFF. */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 

@@ -43,7 +43,7 @@ cache_dir(void)
     return xasprintf("%s/.cache/huggingface/hub", home != NULL ? home : "");
 }
 
-/* Path of the snapshot that refs/main of dir names, or NULL. */
+/* Path of the snapshot that dir/refs/main names, or NULL. */
 static char *
 main_snapshot(const char *dir)
 {

@@ -171,7 +171,7 @@ add_number_text(struct buf *b, const struct opt *o)
         buf_addf(b, "%g", *(double *)o->dst);
 }
 
-/* Does the number have a default that can be printed? */
+/* Is the option a number with a default that can be printed? */
 static int
 has_default(const struct opt *o)
 {
@@ -360,7 +360,7 @@ bad_time(const struct opt *o, const char *name, const char *v)
         name, v, lo.p, hi.p);
 }
 
-/* Does the option take a model or a tokenizer? */
+/* Is the option's value a model or a tokenizer? */
 static int
 is_model(const struct opt *o)
 {
@@ -647,7 +647,7 @@ opt_parse(int argc, char **argv, const struct opt *table, const char *about,
     struct buf help = { 0 };
 
     begin_program(argc > 0 ? argv[0] : NULL);
-    add_help(&help, &p); /* before a default is overwritten */
+    add_help(&help, &p); /* now, before parsing overwrites a default */
     for (int i = 1; i < argc; i++) {
         char *arg = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
 
@@ -679,7 +679,7 @@ opt_parse(int argc, char **argv, const struct opt *table, const char *about,
     return argv;
 }
 
-/* The shortest text that reads back as v. */
+/* Append the shortest text that reads back as v. */
 static void
 add_exact(struct buf *b, double v)
 {

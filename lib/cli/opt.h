@@ -26,7 +26,7 @@ enum opt_kind {
     OPT_K_GROUP
 };
 
-/* Values of an option that may be given several times; { 0 } is empty. */
+/* The values of an option that may be given several times; { 0 } is empty. */
 struct opt_list {
     char **v; /* pointers into argv */
     size_t n;
@@ -43,7 +43,7 @@ struct opt {
     const char *const *choice; /* NULL-terminated words for OPT_ENUM */
 };
 
-/* int *dst, set to 1.  No --no-NAME is added. */
+/* int *dst, which the option sets to 1.  There is no --no-NAME. */
 #define OPT_FLAG(c, n, d, h)                                \
     {                                                       \
         OPT_K_FLAG, c, n, (int *){ d }, NULL, h, 0, 0, NULL \

@@ -54,8 +54,8 @@ out_done(void)
     /* fclose() would not tell whether flushing or closing failed, nor why. */
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        /* A write failed earlier, perhaps in printf(): write once more to learn
-         * why.  The output is incomplete already, so a byte more does no
+        /* A write has failed earlier, perhaps in printf(): write again to learn
+         * why.  The output is incomplete already, so one more byte does no
          * harm. */
         if (errno == 0 && reader_left(STDOUT_FILENO))
             errno = EPIPE;

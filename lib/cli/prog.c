@@ -141,7 +141,7 @@ prog_stop_after(double seconds)
     const double whole = left > 0.0 ? floor(left) : 0.0;
     const double part = left > 0.0 ? left - whole : 0.0;
     const struct sigaction sa = { .sa_handler = on_stop };
-    /* 1 us at least, since {0, 0} would disarm the timer */
+    /* at least 1 us, since {0, 0} would disarm the timer */
     const struct itimerval t = { .it_value = { (time_t)whole,
                                      1 + (suseconds_t)(part * 999998.0) } };
 

@@ -10,18 +10,19 @@
 const char *prog_version(void); /* "0.1.0" */
 const char *prog_build(void);   /* compiler and flags */
 
-/* Called by opt_parse first: from then on notes of the library (base/note.h)
+/* Called first by opt_parse.  From here on notes of the library (base/note.h)
  * are printed, and exhausted memory ends the program (base/mem.h). */
 void prog_listen(void);
-/* Called by opt_parse last: starts the clock, takes SIGUSR1, and arms the
- * closing line, printed at exit unless -q. */
+/* Called last by opt_parse: starts the clock, takes SIGUSR1, and arms the
+ * closing line, which is printed at exit unless -q was given. */
 void prog_begin(void);
 
 /* Call on each rank if there are several: ranks other than 0 print only errors,
  * with their number. */
 void prog_rank(size_t rank);
 
-/* Peak and present resident memory, bytes; 0: the system does not tell. */
+/* Resident memory in bytes, at its peak and now; 0: the system does not
+ * tell. */
 size_t prog_peak(void);
 size_t prog_resident(void);
 

@@ -65,7 +65,7 @@ owns_line(void)
     return known;
 }
 
-/* Seconds between two lines; negative: none are wanted. */
+/* Seconds between two lines of progress; negative: there are none. */
 static double
 interval(void)
 {

@@ -18,17 +18,18 @@ void progress_from(double done);
 /* Set the total, if it becomes known, or known better, after progress_begin. */
 void progress_total(double total);
 /* Report that `done` units are done, those of progress_from included.  extra: a
- * short text such as "loss 2.31", or NULL.  Cheap to call often. */
+ * short text such as "loss 2.31", which is copied, or NULL.  Cheap to call
+ * often. */
 void progress_at(double done, const char *extra);
 void progress_end(void);
 
-/* The bytes to write before a line on stderr, which erase the progress line
- * that this or another process has drawn there. */
+/* Text to write before a line on stderr: it erases the progress line that this
+ * or another process has drawn there. */
 const char *progress_wipe(void);
 
 /* Called by prog_begin: from here on, SIGUSR1 prints how the job stands. */
 void progress_arm(void);
-/* Has SIGUSR1 come since the last call?  If so, a program prints what it knows
+/* Has SIGUSR1 come since the last call?  Then a program prints what it knows
  * beyond the progress line. */
 int progress_asked(void);
 

@@ -19,8 +19,8 @@ int sub_run(int argc, char **argv, const struct sub *table);
 /* Make the text that opt_parse prints for -h: `about`, then a line for each
  * command.  It is never freed. */
 const char *sub_about(const char *about, const struct sub *table);
-/* sub_run for a program that does nothing without a command: -h prints
- * sub_about, and no command or an unknown one is a usage error. */
+/* sub_run for a program that needs a command: -h prints sub_about; without a
+ * command, or with an unknown one, it is a usage error. */
 int sub_main(int argc, char **argv, const struct sub *table, const char *about);
 
 #endif

@@ -14,7 +14,7 @@ struct buffer {
     int busy;     /* 1: being read: ahead_now was called, ahead_done not yet */
 };
 
-/* This rank's share of the copy of an array that its node keeps. */
+/* This rank's share of an array's copy, which its node keeps (ahead_keep). */
 struct copy {
     char *p;
     size_t *at; /* rank r has elements at[r]..at[r+1]-1 */
@@ -35,7 +35,7 @@ struct ahead {
                             * NULL */
 };
 
-/* Number of elements of the largest array of this kind. */
+/* Number of elements in the largest array of this kind. */
 static size_t
 largest(const struct ahead *x, size_t kind)
 {

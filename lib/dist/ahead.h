@@ -13,7 +13,8 @@
 
 struct ahead_array {
     const void *own;  /* this rank's part: elements at[rank]..at[rank+1]-1 */
-    const size_t *at; /* [n+1] as in dist_all_gather; NULL: no such array */
+    const size_t *at; /* [n+1] where the ranks' parts begin, as in
+                       * dist_all_gather; NULL: no such array */
     size_t kind;      /* kind of the buffers that may hold it, < kinds */
 };
 struct ahead;
@@ -28,7 +29,7 @@ void ahead_free(struct ahead *x);
  * each array that they have gathered, a share in each rank.  Until
  * ahead_changed they gather the array from these shares. */
 void ahead_keep(struct ahead *x, const struct dist_group *node);
-/* Bytes of the buffers and copies. */
+/* Bytes of the buffers and of this rank's shares of copies. */
 size_t ahead_bytes(const struct ahead *x);
 
 /* Return array i, whole, at an address divisible by 64.  It is valid until

@@ -61,8 +61,8 @@ const struct dist_group *dist_node(void);
 const struct dist_group *dist_across(void);
 /* Number of ranks of other programs. */
 size_t dist_others(void);
-/* Cut g into groups of n consecutive ranks, n a divisor of g->n; *part becomes
- * this rank's group.  All ranks of g call it, and dist_part_free. */
+/* Cut g into groups of n consecutive ranks; n divides g->n.  *part becomes this
+ * rank's group.  All ranks of g call dist_part, and later dist_part_free. */
 void dist_part(struct dist_group *part, const struct dist_group *g, size_t n,
     const char *name);
 void dist_part_free(struct dist_group *part);
@@ -87,7 +87,8 @@ void dist_broadcast(const struct dist_group *g, void *p, size_t bytes,
  * a byte is sent to a node once; the log has a line for each. */
 void dist_all_gather(const struct dist_group *g, void *x, size_t size,
     const size_t *at);
-/* dist_all_gather of one element per rank: element r is rank r's. */
+/* dist_all_gather of an array with one element for each rank: rank r sends
+ * element r. */
 void dist_all_gather_one(const struct dist_group *g, void *x, size_t size);
 /* dist_all_gather in the background, by a thread.  dist_overlap starts the
  * thread; before it succeeds, dist_gather_begin does the whole gather.  Nobody

@@ -59,8 +59,8 @@ comm_log_open(const char *prefix, size_t ranks, int how)
     return l;
 }
 
-/* Format a number of bytes as DeepSpeed's convert_size does: 0B, 4.0 KB, 7.81
- * MB. */
+/* Format a number of bytes as DeepSpeed's convert_size does: "0B", "4.0 KB",
+ * "7.81 MB". */
 static void
 show_size(char *out, size_t n, size_t bytes)
 {
@@ -111,7 +111,8 @@ bandwidth(const struct comm_log *l, const struct comm_event *e, double ms,
         *busbw *= 2.0;
 }
 
-/* The row of messages with this op, size and group. */
+/* Find or add the row of messages with this op, size and group.  NULL: no
+ * memory. */
 static struct row *
 find_row(struct comm_log *l, const struct comm_event *e)
 {

@@ -5,11 +5,11 @@
  * (deepspeed/utils/comms_logging.py 0.16.1), with these numbers corrected:
  *   - the message of an all-gather is the whole array, not a rank's part of it,
  *     so that it can be compared with a reduce-scatter's;
- *   - a reduce-scatter's bandwidth is not multiplied by n once more;
+ *   - a reduce-scatter's bandwidth is not multiplied by n;
  *   - an all-reduce moves its array once, not twice;
  *   - n is the number of ranks of the group, not of all ranks.
  * As in nccl-tests, algbw = S/t with S the whole array, and busbw = algbw times
- * (n-1)/n for all-gather, reduce-scatter and all-to-all, 2(n-1)/n for
+ * a factor: (n-1)/n for all-gather, reduce-scatter and all-to-all, 2(n-1)/n for
  * all-reduce, 1 for others.  The time does not contain the wait for other
  * ranks.  With COMM_DEEPSPEED all numbers are DeepSpeed's.
  *

@@ -172,7 +172,7 @@ mpi_exchange(const struct dist_group *g, size_t to, const void *p, size_t n,
 static MPI_Request *way;
 static size_t nway;
 
-/* Index of a free slot for a message of n numbers. */
+/* Find or make a free slot for a message of n numbers; returns its index. */
 static size_t
 free_request(size_t n)
 {

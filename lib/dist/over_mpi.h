@@ -42,7 +42,7 @@ size_t mpi_send(const struct dist_group *g, size_t to, size_t channel,
 size_t mpi_receive(const struct dist_group *g, size_t from, size_t channel,
     float *q, size_t n);
 void mpi_finish(size_t message);
-/* Wait until rank `from` has sent numbers by the channel. */
+/* Wait until rank `from` has sent a message by the channel. */
 void mpi_wait_for(const struct dist_group *g, size_t from, size_t channel);
 /* Bytes that this rank has sent since the program began. */
 size_t mpi_sent(void);

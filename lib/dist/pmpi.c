@@ -40,8 +40,8 @@ begin_log(void)
         perror(path);
 }
 
-/* A call under way: clock_now() when it began, and the seconds that this rank
- * waited for the others before. */
+/* A call under way.  begin: clock_now() when it began; wait: seconds that this
+ * rank waited for the others before. */
 struct timed {
     double begin, wait;
 };

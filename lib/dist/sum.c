@@ -15,7 +15,7 @@
 enum { SEGMENT = 1 << 16, SEGMENT_MOST = 1 << 26 };
 
 static struct {
-    size_t segment; /* largest number of elements in a message */
+    size_t segment; /* elements in a message, at most */
     void *room;     /* one segment for each rank */
     size_t room_bytes;
 } sums = { .segment = SEGMENT };

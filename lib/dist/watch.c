@@ -65,7 +65,8 @@ static struct {
 
 static _Atomic int depth, busy;
 static _Atomic double since;  /* clock_now() when this rank began to wait in a
-                               * collective (depth > 0), or left it */
+                               * collective (depth > 0) or, if it does not wait,
+                               * when it left the last one */
 static _Atomic double median; /* median seconds of the last steps; 0: none is
                                * done */
 
@@ -244,7 +245,7 @@ judge_first(double now)
     return 1;
 }
 
-/* Warn once about the ranks from which no packet has ever come. */
+/* Warn, once, about ranks from which no packet has ever come. */
 static void
 warn_unheard(double now)
 {
@@ -349,7 +350,7 @@ watch_ranks(void *arg)
     }
 }
 
-/* Collect rank 0's addresses in all its networks, at most ADDRESSES. */
+/* Collect this machine's IPv4 addresses, at most ADDRESSES. */
 static int
 addresses(struct meeting *m)
 {

@@ -30,7 +30,7 @@ struct addr {
 /* 0; -1 and EX_USAGE: a name that is empty, too long or has a character that
  * names may not have; a bad port or option. */
 int addr_parse(struct addr *a, const char *text, struct err *e);
-/* Is text an address of the form shm:, unix: or tcp:? */
+/* Does text begin with shm:, unix: or tcp:? */
 int addr_is_special(const char *text);
 /* Are both texts (NULL: "-") the same address, options left aside? */
 int addr_same(const char *a, const char *b);

@@ -25,7 +25,7 @@ struct msg_src {
     char *name;     /* name of the stream, for messages */
     uint64_t size;  /* bytes of the whole stream; 0: not known */
     int slow;       /* 1: a read may wait, so a thread reads ahead */
-    int unfinished; /* the stream may end without an `end` message */
+    int unfinished; /* 1: the stream may end without an `end` message */
 };
 /* The end that writes. */
 struct msg_sink {
@@ -40,8 +40,9 @@ struct msg_sink {
 
 /* Functions marked ? may be NULL, which means that they do nothing. */
 struct msg_backend {
-    /* Reading.  `open` fills a struct of src_bytes bytes, zero except for name;
-     * `close` releases it, even after an `open` that failed. */
+    /* Reading.  src_open sets up a struct of src_bytes bytes, which is zero
+     * except for backend and name; src_close releases it, even after an
+     * src_open that failed. */
     size_t src_bytes;
     int (*src_open)(struct msg_src *s, const struct addr *a, struct err *e);
     void (*src_close)(struct msg_src *s);
@@ -53,7 +54,7 @@ struct msg_backend {
     int (*next)(struct msg_src *s, const unsigned char **p, size_t *n,
         uint64_t *end, struct err *e);
     void (*release)(struct msg_src *s, uint64_t end);
-    /* ? From another thread: let a read or next that waits return -1. */
+    /* ? Called by another thread: let a read or next that waits return -1. */
     void (*wake)(struct msg_src *s);
     /* ? Bytes of memory that the source takes if messages have n bytes. */
     size_t (*src_memory)(const struct msg_src *s, size_t n);
@@ -98,7 +99,7 @@ int msg_sink_begin(struct msg_sink *s, size_t total, size_t head,
 int msg_sink_put(struct msg_sink *s, const struct iovec *v, size_t n,
     struct err *e);
 int msg_sink_done(struct msg_sink *s, struct err *e);
-/* Begin, put and end a message of n pieces, the first of which is the head. */
+/* Send a whole message of n pieces; the first is everything before its data. */
 int msg_sink_send(struct msg_sink *s, const struct iovec *v, size_t n,
     struct err *e);
 /* Call after the last message. */

@@ -21,8 +21,9 @@ struct batch {
                            * piece; BATCH_PAD for padding */
     uint8_t *scored;      /* [B,T] 1: the prediction made at t is scored: token
                            * t+1 is in the same piece and in the loss mask */
-    size_t *row_scored;   /* [B] scored predictions of each row */
-    size_t nscored, ntok; /* scored predictions; tokens without padding */
+    size_t *row_scored;   /* [B] number of scored predictions in each row */
+    size_t nscored, ntok; /* number of scored predictions; of tokens, without
+                           * padding */
     size_t P;             /* number of pieces; they are sorted by row */
     uint32_t *piece_row, *piece_len, *piece_off; /* [P] each */
     uint16_t *piece_source;

@@ -16,7 +16,7 @@
 struct fd_in {
     const char *name; /* name of the stream, for messages; borrowed */
     int fd;
-    int is_file;   /* a regular file: reads do not wait */
+    int is_file;   /* 1: a regular file, whose reads do not wait */
     uint64_t size; /* bytes of that file */
     int wake[2];   /* pipe that interrupts a wait */
 };
@@ -26,7 +26,7 @@ int fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e);
 /* Read up to n bytes; returns their number, 0 at the end, -1.  A connection
  * that was reset counts as ended: its writer died. */
 ptrdiff_t fd_in_read(struct fd_in *f, void *p, size_t n, struct err *e);
-/* Let a waiting read return -1; called by another thread. */
+/* Called by another thread: let a read that waits return -1. */
 void fd_in_wake(struct fd_in *f);
 void fd_in_close(struct fd_in *f);
 

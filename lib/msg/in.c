@@ -34,10 +34,10 @@ enum { SLOTS = 2 };
 
 struct slot {
     unsigned char *block; /* memory to free */
-    unsigned char *mem;   /* the first MSG_ALIGN-aligned byte of block, cap
-                           * bytes */
+    unsigned char *mem;   /* cap bytes in block, aligned to MSG_ALIGN */
     size_t cap;
-    int turn; /* the caller waits for this slot: `ahead` is no limit */
+    int turn; /* 1: the caller waits for this slot, so `ahead` does not limit
+               * it */
     struct msg m;
     struct chain after; /* H of m */
     uint64_t end;       /* where m ends in the ring that holds it */
@@ -48,7 +48,8 @@ struct slot {
 struct msg_in {
     const char *name; /* owned by src */
     struct msg_src *src;
-    /* Members that only the producer uses. */
+    /* Members that only the reading thread uses (the caller if there is
+     * none). */
     uint64_t at; /* bytes taken from src */
     struct msg_rules rules;
     struct slot slot[SLOTS];
@@ -63,7 +64,7 @@ struct msg_in {
     uint64_t filled, taken;
     /* Members that only the caller uses. */
     struct chain chain;
-    int held;            /* the caller holds slot taken % nslot */
+    int held;            /* 1: the caller holds slot taken % nslot */
     int over;            /* the message held is the last */
     int interrupted;     /* the caller gave up waiting */
     size_t V;            /* number of ids of the reading model, if the stream
@@ -213,10 +214,10 @@ is_real(enum dtype t)
 }
 
 /*
- * Copy the integer tensors of a message in shared memory, to which another
- * process can still write, into the slot before they are checked, because
- * addresses are computed from them.  Floating-point tensors, which are large,
- * are not copied: no value of theirs can do harm.
+ * Copy the integer tensors of a message in shared memory into the slot before
+ * they are checked: another process can still write to that memory, and
+ * addresses are computed from these numbers.  Floating-point tensors, which are
+ * large, are not copied: no value of theirs can do harm.
  */
 static void
 copy_numbers(struct slot *s, struct st *st)
@@ -317,7 +318,7 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
     return 1;
 }
 
-/* After `end` nothing may follow. */
+/* Check that nothing follows `end`. */
 static int
 check_end_of_input(struct msg_in *r, struct err *e)
 {
@@ -452,7 +453,7 @@ wait_slot(struct msg_in *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* The next filled slot; NULL: interrupted. */
+/* Return the next filled slot, waiting for it; NULL: stop_asked is set. */
 static struct slot *
 next_slot(struct msg_in *r)
 {
@@ -492,7 +493,7 @@ join_thread(struct msg_in *r)
     r->threaded = 0;
 }
 
-/* Copy the `stream` message for msg_in_head. */
+/* Keep a copy of the `stream` message for msg_in_head. */
 static void
 keep_head(struct msg_in *r, const struct msg *m)
 {

@@ -28,14 +28,15 @@ struct stream_info {
     size_t nsource;        /* number of sources, 1..65536 */
     const char **source;   /* [nsource] names, distinct, no bytes < 0x20 */
     size_t T;              /* tokens of a row; 0 if content is docs */
-    const char *algorithm; /* algorithm of the cursor; NULL for docs */
+    const char *algorithm; /* name of the algorithm that the cursor belongs to;
+                            * NULL for docs */
     int resumed;           /* 1: next_seq, chain and next_tokens are set */
     uint64_t next_seq;     /* number of the first message after the preamble */
     struct chain chain;    /* H(next_seq - 1) */
     struct chain down;     /* chain_down, the chain of the consumer that is
                             * continued; without that key, equal to chain */
     uint64_t next_tokens;  /* tokens of the messages before next_seq */
-    struct buf mem;        /* holds the strings that were read */
+    struct buf mem;        /* the strings that stream_info_read has read */
 };
 /* Returns 0, or -1 and EX_INPUT: a key is missing, malformed or of an unknown
  * version.  stream_info_release frees what it allocates. */

@@ -1,4 +1,4 @@
-/* What readers and writers of messages share: see msg.h and wire.h */
+/* Shared by readers and writers of messages: see msg.h and wire.h */
 #include "base/bytes.h"
 #include "msg/msg.h"
 #include "msg/addr.h"

@@ -53,9 +53,9 @@ struct msg {
 };
 
 struct msg_in;
-/* addr: "-" or NULL for stdin, a path (file or fifo), or shm:NAME, unix:PATH,
- * tcp:HOST:PORT (addr.h), where it waits for the writer.  For a shard directory
- * see set_in_open (shard/source.h). */
+/* Open a stream.  addr: "-" or NULL for stdin, a path (file or fifo), or
+ * shm:NAME, unix:PATH, tcp:HOST:PORT (addr.h); with these three it waits for
+ * the writer.  For a shard directory use set_in_open (shard/source.h). */
 struct msg_in *msg_in_open(const char *addr, struct err *e);
 /* Read the next message, which the reader owns until the next call.  From a
  * pipe, a thread reads one message ahead.
@@ -123,7 +123,8 @@ int msg_send_begin(struct msg_out *w, struct err *e);
 void *msg_room(struct msg_out *w, size_t align);
 int msg_send_next(struct msg_out *w, struct err *e);
 /* Instead of msg_room and msg_send_next: send the next n bytes of those
- * tensors; parts may have any size, and the last one ends the message. */
+ * tensors.  Parts may have any size; the part that completes the tensors ends
+ * the message. */
 int msg_send_part(struct msg_out *w, const void *p, size_t n, struct err *e);
 /* Bytes of memory that w takes if the message begun is sent in parts of at most
  * `part` bytes. */

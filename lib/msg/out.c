@@ -17,13 +17,14 @@
 struct msg_out {
     struct msg_sink *sink[MSG_OUTS];
     int gone[MSG_OUTS]; /* the sink's reader has left */
-    size_t nsink, left; /* left: sinks whose reader has left */
+    size_t nsink, left; /* left: number of sinks whose reader has left */
     struct st_out out;
     enum msg_kind kind;    /* kind of the message being built */
     uint64_t seq;          /* number of the message being built */
     struct chain h;        /* H(seq - 1) */
     uint64_t tokens;       /* for the `end` message: see msg_out_tokens */
-    int resumed, preamble; /* preamble: no other message has been sent yet */
+    int resumed, preamble; /* preamble: 1: no message after the preamble was
+                            * begun */
     uint64_t next_seq;
     struct chain next_chain;
     XXH3_state_t *x;
@@ -248,7 +249,7 @@ msg_send(struct msg_out *w, struct err *e)
     return finish_head(w, e) < 0 ? -1 : send_now(w, e);
 }
 
-/* Write the next n bytes to every reader. */
+/* Write the next n bytes of a message to every reader, and hash them. */
 static int
 put_all(struct msg_out *w, const void *p, size_t n, struct err *e)
 {

@@ -177,7 +177,8 @@ msg_end_fill(struct st_out *o, uint64_t seq, const struct chain *c,
     st_out_end(o);
 }
 
-/* No hash covers `end`: it must be byte for byte what a writer makes. */
+/* Check `end`, which no hash covers: it must be byte for byte what a writer
+ * makes. */
 static int
 check_end_message(struct msg_rules *r, const struct msg *m, struct err *e)
 {

@@ -23,7 +23,7 @@ struct msg_rules {
      * (`end`): 1: seen. */
     int begun, teacher, body, ended;
     uint64_t vocab;    /* the teacher's vocabulary; 0: unknown */
-    struct st_out out; /* the `end` message that is expected */
+    struct st_out out; /* the `end` message as it must be */
     XXH3_state_t *x;
 };
 void msg_rules_init(struct msg_rules *r);

@@ -1,7 +1,7 @@
 /*
  * Two transports (backend.h), shm:NAME and unix:PATH: messages in a ring of
- * shared memory (shm_ring.h), which the reader finds by its name or is handed
- * over a socket.
+ * shared memory (shm_ring.h).  The reader finds the ring by its name, or is
+ * handed it over a socket.
  */
 #include "msg/backend.h"
 #include "msg/shm_ring.h"
@@ -13,7 +13,7 @@
 struct shm_src {
     struct msg_src base;
     struct ring *ring;
-    int socket; /* socket of unix:, open while the stream is read; 0: none */
+    int socket; /* socket of a unix: stream, open while it is read; 0: none */
 };
 
 static int

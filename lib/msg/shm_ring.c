@@ -26,7 +26,8 @@ enum {
                   * record */
     SPINS = 500,
     TICK = 100000000, /* nanoseconds between looks at the other end */
-    PATIENCE = 20,    /* ticks that a reader gets after stop_asked */
+    PATIENCE = 20,    /* ticks that a writer waits for its reader after
+                       * stop_asked */
     DEAD = 50,        /* looks that find no writer, after which a reader gives
                        * up */
     TRIES = 100       /* attempts to create a name that other processes want
@@ -74,7 +75,8 @@ struct ring {
     _Atomic int woken;
     int told;           /* a note has said that the other end is stopped or
                          * late */
-    double began, wait; /* writer: a reader has to come by began + wait */
+    double began, wait; /* writer: clock_now() when it began, and how many
+                         * seconds it waits for a reader; 0: for ever */
 };
 
 static size_t
@@ -216,8 +218,8 @@ look_around(struct ring *r)
 
     if (r->role == READER || atomic_load(&r->h->attached))
         return !peer_lives(r);
-    /* No reader has come.  (A reader removes the name, under its lock, a moment
-     * before it sets `attached`.) */
+    /* No reader has attached.  (A reader that comes removes the name, under its
+     * lock, a moment before it sets `attached`.) */
     if (fstat(r->fd, &st) == 0 && st.st_nlink == 0 && !peer_lives(r) &&
         !atomic_load(&r->h->attached))
         return 2;
@@ -729,7 +731,7 @@ ring_next(struct ring *r, struct ring_msg *m, struct err *e)
         return k > 0 ? 0 : wait_failed(r, k, e);
     if (shrunken(r, e) < 0)
         return -1;
-    /* another process wrote this: check everything */
+    /* another process has written this: check all of it */
     memcpy(v, r->data + r->pos % r->size, sizeof v);
     if (limit - r->pos > r->size || v[1] < RECORD || v[1] > RECORD + ALIGN ||
         v[0] > r->size || record_size(v[0], v[1]) > limit - r->pos)

@@ -28,11 +28,11 @@
 
 struct ring; /* one end of a ring */
 
-/* Create the writer's end of shm:NAME, without waiting for a reader.  All
- * memory is allocated here: too little room in /dev/shm is an error
- * (EX_SYS). */
+/* Create the writer's end of shm:NAME, without waiting for a reader.  All its
+ * memory is allocated here; EX_SYS: /dev/shm has too little room. */
 struct ring *ring_create(const struct addr *a, struct err *e);
-/* Attach as the reader: waits for the writer as long as a says. */
+/* Attach as the reader of shm:NAME.  Waits for the writer for at most a->wait
+ * seconds. */
 struct ring *ring_attach(const struct addr *a, struct err *e);
 /* Without a name: ring_create_memfd creates the writer's end in a sealed memory
  * file; ring_fd returns its descriptor, which r owns and which is handed to the

@@ -77,8 +77,8 @@ resolve(struct places *p, const struct addr *a, struct err *e)
     return 0;
 }
 
-/* Wait for fd as poll does, but look at stop_asked too.  1; 0: time is up;
- * -1. */
+/* Wait until fd is ready for `events`, for at most ms milliseconds.  1; 0: it
+ * is not; -1: an error, or stop_asked is set. */
 static int
 wait_fd(int fd, short events, int ms)
 {
@@ -98,7 +98,7 @@ wait_fd(int fd, short events, int ms)
     return -1;
 }
 
-/* Send or receive all n bytes within ms.  0, or -1. */
+/* Send (out = 1) or receive all n bytes within ms milliseconds.  0, or -1. */
 static int
 transfer(int fd, void *p, size_t n, int out, int ms)
 {
@@ -140,7 +140,7 @@ both_ends(const struct addr *a, enum sock_role role, struct err *e)
 /* A connection whose other end has not yet proved who it is. */
 struct guest {
     int fd;
-    double until;         /* clock_now() at which it is dropped */
+    double until;         /* clock_now() at which the guest is dropped */
     enum proof_side side; /* the side of this end */
     size_t n;             /* bytes of `said` that have arrived */
     /* mine: this end's hello; said: the other end's hello and proof */

@@ -22,8 +22,9 @@
 #include <stdint.h>
 
 enum sock_role { SOCK_READS, SOCK_WRITES };
-/* A connected descriptor with close-on-exec, or -1: EX_SYS, EX_STOP, EX_USAGE
- * (both ends write, or read), EX_INPUT (a foreign program answers). */
+/* Connect with the other end.  Returns a descriptor with close-on-exec, or -1.
+ * EX_SYS; EX_STOP: stop_asked is set; EX_USAGE: both ends read, or both write;
+ * EX_INPUT: a foreign program answers. */
 int sock_meet(const struct addr *a, enum sock_role role, struct err *e);
 
 /* Over a unix socket: sock_give sends the descriptor fd and waits until the

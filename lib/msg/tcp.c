@@ -47,7 +47,8 @@ struct tcp_src {
     struct msg_src base;
     struct fd_in in;
     XXH3_state_t *x;
-    uint64_t left, hash; /* bytes of the frame still to come; its checksum */
+    uint64_t left, hash; /* left: bytes of the frame still to come; hash: its
+                          * checksum */
 };
 
 static int

@@ -24,7 +24,7 @@ void chain_of(struct chain *c, const void *p, size_t n);
  * XXH3_128bits_update then adds; chain_end sets *c to the hash. */
 void chain_begin(XXH3_state_t *x, const struct chain *before);
 void chain_end(XXH3_state_t *x, struct chain *c);
-/* A whole decimal number without sign or leading zero; 0, or -1. */
+/* Parse a decimal number without sign or leading zero.  0; -1: it is none. */
 int msg_number(const char *s, uint64_t *r);
 /* Find, in steps, the length of the message at p, of which n bytes are there.
  * 0: if *need > n, call again when *need bytes are there; else *need is the
@@ -32,13 +32,14 @@ int msg_number(const char *s, uint64_t *r);
 int msg_size(const void *p, size_t n, size_t *need, struct err *e);
 /* Number of tokens in m, without padding. */
 uint64_t msg_tokens(const struct msg *m);
-/* Key of a document: XXH3-64 of source name, NUL, input name, NUL, and record
- * as 8 bytes, little-endian. */
+/* Key of a document: XXH3-64 of the source's name, NUL, the input's name, NUL,
+ * and record as 8 bytes, little-endian. */
 uint64_t msg_doc_key(const char *source, const char *input, uint64_t record);
 /* Does the writer set this key in each message of kind k, so that it is never
  * copied? */
 int msg_is_own_key(enum msg_kind k, const char *key);
-/* Refuse shm:, unix: and tcp: where a folder is needed: -1 and EX_USAGE. */
+/* Refuse an address shm:, unix: or tcp: where a folder is needed: -1 and
+ * EX_USAGE. */
 int msg_refuse_address(const char *addr, struct err *e);
 
 /* Bytes to leave free between an aligned address and a message, so that the

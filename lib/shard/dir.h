@@ -33,12 +33,12 @@ int shard_dir_look(const char *dir, size_t *foreign, size_t *shards,
 int shard_dir_clean(const char *dir, const struct manifest *keep,
     struct err *e);
 
-/* Lock a directory against other writers.  Returns a descriptor, whose lock the
- * kernel releases when the process dies, or -1. */
+/* Lock a directory against other writers.  Returns a descriptor, or -1.
+ * Closing it, or the death of the process, ends the lock. */
 int shard_dir_lock(const char *dir, struct err *e);
 
-/* Remove a shard directory and its shards.  EX_USAGE: dir is not one; EX_SYS:
- * it holds other things, which stay. */
+/* Remove a shard directory with all its files.  EX_USAGE: dir is no shard
+ * directory; EX_SYS: it holds other things too, which stay. */
 int shard_dir_remove(const char *dir, struct err *e);
 
 #endif

@@ -1,5 +1,4 @@
-/* The index of a shard: making it, and viewing it where it is mapped; see
- * index.h */
+/* The index of a shard, made and viewed: see index.h */
 #include "shard/index.h"
 #include "base/mem.h"
 #include "format/seekable.h"

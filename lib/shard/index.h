@@ -33,14 +33,15 @@ struct shard_msg {
     uint64_t seq;
     uint64_t tokens; /* without padding; 0 unless docs or batch */
     uint64_t first;  /* documents or rows of this shard before this message */
-    uint32_t n;      /* documents of docs, rows of a batch; else 0 */
+    uint32_t n;      /* documents of docs, rows of batch; else 0 */
     uint32_t frame;  /* the frame in which it begins */
     uint32_t kind;   /* enum msg_kind */
     uint32_t zero;
 };
 struct shard_doc {     /* docs shards: every document, in order */
     uint32_t msg;      /* number of its message in the shard */
-    uint32_t off, len; /* first token in that message, and number of tokens */
+    uint32_t off, len; /* number of its first token in that message; number of
+                        * its tokens */
     uint16_t source, zero;
 };
 struct shard_part { /* docs shards: sums for each frame and source; in order of

@@ -1,4 +1,4 @@
-/* Streams that are made here and stored: see make.h */
+/* Streams that a program makes and stores: see make.h */
 #include "shard/make.h"
 #include "msg/rules.h"
 #include "msg/wire.h"

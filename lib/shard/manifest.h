@@ -20,7 +20,7 @@ struct shard_source {
     uint64_t docs, tokens; /* docs: documents, or pieces of batches */
 };
 struct shard_file {
-    char *name; /* "00000.shard.zst"; its index "00000.index" */
+    char *name; /* "00000.shard.zst"; the index is then "00000.index" */
     uint64_t bytes, raw, frames, messages; /* bytes: of the file; raw: of its
                                             * content */
     uint64_t docs, tokens; /* docs: documents, or rows of batches; tokens:
@@ -40,7 +40,7 @@ struct manifest {
     uint64_t frame_size, shard_size;
     int teacher;                          /* there is a teacher message */
     uint64_t messages, docs, tokens, raw; /* sums over the shards */
-    /* The last committed message; undefined if nfile is 0. */
+    /* About the last committed message; undefined if nfile is 0. */
     uint64_t seq;
     struct chain chain; /* H(seq) */
     char *cursor;       /* metadata `cursor` of that message, or NULL */
@@ -52,8 +52,8 @@ struct manifest {
 };
 /* Read and check DIR/manifest.json.  EX_SYS: it cannot be read. */
 int manifest_read(struct manifest *m, const char *dir, struct err *e);
-/* Does DIR hold a shard directory's manifest.json, even a damaged one?  1; 0:
- * none, or another program's; -1: it cannot be read. */
+/* Is DIR/manifest.json that of a shard directory, even if damaged?  1; 0: no,
+ * or there is none; -1: it cannot be read. */
 int manifest_is_ours(const char *dir, struct err *e);
 /* Begin a manifest with the content, tokenizer and sources of a `stream`
  * message; all counts are 0. */

@@ -36,7 +36,7 @@ struct repair {
     struct frame_dec *dec;
     struct buf raw, pend; /* content of a frame; beginning of a message that
                            * goes on in the next frame */
-    uint64_t next;        /* seq expected of the next message */
+    uint64_t next;        /* seq that the next message should have */
 };
 
 static void say_lost(const struct repair *r, const char *fmt, ...)
@@ -349,7 +349,7 @@ save_shard(struct repair *r, size_t i, struct err *e)
     } else if (!(s = by_table(&f, &n))) {
         s = by_looking(r->codec, &f, &n);
     }
-    buf_clear(&r->pend); /* no message continues in the next shard */
+    buf_clear(&r->pend); /* messages do not go on from shard to shard */
     for (size_t j = 0; k == 0 && j < n; j++)
         k = save_frame(r, path, &f, j, &s[j], good ? &x : NULL, e);
     if (good)

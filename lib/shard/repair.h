@@ -2,8 +2,8 @@
  * Store the intact parts of a damaged directory `dir` in another one, `out`,
  * which must be new (or o->force): every frame whose content is intact.  Frames
  * are found by the index, else by the seek table, else by searching the file.
- *   o     codec, level and sizes: used only if the manifest is damaged; else the
- *         old ones stay
+ *   o     codec, level and sizes: used only if the manifest is damaged;
+ *         otherwise the old ones stay
  *   head  tokenizer, bos and eos: used if the first message of a directory of
  *         documents is lost; vocab and sources then come from the manifest.  If
  *         that is damaged too, or head is NULL, it is EX_INPUT

@@ -207,7 +207,7 @@ open_index(struct shard_set *s, size_t i, int whole, struct err *e)
         err_prefix(e, "%s", path);
         io_unmap(&h->map);
     }
-    /* pages that were read only for the hash need not stay in memory */
+    /* pages read only for the hash need not stay in memory */
     if (r == 0 && h->map.n > 0)
         madvise((void *)(uintptr_t)h->map.p, h->map.n, MADV_DONTNEED);
     h->mapped = r == 0;
@@ -292,7 +292,7 @@ shard_open_file(struct shard_set *s, size_t i, struct err *e)
         r = missing(e);
     } else if (!h->checked && check_shard_file(h, e) < 0) {
         r = err_prefix(e, "%s", path);
-        close(h->fd); /* the next caller gets the same error */
+        close(h->fd); /* the next call checks again, with the same error */
         h->fd = -1;
     } else {
         s->open[s->nopen++] = i;
@@ -349,8 +349,8 @@ borrow_file(struct shard_set *s, size_t shard, struct err *e)
     return fd;
 }
 
-/* Decode the first n bytes of a frame's content (0: all) into b->raw.  All
- * compressed bytes are checked against their hash. */
+/* Decode the first n bytes (0: all) of a frame's content into b->raw.  The hash
+ * of all its compressed bytes is checked. */
 static int
 read_frame(struct shard_set *s, size_t shard, size_t frame, size_t n,
     struct shard_buf *b, struct err *e)
@@ -528,8 +528,8 @@ read_preamble(struct shard_set *s, size_t i, struct shard_buf *b, struct msg *m,
     return take_msg(s, 0, i, b, b->msg + pad, m, e);
 }
 
-/* Read message i of the first shard, which must be of kind k, into *m unless it
- * was read before. */
+/* Return message i of the first shard, which must be of kind k; read it into *m
+ * if that was not done before. */
 static const struct msg *
 preamble(struct shard_set *s, size_t i, enum msg_kind k, struct shard_buf *b,
     struct msg *m, struct err *e)

@@ -71,7 +71,7 @@ struct shard_buf {
     struct frame_dec *dec;
     enum codec codec; /* codec that dec decodes */
     struct st st;
-    int valid;       /* raw is frame `frame` of shard `shard` ... */
+    int valid;       /* 1: raw holds frame `frame` of shard `shard` ... */
     struct chain of; /* ... of the directory whose manifest has this hash */
     size_t shard, frame;
 };

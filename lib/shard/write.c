@@ -34,8 +34,8 @@ enum { UNITS = 4 };
 #define UNIT_BYTES ((size_t)16 << 20)
 #define UNIT_BYTES_MAX ((size_t)256 << 20)
 
-/* Content that is compressed as a whole: the messages of one frame, or one
- * large message that takes several frames. */
+/* Content that is compressed in one task: the messages of one frame, or a large
+ * message, which may take several frames. */
 struct unit {
     struct buf content;
     struct buf len;  /* size_t: length of each message */
@@ -227,7 +227,7 @@ begin_new(struct shard_writer *w, struct err *e)
         keep_recorded(w);
     manifest_release(&w->m);
     if (w->had_manifest) {
-        /* the manifest goes first: without it the other files do not count */
+        /* remove the manifest first: without it the other files do not count */
         path = shard_path(w->dir, SHARD_MANIFEST);
         if (unlink(path) < 0 || io_fsync_dir(w->dir, NULL) < 0)
             r = err_set(e, EX_SYS, "%s:", path);
@@ -436,8 +436,8 @@ commit_shard(struct shard_writer *w, int complete, struct err *e)
     m->complete = complete;
     if (!w->appending)
         return manifest_write(m, w->dir, e);
-    /* appending: one new manifest makes everything visible; then the old last
-     * file is removed */
+    /* appending: the new manifest makes all new files count at once; then the
+     * old last file is removed */
     return complete &&
             (manifest_write(m, w->dir, e) < 0 ||
                 shard_dir_clean(w->dir, m, e) < 0)

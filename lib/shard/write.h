@@ -27,8 +27,8 @@ struct shard_opts {
     enum codec codec;
     int level;           /* 0: the codec's default */
     uint64_t shard_size; /* bytes of a shard file at which it is closed */
-    uint64_t frame_size; /* bytes of content in a frame, unless a message is
-                          * larger */
+    uint64_t frame_size; /* bytes of content of a frame; a larger message has
+                          * one of its own */
     uint64_t frame_max;  /* content of one frame at most, bytes: a larger
                           * message takes several frames; 0: 1 GiB */
     int force;
