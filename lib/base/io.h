@@ -61,8 +61,9 @@ void io_map_forget(const struct io_map *m, size_t at, size_t n);
  * will be used soon. */
 void io_map_fetch(const struct io_map *m, size_t at, size_t n);
 void io_unmap(struct io_map *m);
-/* Until io_unguard, treat other mapped memory, n bytes at p, in the same way.
- * name is copied. */
+/* Guard other mapped memory, n bytes at p: until io_unguard, if it can no
+ * longer be read, the program names `name` (which is copied) and the offset,
+ * and exits EX_INPUT. */
 struct io_guard *io_guard(const void *p, size_t n, const char *name);
 void io_unguard(struct io_guard *g);
 

@@ -32,7 +32,7 @@ struct ring; /* one end of a ring */
  * memory is allocated here; EX_SYS: /dev/shm has too little room. */
 struct ring *ring_create(const struct addr *a, struct err *e);
 /* Attach as the reader of shm:NAME.  Waits for the writer for at most a->wait
- * seconds. */
+ * seconds (0: for ever). */
 struct ring *ring_attach(const struct addr *a, struct err *e);
 /* Without a name: ring_create_memfd creates the writer's end in a sealed memory
  * file; ring_fd returns its descriptor, which r owns and which is handed to the
