@@ -35,9 +35,9 @@ int dist_begin(struct err *e);
  * the launcher ends the other ranks. */
 void dist_end(void);
 
-/* If there are several ranks, have the launcher end them all at once with that
- * status, even ranks whose shell still waits for another program of a pipeline.
- * Any thread may call it, whatever other threads do. */
+/* Have the launcher end all ranks at once with that status, even ranks whose
+ * shell still waits for another program of a pipeline.  Call it only if there
+ * are several ranks.  Any thread may, whatever other threads do. */
 void dist_abort(int status);
 
 /* From here on log each call (dist/log.h; how: 0 or COMM_DEEPSPEED).  The
