@@ -1,10 +1,12 @@
 /*
- * Added tokens: found before anything else looks at the text, leftmost and
- * longest, those that are not `normalized` first, then in the gaps those that
- * are.  Follows added_vocabulary.rs of the tokenizers library step by step:
- * the search resumes after the match as it was before stripping; a single_word
- * token that touches a word character is plain text; stripping takes white
- * space back to the previous token at most.
+ * Added tokens, which are found before anything else looks at the text: those
+ * that are not `normalized` first, then, between them, those that are.  Where
+ * several match, the leftmost is taken, and of those the longest.
+ *
+ * This follows added_vocabulary.rs of the tokenizers library step by step.  The
+ * search resumes at the end of the match, before white space was stripped.  A
+ * single_word token that touches a word character is plain text.  Stripping to
+ * the left stops at the previous token.
  */
 #include "tok/added.h"
 #include "tok/aho_corasick.h"
@@ -17,8 +19,8 @@
 #include <string.h>
 
 #define KEEP ((size_t)1 << 20) /* bytes; larger buffers are given back */
-#define SHALLOW 8 /* bytes: with a longer common prefix, see aho_corasick.h */
-#define STEPS 4   /* of longest() a byte; above, the automaton is used */
+#define SHALLOW 8 /* bytes; if two tokens share more, there is an automaton */
+#define STEPS 4   /* of longest() per byte; after more, the automaton is used */
 
 int
 added_compare(const void *a, const void *b)
@@ -101,14 +103,14 @@ longest(const struct added_set *set, const unsigned char *p,
     return best;
 }
 
-/* The search through a text: place by place, or by the automaton (slow) once
- * that has taken too many steps. */
+/* The search through a text: at each place by longest(), until that has taken
+ * too many steps (slow); then by the automaton. */
 struct search {
     const struct added_set *set;
     const unsigned char *text, *end;
     size_t work;
     int slow;
-    uint32_t *found; /* [FIND_BYTES] tokens by aho_read in the text from..to */
+    uint32_t *found; /* [FIND_BYTES] aho_read's result for from .. to */
     const unsigned char *from, *to;
 };
 
@@ -151,7 +153,7 @@ candidate(const struct added_set *set, const unsigned char *p,
     return p;
 }
 
-/* With these flags, is no token of the set looked for? */
+/* Do the flags exclude all tokens of the set? */
 static int
 added_none(const struct added_set *set, int flags)
 {

@@ -88,8 +88,8 @@ piece_merge(const struct tokenizer *t, struct tok_scratch *s,
     tok_ids_add(out, id, k);
 }
 
-/* Append the ids of a piece, or a hole that the queue will fill.  *at: set by
- * cache_seek, for pieces of 2 ..  CACHE_BYTES bytes only. */
+/* Append the ids of a piece, or a hole that the queue will fill.  *at: as
+ * cache_seek set it; not used unless the piece has 2 .. CACHE_BYTES bytes. */
 static inline void
 piece_put(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct cache_at *at, struct tok_ids *out)
@@ -111,8 +111,8 @@ piece_put(const struct tokenizer *t, struct tok_scratch *s,
     }
 }
 
-/* Pieces of a batch: first all are found and their cache slots prefetched, then
- * all are looked up. */
+/* Pieces of a batch: all of them are cut and their cache slots prefetched
+ * before the first is looked up. */
 #define BATCH 32
 
 struct piece_batch {

@@ -21,12 +21,13 @@
 #define CACHE_IDS 16       /* pieces of more ids are not kept */
 #define CACHE_BITS 17      /* log2 of the most pairs of small slots: 8 MiB */
 #define CACHE_LEAST 10     /* log2 of the fewest pairs */
-#define CACHE_LARGER 2     /* log2 of small slot pairs a large slot: 2 MiB */
+#define CACHE_LARGER 2     /* log2 of pairs per large slot: 2 MiB */
 #define CACHE_ALL 4        /* all threads' caches: at most 4 of the largest */
-#define CACHE_ELSEWHERE 15 /* for the number of ids: see the large slot */
+#define CACHE_ELSEWHERE 15 /* as number of ids: they are in a large slot */
 
-/* The shift of key[1] to the key's last byte: its lower half is the piece's
- * length in bytes, its upper half the number of ids. */
+/* The key's last byte begins at this bit of key[1].  Lower 4 bits of the byte:
+ * the piece's length in bytes.  Upper 4: its number of ids, or
+ * CACHE_ELSEWHERE. */
 #define CACHE_LAST 56
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte order");
 

@@ -43,9 +43,9 @@ tok_unknown(const struct tokenizer *t)
     return t->sp ? or_none(t->sp->unk) : -1;
 }
 
-/* Write to id[end - p] the symbols of the text p .. end before any merge;
- * returns their number.  Unknown characters are left out, so merging will not
- * end in one token. */
+/* Write the symbols of the text p .. end, not merged, to id[end - p]; returns
+ * their number.  Unknown characters are left out, so merging will not end in
+ * one token. */
 static size_t
 symbols_of(const struct tokenizer *t, const unsigned char *p,
     const unsigned char *end, uint32_t *id)

@@ -17,16 +17,17 @@ int tok_text(const struct tokenizer *t, uint32_t id, const char **s, size_t *n);
 /* Is id an added token? */
 int tok_is_added(const struct tokenizer *t, uint32_t id);
 
-/* The token of a single byte (<0xNN> if symbols are characters); the token of
- * unknown text.  -1: there is none. */
+/* tok_byte: the token of a single byte (<0xNN> if symbols are characters).
+ * tok_unknown: the token of unknown text.  -1: there is none. */
 int64_t tok_byte(const struct tokenizer *t, unsigned byte);
 int64_t tok_unknown(const struct tokenizer *t);
 
 /*
- * Append the ids in the derivation of id from its text alone: the symbols, then
- * the result of each merge in order, id last.  0, and nothing is appended:
- * merging does not end in id (an added token, or one that only a look-up of
- * whole words gives).
+ * Merge the text of token id.  Append to *out the text's symbols, then the
+ * result of each merge, in order; the last id appended is id.
+ * 1: done.
+ * 0: nothing is appended: merging that text does not give id (an added token,
+ *    or one that only a look-up of whole words gives).
  */
 int tok_derivation(const struct tokenizer *t, uint32_t id, struct tok_ids *out);
 

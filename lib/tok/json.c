@@ -450,10 +450,10 @@ load_post(struct tokenizer *t, const json_t *j, const char *path, int depth,
 /*
  * Detect files with Tekken's vocabulary but Llama 3's pattern, which a
  * converter put in by default.  That pattern makes pieces of three digits, for
- * which Tekken has no tokens, and does not cut CamelCase.  Tekken's vocabulary
- * is known by its special tokens and by having no number of two digits.  As in
- * transformers, fix_mistral_regex of tokenizer_config.json chooses the pattern:
- * true is Tekken's.
+ * which Tekken has no tokens, and does not cut CamelCase.  A vocabulary with
+ * Tekken's special tokens and without numbers of two digits is taken for
+ * Tekken's.  As in transformers, fix_mistral_regex of tokenizer_config.json
+ * chooses the pattern: true is Tekken's.
  */
 static int
 mistral_regex(struct tokenizer *t, const json_t *config, struct err *e)

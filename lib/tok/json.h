@@ -5,9 +5,9 @@
 #include "format/json_text.h"
 #include "tok/tokenizer.h"
 
-/* A tokenizer.json as a tree, in which vocabulary and merges may be empty
- * because they were left as text (part); and the tokenizer_config.json beside
- * it. */
+/* A tokenizer.json as a tree, and the tokenizer_config.json beside it.
+ * Vocabulary and merges may have been left as text (part); then the tree has
+ * empty ones. */
 enum { PART_VOCAB, PART_MERGES, PARTS };
 struct tok_source {
     const json_t *j;
@@ -15,9 +15,11 @@ struct tok_source {
     const json_t *config;       /* NULL: there is none */
 };
 
-/* Fill *t (zeroed) from a tokenizer.json; tok_free(t) in any case.  -1 and *e;
- * or TOK_UNPLAIN: a part that was left as text has an unusual form, and must be
- * parsed as a tree to read it or to say what is wrong. */
+/* Fill *t (zeroed) from a tokenizer.json; tok_free(t) in any case.
+ * 0: done.
+ * -1 and *e: refused.
+ * TOK_UNPLAIN: a part that was left as text is not in the usual form.  The
+ * caller must parse it as a tree, to read it or to find what is wrong. */
 #define TOK_UNPLAIN (-2)
 int tok_load(struct tokenizer *t, const struct tok_source *src, struct err *e);
 

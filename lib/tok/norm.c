@@ -1,6 +1,6 @@
 /*
- * Normalizers, and the changes that a pre-tokenizer makes before it cuts.
- * Steps write from one buffer to another; text that is in NFC already is not
+ * Normalizers, and the changes that a pre-tokenizer makes before it cuts.  Each
+ * step writes its result to another buffer; text that is in NFC already is not
  * copied.
  */
 #include "tok/norm.h"

@@ -132,8 +132,8 @@ job_symbols(const struct tokenizer *t, struct merge_job *j, const uint32_t *id)
         __builtin_prefetch(line_of(&t->lines, id[i], id[i + 1], &want));
 }
 
-/* Set the symbols of a job to byte_id of byte[n]: the pairs are looked up now,
- * in the small table of byte pairs. */
+/* Set the symbols of a job, where id[i] is the symbol of byte[i], and look up
+ * their pairs in the small table of byte pairs. */
 static void
 job_bytes(const struct tokenizer *t, struct merge_job *j, const uint32_t *id,
     const unsigned char *byte)
@@ -217,7 +217,8 @@ queue_window(const struct tokenizer *t, struct queue *q, const uint32_t *id,
     return j;
 }
 
-/* Give each piece that is a token as a whole that id, without merges. */
+/* Give each piece whose whole text is a token the id of that token, without
+ * merges. */
 static void
 take_whole(const struct tokenizer *t, struct queue *q)
 {

@@ -20,17 +20,17 @@
 _Static_assert(CACHE_BYTES + 1 <= QUEUE_SYMBOLS, "symbols of a piece");
 
 /*
- * A piece that is merged.  key[i] = rank << 5 | i for the merge of symbol i
- * with the next one, so that the smallest key is the next merge, the leftmost
- * of equal ranks; to[i] is the id that it gives.
+ * A piece that is merged.  For the merge of symbol i with the next symbol:
+ * key[i] = rank << 5 | i, and to[i] is the id that it gives.  So the smallest
+ * key is the next merge: the lowest rank, leftmost.
  */
 struct merge_job {
     uint32_t key[QUEUE_SYMBOLS], to[QUEUE_SYMBOLS], id[QUEUE_SYMBOLS];
     uint32_t n;     /* symbols before merging */
-    uint32_t alive; /* bit i: id[i] is a symbol that is left */
-    int begun;      /* all keys are set but those of the two pairs: */
-    /* of each pair: its first symbol, its bucket, the entry to look for
-     * there */
+    uint32_t alive; /* bit i: symbol i has not been merged into another */
+    int begun;      /* are all keys set, but for the two pairs below? */
+    /* The two pairs of the latest merge, which turn() looks up next: each one's
+     * first symbol, its bucket, and the entry to look for there. */
     uint32_t at[2];
     const uint64_t *line[2];
     uint64_t want[2];
@@ -66,7 +66,8 @@ line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
     return l->v + LINE_PAIRS * (h >> l->tag_bits);
 }
 
-/* The key of pair i, which its full bucket does not have; sets to[i]. */
+/* Look up pair i in the table of all merges, since its bucket is full and does
+ * not have it.  Returns its key and sets to[i]. */
 uint32_t queue_other(const struct tokenizer *t, struct merge_job *j,
     uint32_t i);
 
@@ -96,7 +97,7 @@ void queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
 struct merge_job *queue_window(const struct tokenizer *t, struct queue *q,
     const uint32_t *id, const unsigned char *byte, size_t n, size_t from);
 
-/* Merge all queued pieces: their ids go to the holes in *out, and to the
+/* Merge all queued pieces, and write their ids to the holes in *out and to the
  * cache. */
 void queue_flush(const struct tokenizer *t, struct tok_scratch *s,
     struct tok_ids *out);

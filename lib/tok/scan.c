@@ -9,15 +9,15 @@
 
 #define ALL UINT64_C(0x0101010101010101)
 
-/* Set 0x80 in each byte of x that is in from .. to < 0x80; all bytes of x are
- * below 0x80. */
+/* Find the bytes of x that are in from .. to: 0x80 in their places, 0 in all
+ * others.  All bytes of x, and to, are below 0x80. */
 static inline uint64_t
 range(uint64_t x, unsigned from, unsigned to)
 {
     return (x + ALL * (0x80 - from)) & ~(x + ALL * (0x7f - to)) & ALL << 7;
 }
 
-/* Gather bit 7 of each of 8 bytes into a byte. */
+/* Gather bit 7 of each of the 8 bytes of x into one byte. */
 static inline uint64_t
 gather_sets(uint64_t x)
 {
@@ -128,7 +128,7 @@ case_on(struct scan *s, size_t i, size_t n, unsigned cls)
         bits_on(s->set[SCAN_V], i, n);
 }
 
-/* Set U and V of the letters of two bytes that are not in X. */
+/* Add the letters of two bytes that are not in X to U or V, by their case. */
 static void
 place_cases(struct scan *s, size_t words)
 {
@@ -326,7 +326,7 @@ cl100k(const struct scan *s, size_t i, const unsigned char *end, int most)
     return open_end(s, r) ? 0 : r - i;
 }
 
-/* The first byte of i .. r - 1 that is in the set, or r. */
+/* The first of the bytes i .. r - 1 that is in the set; r: none is. */
 static inline size_t
 first_in(const uint64_t *set, size_t i, size_t r)
 {
@@ -343,8 +343,8 @@ first_in(const uint64_t *set, size_t i, size_t r)
     return i < r ? i : r;
 }
 
-/* End of U*W+|U+W* (split.c) at i, which is in T; 0: after the stretch,
- * maybe. */
+/* End of the match of U*W+|U+W* (split.c) at byte i, which is in T; 0: it may
+ * be after the stretch. */
 static inline size_t
 tekken_end(const struct scan *s, size_t i)
 {
@@ -363,8 +363,8 @@ tekken_end(const struct scan *s, size_t i)
     return q > i ? q : r;
 }
 
-/* Length of the piece at i, a word whose letters begin at j; o200k: with a
- * contraction after it.  0: it may go on after the stretch. */
+/* Length of the piece at i, a word whose letters begin at j; o200k: a
+ * contraction after it belongs to it.  0: it may go on after the stretch. */
 static inline size_t
 tekken_word(const struct scan *s, size_t i, size_t j, const unsigned char *end,
     int o200k)

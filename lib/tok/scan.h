@@ -47,24 +47,24 @@ enum {
 };
 
 /* If the last piece may go on after the stretch, the bit of B that ends it is
- * put this far after the end, as a sign: farther than a contraction that
- * crosses the end can reach. */
+ * set this many bytes after the stretch: no contraction that crosses the end
+ * reaches so far. */
 #define SCAN_OPEN 8
 
 /*
- * Classify `blocks` blocks of 64 bytes into the sets L, N, S, F, X, P, Q, U
- * and V, from word `at` on; one byte behind them is read too.  A character
- * that is not ASCII is in X unless it is one of the usual letters of two bytes.
- * *carry (0 at the start of a text): does such a letter go on in the next
- * block?
+ * Classify the `blocks` blocks of 64 bytes at p: set the words of L, N, S, F,
+ * X, P, Q, U and V from word `at` on.  The byte after the last block is read
+ * too.  A character that is not ASCII is in X unless it is one of the usual
+ * letters of two bytes.  *carry: is the next block's first byte the second of
+ * such a letter?  0 at the start of a text.
  */
 struct tok_code {
     const char *name;
     void (*blocks)(struct scan *s, size_t at, size_t blocks,
         const unsigned char *p, uint64_t *carry);
     void (*merge)(const struct tokenizer *t, struct queue *q);
-    /* The length of a prefix of p[n] that is UTF-8, maybe not the longest;
-     * NULL: use 0. */
+    /* Returns the length of a prefix of p[n] that is UTF-8, not always the
+     * longest.  NULL: take 0 instead. */
     size_t (*valid)(const unsigned char *p, size_t n);
 };
 

@@ -2,11 +2,11 @@
  * Where pieces of the GPT-2 pattern begin, for 64 bytes at a time.
  *
  * A run of letters, numbers or others begins a piece, or the space before it
- * does.  White space begins a piece with its first character, and, if other
- * text follows, with its last, which may be that space.  Contractions are then
- * handled one by one: they count if the apostrophe begins a piece.  With
- * SPLIT_GPT2_DIGITS each digit is a piece, and so is all white space before a
- * digit.
+ * does.  The first character of white space begins a piece; so does the last,
+ * if other text follows, and it may be the space just mentioned.  Contractions
+ * are handled afterwards, one by one: one counts if its apostrophe begins a
+ * piece.  With SPLIT_GPT2_DIGITS each digit is a piece, and so is all white
+ * space before a digit.
  */
 #include "tok/scan.h"
 
@@ -34,8 +34,8 @@ bit_clear(uint64_t *set, size_t i)
     set[i >> 6] &= ~(UINT64_C(1) << (i & 63));
 }
 
-/* A piece begins with white space of several bytes: move its bit from the last
- * byte, i, to the first. */
+/* A piece begins with a white-space character of several bytes: move the bit in
+ * B from that character's last byte, i, to its first. */
 static void
 begin_wide(struct scan *s, size_t i)
 {

@@ -1,10 +1,10 @@
 /*
  * BPE over characters, as in converted SentencePiece models.  For the model all
- * text between two added tokens is one word, but it need not be merged as one:
- * if no token that a merge gives contains the character x followed by U+2581,
- * no merge crosses a border between x and U+2581, and each side of it gives the
- * same ids as by itself.  Characters x that do occur so are marked NO_CUT;
- * elsewhere text is cut into words, most of which are in the cache.
+ * text between two added tokens is one word, but it need not be merged as one.
+ * If no token that a merge gives contains the character x followed by U+2581,
+ * no merge crosses a border between the two: each side gives the ids that it
+ * gives alone.  Characters x that a token has before U+2581 are marked NO_CUT;
+ * after others text is cut into words, most of which are in the cache.
  */
 #include "tok/sp.h"
 #include "tok/bpe.h"
@@ -29,8 +29,8 @@ entry(const struct sp *sp, uint32_t c)
     return page ? page[c & 255] : TOK_NONE;
 }
 
-/* Set id[n] to the tokens of the n bytes of an unknown character; returns n, or
- * 0: a byte has no token. */
+/* Set id[n] to the tokens of the n bytes of an unknown character.  Returns n;
+ * 0: a byte has no token, or bytes are not used. */
 static size_t
 as_bytes(const struct sp *sp, const unsigned char *p, size_t n, uint32_t *id)
 {
@@ -165,7 +165,7 @@ batch_flush_words(const struct tokenizer *t, struct tok_scratch *s,
     b->n = 0;
 }
 
-/* The first byte from p on that is a space or the first of MARK, or end. */
+/* The first space or first byte of a MARK from p on; end: there is none. */
 static inline const unsigned char *
 mark_near(const unsigned char *p, const unsigned char *end)
 {
@@ -196,7 +196,8 @@ is_border(const struct sp *sp, uint32_t c)
         (e == TOK_NONE ? sp->free_unknown : !(e & NO_CUT));
 }
 
-/* Can no merge join the character that ends at q (p < q) and a MARK there? */
+/* Can no merge join the character that ends before q (p < q) and a MARK at
+ * q? */
 static inline int
 cut_before(const struct sp *sp, const unsigned char *p, const unsigned char *q)
 {
@@ -342,8 +343,8 @@ add_borders(struct tokenizer *t, uint32_t id)
     }
 }
 
-/* Is every unknown character encoded as its bytes, and are these tokens and
- * sp.unk in no merge? */
+/* Is every unknown character encoded as its bytes, and is no merge made of byte
+ * tokens or sp.unk? */
 static int
 unknown_is_free(const struct tokenizer *t)
 {

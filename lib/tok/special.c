@@ -43,8 +43,8 @@ special_config(struct tokenizer *t, const json_t *config, struct err *e)
     return 0;
 }
 
-/* The id j[name], or the first of that list, if it is below `below`; else
- * -1. */
+/* The id j[name], or the first id of the list j[name]; -1: there is none below
+ * `below`. */
 static int64_t
 first_id(const json_t *j, const char *name, double below)
 {
@@ -57,8 +57,8 @@ first_id(const json_t *j, const char *name, double below)
     return id >= 0.0 && id < below ? (int64_t)id : -1;
 }
 
-/* Add the ids in v to those that end a text; v: a number or a list; null and an
- * empty list name none.  -1 and *e: a value is no id. */
+/* Add the ids in v to those that end a text.  v: a number, a list, or null;
+ * null and an empty list name none.  -1 and *e: a value is no id. */
 static int
 add_end_ids(struct tokenizer *t, const json_t *v, const char *file,
     struct err *e)

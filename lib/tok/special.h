@@ -5,11 +5,12 @@
 #include "format/json.h"
 #include "tok/tokenizer.h"
 
-/* Set BOS, EOS and PAD if they are not set.  special_config, which comes first,
- * takes them from the post-processor and a tokenizer_config.json (or NULL);
- * special_ids from ids in `file`, parsed in j (or NULL); special_names, last,
- * looks for special tokens with the usual names of EOS.  -1 and *e: one is no
- * token. */
+/* Set those of BOS, EOS and PAD that are not set.  Call in this order:
+ * special_config: from the post-processor and `config`, a parsed
+ * tokenizer_config.json or NULL.  -1 and *e: it names no token.
+ * special_ids: from the ids in j, the parsed `file` or NULL; ids that end a
+ * text are collected, too.  -1 and *e: an EOS is no id of the tokenizer.
+ * special_names: set EOS to a special token with a usual name. */
 int special_config(struct tokenizer *t, const json_t *config, struct err *e);
 int special_ids(struct tokenizer *t, const json_t *j, const char *file,
     struct err *e);

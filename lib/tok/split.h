@@ -12,7 +12,7 @@ enum split {
     SPLIT_CL100K,      /* Llama 3: numbers of at most 3 digits */
     SPLIT_CL100K_1,    /* Qwen 2: numbers of 1 digit */
     SPLIT_TEKKEN,      /* Mistral: words by case, numbers of 1 digit */
-    SPLIT_O200K,       /* GPT-4o, Llama 4: words by case, with 's; of 3 */
+    SPLIT_O200K,       /* GPT-4o, Llama 4: Tekken's with 's, 3 digits */
     SPLIT_QWEN35       /* Qwen 3.5: as Qwen 2, marks count as letters */
 };
 
@@ -26,8 +26,8 @@ split_by_case(enum split split)
 /* Length in bytes of the first piece of the text p .. end, p < end. */
 size_t split_piece(enum split kind, const unsigned char *p,
     const unsigned char *end);
-/* Length of 's 't 're 've 'm 'll 'd at p (an apostrophe), else 0; _i: in upper
- * or lower case, and with U+017F as an s. */
+/* Length of 's 't 're 've 'm 'll 'd at p, where an apostrophe is; 0: none is
+ * there.  split_contraction_i takes both cases, and U+017F as an s. */
 size_t split_contraction(const unsigned char *p, const unsigned char *end);
 size_t split_contraction_i(const unsigned char *p, const unsigned char *end);
 

@@ -5,11 +5,13 @@
 #include "format/json.h"
 #include "tok/tokenizer.h"
 
-/* Read the normalizer; the pre-tokenizer, which also decides whether symbols
- * are bytes or characters; the decoder, after all ids are known. */
+/* norm_load reads the normalizer.  pre_load reads the pre-tokenizer, and
+ * decides whether symbols are bytes or characters.  decoder_load reads the
+ * decoder, after all ids are known. */
 int norm_load(struct tokenizer *t, const json_t *j, const char *path, int depth,
     struct err *e);
-/* Check that the steps cannot make a text much longer; -1 and *e. */
+/* Check that the normalizer cannot make a text much longer; -1 and *e: it
+ * can. */
 int norm_check(const struct tokenizer *t, struct err *e);
 int pre_load(struct tokenizer *t, const json_t *j, struct err *e);
 int decoder_load(struct tokenizer *t, const json_t *j, struct err *e);

@@ -66,8 +66,8 @@ tok_free(struct tokenizer *t)
     free(t);
 }
 
-/* Build a tokenizer from *src, which stays the caller's.  NULL and *e; e->code
- * is 0 if a part that was left as text must be parsed as a tree instead. */
+/* Build a tokenizer from *src, which stays the caller's.  NULL and *e: refused;
+ * NULL and e->code 0: a part that was left as text must be parsed as a tree. */
 static struct tokenizer *
 build(const struct tok_source *src, struct err *e)
 {
@@ -130,8 +130,8 @@ tok_parse(const char *json, size_t n, const char *config, size_t nconfig,
     return t;
 }
 
-/* Add to t the BOS, EOS and PAD ids that `file` names; NULL and *e: t is
- * freed. */
+/* Add the BOS, EOS and PAD that `file`, parsed in ids, names.  Returns t; NULL
+ * and *e: t has been freed. */
 static struct tokenizer *
 with_ids(struct tokenizer *t, const json_t *ids, const char *file,
     struct err *e)
@@ -166,8 +166,8 @@ open_gguf(const char *path, struct err *e)
     return t;
 }
 
-/* Parse `file` of a folder; NULL: there is none, or *bad is set: it is no
- * JSON. */
+/* Parse `file` in the folder `dir`.  NULL: it does not exist, or (*bad is set,
+ * and *e) it cannot be read or is no JSON. */
 static json_t *
 beside(const char *dir, const char *file, int *bad, struct err *e)
 {

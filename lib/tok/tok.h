@@ -74,8 +74,8 @@ int tok_fits(const struct tok_ids *ids, size_t V, struct err *e);
 int tok_check(const char *path, size_t V, struct err *e);
 
 /*
- * A warning that a program which encodes text should print once, or NULL: the
- * file is of a Mistral Tekken model but has Llama 3's pattern, as older
+ * A warning, or NULL; programs that encode text print it once.  It says that
+ * the file is of a Mistral Tekken model but has Llama 3's pattern, as older
  * versions of transformers wrote it.  In tokenizer_config.json
  * fix_mistral_regex: true selects Tekken's pattern, false keeps Llama 3's
  * without a warning.
@@ -87,13 +87,16 @@ size_t tok_vocab(const struct tokenizer *t);
 /* The token that the post-processor puts before a text, or -1. */
 int64_t tok_template_bos(const struct tokenizer *t);
 /*
- * The beginning- and end-of-text tokens, or -1.  The first of these that is
- * given: the post-processor's; bos_token or eos_token of tokenizer_config.json
- * (of a GGUF: tokenizer.ggml.*_token_id); the *_token_id (the first of a list)
- * of generation_config.json, then config.json; for EOS the special token
- * <|endoftext|>, <|end_of_text|>, </s> or <eos>.  tok_open refuses a bos_token,
- * eos_token or pad_token that is no token, and an eos_token_id that is no id;
- * null and an empty list name none.
+ * The beginning- and end-of-text tokens, or -1.  They are taken from the first
+ * of these that names one:
+ * 1. the post-processor
+ * 2. bos_token, eos_token of tokenizer_config.json,
+ *    in a GGUF tokenizer.ggml.*_token_id
+ * 3. *_token_id of generation_config.json (the first of a list)
+ * 4. *_token_id of config.json
+ * 5. EOS only: special token <|endoftext|>, <|end_of_text|>, </s> or <eos>
+ * tok_open refuses a bos_token, eos_token or pad_token that is no token, and an
+ * eos_token_id that is no id; null and an empty list name none.
  */
 int64_t tok_bos(const struct tokenizer *t);
 int64_t tok_eos(const struct tokenizer *t);
@@ -114,25 +117,27 @@ int tok_is_special(const struct tokenizer *t, uint32_t id);
 /*
  * XXH3-128, as 32 hex digits, of a canonical serialisation of the vocabulary,
  * merges in order, pre-tokenizer, added tokens with their flags and
- * post-processor: equal exactly if the ids of all texts are the same.  BOS and
- * EOS that only configuration files name are not part of it.
+ * post-processor: tokenizers with equal hashes give equal ids for any text.
+ * BOS and EOS that only configuration files name are not part of it.
  */
 void tok_hash(const struct tokenizer *t, char hex[33]);
 
 /*
  * Is hash (of a `stream` message) the hash of the tokenizer at path, such as a
- * model's?  1: yes; 0: no, ids of one mean nothing to the other; -1: there is
- * no tokenizer to compare with (*e says why).
+ * model's?
+ * 1: yes.
+ * 0: no; ids of one mean nothing to the other.
+ * -1: the tokenizer at path cannot be read (*e says why).
  */
 int tok_matches(const char *path, const char *hash, struct err *e);
 
-/* A thread's memory for encoding and cache of pieces, of bounded size for any
- * text.  More is taken, and freed again, for a copy of a text that a normalizer
- * changes (other than spaces to U+2581), and for a vocabulary that needs
- * windows of more than 6,000 symbols. */
+/* A thread's memory for encoding and its cache of pieces.  The size does not
+ * depend on the texts.  More is taken for a while in two cases: to copy a text
+ * that a normalizer changes (other than spaces to U+2581), and if the
+ * vocabulary needs windows of more than 6,000 symbols. */
 struct tok_scratch *tok_scratch_new(const struct tokenizer *t);
-/* Memory for one of `threads` threads, whose caches take at most 40 MiB
- * together, and at least 80 KiB each. */
+/* tok_scratch_new for one of `threads` threads.  Their caches take at most 40
+ * MiB together, unless 80 KiB each is more. */
 struct tok_scratch *tok_scratch_share(const struct tokenizer *t,
     size_t threads);
 void tok_scratch_free(struct tok_scratch *s);
@@ -158,9 +163,9 @@ size_t tok_valid(const struct tokenizer *t, const char *text, size_t n);
 void tok_encode(const struct tokenizer *t, struct tok_scratch *s,
     const char *text, size_t n, int flags, struct tok_ids *out);
 
-/* Append the bytes of ids[n] to *out, exactly: half characters stay halves.
- * -1 and EX_INPUT when an id is >= tok_vocab.  Ids without a token (holes)
- * are empty. */
+/* Append the bytes of ids[n] to *out, exactly: half characters stay halves.  An
+ * id without a token (a hole) adds nothing.  -1 and EX_INPUT: an id is >=
+ * tok_vocab. */
 int tok_decode(const struct tokenizer *t, const uint32_t *ids, size_t n,
     int flags, struct buf *out, struct err *e);
 

@@ -31,8 +31,8 @@ struct pair_slot {
 /*
  * A second table of all merges, in which a pair is looked up without a branch:
  * a hash table whose buckets are lines of the processor's cache, with 8 entries
- * of 64 bits.  An entry is, from its top bit: the bits 1 and 0; the tag, which
- * together with the bucket's number identifies the pair; the rank; the id.  An
+ * of 64 bits.  An entry has, from its top bit down: the bits 1 and 0; the tag;
+ * the rank; the id.  Tag and bucket number together identify the pair.  An
  * entry of zeros is free.  A merge whose bucket was full is in tokenizer.pair
  * only.
  */
@@ -41,7 +41,7 @@ struct lines {
     uint64_t *v;                /* NULL: the entries do not fit in 64 bits */
     unsigned id_bits;           /* width of an id */
     unsigned tag_bits;          /* width of a tag */
-    unsigned shift;             /* number of the tag's lowest bit */
+    unsigned shift;             /* position of the tag's lowest bit */
     uint64_t mask;              /* the lowest 2 * id_bits bits */
     uint64_t tag_mask, id_mask; /* the lowest tag_bits, id_bits bits */
 };
@@ -54,8 +54,9 @@ struct norm_op {
     size_t nfrom, nto;
 };
 
-/* Where the pre-tokenizer puts tokenizer.gap, unless it is there already:
- * nowhere; before the text; also before each text between added tokens. */
+/* Where the pre-tokenizer puts tokenizer.gap, unless it is there already.
+ * NONE: nowhere.  FIRST: before the text.  ALWAYS: also before each text
+ * between added tokens. */
 enum prefix { PREFIX_NONE, PREFIX_FIRST, PREFIX_ALWAYS };
 
 /* How the pre-tokenizer cuts text if symbols are characters. */
@@ -73,9 +74,8 @@ struct sp {
     uint32_t unk;           /* id of unknown text; TOK_NONE: it vanishes */
     int fallback, fuse;
     enum sp_split split;
-    /* spaces: the normalizer and the pre-tokenizer only make each space a
-     * U+2581 and put one before the text, so sp_text encodes the text without
-     * them. */
+    /* Do normalizer and pre-tokenizer only make each space a U+2581 and put one
+     * before the text?  Then sp_text encodes without running them. */
     int spaces;
     enum prefix lead; /* where U+2581 is put */
     int lead_once;    /* ... unless the text begins with it */
@@ -117,7 +117,7 @@ struct tokenizer {
     size_t strip;     /* spaces to remove at the start of decoded text */
     int strip_marks;  /* the first token is decoded without its U+2581 */
     const struct tok_code *code; /* of this processor */
-    struct added_set raw, norm;  /* added tokens that are not normalized, are */
+    struct added_set raw, norm;  /* added tokens; raw: not normalized */
     int64_t before, after;       /* ids that the post-processor adds, or -1 */
     int64_t bos, eos, pad;       /* ids, or -1; see tok_bos */
     struct tok_ids ends;         /* all ids that end a text, see tok_is_end */

@@ -152,7 +152,7 @@ pair_put(struct tokenizer *t, uint64_t key, struct merge m)
     *word |= bits;
 }
 
-/* Fill the table of merges of two bytes: most lookups are of those. */
+/* Fill the table of merges of two bytes, which most lookups are of. */
 static void
 fill_byte_pairs(struct tokenizer *t)
 {
@@ -225,8 +225,8 @@ is_joined(const struct name *x, const struct merge_parts *p)
         memcmp(x->s + p->nx, p->y, p->ny) == 0;
 }
 
-/* The token that two parts become.  First tried: the result of the merge
- * before, *last, and the name after that.  b: scratch. */
+/* The token that two parts become.  Two names are tried first: *last, which is
+ * the result of the merge before, and the one after it.  b: scratch. */
 static const struct name *
 result(const struct names *k, const struct name *last,
     const struct merge_parts *p, struct buf *b)

@@ -1,5 +1,5 @@
-/* Reading vocabulary and merges of a tokenizer.json from a tree, or from text,
- * which takes a fraction of the time and memory. */
+/* Reading vocabulary and merges of a tokenizer.json, from a tree or from text.
+ * Text takes a fraction of the time and memory. */
 
 #include "tok/vocab_json.h"
 #include "tok/bpe.h"

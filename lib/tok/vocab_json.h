@@ -23,8 +23,8 @@ void names_free(struct names *k);
 /* Find a name, or NULL; hash: vocab_hash of it. */
 const struct name *names_find(const struct names *k, const char *s, size_t n,
     uint64_t hash);
-/* Prefetch memory that names_find for that hash will read: call with step -1,
- * later with 0, later with 1. */
+/* Prefetch what names_find with that hash will read.  Call it three times, some
+ * time apart: with step -1 (the slot), 0 (the name), 1 (its text). */
 static inline void
 names_fetch(const struct names *k, uint64_t hash, int step)
 {
@@ -52,7 +52,7 @@ struct merge_parts { /* the two parts of a merge */
 /* 0, -1 and *e; call merges_end after 0. */
 int merges_begin(struct merges *m, const struct tok_source *src, struct err *e);
 void merges_end(struct merges *m);
-/* Read the next merge: 1, 0 at the end, -1 and *e, or TOK_UNPLAIN. */
+/* Read the next merge.  1: read; 0: the end; -1 and *e; or TOK_UNPLAIN. */
 int merges_next(struct merges *m, struct merge_parts *p, struct err *e);
 
 #endif

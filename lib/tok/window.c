@@ -31,20 +31,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SYMBOLS 8192 /* symbols kept in memory */
-#define BEFORE 2048  /* symbols before a window that are kept */
+#define SYMBOLS 8192 /* symbols in memory, at most */
+#define BEFORE 2048  /* symbols before a window that stay in memory */
 #define WINDOW 32    /* size of windows merged side by side, in symbols */
 #define AHEAD 24     /* distance of their starts, in symbols */
 #define SINGLE 64    /* least size of a single window */
 #define LARGEST (SYMBOLS - BEFORE - SYMBOLS_ROOM)
 #define STEPS 256 /* windows that can be undone, a power of 2 */
-#define DOUBT 4   /* tokens in the last symbols of a window often change */
+#define DOUBT 4   /* tokens this near to a window's end often change */
 #define FEW 4     /* a window of fewer tokens is enlarged */
 _Static_assert(WINDOW <= QUEUE_SYMBOLS, "symbols of a window");
 
-/* A window.  at: its first symbol; len: symbols in its first token, whose id is
- * in the output already (0: the window begins the text); n: ids in the output
- * before it. */
+/* A window.  at: its first symbol.  len: symbols of its first token, whose id
+ * is in the output already (0: the window begins the text).  n: ids in the
+ * output when it begins. */
 struct window_step {
     size_t at, len, n;
 };
@@ -54,11 +54,11 @@ struct window {
     unsigned char byte[SYMBOLS]; /* [n] the bytes of sym, if bytes is set */
     int bytes;
     struct window_step step[STEPS];
-    size_t first, last; /* steps that are known: first..last - 1 */
+    size_t first, last; /* the steps kept are first..last - 1 */
     size_t n;           /* symbols in sym */
     size_t size;        /* size of the next single window, in symbols */
-    size_t bar;         /* up to this symbol only single windows are used, as
-                         * windows that began before it were undone */
+    size_t bar;         /* before this symbol only single windows are used, as a
+                         * window that began here was undone */
     int ended;          /* does sym have the last symbol of the text? */
     /* Windows merged side by side.  ahead: at fixed distances; between: windows
      * that connect them; row[nrow]: all of them in order of their starts. */
@@ -168,8 +168,8 @@ merge_windows(const struct tokenizer *t, struct tok_scratch *s,
 
 /* ---- windows merged side by side ---- */
 
-/* A set whose bit i says that a token begins at symbol i, or that the last one
- * ends there. */
+/* The borders of tokens: bit i is set if a token begins at symbol i, or the
+ * last token ends before it. */
 static inline uint64_t
 window_row(const struct merge_job *j)
 {
@@ -231,8 +231,10 @@ take_symbols(struct window *w, struct window_step *c, const struct merge_job *a,
 }
 
 /* Output tokens from the windows merged side by side, as far as each has a
- * token in common with the next.  Returns 0 if there were none, 1 if some, 2 if
- * all to the end of the text. */
+ * token in common with the next.
+ * 0: none were output.
+ * 1: some.
+ * 2: all, to the end of the text. */
 static int
 follow(struct window *w, struct window_step *c, struct tok_ids *out)
 {
@@ -315,8 +317,7 @@ merge_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     }
 }
 
-/* Do what follow does, and merge more windows side by side when none are
- * left. */
+/* As follow, but merge more windows side by side when none are left. */
 static int
 go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     struct window *w, struct window_step *c, struct tok_ids *out)
