@@ -2,10 +2,10 @@
  * Checkpoint directories: RUN/step-N holds a model and the state to continue
  * it, and manifest.json names every file with its size and XXH3-128.
  *
- * A checkpoint is written as RUN/step-N.tmp, every file fsynced, then the
- * manifest, then renamed and RUN fsynced.  There is no `latest` file: the
- * newest directory whose manifest verifies is the newest checkpoint.  Layout:
- * retort-checkpoint(5).
+ * Its files are written to RUN/step-N.tmp and fsynced, then its manifest is
+ * written; then the directory is renamed and RUN fsynced.  There is no `latest`
+ * file: the newest directory whose manifest verifies is the newest checkpoint.
+ * Layout: retort-checkpoint(5).
  */
 #ifndef FORMAT_CKPT_H
 #define FORMAT_CKPT_H
@@ -29,8 +29,9 @@ void position_release(struct position *p);
 
 /* XXH3-128 of a regular file, as 32 hex digits. */
 int ckpt_hash(const char *path, char hex[33], struct err *e);
-/* Hash of the model at path: of the file, or, for a folder, of its config.json
- * and safetensors files with their names. */
+/* Hash of the model at path: of a file, of the hashes of a split GGUF's parts,
+ * or, for a folder, of its config.json and safetensors files with their
+ * names. */
 int ckpt_hash_model(const char *path, char hex[33], struct err *e);
 
 /* Make the folder RUN/step-N.tmp (d->tmp), in which the caller writes files;
@@ -52,15 +53,17 @@ int ckpt_remove_old(const char *run, uint64_t step, size_t keep, uint64_t spare,
     struct err *e);
 
 /* Check every file against the manifest; fills *p and *step (either may be
- * NULL).  -1: EX_INPUT names a wrong file and why, EX_SYS one that cannot be
- * read. */
+ * NULL).  -1, EX_INPUT: a file is wrong.  -1, EX_SYS: a file cannot be read.
+ * *e names the file. */
 int ckpt_verify(const char *dir, uint64_t *step, struct position *p,
     struct err *e);
 
-/* Find the newest valid checkpoint of RUN; *dir: its path, malloc'd.  1: found;
- * 0: no RUN, or no step-N in it; -1: no checkpoint in it verifies, or (EX_SYS)
- * RUN or a checkpoint that may be the newest cannot be read.  Damaged newer
- * ones are skipped with a warning on stderr. */
+/* Find the newest valid checkpoint of RUN; *dir: its path, malloc'd.  Damaged
+ * newer ones are skipped with a warning on stderr.
+ * 1: found.
+ * 0: RUN does not exist or has no step-N.
+ * -1, EX_INPUT: none of its checkpoints verifies.
+ * -1, EX_SYS: RUN, or a checkpoint newer than any valid one, cannot be read. */
 int ckpt_newest(const char *run, char **dir, uint64_t *step, struct position *p,
     struct err *e);
 /* Does RUN have checkpoints, valid or not?  1, 0, or -1: RUN cannot be read. */

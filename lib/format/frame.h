@@ -55,7 +55,8 @@ int frame_decode_start(struct frame_dec *f, const void *src, size_t n,
 void frame_dec_free(struct frame_dec *f);
 /* Set *csize to the length of the frame that begins at p[0], and *dsize to that
  * of its content, from its headers; p[n] may be longer.  -1: no frame of this
- * codec begins here, or it does not end in p[n], or it does not give a size. */
+ * codec begins here, or it ends after p[n], or its header does not give the
+ * content's size. */
 int frame_span(enum codec c, const void *p, size_t n, size_t *csize,
     size_t *dsize);
 

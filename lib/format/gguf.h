@@ -1,10 +1,11 @@
 /*
  * GGUF, versions 2 and 3, little-endian: metadata, tensor descriptions, data.
- * A strict reader of a file in memory: every length is checked against the
- * bytes that are left before anything is done with it, sums and products are
- * checked, no allocation is larger than the file's contents justify (arrays
- * stay in the file), names are unique, tensors follow one another, aligned,
- * without overlap.  llama.cpp writes such files and makes the same checks.
+ * A strict reader of a file in memory.  Every length is checked against the
+ * bytes that are left before it is used; sums and products are checked for
+ * overflow.  No allocation is larger than the file's contents justify: arrays
+ * stay in the file.  Names must be unique, and tensors follow one another,
+ * aligned, without overlap.  llama.cpp writes such files and makes the same
+ * checks.
  */
 #ifndef FORMAT_GGUF_H
 #define FORMAT_GGUF_H
@@ -81,8 +82,8 @@ void gguf_release(struct gguf *g);
 const struct gguf_kv *gguf_kv(const struct gguf *g, const char *key);
 const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name);
 
-/* Typed metadata: 1 and *r set, 0 when missing (*r untouched), -1 and *e
- * "key: why".  A size may have any integer type, a real any float type (a
+/* Typed metadata.  1: *r is set; 0: the key is missing, *r is unchanged; -1 and
+ * *e "key: why".  A size may have any integer type, a real any float type (a
  * 32-bit float gives the shortest decimal that rounds to it). */
 int gguf_size(const struct gguf *g, const char *key, size_t lo, size_t hi,
     size_t *r, struct err *e);
@@ -95,8 +96,8 @@ int gguf_str(const struct gguf *g, const char *key, const char **s, size_t *n,
 /* Is it the text `want`?  0 if it is missing, too. */
 int gguf_is(const struct gguf *g, const char *key, const char *want);
 
-/* An iterator over the strings of an array, which were checked in parsing.
- * gguf_next: 1: *s is the next string, *n bytes in the file; 0: the end. */
+/* An iterator over the strings of an array, which gguf_parse has checked.
+ * gguf_next: 1: the next string has *n bytes at *s, in the file; 0: the end. */
 struct gguf_walk {
     const unsigned char *p;
     size_t left;

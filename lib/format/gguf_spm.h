@@ -1,8 +1,9 @@
 /*
  * SentencePiece's BPE as a list of merges.  Such a model lists no merges: any
- * two neighbours whose texts together are a token's merge to it, the highest
- * score first, of equal scores the leftmost (Kudo and Richardson,
- * arXiv:1808.06226, and tokenizer.ggml.model "llama" of a GGUF).
+ * two neighbours whose texts together are a token's text merge to that token.
+ * The token of the highest score goes first, of equal scores the leftmost (Kudo
+ * and Richardson, arXiv:1808.06226, and tokenizer.ggml.model "llama" of a
+ * GGUF).
  */
 #ifndef FORMAT_GGUF_SPM_H
 #define FORMAT_GGUF_SPM_H
@@ -25,17 +26,18 @@ struct spm_token {
  * the same ids as the rule above; the caller frees them.  No two tokens that
  * are used have the same text.
  *
- * One pair for each token is enough.  Where a token results, its text was
- * merged as it is merged alone: no merge crosses its borders before it is
- * complete, and the leftmost pair within them is the leftmost there too.  So
- * the last merge that makes a token is always the same, in any context.
+ * One pair for each token is enough.  A token that results was merged from its
+ * text as that text is merged alone: before it is complete, no merge crosses
+ * its borders, and the order of merges within them is the same.  So the last
+ * merge that makes a token is the same in any context.
  *
  * *ties: NULL, or [[first, number], ...]: `number` merges from `first` on have
  * the same score, so that the leftmost of them in the text goes first; the
  * caller frees it.  Runs of one character need no ties: the longer run goes
  * first.
  *
- * NULL and *e: a token that can be made holds a character that is none.
+ * NULL and *e: a token that merging makes contains a character that is no
+ * token, or has more than 512 bytes.
  */
 json_t *spm_merges(const struct spm_token *tok, size_t n, json_t **ties,
     struct err *e);

@@ -123,10 +123,10 @@ has_token(const struct vocab *v, const char *p, size_t n)
     return bsearch(&s, v->sorted, v->nsorted, sizeof s, by_token_text) != NULL;
 }
 
-/* Write tokens of several spaces with marks.  SentencePiece's model and the
- * published tokenizer.json have user-defined tokens of several marks, which
- * llama.cpp's converter writes as spaces.  A token stays if another has those
- * marks. */
+/* Turn user-defined tokens of several spaces into as many marks.  They are
+ * marks in SentencePiece's model and in the published tokenizer.json;
+ * llama.cpp's converter writes them as spaces.  A token stays as it is if
+ * another has those marks already. */
 static void
 mark_runs(struct vocab *v)
 {
@@ -286,10 +286,10 @@ holds(struct str s, const char *what)
     return 0;
 }
 
-/* The list of merges that SentencePiece's scores mean.  Merges never give a
- * control token or a byte token, whose names in a text stay text, and a
- * user-defined token only if it contains a mark: others have been found in the
- * text before.  Runs of marks are merged first, whatever score the converter
+/* The list of merges that SentencePiece's scores mean.  Merges never make a
+ * control token or a byte token: their names in a text stay text.  They make a
+ * user-defined token only if it contains a mark, as others have been found in
+ * the text before.  Runs of marks merge first, whatever score the converter
  * wrote for them. */
 static json_t *
 scores_json(const struct vocab *v, json_t **ties, struct err *e)
@@ -383,9 +383,9 @@ gguf_pre_json(size_t i, const char **name, size_t *n, int *nfc, int *whole)
     return pre_json(&pres[i]);
 }
 
-/* Read a token id under key into *id, and its text into *s; 1, 0 if missing,
- * -1.  By default <unk>, <s> and </s> of a SentencePiece model are 0, 1 and
- * 2. */
+/* Read the token id under `key` into *id, and the token's text into *s.
+ * Without the key, <unk>, <s> and </s> of a SentencePiece model are 0, 1 and 2.
+ * 1: read; 0: there is none; -1 and *e. */
 static int
 special_token(const struct vocab *v, const char *key, size_t *id, struct str *s,
     struct err *e)

@@ -1,14 +1,15 @@
 /*
  * The tokenizer inside a GGUF as the JSON files that Hugging Face libraries
  * read.  tokenizer.ggml.model "gpt2" is byte-level BPE with a pre-tokenizer
- * that tokenizer.ggml.pre names: see pres[] in gguf_tok.c.  "llama" is
- * SentencePiece's BPE: tokens with scores instead of merges, unknown
- * characters as bytes, and, unless add_space_prefix is false, a space before
- * each text (and before each text between special tokens, as in llama.cpp);
- * tokens of several spaces become that many U+2581, as in the tokenizer.json
- * published with Gemma.  "gemma4" is the same with merges and without that
- * space.  Everything else is refused by name: a wrong pre-tokenizer gives
- * plausible ids and a worse model.
+ * that tokenizer.ggml.pre names: see pres[] in gguf_tok.c.
+ * "llama" is SentencePiece's BPE.  Its tokens have scores instead of merges;
+ * unknown characters become bytes.  Unless add_space_prefix is false, a space
+ * is put before each text, and before each text between special tokens, as in
+ * llama.cpp.  Tokens of several spaces become that many U+2581, as in the
+ * tokenizer.json published with Gemma.
+ * "gemma4" is like "llama", but has merges and puts no space before a text.
+ * Others are refused by name: a wrong pre-tokenizer gives plausible ids and a
+ * worse model.
  */
 #ifndef FORMAT_GGUF_TOK_H
 #define FORMAT_GGUF_TOK_H
@@ -56,8 +57,8 @@ enum {
     GGUF_BYTE
 };
 /* Known pre-tokenizer i of byte-level BPE as JSON; NULL after the last one.
- * Sets *name, *n bytes, to its first name in tokenizer.ggml.pre, and *nfc and
- * *whole: does it go with NFC, with ignore_merges? */
+ * *name: its first name in tokenizer.ggml.pre, *n bytes.  *nfc, *whole: does it
+ * go with the normalizer NFC, with ignore_merges? */
 json_t *gguf_pre_json(size_t i, const char **name, size_t *n, int *nfc,
     int *whole);
 

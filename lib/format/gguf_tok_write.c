@@ -57,8 +57,8 @@ check_step(const json_t *j, const char *list, size_t i)
     return i == 0 && json_is_object(j) ? j : NULL;
 }
 
-/* Describe a pre-tokenizer of byte-level BPE: two with equal descriptions cut
- * alike. */
+/* Describe a pre-tokenizer of byte-level BPE in *b.  Two pre-tokenizers with
+ * equal descriptions cut alike. */
 static void
 describe_pre(const json_t *j, struct buf *b)
 {
@@ -311,11 +311,11 @@ made_by(const struct src *s, size_t i, struct buf *b, struct err *e)
 }
 
 /*
- * Rank the merges of runs of one character (spaces, newlines), with which
- * Gemma's list begins.  The merge that makes two of a character comes after
- * those of its longer runs.  Then a run grows from its left end until it is the
- * longest token, which higher scores for longer runs do too.  Returns the
- * number of these merges.
+ * Rank the merges that make runs of one character (spaces, newlines).  Gemma's
+ * list begins with them, and for each character the merge that makes two of it
+ * comes after those of its longer runs.  So a run grows from its left end until
+ * it is the longest token; higher scores for longer runs have the same effect.
+ * Returns the number of these merges; 0: none, or in another order.
  */
 static size_t
 score_runs(struct src *s)
@@ -447,7 +447,7 @@ put_tokens(struct gguf_out *o, const struct src *s)
         } else if (s->chars && t->kind == GGUF_USER &&
             strncmp(t->p, MARK, strlen(MARK)) == 0 &&
             (run = repeats(t->p, t->n, &k)) > 0 && run <= SPACES) {
-            memset(text, ' ', sizeof text); /* a GGUF has it as in the text */
+            memset(text, ' ', sizeof text); /* a GGUF has spaces, not marks */
             gguf_out_text(o, text, run);
         } else {
             gguf_out_text(o, t->p, t->n);
@@ -614,10 +614,10 @@ by_id_value(const void *a, const void *b)
 }
 
 /*
- * Read the scores back: every merge that they mean must be one of the original,
- * in the order of the groups.  Then ids are the same: a token's text is merged
- * as it is alone (gguf_spm.h), so that each token has one last merge, the same
- * in both.
+ * Read the scores back: every merge that they mean must be one of the
+ * original's, in the order of the groups.  Then ids are the same: each token
+ * has only one last merge, as its text is merged as it is alone (gguf_spm.h),
+ * and that merge is the same in both.
  */
 static int
 read_back(const struct src *s, const struct gguf_out *o, struct err *e)

@@ -12,11 +12,11 @@
 
 /*
  * gguf_out_tokenizer writes the parsed tokenizer.json `tok` as metadata of a
- * model with V ids; gguf_tokenizer_json of it gives the same ids.  config: the
- * parsed tokenizer_config.json or NULL, for its chat templates (other
- * characters than ASCII letters and digits in their names become "_") and for
- * special tokens that *id lacks.  Tokens with an id of V or more are left out.
- * -1 and *e "member: why": a GGUF cannot say it.
+ * model with V ids; gguf_tokenizer_json makes a tokenizer with the same ids of
+ * it.  config: the parsed tokenizer_config.json or NULL, for special tokens
+ * that *id lacks and for its chat templates, in whose names characters other
+ * than ASCII letters and digits become "_".  Tokens with an id of V or more are
+ * left out.  -1 and *e "member: why": a GGUF cannot say it.
  */
 struct gguf_ids {
     int64_t v[GGUF_SPECIALS]; /* -1: none */

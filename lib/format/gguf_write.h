@@ -21,8 +21,8 @@ void gguf_out_str(struct gguf_out *o, const char *key, const char *s, size_t n);
 void gguf_out_u32(struct gguf_out *o, const char *key, size_t v);
 void gguf_out_f32(struct gguf_out *o, const char *key, double v);
 void gguf_out_bool(struct gguf_out *o, const char *key, int v);
-/* Begin a list of n; its elements are added next: gguf_out_num, of `size`
- * bytes, or gguf_out_text. */
+/* Begin an array of n elements.  Add them next: numbers of `size` bytes by
+ * gguf_out_num, or strings by gguf_out_text. */
 void gguf_out_array(struct gguf_out *o, const char *key, enum gguf_type elem,
     size_t n);
 void gguf_out_num(struct gguf_out *o, uint64_t v, size_t size);
@@ -31,7 +31,7 @@ void gguf_out_text(struct gguf_out *o, const char *s, size_t n);
 void gguf_out_copy(struct gguf_out *o, const struct gguf_kv *v);
 
 /* Add a tensor of type F32, F16, BF16, Q8_0 or Q4_0, shape slowest first.  -1:
- * its rows are no multiple of the block size. */
+ * the length of its rows is no multiple of the block size. */
 int gguf_out_tensor(struct gguf_out *o, const char *name, enum dtype t,
     int ndim, const size_t *shape);
 

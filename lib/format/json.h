@@ -1,8 +1,8 @@
 /*
  * JSON from other programs (config.json, tokenizer.json, an index), parsed by
- * jansson under the rules of every parser here: input is bounded in size and
- * depth, a duplicate key is refused (readers differ in which one they take),
- * and an error names file and offset, or the path of the wrong member.
+ * jansson under the rules of every parser here.  Size and depth of the input
+ * are bounded.  A duplicate key is refused, as readers differ in which one they
+ * take.  An error names file and offset, or the path of the wrong member.
  */
 #ifndef FORMAT_JSON_H
 #define FORMAT_JSON_H
@@ -40,9 +40,10 @@ const json_t *js_get(const json_t *j, const char *path);
 const char *js_text_of(const json_t *j, const char *key);
 
 /*
- * Typed members: 1 and *r set; 0 when missing or null (*r untouched); -1 and
- * *e "path: why" when of another type or outside [lo,hi].  A size must be a
- * whole number; a real may be any number.
+ * Typed members.  A size must be a whole number; a real may be any number.
+ * 1: *r is set.
+ * 0: it is missing or null; *r is unchanged.
+ * -1 and *e "path: why": it has another type or is outside [lo,hi].
  */
 int js_size(const json_t *j, const char *path, size_t lo, size_t hi, size_t *r,
     struct err *e);

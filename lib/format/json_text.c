@@ -435,9 +435,9 @@ leads(const struct js_part *part, const char *under, const char *name, size_t n)
         : -1;
 }
 
-/* Find the parts in an object after its opening brace: member `under` of the
- * whole text, or, if NULL, the whole.  0: bad text, or a part is there
- * twice. */
+/* Find the parts in an object whose opening brace has been read: the member
+ * `under` of the whole text, or, if NULL, the whole text.  1: read to its end;
+ * 0: the text is bad, or has a part twice. */
 static int
 find_large_parts(struct js_in *in, const char *under, struct js_part *part,
     size_t nparts)

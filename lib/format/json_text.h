@@ -11,9 +11,10 @@
 /*
  * A reader of JSON without a tree: call js_in_begin, then functions for the
  * strings, values and punctuation marks that should come.  White space is
- * skipped.  Each function returns 1, or 0 if something else is next; then `why`
- * says what is wrong at p (if a string or number has a wrong meaning, p is its
- * start). js_in_mark alone sets no `why` and does not move p when it returns 0.
+ * skipped.  Each function returns 1, or 0 if something else is next.  After a
+ * 0, `why` says what is wrong at p; if a string or number is well formed but
+ * not allowed, p is its start.  Only js_in_mark, when it returns 0, sets no
+ * `why` and does not move p.
  */
 struct js_in {
     const char *p, *end;
@@ -38,8 +39,8 @@ int js_in_name(struct js_in *in, struct js_string *s);
 int js_in_text(struct js_in *in, const char **s, size_t *n);
 /* Read a whole number of at most 15 digits and no sign. */
 int js_in_number(struct js_in *in, uint64_t *v);
-/* Read any value.  *text: the string, p NULL if it is no string; *count: the
- * members of an object or array. */
+/* Read any value.  *text: the string; its p is NULL if the value is no string.
+ * *count: the number of members, if the value is an object or array. */
 int js_in_value(struct js_in *in, struct js_string *text, size_t *count);
 /* Check that nothing follows. */
 int js_in_done(struct js_in *in);
@@ -60,9 +61,10 @@ size_t js_escape(const char *p, const char *end, char *to, size_t *len);
 size_t js_unescape(const char *p, size_t n, char *to);
 
 /*
- * Large members left as text.  js_parse_parts is js_parse, but for each part
- * that occurs once, as an object or list, the tree has an empty one, and p[n]
- * is its text, with `count` members.  n = 0: the part is in the tree as usual.
+ * Large members left as text.  js_parse_parts parses as js_parse does, but
+ * leaves parts out: the tree has an empty object or list instead, and the
+ * part's p[n] is its text, with `count` members.  n = 0: the part is in the
+ * tree as usual, as it does not begin with `open`, or one of them occurs twice.
  */
 struct js_part {
     const char *path; /* such as "model.vocab"; at most 2 names */

@@ -73,10 +73,10 @@ struct st {
     struct buf mem;  /* names and strings */
 };
 
-/* Parse the JSON header of n bytes.  Errors are "offset N: why", N counted from
- * the start of the message (8 + position); the caller puts the name in front.
- * *s need not be initialised; release it after success only.  Tensors may be in
- * any order in the JSON; t is in order of off. */
+/* Parse the JSON header of n bytes.  Errors are "offset N: why", with N counted
+ * from the start of the message, 8 bytes before the header; the caller puts the
+ * name in front.  *s need not be initialised; release it after success only.
+ * The JSON may list tensors in any order; s->t is in order of off. */
 int st_parse_header(struct st *s, const char *json, size_t n, struct err *e);
 /* Point every tensor's data into `data` (data_len bytes, not copied).  The
  * format aligns nothing: read values with memcpy, not through a cast. */

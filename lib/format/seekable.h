@@ -23,7 +23,7 @@ uint32_t seek_sum(const void *content, size_t n);
 size_t seek_bytes(size_t nframe); /* bytes of the whole skippable frame */
 void seek_write(struct buf *b, const struct seek_entry *f, size_t n);
 /* Parse a table that fills p[n] exactly, into malloc'd *f; the caller frees.
- * EX_INPUT: the error gives an offset, counted with p at `base`. */
+ * EX_INPUT: the error gives an offset in the file, in which p is at `base`. */
 int seek_parse(const unsigned char *p, size_t n, uint64_t base,
     struct seek_entry **f, size_t *nf, struct err *e);
 

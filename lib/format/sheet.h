@@ -4,8 +4,8 @@
  * TSV: each list is a line of column names and a line for each row, with an
  * empty line between two lists.  JSON: one object, whose members are numbers
  * (facts) and lists of objects, which have the columns as members.  SHOWN
- * escapes texts in both.  A number that is missing or not finite is null in
- * JSON, and in TSV "-", or an empty cell (sheet_none).
+ * escapes texts in both.  A number that is not finite is "-" in TSV; a missing
+ * one (sheet_none) is an empty cell.  Both are null in JSON.
  */
 #ifndef FORMAT_SHEET_H
 #define FORMAT_SHEET_H

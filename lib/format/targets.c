@@ -36,7 +36,8 @@ view_tensor(const struct st_tensor *t)
         t->ndim == 3 ? t->shape[2] : 1 };
 }
 
-/* View a tensor of states, whose shape the rules of messages do not check. */
+/* Set *x to view the tensor of states t, after checking its shape: the rules of
+ * messages do not check that. */
 static int
 states(struct targets_tensor *x, const struct st_tensor *t, const char *what,
     const size_t *bt, size_t width, struct err *e)

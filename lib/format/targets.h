@@ -37,10 +37,10 @@ struct targets_tensor {
 struct targets {
     /* set by the user: what to read from each batch */
     enum targets_kind kind;
-    size_t width;         /* numbers of the final state, or k of the kind */
+    size_t width;         /* numbers per token: the final state's, or k */
     const size_t *block;  /* [nblock] blocks whose outputs to read; borrowed */
-    size_t nblock, depth; /* depth: numbers of a token's output */
-    size_t vocab;         /* ids < vocab have probabilities; 0: all have */
+    size_t nblock, depth; /* depth: numbers per token in such an output */
+    size_t vocab;         /* ids < vocab have probabilities; 0: all ids */
     /* set by targets_read; the view begins at row `row` */
     size_t T, row;
     struct targets_tensor part[3]; /* indices below; unused for TARGETS_NONE */
@@ -59,8 +59,8 @@ enum {
     TARGETS_SELF = 2   /*   F32 [B,T] sum p log p, nats */
 };
 
-/* Numbers for each token (d or k) in the batch s of this kind; 0: s has
- * none. */
+/* Numbers per token (d or k) of the targets of kind k in the batch s; 0: s has
+ * no such targets. */
 size_t targets_width(const struct st *s, enum targets_kind k);
 /* The output of that block in s, or NULL. */
 const struct st_tensor *targets_hidden(const struct st *s, size_t block);

@@ -17,9 +17,10 @@
 /* Moments that are widened at a time. */
 enum { WIDE = 1024 };
 
-/* Parameters of a task: fixed, so that the norm's order of sums is fixed.
- * Ranks' parts begin where spans begin, so small spans (SPAN_EVEN) make them
- * more even. */
+/* Parameters of a span, which a task updates.  It does not depend on the number
+ * of threads, so neither does the order in which the norm is summed.  Parts of
+ * ranks begin where spans begin, so smaller spans (SPAN_EVEN) make these parts
+ * more equal. */
 enum { SPAN = 1 << 16, SPAN_EVEN = GROUP_SPAN };
 
 struct param_span {
@@ -111,7 +112,7 @@ cut_parts(struct adamw *a, size_t group, const struct tmodel *t)
         adamw_own(a, group) == t->group[group].own);
 }
 
-/* Find the spans of each rank, and place the squares of a rank together. */
+/* Find this rank's spans, and place each rank's squares side by side in sq. */
 static void
 share_spans(struct adamw *a)
 {
@@ -266,8 +267,8 @@ adamw_set_count(struct adamw *a, uint64_t t)
     a->t = t;
 }
 
-/* n gradients of a span in fp32: where they are, or, if bf16, n <= WIDE of them
- * widened in room. */
+/* n gradients of a span in fp32.  Returns the place where they are, or, if they
+ * are bf16, room, in which they have been widened (n <= WIDE). */
 static float *
 span_gradients(const struct group *g, size_t at, size_t n, float *room)
 {
@@ -419,7 +420,8 @@ span_update(void *ctx, size_t task, size_t worker)
         c->k->adamw(group_p(g, s->at), group_g(g, s->at),
             (float *)a->m[s->group] + s->in, (float *)a->v[s->group] + s->in,
             s->n, &k);
-    /* a 0 without gradient and moments stays 0 unless eps is 0 (0 / 0) */
+    /* a masked weight stays 0 without gradient and moments, unless eps is 0:
+     * then it becomes 0 / 0 */
     if (s->mask != NULL && c->model->effective.of == 0 && !(k.eps > 0.0f))
         mask_float(group_p(g, s->at), s->n, s->mask);
     profile_end("AdamW", t, 0.0,
@@ -448,9 +450,9 @@ gather_parameters(const struct adamw *a, struct tmodel *t)
         tmodel_zero_grad(t);
 }
 
-/* 1 - beta.  Up to 0.999 beta is rounded to fp32 first, an error of at most
- * 3e-5, which keeps the bits of earlier runs; nearer to 1 the error would be up
- * to a fifth. */
+/* 1 - beta.  Up to 0.999 beta is rounded to fp32 first, to keep the bits of
+ * earlier runs; that changes the result by 3e-5 of it at most.  Nearer to 1 it
+ * would change it by up to a fifth. */
 static float
 rest_of(double beta)
 {

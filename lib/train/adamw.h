@@ -18,22 +18,22 @@ struct adamw_opt {
                         * weight is added to its gradient */
 };
 struct adamw; /* moments m and v of every group, step count */
-/* moments: DT_F32, or DT_BF16, which takes half the memory and is rounded
- * stochastically (determined by step and index), so that small changes are not
- * lost. */
+/* moments: DT_F32 or DT_BF16.  BF16 takes half the memory.  It is rounded
+ * stochastically, so that small changes are not lost; step and index determine
+ * the random numbers. */
 struct adamw *adamw_new(const struct tmodel *t, enum dtype moments);
 /* adamw_new for the ranks of g (NULL: this rank alone).  Each rank has the
- * moments of a part of every group; adamw_step updates that part from its
- * gradients and gives the new parameters to all ranks; the norm is that of all
- * parts.  even: cut spans finer, which changes the norm's last bits, but makes
- * them independent of the number of ranks; always set if g has several ranks
- * and the model is not in stages. */
+ * moments of its part of every group.  adamw_step updates that part from its
+ * gradients, and gives the new parameters to all ranks.  The norm is taken over
+ * all parts.  even: cut spans finer.  The norm's last bits differ from those
+ * without it, but do not depend on the number of ranks.  Implied if g has
+ * several ranks and the model is not in stages. */
 struct adamw *adamw_new_parts(const struct tmodel *t, enum dtype moments,
     const struct dist_group *g, int even);
 void adamw_free(struct adamw *a);
 /* Scale gradient sums by 1/n, clip by global norm, update, zero gradients.
- * *norm: gradient norm before clipping.  -1 (EX_NUM) and nothing applied when
- * the norm is not finite. */
+ * *norm: gradient norm before clipping.  -1 (EX_NUM): the norm is not finite,
+ * and nothing has been applied. */
 int adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     const struct adamw_opt *o, size_t n, double *norm, struct err *e);
 
@@ -52,8 +52,8 @@ enum dtype adamw_dtype(const struct adamw *a);
 /* First (which = 0) or second moment of a group, or of this rank's part of it,
  * of type `moments`, laid out as the parameters; owned by a. */
 void *adamw_moment(struct adamw *a, size_t group, int which);
-/* Relative rounding error |rounded - m| / |m| over all moments, in the first
- * step since adamw_new; 0 for fp32 and before that step. */
+/* Relative rounding error |rounded - m| / |m| of all moments in the first step
+ * after adamw_new.  0 for fp32 moments, and before that step. */
 double adamw_rounding(const struct adamw *a);
 /* The number of steps done. */
 uint64_t adamw_count(const struct adamw *a);

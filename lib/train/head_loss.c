@@ -60,8 +60,8 @@ struct tile {
     float *dh; /* [n,d] */
 };
 
-/* About 24 slices for large vocabularies: enough tasks for many threads, few
- * enough for products of efficient size. */
+/* Large vocabularies get about 24 slices: enough tasks for many threads, and
+ * slices wide enough for efficient products. */
 static size_t
 slice_width(size_t V)
 {
@@ -158,7 +158,8 @@ told_cols(const struct head_loss *h, size_t s)
     return h->told_V <= v0 ? 0 : h->told_V - v0 < cols ? h->told_V - v0 : cols;
 }
 
-/* Number of tokens of the teacher in row i: others have probability 0. */
+/* Number of tokens of row i to which the teacher gives a probability above 0:
+ * they come first. */
 static size_t
 tokens_told(const struct head_loss *h, size_t i)
 {
@@ -171,10 +172,10 @@ tokens_told(const struct head_loss *h, size_t i)
     return n;
 }
 
-/* The log-sum-exp part of z [cols], a row's logits from v0 on, over tokens that
- * are not among the teacher's top tokens.  The top tokens are left out, not
- * subtracted afterwards, as the rest may be a small part of the sum.  Stores
- * the logits of top tokens in top_z. */
+/* The part of a row's log-sum-exp that z [cols], its logits from v0 on, gives
+ * without the teacher's top tokens.  These are left out, not subtracted
+ * afterwards, as the rest may be a small part of the sum.  Stores their logits
+ * in top_z. */
 static struct lse_part
 rest_part(const struct tile *q, size_t row, float *z, size_t v0, size_t cols,
     size_t worker)
@@ -254,8 +255,8 @@ mixture(const struct loss_opt *o)
     return o->direction == KL_JS ? o->beta : 1.0;
 }
 
-/* Task: compute slice s's sums (js_sums) for a divergence whose gradient needs
- * the whole row's value. */
+/* Task: compute the sums (js_sums) of slice s, for a divergence whose gradient
+ * depends on its value for the whole row. */
 static void
 slice_sums(void *ctx, size_t s, size_t worker)
 {
@@ -559,7 +560,7 @@ tile_losses(struct tile *q, struct loss_sum *sum)
     }
 }
 
-/* Copy a part of the teacher's message for a token, in fp32. */
+/* Copy a token's numbers in tensor part[part] of the targets, in fp32. */
 static void
 widen_part(const struct targets *y, int part, size_t token, float *out)
 {
@@ -613,7 +614,7 @@ drop_foreign(struct head_loss *h, double tau, size_t i)
                          : (float)(told[j] / (1.0 - gone));
 }
 
-/* Copy the teacher's part of token `token` to row i of the tile. */
+/* Copy the teacher's targets for token `token` to row i of the tile. */
 static void
 gather_token(struct head_loss *h, double tau, const struct targets *y,
     size_t token, size_t i)

@@ -1,8 +1,8 @@
 /*
- * Running rows, cut into pieces, through ranks that each have stages of a model
- * (model/stages.h): outputs are sent to the rank of the next stage, their
- * gradients back.  Each rank adds pieces in order, so that gradients are equal
- * to the bit to those of one process with all stages.
+ * Running rows through ranks that each have stages of a model (model/stages.h).
+ * Rows are cut into pieces; a piece's output is sent to the rank of the next
+ * stage, and its gradient comes back.  Each rank adds pieces in order, so
+ * gradients have the same bits as in one process with all stages.
  *
  * Every rank calls the same functions in the same order, with the same rows.
  */
@@ -23,15 +23,18 @@ size_t pipe_bytes(const struct pipe *x);
  * the other ranks call fetch_each.  No passes are made with it. */
 const struct fetch *pipe_fetch(const struct pipe *x);
 
-/* Call `pass` for each pass of this rank's stages, after bwd_stage for it and
- * after its bwd_input (back: bwd_dx) has been received; last: the stage is the
- * last.  A piece has `some` of the `rows` rows, the last piece the rest; a
- * row's output has `numbers` numbers. */
+/* Call `pass` for each forward and backward (back) pass of a piece through a
+ * stage of this rank; last: it is the model's last stage.  Before that,
+ * bwd_stage is called, and bwd_input (back: bwd_dx) is received, except forward
+ * at the model's first stage and backward at its last.  A piece has `some` of
+ * the `rows` rows, the last piece what is left; a row's output has `numbers`
+ * numbers. */
 void pipe_run(struct pipe *x, struct bwd *b, size_t rows, size_t some,
     size_t numbers, void (*pass)(void *ctx, size_t piece, int back, int last),
     void *ctx);
-/* Add both stages' gradients of a tied embedding at its owner: call it after
- * the last pipe_run of a step, and bwd_flush. */
+/* If the embedding is tied, add the last stage's gradient of it to that of its
+ * owner, rank 0.  Call it after the last pipe_run of a step and after
+ * bwd_flush. */
 void pipe_finish(struct pipe *x);
 
 #endif

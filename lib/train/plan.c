@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The work for a token in a forward pass: parameters in matrix products
- * (without the embedding, which is looked up), numbers normed, biases added,
- * operations of attention. */
+/* The work for a token in a forward pass.  products: parameters in matrix
+ * products (not the embedding, which is looked up); norms: numbers normed;
+ * biases: biases added; attention: operations. */
 struct ops {
     double products, norms, biases, attention;
 };

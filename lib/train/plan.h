@@ -42,42 +42,53 @@ void plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     const struct plan_load *l);
 
 /*
- * Operations for a token in rows of T.  Forward: 2 for each parameter in a
- * product; 4 H D for each key of attention (H of the block), causal and within
- * the block's window, without softmax and rotation; 4 for each number normed
- * (square, add, two scalings); 1 for each bias.  Backward: twice the products;
- * 2.5 times attention, as scores are recomputed; 12 for each number normed (8
- * for the gradient at its input, 4 for its weight's); 1 for each bias.  b [L]
- * or NULL: as in config_params.
+ * Operations for a token in rows of T.  Softmax and rotation are not counted.
+ * b [L] or NULL: as in config_params.
+ *
+ * Forward:
+ * - 2 for each parameter in a product
+ * - 4 H D for each key that a query attends to (causal, within the block's
+ *   window; H of the block)
+ * - 4 for each number normed: square, add, two scalings
+ * - 1 for each bias
+ * Backward:
+ * - twice the products of the forward pass
+ * - 2.5 times its attention, as scores are recomputed
+ * - 12 for each number normed: 8 for the gradient at its input, 4 for that of
+ *   its weight
+ * - 1 for each bias
  */
 double plan_flop_forward(const struct config *c, const struct block_shape *b,
     size_t T);
 double plan_flop_train(const struct config *c, const struct block_shape *b,
     size_t T);
 
-/* Rows of a pass, for messages of `rows` rows of T tokens.  micro: the number
- * wanted, 0: one row of 512 tokens or more, else as many as fit 1024 tokens. */
+/* Rows of a pass, at most `rows`, for messages of `rows` rows of T tokens.
+ * micro: the number wanted; 0: one row if T >= 512, else as many as fit 1024
+ * tokens. */
 size_t plan_micro(size_t micro, size_t rows, size_t T);
 
 /*
- * Memory of a teacher.  For batches of at least so many tokens the weights are
- * read one block after another and their pages dropped: mapping them again then
- * costs less than a hundredth of the products.
+ * Memory of a teacher.  For batches of at least PLAN_WINDOW_TOKENS tokens,
+ * weights are read block by block, and a block's pages are dropped after it.
+ * Mapping them again costs less than a hundredth of the products.
  */
 enum { PLAN_WINDOW_TOKENS = 1024 };
 /* Bytes of m's stored weights in memory at once, for batches of `tokens`
- * tokens: of the largest block (or, with `head`, of the head if larger), or of
- * all blocks and the norm (with `head`: and the head). */
+ * tokens.  From PLAN_WINDOW_TOKENS on: the largest block, or, with `head`, the
+ * head if that is larger.  Below: all blocks, the norm and, with `head`, the
+ * head. */
 size_t plan_window(const struct model *m, size_t tokens, int head);
-/* Rows of a teacher's pass, for batches of `rows` rows of T tokens.  micro: the
- * number wanted, 0: as many as fit 1024 tokens, at least one. */
+/* Rows of a teacher's pass, at most `rows`, for batches of `rows` rows of T
+ * tokens.  micro: the number wanted; 0: as many as fit 1024 tokens, at least
+ * one. */
 size_t plan_teacher_micro(size_t micro, size_t rows, size_t T);
 /* Bytes of the teacher's states of `tokens` tokens, in fp32. */
 size_t plan_states(const struct model *m, size_t tokens);
 
-/* Bytes that a program will have besides the planned ones, if it has `now`
- * before its first step: its threads will copy the matrices that they
- * multiply. */
+/* Bytes that a program will have besides the planned ones: `now`, which it has
+ * before its first step, and those into which its threads copy parts of the
+ * matrices that they multiply. */
 size_t plan_program(size_t now, size_t threads);
 
 /* Print the plan as a note of one line. */
@@ -85,8 +96,8 @@ void plan_note(const struct plan *p);
 /* Bytes this process may use: the smaller of the machine's memory and the
  * cgroups' limits. */
 size_t plan_limit(void);
-/* Check that total is within plan_limit; -1 and *e (EX_SYS): it is not; how:
- * advice for the error text. */
+/* Check that total is within plan_limit.  -1 and *e (EX_SYS): it is not.  how:
+ * advice that the error ends with. */
 int plan_fits(size_t total, const char *how, struct err *e);
 
 #endif

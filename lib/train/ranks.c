@@ -179,7 +179,8 @@ carry_chunk(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Task: store the sum of the messages so far, and set the gradients to zero. */
+/* Task: hold the gradients, which are the sum of the messages so far, and set
+ * them to zero. */
 static void
 store_messages(void *ctx, size_t task, size_t worker)
 {
@@ -242,9 +243,9 @@ add_leaf(struct ranks *x, const struct share_of_rows *m, size_t i,
     each_group(x, carry_chunk);
 }
 
-/* Compute S(i,k) of dist_tree over this rank's rows, at `depth`: losses into
- * *sum; held sums from there down to `low` are added to the gradients (struct
- * carry). */
+/* Compute S(i,k) of dist_tree over this rank's rows, a node at `depth` of the
+ * tree.  Its losses are added to *sum.  The held sums depth - 1 .. low are
+ * added to its gradients (struct carry). */
 static void
 add_tree(struct ranks *x, const struct share_of_rows *m, size_t i, size_t k,
     size_t depth, size_t low, struct loss_sum *sum)
@@ -288,8 +289,9 @@ group_parts(const struct ranks *x, size_t i)
     return adamw_in_parts(x->a) ? adamw_part(x->a, i) : x->even[i];
 }
 
-/* Measure the rounding error of DIST_BF16: g has its sums of the gradients
- * `exact`, which are summed here by DIST_TREE for comparison. */
+/* Measure the rounding error of DIST_BF16.  g: the gradients that it has
+ * summed; exact: the same gradients before, which are summed here by
+ * DIST_TREE. */
 static void
 measure_rounding(struct ranks *x, float *exact, const float *g,
     const size_t *at)

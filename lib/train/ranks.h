@@ -4,20 +4,20 @@
  * rows; a single rank may use them, too.
  *
  * Deterministic: a row is a unit, and units are summed by dist_tree, first
- * those of a message and then messages in order.  So the bits depend neither on
- * the rows of a pass nor on the number of ranks n, if n is a power of two and
- * rank r has the rows r, r+n, r+2n, ... of each message.  This takes a copy of
- * the gradients for each doubling of a rank's rows in a message, and one more
- * if a step has several messages.
+ * those of a message and then messages in order.  So the bits do not depend on
+ * the rows of a pass.  Nor do they depend on the number of ranks n, if n is a
+ * power of two and rank r has the rows r, r+n, r+2n, ... of each message.  This
+ * takes log2 of a rank's rows in a message, rounded up, copies of the
+ * gradients, and one more if a step has several messages.
  *
  * Otherwise rows are added in order, and gradients are summed over ranks once a
  * step, as `wire` says.
  *
  * If each rank keeps only its part of the gradients (struct share,
- * model/tmodel.h), a group's gradients are summed as soon as a pass has
- * computed them, and all ranks make the same number of passes; if
- * deterministic, they are summed once a message, and only the doublings take
- * copies.
+ * model/tmodel.h), a group's gradients are summed over ranks as soon as a pass
+ * has computed them, and all ranks make the same number of passes.  If
+ * deterministic, they are summed once a message, and the copy for several
+ * messages is not needed.
  *
  * If each rank has stages of the model (train/pipe.h), it adds all rows to the
  * gradients of its stages; only losses are summed over ranks.
@@ -38,7 +38,9 @@ struct ranks_opt {
 };
 struct ranks;
 /* If a has moments in parts, ranks_finish leaves each rank with the gradients
- * of its part only.  t's gradients must be fp32; sets t->take. */
+ * of its part only.  With several ranks, or if deterministic, t's gradients
+ * must be fp32.  Sets t->take if each rank keeps only its part of the
+ * gradients. */
 struct ranks *ranks_new(const struct ranks_opt *o, struct step *s,
     struct tmodel *t, const struct adamw *a, struct pool *pool);
 void ranks_free(struct ranks *x);
@@ -53,8 +55,8 @@ void ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
  * before adamw_step, in place of step_flush. */
 void ranks_finish(struct ranks *x, struct loss_sum *sum);
 /* Relative error |rounded - g| / |g| of the first block's gradient in the first
- * step, summed by DIST_BF16 instead of DIST_TREE; 0 without DIST_BF16, and
- * before that step. */
+ * step: `rounded` is its sum by DIST_BF16, g by DIST_TREE.  0 without
+ * DIST_BF16, and before that step. */
 double ranks_rounding(const struct ranks *x);
 
 #endif

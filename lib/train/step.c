@@ -280,8 +280,8 @@ widen_target(void *ctx, size_t task, size_t worker)
         (double)((size * t->width + 4 * d) * n));
 }
 
-/* The teacher's outputs in fp32 and in the student's width: the message's own,
- * or converted in BWD_SPARE_X. */
+/* The teacher's outputs in fp32 and in the student's width: in the message if
+ * they are so there, else converted to BWD_SPARE_X. */
 static const float *
 square_target(struct square *q)
 {

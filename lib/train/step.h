@@ -18,12 +18,14 @@
 #include "model/backward.h"
 #include "train/pipe.h"
 
-/* In this order: KL(teacher || student); KL(student || teacher); generalised
- * Jensen-Shannon divergence (arXiv:2306.13649), with p the teacher's and q the
- * student's probabilities and 0 < beta < 1
- *   beta KL(p || m) + (1-beta) KL(q || m),  m = beta p + (1-beta) q
- * Each is taken at temperature T and multiplied by T^2.  The last two need
- * TARGETS_FINAL. */
+/* With p the teacher's and q the student's probabilities at temperature T, each
+ * multiplied by T^2:
+ *   KL_FORWARD  KL(p || q)
+ *   KL_REVERSE  KL(q || p)
+ *   KL_JS       generalised Jensen-Shannon divergence (arXiv:2306.13649):
+ *               beta KL(p || m) + (1-beta) KL(q || m),
+ *               m = beta p + (1-beta) q, 0 < beta < 1
+ * KL_REVERSE and KL_JS need TARGETS_FINAL. */
 enum kl_direction { KL_FORWARD, KL_REVERSE, KL_JS };
 
 struct loss_opt {
@@ -55,17 +57,16 @@ void step_free(struct step *s);
 /* Bytes that steps of `tokens` tokens touch. */
 size_t step_bytes(const struct step *s, size_t tokens);
 
-/* Add the gradients and losses of rows r, B rows in a pass.  scored [B,T]: does
- * the prediction at the token count?  targets: of these rows, with an output
- * for each block of the student, or without outputs; outputs of another width
+/* Add the gradients and losses of the rows r, B rows in a pass.  scored [B,T]:
+ * does the prediction at that token count?  targets: of these rows.  They have
+ * an output for each block of the student, or none; outputs of another width
  * are averaged to width d (adaptive_avg_pool1d). */
 void step_add(struct step *s, const struct rows *r, const uint8_t *scored,
     const struct targets *targets, struct loss_sum *sum);
 /* The number of passes for `rows` rows. */
 size_t step_passes(const struct step *s, size_t rows);
-/* Make a pass without rows: it adds nothing, but fetches weights
- * (model/fetch.h) and calls t->take (model/tmodel.h), which ranks must do
- * together. */
+/* Make a pass without rows, for ranks that must act together: it adds nothing,
+ * but fetches weights (model/fetch.h) and calls t->take (model/tmodel.h). */
 void step_pass(struct step *s, const struct rows *r,
     const struct targets *targets);
 /* Results of bwd_rounding and bwd_grad_rounding. */
