@@ -97,7 +97,7 @@ void plan_note(const struct plan *p);
  * cgroups' limits. */
 size_t plan_limit(void);
 /* Check that total is within plan_limit.  -1 and *e (EX_SYS): it is not.  how:
- * advice that the error ends with. */
+ * what to use instead, for the error's last words. */
 int plan_fits(size_t total, const char *how, struct err *e);
 
 #endif

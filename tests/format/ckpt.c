@@ -14,7 +14,7 @@
 
 #define RUN "run"
 
-/* A checkpoint of one file that says which it is. */
+/* Write a checkpoint with one file, whose text depends on the step. */
 static int
 put(const char *run, uint64_t step, size_t keep, struct err *e)
 {
@@ -65,7 +65,7 @@ test_keep(void)
         "whole too where a kill has left the mark");
 }
 
-/* A run that went on from an older checkpoint than a damaged one. */
+/* The newest checkpoint is damaged, so the run went on from an older one. */
 static void
 test_damaged(void)
 {
@@ -135,7 +135,8 @@ test_links(void)
     dir_remove(RUN "/step-8.tmp", &e);
 }
 
-/* A checkpoint that cannot be read now is not damaged, and not nothing. */
+/* A checkpoint that cannot be read now is an error: it does not count as
+ * damaged, nor as absent. */
 static void
 test_unreadable(void)
 {
@@ -164,7 +165,7 @@ test_unreadable(void)
         "a file is an error: %s", e.msg);
 }
 
-/* Files that never end, or that nobody writes. */
+/* A checkpoint's file is replaced by a device, a FIFO, a link. */
 static void
 test_irregular(void)
 {

@@ -1,4 +1,5 @@
-/* The GGUF reader: good files, and the attacks known against such readers. */
+/* The GGUF reader takes good files, and refuses the attacks known against such
+ * readers. */
 #include "base/io.h"
 #include "base/mem.h"
 #include "format/gguf.h"
@@ -60,7 +61,7 @@ pad(struct buf *b, size_t align)
         buf_addc(b, 0);
 }
 
-/* Parses?  In a buffer of exactly its size. */
+/* Does the file parse, in a buffer of exactly its size? */
 static int
 parses(const struct buf *b, struct err *e)
 {
@@ -77,7 +78,8 @@ parses(const struct buf *b, struct err *e)
     return r == 0;
 }
 
-/* The file must be refused, for that reason; b is emptied. */
+/* The file *b must be refused with a message that contains `why`.  Empties
+ * b. */
 static void
 refuse(struct buf *b, const char *what, const char *why)
 {
@@ -90,7 +92,7 @@ refuse(struct buf *b, const char *what, const char *why)
     buf_clear(b);
 }
 
-/* The file says that `what` is n long, and ends before that. */
+/* As refuse; the file says that `what` has length n, but ends before that. */
 static void
 refuse_length(struct buf *b, const char *what, uint64_t n)
 {
@@ -100,7 +102,7 @@ refuse_length(struct buf *b, const char *what, uint64_t n)
     refuse(b, name, "are left");
 }
 
-/* Every kind of metadata, and two tensors: Q8_0 and F32. */
+/* Make a file with every kind of metadata and two tensors, Q8_0 and F32. */
 static void
 sample(struct buf *b)
 {
@@ -349,8 +351,8 @@ test_alignment(void)
     buf_release(&b);
 }
 
-/* A file of one tensor [rows,cols] of a type at an offset, with n bytes of
- * data. */
+/* Make a file with one tensor [rows,cols] at offset `at` of the data, which has
+ * n bytes. */
 static void
 one_tensor(struct buf *b, uint64_t cols, uint64_t rows, unsigned type,
     uint64_t at, size_t n)
@@ -470,7 +472,7 @@ test_tensors(void)
     buf_release(&b);
 }
 
-/* Cut anywhere and flip any bit: refused, or sound. */
+/* A file that is cut anywhere, or has any bit flipped, is refused or sound. */
 static void
 test_damage(void)
 {
@@ -510,7 +512,8 @@ open_file(struct gguf *g, struct io_map *m, const char *path)
     }
 }
 
-/* Change bytes of a copy of f32.gguf and look at the tokenizer's refusal. */
+/* Replace `from` by `to` in a copy of f32.gguf: the tokenizer in it must be
+ * refused with a message that contains `why`. */
 static void
 tok_refuse(const char *from, const char *to, const char *why)
 {
@@ -608,9 +611,8 @@ test_tokenizer(void)
     tok_refuse("\xc4\xa0 s", "\xc4\xa0 \x01", "number 0 does not join");
 }
 
-/* The least metadata of a llama, one more key if it is not NULL, and the tables
- * of tokens and, if asked, of RoPE's divisors: as much as is read before the
- * blocks are. */
+/* Write what is read of a llama before its blocks: the least metadata, one more
+ * `key` unless it is NULL, the embedding and, if `table`, RoPE's divisors. */
 static void
 put_llama(const char *file, const char *key, enum gguf_type type,
     uint32_t value, int table)
@@ -642,7 +644,8 @@ put_llama(const char *file, const char *key, enum gguf_type type,
     buf_release(&b);
 }
 
-/* Opening it as a model must fail for that reason. */
+/* Opening the file of put_llama as a model must fail with a message that
+ * contains `why`. */
 static void
 model_refused(const char *key, enum gguf_type type, uint32_t value, int table,
     const char *why)
@@ -658,7 +661,7 @@ model_refused(const char *key, enum gguf_type type, uint32_t value, int table,
     remove("m.gguf");
 }
 
-/* Keys that llama.cpp computes something else for. */
+/* Keys with which llama.cpp computes something that is not implemented here. */
 static void
 test_model_keys(void)
 {
@@ -680,7 +683,7 @@ test_model_keys(void)
         "llama.expert_count: a value other than 0");
     model_refused("llama.logit_scale", GGUF_F32, one, 0,
         "llama.logit_scale: is not known");
-    /* these are as good as none */
+    /* these values change nothing */
     model_refused("llama.attention.causal", GGUF_BOOL, 1, 0, "rms_norm_eps");
     model_refused("llama.rope.scaling.attn_factor", GGUF_F32, one, 0,
         "rms_norm_eps");

@@ -38,7 +38,7 @@ chat_keys(const struct gguf *g)
     return n;
 }
 
-/* The templates of `config`, as metadata, are those of *want. */
+/* The templates of `config` must be written as the metadata in *want. */
 static void
 written(const char *config, const struct gguf *want)
 {

@@ -1,5 +1,5 @@
-/* The safetensors parser and writer: each rule, every truncation, every
- * flipped bit. */
+/* The safetensors parser and writer: each rule is tested, every truncation and
+ * every flipped bit. */
 #include "format/safetensors.h"
 #include "../lib/tap.h"
 
@@ -23,7 +23,7 @@ message(const char *json, size_t njson, size_t ndata, size_t *n)
     return p;
 }
 
-/* Does the header parse with ndata bytes of data?  The reason is in *e. */
+/* Does the header parse with ndata bytes of data?  *e: why not. */
 static int
 parses(const char *json, size_t ndata, struct err *e)
 {
@@ -71,7 +71,7 @@ test_good(void)
     ok(parses("{}", 0, &e), "no tensors at all");
 }
 
-/* Each with the words that its refusal must have. */
+/* Headers that must be refused; `why` must be in the message. */
 static const struct {
     const char *json, *why;
     size_t ndata;
@@ -128,7 +128,7 @@ static const struct {
     { T("\"dtype\":\"U8\",\"shape\":[18446744073709551624],"
         "\"data_offsets\":[0,8]"),
         "more than 15 digits", 8 },
-    /* products that wrap to what the offsets say */
+    /* products that, wrapped to 64 bits, fit the offsets */
     { T("\"dtype\":\"F32\",\"shape\":[1099511627776,1099511627776],"
         "\"data_offsets\":[0,0]"),
         "overflows", 0 },
@@ -189,7 +189,8 @@ static const struct {
     { "{\"__metadata__\":{\"k\":\"\xe2\x82\"}}", "UTF-8", 0 },
     { "{\"__metadata__\":{\"k\":\"", "ends too early", 0 },
     { "{\"__metadata__\":{\"k\":\"\\", "escape", 0 },
-    /* the byte at which it is wrong, counted from the start of the message */
+    /* the error has the offset of the wrong byte, counted from the start of the
+     * message */
     { "{ \"__metadata__\" : { \"k\" 1}}", "offset 33: ':' expected", 0 },
     { "{\"a\\u0062\":{ 1", "offset 21: header: no string", 0 },
     { "{\"a\\u0062\":{\"dtype\":\"F\\u0031\"",
@@ -236,7 +237,8 @@ test_frame(void)
     free(p);
 }
 
-/* A small message of every kind of thing, through the writer. */
+/* A small message with metadata and tensors of several types, made by the
+ * writer. */
 static unsigned char *
 sample(size_t *n)
 {
@@ -303,8 +305,8 @@ test_round_trip(void)
     free(p);
 }
 
-/* A header that parses must be sound: every tensor inside the data, sizes
- * agreeing. */
+/* Is a parsed header sound: does every tensor lie in the data, and do sizes
+ * agree? */
 static int
 sound(const struct st *s, const unsigned char *p, size_t n)
 {

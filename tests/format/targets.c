@@ -38,8 +38,8 @@ make(struct st *s, struct buf *raw, size_t skip, size_t final_T)
         abort();
 }
 
-/* Is token i of rows b0.. where it should be, in a tensor of `bytes` a token?
- */
+/* Does targets_at find each token of tensor t, in the view from each row on?
+ * bytes: of a token. */
 static int
 stands(const struct targets *x, const struct targets_tensor *t, size_t bytes)
 {

@@ -15,7 +15,7 @@
 #define BYTE_LEVEL \
     "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true}"
 
-/* A tokenizer with added tokens a^i b and others: more[n]. */
+/* A tokenizer with added tokens a^i b, i = 1 .. runs, and more[n]. */
 static struct tokenizer *
 with_added(size_t runs, char *const *more, size_t n, int normalized)
 {
@@ -47,7 +47,7 @@ with_added(size_t runs, char *const *more, size_t n, int normalized)
     return t;
 }
 
-/* The longest token at p[n], 0: none; *id is its. */
+/* Bytes of the longest token at the start of p[n], and its *id; 0: none. */
 static size_t
 token_there(const struct tokenizer *t, const char *p, size_t n, size_t most,
     uint32_t *id)
@@ -63,8 +63,8 @@ token_there(const struct tokenizer *t, const char *p, size_t n, size_t most,
     return 0;
 }
 
-/* Tokens that share long beginnings are found as if each place were looked at,
- * and in linear time. */
+/* Tokens that share long beginnings are found as by a search at each place, but
+ * in linear time. */
 static void
 test_shared(int normalized)
 {

@@ -4,7 +4,7 @@
 #include "../lib/tok_answers.h"
 #include "format/json.h"
 
-/* Families whose tokenizers are read: the folder may hold more. */
+/* Families that are tested; the folder may hold others. */
 static const char *const family[] = {
     "llama3",
     "llama3merges",

@@ -1,14 +1,14 @@
 /* lib/format/gguf_tok and gguf_spm: tokenizers inside GGUF files.  Those of
- * SentencePiece give the ids of sentencepiece, of llama.cpp and, like Gemma's,
- * of a published tokenizer.json (tests/golden/tok/spm); each name of a
- * pre-tokenizer means its pattern; what is damaged or unknown is refused by
+ * SentencePiece give the ids of sentencepiece and llama.cpp; Gemma's also those
+ * of a published tokenizer.json (tests/golden/tok/spm).  Each name of a
+ * pre-tokenizer gives its pattern.  A damaged or unknown part is refused by
  * name. */
 #include "../lib/tok_answers.h"
 #include "format/gguf.h"
 #include "format/gguf_tok.h"
 
-/* The answers, and the same from the tokenizer.json that is written beside an
- * exported model. */
+/* A GGUF's tokenizer gives the golden answers, and the tokenizer.json made of
+ * it has the same hash. */
 static void
 test_answers(const char *name, const json_t *texts)
 {
@@ -73,7 +73,8 @@ kv_num(struct buf *b, const char *key, enum gguf_type type, unsigned v)
     num(b, v, type == GGUF_BOOL ? 1 : 4);
 }
 
-/* key = words of s, between spaces ("_" in them stands for a space) */
+/* key = list of the words of s, which spaces separate; "_" stands for a
+ * space */
 static void
 kv_words(struct buf *b, const char *key, const char *s)
 {
@@ -129,7 +130,8 @@ kv_scores(struct buf *b, const char *key, const float *v, size_t n)
 #define TG "tokenizer.ggml."
 #define SP "\xe2\x96\x81"
 
-/* The file of nkv entries (taken) as a tokenizer.json, or NULL and *e. */
+/* The tokenizer.json of a file with the nkv metadata entries in *kv; NULL and
+ * *e.  Releases kv. */
 static json_t *
 convert(struct buf *kv, unsigned nkv, struct err *e)
 {
@@ -151,7 +153,7 @@ convert(struct buf *kv, unsigned nkv, struct err *e)
     return j;
 }
 
-/* Byte-level, with that pre-tokenizer. */
+/* The tokenizer.json of a byte-level GGUF with pre-tokenizer `pre`. */
 static json_t *
 byte_level(const char *pre, struct err *e)
 {
@@ -166,7 +168,7 @@ byte_level(const char *pre, struct err *e)
     return convert(&b, 6, e);
 }
 
-/* Ends of turns and messages, in a file opened as a tokenizer. */
+/* A tokenizer opened from a GGUF knows the ends of turns and messages. */
 static void
 test_ends(void)
 {
@@ -201,7 +203,8 @@ test_ends(void)
     buf_release(&kv);
 }
 
-/* Each name: does it cut the text where it should? */
+/* Each name of a pre-tokenizer gives the pattern, normalizer, ignore_merges and
+ * BOS that belong to it. */
 static void
 test_pre(void)
 {
@@ -224,7 +227,7 @@ test_pre(void)
         { "gpt-4o", "'d)?|\\\\p{N}{1,3}|", 0, 0, 0 },
         { "minimax-m2", "'d)?|\\\\p{N}{1,3}|", 0, 0, 0 },
     };
-    /* default is what llama.cpp falls back to, and no model's. */
+    /* `default` is what llama.cpp falls back to; no model needs it. */
     static const char *const other[] = { "llama-bpf", "default", "gpt",
         "gpt-2 ", "gpt-2 phi-2", "" };
     struct err e = { 0 };
@@ -262,7 +265,7 @@ test_pre(void)
     }
 }
 
-/* Gemma 4: merges over characters; bytes for what is unknown. */
+/* Gemma 4: merges of characters; unknown characters become bytes. */
 static void
 test_gemma4(void)
 {
@@ -353,7 +356,7 @@ spm_bad(const char *what, struct spm f, const char *why)
     json_decref(j);
 }
 
-/* The ids of text are these. */
+/* A model with the parts f must encode text to the ids `want`. */
 static void
 spm_ids(const char *what, struct spm f, const char *text, int flags,
     const char *want)

@@ -1,7 +1,7 @@
 /* lib/format/gguf_tok_write: a tokenizer.json put into a GGUF and read back
- * gives the ids of the original's own library (tests/golden/tok), from a GGUF
- * to JSON and back the same tokenizer; what a GGUF cannot say is refused by
- * name. */
+ * gives the ids of the original's own library (tests/golden/tok).  A GGUF's
+ * tokenizer, made JSON and GGUF again, is the same.  What a GGUF cannot say is
+ * refused by name. */
 #include "../lib/tok_answers.h"
 #include "format/gguf_tok.h"
 #include "format/gguf_tok_write.h"
@@ -9,7 +9,8 @@
 
 static const struct gguf_ids none = { { -1, -1, -1, -1 }, NULL };
 
-/* The metadata as the reader sees it, or NULL and *e. */
+/* Write the tokenizer.json j as a GGUF's metadata and read it back; NULL and
+ * *e. */
 static json_t *
 through(const json_t *j, size_t V, struct err *e)
 {
@@ -30,7 +31,7 @@ through(const json_t *j, size_t V, struct err *e)
     return back;
 }
 
-/* Ids of all tokens and a few more. */
+/* The largest id and a few more. */
 static size_t
 vocab_size(const json_t *j)
 {
@@ -85,7 +86,7 @@ test_answers(const char *name, const json_t *texts)
     json_decref(j);
 }
 
-/* From a GGUF: JSON, GGUF, JSON. */
+/* The tokenizer of a GGUF as JSON, put into a GGUF, gives the same JSON. */
 static void
 test_again(const char *name)
 {
@@ -109,8 +110,8 @@ test_again(const char *name)
     io_unmap(&m);
 }
 
-/* Runs of a character whose merges do not begin with the longest are no
- * Gemma's: they keep their order. */
+/* If the merges of runs do not begin with the longest run, the vocabulary is
+ * not Gemma's: the merges keep their order. */
 static void
 test_runs(void)
 {

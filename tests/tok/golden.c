@@ -117,7 +117,7 @@ test_golden(const char *name)
     tok_free(t);
 }
 
-/* Is the JSON of a pre-tokenizer recognised in gpt2.json? */
+/* Is this pre-tokenizer, put into gpt2.json, recognised? */
 static void
 test_known(const char *name, json_t *pre)
 {
@@ -152,7 +152,7 @@ same_pieces(enum split kind, const json_t *text, const json_t *want)
     return i == json_array_size(want);
 }
 
-/* Where each pre-tokenizer cuts. */
+/* Each pre-tokenizer cuts where it should. */
 static void
 test_patterns(void)
 {
@@ -289,8 +289,8 @@ test_round(const char *name)
     tok_free(t);
 }
 
-/* A text is encoded alike by a fresh cache and by worn ones, a small one too;
- * long pieces and short ones take different paths to the same merges. */
+/* A text is encoded alike with a fresh cache and with used ones, also a small
+ * one.  Long and short pieces take different paths to the same merges. */
 static void
 test_paths(void)
 {
@@ -355,7 +355,8 @@ windows_hold(struct tokenizer *t, struct tok_scratch *s, const uint32_t *id,
     return same;
 }
 
-/* Long mixtures of few symbols, or of parts of merges. */
+/* Merging in windows is exact for long texts of few symbols, or of parts of
+ * merges. */
 static void
 test_windows(const char *name)
 {
@@ -387,8 +388,8 @@ test_windows(const char *name)
     tok_free(t);
 }
 
-/* Unbroken text is encoded alike: words of few letters, which no pattern
- * cuts. */
+/* A long text of few letters, which no pattern cuts, gives the ids of merging
+ * by the heap. */
 static void
 test_unbroken(const char *name)
 {
@@ -425,9 +426,9 @@ test_unbroken(const char *name)
     tok_free(t);
 }
 
-/* Each pair before those to the left of it, so that the last of a chain of
- * symbols decides about the first: windows are taken back, and there is none
- * that is large enough. */
+/* When two pairs can merge, the one further right goes first, so the end of a
+ * chain of symbols decides how its beginning is cut: windows must be taken
+ * back, and none is large enough. */
 static void
 test_chains(void)
 {
@@ -477,7 +478,8 @@ test_chains(void)
     tok_free(t);
 }
 
-/* The longest first: the first aa grows before the second comes to be. */
+/* Merges of longer tokens go first: the first aa grows before a second aa is
+ * made. */
 static void
 test_single(void)
 {

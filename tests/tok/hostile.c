@@ -325,7 +325,7 @@ test_added(void)
     "{\"type\":\"Replace\",\"pattern\":" \
     "{\"String\":\"" from "\"},\"content\":\"" to "\"}"
 
-/* Steps that make a text ever longer. */
+/* Normalizers that make a text much longer are refused. */
 static void
 test_growth(void)
 {
@@ -353,7 +353,7 @@ test_growth(void)
               "aaaaa"
               "\"}"),
         "normalizer: prepends more than 64 bytes");
-    /* 12 KB that made 7.3 GB of a letter */
+    /* a file of 12 KB that made 7.3 GB of one letter */
     buf_adds(&b,
         "{\"added_tokens\":[],\"pre_tokenizer\":" BYTE_LEVEL
         ",\"post_processor\":null,\"decoder\":" BYTE_LEVEL ",\"model\":" MODEL
@@ -372,7 +372,7 @@ test_growth(void)
     buf_release(&b);
 }
 
-/* Depth, cuts and flips of a whole file. */
+/* Files that nest too deep, are cut, or have a byte changed. */
 static void
 test_damage(void)
 {
@@ -419,8 +419,8 @@ test_damage(void)
     free(s);
 }
 
-/* Vocabulary and merges are read without the JSON parser: what that refuses
- * must be refused all the same, and mean the same where it is taken. */
+/* Vocabulary and merges are read without the JSON parser.  They must be refused
+ * where it refuses them, and mean the same where it takes them. */
 static void
 test_strict(void)
 {
@@ -497,7 +497,8 @@ test_strict(void)
 #undef V
 }
 
-/* A long name that is not in a file, and one that matches everywhere. */
+/* A long added token that begins to match at every place of a text, but is not
+ * in it, does not make encoding slow. */
 static void
 test_slow(void)
 {
@@ -536,7 +537,7 @@ test_slow(void)
     free(text);
 }
 
-/* s of depth arrays in the place of an unknown part. */
+/* A file with an unknown member of `depth` nested arrays. */
 static char *
 nested(int depth)
 {
@@ -553,7 +554,7 @@ nested(int depth)
     return s;
 }
 
-/* The whole is one level, its part the others. */
+/* The file's object is the first level, the member's arrays are the others. */
 static void
 test_depth(void)
 {
@@ -586,7 +587,8 @@ test_entry(void)
     free(name);
 }
 
-/* A run of one letter through a tokenizer, in a thread of a small stack. */
+/* A run of n letters, to encode and decode in a thread with a small stack;
+ * same: is the result the text? */
 struct run {
     struct tokenizer *t;
     const char *letter;
@@ -603,7 +605,7 @@ encode_run(void *arg)
     struct buf text = { 0 }, back = { 0 };
     struct err e;
 
-    buf_addc(&text, 'x'); /* some take a first space away */
+    buf_addc(&text, 'x'); /* some tokenizers remove a space at the start */
     for (size_t i = 0; i < r->n; i++)
         buf_adds(&text, r->letter);
     tok_encode(r->t, s, text.p, text.n, 0, &ids);

@@ -15,8 +15,8 @@ static const char *const family[] = { "gpt2", "digits", "family/llama3",
     "family/qwen", "family/nemo", "family/llama2", "family/mistral3",
     "family/gemma", "family/gemma3", "family/spunk", "family/tekken-v7" };
 
-/* Parts that a text repeats at random: parts[..n]; of a single part it is a
- * run. */
+/* Kinds of texts: each repeats its part[n] in random order.  With one part the
+ * text is a run. */
 static const struct kind {
     const char *name, *part[12];
     size_t n;
@@ -84,8 +84,8 @@ open_family(const char *name)
     return t;
 }
 
-/* Four times the text takes about four times as long; sixteen times where
- * time is quadratic.  A disturbed measurement is repeated. */
+/* A text four times as long takes about four times as long; it would take 16
+ * times if time were quadratic.  A disturbed measurement is repeated. */
 static void
 test_time(const char *name)
 {
@@ -117,7 +117,7 @@ test_time(const char *name)
     tok_free(t);
 }
 
-/* Beside text and ids, which the caller has. */
+/* The memory that encoding takes besides the text and its ids is bounded. */
 static void
 test_memory(const char *name)
 {

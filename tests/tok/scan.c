@@ -1,6 +1,6 @@
-/* lib/tok/scan: from bit sets, portable or not, cuts are those of
- * split_piece, on any bytes, at any place, and nothing behind the text is
- * read */
+/* lib/tok/scan: cuts made from bit sets, by portable and by vector code, are
+ * those of split_piece, for any bytes at any place; and nothing behind the text
+ * is read */
 #include "tok/scan.h"
 #include "tok/tokenizer.h"
 #include "text/unicode.h"
@@ -18,7 +18,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static const char *const kind_name[KINDS] = { "gpt2", "digits", "llama3",
     "qwen2", "tekken", "o200k", "qwen35" };
 
-/* Are the pieces of p[n] the same?  As bpe_gap walks over them. */
+/* Are the pieces of p[n], found as bpe_gap finds them, those of split_piece? */
 static int
 same_cuts(const struct tok_code *code, enum split kind, const unsigned char *p,
     size_t n)
@@ -111,8 +111,8 @@ test_random(const struct tok_code *code, int kind)
     ok(same, "%s %s: random texts", code->name, kind_name[kind]);
 }
 
-/* Each character between letters, at each place of a block, and runs longer
- * than a stretch. */
+/* Test each character between letters, at each place of a block, and runs
+ * longer than a stretch. */
 static void
 test_every(const struct tok_code *code, int kind)
 {
@@ -150,9 +150,9 @@ test_every(const struct tok_code *code, int kind)
     buf_release(&b);
 }
 
-/* Is what is found valid at once what uni_valid finds?  Every sequence of two
- * bytes and of the usual and unusual four, at places of a block and beside the
- * ends. */
+/* Does tok_valid find what uni_valid finds?  Sequences of two bytes, and in one
+ * text of four, of the bytes at which UTF-8's rules change, stand at many
+ * places of texts of many lengths. */
 static void
 test_valid(const struct tok_code *code)
 {

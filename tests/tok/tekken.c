@@ -20,8 +20,8 @@ golden(void)
     return path;
 }
 
-/* A file of our own: changed by `path` (of the JSON) = value, taken, or NULL to
- * take it away. */
+/* Open a copy of the golden file in which the JSON's member `path` is `value`
+ * (released), or, if NULL, is missing. */
 static struct tokenizer *
 changed(const char *path, json_t *value, struct err *e)
 {
@@ -111,7 +111,7 @@ test_bad(void)
         json_string("a"), "vocab.97: a is another");
 }
 
-/* The tokenizer that is written beside weights is the same. */
+/* The tokenizer that an export writes beside weights has the same hash. */
 static void
 export_same(const char *what, const char *from, const char *dir)
 {

@@ -90,8 +90,8 @@ schedules(void)
         }
 }
 
-/* adamw_step on a model of two groups' worth of golden gradients: only the
- * norm can be seen from outside, and that a NaN applies nothing. */
+/* adamw_step on a model of two groups with golden gradients: the norm and the
+ * clipped gradient are PyTorch's. */
 static void
 clipping(struct pool *pool)
 {
@@ -106,8 +106,8 @@ clipping(struct pool *pool)
         { .p = none, .g = none, .n = 0 },
     };
     struct tmodel t = { .group = group, .ngroup = 3, .nparam = 44 };
-    /* decay 0, beta1 0, eps large: the update is lr * g / eps nearly, so the
-     * clipped gradient shows */
+    /* with decay 0, beta1 0 and a large eps the update is nearly lr * g / eps:
+     * it shows the clipped gradient g */
     const struct adamw_opt o = { .lr = 1.0,
         .beta1 = 0.0,
         .beta2 = 0.0,
@@ -162,7 +162,7 @@ not_finite(struct pool *pool)
     adamw_free(opt);
 }
 
-/* The first step is lr times the sign of the gradient, whatever the betas. */
+/* With any betas the first step is lr times the sign of the gradient. */
 static void
 first_step(struct pool *pool)
 {
@@ -192,13 +192,12 @@ first_step(struct pool *pool)
     }
 }
 
-/* A second moment in bf16 that steps of 0.1 % must move: rounded to the
- * nearest it would stay below 0.3; the same bits whatever the number of
- * threads. */
+/* A second moment in bf16 follows steps of 0.1 %; rounded to the nearest, it
+ * would stay below 0.3.  Its bits do not depend on the number of threads. */
 static void
 half_moments(struct pool *pool)
 {
-    enum { N = 1024, STEPS = 1500 }; /* N: a group, a task */
+    enum { N = 1024, STEPS = 1500 }; /* N: numbers of a group */
     static float p[2][3 * N], grad[3 * N];
     const struct adamw_opt o = { .lr = 1e-3,
         .beta1 = 0.9,

@@ -1,8 +1,8 @@
 /*
  * Training on rounded and masked weights against PyTorch and gguf-py
- * (scripts/oracle/qat.py): what is seen of the weights, gradients, weights
- * after each of three steps, which the next one takes from there; and that the
- * gradient is that of a model which has these weights, to the bit.
+ * (scripts/oracle/qat.py): effective weights and gradients at each of three
+ * steps, and the weights after it, from which the next step starts.  Gradients
+ * have the same bits as those of a model whose weights are the effective ones.
  */
 #include "../lib/golden.h"
 #include "../lib/kern_sets.h"
@@ -71,8 +71,9 @@ gradients(struct tmodel *t, size_t s)
     return sum;
 }
 
-/* The farthest of all tensors of t from WHAT.NAME: of gradients, over by; or of
- * parameters, which are then those. */
+/* The largest difference of t's tensors from the goldens WHAT.NAME.  grads: of
+ * gradients, divided by `by`; else of parameters, which are then set to the
+ * goldens. */
 static double
 off(struct tmodel *t, const char *what, int grads, double by)
 {
@@ -132,8 +133,8 @@ differ(const struct tmodel *t, const char *name)
     return wrong;
 }
 
-/* A model that has what t sees: its gradients are t's, and what is seen of it
- * is what it has, so an export changes nothing. */
+/* A model u whose weights are t's effective ones has t's gradients.  Its
+ * effective weights are its own, so an export changes nothing. */
 static void
 straight_through(struct tmodel *t, const struct effective *how, const char *set,
     const char *name)
@@ -225,7 +226,8 @@ three_steps(const char *set, size_t c)
     tmodel_release(&t);
 }
 
-/* Two of four in what is seen of every matrix of a block, of any threads. */
+/* Every effective matrix of a block keeps at most two weights of any four,
+ * the same for any number of threads. */
 static void
 masks(void)
 {

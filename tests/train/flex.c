@@ -222,7 +222,8 @@ compare(const char *set, const char *name, size_t depth)
     data_close(&x);
 }
 
-/* 24 blocks against 28, 28 against 24, equal depth; and cut ones. */
+/* Blocks of a student are matched with its teacher's: 24 with 28, 28 with 24,
+ * 28 with 28, and those of cut models. */
 static void
 maps(void)
 {
@@ -264,8 +265,9 @@ maps(void)
         "a block cut from one that is not there is refused: %s", e.msg);
 }
 
-/* Distributions over the first N ids of V: in a slice of the vocabulary, at its
- * end, in none of the next.  Both models' heads are the identity. */
+/* The teacher has probabilities for the first N of V ids only: all of the first
+ * slice of the vocabulary, part of the second, none of the third.  Both models'
+ * heads are the identity. */
 static void
 cut_off(const char *set, struct pool *pool)
 {

@@ -21,7 +21,7 @@ enum { L = 2, MAP0 = 0, MAP1 = 2, TOP = 5 };
 /* Golden case, ready for step_add. */
 struct data {
     struct golden g, top; /* top: more goldens of g's batch, or empty */
-    int targets_top;      /* they are of the teacher's top tokens */
+    int targets_top;      /* take targets from the teacher's top tokens */
     struct model student, teacher;
     size_t B, T, d;
     uint32_t *ids, *first;
@@ -29,7 +29,7 @@ struct data {
     float *final, *hidden[L];
 };
 
-/* Where each token's piece begins, from the pieces. */
+/* Set x->first, where each token's piece begins, from the goldens' pieces. */
 static void
 pieces(struct data *x)
 {
@@ -114,7 +114,8 @@ golden_view(const struct golden *g, const char *name, size_t width)
     return (struct targets_tensor){ t->data, t->dtype, width };
 }
 
-/* Run `rows` at a time through a step; grads stay in *t, unscaled. */
+/* Run the batch through a step, `rows` rows in a pass.  *t has the sums of
+ * gradients afterwards. */
 static struct loss_sum
 run(struct data *x, struct tmodel *t, struct pool *pool,
     const struct loss_opt *o, size_t rows, int how)
@@ -260,7 +261,8 @@ four_losses(struct pool *pool, const char *set, const char *name)
     data_close(&x);
 }
 
-/* 1 x 8 rows, 8 x 1 rows accumulated, 2 x 4: one token denominator. */
+/* A batch of 8 rows gives the same loss and gradients in passes of 8, 1 or 4
+ * rows: sums are divided once, by the number of tokens of the whole batch. */
 static void
 one_denominator(struct pool *pool)
 {
@@ -312,7 +314,7 @@ one_denominator(struct pool *pool)
     data_close(&x);
 }
 
-/* Have two groups other gradients?  One may be empty, and so have none. */
+/* Do the gradients of two groups differ?  Empty groups have none. */
 static int
 differs(const struct group *a, const struct group *b)
 {
@@ -321,8 +323,9 @@ differs(const struct group *a, const struct group *b)
                          : memcmp(a->g, b->g, a->n * sizeof(*a->g))) != 0;
 }
 
-/* From the teacher's top tokens instead of its final states: value, gradients,
- * and the same bits a row at a time and recomputed. */
+/* With the teacher's top tokens instead of its final states: loss and gradients
+ * are the goldens'; one row at a time, and recomputed, they have the same
+ * bits. */
 static void
 top_tokens(struct pool *pool, const char *set)
 {
@@ -361,8 +364,8 @@ top_tokens(struct pool *pool, const char *set)
     data_close(&x);
 }
 
-/* Reverse KL and Jensen-Shannon: value, gradients, and the same bits a row at a
- * time and recomputed. */
+/* Reverse KL and Jensen-Shannon: loss and gradients are the goldens'; one row
+ * at a time, and recomputed, they have the same bits. */
 static void
 directions(struct pool *pool, const char *set)
 {
@@ -418,9 +421,9 @@ directions(struct pool *pool, const char *set)
     }
 }
 
-/* Activations kept in bf16: gradients within 1 % of each tensor's largest, and
- * not as near as fp32; the losses are those of the forward pass, untouched;
- * recomputing gives the same bits. */
+/* Activations kept in bf16: gradients are within 1 % of each tensor's largest,
+ * but farther off than with fp32.  Losses do not change, as they come from the
+ * forward pass.  Recomputing gives the same bits. */
 static void
 half_activations(struct pool *pool)
 {
@@ -457,8 +460,9 @@ half_activations(struct pool *pool)
     data_close(&x);
 }
 
-/* Gradients of blocks kept in bf16, a row at a time: within 1 % of each
- * tensor's largest; recomputing gives the same bits; zeroed as others are. */
+/* Gradients of blocks kept in bf16, one row at a time: they are within 1 % of
+ * each tensor's largest, and zeroed as others are.  Recomputing gives the same
+ * bits. */
 static void
 half_gradients(struct pool *pool)
 {
@@ -503,7 +507,7 @@ half_gradients(struct pool *pool)
     data_close(&x);
 }
 
-/* Same bits for 1 and 2 threads, and with --recompute. */
+/* Gradients have the same bits for 1 and 2 threads, and with --recompute. */
 static void
 same_bits(void)
 {
@@ -538,11 +542,13 @@ same_bits(void)
 }
 
 /*
- * Products in bfloat16: each kind of tensor within a bound of its own, as a
- * share of the tensor's largest value, and beside it what PyTorch's autocast is
- * off by (scripts/oracle/grad_autocast.py, torch 2.13.0: the worst of tied and
- * untied; its losses are off by 1.1e-4).  By root mean squares ours are 0.9 to
- * 1.2 times its.  And the same bits recomputed a row at a time.
+ * Products in bfloat16.  kind[].most: by how much gradients of this kind of
+ * tensor may be off, as a share of the tensor's largest value.  autocast: by
+ * how much those of PyTorch's autocast are off
+ * (scripts/oracle/grad_autocast.py, torch 2.13.0: the worst of tied and untied;
+ * its losses are off by 1.1e-4).  Our root mean square errors are 0.9 to 1.2
+ * times autocast's.  Recomputed one row at a time, gradients have the same
+ * bits.
  */
 static void
 bfloat16(struct pool *pool, const char *how, const char *name)

@@ -38,9 +38,9 @@ only_head(struct model *m, size_t V)
     return eye;
 }
 
-/* Draws: with all u of a grid the shares add up to the probabilities; each is
- * off by less than one draw; and they are the same bits with 3 threads, one
- * row at a time and beside top tokens. */
+/* Draws with every u of a grid: the mean of their shares is the probability,
+ * and each share is off by less than one draw.  They have the same bits with 3
+ * threads, one row at a time, and drawn together with top tokens. */
 static void
 draw_rows(const char *set, size_t V, size_t draws)
 {
@@ -115,7 +115,7 @@ draw_rows(const char *set, size_t V, size_t draws)
     free(sum);
 }
 
-/* Most probable tokens, against sorting. */
+/* The most probable tokens are those that sorting gives. */
 static void
 find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
 {
@@ -125,7 +125,7 @@ find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
     float *z = xreallocarray(NULL, N * V, sizeof(float));
 
     fill(z, N * V, 8.0, 31);
-    /* many that are equal, zeros of both signs, all the same */
+    /* row 0: many equal logits; row 1: zeros of both signs; row 2: all equal */
     for (size_t v = 0; v < V; v++) {
         z[v] = (float)(v * 7 % 5);
         z[V + v] = v % 3 == 0 ? -0.0f : v % 3 == 1 ? 0.0f : -1.0f;
@@ -147,7 +147,8 @@ find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
             struct head_targets targets = { lse, self, ids, logp, NULL, NULL,
                 NULL };
 
-            /* a row's bits are its own: one at the end is alone */
+            /* a row's bits do not depend on other rows: the last row is alone
+             * here */
             head_top_rows(t, f, z, threads == 1 ? N : N - 1, 3.0, &targets);
             targets = (struct head_targets){ lse + 2 * (N - 1), self + N - 1,
                 ids + (N - 1) * k, logp + (N - 1) * k, NULL, NULL, NULL };
@@ -177,7 +178,7 @@ find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
     free(z);
 }
 
-/* The golden teacher's, by PyTorch. */
+/* The golden teacher's top tokens are those that PyTorch finds. */
 static void
 find_golden(const char *set)
 {

@@ -140,8 +140,8 @@ golden_rows(const char *set)
     golden_close(&rows);
 }
 
-/* Several slices of the vocabulary, the last of which the teacher does not know
- * at all; with CE; the same bits by 1 and 3 threads. */
+/* With several slices of the vocabulary, in the last of which the teacher has
+ * no ids, and with CE.  The bits are the same with 1 and 3 threads. */
 static void
 slices(const char *set, enum kl_direction direction, double beta)
 {
@@ -176,8 +176,8 @@ slices(const char *set, enum kl_direction direction, double beta)
     free(want);
 }
 
-/* A teacher that is the student; logits far apart; a NaN; and that beta at its
- * ends does not become KL: Jensen-Shannon tends to 0 there. */
+/* Limits: the teacher is the student; logits are far apart; one is a NaN; beta
+ * is near 0 or 1, where Jensen-Shannon tends to 0, not to a KL. */
 static void
 limits(const char *set)
 {
@@ -226,7 +226,7 @@ limits(const char *set)
         "%s trap beta: Jensen-Shannon tends to 0 at its ends", set);
 }
 
-/* Every size of row against the reference. */
+/* Kernels agree with the reference for rows of every size. */
 static void
 kernels(const char *set)
 {

@@ -18,7 +18,7 @@ static const char config[] =
     " \"hidden_act\": \"silu\", \"max_position_embeddings\": 2048,"
     " \"tie_word_embeddings\": true, \"rope_theta\": 10000.0}";
 
-/* Rank r of n of SmolLM2-135M. */
+/* The parts of n ranks cover each group of SmolLM2-135M once, and are even. */
 static void
 shares(const struct tmodel *t, size_t n)
 {
@@ -47,10 +47,10 @@ shares(const struct tmodel *t, size_t n)
         100.0 * most);
 }
 
-/* Compare the memory of rank r of n, as arenas count it, with 4 bytes a
- * parameter and gradient and 8 of moments, each over n from its level on, and
- * with the buffers: at level 3 two blocks and the embedding, at level 2 one
- * block and the embedding. */
+/* Compare the memory of each of n ranks, as arenas count it, with what it
+ * should be: per parameter 4 bytes, 4 of gradient and 8 of moments, each
+ * divided by n from its level on; and buffers for one block (level 2) or two
+ * (level 3) and the embedding. */
 static void
 level(const struct config *c, int l, size_t n)
 {

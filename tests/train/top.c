@@ -228,7 +228,8 @@ golden_rows(const char *set)
 
 /* ---- against the definition ---- */
 
-/* Several slices, all sizes of k, both terms of the loss; 1 and 3 threads. */
+/* With several slices, many k and both terms of the loss, by 1 and 3
+ * threads. */
 static void
 plain_rows(const char *set)
 {
@@ -276,7 +277,7 @@ plain_rows(const char *set)
     free(want);
 }
 
-/* Central differences of the value that comes with the gradient. */
+/* The gradient is that of central differences of the loss. */
 static void
 differences(const char *set)
 {
@@ -309,8 +310,8 @@ differences(const char *set)
     sorted_free(&s);
 }
 
-/* Where rounding, a student or a teacher leaves almost nothing for the rest,
- * or the student is the teacher. */
+/* Edges: rounding, the student or the teacher leaves almost nothing for the
+ * rest; or the student is the teacher. */
 static void
 edges(const char *set)
 {
@@ -342,7 +343,7 @@ edges(const char *set)
         "%s: a student without a rest has a gradient off by %.2g", set,
         farthest(g, want, V));
 
-    /* more than everything */
+    /* the teacher's top probabilities add up to more than 1 */
     for (size_t j = 0; j < K; j++)
         s.logp[j] = -0.001f;
     fill(zs, V, 4.0, 22);
@@ -367,7 +368,7 @@ edges(const char *set)
 
 /* ---- kernels ---- */
 
-/* Every size of row against the reference. */
+/* Kernels agree with the reference for rows of every size. */
 static void
 kernels(const char *set)
 {
@@ -401,8 +402,8 @@ kernels(const char *set)
     ok(worst[2] <= 3e-7, "%s top_grad: %.2g", set, worst[2]);
 }
 
-/* Halves: each is its own narrowing; between two neighbours it goes to the
- * nearer, in the middle to the even one. */
+/* Narrowing to halves: a half stays itself; a number between two halves goes to
+ * the nearer one, from the middle to the even one. */
 static void
 halves(void)
 {
@@ -438,9 +439,9 @@ halves(void)
     ok(h == 0xfc00, "a number that is too large becomes infinite");
 }
 
-/* The loss from draws: from so many that their shares are the teacher's exact
- * probabilities, that of the whole; and a token past the last share counts for
- * nothing. */
+/* The loss from draws.  If there are so many that their shares are the
+ * teacher's exact probabilities, it is the loss of the whole distribution.  A
+ * token after the last with a share counts for nothing. */
 static void
 share_rows(const char *set)
 {
