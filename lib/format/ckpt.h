@@ -16,9 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The position in a stream at which the state was saved: the last message that
- * was consumed whole.  The next batch has the number seq + 1, and `chain` in
- * its field chain. */
+/* The last message of a stream that was consumed whole when the state was
+ * saved.  The next batch has the number seq + 1, and `chain` in its field
+ * `chain`. */
 struct position {
     uint64_t seq;
     char chain[33]; /* hash chain H(seq), 32 hex digits */

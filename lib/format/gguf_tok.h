@@ -19,10 +19,11 @@
 #include <jansson.h>
 
 /*
- * The tokenizer.json: vocabulary, merges, pre-tokenizer, added tokens (control:
- * special; user-defined: not), and, if BOS or EOS is put around a text, a
- * TemplateProcessing.  The caller frees it (json_decref).  NULL and *e "key:
- * why": an unknown kind, a duplicate token, a merge of unknown tokens.
+ * The tokenizer.json: vocabulary, merges, pre-tokenizer, added tokens (control
+ * tokens are special, user-defined ones are not), and, if BOS or EOS is put
+ * around texts, a TemplateProcessing.  The caller frees it (json_decref).  NULL
+ * and *e "key: why": an unknown kind, a duplicate token, a merge of unknown
+ * tokens.
  */
 json_t *gguf_tokenizer_json(const struct gguf *g, struct err *e);
 

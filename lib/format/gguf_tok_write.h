@@ -23,7 +23,8 @@ struct gguf_ids {
     const json_t *ends;       /* a list of ids that end a text; or NULL */
 };
 /* Write special tokens with ids below V.  The first two of id->ends that are
- * not EOS become end of turn and end of message; a warning names others. */
+ * not EOS become the end of a turn and the end of a message; a warning names
+ * the rest. */
 void gguf_out_ids(struct gguf_out *o, const struct gguf_ids *id, size_t V);
 int gguf_out_tokenizer(struct gguf_out *o, const json_t *tok,
     const json_t *config, size_t V, const struct gguf_ids *id, struct err *e);

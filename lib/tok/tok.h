@@ -59,14 +59,16 @@ void tok_free(struct tokenizer *t);
  * many models have rows without a token.
  *
  * tok_fit fits t, opened from path, to that model: added tokens with an id of V
- * or more are not found any more, so that they are encoded as other text. past:
- * NULL, or the names of tokens with such ids are appended to it.  -1 and
- * EX_INPUT "path: ...": BOS, EOS or PAD is V or more. tok_hash and tok_vocab
+ * or more are not found any more, so that they are encoded as other text.
+ * past: NULL, or the names of tokens with such ids are appended to it.  -1 and
+ * EX_INPUT "path: ...": BOS, EOS or PAD is V or more.  tok_hash and tok_vocab
  * stay as they are.
  *
- * tok_fits: -1 and EX_INPUT: an id is V or more, which can still happen for
- * tokens that are not added.  tok_check: tok_open and tok_fit, for a program
- * that only copies the files.
+ * tok_fits checks that ids are below V; -1 and EX_INPUT: one is not.  After
+ * tok_fit that can still happen for tokens that are not added.
+ *
+ * tok_check does tok_open and tok_fit, for a program that only copies the
+ * files.
  */
 int tok_fit(struct tokenizer *t, const char *path, size_t V, struct buf *past,
     struct err *e);
@@ -100,16 +102,16 @@ int64_t tok_template_bos(const struct tokenizer *t);
  */
 int64_t tok_bos(const struct tokenizer *t);
 int64_t tok_eos(const struct tokenizer *t);
-/* Does id end a text that a model writes?  That is EOS, the ids in the list
- * eos_token_id of generation_config.json or config.json, and in a GGUF
+/* Does id end a text that a model writes?  Such ids are EOS, those of the list
+ * eos_token_id in generation_config.json or config.json, and in a GGUF
  * tokenizer.ggml.eot_token_id and eom_token_id. */
 int tok_is_end(const struct tokenizer *t, uint32_t id);
 /* The token that lm-evaluation-harness puts before a text without context, or
  * -1: BOS as the tokenizer itself knows it (its post-processor,
  * tokenizer_config.json, the metadata of a GGUF), else EOS. */
 int64_t tok_prefix(const struct tokenizer *t);
-/* Id of a token by its text (an added token, else bytes of the vocabulary);
- * -1: no such token. */
+/* The id of the added token with the text s[n], else of the vocabulary's token
+ * with these bytes; -1: there is none. */
 int64_t tok_id(const struct tokenizer *t, const char *s, size_t n);
 /* Is id an added token marked special? */
 int tok_is_special(const struct tokenizer *t, uint32_t id);

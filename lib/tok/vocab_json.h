@@ -4,11 +4,12 @@
 
 #include "tok/json.h"
 
-/* The vocabulary as the file has it, with a hash table of the texts. */
+/* A text of the vocabulary and its id, as in the file. */
 struct name {
     const char *s;  /* [n], in the file or its tree, not terminated */
     uint32_t n, id; /* id UINT32_MAX: the value is no id */
 };
+/* The vocabulary as in the file, with a hash table of its texts. */
 struct names {
     struct name *v; /* [n] in the order of the file */
     size_t n;
