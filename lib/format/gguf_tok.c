@@ -541,8 +541,8 @@ char_decoder(int prefix)
     return j;
 }
 
-/* Set how unknown characters are encoded: as bytes if there are byte tokens
- * (*bytes), else as *unk. */
+/* Find how unknown characters are encoded: as bytes if there are byte tokens
+ * (*bytes is 1), else as the token *unk (null if symbols are bytes). */
 static int
 unknown(const struct vocab *v, int *bytes, json_t **unk, struct err *e)
 {

@@ -344,9 +344,9 @@ score_runs(struct src *s)
 }
 
 /*
- * Rank tokens by their merges: all merges that give one token must be adjacent,
- * and the position of this group is the token's rank.  If the tokenizer came
- * from a GGUF, "retort_ties" lists merges of equal rank.
+ * Rank tokens by their merges.  All merges that make one token must be
+ * adjacent; the position of this group is the token's rank.  If the tokenizer
+ * came from a GGUF, "retort_ties" lists merges of equal rank.
  */
 static int
 score_tokens(struct src *s, struct err *e)

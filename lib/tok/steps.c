@@ -398,9 +398,9 @@ show_token(struct tokenizer *t, const struct decoder *d, size_t id,
     buf_add(&t->pool, b->p, b->n);
 }
 
-/* Fill t->shown, the texts that tokens decode to.  A normalized added token
- * decodes to its normalized text, with a space that Prepend put before it, as
- * in the tokenizers library. */
+/* Fill t->shown, the texts that tokens decode to.  As in the tokenizers
+ * library, a normalized added token decodes to its normalized text, including
+ * the space that Prepend puts before it. */
 static void
 show_all(struct tokenizer *t, const struct decoder *d)
 {

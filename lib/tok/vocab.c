@@ -337,8 +337,8 @@ merges_load(struct tokenizer *t, const struct tok_source *src,
     return r;
 }
 
-/* The canonical serialisation for tok_hash: little-endian numbers, texts after
- * their lengths. */
+/* The canonical serialisation that tok_hash is of: numbers are little-endian, a
+ * text's length comes before it. */
 
 static void
 hash_number(XXH3_state_t *x, uint64_t v)

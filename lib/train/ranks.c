@@ -398,8 +398,8 @@ most_of_all(const struct ranks *x, size_t n)
 }
 
 /* If each rank keeps a part of the gradients, all ranks must make the same
- * number of passes: this rank, which has `passes` passes of its own, makes more
- * passes without a row. */
+ * number of passes.  This rank has `passes` passes of its own; let it make
+ * passes without a row until it has as many as the others. */
 static void
 add_padding(struct ranks *x, const struct share_of_rows *m, size_t passes)
 {

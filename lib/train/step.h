@@ -3,11 +3,12 @@
  * backward.  Losses (per retort(7), T = temperature, N = scored positions of
  * the whole global batch):
  *   CE = 1/N sum nll      KL = 1/N sum T^2 KL(teacher || student; T)
- *   SquareHead = 1/L sum_l sum_r (n_r/N) |hs-ht|^2 / (|ht|^2 + 1e-6), norms
- *     over the non-padding tokens of row r, h the output of a block before
- *     the final norm, ht as wide as hs (adaptive_avg_pool1d where it is not),
- *     n_r the scored positions of the row
+ *   SquareHead = 1/L sum_l sum_r (n_r/N) |hs-ht|^2 / (|ht|^2 + 1e-6)
  *   loss = w_ce CE + w_kl KL + w_sh SquareHead
+ * SquareHead is over blocks l and rows r; n_r: scored positions of row r.  hs
+ * and ht are the outputs of a block of the student and of the teacher, before
+ * the final norm; ht is brought to the width of hs (adaptive_avg_pool1d).  |.|
+ * is over the row's tokens without padding.
  */
 #ifndef TRAIN_STEP_H
 #define TRAIN_STEP_H
@@ -29,9 +30,9 @@
 enum kl_direction { KL_FORWARD, KL_REVERSE, KL_JS };
 
 struct loss_opt {
-    double w_ce, w_kl, w_sh, tau;
+    double w_ce, w_kl, w_sh, tau; /* weights; temperature */
     enum kl_direction direction;
-    double beta;
+    double beta; /* for KL_JS */
 };
 
 struct loss_sum {

@@ -1,5 +1,5 @@
-/* Views of the targets in a message: where a token's numbers are, at any
- * address, whole and in slices; and what is refused. */
+/* Views of the targets in a message, whole or from a row on, find each token's
+ * numbers wherever the message lies in memory.  Wrong tensors are refused. */
 #include "../lib/tap.h"
 #include "base/mem.h"
 #include "format/targets.h"

@@ -1,6 +1,6 @@
 /*
- * lib/tok/added: texts with many added tokens, which share their beginnings,
- * give the tokens that a plain search finds, in linear time
+ * lib/tok/added: texts with many added tokens that share their beginnings take
+ * linear time, and give the tokens that a plain search finds
  */
 #include "base/clock.h"
 #include "tok/tok.h"

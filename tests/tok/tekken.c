@@ -1,5 +1,5 @@
-/* lib/tok/tekken: Mistral's tekken.json, beside exported weights
- * too, and what of it is refused.  The ids are compared by tok_family. */
+/* lib/tok/tekken: Mistral's tekken.json is read, also for an export, and
+ * refused if it is wrong.  Its ids are compared by tok_family. */
 #include "base/io.h"
 #include "model/tokfile.h"
 #include "tok/tok.h"

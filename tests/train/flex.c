@@ -1,8 +1,8 @@
 /*
  * A student that is not cut from its teacher (other depth, width, padding of
- * the vocabulary): which blocks are compared, losses and every gradient against
- * PyTorch in double precision (scripts/oracle/flex.py), the same bits however
- * rows are grouped.
+ * the vocabulary): which blocks are compared; losses and every gradient against
+ * PyTorch in double precision (scripts/oracle/flex.py); and that bits do not
+ * depend on how rows are grouped.
  */
 #include "../lib/golden.h"
 #include "../lib/sorted.h"

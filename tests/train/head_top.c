@@ -1,6 +1,7 @@
 /*
- * A teacher's top tokens and draws: how they are found, against PyTorch in
- * double precision (scripts/oracle/top.py), sorting, and the probabilities.
+ * Finding a teacher's top tokens and draws.  Top tokens are compared with
+ * PyTorch in double precision (scripts/oracle/top.py) and with sorting, draws
+ * with the probabilities.
  */
 #include "../lib/golden.h"
 #include "../lib/sorted.h"

@@ -1,7 +1,7 @@
 /*
  * The loss and gradients from a teacher's top tokens, against PyTorch in double
  * precision (scripts/oracle/top.py), against the definition written down
- * plainly, and against differences.
+ * plainly, and against central differences.
  */
 #include "../lib/golden.h"
 #include "../lib/sorted.h"
