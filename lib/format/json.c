@@ -65,8 +65,8 @@ reals_of_huge(char *s, size_t n)
     }
 }
 
-/* transformers writes "no limit" as the whole number 1e30, which jansson
- * refuses: if it does, huge numbers are read as reals. */
+/* transformers writes "no limit" as 1e30 in digits.  If jansson refuses such a
+ * number as too large, the text is parsed again with huge numbers as reals. */
 json_t *
 js_parse(const char *text, size_t n, struct err *e)
 {

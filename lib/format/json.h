@@ -18,10 +18,10 @@
 #define JS_DEPTH 64                /* arrays and objects, nested */
 
 /* Parse n bytes of text (js_parse), or a whole file of at most max bytes
- * (js_load).  Whole numbers beyond 64 bits become reals (transformers writes
- * such).  A byte order mark is skipped; offsets count from after it.  The
- * caller frees the value (json_decref).  NULL and *e: "offset N: why", with
- * "path: " before it from js_load. */
+ * (js_load).  If a whole number is beyond 64 bits (transformers writes such),
+ * all those of 19 digits or more become reals.  A byte order mark is skipped;
+ * offsets count from after it.  The caller frees the value (json_decref).  NULL
+ * and *e: "offset N: why", with "path: " before it from js_load. */
 json_t *js_parse(const char *text, size_t n, struct err *e);
 json_t *js_load(const char *path, size_t max, struct err *e);
 

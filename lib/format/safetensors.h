@@ -1,10 +1,12 @@
 /*
  * safetensors (u64 header length, JSON header, data): the one parser of
- * messages, shards and checkpoints.  It is strict: the header begins with '{'
- * and is at most ST_HEADER_MAX bytes; names are unique; 0..8 dimensions, each
- * at most 2^40; data_offsets are below 10^15, in order without hole or overlap,
- * fit shape and dtype, and end where the data ends.  __metadata__ maps strings
- * to strings.
+ * messages, shards and checkpoints.  It is strict:
+ * - The header begins with '{' and has at most ST_HEADER_MAX bytes.
+ * - Names are unique.
+ * - A tensor has 0 to 8 dimensions, each at most 2^40.
+ * - data_offsets are below 10^15 and fit shape and dtype.  Sorted, they have no
+ *   hole or overlap, and end where the data ends.
+ * - __metadata__ maps strings to strings.
  */
 #ifndef FORMAT_SAFETENSORS_H
 #define FORMAT_SAFETENSORS_H
@@ -49,8 +51,8 @@ enum dtype {
     DT_N
 };
 const char *dtype_name(enum dtype t); /* "F32", "BF16", ... */
-/* Bytes of n elements; -1 on overflow or when n is no multiple of the block
- * (32) of a quantised type. */
+/* Bytes of n elements; -1: they overflow, or n is no multiple of a quantised
+ * type's block (32 or 256 elements). */
 int dtype_bytes(enum dtype t, size_t n, size_t *bytes);
 
 struct st_tensor {

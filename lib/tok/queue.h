@@ -83,8 +83,8 @@ queue_takes(const struct tokenizer *t)
     return t->lines.v != NULL;
 }
 
-/* Queue the piece of *at, of 2 bytes or more: queue_bytes with its bytes as
- * symbols, queue_symbols with the symbols id[n], n <= QUEUE_SYMBOLS. */
+/* Queue the piece of *at, which has 2 bytes or more.  Its symbols are its bytes
+ * (queue_bytes), or id[n], n <= QUEUE_SYMBOLS (queue_symbols). */
 void queue_bytes(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, struct tok_ids *out);
 void queue_symbols(const struct tokenizer *t, struct tok_scratch *s,

@@ -1,8 +1,9 @@
 /*
- * Merging of several pieces in turn; included by queue.c, queue_avx2.c and
- * queue_avx512.c, which define smallest (the least of 8*n keys) and line_find
- * (looks for a pair in a line of the table: rank and id of its merge, or
- * UINT64_MAX where it is not there).
+ * Merging of several pieces in turn.  Included by queue.c, queue_avx2.c and
+ * queue_avx512.c, which define two functions:
+ * smallest: the least of 8*n keys.
+ * line_find: looks for a pair in a line of the table.  Returns the rank and id
+ * of its merge, or UINT64_MAX if it is not there.
  */
 
 #define ACTIVE 12 /* pieces that are merged side by side */
@@ -64,10 +65,10 @@ turn(const struct tokenizer *t, struct merge_job *j)
     before = alive & ~(UINT32_MAX << i);
     j->alive = alive;
     j->id[i] = id = j->to[i];
-    /* The two new pairs.  If symbol i is the first, k is 0 and so is i (symbol
-     * 0 is never merged into another), and the other pair sets the same key
-     * again.  If it is the last, k is i, and its key stays TOK_NONE, which is
-     * right. */
+    /* The two new pairs.  If symbol i is the first, i and k are 0, as symbol 0
+     * is never merged into another; then the other pair sets the same key.  If
+     * symbol i is the last, the other pair's k is i, and key[i] stays TOK_NONE,
+     * which is right. */
     k = 31 - (uint32_t)__builtin_clz(before | 1);
     j->key[k] = TOK_NONE;
     j->at[0] = k;

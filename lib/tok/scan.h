@@ -1,8 +1,9 @@
 /*
- * Cuts text into the pieces of byte-level BPE by bit sets: a stretch of text is
- * classified 64 bytes at a time, by vector code if there is any, and the length
- * of a run is then the number of bits that are set.  Cuts are those of
- * split_piece, which takes over for pieces longer than a stretch.
+ * Cuts text into the pieces of byte-level BPE by bit sets.  A stretch of text
+ * is classified 64 bytes at a time, by vector code if there is any.  Then the
+ * length of a run of characters of a class is the number of adjacent bits set.
+ * Cuts are those of split_piece, which cuts pieces longer than a stretch
+ * itself.
  *
  * The GPT-2 pattern is in scan_gpt2.c.
  */
@@ -69,7 +70,7 @@ struct tok_code {
 };
 
 /* The code called `name` (RETORT_KERNELS), or the best if NULL.  NULL and *e:
- * this processor cannot run it. */
+ * the name is unknown, or this processor cannot run that code. */
 const struct tok_code *scan_choose(const char *name, struct err *e);
 
 void scan_avx2(struct scan *s, size_t at, size_t blocks, const unsigned char *p,

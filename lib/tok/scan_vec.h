@@ -1,6 +1,6 @@
-/* Classes of 64 bytes, for scan_avx2.c and scan_avx512.c, which define
- * SCAN_NAME, VALID_NAME, vec, vec_load, vec_le (a bit for each byte: byte -
- * from <= most) and vec_eq. */
+/* Classes of 64 bytes.  Included by scan_avx2.c and scan_avx512.c, which define
+ * SCAN_NAME, VALID_NAME, vec, vec_load, vec_eq (bit i: is byte i equal?) and
+ * vec_le (bit i: is byte i - from <= most?). */
 
 /* Mask of bytes at which a usual letter of two bytes (Latin, Greek, Cyrillic)
  * begins. */

@@ -140,7 +140,8 @@ split_numbers(const unsigned char *p, const unsigned char *end, size_t most)
 }
 
 /* Length of the piece at p of the cl100k pattern, with at most `most` digits in
- * a number; letter: U_L, or with marks, as in Qwen 3.5. */
+ * a number.  letter: the classes that count as letters: U_L, in Qwen 3.5 also
+ * U_M. */
 static inline size_t
 piece_cl100k(const unsigned char *p, const unsigned char *end, size_t most,
     unsigned letter)

@@ -3,21 +3,22 @@
  * Face tokenizers library, from Mistral's tekken.json or from a GGUF.  Ids are
  * identical to that library's.
  *
- * Read now: byte-level BPE (GPT-2, SmolLM2, Llama 3, Qwen 2 and 3, Tekken) and
- * BPE over characters, as SentencePiece models are converted (Llama 2, Mistral
- * 7B, Gemma 1 to 3).  Normalizers: NFC, Prepend, Replace of a text.  Any
- * component that is not implemented is refused with its path in the JSON,
- * never ignored.
+ * Two kinds are read: byte-level BPE (such as GPT-2, SmolLM2, Llama 3 and 4,
+ * Qwen 2 to 3.5, Tekken), and BPE over characters, which SentencePiece models
+ * are converted to (such as Llama 2, Mistral 7B, Gemma).  Normalizers: NFC,
+ * Prepend, Replace of a text.  Any component that is not implemented is refused
+ * with its path in the JSON, never ignored.
  *
  * A struct tokenizer never changes after tok_open: any number of threads may
  * use it, each with a struct tok_scratch of its own.
  *
  * Opening: json.c reads a tokenizer.json, tekken.c makes one of a tekken.json,
  * vocab_json.c and vocab.c fill the vocabulary and the merges, steps.c reads
- * normalizer, pre-tokenizer and decoder, special.c BOS and EOS.  Encoding:
- * added.c and aho_corasick.c find added tokens, norm.c normalises, split.c cuts
- * into pieces, bpe.c (bytes) and sp.c (characters) give each its ids, merge.c
- * and window.c merge what the queue (queue.h) does not take.
+ * normalizer, pre-tokenizer and decoder, special.c BOS and EOS.
+ *
+ * Encoding: added.c and aho_corasick.c find added tokens, norm.c normalises,
+ * split.c cuts into pieces, bpe.c (bytes) and sp.c (characters) give each its
+ * ids, merge.c and window.c merge what the queue (queue.h) does not take.
  */
 #ifndef TOK_TOK_H
 #define TOK_TOK_H
@@ -107,8 +108,8 @@ int64_t tok_eos(const struct tokenizer *t);
  * tokenizer.ggml.eot_token_id and eom_token_id. */
 int tok_is_end(const struct tokenizer *t, uint32_t id);
 /* The token that lm-evaluation-harness puts before a text without context, or
- * -1: BOS as the tokenizer itself knows it (its post-processor,
- * tokenizer_config.json, the metadata of a GGUF), else EOS. */
+ * -1.  Returns BOS if the tokenizer's own files name one (post-processor,
+ * tokenizer_config.json, metadata of a GGUF), else EOS. */
 int64_t tok_prefix(const struct tokenizer *t);
 /* The id of the added token with the text s[n], else of the vocabulary's token
  * with these bytes; -1: there is none. */

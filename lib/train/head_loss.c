@@ -437,8 +437,9 @@ teacher_row(const struct tile *q, size_t i, int rest, double *p)
 }
 
 /*
- * Row i, whose log-sum-exp at tau over the teacher's rest is `rest`: KL and,
- * with q the student's probabilities, its gradient (as that of kd_grad)
+ * Compute the KL of row i and its gradient (as that of kd_grad).  rest: the
+ * student's log-sum-exp at tau over the tokens that the teacher does not send.
+ * With q the student's probabilities, the gradient is
  *   w_kl tau (q_i - p_i)          at a token that the teacher sends,
  *   w_kl tau q_v (1 - P/Q)        elsewhere; as q_v = Q exp(z/tau - rest), it
  *                                 is w_kl tau (Q - P) exp(z/tau - rest)

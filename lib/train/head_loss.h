@@ -1,8 +1,9 @@
 /*
  * Head and losses, fused: logits exist only for a tile of 256 predictions at a
- * time.  For each tile the vocabulary is cut into fixed slices.  A slice is a
- * task: first its logits and its part of the log-sum-exp, then its gradient and
- * the two products that use it while it is in the cache.
+ * time.  For each tile the vocabulary is cut into fixed slices.  Each slice is
+ * a task, twice: first its logits and its part of the log-sum-exp are computed;
+ * then its gradient and, while that is in the cache, the two products that use
+ * it.
  */
 #ifndef TRAIN_HEAD_LOSS_H
 #define TRAIN_HEAD_LOSS_H

@@ -19,8 +19,9 @@ struct pipe *pipe_new(const struct dist_group *g, struct tmodel *t);
 void pipe_free(struct pipe *x);
 /* Bytes of the buffer for a group that rank 0 fetches to write it to a file. */
 size_t pipe_bytes(const struct pipe *x);
-/* Value of t->m.fetch while rank 0 writes t's weights (model_write_weights) and
- * the other ranks call fetch_each.  No passes are made with it. */
+/* The fetch to set as t->m.fetch while rank 0 writes t's weights
+ * (model_write_weights) and the other ranks call fetch_each.  Not for
+ * passes. */
 const struct fetch *pipe_fetch(const struct pipe *x);
 
 /* Call `pass` for each forward and backward (back) pass of a piece through a

@@ -45,9 +45,9 @@ void loss_sum_add(struct loss_sum *to, const struct loss_sum *from);
 
 struct step;
 /* B: rows of a pass, each of at most T tokens.  how: BWD_* flags.  like: kind
- * and widths of the targets.  head: the teacher's head [V,d_t] for
- * TARGETS_FINAL, which must outlive the step; NULL: the step is only used for
- * its memory needs. */
+ * and widths of the targets.  head: for TARGETS_FINAL the teacher's head
+ * [V,d_t], which must outlive the step; NULL: the caller only asks how much
+ * memory the step needs. */
 struct step *step_new(struct tmodel *t, struct pool *pool,
     const struct loss_opt *o, size_t B, size_t T, int how,
     const struct targets *like, const struct weight *head);

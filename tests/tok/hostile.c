@@ -1,8 +1,8 @@
 /*
  * lib/tok/tok: hostile and unknown tokenizer.json are refused with the
- * path of what is wrong, without a crash and without memory the file does not
- * back; hostile texts take no more time or stack than others.  What has broken
- * other readers, and the test of it here:
+ * path of what is wrong.  They cause no crash, and no allocation larger than
+ * the file justifies.  Hostile texts take no more time or stack than others.
+ * Inputs that broke other readers, and the tests of them here:
  *
  *   a merge longer than any (tokenizers 2094, 2198)       a merge longer than
  *                                                         any entry

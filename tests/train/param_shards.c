@@ -1,5 +1,5 @@
-/* Parts of ranks: they cover each group once, and a model of real size is
- * shared evenly, at every level. */
+/* The parts of ranks cover each group once.  A model of real size is shared
+ * evenly, at every level of sharing. */
 #include "base/err.h"
 #include "kern/kern.h"
 #include "train/adamw.h"
