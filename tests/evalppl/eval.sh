@@ -91,7 +91,7 @@ options=$(grep -cE '^  (-.,|   ) --' out)
 options=$((options - 4)) # without -h -q -v -V
 equal "evalppl has at most 25 options ($options)" \
     "$([ "$options" -gt 15 ] && [ "$options" -le 25 ] && echo yes)" yes
-unlike 'evalppl offers nothing of tasks' 'task|items' out
+unlike 'evalppl offers nothing of tasks' '--(task|items)' out
 status 2 'evalppl refuses --task, which evaltask has' evalppl -m "$s" \
     --task "$top/recipes/tasks/blimp.form=$top/tests/golden/tasks/blimp.jsonl"
 status 2 '--before without a base is refused' evalppl -m "$s" --before "$t" docs

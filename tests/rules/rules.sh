@@ -6,7 +6,7 @@
 # real prints its default, which nothing else does with a bare number, and may
 # say what 0 means.
 numbers() {
-    sed -nE 's/^ .* (--[a-z0-9-]+) [^ ]+ .*\(default [0-9][0-9.e+-]*[KMGT]?(, 0:[^)]*|:[^)]*)?\)$/\1/p
+    sed -nE 's/^ +(-[A-Za-z0-9], )?(--[a-z0-9-]+) [^ ]+ .*\(default [0-9][0-9.e+-]*[KMGT]?(, 0:[^)]*|:[^)]*)?\)$/\2/p
         s/^ +(-[A-Za-z0-9]) [^ ]+ .*\(default [0-9][0-9.e+-]*[KMGT]?(, 0:[^)]*|:[^)]*)?\)$/\1/p'
 }
 
