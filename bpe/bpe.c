@@ -46,7 +46,7 @@ main(int argc, char **argv)
         OPT_SIZE(0, "min-frequency", &training.min_frequency, 0, 1 << 30, "n",
             "merge only pairs that occur n times or more"),
         OPT_STR(0, "weights", &training.weights, "name=x,...",
-            "weights of the sources (equal: as much text of each)"),
+            "weights of the sources (equal: all sources count the same)"),
         OPT_FLAG(0, "no-digits", &no_digits, "allow merges of digits"),
         OPT_STR(0, "eos-token", &training.eos, "text",
             "token that ends a text"),

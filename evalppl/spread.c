@@ -127,8 +127,8 @@ token_error(double mean, double square, size_t n)
                  : NAN;
 }
 
-/* Mean of a quantity.  Under llama.cpp's protocol its error is over
- * predictions; square: the mean of their squares. */
+/* Mean of a quantity; square: of its squares.  Under llama.cpp's protocol the
+ * standard error is taken over predictions. */
 static struct estimate
 spread_mean(const struct eval *e, size_t source, size_t model, enum quantity q,
     double square, size_t n)

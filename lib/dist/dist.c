@@ -380,7 +380,7 @@ legs_of(const struct dist_group *g, struct leg leg[2])
     return 2;
 }
 
-/* Number of the i-th part that rank r brings to the round. */
+/* Index of the i-th part that rank r brings to the leg. */
 static size_t
 part_of(const struct leg *l, size_t r, size_t i)
 {

@@ -104,8 +104,8 @@ void dist_gather_end(void);
 
 /*
  * Sums over ranks, element by element:
- *   DIST_RING  in fp32; the part of rank c in the order of ranks c+1, c+2, ...
- *              n-1, 0, ... c, in which it goes round the ring
+ *   DIST_RING  in fp32, as partial sums go round the ring: the part of rank c
+ *              adds the ranks in the order c+1, c+2, ... n-1, 0, ... c
  *   DIST_TREE  in fp32, in the order of dist_tree
  *   DIST_BF16  in the order of dist_tree; what other ranks send is rounded to
  *              bfloat16

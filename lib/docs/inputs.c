@@ -245,8 +245,8 @@ struct folders {
     size_t *alike;              /* [stem.n] names with that stem */
 };
 
-/* Return the number of the name's stem in f->stem; SIZE_MAX: the name does not
- * end in a number, or is a language code. */
+/* Return the index in f->stem of the name without its final digits; SIZE_MAX:
+ * it has none, or is a language code. */
 static size_t
 stem_of(struct folders *f, size_t folder, const char *p, size_t n)
 {

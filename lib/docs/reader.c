@@ -456,7 +456,8 @@ next_member(struct reader *r, struct err *e)
 /* ---- opening ---- */
 
 /* Open libarchive on the content.  Returns its format, ARCHIVE_FORMAT_RAW if it
- * is no archive; *end: 1: it has no member.  -1 and *e. */
+ * is no archive, and sets *end to 1 if it has no member.  -1 and *e: an
+ * error. */
 static int
 open_format(struct reader *r, int *end, struct err *e)
 {

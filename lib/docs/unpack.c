@@ -251,8 +251,9 @@ next_lz4_frame(struct unpack *u, uint64_t used, struct err *e)
         : more_follows(u, used, e);
 }
 
-/* Check what follows the compressed data, where libarchive stops.  1: more can
- * be read; 0: nothing follows; -1 and *e: something else does. */
+/* Check what follows the compressed data, where libarchive stops.  1: another
+ * frame, which can be read now; 0: nothing; -1 and *e: other bytes, or an
+ * error. */
 static int
 check_packed_end(struct unpack *u, struct err *e)
 {

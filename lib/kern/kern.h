@@ -74,8 +74,8 @@ struct kern {
      * bits depend only on k, its row of x and its row of w. */
     void (*dots)(size_t m, size_t n, size_t k, const float *x, const float *w,
         float *y, size_t ldy);
-    /* dots for weights in bf16 or 2:4, with the bits of dots on w widened and
-     * spread. */
+    /* dots for weights stored as bf16 or 2:4.  Its results have the same bits
+     * as dots of w widened and spread. */
     void (*dots_stored)(size_t m, size_t n, size_t k, const float *x,
         const struct kern_rows *w, float *y, size_t ldy);
 

@@ -40,8 +40,8 @@ struct msg_sink {
 
 /* Functions marked ? may be NULL, which means that they do nothing. */
 struct msg_backend {
-    /* Reading.  src_open sets up a struct of src_bytes bytes, which is zero
-     * except for backend and name; src_close releases it, even after an
+    /* Reading.  src_open is given a struct of src_bytes bytes, all zero but
+     * backend and name, and fills it; src_close releases it, even after an
      * src_open that failed. */
     size_t src_bytes;
     int (*src_open)(struct msg_src *s, const struct addr *a, struct err *e);

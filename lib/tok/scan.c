@@ -128,7 +128,8 @@ case_on(struct scan *s, size_t i, size_t n, unsigned cls)
         bits_on(s->set[SCAN_V], i, n);
 }
 
-/* Add the letters of two bytes that are not in X to U or V, by their case. */
+/* Add two-byte letters to U (upper case) or V (lower case), except those in X.
+ */
 static void
 place_cases(struct scan *s, size_t words)
 {

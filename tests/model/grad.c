@@ -14,9 +14,9 @@
 #include <string.h>
 
 /*
- * The losses of scripts/oracle/grad.py, in plain C and double.  They give the
- * gradients at the final states, of the head, and what is added at blocks'
- * outputs.
+ * The losses of scripts/oracle/grad.py, in plain C and double.  They give three
+ * things: the gradient at the final states, that of the head, and what is added
+ * to the gradients at the blocks' outputs.
  */
 struct losses {
     const struct golden *g;

@@ -71,8 +71,8 @@ apart(const float *a, const float *b, size_t n)
     return w;
 }
 
-/* Stem and pieces behind another document of FRONT tokens, against rows that
- * hold one piece. */
+/* One row with another document of FRONT tokens, the stem and all pieces gives
+ * the same states as a row of its own (stem, piece) for each piece. */
 static void
 test(const char *name)
 {
