@@ -21,18 +21,20 @@ table_add_buf(struct table *t, struct buf *b)
     buf_clear(b);
 }
 
-/* Append a member of a row's JSON object; numbers are not quoted. */
+/* Append a member of a row's JSON object.  Numbers are not quoted; those that
+ * are not finite are null. */
 static void
 put_member(struct buf *b, const char *name, const char *cell)
 {
     char *end;
+    const double v = strtod(cell, &end);
+    const int number = end != cell && *end == '\0';
 
     js_quote(b, name);
     buf_adds(b, ": ");
-    (void)strtod(cell, &end);
-    if (strcmp(cell, "-") == 0)
+    if (strcmp(cell, "-") == 0 || (number && !isfinite(v)))
         buf_adds(b, "null");
-    else if (end != cell && *end == '\0')
+    else if (number)
         buf_adds(b, cell);
     else
         js_quote(b, cell);

@@ -17,7 +17,7 @@ void table_add(struct table *t, const char *text);
 /* Add the text in the buffer as a cell, and clear the buffer. */
 void table_add_buf(struct table *t, struct buf *b);
 /* Append the table in one of table_formats.  JSON is a list of objects, one a
- * row; "-" is null there. */
+ * row; "-" and numbers that are not finite are null there. */
 void table_put(struct buf *b, const struct table *t, int format);
 void table_release(struct table *t);
 
