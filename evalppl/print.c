@@ -117,7 +117,7 @@ list_model(const struct eval *e, size_t source, size_t model, struct sheet *s)
     sheet_number(s, "%.6f", f.word_ppl);
 }
 
-/* Append a row to the list `differences`. */
+/* Append the difference of models i and k to the list `differences` of s. */
 static void
 list_difference(struct sheet *s, const struct eval_model *i,
     const struct eval_model *k, const char *quantity, const struct estimate *m,

@@ -141,8 +141,8 @@ is_form_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Split the line p[n] into key and value: 1; 0: it is blank or a comment.
- * Quotes around the value are dropped, and blanks inside them kept. */
+/* Split the line p[n] into key and value.  Returns 1; 0: it is blank or a
+ * comment. Quotes around the value are dropped, and blanks inside them kept. */
 static int
 cut_line(const char *p, size_t n, struct form_line *l)
 {

@@ -170,7 +170,8 @@ reserve_tokens(struct bundle *b, size_t n)
     }
 }
 
-/* Put n tokens at `at`; their context is the nstem tokens at `stem`. */
+/* Add a piece of n tokens to the row, at token `at`.  Its context is the row's
+ * tokens stem .. stem + nstem-1. */
 static void
 put_piece(struct bundle *b, size_t at, const uint32_t *ids, size_t n,
     size_t stem, size_t nstem)

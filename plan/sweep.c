@@ -158,7 +158,8 @@ add_columns(struct table *t, const char *columns, const struct figures *f,
     return r;
 }
 
-/* Add the row of a combination: 1; 0 if it cannot be laid out; -1 and *e. */
+/* Add the row of a combination.  Returns 1; 0 if it cannot be laid out; -1 and
+ * *e. */
 static int
 sweep_one(struct table *t, struct job j, const struct range *range, size_t n,
     const size_t *at, const char *columns, double *first, struct err *e)

@@ -32,7 +32,7 @@ struct walk {
     int seen_mid;            /* mid was set for the present rows */
 };
 
-/* ---- how much blocks turn their inputs ---- */
+/* ---- angle between input and output of a block ---- */
 
 /* 1 - cos of two states, given their product and the sums of their squares
  * (ShortGPT, arXiv:2403.03853, eq. 1). */

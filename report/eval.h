@@ -24,7 +24,7 @@ struct eval {
                               * to; NONE: the file has no such model */
 };
 
-/* Read the file at path: 1; 0: there is none; -1 and *e. */
+/* Read the file at path.  Returns 1; 0: there is none; -1 and *e. */
 int eval_read(struct eval *v, const char *path, struct err *e);
 void eval_release(struct eval *v);
 

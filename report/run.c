@@ -17,8 +17,9 @@ add_problem(struct run *r, const struct err *e)
     r->problem[r->nproblem++] = *e;
 }
 
-/* Read a file of one table, whose text stays in *l: 1; 0: no such file; -1 and
- * *e.  `text` and `numbers` are the columns that it must have (table_need). */
+/* Read a file of one table, whose text stays in *l.  Returns 1; 0: no such
+ * file; -1 and *e.  `text` and `numbers` are the columns that it must have
+ * (table_need). */
 static int
 read_table(struct lines *l, struct table *t, const char *path, const char *text,
     const char *numbers, struct err *e)
@@ -38,7 +39,7 @@ read_table(struct lines *l, struct table *t, const char *path, const char *text,
 }
 
 /* Read the named columns of a log, NAN where one is missing; the columns `need`
- * must be there.  1; 0: no such file, or no row in it; -1 and *e. */
+ * must be there.  Returns 1; 0: no such file, or no row in it; -1 and *e. */
 static int
 read_log_columns(const char *path, const char *const *name, size_t ncol,
     const char *need, double **v, size_t *n, struct err *e)

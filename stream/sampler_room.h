@@ -8,8 +8,8 @@ struct hole { /* a free piece of the mapping: offset and bytes */
     size_t at, n;
 };
 struct room {
-    unsigned char *map, *base; /* NULL: there is no mapping, parts are
-                                * malloc'd */
+    unsigned char *map, *base; /* the mapping, and its aligned begin; NULL: no
+                                * mapping, and malloc is used instead */
     size_t mapped, bytes;
     struct hole *hole; /* [n] in order of at; none touches another */
     size_t n, cap;

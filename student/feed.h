@@ -44,8 +44,9 @@ void feed_open(struct feed *f, const char *input, const char *teacher_path,
     size_t ahead, int half, const struct model *student);
 /* Rows and tokens of the first batch, [2]; only while `ahead`. */
 const size_t *feed_shape(const struct feed *f);
-/* Tensors of the first batch that give the teacher's distributions: final
- * states if there is a head, else draws, else top tokens, else none. */
+/* Returns the kind of tensors in the first batch that will give the teacher's
+ * distributions: final states if there is a head to read them; if not, draws;
+ * if there are none, top tokens; else no kind. */
 enum targets_kind feed_kind(const struct feed *f);
 /* Does the first batch have the outputs of all blocks of the map? */
 int feed_has_hidden(const struct feed *f);
@@ -61,7 +62,7 @@ void feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau);
 int feed_again(struct feed *f, const char *input, size_t ahead, struct err *e);
 /* Die unless the first batch is the one that follows p. */
 void feed_check_successor(struct feed *f, const struct position *p);
-/* Read the next batch: 1; 0: the end; -1 and *e: it is damaged. */
+/* Read the next batch.  Returns 1; 0: the end; -1 and *e: it is damaged. */
 int feed_next(struct feed *f, struct err *e);
 void feed_close(struct feed *f);
 

@@ -159,7 +159,7 @@ judge_own(struct student *s, struct loss_sum **own, size_t *count,
     return r;
 }
 
-/* Check that all ranks have read the same `count` batches. */
+/* Check that every rank has read the same batches, `count` of them. */
 static int
 check_same_batches(const struct student *s, size_t count, struct err *e)
 {

@@ -41,8 +41,8 @@ pass_stream(struct teacher *t, const struct msg *m, struct err *e)
 }
 
 /* Send the message l->m on, unless it is a batch: lane_step sends batches with
- * the teacher's tensors.  At the first batch send the `teacher` message.  0; 1:
- * the reader has left; -1 and *e. */
+ * the teacher's tensors. At the first batch send the `teacher` message.
+ * Returns 0; 1: the reader has left; -1 and *e. */
 static int
 pass_message(struct teacher *t, struct lane *l, struct err *e)
 {
@@ -64,8 +64,8 @@ pass_message(struct teacher *t, struct lane *l, struct err *e)
     return msg_send(t->out, e);
 }
 
-/* Go to the stream's next batch: 1; 0: the stream is over, or its reader has
- * left; -1 and *e. */
+/* Go to the stream's next batch.  Returns 1; 0: the stream is over, or its
+ * reader has left; -1 and *e. */
 static int
 advance_lane(struct teacher *t, struct lane *l, struct err *e)
 {

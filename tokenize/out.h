@@ -20,7 +20,7 @@ struct out_stream *out_stream_open(const char *addr, const struct tokenizer *t,
     struct err *e);
 int out_stream_put(void *ctx, const struct doc *d, struct err *e);
 /* ok: write the last documents and `end`; else write `abort` with the reason
- * why.  0; 1: the reader has left; -1 and *e. */
+ * why.  Returns 0; 1: the reader has left; -1 and *e. */
 int out_stream_end(struct out_stream *s, int ok, const char *why,
     struct err *e);
 void out_stream_close(struct out_stream *s);

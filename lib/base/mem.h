@@ -2,10 +2,10 @@
  * Memory: checked sizes, allocation that ends the program when it fails, a
  * growable byte buffer, and the arena.
  *
- * The arena is one mapped region handed out in 64-byte aligned pieces and freed
- * as a whole.  An arena with base NULL (arena_plan) only counts: the code that
- * will allocate is first run with such an arena, so that peak memory is known
- * before the first step.
+ * An arena is one mapped region.  Pieces of it are allocated one after another,
+ * aligned to 64 bytes, and freed together.  An arena whose base is NULL
+ * (arena_plan) only counts: the code that will allocate is first run with such
+ * an arena, so that peak memory is known before the first step.
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H

@@ -38,8 +38,8 @@ out_file(const char *path, const void *buf, size_t n)
         die_err(&e);
 }
 
-/* Has the reader of fd left?  Needed because stdout keeps a flag, but no errno,
- * of a write that failed earlier. */
+/* Has the reader of fd left?  The system is asked because stdio remembers that
+ * a write failed, but not its errno. */
 static int
 reader_left(int fd)
 {

@@ -281,7 +281,8 @@ open_input(struct docs_job *r, struct err *e)
     return 0;
 }
 
-/* Read the next record into b->doc[b->n]: 1; 0: all inputs are read; -1. */
+/* Read the next record into b->doc[b->n].  Returns 1; 0: all inputs are read;
+ * -1. */
 static int
 read_record(struct docs_job *r, struct doc_block *b, struct err *e)
 {

@@ -22,7 +22,8 @@ struct documents_run {
 struct doc;
 struct inputs;
 
-/* Is p[n] the beginning of documents?  1; 0; -1: it is too short to tell. */
+/* Is p[n] the beginning of documents?  Returns 1; 0; -1: it is too short to
+ * tell. */
 int documents_begin(const char *p, size_t n);
 /* Is p[n] the last line? */
 int documents_end(const char *p, size_t n);

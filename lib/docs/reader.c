@@ -420,7 +420,8 @@ begin_member(struct reader *r, struct archive_entry *entry, struct err *e)
     return k < 0 ? -1 : !why;
 }
 
-/* Go to the next member that is text: 1; 0: there is none; -1 and *e. */
+/* Go to the next member that is text.  Returns 1; 0: there is none; -1 and *e.
+ */
 static int
 next_member(struct reader *r, struct err *e)
 {

@@ -40,8 +40,8 @@ struct reader *reader_open(const struct inputs *in, size_t which,
     enum split_by split, const struct doc_limit *limit, struct err *e);
 /* Go to a place that reader_place gave for the same input. */
 int reader_seek(struct reader *r, const struct doc_place *p, struct err *e);
-/* Read the next record into *rec; *at is its offset in the content.  1; 0: the
- * end; -1 and *e. */
+/* Read the next record into *rec; *at is its offset in the content.  Returns 1;
+ * 0: the end; -1 and *e. */
 int reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e);
 /* The origin of the last record, owned by the reader; and the place after that
  * record. */

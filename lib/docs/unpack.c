@@ -222,7 +222,8 @@ is_behind_empty_frame(const struct unpack *u, uint64_t used)
         memcmp(last, "\x05\x5d\xcc\x02", 4) == 0;
 }
 
-/* Open the frame after an empty one: 1; 0: there is none; -1 and *e. */
+/* Open the frame after an empty one.  Returns 1; 0: there is none; -1 and *e.
+ */
 static int
 next_lz4_frame(struct unpack *u, uint64_t used, struct err *e)
 {

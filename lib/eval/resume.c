@@ -119,7 +119,7 @@ resume_close(struct resume *r)
 
 /* ---- records ---- */
 
-/* Read the next record into r->b: 1; 0: no complete record follows. */
+/* Read the next record into r->b.  Returns 1; 0: no complete record follows. */
 static int
 next_record(struct resume *r, struct err *e)
 {

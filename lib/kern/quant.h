@@ -1,5 +1,6 @@
-/* Quantised rows of a GGUF, to fp32 and back.  The table of kernels (kern.h)
- * has those of Q4_0, Q4_1 and Q8_0 to fp32. */
+/* Convert quantised rows of a GGUF to fp32, and fp32 to them, in plain C.  The
+ * table of kernels (kern.h) has faster versions of Q4_0, Q4_1 and Q8_0 to
+ * fp32. */
 #ifndef KERN_QUANT_H
 #define KERN_QUANT_H
 

@@ -37,7 +37,8 @@ struct fd_out {
 };
 /* The caller keeps fd and closes it. */
 void fd_out_begin(struct fd_out *f, const char *name, int fd);
-/* Write all n pieces; v is overwritten.  0; 1: the reader has left; -1. */
+/* Write all n pieces; v is overwritten.  Returns 0; 1: the reader has left; -1.
+ */
 int fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e);
 
 #endif

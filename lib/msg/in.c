@@ -270,7 +270,8 @@ parse_message(struct msg_in *r, struct slot *s, const unsigned char *p,
     return 1;
 }
 
-/* Read one whole message into s.  1; 0: the input is at its end; -1. */
+/* Read one whole message into s.  Returns 1, 0 at the end of the input, or -1
+ * and *e. */
 static int
 read_message(struct msg_in *r, struct slot *s, struct err *e)
 {

@@ -180,8 +180,8 @@ msg_copy(struct msg_out *w, const struct msg *m)
     return o;
 }
 
-/* Handle r, what sending to sink i returned.  0; 1: all readers have left; -1.
- * A note says that a reader has left if others remain. */
+/* Handle r, what sending to sink i returned.  Returns 0; 1: all readers have
+ * left; -1. A note says that a reader has left if others remain. */
 static int
 sink_said(struct msg_out *w, size_t i, int r)
 {

@@ -364,9 +364,9 @@ check_owner(int fd, const struct addr *a, const char *name, struct err *e)
     return 0;
 }
 
-/* Map a segment that another process has made.  1; 0: it is not ready yet; -1.
- * Its head is read by pread first: touching a mapped page that has no memory
- * would mean a SIGBUS. */
+/* Map a segment that another process has made.  Returns 1; 0: it is not ready
+ * yet; -1. Its head is read by pread first: touching a mapped page that has no
+ * memory would mean a SIGBUS. */
 static int
 open_segment(struct ring *r, struct err *e)
 {
@@ -509,8 +509,8 @@ ring_create(const struct addr *a, struct err *e)
     return NULL;
 }
 
-/* Attach as the reader: remove the name, then set `attached`.  1; 0: another
- * reader has come and gone; -1. */
+/* Attach as the reader: remove the name, then set `attached`.  Returns 1; 0:
+ * another reader has come and gone; -1. */
 static int
 attach_reader(struct ring *r, struct err *e)
 {
@@ -525,9 +525,9 @@ attach_reader(struct ring *r, struct err *e)
     return 1;
 }
 
-/* Attach to the segment at fd.  1; 0: it is not ready yet, or had another
- * reader; -1 and *e.  fd is closed unless 1 is returned.  *dead counts the
- * calls that found no writer. */
+/* Attach to the segment at fd.  Returns 1; 0: it is not ready yet, or had
+ * another reader; -1 and *e.  fd is closed unless 1 is returned.  *dead counts
+ * the calls that found no writer. */
 static int
 try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
     int *dead, struct err *e)

@@ -77,8 +77,8 @@ resolve(struct places *p, const struct addr *a, struct err *e)
     return 0;
 }
 
-/* Wait until fd is ready for `events`, for at most ms milliseconds.  1; 0: it
- * is not; -1: an error, or stop_asked is set. */
+/* Wait until fd is ready for `events`, for at most ms milliseconds.  Returns 1;
+ * 0: it is not; -1: an error, or stop_asked is set. */
 static int
 wait_fd(int fd, short events, int ms)
 {

@@ -62,7 +62,7 @@ tcp_src_open(struct msg_src *base, const struct addr *a, struct err *e)
     return fd_in_open(&s->in, base->name, sock_meet(a, SOCK_READS, e), e);
 }
 
-/* Read the head of the next frame.  1; 0: there is none; -1. */
+/* Read the head of the next frame.  Returns 1; 0: there is none; -1. */
 static int
 read_frame_head(struct tcp_src *s, struct err *e)
 {

@@ -132,8 +132,8 @@ save_message(struct repair *r, struct msg *m, struct err *e)
     return shardmk_send(r->k, e);
 }
 
-/* Store the messages in a frame's content.  0; 1: the content continues a
- * message whose beginning is lost, so it is of no use; -1. */
+/* Store the messages in a frame's content.  Returns 0; 1: the content continues
+ * a message whose beginning is lost, so it is of no use; -1. */
 static int
 keep_content(struct repair *r, struct err *e)
 {
@@ -317,7 +317,7 @@ good_index(struct repair *r, size_t i, const char *shard, struct io_map *map,
     return good;
 }
 
-/* Save all frames of shard i.  0; 1: the shard does not exist; -1. */
+/* Save all frames of shard i.  Returns 0; 1: the shard does not exist; -1. */
 static int
 save_shard(struct repair *r, size_t i, struct err *e)
 {

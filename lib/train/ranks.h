@@ -47,7 +47,8 @@ void ranks_free(struct ranks *x);
 /* Bytes of memory that x touches. */
 size_t ranks_bytes(const struct ranks *x);
 
-/* Call step_add for the rows first, first + stride, ... of r. */
+/* Add the losses and gradients of rows first, first + stride, ... of r: call
+ * step_add for each. */
 void ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
     const struct targets *targets, size_t first, size_t stride,
     struct loss_sum *sum);

@@ -159,7 +159,7 @@ text_make(struct text *x, size_t V)
     x->r = (struct rows){ B, T, x->ids, x->first };
 }
 
-/* Everything that a forward pass gives, one array after another. */
+/* Run a forward pass and append all its results to out. */
 static void
 forward(const struct model *m, struct pool *pool, const struct text *x,
     struct arena *out)
