@@ -26,9 +26,9 @@ struct texts {
     /* the texts that are being generated: */
     size_t n;
     struct text **text;   /* [at_once] */
-    struct kv_more *more; /* [at_once] a text's slot, and the tokens to
-                           * compute next: first its prompt, later its newest
-                           * token */
+    struct kv_more *more; /* [at_once] a text's number in the cache, and the
+                           * tokens to compute next: first its prompt, later its
+                           * newest token */
 };
 
 void
@@ -65,14 +65,15 @@ texts_new(const struct model *m, struct pool *pool, const struct texts_opt *o)
     for (size_t i = 0; i < o->nstop; i++)
         if (strlen(o->stop[i]) > w->longest_stop)
             w->longest_stop = strlen(o->stop[i]);
-    w->kv = kv_new(m, pool, o->at_once, o->longest + o->most);
+    w->kv = kv_new(m, pool, o->at_once,
+        o->at_once * kv_pages(o->longest + o->most), o->longest + o->most);
     w->logits = xreallocarray(NULL, o->at_once * m->c.V, sizeof *w->logits);
     if (o->tau > 0.0)
         w->room = new_rooms(pool_size(pool), w->V);
     w->text = xcalloc(o->at_once, sizeof *w->text);
     w->more = xcalloc(o->at_once, sizeof *w->more);
     for (size_t i = 0; i < o->at_once; i++)
-        w->more[i].slot = i;
+        w->more[i] = (struct kv_more){ .text = i, .logits = 1 };
     return w;
 }
 
@@ -195,7 +196,7 @@ start_text(struct texts *w, struct text *t)
     struct kv_more *more = &w->more[w->n];
 
     w->text[w->n++] = t;
-    kv_clear(w->kv, more->slot);
+    kv_drop(w->kv, more->text);
     more->ids = t->ids;
     more->n = t->n;
 }
@@ -214,8 +215,8 @@ step_texts(struct texts *w)
     }
 }
 
-/* Remove the texts that have ended, so that the next ones can have their slots.
- */
+/* Remove the texts that have ended, so that the next ones can have their
+ * numbers. */
 static void
 drop_ended(struct texts *w)
 {

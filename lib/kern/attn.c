@@ -27,10 +27,11 @@ attn_scratch(const struct attn *a)
     return (fwd > bwd ? fwd : bwd) + 16;
 }
 
+/* The factor of the scores; see struct attn. */
 static float
-scale_of(const struct attn *a)
+scale_of(float scale, size_t D)
 {
-    return a->scale != 0.0f ? a->scale : 1.0f / sqrtf((float)a->D);
+    return scale != 0.0f ? scale : 1.0f / sqrtf((float)D);
 }
 
 static int
@@ -119,11 +120,12 @@ attn_pairs(const struct attn *a, size_t qt)
     return n;
 }
 
-/* Copy one head's rows of a tile to out [TILE,D], multiplied by c. */
+/* Copy n rows of one head to out [n,D], multiplied by c. */
 static void
-gather_heads(float *out, const float *in, size_t ld, size_t D, float c)
+gather_heads(float *out, const float *in, size_t ld, size_t n, size_t D,
+    float c)
 {
-    for (size_t r = 0; r < TILE; r++) {
+    for (size_t r = 0; r < n; r++) {
         memcpy(out + r * D, in + r * ld, D * sizeof *out);
         if (c != 1.0f)
             kern.scale(out + r * D, c, D);
@@ -147,31 +149,61 @@ raise_to(float top, float *m, float *l, float *o, size_t D)
     *m = top;
 }
 
-/*
- * Replace the scores s[n] of token t for the keys from k0 on by terms of the
- * softmax; masked keys get zero.  m, l, o: as in raise_to.
- */
-static void
-online(const struct attn *a, size_t t, size_t k0, float *s, size_t n, float *m,
-    float *l, float *o)
-{
-    size_t lo = 0, hi = 0, from = 0, end = 0;
-    const int own = span(a, t, k0, n, &lo, &hi);
-    const int stem = stem_span(a, t, k0, n, &from, &end);
+/* A softmax that goes on from one group of keys to the next, for M queries. */
+struct online {
+    size_t M, D;
+    float *q; /* [M,D] scaled queries */
+    float *o; /* [M,D] sums of values, to be divided by l */
+    float *s; /* [M,KEYS] scores of a group */
+    float *m; /* [M] maxima so far */
+    float *l; /* [M] sums of exponentials */
+};
 
-    if (stem)
-        raise_to(kern.max(s + from, end - from), m, l, o, a->D);
-    if (own)
-        raise_to(kern.max(s + lo, hi - lo), m, l, o, a->D);
-    if (stem)
-        *l += (float)kern.exp(s + from, s + from, end - from, *m, 1.0f);
-    if (own)
-        *l += (float)kern.exp(s + lo, s + lo, hi - lo, *m, 1.0f);
-    if (own && stem) {
-        mask(s, lo, from, end);
-        mask(s + lo, n - lo, 0, hi - lo);
+/* Lay out the arrays in scratch, before any key. */
+static struct online
+begin_online(size_t M, size_t D, float *scratch)
+{
+    struct online w = { M, D, scratch, scratch + M * D, NULL, NULL, NULL };
+
+    w.s = w.o + M * D;
+    w.m = w.s + M * KEYS;
+    w.l = w.m + M;
+    memset(w.o, 0, M * D * sizeof *w.o);
+    for (size_t i = 0; i < M; i++) {
+        w.m[i] = -INFINITY;
+        w.l[i] = 0.0f;
+    }
+    return w;
+}
+
+/* Keys lo..hi-1 of a group; none if hi = 0. */
+struct keys {
+    size_t lo, hi;
+};
+
+/* Replace the n scores of query i by terms of the softmax.  It attends to
+ * `own` and `stem`; other keys get zero. */
+static void
+take_keys(struct online *w, size_t i, size_t n, struct keys own,
+    struct keys stem)
+{
+    float *s = w->s + i * KEYS, *m = w->m + i, *l = w->l + i;
+    float *o = w->o + i * w->D;
+    const size_t has = own.hi - own.lo, old = stem.hi - stem.lo;
+
+    if (old > 0)
+        raise_to(kern.max(s + stem.lo, old), m, l, o, w->D);
+    if (has > 0)
+        raise_to(kern.max(s + own.lo, has), m, l, o, w->D);
+    if (old > 0)
+        *l += (float)kern.exp(s + stem.lo, s + stem.lo, old, *m, 1.0f);
+    if (has > 0)
+        *l += (float)kern.exp(s + own.lo, s + own.lo, has, *m, 1.0f);
+    if (has > 0 && old > 0) {
+        mask(s, own.lo, stem.lo, stem.hi);
+        mask(s + own.lo, n - own.lo, 0, has);
     } else {
-        mask(s, n, stem ? from : lo, stem ? end : hi);
+        mask(s, n, old > 0 ? stem.lo : own.lo, old > 0 ? stem.hi : own.hi);
     }
 }
 
@@ -179,39 +211,112 @@ void
 attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
 {
     const size_t D = a->D, G = a->H / a->KV, M = G * TILE;
-    float *q = scratch, *o = q + M * D, *s = o + M * D;
-    float *m = s + M * KEYS, *l = m + M;
+    struct online w = begin_online(M, D, scratch);
     size_t n;
 
-    memset(o, 0, M * D * sizeof *o);
-    for (size_t i = 0; i < M; i++) {
-        m[i] = -INFINITY;
-        l[i] = 0.0f;
-    }
     for (size_t g = 0; g < G; g++)
-        gather_heads(q + g * TILE * D,
-            a->q + qt * TILE * a->ld + (kvh * G + g) * D, a->ld, D,
-            scale_of(a));
+        gather_heads(w.q + g * TILE * D,
+            a->q + qt * TILE * a->ld + (kvh * G + g) * D, a->ld, TILE, D,
+            scale_of(a->scale, D));
     for (size_t kt = first_tile(a, qt); kt <= qt; kt += n / TILE) {
         const size_t at = kt * TILE * a->ld + kvh * D;
 
         n = group_keys(kt, qt);
-        kern.gemm_nt(M, n, D, q, D, a->k + at, a->ld, GEMM_SET, s, KEYS);
-        for (size_t i = 0; i < M; i++)
-            online(a, qt * TILE + i % TILE, kt * TILE, s + i * KEYS, n, m + i,
-                l + i, o + i * D);
-        kern.gemm_nn(M, D, n, s, KEYS, a->v + at, a->ld, GEMM_ADD, o, D);
+        kern.gemm_nt(M, n, D, w.q, D, a->k + at, a->ld, GEMM_SET, w.s, KEYS);
+        for (size_t i = 0; i < M; i++) {
+            const size_t t = qt * TILE + i % TILE;
+            struct keys own = { 0, 0 }, stem = { 0, 0 };
+
+            span(a, t, kt * TILE, n, &own.lo, &own.hi);
+            stem_span(a, t, kt * TILE, n, &stem.lo, &stem.hi);
+            take_keys(&w, i, n, own, stem);
+        }
+        kern.gemm_nn(M, D, n, w.s, KEYS, a->v + at, a->ld, GEMM_ADD, w.o, D);
     }
     for (size_t i = 0; i < M; i++) {
         const size_t t = qt * TILE + i % TILE, h = kvh * G + i / TILE;
         const int on = live_rows(a, t);
 
         if (on)
-            kern.scale(o + i * D, 1.0f / l[i], D);
+            kern.scale(w.o + i * D, 1.0f / w.l[i], D);
         else
-            memset(o + i * D, 0, D * sizeof *o);
-        memcpy(a->out + t * a->ldo + h * D, o + i * D, D * sizeof *o);
-        a->lse[h * a->Tp + t] = on ? m[i] + logf(l[i]) : 0.0f;
+            memset(w.o + i * D, 0, D * sizeof *w.o);
+        memcpy(a->out + t * a->ldo + h * D, w.o + i * D, D * sizeof *w.o);
+        a->lse[h * a->Tp + t] = on ? w.m[i] + logf(w.l[i]) : 0.0f;
+    }
+}
+
+size_t
+attn_text_scratch(size_t G, size_t D)
+{
+    return G * TILE * (2 * D + KEYS + 2) + KEYS * D + 16;
+}
+
+/* The first token that token t attends to. */
+static size_t
+window_start(size_t window, size_t t)
+{
+    return window > 0 && t + 1 > window ? t + 1 - window : 0;
+}
+
+/* The keys from k0 on, n of them, that token t attends to. */
+static struct keys
+window_keys(size_t window, size_t t, size_t k0, size_t n)
+{
+    const size_t first = window_start(window, t);
+
+    if (t < k0 || first >= k0 + n)
+        return (struct keys){ 0, 0 };
+    return (struct keys){ first > k0 ? first - k0 : 0,
+        t - k0 + 1 < n ? t - k0 + 1 : n };
+}
+
+/* The values of n tokens, page by page: where they lie if that is one page or
+ * pages side by side, else a copy. */
+static const float *
+page_values(const struct attn_text *a, const uint32_t *page, size_t n,
+    float *copy)
+{
+    const size_t size = TILE * a->D;
+    size_t i = 1;
+
+    while (i < n / TILE && page[i] == page[0] + i)
+        i++;
+    if (i == n / TILE)
+        return a->v + page[0] * size;
+    for (i = 0; i < n / TILE; i++)
+        memcpy(copy + i * size, a->v + page[i] * size, size * sizeof *copy);
+    return copy;
+}
+
+void
+attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
+{
+    const size_t D = a->D, M = a->G * n, qt = t0 / TILE;
+    struct online w = begin_online(M, D, scratch);
+    float *copy = w.l + M;
+    size_t keys;
+
+    for (size_t g = 0; g < a->G; g++)
+        gather_heads(w.q + g * n * D, a->q + g * D, a->ld, n, D,
+            scale_of(a->scale, D));
+    for (size_t kt = window_start(a->window, qt * TILE) / TILE; kt <= qt;
+         kt += keys / TILE) {
+        keys = group_keys(kt, qt);
+        for (size_t i = 0; i < keys / TILE; i++)
+            kern.gemm_nn(M, TILE, D, w.q, D, a->k + a->page[kt + i] * TILE * D,
+                TILE, GEMM_SET, w.s + i * TILE, KEYS);
+        for (size_t i = 0; i < M; i++)
+            take_keys(&w, i, keys,
+                window_keys(a->window, t0 + i % n, kt * TILE, keys),
+                (struct keys){ 0, 0 });
+        kern.gemm_nn(M, D, keys, w.s, KEYS,
+            page_values(a, a->page + kt, keys, copy), D, GEMM_ADD, w.o, D);
+    }
+    for (size_t i = 0; i < M; i++) {
+        kern.scale(w.o + i * D, 1.0f / w.l[i], D);
+        memcpy(a->out + i % n * a->ldo + i / n * D, w.o + i * D,
+            D * sizeof *w.o);
     }
 }
 
@@ -220,7 +325,7 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
     float *dkh, float *dvh, float *scratch)
 {
     const size_t D = a->D, kvh = h / (a->H / a->KV);
-    const float c = scale_of(a);
+    const float c = scale_of(a->scale, D);
     const float *lse = a->lse + h * a->Tp;
     float *q = scratch, *g = q + TILE * D, *s = g + TILE * D;
     float *dp = s + TILE * KEYS, *delta = dp + TILE * KEYS;
@@ -233,7 +338,7 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
         const float *dO = dout + t0 * a->ldo + h * D;
 
         /* q: the scaled queries; g: the gradient at them */
-        gather_heads(q, a->q + t0 * a->ld + h * D, a->ld, D, c);
+        gather_heads(q, a->q + t0 * a->ld + h * D, a->ld, TILE, D, c);
         memset(g, 0, TILE * D * sizeof *g);
         for (size_t r = 0; r < TILE; r++)
             delta[r] = (float)kern.dot(dO + r * a->ldo,

@@ -37,6 +37,33 @@ size_t attn_scratch(const struct attn *a);
 double attn_pairs(const struct attn *a, size_t qt);
 /* Forward pass for query tile qt of all heads that share key-value head kvh. */
 void attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch);
+
+/*
+ * Attention of tokens of a text whose keys and values lie in pages of ATTN_TILE
+ * tokens: page[i] has tokens i * ATTN_TILE on.  Page p of one key-value head has
+ * its keys at k + p * ATTN_TILE * D, as columns [D,ATTN_TILE], and its values at
+ * v + p * ATTN_TILE * D, as rows [ATTN_TILE,D].  Values of tokens that do not
+ * exist yet are finite.  Queries and keys are rotated already.
+ */
+struct attn_text {
+    size_t G, D; /* query heads of the key-value head, size of a head */
+    const float *k, *v;
+    const uint32_t *page;
+    size_t window; /* a token attends to so many tokens at most; 0: to all */
+    float scale;   /* as in struct attn */
+    /* head g of row i lies at q + i*ld + g*D, its output at out + i*ldo + g*D */
+    const float *q;
+    size_t ld;
+    float *out;
+    size_t ldo;
+};
+/* Floats of scratch that a call of attn_text_fwd needs. */
+size_t attn_text_scratch(size_t G, size_t D);
+/* Forward pass for the n tokens from t0 on, which lie in one page.  Each output
+ * has the bits of attn_fwd of the whole text as one row. */
+void attn_text_fwd(const struct attn_text *a, size_t t0, size_t n,
+    float *scratch);
+
 /* Backward pass for query head h.  Overwrites dq (laid out as q) and dkh, dvh
  * [Tp,D], this head's terms of dk and dv; the caller adds the terms of the
  * heads that share a key-value head.  dout: laid out as out. */

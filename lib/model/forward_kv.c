@@ -1,12 +1,10 @@
 /*
- * Generation with caches of keys and values.  A row is a token of some text;
- * KV_TILE rows make a tile.  In a tile the tokens of prompts come first, then
- * single next tokens of texts.
+ * Generation with a cache of keys and values.  A row is a token of some text;
+ * KV_TILE rows make a tile.  A part of a weight is widened once for all rows of
+ * a tile.
  *
- * A part of a weight is widened once for all rows of a tile.  Rows of prompts
- * are multiplied as in forward_block.c.  The others are multiplied by
- * kern.dots, which is as fast as weights can be read unless there are many
- * rows.
+ * Every number is computed as by forward_block.c: products have the order of
+ * kern.gemm_nt, attention that of attn_fwd.
  */
 #include "model/forward_kv.h"
 #include "base/profile.h"
@@ -14,38 +12,63 @@
 #include "model/forward.h"
 #include "model/forward_block.h"
 #include "model/forward_impl.h"
+#include "model/kv_pages.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* KV_TILE: tokens in a tile.  KV_PART: rows of a weight in a task.  KV_FEW: for
- * at most so many tokens weights are not widened. */
-enum { KV_TILE = 256, KV_PART = 32, KV_FEW = 4 };
+/* KV_TILE: tokens in a tile.  KV_PART: rows of a weight in a task.  KV_ROWS:
+ * tokens in a task that goes row by row. */
+enum { KV_TILE = 256, KV_PART = 32, KV_ROWS = 16 };
+
+/* A token in a tile. */
+struct kv_row {
+    size_t text, pos; /* its text, its position there */
+    float *state;     /* [d] out: its final state; NULL: not wanted */
+    float *last;      /* the same once more, if its logits are wanted */
+};
+
+/* Neighbours in a tile that are tokens of one page. */
+struct kv_run {
+    size_t row, n;
+};
 
 struct kvcache {
     struct fwd *f;
-    size_t slots, T; /* texts, capacity of each */
+    size_t texts, longest;
     struct arena arena;
-    size_t *n;    /* [slots] tokens in the cache */
-    float *k, *v; /* [L][slots,KV,T,D], KV of the block; k is rotated */
+    struct kv_pages pages;
+    size_t *n;    /* [texts] tokens of each text */
+    float *k, *v; /* [L][KV,pages,KV_PAGE*D] as in struct attn_text, KV of the
+                   * block */
     size_t *at;   /* [L] offset of a block's part in k and v */
     /* a tile of rows */
-    size_t *slot, *pos;   /* [KV_TILE] the row's text, its position in it */
-    size_t *last_of;      /* [KV_TILE] index, in the call, of the text whose
-                           * last token the row is; SIZE_MAX: it is not a last
-                           * token */
-    size_t rows, fed;     /* rows in the tile; how many of them, the first ones,
-                           * are of prompts */
-    float *x, *xn, *out;  /* [KV_TILE,d] */
-    float *last;          /* [slots,d] final states whose logits are wanted */
-    float *qkv, *att;     /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
-    float *gate, *up;     /* [KV_TILE,mlp] */
-    float *p;             /* [threads,H/KV,T] weights of attention */
-    float *cs, *cs_local; /* [T,D] angles, as in struct fwd */
+    struct kv_row *row; /* [KV_TILE] */
+    struct kv_run *run; /* [KV_TILE] */
+    size_t rows, runs;
+    float *x, *xn, *out; /* [KV_TILE,d] */
+    float *last;         /* [texts,d] final states whose logits are wanted */
+    float *qkv, *att;    /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
+    float *gate, *up;    /* [KV_TILE,mlp] */
+    float *cs, *cs_local; /* [longest,D] angles, as in struct fwd */
+    float **scratch;      /* [threads] scratch of attention */
     float **wide;         /* [threads] KV_PART widened rows */
 };
+
+static float **
+lay_each(struct arena *a, size_t threads, size_t floats)
+{
+    float **p = arena_alloc(a, threads, sizeof *p);
+
+    for (size_t i = 0; i < threads; i++) {
+        float *q = arena_alloc(a, floats, sizeof *q);
+
+        if (p != NULL)
+            p[i] = q;
+    }
+    return p;
+}
 
 static void
 lay_cache(struct kvcache *k, struct arena *a)
@@ -56,50 +79,49 @@ lay_cache(struct kvcache *k, struct arena *a)
     size_t cols = c->d > c->H * c->D ? c->d : c->H * c->D;
 
     cols = mlp > cols ? mlp : cols;
-    k->n = arena_alloc(a, k->slots, sizeof *k->n);
+    pages_lay(&k->pages, a, k->texts);
+    k->n = arena_alloc(a, k->texts, sizeof *k->n);
     k->k = arena_alloc(a, kv_cache_bytes(k) / 2, 1);
     k->v = arena_alloc(a, kv_cache_bytes(k) / 2, 1);
     k->at = arena_alloc(a, c->L, sizeof *k->at);
     for (size_t i = 0, at = 0; k->at != NULL && i < c->L; i++) {
         k->at[i] = at;
-        at += k->slots * m->block[i].groups * k->T * c->D;
+        at += m->block[i].groups * k->pages.pages * KV_PAGE * c->D;
     }
-    k->slot = arena_alloc(a, KV_TILE, sizeof *k->slot);
-    k->pos = arena_alloc(a, KV_TILE, sizeof *k->pos);
-    k->last_of = arena_alloc(a, KV_TILE, sizeof *k->last_of);
+    k->row = arena_alloc(a, KV_TILE, sizeof *k->row);
+    k->run = arena_alloc(a, KV_TILE, sizeof *k->run);
     k->x = arena_alloc(a, KV_TILE * c->d, sizeof(float));
     k->xn = arena_alloc(a, KV_TILE * c->d, sizeof(float));
     k->out = arena_alloc(a, KV_TILE * c->d, sizeof(float));
-    k->last = arena_alloc(a, k->slots * c->d, sizeof(float));
+    k->last = arena_alloc(a, k->texts * c->d, sizeof(float));
     k->qkv = arena_alloc(a, KV_TILE * qkv_width(c, c->KV), sizeof(float));
     k->att = arena_alloc(a, KV_TILE * c->H * c->D, sizeof(float));
     k->gate = arena_alloc(a, KV_TILE * mlp, sizeof(float));
     k->up = arena_alloc(a, KV_TILE * mlp, sizeof(float));
-    k->p = arena_alloc(a, threads * (c->H / c->KV) * k->T, sizeof(float));
-    angles(k->f, k->T, a, &k->cs, &k->cs_local);
-    k->wide = arena_alloc(a, threads, sizeof *k->wide);
-    for (size_t i = 0; i < threads; i++) {
-        float *p = arena_alloc(a, KV_PART * cols, sizeof *p);
-
-        if (k->wide != NULL)
-            k->wide[i] = p;
-    }
+    angles(k->f, k->longest, a, &k->cs, &k->cs_local);
+    k->scratch = lay_each(a, threads, attn_text_scratch(c->H / c->KV, c->D));
+    k->wide = lay_each(a, threads, KV_PART * cols);
 }
 
 struct kvcache *
-kv_new(const struct model *m, struct pool *pool, size_t slots, size_t T)
+kv_new(const struct model *m, struct pool *pool, size_t texts, size_t pages,
+    size_t longest)
 {
     struct kvcache *k = xcalloc(1, sizeof *k);
     struct arena plan;
 
-    assert(slots > 0 && T > 0 && m->fetch == NULL);
+    assert(texts > 0 && longest > 0 && m->fetch == NULL);
+    assert(pages > 0 && pages < UINT32_MAX);
     k->f = fwd_make(m, pool, 1, 1, 0);
-    k->slots = slots;
-    k->T = T;
+    k->texts = texts;
+    k->longest = longest;
+    k->pages.pages = pages;
+    k->pages.most = kv_pages(longest);
     arena_plan(&plan);
     lay_cache(k, &plan);
     arena_init(&k->arena, plan.used);
     lay_cache(k, &k->arena);
+    pages_reset(&k->pages);
     return k;
 }
 
@@ -120,9 +142,9 @@ kv_cache_bytes(const struct kvcache *k)
     size_t n = 0;
 
     for (size_t i = 0; i < m->c.L; i++)
-        n += 2 * m->block[i].groups * m->c.D * sizeof(float);
-    if (size_mul(n, k->slots, &n) < 0 || size_mul(n, k->T, &n) < 0)
-        mem_exhausted("caches of keys and values");
+        n += 2 * m->block[i].groups * m->c.D * KV_PAGE * sizeof(float);
+    if (size_mul(n, k->pages.pages, &n) < 0)
+        mem_exhausted("pages of keys and values");
     return n;
 }
 
@@ -132,50 +154,106 @@ kv_bytes(const struct kvcache *k)
     return k->arena.cap + fwd_bytes(k->f);
 }
 
-void
-kv_clear(struct kvcache *k, size_t slot)
+/* ---- texts and pages ---- */
+
+size_t
+kv_pages(size_t n)
 {
-    assert(slot < k->slots);
-    k->n[slot] = 0;
+    return n / KV_PAGE + (n % KV_PAGE != 0);
+}
+
+size_t
+kv_unused(const struct kvcache *k)
+{
+    return k->pages.n;
+}
+
+size_t
+kv_length(const struct kvcache *k, size_t text)
+{
+    assert(text < k->texts);
+    return k->n[text];
+}
+
+const uint32_t *
+kv_table(const struct kvcache *k, size_t text)
+{
+    assert(text < k->texts);
+    return k->pages.table + text * k->pages.most;
+}
+
+void
+kv_share(struct kvcache *k, size_t text, const uint32_t *page, size_t n)
+{
+    assert(text < k->texts && k->n[text] == 0);
+    pages_share(&k->pages, text, page, n);
+    k->n[text] = n * KV_PAGE;
+}
+
+void
+kv_drop(struct kvcache *k, size_t text)
+{
+    assert(text < k->texts);
+    pages_drop(&k->pages, text);
+    k->n[text] = 0;
+}
+
+void
+kv_hold(struct kvcache *k, uint32_t page)
+{
+    pages_add_user(&k->pages, page);
+}
+
+void
+kv_release(struct kvcache *k, uint32_t page)
+{
+    pages_drop_user(&k->pages, page);
+}
+
+/* Give a text a page.  Its values are set to zero, as the softmax's zeros are
+ * multiplied by them before they exist. */
+static void
+take_page(struct kvcache *k, size_t text)
+{
+    const struct model *m = k->f->m;
+    const size_t size = KV_PAGE * m->c.D, pages = k->pages.pages;
+    const size_t page = pages_extend(&k->pages, text);
+
+    for (size_t i = 0; i < m->c.L; i++)
+        for (size_t h = 0; h < m->block[i].groups; h++)
+            memset(k->v + k->at[i] + (h * pages + page) * size, 0,
+                size * sizeof *k->v);
 }
 
 /* ---- products ---- */
 
-/* y [n,ldy] = x [n,cols] w^T; the first `fed` rows of x are of prompts. */
+/* y [n,ldy] = x [n,cols] w^T */
 struct matjob {
     struct kvcache *k;
     const struct weight *w;
     const float *x;
     float *y;
-    size_t n, fed, ldy;
+    size_t n, ldy;
 };
 
 /* Compute the products with rows of the weight from r0 on, at most KV_PART. */
 static void
 mat_part(const struct matjob *j, size_t r0, size_t worker)
 {
-    const size_t K = j->w->cols, few = j->n - j->fed;
+    const size_t K = j->w->cols;
     const size_t n = r0 + KV_PART <= j->w->rows ? KV_PART : j->w->rows - r0;
-    const float *p = weight_f32(j->w), *x = j->x + j->fed * K;
-    float *y = j->y + j->fed * j->ldy + r0;
+    const float *p = weight_f32(j->w);
     double begin = profile_begin();
-    int done = 0;
 
     if (p != NULL) {
         p += r0 * K;
-    } else if (j->fed == 0 && few <= KV_FEW) {
-        done = weight_dots(j->w, r0, n, few, x, y, j->ldy) == 0;
-    }
-    if (p == NULL && !done) {
+    } else {
         weight_rows(j->w, r0, n, j->k->wide[worker]);
         p = j->k->wide[worker];
         profile_end("text widening", begin, 0.0, 4.0 * (double)(n * K));
         begin = profile_begin();
     }
-    if (j->fed > 0)
-        kern.gemm_nt(j->fed, n, K, j->x, K, p, K, GEMM_SET, j->y + r0, j->ldy);
-    if (few > 0 && !done)
-        kern.dots(few, n, K, x, p, y, j->ldy);
+    kern.gemm_nt(j->n, n, K, j->x, K, p, K, GEMM_SET, j->y + r0, j->ldy);
     profile_end("text products", begin, 2.0 * (double)(j->n * n) * (double)K,
         0.0);
 }
@@ -226,93 +304,114 @@ mlp_task(void *ctx, size_t task, size_t worker)
     }
 }
 
+/* ---- row by row ---- */
+
+struct rowjob {
+    struct kvcache *k;
+    const float *add;  /* weight of the norm of `out` before it is added; NULL:
+                        * none */
+    const float *norm; /* weight of the norm of the sum; NULL: not wanted */
+    int sum;           /* 1: x += out first */
+};
+
+/* Rows of a task: *t0..the result - 1. */
+static size_t
+task_rows(const struct kvcache *k, size_t task, size_t *t0)
+{
+    *t0 = task * KV_ROWS;
+    return *t0 + KV_ROWS < k->rows ? *t0 + KV_ROWS : k->rows;
+}
+
+/* x += out, then xn = norm(x) */
+static void
+sum_task(void *ctx, size_t task, size_t worker)
+{
+    const struct rowjob *j = ctx;
+    struct kvcache *k = j->k;
+    const size_t d = k->f->m->c.d;
+    const float eps = (float)k->f->m->c.eps;
+    size_t t, end = task_rows(k, task, &t);
+
+    (void)worker;
+    for (; t < end; t++) {
+        float *x = k->x + t * d, *out = k->out + t * d;
+
+        if (j->sum && j->add != NULL)
+            kern.rmsnorm(out, out, j->add, d, eps);
+        if (j->sum)
+            kern.add(x, x, out, d);
+        if (j->norm != NULL)
+            kern.rmsnorm(k->xn + t * d, x, j->norm, d, eps);
+    }
+}
+
+static void
+by_rows(struct kvcache *k, void (*fn)(void *, size_t, size_t), void *ctx)
+{
+    pool_run(k->f->pool, (k->rows + KV_ROWS - 1) / KV_ROWS, fn, ctx);
+}
+
 /* ---- attention ---- */
 
 struct attjob {
     struct kvcache *k;
-    float *key, *val;  /* [slots,KV,T,D] of the block */
-    size_t window;     /* 0: none */
-    size_t H, KV, qkv; /* heads of the block, width of a row of qkv */
+    const float *const *vec; /* [W_N] the block's vectors */
+    float *key, *val;        /* the block's pages */
+    size_t window;           /* 0: none */
+    size_t H, KV, qkv;       /* heads of the block, width of a row of qkv */
 };
 
-/* Compute attention for one row and the query heads that share a KV head. */
+/* Finish the rows' q, k and v, and copy k and v to their pages. */
+static void
+keep_task(void *ctx, size_t task, size_t worker)
+{
+    const struct attjob *j = ctx;
+    struct kvcache *k = j->k;
+    const struct config *c = &k->f->m->c;
+    const float *cs = j->window > 0 ? k->cs_local : k->cs;
+    const size_t D = c->D, size = KV_PAGE * D;
+    size_t t, end = task_rows(k, task, &t);
+
+    (void)worker;
+    for (; t < end; t++) {
+        const size_t pos = k->row[t].pos, at = pos % KV_PAGE;
+        float *q = k->qkv + t * j->qkv, *key = q + j->H * D;
+        size_t to = kv_table(k, k->row[t].text)[pos / KV_PAGE] * size;
+
+        finish_qkv(c, j->KV, j->vec, cs + pos * D, q, NULL);
+        for (size_t h = 0; h < j->KV; h++, key += D) {
+            for (size_t i = 0; i < D; i++)
+                j->key[to + i * KV_PAGE + at] = key[i];
+            memcpy(j->val + to + at * D, key + j->KV * D, D * sizeof *q);
+            to += k->pages.pages * size;
+        }
+    }
+}
+
+/* Compute attention for a run of rows and the query heads that share a KV
+ * head. */
 static void
 att_task(void *ctx, size_t task, size_t worker)
 {
     const struct attjob *j = ctx;
     struct kvcache *k = j->k;
     const struct config *c = &k->f->m->c;
-    const size_t D = c->D, G = j->H / j->KV, h = task % j->KV, t = task / j->KV;
-    const size_t end = k->pos[t] + 1;
-    const size_t from = j->window && end > j->window ? end - j->window : 0;
-    const size_t n = end - from;
-    const size_t at = ((k->slot[t] * j->KV + h) * k->T + from) * D;
-    const float scale =
-        attn_scale(c) == 0.0f ? 1.0f / sqrtf((float)D) : attn_scale(c);
-    float *p = k->p + worker * G * k->T;
+    const struct kv_run *r = &k->run[task / j->KV];
+    const struct kv_row *row = &k->row[r->row];
+    const size_t D = c->D, G = j->H / j->KV, h = task % j->KV;
+    const size_t at = h * k->pages.pages * KV_PAGE * D;
+    const struct attn_text a = { G, D, j->key + at, j->val + at,
+        kv_table(k, row->text), j->window, attn_scale(c),
+        k->qkv + r->row * j->qkv + h * G * D, j->qkv,
+        k->att + r->row * j->H * D + h * G * D, j->H * D };
     const double begin = profile_begin();
 
-    kern.dots(G, n, D, k->qkv + t * j->qkv + h * G * D, j->key + at, p, k->T);
-    for (size_t g = 0; g < G; g++) {
-        float *q = p + g * k->T, sum;
-
-        kern.scale(q, scale, n);
-        sum = (float)kern.exp(q, q, n, kern.max(q, n), 1.0f);
-        kern.scale(q, 1.0f / sum, n);
-    }
-    kern.gemm_nn(G, D, n, p, k->T, j->val + at, D, GEMM_SET,
-        k->att + t * j->H * D + h * G * D, D);
-    profile_end("text attention", begin, 4.0 * (double)(G * n * D), 0.0);
+    attn_text_fwd(&a, row->pos, r->n, k->scratch[worker]);
+    profile_end("text attention", begin,
+        4.0 * (double)(G * D * r->n) * (double)(row->pos + r->n), 0.0);
 }
 
 /* ---- a tile of rows ---- */
-
-/* Finish the rows' q, k and v, and copy k and v to the cache. */
-static void
-keep_kv(struct kvcache *k, const struct attjob *j, const float *const *vec,
-    size_t n)
-{
-    const struct config *c = &k->f->m->c;
-    const float *cs = j->window > 0 ? k->cs_local : k->cs;
-    const size_t D = c->D;
-
-    for (size_t t = 0; t < n; t++) {
-        float *q = k->qkv + t * j->qkv, *key = q + j->H * D;
-        size_t at = (k->slot[t] * j->KV * k->T + k->pos[t]) * D;
-
-        finish_qkv(c, j->KV, vec, cs + k->pos[t] * D, q, NULL);
-        for (size_t h = 0; h < j->KV; h++, key += D, at += k->T * D) {
-            memcpy(j->key + at, key, D * sizeof *q);
-            memcpy(j->val + at, key + j->KV * D, D * sizeof *q);
-        }
-    }
-}
-
-/* xn = norm(x) */
-static void
-norm(struct kvcache *k, const float *weight)
-{
-    const size_t d = k->f->m->c.d;
-
-    for (size_t t = 0; t < k->rows; t++)
-        kern.rmsnorm(k->xn + t * d, k->x + t * d, weight, d,
-            (float)k->f->m->c.eps);
-}
-
-/* x += out, or, if the block has a norm there, the norm of out */
-static void
-add_out(struct kvcache *k, const float *own)
-{
-    const size_t d = k->f->m->c.d;
-
-    for (size_t t = 0; t < k->rows; t++) {
-        float *out = k->out + t * d;
-
-        if (own != NULL)
-            kern.rmsnorm(out, out, own, d, (float)k->f->m->c.eps);
-        kern.add(k->x + t * d, k->x + t * d, out, d);
-    }
-}
 
 static void
 kv_attention(struct kvcache *k, size_t i)
@@ -320,23 +419,23 @@ kv_attention(struct kvcache *k, size_t i)
     const struct config *c = &k->f->m->c;
     const struct block *b = &k->f->m->block[i];
     const float *const *vec = k->f->vec + i * W_N;
-    const size_t KV = b->groups, wide = qkv_width(c, KV);
-    const size_t n = k->rows, fed = k->fed;
-    struct attjob att = { k, k->k + k->at[i], k->v + k->at[i],
+    const size_t KV = b->groups, wide = qkv_width(c, KV), n = k->rows;
+    struct attjob att = { k, vec, k->k + k->at[i], k->v + k->at[i],
         config_window(c, i), query_heads(c, KV), KV, wide };
     float *key = k->qkv + att.H * c->D, *val = key + KV * c->D;
-    const struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, fed,
-                                      wide },
-        { k, &b->w[W_K], k->xn, key, n, fed, wide },
-        { k, &b->w[W_V], k->xn, val, n, fed, wide } };
-    const struct matjob o = { k, &b->w[W_O], k->att, k->out, n, fed, c->d };
+    const struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, wide },
+        { k, &b->w[W_K], k->xn, key, n, wide },
+        { k, &b->w[W_V], k->xn, val, n, wide } };
+    const struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d };
+    struct rowjob first = { k, NULL, vec[W_NORM1], 0 };
+    struct rowjob sum = { k, vec[W_NORM_ATT], NULL, 1 };
 
-    norm(k, vec[W_NORM1]);
+    by_rows(k, sum_task, &first);
     multiply_kv(k, qkv, 3);
-    keep_kv(k, &att, vec, n);
-    pool_run(k->f->pool, n * KV, att_task, &att);
+    by_rows(k, keep_task, &att);
+    pool_run(k->f->pool, k->runs * KV, att_task, &att);
     multiply_kv(k, &o, 1);
-    add_out(k, vec[W_NORM_ATT]);
+    by_rows(k, sum_task, &sum);
 }
 
 static void
@@ -344,16 +443,18 @@ kv_mlp(struct kvcache *k, size_t i)
 {
     const struct block *b = &k->f->m->block[i];
     const float *const *vec = k->f->vec + i * W_N;
-    const size_t d = k->f->m->c.d, n = k->rows, fed = k->fed;
-    const struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n, fed, d };
-    struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, fed,
-                                b->mlp },
-        { k, &b->w[W_UP], k->xn, k->up, n, fed, b->mlp } };
+    const size_t n = k->rows;
+    const struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n,
+        k->f->m->c.d };
+    struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, b->mlp },
+        { k, &b->w[W_UP], k->xn, k->up, n, b->mlp } };
+    struct rowjob first = { k, NULL, vec[W_NORM2], 0 };
+    struct rowjob sum = { k, vec[W_NORM_MLP], NULL, 1 };
 
-    norm(k, vec[W_NORM2]);
+    by_rows(k, sum_task, &first);
     pool_run(k->f->pool, kv_parts(&b->w[W_GATE]), mlp_task, mlp);
     multiply_kv(k, &down, 1);
-    add_out(k, vec[W_NORM_MLP]);
+    by_rows(k, sum_task, &sum);
 }
 
 /* Run the rows of the tile through all blocks. */
@@ -361,6 +462,7 @@ static void
 run_tile(struct kvcache *k)
 {
     const struct model *m = k->f->m;
+    const size_t d = m->c.d;
 
     for (size_t i = 0; i < m->c.L; i++) {
         if (m->block[i].groups > 0)
@@ -368,51 +470,77 @@ run_tile(struct kvcache *k)
         if (m->block[i].mlp > 0)
             kv_mlp(k, i);
     }
-    for (size_t t = 0; t < k->rows; t++)
-        if (k->last_of[t] != SIZE_MAX)
-            kern.rmsnorm(k->last + k->last_of[t] * m->c.d, k->x + t * m->c.d,
-                k->f->norm, m->c.d, (float)m->c.eps);
-    k->rows = k->fed = 0;
+    for (size_t t = 0; t < k->rows; t++) {
+        const struct kv_row *r = &k->row[t];
+        float *to = r->state != NULL ? r->state : r->last;
+
+        if (to != NULL)
+            kern.rmsnorm(to, k->x + t * d, k->f->norm, d, (float)m->c.eps);
+        if (r->last != NULL && to != r->last)
+            memcpy(r->last, to, d * sizeof *to);
+    }
+    k->rows = k->runs = 0;
 }
 
-/* Add the tokens of t[i] as rows; run each tile that is full. */
+/* Add a token as a row of the tile. */
 static void
-add_kv_rows(struct kvcache *k, const struct kv_more *t, size_t i)
+add_kv_row(struct kvcache *k, const struct kv_row *r, uint32_t id)
 {
     const struct model *m = k->f->m;
+    const size_t row = k->rows++;
 
-    for (size_t at = 0; at < t->n; at++) {
-        const size_t row = k->rows++;
+    if (r->pos % KV_PAGE == 0)
+        take_page(k, r->text);
+    k->row[row] = *r;
+    if (row == 0 || k->row[row - 1].text != r->text || r->pos % KV_PAGE == 0)
+        k->run[k->runs++] = (struct kv_run){ row, 0 };
+    k->run[k->runs - 1].n++;
+    weight_rows(&m->embed, id, 1, k->x + row * m->c.d);
+    kern.scale(k->x + row * m->c.d, k->f->embed_scale, m->c.d);
+}
 
-        k->slot[row] = t->slot;
-        k->pos[row] = k->n[t->slot]++;
-        k->last_of[row] = at + 1 == t->n ? i : SIZE_MAX;
-        k->fed += t->n > 1;
-        weight_rows(&m->embed, t->ids[at], 1, k->x + row * m->c.d);
-        kern.scale(k->x + row * m->c.d, k->f->embed_scale, m->c.d);
-        if (k->rows == KV_TILE)
-            run_tile(k);
+/* Is there room for more tokens of n texts? */
+static int
+kv_has_room(const struct kvcache *k, const struct kv_more *t, size_t n)
+{
+    size_t pages = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t has = kv_length(k, t[i].text);
+
+        assert(t[i].n > 0);
+        if (t[i].n > k->longest - has)
+            return 0;
+        pages += kv_pages(has + t[i].n) - kv_pages(has);
     }
+    return pages <= k->pages.n;
 }
 
 int
 kv_feed(struct kvcache *k, const struct kv_more *t, size_t n, float *logits)
 {
     const struct model *m = k->f->m;
-    const struct matjob head = { k, &m->head, k->last, logits, n, 0, m->c.V };
+    const size_t d = m->c.d;
+    struct matjob head = { k, &m->head, k->last, logits, 0, m->c.V };
 
-    assert(n > 0 && n <= k->slots);
+    assert(n > 0 && n <= k->texts);
+    if (!kv_has_room(k, t, n))
+        return -1;
     for (size_t i = 0; i < n; i++) {
-        assert(t[i].slot < k->slots);
-        if (t[i].n == 0 || t[i].n > k->T - k->n[t[i].slot])
-            return -1;
+        for (size_t at = 0; at < t[i].n; at++) {
+            const int last = t[i].logits && at + 1 == t[i].n;
+            const struct kv_row r = { t[i].text, k->n[t[i].text]++,
+                t[i].states != NULL ? t[i].states + at * d : NULL,
+                last ? k->last + head.n++ * d : NULL };
+
+            add_kv_row(k, &r, t[i].ids[at]);
+            if (k->rows == KV_TILE)
+                run_tile(k);
+        }
     }
-    for (int one = 0; one < 2; one++)
-        for (size_t i = 0; i < n; i++)
-            if ((t[i].n == 1) == one)
-                add_kv_rows(k, &t[i], i);
     if (k->rows > 0)
         run_tile(k);
-    multiply_kv(k, &head, 1);
+    if (head.n > 0)
+        multiply_kv(k, &head, 1);
     return 0;
 }

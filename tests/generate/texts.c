@@ -164,12 +164,12 @@ static void
 exact(const struct model *m, struct pool *pool, const uint32_t *ids, size_t n,
     double tau, double top_p, double p[V])
 {
-    struct kvcache *k = kv_new(m, pool, 1, n);
+    struct kvcache *k = kv_new(m, pool, 1, kv_pages(n), n);
     double sum = 0.0, kept = 0.0;
     size_t order[V];
     float z[V];
 
-    kv_feed(k, &(struct kv_more){ 0, ids, n }, 1, z);
+    kv_feed(k, &(struct kv_more){ 0, ids, n, 1, NULL }, 1, z);
     kv_free(k);
     for (size_t v = 0; v < V; v++) {
         size_t at = v;

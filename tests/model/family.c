@@ -98,8 +98,8 @@ static double
 generate(const struct family_case *c, const struct model *m, struct pool *pool,
     size_t now)
 {
-    struct kv_more more = { .slot = 1 };
-    struct kvcache *k = kv_new(m, pool, 2, T);
+    struct kv_more more = { .text = 1, .logits = 1 };
+    struct kvcache *k = kv_new(m, pool, 2, 2, T);
     float *z = xcalloc(c->V, sizeof *z);
     double off = 0.0;
 
@@ -107,7 +107,7 @@ generate(const struct family_case *c, const struct model *m, struct pool *pool,
         const int start = i % T == c->first[i];
 
         if (start)
-            kv_clear(k, more.slot);
+            kv_drop(k, more.text);
         more.ids = c->ids + i;
         more.n = start ? now : 1;
         if (kv_feed(k, &more, 1, z) < 0)

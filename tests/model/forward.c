@@ -356,15 +356,17 @@ test_kv(const struct model *m)
 {
     static const size_t feed[] = { 1, 2, 70, 1, 1, 5, 120, 1, 399 };
     struct pool *p = pool_new(2, NULL);
-    struct kvcache *k = kv_new(m, p, 1, T);
+    struct kvcache *k = kv_new(m, p, 1, kv_pages(T), T);
     float *z = xmalloc(T * V * sizeof *z), *x = run(m, 2, 0, 1, z);
     float *got = xmalloc(V * sizeof *got);
-    struct kv_more full = { 0, ids, 1 };
+    const struct kv_more full = { 0, ids, 1, 1, NULL };
     size_t t = 0;
     double w = 0.0;
 
     for (size_t i = 0; i < sizeof feed / sizeof *feed; i++) {
-        if (kv_feed(k, &(struct kv_more){ 0, ids + t, feed[i] }, 1, got) < 0)
+        const struct kv_more more = { 0, ids + t, feed[i], 1, NULL };
+
+        if (kv_feed(k, &more, 1, got) < 0)
             w = INFINITY;
         t += feed[i];
         for (size_t v = 0; v < V; v++) {
@@ -393,26 +395,26 @@ texts(const struct model *m, size_t threads, size_t at_once, int backwards,
     float *z)
 {
     struct pool *p = pool_new(threads, NULL);
-    struct kvcache *k = kv_new(m, p, at_once, 100);
+    struct kvcache *k = kv_new(m, p, at_once, 2 * at_once, 100);
     size_t text[TEXTS], left[TEXTS], n = 0, next = 0;
     float *got = xmalloc(TEXTS * V * sizeof *got);
     struct kv_more more[TEXTS];
 
     for (size_t i = 0; i < at_once; i++)
-        more[i].slot = i;
+        more[i] = (struct kv_more){ .text = i, .logits = 1 };
     while (n > 0 || next < TEXTS) {
         for (; n < at_once && next < TEXTS; n++, next++) {
             const size_t i = backwards ? TEXTS - 1 - next : next;
 
             text[n] = i;
             left[n] = 5 + i % 4;
-            kv_clear(k, more[n].slot);
+            kv_drop(k, more[n].text);
             more[n].ids = ids + i;
             more[n].n = 1 + 13 * i;
         }
         kv_feed(k, more, n, got);
         for (size_t i = n; i-- > 0;) {
-            const size_t free_slot = more[i].slot;
+            const size_t unused = more[i].text;
 
             more[i].ids = ids + 50 + 10 * text[i] + left[i];
             more[i].n = 1;
@@ -424,7 +426,7 @@ texts(const struct model *m, size_t threads, size_t at_once, int backwards,
             more[i] = more[n];
             text[i] = text[n];
             left[i] = left[n];
-            more[n].slot = free_slot;
+            more[n].text = unused;
         }
     }
     kv_free(k);

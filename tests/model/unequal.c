@@ -124,13 +124,13 @@ test_cache(const char *name, const struct model *m, const struct model *padded)
 {
     struct pool *p = pool_new(2, NULL);
     struct fwd *f = fwd_new(padded, p, 1, T);
-    struct kvcache *k = kv_new(m, p, 2, T), *whole = kv_new(padded, p, 2, T);
+    struct kvcache *k = kv_new(m, p, 2, 6, T), *whole = kv_new(padded, p, 2, 6, T);
     float *x = final(padded, 2), *z = xmalloc(V * sizeof *z);
     float *want = xmalloc(V * sizeof *want);
     double w = 0.0;
 
     for (size_t t = 0, n = 300; t + n < 330; t += n, n = 1) {
-        const struct kv_more more = { .slot = 1, .ids = ids + t, .n = n };
+        const struct kv_more more = { 1, ids + t, n, 1, NULL };
 
         if (kv_feed(k, &more, 1, z) < 0)
             w = INFINITY;

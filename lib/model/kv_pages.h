@@ -1,0 +1,33 @@
+/* Which pages of a cache each text has, and how many users each page has. */
+#ifndef MODEL_KV_PAGES_H
+#define MODEL_KV_PAGES_H
+
+#include "base/mem.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct kv_pages {
+    size_t pages, most; /* all pages; pages of the longest text */
+    uint32_t *users;    /* [pages] texts and holders of each page */
+    uint32_t *unused;   /* [pages] a stack of the free pages */
+    size_t n;           /* their number */
+    uint32_t *table;    /* [texts,most] each text's pages */
+    size_t *count;      /* [texts] their number */
+};
+/* Allocate the arrays from a for `texts` texts; while planning, only count. */
+void pages_lay(struct kv_pages *p, struct arena *a, size_t texts);
+/* Make all pages free; the arrays exist. */
+void pages_reset(struct kv_pages *p);
+/* Give a text one more page, with one user; a page is free. */
+uint32_t pages_extend(struct kv_pages *p, size_t text);
+/* pages_add_user, pages_drop_user: of a page that is in use. */
+void pages_add_user(struct kv_pages *p, uint32_t page);
+void pages_drop_user(struct kv_pages *p, uint32_t page);
+/* Begin a text without pages with n pages in use; each gets one more user. */
+void pages_share(struct kv_pages *p, size_t text, const uint32_t *page,
+    size_t n);
+/* Take all pages from a text. */
+void pages_drop(struct kv_pages *p, size_t text);
+
+#endif
