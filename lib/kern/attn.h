@@ -40,21 +40,20 @@ void attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch);
 
 /*
  * Attention of tokens of a text whose keys and values lie in pages of ATTN_TILE
- * tokens: page[i] has tokens i * ATTN_TILE on.  Page p of one key-value head has
- * its keys at k + p * ATTN_TILE * D, as columns [D,ATTN_TILE], and its values at
- * v + p * ATTN_TILE * D, as rows [ATTN_TILE,D].  Values of tokens that do not
- * exist yet are finite.  Queries and keys are rotated already.
+ * tokens: page[i] has tokens i * ATTN_TILE on.  Page p of one key-value head
+ * has its keys at k + p * ATTN_TILE * D, as columns [D,ATTN_TILE], and its
+ * values at v + p * ATTN_TILE * D, as rows [ATTN_TILE,D].  Values of tokens
+ * that do not exist yet are finite.  Queries and keys are rotated already.
  */
 struct attn_text {
     size_t G, D; /* query heads of the key-value head, size of a head */
     const float *k, *v;
     const uint32_t *page;
-    size_t window; /* a token attends to so many tokens at most; 0: to all */
-    float scale;   /* as in struct attn */
-    /* head g of row i lies at q + i*ld + g*D, its output at out + i*ldo + g*D */
-    const float *q;
+    size_t window;  /* a token attends to so many tokens at most; 0: to all */
+    float scale;    /* as in struct attn */
+    const float *q; /* head g of row i at q + i*ld + g*D */
     size_t ld;
-    float *out;
+    float *out; /* likewise, with ldo */
     size_t ldo;
 };
 /* Floats of scratch that a call of attn_text_fwd needs. */

@@ -47,10 +47,10 @@ struct kvcache {
     struct kv_row *row; /* [KV_TILE] */
     struct kv_run *run; /* [KV_TILE] */
     size_t rows, runs;
-    float *x, *xn, *out; /* [KV_TILE,d] */
-    float *last;         /* [texts,d] final states whose logits are wanted */
-    float *qkv, *att;    /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
-    float *gate, *up;    /* [KV_TILE,mlp] */
+    float *x, *xn, *out;  /* [KV_TILE,d] */
+    float *last;          /* [texts,d] final states whose logits are wanted */
+    float *qkv, *att;     /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
+    float *gate, *up;     /* [KV_TILE,mlp] */
     float *cs, *cs_local; /* [longest,D] angles, as in struct fwd */
     float **scratch;      /* [threads] scratch of attention */
     float **wide;         /* [threads] KV_PART widened rows */
@@ -306,7 +306,7 @@ mlp_task(void *ctx, size_t task, size_t worker)
 
 /* ---- row by row ---- */
 
-struct rowjob {
+struct kv_rowjob {
     struct kvcache *k;
     const float *add;  /* weight of the norm of `out` before it is added; NULL:
                         * none */
@@ -326,7 +326,7 @@ task_rows(const struct kvcache *k, size_t task, size_t *t0)
 static void
 sum_task(void *ctx, size_t task, size_t worker)
 {
-    const struct rowjob *j = ctx;
+    const struct kv_rowjob *j = ctx;
     struct kvcache *k = j->k;
     const size_t d = k->f->m->c.d;
     const float eps = (float)k->f->m->c.eps;
@@ -427,8 +427,8 @@ kv_attention(struct kvcache *k, size_t i)
         { k, &b->w[W_K], k->xn, key, n, wide },
         { k, &b->w[W_V], k->xn, val, n, wide } };
     const struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d };
-    struct rowjob first = { k, NULL, vec[W_NORM1], 0 };
-    struct rowjob sum = { k, vec[W_NORM_ATT], NULL, 1 };
+    struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0 };
+    struct kv_rowjob sum = { k, vec[W_NORM_ATT], NULL, 1 };
 
     by_rows(k, sum_task, &first);
     multiply_kv(k, qkv, 3);
@@ -448,8 +448,8 @@ kv_mlp(struct kvcache *k, size_t i)
         k->f->m->c.d };
     struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, b->mlp },
         { k, &b->w[W_UP], k->xn, k->up, n, b->mlp } };
-    struct rowjob first = { k, NULL, vec[W_NORM2], 0 };
-    struct rowjob sum = { k, vec[W_NORM_MLP], NULL, 1 };
+    struct kv_rowjob first = { k, NULL, vec[W_NORM2], 0 };
+    struct kv_rowjob sum = { k, vec[W_NORM_MLP], NULL, 1 };
 
     by_rows(k, sum_task, &first);
     pool_run(k->f->pool, kv_parts(&b->w[W_GATE]), mlp_task, mlp);

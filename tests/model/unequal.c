@@ -124,7 +124,8 @@ test_cache(const char *name, const struct model *m, const struct model *padded)
 {
     struct pool *p = pool_new(2, NULL);
     struct fwd *f = fwd_new(padded, p, 1, T);
-    struct kvcache *k = kv_new(m, p, 2, 6, T), *whole = kv_new(padded, p, 2, 6, T);
+    struct kvcache *k = kv_new(m, p, 2, 6, T),
+                   *whole = kv_new(padded, p, 2, 6, T);
     float *x = final(padded, 2), *z = xmalloc(V * sizeof *z);
     float *want = xmalloc(V * sizeof *want);
     double w = 0.0;
