@@ -56,6 +56,17 @@ v_hmax(vf a)
         m = t[i] > m ? t[i] : m;
     return m;
 }
+/* For dots_vec.h: each works on four lanes at a time, as the operation of SSE
+ * does.  v_low_half, v_high_half: the bf16 numbers in the halves of 32 bits. */
+#define v_unpack_low(a, b) _mm256_unpacklo_ps(a, b)
+#define v_unpack_high(a, b) _mm256_unpackhi_ps(a, b)
+#define v_shuffle(a, b, how) _mm256_shuffle_ps(a, b, how)
+#define v_low_half(a) \
+    _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a), 16))
+#define v_high_half(a)                                           \
+    _mm256_castsi256_ps(_mm256_and_si256(_mm256_castps_si256(a), \
+        _mm256_set1_epi32((int)0xffff0000)))
+
 /* Split a = 2^n m, 2/3 <= m < 4/3: returns m, sets *n.  a must be normal and
  * positive, or NaN. */
 static inline vf

@@ -32,6 +32,17 @@
 #define v_round(a) _mm512_roundscale_ps(a, 8) /* nearest, no exception */
 #define v_scalef(a, n) _mm512_scalef_ps(a, n) /* a * 2^n */
 
+/* For dots_vec.h: each works on four lanes at a time, as the operation of SSE
+ * does.  v_low_half, v_high_half: the bf16 numbers in the halves of 32 bits. */
+#define v_unpack_low(a, b) _mm512_unpacklo_ps(a, b)
+#define v_unpack_high(a, b) _mm512_unpackhi_ps(a, b)
+#define v_shuffle(a, b, how) _mm512_shuffle_ps(a, b, how)
+#define v_low_half(a) \
+    _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(a), 16))
+#define v_high_half(a)                                           \
+    _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(a), \
+        _mm512_set1_epi32((int)0xffff0000)))
+
 /* Split a = 2^n m, 2/3 <= m < 4/3: returns m, sets *n.  a must be normal and
  * positive, or NaN. */
 static inline vf

@@ -1,38 +1,13 @@
 /*
- * Products of few rows x with the rows of a weight w, for decoding: both are
- * read along k, where they lie.  An element is the sum of parts along k.  Each
- * part is summed in the lanes of a vector, which are then added in a fixed
- * order, so its bits do not depend on the tile it is in.  Included by
- * gemm_vec.h.
+ * Products of few rows x with the rows of a weight w, for decoding, with the
+ * bits of gemm_nt.  w is read where it lies and transposed in registers: a
+ * vector has a column of VW rows, whose sums go along k together, in order.
+ * Included by gemm_vec.h.
  */
 enum {
-    DOT_COLS = 4,
-    DOT_DEEP = 576
-}; /* DOT_COLS rows of w, DOT_DEEP columns of each, at a time */
-
-/* The sum of the lanes of each of four vectors, in a fixed order. */
-static inline __m128
-sum_each(const vf s[DOT_COLS])
-{
-#if VW == 16
-    __m256 h[DOT_COLS];
-    __m128 lo[DOT_COLS];
-
-    UNROLL
-    for (int j = 0; j < DOT_COLS; j++)
-        h[j] = _mm256_add_ps(_mm512_castps512_ps256(s[j]),
-            _mm512_extractf32x8_ps(s[j], 1));
-#else
-    const __m256 *h = s;
-    __m128 lo[DOT_COLS];
-#endif
-    UNROLL
-    for (int j = 0; j < DOT_COLS; j++)
-        lo[j] = _mm_add_ps(_mm256_castps256_ps128(h[j]),
-            _mm256_extractf128_ps(h[j], 1));
-    _MM_TRANSPOSE4_PS(lo[0], lo[1], lo[2], lo[3]);
-    return _mm_add_ps(_mm_add_ps(lo[0], lo[1]), _mm_add_ps(lo[2], lo[3]));
-}
+    DOT_COLS = DOT_GROUPS * VW, /* rows of w at a time */
+    DOT_AHEAD = 512             /* bytes that are prefetched in a row of w */
+};
 
 /* How rows of w are stored; a constant in inlined functions. */
 enum dot_type { DOT_F32, DOT_BF16, DOT_F32_2_4, DOT_BF16_2_4 };
@@ -71,98 +46,243 @@ dot_load_part(enum dot_type type, const unsigned char *p,
     return v_load(out);
 }
 
-/* Add to s the products of n <= VW columns of m rows of x with those of the
- * rows p of w.  Rows of x are k long. */
-static inline __attribute__((always_inline)) void
-dot_step(vf s[DOT_ROWS][DOT_COLS], int m, enum dot_type type, size_t n,
-    size_t k, const float *x, const unsigned char *const p[DOT_COLS],
-    const unsigned char *const mask[DOT_COLS], size_t t)
+/* The first column past the block of columns that `l` begins, of k. */
+static inline size_t
+dot_block_end(size_t l, size_t k)
 {
-    vf b[DOT_COLS];
+    const size_t l0 = l - l % GEMM_DEEP;
+    const size_t deep = k - l0 < GEMM_DEEP ? k - l0 : GEMM_DEEP;
+    const size_t blocks = (deep + KC - 1) / KC;
+    const size_t end = l + (deep + blocks - 1) / blocks;
+
+    return end < l0 + deep ? end : l0 + deep;
+}
+
+/* Four rows' 16 bytes, or VW / 4 times that: the lanes of 16 bytes are those of
+ * every fourth row.  `four`: bytes from a row to the fourth after it. */
+static inline __attribute__((always_inline)) vf
+dot_lanes(const unsigned char *p, size_t four)
+{
+#if VW == 16
+    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps((const void *)p));
+
+    v = _mm512_insertf32x4(v, _mm_loadu_ps((const void *)(p + four)), 1);
+    v = _mm512_insertf32x4(v, _mm_loadu_ps((const void *)(p + 2 * four)), 2);
+    return _mm512_insertf32x4(v, _mm_loadu_ps((const void *)(p + 3 * four)), 3);
+#else
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(
+                                    _mm_loadu_ps((const void *)p)),
+        _mm_loadu_ps((const void *)(p + four)), 1);
+#endif
+}
+
+/* Set col to the columns in 16 bytes of VW rows: 4 of fp32, 8 of bf16. */
+static inline __attribute__((always_inline)) void
+dot_turn(vf col[8], enum dot_type type, const unsigned char *p, size_t stride)
+{
+    vf z[4], u[4];
 
     UNROLL
-    for (int j = 0; j < DOT_COLS; j++)
-        b[j] = n >= VW ? dot_load(type, p[j], mask[j], t)
-                       : dot_load_part(type, p[j], mask[j], t, n);
+    for (size_t i = 0; i < 4; i++)
+        z[i] = dot_lanes(p + i * stride, 4 * stride);
+    u[0] = v_unpack_low(z[0], z[1]);
+    u[1] = v_unpack_high(z[0], z[1]);
+    u[2] = v_unpack_low(z[2], z[3]);
+    u[3] = v_unpack_high(z[2], z[3]);
+    z[0] = v_shuffle(u[0], u[2], 0x44);
+    z[1] = v_shuffle(u[0], u[2], 0xee);
+    z[2] = v_shuffle(u[1], u[3], 0x44);
+    z[3] = v_shuffle(u[1], u[3], 0xee);
     UNROLL
-    for (int i = 0; i < m; i++) {
-        const float *q = x + (size_t)i * k + t;
-        const vf a = n >= VW ? v_load(q) : v_load_part(q, n, 0.0f);
-
-        UNROLL
-        for (int j = 0; j < DOT_COLS; j++)
-            s[i][j] = v_fma(a, b[j], s[i][j]);
+    for (int i = 0; i < 4; i++) {
+        if (type == DOT_F32) {
+            col[i] = z[i];
+        } else {
+            col[2 * i] = v_low_half(z[i]);
+            col[2 * i + 1] = v_high_half(z[i]);
+        }
     }
 }
 
-/* Multiply columns l..l+kc-1 of m rows of x by those of n <= DOT_COLS rows of
- * w; all rows are k long.  l = 0: set y to the sums; l > 0: add them.  Inlined
- * with constant m and type. */
+/* Add to s the products of VW columns of m rows of x with those of VW rows at
+ * p.  Rows of x are k long. */
 static inline __attribute__((always_inline)) void
-dot_tile(int m, enum dot_type type, size_t n, size_t k, size_t l, size_t kc,
-    const float *restrict x, const struct kern_rows *w, size_t row,
-    float *restrict y, size_t ldy)
+dot_square(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
+    const unsigned char *p, size_t stride)
 {
-    const size_t end = l + kc;
-    vf s[DOT_ROWS][DOT_COLS];
-    const unsigned char *p[DOT_COLS], *mask[DOT_COLS];
-    size_t t = l;
+    const int n = type == DOT_F32 ? 4 : 8;
 
     UNROLL
-    for (int j = 0; j < DOT_COLS; j++) {
-        const size_t r = row + ((size_t)j < n ? (size_t)j : 0);
+    for (int c = 0; c < VW; c += n, p += 16) {
+        vf col[8];
 
-        p[j] = w->data + r * w->stride;
-        mask[j] = type >= DOT_F32_2_4 ? w->mask + r * w->mask_stride : NULL;
+        dot_turn(col, type, p, stride);
+        UNROLL
+        for (int j = 0; j < n; j++) {
+            UNROLL
+            for (int i = 0; i < m; i++)
+                s[i] = v_fma(v_set1(x[(size_t)i * k + (size_t)(c + j)]), col[j],
+                    s[i]);
+        }
+    }
+}
+
+/* The same for columns from..from+n-1 of these VW columns alone, which are in
+ * `some`, column by column. */
+static inline __attribute__((always_inline)) void
+dot_some(vf s[DOT_ROWS], int m, const float *x, size_t k, const float *some,
+    size_t from, size_t n)
+{
+    for (size_t c = from; c < from + n; c++) {
         UNROLL
         for (int i = 0; i < m; i++)
-            s[i][j] = v_set1(0.0f);
+            s[i] = v_fma(v_set1(x[(size_t)i * k + c]), v_load(some + c * VW),
+                s[i]);
     }
-    /* Prefetch the next rows of w: rows are short, so the next are needed soon,
-     * and memory is slower than arithmetic. */
-    if (l == 0) {
-        for (size_t b = 0; b < DOT_COLS * w->mask_stride; b += 64)
-            _mm_prefetch(mask[0] + DOT_COLS * w->mask_stride + b, _MM_HINT_T0);
-        for (size_t b = 0; b < DOT_COLS * w->stride; b += 64)
-            _mm_prefetch(p[0] + DOT_COLS * w->stride + b, _MM_HINT_T0);
-    }
-    for (; t + VW <= end; t += VW)
-        dot_step(s, m, type, VW, k, x, p, mask, t);
-    if (t < end)
-        dot_step(s, m, type, end - t, k, x, p, mask, t);
-    UNROLL
-    for (int i = 0; i < m; i++, y += ldy) {
-        float z[DOT_COLS];
+}
+/* Set out [VW,VW] to VW columns from t on of n <= VW rows of w from `row` on.
+ * Rows past n, and columns past k, are zero. */
+static inline __attribute__((always_inline)) void
+dot_fill(float *out, enum dot_type type, const struct kern_rows *w, size_t row,
+    size_t n, size_t t, size_t k)
+{
+    for (size_t r = 0; r < VW; r++) {
+        const unsigned char *p = w->data + (row + r) * w->stride;
+        const unsigned char *mask = w->mask + (row + r) * w->mask_stride;
 
-        _mm_storeu_ps(z, sum_each(s[i]));
-        for (size_t j = 0; j < n; j++)
-            y[j] = l > 0 ? y[j] + z[j] : z[j];
+        if (r >= n)
+            v_store(out + r * VW, v_set1(0.0f));
+        else if (k - t >= VW)
+            v_store(out + r * VW, dot_load(type, p, mask, t));
+        else
+            v_store(out + r * VW, dot_load_part(type, p, mask, t, k - t));
     }
 }
 
-/* Compute all elements.  k is cut into parts so short that 16 rows of x stay in
- * a first-level cache. */
+/* Add to s the products of columns t..t+n-1 of m rows of x with those of VW rows
+ * of w from `row` on, of which `rows` exist.  These columns lie between
+ * multiples of VW. */
+static inline __attribute__((always_inline)) void
+dot_step(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
+    const struct kern_rows *w, size_t row, size_t rows, size_t t, size_t n)
+{
+    const size_t from = t % VW, t0 = t - from;
+    const size_t size = type == DOT_F32 ? 4 : 2;
+    _Alignas(64) float in[VW * VW], some[VW * VW];
+    vf col[8];
+
+    if (type <= DOT_BF16 && n == VW && rows >= VW) {
+        dot_square(s, m, type, x + t0, k, w->data + row * w->stride + t0 * size,
+            w->stride);
+        return;
+    }
+    dot_fill(in, type, w, row, rows, t0, k);
+    if (n == VW) {
+        dot_square(s, m, DOT_F32, x + t0, k, (const unsigned char *)in, 4 * VW);
+        return;
+    }
+    for (size_t c = 0; c < VW; c += 4) {
+        dot_turn(col, DOT_F32, (const unsigned char *)(in + c), 4 * VW);
+        UNROLL
+        for (size_t j = 0; j < 4; j++)
+            v_store(some + (c + j) * VW, col[j]);
+    }
+    dot_some(s, m, x + t0, k, some, from, n);
+}
+
+/* Put the sums of a block into n elements of m rows of y. */
+static inline __attribute__((always_inline)) void
+dot_put(vf s[DOT_GROUPS][DOT_ROWS], int m, size_t n, int add, float *y,
+    size_t ldy)
+{
+    UNROLL
+    for (int i = 0; i < m; i++, y += ldy) {
+        UNROLL
+        for (int g = 0; g < DOT_GROUPS; g++) {
+            float *to = y + g * VW;
+            const size_t left = n > (size_t)g * VW ? n - (size_t)g * VW : 0;
+            const size_t last = left < VW ? left : VW;
+
+            if (last == VW)
+                v_store(to, add ? v_add(v_load(to), s[g][i]) : s[g][i]);
+            else if (last > 0)
+                v_store_part(to, last,
+                    add ? v_add(v_load_part(to, last, 0.0f), s[g][i])
+                        : s[g][i]);
+            s[g][i] = v_set1(0.0f);
+        }
+    }
+}
+
+/* Prefetch, DOT_AHEAD bytes after column t of each row from `row` on, or at the
+ * row that is read next in its place. */
+static inline __attribute__((always_inline)) void
+dot_prefetch(enum dot_type type, const struct kern_rows *w, size_t row,
+    size_t t)
+{
+    static const size_t bits[] = { 32, 16, 16, 8 };
+    const unsigned char *p = w->data + row * w->stride;
+    size_t at = t * bits[type] / 8;
+
+    if (at % 64 >= VW * bits[type] / 8)
+        return;
+    at += DOT_AHEAD;
+    if (at >= w->stride)
+        at += (DOT_COLS - 1) * w->stride;
+    for (size_t j = 0; j < DOT_COLS; j++)
+        _mm_prefetch(p + j * w->stride + at, _MM_HINT_T0);
+}
+
+/* Compute m rows of y for n <= DOT_COLS rows of w from `row` on.  Inlined with
+ * constant m and type. */
+static inline __attribute__((always_inline)) void
+dot_tile(int m, enum dot_type type, size_t n, size_t k, const float *restrict x,
+    const struct kern_rows *w, size_t row, float *restrict y, size_t ldy)
+{
+    vf s[DOT_GROUPS][DOT_ROWS];
+    size_t end = dot_block_end(0, k);
+    int add = 0;
+
+    UNROLL
+    for (int g = 0; g < DOT_GROUPS; g++) {
+        UNROLL
+        for (int i = 0; i < m; i++)
+            s[g][i] = v_set1(0.0f);
+    }
+    for (size_t t = 0, cols; t < k; t += cols) {
+        cols = end - t < VW - t % VW ? end - t : VW - t % VW;
+        dot_prefetch(type, w, row, t);
+        UNROLL
+        for (size_t g = 0; g < DOT_GROUPS; g++)
+            if (g * VW < n)
+                dot_step(s[g], m, type, x, k, w, row + g * VW, n - g * VW, t,
+                    cols);
+        if (t + cols == end) {
+            dot_put(s, m, n, add, y, ldy);
+            end = end < k ? dot_block_end(end, k) : k;
+            add = 1;
+        }
+    }
+}
+
+/* Compute all elements. */
 static inline __attribute__((always_inline)) void
 dot_all(enum dot_type type, size_t m, size_t n, size_t k, const float *x,
     const struct kern_rows *w, float *y, size_t ldy)
 {
-    const size_t parts = (k + DOT_DEEP - 1) / DOT_DEEP;
-    const size_t deep = ((k + parts - 1) / parts + VW - 1) / VW * VW;
+    for (size_t j = 0; j < n; j += DOT_COLS) {
+        const size_t cols = n - j < DOT_COLS ? n - j : DOT_COLS;
+        size_t i = 0;
 
-    for (size_t l = 0; l < k; l += deep) {
-        const size_t kc = k - l < deep ? k - l : deep;
-
-        for (size_t j = 0; j < n; j += DOT_COLS) {
-            const size_t cols = n - j < DOT_COLS ? n - j : DOT_COLS;
-            size_t i = 0;
-
-            for (; i + DOT_ROWS <= m; i += DOT_ROWS)
-                dot_tile(DOT_ROWS, type, cols, k, l, kc, x + i * k, w, j,
-                    y + i * ldy + j, ldy);
-            for (; i < m; i++)
-                dot_tile(1, type, cols, k, l, kc, x + i * k, w, j,
-                    y + i * ldy + j, ldy);
-        }
+        for (; i + DOT_ROWS <= m; i += DOT_ROWS)
+            dot_tile(DOT_ROWS, type, cols, k, x + i * k, w, j, y + i * ldy + j,
+                ldy);
+        if (DOT_ROWS > 3 && m - i == 3)
+            dot_tile(3, type, cols, k, x + i * k, w, j, y + i * ldy + j, ldy);
+        else if (m - i == 2)
+            dot_tile(2, type, cols, k, x + i * k, w, j, y + i * ldy + j, ldy);
+        else if (m - i == 1)
+            dot_tile(1, type, cols, k, x + i * k, w, j, y + i * ldy + j, ldy);
     }
 }
 

@@ -65,6 +65,14 @@ fastest(enum kern_bf16 result)
 #endif
 }
 
+/* dots in bfloat16 */
+static void
+dots_by_gemm(size_t m, size_t n, size_t k, const float *x, const float *w,
+    float *y, size_t ldy)
+{
+    kern.gemm_nt(m, n, k, x, k, w, k, GEMM_SET, y, ldy);
+}
+
 void
 kern_compute(const char *name)
 {
@@ -85,6 +93,8 @@ kern_compute(const char *name)
         gemm_bf16(&kern, set);
     else
         gemm_bf16_ref(&kern, result);
+    kern.dots = dots_by_gemm;
+    kern.dots_stored = NULL;
     slow = set == NULL;
     snprintf(whole, sizeof(whole), "%s+%s", single.name, names[result]);
     kern.name = whole;

@@ -29,7 +29,7 @@ struct kern_rows {
     int half;
 };
 
-enum { GEMM_SET = 0, GEMM_ADD = 1, GEMM_DEEP = 768 };
+enum { GEMM_SET = 0, GEMM_ADD = 1, GEMM_DEEP = 768, DOTS_MOST = 4 };
 
 /* A factor of gemm_double.  Element l (along k) of a's row i, or of b's column
  * i, is f[i * i_step + l * l_step], or that of d if f is NULL.  Fast if one of
@@ -70,12 +70,12 @@ struct kern {
         struct factor b, double *c, size_t ldc);
 
     /* y[i*ldy + j] = x_i . w_j for few rows of x [m,k] and weights w [n,k],
-     * without gemm_nt's copies, which pay off only for many rows.  An element's
-     * bits depend only on k, its row of x and its row of w. */
+     * with the bits of gemm_nt but without its copies, which pay off only for
+     * many rows (more than DOTS_MOST). */
     void (*dots)(size_t m, size_t n, size_t k, const float *x, const float *w,
         float *y, size_t ldy);
-    /* dots for weights stored as bf16 or 2:4.  Its results have the same bits
-     * as dots of w widened and spread. */
+    /* dots for weights stored as bf16 or 2:4: the bits of dots of w widened and
+     * spread.  NULL: there is no such version. */
     void (*dots_stored)(size_t m, size_t n, size_t k, const float *x,
         const struct kern_rows *w, float *y, size_t ldy);
 

@@ -243,17 +243,25 @@ mat_part(const struct matjob *j, size_t r0, size_t worker)
     const size_t K = j->w->cols;
     const size_t n = r0 + KV_PART <= j->w->rows ? KV_PART : j->w->rows - r0;
     const float *p = weight_f32(j->w);
+    float *y = j->y + r0;
     double begin = profile_begin();
+    int done = 0;
 
     if (p != NULL) {
         p += r0 * K;
-    } else {
+    } else if (j->n <= DOTS_MOST) {
+        done = weight_dots(j->w, r0, n, j->n, j->x, y, j->ldy) == 0;
+    }
+    if (p == NULL && !done) {
         weight_rows(j->w, r0, n, j->k->wide[worker]);
         p = j->k->wide[worker];
         profile_end("text widening", begin, 0.0, 4.0 * (double)(n * K));
         begin = profile_begin();
     }
-    kern.gemm_nt(j->n, n, K, j->x, K, p, K, GEMM_SET, j->y + r0, j->ldy);
+    if (!done && j->n <= DOTS_MOST)
+        kern.dots(j->n, n, K, j->x, p, y, j->ldy);
+    else if (!done)
+        kern.gemm_nt(j->n, n, K, j->x, K, p, K, GEMM_SET, y, j->ldy);
     profile_end("text products", begin, 2.0 * (double)(j->n * n) * (double)K,
         0.0);
 }

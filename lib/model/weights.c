@@ -149,7 +149,8 @@ weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
         .mask_stride = w->mask_stride,
         .half = w->dtype == DT_BF16 };
 
-    if ((w->dtype != DT_F32 && w->dtype != DT_BF16) || w->perm)
+    if ((w->dtype != DT_F32 && w->dtype != DT_BF16) || w->perm ||
+        kern.dots_stored == NULL)
         return -1;
     rows.data = w->data + r0 * w->stride;
     rows.mask = w->mask != NULL ? w->mask + r0 * w->mask_stride : NULL;

@@ -14,6 +14,10 @@
 enum { N = 131 };
 static const size_t sizes[] = { 1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 131 };
 enum { NSIZES = sizeof sizes / sizeof *sizes };
+/* depths of products: whole vectors or not, one block along k or several */
+static const size_t depths[] = { 1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 131,
+    288, 300, 577, 700, 768, 1283 };
+enum { NDEPTHS = sizeof depths / sizeof *depths };
 
 static float a[N], b[N], c[N], y[N], y2[N];
 
@@ -201,41 +205,44 @@ test_powers(const char *isa)
     ok(same && past == 0.0, "%s and their largest, nothing past n", isa);
 }
 
-/* Few rows of x times rows of w: against single products, and one call has the
- * bits of a call for each element. */
+/* Few rows of x times rows of w: against single products, and with the bits of
+ * gemm_nt. */
 static void
 test_dots(const char *isa)
 {
     static const size_t rows[] = { 1, 2, 3, 4, 5, 9, 16 };
+    enum { LD = 53 };
     double worst_of = 0.0;
     int same = 1, kept = 1;
 
-    for (size_t s = 0; s < (NSIZES + 1) * 7; s++) {
-        const size_t m = rows[s % 7], n = 1 + s % 11;
-        const size_t k = s / 7 < NSIZES ? sizes[s / 7] : 1283;
+    for (size_t s = 0; s < NDEPTHS * 7; s++) {
+        const size_t m = rows[s % 7], n = 1 + s * 5 % LD;
+        const size_t k = depths[s / 7];
         float *x = xmalloc(m * k * sizeof *x), *w = xmalloc(n * k * sizeof *w);
-        float *z = xcalloc(m * 13, sizeof *z), one;
+        float *z = xcalloc(m * LD, sizeof *z);
+        float *want = xcalloc(m * LD, sizeof *want);
 
         fill(x, m * k, 10 + s, 1.0);
         fill(w, n * k, 1000 + s, 1.0);
-        kern.dots(m, n, k, x, w, z, 13);
-        for (size_t i = 0; i < m * 13; i++) {
-            const float *p = x + i / 13 * k, *q = w + i % 13 * k;
+        kern.dots(m, n, k, x, w, z, LD);
+        kern.gemm_nt(m, n, k, x, k, w, k, GEMM_SET, want, LD);
+        for (size_t i = 0; i < m * LD; i++) {
+            const float *p = x + i / LD * k, *q = w + i % LD * k;
 
-            if (i % 13 >= n) {
+            if (i % LD >= n) {
                 kept &= z[i] == 0.0f;
                 continue;
             }
-            kern.dots(1, 1, k, p, q, &one, 1);
-            same &= memcmp(&one, &z[i], sizeof one) == 0;
+            same &= memcmp(&want[i], &z[i], sizeof *z) == 0;
             worst_of = fmax(worst_of, fabs(z[i] - kern.dot(p, q, k)));
         }
         free(x);
         free(w);
         free(z);
+        free(want);
     }
     ok(worst_of <= 1e-4, "%s dots (%.2g)", isa, worst_of);
-    ok(same, "%s dots: bits depend on row and column alone", isa);
+    ok(same, "%s dots: have the bits of gemm_nt", isa);
     ok(kept, "%s dots: nothing is written past n", isa);
 }
 
@@ -281,14 +288,15 @@ store(unsigned char *w, unsigned char *mask, float *wide, const float *x,
 static void
 test_dots_stored(const char *isa)
 {
+    enum { LD = 53 };
     int same = 1, kept = 1;
 
-    for (size_t s = 0; s < 4 * (NSIZES + 1) * 7; s++) {
-        const size_t m = 1 + s % 7, n = 1 + s % 11, type = s / 7 % 4;
-        const size_t k = s / 28 < NSIZES ? sizes[s / 28] : 1283;
+    for (size_t s = 0; s < 4 * NDEPTHS * 7; s++) {
+        const size_t m = 1 + s % 7, n = 1 + s * 5 % LD, type = s / 7 % 4;
+        const size_t k = depths[s / 28];
         float *x = xmalloc(m * k * sizeof *x), *w = xmalloc(n * k * sizeof *w);
-        float *want = xcalloc(m * 13, sizeof *want),
-              *z = xcalloc(m * 13, sizeof *z);
+        float *want = xcalloc(m * LD, sizeof *want),
+              *z = xcalloc(m * LD, sizeof *z);
         unsigned char *p = xmalloc(n * (k + 3) * 4 + 1);
         unsigned char *mask = xmalloc(n * (k + 7) / 8 + n);
         struct kern_rows r = { p + 1, type & 2 ? mask : NULL,
@@ -297,11 +305,11 @@ test_dots_stored(const char *isa)
         fill(x, m * k, 10 + s, 1.0);
         fill(w, n * k, 1000 + s, 1.0);
         store(p + 1, mask, w, w, &r, n, k, s);
-        kern.dots(m, n, k, x, w, want, 13);
-        kern.dots_stored(m, n, k, x, &r, z, 13);
-        for (size_t i = 0; i < m * 13; i++) {
-            same &= i % 13 >= n || memcmp(&want[i], &z[i], sizeof *z) == 0;
-            kept &= i % 13 < n || z[i] == 0.0f;
+        kern.dots(m, n, k, x, w, want, LD);
+        kern.dots_stored(m, n, k, x, &r, z, LD);
+        for (size_t i = 0; i < m * LD; i++) {
+            same &= i % LD >= n || memcmp(&want[i], &z[i], sizeof *z) == 0;
+            kept &= i % LD < n || z[i] == 0.0f;
         }
         free(x);
         free(w);
