@@ -16,7 +16,7 @@ static const size_t sizes[] = { 1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 131 };
 enum { NSIZES = sizeof sizes / sizeof *sizes };
 /* depths of products: whole vectors or not, one block along k or several */
 static const size_t depths[] = { 1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 131,
-    288, 300, 577, 700, 768, 1283 };
+    288, 300, 577, 700, 768, 868 };
 enum { NDEPTHS = sizeof depths / sizeof *depths };
 
 static float a[N], b[N], c[N], y[N], y2[N];
