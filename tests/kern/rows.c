@@ -16,7 +16,7 @@ static const size_t sizes[] = { 1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 131 };
 enum { NSIZES = sizeof sizes / sizeof *sizes };
 /* depths of products: whole vectors or not, one block along k or several */
 static const size_t depths[] = { 1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 131,
-    288, 300, 577, 700, 768, 868 };
+    288, 300, 577, 700, 768, 1283, 1536 };
 enum { NDEPTHS = sizeof depths / sizeof *depths };
 
 static float a[N], b[N], c[N], y[N], y2[N];
@@ -205,14 +205,13 @@ test_powers(const char *isa)
     ok(same && past == 0.0, "%s and their largest, nothing past n", isa);
 }
 
-/* Few rows of x times rows of w: against single products, and with the bits of
- * gemm_nt. */
+/* Few rows of x times rows of w: the bits of gemm_nt, whose error
+ * tests/kern/gemm.c measures. */
 static void
 test_dots(const char *isa)
 {
     static const size_t rows[] = { 1, 2, 3, 4, 5, 9, 16 };
     enum { LD = 53 };
-    double worst_of = 0.0;
     int same = 1, kept = 1;
 
     for (size_t s = 0; s < NDEPTHS * 7; s++) {
@@ -227,23 +226,19 @@ test_dots(const char *isa)
         kern.dots(m, n, k, x, w, z, LD);
         kern.gemm_nt(m, n, k, x, k, w, k, GEMM_SET, want, LD);
         for (size_t i = 0; i < m * LD; i++) {
-            const float *p = x + i / LD * k, *q = w + i % LD * k;
-
             if (i % LD >= n) {
                 kept &= z[i] == 0.0f;
                 continue;
             }
             same &= memcmp(&want[i], &z[i], sizeof *z) == 0;
-            worst_of = fmax(worst_of, fabs(z[i] - kern.dot(p, q, k)));
         }
         free(x);
         free(w);
         free(z);
         free(want);
     }
-    ok(worst_of <= 1e-4, "%s dots (%.2g)", isa, worst_of);
-    ok(same, "%s dots: have the bits of gemm_nt", isa);
-    ok(kept, "%s dots: nothing is written past n", isa);
+    ok(same, "%s dots have the bits of gemm_nt", isa);
+    ok(kept, "%s dots write nothing past n", isa);
 }
 
 /* Store x in w as rows in bf16, 2:4, or both, at any address; wide: the same
@@ -318,8 +313,8 @@ test_dots_stored(const char *isa)
         free(p);
         free(mask);
     }
-    ok(same, "%s dots of stored rows: the bits of dots", isa);
-    ok(kept, "%s dots of stored rows: nothing is written past n", isa);
+    ok(same, "%s dots of stored rows have the bits of dots", isa);
+    ok(kept, "%s dots of stored rows write nothing past n", isa);
 }
 
 /* Every mask of a byte, and rows of every length up to 64. */
