@@ -5,7 +5,7 @@
  * is left to do.  A step reads a slice of the prompts that have begun, gives
  * every other running text its next token, and reports each token by the
  * request's on_event.  When a text ends, the next request takes its place in
- * the same step.
+ * the next step.
  *
  * A text and its log probabilities depend on the model, the arithmetic, the
  * prompt, the parameters and (seed, number) alone, to the bit.  They do not
@@ -23,6 +23,8 @@
  * pages in this way.
  *
  * One thread makes all calls on an engine; pool's threads compute.
+ *
+ * schedule.c plans a step, emit.c chooses and reports tokens.
  */
 #ifndef GEN_ENGINE_H
 #define GEN_ENGINE_H
@@ -43,6 +45,8 @@ struct gen_limits {
     size_t pages;   /* pages of keys and values */
     size_t longest; /* tokens of a prompt and its text together, at most */
     size_t slice;   /* tokens of prompts read in a step, at most */
+    int scores;     /* requests may have `score` */
+    int apart;      /* compute every prompt whole, for measurements */
 };
 enum { GEN_SLICE = 256 }; /* a good slice */
 
@@ -101,8 +105,9 @@ struct gen_engine *gen_new(const struct model *m, struct pool *pool,
     const struct tokenizer *tok, const struct gen_limits *limits);
 /* Requests that have not ended get no GEN_END. */
 void gen_free(struct gen_engine *g);
-/* gen_cache_bytes: bytes of keys and values.  gen_bytes: bytes of all memory of
- * the engine. */
+/* gen_page_bytes: bytes of a page of keys and values of m.  gen_cache_bytes:
+ * bytes of all pages.  gen_bytes: bytes of all memory of the engine. */
+size_t gen_page_bytes(const struct model *m);
 size_t gen_cache_bytes(const struct gen_engine *g);
 size_t gen_bytes(const struct gen_engine *g);
 

@@ -2,11 +2,11 @@
  * Sampling: choosing the next token of a text from its logits z [V], all
  * finite.  The steps, in this order:
  *
- * 1. Repetition penalty r, for every token of the prompt and the text: z > 0
+ * 1. Logit bias: z += bias.
+ * 2. Repetition penalty r, for every token of the prompt and the text: z > 0
  *    becomes z/r, other z become z r.  Keskar et al., arXiv:1909.05858.
  *    Presence and frequency penalties, for a token that the text has c > 0
  *    times (the prompt does not count): z -= presence + frequency c.
- * 2. Logit bias: z += bias.
  * 3. Temperature tau: p = softmax(z/tau).  With tau 0 the token of the largest
  *    z is chosen, of equals the lowest id, and the steps below are left out.
  * 4. Top-k keeps the k most probable tokens.
@@ -20,9 +20,9 @@
  * 8. A token is drawn from the kept ones, by their p.
  *
  * Each of 4 to 7 sees p divided by its sum over the tokens that are left, and
- * keeps at least one; of equal tokens the lower ids come first.  transformers'
- * generate has this order.  vLLM's differs in two combinations: it adds the
- * bias before the penalties, and applies min-p before top-k and top-p.
+ * keeps at least one; of equal tokens the lower ids come first.  This is the
+ * order of transformers' generate.  vLLM applies min-p before top-k and top-p;
+ * the rest of its order is the same.
  */
 #ifndef GEN_SAMPLE_H
 #define GEN_SAMPLE_H
@@ -68,13 +68,13 @@ void sample_room_init(struct sample_room *r, size_t V);
 void sample_room_release(struct sample_room *r);
 size_t sample_room_bytes(size_t V);
 
-/* The tokens that penalties look at. */
+/* The tokens that penalties look at, and those that must not be chosen. */
 struct sample_past {
-    const uint32_t *prompt, *text; /* [nprompt], [ntext] ids < V */
-    size_t nprompt, ntext;
+    const uint32_t *prompt, *text, *banned; /* ids < V */
+    size_t nprompt, ntext, nbanned;
 };
 
-/* Steps 1 and 2: set r->z. */
+/* Steps 1 and 2: set r->z; banned tokens get -INFINITY. */
 void sample_change(const struct sampling *s, const struct sample_past *past,
     const float *z, size_t V, struct sample_room *r);
 /* Steps 3 to 7, of r->z, with a temperature > 0: write the kept tokens to
@@ -86,9 +86,9 @@ size_t sample_keep(const struct sampling *s, size_t V, struct sample_room *r,
  * the kept p, in the order of r->ids. */
 uint32_t sample_next(const struct sampling *s, const struct sample_past *past,
     const float *z, size_t V, double u, struct sample_room *r);
-/* The id of the largest logit; of equals the lowest id.  UINT32_MAX: some logit
- * is not finite. */
-uint32_t sample_best(const float *z, size_t V);
+/* The id of the largest logit; of equals the lowest id. */
+uint32_t sample_largest(const float *z, size_t V);
+int sample_finite(const float *z, size_t V);
 
 /* log softmax(z) of the k <= V most probable tokens, by falling logit, of
  * equals the lower id first: ids [k], logp [k].  lse: sample_lse(z, V).  key

@@ -1,0 +1,87 @@
+/* An engine from within: engine.c, schedule.c, emit.c. */
+#ifndef GEN_ENGINE_IMPL_H
+#define GEN_ENGINE_IMPL_H
+
+#include "gen/engine.h"
+#include "gen/prefix.h"
+#include "gen/sample.h"
+#include "model/forward.h"
+#include "model/forward_kv.h"
+
+#define GEN_NO_ROW SIZE_MAX
+enum { GEN_SCORED = 32 }; /* prompt tokens that are scored together */
+
+struct gen_text {
+    struct gen_request r;
+    struct tok_ids ids;    /* the prompt, then the new tokens */
+    struct tok_ids end;    /* tokens that end it */
+    struct buf bytes;      /* bytes of the new tokens */
+    size_t shown;          /* bytes that were reported */
+    size_t stop_from;      /* stop strings begin here or later */
+    size_t scored;         /* prompt tokens that were reported */
+    int cancelled, begun;  /* begun: it has run before */
+    struct gen_text *next; /* in the queue */
+    /* while it runs: */
+    size_t slot;  /* number in the cache */
+    size_t nodes; /* its first pages that are in the tree of prefixes */
+    int apart;    /* the tree has another page for its tokens, so that none of
+                   * its further pages is added */
+    /* in a step: */
+    size_t feed;     /* tokens to compute */
+    float *states;   /* [feed,d] their final states; NULL: not wanted */
+    size_t row;      /* row of logits after them, or GEN_NO_ROW */
+    uint32_t chosen; /* next token; UINT32_MAX: a logit is not finite */
+    float logp;      /* its log probability */
+};
+
+/* Log probabilities of the most probable tokens after some tokens. */
+struct gen_top {
+    uint32_t ids[PARAMS_TOP];
+    float logp[PARAMS_TOP];
+};
+
+struct gen_engine {
+    const struct model *m;
+    struct pool *pool;
+    const struct tokenizer *tok;
+    struct gen_limits limits;
+    size_t V;           /* ids below V may be chosen */
+    struct tok_ids end; /* EOS of model and tokenizer */
+    struct kvcache *kv;
+    struct prefix *prefix;
+    struct sample_room *room; /* [threads] */
+    float *logits;            /* [texts,m.V] */
+    struct gen_top *top;      /* [texts] */
+    struct kv_more *more;     /* [texts] */
+    uint32_t *path;           /* pages of the longest text */
+    /* for prompts with scores */
+    struct fwd *fwd;
+    float *states; /* [slice,d] */
+    float *z;      /* [GEN_SCORED,m.V] */
+    /* texts */
+    struct gen_text **run; /* [texts] that run, the oldest first */
+    size_t nrun;
+    size_t *slot,
+        nslot; /* [texts] a stack of nslot free numbers in the cache */
+    struct gen_text *first, *last; /* the queue */
+    struct gen_stats stats;
+};
+
+/* Choose the texts and tokens of the next step: let texts begin, and preempt
+ * the youngest if pages are too few.  Sets `feed`, `states` and `row` of each
+ * running text; returns the number of rows. */
+size_t gen_plan(struct gen_engine *g);
+/* Add full pages of a running text to the tree of prefixes. */
+void gen_keep_pages(struct gen_engine *g, struct gen_text *t);
+/* Take a running text's pages and its number from it. */
+void gen_drop(struct gen_engine *g, struct gen_text *t);
+
+/* Choose the next token of each text that has a row of logits. */
+void gen_choose(struct gen_engine *g);
+/* Report what a step has computed for a text.  Returns why it ends, or
+ * GEN_GOES_ON. */
+enum gen_reason gen_report(struct gen_engine *g, struct gen_text *t);
+/* Report that a text has ended. */
+void gen_report_end(struct gen_text *t, enum gen_reason why);
+
+#endif
