@@ -2,13 +2,13 @@
 #include "bench.h"
 #include "bench_out.h"
 #include "common.h"
-#include "texts.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/progress.h"
+#include "model/forward_kv.h"
 
 #include <stdlib.h>
 
@@ -19,30 +19,54 @@ struct bench_args {
     int format;
 };
 
+/* A text of a round: clock_now at its first and at its last token. */
+struct timed {
+    double first, last;
+};
+
+static void
+time_token(void *ctx, const struct gen_event *ev)
+{
+    struct timed *t = ctx;
+
+    if (ev->kind == GEN_END && ev->reason == GEN_NAN)
+        die(EX_NUM, "a logit is not finite");
+    if (ev->kind != GEN_TOKEN)
+        return;
+    t->last = clock_now();
+    if (ev->at == 0)
+        t->first = t->last;
+}
+
 /* Run a round and record it as round `at`; if at >= b->rounds it is a warm-up,
  * which is not recorded. */
 static void
 run_round(const struct measured *b, const struct side *s, size_t at)
 {
-    struct text *t = xcalloc(b->each, sizeof *t);
+    struct timed *t = xcalloc(b->each, sizeof *t);
     const double n = (double)b->length, each = (double)b->each;
     const double start = clock_now();
+    struct err e;
     double wall;
 
     for (size_t i = 0; i < b->each; i++) {
-        t[i].ids = b->ids;
-        t[i].n = b->prompt_length;
-        t[i].draw_key = i;
+        const struct gen_request r = { .prompt = b->ids,
+            .n = b->prompt_length,
+            .params = &b->params,
+            .number = i,
+            .on_event = time_token,
+            .ctx = &t[i] };
+
+        if (gen_add(s->engine, &r, &e) == NULL)
+            die_err(&e);
     }
-    texts_run(s->w, t, b->each, NULL, NULL);
+    while (gen_step(s->engine) > 0)
+        ;
     wall = clock_now() - start;
-    for (size_t i = 0; i < b->each; i++) {
-        if (at < b->rounds) {
-            s->value[FIRST][at * b->each + i] = 1e3 * (t[i].first - start);
-            s->value[TOKEN][at * b->each + i] =
-                1e3 * (t[i].done - t[i].first) / (n - 1.0);
-        }
-        text_release(&t[i]);
+    for (size_t i = 0; at < b->rounds && i < b->each; i++) {
+        s->value[FIRST][at * b->each + i] = 1e3 * (t[i].first - start);
+        s->value[TOKEN][at * b->each + i] =
+            1e3 * (t[i].last - t[i].first) / (n - 1.0);
     }
     if (at < b->rounds) {
         s->value[TOKENS][at] = each * n / wall;
@@ -51,30 +75,30 @@ run_round(const struct measured *b, const struct side *s, size_t at)
     free(t);
 }
 
-/* Allocate the texts and values of all models.  Dies if memory is too small. */
+/* Allocate the engines and values of all models.  Dies if memory is too small.
+ */
 static void
-make_rooms(struct measured *b, struct pool *pool, const struct common *how)
+make_rooms(struct measured *b, struct pool *pool)
 {
-    const struct texts_opt o = { .at_once = b->each,
-        .longest = b->prompt_length,
-        .most = b->length,
-        .tau = how->tau,
-        .top_p = how->top_p,
-        .seed = how->seed,
-        .no_eos = 1 };
+    const size_t longest = b->prompt_length + b->length;
+    const struct gen_limits limits = { .texts = b->each,
+        .pages = b->each * kv_pages(longest),
+        .longest = longest,
+        .slice = b->each * b->prompt_length,
+        .apart = 1 };
     size_t cache = 0, bytes = 0;
 
     for (size_t i = 0; i < b->sides; i++) {
         struct side *s = &b->side[i];
 
-        s->w = texts_new(&s->m, pool, &o);
-        cache += texts_cache_bytes(s->w);
-        bytes += texts_bytes(s->w);
+        s->engine = gen_new(&s->m, pool, NULL, &limits);
+        cache += gen_cache_bytes(s->engine);
+        bytes += gen_bytes(s->engine);
         for (int q = 0; q < MEASURES; q++)
             s->value[q] = xcalloc(bench_values(b, q), sizeof(double));
     }
-    tell_texts(&b->side[0].m, pool, b->sides * b->each, o.longest + o.most,
-        cache, bytes);
+    common_memory(&b->side[0].m, pool, b->sides * b->each, longest, cache,
+        bytes);
 }
 
 /* Make a prompt of random ids that are valid in all models. */
@@ -107,7 +131,7 @@ static void
 release_bench(struct measured *b)
 {
     for (size_t i = 0; i < b->sides; i++) {
-        texts_free(b->side[i].w);
+        gen_free(b->side[i].engine);
         for (int q = 0; q < MEASURES; q++)
             free(b->side[i].value[q]);
         model_close(&b->side[i].m);
@@ -123,7 +147,11 @@ run_bench(const struct bench_args *a)
         .each = a->at_once < a->count ? a->at_once : a->count,
         .prompt_length = a->prompt_length,
         .length = a->length,
-        .seed = a->how.seed };
+        .seed = a->how.seed,
+        .params = { .most = a->length,
+            .seed = a->how.seed,
+            .how = a->how.how,
+            .past_eos = 1 } };
     struct pool *pool;
 
     b.rounds = (a->count + b.each - 1) / b.each;
@@ -135,7 +163,7 @@ run_bench(const struct bench_args *a)
     pool = common_pool(&a->how);
     b.threads = pool_size(pool);
     make_prompt(&b);
-    make_rooms(&b, pool, &a->how);
+    make_rooms(&b, pool);
     measure_rounds(&b);
     bench_print(&b, (enum format)a->format);
     release_bench(&b);

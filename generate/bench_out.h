@@ -2,8 +2,8 @@
 #ifndef GENERATE_BENCH_OUT_H
 #define GENERATE_BENCH_OUT_H
 
-#include "texts.h"
 #include "format/sheet.h"
+#include "gen/engine.h"
 #include "model/model.h"
 
 #include <stddef.h>
@@ -17,7 +17,7 @@ enum { FIRST, TOKEN, TOKENS, PROMPTS, MEASURES };
 struct side {
     const char *name;
     struct model m;
-    struct texts *w;
+    struct gen_engine *engine;
     double *value[MEASURES]; /* [bench_values(b, q)] of measure q */
 };
 
@@ -26,8 +26,9 @@ struct measured {
     size_t prompt_length, length, threads;
     uint64_t seed; /* seed of the prompt, and of the bootstrap samples */
     size_t sides;
-    struct side *side; /* [sides] the models */
-    uint32_t *ids;     /* [prompt_length] the prompt */
+    struct side *side;        /* [sides] the models */
+    uint32_t *ids;            /* [prompt_length] the prompt */
+    struct gen_params params; /* of each text */
 };
 
 /* Number of values of measure q: one for each round if it is a rate, else one

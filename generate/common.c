@@ -1,19 +1,19 @@
 /* Options that the commands share; see common.h. */
 #include "common.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "cli/die.h"
+#include "cli/prog.h"
 #include "dist/dist.h"
+#include "train/plan.h"
 
 void
 common_begin(const struct common *c)
 {
     struct err e;
 
-    if (c->tau > 0.0 && c->tau < 0.01)
-        die(EX_USAGE,
-            "--temperature: %g is too low: give 0.01 or more, or 0 for the "
-            "most probable token",
-            c->tau);
+    if (sampling_check(&c->how, SIZE_MAX, &e) < 0)
+        die(EX_USAGE, "--%s", e.msg);
     if (dist_place(c->cpus, c->numa, &e) < 0 ||
         compute_init(c->compute, &e) < 0)
         die_err(&e);
@@ -38,4 +38,20 @@ common_pool(const struct common *c)
     if ((pool = pool_new(dist_threads(c->threads), &e)) == NULL)
         die_err(&e);
     return pool;
+}
+
+void
+common_memory(const struct model *m, const struct pool *pool, size_t texts,
+    size_t longest, size_t cache, size_t bytes)
+{
+    const size_t all = bytes + plan_window(m, 1, 1) +
+        plan_program(prog_resident(), pool_size(pool));
+    struct err e;
+
+    note("%zu texts at a time, of %zu tokens at most: %.1f MB of keys and "
+         "values, %.1f MB in all",
+        texts, longest, (double)cache * 1e-6, (double)all * 1e-6);
+    if (plan_fits(all, "fewer texts (--at-once) or tokens (-n, --cache)", &e) <
+        0)
+        die_err(&e);
 }

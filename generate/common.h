@@ -4,6 +4,7 @@
 
 #include "base/pool.h"
 #include "cli/opt.h"
+#include "gen/engine.h"
 #include "model/compute.h"
 #include "model/model.h"
 
@@ -11,21 +12,19 @@
 
 /* Values of the options that every command has. */
 struct common {
-    double tau;   /* temperature; 0: the most probable token */
-    double top_p; /* in (0,1]; nucleus sampling: draw from the most probable
-                   * tokens that together have this probability */
+    struct sampling how;
     size_t seed, threads;
     const char *cpus, *numa;
     int compute;
 };
 #define COMMON_DEFAULTS          \
     {                            \
-        .tau = 0.0, .top_p = 1.0 \
+        .how = SAMPLING_DEFAULTS \
     }
 #define COMMON_OPTIONS(c)                                                    \
-    OPT_REAL(0, "temperature", &(c)->tau, 0, 1000, "T",                      \
+    OPT_REAL(0, "temperature", &(c)->how.temperature, 0, 1000, "T",          \
         "temperature of the softmax (0: take the most probable token)"),     \
-        OPT_REAL(0, "top-p", &(c)->top_p, 1e-6, 1, "p",                      \
+        OPT_REAL(0, "top-p", &(c)->how.top_p, 1e-6, 1, "p",                  \
             "draw from the fewest most probable tokens whose probabilities " \
             "sum to p or more"),                                             \
         OPT_SIZE('s', "seed", &(c)->seed, 0, 1e18, "seed",                   \
@@ -37,6 +36,23 @@ struct common {
         OPT_STR(0, "numa", &(c)->numa, "node", "run on this memory node"),   \
         OPT_ENUM(0, "compute", &(c)->compute, compute_names, "type",         \
             "type that the factors of matrix products have")
+/* Further options of commands that write texts to read. */
+#define SAMPLING_OPTIONS(s)                                                 \
+    OPT_SIZE(0, "top-k", &(s)->top_k, 0, 1e9, "tokens",                     \
+        "draw from so many most probable tokens (0: all)"),                 \
+        OPT_REAL(0, "min-p", &(s)->min_p, 0, 1, "p",                        \
+            "draw from tokens at least p times as probable as the most "    \
+            "probable one"),                                                \
+        OPT_REAL(0, "typical-p", &(s)->typical, 1e-6, 1, "p",               \
+            "draw from the fewest tokens of typical probability whose "     \
+            "probabilities sum to p or more"),                              \
+        OPT_REAL(0, "repetition-penalty", &(s)->repetition, 0.01, 100, "r", \
+            "divide the logits of tokens that came before by r"),           \
+        OPT_REAL(0, "presence-penalty", &(s)->presence, -100, 100, "x",     \
+            "subtract x from the logits of tokens that the text has"),      \
+        OPT_REAL(0, "frequency-penalty", &(s)->frequency, -100, 100, "x",   \
+            "subtract x from the logits of tokens for each time that the "  \
+            "text has them")
 
 /* Apply the options.  Call it before models are opened.  Dies on errors. */
 void common_begin(const struct common *c);
@@ -45,5 +61,10 @@ void common_open(struct model *m, const char *path);
 /* Start the threads.  Call it when models are open.  Dies on errors; the caller
  * frees the pool. */
 struct pool *common_pool(const struct common *c);
+/* Print a note of the memory that generation takes: `bytes` besides the model m
+ * and the program, of which `cache` are keys and values.  texts: that run at a
+ * time; longest: tokens of a text at most.  Dies if there is not enough. */
+void common_memory(const struct model *m, const struct pool *pool, size_t texts,
+    size_t longest, size_t cache, size_t bytes);
 
 #endif

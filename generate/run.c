@@ -1,18 +1,18 @@
-/* generate run: continue a prompt, or all prompts in a file of JSON lines. */
+/* generate run: continue a prompt, the prompts of a file, or none. */
 #include "run.h"
 #include "common.h"
-#include "texts.h"
+#include "output.h"
+#include "prompts.h"
+#include "written.h"
 #include "base/clock.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
-#include "format/json.h"
-#include "text/unicode.h"
-#include "tok/tok.h"
+#include "model/forward_kv.h"
+#include "train/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,121 +20,250 @@
 
 struct run_args {
     struct common how;
-    const char *model, *tokenizer, *prompt, *prompts, *field;
+    const char *model, *tokenizer, *prompt, *prompts, *field, *resume;
     struct opt_list stop;
-    size_t length, at_once;
+    size_t length, at_once, count, logprobs, cache, slice;
 };
 
-struct prompts {
-    const struct run_args *a;
-    struct tokenizer *tok;
-    struct tok_scratch *scratch;
-    size_t V;               /* number of the model's ids */
-    size_t most;            /* positions that the model has; 0: not known */
-    size_t n, cap, longest; /* n: prompts; longest: tokens of the longest */
-    struct text *text;      /* [n] */
-    struct tok_ids *ids;    /* [n] ids of the prompts */
-    json_t **record;        /* [n] the parsed lines of the prompts */
-    struct opt_list stop;   /* --stop, unescaped */
-    size_t back;            /* bytes of the longest --stop */
-    size_t printed;       /* number of texts printed; if one text: its bytes */
-    double ended, tokens; /* texts that have ended; tokens of all so far */
+/* Prompts are read while fewer texts than so many times --at-once have been
+ * read and not written. */
+enum { WINDOW = 8 };
+
+/* A run over many prompts. */
+struct run {
+    const struct tokenizer *tok;
+    struct prompts *prompts;
+    struct prompt *next;          /* the next prompt; NULL: no more */
+    size_t choice;                /* its next text */
+    struct written *first, *last; /* texts that are not written, in order */
+    struct output *output;
+    size_t pending;       /* their number */
+    double texts, tokens; /* so far */
+    double done;          /* prompts */
 };
 
-/* Add a prompt.  -1 and *e: it has no tokens, too many, or an id that the model
- * does not have. */
+/* ---- limits ---- */
+
 static int
-add_prompt(struct prompts *p, const char *s, size_t n, json_t *record,
-    uint64_t draw_key, struct err *e)
+by_lines(const struct run_args *a)
 {
-    struct tok_ids *ids;
-
-    if (p->n == p->cap) {
-        p->cap = 2 * p->cap + 16;
-        p->text = xreallocarray(p->text, p->cap, sizeof *p->text);
-        p->ids = xreallocarray(p->ids, p->cap, sizeof *p->ids);
-        p->record = xreallocarray(p->record, p->cap, sizeof(json_t *));
-    }
-    ids = &p->ids[p->n];
-    *ids = (struct tok_ids){ 0 };
-    tok_encode(p->tok, p->scratch, s, n, TOK_SPECIAL | TOK_BOS, ids);
-    if (ids->n == 0)
-        return err_set(e, EX_USAGE, "the prompt has no tokens");
-    if (tok_fits(ids, p->V, e) < 0)
-        return err_prefix(e, "the prompt");
-    if (p->most > 0 && ids->n + p->a->length > p->most)
-        return err_set(e, EX_INPUT,
-            "the prompt has %zu tokens, and with %zu more they exceed the "
-            "model's %zu positions: shorten it, or ask for fewer by -n",
-            ids->n, p->a->length, p->most);
-    p->longest = ids->n > p->longest ? ids->n : p->longest;
-    p->text[p->n] =
-        (struct text){ .ids = ids->v, .n = ids->n, .draw_key = draw_key };
-    p->record[p->n++] = record;
-    return 0;
+    return a->prompt == NULL;
 }
 
-/* Add the prompt of a line; at: its number from 0. */
-static int
-add_prompt_line(struct prompts *p, const char *line, size_t n, size_t at,
-    struct err *e)
+/* Limits for texts of at most `longest` tokens, as far as prompts are known. */
+static struct gen_limits
+run_limits(const struct run_args *a, const struct model *m, size_t texts,
+    size_t longest)
 {
-    json_t *j = js_parse(line, n, e);
-    const json_t *index;
-    const char *prompt;
-    int r;
+    const size_t page = gen_page_bytes(m);
+    const size_t most = (a->cache > 0 ? a->cache : plan_limit() / 2) / page;
+    struct gen_limits l = { .texts = texts, .slice = a->slice };
 
-    if (j == NULL)
-        return -1;
-    if (!json_is_object(j))
-        return err_set(e, EX_INPUT, "is no object");
-    if ((r = js_str(j, p->a->field, &prompt, e)) < 0)
-        return -1;
-    if (r == 0)
-        return err_set(e, EX_INPUT, "has no member %s", p->a->field);
-    if ((index = json_object_get(j, "index")) == NULL)
-        json_object_set_new(j, "index", json_integer((json_int_t)at));
-    else if (json_is_integer(index) && json_integer_value(index) >= 0)
-        at = (size_t)json_integer_value(index);
-    if (add_prompt(p, prompt, strlen(prompt), j, at, e) < 0) {
-        e->code = EX_INPUT;
-        return -1;
-    }
-    return 0;
+    l.longest = by_lines(a) && m->c.max_pos > longest ? m->c.max_pos : longest;
+    l.pages = texts * kv_pages(longest);
+    if (l.pages < kv_pages(l.longest))
+        l.pages = kv_pages(l.longest);
+    if (a->cache > 0 || l.pages > most)
+        l.pages = most > 0 ? most : 1;
+    if (l.longest > l.pages * KV_PAGE)
+        l.longest = l.pages * KV_PAGE;
+    return l;
+}
+
+static struct gen_engine *
+run_engine(const struct run_args *a, const struct model *m, struct pool *pool,
+    const struct tokenizer *tok, size_t texts, size_t longest)
+{
+    const struct gen_limits l = run_limits(a, m, texts, longest);
+    struct gen_engine *g = gen_new(m, pool, tok, &l);
+
+    common_memory(m, pool, texts, l.longest, gen_cache_bytes(g), gen_bytes(g));
+    return g;
 }
 
 static void
-read_lines(struct prompts *p)
+check_end(enum gen_reason why)
 {
-    const char *path = p->a->prompts;
-    size_t n, at = 0;
-    struct err e;
-    char *all;
-
-    if (io_slurp(path, JS_MAX, &all, &n, &e) < 0)
-        die_err(&e);
-    for (char *line = all, *end = all + n; line < end; at++) {
-        char *nl = memchr(line, '\n', (size_t)(end - line));
-        const size_t len = (size_t)((nl != NULL ? nl : end) - line);
-
-        if (strspn(line, " \t\r") < len &&
-            add_prompt_line(p, line, len, at, &e) < 0)
-            die(e.code, "%s: line %zu: %s", io_in_name(path), at + 1, e.msg);
-        line += len + 1;
-    }
-    free(all);
-    if (p->n == 0)
-        die(EX_INPUT, "%s: holds no prompts", io_in_name(path));
+    if (why == GEN_NAN)
+        die(EX_NUM, "a logit is not finite");
 }
+
+/* ---- one prompt ---- */
+
+static void
+print_new_bytes(void *ctx, const struct gen_event *ev)
+{
+    double *tokens = ctx;
+
+    check_end(ev->reason);
+    out_put(ev->bytes, ev->n);
+    *tokens += ev->kind == GEN_TOKEN;
+    progress_at(*tokens, NULL);
+}
+
+/* Continue one prompt, and print its text while it is made. */
+static double
+run_one(const struct run_args *a, const struct model *m, struct pool *pool,
+    const struct tokenizer *tok, struct prompts *prompts)
+{
+    struct prompt *q = prompts_next(prompts);
+    struct gen_engine *g = run_engine(a, m, pool, tok, 1, q->ids.n + a->length);
+    /* a text on a terminal shows progress itself */
+    const int shows = !isatty(STDOUT_FILENO);
+    double tokens = 0.0;
+    const struct gen_request r = { .prompt = q->ids.v,
+        .n = q->ids.n,
+        .params = &q->params,
+        .on_event = print_new_bytes,
+        .ctx = &tokens };
+    struct err e;
+
+    if (shows)
+        progress_begin("generating", (double)a->length, "tokens");
+    out_put(a->prompt, strlen(a->prompt));
+    if (gen_add(g, &r, &e) == NULL)
+        die_err(&e);
+    while (gen_step(g) > 0)
+        ;
+    out_put("\n", 1);
+    if (shows)
+        progress_end();
+    gen_free(g);
+    prompt_free(q);
+    return tokens;
+}
+
+/* ---- many prompts ---- */
+
+/* The next text, or NULL.  Texts that the output has already are passed over.
+ */
+static struct written *
+next_text(struct run *r)
+{
+    while (r->next != NULL) {
+        struct written *t = written_new(r->next, r->choice++);
+        json_t *known = written_begin(t);
+        const int has = output_has(r->output, known);
+
+        json_decref(known);
+        if (r->choice == r->next->params.n) {
+            r->next = prompts_next(r->prompts);
+            r->choice = 0;
+        }
+        if (!has)
+            return t;
+        r->texts++;
+        r->done += 1.0 / (double)t->prompt->params.n;
+        progress_from(r->done);
+        written_free(t);
+    }
+    return NULL;
+}
+
+static void
+take_event(void *ctx, const struct gen_event *ev)
+{
+    check_end(ev->reason);
+    written_event(ctx, ev);
+}
+
+static void
+queue_text(struct run *r, struct written *t)
+{
+    *(r->last != NULL ? &r->last->next : &r->first) = t;
+    r->last = t;
+    r->pending++;
+}
+
+static void
+start_text(struct gen_engine *g, struct written *t)
+{
+    const struct prompt *q = t->prompt;
+    const struct gen_request request = { .prompt = q->ids.v,
+        .n = q->ids.n,
+        .params = &q->params,
+        .number = prompt_number(q, t->choice),
+        .on_event = take_event,
+        .ctx = t };
+    struct err e;
+
+    if (gen_add(g, &request, &e) == NULL) {
+        if (q->line > 0)
+            die(e.code, "line %zu: %s", q->line, e.msg);
+        die_err(&e);
+    }
+}
+
+/* Write the texts that have ended, up to the first that has not. */
+static void
+write_ended(struct run *r)
+{
+    struct buf line = { 0 };
+
+    while (r->first != NULL && r->first->end != GEN_GOES_ON) {
+        struct written *t = r->first;
+        char extra[40];
+
+        buf_clear(&line);
+        written_line(t, r->tok, &line);
+        buf_addc(&line, '\n');
+        output_line(r->output, line.p, line.n);
+        r->texts++;
+        r->tokens += (double)t->ids.n;
+        r->done += 1.0 / (double)t->prompt->params.n;
+        snprintf(extra, sizeof extra, "%.0f tokens", r->tokens);
+        progress_at(r->done, extra);
+        r->first = t->next;
+        r->last = r->first == NULL ? NULL : r->last;
+        r->pending--;
+        written_free(t);
+    }
+    buf_release(&line);
+}
+
+static void
+run_many(const struct run_args *a, const struct model *m, struct pool *pool,
+    struct run *r)
+{
+    const size_t window = WINDOW * a->at_once;
+    struct gen_engine *g;
+    struct written *t;
+    size_t longest = 1;
+
+    progress_begin("generating", (double)prompts_total(r->prompts), "prompts");
+    r->next = prompts_next(r->prompts);
+    /* The first prompts say how much memory texts need. */
+    while (r->pending < window && (t = next_text(r)) != NULL) {
+        const size_t n = t->prompt->ids.n + t->prompt->params.most;
+
+        longest = n > longest ? n : longest;
+        queue_text(r, t);
+    }
+    g = run_engine(a, m, pool, r->tok,
+        r->pending < a->at_once && r->pending > 0 ? r->pending : a->at_once,
+        longest);
+    for (t = r->first; t != NULL; t = t->next)
+        start_text(g, t);
+    while (r->pending > 0) {
+        gen_step(g);
+        write_ended(r);
+        while (r->pending < window && (t = next_text(r)) != NULL) {
+            queue_text(r, t);
+            start_text(g, t);
+        }
+    }
+    progress_end();
+    gen_free(g);
+}
+
+/* ---- options ---- */
 
 /* Unescape the values of --stop in place. */
 static void
-read_stops(struct prompts *p)
+read_stop_options(struct opt_list *stop)
 {
-    p->stop = p->a->stop;
-    for (size_t i = 0; i < p->stop.n; i++) {
-        char *to = p->stop.v[i];
-        size_t n;
+    for (size_t i = 0; i < stop->n; i++) {
+        char *to = stop->v[i];
 
         for (const char *s = to; *s != '\0'; s++) {
             *to = *s;
@@ -143,141 +272,61 @@ read_stops(struct prompts *p)
             to++;
         }
         *to = '\0';
-        n = (size_t)(to - p->stop.v[i]);
-        if (n == 0)
+        if (to == stop->v[i])
             die(EX_USAGE, "--stop needs a text: an empty one is everywhere");
-        p->back = n > p->back ? n : p->back;
     }
 }
 
-static void
-open_prompt_tokenizer(struct prompts *p, const struct model *m)
+static struct tokenizer *
+open_run_tokenizer(const struct run_args *a, const struct model *m)
 {
-    const char *path = p->a->tokenizer != NULL ? p->a->tokenizer : p->a->model;
+    const char *path = a->tokenizer != NULL ? a->tokenizer : a->model;
+    struct tokenizer *tok;
     struct err e;
 
-    if ((p->tok = tok_open(path, &e)) == NULL)
+    if ((tok = tok_open(path, &e)) == NULL)
         die_err(&e);
-    if (tok_warning(p->tok))
-        warn("%s: %s", path, tok_warning(p->tok));
-    if (tok_fit(p->tok, path, m->c.V, NULL, &e) < 0)
+    if (tok_warning(tok))
+        warn("%s: %s", path, tok_warning(tok));
+    if (tok_fit(tok, path, m->c.V, NULL, &e) < 0)
         die_err(&e);
-    p->V = m->c.V;
-    p->scratch = tok_scratch_new(p->tok);
-}
-
-/* Print the line of a prompt with its text. */
-static void
-put_text_line(const struct text *t, json_t *j)
-{
-    static const char *const ends[] = { "", "eos", "stop", "length" };
-    struct buf text = { 0 };
-    char *line;
-
-    uni_repair(t->bytes.p != NULL ? t->bytes.p : "", t->bytes.n, &text);
-    json_object_set_new(j, "completion",
-        json_stringn(text.p != NULL ? text.p : "", text.n));
-    json_object_set_new(j, "finish_reason", json_string(ends[t->end]));
-    json_object_set_new(j, "tokens", json_integer((json_int_t)t->next.n));
-    line = json_dumps(j, 0);
-    out_put(line, strlen(line));
-    out_put("\n", 1);
-    free(line);
-    buf_release(&text);
-}
-
-/* Print texts in the order of their lines, each as soon as it and all before it
- * have ended. */
-static void
-print_ended(void *ctx, struct text *t)
-{
-    struct prompts *p = ctx;
-    char extra[40];
-
-    p->tokens += t->end != TEXT_EOS;
-    if (t->end == TEXT_GOES_ON)
-        return;
-    p->ended++;
-    snprintf(extra, sizeof extra, "%.0f tokens", p->tokens);
-    progress_at(p->ended, extra);
-    while (p->printed < p->n && p->text[p->printed].end != TEXT_GOES_ON) {
-        const size_t i = p->printed++;
-
-        put_text_line(&p->text[i], p->record[i]);
-        json_decref(p->record[i]);
-        text_release(&p->text[i]);
-        tok_ids_release(&p->ids[i]);
-    }
-}
-
-/* Print the new bytes of a single text, except those that may begin a stop
- * string. */
-static void
-print_new_bytes(void *ctx, struct text *t)
-{
-    struct prompts *p = ctx;
-    const size_t back = t->end == TEXT_GOES_ON && p->back > 0 ? p->back - 1 : 0;
-
-    if (t->bytes.n > p->printed + back) {
-        out_put(t->bytes.p + p->printed, t->bytes.n - back - p->printed);
-        p->printed = t->bytes.n - back;
-    }
-    p->tokens += t->end != TEXT_EOS;
-    progress_at(p->tokens, NULL);
+    return tok;
 }
 
 static void
-run_prompts(struct prompts *p, const struct model *m, struct pool *pool)
+run_prompts(const struct run_args *a, const struct model *m, struct pool *pool)
 {
-    const struct run_args *a = p->a;
-    const struct texts_opt o = { p->n < a->at_once ? p->n : a->at_once,
-        p->longest, a->length, a->how.tau, a->how.top_p, a->how.seed, p->stop.v,
-        p->stop.n, p->tok, 0 };
-    struct texts *w = texts_new(m, pool, &o);
+    struct tokenizer *tok = open_run_tokenizer(a, m);
+    const struct prompts_from from = { .text = a->prompt,
+        .file = a->prompts,
+        .field = a->field,
+        .count = a->count,
+        .params = { .most = a->length,
+            .n = 1,
+            .seed = a->how.seed,
+            .how = a->how.how,
+            .logprobs = a->logprobs != OPT_NONE,
+            .top = a->logprobs != OPT_NONE ? a->logprobs : 0,
+            .stop = a->stop.v,
+            .nstop = a->stop.n },
+        .tok = tok,
+        .V = m->c.V,
+        .positions = m->c.max_pos };
+    struct run r = { .tok = tok, .prompts = prompts_open(&from) };
     const double start = clock_now();
-    const int one = a->prompts == NULL;
-    /* a single text on a terminal shows progress itself */
-    const int shows = !one || !isatty(STDOUT_FILENO);
 
-    tell_texts(m, pool, o.at_once, o.longest + o.most, texts_cache_bytes(w),
-        texts_bytes(w));
-    if (shows)
-        progress_begin("generating", one ? (double)a->length : (double)p->n,
-            one ? "tokens" : "texts");
-    if (one)
-        out_put(a->prompt, strlen(a->prompt));
-    texts_run(w, p->text, p->n, one ? print_new_bytes : print_ended, p);
-    if (one)
-        out_put("\n", 1);
-    if (shows)
-        progress_end();
-    prog_closing("%zu texts, %.0f tokens, %.1f tokens/s", p->n, p->tokens,
-        p->tokens / (clock_now() - start + 1e-9));
-    texts_free(w);
-}
-
-static void
-generate_all(const struct model *m, struct pool *pool, const struct run_args *a)
-{
-    struct prompts p = { .a = a, .most = m->c.max_pos };
-    struct err e;
-
-    open_prompt_tokenizer(&p, m);
-    read_stops(&p);
-    if (a->prompts != NULL)
-        read_lines(&p);
-    else if (add_prompt(&p, a->prompt, strlen(a->prompt), NULL, 0, &e) < 0)
-        die_err(&e);
-    run_prompts(&p, m, pool);
-    if (a->prompts == NULL) {
-        text_release(p.text);
-        tok_ids_release(p.ids);
+    if (by_lines(a)) {
+        r.output = output_open(a->resume);
+        run_many(a, m, pool, &r);
+        output_close(r.output);
+    } else {
+        r.texts = 1;
+        r.tokens = run_one(a, m, pool, tok, r.prompts);
     }
-    free(p.text);
-    free(p.ids);
-    free(p.record);
-    tok_scratch_free(p.scratch);
-    tok_free(p.tok);
+    prog_closing("%.0f texts, %.0f tokens, %.1f tokens/s", r.texts, r.tokens,
+        r.tokens / (clock_now() - start + 1e-9));
+    prompts_close(r.prompts);
+    tok_free(tok);
 }
 
 static void
@@ -287,10 +336,15 @@ check_args(const struct run_args *a)
         die(EX_USAGE, "give a model by -m; see generate run -h");
     if (a->prompt != NULL && a->prompts != NULL)
         die(EX_USAGE, "give a prompt or --prompts, not both");
-    if (a->prompt == NULL && a->prompts == NULL)
+    if (a->prompt == NULL && a->prompts == NULL && a->count == OPT_NONE)
         die(EX_USAGE,
-            "give a prompt, such as 'Once upon a time', or a file of "
-            "prompts by --prompts");
+            "give a prompt, such as 'Once upon a time', a file of prompts by "
+            "--prompts, or --count for texts without a prompt");
+    if (a->prompt != NULL &&
+        (a->resume != NULL || a->count != OPT_NONE || a->logprobs != OPT_NONE))
+        die(EX_USAGE,
+            "--resume, --count and --logprobs need a file: give the prompt by "
+            "--prompts");
 }
 
 int
@@ -299,7 +353,10 @@ run_main(int argc, char **argv)
     static struct run_args a = { .how = COMMON_DEFAULTS,
         .field = "prompt",
         .length = 64,
-        .at_once = 16 };
+        .at_once = 16,
+        .count = OPT_NONE,
+        .logprobs = OPT_NONE,
+        .slice = GEN_SLICE };
     const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
                                        "continue prompts with this model"),
         OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
@@ -309,23 +366,34 @@ run_main(int argc, char **argv)
         OPT_LIST(0, "stop", &a.stop, "string",
             "end a text where this begins (\\n: newline); may be repeated"),
         OPT_STR(0, "prompts", &a.prompts, "file",
-            "continue the prompts of a file of JSON lines (-: standard "
-            "input)"),
+            "continue the prompts of a file of lines, plain or JSON (-: "
+            "standard input)"),
         OPT_STR(0, "field", &a.field, "field",
             "JSON field that holds the text"),
+        OPT_SIZE(0, "count", &a.count, 1, 1e9, "prompts", "number of prompts"),
+        OPT_STR(0, "resume", &a.resume, "path",
+            "continue from what this path holds"),
+        OPT_SIZE(0, "logprobs", &a.logprobs, 0, PARAMS_TOP, "tokens",
+            "write log probabilities, also of so many most probable tokens"),
+        COMMON_OPTIONS(&a.how), SAMPLING_OPTIONS(&a.how.how),
         OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
             "number of texts computed together"),
-        COMMON_OPTIONS(&a.how), OPT_END };
+        OPT_SIZE(0, "cache", &a.cache, 0, 1e15, "bytes",
+            "memory for keys and values (0: as much as the texts need)"),
+        OPT_SIZE(0, "slice", &a.slice, 1, 1e6, "tokens",
+            "tokens of prompts that are read between two steps"),
+        OPT_END };
     struct model m;
     struct pool *pool;
 
     a.prompt = opt_parse(argc, argv, options, "continue prompts with a model",
         "[prompt]", 0, 1, NULL)[0];
     check_args(&a);
+    read_stop_options(&a.stop);
     common_begin(&a.how);
     common_open(&m, a.model);
     pool = common_pool(&a.how);
-    generate_all(&m, pool, &a);
+    run_prompts(&a, &m, pool);
     out_done();
     model_close(&m);
     pool_free(pool);

@@ -1,0 +1,101 @@
+/* Lines of generate run; see output.h. */
+#include "output.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "cli/die.h"
+#include "cli/out.h"
+#include "format/json.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct output {
+    const char *path;
+    int fd;      /* of the file */
+    FILE *had;   /* lines of earlier runs; NULL: all were read */
+    off_t whole; /* bytes of its complete lines so far */
+    size_t lines;
+    char *line;
+    size_t cap;
+};
+
+struct output *
+output_open(const char *path)
+{
+    struct output *o = xcalloc(1, sizeof *o);
+
+    o->path = path;
+    if (path == NULL)
+        return o;
+    if ((o->fd = io_openat(AT_FDCWD, path, O_RDWR | O_CREAT)) < 0 ||
+        (o->had = fdopen(o->fd, "r+")) == NULL)
+        die(EX_SYS, "%s:", path);
+    return o;
+}
+
+/* Are the members of `known` those of the line [n]? */
+static int
+same_text(const char *line, size_t n, const json_t *known)
+{
+    struct err e;
+    json_t *j = js_parse(line, n, &e);
+    int same = json_is_object(j);
+    const char *key;
+    json_t *v;
+
+    json_object_foreach((json_t *)(uintptr_t)known, key, v) same = same &&
+        (strcmp(key, "text") == 0 || json_equal(json_object_get(j, key), v));
+    json_decref(j);
+    return same;
+}
+
+int
+output_has(struct output *o, const json_t *known)
+{
+    ssize_t n;
+
+    if (o->had == NULL)
+        return 0;
+    n = getline(&o->line, &o->cap, o->had);
+    if (n > 0 && o->line[n - 1] == '\n') {
+        o->lines++;
+        o->whole += n;
+        if (!same_text(o->line, (size_t)n, known))
+            die(EX_USAGE,
+                "%s: line %zu: is of another prompt or seed: repeat the "
+                "options of the first run, or give another file",
+                o->path, o->lines);
+        return 1;
+    }
+    if (ferror(o->had) || ftruncate(o->fd, o->whole) != 0 ||
+        lseek(o->fd, o->whole, SEEK_SET) < 0)
+        die(EX_SYS, "%s:", o->path);
+    o->had = NULL;
+    return 0;
+}
+
+void
+output_line(struct output *o, const char *line, size_t n)
+{
+    if (o->path == NULL)
+        out_put(line, n);
+    else if (io_write(o->fd, line, n) < 0)
+        die(EX_SYS, "%s:", o->path);
+}
+
+void
+output_close(struct output *o)
+{
+    if (o->had != NULL && getline(&o->line, &o->cap, o->had) > 0)
+        die(EX_USAGE,
+            "%s: line %zu: is of no prompt: repeat the options of the first "
+            "run, or give another file",
+            o->path, o->lines + 1);
+    if (o->path != NULL && (io_fsync(o->fd) < 0 || close(o->fd) != 0))
+        die(EX_SYS, "%s:", o->path);
+    free(o->line);
+    free(o);
+}

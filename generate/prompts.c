@@ -1,0 +1,239 @@
+/* Prompts of generate run; see prompts.h. */
+#include "prompts.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "cli/die.h"
+#include "format/json.h"
+#include "text/unicode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINES_UNKNOWN, LINES_JSON, LINES_PLAIN };
+
+struct prompts {
+    const struct prompts_from *from;
+    struct tok_scratch *scratch;
+    FILE *in; /* NULL: no file */
+    int kind; /* of lines */
+    char *line;
+    size_t cap;
+    size_t lines, given; /* lines read, prompts given */
+    size_t total;
+};
+
+/* Count the lines of a regular file that are not blank, and rewind it. */
+static size_t
+count_lines(FILE *f, size_t most)
+{
+    struct stat st;
+    size_t n = 0;
+    int c, seen = 0;
+
+    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode) ||
+        lseek(fileno(f), 0, SEEK_CUR) != 0)
+        return 0;
+    while (n < most && (c = getc(f)) != EOF) {
+        n += c == '\n' && seen;
+        seen = c != '\n' && (seen || !strchr(" \t\r", c));
+    }
+    n += n < most && seen;
+    rewind(f);
+    return n;
+}
+
+struct prompts *
+prompts_open(const struct prompts_from *from)
+{
+    struct prompts *p = xcalloc(1, sizeof *p);
+    struct err e;
+    int fd;
+
+    p->from = from;
+    p->scratch = tok_scratch_new(from->tok);
+    p->total = from->text != NULL ? 1 : from->count;
+    if (from->file == NULL)
+        return p;
+    if ((fd = io_open(from->file, &e)) < 0)
+        die_err(&e);
+    if ((p->in = fdopen(fd, "r")) == NULL)
+        die(EX_SYS, "%s:", io_in_name(from->file));
+    p->total = count_lines(p->in, from->count);
+    return p;
+}
+
+void
+prompts_close(struct prompts *p)
+{
+    if (p->in != NULL && p->in != stdin)
+        fclose(p->in);
+    tok_scratch_free(p->scratch);
+    free(p->line);
+    free(p);
+}
+
+size_t
+prompts_total(const struct prompts *p)
+{
+    return p->total;
+}
+
+void
+prompt_free(struct prompt *q)
+{
+    json_decref(q->record);
+    tok_ids_release(&q->ids);
+    params_release(&q->params);
+    free(q);
+}
+
+uint64_t
+prompt_number(const struct prompt *q, size_t i)
+{
+    return q->own_seed ? i : i == 0 ? q->number : rng_key(q->number, i);
+}
+
+/* Set q->ids to the tokens of text [n]; of an empty text BOS, or EOS if the
+ * tokenizer has no BOS. */
+static int
+encode_prompt(struct prompts *p, struct prompt *q, const char *text, size_t n,
+    struct err *e)
+{
+    const struct prompts_from *f = p->from;
+    const size_t most = q->params.most;
+
+    tok_encode(f->tok, p->scratch, text, n, TOK_SPECIAL | TOK_BOS, &q->ids);
+    if (q->ids.n == 0 && n == 0 && tok_prefix(f->tok) >= 0)
+        tok_ids_push(&q->ids, (uint32_t)tok_prefix(f->tok));
+    if (q->ids.n == 0)
+        return err_set(e, EX_INPUT,
+            "the prompt has no tokens, and the tokenizer no BOS or EOS: give "
+            "another prompt");
+    if (tok_fits(&q->ids, f->V, e) < 0)
+        return err_prefix(e, "the prompt");
+    if (f->positions > 0 && q->ids.n + most > f->positions)
+        return err_set(e, EX_INPUT,
+            "the prompt has %zu tokens, and with %zu more they exceed the "
+            "model's %zu positions: shorten it, or ask for fewer by -n or "
+            "max_tokens",
+            q->ids.n, most, f->positions);
+    return 0;
+}
+
+/* Read the prompt and the parameters of a line's object. */
+static int
+read_record(struct prompts *p, struct prompt *q, struct err *e)
+{
+    const char *field = p->from->field, *text;
+    const json_t *index = json_object_get(q->record, "index");
+    int r;
+
+    if ((r = js_str(q->record, field, &text, e)) < 0)
+        return -1;
+    if (r == 0)
+        return err_set(e, EX_INPUT, "has no member %s", field);
+    if (params_read(&q->params, q->record, p->from->V, e) < 0)
+        return -1;
+    q->own_seed = js_get(q->record, "seed") != NULL;
+    if (json_is_integer(index) && json_integer_value(index) >= 0)
+        q->number = (uint64_t)json_integer_value(index);
+    else if (index == NULL)
+        json_object_set_new(q->record, "index",
+            json_integer((json_int_t)q->number));
+    r = encode_prompt(p, q, text, strlen(text), e);
+    if (strcmp(field, "prompt") != 0)
+        json_object_set_new(q->record, "prompt", json_string(text));
+    return r;
+}
+
+/* Read line [n] of the file. */
+static int
+read_prompt_line(struct prompts *p, struct prompt *q, const char *line,
+    size_t n, struct err *e)
+{
+    struct buf text = { 0 };
+
+    if (p->kind == LINES_UNKNOWN)
+        p->kind = line[strspn(line, " \t\r")] == '{' ? LINES_JSON : LINES_PLAIN;
+    if (p->kind == LINES_JSON) {
+        if ((q->record = js_parse(line, n, e)) == NULL)
+            return -1;
+        if (!json_is_object(q->record))
+            return err_set(e, EX_INPUT, "is no object");
+    } else {
+        uni_repair(line, n, &text);
+        q->record = json_pack("{s:s%}", p->from->field, text.p, text.n);
+        buf_release(&text);
+        if (q->record == NULL)
+            return err_set(e, EX_INPUT, "has a NUL: give text");
+    }
+    return read_record(p, q, e);
+}
+
+/* Read the next line that is not blank into p->line.  Its length; 0: none. */
+static size_t
+next_line(struct prompts *p)
+{
+    ssize_t n;
+
+    while ((n = getline(&p->line, &p->cap, p->in)) > 0) {
+        p->lines++;
+        while (n > 0 && strchr("\r\n", p->line[n - 1]) != NULL)
+            p->line[--n] = '\0';
+        if (strspn(p->line, " \t") < (size_t)n)
+            return (size_t)n;
+    }
+    if (ferror(p->in))
+        die(EX_SYS, "%s:", io_in_name(p->from->file));
+    if (p->given == 0)
+        die(EX_INPUT, "%s: holds no prompts", io_in_name(p->from->file));
+    return 0;
+}
+
+static struct prompt *
+new_prompt(const struct prompts *p)
+{
+    struct prompt *q = xcalloc(1, sizeof *q);
+
+    params_copy(&q->params, &p->from->params);
+    q->number = p->lines - (p->lines > 0);
+    q->line = p->lines;
+    return q;
+}
+
+struct prompt *
+prompts_next(struct prompts *p)
+{
+    const struct prompts_from *f = p->from;
+    struct prompt *q;
+    struct err e;
+    size_t n = 0;
+    int r;
+
+    if (p->given == (f->text != NULL ? 1 : f->count) ||
+        (p->in != NULL && (n = next_line(p)) == 0))
+        return NULL;
+    q = new_prompt(p);
+    if (p->in != NULL) {
+        if (read_prompt_line(p, q, p->line, n, &e) < 0)
+            die(e.code == EX_SYS ? EX_SYS : EX_INPUT, "%s: line %zu: %s",
+                io_in_name(f->file), p->lines, e.msg);
+    } else {
+        const char *text = f->text != NULL ? f->text : "";
+
+        q->number = p->given;
+        if (f->text == NULL)
+            q->record = json_pack("{s:s, s:I}", "prompt", "", "index",
+                (json_int_t)p->given);
+        r = encode_prompt(p, q, text, strlen(text), &e);
+        if (r < 0)
+            die_err(&e);
+    }
+    p->given++;
+    q->texts = q->params.n;
+    return q;
+}

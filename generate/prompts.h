@@ -1,0 +1,47 @@
+/* Prompts of generate run: one operand, the lines of a file, or empty ones; see
+ * generate-run(1). */
+#ifndef GENERATE_PROMPTS_H
+#define GENERATE_PROMPTS_H
+
+#include "gen/params.h"
+#include "tok/tok.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct prompts_from {
+    const char *text;  /* an operand; NULL: none */
+    const char *file;  /* "-": standard input; NULL: none */
+    const char *field; /* member of a line's object that is the prompt */
+    size_t count;      /* prompts at most; of neither text nor file: number of
+                        * empty prompts */
+    struct gen_params params; /* parameters that a line does not have */
+    const struct tokenizer *tok;
+    size_t V;         /* ids of the model */
+    size_t positions; /* of the model; 0: not known */
+};
+
+struct prompt {
+    json_t *record; /* the line as an object; NULL: an operand */
+    struct tok_ids ids;
+    struct gen_params params;
+    uint64_t number; /* of its first text (engine.h) */
+    int own_seed;    /* the line has a seed: texts are numbered from 0 */
+    size_t line;     /* from 1; 0: none */
+    size_t texts;    /* texts that still need it */
+};
+
+struct prompts;
+/* Dies on errors.  *from outlives the result. */
+struct prompts *prompts_open(const struct prompts_from *from);
+void prompts_close(struct prompts *p);
+/* The number of prompts; 0: it is not known. */
+size_t prompts_total(const struct prompts *p);
+/* The next prompt, or NULL.  Dies if it is bad.  The caller frees it. */
+struct prompt *prompts_next(struct prompts *p);
+void prompt_free(struct prompt *q);
+/* The number of its text i < params.n, for the engine. */
+uint64_t prompt_number(const struct prompt *q, size_t i);
+
+#endif

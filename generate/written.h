@@ -1,0 +1,35 @@
+/* A text that generate run writes: what the engine reports of it, and its line
+ * of output. */
+#ifndef GENERATE_WRITTEN_H
+#define GENERATE_WRITTEN_H
+
+#include "prompts.h"
+#include "base/mem.h"
+#include "gen/engine.h"
+
+#include <stddef.h>
+
+struct written {
+    struct written *next;
+    struct prompt *prompt;
+    size_t choice; /* which of the prompt's texts */
+    enum gen_reason end;
+    struct tok_ids ids;
+    struct buf bytes;
+    float *logp;     /* [ids.n], if params.logprobs */
+    uint32_t *top;   /* [ids.n,params.top] */
+    float *top_logp; /* [ids.n,params.top] */
+};
+
+struct written *written_new(struct prompt *q, size_t choice);
+void written_free(struct written *t);
+/* Add what an event reports. */
+void written_event(struct written *t, const struct gen_event *ev);
+
+/* The members of a line that are known before the text is made. */
+json_t *written_begin(const struct written *t);
+/* Append the line of a text that has ended, without newline. */
+void written_line(const struct written *t, const struct tokenizer *tok,
+    struct buf *out);
+
+#endif
