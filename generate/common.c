@@ -7,6 +7,8 @@
 #include "dist/dist.h"
 #include "train/plan.h"
 
+const char common_less[] = "fewer texts (--at-once) or tokens (-n, --cache)";
+
 void
 common_begin(const struct common *c)
 {
@@ -51,7 +53,6 @@ common_memory(const struct model *m, const struct pool *pool, size_t texts,
     note("%zu texts at a time, of %zu tokens at most: %.1f MB of keys and "
          "values, %.1f MB in all",
         texts, longest, (double)cache * 1e-6, (double)all * 1e-6);
-    if (plan_fits(all, "fewer texts (--at-once) or tokens (-n, --cache)", &e) <
-        0)
+    if (plan_fits(all, common_less, &e) < 0)
         die_err(&e);
 }

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "cli/die.h"
 #include "cli/out.h"
-#include "format/json.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,8 +39,7 @@ output_open(const char *path)
 static int
 same_text(const char *line, size_t n, const json_t *known)
 {
-    struct err e;
-    json_t *j = js_parse(line, n, &e);
+    json_t *j = json_loadb(line, n, JSON_ALLOW_NUL, NULL);
     int same = json_is_object(j);
     const char *key;
     json_t *v;

@@ -94,7 +94,7 @@ prompt_free(struct prompt *q)
 uint64_t
 prompt_number(const struct prompt *q, size_t i)
 {
-    return q->own_seed ? i : i == 0 ? q->number : rng_key(q->number, i);
+    return q->number == 0 || i == 0 ? q->number + i : rng_key(q->number, i);
 }
 
 /* Set q->ids to the tokens of text [n]; of an empty text BOS, or EOS if the
@@ -138,9 +138,10 @@ read_record(struct prompts *p, struct prompt *q, struct err *e)
         return err_set(e, EX_INPUT, "has no member %s", field);
     if (params_read(&q->params, q->record, p->from->V, e) < 0)
         return -1;
-    q->own_seed = js_get(q->record, "seed") != NULL;
     if (json_is_integer(index) && json_integer_value(index) >= 0)
         q->number = (uint64_t)json_integer_value(index);
+    else if (js_get(q->record, "seed") != NULL)
+        q->number = 0;
     else if (index == NULL)
         json_object_set_new(q->record, "index",
             json_integer((json_int_t)q->number));

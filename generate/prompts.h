@@ -26,8 +26,8 @@ struct prompt {
     json_t *record; /* the line as an object; NULL: an operand */
     struct tok_ids ids;
     struct gen_params params;
-    uint64_t number; /* of its first text (engine.h) */
-    int own_seed;    /* the line has a seed: texts are numbered from 0 */
+    uint64_t number; /* of its first text (engine.h): the line's member index;
+                      * else 0 if the line has a seed; else the line's number */
     size_t line;     /* from 1; 0: none */
     size_t texts;    /* texts that still need it */
 };

@@ -5,6 +5,7 @@
 #include "prompts.h"
 #include "written.h"
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
@@ -32,6 +33,7 @@ enum { WINDOW = 8 };
 /* A run over many prompts. */
 struct run {
     const struct tokenizer *tok;
+    const char *file; /* of the prompts, for messages; NULL: none */
     struct prompts *prompts;
     struct prompt *next;          /* the next prompt; NULL: no more */
     size_t choice;                /* its next text */
@@ -58,6 +60,7 @@ run_limits(const struct run_args *a, const struct model *m, size_t texts,
     const size_t page = gen_page_bytes(m);
     const size_t most = (a->cache > 0 ? a->cache : plan_limit() / 2) / page;
     struct gen_limits l = { .texts = texts, .slice = a->slice };
+    struct err e;
 
     l.longest = by_lines(a) && m->c.max_pos > longest ? m->c.max_pos : longest;
     l.pages = texts * kv_pages(longest);
@@ -67,6 +70,9 @@ run_limits(const struct run_args *a, const struct model *m, size_t texts,
         l.pages = most > 0 ? most : 1;
     if (l.longest > l.pages * KV_PAGE)
         l.longest = l.pages * KV_PAGE;
+    /* Before anything is allocated; common_memory checks the rest. */
+    if (plan_fits(l.pages * page, common_less, &e) < 0)
+        die_err(&e);
     return l;
 }
 
@@ -176,7 +182,7 @@ queue_text(struct run *r, struct written *t)
 }
 
 static void
-start_text(struct gen_engine *g, struct written *t)
+start_text(const struct run *r, struct gen_engine *g, struct written *t)
 {
     const struct prompt *q = t->prompt;
     const struct gen_request request = { .prompt = q->ids.v,
@@ -189,7 +195,8 @@ start_text(struct gen_engine *g, struct written *t)
 
     if (gen_add(g, &request, &e) == NULL) {
         if (q->line > 0)
-            die(e.code, "line %zu: %s", q->line, e.msg);
+            die(e.code, "%s: line %zu: %s", io_in_name(r->file), q->line,
+                e.msg);
         die_err(&e);
     }
 }
@@ -243,13 +250,13 @@ run_many(const struct run_args *a, const struct model *m, struct pool *pool,
         r->pending < a->at_once && r->pending > 0 ? r->pending : a->at_once,
         longest);
     for (t = r->first; t != NULL; t = t->next)
-        start_text(g, t);
+        start_text(r, g, t);
     while (r->pending > 0) {
         gen_step(g);
         write_ended(r);
         while (r->pending < window && (t = next_text(r)) != NULL) {
             queue_text(r, t);
-            start_text(g, t);
+            start_text(r, g, t);
         }
     }
     progress_end();
@@ -312,7 +319,9 @@ run_prompts(const struct run_args *a, const struct model *m, struct pool *pool)
         .tok = tok,
         .V = m->c.V,
         .positions = m->c.max_pos };
-    struct run r = { .tok = tok, .prompts = prompts_open(&from) };
+    struct run r = { .tok = tok,
+        .file = a->prompts,
+        .prompts = prompts_open(&from) };
     const double start = clock_now();
 
     if (by_lines(a)) {

@@ -134,16 +134,17 @@ check_request(const struct gen_engine *g, const struct gen_request *r,
             return err_set(e, EX_INPUT,
                 "prompt: has id %u, but the model only those below %zu",
                 r->prompt[i], g->V);
+    if (kv_pages(r->n + most) > g->limits.pages)
+        return err_set(e, EX_INPUT,
+            "max_tokens: the prompt has %zu tokens, and with %zu more they "
+            "exceed the memory for keys and values, of %zu tokens: shorten "
+            "it, ask for fewer, or give more memory by --cache",
+            r->n, most, g->limits.pages * KV_PAGE);
     if (r->n > longest || most > longest - r->n)
         return err_set(e, EX_INPUT,
             "max_tokens: the prompt has %zu tokens, and with %zu more they "
             "exceed %zu: shorten it, or ask for fewer",
             r->n, most, longest);
-    if (kv_pages(r->n + most) > g->limits.pages)
-        return err_set(e, EX_INPUT,
-            "max_tokens: the prompt has %zu tokens, and with %zu more they "
-            "exceed the memory for keys and values, of %zu tokens",
-            r->n, most, g->limits.pages * KV_PAGE);
     return 0;
 }
 

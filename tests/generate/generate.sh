@@ -21,14 +21,14 @@ ok 'generate takes a file of prompts' say --prompts p.jsonl -n 12
 cp out greedy
 equal 'each prompt has a line, in their order' "$(member id out | tr -d '\n')" \
     '"a""b""c""d""e"'
-like 'a line keeps its members' '"more": \[1, \{"x": null\}\].*"completion": ' out
+like 'a line keeps its members' '"more": \[1, \{"x": null\}\].*"text": ' out
 equal "the index is the line's number" "$(member index out | tr '\n' ' ')" \
     '0 1 3 4 5 '
 like '-n ends a text after 12 tokens' '"finish_reason": "length", "tokens": 12}' out
 ok 'generate takes a prompt operand' say 'The river' -n 12
 sed 's/^The river//' out | LC_ALL=C tr -cd 'a-z ' >alone
 sed -n '1{
-    s/.*"completion": "\(.*\)", "finish.*/\1/
+    s/.*"text": "\(.*\)", "finish.*/\1/
     s/\\u[0-9a-f]*//gp
 }' greedy | LC_ALL=C tr -cd 'a-z ' >first
 ok 'the text of a prompt has words' grep -q them first
@@ -47,7 +47,7 @@ done
 status 1 'a temperature makes other texts' cmp -s greedy chance
 ok 'texts are drawn with another seed' say --prompts p.jsonl -n 12 --temperature 2 --top-p 0.9 -s 6
 status 1 'another seed makes other texts' cmp -s out chance
-sort -r chance | sed 's/, "completion".*/}/' >back.jsonl
+sort -r chance | sed 's/, "seed".*/}/' >back.jsonl
 ok 'prompts are continued in another order' say --prompts back.jsonl -n 12 --temperature 2 --top-p 0.9 -s 5 \
     --at-once 3
 sort -r out >got
@@ -83,9 +83,110 @@ END
 status 0 'prompts come by another field from standard input' sh -c \
     'generate run -q -m "$1" --prompts - --field a.b -n 12 <other.jsonl' - "$m"
 head -n 2 greedy >two
-member completion two >want
-member completion out >got
+member text two >want
+member text out >got
 same 'another field has the same texts' want got
+
+# --- kinds of prompts ---
+printf 'The river\n\nof and to\r\n' >plain
+ok 'lines of plain text are prompts' say --prompts plain -n 12
+head -n 1 greedy | sed 's/.*"text"/"text"/' >want
+sed -n '1s/.*"text"/"text"/p' out >got
+same 'a plain line has the text of a JSON line' want got
+like 'a plain line ends before its newline' '"prompt": "of and to", "index": 2' out
+ok 'texts are made without a prompt' say --count 3 -n 5 --temperature 1
+equal '... as many as --count' "$(member index out | tr '\n' ' ')" '0 1 2 '
+equal '... which are other texts' "$(member text out | sort -u | wc -l | tr -d ' ')" 3
+ok 'an empty prompt begins a text' say --prompts - -n 5 --temperature 1 <<'END'
+{"prompt": ""}
+END
+member text out >got
+ok 'one text is made without a prompt' say --count 1 -n 5 --temperature 1
+member text out >want
+same 'an empty prompt is no prompt' want got
+ok '--count takes the first prompts of a file' say --prompts p.jsonl --count 2 -n 12
+same '... and makes their texts' out two
+
+# --- parameters of a line ---
+cat >own.jsonl <<'END'
+{"prompt": "The river", "max_tokens": 3}
+{"prompt": "The river", "n": 3, "seed": 9, "temperature": 1.5}
+{"prompt": "The river", "seed": 9, "temperature": 1.5}
+{"prompt": "The river", "logprobs": 2, "max_tokens": 2}
+END
+ok 'lines have parameters of their own' say --prompts own.jsonl -n 12
+cp out own
+equal 'max_tokens is the length of a text' "$(member tokens own | head -n 1)" 3
+equal 'n makes several texts' "$(sed -n 's/.*"choice": \([0-9]*\).*/\1/p' own |
+    tr '\n' ' ')" '0 1 2 '
+equal '... which are other texts' \
+    "$(sed -n 2,4p own | sed 's/.*"text"//' | sort -u | wc -l | tr -d ' ')" 3
+sed -n 's/"choice": 0, //; 2s/.*"text"//p' own >want
+sed -n '5s/.*"text"//p' own >got
+same 'a text with a seed does not depend on its line' want got
+equal 'logprobs reports each token' \
+    "$(tail -n 1 own | grep -o '"token_logprobs": \[[^]]*' | tr ',' '\n' | wc -l)" 2
+like 'logprobs reports the most probable tokens' '"top_logprobs": \[\{".*": -' own
+ok '--logprobs is a default for all lines' say --prompts own.jsonl -n 12 --logprobs 2
+tail -n 1 own >want
+tail -n 1 out >got
+same '... as the member of a line' want got
+printf '{"prompt": "a", "temperature": "hot"}\n' >bad
+status 3 'a parameter of the wrong type is refused' say --prompts bad
+like '... names line and member' 'line 1: temperature: ' err
+
+# --- the same bytes at any load ---
+awk 'BEGIN { for (i = 0; i < 40; i++) {
+    printf "{\"prompt\": \"The river"
+    for (k = 0; k < i % 7; k++) printf " and the other river of them"
+    printf " %d\", \"max_tokens\": %d}\n", i % 5, 5 + i } }' >load.jsonl
+cp -r "$m" far
+sed 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 1000/' \
+    "$m/config.json" >far/config.json
+drawn() { generate run -q -m far --prompts load.jsonl --temperature 1.5 --top-p 0.95 --logprobs 1 "$@"; }
+ok 'prompts that begin alike are continued' drawn --at-once 1
+cp out load
+for how in '--at-once 40' '--at-once 7 -j 1 --slice 5' \
+    '--at-once 16 --cache 128K' '--at-once 40 --slice 1000 -j 3'; do
+    # shellcheck disable=SC2086 # a list
+    ok "they are continued with $how" drawn $how
+    same "$how changes no byte of texts and log probabilities" load out
+done
+
+# --- a run that goes on ---
+for cut in 1 300 4000 $(($(wc -c <load) - 1)); do
+    head -c "$cut" load >part
+    ok "a file of $cut bytes is resumed" drawn --resume part
+    same "... to the bytes of a whole run, from $cut" load part
+    equal '... without standard output' "$(wc -c <out | tr -d ' ')" 0
+done
+ok 'a whole file is resumed' drawn --resume part
+same '... and stays as it is' load part
+ok 'a file that is not there is begun' drawn --resume fresh
+same '... with the bytes of a whole run' load fresh
+head -n 3 load >part
+status 2 'a file of other prompts is refused' say --prompts p.jsonl --resume part
+like '... names file and line' 'part: line 1: .*another prompt' err
+status 2 'a file of another seed is refused' drawn --resume part -s 3
+head -n 3 load | cmp -s - part
+equal 'a refused file stays as it is' $? 0
+status 2 'a file with more texts than prompts is refused' say --prompts load.jsonl \
+    --count 2 --resume part
+like '... names the line' 'part: line 3: ' err
+status 2 'a prompt operand cannot be resumed' say a --resume part
+like '... names --prompts' '--prompts' err
+mkfifo pipe
+generate run -q -m "$m" --prompts pipe -n 3 --at-once 1 >fifo &
+exec 3>pipe
+yes '{"prompt": "the"}' | head -n 30 >&3
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    [ "$(wc -l <fifo)" -ge 5 ] && break
+    sleep 0.2
+done
+ok 'texts are written before all prompts are read' [ "$(wc -l <fifo)" -ge 5 ]
+exec 3>&-
+wait
+equal 'a pipe of prompts is read to its end' "$(wc -l <fifo | tr -d ' ')" 30
 
 # --- where it ends ---
 ok 'a text of 40 tokens is made' say 'The river' -n 40
@@ -126,12 +227,12 @@ equal '... with both EOS' "$(tr -d ' \n' <list/generation_config.json |
 # --- what is said, and refused ---
 ok 'prompts in a file are continued' generate run -m "$m" --prompts p.jsonl -n 12
 like 'a note names texts, tokens and memory' '^generate run: 5 texts at a time, of [0-9]* tokens at most: [0-9.]* MB of keys and values, [0-9.]* MB in all' err
-yes '{"prompt": "a"}' | head -n 4096 >many.jsonl
-cp -r "$m" wide
-sed 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 2000000/' \
-    "$m/config.json" >wide/config.json
-status 1 'more memory than there is is refused' timeout 20 generate run -q -m wide \
-    --prompts many.jsonl -n 1000000 --at-once 4096
+status 1 'more memory than there is is refused' say --prompts p.jsonl --cache 100T
+like '... names what takes less' '--at-once.*-n' err
+printf '{"prompt": "the", "max_tokens": 80}\n' >long
+status 3 'a text that does not fit in --cache is refused' say --prompts long \
+    --cache 1K
+like '... names line and memory' 'line 1: .*memory' err
 cp -r "$m" short
 sed 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 20/' \
     "$m/config.json" >short/config.json

@@ -10,7 +10,7 @@ done
 run() { "$top/scripts/humaneval" "$@"; }
 # item NAME COMPLETION: a function that doubles
 item() {
-    printf '{"task_id": "%s", "prompt": "def f(x):\\n", "completion": "%s", "entry_point": "f", "test": "def check(f):\\n    assert f(2) == 4\\n"}\n' \
+    printf '{"task_id": "%s", "prompt": "def f(x):\\n", "text": "%s", "entry_point": "f", "test": "def check(f):\\n    assert f(2) == 4\\n"}\n' \
         "$1" "$2"
 }
 
@@ -61,9 +61,9 @@ like 'the recipe prints the share' '^# pass@1 0.0000, standard error 0.0000: 0 o
 equal 'the recipe writes four texts' "$(grep -c '"finish_reason"' made/texts.jsonl)" 4
 ok 'the recipe runs fewer problems' first 2 "$@"
 like 'fewer problems are judged anew' ': 0 of 2$' out
-sed 's/"completion"/"text"/' items >bad
+sed 's/"text"/"completion"/' items >bad
 status 1 'items without completions are refused' run bad
-like 'the message names the member that is missing' "bad: item 1: no member 'completion'" err
+like 'the message names the member that is missing' "bad: item 1: no member 'text'" err
 : >bad
 status 1 'a file without items is refused' run bad
 status 2 'humaneval without a file is refused' run
