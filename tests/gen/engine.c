@@ -332,7 +332,7 @@ test_loads(const char *name)
 static void
 test_shared(const struct model *m, struct pool *pool)
 {
-    const struct gen_limits l = { 8, 100, LONGEST, 64, 0, 0 };
+    const struct gen_limits l = { 8, 100, LONGEST, 1000, 0, 0 };
     struct gen_engine *g = gen_new(m, pool, NULL, &l);
     struct heard h[8] = { 0 };
     struct gen_stats s;

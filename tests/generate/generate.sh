@@ -160,6 +160,9 @@ for cut in 1 300 4000 $(($(wc -c <load) - 1)); do
     same "... to the bytes of a whole run, from $cut" load part
     equal '... without standard output' "$(wc -c <out | tr -d ' ')" 0
 done
+{ head -n 39 load; head -c 99999 load | tr -d '\n'; } >part
+ok 'a file that ends in a long line is resumed' drawn --resume part
+same '... without the rest of the line' load part
 ok 'a whole file is resumed' drawn --resume part
 same '... and stays as it is' load part
 ok 'a file that is not there is begun' drawn --resume fresh
