@@ -177,6 +177,7 @@ struct kern {
     void (*attn_ds)(float *s, float *dp, size_t n, float lse, float delta);
 
     const struct loss_kern *loss; /* kernels of losses and AdamW: loss.h */
+    const struct fit_kern *fit;   /* scales of quantised groups: quant_fit.h */
 };
 
 extern struct kern kern;

@@ -230,6 +230,9 @@ static const struct {
      * p. */
     void (*unpack)(signed char *q, float *d, float *m, const unsigned char *p);
 } types[QUANT_N] = {
+    [QUANT_Q8_0] = { 32, 34, 32, NULL }, /* by kernels of their own */
+    [QUANT_Q4_0] = { 32, 18, 32, NULL },
+    [QUANT_Q4_1] = { 32, 20, 32, NULL },
     [QUANT_Q5_0] = { 32, 22, 32, q5_0 },
     [QUANT_Q5_1] = { 32, 24, 32, q5_1 },
     [QUANT_Q2_K] = { SUPER, 84, 16, q2_k },
@@ -241,6 +244,18 @@ static const struct {
     [QUANT_IQ4_XS] = { SUPER, 136, 32, iq4_xs },
 };
 
+size_t
+quant_block(enum kern_quant t)
+{
+    return types[t].elements;
+}
+
+size_t
+quant_bytes(enum kern_quant t)
+{
+    return types[t].bytes;
+}
+
 void
 quant_widen(enum kern_quant t, float *out, const void *in, size_t n)
 {
@@ -250,6 +265,12 @@ quant_widen(enum kern_quant t, float *out, const void *in, size_t n)
     float d[SUPER / 16], m[SUPER / 16];
 
     assert(n % k == 0);
+    switch (t) {
+    case QUANT_Q8_0: kern.widen_q8_0(out, in, n); return;
+    case QUANT_Q4_0: kern.widen_q4_0(out, in, n); return;
+    case QUANT_Q4_1: kern.widen_q4_1(out, in, n); return;
+    default: break;
+    }
     while (n > 0) {
         const size_t some = n < SUPER ? n : SUPER;
 
@@ -258,56 +279,5 @@ quant_widen(enum kern_quant t, float *out, const void *in, size_t n)
         kern.scale_groups(out, q, some, group, d, m);
         out += some;
         n -= some;
-    }
-}
-
-void
-quant_q8_0(void *out, const float *in, size_t n)
-{
-    signed char *p = out;
-
-    assert(n % 32 == 0);
-    for (; n > 0; n -= 32, in += 32, p += 34) {
-        float most = 0.0f, d, inverse;
-        uint16_t half;
-
-        for (size_t i = 0; i < 32; i++)
-            most = fmaxf(most, fabsf(in[i]));
-        d = most / 127.0f;
-        /* half precision rounds a subnormal d to 0 */
-        inverse = d >= 0x1p-126f ? 1.0f / d : 0.0f;
-        kern.narrow_f16(&half, &d, 1);
-        p[0] = (signed char)(half & 0xff);
-        p[1] = (signed char)(half >> 8);
-        for (size_t i = 0; i < 32; i++)
-            p[2 + i] = (signed char)roundf(in[i] * inverse);
-    }
-}
-
-void
-quant_q4_0(void *out, const float *in, size_t n)
-{
-    unsigned char *p = out;
-
-    assert(n % 32 == 0);
-    for (; n > 0; n -= 32, in += 32, p += 18) {
-        float most = in[0], d, inverse;
-        unsigned char q[32];
-        uint16_t half;
-
-        for (size_t i = 1; i < 32; i++)
-            most = fabsf(in[i]) > fabsf(most) ? in[i] : most;
-        d = most / -8.0f;
-        inverse = fabsf(d) >= 0x1p-126f ? 1.0f / d : 0.0f;
-        kern.narrow_f16(&half, &d, 1);
-        p[0] = (unsigned char)(half & 0xff);
-        p[1] = (unsigned char)(half >> 8);
-        for (size_t i = 0; i < 32; i++) {
-            const float x = in[i] * inverse + 8.5f;
-
-            q[i] = (unsigned char)(x < 15.0f ? x : 15.0f);
-        }
-        for (size_t i = 0; i < 16; i++)
-            p[2 + i] = (unsigned char)(q[i] | q[i + 16] << 4);
     }
 }

@@ -1,14 +1,15 @@
-/* Convert quantised rows of a GGUF to fp32, and fp32 to them, in plain C.  The
- * table of kernels (kern.h) has faster versions of Q4_0, Q4_1 and Q8_0 to
- * fp32. */
+/* Convert quantised rows of a GGUF to fp32.  quant_out.h has the other
+ * direction. */
 #ifndef KERN_QUANT_H
 #define KERN_QUANT_H
 
 #include <stddef.h>
 
-/* The other block types of GGUF to fp32: n elements in whole blocks, which have
- * 32 elements (Q5_0, Q5_1, IQ4_NL) or 256.  The bits are those of gguf-py. */
+/* The block types of GGUF, in the order of enum dtype. */
 enum kern_quant {
+    QUANT_Q8_0,
+    QUANT_Q4_0,
+    QUANT_Q4_1,
     QUANT_Q5_0,
     QUANT_Q5_1,
     QUANT_Q2_K,
@@ -20,13 +21,10 @@ enum kern_quant {
     QUANT_IQ4_XS,
     QUANT_N
 };
+/* Elements of a block: 32 or 256; and its bytes. */
+size_t quant_block(enum kern_quant t);
+size_t quant_bytes(enum kern_quant t);
+/* Widen n elements in whole blocks to fp32, with the bits of gguf-py. */
 void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);
-/* Round n finite fp32 numbers, n % 32 == 0, to Q8_0 (n / 32 * 34 bytes), with
- * the bits of gguf-py and of ggml's reference.  If a block's largest magnitude
- * is 65520 * 127 or more, its scale is infinite. */
-void quant_q8_0(void *out, const float *in, size_t n);
-/* Round n finite fp32 numbers, n % 32 == 0, to Q4_0 (n / 32 * 18 bytes)
- * likewise. */
-void quant_q4_0(void *out, const float *in, size_t n);
 
 #endif

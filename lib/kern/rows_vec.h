@@ -6,6 +6,7 @@
  */
 #include "kern/exp_vec.h"
 #include "kern/loss.h"
+#include "kern/quant_fit.h"
 
 #include <math.h>
 #include <string.h>
@@ -551,4 +552,5 @@ ROWS(struct kern *k)
     k->kl_sums = kl_sums;
     k->attn_ds = attn_ds;
     k->loss = &LOSS_KERN;
+    k->fit = &fit_kern_avx2;
 }

@@ -1,6 +1,6 @@
 /* Writing a Hugging Face directory; see export.h. */
 #include "model/export.h"
-#include "kern/quant.h"
+#include "kern/quant_out.h"
 #include "model/model.h"
 
 #include "base/bytes.h"
@@ -29,8 +29,7 @@ weight_narrow(enum dtype as, void *out, const float *x, size_t n)
     case DT_F32: memcpy(out, x, n * sizeof *x); return;
     case DT_BF16: kern.narrow_bf16(out, x, n); return;
     case DT_F16: kern.narrow_f16(out, x, n); return;
-    case DT_Q4_0: quant_q4_0(out, x, n); return;
-    default: quant_q8_0(out, x, n);
+    default: quant_encode(QUANT_Q8_0 + (as - DT_Q8_0), out, x, NULL, n);
     }
 }
 

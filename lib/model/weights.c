@@ -14,12 +14,9 @@ weight_widen(float *out, enum dtype t, const unsigned char *p, size_t n)
     case DT_F32: memcpy(out, p, n * sizeof *out); return;
     case DT_BF16: kern.widen_bf16(out, p, n); return;
     case DT_F16: kern.widen_f16(out, p, n); return;
-    case DT_Q8_0: kern.widen_q8_0(out, p, n); return;
-    case DT_Q4_0: kern.widen_q4_0(out, p, n); return;
-    case DT_Q4_1: kern.widen_q4_1(out, p, n); return;
     default:
-        assert(t >= DT_Q5_0 && t <= DT_IQ4_XS); /* checked in weight_set */
-        quant_widen(QUANT_Q5_0 + (t - DT_Q5_0), out, p, n);
+        assert(t >= DT_Q8_0 && t <= DT_IQ4_XS); /* checked in weight_set */
+        quant_widen(QUANT_Q8_0 + (t - DT_Q8_0), out, p, n);
     }
 }
 

@@ -1,0 +1,59 @@
+/*
+ * Scales of quantised groups by least squares.  Eight groups lie side by side:
+ * x[8 * i + g] is number i of group g, so that a vector has one number of each.
+ * The code (quant_fit_lanes.h) is plain C that quant_fit_ref.c and
+ * quant_fit_avx2.c compile for their instruction sets; both give the same bits.
+ */
+#ifndef KERN_QUANT_FIT_H
+#define KERN_QUANT_FIT_H
+
+#include <stddef.h>
+
+enum { FIT_LANES = 8, FIT_MOST = 32 }; /* groups; numbers in a group, at most */
+
+/* Candidates of a search: candidate k = from, ..., to has levels + first + k *
+ * step codes between the smallest and the largest number; for signed codes,
+ * between 0 and the number of largest magnitude. */
+struct fit_grid {
+    float first, step;
+    int from, to;
+};
+
+/* Results for each group. */
+struct fit {
+    float scale[FIT_LANES], low[FIT_LANES]; /* x ~ scale * code + low */
+    float least[FIT_LANES];   /* the smallest number, 0 if that is positive; of
+                             * signed codes 0 */
+    float inverse[FIT_LANES]; /* the search rounded inverse * (x - least) to
+                               * codes; 0: the group is constant */
+};
+
+struct fit_kern {
+    /* Find scale >= 0 and low <= 0 with the least sum of w (scale * code + low
+     * - x)^2 among the candidates, codes 0..levels, for groups of n numbers x
+     * with weights w >= 0. */
+    void (*range)(const float *x, const float *w, size_t n, float levels,
+        const struct fit_grid *grid, struct fit *f);
+    /* Likewise the scale of signed codes -levels..levels-1; low is 0. */
+    void (*scale)(const float *x, const float *w, size_t n, float levels,
+        const struct fit_grid *grid, struct fit *f);
+};
+extern const struct fit_kern fit_kern_ref, fit_kern_avx2;
+
+/* The nearest integer, the even one of two, for |a| < 2^22: the sum has no bits
+ * for a fraction. */
+static inline float
+fit_near(float a)
+{
+    return (a + 0x1.8p23f) - 0x1.8p23f;
+}
+
+/* a between least and most; least if a is NaN. */
+static inline float
+fit_clamp(float a, float least, float most)
+{
+    a = a > least ? a : least;
+    return a < most ? a : most;
+}
+
+#endif

@@ -1,0 +1,374 @@
+/* Rounding to the block types of a GGUF; see quant_out.h.  quant.c has the
+ * layouts. */
+#include "kern/quant_out.h"
+#include "kern/kern.h"
+#include "kern/quant_fit.h"
+#include "kern/rows_ref.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK = 32, SUPER = 256 };
+
+/* Store v in half precision; returns the number that was stored. */
+static float
+put_half(unsigned char *p, float v)
+{
+    uint16_t h;
+
+    kern.narrow_f16(&h, &v, 1);
+    p[0] = (unsigned char)(h & 0xff);
+    p[1] = (unsigned char)(h >> 8);
+    return half_to_float(h);
+}
+
+/* Pack the low 4 bits of 2n codes into n bytes: the first n codes are the low
+ * halves. */
+static void
+put_nibbles(unsigned char *restrict p, const unsigned char *restrict q,
+    size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        p[i] = (unsigned char)((q[i] & 15) | q[i + n] << 4);
+}
+
+/* The codes of a type: 0..levels from the smallest number on; or, signed,
+ * -levels..levels-1, which are stored plus levels. */
+struct codes {
+    int ranged;
+    float levels;
+};
+
+static unsigned char
+nearest_code(float v, const struct codes *c)
+{
+    const float least = c->ranged ? 0.0f : -c->levels;
+    const float most = c->ranged ? c->levels : c->levels - 1.0f;
+
+    return (unsigned char)(fit_clamp(fit_near(v), least, most) - least);
+}
+
+/* --- blocks of 32 numbers: scale, minimum of ranges, codes --- */
+
+static const struct codes block_codes[] = { [QUANT_Q4_0] = { 0, 8.0f },
+    [QUANT_Q4_1] = { 1, 15.0f },
+    [QUANT_Q5_0] = { 0, 16.0f },
+    [QUANT_Q5_1] = { 1, 31.0f } };
+
+static void
+pack_block(enum kern_quant t, unsigned char *p, const unsigned char *q)
+{
+    p += block_codes[t].ranged ? 4 : 2;
+    if (t == QUANT_Q5_0 || t == QUANT_Q5_1) {
+        memset(p, 0, 4);
+        for (size_t i = 0; i < BLOCK; i++)
+            p[i / 8] |= (unsigned char)((q[i] >> 4 & 1) << i % 8);
+        p += 4;
+    }
+    put_nibbles(p, q, BLOCK / 2);
+}
+
+static void
+encode_q8_0(unsigned char *p, const float *x)
+{
+    float most = 0.0f, d, inverse;
+
+    for (size_t i = 0; i < BLOCK; i++)
+        most = fmaxf(most, fabsf(x[i]));
+    d = most / 127.0f;
+    /* half precision rounds a subnormal d to 0 */
+    inverse = d >= 0x1p-126f ? 1.0f / d : 0.0f;
+    put_half(p, d);
+    for (size_t i = 0; i < BLOCK; i++)
+        p[2 + i] = (unsigned char)(signed char)roundf(x[i] * inverse);
+}
+
+/* Without importance: the number of largest magnitude, or the smallest and the
+ * largest, have codes at the ends; halves are rounded up. */
+static void
+encode_block(enum kern_quant t, unsigned char *p, const float *x)
+{
+    const struct codes *c = &block_codes[t];
+    const float top = c->ranged ? c->levels : 2.0f * c->levels - 1.0f;
+    float low = x[0], high = x[0], most = x[0], d, inverse, shift = 0.5f;
+    unsigned char q[BLOCK];
+
+    for (size_t i = 1; i < BLOCK; i++) {
+        low = x[i] < low ? x[i] : low;
+        high = x[i] > high ? x[i] : high;
+        most = fabsf(x[i]) > fabsf(most) ? x[i] : most;
+    }
+    if (c->ranged) {
+        d = (high - low) / c->levels;
+        put_half(p + 2, low);
+    } else {
+        d = most / -c->levels;
+        shift = c->levels + 0.5f;
+        low = 0.0f;
+    }
+    inverse = fabsf(d) >= 0x1p-126f ? 1.0f / d : 0.0f;
+    put_half(p, d);
+    for (size_t i = 0; i < BLOCK; i++)
+        q[i] =
+            (unsigned char)fit_clamp((x[i] - low) * inverse + shift, 0.0f, top);
+    pack_block(t, p, q);
+}
+
+/* --- the search for scales, in 8 groups at once --- */
+
+static const struct fit_grid coarse = { -1.0f, 0.1f, 0, 20 },
+                             narrow = { -0.5f, 0.1f, 0, 15 },
+                             fine = { -0.9f, 0.05f, 0, 36 },
+                             around = { 0.0f, 0.1f, -9, 9 };
+
+/* Put groups of `size` numbers side by side, as quant_fit.h has them. */
+static void
+set_lanes(float *out, const float *x, size_t size)
+{
+    for (size_t g = 0; g < FIT_LANES; g++)
+        for (size_t i = 0; i < size; i++)
+            out[i * FIT_LANES + g] = x[g * size + i];
+}
+
+static void
+fit_groups(const float *x, const float *w, size_t size, const struct codes *c,
+    const struct fit_grid *grid, struct fit *f)
+{
+    float lanes[2][FIT_LANES * FIT_MOST];
+
+    set_lanes(lanes[0], x, size);
+    set_lanes(lanes[1], w, size);
+    (c->ranged ? kern.fit->range : kern.fit->scale)(lanes[0], lanes[1], size,
+        c->levels, grid, f);
+}
+
+/* Codes of n numbers of group g, whose scale was rounded to d and minimum to
+ * low.  If d is 0 they have no effect and are those of the search, as in ggml's
+ * files. */
+static void
+group_codes(unsigned char *q, const float *x, size_t n, float d, float low,
+    const struct fit *f, size_t g, const struct codes *c)
+{
+    for (size_t i = 0; i < n; i++)
+        q[i] = d != 0.0f ? nearest_code((x[i] - low) / d, c)
+            : f->inverse[g] == 0.0f
+            ? 0
+            : nearest_code((x[i] - f->least[g]) * f->inverse[g], c);
+}
+
+/* Weights of errors without importance, by groups of 32: the group's root mean
+ * square plus |x|. */
+static void
+plain_weights(float *w, const float *x)
+{
+    for (size_t k = 0; k < SUPER; k += 32) {
+        float sum = 0.0f;
+
+        for (size_t i = k; i < k + 32; i++)
+            sum += x[i] * x[i];
+        sum = sqrtf(sum / 32.0f);
+        for (size_t i = k; i < k + 32; i++)
+            w[i] = sum + fabsf(x[i]);
+    }
+}
+
+/* Weights of errors with importance, by which large numbers keep more of their
+ * precision: importance * sqrt(twice the mean square + x^2). */
+static void
+important_weights(float *w, const float *x, const float *importance)
+{
+    float sum = 0.0f;
+
+    for (size_t i = 0; i < SUPER; i++)
+        sum += x[i] * x[i];
+    for (size_t i = 0; i < SUPER; i++)
+        w[i] = importance[i] * sqrtf(2.0f / SUPER * sum + x[i] * x[i]);
+}
+
+/* With importance: n <= 256 numbers in blocks of 32. */
+static void
+encode_important(enum kern_quant t, unsigned char *p, size_t bytes,
+    const float *x, const float *importance, size_t n)
+{
+    const struct codes *c = &block_codes[t];
+    float all[SUPER] = { 0 }, w[SUPER] = { 0 };
+    struct fit f;
+
+    memcpy(all, x, n * sizeof *x);
+    memcpy(w, importance, n * sizeof *w);
+    important_weights(w, all, w);
+    fit_groups(all, w, BLOCK, c, c->ranged ? &fine : &around, &f);
+    for (size_t g = 0; g < n / BLOCK; g++, p += bytes) {
+        const float d = put_half(p, f.scale[g]);
+        const float low = c->ranged ? put_half(p + 2, f.low[g]) : 0.0f;
+        unsigned char q[BLOCK];
+
+        group_codes(q, x + g * BLOCK, BLOCK, d, low, &f, g, c);
+        pack_block(t, p, q);
+    }
+}
+
+/* --- super-blocks of 256 numbers --- */
+
+/* Pack 8 scales and 8 minima of 6 bits, as scale_min of quant.c reads them. */
+static void
+put_scales(unsigned char *p, const unsigned char *scale,
+    const unsigned char *min)
+{
+    for (size_t g = 0; g < 4; g++) {
+        p[g] = (unsigned char)(scale[g] | scale[g + 4] >> 4 << 6);
+        p[g + 4] = (unsigned char)(min[g] | min[g + 4] >> 4 << 6);
+        p[g + 8] = (unsigned char)((scale[g + 4] & 15) | min[g + 4] << 4);
+    }
+}
+
+/* Divide 8 numbers times sign by a factor by which the largest is 63, and store
+ * the factor in half precision at p; returns it. */
+static float
+six_bits(unsigned char *p, unsigned char *out, const float *x, float sign)
+{
+    static const struct codes six = { 1, 63.0f };
+    float most = 0.0f, inverse;
+
+    for (size_t g = 0; g < FIT_LANES; g++)
+        most = x[g] * sign > most ? x[g] * sign : most;
+    inverse = most > 0.0f ? 63.0f / most : 0.0f;
+    for (size_t g = 0; g < FIT_LANES; g++)
+        out[g] = nearest_code(inverse * (x[g] * sign), &six);
+    return put_half(p, most / 63.0f);
+}
+
+/* Set d, dmin and scales of a Q4_K or Q5_K block at p, and its codes q. */
+static void
+encode_ranges(unsigned char *p, unsigned char *q, const float *x,
+    const float *w, const struct codes *c, const struct fit_grid *grid)
+{
+    unsigned char scale[FIT_LANES], min[FIT_LANES];
+    struct fit f;
+    float d, dmin;
+
+    fit_groups(x, w, 32, c, grid, &f);
+    d = six_bits(p, scale, f.scale, 1.0f);
+    dmin = six_bits(p + 2, min, f.low, -1.0f);
+    put_scales(p + 4, scale, min);
+    for (size_t g = 0; g < FIT_LANES; g++)
+        group_codes(q + 32 * g, x + 32 * g, 32, d * (float)scale[g],
+            -(dmin * (float)min[g]), &f, g, c);
+}
+
+static void
+encode_q4_k(unsigned char *p, const float *x, const float *importance)
+{
+    static const struct codes codes = { 1, 15.0f };
+    unsigned char q[SUPER];
+    float w[SUPER];
+
+    if (importance)
+        important_weights(w, x, importance);
+    else
+        plain_weights(w, x);
+    encode_ranges(p, q, x, w, &codes, importance ? &fine : &coarse);
+    for (size_t k = 0; k < 4; k++)
+        put_nibbles(p + 16 + 32 * k, q + 64 * k, 32);
+}
+
+static void
+encode_q5_k(unsigned char *p, const float *x, const float *importance)
+{
+    static const struct codes codes = { 1, 31.0f };
+    unsigned char q[SUPER];
+    float w[SUPER];
+
+    if (importance)
+        important_weights(w, x, importance);
+    else
+        plain_weights(w, x);
+    encode_ranges(p, q, x, w, &codes, importance ? &fine : &narrow);
+    memset(p + 16, 0, 32);
+    for (size_t k = 0; k < 8; k++)
+        for (size_t i = 0; i < 32; i++)
+            p[16 + i] |= (unsigned char)(q[32 * k + i] >> 4 << k);
+    for (size_t k = 0; k < 4; k++)
+        put_nibbles(p + 48 + 32 * k, q + 64 * k, 32);
+}
+
+static void
+pack_q6_k(unsigned char *p, const unsigned char *q)
+{
+    put_nibbles(p, q, 64);
+    put_nibbles(p + 64, q + 128, 64);
+    for (size_t h = 0; h < 2; h++, q += 128)
+        for (size_t i = 0; i < 32; i++)
+            p[128 + 32 * h + i] =
+                (unsigned char)(q[i] >> 4 | q[32 + i] >> 4 << 2 |
+                    q[64 + i] >> 4 << 4 | q[96 + i] >> 4 << 6);
+}
+
+/* The scales of 16 groups are signed codes of 8 bits; the one of largest
+ * magnitude is -128. */
+static void
+encode_q6_k(unsigned char *p, const float *x, const float *importance)
+{
+    static const struct codes codes = { 0, 32.0f }, eight = { 0, 128.0f };
+    struct fit f[2];
+    unsigned char q[SUPER];
+    float w[SUPER], most = 0.0f, d, inverse;
+
+    if (importance)
+        important_weights(w, x, importance);
+    for (size_t i = 0; !importance && i < SUPER; i++)
+        w[i] = x[i] * x[i];
+    fit_groups(x, w, 16, &codes, &around, &f[0]);
+    fit_groups(x + 128, w + 128, 16, &codes, &around, &f[1]);
+    for (size_t g = 0; g < 16; g++)
+        most = fabsf(f[g / 8].scale[g % 8]) > fabsf(most)
+            ? f[g / 8].scale[g % 8]
+            : most;
+    if (fabsf(most) < 1e-15f) {
+        memset(p, 0, 210);
+        return;
+    }
+    inverse = -128.0f / most;
+    d = put_half(p + 208, 1.0f / inverse);
+    for (size_t g = 0; g < 16; g++) {
+        const int s =
+            nearest_code(inverse * f[g / 8].scale[g % 8], &eight) - 128;
+
+        p[192 + g] = (unsigned char)(signed char)s;
+        group_codes(q + 16 * g, x + 16 * g, 16, d * (float)s, 0.0f, &f[g / 8],
+            g % 8, &codes);
+    }
+    pack_q6_k(p, q);
+}
+
+void
+quant_encode(enum kern_quant t, void *out, const float *x,
+    const float *importance, size_t n)
+{
+    const size_t bytes = quant_bytes(t), block = quant_block(t);
+    unsigned char *p = out;
+
+    assert(n % block == 0);
+    while (n > 0) {
+        size_t some = block;
+
+        switch (t) {
+        case QUANT_Q8_0: encode_q8_0(p, x); break;
+        case QUANT_Q4_K: encode_q4_k(p, x, importance); break;
+        case QUANT_Q5_K: encode_q5_k(p, x, importance); break;
+        case QUANT_Q6_K: encode_q6_k(p, x, importance); break;
+        default:
+            if (importance) {
+                some = n < SUPER ? n : SUPER;
+                encode_important(t, p, bytes, x, importance, some);
+            } else {
+                encode_block(t, p, x);
+            }
+        }
+        p += some / block * bytes;
+        x += some;
+        importance = importance ? importance + some : NULL;
+        n -= some;
+    }
+}
