@@ -1,6 +1,7 @@
 /* convert - write a model as a Hugging Face directory or a GGUF file; see
  * convert(1) */
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/hub.h"
@@ -13,8 +14,10 @@
 #include "model/export_gguf.h"
 #include "model/model.h"
 #include "model/tokfile.h"
+#include "model/weights_out.h"
 #include "tok/tok.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -22,11 +25,14 @@ static const char *const names[] = { "f32", "f16", "bf16", "q8_0", "q4_0",
     NULL };
 static const enum dtype types[] = { DT_F32, DT_F16, DT_BF16, DT_Q8_0, DT_Q4_0 };
 static int type, compressed;
+static size_t most = WEIGHTS_SHARD;
 
 static const struct opt options[] = {
     OPT_FLAG(0, "compressed", &compressed,
         "store 2:4 sparse matrices without their zeros"),
     OPT_ENUM(0, "dtype", &type, names, "type", "type of the tensors written"),
+    OPT_SIZE(0, "shard-size", &most, 1, 0x1p50, "bytes",
+        "begin another file at this size"),
     OPT_END
 };
 
@@ -63,6 +69,25 @@ check_source_tokenizer(const char *in, size_t V, int gguf)
     tok_free(t);
 }
 
+/* Write a directory and its model card. */
+static int
+write_directory(const struct model *m, const char *out, enum dtype as,
+    const char *tok_from, struct err *e)
+{
+    char *by = xasprintf("convert %s of retort", prog_version());
+    struct buf changes = { 0 };
+    struct card card = { .by = by, .from = m->path };
+    int r;
+
+    opt_changes(&changes, options, (const char *const[]){ NULL });
+    card.options = changes.p;
+    r = model_export(m, out, as, tok_from,
+        &(struct export){ .most = most, .card = &card }, e);
+    buf_release(&changes);
+    free(by);
+    return r;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -85,6 +110,8 @@ main(int argc, char **argv)
             "%s: --compressed writes a directory, whose name does not end in "
             ".gguf",
             out);
+    if (gguf && most != WEIGHTS_SHARD)
+        die(EX_USAGE, "%s: a GGUF is one file: leave --shard-size out", out);
     if (gguf ? io_is_dir(out) : io_exists(out))
         die(EX_USAGE, "%s: exists already; name another output", out);
     if ((why = kern_init()) != NULL)
@@ -103,8 +130,8 @@ main(int argc, char **argv)
         check_source_tokenizer(in, m.c.V, gguf);
     m.written = written;
     progress_begin("written", (double)model_params(&m), "parameters");
-    if ((gguf ? model_export_gguf : model_export)(&m, out, as,
-            there ? in : NULL, &e) < 0)
+    if ((gguf ? model_export_gguf(&m, out, as, there ? in : NULL, &e)
+              : write_directory(&m, out, as, there ? in : NULL, &e)) < 0)
         die_err(&e);
     progress_end();
     prog_closing("%zu parameters as %s", model_params(&m), dtype_name(as));

@@ -11,6 +11,7 @@
 #include "model/tokfile.h"
 #include "tok/tok.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const common_types[] = { "f32", "bf16", NULL };
@@ -95,16 +96,30 @@ common_head(struct stream_info *info, const struct msg_in *in,
 
 void
 common_write(const struct model *m, const char *out, int type,
-    const char *tokenizer)
+    const char *tokenizer, const char *by, const struct opt *table,
+    const char *scores)
 {
+    static const char *const own[] = { "model", "output", "threads", "report",
+        NULL };
+    char *program = xasprintf("%s %s of retort", by, prog_version());
+    struct buf changes = { 0 };
+    struct card card = { .by = program,
+        .from = m->path,
+        .tag = "pruned",
+        .scores = scores };
     struct err e;
 
+    opt_changes(&changes, table, own);
+    card.options = changes.p;
     if (config_windows_lost(&m->c))
         warn("blocks with a window are not five of six any more: layer_types "
              "in config.json says which have one, but llama.cpp's converter "
              "drops it; convert(1) does not");
     prog_catch_stop(); /* so that a write that has begun is finished */
     prog_saving(1);
-    if (model_export(m, out, common_dtype(type), tokenizer, &e) < 0)
+    if (model_export(m, out, common_dtype(type), tokenizer,
+            &(struct export){ .card = &card }, &e) < 0)
         die_err(&e);
+    buf_release(&changes);
+    free(program);
 }

@@ -74,9 +74,14 @@ const char *common_tokenizer(const struct model *m, const char *given,
 void common_head(struct stream_info *info, const struct msg_in *in,
     const struct st *head, const char *content, const char *tokenizer);
 
-/* Write a model and its tokenizer (NULL: none); signals do not interrupt it.
- * type: index of common_types.  Dies. */
+/* Write a model, its tokenizer (NULL: none) and its model card; signals do not
+ * interrupt it.
+ *   type: index of common_types
+ *   by: the command, such as "prune cut"; table: its options
+ *   scores: as in struct card
+ * Dies. */
 void common_write(const struct model *m, const char *out, int type,
-    const char *tokenizer);
+    const char *tokenizer, const char *by, const struct opt *table,
+    const char *scores);
 
 #endif

@@ -93,7 +93,7 @@ cut_main(int argc, char **argv)
     note("%zu of %zu parameters, %zu of %zu blocks", model_params(&small),
         model_params(&m), small.c.L, m.c.L);
     repair_tell(&r);
-    common_write(&small, a.out, a.type, tokenizer);
+    common_write(&small, a.out, a.type, tokenizer, "prune cut", options, NULL);
     prog_closing("%zu of %zu parameters", model_params(&small),
         model_params(&m));
     choice_release(&choice);

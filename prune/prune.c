@@ -42,6 +42,20 @@ repair_found(struct session *x, const struct choice *c, struct model *small)
     repair_tell(&r);
 }
 
+/* Write the cut model with its scores. */
+static void
+write_found(const struct session *x, const struct model *small,
+    const char *tokenizer)
+{
+    const struct score *s = &x->log.t[x->log.n - 1].score;
+    char *scores = xasprintf("perplexity on calibration rows\t%.3f\n"
+                             "KL to the whole model there\t%.4f\n",
+        exp(s->nll), s->kl);
+
+    common_write(small, out, type, tokenizer, "prune", options, scores);
+    free(scores);
+}
+
 /* Score the cut model, to check the cut. */
 static void
 score_cut(struct session *x, const struct model *small)
@@ -108,7 +122,7 @@ main(int argc, char **argv)
     else if (!plain && repair_wanted(c))
         repair_found(&x, c, &small);
     score_cut(&x, &small);
-    common_write(&small, out, type, tokenizer);
+    write_found(&x, &small, tokenizer);
     if (report != NULL)
         write_trials(&x.log);
     prog_closing("%zu configurations on %zu tokens", x.log.n, x.c.ntok);

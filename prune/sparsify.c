@@ -174,7 +174,7 @@ sparsify_main(int argc, char **argv)
         layers_take(&s.list, a.share);
     }
     sparsify_run(&s);
-    common_write(&m, a.out, a.type, tokenizer);
+    common_write(&m, a.out, a.type, tokenizer, "prune sparsify", options, NULL);
     if (a.report != NULL)
         write_layers(&s);
     tell_sparsified(&s);

@@ -119,8 +119,8 @@ write_model(const struct vocab *v, struct vocab_files *files,
     if (vocab_files_cut(files, v, &e) < 0 ||
         vocab_files_check(v, files->dir, &e) < 0)
         die(e.code, "%s: %s", a.tokenizer, e.msg);
-    if (model_export(small, a.out, common_dtype(a.type), files->dir, &e) < 0)
-        die_err(&e);
+    common_write(small, a.out, a.type, files->dir, "prune vocab", options,
+        NULL);
 }
 
 static void

@@ -26,7 +26,7 @@ struct store_args {
         OPT_SIZE(0, "level", &(a).level, 0, 19, "n",                          \
             "compression level: zstd 1-19, lz4 1-12 (0: zstd 3, lz4 1)"),     \
         OPT_SIZE(0, "shard-size", &(a).shard_size, 1, 0x1p40, "bytes",        \
-            "close a file when it has reached this size, and begin another"), \
+            "begin another file at this size"),                               \
         OPT_SIZE(0, "frame", &(a).frame, 1, 0x1p30, "bytes",                  \
             "bytes in a frame before compression"),                           \
         OPT_SIZE('j', "threads", &(a).o.threads, 0, 1024, "threads",          \

@@ -16,6 +16,7 @@
 #include "model/export.h"
 #include "model/fetch.h"
 #include "model/tokfile.h"
+#include "model/weights_out.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -143,11 +144,7 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
 static int
 write_weights(const struct model *m, const char *dir, struct err *e)
 {
-    char *weights = xasprintf("%s/model.safetensors", dir);
-    const int r = model_write_weights(m, weights, DT_F32, e);
-
-    free(weights);
-    return r;
+    return weights_write(m, dir, DT_F32, WEIGHTS_SHARD, e);
 }
 
 /* Write all weights into `dir`; dir NULL: send them to the rank that writes. */
@@ -376,15 +373,19 @@ save_done(struct saver *s, struct err *e)
 int
 save_final(struct saver *s, struct tmodel *t, struct err *e)
 {
+    char *config;
     int r = 0;
 
     effective_end(t);
     if (s->ranks->rank > 0)
         return fetch_weights(s, t, NULL, e);
     watch_busy(1);
+    config = xasprintf("%s/config.json", s->run);
+    unlink(config); /* of a shorter run */
     if (fetch_weights(s, t, s->run, e) < 0 || write_configs(t, s->run, e) < 0 ||
         io_fsync_dir(s->run, e) < 0)
         r = -1;
+    free(config);
     watch_busy(-1);
     return r;
 }

@@ -1,5 +1,6 @@
 /* student - train or distil a model on a stream of batches; see student(1) */
 #include "again.h"
+#include "card.h"
 #include "prepare.h"
 #include "rank.h"
 #include "record.h"
@@ -221,6 +222,7 @@ release_run(struct student *s)
     pool_free(s->pool);
     json_decref(s->defaults);
     free(s->command);
+    free(s->changes);
     saver_close(&s->saver);
 }
 
@@ -228,6 +230,7 @@ int
 main(int argc, char **argv)
 {
     static struct student s = { .a = &a, .options = options };
+    struct buf changes = { 0 };
     char **input, *from;
     double start;
     int status;
@@ -237,6 +240,8 @@ main(int argc, char **argv)
     input = opt_parse(argc, argv, options,
         "train or distil a model on a stream of batches", "[input]", 0, 1,
         NULL);
+    opt_changes(&changes, options, run_card_own);
+    s.changes = changes.p;
     choose_run();
     choose_options(&s);
     prog_catch_stop();

@@ -34,6 +34,8 @@ struct args {
 struct student {
     const struct args *a;
     char *command;              /* command line, quoted for a shell */
+    char *changes;              /* options that differ from their defaults, as
+                                 * opt_changes appends them; or NULL */
     struct settings settings;   /* options whose value has several parts */
     struct effective effective; /* --qat and --mask */
     const struct opt *options;  /* option table */

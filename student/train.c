@@ -1,6 +1,7 @@
 /* Steps, and how a run ends: see train.h. */
 #include "train.h"
 #include "again.h"
+#include "card.h"
 #include "rank.h"
 #include "rounding.h"
 #include "student.h"
@@ -243,7 +244,8 @@ finish(struct student *s, int status, double wall)
         if (s->st.step == 0)
             die(EX_INPUT, "%s: no batches that are scored", s->feed.name);
         begin_save(s, 1);
-        if (save_final(&s->saver, &s->t, &e) < 0)
+        if ((s->ranks.rank == 0 && run_card_write(s, &e) < 0) ||
+            save_final(&s->saver, &s->t, &e) < 0)
             die_err(&e);
         if (s->ranks.rank == 0)
             record_finished(s->a->run, s->st.step);

@@ -29,6 +29,7 @@ const char opt_absent[] = "";
 
 static int want_help, want_version, quiet, verbose;
 
+static struct buf defaults; /* opt_write before parsing */
 static const struct opt common[] = { { OPT_K_FLAG, 'h', "help", &want_help,
                                          NULL, "print this help", 0, 0, NULL },
     { OPT_K_FLAG, 'q', "quiet", &quiet, NULL,
@@ -648,6 +649,7 @@ opt_parse(int argc, char **argv, const struct opt *table, const char *about,
 
     begin_program(argc > 0 ? argv[0] : NULL);
     add_help(&help, &p); /* now, before parsing overwrites a default */
+    opt_write(&defaults, table, (const char *const[]){ NULL });
     for (int i = 1; i < argc; i++) {
         char *arg = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
 
@@ -737,4 +739,30 @@ opt_write(struct buf *b, const struct opt *table, const char *const *leave_out)
         add_current_value(b, o);
         buf_addc(b, '\n');
     }
+}
+
+/* Is the line[n] a line of the text? */
+static int
+has_line(const char *text, const char *line, size_t n)
+{
+    for (; *text != '\0'; text += strcspn(text, "\n") + 1)
+        if (strncmp(text, line, n) == 0)
+            return 1;
+    return 0;
+}
+
+void
+opt_changes(struct buf *b, const struct opt *table,
+    const char *const *leave_out)
+{
+    struct buf now = { 0 };
+    size_t n;
+
+    opt_write(&now, table, leave_out);
+    for (const char *line = now.p; line != NULL && *line != '\0'; line += n) {
+        n = strcspn(line, "\n") + 1;
+        if (!has_line(defaults.p, line, n))
+            buf_add(b, line, n);
+    }
+    buf_release(&now);
 }

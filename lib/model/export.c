@@ -9,11 +9,11 @@
 #include "base/mem.h"
 #include "format/json.h"
 #include "kern/kern.h"
-#include "model/fetch.h"
 #include "model/origin.h"
 #include "model/tensor_out.h"
 #include "model/sparse.h"
 #include "model/tokfile.h"
+#include "model/weights_out.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -132,114 +132,6 @@ tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
     return r;
 }
 
-/* Set *p to tensor i, and p->part to the part that this walk writes; 0: it
- * writes none.  Three walks over the tensors write the file: shapes of
- * compressed matrices come first and masks last, so that the numbers in between
- * stay aligned. */
-static int
-walk_part(const struct model *m, int walk, size_t i, struct tensor_out *p)
-{
-    model_tensor(m, i, p);
-    if (!(m->compress && p->two_of_four))
-        return walk == 1;
-    p->part = COMPRESSED_SHAPE + walk;
-    return 1;
-}
-
-/* List all parts in the header. */
-static int
-list_parts(const struct model *m, enum dtype as, struct st_out *st,
-    struct err *e)
-{
-    struct tensor_out p;
-    char name[sizeof p.name + 8];
-
-    st_out_begin(st);
-    st_out_meta(st, "format", "pt"); /* transformers asks for it */
-    for (int walk = 0; walk < 3; walk++)
-        for (size_t i = 0; i < model_ntensors(m); i++) {
-            if (!walk_part(m, walk, i, &p))
-                continue;
-            if (p.part == COMPRESSED_NOT) {
-                st_out_tensor(st, p.name, as, p.ndim, p.shape, NULL);
-                continue;
-            }
-            if (p.shape[1] % 4 != 0)
-                return err_set(e, EX_INPUT,
-                    "%s: tensor %s: a row of %zu numbers cannot be cut into "
-                    "fours",
-                    m->path ? m->path : "model", p.name, p.shape[1]);
-            compressed_name(name, sizeof name, p.name, p.part);
-            compressed_dims(p.shape, p.part);
-            st_out_tensor(st, name,
-                p.part == COMPRESSED_SHAPE      ? DT_I64
-                    : p.part == COMPRESSED_MASK ? DT_U8
-                                                : as,
-                2, p.shape, NULL);
-        }
-    st_out_end(st);
-    return 0;
-}
-
-/* Write all parts after the header.  After an error go on fetching weights to
- * the end: the other ranks wait for this one in each fetch. */
-static int
-write_part_files(const struct model *m, enum dtype as, struct io_out *o, int r,
-    struct err *e)
-{
-    struct tensor_out p;
-
-    for (int walk = 0; walk < 3; walk++)
-        for (size_t i = 0; i < model_ntensors(m); i++) {
-            if (!walk_part(m, walk, i, &p))
-                continue;
-            if (p.part == COMPRESSED_SHAPE) {
-                unsigned char shape[16];
-
-                le_put(shape, p.shape[0], 8);
-                le_put(shape + 8, p.shape[1], 8);
-                if (r == 0)
-                    r = io_out_write(o, shape, sizeof shape, e);
-                continue;
-            }
-            fetch_now(m, p.group);
-            if (r == 0)
-                r = tensor_write(m, &p, as, o, e);
-            fetch_done(m, p.group);
-        }
-    return r;
-}
-
-int
-model_write_weights(const struct model *m, const char *file, enum dtype as,
-    struct err *e)
-{
-    struct st_out st = { 0 };
-    struct io_out o;
-    int r;
-
-    assert(!m->compress || m->fetch == NULL);
-    if (as != DT_F32 && as != DT_F16 && as != DT_BF16)
-        return err_set(e, EX_USAGE,
-            "%s: weights are written as F32, F16 or BF16 there, not %s", file,
-            dtype_name(as));
-    if ((r = list_parts(m, as, &st, e)) < 0)
-        goto done;
-    if ((r = io_out_begin(&o, file, e)) < 0) {
-        fetch_each(m);
-        goto done;
-    }
-    r = io_out_write(&o, st.head.p, st.head.n, e);
-    r = write_part_files(m, as, &o, r, e);
-    if (r == 0)
-        r = io_out_commit(&o, e);
-    if (r < 0)
-        io_out_abort(&o);
-done:
-    st_out_release(&st);
-    return r;
-}
-
 static int
 write_config_file(const struct model *m, const char *file, const char *dtype,
     struct err *e)
@@ -290,14 +182,14 @@ model_write_generation(const struct model *m, const char *file, struct err *e)
     return r;
 }
 
-/* Write all files of the directory. */
+/* Write all files of the directory into its temporary folder. */
 static int
-write_model_files(const struct model *m, const char *dir, enum dtype as,
-    const char *tok_from, struct err *e)
+write_model_files(const struct model *m, const struct dir_new *d, enum dtype as,
+    const char *tok_from, const struct export *how, struct err *e)
 {
-    char *config = xasprintf("%s/config.json", dir);
-    char *weights = xasprintf("%s/model.safetensors", dir);
-    char *gen = xasprintf("%s/generation_config.json", dir);
+    char *config = xasprintf("%s/config.json", d->tmp);
+    char *gen = xasprintf("%s/generation_config.json", d->tmp);
+    char *name = card_name(d->path);
     int r = write_config_file(m, config,
         as == DT_F32       ? "float32"
             : as == DT_F16 ? "float16"
@@ -305,21 +197,25 @@ write_model_files(const struct model *m, const char *dir, enum dtype as,
         e);
 
     if (r == 0)
-        r = model_write_weights(m, weights, as, e);
+        r = weights_write(m, d->tmp, as, how->most ? how->most : WEIGHTS_SHARD,
+            e);
     if (r == 0 && tok_from)
-        r = tokenizer_export(tok_from, dir, e);
+        r = tokenizer_export(tok_from, d->tmp, e);
     if (r == 0)
         r = model_write_generation(m, gen, e);
+    if (r == 0 && how->card)
+        r = card_write(how->card, m, d->tmp, name, e);
     free(config);
-    free(weights);
     free(gen);
+    free(name);
     return r;
 }
 
 int
 model_export(const struct model *m, const char *dir, enum dtype as,
-    const char *tok_from, struct err *e)
+    const char *tok_from, const struct export *how, struct err *e)
 {
+    static const struct export plain = { 0 };
     char *path = xstrdup(dir);
     size_t n = strlen(path);
     struct dir_new d;
@@ -332,7 +228,7 @@ model_export(const struct model *m, const char *dir, enum dtype as,
     free(path);
     if (r < 0)
         return -1;
-    r = write_model_files(m, d.tmp, as, tok_from, e);
+    r = write_model_files(m, &d, as, tok_from, how ? how : &plain, e);
     if (r == 0)
         r = dir_new_commit(&d, e);
     if (r < 0)

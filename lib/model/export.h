@@ -4,25 +4,31 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "model/card.h"
 #include "model/model.h"
 #include "model/tensor_out.h"
 
 /*
- * Write a Hugging Face directory: config.json, model.safetensors (F32, F16 or
- * BF16), generation_config.json and the tokenizer's files.  These are copied
- * from a model directory tok_from, or converted from a .gguf tok_from; NULL:
- * none.  The directory must not exist; it appears whole or not at all.
+ * Write a Hugging Face directory: config.json, weights of type F32, F16 or
+ * BF16 (weights_out.h), generation_config.json, the tokenizer's files, and the
+ * model card how->card.  The tokenizer's files are copied from a model
+ * directory tok_from, or converted from a .gguf tok_from; NULL: none.  The
+ * directory must not exist; it appears whole or not at all.
  *
  * Blocks with fewer groups than c.KV or fewer channels than c.mlp are padded
  * with zeros, so that every loader takes them; "retort" records their true
  * shapes.
  */
+struct export
+{
+    size_t most;             /* bytes of tensors in a file of weights; 0:
+                              * WEIGHTS_SHARD */
+    const struct card *card; /* NULL: no card */
+};
 int model_export(const struct model *m, const char *dir, enum dtype as,
-    const char *tok_from, struct err *e);
+    const char *tok_from, const struct export *how, struct err *e);
 /* Write one file of such a directory into an existing folder, for
  * checkpoints. */
-int model_write_weights(const struct model *m, const char *file, enum dtype as,
-    struct err *e);
 int model_write_config(const struct model *m, const char *file, struct err *e);
 /* Write generation_config.json with the ids of BOS, EOS and padding.  A file
  * that is there already was copied with the tokenizer and stays. */

@@ -5,6 +5,7 @@
 #include "base/note.h"
 #include "format/gguf_write.h"
 #include "kern/rope.h"
+#include "model/card.h"
 #include "model/export.h"
 #include "model/family.h"
 #include "model/tensor_out.h"
@@ -192,7 +193,8 @@ model_export_gguf(const struct model *m, const char *file, enum dtype as,
         goto done;
     }
     put_config(&g, &m->c, as);
-    if ((r = tokenizer_to_gguf(tok_from, &m->c, &g, e)) < 0)
+    if ((r = tokenizer_to_gguf(tok_from, &m->c, &g, e)) < 0 ||
+        (r = card_to_gguf(m->path, &g, e)) < 0)
         goto done;
     for (size_t i = 0; i < model_ntensors(m); i++) {
         model_tensor_gguf(m, i, &p);

@@ -5,7 +5,7 @@
  * norm, L+1, is always there.
  *
  * Functions that walk over a model ask themselves: fwd_embed, fwd_block, logits
- * and scores, bwd_forward, bwd_backward, model_write_weights.  Any other
+ * and scores, bwd_forward, bwd_backward, weights_write.  Any other
  * reader, such as training's losses for the head, calls the functions below.
  * Generation (kv_new) needs all weights at once.
  *
@@ -40,7 +40,7 @@ void fetch_next(const struct model *m, size_t group);
 void fetch_done(const struct model *m, size_t group);
 /* The head's group. */
 size_t fetch_head(const struct model *m);
-/* Fetch each group once, in the order of model_write_weights.  Ranks that write
+/* Fetch each group once, in the order of weights_write.  Ranks that write
  * no weights call it, as fetching needs all ranks. */
 void fetch_each(const struct model *m);
 

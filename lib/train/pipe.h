@@ -20,7 +20,7 @@ void pipe_free(struct pipe *x);
 /* Bytes of the buffer for a group that rank 0 fetches to write it to a file. */
 size_t pipe_bytes(const struct pipe *x);
 /* The fetch to set as t->m.fetch while rank 0 writes t's weights
- * (model_write_weights) and the other ranks call fetch_each.  Not for
+ * (weights_write) and the other ranks call fetch_each.  Not for
  * passes. */
 const struct fetch *pipe_fetch(const struct pipe *x);
 

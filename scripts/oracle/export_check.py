@@ -4,7 +4,9 @@ usage: export_check.py DIR [--ref DIR2] [--logits FILE.safetensors]
                        [--llama CHECKOUT]
 DIR       loaded with AutoModelForCausalLM, AutoTokenizer, GenerationConfig;
           missing or unexpected tensors and a config.json without rope_theta or
-          rope_parameters are failures
+          rope_parameters are failures; a README.md must be a model card that
+          huggingface_hub (1.x) reads, with valid YAML and the tag retort; an
+          index must agree with the shards
 --ref     another directory: largest difference of logits, equal ids, equal
           rendering of the chat template
 --logits  golden logits (ids, positions, vocab, logits as in
@@ -41,6 +43,24 @@ def load(path):
     m, info = AutoModelForCausalLM.from_pretrained(
         path, dtype=torch.float32, output_loading_info=True)
     return m.eval(), AutoTokenizer.from_pretrained(path), info
+
+
+def card(path):
+    from huggingface_hub import ModelCard
+    d = ModelCard.load(path).data.to_dict()
+    check('retort' in d['tags'] and d['library_name'] == 'transformers', f'README.md: {d}')
+
+
+def shards(path):
+    index = json.load(open(path))
+    held, size = {}, 0
+    for name in sorted(set(index['weight_map'].values())):
+        with safe_open(f'{os.path.dirname(path)}/{name}', 'pt') as s:
+            for k in s.keys():
+                held[k] = name
+                size += s.get_tensor(k).nbytes
+    check(held == index['weight_map'] and size == index['metadata']['total_size'],
+          f'index: {len(held)} tensors, {size} bytes in {len(set(held.values()))} shards')
 
 
 def logits(m, ids):
@@ -116,6 +136,10 @@ def main():
         with safe_open(f, 'pt') as s:
             n = sum(not s.get_tensor(k).isfinite().all() for k in s.keys())
             check(n == 0, f'{os.path.basename(f)}: finite, metadata {s.metadata()}')
+    if os.path.exists(f'{a.dir}/README.md'):
+        card(f'{a.dir}/README.md')
+    if os.path.exists(f'{a.dir}/model.safetensors.index.json'):
+        shards(f'{a.dir}/model.safetensors.index.json')
     text = open(a.text, encoding='utf-8', newline='').read() if a.text else None
     if a.logits:
         with safe_open(a.logits, 'pt') as s:

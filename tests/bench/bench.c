@@ -147,7 +147,7 @@ model(const char *path, const char *dir, const char *type)
         die_err(&e);
     model_random(&m, &c, NULL, 1, &a);
     if (model_export(&m, dir, strcmp(type, "bf16") == 0 ? DT_BF16 : DT_F32,
-            NULL, &e) < 0)
+            NULL, NULL, &e) < 0)
         die_err(&e);
     model_random_free(&m);
     arena_release(&a);

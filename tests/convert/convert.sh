@@ -69,6 +69,7 @@ for n in 1 2 3; do
     part=bf16-0000$n-of-00003.gguf
     ok "split, named by part $n" convert -q $part parts.$n
     for f in whole/*; do
+        [ "$f" = whole/README.md ] && continue  # it names the parent
         same "part $n: ${f#*/} is as not split" "$f" "parts.$n/${f#*/}"
     done
     ok "part $n: it is written as GGUF" convert -q $part parts.$n.gguf
@@ -120,6 +121,23 @@ ok 'a directory in f16' convert -q --dtype f16 small.0 f16
 like 'a directory says its type' '"torch_dtype": "float16"' f16/config.json
 ok 'quantised weights' convert -q "$golden/gguf/q4_1.gguf" q4
 ok 'quantised weights as a directory open' plan -m q4
+
+# --- files of limited size, the model card ---
+ok '--shard-size cuts the weights' convert -q --shard-size 40000 "$hf" shards
+equal '--shard-size makes four files' "$(cd shards && echo model-*)" \
+    "model-00001-of-00004.safetensors model-00002-of-00004.safetensors \
+model-00003-of-00004.safetensors model-00004-of-00004.safetensors"
+ok 'a model in shards is read' convert -q shards joined
+same 'a model in shards has the same weights' small.0/model.safetensors \
+    joined/model.safetensors
+status 2 '--shard-size is refused for a GGUF' convert --shard-size 1M "$hf" x.gguf
+like 'the message names --shard-size' 'x.gguf: .*--shard-size' err
+like 'the card lists the option' '^- `--shard-size 40000`$' shards/README.md
+like 'the card names the parent' '^- parent: `f32-hf`, XXH3-128' shards/README.md
+printf '%s\n' --- 'license: apache-2.0' --- >shards/README.md
+ok 'a licensed model becomes a GGUF' convert -q shards licensed.gguf
+ok 'the licensed GGUF becomes a directory' convert -q licensed.gguf licensed
+like 'the licence goes through a GGUF' '^license: "apache-2.0"$' licensed/README.md
 
 # --- 2:4 without its zeros ---
 packed=$golden/compressed/packed

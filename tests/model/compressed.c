@@ -77,14 +77,14 @@ test_round(void)
     ok(compressed_count(&dense) == 0 && compressed_count(&theirs) == 7,
         "7 matrices");
     theirs.compress = 1;
-    check(model_export(&theirs, "ours", DT_F32, NULL, &e), &e);
-    check(model_export(&theirs, "half", DT_BF16, NULL, &e), &e);
+    check(model_export(&theirs, "ours", DT_F32, NULL, NULL, &e), &e);
+    check(model_export(&theirs, "half", DT_BF16, NULL, NULL, &e), &e);
     open_it(&ours, ".", "ours", &e);
     ok(same(&dense, &ours), "our own are the same numbers");
     open_it(&half, ".", "half", &e);
     ours.compress = 0;
-    check(model_export(&ours, "narrow", DT_BF16, NULL, &e), &e);
-    check(model_export(&half, "again", DT_BF16, NULL, &e), &e);
+    check(model_export(&ours, "narrow", DT_BF16, NULL, NULL, &e), &e);
+    check(model_export(&half, "again", DT_BF16, NULL, NULL, &e), &e);
     model_close(&half);
     model_close(&ours);
     open_it(&half, ".", "again", &e);
@@ -199,7 +199,8 @@ test_not(void)
     strcpy(m.c.sparse, "2:4");
     m.block[1].sparse = 1u << W_UP;
     m.compress = 1;
-    ok(model_export(&m, "not", DT_F32, NULL, &e) < 0 && e.code == EX_INPUT &&
+    ok(model_export(&m, "not", DT_F32, NULL, NULL, &e) < 0 &&
+            e.code == EX_INPUT &&
             strstr(e.msg,
                 "tensor model.layers.1.mlp.up_proj.weight is not 2:4: row 0 "
                 "has more than two numbers in columns 0 to 3") != NULL,

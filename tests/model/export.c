@@ -8,6 +8,8 @@
 #include "model/forward.h"
 #include "model/head.h"
 #include "model/model.h"
+#include "model/tensor_out.h"
+#include "model/weights_out.h"
 #include "../lib/tap.h"
 #include "../lib/golden.h"
 
@@ -92,8 +94,8 @@ test_export(const char *path, enum dtype as)
     must_open(&a, path);
     snprintf(what, sizeof what, "%s as %s", path + strlen("tests/golden/"),
         dtype_name(as));
-    ok(model_export(&a, "out", as, NULL, &e) == 0, "%s: it is exported %s",
-        what, e.msg);
+    ok(model_export(&a, "out", as, NULL, NULL, &e) == 0,
+        "%s: it is exported %s", what, e.msg);
     ok(model_open(&b, "out/", &e) == 0, "%s: it opens %s", what, e.msg);
     ok(same_model(&a, &b, as == DT_BF16), "%s: its values are the same", what);
     ok(a.c.theta == b.c.theta && a.c.eps == b.c.eps && a.c.neos == b.c.neos &&
@@ -102,7 +104,7 @@ test_export(const char *path, enum dtype as)
     ok(model_params(&a) == model_params(&b), "%s: it has as many parameters",
         what);
     ok(!io_exists("out.tmp"), "%s: no unfinished folder is left", what);
-    ok(model_export(&a, "out", as, NULL, &e) < 0 && e.code == EX_USAGE,
+    ok(model_export(&a, "out", as, NULL, NULL, &e) < 0 && e.code == EX_USAGE,
         "%s: an old export is not overwritten: %s", what, e.msg);
     model_close(&b);
     model_close(&a);
@@ -118,7 +120,7 @@ test_wide(void)
 
     must_open(&a, GRAD "tied-student");
     a.c.mlp = 20000;
-    ok(model_export(&a, "out", DT_BF16, NULL, &e) == 0 &&
+    ok(model_export(&a, "out", DT_BF16, NULL, NULL, &e) == 0 &&
             model_open(&b, "out", &e) == 0 && b.c.mlp == 20000 &&
             same_model(&a, &b, 1),
         "padded to 20000 channels %s", e.msg);
@@ -146,7 +148,7 @@ test_padding(void)
         "blocks have their true widths");
     ok(!weight_f32(&m.block[1].w[W_DOWN]) && weight_f32(&m.block[0].w[W_DOWN]),
         "columns of padded rows are not contiguous");
-    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0,
+    ok(model_export(&m, "out", DT_F32, NULL, NULL, &e) == 0,
         "a cut model is exported");
     if (io_map(&map, "out/model.safetensors", &e) < 0 ||
         st_parse(&s, map.p, map.n, &e) < 0) {
@@ -207,7 +209,7 @@ test_gguf(void)
                 a.c.theta == (i == 1 ? 1e4 : 1e5) &&
                 model_check_finite(&a, &e) == 0,
             "%s has its configuration", path);
-        ok(model_export(&a, "out", DT_F32, path, &e) == 0 &&
+        ok(model_export(&a, "out", DT_F32, path, NULL, &e) == 0 &&
                 model_open(&b, "out", &e) == 0 && same_model(&a, &b, 0),
             "%s is exported and read back", path);
         for (const char *const *f = (const char *const[]){ "tokenizer.json",
@@ -521,8 +523,8 @@ test_refused(void)
     ok(model_open(&m, "d", &e) == 0 && model_check_finite(&m, &e) < 0 &&
             e.code == EX_NUM && strstr(e.msg, q),
         "a weight that is NaN is found: %s", e.msg);
-    ok(model_export(&m, "out", DT_F32, NULL, &e) < 0 && e.code == EX_NUM &&
-            !io_exists("out") && !io_exists("out.tmp"),
+    ok(model_export(&m, "out", DT_F32, NULL, NULL, &e) < 0 &&
+            e.code == EX_NUM && !io_exists("out") && !io_exists("out.tmp"),
         "a weight that is NaN is never written: %s", e.msg);
     model_close(&m);
     make("d", config, q, KEEP);
@@ -609,6 +611,85 @@ test_index(void)
     dir_remove("d", NULL);
 }
 
+/* The number of files of weights in a folder. */
+static size_t
+weight_files(const char *dir)
+{
+    struct dir_list l;
+    struct err e;
+    size_t n = 0;
+
+    if (dir_list(dir, &l, &e) < 0)
+        return 0;
+    for (size_t i = 0; i < l.n; i++)
+        n += strstr(l.name[i], ".safetensors") != NULL &&
+            strstr(l.name[i], ".json") == NULL;
+    dir_list_release(&l);
+    return n;
+}
+
+/* Is the model in "d" a's, in n files with an index that names each tensor and
+ * their bytes together? */
+static int
+is_sharded(const struct model *a, size_t n, size_t bytes)
+{
+    struct model b;
+    struct err e;
+    json_t *j = js_load("d/model.safetensors.index.json", 1 << 20, &e);
+    const json_t *total =
+        json_object_get(json_object_get(j, "metadata"), "total_size");
+    int r = (size_t)json_integer_value(total) == bytes &&
+        weight_files("d") == n && model_open(&b, "d", &e) == 0;
+
+    json_decref(j);
+    if (!r)
+        return 0;
+    r = same_model(a, &b, 0);
+    model_close(&b);
+    return r;
+}
+
+/* Weights in several files, which replace others. */
+static void
+test_shards(void)
+{
+    struct model a, b;
+    struct err e = { 0 };
+    size_t bytes;
+
+    must_open(&a, GRAD "untied-teacher");
+    bytes = 4 * model_params(&a);
+    io_mkdirs("d", &e);
+    model_write_config(&a, "d/config.json", &e);
+    ok(weights_write(&a, "d", DT_F32, bytes, &e) == 0 &&
+            weight_files("d") == 1 && io_exists("d/model.safetensors") &&
+            !io_exists("d/model.safetensors.index.json"),
+        "weights of as many bytes as the limit are one file: %s", e.msg);
+    ok(weights_write(&a, "d", DT_F32, bytes - 1, &e) == 0 &&
+            is_sharded(&a, 2, bytes) &&
+            io_exists("d/model-00001-of-00002.safetensors"),
+        "weights of a byte more are two shards, and the file is gone: %s",
+        e.msg);
+    ok(weights_write(&a, "d", DT_F32, 1, &e) == 0 &&
+            is_sharded(&a, model_ntensors(&a), bytes),
+        "a tensor above the limit has a shard of its own: %s", e.msg);
+    ok(weights_write(&a, "d", DT_F32, bytes / 3, &e) == 0 &&
+            is_sharded(&a, 4, bytes),
+        "shards replace more shards, which are removed: %s", e.msg);
+    io_mkdirs("d/model-00002-of-00002.safetensors/x", &e);
+    ok(weights_write(&a, "d", DT_F32, bytes - 1, &e) < 0 &&
+            model_open(&b, "d", &e) < 0 && strstr(e.msg, "holds neither"),
+        "a write that fails at its second shard leaves no model: %s", e.msg);
+    dir_remove("d/model-00002-of-00002.safetensors", &e);
+    ok(weights_write(&a, "d", DT_F32, bytes, &e) == 0 &&
+            weight_files("d") == 1 && model_open(&b, "d", &e) == 0 &&
+            same_model(&a, &b, 0),
+        "one file replaces the shards, which are removed: %s", e.msg);
+    model_close(&b);
+    model_close(&a);
+    dir_remove("d", NULL);
+}
+
 /* All ids of a list of EOS are in both files that hold it. */
 static void
 test_eos(void)
@@ -623,8 +704,8 @@ test_eos(void)
     for (size_t i = 0; i < 3; i++)
         m.c.eos[i] = json_integer_value(json_array_get(want, i));
     m.c.neos = 3;
-    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "it is exported %s",
-        e.msg);
+    ok(model_export(&m, "out", DT_F32, NULL, NULL, &e) == 0,
+        "it is exported %s", e.msg);
     for (int i = 0; i < 2; i++) {
         j = js_load(file[i], 1 << 20, &e);
         ok(json_equal(json_object_get(j, "eos_token_id"), want), "%s: all ids",
@@ -644,13 +725,14 @@ test_tokenizer_files(void)
     json_t *j;
 
     must_open(&m, GGUF "f32-hf");
-    ok(model_export(&m, "out", DT_BF16, GGUF "f32-hf", &e) == 0,
+    ok(model_export(&m, "out", DT_BF16, GGUF "f32-hf", NULL, &e) == 0,
         "a directory's tokenizer is copied %s", e.msg);
     j = js_load("out/tokenizer_config.json", 1 << 20, &e);
     ok(j != NULL, "its configuration too");
     json_decref(j);
     dir_remove("out", NULL);
-    ok(model_export(&m, "out", DT_F32, GGUF "f32-hf/tokenizer.json", &e) == 0,
+    ok(model_export(&m, "out", DT_F32, GGUF "f32-hf/tokenizer.json", NULL,
+           &e) == 0,
         "a tokenizer.json alone %s", e.msg);
     j = js_load("out/tokenizer_config.json", 1 << 20, &e);
     ok(j &&
@@ -663,19 +745,20 @@ test_tokenizer_files(void)
     dir_remove("out", NULL);
     io_mkdirs("out.tmp", &e);
     io_put_file("out.tmp/old", "x", 1, &e);
-    ok(model_export(&m, "out/", DT_F32, NULL, &e) < 0 && e.code == EX_USAGE &&
-            io_exists("out.tmp/old") && !io_exists("out"),
+    ok(model_export(&m, "out/", DT_F32, NULL, NULL, &e) < 0 &&
+            e.code == EX_USAGE && io_exists("out.tmp/old") && !io_exists("out"),
         "a folder of that name that is not ours stays: %s", e.msg);
     io_put_file("out.tmp/" DIR_MARK, "", 0, &e);
-    ok(model_export(&m, "out/", DT_F32, NULL, &e) == 0 &&
+    ok(model_export(&m, "out/", DT_F32, NULL, NULL, &e) == 0 &&
             !io_exists("out/old") && !io_exists("out.tmp"),
         "what a killed export left is swept away");
     dir_remove("out", NULL);
-    ok(model_export(&m, "out", DT_F32, GRAD "tied-student", &e) < 0 &&
+    ok(model_export(&m, "out", DT_F32, GRAD "tied-student", NULL, &e) < 0 &&
             strstr(e.msg, "tokenizer.json") && !io_exists("out") &&
             !io_exists("out.tmp"),
         "no tokenizer there: %s", e.msg);
-    ok(model_export(&m, "out", DT_Q8_0, NULL, &e) < 0 && e.code == EX_USAGE,
+    ok(model_export(&m, "out", DT_Q8_0, NULL, NULL, &e) < 0 &&
+            e.code == EX_USAGE,
         "no other types: %s", e.msg);
     model_close(&m);
 }
@@ -701,6 +784,7 @@ main(void)
     test_gguf_refused();
     test_refused();
     test_index();
+    test_shards();
     test_tokenizer_files();
     test_eos();
     pool_free(pool);

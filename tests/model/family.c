@@ -281,7 +281,7 @@ test_family(const char *name, struct pool *pool)
     off = generate(&c, &m, pool, 7);
     ok(off <= 1e-4, "%s: after a prompt of 7 (%.2g)", name, off);
     gradients(&c, &m, pool);
-    if (ok(model_export(&m, "out", DT_BF16, NULL, &e) == 0 &&
+    if (ok(model_export(&m, "out", DT_BF16, NULL, NULL, &e) == 0 &&
                 model_open(&again, "out", &e) == 0,
             "%s: it is exported, read", name)) {
         off = prefill(&c, &again, pool);
@@ -317,8 +317,8 @@ test_cut(const char *name, struct pool *pool)
     model_shape(&m, shape);
     ok(m.c.L == 4 && memcmp(shape, want, sizeof want) == 0,
         "%s: shapes of its blocks", name);
-    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0, "%s: it is exported",
-        name);
+    ok(model_export(&m, "out", DT_F32, NULL, NULL, &e) == 0,
+        "%s: it is exported", name);
     case_model(&c, "out", &again);
     model_shape(&again, shape);
     ok(memcmp(shape, want, sizeof want) == 0, "%s: which come back", name);
@@ -354,7 +354,7 @@ test_gguf(const char *name, struct pool *pool)
         m.c.attn_scalar = 11; /* a GGUF cannot hold this scale */
     off = prefill(&c, &m, pool);
     ok(off <= 1e-4, "%s.gguf: logits (%.2g)", name, off);
-    ok(model_export(&m, "out", DT_F32, NULL, &e) == 0,
+    ok(model_export(&m, "out", DT_F32, NULL, NULL, &e) == 0,
         "%s.gguf: it is exported", name);
     model_close(&m);
     case_model(&c, "out", &m);

@@ -8,6 +8,7 @@
 #include "model/backward.h"
 #include "model/export.h"
 #include "model/fetch.h"
+#include "model/weights_out.h"
 #include "../lib/tap.h"
 #include "model/head.h"
 #include "model/head_top.h"
@@ -280,11 +281,13 @@ test_write(const char *name, struct model *m)
     struct store s;
     struct err e = { 0 };
 
-    ok(model_write_weights(m, "want", DT_F32, &e) == 0,
+    io_mkdirs("want", &e);
+    io_mkdirs("got", &e);
+    ok(weights_write(m, "want", DT_F32, WEIGHTS_SHARD, &e) == 0,
         "%s: its weights are written", name);
     store_begin(&s, m, NULL);
-    ok(model_write_weights(m, "got", DT_F32, &e) == 0 &&
-            same_files("want", "got"),
+    ok(weights_write(m, "got", DT_F32, WEIGHTS_SHARD, &e) == 0 &&
+            same_files("want/model.safetensors", "got/model.safetensors"),
         "%s: written, the same bytes %s", name, e.msg);
     ok(s.wrong == 0, "%s: no call out of order", name);
     s.surprises = 0;

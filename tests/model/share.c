@@ -177,7 +177,7 @@ test_files(const char *name, const struct model *m)
     struct model f;
     struct err e;
 
-    if (model_export(m, "bf16", DT_BF16, NULL, &e) < 0 ||
+    if (model_export(m, "bf16", DT_BF16, NULL, NULL, &e) < 0 ||
         model_export_gguf(m, "q8.gguf", DT_Q8_0, NULL, &e) < 0) {
         printf("Bail out! %s\n", e.msg);
         exit(1);

@@ -29,11 +29,11 @@ test_round(void)
     json_t *j;
 
     check(model_open(&m, golden, &e), &e);
-    check(model_export(&m, "dense", DT_F32, NULL, &e), &e);
+    check(model_export(&m, "dense", DT_F32, NULL, NULL, &e), &e);
     strcpy(m.c.sparse, "2:4");
     m.block[0].sparse = 1u << W_Q | 1u << W_UP;
     m.block[2].sparse = 1u << W_DOWN;
-    check(model_export(&m, "sparse", DT_F32, NULL, &e), &e);
+    check(model_export(&m, "sparse", DT_F32, NULL, NULL, &e), &e);
     model_close(&m);
     check(model_open(&back, "sparse", &e), &e);
     ok(strcmp(back.c.sparse, "2:4") == 0 &&

@@ -299,7 +299,7 @@ test_export(const char *path, const char *groups, const char *chan)
     keep(&b[1], &m, 2, groups, chan);
     model_cut(&cut, &m, &(struct choice){ 2, b }, &a);
     dir_remove("export", NULL);
-    ok(model_export(&cut, "export", DT_F32, NULL, &e) == 0,
+    ok(model_export(&cut, "export", DT_F32, NULL, NULL, &e) == 0,
         "groups %s, channels %s: the cut model is exported", groups, chan);
     open_model(&back, "export");
     z = logits(&cut, order, 2, NULL);

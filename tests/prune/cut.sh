@@ -23,6 +23,10 @@ like 'a cut that repairs nothing reads no input' \
 prune -q -m "$t" -o plain --blocks 3 calib || exit 1
 same 'a choice of all blocks writes the weights of the model' \
     whole/model.safetensors plain/model.safetensors
+like 'the card names the command and the choice' '^- `--choice all`$' whole/README.md
+like 'the card says that the model is pruned' '^- "pruned"$' plain/README.md
+like 'the card of a search has its KL' '^. KL to the whole model there . 0' \
+    plain/README.md
 ok 'prune cut drops a block and an attention' \
     prune cut -m "$t" --choice blocks -o less \
     </dev/null

@@ -252,7 +252,7 @@ test_export(const struct model *m, const char *from)
     struct err e = { 0 };
     int same;
 
-    if (!ok(model_export(m, "smollm2-hf", DT_F32, from, &e) == 0 &&
+    if (!ok(model_export(m, "smollm2-hf", DT_F32, from, NULL, &e) == 0 &&
                 model_open(&x, "smollm2-hf", &e) == 0,
             "exported and opened %s", e.msg))
         return;

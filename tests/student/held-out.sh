@@ -128,11 +128,30 @@ after step $stop\$" err
     same "patience $k leaves the model of its last step" early/model.safetensors \
         each/step-"$stop"/model.safetensors
 done
+# --- the model card ---
+like 'the card says that it is distilled' '^- "distillation"$' early/README.md
+like 'the card names the start by its hash' \
+    "^- parent: .s0., XXH3-128 .$(sed -n 's/.*"model": "\([0-9a-f]\{32\}\)".*/\1/p' \
+        early/options.json)." early/README.md
+like 'the card names the teacher by the hash of its head' \
+    "head .$(sed -n 's/.*"teacher": "\([0-9a-f]\{32\}\)".*/\1/p' early/options.json)." \
+    early/README.md
+like 'the card lists the options given' '^- `--patience [0-9]`$' early/README.md
+unlike 'the card lists no other options' '--(weight-decay|model|save)' early/README.md
+like 'the card has the last held-out KL' \
+    "KL to the teacher \| $(awk -F '\t' 'END { printf "%.4f", $6 }' early/held-out.tsv) " \
+    early/README.md
+like 'a card without --eval has the training loss' 'training loss .* [0-9.]+ ' \
+    plain/README.md
+
 cp early/held-out.tsv before
 rm early/config.json
+echo 'my notes' >early/README.md
 ok 'a run that patience ended is resumed' sh -c "stream -q --resume early data | teacher -q -m teacher |
     sh train -o early --save 5 --eval evkd --eval-every 2 --patience 2 --resume"
 same 'a run that patience ended stays at its end' early/held-out.tsv before
+like 'a card that the user wrote stays' '^my notes$' early/README.md
+like 'the card that stays is noted' 'early/README.md: .*edited' err
 
 # --- interrupted ---
 # go RUN option ...: from where it is to the end of the stream

@@ -43,7 +43,7 @@ make(const char *dir)
     m.block[1].sparse = 1u << W_DOWN;
     m.block[0].sparse = 1u << W_K;
     strcpy(m.c.sparse, "unstructured");
-    check(model_export(&m, dir, DT_F32, NULL, &e), &e);
+    check(model_export(&m, dir, DT_F32, NULL, NULL, &e), &e);
     model_close(&m);
 }
 

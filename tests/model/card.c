@@ -1,0 +1,223 @@
+/* The model card of an exported folder, and its fields in a GGUF. */
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "format/ckpt.h"
+#include "format/gguf_file.h"
+#include "kern/kern.h"
+#include "model/card.h"
+#include "model/export.h"
+#include "model/export_gguf.h"
+#include "../lib/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PARENT "tests/golden/grad/tied-student"
+
+static const char readme[] =
+    "---\nlicense: other\nlicense_name: 'own \"licence\"'\nlanguage:\n- en\n"
+    "  - bg\nbase_model: Org/Base-Model-1B # no comment\ntags: [one, \"two\"]\n"
+    "model-index:\n- name: x\n---\n# Parent\nlicense: mit\n";
+
+/* The text of a file; the caller frees it. */
+static char *
+file_text(const char *path)
+{
+    struct err e;
+    char *text;
+    size_t n;
+
+    return io_slurp(path, 1 << 20, &text, &n, &e) == 0 ? text : xstrdup("");
+}
+
+static int
+holds(const char *path, const char *what)
+{
+    char *text = file_text(path);
+    const int r = strstr(text, what) != NULL;
+
+    free(text);
+    return r;
+}
+
+/* Copy the parent to the folder `to`, with a README.md. */
+static void
+make_parent(const char *to, const char *text)
+{
+    static const char *const files[] = { "config.json", "model.safetensors" };
+    struct err e;
+    char *path;
+
+    io_mkdirs(to, &e);
+    for (int i = 0; i < 2; i++) {
+        char *from = xasprintf(PARENT "/%s", files[i]), *bytes;
+        size_t n;
+
+        path = xasprintf("%s/%s", to, files[i]);
+        if (io_slurp(from, 1 << 20, &bytes, &n, &e) < 0 ||
+            io_put_file(path, bytes, n, &e) < 0)
+            printf("Bail out! %s\n", e.msg);
+        free(bytes);
+        free(from);
+        free(path);
+    }
+    path = xasprintf("%s/README.md", to);
+    if (text != NULL)
+        io_put_file(path, text, strlen(text), &e);
+    free(path);
+}
+
+static void
+test_fields(const struct model *m)
+{
+    const struct card c = { .by = "test 1",
+        .from = m->path,
+        .teacher = "00ff",
+        .tag = "distillation",
+        .relation = "finetune",
+        .options = "--lr\t0.001\n--eval\tfolder/held-out\n",
+        .scores = "held-out loss\t3.25\n" };
+    struct err e = { 0 };
+    char hash[33];
+
+    ok(model_export(m, "out/", DT_F32, NULL, &(struct export){ 0, &c }, &e) ==
+            0,
+        "a folder is exported with a card: %s", e.msg);
+    ok(holds("out/README.md",
+           "---\nlicense: \"other\"\nlicense_name: "
+           "\"own \\\"licence\\\"\"\nlanguage:\n- \"en\"\n- \"bg\"\n"),
+        "licence and languages are the parent's");
+    ok(holds("out/README.md",
+           "tags:\n- \"one\"\n- \"two\"\n- \"retort\"\n"
+           "- \"distillation\"\n"),
+        "tags are the parent's and the run's");
+    ok(holds("out/README.md",
+           "base_model: \"Org/Base-Model-1B\"\n"
+           "base_model_relation: \"finetune\"\n"),
+        "base_model is the parent's, with the relation");
+    ok(holds("out/README.md", "# out\n"), "the heading is the folder's name");
+    ckpt_hash_model(m->path, hash, &e);
+    ok(holds("out/README.md", hash), "the parent is named by its hash");
+    ok(holds("out/README.md", "- `--lr 0.001`\n- `--eval held-out`\n"),
+        "options are listed, paths without their folders");
+    ok(holds("out/README.md", "| held-out loss | 3.25 |\n"),
+        "scores are listed");
+    ok(holds("out/README.md", "head `00ff`"), "the teacher is named");
+    dir_remove("out", NULL);
+}
+
+static void
+test_edited(const struct model *m)
+{
+    struct card c = { .by = "test 1", .from = m->path };
+    struct err e = { 0 };
+    char *text, *at;
+
+    io_mkdirs("out", &e);
+    ok(card_write(&c, m, "out", "out", &e) == 0, "a card is written: %s",
+        e.msg);
+    c.by = "test 2";
+    ok(card_write(&c, m, "out", "out", &e) == 0 &&
+            holds("out/README.md", "test 2"),
+        "a card that nobody edited is replaced: %s", e.msg);
+    text = file_text("out/README.md");
+    at = strstr(text, "test 2");
+    memcpy(at, "TEST 2", 6);
+    io_put_file("out/README.md", text, strlen(text), &e);
+    c.by = "test 3";
+    ok(card_write(&c, m, "out", "out", &e) == 0 &&
+            holds("out/README.md", "TEST 2"),
+        "a card with one changed word stays");
+    io_put_file("out/README.md", "mine\n", 5, &e);
+    ok(card_write(&c, m, "out", "out", &e) == 0 &&
+            holds("out/README.md", "mine\n"),
+        "a README.md of the user's own stays");
+    free(text);
+    dir_remove("out", NULL);
+}
+
+static int
+says(const struct gguf *g, const char *key, const char *want)
+{
+    return gguf_kv(g, key) != NULL && gguf_is(g, key, want);
+}
+
+static void
+test_gguf(const struct model *m)
+{
+    struct gguf_file f;
+    struct model b;
+    struct err e = { 0 };
+    struct card c = { .by = "test 1" };
+
+    ok(model_export_gguf(m, "out.gguf", DT_F32, NULL, &e) == 0 &&
+            gguf_open(&f, "out.gguf", &e) == 0,
+        "a GGUF is written: %s", e.msg);
+    ok(says(&f.g, "general.license", "other") &&
+            says(&f.g, "general.license.name", "own \"licence\"") &&
+            gguf_kv(&f.g, "general.languages")->n == 2 &&
+            gguf_kv(&f.g, "general.tags")->n == 2,
+        "a GGUF has licence, languages and tags");
+    ok(says(&f.g, "general.base_model.0.name", "Base Model 1B") &&
+            says(&f.g, "general.base_model.0.organization", "Org") &&
+            says(&f.g, "general.base_model.0.repo_url",
+                "https://huggingface.co/Org/Base-Model-1B") &&
+            gguf_int(gguf_kv(&f.g, "general.base_model.count"), 0) == 1,
+        "a GGUF has the base model");
+    gguf_close(&f);
+    if (model_open(&b, "out.gguf", &e) < 0)
+        printf("Bail out! %s\n", e.msg);
+    c.from = b.path;
+    ok(model_export(&b, "out", DT_F32, NULL, &(struct export){ 0, &c }, &e) ==
+                0 &&
+            holds("out/README.md", "license: \"other\"\n") &&
+            holds("out/README.md", "base_model: \"Org/Base-Model-1B\"\n"),
+        "a folder made from the GGUF has its fields: %s", e.msg);
+    model_close(&b);
+    dir_remove("out", NULL);
+}
+
+/* A parent that lies where the hub's programs keep models. */
+static void
+test_cached(void)
+{
+    static const char at[] = "hub/models--Org--Some-1B/snapshots/0123";
+    struct model m;
+    struct err e = { 0 };
+    const struct card c = { .by = "test 1", .from = at };
+
+    make_parent(at, NULL);
+    if (model_open(&m, at, &e) < 0)
+        printf("Bail out! %s\n", e.msg);
+    ok(card_write(&c, &m, ".", "x", &e) == 0 &&
+            holds("README.md", "base_model: \"Org/Some-1B\"\n"),
+        "a parent in the hub's cache is the base model: %s", e.msg);
+    model_close(&m);
+    remove("README.md");
+    dir_remove(at, NULL);
+}
+
+int
+main(void)
+{
+    const char *why = kern_init();
+    struct model m;
+    struct err e;
+
+    if (why != NULL) {
+        printf("Bail out! %s\n", why);
+        return 1;
+    }
+    make_parent("parent", readme);
+    if (model_open(&m, "parent", &e) < 0) {
+        printf("Bail out! %s\n", e.msg);
+        return 1;
+    }
+    test_fields(&m);
+    test_edited(&m);
+    test_gguf(&m);
+    model_close(&m);
+    test_cached();
+    return done_testing();
+}
