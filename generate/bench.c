@@ -29,8 +29,7 @@ time_token(void *ctx, const struct gen_event *ev)
 {
     struct timed *t = ctx;
 
-    if (ev->kind == GEN_END && ev->reason == GEN_NAN)
-        die(EX_NUM, "a logit is not finite");
+    common_check(ev);
     if (ev->kind != GEN_TOKEN)
         return;
     t->last = clock_now();

@@ -7,7 +7,8 @@
 #include "dist/dist.h"
 #include "train/plan.h"
 
-const char common_less[] = "fewer texts (--at-once) or tokens (-n, --cache)";
+/* What takes less memory, for errors. */
+static const char less[] = "fewer texts (--at-once) or tokens (-n, --cache)";
 
 void
 common_begin(const struct common *c)
@@ -53,6 +54,29 @@ common_memory(const struct model *m, const struct pool *pool, size_t texts,
     note("%zu texts at a time, of %zu tokens at most: %.1f MB of keys and "
          "values, %.1f MB in all",
         texts, longest, (double)cache * 1e-6, (double)all * 1e-6);
-    if (plan_fits(all, common_less, &e) < 0)
+    if (plan_fits(all, less, &e) < 0)
         die_err(&e);
+}
+
+struct gen_engine *
+common_engine(const struct model *m, struct pool *pool,
+    const struct tokenizer *tok, const struct gen_limits *l)
+{
+    struct gen_engine *g;
+    struct err e;
+
+    /* Most of the memory, before it is allocated. */
+    if (plan_fits(l->pages * gen_page_bytes(m), less, &e) < 0)
+        die_err(&e);
+    g = gen_new(m, pool, tok, l);
+    common_memory(m, pool, l->texts, l->longest, gen_cache_bytes(g),
+        gen_bytes(g));
+    return g;
+}
+
+void
+common_check(const struct gen_event *ev)
+{
+    if (ev->reason == GEN_NAN)
+        die(EX_NUM, "a logit is not finite");
 }

@@ -61,8 +61,12 @@ void common_open(struct model *m, const char *path);
 /* Start the threads.  Call it when models are open.  Dies on errors; the caller
  * frees the pool. */
 struct pool *common_pool(const struct common *c);
-/* What takes less memory, for plan_fits. */
-extern const char common_less[];
+/* Make an engine, and note its memory as common_memory does.  Dies if there is
+ * not enough. */
+struct gen_engine *common_engine(const struct model *m, struct pool *pool,
+    const struct tokenizer *tok, const struct gen_limits *l);
+/* Die if an event says that a logit is not finite. */
+void common_check(const struct gen_event *ev);
 /* Print a note of the memory that generation takes: `bytes` besides the model m
  * and the program, of which `cache` are keys and values.  texts: that run at a
  * time; longest: tokens of a text at most.  Dies if there is not enough. */

@@ -1,19 +1,16 @@
 /* generate run: continue a prompt, the prompts of a file, or none. */
 #include "run.h"
 #include "common.h"
+#include "many.h"
 #include "output.h"
 #include "prompts.h"
-#include "written.h"
 #include "base/clock.h"
-#include "base/io.h"
-#include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
 #include "model/forward_kv.h"
-#include "train/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,82 +23,12 @@ struct run_args {
     size_t length, at_once, count, logprobs, cache, slice;
 };
 
-/* Prompts are read while fewer texts than so many times --at-once have been
- * read and not written. */
-enum { WINDOW = 8 };
-
-/* A run over many prompts. */
-struct run {
-    const struct tokenizer *tok;
-    const char *file; /* of the prompts, for messages; NULL: none */
-    struct prompts *prompts;
-    struct prompt *next;          /* the next prompt; NULL: no more */
-    size_t choice;                /* its next text */
-    struct written *first, *last; /* texts that are not written, in order */
-    struct output *output;
-    size_t pending;       /* their number */
-    double texts, tokens; /* so far */
-    double done;          /* prompts */
-};
-
-/* ---- limits ---- */
-
-static int
-by_lines(const struct run_args *a)
-{
-    return a->prompt == NULL;
-}
-
-/* Limits for texts of at most `longest` tokens, as far as prompts are known. */
-static struct gen_limits
-run_limits(const struct run_args *a, const struct model *m, size_t texts,
-    size_t longest)
-{
-    const size_t page = gen_page_bytes(m);
-    const size_t most = (a->cache > 0 ? a->cache : plan_limit() / 2) / page;
-    struct gen_limits l = { .texts = texts, .slice = a->slice };
-    struct err e;
-
-    l.longest = by_lines(a) && m->c.max_pos > longest ? m->c.max_pos : longest;
-    l.pages = texts * kv_pages(longest);
-    if (l.pages < kv_pages(l.longest))
-        l.pages = kv_pages(l.longest);
-    if (a->cache > 0 || l.pages > most)
-        l.pages = most > 0 ? most : 1;
-    if (l.longest > l.pages * KV_PAGE)
-        l.longest = l.pages * KV_PAGE;
-    /* Before anything is allocated; common_memory checks the rest. */
-    if (plan_fits(l.pages * page, common_less, &e) < 0)
-        die_err(&e);
-    return l;
-}
-
-static struct gen_engine *
-run_engine(const struct run_args *a, const struct model *m, struct pool *pool,
-    const struct tokenizer *tok, size_t texts, size_t longest)
-{
-    const struct gen_limits l = run_limits(a, m, texts, longest);
-    struct gen_engine *g = gen_new(m, pool, tok, &l);
-
-    common_memory(m, pool, texts, l.longest, gen_cache_bytes(g), gen_bytes(g));
-    return g;
-}
-
-static void
-check_end(enum gen_reason why)
-{
-    if (why == GEN_NAN)
-        die(EX_NUM, "a logit is not finite");
-}
-
-/* ---- one prompt ---- */
-
 static void
 print_new_bytes(void *ctx, const struct gen_event *ev)
 {
     double *tokens = ctx;
 
-    check_end(ev->reason);
+    common_check(ev);
     out_put(ev->bytes, ev->n);
     *tokens += ev->kind == GEN_TOKEN;
     progress_at(*tokens, NULL);
@@ -113,7 +40,12 @@ run_one(const struct run_args *a, const struct model *m, struct pool *pool,
     const struct tokenizer *tok, struct prompts *prompts)
 {
     struct prompt *q = prompts_next(prompts);
-    struct gen_engine *g = run_engine(a, m, pool, tok, 1, q->ids.n + a->length);
+    const size_t longest = q->ids.n + a->length;
+    const struct gen_limits l = { .texts = 1,
+        .pages = kv_pages(longest),
+        .longest = longest,
+        .slice = a->slice };
+    struct gen_engine *g = common_engine(m, pool, tok, &l);
     /* a text on a terminal shows progress itself */
     const int shows = !isatty(STDOUT_FILENO);
     double tokens = 0.0;
@@ -137,130 +69,6 @@ run_one(const struct run_args *a, const struct model *m, struct pool *pool,
     gen_free(g);
     prompt_free(q);
     return tokens;
-}
-
-/* ---- many prompts ---- */
-
-/* The next text, or NULL.  Texts that the output has already are passed over.
- */
-static struct written *
-next_text(struct run *r)
-{
-    while (r->next != NULL) {
-        struct written *t = written_new(r->next, r->choice++);
-        json_t *known = written_begin(t);
-        const int has = output_has(r->output, known);
-
-        json_decref(known);
-        if (r->choice == r->next->params.n) {
-            r->next = prompts_next(r->prompts);
-            r->choice = 0;
-        }
-        if (!has)
-            return t;
-        r->texts++;
-        r->done += 1.0 / (double)t->prompt->params.n;
-        progress_from(r->done);
-        written_free(t);
-    }
-    return NULL;
-}
-
-static void
-take_event(void *ctx, const struct gen_event *ev)
-{
-    check_end(ev->reason);
-    written_event(ctx, ev);
-}
-
-static void
-queue_text(struct run *r, struct written *t)
-{
-    *(r->last != NULL ? &r->last->next : &r->first) = t;
-    r->last = t;
-    r->pending++;
-}
-
-static void
-start_text(const struct run *r, struct gen_engine *g, struct written *t)
-{
-    const struct prompt *q = t->prompt;
-    const struct gen_request request = { .prompt = q->ids.v,
-        .n = q->ids.n,
-        .params = &q->params,
-        .number = prompt_number(q, t->choice),
-        .on_event = take_event,
-        .ctx = t };
-    struct err e;
-
-    if (gen_add(g, &request, &e) == NULL) {
-        if (q->line > 0)
-            die(e.code, "%s: line %zu: %s", io_in_name(r->file), q->line,
-                e.msg);
-        die_err(&e);
-    }
-}
-
-/* Write the texts that have ended, up to the first that has not. */
-static void
-write_ended(struct run *r)
-{
-    struct buf line = { 0 };
-
-    while (r->first != NULL && r->first->end != GEN_GOES_ON) {
-        struct written *t = r->first;
-        char extra[40];
-
-        buf_clear(&line);
-        written_line(t, r->tok, &line);
-        buf_addc(&line, '\n');
-        output_line(r->output, line.p, line.n);
-        r->texts++;
-        r->tokens += (double)t->ids.n;
-        r->done += 1.0 / (double)t->prompt->params.n;
-        snprintf(extra, sizeof extra, "%.0f tokens", r->tokens);
-        progress_at(r->done, extra);
-        r->first = t->next;
-        r->last = r->first == NULL ? NULL : r->last;
-        r->pending--;
-        written_free(t);
-    }
-    buf_release(&line);
-}
-
-static void
-run_many(const struct run_args *a, const struct model *m, struct pool *pool,
-    struct run *r)
-{
-    const size_t window = WINDOW * a->at_once;
-    struct gen_engine *g;
-    struct written *t;
-    size_t longest = 1;
-
-    progress_begin("generating", (double)prompts_total(r->prompts), "prompts");
-    r->next = prompts_next(r->prompts);
-    /* The first prompts say how much memory texts need. */
-    while (r->pending < window && (t = next_text(r)) != NULL) {
-        const size_t n = t->prompt->ids.n + t->prompt->params.most;
-
-        longest = n > longest ? n : longest;
-        queue_text(r, t);
-    }
-    g = run_engine(a, m, pool, r->tok,
-        r->pending < a->at_once && r->pending > 0 ? r->pending : a->at_once,
-        longest);
-    for (t = r->first; t != NULL; t = t->next)
-        start_text(r, g, t);
-    while (r->pending > 0) {
-        gen_step(g);
-        write_ended(r);
-        while (r->pending < window && (t = next_text(r)) != NULL) {
-            queue_text(r, t);
-            start_text(r, g, t);
-        }
-    }
-    progress_end();
-    gen_free(g);
 }
 
 /* ---- options ---- */
@@ -319,22 +127,28 @@ run_prompts(const struct run_args *a, const struct model *m, struct pool *pool)
         .tok = tok,
         .V = m->c.V,
         .positions = m->c.max_pos };
-    struct run r = { .tok = tok,
+    struct prompts *prompts = prompts_open(&from);
+    struct many many = { .m = m,
+        .pool = pool,
+        .tok = tok,
+        .prompts = prompts,
         .file = a->prompts,
-        .prompts = prompts_open(&from) };
+        .at_once = a->at_once,
+        .cache = a->cache,
+        .slice = a->slice };
     const double start = clock_now();
 
-    if (by_lines(a)) {
-        r.output = output_open(a->resume);
-        run_many(a, m, pool, &r);
-        output_close(r.output);
+    if (a->prompt == NULL) {
+        many.output = output_open(a->resume);
+        many_run(&many);
+        output_close(many.output);
     } else {
-        r.texts = 1;
-        r.tokens = run_one(a, m, pool, tok, r.prompts);
+        many.texts = 1.0;
+        many.tokens = run_one(a, m, pool, tok, prompts);
     }
-    prog_closing("%.0f texts, %.0f tokens, %.1f tokens/s", r.texts, r.tokens,
-        r.tokens / (clock_now() - start + 1e-9));
-    prompts_close(r.prompts);
+    prog_closing("%.0f texts, %.0f tokens, %.1f tokens/s", many.texts,
+        many.tokens, many.tokens / (clock_now() - start + 1e-9));
+    prompts_close(prompts);
     tok_free(tok);
 }
 

@@ -146,6 +146,11 @@ sed 's/"max_position_embeddings": [0-9]*/"max_position_embeddings": 1000/' \
 drawn() { generate run -q -m far --prompts load.jsonl --temperature 1.5 --top-p 0.95 --logprobs 1 "$@"; }
 ok 'prompts that begin alike are continued' drawn --at-once 1
 cp out load
+ok 'longer prompts come later' generate run -m far --prompts load.jsonl \
+    --temperature 1.5 --top-p 0.95 --logprobs 1 --at-once 1
+same '... and change no byte' load out
+ok '... but take more memory, which is said' \
+    [ "$(grep -c ' MB of keys and values' err)" -ge 2 ]
 for how in '--at-once 40' '--at-once 7 -j 1 --slice 5' \
     '--at-once 16 --cache 128K' '--at-once 40 --slice 1000 -j 3'; do
     # shellcheck disable=SC2086 # a list

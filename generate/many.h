@@ -1,0 +1,33 @@
+/* The texts of many prompts, several at a time, written in order. */
+#ifndef GENERATE_MANY_H
+#define GENERATE_MANY_H
+
+#include "output.h"
+#include "prompts.h"
+#include "written.h"
+#include "base/pool.h"
+#include "gen/engine.h"
+
+struct many {
+    const struct model *m;
+    struct pool *pool;
+    const struct tokenizer *tok;
+    struct prompts *prompts;
+    const char *file; /* name of the prompts' file; NULL: none */
+    struct output *output;
+    size_t at_once, cache, slice; /* as the options; cache 0: not given */
+    /* results: */
+    double texts, tokens;
+    /* while it runs: */
+    struct gen_engine *engine;
+    size_t longest;               /* tokens of the longest text it takes */
+    struct prompt *next;          /* NULL: no more */
+    size_t choice;                /* its next text */
+    struct written *first, *last; /* texts that are not written, in order */
+    size_t pending;               /* their number */
+    double done;                  /* prompts */
+};
+/* Dies on errors. */
+void many_run(struct many *r);
+
+#endif
