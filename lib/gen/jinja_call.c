@@ -1,0 +1,250 @@
+/* Calls of functions, macros and methods; see jinja_run.h. */
+#include "gen/jinja_run.h"
+
+#include <string.h>
+
+#define LONGEST 80 /* bytes of a name in an error, at most */
+
+static int
+name_length(struct jtext t)
+{
+    return (int)(t.n < LONGEST ? t.n : LONGEST);
+}
+
+int
+jrun_arguments(struct jrun *r, const struct jnode *list, struct jargs *a)
+{
+    a->n = 0;
+    for (; list != NULL; list = list->next, a->n++) {
+        if (a->n > 0 && a->name[a->n - 1].n > 0 && list->name.n == 0)
+            return jrun_fail(r, "an argument by position follows a named one");
+        a->name[a->n] = list->name;
+        if (jrun_eval(r, list->a, &a->v[a->n]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Parameter of a row that argument i of *a is for; -1: none. */
+static int
+parameter_of(const struct jname *row, const struct jargs *a, size_t i)
+{
+    if (a->name[i].n == 0)
+        return i < JNAME_PARAMS && row->param[i] != NULL ? (int)i : -1;
+    for (int k = 0; k < JNAME_PARAMS && row->param[k] != NULL; k++)
+        if (jtext_is(a->name[i], row->param[k]))
+            return k;
+    return -1;
+}
+
+int
+jrun_bind(struct jrun *r, const struct jname *row, const struct jargs *a,
+    const struct jval *slot[JNAME_PARAMS])
+{
+    int given = 0;
+
+    for (int k = 0; k < JNAME_PARAMS; k++)
+        slot[k] = NULL;
+    for (size_t i = 0; i < a->n; i++) {
+        const int k = parameter_of(row, a, i);
+
+        if (k < 0 || slot[k] != NULL)
+            return jrun_fail(r, "%s is not known with these arguments",
+                row->name);
+        slot[k] = &a->v[i];
+    }
+    while (given < JNAME_PARAMS && slot[given] != NULL)
+        given++;
+    if (given < row->least)
+        return jrun_fail(r, "%s lacks an argument", row->name);
+    return 0;
+}
+
+static int
+make_range(struct jrun *r, const struct jval *const *slot, struct jval *out)
+{
+    int64_t v[3] = { 0, 0, 1 }, n = 0;
+
+    for (int k = 0; k < 3 && slot[k] != NULL; k++) {
+        if (slot[k]->kind != J_INT || slot[k]->i < -INT32_MAX ||
+            slot[k]->i > INT32_MAX)
+            return jrun_fail(r, "range of %s, or too large",
+                jval_kind(slot[k]));
+        v[k] = slot[k]->i;
+    }
+    if (slot[1] == NULL) {
+        v[1] = v[0];
+        v[0] = 0;
+    }
+    if (v[2] == 0)
+        return jrun_fail(r, "range by steps of 0");
+    if (v[2] > 0 ? v[0] < v[1] : v[0] > v[1])
+        n = (v[1] - v[0] + v[2] + (v[2] > 0 ? -1 : 1)) / v[2];
+    *out = (struct jval){ .kind = J_LIST };
+    if (jrun_work(r, (size_t)n) < 0 ||
+        (out->list.v = jrun_alloc(r, (size_t)n + 1, sizeof *out->list.v)) ==
+            NULL)
+        return -1;
+    for (; (int64_t)out->list.n < n; out->list.n++)
+        out->list.v[out->list.n] = jval_int(v[0] + v[2] * (int64_t)out->list.n);
+    return 0;
+}
+
+/* An object or namespace of the named arguments. */
+static int
+make_object(struct jrun *r, enum jkind kind, const struct jargs *a,
+    struct jval *out)
+{
+    *out = (struct jval){ .kind = kind };
+    if ((out->dict = jrun_alloc(r, 1, sizeof *out->dict)) == NULL)
+        return -1;
+    for (size_t i = 0; i < a->n; i++) {
+        if (a->name[i].n == 0)
+            return jrun_fail(r, "an object is made of named values only");
+        if (jdict_set(&r->mem, out->dict, a->name[i], a->v[i]) < 0)
+            return jrun_fail(r, "needs too much memory");
+    }
+    return 0;
+}
+
+static int
+format_time(struct jrun *r, const struct jval *v, struct jval *out)
+{
+    char format[100], text[200];
+    struct buf b = { 0 };
+
+    if (v->kind != J_TEXT || v->t.n >= sizeof format)
+        return jrun_fail(r, "strftime_now takes a short text");
+    memcpy(format, v->t.p, v->t.n);
+    format[v->t.n] = '\0';
+    buf_add(&b, text, strftime(text, sizeof text, format, r->now));
+    return jrun_text(r, &b, out);
+}
+
+static int
+call_function(struct jrun *r, int id, const struct jargs *a, struct jval *out)
+{
+    const struct jval *slot[JNAME_PARAMS];
+
+    if (id == JC_NAMESPACE || id == JC_DICT)
+        return make_object(r, id == JC_DICT ? J_DICT : J_SPACE, a, out);
+    if (jrun_bind(r, &jinja_functions[id], a, slot) < 0)
+        return -1;
+    if (id == JC_RANGE)
+        return make_range(r, slot, out);
+    if (id == JC_STRFTIME)
+        return format_time(r, slot[0], out);
+    if (slot[0]->kind != J_TEXT)
+        return jrun_fail(r, "the template refuses the messages");
+    return err_set(r->e, EX_INPUT, "%.*s",
+        (int)(slot[0]->t.n < 400 ? slot[0]->t.n : 400), slot[0]->t.p);
+}
+
+/* Give the parameters of a macro their values. */
+static int
+macro_parameters(struct jrun *r, const struct jnode *macro,
+    const struct jargs *a)
+{
+    size_t i = 0, used = 0;
+
+    for (const struct jnode *p = macro->a; p != NULL; p = p->next, i++) {
+        struct jval v = { .kind = J_UNDEFINED, .t = p->name };
+        size_t k = 0;
+
+        while (k < a->n &&
+            (a->name[k].n == 0 ? k != i : !jtext_equal(a->name[k], p->name)))
+            k++;
+        used += k < a->n;
+        if (k < a->n)
+            v = a->v[k];
+        else if (p->a != NULL && jrun_eval(r, p->a, &v) < 0)
+            return -1;
+        if (jrun_set(r, p->name, v) < 0)
+            return -1;
+    }
+    if (used < a->n)
+        return jrun_fail(r, "the macro \"%.*s\" has no such parameters",
+            name_length(macro->name), macro->name.p);
+    return 0;
+}
+
+int
+jrun_macro(struct jrun *r, const struct jnode *macro, const struct jargs *a,
+    struct jval *out)
+{
+    const size_t scope = r->scope, outer = r->outer, inner = r->inner;
+    const size_t nvar = r->nvar;
+    struct buf text = { 0 }, *to = r->out;
+    int k;
+
+    r->outer = scope == 0 ? r->nvar : r->top;
+    r->top = r->outer;
+    r->scope = r->inner = r->nvar;
+    r->out = &text;
+    k = macro_parameters(r, macro, a) < 0 || jrun_body(r, macro->c) < 0 ? -1
+                                                                        : 0;
+    r->out = to;
+    r->scope = scope;
+    r->outer = outer;
+    r->inner = inner;
+    r->nvar = nvar;
+    if (k < 0) {
+        buf_release(&text);
+        return -1;
+    }
+    return jrun_text(r, &text, out);
+}
+
+static int
+call_method(struct jrun *r, const struct jnode *n, const struct jval *v,
+    const struct jargs *a, struct jval *out)
+{
+    const struct jval *slot[JNAME_PARAMS];
+    const struct jname *row = jname_find(jinja_methods, n->a->name);
+
+    if (v->kind == J_UNDEFINED)
+        return jrun_member(r, v, n->a->name, out);
+    if (row == NULL || jname_of_dict(row) != (v->kind == J_DICT) ||
+        (v->kind != J_TEXT && v->kind != J_DICT))
+        return jrun_fail(r, "the method \"%.*s\" of %s is not known here",
+            name_length(n->a->name), n->a->name.p, jval_kind(v));
+    if (jrun_bind(r, row, a, slot) < 0)
+        return -1;
+    return jrun_method(r, row, v, slot, out);
+}
+
+/* Is v's member of this name a macro or function, not one of its methods? */
+static int
+member_function(const struct jval *v, struct jtext name, struct jval *f)
+{
+    const struct jval *m = v->kind == J_SPACE || v->kind == J_DICT
+        ? jdict_get(v->dict, name)
+        : NULL;
+
+    if (m == NULL || (m->kind != J_MACRO && m->kind != J_FUNCTION))
+        return 0;
+    *f = *m;
+    return 1;
+}
+
+int
+jrun_call(struct jrun *r, const struct jnode *n, struct jval *out)
+{
+    struct jargs a;
+    struct jval f;
+
+    if (jrun_eval(r, n->a->kind == JN_MEMBER ? n->a->a : n->a, &f) < 0 ||
+        jrun_arguments(r, n->b, &a) < 0)
+        return -1;
+    r->line = n->line;
+    if (n->a->kind == JN_MEMBER && !member_function(&f, n->a->name, &f))
+        return call_method(r, n, &f, &a, out);
+    if (f.kind == J_FUNCTION)
+        return call_function(r, (int)f.i, &a, out);
+    if (f.kind == J_MACRO)
+        return jrun_macro(r, f.macro, &a, out);
+    if (f.kind == J_UNDEFINED)
+        return jrun_fail(r, "the function \"%.*s\" is not known here",
+            name_length(f.t), f.t.p);
+    return jrun_fail(r, "%s is called", jval_kind(&f));
+}

@@ -1,0 +1,446 @@
+/* Statements of a template, parsed to a tree; see jinja.h, jinja_node.h.  The
+ * grammar is that of jinja2 3.1's parser.py. */
+#include "gen/jinja_parse.h"
+
+#include "base/utf8.h"
+#include "gen/jinja.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SOURCE ((size_t)1 << 20) /* bytes of a template, at most */
+
+struct jnode *
+jparse_node(struct jparse *p, enum jnode_kind kind)
+{
+    struct jnode *n = jmem_alloc(&p->t->mem, 1, sizeof *n);
+
+    if (n == NULL) {
+        jparse_fail(p, "the template is too large");
+        return NULL;
+    }
+    n->kind = kind;
+    n->line = p->tok->line;
+    return n;
+}
+
+struct jnode *
+jparse_fail(struct jparse *p, const char *fmt, ...)
+{
+    char why[300];
+    va_list ap;
+
+    va_start(ap, fmt);
+    err_format(why, sizeof why, fmt, ap);
+    va_end(ap);
+    err_set(p->e, EX_INPUT, "line %d: %s", p->tok->line, why);
+    return NULL;
+}
+
+int
+jparse_is(const struct jparse *p, const char *operator)
+{
+    return p->tok->kind == JT_OPERATOR && jtext_is(p->tok->text, operator);
+}
+
+int
+jparse_name_is(const struct jparse *p, const char *name)
+{
+    return p->tok->kind == JT_NAME && jtext_is(p->tok->text, name);
+}
+
+int
+jparse_skip(struct jparse *p, const char *operator)
+{
+    if (!jparse_is(p, operator))
+        return 0;
+    p->tok++;
+    return 1;
+}
+
+int
+jparse_skip_name(struct jparse *p, const char *name)
+{
+    if (!jparse_name_is(p, name))
+        return 0;
+    p->tok++;
+    return 1;
+}
+
+int
+jparse_want(struct jparse *p, const char *operator)
+{
+    if (jparse_skip(p, operator))
+        return 0;
+    jparse_fail(p,
+        "\"%s\" is missing before \"%.*s\"", operator, (int)(p->tok->text.n < 40
+                                                     ? p->tok->text.n
+                                                     : 40),
+        p->tok->text.p);
+    return -1;
+}
+
+/* Step over the end of a statement's tag. */
+static int
+end_of_tag(struct jparse *p)
+{
+    if (p->tok->kind == JT_BLOCK_END) {
+        p->tok++;
+        return 0;
+    }
+    jparse_fail(p, "the statement should end before \"%.*s\"",
+        (int)(p->tok->text.n < 40 ? p->tok->text.n : 40), p->tok->text.p);
+    return -1;
+}
+
+static int parse_body(struct jparse *p, const char *const *ends,
+    struct jnode **out);
+
+/* Parse the statements up to the tag that one of `ends` begins, and step over
+ * its name.  Returns the index of the name; -1. */
+static int
+body_until(struct jparse *p, const char *const *ends, struct jnode **out)
+{
+    if (end_of_tag(p) < 0)
+        return -1;
+    return parse_body(p, ends, out);
+}
+
+static struct jnode *
+parse_if(struct jparse *p)
+{
+    static const char *const ends[] = { "elif", "else", "endif", NULL };
+    struct jnode *first = jparse_node(p, JN_IF), *n = first;
+    int end;
+
+    while (n != NULL) {
+        if ((n->a = jparse_expression(p)) == NULL ||
+            (end = body_until(p, ends, &n->b)) < 0)
+            return NULL;
+        if (end == 1 && body_until(p, ends + 2, &n->c) < 0)
+            return NULL;
+        if (end != 0)
+            return end_of_tag(p) < 0 ? NULL : first;
+        n = n->c = jparse_node(p, JN_IF);
+    }
+    return NULL;
+}
+
+/* Parse the variables that a loop or set gives values to. */
+static struct jnode *
+parse_targets(struct jparse *p, int members)
+{
+    struct jnode *first = NULL, **last = &first;
+
+    do {
+        struct jnode *n;
+
+        if (p->tok->kind != JT_NAME)
+            return jparse_fail(p, "the name of a variable is missing");
+        if ((n = jparse_node(p, JN_NAME)) == NULL)
+            return NULL;
+        n->name = (p->tok++)->text;
+        if (members && jparse_skip(p, ".")) {
+            struct jnode *m = jparse_node(p, JN_MEMBER);
+
+            if (m == NULL || p->tok->kind != JT_NAME)
+                return jparse_fail(p, "a member's name is missing");
+            m->a = n;
+            m->name = (p->tok++)->text;
+            n = m;
+        }
+        *last = n;
+        last = &n->next;
+    } while (jparse_skip(p, ","));
+    return first;
+}
+
+static struct jnode *
+parse_for(struct jparse *p)
+{
+    static const char *const ends[] = { "else", "endfor", NULL };
+    struct jnode *n = jparse_node(p, JN_FOR);
+    int end;
+
+    if (n == NULL || (n->a = parse_targets(p, 0)) == NULL)
+        return NULL;
+    if (!jparse_skip_name(p, "in"))
+        return jparse_fail(p, "\"in\" is missing in a for");
+    if ((n->b = jparse_tuple(p, 0)) == NULL)
+        return NULL;
+    if (jparse_skip_name(p, "if") && (n->filter = jparse_expression(p)) == NULL)
+        return NULL;
+    if (jparse_name_is(p, "recursive"))
+        return jparse_fail(p, "recursive loops are not known");
+    p->loops++;
+    end = body_until(p, ends, &n->c);
+    p->loops--;
+    if (end == 0 && body_until(p, ends + 1, &n->d) < 0)
+        end = -1;
+    return end < 0 || end_of_tag(p) < 0 ? NULL : n;
+}
+
+static struct jnode *
+parse_set(struct jparse *p)
+{
+    static const char *const ends[] = { "endset", NULL };
+    struct jnode *n = jparse_node(p, JN_SET);
+    int ok;
+
+    if (n == NULL || (n->a = parse_targets(p, 1)) == NULL)
+        return NULL;
+    if (jparse_skip(p, "="))
+        return (n->b = jparse_tuple(p, 1)) == NULL || end_of_tag(p) < 0 ? NULL
+                                                                        : n;
+    if (jparse_is(p, "|"))
+        return jparse_fail(p, "filters of a set block are not known");
+    p->buffered++;
+    ok = body_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
+    p->buffered--;
+    return ok ? n : NULL;
+}
+
+static int
+parse_parameters(struct jparse *p, struct jnode *macro)
+{
+    struct jnode **last = &macro->a;
+
+    if (jparse_want(p, "(") < 0)
+        return -1;
+    while (!jparse_skip(p, ")")) {
+        struct jnode *n = jparse_node(p, JN_ARG);
+
+        if (n == NULL)
+            return -1;
+        if (macro->a != NULL && jparse_want(p, ",") < 0)
+            return -1;
+        if (p->tok->kind != JT_NAME) {
+            jparse_fail(p, "a parameter's name is missing");
+            return -1;
+        }
+        n->name = (p->tok++)->text;
+        if (jparse_skip(p, "=") && (n->a = jparse_expression(p)) == NULL)
+            return -1;
+        *last = n;
+        last = &n->next;
+    }
+    return 0;
+}
+
+static struct jnode *
+parse_macro(struct jparse *p)
+{
+    static const char *const ends[] = { "endmacro", NULL };
+    struct jnode *n = jparse_node(p, JN_MACRO);
+    const int loops = p->loops;
+    int ok;
+
+    if (n == NULL)
+        return NULL;
+    if (p->loops > 0 || p->buffered > 0)
+        return jparse_fail(p, "a macro inside a loop or block is not known");
+    if (p->tok->kind != JT_NAME)
+        return jparse_fail(p, "the name of a macro is missing");
+    n->name = (p->tok++)->text;
+    if (parse_parameters(p, n) < 0)
+        return NULL;
+    p->loops = 0;
+    p->buffered++;
+    ok = body_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
+    p->buffered--;
+    p->loops = loops;
+    return ok ? n : NULL;
+}
+
+static struct jnode *
+parse_generation(struct jparse *p)
+{
+    static const char *const ends[] = { "endgeneration", NULL };
+    struct jnode *n = jparse_node(p, JN_GENERATION);
+    const int loops = p->loops;
+    int ok;
+
+    if (n == NULL)
+        return NULL;
+    if (p->buffered > 0)
+        return jparse_fail(p,
+            "generation inside a macro or another block is not known");
+    p->t->marks = 1;
+    p->loops = 0;
+    p->buffered++;
+    ok = body_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
+    p->buffered--;
+    p->loops = loops;
+    return ok ? n : NULL;
+}
+
+static struct jnode *
+parse_jump(struct jparse *p, enum jnode_kind kind)
+{
+    struct jnode *n = jparse_node(p, kind);
+
+    if (n == NULL)
+        return NULL;
+    if (p->loops == 0)
+        return jparse_fail(p, "break and continue belong into a loop");
+    return end_of_tag(p) < 0 ? NULL : n;
+}
+
+/* Parse the statement whose name is next. */
+static struct jnode *
+parse_statement(struct jparse *p)
+{
+    if (p->tok->kind != JT_NAME)
+        return jparse_fail(p, "the name of a statement is missing");
+    if (jparse_skip_name(p, "if"))
+        return parse_if(p);
+    if (jparse_skip_name(p, "for"))
+        return parse_for(p);
+    if (jparse_skip_name(p, "set"))
+        return parse_set(p);
+    if (jparse_skip_name(p, "macro"))
+        return parse_macro(p);
+    if (jparse_skip_name(p, "generation"))
+        return parse_generation(p);
+    if (jparse_skip_name(p, "break"))
+        return parse_jump(p, JN_BREAK);
+    if (jparse_skip_name(p, "continue"))
+        return parse_jump(p, JN_CONTINUE);
+    return jparse_fail(p, "the statement \"%.*s\" is not known here",
+        (int)(p->tok->text.n < 40 ? p->tok->text.n : 40), p->tok->text.p);
+}
+
+/* Parse what is printed between tags, or a statement.  *end: index in `ends` of
+ * the name that ended the list instead, or -1. */
+static struct jnode *
+parse_piece(struct jparse *p, const char *const *ends, int *end)
+{
+    struct jnode *n;
+
+    *end = -1;
+    if (p->tok->kind == JT_DATA) {
+        if ((n = jparse_node(p, JN_DATA)) != NULL)
+            n->name = (p->tok++)->text;
+        return n;
+    }
+    if (p->tok->kind == JT_PRINT) {
+        if ((n = jparse_node(p, JN_PRINT)) == NULL)
+            return NULL;
+        p->tok++;
+        if ((n->a = jparse_tuple(p, 1)) == NULL)
+            return NULL;
+        if (p->tok->kind != JT_PRINT_END)
+            return jparse_fail(p, "\"}}\" is missing before \"%.*s\"",
+                (int)(p->tok->text.n < 40 ? p->tok->text.n : 40),
+                p->tok->text.p);
+        p->tok++;
+        return n;
+    }
+    p->tok++;
+    for (int i = 0; ends != NULL && ends[i] != NULL; i++)
+        if (jparse_skip_name(p, ends[i])) {
+            *end = i;
+            return NULL;
+        }
+    return parse_statement(p);
+}
+
+/* Parse a list of statements up to a tag of `ends`, or to the template's end
+ * if that is NULL.  Returns the index of the name in `ends`, else 0; -1. */
+static int
+parse_body(struct jparse *p, const char *const *ends, struct jnode **out)
+{
+    struct jnode **last = out;
+    int end = -1;
+
+    *out = NULL;
+    if (++p->depth > JPARSE_DEPTH) {
+        jparse_fail(p, "statements nest too deep");
+        return -1;
+    }
+    while (p->tok->kind != JT_END) {
+        struct jnode *n = parse_piece(p, ends, &end);
+
+        if (end >= 0)
+            break;
+        if (n == NULL)
+            return -1;
+        *last = n;
+        last = &n->next;
+    }
+    p->depth--;
+    if (p->tok->kind == JT_END && ends != NULL && end < 0) {
+        jparse_fail(p, "\"%s\" is missing", ends[0]);
+        return -1;
+    }
+    return end < 0 ? 0 : end;
+}
+
+/* Copy the text with \n for \r\n and \r, without a last line end, as jinja2
+ * reads it.  NULL: no UTF-8. */
+static char *
+copy_source(const char *text, size_t n, size_t *m)
+{
+    char *src = xmalloc(n + 1);
+    size_t len;
+
+    *m = 0;
+    for (size_t i = 0; i < n; i += len) {
+        if ((len = utf8_len((const unsigned char *)text + i, n - i)) == 0 ||
+            text[i] == '\0') {
+            free(src);
+            return NULL;
+        }
+        if (text[i] == '\r') {
+            src[(*m)++] = '\n';
+            len += i + 1 < n && text[i + 1] == '\n';
+        } else {
+            memcpy(src + *m, text + i, len);
+            *m += len;
+        }
+    }
+    *m -= *m > 0 && src[*m - 1] == '\n';
+    src[*m] = '\0';
+    return src;
+}
+
+struct jinja *
+jinja_parse(const char *text, size_t n, struct err *e)
+{
+    struct jinja *t = xcalloc(1, sizeof *t);
+    struct jparse p = { .t = t, .e = e };
+    struct jtokens tokens = { 0 };
+    int r = -1;
+    size_t m;
+
+    t->mem.most = 256 * SOURCE;
+    if (n > SOURCE)
+        err_set(e, EX_INPUT, "the template has more than %zu bytes", SOURCE);
+    else if ((t->src = copy_source(text, n, &m)) == NULL)
+        err_set(e, EX_INPUT, "the template is no text in UTF-8");
+    else if (jinja_lex((struct jtext){ t->src, m }, &tokens, e) == 0) {
+        p.tok = tokens.v;
+        r = parse_body(&p, NULL, &t->body);
+    }
+    free(tokens.v);
+    if (r == 0)
+        return t;
+    jinja_free(t);
+    return NULL;
+}
+
+void
+jinja_free(struct jinja *t)
+{
+    if (t == NULL)
+        return;
+    jmem_release(&t->mem);
+    free(t->src);
+    free(t);
+}
+
+int
+jinja_marks(const struct jinja *t)
+{
+    return t->marks;
+}

@@ -1,0 +1,38 @@
+/* What the parsers of statements (jinja_parse.c) and of expressions
+ * (jinja_expression.c) share. */
+#ifndef GEN_JINJA_PARSE_H
+#define GEN_JINJA_PARSE_H
+
+#include "gen/jinja_node.h"
+
+#define JPARSE_DEPTH 64 /* statements or brackets, nested */
+
+struct jparse {
+    struct jinja *t;
+    const struct jtoken *tok; /* the next token */
+    int depth;
+    int loops;    /* loops around this place */
+    int buffered; /* macros and blocks around it, whose text is kept apart */
+    struct err *e;
+};
+
+/* A new node at the next token's line.  NULL and *e: too large. */
+struct jnode *jparse_node(struct jparse *p, enum jnode_kind kind);
+/* Set *e to "line N: why"; returns NULL. */
+struct jnode *jparse_fail(struct jparse *p, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Is the next token this operator, this name?  _skip steps over it and returns
+ * 1 if so; _want fails (-1 and *e) if not. */
+int jparse_is(const struct jparse *p, const char *operator);
+int jparse_name_is(const struct jparse *p, const char *name);
+int jparse_skip(struct jparse *p, const char *operator);
+int jparse_skip_name(struct jparse *p, const char *name);
+int jparse_want(struct jparse *p, const char *operator);
+
+/* Parse an expression.  NULL and *e. */
+struct jnode *jparse_expression(struct jparse *p);
+/* Parse expressions with commas between them, a tuple, or a single one.
+ * choice: "a if b else c" may be one of them. */
+struct jnode *jparse_tuple(struct jparse *p, int choice);
+
+#endif

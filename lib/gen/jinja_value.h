@@ -1,0 +1,125 @@
+/* Values of a Jinja template and the memory that they are in. */
+#ifndef GEN_JINJA_VALUE_H
+#define GEN_JINJA_VALUE_H
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Memory that is freed as a whole.  Blocks live until jmem_release. */
+struct jmem_chunk;
+struct jmem {
+    struct jmem_chunk *last;
+    size_t room; /* bytes left in *last */
+    size_t used; /* bytes of all chunks */
+    size_t most; /* limit of `used` */
+};
+/* Allocate n * size bytes, zeroed, aligned for any type.  NULL: the limit is
+ * reached. */
+void *jmem_alloc(struct jmem *m, size_t n, size_t size);
+void jmem_release(struct jmem *m);
+
+enum jkind {
+    J_UNDEFINED, /* text: the name that is not defined */
+    J_NONE,
+    J_BOOL, /* i */
+    J_INT,  /* i */
+    J_REAL, /* d */
+    J_TEXT,
+    J_LIST,
+    J_TUPLE,    /* as a list */
+    J_DICT,     /* names are texts, in the order of their setting */
+    J_SPACE,    /* a namespace: as a dict, but its members can be set */
+    J_LOOP,     /* the variable `loop` */
+    J_MACRO,    /* macro */
+    J_FUNCTION, /* i: enum jfunction */
+    J_KINDS
+};
+
+struct jtext {
+    const char *p; /* UTF-8, no NUL at the end */
+    size_t n;
+};
+struct jlist {
+    struct jval *v;
+    size_t n;
+};
+struct jdict {
+    struct jtext *name;
+    struct jval *v;
+    size_t n, cap;
+};
+/* Iteration at < list.n of a loop. */
+struct jloop {
+    struct jlist list;
+    size_t at;
+};
+struct jval {
+    enum jkind kind;
+    union {
+        int64_t i;
+        double d;
+        struct jtext t;
+        struct jlist list;
+        struct jdict *dict;
+        const struct jloop *loop;
+        const struct jnode *macro;
+    };
+};
+
+struct jval jval_int(int64_t i);
+struct jval jval_bool(int is);
+struct jval jval_text(const char *p, size_t n);
+
+int jtext_is(struct jtext t, const char *want);
+int jtext_equal(struct jtext a, struct jtext b);
+/* Number of characters. */
+size_t jtext_length(struct jtext t);
+/* Byte at which character i begins; i may be the number of characters. */
+size_t jtext_at(struct jtext t, size_t i);
+/* Offset of `part` in t from byte `from` on; SIZE_MAX: it is not in t. */
+size_t jtext_search(struct jtext t, struct jtext part, size_t from);
+/* Bytes of the white space, as Python's str.isspace has it, at the beginning
+ * or the end of t. */
+size_t jtext_leading(struct jtext t);
+size_t jtext_trailing(struct jtext t);
+
+/* Name of a kind, as an error says it: "a text". */
+const char *jval_kind(const struct jval *v);
+int jval_true(const struct jval *v);
+int jval_is_number(const struct jval *v);
+double jval_real(const struct jval *v);
+/* Are they equal, as Python's == says?  *work grows by the values visited, and
+ * becomes SIZE_MAX / 2 if they nest deeper than JVAL_DEPTH. */
+#define JVAL_DEPTH 200
+int jval_equal(const struct jval *a, const struct jval *b, size_t *work);
+/* Compare numbers or texts: < 0, 0, > 0; -2: they have no order (NaN). */
+int jval_order(const struct jval *a, const struct jval *b);
+
+/* Member of a dict or namespace; NULL: there is none. */
+const struct jval *jdict_get(const struct jdict *d, struct jtext name);
+/* Set a member.  -1: no memory. */
+int jdict_set(struct jmem *m, struct jdict *d, struct jtext name,
+    struct jval v);
+
+/* Make a value of j, whose texts it points into.  -1: no memory. */
+int jval_of_json(struct jmem *m, const json_t *j, struct jval *out);
+
+/* Append v as Python's str() prints it.  -1: it is no text, number, bool, none
+ * or undefined. */
+int jval_print(const struct jval *v, struct buf *out);
+
+/* How tojson writes. */
+struct jjson {
+    size_t indent; /* SIZE_MAX: all in one line */
+    int ascii, sort;
+};
+/* Append v as Python's json.dumps writes it.  -1: v has no JSON or nests deeper
+ * than JVAL_DEPTH, or *out would exceed `most` bytes. */
+int jval_json(const struct jval *v, const struct jjson *how, size_t most,
+    struct buf *out);
+
+#endif

@@ -1,0 +1,309 @@
+/* Chat templates of published models, and each part of the language, rendered
+ * as jinja2 renders them; scripts/oracle/chat.py wrote the golden files. */
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "format/json.h"
+#include "gen/jinja.h"
+#include "../lib/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GOLDEN "tests/golden/chat"
+
+/* 15:04:05 on a Friday, as in chat.py */
+static const struct tm now = { .tm_year = 126,
+    .tm_mon = 10,
+    .tm_mday = 27,
+    .tm_wday = 5,
+    .tm_yday = 330,
+    .tm_hour = 15,
+    .tm_min = 4,
+    .tm_sec = 5 };
+
+static json_t *
+variables(const json_t *all, const json_t *c)
+{
+    json_t *v = json_copy(json_object_get(all, "special"));
+
+    json_object_update(v, json_object_get(c, "more"));
+    json_object_set(v, "messages", json_object_get(c, "messages"));
+    json_object_set_new(v, "tools",
+        json_object_get(c, "tools") != NULL
+            ? json_incref(json_object_get(c, "tools"))
+            : json_null());
+    json_object_set(v, "add_generation_prompt",
+        json_object_get(c, "add_generation_prompt"));
+    return v;
+}
+
+static int
+same_spans(const struct jinja_out *out, const json_t *want)
+{
+    int same = out->nspan == json_array_size(want);
+
+    for (size_t i = 0; same && i < out->nspan; i++) {
+        const json_t *span = json_array_get(want, i);
+
+        same = json_integer_value(json_array_get(span, 0)) ==
+                (json_int_t)out->span[i].from &&
+            json_integer_value(json_array_get(span, 1)) ==
+                (json_int_t)out->span[i].to;
+    }
+    return same;
+}
+
+/* Is the outcome that of the golden case? */
+static int
+as_wanted(int r, const struct jinja_out *out, const struct err *e,
+    const json_t *c)
+{
+    const json_t *text = json_object_get(c, "text");
+    const char *refused = js_text_of(c, "refused");
+
+    if (text == NULL) {
+        if (r < 0 && strstr(e->msg, refused) == NULL)
+            printf("# refused: %s\n", e->msg);
+        return r < 0 && strstr(e->msg, refused) != NULL;
+    }
+    if (r < 0) {
+        printf("# %s\n", e->msg);
+        return 0;
+    }
+    if (out->text.n == json_string_length(text) &&
+        memcmp(out->text.p, json_string_value(text), out->text.n) == 0)
+        return same_spans(out, json_object_get(c, "spans"));
+    printf("# got  %s\n# want %s\n", out->text.p, json_string_value(text));
+    return 0;
+}
+
+static void
+test_template(const char *file)
+{
+    char path[300];
+    struct err e = { 0 };
+    struct jinja *t;
+    json_t *all;
+    const json_t *cases, *text;
+
+    snprintf(path, sizeof path, GOLDEN "/%s", file);
+    all = js_load(path, JS_MAX, &e);
+    text = json_object_get(all, "template");
+    t = jinja_parse(json_string_value(text), json_string_length(text), &e);
+    ok(t != NULL, "the template of %s is read", file);
+    if (t == NULL)
+        printf("# %s\n", e.msg);
+    cases = json_object_get(all, "cases");
+    for (size_t i = 0; t != NULL && i < json_array_size(cases); i++) {
+        const json_t *c = json_array_get(cases, i);
+        json_t *v = variables(all, c);
+        struct jinja_out out;
+        const int r = jinja_render(t, v, &now, &out, &e);
+
+        ok(as_wanted(r, &out, &e, c), "%s renders as jinja2 does: %s", file,
+            js_text_of(c, "name"));
+        jinja_out_release(&out);
+        json_decref(v);
+    }
+    jinja_free(t);
+    json_decref(all);
+}
+
+static void
+test_templates(void)
+{
+    struct dir_list l = { 0 };
+    struct err e;
+
+    ok(dir_list(GOLDEN, &l, &e) == 0 && l.n > 20,
+        "golden files of more than 20 templates are there");
+    for (size_t i = 0; i < l.n; i++)
+        if (strcmp(l.name[i], "snippets.json") != 0)
+            test_template(l.name[i]);
+    dir_list_release(&l);
+}
+
+/* A template as the name of a test. */
+static const char *
+one_line(const char *s)
+{
+    static char line[300];
+
+    snprintf(line, sizeof line, "%s", s);
+    for (char *p = line; *p != '\0'; p++)
+        if (*p == '\n' || *p == '\r' || *p == '#')
+            *p = '|';
+    return line;
+}
+
+/* Each part of the language, in a template of one line.  What jinja2 refuses is
+ * refused. */
+static void
+test_snippets(void)
+{
+    struct err e;
+    json_t *all = js_load(GOLDEN "/snippets.json", JS_MAX, &e);
+    const json_t *cases = json_object_get(all, "cases");
+    json_t *v = json_pack("{s:O, s:n, s:b}", "messages",
+        json_object_get(all, "messages"), "tools", "add_generation_prompt", 0);
+
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        json_t *c = json_array_get(cases, i);
+        const json_t *text = json_object_get(c, "template");
+        struct jinja *t =
+            jinja_parse(json_string_value(text), json_string_length(text), &e);
+        struct jinja_out out = { 0 };
+        const int r = t == NULL ? -1 : jinja_render(t, v, &now, &out, &e);
+
+        if (json_object_get(c, "refused") != NULL)
+            json_object_set_new(c, "refused", json_string(""));
+        ok(as_wanted(r, &out, &e, c), "jinja2 agrees about %s",
+            one_line(json_string_value(text)));
+        jinja_out_release(&out);
+        jinja_free(t);
+    }
+    json_decref(v);
+    json_decref(all);
+}
+
+/* Parse and render a template without variables.  NULL: it is refused, and *e
+ * says why. */
+static char *
+rendered(const char *template, struct err *e)
+{
+    struct jinja *t = jinja_parse(template, strlen(template), e);
+    json_t *v = json_object();
+    struct jinja_out out = { 0 };
+    const int r = t == NULL ? -1 : jinja_render(t, v, NULL, &out, e);
+    char *text = r < 0 ? NULL : xstrdup(out.text.p);
+
+    jinja_out_release(&out);
+    jinja_free(t);
+    json_decref(v);
+    return text;
+}
+
+/* What jinja2 knows and retort does not is refused by name, with the line. */
+static void
+test_refusals(void)
+{
+    static const struct {
+        const char *template, *says;
+    } t[] = { { "\n{% raw %}{% endraw %}", "line 2: the statement \"raw\"" },
+        { "{% include 'x' %}", "\"include\"" },
+        { "{% filter upper %}{% endfilter %}", "\"filter\"" },
+        { "{{ 1 | xmlattr }}", "filter \"xmlattr\"" },
+        { "{{ 1 is sameas 1 }}", "test \"sameas\"" },
+        { "{{ 'x'.title() }}", "method \"title\"" },
+        { "{{ cycler(1) }}", "function \"cycler\"" },
+        { "{{ strftime_now('%Y') }}", "\"strftime_now\"" },
+        { "{{ {1: 2} }}", "whole number as a name" },
+        { "{{ [1] }}", "a list is printed" },
+        { "{% for x in [1] recursive %}{% endfor %}", "recursive" },
+        { "{% for x in [1] %}{{ loop.cycle(1) }}{% endfor %}", "cycle" },
+        { "{% for x in [1] %}{% macro f() %}{% endmacro %}{% endfor %}",
+            "macro inside a loop" },
+        { "{% macro f() %}{% generation %}{% endgeneration %}{% endmacro %}",
+            "generation inside a macro" },
+        { "{{ 'x'.__class__() }}", "\"__class__\"" },
+        { "{{ {'a': 1}.items }}", "\"items\" is not called" },
+        { "{{ 'é'|upper }}", "ASCII" } };
+
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct err e = { 0 };
+        char *text = rendered(t[i].template, &e);
+
+        ok(text == NULL && strstr(e.msg, t[i].says) != NULL &&
+                e.code == EX_INPUT,
+            "a template is refused by name: %s", one_line(t[i].template));
+        if (text != NULL || strstr(e.msg, t[i].says) == NULL)
+            printf("# %s\n", text != NULL ? text : e.msg);
+        free(text);
+    }
+}
+
+/* Templates that would run on, grow or nest without end. */
+static void
+test_limits(void)
+{
+    static const struct {
+        const char *template, *says, *what;
+    } t[] = { { "{% for a in range(9999999) %}{% for b in range(9999999) %}"
+                "{% endfor %}{% endfor %}",
+                  "too much time", "loops in loops" },
+        { "{% set n = namespace(s='xxxxxxxx') %}{% for i in range(60) %}"
+          "{% set n.s = n.s + n.s %}{% endfor %}",
+            "too much memory", "a text doubled 60 times" },
+        { "{% set n = namespace(s=[1]) %}{% for i in range(60) %}"
+          "{% set n.s = n.s + n.s %}{% endfor %}",
+            "too much", "a list doubled 60 times" },
+        { "{{ 'xxxxxxxx' * 9999999999 }}", "too much memory",
+            "a text of 80 GB" },
+        { "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "too deep",
+            "a macro without an end" },
+        { "{% set n = namespace(s=[]) %}{% for i in range(9999) %}"
+          "{% set n.s = [n.s] %}{% endfor %}{{ n.s|tojson }}",
+            "tojson", "lists in lists" },
+        { "{% set n = namespace(s=[]) %}{% for i in range(9999) %}"
+          "{% set n.s = [n.s] %}{% endfor %}{{ n.s == [n.s] }}",
+            "too much time", "a comparison of lists in lists" },
+        { "{% set x = 'xxxxxxxxxxxxxxxx' * 65536 %}{% for i in range(99) %}"
+          "{{ x }}{% endfor %}",
+            "prints too much", "output of 100 MB" } };
+    struct buf b = { 0 };
+    struct err e;
+    char *text;
+
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        text = rendered(t[i].template, &e);
+        ok(text == NULL && strstr(e.msg, t[i].says) != NULL,
+            "a template is ended: %s", t[i].what);
+        free(text);
+    }
+    buf_adds(&b, "{{ ");
+    for (size_t i = 0; i < 100000; i++)
+        buf_adds(&b, "(");
+    buf_adds(&b, "1");
+    for (size_t i = 0; i < 100000; i++)
+        buf_adds(&b, ")");
+    buf_adds(&b, " }}");
+    text = rendered(b.p, &e);
+    ok(text == NULL && strstr(e.msg, "too deep") != NULL,
+        "a template is refused for 100,000 brackets");
+    buf_clear(&b);
+    buf_adds(&b, "{{ 1");
+    for (size_t i = 0; i < 100000; i++)
+        buf_adds(&b, "+1");
+    buf_adds(&b, " }}");
+    text = rendered(b.p, &e);
+    ok(text == NULL && strstr(e.msg, "too deep") != NULL,
+        "a template is ended in a sum of 100,000 numbers");
+    buf_release(&b);
+}
+
+/* The variable of a loop may be kept. */
+static void
+test_kept_loop(void)
+{
+    struct err e = { 0 };
+    char *text = rendered("{% set n = namespace() %}{% for i in [1, 2] %}"
+                          "{% set n.l = loop %}{% endfor %}{{ n.l.length }}",
+        &e);
+
+    ok(text != NULL && strcmp(text, "2") == 0,
+        "a loop that has ended still has its members");
+    free(text);
+}
+
+int
+main(void)
+{
+    tap_scratch();
+    test_templates();
+    test_snippets();
+    test_refusals();
+    test_limits();
+    test_kept_loop();
+    return done_testing();
+}
