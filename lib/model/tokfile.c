@@ -34,6 +34,14 @@ base_name(const char *path)
 }
 
 static int
+is_json_path(const char *path)
+{
+    const size_t n = strlen(path);
+
+    return n > 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
+static int
 is_tekken_path(const char *path)
 {
     return strcmp(base_name(path), "tekken.json") == 0;
@@ -358,15 +366,60 @@ fold_templates(const char *from, const char *dir, struct err *e)
     return r;
 }
 
+/* Add the special tokens of a directory's special_tokens_map.json that config
+ * lacks. */
+static int
+add_special_tokens(const char *dir, json_t *config, struct err *e)
+{
+    char *file = xasprintf("%s/special_tokens_map.json", dir);
+    json_t *j = io_exists(file) ? js_load(file, JS_MAX, e) : json_object();
+
+    free(file);
+    if (!j)
+        return -1;
+    json_object_update_missing(config, j);
+    json_decref(j);
+    return 0;
+}
+
+json_t *
+tokenizer_config(const char *from, struct err *e)
+{
+    struct gguf_file f;
+    json_t *j = NULL;
+    char *dir;
+
+    if (!io_is_dir(from) && !is_json_path(from)) {
+        if (gguf_open_metadata(&f, from, e) < 0)
+            return NULL;
+        if (!(j = gguf_tokenizer_config(&f.g, e)))
+            err_prefix(e, "%s", from);
+        gguf_close(&f);
+        return j;
+    }
+    dir = xstrdup(from);
+    if (!io_is_dir(from))
+        dir[base_name(from) - from] = '\0';
+    if (*dir == '\0') {
+        free(dir);
+        dir = xstrdup(".");
+    }
+    if ((j = load_config(dir, e)) && add_special_tokens(dir, j, e) < 0) {
+        json_decref(j);
+        j = NULL;
+    }
+    free(dir);
+    return j;
+}
+
 int
 tokenizer_export(const char *from, const char *dir, struct err *e)
 {
-    const size_t n = strlen(from);
     int r;
 
     if (io_is_dir(from)) {
         r = copy_dir(from, dir, copy_checked, e);
-    } else if (n > 5 && strcmp(from + n - 5, ".json") == 0) {
+    } else if (is_json_path(from)) {
         char *to = xasprintf("%s/%s", dir,
             is_tekken_path(from) ? "tekken.json" : "tokenizer.json");
 

@@ -6,6 +6,8 @@
 #include "format/gguf_write.h"
 #include "model/config.h"
 
+#include <jansson.h>
+
 /* Write to dir the tokenizer's files of a model directory, a tokenizer.json, a
  * tekken.json or a .gguf.  A tekken.json (Mistral's format) without a
  * tokenizer.json is copied, as loaders of such models read it.  Chat templates
@@ -15,6 +17,11 @@ int tokenizer_export(const char *from, const char *dir, struct err *e);
 /* Copy, without parsing, a folder that tokenizer_export has written: parsing a
  * large tokenizer's JSON takes 500 bytes of memory for each id. */
 int tokenizer_copy(const char *from, const char *dir, struct err *e);
+/* Load the tokenizer_config.json of a model directory ({} if missing), of the
+ * directory of a tokenizer.json, or what a .gguf has in its place, with the
+ * chat templates and special tokens of separate files added.  The caller frees
+ * it.  NULL and *e. */
+json_t *tokenizer_config(const char *from, struct err *e);
 /* Does that model directory or .gguf have a tokenizer?  1, 0, or -1 and *e. */
 int tokenizer_is_there(const char *from, struct err *e);
 /* Write the tokenizer of `from` as metadata of a GGUF for configuration c.  Out

@@ -12,6 +12,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
+import chat_training
 import gguf
 import jinja2
 import transformers
@@ -44,6 +45,9 @@ def of_gguf(path):
 TEMPLATES = {
     "smollm2": (lambda: of_gguf(smollm), "SmolLM2-135M-Instruct, Apache-2.0",
                 ("<|im_start|>", "<|im_end|>")),
+    "smollm2-training": (lambda: chat_training.SMOLLM2,
+                         "scripts/oracle/chat_training.py, Apache-2.0",
+                         ("<|im_start|>", "<|im_end|>")),
     "phi4": (lambda: PHI4, "microsoft/phi-4, MIT", (None, "<|im_end|>")),
     "phi4-mini": (lambda: PHI4MINI, "microsoft/Phi-4-mini-instruct, MIT",
                   ("<|endoftext|>", "<|endoftext|>")),

@@ -1,0 +1,296 @@
+/* Chat templates of models; see chat.h. */
+#include "gen/chat.h"
+
+#include "base/io.h"
+#include "format/json.h"
+#include "gen/chat_training.h"
+#include "model/tokfile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TEMPLATE_MAX ((size_t)1 << 20) /* bytes of a template's file */
+
+struct chat {
+    struct jinja *plain, *tools; /* tools: NULL if there is none of its own */
+    char *text;                  /* of `plain` */
+    json_t *special;             /* names of special tokens, by bos_token ... */
+    int takes_parts;             /* contents may be lists of parts */
+};
+
+/* The special tokens' texts in a tokenizer_config.json. */
+static json_t *
+special_tokens(const json_t *config)
+{
+    static const char *const name[] = { "bos_token", "eos_token", "unk_token",
+        "sep_token", "pad_token", "cls_token", "mask_token" };
+    json_t *special = json_object();
+
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        const json_t *v = json_object_get(config, name[i]);
+
+        if (json_is_object(v))
+            v = json_object_get(v, "content");
+        if (json_is_string(v))
+            json_object_set(special, name[i], (json_t *)(uintptr_t)v);
+    }
+    return special;
+}
+
+/* Member chat_template of a tokenizer_config.json: the template called `name`;
+ * a single one is called default. */
+static const json_t *
+named_template(const json_t *config, const char *name)
+{
+    const json_t *chat = json_object_get(config, "chat_template");
+
+    if (json_is_string(chat))
+        return strcmp(name, "default") == 0 ? chat : NULL;
+    for (size_t i = 0; i < json_array_size(chat); i++) {
+        const json_t *one = json_array_get(chat, i);
+
+        if (strcmp(js_text_of(one, "name"), name) == 0)
+            return json_object_get(one, "template");
+    }
+    return NULL;
+}
+
+static struct jinja *
+parse_named(const json_t *text, struct err *e)
+{
+    if (!json_is_string(text)) {
+        err_set(e, EX_INPUT, "is no text");
+        return NULL;
+    }
+    return jinja_parse(json_string_value(text), json_string_length(text), e);
+}
+
+static int
+read_file_template(struct chat *c, const char *file, struct err *e)
+{
+    size_t n;
+
+    if (io_slurp(file, TEMPLATE_MAX, &c->text, &n, e) < 0)
+        return -1;
+    if ((c->plain = jinja_parse(c->text, n, e)) == NULL)
+        return err_prefix(e, "%s: chat template", file);
+    return 0;
+}
+
+static int
+read_model_template(struct chat *c, const char *model, const json_t *config,
+    struct err *e)
+{
+    const json_t *plain = named_template(config, "default");
+    const json_t *tools = named_template(config, "tool_use");
+
+    if (plain == NULL)
+        return err_set(e, EX_USAGE,
+            "%s: has no chat template: take a model that was trained to chat, "
+            "or give a template by --template",
+            model);
+    if ((c->plain = parse_named(plain, e)) == NULL ||
+        (tools != NULL && (c->tools = parse_named(tools, e)) == NULL))
+        return err_prefix(e, "%s: chat template", model);
+    c->text = xstrdup(json_string_value(plain));
+    return 0;
+}
+
+/* Does the template print a part of a content as its own text? */
+static int
+parts_are_printed(const struct chat *c)
+{
+    static const char word[] = "retort-part";
+    json_t *messages = json_pack("[{s:s, s:[{s:s, s:s}]}]", "role", "user",
+        "content", "type", "text", "text", word);
+    const struct tm now = { .tm_mday = 1, .tm_year = 100 };
+    const struct chat_options o = { .prompt = 1, .now = &now };
+    struct jinja_out out;
+    struct err e;
+    const int r = chat_render(c, messages, &o, &out, &e);
+    const int is = r == 0 && strstr(out.text.p, word) != NULL;
+
+    jinja_out_release(&out);
+    json_decref(messages);
+    return is;
+}
+
+struct chat *
+chat_open(const char *model, const char *file, struct err *e)
+{
+    json_t *config = tokenizer_config(model, e);
+    struct chat *c;
+    int r;
+
+    if (config == NULL)
+        return NULL;
+    c = xcalloc(1, sizeof *c);
+    c->special = special_tokens(config);
+    r = file != NULL ? read_file_template(c, file, e)
+                     : read_model_template(c, model, config, e);
+    json_decref(config);
+    if (r < 0) {
+        chat_free(c);
+        return NULL;
+    }
+    c->takes_parts = 1;
+    c->takes_parts = parts_are_printed(c);
+    return c;
+}
+
+void
+chat_free(struct chat *c)
+{
+    if (c == NULL)
+        return;
+    jinja_free(c->plain);
+    jinja_free(c->tools);
+    json_decref(c->special);
+    free(c->text);
+    free(c);
+}
+
+int
+chat_for_training(struct chat *c, struct err *e)
+{
+    const char *text;
+    struct jinja *t;
+
+    if (jinja_marks(c->plain))
+        return 0;
+    if ((text = chat_training_variant(c->text)) == NULL)
+        return err_set(e, EX_USAGE,
+            "the chat template does not mark what the assistant says, and is "
+            "none that is known: give one with {%% generation %%} by "
+            "--template");
+    if ((t = jinja_parse(text, strlen(text), e)) == NULL)
+        return -1;
+    jinja_free(c->plain);
+    jinja_free(c->tools);
+    c->plain = t;
+    c->tools = NULL;
+    return 0;
+}
+
+/* The texts of a content's parts with newlines between them.  NULL and *e: a
+ * part is no text. */
+static json_t *
+joined_parts(const json_t *content, struct err *e)
+{
+    struct buf b = { 0 };
+    json_t *text;
+
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        const json_t *part = json_array_get(content, i);
+
+        if (strcmp(js_text_of(part, "type"), "text") != 0 ||
+            !json_is_string(json_object_get(part, "text"))) {
+            buf_release(&b);
+            err_set(e, EX_INPUT,
+                "content[%zu] is no {\"type\": \"text\", \"text\": ...}", i);
+            return NULL;
+        }
+        if (i > 0)
+            buf_addc(&b, '\n');
+        buf_adds(&b, js_text_of(part, "text"));
+    }
+    text = json_stringn(b.p != NULL ? b.p : "", b.n);
+    buf_release(&b);
+    return text;
+}
+
+/* Older names of a message's reasoning become that which templates read. */
+static void
+name_reasoning(json_t *message)
+{
+    static const char *const name[] = { "reasoning_content", "thinking",
+        "reasoning" };
+    json_t *v = NULL;
+
+    for (size_t i = 0; i < 3 && v == NULL; i++)
+        v = json_object_get(message, name[i]);
+    if (v == NULL)
+        return;
+    json_object_set(message, name[0], v);
+    if (json_object_get(message, name[1]) == NULL)
+        json_object_set(message, name[1], v);
+}
+
+/* A copy of a message as templates get it. */
+static json_t *
+plain_message(const struct chat *c, const json_t *message, struct err *e)
+{
+    const char *name;
+    json_t *copy, *v;
+
+    if (!json_is_object(message) ||
+        !json_is_string(json_object_get(message, "role"))) {
+        err_set(e, EX_INPUT, "is no object with a role");
+        return NULL;
+    }
+    copy = json_object();
+    json_object_foreach((json_t *)(uintptr_t)message, name,
+        v) if (!json_is_null(v)) json_object_set(copy, name, v);
+    name_reasoning(copy);
+    v = json_object_get(copy, "content");
+    if (json_is_array(v) && !c->takes_parts) {
+        if ((v = joined_parts(v, e)) == NULL) {
+            json_decref(copy);
+            return NULL;
+        }
+        json_object_set_new(copy, "content", v);
+    }
+    return copy;
+}
+
+static json_t *
+plain_messages(const struct chat *c, const json_t *messages, struct err *e)
+{
+    json_t *all = json_array();
+
+    if (json_array_size(messages) == 0) {
+        err_set(e, EX_INPUT, "messages is no list, or an empty one");
+        json_decref(all);
+        return NULL;
+    }
+    for (size_t i = 0; i < json_array_size(messages); i++) {
+        json_t *m = plain_message(c, json_array_get(messages, i), e);
+
+        if (m == NULL) {
+            err_prefix(e, "messages[%zu]", i);
+            json_decref(all);
+            return NULL;
+        }
+        json_array_append_new(all, m);
+    }
+    return all;
+}
+
+int
+chat_render(const struct chat *c, const json_t *messages,
+    const struct chat_options *o, struct jinja_out *out, struct err *e)
+{
+    const int tools = json_array_size(o->tools) > 0;
+    json_t *v, *all = plain_messages(c, messages, e);
+    int r;
+
+    *out = (struct jinja_out){ 0 };
+    if (all == NULL)
+        return -1;
+    v = json_copy(c->special);
+    if (o->more != NULL)
+        json_object_update(v, (json_t *)(uintptr_t)o->more);
+    json_object_set_new(v, "messages", all);
+    if (tools)
+        json_object_set(v, "tools", (json_t *)(uintptr_t)o->tools);
+    else
+        json_object_set_new(v, "tools", json_null());
+    json_object_set_new(v, "documents", json_null());
+    json_object_set_new(v, "add_generation_prompt", json_boolean(o->prompt));
+    r = jinja_render(tools && c->tools != NULL ? c->tools : c->plain, v, o->now,
+        out, e);
+    if (r < 0)
+        err_prefix(e, "chat template");
+    json_decref(v);
+    return r;
+}

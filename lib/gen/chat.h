@@ -1,0 +1,57 @@
+/*
+ * A model's chat template: from messages to the text that the model continues,
+ * or that it is trained on.  Texts are equal to those that apply_chat_template
+ * of transformers 5 gives for the same messages.
+ *
+ * Encode such a text with TOK_SPECIAL and without BOS: the template prints the
+ * names of all special tokens, BOS too.
+ */
+#ifndef GEN_CHAT_H
+#define GEN_CHAT_H
+
+#include "gen/jinja.h"
+
+#include <jansson.h>
+#include <time.h>
+
+struct chat;
+
+/*
+ * Read the template of a model (directory, .gguf, or the tokenizer.json in a
+ * directory), or that of `file` unless it is NULL.  A directory's is in
+ * chat_template.jinja, else in tokenizer_config.json or chat_template.json.  If
+ * there are several by names, "default" is taken, and "tool_use" for messages
+ * with tools.  Special tokens come from the model in any case.
+ * NULL and *e "path: why": EX_USAGE: the model has no template; EX_INPUT: it
+ * has something that is not known here, or is damaged; EX_SYS.
+ */
+struct chat *chat_open(const char *model, const char *file, struct err *e);
+void chat_free(struct chat *c);
+
+/*
+ * Make c a template that marks what the assistant says, for training: itself if
+ * it has generation blocks; else the variant that TRL 1.16 has of it; for
+ * SmolLM2's, which TRL does not know, the one that treats it as TRL treats
+ * Qwen2.5's.  -1 and *e (EX_USAGE): it is none of these.
+ */
+int chat_for_training(struct chat *c, struct err *e);
+
+struct chat_options {
+    int prompt;           /* add_generation_prompt: the assistant is next */
+    const json_t *tools;  /* a list of OpenAI's {type, function}, or NULL */
+    const json_t *more;   /* an object of other variables, or NULL */
+    const struct tm *now; /* local time, for templates that print the date */
+};
+
+/*
+ * Render a list of messages {role, content, ...} into *out, which the caller
+ * releases, also after an error.  Members that are null are left out.  A
+ * content may be a list of {type: "text", text}: if the template takes texts
+ * only, these are joined by newlines.  Threads may render at a time.
+ * 0; -1 and *e (EX_INPUT): messages is no such list; or the template refuses
+ * it, and says why.
+ */
+int chat_render(const struct chat *c, const json_t *messages,
+    const struct chat_options *o, struct jinja_out *out, struct err *e);
+
+#endif
