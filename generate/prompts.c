@@ -5,12 +5,14 @@
 #include "base/rng.h"
 #include "cli/die.h"
 #include "format/json.h"
+#include "gen/chat.h"
 #include "text/unicode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LINES_UNKNOWN, LINES_JSON, LINES_PLAIN };
@@ -18,8 +20,9 @@ enum { LINES_UNKNOWN, LINES_JSON, LINES_PLAIN };
 struct prompts {
     const struct prompts_from *from;
     struct tok_scratch *scratch;
-    FILE *in; /* NULL: no file */
-    int kind; /* of lines */
+    struct chat *chat; /* NULL: no line has had messages */
+    FILE *in;          /* NULL: no file */
+    int kind;          /* of lines */
     char *line;
     size_t cap;
     size_t lines, given; /* lines read, prompts given */
@@ -72,6 +75,7 @@ prompts_close(struct prompts *p)
     if (p->in != NULL && p->in != stdin)
         fclose(p->in);
     tok_scratch_free(p->scratch);
+    chat_free(p->chat);
     free(p->line);
     free(p);
 }
@@ -98,15 +102,15 @@ prompt_number(const struct prompt *q, size_t i)
 }
 
 /* Set q->ids to the tokens of text [n]; of an empty text BOS, or EOS if the
- * tokenizer has no BOS. */
+ * tokenizer has no BOS.  bos: TOK_BOS, or 0. */
 static int
 encode_prompt(struct prompts *p, struct prompt *q, const char *text, size_t n,
-    struct err *e)
+    int bos, struct err *e)
 {
     const struct prompts_from *f = p->from;
     const size_t most = q->params.most;
 
-    tok_encode(f->tok, p->scratch, text, n, TOK_SPECIAL | TOK_BOS, &q->ids);
+    tok_encode(f->tok, p->scratch, text, n, TOK_SPECIAL | bos, &q->ids);
     if (q->ids.n == 0 && n == 0 && tok_prefix(f->tok) >= 0)
         tok_ids_push(&q->ids, (uint32_t)tok_prefix(f->tok));
     if (q->ids.n == 0)
@@ -124,18 +128,52 @@ encode_prompt(struct prompts *p, struct prompt *q, const char *text, size_t n,
     return 0;
 }
 
-/* Read the prompt and the parameters of a line's object. */
+/* Read messages: they are the prompt that the chat template makes of them. */
 static int
-read_record(struct prompts *p, struct prompt *q, struct err *e)
+read_messages(struct prompts *p, struct prompt *q, struct err *e)
+{
+    const time_t now = time(NULL);
+    const struct chat_options o = { .prompt = 1, .now = localtime(&now) };
+    struct jinja_out out = { 0 };
+    int r;
+
+    if (p->chat == NULL &&
+        (p->chat = chat_open(p->from->model, p->from->template, e)) == NULL)
+        return -1;
+    r = chat_render(p->chat, json_object_get(q->record, "messages"), &o, &out,
+        e);
+    if (r == 0)
+        r = encode_prompt(p, q, out.text.p, out.text.n, 0, e);
+    if (r == 0)
+        json_object_set_new(q->record, "prompt",
+            json_stringn(out.text.p, out.text.n));
+    jinja_out_release(&out);
+    return r;
+}
+
+/* Read the member that is the prompt. */
+static int
+read_text(struct prompts *p, struct prompt *q, struct err *e)
 {
     const char *field = p->from->field, *text;
-    const json_t *index = json_object_get(q->record, "index");
     int r;
 
     if ((r = js_str(q->record, field, &text, e)) < 0)
         return -1;
     if (r == 0)
         return err_set(e, EX_INPUT, "has no member %s", field);
+    r = encode_prompt(p, q, text, strlen(text), TOK_BOS, e);
+    if (r == 0 && strcmp(field, "prompt") != 0)
+        json_object_set_new(q->record, "prompt", json_string(text));
+    return r;
+}
+
+/* Read the prompt and the parameters of a line's object. */
+static int
+read_record(struct prompts *p, struct prompt *q, struct err *e)
+{
+    const json_t *index = json_object_get(q->record, "index");
+
     if (params_read(&q->params, q->record, p->from->V, e) < 0)
         return -1;
     if (json_is_integer(index) && json_integer_value(index) >= 0)
@@ -145,10 +183,9 @@ read_record(struct prompts *p, struct prompt *q, struct err *e)
     else if (index == NULL)
         json_object_set_new(q->record, "index",
             json_integer((json_int_t)q->number));
-    r = encode_prompt(p, q, text, strlen(text), e);
-    if (strcmp(field, "prompt") != 0)
-        json_object_set_new(q->record, "prompt", json_string(text));
-    return r;
+    if (js_get(q->record, "messages") != NULL)
+        return read_messages(p, q, e);
+    return read_text(p, q, e);
 }
 
 /* Read line [n] of the file. */
@@ -230,7 +267,7 @@ prompts_next(struct prompts *p)
         if (f->text == NULL)
             q->record = json_pack("{s:s, s:I}", "prompt", "", "index",
                 (json_int_t)p->given);
-        r = encode_prompt(p, q, text, strlen(text), &e);
+        r = encode_prompt(p, q, text, strlen(text), TOK_BOS, &e);
         if (r < 0)
             die_err(&e);
     }

@@ -13,8 +13,11 @@
 struct prompts_from {
     const char *text;  /* an operand; NULL: none */
     const char *file;  /* "-": standard input; NULL: none */
-    const char *field; /* member of a line's object that is the prompt */
-    size_t count;      /* prompts at most; of neither text nor file: number of
+    const char *field; /* member of a line's object that is the prompt, unless
+                        * the object has messages */
+    const char *model; /* path of the model, whose chat template they need */
+    const char *template; /* file of a chat template in its place, or NULL */
+    size_t count; /* prompts at most; of neither text nor file: number of
                         * empty prompts */
     struct gen_params params; /* parameters that a line does not have */
     const struct tokenizer *tok;

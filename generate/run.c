@@ -18,7 +18,8 @@
 
 struct run_args {
     struct common how;
-    const char *model, *tokenizer, *prompt, *prompts, *field, *resume;
+    const char *model, *tokenizer, *prompt, *prompts, *field, *template,
+        *resume;
     struct opt_list stop;
     size_t length, at_once, count, logprobs, cache, slice;
 };
@@ -115,6 +116,8 @@ run_prompts(const struct run_args *a, const struct model *m, struct pool *pool)
     const struct prompts_from from = { .text = a->prompt,
         .file = a->prompts,
         .field = a->field,
+        .model = a->model,
+        .template = a->template,
         .count = a->count,
         .params = { .most = a->length,
             .n = 1,
@@ -193,6 +196,8 @@ run_main(int argc, char **argv)
             "standard input)"),
         OPT_STR(0, "field", &a.field, "field",
             "JSON field that holds the text"),
+        OPT_STR(0, "template", &a.template, "file",
+            "chat template (default: the model's)"),
         OPT_SIZE(0, "count", &a.count, 1, 1e9, "prompts", "number of prompts"),
         OPT_STR(0, "resume", &a.resume, "path",
             "continue from what this path holds"),

@@ -135,6 +135,33 @@ printf '{"prompt": "a", "temperature": "hot"}\n' >bad
 status 3 'a parameter of the wrong type is refused' say --prompts bad
 like '... names line and member' 'line 1: temperature: ' err
 
+# --- messages ---
+cat >talk.jsonl <<'END'
+{"messages": [{"role": "user", "content": "The river"}], "max_tokens": 5}
+{"prompt": "<user>The river<answer>", "max_tokens": 5}
+END
+cp -r "$m" bare
+sed '/"chat_template"/d' "$m/tokenizer_config.json" >bare/tokenizer_config.json
+status 3 'messages for a model without a chat template are refused' \
+    generate run -q -m bare --prompts talk.jsonl
+like '... which names line and template' 'line 1: .*template' err
+cp -r "$m" talks
+echo '{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}' |
+    tr -d '\n' >talks/chat_template.jinja
+echo '{% if add_generation_prompt %}<answer>{% endif %}' | tr -d '\n' \
+    >>talks/chat_template.jinja
+ok 'messages are continued with a template from a file' generate run -q -m bare \
+    --prompts talk.jsonl --template talks/chat_template.jinja
+cp out want
+ok 'messages are continued' generate run -q -m talks --prompts talk.jsonl
+sed 's/.*"text"//' want >want.text
+sed 's/.*"text"//' out >got
+same '... with the text that the file makes' want.text got
+equal 'messages become the prompt that the template makes' \
+    "$(sed 's/.*"prompt": //; s/, .*//' out | uniq | wc -l | tr -d ' ')" 1
+equal '... and have its text' \
+    "$(sed 's/.*"text": //' out | uniq | wc -l | tr -d ' ')" 1
+
 # --- the same bytes at any load ---
 awk 'BEGIN { for (i = 0; i < 40; i++) {
     printf "{\"prompt\": \"The river"
