@@ -202,6 +202,18 @@ done
 { head -n 39 load; head -c 99999 load | tr -d '\n'; } >part
 ok 'a file that ends in a long line is resumed' drawn --resume part
 same '... without the rest of the line' load part
+: >killed
+drawn --resume killed --at-once 1 >out 2>err &
+pid=$!
+tries=0
+while [ "$(wc -l <killed)" -lt 3 ] && [ "$tries" -lt 1000 ]; do
+    sleep 0.01
+    tries=$((tries + 1))
+done
+kill -9 "$pid" 2>/dev/null
+wait "$pid" 2>/dev/null
+ok 'a run that was killed is resumed' drawn --resume killed
+same '... to the bytes of a whole run, after the kill' load killed
 ok 'a whole file is resumed' drawn --resume part
 same '... and stays as it is' load part
 ok 'a file that is not there is begun' drawn --resume fresh
