@@ -203,7 +203,8 @@ done
 ok 'a file that ends in a long line is resumed' drawn --resume part
 same '... without the rest of the line' load part
 : >killed
-drawn --resume killed --at-once 1 >out 2>err &
+generate run -q -m far --prompts load.jsonl --temperature 1.5 --top-p 0.95 \
+    --logprobs 1 --resume killed --at-once 1 &
 pid=$!
 tries=0
 while [ "$(wc -l <killed)" -lt 3 ] && [ "$tries" -lt 1000 ]; do
