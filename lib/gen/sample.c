@@ -242,12 +242,12 @@ sample_next(const struct sampling *s, const struct sample_past *past,
 uint32_t
 sample_largest(const float *z, size_t V)
 {
-    uint32_t best = 0;
+    const float most = kern.max(z, V);
+    uint32_t i = 0;
 
-    for (size_t i = 1; i < V; i++)
-        if (z[i] > z[best])
-            best = (uint32_t)i;
-    return best;
+    while (z[i] != most)
+        i++;
+    return i;
 }
 
 int

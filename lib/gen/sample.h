@@ -86,7 +86,7 @@ size_t sample_keep(const struct sampling *s, size_t V, struct sample_room *r,
  * the kept p, in the order of r->ids. */
 uint32_t sample_next(const struct sampling *s, const struct sample_past *past,
     const float *z, size_t V, double u, struct sample_room *r);
-/* The id of the largest logit; of equals the lowest id. */
+/* The id of the largest logit, of equals the lowest id.  No logit is NaN. */
 uint32_t sample_largest(const float *z, size_t V);
 int sample_finite(const float *z, size_t V);
 
