@@ -1,5 +1,6 @@
 /* generate - continue prompts with a model; see generate(1) */
 #include "bench.h"
+#include "chat.h"
 #include "run.h"
 #include "cli/sub.h"
 
@@ -7,6 +8,7 @@
 
 static const struct sub commands[] = {
     { "run", run_main, "continue a prompt, or those of a file" },
+    { "chat", chat_main, "chat with a model in the terminal" },
     { "bench", bench_main, "measure how fast models generate" },
     { NULL, NULL, NULL },
 };

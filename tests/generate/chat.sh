@@ -1,0 +1,109 @@
+#!/bin/sh
+# generate chat: lines are questions that a model answers
+. "${0%/*}/../lib/lib.sh"
+
+m=$top/tests/golden/gguf/f32-hf
+talk() { generate chat -q -m "$m" "$@"; }
+
+# --- what the model reads and writes ---
+echo '{{ messages[-1].content }}' >last.jinja
+printf 'The river\n' >q
+ok 'chat answers a line' talk --template last.jinja -n 12 <q
+cp out answer
+generate run -q -m "$m" 'The river' -n 12 | sed 's/^The river//' >want
+same 'an answer is the text that continues the rendered messages' answer want
+printf 'The river\n\n  \nThe river' >q2
+ok 'chat answers two lines' talk --template last.jinja -n 12 <q2
+cat answer answer >want
+same 'each line has an answer, blank ones have none' out want
+ok 'chat draws an answer' talk --template last.jinja -n 12 --temperature 2 -s 7 <q2
+cp out drawn
+ok 'chat draws it again' talk --template last.jinja -n 12 --temperature 2 -s 7 -j 3 <q2
+same 'a seed has the same answers' out drawn
+status 1 'a temperature makes other answers' cmp -s drawn want
+
+# --- the conversation ---
+# a template that refuses tells what it got
+cat >tell.jinja <<'END'
+{% set ns = namespace(all='') %}
+{% for m in messages %}{% set ns.all = ns.all ~ m.role[0] ~ m.content|length ~ ' ' %}{% endfor %}
+{% if messages|length > 2 %}{{ raise_exception('got ' ~ ns.all) }}{% endif %}{{ messages[-1].content }}
+END
+printf 'ab\nabc\n' >q3
+status 3 'a template refuses messages' talk --template tell.jinja -n 4 <q3
+like 'earlier turns come before a question' 'got u2 a[0-9]* u3' err
+status 3 'a template refuses messages of a system' \
+    talk --template tell.jinja --system 'four' -n 4 <q3
+like "the system's message comes first" 'got s4 u2 a[0-9]* u3' err
+printf 'ab\n/new\nabc\n/new\nab\n' >q4
+ok 'a line /new begins a new conversation' talk --template tell.jinja -n 4 <q4
+equal 'a line /new has no answer' "$(generate chat -m "$m" --template tell.jinja \
+    -n 4 <q4 2>&1 >/dev/null | grep -c '3 questions\|[3] questions')" 1
+status 3 'a conversation that is too long is refused' \
+    talk --template last.jinja <<END
+$(seq -s ' ' 1 400)
+END
+like 'the message says how to go on' '/new' err
+# --- two models ---
+ok 'two models answer' talk --template last.jinja --against "$m" -n 12 <q
+sed 's/^\[[^]]*f32-hf\] //' out >got
+cat answer answer >want
+equal 'each answer has a label' "$(grep -c '^\[.*f32-hf\] ' out)" 2
+same 'each model answers in turn' got want
+
+# --- templates ---
+ok 'a model has its own template' talk -n 4 <q
+cp -r "$m" bare
+sed -i '/chat_template/d; s/,$/,/' bare/tokenizer_config.json
+printf '{"tokenizer_class": "PreTrainedTokenizerFast"}' >bare/tokenizer_config.json
+status 2 'a model without a template is refused' \
+    generate chat -q -m bare <q
+like 'the message says what to type' 'no chat template.*--template' err
+printf 'a\n{%% nonesuch %%}' >bad.jinja
+status 3 'a template that is not known is refused' talk --template bad.jinja <q
+like 'the message names statement and line' 'line 2.*nonesuch' err
+status 2 'chat needs a model' generate chat -q <q
+like 'the message names the option' '-m' err
+
+# --- long conversations and Ctrl-C ---
+cp -r "$m" endless
+sed -i 's/"max_position_embeddings": 128/"max_position_embeddings": 4000000/' \
+    endless/config.json
+echo '{{ messages|map(attribute="content")|join(" ") }}' >all.jinja
+{ seq -s ' ' 1 200; echo and; echo so; } >q5
+ok 'a conversation of three turns is answered' generate chat -v -m endless \
+    --template all.jinja -n 4 <q5
+equal 'earlier turns come from the cache' "$(sed -n \
+    's/.* \([0-9]*\) of [0-9]* tokens of prompts .*/\1/p' err |
+    awk '{ print ($1 > 0) }')" 1
+mkfifo in
+generate chat -q -m endless --template last.jinja -n 1000000 \
+    --cache 200M <in >said 2>told &
+pid=$!
+exec 3>in
+echo 'The river' >&3
+await test -s said
+kill -INT $pid
+await grep -q '' said
+lines=$(wc -l <said)
+ended() { [ "$(wc -l <said)" -gt "$lines" ]; }
+if [ "$lines" -eq 0 ]; then await ended; fi
+echo '/new' >&3
+bytes=$(wc -c <said)
+echo 'The river' >&3
+grown() { [ "$(wc -c <said)" -gt "$((bytes + 20))" ]; }
+await grown
+ok 'an answer that Ctrl-C ended is followed by another' grown
+kill -INT $pid
+exec 3>&-
+got=0
+wait $pid || got=$?
+equal 'a chat goes on after Ctrl-C, and ends with its input' $got 0
+if has_terminal; then
+    printf 'The river\n' |
+        terminal "generate chat -q -m '$m' --template last.jinja -n 12"
+    like 'a terminal shows where to type' '> ' screen
+else
+    skip 'a chat on a terminal' 'no terminal: script(1) or /dev/pts is missing'
+fi
+done_testing
