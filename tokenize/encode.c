@@ -6,6 +6,37 @@
 
 #include <stdlib.h>
 
+static void
+free_mask(void *mask)
+{
+    buf_release(mask);
+    free(mask);
+}
+
+const char *
+encoder_mask(const struct doc *d)
+{
+    const struct buf *mask = d->result;
+
+    return mask == NULL ? NULL : mask->p;
+}
+
+static void
+encode_conversation(const struct encoder *c, size_t worker, struct doc *d,
+    const char *text, size_t n)
+{
+    struct tok_ids ids = { d->ids.v, 0, d->ids.cap };
+
+    if (d->result == NULL)
+        d->result = xcalloc(1, sizeof(struct buf));
+    if (conversations_encode(c->chat, c->scratch[worker], text, n, &ids,
+            d->result, &d->e) < 0)
+        err_prefix(&d->e, "%s: offset %llu", d->from->name,
+            (unsigned long long)d->at);
+    d->ids = (struct doc_ids){ ids.v, ids.n, ids.cap };
+    d->plain = ids.n;
+}
+
 /* Encode a document's text: `work` of struct docs_opts. */
 static void
 encode_doc(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
@@ -14,6 +45,10 @@ encode_doc(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
     const size_t bos = c->bos >= 0;
     struct tok_ids ids = { d->ids.v, 0, d->ids.cap };
 
+    if (c->chat != NULL) {
+        encode_conversation(c, worker, d, text, n);
+        return;
+    }
     if (c->count) {
         d->chars = count_chars(text, n);
         d->words = count_words(text, n);
@@ -48,6 +83,7 @@ encoder_begin(struct encoder *c, struct docs_opts *o)
     o->work = encode_doc;
     o->valid = valid_text;
     o->work_ctx = c;
+    o->free_result = free_mask;
 }
 
 void

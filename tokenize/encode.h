@@ -2,6 +2,7 @@
 #ifndef TOKENIZE_ENCODE_H
 #define TOKENIZE_ENCODE_H
 
+#include "chat.h"
 #include "docs/docs.h"
 #include "tok/tok.h"
 
@@ -9,7 +10,8 @@ struct encoder {
     const struct tokenizer *t;
     int special, count; /* 1: find special tokens; count characters and words */
     int64_t bos, eos;   /* ids put around each document, or -1 */
-    struct tok_scratch **scratch; /* [threads] */
+    const struct conversations *chat; /* documents are conversations; or NULL */
+    struct tok_scratch **scratch;     /* [threads] */
     size_t threads;
 };
 
@@ -18,5 +20,7 @@ struct encoder {
  * eos. */
 void encoder_begin(struct encoder *c, struct docs_opts *o);
 void encoder_release(struct encoder *c);
+/* Which of a document's ids are to be learnt, a byte each; NULL: all. */
+const char *encoder_mask(const struct doc *d);
 
 #endif

@@ -1,5 +1,6 @@
 /* Output of tokenize; see out.h. */
 #include "out.h"
+#include "encode.h"
 
 #include "msg/msg.h"
 #include "shard/source.h"
@@ -14,8 +15,9 @@
 
 struct out_stream {
     struct msg_out *w;
-    int wide;       /* ids are written as uint32, else as uint16 */
-    struct buf ids; /* in the type in which they are written */
+    int wide;        /* ids are written as uint32, else as uint16 */
+    struct buf ids;  /* in the type in which they are written */
+    struct buf mask; /* 0 for ids that are not to be learnt; or empty */
     uint32_t *len;
     uint16_t *source;
     uint64_t *key;
@@ -79,6 +81,7 @@ out_stream_close(struct out_stream *s)
         return;
     msg_out_close(s->w);
     buf_release(&s->ids);
+    buf_release(&s->mask);
     free(s->len);
     free(s->source);
     free(s->key);
@@ -102,11 +105,14 @@ send_documents(struct out_stream *s, struct err *e)
     st_out_tensor(o, "ids", id_type(s), 1, &s->ntok, s->ids.p);
     st_out_tensor(o, "doc_len", DT_U32, 1, &s->n, s->len);
     st_out_tensor(o, "doc_source", DT_U16, 1, &s->n, s->source);
+    if (s->mask.n > 0)
+        st_out_tensor(o, "loss_mask", DT_U8, 1, &s->ntok, s->mask.p);
     msg_out_tokens(s->w, s->ntok);
     k = msg_send(s->w, e);
     s->left = k > 0;
     s->n = s->ntok = 0;
     buf_clear(&s->ids);
+    buf_clear(&s->mask);
     if (s->ids.cap > KEEP)
         buf_release(&s->ids);
     return k;
@@ -137,6 +143,8 @@ out_stream_put(void *ctx, const struct doc *d, struct err *e)
     if (d->ids.n == 0) /* no character of it has a token */
         return s->left;
     add_doc_ids(s, &d->ids);
+    if (encoder_mask(d) != NULL)
+        buf_add(&s->mask, encoder_mask(d), d->ids.n);
     s->len[s->n] = (uint32_t)d->ids.n;
     s->source[s->n] = (uint16_t)d->source;
     s->key[s->n++] = d->key;

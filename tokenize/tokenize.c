@@ -20,14 +20,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *tokenizer, *out, *resume_dir;
+static const char *tokenizer, *out, *resume_dir, *template;
 static struct input_opts input = DOCS_INPUT_DEFAULTS;
 static struct docs_opts run = DOCS_DEFAULTS;
 static const struct docs_progress progress = { progress_begin, progress_from,
     progress_at, progress_end };
 static struct encoder encoder;
 static struct docs_resume_key key;
-static int with_bos, no_bos, no_eos, ids_only, decode, stats, format;
+static int with_bos, no_bos, no_eos, ids_only, decode, stats, format, chat;
+static struct conversations conversations;
 
 /* Options that do not change the stream's content, or whose effect the stream's
  * first message records. */
@@ -140,8 +141,14 @@ open_encoder(void)
             tokenizer);
     encoder.t = t;
     encoder.count = stats;
-    encoder.bos = no_bos ? -1 : with_bos ? tok_bos(t) : tok_template_bos(t);
-    encoder.eos = no_eos ? -1 : tok_eos(t);
+    if (chat &&
+        conversations_open(&conversations, t, tokenizer, template, &e) < 0)
+        die_err(&e);
+    encoder.chat = chat ? &conversations : NULL;
+    encoder.bos = no_bos || chat ? -1
+        : with_bos               ? tok_bos(t)
+                                 : tok_template_bos(t);
+    encoder.eos = no_eos || chat ? -1 : tok_eos(t);
     return t;
 }
 
@@ -174,6 +181,14 @@ check_tokenize_options(void)
         die(EX_USAGE, "--format belongs to --stats: give that too");
     if (with_bos && no_bos)
         die(EX_USAGE, "--bos and --no-bos exclude each other: give one");
+    if (chat &&
+        (stats || decode || with_bos || no_bos || no_eos || encoder.special ||
+            input.lang_field))
+        die(EX_USAGE,
+            "--chat excludes --stats, --decode, --bos, --no-bos, --no-eos, "
+            "--special and --lang-field: leave these out");
+    if (template && !chat)
+        die(EX_USAGE, "--template belongs to --chat: give that too");
     if (out && text)
         die(EX_USAGE,
             "-o is for a stream; --ids, --stats and --decode write to standard "
@@ -206,6 +221,7 @@ job_documents(char **operand)
     else
         job_stream(&in, t);
     encoder_release(&encoder);
+    conversations_close(&conversations);
     inputs_release(&in);
     tok_free(t);
 }
@@ -243,6 +259,10 @@ main(int argc, char **argv)
         OPT_FLAG(0, "no-bos", &no_bos,
             "put no BOS, whatever the tokenizer says"),
         OPT_FLAG(0, "no-eos", &no_eos, "do not put EOS after documents"),
+        OPT_FLAG(0, "chat", &chat,
+            "read conversations, and mark what the assistant says"),
+        OPT_STR(0, "template", &template, "file",
+            "chat template (default: the model's)"),
         OPT_GROUP("text"),
         OPT_FLAG(0, "ids", &ids_only, "print ids, one document per line"),
         OPT_FLAG(0, "stats", &stats, "print a table of the sources"),
@@ -256,6 +276,8 @@ main(int argc, char **argv)
     if (run.limit.split) /* else --max-doc only refuses documents */
         key.options ^= run.limit.most;
     check_tokenize_options();
+    input.jsonl |= chat;
+    run.whole = chat;
     run.progress = &progress;
     if (decode)
         job_decode(operand);

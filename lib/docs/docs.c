@@ -164,6 +164,8 @@ find_doc_text(const struct docs_job *r, struct doc *d, struct docs_worker *w,
     }
     if (!d->from->jsonl || *n == strspn(*text, " \t"))
         return d->from->jsonl ? (*n = 0) : 0;
+    if (r->o->whole)
+        return 0;
     p = *text == d->raw.p ? d->raw.p : w->mend.p;
     return d->from->documents ? documents_read(d, r->in, p, text, n)
                               : json_text(r, d, p, text, n);

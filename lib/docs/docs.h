@@ -58,6 +58,7 @@ struct docs_progress {
 struct docs_opts {
     const char *field; /* field of a JSON record with the text; NULL: all
                         * strings of the record, see record_strings */
+    int whole;         /* 1: a JSON record's text is the record itself */
     int split;         /* enum split_by */
     struct doc_limit limit;
     int strict;     /* 1: refuse text that is not UTF-8 */

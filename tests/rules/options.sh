@@ -94,7 +94,7 @@ most() {
         fail "$2 has $got options, at most $1"
     fi
 }
-most 24 tokenize
+most 26 tokenize
 most 24 teacher
 most 22 evalppl
 most 50 student

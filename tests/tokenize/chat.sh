@@ -1,0 +1,74 @@
+#!/bin/sh
+# tokenize --chat: conversations to documents with a loss mask
+. "${0%/*}/../lib/lib.sh"
+
+mkdir m
+cp "$top/tests/golden/tok/family/qwen.json" m/tokenizer.json
+cat >m/tokenizer_config.json <<'END'
+{"eos_token": "<|im_end|>"}
+END
+cat >m/chat_template.jinja <<'END'
+{% for m in messages %}<|im_start|>{{ m.role }}
+{% if m.role == 'assistant' %}{% generation %}{{ m.content }}<|im_end|>{% endgeneration %}{% else %}{{ m.content }}<|im_end|>{% endif %}
+
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}
+END
+cat >c.jsonl <<'END'
+{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]}
+{"prompt": [{"role": "user", "content": "2 + 2?"}], "completion": [{"role": "assistant", "content": "4"}]}
+{"prompt": "The cat ", "completion": "sat."}
+END
+ok 'conversations become a stream' tokenize -q -t m --chat c.jsonl -o s
+ok 'the stream is a sound one' shard dump -q s
+like 'documents have a loss mask' 'loss_mask' out
+cp out dump
+ok 'its text is that of the template' tokenize -q -t m --decode s
+printf '%s\n' '<|im_start|>user' 'Hi<|im_end|>' '<|im_start|>assistant' \
+    'Hello.<|im_end|>' '<|im_start|>user' '2 + 2?<|im_end|>' \
+    '<|im_start|>assistant' '4<|im_end|>' 'The cat sat.<|im_end|>' >want
+{ sed '/^$/d' out; echo; } >got
+same 'no BOS and no EOS is added to a conversation' got want
+for j in 1 3; do
+    ok "conversations are encoded by $j threads" \
+        tokenize -q -t m --chat -j $j c.jsonl -o s$j
+    same "$j threads write the same bytes" s s$j
+done
+cat c.jsonl c.jsonl c.jsonl >more.jsonl
+ok 'conversations are stored' sh -c \
+    'tokenize -q -t m --chat more.jsonl -o - | shard write -q -o d'
+ok 'rows are made of conversations' stream -q d -B 2 -T 64 --no-shuffle -o rows
+ok 'the rows have a loss mask' shard dump rows
+like 'a batch has a loss mask' 'loss_mask' out
+ok 'ids of conversations are printed' tokenize -q -t m --chat --ids c.jsonl
+cp out ids
+equal 'each conversation has a line of ids' "$(wc -l <ids)" 3
+
+# --- what is refused ---
+wrong() { # WHAT STATUS WORDS RECORD
+    printf '%s\n%s\n' "$(sed 1q c.jsonl)" "$4" >bad.jsonl
+    status "$2" "$1" tokenize -q -t m --chat bad.jsonl -o bad
+    like "the message about it says where: $1" "bad.jsonl: offset [0-9]*: .*$3" err
+}
+wrong 'a record without messages is refused' 3 'no messages' '{"text": "a"}'
+wrong 'a conversation without an answer is refused' 3 'nothing to learn' \
+    '{"messages": [{"role": "user", "content": "a"}]}'
+wrong 'a record that is no JSON is refused' 3 '' '{"messages": [}'
+wrong 'a message without a role is refused' 3 'messages\[0\].*role' \
+    '{"messages": [{"content": "a"}]}'
+wrong 'a prompt that is no text is refused' 3 'neither' \
+    '{"prompt": 1, "completion": "a"}'
+status 2 '--chat excludes --no-eos' tokenize -q -t m --chat --no-eos c.jsonl -o t
+status 2 '--template needs --chat' tokenize -q -t m --template x c.jsonl -o t
+like 'the message names --chat' '--chat' err
+mv m/chat_template.jinja own.jinja
+status 2 'a tokenizer without a template is refused' \
+    tokenize -q -t m --chat c.jsonl -o t
+like 'the message names --template' 'no chat template.*--template' err
+ok 'a template is given' tokenize -q -t m --chat --template own.jinja --ids c.jsonl
+same 'a given template has the same ids' ids out
+echo '{{ messages[0].content }}' >plain.jinja
+status 2 'a template that marks nothing is refused' \
+    tokenize -q -t m --chat --template plain.jinja c.jsonl -o t
+like 'the message says what a template needs' 'generation' err
+done_testing

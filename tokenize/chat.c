@@ -1,0 +1,307 @@
+/* Conversations as documents; see chat.h. */
+#include "chat.h"
+
+#include "format/json.h"
+#include "text/unicode_nfc.h"
+
+#include <string.h>
+
+int
+conversations_open(struct conversations *c, const struct tokenizer *t,
+    const char *path, const char *file, struct err *e)
+{
+    *c = (struct conversations){ .t = t };
+    if ((c->own = chat_open(path, file, e)) == NULL ||
+        (c->training = chat_open(path, file, e)) == NULL)
+        return -1;
+    if (chat_for_training(c->training, &c->untrained) < 0) {
+        chat_free(c->training);
+        c->training = NULL;
+    }
+    return 0;
+}
+
+void
+conversations_close(struct conversations *c)
+{
+    chat_free(c->own);
+    chat_free(c->training);
+}
+
+/* ---- tokens in the text ---- */
+
+static int
+is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Bytes of the token p[n] that stand at the beginning of text[left]; a token
+ * may have a space more, which some tokenizers put before a text.  SIZE_MAX:
+ * it does not stand there. */
+static size_t
+token_at(const char *p, size_t n, const char *text, size_t left)
+{
+    if (n <= left && memcmp(p, text, n) == 0)
+        return n;
+    if (n > 0 && *p == ' ' && n - 1 <= left && memcmp(p + 1, text, n - 1) == 0)
+        return n - 1;
+    return SIZE_MAX;
+}
+
+/* A token covers bytes [from,to) of the text: does a span overlap them?  Spans
+ * before *at have ended. */
+static int
+is_learnt(const struct jinja_out *text, size_t *at, size_t from, size_t to)
+{
+    while (*at < text->nspan && text->span[*at].to <= from)
+        ++*at;
+    return *at < text->nspan && to > text->span[*at].from;
+}
+
+/* Find the tokens in the text one after the other.  Added tokens may take the
+ * white space before or behind them; here it counts to the token before it.
+ * Returns the number of tokens found. */
+static size_t
+walk_tokens(const struct tokenizer *t, const struct jinja_out *text,
+    const uint32_t *ids, size_t n, char *mask)
+{
+    const char *p = text->text.p;
+    const size_t size = text->text.n;
+    size_t at = 0, span = 0, begin = 0, i;
+    struct buf b = { 0 };
+    struct err e;
+
+    for (i = 0; i < n; i++) {
+        size_t from = at, len;
+
+        buf_clear(&b);
+        if (tok_decode(t, &ids[i], 1, TOK_MIDDLE, &b, &e) < 0)
+            break;
+        len = token_at(b.p, b.n, p + at, size - at);
+        if (len == SIZE_MAX || len == 0) {
+            while (from < size && is_blank(p[from]))
+                from++;
+            len = token_at(b.p, b.n, p + from, size - from);
+        }
+        if (len == SIZE_MAX)
+            break;
+        if (from > at && i > 0)
+            mask[i - 1] = (char)is_learnt(text, &(size_t){ 0 }, begin, from);
+        begin = from;
+        at = from + len;
+        /* a space that is not in the text counts to the byte after it */
+        mask[i] = (char)is_learnt(text, &span, begin, at + (len == 0));
+    }
+    while (at < size && is_blank(p[at]))
+        at++;
+    buf_release(&b);
+    return at == size ? i : 0;
+}
+
+/* The text in NFC, which some tokenizers make of it, with its spans. */
+static void
+compose_text(const struct jinja_out *text, struct jinja_out *out)
+{
+    size_t at = 0;
+
+    *out = (struct jinja_out){ .nspan = text->nspan,
+        .span = xcalloc(text->nspan + 1, sizeof *out->span) };
+    for (size_t i = 0; i < text->nspan; i++) {
+        const struct jinja_span s = text->span[i];
+
+        nfc_append(text->text.p + at, s.from - at, &out->text);
+        out->span[i].from = out->text.n;
+        nfc_append(text->text.p + s.from, s.to - s.from, &out->text);
+        out->span[i].to = out->text.n;
+        at = s.to;
+    }
+    nfc_append(text->text.p + at, text->text.n - at, &out->text);
+}
+
+int
+conversations_mask(const struct tokenizer *t, const struct jinja_out *text,
+    const uint32_t *ids, size_t n, char *mask, struct err *e)
+{
+    struct jinja_out composed;
+    size_t found = walk_tokens(t, text, ids, n, mask);
+
+    if (found < n) {
+        compose_text(text, &composed);
+        found = walk_tokens(t, &composed, ids, n, mask);
+        jinja_out_release(&composed);
+    }
+    return found == n ? 0
+                      : err_set(e, EX_INPUT,
+                            "the tokenizer changes the text, so that what the "
+                            "assistant says cannot be found in the tokens");
+}
+
+/* ---- records ---- */
+
+static void
+mask_room(struct buf *mask, size_t n)
+{
+    buf_reserve(mask, n);
+    mask->n = n;
+    mask->p[n] = '\0';
+}
+
+/* Other members of a record.  *parsed, which the caller frees: tools that are
+ * given as JSON in a text. */
+static int
+record_options(const json_t *j, struct chat_options *o, json_t **parsed,
+    struct err *e)
+{
+    const json_t *tools = json_object_get(j, "tools");
+
+    *parsed = NULL;
+    *o = (struct chat_options){ .more = json_object_get(j,
+                                    "chat_template_kwargs") };
+    if (json_is_string(tools)) {
+        *parsed =
+            js_parse(json_string_value(tools), json_string_length(tools), e);
+        if (*parsed == NULL)
+            return err_prefix(e, "tools");
+        tools = *parsed;
+    }
+    if (tools != NULL && !json_is_null(tools) && !json_is_array(tools))
+        return err_set(e, EX_INPUT, "tools: is no list");
+    if (o->more != NULL && !json_is_object(o->more))
+        return err_set(e, EX_INPUT, "chat_template_kwargs: is no object");
+    o->tools = tools;
+    return 0;
+}
+
+static int
+encode_messages(const struct conversations *c, struct tok_scratch *s,
+    const json_t *messages, const struct chat_options *o, struct tok_ids *ids,
+    struct buf *mask, struct err *e)
+{
+    struct jinja_out text;
+    int r;
+
+    if (c->training == NULL) {
+        *e = c->untrained;
+        return -1;
+    }
+    if ((r = chat_render(c->training, messages, o, &text, e)) == 0) {
+        tok_encode(c->t, s, text.text.p, text.text.n, TOK_SPECIAL, ids);
+        mask_room(mask, ids->n);
+        r = conversations_mask(c->t, &text, ids->v, ids->n, mask->p, e);
+    }
+    jinja_out_release(&text);
+    return r;
+}
+
+/* Append the ids of messages, by the model's own template. */
+static int
+encode_plainly(const struct conversations *c, struct tok_scratch *s,
+    const json_t *messages, const struct chat_options *o, struct tok_ids *ids,
+    struct err *e)
+{
+    struct jinja_out text;
+    const int r = chat_render(c->own, messages, o, &text, e);
+
+    if (r == 0)
+        tok_encode(c->t, s, text.text.p, text.text.n, TOK_SPECIAL, ids);
+    jinja_out_release(&text);
+    return r;
+}
+
+/* Encode a prompt alone, and with its completion. */
+static int
+encode_lists(const struct conversations *c, struct tok_scratch *s,
+    const json_t *prompt, const json_t *completion, struct chat_options *o,
+    struct tok_ids *alone, struct tok_ids *ids, struct err *e)
+{
+    json_t *both = json_copy((json_t *)(uintptr_t)prompt);
+    int r;
+
+    json_array_extend(both, (json_t *)(uintptr_t)completion);
+    o->prompt = 1;
+    r = encode_plainly(c, s, prompt, o, alone, e);
+    o->prompt = 0;
+    if (r == 0)
+        r = encode_plainly(c, s, both, o, ids, e);
+    json_decref(both);
+    return r;
+}
+
+static void
+encode_texts(const struct conversations *c, struct tok_scratch *s,
+    const json_t *prompt, const json_t *completion, struct tok_ids *alone,
+    struct tok_ids *ids)
+{
+    const int64_t eos = tok_eos(c->t);
+    struct buf both = { 0 };
+
+    buf_add(&both, json_string_value(prompt), json_string_length(prompt));
+    tok_encode(c->t, s, both.p, both.n, TOK_SPECIAL | TOK_BOS, alone);
+    buf_add(&both, json_string_value(completion),
+        json_string_length(completion));
+    tok_encode(c->t, s, both.p, both.n, TOK_SPECIAL | TOK_BOS, ids);
+    if (eos >= 0 && (ids->n == 0 || ids->v[ids->n - 1] != (uint32_t)eos))
+        tok_ids_push(ids, (uint32_t)eos);
+    buf_release(&both);
+}
+
+static int
+encode_completion(const struct conversations *c, struct tok_scratch *s,
+    const json_t *prompt, const json_t *completion, struct chat_options *o,
+    struct tok_ids *ids, struct buf *mask, struct err *e)
+{
+    struct tok_ids alone = { 0 };
+    size_t same = 0;
+    int r = 0;
+
+    if (json_is_array(prompt) && json_is_array(completion))
+        r = encode_lists(c, s, prompt, completion, o, &alone, ids, e);
+    else if (json_is_string(prompt) && json_is_string(completion))
+        encode_texts(c, s, prompt, completion, &alone, ids);
+    else
+        r = err_set(e, EX_INPUT,
+            "prompt and completion are neither two texts nor two lists of "
+            "messages");
+    if (r == 0) {
+        while (same < alone.n && same < ids->n && alone.v[same] == ids->v[same])
+            same++;
+        mask_room(mask, ids->n);
+        memset(mask->p, 0, same);
+        memset(mask->p + same, 1, ids->n - same);
+    }
+    tok_ids_release(&alone);
+    return r;
+}
+
+int
+conversations_encode(const struct conversations *c, struct tok_scratch *s,
+    const char *record, size_t n, struct tok_ids *ids, struct buf *mask,
+    struct err *e)
+{
+    json_t *j = js_parse(record, n, e), *parsed = NULL;
+    const json_t *messages = json_object_get(j, "messages");
+    const json_t *prompt = json_object_get(j, "prompt");
+    const json_t *completion = json_object_get(j, "completion");
+    struct chat_options o;
+    int r = j == NULL ? -1 : record_options(j, &o, &parsed, e);
+
+    ids->n = 0;
+    buf_clear(mask);
+    if (r < 0)
+        ;
+    else if (messages != NULL)
+        r = encode_messages(c, s, messages, &o, ids, mask, e);
+    else if (prompt != NULL && completion != NULL)
+        r = encode_completion(c, s, prompt, completion, &o, ids, mask, e);
+    else
+        r = err_set(e, EX_INPUT,
+            "the record has no messages, and no prompt with a completion");
+    if (r == 0 && memchr(mask->p, 1, mask->n) == NULL)
+        r = err_set(e, EX_INPUT,
+            "the conversation has nothing to learn: the assistant says "
+            "nothing");
+    json_decref(parsed);
+    json_decref(j);
+    return r;
+}
