@@ -41,6 +41,12 @@ cp text text.txt
 cp text held-out.txt
 cp "$top/tests/golden/gguf/f32.gguf" M.gguf
 cp M.gguf M-q8_0.gguf
+for m in S T model; do
+    cat >$m/chat_template.jinja <<'END'
+{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}
+END
+done
+echo '{"messages": [{"role": "user", "content": "Hi"}]}' >chats.jsonl
 cp corpus/en.jsonl text.jsonl
 evalppl -q -m M --protocol lm-eval -c 64 --token-losses losses.tsv text.jsonl >out ||
     fail 'losses of tokens'
