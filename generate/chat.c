@@ -121,7 +121,7 @@ close_speaker(struct speaker *s)
 
 /* Print an answer's bytes; on a terminal without what it would obey. */
 static void
-show_bytes(const char *s, size_t n)
+print_answer(const char *s, size_t n)
 {
     char shown[TEXT_CHAR];
 
@@ -151,7 +151,7 @@ answer_event(void *ctx, const struct gen_event *ev)
     if (ev->reason == GEN_NAN)
         die(EX_NUM, "a logit is not finite");
     buf_add(&a->bytes, ev->n > 0 ? ev->bytes : "", ev->n);
-    show_bytes(ev->bytes, ev->n);
+    print_answer(ev->bytes, ev->n);
     a->tokens += ev->kind == GEN_TOKEN;
     if (ev->kind == GEN_END)
         a->end = ev->reason;
@@ -159,7 +159,7 @@ answer_event(void *ctx, const struct gen_event *ev)
 
 /* Encode the conversation with the beginning of an answer. */
 static int
-encode_messages(const struct speaker *s, struct tok_ids *ids, struct err *e)
+conversation_ids(const struct speaker *s, struct tok_ids *ids, struct err *e)
 {
     const time_t now = time(NULL);
     struct tm local;
@@ -234,7 +234,7 @@ answer_question(struct speaker *s, const char *line, size_t n, size_t length)
     struct err e;
 
     add_message(s, "user", line, n);
-    if (encode_messages(s, &ids, &e) < 0) {
+    if (conversation_ids(s, &ids, &e) < 0) {
         if (!isatty(STDIN_FILENO))
             die_err(&e);
         warn("%s", e.msg);
@@ -306,7 +306,7 @@ talk(struct speaker *s, size_t speakers, const struct chat_args *a)
             if (speakers > 1) {
                 char *label = xasprintf("[%s] ", s[i].path);
 
-                show_bytes(label, strlen(label));
+                print_answer(label, strlen(label));
                 free(label);
             }
             tokens += answer_question(&s[i], line, n, a->length);

@@ -174,7 +174,7 @@ record_options(const json_t *j, struct chat_options *o, json_t **parsed,
 }
 
 static int
-encode_messages(const struct conversations *c, struct tok_scratch *s,
+training_ids(const struct conversations *c, struct tok_scratch *s,
     const json_t *messages, const struct chat_options *o, struct tok_ids *ids,
     struct buf *mask, struct err *e)
 {
@@ -291,7 +291,7 @@ conversations_encode(const struct conversations *c, struct tok_scratch *s,
     if (r < 0)
         ;
     else if (messages != NULL)
-        r = encode_messages(c, s, messages, &o, ids, mask, e);
+        r = training_ids(c, s, messages, &o, ids, mask, e);
     else if (prompt != NULL && completion != NULL)
         r = encode_completion(c, s, prompt, completion, &o, ids, mask, e);
     else

@@ -20,7 +20,7 @@ struct encoder {
  * eos. */
 void encoder_begin(struct encoder *c, struct docs_opts *o);
 void encoder_release(struct encoder *c);
-/* Which of a document's ids are to be learnt, a byte each; NULL: all. */
+/* A byte for each of a document's ids: 1: it is to be learnt.  NULL: all are. */
 const char *encoder_mask(const struct doc *d);
 
 #endif

@@ -37,7 +37,7 @@ struct jinja_out {
     size_t nspan;
 };
 
-/* Parse a template, n bytes of UTF-8.  Names the template keeps are copied.
+/* Parse a template, n bytes of UTF-8, which are copied.
  * NULL and *e (EX_INPUT): "line N: why". */
 struct jinja *jinja_parse(const char *text, size_t n, struct err *e);
 void jinja_free(struct jinja *t);

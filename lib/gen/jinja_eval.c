@@ -70,7 +70,7 @@ jrun_member(struct jrun *r, const struct jval *v, struct jtext name,
 /* Element i of a list or character i of a text, from the end if i < 0; not
  * defined beyond the ends. */
 static int
-element_at(struct jrun *r, const struct jval *v, int64_t i, struct jval *out)
+nth_element(struct jrun *r, const struct jval *v, int64_t i, struct jval *out)
 {
     const int is_text = v->kind == J_TEXT;
     const int64_t n = (int64_t)(is_text ? jtext_length(v->t) : v->list.n);
@@ -104,7 +104,7 @@ eval_item(struct jrun *r, const struct jnode *n, struct jval *out)
         return jrun_member(r, &v, i.t, out);
     if ((v.kind == J_LIST || v.kind == J_TUPLE || v.kind == J_TEXT) &&
         (i.kind == J_INT || i.kind == J_BOOL))
-        return element_at(r, &v, i.i, out);
+        return nth_element(r, &v, i.i, out);
     if (v.kind == J_UNDEFINED)
         return jrun_member(r, &v, (struct jtext){ "[...]", 5 }, out);
     *out = (struct jval){ .kind = J_UNDEFINED, .t = { "[...]", 5 } };

@@ -24,7 +24,7 @@ pair_node(struct jparse *p, enum jnode_kind kind, struct jnode *a)
 /* Append the character that the escape at s[i] stands for; returns the bytes
  * after the backslash, or 0: Python's name of a character, not known here. */
 static size_t
-escaped_character(const char *s, size_t n, struct buf *b)
+read_escape(const char *s, size_t n, struct buf *b)
 {
     static const char letters[] = "abfnrtv", bytes[] = "\a\b\f\n\r\t\v";
     const char *at = *s != '\0' ? strchr(letters, *s) : NULL;
@@ -71,7 +71,7 @@ unescape_string(struct jparse *p, struct buf *b)
             buf_addc(b, s.p[i]);
         } else {
             if (i + 1 == s.n ||
-                (n = escaped_character(s.p + i + 1, s.n - i - 1, b)) == 0) {
+                (n = read_escape(s.p + i + 1, s.n - i - 1, b)) == 0) {
                 jparse_fail(p, "a text has an escape that is not known");
                 return -1;
             }
@@ -125,7 +125,7 @@ parse_elements(struct jparse *p, const char *end, int pairs,
 }
 
 static struct jnode *
-parse_name(struct jparse *p)
+parse_word(struct jparse *p)
 {
     static const char *const word[] = { "true", "True", "false", "False",
         "none", "None" };
@@ -172,7 +172,7 @@ parse_primary(struct jparse *p)
     struct jnode *n;
 
     switch (p->tok->kind) {
-    case JT_NAME: return parse_name(p);
+    case JT_NAME: return parse_word(p);
     case JT_STRING: return parse_string(p);
     case JT_INT:
     case JT_REAL:
@@ -240,7 +240,7 @@ parse_subscript(struct jparse *p, struct jnode *a)
 }
 
 static struct jnode *
-parse_member(struct jparse *p, struct jnode *a)
+parse_dot(struct jparse *p, struct jnode *a)
 {
     struct jnode *n = pair_node(p, JN_MEMBER, a);
 
@@ -263,7 +263,7 @@ parse_postfix(struct jparse *p, struct jnode *n)
 {
     while (n != NULL) {
         if (jparse_skip(p, "."))
-            n = parse_member(p, n);
+            n = parse_dot(p, n);
         else if (jparse_skip(p, "["))
             n = parse_subscript(p, n);
         else if (jparse_skip(p, "(")) {
@@ -278,7 +278,7 @@ parse_postfix(struct jparse *p, struct jnode *n)
 
 /* Set n->id to the row of the name that is next. */
 static struct jnode *
-named_row(struct jparse *p, struct jnode *n, const struct jname *table,
+known_name(struct jparse *p, struct jnode *n, const struct jname *table,
     const char *what)
 {
     if (n == NULL)
@@ -296,7 +296,7 @@ static struct jnode *
 parse_filter(struct jparse *p, struct jnode *a)
 {
     struct jnode *n =
-        named_row(p, pair_node(p, JN_FILTER, a), jinja_filters, "filter");
+        known_name(p, pair_node(p, JN_FILTER, a), jinja_filters, "filter");
 
     if (n != NULL && jparse_skip(p, "(") && parse_arguments(p, &n->b) < 0)
         return NULL;
@@ -323,7 +323,7 @@ parse_test(struct jparse *p, struct jnode *a)
 {
     const int negated = jparse_skip_name(p, "not");
     struct jnode *n =
-        named_row(p, pair_node(p, JN_TEST, a), jinja_tests, "test");
+        known_name(p, pair_node(p, JN_TEST, a), jinja_tests, "test");
 
     if (n == NULL)
         return NULL;

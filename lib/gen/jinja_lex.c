@@ -116,13 +116,13 @@ lex_comment(struct lexer *l)
 }
 
 static int
-is_digit(char c)
+lex_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 static int
-is_letter(char c)
+lex_is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -136,15 +136,15 @@ lex_number(struct lexer *l)
     struct jtoken *t;
     char text[64];
 
-    while (i < l->src.n && is_digit(p[i]))
+    while (i < l->src.n && lex_is_digit(p[i]))
         i++;
-    if (byte_is(l, i, '.') && i + 1 < l->src.n && is_digit(p[i + 1])) {
+    if (byte_is(l, i, '.') && i + 1 < l->src.n && lex_is_digit(p[i + 1])) {
         real = 1;
-        for (i++; i < l->src.n && is_digit(p[i]);)
+        for (i++; i < l->src.n && lex_is_digit(p[i]);)
             i++;
     }
     if (i - l->at >= sizeof text ||
-        (i < l->src.n && (is_letter(p[i]) || p[i] == '_')))
+        (i < l->src.n && (lex_is_letter(p[i]) || p[i] == '_')))
         return err_set(l->e, EX_INPUT,
             "line %d: numbers are known in decimal digits only", l->line);
     memcpy(text, p + l->at, i - l->at);
@@ -210,13 +210,14 @@ lex_token(struct lexer *l, int *depth)
     const char c = l->src.p[l->at];
     size_t i = l->at;
 
-    if (is_digit(c))
+    if (lex_is_digit(c))
         return lex_number(l);
     if (c == '"' || c == '\'')
         return lex_string(l);
-    if (!is_letter(c))
+    if (!lex_is_letter(c))
         return lex_operator(l, depth);
-    while (i < l->src.n && (is_letter(l->src.p[i]) || is_digit(l->src.p[i])))
+    while (i < l->src.n &&
+        (lex_is_letter(l->src.p[i]) || lex_is_digit(l->src.p[i])))
         i++;
     push_token(l, JT_NAME, l->at, i);
     l->at = i;

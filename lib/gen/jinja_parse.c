@@ -181,7 +181,7 @@ parse_for(struct jparse *p)
 }
 
 static struct jnode *
-parse_set(struct jparse *p)
+parse_assignment(struct jparse *p)
 {
     static const char *const ends[] = { "endset", NULL };
     struct jnode *n = jparse_node(p, JN_SET);
@@ -297,7 +297,7 @@ parse_statement(struct jparse *p)
     if (jparse_skip_name(p, "for"))
         return parse_for(p);
     if (jparse_skip_name(p, "set"))
-        return parse_set(p);
+        return parse_assignment(p);
     if (jparse_skip_name(p, "macro"))
         return parse_macro(p);
     if (jparse_skip_name(p, "generation"))

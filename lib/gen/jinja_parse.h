@@ -1,5 +1,5 @@
-/* What the parsers of statements (jinja_parse.c) and of expressions
- * (jinja_expression.c) share. */
+/* Shared by the parsers of statements (jinja_parse.c) and of expressions
+ * (jinja_expression.c). */
 #ifndef GEN_JINJA_PARSE_H
 #define GEN_JINJA_PARSE_H
 

@@ -68,7 +68,7 @@ json_character(struct buf *out, uint32_t c, const char *p, size_t len,
 }
 
 static void
-json_text(struct buf *out, struct jtext t, int ascii)
+write_json_text(struct buf *out, struct jtext t, int ascii)
 {
     const unsigned char *p = (const unsigned char *)t.p;
     size_t len;
@@ -146,7 +146,7 @@ json_dict(const struct jdict *d, const struct jjson *how, size_t depth,
         if (i > 0)
             buf_adds(out, how->indent == SIZE_MAX ? ", " : ",");
         json_break(out, how, depth + 1);
-        json_text(out, d->name[at], how->ascii);
+        write_json_text(out, d->name[at], how->ascii);
         buf_adds(out, ": ");
         if (json_value(&d->v[at], how, depth + 1, most, out) < 0)
             return -1;
@@ -168,7 +168,7 @@ json_value(const struct jval *v, const struct jjson *how, size_t depth,
     case J_BOOL: buf_adds(out, v->i ? "true" : "false"); return 0;
     case J_INT: return jval_print(v, out);
     case J_REAL: return isfinite(v->d) ? jval_print(v, out) : -1;
-    case J_TEXT: json_text(out, v->t, how->ascii); return 0;
+    case J_TEXT: write_json_text(out, v->t, how->ascii); return 0;
     case J_LIST:
     case J_TUPLE: return json_list(&v->list, how, depth, most, out);
     case J_DICT: return json_dict(v->dict, how, depth, most, out);
