@@ -1,4 +1,8 @@
-/* A template at work: what the files that evaluate it share. */
+/*
+ * A template at work.  jinja_run.c has statements and rendering, jinja_eval.c
+ * expressions, jinja_call.c calls of functions and macros, jinja_filter.c
+ * filters and tests, jinja_method.c methods.
+ */
 #ifndef GEN_JINJA_RUN_H
 #define GEN_JINJA_RUN_H
 

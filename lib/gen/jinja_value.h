@@ -1,4 +1,5 @@
-/* Values of a Jinja template and the memory that they are in. */
+/* Values of a Jinja template and the memory that they are in; jinja_print.c has
+ * what prints them. */
 #ifndef GEN_JINJA_VALUE_H
 #define GEN_JINJA_VALUE_H
 
