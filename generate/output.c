@@ -5,10 +5,13 @@
 #include "cli/die.h"
 #include "cli/out.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct output {
@@ -25,12 +28,19 @@ struct output *
 output_open(const char *path)
 {
     struct output *o = xcalloc(1, sizeof *o);
+    struct stat st;
 
     o->path = path;
     if (path == NULL)
         return o;
-    if ((o->fd = io_openat(AT_FDCWD, path, O_RDWR | O_CREAT)) < 0 ||
-        (o->had = fdopen(o->fd, "r+")) == NULL)
+    /* io_openat may not open a fifo */
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        die(EX_USAGE, "%s: is no regular file: give a file to --resume", path);
+    if ((o->fd = io_openat(AT_FDCWD, path, O_RDWR | O_CREAT)) < 0)
+        die(EX_SYS, "%s:", path);
+    if (io_flock(o->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        die(EX_SYS, "%s: another process writes there", path);
+    if ((o->had = fdopen(o->fd, "r+")) == NULL)
         die(EX_SYS, "%s:", path);
     return o;
 }

@@ -231,6 +231,9 @@ like '... names the line' 'part: line 3: ' err
 status 2 'a prompt operand cannot be resumed' say a --resume part
 like '... names --prompts' '--prompts' err
 mkfifo pipe
+status 2 'a fifo is not resumed' timeout 10 generate run -q -m "$m" \
+    --prompts p.jsonl --resume pipe
+like '... which names the file' 'pipe: .*regular file' err
 generate run -q -m "$m" --prompts pipe -n 3 --at-once 1 >fifo &
 exec 3>pipe
 yes '{"prompt": "the"}' | head -n 30 >&3
