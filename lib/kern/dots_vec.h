@@ -4,10 +4,7 @@
  * vector has a column of VW rows, whose sums go along k together, in order.
  * Included by gemm_vec.h.
  */
-enum {
-    DOT_COLS = DOT_GROUPS * VW, /* rows of w at a time */
-    DOT_AHEAD = 512             /* bytes that are prefetched in a row of w */
-};
+enum { DOT_COLS = DOT_GROUPS * VW }; /* rows of w at a time */
 
 /* How rows of w are stored; a constant in inlined functions. */
 enum dot_type { DOT_F32, DOT_BF16, DOT_F32_2_4, DOT_BF16_2_4 };
@@ -214,30 +211,26 @@ dot_put(vf s[DOT_GROUPS][DOT_ROWS], int m, size_t n, int add, float *y,
     }
 }
 
-/* Prefetch, DOT_AHEAD bytes after column t of each row from `row` on, or at the
- * row that is read next in its place. */
+/* Prefetch, of the DOT_COLS rows of w after those from `row` on, the share of a
+ * step at column t: rows follow one another, so memory is read in order. */
 static inline __attribute__((always_inline)) void
 dot_prefetch(enum dot_type type, const struct kern_rows *w, size_t row,
     size_t t)
 {
     static const size_t bits[] = { 32, 16, 16, 8 };
-    const unsigned char *p = w->data + row * w->stride;
-    size_t at = t * bits[type] / 8;
+    const unsigned char *p =
+        w->data + (row + DOT_COLS) * w->stride + t * bits[type] / 8 * DOT_COLS;
 
-    if (at % 64 >= VW * bits[type] / 8)
-        return;
-    at += DOT_AHEAD;
-    if (at >= w->stride)
-        at += (DOT_COLS - 1) * w->stride;
-    for (size_t j = 0; j < DOT_COLS; j++)
-        _mm_prefetch(p + j * w->stride + at, _MM_HINT_T0);
+    for (size_t j = 0; j < DOT_COLS * VW * bits[type] / 8; j += 64)
+        _mm_prefetch(p + j, _MM_HINT_T1);
 }
 
 /* Compute m rows of y for n <= DOT_COLS rows of w from `row` on.  Inlined with
- * constant m and type. */
+ * constant m, type and ahead (prefetch the rows that follow). */
 static inline __attribute__((always_inline)) void
-dot_tile(int m, enum dot_type type, size_t n, size_t k, const float *restrict x,
-    const struct kern_rows *w, size_t row, float *restrict y, size_t ldy)
+dot_tile(int m, enum dot_type type, int ahead, size_t n, size_t k,
+    const float *restrict x, const struct kern_rows *w, size_t row,
+    float *restrict y, size_t ldy)
 {
     vf s[DOT_GROUPS][DOT_ROWS];
     size_t end = dot_block_end(0, k);
@@ -251,7 +244,8 @@ dot_tile(int m, enum dot_type type, size_t n, size_t k, const float *restrict x,
     }
     for (size_t t = 0, cols; t < k; t += cols) {
         cols = end - t < VW - t % VW ? end - t : VW - t % VW;
-        dot_prefetch(type, w, row, t);
+        if (ahead)
+            dot_prefetch(type, w, row, t);
         UNROLL
         for (size_t g = 0; g < DOT_GROUPS; g++)
             if (g * VW < n)
@@ -267,22 +261,25 @@ dot_tile(int m, enum dot_type type, size_t n, size_t k, const float *restrict x,
 
 /* Compute all elements. */
 static inline __attribute__((always_inline)) void
-dot_all(enum dot_type type, size_t m, size_t n, size_t k, const float *x,
-    const struct kern_rows *w, float *y, size_t ldy)
+dot_all(enum dot_type type, int ahead, size_t m, size_t n, size_t k,
+    const float *x, const struct kern_rows *w, float *y, size_t ldy)
 {
     for (size_t j = 0; j < n; j += DOT_COLS) {
         const size_t cols = n - j < DOT_COLS ? n - j : DOT_COLS;
         size_t i = 0;
 
         for (; i + DOT_ROWS <= m; i += DOT_ROWS)
-            dot_tile(DOT_ROWS, type, cols, k, x + i * k, w, j, y + i * ldy + j,
-                ldy);
+            dot_tile(DOT_ROWS, type, ahead, cols, k, x + i * k, w, j,
+                y + i * ldy + j, ldy);
         if (DOT_ROWS > 3 && m - i == 3)
-            dot_tile(3, type, cols, k, x + i * k, w, j, y + i * ldy + j, ldy);
+            dot_tile(3, type, ahead, cols, k, x + i * k, w, j, y + i * ldy + j,
+                ldy);
         else if (m - i == 2)
-            dot_tile(2, type, cols, k, x + i * k, w, j, y + i * ldy + j, ldy);
+            dot_tile(2, type, ahead, cols, k, x + i * k, w, j, y + i * ldy + j,
+                ldy);
         else if (m - i == 1)
-            dot_tile(1, type, cols, k, x + i * k, w, j, y + i * ldy + j, ldy);
+            dot_tile(1, type, ahead, cols, k, x + i * k, w, j, y + i * ldy + j,
+                ldy);
     }
 }
 
@@ -293,7 +290,7 @@ dots(size_t m, size_t n, size_t k, const float *x, const float *w, float *y,
     const struct kern_rows rows = { (const unsigned char *)w, NULL, 4 * k, 0,
         0 };
 
-    dot_all(DOT_F32, m, n, k, x, &rows, y, ldy);
+    dot_all(DOT_F32, 0, m, n, k, x, &rows, y, ldy);
 }
 
 static void
@@ -301,11 +298,11 @@ dots_stored(size_t m, size_t n, size_t k, const float *x,
     const struct kern_rows *w, float *y, size_t ldy)
 {
     if (w->mask == NULL && !w->half)
-        dot_all(DOT_F32, m, n, k, x, w, y, ldy);
+        dot_all(DOT_F32, 1, m, n, k, x, w, y, ldy);
     else if (w->mask == NULL)
-        dot_all(DOT_BF16, m, n, k, x, w, y, ldy);
+        dot_all(DOT_BF16, 1, m, n, k, x, w, y, ldy);
     else if (!w->half)
-        dot_all(DOT_F32_2_4, m, n, k, x, w, y, ldy);
+        dot_all(DOT_F32_2_4, 1, m, n, k, x, w, y, ldy);
     else
-        dot_all(DOT_BF16_2_4, m, n, k, x, w, y, ldy);
+        dot_all(DOT_BF16_2_4, 1, m, n, k, x, w, y, ldy);
 }

@@ -74,8 +74,9 @@ struct kern {
      * many rows (more than DOTS_MOST). */
     void (*dots)(size_t m, size_t n, size_t k, const float *x, const float *w,
         float *y, size_t ldy);
-    /* dots for weights stored as bf16 or 2:4: the bits of dots of w widened and
-     * spread.  NULL: there is no such version. */
+    /* dots for weights as they lie in a file, fp32, bf16 or 2:4, with the bits
+     * of dots of w widened and spread.  Rows after the n are prefetched, so w
+     * should be read in order.  NULL: there is no such version. */
     void (*dots_stored)(size_t m, size_t n, size_t k, const float *x,
         const struct kern_rows *w, float *y, size_t ldy);
 

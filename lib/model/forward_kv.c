@@ -245,14 +245,12 @@ mat_part(const struct matjob *j, size_t r0, size_t worker)
     const float *p = weight_f32(j->w);
     float *y = j->y + r0;
     double begin = profile_begin();
-    int done = 0;
+    const int done = j->n <= DOTS_MOST &&
+        weight_dots(j->w, r0, n, j->n, j->x, y, j->ldy) == 0;
 
     if (p != NULL) {
         p += r0 * K;
-    } else if (j->n <= DOTS_MOST) {
-        done = weight_dots(j->w, r0, n, j->n, j->x, y, j->ldy) == 0;
-    }
-    if (p == NULL && !done) {
+    } else if (!done) {
         weight_rows(j->w, r0, n, j->k->wide[worker]);
         p = j->k->wide[worker];
         profile_end("text widening", begin, 0.0, 4.0 * (double)(n * K));
