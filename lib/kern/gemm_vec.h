@@ -14,9 +14,14 @@
  * Large products copy both factors into panels along l, with zeros past the
  * edges.  A panel of a has MR rows; all rows of a block of MC are copied at
  * once, for the second-level cache.  A panel of b has NV vectors of columns;
- * they are copied one at a time, for the first-level cache.  Small products,
- * such as attention's, read both factors in place if their steps allow it.
- * Products with few columns read the rows of a in place.
+ * they are copied one at a time, for the first-level cache.  While the tiles of
+ * one are computed, the next one's numbers are prefetched: copying waits for
+ * memory else.  Small products, such as attention's, read both factors in place
+ * if their steps allow it.  Products with few columns read the rows of a in
+ * place.
+ *
+ * The including file defines MR, NV, and AHEAD, __builtin_prefetch's locality:
+ * 3 if the first-level cache has room beside a panel of b, else 2.
  */
 #include "kern/gemm_ways_vec.h"
 #include "kern/panel_vec.h"
@@ -26,6 +31,7 @@
 
 enum {
     NR = NV * VW,
+    LINE = 16,             /* floats in a line of the caches */
     KC = 288,              /* length of a block of k, at most */
     MC = 576,              /* rows copied at once, a multiple of MR */
     SMALL = 256 * 64 * 64, /* multiplications in a small product, at most */
@@ -49,6 +55,14 @@ struct panels {
 };
 static _Thread_local struct panels panel;
 
+/* Lines to prefetch: runs of lines that are `step` floats apart.  Each run is
+ * `length` floats long and begins `next` floats after the one before. */
+struct lines_ahead {
+    const float *at, *end; /* the next line, the end of its run */
+    size_t step, length, next;
+    size_t each; /* lines to prefetch in a tile */
+};
+
 /* A strip: all rows by nv vectors of columns.  These values are those of all
  * its tiles. */
 struct strip {
@@ -58,7 +72,38 @@ struct strip {
     size_t last; /* floats in the last vector */
     size_t ldc;
     int add;
+    struct lines_ahead ahead; /* the numbers that the next strip copies */
 };
+
+/* Plan to prefetch the next strip of b, of which n columns are left, in the
+ * course of a strip of m rows.  If columns are contiguous, a run has a line of
+ * each of them: runs along a column were slower than no prefetching. */
+static struct lines_ahead
+plan_ahead(const struct operand *b, size_t n, size_t kc, size_t m)
+{
+    const int along = b->l_step == 1;
+    const size_t cols = n < NR ? n : NR, tiles = (m + MR - 1) / MR;
+    const size_t deep = along ? (kc + LINE - 1) / LINE : kc;
+    const size_t wide = along ? cols : (cols + LINE - 1) / LINE;
+    const size_t step = along ? b->i_step : LINE;
+
+    return (struct lines_ahead){ b->p, b->p + wide * step, step, wide * step,
+        along ? LINE : b->l_step, (wide * deep + tiles - 1) / tiles };
+}
+
+/* Always inlined: gcc 12 drops calls of a function that only prefetches. */
+static inline __attribute__((always_inline)) void
+fetch_ahead(struct lines_ahead *f)
+{
+    for (size_t i = 0; i < f->each; i++) {
+        __builtin_prefetch(f->at, 0, AHEAD);
+        f->at += f->step;
+        if (f->at >= f->end) {
+            f->end += f->next;
+            f->at = f->end - f->length;
+        }
+    }
+}
 
 /* c [m,nv vectors] = or += a b, m <= MR.  Element l of row i of a is at i * ai
  * + l * al.  Inlined with constant nv, and constant ai or al. */
@@ -121,9 +166,13 @@ tile(const struct strip *t, const float *restrict a, size_t ai, size_t al,
     static __attribute__((noinline)) void name(const struct strip *t, \
         const float *a, size_t step, size_t next, float *c)           \
     {                                                                 \
+        struct lines_ahead ahead = t->ahead;                          \
+                                                                      \
         (void)step;                                                   \
-        for (size_t i = 0; i < t->m; i += MR, a += next)              \
+        for (size_t i = 0; i < t->m; i += MR, a += next) {            \
+            fetch_ahead(&ahead);                                      \
             tile(t, a, ai, al, c + i * t->ldc, t->m - i, nv);         \
+        }                                                             \
     }
 STRIP(packed1, 1, MR, 1)
 STRIP(packed2, 1, MR, 2)
@@ -188,7 +237,7 @@ block(size_t m, size_t n, size_t kc, const struct operand *a,
     if (!a_here)
         pack_rows(panel.a, m, kc, a);
     for (size_t j = 0; j < n; j += nv * VW) {
-        const struct operand y = { b->p + j * b->i_step, b->i_step, b->l_step };
+        struct operand y = { b->p + j * b->i_step, b->i_step, b->l_step };
         size_t cols;
         struct strip t;
 
@@ -197,7 +246,11 @@ block(size_t m, size_t n, size_t kc, const struct operand *a,
         if (!b_here)
             pack(panel.b, nv * VW, cols, kc, &y);
         t = (struct strip){ kc, m, b_here ? y.p : panel.b,
-            b_here ? b->l_step : nv * VW, cols - (nv - 1) * VW, ldc, add };
+            b_here ? b->l_step : nv * VW, cols - (nv - 1) * VW, ldc, add,
+            { .each = 0 } };
+        y.p += cols * b->i_step;
+        if (!small)
+            t.ahead = plan_ahead(&y, n - j - cols, kc, m);
         strips[how][nv - 1](&t, a_here ? a->p : panel.a, step,
             a_here ? MR * a->i_step : MR * kc, c + j);
     }
