@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/pool.h"
 #include "cli/die.h"
 #include "cli/hub.h"
 #include "cli/opt.h"
@@ -21,11 +22,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *const names[] = { "f32", "f16", "bf16", "q8_0", "q4_0",
-    NULL };
-static const enum dtype types[] = { DT_F32, DT_F16, DT_BF16, DT_Q8_0, DT_Q4_0 };
+static const char *names[32]; /* of mixtures */
 static int type, compressed;
 static size_t most = WEIGHTS_SHARD;
+static size_t threads;
+static const char *imatrix;
 
 static const struct opt options[] = {
     OPT_FLAG(0, "compressed", &compressed,
@@ -33,6 +34,10 @@ static const struct opt options[] = {
     OPT_ENUM(0, "dtype", &type, names, "type", "type of the tensors written"),
     OPT_SIZE(0, "shard-size", &most, 1, 0x1p50, "bytes",
         "begin another file at this size"),
+    OPT_STR(0, "imatrix", &imatrix, "path",
+        "importance of the weights: a profile, or a file of llama-imatrix"),
+    OPT_SIZE('j', "threads", &threads, 0, 1024, "threads",
+        "threads (0: all processors)"),
     OPT_END
 };
 
@@ -88,20 +93,20 @@ write_directory(const struct model *m, const char *out, enum dtype as,
     return r;
 }
 
-int
-main(int argc, char **argv)
+static char **
+read_options(int argc, char **argv)
 {
-    char **path = opt_parse(argc, argv, options,
+    for (size_t i = 0; mixture_at(i) != NULL; i++)
+        names[i] = mixture_at(i)->name;
+    return opt_parse(argc, argv, options,
         "write a model as a Hugging Face directory or a GGUF file",
         "model output", 2, 2, NULL);
-    const char *in = hub_path(path[0]), *out = path[1], *why;
-    const size_t n = strlen(out);
-    const int gguf = n > 5 && strcmp(out + n - 5, ".gguf") == 0;
-    const enum dtype as = types[type];
-    struct model m;
-    struct err e;
-    int there;
+}
 
+/* Refuse options that do not go with an output of this kind. */
+static void
+check_options(const char *out, int gguf, enum dtype as)
+{
     if (!gguf && as >= DT_Q8_0)
         die(EX_USAGE, "%s: %s is for GGUF files, whose names end in .gguf", out,
             names[type]);
@@ -112,8 +117,48 @@ main(int argc, char **argv)
             out);
     if (gguf && most != WEIGHTS_SHARD)
         die(EX_USAGE, "%s: a GGUF is one file: leave --shard-size out", out);
+    if (imatrix != NULL && as <= DT_Q8_0)
+        die(EX_USAGE,
+            "--imatrix: %s does not use it; give a --dtype of fewer bits, such "
+            "as q4_k_m",
+            names[type]);
     if (gguf ? io_is_dir(out) : io_exists(out))
         die(EX_USAGE, "%s: exists already; name another output", out);
+}
+
+static void
+write_gguf(const struct model *m, const char *out, const struct mixture *x,
+    const char *tok_from)
+{
+    struct gguf_how how = { .mixture = x };
+    struct importance *importance = NULL;
+    struct err e;
+
+    if ((how.pool = pool_new(threads, &e)) == NULL)
+        die_err(&e);
+    if (imatrix != NULL &&
+        (importance = importance_open(imatrix, m, &e)) == NULL)
+        die_err(&e);
+    how.importance = importance;
+    if (model_export_gguf(m, out, &how, tok_from, &e) < 0)
+        die_err(&e);
+    importance_free(importance);
+    pool_free(how.pool);
+}
+
+int
+main(int argc, char **argv)
+{
+    char **path = read_options(argc, argv);
+    const char *in = hub_path(path[0]), *out = path[1], *why;
+    const size_t n = strlen(out);
+    const int gguf = n > 5 && strcmp(out + n - 5, ".gguf") == 0;
+    const struct mixture *x = mixture_at((size_t)type);
+    struct model m;
+    struct err e;
+    int there;
+
+    check_options(out, gguf, x->most);
     if ((why = kern_init()) != NULL)
         die(EX_SYS, "%s", why);
     if (model_open(&m, in, &e) < 0 || (there = tokenizer_is_there(in, &e)) < 0)
@@ -130,11 +175,12 @@ main(int argc, char **argv)
         check_source_tokenizer(in, m.c.V, gguf);
     m.written = written;
     progress_begin("written", (double)model_params(&m), "parameters");
-    if ((gguf ? model_export_gguf(&m, out, as, there ? in : NULL, &e)
-              : write_directory(&m, out, as, there ? in : NULL, &e)) < 0)
+    if (gguf)
+        write_gguf(&m, out, x, there ? in : NULL);
+    else if (write_directory(&m, out, x->most, there ? in : NULL, &e) < 0)
         die_err(&e);
     progress_end();
-    prog_closing("%zu parameters as %s", model_params(&m), dtype_name(as));
+    prog_closing("%zu parameters as %s", model_params(&m), x->name);
     model_close(&m);
     return 0;
 }

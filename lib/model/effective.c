@@ -1,8 +1,8 @@
 /* Rounded and masked weights in training; see effective.h. */
 #include "model/effective.h"
 #include "model/export.h"
-#include "model/export_gguf.h"
 #include "model/family.h"
+#include "model/mixture.h"
 #include "model/sparse.h"
 
 #include <assert.h>
@@ -72,8 +72,13 @@ matrix_at(struct tmodel *t, size_t i, struct matrix *x)
     x->wide = x->w->cols;
     if (inside)
         block_dims(&t->m.c, (int)k, NULL, &rows, &x->wide);
-    x->as = matrix_type(t->effective.as == ROUND_Q4_0 ? DT_Q4_0 : DT_Q8_0,
-        x->wide, inside);
+    x->as = mixture_type(mixture_of(
+                             t->effective.as == ROUND_Q4_0 ? "q4_0" : "q8_0"),
+        &t->m.c,
+        inside             ? (int)k
+            : i == L * W_N ? MATRIX_EMBED
+                           : MATRIX_HEAD,
+        i / W_N, x->wide, 0);
     return 1;
 }
 

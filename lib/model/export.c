@@ -34,21 +34,18 @@ weight_narrow(enum dtype as, void *out, const float *x, size_t n)
 }
 
 /* Is a number in p[bytes] infinite or NaN: are all bits of its exponent ones?
- * In a quantised block only the scale can be. */
+ * For types that are not quantised. */
 static int
 not_finite(enum dtype as, const void *p, size_t bytes)
 {
     const uint32_t mask = as == DT_F32 ? 0x7f800000
         : as == DT_BF16                ? 0x7f80
                                        : 0x7c00;
-    const size_t size = as == DT_F32 ? 4 : 2,
-                 step = as == DT_Q8_0 ? 34
-        : as == DT_Q4_0               ? 18
-                                      : size;
+    const size_t size = as == DT_F32 ? 4 : 2;
     const unsigned char *s = p;
     int found = 0;
 
-    for (size_t i = 0; i < bytes; i += step)
+    for (size_t i = 0; i < bytes; i += size)
         found |= (le_get(s + i, size) & mask) == mask;
     return found;
 }
@@ -81,54 +78,132 @@ read_rows(const struct tensor_out *p, size_t k, size_t n, size_t have, float *x)
         x[i] -= p->less;
 }
 
+/* Tiles of a tensor that are rounded at once: x and y have room for `tiles` of
+ * them, each of `rows` rows. */
+struct tiles {
+    const struct model *m;
+    const struct tensor_out *p;
+    enum dtype as;
+    size_t cols, rows, all; /* all: rows of the tensor */
+    size_t first;           /* row of tile 0 */
+    float *x;
+    unsigned char *y;
+    enum { TILE_FINE, TILE_NOT_FINITE, TILE_TOO_LARGE } * state;
+};
+
+static size_t
+tile_rows(const struct tiles *t, size_t i)
+{
+    const size_t left = t->all - (t->first + i * t->rows);
+
+    return left < t->rows ? left : t->rows;
+}
+
+/* Rows of a tile that the weight has; the others are padding. */
+static size_t
+tile_have(const struct tiles *t, size_t i)
+{
+    const size_t k = t->first + i * t->rows, n = tile_rows(t, i);
+    const size_t left = k < t->p->w->rows ? t->p->w->rows - k : 0;
+
+    return n < left ? n : left;
+}
+
+static void
+round_tile(void *ctx, size_t i, size_t worker)
+{
+    const struct tiles *t = ctx;
+    const size_t n = tile_rows(t, i), cols = t->cols;
+    const int quantised = t->as >= DT_Q8_0;
+    float *x = t->x + i * t->rows * cols;
+    unsigned char *y = t->y + i * t->rows * cols * sizeof *x;
+    size_t bytes;
+
+    (void)worker;
+    read_rows(t->p, t->first + i * t->rows, n, tile_have(t, i), x);
+    t->state[i] = TILE_NOT_FINITE;
+    if (not_finite(DT_F32, x, n * cols * sizeof *x))
+        return;
+    dtype_bytes(t->as, cols, &bytes);
+    for (size_t r = 0; quantised && r < n; r++)
+        quant_encode(QUANT_Q8_0 + (t->as - DT_Q8_0), y + r * bytes,
+            x + r * cols, t->p->importance, cols);
+    if (quantised) /* a scale may be too large for half precision */
+        weight_widen(x, t->as, y, n * cols);
+    else
+        weight_narrow(t->as, y, x, n * cols);
+    t->state[i] =
+        not_finite(quantised ? DT_F32 : t->as, quantised ? (void *)x : y,
+            n * (quantised ? cols * sizeof *x : bytes))
+        ? TILE_TOO_LARGE
+        : TILE_FINE;
+}
+
+/* Write tile i. */
+static int
+write_tile(const struct tiles *t, size_t i, struct io_out *o, struct err *e)
+{
+    const struct tensor_out *p = t->p;
+    const char *path = t->m->path ? t->m->path : "model";
+    const size_t n = tile_rows(t, i), cols = t->cols, row = t->rows * cols;
+    float *x = t->x + i * row;
+    unsigned char *y = t->y + i * row * sizeof *x;
+    size_t bytes;
+    const int r = dtype_bytes(t->as, n * cols, &bytes);
+
+    assert(r == 0);
+    if (t->state[i] == TILE_NOT_FINITE)
+        return err_set(e, EX_NUM, "%s: tensor %s is not finite", path, p->name);
+    if (t->state[i] == TILE_TOO_LARGE)
+        return err_set(e, EX_NUM, "%s: tensor %s is too large for %s", path,
+            p->name, dtype_name(t->as));
+    if (p->part != COMPRESSED_NOT &&
+        compressed_pack(p->part, x, n, cols, y, bytes / (n * cols), &bytes) < 0)
+        return err_set(e, EX_INPUT,
+            "%s: tensor %s is not 2:4: row %zu has more than two numbers "
+            "in columns %zu to %zu",
+            path, p->name, t->first + i * t->rows + bytes / cols, bytes % cols,
+            bytes % cols + 3);
+    return io_out_write(o, y, bytes, e);
+}
+
 int
 tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
-    struct io_out *o, struct err *e)
+    struct pool *pool, struct io_out *o, struct err *e)
 {
-    const size_t cols = p->shape[p->ndim - 1];
-    const size_t rows = p->ndim == 1 ? 1 : p->shape[0];
-    size_t tile = TILE / cols ? TILE / cols : 1, bytes;
-    float *x;
-    void *y;
+    const size_t most = pool != NULL ? 4 * pool_size(pool) : 1;
+    struct tiles t = { .m = m, .p = p, .as = as };
     int r = 0;
 
-    if (tile > rows)
-        tile = rows;
-    x = xcalloc(tile * cols, sizeof *x);
-    y = xcalloc(tile * cols, sizeof *x);
-    for (size_t k = 0; r == 0 && k < rows; k += tile) {
-        const size_t n = tile < rows - k ? tile : rows - k;
-        const size_t left = k < p->w->rows ? p->w->rows - k : 0;
-        const size_t have = n < left ? n : left;
+    t.cols = p->shape[p->ndim - 1];
+    t.all = p->ndim == 1 ? 1 : p->shape[0];
+    t.rows = TILE / t.cols ? TILE / t.cols : 1;
+    t.rows = t.rows < t.all ? t.rows : t.all;
+    t.x = xcalloc(most * t.rows * t.cols, sizeof *t.x);
+    t.y = xcalloc(most * t.rows * t.cols, sizeof *t.x);
+    t.state = xcalloc(most, sizeof *t.state);
+    for (; r == 0 && t.first < t.all; t.first += most * t.rows) {
+        size_t n = (t.all - t.first + t.rows - 1) / t.rows;
 
-        read_rows(p, k, n, have, x);
-        if (have > 0)
-            model_forget_tile(m, p->w, k, have);
-        weight_narrow(as, y, x, n * cols);
-        r = dtype_bytes(as, n * cols, &bytes);
-        assert(r == 0);
-        if (not_finite(DT_F32, x, n * cols * sizeof *x))
-            r = err_set(e, EX_NUM, "%s: tensor %s is not finite",
-                m->path ? m->path : "model", p->name);
-        else if (not_finite(as, y, bytes))
-            r = err_set(e, EX_NUM, "%s: tensor %s is too large for %s",
-                m->path ? m->path : "model", p->name, dtype_name(as));
-        else if (p->part != COMPRESSED_NOT &&
-            compressed_pack(p->part, x, n, cols, y, bytes / (n * cols),
-                &bytes) < 0)
-            r = err_set(e, EX_INPUT,
-                "%s: tensor %s is not 2:4: row %zu has more than two numbers "
-                "in columns %zu to %zu",
-                m->path ? m->path : "model", p->name, k + bytes / cols,
-                bytes % cols, bytes % cols + 3);
+        n = n < most ? n : most;
+        if (pool != NULL)
+            pool_run(pool, n, round_tile, &t);
         else
-            r = io_out_write(o, y, bytes, e);
-        if (m->written && p->part != COMPRESSED_MASK)
-            m->written(have * p->w->cols);
+            round_tile(&t, 0, 0);
+        for (size_t i = 0; r == 0 && i < n; i++) {
+            const size_t have = tile_have(&t, i);
+
+            if (have > 0)
+                model_forget_tile(m, p->w, t.first + i * t.rows, have);
+            r = write_tile(&t, i, o, e);
+            if (m->written && p->part != COMPRESSED_MASK)
+                m->written(have * p->w->cols);
+        }
     }
     model_forget(m, p->w);
-    free(x);
-    free(y);
+    free(t.x);
+    free(t.y);
+    free(t.state);
     return r;
 }
 

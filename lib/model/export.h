@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/pool.h"
 #include "model/card.h"
 #include "model/model.h"
 #include "model/tensor_out.h"
@@ -35,13 +36,13 @@ int model_write_config(const struct model *m, const char *file, struct err *e);
 int model_write_generation(const struct model *m, const char *file,
     struct err *e);
 
-/* Round n finite numbers to F32, F16, BF16, Q8_0 or Q4_0; for a quantised type
- * n is a multiple of its block size. */
+/* Round n finite numbers to F32, F16, BF16 or a type of quant_encode; for these
+ * n is a multiple of the block size. */
 void weight_narrow(enum dtype as, void *out, const float *x, size_t n);
 /* Write the rows of one tensor as type `as`, padded with zeros to its shape;
- * rows of Q8_0 and Q4_0 are multiples of 32.  EX_NUM: a number is not
- * finite. */
+ * pool NULL: this thread alone.  Rows are whole blocks of a quantised type.
+ * EX_NUM: a number is not finite. */
 int tensor_write(const struct model *m, const struct tensor_out *p,
-    enum dtype as, struct io_out *o, struct err *e);
+    enum dtype as, struct pool *pool, struct io_out *o, struct err *e);
 
 #endif

@@ -63,7 +63,7 @@ check_config(const struct config *c, struct err *e)
 }
 
 static void
-put_config(struct gguf_out *o, const struct config *c, enum dtype as)
+put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
 {
     const struct {
         const char *name;
@@ -76,13 +76,7 @@ put_config(struct gguf_out *o, const struct config *c, enum dtype as)
     const char *arch = family_of(c)->gguf;
 
     gguf_out_str(o, "general.architecture", arch, strlen(arch));
-    /* llama.cpp's numbers for: all F32, mostly F16, BF16, Q4_0, Q8_0 */
-    gguf_out_u32(o, "general.file_type",
-        as == DT_F32        ? 0
-            : as == DT_F16  ? 1
-            : as == DT_BF16 ? 32
-            : as == DT_Q4_0 ? 2
-                            : 7);
+    gguf_out_u32(o, "general.file_type", x->file_type);
     gguf_out_u32(o, "general.quantization_version", 2);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         gguf_out_u32(o, arch_key(c, sizes[i].name), sizes[i].v);
@@ -127,23 +121,14 @@ rope_divisors(const struct config *c, float *out)
     free(f);
 }
 
-/* Matrices whose rows are no multiple of the block size are F16.  With Q4_0,
- * embedding and head are Q8_0, the type to which llama.cpp quantises a head
- * that cannot be Q6_K. */
-enum dtype
-matrix_type(enum dtype as, size_t cols, int of_block)
-{
-    return (as == DT_Q8_0 || as == DT_Q4_0) && cols % 32 != 0 ? DT_F16
-        : as == DT_Q4_0 && !of_block                          ? DT_Q8_0
-                                                              : as;
-}
-
 /* Type of a tensor in the file: vectors stay F32, as llama.cpp needs them. */
 static enum dtype
-type_of(const struct model *m, const struct tensor_out *p, enum dtype as)
+type_of(const struct model *m, const struct gguf_how *how,
+    const struct tensor_out *p)
 {
     return p->ndim == 1 ? DT_F32
-                        : matrix_type(as, p->shape[1], p->group < m->c.L);
+                        : mixture_type(how->mixture, &m->c, p->matrix, p->group,
+                              p->shape[1], how->importance != NULL);
 }
 
 static int
@@ -157,7 +142,8 @@ pad(struct io_out *o, struct err *e)
 
 static int
 write_gguf_data(const struct model *m, const struct gguf_out *g,
-    const float *rope, enum dtype as, struct io_out *o, struct err *e)
+    const float *rope, const struct gguf_how *how, struct io_out *o,
+    struct err *e)
 {
     struct buf head = { 0 };
     struct tensor_out p;
@@ -168,7 +154,10 @@ write_gguf_data(const struct model *m, const struct gguf_out *g,
     buf_release(&head);
     for (size_t i = 0; r == 0 && i < model_ntensors(m); i++) {
         model_tensor_gguf(m, i, &p);
-        if ((r = tensor_write(m, &p, type_of(m, &p, as), o, e)) == 0)
+        if (how->importance != NULL)
+            p.importance = importance_of(how->importance, p.matrix, p.group);
+        r = tensor_write(m, &p, type_of(m, how, &p), how->pool, o, e);
+        if (r == 0)
             r = pad(o, e);
     }
     if (r == 0 && m->c.rope == ROPE_LLAMA3 &&
@@ -178,8 +167,8 @@ write_gguf_data(const struct model *m, const struct gguf_out *g,
 }
 
 int
-model_export_gguf(const struct model *m, const char *file, enum dtype as,
-    const char *tok_from, struct err *e)
+model_export_gguf(const struct model *m, const char *file,
+    const struct gguf_how *how, const char *tok_from, struct err *e)
 {
     const size_t half = m->c.D / 2;
     struct gguf_out g = { 0 };
@@ -192,13 +181,13 @@ model_export_gguf(const struct model *m, const char *file, enum dtype as,
         err_prefix(e, "%s", m->path ? m->path : "model");
         goto done;
     }
-    put_config(&g, &m->c, as);
+    put_config(&g, &m->c, how->mixture);
     if ((r = tokenizer_to_gguf(tok_from, &m->c, &g, e)) < 0 ||
         (r = card_to_gguf(m->path, &g, e)) < 0)
         goto done;
     for (size_t i = 0; i < model_ntensors(m); i++) {
         model_tensor_gguf(m, i, &p);
-        gguf_out_tensor(&g, p.name, type_of(m, &p, as), p.ndim, p.shape);
+        gguf_out_tensor(&g, p.name, type_of(m, how, &p), p.ndim, p.shape);
     }
     if (m->c.rope == ROPE_LLAMA3) {
         gguf_out_tensor(&g, "rope_freqs.weight", DT_F32, 1, &half);
@@ -206,7 +195,7 @@ model_export_gguf(const struct model *m, const char *file, enum dtype as,
     }
     if ((r = io_out_begin(&o, file, e)) < 0)
         goto done;
-    if ((r = write_gguf_data(m, &g, rope, as, &o, e)) == 0)
+    if ((r = write_gguf_data(m, &g, rope, how, &o, e)) == 0)
         r = io_out_commit(&o, e);
     if (r < 0)
         io_out_abort(&o);

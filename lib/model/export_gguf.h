@@ -3,20 +3,25 @@
 #define MODEL_EXPORT_GGUF_H
 
 #include "base/err.h"
+#include "base/pool.h"
+#include "model/importance.h"
+#include "model/mixture.h"
 #include "model/model.h"
 
+struct gguf_how {
+    const struct mixture *mixture;       /* types of the matrices */
+    const struct importance *importance; /* or NULL */
+    struct pool *pool;                   /* NULL: this thread alone */
+};
+
 /*
- * Write a GGUF as llama.cpp's converter would.
- *   matrices: F32, F16, BF16, Q8_0 or Q4_0; see matrix_type
- *   vectors: F32
+ * Write a GGUF as llama.cpp's converter and llama-quantize would; vectors are
+ * F32.
  * Blocks are padded and tok_from is used as in model_export.  The file is
  * replaced once the new one is whole.  Settings that a GGUF cannot hold, other
  * than padding, are refused or warned of.
  */
-int model_export_gguf(const struct model *m, const char *file, enum dtype as,
-    const char *tok_from, struct err *e);
-/* Type of a matrix with `cols` columns in a GGUF of type `as`; of_block: is it
- * a block's matrix, not embedding or head? */
-enum dtype matrix_type(enum dtype as, size_t cols, int of_block);
+int model_export_gguf(const struct model *m, const char *file,
+    const struct gguf_how *how, const char *tok_from, struct err *e);
 
 #endif

@@ -1,6 +1,7 @@
 /* The tensors of a model in the order of its files; see tensor_out.h. */
 #include "model/tensor_out.h"
 #include "model/family.h"
+#include "model/mixture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +48,7 @@ model_tensor(const struct model *m, size_t i, struct tensor_out *p)
 
         p->w = &m->block[k].w[t];
         p->group = k;
+        p->matrix = t;
         snprintf(p->name, sizeof p->name, "model.layers.%zu.%s", k,
             block_tensor_name(&m->c, t));
         block_dims(&m->c, t, NULL, &p->shape[0], &p->shape[1]);
@@ -57,6 +59,7 @@ model_tensor(const struct model *m, size_t i, struct tensor_out *p)
     } else {
         p->w = i == 0 ? &m->embed : i == nb + 1 ? &m->norm : &m->head;
         p->group = m->c.L + (i == 0 ? 0 : i - nb);
+        p->matrix = i == 0 ? MATRIX_EMBED : MATRIX_HEAD;
         snprintf(p->name, sizeof p->name, "%s",
             i == 0            ? "model.embed_tokens.weight"
                 : i == nb + 1 ? "model.norm.weight"

@@ -16,11 +16,13 @@ struct tensor_out {
     size_t perm; /* number of heads, each of whose rows are permuted when
                   * written; 0: none are */
     int ndim;
-    size_t shape[2];      /* as written: padded to c.KV and c.mlp */
-    size_t group;         /* fetch.h */
-    int two_of_four;      /* 1: a block's matrix that retort.sparse says is
+    size_t shape[2];         /* as written: padded to c.KV and c.mlp */
+    size_t group;            /* fetch.h */
+    int matrix;              /* mixture.h; also the number of a vector */
+    int two_of_four;         /* 1: a block's matrix that retort.sparse says is
                            * 2:4 */
-    enum compressed part; /* the part to write; set by the writer */
+    enum compressed part;    /* the part to write; set by the writer */
+    const float *importance; /* [shape[1]], or NULL; set by the writer */
 };
 size_t model_ntensors(const struct model *m);
 void model_tensor(const struct model *m, size_t i, struct tensor_out *p);

@@ -142,7 +142,7 @@ write_stored(const struct model *m, enum dtype as, const struct stored *s,
     }
     fetch_now(m, p.group);
     if (r == 0)
-        r = tensor_write(m, &p, as, o, e);
+        r = tensor_write(m, &p, as, NULL, o, e);
     fetch_done(m, p.group);
     return r;
 }

@@ -117,6 +117,13 @@ for t in f16 bf16 q8_0 q4_0; do
     same "$t: nothing more is lost" $t.gguf $t.2.gguf
     same "$t: F32 loses nothing" $t.gguf $t.3.gguf
 done
+for t in q6_k q5_k_m q5_k_s q5_k q5_1 q5_0 q4_k_m q4_k_s q4_k q4_1; do
+    ok "--dtype $t writes a GGUF" convert -q -j 1 --dtype $t small.0 $t.gguf
+    ok "$t is written by three threads" \
+        convert -q -j 3 --dtype $t small.0 threads.gguf
+    same "$t has the same bytes by three threads" $t.gguf threads.gguf
+    ok "$t is judged" evalppl -q -m $t.gguf -c 64 --format tsv docs
+done
 ok 'a directory in f16' convert -q --dtype f16 small.0 f16
 like 'a directory says its type' '"torch_dtype": "float16"' f16/config.json
 ok 'quantised weights' convert -q "$golden/gguf/q4_1.gguf" q4
@@ -183,8 +190,11 @@ like 'the pre-tokenizer is named' \
 status 2 'no arguments are refused' convert
 status 2 'no output is refused' convert small.0
 status 2 'two outputs are refused' convert small.0 a b
-status 2 'an unknown type is refused' convert --dtype q4_1 small.0 x.gguf
-for t in q8_0 q4_0; do
+status 2 'an unknown type is refused' convert --dtype q3_k small.0 x.gguf
+status 2 '--imatrix with q8_0 is refused' \
+    convert --dtype q8_0 --imatrix x small.0 x.gguf
+like 'the message says which types use --imatrix' '--dtype .*q4_k_m' err
+for t in q8_0 q4_0 q4_k_m; do
     status 2 "$t in a directory is refused" convert --dtype $t small.0 x
     like "$t: the directory is named" "x: $t is for GGUF files" err
 done

@@ -5,7 +5,7 @@
 #include "base/note.h"
 #include "format/gguf.h"
 #include "kern/kern.h"
-#include "model/export_gguf.h"
+#include "../lib/export_as.h"
 #include "model/family.h"
 #include "model/model.h"
 #include "../lib/tap.h"
@@ -65,7 +65,7 @@ file_close(struct file *f)
 /* The model `hf` written as that type has the bytes of the golden file, which
  * may have a head more; and its configuration. */
 static void
-test_bytes(const char *hf, enum dtype as, const char *want)
+test_bytes(const char *hf, const char *as, const char *want)
 {
     struct model m, back, other;
     struct file a, b;
@@ -75,7 +75,7 @@ test_bytes(const char *hf, enum dtype as, const char *want)
     need(model_open(&m, golden(hf), &e), &e);
     if (family_of(&m.c)->gemma)
         m.c.attn_scalar = m.c.D; /* a GGUF cannot say another */
-    need(model_export_gguf(&m, "x.gguf", as, NULL, &e), &e);
+    need(export_as(&m, "x.gguf", as, &e), &e);
     file_open(&a, "x.gguf");
     file_open(&b, golden(want));
     for (size_t i = 0; i < b.g.nt; i++) {
@@ -90,7 +90,7 @@ test_bytes(const char *hf, enum dtype as, const char *want)
             memcmp(u->data, t->data, t->nbytes) == 0;
     }
     ok(same == all && all == a.g.nt, "%s as %s: %zu of %zu tensors are %s's",
-        hf, dtype_name(as), same, all, want);
+        hf, as, same, all, want);
     need(model_open(&back, "x.gguf", &e), &e);
     need(model_open(&other, golden(want), &e), &e);
     ok(strcmp(back.c.arch, other.c.arch) == 0 && back.c.d == other.c.d &&
@@ -101,7 +101,7 @@ test_bytes(const char *hf, enum dtype as, const char *want)
             back.c.window == other.c.window &&
             back.c.theta_local == other.c.theta_local &&
             memcmp(back.c.local, other.c.local, sizeof back.c.local) == 0,
-        "%s as %s: the configuration comes back", hf, dtype_name(as));
+        "%s as %s: the configuration comes back", hf, as);
     model_close(&m);
     model_close(&back);
     model_close(&other);
@@ -118,7 +118,7 @@ again(struct model *m, struct model *back, const char *what,
     struct err e = { 0 };
 
     said[0] = '\0';
-    if (!ok(model_export_gguf(m, "x.gguf", DT_F32, NULL, &e) == 0 &&
+    if (!ok(export_as(m, "x.gguf", "f32", &e) == 0 &&
                 model_open(back, "x.gguf", &e) == 0,
             "%s: the GGUF is written and opens %s", what, e.msg))
         exit(1);
@@ -152,7 +152,7 @@ test_rope(void)
     model_close(&m);
     need(model_open(&m, golden("family/qwen2"), &e), &e);
     m.c.rope = ROPE_LLAMA3;
-    ok(model_export_gguf(&m, "x.gguf", DT_F32, NULL, &e) < 0 &&
+    ok(export_as(&m, "x.gguf", "f32", &e) < 0 &&
             strstr(e.msg, "llama3 cannot be said in a GGUF of qwen2"),
         "llama3 in another family is refused: %s", e.msg);
     model_close(&m);
@@ -168,7 +168,7 @@ test_short_list(const struct model *m)
     char *p, *at = NULL;
     size_t n;
 
-    need(model_export_gguf(m, "x.gguf", DT_F32, NULL, &e), &e);
+    need(export_as(m, "x.gguf", "f32", &e), &e);
     need(io_slurp("x.gguf", SIZE_MAX, &p, &n, &e), &e);
     for (size_t i = 0; !at && i + sizeof key < n; i++)
         if (memcmp(p + i, key, sizeof key - 1) == 0)
@@ -190,8 +190,8 @@ test_windows(void)
     struct err e = { 0 };
 
     need(model_open(&m, golden("family/gemma3"), &e), &e);
-    ok(model_export_gguf(&m, "x.gguf", DT_F32, NULL, &e) < 0 &&
-            e.code == EX_INPUT && strstr(e.msg, "query_pre_attn_scalar: 11"),
+    ok(export_as(&m, "x.gguf", "f32", &e) < 0 && e.code == EX_INPUT &&
+            strstr(e.msg, "query_pre_attn_scalar: 11"),
         "another scale of scores: %s", e.msg);
     m.c.attn_scalar = m.c.D;
     again(&m, &b, "Gemma's windows", NULL);
@@ -239,7 +239,7 @@ test_q4_0(void)
     size_t same = 0;
 
     need(model_open(&m, golden("gguf/f32-hf"), &e), &e);
-    need(model_export_gguf(&m, "x.gguf", DT_Q4_0, NULL, &e), &e);
+    need(export_as(&m, "x.gguf", "q4_0", &e), &e);
     file_open(&got, "x.gguf");
     file_open(&q4, golden("gguf/q4_0.gguf"));
     file_open(&q8, golden("gguf/q8_0.gguf"));
@@ -271,7 +271,7 @@ test_types(void)
     float *x;
 
     need(model_open(&m, golden("family/qwen3"), &e), &e);
-    need(model_export_gguf(&m, "x.gguf", DT_Q8_0, NULL, &e), &e);
+    need(export_as(&m, "x.gguf", "q8_0", &e), &e);
     file_open(&f, "x.gguf");
     ok(gguf_tensor(&f.g, "blk.0.ffn_up.weight")->dtype == DT_F16 &&
             gguf_tensor(&f.g, "blk.0.attn_norm.weight")->dtype == DT_F32,
@@ -284,13 +284,13 @@ test_types(void)
     x[77] = 70000;
     m.embed.data = (const unsigned char *)x;
     remove("x.gguf");
-    ok(model_export_gguf(&m, "x.gguf", DT_F16, NULL, &e) < 0 &&
-            e.code == EX_NUM && !io_exists("x.gguf") &&
+    ok(export_as(&m, "x.gguf", "f16", &e) < 0 && e.code == EX_NUM &&
+            !io_exists("x.gguf") &&
             strstr(e.msg, "token_embd.weight is too large for F16"),
         "70000 is refused as F16: %s", e.msg);
     x[77] = (float)NAN;
-    ok(model_export_gguf(&m, "x.gguf", DT_Q8_0, NULL, &e) < 0 &&
-            e.code == EX_NUM && strstr(e.msg, "is not finite"),
+    ok(export_as(&m, "x.gguf", "q8_0", &e) < 0 && e.code == EX_NUM &&
+            strstr(e.msg, "is not finite"),
         "NaN is refused as Q8_0: %s", e.msg);
     free(x);
     model_close(&m);
@@ -303,13 +303,13 @@ main(void)
 
     note_sink = listen;
     ok(!why, "kernels are chosen: %s", why ? why : kern_name());
-    test_bytes("gguf/f32-hf", DT_F32, "gguf/f32.gguf");
-    test_bytes("gguf/f32-hf", DT_F16, "gguf/f16.gguf");
-    test_bytes("gguf/f32-hf", DT_BF16, "gguf/bf16.gguf");
-    test_bytes("gguf/f32-hf", DT_Q8_0, "gguf/q8_0.gguf");
-    test_bytes("family/qwen2", DT_BF16, "family/qwen2.gguf");
-    test_bytes("family/qwen3", DT_BF16, "family/qwen3.gguf");
-    test_bytes("family/gemma3", DT_BF16, "family/gemma3.gguf");
+    test_bytes("gguf/f32-hf", "f32", "gguf/f32.gguf");
+    test_bytes("gguf/f32-hf", "f16", "gguf/f16.gguf");
+    test_bytes("gguf/f32-hf", "bf16", "gguf/bf16.gguf");
+    test_bytes("gguf/f32-hf", "q8_0", "gguf/q8_0.gguf");
+    test_bytes("family/qwen2", "bf16", "family/qwen2.gguf");
+    test_bytes("family/qwen3", "bf16", "family/qwen3.gguf");
+    test_bytes("family/gemma3", "bf16", "family/gemma3.gguf");
     test_rope();
     test_windows();
     test_q4_0();

@@ -150,8 +150,9 @@ test_gguf(const struct model *m)
     struct model b;
     struct err e = { 0 };
     struct card c = { .by = "test 1" };
+    const struct gguf_how how = { .mixture = mixture_of("f32") };
 
-    ok(model_export_gguf(m, "out.gguf", DT_F32, NULL, &e) == 0 &&
+    ok(model_export_gguf(m, "out.gguf", &how, NULL, &e) == 0 &&
             gguf_open(&f, "out.gguf", &e) == 0,
         "a GGUF is written: %s", e.msg);
     ok(says(&f.g, "general.license", "other") &&

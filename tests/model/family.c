@@ -8,7 +8,7 @@
 #include "../lib/tap.h"
 #include "../lib/golden.h"
 #include "model/export.h"
-#include "model/export_gguf.h"
+#include "../lib/export_as.h"
 #include "model/family.h"
 #include "model/forward_kv.h"
 #include "model/head.h"
@@ -324,8 +324,7 @@ test_cut(const char *name, struct pool *pool)
     ok(memcmp(shape, want, sizeof want) == 0, "%s: which come back", name);
     model_close(&again);
     dir_remove("out", NULL);
-    ok(model_export_gguf(&m, "out.gguf", DT_F32, NULL, &e) == 0,
-        "%s: as a GGUF", name);
+    ok(export_as(&m, "out.gguf", "f32", &e) == 0, "%s: as a GGUF", name);
     case_model(&c, "out.gguf", &again);
     off = prefill(&c, &again, pool);
     ok(again.block[2].groups == 2 && off <= 1e-4,

@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "kern/kern.h"
 #include "model/export.h"
-#include "model/export_gguf.h"
+#include "../lib/export_as.h"
 #include "model/family.h"
 #include "model/forward.h"
 #include "model/random.h"
@@ -178,7 +178,7 @@ test_files(const char *name, const struct model *m)
     struct err e;
 
     if (model_export(m, "bf16", DT_BF16, NULL, NULL, &e) < 0 ||
-        model_export_gguf(m, "q8.gguf", DT_Q8_0, NULL, &e) < 0) {
+        export_as(m, "q8.gguf", "q8_0", &e) < 0) {
         printf("Bail out! %s\n", e.msg);
         exit(1);
     }

@@ -1,0 +1,28 @@
+/*
+ * How much the columns of a model's matrices matter: the mean squares of the
+ * inputs that they are multiplied by, over the tokens of some text.  They come
+ * from a profile (prune-profile(1)) or from a file of llama-imatrix, which has
+ * the sums of squares as NAME.in_sum2 and the numbers of tokens as NAME.counts
+ * for the tensor NAME of a GGUF.
+ */
+#ifndef MODEL_IMPORTANCE_H
+#define MODEL_IMPORTANCE_H
+
+#include "base/err.h"
+#include "model/model.h"
+
+struct importance;
+
+/* Read path: a folder is a profile, a file one of llama-imatrix.  NULL and *e
+ * "path: why" (EX_INPUT): it is damaged, lacks a matrix of the blocks, or is of
+ * another model than m, by its shapes or, for a profile, by its hash.  The
+ * caller frees it. */
+struct importance *importance_open(const char *path, const struct model *m,
+    struct err *e);
+void importance_free(struct importance *p);
+/* The importance of each column of a matrix (mixture.h) as a GGUF has them,
+ * padding included; NULL: it is not known, as often for embedding and head. */
+const float *importance_of(const struct importance *p, int matrix,
+    size_t block);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Types of the matrices of a GGUF file, by the names that llama-quantize gives
+ * to its files.  The types of tensors are those of llama-quantize too, except
+ * for q4_0, whose embedding and head are Q8_0, and q4_k and q5_k, whose blocks
+ * have no other type.
+ */
+#ifndef MODEL_MIXTURE_H
+#define MODEL_MIXTURE_H
+
+#include "format/safetensors.h"
+#include "model/config.h"
+
+struct mixture {
+    const char *name;   /* "q4_k_m" */
+    unsigned file_type; /* llama.cpp's number: general.file_type */
+    enum dtype most;    /* type of most matrices */
+    enum dtype more;    /* a more precise type, for the matrices that `where`
+                         * says */
+    enum {
+        MORE_NOWHERE,
+        MORE_EARLY,     /* down of the first eighth of the blocks, value of the
+                         * first four */
+        MORE_OFTEN,     /* both in the first and last eighth of the blocks, and
+                         * in every third between */
+        MORE_IMPORTANT, /* down of the first eighth, if there is importance */
+    } where;
+};
+
+/* NULL: no mixture has the name. */
+const struct mixture *mixture_of(const char *name);
+/* Mixture i, in the order of precision; NULL: there are not so many. */
+const struct mixture *mixture_at(size_t i);
+
+/* Numbers of matrices besides those of blocks (W_Q, ...). */
+enum { MATRIX_EMBED = -1, MATRIX_HEAD = -2 };
+/* Type of a matrix with `cols` columns in a file; `block` is its block, if it
+ * has one; important: there is importance.  A matrix whose rows are no multiple
+ * of 256 gets a type with smaller blocks, one whose rows are no multiple of 32
+ * F16. */
+enum dtype mixture_type(const struct mixture *x, const struct config *c,
+    int matrix, size_t block, size_t cols, int important);
+
+#endif
