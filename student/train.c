@@ -15,6 +15,8 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "model/effective.h"
+#include "model/mixture.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -211,6 +213,17 @@ train(struct student *s)
     return e.code;
 }
 
+/* Say which file has exactly the weights of the finished model, if rounding
+ * them again would change them. */
+static void
+tell_exact(const struct student *s)
+{
+    if (effective_searches(&s->effective))
+        note("%s: for a GGUF of exactly these weights: convert --dtype %s "
+             "%s/step-%" PRIu64 " FILE.gguf",
+            s->a->run, s->effective.file->name, s->a->run, s->st.step);
+}
+
 /* Print the closing line: steps, speed, loss, and the folder's path (its end,
  * if it is long). */
 static void
@@ -250,6 +263,7 @@ finish(struct student *s, int status, double wall)
         if (s->ranks.rank == 0)
             record_finished(s->a->run, s->st.step);
         held_out_tell(s);
+        tell_exact(s);
     }
     if (fclose(s->saver.log) != 0)
         die(EX_SYS, "%s/metrics.tsv:", s->a->run);

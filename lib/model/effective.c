@@ -13,18 +13,31 @@
 
 enum { PIECES = 16 }; /* tasks of a matrix */
 
-const char *const rounding_names[] = { "none", "q4_0", "q8_0", "int8", NULL };
+const char *const rounding_names[] = { "none", "q4_0", "q8_0", "int8", "q4_k",
+    "q4_k_m", "q5_k", "q5_k_m", "q6_k", NULL };
+
+int
+effective_searches(const struct effective *how)
+{
+    return how->file != NULL && how->file->most >= DT_Q2_K;
+}
 
 int
 effective_parse(struct effective *how, int as, const char *mask, struct err *e)
 {
     int r = 0;
 
-    *how = (struct effective){ .as = (enum effective_as)as };
+    *how = (struct effective){ .file = mixture_of(rounding_names[as]) };
+    how->as = how->file != NULL                   ? ROUND_FILE
+        : strcmp(rounding_names[as], "int8") == 0 ? ROUND_INT8
+                                                  : ROUND_NOT;
     if (mask != NULL)
         r = sparse_pattern(mask, &how->keep, &how->of, e);
     if (r == 0 && mask != NULL && how->of == 0)
         r = err_set(e, EX_INPUT, "'%s' is no pattern such as 2:4", mask);
+    if (r == 0 && mask != NULL && effective_searches(how))
+        r = err_set(e, EX_USAGE, "does not go with --qat %s: take q4_0 or q8_0",
+            how->file->name);
     if (r < 0)
         e->code = EX_USAGE;
     return r < 0 ? err_prefix(e, "--mask") : 0;
@@ -38,7 +51,7 @@ struct matrix {
     unsigned char *mask; /* group.mask of this matrix, or NULL */
     size_t wide;         /* columns in the file, where rows are padded with
                           * zeros */
-    enum dtype as;       /* type in the file */
+    enum dtype as;       /* type in the file, if how is ROUND_FILE */
 };
 
 /* The number of places for matrices: W_N for each block, one each for embedding
@@ -72,13 +85,12 @@ matrix_at(struct tmodel *t, size_t i, struct matrix *x)
     x->wide = x->w->cols;
     if (inside)
         block_dims(&t->m.c, (int)k, NULL, &rows, &x->wide);
-    x->as = mixture_type(mixture_of(
-                             t->effective.as == ROUND_Q4_0 ? "q4_0" : "q8_0"),
-        &t->m.c,
-        inside             ? (int)k
-            : i == L * W_N ? MATRIX_EMBED
-                           : MATRIX_HEAD,
-        i / W_N, x->wide, 0);
+    if (t->effective.file != NULL)
+        x->as = mixture_type(t->effective.file, &t->m.c,
+            inside             ? (int)k
+                : i == L * W_N ? MATRIX_EMBED
+                               : MATRIX_HEAD,
+            i / W_N, x->wide, 0);
     return 1;
 }
 
@@ -194,8 +206,7 @@ effective_make(struct tmodel *t, struct pool *pool)
 static void
 lay_effective(struct tmodel *t, struct arena *a)
 {
-    const int outside =
-        t->effective.as == ROUND_Q4_0 || t->effective.as == ROUND_Q8_0;
+    const int outside = t->effective.as == ROUND_FILE;
     const size_t L = t->m.c.L;
 
     for (size_t i = 0; i < t->ngroup; i++) {

@@ -16,17 +16,21 @@
 #include "base/pool.h"
 #include "model/backward.h"
 
-/* Names of enum effective_as, for options. */
+/* Names of roundings, for options: none, int8, or a mixture (mixture.h). */
 extern const char *const rounding_names[];
 /* Set *how from the index `as` into rounding_names and a mask such as "2:4"
- * (NULL: none).  -1 (EX_USAGE): "--mask: ...". */
+ * (NULL: none).  -1 (EX_USAGE): "--mask: ..."; a mask does not go with types
+ * that effective_searches. */
 int effective_parse(struct effective *how, int as, const char *mask,
     struct err *e);
+
+/* Does the encoder search scales, so that rounding E again changes E? */
+int effective_searches(const struct effective *how);
 
 /*
  * Make t's matrices point to E, which effective_make fills: the matrices of
  * blocks, and embedding and head where model_export_gguf rounds them too
- * (ROUND_Q4_0, ROUND_Q8_0).
+ * (ROUND_FILE).
  *
  * If how->of > 0, all matrices of blocks have masks (group.mask), which
  * effective_choose sets; none counts as sparse (block.sparse) until

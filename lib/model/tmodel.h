@@ -48,14 +48,16 @@ struct group {
 };
 
 /* How effective weights are made (effective.h).
- *   ROUND_Q4_0, ROUND_Q8_0: rounded as by model_export_gguf.
+ *   ROUND_FILE: rounded as model_export_gguf writes the mixture `file`.
  *   ROUND_INT8: matrices of blocks only.  Each row is rounded to 255 multiples
  *     of a scale of its own; the largest multiple is the row's largest
  *     magnitude.
  *   of > 0: of each `of` numbers in a row all but `keep` are zero. */
-enum effective_as { ROUND_NOT, ROUND_Q4_0, ROUND_Q8_0, ROUND_INT8 };
+enum effective_as { ROUND_NOT, ROUND_INT8, ROUND_FILE };
+struct mixture;
 struct effective {
     enum effective_as as;
+    const struct mixture *file;
     size_t keep, of;
 };
 

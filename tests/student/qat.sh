@@ -35,6 +35,22 @@ for type in q8_0 q4_0; do
         again.gguf
     same "the checkpoint gives the GGUF of the result: $type" again.gguf $type.gguf
 done
+# Rows of 256 numbers, which types of k need
+config wide.json 1 256 256
+ok 'a student with wide rows is made' student -q -m wide.json -t tok -o wide --lr 1e-3 one
+stream -q -B 1 -T 64 -s 7 --batches 3 data >three
+for type in q4_k q4_k_m q5_k q6_k; do
+    ok "--qat $type trains" student -m wide -o $type --qat $type --lr 1e-3 three
+    like "the exact GGUF of $type is noted" "convert --dtype $type $type/step-3 " err
+    bare $type/step-3
+    ok "the checkpoint of $type becomes a GGUF" convert -q --dtype $type \
+        $type/step-3.bare $type.gguf
+    ok "the GGUF of $type is read back" convert -q $type.gguf $type.back
+    same_model "the GGUF of the checkpoint holds the weights trained as $type" $type \
+        $type.back
+done
+status 2 '--mask is refused with --qat q4_k' student -m wide -o x --qat q4_k --mask 2:4 three
+like 'the message names --mask and q4_k' '--mask: .*--qat q4_k' err
 ok 'a run without --qat trains' distil plain
 bare plain
 ok 'a model without --qat becomes a GGUF' convert -q --dtype q4_0 plain.bare plain.gguf

@@ -22,24 +22,37 @@ static struct golden g;
 static struct pool *pool;
 
 static const struct {
-    const char *name;
-    struct effective how;
+    const char *name, *rounding, *mask;
 } cases[] = {
-    { "q4_0", { .as = ROUND_Q4_0 } },
-    { "q8_0", { .as = ROUND_Q8_0 } },
-    { "int8", { .as = ROUND_INT8 } },
-    { "mask", { .as = ROUND_Q4_0, .keep = 2, .of = 4 } },
+    { "q4_0", "q4_0", NULL },
+    { "q8_0", "q8_0", NULL },
+    { "int8", "int8", NULL },
+    { "mask", "q4_0", "2:4" },
 };
 enum { CASES = 4, MASK = 3 };
 
+static struct effective
+how_of(size_t c)
+{
+    struct effective how;
+    struct err e;
+    int as = 0;
+
+    while (strcmp(rounding_names[as], cases[c].rounding) != 0)
+        as++;
+    if (effective_parse(&how, as, cases[c].mask, &e) < 0)
+        printf("Bail out! %s\n", e.msg);
+    return how;
+}
+
 static void
-begin(struct tmodel *t, const struct effective *how)
+begin(struct tmodel *t, struct effective how)
 {
     struct model m;
     struct err e;
 
     if (model_open(&m, DIR, &e) < 0 || tmodel_init(t, &m, &e) < 0 ||
-        effective_begin(t, how, &e) < 0) {
+        effective_begin(t, &how, &e) < 0) {
         printf("Bail out! %s\n", e.msg);
         exit(1);
     }
@@ -192,7 +205,7 @@ three_steps(const char *set, size_t c)
     char key[40];
     double far = 0.0, moved = 0.0, norm;
 
-    begin(&t, &cases[c].how);
+    begin(&t, how_of(c));
     a = adamw_new(&t, DT_F32);
     ok(differ(&t, name) == 0,
         "%s %s: effective weights are the oracle's to the bit", set, name);
@@ -203,7 +216,7 @@ three_steps(const char *set, size_t c)
         far = farther(far,
             fabs(sum.ce / (double)sum.n - golden_at(golden_get(&g, key), s)));
         if (s == 0)
-            straight_through(&t, &cases[c].how, set, name);
+            straight_through(&t, &t.effective, set, name);
         if (s == 0 && c == MASK) {
             const double d = off(&t, "mask.grad", 1, (double)sum.n);
 
@@ -236,9 +249,9 @@ masks(void)
     struct err e;
     size_t wrong = 0, differs = 0;
 
-    begin(&t, &cases[MASK].how);
+    begin(&t, how_of(MASK));
     pool = pool_new(1, NULL);
-    begin(&u, &cases[MASK].how);
+    begin(&u, how_of(MASK));
     pool_free(pool);
     pool = several;
     for (size_t i = 0; i < t.m.c.L; i++)
@@ -271,7 +284,7 @@ masks(void)
                     1u << W_UP | 1u << W_DOWN),
         "the finished model holds the effective weights");
     tmodel_release(&t);
-    begin(&t, &(struct effective){ 0 });
+    begin(&t, (struct effective){ 0 });
     ok(effective_bytes(&t) == 0 && t.group[0].e == NULL,
         "without --qat and --mask there are no effective weights");
     ok(effective_begin(&t, &(struct effective){ .keep = 2, .of = 3 }, &e) < 0 &&
