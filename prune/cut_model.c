@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Allocate an fp32 matrix in a; data is NULL if a only plans its size. */
+/* Allocate a matrix in a; data is NULL if a only plans its size. */
 static struct weight
-new_matrix(struct arena *a, size_t rows, size_t cols)
+new_matrix(struct arena *a, enum dtype type, size_t rows, size_t cols)
 {
-    return (struct weight){
-        .data = arena_alloc(a, rows * cols, sizeof(float)),
-        .dtype = DT_F32,
-        .rows = rows,
-        .cols = cols,
-        .stride = cols * sizeof(float),
-    };
+    struct weight w = { .dtype = type, .rows = rows, .cols = cols };
+    const int r = dtype_bytes(type, cols, &w.stride);
+
+    assert(r == 0);
+    w.data = arena_alloc(a, rows, w.stride);
+    return w;
 }
 
-/* Copy rows list[n] of w.  If list is NULL or w is empty, return w itself. */
+/* Copy rows list[n] of w in their stored type, or as fp32 if they have a mask.
+ * If list is NULL or w is empty, return w itself. */
 static struct weight
 cut_rows(const struct weight *w, const size_t *list, size_t n, struct arena *a)
 {
@@ -27,10 +27,15 @@ cut_rows(const struct weight *w, const size_t *list, size_t n, struct arena *a)
 
     if (list == NULL || w->rows == 0)
         return *w;
-    o = new_matrix(a, n, w->cols);
+    o = new_matrix(a, w->mask == NULL ? w->dtype : DT_F32, n, w->cols);
     for (size_t i = 0; o.data != NULL && i < n; i++) {
+        unsigned char *to = (unsigned char *)(uintptr_t)o.data + i * o.stride;
+
         assert(list[i] < w->rows);
-        weight_rows(w, list[i], 1, (float *)(uintptr_t)o.data + i * w->cols);
+        if (w->mask == NULL)
+            memcpy(to, weight_row(w, list[i]), o.stride);
+        else
+            weight_rows(w, list[i], 1, (float *)(void *)to);
     }
     return o;
 }
@@ -60,7 +65,7 @@ cut_cols(const struct weight *w, const size_t *list, size_t n, struct arena *a)
 
     if (list == NULL || w->rows == 0)
         return *w;
-    o = new_matrix(a, w->rows, n);
+    o = new_matrix(a, DT_F32, w->rows, n);
     o.add = w->add;
     if ((to = (float *)(uintptr_t)o.data) == NULL)
         return o;

@@ -1,7 +1,9 @@
 /* prune vocab - cut a model's vocabulary; see prune-vocab(1) */
 #include "common.h"
 #include "cut_model.h"
+#include "format/gguf_file.h"
 #include "model/export.h"
+#include "model/export_gguf.h"
 #include "model/tokfile.h"
 #include "vocab_files.h"
 #include "vocab_mass.h"
@@ -17,7 +19,7 @@
 static struct {
     const char *model, *out, *tokenizer, *keep, *held_out, *report;
     size_t size, threads;
-    int type, drop;
+    int type, drop, gguf; /* gguf: the output is a GGUF file */
 } a;
 
 static const struct opt options[] = {
@@ -119,8 +121,12 @@ write_model(const struct vocab *v, struct vocab_files *files,
     if (vocab_files_cut(files, v, &e) < 0 ||
         vocab_files_check(v, files->dir, &e) < 0)
         die(e.code, "%s: %s", a.tokenizer, e.msg);
-    common_write(small, a.out, a.type, files->dir, "prune vocab", options,
-        NULL);
+    if (!a.gguf)
+        common_write(small, a.out, a.type, files->dir, "prune vocab", options,
+            NULL);
+    else if (model_export_gguf(small, a.out, &(struct gguf_how){ 0 },
+                 files->dir, &e) < 0)
+        die_err(&e);
 }
 
 static void
@@ -161,6 +167,11 @@ vocab_main(int argc, char **argv)
         NULL);
     if (a.keep != NULL && *input != NULL)
         die(EX_USAGE, "%s: is not read with --keep-ids", *input);
+    a.gguf = a.out != NULL && gguf_is_name(a.out);
+    if (a.gguf && a.type != 0)
+        die(EX_USAGE,
+            "%s: matrices of a GGUF keep their types: leave --dtype out",
+            a.out);
     common_new_folder(a.out);
     pool = common_pool(0, a.threads);
     common_open(&m, a.model);

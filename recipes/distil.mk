@@ -217,7 +217,7 @@ like:
 	@[ ! -e $(OUT)/settings ] && [ -e $(there)/train.done ] || exit 0; \
 	if $(call alike,settings,$(text_by)); then \
 	    $(call take,plan.txt plan.asked text train train.done train.txt \
-	        shared.tsv vocab vocab.tsv); fi; \
+	        shared.tsv vocab vocab.gguf vocab.tsv); fi; \
 	if $(call alike,settings,$(cut_by)) && [ -e $(there)/pruned/config.json ]; then \
 	    $(call take,pruned prune.tsv dense sparse.tsv choice); fi; \
 	if [ -e $(there)/targets.done ] && \
@@ -323,8 +323,10 @@ texts = $(if $(TEXT),$(if $(share),$(own)),$(TRAIN_TEXT) $(JUDGED_TEXT))
 
 # The teacher, from which the student is cut: the model, or the model without
 # the ids that the text does not use.
-whole      = $(if $(VOCAB),$(OUT)/vocab,$(original))
-whole_made = $(if $(VOCAB),$(OUT)/vocab/config.json,$(original_made))
+whole      = $(if $(VOCAB),$(OUT)/vocab$(as_gguf),$(original))
+whole_made = $(if $(VOCAB),$(whole)$(if $(as_gguf),,/config.json),$(original_made))
+# A .gguf stays one, with its types, unless VOCAB names a --dtype.
+as_gguf    = $(if $(findstring --dtype,$(VOCAB)),,$(filter .gguf,$(suffix $(original))))
 # $(call cleaned,OPTIONS) FILE ... | $(call tokens,OPTIONS): clean gets the
 # options that tokenize does not.
 of_tokens  = --special --bos --no-bos --no-eos
@@ -349,12 +351,12 @@ $(OUT)/held-out.jsonl: $(original_made) | settings programs $(OUT)/plan.txt
 	    'give HELD_OUT_TEXT, a larger JUDGED_SHARE, or PIECES="--split blank",' \
 	    'which makes each paragraph a document' >&2; exit 1; fi
 
-$(OUT)/vocab/config.json: $(texts) $(original_made) \
+$(OUT)/vocab.gguf $(OUT)/vocab/config.json: $(texts) $(original_made) \
     | settings programs $(OUT)/plan.txt
-	rm -rf $(@D)
+	rm -rf $(whole)
 	$(clean) $(trained) | $(call tokenize,$(PIECES),$(original)) | \
 	    $(BIN)/prune vocab -m $(original) --size $(VOCAB) -j $(THREADS) \
-	        --report $(OUT)/vocab.tsv -o $(@D)
+	        --report $(OUT)/vocab.tsv -o $(whole)
 
 $(OUT)/train.done: $(texts) $(whole_made) \
     | settings programs $(OUT)/plan.txt

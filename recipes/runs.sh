@@ -109,6 +109,8 @@ model_of() {
         kind=kd
         [ "$1" = pytorch ] || kind=ce
         cut=$WORK/out-4/full
+        [ -d "$cut/vocab" ] ||
+            run "$BUILD/bin/convert" -q "$cut/vocab.gguf" "$cut/vocab"
         AUTOCAST=1 run python3 "${top}scripts/oracle/distil.py" 1e-4 $kind 404 4 \
             "$cut/vocab" "$cut/text/train" "$cut/text/held-out/en.txt" 0 \
             "$WORK/$1.model" ;;

@@ -175,6 +175,14 @@ map_first_part(struct gguf_file *f, const char *path, int tensors,
 }
 
 int
+gguf_is_name(const char *path)
+{
+    const size_t n = strlen(path);
+
+    return n > 5 && strcmp(path + n - 5, ".gguf") == 0;
+}
+
+int
 gguf_open(struct gguf_file *f, const char *path, struct err *e)
 {
     return map_first_part(f, path, 1, e);

@@ -9,6 +9,9 @@
 #include "base/io.h"
 #include "format/gguf.h"
 
+/* Does the path end in .gguf? */
+int gguf_is_name(const char *path);
+
 struct gguf_file {
     struct gguf g; /* metadata of the first part; tensors of all, in order */
     size_t n;      /* parts; 1: not split */

@@ -172,14 +172,12 @@ name_cached(json_t *fields, const char *path)
 static int
 read_parent(json_t **fields, const char *path, struct err *e)
 {
-    const size_t n = strlen(path);
     int r;
 
     *fields = json_object();
-    r = io_is_dir(path) ? read_readme(*fields, path, e)
-        : n > 5 && !strcmp(path + n - 5, ".gguf")
-        ? read_general(*fields, path, e)
-        : 0;
+    r = io_is_dir(path)      ? read_readme(*fields, path, e)
+        : gguf_is_name(path) ? read_general(*fields, path, e)
+                             : 0;
     if (r < 0)
         json_decref(*fields);
     else

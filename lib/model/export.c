@@ -50,6 +50,18 @@ not_finite(enum dtype as, const void *p, size_t bytes)
     return found;
 }
 
+/* Logical row of the weight that is row k of the file. */
+static size_t
+weight_row_of(const struct tensor_out *p, size_t k)
+{
+    if (p->perm > 0) { /* undo stored_row of weights.c */
+        const size_t D = p->w->rows / p->perm, j = k % D;
+
+        k = k - j + j % 2 * (D / 2) + j / 2;
+    }
+    return k;
+}
+
 /* Read rows k..k+n-1, in the order of the file, into x as fp32.  The weight has
  * the first `have` of these rows; the others are padding. */
 static void
@@ -63,16 +75,8 @@ read_rows(const struct tensor_out *p, size_t k, size_t n, size_t have, float *x)
     if (w->cols == cols && p->perm == 0) {
         weight_rows(w, k, have, x);
     } else {
-        for (size_t i = 0; i < have; i++) {
-            size_t r = k + i;
-
-            if (p->perm > 0) { /* undo stored_row of weights.c */
-                const size_t D = w->rows / p->perm, j = r % D;
-
-                r = r - j + j % 2 * (D / 2) + j / 2;
-            }
-            weight_rows(w, r, 1, x + i * cols);
-        }
+        for (size_t i = 0; i < have; i++)
+            weight_rows(w, weight_row_of(p, k + i), 1, x + i * cols);
     }
     for (size_t i = 0; p->less != 0.0f && i < n * cols; i++)
         x[i] -= p->less;
@@ -109,6 +113,29 @@ tile_have(const struct tiles *t, size_t i)
     return n < left ? n : left;
 }
 
+/* Does the weight have the quantised type of the file?  Then its rows are
+ * copied: rounding them again could change them. */
+static int
+is_stored_as(const struct weight *w, enum dtype as, size_t cols)
+{
+    return as >= DT_Q8_0 && w->dtype == as && w->mask == NULL &&
+        w->cols == cols;
+}
+
+/* Make row k of the file, whose numbers are x, at y; have: the weight has it. */
+static void
+quantise_row(const struct tiles *t, size_t k, int have, const float *x,
+    unsigned char *y)
+{
+    const struct weight *w = t->p->w;
+
+    if (have && is_stored_as(w, t->as, t->cols))
+        memcpy(y, weight_row(w, weight_row_of(t->p, k)), w->stride);
+    else
+        quant_encode(QUANT_Q8_0 + (t->as - DT_Q8_0), y, x, t->p->importance,
+            t->cols);
+}
+
 static void
 round_tile(void *ctx, size_t i, size_t worker)
 {
@@ -126,8 +153,8 @@ round_tile(void *ctx, size_t i, size_t worker)
         return;
     dtype_bytes(t->as, cols, &bytes);
     for (size_t r = 0; quantised && r < n; r++)
-        quant_encode(QUANT_Q8_0 + (t->as - DT_Q8_0), y + r * bytes,
-            x + r * cols, t->p->importance, cols);
+        quantise_row(t, t->first + i * t->rows + r, r < tile_have(t, i),
+            x + r * cols, y + r * bytes);
     if (quantised) /* a scale may be too large for half precision */
         weight_widen(x, t->as, y, n * cols);
     else

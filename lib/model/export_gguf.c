@@ -76,7 +76,8 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
     const char *arch = family_of(c)->gguf;
 
     gguf_out_str(o, "general.architecture", arch, strlen(arch));
-    gguf_out_u32(o, "general.file_type", x->file_type);
+    if (x != NULL)
+        gguf_out_u32(o, "general.file_type", x->file_type);
     gguf_out_u32(o, "general.quantization_version", 2);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         gguf_out_u32(o, arch_key(c, sizes[i].name), sizes[i].v);
@@ -127,8 +128,10 @@ type_of(const struct model *m, const struct gguf_how *how,
     const struct tensor_out *p)
 {
     return p->ndim == 1 ? DT_F32
-                        : mixture_type(how->mixture, &m->c, p->matrix, p->group,
-                              p->shape[1], how->importance != NULL);
+        : how->mixture == NULL
+        ? p->w->dtype
+        : mixture_type(how->mixture, &m->c, p->matrix, p->group, p->shape[1],
+              how->importance != NULL);
 }
 
 static int

@@ -9,7 +9,8 @@
 #include "model/model.h"
 
 struct gguf_how {
-    const struct mixture *mixture;       /* types of the matrices */
+    const struct mixture *mixture;       /* types of the matrices; NULL: those
+                                          * that they are stored in */
     const struct importance *importance; /* or NULL */
     struct pool *pool;                   /* NULL: this thread alone */
 };
@@ -17,6 +18,7 @@ struct gguf_how {
 /*
  * Write a GGUF as llama.cpp's converter and llama-quantize would; vectors are
  * F32.
+ * Matrices that are stored in the quantised type of the file are copied.
  * Blocks are padded and tok_from is used as in model_export.  The file is
  * replaced once the new one is whole.  Settings that a GGUF cannot hold, other
  * than padding, are refused or warned of.

@@ -34,6 +34,13 @@ stored_row(const struct weight *w, size_t r)
     return r - j + 2 * (j % (D / 2)) + j / (D / 2);
 }
 
+const unsigned char *
+weight_row(const struct weight *w, size_t r)
+{
+    assert(r < w->rows && w->mask == NULL);
+    return w->data + (w->perm ? stored_row(w, r) : r) * w->stride;
+}
+
 static size_t
 bytes_of_numbers(const struct weight *w, size_t n)
 {

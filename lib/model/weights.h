@@ -26,6 +26,8 @@ struct weight {
 /* Widen rows r0..r0+n-1 to fp32 out [n,cols], in logical row order (GGUF's
  * permutation of Q and K undone); `add` is not added. */
 void weight_rows(const struct weight *w, size_t r0, size_t n, float *out);
+/* The stored bytes of logical row r of a weight without a mask. */
+const unsigned char *weight_row(const struct weight *w, size_t r);
 /* Bytes of all rows and of the mask. */
 size_t weight_bytes(const struct weight *w);
 /* The data as fp32 if they need no widening, else NULL. */

@@ -237,12 +237,11 @@ open_json(const char *dir, const char *path, struct err *e)
 struct tokenizer *
 tok_open(const char *path, struct err *e)
 {
-    const size_t n = strlen(path);
     const char *slash = strrchr(path, '/');
     struct tokenizer *t;
     char *dir;
 
-    if (n >= 5 && strcmp(path + n - 5, ".gguf") == 0)
+    if (gguf_is_name(path))
         return open_gguf(path, e);
     if (io_is_dir(path)) {
         char *const usual = xasprintf("%s/tokenizer.json", path);

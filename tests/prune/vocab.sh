@@ -100,6 +100,21 @@ ok 'prune vocab takes --dtype' prune vocab -q -m "$m" -o half --dtype bf16 docs
 like 'the configuration of --dtype bf16 says bfloat16' \
     '"torch_dtype": "bfloat16"' half/config.json
 
+# --- a GGUF that keeps its types ---
+q=$top/tests/golden/gguf/q4_1.gguf
+tokenize -q -t "$q" -o q-docs "$text"
+ok 'prune vocab writes a GGUF' prune vocab -q -m "$q" -o cut.gguf --report cut.tsv q-docs
+ok 'prune vocab writes a folder of the same ids' \
+    prune vocab -q -m "$q" -o cut --keep-ids cut.tsv
+ok 'the cut GGUF is read back' convert -q cut.gguf cut.back
+same 'a cut GGUF has the weights of a cut folder' cut/model.safetensors \
+    cut.back/model.safetensors
+same 'a cut GGUF has the tokenizer of a cut folder' cut/tokenizer.json \
+    cut.back/tokenizer.json
+status 2 'a GGUF with --dtype is refused' \
+    prune vocab -m "$q" -o x.gguf --dtype bf16 q-docs
+like 'the message names the GGUF and --dtype' 'x.gguf: .*--dtype' err
+
 # --- misuse and damage ---
 status 2 'prune vocab without a model is refused' prune vocab -o x docs
 status 2 'prune vocab without an output is refused' prune vocab -m "$m" docs
