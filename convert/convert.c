@@ -32,10 +32,10 @@ static const struct opt options[] = {
     OPT_FLAG(0, "compressed", &compressed,
         "store 2:4 sparse matrices without their zeros"),
     OPT_ENUM(0, "dtype", &type, names, "type", "type of the tensors written"),
-    OPT_SIZE(0, "shard-size", &most, 1, 0x1p50, "bytes",
-        "begin another file at this size"),
     OPT_STR(0, "imatrix", &imatrix, "path",
         "importance of the weights: a profile, or a file of llama-imatrix"),
+    OPT_SIZE(0, "shard-size", &most, 1, 0x1p50, "bytes",
+        "begin another file at this size"),
     OPT_SIZE('j', "threads", &threads, 0, 1024, "threads",
         "threads (0: all processors)"),
     OPT_END
@@ -84,7 +84,7 @@ write_directory(const struct model *m, const char *out, enum dtype as,
     struct card card = { .by = by, .from = m->path };
     int r;
 
-    opt_changes(&changes, options, (const char *const[]){ NULL });
+    opt_changes(&changes, options, (const char *const[]){ "threads", NULL });
     card.options = changes.p;
     r = model_export(m, out, as, tok_from,
         &(struct export){ .most = most, .card = &card }, e);

@@ -48,6 +48,10 @@ for type in q4_k q4_k_m q5_k q6_k; do
     ok "the GGUF of $type is read back" convert -q $type.gguf $type.back
     same_model "the GGUF of the checkpoint holds the weights trained as $type" $type \
         $type.back
+    ok "the GGUF of $type is converted to its own type" convert -q --dtype $type \
+        $type.gguf $type.same.gguf
+    same "conversion of a GGUF to its own type changes no byte: $type" $type.gguf \
+        $type.same.gguf
 done
 status 2 '--mask is refused with --qat q4_k' student -m wide -o x --qat q4_k --mask 2:4 three
 like 'the message names --mask and q4_k' '--mask: .*--qat q4_k' err
