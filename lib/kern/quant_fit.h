@@ -37,6 +37,10 @@ struct fit_kern {
     /* Likewise the scale of signed codes -levels..levels-1; low is 0. */
     void (*scale)(const float *x, const float *w, size_t n, float levels,
         const struct fit_grid *grid, struct fit *f);
+    /* Set error [8] to each group's sum of w (scale * code + low - x)^2 with
+     * the best codes 0..levels. */
+    void (*error)(const float *x, const float *w, size_t n, float levels,
+        const float *scale, const float *low, float *error);
 };
 extern const struct fit_kern fit_kern_ref, fit_kern_avx2;
 

@@ -191,4 +191,27 @@ fit_scale(const float *x, const float *w, size_t n, float levels,
     }
 }
 
-const struct fit_kern FIT_KERN = { .range = fit_range, .scale = fit_scale };
+static void
+fit_error(const float *x, const float *w, size_t n, float levels,
+    const float *scale, const float *low, float *error)
+{
+    float inverse[FIT_LANES], sum[FIT_LANES] = { 0 };
+
+    for (size_t g = 0; g < FIT_LANES; g++)
+        inverse[g] = scale[g] > 0.0f ? 1.0f / scale[g] : 0.0f;
+    for (size_t i = 0; i < n * FIT_LANES; i += FIT_LANES) {
+        ROLLED
+        for (size_t g = 0; g < FIT_LANES; g++) {
+            const float steps = inverse[g] * (x[i + g] - low[g]);
+            const float c = fit_clamp(fit_near(steps), 0.0f, levels);
+            const float d = scale[g] * c + low[g] - x[i + g];
+
+            sum[g] += w[i + g] * (d * d);
+        }
+    }
+    memcpy(error, sum, sizeof sum);
+}
+
+const struct fit_kern FIT_KERN = { .range = fit_range,
+    .scale = fit_scale,
+    .error = fit_error };

@@ -239,22 +239,101 @@ six_bits(unsigned char *p, unsigned char *out, const float *x, float sign)
     return put_half(p, most / 63.0f);
 }
 
-/* Set d, dmin and scales of a Q4_K or Q5_K block at p, and its codes q. */
+/* The numbers of a Q4_K or Q5_K block besides its codes. */
+struct ranges {
+    float d, dmin;
+    unsigned char scale[FIT_LANES], min[FIT_LANES]; /* of the groups */
+};
+
+/* Change each group's scale and minimum by at most one, to those with the least
+ * error. */
+static void
+improve_ranges(struct ranges *r, const float lanes[2][SUPER], float levels)
+{
+    const struct ranges old = *r;
+    float best[FIT_LANES], error[FIT_LANES], scale[FIT_LANES], low[FIT_LANES];
+
+    for (size_t g = 0; g < FIT_LANES; g++)
+        best[g] = HUGE_VALF;
+    for (int k = 0; k < 9; k++) {
+        unsigned char s[FIT_LANES], m[FIT_LANES];
+
+        for (size_t g = 0; g < FIT_LANES; g++) {
+            s[g] = (unsigned char)fit_clamp((float)(old.scale[g] + k % 3 - 1),
+                0.0f, 63.0f);
+            m[g] = (unsigned char)fit_clamp((float)(old.min[g] + k / 3 - 1),
+                0.0f, 63.0f);
+            scale[g] = r->d * (float)s[g];
+            low[g] = -(r->dmin * (float)m[g]);
+        }
+        kern.fit->error(lanes[0], lanes[1], 32, levels, scale, low, error);
+        for (size_t g = 0; g < FIT_LANES; g++) {
+            if (!(error[g] < best[g]))
+                continue;
+            best[g] = error[g];
+            r->scale[g] = s[g];
+            r->min[g] = m[g];
+        }
+    }
+}
+
+/* Set d and dmin by least squares for the codes that the groups' scales and
+ * minima give. */
+static void
+refit_ranges(struct ranges *r, unsigned char *p, const float *x, const float *w,
+    const struct codes *c)
+{
+    double ss = 0.0, sm = 0.0, mm = 0.0, sx = 0.0, mx = 0.0, det;
+
+    for (size_t i = 0; i < SUPER; i++) {
+        const double s = r->scale[i / 32], m = r->min[i / 32];
+        const float step = r->d * r->scale[i / 32];
+        const float low = -(r->dmin * r->min[i / 32]);
+        const double a =
+            step > 0.0f ? s * nearest_code((x[i] - low) / step, c) : 0.0;
+
+        ss += w[i] * a * a;
+        sm += w[i] * a * m;
+        mm += w[i] * m * m;
+        sx += w[i] * a * x[i];
+        mx += w[i] * m * x[i];
+    }
+    det = ss * mm - sm * sm;
+    if (det > 1e-9 * ss * mm) {
+        r->d = put_half(p, (float)((mm * sx - sm * mx) / det));
+        r->dmin = put_half(p + 2, (float)((sm * sx - ss * mx) / det));
+    } else if (ss > 0.0) {
+        r->d = put_half(p, (float)((sx + r->dmin * sm) / ss));
+    }
+}
+
+/* Set d, dmin and scales of a Q4_K or Q5_K block at p, and its codes q.  With
+ * importance, numbers of the block that were rounded apart are then fitted to
+ * each other. */
 static void
 encode_ranges(unsigned char *p, unsigned char *q, const float *x,
-    const float *w, const struct codes *c, const struct fit_grid *grid)
+    const float *w, const struct codes *c, const struct fit_grid *grid,
+    int important)
 {
-    unsigned char scale[FIT_LANES], min[FIT_LANES];
+    enum { ROUNDS = 3 };
+    float lanes[2][SUPER];
+    struct ranges r;
     struct fit f;
-    float d, dmin;
 
-    fit_groups(x, w, 32, c, grid, &f);
-    d = six_bits(p, scale, f.scale, 1.0f);
-    dmin = six_bits(p + 2, min, f.low, -1.0f);
-    put_scales(p + 4, scale, min);
+    set_lanes(lanes[0], x, 32);
+    set_lanes(lanes[1], w, 32);
+    kern.fit->range(lanes[0], lanes[1], 32, c->levels, grid, &f);
+    r.d = six_bits(p, r.scale, f.scale, 1.0f);
+    r.dmin = six_bits(p + 2, r.min, f.low, -1.0f);
+    for (int k = 0; important && k < ROUNDS; k++) {
+        if (k > 0)
+            refit_ranges(&r, p, x, w, c);
+        improve_ranges(&r, lanes, c->levels);
+    }
+    put_scales(p + 4, r.scale, r.min);
     for (size_t g = 0; g < FIT_LANES; g++)
-        group_codes(q + 32 * g, x + 32 * g, 32, d * (float)scale[g],
-            -(dmin * (float)min[g]), &f, g, c);
+        group_codes(q + 32 * g, x + 32 * g, 32, r.d * (float)r.scale[g],
+            -(r.dmin * (float)r.min[g]), &f, g, c);
 }
 
 static void
@@ -268,7 +347,8 @@ encode_q4_k(unsigned char *p, const float *x, const float *importance)
         important_weights(w, x, importance);
     else
         plain_weights(w, x);
-    encode_ranges(p, q, x, w, &codes, importance ? &fine : &coarse);
+    encode_ranges(p, q, x, w, &codes, importance ? &fine : &coarse,
+        importance != NULL);
     for (size_t k = 0; k < 4; k++)
         put_nibbles(p + 16 + 32 * k, q + 64 * k, 32);
 }
@@ -284,7 +364,8 @@ encode_q5_k(unsigned char *p, const float *x, const float *importance)
         important_weights(w, x, importance);
     else
         plain_weights(w, x);
-    encode_ranges(p, q, x, w, &codes, importance ? &fine : &narrow);
+    encode_ranges(p, q, x, w, &codes, importance ? &fine : &narrow,
+        importance != NULL);
     memset(p + 16, 0, 32);
     for (size_t k = 0; k < 8; k++)
         for (size_t i = 0; i < 32; i++)
@@ -315,10 +396,8 @@ encode_q6_k(unsigned char *p, const float *x, const float *importance)
     unsigned char q[SUPER];
     float w[SUPER], most = 0.0f, d, inverse;
 
-    if (importance)
-        important_weights(w, x, importance);
-    for (size_t i = 0; !importance && i < SUPER; i++)
-        w[i] = x[i] * x[i];
+    for (size_t i = 0; i < SUPER; i++)
+        w[i] = importance ? importance[i] : x[i] * x[i];
     fit_groups(x, w, 16, &codes, &around, &f[0]);
     fit_groups(x + 128, w + 128, 16, &codes, &around, &f[1]);
     for (size_t g = 0; g < 16; g++)

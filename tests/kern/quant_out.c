@@ -6,6 +6,8 @@
 #include "../lib/kern_sets.h"
 #include "../lib/tap.h"
 
+#include <math.h>
+
 enum { ROWS = 28, COLS = 256 };
 
 static const struct {
@@ -30,6 +32,62 @@ test_bits(const char *set, const struct golden *g, int t)
     free(got);
 }
 
+/* The sum over all rows of importance * error^2 is no more than ggml's. */
+static void
+test_importance(const char *set, const struct golden *g, int t)
+{
+    const enum kern_quant type = types[t].type;
+    char *name = xasprintf("%s.error", types[t].name);
+    const struct st_tensor *want = golden_get(g, name);
+    float *x = golden_floats(g, "x"), *w = golden_floats(g, "importance");
+    unsigned char p[COLS / 32 * 34];
+    float y[COLS];
+    double error = 0.0, theirs = 0.0;
+
+    for (size_t r = 0; r < ROWS; r++) {
+        theirs += golden_at(want, r);
+        quant_encode(type, p, x + r * COLS, w, COLS);
+        quant_widen(type, y, p, COLS);
+        for (size_t i = 0; i < COLS; i++)
+            error += w[i] * pow((double)y[i] - x[r * COLS + i], 2);
+    }
+    ok(error <= theirs * (1.0 + 1e-9),
+        "%s: %s with importance has at most ggml's error (%.4f of it)", set,
+        types[t].name, error / theirs);
+    free(x);
+    free(w);
+    free(name);
+}
+
+/* A column that matters a thousand times more than the others is rounded more
+ * precisely than without importance, in most rows. */
+static void
+test_planted(const struct golden *g, int t)
+{
+    enum { PLANTED = 77 };
+    const enum kern_quant type = types[t].type;
+    float *x = golden_floats(g, "x"), w[COLS], y[2][COLS];
+    unsigned char p[COLS / 32 * 34];
+    int better = 0, worse = 0;
+
+    for (size_t i = 0; i < COLS; i++)
+        w[i] = i == PLANTED ? 1000.0f : 1.0f;
+    for (size_t r = 0; r < ROWS; r++) {
+        const float v = x[r * COLS + PLANTED];
+
+        for (int with = 0; with < 2; with++) {
+            quant_encode(type, p, x + r * COLS, with ? w : NULL, COLS);
+            quant_widen(type, y[with], p, COLS);
+        }
+        better += fabsf(y[1][PLANTED] - v) < fabsf(y[0][PLANTED] - v);
+        worse += fabsf(y[1][PLANTED] - v) > fabsf(y[0][PLANTED] - v);
+    }
+    ok(better > 3 * worse,
+        "%s rounds a column that matters more precisely (%d rows, %d less)",
+        types[t].name, better, worse);
+    free(x);
+}
+
 int
 main(void)
 {
@@ -40,8 +98,13 @@ main(void)
 
     golden_open(&g, path);
     for (size_t s = 0; s < KERN_SETS; s++)
-        for (int t = 0; t < TYPES && kern_sets_use(kern_sets[s]); t++)
+        for (int t = 0; t < TYPES && kern_sets_use(kern_sets[s]); t++) {
             test_bits(kern_sets[s], &g, t);
+            if (types[t].type != QUANT_Q8_0)
+                test_importance(kern_sets[s], &g, t);
+        }
+    for (int t = 1; t < TYPES; t++)
+        test_planted(&g, t);
     golden_close(&g);
     free(path);
     return done_testing();
