@@ -82,7 +82,7 @@ take_sums(struct importance *p, int matrix, size_t block, size_t cols,
     memcpy(out, sums->data, cols * sizeof *out);
     for (size_t i = 0; i < cols; i++) {
         out[i] /= count;
-        if (!(out[i] >= 0.0f && out[i] <= HUGE_VALF))
+        if (!(out[i] >= 0.0f && out[i] < HUGE_VALF))
             return err_set(e, EX_INPUT, "%s: column %zu is no mean of squares",
                 sums->name, i);
     }
@@ -187,7 +187,7 @@ take_profile(struct importance *p, const struct model *m, size_t block,
             sum += s;
         }
         out[i] = (float)(sum / tokens);
-        if (!(out[i] >= 0.0f && out[i] <= HUGE_VALF))
+        if (!(out[i] >= 0.0f && out[i] < HUGE_VALF))
             return err_set(e, EX_INPUT, "%s: channel %zu is no sum of squares",
                 name, i);
     }

@@ -124,6 +124,19 @@ for t in q6_k q5_k_m q5_k_s q5_k q5_1 q5_0 q4_k_m q4_k_s q4_k q4_1; do
     same "$t has the same bytes by three threads" $t.gguf threads.gguf
     ok "$t is judged" evalppl -q -m $t.gguf -c 64 --format tsv docs
 done
+ok 'importance of llama-imatrix is taken' convert -q --dtype q4_1 \
+    --imatrix "$golden/gguf/imatrix.gguf" "$golden/gguf/f32.gguf" im.gguf
+ok 'the file rounded with importance is judged' \
+    evalppl -q -m im.gguf -c 64 --format tsv docs
+status 1 'importance changes the file' cmp -s im.gguf q4_1.gguf
+status 3 'importance of another model is refused' convert -q --dtype q4_1 \
+    --imatrix "$golden/gguf/imatrix.gguf" tied.0 none.gguf
+like 'the matrix that does not fit is named' \
+    'imatrix.gguf: blk.0.attn_q.*another model' err
+status 3 'a model in place of importance is refused' convert -q --dtype q4_1 \
+    --imatrix q8_0.gguf small.0 none.gguf
+status 1 'importance that is not there is an error' convert -q --dtype q4_1 \
+    --imatrix nowhere small.0 none.gguf
 ok 'a directory in f16' convert -q --dtype f16 small.0 f16
 like 'a directory says its type' '"torch_dtype": "float16"' f16/config.json
 ok 'quantised weights' convert -q "$golden/gguf/q4_1.gguf" q4
