@@ -177,15 +177,15 @@ begin_online(size_t M, size_t D, float *scratch)
 }
 
 /* Keys lo..hi-1 of a group; none if hi = 0. */
-struct keys {
+struct key_tiles {
     size_t lo, hi;
 };
 
 /* Replace the n scores of query i by terms of the softmax.  It attends to
  * `own` and `stem`; other keys get zero. */
 static void
-take_keys(struct online *w, size_t i, size_t n, struct keys own,
-    struct keys stem)
+take_keys(struct online *w, size_t i, size_t n, struct key_tiles own,
+    struct key_tiles stem)
 {
     float *s = w->s + i * KEYS, *m = w->m + i, *l = w->l + i;
     float *o = w->o + i * w->D;
@@ -225,7 +225,7 @@ attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
         kern.gemm_nt(M, n, D, w.q, D, a->k + at, a->ld, GEMM_SET, w.s, KEYS);
         for (size_t i = 0; i < M; i++) {
             const size_t t = qt * TILE + i % TILE;
-            struct keys own = { 0, 0 }, stem = { 0, 0 };
+            struct key_tiles own = { 0, 0 }, stem = { 0, 0 };
 
             span(a, t, kt * TILE, n, &own.lo, &own.hi);
             stem_span(a, t, kt * TILE, n, &stem.lo, &stem.hi);
@@ -260,14 +260,14 @@ window_start(size_t window, size_t t)
 }
 
 /* The keys from k0 on, n of them, that token t attends to. */
-static struct keys
+static struct key_tiles
 window_keys(size_t window, size_t t, size_t k0, size_t n)
 {
     const size_t first = window_start(window, t);
 
     if (t < k0 || first >= k0 + n)
-        return (struct keys){ 0, 0 };
-    return (struct keys){ first > k0 ? first - k0 : 0,
+        return (struct key_tiles){ 0, 0 };
+    return (struct key_tiles){ first > k0 ? first - k0 : 0,
         t - k0 + 1 < n ? t - k0 + 1 : n };
 }
 
@@ -309,7 +309,7 @@ attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
         for (size_t i = 0; i < M; i++)
             take_keys(&w, i, keys,
                 window_keys(a->window, t0 + i % n, kt * TILE, keys),
-                (struct keys){ 0, 0 });
+                (struct key_tiles){ 0, 0 });
         kern.gemm_nn(M, D, keys, w.s, KEYS,
             page_values(a, a->page + kt, keys, copy), D, GEMM_ADD, w.o, D);
     }

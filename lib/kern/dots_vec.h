@@ -156,8 +156,8 @@ dot_fill(float *out, enum dot_type type, const struct kern_rows *w, size_t row,
     }
 }
 
-/* Add to s the products of columns t..t+n-1 of m rows of x with those of VW rows
- * of w from `row` on, of which `rows` exist.  These columns lie between
+/* Add to s the products of columns t..t+n-1 of m rows of x with those of VW
+ * rows of w from `row` on, of which `rows` exist.  These columns lie between
  * multiples of VW. */
 static inline __attribute__((always_inline)) void
 dot_step(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
