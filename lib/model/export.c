@@ -122,7 +122,8 @@ is_stored_as(const struct weight *w, enum dtype as, size_t cols)
         w->cols == cols;
 }
 
-/* Make row k of the file, whose numbers are x, at y; have: the weight has it. */
+/* Make row k of the file, whose numbers are x, at y.  have: the weight has this
+ * row; else it is padding. */
 static void
 quantise_row(const struct tiles *t, size_t k, int have, const float *x,
     unsigned char *y)

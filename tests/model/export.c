@@ -2,11 +2,9 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "format/gguf_file.h"
 #include "format/json.h"
 #include "kern/kern.h"
 #include "model/export.h"
-#include "model/export_gguf.h"
 #include "model/forward.h"
 #include "model/head.h"
 #include "model/model.h"
@@ -692,47 +690,6 @@ test_shards(void)
     dir_remove("d", NULL);
 }
 
-/* A GGUF written without a mixture has the types and bytes of the model's own
- * file. */
-static void
-test_stored(void)
-{
-    static const char *const names[] = { "bf16", "f16", "q8_0", "q4_0",
-        "q4_1" };
-    const struct gguf_how how = { .mixture = NULL };
-
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        char *path = xasprintf(GGUF "%s.gguf", names[k]);
-        struct gguf_file a, b;
-        struct model m;
-        struct err e = { 0 };
-        size_t same = 0;
-
-        must_open(&m, path);
-        if (model_export_gguf(&m, "out.gguf", &how, NULL, &e) < 0 ||
-            gguf_open(&a, path, &e) < 0 || gguf_open(&b, "out.gguf", &e) < 0) {
-            printf("Bail out! %s\n", e.msg);
-            exit(1);
-        }
-        for (size_t i = 0; i < a.g.nt; i++) {
-            const struct gguf_tensor *t = &a.g.t[i],
-                                     *u = gguf_tensor(&b.g, t->name);
-
-            same += u != NULL && u->dtype == t->dtype &&
-                u->nbytes == t->nbytes &&
-                memcmp(u->data, t->data, t->nbytes) == 0;
-        }
-        ok(same == a.g.nt && b.g.nt == a.g.nt,
-            "%s: each tensor is written as it is stored (%zu of %zu)", names[k],
-            same, a.g.nt);
-        gguf_close(&a);
-        gguf_close(&b);
-        model_close(&m);
-        remove("out.gguf");
-        free(path);
-    }
-}
-
 /* All ids of a list of EOS are in both files that hold it. */
 static void
 test_eos(void)
@@ -828,7 +785,6 @@ main(void)
     test_refused();
     test_index();
     test_shards();
-    test_stored();
     test_tokenizer_files();
     test_eos();
     pool_free(pool);
