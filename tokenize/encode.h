@@ -20,7 +20,8 @@ struct encoder {
  * eos. */
 void encoder_begin(struct encoder *c, struct docs_opts *o);
 void encoder_release(struct encoder *c);
-/* A byte for each of a document's ids: 1: it is to be learnt.  NULL: all are. */
+/* A byte for each id of a document, 1: it is to be learnt; NULL: all
+ * are. */
 const char *encoder_mask(const struct doc *d);
 
 #endif

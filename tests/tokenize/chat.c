@@ -1,6 +1,6 @@
 /*
- * Ids and masks of conversations, as TRL makes them.  scripts/oracle/chat_mask.py
- * wrote the golden files.
+ * Ids and masks of conversations, as TRL makes them.
+ * scripts/oracle/chat_mask.py wrote the golden files.
  */
 #include "base/mem.h"
 #include "format/json.h"
