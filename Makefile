@@ -21,7 +21,8 @@ endif
 
 PROGS = clean/clean bpe/bpe tokenize/tokenize shard/shard stream/stream \
         teacher/teacher student/student prune/prune plan/plan evalppl/evalppl \
-        evaltask/evaltask generate/generate report/report convert/convert
+        evaltask/evaltask generate/generate report/report convert/convert \
+        $(if $(HTTPD_LIBS),serve/serve)
 NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
 PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc nettle
@@ -30,6 +31,10 @@ MANS  = $(wildcard man/*.[157])
 # Training over ranks is built in if Open MPI is there, also if installed later.
 MPI_CFLAGS := $(shell pkg-config --cflags ompi-c 2>/dev/null)
 MPI_LIBS   := $(shell pkg-config --libs ompi-c 2>/dev/null)
+
+# serve is built if libmicrohttpd is there.
+HTTPD_CFLAGS := $(shell pkg-config --cflags libmicrohttpd 2>/dev/null)
+HTTPD_LIBS   := $(shell pkg-config --libs libmicrohttpd 2>/dev/null)
 
 # Language identification is built in if CLD2 and a C++ compiler are there.
 CLD2 = $(if $(shell command -v $(firstword $(CXX))),$(firstword $(wildcard \
@@ -72,10 +77,12 @@ REAL   = $(patsubst tests/real/%.c,$(BUILD)/tests/real-%,$(wildcard tests/real/*
 # All files of a program but main form an archive, which its tests link.
 parts  = $(filter-out $(1)/$(1).c,$(wildcard $(1)/*.c $(1)/*/*.c))
 ARCHIVES = $(foreach n,$(NAMES),$(if $(call parts,$n),$(BUILD)/$n/$n.a))
-FUZZ   = $(patsubst tests/fuzz/%.c,%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
+FUZZ   = $(patsubst tests/fuzz/%.c,%,$(filter-out %/replay.c \
+    $(if $(HTTPD_LIBS),,%/request.c),$(wildcard tests/fuzz/*.c)))
 REPLAY = $(FUZZ:%=$(BUILD)/fuzz/replay-%)
 METERS = $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
-UNITS  = $(filter-out $(wildcard tests/bench/*.c tests/fuzz/*.c tests/real/*.c),$(wildcard tests/*/*.c))
+UNITS  = $(filter-out $(wildcard tests/bench/*.c tests/fuzz/*.c tests/real/*.c \
+    $(if $(HTTPD_LIBS),,tests/serve/*.c)),$(wildcard tests/*/*.c))
 UNIT   = $(UNITS:%.c=$(BUILD)/%)
 
 ifeq ($(V),0)
@@ -102,7 +109,7 @@ $(filter-out clean,$(NAMES)): %: $(BUILD)/bin/%
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@new=$@.$$$$; echo '$(CC) $(NEED) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)' \
-	    '$(LDFLAGS) $(PKG_LIBS) $(MPI_LIBS) $(VERSION) $(CLD2)' >$$new; \
+	    '$(LDFLAGS) $(PKG_LIBS) $(MPI_LIBS) $(HTTPD_LIBS) $(VERSION) $(CLD2)' >$$new; \
 	cmp -s $$new $@ && rm $$new || mv $$new $@
 
 %_avx2.o:   ISA = -mavx2 -mfma -mf16c
@@ -155,6 +162,9 @@ ifneq ($(CLD2),)
 $(BUILD)/bin/clean: $(BUILD)/clean/lang_cld2.o
 $(BUILD)/bin/clean: LIBS += -lcld2
 endif
+
+$(BUILD)/serve/%.o: NEED += $(HTTPD_CFLAGS)
+$(BUILD)/bin/serve $(BUILD)/tests/serve/%: LIBS += $(HTTPD_LIBS)
 
 define prog
 $(BUILD)/$(1)/$(1).a: $(patsubst %.c,$(BUILD)/%.o,$(call parts,$(1)))
@@ -251,17 +261,18 @@ check-long: all $(UNIT) $(REPLAY)
 	    $(MAKE) check CC=clang BUILD=$(BUILD)/clang; \
 	else echo 'SKIP clang: not found'; fi
 
+$(BUILD)/fuzz/replay-request $(BUILD)/fuzz/fuzz-request: $(BUILD)/serve/serve.a
 $(BUILD)/fuzz/replay-%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o \
     $(BUILD)/stream/stream.a $(LIB)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) -o $@ $^ $(LIBS)
+	$(Q)$(LINK) -o $@ $(filter-out $(LIB),$^) $(LIB) $(LIBS)
 
 # Built with clang's libFuzzer, by the target fuzz only, which sets SAN.
 $(BUILD)/fuzz/fuzz-%: $(BUILD)/tests/fuzz/%.o $(BUILD)/stream/stream.a $(LIB)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter-out $(LIB),$^) $(LIB) $(LIBS)
 
 ## fuzz: build the fuzz targets as build/fuzz-TARGET (clang); FUZZTIME=s runs each
 fuzz: SANFUZZ = fuzzer-no-link,address,undefined

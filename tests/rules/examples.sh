@@ -82,6 +82,7 @@ why() {
     'make -f recipes/'*)
         echo 'fetches; tests/pipeline runs the recipes on small models' ;;
     'duckdb '*) echo 'needs another program' ;;
+    'serve '*) echo 'runs until it is stopped; tests/serve does' ;;
     'tokenize -t tok --lang de dewiki'*) echo 'needs a dump of Wikipedia' ;;
     *.zst*) [ -e all/corpus/en.jsonl.zst ] || echo 'no zstd' ;;
     esac

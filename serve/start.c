@@ -1,0 +1,215 @@
+/* Opening the model, the bounds, and all parts of the server; see start.h. */
+#include "start.h"
+#include "http.h"
+#include "base/io.h"
+#include "base/note.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "dist/dist.h"
+#include "model/compute.h"
+#include "model/forward_kv.h"
+#include "train/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static void
+open_model(struct server *s, const struct serve_args *a)
+{
+    const char *path = a->tokenizer != NULL ? a->tokenizer : a->model;
+    struct err e;
+
+    if (dist_place(a->cpus, a->numa, &e) < 0 ||
+        compute_init(a->compute, &e) < 0)
+        die_err(&e);
+    mem_settle();
+    if (model_open(&s->m, a->model, &e) < 0 ||
+        model_check_finite(&s->m, &e) < 0)
+        die_err(&e);
+    if ((s->tok = tok_open(path, &e)) == NULL ||
+        tok_fit(s->tok, path, s->m.c.V, NULL, &e) < 0)
+        die_err(&e);
+    if (tok_warning(s->tok))
+        warn("%s: %s", path, tok_warning(s->tok));
+    if ((s->chat = chat_open(a->model, a->template, &e)) == NULL) {
+        if (a->template != NULL)
+            die_err(&e);
+        note("no chats: %s", e.msg);
+    }
+    if ((s->pool = pool_new(dist_threads(a->threads), &e)) == NULL)
+        die_err(&e);
+}
+
+/* Bytes of a page of keys and values. */
+static size_t
+page_bytes(const struct server *s)
+{
+    struct kvcache *one = kv_new(&s->m, s->pool, 1, 1, KV_PAGE);
+    const size_t bytes = kv_cache_bytes(one);
+
+    kv_free(one);
+    return bytes;
+}
+
+/* The bounds of the engine.  Without --longest a text may have the model's
+ * positions, or as many tokens as --cache has room for. */
+static void
+choose_limits(struct server *s, const struct serve_args *a)
+{
+    const size_t most = s->m.c.max_pos, page = page_bytes(s);
+    struct gen_limits *l = &s->limits;
+
+    *l = (struct gen_limits){ .texts = a->at_once,
+        .pages = a->cache / page,
+        .longest = a->longest > 0 ? a->longest
+            : most > 0            ? most
+                                  : 2048,
+        .slice = a->slice,
+        .scores = 1 };
+    if (most > 0 && a->targets > most)
+        die(EX_USAGE, "--targets %zu: give at most %zu, the model's positions",
+            a->targets, most);
+    if (most > 0 && l->longest > most)
+        die(EX_USAGE, "--longest %zu: give at most %zu, the model's positions",
+            l->longest, most);
+    if (kv_pages(l->longest) > l->pages && a->longest > 0)
+        die(EX_USAGE,
+            "--cache: a text of %zu tokens needs %zu bytes: give more, or a "
+            "lower --longest",
+            l->longest, kv_pages(l->longest) * page);
+    if (kv_pages(l->longest) > l->pages)
+        l->longest = l->pages * KV_PAGE;
+    if (l->pages == 0)
+        die(EX_USAGE, "--cache: give %zu bytes or more, a page of %d tokens",
+            page, KV_PAGE);
+}
+
+/* Tell how much memory the server will take at most, and die if there is not
+ * so much. */
+static void
+check_memory(const struct server *s, const struct serve_args *a)
+{
+    /* a connection's headers and socket; a tree of JSON, of which there is one
+     * at a time, takes up to 60 times its text */
+    const size_t http = a->connections * 24000 + a->body * 60;
+    const size_t targets = s->targets != NULL ? teach_bytes(s->targets) : 0;
+    const size_t all = gen_bytes(s->engine) + targets +
+        plan_window(&s->m, 1, 1) +
+        plan_program(prog_resident(), pool_size(s->pool)) + a->buffers + http;
+    struct err e;
+
+    note("%zu texts at a time of at most %zu tokens, %zu waiting; %.1f MB at "
+         "most: %.1f MB of keys and values, %.1f MB of requests and answers, "
+         "%.1f MB of connections",
+        a->at_once, s->limits.longest, a->queue, 1e-6 * (double)all,
+        1e-6 * (double)gen_cache_bytes(s->engine), 1e-6 * (double)a->buffers,
+        1e-6 * (double)http);
+    if (plan_fits(all, "fewer bytes of --cache or --buffers", &e) < 0)
+        die_err(&e);
+}
+
+/* The key is the file's first line. */
+static char *
+read_key(const char *path)
+{
+    struct err e;
+    size_t n;
+    char *key;
+
+    if (io_slurp(path, 4096, &key, &n, &e) < 0)
+        die_err(&e);
+    key[strcspn(key, "\r\n")] = '\0';
+    if (key[0] == '\0')
+        die(EX_INPUT, "%s: its first line must be the key, but is empty", path);
+    return key;
+}
+
+/* Each connection needs a descriptor. */
+static void
+allow_connections(size_t n)
+{
+    struct rlimit r;
+    const rlim_t need = (rlim_t)n + 64;
+
+    if (getrlimit(RLIMIT_NOFILE, &r) < 0)
+        die(EX_SYS, "limit of open files:");
+    if (r.rlim_cur >= need)
+        return;
+    r.rlim_cur = need < r.rlim_max ? need : r.rlim_max;
+    if (r.rlim_cur < need || setrlimit(RLIMIT_NOFILE, &r) < 0)
+        die(EX_USAGE,
+            "--connections %zu: the system allows %llu open files: give at "
+            "most %llu, or raise ulimit -n",
+            n, (unsigned long long)r.rlim_max,
+            (unsigned long long)(r.rlim_max > 64 ? r.rlim_max - 64 : 0));
+}
+
+/* The last part of a path, by which clients call the model. */
+static const char *
+model_name(const char *path)
+{
+    const char *slash;
+    char *copy = xstrdup(path);
+    size_t n = strlen(copy);
+
+    while (n > 1 && copy[n - 1] == '/')
+        copy[--n] = '\0';
+    slash = strrchr(copy, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : copy;
+}
+
+static void
+fill_api(struct server *s, const struct serve_args *a)
+{
+    const struct queue_bounds b = { a->at_once + a->queue, a->buffers };
+    struct api *api = &s->api;
+
+    api->bounds = (struct request_bounds){ .model = a->name != NULL
+            ? a->name
+            : model_name(a->model),
+        .tok = s->tok,
+        .chat = s->chat,
+        .scratch = tok_scratch_new(s->tok),
+        .V = s->m.c.V,
+        .context = s->limits.longest,
+        .texts = a->texts < b.texts ? a->texts : b.texts };
+    api->queue = queue_new(&b, http_wake);
+    api->metrics = metrics_new(api->bounds.model, s->limits.longest);
+    api->target_tokens = a->targets;
+    api->seed = a->seed;
+    api->created = (long long)time(NULL);
+}
+
+void
+server_open(struct server *s, const struct serve_args *a)
+{
+    if (a->model == NULL)
+        die(EX_USAGE, "give a model by -m; see serve -h");
+    if (a->key_file != NULL)
+        s->key = read_key(a->key_file);
+    allow_connections(a->connections);
+    open_model(s, a);
+    choose_limits(s, a);
+    s->engine = gen_new(&s->m, s->pool, s->tok, &s->limits);
+    if (a->targets > 0)
+        s->targets = teach_new(&s->m, s->pool, a->targets);
+    check_memory(s, a);
+    fill_api(s, a);
+}
+
+void
+server_close(struct server *s)
+{
+    queue_free(s->api.queue);
+    metrics_free(s->api.metrics);
+    tok_scratch_free(s->api.bounds.scratch);
+    teach_free(s->targets);
+    gen_free(s->engine);
+    chat_free(s->chat);
+    tok_free(s->tok);
+    model_close(&s->m);
+    pool_free(s->pool);
+    free(s->key);
+}

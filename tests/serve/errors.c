@@ -1,0 +1,180 @@
+/* serve: requests that are refused, and keys. */
+#include "client.h"
+
+static int port;
+
+static void
+error_objects(void)
+{
+    static const struct {
+        const char *path, *body;
+        int status;
+        const char *param, *code;
+    } bad[] = {
+        { "/v1/completions", "{\"prompt\": \"a\", \"temperature\": \"hot\"}",
+            400, "temperature", NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"max_tokens\": -1}", 400,
+            "max_tokens", NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"n\": 1.5}", 400, "n",
+            NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"n\": 500}", 400, "n",
+            NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"stop\": [3]}", 400, "stop",
+            NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"stop\": \"\"}", 400, "stop",
+            NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"stream\": 1}", 400,
+            "stream", NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"echo\": \"yes\"}", 400,
+            "echo", NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"logit_bias\": {\"x\": 1}}",
+            400, "logit_bias", NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"top_p\": 0}", 400, "top_p",
+            NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"best_of\": 3}", 400,
+            "best_of", NULL },
+        { "/v1/completions",
+            "{\"prompt\": \"a\", \"response_format\": {\"type\": \"json\"}}",
+            400, "response_format", NULL },
+        { "/v1/completions", "{\"max_tokens\": 3}", 400, "prompt", NULL },
+        { "/v1/completions", "{\"prompt\": []}", 400, "prompt", NULL },
+        { "/v1/completions", "{\"prompt\": [\"a\", 3]}", 400, "prompt", NULL },
+        { "/v1/completions", "{\"prompt\": [5, 1000]}", 400, "prompt", NULL },
+        { "/v1/completions", "{\"prompt\": \"\"}", 400, "prompt", NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"max_tokens\": 127}", 200,
+            NULL, NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"max_tokens\": 128}", 400,
+            "prompt", "context_length_exceeded" },
+        { "/v1/completions", "{\"prompt\": \"a\", \"max_tokens\": 0}", 400,
+            "max_tokens", NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"model\": \"gpt-4\"}", 404,
+            "model", "model_not_found" },
+        { "/v1/completions", "{\"prompt\": \"a\"", 400, NULL, NULL },
+        { "/v1/completions", "[1]", 400, NULL, NULL },
+        { "/v1/chat/completions", "{\"messages\": []}", 400, "messages", NULL },
+        { "/detokenize", "{\"tokens\": \"a\"}", 400, "tokens", NULL },
+        { "/v1/embeddings", "{}", 404, NULL, NULL },
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct answer a;
+        const json_t *param, *code;
+
+        ask(port, bad[i].path, bad[i].body, &a);
+        param = member(a.json, "error.param");
+        code = member(a.json, "error.code");
+        ok(a.status == bad[i].status &&
+                (a.status == 200 ||
+                    (strlen(text_of(a.json, "error.message")) > 8 &&
+                        strcmp(text_of(a.json, "error.type"),
+                            "invalid_request_error") == 0 &&
+                        (bad[i].param ? strcmp(bad[i].param,
+                                            json_string_value(param)
+                                                ? json_string_value(param)
+                                                : "") == 0
+                                      : json_is_null(param)) &&
+                        (bad[i].code ? strcmp(bad[i].code,
+                                           json_string_value(code)
+                                               ? json_string_value(code)
+                                               : "") == 0
+                                     : json_is_null(code)))),
+            "%s of %s answers %d", bad[i].path, bad[i].body, bad[i].status);
+        if (a.status != bad[i].status)
+            printf("# %d: %s\n", a.status, a.body.p ? a.body.p : "");
+        answer_release(&a);
+    }
+}
+
+static void
+methods_and_sizes(void)
+{
+    struct answer a;
+    static const char *const head =
+        "POST /v1/completions HTTP/1.1\r\n"
+        "Host: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    struct buf big = { 0 };
+    int fd;
+
+    ask(port, "/v1/completions", NULL, &a);
+    ok(a.status == 405 && strcmp(header_of(&a, "Allow"), "POST") == 0,
+        "GET of a path that needs POST answers 405 and says so");
+    answer_release(&a);
+    buf_adds(&big, "{\"prompt\": \"");
+    while (big.n < 70000)
+        buf_adds(&big, "a");
+    buf_adds(&big, "\"}");
+    ask(port, "/v1/completions", big.p, &a);
+    ok(a.status == 413, "a body of more than --max-body bytes answers 413");
+    answer_release(&a);
+    /* in chunks, so that no header says how long it is */
+    fd = dial(port);
+    put_all(fd, head, strlen(head));
+    for (size_t i = 0; i < 70; i++) {
+        put_all(fd, "400\r\n", 5);
+        put_all(fd, big.p, 1024);
+        put_all(fd, "\r\n", 2);
+    }
+    put_all(fd, "0\r\n\r\n", 5);
+    get_answer(fd, &a);
+    close(fd);
+    ok(a.status == 413, "a long body in chunks answers 413");
+    answer_release(&a);
+    buf_release(&big);
+}
+
+static void
+keys_of_clients(void)
+{
+    static const char *const args[] = { "--key-file", "key", "-m", "plain",
+        NULL };
+    struct server s;
+    struct answer a;
+    FILE *f = fopen("key", "w");
+
+    fputs("sesame\nsecond line\n", f);
+    fclose(f);
+    /* a model without a chat template */
+    ok(system("mkdir plain && cd plain && ln -s ../" SMALL_MODEL
+              "/config.json ../" SMALL_MODEL "/tokenizer.json ../" SMALL_MODEL
+              "/*.safetensors .") == 0,
+        "a model without a template is made");
+    server_start(&s, args);
+    ask(s.port, "/v1/models", NULL, &a);
+    ok(a.status == 401 &&
+            strcmp(text_of(a.json, "error.code"), "invalid_api_key") == 0,
+        "a request without the key answers 401");
+    answer_release(&a);
+    ask_with(s.port, "/v1/models", "Authorization: Bearer sesam\r\n", NULL, &a);
+    ok(a.status == 401, "a request with another key answers 401");
+    answer_release(&a);
+    ask_with(s.port, "/v1/models", "Authorization: Bearer sesame\r\n", NULL,
+        &a);
+    ok(a.status == 200, "a request with the key is answered");
+    answer_release(&a);
+    ask_with(s.port, "/v1/chat/completions", "Authorization: Bearer sesame\r\n",
+        "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}", &a);
+    ok(a.status == 400 &&
+            strstr(text_of(a.json, "error.message"), "no chat template"),
+        "a chat with a model without a template answers 400");
+    answer_release(&a);
+    ask(s.port, "/health", NULL, &a);
+    ok(a.status == 200, "/health needs no key");
+    answer_release(&a);
+    ok(server_end(&s, SIGINT) == 0, "SIGINT ends an idle server with status 0");
+}
+
+int
+main(void)
+{
+    static const char *const args[] = { "--max-body", "64K", NULL };
+    struct server s;
+
+    tap_scratch();
+    server_start(&s, args);
+    port = s.port;
+    error_objects();
+    methods_and_sizes();
+    ok(server_end(&s, SIGTERM) == 0, "the server ends after refusals");
+    keys_of_clients();
+    return done_testing();
+}
