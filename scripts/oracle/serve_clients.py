@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Clients of others against a running serve(1), called by scripts/check-serve.
+
+usage: serve_clients.py openai URL MODEL
+       serve_clients.py vllm WHEEL URL MODEL N CONCURRENCY
+       serve_clients.py lmeval SAMPLES ITEMS
+
+openai: OpenAI's own client (made with openai 3.57.0).
+vllm: the client of `vllm bench serve`, taken out of vllm's wheel (made with
+  0.33.0), the modules that it imports and does not use here being stubbed.
+lmeval: compare the samples that lm-eval logged (made with 0.4.13) with what
+  evaltask --items wrote: each log probability within 1e-5, relative.
+Prints a line for each check; exit status 1: one failed.
+"""
+import sys
+
+failed = 0
+
+
+def check(good, what):
+    global failed
+    failed += not good
+    print("ok" if good else "NOT OK", what)
+
+
+def refused(call, kind, **want):
+    import openai
+    try:
+        call()
+    except openai.APIStatusError as e:
+        got = {k: getattr(e, k) for k in want}
+        return type(e).__name__ == kind and got == want
+    return False
+
+
+def run_openai(url, model):
+    import openai
+    c = openai.OpenAI(base_url=url + "/v1", api_key="none")
+    check([m.id for m in c.models.list()] == [model], "openai lists the model")
+    ask = dict(model=model, prompt="The river", max_tokens=8, temperature=0)
+    whole = c.completions.create(**ask, logprobs=2, echo=True)
+    text = whole.choices[0].text[len("The river"):]
+    check(whole.usage.completion_tokens == 8 and
+          len(whole.choices[0].logprobs.tokens) ==
+          whole.usage.prompt_tokens + 8, "openai reads a completion")
+    pieces, usage = "", None
+    for e in c.completions.create(**ask, stream=True,
+                                  stream_options={"include_usage": True}):
+        pieces += e.choices[0].text if e.choices else ""
+        usage = e.usage or usage
+    check(pieces == text and usage.completion_tokens == 8,
+          "openai reads a stream of a completion")
+    ask = dict(model=model, messages=[{"role": "user", "content": "Say hi."}],
+               max_completion_tokens=12, temperature=0)
+    chat = c.chat.completions.create(**ask, logprobs=True, top_logprobs=2, n=2)
+    check(len(chat.choices) == 2 and
+          len(chat.choices[0].logprobs.content[0].top_logprobs) == 2,
+          "openai reads a chat")
+    pieces = "".join(e.choices[0].delta.content or ""
+                     for e in c.chat.completions.create(**ask, stream=True))
+    check(pieces == chat.choices[0].message.content,
+          "openai reads a stream of a chat")
+    create = c.completions.create
+    check(refused(lambda: create(model="none", prompt="a"), "NotFoundError",
+                  status_code=404, code="model_not_found"),
+          "openai raises NotFoundError for another model")
+    check(refused(lambda: create(model=model, prompt="a", temperature=-1),
+                  "BadRequestError", status_code=400, param="temperature"),
+          "openai raises BadRequestError for a wrong temperature")
+    check(refused(lambda: create(model=model, prompt="a", max_tokens=10**7),
+                  "BadRequestError", code="context_length_exceeded"),
+          "openai raises BadRequestError for too many tokens")
+
+
+def stub(name, **members):
+    import types
+    m = types.ModuleType(name)
+    m.__dict__.update(members)
+    sys.modules[name] = m
+
+
+def run_vllm(wheel, url, model, n, concurrency):
+    import asyncio
+    import contextlib
+    import dataclasses
+    import logging
+    import tempfile
+    import zipfile
+    from typing import Any
+
+    @dataclasses.dataclass
+    class SampleRequest:
+        prompt: Any
+        prompt_len: int
+        expected_output_len: int = 0
+        multi_modal_data: Any = None
+        lora_request: Any = None
+        request_id: Any = None
+        timestamp: Any = None
+        chat_messages: Any = None
+        request_overrides: Any = None
+
+    with tempfile.TemporaryDirectory() as folder:
+        with zipfile.ZipFile(wheel) as z:
+            for f in z.namelist():
+                if f.startswith("vllm/benchmarks/") and f.count("/") < 4:
+                    z.extract(f, folder)
+        stub("vllm", __path__=[folder + "/vllm"])
+        stub("vllm.benchmarks.datasets", SampleRequest=SampleRequest,
+             add_dataset_parser=None, get_samples=None)
+        stub("vllm.tokenizers", TokenizerLike=object, get_tokenizer=None)
+        stub("vllm.logger", init_logger=logging.getLogger)
+        stub("vllm.utils", __path__=[])
+        stub("vllm.utils.argparse_utils", FlexibleArgumentParser=object)
+        stub("vllm.utils.gc_utils", freeze_gc_heap=lambda: None)
+        stub("vllm.utils.network_utils", join_host_port=None)
+        from vllm.benchmarks import serve
+        asked = [SampleRequest(f"Story {i}: the river", 8, 16,
+                               request_id=f"r{i}") for i in range(n)]
+        for kind, path in (("openai", "/v1/completions"),
+                           ("openai-chat", "/v1/chat/completions")):
+            with contextlib.redirect_stdout(sys.stderr):
+                r = asyncio.run(serve.benchmark(
+                    serve.TaskType.GENERATION, kind, url + path, url, model,
+                    model, object(), asked, None, float("inf"), 1.0, True, 0,
+                    False, ["ttft", "tpot", "itl", "e2el"], [99.0], True, {},
+                    concurrency, None, None, {"seed": 1},
+                    ready_check_timeout_sec=10))
+            check(r["completed"] == n and r["failed"] == 0 and
+                  r["total_output_tokens"] == 16 * n,
+                  f"vllm bench serve finishes {n} requests of {kind}")
+            check(0 < r["mean_ttft_ms"] < r["mean_e2el_ms"] and
+                  r["mean_tpot_ms"] > 0,
+                  f"vllm bench serve measures {kind}: TTFT "
+                  f"{r['mean_ttft_ms']:.1f} ms, TPOT {r['mean_tpot_ms']:.1f} "
+                  f"ms, {r['output_throughput']:.1f} tokens/s")
+
+
+def run_lmeval(samples, items):
+    import glob
+    import json
+    want, n, worst = {}, 0, 0.0
+    for line in open(items).read().splitlines()[1:]:
+        f = line.split("\t")
+        want[f[0], int(f[2]), int(f[5])] = float(f[8])
+    for path in glob.glob(samples + "/**/samples_*.jsonl", recursive=True):
+        task = path.split("/samples_")[1].split("_2")[0].replace("_", "-")
+        for s in map(json.loads, open(path)):
+            for k, r in enumerate(s["resps"]):
+                x = want[task, s["doc_id"], k]
+                worst = max(worst, abs(float(r[0][0]) - x) / abs(x))
+                n += 1
+    check(n == len(want) and n > 0 and worst <= 1e-5,
+          f"lm-eval reads {n} of {len(want)} log probabilities, at most "
+          f"{worst:.1e} from evaltask's")
+
+
+if __name__ == "__main__":
+    a = sys.argv[2:]
+    if sys.argv[1] == "openai":
+        run_openai(*a)
+    elif sys.argv[1] == "vllm":
+        run_vllm(*a[:3], int(a[3]), int(a[4]))
+    else:
+        run_lmeval(*a)
+    sys.exit(failed > 0)
