@@ -69,19 +69,42 @@ pack_block(enum kern_quant t, unsigned char *p, const unsigned char *q)
     put_nibbles(p, q, BLOCK / 2);
 }
 
+/* The largest magnitude of a block.  Magnitudes are in the order of their bits
+ * as integers, whose maximum compilers find by vectors. */
+static float
+block_most(const float *x)
+{
+    uint32_t bits[BLOCK], most = 0;
+    float m;
+
+    memcpy(bits, x, sizeof bits);
+    for (size_t i = 0; i < BLOCK; i++) {
+        const uint32_t b = bits[i] & 0x7fffffff;
+
+        most = (int32_t)b > (int32_t)most ? b : most;
+    }
+    memcpy(&m, &most, sizeof m);
+    return m;
+}
+
+/* Codes are rounded as by roundf, halves away from 0. */
 static void
 encode_q8_0(unsigned char *p, const float *x)
 {
-    float most = 0.0f, d, inverse;
-
-    for (size_t i = 0; i < BLOCK; i++)
-        most = fmaxf(most, fabsf(x[i]));
-    d = most / 127.0f;
+    const float d = block_most(x) / 127.0f;
     /* half precision rounds a subnormal d to 0 */
-    inverse = d >= 0x1p-126f ? 1.0f / d : 0.0f;
+    const float inverse = d >= 0x1p-126f ? 1.0f / d : 0.0f;
+    signed char q[BLOCK];
+
     put_half(p, d);
-    for (size_t i = 0; i < BLOCK; i++)
-        p[2 + i] = (unsigned char)(signed char)roundf(x[i] * inverse);
+    for (size_t i = 0; i < BLOCK; i++) {
+        const float v = x[i] * inverse, near = fit_near(v), off = v - near;
+        const int up = (v > 0.0f) & (off == 0.5f);
+        const int down = (v < 0.0f) & (off == -0.5f);
+
+        q[i] = (signed char)((int)near + up - down);
+    }
+    memcpy(p + 2, q, BLOCK);
 }
 
 /* Without importance: the number of largest magnitude, or the smallest and the

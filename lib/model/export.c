@@ -16,6 +16,7 @@
 #include "model/weights_out.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,23 +32,6 @@ weight_narrow(enum dtype as, void *out, const float *x, size_t n)
     case DT_F16: kern.narrow_f16(out, x, n); return;
     default: quant_encode(QUANT_Q8_0 + (as - DT_Q8_0), out, x, NULL, n);
     }
-}
-
-/* Is a number in p[bytes] infinite or NaN: are all bits of its exponent ones?
- * For types that are not quantised. */
-static int
-not_finite(enum dtype as, const void *p, size_t bytes)
-{
-    const uint32_t mask = as == DT_F32 ? 0x7f800000
-        : as == DT_BF16                ? 0x7f80
-                                       : 0x7c00;
-    const size_t size = as == DT_F32 ? 4 : 2;
-    const unsigned char *s = p;
-    int found = 0;
-
-    for (size_t i = 0; i < bytes; i += size)
-        found |= (le_get(s + i, size) & mask) == mask;
-    return found;
 }
 
 /* Logical row of the weight that is row k of the file. */
@@ -92,6 +76,7 @@ struct tiles {
     size_t first;           /* row of tile 0 */
     float *x;
     unsigned char *y;
+    float *wide; /* a row for each worker */
     enum { TILE_FINE, TILE_NOT_FINITE, TILE_TOO_LARGE } * state;
 };
 
@@ -142,29 +127,28 @@ round_tile(void *ctx, size_t i, size_t worker)
 {
     const struct tiles *t = ctx;
     const size_t n = tile_rows(t, i), cols = t->cols;
-    const int quantised = t->as >= DT_Q8_0;
     float *x = t->x + i * t->rows * cols;
     unsigned char *y = t->y + i * t->rows * cols * sizeof *x;
     size_t bytes;
 
-    (void)worker;
     read_rows(t->p, t->first + i * t->rows, n, tile_have(t, i), x);
     t->state[i] = TILE_NOT_FINITE;
-    if (not_finite(DT_F32, x, n * cols * sizeof *x))
+    if (!isfinite(kern.sumsq(x, n * cols)))
         return;
     dtype_bytes(t->as, cols, &bytes);
-    for (size_t r = 0; quantised && r < n; r++)
-        quantise_row(t, t->first + i * t->rows + r, r < tile_have(t, i),
-            x + r * cols, y + r * bytes);
-    if (quantised) /* a scale may be too large for half precision */
-        weight_widen(x, t->as, y, n * cols);
-    else
-        weight_narrow(t->as, y, x, n * cols);
-    t->state[i] =
-        not_finite(quantised ? DT_F32 : t->as, quantised ? (void *)x : y,
-            n * (quantised ? cols * sizeof *x : bytes))
-        ? TILE_TOO_LARGE
-        : TILE_FINE;
+    for (size_t r = 0; r < n; r++, x += cols, y += bytes) {
+        if (t->as >= DT_Q8_0)
+            quantise_row(t, t->first + i * t->rows + r, r < tile_have(t, i), x,
+                y);
+        else
+            weight_narrow(t->as, y, x, cols);
+        weight_widen(t->wide + worker * cols, t->as, y, cols);
+        if (!isfinite(kern.sumsq(t->wide + worker * cols, cols))) {
+            t->state[i] = TILE_TOO_LARGE;
+            return;
+        }
+    }
+    t->state[i] = TILE_FINE;
 }
 
 /* Write tile i. */
@@ -199,7 +183,8 @@ int
 tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
     struct pool *pool, struct io_out *o, struct err *e)
 {
-    const size_t most = pool != NULL ? 4 * pool_size(pool) : 1;
+    const size_t workers = pool != NULL ? pool_size(pool) : 1;
+    const size_t most = pool != NULL ? 4 * workers : 1;
     struct tiles t = { .m = m, .p = p, .as = as };
     int r = 0;
 
@@ -209,6 +194,7 @@ tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
     t.rows = t.rows < t.all ? t.rows : t.all;
     t.x = xcalloc(most * t.rows * t.cols, sizeof *t.x);
     t.y = xcalloc(most * t.rows * t.cols, sizeof *t.x);
+    t.wide = xcalloc(workers * t.cols, sizeof *t.wide);
     t.state = xcalloc(most, sizeof *t.state);
     for (; r == 0 && t.first < t.all; t.first += most * t.rows) {
         size_t n = (t.all - t.first + t.rows - 1) / t.rows;
@@ -231,6 +217,7 @@ tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
     model_forget(m, p->w);
     free(t.x);
     free(t.y);
+    free(t.wide);
     free(t.state);
     return r;
 }
