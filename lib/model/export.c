@@ -3,7 +3,6 @@
 #include "kern/quant_out.h"
 #include "model/model.h"
 
-#include "base/bytes.h"
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
