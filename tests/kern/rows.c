@@ -205,13 +205,30 @@ test_powers(const char *isa)
     ok(same && past == 0.0, "%s and their largest, nothing past n", isa);
 }
 
-/* Few rows of x times rows of w: the bits of gemm_nt, whose error
- * tests/kern/gemm.c measures. */
+/* |got - x.w|, summed in double, over the most that k roundings to fp32 can add
+ * up to: k u sum |x w|, u half of FLT_EPSILON (Higham, Accuracy and Stability
+ * of Numerical Algorithms, eq. 3.5).  Infinite if got is NaN. */
+static double
+dot_error(float got, const float *x, const float *w, size_t k)
+{
+    double sum = 0.0, size = 0.0, e;
+
+    for (size_t l = 0; l < k; l++) {
+        sum += (double)x[l] * w[l];
+        size += fabs((double)x[l] * w[l]);
+    }
+    e = fabs(got - sum) / ((double)k * (FLT_EPSILON / 2) * size);
+    return isnan(e) ? INFINITY : e;
+}
+
+/* Few rows of x times rows of w: against double, and with the bits of
+ * gemm_nt. */
 static void
 test_dots(const char *isa)
 {
     static const size_t rows[] = { 1, 2, 3, 4, 5, 9, 16 };
     enum { LD = 53 };
+    double off = 0.0;
     int same = 1, kept = 1;
 
     for (size_t s = 0; s < NDEPTHS * 7; s++) {
@@ -231,12 +248,15 @@ test_dots(const char *isa)
                 continue;
             }
             same &= memcmp(&want[i], &z[i], sizeof *z) == 0;
+            off = fmax(off, dot_error(z[i], x + i / LD * k, w + i % LD * k, k));
         }
         free(x);
         free(w);
         free(z);
         free(want);
     }
+    ok(off <= 1.0, "%s dots err by their roundings at most (%.2g of these)",
+        isa, off);
     ok(same, "%s dots have the bits of gemm_nt", isa);
     ok(kept, "%s dots write nothing past n", isa);
 }
