@@ -112,6 +112,7 @@ prepare() {
         sed 1d example >example.2 && mv example.2 example
         ;;
     'tokenize -t tok --resume data '*) rm -r data ;;
+    'convert --dtype q4_k run/step-80 '*) cp -r S run/step-80 ;;
     *--append* | *--resume*) ;;
     'shard check '*) ;;
     *)
