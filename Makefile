@@ -115,6 +115,7 @@ $(BUILD)/flags: FORCE
 %_avx2.o:   ISA = -mavx2 -mfma -mf16c
 AVX512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
 %_avx512.o: ISA = $(AVX512)
+%_vnni.o:   ISA = $(AVX512) -mavx512vnni
 %_avx512bf16.o: ISA = $(AVX512) -mavx512bf16
 %_amx.o:    ISA = $(AVX512) -mavx512bf16 -mamx-tile -mamx-bf16
 # The kernels are written for -O3; a user's -O0 still wins for debugging.
@@ -241,7 +242,7 @@ check-real: all $(REAL)
 	    RETORT_TOKDIR='$(call full,$(TOKDIR))' \
 	    RETORT_MODELS='$(call full,$(MODELS))' \
 	    scripts/check tests/real/smollm2.sh tests/real/tokenizers.sh \
-	    tests/real/models.sh
+	    tests/real/models.sh tests/real/integers.sh
 
 ## check-tasks: public task sets against lm-eval: TASKS=dir MODELS=dir
 check-tasks: all

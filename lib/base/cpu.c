@@ -62,6 +62,16 @@ cpu_avx512bf16(void)
 }
 
 int
+cpu_vnni(void)
+{
+#if defined(__x86_64__)
+    return best() == CPU_AVX512 && __builtin_cpu_supports("avx512vnni");
+#else
+    return 0;
+#endif
+}
+
+int
 cpu_amx(void)
 {
 #if defined(__x86_64__)

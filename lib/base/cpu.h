@@ -19,6 +19,8 @@ const char *cpu_name(enum cpu_code code);
 
 /* Does this processor have AVX512-BF16? */
 int cpu_avx512bf16(void);
+/* Does this processor have AVX-512 VNNI? */
+int cpu_vnni(void);
 /* Does this processor have AMX for bfloat16, and may this process use it?  The
  * first call asks the system for it, for all threads. */
 int cpu_amx(void);

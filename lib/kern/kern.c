@@ -1,6 +1,7 @@
 /* Choice of kernels at run time. */
 #include "kern/kern.h"
 #include "kern/gemm_bf16.h"
+#include "kern/int.h"
 
 #include "base/cpu.h"
 #include "kern/rows_ref.h"
@@ -27,9 +28,11 @@ kern_force(const char *name)
     if (code == CPU_AVX2) {
         rows_avx2(&k);
         gemm_avx2(&k);
+        k.ints = &int_kern_avx2;
     } else if (code == CPU_AVX512) {
         rows_avx512(&k);
         gemm_avx512(&k);
+        k.ints = cpu_vnni() ? &int_kern_vnni : &int_kern_avx2;
     }
 #endif
     k.name = cpu_name(code);

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 struct loss_kern;
+struct int_kern;
 
 /* Rows of a weight as in files, at any alignment.  half: 0 fp32, 1 bf16.  mask:
  * NULL, or the rows are 2:4 (see spread).  Strides are in bytes. */
@@ -179,6 +180,7 @@ struct kern {
 
     const struct loss_kern *loss; /* kernels of losses and AdamW: loss.h */
     const struct fit_kern *fit;   /* scales of quantised groups: quant_fit.h */
+    const struct int_kern *ints;  /* products in 8-bit integers: int.h */
 };
 
 extern struct kern kern;

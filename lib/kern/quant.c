@@ -1,9 +1,8 @@
 /*
- * GGUF's other block types: those of five bits, the "K" types with scales of
- * scales, and IQ4.  A block is unpacked into small integers, by loops over
- * bytes that compilers vectorise; then a kernel scales these.  Every value is
- * computed as gguf-py computes it, so the bits are the same.  For types without
- * a minimum 0 is subtracted, which changes no number.
+ * GGUF's quantised block types.  A block is unpacked into small integers, by
+ * loops over bytes that compilers vectorise; then a kernel scales these.  Every
+ * value is computed as gguf-py computes it, so the bits are the same.  For
+ * types without a minimum 0 is subtracted, which changes no number.
  */
 #include "kern/quant.h"
 #include "kern/kern.h"
@@ -14,12 +13,6 @@
 #include <string.h>
 
 enum { SUPER = 256 };
-
-static float
-half_at(const unsigned char *p)
-{
-    return half_to_float(load16(p));
-}
 
 /* Unpack 2n numbers of 4 bits from n bytes: first the low halves of all, then
  * the high halves. */
@@ -50,24 +43,57 @@ fifth(signed char *q, const unsigned char *p, uint64_t turn)
     }
 }
 
+/* Set the one scale of a block of 32, and its minimum from `min`, which is
+ * added; NULL: there is none. */
 static void
-q5_0(signed char *q, float *d, float *m, const unsigned char *p)
+one_group(struct quant_parts *b, const unsigned char *d,
+    const unsigned char *min)
 {
-    nibbles(q, p + 6, 16);
-    for (size_t i = 0; i < 32; i++)
-        q[i] = (signed char)(q[i] - 16); /* sets the upper four bits */
-    fifth(q, p + 2, 0xf0);
-    *d = half_at(p);
-    *m = 0.0f;
+    b->d = load16(d);
+    b->dmin = min != NULL ? load16(min) : 0;
+    b->scale[0] = 1;
+    b->min[0] = min != NULL ? -1 : 0;
 }
 
 static void
-q5_1(signed char *q, float *d, float *m, const unsigned char *p)
+q4_0(struct quant_parts *b, const unsigned char *p)
 {
-    nibbles(q, p + 8, 16);
-    fifth(q, p + 4, 0x10);
-    *d = half_at(p);
-    *m = -half_at(p + 2);
+    nibbles(b->q, p + 2, 16);
+    for (size_t i = 0; i < 32; i++)
+        b->q[i] = (signed char)(b->q[i] - 8);
+    one_group(b, p, NULL);
+}
+
+static void
+q4_1(struct quant_parts *b, const unsigned char *p)
+{
+    nibbles(b->q, p + 4, 16);
+    one_group(b, p, p + 2);
+}
+
+static void
+q8_0(struct quant_parts *b, const unsigned char *p)
+{
+    memcpy(b->q, p + 2, 32);
+    one_group(b, p, NULL);
+}
+
+static void
+q5_0(struct quant_parts *b, const unsigned char *p)
+{
+    nibbles(b->q, p + 6, 16);
+    for (size_t i = 0; i < 32; i++)
+        b->q[i] = (signed char)(b->q[i] - 16); /* sets the upper four bits */
+    fifth(b->q, p + 2, 0xf0);
+    one_group(b, p, NULL);
+}
+
+static void
+q5_1(struct quant_parts *b, const unsigned char *p)
+{
+    nibbles(b->q, p + 8, 16);
+    fifth(b->q, p + 4, 0x10);
+    one_group(b, p, p + 2);
 }
 
 /* Unpack the 2-bit numbers of half a super-block, as 4 rows of 32. */
@@ -82,24 +108,32 @@ pairs_of_nibbles(signed char *restrict q, const unsigned char *restrict p)
 /* A block: scales[16], each byte a scale and a minimum of 4 bits; q[64]; d;
  * dmin. */
 static void
-q2_k(signed char *q, float *d, float *m, const unsigned char *p)
+q2_k(struct quant_parts *b, const unsigned char *p)
 {
-    const float scale = half_at(p + 80), min = half_at(p + 82);
-
-    pairs_of_nibbles(q, p + 16);
-    pairs_of_nibbles(q + 128, p + 48);
+    pairs_of_nibbles(b->q, p + 16);
+    pairs_of_nibbles(b->q + 128, p + 48);
     for (size_t g = 0; g < 16; g++) {
-        d[g] = scale * (float)(p[g] & 15);
-        m[g] = min * (float)(p[g] >> 4);
+        b->scale[g] = (signed char)(p[g] & 15);
+        b->min[g] = (signed char)(p[g] >> 4);
     }
+    b->d = load16(p + 80);
+    b->dmin = load16(p + 82);
+}
+
+static void
+no_minima(struct quant_parts *b, const unsigned char *d)
+{
+    b->d = load16(d);
+    b->dmin = 0;
+    memset(b->min, 0, sizeof b->min);
 }
 
 /* A block: third bits[32], q[64], scales[12] (16 scales of 6 bits), d. */
 static void
-q3_k(signed char *q, float *d, float *m, const unsigned char *p)
+q3_k(struct quant_parts *b, const unsigned char *p)
 {
     const unsigned char *s = p + 96;
-    const float scale = half_at(p + 108);
+    signed char *q = b->q;
 
     pairs_of_nibbles(q, p + 32);
     pairs_of_nibbles(q + 128, p + 64);
@@ -107,58 +141,50 @@ q3_k(signed char *q, float *d, float *m, const unsigned char *p)
         for (size_t i = 0; i < 32; i++)
             q[32 * k + i] =
                 (signed char)(q[32 * k + i] - 4 + (p[i] >> k & 1) * 4);
+    no_minima(b, p + 108);
     for (size_t g = 0; g < 16; g++) {
         const int low = s[g % 8] >> g / 8 * 4 & 15;
         const int high = s[8 + g % 4] >> g / 4 * 2 & 3;
 
-        d[g] = scale * (float)((low | high << 4) - 32);
-        m[g] = 0.0f;
+        b->scale[g] = (signed char)((low | high << 4) - 32);
     }
 }
 
-/* Unpack the scale and the minimum, 6 bits each, of group g < 8. */
+/* Unpack 8 scales and 8 minima of 6 bits.  A block begins with d, dmin and
+ * scales[12]. */
 static void
-scale_min(const unsigned char *s, size_t g, int *scale, int *min)
+eight_groups(struct quant_parts *b, const unsigned char *p)
 {
-    if (g < 4) {
-        *scale = s[g] & 63;
-        *min = s[g + 4] & 63;
-    } else {
-        *scale = (s[g + 4] & 15) | (s[g - 4] >> 2 & 48);
-        *min = s[g + 4] >> 4 | (s[g] >> 2 & 48);
-    }
-}
+    const unsigned char *s = p + 4;
 
-/* Set d and m of 8 groups of 32.  A block begins with d, dmin and scales[12] (8
- * scales and 8 minima of 6 bits). */
-static void
-eight_groups(float *d, float *m, const unsigned char *p)
-{
-    const float scale = half_at(p), min = half_at(p + 2);
+    b->d = load16(p);
+    b->dmin = load16(p + 2);
+    for (size_t g = 0; g < 4; g++) {
+        const unsigned char *high = s + g, *both = s + g + 8;
 
-    for (size_t g = 0; g < 8; g++) {
-        int s, n;
-
-        scale_min(p + 4, g, &s, &n);
-        d[g] = scale * (float)s;
-        m[g] = min * (float)n;
+        b->scale[g] = (signed char)(s[g] & 63);
+        b->min[g] = (signed char)(s[g + 4] & 63);
+        b->scale[g + 4] = (signed char)((*both & 15) | (*high >> 2 & 48));
+        b->min[g + 4] = (signed char)(*both >> 4 | (high[4] >> 2 & 48));
     }
 }
 
 /* A block: d, dmin, scales[12], q[128]. */
 static void
-q4_k(signed char *q, float *d, float *m, const unsigned char *p)
+q4_k(struct quant_parts *b, const unsigned char *p)
 {
-    eight_groups(d, m, p);
+    eight_groups(b, p);
     for (size_t k = 0; k < 4; k++)
-        nibbles(q + 64 * k, p + 16 + 32 * k, 32);
+        nibbles(b->q + 64 * k, p + 16 + 32 * k, 32);
 }
 
 /* A block: as of Q4_K, with fifth bits[32] before q. */
 static void
-q5_k(signed char *q, float *d, float *m, const unsigned char *p)
+q5_k(struct quant_parts *b, const unsigned char *p)
 {
-    eight_groups(d, m, p);
+    signed char *q = b->q;
+
+    eight_groups(b, p);
     for (size_t k = 0; k < 4; k++)
         nibbles(q + 64 * k, p + 48 + 32 * k, 32);
     for (int k = 0; k < 8; k++)
@@ -170,10 +196,9 @@ q5_k(signed char *q, float *d, float *m, const unsigned char *p)
 /* A block: q[128] of low 4 bits, [64] of high 2 bits, scales[16] of 8 bits,
  * d. */
 static void
-q6_k(signed char *q, float *d, float *m, const unsigned char *p)
+q6_k(struct quant_parts *b, const unsigned char *p)
 {
-    const float scale = half_at(p + 208);
-    signed char high[SUPER];
+    signed char high[SUPER], *q = b->q;
 
     nibbles(q, p, 64);
     nibbles(q + 128, p + 64, 64);
@@ -181,14 +206,11 @@ q6_k(signed char *q, float *d, float *m, const unsigned char *p)
     pairs_of_nibbles(high + 128, p + 160);
     for (size_t i = 0; i < SUPER; i++)
         q[i] = (signed char)((q[i] | high[i] << 4) - 32);
-    for (size_t g = 0; g < 16; g++) {
-        d[g] = scale * (float)(signed char)p[192 + g];
-        m[g] = 0.0f;
-    }
+    memcpy(b->scale, p + 192, 16);
+    no_minima(b, p + 208);
 }
 
-/* The values of the 16 codes of the IQ4 types. */
-static const signed char iq4_value[16] = { -127, -104, -83, -65, -49, -35, -22,
+const signed char quant_iq4_value[16] = { -127, -104, -83, -65, -49, -35, -22,
     -10, 1, 13, 25, 38, 53, 69, 89, 113 };
 
 static void
@@ -196,75 +218,71 @@ iq4(signed char *q, const unsigned char *p)
 {
     nibbles(q, p, 16);
     for (size_t i = 0; i < 32; i++)
-        q[i] = iq4_value[q[i]];
+        q[i] = quant_iq4_value[q[i]];
 }
 
 static void
-iq4_nl(signed char *q, float *d, float *m, const unsigned char *p)
+iq4_nl(struct quant_parts *b, const unsigned char *p)
 {
-    iq4(q, p + 2);
-    *d = half_at(p);
-    *m = 0.0f;
+    iq4(b->q, p + 2);
+    one_group(b, p, NULL);
 }
 
 /* A block: d, the scales' high 2 bits[2], their low 4 bits[4], q[128]. */
 static void
-iq4_xs(signed char *q, float *d, float *m, const unsigned char *p)
+iq4_xs(struct quant_parts *b, const unsigned char *p)
 {
-    const float scale = half_at(p);
     const unsigned high = load16(p + 2);
 
     for (size_t g = 0; g < 8; g++) {
         const int low = p[4 + g / 2] >> g % 2 * 4 & 15;
 
-        iq4(q + 32 * g, p + 8 + 16 * g);
-        d[g] = scale * (float)((low | (int)(high >> 2 * g & 3) << 4) - 32);
-        m[g] = 0.0f;
+        iq4(b->q + 32 * g, p + 8 + 16 * g);
+        b->scale[g] = (signed char)((low | (int)(high >> 2 * g & 3) << 4) - 32);
     }
+    no_minima(b, p);
 }
 
 static const struct {
-    size_t elements, bytes; /* of a block */
-    size_t group;           /* elements that share a scale */
-    /* Set q [elements], and scale d and minimum m of each group, from the block
-     * p. */
-    void (*unpack)(signed char *q, float *d, float *m, const unsigned char *p);
+    struct quant_type form;
+    void (*unpack)(struct quant_parts *b, const unsigned char *p);
 } types[QUANT_N] = {
-    [QUANT_Q8_0] = { 32, 34, 32, NULL }, /* by kernels of their own */
-    [QUANT_Q4_0] = { 32, 18, 32, NULL },
-    [QUANT_Q4_1] = { 32, 20, 32, NULL },
-    [QUANT_Q5_0] = { 32, 22, 32, q5_0 },
-    [QUANT_Q5_1] = { 32, 24, 32, q5_1 },
-    [QUANT_Q2_K] = { SUPER, 84, 16, q2_k },
-    [QUANT_Q3_K] = { SUPER, 110, 16, q3_k },
-    [QUANT_Q4_K] = { SUPER, 144, 32, q4_k },
-    [QUANT_Q5_K] = { SUPER, 176, 32, q5_k },
-    [QUANT_Q6_K] = { SUPER, 210, 16, q6_k },
-    [QUANT_IQ4_NL] = { 32, 18, 32, iq4_nl },
-    [QUANT_IQ4_XS] = { SUPER, 136, 32, iq4_xs },
+    [QUANT_Q8_0] = { { 32, 34, 32 }, q8_0 },
+    [QUANT_Q4_0] = { { 32, 18, 32 }, q4_0 },
+    [QUANT_Q4_1] = { { 32, 20, 32 }, q4_1 },
+    [QUANT_Q5_0] = { { 32, 22, 32 }, q5_0 },
+    [QUANT_Q5_1] = { { 32, 24, 32 }, q5_1 },
+    [QUANT_Q2_K] = { { SUPER, 84, 16 }, q2_k },
+    [QUANT_Q3_K] = { { SUPER, 110, 16 }, q3_k },
+    [QUANT_Q4_K] = { { SUPER, 144, 32 }, q4_k },
+    [QUANT_Q5_K] = { { SUPER, 176, 32 }, q5_k },
+    [QUANT_Q6_K] = { { SUPER, 210, 16 }, q6_k },
+    [QUANT_IQ4_NL] = { { 32, 18, 32 }, iq4_nl },
+    [QUANT_IQ4_XS] = { { SUPER, 136, 32 }, iq4_xs },
 };
 
-size_t
-quant_block(enum kern_quant t)
+struct quant_type
+quant_type(enum kern_quant t)
 {
-    return types[t].elements;
+    return types[t].form;
 }
 
-size_t
-quant_bytes(enum kern_quant t)
+void
+quant_unpack(enum kern_quant t, const void *in, struct quant_parts *b)
 {
-    return types[t].bytes;
+    types[t].unpack(b, in);
 }
 
 void
 quant_widen(enum kern_quant t, float *out, const void *in, size_t n)
 {
-    const size_t k = types[t].elements, group = types[t].group;
+    const struct quant_type form = types[t].form;
+    const size_t groups = form.elements / form.group;
     const unsigned char *p = in;
     signed char q[SUPER];
     float d[SUPER / 16], m[SUPER / 16];
 
-    assert(n % k == 0);
+    assert(n % form.elements == 0);
     switch (t) {
     case QUANT_Q8_0: kern.widen_q8_0(out, in, n); return;
     case QUANT_Q4_0: kern.widen_q4_0(out, in, n); return;
@@ -273,10 +291,19 @@ quant_widen(enum kern_quant t, float *out, const void *in, size_t n)
     }
     while (n > 0) {
         const size_t some = n < SUPER ? n : SUPER;
+        size_t at = 0;
 
-        for (size_t i = 0; i < some; i += k, p += types[t].bytes)
-            types[t].unpack(q + i, d + i / group, m + i / group, p);
-        kern.scale_groups(out, q, some, group, d, m);
+        for (size_t i = 0; i < some; i += form.elements, p += form.bytes) {
+            struct quant_parts b;
+
+            types[t].unpack(&b, p);
+            memcpy(q + i, b.q, form.elements);
+            for (size_t g = 0; g < groups; g++, at++) {
+                d[at] = half_to_float(b.d) * (float)b.scale[g];
+                m[at] = half_to_float(b.dmin) * (float)b.min[g];
+            }
+        }
+        kern.scale_groups(out, q, some, form.group, d, m);
         out += some;
         n -= some;
     }

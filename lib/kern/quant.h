@@ -1,9 +1,10 @@
-/* Convert quantised rows of a GGUF to fp32.  quant_out.h has the other
- * direction. */
+/* Unpack quantised rows of a GGUF, and convert them to fp32.  quant_out.h has
+ * the other direction. */
 #ifndef KERN_QUANT_H
 #define KERN_QUANT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* The block types of GGUF, in the order of enum dtype. */
 enum kern_quant {
@@ -21,10 +22,23 @@ enum kern_quant {
     QUANT_IQ4_XS,
     QUANT_N
 };
-/* Elements of a block: 32 or 256; and its bytes. */
-size_t quant_block(enum kern_quant t);
-size_t quant_bytes(enum kern_quant t);
-/* Widen n elements in whole blocks to fp32, with the bits of gguf-py. */
+/* Of a block: its elements (32 or 256), its bytes, and the elements that share
+ * a scale (16 or 32). */
+struct quant_type {
+    size_t elements, bytes, group;
+};
+struct quant_type quant_type(enum kern_quant t);
+/* A block's parts.  Element i of group g is d * scale[g] * q[i] -
+ * dmin * min[g]; d and dmin are in half precision. */
+struct quant_parts {
+    signed char q[256];
+    signed char scale[16], min[16];
+    uint16_t d, dmin;
+};
+void quant_unpack(enum kern_quant t, const void *in, struct quant_parts *b);
+/* The values of the 16 codes of the IQ4 types. */
+extern const signed char quant_iq4_value[16];
+/* Widen n elements in whole blocks to fp32.  The bits are those of gguf-py. */
 void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);
 
 #endif

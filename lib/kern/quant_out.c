@@ -448,7 +448,7 @@ void
 quant_encode(enum kern_quant t, void *out, const float *x,
     const float *importance, size_t n)
 {
-    const size_t bytes = quant_bytes(t), block = quant_block(t);
+    const size_t bytes = quant_type(t).bytes, block = quant_type(t).elements;
     unsigned char *p = out;
 
     assert(n % block == 0);

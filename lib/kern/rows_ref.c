@@ -5,6 +5,7 @@
 #include "kern/rows_ref.h"
 #include "kern/gemm.h"
 #include "kern/kern.h"
+#include "kern/int.h"
 #include "kern/loss.h"
 #include "kern/quant_fit.h"
 
@@ -489,7 +490,8 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
         .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .powers = powers,     \
         .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul,     \
         .kl_sums = kl_sums, .attn_ds = attn_ds, .loss = &loss_kern_ref,       \
-        .chance_bf16 = chance_bf16, .fit = &fit_kern_ref                      \
+        .ints = &int_kern_ref, .chance_bf16 = chance_bf16,                    \
+        .fit = &fit_kern_ref                                                  \
     }
 
 const struct kern kern_ref = KERN_REF;

@@ -1,0 +1,91 @@
+/*
+ * Products in 8-bit integers, for generation: y = x w^T, where w is quantised
+ * as in a GGUF.
+ *
+ * x is rounded once, in halves of 16 of blocks of 32 along k: x_l = d q_l, q_l
+ * an integer of -127..127, d in fp32 for each half.  A row of w consists of
+ * groups of 32 or 16 numbers along k: w_l = e c_l - f, c_l an integer, e and f
+ * exactly those of the GGUF.  An element of y is computed, block after block,
+ * by
+ *
+ *     y = fma(i, e d, y), i = the sum of c_l q_l over a half, exact; two halves
+ *     y = fma(-f, s, y), s = the sum of d q_l over the block, if there is an f
+ *
+ * from y = 0 on, with a rounding after each product e d and each fma.  So its
+ * bits depend on its row of x and its row of w alone, and are the same in all
+ * kernel sets.
+ *
+ * Rows of w are packed by INT_ROWS: a strip.  A strip has its numbers in the
+ * order in which they are used, so that memory is read as one stream.  It
+ * consists of pieces along k: of a block, or of 8 blocks if the type is a
+ * K-quant or IQ4_XS.  A piece has first the scales of its blocks, then their
+ * codes.
+ *
+ *     scales of a block: e of each row, then f, in half precision.  K-quants
+ *     and IQ4_XS: d of each row, then dmin, in half precision; then for each
+ *     block the scales of each group, a byte for each row, then the minima, a
+ *     byte for each row: e = d scale, f = dmin minimum.
+ *
+ *     codes of a block, 4 to 8 bits: c_l of 4 numbers l for each row in turn,
+ *     a byte each, are a quad of 64 bytes.  A block has 8 quads.  Bits 0-3 of
+ *     quads i and i + 4 share bytes: 4 x 64 bytes; then bit 4 of quad i is bit
+ *     i of 64 bytes, or bits 4-5 of quad i are bits i/2*2.. of quad i%2 of
+ *     2 x 64 bytes.  Codes of 8 bits: 8 x 64 bytes.
+ *
+ * int_pack.c packs; int_ref.c, int_avx2.c and int_vnni.c multiply.
+ */
+#ifndef KERN_INT_H
+#define KERN_INT_H
+
+#include "kern/quant.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { INT_ROWS = 16, INT_BLOCK = 32 };
+
+/* A block of a rounded row of x. */
+struct int_block {
+    float d[2];     /* of each half */
+    float s;        /* sum of d q, rounded after each product and the sum */
+    int32_t neg[2]; /* minus the sum of the q of each half */
+    signed char q[INT_BLOCK];
+};
+
+/* A matrix [rows,cols] that is packed.  strip: bytes of a strip; the last strip
+ * is filled up with rows of zeros. */
+struct int_matrix {
+    const unsigned char *strips; /* aligned to 64 bytes */
+    enum kern_quant type;
+    size_t rows, cols, strip;
+};
+
+/* Is there a product for this type?  Not for Q2_K and Q3_K. */
+int int_has(enum kern_quant t);
+/* Bytes of a strip of k columns, a multiple of 64. */
+size_t int_strip_bytes(enum kern_quant t, size_t k);
+/* Pack rows of k columns as they are in a GGUF into a strip; row [INT_ROWS],
+ * NULL: a row of zeros. */
+void int_pack(enum kern_quant t, size_t k,
+    const unsigned char *const row[INT_ROWS], unsigned char *strip);
+/* Bytes of a rounded row of x of k columns, a multiple of 64. */
+size_t int_row_bytes(size_t k);
+/* Bytes of the panel that a product of more than one row of x needs. */
+size_t int_panel_bytes(size_t k);
+
+struct int_kern {
+    /* Round x [k]; k is a multiple of INT_BLOCK.  If a number of a half is not
+     * finite, its d is NaN. */
+    void (*round)(struct int_block *out, const float *x, size_t k);
+    /* y[i*ldy + r] = the product of row i of x and row r of w, for the rows of
+     * `strips` strips from `first` on.  x: m rounded rows, int_row_bytes apart.
+     * y points to the element of row 0 of x and row 0 of w.  panel:
+     * int_panel_bytes, aligned to 64. */
+    void (*multiply)(const struct int_matrix *w, size_t first, size_t strips,
+        const struct int_block *x, size_t m, unsigned char *panel, float *y,
+        size_t ldy);
+};
+
+extern const struct int_kern int_kern_ref, int_kern_avx2, int_kern_vnni;
+
+#endif
