@@ -8,6 +8,7 @@
  */
 #include "model/forward_kv.h"
 #include "base/profile.h"
+#include "kern/int.h"
 #include "kern/kern.h"
 #include "model/forward.h"
 #include "model/forward_block.h"
@@ -47,13 +48,14 @@ struct kvcache {
     struct kv_row *row; /* [KV_TILE] */
     struct kv_run *run; /* [KV_TILE] */
     size_t rows, runs;
-    float *x, *xn, *out;  /* [KV_TILE,d] */
-    float *last;          /* [texts,d] final states whose logits are wanted */
-    float *qkv, *att;     /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
-    float *gate, *up;     /* [KV_TILE,mlp] */
-    float *cs, *cs_local; /* [longest,D] angles, as in struct fwd */
-    float **scratch;      /* [threads] scratch of attention */
-    float **wide;         /* [threads] KV_PART widened rows */
+    float *x, *xn, *out;    /* [KV_TILE,d] */
+    float *last;            /* [texts,d] final states whose logits are wanted */
+    float *qkv, *att;       /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
+    float *gate, *up;       /* [KV_TILE,mlp] */
+    float *cs, *cs_local;   /* [longest,D] angles, as in struct fwd */
+    float **scratch;        /* [threads] scratch of attention */
+    float **wide;           /* [threads] KV_PART widened rows, or a panel */
+    unsigned char *rounded; /* rows of a product rounded to 8-bit integers */
 };
 
 static float **
@@ -101,6 +103,8 @@ lay_cache(struct kvcache *k, struct arena *a)
     angles(k->f, k->longest, a, &k->cs, &k->cs_local);
     k->scratch = lay_each(a, threads, attn_text_scratch(c->H / c->KV, c->D));
     k->wide = lay_each(a, threads, KV_PART * cols);
+    k->rounded = arena_alloc(a, k->texts > KV_TILE ? k->texts : KV_TILE,
+        int_row_bytes(cols));
 }
 
 struct kvcache *
@@ -227,21 +231,33 @@ take_page(struct kvcache *k, size_t text)
 
 /* ---- products ---- */
 
-/* y [n,ldy] = x [n,cols] w^T */
+/* y [n,ldy] = x [n,cols] w^T, by tasks of `part` rows of w */
 struct matjob {
     struct kvcache *k;
     const struct weight *w;
     const float *x;
     float *y;
-    size_t n, ldy;
+    size_t n, ldy, part;
 };
 
-/* Compute the products with rows of the weight from r0 on, at most KV_PART. */
+/* Compute the products with n rows of the weight, from r0 on, in integers. */
 static void
-mat_part(const struct matjob *j, size_t r0, size_t worker)
+int_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
+{
+    const double begin = profile_begin();
+
+    kern.ints->multiply(j->w->ints, r0 / INT_ROWS,
+        (n + INT_ROWS - 1) / INT_ROWS, (const void *)j->k->rounded, j->n,
+        (void *)j->k->wide[worker], j->y, j->ldy);
+    profile_end("text products in integers", begin,
+        2.0 * (double)(j->n * n) * (double)j->w->cols, 0.0);
+}
+
+/* Compute the products with n <= KV_PART rows of the weight, from r0 on. */
+static void
+exact_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
 {
     const size_t K = j->w->cols;
-    const size_t n = r0 + KV_PART <= j->w->rows ? KV_PART : j->w->rows - r0;
     const float *p = weight_f32(j->w);
     float *y = j->y + r0;
     double begin = profile_begin();
@@ -264,10 +280,29 @@ mat_part(const struct matjob *j, size_t r0, size_t worker)
         0.0);
 }
 
-static size_t
-kv_parts(const struct weight *w)
+/* Compute the products with n rows of the weight, from r0 on. */
+static void
+mat_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
 {
-    return (w->rows + KV_PART - 1) / KV_PART;
+    if (j->w->ints != NULL) {
+        int_part(j, r0, n, worker);
+        return;
+    }
+    for (size_t i = 0; i < n; i += KV_PART)
+        exact_part(j, r0 + i, n - i < KV_PART ? n - i : KV_PART, worker);
+}
+
+static size_t
+kv_parts(const struct matjob *j)
+{
+    return (j->w->rows + j->part - 1) / j->part;
+}
+
+/* Rows of a task, the task's first one being r0. */
+static size_t
+part_rows(const struct matjob *j, size_t r0)
+{
+    return r0 + j->part <= j->w->rows ? j->part : j->w->rows - r0;
 }
 
 /* Multiply one x by several weights in turn; a weight without rows ends the
@@ -277,19 +312,9 @@ mat_task(void *ctx, size_t task, size_t worker)
 {
     const struct matjob *j = ctx;
 
-    for (; task >= kv_parts(j->w); j++)
-        task -= kv_parts(j->w);
-    mat_part(j, task * KV_PART, worker);
-}
-
-static void
-multiply_kv(struct kvcache *k, const struct matjob *j, size_t n)
-{
-    size_t tasks = 0;
-
-    for (size_t i = 0; i < n; i++)
-        tasks += kv_parts(j[i].w);
-    pool_run(k->f->pool, tasks, mat_task, (void *)(uintptr_t)j);
+    for (; task >= kv_parts(j); j++)
+        task -= kv_parts(j);
+    mat_part(j, task * j->part, part_rows(j, task * j->part), worker);
 }
 
 /* Compute a part of gate and up, then act from both, in gate. */
@@ -297,17 +322,70 @@ static void
 mlp_task(void *ctx, size_t task, size_t worker)
 {
     const struct matjob *j = ctx;
-    const size_t r0 = task * KV_PART, mlp = j->w->rows;
-    const size_t n = r0 + KV_PART <= mlp ? KV_PART : mlp - r0;
+    const size_t r0 = task * j->part, mlp = j->w->rows, n = part_rows(j, r0);
 
-    mat_part(j, r0, worker);
-    mat_part(j + 1, r0, worker);
+    mat_part(j, r0, n, worker);
+    mat_part(j + 1, r0, n, worker);
     for (size_t t = 0; t < j->n; t++) {
         float *g = j[0].y + t * mlp + r0;
 
         (j->k->f->family->gemma ? kern.gelu_mul : kern.silu_mul)(g, g,
             j[1].y + t * mlp + r0, n);
     }
+}
+
+/* Round KV_ROWS rows of x for products in integers. */
+static void
+round_task(void *ctx, size_t task, size_t worker)
+{
+    const struct matjob *j = ctx;
+    const size_t K = j->w->cols, end = (task + 1) * KV_ROWS;
+
+    (void)worker;
+    for (size_t t = task * KV_ROWS; t < j->n && t < end; t++)
+        kern.ints->round((void *)(j->k->rounded + t * int_row_bytes(K)),
+            j->x + t * K, K);
+}
+
+/* Choose the rows of a task of products in integers with `rows` rows: some
+ * tasks for each thread, of whole strips, not too small for their cost. */
+static size_t
+int_rows(const struct kvcache *k, size_t rows)
+{
+    enum { EACH = 8, LEAST = 32, MOST = 256 };
+    const size_t n = rows / (EACH * pool_size(k->f->pool));
+
+    return n < LEAST ? LEAST : n > MOST ? MOST : n / INT_ROWS * INT_ROWS;
+}
+
+/* Begin the products of one x with n weights. */
+static void
+begin_products(struct kvcache *k, struct matjob *j, size_t n)
+{
+    size_t rows = 0, part = KV_PART;
+    int ints = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        ints |= j[i].w->ints != NULL;
+        rows += j[i].w->rows;
+    }
+    if (ints) {
+        part = int_rows(k, rows);
+        pool_run(k->f->pool, (j->n + KV_ROWS - 1) / KV_ROWS, round_task, j);
+    }
+    for (size_t i = 0; i < n; i++)
+        j[i].part = part;
+}
+
+static void
+multiply_kv(struct kvcache *k, struct matjob *j, size_t n)
+{
+    size_t tasks = 0;
+
+    begin_products(k, j, n);
+    for (size_t i = 0; i < n; i++)
+        tasks += kv_parts(&j[i]);
+    pool_run(k->f->pool, tasks, mat_task, j);
 }
 
 /* ---- row by row ---- */
@@ -429,10 +507,10 @@ kv_attention(struct kvcache *k, size_t i)
     struct attjob att = { k, vec, k->k + k->at[i], k->v + k->at[i],
         config_window(c, i), query_heads(c, KV), KV, wide };
     float *key = k->qkv + att.H * c->D, *val = key + KV * c->D;
-    const struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, wide },
-        { k, &b->w[W_K], k->xn, key, n, wide },
-        { k, &b->w[W_V], k->xn, val, n, wide } };
-    const struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d };
+    struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, wide, 0 },
+        { k, &b->w[W_K], k->xn, key, n, wide, 0 },
+        { k, &b->w[W_V], k->xn, val, n, wide, 0 } };
+    struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d, 0 };
     struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0 };
     struct kv_rowjob sum = { k, vec[W_NORM_ATT], NULL, 1 };
 
@@ -450,15 +528,16 @@ kv_mlp(struct kvcache *k, size_t i)
     const struct block *b = &k->f->m->block[i];
     const float *const *vec = k->f->vec + i * W_N;
     const size_t n = k->rows;
-    const struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n,
-        k->f->m->c.d };
-    struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, b->mlp },
-        { k, &b->w[W_UP], k->xn, k->up, n, b->mlp } };
+    struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n, k->f->m->c.d,
+        0 };
+    struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, b->mlp, 0 },
+        { k, &b->w[W_UP], k->xn, k->up, n, b->mlp, 0 } };
     struct kv_rowjob first = { k, NULL, vec[W_NORM2], 0 };
     struct kv_rowjob sum = { k, vec[W_NORM_MLP], NULL, 1 };
 
     by_rows(k, sum_task, &first);
-    pool_run(k->f->pool, kv_parts(&b->w[W_GATE]), mlp_task, mlp);
+    begin_products(k, mlp, 2);
+    pool_run(k->f->pool, kv_parts(mlp), mlp_task, mlp);
     multiply_kv(k, &down, 1);
     by_rows(k, sum_task, &sum);
 }
@@ -527,7 +606,7 @@ kv_feed(struct kvcache *k, const struct kv_more *t, size_t n, float *logits)
 {
     const struct model *m = k->f->m;
     const size_t d = m->c.d;
-    struct matjob head = { k, &m->head, k->last, logits, 0, m->c.V };
+    struct matjob head = { k, &m->head, k->last, logits, 0, m->c.V, 0 };
 
     assert(n > 0 && n <= k->texts);
     if (!kv_has_room(k, t, n))
@@ -549,4 +628,17 @@ kv_feed(struct kvcache *k, const struct kv_more *t, size_t n, float *logits)
     if (head.n > 0)
         multiply_kv(k, &head, 1);
     return 0;
+}
+
+void
+kv_head(struct kvcache *k, const float *states, size_t n, float *logits)
+{
+    const size_t V = k->f->m->c.V, d = k->f->m->c.d;
+
+    for (size_t i = 0; i < n; i += KV_TILE) {
+        struct matjob head = { k, &k->f->m->head, states + i * d,
+            logits + i * V, n - i < KV_TILE ? n - i : KV_TILE, V, 0 };
+
+        multiply_kv(k, &head, 1);
+    }
 }

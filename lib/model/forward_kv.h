@@ -70,5 +70,7 @@ struct kv_more {
  */
 int kv_feed(struct kvcache *k, const struct kv_more *t, size_t n,
     float *logits);
+/* logits [n,V] of n final states [n,d], in the arithmetic of kv_feed. */
+void kv_head(struct kvcache *k, const float *states, size_t n, float *logits);
 
 #endif

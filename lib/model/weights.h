@@ -22,7 +22,10 @@ struct weight {
     float add;     /* added to a norm's stored values in use */
     const unsigned char *mask; /* mask_stride bytes for each row; or NULL */
     size_t mask_stride;
+    const struct int_matrix *ints; /* the matrix packed for products in integers
+                                    * (packed.h); or NULL */
 };
+struct int_matrix;
 /* Widen rows r0..r0+n-1 to fp32 out [n,cols], in logical row order (GGUF's
  * permutation of Q and K undone); `add` is not added. */
 void weight_rows(const struct weight *w, size_t r0, size_t n, float *out);

@@ -251,4 +251,5 @@ def main(tokfile, out, text, bindir=None):
         f.write('\n')
 
 
-main(*sys.argv[1:])
+if __name__ == '__main__':
+    main(*sys.argv[1:])
