@@ -77,7 +77,7 @@ run_round(const struct measured *b, const struct side *s, size_t at)
 /* Allocate the engines and values of all models.  Dies if memory is too small.
  */
 static void
-make_rooms(struct measured *b, struct pool *pool)
+make_rooms(struct measured *b, struct pool *pool, const struct common *how)
 {
     const size_t longest = b->prompt_length + b->length;
     const struct gen_limits limits = { .texts = b->each,
@@ -90,7 +90,9 @@ make_rooms(struct measured *b, struct pool *pool)
     for (size_t i = 0; i < b->sides; i++) {
         struct side *s = &b->side[i];
 
-        s->engine = gen_new(&s->m, pool, NULL, &limits);
+        s->packed = common_pack(how, &s->m, pool);
+        s->engine = gen_new(s->packed != NULL ? packed_model(s->packed) : &s->m,
+            pool, NULL, &limits);
         cache += gen_cache_bytes(s->engine);
         bytes += gen_bytes(s->engine);
         for (int q = 0; q < MEASURES; q++)
@@ -131,6 +133,7 @@ release_bench(struct measured *b)
 {
     for (size_t i = 0; i < b->sides; i++) {
         gen_free(b->side[i].engine);
+        packed_free(b->side[i].packed);
         for (int q = 0; q < MEASURES; q++)
             free(b->side[i].value[q]);
         model_close(&b->side[i].m);
@@ -162,7 +165,7 @@ run_bench(const struct bench_args *a)
     pool = common_pool(&a->how);
     b.threads = pool_size(pool);
     make_prompt(&b);
-    make_rooms(&b, pool);
+    make_rooms(&b, pool, &a->how);
     measure_rounds(&b);
     bench_print(&b, (enum format)a->format);
     release_bench(&b);

@@ -5,6 +5,7 @@
 #include "format/sheet.h"
 #include "gen/engine.h"
 #include "model/model.h"
+#include "model/packed.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@ enum { FIRST, TOKEN, TOKENS, PROMPTS, MEASURES };
 struct side {
     const char *name;
     struct model m;
+    struct packed *packed; /* NULL: the model is used as it is */
     struct gen_engine *engine;
     double *value[MEASURES]; /* [bench_values(b, q)] of measure q */
 };

@@ -33,6 +33,7 @@ enum { LONGEST = 4096 }; /* tokens, if the model does not tell its positions */
 struct speaker {
     const char *path;
     struct model m;
+    struct packed *packed; /* NULL: the model is used as it is */
     struct tokenizer *tok;
     struct tok_scratch *scratch;
     struct chat *template;
@@ -68,7 +69,9 @@ speaker_engine(struct speaker *s, const struct chat_args *a, struct pool *pool)
         l.pages = most > 0 ? most : 1;
     l.longest = l.pages * KV_PAGE < positions ? l.pages * KV_PAGE : positions;
     s->longest = l.longest;
-    g = gen_new(&s->m, pool, s->tok, &l);
+    s->packed = common_pack(&a->how, &s->m, pool);
+    g = gen_new(s->packed != NULL ? packed_model(s->packed) : &s->m, pool,
+        s->tok, &l);
     common_memory(&s->m, pool, 1, l.longest, gen_cache_bytes(g), gen_bytes(g));
     return g;
 }
@@ -110,6 +113,7 @@ static void
 close_speaker(struct speaker *s)
 {
     gen_free(s->engine);
+    packed_free(s->packed);
     chat_free(s->template);
     tok_scratch_free(s->scratch);
     tok_free(s->tok);

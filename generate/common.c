@@ -43,6 +43,39 @@ common_pool(const struct common *c)
     return pool;
 }
 
+struct packed *
+common_pack(const struct common *c, const struct model *m, struct pool *pool)
+{
+    struct packed *p;
+
+    if (c->exact)
+        return NULL;
+    p = packed_new(m, pool);
+    if (packed_bytes(p) == 0) {
+        packed_free(p);
+        return NULL;
+    }
+    note("%s: %.1f MB of weights packed for products in 8-bit integers",
+        m->path, (double)packed_bytes(p) * 1e-6);
+    return p;
+}
+
+void
+common_compare(const struct packed *p, struct pool *pool, const uint32_t *ids,
+    size_t n)
+{
+    struct packed_error e;
+
+    if (p == NULL || n == 0 || verbosity < 1)
+        return;
+    n = n < COMPARED ? n : COMPARED;
+    e = packed_compare(p, pool, ids, 0, n);
+    vnote("8-bit integers against exact products, %zu tokens of the prompt: "
+          "KL(exact || integer) %.3g nats, KL(integer || exact) %.3g, the same "
+          "most probable token in %.1f %%",
+        n, e.kl, e.back, 100.0 * e.agree);
+}
+
 void
 common_memory(const struct model *m, const struct pool *pool, size_t texts,
     size_t longest, size_t cache, size_t bytes)

@@ -7,8 +7,10 @@
 #include "gen/engine.h"
 #include "model/compute.h"
 #include "model/model.h"
+#include "model/packed.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Values of the options that every command has. */
 struct common {
@@ -16,6 +18,7 @@ struct common {
     size_t seed, threads;
     const char *cpus, *numa;
     int compute;
+    int exact; /* 1: no products in 8-bit integers */
 };
 #define COMMON_DEFAULTS          \
     {                            \
@@ -35,7 +38,10 @@ struct common {
             "run on these processors, such as 0-3,8"),                       \
         OPT_STR(0, "numa", &(c)->numa, "node", "run on this memory node"),   \
         OPT_ENUM(0, "compute", &(c)->compute, compute_names, "type",         \
-            "type that the factors of matrix products have")
+            "type that the factors of matrix products have"),                \
+        OPT_FLAG(0, "exact", &(c)->exact,                                    \
+            "multiply quantised weights in floating point, as training "     \
+            "does, not in 8-bit integers")
 /* Further options of commands that write texts to read. */
 #define SAMPLING_OPTIONS(s)                                                 \
     OPT_SIZE(0, "top-k", &(s)->top_k, 0, 1e9, "tokens",                     \
@@ -61,6 +67,16 @@ void common_open(struct model *m, const char *path);
 /* Start the threads.  Call it when models are open.  Dies on errors; the caller
  * frees the pool. */
 struct pool *common_pool(const struct common *c);
+/* Pack m's matrices for products in 8-bit integers, and note how many bytes
+ * they have.  NULL: exact products were asked for, or no matrix is quantised.
+ * The caller frees it. */
+struct packed *common_pack(const struct common *c, const struct model *m,
+    struct pool *pool);
+/* With -v, note how far p's predictions are from exact ones on the first tokens
+ * of a text, at most COMPARED.  p may be NULL. */
+enum { COMPARED = 1000 };
+void common_compare(const struct packed *p, struct pool *pool,
+    const uint32_t *ids, size_t n);
 /* Make an engine, and note its memory as common_memory does.  Dies if there is
  * not enough. */
 struct gen_engine *common_engine(const struct model *m, struct pool *pool,

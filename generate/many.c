@@ -157,6 +157,8 @@ many_run(struct many *r)
 
     progress_begin("generating", (double)prompts_total(r->prompts), "prompts");
     r->next = prompts_next(r->prompts);
+    if (r->next != NULL)
+        common_compare(r->packed, r->pool, r->next->ids.v, r->next->ids.n);
     /* The first prompts say how much memory texts need. */
     while (r->pending < window && (t = next_text(r)) != NULL) {
         longest = text_length(t) > longest ? text_length(t) : longest;

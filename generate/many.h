@@ -7,9 +7,11 @@
 #include "written.h"
 #include "base/pool.h"
 #include "gen/engine.h"
+#include "model/packed.h"
 
 struct many {
     const struct model *m;
+    const struct packed *packed; /* NULL: products are exact */
     struct pool *pool;
     const struct tokenizer *tok;
     struct prompts *prompts;

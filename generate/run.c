@@ -37,16 +37,15 @@ print_new_bytes(void *ctx, const struct gen_event *ev)
 
 /* Continue one prompt, and print its text while it is made. */
 static double
-run_one(const struct run_args *a, const struct model *m, struct pool *pool,
-    const struct tokenizer *tok, struct prompts *prompts)
+run_one(const struct run_args *a, const struct many *many)
 {
-    struct prompt *q = prompts_next(prompts);
+    struct prompt *q = prompts_next(many->prompts);
     const size_t longest = q->ids.n + a->length;
     const struct gen_limits l = { .texts = 1,
         .pages = kv_pages(longest),
         .longest = longest,
         .slice = a->slice };
-    struct gen_engine *g = common_engine(m, pool, tok, &l);
+    struct gen_engine *g = common_engine(many->m, many->pool, many->tok, &l);
     /* a text on a terminal shows progress itself */
     const int shows = !isatty(STDOUT_FILENO);
     double tokens = 0.0;
@@ -57,6 +56,7 @@ run_one(const struct run_args *a, const struct model *m, struct pool *pool,
         .ctx = &tokens };
     struct err e;
 
+    common_compare(many->packed, many->pool, q->ids.v, q->ids.n);
     if (shows)
         progress_begin("generating", (double)a->length, "tokens");
     out_put(a->prompt, strlen(a->prompt));
@@ -110,7 +110,8 @@ open_run_tokenizer(const struct run_args *a, const struct model *m)
 }
 
 static void
-run_prompts(const struct run_args *a, const struct model *m, struct pool *pool)
+run_prompts(const struct run_args *a, const struct model *m,
+    const struct packed *packed, struct pool *pool)
 {
     struct tokenizer *tok = open_run_tokenizer(a, m);
     const struct prompts_from from = { .text = a->prompt,
@@ -131,7 +132,8 @@ run_prompts(const struct run_args *a, const struct model *m, struct pool *pool)
         .V = m->c.V,
         .positions = m->c.max_pos };
     struct prompts *prompts = prompts_open(&from);
-    struct many many = { .m = m,
+    struct many many = { .m = packed != NULL ? packed_model(packed) : m,
+        .packed = packed,
         .pool = pool,
         .tok = tok,
         .prompts = prompts,
@@ -147,7 +149,7 @@ run_prompts(const struct run_args *a, const struct model *m, struct pool *pool)
         output_close(many.output);
     } else {
         many.texts = 1.0;
-        many.tokens = run_one(a, m, pool, tok, prompts);
+        many.tokens = run_one(a, &many);
     }
     prog_closing("%.0f texts, %.0f tokens, %.1f tokens/s", many.texts,
         many.tokens, many.tokens / (clock_now() - start + 1e-9));
@@ -212,6 +214,7 @@ run_main(int argc, char **argv)
             "tokens of prompts that are read between two steps"),
         OPT_END };
     struct model m;
+    struct packed *packed;
     struct pool *pool;
 
     a.prompt = opt_parse(argc, argv, options, "continue prompts with a model",
@@ -221,8 +224,10 @@ run_main(int argc, char **argv)
     common_begin(&a.how);
     common_open(&m, a.model);
     pool = common_pool(&a.how);
-    run_prompts(&a, &m, pool);
+    packed = common_pack(&a.how, &m, pool);
+    run_prompts(&a, &m, packed, pool);
     out_done();
+    packed_free(packed);
     model_close(&m);
     pool_free(pool);
     return 0;

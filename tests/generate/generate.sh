@@ -384,4 +384,19 @@ values() {
 } >want
 sed 's/^ *//; s/\(mean\|median\|p99\)": [0-9][0-9.e+-]*/\1": N/g' out >got
 same '... has the rows of TSV, null where there is no number' want got
+
+# Products in integers, of a quantised model
+q=$top/tests/golden/gguf/q4_1.gguf
+ok 'a quantised model generates' generate run -v -m "$q" -n 8 'abc 12'
+like 'weights are packed for integers' 'packed.*8-bit integers' err
+like 'the KL to exact products is told with -v' 'KL.exact .. integer. 0[.]' err
+ok 'a quantised model generates with --exact' \
+    generate run -v --exact -m "$q" -n 8 'abc 12'
+unlike '--exact uses no integers' 'integer' err
+ok 'a model in fp32 generates' \
+    generate run -v -m "$top/tests/golden/gguf/f32.gguf" -n 8 'abc 12'
+unlike 'a model in fp32 uses no integers' 'integer' err
+ok 'generate bench takes --exact' generate bench --exact -m "$q" \
+    --count 1 --prompt-length 3 -n 2
+unlike 'generate bench --exact uses no integers' 'integer' err
 done_testing
