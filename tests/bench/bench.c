@@ -4,6 +4,7 @@
  *
  *   bench cpu                      processor, kernels, flags: comment lines
  *   bench sgemm THREADS KERNELS    GF/s of a cube; threads 0: all processors
+ *   bench read THREADS             GB/s of reading memory, by all threads
  *   bench fast COMPUTE             exit status 0 unless products of that kind
  *                                  (kern_compute) are in plain C
  *   bench model CONFIG.json DIR [bf16]
@@ -122,6 +123,43 @@ sgemm(size_t threads, const char *set)
     printf("%.2f\n", REPEAT * 2.0 * CUBE * CUBE * CUBE / t[3] / 1e9);
     for (size_t k = 0; k < 3; k++)
         free(x[k]);
+    pool_free(pool);
+}
+
+/* ---- read: 512 MiB, the fastest of 9 times ---- */
+
+enum { READ_TASKS = 512, READ_FLOATS = 1 << 18 };
+
+static void
+read_task(void *ctx, size_t task, size_t worker)
+{
+    float *x = ctx;
+
+    (void)worker;
+    x += task * READ_FLOATS;
+    x[0] = kern.max(x, READ_FLOATS);
+}
+
+static void
+read_memory(size_t threads)
+{
+    const size_t bytes = (size_t)READ_TASKS * READ_FLOATS * sizeof(float);
+    struct pool *pool;
+    struct arena a;
+    double best = 0.0;
+
+    use_kernels("");
+    pool = pool_new(threads, NULL);
+    arena_init(&a, bytes);
+    memset(a.base, 0, bytes);
+    for (size_t r = 0; r < 9; r++) {
+        const double start = clock_now();
+
+        pool_run(pool, READ_TASKS, read_task, a.base);
+        best = fmax(best, (double)bytes / (clock_now() - start));
+    }
+    printf("%.2f\n", best / 1e9);
+    arena_release(&a);
     pool_free(pool);
 }
 
@@ -519,6 +557,8 @@ main(int argc, char **argv)
         cpu();
     else if (strcmp(job, "sgemm") == 0 && argc == 4)
         sgemm(number(argv[2], 0), argv[3]);
+    else if (strcmp(job, "read") == 0 && argc == 3)
+        read_memory(number(argv[2], 0));
     else if (strcmp(job, "fast") == 0 && argc == 3)
         return fast(argv[2]);
     else if (strcmp(job, "model") == 0 && (argc == 4 || argc == 5))
@@ -534,7 +574,7 @@ main(int argc, char **argv)
         apart(argv[2]);
     else
         die(EX_USAGE,
-            "cpu, sgemm, fast, model, docs, ipc, sip or apart: see "
+            "cpu, sgemm, read, fast, model, docs, ipc, sip or apart: see "
             "tests/bench/bench.c");
     out_done();
     return 0;
