@@ -29,7 +29,9 @@ slice_of(const struct job *j, size_t rank)
         .dense = blocks * (s->attention + s->dense) / j->tensor +
             blocks * s->vectors,
         .experts = blocks * s->experts * s->expert / j->expert,
-        .table = s->V * s->d / j->tensor * ((rank == 0) + own_head) };
+        .table = (s->V * s->d * ((rank == 0) + own_head) +
+                     s->positions * (rank == 0)) /
+            j->tensor };
 }
 
 double

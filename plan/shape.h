@@ -1,8 +1,9 @@
 /*
  * The shape of a model, without its weights, read from a GGUF, a folder, a
  * config.json or a shipped shape (plan/models).  Only sizes matter here, so the
- * config.json may be of a family that student does not train, such as a mixture
- * of experts.  Sizes have the names that transformers gives them.
+ * config.json may be of a family that student does not train (families.h), or a
+ * file of sizes without model_type.  Sizes have the names that transformers
+ * gives them.
  */
 #ifndef PLAN_SHAPE_H
 #define PLAN_SHAPE_H
@@ -28,6 +29,8 @@ struct shape {
                               * and router */
     double expert;           /* parameters of one expert of a block */
     double vectors;          /* parameters of a block's norms and biases */
+    double positions, outer; /* of an embedding of positions; of norms and
+                              * biases outside of blocks */
 };
 
 /* Read the shape at path.  -1 and *e. */

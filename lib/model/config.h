@@ -55,6 +55,8 @@ struct config {
 /* Read a parsed config.json.  -1, and the JSON path in *e: a key is unknown, a
  * value is not implemented, or a size is zero or absurd. */
 int config_from_json(struct config *c, const json_t *j, struct err *e);
+/* Does every family take the key of config.json with any value? */
+int config_key_idle(const char *name);
 /* Read the file at path; errors begin with path.  b: NULL, or *b becomes the
  * blocks' shapes [L], which the caller frees. */
 int config_load(struct config *c, struct block_shape **b, const char *path,

@@ -5,6 +5,7 @@
  * nobody would notice.
  */
 #include "model/config_keys.h"
+#include "model/config.h"
 #include "format/json.h"
 #include "model/family.h"
 
@@ -143,6 +144,16 @@ static const struct key keys[] = {
     { "suppress_tokens", 0, NULL },
     { "begin_suppress_tokens", 0, NULL },
 };
+
+int
+config_key_idle(const char *name)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i].name, name) == 0 && keys[i].families == 0 &&
+            keys[i].only == NULL)
+            return 1;
+    return 0;
+}
 
 /* Keys of rope_parameters and rope_scaling; config.c checks their type. */
 static const struct key rope_keys[] = {

@@ -134,7 +134,7 @@ equal '512 rows of 16 replicas make 32 passes' "$(value passes)" 32
 # --- a configuration is read the same by either reader: that of the library,
 # which knows pruned blocks, and that of sizes alone
 llama own.json
-sed 's/"model_type": "llama"/"model_type": "other"/' own.json >sizes.json
+sed 's/"model_type": "llama",*//' own.json >sizes.json
 ok 'a family that student trains is predicted' plan cluster -q -m own.json \
     --machine h100 batch=8 --format tsv
 cp out own.tsv
@@ -144,8 +144,8 @@ same 'both readers predict the same figures' own.tsv out
 ok 'plan run reads the same configuration' plan run -q -m own.json --format tsv
 equal 'plan run counts the parameters of plan cluster' "$(value parameters)" \
     "$(awk -F '\t' '$1 == "parameters" { print $2 }' own.tsv)"
-sed \
-    's/"model_type": "other"/"model_type": "other", "num_local_experts": 4, "num_experts_per_tok": 2/' sizes.json >experts.json
+sed 's/"vocab_size"/"num_local_experts": 4, "num_experts_per_tok": 2, &/' \
+    sizes.json >experts.json
 ok 'a GGUF is predicted' plan cluster -q -m "$top/tests/golden/gguf/f32.gguf" \
     --machine h100 batch=8 --format tsv
 cp out gguf.tsv
@@ -362,7 +362,7 @@ status 3 'a figure that is not known is refused' plan cluster -m own.json \
     --machine other.json
 like 'the message for an unknown figure names it' \
     'other.json: net_ms: .*not known' err
-printf '{"model_type": "other", "vocab_size": 10}' >half.json
+printf '{"vocab_size": 10}' >half.json
 status 3 'a config.json without sizes is refused' \
     plan cluster -m half.json --machine h100
 like 'the message for missing sizes names file and member' \
