@@ -2,8 +2,11 @@
 #include "common.h"
 #include "machine.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
+
+#include <string.h>
 
 void
 common_check(const struct common *in, int ranks)
@@ -43,4 +46,54 @@ common_shapes(struct job *j, const struct common *in)
     if (shape_open(&j->student, in->model, &e) < 0 ||
         (in->teacher != NULL && shape_open(&j->teacher, in->teacher, &e) < 0))
         die_err(&e);
+}
+
+/* Has the key several values? */
+static int
+key_swept(const struct key *k, const struct range *range, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (range[i].key == k && range[i].n > 1)
+            return 1;
+    return 0;
+}
+
+/* Was the key given one value by an operand? */
+static int
+key_given(const struct key *k, const struct range *range, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (range[i].key == k && range[i].n == 1)
+            return 1;
+    return 0;
+}
+
+void
+common_tell(const struct job *j, const struct common *in,
+    const struct range *range, size_t n)
+{
+    struct job usual, own = *j;
+    struct buf b = { 0 };
+
+    job_init(&usual);
+    buf_addf(&b, "%s on %s", in->model, in->machine);
+    if (in->teacher != NULL)
+        buf_addf(&b, ", taught by %s", in->teacher);
+    buf_addc(&b, ':');
+    for (const struct key *k = job_keys; k->name != NULL; k++) {
+        const int same = *job_value(&usual, k) == *job_value(&own, k);
+        const int rows = strcmp(k->name, "batch") == 0;
+        const int tokens = strcmp(k->name, "length") == 0;
+
+        if (key_swept(k, range, n) ||
+            ((k->machine || same) && !key_given(k, range, n) &&
+                !(rows || tokens || strcmp(k->name, "nodes") == 0)))
+            continue;
+        buf_addf(&b, " %s=", k->name);
+        job_put(&b, j, k);
+        if ((rows || tokens) && same && !key_given(k, range, n))
+            buf_addf(&b, " (the default; set it by -%c)", rows ? 'B' : 'T');
+    }
+    note("%s", b.p);
+    buf_release(&b);
 }

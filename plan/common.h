@@ -56,6 +56,11 @@ void common_check(const struct common *in, int ranks);
  */
 void common_job(struct job *j, const struct common *in, struct range *range,
     char **operand, size_t n);
+/* Tell the models, the machine, and the layout's keys that have one value,
+ * except those that are left at their defaults.  Rows and tokens are always
+ * told, and whether they are the defaults. */
+void common_tell(const struct job *j, const struct common *in,
+    const struct range *range, size_t n);
 /* Read the shapes of the models into *j.  Dies on errors. */
 void common_shapes(struct job *j, const struct common *in);
 

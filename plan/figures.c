@@ -53,12 +53,14 @@ static const struct unit {
     const char *text, *plain;
 } units[] = {
     { "", "", 1.0, "%.0f", "%.0f" },
-    { "bytes", " MB", 1e-6, "%.1f", "%.0f" },
+    { "bytes", " GB", 1e-9, "%.2f", "%.0f" },
     { "FLOP", " GFLOP", 1e-9, "%.6g", "%.0f" },
     { "s", " s", 1.0, "%.4g", "%.6g" },
     { "share", " %", 100.0, "%.2f", "%.6g" },
     { NULL, " ", 1.0, "%.5g", "%.6g" },
 };
+
+static const struct unit small_bytes = { "bytes", " MB", 1e-6, "%.1f", "%.0f" };
 
 static const struct unit *
 unit_of(const struct figure *f)
@@ -76,6 +78,8 @@ figure_text(struct buf *b, const struct figure *f, double v, int columns)
     const struct unit *u = unit_of(f);
     char text[400];
 
+    if (strcmp(f->unit, "bytes") == 0 && v > 0.0 && v < 1e8)
+        u = &small_bytes;
     snprintf(text, sizeof text, isfinite(v) ? u->text : "-", v * u->scale);
     buf_addf(b, "%*s%s%s", columns, text, u->shown,
         u->name == NULL ? f->unit : "");

@@ -13,42 +13,91 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys that the search varies, the outermost loop first.  Values of pipeline
- * divide both blocks and ranks; shard and recompute take all their values,
- * other keys powers of two.  Layouts that job_check refuses are skipped. */
+/* Keys that the search varies, the outermost loop first.  tensor, pipeline and
+ * context take the divisors of the ranks that are left, expert those of the
+ * experts, micro those of a replica's rows; the other keys take every value.
+ * Blocks need not divide into stages.  Layouts that job_check refuses are
+ * skipped. */
 static const char *const varied[] = { "tensor", "pipeline", "virtual",
     "context", "expert", "shard", "recompute", "micro" };
 enum { VARIED = sizeof varied / sizeof *varied };
 
 struct found {
     struct job j;
-    double step;
+    double step, memory;
 };
 struct search {
     int set[VARIED];    /* 1: an operand sets the key */
     int sequence;       /* 1: an operand sets the key "sequence" */
     struct found *best; /* [n] of [room], the fastest first */
     size_t n, room, tried;
+    struct job least;   /* the layout that needs the least memory, */
+    double least_bytes; /* that memory; if tried > 0 */
 };
+
+/* Is a layout known that takes the same time and memory?  Such layouts differ
+ * only in keys that do nothing there. */
+static int
+layout_known(const struct search *s, double step, double memory)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->best[i].step == step && s->best[i].memory == memory)
+            return 1;
+    return 0;
+}
 
 static void
 keep_layout(struct search *s, const struct job *j)
 {
     struct figures f;
-    double step;
+    double step, memory;
     size_t at;
 
     predict(&f, j);
-    s->tried++;
     step = figure_of(&f, "step");
-    if (!(figure_of(&f, "full") <= 1.0))
+    memory = figure_of(&f, "memory");
+    if (s->tried++ == 0 || memory < s->least_bytes) {
+        s->least = *j;
+        s->least_bytes = memory;
+    }
+    if (!(memory <= 1e9 * j->m.memory_gb) || layout_known(s, step, memory))
         return;
     for (at = s->n; at > 0 && step < s->best[at - 1].step; at--)
         if (at < s->room)
             s->best[at] = s->best[at - 1];
     if (at < s->room)
-        s->best[at] = (struct found){ *j, step };
+        s->best[at] = (struct found){ *j, step, memory };
     s->n += s->n < s->room;
+}
+
+/* The number of which varied key k takes the divisors; 0: it takes every value.
+ * *most: its largest value. */
+static double
+divided_by_key(const struct job *j, size_t k, double *most)
+{
+    const struct shape *m = &j->student;
+    const char *name = varied[k];
+
+    *most = 64.0;
+    if (strcmp(name, "tensor") == 0)
+        return *most = j->m.devices;
+    if (strcmp(name, "pipeline") == 0) {
+        *most = m->L;
+        return job_world(j) / j->tensor;
+    }
+    if (strcmp(name, "context") == 0) {
+        *most = fmin(64.0, floor(fmax(1.0, j->length / 4096.0)));
+        return job_world(j) / (j->tensor * j->pipeline);
+    }
+    if (strcmp(name, "expert") == 0)
+        return *most = fmax(1.0, m->experts);
+    if (strcmp(name, "micro") == 0)
+        return j->batch / job_data(j);
+    *most = strcmp(name, "shard") == 0   ? 3.0
+        : strcmp(name, "recompute") == 0 ? 2.0
+        : j->pipeline == 1.0             ? 1.0
+                                         : fmin(8.0, m->L / j->pipeline);
+    return 0.0;
 }
 
 /* Next value of varied key k after v; v < 0: its first value.  -1: v is the
@@ -56,24 +105,14 @@ keep_layout(struct search *s, const struct job *j)
 static double
 next_value(const struct job *j, size_t k, double v)
 {
-    static const double most[VARIED] = { 0, 0, 8, 64, 1024, 3, 2, 64 };
-    const struct shape *m = &j->student;
-    double limit = most[k];
+    double most, n = divided_by_key(j, k, &most);
 
-    if (strcmp(varied[k], "shard") == 0 || strcmp(varied[k], "recompute") == 0)
-        return v < 0.0 ? 0.0 : v + 1.0 <= limit ? v + 1.0 : -1.0;
-    if (strcmp(varied[k], "pipeline") == 0) {
-        for (v = v < 1.0 ? 1.0 : v + 1.0; v <= m->L; v++)
-            if (fmod(m->L, v) == 0.0 && fmod(job_world(j), v) == 0.0)
-                return v;
-        return -1.0;
-    }
-    limit = k == 0                          ? j->m.devices
-        : strcmp(varied[k], "context") == 0 ? fmax(1.0, j->length / 4096.0)
-        : strcmp(varied[k], "expert") == 0 && m->experts == 0.0 ? 1.0
-                                                                : limit;
-    v = v < 1.0 ? 1.0 : 2.0 * v;
-    return v <= limit ? v : -1.0;
+    if (v < 0.0)
+        return job_key(varied[k])->lo;
+    do
+        v += 1.0;
+    while (v <= most && n > 0.0 && fmod(n, v) > 0.0);
+    return v <= most ? v : -1.0;
 }
 
 static void
@@ -141,6 +180,64 @@ put_layouts(struct buf *b, const struct search *s, int format)
     buf_release(&cell);
 }
 
+/* Forget what was found. */
+static void
+clear_search(struct search *s)
+{
+    s->n = s->tried = 0;
+}
+
+/* Append what would make a layout fit: free keys, or more nodes. */
+static void
+tell_remedy(struct buf *b, struct search *s, struct job j)
+{
+    const double need = s->least_bytes * 1e-9;
+    struct search free_keys = *s;
+
+    memset(free_keys.set, 0, sizeof free_keys.set);
+    clear_search(&free_keys);
+    vary_key(&free_keys, &j, 0);
+    buf_addf(b, "; what fits is a device of %.0f GB", ceil(need));
+    if (free_keys.n > 0) {
+        buf_addf(b, ", or these values:");
+        for (size_t k = 0; k < VARIED; k++) {
+            buf_addf(b, " %s=", varied[k]);
+            job_put(b, &free_keys.best[0].j, job_key(varied[k]));
+        }
+        return;
+    }
+    for (int i = 0; i < 6; i++) {
+        j.nodes *= 2.0;
+        clear_search(&free_keys);
+        vary_key(&free_keys, &j, 0);
+        if (free_keys.n > 0) {
+            buf_addf(b, ", or nodes=%.0f", j.nodes);
+            return;
+        }
+    }
+}
+
+/* Die with status 1: say why nothing fits, and what would. */
+static void
+refuse_search(struct search *s, const struct job *j)
+{
+    struct buf b = { 0 };
+
+    if (s->tried == 0)
+        die(EX_USAGE,
+            "no layout divides %.0f rows among %.0f ranks: set another -B or "
+            "nodes",
+            j->batch, job_world(j));
+    buf_addf(&b, "no layout fits: the least memory is %.1f of %.4g GB, by",
+        s->least_bytes * 1e-9, j->m.memory_gb);
+    for (size_t k = 0; k < VARIED; k++) {
+        buf_addf(&b, " %s=", varied[k]);
+        job_put(&b, &s->least, job_key(varied[k]));
+    }
+    tell_remedy(&b, s, *j);
+    die(EX_SYS, "%s", b.p);
+}
+
 int
 search_main(int argc, char **argv)
 {
@@ -153,7 +250,7 @@ search_main(int argc, char **argv)
         COMMON_FORMAT(&in, table_formats), OPT_END };
     struct range *range;
     struct buf b = { 0 };
-    struct job j;
+    struct job j, first;
     int n;
     char **operand = opt_parse(argc, argv, options,
         "print the fastest layouts that fit into memory", "[key=value ...]", 0,
@@ -166,6 +263,8 @@ search_main(int argc, char **argv)
         die(EX_USAGE, "%s: give the key one value, or use plan cluster",
             ranges_first(range, (size_t)n)->key->name);
     common_shapes(&j, &in);
+    common_tell(&j, &in, range, (size_t)n);
+    first = j;
     s.best = xcalloc(s.room, sizeof *s.best);
     note_set_keys(&s, range, (size_t)n);
     vary_key(&s, &j, 0);
@@ -175,7 +274,9 @@ search_main(int argc, char **argv)
     buf_release(&b);
     ranges_free(range, (size_t)n);
     free(range);
-    free(s.best);
     out_done();
+    if (s.n == 0)
+        refuse_search(&s, &first);
+    free(s.best);
     return 0;
 }

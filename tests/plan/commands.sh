@@ -28,7 +28,7 @@ mv out run.tsv
 ok 'options alone mean plan run' plan -q -m new.json -B 4 -T 64 -j 1 \
     --format tsv
 same 'options alone print what plan run prints' out run.tsv
-cluster='-q -m llama-3.1-70b -B 64 --machine h100 nodes=8'
+cluster='-q -m llama-3.1-70b -B 64 --machine h100 nodes=8 shard=3'
 # shellcheck disable=SC2086 # words
 ok 'plan cluster predicts ranks' plan cluster $cluster --format tsv
 mv out cluster.tsv

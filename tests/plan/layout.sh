@@ -284,7 +284,7 @@ equal 'a key that is set stays as it is' \
 
 # --- what is asked for is said
 ok 'formulas are printed as TSV' plan cluster -q -m llama-3.1-70b --machine \
-    h100 --explain batch=8 --format tsv
+    h100 --explain nodes=4 batch=32 shard=3 --format tsv
 equal 'every number has its formula' \
     "$(awk -F '\t' '$4 == ""' out)" ''
 ok 'keys are printed with a machine' plan cluster -q --keys --machine h100 \
@@ -309,7 +309,7 @@ done
 for f in "$top"/plan/models/*.json; do
     n=${f##*/}
     ok "${n%.json} is read" plan cluster -q -m "${n%.json}" --machine mi355x \
-        batch=8
+        nodes=64 batch=512 shard=3
 done
 
 # --- wrong input
