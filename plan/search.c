@@ -187,6 +187,16 @@ clear_search(struct search *s)
     s->n = s->tried = 0;
 }
 
+/* Append the varied keys and their values. */
+static void
+put_varied(struct buf *b, const struct job *j)
+{
+    for (size_t k = 0; k < VARIED; k++) {
+        buf_addf(b, " %s=", varied[k]);
+        job_put(b, j, job_key(varied[k]));
+    }
+}
+
 /* Append what would make a layout fit: free keys, or more nodes. */
 static void
 tell_remedy(struct buf *b, struct search *s, struct job j)
@@ -200,10 +210,7 @@ tell_remedy(struct buf *b, struct search *s, struct job j)
     buf_addf(b, "; what fits is a device of %.0f GB", ceil(need));
     if (free_keys.n > 0) {
         buf_addf(b, ", or these values:");
-        for (size_t k = 0; k < VARIED; k++) {
-            buf_addf(b, " %s=", varied[k]);
-            job_put(b, &free_keys.best[0].j, job_key(varied[k]));
-        }
+        put_varied(b, &free_keys.best[0].j);
         return;
     }
     for (int i = 0; i < 6; i++) {
@@ -230,10 +237,7 @@ refuse_search(struct search *s, const struct job *j)
             j->batch, job_world(j));
     buf_addf(&b, "no layout fits: the least memory is %.1f of %.4g GB, by",
         s->least_bytes * 1e-9, j->m.memory_gb);
-    for (size_t k = 0; k < VARIED; k++) {
-        buf_addf(&b, " %s=", varied[k]);
-        job_put(&b, &s->least, job_key(varied[k]));
-    }
+    put_varied(&b, &s->least);
     tell_remedy(&b, s, *j);
     die(EX_SYS, "%s", b.p);
 }

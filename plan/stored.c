@@ -48,29 +48,35 @@ count_file(double *n, const char *path, struct err *e)
 }
 
 /* Count the parameters that an index tells: metadata.total_parameters, or
- * metadata.total_size bytes of the type in config.json; 0: it tells neither. */
+ * metadata.total_size bytes of 2 or 4 a parameter, whichever is nearer to
+ * `told`, as config.json may name another type than the files have.  0: it
+ * tells neither. */
 static int
-count_index(double *n, const char *path, const json_t *config, struct err *e)
+count_index(double *n, double told, const char *path, struct err *e)
 {
-    const char *type = js_text_of(config, "dtype");
     json_t *j = js_load(path, JS_MAX, e);
-    double each;
+    double bytes = 0.0;
     int r;
 
     if (j == NULL)
         return -1;
     *n = 0.0;
-    type = *type != '\0' ? type : js_text_of(config, "torch_dtype");
-    each = strcmp(type, "float32") == 0                                 ? 4.0
-        : strcmp(type, "bfloat16") == 0 || strcmp(type, "float16") == 0 ? 2.0
-                                                                        : 0.0;
     r = js_real(j, "metadata.total_parameters", 1.0, 1e18, n, e);
-    if (r == 0 && each > 0.0) {
-        r = js_real(j, "metadata.total_size", 1.0, 1e18, n, e);
-        *n /= each;
-    }
+    if (r == 0)
+        r = js_real(j, "metadata.total_size", 1.0, 1e18, &bytes, e);
+    if (bytes > 0.0)
+        *n = bytes / (bytes > 3.0 * told ? 4.0 : 2.0);
     json_decref(j);
     return r < 0 ? err_prefix(e, "%s", path) : 0;
+}
+
+/* Does the folder hold more, or other, numbers than its model's parameters? */
+static int
+holds_other(const json_t *config)
+{
+    return js_get(config, "quantization_config") != NULL ||
+        js_get(config, "num_nextn_predict_layers") != NULL ||
+        js_get(config, "retort") != NULL;
 }
 
 int
@@ -83,8 +89,8 @@ stored_check(const struct shape *s, const json_t *j, const char *dir,
     double n = 0.0;
     int r = 0;
 
-    if (js_get(j, "quantization_config") == NULL && js_get(j, "retort") == NULL)
-        r = io_exists(index)  ? count_index(&n, index, j, e)
+    if (!holds_other(j))
+        r = io_exists(index)  ? count_index(&n, told, index, e)
             : io_exists(file) ? count_file(&n, file, e)
                               : 0;
     if (r == 0 && n > 0.0 && !(fabs(n / told - 1.0) <= 0.01) &&

@@ -9,8 +9,9 @@
 
 /* Compare the shape with model.safetensors.index.json, or the header of
  * model.safetensors, in the folder dir, whose config.json is j.  Nothing is
- * compared if there is neither, if weights are quantised, or if the model was
- * cut by prune, which may pad blocks by zeros.  -1 and *e: numbers of
+ * compared if there is neither, if weights are quantised, if the files have
+ * blocks that predict further tokens (DeepSeek-V3), or if the model was cut by
+ * prune, which may pad blocks by zeros.  -1 and *e: numbers of
  * parameters differ by more than 1 %, or by more than a second copy of a tied
  * head. */
 int stored_check(const struct shape *s, const json_t *j, const char *dir,
