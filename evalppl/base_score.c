@@ -143,6 +143,8 @@ compare_task(void *ctx, size_t r, size_t worker)
         .agree = first_index(z, V, max) == first_index(logp, V, top),
     };
     divergences(logp, z, V, top, max, 1.0f, out);
+    out->accept = head_accept(z, lse, logp,
+        top + log(kern.expsum(logp, V, top, 1.0f)), V, high);
     out->kl = gap + lse * sum;
     out->nll_q = lse - z[target];
     if (w->s != 1.0f)

@@ -1,6 +1,7 @@
 /* evalppl - measure perplexity and distance from a teacher; see evalppl(1) */
 #include "base_score.h"
 #include "detail.h"
+#include "draft.h"
 #include "print.h"
 #include "read.h"
 #include "spread.h"
@@ -18,6 +19,7 @@
 #include "eval/resume.h"
 #include "kern/kern.h"
 #include "model/compute.h"
+#include "model/head.h"
 
 const char *const protocol_name[] = { "docs", "llama.cpp", "hf", "lm-eval",
     "stream", NULL };
@@ -185,9 +187,9 @@ open_eval_resume(const struct eval *e)
     struct buf b = { 0 };
     struct err err;
 
-    buf_addf(&b, "%s %s %zu %zu %g %zu %d %d", kern_name(),
+    buf_addf(&b, "%s %s %zu %zu %g %zu %d %d %zu", kern_name(),
         protocol_name[e->protocol], e->c, e->stride, e->temperature, e->base,
-        a.detail != NULL, e->kld.in != NULL);
+        a.detail != NULL, e->kld.in != NULL, sizeof(struct pair_score));
     for (const struct eval *f = e; f != NULL; f = f->also)
         models_hash(&b, f->j, f->nj);
     if ((r = resume_open(a.resume, &b, &err)) == NULL)
@@ -204,6 +206,7 @@ write_evaluation(struct eval *e)
 
     sheet_open(&s, &b, (enum format)a.format);
     eval_print(e, &s, a.per_source, a.compare);
+    drafts_print(e, &s);
     if (a.spread)
         spread_print(e, &s, a.per_source);
     if (a.worst > 0)

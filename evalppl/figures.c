@@ -159,7 +159,7 @@ compare_figures(const struct eval *e, size_t source, size_t model,
     const struct estimate none = { NAN, NAN };
     double base;
 
-    f->kl = f->klt = f->agree = none;
+    f->kl = f->klt = f->agree = f->accept = none;
     f->ppl_ratio = f->regained = NAN;
     if (e->base == NONE)
         return;
@@ -170,11 +170,12 @@ compare_figures(const struct eval *e, size_t source, size_t model,
     if (model == e->base) { /* KL to itself is 0 */
         f->kl.v = 0.0;
         f->klt.v = e->temperature != 1.0 ? 0.0 : NAN;
-        f->agree.v = 1.0;
+        f->agree.v = f->accept.v = 1.0;
         return;
     }
     f->kl = eval_mean(e, source, Q_KL, model, NONE);
     f->agree = eval_mean(e, source, Q_AGREE, model, NONE);
+    f->accept = eval_mean(e, source, Q_ACCEPT, model, NONE);
     if (e->temperature != 1.0)
         f->klt = eval_mean(e, source, Q_KLT, model, NONE);
 }

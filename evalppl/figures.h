@@ -11,7 +11,7 @@ struct figures {
     size_t bytes, words;  /* 0: unknown */
     struct estimate bits; /* loss, bits per byte */
     double byte_ppl, word_ppl;
-    struct estimate nll, kl, klt, agree;
+    struct estimate nll, kl, klt, agree, accept;
     double ppl, low, high, ppl_se; /* perplexity, 95 % interval */
     double ppl_ratio;              /* 100 ppl(base) / ppl */
     double regained; /* 100 (nll(before) - nll) / (nll(before) - nll(base));

@@ -26,7 +26,7 @@ enum { TOKENS = 4096 }; /* tokens of a forward pass, by default */
 void
 pack_init(struct pack *p, struct eval *e, size_t T)
 {
-    size_t d = 0, n;
+    size_t d = 0, V = 0, n;
 
     memset(p, 0, sizeof(*p));
     e->units.models = e->nj;
@@ -55,8 +55,11 @@ pack_init(struct pack *p, struct eval *e, size_t T)
         j->f = fwd_new(&j->m, e->pool, p->B, T);
         j->h = xreallocarray(NULL, n, j->m.c.d * sizeof(*j->h));
         d = j->m.c.d > d ? j->m.c.d : d;
+        V = j->m.c.V > V ? j->m.c.V : V;
     }
     p->x = xreallocarray(NULL, n, d * sizeof(*p->x));
+    if (e->base != NONE && e->kld.in == NULL)
+        p->z = xreallocarray(NULL, head_draft_room(V), sizeof(*p->z));
     if (e->stream_base != NULL)
         stream_base_room(e, n);
 }
@@ -73,6 +76,7 @@ pack_release(struct pack *p)
     free(p->pos);
     free(p->weight);
     free(p->nll);
+    free(p->z);
     free(p->soft);
     free(p->x);
     memset(p, 0, sizeof(*p));
@@ -130,6 +134,7 @@ add_pair(struct eval *e, const struct pack *p, size_t i, size_t k)
     add_quantity(e, p, i, k, Q_KL, s->kl);
     add_quantity(e, p, i, k, Q_BACK, s->back);
     add_quantity(e, p, i, k, Q_AGREE, s->agree != 0);
+    add_quantity(e, p, i, k, Q_ACCEPT, s->accept);
     add_quantity(e, p, i, k, Q_CROSS, s->nll_q * s->nll_p);
     add_quantity(e, p, i, k, Q_DP, dp);
     add_quantity(e, p, i, k, Q_DP2, dp * dp);
@@ -196,7 +201,7 @@ compute_pair(struct eval *e, struct pack *p, size_t i, int first)
     const double share = (double)j->m.c.d / (double)(j->m.c.d + b->m.c.d);
     double t;
 
-    head_score_pair(j->f, j->h, b->f, b->h, V, p->target, p->n, 1.0, j->pair);
+    head_score_draft(j->f, j->h, b->f, b->h, V, p->target, p->n, p->z, j->pair);
     full_nll(p, j, V, 0, j->pair);
     full_nll(p, b, V, 1, j->pair);
     t = clock_now() - start;

@@ -21,6 +21,7 @@ struct pack {
     double *weight;          /* [n] 1, but less in later windows of hf */
     float *x;                /* [B,T,d] final states; d of the widest model */
     double *nll;             /* [n] losses of one model */
+    float *z;                /* logits for head_score_draft, or NULL */
     struct pair_score *soft; /* [n] one model's scores at --temperature */
 };
 

@@ -115,6 +115,7 @@ list_model(const struct eval *e, size_t source, size_t model, struct sheet *s)
     sheet_number(s, "%.0f", f.words > 0 ? (double)f.words : NAN);
     sheet_number(s, "%.6f", f.byte_ppl);
     sheet_number(s, "%.6f", f.word_ppl);
+    add_estimate(s, &f.accept);
 }
 
 /* Append the difference of models i and k to the list `differences` of s. */
@@ -178,7 +179,7 @@ list_figures(const struct eval *e, struct sheet *s, int per_source, int compare)
         "documents", "tokens", "nll", "nll_se", "ppl", "ppl_low", "ppl_high",
         "kl", "kl_se", "kl_t", "kl_t_se", "agree", "agree_se", "ppl_ratio",
         "regained", "tokens_s", "memory", "bytes", "bits", "bits_se", "words",
-        "byte_ppl", "word_ppl", NULL };
+        "byte_ppl", "word_ppl", "accept", "accept_se", NULL };
     static const char *const differences[] = { "model", "other", "quantity",
         "difference", "se", "z", "source", NULL };
 
@@ -220,7 +221,8 @@ text_head(const struct eval *e, int w, const char *first, struct buf *b)
         buf_addf(b, " %8s %7s", "KL", "+/-");
         if (e->temperature != 1.0)
             buf_addf(b, " %8s", "KL at T");
-        buf_addf(b, " %7s %9s", "agree %", "ppl ratio");
+        buf_addf(b, " %7s %8s %5s %9s", "agree %", "accept %", "+/-",
+            "ppl ratio");
         if (e->before != NONE)
             buf_addf(b, " %8s", "regained");
     }
@@ -247,6 +249,8 @@ text_figures(const struct eval *e, size_t source, size_t model, struct buf *b)
     if (e->temperature != 1.0)
         put_column(b, 8, "%.5f", f.klt.v);
     put_column(b, 7, "%.2f", 100.0 * f.agree.v);
+    put_column(b, 8, "%.2f", 100.0 * f.accept.v);
+    put_column(b, 5, "%.2f", 100.0 * f.accept.se);
     put_column(b, 9, "%.2f", f.ppl_ratio);
     if (e->before != NONE)
         put_column(b, 8, "%.2f", f.regained);

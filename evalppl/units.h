@@ -12,16 +12,18 @@
 #define NONE SIZE_MAX
 
 enum quantity {
-    Q_NLL,   /* loss, nats */
-    Q_KL,    /* KL(base || model) */
-    Q_KLT,   /* KL(base || model) at --temperature */
-    Q_AGREE, /* 1: the most probable ids of model and base are equal */
-    Q_NLL2,  /* squared loss */
-    Q_CROSS, /* the model's loss times the base's */
-    Q_BACK,  /* KL(model || base) */
-    Q_BACKT, /* KL(model || base) at --temperature */
-    Q_DP,    /* the target's probability, the model's minus the base's */
-    Q_DP2,   /* Q_DP squared */
+    Q_NLL,    /* loss, nats */
+    Q_KL,     /* KL(base || model) */
+    Q_KLT,    /* KL(base || model) at --temperature */
+    Q_AGREE,  /* 1: the most probable ids of model and base are equal */
+    Q_NLL2,   /* squared loss */
+    Q_CROSS,  /* the model's loss times the base's */
+    Q_BACK,   /* KL(model || base) */
+    Q_BACKT,  /* KL(model || base) at --temperature */
+    Q_DP,     /* the target's probability, the model's minus the base's */
+    Q_DP2,    /* Q_DP squared */
+    Q_ACCEPT, /* sum over the vocabulary of the smaller of the probabilities
+               * of model and base */
     Q_N
 };
 struct sums {

@@ -13,6 +13,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { DRAFT_LOGITS = 1 << 23 }; /* of one model, see draft_rows */
+
 /* Results of a slice for a row of one model.  max, top: the largest logit and
  * its id.  sum: of exp(z - max).  soft: of exp((z - max)/tau). */
 struct slice_loss {
@@ -28,16 +30,19 @@ struct stat {
 };
 
 struct headjob {
-    struct fwd *f, *base; /* base NULL: one model */
-    const float *hq, *hp; /* [n,d] */
-    const float *zbase;   /* [n,V] logits in place of base and hp, or NULL */
-    float *zout;          /* [n,V] out: logits; NULL: not wanted */
+    struct fwd *f, *base;   /* base NULL: one model */
+    const float *hq, *hp;   /* [n,d] */
+    const float *zbase;     /* [n,V] logits in place of base and hp, or NULL */
+    float *zout;            /* [n,V] out: logits; NULL: not wanted */
+    float *keep_q, *keep_p; /* [n,V] out: logits of both models beside their
+                             * scores; NULL: not wanted */
     const uint32_t *target;
     size_t V; /* ids that are compared: at most f's vocabulary */
     size_t n, tile, nslice;
-    float s;           /* 1 / tau */
-    struct stat *stat; /* [nslice,HEAD_ROWS] */
-    float *zq, *zp;    /* [HEAD_ROWS] logits of the targets */
+    float s;                /* 1 / tau */
+    struct stat *stat;      /* [nslice,HEAD_ROWS] */
+    struct pair_score *out; /* [n] for accept_task */
+    float *zq, *zp;         /* [HEAD_ROWS] logits of the targets */
 };
 
 void
@@ -150,6 +155,10 @@ head_task(void *ctx, size_t task, size_t worker)
                 const float *p = j->zbase != NULL ? j->zbase + r * V + v0
                                                   : zp + (r - r0) * n;
 
+                if (j->keep_q != NULL) {
+                    memcpy(j->keep_q + r * V + v0, q, n * sizeof *q);
+                    memcpy(j->keep_p + r * V + v0, p, n * sizeof *p);
+                }
                 row_part(&st->p, p, n, v0, j->s);
                 kern.kl_sums(p, q, n, st->p.max, j->s, &st->diff);
                 kern.kl_sums(q, p, n, st->q.max, j->s, &st->back);
@@ -298,28 +307,79 @@ head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
     }
 }
 
+double
+head_accept(const float *zq, double lse_q, const float *zp, double lse_p,
+    size_t V, float *min)
+{
+    const float shift = (float)(lse_p - lse_q);
+    float max;
+
+    for (size_t v = 0; v < V; v++) {
+        const float q = zq[v], p = zp[v] - shift;
+
+        min[v] = p < q ? p : q;
+    }
+    max = kern.max(min, V);
+    /* two equal rows: rounding may bring the sum above 1 */
+    return fmin(kern.expsum(min, V, max, 1.0f) * exp(max - lse_q), 1.0);
+}
+
+static void
+accept_task(void *ctx, size_t r, size_t worker)
+{
+    const struct headjob *j = ctx;
+    float *zq = j->keep_q + r * j->V;
+
+    (void)worker;
+    j->out[r].accept = head_accept(zq, gather_slices(j, r, 0).lse,
+        j->keep_p + r * j->V, gather_slices(j, r, 1).lse, j->V, zq);
+}
+
+/* Rows of a round whose logits are kept: 64 MB of both models' logits, or
+ * HEAD_SMALL rows. */
+static size_t
+draft_rows(size_t V)
+{
+    const size_t n = DRAFT_LOGITS / V / HEAD_SMALL * HEAD_SMALL;
+
+    return n < HEAD_SMALL ? HEAD_SMALL : n < HEAD_ROWS ? n : HEAD_ROWS;
+}
+
+size_t
+head_draft_room(size_t most)
+{
+    const size_t all = most * HEAD_ROWS, least = most * HEAD_SMALL;
+    const size_t n = all < DRAFT_LOGITS ? all : DRAFT_LOGITS;
+
+    return 2 * (n > least ? n : least);
+}
+
 /* Score n rows against j.base and j.hp, or against j.zbase. */
 static void
 score_pair_row(struct headjob j, size_t n, struct pair_score *out)
 {
+    const size_t most = j.keep_q != NULL ? draft_rows(j.V) : HEAD_ROWS;
     const struct headjob all = j;
     const size_t d = j.f->m->c.d;
 
-    for (size_t at = 0; at < n; at += HEAD_ROWS) {
+    for (size_t at = 0; at < n; at += most) {
         j.hq = all.hq + at * d;
         j.hp = j.base != NULL ? all.hp + at * j.base->m->c.d : NULL;
         j.zbase = all.zbase != NULL ? all.zbase + at * j.V : NULL;
         j.target = all.target != NULL ? all.target + at : NULL;
-        j.n = n - at < HEAD_ROWS ? n - at : HEAD_ROWS;
+        j.n = n - at < most ? n - at : most;
         head_run(&j);
         for (size_t r = 0; r < j.n; r++) {
             const struct total q = gather_slices(&j, r, 0),
                                p = gather_slices(&j, r, 1);
 
             out[at + r] = (struct pair_score){ q.lse - j.zq[r], p.lse - j.zp[r],
-                row_kl(&j, r, &q, &p, 0), row_kl(&j, r, &q, &p, 1),
+                row_kl(&j, r, &q, &p, 0), row_kl(&j, r, &q, &p, 1), NAN,
                 q.top == p.top };
         }
+        j.out = out + at;
+        if (j.keep_q != NULL)
+            pool_run(j.f->pool, j.n, accept_task, &j);
     }
 }
 
@@ -336,6 +396,23 @@ head_score_pair(struct fwd *f, const float *hq, struct fwd *base,
                        .hp = hp,
                        .s = (float)(1.0 / tau),
                        .target = target },
+        n, out);
+}
+
+void
+head_score_draft(struct fwd *f, const float *hq, struct fwd *base,
+    const float *hp, size_t V, const uint32_t *target, size_t n, float *room,
+    struct pair_score *out)
+{
+    score_pair_row((struct headjob){ .f = f,
+                       .base = base,
+                       .V = V,
+                       .hq = hq,
+                       .hp = hp,
+                       .s = 1.0f,
+                       .target = target,
+                       .keep_q = room,
+                       .keep_p = room + draft_rows(V) * V },
         n, out);
 }
 

@@ -14,8 +14,8 @@ numbers() {
 # The same in that order of evalppl's TSV of the model q.
 ours() {
     awk -F '\t' '
-    $1 == "base" && NF == 26 { pb = $8; eb = $8 * $7 }
-    $1 == "q" && NF == 26 { pq = $8; eq = $8 * $7 }
+    $1 == "base" && NF == 28 { pb = $8; eb = $8 * $7 }
+    $1 == "q" && NF == 28 { pq = $8; eq = $8 * $7 }
     $1 == "q" && NF == 6 { v[$3 " " $4] = $5; e[$3 " " $4] = $6 }
     function put(key, scale) { print v[key] * scale
         if (e[key] != "-") print e[key] * scale }
@@ -55,7 +55,7 @@ equal 'llama-perplexity prints 43 figures' "$(grep -c '' theirs)" 43
 cp out whole
 ok 'the file is read with other rows and threads' judge -m "q=$gguf/q4_1.gguf" --read-base base \
     --spread --format tsv -B 1 -j 2
-strip() { awk -F '\t' -v OFS='\t' 'NF == 26 { $19 = $20 = "" } 1' "$1"; }
+strip() { awk -F '\t' -v OFS='\t' 'NF == 28 { $19 = $20 = "" } $2 != "time"' "$1"; }
 strip whole >a
 strip out >b
 same 'rows and threads change no digit of the figures' a b
@@ -130,7 +130,7 @@ ok 'two models are compared by source' evalppl -q -m "q=$grad/tied-student" \
 equal 'each source has percentiles' "$(awk -F '\t' 'NF == 6 && $4 == "rms" {
     print $2 }' out | tr '\n' ' ')" '(all) bg cs '
 equal 'the means are those of the report' "$(awk -F '\t' '
-    NF == 26 { kl[$1 $2] = $11; t[$1 $2] = $13 }
+    NF == 28 { kl[$1 $2] = $11; t[$1 $2] = $13 }
     NF == 6 && $3 == "kl" && $4 == "mean" { print ($5 == kl[$1 $2]) }
     NF == 6 && $3 == "kl_t" && $4 == "mean" { print ($5 == t[$1 $2]) }' out |
     tr '\n' ' ')" '1 1 1 1 1 1 '
@@ -153,13 +153,13 @@ pair() { evalppl -q -m "q=$grad/tied-student" --temperature 3 --spread \
     --format tsv "$@"; }
 ok 'a teacher adds its states to a stream' teacher -q -m "$t" --dtype f32 -o said batch
 ok "a student is compared with the teacher's model" pair --base "teacher=$t" batch
-strip out | grep -v '^#' | sort >a
+strip out | grep -Ev '^#|^q	bytes	' | sort >a
 ok "a student is compared with the teacher's states" pair --recorded said
-strip out | grep -v '^#' | sort >b
+strip out | grep -Ev '^#|^q	bytes	' | sort >b
 sed -i 's/^\(teacher	(all)\)	[0-9]*/\1	-/' a b
 same 'model and states of the teacher give the same figures' a b
 ok 'states are read with other rows and threads' pair --recorded said -B 1 -j 2
-strip out | grep -v '^#' | sort | sed 's/^\(teacher	(all)\)	[0-9]*/\1	-/' >b
+strip out | grep -Ev '^#|^q	bytes	' | sort | sed 's/^\(teacher	(all)\)	[0-9]*/\1	-/' >b
 same 'rows and threads change no digit beside states' a b
 ok 'a teacher sends its states in 16 bits' teacher -q -m "$t" -o half batch
 ok 'states in 16 bits are read' pair --recorded half

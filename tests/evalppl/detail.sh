@@ -57,8 +57,7 @@ tail -n +2 t | awk -F '\t' '{ s[$2] += $9; n[$2]++ }
 sed -n '/^worst/,$p' report | sed 1d | cut -d ' ' -f 1 >got
 same '--worst names the documents with the highest KL' want got
 ok '--worst prints TSV' judge --worst 2 --format tsv
-equal 'the worst documents have a table of their own' "$(sed -n '/^$/,$p' out | sed 1d | cut -f 1-4 |
-    sed 1q)" "$(printf 'document\tsource\ttokens\tnll base')"
+equal 'the worst documents have a table of their own' "$(grep '^document' out | cut -f 1-4)" "$(printf 'document\tsource\ttokens\tnll base')"
 equal '--worst 2 names two documents' "$(sed -n '/^$/,$p' out | grep -Ec '^[0-9a-f]{16}')" 2
 # All of them make the figures of the whole.
 ok '--worst names all documents' judge --worst 1000 --format tsv
@@ -111,7 +110,7 @@ equal 'the tables have the figures of the report' "$(awk -F '\t' '
             kl[$1 $3] = $6; back[$1 $3] = $11; dp[$1 $3] = $12
             agree[$1 $3] = $13; n[$1 $3] = $4 }
         next }
-    NF == 26 && FNR > 2 { print $2, (n[$1 $2] == $5 && kl[$1 $2] == $11 || $1 == "b") }
+    NF == 28 && FNR > 2 { print $2, (n[$1 $2] == $5 && kl[$1 $2] == $11 || $1 == "b") }
     NF == 6 && $4 == "mean" && $3 == "kl_back" { print $2, $3, (back[$1 $2] == $5) }
     NF == 6 && $4 == "mean" && $3 == "delta_p" { print $2, $3, (dp[$1 $2] == $5) }
     NF == 6 && $4 == "mean" && $3 == "agree" { print $2, $3, (agree[$1 $2] == $5) }

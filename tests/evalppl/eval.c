@@ -238,7 +238,7 @@ write_kind(const char *kind, const char *path)
 
 struct line {
     char label[32], source[32];
-    double v[24];
+    double v[26];
 };
 enum {
     L_PARAM,
@@ -261,7 +261,12 @@ enum {
     L_MEM,
     L_BYTES,
     L_BITS,
-    L_BITSSE
+    L_BITSSE,
+    L_WORDS,
+    L_BYTEPPL,
+    L_WORDPPL,
+    L_ACCEPT,
+    L_ACCEPTSE
 };
 static struct line line[16];
 static size_t nline;
@@ -281,10 +286,10 @@ take_line(char *s)
             snprintf(l->label, sizeof l->label, "%s", f);
         else if (col == 1)
             snprintf(l->source, sizeof l->source, "%s", f);
-        else if (k < 24)
+        else if (k < 26)
             l->v[k++] = strcmp(f, "-") == 0 ? NAN : strtod(f, NULL);
     }
-    if (col == 26 && nline < 15 && strcmp(l->label, "model") != 0)
+    if (col == 28 && nline < 15 && strcmp(l->label, "model") != 0)
         nline++;
     else if (col == 7 && ndiff < 8 && strcmp(last, "(all)") == 0)
         memcpy(diff[ndiff++], l->v + 1, 3 * sizeof(double));
@@ -353,7 +358,7 @@ best(const double *z)
 struct want {
     double x[PMAX], n[PMAX];
 }; /* sums of a quantity by piece */
-static struct want nll_s, nll_t, kl, kl2, agree;
+static struct want nll_s, nll_t, kl, kl2, agree, accept;
 
 static double
 kl_of(const double *p, const double *q, double tau)
@@ -366,12 +371,23 @@ kl_of(const double *p, const double *q, double tau)
     return s;
 }
 
+static double
+accept_of(const double *p, const double *q)
+{
+    const double lp = lse(p, 1), lq = lse(q, 1);
+    double s = 0;
+
+    for (size_t v = 0; v < V; v++)
+        s += fmin(exp(p[v] - lp), exp(q[v] - lq));
+    return s;
+}
+
 static void
 expect(void)
 {
     const struct st_tensor *zs = golden_get(&g, "student.logits");
     const struct st_tensor *zt = golden_get(&g, "teacher.logits");
-    struct want *const all[] = { &nll_s, &nll_t, &kl, &kl2, &agree };
+    struct want *const all[] = { &nll_s, &nll_t, &kl, &kl2, &agree, &accept };
 
     for (size_t p = 0; p < P; p++)
         for (size_t t = piece[p].at; t < piece[p].at + piece[p].len; t++) {
@@ -388,6 +404,7 @@ expect(void)
             kl.x[p] += kl_of(r, q, 1);
             kl2.x[p] += kl_of(r, q, 2);
             agree.x[p] += best(q) == best(r);
+            accept.x[p] += accept_of(r, q);
             for (size_t i = 0; i < sizeof all / sizeof *all; i++)
                 all[i]->n[p]++;
         }
@@ -447,6 +464,9 @@ test_golden(const char *name, const char *kind)
     is(s, L_KL, L_KLSE, &kl, -1, "KL(teacher || student)");
     is(s, L_KLT, L_KLTSE, &kl2, -1, "KL at temperature 2");
     is(s, L_AGREE, L_AGREESE, &agree, -1, "the agreement");
+    is(s, L_ACCEPT, L_ACCEPTSE, &accept, -1, "the acceptance");
+    is(line_of("S", "cs"), L_ACCEPT, L_ACCEPTSE, &accept, 1,
+        "the acceptance of a source");
     is(line_of("S", "bg"), L_NLL, L_NLLSE, &nll_s, 0, "the loss of a source");
     is(line_of("S", "cs"), L_KL, L_KLSE, &kl, 1, "the KL of a source");
     a = mean(&nll_s, -1, &se);
@@ -481,6 +501,8 @@ same_line(const struct line *a, const struct line *b)
     int r = 1;
 
     for (int i = 0; i <= L_REG; i++)
+        r = r && (a->v[i] == b->v[i] || (isnan(a->v[i]) && isnan(b->v[i])));
+    for (int i = L_ACCEPT; i <= L_ACCEPTSE; i++)
         r = r && (a->v[i] == b->v[i] || (isnan(a->v[i]) && isnan(b->v[i])));
     return r;
 }
@@ -522,6 +544,8 @@ test_self(void)
     s = line_of("S", "(all)");
     ok(s->v[L_KL] == 0 && s->v[L_AGREE] == 1 && s->v[L_RATIO] == 100,
         "a model has no KL to itself");
+    ok(near(s->v[L_ACCEPT], 1.0, 1e-6, 0) && s->v[L_ACCEPT] <= 1.0,
+        "a model accepts all of its own tokens");
     ok(run("docs",
            "--base T=" DIR "tied-teacher -m S=" DIR "tied-student "
            "-m P=" DIR "tied-student --before P") == 0,
@@ -545,8 +569,9 @@ main(int argc, char **argv)
     test_golden("untied", "docs");
     golden_close(&g);
     for (size_t p = 0; p < P; p++)
-        nll_s.x[p] = nll_t.x[p] = kl.x[p] = kl2.x[p] = agree.x[p] = nll_s.n[p] =
-            nll_t.n[p] = kl.n[p] = kl2.n[p] = agree.n[p] = 0;
+        nll_s.x[p] = nll_t.x[p] = kl.x[p] = kl2.x[p] = agree.x[p] =
+            accept.x[p] = nll_s.n[p] = nll_t.n[p] = kl.n[p] = kl2.n[p] =
+                agree.n[p] = accept.n[p] = 0;
     load(DIR "tied.safetensors");
     expect();
     test_golden("tied", "batch");

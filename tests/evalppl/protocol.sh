@@ -20,7 +20,7 @@ golden() {
 }
 # figures FILE: all but the time and the memory that it took
 figures() {
-    awk -F '\t' -v OFS='\t' '{ $19 = $20 = "" } 1' "$1"
+    awk -F '\t' -v OFS='\t' '{ $19 = $20 = "" } $2 != "time"' "$1"
 }
 # close WHAT X Y: to 1e-6
 close() {

@@ -5,7 +5,7 @@
 judge() {
     rm -f items detail tokens
     "$prog" --format tsv "$@" >report 2>note || return
-    awk -F '\t' -v OFS='\t' 'NF == 26 { $19 = "" } 1' report >figures
+    awk -F '\t' -v OFS='\t' 'NF == 28 { $19 = "" } $2 != "time"' report >figures
     for f in items detail tokens; do
         [ ! -e $f ] || cat $f >>figures
     done

@@ -1,11 +1,11 @@
 # shellcheck shell=sh
 # Reports in JSON; sourced after lib.sh.
 
-# without_speed: copy a TSV table without the speed, which differs in every run
+# without_speed: copy a TSV table without speeds, which differ in every run
 without_speed() {
     awk -F '\t' -v OFS='\t' '
         NR == 1 { for (i = 1; i <= NF; i++) if ($i == "tokens_s") c = i }
-        c { $c = "" } 1'
+        c { $c = "" } $2 != "time"'
 }
 
 # agrees JSON TSV LIST...: the lists of a report in JSON are the tables of the
