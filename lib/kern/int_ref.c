@@ -7,7 +7,7 @@
 
 /* Round half h of a block. */
 static void
-round_half(struct int_block *out, const float *x, size_t h)
+round_half_ref(struct int_block *out, const float *x, size_t h)
 {
     enum { HALF = INT_BLOCK / 2 };
     uint32_t most = 0, bits;
@@ -37,8 +37,8 @@ round_ref(struct int_block *out, const float *x, size_t k)
 {
     for (size_t i = 0; i < k; i += INT_BLOCK, out++) {
         memset(out, 0, sizeof *out);
-        round_half(out, x + i, 0);
-        round_half(out, x + i, 1);
+        round_half_ref(out, x + i, 0);
+        round_half_ref(out, x + i, 1);
         out->s =
             out->d[0] * (float)-out->neg[0] + out->d[1] * (float)-out->neg[1];
     }
@@ -90,7 +90,7 @@ scales_at(struct int_form f, const unsigned char *piece, size_t row, size_t b,
 
 /* Add the product of a row of block b of a piece of n to y. */
 static float
-add_block(struct int_form f, const unsigned char *piece, size_t n, size_t b,
+add_block_ref(struct int_form f, const unsigned char *piece, size_t n, size_t b,
     size_t row, const struct int_block *x, float y)
 {
     const unsigned char *codes =
@@ -119,7 +119,7 @@ multiply_rows(const struct int_matrix *w, const unsigned char *strip,
 
     for (size_t b = 0; b < blocks; b += n) {
         for (size_t i = 0; i < n; i++)
-            y = add_block(f, strip, n, i, row, x + b + i, y);
+            y = add_block_ref(f, strip, n, i, row, x + b + i, y);
         strip += int_piece_bytes(f, n);
     }
     return y;
