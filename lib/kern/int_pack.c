@@ -83,7 +83,7 @@ put16(unsigned char *p, uint16_t v)
 /* Store the scales of part `part` of an unpacked block of the GGUF, which is
  * block b of a piece. */
 static void
-put_scales(struct int_form f, const struct quant_parts *q, size_t part,
+put_strip_scales(struct int_form f, const struct quant_parts *q, size_t part,
     size_t b, size_t row, unsigned char *piece)
 {
     const size_t group = part * (size_t)f.groups;
@@ -108,7 +108,7 @@ put_scales(struct int_form f, const struct quant_parts *q, size_t part,
 
 /* Pack block b of a row: part `part` of q. */
 static void
-put_block(struct int_form f, struct quant_parts *q, size_t part, size_t b,
+put_strip_block(struct int_form f, struct quant_parts *q, size_t part, size_t b,
     size_t row, unsigned char *strip)
 {
     const size_t n = int_piece(f);
@@ -117,7 +117,7 @@ put_block(struct int_form f, struct quant_parts *q, size_t part, size_t b,
     make_codes(f, q->q + part * INT_BLOCK);
     put_codes(f, q->q + part * INT_BLOCK, row,
         piece + int_scale_at(f, n) + b % n * int_code_bytes(f));
-    put_scales(f, q, part, b % n, row, piece);
+    put_strip_scales(f, q, part, b % n, row, piece);
 }
 
 void
@@ -136,7 +136,7 @@ int_pack(enum kern_quant t, size_t k, const unsigned char *const row[INT_ROWS],
 
             quant_unpack(t, row[r] + i * type.bytes, &q);
             for (size_t part = 0; part < parts; part++)
-                put_block(f, &q, part, i * parts + part, r, strip);
+                put_strip_block(f, &q, part, i * parts + part, r, strip);
         }
     }
 }
