@@ -31,6 +31,7 @@ serve_all(struct server *s, const struct serve_args *a)
     const struct http_options o = { a->host, port, s->key, a->body,
         a->connections, a->idle };
     struct work w = { .engine = s->engine,
+        .exact = s->exact,
         .queue = s->api.queue,
         .metrics = s->api.metrics,
         .tok = s->tok,
@@ -117,6 +118,9 @@ main(int argc, char **argv)
         OPT_STR(0, "numa", &a.numa, "node", "run on this memory node"),
         OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
             "type that the factors of matrix products have"),
+        OPT_FLAG(0, "exact", &a.exact,
+            "multiply quantised weights in floating point, as training "
+            "does, not in 8-bit integers"),
         OPT_END };
     static struct server s;
     size_t lost;

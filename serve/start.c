@@ -42,27 +42,32 @@ open_model(struct server *s, const struct serve_args *a)
         die_err(&e);
 }
 
-/* Bytes of a page of keys and values. */
-static size_t
-page_bytes(const struct server *s)
+/* Pack the weights for products in integers. */
+static void
+pack_model(struct server *s)
 {
-    struct kvcache *one = kv_new(&s->m, s->pool, 1, 1, KV_PAGE);
-    const size_t bytes = kv_cache_bytes(one);
-
-    kv_free(one);
-    return bytes;
+    s->packed = packed_new(&s->m, s->pool);
+    if (packed_bytes(s->packed) == 0) {
+        packed_free(s->packed);
+        s->packed = NULL;
+        return;
+    }
+    note("%.1f MB of weights packed for products in 8-bit integers",
+        1e-6 * (double)packed_bytes(s->packed));
 }
 
-/* The bounds of the engine.  Without --longest a text may have the model's
- * positions, or as many tokens as --cache has room for. */
+/* The bounds of an engine.  Without --longest a text may have the model's
+ * positions, or as many tokens as its part of --cache has room for: half if
+ * there are two engines. */
 static void
 choose_limits(struct server *s, const struct serve_args *a)
 {
-    const size_t most = s->m.c.max_pos, page = page_bytes(s);
+    const size_t most = s->m.c.max_pos, page = gen_page_bytes(&s->m);
+    const size_t cache = s->packed != NULL ? a->cache / 2 : a->cache;
     struct gen_limits *l = &s->limits;
 
     *l = (struct gen_limits){ .texts = a->at_once,
-        .pages = a->cache / page,
+        .pages = cache / page,
         .longest = a->longest > 0 ? a->longest
             : most > 0            ? most
                                   : 2048,
@@ -78,12 +83,12 @@ choose_limits(struct server *s, const struct serve_args *a)
         die(EX_USAGE,
             "--cache: a text of %zu tokens needs %zu bytes: give more, or a "
             "lower --longest",
-            l->longest, kv_pages(l->longest) * page);
+            l->longest, kv_pages(l->longest) * page * (a->cache / cache));
     if (kv_pages(l->longest) > l->pages)
         l->longest = l->pages * KV_PAGE;
     if (l->pages == 0)
         die(EX_USAGE, "--cache: give %zu bytes or more, a page of %d tokens",
-            page, KV_PAGE);
+            page * (a->cache / cache), KV_PAGE);
 }
 
 /* Tell how much memory the server will take at most, and die if there is not
@@ -95,7 +100,8 @@ check_memory(const struct server *s, const struct serve_args *a)
      * at a time, takes up to 60 times its text */
     const size_t http = a->connections * 24000 + a->body * 60;
     const size_t targets = s->targets != NULL ? teach_bytes(s->targets) : 0;
-    const size_t all = gen_bytes(s->engine) + targets +
+    const size_t exact = s->exact != NULL ? gen_bytes(s->exact) : 0;
+    const size_t all = gen_bytes(s->engine) + exact + targets +
         plan_window(&s->m, 1, 1) +
         plan_program(prog_resident(), pool_size(s->pool)) + a->buffers + http;
     struct err e;
@@ -104,8 +110,9 @@ check_memory(const struct server *s, const struct serve_args *a)
          "most: %.1f MB of keys and values, %.1f MB of requests and answers, "
          "%.1f MB of connections",
         a->at_once, s->limits.longest, a->queue, 1e-6 * (double)all,
-        1e-6 * (double)gen_cache_bytes(s->engine), 1e-6 * (double)a->buffers,
-        1e-6 * (double)http);
+        1e-6 * (double)(s->limits.pages * gen_page_bytes(&s->m)) *
+            (s->exact != NULL ? 2 : 1),
+        1e-6 * (double)a->buffers, 1e-6 * (double)http);
     if (plan_fits(all, "fewer bytes of --cache or --buffers", &e) < 0)
         die_err(&e);
 }
@@ -182,6 +189,22 @@ fill_api(struct server *s, const struct serve_args *a)
     api->created = (long long)time(NULL);
 }
 
+/* Scores of prompts come from exact products alone. */
+static void
+make_engines(struct server *s)
+{
+    struct gen_limits unscored = s->limits;
+    struct gen_engine *exact = gen_new(&s->m, s->pool, s->tok, &s->limits);
+
+    if (s->packed == NULL) {
+        s->engine = exact;
+        return;
+    }
+    unscored.scores = 0;
+    s->exact = exact;
+    s->engine = gen_new(packed_model(s->packed), s->pool, s->tok, &unscored);
+}
+
 void
 server_open(struct server *s, const struct serve_args *a)
 {
@@ -191,8 +214,10 @@ server_open(struct server *s, const struct serve_args *a)
         s->key = read_key(a->key_file);
     allow_connections(a->connections);
     open_model(s, a);
+    if (!a->exact)
+        pack_model(s);
     choose_limits(s, a);
-    s->engine = gen_new(&s->m, s->pool, s->tok, &s->limits);
+    make_engines(s);
     if (a->targets > 0)
         s->targets = teach_new(&s->m, s->pool, a->targets);
     check_memory(s, a);
@@ -207,6 +232,10 @@ server_close(struct server *s)
     tok_scratch_free(s->api.bounds.scratch);
     teach_free(s->targets);
     gen_free(s->engine);
+    if (s->exact != NULL)
+        gen_free(s->exact);
+    if (s->packed != NULL)
+        packed_free(s->packed);
     chat_free(s->chat);
     tok_free(s->tok);
     model_close(&s->m);

@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "gen/engine.h"
 #include "model/model.h"
+#include "model/packed.h"
 #include "tok/tok.h"
 
 #include <stddef.h>
@@ -19,7 +20,7 @@ struct serve_args {
                                                                  * engine */
     size_t buffers, body, connections;
     double idle, timeout;
-    int compute;
+    int compute, exact;
 };
 
 /* All parts of the server. */
@@ -28,7 +29,9 @@ struct server {
     struct tokenizer *tok;
     struct chat *chat; /* or NULL */
     struct pool *pool;
-    struct gen_engine *engine;
+    struct packed *packed;     /* or NULL: all products are exact */
+    struct gen_engine *engine; /* its products are in integers, if packed */
+    struct gen_engine *exact;  /* or NULL: engine's products are exact */
     struct teach *targets; /* or NULL */
     struct gen_limits limits;
     struct api api;

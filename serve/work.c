@@ -15,6 +15,7 @@ static const double AGAIN = 2.0; /* see work_run */
 struct call_text {
     struct desk *desk;
     struct call *call;
+    struct gen_engine *engine;
     struct gen_text *text; /* NULL: it has not begun, or has ended */
     struct gen_request request;
     struct reply_text reply;
@@ -27,7 +28,7 @@ struct desk {
     const struct work *w;
     struct call *calls,
         **last;       /* calls that have not ended, the oldest first */
-    size_t running;   /* texts in the engine */
+    size_t running;   /* texts in the engines */
     struct buf fresh; /* bytes for the call at hand */
     double looked, probed;
 };
@@ -246,6 +247,7 @@ give_text(struct desk *d, struct call *c)
 
     *t = (struct call_text){ .desk = d,
         .call = c,
+        .engine = c->q.echo && d->w->exact ? d->w->exact : d->w->engine,
         .reply.index = i,
         .begun = clock_now(),
         .request = { .prompt = prompt->v,
@@ -262,7 +264,7 @@ give_text(struct desk *d, struct call *c)
         send_fresh(d, c, 200, 0);
     }
     d->running++;
-    if ((t->text = gen_add(d->w->engine, &t->request, &e)) != NULL)
+    if ((t->text = gen_add(t->engine, &t->request, &e)) != NULL)
         return;
     /* the request was checked, so that pages are too few */
     t->finish = "abort";
@@ -298,7 +300,7 @@ compute_targets(struct desk *d)
     }
 }
 
-/* Give texts to the engine, the oldest call's first, while it has room. */
+/* Give texts to the engines, the oldest call's first, while there is room. */
 static void
 give_texts(struct desk *d)
 {
@@ -332,7 +334,7 @@ cancel_call(struct desk *d, struct call *c)
     c->started = c->texts;
     for (size_t i = 0; !c->is_targets && i < c->texts; i++)
         if (c->text[i].text != NULL)
-            gen_cancel(d->w->engine, c->text[i].text);
+            gen_cancel(c->text[i].engine, c->text[i].text);
 }
 
 static void
@@ -388,6 +390,37 @@ drop_calls(struct desk *d)
     d->last = p;
 }
 
+/* Statistics of both engines together. */
+static void
+engine_statistics(const struct work *w, struct gen_stats *s)
+{
+    struct gen_stats e;
+
+    gen_statistics(w->engine, s);
+    if (w->exact == NULL)
+        return;
+    gen_statistics(w->exact, &e);
+    s->running += e.running;
+    s->waiting += e.waiting;
+    s->pages += e.pages;
+    s->used += e.used;
+    s->kept += e.kept;
+    s->prompt += e.prompt;
+    s->shared += e.shared;
+    s->next += e.next;
+    s->preempted += e.preempted;
+    s->steps += e.steps;
+    s->step_tokens += e.step_tokens;
+}
+
+static void
+step_engines(const struct work *w)
+{
+    gen_step(w->engine);
+    if (w->exact != NULL)
+        gen_step(w->exact);
+}
+
 static void
 tell_metrics(const struct desk *d)
 {
@@ -396,7 +429,7 @@ tell_metrics(const struct desk *d)
 
     for (const struct call *c = d->calls; c != NULL; c = c->next)
         waiting += c->texts - c->started;
-    gen_statistics(d->w->engine, &s);
+    engine_statistics(d->w, &s);
     metrics_engine(d->w->metrics, &s, waiting);
     if (d->running > 0)
         metrics_add(d->w->metrics, METRIC_STEP, (double)s.step_tokens);
@@ -439,7 +472,7 @@ work_run(const struct work *w)
         compute_targets(&d);
         give_texts(&d);
         if (d.running > 0)
-            gen_step(w->engine);
+            step_engines(w);
         tell_metrics(&d);
         drop_calls(&d);
     }
@@ -448,7 +481,7 @@ work_run(const struct work *w)
         call_is_gone(w->queue, c, 0);
         cancel_call(&d, c);
     }
-    gen_step(w->engine);
+    step_engines(w);
     drop_calls(&d);
     buf_release(&d.fresh);
     return lost;

@@ -15,6 +15,8 @@
 
 struct work {
     struct gen_engine *engine;
+    struct gen_engine *exact; /* computes requests with echo; NULL: engine
+                               * does */
     struct queue *queue;
     struct metrics *metrics;
     const struct tokenizer *tok;
