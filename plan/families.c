@@ -79,12 +79,12 @@ static const struct {
 /* Keys that change no number of parameters in any of these families, beside
  * those that every family of lib/model takes with any value. */
 static const char harmless[] =
-    " about dropout activation_dropout activation_function alibi "
+    " about activation activation_dropout activation_function alibi "
     "apply_residual_connection_post_layernorm attention_probs_dropout_prob "
     "attention_softmax_in_fp32 attn_config attn_logit_softcapping "
     "attn_pdrop auto_map aux_loss_alpha bias_dropout_fusion "
-    "classifier_dropout clip_qkv emb_pdrop embedding_fraction ep_size "
-    "expansion_ratio experts_per_token final_logit_softcapping "
+    "classifier_dropout clip_qkv dropout emb_pdrop embedding_fraction "
+    "ep_size expansion_ratio experts_per_token final_logit_softcapping "
     "gradient_checkpointing hidden_act hidden_activation "
     "hidden_dropout_prob init_config init_device init_std "
     "initial_context_length is_causal layer_norm_eps layer_norm_epsilon "
@@ -92,15 +92,15 @@ static const char harmless[] =
     "masked_softmax_fusion max_seq_len max_window_layers n_ctx n_group "
     "norm_eps norm_epsilon norm_topk_prob num_nextn_predict_layers "
     "offset_alibi original_max_position_embeddings output_router_logits "
-    "partial_rotary_factor query_pre_attn_scalar reorder_and_upcast_attn "
-    "resid_pdrop rope_interleave rotary rotary_dim rotary_emb_base "
-    "rotary_pct routed_scaling_factor router_aux_loss_coef "
+    "partial_rotary_factor qk_head_dim query_pre_attn_scalar "
+    "reorder_and_upcast_attn resid_pdrop rope_interleave rotary rotary_dim "
+    "rotary_emb_base rotary_pct routed_scaling_factor router_aux_loss_coef "
     "router_jitter_noise scale_attention_softmax_in_fp32 "
     "scale_attn_by_inverse_layer_idx scale_attn_weights scoring_func "
     "seq_aux seq_length skip_bias_add skip_bias_add_qkv slow_but_exact "
     "summary_activation summary_first_dropout summary_proj_to_labels "
-    "summary_type summary_use_proj swiglu_limit topk_group topk_method "
-    "use_parallel_residual use_sliding_window verbose ";
+    "summary_type summary_use_proj swiglu_alpha swiglu_limit topk_group "
+    "topk_method use_parallel_residual use_sliding_window verbose ";
 
 const struct shape_family *
 shape_family_named(const char *type)
