@@ -271,22 +271,21 @@ window_keys(size_t window, size_t t, size_t k0, size_t n)
         t - k0 + 1 < n ? t - k0 + 1 : n };
 }
 
-/* The values of n tokens, page by page: where they lie if that is one page or
- * pages side by side, else a copy. */
-static const float *
-page_values(const struct attn_text *a, const uint32_t *page, size_t n,
-    float *copy)
+/* gemm_paged, or gemm_nn with a copy of the pages, for at most KEYS * D numbers
+ * of b; ldb = n. */
+static void
+multiply_pages(size_t m, size_t n, size_t k, const float *a, size_t lda,
+    const struct kern_pages *b, int add, float *c, size_t ldc, float *copy)
 {
-    const size_t size = TILE * a->D;
-    size_t i = 1;
+    const size_t size = b->deep * n;
 
-    while (i < n / TILE && page[i] == page[0] + i)
-        i++;
-    if (i == n / TILE)
-        return a->v + page[0] * size;
-    for (i = 0; i < n / TILE; i++)
-        memcpy(copy + i * size, a->v + page[i] * size, size * sizeof *copy);
-    return copy;
+    if (kern.gemm_paged != NULL) {
+        kern.gemm_paged(m, n, k, a, lda, b, add, c, ldc);
+        return;
+    }
+    for (size_t i = 0; i < k / b->deep; i++)
+        memcpy(copy + i * size, b->p + b->page[i] * size, size * sizeof *copy);
+    kern.gemm_nn(m, n, k, a, lda, copy, n, add, c, ldc);
 }
 
 void
@@ -304,14 +303,16 @@ attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
          kt += keys / TILE) {
         keys = group_keys(kt, qt);
         for (size_t i = 0; i < keys / TILE; i++)
-            kern.gemm_nn(M, TILE, D, w.q, D, a->k + a->page[kt + i] * TILE * D,
-                TILE, GEMM_SET, w.s + i * TILE, KEYS);
+            multiply_pages(M, TILE, D, w.q, D,
+                &(struct kern_pages){ a->k, a->page + kt + i, qt - kt - i + 1, D, TILE },
+                GEMM_SET, w.s + i * TILE, KEYS, copy);
         for (size_t i = 0; i < M; i++)
             take_keys(&w, i, keys,
                 window_keys(a->window, t0 + i % n, kt * TILE, keys),
                 (struct key_tiles){ 0, 0 });
-        kern.gemm_nn(M, D, keys, w.s, KEYS,
-            page_values(a, a->page + kt, keys, copy), D, GEMM_ADD, w.o, D);
+        multiply_pages(M, D, keys, w.s, KEYS,
+            &(struct kern_pages){ a->v, a->page + kt, qt - kt + 1, TILE, D }, GEMM_ADD, w.o,
+            D, copy);
     }
     for (size_t i = 0; i < M; i++) {
         kern.scale(w.o + i * D, 1.0f / w.l[i], D);

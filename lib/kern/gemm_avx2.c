@@ -10,6 +10,7 @@
 #define AHEAD 3
 #define DOT_ROWS 3   /* rows of x at a time in dots */
 #define DOT_GROUPS 2 /* vectors of rows of w at a time in dots */
+#define PAGED_NV(m) ((m) <= 3 ? 4 : 2)
 #define GEMM gemm_avx2
 #include "kern/gemm_vec.h"
 #else

@@ -10,6 +10,7 @@
 #define AHEAD 2
 #define DOT_ROWS 4   /* rows of x at a time in dots */
 #define DOT_GROUPS 2 /* vectors of rows of w at a time in dots */
+#define PAGED_NV(m) 4
 #define GEMM gemm_avx512
 #include "kern/gemm_vec.h"
 #else

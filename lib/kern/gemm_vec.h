@@ -285,11 +285,14 @@ gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
 
 #include "kern/dots_vec.h"
 
+#include "kern/paged_vec.h"
+
 void
 GEMM(struct kern *k)
 {
     k->dots = dots;
     k->dots_stored = dots_stored;
+    k->gemm_paged = gemm_paged;
     put_gemm(k);
     k->gemm_double = gemm_double;
     k->panels = sizeof(struct panels);

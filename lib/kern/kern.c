@@ -98,6 +98,7 @@ kern_compute(const char *name)
         gemm_bf16_ref(&kern, result);
     kern.dots = dots_by_gemm;
     kern.dots_stored = NULL;
+    kern.gemm_paged = NULL;
     slow = set == NULL;
     snprintf(whole, sizeof(whole), "%s+%s", single.name, names[result]);
     kern.name = whole;

@@ -30,6 +30,14 @@ struct kern_rows {
     int half;
 };
 
+/* A factor b [k,n] in pages of `deep` rows: row l lies at p + (page[l / deep] *
+ * deep + l % deep) * ld.  Pages of the table past row k are prefetched. */
+struct kern_pages {
+    const float *p;
+    const uint32_t *page; /* [pages] */
+    size_t pages, deep, ld;
+};
+
 enum { GEMM_SET = 0, GEMM_ADD = 1, GEMM_DEEP = 768, DOTS_MOST = 4 };
 
 /* A factor of gemm_double.  Element l (along k) of a's row i, or of b's column
@@ -63,6 +71,11 @@ struct kern {
         const float *b, size_t ldb, int add, float *c, size_t ldc);
     void (*gemm_tn)(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const float *b, size_t ldb, int add, float *c, size_t ldc);
+
+    /* gemm_nn with b in pages, with its bits but without its copies.  NULL:
+     * there is no such version. */
+    void (*gemm_paged)(size_t m, size_t n, size_t k, const float *a, size_t lda,
+        const struct kern_pages *b, int add, float *c, size_t ldc);
 
     /* c[m,n] += a[m,k] b[k,n], all in double, whatever kern_compute set.  An
      * element's bits depend only on k, its row of a, its column of b and its

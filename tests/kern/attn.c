@@ -225,6 +225,60 @@ test_independence(const char *isa)
     row_release(&r);
 }
 
+/* Is a product with a factor in pages, whose table has one page more, the same
+ * as gemm_nn with the pages side by side? */
+static int
+paged_same(size_t m, size_t n, size_t deep, size_t k, int add)
+{
+    const size_t pages = (k + deep - 1) / deep, lda = k + 3, ldb = n + 5;
+    float *a = xmalloc(m * lda * sizeof *a), *c = xmalloc(m * n * sizeof *c);
+    float *b = xmalloc((pages + 1) * deep * ldb * sizeof *b);
+    float *side = xmalloc(pages * deep * n * sizeof *side);
+    float *want = xmalloc(m * n * sizeof *want);
+    uint32_t *page = xreallocarray(NULL, pages + 1, sizeof *page);
+    const struct kern_pages in = { b, page, pages + 1, deep, ldb };
+    int same;
+
+    for (size_t i = 0; i < m * lda; i++)
+        a[i] = (float)rng_normal(3, i);
+    for (size_t i = 0; i < (pages + 1) * deep * ldb; i++)
+        b[i] = (float)rng_normal(4, i);
+    for (size_t i = 0; i < m * n; i++)
+        c[i] = want[i] = (float)rng_normal(5, i);
+    for (size_t i = 0; i <= pages; i++)
+        page[i] = (uint32_t)(pages - i);
+    for (size_t l = 0; l < pages * deep; l++)
+        memcpy(side + l * n, b + ((pages - l / deep) * deep + l % deep) * ldb,
+            n * sizeof *b);
+    kern.gemm_paged(m, n, k, a, lda, &in, add, c, n);
+    kern.gemm_nn(m, n, k, a, lda, side, n, add, want, n);
+    same = memcmp(c, want, m * n * sizeof *c) == 0;
+    free(a);
+    free(b);
+    free(c);
+    free(side);
+    free(want);
+    free(page);
+    return same;
+}
+
+static void
+test_paged(const char *isa)
+{
+    static const size_t shape[][3] = { { 64, 64, 64 }, { 64, 64, 256 },
+        { 6, 64, 192 }, { 66, 64, 150 }, { 300, 20, 301 }, { 64, 300, 900 } };
+    int same = 1;
+
+    if (kern.gemm_paged == NULL)
+        return;
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
+        for (size_t m = 1; m < 15; m++)
+            for (int add = 0; add < 2; add++)
+                same &= paged_same(m, shape[i][0], shape[i][1], shape[i][2],
+                    add);
+    ok(same, "%s: a product with pages has the bits of gemm_nn", isa);
+}
+
 int
 main(void)
 {
@@ -245,6 +299,7 @@ main(void)
         for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
             test_shape(isas[i], shapes + k);
         test_independence(isas[i]);
+        test_paged(isas[i]);
     }
     return done_testing();
 }
