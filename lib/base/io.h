@@ -61,9 +61,9 @@ void io_map_forget(const struct io_map *m, size_t at, size_t n);
  * will be used soon. */
 void io_map_fetch(const struct io_map *m, size_t at, size_t n);
 void io_unmap(struct io_map *m);
-/* Guard other mapped memory, n bytes at p: until io_unguard, if it can no
- * longer be read, the program names `name` (which is copied) and the offset,
- * and exits EX_INPUT. */
+/* Guard n bytes at p that were mapped without io_map.  If they can no longer be
+ * read, the program names `name` (which is copied) and the offset, and exits
+ * EX_INPUT.  io_unguard ends this. */
 struct io_guard *io_guard(const void *p, size_t n, const char *name);
 void io_unguard(struct io_guard *g);
 

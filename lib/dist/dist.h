@@ -111,8 +111,9 @@ void dist_gather_end(void);
  *              bfloat16
  */
 enum dist_sum { DIST_RING, DIST_TREE, DIST_BF16 };
-/* Sum x [at[n]] over all ranks.  Afterwards rank r has the sums of elements
- * at[r]..at[r+1]-1 there; other elements of its x are undefined. */
+/* Sum x, of at[g->n] elements, over all ranks.  Afterwards elements
+ * at[r]..at[r+1]-1 of rank r's x are sums, and its other elements are
+ * undefined. */
 void dist_reduce_scatter(const struct dist_group *g, float *x, const size_t *at,
     enum dist_sum how);
 /* Make x [n] of every rank the sum over all: dist_reduce_scatter, then

@@ -251,8 +251,9 @@ next_paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
     }
 }
 
-/* Read a line of a documents file (documents.h).  The last line is no record:
- * it says that none is missing. */
+/* Read a line of a documents file (documents.h).  The last line, {"retort":
+ * "end"}, is no record but the proof that the file was not cut off.  Returns
+ * 1: a record; 0: the end; -1 and *e. */
 static int
 next_document(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {

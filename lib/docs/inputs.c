@@ -17,10 +17,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define DEPTH_MAX 64            /* most levels of folders */
-#define NAMES_MAX 64            /* sources of a folder's names, at most */
+#define DEPTH_MAX 64            /* maximum number of levels of folders */
+#define NAMES_MAX 64            /* names of a folder that may be sources */
 #define PEEK ((size_t)64 << 10) /* bytes read to find out what a file is */
-#define HEAD_MAX JS_MAX         /* bytes of documents' first line, at most */
+#define HEAD_MAX JS_MAX         /* maximum bytes of line 1 (documents.h) */
 
 static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
     NULL };

@@ -19,7 +19,8 @@ struct unpack {
     struct archive *a;     /* decompresses fd; NULL: fd is read as it is */
     int packed, seeks;     /* fd is compressed; seeks: a plain regular file */
     int error;             /* errno of a failed read */
-    int end, done;         /* end: a has no more; done: nothing follows it */
+    int end;               /* a, or fd if a is NULL, has no more content */
+    int done;              /* nothing follows the compressed data */
     int closed;            /* 1: a was given lz4_skip */
     unsigned char head[4]; /* first bytes of fd */
     char *tail;            /* [TAIL] bytes of fd before block */
@@ -28,9 +29,9 @@ struct unpack {
     size_t rest;           /* bytes at block's end not yet given to a */
     uint64_t fed;          /* bytes read from fd */
     uint64_t before;       /* bytes of fd before those given to a */
-    uint64_t content;      /* bytes of content read */
+    uint64_t content;      /* bytes decompressed so far */
     struct buf ahead;      /* content that unpack_peek has read */
-    size_t given;          /* bytes of it that unpack_read has returned */
+    size_t given;          /* bytes of `ahead` that unpack_read has returned */
 };
 
 static ptrdiff_t
@@ -102,14 +103,15 @@ failed(const struct unpack *u, struct err *e)
         u->packed ? " of its content" : "", s ? s : "is damaged");
 }
 
-/* Read on without libarchive: a regular file from its beginning, anything else
- * behind the block that libarchive has looked at, if it has asked for one. */
+/* Read on without libarchive.  A regular file is read from its beginning
+ * again; any other input goes on behind the block that libarchive has looked
+ * at, if libarchive has asked for one. */
 static void
 make_plain(struct unpack *u)
 {
     struct stat st;
 
-    /* A part of fd that was read before unpack_open may be another's. */
+    /* If a part of fd was read before unpack_open, do not go back over it. */
     u->seeks = fstat(u->fd, &st) == 0 && S_ISREG(st.st_mode) &&
         lseek(u->fd, 0, SEEK_CUR) == (off_t)u->fed &&
         lseek(u->fd, 0, SEEK_SET) == 0;

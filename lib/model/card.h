@@ -10,8 +10,8 @@
 #include "format/gguf_write.h"
 #include "model/model.h"
 
-/* What a card says besides the model.  Strings may be NULL unless the comment
- * says otherwise. */
+/* Facts that a card states besides those of the model.  A string may be NULL
+ * unless its comment says "not NULL". */
 struct card {
     const char *by;       /* program and version; not NULL */
     const char *from;     /* path of the parent model; not NULL */
@@ -38,7 +38,8 @@ struct card {
  */
 int card_write(const struct card *c, const struct model *m, const char *dir,
     const char *name, struct err *e);
-/* The end of a path, without slashes behind it; the caller frees it. */
+/* The last component of a path, without trailing slashes; the caller frees
+ * it. */
 char *card_name(const char *path);
 /* Write license, tags, languages and base_model of the README.md in the model
  * directory `from` to general.* of a GGUF, as llama.cpp's converter does.

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Give *w the shape of `like`, and as data the floats at p.  add: what is added
- * to them when they are used. */
+/* Give *w the shape of `like`, the floats at p as its data, and `add`, a number
+ * added to each of them when they are used. */
 static void
 view_weight(struct weight *w, float *p, const struct weight *like, float add)
 {
@@ -31,8 +31,8 @@ fill_groups(float *p, const struct weight *from, float add)
         p[i] -= less;
 }
 
-/* A mask of the numbers of a sparse matrix p[n] that are not zero; while
- * planning NULL. */
+/* Return a mask with a bit for each number of a sparse matrix p[n], 1 if the
+ * number is not zero; NULL if the arena only counts bytes. */
 static unsigned char *
 mask_zeros(const float *p, size_t n, struct arena *a)
 {

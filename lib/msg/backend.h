@@ -54,7 +54,8 @@ struct msg_backend {
     int (*next)(struct msg_src *s, const unsigned char **p, size_t *n,
         uint64_t *end, struct err *e);
     void (*release)(struct msg_src *s, uint64_t end);
-    /* ? Called by another thread: let a read or next that waits return -1. */
+    /* ? Let a call of `read` or `next` that waits in another thread return
+     * -1. */
     void (*wake)(struct msg_src *s);
     /* ? Bytes of memory that the source takes if messages have n bytes. */
     size_t (*src_memory)(const struct msg_src *s, size_t n);

@@ -2,13 +2,14 @@
  * Makes a stream that a program has imported, merged or repaired, and stores
  * it.
  *
- * shardmk_begin begins a message; kind, seq and, where it belongs, chain are
- * set.
- * shardmk_copy begins a message with the metadata and tensors of m; it leaves
- * out those keys, and `cursor` if the argument cursor is 0, and puts `instead`
- * (may be NULL) in place of the tensor of that name.
- * Both return an st_out, to which more may be added; the data is borrowed until
- * shardmk_send, which checks the message as any reader would, and stores it.
+ * shardmk_begin begins a message and sets its keys kind, seq and, in a batch,
+ * chain.
+ * shardmk_copy does the same for a copy of m: it adds the other metadata of m
+ * (without the key cursor if the argument cursor is 0) and the tensors of m.
+ * The tensor `instead`, unless NULL, takes the place of the one of its name.
+ * Both return an st_out, to which the caller may add more.  The caller keeps
+ * the tensors' data until shardmk_send, which checks the message as any reader
+ * would, and stores it.
  * After an error only shardmk_close is allowed.
  */
 #ifndef LIB_SHARD_MAKE_H

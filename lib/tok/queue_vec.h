@@ -38,7 +38,7 @@ begin(const struct tokenizer *t, struct merge_job *j)
     return j;
 }
 
-/* Do one merge of a piece; 0: there is none left. */
+/* Do one merge of a piece.  Returns 0 if no merge was left. */
 static inline int
 turn(const struct tokenizer *t, struct merge_job *j)
 {
@@ -46,8 +46,8 @@ turn(const struct tokenizer *t, struct merge_job *j)
     uint32_t alive = j->alive, best, i, k, before, after, id;
     uint32_t left, right;
 
-    /* Read before the two new keys are written: a vector load of bytes that
-     * were just written has to wait for the write. */
+    /* Search j->key before the two new keys are stored in it: a vector load
+     * of bytes that were just stored has to wait for the store. */
     best = smallest(j->key, (j->n + 7) / 8);
     left = found(t, j, 0);
     right = found(t, j, 1);

@@ -65,7 +65,7 @@ struct tok_code {
         const unsigned char *p, uint64_t *carry);
     void (*merge)(const struct tokenizer *t, struct queue *q);
     /* Returns the length of a prefix of p[n] that is UTF-8, not always the
-     * longest.  NULL: take 0 instead. */
+     * longest.  The pointer is NULL in code that has no such function. */
     size_t (*valid)(const unsigned char *p, size_t n);
 };
 
@@ -84,13 +84,13 @@ size_t valid_avx512(const unsigned char *p, size_t n);
 /* Classify a stretch of the text p .. end; split is not SPLIT_NONE. */
 void scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     const unsigned char *p, const unsigned char *end);
-/* Fill B for SPLIT_GPT2 and SPLIT_GPT2_DIGITS; end: of the text. */
+/* Fill B for SPLIT_GPT2 and SPLIT_GPT2_DIGITS; end: the end of the text. */
 void scan_gpt2(struct scan *s, size_t words, const unsigned char *end);
 /* scan_piece for the other patterns */
 size_t scan_other(const struct scan *s, size_t i, const unsigned char *end);
 
 /* Length of the piece that begins at byte i < s->n; 0: it may go on after the
- * stretch.  end: of the text. */
+ * stretch.  end: the end of the text. */
 static inline size_t
 scan_piece(const struct scan *s, size_t i, const unsigned char *end)
 {

@@ -1,6 +1,8 @@
-/* Classes of 64 bytes.  Included by scan_avx2.c and scan_avx512.c, which define
- * SCAN_NAME, VALID_NAME, vec, vec_load, vec_eq (bit i: is byte i equal?) and
- * vec_le (bit i: is byte i - from <= most?). */
+/* Finds the character class of each of 64 bytes at once.  scan_avx2.c and
+ * scan_avx512.c include this file and define SCAN_NAME, VALID_NAME, vec (64
+ * bytes) and vec_load, and two functions that return a mask of 64 bits:
+ *   vec_eq(v, c)           bit i: byte i of v is c
+ *   vec_le(v, from, most)  bit i: byte i of v is one of from..from+most */
 
 /* Mask of bytes at which a usual letter of two bytes (Latin, Greek, Cyrillic)
  * begins. */

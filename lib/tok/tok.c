@@ -166,8 +166,8 @@ open_gguf(const char *path, struct err *e)
     return t;
 }
 
-/* Parse `file` in the folder `dir`.  NULL: it does not exist, or (*bad is set,
- * and *e) it cannot be read or is no JSON. */
+/* Parse `file` in the folder `dir`.  NULL if there is no such file.  NULL, with
+ * *bad = 1 and *e, if the file cannot be read or is no JSON. */
 static json_t *
 beside(const char *dir, const char *file, int *bad, struct err *e)
 {

@@ -157,7 +157,8 @@ enum {
                       * not taken away */
 };
 
-/* uni_valid with vector code if there is any. */
+/* Length of the longest prefix of text[n] that is UTF-8, as uni_valid finds it,
+ * by t's vector code if there is such code for this processor. */
 size_t tok_valid(const struct tokenizer *t, const char *text, size_t n);
 
 /* Append the ids of text[n] to *out.  The text should be UTF-8; other bytes are

@@ -17,8 +17,7 @@ struct pipe {
     float *room; /* on rank 0: buffer for the largest group that it does not
                   * have */
     size_t last; /* group that fetch_group was last called with */
-    struct posted (
-        *sending)[WAYS]; /* [nlane] messages not yet gone; n 0: none */
+    struct posted (*sending)[WAYS]; /* [nlane] messages being sent; n 0: none */
     size_t nlane;
 };
 
@@ -91,7 +90,7 @@ pipe_fetch(const struct pipe *x)
     return &x->fetch;
 }
 
-/* Wait until the lane's messages have gone: its memory is used again. */
+/* Wait until the lane's messages have been sent: its memory is used again. */
 static void
 wait_sent(struct pipe *x, size_t lane)
 {

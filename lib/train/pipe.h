@@ -24,12 +24,13 @@ size_t pipe_bytes(const struct pipe *x);
  * passes. */
 const struct fetch *pipe_fetch(const struct pipe *x);
 
-/* Call `pass` for each forward and backward (back) pass of a piece through a
- * stage of this rank; last: it is the model's last stage.  Before that,
- * bwd_stage is called, and bwd_input (back: bwd_dx) is received, except forward
- * at the model's first stage and backward at its last.  A piece has `some` of
- * the `rows` rows, the last piece what is left; a row's output has `numbers`
- * numbers. */
+/* Cut `rows` rows into pieces of `some` rows (the last piece may have fewer),
+ * and call `pass` for each forward (back 0) and backward (back 1) pass of a
+ * piece through a stage of this rank; last is 1 in the model's last stage.
+ * Before each call pipe_run selects stage and piece with bwd_stage, and
+ * receives bwd_input, or in a backward pass bwd_dx, from the neighbouring
+ * stage, if there is one.  After the call it sends the result on.  A row of
+ * these arrays has `numbers` numbers. */
 void pipe_run(struct pipe *x, struct bwd *b, size_t rows, size_t some,
     size_t numbers, void (*pass)(void *ctx, size_t piece, int back, int last),
     void *ctx);
