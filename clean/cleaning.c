@@ -22,7 +22,7 @@ struct clean_worker {
     struct words words;
 };
 
-/* What a thread finds out about one document. */
+/* Findings of a thread about one document. */
 struct verdict {
     enum reason reason;
     double value; /* the measurement that breaks the rule of `reason` */

@@ -212,8 +212,8 @@ struct measuring {
     const struct weighted *w;
 };
 
-/* Add the squares of the inputs of o and down to their sums; copy the residual
- * stream before the MLP to j->x. */
+/* Add the squared inputs of the projections `o` and `down` to the sums of their
+ * channels, and copy the residual stream before the MLP to j->x. */
 static void
 tap_sums(void *ctx, const struct fwd_tapped *t)
 {

@@ -39,7 +39,8 @@ struct judge {
     size_t chunk;         /* number of rows computed at a time */
     float *x, *h;         /* [chunk,T,d] work space */
     float *hp;            /* [c->n,d] final states of the whole model */
-    float *zp;            /* [c->n,V] logits of the whole model, or NULL */
+    float *zp;            /* [c->n,V] logits of the whole model; NULL without
+                           * judge_keep_logits */
     size_t *from;         /* [R+1] index of each row's first prediction */
     struct choice now;    /* the choice whose block inputs are cached */
     float **own;          /* [L+1] buffers [R,T,d] that `in` points to */

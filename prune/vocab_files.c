@@ -474,9 +474,9 @@ remove_others(const char *dir, struct err *e)
 int
 vocab_files_cut(struct vocab_files *f, const struct vocab *v, struct err *e)
 {
-    struct vocab *const names = (struct vocab *)(uintptr_t)v; /* not changed,
-                                                               * since v->to is
-                                                               * not NULL */
+    /* renamed() changes its vocab only while v->to is NULL, and here it is
+     * set: so the cast from const is safe. */
+    struct vocab *const names = (struct vocab *)(uintptr_t)v;
 
     if (cut_model(v, f->tok, e) < 0)
         return -1;

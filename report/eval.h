@@ -32,7 +32,7 @@ void eval_release(struct eval *v);
  * the file does not have it. */
 double eval_real(const struct eval *v, size_t model, size_t source,
     const char *column);
-/* Was the model trained, that is, neither base nor from? */
+/* Was the model trained, that is, is it neither v->base nor v->from? */
 int eval_trained(const struct eval *v, size_t model);
 /* Set *difference to a quantity of model i minus that of model k, and *se to
  * its standard error, and return 1; 0: the file does not have them. */

@@ -131,7 +131,8 @@ table_cell(const struct table *t, size_t row, size_t column)
         : "-";
 }
 
-/* Parse a number; "-" and "" are valid too.  0, or -1. */
+/* Parse a number into *v; NAN for "-", "" and numbers beyond 1e30.  Returns 0,
+ * or -1 if s is something else. */
 static int
 real(const char *s, double *v)
 {

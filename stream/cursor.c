@@ -7,8 +7,8 @@
 
 const char *const length_names[] = { "batches", "tokens", "epochs", NULL };
 
-/* Append a number.  The cursor is written with each batch, and printf would
- * take half of the work. */
+/* Append a number and the character `then`.  Every batch carries a cursor, and
+ * printf would take half of the time to write one. */
 static void
 put_number(struct buf *b, uint64_t v, int then)
 {
