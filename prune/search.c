@@ -49,8 +49,8 @@ static const struct opt options[] = { COMMON_MODEL(&o.model,
         "evaluations tabu may use, its start's included (0: twice the start's, "
         "at least 32)"),
     OPT_FLAG(0, "halve", &o.halve,
-        "score candidates on a quarter of the rows, the better half of them on "
-        "half, and of these the better half on all"),
+        "score all candidates on a quarter of the rows, the better half on "
+        "half of the rows, and the best quarter on all rows"),
     OPT_SIZE(0, "tenure", &o.tenure, 0, 1e6, "moves",
         "moves for which tabu does not change a part back"),
     OPT_SIZE(0, "restart", &o.patience, 1, 1e6, "moves",
