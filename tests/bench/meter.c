@@ -62,8 +62,8 @@ struct command {
     char *name, *needs, *sizes, *body;
 };
 
-/* The readings of a run.  Of a command with two sizes: by how much wall, cpu,
- * mem and step of the second are larger. */
+/* The readings of a run.  For a command with two sizes, wall, cpu, mem and step
+ * are those of the second size minus those of the first. */
 struct sample {
     double wall, cpu, mem, step; /* s, s, MB, s */
     char *out, *log;
@@ -247,7 +247,9 @@ median(double *x, size_t n)
     return n > 0 ? x[(n - 1) / 2] : NAN;
 }
 
-/* Seconds of a step of the student that wrote to $OUT; NAN: there is none. */
+/* The median of the seconds of a step in $OUT/metrics.tsv, which a student has
+ * written, without the first step and the last three; NAN if there are fewer
+ * than five steps. */
 static double
 step_seconds(void)
 {
@@ -343,7 +345,8 @@ run_job(struct job *j)
 
 /* ---- figures ---- */
 
-/* The number behind `re` in the last line of `text` that matches; NAN: none. */
+/* The number that follows a match of `re` in the last line of `text` that has
+ * both; NAN if no line has. */
 static double
 number_behind(const char *text, const char *re)
 {
@@ -384,7 +387,8 @@ reading(const struct sample *s, const char *name)
         name);
 }
 
-/* Bytes of the job's file, or by how many the second of two is larger: 10^6. */
+/* Size of the job's file in 10^6 bytes; of two files, the second's size minus
+ * the first's. */
 static double
 file_bytes(const struct job *j)
 {
@@ -460,7 +464,7 @@ command_named(const char *name)
     die(EX_USAGE, "the table has no command %s", name);
 }
 
-/* Let *c have what the line "command NAME (NEEDS) SIZES" says. */
+/* Parse the line "command NAME (NEEDS) SIZES" into *c. */
 static void
 parse_command(char *line, struct command *c)
 {
@@ -473,8 +477,9 @@ parse_command(char *line, struct command *c)
         xstrdup(shut + 1), xstrdup("") };
 }
 
-/* The job of the command and arguments in `text`, whose last word is the
- * figure; a new one if the group has none. */
+/* Parse `text`, a command, its arguments and, as the last word, a figure.  The
+ * figure's job is the group's job of that command and arguments, or a new
+ * one. */
 static struct figure
 parse_figure(struct job *jobs, size_t *njob, const char *text)
 {

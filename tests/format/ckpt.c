@@ -165,7 +165,8 @@ test_unreadable(void)
         "a file is an error: %s", e.msg);
 }
 
-/* A checkpoint's file is replaced by a device, a FIFO, a link. */
+/* A checkpoint with a device or a FIFO in the place of a file is damaged; a
+ * link to the file counts as the file. */
 static void
 test_irregular(void)
 {

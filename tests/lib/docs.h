@@ -55,7 +55,7 @@ must_read(struct msg_in *in, struct msg *m)
     return r;
 }
 
-/* Lognormal lengths, sources falling like 1/i. */
+/* Length of document d in tokens, of a lognormal distribution. */
 static inline size_t
 length_of(const struct made *m, size_t d)
 {
@@ -64,6 +64,7 @@ length_of(const struct made *m, size_t d)
     return n < 1.0 ? 1 : n > 60000.0 ? 60000 : (size_t)n;
 }
 
+/* Source of document d.  Source i has a share in proportion to 1/(i + 1). */
 static uint16_t
 source_of(const struct made *m, size_t d)
 {

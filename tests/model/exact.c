@@ -172,7 +172,7 @@ fed_same(const struct fed *f, size_t from, size_t len)
     return same;
 }
 
-/* One text in chunks of `chunk` tokens, the last ones one by one. */
+/* A text is fed in chunks of `chunk` tokens, and the last tokens singly. */
 static void
 test_chunks(const struct truth *w)
 {

@@ -28,7 +28,7 @@ small_model(struct arena *a)
     return &m;
 }
 
-/* What is written into a file of llama-imatrix. */
+/* Contents of a file of llama-imatrix that a case writes. */
 struct imatrix {
     size_t blocks, down; /* down: columns of ffn_down */
     float planted, count;

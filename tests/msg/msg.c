@@ -45,7 +45,8 @@ static const struct sample untaught = { .batch = 1,
     .T = 8,
     .vocab = 40 };
 
-/* Read a stream to its end.  Its last result; *n messages before the end. */
+/* Read a stream to its end.  Returns the last result of msg_read, and in *n the
+ * number of messages before the end. */
 static int
 read_all(const char *path, size_t *n, struct err *e)
 {
@@ -503,15 +504,16 @@ test_unpack(void)
     batch_release(&b);
 }
 
-/* A batch of 1 row of 2 tokens with 3 top tokens each, written by hand; which
- * of its tensors differ, and in what, is said by the case. */
+/* A batch of 1 row of 2 tokens with 3 top tokens each, written by hand.  Each
+ * case changes some of its tensors. */
 struct top_case {
     const char *why; /* part of the error; NULL: it is good */
     size_t vocab;
     uint32_t ids[6];
     float logp[6], lse[4];
     enum dtype type; /* of logp */
-    size_t k, lse_n; /* as the shapes say; 0: not there */
+    size_t k;        /* last dimension of ids and logp */
+    size_t lse_n;    /* last dimension of lse; 0: no lse */
 };
 
 static void
@@ -704,7 +706,7 @@ test_top(void)
         "tokens without a teacher are refused: %s", e.msg);
 }
 
-/* A copy of "s" with two tensors more in each batch: whole, or in parts. */
+/* Copy the stream "s" and add two tensors to each batch, whole or in parts. */
 static int
 write_parts(const char *path, int parts)
 {

@@ -115,7 +115,7 @@ run_tail(const char *whole, const char *tail, uint64_t k)
     return !same;
 }
 
-/* Where message seq of a stream begins. */
+/* Offset at which message seq of a stream begins. */
 static uint64_t
 place_of(const char *path, uint64_t seq)
 {
@@ -128,7 +128,7 @@ place_of(const char *path, uint64_t seq)
     return m.at;
 }
 
-/* The message of the newest checkpoint. */
+/* Print the message that the newest checkpoint was made after. */
 static int
 run_last(const char *run)
 {
@@ -179,8 +179,8 @@ run_broken(const char *whole, const char *part, const char *run)
     return run_mark(part, last, run);
 }
 
-/* Like a teacher: a message in the preamble, and a tensor for every token that
- * tells which token it is. */
+/* Copy a stream as a teacher does: add a message to the preamble, and to each
+ * batch a tensor that has for every token a function of its id. */
 static int
 run_filter(void)
 {
@@ -234,7 +234,7 @@ run_filter(void)
     return 0;
 }
 
-/* Every batch of a stream to `each`; the sum of what it returns. */
+/* Call `each` with every batch of a stream; returns the sum of its results. */
 static size_t
 each_batch(const char *path,
     size_t (
@@ -257,7 +257,8 @@ each_batch(const char *path,
     return sum;
 }
 
-/* Tokens whose teacher.odd is another's; mode print: a line an id. */
+/* Number of tokens whose teacher.odd does not belong to their id; mode print:
+ * also print each id on a line. */
 static size_t
 odd(const struct batch *b, const struct st *st, const char *mode)
 {
@@ -276,7 +277,7 @@ odd(const struct batch *b, const struct st *st, const char *mode)
     return bad;
 }
 
-/* A line a row: its pieces. */
+/* Print the pieces of each row on a line. */
 static size_t
 rows(const struct batch *b, const struct st *st, const char *mode)
 {
@@ -306,7 +307,7 @@ shares(const struct batch *b, const struct st *st, const char *mode)
     return 0;
 }
 
-/* Every document of every source once an epoch, in another order each. */
+/* Every document comes once in an epoch, and each epoch has another order. */
 static void
 test_order(int separate)
 {
@@ -342,7 +343,8 @@ test_order(int separate)
                 fatal(&e);
             if (seen[2 * (x.key % 1000000) + p.epoch]++)
                 twice++;
-            /* Out of order, and by reference, the same. */
+            /* A second sampler, at every third place or by reference, has the
+             * same document. */
             if (p.doc % 3 == 0 &&
                 (sampler_at(again, i, &p, &y, &e) < 0 || y.key != x.key ||
                     y.len != x.len || y.frame != x.frame ||
@@ -374,7 +376,8 @@ test_order(int separate)
     free(seen);
 }
 
-/* How far neighbours on disk come apart is what sampler_distance says. */
+/* sampler_distance predicts how far apart two documents come that are
+ * neighbours on disk. */
 static void
 test_distance(size_t open, int separate)
 {
@@ -474,7 +477,8 @@ test_ahead(void)
             for (; p.doc == 0 && !is_read(s, i) && pauses < 60000; pauses++)
                 nanosleep(&ms, NULL);
             if (p.epoch + p.block + p.doc == 0) {
-                /* The first of a source is asked for before it is read. */
+                /* The first document of a source is asked for before its
+                 * frame is read. */
                 pthread_mutex_lock(&s->ahead.lock);
                 s->ahead.times.late = 0;
                 s->ahead.times.ahead = 1;
@@ -491,7 +495,7 @@ test_ahead(void)
     dirs_release(&d);
 }
 
-/* Take the batches of standard input one every so many microseconds. */
+/* Wait for `pause` microseconds at each batch. */
 static size_t
 sip(const struct batch *b, const struct st *st, const char *pause)
 {
