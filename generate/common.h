@@ -57,8 +57,8 @@ struct common {
         OPT_REAL(0, "presence-penalty", &(s)->presence, -100, 100, "x",     \
             "subtract x from the logits of tokens that the text has"),      \
         OPT_REAL(0, "frequency-penalty", &(s)->frequency, -100, 100, "x",   \
-            "subtract x from the logits of tokens for each time that the "  \
-            "text has them")
+            "subtract x from a token's logit for each time that the text "  \
+            "has the token")
 
 /* Apply the options.  Call it before models are opened.  Dies on errors. */
 void common_begin(const struct common *c);

@@ -106,8 +106,8 @@ many_limits(const struct many *r, size_t texts, size_t longest)
     return l;
 }
 
-/* Make an engine for texts of `longest` tokens, in place of one for shorter
- * texts, which ends its texts first. */
+/* End the texts of the engine, and replace it by an engine for texts of
+ * `longest` tokens. */
 static void
 widen_engine(struct many *r, size_t texts, size_t longest)
 {

@@ -72,7 +72,8 @@ static const struct opt options[] = {
     OPT_STR(0, "rank", &g.rank, "r/n",
         "write only rows r, r+n, r+2n, ... of each batch, for rank r of n "
         "(default: 0/1)"),
-    OPT_STR(0, "resume", &run, "path", "continue from what this path holds"),
+    OPT_STR(0, "resume", &run, "path",
+        "continue an interrupted run, kept at this path"),
     OPT_GROUP("length"),
     OPT_SIZE(0, "batches", &g.length[LENGTH_BATCHES], 1, WHOLE, "n",
         "end after so many batches"),

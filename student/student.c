@@ -153,7 +153,7 @@ static const struct opt options[] = {
     OPT_SIZE(0, "patience", &a.patience, 0, 1e12, "n",
         "stop after n evaluations that are no better (0: never)"),
     OPT_MAYBE(0, "resume", &a.resume, "path",
-        "continue from what this path holds (default: -o)"),
+        "continue an interrupted run, kept at this path (default: -o)"),
     OPT_STR(0, "override", &a.override, "names",
         "options that may differ from those of the run that --resume "
         "continues, such as lr,schedule"),

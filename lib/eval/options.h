@@ -32,7 +32,7 @@
         OPT_ENUM(0, "compute", &(a).compute, compute_names, "type", \
             "type that the factors of matrix products have"),       \
         OPT_STR(0, "resume", &(a).resume, "path",                   \
-            "continue from what this path holds"),                  \
+            "continue an interrupted run, kept at this path"),      \
         OPT_SIZE('j', "threads", &(a).threads, 0, 4096, "threads",  \
             "threads (0: all processors)")
 

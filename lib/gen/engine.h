@@ -14,12 +14,12 @@
  *
  * Keys and values are in pages of KV_PAGE tokens that all texts share.  When
  * no page is free, pages that no text uses any more are taken, the least
- * recently used first; then the youngest text is preempted: its pages are
- * taken, and its prompt and tokens are read again later.
+ * recently used first.  If there are none, the youngest text is preempted: its
+ * pages are taken, and its prompt and tokens are read again later.
  *
  * Full pages of a prompt are kept after its text ends.  A prompt that begins
- * with the same tokens uses them instead of computing them again: at least the
- * prompt's last token is computed.  Texts of one prompt (n > 1) share its full
+ * with the same tokens uses them; only the tokens after them are computed, of
+ * which there is always one or more.  Texts of one prompt (n > 1) share its full
  * pages in this way.
  *
  * One thread makes all calls on an engine; pool's threads compute.

@@ -6,8 +6,8 @@
  * gemm_bf16_ref.c is the plain version.  Only for lib/kern.
  *
  * Both factors are rounded when copied into panels.  A product is cut along k
- * at multiples of GEMM_DEEP, and between these into blocks of equal length, a
- * multiple of BF16_CHUNK; the last block may be shorter, and its last chunk is
+ * into parts of GEMM_DEEP, and each part into blocks of equal length, a
+ * multiple of BF16_CHUNK.  The last block may be shorter; its last chunk is
  * padded with zeros.  Each element of c is
  *   c = or += sum of block 0 by the instruction's dot products, from zero
  *   c += sum of block 1 ...

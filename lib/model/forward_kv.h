@@ -59,8 +59,8 @@ struct kv_more {
     const uint32_t *ids; /* [n], n > 0 */
     size_t n;
     int logits;    /* 1: the logits after the last of them are wanted */
-    float *states; /* [n,d] out: their final states (for head_score,
-                    * head_top_rows); NULL: not wanted */
+    float *states; /* [n,d] out: final states of these n tokens (for
+                    * head_score, head_top_rows); NULL: not wanted */
 };
 /*
  * Feed more tokens to n > 0 different texts.  logits: a row [V] for each text
