@@ -62,7 +62,7 @@ for f in "$top"/plan/models/*.json; do
 done
 
 # --- the page names every family
-tr ' ,' '\n\n' <"$top/man/plan-cluster.1" >words
+awk '{ gsub(/[ ,]+/, "\n"); print }' "$top/man/plan-cluster.1" >words
 sed -n 's/^    { "\([a-z0-9_]*\)", [124],.*/\1/p' "$top/plan/families.c" |
     while read -r family; do
         grep -Fqx -e "$family" words || echo "$family"
