@@ -102,7 +102,7 @@ eval_parse(struct eval *v, struct err *e)
         return 0;
     if (table_parse(&v->pair, &v->l, &at, e) < 0)
         return -1;
-    if (table_column(&v->pair, "speedup") != NONE || /* without --compare */
+    if (table_column(&v->pair, "speedup") != NONE ||  /* without --compare */
         table_column(&v->pair, "document") != NONE || /* older files */
         table_column(&v->pair, "statistic") != NONE) {
         table_release(&v->pair);

@@ -13,7 +13,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { DRAFT_LOGITS = 1 << 23 }; /* of one model, see draft_rows */
+/* Of a round whose logits are kept: rows at least; numbers for one model, if
+ * that is more rows. */
+enum { DRAFT_ROWS = 2 * HEAD_SMALL, DRAFT_LOGITS = 1 << 24 };
 
 /* Results of a slice for a row of one model.  max, top: the largest logit and
  * its id.  sum: of exp(z - max).  soft: of exp((z - max)/tau). */
@@ -335,20 +337,19 @@ accept_task(void *ctx, size_t r, size_t worker)
         j->keep_p + r * j->V, gather_slices(j, r, 1).lse, j->V, zq);
 }
 
-/* Rows of a round whose logits are kept: 64 MB of both models' logits, or
- * HEAD_SMALL rows. */
+/* Number of rows of a round whose logits are kept. */
 static size_t
 draft_rows(size_t V)
 {
     const size_t n = DRAFT_LOGITS / V / HEAD_SMALL * HEAD_SMALL;
 
-    return n < HEAD_SMALL ? HEAD_SMALL : n < HEAD_ROWS ? n : HEAD_ROWS;
+    return n < DRAFT_ROWS ? DRAFT_ROWS : n < HEAD_ROWS ? n : HEAD_ROWS;
 }
 
 size_t
 head_draft_room(size_t most)
 {
-    const size_t all = most * HEAD_ROWS, least = most * HEAD_SMALL;
+    const size_t all = most * HEAD_ROWS, least = most * DRAFT_ROWS;
     const size_t n = all < DRAFT_LOGITS ? all : DRAFT_LOGITS;
 
     return 2 * (n > least ? n : least);
