@@ -304,15 +304,16 @@ attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
         keys = group_keys(kt, qt);
         for (size_t i = 0; i < keys / TILE; i++)
             multiply_pages(M, TILE, D, w.q, D,
-                &(struct kern_pages){ a->k, a->page + kt + i, qt - kt - i + 1, D, TILE },
+                &(struct kern_pages){ a->k, a->page + kt + i, qt - kt - i + 1,
+                    D, TILE },
                 GEMM_SET, w.s + i * TILE, KEYS, copy);
         for (size_t i = 0; i < M; i++)
             take_keys(&w, i, keys,
                 window_keys(a->window, t0 + i % n, kt * TILE, keys),
                 (struct key_tiles){ 0, 0 });
         multiply_pages(M, D, keys, w.s, KEYS,
-            &(struct kern_pages){ a->v, a->page + kt, qt - kt + 1, TILE, D }, GEMM_ADD, w.o,
-            D, copy);
+            &(struct kern_pages){ a->v, a->page + kt, qt - kt + 1, TILE, D },
+            GEMM_ADD, w.o, D, copy);
     }
     for (size_t i = 0; i < M; i++) {
         kern.scale(w.o + i * D, 1.0f / w.l[i], D);

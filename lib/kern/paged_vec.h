@@ -67,12 +67,12 @@ paged_chunk(size_t m, size_t n, size_t deep, const float *a, size_t lda,
     size_t j = 0, last;
 
     for (; j + nv * VW <= n; j += nv * VW)
-        paged_tile(m, nv, VW, deep, a, lda, b + j, ldb,
-            next + j * deep, first, sum + j);
+        paged_tile(m, nv, VW, deep, a, lda, b + j, ldb, next + j * deep, first,
+            sum + j);
     for (; j < n; j += last) {
         last = n - j < VW ? n - j : VW;
-        paged_tile(m, 1, last, deep, a, lda, b + j, ldb,
-            next + j * deep, first, sum + j);
+        paged_tile(m, 1, last, deep, a, lda, b + j, ldb, next + j * deep, first,
+            sum + j);
     }
 }
 

@@ -274,8 +274,8 @@ test_paged(const char *isa)
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
         for (size_t m = 1; m < 15; m++)
             for (int add = 0; add < 2; add++)
-                same &= paged_same(m, shape[i][0], shape[i][1], shape[i][2],
-                    add);
+                same &=
+                    paged_same(m, shape[i][0], shape[i][1], shape[i][2], add);
     ok(same, "%s: a product with pages has the bits of gemm_nn", isa);
 }
 
