@@ -284,10 +284,10 @@ dot_all(enum dot_type type, int ahead, size_t m, size_t n, size_t k,
 }
 
 static void
-dots(size_t m, size_t n, size_t k, const float *x, const float *w, float *y,
-    size_t ldy)
+dots(size_t m, size_t n, size_t k, const float *x, const float *w, size_t ldw,
+    float *y, size_t ldy)
 {
-    const struct kern_rows rows = { (const unsigned char *)w, NULL, 4 * k, 0,
+    const struct kern_rows rows = { (const unsigned char *)w, NULL, 4 * ldw, 0,
         0 };
 
     dot_all(DOT_F32, 0, m, n, k, x, &rows, y, ldy);

@@ -71,9 +71,9 @@ fastest(enum kern_bf16 result)
 /* dots in bfloat16 */
 static void
 dots_by_gemm(size_t m, size_t n, size_t k, const float *x, const float *w,
-    float *y, size_t ldy)
+    size_t ldw, float *y, size_t ldy)
 {
-    kern.gemm_nt(m, n, k, x, k, w, k, GEMM_SET, y, ldy);
+    kern.gemm_nt(m, n, k, x, k, w, ldw, GEMM_SET, y, ldy);
 }
 
 void

@@ -83,11 +83,11 @@ struct kern {
     void (*gemm_double)(size_t m, size_t n, size_t k, struct factor a,
         struct factor b, double *c, size_t ldc);
 
-    /* y[i*ldy + j] = x_i . w_j for few rows of x [m,k] and weights w [n,k],
+    /* y[i*ldy + j] = x_i . w_j for few rows of x [m,k] and weights w [n,ldw],
      * with the bits of gemm_nt but without its copies, which pay off only for
      * many rows (more than DOTS_MOST). */
     void (*dots)(size_t m, size_t n, size_t k, const float *x, const float *w,
-        float *y, size_t ldy);
+        size_t ldw, float *y, size_t ldy);
     /* dots for weights as they lie in a file, fp32, bf16 or 2:4, with the bits
      * of dots of w widened and spread.  Rows after the n are prefetched, so w
      * should be read in order.  NULL: there is no such version. */

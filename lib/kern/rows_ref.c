@@ -347,12 +347,12 @@ dotf(const float *a, const float *b, size_t n)
 }
 
 static void
-dots(size_t m, size_t n, size_t k, const float *x, const float *w, float *y,
-    size_t ldy)
+dots(size_t m, size_t n, size_t k, const float *x, const float *w, size_t ldw,
+    float *y, size_t ldy)
 {
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++)
-            y[i * ldy + j] = dotf(x + i * k, w + j * k, k);
+            y[i * ldy + j] = dotf(x + i * k, w + j * ldw, k);
 }
 
 static void

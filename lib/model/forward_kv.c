@@ -20,8 +20,10 @@
 #include <string.h>
 
 /* KV_TILE: tokens in a tile.  KV_PART: rows of a weight in a task.  KV_ROWS:
- * tokens in a task that goes row by row. */
-enum { KV_TILE = 256, KV_PART = 32, KV_ROWS = 16 };
+ * tokens in a task that goes row by row.  KV_PAD: floats after a widened row;
+ * without them, rows of 6 KiB fall into the same lines of the first-level
+ * cache. */
+enum { KV_TILE = 256, KV_PART = 32, KV_ROWS = 16, KV_PAD = 16 };
 
 /* A token in a tile. */
 struct kv_row {
@@ -102,7 +104,7 @@ lay_cache(struct kvcache *k, struct arena *a)
     k->up = arena_alloc(a, KV_TILE * mlp, sizeof(float));
     angles(k->f, k->longest, a, &k->cs, &k->cs_local);
     k->scratch = lay_each(a, threads, attn_text_scratch(c->H / c->KV, c->D));
-    k->wide = lay_each(a, threads, KV_PART * cols);
+    k->wide = lay_each(a, threads, KV_PART * (cols + KV_PAD));
     k->rounded = arena_alloc(a, k->texts > KV_TILE ? k->texts : KV_TILE,
         int_row_bytes(cols));
 }
@@ -259,7 +261,8 @@ exact_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
 {
     const size_t K = j->w->cols;
     const float *p = weight_f32(j->w);
-    float *y = j->y + r0;
+    float *y = j->y + r0, *wide = j->k->wide[worker];
+    size_t ldw = K;
     double begin = profile_begin();
     const int done = j->n <= DOTS_MOST &&
         weight_dots(j->w, r0, n, j->n, j->x, y, j->ldy) == 0;
@@ -267,15 +270,17 @@ exact_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
     if (p != NULL) {
         p += r0 * K;
     } else if (!done) {
-        weight_rows(j->w, r0, n, j->k->wide[worker]);
-        p = j->k->wide[worker];
+        ldw = K + KV_PAD;
+        for (size_t i = 0; i < n; i++)
+            weight_rows(j->w, r0 + i, 1, wide + i * ldw);
+        p = wide;
         profile_end("text widening", begin, 0.0, 4.0 * (double)(n * K));
         begin = profile_begin();
     }
     if (!done && j->n <= DOTS_MOST)
-        kern.dots(j->n, n, K, j->x, p, y, j->ldy);
+        kern.dots(j->n, n, K, j->x, p, ldw, y, j->ldy);
     else if (!done)
-        kern.gemm_nt(j->n, n, K, j->x, K, p, K, GEMM_SET, y, j->ldy);
+        kern.gemm_nt(j->n, n, K, j->x, K, p, ldw, GEMM_SET, y, j->ldy);
     profile_end("text products", begin, 2.0 * (double)(j->n * n) * (double)K,
         0.0);
 }

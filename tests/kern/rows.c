@@ -233,22 +233,24 @@ test_dots(const char *isa)
 
     for (size_t s = 0; s < NDEPTHS * 7; s++) {
         const size_t m = rows[s % 7], n = 1 + s * 5 % LD;
-        const size_t k = depths[s / 7];
-        float *x = xmalloc(m * k * sizeof *x), *w = xmalloc(n * k * sizeof *w);
+        const size_t k = depths[s / 7], ldw = k + s % 4;
+        float *x = xmalloc(m * k * sizeof *x);
+        float *w = xmalloc(n * ldw * sizeof *w);
         float *z = xcalloc(m * LD, sizeof *z);
         float *want = xcalloc(m * LD, sizeof *want);
 
         fill(x, m * k, 10 + s, 1.0);
-        fill(w, n * k, 1000 + s, 1.0);
-        kern.dots(m, n, k, x, w, z, LD);
-        kern.gemm_nt(m, n, k, x, k, w, k, GEMM_SET, want, LD);
+        fill(w, n * ldw, 1000 + s, 1.0);
+        kern.dots(m, n, k, x, w, ldw, z, LD);
+        kern.gemm_nt(m, n, k, x, k, w, ldw, GEMM_SET, want, LD);
         for (size_t i = 0; i < m * LD; i++) {
             if (i % LD >= n) {
                 kept &= z[i] == 0.0f;
                 continue;
             }
             same &= memcmp(&want[i], &z[i], sizeof *z) == 0;
-            off = fmax(off, dot_error(z[i], x + i / LD * k, w + i % LD * k, k));
+            off =
+                fmax(off, dot_error(z[i], x + i / LD * k, w + i % LD * ldw, k));
         }
         free(x);
         free(w);
@@ -320,7 +322,7 @@ test_dots_stored(const char *isa)
         fill(x, m * k, 10 + s, 1.0);
         fill(w, n * k, 1000 + s, 1.0);
         store(p + 1, mask, w, w, &r, n, k, s);
-        kern.dots(m, n, k, x, w, want, LD);
+        kern.dots(m, n, k, x, w, k, want, LD);
         kern.dots_stored(m, n, k, x, &r, z, LD);
         for (size_t i = 0; i < m * LD; i++) {
             same &= i % LD >= n || memcmp(&want[i], &z[i], sizeof *z) == 0;
@@ -444,7 +446,7 @@ test_nan(const char *isa)
         good &= isnan(kern.kl_sums(a, b, N, 1.0f, 1.0f, &w)) && isnan(w);
         good &= isnan(kern.exp(y, a, N, 1.0f, 1.0f)) && isnan(y[at]);
         good &= isnan(kern.dot(a, b, N)) && isnan(kern.dotf(a, b, N));
-        kern.dots(1, 1, N, a, b, y, 1);
+        kern.dots(1, 1, N, a, b, N, y, 1);
         good &= isnan(y[0]);
         good &= isnan(kern.sqdist(a, b, N)) && isnan(kern.sumsq(a, N));
         kern.powers(sum, y, a, 1, N, N);
