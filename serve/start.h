@@ -32,7 +32,7 @@ struct server {
     struct packed *packed;     /* or NULL: all products are exact */
     struct gen_engine *engine; /* its products are in integers, if packed */
     struct gen_engine *exact;  /* or NULL: engine's products are exact */
-    struct teach *targets; /* or NULL */
+    struct teach *targets;     /* or NULL */
     struct gen_limits limits;
     struct api api;
     char *key; /* or NULL */

@@ -3,7 +3,7 @@
 
 #define QUANTISED "tests/golden/gguf/q4_1.gguf"
 
-/* The choices of an answer as text, NULL after an error; the caller frees it. */
+/* The choices of an answer as text; NULL: an error.  The caller frees it. */
 static char *
 choices_of(int port, const char *body)
 {
