@@ -19,8 +19,8 @@
  *
  * Full pages of a prompt are kept after its text ends.  A prompt that begins
  * with the same tokens uses them; only the tokens after them are computed, of
- * which there is always one or more.  Texts of one prompt (n > 1) share its full
- * pages in this way.
+ * which there is always one or more.  Texts of one prompt (n > 1) share its
+ * full pages in this way.
  *
  * One thread makes all calls on an engine; pool's threads compute.
  *
