@@ -106,7 +106,7 @@ ok 'evalppl judges the cut model' \
     evalppl -q -m "r0.6" --base "T=$t" --format tsv \
     calib
 equal 'evalppl finds the KL of the report' \
-    "$(awk -F '\t' '$1 == "r0.6" { printf "%.5f", $11 }' out)" \
+    "$(awk -F '\t' '$1 == "r0.6" { printf "%.5f", $11; exit }' out)" \
     "$(awk -F '\t' '$1 == "cut" { printf "%.5f", $9 }' $r)"
 
 # --- cutting what was cut ---

@@ -6,8 +6,8 @@
 # real prints its default, which nothing else does with a bare number, and may
 # say what 0 means.
 numbers() {
-    sed -nE 's/^ +(-[A-Za-z0-9], )?(--[a-z0-9-]+) [^ ]+ .*\(default [0-9][0-9.e+-]*[KMGT]?(, 0:[^)]*|:[^)]*)?\)$/\2/p
-        s/^ +(-[A-Za-z0-9]) [^ ]+ .*\(default [0-9][0-9.e+-]*[KMGT]?(, 0:[^)]*|:[^)]*)?\)$/\1/p'
+    sed -nE 's/^ +(-[A-Za-z0-9], )?(--[a-z0-9-]+) [^ ]+ .*\(default [0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?[KMGT]?(, 0:[^)]*|:[^)]*)?\)$/\2/p
+        s/^ +(-[A-Za-z0-9]) [^ ]+ .*\(default [0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?[KMGT]?(, 0:[^)]*|:[^)]*)?\)$/\1/p'
 }
 
 for p in $(names); do

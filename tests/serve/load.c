@@ -375,7 +375,8 @@ second_signal(void)
     server_start(&s, args);
     fd = dial(s.port);
     put_request(fd, "/v1/completions", "",
-        "{\"prompt\": \"The river\", "
+        "{\"prompt\": [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\", "
+        "\"h\"], "
         "\"n\": 1024, \"max_tokens\": 120, \"ignore_eos\": true}");
     comes_to(s.port, "vllm:num_requests_running", 1, 1);
     kill(s.pid, SIGTERM);
