@@ -317,10 +317,28 @@ time_limit(void)
     ok(server_end(&s, SIGTERM) == 0, "the server ends after late requests");
 }
 
+/* Wait until the server has noticed a signal. */
+static void
+await_stopping(void)
+{
+    const double until = clock_now() + 60;
+    char line[1000];
+
+    for (int seen = 0; !seen && clock_now() < until; nap(0.01)) {
+        FILE *f = fopen("serve.err", "r");
+
+        while (f && fgets(line, sizeof line, f))
+            seen |= strstr(line, "serve: stopping") != NULL;
+        if (f)
+            fclose(f);
+    }
+}
+
 static void
 drains(void)
 {
-    static const char *const args[] = { "--at-once", "4", NULL };
+    static const char *const args[] = { "--at-once", "4", "--max-texts", "1024",
+        "--queue", "2048", NULL };
     struct server s;
     struct answer a, b;
     int stream, whole, idle, status;
@@ -333,15 +351,15 @@ drains(void)
     stream = dial(s.port);
     put_request(stream, "/v1/completions", "",
         "{\"prompt\": \"The river\", "
-        "\"n\": 64, \"max_tokens\": 100, \"stream\": true, "
+        "\"n\": 512, \"max_tokens\": 100, \"stream\": true, "
         "\"ignore_eos\": true}");
     whole = dial(s.port);
     put_request(whole, "/v1/completions", "",
         "{\"prompt\": \"The river\", "
-        "\"n\": 64, \"max_tokens\": 100, \"ignore_eos\": true}");
+        "\"n\": 512, \"max_tokens\": 100, \"ignore_eos\": true}");
     comes_to(s.port, "vllm:num_requests_running", 4, 4);
     kill(s.pid, SIGTERM);
-    nap(0.1);
+    await_stopping();
     put_request(idle, "/v1/completions", "", "{\"prompt\": \"The\"}");
     get_answer(idle, &b);
     ok(b.status == 503 || b.status == 0,
@@ -352,7 +370,7 @@ drains(void)
         "a stream is finished after SIGTERM");
     answer_release(&a);
     get_answer(whole, &a);
-    ok(a.status == 200 && json_array_size(member(a.json, "choices")) == 64,
+    ok(a.status == 200 && json_array_size(member(a.json, "choices")) == 512,
         "a waiting answer is finished after SIGTERM");
     answer_release(&a);
     close(idle);
