@@ -81,7 +81,8 @@ open_speaker(struct speaker *s, const char *path, const struct chat_args *a)
 {
     struct err e;
 
-    /* first the template: reading a model takes longer */
+    /* The template and tokenizer come first: if one is refused, the user
+     * need not wait for the model. */
     s->path = path;
     if ((s->template = chat_open(path, a->template, &e)) == NULL ||
         (s->tok = tok_open(path, &e)) == NULL)

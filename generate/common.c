@@ -7,7 +7,7 @@
 #include "dist/dist.h"
 #include "train/plan.h"
 
-/* What takes less memory, for errors. */
+/* Errors advise this when memory is too small. */
 static const char less[] = "fewer texts (--at-once) or tokens (-n, --cache)";
 
 void
@@ -50,13 +50,9 @@ common_pack(const struct common *c, const struct model *m, struct pool *pool)
 
     if (c->exact)
         return NULL;
-    p = packed_new(m, pool);
-    if (packed_bytes(p) == 0) {
-        packed_free(p);
-        return NULL;
-    }
-    note("%s: %.1f MB of weights packed for products in 8-bit integers",
-        m->path, (double)packed_bytes(p) * 1e-6);
+    if ((p = packed_new(m, pool)) != NULL)
+        note("%s: %.1f MB of weights packed for products in 8-bit integers",
+            m->path, (double)packed_bytes(p) * 1e-6);
     return p;
 }
 

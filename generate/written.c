@@ -97,7 +97,8 @@ top_object(const struct written *t, const struct tokenizer *tok, size_t i)
         const float logp = j < k ? t->top_logp[i * k + j] : t->logp[i];
         json_t *text = id != UINT32_MAX ? token_text(tok, id) : NULL;
 
-        /* Of tokens with the same text the most probable one comes first. */
+        /* If tokens have the same text, the most probable one, which comes
+         * first, is kept. */
         if (text != NULL && json_object_get(o, json_string_value(text)) == NULL)
             json_object_set_new(o, json_string_value(text), json_real(logp));
         json_decref(text);

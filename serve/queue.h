@@ -1,7 +1,8 @@
 /*
- * Requests on their way between two threads.  The HTTP thread puts a call in,
- * the engine's thread takes it and writes the answer into it, the HTTP thread
- * sends that.  A call is freed when both have let it go.
+ * A queue of requests between two threads.  The HTTP thread makes a call of
+ * each request and puts it in; the engine's thread takes the call and writes
+ * the answer into it; the HTTP thread sends the answer.  The call is freed when
+ * neither thread needs it.
  *
  * The queue bounds what the server holds: texts that run and wait, and bytes of
  * bodies and answers.

@@ -42,20 +42,6 @@ open_model(struct server *s, const struct serve_args *a)
         die_err(&e);
 }
 
-/* Pack the weights for products in integers. */
-static void
-pack_model(struct server *s)
-{
-    s->packed = packed_new(&s->m, s->pool);
-    if (packed_bytes(s->packed) == 0) {
-        packed_free(s->packed);
-        s->packed = NULL;
-        return;
-    }
-    note("%.1f MB of weights packed for products in 8-bit integers",
-        1e-6 * (double)packed_bytes(s->packed));
-}
-
 /* The bounds of an engine.  Without --longest a text may have the model's
  * positions, or as many tokens as its part of --cache has room for: half if
  * there are two engines. */
@@ -214,8 +200,9 @@ server_open(struct server *s, const struct serve_args *a)
         s->key = read_key(a->key_file);
     allow_connections(a->connections);
     open_model(s, a);
-    if (!a->exact)
-        pack_model(s);
+    if (!a->exact && (s->packed = packed_new(&s->m, s->pool)) != NULL)
+        note("%.1f MB of weights packed for products in 8-bit integers",
+            1e-6 * (double)packed_bytes(s->packed));
     choose_limits(s, a);
     make_engines(s);
     if (a->targets > 0)
@@ -232,10 +219,8 @@ server_close(struct server *s)
     tok_scratch_free(s->api.bounds.scratch);
     teach_free(s->targets);
     gen_free(s->engine);
-    if (s->exact != NULL)
-        gen_free(s->exact);
-    if (s->packed != NULL)
-        packed_free(s->packed);
+    gen_free(s->exact);
+    packed_free(s->packed);
     chat_free(s->chat);
     tok_free(s->tok);
     model_close(&s->m);

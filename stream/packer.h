@@ -39,10 +39,11 @@ struct piece {
     uint32_t off, len;           /* first token in the document, and number of
                                   * tokens */
     uint64_t key;                /* key of the document */
-    uint64_t born;               /* rows written when the piece was drawn */
-    int masked;                  /* mask has a 0 */
-    unsigned char *ids;          /* [T] elements, owned by the packer */
-    uint8_t *mask;               /* [T] 1: the token counts in the loss; valid
+    uint64_t born;      /* number of rows that had been written when the
+                                  * piece was drawn */
+    int masked;         /* mask has a 0 */
+    unsigned char *ids; /* [T] elements, owned by the packer */
+    uint8_t *mask;      /* [T] 1: the token counts in the loss; valid
                                   * if masked */
 };
 

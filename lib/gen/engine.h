@@ -69,8 +69,9 @@ struct gen_event {
     /* GEN_PROMPT and GEN_TOKEN: */
     uint32_t id;
     size_t at; /* index of the token in the prompt, or in the new text */
-    /* Of the model's own distribution (before penalties and temperature), in
-     * nats; NAN if not asked for, or if it is the prompt's first token. */
+    /* Log probability of id, in nats, by the model's own distribution (before
+     * penalties and temperature).  NAN: it was not asked for, or id is the
+     * prompt's first token. */
     float logp;
     size_t ntop;           /* params.top, or 0 where logp is NAN */
     const uint32_t *top;   /* [ntop] by falling logit, of equals the lower id */

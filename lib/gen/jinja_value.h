@@ -81,7 +81,8 @@ int jtext_equal(struct jtext a, struct jtext b);
 size_t jtext_length(struct jtext t);
 /* Byte at which character i begins; i may be the number of characters. */
 size_t jtext_at(struct jtext t, size_t i);
-/* Offset of `part` in t from byte `from` on; SIZE_MAX: it is not in t. */
+/* Offset at which `part` first occurs in t at byte `from` or later; SIZE_MAX:
+ * nowhere. */
 size_t jtext_search(struct jtext t, struct jtext part, size_t from);
 /* Bytes of the white space, as Python's str.isspace has it, at the beginning
  * or the end of t. */

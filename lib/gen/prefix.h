@@ -29,8 +29,8 @@ uint32_t prefix_child(const struct prefix *p, uint32_t parent,
  * page and the parent. */
 void prefix_add(struct prefix *p, uint32_t parent, const uint32_t *ids,
     uint32_t page);
-/* One more text uses the page; one text less does.  A text leaves its pages in
- * the order from the last to the first. */
+/* Count a text that begins (enter) or ceases (leave) to use the page.  A text
+ * leaves its last page first. */
 void prefix_enter(struct prefix *p, uint32_t page);
 void prefix_leave(struct prefix *p, uint32_t page);
 /* Take the least recently used page out of the tree, and return it; PREFIX_NONE

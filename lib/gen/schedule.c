@@ -1,4 +1,4 @@
-/* Which tokens a step computes, and who has the pages; see engine_impl.h. */
+/* Choose the tokens of a step, and give pages to texts; see engine_impl.h. */
 #include "gen/engine_impl.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Which bytes of a growing text can be shown, and where it ends. */
+/* The bytes of a growing text that can be shown, and where a stop string ends
+ * it. */
 #ifndef GEN_SHOWN_H
 #define GEN_SHOWN_H
 

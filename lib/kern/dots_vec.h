@@ -124,8 +124,8 @@ dot_square(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
     }
 }
 
-/* The same for columns from..from+n-1 of these VW columns alone, which are in
- * `some`, column by column. */
+/* Add to s the products of columns from..from+n-1 alone, of VW columns that lie
+ * in `some`, column by column. */
 static inline __attribute__((always_inline)) void
 dot_some(vf s[DOT_ROWS], int m, const float *x, size_t k, const float *some,
     size_t from, size_t n)

@@ -55,8 +55,8 @@ struct panels {
 };
 static _Thread_local struct panels panel;
 
-/* Lines to prefetch: runs of lines that are `step` floats apart.  Each run is
- * `length` floats long and begins `next` floats after the one before. */
+/* Cache lines to prefetch.  They form runs of `length` floats; a run begins
+ * `next` floats after the run before, and its lines are `step` floats apart. */
 struct lines_ahead {
     const float *at, *end; /* the next line, the end of its run */
     size_t step, length, next;

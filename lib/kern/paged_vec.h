@@ -97,7 +97,7 @@ paged_block(size_t m, size_t n, size_t from, size_t end, const float *a,
     }
 }
 
-/* Set or add the sums to n columns of m rows of c. */
+/* Set c [m,n] to the sums, or with `add` add them to it. */
 static void
 paged_put(size_t m, size_t n, const float *sum, int add, float *c, size_t ldc)
 {

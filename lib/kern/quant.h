@@ -22,8 +22,8 @@ enum kern_quant {
     QUANT_IQ4_XS,
     QUANT_N
 };
-/* Of a block: its elements (32 or 256), its bytes, and the elements that share
- * a scale (16 or 32). */
+/* Sizes of a block: elements (32 or 256), bytes, and elements in a group that
+ * shares a scale (16 or 32). */
 struct quant_type {
     size_t elements, bytes, group;
 };

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of each group: its largest number, and the sums of w and w x. */
+/* The largest number of each group, and its sums of w and w x. */
 struct fit_sums {
     float high[FIT_LANES], w[FIT_LANES], x[FIT_LANES];
 };

@@ -330,25 +330,31 @@ refit_ranges(struct ranges *r, unsigned char *p, const float *x, const float *w,
     }
 }
 
-/* Set d, dmin and scales of a Q4_K or Q5_K block at p, and its codes q.  With
- * importance, numbers of the block that were rounded apart are then fitted to
- * each other. */
+/* Set d, dmin and scales of a Q4_K or Q5_K block at p, and its codes q.  The
+ * scale and the minimum of each group are rounded to 6 bits.  With importance
+ * they are then fitted again, to each other and to d and dmin.  Without it they
+ * are searched on `plain`, as ggml does. */
 static void
 encode_ranges(unsigned char *p, unsigned char *q, const float *x,
-    const float *w, const struct codes *c, const struct fit_grid *grid,
-    int important)
+    const float *importance, const struct codes *c,
+    const struct fit_grid *plain)
 {
     enum { ROUNDS = 3 };
-    float lanes[2][SUPER];
+    const struct fit_grid *grid = importance ? &fine : plain;
+    float lanes[2][SUPER], w[SUPER];
     struct ranges r;
     struct fit f;
 
+    if (importance)
+        important_weights(w, x, importance);
+    else
+        plain_weights(w, x);
     set_lanes(lanes[0], x, 32);
     set_lanes(lanes[1], w, 32);
     kern.fit->range(lanes[0], lanes[1], 32, c->levels, grid, &f);
     r.d = six_bits(p, r.scale, f.scale, 1.0f);
     r.dmin = six_bits(p + 2, r.min, f.low, -1.0f);
-    for (int k = 0; important && k < ROUNDS; k++) {
+    for (int k = 0; importance && k < ROUNDS; k++) {
         if (k > 0)
             refit_ranges(&r, p, x, w, c);
         improve_ranges(&r, lanes, c->levels);
@@ -364,14 +370,8 @@ encode_q4_k(unsigned char *p, const float *x, const float *importance)
 {
     static const struct codes codes = { 1, 15.0f };
     unsigned char q[SUPER];
-    float w[SUPER];
 
-    if (importance)
-        important_weights(w, x, importance);
-    else
-        plain_weights(w, x);
-    encode_ranges(p, q, x, w, &codes, importance ? &fine : &coarse,
-        importance != NULL);
+    encode_ranges(p, q, x, importance, &codes, &coarse);
     for (size_t k = 0; k < 4; k++)
         put_nibbles(p + 16 + 32 * k, q + 64 * k, 32);
 }
@@ -381,14 +381,8 @@ encode_q5_k(unsigned char *p, const float *x, const float *importance)
 {
     static const struct codes codes = { 1, 31.0f };
     unsigned char q[SUPER];
-    float w[SUPER];
 
-    if (importance)
-        important_weights(w, x, importance);
-    else
-        plain_weights(w, x);
-    encode_ranges(p, q, x, w, &codes, importance ? &fine : &narrow,
-        importance != NULL);
+    encode_ranges(p, q, x, importance, &codes, &narrow);
     memset(p + 16, 0, 32);
     for (size_t k = 0; k < 8; k++)
         for (size_t i = 0; i < 32; i++)

@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Of a round whose logits are kept: rows at least; numbers for one model, if
- * that is more rows. */
+/* The logits of a round of rows are kept: of DRAFT_ROWS rows, or of as many
+ * more as DRAFT_LOGITS numbers for each model hold. */
 enum { DRAFT_ROWS = 2 * HEAD_SMALL, DRAFT_LOGITS = 1 << 24 };
 
 /* Results of a slice for a row of one model.  max, top: the largest logit and

@@ -1,9 +1,9 @@
 /*
  * How much the columns of a model's matrices matter: the mean squares of the
  * inputs that they are multiplied by, over the tokens of some text.  They come
- * from a profile (prune-profile(1)) or from a file of llama-imatrix, which has
- * the sums of squares as NAME.in_sum2 and the numbers of tokens as NAME.counts
- * for the tensor NAME of a GGUF.
+ * from a profile (prune-profile(1)) or from a file of llama-imatrix.  That file
+ * holds, for the tensor NAME of a GGUF, sums of squares in NAME.in_sum2 and
+ * numbers of tokens in NAME.counts.
  */
 #ifndef MODEL_IMPORTANCE_H
 #define MODEL_IMPORTANCE_H

@@ -1,4 +1,4 @@
-/* Which pages of a cache each text has, and how many users each page has. */
+/* The pages of a cache: who has them, and the number of users of each. */
 #ifndef MODEL_KV_PAGES_H
 #define MODEL_KV_PAGES_H
 

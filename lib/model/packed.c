@@ -83,6 +83,10 @@ packed_new(const struct model *m, struct pool *pool)
     p->matrix = xcalloc(m->c.L * W_N + 1, sizeof *p->matrix);
     arena_plan(&plan);
     lay_strips(p, &plan);
+    if (plan.used == 0) {
+        packed_free(p);
+        return NULL;
+    }
     arena_init(&p->arena, plan.used);
     lay_strips(p, &p->arena);
     for (size_t i = 0; i <= m->c.L * W_N; i++) {

@@ -17,12 +17,13 @@
 
 struct packed;
 /* Pack the matrices of m, with the pool's threads; the file's pages that were
- * read are dropped.  m outlives it.  kern_init must have succeeded. */
+ * read are dropped.  m outlives it.  kern_init must have succeeded.  NULL: m
+ * has no matrix of a type that can be packed. */
 struct packed *packed_new(const struct model *m, struct pool *pool);
 void packed_free(struct packed *p);
 /* The model; packed_free frees it, model_close may not. */
 const struct model *packed_model(const struct packed *p);
-/* Bytes of the packed matrices; 0: there are none. */
+/* Bytes of the packed matrices. */
 size_t packed_bytes(const struct packed *p);
 
 /* How far products in integers are from exact ones: means over predictions. */

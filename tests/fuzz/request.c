@@ -75,7 +75,7 @@ check_call(struct call *c)
     call_release(api.queue, c);
 }
 
-/* What is sent to clients must be JSON. */
+/* Fail unless an answer to a client is JSON. */
 static void
 check_json(const struct buf *out)
 {

@@ -13,7 +13,7 @@
 
 enum { CASES = 12, NEW = 24, TEXTS = 64, TOP = 3, LONGEST = 460 };
 
-/* What an engine reports of a text. */
+/* A request, and all that an engine reports of its text. */
 struct heard {
     struct gen_request r;
     struct gen_params params;
@@ -261,7 +261,8 @@ count_equal(const struct heard *a, const struct heard *b)
     return good;
 }
 
-/* Run the requests in an order of `seed`. */
+/* Give an engine the requests in an order that `seed` determines, and keep what
+ * it reports in h. */
 static struct gen_stats
 run_requests(const struct model *m, size_t threads, const struct gen_limits *l,
     uint64_t seed, struct heard h[TEXTS])

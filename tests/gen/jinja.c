@@ -184,7 +184,8 @@ rendered(const char *template, struct err *e)
     return text;
 }
 
-/* What jinja2 knows and retort does not is refused by name, with the line. */
+/* A construct that jinja2 knows and retort does not is refused by its name and
+ * line. */
 static void
 test_refusals(void)
 {

@@ -67,8 +67,9 @@ right_case(const struct sampler_case *c, double *most)
     return 1;
 }
 
-/* Sum of (seen - expected)^2 / expected over tokens expected at least 5 times;
- * *cells: their number.  1e9 if a token was drawn whose p is 0. */
+/* Returns the sum of (seen - expected)^2 / expected over the tokens that are
+ * expected at least 5 times, and their number in *cells; 1e9 if a token with
+ * p = 0 was drawn. */
 static double
 chi_square(const size_t seen[V], const float p[V], size_t *cells)
 {

@@ -1,5 +1,5 @@
-/* Which bytes of a growing text can be shown, and where a stop string ends it.
- */
+/* The bytes of a growing text that can be shown, and where a stop string ends
+ * it. */
 #include "base/rng.h"
 #include "gen/shown.h"
 #include "../lib/tap.h"

@@ -71,8 +71,8 @@ apart(const float *a, const float *b, size_t n)
     return w;
 }
 
-/* One row with another document of FRONT tokens, the stem and all pieces gives
- * the same states as a row of its own (stem, piece) for each piece. */
+/* A row that holds a document of FRONT tokens, then the stem and all pieces,
+ * has the states of separate rows, each of the stem and a piece. */
 static void
 test(const char *name)
 {

@@ -11,7 +11,8 @@ static int port;
     "\"max_completion_tokens\": 8, \"seed\": 2, \"ignore_eos\": true, " \
     "\"logprobs\": true, \"top_logprobs\": 2, " NO_NUL
 
-/* The text of the first choice; the caller frees it. */
+/* Send a request; returns the text of the answer's first choice, which the
+ * caller frees. */
 static char *
 text_alone(const char *body)
 {
