@@ -149,15 +149,22 @@ int
 weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
     const float *x, float *y, size_t ldy)
 {
-    struct kern_rows rows = { .stride = w->stride,
-        .mask_stride = w->mask_stride,
+    /* Logical rows of half a head are every second stored one. */
+    const size_t step = w->perm ? 2 : 1;
+    const size_t half = w->perm ? w->rows / w->perm / 2 : w->rows;
+    struct kern_rows rows = { .stride = step * w->stride,
+        .mask_stride = step * w->mask_stride,
         .half = w->dtype == DT_BF16 };
 
-    if ((w->dtype != DT_F32 && w->dtype != DT_BF16) || w->perm ||
-        kern.dots_stored == NULL)
+    if ((w->dtype != DT_F32 && w->dtype != DT_BF16) || kern.dots_stored == NULL)
         return -1;
-    rows.data = w->data + r0 * w->stride;
-    rows.mask = w->mask != NULL ? w->mask + r0 * w->mask_stride : NULL;
-    kern.dots_stored(m, n, w->cols, x, &rows, y, ldy);
+    for (size_t i = 0, run; i < n; i += run) {
+        const size_t row = r0 + i, at = w->perm ? stored_row(w, row) : row;
+
+        run = half - row % half < n - i ? half - row % half : n - i;
+        rows.data = w->data + at * w->stride;
+        rows.mask = w->mask != NULL ? w->mask + at * w->mask_stride : NULL;
+        kern.dots_stored(m, run, w->cols, x, &rows, y + i, ldy);
+    }
     return 0;
 }
