@@ -32,6 +32,7 @@
 enum {
     NR = NV * VW,
     LINE = 16,             /* floats in a line of the caches */
+    SOME = 16,             /* steps along k between prefetches */
     KC = 288,              /* length of a block of k, at most */
     MC = 576,              /* rows copied at once, a multiple of MR */
     SMALL = 256 * 64 * 64, /* multiplications in a small product, at most */
@@ -60,7 +61,7 @@ static _Thread_local struct panels panel;
 struct lines_ahead {
     const float *at, *end; /* the next line, the end of its run */
     size_t step, length, next;
-    size_t each; /* lines to prefetch in a tile */
+    size_t each; /* lines to prefetch before SOME steps of a tile */
 };
 
 /* A strip: all rows by nv vectors of columns.  These values are those of all
@@ -82,20 +83,22 @@ static struct lines_ahead
 plan_ahead(const struct operand *b, size_t n, size_t kc, size_t m)
 {
     const int along = b->l_step == 1;
-    const size_t cols = n < NR ? n : NR, tiles = (m + MR - 1) / MR;
+    const size_t cols = n < NR ? n : NR;
+    const size_t times = (m + MR - 1) / MR * ((kc + SOME - 1) / SOME);
     const size_t deep = along ? (kc + LINE - 1) / LINE : kc;
     const size_t wide = along ? cols : (cols + LINE - 1) / LINE;
     const size_t step = along ? b->i_step : LINE;
 
     return (struct lines_ahead){ b->p, b->p + wide * step, step, wide * step,
-        along ? LINE : b->l_step, (wide * deep + tiles - 1) / tiles };
+        along ? LINE : b->l_step, (wide * deep + times - 1) / times };
 }
 
-/* Always inlined: gcc 12 drops calls of a function that only prefetches. */
+/* Prefetch n lines.  Always inlined: gcc 12 drops calls of a function that only
+ * prefetches. */
 static inline __attribute__((always_inline)) void
-fetch_ahead(struct lines_ahead *f)
+fetch_ahead(struct lines_ahead *f, size_t n)
 {
-    for (size_t i = 0; i < f->each; i++) {
+    for (size_t i = 0; i < n; i++) {
         __builtin_prefetch(f->at, 0, AHEAD);
         f->at += f->step;
         if (f->at >= f->end) {
@@ -108,8 +111,8 @@ fetch_ahead(struct lines_ahead *f)
 /* c [m,nv vectors] = or += a b, m <= MR.  Element l of row i of a is at i * ai
  * + l * al.  Inlined with constant nv, and constant ai or al. */
 static inline __attribute__((always_inline)) void
-tile(const struct strip *t, const float *restrict a, size_t ai, size_t al,
-    float *restrict c, size_t m, int nv)
+tile(const struct strip *t, struct lines_ahead *ahead, const float *restrict a,
+    size_t ai, size_t al, float *restrict c, size_t m, int nv)
 {
     const float *restrict b = t->b;
     const size_t ldb = t->ldb, last = t->last, ldc = t->ldc;
@@ -125,19 +128,24 @@ tile(const struct strip *t, const float *restrict a, size_t ai, size_t al,
                 __builtin_prefetch(c + (size_t)i * ldc + v * VW, 1);
         }
     }
-    for (size_t l = 0; l < t->kc; l++, a += al, b += ldb) {
-        vf y[NV];
+    for (size_t l = 0; l < t->kc;) {
+        const size_t end = t->kc - l < SOME ? t->kc : l + SOME;
 
-        UNROLL
-        for (int v = 0; v < nv; v++)
-            y[v] = v_load(b + v * VW);
-        UNROLL
-        for (int i = 0; i < MR; i++) {
-            const vf x = v_set1(a[(size_t)i * ai]);
+        fetch_ahead(ahead, ahead->each);
+        for (; l < end; l++, a += al, b += ldb) {
+            vf y[NV];
 
             UNROLL
             for (int v = 0; v < nv; v++)
-                s[i][v] = v_fma(x, y[v], s[i][v]);
+                y[v] = v_load(b + v * VW);
+            UNROLL
+            for (int i = 0; i < MR; i++) {
+                const vf x = v_set1(a[(size_t)i * ai]);
+
+                UNROLL
+                for (int v = 0; v < nv; v++)
+                    s[i][v] = v_fma(x, y[v], s[i][v]);
+            }
         }
     }
     UNROLL
@@ -170,8 +178,7 @@ tile(const struct strip *t, const float *restrict a, size_t ai, size_t al,
                                                                       \
         (void)step;                                                   \
         for (size_t i = 0; i < t->m; i += MR, a += next) {            \
-            fetch_ahead(&ahead);                                      \
-            tile(t, a, ai, al, c + i * t->ldc, t->m - i, nv);         \
+            tile(t, &ahead, a, ai, al, c + i * t->ldc, t->m - i, nv); \
         }                                                             \
     }
 STRIP(packed1, 1, MR, 1)

@@ -285,12 +285,37 @@ exact_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
         0.0);
 }
 
+/* Does gemm_nt read the weight itself, for many rows of x?  It prefetches the
+ * rows of a part, which then should be long. */
+static int
+whole_parts(const struct matjob *j)
+{
+    return j->n > DOTS_MOST && weight_f32(j->w) != NULL;
+}
+
+/* Compute the products with n rows of such a weight, from r0 on. */
+static void
+whole_part(const struct matjob *j, size_t r0, size_t n)
+{
+    const size_t K = j->w->cols;
+    const double begin = profile_begin();
+
+    kern.gemm_nt(j->n, n, K, j->x, K, weight_f32(j->w) + r0 * K, K, GEMM_SET,
+        j->y + r0, j->ldy);
+    profile_end("text products", begin, 2.0 * (double)(j->n * n) * (double)K,
+        0.0);
+}
+
 /* Compute the products with n rows of the weight, from r0 on. */
 static void
 mat_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
 {
     if (j->w->ints != NULL) {
         int_part(j, r0, n, worker);
+        return;
+    }
+    if (whole_parts(j)) {
+        whole_part(j, r0, n);
         return;
     }
     for (size_t i = 0; i < n; i += KV_PART)
@@ -352,15 +377,15 @@ round_task(void *ctx, size_t task, size_t worker)
             j->x + t * K, K);
 }
 
-/* Choose the rows of a task of products in integers with `rows` rows: some
- * tasks for each thread, of whole strips, not too small for their cost. */
+/* Choose the rows of a task of products with `rows` rows: some tasks for each
+ * thread, each a multiple of `step`, and not too small for its cost. */
 static size_t
-int_rows(const struct kvcache *k, size_t rows)
+task_size(const struct kvcache *k, size_t rows, size_t step, size_t most)
 {
-    enum { EACH = 8, LEAST = 32, MOST = 256 };
-    const size_t n = rows / (EACH * pool_size(k->f->pool));
+    enum { EACH = 8 };
+    const size_t n = rows / (EACH * pool_size(k->f->pool)) / step * step;
 
-    return n < LEAST ? LEAST : n > MOST ? MOST : n / INT_ROWS * INT_ROWS;
+    return n < 2 * step ? 2 * step : n > most ? most : n;
 }
 
 /* Begin the products of one x with n weights. */
@@ -368,15 +393,18 @@ static void
 begin_products(struct kvcache *k, struct matjob *j, size_t n)
 {
     size_t rows = 0, part = KV_PART;
-    int ints = 0;
+    int ints = 0, whole = 0;
 
     for (size_t i = 0; i < n; i++) {
         ints |= j[i].w->ints != NULL;
+        whole |= whole_parts(&j[i]);
         rows += j[i].w->rows;
     }
     if (ints) {
-        part = int_rows(k, rows);
+        part = task_size(k, rows, INT_ROWS, 256);
         pool_run(k->f->pool, (j->n + KV_ROWS - 1) / KV_ROWS, round_task, j);
+    } else if (whole) {
+        part = task_size(k, rows, 48, 192);
     }
     for (size_t i = 0; i < n; i++)
         j[i].part = part;
