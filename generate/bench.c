@@ -1,175 +1,226 @@
-/* generate bench: the speed of one model, or of several in turn. */
+/* generate bench: the speed of models and servers, measured in turn. */
 #include "bench.h"
 #include "bench_out.h"
 #include "common.h"
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/rng.h"
+#include "base/note.h"
+#include "base/number.h"
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/progress.h"
-#include "model/forward_kv.h"
+#include "train/plan.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+
+/* Ids are drawn below this number if no model or server tells how many it
+ * has. */
+enum { FEW_IDS = 1000 };
 
 struct bench_args {
     struct common how;
-    struct opt_list models;
-    size_t length, at_once, count, prompt_length;
+    struct opt_list models, urls, at_once;
+    size_t length, count, prompt_length, prefix, slice;
+    double vary;
     int format;
 };
 
-/* A text of a round: clock_now at its first and at its last token. */
-struct timed {
-    double first, last;
-};
-
+/* Open models and servers, and set V. */
 static void
-time_token(void *ctx, const struct gen_event *ev)
-{
-    struct timed *t = ctx;
-
-    common_check(ev);
-    if (ev->kind != GEN_TOKEN)
-        return;
-    t->last = clock_now();
-    if (ev->at == 0)
-        t->first = t->last;
-}
-
-/* Run a round and record it as round `at`; if at >= b->rounds it is a warm-up,
- * which is not recorded. */
-static void
-run_round(const struct measured *b, const struct side *s, size_t at)
-{
-    struct timed *t = xcalloc(b->each, sizeof *t);
-    const double n = (double)b->length, each = (double)b->each;
-    const double start = clock_now();
-    struct err e;
-    double wall;
-
-    for (size_t i = 0; i < b->each; i++) {
-        const struct gen_request r = { .prompt = b->ids,
-            .n = b->prompt_length,
-            .params = &b->params,
-            .number = i,
-            .on_event = time_token,
-            .ctx = &t[i] };
-
-        if (gen_add(s->engine, &r, &e) == NULL)
-            die_err(&e);
-    }
-    while (gen_step(s->engine) > 0)
-        ;
-    wall = clock_now() - start;
-    for (size_t i = 0; at < b->rounds && i < b->each; i++) {
-        s->value[FIRST][at * b->each + i] = 1e3 * (t[i].first - start);
-        s->value[TOKEN][at * b->each + i] =
-            1e3 * (t[i].last - t[i].first) / (n - 1.0);
-    }
-    if (at < b->rounds) {
-        s->value[TOKENS][at] = each * n / wall;
-        s->value[PROMPTS][at] = each / wall;
-    }
-    free(t);
-}
-
-/* Allocate the engines and values of all models.  Dies if memory is too small.
- */
-static void
-make_rooms(struct measured *b, struct pool *pool, const struct common *how)
-{
-    const size_t longest = b->prompt_length + b->length;
-    const struct gen_limits limits = { .texts = b->each,
-        .pages = b->each * kv_pages(longest),
-        .longest = longest,
-        .slice = b->each * b->prompt_length,
-        .apart = 1 };
-    size_t cache = 0, bytes = 0;
-
-    for (size_t i = 0; i < b->sides; i++) {
-        struct side *s = &b->side[i];
-
-        s->packed = common_pack(how, &s->m, pool);
-        s->engine = gen_new(s->packed != NULL ? packed_model(s->packed) : &s->m,
-            pool, NULL, &limits);
-        cache += gen_cache_bytes(s->engine);
-        bytes += gen_bytes(s->engine);
-        for (int q = 0; q < MEASURES; q++)
-            s->value[q] = xcalloc(bench_values(b, q), sizeof(double));
-    }
-    common_memory(&b->side[0].m, pool, b->sides * b->each, longest, cache,
-        bytes);
-}
-
-/* Make a prompt of random ids that are valid in all models. */
-static void
-make_prompt(struct measured *b)
+open_sides(struct bench *b, const struct bench_args *a)
 {
     size_t V = SIZE_MAX;
+    struct err e;
 
-    for (size_t i = 0; i < b->sides; i++)
-        V = b->side[i].m.c.V < V ? b->side[i].m.c.V : V;
-    b->ids = xreallocarray(NULL, b->prompt_length, sizeof *b->ids);
-    for (size_t i = 0; i < b->prompt_length; i++)
-        b->ids[i] = (uint32_t)(rng_u64(rng_key(b->seed, 0), i) % V);
+    b->sides = a->models.n + a->urls.n;
+    b->side = xcalloc(b->sides, sizeof *b->side);
+    for (size_t i = 0; i < b->sides; i++) {
+        struct bench_side *s = &b->side[i];
+        size_t ids;
+
+        s->is_server = i >= a->models.n;
+        s->name = s->is_server ? a->urls.v[i - a->models.n] : a->models.v[i];
+        if (s->is_server ? bench_server_open(&s->server, s->name, &e) < 0
+                         : model_open(&s->process.m, s->name, &e) < 0)
+            die_err(&e);
+        ids = s->is_server ? s->server.V : s->process.m.c.V;
+        V = ids > 0 && ids < V ? ids : V;
+    }
+    b->plan.V = V < SIZE_MAX ? V : FEW_IDS;
 }
 
-/* Measure all rounds, each with all models in turn, after a warm-up round. */
 static void
-measure_rounds(const struct measured *b)
+check_positions(const struct bench *b)
 {
-    progress_begin("measured", (double)b->rounds, "rounds");
-    for (size_t i = 0; i <= b->rounds; i++) {
-        for (size_t k = 0; k < b->sides; k++)
-            run_round(b, &b->side[k], i == 0 ? SIZE_MAX : i - 1);
-        progress_at((double)i, NULL);
+    const size_t longest = bench_longest(&b->plan);
+
+    for (size_t i = 0; i < b->sides; i++) {
+        const struct bench_side *s = &b->side[i];
+
+        if (!s->is_server && s->process.m.c.max_pos > 0 &&
+            longest > s->process.m.c.max_pos)
+            die(EX_USAGE,
+                "%s: has %zu positions, but a request has up to %zu tokens: "
+                "give a lower --prompt-length, --prefix-length or -n",
+                s->name, s->process.m.c.max_pos, longest);
+    }
+}
+
+/* Memory in which processes that are forked later see each other's writes. */
+static void *
+share_memory(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (p == MAP_FAILED)
+        die(EX_SYS, "memory for the times of all requests:");
+    return p;
+}
+
+/* Times of n requests, with room for the tokens of each. */
+static struct bench_times *
+make_times(const struct bench_plan *p, size_t from, size_t n)
+{
+    struct bench_times *t;
+    size_t tokens = 0;
+    double *at;
+
+    for (size_t i = 0; i < n; i++)
+        tokens += bench_new_tokens(p, from + i) + BENCH_MORE;
+    t = share_memory(n * sizeof *t + tokens * sizeof *at);
+    at = (double *)(t + n);
+    for (size_t i = 0; i < n; i++) {
+        t[i].at = at;
+        at += bench_new_tokens(p, from + i) + BENCH_MORE;
+    }
+    return t;
+}
+
+static void
+make_runs(struct bench *b)
+{
+    const struct bench_plan *p = &b->plan;
+
+    b->prompt = xreallocarray(NULL, p->count, sizeof *b->prompt);
+    for (size_t i = 0; i < p->count; i++)
+        b->prompt[i] = bench_prompt_length(p, i);
+    b->warm = make_times(p, p->count, bench_most_warm_up(p));
+    for (size_t i = 0; i < b->sides; i++) {
+        b->side[i].run = xcalloc(p->levels, sizeof *b->side[i].run);
+        for (size_t k = 0; k < p->levels; k++) {
+            struct bench_run *r = &b->side[i].run[k];
+
+            *r = (struct bench_run){ .n = p->count,
+                .per_turn = bench_per_turn(p, k),
+                .prompt = b->prompt,
+                .request = make_times(p, 0, p->count) };
+            r->wall = xcalloc(bench_turns(r), sizeof *r->wall);
+        }
+    }
+}
+
+static void
+start_processes(struct bench *b, const struct common *how)
+{
+    size_t all = 0;
+    struct err e;
+
+    for (size_t i = 0; i < b->sides; i++)
+        if (!b->side[i].is_server) {
+            bench_process_start(&b->side[i].process, &b->plan, how);
+            all += b->side[i].process.bytes;
+        }
+    if (plan_fits(all, "fewer models at a time", &e) < 0)
+        die_err(&e);
+}
+
+static double
+side_turn(struct bench *b, struct bench_side *s, size_t k, size_t from,
+    size_t n, struct bench_times *times)
+{
+    if (s->is_server)
+        return bench_server_turn(&s->server, &b->plan, k, from, n, times);
+    return bench_process_turn(&s->process, k, from, n, times);
+}
+
+/* Let each side answer requests that are not measured. */
+static void
+warm_up(struct bench *b, size_t k)
+{
+    const size_t n = bench_warm_up(&b->plan, k), from = b->plan.count;
+
+    for (size_t i = 0; i < b->sides; i++) {
+        struct bench_side *s = &b->side[i];
+        size_t good = 0;
+
+        side_turn(b, s, k, from, n, b->warm);
+        for (size_t j = 0; j < n; j++)
+            good += b->warm[j].tokens > 0;
+        if (good == 0)
+            die(EX_INPUT, "%s: answers no request: %s", s->name, s->server.why);
+    }
+}
+
+/* Measure all turns, each with all sides. */
+static void
+measure_turns(struct bench *b)
+{
+    const struct bench_plan *p = &b->plan;
+
+    progress_begin("measured", (double)(p->count * p->levels), "requests");
+    for (size_t k = 0; k < p->levels; k++) {
+        const size_t per = bench_per_turn(p, k);
+
+        warm_up(b, k);
+        for (size_t from = 0; from < p->count; from += per) {
+            const size_t n = p->count - from < per ? p->count - from : per;
+
+            for (size_t i = 0; i < b->sides; i++) {
+                struct bench_run *r = &b->side[i].run[k];
+
+                r->wall[from / per] =
+                    side_turn(b, &b->side[i], k, from, n, r->request + from);
+            }
+            progress_at((double)(k * p->count + from + n), NULL);
+        }
     }
     progress_end();
 }
 
 static void
-release_bench(struct measured *b)
+close_sides(struct bench *b)
 {
     for (size_t i = 0; i < b->sides; i++) {
-        gen_free(b->side[i].engine);
-        packed_free(b->side[i].packed);
-        for (int q = 0; q < MEASURES; q++)
-            free(b->side[i].value[q]);
-        model_close(&b->side[i].m);
+        struct bench_side *s = &b->side[i];
+
+        for (size_t k = 0; k < b->plan.levels; k++)
+            free(s->run[k].wall);
+        free(s->run);
+        if (s->is_server) {
+            if (s->server.why[0] != '\0')
+                warn("%s: a request failed: %s", s->name, s->server.why);
+            bench_server_close(&s->server);
+        } else {
+            bench_process_end(&s->process);
+            model_close(&s->process.m);
+        }
     }
     free(b->side);
-    free(b->ids);
+    free(b->prompt);
+    free(b->plan.at_once);
 }
 
 static void
-run_bench(const struct bench_args *a)
+read_levels(struct bench_plan *p, const struct opt_list *at_once)
 {
-    struct measured b = { .sides = a->models.n,
-        .each = a->at_once < a->count ? a->at_once : a->count,
-        .prompt_length = a->prompt_length,
-        .length = a->length,
-        .seed = a->how.seed,
-        .params = { .most = a->length,
-            .seed = a->how.seed,
-            .how = a->how.how,
-            .past_eos = 1 } };
-    struct pool *pool;
-
-    b.rounds = (a->count + b.each - 1) / b.each;
-    b.side = xcalloc(b.sides, sizeof *b.side);
-    for (size_t i = 0; i < b.sides; i++) {
-        b.side[i].name = a->models.v[i];
-        common_open(&b.side[i].m, b.side[i].name);
-    }
-    pool = common_pool(&a->how);
-    b.threads = pool_size(pool);
-    make_prompt(&b);
-    make_rooms(&b, pool, &a->how);
-    measure_rounds(&b);
-    bench_print(&b, (enum format)a->format);
-    release_bench(&b);
-    pool_free(pool);
+    p->levels = at_once->n > 0 ? at_once->n : 1;
+    p->at_once = xcalloc(p->levels, sizeof *p->at_once);
+    p->at_once[0] = 1;
+    for (size_t i = 0; i < at_once->n; i++)
+        if (number_size(at_once->v[i], 1, 4096, &p->at_once[i]) < 0)
+            die(EX_USAGE,
+                "--at-once: \"%s\" is not a whole number from 1 to 4096",
+                at_once->v[i]);
 }
 
 int
@@ -177,28 +228,53 @@ bench_main(int argc, char **argv)
 {
     static struct bench_args a = { .how = COMMON_DEFAULTS,
         .length = 64,
-        .at_once = 1,
         .count = 100,
-        .prompt_length = 128 };
+        .prompt_length = 128,
+        .slice = GEN_SLICE };
     const struct opt options[] = { OPT_LIST('m', "model", &a.models, "model",
                                        "measure this model; may be repeated"),
+        OPT_LIST(0, "url", &a.urls, "url",
+            "measure the server at this address; may be repeated"),
         OPT_SIZE(0, "count", &a.count, 1, 1e6, "prompts", "number of prompts"),
         OPT_SIZE(0, "prompt-length", &a.prompt_length, 1, 1e6, "tokens",
             "tokens of each prompt"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 2, 1e6, "tokens",
             "number of tokens to add to a prompt"),
-        OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
-            "number of texts computed together"),
+        OPT_REAL(0, "vary", &a.vary, 0, 1, "x",
+            "draw both lengths from (1 - x) to (1 + x) times as many tokens"),
+        OPT_SIZE(0, "prefix-length", &a.prefix, 0, 1e6, "tokens",
+            "tokens that all prompts begin with"),
+        OPT_LIST(0, "at-once", &a.at_once, "texts",
+            "number of texts computed together (may be repeated)"),
+        OPT_SIZE(0, "slice", &a.slice, 1, 1e6, "tokens",
+            "tokens of prompts that are read between two steps"),
         OPT_ENUM(0, "format", &a.format, format_names, "name",
             "form of the output"),
         COMMON_OPTIONS(&a.how), OPT_END };
+    static struct bench b;
 
-    opt_parse(argc, argv, options, "measure how fast models generate", "", 0, 0,
-        NULL);
-    if (a.models.n == 0)
-        die(EX_USAGE, "give a model by -m; see generate bench -h");
+    opt_parse(argc, argv, options,
+        "measure how fast models and servers generate", "", 0, 0, NULL);
+    if (a.models.n + a.urls.n == 0)
+        die(EX_USAGE,
+            "give a model by -m, or a server by --url; see generate bench -h");
     common_begin(&a.how);
-    run_bench(&a);
+    b.plan = (struct bench_plan){ .count = a.count,
+        .prefix = a.prefix,
+        .prompt = a.prompt_length,
+        .length = a.length,
+        .vary = a.vary,
+        .slice = a.slice,
+        .seed = a.how.seed,
+        .params = { .seed = a.how.seed, .how = a.how.how, .past_eos = 1 } };
+    read_levels(&b.plan, &a.at_once);
+    open_sides(&b, &a);
+    check_positions(&b);
+    make_runs(&b);
+    start_processes(&b, &a.how);
+    measure_turns(&b);
+    bench_print(&b, (enum format)a.format);
+    close_sides(&b);
     out_done();
     return 0;
 }

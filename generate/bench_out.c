@@ -1,165 +1,224 @@
 /* Results of generate bench; see bench_out.h. */
 #include "bench_out.h"
-#include "bench_stat.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/out.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+/* Names of the measures in differences, and as people read them. */
 static const struct {
-    const char *name, *unit, *what;
-    int rate; /* 1: higher is better, one value a round */
-} measures[MEASURES] = {
-    { "first", "ms", "time to first token", 0 },
-    { "token", "ms", "time a token", 0 },
-    { "tokens/s", "1/s", "tokens a second", 1 },
-    { "prompts/s", "1/s", "prompts a second", 1 },
+    const char *name, *text;
+} measures[BENCH_MEASURES] = {
+    { "ttft_ms", "time to first token, ms" },
+    { "tpot_ms", "time a token, ms" },
+    { "itl_ms", "between tokens, ms" },
+    { "e2el_ms", "whole request, ms" },
+    { "request_throughput", "requests/s" },
+    { "output_throughput", "tokens/s" },
 };
 
-size_t
-bench_values(const struct measured *b, int q)
+/* Threads of the models; 0: there are only servers. */
+static size_t
+bench_threads(const struct bench *b)
 {
-    return measures[q].rate ? b->rounds : b->rounds * b->each;
+    for (size_t i = 0; i < b->sides; i++)
+        if (!b->side[i].is_server)
+            return b->side[i].process.threads;
+    return 0;
 }
 
-/* A row of the results; figures that do not apply to its kind are NAN. */
-struct row {
-    const char *kind, *model;
-    int q;
-    size_t n;
-    double mean, median, p99, low, high;
-};
+/* ---- for people ---- */
 
-static struct row
-value_row(const struct measured *b, const struct side *s, int q)
+static void
+text_head(const struct bench *b, struct buf *out)
 {
-    const size_t n = bench_values(b, q);
-    struct row r = { .kind = "value",
-        .model = s->name,
-        .q = q,
-        .n = n,
-        .mean = mean_of(s->value[q], n),
-        .low = NAN,
-        .high = NAN };
-    double *x = xreallocarray(NULL, n, sizeof *x);
+    const struct bench_plan *p = &b->plan;
 
-    memcpy(x, s->value[q], n * sizeof *x);
-    r.median = quantile(x, n, 0.5);
-    r.p99 = quantile(x, n, measures[q].rate ? 0.01 : 0.99);
-    free(x);
-    return r;
-}
-
-/* Make a row: how many times as fast as the first model s is. */
-static struct row
-ratio_row(const struct measured *b, const struct side *s, int q)
-{
-    const struct side *first = &b->side[0];
-    const int rate = measures[q].rate;
-    const struct ratio r = ratio_of((rate ? s : first)->value[q],
-        (rate ? first : s)->value[q], b->rounds, rate ? 1 : b->each, b->seed);
-
-    return (struct row){ "ratio", s->name, q, b->rounds, r.v, NAN, NAN,
-        /* one round has no interval */
-        b->rounds > 1 ? r.low : NAN, b->rounds > 1 ? r.high : NAN };
+    buf_addf(out, "%zu requests of %zu tokens, %zu new", p->count, p->prompt,
+        p->length);
+    if (p->vary > 0.0)
+        buf_addf(out, ", each length up to %g %% shorter or longer",
+            100.0 * p->vary);
+    if (p->prefix > 0)
+        buf_addf(out, ", after %zu tokens that all share", p->prefix);
+    if (bench_threads(b) > 0)
+        buf_addf(out, ", %zu threads", bench_threads(b));
+    buf_addc(out, '\n');
 }
 
 static void
-text_measure(struct buf *out, const struct row *r, int is_ratio)
+text_result(const struct bench *b, const struct bench_side *s, size_t k,
+    const struct bench_result *r, struct buf *out)
 {
-    if (!is_ratio)
-        buf_addf(out, "  %-20s %-3s %10.2f %10.2f %10.2f\n",
-            measures[r->q].what, measures[r->q].unit, r->mean, r->median,
-            r->p99);
-    else if (isnan(r->low))
-        buf_addf(out, "  %-20s     %10.3f %10s to -\n", measures[r->q].what,
-            r->mean, "-");
+    buf_addf(out, "%s, %zu at a time\n  %-24s %9s %9s %9s %9s\n",
+        SHOWN(s->name), b->plan.at_once[k], "", "mean", "median", "std", "p99");
+    for (int m = 0; m < BENCH_TIMES; m++)
+        buf_addf(out, "  %-24s %9.2f %9.2f %9.2f %9.2f\n", measures[m].text,
+            r->ms[m].mean, r->ms[m].median, r->ms[m].std, r->ms[m].p99);
+    buf_addf(out, "  %.2f tokens/s, %.2f requests/s", r->tokens, r->requests);
+    if (!s->is_server)
+        buf_addf(out, ", peak %.1f MB", (double)s->process.peak * 1e-6);
+    if (r->failed > 0)
+        buf_addf(out, ", %zu requests failed", r->failed);
+    buf_addc(out, '\n');
+}
+
+/* Append "LOW to HIGH". */
+static void
+text_interval(struct buf *out, int digits, const struct bench_interval *i)
+{
+    if (isnan(i->low))
+        buf_addf(out, " %9.*f %19s", digits, i->v, "-");
     else
-        buf_addf(out, "  %-20s     %10.3f %10.3f to %.3f\n",
-            measures[r->q].what, r->mean, r->low, r->high);
-}
-
-/* Append a number, or none if this kind of row does not have the column. */
-static void
-list_number(struct sheet *s, int has, double v)
-{
-    if (has)
-        sheet_number(s, "%.6g", v);
-    else
-        sheet_none(s);
+        buf_addf(out, " %9.*f %7.*f to %8.*f", digits, i->v, digits, i->low,
+            digits, i->high);
 }
 
 static void
-list_measure(struct sheet *s, const struct row *r, int is_ratio)
+text_pair(const struct bench *b, const struct bench_side *s, size_t k,
+    const struct bench_pair *p, struct buf *out)
 {
-    sheet_text(s, r->kind);
-    sheet_text(s, r->model);
-    sheet_text(s, measures[r->q].name);
-    sheet_text(s, is_ratio ? "" : measures[r->q].unit);
-    sheet_count(s, r->n);
-    sheet_number(s, "%.6g", r->mean);
-    list_number(s, !is_ratio, r->median);
-    list_number(s, !is_ratio, r->p99);
-    list_number(s, is_ratio, r->low);
-    list_number(s, is_ratio, r->high);
-}
-
-static void
-put_bench_head(const struct measured *b, struct sheet *s)
-{
-    static const char *const column[] = { "kind", "model", "measure", "unit",
-        "n", "mean", "median", "p99", "low", "high", NULL };
-
-    if (s->format != FMT_JSON)
-        buf_addf(s->b,
-            "%s%zu rounds of %zu prompts of %zu tokens, %zu new, %zu threads\n",
-            s->format == FMT_TSV ? "# " : "", b->rounds, b->each,
-            b->prompt_length, b->length, b->threads);
-    sheet_fact(s, "rounds", b->rounds);
-    sheet_fact(s, "prompts", b->each);
-    sheet_fact(s, "prompt_length", b->prompt_length);
-    sheet_fact(s, "new_tokens", b->length);
-    sheet_fact(s, "threads", b->threads);
-    if (s->format != FMT_TEXT)
-        sheet_list(s, "rows", column);
-}
-
-/* Append all measures of a model, or their ratios to the first model's. */
-static void
-put_model(const struct measured *b, const struct side *m, int is_ratio,
-    struct sheet *s)
-{
-    if (s->format == FMT_TEXT && is_ratio)
-        buf_addf(s->b, "%s is faster than %s by\n  %-24s %10s %10s\n",
-            SHOWN(m->name), SHOWN(b->side[0].name), "", "ratio", "95 % of");
-    else if (s->format == FMT_TEXT)
-        buf_addf(s->b, "%s\n  %-24s %10s %10s %10s\n", SHOWN(m->name), "",
-            "mean", "median", "p99");
-    for (int q = 0; q < MEASURES; q++) {
-        const struct row r = is_ratio ? ratio_row(b, m, q) : value_row(b, m, q);
-
-        if (s->format == FMT_TEXT)
-            text_measure(s->b, &r, is_ratio);
-        else
-            list_measure(s, &r, is_ratio);
+    buf_addf(out, "%s against %s, %zu at a time, %zu requests\n",
+        SHOWN(s->name), SHOWN(b->side[0].name), b->plan.at_once[k], p->n);
+    buf_addf(out, "  %-24s %10s %18s %9s %19s\n", "", "difference", "95 %",
+        "faster by", "95 %");
+    for (int m = 0; m < BENCH_MEASURES; m++) {
+        buf_addf(out, "  %-24s", measures[m].text);
+        text_interval(out, 2, &p[m].difference);
+        text_interval(out, 3, &p[m].ratio);
+        buf_addc(out, '\n');
     }
 }
 
+/* ---- for programs ---- */
+
+static const char *const result_column[] = { "model_id", "max_concurrency",
+    "completed", "failed", "duration", "total_input_tokens",
+    "total_output_tokens", "request_throughput", "output_throughput",
+    "total_token_throughput", "peak_memory_mb", "mean_ttft_ms",
+    "median_ttft_ms", "std_ttft_ms", "p99_ttft_ms", "mean_tpot_ms",
+    "median_tpot_ms", "std_tpot_ms", "p99_tpot_ms", "mean_itl_ms",
+    "median_itl_ms", "std_itl_ms", "p99_itl_ms", "mean_e2el_ms",
+    "median_e2el_ms", "std_e2el_ms", "p99_e2el_ms", NULL };
+static const char *const pair_column[] = { "model_id", "base_model_id",
+    "max_concurrency", "measure", "requests", "difference", "difference_low",
+    "difference_high", "ratio", "ratio_low", "ratio_high", NULL };
+
+static void
+list_head(const struct bench *b, struct sheet *s)
+{
+    const struct bench_plan *p = &b->plan;
+
+    if (s->format == FMT_TSV) {
+        buf_adds(s->b, "# ");
+        text_head(b, s->b);
+    }
+    sheet_fact(s, "num_prompts", p->count);
+    sheet_fact(s, "prompt_length", p->prompt);
+    sheet_fact(s, "new_tokens", p->length);
+    sheet_fact(s, "prefix_length", p->prefix);
+    sheet_fact(s, "threads", bench_threads(b));
+    sheet_list(s, "results", result_column);
+}
+
+static void
+list_result(const struct bench *b, const struct bench_side *side, size_t k,
+    const struct bench_result *r, struct sheet *s)
+{
+    sheet_text(s, side->name);
+    sheet_count(s, b->plan.at_once[k]);
+    sheet_count(s, r->completed);
+    sheet_count(s, r->failed);
+    sheet_number(s, "%.6f", r->duration);
+    sheet_count(s, r->in);
+    sheet_count(s, r->out);
+    sheet_number(s, "%.6g", r->requests);
+    sheet_number(s, "%.6g", r->tokens);
+    sheet_number(s, "%.6g", r->total);
+    sheet_number(s, "%.1f",
+        side->is_server ? NAN : (double)side->process.peak * 1e-6);
+    for (int m = 0; m < BENCH_TIMES; m++) {
+        sheet_number(s, "%.6g", r->ms[m].mean);
+        sheet_number(s, "%.6g", r->ms[m].median);
+        sheet_number(s, "%.6g", r->ms[m].std);
+        sheet_number(s, "%.6g", r->ms[m].p99);
+    }
+}
+
+static void
+list_interval(struct sheet *s, const struct bench_interval *i)
+{
+    sheet_number(s, "%.6g", i->v);
+    sheet_number(s, "%.6g", i->low);
+    sheet_number(s, "%.6g", i->high);
+}
+
+static void
+list_pair(const struct bench *b, const struct bench_side *side, size_t k,
+    const struct bench_pair *p, struct sheet *s)
+{
+    for (int m = 0; m < BENCH_MEASURES; m++) {
+        sheet_text(s, side->name);
+        sheet_text(s, b->side[0].name);
+        sheet_count(s, b->plan.at_once[k]);
+        sheet_text(s, measures[m].name);
+        sheet_count(s, p[m].n);
+        list_interval(s, &p[m].difference);
+        list_interval(s, &p[m].ratio);
+    }
+}
+
+/* ---- all of it ---- */
+
+static void
+put_results(const struct bench *b, struct sheet *s)
+{
+    for (size_t k = 0; k < b->plan.levels; k++)
+        for (size_t i = 0; i < b->sides; i++) {
+            struct bench_result r;
+
+            bench_result_of(&b->side[i].run[k], &r);
+            if (s->format == FMT_TEXT)
+                text_result(b, &b->side[i], k, &r, s->b);
+            else
+                list_result(b, &b->side[i], k, &r, s);
+        }
+}
+
+static void
+put_pairs(const struct bench *b, struct sheet *s)
+{
+    for (size_t k = 0; k < b->plan.levels; k++)
+        for (size_t i = 1; i < b->sides; i++) {
+            struct bench_pair p[BENCH_MEASURES];
+
+            for (int m = 0; m < BENCH_MEASURES; m++)
+                p[m] = bench_compare(&b->side[0].run[k], &b->side[i].run[k], m,
+                    b->plan.seed);
+            if (s->format == FMT_TEXT)
+                text_pair(b, &b->side[i], k, p, s->b);
+            else
+                list_pair(b, &b->side[i], k, p, s);
+        }
+}
+
 void
-bench_print(const struct measured *b, enum format format)
+bench_print(const struct bench *b, enum format format)
 {
     struct buf out = { 0 };
     struct sheet s;
 
     sheet_open(&s, &out, format);
-    put_bench_head(b, &s);
-    for (size_t i = 0; i < b->sides; i++)
-        put_model(b, &b->side[i], 0, &s);
-    for (size_t i = 1; i < b->sides; i++)
-        put_model(b, &b->side[i], 1, &s);
+    if (format == FMT_TEXT)
+        text_head(b, &out);
+    else
+        list_head(b, &s);
+    put_results(b, &s);
+    if (format != FMT_TEXT && b->sides > 1)
+        sheet_list(&s, "differences", pair_column);
+    put_pairs(b, &s);
     sheet_close(&s);
     out_put(out.p, out.n);
     buf_release(&out);

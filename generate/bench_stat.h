@@ -1,21 +1,81 @@
-/* Statistics of measurements: quantiles, means, ratios of means. */
+/*
+ * Statistics of generate bench, with the definitions of `vllm bench serve`
+ * (vllm/benchmarks/serve.py, calculate_metrics).
+ *
+ * Requests are measured in turns.  Two runs of the same requests are compared
+ * by the requests that both answered.
+ */
 #ifndef GENERATE_BENCH_STAT_H
 #define GENERATE_BENCH_STAT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sort x [n] and return its quantile q, interpolated linearly. */
-double quantile(double *x, size_t n, double q);
-double mean_of(const double *x, size_t n);
+/* When a request was sent and when its tokens came, in seconds of any clock. */
+struct bench_times {
+    double start;
+    size_t tokens;   /* new tokens; 0: the request failed */
+    size_t arrivals; /* of tokens; several tokens may come at once */
+    double *at;      /* [arrivals] */
+};
+/* Arrivals beyond the tokens asked for that there must be room for: a server
+ * may tell the end of a text by itself. */
+enum { BENCH_MORE = 2 };
 
-/* Ratio of the means of a and b, [n,k] values of n rounds of k texts.
- * low..high: its 95 % interval by 2000 bootstrap samples (Efron's percentile
- * interval).  A sample draws rounds; each gives its values of both a and b. */
-struct ratio {
+/* What one model or server did with all requests. */
+struct bench_run {
+    size_t n, per_turn;          /* requests; requests of a turn */
+    const size_t *prompt;        /* [n] tokens of each prompt */
+    struct bench_times *request; /* [n] */
+    double *wall;                /* [bench_turns] seconds of each turn */
+};
+/* The number of turns; the last one may have fewer requests. */
+size_t bench_turns(const struct bench_run *r);
+
+/* Times: to the first token; of each later token; between two arrivals; to the
+ * last token.  The rates are of requests and of new tokens. */
+enum bench_measure {
+    BENCH_TTFT,
+    BENCH_TPOT,
+    BENCH_ITL,
+    BENCH_E2EL,
+    BENCH_TIMES,
+    BENCH_REQUESTS = BENCH_TIMES,
+    BENCH_TOKENS,
+    BENCH_MEASURES
+};
+
+/* Of n values; std: with n, not n - 1, in the denominator.  n = 0: all NAN. */
+struct bench_summary {
+    double mean, median, std, p99;
+};
+/* Sorts x. */
+struct bench_summary bench_summary_of(double *x, size_t n);
+/* Quantile q of the sorted x [n], interpolated linearly. */
+double bench_quantile(const double *x, size_t n, double q);
+
+struct bench_result {
+    size_t completed, failed, in, out; /* requests; tokens of prompts and new
+                                        * ones of completed requests */
+    double duration;                   /* seconds */
+    double requests, tokens, total;    /* per second; total: in + out */
+    struct bench_summary ms[BENCH_TIMES];
+};
+void bench_result_of(const struct bench_run *r, struct bench_result *out);
+
+/* How b differs from a in a measure.  n: requests compared.  difference: b's
+ * mean minus a's, ms or 1/s.  ratio: how many times as fast b is, a's mean over
+ * b's for a time, b's over a's for a rate.  low, high: 95 % intervals by 2000
+ * bootstrap samples of turns (Efron's percentile interval), each of which gives
+ * its values of both; NAN: there is only one turn. */
+struct bench_interval {
     double v, low, high;
 };
-struct ratio ratio_of(const double *a, const double *b, size_t n, size_t k,
-    uint64_t seed);
+struct bench_pair {
+    size_t n;
+    struct bench_interval difference, ratio;
+};
+struct bench_pair bench_compare(const struct bench_run *a,
+    const struct bench_run *b, enum bench_measure m, uint64_t seed);
 
 #endif

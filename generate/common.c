@@ -72,7 +72,7 @@ common_compare(const struct packed *p, struct pool *pool, const uint32_t *ids,
         n, e.kl, e.back, 100.0 * e.agree);
 }
 
-void
+size_t
 common_memory(const struct model *m, const struct pool *pool, size_t texts,
     size_t longest, size_t cache, size_t bytes)
 {
@@ -85,6 +85,7 @@ common_memory(const struct model *m, const struct pool *pool, size_t texts,
         texts, longest, (double)cache * 1e-6, (double)all * 1e-6);
     if (plan_fits(all, less, &e) < 0)
         die_err(&e);
+    return all;
 }
 
 struct gen_engine *

@@ -63,8 +63,8 @@ put_model_object(struct buf *out, const struct api *api)
     reply_string(out, api->bounds.model, strlen(api->bounds.model));
     buf_addf(out,
         ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"retort\","
-        "\"max_model_len\":%zu}",
-        api->created, api->bounds.context);
+        "\"max_model_len\":%zu,\"meta\":{\"n_vocab\":%zu}}",
+        api->created, api->bounds.context, api->bounds.V);
 }
 
 static void

@@ -46,7 +46,6 @@ struct gen_limits {
     size_t longest; /* tokens of a prompt and its text together, at most */
     size_t slice;   /* tokens of prompts read in a step, at most */
     int scores;     /* requests may have `score` */
-    int apart;      /* compute every prompt whole, for measurements */
 };
 enum { GEN_SLICE = 256 }; /* a good slice */
 

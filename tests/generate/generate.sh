@@ -333,57 +333,138 @@ status 2 'an unknown command is refused' generate runs
 like '... names it' 'command.*runs' err
 
 # --- speed ---
-ok 'bench of one round' measure -m "$m" --count 3 --at-once 3 -n 4 \
-    --format tsv
-equal 'a bench of one round has no interval' "$(awk -F '\t' '$1 == "ratio" { print $9 $10 }' out | sort -u)" --
-ok 'bench of several rounds prints TSV' measure -m "$m" --count 7 --at-once 3 -n 4 \
-    --prompt-length 9 --format tsv
-cp out tsv
-equal 'bench has a row for each measure' "$(cut -f 1,3 tsv | grep -v '^#' | tr '\t\n' '  ')" \
-    'kind measure value first value token value tokens/s value prompts/s value first value token value tokens/s value prompts/s ratio first ratio token ratio tokens/s ratio prompts/s '
-ok 'rates agree, medians lie below the worst, ratios in their intervals' awk '
-    BEGIN { FS = "\t" }
-    $1 == "value" && $3 == "first" { if ($5 != 9) exit 1 }
-    $1 == "value" && ($3 == "first" || $3 == "token") {
-        if (!($6 > 0 && $7 > 0 && $8 >= $7)) exit 1 }
-    $3 == "tokens/s" && $1 == "value" { t = $6; if (!($8 <= $7)) exit 1 }
-    $3 == "prompts/s" && $1 == "value" {
-        d = t / $6 - 4; if ($5 != 3 || !(d < 1e-4 && d > -1e-4)) exit 1 }
-    $1 == "ratio" { n++; if (!($6 > 0 && $9 <= $6 && $6 <= $10)) exit 1 }
-    END { exit n != 4 }' tsv
-ok 'bench prints text' measure --count 3 -n 3 --prompt-length 5
-like 'names the threads that were used' 'new, [1-9][0-9]* threads$' out
-like 'text names rounds, prompts and new tokens' '^3 rounds of 1 prompts of 5 tokens, 3 new' out
-like 'text names measure and unit' 'time to first token  ms  ' out
-ok 'three models are measured' generate bench -q -m "$m" -m half -m zeros \
-    --count 2 -n 2 --prompt-length 3 --format tsv
-equal '... each with its ratio to the first' \
-    "$(awk -F '\t' '$3 == "token" { print $1, $2 }' out | tr '\n' ' ')" \
-    "value $m value half value zeros ratio half ratio zeros "
-status 2 'bench without a model is refused' generate bench -q
-like 'bench without a model names the option' '-m' err
-status 2 'bench of one token is refused' measure -n 1
-ok 'JSON of one round' generate bench -q -m half -m zeros --count 1 -n 2 \
-    --prompt-length 3 -j 1 --format json
-row() {
-    printf '{"kind": "%s", "model": "%s", "measure": "%s", ' "$1" "$2" "$3"
-    printf '"unit": "%s", "n": 1, "mean": N, "median": %s, ' "$4" "$5"
-    printf '"p99": %s, "low": null, "high": null}%s\n' "$5" "$6"
+# column NAME FILE: that column of all rows of the list that has it
+column() {
+    awk -F '\t' -v name="$1" '
+        /^#/ || NF == 0 { c = 0; next }
+        !c { for (i = 1; i <= NF; i++) if ($i == name) c = i
+             if (!c) c = -1; next }
+        c > 0 { print $c }' "$2"
 }
-values() {
-    row value "$1" first ms N , && row value "$1" token ms N ,
-    row value "$1" tokens/s 1/s N , && row value "$1" prompts/s 1/s N ,
+ok 'bench of one turn' measure -m half --count 3 --at-once 3 -n 4 --prompt-length 9 \
+    --format tsv
+equal 'a bench of one turn has no interval' \
+    "$(column difference_low out | sort -u) $(column ratio_high out | sort -u)" \
+    '- -'
+ok 'bench of several turns prints TSV' measure -m half --count 25 --at-once 3 \
+    -n 4 --prompt-length 9 --format tsv
+cp out tsv
+equal 'each model has a row' "$(column model_id tsv | head -n 2 | tr '\n' ' ')" \
+    "$m half "
+equal 'all requests are completed' "$(column completed tsv | tr '\n' ' ')" '25 25 '
+equal 'tokens in and out are counted' "$(column total_input_tokens tsv |
+    tr '\n' ' ')$(column total_output_tokens tsv | tr '\n' ' ')" \
+    '225 225 100 100 '
+equal 'each measure is compared' "$(column measure tsv | tr '\n' ' ')" \
+    'ttft_ms tpot_ms itl_ms e2el_ms request_throughput output_throughput '
+ok 'rates and times agree, medians lie below the worst' awk -F '\t' '
+    NR == 2 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    NF == 0 { exit }
+    NR > 2 {
+        t = $at["output_throughput"] / $at["request_throughput"] - 4
+        d = $at["mean_e2el_ms"] - $at["mean_ttft_ms"] - 3 * $at["mean_tpot_ms"]
+        if (!(t < 1e-4 && t > -1e-4 && d < 1e-4 && d > -1e-4)) exit 1
+        if (!($at["mean_ttft_ms"] > 0 && $at["peak_memory_mb"] > 1)) exit 1
+        if (!($at["p99_itl_ms"] >= $at["median_itl_ms"])) exit 1
+    }' tsv
+ok 'ratios and differences lie in their intervals' awk -F '\t' '
+    $2 == "base_model_id" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    "ratio" in at {
+        n++
+        if (!($at["ratio_low"] <= $at["ratio"] &&
+            $at["ratio"] <= $at["ratio_high"])) exit 1
+        if (!($at["difference_low"] <= $at["difference"] &&
+            $at["difference"] <= $at["difference_high"])) exit 1
+    }
+    END { exit n != 6 }' tsv
+ok 'two numbers of texts at a time are measured' measure --at-once 1 --at-once 4 \
+    --count 4 -n 3 --prompt-length 9 --format tsv
+equal 'each number of texts at a time has a row' \
+    "$(column max_concurrency out | tr '\n' ' ')" '1 4 '
+ok 'lengths are drawn' measure --count 30 -n 10 --prompt-length 20 --vary 0.5 \
+    --prefix-length 33 --format tsv
+n=$(column total_input_tokens out) k=$(column total_output_tokens out)
+ok 'drawn lengths are near those asked for' test \
+    $((n > 30 * 48 && n < 30 * 58 && k > 30 * 8 && k < 30 * 12)) = 1
+ok 'lengths are drawn again' measure --count 30 -n 10 --prompt-length 20 \
+    --vary 0.5 --prefix-length 33 --format tsv
+equal 'a seed draws the same lengths' \
+    "$(column total_input_tokens out) $(column total_output_tokens out)" "$n $k"
+ok 'another seed is drawn by' measure --count 30 -n 10 --prompt-length 20 \
+    --vary 0.5 --prefix-length 33 --format tsv -s 1
+unlike 'another seed draws other lengths' "	$n	$k	" out
+ok 'bench prints text' measure -m half --count 3 -n 3 --prompt-length 5
+like 'the text names the threads that were used' 'new, [1-9][0-9]* threads$' out
+like 'the text names requests, their tokens and new ones' \
+    '^3 requests of 5 tokens, 3 new' out
+like 'the text names measure and unit' 'time to first token, ms ' out
+like 'the text names the peak of memory' 'requests/s, peak [0-9.]* MB' out
+like 'the text names what is compared' "^half against $m, 1 at a time, 3 req" out
+status 2 'bench without a model is refused' generate bench -q
+like 'bench without a model names the options' '-m.*--url' err
+status 2 'bench of one token is refused' measure -n 1 --prompt-length 9
+status 2 'bench of more tokens than positions is refused' measure -n 100
+like 'the refusal says how many positions there are' 'has 128 positions' err
+status 2 'no text at a time is refused' measure --at-once 0
+like 'the refusal says what --at-once takes' 'at-once.*from 1 to 4096' err
+ok 'JSON has one object' generate bench -q -m half -m zeros --count 1 -n 2 \
+    --prompt-length 3 -j 1 --format json
+number='[0-9][0-9.e+-]*'
+figures() { for s in mean median std p99; do printf '"%s_%s_ms": N, ' $s "$1"; done; }
+result() {
+    printf '{"model_id": "%s", "max_concurrency": N, "completed": N, ' "$1"
+    printf '"failed": N, "duration": N, "total_input_tokens": N, '
+    printf '"total_output_tokens": N, "request_throughput": N, '
+    printf '"output_throughput": N, "total_token_throughput": N, '
+    printf '"peak_memory_mb": N, %s}' "$(figures ttft; figures tpot; figures itl
+        figures e2el)" | sed 's/, }/}/; s/,  *}/}/'
 }
 {
-    printf '%s\n' '{' '"rounds": 1,' '"prompts": 1,' '"prompt_length": 3,' \
-        '"new_tokens": 2,' '"threads": 1,' '"rows": ['
-    values half && values zeros
-    row ratio zeros first '' null , && row ratio zeros token '' null ,
-    row ratio zeros tokens/s '' null , && row ratio zeros prompts/s '' null ''
+    printf '%s\n' '{' '"num_prompts": 1,' '"prompt_length": 3,' \
+        '"new_tokens": 2,' '"prefix_length": 0,' '"threads": 1,' '"results": ['
+    printf '%s,\n%s\n],\n"differences": [\n' "$(result half)" "$(result zeros)"
+    for q in ttft_ms tpot_ms itl_ms e2el_ms request_throughput output_throughput; do
+        printf '{"model_id": "zeros", "base_model_id": "half", "max_concurrency": N, '
+        printf '"measure": "%s", "requests": N, "difference": D, ' $q
+        printf '"difference_low": null, "difference_high": null, "ratio": N, '
+        printf '"ratio_low": null, "ratio_high": null}'
+        [ $q = output_throughput ] || printf ','
+        echo
+    done
     printf '%s\n' ']' '}'
 } >want
-sed 's/^ *//; s/\(mean\|median\|p99\)": [0-9][0-9.e+-]*/\1": N/g' out >got
-same '... has the rows of TSV, null where there is no number' want got
+sed "s/^ *//; s/\"difference\": -*$number/\"difference\": D/
+    /^{/s/: $number/: N/g" out >got
+same 'JSON has vLLM'"'"'s names, and null where there is no number' want got
+if [ -x "$BUILD/bin/serve" ]; then
+    serve -m "$m" --port 0 --name small 2>serving &
+    pid=$!
+    await grep -q listening serving
+    url=$(sed -n 's/.*listening at \([^,]*\),.*/\1/p' serving)
+    ok 'a server is measured beside a model' measure --url "$url" --count 20 \
+        --at-once 4 -n 20 --prompt-length 9 --vary 0.5 --format tsv
+    equal 'the server completes all requests' \
+        "$(column completed out | tr '\n' ' ')" '20 20 '
+    equal 'the server gets the tokens that the model gets' \
+        "$(column total_output_tokens out | uniq | grep -c .)" 1
+    equal 'the memory of a server is not known' \
+        "$(column peak_memory_mb out | tail -n 1)" -
+    status 3 'requests that a server refuses are no result' \
+        generate bench -q --url "$url" --count 2 -n 200
+    like 'the reason of the server is told' 'maximum context length' err
+    status 3 'a path that the server does not have is refused' \
+        generate bench -q --url "$url/none"
+    like 'the refusal asks what the server is' 'server of OpenAI' err
+    kill $pid
+    wait $pid
+    equal 'the server ends in order after a bench' $? 0
+    status 1 'a server that is gone is refused' generate bench -q --url "$url"
+    like 'the refusal says that it cannot connect' 'cannot connect' err
+else
+    skip 'a server is measured' 'built without libmicrohttpd (libmicrohttpd-dev)'
+fi
+status 2 'https is refused' generate bench -q --url https://127.0.0.1:1
+like 'the refusal says which address to give' 'http://127' err
 
 # Products in integers, of a quantised model
 q=$top/tests/golden/gguf/q4_1.gguf

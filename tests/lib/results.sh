@@ -126,15 +126,18 @@ part == 4 && FNR > 1 {
     chance[$1, $3] += $4 > 1 ? 1 / $4 : 0
 }
 part == "memory" && ($2 > peak[$1]) { peak[$1] = $2 }
-part == "speed" && $1 == "value" { speed[$2, $3] = $6 }
+part == "speed" && $1 == "model_id" { for (i = 1; i <= NF; i++) col[i] = $i }
+part == "speed" && !/^#/ { for (i = 2; i <= NF; i++)
+    if (col[i] !~ /_id$/ && col[2] == "max_concurrency") speed[$1, col[i]] = $i }
 part == "humaneval" { asked[$1]++; passed[$1] += $3 }
 # Check speeds: first_by is time of teacher / time of m, rate_by is rate of m /
 # rate of teacher.
-function fast(m,  k) {
-    check(m, "first", speed[m, "first"]); check(m, "rate", speed[m, "tokens/s"])
-    k = m == "teacher" || speed[m, "first"] == "" ? "" : "x"
-    check(m, "first_by", k == "" ? k : speed["teacher", "first"] / speed[m, "first"])
-    check(m, "rate_by", k == "" ? k : speed[m, "tokens/s"] / speed["teacher", "tokens/s"])
+function fast(m,  k, t, r) {
+    t = "mean_ttft_ms"; r = "output_throughput"
+    check(m, "first", speed[m, t]); check(m, "rate", speed[m, r])
+    k = m == "teacher" || speed[m, t] == "" ? "" : "x"
+    check(m, "first_by", k == "" ? k : speed["teacher", t] / speed[m, t])
+    check(m, "rate_by", k == "" ? k : speed[m, r] / speed["teacher", r])
 }
 # The sum over tasks of the score above chance.
 function above(m,  t, x) {

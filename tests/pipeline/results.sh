@@ -188,14 +188,12 @@ rm o/tasks.tsv o/items.tsv
         printf '# program %s\n# peak %s\npart\n' "${p% *}" "${p#* }" \
             >"o/distilled/$p.profile"
     done
-    printf '# 2 rounds\nkind\tmodel\tmeasure\tunit\tn\tmean\tmedian\tp99\tlow\thigh\n'
-    for m in 'teacher 800 5' 'distilled 400 7'; do
-        # shellcheck disable=SC2086 # words
-        printf 'value\t%s\tfirst\tms\t2\t%s\t1\t1\t\t\nvalue\t%s\ttokens/s\t1/s\t2\t%s\t1\t1\t\t\n' \
-            ${m% *} ${m% * *} ${m##* }
-    done
-    printf 'ratio\tdistilled\tfirst\t\t2\t2\t\t\t1.9\t2.1\n'
-    printf 'ratio\tdistilled\ttokens/s\t\t2\t1.4\t\t\t1.3\t1.5\n'
+    printf '# 2 requests\nmodel_id\tmax_concurrency\tmean_ttft_ms\toutput_throughput\n'
+    printf 'teacher\t1\t800\t5\ndistilled\t1\t400\t7\n\n'
+    printf 'model_id\tbase_model_id\tmeasure\tratio\tratio_low\tratio_high\n'
+    printf 'distilled\tteacher\tttft_ms\t2\t1.9\t2.1\n'
+    printf 'distilled\tteacher\titl_ms\t3\t1.9\t2.1\n'
+    printf 'distilled\tteacher\toutput_throughput\t1.4\t1.3\t1.5\n'
 } >o/speed.tsv
 for m in teacher distilled; do for i in 1 2 3 4 5; do
     echo "$m H/$i $(((i + ${#m}) % 5 < 2))"; done; done | tr ' ' '\t' >o/humaneval.tsv

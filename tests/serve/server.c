@@ -409,7 +409,8 @@ other_paths(void)
     ask(port, "/v1/models", NULL, &a);
     ok(strcmp(text_of(a.json, "object"), "list") == 0 &&
             strcmp(text_of(a.json, "data.0.id"), "f32-hf") == 0 &&
-            number_of(a.json, "data.0.max_model_len") == 128,
+            number_of(a.json, "data.0.max_model_len") == 128 &&
+            number_of(a.json, "data.0.meta.n_vocab") == 300,
         "/v1/models lists the model");
     answer_release(&a);
     ask(port, "/v1/models/f32-hf", NULL, &a);

@@ -1,0 +1,107 @@
+/* An answer of an HTTP server; see bench_answer.h. */
+#include "bench_answer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 65536 }; /* bytes of a head or a line, at most */
+
+/* Drop the first n bytes of raw. */
+static void
+drop_raw(struct buf *raw, size_t n)
+{
+    memmove(raw->p, raw->p + n, raw->n - n + 1);
+    raw->n -= n;
+}
+
+/* Has the head [n] a header line of this name and value? */
+static int
+head_has(const char *head, size_t n, const char *name, const char *value)
+{
+    const size_t length = strlen(name);
+
+    for (const char *p = head; (p = memchr(p, '\n', n - (size_t)(p - head)));) {
+        p++;
+        if (strncasecmp(p, name, length) == 0 && p[length] == ':') {
+            p += length + 1;
+            p += strspn(p, " \t");
+            return strncasecmp(p, value, strlen(value)) == 0;
+        }
+    }
+    return 0;
+}
+
+/* 1; 0: it is not complete; -1. */
+static int
+take_head(struct bench_answer *a, struct err *e)
+{
+    const char *end = strstr(a->raw.p, "\r\n\r\n");
+
+    if (end == NULL && a->raw.n < LINE)
+        return 0;
+    if (end == NULL || sscanf(a->raw.p, "HTTP/1.%*d %d", &a->status) != 1)
+        return err_set(e, EX_INPUT, "the answer is not HTTP");
+    a->chunked = head_has(a->raw.p, (size_t)(end - a->raw.p),
+        "Transfer-Encoding", "chunked");
+    drop_raw(&a->raw, (size_t)(end - a->raw.p) + 4);
+    return 1;
+}
+
+/* Move bytes of the present chunk to the body, or read the next one's size.
+ * 1; 0: more bytes are needed; -1. */
+static int
+take_chunk(struct bench_answer *a, struct err *e)
+{
+    char *end;
+    size_t n;
+
+    if (a->left > 0 && a->raw.n > 0) {
+        n = a->raw.n < a->left ? a->raw.n : a->left;
+        /* a chunk ends with two more bytes, CR and LF */
+        if (a->left > 2)
+            buf_add(&a->body, a->raw.p, n < a->left - 2 ? n : a->left - 2);
+        a->left -= n;
+        drop_raw(&a->raw, n);
+        return 1;
+    }
+    if (a->raw.n == 0 || (end = strstr(a->raw.p, "\r\n")) == NULL)
+        return a->raw.n < LINE ? 0
+                               : err_set(e, EX_INPUT, "a chunk has no size");
+    n = strtoul(a->raw.p, NULL, 16);
+    if (strspn(a->raw.p, "0123456789abcdefABCDEF") == 0 || n > SIZE_MAX - 2)
+        return err_set(e, EX_INPUT, "a chunk has no size");
+    a->whole = n == 0;
+    a->left = n + 2;
+    drop_raw(&a->raw, (size_t)(end - a->raw.p) + 2);
+    return !a->whole;
+}
+
+int
+bench_answer_take(struct bench_answer *a, const char *p, size_t n,
+    struct err *e)
+{
+    int r = 1;
+
+    buf_add(&a->raw, p, n);
+    if (a->status == 0 && (r = take_head(a, e)) < 0)
+        return -1;
+    if (r > 0 && !a->chunked) {
+        buf_add(&a->body, a->raw.p, a->raw.n);
+        buf_clear(&a->raw);
+        a->whole = n == 0;
+    }
+    while (r > 0 && a->chunked && !a->whole)
+        r = take_chunk(a, e);
+    if (r < 0 || n > 0 || a->whole)
+        return r < 0 ? -1 : 0;
+    return err_set(e, EX_INPUT, "the answer is broken off");
+}
+
+void
+bench_answer_release(struct bench_answer *a)
+{
+    buf_release(&a->raw);
+    buf_release(&a->body);
+    *a = (struct bench_answer){ 0 };
+}

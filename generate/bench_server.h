@@ -1,0 +1,33 @@
+/*
+ * A server of generate bench, asked as `vllm bench serve` asks: streamed
+ * completions of prompts of ids, past EOS, over HTTP without TLS.
+ */
+#ifndef GENERATE_BENCH_SERVER_H
+#define GENERATE_BENCH_SERVER_H
+
+#include "bench_plan.h"
+#include "bench_stat.h"
+#include "base/err.h"
+
+#include <stddef.h>
+
+struct addrinfo;
+
+struct bench_server {
+    const char *url;
+    char *host;               /* as in the header Host */
+    char *path;               /* put before /v1, or "" */
+    char *model;              /* name of its first model */
+    size_t V;                 /* ids of the model; 0: not told */
+    struct addrinfo *address; /* of host */
+    char why[200];            /* why a request failed first, or "" */
+};
+
+/* Ask the server at url, which must outlive it, for its models.  -1 and *e. */
+int bench_server_open(struct bench_server *s, const char *url, struct err *e);
+/* As bench_process_turn.  A request that fails has 0 tokens. */
+double bench_server_turn(struct bench_server *s, const struct bench_plan *p,
+    size_t k, size_t from, size_t n, struct bench_times *times);
+void bench_server_close(struct bench_server *s);
+
+#endif
