@@ -213,7 +213,11 @@ write_answer(struct speaker *s, const struct tok_ids *ids, size_t length,
     if (stop_asked == SIGINT)
         stop_asked = 0;
     out_put("\n", 1);
-    if (a->end == GEN_LENGTH)
+    if (a->end == GEN_LENGTH && s->params.most < length)
+        note("%s: no room for more of the answer: a conversation has %zu "
+             "positions: begin a new one by a line /new",
+            s->path, s->longest);
+    else if (a->end == GEN_LENGTH)
         vnote("%s: the answer was ended after %zu tokens", s->path, a->tokens);
 }
 

@@ -44,6 +44,13 @@ status 3 'a conversation that is too long is refused' \
 $(seq -s ' ' 1 400)
 END
 like 'the message says how to go on' '/new' err
+ok 'an answer that fills the positions ends there' generate chat -m "$m" \
+    --template last.jinja -n 1000 <q
+like 'a note says that the positions are filled' \
+    'no room.* 128 positions.*/new' err
+ok 'an answer that -n ends has no such note' generate chat -m "$m" \
+    --template last.jinja -n 12 <q
+unlike 'the note is about positions alone' 'positions' err
 # --- two models ---
 ok 'two models answer' talk --template last.jinja --against "$m" -n 12 <q
 sed 's/^\[[^]]*f32-hf\] //' out >got
