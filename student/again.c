@@ -28,15 +28,24 @@ quote_word(struct buf *b, const char *word)
 }
 
 char *
-again_command(int argc, char **argv)
+again_command(int argc, char **argv, const char *command)
 {
     struct buf b = { 0 };
+    char *program = xstrdup(argv[0]);
+    const size_t n = strlen(program), k = strlen(command);
+    const int joined = n > k && program[n - k - 1] == ' ' &&
+        strcmp(program + n - k, command) == 0;
 
-    for (int i = 0; i < argc; i++) {
-        if (i > 0)
-            buf_addc(&b, ' ');
+    if (joined) /* sub_run has put both words into argv[0] */
+        program[n - k - 1] = '\0';
+    quote_word(&b, program);
+    if (joined)
+        buf_addf(&b, " %s", command);
+    for (int i = 1; i < argc; i++) {
+        buf_addc(&b, ' ');
         quote_word(&b, argv[i]);
     }
+    free(program);
     return b.p;
 }
 
@@ -45,9 +54,9 @@ again_tell(const struct student *s)
 {
     if (s->a->resume)
         note("%s: to go on, give the same command again: %s", s->a->run,
-            s->command);
+            s->typed);
     else
         note("%s: to go on, begin with stream --resume %s, and end with: %s "
              "--resume",
-            s->a->run, s->a->run, s->command);
+            s->a->run, s->a->run, s->typed);
 }

@@ -3,8 +3,9 @@
 #define STUDENT_AGAIN_H
 
 struct student;
-/* Returns the command line, quoted for a shell; the caller frees it. */
-char *again_command(int argc, char **argv);
+/* Returns the command line, quoted for a shell; the caller frees it.  command:
+ * the word that names the command, which may be missing. */
+char *again_command(int argc, char **argv, const char *command);
 /* Print a note of the command that resumes the run. */
 void again_tell(const struct student *s);
 

@@ -47,7 +47,7 @@ add_held_out(struct buf *b, const char *run)
 int
 run_card_write(const struct student *s, struct err *e)
 {
-    char *by = xasprintf("student %s of retort", prog_version());
+    char *by = xasprintf("%s %s of retort", s->command->name, prog_version());
     char *name = card_name(s->a->run);
     struct buf scores = { 0 };
     struct card card = { .by = by,

@@ -6,7 +6,6 @@
 #include "record.h"
 #include "base/mem.h"
 #include "base/note.h"
-#include "base/number.h"
 #include "base/pool.h"
 #include "cli/die.h"
 #include "cli/prog.h"
@@ -17,7 +16,6 @@
 #include "train/plan.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,136 +183,14 @@ load_state(struct student *s)
     free(dir);
 }
 
-/* Weight of a loss term: the number in text; for auto: `value` if the stream
- * has what the term needs (`present`), else 0. */
-static double
-loss_weight(const char *what, const char *text, int present, double value)
-{
-    double w;
-
-    if (strcmp(text, "auto") == 0)
-        return present ? value : 0.0;
-    if (number_real(text, 0, 1e6, &w) < 0)
-        die(EX_USAGE, "--%s: '%s' is neither a number of at least 0 nor auto",
-            what, text);
-    if (w > 0.0 && !present)
-        die(EX_INPUT, "--%s %s: the stream holds no %s", what, text,
-            strcmp(what, "kl") == 0 ? "final states or tokens of a teacher"
-                                    : "hidden states of the student's blocks");
-    return w;
-}
-
-/* Print a note of the loss; how: more words about KL. */
-static void
-note_loss(const struct loss_opt *l, const char *how)
-{
-    static const char *const name[] = { "KL", "reverse KL", "JS" };
-    char ce[40] = "", kl[160] = "", sh[40] = "", beta[40] = "";
-
-    if (l->w_ce > 0.0)
-        snprintf(ce, sizeof(ce), " + %g CE", l->w_ce);
-    if (l->direction == KL_JS)
-        snprintf(beta, sizeof(beta), ", beta = %g", l->beta);
-    if (l->w_kl > 0.0)
-        snprintf(kl, sizeof(kl), " + %g %s (T = %g%s%s)", l->w_kl,
-            name[l->direction], l->tau, beta, how);
-    if (l->w_sh > 0.0)
-        snprintf(sh, sizeof(sh), " + %g SquareHead", l->w_sh);
-    if (*ce || *kl || *sh) {
-        char sum[sizeof(ce) + sizeof(kl) + sizeof(sh)];
-
-        snprintf(sum, sizeof(sum), "%s%s%s", ce, kl, sh);
-        note("loss = %s", sum + strlen(" + "));
-    }
-}
-
-/* Print notes on which ids and blocks of teacher and student are compared. */
-static void
-note_match(const struct feed *f)
-{
-    struct buf list = { 0 };
-    char wide[80] = "";
-
-    if (f->targets.vocab > 0)
-        note("KL is over the tokenizer's %zu ids: the teacher's vocabulary is "
-             "%zu, the student's %zu",
-            f->targets.vocab,
-            f->targets.kind == TARGETS_FINAL ? f->head.rows : f->vocab, f->V);
-    if (f->targets.nblock == 0)
-        return;
-    for (size_t i = 0, n; i < f->L; i += n) {
-        for (n = 1; i + n < f->L && f->map[i + n] == f->map[i] + n; n++)
-            ;
-        buf_addf(&list, "%s%zu", i > 0 ? "," : "", f->map[i]);
-        if (n > 1)
-            buf_addf(&list, "-%zu", f->map[i] + n - 1);
-    }
-    if (f->targets.depth != f->d)
-        snprintf(wide, sizeof(wide), "; their %zu numbers averaged to %zu",
-            f->targets.depth, f->d);
-    note("SquareHead: the teacher's blocks %s of %zu, %s%s", list.p, f->tL,
-        f->map_how, wide);
-    buf_release(&list);
-}
-
-/* Set the weights of losses when there is no batch that shows what the stream
- * has; auto becomes NAN (not known). */
-static void
-choose_unseen(struct student *s)
-{
-    s->loss.w_ce = loss_weight("ce", s->a->ce, 1, NAN);
-    s->loss.w_kl = loss_weight("kl", s->a->kl, 1, NAN);
-    s->loss.w_sh = loss_weight("squarehead", s->a->sh, 1, NAN);
-}
-
-static void
-choose_losses(struct student *s)
-{
-    const enum targets_kind kind = feed_kind(&s->feed);
-    const int sh = feed_has_hidden(&s->feed);
-    char how[60] = "";
-
-    s->loss.tau = s->a->tau;
-    s->loss.direction = s->settings.direction;
-    s->loss.beta = s->settings.beta;
-    if (!s->feed.ahead) {
-        choose_unseen(s);
-        return;
-    }
-    s->loss.w_kl = loss_weight("kl", s->a->kl, kind != TARGETS_NONE, 1.0);
-    s->loss.w_sh = loss_weight("squarehead", s->a->sh, sh, 1.0);
-    s->loss.w_ce = loss_weight("ce", s->a->ce, 1,
-        s->loss.w_kl > 0.0 || s->loss.w_sh > 0.0 ? 0.25 : 1.0);
-    if (s->loss.direction != KL_FORWARD && kind != TARGETS_FINAL)
-        die(EX_INPUT,
-            "--kl-direction %s is exact from final states and the teacher's "
-            "head alone, and the stream holds %s",
-            s->loss.direction == KL_JS ? "js" : "reverse",
-            kind == TARGETS_TOP         ? "its top tokens"
-                : kind == TARGETS_DRAWS ? "tokens drawn from it"
-                                        : "neither");
-    feed_use(&s->feed, s->loss.w_kl > 0.0 ? kind : TARGETS_NONE,
-        s->loss.w_sh > 0.0, s->a->tau);
-    if (s->feed.targets.kind == TARGETS_DRAWS)
-        snprintf(how, sizeof(how), ", %zu draws", s->feed.targets.width);
-    if (s->feed.targets.kind == TARGETS_TOP)
-        snprintf(how, sizeof(how), ", top %zu and their rest",
-            s->feed.targets.width);
-    note_loss(&s->loss, how);
-    note_match(&s->feed);
-}
-
-/* Set the number of steps of the schedule (--steps, or the number of batches
- * that the stream announces) and of its warm-up. */
+/* Set the number of steps of the schedule (--steps, or as many as the input has
+ * batches for) and of its warm-up. */
 static void
 choose_schedule(struct student *s)
 {
-    const char *n = st_meta(msg_in_head(s->feed.in), "batches");
-    size_t batches;
-
     s->total = s->a->steps;
-    if (s->total == 0 && n != NULL && number_size(n, 1, 1e18, &batches) == 0)
-        s->total = (batches + s->a->accum - 1) / s->a->accum;
+    if (s->total == 0 && s->in.batches > 0)
+        s->total = (s->in.batches + s->in.accum - 1) / s->in.accum;
     if (s->total == 0 && s->settings.schedule != SCHED_CONST)
         die(EX_USAGE,
             "the stream does not say how long it is: give --steps or "
@@ -339,24 +215,22 @@ hash_model(struct student *s)
     dist_broadcast(node, s->model_hash, sizeof(s->model_hash), 0);
 }
 
-/* Has the stream ended, or --steps or --patience been reached? */
+/* Has the input ended, or --steps or --patience been reached? */
 static int
 run_is_over(const struct student *s)
 {
-    return !s->feed.ahead || held_out_over(s) ||
+    return s->in.rows == 0 || held_out_over(s) ||
         (s->a->steps > 0 && s->st.step >= s->a->steps);
 }
 
 /* Write or compare RUN/options.json; sets s->finished. */
 static void
-keep_record(struct student *s, size_t length)
+keep_record(struct student *s)
 {
-    const struct feed *f = &s->feed;
-    const char *n = st_meta(msg_in_head(f->in), "batches");
-    size_t batches;
     struct record r = {
         .run = s->a->run,
-        .options = s->options,
+        .command = s->command->name,
+        .options = s->command->options,
         .defaults = s->defaults,
         .override = s->a->override,
         .step = s->st.step,
@@ -366,16 +240,15 @@ keep_record(struct student *s, size_t length)
         .squarehead = s->loss.w_sh,
         .steps = s->settings.schedule == SCHED_CONST ? 0 : s->total,
         .rows = s->rows_of_all,
-        .length = length,
-        .last = f->ahead && n != NULL &&
-            number_size(n, 1, 1e18, &batches) == 0 && f->first.seq >= batches,
+        .length = s->in.T,
+        .last = s->in.last,
     };
 
     if (s->ranks.rank == 0) {
         memcpy(r.model, s->model_hash, sizeof(r.model));
-        record_stream(&f->info, r.stream);
-        memcpy(r.teacher, f->head_hash, sizeof(r.teacher));
-        memcpy(r.eval, s->held.hash, sizeof(r.eval));
+        memcpy(r.stream, s->in.hash, sizeof(r.stream));
+        memcpy(r.teacher, s->in.teacher, sizeof(r.teacher));
+        memcpy(r.eval, s->in.eval, sizeof(r.eval));
         s->finished = record_keep(&r);
     }
     dist_broadcast(&s->ranks, &s->finished, sizeof(s->finished), 0);
@@ -395,10 +268,10 @@ put_tokenizer(struct student *s)
 
     if (from == NULL || s->ranks.rank > 0)
         return;
-    r = tok_matches(from, s->feed.info.tokenizer, &e);
+    r = tok_matches(from, s->in.tokenizer, &e);
     if (r == 0)
         die(EX_INPUT, "%s: was made with another tokenizer than that of %s",
-            s->feed.name, from);
+            s->in.name, from);
     if (r < 0 && s->a->tokenizer != NULL)
         die_err(&e);
     if (r < 0)
@@ -409,16 +282,17 @@ put_tokenizer(struct student *s)
         s->saver.tokenizer = 1;
 }
 
-/* Make s->step for messages of rows[0] rows of rows[1] tokens, and print a note
- * of its plan. */
+/* Make s->step, and print a note of its plan. */
 static void
-make_step(struct student *s, const size_t *rows)
+make_step(struct student *s)
 {
+    static const struct targets none;
+    const struct weight *head = s->in.head;
     struct plan_load l = {
-        .T = rows[1],
-        .tokens = s->a->accum * s->rows * rows[1],
-        .head = s->feed.head.rows * s->feed.head.stride,
-        .input = msg_in_memory(s->feed.in, s->feed.first.nraw),
+        .T = s->in.T,
+        .tokens = s->in.accum * s->rows * s->in.T,
+        .head = head != NULL ? head->rows * head->stride : 0,
+        .input = s->in.memory,
         .program = s->program,
         .moments = adamw_dtype(s->opt),
         .parts = s->a->level > 0 ? s->ranks.n : 1,
@@ -428,22 +302,22 @@ make_step(struct student *s, const size_t *rows)
         .deterministic = s->a->deterministic,
         .wire = s->a->wire == 1 ? DIST_BF16 : DIST_RING,
         .rows = s->rows,
-        .messages = s->a->accum,
+        .messages = s->in.accum,
     };
     struct plan p;
     struct err e;
 
     s->step = step_new(&s->t, s->pool, &s->loss,
-        plan_micro(s->a->micro, s->most_rows, rows[1]),
-        s->held.T > rows[1] ? s->held.T : rows[1],
+        plan_micro(s->a->micro, s->most_rows, s->in.T), s->in.longest,
         (s->a->recompute ? BWD_RECOMPUTE : 0) | (s->a->act == 1 ? BWD_BF16 : 0),
-        &s->feed.targets, &s->feed.head);
+        s->in.targets != NULL ? s->in.targets : &none, head);
     if (s->pipe != NULL)
         step_pipe(s->step, s->pipe);
     s->sum = ranks_new(&o, s->step, &s->t, s->opt, s->pool);
     l.ranks = ranks_bytes(s->sum);
     l.buffers = param_shards_bytes(s->parts) + pipe_bytes(s->pipe);
-    held_out_plan(s, &l);
+    if (s->command->planned != NULL)
+        s->command->planned(s, &l);
     plan_make(&p, &s->t, s->step, &l);
     mem_trim();
     plan_note(&p);
@@ -452,28 +326,22 @@ make_step(struct student *s, const size_t *rows)
         die_err(&e);
 }
 
-/* Divide the rows of the first batch among ranks.  Returns the whole batch's
- * number of rows and tokens of a row, [2]; NULL: there is no batch. */
-static const size_t *
+/* Divide the rows of the next batch among ranks, if there is one. */
+static void
 share_first(struct student *s)
 {
-    const size_t *shape;
-
-    if (!s->feed.ahead && s->st.step == 0)
-        die(EX_INPUT, "%s: no batches", s->feed.name);
-    if (!s->feed.ahead)
-        return NULL;
-    shape = feed_shape(&s->feed);
+    if (s->in.rows == 0 && s->st.step == 0)
+        die(EX_INPUT, "%s: no batches", s->in.name);
+    if (s->in.rows == 0)
+        return;
     if (s->ranks.rank == 0)
-        config_tell_positions(&s->t.m.c, shape[1], s->a->model);
-    rank_rows(s, shape[0]);
-    return shape;
+        config_tell_positions(&s->t.m.c, s->in.T, s->a->model);
+    rank_rows(s);
 }
 
 void
 prepare(struct student *s, const char *input)
 {
-    const size_t *first;
     struct err e;
 
     if ((s->pool = pool_new(dist_threads(s->a->threads), &e)) == NULL)
@@ -485,28 +353,19 @@ prepare(struct student *s, const char *input)
     if (s->a->tokenizer != NULL &&
         tok_check(s->a->tokenizer, s->t.m.c.V, &e) < 0)
         die_err(&e);
-    feed_open(&s->feed, input, s->a->teacher, s->a->ahead, s->a->compute != 0,
-        &s->t.m);
-    if (s->a->resume != NULL && s->st.step > 0)
-        feed_check_successor(&s->feed, &s->at);
-    /* a new model takes the stream's EOS */
-    if (s->t.m.c.neos == 0 && s->feed.info.eos >= 0)
-        s->t.m.c.eos[s->t.m.c.neos++] = s->feed.info.eos;
-    if (s->t.m.c.bos < 0)
-        s->t.m.c.bos = s->feed.info.bos;
-    choose_losses(s);
+    s->command->open(s, input);
     choose_schedule(s);
-    held_out_open(s);
     hash_model(s);
     alike_inputs(s);
-    first = share_first(s);
-    keep_record(s, first != NULL ? first[1] : 0);
+    share_first(s);
+    keep_record(s);
     if (s->finished)
         return;
     put_tokenizer(s);
-    metrics_open(&s->saver, s->st.step);
-    held_out_begin(s);
-    if (first != NULL)
-        make_step(s, first);
+    metrics_open(&s->saver, s->command->columns, s->st.step);
+    if (s->command->begin != NULL)
+        s->command->begin(s);
+    if (s->in.rows > 0)
+        make_step(s);
     saver_started(&s->saver);
 }

@@ -138,47 +138,37 @@ rank_newest(struct student *s)
     return dir;
 }
 
-/* If the input was made for one rank (stream --rank), set *rank and *n, the
- * number of ranks, and return 1.  0: it has the rows of all ranks. */
-static int
-input_rank(const struct feed *f, size_t *rank, size_t *n)
-{
-    const char *cursor = st_meta(&f->first.st, "cursor");
-    const char *at = cursor != NULL ? strstr(cursor, " rank=") : NULL;
-
-    return at != NULL && sscanf(at, " rank=%zu/%zu:", rank, n) == 2;
-}
-
 void
-rank_rows(struct student *s, size_t rows)
+rank_rows(struct student *s)
 {
     const struct dist_group *g = &s->ranks;
-    size_t rank = 0, n = 1, *all;
+    const struct inputs *in = &s->in;
+    size_t *all;
 
     s->row_stride = 1;
-    s->rows_of_all = s->most_rows = s->rows = rows;
+    s->rows_of_all = s->most_rows = s->rows = in->rows;
     if (g->n == 1)
         return;
-    if (!input_rank(&s->feed, &rank, &n)) {
+    if (in->of == 0) {
         if (s->pipe != NULL)
             return; /* with --stages each rank has all rows */
         s->first_row = g->rank;
         s->row_stride = g->n;
-        s->rows = (rows + g->n - 1) / g->n;
+        s->rows = (in->rows + g->n - 1) / g->n;
         return;
     }
-    if (n > 1 && s->pipe != NULL)
+    if (in->of > 1 && s->pipe != NULL)
         die(EX_INPUT,
             "%s: has the rows of rank %zu of %zu: with --stages every rank "
             "reads all rows",
-            s->feed.name, rank, n);
-    if (rank != g->rank || n != g->n)
+            in->name, in->rank, in->of);
+    if (in->rank != g->rank || in->of != g->n)
         die(EX_INPUT,
             "%s: has the rows of rank %zu of %zu, and is read by rank %zu of "
             "%zu",
-            s->feed.name, rank, n, g->rank, g->n);
+            in->name, in->rank, in->of, g->rank, g->n);
     all = xcalloc(g->n, sizeof(*all));
-    all[g->rank] = rows;
+    all[g->rank] = in->rows;
     dist_all_gather_one(g, all, sizeof(*all));
     s->rows_of_all = 0;
     for (size_t r = 0; r < g->n; r++) {
@@ -295,5 +285,5 @@ rank_agree(struct student *s, int r, struct err *e)
     if (least < 0)
         return err_set(e, code, "another rank cannot go on");
     return err_set(e, EX_INPUT, "%s: the ranks' streams differ in length",
-        s->feed.name);
+        s->in.name);
 }

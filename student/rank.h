@@ -15,11 +15,10 @@ void rank_end(struct student *s);
 /* Returns the path (malloc'd) of the newest checkpoint, as rank 0 finds it, and
  * sets s->at; NULL: there is none. */
 char *rank_newest(struct student *s);
-/* Set which rows of a message this rank trains on; the first message has `rows`
- * rows.  An input made by stream --rank has only this rank's rows; of any other
- * input rank r of n takes rows r, r+n, ... of each message.  Call it after
- * alike_inputs. */
-void rank_rows(struct student *s, size_t rows);
+/* Set which rows of a batch this rank trains on, from s->in.  Of an input that
+ * has the rows of all ranks, rank r of n takes rows r, r+n, ... of each batch.
+ * Call it after alike_inputs. */
+void rank_rows(struct student *s);
 /* If each rank has all parameters, check that they are bitwise equal.  -1 and
  * *e (EX_RANK) on all ranks: the message names the ranks that differ from the
  * majority. */

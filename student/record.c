@@ -100,6 +100,7 @@ describe_run(const struct record *r)
     json_object_set_new(j, "program", json_string(program));
     json_object_set_new(j, "options", record_values(r->options));
     json_object_set_new(j, "run", run);
+    json_object_set_new(run, "command", json_string(r->command));
     set_weight(run, "ce", r->ce);
     set_weight(run, "kl", r->kl);
     set_weight(run, "squarehead", r->squarehead);

@@ -16,6 +16,7 @@
 
 struct record {
     const char *run;
+    const char *command; /* "student dpo" */
     const struct opt *options;
     const json_t *defaults;    /* record_values before options were parsed */
     const char *override;      /* comma-separated names that may change, or

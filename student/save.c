@@ -24,9 +24,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define METRICS_HEAD \
-    "step\ttokens\tscored\tloss\tce\tkl\tsquarehead\tlr\tnorm\tseconds\n"
-
 void
 saver_open(struct saver *s, const char *run, int resume)
 {
@@ -603,11 +600,14 @@ log_open(const char *run, const char *name, const char *head, uint64_t step,
 }
 
 void
-metrics_open(struct saver *s, uint64_t step)
+metrics_open(struct saver *s, const char *columns, uint64_t step)
 {
+    char *head =
+        xasprintf("step\ttokens\tscored\tloss\t%slr\tnorm\tseconds\n", columns);
     uint64_t last;
 
-    s->log = log_open(s->run, "metrics.tsv", METRICS_HEAD, step, &last);
+    s->log = log_open(s->run, "metrics.tsv", head, step, &last);
+    free(head);
     if (last < step)
         warn("%s/metrics.tsv: the lines of steps %" PRIu64 " to %" PRIu64
              " are missing; it goes on with step %" PRIu64,
@@ -616,17 +616,15 @@ metrics_open(struct saver *s, uint64_t step)
 }
 
 int
-metrics_add(struct saver *s, const struct progress_state *st,
-    const struct loss_sum *sum, double loss, double lr, double norm,
+metrics_add(struct saver *s, const struct progress_state *st, size_t scored,
+    double loss, const struct buf *values, double lr, double norm,
     struct err *e)
 {
-    const double n = (double)sum->n, now = clock_now();
+    const double now = clock_now();
 
-    fprintf(s->log,
-        "%" PRIu64 "\t%" PRIu64 "\t%zu\t%.9g\t%.9g\t%.9g\t%.9g"
-        "\t%.9g\t%.9g\t%.3f\n",
-        st->step, st->tokens, sum->n, loss, sum->ce / n, sum->kl / n,
-        sum->sh / n, lr, norm, now - s->logged);
+    fprintf(s->log, "%" PRIu64 "\t%" PRIu64 "\t%zu\t%.9g\t%s%.9g\t%.9g\t%.3f\n",
+        st->step, st->tokens, scored, loss, values->n > 0 ? values->p : "", lr,
+        norm, now - s->logged);
     watch_step(now - s->logged);
     s->logged = now;
     if (fflush(s->log) != 0)

@@ -3,11 +3,11 @@
 #define STUDENT_SAVE_H
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "dist/dist.h"
 #include "format/ckpt.h"
 #include "model/fetch.h"
 #include "train/adamw.h"
-#include "train/step.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -92,11 +92,12 @@ int save_best(const char *run, uint64_t step, struct err *e);
  * Dies if it cannot. */
 FILE *log_open(const char *run, const char *name, const char *head,
     uint64_t step, uint64_t *last);
-/* Open RUN/metrics.tsv. */
-void metrics_open(struct saver *s, uint64_t step);
-/* Add a line to it. */
-int metrics_add(struct saver *s, const struct progress_state *st,
-    const struct loss_sum *sum, double loss, double lr, double norm,
+/* Open RUN/metrics.tsv.  columns: names of the columns between `loss` and `lr`,
+ * each followed by a tab. */
+void metrics_open(struct saver *s, const char *columns, uint64_t step);
+/* Add a line to it.  scored: predictions scored; values: of `columns`. */
+int metrics_add(struct saver *s, const struct progress_state *st, size_t scored,
+    double loss, const struct buf *values, double lr, double norm,
     struct err *e);
 
 #endif

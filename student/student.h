@@ -1,9 +1,19 @@
-/* Options and state of a run; see student(1). */
+/*
+ * A run of student, and what a command of student supplies.
+ *
+ * Every command loads or makes the model, joins the ranks, makes optimiser and
+ * step, resumes, keeps options.json, metrics.tsv and checkpoints, and writes
+ * the finished model in one and the same way: command.c, prepare.c, steps.c,
+ * save.c, record.c, rank.c.  A command (train.c, ...) is a file with a table of
+ * options and a struct command, whose functions open the command's inputs and
+ * add the gradients of a step.
+ */
 #ifndef STUDENT_H
 #define STUDENT_H
 
 #include "feed.h"
 #include "held_out.h"
+#include "options.h"
 #include "save.h"
 #include "settings.h"
 #include "cli/opt.h"
@@ -17,36 +27,98 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Values of the options of student(1); act, grad, moments: 1: bf16. */
-struct args {
-    const char *model, *run, *tokenizer, *teacher, *ce, *kl, *sh, *direction,
-        *schedule, *adam, *resume, *override, *eval, *mask;
-    size_t threads, seed, steps, accum, micro, warmup, save, keep, ahead,
-        eval_every, patience, remask;
-    double lr, tau, decay, clip, max_time, rank_timeout, mask_decay;
-    int published, recompute, compute, act, grad, moments, deterministic, wire,
-        qat;
-    size_t level, stages;
-    const char *comm_log, *timeline, *cpus, *numa;
-    int overlap, node_copy;
+struct student;
+
+/*
+ * A command of student.  Its functions die, or set *e where they have one.  All
+ * ranks call them together.
+ *
+ * Order of calls: check, before the ranks join; open, when s->t has the weights
+ * and s->st the counters of the run; lines; begin; planned, when s->step is
+ * made; then for each step gather, result, place and, after the update, judge;
+ * finish; close.
+ */
+struct command {
+    const char *name;            /* as the user types it: "student dpo" */
+    const char *word;            /* "dpo" */
+    const char *about, *operand; /* for opt_parse; at most one operand */
+    const struct opt *options;   /* groups of options.h, and its own */
+    struct args *args;
+    /* Names of its columns in metrics.tsv, each followed by a tab. */
+    const char *columns;
+
+    /* Choose values that options leave open; refuse those that contradict each
+     * other. */
+    void (*check)(struct student *s);
+    /* Open the inputs, from the step s->st.step on, and set s->in and, for the
+     * losses of a step (train/step.h), s->loss.  input: the operand, or NULL. */
+    void (*open)(struct student *s, const char *input);
+    /* Open logs of its own.  May be NULL. */
+    void (*begin)(struct student *s);
+    /* Append lines "name TAB value" on the inputs, in which all ranks must
+     * agree.  May be NULL. */
+    void (*lines)(const struct student *s, struct buf *b);
+    /* Add to *l the memory that the command takes besides the step.  May be
+     * NULL. */
+    void (*planned)(struct student *s, struct plan_load *l);
+    /* Add the gradients and losses of one step, by ranks_add and ranks_finish.
+     * 1: done; 0: the input is over; -1 and *e: it is damaged. */
+    int (*gather)(struct student *s, struct loss_sum *sum, struct err *e);
+    /* From the sums of a step over all ranks, return the loss, and set *count,
+     * by which the gradient sums are divided; 0: the step has nothing to learn,
+     * and is passed over.  Append the values of `columns` to *b, each followed
+     * by a tab. */
+    double (*result)(struct student *s, const struct loss_sum *sum,
+        size_t *count, struct buf *b);
+    /* Remember the place in the inputs, in s->at, for checkpoints. */
+    void (*place)(struct student *s);
+    /* Evaluate if it is time (s->st.judged, s->st.best).  0; -1 and *e.  May be
+     * NULL. */
+    int (*judge)(struct student *s, struct err *e);
+    /* At the end, print notes.  May be NULL. */
+    void (*finish)(const struct student *s);
+    void (*close)(struct student *s);
+};
+
+/* The inputs of a run, which `open` describes. */
+struct inputs {
+    const char *name; /* for messages */
+    size_t rows, T;   /* rows of the next batch, on all ranks, and their most
+                        * tokens; rows 0: no batch is left */
+    size_t longest;   /* most tokens of any row, held-out ones too */
+    size_t batches;   /* of the whole run; 0: not known */
+    size_t accum;     /* batches of a step */
+    size_t rank, of;  /* the input has the rows of rank `rank` of `of` alone;
+                        * of 0: it has those of all ranks */
+    int last;         /* 1: the next batch is the last, and may be smaller */
+    char hash[33];    /* hash of what a resumed run must find again */
+    char teacher[33], eval[33]; /* hashes of its head, of held-out inputs; "":
+                                 * none, or not known */
+    char tokenizer[33];         /* hash of the tokenizer that made the ids */
+    size_t memory;              /* bytes of a batch in memory */
+    const struct targets *targets; /* kind and widths of the targets; NULL: a
+                                    * batch has none */
+    const struct weight *head;     /* head that reads them, or NULL */
 };
 
 struct student {
+    const struct command *command;
+    void *own; /* state of the command, which its `open` makes */
     const struct args *a;
-    char *command;              /* command line, quoted for a shell */
+    char *typed;                /* command line, quoted for a shell */
     char *changes;              /* options that differ from their defaults, as
                                  * opt_changes appends them; or NULL */
     struct settings settings;   /* options whose value has several parts */
     struct effective effective; /* --qat and --mask */
-    const struct opt *options;  /* option table */
-    json_t *defaults;           /* values of the table before parsing */
+    json_t *defaults;           /* values of the options before parsing */
     struct dist_group ranks;    /* all ranks, perhaps one */
     int stop;     /* signal that stops the run, sent to any rank; or 0 */
     int finished; /* 1: RUN holds the result, and no step is left */
-    size_t rows;  /* rows of a message that this rank trains on, at most */
+    struct inputs in;
+    size_t rows; /* rows of a batch that this rank trains on, at most */
     size_t first_row, row_stride; /* they are rows first_row + k * row_stride */
-    size_t rows_of_all;           /* rows of the first message on all ranks */
-    size_t most_rows;             /* rows of that message that a rank has, at
+    size_t rows_of_all;           /* rows of the first batch on all ranks */
+    size_t most_rows;             /* rows of that batch that a rank has, at
                                    * most */
     struct pool *pool;
     struct tmodel t;
@@ -55,8 +127,8 @@ struct student {
     struct pipe *pipe;          /* NULL: this process has all blocks */
     struct step *step;
     struct ranks *sum;
-    struct feed feed;
-    struct held_out held;
+    struct feed feed;     /* student train */
+    struct held_out held; /* student train */
     struct saver saver;
     struct loss_opt loss;
     struct progress_state st;

@@ -1,27 +1,309 @@
-/* Steps, and how a run ends: see train.h. */
+/* student train: see train.h. */
 #include "train.h"
-#include "again.h"
-#include "card.h"
+#include "command.h"
+#include "record.h"
 #include "rank.h"
 #include "rounding.h"
-#include "student.h"
-#include "record.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
-#include "base/clock.h"
-#include "base/profile.h"
-#include "base/stop.h"
+#include "base/number.h"
 #include "base/timeline.h"
 #include "cli/die.h"
-#include "cli/prog.h"
-#include "cli/progress.h"
-#include "model/effective.h"
-#include "model/mixture.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
+
+static struct args a = { ARGS_DEFAULT };
+
+static const struct opt options[] = { OPTIONS_MODEL(a),
+    OPT_GROUP("loss (auto: CE 0.25; KL, SquareHead 1 if the stream has them; "
+              "CE alone 1)"),
+    OPT_STR(0, "ce", &a.ce, "weight", "weight of cross entropy"),
+    OPT_STR(0, "kl", &a.kl, "weight", "weight of KL(teacher || student)"),
+    OPT_STR(0, "kl-direction", &a.direction, "name",
+        "direction of KL: forward (teacher || student), reverse, or js:beta "
+        "(Jensen-Shannon)"),
+    OPT_STR(0, "squarehead", &a.sh, "weight",
+        "weight of the SquareHead loss on hidden states"),
+    OPT_REAL(0, "temperature", &a.tau, 0.01, 1000, "T",
+        "temperature of the softmax (default: 1)"),
+    OPT_FLAG(0, "published", &a.published,
+        "use the published loss: T = 3; weights 0.25 of CE, 1 of KL, 1 of "
+        "SquareHead"),
+    OPT_STR(0, "teacher", &a.teacher, "model", "the teacher's model"),
+    OPTIONS_OPTIMISER(a, "1e-4, with random weights 3e-4"), OPTIONS_WEIGHTS(a),
+    OPTIONS_STEPS(a),
+    OPT_SIZE(0, "grad-accum", &a.accum, 1, 1e6, "n",
+        "batches of the stream in one step"),
+    OPTIONS_PASSES(a),
+    OPT_SIZE(0, "ahead", &a.ahead, 0, 1e15, "bytes",
+        "bytes of the next batch to read while a step runs (0: all)"),
+    OPTIONS_PRECISION(a), OPTIONS_RANKS(a), OPTIONS_SAVE(a),
+    OPT_STR(0, "eval", &a.eval, "input",
+        "evaluate the student on these held-out batches"),
+    OPT_SIZE(0, "eval-every", &a.eval_every, 1, 1e12, "n",
+        "steps from one evaluation to the next"),
+    OPT_SIZE(0, "patience", &a.patience, 0, 1e12, "n",
+        "stop after n evaluations that are no better (0: never)"),
+    OPTIONS_RESUME(a), OPT_END };
+
+static void
+check_options(struct student *s)
+{
+    const char *const weight[] = { "0.25", "1", "1" };
+    const char **const given[] = { &a.ce, &a.kl, &a.sh };
+
+    (void)s;
+    if (isnan(a.tau))
+        a.tau = a.published ? 3.0 : 1.0;
+    for (int i = 0; i < 3 && a.published; i++)
+        if (strcmp(*given[i], "auto") == 0)
+            *given[i] = weight[i];
+    if (a.patience > 0 && a.eval == NULL)
+        die(EX_USAGE, "--patience counts evaluations: give --eval too");
+}
+
+/* ---- losses ---- */
+
+/* Weight of a loss term: the number in text; for auto: `value` if the stream
+ * has what the term needs (`present`), else 0. */
+static double
+loss_weight(const char *what, const char *text, int present, double value)
+{
+    double w;
+
+    if (strcmp(text, "auto") == 0)
+        return present ? value : 0.0;
+    if (number_real(text, 0, 1e6, &w) < 0)
+        die(EX_USAGE, "--%s: '%s' is neither a number of at least 0 nor auto",
+            what, text);
+    if (w > 0.0 && !present)
+        die(EX_INPUT, "--%s %s: the stream holds no %s", what, text,
+            strcmp(what, "kl") == 0 ? "final states or tokens of a teacher"
+                                    : "hidden states of the student's blocks");
+    return w;
+}
+
+/* Print a note of the loss; how: more words about KL. */
+static void
+note_loss(const struct loss_opt *l, const char *how)
+{
+    static const char *const name[] = { "KL", "reverse KL", "JS" };
+    char ce[40] = "", kl[160] = "", sh[40] = "", beta[40] = "";
+
+    if (l->w_ce > 0.0)
+        snprintf(ce, sizeof(ce), " + %g CE", l->w_ce);
+    if (l->direction == KL_JS)
+        snprintf(beta, sizeof(beta), ", beta = %g", l->beta);
+    if (l->w_kl > 0.0)
+        snprintf(kl, sizeof(kl), " + %g %s (T = %g%s%s)", l->w_kl,
+            name[l->direction], l->tau, beta, how);
+    if (l->w_sh > 0.0)
+        snprintf(sh, sizeof(sh), " + %g SquareHead", l->w_sh);
+    if (*ce || *kl || *sh) {
+        char sum[sizeof(ce) + sizeof(kl) + sizeof(sh)];
+
+        snprintf(sum, sizeof(sum), "%s%s%s", ce, kl, sh);
+        note("loss = %s", sum + strlen(" + "));
+    }
+}
+
+/* Print notes on which ids and blocks of teacher and student are compared. */
+static void
+note_match(const struct feed *f)
+{
+    struct buf list = { 0 };
+    char wide[80] = "";
+
+    if (f->targets.vocab > 0)
+        note("KL is over the tokenizer's %zu ids: the teacher's vocabulary is "
+             "%zu, the student's %zu",
+            f->targets.vocab,
+            f->targets.kind == TARGETS_FINAL ? f->head.rows : f->vocab, f->V);
+    if (f->targets.nblock == 0)
+        return;
+    for (size_t i = 0, n; i < f->L; i += n) {
+        for (n = 1; i + n < f->L && f->map[i + n] == f->map[i] + n; n++)
+            ;
+        buf_addf(&list, "%s%zu", i > 0 ? "," : "", f->map[i]);
+        if (n > 1)
+            buf_addf(&list, "-%zu", f->map[i] + n - 1);
+    }
+    if (f->targets.depth != f->d)
+        snprintf(wide, sizeof(wide), "; their %zu numbers averaged to %zu",
+            f->targets.depth, f->d);
+    note("SquareHead: the teacher's blocks %s of %zu, %s%s", list.p, f->tL,
+        f->map_how, wide);
+    buf_release(&list);
+}
+
+/* Set the weights of losses when there is no batch that shows what the stream
+ * has; auto becomes NAN (not known). */
+static void
+choose_unseen(struct student *s)
+{
+    s->loss.w_ce = loss_weight("ce", a.ce, 1, NAN);
+    s->loss.w_kl = loss_weight("kl", a.kl, 1, NAN);
+    s->loss.w_sh = loss_weight("squarehead", a.sh, 1, NAN);
+}
+
+static void
+choose_losses(struct student *s)
+{
+    const enum targets_kind kind = feed_kind(&s->feed);
+    const int sh = feed_has_hidden(&s->feed);
+    char how[60] = "";
+
+    s->loss.tau = a.tau;
+    s->loss.direction = s->settings.direction;
+    s->loss.beta = s->settings.beta;
+    if (!s->feed.ahead) {
+        choose_unseen(s);
+        return;
+    }
+    s->loss.w_kl = loss_weight("kl", a.kl, kind != TARGETS_NONE, 1.0);
+    s->loss.w_sh = loss_weight("squarehead", a.sh, sh, 1.0);
+    s->loss.w_ce = loss_weight("ce", a.ce, 1,
+        s->loss.w_kl > 0.0 || s->loss.w_sh > 0.0 ? 0.25 : 1.0);
+    if (s->loss.direction != KL_FORWARD && kind != TARGETS_FINAL)
+        die(EX_INPUT,
+            "--kl-direction %s is exact from final states and the teacher's "
+            "head alone, and the stream holds %s",
+            s->loss.direction == KL_JS ? "js" : "reverse",
+            kind == TARGETS_TOP         ? "its top tokens"
+                : kind == TARGETS_DRAWS ? "tokens drawn from it"
+                                        : "neither");
+    feed_use(&s->feed, s->loss.w_kl > 0.0 ? kind : TARGETS_NONE,
+        s->loss.w_sh > 0.0, a.tau);
+    if (s->feed.targets.kind == TARGETS_DRAWS)
+        snprintf(how, sizeof(how), ", %zu draws", s->feed.targets.width);
+    if (s->feed.targets.kind == TARGETS_TOP)
+        snprintf(how, sizeof(how), ", top %zu and their rest",
+            s->feed.targets.width);
+    note_loss(&s->loss, how);
+    note_match(&s->feed);
+}
+
+/* ---- inputs ---- */
+
+/* Number of batches that the stream announces; 0: it does not. */
+static size_t
+announced_batches(const struct feed *f)
+{
+    const char *text = st_meta(msg_in_head(f->in), "batches");
+    size_t n;
+
+    return text != NULL && number_size(text, 1, 1e18, &n) == 0 ? n : 0;
+}
+
+/* Describe the inputs in s->in. */
+static void
+describe_inputs(struct student *s)
+{
+    const struct feed *f = &s->feed;
+    struct inputs *in = &s->in;
+    const char *cursor, *at;
+
+    in->name = f->name;
+    in->batches = announced_batches(f);
+    in->accum = a.accum;
+    record_stream(&f->info, in->hash);
+    memcpy(in->teacher, f->head_hash, sizeof in->teacher);
+    memcpy(in->eval, s->held.hash, sizeof in->eval);
+    snprintf(in->tokenizer, sizeof in->tokenizer, "%s", f->info.tokenizer);
+    in->targets = &f->targets;
+    in->head = &f->head;
+    if (!f->ahead)
+        return;
+    in->rows = feed_shape(f)[0];
+    in->T = feed_shape(f)[1];
+    in->longest = s->held.T > in->T ? s->held.T : in->T;
+    in->last = in->batches > 0 && f->first.seq >= in->batches;
+    in->memory = msg_in_memory(f->in, f->first.nraw);
+    cursor = st_meta(&f->first.st, "cursor");
+    at = cursor != NULL ? strstr(cursor, " rank=") : NULL;
+    if (at == NULL || sscanf(at, " rank=%zu/%zu:", &in->rank, &in->of) != 2)
+        in->of = 0;
+}
+
+static void
+open_inputs(struct student *s, const char *input)
+{
+    feed_open(&s->feed, input, a.teacher, a.ahead, a.compute != 0, &s->t.m);
+    if (a.resume != NULL && s->st.step > 0)
+        feed_check_successor(&s->feed, &s->at);
+    /* a new model takes the stream's EOS */
+    if (s->t.m.c.neos == 0 && s->feed.info.eos >= 0)
+        s->t.m.c.eos[s->t.m.c.neos++] = s->feed.info.eos;
+    if (s->t.m.c.bos < 0)
+        s->t.m.c.bos = s->feed.info.bos;
+    choose_losses(s);
+    held_out_open(s);
+    describe_inputs(s);
+}
+
+/* Append a line for the word KEY=VALUE of a cursor. */
+static void
+add_cursor_word(struct buf *b, const char *cursor, const char *key)
+{
+    char *word = xasprintf(" %s=", key);
+    const char *at = cursor != NULL ? strstr(cursor, word) : NULL;
+    const char *value = at != NULL ? at + strlen(word) : "not said";
+    const size_t n = at != NULL ? strcspn(value, " ") : strlen(value);
+
+    buf_addf(b, "the stream's %s\t%.*s\n", key, (int)n, value);
+    free(word);
+}
+
+/* Append lines for the first batch.  With stream --rank each rank has rows of
+ * its own, which are not compared. */
+static void
+add_first(struct buf *b, const struct feed *f)
+{
+    const struct st *st = &f->first.st;
+    const struct st_tensor *ids = st_find(st, "ids");
+    const char *cursor = st_meta(st, "cursor");
+    const int of_rank = cursor != NULL && strstr(cursor, " rank=") != NULL;
+
+    buf_addf(b, "the stream's first message\t%" PRIu64 "\n", f->first.seq);
+    add_cursor_word(b, cursor, "seed");
+    add_cursor_word(b, cursor, "shuffle");
+    add_cursor_word(b, cursor, "data");
+    buf_addf(b, "the stream's rows\t%s\n", of_rank ? "its own" : "all");
+    buf_addf(b, "the length of the stream's rows\t%zu\n", ids->shape[1]);
+    if (!of_rank)
+        buf_addf(b,
+            "the stream's first batch\t%zu tokens of hash %016" PRIx64 "\n",
+            ids->n, XXH3_64bits(ids->data, ids->nbytes));
+}
+
+static void
+stream_lines(const struct student *s, struct buf *b)
+{
+    const struct feed *f = &s->feed;
+    const char *batches = st_meta(msg_in_head(f->in), "batches");
+
+    buf_addf(b, "the stream's batches\t%s\n",
+        batches != NULL ? batches : "not said");
+    buf_addf(b, "the stream's tokenizer and sources\t%s\n", s->in.hash);
+    buf_addf(b, "the stream's teacher\t%s\n",
+        !f->taught                  ? "none"
+            : *f->head_hash == '\0' ? "one without a head"
+                                    : f->head_hash);
+    buf_addf(b, "the teacher's tensors\tkind %d, width %zu, blocks %zu\n",
+        (int)f->targets.kind, f->targets.width, f->targets.nblock);
+    if (f->ahead)
+        add_first(b, f);
+    else
+        buf_adds(b, "the stream's first message\tnone\n");
+}
+
+/* ---- steps ---- */
 
 /* Read the next message, on all ranks. */
 static int
@@ -40,16 +322,6 @@ next_message(struct student *s, struct err *e)
     return rank_agree(s, r, e);
 }
 
-/* Has any rank been asked to stop? */
-static int
-any_stopped(struct student *s)
-{
-    struct err e;
-
-    rank_agree(s, 1, &e);
-    return s->stop;
-}
-
 /* Read up to --grad-accum messages and add their gradients.  1: there was at
  * least one; 0: the stream is over; -1 and *e: it is damaged. */
 static int
@@ -60,7 +332,7 @@ gather_step(struct student *s, struct loss_sum *sum, struct err *e)
     int r = 1;
 
     memset(sum, 0, sizeof(*sum));
-    for (; n < s->a->accum && (r = next_message(s, e)) > 0; n++) {
+    for (; n < a.accum && (r = next_message(s, e)) > 0; n++) {
         if (n == 0 && s->st.step == 0)
             tell_compute(s);
         ranks_add(s->sum, &(struct rows){ b->B, b->T, b->ids, b->first },
@@ -80,192 +352,49 @@ store_position(struct student *s)
     s->at.cursor = s->feed.pos.cursor ? xstrdup(s->feed.pos.cursor) : NULL;
 }
 
-/* Skip messages without a scored token, such as a last row whose pieces have
- * one token each: there is nothing to learn. */
-static void
-pass_over(struct student *s)
+static double
+step_result(struct student *s, const struct loss_sum *sum, size_t *count,
+    struct buf *b)
 {
-    note("%s: nothing is scored up to message %" PRIu64 ": passed over",
-        s->feed.name, s->feed.pos.seq);
-    store_position(s);
-}
-
-static struct adamw_opt
-next_options(const struct student *s)
-{
-    return (struct adamw_opt){
-        .lr = sched_lr(s->settings.schedule, s->a->lr, s->st.step, s->total,
-            s->warmup, s->settings.floor),
-        .beta1 = s->settings.beta1,
-        .beta2 = s->settings.beta2,
-        .eps = s->settings.eps,
-        .decay = s->a->decay,
-        .clip = s->a->clip,
-        .mask_decay = s->a->mask_decay,
-    };
-}
-
-/* Clip gradients and update parameters.  0; -1 and *e: nothing is updated. */
-static int
-apply_step(struct student *s, const struct loss_sum *sum, struct err *e)
-{
-    const struct adamw_opt o = next_options(s);
     const double n = (double)sum->n;
-    const double loss = (s->loss.w_ce * sum->ce + s->loss.w_kl * sum->kl +
-                            s->loss.w_sh * sum->sh) /
+
+    *count = sum->n;
+    buf_addf(b, "%.9g\t%.9g\t%.9g\t", sum->ce / n, sum->kl / n, sum->sh / n);
+    return (s->loss.w_ce * sum->ce + s->loss.w_kl * sum->kl +
+               s->loss.w_sh * sum->sh) /
         n;
-    char text[60];
-    double norm;
-
-    if (!isfinite(loss))
-        return err_set(e, EX_NUM,
-            "step %" PRIu64 ": the loss is not finite; the weights are those "
-            "of the step before",
-            s->st.step + 1);
-    if (save_written(&s->saver, e) < 0 || rank_unchanged(s, e) < 0)
-        return -1;
-    if (adamw_step(s->opt, &s->t, s->pool, &o, sum->n, &norm, e) < 0)
-        return err_set(e, EX_NUM,
-            "step %" PRIu64 ": the gradient norm is not finite; the weights "
-            "are those of the step before",
-            s->st.step + 1);
-    param_shards_changed(s->parts);
-    rank_keep(s);
-    tell_rounding(s);
-    s->st.step++;
-    if (s->st.step % s->a->remask == 0)
-        effective_choose(&s->t, s->pool);
-    effective_make(&s->t, s->pool);
-    s->st.tokens += sum->tok;
-    store_position(s);
-    snprintf(text, sizeof(text), "loss %.4f", loss);
-    progress_at((double)s->st.step, text);
-    s->last = loss;
-    return metrics_add(&s->saver, &s->st, sum, loss, o.lr, norm, e);
 }
 
-/* Wait for the checkpoint that is being written, then die with *why. */
 static void
-end_run(struct student *s, const struct err *why)
+close_inputs(struct student *s)
 {
-    struct err e;
-
-    if (save_done(&s->saver, &e) < 0)
-        warn("%s", e.msg);
-    die_err(why);
+    held_out_close(s);
+    feed_close(&s->feed);
 }
 
-/* Begin a checkpoint; now: wait until it is complete. */
-static void
-begin_save(struct student *s, int now)
-{
-    struct err e;
+const struct command train_command = {
+    .name = "student",
+    .word = "train",
+    .about = "train or distil a model on a stream of batches",
+    .operand = "[input]",
+    .options = options,
+    .args = &a,
+    .columns = "ce\tkl\tsquarehead\t",
+    .check = check_options,
+    .open = open_inputs,
+    .begin = held_out_begin,
+    .lines = stream_lines,
+    .planned = held_out_plan,
+    .gather = gather_step,
+    .result = step_result,
+    .place = store_position,
+    .judge = held_out_judge,
+    .finish = held_out_tell,
+    .close = close_inputs,
+};
 
-    if (s->saved != s->st.step && rank_same(s, &e) < 0)
-        end_run(s, &e);
-    if (s->saved != s->st.step &&
-        save_begin(&s->saver, &s->t, s->opt, &s->st, &s->at, &e) < 0)
-        die_err(&e);
-    s->saved = s->st.step;
-    if (now && save_done(&s->saver, &e) < 0)
-        die_err(&e);
-}
-
-/* Train until the stream ends, --steps or --patience is reached, or a rank is
- * asked to stop; returns the exit status. */
 int
-train(struct student *s)
+train_main(int argc, char **argv)
 {
-    struct loss_sum sum;
-    struct err e;
-    int r = 1;
-
-    while (!any_stopped(s) && !held_out_over(s) &&
-        (s->a->steps == 0 || s->st.step < s->a->steps) &&
-        (r = gather_step(s, &sum, &e)) > 0) {
-        if (sum.n == 0) {
-            pass_over(s);
-            continue;
-        }
-        if (apply_step(s, &sum, &e) < 0 || held_out_judge(s, &e) < 0)
-            end_run(s, &e);
-        profile_step(sum.tok);
-        if ((s->a->save > 0 && s->st.step % s->a->save == 0) ||
-            (s->st.judged == s->st.step && s->st.best == s->st.step))
-            begin_save(s, 0);
-    }
-    prog_saving(1);
-    if (r >= 0 && !s->stop)
-        return EX_OK;
-    begin_save(s, 1);
-    if (s->stop) {
-        char why[60] = "";
-
-        if (s->stop == SIGALRM)
-            snprintf(why, sizeof(why),
-                "%g s are over (--max-time): ", s->a->max_time);
-        note("%s: %sstopped after step %" PRIu64 ", saved", s->a->run, why,
-            s->st.step);
-        again_tell(s);
-        return EX_STOP;
-    }
-    warn("%s", e.msg);
-    return e.code;
-}
-
-/* Say which file has exactly the weights of the finished model, if rounding
- * them again would change them. */
-static void
-tell_exact(const struct student *s)
-{
-    if (effective_searches(&s->effective))
-        note("%s: for a GGUF of exactly these weights: convert --dtype %s "
-             "%s/step-%" PRIu64 " FILE.gguf",
-            s->a->run, s->effective.file->name, s->a->run, s->st.step);
-}
-
-/* Print the closing line: steps, speed, loss, and the folder's path (its end,
- * if it is long). */
-static void
-tell_closing(const struct student *s, double wall)
-{
-    const size_t n = strlen(s->a->run), most = 36;
-
-    char loss[40] = "";
-
-    if (s->st.tokens > s->before)
-        snprintf(loss, sizeof loss, "loss %.4f, ", s->last);
-    prog_closing("%" PRIu64 " steps, %.1f tokens/s, %sin %s%s", s->st.step,
-        wall > 0 ? (double)(s->st.tokens - s->before) / wall : 0.0, loss,
-        n > most ? "..." : "", s->a->run + (n > most ? n - most + 3 : 0));
-    prog_detail("%" PRIu64 " tokens, waited %.1f s for input", s->st.tokens,
-        msg_in_wait(s->feed.in));
-}
-
-void
-finish(struct student *s, int status, double wall)
-{
-    struct err e;
-
-    if (s->finished) {
-        note("%s: finished after step %" PRIu64 ": it stays as it is",
-            s->a->run, s->st.step);
-        tell_closing(s, wall);
-        return;
-    }
-    if (status == EX_OK) {
-        if (s->st.step == 0)
-            die(EX_INPUT, "%s: no batches that are scored", s->feed.name);
-        begin_save(s, 1);
-        if ((s->ranks.rank == 0 && run_card_write(s, &e) < 0) ||
-            save_final(&s->saver, &s->t, &e) < 0)
-            die_err(&e);
-        if (s->ranks.rank == 0)
-            record_finished(s->a->run, s->st.step);
-        held_out_tell(s);
-        tell_exact(s);
-    }
-    if (fclose(s->saver.log) != 0)
-        die(EX_SYS, "%s/metrics.tsv:", s->a->run);
-    tell_closing(s, wall);
+    return command_main(argc, argv, &train_command, NULL);
 }

@@ -1,13 +1,11 @@
-/* The steps of a run, and its end. */
+/* student train: training on a stream of batches, with or without outputs of a
+ * teacher; the command that is meant when none is named. */
 #ifndef STUDENT_TRAIN_H
 #define STUDENT_TRAIN_H
 
-struct student;
-/* Train until the stream ends, --steps or --patience is reached, or a rank is
- * asked to stop; returns the exit status. */
-int train(struct student *s);
-/* Write the finished model and the closing line.  status: returned by train;
- * wall: seconds since its start. */
-void finish(struct student *s, int status, double wall);
+#include "student.h"
+
+extern const struct command train_command;
+int train_main(int argc, char **argv);
 
 #endif

@@ -144,4 +144,12 @@ student -q -m s0 -o early --schedule constant --steps 2 kd && older early &&
 ok 'a run of defaults goes on by defaults' student -q -m s0 --resume early \
     --schedule constant --steps 6 -- rest
 same_model 'it ends as a run of this version' early whole
+
+# --- commands ---
+ok 'student train trains' student train -q -m s0 --schedule constant --steps 6 -o named kd
+same_model 'student train does what student does' whole named
+status 2 'a misspelt command is refused' student trian -m s0 -o not kd
+like 'the message names the command that was meant' 'student train' err
+ok 'the help is printed' student -h
+like 'the help lists the commands' '^  train +[a-z]' out
 done_testing

@@ -1,0 +1,116 @@
+/* A command of student from start to end: see command.h. */
+#include "command.h"
+#include "again.h"
+#include "card.h"
+#include "prepare.h"
+#include "rank.h"
+#include "record.h"
+#include "steps.h"
+#include "student.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
+#include "msg/addr.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Set the run's folder, which -o, --resume or both name. */
+static void
+choose_run(struct args *a, const char *name)
+{
+    if (a->resume == opt_absent)
+        a->resume = a->run;
+    if (a->run == NULL)
+        a->run = a->resume;
+    if (a->model == NULL || a->run == NULL)
+        die(EX_USAGE,
+            "give the model with -m and the run with -o; see "
+            "%s -h",
+            name);
+    if (a->resume != NULL && strcmp(a->resume, a->run) != 0)
+        die(EX_USAGE,
+            "--resume %s: is another run than -o %s: give --resume alone, "
+            "before an option or as the last word",
+            a->resume, a->run);
+    if (a->override != NULL && a->resume == NULL)
+        die(EX_USAGE,
+            "--override changes a run that goes on: give --resume "
+            "too");
+}
+
+/* Read the options that every command has. */
+static void
+choose_common(struct student *s, struct args *a)
+{
+    struct err e;
+
+    if (isnan(a->lr))
+        a->lr = starts_random(a->model) ? 3e-4 : 1e-4;
+    settings_parse(&s->settings, a);
+    if (effective_parse(&s->effective, a->qat, a->mask, &e) < 0)
+        die_err(&e);
+    if (a->mask != NULL && a->grad == 1)
+        die(EX_USAGE, "--mask does not go with --grad bf16: leave one out");
+}
+
+static void
+release_run(struct student *s)
+{
+    s->command->close(s);
+    ranks_free(s->sum);
+    step_free(s->step);
+    param_shards_free(s->parts);
+    pipe_free(s->pipe);
+    adamw_free(s->opt);
+    tmodel_release(&s->t);
+    pool_free(s->pool);
+    json_decref(s->defaults);
+    free(s->typed);
+    free(s->changes);
+    saver_close(&s->saver);
+}
+
+int
+command_main(int argc, char **argv, const struct command *c, const char *about)
+{
+    static struct student s;
+    struct args *a = c->args;
+    struct buf changes = { 0 };
+    char **input, *from;
+    double start;
+    int status;
+
+    s.command = c;
+    s.a = a;
+    s.defaults = record_values(c->options);
+    s.typed = again_command(argc, argv, c->word);
+    input = opt_parse(argc, argv, c->options, about != NULL ? about : c->about,
+        c->operand, 0, 1, NULL);
+    opt_changes(&changes, c->options, run_card_own);
+    s.changes = changes.p;
+    choose_run(a, c->name);
+    c->check(&s);
+    choose_common(&s, a);
+    prog_catch_stop();
+    if (a->max_time > 0.0)
+        prog_stop_after(a->max_time);
+    mem_settle();
+    rank_begin(&s);
+    from = addr_of_rank(*input, s.ranks.rank);
+    prepare(&s, from);
+    start = clock_now();
+    progress_begin("training", (double)s.total, "steps");
+    progress_from((double)s.st.step);
+    status = s.finished ? EX_OK : steps_run(&s);
+    progress_end();
+    steps_end(&s, status, clock_now() - start);
+    release_run(&s);
+    free(from);
+    rank_end(&s);
+    return status;
+}

@@ -1,0 +1,155 @@
+/*
+ * Options of the commands of student.  Each command has a table of its own,
+ * made of these groups and of options that no other command has; a group's
+ * options set the members of one struct args.
+ */
+#ifndef STUDENT_OPTIONS_H
+#define STUDENT_OPTIONS_H
+
+#include "cli/opt.h"
+#include "model/compute.h"
+#include "model/effective.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* Values of the options of student(1); act, grad, moments: 1: bf16.  A command
+ * that does not have an option leaves its member as ARGS_DEFAULT sets it. */
+struct args {
+    /* the groups below */
+    const char *model, *run, *tokenizer, *schedule, *adam, *resume, *override,
+        *mask;
+    size_t threads, seed, steps, micro, warmup, save, keep, remask;
+    double lr, decay, clip, max_time, rank_timeout, mask_decay;
+    int recompute, compute, act, grad, moments, deterministic, wire, qat;
+    size_t level, stages;
+    const char *comm_log, *timeline, *cpus, *numa;
+    int overlap, node_copy;
+    /* student train */
+    const char *teacher, *ce, *kl, *sh, *direction, *eval;
+    size_t accum, ahead, eval_every, patience;
+    double tau;
+    int published;
+};
+
+#define ARGS_DEFAULT                                                       \
+    .schedule = "cosine", .adam = "0.9,0.95,1e-8", .accum = 1, .keep = 2,  \
+    .save = 200, .lr = NAN, .clip = 1.0, .warmup = OPT_NONE,               \
+    .rank_timeout = 30.0, .remask = 10, .mask_decay = 2e-4, .ce = "auto",  \
+    .kl = "auto", .sh = "auto", .direction = "forward", .eval_every = 200, \
+    .tau = NAN
+
+/* The words of --act, --grad and --moments, and those of --wire. */
+extern const char *const options_dtypes[], *const options_wires[];
+
+/* clang-format off */
+#define OPTIONS_MODEL(a)                                                       \
+    OPT_STR('m', "model", &(a).model, "model",                                 \
+        "student to begin with (a config.json: random weights)"),              \
+    OPT_STR('o', "output", &(a).run, "run",                                    \
+        "folder for the checkpoints and the trained model"),                   \
+    OPT_STR('t', "tokenizer", &(a).tokenizer, "tokenizer",                     \
+        "tokenizer.json, model directory or .gguf (default: the model's)"),    \
+    OPT_SIZE('j', "threads", &(a).threads, 0, 4096, "threads",                 \
+        "threads (0: all processors)"),                                        \
+    OPT_STR(0, "cpus", &(a).cpus, "list",                                      \
+        "run on these processors, such as 0-3,8"),                             \
+    OPT_STR(0, "numa", &(a).numa, "node",                                      \
+        "run on this memory node (rank: spread ranks over the nodes in turn)"),\
+    OPT_SIZE('s', "seed", &(a).seed, 0, 1e18, "seed",                          \
+        "seed of the random numbers")
+
+/* rate: the default of --lr, for -h */
+#define OPTIONS_OPTIMISER(a, rate)                                             \
+    OPT_GROUP("optimiser"),                                                    \
+    OPT_REAL(0, "lr", &(a).lr, 0, 10, "rate",                                  \
+        "peak learning rate (default: " rate ")"),                             \
+    OPT_STR(0, "schedule", &(a).schedule, "name",                              \
+        "learning rate after warm-up: constant, or falling to 0 (cosine, "     \
+        "linear) or to a share (cosine:0.1)"),                                 \
+    OPT_SIZE(0, "warmup", &(a).warmup, 0, 1e9, "steps",                        \
+        "steps of warm-up (default: 5 % of the steps, at most 100; 0 for a "   \
+        "constant schedule)"),                                                 \
+    OPT_STR(0, "adam", &(a).adam, "b1,b2,eps",                                 \
+        "beta1, beta2 and epsilon of AdamW"),                                  \
+    OPT_REAL(0, "weight-decay", &(a).decay, 0, 10, "x",                        \
+        "weight decay of matrices"),                                           \
+    OPT_REAL(0, "clip-grad", &(a).clip, 0, 1e9, "norm",                        \
+        "clip the gradient to this norm (0: never)")
+
+#define OPTIONS_WEIGHTS(a)                                                     \
+    OPT_GROUP("weights"),                                                      \
+    OPT_ENUM(0, "qat", &(a).qat, rounding_names, "type",                       \
+        "train with matrices rounded to this type, and save them so"),         \
+    OPT_STR(0, "mask", &(a).mask, "n:m",                                       \
+        "train with sparse matrices: of every m neighbours in a row keep the " \
+        "n largest"),                                                          \
+    OPT_SIZE(0, "remask", &(a).remask, 1, 1e12, "steps",                       \
+        "steps after which the masked weights are chosen again"),              \
+    OPT_REAL(0, "mask-decay", &(a).mask_decay, 0, 10, "x",                     \
+        "weight decay of the masked weights (SR-STE)")
+
+#define OPTIONS_STEPS(a)                                                       \
+    OPT_GROUP("run"),                                                          \
+    OPT_SIZE(0, "steps", &(a).steps, 0, 1e12, "n",                             \
+        "stop after n steps (0: when the stream ends)"),                       \
+    OPT_TIME(0, "max-time", &(a).max_time, 0, 1e9, "time",                     \
+        "save and stop after this time, such as 30m or 2h (0: never)")
+
+#define OPTIONS_PASSES(a)                                                      \
+    OPT_SIZE(0, "micro", &(a).micro, 0, 1e6, "rows",                           \
+        "rows computed together (0: one, or as many as 1024 tokens hold)"),    \
+    OPT_FLAG(0, "recompute", &(a).recompute,                                   \
+        "keep only the inputs of blocks, and compute the rest again (same "    \
+        "bits, less memory)")
+
+#define OPTIONS_PRECISION(a)                                                   \
+    OPT_ENUM(0, "compute", &(a).compute, compute_names, "type",                \
+        "type that the factors of matrix products have"),                      \
+    OPT_ENUM(0, "act", &(a).act, options_dtypes, "type",                       \
+        "type of the activations kept for the backward pass"),                 \
+    OPT_ENUM(0, "grad", &(a).grad, options_dtypes, "type",                     \
+        "type of the blocks' gradients"),                                      \
+    OPT_ENUM(0, "moments", &(a).moments, options_dtypes, "type",               \
+        "type of the optimiser's moments")
+
+#define OPTIONS_RANKS(a)                                                       \
+    OPT_GROUP("ranks, started by mpirun"),                                     \
+    OPT_SIZE(0, "shard-level", &(a).level, 0, 3, "level",                      \
+        "what is split over ranks: 1 moments, 2 also gradients, 3 also "       \
+        "parameters"),                                                         \
+    OPT_SIZE(0, "stages", &(a).stages, 0, 4096, "n",                           \
+        "pipeline stages of each rank (0: every rank has all blocks)"),        \
+    OPT_FLAG(0, "node-copy", &(a).node_copy,                                   \
+        "keep a copy of the parameters in each node (for --shard-level 3)"),   \
+    OPT_FLAG(0, "overlap", &(a).overlap,                                       \
+        "gather the next block while one is computed"),                        \
+    OPT_FLAG(0, "deterministic", &(a).deterministic,                           \
+        "train to the same bits with 1, 2, 4 or 8 ranks"),                     \
+    OPT_ENUM(0, "wire", &(a).wire, options_wires, "type",                      \
+        "type in which ranks send gradients"),                                 \
+    OPT_TIME(0, "rank-timeout", &(a).rank_timeout, 0.1, 1e9, "time",           \
+        "end the run when a rank is silent for this long"),                    \
+    OPT_STR(0, "comm-log", &(a).comm_log, "prefix",                            \
+        "write logs of what ranks send: prefix.log, prefix.tsv, "              \
+        "prefix-log2.tsv, prefix.json"),                                       \
+    OPT_STR(0, "timeline", &(a).timeline, "file",                              \
+        "write a trace of what each rank does when, for ui.perfetto.dev")
+
+#define OPTIONS_SAVE(a)                                                        \
+    OPT_GROUP("checkpoints"),                                                  \
+    OPT_SIZE(0, "save", &(a).save, 0, 1e12, "n",                               \
+        "write a checkpoint every n steps (0: only at the end)"),              \
+    OPT_SIZE(0, "keep", &(a).keep, 0, 1e6, "n",                                \
+        "number of checkpoints to keep (0: all)")
+
+/* The last group of a table. */
+#define OPTIONS_RESUME(a)                                                      \
+    OPT_MAYBE(0, "resume", &(a).resume, "path",                                \
+        "continue an interrupted run, kept at this path (default: -o)"),       \
+    OPT_STR(0, "override", &(a).override, "names",                             \
+        "options that may differ from those of the run that --resume "         \
+        "continues, such as lr,schedule")
+/* clang-format on */
+
+#endif

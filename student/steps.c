@@ -1,0 +1,238 @@
+/* Steps, and how a run ends: see steps.h. */
+#include "steps.h"
+#include "again.h"
+#include "card.h"
+#include "rank.h"
+#include "rounding.h"
+#include "student.h"
+#include "record.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/clock.h"
+#include "base/profile.h"
+#include "base/stop.h"
+#include "base/timeline.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
+#include "model/effective.h"
+#include "model/mixture.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+/* Has any rank been asked to stop? */
+static int
+any_stopped(struct student *s)
+{
+    struct err e;
+
+    rank_agree(s, 1, &e);
+    return s->stop;
+}
+
+/* Skip messages without a scored token, such as a last row whose pieces have
+ * one token each: there is nothing to learn. */
+static void
+pass_over(struct student *s)
+{
+    s->command->place(s);
+    note("%s: nothing is scored up to message %" PRIu64 ": passed over",
+        s->in.name, s->at.seq);
+}
+
+static struct adamw_opt
+next_options(const struct student *s)
+{
+    return (struct adamw_opt){
+        .lr = sched_lr(s->settings.schedule, s->a->lr, s->st.step, s->total,
+            s->warmup, s->settings.floor),
+        .beta1 = s->settings.beta1,
+        .beta2 = s->settings.beta2,
+        .eps = s->settings.eps,
+        .decay = s->a->decay,
+        .clip = s->a->clip,
+        .mask_decay = s->a->mask_decay,
+    };
+}
+
+/* Clip gradients, which are sums over `count`, and update parameters.  values:
+ * of the command's columns of metrics.tsv.  0; -1 and *e: nothing is updated. */
+static int
+apply_step(struct student *s, const struct loss_sum *sum, double loss,
+    size_t count, const struct buf *values, struct err *e)
+{
+    const struct adamw_opt o = next_options(s);
+    char text[60];
+    double norm;
+
+    if (!isfinite(loss))
+        return err_set(e, EX_NUM,
+            "step %" PRIu64 ": the loss is not finite; the weights are those "
+            "of the step before",
+            s->st.step + 1);
+    if (save_written(&s->saver, e) < 0 || rank_unchanged(s, e) < 0)
+        return -1;
+    if (adamw_step(s->opt, &s->t, s->pool, &o, count, &norm, e) < 0)
+        return err_set(e, EX_NUM,
+            "step %" PRIu64 ": the gradient norm is not finite; the weights "
+            "are those of the step before",
+            s->st.step + 1);
+    param_shards_changed(s->parts);
+    rank_keep(s);
+    tell_rounding(s);
+    s->st.step++;
+    if (s->st.step % s->a->remask == 0)
+        effective_choose(&s->t, s->pool);
+    effective_make(&s->t, s->pool);
+    s->st.tokens += sum->tok;
+    s->command->place(s);
+    snprintf(text, sizeof(text), "loss %.4f", loss);
+    progress_at((double)s->st.step, text);
+    s->last = loss;
+    return metrics_add(&s->saver, &s->st, sum->n, loss, values, o.lr, norm, e);
+}
+
+/* Wait for the checkpoint that is being written, then die with *why. */
+static void
+end_run(struct student *s, const struct err *why)
+{
+    struct err e;
+
+    if (save_done(&s->saver, &e) < 0)
+        warn("%s", e.msg);
+    die_err(why);
+}
+
+/* Begin a checkpoint; now: wait until it is complete. */
+static void
+begin_save(struct student *s, int now)
+{
+    struct err e;
+
+    if (s->saved != s->st.step && rank_same(s, &e) < 0)
+        end_run(s, &e);
+    if (s->saved != s->st.step &&
+        save_begin(&s->saver, &s->t, s->opt, &s->st, &s->at, &e) < 0)
+        die_err(&e);
+    s->saved = s->st.step;
+    if (now && save_done(&s->saver, &e) < 0)
+        die_err(&e);
+}
+
+/* Make a step of the gradients that have been added.  0: done, or there was
+ * nothing to learn; -1 and *e. */
+static int
+finish_step(struct student *s, const struct loss_sum *sum, struct err *e)
+{
+    const struct command *c = s->command;
+    struct buf values = { 0 };
+    size_t count;
+    const double loss = c->result(s, sum, &count, &values);
+    int r = 0;
+
+    if (count == 0) {
+        pass_over(s);
+    } else if (apply_step(s, sum, loss, count, &values, e) < 0 ||
+        (c->judge != NULL && c->judge(s, e) < 0)) {
+        r = -1;
+    } else {
+        profile_step(sum->tok);
+        if ((s->a->save > 0 && s->st.step % s->a->save == 0) ||
+            (s->st.judged == s->st.step && s->st.best == s->st.step))
+            begin_save(s, 0);
+    }
+    buf_release(&values);
+    return r;
+}
+
+int
+steps_run(struct student *s)
+{
+    struct loss_sum sum;
+    struct err e;
+    int r = 1;
+
+    while (!any_stopped(s) && !held_out_over(s) &&
+        (s->a->steps == 0 || s->st.step < s->a->steps) &&
+        (r = s->command->gather(s, &sum, &e)) > 0)
+        if (finish_step(s, &sum, &e) < 0)
+            end_run(s, &e);
+    prog_saving(1);
+    if (r >= 0 && !s->stop)
+        return EX_OK;
+    begin_save(s, 1);
+    if (s->stop) {
+        char why[60] = "";
+
+        if (s->stop == SIGALRM)
+            snprintf(why, sizeof(why),
+                "%g s are over (--max-time): ", s->a->max_time);
+        note("%s: %sstopped after step %" PRIu64 ", saved", s->a->run, why,
+            s->st.step);
+        again_tell(s);
+        return EX_STOP;
+    }
+    warn("%s", e.msg);
+    return e.code;
+}
+
+/* Say which file has exactly the weights of the finished model, if rounding
+ * them again would change them. */
+static void
+tell_exact(const struct student *s)
+{
+    if (effective_searches(&s->effective))
+        note("%s: for a GGUF of exactly these weights: convert --dtype %s "
+             "%s/step-%" PRIu64 " FILE.gguf",
+            s->a->run, s->effective.file->name, s->a->run, s->st.step);
+}
+
+/* Print the closing line: steps, speed, loss, and the folder's path (its end,
+ * if it is long). */
+static void
+tell_closing(const struct student *s, double wall)
+{
+    const size_t n = strlen(s->a->run), most = 36;
+
+    char loss[40] = "";
+
+    if (s->st.tokens > s->before)
+        snprintf(loss, sizeof loss, "loss %.4f, ", s->last);
+    prog_closing("%" PRIu64 " steps, %.1f tokens/s, %sin %s%s", s->st.step,
+        wall > 0 ? (double)(s->st.tokens - s->before) / wall : 0.0, loss,
+        n > most ? "..." : "", s->a->run + (n > most ? n - most + 3 : 0));
+    prog_detail("%" PRIu64 " tokens, waited %.1f s for input", s->st.tokens,
+        s->feed.in != NULL ? msg_in_wait(s->feed.in) : 0.0);
+}
+
+void
+steps_end(struct student *s, int status, double wall)
+{
+    struct err e;
+
+    if (s->finished) {
+        note("%s: finished after step %" PRIu64 ": it stays as it is",
+            s->a->run, s->st.step);
+        tell_closing(s, wall);
+        return;
+    }
+    if (status == EX_OK) {
+        if (s->st.step == 0)
+            die(EX_INPUT, "%s: no batches that are scored", s->in.name);
+        begin_save(s, 1);
+        if ((s->ranks.rank == 0 && run_card_write(s, &e) < 0) ||
+            save_final(&s->saver, &s->t, &e) < 0)
+            die_err(&e);
+        if (s->ranks.rank == 0)
+            record_finished(s->a->run, s->st.step);
+        if (s->command->finish != NULL)
+            s->command->finish(s);
+        tell_exact(s);
+    }
+    if (fclose(s->saver.log) != 0)
+        die(EX_SYS, "%s/metrics.tsv:", s->a->run);
+    tell_closing(s, wall);
+}

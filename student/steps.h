@@ -1,0 +1,13 @@
+/* The steps of a run, and its end. */
+#ifndef STUDENT_STEPS_H
+#define STUDENT_STEPS_H
+
+struct student;
+/* Train until the input ends, --steps or --patience is reached, or a rank is
+ * asked to stop; returns the exit status. */
+int steps_run(struct student *s);
+/* Write the finished model and the closing line.  status: returned by
+ * steps_run; wall: seconds since its start. */
+void steps_end(struct student *s, int status, double wall);
+
+#endif
