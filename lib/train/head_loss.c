@@ -3,27 +3,22 @@
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
+#include "train/head_slices.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE_ROWS = 256 }; /* predictions */
-
 struct head_loss {
-    struct pool *pool;
+    struct head_slices s; /* of the student */
     const struct loss_kern *k;
-    size_t V, d;            /* ids and width of the student */
-    size_t R;               /* most predictions of a tile */
-    size_t width, nslice;   /* width and number of slices of the vocabulary */
     enum targets_kind kind; /* kind of the targets */
     size_t dt;              /* width of the teacher's final states, or 0 */
     size_t top;             /* teacher's tokens for each prediction, or 0 */
     size_t told_V;          /* the teacher's distributions are over ids below
                              * this */
-    float *zs, *zt;         /* [nslice][R,width] logits, then gradients */
-    float *part;            /* [nslice][R,d] slices' parts of dh */
+    float *zt;              /* [nslice][R,width] logits of the teacher */
     float *wide;            /* [workers][WEIGHT_PIECE] */
     struct lse_part *s1;    /* [nslice][R] student, at temperature 1 */
     struct lse_part *st;    /* [nslice][R] student, at tau */
@@ -60,45 +55,35 @@ struct tile {
     float *dh; /* [n,d] */
 };
 
-/* Large vocabularies get about 24 slices: enough tasks for many threads, and
- * slices wide enough for efficient products. */
-static size_t
-slice_width(size_t V)
-{
-    size_t w = (V + 23) / 24;
-
-    w = (w + 63) / 64 * 64;
-    return w < 256 ? 256 : w > 4096 ? 4096 : w;
-}
-
 /* Lay out memory for final states of the teacher. */
 static void
 lay_final(struct head_loss *h, struct arena *a)
 {
-    h->ht = arena_alloc(a, h->R * h->dt, sizeof(float));
-    h->zt = arena_alloc(a, h->nslice * h->R * h->width, sizeof(float));
-    h->wide = arena_alloc(a, pool_size(h->pool) * WEIGHT_PIECE, sizeof(float));
-    h->st = arena_alloc(a, h->nslice * h->R, sizeof(*h->st));
-    h->tt = arena_alloc(a, h->nslice * h->R, sizeof(*h->tt));
-    h->kl = arena_alloc(a, h->nslice * h->R, sizeof(*h->kl));
-    h->js = arena_alloc(a, h->nslice * h->R, sizeof(*h->js));
-    h->own = arena_alloc(a, h->R, sizeof(*h->own));
+    h->ht = arena_alloc(a, h->s.R * h->dt, sizeof(float));
+    h->zt = arena_alloc(a, h->s.nslice * h->s.R * h->s.width, sizeof(float));
+    h->wide =
+        arena_alloc(a, pool_size(h->s.pool) * WEIGHT_PIECE, sizeof(float));
+    h->st = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->st));
+    h->tt = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->tt));
+    h->kl = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->kl));
+    h->js = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->js));
+    h->own = arena_alloc(a, h->s.R, sizeof(*h->own));
 }
 
 /* Lay out memory for tokens that the teacher tells. */
 static void
 lay_top(struct head_loss *h, struct arena *a)
 {
-    h->ids = arena_alloc(a, h->R * h->top, sizeof(*h->ids));
-    h->told = arena_alloc(a, h->R * h->top, sizeof(float));
-    h->sums = arena_alloc(a, h->R * 2, sizeof(float));
-    h->st = arena_alloc(a, h->nslice * h->R, sizeof(*h->st));
-    h->kl = arena_alloc(a, h->R, sizeof(*h->kl));
-    h->top_z = arena_alloc(a, h->R * h->top, sizeof(float));
-    h->top_grad = arena_alloc(a, h->R * h->top, sizeof(float));
-    h->rest = arena_alloc(a, h->R, sizeof(*h->rest));
-    h->hit = arena_alloc(a, pool_size(h->pool) * h->top, sizeof(*h->hit));
-    h->p = arena_alloc(a, pool_size(h->pool) * h->top, sizeof(*h->p));
+    h->ids = arena_alloc(a, h->s.R * h->top, sizeof(*h->ids));
+    h->told = arena_alloc(a, h->s.R * h->top, sizeof(float));
+    h->sums = arena_alloc(a, h->s.R * 2, sizeof(float));
+    h->st = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->st));
+    h->kl = arena_alloc(a, h->s.R, sizeof(*h->kl));
+    h->top_z = arena_alloc(a, h->s.R * h->top, sizeof(float));
+    h->top_grad = arena_alloc(a, h->s.R * h->top, sizeof(float));
+    h->rest = arena_alloc(a, h->s.R, sizeof(*h->rest));
+    h->hit = arena_alloc(a, pool_size(h->s.pool) * h->top, sizeof(*h->hit));
+    h->p = arena_alloc(a, pool_size(h->s.pool) * h->top, sizeof(*h->p));
 }
 
 struct head_loss *
@@ -106,27 +91,18 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
     const struct targets *like, size_t rows)
 {
     struct head_loss *h = xcalloc(1, sizeof(*h));
-    const size_t w = slice_width(V), ns = (V + w - 1) / w;
-    const size_t R = rows < TILE_ROWS ? rows : TILE_ROWS;
 
-    h->pool = pool;
     h->k = loss_kern();
-    h->V = V;
-    h->d = d;
     h->kind = like->kind;
     h->told_V = like->vocab > 0 ? like->vocab : V;
     if (h->kind == TARGETS_FINAL)
         h->dt = like->width;
     else if (h->kind != TARGETS_NONE)
         h->top = like->width;
-    h->R = R;
-    h->width = w;
-    h->nslice = ns;
-    h->zs = arena_alloc(a, ns * R * w, sizeof(float));
-    h->part = arena_alloc(a, ns * R * d, sizeof(float));
-    h->s1 = arena_alloc(a, ns * R, sizeof(*h->s1));
-    h->lse = arena_alloc(a, R, sizeof(*h->lse));
-    h->lse1 = arena_alloc(a, R, sizeof(*h->lse1));
+    head_slices_init(&h->s, a, pool, V, d, rows);
+    h->s1 = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->s1));
+    h->lse = arena_alloc(a, h->s.R, sizeof(*h->lse));
+    h->lse1 = arena_alloc(a, h->s.R, sizeof(*h->lse1));
     if (h->dt > 0)
         lay_final(h, a);
     else if (h->top > 0)
@@ -140,20 +116,11 @@ head_loss_free(struct head_loss *h)
     free(h);
 }
 
-/* Width of slice s: the last one may be narrower. */
-static size_t
-slice_cols(const struct head_loss *h, size_t s)
-{
-    const size_t left = h->V - s * h->width;
-
-    return left < h->width ? left : h->width;
-}
-
 /* Number of columns of slice s that the teacher has probabilities for. */
 static size_t
 told_cols(const struct head_loss *h, size_t s)
 {
-    const size_t v0 = s * h->width, cols = slice_cols(h, s);
+    const size_t v0 = s * h->s.width, cols = head_slices_cols(&h->s, s);
 
     return h->told_V <= v0 ? 0 : h->told_V - v0 < cols ? h->told_V - v0 : cols;
 }
@@ -214,21 +181,22 @@ slice_logits(void *ctx, size_t s, size_t worker)
 {
     const struct tile *q = ctx;
     struct head_loss *h = q->h;
-    const size_t w = h->width, cols = slice_cols(h, s), at = s * h->R;
+    const size_t w = h->s.width, cols = head_slices_cols(&h->s, s),
+                 at = s * h->s.R;
     const size_t told = told_cols(h, s);
     const float it = (float)(1.0 / q->o->tau);
-    float *zs = h->zs + at * w;
+    float *zs = h->s.zs + at * w;
     float *zt = h->dt > 0 ? h->zt + at * w : NULL;
     double t = profile_begin();
 
-    kern.gemm_nt(q->n, cols, h->d, q->hs, h->d, q->ws + s * w * h->d, h->d,
-        GEMM_SET, zs, w);
+    kern.gemm_nt(q->n, cols, h->s.d, q->hs, h->s.d, q->ws + s * w * h->s.d,
+        h->s.d, GEMM_SET, zs, w);
     if (zt != NULL)
         weight_product(q->wt, s * w, told, q->n, h->ht,
             h->wide + worker * WEIGHT_PIECE, zt, w);
     profile_end("head logits", t,
         2.0 * (double)q->n *
-            ((double)(cols * h->d) +
+            ((double)(cols * h->s.d) +
                 (zt != NULL ? (double)(told * h->dt) : 0.0)),
         0.0);
     t = profile_begin();
@@ -262,12 +230,12 @@ slice_sums(void *ctx, size_t s, size_t worker)
 {
     const struct tile *q = ctx;
     struct head_loss *h = q->h;
-    const size_t at = s * h->R, told = told_cols(h, s), w = h->width;
+    const size_t at = s * h->s.R, told = told_cols(h, s), w = h->s.width;
     const double t = profile_begin();
 
     (void)worker;
     for (size_t i = at; i < at + q->n; i++)
-        h->js[i] = h->k->js_sums(h->zs + i * w, h->zt + i * w, told,
+        h->js[i] = h->k->js_sums(h->s.zs + i * w, h->zt + i * w, told,
             (float)q->o->tau, h->lse[i - at], (float)mixture(q->o));
     profile_end("head divergence", t, 0.0, 8.0 * (double)(q->n * told));
     profile_exps("head divergence",
@@ -284,8 +252,8 @@ join_sums(const struct tile *q)
     for (size_t i = 0; i < q->n; i++) {
         struct mix_part r = { 0.0, 0.0, 0.0, 0.0 };
 
-        for (size_t s = 0; s < h->nslice; s++) {
-            const struct mix_part *p = &h->js[s * h->R + i];
+        for (size_t s = 0; s < h->s.nslice; s++) {
+            const struct mix_part *p = &h->js[s * h->s.R + i];
 
             r.p += p->p;
             r.q += p->q;
@@ -324,19 +292,19 @@ row_grad(const struct tile *q, size_t s, size_t i, size_t told, size_t cols)
 {
     struct head_loss *h = q->h;
     const struct loss_opt *o = q->o;
-    const size_t row = s * h->R + i, v0 = s * h->width;
+    const size_t row = s * h->s.R + i, v0 = s * h->s.width;
     const float w_ce = (float)o->w_ce, tau = (float)o->tau;
     const float w_div = (float)(o->w_kl * o->tau *
         (o->direction == KL_JS ? 1.0 - o->beta : 1.0));
-    float *z = h->zs + row * h->width;
+    float *z = h->s.zs + row * h->s.width;
 
     if (told > 0 && h->top > 0)
         top_grad(q, i, z, v0, told);
     else if (told > 0 && o->direction != KL_FORWARD)
-        h->k->js_grad(z, h->zt + row * h->width, told, tau, h->lse[i],
+        h->k->js_grad(z, h->zt + row * h->s.width, told, tau, h->lse[i],
             (float)mixture(o), h->own[i], w_ce, w_div);
     else if (told > 0)
-        h->kl[row] = h->k->kd_grad(z, h->zt + row * h->width, told, tau,
+        h->kl[row] = h->k->kd_grad(z, h->zt + row * h->s.width, told, tau,
             h->lse[i], w_ce, (float)o->w_kl);
     if (told < cols)
         h->k->ce_grad(z + told, cols - told, h->lse[i].s1, w_ce);
@@ -355,30 +323,13 @@ grad_exps(const struct tile *q, size_t told, size_t cols)
         double)(cols + cols * (q->h->top > 0) + told * div[q->o->direction]);
 }
 
-/* Add slice s to the head's gradient, and make its part of dh. */
-static void
-slice_products(const struct tile *q, size_t s)
-{
-    const struct head_loss *h = q->h;
-    const size_t w = h->width, d = h->d, cols = slice_cols(h, s);
-    const float *grad = h->zs + s * h->R * w;
-    const double t = profile_begin();
-
-    kern.gemm_tn(cols, d, q->n, grad, w, q->hs, d, GEMM_ADD, q->dw + s * w * d,
-        d);
-    kern.gemm_nn(q->n, d, cols, grad, w, q->ws + s * w * d, d, GEMM_SET,
-        h->part + s * h->R * d, d);
-    profile_end("head gradients", t, 4.0 * (double)(q->n * cols) * (double)d,
-        0.0);
-}
-
 /* Task: gradients of slice s. */
 static void
 slice_grad(void *ctx, size_t s, size_t worker)
 {
     const struct tile *q = ctx;
     const struct head_loss *h = q->h;
-    const size_t cols = slice_cols(h, s);
+    const size_t cols = head_slices_cols(&h->s, s);
     const size_t told = h->kind != TARGETS_NONE ? told_cols(h, s) : 0;
     const double t = profile_begin();
 
@@ -390,7 +341,7 @@ slice_grad(void *ctx, size_t s, size_t worker)
     profile_exps("head loss and gradient",
         (double)q->n * grad_exps(q, told, cols));
     if (q->dw != NULL)
-        slice_products(q, s);
+        head_slices_products(&h->s, s, q->n, q->ws, q->hs, q->dw);
 }
 
 /* Rows of a task that joins slices. */
@@ -484,32 +435,9 @@ join_top(void *ctx, size_t task, size_t worker)
     const double t = profile_begin();
 
     for (size_t i = r0; i < r1; i++)
-        top_row(q, i, lse_join(h->st + i, h->nslice, h->R),
+        top_row(q, i, lse_join(h->st + i, h->s.nslice, h->s.R),
             h->p + worker * h->top);
     profile_end("head top", t, 0.0, 20.0 * (double)((r1 - r0) * h->top));
-}
-
-/* Task: sum the parts of dh over slices, for a few rows. */
-static void
-join_dh(void *ctx, size_t task, size_t worker)
-{
-    const struct tile *q = ctx;
-    struct head_loss *h = q->h;
-    const size_t r0 = task * JOIN_ROWS, d = h->d;
-    const size_t r1 = r0 + JOIN_ROWS < q->n ? r0 + JOIN_ROWS : q->n;
-    float *dh = q->dh + r0 * d;
-    const double t = profile_begin();
-
-    (void)worker;
-    memcpy(dh, h->part + r0 * d, (r1 - r0) * d * sizeof(float));
-    for (size_t s = 1; s < h->nslice; s++) {
-        const float *p = h->part + (s * h->R + r0) * d;
-
-        for (size_t i = 0; i < (r1 - r0) * d; i++)
-            dh[i] += p[i];
-    }
-    profile_end("head sum of parts", t, 0.0,
-        4.0 * (double)((r1 - r0) * d) * (double)(h->nslice + 1));
 }
 
 /* Join the slices' parts of log-sum-exps, and add the CE. */
@@ -518,14 +446,15 @@ join_lse(const struct tile *q, struct loss_sum *sum)
 {
     struct head_loss *h = q->h;
     for (size_t i = 0; i < q->n; i++) {
-        const size_t v = q->target[i], s = v / h->width;
-        const double z = h->zs[(s * h->R + i) * h->width + v % h->width];
+        const size_t v = q->target[i], s = v / h->s.width;
+        const double z =
+            h->s.zs[(s * h->s.R + i) * h->s.width + v % h->s.width];
 
-        h->lse1[i] = lse_join(h->s1 + i, h->nslice, h->R);
+        h->lse1[i] = lse_join(h->s1 + i, h->s.nslice, h->s.R);
         h->lse[i].s1 = (float)h->lse1[i];
         if (h->dt > 0) {
-            h->lse[i].st = (float)lse_join(h->st + i, h->nslice, h->R);
-            h->lse[i].tt = (float)lse_join(h->tt + i, h->nslice, h->R);
+            h->lse[i].st = (float)lse_join(h->st + i, h->s.nslice, h->s.R);
+            h->lse[i].tt = (float)lse_join(h->tt + i, h->s.nslice, h->s.R);
         }
         sum->ce += h->lse1[i] - z;
     }
@@ -537,26 +466,26 @@ tile_losses(struct tile *q, struct loss_sum *sum)
     struct head_loss *h = q->h;
     const size_t joins = (q->n + JOIN_ROWS - 1) / JOIN_ROWS;
     const int whole = h->dt > 0 && q->o->direction != KL_FORWARD;
-    const size_t parts = h->top > 0 || whole ? 1 : h->dt > 0 ? h->nslice : 0;
+    const size_t parts = h->top > 0 || whole ? 1 : h->dt > 0 ? h->s.nslice : 0;
 
-    pool_run(h->pool, h->nslice, slice_logits, q);
+    pool_run(h->s.pool, h->s.nslice, slice_logits, q);
     join_lse(q, sum);
     if (h->top > 0)
-        pool_run(h->pool, joins, join_top, q);
+        pool_run(h->s.pool, joins, join_top, q);
     if (whole) {
-        pool_run(h->pool, h->nslice, slice_sums, q);
+        pool_run(h->s.pool, h->s.nslice, slice_sums, q);
         join_sums(q);
     }
     /* slice_grad also computes a forward KL */
     if (q->dw != NULL || (h->dt > 0 && !whole))
-        pool_run(h->pool, h->nslice, slice_grad, q);
+        pool_run(h->s.pool, h->s.nslice, slice_grad, q);
     if (q->dw != NULL)
-        pool_run(h->pool, joins, join_dh, q);
+        head_slices_join(&h->s, q->n, q->dh);
     for (size_t i = 0; i < q->n && parts > 0; i++) {
         double kl = 0.0;
 
-        for (size_t s = 0; s < parts && s * h->width < h->told_V; s++)
-            kl += h->kl[s * h->R + i];
+        for (size_t s = 0; s < parts && s * h->s.width < h->told_V; s++)
+            kl += h->kl[s * h->s.R + i];
         sum->kl += q->o->tau * q->o->tau * kl;
     }
 }
@@ -656,16 +585,16 @@ head_loss_rows(struct head_loss *h, const struct loss_opt *o, const float *ws,
 {
     assert(h->top == 0 || o->direction == KL_FORWARD);
     assert(targets->kind == h->kind && targets->width == h->dt + h->top);
-    for (size_t i = 0; i < n; i += h->R) {
+    for (size_t i = 0; i < n; i += h->s.R) {
         struct tile q = { .h = h,
             .o = o,
             .ws = ws,
             .wt = wt,
-            .hs = hs + i * h->d,
+            .hs = hs + i * h->s.d,
             .target = target + i,
-            .n = n - i < h->R ? n - i : h->R,
+            .n = n - i < h->s.R ? n - i : h->s.R,
             .dw = dw,
-            .dh = dh + i * h->d };
+            .dh = dh + i * h->s.d };
 
         for (size_t j = 0; h->kind != TARGETS_NONE && j < q.n; j++)
             gather_token(h, o->tau, targets, place[i + j], j);

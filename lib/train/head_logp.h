@@ -1,0 +1,54 @@
+/*
+ * Log probabilities of given tokens, with gradients, for losses that are
+ * functions of them: preferences, policy gradients.
+ *
+ *   t = z / tau                     logits z = hs w^T, at temperature tau
+ *   logp[i]    = t[target_i] - log sum_v exp(t_v)             nats, at most 0
+ *   entropy[i] = - sum_v p_v log p_v,  p = softmax(t)         nats
+ *
+ * The logits of at most 256 predictions exist at a time (head_slices.h).  If a
+ * call has more, head_logp_grad computes them once more.
+ *
+ * Bits: a prediction's numbers depend on its row of hs, on w and on tau alone,
+ * not on threads or on the other predictions.  They are those of the same
+ * matrix widened to fp32, so a model file and the parameters read from it
+ * agree to the bit.  With tau = 1 logp is sample_logp(z, sample_lse(z, V))
+ * (gen/sample.h) of the same logits, but for a few predictions in 10^8 that
+ * differ in the last bit, because that sum has another order.
+ */
+#ifndef TRAIN_HEAD_LOGP_H
+#define TRAIN_HEAD_LOGP_H
+
+#include "base/mem.h"
+#include "base/pool.h"
+#include "model/weights.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct head_logp;
+/* Allocate work space in `a` (which may be planning) for a head [V,d] and calls
+ * of at most `rows` predictions. */
+struct head_logp *head_logp_new(struct arena *a, struct pool *pool, size_t V,
+    size_t d, size_t rows);
+void head_logp_free(struct head_logp *h);
+
+/* Results for n predictions; entropy and hit may be NULL. */
+struct logp_out {
+    float *logp;    /* [n] */
+    float *entropy; /* [n] */
+    uint8_t *hit;   /* [n] 1: no other token is more probable than the target */
+};
+/* w: head [V,d] of any type; hs [n,d]: final states; target [n] < V. */
+void head_logp_rows(struct head_logp *h, const struct weight *w,
+    const float *hs, const uint32_t *target, size_t n, double tau,
+    const struct logp_out *out);
+/* The gradient of a loss L at the predictions of the last head_logp_rows, whose
+ * w was fp32, from dlogp [n] = dL/dlogp and dentropy [n] = dL/dentropy (NULL:
+ * 0; else entropy was asked for): adds to dw [V,d], and writes dh [n,d], the
+ * gradient at hs. */
+void head_logp_grad(struct head_logp *h, const struct weight *w,
+    const float *hs, const uint32_t *target, size_t n, double tau,
+    const float *dlogp, const float *dentropy, float *dw, float *dh);
+
+#endif

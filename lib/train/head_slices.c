@@ -1,0 +1,94 @@
+/* Slices of a head's logits; see head_slices.h. */
+#include "train/head_slices.h"
+#include "base/profile.h"
+#include "kern/kern.h"
+
+#include <string.h>
+
+enum { TILE_ROWS = 256 }; /* predictions */
+enum { JOIN_ROWS = 16 };  /* rows of a task that joins slices */
+
+/* Parts of dh of n predictions, for tasks that join them. */
+struct parts {
+    const struct head_slices *h;
+    size_t n;
+    float *dh;
+};
+
+/* Large vocabularies get about 24 slices: enough tasks for many threads, and
+ * slices wide enough for efficient products. */
+static size_t
+slice_width(size_t V)
+{
+    size_t w = (V + 23) / 24;
+
+    w = (w + 63) / 64 * 64;
+    return w < 256 ? 256 : w > 4096 ? 4096 : w;
+}
+
+void
+head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
+    size_t V, size_t d, size_t rows)
+{
+    h->pool = pool;
+    h->V = V;
+    h->d = d;
+    h->R = rows < TILE_ROWS ? rows : TILE_ROWS;
+    h->width = slice_width(V);
+    h->nslice = (V + h->width - 1) / h->width;
+    h->zs = arena_alloc(a, h->nslice * h->R * h->width, sizeof(float));
+    h->part = arena_alloc(a, h->nslice * h->R * d, sizeof(float));
+}
+
+size_t
+head_slices_cols(const struct head_slices *h, size_t s)
+{
+    const size_t left = h->V - s * h->width;
+
+    return left < h->width ? left : h->width;
+}
+
+void
+head_slices_products(const struct head_slices *h, size_t s, size_t n,
+    const float *ws, const float *hs, float *dw)
+{
+    const size_t w = h->width, d = h->d, cols = head_slices_cols(h, s);
+    const float *grad = h->zs + s * h->R * w;
+    const double t = profile_begin();
+
+    kern.gemm_tn(cols, d, n, grad, w, hs, d, GEMM_ADD, dw + s * w * d, d);
+    kern.gemm_nn(n, d, cols, grad, w, ws + s * w * d, d, GEMM_SET,
+        h->part + s * h->R * d, d);
+    profile_end("head gradients", t, 4.0 * (double)(n * cols) * (double)d, 0.0);
+}
+
+/* Task: sum the parts of dh over slices, for a few rows. */
+static void
+join_parts(void *ctx, size_t task, size_t worker)
+{
+    const struct parts *q = ctx;
+    const struct head_slices *h = q->h;
+    const size_t r0 = task * JOIN_ROWS, d = h->d;
+    const size_t r1 = r0 + JOIN_ROWS < q->n ? r0 + JOIN_ROWS : q->n;
+    float *dh = q->dh + r0 * d;
+    const double t = profile_begin();
+
+    (void)worker;
+    memcpy(dh, h->part + r0 * d, (r1 - r0) * d * sizeof(float));
+    for (size_t s = 1; s < h->nslice; s++) {
+        const float *p = h->part + (s * h->R + r0) * d;
+
+        for (size_t i = 0; i < (r1 - r0) * d; i++)
+            dh[i] += p[i];
+    }
+    profile_end("head sum of parts", t, 0.0,
+        4.0 * (double)((r1 - r0) * d) * (double)(h->nslice + 1));
+}
+
+void
+head_slices_join(const struct head_slices *h, size_t n, float *dh)
+{
+    struct parts q = { h, n, dh };
+
+    pool_run(h->pool, (n + JOIN_ROWS - 1) / JOIN_ROWS, join_parts, &q);
+}

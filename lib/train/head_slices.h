@@ -1,0 +1,37 @@
+/*
+ * What losses on a head's logits share: logits exist only for a tile of at most
+ * 256 predictions, and for them in slices of the vocabulary with fixed borders,
+ * each of which is a task.  So the number of threads changes no bit.
+ */
+#ifndef TRAIN_HEAD_SLICES_H
+#define TRAIN_HEAD_SLICES_H
+
+#include "base/mem.h"
+#include "base/pool.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct head_slices {
+    struct pool *pool;
+    size_t V, d;          /* ids and width of the model */
+    size_t R;             /* most predictions of a tile */
+    size_t width, nslice; /* width and number of slices of the vocabulary */
+    float *zs;            /* [nslice][R,width] logits, then gradients */
+    float *part;          /* [nslice][R,d] slices' parts of dh */
+};
+
+/* Allocate zs and part in `a` (which may be planning), for a head [V,d] and
+ * calls of at most `rows` predictions. */
+void head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
+    size_t V, size_t d, size_t rows);
+/* Width of slice s: the last one may be narrower. */
+size_t head_slices_cols(const struct head_slices *h, size_t s);
+/* From the gradients in slice s at the logits of n predictions hs [n,d], add
+ * that of the head ws [V,d] to dw [V,d], and make the slice's part of dh. */
+void head_slices_products(const struct head_slices *h, size_t s, size_t n,
+    const float *ws, const float *hs, float *dw);
+/* Write dh [n,d], the sum of the slices' parts. */
+void head_slices_join(const struct head_slices *h, size_t n, float *dh);
+
+#endif
