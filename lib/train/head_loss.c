@@ -25,6 +25,7 @@ struct head_loss {
     struct lse_part *tt;    /* [nslice][R] teacher, at tau */
     struct row_lse *lse;    /* [R] */
     double *lse1;           /* [R] lse.s1 in double */
+    double *ce;             /* [R] weights of the cross entropy */
     double *kl;             /* [nslice][R]; with top: [R] */
     struct mix_part *js;    /* [nslice][R] */
     float *own;             /* [R] KL(student || mixture) */
@@ -103,6 +104,7 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
     h->s1 = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->s1));
     h->lse = arena_alloc(a, h->s.R, sizeof(*h->lse));
     h->lse1 = arena_alloc(a, h->s.R, sizeof(*h->lse1));
+    h->ce = arena_alloc(a, h->s.R, sizeof(*h->ce));
     if (h->dt > 0)
         lay_final(h, a);
     else if (h->top > 0)
@@ -277,7 +279,7 @@ top_grad(const struct tile *q, size_t i, float *z, size_t v0, size_t cols)
     const float *g = h->top_grad + i * h->top;
     const size_t k = tokens_told(h, i);
 
-    h->k->top_grad(z, cols, h->lse[i].s1, (float)q->o->w_ce, (float)q->o->tau,
+    h->k->top_grad(z, cols, h->lse[i].s1, (float)h->ce[i], (float)q->o->tau,
         h->rest[i].lse, h->rest[i].b);
     for (size_t j = 0; j < k; j++)
         if (ids[j] - v0 < cols)
@@ -293,7 +295,7 @@ row_grad(const struct tile *q, size_t s, size_t i, size_t told, size_t cols)
     struct head_loss *h = q->h;
     const struct loss_opt *o = q->o;
     const size_t row = s * h->s.R + i, v0 = s * h->s.width;
-    const float w_ce = (float)o->w_ce, tau = (float)o->tau;
+    const float w_ce = (float)h->ce[i], tau = (float)o->tau;
     const float w_div = (float)(o->w_kl * o->tau *
         (o->direction == KL_JS ? 1.0 - o->beta : 1.0));
     float *z = h->s.zs + row * h->s.width;
@@ -414,7 +416,7 @@ top_row(const struct tile *q, size_t i, double rest, double *p)
 
         kl -= p[j] * lq;
         h->top_grad[i * h->top + j] =
-            (float)(w * (exp(lq) - p[j]) + q->o->w_ce * exp(z[j] - h->lse1[i]));
+            (float)(w * (exp(lq) - p[j]) + h->ce[i] * exp(z[j] - h->lse1[i]));
     }
     if (t.rest > 0.0)
         kl -= t.rest * (rest - all);
@@ -449,6 +451,7 @@ join_lse(const struct tile *q, struct loss_sum *sum)
         const size_t v = q->target[i], s = v / h->s.width;
         const double z =
             h->s.zs[(s * h->s.R + i) * h->s.width + v % h->s.width];
+        double by;
 
         h->lse1[i] = lse_join(h->s1 + i, h->s.nslice, h->s.R);
         h->lse[i].s1 = (float)h->lse1[i];
@@ -456,7 +459,9 @@ join_lse(const struct tile *q, struct loss_sum *sum)
             h->lse[i].st = (float)lse_join(h->st + i, h->s.nslice, h->s.R);
             h->lse[i].tt = (float)lse_join(h->tt + i, h->s.nslice, h->s.R);
         }
-        sum->ce += h->lse1[i] - z;
+        by = q->o->dft ? exp(z - h->lse1[i]) : 1.0;
+        h->ce[i] = q->o->w_ce * by;
+        sum->ce += by * (h->lse1[i] - z);
     }
 }
 

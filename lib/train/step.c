@@ -5,6 +5,7 @@
 #include "kern/loss.h"
 #include "model/fetch.h"
 #include "train/head_loss.h"
+#include "train/head_logp.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -23,12 +24,16 @@ struct step {
     struct bwd *bwd;
     struct pipe *pipe; /* NULL: this process has the whole model */
     struct arena arena;
-    struct head_loss *head;
-    uint32_t *target;  /* [T] */
-    uint32_t *place;   /* [T] indices of the scored tokens */
-    double *num, *den; /* [B * T/SH_TOKENS] tasks' sums for SquareHead */
-    float *coef;       /* [B] */
-    float *wide;       /* [workers,depth] a teacher's output of another width
+    struct head_loss *head; /* NULL with o.logp */
+    struct head_logp *logp; /* NULL without it */
+    uint32_t *target;       /* [T] */
+    uint32_t *place;        /* [T] indices of the scored tokens */
+    float *values;          /* [4,T] with o.logp: log probabilities, entropies,
+                             * gradients at both */
+    uint8_t *hit;           /* [T] */
+    double *num, *den;      /* [B * T/SH_TOKENS] tasks' sums for SquareHead */
+    float *coef;            /* [B] */
+    float *wide; /* [workers,depth] a teacher's output of another width
                         * than the student's */
 };
 
@@ -65,6 +70,8 @@ loss_sum_add(struct loss_sum *to, const struct loss_sum *from)
     to->ce += from->ce;
     to->kl += from->kl;
     to->sh += from->sh;
+    for (size_t i = 0; i < LOSS_OWN; i++)
+        to->own[i] += from->own[i];
     to->n += from->n;
     to->tok += from->tok;
 }
@@ -75,8 +82,13 @@ plan_arena(struct step *s, struct arena *a)
     const struct config *c = &s->t->m.c;
     const size_t parts = s->B * ((s->T + SH_TOKENS - 1) / SH_TOKENS);
 
-    if (stages_last(&s->t->stages))
+    if (stages_last(&s->t->stages) && s->o.logp == NULL)
         s->head = head_loss_new(a, s->pool, c->V, c->d, &s->like, s->T);
+    if (stages_last(&s->t->stages) && s->o.logp != NULL) {
+        s->logp = head_logp_new(a, s->pool, c->V, c->d, s->T);
+        s->values = arena_alloc(a, 4 * s->T, sizeof(*s->values));
+        s->hit = arena_alloc(a, s->T, sizeof(*s->hit));
+    }
     s->target = arena_alloc(a, s->T, sizeof(*s->target));
     s->place = arena_alloc(a, s->T, sizeof(*s->place));
     s->num = arena_alloc(a, parts, sizeof(double));
@@ -106,6 +118,7 @@ step_new(struct tmodel *t, struct pool *pool, const struct loss_opt *o,
     arena_plan(&count);
     plan_arena(s, &count);
     head_loss_free(s->head);
+    head_logp_free(s->logp);
     arena_init(&s->arena, count.used);
     plan_arena(s, &s->arena);
     return s;
@@ -124,6 +137,7 @@ step_free(struct step *s)
         return;
     bwd_free(s->bwd);
     head_loss_free(s->head);
+    head_logp_free(s->logp);
     arena_release(&s->arena);
     free(s);
 }
@@ -140,6 +154,33 @@ struct judge {
     const struct loss_opt *o;
     const struct weight *teacher_head;
 };
+
+/* The loss of n gathered positions hs of row b that the caller computes from
+ * their log probabilities.  dw NULL: compute no gradients; else write dh. */
+static void
+row_logp(const struct row_pass *p, size_t b, const struct loss_opt *o,
+    const float *hs, size_t n, float *dw, float *dh)
+{
+    struct step *s = p->s;
+    const struct logp_row r = { .row = p->targets.row + b,
+        .n = n,
+        .place = s->place,
+        .logp = s->values,
+        .entropy = s->values + s->T,
+        .hit = s->hit,
+        .dlogp = s->values + 2 * s->T,
+        .dentropy = s->values + 3 * s->T };
+    const struct logp_out out = { s->values, s->values + s->T, s->hit };
+    const struct weight *w = &s->t->m.head;
+
+    head_logp_rows(s->logp, w, hs, s->target, n, o->tau, &out);
+    memset(r.dlogp, 0, n * sizeof(float));
+    memset(r.dentropy, 0, n * sizeof(float));
+    o->logp->row(o->logp->ctx, &r, p->sum);
+    if (dw != NULL)
+        head_logp_grad(s->logp, w, hs, s->target, n, o->tau, r.dlogp,
+            o->logp->entropy ? r.dentropy : NULL, dw, dh);
+}
 
 /* Compute head and losses of row b of a pass: gather the final states of scored
  * positions, and write their gradients over the final states.  dw: the head's
@@ -168,8 +209,12 @@ row_losses(const struct row_pass *p, size_t b, const struct judge *j, float *dw)
     memset(final, 0, T * d * sizeof(float));
     if (n == 0)
         return;
-    head_loss_rows(j->head, j->o, weight_f32(&s->t->m.head), j->teacher_head,
-        hs, &targets, s->place, s->target, n, dw, dh, p->sum);
+    if (j->o->logp != NULL)
+        row_logp(p, b, j->o, hs, n, dw, dh);
+    else
+        head_loss_rows(j->head, j->o, weight_f32(&s->t->m.head),
+            j->teacher_head, hs, &targets, s->place, s->target, n, dw, dh,
+            p->sum);
     for (size_t i = 0; i < n && dw != NULL; i++)
         memcpy(final + s->place[i] * d, dh + i * d, d * sizeof(float));
 }
@@ -456,12 +501,13 @@ step_judge_new(struct step *s, const struct loss_opt *o,
 
     j->s = s;
     j->o = *o;
+    j->by = (struct judge){ NULL, &j->o, head };
+    if (o->logp != NULL) /* uses the step's */
+        return j;
     arena_plan(&count);
     head_loss_free(head_loss_new(&count, s->pool, c->V, c->d, like, s->T));
     arena_init(&j->arena, count.used);
-    j->by = (struct judge){
-        head_loss_new(&j->arena, s->pool, c->V, c->d, like, s->T), &j->o, head
-    };
+    j->by.head = head_loss_new(&j->arena, s->pool, c->V, c->d, like, s->T);
     return j;
 }
 

@@ -29,17 +29,49 @@
  * KL_REVERSE and KL_JS need TARGETS_FINAL. */
 enum kl_direction { KL_FORWARD, KL_REVERSE, KL_JS };
 
+struct loss_sum;
+
+/* A row with scored positions, for a loss on their log probabilities.  Bits of
+ * its numbers do not depend on other rows. */
+struct logp_row {
+    size_t row;            /* index in the message (struct rows of ranks_add) */
+    size_t n;              /* scored positions */
+    const uint32_t *place; /* [n] their tokens, rising; token place + 1 is what
+                            * is predicted */
+    const float *logp;     /* [n] log p of it at temperature tau, nats */
+    const float *entropy;  /* [n] of that distribution, nats */
+    const uint8_t *hit;    /* [n] 1: nothing else is more probable */
+    /* [n] gradients of the loss, a sum and not a mean; 0 at first */
+    float *dlogp, *dentropy;
+};
+
+/* A loss in place of CE and KL: a sum over rows.  `row` is called once for each
+ * row that has scored positions, in order, by one thread: it sets gradients,
+ * and adds to sum->own what the caller wants summed over rows and ranks. */
+struct logp_loss {
+    void (*row)(void *ctx, const struct logp_row *r, struct loss_sum *sum);
+    void *ctx;
+    int entropy; /* 1: dentropy is used */
+};
+
 struct loss_opt {
     double w_ce, w_kl, w_sh, tau; /* weights; temperature */
     enum kl_direction direction;
     double beta; /* for KL_JS */
+    int dft;     /* 1: the cross entropy of a position is multiplied by p, its
+              * token's probability, which counts as constant in the gradient
+              * (arXiv:2508.05629, equation 9) */
+    const struct logp_loss *logp; /* NULL: CE and KL; else there are no targets
+                                   * of a distribution */
 };
 
+enum { LOSS_OWN = 12 };
 struct loss_sum {
-    double ce, kl; /* sums over scored positions */
+    double ce, kl; /* sums over scored positions; with dft, of p CE */
     double sh;     /* sum over rows, each weighted by its scored positions */
-    size_t n;      /* scored positions */
-    size_t tok;    /* non-padding tokens */
+    double own[LOSS_OWN]; /* sums of a struct logp_loss */
+    size_t n;             /* scored positions */
+    size_t tok;           /* non-padding tokens */
 };
 void loss_sum_add(struct loss_sum *to, const struct loss_sum *from);
 
