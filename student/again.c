@@ -55,6 +55,9 @@ again_tell(const struct student *s)
     if (s->a->resume)
         note("%s: to go on, give the same command again: %s", s->a->run,
             s->typed);
+    else if (s->feed.in == NULL)
+        note("%s: to go on, give --resume too: %s --resume", s->a->run,
+            s->typed);
     else
         note("%s: to go on, begin with stream --resume %s, and end with: %s "
              "--resume",

@@ -56,11 +56,12 @@ settings_parse(struct settings *s, const struct args *a)
         NULL };
     static const enum sched sched[] = { SCHED_CONST, SCHED_COSINE,
         SCHED_LINEAR };
-    int i;
+    int i = KL_FORWARD;
 
     s->beta = 0.5;
     s->floor = 0.0;
-    i = word_number(a->direction, directions, KL_JS, &s->beta);
+    if (a->direction != NULL) /* the command has the option */
+        i = word_number(a->direction, directions, KL_JS, &s->beta);
     if (i < 0)
         die(EX_USAGE,
             "--kl-direction: '%s' is neither forward, reverse, js nor js:beta",

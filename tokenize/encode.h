@@ -2,8 +2,8 @@
 #ifndef TOKENIZE_ENCODE_H
 #define TOKENIZE_ENCODE_H
 
-#include "chat.h"
 #include "docs/docs.h"
+#include "gen/conversations.h"
 #include "tok/tok.h"
 
 struct encoder {

@@ -4,7 +4,7 @@
  */
 #include "base/mem.h"
 #include "format/json.h"
-#include "tokenize/chat.h"
+#include "gen/conversations.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Conversations as documents; see chat.h. */
-#include "chat.h"
+/* Conversations as ids; see conversations.h. */
+#include "gen/conversations.h"
 
 #include "format/json.h"
 #include "text/unicode_nfc.h"
@@ -12,8 +12,10 @@ conversations_open(struct conversations *c, const struct tokenizer *t,
 {
     *c = (struct conversations){ .t = t };
     if ((c->own = chat_open(path, file, e)) == NULL ||
-        (c->training = chat_open(path, file, e)) == NULL)
+        (c->training = chat_open(path, file, e)) == NULL) {
+        c->untrained = *e;
         return -1;
+    }
     if (chat_for_training(c->training, &c->untrained) < 0) {
         chat_free(c->training);
         c->training = NULL;
@@ -201,9 +203,13 @@ encode_plainly(const struct conversations *c, struct tok_scratch *s,
     struct err *e)
 {
     struct jinja_out text;
-    const int r = chat_render(c->own, messages, o, &text, e);
+    int r;
 
-    if (r == 0)
+    if (c->own == NULL) {
+        *e = c->untrained;
+        return -1;
+    }
+    if ((r = chat_render(c->own, messages, o, &text, e)) == 0)
         tok_encode(c->t, s, text.text.p, text.text.n, TOK_SPECIAL, ids);
     jinja_out_release(&text);
     return r;
@@ -246,13 +252,14 @@ encode_texts(const struct conversations *c, struct tok_scratch *s,
     buf_release(&both);
 }
 
+/* Encode a prompt with its completion.  *same: how many ids agree with those of
+ * the prompt alone. */
 static int
 encode_completion(const struct conversations *c, struct tok_scratch *s,
     const json_t *prompt, const json_t *completion, struct chat_options *o,
-    struct tok_ids *ids, struct buf *mask, struct err *e)
+    struct tok_ids *ids, size_t *same, struct err *e)
 {
     struct tok_ids alone = { 0 };
-    size_t same = 0;
     int r = 0;
 
     if (json_is_array(prompt) && json_is_array(completion))
@@ -263,15 +270,28 @@ encode_completion(const struct conversations *c, struct tok_scratch *s,
         r = err_set(e, EX_INPUT,
             "prompt and completion are neither two texts nor two lists of "
             "messages");
-    if (r == 0) {
-        while (same < alone.n && same < ids->n && alone.v[same] == ids->v[same])
-            same++;
-        mask_room(mask, ids->n);
-        memset(mask->p, 0, same);
-        memset(mask->p + same, 1, ids->n - same);
-    }
+    *same = 0;
+    while (r == 0 && *same < alone.n && *same < ids->n &&
+        alone.v[*same] == ids->v[*same])
+        ++*same;
     tok_ids_release(&alone);
     return r;
+}
+
+/* Encode a prompt with its completion, which is what is learnt. */
+static int
+learn_completion(const struct conversations *c, struct tok_scratch *s,
+    const json_t *prompt, const json_t *completion, struct chat_options *o,
+    struct tok_ids *ids, struct buf *mask, struct err *e)
+{
+    size_t same;
+
+    if (encode_completion(c, s, prompt, completion, o, ids, &same, e) < 0)
+        return -1;
+    mask_room(mask, ids->n);
+    memset(mask->p, 0, same);
+    memset(mask->p + same, 1, ids->n - same);
+    return 0;
 }
 
 int
@@ -293,7 +313,7 @@ conversations_encode(const struct conversations *c, struct tok_scratch *s,
     else if (messages != NULL)
         r = training_ids(c, s, messages, &o, ids, mask, e);
     else if (prompt != NULL && completion != NULL)
-        r = encode_completion(c, s, prompt, completion, &o, ids, mask, e);
+        r = learn_completion(c, s, prompt, completion, &o, ids, mask, e);
     else
         r = err_set(e, EX_INPUT,
             "the record has no messages, and no prompt with a completion");
@@ -301,6 +321,75 @@ conversations_encode(const struct conversations *c, struct tok_scratch *s,
         r = err_set(e, EX_INPUT,
             "the conversation has nothing to learn: the assistant says "
             "nothing");
+    json_decref(parsed);
+    json_decref(j);
+    return r;
+}
+
+/* ---- pairs of completions ---- */
+
+/* Take the messages with which both lists begin away from them; returns these,
+ * which the caller releases. */
+static json_t *
+common_messages(json_t *a, json_t *b)
+{
+    json_t *both = json_array();
+
+    while (json_array_size(a) > 0 && json_array_size(b) > 0 &&
+        json_equal(json_array_get(a, 0), json_array_get(b, 0))) {
+        json_array_append(both, json_array_get(a, 0));
+        json_array_remove(a, 0);
+        json_array_remove(b, 0);
+    }
+    return both;
+}
+
+/* Encode both completions of a prompt. */
+static int
+encode_pair(const struct conversations *c, struct tok_scratch *s,
+    const json_t *prompt, json_t *const completion[2], struct chat_options *o,
+    struct tok_ids ids[2], size_t *prompt_ids, struct err *e)
+{
+    static const char *const name[] = { "chosen", "rejected" };
+    size_t same[2];
+
+    for (int k = 0; k < 2; k++) {
+        ids[k].n = 0;
+        if (encode_completion(c, s, prompt, completion[k], o, &ids[k], &same[k],
+                e) < 0)
+            return err_prefix(e, "%s", name[k]);
+    }
+    *prompt_ids = same[0] < same[1] ? same[0] : same[1];
+    if (*prompt_ids == 0)
+        *prompt_ids = 1;
+    for (int k = 0; k < 2; k++)
+        if (ids[k].n <= *prompt_ids)
+            return err_set(e, EX_INPUT, "%s is empty", name[k]);
+    return 0;
+}
+
+int
+conversations_pair(const struct conversations *c, struct tok_scratch *s,
+    const char *record, size_t n, struct tok_ids ids[2], size_t *prompt,
+    struct err *e)
+{
+    json_t *j = js_parse(record, n, e), *parsed = NULL, *common = NULL;
+    json_t *completion[] = { json_object_get(j, "chosen"),
+        json_object_get(j, "rejected") };
+    const json_t *given = json_object_get(j, "prompt");
+    struct chat_options o;
+    int r = j == NULL ? -1 : record_options(j, &o, &parsed, e);
+
+    if (r == 0 && (completion[0] == NULL || completion[1] == NULL))
+        r = err_set(e, EX_INPUT, "the record has no chosen and rejected");
+    if (r == 0 && given == NULL && json_is_array(completion[0]) &&
+        json_is_array(completion[1]))
+        given = common = common_messages(completion[0], completion[1]);
+    if (r == 0 && given == NULL)
+        r = err_set(e, EX_INPUT, "the record has no prompt");
+    if (r == 0)
+        r = encode_pair(c, s, given, completion, &o, ids, prompt, e);
+    json_decref(common);
     json_decref(parsed);
     json_decref(j);
     return r;

@@ -1,7 +1,7 @@
-/* Conversations as documents: ids by a model's chat template, and which of them
- * are to be learnt; see tokenize(1), --chat. */
-#ifndef TOKENIZE_CHAT_H
-#define TOKENIZE_CHAT_H
+/* Conversations as ids, by a model's chat template, and which of these are to
+ * be learnt; see tokenize(1), --chat, and student-dpo(1). */
+#ifndef GEN_CONVERSATIONS_H
+#define GEN_CONVERSATIONS_H
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -19,7 +19,8 @@ struct conversations {
 };
 
 /* Open the templates of a tokenizer's model, or of `file` unless it is NULL.
- * -1 and *e. */
+ * -1 and *e; with EX_USAGE there is no template, and *c encodes texts, while
+ * lists of messages are refused for that reason. */
 int conversations_open(struct conversations *c, const struct tokenizer *t,
     const char *path, const char *file, struct err *e);
 void conversations_close(struct conversations *c);
@@ -38,6 +39,21 @@ void conversations_close(struct conversations *c);
  */
 int conversations_encode(const struct conversations *c, struct tok_scratch *s,
     const char *record, size_t n, struct tok_ids *ids, struct buf *mask,
+    struct err *e);
+
+/*
+ * Encode a pair of completions, the JSON object record[n], as TRL's DPOTrainer
+ * does: {prompt, chosen, rejected}, three texts or three lists of messages; or
+ * {chosen, rejected}, two lists of messages, whose common beginning is the
+ * prompt.  Optional members as above.
+ * ids[0], ids[1]: prompt with chosen, prompt with rejected; *prompt: how many
+ * ids of both are the prompt's, which are those in which the two agree with the
+ * prompt alone; at least 1, as nothing predicts the first token.
+ * 0; -1 and *e (EX_INPUT): the record is none of these, the template refuses
+ * it, or a completion is empty.
+ */
+int conversations_pair(const struct conversations *c, struct tok_scratch *s,
+    const char *record, size_t n, struct tok_ids ids[2], size_t *prompt,
     struct err *e);
 
 /* Set mask[i] to 1 for each of ids[n], the encoded text, whose bytes of the

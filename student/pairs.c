@@ -1,0 +1,233 @@
+/* Pairs of completions; see pairs.h. */
+#include "pairs.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/rng.h"
+#include "cli/die.h"
+#include "format/json.h"
+#include "gen/conversations.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* Reading the records of a file. */
+struct pair_reader {
+    const struct pairs_from *from;
+    struct pairs *p;
+    const struct conversations *c;
+    struct tok_scratch *s;
+    struct tok_ids ids[2];
+    size_t left_out; /* pairs whose prompt fills a text */
+};
+
+/* The number of that name in the record, or NAN. */
+static double
+record_number(const json_t *record, const char *name)
+{
+    const json_t *x = json_object_get(record, name);
+
+    return json_is_number(x) ? json_number_value(x) : (double)NAN;
+}
+
+/* Append a pair whose texts are in r->ids. */
+static void
+add_pair(struct pair_reader *r, size_t prompt, const json_t *record)
+{
+    struct pairs *p = r->p;
+    const size_t most = r->from->T / 2;
+    struct pair *pair;
+
+    if (prompt >= most) {
+        r->left_out++;
+        return;
+    }
+    p->pair = xreallocarray(p->pair, p->n + 1, sizeof *p->pair);
+    pair = &p->pair[p->n++];
+    *pair = (struct pair){ .prompt = prompt,
+        .reference = { record_number(record, "ref_chosen_logps"),
+            record_number(record, "ref_rejected_logps") } };
+    for (int k = 0; k < 2; k++) {
+        pair->n[k] = r->ids[k].n < most ? r->ids[k].n : most;
+        for (size_t i = 0; i < pair->n[k]; i++)
+            tok_ids_push(&p->ids, r->ids[k].v[i]);
+    }
+    p->given &= isfinite(pair->reference[0]) && isfinite(pair->reference[1]);
+    if (pair->n[0] + pair->n[1] > p->most)
+        p->most = pair->n[0] + pair->n[1];
+}
+
+static int
+read_pair(struct pair_reader *r, const char *line, size_t n, struct err *e)
+{
+    json_t *record = js_parse(line, n, e);
+    size_t prompt = 0;
+    int result = record == NULL
+        ? -1
+        : conversations_pair(r->c, r->s, line, n, r->ids, &prompt, e);
+
+    for (int k = 0; k < 2 && result == 0; k++)
+        result = tok_fits(&r->ids[k], r->from->V, e);
+    if (result == 0)
+        add_pair(r, prompt, record);
+    json_decref(record);
+    return result;
+}
+
+/* Read all lines of the file's text; blank ones are skipped. */
+static void
+read_lines(struct pair_reader *r, const char *name, const char *text, size_t n)
+{
+    size_t line = 1;
+    struct err e;
+
+    for (const char *at = text, *end; at < text + n; at = end + 1, line++) {
+        end = memchr(at, '\n', (size_t)(text + n - at));
+        end = end != NULL ? end : text + n;
+        if (strspn(at, " \t\r") >= (size_t)(end - at))
+            continue;
+        if (read_pair(r, at, (size_t)(end - at), &e) < 0)
+            die(e.code, "%s: line %zu: %s", name, line, e.msg);
+    }
+}
+
+/* Point the pairs to their ids, and hash everything. */
+static void
+settle_pairs(struct pairs *p)
+{
+    XXH3_state_t *h = XXH3_createState();
+    XXH128_canonical_t c;
+    size_t at = 0;
+
+    if (h == NULL)
+        mem_exhausted("a hash");
+    XXH3_128bits_reset(h);
+    XXH3_128bits_update(h, p->ids.v, p->ids.n * sizeof *p->ids.v);
+    for (size_t i = 0; i < p->n; i++) {
+        struct pair *q = &p->pair[i];
+        const uint64_t shape[] = { q->n[0], q->n[1], q->prompt };
+
+        q->ids = p->ids.v + at;
+        at += q->n[0] + q->n[1];
+        XXH3_128bits_update(h, shape, sizeof shape);
+        if (p->given)
+            XXH3_128bits_update(h, q->reference, sizeof q->reference);
+    }
+    XXH128_canonicalFromHash(&c, XXH3_128bits_digest(h));
+    for (int i = 0; i < 16; i++)
+        snprintf(p->hash + 2 * i, 3, "%02x", c.digest[i]);
+    XXH3_freeState(h);
+}
+
+void
+pairs_open(struct pairs *p, const struct pairs_from *from)
+{
+    const int standard = from->file == NULL || strcmp(from->file, "-") == 0;
+    const char *name = standard ? "<stdin>" : from->file;
+    struct pair_reader r = { .from = from, .p = p };
+    struct tokenizer *t;
+    struct conversations c;
+    struct err e;
+    char *text;
+    size_t n;
+
+    *p = (struct pairs){ .given = 1 };
+    if ((t = tok_open(from->tokenizer, &e)) == NULL ||
+        tok_fit(t, from->tokenizer, from->V, NULL, &e) < 0)
+        die_err(&e);
+    if (conversations_open(&c, t, from->tokenizer, from->template, &e) < 0 &&
+        e.code != EX_USAGE)
+        die_err(&e);
+    if (io_slurp(standard ? "-" : from->file, SIZE_MAX, &text, &n, &e) < 0)
+        die_err(&e);
+    tok_hash(t, p->tokenizer);
+    r.c = &c;
+    r.s = tok_scratch_new(t);
+    read_lines(&r, name, text, n);
+    if (r.left_out > 0)
+        note("%s: %zu pairs are left out: the prompt alone has %zu tokens or "
+             "more (-T)",
+            name, r.left_out, from->T / 2);
+    if (p->n == 0)
+        die(EX_INPUT, "%s: has no pairs", name);
+    settle_pairs(p);
+    for (int k = 0; k < 2; k++)
+        tok_ids_release(&r.ids[k]);
+    tok_scratch_free(r.s);
+    conversations_close(&c);
+    tok_free(t);
+    free(text);
+}
+
+void
+pairs_close(struct pairs *p)
+{
+    tok_ids_release(&p->ids);
+    free(p->pair);
+}
+
+const struct pair *
+pairs_at(const struct pairs *p, uint64_t seed, size_t k)
+{
+    return &p->pair[rng_perm(rng_key(seed, k / p->n), p->n, k % p->n)];
+}
+
+void
+pair_batch_init(struct pair_batch *b, size_t B, size_t T)
+{
+    *b = (struct pair_batch){ .pair = xcalloc(B, sizeof *b->pair) };
+    b->ids = xcalloc(B * T, sizeof *b->ids);
+    b->first = xcalloc(B * T, sizeof *b->first);
+    b->scored = xcalloc(B * T, sizeof *b->scored);
+}
+
+/* Write text k of a pair to a row, from column at on. */
+static void
+put_text(const struct pair *p, int k, size_t at, uint32_t *ids, uint32_t *first,
+    uint8_t *scored)
+{
+    const uint32_t *from = p->ids + (k == 0 ? 0 : p->n[0]);
+
+    for (size_t i = 0; i < p->n[k]; i++) {
+        ids[at + i] = from[i];
+        first[at + i] = (uint32_t)at;
+        scored[at + i] = i + 1 >= p->prompt && i + 1 < p->n[k];
+    }
+}
+
+void
+pair_batch_fill(struct pair_batch *b, const struct pairs *p, uint64_t seed,
+    size_t k, size_t B)
+{
+    b->B = B;
+    b->T = 0;
+    for (size_t i = 0; i < B; i++) {
+        const struct pair *q = b->pair[i] = pairs_at(p, seed, k + i);
+
+        b->T = q->n[0] + q->n[1] > b->T ? q->n[0] + q->n[1] : b->T;
+    }
+    memset(b->ids, 0, B * b->T * sizeof *b->ids);
+    memset(b->first, 0xff, B * b->T * sizeof *b->first); /* padding */
+    memset(b->scored, 0, B * b->T);
+    for (size_t i = 0; i < B; i++)
+        for (int t = 0; t < 2; t++)
+            put_text(b->pair[i], t, t == 0 ? 0 : b->pair[i]->n[0],
+                b->ids + i * b->T, b->first + i * b->T, b->scored + i * b->T);
+}
+
+struct rows
+pair_batch_rows(const struct pair_batch *b)
+{
+    return (struct rows){ b->B, b->T, b->ids, b->first };
+}
+
+void
+pair_batch_release(struct pair_batch *b)
+{
+    free(b->pair);
+    free(b->ids);
+    free(b->first);
+    free(b->scored);
+}

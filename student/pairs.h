@@ -1,0 +1,65 @@
+/* Pairs of completions, of which one is preferred, as batches: see
+ * student-dpo(1). */
+#ifndef STUDENT_PAIRS_H
+#define STUDENT_PAIRS_H
+
+#include "model/forward.h"
+#include "tok/tok.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A pair.  Its row is the chosen text, then the rejected one, which does not
+ * see it: each is a piece of its own that begins with the prompt. */
+struct pair {
+    const uint32_t *ids; /* [n[0] + n[1]] */
+    size_t n[2];         /* tokens of each text */
+    size_t prompt;       /* tokens of the prompt in each */
+    double reference[2]; /* log probability of each completion given by the
+                          * record; NAN: not given */
+};
+
+struct pairs {
+    size_t n;
+    struct pair *pair; /* [n] */
+    struct tok_ids ids;
+    size_t most;        /* most tokens of a row */
+    int given;          /* 1: all records give reference */
+    char hash[33];      /* of all of this */
+    char tokenizer[33]; /* hash of the tokenizer */
+};
+
+/* What pairs_open reads. */
+struct pairs_from {
+    const char *file;      /* JSONL; NULL or "-": standard input */
+    const char *tokenizer; /* a model, a tokenizer.json */
+    const char *template;  /* chat template, or NULL: that of tokenizer */
+    size_t V;              /* ids of the model */
+    size_t T;              /* a text has at most T / 2 tokens; its end is cut
+                            * off */
+};
+/* Dies on errors.  Prints a note of pairs left out because the prompt fills a
+ * text. */
+void pairs_open(struct pairs *p, const struct pairs_from *from);
+void pairs_close(struct pairs *p);
+
+/* The pair at place k, counted over all epochs; each epoch has an order of its
+ * own, which seed determines. */
+const struct pair *pairs_at(const struct pairs *p, uint64_t seed, size_t k);
+
+/* A batch of pairs. */
+struct pair_batch {
+    size_t B, T;              /* rows; tokens of the longest */
+    const struct pair **pair; /* [B] */
+    uint32_t *ids, *first;    /* [B,T], as in struct rows */
+    uint8_t *scored;          /* [B,T] 1: predicts a token of a completion */
+};
+/* Room for B rows of at most T tokens; release it with pair_batch_release. */
+void pair_batch_init(struct pair_batch *b, size_t B, size_t T);
+/* Make a batch of B pairs, those at places k .. k+B-1. */
+void pair_batch_fill(struct pair_batch *b, const struct pairs *p, uint64_t seed,
+    size_t k, size_t B);
+struct rows pair_batch_rows(const struct pair_batch *b);
+void pair_batch_release(struct pair_batch *b);
+
+#endif
