@@ -74,6 +74,7 @@ held_out_open(struct student *s)
     share_head(f, &s->feed);
     h->loss = s->loss;
     h->loss.w_sh = 0.0;
+    h->loss.dft = 0;
     if (kind == TARGETS_NONE || h->loss.w_kl == 0.0) {
         h->loss.w_ce = 1.0;
         h->loss.w_kl = 0.0;

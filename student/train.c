@@ -18,11 +18,14 @@
 #include <string.h>
 #include <xxhash.h>
 
+static const char *const loss_names[] = { "nll", "dft", NULL };
 static struct args a = { ARGS_DEFAULT };
+static int loss;
 
 static const struct opt options[] = { OPTIONS_MODEL(a),
     OPT_GROUP("loss (auto: CE 0.25; KL, SquareHead 1 if the stream has them; "
               "CE alone 1)"),
+    OPT_ENUM(0, "loss", &loss, loss_names, "name", "loss that is minimised"),
     OPT_STR(0, "ce", &a.ce, "weight", "weight of cross entropy"),
     OPT_STR(0, "kl", &a.kl, "weight", "weight of KL(teacher || student)"),
     OPT_STR(0, "kl-direction", &a.direction, "name",
@@ -97,7 +100,7 @@ note_loss(const struct loss_opt *l, const char *how)
     char ce[40] = "", kl[160] = "", sh[40] = "", beta[40] = "";
 
     if (l->w_ce > 0.0)
-        snprintf(ce, sizeof(ce), " + %g CE", l->w_ce);
+        snprintf(ce, sizeof(ce), " + %g %s", l->w_ce, l->dft ? "DFT" : "CE");
     if (l->direction == KL_JS)
         snprintf(beta, sizeof(beta), ", beta = %g", l->beta);
     if (l->w_kl > 0.0)
@@ -162,6 +165,7 @@ choose_losses(struct student *s)
     s->loss.tau = a.tau;
     s->loss.direction = s->settings.direction;
     s->loss.beta = s->settings.beta;
+    s->loss.dft = loss == 1;
     if (!s->feed.ahead) {
         choose_unseen(s);
         return;

@@ -8,6 +8,7 @@
 #include "../lib/tap.h"
 #include "base/pool.h"
 #include "train/head_logp.h"
+#include "train/head_loss.h"
 
 enum { N = 259, V = 700, D = 6 };
 
@@ -97,6 +98,36 @@ golden_values(const char *set, const char *text, double tau)
         "%s: the gradient at the head at tau %s is PyTorch's", set, text);
 }
 
+/* The cross entropy times the detached probability. */
+static void
+dynamic_loss(const char *set)
+{
+    static struct results r;
+    static uint32_t place[N];
+    const struct loss_opt o = { .w_ce = 1.0, .tau = 1.0, .dft = 1 };
+    const struct targets none = { .kind = TARGETS_NONE };
+    struct pool *pool = pool_new(2, NULL);
+    struct loss_sum sum = { 0 };
+    struct arena plan, a;
+    struct head_loss *h;
+
+    memset(r.dw, 0, sizeof r.dw);
+    arena_plan(&plan);
+    head_loss_free(head_loss_new(&plan, pool, V, D, &none, N));
+    arena_init(&a, plan.used);
+    h = head_loss_new(&a, pool, V, D, &none, N);
+    head_loss_rows(h, &o, data("w"), NULL, data("hs"), &none, place,
+        data("target"), N, r.dw, r.dh, &sum);
+    ok(near(sum.ce, golden_at(golden_get(&golden, "dft.loss"), 0), 0, 1e-6),
+        "%s: the loss of dynamic fine-tuning is PyTorch's", set);
+    ok(off(r.dh, "dft.dh%s", "", N * D) <= 2e-6 &&
+            off(r.dw, "dft.dw%s", "", V * D) <= 2e-6,
+        "%s: the gradient of dynamic fine-tuning is PyTorch's", set);
+    head_loss_free(h);
+    arena_release(&a);
+    pool_free(pool);
+}
+
 /* Numbers of a prediction must not depend on the others. */
 static void
 alone(const char *set)
@@ -123,6 +154,7 @@ main(void)
         if (kern_sets_use(kern_sets[i])) {
             golden_values(kern_sets[i], "1", 1.0);
             golden_values(kern_sets[i], "0.7", 0.7);
+            dynamic_loss(kern_sets[i]);
             alone(kern_sets[i]);
         }
     golden_close(&golden);
