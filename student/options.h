@@ -66,7 +66,8 @@ extern const char *const options_dtypes[], *const options_wires[];
         "peak learning rate (default: " rate ")"),                             \
     OPT_STR(0, "schedule", &(a).schedule, "name",                              \
         "learning rate after warm-up: constant, or falling to 0 (cosine, "     \
-        "linear) or to a share (cosine:0.1)"),                                 \
+        "linear), to a share (cosine:0.1), in the last steps (wsd:0.2), or "   \
+        "with their root (invsqrt)"),                                          \
     OPT_SIZE(0, "warmup", &(a).warmup, 0, 1e9, "steps",                        \
         "steps of warm-up (default: 5 % of the steps, at most 100; 0 for a "   \
         "constant schedule)"),                                                 \

@@ -191,7 +191,7 @@ choose_schedule(struct student *s)
     s->total = s->a->steps;
     if (s->total == 0 && s->in.batches > 0)
         s->total = (s->in.batches + s->in.accum - 1) / s->in.accum;
-    if (s->total == 0 && s->settings.schedule != SCHED_CONST)
+    if (s->total == 0 && sched_ends(s->settings.schedule))
         die(EX_USAGE,
             "the stream does not say how long it is: give --steps or "
             "--schedule constant");
@@ -238,7 +238,7 @@ keep_record(struct student *s)
         .ce = s->loss.w_ce,
         .kl = s->loss.w_kl,
         .squarehead = s->loss.w_sh,
-        .steps = s->settings.schedule == SCHED_CONST ? 0 : s->total,
+        .steps = sched_ends(s->settings.schedule) ? s->total : 0,
         .rows = s->rows_of_all,
         .length = s->in.T,
         .last = s->in.last,

@@ -52,14 +52,13 @@ settings_parse(struct settings *s, const struct args *a)
 {
     static const char *const directions[] = { "forward", "reverse", "js",
         NULL };
-    static const char *const schedules[] = { "constant", "cosine", "linear",
-        NULL };
-    static const enum sched sched[] = { SCHED_CONST, SCHED_COSINE,
-        SCHED_LINEAR };
+    static const char *const schedules[] = { "constant", "invsqrt", "cosine",
+        "linear", "wsd", NULL };
+    static const enum sched sched[] = { SCHED_CONST, SCHED_INVSQRT,
+        SCHED_COSINE, SCHED_LINEAR, SCHED_WSD };
     int i = KL_FORWARD;
 
     s->beta = 0.5;
-    s->floor = 0.0;
     if (a->direction != NULL) /* the command has the option */
         i = word_number(a->direction, directions, KL_JS, &s->beta);
     if (i < 0)
@@ -72,11 +71,14 @@ settings_parse(struct settings *s, const struct args *a)
             "that divergence is 0: use forward or reverse",
             a->direction);
     s->direction = (enum kl_direction)i;
-    i = word_number(a->schedule, schedules, 1, &s->floor);
+    s->by = strcmp(a->schedule, "wsd") == 0 ? 0.2 : 0.0;
+    i = word_number(a->schedule, schedules, 2, &s->by);
     if (i < 0)
         die(EX_USAGE,
-            "--schedule: '%s' is none of constant, cosine and linear, or, with "
-            "the last rate as a share of the peak, cosine:0.1 and linear:0.1",
+            "--schedule: '%s' is none of constant, invsqrt, cosine, linear and "
+            "wsd, or, with the last rate as a share of the peak, cosine:0.1 "
+            "and linear:0.1, or, with the share of the steps that decay, "
+            "wsd:0.2",
             a->schedule);
     s->schedule = sched[i];
     if (adam_numbers(s, a->adam) < 0)
@@ -150,7 +152,7 @@ settings_join(json_t *old, const json_t *now)
     t = recorded_settings(now, now);
     if (s.direction == t.direction && s.beta == t.beta)
         take_text(old, now, "kl-direction");
-    if (s.schedule == t.schedule && s.floor == t.floor)
+    if (s.schedule == t.schedule && s.by == t.by)
         take_text(old, now, "schedule");
     if (s.beta1 == t.beta1 && s.beta2 == t.beta2 && s.eps == t.eps)
         take_text(old, now, "adam");

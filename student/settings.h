@@ -9,8 +9,8 @@
 struct settings {
     enum kl_direction direction; /* --kl-direction NAME, or js:BETA */
     double beta;
-    enum sched schedule;      /* --schedule NAME, or NAME:FLOOR */
-    double floor;             /* last rate of the schedule over the peak rate */
+    enum sched schedule;      /* --schedule NAME, or NAME:BY */
+    double by;                /* argument of sched_lr */
     double beta1, beta2, eps; /* --adam BETA1,BETA2,EPS */
 };
 

@@ -48,7 +48,7 @@ next_options(const struct student *s)
 {
     return (struct adamw_opt){
         .lr = sched_lr(s->settings.schedule, s->a->lr, s->st.step, s->total,
-            s->warmup, s->settings.floor),
+            s->warmup, s->settings.by),
         .beta1 = s->settings.beta1,
         .beta2 = s->settings.beta2,
         .eps = s->settings.eps,

@@ -59,10 +59,25 @@ double adamw_rounding(const struct adamw *a);
 uint64_t adamw_count(const struct adamw *a);
 void adamw_set_count(struct adamw *a, uint64_t t);
 
-enum sched { SCHED_COSINE, SCHED_LINEAR, SCHED_CONST };
-/* Learning rate of step k (0-based) of n, as in transformers: lr k/w while k <
- * w, then a cosine or a line down to floor*lr at step n. */
+enum sched {
+    SCHED_COSINE,
+    SCHED_LINEAR,
+    SCHED_CONST,
+    SCHED_WSD,
+    SCHED_INVSQRT
+};
+/*
+ * Learning rate of step k (0-based) of n, as in transformers: lr k/w while k <
+ * w, then
+ *   SCHED_COSINE, SCHED_LINEAR: a cosine or a line down to by*lr at step n
+ *   SCHED_CONST: lr
+ *   SCHED_WSD: lr, and a cosine down to 0 over the last by*n steps
+ *   SCHED_INVSQRT: lr sqrt(w/k); without warm-up (w 0) lr sqrt(W/(k+W)), W =
+ *     10000
+ */
 double sched_lr(enum sched s, double lr, size_t k, size_t n, size_t w,
-    double floor);
+    double by);
+/* Does the schedule depend on n? */
+int sched_ends(enum sched s);
 
 #endif

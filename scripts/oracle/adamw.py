@@ -95,6 +95,26 @@ def schedule(kind, warm, floor):
     return torch.tensor(mine)
 
 
+def later_schedules(path):
+    """wsd: decay over the last 10 of N steps; invsqrt; with W steps of warm-up
+    and without (.cold)"""
+    out = {}
+    for name, warm in (('', W), ('.cold', 0)):
+        for kind in ('wsd', 'invsqrt'):
+            o = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=PEAK)
+            s = H.get_inverse_sqrt_schedule(o, warm) if kind == 'invsqrt' else \
+                H.get_wsd_schedule(o, warm, 10, num_training_steps=N)
+            at = []
+            for _ in range(N + 1):
+                at.append(s.get_last_lr()[0])
+                o.step()
+                s.step()
+            out[f'lr.{kind}{name}'] = torch.tensor(at)
+    st.save(path, out, dict(
+        lr_updates=N, lr_warmup=W, lr_peak=PEAK, versions=st.versions(torch, H),
+        made_by='scripts/oracle/adamw.py OUT SCHEDULES'))
+
+
 def clipping(gen, out):
     size = torch.tensor([1e-3, 0.05, 0.3, 1.0, 30.0, 1e6, 0.0])
     a = (torch.randn(7, 5, 7, generator=gen) * size[:, None, None]).float()
@@ -122,6 +142,8 @@ def main():
                 lr_floor=FLOOR, made_by='scripts/oracle/adamw.py OUT',
                 versions=st.versions(torch, H))
     st.save(sys.argv[1], out, meta)
+    if len(sys.argv) > 2:
+        later_schedules(sys.argv[2])
 
 
 main()

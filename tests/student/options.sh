@@ -78,7 +78,15 @@ ok 'a rate that ends at a share of the peak' student -q -m s0 --lr 1e-3 \
     --schedule linear:0.5 -o half kd
 equal 'the last rate of 6 is 7/12 of the peak' \
     "$(awk 'END { printf "%.6f", $8 }' half/metrics.tsv)" 0.000583
-for value in linear:2 constant:0.1 cosin cosine: ''; do
+ok 'a rate that falls in the last half alone' student -q -m s0 --lr 1e-3 \
+    --warmup 0 --schedule wsd:0.5 -o wsd kd
+equal 'it is the peak for 3 of 6 steps' \
+    "$(cut -f 8 wsd/metrics.tsv | sed 1d | tr '\n' ' ')" '0.001 0.001 0.001 0.001 0.00075 0.00025 '
+ok 'a rate that falls as an inverse root' student -q -m s0 --lr 1e-3 \
+    --warmup 2 --schedule invsqrt -o root kd
+equal 'the sixth rate is the peak times the root of 2/5' \
+    "$(awk 'END { printf "%.6f", $8 }' root/metrics.tsv)" 0.000632
+for value in linear:2 constant:0.1 invsqrt:2 wsd:2 cosin cosine: ''; do
     status 2 "--schedule '$value' is refused" student -q -m s0 -o not \
         --schedule "$value" kd
 done

@@ -90,6 +90,32 @@ schedules(void)
         }
 }
 
+/* Warm-up, stable, decay over a fifth of 50 steps; inverse square root. */
+static void
+later_schedules(void)
+{
+    static const char *const names[] = { "wsd", "invsqrt" };
+    struct golden later;
+
+    golden_open(&later, "tests/golden/schedules.safetensors");
+    for (int s = 0; s < 2; s++)
+        for (int cold = 0; cold < 2; cold++) {
+            const struct st_tensor *want;
+            size_t wrong = 0;
+            char key[64];
+
+            snprintf(key, sizeof(key), "lr.%s%s", names[s],
+                cold ? ".cold" : "");
+            want = golden_get(&later, key);
+            for (size_t k = 0; k <= 50; k++)
+                wrong += !near(sched_lr(s == 0 ? SCHED_WSD : SCHED_INVSQRT,
+                                   3e-4, k, 50, cold ? 0 : 8, 0.2),
+                    golden_at(want, k), 1e-16, 1e-12);
+            ok(wrong == 0, "the schedule %s is that of transformers", key);
+        }
+    golden_close(&later);
+}
+
 /* adamw_step on a model of two groups with golden gradients: the norm and the
  * clipped gradient are PyTorch's. */
 static void
@@ -251,6 +277,7 @@ main(void)
         adamw_path("plain", 0.0, kern_sets[i]);
     }
     schedules();
+    later_schedules();
     clipping(pool);
     not_finite(pool);
     first_step(pool);
