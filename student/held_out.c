@@ -238,8 +238,6 @@ held_out_judge(struct student *s, struct err *e)
     struct loss_sum sum;
     int r;
 
-    if (s->a->eval == NULL || s->st.step % s->a->eval_every != 0)
-        return 0;
     watch_busy(1);
     r = judge_batches(s, &sum, e);
     watch_busy(-1);

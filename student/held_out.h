@@ -28,7 +28,7 @@ void held_out_open(struct student *s);
 void held_out_plan(struct student *s, struct plan_load *l);
 /* Open the log, and point RUN/best to the checkpoint of the best evaluation. */
 void held_out_begin(struct student *s);
-/* Call it after a step, before its checkpoint: evaluates if it is time, and
+/* Call it after a step of --eval-every, before its checkpoint: evaluates, and
  * records the result in s->st.  0, or -1 and *e. */
 int held_out_judge(struct student *s, struct err *e);
 /* Has --patience run out? */

@@ -19,8 +19,9 @@ struct args {
     /* the groups below */
     const char *model, *run, *tokenizer, *schedule, *adam, *resume, *override,
         *mask;
+    struct opt_list rates;
     size_t threads, seed, steps, micro, warmup, save, keep, remask;
-    double lr, decay, clip, max_time, rank_timeout, mask_decay;
+    double lr, decay, clip, ema, max_time, rank_timeout, mask_decay;
     int recompute, compute, act, grad, moments, deterministic, wire, qat;
     size_t level, stages;
     const char *comm_log, *timeline, *cpus, *numa;
@@ -68,6 +69,9 @@ extern const char *const options_dtypes[], *const options_wires[];
         "learning rate after warm-up: constant, or falling to 0 (cosine, "     \
         "linear), to a share (cosine:0.1), in the last steps (wsd:0.2), or "   \
         "with their root (invsqrt)"),                                          \
+    OPT_LIST(0, "rates", &(a).rates, "pattern=x",                              \
+        "multiply the rate of tensors with such names; 0 freezes them "        \
+        "(repeatable)"),                                                       \
     OPT_SIZE(0, "warmup", &(a).warmup, 0, 1e9, "steps",                        \
         "steps of warm-up (default: 5 % of the steps, at most 100; 0 for a "   \
         "constant schedule)"),                                                 \
@@ -76,7 +80,10 @@ extern const char *const options_dtypes[], *const options_wires[];
     OPT_REAL(0, "weight-decay", &(a).decay, 0, 10, "x",                        \
         "weight decay of matrices"),                                           \
     OPT_REAL(0, "clip-grad", &(a).clip, 0, 1e9, "norm",                        \
-        "clip the gradient to this norm (0: never)")
+        "clip the gradient to this norm (0: never)"),                          \
+    OPT_REAL(0, "ema", &(a).ema, 0, 0.9999999, "x",                            \
+        "finish with a moving average of the weights, of which each step "     \
+        "keeps this share, such as 0.999 (0: with the weights)")
 
 #define OPTIONS_WEIGHTS(a)                                                     \
     OPT_GROUP("weights"),                                                      \

@@ -28,7 +28,8 @@ check_model_memory(const struct student *s, size_t params)
     const size_t n = s->ranks.n, level = a->stages > 0 ? 3 : a->level;
     const size_t bytes = 4 * params / (level > 2 ? n : 1) +
         (a->grad == 1 ? 2 : 4) * params / (level > 1 ? n : 1) +
-        2 * (a->moments == 1 ? 2 : 4) * params / (level > 0 ? n : 1);
+        (2 * (a->moments == 1 ? 2 : 4) + (a->ema > 0.0 ? 4 : 0)) * params /
+            (level > 0 ? n : 1);
     struct err e;
 
     if (plan_fits(bytes, "--moments bf16, --grad bf16 or a smaller one", &e) <
@@ -162,6 +163,12 @@ load_state(struct student *s)
     s->opt = adamw_new_parts(&s->t, s->a->moments == 1 ? DT_BF16 : DT_F32,
         s->a->level > 0 || stages_any(&s->t.stages) ? &s->ranks : NULL,
         s->a->deterministic);
+    if (s->a->rates.n > 0)
+        adamw_rates(s->opt, &s->t, settings_rate, &s->settings.rates);
+    if (s->a->stages == 0) /* else other ranks have other tensors */
+        settings_rates_used(&s->settings.rates);
+    if (s->a->ema > 0.0)
+        adamw_average(s->opt, &s->t);
     if (s->t.share.n > 1 && s->t.share.params)
         s->parts = param_shards_new(&s->t, s->opt, &s->ranks);
     if (stages_any(&s->t.stages))
@@ -295,6 +302,7 @@ make_step(struct student *s)
         .input = s->in.memory,
         .program = s->program,
         .moments = adamw_dtype(s->opt),
+        .average = s->a->ema > 0.0,
         .parts = s->a->level > 0 ? s->ranks.n : 1,
     };
     const struct ranks_opt o = {

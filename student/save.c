@@ -104,13 +104,16 @@ put_part(struct st_out *o, const struct tmodel *t, const struct adamw *a)
     }
 }
 
-/* Write the moments of every group, or this rank's parts, as m.N and v.N. */
+/* Names of the states of the optimiser: moments, averages. */
+static const char STATES[] = "mve";
+
+/* Write the states of every group, or this rank's parts, as m.N, v.N, e.N. */
 static int
 write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, struct err *e)
 {
     struct st_out o = { 0 };
-    const enum dtype type = adamw_dtype(a);
+    const int kinds = adamw_kinds(a);
     char name[32];
     int r;
 
@@ -122,16 +125,17 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
     st_out_number(&o, "tokens", st->tokens);
     if (st->judged > 0)
         put_judged(&o, st);
-    st_out_meta(&o, "moments", dtype_name(type));
+    st_out_meta(&o, "moments", dtype_name(adamw_dtype(a)));
     if (adamw_in_parts(a))
         put_part(&o, t, a);
-    for (size_t i = 0; i < 2 * t->ngroup; i++) {
-        const size_t n = adamw_own(a, i / 2);
+    for (size_t i = 0; i < t->ngroup; i++)
+        for (int k = 0; k < kinds; k++) {
+            const size_t n = adamw_own(a, i);
 
-        snprintf(name, sizeof(name), "%c.%zu", i % 2 ? 'v' : 'm', i / 2);
-        st_out_tensor(&o, name, type, 1, &n,
-            adamw_moment(a, i / 2, (int)(i % 2)));
-    }
+            snprintf(name, sizeof(name), "%c.%zu", STATES[k], i);
+            st_out_tensor(&o, name, adamw_kind_dtype(a, k), 1, &n,
+                adamw_moment(a, i, k));
+        }
     st_out_end(&o);
     r = st_out_save(&o, file, e);
     st_out_release(&o);
@@ -414,29 +418,29 @@ meta_real(const struct st *st, const char *file, const char *key, double *r,
     return 0;
 }
 
-/* Read those elements of moment i % 2 of group i / 2 that the file has and this
- * rank needs; add their number to *got. */
+/* Read those elements of state k of group i that the file has and this rank
+ * needs; add their number to *got. */
 static int
-read_moment(const struct st *o, size_t i, const struct tmodel *t,
+read_moment(const struct st *o, size_t i, int k, const struct tmodel *t,
     struct adamw *a, size_t *got, struct err *e)
 {
-    const size_t *part = adamw_part(a, i / 2) + adamw_rank(a);
-    const size_t size = adamw_dtype(a) == DT_BF16 ? 2 : 4,
-                 n = t->group[i / 2].n;
+    const size_t *part = adamw_part(a, i) + adamw_rank(a);
+    const enum dtype type = adamw_kind_dtype(a, k);
+    const size_t size = type == DT_BF16 ? 2 : 4, n = t->group[i].n;
     char name[32];
     const struct st_tensor *x;
-    unsigned char *mine = adamw_moment(a, i / 2, (int)(i % 2));
+    unsigned char *mine = adamw_moment(a, i, k);
     size_t at = 0, from, to;
 
-    snprintf(name, sizeof(name), "at.%zu", i / 2);
+    snprintf(name, sizeof(name), "at.%zu", i);
     if (st_meta(o, name) != NULL &&
         number_size(st_meta(o, name), 0, (double)n, &at) < 0)
         return err_set(e, EX_INPUT, "'%s' is no place in the group", name);
-    snprintf(name, sizeof(name), "%c.%zu", i % 2 ? 'v' : 'm', i / 2);
+    snprintf(name, sizeof(name), "%c.%zu", STATES[k], i);
     x = st_find(o, name);
-    if (x == NULL || x->dtype != adamw_dtype(a) || x->ndim != 1 ||
-        x->shape[0] > n - at)
-        return err_set(e, EX_INPUT, "no %s of the group's size", name);
+    if (x == NULL || x->dtype != type || x->ndim != 1 || x->shape[0] > n - at)
+        return err_set(e, EX_INPUT, "no %s of the group's size%s", name,
+            k == 2 ? ": the checkpoint was written without --ema" : "");
     from = at > part[0] ? at : part[0];
     to = at + x->shape[0] < part[1] ? at + x->shape[0] : part[1];
     if (from >= to)
@@ -478,11 +482,12 @@ read_optimiser(const struct st *o, const struct io_map *map, const char *file,
         warn("%s: written with kernels %s, continued with %s: the bits will "
              "differ from an undisturbed run's",
             file, kernels, kern_name());
-    for (size_t i = 0; i < 2 * t->ngroup; i++) {
-        if (read_moment(o, i, t, a, got, e) < 0)
-            return err_prefix(e, "%s", file);
-        io_map_forget(map, 0, map->n);
-    }
+    for (size_t i = 0; i < t->ngroup; i++)
+        for (int k = 0; k < adamw_kinds(a); k++) {
+            if (read_moment(o, i, k, t, a, got, e) < 0)
+                return err_prefix(e, "%s", file);
+            io_map_forget(map, 0, map->n);
+        }
     return 0;
 }
 
@@ -533,7 +538,7 @@ load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
             r = read_moments_file(dir, l.name[i], t, a, st, &got, e);
     dir_list_release(&l);
     for (size_t i = 0; i < t->ngroup; i++)
-        want += 2 * adamw_own(a, i);
+        want += (size_t)adamw_kinds(a) * adamw_own(a, i);
     if (r == 0 && got != want)
         r = err_set(e, EX_INPUT, "%s: it has %zu of %zu moments", dir, got,
             want);

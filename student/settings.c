@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "cli/die.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,54 @@ adam_numbers(struct settings *s, const char *text)
     return r;
 }
 
+/* Parse PATTERN=X, ... */
+static void
+parse_rates(struct rates *r, const struct opt_list *list)
+{
+    r->n = list->n;
+    if (list->n == 0)
+        return;
+    r->v = xcalloc(list->n, sizeof *r->v);
+    for (size_t i = 0; i < list->n; i++) {
+        const char *text = list->v[i], *equals = strrchr(text, '=');
+        struct rate *v = &r->v[i];
+
+        if (equals == NULL || equals == text ||
+            number_real(equals + 1, 0, 1e6, &v->x) < 0)
+            die(EX_USAGE,
+                "--rates: '%s' is not pattern=x: give a pattern of tensors' "
+                "names and a factor, as *embed_tokens*=0",
+                text);
+        v->pattern = xasprintf("%.*s", (int)(equals - text), text);
+        v->used = xcalloc(1, sizeof *v->used);
+    }
+}
+
+double
+settings_rate(const void *ctx, const char *name)
+{
+    const struct rates *r = ctx;
+    double x = 1.0;
+
+    for (size_t i = 0; i < r->n; i++)
+        if (fnmatch(r->v[i].pattern, name, 0) == 0) {
+            *r->v[i].used = 1;
+            x = r->v[i].x;
+        }
+    return x;
+}
+
+void
+settings_rates_used(const struct rates *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (!*r->v[i].used)
+            die(EX_USAGE,
+                "--rates: no tensor has a name such as '%s'; names are those "
+                "of model.safetensors, as model.layers.0.mlp.up_proj.weight",
+                r->v[i].pattern);
+}
+
 void
 settings_parse(struct settings *s, const struct args *a)
 {
@@ -58,6 +107,7 @@ settings_parse(struct settings *s, const struct args *a)
         SCHED_COSINE, SCHED_LINEAR, SCHED_WSD };
     int i = KL_FORWARD;
 
+    parse_rates(&s->rates, &a->rates);
     s->beta = 0.5;
     if (a->direction != NULL) /* the command has the option */
         i = word_number(a->direction, directions, KL_JS, &s->beta);

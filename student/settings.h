@@ -6,15 +6,32 @@
 #include "train/adamw.h"
 #include "train/step.h"
 
+/* --rates PATTERN=X, ..., parsed. */
+struct rate {
+    char *pattern;
+    double x;
+    int *used; /* set to 1 when the pattern matches a name */
+};
+struct rates {
+    struct rate *v; /* [n] */
+    size_t n;
+};
+
 struct settings {
     enum kl_direction direction; /* --kl-direction NAME, or js:BETA */
     double beta;
     enum sched schedule;      /* --schedule NAME, or NAME:BY */
     double by;                /* argument of sched_lr */
     double beta1, beta2, eps; /* --adam BETA1,BETA2,EPS */
+    struct rates rates;       /* never freed */
 };
 
 struct args;
+/* The factor of a tensor's learning rate: that of the last pattern that matches
+ * its name, or 1.  ctx: struct rates. */
+double settings_rate(const void *ctx, const char *name);
+/* Die (EX_USAGE) if a pattern has matched no name. */
+void settings_rates_used(const struct rates *r);
 /* Die (EX_USAGE) if a value cannot be read. */
 void settings_parse(struct settings *s, const struct args *a);
 /* Make options of an options.json, `old`, comparable with those of this run,

@@ -55,6 +55,7 @@ next_options(const struct student *s)
         .decay = s->a->decay,
         .clip = s->a->clip,
         .mask_decay = s->a->mask_decay,
+        .average = s->a->ema,
     };
 }
 
@@ -122,6 +123,33 @@ begin_save(struct student *s, int now)
         die_err(&e);
 }
 
+/* With --ema, exchange the weights for their averages, or back. */
+static void
+swap_averages(struct student *s)
+{
+    if (!(s->a->ema > 0.0))
+        return;
+    adamw_swap(s->opt, &s->t);
+    param_shards_changed(s->parts);
+    effective_make(&s->t, s->pool);
+}
+
+/* If it is time, evaluate the model that the run would finish with now. */
+static int
+judge_step(struct student *s, struct err *e)
+{
+    int r;
+
+    if (s->a->eval == NULL || s->st.step % s->a->eval_every != 0)
+        return 0;
+    if (save_written(&s->saver, e) < 0)
+        return -1;
+    swap_averages(s);
+    r = s->command->judge(s, e);
+    swap_averages(s);
+    return r;
+}
+
 /* Make a step of the gradients that have been added.  0: done, or there was
  * nothing to learn; -1 and *e. */
 static int
@@ -136,7 +164,7 @@ finish_step(struct student *s, const struct loss_sum *sum, struct err *e)
     if (count == 0) {
         pass_over(s);
     } else if (apply_step(s, sum, loss, count, &values, e) < 0 ||
-        (c->judge != NULL && c->judge(s, e) < 0)) {
+        judge_step(s, e) < 0) {
         r = -1;
     } else {
         profile_step(sum->tok);
@@ -223,6 +251,7 @@ steps_end(struct student *s, int status, double wall)
         if (s->st.step == 0)
             die(EX_INPUT, "%s: no batches that are scored", s->in.name);
         begin_save(s, 1);
+        swap_averages(s);
         if ((s->ranks.rank == 0 && run_card_write(s, &e) < 0) ||
             save_final(&s->saver, &s->t, &e) < 0)
             die_err(&e);

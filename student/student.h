@@ -72,8 +72,8 @@ struct command {
         size_t *count, struct buf *b);
     /* Remember the place in the inputs, in s->at, for checkpoints. */
     void (*place)(struct student *s);
-    /* Evaluate if it is time (s->st.judged, s->st.best).  0; -1 and *e.  May be
-     * NULL. */
+    /* Evaluate (s->st.judged, s->st.best); called after steps of --eval-every.
+     * 0; -1 and *e.  NULL: the command has no --eval. */
     int (*judge)(struct student *s, struct err *e);
     /* At the end, print notes.  May be NULL. */
     void (*finish)(const struct student *s);

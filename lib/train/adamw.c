@@ -26,7 +26,9 @@ enum { SPAN = 1 << 16, SPAN_EVEN = GROUP_SPAN };
 struct param_span {
     size_t group, at, n;
     size_t in;                 /* index of its moments in this rank's part */
+    int tensor;                /* W_* of a block's tensor */
     int decay;                 /* does weight decay apply? */
+    float rate;                /* factor of the learning rate */
     const unsigned char *mask; /* bits of struct group's mask, or NULL */
 };
 
@@ -34,6 +36,8 @@ struct adamw {
     struct arena arena;
     enum dtype type; /* element type of m and v */
     void **m, **v;   /* [ngroup][n] moments of this rank's part */
+    float **mean;    /* [ngroup][n] averages of its parameters, or NULL */
+    struct arena means;
     size_t ngroup, nspan;
     struct param_span *span;
     const struct dist_group *ranks;
@@ -59,15 +63,15 @@ struct adamw_call {
 };
 
 static void
-add_spans(struct adamw *a, size_t group, size_t at, size_t n, int decay,
-    const unsigned char *mask)
+add_spans(struct adamw *a, size_t group, int tensor, size_t at, size_t n,
+    int decay, const unsigned char *mask)
 {
     while (n > 0) {
         const size_t k = n < a->most ? n : a->most;
 
         a->span = xreallocarray(a->span, a->nspan + 1, sizeof(*a->span));
         a->span[a->nspan++] =
-            (struct param_span){ group, at, k, at, decay, mask };
+            (struct param_span){ group, at, k, at, tensor, decay, 1.0f, mask };
         at += k;
         mask += mask != NULL ? a->most / 8 : 0;
         n -= k;
@@ -83,13 +87,13 @@ group_spans(struct adamw *a, const struct tmodel *t, size_t i)
     const size_t L = t->m.c.L;
 
     if (i >= L) {
-        add_spans(a, i, 0, g->n, 0, NULL);
+        add_spans(a, i, 0, 0, g->n, 0, NULL);
         return;
     }
     for (int w = 0; w < W_N; w++) {
         const size_t end = w + 1 < W_N ? g->at[w + 1] : g->n;
 
-        add_spans(a, i, g->at[w], end - g->at[w], !block_is_vector(w),
+        add_spans(a, i, w, g->at[w], end - g->at[w], !block_is_vector(w),
             g->mask[w]);
     }
 }
@@ -179,6 +183,30 @@ adamw_new_parts(const struct tmodel *t, enum dtype moments,
     return a;
 }
 
+/* The name of the span's tensor; the caller frees it. */
+static char *
+span_name(const struct param_span *s, const struct config *c)
+{
+    static const char *const other[] = { "model.embed_tokens.weight",
+        "model.norm.weight", "lm_head.weight" };
+
+    return s->group < c->L ? xasprintf("model.layers.%zu.%s", s->group,
+                                 block_tensor_name(c, s->tensor))
+                           : xstrdup(other[s->group - c->L]);
+}
+
+void
+adamw_rates(struct adamw *a, const struct tmodel *t,
+    double (*rate)(const void *ctx, const char *name), const void *ctx)
+{
+    for (size_t i = 0; i < a->nspan; i++) {
+        char *name = span_name(&a->span[i], &t->m.c);
+
+        a->span[i].rate = (float)rate(ctx, name);
+        free(name);
+    }
+}
+
 int
 adamw_in_parts(const struct adamw *a)
 {
@@ -224,6 +252,8 @@ adamw_free(struct adamw *a)
     if (a == NULL)
         return;
     arena_release(&a->arena);
+    arena_release(&a->means);
+    free(a->mean);
     for (size_t i = 0; i < a->ngroup; i++)
         free(a->part[i]);
     free(a->part);
@@ -252,7 +282,38 @@ adamw_rounding(const struct adamw *a)
 void *
 adamw_moment(struct adamw *a, size_t group, int which)
 {
-    return which == 0 ? a->m[group] : a->v[group];
+    return which == 0 ? a->m[group] : which == 1 ? a->v[group] : a->mean[group];
+}
+
+int
+adamw_kinds(const struct adamw *a)
+{
+    return a->mean != NULL ? 3 : 2;
+}
+
+enum dtype
+adamw_kind_dtype(const struct adamw *a, int which)
+{
+    return which == 2 ? DT_F32 : a->type;
+}
+
+void
+adamw_average(struct adamw *a, const struct tmodel *t)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < a->ngroup; i++)
+        bytes += adamw_own(a, i) * sizeof(float) + 64;
+    arena_init(&a->means, bytes);
+    a->mean = xcalloc(a->ngroup, sizeof *a->mean);
+    for (size_t i = 0; i < a->ngroup; i++)
+        a->mean[i] = arena_alloc(&a->means, adamw_own(a, i), sizeof(float));
+    for (size_t i = 0; i < a->nown; i++) {
+        const struct param_span *s = &a->span[a->own[i]];
+
+        memcpy(a->mean[s->group] + s->in, group_p(&t->group[s->group], s->at),
+            s->n * sizeof(float));
+    }
 }
 
 uint64_t
@@ -312,6 +373,15 @@ pull_left_out(float *g, const float *p, size_t n, const unsigned char *mask,
 }
 
 static void
+zero_gradients(const struct group *g, const struct param_span *s)
+{
+    if (g->half != NULL)
+        memset(g->half + s->at, 0, s->n * sizeof *g->half);
+    else
+        memset(group_g(g, s->at), 0, s->n * sizeof(float));
+}
+
+static void
 span_sumsq(void *ctx, size_t task, size_t worker)
 {
     const struct adamw_call *c = ctx;
@@ -324,6 +394,11 @@ span_sumsq(void *ctx, size_t task, size_t worker)
     float room[WIDE];
 
     (void)worker;
+    *sq = 0.0;
+    if (s->rate == 0.0f) {
+        zero_gradients(g, s);
+        return;
+    }
     if (s->mask != NULL && c->model->effective.of > 0)
         pull_left_out(group_g(g, s->at), group_p(g, s->at), s->n, s->mask,
             c->mask_decay);
@@ -331,7 +406,6 @@ span_sumsq(void *ctx, size_t task, size_t worker)
         mask_half(g->half + s->at, s->n, s->mask);
     else if (s->mask != NULL)
         mask_float(group_g(g, s->at), s->n, s->mask);
-    *sq = 0.0;
     for (size_t k = 0; k < s->n && g->half != NULL; k += WIDE) {
         const size_t n = s->n - k < WIDE ? s->n - k : WIDE;
 
@@ -408,7 +482,8 @@ span_update(void *ctx, size_t task, size_t worker)
     const struct param_span *s = &a->span[i];
     struct group *g = &c->model->group[s->group];
     struct adamw_k k = c->plain;
-    const double lr = c->o->lr;
+    const double lr = c->o->lr * s->rate;
+    const float rest = (float)(1.0 - c->o->average);
     const double t = profile_begin();
 
     (void)worker;
@@ -424,6 +499,11 @@ span_update(void *ctx, size_t task, size_t worker)
      * then it becomes 0 / 0 */
     if (s->mask != NULL && c->model->effective.of == 0 && !(k.eps > 0.0f))
         mask_float(group_p(g, s->at), s->n, s->mask);
+    for (size_t j = 0; j < s->n && a->mean != NULL; j++) {
+        float *mean = a->mean[s->group] + s->in + j;
+
+        *mean += rest * (group_p(g, s->at)[j] - *mean);
+    }
     profile_end("AdamW", t, 0.0,
         (a->type == DT_BF16 ? 24.0 : 32.0) * (double)s->n);
 }
@@ -448,6 +528,24 @@ gather_parameters(const struct adamw *a, struct tmodel *t)
             dist_all_gather(a->ranks, t->group[i].p, sizeof(float), a->part[i]);
     if (a->ranks->n > 1 && t->share.n <= 1)
         tmodel_zero_grad(t);
+}
+
+void
+adamw_swap(struct adamw *a, struct tmodel *t)
+{
+    for (size_t i = 0; i < a->nown; i++) {
+        const struct param_span *s = &a->span[a->own[i]];
+        float *p = group_p(&t->group[s->group], s->at);
+        float *mean = a->mean[s->group] + s->in;
+
+        for (size_t j = 0; j < s->n; j++) {
+            const float x = p[j];
+
+            p[j] = mean[j];
+            mean[j] = x;
+        }
+    }
+    gather_parameters(a, t);
 }
 
 /* 1 - beta.  Up to 0.999 beta is rounded to fp32 first, to keep the bits of

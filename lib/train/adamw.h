@@ -1,5 +1,5 @@
-/* AdamW with clipping, the schedule of its learning rate, and its state for
- * checkpoints and plans. */
+/* AdamW with clipping, the schedule of its learning rate, averages of the
+ * parameters, and its state for checkpoints and plans. */
 #ifndef TRAIN_ADAMW_H
 #define TRAIN_ADAMW_H
 
@@ -16,6 +16,9 @@ struct adamw_opt {
     double clip;       /* largest norm of the gradient; 0: no clipping */
     double mask_decay; /* SR-STE (model/effective.h): this times each masked
                         * weight is added to its gradient */
+    double average;    /* after the update the average of each parameter
+                        * becomes `average` times itself plus the rest times
+                        * the parameter (adamw_average) */
 };
 struct adamw; /* moments m and v of every group, step count */
 /* moments: DT_F32 or DT_BF16.  BF16 takes half the memory.  It is rounded
@@ -31,6 +34,15 @@ struct adamw *adamw_new(const struct tmodel *t, enum dtype moments);
 struct adamw *adamw_new_parts(const struct tmodel *t, enum dtype moments,
     const struct dist_group *g, int even);
 void adamw_free(struct adamw *a);
+/* Multiply the learning rate of each tensor by rate(ctx, NAME), for its Hugging
+ * Face name.  A tensor of rate 0 is frozen: its gradients do not count in the
+ * norm, and it does not change.  Without this call all rates are 1. */
+void adamw_rates(struct adamw *a, const struct tmodel *t,
+    double (*rate)(const void *ctx, const char *name), const void *ctx);
+/* Keep an exponential moving average of the parameters, which are those of t
+ * now.  adamw_swap exchanges parameters and averages, on all ranks. */
+void adamw_average(struct adamw *a, const struct tmodel *t);
+void adamw_swap(struct adamw *a, struct tmodel *t);
 /* Scale gradient sums by 1/n, clip by global norm, update, zero gradients.
  * *norm: gradient norm before clipping.  -1 (EX_NUM): the norm is not finite,
  * and nothing has been applied. */
@@ -49,8 +61,11 @@ size_t adamw_own(const struct adamw *a, size_t group);
 /* Bytes of both moments of all of t's groups. */
 size_t adamw_bytes(const struct tmodel *t, enum dtype moments);
 enum dtype adamw_dtype(const struct adamw *a);
-/* First (which = 0) or second moment of a group, or of this rank's part of it,
- * of type `moments`, laid out as the parameters; owned by a. */
+/* The state of a group, or of this rank's part of it, laid out as the
+ * parameters; owned by a.  which: 0: first moments, 1: second moments, 2:
+ * averages; below adamw_kinds. */
+int adamw_kinds(const struct adamw *a);
+enum dtype adamw_kind_dtype(const struct adamw *a, int which);
 void *adamw_moment(struct adamw *a, size_t group, int which);
 /* Relative rounding error |rounded - m| / |m| of all moments in the first step
  * after adamw_new.  0 for fp32 moments, and before that step. */

@@ -129,7 +129,9 @@ plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
         tmodel_weight_bytes(t) + tmodel_mask_bytes(t) + effective_bytes(t);
     p->gradients = tmodel_grad_bytes(t);
     p->buffers = tmodel_room_bytes(t) + l->buffers;
-    p->moments = adamw_bytes(t, l->moments) / (l->parts + !l->parts);
+    p->moments = (adamw_bytes(t, l->moments) +
+                     (l->average ? adamw_bytes(t, DT_F32) / 2 : 0)) /
+        (l->parts + !l->parts);
     p->program = l->program;
     p->work = step_bytes(s, l->tokens) + l->judge + l->ranks;
     p->teacher_head = l->head;

@@ -207,6 +207,11 @@ rm cut/config.json
 status 2 'a run is not resumed with other held-out text' go cut --eval ev
 like 'the message names the option eval' 'begun otherwise: .*eval is' err
 
+# --- averages ---
+ok 'an average is evaluated' trained avg --ema 0.5 --eval ev --eval-every 2
+ok 'a run with an average and no evaluation is made' trained blind --ema 0.5
+same_model 'evaluating an average changes no bit' avg blind
+
 # --- memory, usage ---
 memory() { sed -n 's/.*memory in all \([0-9.]*\) MB.*/\1/p' err; }
 ok 'a run without --eval tells its memory' sh train -o m1 --steps 1 b
