@@ -31,6 +31,10 @@ static const char *const no_yes[] = { "no", "yes", NULL };
     {                                                           \
 #k, offsetof(struct job, m.k), lo, hi, 0, NULL, help, 1 \
     }
+#define OPTIONAL(k, lo, hi, help)                               \
+    {                                                           \
+#k, offsetof(struct job, m.k), lo, hi, 0, NULL, help, 2 \
+    }
 
 const struct key job_keys[] = {
     COUNT(nodes, 1e6, "nodes"),
@@ -56,6 +60,9 @@ const struct key job_keys[] = {
     { "top", offsetof(struct job, top), 0, 1e6, 1, NULL,
         "most probable tokens in a target; 0: final states", 0 },
     REAL(overlap, 0, 1, "share of gathers that arithmetic hides"),
+    REAL(unfused, 0, 8,
+        "times that norms and losses move their bytes; 0: 2 with shard=3, else "
+        "1"),
     WORD("compute", f32, types, 1, "type of products"),
     REAL(weight_bytes, 0.5, 8, "bytes of a weight, stored and gathered"),
     REAL(grad_bytes, 0.5, 8, "bytes of a gradient, stored and reduced"),
@@ -78,10 +85,20 @@ const struct key job_keys[] = {
     FIGURE(net_gbs, 1e-3, 1e6, "GB/s of a device to other nodes"),
     FIGURE(net_us, 0, 1e6, "latency of a message between nodes"),
     FIGURE(net_call_us, 0, 1e6, "latency of a collective between nodes"),
-    FIGURE(matrix_eff, 1e-3, 1, "share of peak that products reach"),
+    FIGURE(matrix_eff, 1e-3, 1, "share of peak that large products reach"),
+    OPTIONAL(attention_eff, 1e-3, 1,
+        "share of peak that flash attention reaches"),
+    OPTIONAL(product_reads, 0, 16,
+        "times that a product moves its three matrices"),
     FIGURE(memory_eff, 1e-3, 1, "share of memory_gbs that other work reaches"),
     FIGURE(link_eff, 1e-3, 1, "share of link_gbs that collectives reach"),
     FIGURE(net_eff, 1e-3, 1, "share of net_gbs that collectives reach"),
+    OPTIONAL(tensor_hidden, 0, 1,
+        "share of the collectives of tensor ranks that products hide"),
+    OPTIONAL(reserve_gb, 0, 1e6,
+        "memory of context, libraries and caches, 1e9 bytes"),
+    OPTIONAL(reserve_share, 0, 1,
+        "memory lost to fragmentation, as a share of tensors"),
     FIGURE(device_watts, 0, 1e5, "power of a device"),
     FIGURE(node_watts, 0, 1e6, "power of a node beside its devices"),
     { NULL, 0, 0, 0, 0, NULL, NULL, 0 },
@@ -92,11 +109,17 @@ job_init(struct job *j)
 {
     memset(j, 0, sizeof *j);
     j->nodes = j->tensor = j->pipeline = j->virtual = j->expert = 1;
-    j->context = j->micro = j->flash = j->overlap = 1;
+    j->context = j->micro = j->flash = 1;
+    j->overlap = 0.7;
     j->batch = 8;
     j->length = 512;
     j->weight_bytes = j->grad_bytes = j->act_bytes = j->logits = 2;
     j->state_bytes = 12;
+    /* as of the A100, for machines' files that leave these out */
+    j->m.attention_eff = 0.32;
+    j->m.product_reads = 2;
+    j->m.reserve_gb = 8.8;
+    j->m.reserve_share = 0.1;
 }
 
 const struct key *
@@ -182,6 +205,12 @@ double
 job_shards(const struct job *j)
 {
     return job_world(j) / (j->tensor * j->pipeline);
+}
+
+double
+job_expert_parts(const struct job *j)
+{
+    return fmod(job_shards(j), j->expert) > 0 ? 1.0 : j->tensor;
 }
 
 static int

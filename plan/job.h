@@ -28,8 +28,16 @@ struct machine {
     double net_gbs, net_us;         /* likewise to other nodes */
     double net_call_us;             /* latency of a collective between nodes,
                                      * microseconds */
-    double matrix_eff;              /* share of peak that products reach */
+    double matrix_eff;              /* share of peak that large products
+                                     * reach */
+    double attention_eff;           /* likewise flash attention */
+    double product_reads;           /* times that a product moves its three
+                                     * matrices */
     double memory_eff, link_eff, net_eff; /* share of bandwidth reached */
+    double tensor_hidden;                 /* share of the collectives of tensor
+                                           * ranks that arithmetic hides */
+    double reserve_gb, reserve_share;     /* memory that holds no tensor: fixed,
+                                           * and in proportion to tensors */
     double device_watts, node_watts;      /* node_watts: without devices */
 };
 
@@ -43,6 +51,8 @@ struct job {
     double recompute, sequence, flash;
     double teacher_at, top;
     double overlap; /* share of gathers hidden by arithmetic, 0..1 */
+    double unfused; /* times that norms and losses move their bytes; 0: 2 with
+                     * shard = 3, else 1 */
     double f32;     /* 1: products in fp32 */
     double weight_bytes, grad_bytes, state_bytes; /* bytes of a parameter's
                                                    * weight, gradient,
@@ -63,7 +73,8 @@ struct key {
     int whole;                /* 1: whole numbers only */
     const char *const *words; /* ends with NULL; NULL: a number */
     const char *help;
-    int machine; /* 1: a figure of the machine */
+    int machine; /* 1: a figure of the machine; 2: one that its file may leave
+                  * out */
 };
 extern const struct key job_keys[]; /* ends with a name of NULL */
 
@@ -91,5 +102,8 @@ double job_data(const struct job *j);
 double job_passes(const struct job *j);
 /* Number of ranks with the same part of the model, among which ZeRO divides. */
 double job_shards(const struct job *j);
+/* Number of ranks that divide one expert: the tensor ranks, unless the expert
+ * ranks include them. */
+double job_expert_parts(const struct job *j);
 
 #endif

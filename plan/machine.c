@@ -46,6 +46,8 @@ read_machine(struct job *j, json_t *file, struct err *e)
 
         if (!k->machine)
             continue;
+        if (v == NULL && k->machine == 2)
+            continue;
         if (v == NULL)
             return err_set(e, EX_INPUT, "%s: is missing", k->name);
         if (read_machine_figure(j, k, v, e) < 0)

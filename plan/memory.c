@@ -28,7 +28,8 @@ slice_of(const struct job *j, size_t rank)
     return (struct slice){ .blocks = blocks,
         .dense = blocks * (s->attention + s->dense) / j->tensor +
             blocks * s->vectors,
-        .experts = blocks * s->experts * s->expert / j->expert,
+        .experts =
+            blocks * s->experts * s->expert / (j->expert * job_expert_parts(j)),
         .table = (s->V * s->d * ((rank == 0) + own_head) +
                      s->positions * (rank == 0)) /
             j->tensor };
@@ -82,7 +83,7 @@ rank_bytes(const struct job *j, const struct slice *p, double each, int from)
 
     return zero_bytes(p->dense + p->table, each, from, j, ranks) +
         zero_bytes(p->experts, each, from, j,
-            fmax(1.0, ranks * j->tensor / j->expert));
+            fmax(1.0, ranks * j->tensor / (j->expert * job_expert_parts(j))));
 }
 
 /* Bytes of the activations of `blocks` blocks. */
@@ -194,7 +195,8 @@ predict_memory(struct figures *f, const struct job *j)
 
     figure_add(f, "memory", "bytes", 0.0, "the sum of the following");
     figure_add(f, "memory.weights", "bytes", h.weights,
-        "weight_bytes P, P = (attention + MLP) / tensor + experts / expert + "
+        "weight_bytes P, P = (attention + MLP) / tensor + experts / (expert "
+        "tensor) + "
         "vocabulary / tensor, of the fullest rank; / ranks if shard = 3");
     figure_add(f, "memory.gradients", "bytes", h.gradients,
         "grad_bytes P; / ranks if shard >= 2");
@@ -212,5 +214,9 @@ predict_memory(struct figures *f, const struct job *j)
         "before the last is fuller");
     if (j->teacher.L > 0)
         add_teacher_memory(f, j);
+    figure_add(f, "memory.reserve", "bytes",
+        1e9 * j->m.reserve_gb + j->m.reserve_share * figure_sum(f, "memory."),
+        "what a device reports besides tensors: reserve_gb + reserve_share x "
+        "the other parts");
     f->f[total].v = figure_sum(f, "memory.");
 }

@@ -1,6 +1,7 @@
 /*
  * Time of a step: see step.h.  Products take their FLOP over the FLOP/s that
- * they reach.  Other work takes its bytes over the memory bandwidth that it
+ * large ones reach, and the time of the bytes that they move, so that small
+ * ones are slower.  Other work takes its bytes over the memory bandwidth that it
  * reaches.  Collectives take their latency plus their bytes over the bandwidth.
  */
 #include "step.h"
@@ -33,10 +34,30 @@ flop_attention(const struct shape *s, double length, int masked)
 }
 
 static double
+peak_rate(const struct job *j)
+{
+    return 1e12 * (j->f32 > 0 ? j->m.f32_tflops : j->m.bf16_tflops);
+}
+
+/* FLOP/s of products that are large enough. */
+static double
 product_rate(const struct job *j)
 {
-    return 1e12 * j->m.matrix_eff *
-        (j->f32 > 0 ? j->m.f32_tflops : j->m.bf16_tflops);
+    return j->m.matrix_eff * peak_rate(j);
+}
+
+static double
+memory_rate(const struct job *j)
+{
+    return 1e9 * j->m.memory_gbs * j->m.memory_eff;
+}
+
+/* Times that norms, activation functions and losses move their bytes.  Stacks
+ * that shard weights, as PyTorch's FSDP, seldom fuse them. */
+static double
+unfused_times(const struct job *j)
+{
+    return j->unfused > 0 ? j->unfused : j->shard >= 3 ? 2.0 : 1.0;
 }
 
 /* Bytes that the forward pass of a block moves for a token, besides products.
@@ -102,36 +123,87 @@ ranks_near(const struct job *j, double inner)
 
 /* ---- seconds of a pass: block, head, weights, teacher ---- */
 
-/* Time of a block's matrix products: forward 1, backward 2, recomputation 1. */
+/* Forward passes of a block's products that a pass takes the time of: forward 1,
+ * backward 2, recomputation 1. */
+static double
+product_times(const struct job *j)
+{
+    return 3.0 + (j->recompute == RECOMPUTE_FULL ? 1.0 : 0.0);
+}
+
+/* Parameters of a block's matrices on a rank. */
+static double
+block_weights(const struct job *j, const struct shape *s)
+{
+    return (s->attention + s->dense) / j->tensor +
+        s->experts * s->expert / (j->expert * job_expert_parts(j));
+}
+
+/* Seconds of the products of `blocks` blocks, forward once.  Besides its FLOP, a
+ * product moves its input, its weights and its output product_reads times. */
+static double
+forward_products(const struct job *j, const struct shape *s, double blocks)
+{
+    const double tokens = pass_tokens(j), parts = job_expert_parts(j);
+    const double heads = 2.0 * (s->H + s->KV) * s->D / j->tensor;
+    const double states = (s->mlp > 0 ? 4.0 : 2.0) * s->d;
+    const double expert =
+        (2.0 * s->d + s->gates * s->expert_mlp / parts) * parts / j->tensor;
+    const double moved = tokens *
+            (states + heads + s->gates * s->mlp / j->tensor +
+                s->active * expert) +
+        block_weights(j, s);
+
+    return blocks *
+        (2.0 * tokens * shape_products(s) / (j->tensor * product_rate(j)) +
+            j->m.product_reads * j->act_bytes * moved / memory_rate(j));
+}
+
+/* Seconds of the products of a block, with the addition of the gradients of its
+ * weights to sums in fp32. */
 static double
 product_time(const struct job *j)
 {
     const struct shape *s = &j->student;
-    const double attention = flop_attention(s, j->length, j->flash > 0) / s->L;
-    const double again = j->recompute == RECOMPUTE_FULL ? 1.0 : 0.0;
-    /* recomputed scores: by flash attention itself, or by `recompute` */
+
+    return product_times(j) * forward_products(j, s, 1.0) +
+        (8.0 + j->weight_bytes) * block_weights(j, s) / memory_rate(j);
+}
+
+/* Seconds of the attention of `blocks` blocks, forward once. */
+static double
+forward_attention(const struct job *j, const struct shape *s, double blocks)
+{
+    const double flop = flop_attention(s, j->length, j->flash > 0) / s->L;
+    const double share = j->flash > 0 ? j->m.attention_eff : j->m.matrix_eff;
+
+    return blocks * pass_tokens(j) * flop / (j->tensor * share * peak_rate(j));
+}
+
+/* Seconds of a block's attention, with the scores that flash attention itself or
+ * `recompute` computes again. */
+static double
+attention_time(const struct job *j)
+{
     const double scores = j->flash > 0        ? 0.5
         : j->recompute == RECOMPUTE_SELECTIVE ? 1.0
                                               : 0.0;
 
-    return pass_tokens(j) / j->tensor / product_rate(j) *
-        ((3.0 + again) * 2.0 * shape_products(s) +
-            (3.0 + again + scores) * attention);
+    return (product_times(j) + scores) * forward_attention(j, &j->student, 1.0);
 }
 
 /* Time of a block's other work, by the bytes that it moves. */
 static double
 vector_time(const struct job *j)
 {
-    const double again = j->recompute == RECOMPUTE_FULL ? 1.0 : 0.0;
     const double scores = j->recompute == RECOMPUTE_SELECTIVE
         ? score_numbers(j,
               4.0 * j->act_bytes +
                   j->student.dropout * (2.0 * j->act_bytes + 1.0))
         : 0.0;
 
-    return pass_tokens(j) * ((3.0 + again) * block_moves(j) + scores) /
-        (1e9 * j->m.memory_gbs * j->m.memory_eff);
+    return unfused_times(j) * pass_tokens(j) *
+        (product_times(j) * block_moves(j) + scores) / memory_rate(j);
 }
 
 /* Time of the head and the loss.  Logits in fp32 are written, read for the
@@ -140,11 +212,13 @@ static double
 head_time(const struct job *j)
 {
     const struct shape *s = &j->student;
-    const double tokens = pass_tokens(j) / j->tensor;
+    const double tokens = pass_tokens(j), rows = s->V / j->tensor;
+    const double moved = tokens * s->d + (s->d + tokens) * rows;
 
-    return tokens *
-        (6.0 * s->V * s->d / product_rate(j) +
-            20.0 * s->V / (1e9 * j->m.memory_gbs * j->m.memory_eff));
+    return 6.0 * tokens * rows * s->d / product_rate(j) +
+        (3.0 * j->m.product_reads * j->act_bytes * moved +
+            20.0 * unfused_times(j) * tokens * rows) /
+        memory_rate(j);
 }
 
 /* Time of tensor parallelism.  A block has two all-reduces forward and two
@@ -160,11 +234,12 @@ tensor_time(const struct job *j)
     const double times = 4.0 + (j->recompute == RECOMPUTE_FULL ? 2.0 : 0.0) +
         (j->sequence > 0 ? 1.0 : 0.0);
 
-    return times * 2.0 * gather_time(j, &r, bytes, 1.0);
+    return (1.0 - j->m.tensor_hidden) * times * 2.0 *
+        gather_time(j, &r, bytes, 1.0);
 }
 
-/* Time of context parallelism: keys, values and their gradients go round the
- * ranks that share a row. */
+/* Time of context parallelism that attention does not hide: keys, values and
+ * their gradients go round the ranks that share a row. */
 static double
 context_time(const struct job *j)
 {
@@ -173,33 +248,36 @@ context_time(const struct job *j)
     const double bytes =
         j->micro * j->length * 2.0 * s->KV * s->D * j->act_bytes / j->tensor;
 
-    return (3.0 + (j->recompute == RECOMPUTE_FULL)) *
-        gather_time(j, &r, bytes, 1.0);
+    return fmax(0.0,
+        product_times(j) * gather_time(j, &r, bytes, 1.0) - attention_time(j));
 }
 
 /* Time of expert parallelism.  All-to-all sends a token to each rank that has
  * one of its experts, on average e (1 - (1 - 1/e)^active) of e ranks, and
  * results come back.  Links in the node and the network work at the same time.
- */
+ * Tensor ranks that divide an expert gather its tokens and scatter results. */
 static double
 expert_time(const struct job *j)
 {
     const struct shape *s = &j->student;
     const struct machine *m = &j->m;
-    const double e = j->expert, inside_node = fmin(m->devices, e);
+    const double parts = job_expert_parts(j);
+    const double e = j->expert, inside_node = fmin(ranks_near(j, parts), e);
     const double ranks = e * (1.0 - pow(1.0 - 1.0 / e, s->active));
-    const double each =
-        pass_tokens(j) / j->tensor * s->d * j->act_bytes * ranks / e;
+    const double tokens = pass_tokens(j);
+    const double each = tokens / j->tensor * s->d * j->act_bytes * ranks / e;
     const double inside =
         (inside_node - 1.0) * each / (1e9 * m->link_gbs * m->link_eff);
     const double outside =
         (e - inside_node) * each / (1e9 * m->net_gbs * m->net_eff) +
         (e > inside_node ? 1e-6 * (m->net_call_us + m->net_us) : 0.0);
+    const struct ring r = { parts, m->devices, 0.0 };
 
     if (s->experts == 0.0)
         return 0.0;
-    return (4.0 + 2.0 * (j->recompute == RECOMPUTE_FULL)) *
-        fmax(inside, outside);
+    return 2.0 * (product_times(j) - 1.0) *
+        (fmax(inside, outside) +
+            gather_time(j, &r, tokens * s->active * s->d * j->act_bytes, 1.0));
 }
 
 /* Seconds to gather or scatter `each` bytes for every parameter of a slice in
@@ -212,8 +290,9 @@ slice_time(const struct job *j, const struct slice *p, double each,
     const double ranks = job_shards(j), close = ranks_near(j, j->tensor);
     const struct ring dense = { in_node ? fmin(ranks, close) : ranks, close,
         in_node ? 0.0 : gbs };
-    const struct ring experts = { ranks * j->tensor / j->expert,
-        ranks_near(j, j->expert), gbs };
+    const double divided = j->expert * job_expert_parts(j);
+    const struct ring experts = { ranks * j->tensor / divided,
+        ranks_near(j, divided), gbs };
 
     return gather_time(j, &dense, (p->dense + p->table) * each, calls) +
         (p->experts > 0.0 ? gather_time(j, &experts, p->experts * each, calls)
@@ -257,16 +336,16 @@ static double
 teacher_pass_time(const struct job *j)
 {
     const struct shape *t = &j->teacher;
-    const double tokens = pass_tokens(j) / j->tensor;
-    const double head = j->top > 0 ? 0.0 : 2.0 * t->V * t->d;
+    const double blocks = t->L / j->pipeline;
+    const double head =
+        2.0 * pass_tokens(j) * t->V * t->d / (j->tensor * product_rate(j));
 
     if (t->L == 0)
         return 0.0;
     if (j->teacher_at == TEACHER_CACHED)
-        return tokens * head / product_rate(j);
-    return tokens *
-        (flop_products(t) + flop_attention(t, j->length, j->flash > 0)) /
-        (j->pipeline * product_rate(j));
+        return j->top > 0 ? 0.0 : head;
+    return forward_products(j, t, blocks) + forward_attention(j, t, blocks) +
+        head / j->pipeline;
 }
 
 /* ---- a pass of a rank ---- */
@@ -274,7 +353,8 @@ teacher_pass_time(const struct job *j)
 /* Seconds of a pass through a rank's stages, by part, as if the rank had the
  * head. */
 struct pass {
-    double matrix, vector, head, tensor, context, expert, hand, teacher;
+    double matrix, attention, vector, head, tensor, context, expert, hand,
+        teacher;
     double busy; /* the sum of these parts */
     double all;  /* busy, and gathers of weights that it does not hide */
 };
@@ -286,6 +366,7 @@ make_pass(const struct job *j, const struct slice *s)
     const double gathered =
         sharded_time(j, s) + (j->teacher.L > 0 ? teacher_gather(j) : 0.0);
     struct pass p = { .matrix = s->blocks * product_time(j),
+        .attention = s->blocks * attention_time(j),
         .vector = s->blocks * vector_time(j),
         .head = head_time(j),
         .tensor = s->blocks * tensor_time(j),
@@ -293,13 +374,12 @@ make_pass(const struct job *j, const struct slice *s)
         .expert = s->blocks * expert_time(j),
         .teacher = teacher_pass_time(j) };
 
-    /* each virtual stage sends a state on and gets a gradient back; each tensor
-     * rank sends its share */
-    if (j->pipeline > 1)
-        p.hand = 2.0 * j->virtual * state /
-            (j->tensor * 1e9 * j->m.net_gbs * j->m.net_eff);
-    p.busy = p.matrix + p.vector + p.head + p.tensor + p.context + p.expert +
-        p.hand + p.teacher;
+    /* a stage sends a state on and gets a gradient back, each tensor rank its
+     * share; interleaved parts hide that */
+    if (j->pipeline > 1 && j->virtual == 1)
+        p.hand = 2.0 * state / (j->tensor * 1e9 * j->m.net_gbs * j->m.net_eff);
+    p.busy = p.matrix + p.attention + p.vector + p.head + p.tensor + p.context +
+        p.expert + p.hand + p.teacher;
     p.all =
         fmax(p.busy, gathered) + (1.0 - j->overlap) * fmin(p.busy, gathered);
     return p;
@@ -309,19 +389,19 @@ make_pass(const struct job *j, const struct slice *s)
 
 /* Time of the exchange with shard = 0 to 2.  Gradients are summed once a step,
  * partly hidden by the backward part of the last pass.  With shard = 0 all
- * ranks get the sum; else each owner of a part gets its sum, and later sends
- * new weights to all. */
+ * ranks get the sum; else each owner of a part gets its sum, and sends new
+ * weights to all, partly hidden by the forward part of the next step. */
 static double
 reduce_time(const struct job *j, const struct slice *s, const struct pass *p)
 {
-    const double backward = (p->matrix + p->vector) * 2.0 / 3.0;
+    const double busy = p->matrix + p->attention + p->vector;
+    const double hides = j->shard < 1 ? busy * 2.0 / 3.0 : busy;
     const double sent =
         j->shard < 1 ? 2.0 * j->grad_bytes : j->grad_bytes + j->weight_bytes;
 
     return j->shard >= 3
         ? 0.0
-        : fmax(0.0,
-              slice_time(j, s, sent, 2.0, 0.0, 0) - j->overlap * backward);
+        : fmax(0.0, slice_time(j, s, sent, 2.0, 0.0, 0) - j->overlap * hides);
 }
 
 /* Time of the optimiser, which reads and writes moments and master weights,
@@ -331,7 +411,7 @@ optimiser_time(const struct job *j, const struct slice *s)
 {
     return rank_bytes(j, s,
                2.0 * j->state_bytes + j->grad_bytes + j->weight_bytes, 1) /
-        (1e9 * j->m.memory_gbs * j->m.memory_eff);
+        memory_rate(j);
 }
 
 /* The last rank is the slowest: it has the head, and no rank has more blocks.
@@ -349,29 +429,38 @@ predict_time(struct figures *f, const struct job *j)
 
     figure_add(f, "step", "s", 0.0, "the sum of the following");
     figure_add(f, "step.matrix", "s", m * p.matrix,
-        "passes x (3 + recomputed) x 2 tokens (parameters of products, of the "
-        "last rank's blocks, / tensor) / (peak matrix_eff), and attention: 4 H "
-        "D a key");
+        "passes x (3 + recomputed) x (2 tokens (parameters of products, of the "
+        "last rank's blocks, / tensor) / (peak matrix_eff) + product_reads x "
+        "bytes of inputs, weights and outputs / (memory_gbs memory_eff)); and "
+        "10 bytes a weight, to add gradients");
+    figure_add(f, "step.attention", "s", m * p.attention,
+        "passes x (3 + recomputed) x tokens x 4 H D a key / tensor / (peak "
+        "attention_eff; with flash=no matrix_eff)");
     figure_add(f, "step.vector", "s", m * p.vector,
-        "passes x (3 + recomputed) x bytes of norms, additions, channels and "
-        "scores / (memory_gbs memory_eff)");
+        "passes x (3 + recomputed) x unfused x bytes of norms, additions, "
+        "channels and scores / (memory_gbs memory_eff)");
     figure_add(f, "step.head", "s", m * p.head,
-        "passes x tokens / tensor x (6 V d / (peak matrix_eff) + 20 V / "
-        "(memory_gbs memory_eff))");
+        "passes x tokens / tensor x (6 V d / (peak matrix_eff) + 20 unfused V "
+        "/ "
+        "(memory_gbs memory_eff)), and the bytes of its products");
     figure_add(f, "step.tensor", "s", m * p.tensor,
         "passes x blocks x (4; 6 if recomputed; 1 more with sequence) "
         "all-reduces of act_bytes tokens d: 2 (n - 1) / n bytes / (link_gbs "
-        "link_eff)");
+        "link_eff); 1 - tensor_hidden of that");
     figure_add(f, "step.context", "s", m * p.context,
-        "passes x blocks x 3 x keys and values of a row round its ranks");
+        "passes x blocks x 3 x keys and values of a row round its ranks, less "
+        "attention");
     figure_add(f, "step.expert", "s", m * p.expert,
         "passes x blocks x 4 (6 if recomputed) x act_bytes tokens d / tensor x "
-        "e (1 - (1 - 1 / e)^active) / e to each rank, by ports or links");
+        "e (1 - (1 - 1 / e)^active) / e to each rank, by ports or links; and "
+        "gathers by the tensor ranks that divide an expert");
     figure_add(f, "step.hand-over", "s", m * p.hand,
-        "passes x 2 virtual act_bytes tokens d / (tensor net_gbs net_eff)");
+        "passes x 2 act_bytes tokens d / (tensor net_gbs net_eff); 0 if "
+        "virtual "
+        "> 1");
     figure_add(f, "step.teacher", "s", m * p.teacher,
-        "passes x tokens x 2 Pt / (tensor pipeline peak matrix_eff); cached: "
-        "its head only, with top nothing");
+        "passes x products and attention of its blocks, forward once, / "
+        "pipeline; cached: its head only, with top nothing");
     figure_add(f, "step.gather", "s", m * (p.all - p.busy),
         "passes x (max(a, g) + (1 - overlap) min(a, g) - a); a: arithmetic, g: "
         "weights gathered twice, gradients scattered, the teacher gathered; "

@@ -70,12 +70,12 @@ fits='-m llama-3.1-70b --machine h100 -B 64 -T 4096 nodes=8 shard=3 --recompute'
 ok 'a layout that fits is predicted' plan cluster -q $fits --format tsv
 # share FULL: the memory of a device of which the layout needs FULL
 share() { awk -v m="$(value memory)" -v f="$1" 'BEGIN { print m / f / 1e9 }'; }
-short=$(share 1.05) shorter=$(share 1.15)
+short=$(share 1.45) shorter=$(share 1.55)
 # shellcheck disable=SC2086
-ok 'a layout 5 % above the memory' plan cluster $fits memory_gb="$short"
+ok 'a layout 45 % above the memory' plan cluster $fits memory_gb="$short"
 like 'the note says that the layout may not fit' 'may not fit' err
 # shellcheck disable=SC2086
-status 1 'a layout 15 % above the memory' plan cluster $fits \
+status 1 'a layout 55 % above the memory' plan cluster $fits \
     memory_gb="$shorter"
 
 # --- inputs are told

@@ -1,0 +1,132 @@
+#!/bin/sh
+# plan cluster: rates that depend on sizes, what is hidden, and memory that holds
+# no tensor, by hand
+. "${0%/*}/../lib/lib.sh"
+
+value() {
+    awk -F '\t' -v n="$1" '$1 == n { print $2 }' "${2:-out}"
+}
+# near WHAT GOT WANT: within 0.01 %
+near() {
+    if awk -v a="$2" -v b="$3" 'BEGIN {
+        exit !(a > 0 && a / b < 1.0001 && a / b > 0.9999) }'; then
+        pass "$1"
+    else
+        fail "$1: $2, not $3"
+    fi
+}
+by() { awk "BEGIN { printf \"%.12g\\n\", $1 }"; }
+
+# A block of 8 tokens on one device.  Products take 2304 weights, in three
+# passes; they move weights, 4 states of 16, heads (16 + 8) twice and 3 x 32
+# channels.
+llama own.json num_hidden_layers 1
+one() {
+    plan cluster -q -m own.json --machine h100 devices=1 batch=1 length=8 \
+        --format tsv "$@" >out 2>err
+}
+one product_reads=0
+near 'products take their operations, and add gradients' \
+    "$(value step.matrix)" \
+    "$(by '8 * 6 * 2304 / (989.4e12 * 0.733) + 10 * 2304 / (3350e9 * 0.85)')"
+free=$(value step.matrix)
+one product_reads=3
+near 'products move three matrices product_reads times' \
+    "$(by "$(value step.matrix) - $free")" \
+    "$(by '3 * 3 * 2 * (2304 + 8 * (64 + 48 + 96)) / (3350e9 * 0.85)')"
+one recompute=full attention_eff=0.25
+near 'flash attention takes its own share of peak' "$(value step.attention)" \
+    "$(by '8 * 4.5 * 4 * 16 * 4.5 / (989.4e12 * 0.25)')"
+one flash=no
+near 'stored scores take the share of products' "$(value step.attention)" \
+    "$(by '8 * 3 * 4 * 16 * 8 / (989.4e12 * 0.733)')"
+
+# Norms and losses: twice the bytes where weights are sharded.
+one
+once=$(value step.vector) head=$(value step.head)
+one shard=3
+near 'sharded weights have norms that move twice the bytes' \
+    "$(value step.vector)" "$(by "2 * $once")"
+near 'a loss that is not fused moves 20 bytes a logit more' \
+    "$(by "$(value step.head) - $head")" "$(by '20 * 8 * 1100 / (3350e9 * 0.85)')"
+one shard=3 unfused=1
+equal 'fused norms move their bytes once' "$(value step.vector)" "$once"
+
+# --- what is hidden
+many() {
+    plan cluster -q -m llama-3.1-70b --machine h100 nodes=4 batch=64 \
+        length=4096 shard=1 --format tsv "$@" >out 2>err
+}
+many tensor=8 tensor_hidden=0
+all=$(value step.tensor)
+many tensor=8 tensor_hidden=0.75
+near 'three quarters of the collectives of tensor ranks are hidden' \
+    "$(value step.tensor)" "$(by "$all / 4")"
+many tensor=8 pipeline=4
+if awk -v a="$(value step.hand-over)" 'BEGIN { exit !(a > 0) }'; then
+    pass 'whole stages hand states over while nothing else runs'
+else
+    fail 'whole stages hand states over while nothing else runs'
+fi
+many tensor=8 pipeline=4 virtual=2
+equal 'interleaved stages hide that they hand states over' \
+    "$(value step.hand-over)" 0
+many tensor=4 context=2
+equal 'attention hides keys and values that go round' "$(value step.context)" 0
+
+# --- experts: tensor ranks divide each of 4, 16 x 3 x 32 parameters, and each
+# expert has its tokens gathered from them
+llama experts.json num_hidden_layers 1
+sed -i 's/"model_type": "llama",/"num_local_experts": 4, "num_experts_per_tok": 2,/' \
+    experts.json
+mixture() {
+    plan cluster -q -m experts.json --machine h100 batch=8 length=64 \
+        --format tsv "$@" >out 2>err
+}
+table=$((1100 * 16))
+dense=$((16 * 8 * 6 + 16 * 4))
+mixture expert=2 nodes=1
+equal 'expert ranks have half of the experts' "$(value memory.weights)" \
+    $((2 * (table + dense + 2 * 16 + 2 * 3 * 16 * 32)))
+mixture expert=2 tensor=2
+equal 'tensor ranks divide each expert' "$(value memory.weights)" \
+    $((2 * (table / 2 + dense / 2 + 2 * 16 + 2 * 3 * 16 * 32 / 2)))
+if awk -v a="$(value step.expert)" 'BEGIN { exit !(a > 0) }'; then
+    pass 'tensor ranks gather the tokens of their experts'
+else
+    fail 'tensor ranks gather the tokens of their experts'
+fi
+# 8 expert ranks are all 4 replicas of 2 tensor ranks: none is left to divide
+llama eight.json num_hidden_layers 1
+sed -i 's/"model_type": "llama",/"num_local_experts": 8, "num_experts_per_tok": 2,/' \
+    eight.json
+plan cluster -q -m eight.json --machine h100 batch=8 length=64 expert=8 \
+    tensor=2 --format tsv >out 2>err
+equal 'expert ranks that are all ranks have whole experts' \
+    "$(value memory.weights)" \
+    $((2 * (table / 2 + (dense + 16 * 4) / 2 + 2 * 16 + 3 * 16 * 32)))
+
+# --- memory that holds no tensor
+one reserve_gb=2 reserve_share=0.25
+tensors=$(awk -F '\t' '$1 ~ /^memory\./ && $1 != "memory.reserve" { s += $2 }
+    END { printf "%.0f\n", s }' out)
+equal 'a device reserves memory of its own and a share of tensors' \
+    "$(value memory.reserve)" "$(by "2e9 + $tensors / 4")"
+one reserve_gb=0 reserve_share=0
+equal 'memory without a reserve is that of tensors' "$(value memory)" "$tensors"
+
+# --- a machine's file may leave out what is seldom known
+sed '/attention_eff\|product_reads\|tensor_hidden\|reserve_/d' \
+    "$top/plan/machines/h100.json" >short.json
+ok 'a machine without the optional figures is predicted' plan cluster -q \
+    -m own.json --machine short.json --format tsv
+cp out short.tsv
+ok 'a machine with the figures of the A100 is predicted' plan cluster -q \
+    -m own.json --machine h100 --format tsv attention_eff=0.32 \
+    product_reads=2 tensor_hidden=0 reserve_gb=8.8 reserve_share=0.1
+same 'figures that are left out are those of the A100' out short.tsv
+sed '/matrix_eff/d' "$top/plan/machines/h100.json" >bad.json
+status 3 'a machine without matrix_eff is refused' plan cluster -q -m own.json \
+    --machine bad.json
+like 'the message names the missing figure' 'matrix_eff.*missing' err
+done_testing
