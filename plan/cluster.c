@@ -1,6 +1,7 @@
 /* plan cluster: predict a run on many ranks of a machine, laid out by keys. */
 #include "cluster.h"
 #include "common.h"
+#include "interval.h"
 #include "predict.h"
 #include "table.h"
 #include "base/err.h"
@@ -10,6 +11,7 @@
 #include "cli/out.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 struct cluster_args {
     struct common in;
@@ -44,6 +46,35 @@ put_keys(struct buf *b, const struct job *j, const struct cluster_args *a)
     buf_release(&cell);
 }
 
+/* Say why the prediction may be further off than published runs. */
+static void
+tell_reasons(const struct job *j)
+{
+    struct buf b = { 0 };
+
+    if (interval_reasons(&b, j) > 0)
+        note("extrapolates: %s", b.p);
+    buf_release(&b);
+}
+
+/* Say when the run would be done if it started now. */
+static void
+tell_end(const struct figures *f)
+{
+    const double days = figure_of(f, "run.days");
+    const double each = days / figure_of(f, "step");
+    const time_t end = time(NULL) + (time_t)(86400.0 * days);
+    struct tm day;
+    char date[40];
+
+    if (!(days < 36500.0) || gmtime_r(&end, &day) == NULL)
+        return;
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &day);
+    note("started now it is done by %s, after %.3g days (%.3g to %.3g)", date,
+        days, each * figure_of(f, "likely.step.low"),
+        each * figure_of(f, "likely.step.high"));
+}
+
 /* Append a prediction.  Returns the share of a device's memory that it needs.
  */
 static double
@@ -53,6 +84,7 @@ put_job(struct buf *b, const struct job *j, const struct cluster_args *a)
 
     predict(&f, j);
     figures_put(b, &f, a->in.format, a->explain);
+    tell_end(&f);
     return figure_of(&f, "full");
 }
 
@@ -106,6 +138,7 @@ print_cluster(const struct cluster_args *a, char **operand, size_t n)
     } else {
         common_shapes(&j, &a->in);
         common_tell(&j, &a->in, range, n);
+        tell_reasons(&j);
         if (ranges_first(range, n) != NULL)
             r = sweep_put(&b, &j, range, n, a->columns, a->in.format, &e);
         else if ((r = job_check(&j, &e)) == 0 && a->changes.n > 0)
@@ -127,7 +160,7 @@ int
 cluster_main(int argc, char **argv)
 {
     static struct cluster_args a = { .in = COMMON_DEFAULTS };
-    const struct opt options[] = { COMMON_MACHINE(&a.in),
+    const struct opt options[] = { COMMON_MACHINE(&a.in), COMMON_ANCHOR(&a.in),
         COMMON_MODELS(&a.in, COMMON_SHAPE), COMMON_PASSES(&a.in, "one"),
         COMMON_FORMAT(&a.in, table_formats),
         OPT_LIST(0, "what-if", &a.changes, "key=value,...",

@@ -1,5 +1,6 @@
 /* Options that commands share: see common.h */
 #include "common.h"
+#include "anchor.h"
 #include "machine.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -44,7 +45,8 @@ common_shapes(struct job *j, const struct common *in)
     struct err e;
 
     if (shape_open(&j->student, in->model, &e) < 0 ||
-        (in->teacher != NULL && shape_open(&j->teacher, in->teacher, &e) < 0))
+        (in->teacher != NULL && shape_open(&j->teacher, in->teacher, &e) < 0) ||
+        (in->anchor != NULL && anchor_set(j, in->anchor, &e) < 0))
         die_err(&e);
 }
 

@@ -14,7 +14,8 @@ struct common {
     const char *machine;         /* NULL: this machine */
     size_t rows, T, micro, top;  /* micro 0: chosen by plan_micro, or 1 */
     int recompute, format;
-    double tokens; /* tokens of the whole run; 0: not asked for */
+    double tokens;      /* tokens of the whole run; 0: not asked for */
+    const char *anchor; /* a measured run; NULL: none */
 };
 #define COMMON_DEFAULTS     \
     {                       \
@@ -38,11 +39,17 @@ struct common {
         OPT_FLAG(0, "recompute", &(c)->recompute,                         \
             "keep only the inputs of blocks, and compute the rest again " \
             "(same bits, less memory)"),                                  \
-        OPT_REAL(0, "tokens", &(c)->tokens, 0, 1e18, "n",                 \
-            "number of tokens of the whole run (0: predict one step only)")
+        COMMON_TOKENS(c)
+#define COMMON_TOKENS(c)                              \
+    OPT_REAL(0, "tokens", &(c)->tokens, 0, 1e18, "n", \
+        "number of tokens of the whole run (0: predict one step only)")
 #define COMMON_MACHINE(c)                        \
     OPT_STR(0, "machine", &(c)->machine, "name", \
         "machine to predict for: a shipped one, or a file")
+#define COMMON_ANCHOR(c)                                                   \
+    OPT_STR(0, "anchor", &(c)->anchor, "step=s,key=value,...",             \
+        "seconds of a measured step of your software, and how its layout " \
+        "differs")
 #define COMMON_FORMAT(c, words) \
     OPT_ENUM(0, "format", &(c)->format, words, "name", "form of the output")
 
@@ -61,7 +68,8 @@ void common_job(struct job *j, const struct common *in, struct range *range,
  * if they are defaults. */
 void common_tell(const struct job *j, const struct common *in,
     const struct range *range, size_t n);
-/* Read the shapes of the models into *j.  Dies on errors. */
+/* Read the shapes of the models into *j, and scale by --anchor.  Dies on errors.
+ */
 void common_shapes(struct job *j, const struct common *in);
 
 #endif

@@ -72,6 +72,8 @@ const struct key job_keys[] = {
         "fp32 copies of a pass's logits; twice that with a teacher"),
     REAL(gather_gbs, 0, 1e6,
         "GB/s of a rank that gathers weights; 0: by links and net_eff"),
+    REAL(anchor, 0, 1e3,
+        "measured / predicted step of your software (--anchor); 0: not known"),
     REAL(spread, 0, 1, "relative spread of ranks' times"),
     REAL(tokens, 0, 1e18, "tokens of the whole run"),
     REAL(price, 0, 1e6, "price of a device for an hour"),
@@ -99,6 +101,14 @@ const struct key job_keys[] = {
         "memory of context, libraries and caches, 1e9 bytes"),
     OPTIONAL(reserve_share, 0, 1,
         "memory lost to fragmentation, as a share of tensors"),
+    OPTIONAL(time_low, 0, 1,
+        "least published step, as a share of its prediction; 0: not known"),
+    OPTIONAL(time_high, 0, 100,
+        "longest published step, as a share of its prediction; 0: not known"),
+    OPTIONAL(memory_low, 0, 1,
+        "least published memory, as a share of its prediction"),
+    OPTIONAL(memory_high, 1, 100,
+        "most published memory, as a share of its prediction"),
     FIGURE(device_watts, 0, 1e5, "power of a device"),
     FIGURE(node_watts, 0, 1e6, "power of a node beside its devices"),
     { NULL, 0, 0, 0, 0, NULL, NULL, 0 },
@@ -120,6 +130,8 @@ job_init(struct job *j)
     j->m.product_reads = 2;
     j->m.reserve_gb = 8.8;
     j->m.reserve_share = 0.1;
+    j->m.memory_low = 0.92;
+    j->m.memory_high = 1.12;
 }
 
 const struct key *

@@ -38,6 +38,10 @@ struct machine {
                                            * ranks that arithmetic hides */
     double reserve_gb, reserve_share;     /* memory that holds no tensor: fixed,
                                            * and in proportion to tensors */
+    double time_low, time_high;           /* measured / predicted: 8 of 10
+                                           * published runs lie between; 0: none
+                                           * is known */
+    double memory_low, memory_high;       /* likewise of memory */
     double device_watts, node_watts;      /* node_watts: without devices */
 };
 
@@ -60,6 +64,8 @@ struct job {
     double act_bytes;                             /* bytes of an activation */
     double logits;        /* fp32 copies of a pass's logits in memory */
     double gather_gbs;    /* GB/s of gathers; 0: by the machine's links */
+    double anchor;        /* measured / predicted time of a step of the user's
+                           * software; 0: not known */
     double spread;        /* relative spread of the ranks' step times */
     double tokens, price; /* tokens of the run; price of a device for an hour */
 };

@@ -1,13 +1,14 @@
 /* plan - predict memory, time and cost of a run; see plan(1) */
 #include "calibrate.h"
 #include "cluster.h"
+#include "compare.h"
 #include "run.h"
 #include "search.h"
 #include "cli/sub.h"
 
 #include <string.h>
 
-enum { RUN, MEASURE, CLUSTER, SEARCH, CALIBRATE, COMMANDS };
+enum { RUN, MEASURE, CLUSTER, SEARCH, COMPARE, CALIBRATE, COMMANDS };
 static const struct sub commands[COMMANDS + 1] = {
     [RUN] = { "run", run_main,
         "predict memory and operations on this machine" },
@@ -16,6 +17,7 @@ static const struct sub commands[COMMANDS + 1] = {
     [CLUSTER] = { "cluster", cluster_main,
         "predict memory, time and cost on many ranks" },
     [SEARCH] = { "search", search_main, "print the fastest layouts that fit" },
+    [COMPARE] = { "compare", compare_main, "compare one run on two machines" },
     [CALIBRATE] = { "calibrate", calibrate_main,
         "measure this machine for --machine" },
 };

@@ -1,5 +1,6 @@
 /* Rates, energy and cost from memory and time: see predict.h */
 #include "predict.h"
+#include "interval.h"
 #include "memory.h"
 #include "step.h"
 
@@ -112,6 +113,7 @@ predict(struct figures *f, const struct job *j)
         "memory / memory_gb; above 1 it does not fit");
     predict_time(f, j);
     add_rates(f, j);
+    add_interval(f, j);
     if (j->tokens > 0)
         add_cluster_run(f, j);
 }

@@ -152,7 +152,7 @@ static void
 put_layouts(struct buf *b, const struct search *s, int format)
 {
     static const char *const shown[] = { "memory", "full", "step", "speed",
-        "mfu", "bubble", "exposed" };
+        "mfu", "bubble", "exposed", "likely.step.low", "likely.step.high" };
     enum { SHOWN_FIGURES = sizeof shown / sizeof *shown };
     struct table t = { .ncol = VARIED + SHOWN_FIGURES };
     struct buf cell = { 0 };
@@ -242,12 +242,32 @@ refuse_search(struct search *s, const struct job *j)
     die(EX_SYS, "%s", b.p);
 }
 
+void
+search_fastest(struct job *j, const struct range *range, size_t n)
+{
+    struct found best;
+    struct search s = { .best = &best, .room = 1 };
+    struct job first = *j;
+
+    note_set_keys(&s, range, n);
+    vary_key(&s, j, 0);
+    if (s.n == 0)
+        refuse_search(&s, &first);
+    *j = best.j;
+}
+
+const char *
+search_key(size_t k)
+{
+    return k < VARIED ? varied[k] : NULL;
+}
+
 int
 search_main(int argc, char **argv)
 {
     static struct common in = COMMON_DEFAULTS;
     static struct search s = { .room = 5 };
-    const struct opt options[] = { COMMON_MACHINE(&in),
+    const struct opt options[] = { COMMON_MACHINE(&in), COMMON_ANCHOR(&in),
         COMMON_MODELS(&in, COMMON_SHAPE),
         OPT_SIZE(0, "layouts", &s.room, 1, 1000, "n",
             "number of layouts to print"),

@@ -476,6 +476,10 @@ predict_time(struct figures *f, const struct job *j)
     figure_add(f, "step.stragglers", "s",
         step * j->spread * sqrt(2.0 * log(job_world(j))),
         "the rest x spread sqrt(2 ln ranks)");
+    if (j->anchor > 0.0)
+        figure_add(f, "step.anchor", "s",
+            (j->anchor - 1.0) * figure_sum(f, "step."),
+            "the rest x (anchor - 1)");
     f->f[total].v = figure_sum(f, "step.");
     figure_add(f, "bubble", "share", fill / (m + fill),
         "(pipeline - 1) / (pipeline - 1 + passes virtual)");

@@ -218,8 +218,8 @@ sweep_put(struct buf *b, const struct job *j, const struct range *range,
 
 /* ---- what if ---- */
 
-static int
-apply_change(struct job *j, const char *change, struct err *e)
+int
+job_change(struct job *j, const char *option, const char *change, struct err *e)
 {
     const char *p = change;
     int r = 0;
@@ -228,7 +228,7 @@ apply_change(struct job *j, const char *change, struct err *e)
         char *equals = strchr(one, '=');
 
         if (equals == NULL) {
-            r = err_set(e, EX_USAGE, "--what-if %s: write key=value,...",
+            r = err_set(e, EX_USAGE, "%s %s: write key=value,...", option,
                 SHOWN(change));
         } else {
             *equals = '\0';
@@ -236,31 +236,6 @@ apply_change(struct job *j, const char *change, struct err *e)
         }
     }
     return r < 0 ? -1 : job_check(j, e);
-}
-
-/* Add a row: a figure, then for each change the figure and its ratio to the
- * first. */
-static void
-add_figure_row(struct table *t, const struct figure *f,
-    const struct figures *other, size_t n, int format)
-{
-    struct buf b = { 0 };
-
-    table_add(t, f->name);
-    for (size_t i = 0; i <= n; i++) {
-        const double v = i == 0 ? f->v : figure_of(&other[i - 1], f->name);
-
-        if (format == FORMAT_TEXT)
-            figure_text(&b, f, v, 0);
-        else
-            figure_plain(&b, f, v);
-        table_add_buf(t, &b);
-        if (i > 0) {
-            buf_addf(&b, isfinite(v / f->v) ? "%.3f" : "-", v / f->v);
-            table_add_buf(t, &b);
-        }
-    }
-    buf_release(&b);
 }
 
 int
@@ -278,7 +253,7 @@ what_if_put(struct buf *b, const struct job *j, char **change, size_t n,
     for (size_t i = 0; i < n && r == 0; i++) {
         struct job k = *j;
 
-        if ((r = apply_change(&k, change[i], e)) < 0)
+        if ((r = job_change(&k, "--what-if", change[i], e)) < 0)
             break;
         predict(&other[i], &k);
         table_add(&t, change[i]);
@@ -289,7 +264,7 @@ what_if_put(struct buf *b, const struct job *j, char **change, size_t n,
     }
     t.ncol = t.n;
     for (size_t k = 0; k < f.n && r == 0; k++)
-        add_figure_row(&t, &f.f[k], other, n, format);
+        table_add_figure(&t, &f.f[k], other, n, format);
     if (r == 0)
         table_put(b, &t, format);
     table_release(&t);

@@ -35,6 +35,11 @@ const struct range *ranges_first(const struct range *range, size_t n);
 int sweep_put(struct buf *b, const struct job *j, const struct range *range,
     size_t n, const char *columns, int format, struct err *e);
 
+/* Make the changes "key=value,..." that an option gives, and check that the job
+ * can be laid out.  -1 and *e, which names the option. */
+int job_change(struct job *j, const char *option, const char *change,
+    struct err *e);
+
 /* Append the job's figures and, for each of n changes "key=value,...", the
  * figures with that change and their ratios to the job's.  0, or -1 and *e. */
 int what_if_put(struct buf *b, const struct job *j, char **change, size_t n,

@@ -21,6 +21,29 @@ table_add_buf(struct table *t, struct buf *b)
     buf_clear(b);
 }
 
+void
+table_add_figure(struct table *t, const struct figure *f,
+    const struct figures *other, size_t n, int format)
+{
+    struct buf b = { 0 };
+
+    table_add(t, f->name);
+    for (size_t i = 0; i <= n; i++) {
+        const double v = i == 0 ? f->v : figure_of(&other[i - 1], f->name);
+
+        if (format == FORMAT_TEXT)
+            figure_text(&b, f, v, 0);
+        else
+            figure_plain(&b, f, v);
+        table_add_buf(t, &b);
+        if (i > 0) {
+            buf_addf(&b, isfinite(v / f->v) ? "%.3f" : "-", v / f->v);
+            table_add_buf(t, &b);
+        }
+    }
+    buf_release(&b);
+}
+
 /* Append a member of a row's JSON object.  Numbers are not quoted; those that
  * are not finite are null. */
 static void

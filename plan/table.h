@@ -2,6 +2,7 @@
 #ifndef PLAN_TABLE_H
 #define PLAN_TABLE_H
 
+#include "figures.h"
 #include "base/mem.h"
 
 #include <stddef.h>
@@ -16,6 +17,10 @@ struct table {
 void table_add(struct table *t, const char *text);
 /* Add the text in the buffer as a cell, and clear the buffer. */
 void table_add_buf(struct table *t, struct buf *b);
+/* Add a row: the figure and, for each of n other predictions, its value there and
+ * the ratio to the first. */
+void table_add_figure(struct table *t, const struct figure *f,
+    const struct figures *other, size_t n, int format);
 /* Append the table in one of table_formats.  JSON is a list of objects, one a
  * row; "-" and numbers that are not finite are null there. */
 void table_put(struct buf *b, const struct table *t, int format);

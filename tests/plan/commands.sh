@@ -4,7 +4,7 @@
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/train.sh"
 
-commands='run measure cluster search calibrate'
+commands='run measure cluster search compare calibrate'
 for c in $commands; do
     ok "plan $c explains itself" plan "$c" -h
     equal "plan $c has at most 24 options" \

@@ -1,0 +1,13 @@
+/* An anchor: one measured run of the user's own software, which scales
+ * predictions. */
+#ifndef PLAN_ANCHOR_H
+#define PLAN_ANCHOR_H
+
+#include "job.h"
+
+/* Set the key `anchor` of *j to measured / predicted from text,
+ * "step=SECONDS,key=value,...": a step of the job with these changes took so
+ * long.  -1 and *e. */
+int anchor_set(struct job *j, const char *text, struct err *e);
+
+#endif

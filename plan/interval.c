@@ -1,0 +1,75 @@
+/* Intervals of predictions: see interval.h.  The spread of a machine's published
+ * runs is in its file. */
+#include "interval.h"
+
+/* Shares of a step, of a machine without published runs; and of one that an
+ * anchor scales: 8 of 10 runs of a published group lie between, if another run of
+ * the group is the anchor (88 runs in 6 groups). */
+static const struct spread {
+    double low, high;
+} unknown = { 0.5, 2.0 }, anchored = { 0.88, 1.14 };
+
+static struct spread
+step_spread(const struct job *j)
+{
+    if (j->anchor > 0.0)
+        return anchored;
+    return j->m.time_high > 0.0
+        ? (struct spread){ j->m.time_low, j->m.time_high }
+        : unknown;
+}
+
+/* What published runs were like that the model was compared with. */
+static void
+add_range(struct buf *b, size_t *n, const char *what, double v, double least,
+    double most)
+{
+    if (v >= least && v <= most)
+        return;
+    buf_addf(b, "%s%.0f %s (published: %.0f to %.0f)", *n > 0 ? ", " : "", v,
+        what, least, most);
+    ++*n;
+}
+
+size_t
+interval_reasons(struct buf *b, const struct job *j)
+{
+    size_t n = 0;
+
+    if (j->m.time_high == 0.0 && !(j->anchor > 0.0)) {
+        buf_addf(b, "no published run on this machine");
+        n = 1;
+    }
+    add_range(b, &n, "ranks", job_world(j), 8.0, 3072.0);
+    add_range(b, &n, "numbers a state", j->student.d, 768.0, 25600.0);
+    add_range(b, &n, "tokens a row", j->length, 512.0, 65536.0);
+    if (j->student.experts > 0.0)
+        add_range(b, &n, "expert ranks", j->expert, 2.0, 8.0);
+    if (j->teacher.L > 0.0)
+        buf_addf(b, "%sa teacher", n++ > 0 ? ", " : "");
+    if (j->f32 > 0.0)
+        buf_addf(b, "%sproducts in fp32", n++ > 0 ? ", " : "");
+    return n;
+}
+
+void
+add_interval(struct figures *f, const struct job *j)
+{
+    const double step = figure_of(f, "step"), memory = figure_of(f, "memory");
+    const struct spread s = step_spread(j);
+    struct buf b = { 0 };
+    const size_t reasons = interval_reasons(&b, j);
+
+    buf_release(&b);
+    figure_add(f, "likely.step.low", "s", step * s.low,
+        "step x time_low (0.5 if the machine's file has none; 0.88 with an "
+        "anchor)");
+    figure_add(f, "likely.step.high", "s", step * s.high,
+        "step x time_high (2; 1.14): 8 of 10 published runs lie between");
+    figure_add(f, "likely.memory.low", "bytes", memory * j->m.memory_low,
+        "memory x memory_low");
+    figure_add(f, "likely.memory.high", "bytes", memory * j->m.memory_high,
+        "memory x memory_high");
+    figure_add(f, "extrapolates", "", (double)reasons,
+        "number of ways in which no published run was like this one");
+}
