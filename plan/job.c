@@ -12,7 +12,7 @@ static const char *const recompute_words[] = { "none", "selective", "full",
     NULL };
 static const char *const teacher_words[] = { "whole", "node", "world", "cached",
     NULL };
-static const char *const types[] = { "bf16", "f32", NULL };
+static const char *const types[] = { "bf16", "f32", "f8", NULL };
 static const char *const no_yes[] = { "no", "yes", NULL };
 
 #define COUNT(k, hi, help)                                   \
@@ -45,6 +45,8 @@ const struct key job_keys[] = {
     COUNT(context, 4096, "ranks that share a row's tokens"),
     { "shard", offsetof(struct job, shard), 0, 3, 1, NULL,
         "ZeRO: 1 optimiser, 2 gradients too, 3 weights too", 0 },
+    { "shard_ranks", offsetof(struct job, shard_ranks), 0, 1e7, 1, NULL,
+        "ranks among which ZeRO divides, others have copies; 0: all", 0 },
     WORD("hpz", hpz, no_yes, 1,
         "a second copy of weights in each node, with shard=3"),
     COUNT(batch, 1e9, "rows of a step, of all ranks (-B)"),
@@ -52,6 +54,8 @@ const struct key job_keys[] = {
     COUNT(micro, 1e6, "rows of a pass (--micro)"),
     WORD("recompute", recompute, recompute_words, 2,
         "activations computed again; selective: in attention"),
+    WORD("adapters", adapters, no_yes, 1,
+        "only small adapters are trained (LoRA)"),
     WORD("sequence", sequence, no_yes, 1,
         "norms and residuals divided among tensor ranks"),
     WORD("flash", flash, no_yes, 1, "attention by tiles, no scores in memory"),
@@ -63,7 +67,8 @@ const struct key job_keys[] = {
     REAL(unfused, 0, 8,
         "times that norms and losses move their bytes; 0: 2 with shard=3, else "
         "1"),
-    WORD("compute", f32, types, 1, "type of products"),
+    WORD("compute", compute, types, 2,
+        "type of products; f8: of those in blocks"),
     REAL(weight_bytes, 0.5, 8, "bytes of a weight, stored and gathered"),
     REAL(grad_bytes, 0.5, 8, "bytes of a gradient, stored and reduced"),
     REAL(state_bytes, 0, 32, "bytes of a parameter's master copy and moments"),
@@ -82,6 +87,7 @@ const struct key job_keys[] = {
     FIGURE(memory_gbs, 1e-3, 1e6, "bandwidth of that memory, GB/s"),
     FIGURE(bf16_tflops, 1e-6, 1e6, "peak of dense products in bfloat16"),
     FIGURE(f32_tflops, 1e-6, 1e6, "peak of dense products in fp32"),
+    OPTIONAL(f8_tflops, 0, 1e6, "peak of dense products in 8 bits; 0: none"),
     FIGURE(link_gbs, 1e-3, 1e6, "GB/s of a device in its node, one direction"),
     FIGURE(link_us, 0, 1e6, "latency of a message in a node"),
     FIGURE(net_gbs, 1e-3, 1e6, "GB/s of a device to other nodes"),
@@ -220,6 +226,24 @@ job_shards(const struct job *j)
 }
 
 double
+job_zero(const struct job *j)
+{
+    return j->shard >= 1.0 && j->shard_ranks > 0.0 ? j->shard_ranks
+                                                   : job_shards(j);
+}
+
+double
+job_peak(const struct job *j)
+{
+    switch ((enum compute)j->compute) {
+    case COMPUTE_F32: return j->m.f32_tflops;
+    case COMPUTE_F8: return j->m.f8_tflops;
+    case COMPUTE_BF16: break;
+    }
+    return j->m.bf16_tflops;
+}
+
+double
 job_expert_parts(const struct job *j)
 {
     return fmod(job_shards(j), j->expert) > 0 ? 1.0 : j->tensor;
@@ -257,9 +281,18 @@ job_check(const struct job *j, struct err *e)
             j->tensor, j->student.H);
     if (j->shard >= 2 && j->pipeline > 1)
         return err_set(e, EX_USAGE,
-            "shard=%.0f: with stages gradients stay whole until all passes are "
-            "done; use shard=1",
+            "shard=%.0f: with stages weights and gradients stay whole until "
+            "all "
+            "passes are done; use shard=1, with unfused=2 for PyTorch's FSDP",
             j->shard);
+    if (!is_whole(job_shards(j) / job_zero(j)))
+        return err_set(e, EX_USAGE,
+            "shard_ranks=%.0f does not divide the %.0f ranks with the same "
+            "part of the model",
+            j->shard_ranks, job_shards(j));
+    if (j->compute == COMPUTE_F8 && !(j->m.f8_tflops > 0))
+        return err_set(e, EX_USAGE,
+            "compute=f8: the machine has no f8_tflops; use bf16");
     if (j->expert > 1 &&
         (j->student.experts == 0 || fmod(j->student.experts, j->expert) > 0 ||
             fmod(job_shards(j) * j->tensor, j->expert) > 0))

@@ -11,6 +11,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+/* Type of the products of blocks; attention and head stay in bfloat16 with F8.
+ */
+enum compute { COMPUTE_BF16, COMPUTE_F32, COMPUTE_F8 };
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
 /* Where the teacher is.  WHOLE: a copy is beside each student, and divided like
  * the student.  NODE: it is sharded over the ranks of each node.  WORLD: it is
@@ -22,6 +25,7 @@ struct machine {
     double memory_gb;               /* memory of a device, 1e9 bytes */
     double memory_gbs;              /* bandwidth of that memory, GB/s */
     double bf16_tflops, f32_tflops; /* peak of a device */
+    double f8_tflops;               /* likewise; 0: it has none */
     double link_gbs, link_us;       /* bandwidth of a device to others of its
                                      * node, GB/s in one direction; latency,
                                      * microseconds */
@@ -54,10 +58,12 @@ struct job {
     double batch, length, micro; /* rows, tokens of a row, rows of a pass */
     double recompute, sequence, flash;
     double teacher_at, top;
-    double overlap; /* share of gathers hidden by arithmetic, 0..1 */
-    double unfused; /* times that norms and losses move their bytes; 0: 2 with
+    double overlap;  /* share of gathers hidden by arithmetic, 0..1 */
+    double unfused;  /* times that norms and losses move their bytes; 0: 2 with
                      * shard = 3, else 1 */
-    double f32;     /* 1: products in fp32 */
+    double compute;  /* type of products */
+    double adapters; /* 1: only adapters are trained, as LoRA */
+    double shard_ranks; /* ranks among which ZeRO divides; 0: all that can */
     double weight_bytes, grad_bytes, state_bytes; /* bytes of a parameter's
                                                    * weight, gradient,
                                                    * optimiser state */
@@ -106,8 +112,12 @@ double job_world(const struct job *j);
 double job_data(const struct job *j);
 /* Passes of a replica in a step. */
 double job_passes(const struct job *j);
-/* Number of ranks with the same part of the model, among which ZeRO divides. */
+/* Number of ranks with the same part of the model. */
 double job_shards(const struct job *j);
+/* Number of these among which ZeRO divides; the others hold copies. */
+double job_zero(const struct job *j);
+/* Peak of a device's products in the type of `compute`, TFLOP/s. */
+double job_peak(const struct job *j);
 /* Number of ranks that divide one expert: the tensor ranks, unless the expert
  * ranks include them. */
 double job_expert_parts(const struct job *j);

@@ -79,7 +79,7 @@ zero_bytes(double n, double each, int from, const struct job *j, double ranks)
 double
 rank_bytes(const struct job *j, const struct slice *p, double each, int from)
 {
-    const double ranks = job_shards(j);
+    const double ranks = job_zero(j);
 
     return zero_bytes(p->dense + p->table, each, from, j, ranks) +
         zero_bytes(p->experts, each, from, j,

@@ -62,8 +62,7 @@ add_rates(struct figures *f, const struct job *j)
 {
     const double step = figure_of(f, "step"), ranks = job_world(j);
     const double speed = j->batch * j->length / step;
-    const double peak =
-        1e12 * ranks * (j->f32 > 0 ? j->m.f32_tflops : j->m.bf16_tflops);
+    const double peak = 1e12 * ranks * job_peak(j);
 
     figure_add(f, "speed", "tokens/s", speed, "batch length / step");
     figure_add(f, "speed.rank", "tokens/s", speed / ranks, "speed / ranks");
@@ -103,8 +102,13 @@ add_cluster_run(struct figures *f, const struct job *j)
 }
 
 void
-predict(struct figures *f, const struct job *j)
+predict(struct figures *f, const struct job *given)
 {
+    struct job own = *given;
+    const struct job *j = &own;
+
+    if (own.adapters > 0) /* theirs are too few to count */
+        own.grad_bytes = own.state_bytes = 0.0;
     f->n = 0;
     add_models(f, j);
     predict_memory(f, j);

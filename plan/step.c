@@ -33,13 +33,14 @@ flop_attention(const struct shape *s, double length, int masked)
     return 4.0 * s->L * s->H * s->D * seen;
 }
 
+/* Peak FLOP/s of attention and of the head. */
 static double
 peak_rate(const struct job *j)
 {
-    return 1e12 * (j->f32 > 0 ? j->m.f32_tflops : j->m.bf16_tflops);
+    return 1e12 * (j->compute == COMPUTE_F8 ? j->m.bf16_tflops : job_peak(j));
 }
 
-/* FLOP/s of products that are large enough. */
+/* FLOP/s of the head's products. */
 static double
 product_rate(const struct job *j)
 {
@@ -155,7 +156,8 @@ forward_products(const struct job *j, const struct shape *s, double blocks)
         block_weights(j, s);
 
     return blocks *
-        (2.0 * tokens * shape_products(s) / (j->tensor * product_rate(j)) +
+        (2.0 * tokens * shape_products(s) /
+                (j->tensor * 1e12 * job_peak(j) * j->m.matrix_eff) +
             j->m.product_reads * j->act_bytes * moved / memory_rate(j));
 }
 
@@ -166,6 +168,8 @@ product_time(const struct job *j)
 {
     const struct shape *s = &j->student;
 
+    if (j->adapters > 0) /* no gradients of weights */
+        return (product_times(j) - 1.0) * forward_products(j, s, 1.0);
     return product_times(j) * forward_products(j, s, 1.0) +
         (8.0 + j->weight_bytes) * block_weights(j, s) / memory_rate(j);
 }
@@ -215,8 +219,10 @@ head_time(const struct job *j)
     const double tokens = pass_tokens(j), rows = s->V / j->tensor;
     const double moved = tokens * s->d + (s->d + tokens) * rows;
 
-    return 6.0 * tokens * rows * s->d / product_rate(j) +
-        (3.0 * j->m.product_reads * j->act_bytes * moved +
+    const double times = j->adapters > 0 ? 2.0 : 3.0;
+
+    return 2.0 * times * tokens * rows * s->d / product_rate(j) +
+        (times * j->m.product_reads * j->act_bytes * moved +
             20.0 * unfused_times(j) * tokens * rows) /
         memory_rate(j);
 }
@@ -287,7 +293,7 @@ static double
 slice_time(const struct job *j, const struct slice *p, double each,
     double calls, double gbs, int in_node)
 {
-    const double ranks = job_shards(j), close = ranks_near(j, j->tensor);
+    const double ranks = job_zero(j), close = ranks_near(j, j->tensor);
     const struct ring dense = { in_node ? fmin(ranks, close) : ranks, close,
         in_node ? 0.0 : gbs };
     const double divided = j->expert * job_expert_parts(j);
@@ -387,21 +393,34 @@ make_pass(const struct job *j, const struct slice *s)
 
 /* ---- a step ---- */
 
-/* Time of the exchange with shard = 0 to 2.  Gradients are summed once a step,
- * partly hidden by the backward part of the last pass.  With shard = 0 all
- * ranks get the sum; else each owner of a part gets its sum, and sends new
- * weights to all, partly hidden by the forward part of the next step. */
+/* Time to sum gradients over ranks that hold copies of one part of the state. */
+static double
+copies_time(const struct job *j, const struct slice *s)
+{
+    const double zero = job_zero(j);
+    const struct ring copies = { job_shards(j) / zero,
+        ranks_near(j, j->tensor * zero), 0.0 };
+
+    return 2.0 *
+        gather_time(j, &copies,
+            j->grad_bytes * (s->dense + s->table + s->experts) / zero, 2.0);
+}
+
+/* Time of the exchange of gradients once a step, partly hidden by the backward
+ * part of the last pass.  With shard = 0 all ranks get the sum; with 1 and 2 each
+ * owner of a part gets its sum, and sends new weights to all, partly hidden by
+ * the forward part of the next step; with 3 sums of copies are left. */
 static double
 reduce_time(const struct job *j, const struct slice *s, const struct pass *p)
 {
     const double busy = p->matrix + p->attention + p->vector;
     const double hides = j->shard < 1 ? busy * 2.0 / 3.0 : busy;
-    const double sent =
-        j->shard < 1 ? 2.0 * j->grad_bytes : j->grad_bytes + j->weight_bytes;
+    const double sent = j->shard >= 3 || j->adapters > 0 ? 0.0
+        : j->shard < 1                                   ? 2.0 * j->grad_bytes
+                       : j->grad_bytes + j->weight_bytes;
+    const double once = sent > 0 ? slice_time(j, s, sent, 2.0, 0.0, 0) : 0.0;
 
-    return j->shard >= 3
-        ? 0.0
-        : fmax(0.0, slice_time(j, s, sent, 2.0, 0.0, 0) - j->overlap * hides);
+    return fmax(0.0, once + copies_time(j, s) - j->overlap * hides);
 }
 
 /* Time of the optimiser, which reads and writes moments and master weights,

@@ -106,6 +106,44 @@ equal 'expert ranks that are all ranks have whole experts' \
     "$(value memory.weights)" \
     $((2 * (table / 2 + (dense + 16 * 4) / 2 + 2 * 16 + 3 * 16 * 32)))
 
+# --- products in 8 bits, adapters, copies of shards
+one product_reads=0 compute=f8
+near 'products in 8 bits take the peak of 8 bits' "$(value step.matrix)" \
+    "$(by '8 * 6 * 2304 / (1978.9e12 * 0.733) + 10 * 2304 / (3350e9 * 0.85)')"
+attention=$(value step.attention)
+one
+equal 'attention beside products in 8 bits takes the peak of bf16' \
+    "$(value step.attention)" "$attention"
+status 2 'products in 8 bits are refused where there is no peak' plan cluster \
+    -q -m own.json --machine a100 compute=f8
+like 'the message says what to use instead' 'f8_tflops; use bf16' err
+one product_reads=0 adapters=yes
+near 'adapters need no gradients of weights' "$(value step.matrix)" \
+    "$(by '8 * 4 * 2304 / (989.4e12 * 0.733)')"
+equal 'adapters need no states of weights' \
+    "$(value memory.gradients)$(value memory.states)" 00
+# 64 ranks: 8 in a node divide the states, 8 nodes hold copies of them
+copies() {
+    plan cluster -q -m llama-3.1-70b --machine h100 nodes=8 batch=64 \
+        length=512 shard=1 --format tsv "$@" >out 2>err
+}
+copies
+all=$(value memory.states)
+copies shard_ranks=8
+equal 'shards inside nodes are eight times as large' "$(value memory.states)" \
+    "$(by "$all * 8")"
+# In a node 2 + 2 bytes a weight are scattered and gathered, with 7 hops; then
+# 2 bytes of an eighth are summed over 8 nodes.
+copies shard_ranks=8 overlap=0
+P=$(by "$(value memory.weights) / 2")
+inside=$(by "4 * 7 / 8 * $P / (450e9 * 0.82) + 2 * 7 * 2e-6")
+across=$(by "2 * (7 / 8 * 2 * $P / 8 / (50e9 * 0.7) + 2 * 7 * 2e-6)")
+near 'eight copies of a shard sum its gradients over the network' \
+    "$(value step.reduce)" "$(by "$inside + $across")"
+status 2 'shards on 48 of 64 ranks are refused' plan cluster -q -m \
+    llama-3.1-70b --machine h100 nodes=8 batch=64 shard=1 shard_ranks=48
+like 'the message names the ranks' 'shard_ranks=48.* 64 ranks' err
+
 # --- memory that holds no tensor
 one reserve_gb=2 reserve_share=0.25
 tensors=$(awk -F '\t' '$1 ~ /^memory\./ && $1 != "memory.reserve" { s += $2 }
