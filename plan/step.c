@@ -67,9 +67,8 @@ unfused_times(const struct job *j)
  * Attention scores, if stored, are written, scaled, masked, normalised and
  * read; dropout adds two passes and a byte. */
 static double
-block_moves(const struct job *j)
+block_moves(const struct job *j, const struct shape *s)
 {
-    const struct shape *s = &j->student;
     const double a = j->act_bytes, all = 1.0 / j->tensor;
     const double around = j->sequence > 0 ? all : 1.0;
     const double norms = around * (10.0 * a + 2.0 * s->dropout) * s->d;
@@ -207,7 +206,8 @@ vector_time(const struct job *j)
         : 0.0;
 
     return unfused_times(j) * pass_tokens(j) *
-        (product_times(j) * block_moves(j) + scores) / memory_rate(j);
+        (product_times(j) * block_moves(j, &j->student) + scores) /
+        memory_rate(j);
 }
 
 /* Time of the head and the loss.  Logits in fp32 are written, read for the
@@ -227,21 +227,27 @@ head_time(const struct job *j)
         memory_rate(j);
 }
 
+/* Time of `times` all-reduces of states of width d among tensor ranks, each as
+ * long as two gathers. */
+static double
+reduced_states(const struct job *j, double d, double times)
+{
+    const struct ring r = { j->tensor, j->m.devices, 0.0 };
+
+    return (1.0 - j->m.tensor_hidden) * times * 2.0 *
+        gather_time(j, &r, pass_tokens(j) * d * j->act_bytes, 1.0);
+}
+
 /* Time of tensor parallelism.  A block has two all-reduces forward and two
- * backward, each as long as two gathers.  With `sequence` as many bytes are
- * gathered and scattered, and inputs are gathered again for the gradients of
- * weights. */
+ * backward.  With `sequence` as many bytes are gathered and scattered, and inputs
+ * are gathered again for the gradients of weights. */
 static double
 tensor_time(const struct job *j)
 {
-    const struct shape *s = &j->student;
-    const struct ring r = { j->tensor, j->m.devices, 0.0 };
-    const double bytes = pass_tokens(j) * s->d * j->act_bytes;
     const double times = 4.0 + (j->recompute == RECOMPUTE_FULL ? 2.0 : 0.0) +
         (j->sequence > 0 ? 1.0 : 0.0);
 
-    return (1.0 - j->m.tensor_hidden) * times * 2.0 *
-        gather_time(j, &r, bytes, 1.0);
+    return reduced_states(j, j->student.d, times);
 }
 
 /* Time of context parallelism that attention does not hide: keys, values and
@@ -351,6 +357,10 @@ teacher_pass_time(const struct job *j)
     if (j->teacher_at == TEACHER_CACHED)
         return j->top > 0 ? 0.0 : head;
     return forward_products(j, t, blocks) + forward_attention(j, t, blocks) +
+        blocks *
+        (unfused_times(j) * pass_tokens(j) * block_moves(j, t) /
+                memory_rate(j) +
+            reduced_states(j, t->d, 2.0)) +
         head / j->pipeline;
 }
 
@@ -478,7 +488,7 @@ predict_time(struct figures *f, const struct job *j)
         "virtual "
         "> 1");
     figure_add(f, "step.teacher", "s", m * p.teacher,
-        "passes x products and attention of its blocks, forward once, / "
+        "passes x products, attention, norms and 2 all-reduces of its blocks / "
         "pipeline; cached: its head only, with top nothing");
     figure_add(f, "step.gather", "s", m * (p.all - p.busy),
         "passes x (max(a, g) + (1 - overlap) min(a, g) - a); a: arithmetic, g: "
