@@ -207,6 +207,14 @@ take_keys(struct online *w, size_t i, size_t n, struct key_tiles own,
     }
 }
 
+/* Cap the scores s [M,n] with leading dimension KEYS, if there is a cap. */
+static void
+cap_scores(float cap, float *s, size_t M, size_t n)
+{
+    for (size_t i = 0; cap > 0.0f && i < M; i++)
+        kern.softcap(s + i * KEYS, cap, n);
+}
+
 void
 attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
 {
@@ -223,6 +231,7 @@ attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
 
         n = group_keys(kt, qt);
         kern.gemm_nt(M, n, D, w.q, D, a->k + at, a->ld, GEMM_SET, w.s, KEYS);
+        cap_scores(a->cap, w.s, M, n);
         for (size_t i = 0; i < M; i++) {
             const size_t t = qt * TILE + i % TILE;
             struct key_tiles own = { 0, 0 }, stem = { 0, 0 };
@@ -307,6 +316,7 @@ attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
                 &(struct kern_pages){ a->k, a->page + kt + i, qt - kt - i + 1,
                     D, TILE },
                 GEMM_SET, w.s + i * TILE, KEYS, copy);
+        cap_scores(a->cap, w.s, M, keys);
         for (size_t i = 0; i < M; i++)
             take_keys(&w, i, keys,
                 window_keys(a->window, t0 + i % n, kt * TILE, keys),
@@ -320,6 +330,19 @@ attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
         memcpy(a->out + i % n * a->ldo + i / n * D, w.o + i * D,
             D * sizeof *w.o);
     }
+}
+
+/* attn_ds for n scores that were capped. */
+static void
+score_grad(float cap, float *s, float *dp, size_t n, float lse, float delta)
+{
+    float capped[KEYS];
+
+    if (cap > 0.0f)
+        memcpy(capped, s, n * sizeof *s);
+    kern.attn_ds(s, dp, n, lse, delta);
+    if (cap > 0.0f)
+        kern.softcap_bwd(dp, capped, cap, n);
 }
 
 void
@@ -350,6 +373,7 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
 
             n = group_keys(kt, qt);
             kern.gemm_nt(TILE, n, D, q, D, a->k + at, a->ld, GEMM_SET, s, KEYS);
+            cap_scores(a->cap, s, TILE, n);
             kern.gemm_nt(TILE, n, D, dO, a->ldo, a->v + at, a->ld, GEMM_SET, dp,
                 KEYS);
             for (size_t r = 0; r < TILE; r++) {
@@ -357,7 +381,7 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
                 size_t lo = 0, hi = 0;
 
                 if (span(a, t0 + r, kt * TILE, n, &lo, &hi))
-                    kern.attn_ds(sr + lo, dr + lo, hi - lo, lse[t0 + r],
+                    score_grad(a->cap, sr + lo, dr + lo, hi - lo, lse[t0 + r],
                         delta[r]);
                 mask(sr, n, lo, hi);
                 mask(dr, n, lo, hi);

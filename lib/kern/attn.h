@@ -30,6 +30,7 @@ struct attn {
     float *lse;                   /* [H,Tp] log sum exp of the scaled scores */
     float scale;                  /* factor of the scores; 0: 1 / sqrt(D) */
     const uint32_t *stem, *nstem; /* [T] or NULL */
+    float cap; /* scores s become cap tanh(s/cap); 0: they stay */
 };
 /* Floats of scratch that one call of attn_fwd or attn_bwd needs. */
 size_t attn_scratch(const struct attn *a);
@@ -55,6 +56,7 @@ struct attn_text {
     size_t ld;
     float *out; /* likewise, with ldo */
     size_t ldo;
+    float cap; /* as in struct attn */
 };
 /* Floats of scratch that a call of attn_text_fwd needs. */
 size_t attn_text_scratch(size_t G, size_t D);

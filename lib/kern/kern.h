@@ -151,6 +151,11 @@ struct kern {
     void (*gelu_mul_bwd)(float *dg, float *du, const float *dact,
         const float *g, const float *u, size_t n);
 
+    /* softcap: z = cap tanh(z/cap).  softcap_bwd: dz *= 1 - (z/cap)^2, the
+     * gradient at softcap's input from that at its output z. */
+    void (*softcap)(float *z, float cap, size_t n);
+    void (*softcap_bwd)(float *dz, const float *z, float cap, size_t n);
+
     /* add: y = a + b (y may be a or b).  axpy: y += a x.  scale: y *= a.  mul:
      * y *= x. */
     void (*add)(float *y, const float *a, const float *b, size_t n);

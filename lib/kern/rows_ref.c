@@ -292,6 +292,23 @@ gelu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
 }
 
 static void
+softcap(float *z, float cap, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        z[i] = cap * tanhf(z[i] / cap);
+}
+
+static void
+softcap_bwd(float *dz, const float *z, float cap, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float t = z[i] / cap;
+
+        dz[i] *= 1.0f - t * t;
+    }
+}
+
+static void
 add_ref(float *y, const float *a, const float *b, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -485,7 +502,8 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
         .narrow_bf16 = narrow_bf16, .narrow_f16 = narrow_f16,                 \
         .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd, .rope = rope,         \
         .silu_mul = silu_mul, .silu_mul_bwd = silu_mul_bwd,                   \
-        .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd, .add = add_ref,   \
+        .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd,                   \
+        .softcap = softcap, .softcap_bwd = softcap_bwd, .add = add_ref,       \
         .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, .dot = dot, \
         .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .powers = powers,     \
         .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul,     \

@@ -124,7 +124,7 @@ alloc_grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
     g->dx = arena_alloc(a, tokens * c->d, sizeof(float));
     g->ddown = g->dy;
     g->dout = g->dx2;
-    if (has_post_norm(c)) {
+    if (has_added(c)) {
         g->ddown = arena_alloc(a, rows * c->d, sizeof(float));
         g->dout = arena_alloc(a, rows * c->d, sizeof(float));
         g->rstd_att = arena_alloc(a, tokens, sizeof(float));
@@ -488,9 +488,11 @@ final_task(void *ctx, size_t task, size_t worker)
         if (j->r->first[t] == UINT32_MAX)
             memset(dx, 0, d * sizeof *dx);
         else
-            j->b->rstd[t] = kern.rmsnorm_bwd(dx, j->b->final + t * d,
-                j->b->at.hidden[c->L] + t * d, j->b->f->norm, d, (float)c->eps,
-                NULL);
+            /* the weight's gradient is that of norm, times its factor */
+            j->b->rstd[t] = j->b->f->logit_factor *
+                kern.rmsnorm_bwd(dx, j->b->final + t * d,
+                    j->b->at.hidden[c->L] + t * d, j->b->f->norm, d,
+                    (float)c->eps, NULL);
     }
 }
 

@@ -30,6 +30,40 @@ product_nn(struct run *u, const struct weight *w, size_t nb, const float *a,
         add, c + row * N + n0, N);
 }
 
+/* The gradient at the output of o or down from dy, that at the residual stream:
+ * backward through the family's factor and the norm, if the block has one, whose
+ * input is row `at` of `kept`.  Both gradients may be one array if there is
+ * neither. */
+static void
+through_added(const struct config *c, const float *norm, const float *dy,
+    const float *kept, size_t at, float *out, float *rstd, size_t token)
+{
+    const float by = factor_of(c->residual_scale);
+
+    if (by != 1.0f) {
+        memcpy(out, dy, c->d * sizeof *out);
+        kern.scale(out, by, c->d);
+        dy = out;
+    }
+    if (norm != NULL)
+        rstd[token] = kern.rmsnorm_bwd(out, dy, kept + at, norm, c->d,
+            (float)c->eps, NULL);
+    else if (out != dy)
+        memcpy(out, dy, c->d * sizeof *out);
+}
+
+/* dx = res + the gradient at the input x of a norm of the residual stream, from
+ * dy, that at its output.  norm NULL: there is none, and x is not read. */
+static void
+through_norm(const struct config *c, const float *norm, const float *dy,
+    const float *x, const float *res, float *dx, float *rstd)
+{
+    if (norm != NULL)
+        *rstd = kern.rmsnorm_bwd(dx, dy, x, norm, c->d, (float)c->eps, res);
+    else
+        kern.add(dx, dy, res, c->d);
+}
+
 /* dy = dx; recompute xn = norm2(x2) */
 static void
 do_dy(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
@@ -43,11 +77,8 @@ do_dy(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 
         if (row_live(u->r, b, t)) {
             memcpy(u->g->dy + to, u->g->dx + at, d * sizeof(float));
-            if (u->vec[W_NORM_MLP] != NULL)
-                u->g->rstd_mlp[b * u->r->T + t] =
-                    kern.rmsnorm_bwd(u->g->ddown + to, u->g->dy + to,
-                        u->a.down + to, u->vec[W_NORM_MLP], d, (float)c->eps,
-                        NULL);
+            through_added(c, u->vec[W_NORM_MLP], u->g->dy + to, u->a.down, to,
+                u->g->ddown + to, u->g->rstd_mlp, b * u->r->T + t);
         } else {
             memset(u->g->dy + to, 0, d * sizeof(float));
             memset(u->g->ddown + to, 0, d * sizeof(float));
@@ -129,15 +160,12 @@ do_dx2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
             continue;
         }
         if (u->mlp)
-            u->g->rstd2[tok] = kern.rmsnorm_bwd(u->g->dx2 + to, u->g->dxn + to,
-                u->a.x2 + tok * d, u->vec[W_NORM2], d, (float)c->eps,
-                u->g->dy + to);
+            through_norm(c, u->vec[W_NORM2], u->g->dxn + to, u->a.x2 + tok * d,
+                u->g->dy + to, u->g->dx2 + to, u->g->rstd2 + tok);
         else
             memcpy(u->g->dx2 + to, u->g->dx + tok * d, d * sizeof(float));
-        if (u->vec[W_NORM_ATT] != NULL)
-            u->g->rstd_att[tok] =
-                kern.rmsnorm_bwd(u->g->dout + to, u->g->dx2 + to, u->a.o + to,
-                    u->vec[W_NORM_ATT], d, (float)c->eps, NULL);
+        through_added(c, u->vec[W_NORM_ATT], u->g->dx2 + to, u->a.o, to,
+            u->g->dout + to, u->g->rstd_att, tok);
     }
 }
 
@@ -177,14 +205,18 @@ static void
 head_norms(struct run *u, size_t b, size_t t, float *dq)
 {
     const struct config *c = &u->f->m->c;
+    const int whole = u->f->family->whole_norms;
     const size_t D = c->D, n = u->H + u->KV, row = b * u->c.Tp + t;
     const float *raw = u->a.raw + row * n * D;
+    size_t len;
 
     memcpy(u->g->dheads + row * n * D, dq, n * D * sizeof *dq);
-    for (size_t h = 0; h < n; h++)
+    for (size_t h = 0; h < n; h += len) { /* len heads have one norm */
+        len = !whole ? 1 : h < u->H ? u->H : u->KV;
         u->g->rstd_heads[(b * u->r->T + t) * n + h] =
             kern.rmsnorm_bwd(dq + h * D, dq + h * D, raw + h * D,
-                u->vec[h < u->H ? W_NQ : W_NK], D, (float)c->eps, NULL);
+                u->vec[h < u->H ? W_NQ : W_NK], len * D, (float)c->eps, NULL);
+    }
 }
 
 /* Add up the query heads' terms of dk and dv in the order of heads, undo the
@@ -199,7 +231,6 @@ do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
         float *dq = u->g->dqkv + (b * Tp + t) * u->qkv;
         float *dk = dq + u->H * D, *dv = dk + u->KV * D;
-        const float *cs;
 
         if (!row_live(u->r, b, t)) {
             memset(dq, 0, u->qkv * sizeof *dq);
@@ -217,9 +248,8 @@ do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
                 kern.add(v, v, u->g->dv + from, D);
             }
         }
-        cs = u->cs + (t - u->r->first[b * u->r->T + t]) * D;
-        for (size_t h = 0; h < u->H + u->KV; h++)
-            kern.rope(dq + h * D, cs, D, -1);
+        turn_heads(c, u->KV, angles_at(u, b, t), position(u->f, u->r, b, t), dq,
+            -1);
         if (u->a.raw != NULL)
             head_norms(u, b, t, dq);
     }
@@ -257,9 +287,8 @@ do_dx(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         if (row_live(u->r, b, t) && !u->attn)
             memcpy(u->g->dx + tok * d, u->g->dx2 + to, d * sizeof(float));
         else if (row_live(u->r, b, t))
-            u->g->rstd1[tok] = kern.rmsnorm_bwd(u->g->dx + tok * d,
-                u->g->dxn1 + to, u->x + tok * d, u->vec[W_NORM1], d,
-                (float)c->eps, u->g->dx2 + to);
+            through_norm(c, u->vec[W_NORM1], u->g->dxn1 + to, u->x + tok * d,
+                u->g->dx2 + to, u->g->dx + tok * d, u->g->rstd1 + tok);
         else if (t < u->r->T)
             memset(u->g->dx + tok * d, 0, d * sizeof(float));
     }
@@ -391,6 +420,7 @@ head_vectors(struct dwjob *j)
 {
     const struct run *u = j->u;
     const struct grads *g = u->g;
+    const int whole = u->f->family->whole_norms;
     const size_t D = u->f->m->c.D, q = u->H * D;
     const size_t n = u->H + u->KV, bias[] = { 0, q, n * D };
 
@@ -402,7 +432,9 @@ head_vectors(struct dwjob *j)
                 .lddy = u->qkv });
     for (int k = 0; u->vec[W_NQ] != NULL && k < 2; k++)
         vec_add(j, W_NQ + k,
-            (struct vec_grad){ .heads = k ? u->KV : u->H,
+            (struct vec_grad){ .heads = whole ? 1
+                    : k                       ? u->KV
+                                              : u->H,
                 .rstd = g->rstd_heads + (k ? u->H : 0),
                 .ldr = n,
                 .x = u->a.raw + (k ? q : 0),
@@ -419,9 +451,9 @@ add_vectors(struct dwjob *j)
     const struct grads *g = u->g;
     const size_t T = u->r->T, Tp = u->c.Tp;
 
-    if (u->attn)
+    if (u->attn && u->vec[W_NORM1] != NULL)
         add_norm(j, W_NORM1, g->rstd1, u->x, T, g->dxn1);
-    if (u->mlp)
+    if (u->mlp && u->vec[W_NORM2] != NULL)
         add_norm(j, W_NORM2, g->rstd2, u->a.x2, T, g->dxn);
     if (u->vec[W_NORM_ATT] != NULL)
         add_norm(j, W_NORM_ATT, g->rstd_att, u->a.o, Tp, g->dx2);

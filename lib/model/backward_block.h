@@ -14,8 +14,9 @@ struct grads {
     float *dy;           /* at the output: dx[B,T,d] padded */
     float *dxn;          /* at norm2's output, kept for its weight */
     float *dx2;          /* after attention's residual */
-    float *ddown, *dout; /* at the outputs of down and o; without norms after
-                          * them the same arrays as dy and dx2 */
+    float *ddown, *dout; /* at the outputs of down and o; without norms and
+                          * factors after them the same arrays as dy and
+                          * dx2 */
     float *rstd_att, *rstd_mlp; /* [B,T] 1/rms in the norms after o and down;
                                  * NULL: no such norms */
     float *datt;                /* [B,Tp,H*D] */

@@ -5,6 +5,7 @@
 #include "base/note.h"
 #include "format/json.h"
 #include "model/config_keys.h"
+#include "model/config_rope.h"
 #include "model/family.h"
 
 #include <stdio.h>
@@ -66,9 +67,9 @@ read_json_sizes(struct config *c, const json_t *j, struct err *e)
                                                    : 0;
     c->max_pos = f->max_pos;
     c->window = json_object_get(j, "sliding_window") ? 0 : f->window;
-    c->eps = 1e-6;
+    c->eps = f->eps > 0 ? f->eps : 1e-6;
     c->init_range = 0.02;
-    c->tied = f->gemma;
+    c->tied = f->tied;
     c->attn_scalar = f->gemma ? 256 : 0;
     if (js_size(j, "num_key_value_heads", 1, 4096, &c->KV, e) < 0 ||
         js_size(j, "head_dim", 1, 65536, &c->D, e) < 0 ||
@@ -80,6 +81,34 @@ read_json_sizes(struct config *c, const json_t *j, struct err *e)
         js_size(j, "query_pre_attn_scalar", 1, 65536, &c->attn_scalar, e) < 0 ||
         js_bool(j, "tie_word_embeddings", &c->tied, e) < 0)
         return -1;
+    return 0;
+}
+
+/* Read the numbers by which some families multiply or cap activations. */
+static int
+read_scales(struct config *c, const json_t *j, struct err *e)
+{
+    const unsigned bit = family_of(c)->bit;
+    const int granite = bit == FAMILY_GRANITE, gemma = bit == FAMILY_GEMMA2;
+    const struct {
+        const char *name;
+        double *to, value; /* value: if the key is missing */
+    } keys[] = {
+        { "attn_logit_softcapping", &c->attn_cap, gemma ? 50 : 0 },
+        { "final_logit_softcapping", &c->final_cap, gemma ? 30 : 0 },
+        { "attention_multiplier", &c->attn_scale, granite ? 1 : 0 },
+        { "embedding_multiplier", &c->embed_scale, 0 },
+        { "residual_multiplier", &c->residual_scale, 0 },
+        { "logits_scaling", &c->logit_scale, 0 },
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const int there = json_object_get(j, keys[i].name) != NULL;
+
+        *keys[i].to = there ? 0 : keys[i].value;
+        if (js_real(j, keys[i].name, 1e-9, 1e9, keys[i].to, e) < 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -132,133 +161,6 @@ config_check(const struct config *c, struct err *e)
     return 0;
 }
 
-/* Read member `name`, which must be there, of the scaling object whose path is
- * `at`. */
-static int
-rope_real(const json_t *j, const char *at, const char *name, double lo,
-    double hi, double *r, struct err *e)
-{
-    char path[80];
-    int k;
-
-    snprintf(path, sizeof path, "%s.%s", at, name);
-    k = js_real(j, path, lo, hi, r, e);
-    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", path)
-        : k < 0   ? -1
-                  : 0;
-}
-
-/* Read the scaling's kind and numbers from rope_parameters (transformers 5) or
- * rope_scaling (transformers 4). */
-static int
-rope_scaling(struct config *c, const json_t *j, const char *at, struct err *e)
-{
-    char path[80];
-    const char *kind = NULL;
-    double orig = 0;
-
-    snprintf(path, sizeof path, "%s.type", at);
-    if (js_str(j, path, &kind, e) < 0)
-        return -1;
-    snprintf(path, sizeof path, "%s.rope_type", at);
-    if (js_str(j, path, &kind, e) < 0)
-        return -1;
-    if (!kind || strcmp(kind, "default") == 0) {
-        c->rope = ROPE_DEFAULT;
-    } else if (strcmp(kind, "linear") == 0) {
-        c->rope = ROPE_LINEAR;
-    } else if (strcmp(kind, "llama3") == 0) {
-        c->rope = ROPE_LLAMA3;
-    } else {
-        return err_set(e, EX_INPUT,
-            "%s: \"%.60s\" is not supported "
-            "(default, linear, llama3)",
-            path, kind);
-    }
-    if (c->rope == ROPE_DEFAULT)
-        return 0;
-    if (rope_real(j, at, "factor", 1, 1e6, &c->rope_factor, e) < 0)
-        return -1;
-    if (c->rope == ROPE_LINEAR)
-        return 0;
-    if (rope_real(j, at, "low_freq_factor", 1e-3, 1e6, &c->rope_low, e) < 0 ||
-        rope_real(j, at, "high_freq_factor", 1e-3, 1e6, &c->rope_high, e) < 0 ||
-        rope_real(j, at, "original_max_position_embeddings", 1, 1e9, &orig, e) <
-            0)
-        return -1;
-    c->rope_orig = (size_t)orig;
-    return 0;
-}
-
-/* Read the RoPE base from key `old` (transformers 4) and from the object `at`
- * (transformers 5).  If its own key is missing, either version silently takes
- * its default: so read both, which must agree. */
-static int
-rope_base(const json_t *j, const char *old, const char *at, double *theta,
-    struct err *e)
-{
-    double v4 = 0, v5 = 0;
-    char path[64];
-    int has4, has5;
-
-    snprintf(path, sizeof path, "%s.rope_theta", at);
-    has4 = js_real(j, old, 0, 1e12, &v4, e);
-    has5 = js_real(j, path, 0, 1e12, &v5, e);
-    if (has4 < 0 || has5 < 0)
-        return -1;
-    if (has4 && has5 && v4 != v5)
-        return err_set(e, EX_INPUT, "%s: %g, but %s is %g", old, v4, path, v5);
-    *theta = has5 ? v5 : has4 ? v4 : *theta;
-    return 0;
-}
-
-/* Read the RoPE base of blocks with a window, which have no scaling. */
-static int
-rope_local(struct config *c, const json_t *j, struct err *e)
-{
-    static const char at[] = "rope_parameters.sliding_attention";
-    struct config o = *c;
-
-    c->theta_local = 10000;
-    if (rope_base(j, "rope_local_base_freq", at, &c->theta_local, e) < 0 ||
-        rope_scaling(&o, j, at, e) < 0)
-        return -1;
-    if (o.rope != ROPE_DEFAULT)
-        return err_set(e, EX_INPUT, "%s.rope_type: only default is supported",
-            at);
-    return 0;
-}
-
-static int
-read_rope_json(struct config *c, const json_t *j, struct err *e)
-{
-    const int local = family_of(c)->gemma;
-    const char *at =
-        local ? "rope_parameters.full_attention" : "rope_parameters";
-    struct config o;
-
-    c->theta = local ? 1e6 : 10000;
-    c->rope = ROPE_DEFAULT;
-    if (rope_base(j, "rope_theta", at, &c->theta, e) < 0 ||
-        (local && rope_local(c, j, e) < 0))
-        return -1;
-    if (!js_get(j, at))
-        return js_get(j, "rope_scaling") ? rope_scaling(c, j, "rope_scaling", e)
-                                         : 0;
-    o = *c;
-    if (rope_scaling(c, j, at, e) < 0)
-        return -1;
-    if (!js_get(j, "rope_scaling"))
-        return 0;
-    if (rope_scaling(&o, j, "rope_scaling", e) < 0)
-        return -1;
-    if (o.rope != c->rope || o.rope_factor != c->rope_factor ||
-        o.rope_low != c->rope_low || o.rope_high != c->rope_high ||
-        o.rope_orig != c->rope_orig)
-        return err_set(e, EX_INPUT, "rope_scaling: differs from %s", at);
-    return 0;
-}
-
 static int
 set_local(struct config *c, size_t i, const char *type, struct err *e)
 {
@@ -284,14 +186,14 @@ read_windows(struct config *c, const json_t *j, struct err *e)
 {
     const enum windows windows = family_of(c)->windows;
     const json_t *types = js_get(j, "layer_types");
-    size_t from = 28, every = 6;
+    size_t from = 28, every = family_of(c)->every;
     int on = 0;
 
     if (windows == WINDOW_BY_LAYER &&
         (js_bool(j, "use_sliding_window", &on, e) < 0 ||
             js_size(j, "max_window_layers", 0, CONFIG_LAYERS, &from, e) < 0))
         return -1;
-    if (windows == WINDOW_BUT_SIXTH &&
+    if (windows == WINDOW_EVERY &&
         (js_size(j, "_sliding_window_pattern", 1, CONFIG_LAYERS, &every, e) <
                 0 ||
             js_size(j, "sliding_window_pattern", 1, CONFIG_LAYERS, &every, e) <
@@ -308,9 +210,8 @@ read_windows(struct config *c, const json_t *j, struct err *e)
             return -1;
         if (!types && c->window > 0)
             config_set_local(c, i,
-                windows == WINDOW_BUT_SIXTH
-                    ? (i + 1) % every != 0
-                    : windows == WINDOW_ALL || i >= from);
+                windows == WINDOW_EVERY ? (i + 1) % every != 0
+                                        : windows == WINDOW_ALL || i >= from);
     }
     return 0;
 }
@@ -351,13 +252,26 @@ read_eos(struct config *c, const json_t *j, struct err *e)
     return 0;
 }
 
-int
-config_from_json(struct config *c, const json_t *j, struct err *e)
+const json_t *
+config_text(const json_t *j)
 {
+    const char *type = js_text_of(j, "model_type");
+    const json_t *text = js_get(j, "text_config");
+
+    return text && !family_named(type) ? text : j;
+}
+
+/* Of a model that sees images too, only the part that reads text is read. */
+int
+config_from_json(struct config *c, const json_t *model, struct err *e)
+{
+    const json_t *j = config_text(model);
+
     memset(c, 0, sizeof *c);
     if (check_arch(c, j, e) < 0 || read_json_sizes(c, j, e) < 0 ||
-        read_rope_json(c, j, e) < 0 || read_windows(c, j, e) < 0 ||
-        read_eos(c, j, e) < 0 ||
+        js_bool(model, "tie_word_embeddings", &c->tied, e) < 0 ||
+        read_scales(c, j, e) < 0 || config_read_rope(c, j, e) < 0 ||
+        read_windows(c, j, e) < 0 || read_eos(c, j, e) < 0 ||
         read_token_id(j, "bos_token_id", &c->bos, e) < 0 ||
         read_token_id(j, "pad_token_id", &c->pad, e) < 0)
         return -1;
@@ -419,6 +333,12 @@ config_blocks(const struct config *c, const json_t *j, struct block_shape *b,
         read_shape_list(j, CHANNELS, c->L, c->mlp, b, e) < 0 ||
         read_shape_list(j, SOURCE, c->L, 65535, b, e) < 0)
         return -1;
+    for (size_t i = 0; i < c->L && family_of(c)->whole_norms; i++)
+        if (b[i].groups > 0 && b[i].groups < c->KV)
+            return err_set(e, EX_INPUT,
+                "retort.groups: number %zu: a block of %s keeps all "
+                "key-value heads or none, as its norms of Q and K span them",
+                i, c->arch);
     for (size_t i = 1; i < c->L; i++)
         if (b[i].source <= b[i - 1].source)
             return err_set(e, EX_INPUT,
@@ -452,27 +372,6 @@ config_load(struct config *c, struct block_shape **b, const char *path,
     return 0;
 }
 
-static json_t *
-rope_json(const struct config *c)
-{
-    json_t *r = json_pack("{s:f}", "rope_theta", c->theta);
-
-    if (c->rope == ROPE_DEFAULT) {
-        json_object_set_new(r, "rope_type", json_string("default"));
-        return r;
-    }
-    json_object_set_new(r, "rope_type",
-        json_string(c->rope == ROPE_LINEAR ? "linear" : "llama3"));
-    json_object_set_new(r, "factor", json_real(c->rope_factor));
-    if (c->rope == ROPE_LLAMA3) {
-        json_object_set_new(r, "low_freq_factor", json_real(c->rope_low));
-        json_object_set_new(r, "high_freq_factor", json_real(c->rope_high));
-        json_object_set_new(r, "original_max_position_embeddings",
-            json_integer((json_int_t)c->rope_orig));
-    }
-    return r;
-}
-
 static void
 set_size(json_t *j, const char *key, size_t v)
 {
@@ -500,14 +399,41 @@ config_set_local(struct config *c, size_t i, int local)
         (unsigned char)(local ? c->local[i / 8] | bit : c->local[i / 8] & ~bit);
 }
 
+int
+config_rope(const struct config *c, size_t i)
+{
+    return !(c->no_rope[i / 8] >> i % 8 & 1);
+}
+
+void
+config_set_rope(struct config *c, size_t i, int rope)
+{
+    const int bit = 1 << i % 8;
+
+    c->no_rope[i / 8] = (unsigned char)(rope ? c->no_rope[i / 8] & ~bit
+                                             : c->no_rope[i / 8] | bit);
+}
+
+size_t
+config_rotary(const struct config *c)
+{
+    return c->rotary > 0 ? c->rotary : c->D;
+}
+
 void
 config_gguf_fixed(struct config *c)
 {
-    if (!family_of(c)->gemma)
-        return;
-    for (size_t i = 0; i < c->L; i++)
-        config_set_local(c, i, (i + 1) % 6 != 0);
-    c->attn_scalar = c->L == 62 ? c->d / c->H : c->D;
+    const struct family *f = family_of(c);
+    const size_t largest = f->bit == FAMILY_GEMMA2 ? 46 : 62;
+
+    for (size_t i = 0; i < c->L; i++) {
+        if (f->windows == WINDOW_EVERY)
+            config_set_local(c, i, (i + 1) % f->every != 0);
+        if (f->bit == FAMILY_SMOLLM3)
+            config_set_rope(c, i, (i + 1) % 4 != 0);
+    }
+    if (f->gemma)
+        c->attn_scalar = c->L == largest ? c->d / c->H : c->D;
 }
 
 int
@@ -568,6 +494,12 @@ lists_json(const struct config *c, const struct block_shape *b)
     return NULL;
 }
 
+static void
+set_real(json_t *j, const char *key, double v)
+{
+    json_object_set_new(j, key, v > 0 ? json_real(v) : json_null());
+}
+
 /* Set the keys that only Gemma's configurations have. */
 static void
 set_gemma(const struct config *c, json_t *j)
@@ -575,11 +507,26 @@ set_gemma(const struct config *c, json_t *j)
     json_object_set_new(j, "hidden_activation",
         json_string("gelu_pytorch_tanh"));
     set_size(j, "query_pre_attn_scalar", c->attn_scalar);
+    if (family_of(c)->bit == FAMILY_GEMMA2) {
+        set_real(j, "attn_logit_softcapping", c->attn_cap);
+        set_real(j, "final_logit_softcapping", c->final_cap);
+        return;
+    }
     json_object_set_new(j, "rope_local_base_freq", json_real(c->theta_local));
-    json_object_set_new(j, "rope_parameters",
-        json_pack("{s:o, s:{s:s, s:f}}", "full_attention", rope_json(c),
-            "sliding_attention", "rope_type", "default", "rope_theta",
-            c->theta_local));
+    config_put_rope(c, j);
+}
+
+static void
+set_granite(const struct config *c, json_t *j)
+{
+    const double one = 1;
+
+    set_real(j, "attention_multiplier", c->attn_scale);
+    set_real(j, "embedding_multiplier",
+        c->embed_scale > 0 ? c->embed_scale : one);
+    set_real(j, "residual_multiplier",
+        c->residual_scale > 0 ? c->residual_scale : one);
+    set_real(j, "logits_scaling", c->logit_scale > 0 ? c->logit_scale : one);
 }
 
 static void
@@ -598,7 +545,7 @@ set_windows(const struct config *c, json_t *j)
     if (windows == WINDOW_BY_LAYER)
         json_object_set_new(j, "use_sliding_window",
             json_boolean(c->window > 0));
-    if (windows == WINDOW_BY_LAYER || windows == WINDOW_BUT_SIXTH)
+    if (windows == WINDOW_BY_LAYER || windows == WINDOW_EVERY)
         json_object_set(j, "layer_types", types);
     json_decref(types);
 }
@@ -634,11 +581,11 @@ config_to_json(const struct config *c, const struct block_shape *b)
         json_object_set_new(j, "hidden_act", json_string("silu"));
     json_object_set_new(j, "rms_norm_eps", json_real(c->eps));
     json_object_set_new(j, "rope_theta", json_real(c->theta));
-    if (!family_of(c)->gemma)
-        json_object_set_new(j, "rope_parameters", rope_json(c));
-    /* transformers 4 reads only rope_scaling, 5 either */
-    json_object_set_new(j, "rope_scaling",
-        c->rope == ROPE_DEFAULT ? json_null() : rope_json(c));
+    if (!json_object_get(j, "rope_parameters"))
+        config_put_rope(c, j);
+    config_put_old_rope(c, j);
+    if (family_of(c)->bit == FAMILY_GRANITE)
+        set_granite(c, j);
     set_windows(c, j);
     json_object_set_new(j, "attention_bias", json_false());
     json_object_set_new(j, "attention_dropout", json_real(0));

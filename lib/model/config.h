@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CONFIG_EOS = 32, CONFIG_LAYERS = 4096 };
+enum { CONFIG_EOS = 32, CONFIG_LAYERS = 4096, CONFIG_ROTARY = 256 };
 
 /* The shape of a block.  source: its index in the model that it was cut from,
  * or its own index in a model that was not cut. */
@@ -21,7 +21,15 @@ struct block_shape {
     size_t source;
 };
 
-enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_LLAMA3 };
+/* Kinds of RoPE, in the order of enum kern_rope (kern/rope.h). */
+enum rope_kind {
+    ROPE_DEFAULT,
+    ROPE_LINEAR,
+    ROPE_LLAMA3,
+    ROPE_DYNAMIC,
+    ROPE_YARN,
+    ROPE_LONGROPE
+};
 
 struct config {
     char arch[32];   /* model_type: "llama", ... (family.h) */
@@ -39,10 +47,27 @@ struct config {
     double theta;                           /* RoPE base */
     double theta_local; /* of blocks with a window; 0: theta */
     enum rope_kind rope;
-    double rope_factor, rope_low, rope_high; /* linear, llama3 */
-    size_t rope_orig; /* llama3: original_max_position_embeddings */
-    int tied;         /* the head is the embedding */
-    int64_t bos, pad; /* token ids, -1 if none */
+    double rope_factor; /* all but default; longrope: 0 if it is not given */
+    double rope_low, rope_high; /* llama3: low_freq_factor, high_freq_factor;
+                                 * yarn: beta_slow, beta_fast */
+    size_t rope_orig;           /* llama3, yarn, longrope:
+                       * original_max_position_embeddings */
+    double rope_scale; /* yarn, longrope: factor of cosines and sines */
+    double rope_mscale, rope_mscale_all; /* yarn: from which rope_scale
+                                          * follows; 0: neither was given */
+    int rope_split;    /* yarn: 1: the corners may lie between two dimensions
+                     * (truncate: false) */
+    double rope_query; /* queries from position rope_orig on are multiplied by
+                        * 1 + rope_query log(1 + floor(position /
+                        * rope_orig)); 0: they are not */
+    float rope_near[CONFIG_ROTARY / 2], rope_far[CONFIG_ROTARY / 2];
+    /* longrope: [rotary/2] short_factor, long_factor */
+    size_t rotary; /* the first dimensions of a head, which RoPE turns; 0: all
+                    * D */
+    unsigned char no_rope[CONFIG_LAYERS / 8]; /* a bit for each block: its heads
+                                               * are not turned */
+    int tied;                                 /* the head is the embedding */
+    int64_t bos, pad;                         /* token ids, -1 if none */
     int64_t eos[CONFIG_EOS];
     size_t neos; /* ids in eos, each of which ends a text */
     double init_range;
@@ -50,11 +75,21 @@ struct config {
     char sparse[16];    /* pattern of the sparse matrices (sparse.h), or "" */
     size_t attn_scalar; /* attention scores are multiplied by attn_scalar^-0.5;
                          * 0: by D^-0.5 */
+    double attn_scale;  /* or by attn_scale, if it is not 0 */
+    double attn_cap, final_cap; /* attention scores, and logits, z become
+                                 * cap tanh(z/cap); 0: they stay */
+    double embed_scale;         /* factor of the embedding's rows; 0: 1 */
+    double residual_scale;      /* factor of what attention and MLP add to the
+                            * residual stream; 0: 1 */
+    double logit_scale;         /* divisor of logits; 0: 1 */
 };
 
 /* Read a parsed config.json.  -1, and the JSON path in *e: a key is unknown, a
  * value is not implemented, or a size is zero or absurd. */
 int config_from_json(struct config *c, const json_t *j, struct err *e);
+/* The part of a parsed config.json that is about text: its text_config, if
+ * model_type is no family; else j. */
+const json_t *config_text(const json_t *j);
 /* Does every family take the key of config.json with any value? */
 int config_key_idle(const char *name);
 /* Read the file at path; errors begin with path.  b: NULL, or *b becomes the
@@ -71,9 +106,14 @@ int config_blocks(const struct config *c, const json_t *j,
 /* Tokens that a token attends to in block i; 0: all before it. */
 size_t config_window(const struct config *c, size_t i);
 void config_set_local(struct config *c, size_t i, int local);
-/* Set the values of a Gemma 3 that a GGUF does not hold, as llama.cpp does:
- * every sixth block has no window, and the scale of scores follows from the
- * size (the 27B has one of its own). */
+/* Are the heads of block i turned by RoPE? */
+int config_rope(const struct config *c, size_t i);
+void config_set_rope(struct config *c, size_t i, int rope);
+/* Dimensions of a head that RoPE turns. */
+size_t config_rotary(const struct config *c);
+/* Set the values that a GGUF of the family does not hold, as llama.cpp does:
+ * blocks without a window, or without RoPE, are every n-th; in a Gemma the
+ * scale of scores follows from the size (the 27B has one of its own). */
 void config_gguf_fixed(struct config *c);
 /* Does c differ from config_gguf_fixed in which blocks have a window? */
 int config_windows_lost(const struct config *c);

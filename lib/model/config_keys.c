@@ -18,7 +18,10 @@ struct key {
     const char *only;  /* JSON text of the one value allowed; NULL: any */
 };
 
-enum { QWEN = FAMILY_QWEN2 | FAMILY_QWEN3 };
+enum {
+    QWEN = FAMILY_QWEN2 | FAMILY_QWEN3,
+    GEMMA = FAMILY_GEMMA2 | FAMILY_GEMMA3
+};
 
 static const struct key keys[] = {
     /* read: config.c, open.c */
@@ -40,27 +43,45 @@ static const struct key keys[] = {
     { "bos_token_id", 0, NULL },
     { "eos_token_id", 0, NULL },
     { "pad_token_id", 0, NULL },
-    { "sliding_window", FAMILY_MISTRAL | QWEN | FAMILY_GEMMA3, NULL },
+    { "sliding_window",
+        FAMILY_MISTRAL | QWEN | GEMMA | FAMILY_OLMO3 | FAMILY_PHI3 |
+            FAMILY_MINISTRAL3 | FAMILY_SMOLLM3,
+        NULL },
     { "sliding_window_pattern", FAMILY_GEMMA3, NULL },
     { "_sliding_window_pattern", FAMILY_GEMMA3, NULL },
-    { "query_pre_attn_scalar", FAMILY_GEMMA3, NULL },
+    { "query_pre_attn_scalar", GEMMA, NULL },
+    { "attn_logit_softcapping", FAMILY_GEMMA2, NULL },
+    { "final_logit_softcapping", FAMILY_GEMMA2, NULL },
+    { "attention_multiplier", FAMILY_GRANITE, NULL },
+    { "embedding_multiplier", FAMILY_GRANITE, NULL },
+    { "residual_multiplier", FAMILY_GRANITE, NULL },
+    { "logits_scaling", FAMILY_GRANITE, NULL },
+    { "original_max_position_embeddings", FAMILY_PHI3, NULL },
+    { "partial_rotary_factor", FAMILY_PHI3, NULL },
+    { "no_rope_layers", FAMILY_SMOLLM3, NULL },
+    { "no_rope_layer_interval", FAMILY_SMOLLM3, NULL },
     { "rope_local_base_freq", FAMILY_GEMMA3, NULL },
     { "use_sliding_window", QWEN, NULL },
     { "max_window_layers", QWEN, NULL },
-    { "layer_types", QWEN | FAMILY_GEMMA3, NULL },
+    { "layer_types", QWEN | GEMMA | FAMILY_OLMO3 | FAMILY_SMOLLM3, NULL },
     { "retort", 0, NULL },
     { "quantization_config", 0, NULL },
 
     /* one value is implemented */
-    { "hidden_act", ~FAMILY_GEMMA3, "\"silu\"" },
-    { "hidden_activation", FAMILY_GEMMA3, "\"gelu_pytorch_tanh\"" },
+    { "hidden_act", ~(unsigned)GEMMA, "\"silu\"" },
+    { "hidden_act", FAMILY_GEMMA2, "\"gelu_pytorch_tanh\"" },
+    { "hidden_activation", GEMMA, "\"gelu_pytorch_tanh\"" },
+    { "use_sliding_window", FAMILY_SMOLLM3, "false" },
+    { "lm_head_bias", FAMILY_PHI3, "false" },
+    { "full_attn_mod", FAMILY_PHI3, "1" },
+    { "interpolate_factor", FAMILY_PHI3, "1" },
     { "is_causal", 0, "true" },
     { "attention_bias", 0, "false" },
     { "mlp_bias", 0, "false" },
     { "qkv_bias", 0, "false" },
     { "use_qk_norm", 0, "false" },
     { "rope_interleaved", 0, "false" },
-    { "partial_rotary_factor", 0, "1" },
+    { "partial_rotary_factor", ~(unsigned)FAMILY_PHI3, "1" },
     { "use_bidirectional_attention", 0, "false" },
     { "is_encoder_decoder", 0, "false" },
     { "pruned_heads", 0, "{}" },
@@ -69,6 +90,8 @@ static const struct key keys[] = {
 
     /* switches that transformers ignores in these families */
     { "use_sliding_window", FAMILY_LLAMA | FAMILY_MISTRAL, NULL },
+    { "max_window_layers", FAMILY_SMOLLM3, NULL },
+    { "auto_map", FAMILY_PHI3, NULL }, /* transformers has the class itself */
     { "is_decoder", 0, NULL },
     { "is_llama_config", 0, NULL },
     { "pretraining_tp", 0, NULL }, /* only splits a sum */
@@ -164,9 +187,21 @@ static const struct key rope_keys[] = {
     { "low_freq_factor", 0, NULL },
     { "high_freq_factor", 0, NULL },
     { "original_max_position_embeddings", 0, NULL },
-    { "partial_rotary_factor", 0, "1" },
-    { "full_attention", FAMILY_GEMMA3, NULL },
-    { "sliding_attention", FAMILY_GEMMA3, NULL },
+    { "attention_factor", 0, NULL },
+    { "beta_fast", 0, NULL },
+    { "beta_slow", 0, NULL },
+    { "mscale", 0, NULL },
+    { "mscale_all_dim", 0, NULL },
+    { "truncate", ~(unsigned)FAMILY_OLMO3, NULL },
+    { "truncate", FAMILY_OLMO3, "true" }, /* transformers looks elsewhere */
+    { "short_factor", 0, NULL },
+    { "long_factor", 0, NULL },
+    { "llama_4_scaling_beta", FAMILY_MINISTRAL3, NULL },
+    { "max_position_embeddings", FAMILY_MINISTRAL3, NULL },
+    { "partial_rotary_factor", FAMILY_PHI3, NULL },
+    { "partial_rotary_factor", ~(unsigned)FAMILY_PHI3, "1" },
+    { "full_attention", FAMILY_GEMMA3 | FAMILY_OLMO3, NULL },
+    { "sliding_attention", FAMILY_GEMMA3 | FAMILY_OLMO3, NULL },
 };
 
 /* Keys of quantization_config; see compressed.h. */

@@ -1,6 +1,7 @@
 /* Writing a Hugging Face directory; see export.h. */
 #include "model/export.h"
 #include "kern/quant_out.h"
+#include "model/family.h"
 #include "model/model.h"
 
 #include "base/dir.h"
@@ -178,8 +179,9 @@ write_tile(const struct tiles *t, size_t i, struct io_out *o, struct err *e)
     return io_out_write(o, y, bytes, e);
 }
 
-int
-tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
+/* tensor_write of a tensor of one part. */
+static int
+write_rows(const struct model *m, const struct tensor_out *p, enum dtype as,
     struct pool *pool, struct io_out *o, struct err *e)
 {
     const size_t workers = pool != NULL ? pool_size(pool) : 1;
@@ -218,6 +220,24 @@ tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
     free(t.y);
     free(t.wide);
     free(t.state);
+    return r;
+}
+
+int
+tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
+    struct pool *pool, struct io_out *o, struct err *e)
+{
+    int r = 0;
+
+    for (size_t k = 0; r == 0 && k < p->parts; k++) {
+        struct tensor_out part = *p;
+
+        part.w += k;
+        if (p->parts > 1)
+            block_dims(&m->c, p->matrix + (int)k, NULL, &part.shape[0],
+                &part.shape[1]);
+        r = write_rows(m, &part, as, pool, o, e);
+    }
     return r;
 }
 

@@ -6,8 +6,10 @@
 #include "format/gguf_write.h"
 #include "kern/rope.h"
 #include "model/card.h"
+#include "model/config_rope.h"
 #include "model/export.h"
 #include "model/family.h"
+#include "model/forward_impl.h"
 #include "model/tensor_out.h"
 #include "model/tokfile.h"
 
@@ -34,12 +36,42 @@ any_window(const struct config *c)
     return 0;
 }
 
+/* Has a GGUF of the family a window? */
+static int
+says_window(const struct family *f)
+{
+    return f->windows == WINDOW_EVERY || f->bit == FAMILY_PHI3;
+}
+
+/* The key of config.json that a GGUF cannot say; NULL: there is none. */
+static const char *
+unsaid_rope(const struct config *c)
+{
+    const struct family *f = family_of(c);
+    struct config same = *c;
+
+    config_gguf_fixed(&same);
+    if (memcmp(same.no_rope, c->no_rope, sizeof c->no_rope) != 0)
+        return "no_rope_layers";
+    if (c->rope == ROPE_LLAMA3 && strcmp(f->gguf, "llama") != 0 &&
+        f->bit != FAMILY_GRANITE)
+        return "rope_parameters: llama3";
+    if (c->rope == ROPE_DYNAMIC)
+        return "rope_parameters: dynamic";
+    if (c->rope == ROPE_LONGROPE && f->bit != FAMILY_PHI3)
+        return "rope_parameters: longrope";
+    return c->rope == ROPE_YARN && c->rope_split
+        ? "rope_parameters.truncate: false"
+        : NULL;
+}
+
 /* Refuse a configuration with which readers of a GGUF would compute something
  * else. */
 static int
 check_config(const struct config *c, struct err *e)
 {
     const struct family *f = family_of(c);
+    const char *unsaid = unsaid_rope(c);
     struct config same = *c;
 
     config_gguf_fixed(&same);
@@ -48,18 +80,101 @@ check_config(const struct config *c, struct err *e)
             "query_pre_attn_scalar: %zu cannot be said in a GGUF, whose "
             "readers take %zu",
             c->attn_scalar, same.attn_scalar);
-    if (c->rope == ROPE_LLAMA3 && strcmp(f->gguf, "llama") != 0)
-        return err_set(e, EX_INPUT,
-            "rope_parameters: llama3 cannot be said in a GGUF of %s", f->gguf);
+    if (unsaid != NULL)
+        return err_set(e, EX_INPUT, "%s cannot be said in a GGUF of %s", unsaid,
+            f->gguf);
     if (config_windows_lost(c) && any_window(c))
-        warn("blocks with a window are not five of six: versions of llama.cpp "
-             "that do not read %s take every sixth block without one",
-            arch_key(c, "attention.sliding_window_pattern"));
-    if (!f->gemma && any_window(c) && c->window < c->max_pos)
+        warn("blocks without a window are not every %zuth: versions of "
+             "llama.cpp that do not read %s take these",
+            f->every, arch_key(c, "attention.sliding_window_pattern"));
+    if (!says_window(f) && any_window(c) && c->window < c->max_pos)
         warn("sliding_window: %zu is lost, a GGUF of %s has none: longer texts "
              "are read as a whole",
             c->window, f->gguf);
     return 0;
+}
+
+/* Put the kind of RoPE and its numbers. */
+static void
+put_rope(struct gguf_out *o, const struct config *c)
+{
+    static const char *const kinds[] = { [ROPE_LINEAR] = "linear",
+        [ROPE_YARN] = "yarn",
+        [ROPE_LONGROPE] = "longrope" };
+    const int longer = c->rope == ROPE_YARN || c->rope == ROPE_LONGROPE;
+    struct config plain = *c;
+
+    if (c->rope == ROPE_LINEAR || longer)
+        gguf_out_str(o, arch_key(c, "rope.scaling.type"), kinds[c->rope],
+            strlen(kinds[c->rope]));
+    if (c->rope == ROPE_LINEAR || c->rope == ROPE_YARN)
+        gguf_out_f32(o, arch_key(c, "rope.scaling.factor"), c->rope_factor);
+    if (c->rope_orig > 0 && c->rope != ROPE_LLAMA3)
+        gguf_out_u32(o, arch_key(c, "rope.scaling.original_context_length"),
+            c->rope_orig);
+    if (c->rope == ROPE_YARN) {
+        gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_beta_fast"),
+            c->rope_high);
+        gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_beta_slow"),
+            c->rope_low);
+    }
+    if (!longer)
+        return;
+    /* llama.cpp assumes mscale 1, and only in a Ministral 3 mscale_all_dim */
+    plain.rope_mscale = 1;
+    plain.rope_scale = c->rope == ROPE_YARN ? 0 : 1;
+    if (family_of(c)->bit != FAMILY_MINISTRAL3)
+        plain.rope_mscale_all = 0;
+    else if (c->rope_mscale_all > 0)
+        gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_log_multiplier"),
+            c->rope_mscale_all);
+    config_rope_scale(&plain);
+    gguf_out_f32(o, arch_key(c, "rope.scaling.attn_factor"),
+        c->rope_scale / plain.rope_scale);
+}
+
+/* Put the numbers by which some families multiply or cap activations. */
+static void
+put_scales(struct gguf_out *o, const struct config *c)
+{
+    const struct {
+        const char *name;
+        unsigned bit;
+        double v;
+    } keys[] = {
+        { "attn_logit_softcapping", FAMILY_GEMMA2, c->attn_cap },
+        { "final_logit_softcapping", FAMILY_GEMMA2, c->final_cap },
+        { "attention.scale", FAMILY_GRANITE, c->attn_scale },
+        { "embedding_scale", FAMILY_GRANITE, factor_of(c->embed_scale) },
+        { "residual_scale", FAMILY_GRANITE, factor_of(c->residual_scale) },
+        { "logit_scale", FAMILY_GRANITE, factor_of(c->logit_scale) },
+        { "attention.temperature_scale", FAMILY_MINISTRAL3, c->rope_query },
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (family_of(c)->bit == keys[i].bit)
+            gguf_out_f32(o, arch_key(c, keys[i].name), keys[i].v);
+}
+
+/* Put the window and which blocks have it. */
+static void
+put_windows(struct gguf_out *o, const struct config *c)
+{
+    const struct family *f = family_of(c);
+
+    if (f->bit == FAMILY_PHI3) /* 0 marks a Phi-4 */
+        gguf_out_u32(o, arch_key(c, "attention.sliding_window"),
+            any_window(c) ? c->window : 0);
+    /* llama.cpp aborts if a window has no block */
+    if (f->windows != WINDOW_EVERY || !any_window(c))
+        return;
+    gguf_out_u32(o, arch_key(c, "attention.sliding_window"), c->window);
+    if (!config_windows_lost(c))
+        return;
+    gguf_out_array(o, arch_key(c, "attention.sliding_window_pattern"),
+        GGUF_BOOL, c->L);
+    for (size_t i = 0; i < c->L; i++)
+        gguf_out_num(o, config_window(c, i) != 0, 1);
 }
 
 static void
@@ -72,7 +187,8 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
         { "embedding_length", c->d }, { "block_count", c->L },
         { "feed_forward_length", c->mlp }, { "attention.head_count", c->H },
         { "attention.head_count_kv", c->KV }, { "attention.key_length", c->D },
-        { "attention.value_length", c->D }, { "rope.dimension_count", c->D } };
+        { "attention.value_length", c->D },
+        { "rope.dimension_count", config_rotary(c) } };
     const char *arch = family_of(c)->gguf;
 
     gguf_out_str(o, "general.architecture", arch, strlen(arch));
@@ -83,29 +199,24 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
         gguf_out_u32(o, arch_key(c, sizes[i].name), sizes[i].v);
     gguf_out_f32(o, arch_key(c, "attention.layer_norm_rms_epsilon"), c->eps);
     gguf_out_f32(o, arch_key(c, "rope.freq_base"), c->theta);
-    if (c->rope == ROPE_LINEAR) {
-        gguf_out_str(o, arch_key(c, "rope.scaling.type"), "linear", 6);
-        gguf_out_f32(o, arch_key(c, "rope.scaling.factor"), c->rope_factor);
-    }
-    if (!family_of(c)->gemma)
-        return;
-    gguf_out_f32(o, arch_key(c, "rope.freq_base_swa"), c->theta_local);
-    if (!any_window(c)) /* llama.cpp aborts if a window has no block */
-        return;
-    gguf_out_u32(o, arch_key(c, "attention.sliding_window"), c->window);
-    if (!config_windows_lost(c))
-        return;
-    gguf_out_array(o, arch_key(c, "attention.sliding_window_pattern"),
-        GGUF_BOOL, c->L);
-    for (size_t i = 0; i < c->L; i++)
-        gguf_out_num(o, config_window(c, i) != 0, 1);
+    put_rope(o, c);
+    put_scales(o, c);
+    if (family_of(c)->local_rope)
+        gguf_out_f32(o, arch_key(c, "rope.freq_base_swa"), c->theta_local);
+    put_windows(o, c);
 }
 
-/* Llama 3's RoPE scaling as llama.cpp stores it: a divisor for each
- * frequency. */
-static void
-rope_divisors(const struct config *c, float *out)
+/* The tensors in which llama.cpp stores a divisor for each frequency. */
+struct divisors {
+    const char *name[2];
+    float *x[2]; /* [rotary/2], malloc'd */
+    size_t n, count;
+};
+
+static struct divisors
+rope_divisors(const struct config *c)
 {
+    const size_t n = config_rotary(c) / 2;
     const struct kern_rope_opt plain = { .theta = c->theta },
                                scaled = { .kind = KERN_ROPE_LLAMA3,
                                    .theta = c->theta,
@@ -113,13 +224,31 @@ rope_divisors(const struct config *c, float *out)
                                    .low = c->rope_low,
                                    .high = c->rope_high,
                                    .orig = (double)c->rope_orig };
-    double *f = xcalloc(c->D, sizeof *f);
+    struct divisors v = { { "rope_freqs.weight", "rope_factors_short.weight" },
+        { xcalloc(n, sizeof(float)), xcalloc(n, sizeof(float)) }, n, 0 };
+    double *f = xcalloc(2 * n, sizeof *f);
 
-    rope_freq(f, c->D, &plain);
-    rope_freq(f + c->D / 2, c->D, &scaled);
-    for (size_t i = 0; i < c->D / 2; i++)
-        out[i] = (float)(f[i] / f[c->D / 2 + i]);
+    if (c->rope == ROPE_LLAMA3) {
+        v.count = 1;
+        rope_freq(f, 2 * n, &plain, 1);
+        rope_freq(f + n, 2 * n, &scaled, 1);
+        for (size_t i = 0; i < n; i++)
+            v.x[0][i] = (float)(f[i] / f[n + i]);
+    } else if (c->rope == ROPE_LONGROPE) {
+        v.count = 2;
+        v.name[0] = "rope_factors_long.weight";
+        memcpy(v.x[0], c->rope_far, n * sizeof *v.x[0]);
+        memcpy(v.x[1], c->rope_near, n * sizeof *v.x[1]);
+    }
     free(f);
+    return v;
+}
+
+static void
+release_divisors(struct divisors *v)
+{
+    free(v->x[0]);
+    free(v->x[1]);
 }
 
 /* Type of a tensor in the file: vectors stay F32, as llama.cpp needs them. */
@@ -145,7 +274,7 @@ pad(struct io_out *o, struct err *e)
 
 static int
 write_gguf_data(const struct model *m, const struct gguf_out *g,
-    const float *rope, const struct gguf_how *how, struct io_out *o,
+    const struct divisors *rope, const struct gguf_how *how, struct io_out *o,
     struct err *e)
 {
     struct buf head = { 0 };
@@ -163,9 +292,9 @@ write_gguf_data(const struct model *m, const struct gguf_out *g,
         if (r == 0)
             r = pad(o, e);
     }
-    if (r == 0 && m->c.rope == ROPE_LLAMA3 &&
-        (r = io_out_write(o, rope, m->c.D / 2 * sizeof *rope, e)) == 0)
-        r = pad(o, e);
+    for (size_t i = 0; r == 0 && i < rope->count; i++)
+        if ((r = io_out_write(o, rope->x[i], rope->n * sizeof(float), e)) == 0)
+            r = pad(o, e);
     return r;
 }
 
@@ -173,11 +302,10 @@ int
 model_export_gguf(const struct model *m, const char *file,
     const struct gguf_how *how, const char *tok_from, struct err *e)
 {
-    const size_t half = m->c.D / 2;
+    struct divisors rope = rope_divisors(&m->c);
     struct gguf_out g = { 0 };
     struct io_out o;
     struct tensor_out p;
-    float *rope = xcalloc(half, sizeof *rope);
     int r = check_config(&m->c, e);
 
     if (r < 0) {
@@ -192,18 +320,16 @@ model_export_gguf(const struct model *m, const char *file,
         model_tensor_gguf(m, i, &p);
         gguf_out_tensor(&g, p.name, type_of(m, how, &p), p.ndim, p.shape);
     }
-    if (m->c.rope == ROPE_LLAMA3) {
-        gguf_out_tensor(&g, "rope_freqs.weight", DT_F32, 1, &half);
-        rope_divisors(&m->c, rope);
-    }
+    for (size_t i = 0; i < rope.count; i++)
+        gguf_out_tensor(&g, rope.name[i], DT_F32, 1, &rope.n);
     if ((r = io_out_begin(&o, file, e)) < 0)
         goto done;
-    if ((r = write_gguf_data(m, &g, rope, how, &o, e)) == 0)
+    if ((r = write_gguf_data(m, &g, &rope, how, &o, e)) == 0)
         r = io_out_commit(&o, e);
     if (r < 0)
         io_out_abort(&o);
 done:
     gguf_out_release(&g);
-    free(rope);
+    release_divisors(&rope);
     return r;
 }

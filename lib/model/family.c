@@ -9,18 +9,130 @@
 #define QK_NORMS (1u << W_NQ | 1u << W_NK)
 #define POST_NORMS (1u << W_NORM_ATT | 1u << W_NORM_MLP)
 
+#define PRE_NORMS (1u << W_NORM1 | 1u << W_NORM2)
+#define BEFORE_MLP "pre_feedforward_layernorm.weight"
+
 static const struct family families[] = {
-    { "llama", "LlamaForCausalLM", "llama", FAMILY_LLAMA, 0, 0, 0, 2048, 0,
-        WINDOW_NEVER, 1, 0, NULL },
-    { "mistral", "MistralForCausalLM", "llama", FAMILY_MISTRAL, 0, 8, 0, 131072,
-        4096, WINDOW_ALL, 1, 0, NULL },
-    { "qwen2", "Qwen2ForCausalLM", "qwen2", FAMILY_QWEN2, BIASES, 32, 0, 32768,
-        4096, WINDOW_BY_LAYER, 0, 0, NULL },
-    { "qwen3", "Qwen3ForCausalLM", "qwen3", FAMILY_QWEN3, QK_NORMS, 32, 128,
-        32768, 4096, WINDOW_BY_LAYER, 0, 0, NULL },
-    { "gemma3_text", "Gemma3ForCausalLM", "gemma3", FAMILY_GEMMA3,
-        QK_NORMS | POST_NORMS, 4, 256, 131072, 4096, WINDOW_BUT_SIXTH, 0, 1,
-        "pre_feedforward_layernorm.weight" },
+    { .type = "llama",
+        .class = "LlamaForCausalLM",
+        .gguf = "llama",
+        .bit = FAMILY_LLAMA,
+        .max_pos = 2048,
+        .permuted = 1 },
+    { .type = "mistral",
+        .class = "MistralForCausalLM",
+        .gguf = "llama",
+        .bit = FAMILY_MISTRAL,
+        .KV = 8,
+        .max_pos = 131072,
+        .window = 4096,
+        .windows = WINDOW_ALL,
+        .permuted = 1 },
+    { .type = "qwen2",
+        .class = "Qwen2ForCausalLM",
+        .gguf = "qwen2",
+        .bit = FAMILY_QWEN2,
+        .more = BIASES,
+        .KV = 32,
+        .max_pos = 32768,
+        .window = 4096,
+        .windows = WINDOW_BY_LAYER },
+    { .type = "qwen3",
+        .class = "Qwen3ForCausalLM",
+        .gguf = "qwen3",
+        .bit = FAMILY_QWEN3,
+        .more = QK_NORMS,
+        .KV = 32,
+        .D = 128,
+        .max_pos = 32768,
+        .window = 4096,
+        .windows = WINDOW_BY_LAYER },
+    { .type = "gemma3_text",
+        .class = "Gemma3ForCausalLM",
+        .gguf = "gemma3",
+        .bit = FAMILY_GEMMA3,
+        .more = QK_NORMS | POST_NORMS,
+        .KV = 4,
+        .D = 256,
+        .max_pos = 131072,
+        .window = 4096,
+        .theta = 1e6,
+        .tied = 1,
+        .windows = WINDOW_EVERY,
+        .every = 6,
+        .gemma = 1,
+        .local_rope = 1,
+        .norm2 = BEFORE_MLP },
+    { .type = "gemma2",
+        .class = "Gemma2ForCausalLM",
+        .gguf = "gemma2",
+        .bit = FAMILY_GEMMA2,
+        .more = POST_NORMS,
+        .KV = 4,
+        .D = 256,
+        .max_pos = 8192,
+        .window = 4096,
+        .tied = 1,
+        .windows = WINDOW_EVERY,
+        .every = 2,
+        .gemma = 1,
+        .norm2 = BEFORE_MLP },
+    { .type = "olmo2",
+        .class = "Olmo2ForCausalLM",
+        .gguf = "olmo2",
+        .bit = FAMILY_OLMO2,
+        .more = QK_NORMS | POST_NORMS,
+        .less = PRE_NORMS,
+        .max_pos = 2048,
+        .eps = 1e-5,
+        .whole_norms = 1 },
+    { .type = "olmo3",
+        .class = "Olmo3ForCausalLM",
+        .gguf = "olmo2",
+        .bit = FAMILY_OLMO3,
+        .more = QK_NORMS | POST_NORMS,
+        .less = PRE_NORMS,
+        .max_pos = 2048,
+        .window = 4096,
+        .eps = 1e-5,
+        .theta = 5e5,
+        .windows = WINDOW_EVERY,
+        .every = 4,
+        .local_rope = 1,
+        .whole_norms = 1 },
+    { .type = "smollm3",
+        .class = "SmolLM3ForCausalLM",
+        .gguf = "smollm3",
+        .bit = FAMILY_SMOLLM3,
+        .KV = 4,
+        .max_pos = 32768,
+        .theta = 2e6,
+        .tied = 1,
+        .permuted = 1 },
+    { .type = "granite",
+        .class = "GraniteForCausalLM",
+        .gguf = "granite",
+        .bit = FAMILY_GRANITE,
+        .max_pos = 2048,
+        .permuted = 1 },
+    { .type = "phi3",
+        .class = "Phi3ForCausalLM",
+        .gguf = "phi3",
+        .bit = FAMILY_PHI3,
+        .max_pos = 4096,
+        .eps = 1e-5,
+        .windows = WINDOW_ALL,
+        .fused = 1 },
+    { .type = "ministral3",
+        .class = "Ministral3ForCausalLM",
+        .gguf = "mistral3",
+        .bit = FAMILY_MINISTRAL3,
+        .KV = 8,
+        .D = 128,
+        .max_pos = 262144,
+        .eps = 1e-5,
+        .windows = WINDOW_ALL,
+        .permuted = 1 },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
@@ -89,7 +201,7 @@ family_of(const struct config *c)
 const char *
 family_names(int gguf)
 {
-    static char text[2][200];
+    static char text[2][400];
     char *s = text[gguf != 0];
     size_t n = 0;
 
@@ -106,7 +218,9 @@ family_names(int gguf)
 static int
 family_has(const struct config *c, int t)
 {
-    return tensors[t].of == EVERY || (family_of(c)->more >> t & 1);
+    const struct family *f = family_of(c);
+
+    return tensors[t].of == EVERY ? !(f->less >> t & 1) : (f->more >> t & 1);
 }
 
 int
@@ -146,10 +260,19 @@ family_norm_add(const struct config *c, int t)
         : 0.0f;
 }
 
-const char *
-block_gguf_name(int t)
+struct stored_rows
+block_stored(const struct config *c, int t)
 {
-    return tensors[t].gguf;
+    static const struct stored_rows fused[] = {
+        { "self_attn.qkv_proj.weight", "attn_qkv.weight", W_Q, 3 },
+        { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },
+    };
+
+    for (size_t i = 0; family_of(c)->fused && i < 2; i++)
+        if (t >= fused[i].first && t < fused[i].first + fused[i].n)
+            return fused[i];
+    return (
+        struct stored_rows){ block_tensor_name(c, t), tensors[t].gguf, t, 1 };
 }
 
 void
@@ -159,6 +282,7 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
     const size_t groups = b ? b->groups : c->KV, mlp = b ? b->mlp : c->mlp;
     const int there =
         family_has(c, t) && (block_is_attention(t) ? groups : mlp) > 0;
+    const int whole = family_of(c)->whole_norms;
     const size_t dim[] = { [ONE] = 1,
         [HIDDEN] = c->d,
         [QUERIES] = groups * (c->H / c->KV) * c->D,
@@ -167,5 +291,8 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
         [MLP] = mlp };
 
     *rows = there ? dim[tensors[t].rows] : 0;
-    *cols = there ? dim[tensors[t].cols] : 0;
+    *cols = !there           ? 0
+        : whole && t == W_NQ ? dim[QUERIES]
+        : whole && t == W_NK ? dim[KEYS]
+                             : dim[tensors[t].cols];
 }

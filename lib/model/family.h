@@ -10,15 +10,23 @@
 
 /* A family's bit in the table of keys. */
 enum {
-    FAMILY_LLAMA = 1,
-    FAMILY_MISTRAL = 2,
-    FAMILY_QWEN2 = 4,
-    FAMILY_QWEN3 = 8,
-    FAMILY_GEMMA3 = 16
+    FAMILY_LLAMA = 1 << 0,
+    FAMILY_MISTRAL = 1 << 1,
+    FAMILY_QWEN2 = 1 << 2,
+    FAMILY_QWEN3 = 1 << 3,
+    FAMILY_GEMMA3 = 1 << 4,
+    FAMILY_GEMMA2 = 1 << 5,
+    FAMILY_OLMO2 = 1 << 6,
+    FAMILY_OLMO3 = 1 << 7,
+    FAMILY_SMOLLM3 = 1 << 8,
+    FAMILY_GRANITE = 1 << 9,
+    FAMILY_PHI3 = 1 << 10,
+    FAMILY_MINISTRAL3 = 1 << 11
 };
 
-/* The rule by which blocks attend within the window of config.json. */
-enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_BUT_SIXTH };
+/* The rule by which blocks attend within the window of config.json.  EVERY: all
+ * but every n-th, n being `every` of the family. */
+enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_EVERY };
 
 struct family {
     const char *type;  /* model_type in config.json; config.arch */
@@ -27,17 +35,28 @@ struct family {
                         * GGUF opens as the first */
     unsigned bit;
     unsigned more; /* optional tensors, W_BQ and later: 1u << W_... */
-    /* defaults of transformers where config.json has no key */
+    unsigned less; /* tensors among the first nine that it does not have */
+    /* defaults of transformers where config.json has no key; 0: those of
+     * Llama */
     size_t KV; /* 0: the number of query heads */
     size_t D;  /* 0: hidden size / query heads */
     size_t max_pos;
     size_t window;
+    double eps, theta;
+    int tied;
     enum windows windows;
-    int permuted;      /* GGUF permutes the rows of Q and K */
-    int gemma;         /* a Gemma: Hugging Face stores norms minus 1 (GGUF does
-                        * not); embeddings are multiplied by sqrt(hidden size);
-                        * the MLP is GeGLU.  By default the head is tied, and
-                        * blocks with a window have another RoPE base */
+    size_t every; /* WINDOW_EVERY */
+    /* what it computes in another way than Llama */
+    int permuted;    /* GGUF permutes the rows of Q and K */
+    int gemma;       /* a Gemma: Hugging Face stores norms minus 1 (GGUF does
+                      * not); embeddings are multiplied by sqrt(hidden size);
+                      * the MLP is GeGLU */
+    int local_rope;  /* blocks with a window have RoPE of their own: default,
+                      * with the base config.theta_local */
+    int whole_norms; /* W_NQ and W_NK are norms of the whole projection, not of
+                      * each head */
+    int fused;       /* Q, K and V are rows of one stored tensor, gate and up of
+                      * another */
     const char *norm2; /* Hugging Face name of W_NORM2, NULL:
                         * post_attention_layernorm */
 };
@@ -60,12 +79,21 @@ float family_norm_add(const struct config *c, int t);
  * have the tensor. */
 void block_dims(const struct config *c, int t, const struct block_shape *b,
     size_t *rows, size_t *cols);
-/* The name of tensor t in a GGUF, after "blk.N.". */
-const char *block_gguf_name(int t);
 
 /* The Hugging Face name of tensor t after "model.layers.N.", such as
  * "input_layernorm.weight"; NULL: the family has no such tensor. */
 const char *block_tensor_name(const struct config *c, int t);
+
+/* A tensor of a file: rows of the block's tensors first..first+n-1, one after
+ * another; n is 1 unless the family is fused. */
+struct stored_rows {
+    const char *name; /* after "model.layers.N." */
+    const char *gguf; /* after "blk.N." */
+    int first, n;
+};
+/* The stored tensor that has tensor t of a block. */
+struct stored_rows block_stored(const struct config *c, int t);
+
 /* Is tensor t a vector (which has no weight decay)?  A bias?  A part of
  * attention (its norms included), not of the MLP? */
 int block_is_vector(int t);

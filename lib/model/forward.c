@@ -2,7 +2,7 @@
 #include "model/forward.h"
 #include "kern/attn.h"
 #include "kern/kern.h"
-#include "kern/rope.h"
+#include "model/angles.h"
 #include "model/family.h"
 #include "model/fetch.h"
 #include "model/forward_block.h"
@@ -77,10 +77,23 @@ has_post_norm(const struct config *c)
     return block_tensor_name(c, W_NORM_ATT) != NULL;
 }
 
+int
+has_added(const struct config *c)
+{
+    return has_post_norm(c) || factor_of(c->residual_scale) != 1.0f;
+}
+
+float
+factor_of(double x)
+{
+    return x > 0.0 ? (float)x : 1.0f;
+}
+
 float
 attn_scale(const struct config *c)
 {
-    return c->attn_scalar == 0 ? 0.0f
+    return c->attn_scale > 0.0 ? (float)c->attn_scale
+        : c->attn_scalar == 0  ? 0.0f
                                : (float)(1 / sqrt((double)c->attn_scalar));
 }
 
@@ -114,9 +127,9 @@ wide_floats(const struct model *m)
     return 0;
 }
 
-/* A vector in fp32: the stored values, if they stay in memory and can be used
- * as they are; else room for a copy, which fill_vector makes.  NULL: another
- * rank has the block. */
+/* A vector in fp32: the stored values, if they stay in memory and are used as
+ * they are; else room for a copy, which fill_vector makes.  NULL: another rank
+ * has the block. */
 static const float *
 alloc_vector(const struct weight *w, int stays, struct arena *a)
 {
@@ -154,6 +167,8 @@ fill_vectors(struct fwd *f)
     for (size_t i = 0; i < f->m->c.L && f->m->fetch == NULL; i++)
         fill_block_vectors(f, i);
     fill_vector(&f->m->norm, f->norm);
+    if (f->logit_factor != 1.0f)
+        kern.scale((float *)(uintptr_t)f->norm, f->logit_factor, f->m->c.d);
 }
 
 void
@@ -179,7 +194,7 @@ alloc_vectors(struct fwd *f, struct arena *a)
         if (f->vec != NULL) /* NULL while planning */
             f->vec[i] = p;
     }
-    f->norm = alloc_vector(&m->norm, 1, a);
+    f->norm = alloc_vector(&m->norm, f->logit_factor == 1.0f, a);
 }
 
 static float **
@@ -197,39 +212,6 @@ per_thread(const struct fwd *f, struct arena *a, size_t floats)
     return p;
 }
 
-static void
-frequencies(const struct fwd *f)
-{
-    const struct config *c = &f->m->c;
-    const struct kern_rope_opt o = { c->rope == ROPE_LLAMA3 ? KERN_ROPE_LLAMA3
-            : c->rope == ROPE_LINEAR                        ? KERN_ROPE_LINEAR
-                                                            : KERN_ROPE_DEFAULT,
-        c->theta, c->rope_factor, c->rope_low, c->rope_high,
-        (double)c->rope_orig },
-                               local = { KERN_ROPE_DEFAULT, c->theta_local, 0,
-                                   0, 0, 0 };
-
-    rope_freq(f->freq, c->D, &o);
-    if (c->theta_local > 0)
-        rope_freq(f->freq + c->D / 2, c->D, &local);
-}
-
-void
-angles(const struct fwd *f, size_t T, struct arena *a, float **cs,
-    float **local)
-{
-    const size_t D = f->m->c.D;
-
-    *cs = *local = arena_alloc(a, T * D, sizeof **cs);
-    if (*cs != NULL)
-        rope_table(*cs, f->freq, D, 0, T);
-    if (f->m->c.theta_local == 0)
-        return;
-    *local = arena_alloc(a, T * D, sizeof **local);
-    if (*local != NULL)
-        rope_table(*local, f->freq + D / 2, D, 0, T);
-}
-
 /* Allocate f's arrays from a; run twice, first to count. */
 static void
 lay_fwd(struct fwd *f, struct arena *a, int parts)
@@ -238,10 +220,10 @@ lay_fwd(struct fwd *f, struct arena *a, int parts)
     const size_t rows = f->B * cut_of(f->T).Tp, mlp = model_widest(f->m);
     const struct attn shape = { .H = c->H, .KV = c->KV, .D = c->D };
 
-    f->freq = arena_alloc(a, c->D, sizeof *f->freq);
-    if (f->freq != NULL)
-        frequencies(f);
-    angles(f, f->T, a, &f->cs, &f->cs_local);
+    angles_lay(c, f->T, 1, a, &f->cs, &f->cs_local);
+    if (f->T > angles_short(c))
+        f->cs_piece =
+            arena_alloc(a, f->B * f->T * config_rotary(c), sizeof(float));
     if (c->window > 0) { /* some blocks have a window */
         f->first = arena_alloc(a, f->B * f->T, sizeof *f->first);
         f->cut_stem = arena_alloc(a, f->B * f->T, sizeof *f->cut_stem);
@@ -282,7 +264,9 @@ fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
     assert(B > 0 && T > 0 && T < UINT32_MAX);
     f->m = m;
     f->family = family_of(&m->c);
-    f->embed_scale = f->family->gemma ? sqrtf((float)m->c.d) : 1.0f;
+    f->embed_scale =
+        f->family->gemma ? sqrtf((float)m->c.d) : factor_of(m->c.embed_scale);
+    f->logit_factor = 1.0f / factor_of(m->c.logit_scale);
     f->pool = pool;
     f->B = B;
     f->T = T;

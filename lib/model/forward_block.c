@@ -2,6 +2,7 @@
 #include "model/forward_block.h"
 #include "base/profile.h"
 #include "kern/kern.h"
+#include "model/angles.h"
 
 #include <assert.h>
 #include <string.h>
@@ -94,6 +95,15 @@ nt_parts(const struct weight *w)
 }
 
 void
+norm_row(const struct config *c, const float *norm, const float *x, float *y)
+{
+    if (norm != NULL)
+        kern.rmsnorm(y, x, norm, c->d, (float)c->eps);
+    else
+        memcpy(y, x, c->d * sizeof *y);
+}
+
+void
 norm_chunk(const struct run *u, int norm, const float *x, float *y, size_t b,
     size_t t0, size_t part)
 {
@@ -104,8 +114,7 @@ norm_chunk(const struct run *u, int norm, const float *x, float *y, size_t b,
         float *to = y + (b * u->c.Tp + t) * d;
 
         if (row_live(u->r, b, t))
-            kern.rmsnorm(to, x + (b * u->r->T + t) * d, u->vec[norm], d,
-                (float)c->eps);
+            norm_row(c, u->vec[norm], x + (b * u->r->T + t) * d, to);
         else
             memset(to, 0, d * sizeof *to);
     }
@@ -136,9 +145,40 @@ do_qkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     }
 }
 
+/* Apply the norms of Q and K: of each head, or of all heads as one vector. */
+static void
+norm_heads(const struct config *c, size_t groups, const float *const *vec,
+    float *qkv)
+{
+    const int whole = family_of(c)->whole_norms;
+    const size_t H = query_heads(c, groups), n = whole ? 2 : H + groups;
+    float *x = qkv;
+
+    for (size_t i = 0; i < n; i++) {
+        const int q = i < (whole ? 1 : H);
+        const size_t len = (!whole ? 1 : q ? H : groups) * c->D;
+
+        kern.rmsnorm(x, x, vec[q ? W_NQ : W_NK], len, (float)c->eps);
+        x += len;
+    }
+}
+
+void
+turn_heads(const struct config *c, size_t groups, const float *cs,
+    size_t position, float *qkv, int dir)
+{
+    const size_t H = query_heads(c, groups), rotary = config_rotary(c);
+    const float by = angles_query(c, position);
+
+    for (size_t h = 0; cs != NULL && h < H + groups; h++)
+        kern.rope(qkv + h * c->D, cs, rotary, dir);
+    if (by != 1.0f)
+        kern.scale(qkv, by, H * c->D);
+}
+
 void
 finish_qkv(const struct config *c, size_t groups, const float *const *vec,
-    const float *cs, float *qkv, float *raw)
+    const float *cs, size_t position, float *qkv, float *raw)
 {
     const size_t D = c->D, kv = groups * D, H = query_heads(c, groups);
     float *k = qkv + H * D;
@@ -150,23 +190,27 @@ finish_qkv(const struct config *c, size_t groups, const float *const *vec,
     }
     if (raw != NULL)
         memcpy(raw, qkv, (H + groups) * D * sizeof *raw);
-    for (size_t h = 0; h < H + groups; h++) {
-        const float *norm = vec[h < H ? W_NQ : W_NK];
-
-        if (norm != NULL)
-            kern.rmsnorm(qkv + h * D, qkv + h * D, norm, D, (float)c->eps);
-        kern.rope(qkv + h * D, cs, D, 1);
-    }
+    if (vec[W_NQ] != NULL)
+        norm_heads(c, groups, vec, qkv);
+    turn_heads(c, groups, cs, position, qkv, 1);
 }
 
-/* Position of a token (not padding) from the start of its stem, or of its piece
- * if it has no stem. */
-static size_t
+size_t
 position(const struct fwd *f, const struct rows *r, size_t b, size_t t)
 {
     const size_t k = b * r->T + t;
 
     return t - r->first[k] + (f->stem != NULL ? f->nstem[k] : 0);
+}
+
+const float *
+angles_at(const struct run *u, size_t b, size_t t)
+{
+    const size_t rotary = config_rotary(&u->f->m->c);
+
+    return u->cs_piece != NULL ? u->cs_piece + (b * u->r->T + t) * rotary
+        : u->cs != NULL        ? u->cs + position(u->f, u->r, b, t) * rotary
+                               : NULL;
 }
 
 static void
@@ -180,9 +224,8 @@ do_rope(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const size_t at = b * u->c.Tp + t;
 
         if (row_live(u->r, b, t))
-            finish_qkv(c, u->KV, u->vec,
-                u->cs + position(u->f, u->r, b, t) * c->D,
-                u->a.qkv + at * u->qkv,
+            finish_qkv(c, u->KV, u->vec, angles_at(u, b, t),
+                position(u->f, u->r, b, t), u->a.qkv + at * u->qkv,
                 u->a.raw != NULL ? u->a.raw + at * qk : NULL);
         else if (u->a.raw != NULL)
             memset(u->a.raw + at * qk, 0, qk * sizeof(float));
@@ -197,16 +240,20 @@ do_o(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 }
 
 /* The row to add to the residual stream, for row `at` of padded arrays: the
- * product's output, or that output normed if the block has a norm after it. */
+ * product's output, normed if the block has a norm after it, and multiplied by
+ * the family's factor. */
 static const float *
 added(struct run *u, int norm, const float *kept, size_t at)
 {
-    const size_t d = u->f->m->c.d;
-    float *out = u->f->out + at * d;
+    const struct config *c = &u->f->m->c;
+    const float by = factor_of(c->residual_scale);
+    float *out = u->f->out + at * c->d;
 
     if (u->vec[norm] != NULL)
-        kern.rmsnorm(out, kept != NULL ? kept + at * d : out, u->vec[norm], d,
-            (float)u->f->m->c.eps);
+        kern.rmsnorm(out, kept != NULL ? kept + at * c->d : out, u->vec[norm],
+            c->d, (float)c->eps);
+    if (by != 1.0f)
+        kern.scale(out, by, c->d);
     return out;
 }
 
@@ -228,8 +275,7 @@ do_norm2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
             else if (u->a.x2 != u->x)
                 memcpy(u->a.x2 + at, u->x + at, d * sizeof(float));
             if (u->mlp)
-                kern.rmsnorm(u->f->xn + to, u->a.x2 + at, u->vec[W_NORM2], d,
-                    (float)c->eps);
+                norm_row(c, u->vec[W_NORM2], u->a.x2 + at, u->f->xn + to);
         } else {
             memset(u->f->xn + to, 0, d * sizeof(float));
             if (t < u->r->T)
@@ -300,7 +346,7 @@ attention_of(const struct run *u, size_t b)
         p + q, p + q + kv, u->first + at, u->a.att + row * q,
         u->a.lse + row * u->H, attn_scale(c),
         u->stem != NULL ? u->stem + at : NULL,
-        u->stem != NULL ? u->nstem + at : NULL };
+        u->stem != NULL ? u->nstem + at : NULL, (float)c->attn_cap };
 }
 
 /* Multiply the outputs of a group's heads for a tile of queries by `by`.  0
@@ -381,6 +427,42 @@ attends(struct run *u, size_t window)
     }
 }
 
+/* Fill cs_piece: the angles of each piece by its length. */
+static void
+piece_angles(const struct fwd *f, const struct rows *r)
+{
+    const struct config *c = &f->m->c;
+    size_t end;
+
+    for (size_t k = 0; k < r->B * r->T; k = end) {
+        const size_t t = k % r->T, left = r->T - t;
+        const size_t from =
+            f->stem != NULL && r->first[k] != UINT32_MAX ? f->nstem[k] : 0;
+
+        for (end = k + 1; end < k + left && r->first[end] == r->first[k]; end++)
+            ;
+        if (r->first[k] != UINT32_MAX)
+            angles_text(c, from, end - k, f->cs_piece + k * config_rotary(c));
+    }
+}
+
+/* Set the angles of block i. */
+static void
+set_angles(struct run *u, size_t i)
+{
+    const struct fwd *f = u->f;
+    const struct config *c = &f->m->c;
+    const int local = config_window(c, i) > 0 && c->theta_local > 0;
+
+    if (!config_rope(c, i))
+        return;
+    u->cs = local ? f->cs_local : f->cs;
+    if (!local && f->cs_piece != NULL && u->r->T > angles_short(c)) {
+        piece_angles(f, u->r);
+        u->cs_piece = f->cs_piece;
+    }
+}
+
 void
 run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
 {
@@ -396,7 +478,7 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     u->H = query_heads(&f->m->c, u->KV);
     u->qkv = qkv_width(&f->m->c, u->KV);
     attends(u, config_window(&f->m->c, i));
-    u->cs = config_window(&f->m->c, i) > 0 ? f->cs_local : f->cs;
+    set_angles(u, i);
     u->vec = f->vec + i * W_N;
     u->act = f->act;
     u->attn = u->KV > 0;
@@ -468,8 +550,8 @@ share_forward(struct run *u, const struct stage *after)
     const size_t n = u->r->B * u->c.Tp * u->f->m->c.d;
     float *out = u->f->out;
 
-    u->attn = u->vec[W_NORM1] != NULL;
-    u->mlp = u->vec[W_NORM2] != NULL;
+    u->attn = u->vec[W_NORM1] != NULL || u->vec[W_NORM_ATT] != NULL;
+    u->mlp = u->vec[W_NORM2] != NULL || u->vec[W_NORM_MLP] != NULL;
     if (u->KV > 0) {
         heads(u);
         run_stages(u, after, 1);

@@ -20,7 +20,9 @@ struct run {
     const uint32_t *first, *stem, *nstem; /* [B,T] tokens that each token
                                            * attends to, as in struct rows and
                                            * fwd_stems; stem may be NULL */
-    const float *cs;                      /* [T,D] angles of this block */
+    const float *cs;       /* [T,rotary] angles of this block; NULL: no RoPE */
+    const float *cs_piece; /* [B,T,rotary] of each token, in place of cs; or
+                            * NULL */
     struct acts a;
     float *act;     /* [B,Tp,mlp]; may be a.gate */
     const float *x; /* [B,T,d] */
@@ -60,10 +62,22 @@ struct attn attention_of(const struct run *u, size_t b);
 void block_forward(struct run *u);
 void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r);
 
+/* y [d] = x times the weight of a norm; NULL: y = x. */
+void norm_row(const struct config *c, const float *norm, const float *x,
+    float *y);
+/* Position of a token (not padding) from the start of its stem, or of its piece
+ * if it has no stem. */
+size_t position(const struct fwd *f, const struct rows *r, size_t b, size_t t);
+/* The angles [rotary] of a token (not padding); NULL: the block has no RoPE. */
+const float *angles_at(const struct run *u, size_t b, size_t t);
+/* Turn a token's q and k by the angles cs (NULL: do not), and scale q by its
+ * position.  dir -1: the same of their gradients, backward. */
+void turn_heads(const struct config *c, size_t groups, const float *cs,
+    size_t position, float *qkv, int dir);
 /* Finish a token's q, k and v of `groups` KV groups in place: add biases, apply
- * norms of heads, rotate by the angles cs [D].  raw: out, q and k before their
- * norms; NULL: not wanted. */
+ * norms, turn_heads.  raw: out, q and k before their norms; NULL: not
+ * wanted. */
 void finish_qkv(const struct config *c, size_t groups, const float *const *vec,
-    const float *cs, float *qkv, float *raw);
+    const float *cs, size_t position, float *qkv, float *raw);
 
 #endif

@@ -54,12 +54,15 @@ struct fwd {
     struct pool *pool;
     size_t B, T; /* capacity */
     struct arena arena;
-    double *freq;         /* [2,D/2] RoPE frequencies; [1]: of blocks with a
-                           * window */
-    float *cs, *cs_local; /* [T,D] angles; cs_local may be cs */
+    float *cs, *cs_local; /* [T,rotary] angles; cs_local may be cs */
+    float *cs_piece; /* [B,T,rotary] angles of each token in blocks without a
+                      * window; NULL: no piece is so long that they are other
+                      * ones than in cs */
     const struct family *family;
-    float embed_scale; /* factor of the embedding's rows */
-    uint32_t *first;   /* [B,T] as in struct rows, cut to the window */
+    float embed_scale;  /* factor of the embedding's rows */
+    float logit_factor; /* factor of the final norm's weight in `norm`, so that
+                         * final states give the logits by the head alone */
+    uint32_t *first;    /* [B,T] as in struct rows, cut to the window */
     const uint32_t *stem, *nstem;                       /* fwd_stems */
     void (*tap)(void *ctx, const struct fwd_tapped *t); /* fwd_tap */
     void *tap_ctx;
@@ -79,7 +82,7 @@ struct fwd {
                                      * all are NULL */
     const float **vec; /* [L,W_N] blocks' vectors in fp32; NULL: no such
                         * vector */
-    const float *norm; /* the final norm's weight in fp32 */
+    const float *norm; /* the final norm's weight in fp32, times logit_factor */
     float **wide;      /* [threads] room for wide_n widened weights */
     size_t wide_n;
     float **scratch; /* [threads] scratch of attention */
@@ -116,11 +119,11 @@ size_t qkv_width(const struct config *c, size_t groups);
  * has_post_norm: norms of the outputs of attention and MLP? */
 int has_qk_norm(const struct config *c);
 int has_post_norm(const struct config *c);
+/* has_added: must gradients at the outputs of o and down differ from those at
+ * the residual stream? */
+int has_added(const struct config *c);
 /* The scale of the scores of attention, as in struct attn. */
 float attn_scale(const struct config *c);
-/* Allocate and fill the angles of T positions: *cs for blocks without a window,
- * *local for those with one; the two may be the same array.  While planning *cs
- * is NULL. */
-void angles(const struct fwd *f, size_t T, struct arena *a, float **cs,
-    float **local);
+/* A factor of a configuration, in which 0 means 1. */
+float factor_of(double x);
 #endif

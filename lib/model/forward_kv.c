@@ -10,6 +10,7 @@
 #include "base/profile.h"
 #include "kern/int.h"
 #include "kern/kern.h"
+#include "model/angles.h"
 #include "model/forward.h"
 #include "model/forward_block.h"
 #include "model/forward_impl.h"
@@ -54,7 +55,7 @@ struct kvcache {
     float *last;            /* [texts,d] final states whose logits are wanted */
     float *qkv, *att;       /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
     float *gate, *up;       /* [KV_TILE,mlp] */
-    float *cs, *cs_local;   /* [longest,D] angles, as in struct fwd */
+    float *cs, *cs_local;   /* [longest,rotary] angles, as in struct fwd */
     float **scratch;        /* [threads] scratch of attention */
     float **wide;           /* [threads] KV_PART widened rows, or a panel */
     unsigned char *rounded; /* rows of a product rounded to 8-bit integers */
@@ -102,7 +103,7 @@ lay_cache(struct kvcache *k, struct arena *a)
     k->att = arena_alloc(a, KV_TILE * c->H * c->D, sizeof(float));
     k->gate = arena_alloc(a, KV_TILE * mlp, sizeof(float));
     k->up = arena_alloc(a, KV_TILE * mlp, sizeof(float));
-    angles(k->f, k->longest, a, &k->cs, &k->cs_local);
+    angles_lay(c, k->longest, k->longest, a, &k->cs, &k->cs_local);
     k->scratch = lay_each(a, threads, attn_text_scratch(c->H / c->KV, c->D));
     k->wide = lay_each(a, threads, KV_PART * (cols + KV_PAD));
     k->rounded = arena_alloc(a, k->texts > KV_TILE ? k->texts : KV_TILE,
@@ -240,6 +241,7 @@ struct matjob {
     const float *x;
     float *y;
     size_t n, ldy, part;
+    float cap; /* of the products, as in struct config; 0: none */
 };
 
 /* Compute the products with n rows of the weight, from r0 on, in integers. */
@@ -310,16 +312,15 @@ whole_part(const struct matjob *j, size_t r0, size_t n)
 static void
 mat_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
 {
-    if (j->w->ints != NULL) {
+    if (j->w->ints != NULL)
         int_part(j, r0, n, worker);
-        return;
-    }
-    if (whole_parts(j)) {
+    else if (whole_parts(j))
         whole_part(j, r0, n);
-        return;
-    }
-    for (size_t i = 0; i < n; i += KV_PART)
-        exact_part(j, r0 + i, n - i < KV_PART ? n - i : KV_PART, worker);
+    else
+        for (size_t i = 0; i < n; i += KV_PART)
+            exact_part(j, r0 + i, n - i < KV_PART ? n - i : KV_PART, worker);
+    for (size_t t = 0; j->cap > 0.0f && t < j->n; t++)
+        kern.softcap(j->y + t * j->ldy + r0, j->cap, n);
 }
 
 static size_t
@@ -427,8 +428,8 @@ struct kv_rowjob {
     struct kvcache *k;
     const float *add;  /* weight of the norm of `out` before it is added; NULL:
                         * none */
-    const float *norm; /* weight of the norm of the sum; NULL: not wanted */
-    int sum;           /* 1: x += out first */
+    const float *norm; /* weight of the norm of the sum; NULL: none */
+    int sum;           /* 1: x += out, and that is all; 0: xn = norm(x) */
 };
 
 /* Rows of a task: *t0..the result - 1. */
@@ -439,7 +440,6 @@ task_rows(const struct kvcache *k, size_t task, size_t *t0)
     return *t0 + KV_ROWS < k->rows ? *t0 + KV_ROWS : k->rows;
 }
 
-/* x += out, then xn = norm(x) */
 static void
 sum_task(void *ctx, size_t task, size_t worker)
 {
@@ -447,6 +447,7 @@ sum_task(void *ctx, size_t task, size_t worker)
     struct kvcache *k = j->k;
     const size_t d = k->f->m->c.d;
     const float eps = (float)k->f->m->c.eps;
+    const float by = factor_of(k->f->m->c.residual_scale);
     size_t t, end = task_rows(k, task, &t);
 
     (void)worker;
@@ -455,10 +456,12 @@ sum_task(void *ctx, size_t task, size_t worker)
 
         if (j->sum && j->add != NULL)
             kern.rmsnorm(out, out, j->add, d, eps);
+        if (j->sum && by != 1.0f)
+            kern.scale(out, by, d);
         if (j->sum)
             kern.add(x, x, out, d);
-        if (j->norm != NULL)
-            kern.rmsnorm(k->xn + t * d, x, j->norm, d, eps);
+        else
+            norm_row(&k->f->m->c, j->norm, x, k->xn + t * d);
     }
 }
 
@@ -474,6 +477,7 @@ struct attjob {
     struct kvcache *k;
     const float *const *vec; /* [W_N] the block's vectors */
     float *key, *val;        /* the block's pages */
+    const float *cs;         /* the block's angles; NULL: no RoPE */
     size_t window;           /* 0: none */
     size_t H, KV, qkv;       /* heads of the block, width of a row of qkv */
 };
@@ -485,8 +489,7 @@ keep_task(void *ctx, size_t task, size_t worker)
     const struct attjob *j = ctx;
     struct kvcache *k = j->k;
     const struct config *c = &k->f->m->c;
-    const float *cs = j->window > 0 ? k->cs_local : k->cs;
-    const size_t D = c->D, size = KV_PAGE * D;
+    const size_t D = c->D, size = KV_PAGE * D, rotary = config_rotary(c);
     size_t t, end = task_rows(k, task, &t);
 
     (void)worker;
@@ -495,7 +498,8 @@ keep_task(void *ctx, size_t task, size_t worker)
         float *q = k->qkv + t * j->qkv, *key = q + j->H * D;
         size_t to = kv_table(k, k->row[t].text)[pos / KV_PAGE] * size;
 
-        finish_qkv(c, j->KV, j->vec, cs + pos * D, q, NULL);
+        finish_qkv(c, j->KV, j->vec,
+            j->cs != NULL ? j->cs + pos * rotary : NULL, pos, q, NULL);
         for (size_t h = 0; h < j->KV; h++, key += D) {
             for (size_t i = 0; i < D; i++)
                 j->key[to + i * KV_PAGE + at] = key[i];
@@ -520,7 +524,7 @@ att_task(void *ctx, size_t task, size_t worker)
     const struct attn_text a = { G, D, j->key + at, j->val + at,
         kv_table(k, row->text), j->window, attn_scale(c),
         k->qkv + r->row * j->qkv + h * G * D, j->qkv,
-        k->att + r->row * j->H * D + h * G * D, j->H * D };
+        k->att + r->row * j->H * D + h * G * D, j->H * D, (float)c->attn_cap };
     const double begin = profile_begin();
 
     attn_text_fwd(&a, row->pos, r->n, k->scratch[worker]);
@@ -537,13 +541,15 @@ kv_attention(struct kvcache *k, size_t i)
     const struct block *b = &k->f->m->block[i];
     const float *const *vec = k->f->vec + i * W_N;
     const size_t KV = b->groups, wide = qkv_width(c, KV), n = k->rows;
+    const float *cs = config_window(c, i) > 0 ? k->cs_local : k->cs;
     struct attjob att = { k, vec, k->k + k->at[i], k->v + k->at[i],
-        config_window(c, i), query_heads(c, KV), KV, wide };
+        config_rope(c, i) ? cs : NULL, config_window(c, i), query_heads(c, KV),
+        KV, wide };
     float *key = k->qkv + att.H * c->D, *val = key + KV * c->D;
-    struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, wide, 0 },
-        { k, &b->w[W_K], k->xn, key, n, wide, 0 },
-        { k, &b->w[W_V], k->xn, val, n, wide, 0 } };
-    struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d, 0 };
+    struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, wide, 0, 0 },
+        { k, &b->w[W_K], k->xn, key, n, wide, 0, 0 },
+        { k, &b->w[W_V], k->xn, val, n, wide, 0, 0 } };
+    struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d, 0, 0 };
     struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0 };
     struct kv_rowjob sum = { k, vec[W_NORM_ATT], NULL, 1 };
 
@@ -562,9 +568,10 @@ kv_mlp(struct kvcache *k, size_t i)
     const float *const *vec = k->f->vec + i * W_N;
     const size_t n = k->rows;
     struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n, k->f->m->c.d,
-        0 };
-    struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, b->mlp, 0 },
-        { k, &b->w[W_UP], k->xn, k->up, n, b->mlp, 0 } };
+        0, 0 };
+    struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, b->mlp, 0,
+                                0 },
+        { k, &b->w[W_UP], k->xn, k->up, n, b->mlp, 0, 0 } };
     struct kv_rowjob first = { k, NULL, vec[W_NORM2], 0 };
     struct kv_rowjob sum = { k, vec[W_NORM_MLP], NULL, 1 };
 
@@ -639,7 +646,8 @@ kv_feed(struct kvcache *k, const struct kv_more *t, size_t n, float *logits)
 {
     const struct model *m = k->f->m;
     const size_t d = m->c.d;
-    struct matjob head = { k, &m->head, k->last, logits, 0, m->c.V, 0 };
+    struct matjob head = { k, &m->head, k->last, logits, 0, m->c.V, 0,
+        (float)m->c.final_cap };
 
     assert(n > 0 && n <= k->texts);
     if (!kv_has_room(k, t, n))
@@ -670,7 +678,8 @@ kv_head(struct kvcache *k, const float *states, size_t n, float *logits)
 
     for (size_t i = 0; i < n; i += KV_TILE) {
         struct matjob head = { k, &k->f->m->head, states + i * d,
-            logits + i * V, n - i < KV_TILE ? n - i : KV_TILE, V, 0 };
+            logits + i * V, n - i < KV_TILE ? n - i : KV_TILE, V, 0,
+            (float)k->f->m->c.final_cap };
 
         multiply_kv(k, &head, 1);
     }

@@ -117,6 +117,16 @@ row_part(struct slice_loss *p, const float *z, size_t n, size_t v0, float s)
     p->soft = s == 1.0f ? p->sum : kern.expsum(z, n, p->max, s);
 }
 
+/* Cap the logits z [m,n], if the model has a cap. */
+static void
+cap_logits(const struct fwd *f, float *z, size_t m, size_t n)
+{
+    const float cap = (float)f->m->c.final_cap;
+
+    if (cap > 0.0f)
+        kern.softcap(z, cap, m * n);
+}
+
 static void
 head_task(void *ctx, size_t task, size_t worker)
 {
@@ -137,6 +147,9 @@ head_task(void *ctx, size_t task, size_t worker)
         if (g != NULL)
             kern.gemm_nt(j->tile, n, g->m->c.d, head_tile_rows(j, g, j->hp, r0),
                 g->m->c.d, wp, g->m->c.d, GEMM_SET, zp, n);
+        cap_logits(f, zq, j->tile, n);
+        if (g != NULL)
+            cap_logits(g, zp, j->tile, n);
         profile_end("head logits", t,
             2.0 * (double)(j->tile * n) *
                 (double)(f->m->c.d + (g != NULL ? g->m->c.d : 0)),

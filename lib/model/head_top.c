@@ -114,9 +114,11 @@ slice_task(void *ctx, size_t s, size_t worker)
         0.0);
     begin = profile_begin();
     for (size_t r = 0; r < t->n; r++) {
-        const float *z = t->z + r * t->ld + v0;
+        float *z = t->z + r * t->ld + v0;
         struct slice_top *p = t->part + s * TOP_ROWS + r;
 
+        if (t->m->c.final_cap > 0.0)
+            kern.softcap(z, (float)t->m->c.final_cap, n);
         p->max = kern.max(z, n);
         p->sum = kern.expsum(z, n, p->max, 1.0f);
         p->soft = kern.kl_sums(z, t->zero, n, p->max, t->s, &p->mean);

@@ -50,6 +50,25 @@ model_forget_tile(const struct model *m, const struct weight *w, size_t row,
     model_forget(m, &part);
 }
 
+static int
+check_weight(const struct model *m, const struct weight *w, const char *name,
+    float **x, struct err *e)
+{
+    const size_t tile = w->rows > 0 ? widened_rows(w) : 0;
+
+    *x = xreallocarray(*x, tile * w->cols + 1, sizeof **x);
+    for (size_t k = 0; k < w->rows; k += tile) {
+        const size_t n = tile < w->rows - k ? tile : w->rows - k;
+
+        weight_rows(w, k, n, *x);
+        model_forget_tile(m, w, k, n);
+        if (!all_finite(*x, n * w->cols))
+            return err_set(e, EX_NUM, "%s: tensor %s is not finite", m->path,
+                name);
+    }
+    return 0;
+}
+
 int
 model_check_finite(const struct model *m, struct err *e)
 {
@@ -58,22 +77,9 @@ model_check_finite(const struct model *m, struct err *e)
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < model_ntensors(m); i++) {
-        size_t tile;
-
         model_tensor(m, i, &p);
-        if (p.w->rows == 0)
-            continue;
-        tile = widened_rows(p.w);
-        x = xreallocarray(x, tile * p.w->cols, sizeof *x);
-        for (size_t k = 0; r == 0 && k < p.w->rows; k += tile) {
-            const size_t n = tile < p.w->rows - k ? tile : p.w->rows - k;
-
-            weight_rows(p.w, k, n, x);
-            model_forget_tile(m, p.w, k, n);
-            if (!all_finite(x, n * p.w->cols))
-                r = err_set(e, EX_NUM, "%s: tensor %s is not finite", m->path,
-                    p.name);
-        }
+        for (size_t k = 0; r == 0 && k < p.parts; k++)
+            r = check_weight(m, p.w + k, p.name, &x, e);
     }
     model_forget(m, NULL);
     free(x);

@@ -28,6 +28,12 @@ weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
 
 /* ---- safetensors files of a directory ---- */
 
+/* What names of tensors begin with: those of models of text, and those of the
+ * text's part of models that see images too. */
+static const char text_alone[] = "model.";
+static const char *const prefixes[] = { text_alone, "language_model.model.",
+    "model.language_model." };
+
 static int
 add_weight_file(struct model *m, struct model_source *s, const char *file,
     struct err *e)
@@ -216,25 +222,45 @@ check_padding(struct model *m, const struct block *b, int t,
     return 0;
 }
 
+/* Point w to the rows of tensor t in the stored tensor that has them; as
+ * point_tensor. */
+static int
+point_stored(struct model *m, struct model_source *s, size_t i, int t,
+    struct weight *w, struct err *e)
+{
+    const struct stored_rows from = block_stored(&m->c, t);
+    size_t rows, cols, all = 0, before = 0;
+    char name[120];
+    int r;
+
+    for (int k = from.first; k < from.first + from.n; k++) {
+        block_dims(&m->c, k, NULL, &rows, &cols);
+        before = k == t ? all : before;
+        all += rows;
+    }
+    snprintf(name, sizeof name, "%slayers.%zu.%s", s->prefix, i, from.name);
+    r = point_tensor(m, s, name, block_is_vector(t) ? 1 : 2, all, cols, w, e);
+    if (r < 0 || from.n == 1)
+        return r;
+    block_dims(&m->c, t, NULL, &w->rows, &cols);
+    w->data += before * w->stride;
+    w->mask = w->mask != NULL ? w->mask + before * w->mask_stride : NULL;
+    return r;
+}
+
 static int
 point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
 {
     struct block *b = &m->block[i];
     const struct block_shape shape = block_shape(b);
-    size_t rows, cols;
-    char name[80];
     int r;
 
     for (int t = 0; t < W_N; t++) {
         struct weight *w = &b->w[t], whole;
-        const char *part = block_tensor_name(&m->c, t);
 
-        if (part == NULL)
+        if (block_tensor_name(&m->c, t) == NULL)
             continue;
-        snprintf(name, sizeof name, "model.layers.%zu.%s", i, part);
-        block_dims(&m->c, t, NULL, &rows, &cols);
-        if ((r = point_tensor(m, s, name, block_is_vector(t) ? 1 : 2, rows,
-                 cols, &whole, e)) < 0)
+        if ((r = point_stored(m, s, i, t, &whole, e)) < 0)
             return -1;
         if (r > 0)
             sparse_mark(m, i, t);
@@ -244,6 +270,20 @@ point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
         if (check_padding(m, b, t, &whole, e) < 0)
             return -1;
     }
+    return 0;
+}
+
+/* Is the tensor a part of the model that sees images? */
+static int
+is_vision(const struct model_source *s, const char *name)
+{
+    static const char *const parts[] = { "vision_tower.",
+        "multi_modal_projector.", "model.vision_tower.",
+        "model.multi_modal_projector." };
+
+    for (size_t i = 0; s->prefix != text_alone && i < 4; i++)
+        if (strncmp(name, parts[i], strlen(parts[i])) == 0)
+            return 1;
     return 0;
 }
 
@@ -259,7 +299,7 @@ check_used(struct model *m, struct model_source *s, struct err *e)
             const char *name = s->st[i].t[k].name;
             const size_t n = strlen(name);
 
-            if (s->used[i][k] ||
+            if (s->used[i][k] || is_vision(s, name) ||
                 (n >= sizeof table &&
                     strcmp(name + n - (sizeof table - 1), table) == 0))
                 continue;
@@ -305,6 +345,13 @@ done:
     return r;
 }
 
+static const char *
+head_name(const struct model_source *s)
+{
+    return s->prefix == prefixes[1] ? "language_model.lm_head.weight"
+                                    : "lm_head.weight";
+}
+
 /*
  * If a file has an lm_head.weight in spite of tie_word_embeddings: true,
  * transformers uses it.  So it must equal the embedding.
@@ -315,11 +362,11 @@ check_tied(struct model *m, struct model_source *s, struct err *e)
     struct weight head;
     size_t i = 0;
 
-    while (i < s->n && !st_find(&s->st[i], "lm_head.weight"))
+    while (i < s->n && !st_find(&s->st[i], head_name(s)))
         i++;
     if (i == s->n)
         return 0;
-    if (point_tensor(m, s, "lm_head.weight", 2, m->c.V, m->c.d, &head, e) < 0)
+    if (point_tensor(m, s, head_name(s), 2, m->c.V, m->c.d, &head, e) < 0)
         return -1;
     if (head.dtype != m->embed.dtype ||
         memcmp(head.data, m->embed.data, head.rows * head.stride) != 0)
@@ -333,25 +380,51 @@ check_tied(struct model *m, struct model_source *s, struct err *e)
     return 0;
 }
 
+/* Find the prefix with which the embedding is there. */
+static void
+find_prefix(struct model_source *s)
+{
+    char name[64];
+
+    for (size_t k = 3; k-- > 0;) {
+        s->prefix = prefixes[k];
+        snprintf(name, sizeof name, "%sembed_tokens.weight", s->prefix);
+        for (size_t i = 0; i < s->n; i++)
+            if (st_find(&s->st[i], name))
+                return;
+    }
+}
+
+static int
+point_outer(struct model *m, struct model_source *s, const char *part, int ndim,
+    size_t rows, struct weight *w, struct err *e)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%s%s", s->prefix, part);
+    return point_tensor(m, s, name, ndim, rows, m->c.d, w, e);
+}
+
 int
 open_hf(struct model *m, struct model_source *s, struct err *e)
 {
     const struct config *c = &m->c;
 
-    if (read_hf_config(m, e) < 0 || add_files(m, s, e) < 0 ||
-        point_tensor(m, s, "model.embed_tokens.weight", 2, c->V, c->d,
-            &m->embed, e) < 0)
+    if (read_hf_config(m, e) < 0 || add_files(m, s, e) < 0)
+        return -1;
+    find_prefix(s);
+    if (point_outer(m, s, "embed_tokens.weight", 2, c->V, &m->embed, e) < 0)
         return -1;
     for (size_t i = 0; i < c->L; i++)
         if (point_block(m, s, i, e) < 0)
             return -1;
-    if (point_tensor(m, s, "model.norm.weight", 1, 1, c->d, &m->norm, e) < 0)
+    if (point_outer(m, s, "norm.weight", 1, 1, &m->norm, e) < 0)
         return -1;
     m->norm.add = family_norm_add(c, -1);
     m->head = m->embed;
-    if (c->tied ? check_tied(m, s, e) < 0
-                : point_tensor(m, s, "lm_head.weight", 2, c->V, c->d, &m->head,
-                      e) < 0)
+    if (c->tied
+            ? check_tied(m, s, e) < 0
+            : point_tensor(m, s, head_name(s), 2, c->V, c->d, &m->head, e) < 0)
         return -1;
     return check_used(m, s, e);
 }

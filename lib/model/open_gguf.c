@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "format/gguf.h"
+#include "model/config_rope.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -74,6 +75,10 @@ read_gguf_sizes(struct config *c, struct keys *g, struct err *e)
         get_size(g, "rope.dimension_count", 1, 65536, &rot, e) < 0 ||
         get_size(g, "vocab_size", 1, SIZE_MAX / 2, &V, e) < 0)
         return -1;
+    if (g->f->bit == FAMILY_PHI3 && rot % 2 == 0 && rot < c->D) {
+        c->rotary = rot;
+        rot = c->D;
+    }
     if (value != c->D || rot != c->D)
         return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
             gguf_key(g,
@@ -133,29 +138,112 @@ read_rope_table(struct config *c, const struct gguf_tensor *t, struct err *e)
     return 0;
 }
 
+/* Read longrope's divisors of frequencies. */
+static int
+read_divisors(const struct config *c, const struct gguf *g, const char *name,
+    float *out, struct err *e)
+{
+    const struct gguf_tensor *t = gguf_tensor(g, name);
+    const size_t n = config_rotary(c) / 2;
+
+    if (!t || t->dtype != DT_F32 || t->n != n || n > CONFIG_ROTARY / 2)
+        return err_set(e, EX_INPUT, "tensor %s: is no F32 [%zu]", name, n);
+    memcpy(out, t->data, n * sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        if (!(out[i] > 0.0f))
+            return err_set(e, EX_INPUT, "tensor %s: number %zu is not above 0",
+                name, i);
+    return 0;
+}
+
+/* Read the numbers of yarn and longrope, whose factor of cosines and sines
+ * follows from others as in llama.cpp. */
+static int
+read_long_rope(struct config *c, struct keys *g, double factor, struct err *e)
+{
+    double by = 1, all = 0;
+
+    c->rope_factor = factor;
+    c->rope_low = 1;
+    c->rope_high = 32;
+    if (get_size(g, "rope.scaling.original_context_length", 1, (size_t)1 << 31,
+            &c->rope_orig, e) < 0 ||
+        get_real(g, "rope.scaling.attn_factor", 0, 1e3, &by, e) < 0 ||
+        get_real(g, "rope.scaling.yarn_log_multiplier", 0, 100, &all, e) < 0 ||
+        get_real(g, "rope.scaling.yarn_beta_slow", 0, 1e6, &c->rope_low, e) <
+            0 ||
+        get_real(g, "rope.scaling.yarn_beta_fast", 0, 1e6, &c->rope_high, e) <
+            0)
+        return -1;
+    if (c->rope == ROPE_LONGROPE) {
+        c->rope_factor = c->rope_low = c->rope_high = 0;
+        c->rope_scale = by;
+        return read_divisors(c, g->g, "rope_factors_short.weight", c->rope_near,
+                   e) < 0
+            ? -1
+            : read_divisors(c, g->g, "rope_factors_long.weight", c->rope_far,
+                  e);
+    }
+    if (all > 0) {
+        c->rope_mscale = 1;
+        c->rope_mscale_all = all;
+    }
+    config_rope_scale(c);
+    c->rope_scale *= by;
+    return 0;
+}
+
+/* Set the kind of rope.scaling.type, and the factor to 0 if it has none. */
+static int
+read_gguf_kind(struct config *c, struct keys *g, double *factor, struct err *e)
+{
+    const char *type = gguf_key(g, "rope.scaling.type");
+    const struct gguf *f = g->g;
+
+    if (gguf_tensor(f, "rope_factors_long.weight") ||
+        gguf_is(f, type, "longrope")) {
+        c->rope = ROPE_LONGROPE;
+    } else if (gguf_is(f, type, "yarn")) {
+        c->rope = *factor > 1 ? ROPE_YARN : ROPE_DEFAULT;
+    } else if (gguf_kv(f, type) && !gguf_is(f, type, "linear") &&
+        !gguf_is(f, type, "none")) {
+        return err_set(e, EX_INPUT,
+            "%s: is not supported (none, linear, yarn, longrope)", type);
+    } else if (gguf_is(f, type, "none") || *factor == 1) {
+        *factor = 0;
+    }
+    return 0;
+}
+
 static int
 read_gguf_rope(struct config *c, struct keys *g, struct err *e)
 {
     const struct gguf_tensor *t = gguf_tensor(g->g, "rope_freqs.weight");
-    const char *type;
-    double factor = 0;
+    double factor = 0, by = 1;
     int r;
 
     c->theta = 10000;
+    c->rope_orig = c->max_pos;
     if (get_real(g, "rope.freq_base", 1, 1e12, &c->theta, e) < 0)
         return -1;
     r = get_real(g, "rope.scaling.factor", 0, 1e6, &factor, e);
     if (r == 0)
         r = get_real(g, "rope.scale_linear", 0, 1e6, &factor, e);
-    if (r < 0)
+    if (r < 0 || read_gguf_kind(c, g, &factor, e) < 0)
         return -1;
-    type = gguf_key(g, "rope.scaling.type");
-    if (gguf_kv(g->g, type) && !gguf_is(g->g, type, "linear") &&
-        !gguf_is(g->g, type, "none"))
-        return err_set(e, EX_INPUT, "%s: is not supported (none, linear)",
-            type);
-    if (gguf_is(g->g, type, "none") || factor == 1)
-        factor = 0;
+    if (c->rope == ROPE_YARN || c->rope == ROPE_LONGROPE)
+        return read_long_rope(c, g, factor, e);
+    c->rope_orig = 0;
+    if (g->f->bit == FAMILY_PHI3 || g->f->bit == FAMILY_MINISTRAL3)
+        r = get_size(g, "rope.scaling.original_context_length", 1,
+            (size_t)1 << 31, &c->rope_orig, e);
+    if (r < 0 || get_real(g, "rope.scaling.attn_factor", 0, 1e3, &by, e) < 0)
+        return -1;
+    if (by != 1)
+        return err_set(e, EX_INPUT,
+            "%s: a value other than 1 is not supported without yarn or "
+            "longrope",
+            g->name);
     if (t && factor != 0) /* llama.cpp would apply both scalings */
         return err_set(e, EX_INPUT,
             "%s: %g beside tensor rope_freqs.weight "
@@ -186,6 +274,7 @@ read_gguf_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
  * and those of which one value is implemented.  Any other key is refused by
  * name, as in config_keys.c.
  */
+enum { WINDOWED = FAMILY_GEMMA2 | FAMILY_GEMMA3 | FAMILY_OLMO3 };
 static const struct {
     const char *name;
     int only;          /* the value that is implemented; -1: any */
@@ -210,13 +299,24 @@ static const struct {
     { "vocab_size", -1, 0 },
     { "tensor_data_layout", -1, 0 },
     { "attention.causal", 1, 0 },
-    { "rope.scaling.attn_factor", 1, 0 },
+    { "rope.scaling.attn_factor", -1, 0 },
+    { "rope.scaling.yarn_log_multiplier", -1, 0 },
+    { "rope.scaling.yarn_beta_fast", -1, 0 },
+    { "rope.scaling.yarn_beta_slow", -1, 0 },
+    { "rope.scaling.yarn_ext_factor", 1, 0 },
+    { "attention.temperature_scale", -1, FAMILY_MINISTRAL3 },
+    { "attn_logit_softcapping", -1, FAMILY_GEMMA2 },
+    { "final_logit_softcapping", -1, FAMILY_GEMMA2 },
+    { "attention.scale", -1, FAMILY_GRANITE },
+    { "embedding_scale", -1, FAMILY_GRANITE },
+    { "residual_scale", -1, FAMILY_GRANITE },
+    { "logit_scale", -1, FAMILY_GRANITE },
     { "expert_count", 0, 0 },
     { "expert_used_count", 0, 0 },
-    { "attention.sliding_window", -1, FAMILY_GEMMA3 },
-    { "attention.sliding_window_pattern", -1, FAMILY_GEMMA3 },
-    { "rope.freq_base_swa", -1, FAMILY_GEMMA3 },
-    { "attention.sliding_window", 0, ~FAMILY_GEMMA3 },
+    { "attention.sliding_window", -1, WINDOWED | FAMILY_PHI3 },
+    { "attention.sliding_window_pattern", -1, WINDOWED },
+    { "rope.freq_base_swa", -1, FAMILY_GEMMA3 | FAMILY_OLMO3 },
+    { "attention.sliding_window", 0, ~(unsigned)(WINDOWED | FAMILY_PHI3) },
     { "use_parallel_residual", 0, 0 },
 };
 
@@ -274,7 +374,7 @@ read_pattern(struct config *c, struct keys *k, struct err *e)
     const char *name = gguf_key(k, "attention.sliding_window_pattern");
     const struct gguf_kv *v = gguf_kv(k->g, name);
     const int list = v && v->type == GGUF_ARRAY;
-    size_t every = 6;
+    size_t every = k->f->every;
 
     if (list && (v->n != c->L || gguf_type_size(v->elem) == 0))
         return err_set(e, EX_INPUT, "%s: is no list of %zu", name, c->L);
@@ -286,21 +386,48 @@ read_pattern(struct config *c, struct keys *k, struct err *e)
     return 0;
 }
 
+/* Read which blocks have a window, and their own RoPE. */
 static int
-read_gemma(struct config *c, struct keys *k, struct err *e)
+read_gguf_windows(struct config *c, struct keys *k, struct err *e)
 {
     int r;
 
     config_gguf_fixed(c);
-    c->theta_local = 10000;
-    if (get_real(k, "rope.freq_base_swa", 1, 1e12, &c->theta_local, e) < 0)
-        return -1;
-    r = get_size(k, "attention.sliding_window", 1, (size_t)1 << 31, &c->window,
+    if (k->f->local_rope) {
+        c->theta_local = k->f->gemma ? 10000 : c->theta;
+        if (get_real(k, "rope.freq_base_swa", 1, 1e12, &c->theta_local, e) < 0)
+            return -1;
+    }
+    if (k->f->windows != WINDOW_EVERY && k->f->bit != FAMILY_PHI3)
+        return 0;
+    r = get_size(k, "attention.sliding_window", 0, (size_t)1 << 31, &c->window,
         e);
-    if (r > 0)
-        return read_pattern(c, k, e);
-    memset(c->local, 0, sizeof c->local);
-    return r;
+    for (size_t i = 0; k->f->bit == FAMILY_PHI3 && i < c->L; i++)
+        config_set_local(c, i, c->window > 0);
+    if (r <= 0)
+        memset(c->local, 0, sizeof c->local);
+    return r > 0 && k->f->windows == WINDOW_EVERY ? read_pattern(c, k, e) : r;
+}
+
+/* Read the numbers by which some families multiply or cap activations. */
+static int
+read_gguf_scales(struct config *c, struct keys *k, struct err *e)
+{
+    if (k->f->bit == FAMILY_GEMMA2) {
+        c->attn_cap = 50;
+        c->final_cap = 30;
+    }
+    return get_real(k, "attn_logit_softcapping", 0, 1e9, &c->attn_cap, e) < 0 ||
+            get_real(k, "final_logit_softcapping", 0, 1e9, &c->final_cap, e) <
+                0 ||
+            get_real(k, "attention.scale", 0, 1e9, &c->attn_scale, e) < 0 ||
+            get_real(k, "embedding_scale", 0, 1e9, &c->embed_scale, e) < 0 ||
+            get_real(k, "residual_scale", 0, 1e9, &c->residual_scale, e) < 0 ||
+            get_real(k, "logit_scale", 0, 1e9, &c->logit_scale, e) < 0 ||
+            get_real(k, "attention.temperature_scale", 0, 100, &c->rope_query,
+                e) < 0
+        ? -1
+        : 0;
 }
 
 static int
@@ -318,6 +445,10 @@ read_family(struct keys *k, struct config *c, struct err *e)
             "general.architecture: \"%s\" is not "
             "supported (%s)",
             name, family_names(1));
+    /* OLMo 3 is an OLMo 2 with windows */
+    if (k->f->bit == FAMILY_OLMO2 &&
+        gguf_kv(k->g, gguf_key(k, "attention.sliding_window")))
+        k->f = family_named("olmo3");
     snprintf(c->arch, sizeof c->arch, "%s", k->f->type);
     return 0;
 }
@@ -332,7 +463,7 @@ read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
     c->eps = 0;
     if (read_family(&k, c, e) < 0 || read_gguf_sizes(c, &k, e) < 0 ||
         check_keys(&k, e) < 0 || read_gguf_rope(c, &k, e) < 0 ||
-        (k.f->gemma && read_gemma(c, &k, e) < 0) ||
+        read_gguf_windows(c, &k, e) < 0 || read_gguf_scales(c, &k, e) < 0 ||
         get_real(&k, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps, e) <
             0 ||
         read_gguf_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
@@ -363,12 +494,65 @@ take_gguf_tensor(struct model_source *s, const char *name, size_t rows,
     return weight_set(w, t->data, t->dtype, rows, cols);
 }
 
+/* Take the tensors of block i; one of several tensors is cut into them. */
+static int
+take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
+{
+    const struct config *c = &m->c;
+    struct block *b = &m->block[i];
+    struct stored_rows from;
+    struct weight whole;
+    size_t rows[W_N], cols, all;
+    char name[80];
+
+    for (int t = 0; t < W_N; t += from.n) {
+        from = block_stored(c, t);
+        all = 0;
+        for (int k = t; k < t + from.n; k++, all += rows[k - 1])
+            block_dims(c, k, NULL, &rows[k], &cols);
+        snprintf(name, sizeof name, "blk.%zu.%s", i, from.gguf);
+        if (all == 0)
+            continue;
+        block_dims(c, t, NULL, &rows[t], &cols);
+        if (take_gguf_tensor(s, name, all, cols, &whole, e) < 0)
+            return -1;
+        for (int k = t; k < t + from.n; k++) {
+            b->w[k] = whole;
+            b->w[k].rows = rows[k];
+            whole.data += rows[k] * whole.stride;
+        }
+    }
+    if (family_of(c)->permuted) {
+        b->w[W_Q].perm = c->H;
+        b->w[W_K].perm = c->KV;
+    }
+    return 0;
+}
+
+/* Refuse tensors that are not used.  Those of RoPE have been read. */
+static int
+check_gguf_used(const struct model *m, const struct model_source *s,
+    struct err *e)
+{
+    const struct gguf *g = &s->gguf.g;
+
+    for (size_t i = 0; i < g->nt; i++) {
+        const char *name = g->t[i].name;
+
+        if (!s->gguf_used[i] && strcmp(name, "rope_freqs.weight") != 0 &&
+            (m->c.rope != ROPE_LONGROPE || strncmp(name, "rope_", 5) != 0))
+            return err_set(e, EX_INPUT,
+                "tensor %s: is no part of a %s "
+                "model",
+                name, m->c.arch);
+    }
+    return 0;
+}
+
 static int
 take_all(struct model *m, struct model_source *s, struct err *e)
 {
     const struct config *c = &m->c;
-    size_t rows, cols;
-    char name[80];
 
     if (take_gguf_tensor(s, "token_embd.weight", c->V, c->d, &m->embed, e) <
             0 ||
@@ -385,26 +569,10 @@ take_all(struct model *m, struct model_source *s, struct err *e)
         b->groups = c->KV;
         b->mlp = c->mlp;
         b->source = i;
-        for (int t = 0; t < W_N; t++) {
-            snprintf(name, sizeof name, "blk.%zu.%s", i, block_gguf_name(t));
-            block_dims(c, t, NULL, &rows, &cols);
-            if (rows > 0 &&
-                take_gguf_tensor(s, name, rows, cols, &b->w[t], e) < 0)
-                return -1;
-        }
-        if (!family_of(c)->permuted)
-            continue;
-        b->w[W_Q].perm = c->H;
-        b->w[W_K].perm = c->KV;
+        if (take_block(m, s, i, e) < 0)
+            return -1;
     }
-    for (size_t i = 0; i < s->gguf.g.nt; i++)
-        if (!s->gguf_used[i] &&
-            strcmp(s->gguf.g.t[i].name, "rope_freqs.weight") != 0)
-            return err_set(e, EX_INPUT,
-                "tensor %s: is no part of a %s "
-                "model",
-                s->gguf.g.t[i].name, c->arch);
-    return 0;
+    return check_gguf_used(m, s, e);
 }
 
 int

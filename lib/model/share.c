@@ -1,5 +1,6 @@
 /* A rank's heads and channels of a model; see share.h. */
 #include "model/share.h"
+#include "model/family.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,11 @@ share_make(struct model_share *s, const struct model *m, size_t rank, size_t n,
     size_t groups = 1;
 
     memset(s, 0, sizeof *s);
+    if (family_of(&m->c)->whole_norms)
+        return err_set(e, EX_USAGE,
+            "%s: heads of %s cannot be shared: its norms of Q and K span all "
+            "heads",
+            m->path, m->c.arch);
     k.split = part_of_groups(&m->c, n);
     if (k.split == 0)
         return err_set(e, EX_USAGE,

@@ -10,9 +10,10 @@
 #include "model/model.h"
 
 struct tensor_out {
-    char name[72]; /* Hugging Face name */
-    const struct weight *w;
-    float less;  /* subtracted from the values when written */
+    char name[72];          /* Hugging Face name */
+    const struct weight *w; /* [parts] whose rows follow one another */
+    size_t parts;           /* 1, unless the family is fused */
+    float less;             /* subtracted from the values when written */
     size_t perm; /* number of heads, each of whose rows are permuted when
                   * written; 0: none are */
     int ndim;

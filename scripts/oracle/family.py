@@ -12,12 +12,14 @@ whose source every float32 is replaced by float64."""
 import importlib
 import inspect
 import json
+import math
 import os
 import re
 import sys
 import types
 
 import gguf
+import numpy
 import torch
 import transformers
 
@@ -44,6 +46,47 @@ FAMILIES = {
         max_position_embeddings=64, num_hidden_layers=6, intermediate_size=8,
         sliding_window=5, query_pre_attn_scalar=11)),
 }
+# sizes of which no two are equal
+ODD = dict(vocab_size=59, hidden_size=24, intermediate_size=12, num_hidden_layers=2,
+           num_attention_heads=6, num_key_value_heads=2, head_dim=8,
+           max_position_embeddings=64)
+YARN = dict(rope_type='yarn', rope_theta=1e4, factor=4.0,
+            original_max_position_embeddings=8)
+FAMILIES |= {
+    # caps so low that they matter
+    'gemma2': ('gemma2', 'Gemma2', dict(
+        ODD, sliding_window=5, query_pre_attn_scalar=11,
+        attn_logit_softcapping=2.0, final_logit_softcapping=3.0)),
+    # frequencies by the length of a text
+    'olmo2': ('olmo2', 'Olmo2', dict(
+        ODD, max_position_embeddings=9,
+        rope_parameters=dict(rope_type='dynamic', rope_theta=5e5, factor=3.0))),
+    'olmo3': ('olmo3', 'Olmo3', dict(
+        ODD, num_hidden_layers=4, sliding_window=5, rope_parameters=dict(
+            full_attention=YARN,
+            sliding_attention=dict(rope_type='default', rope_theta=1e4)))),
+    'smollm3': ('smollm3', 'SmolLM3', dict(
+        ODD, num_hidden_layers=3, no_rope_layers=[1, 0, 1])),
+    'granite': ('granite', 'Granite', dict(
+        ODD, embedding_multiplier=3.0, attention_multiplier=0.5,
+        residual_multiplier=0.7, logits_scaling=2.5)),
+    # a head is hidden_size / heads; 6 of its 8 dimensions turn; pieces longer and
+    # shorter than original_max_position_embeddings
+    'phi3': ('phi3', 'Phi3', dict(
+        ODD, hidden_size=48, head_dim=8, original_max_position_embeddings=8,
+        rope_parameters=dict(
+            rope_type='longrope', rope_theta=1e4, partial_rotary_factor=0.75,
+            short_factor=[1.0, 1.25, 1.5], long_factor=[1.5, 4.0, 9.0]))),
+    # queries are scaled from position 8 on
+    'ministral3': ('ministral3', 'Ministral3', dict(
+        ODD, rope_parameters=dict(
+            YARN, mscale=1.0, mscale_all_dim=0.5, beta_fast=4.0, beta_slow=0.5,
+            llama_4_scaling_beta=0.3))),
+    # the same within a model that sees images
+    'mistral3': ('ministral3', 'Ministral3', dict(
+        ODD, num_hidden_layers=1, rope_parameters=dict(
+            YARN, llama_4_scaling_beta=0.1))),
+}
 # the same with blocks that keep fewer key-value heads and channels, or none: zeros
 # in the places of the others, as a pruned model is written
 KEPT = dict(groups=[2, 1, 0, 2], mlp=[8, 5, 8, 0])
@@ -59,16 +102,23 @@ FAMILIES |= {
 }
 
 
-def double(module):
+def in_double(name):
     """transformers' module with float64 for float32"""
-    m = importlib.import_module(f'transformers.models.{module}.modeling_{module}')
+    m = importlib.import_module(name)
     src = re.sub(r'torch\.float(32)?\b', 'torch.float64', inspect.getsource(m))
     src = src.replace('.float()', '.double()')
+    src = src.replace('modeling_rope_utils import', 'modeling_rope_utils_double import')
     new = types.ModuleType(m.__name__ + '_double')
     new.__package__, new.__file__ = m.__package__, m.__file__
     sys.modules[new.__name__] = new
     exec(compile(src, new.__name__, 'exec'), new.__dict__)
     return new
+
+
+def double(module):
+    if 'transformers.modeling_rope_utils_double' not in sys.modules:
+        in_double('transformers.modeling_rope_utils')
+    return in_double(f'transformers.models.{module}.modeling_{module}')
 
 
 def make(name):
@@ -112,16 +162,53 @@ def kept(cfg, name, shape):
     return (slice(n), *whole[1:]) if last.endswith('_proj') else whole
 
 
+def write_special(o, cfg, p):
+    """what llama.cpp's converter writes of one family or kind of RoPE"""
+    if cfg.model_type == 'gemma2':
+        o.add_attn_logit_softcapping(cfg.attn_logit_softcapping)
+        o.add_final_logit_softcapping(cfg.final_logit_softcapping)
+    if cfg.model_type == 'olmo3':
+        o.add_sliding_window(cfg.sliding_window)
+        o.add_sliding_window_pattern([t == 'sliding_attention' for t in cfg.layer_types])
+    if cfg.model_type == 'granite':
+        o.add_attention_scale(cfg.attention_multiplier)
+        o.add_embedding_scale(cfg.embedding_multiplier)
+        o.add_residual_scale(cfg.residual_multiplier)
+        o.add_logit_scale(cfg.logits_scaling)
+    if cfg.model_type == 'phi3':
+        o.add_rope_dimension_count(int(cfg.head_dim * p['partial_rotary_factor']))
+        o.add_sliding_window(0)
+        o.add_rope_scaling_orig_ctx_len(p['original_max_position_embeddings'])
+        scale = cfg.max_position_embeddings / p['original_max_position_embeddings']
+        o.add_rope_scaling_type(gguf.RopeScalingType.LONGROPE)
+        o.add_rope_scaling_attn_factors(
+            math.sqrt(1 + math.log(scale) / math.log(p['original_max_position_embeddings'])))
+        for k in 'long', 'short':
+            o.add_tensor(f'rope_factors_{k}.weight', numpy.float32(p[k + '_factor']))
+    if p['rope_type'] == 'yarn':
+        o.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        o.add_rope_scaling_factor(p['factor'])
+        o.add_rope_scaling_orig_ctx_len(p['original_max_position_embeddings'])
+        if p.get('beta_fast') is not None:
+            o.add_rope_scaling_yarn_beta_fast(p['beta_fast'])
+            o.add_rope_scaling_yarn_beta_slow(p['beta_slow'])
+    if cfg.model_type == 'ministral3':
+        o.add_rope_scaling_yarn_log_mul(p['mscale_all_dim'])
+        o.add_attn_temperature_scale(p['llama_4_scaling_beta'])
+
+
 def write_gguf(path, cfg, m):
     """the same model as llama.cpp's converter writes it, matrices in BF16.  None
     for mistral, whose GGUF is llama's: gguf_small.py writes those; nor for models
     whose blocks differ, which a GGUF cannot say"""
     if path.endswith('-cut.gguf'):
         return
-    arch = {'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3'}.get(cfg.model_type)
-    if arch is None:
+    arch = {'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3',
+            'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
+            'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3'}
+    if cfg.model_type not in arch or path.endswith('/mistral3.gguf'):
         return
-    arch = gguf.MODEL_ARCH[arch]
+    arch = gguf.MODEL_ARCH[arch[cfg.model_type]]
     o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
     o.add_context_length(cfg.max_position_embeddings)
     o.add_embedding_length(cfg.hidden_size)
@@ -133,16 +220,21 @@ def write_gguf(path, cfg, m):
     o.add_value_length(cfg.head_dim)
     o.add_layer_norm_rms_eps(cfg.rms_norm_eps)
     p = cfg.rope_parameters
-    if arch == gguf.MODEL_ARCH.GEMMA3:
+    p = p.get('full_attention', p)
+    if arch in (gguf.MODEL_ARCH.GEMMA2, gguf.MODEL_ARCH.GEMMA3):
         o.add_sliding_window(cfg.sliding_window)
-    o.add_rope_freq_base(p.get('full_attention', p)['rope_theta'])
+    o.add_rope_freq_base(p['rope_theta'])
     o.add_bos_token_id(cfg.bos_token_id)
     o.add_eos_token_id(cfg.eos_token_id)
+    write_special(o, cfg, p)
     names = gguf.get_tensor_name_map(arch, cfg.num_hidden_layers)
     for k, p in m.named_parameters():
         x = p.detach().float().numpy()
-        if 'norm' in k and arch == gguf.MODEL_ARCH.GEMMA3:
+        if 'norm' in k and 'gemma' in cfg.model_type:
             x = x + 1
+        if cfg.model_type in ('granite', 'ministral3', 'smollm3') and re.search('[qk]_proj', k):
+            # llama.cpp: rotary pairs become neighbours
+            x = x.reshape(-1, 2, cfg.head_dim // 2, x.shape[1]).swapaxes(1, 2).reshape(x.shape)
         name = names.get_name(k, try_suffixes=('.weight', '.bias'))
         if x.ndim == 1:
             o.add_tensor(name, x)
@@ -155,6 +247,20 @@ def write_gguf(path, cfg, m):
     o.close()
 
 
+def within_vision(out, name, weights, meta):
+    """the model as a part of one that sees images, which has other tensors too"""
+    path = f'{out}/{name}/config.json'
+    text = json.load(open(path))
+    json.dump(dict(architectures=['Mistral3ForConditionalGeneration'],
+                   model_type='mistral3', image_token_index=10,
+                   tie_word_embeddings=False, vision_config=dict(model_type='pixtral'),
+                   text_config=text), open(path, 'w'), indent=2)
+    weights = {'language_model.' + k: p for k, p in weights.items()}
+    weights['vision_tower.patch_conv.weight'] = torch.zeros(3, 4).bfloat16()
+    weights['multi_modal_projector.norm.weight'] = torch.zeros(3).bfloat16()
+    st.save(f'{out}/{name}/model.safetensors', weights, dict(meta, format='pt'))
+
+
 def golden(out, name):
     cfg, m = make(name)
     gen = torch.Generator().manual_seed(SEED + 1)
@@ -163,6 +269,8 @@ def golden(out, name):
     for b, lens in enumerate(ROWS):
         at = 0
         for k in lens:
+            # frequencies by length keep those of the longest text so far
+            m.model.rotary_emb = type(m.model.rotary_emb)(cfg)
             z = m(ids[b:b + 1, at:at + k]).logits[0]
             logits[b, at:at + k], first[b, at:at + k] = z.detach().float(), at
             ce = ce - torch.log_softmax(z[:-1], -1).gather(
@@ -180,13 +288,16 @@ def golden(out, name):
                 ce='%.17g' % (ce / n).item(), versions=st.versions(torch, transformers))
     os.makedirs(f'{out}/{name}', exist_ok=True)
     st.save(f'{out}/{name}.safetensors', tensors, meta)
-    st.save(f'{out}/{name}/model.safetensors', weights, dict(meta, format='pt'))
-    write_gguf(f'{out}/{name}.gguf', cfg, m)
     cfg.architectures = [type(m).__name__]
     cfg.dtype = 'bfloat16'
     if name.endswith('-cut'):
         cfg.retort = KEPT
     cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)
+    write_gguf(f'{out}/{name}.gguf', cfg, m)
+    if name == 'mistral3':
+        within_vision(out, name, weights, meta)
+        return
+    st.save(f'{out}/{name}/model.safetensors', weights, dict(meta, format='pt'))
     # transformers as shipped, in float32, comes near
     plain = getattr(transformers, type(m).__name__).from_pretrained(
         f'{out}/{name}', dtype=torch.float32, attn_implementation='eager')

@@ -51,7 +51,7 @@ row_init(struct row *r, const struct shape *s)
         r->first[t] = UINT32_MAX;
     r->a = (struct attn){ s->T, Tp, s->H, s->KV, s->D, ld, s->H * s->D, r->qkv,
         r->qkv + s->H * s->D, r->qkv + (s->H + s->KV) * s->D, r->first, r->out,
-        xcalloc(s->H * Tp, sizeof(float)), 0.0f, NULL, NULL };
+        xcalloc(s->H * Tp, sizeof(float)), 0.0f, NULL, NULL, 0.0f };
     r->scratch = xmalloc(attn_scratch(&r->a) * sizeof(float));
 }
 

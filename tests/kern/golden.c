@@ -128,11 +128,11 @@ test_rope(const char *isa)
         const size_t D = x->shape[1];
         const struct kern_rope_opt o = { .theta = k < 4 ? 1e4 : 1e5 };
 
-        rope_freq(freq, D, &o);
+        rope_freq(freq, D, &o, 1);
         for (size_t p = 0; p < x->shape[0]; p++) {
             float cs[64], y[64];
 
-            rope_table(cs, freq, D, (size_t)pos[p], 1);
+            rope_table(cs, freq, D, (size_t)pos[p], 1, 1.0);
             memcpy(y, (const float *)x->data + p * D, D * sizeof *y);
             kern.rope(y, cs, D, 1);
             w = fmax(w,
@@ -147,12 +147,16 @@ test_rope(const char *isa)
     ok(w <= 5e-5, "%s rope forward and backward (%.2g)", isa, w);
     for (size_t k = 0; k < 2; k++) {
         const float *want = data(&f, "freq.", k == 0 ? "linear" : "llama3");
-        const struct kern_rope_opt o = { k == 0 ? KERN_ROPE_LINEAR
-                                                : KERN_ROPE_LLAMA3,
-            500000.0, k == 0 ? 4.0 : 8.0, 1.0, 4.0, 8192.0 };
+        const struct kern_rope_opt o = { .kind = k == 0 ? KERN_ROPE_LINEAR
+                                                        : KERN_ROPE_LLAMA3,
+            .theta = 500000.0,
+            .factor = k == 0 ? 4.0 : 8.0,
+            .low = 1.0,
+            .high = 4.0,
+            .orig = 8192.0 };
 
         w = 0.0;
-        rope_freq(freq, 128, &o);
+        rope_freq(freq, 128, &o, 1);
         for (size_t i = 0; i < 64; i++)
             w = fmax(w, fabs(freq[i] / want[i] - 1.0));
         ok(w <= 1e-6, "%s rope, %s (%.2g)", isa, k == 0 ? "linear" : "llama3",

@@ -464,8 +464,8 @@ test_rope(const char *isa)
     float cs[80];
 
     for (size_t D = 2; D <= 80; D += 6) {
-        rope_freq(freq, D, &o);
-        rope_table(cs, freq, D, 41, 1);
+        rope_freq(freq, D, &o, 1);
+        rope_table(cs, freq, D, 41, 1, 1.0);
         for (size_t i = 0; i < D / 2; i++) {
             const double t = 41.0 * pow(10000.0, -(double)(2 * i) / (double)D);
 
@@ -629,21 +629,117 @@ test_chance(const char *isa)
         out[3], out[4], out[5]);
 }
 
+static int
+equal_freq(double x, double want)
+{
+    return fabs(x / want - 1.0) <= 1e-8;
+}
+
+/* The frequencies of yarn, longrope and a longer text, as
+ * scripts/oracle/rope.py computes them in double. */
+static void
+test_long_freq(void)
+{
+    static const float shorter[] = { 1.0f, 1.25f, 1.5f, 2.0f };
+    static const float longer[] = { 1.5f, 4.0f, 9.0f, 32.0f };
+    struct kern_rope_opt o = { .kind = KERN_ROPE_YARN,
+        .theta = 150000.0,
+        .factor = 32.0,
+        .low = 1.0,
+        .high = 32.0,
+        .orig = 4096.0 };
+    double f[64];
+
+    rope_freq(f, 64, &o, 1);
+    ok(equal_freq(f[8], 5.08132748e-2) && equal_freq(f[16], 4.56483919e-4) &&
+            equal_freq(f[31], 3.02351143e-7),
+        "yarn has corners between dimensions");
+    o = (struct kern_rope_opt){ .kind = KERN_ROPE_YARN,
+        .theta = 1e6,
+        .factor = 16.0,
+        .low = 1.0,
+        .high = 32.0,
+        .orig = 16384.0,
+        .whole = 1 };
+    rope_freq(f, 128, &o, 1);
+    ok(equal_freq(f[16], 3.16227766e-2) && equal_freq(f[32], 3.38235294e-4) &&
+            equal_freq(f[48], 1.97642354e-6),
+        "yarn has corners at whole dimensions");
+    ok(equal_freq(rope_yarn_scale(32.0, 1.0), 1.346573590) &&
+            rope_yarn_scale(1.0, 1.0) == 1.0,
+        "yarn scales cosines by the factor's logarithm");
+    o = (struct kern_rope_opt){ .kind = KERN_ROPE_DYNAMIC,
+        .theta = 1e4,
+        .factor = 2.0,
+        .orig = 4096.0 };
+    rope_freq(f, 128, &o, 8192);
+    ok(equal_freq(f[1], pow(30527.736749, -2.0 / 128.0)) && rope_by_length(&o),
+        "dynamic rope has another base in a longer text");
+    rope_freq(f, 128, &o, 4096);
+    ok(equal_freq(f[1], pow(1e4, -2.0 / 128.0)),
+        "dynamic rope keeps its base up to max_position_embeddings");
+    o = (struct kern_rope_opt){ .kind = KERN_ROPE_LONGROPE,
+        .theta = 1e4,
+        .orig = 8.0,
+        .near = shorter,
+        .far = longer };
+    rope_freq(f, 8, &o, 8);
+    ok(equal_freq(f[2], 0.01 / 1.5), "longrope divides by the short factors");
+    rope_freq(f, 8, &o, 9);
+    ok(equal_freq(f[2], 0.01 / 9.0), "longrope divides by the long factors");
+}
+
+/* Against tanh in double, at lengths around those of vectors. */
+static void
+test_softcap(const char *isa)
+{
+    enum { MOST = 37 };
+    float z[MOST], dz[MOST];
+    double w = 0.0, g = 0.0;
+
+    for (size_t n = 1; n <= MOST; n++) {
+        for (size_t i = 0; i < n; i++) {
+            z[i] = (float)(40.0 * pow((double)i / MOST - 0.5, 3.0) * (double)n);
+            dz[i] = 1.5f;
+        }
+        kern.softcap(z, 3.0f, n);
+        kern.softcap_bwd(dz, z, 3.0f, n);
+        for (size_t i = 0; i < n; i++) {
+            const double x =
+                (float)(40.0 * pow((double)i / MOST - 0.5, 3.0) * (double)n);
+            const double t = tanh(x / 3.0);
+
+            w = fmax(w, fabs(z[i] - 3.0 * t) / fmax(fabs(t), 1e-6));
+            g = fmax(g, fabs(dz[i] - 1.5 * (1.0 - t * t)));
+        }
+    }
+    ok(w <= 2e-6, "%s softcap is cap tanh(z/cap) (%.2g)", isa, w);
+    ok(g <= 3e-6, "%s softcap_bwd is its gradient (%.2g)", isa, g);
+    z[0] = NAN;
+    kern.softcap(z, 3.0f, 1);
+    ok(isnan(z[0]), "%s softcap keeps a NaN", isa);
+}
+
 /* Values of transformers' formula, worked out by hand for three pairs. */
 static void
 test_freq(void)
 {
-    const struct kern_rope_opt lin = { KERN_ROPE_LINEAR, 10000.0, 4.0, 0, 0,
-        0 };
-    const struct kern_rope_opt l3 = { KERN_ROPE_LLAMA3, 500000.0, 32.0, 1.0,
-        4.0, 8192.0 };
+    const struct kern_rope_opt lin = { .kind = KERN_ROPE_LINEAR,
+        .theta = 10000.0,
+        .factor = 4.0 };
+    const struct kern_rope_opt l3 = { .kind = KERN_ROPE_LLAMA3,
+        .theta = 500000.0,
+        .factor = 32.0,
+        .low = 1.0,
+        .high = 4.0,
+        .orig = 8192.0 };
     double f[32], mix;
     const double mid = pow(500000.0, -36.0 / 64.0);
 
-    rope_freq(f, 64, &lin);
+    rope_freq(f, 64, &lin, 1);
     ok(near(f[0], 0.25, 1e-12, 0) && near(f[16], 0.0025, 1e-12, 0),
         "linear rope divides the frequencies");
-    rope_freq(f, 64, &l3);
+    rope_freq(f, 64, &l3, 1);
     ok(near(f[0], 1.0, 1e-12, 0), "llama3 rope: short waves stay");
     ok(near(f[31], pow(500000.0, -62.0 / 64.0) / 32.0, 1e-15, 1e-12),
         "llama3 rope: long waves slow down");
@@ -669,6 +765,7 @@ main(void)
     fill(b, N, 2, 1.0);
     fill(c, N, 3, 1.0);
     test_freq();
+    test_long_freq();
     for (size_t i = 0; i < 3; i++) {
         const char *why = kern_force(isas[i]);
 
@@ -686,6 +783,7 @@ main(void)
         test_exp(isas[i]);
         test_nan(isas[i]);
         test_rope(isas[i]);
+        test_softcap(isas[i]);
         test_widen(isas[i]);
         test_narrow(isas[i]);
         test_chance(isas[i]);

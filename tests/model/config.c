@@ -239,8 +239,8 @@ test_keys(void)
            "\"mrope_section\":[1]}}",
         "rope_parameters.mrope_section: is not");
     refuse("{\"rope_scaling\":{\"type\":\"linear\",\"factor\":2,"
-           "\"attention_factor\":1}}",
-        "rope_scaling.attention_factor: is not");
+           "\"extrapolation_factor\":1}}",
+        "rope_scaling.extrapolation_factor: is not");
     refuse("{\"rope_parameters\":{\"partial_rotary_factor\":0.5}}",
         "rope_parameters.partial_rotary_factor: 0.5 is not supported (1)");
     ok(read_config(&c,
@@ -291,8 +291,8 @@ test_rope(void)
             c.rope == ROPE_LLAMA3 && c.rope_factor == 8 && c.rope_low == 1 &&
             c.rope_high == 4 && c.rope_orig == 8192,
         "a rope of llama3 is read");
-    refuse("{\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2}}",
-        "rope_scaling.rope_type: \"yarn\" is not supported");
+    refuse("{\"rope_scaling\":{\"type\":\"proportional\",\"factor\":2}}",
+        "rope_scaling.rope_type: \"proportional\" is not supported");
     refuse("{\"rope_scaling\":{\"type\":\"linear\"}}",
         "rope_scaling.factor: is missing");
     refuse("{\"rope_parameters\":{\"rope_type\":\"llama3\",\"factor\":8}}",

@@ -14,16 +14,19 @@
 static int
 matrix_named(const char *kind)
 {
+    static const struct config llama = { .arch = "llama" };
     const size_t n = strlen(kind);
 
     if (strcmp(kind, "token_embd") == 0)
         return MATRIX_EMBED;
     if (strcmp(kind, "output") == 0)
         return MATRIX_HEAD;
-    for (int t = 0; t < W_N; t++)
-        if (strncmp(block_gguf_name(t), kind, n) == 0 &&
-            block_gguf_name(t)[n] == '.')
+    for (int t = 0; t < W_N; t++) {
+        const char *name = block_stored(&llama, t).gguf;
+
+        if (strncmp(name, kind, n) == 0 && name[n] == '.')
             return t;
+    }
     printf("Bail out! no matrix %s\n", kind);
     exit(1);
 }

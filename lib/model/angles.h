@@ -1,0 +1,22 @@
+/* Angles of RoPE for the passes.  Private to lib/model. */
+#ifndef MODEL_ANGLES_H
+#define MODEL_ANGLES_H
+
+#include "base/mem.h"
+#include "model/config.h"
+
+/* Allocate and fill the angles [T,rotary] of positions 0..T-1 in a text of
+ * `length` tokens: *cs for blocks without a window, *local for those with one;
+ * the two may be the same array.  While planning *cs is NULL. */
+void angles_lay(const struct config *c, size_t T, size_t length,
+    struct arena *a, float **cs, float **local);
+/* The most tokens of a text for which the angles are those of a short one;
+ * SIZE_MAX: they do not depend on the length. */
+size_t angles_short(const struct config *c);
+/* Set cs [n,rotary] to the angles of positions from..from+n-1, in blocks
+ * without a window, of a text of from+n tokens. */
+void angles_text(const struct config *c, size_t from, size_t n, float *cs);
+/* The factor of a query at a position. */
+float angles_query(const struct config *c, size_t position);
+
+#endif

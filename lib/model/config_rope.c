@@ -1,0 +1,439 @@
+/* RoPE from and to config.json; see config_rope.h. */
+#include "model/config_rope.h"
+
+#include "format/json.h"
+#include "kern/rope.h"
+#include "model/family.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kinds[] = { "default", "linear", "llama3", "dynamic",
+    "yarn", "longrope" };
+enum { NKINDS = sizeof kinds / sizeof *kinds };
+
+/* The path of member `name` of the object at `at`; valid until the next
+ * call. */
+static const char *
+rope_path(const char *at, const char *name)
+{
+    static char path[120];
+
+    snprintf(path, sizeof path, "%s.%s", at, name);
+    return path;
+}
+
+/* Read member `name`, which must be there, of the scaling object whose path is
+ * `at`. */
+static int
+need_real(const json_t *j, const char *at, const char *name, double lo,
+    double hi, double *r, struct err *e)
+{
+    const int k = js_real(j, rope_path(at, name), lo, hi, r, e);
+
+    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", rope_path(at, name))
+        : k < 0   ? -1
+                  : 0;
+}
+
+/* Read the kind, by its newer or older name. */
+static int
+read_kind(struct config *c, const json_t *j, const char *at, struct err *e)
+{
+    const int phi = strcmp(c->arch, "phi3") == 0;
+    const char *kind = kinds[ROPE_DEFAULT];
+
+    if (js_str(j, rope_path(at, "type"), &kind, e) < 0 ||
+        js_str(j, rope_path(at, "rope_type"), &kind, e) < 0)
+        return -1;
+    if (strcmp(kind, "su") == 0 || (phi && strcmp(kind, "yarn") == 0))
+        kind = kinds[ROPE_LONGROPE];
+    for (int i = 0; i < NKINDS; i++)
+        if (strcmp(kind, kinds[i]) == 0 &&
+            (!phi || i == ROPE_DEFAULT || i == ROPE_LONGROPE)) {
+            c->rope = (enum rope_kind)i;
+            return 0;
+        }
+    return err_set(e, EX_INPUT, "%s: \"%.60s\" is not supported%s",
+        rope_path(at, "rope_type"), kind,
+        phi ? " (default, longrope)"
+            : " (default, linear, llama3, dynamic, yarn, longrope)");
+}
+
+/* Does original_max_position_embeddings count? */
+static int
+has_orig(const struct config *c)
+{
+    return c->rope == ROPE_LLAMA3 || c->rope == ROPE_YARN ||
+        c->rope == ROPE_LONGROPE || family_of(c)->bit == FAMILY_MINISTRAL3;
+}
+
+/* Read original_max_position_embeddings, by default max_pos.  In Phi-3 only the
+ * key outside of the object counts. */
+static int
+read_orig(struct config *c, const json_t *j, const char *at, struct err *e)
+{
+    const int phi = strcmp(c->arch, "phi3") == 0;
+    double orig = phi ? 4096 : (double)c->max_pos;
+    const char *path = rope_path(at, "original_max_position_embeddings");
+
+    if (js_real(j, phi ? "original_max_position_embeddings" : path, 1, 1e9,
+            &orig, e) < 0)
+        return -1;
+    if (has_orig(c))
+        c->rope_orig = (size_t)orig;
+    return 0;
+}
+
+static int
+read_yarn(struct config *c, const json_t *j, const char *at, struct err *e)
+{
+    int whole = 1;
+
+    c->rope_factor = (double)c->max_pos / (double)c->rope_orig;
+    c->rope_low = 1;
+    c->rope_high = 32;
+    if (js_real(j, rope_path(at, "factor"), 1, 1e6, &c->rope_factor, e) < 0 ||
+        js_real(j, rope_path(at, "beta_slow"), 1e-3, 1e6, &c->rope_low, e) <
+            0 ||
+        js_real(j, rope_path(at, "beta_fast"), 1e-3, 1e6, &c->rope_high, e) <
+            0 ||
+        js_real(j, rope_path(at, "mscale"), 0, 100, &c->rope_mscale, e) < 0 ||
+        js_real(j, rope_path(at, "mscale_all_dim"), 0, 100, &c->rope_mscale_all,
+            e) < 0 ||
+        js_bool(j, rope_path(at, "truncate"), &whole, e) < 0 ||
+        js_real(j, rope_path(at, "attention_factor"), 1e-3, 1e3, &c->rope_scale,
+            e) < 0)
+        return -1;
+    c->rope_split = !whole;
+    return 0;
+}
+
+/* Read a list of divisors, one for each frequency. */
+static int
+read_list(const struct config *c, const json_t *j, const char *path, float *out,
+    struct err *e)
+{
+    const json_t *list = js_get(j, path);
+    const size_t n = config_rotary(c) / 2;
+
+    if (!json_is_array(list) || json_array_size(list) != n)
+        return err_set(e, EX_INPUT, "%s: is no list of %zu numbers", path, n);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *v = json_array_get(list, i);
+
+        out[i] = (float)json_number_value(v);
+        if (!json_is_number(v) || !(out[i] > 0.0f))
+            return err_set(e, EX_INPUT, "%s: number %zu is no number above 0",
+                path, i);
+    }
+    return 0;
+}
+
+static int
+read_longrope(struct config *c, const json_t *j, const char *at, struct err *e)
+{
+    if (config_rotary(c) > CONFIG_ROTARY)
+        return err_set(e, EX_INPUT,
+            "%s: longrope turns %d dimensions of a head at most, not %zu", at,
+            CONFIG_ROTARY, config_rotary(c));
+    if (read_list(c, j, rope_path(at, "short_factor"), c->rope_near, e) < 0 ||
+        read_list(c, j, rope_path(at, "long_factor"), c->rope_far, e) < 0 ||
+        js_real(j, rope_path(at, "factor"), 1e-3, 1e6, &c->rope_factor, e) <
+            0 ||
+        js_real(j, rope_path(at, "attention_factor"), 1e-3, 1e3, &c->rope_scale,
+            e) < 0)
+        return -1;
+    return 0;
+}
+
+void
+config_rope_scale(struct config *c)
+{
+    const double orig = (double)c->rope_orig;
+    const double factor =
+        c->rope_factor > 0 ? c->rope_factor : (double)c->max_pos / orig;
+
+    if (c->rope_scale > 0)
+        return;
+    if (c->rope == ROPE_YARN && c->rope_mscale > 0 && c->rope_mscale_all > 0)
+        c->rope_scale = rope_yarn_scale(factor, c->rope_mscale) /
+            rope_yarn_scale(factor, c->rope_mscale_all);
+    else if (c->rope == ROPE_YARN)
+        c->rope_scale = rope_yarn_scale(factor, 1);
+    else if (c->rope == ROPE_LONGROPE && factor > 1)
+        c->rope_scale = sqrt(1 + log(factor) / log(orig));
+    else
+        c->rope_scale = 1;
+}
+
+/* Read kind and numbers from rope_parameters (transformers 5) or rope_scaling
+ * (transformers 4). */
+static int
+read_scaling(struct config *c, const json_t *j, const char *at, struct err *e)
+{
+    int r = 0;
+
+    if (read_kind(c, j, at, e) < 0 || read_orig(c, j, at, e) < 0 ||
+        js_real(j, rope_path(at, "llama_4_scaling_beta"), 0, 100,
+            &c->rope_query, e) < 0)
+        return -1;
+    switch (c->rope) {
+    case ROPE_DEFAULT: break;
+    case ROPE_YARN: r = read_yarn(c, j, at, e); break;
+    case ROPE_LONGROPE: r = read_longrope(c, j, at, e); break;
+    default:
+        r = need_real(j, at, "factor", 1, 1e6, &c->rope_factor, e);
+        if (r == 0 && c->rope == ROPE_LLAMA3 &&
+            (need_real(j, at, "low_freq_factor", 1e-3, 1e6, &c->rope_low, e) <
+                    0 ||
+                need_real(j, at, "high_freq_factor", 1e-3, 1e6, &c->rope_high,
+                    e) < 0))
+            r = -1;
+    }
+    if (r == 0)
+        config_rope_scale(c);
+    return r;
+}
+
+/* Read the RoPE base from key `old` (transformers 4) and from the object `at`
+ * (transformers 5).  If its own key is missing, either version silently takes
+ * its default: so read both, which must agree. */
+static int
+read_base(const json_t *j, const char *old, const char *at, double *theta,
+    struct err *e)
+{
+    double v4 = 0, v5 = 0;
+    int has4 = old != NULL ? js_real(j, old, 0, 1e12, &v4, e) : 0, has5;
+
+    has5 = js_real(j, rope_path(at, "rope_theta"), 0, 1e12, &v5, e);
+    if (has4 < 0 || has5 < 0)
+        return -1;
+    if (has4 && has5 && v4 != v5)
+        return err_set(e, EX_INPUT, "%s: %g, but %s is %g", old, v4,
+            rope_path(at, "rope_theta"), v5);
+    *theta = has5 ? v5 : has4 ? v4 : *theta;
+    return 0;
+}
+
+/* Read the RoPE base of blocks with a window, which have no scaling. */
+static int
+read_local(struct config *c, const json_t *j, struct err *e)
+{
+    static const char at[] = "rope_parameters.sliding_attention";
+    const int gemma = family_of(c)->gemma;
+    struct config o = *c;
+
+    c->theta_local = gemma ? 10000 : family_of(c)->theta;
+    if (read_base(j, gemma ? "rope_local_base_freq" : NULL, at, &c->theta_local,
+            e) < 0 ||
+        read_scaling(&o, j, at, e) < 0)
+        return -1;
+    if (o.rope != ROPE_DEFAULT)
+        return err_set(e, EX_INPUT, "%s.rope_type: only default is supported",
+            at);
+    return 0;
+}
+
+/* Read which share of a head is turned. */
+static int
+read_rotary(struct config *c, const json_t *j, struct err *e)
+{
+    double part = 1;
+
+    if (js_real(j, "partial_rotary_factor", 0.01, 1, &part, e) < 0 ||
+        js_real(j, "rope_scaling.partial_rotary_factor", 0.01, 1, &part, e) <
+            0 ||
+        js_real(j, "rope_parameters.partial_rotary_factor", 0.01, 1, &part, e) <
+            0)
+        return -1;
+    c->rotary = (size_t)((double)c->D * part);
+    if (c->rotary == c->D)
+        c->rotary = 0;
+    if (part < 1 && (c->rotary == 0 || c->rotary % 2 != 0))
+        return err_set(e, EX_INPUT,
+            "partial_rotary_factor: %g of heads of %zu is no even number of "
+            "dimensions",
+            part, c->D);
+    return 0;
+}
+
+/* Read which blocks have no RoPE: by default every fourth. */
+static int
+read_no_rope(struct config *c, const json_t *j, struct err *e)
+{
+    const json_t *list = js_get(j, "no_rope_layers");
+    size_t every = 4;
+
+    if (js_size(j, "no_rope_layer_interval", 1, CONFIG_LAYERS, &every, e) < 0)
+        return -1;
+    if (list && (!json_is_array(list) || json_array_size(list) < c->L))
+        return err_set(e, EX_INPUT, "no_rope_layers: is no list of %zu", c->L);
+    for (size_t i = 0; i < c->L; i++) {
+        const json_t *v = json_array_get(list, i);
+
+        if (list && !json_is_integer(v))
+            return err_set(e, EX_INPUT,
+                "no_rope_layers: number %zu is neither 0 nor 1", i);
+        config_set_rope(c, i,
+            list ? json_integer_value(v) != 0 : (i + 1) % every != 0);
+    }
+    return 0;
+}
+
+/* Do two configurations have the same frequencies and scale? */
+static int
+same_scaling(const struct config *a, const struct config *b)
+{
+    return a->rope == b->rope && a->rope_factor == b->rope_factor &&
+        a->rope_low == b->rope_low && a->rope_high == b->rope_high &&
+        (a->rope == ROPE_DEFAULT || a->rope_orig == b->rope_orig) &&
+        a->rope_scale == b->rope_scale && a->rope_split == b->rope_split &&
+        memcmp(a->rope_near, b->rope_near, sizeof a->rope_near) == 0 &&
+        memcmp(a->rope_far, b->rope_far, sizeof a->rope_far) == 0;
+}
+
+/* The RoPE of a Ministral 3 whose config.json says nothing about it. */
+static void
+ministral_rope(struct config *c)
+{
+    c->theta = 1e6;
+    c->rope = ROPE_YARN;
+    c->rope_factor = 16;
+    c->rope_orig = 16384;
+    c->rope_low = 1;
+    c->rope_high = 32;
+    c->rope_mscale = c->rope_mscale_all = 1;
+    c->rope_query = 0.1;
+}
+
+int
+config_read_rope(struct config *c, const json_t *j, struct err *e)
+{
+    const struct family *f = family_of(c);
+    const char *at =
+        f->local_rope ? "rope_parameters.full_attention" : "rope_parameters";
+    const int new = js_get(j, at) != NULL, old = js_get(j, "rope_scaling") != 0;
+    struct config o;
+
+    c->theta = f->theta > 0 ? f->theta : 10000;
+    if (f->bit == FAMILY_MINISTRAL3 && !new && !old)
+        ministral_rope(c);
+    config_rope_scale(c);
+    if (read_base(j, "rope_theta", at, &c->theta, e) < 0 ||
+        (f->local_rope && read_local(c, j, e) < 0) ||
+        read_rotary(c, j, e) < 0 ||
+        (f->bit == FAMILY_SMOLLM3 && read_no_rope(c, j, e) < 0))
+        return -1;
+    c->rope_scale = new || old ? 0 : c->rope_scale;
+    o = *c;
+    if (new &&read_scaling(c, j, at, e) < 0)
+        return -1;
+    if (!old)
+        return 0;
+    if (read_scaling(&o, j, "rope_scaling", e) < 0)
+        return -1;
+    if (new && !same_scaling(c, &o))
+        return err_set(e, EX_INPUT, "rope_scaling: differs from %s", at);
+    *c = new ? *c : o;
+    return 0;
+}
+
+static json_t *
+list_json(const float *x, size_t n)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(a, json_real(x[i]));
+    return a;
+}
+
+/* Set the numbers of yarn. */
+static void
+put_yarn(const struct config *c, json_t *r)
+{
+    json_object_set_new(r, "beta_fast", json_real(c->rope_high));
+    json_object_set_new(r, "beta_slow", json_real(c->rope_low));
+    if (c->rope_split)
+        json_object_set_new(r, "truncate", json_false());
+    if (c->rope_mscale > 0)
+        json_object_set_new(r, "mscale", json_real(c->rope_mscale));
+    if (c->rope_mscale_all > 0)
+        json_object_set_new(r, "mscale_all_dim", json_real(c->rope_mscale_all));
+}
+
+static json_t *
+rope_json(const struct config *c)
+{
+    json_t *r = json_pack("{s:f}", "rope_theta", c->theta);
+    const size_t n = config_rotary(c) / 2;
+
+    json_object_set_new(r, "rope_type", json_string(kinds[c->rope]));
+    if (c->rotary > 0)
+        json_object_set_new(r, "partial_rotary_factor",
+            json_real((double)c->rotary / (double)c->D));
+    if (c->rope != ROPE_DEFAULT && c->rope_factor > 0)
+        json_object_set_new(r, "factor", json_real(c->rope_factor));
+    if (c->rope == ROPE_LLAMA3) {
+        json_object_set_new(r, "low_freq_factor", json_real(c->rope_low));
+        json_object_set_new(r, "high_freq_factor", json_real(c->rope_high));
+    }
+    if (c->rope == ROPE_YARN)
+        put_yarn(c, r);
+    if (c->rope == ROPE_LONGROPE) {
+        json_object_set_new(r, "short_factor", list_json(c->rope_near, n));
+        json_object_set_new(r, "long_factor", list_json(c->rope_far, n));
+    }
+    if (c->rope == ROPE_YARN || c->rope == ROPE_LONGROPE)
+        json_object_set_new(r, "attention_factor", json_real(c->rope_scale));
+    if (has_orig(c))
+        json_object_set_new(r, "original_max_position_embeddings",
+            json_integer((json_int_t)c->rope_orig));
+    return r;
+}
+
+static void
+put_no_rope(const struct config *c, json_t *j)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < c->L; i++)
+        json_array_append_new(a, json_integer(config_rope(c, i)));
+    json_object_set_new(j, "no_rope_layers", a);
+}
+
+void
+config_put_rope(const struct config *c, json_t *j)
+{
+    const struct family *f = family_of(c);
+    json_t *new = rope_json(c);
+
+    if (f->bit == FAMILY_MINISTRAL3)
+        json_object_set_new(new, "llama_4_scaling_beta",
+            json_real(c->rope_query));
+    if (f->local_rope)
+        new = json_pack("{s:o, s:{s:s, s:f}}", "full_attention", new,
+            "sliding_attention", "rope_type", "default", "rope_theta",
+            c->theta_local);
+    json_object_set_new(j, "rope_parameters", new);
+}
+
+void
+config_put_old_rope(const struct config *c, json_t *j)
+{
+    const struct family *f = family_of(c);
+
+    if (f->bit != FAMILY_MINISTRAL3)
+        json_object_set_new(j, "rope_scaling",
+            c->rope == ROPE_DEFAULT ? json_null() : rope_json(c));
+    if (f->bit == FAMILY_PHI3 && c->rope_orig > 0)
+        json_object_set_new(j, "original_max_position_embeddings",
+            json_integer((json_int_t)c->rope_orig));
+    if (f->bit == FAMILY_PHI3)
+        json_object_set_new(j, "partial_rotary_factor",
+            json_real((double)config_rotary(c) / (double)c->D));
+    if (f->bit == FAMILY_SMOLLM3)
+        put_no_rope(c, j);
+}
