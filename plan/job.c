@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *const recompute_words[] = { "none", "selective", "full",
-    NULL };
+static const char *const recompute_words[] = { "none", "selective", "products",
+    "full", NULL };
 static const char *const teacher_words[] = { "whole", "node", "world", "cached",
     NULL };
 static const char *const types[] = { "bf16", "f32", "f8", NULL };
@@ -52,8 +52,7 @@ const struct key job_keys[] = {
     COUNT(batch, 1e9, "rows of a step, of all ranks (-B)"),
     COUNT(length, 1e8, "tokens of a row (-T)"),
     COUNT(micro, 1e6, "rows of a pass (--micro)"),
-    WORD("recompute", recompute, recompute_words, 2,
-        "activations computed again; selective: in attention"),
+    WORD("recompute", recompute, recompute_words, 3, "what is computed again"),
     WORD("adapters", adapters, no_yes, 1,
         "only small adapters are trained (LoRA)"),
     WORD("sequence", sequence, no_yes, 1,

@@ -14,7 +14,13 @@
 /* Type of the products of blocks; attention and head stay in bfloat16 with F8.
  */
 enum compute { COMPUTE_BF16, COMPUTE_F32, COMPUTE_F8 };
-enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
+/* PRODUCTS keeps the outputs of attention and of every second product. */
+enum recompute {
+    RECOMPUTE_NONE,
+    RECOMPUTE_SELECTIVE,
+    RECOMPUTE_PRODUCTS,
+    RECOMPUTE_FULL
+};
 /* Where the teacher is.  WHOLE: a copy is beside each student, and divided like
  * the student.  NODE: it is sharded over the ranks of each node.  WORLD: it is
  * sharded over all ranks.  CACHED: there is none, but its stored targets. */

@@ -86,17 +86,30 @@ rank_bytes(const struct job *j, const struct slice *p, double each, int from)
             fmax(1.0, ranks * j->tensor / (j->expert * job_expert_parts(j))));
 }
 
+/* Bytes that a block that is computed again stores of each token: its input, and
+ * outputs of attention and of every second product. */
+static double
+input_keeps(const struct job *j)
+{
+    const struct shape *s = &j->student;
+    const double products = (s->H + 2.0 * s->KV) * s->D + 2.0 * s->d +
+        (s->gates - 1.0) * (s->mlp + s->active * s->expert_mlp);
+    const double outputs =
+        j->recompute == RECOMPUTE_FULL ? 0.0 : s->H * s->D + products / 2.0;
+
+    return j->act_bytes *
+        (s->d / (j->sequence > 0 ? j->tensor : 1.0) + outputs / j->tensor);
+}
+
 /* Bytes of the activations of `blocks` blocks. */
 static double
 activations(const struct job *j, double blocks)
 {
     const double tokens = pass_tokens(j), one = tokens * block_keeps(j);
 
-    if (j->recompute < RECOMPUTE_FULL)
+    if (j->recompute < RECOMPUTE_PRODUCTS)
         return blocks * one;
-    return blocks * tokens * j->act_bytes * j->student.d /
-        (j->sequence > 0 ? j->tensor : 1.0) +
-        one;
+    return blocks * tokens * input_keeps(j) + one;
 }
 
 /* The parts of memory that differ from rank to rank, bytes. */
@@ -207,8 +220,8 @@ predict_memory(struct figures *f, const struct job *j)
         "a copy of the weights / ranks of a node");
     figure_add(f, "memory.activations", "bytes", h.activations,
         "blocks of the rank x passes in flight x tokens x what a block keeps "
-        "(arXiv:2205.05198, table 2); full recompute: its input, and one "
-        "block");
+        "(arXiv:2205.05198, table 2); recompute full and products: its input, "
+        "the latter outputs too, and one block");
     figure_add(f, "memory.logits", "bytes", h.logits,
         "4 logits tokens V / tensor, twice with a teacher; 0 where a rank "
         "before the last is fuller");

@@ -31,6 +31,7 @@ again_flop(const struct job *j)
     switch ((enum recompute)j->recompute) {
     case RECOMPUTE_FULL:
         return 2.0 * s->L * shape_products(s) + flop_attention(s, j->length, 0);
+    case RECOMPUTE_PRODUCTS: return s->L * shape_products(s);
     case RECOMPUTE_SELECTIVE: return flop_attention(s, j->length, 0);
     case RECOMPUTE_NONE: break;
     }

@@ -94,7 +94,7 @@ divided_by_key(const struct job *j, size_t k, double *most)
     if (strcmp(name, "micro") == 0)
         return j->batch / job_data(j);
     *most = strcmp(name, "shard") == 0   ? 3.0
-        : strcmp(name, "recompute") == 0 ? 2.0
+        : strcmp(name, "recompute") == 0 ? 3.0
         : j->pipeline == 1.0             ? 1.0
                                          : fmin(8.0, m->L / j->pipeline);
     return 0.0;

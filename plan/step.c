@@ -123,12 +123,22 @@ ranks_near(const struct job *j, double inner)
 
 /* ---- seconds of a pass: block, head, weights, teacher ---- */
 
-/* Forward passes of a block's products that a pass takes the time of: forward 1,
- * backward 2, recomputation 1. */
+/* Forward passes of a part of a block that a pass takes the time of: forward 1,
+ * backward 2, recomputation 1 or, if that keeps outputs of products, `again`. */
+static double
+forward_times(const struct job *j, double again)
+{
+    return 3.0 +
+        (j->recompute == RECOMPUTE_FULL              ? 1.0
+                : j->recompute == RECOMPUTE_PRODUCTS ? again
+                                                     : 0.0);
+}
+
+/* Every second product is computed again. */
 static double
 product_times(const struct job *j)
 {
-    return 3.0 + (j->recompute == RECOMPUTE_FULL ? 1.0 : 0.0);
+    return forward_times(j, 0.5);
 }
 
 /* Parameters of a block's matrices on a rank. */
@@ -192,7 +202,8 @@ attention_time(const struct job *j)
         : j->recompute == RECOMPUTE_SELECTIVE ? 1.0
                                               : 0.0;
 
-    return (product_times(j) + scores) * forward_attention(j, &j->student, 1.0);
+    return (forward_times(j, 0.0) + scores) *
+        forward_attention(j, &j->student, 1.0);
 }
 
 /* Time of a block's other work, by the bytes that it moves. */
@@ -206,7 +217,7 @@ vector_time(const struct job *j)
         : 0.0;
 
     return unfused_times(j) * pass_tokens(j) *
-        (product_times(j) * block_moves(j, &j->student) + scores) /
+        (forward_times(j, 1.0) * block_moves(j, &j->student) + scores) /
         memory_rate(j);
 }
 
@@ -244,8 +255,8 @@ reduced_states(const struct job *j, double d, double times)
 static double
 tensor_time(const struct job *j)
 {
-    const double times = 4.0 + (j->recompute == RECOMPUTE_FULL ? 2.0 : 0.0) +
-        (j->sequence > 0 ? 1.0 : 0.0);
+    const double times =
+        2.0 * (product_times(j) - 1.0) + (j->sequence > 0 ? 1.0 : 0.0);
 
     return reduced_states(j, j->student.d, times);
 }
@@ -261,7 +272,8 @@ context_time(const struct job *j)
         j->micro * j->length * 2.0 * s->KV * s->D * j->act_bytes / j->tensor;
 
     return fmax(0.0,
-        product_times(j) * gather_time(j, &r, bytes, 1.0) - attention_time(j));
+        forward_times(j, 0.0) * gather_time(j, &r, bytes, 1.0) -
+            attention_time(j));
 }
 
 /* Time of expert parallelism.  All-to-all sends a token to each rank that has

@@ -327,7 +327,7 @@ bad() {
 }
 bad 'an unknown key' none=1 'none: there is no such key.*--keys'
 bad 'a key without value' tensor 'key=value'
-bad 'an unknown word' recompute=some 'none, selective, full'
+bad 'an unknown word' recompute=some 'none, selective, products, full'
 bad 'half a rank' tensor=1.5 'whole number'
 bad 'a value that is NaN' tensor=nan 'whole number'
 bad 'a number of ranks that does not divide' tensor=3 'do not divide'

@@ -41,6 +41,18 @@ one flash=no
 near 'stored scores take the share of products' "$(value step.attention)" \
     "$(by '8 * 3 * 4 * 16 * 8 / (989.4e12 * 0.733)')"
 
+one recompute=products product_reads=0
+near 'every second product is computed again' "$(value step.matrix)" \
+    "$(by '8 * 7 * 2304 / (989.4e12 * 0.733) + 10 * 2304 / (3350e9 * 0.85)')"
+near 'attention whose output is kept is not computed again' \
+    "$(value step.attention)" \
+    "$(by '8 * 3.5 * 4 * 16 * 4.5 / (989.4e12 * 0.55)')"
+# Of 8 tokens: a state, 16 of attention, half of (16 + 2 x 8, 2 states, 2 x 32);
+# and once the 416 bytes that a block keeps without recomputation
+equal 'outputs of attention and every second product are kept' \
+    "$(value memory.activations)" \
+    $((8 * 2 * (16 + 16 + (32 + 32 + 64) / 2) + 8 * 416))
+
 # Norms and losses: twice the bytes where weights are sharded.
 one
 once=$(value step.vector) head=$(value step.head)
