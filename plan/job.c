@@ -42,6 +42,7 @@ const struct key job_keys[] = {
     COUNT(pipeline, 4096, "stages that blocks are divided among"),
     COUNT(virtual, 4096, "parts of a stage, interleaved"),
     COUNT(expert, 4096, "ranks that experts are divided among"),
+    REAL(imbalance, 1, 16, "tokens of the fullest expert rank / their mean"),
     COUNT(context, 4096, "ranks that share a row's tokens"),
     { "shard", offsetof(struct job, shard), 0, 3, 1, NULL,
         "ZeRO: 1 optimiser, 2 gradients too, 3 weights too", 0 },
@@ -126,6 +127,7 @@ job_init(struct job *j)
     j->nodes = j->tensor = j->pipeline = j->virtual = j->expert = 1;
     j->context = j->micro = j->flash = 1;
     j->overlap = 0.7;
+    j->imbalance = 1.2;
     j->batch = 8;
     j->length = 512;
     j->weight_bytes = j->grad_bytes = j->act_bytes = j->logits = 2;

@@ -59,8 +59,9 @@ struct job {
     struct shape student, teacher; /* teacher.L = 0: none */
     struct machine m;
     double nodes, tensor, pipeline, virtual, expert, context;
-    double shard;                /* 0..3, stages of ZeRO */
-    double hpz;                  /* 1: a second copy of weights in each node */
+    double imbalance; /* tokens of the fullest expert rank / their mean */
+    double shard;     /* 0..3, stages of ZeRO */
+    double hpz;       /* 1: a second copy of weights in each node */
     double batch, length, micro; /* rows, tokens of a row, rows of a pass */
     double recompute, sequence, flash;
     double teacher_at, top;

@@ -157,15 +157,15 @@ forward_products(const struct job *j, const struct shape *s, double blocks)
     const double tokens = pass_tokens(j), parts = job_expert_parts(j);
     const double heads = 2.0 * (s->H + s->KV) * s->D / j->tensor;
     const double states = (s->mlp > 0 ? 4.0 : 2.0) * s->d;
+    const double load = s->active * (j->expert > 1.0 ? j->imbalance : 1.0);
     const double expert =
         (2.0 * s->d + s->gates * s->expert_mlp / parts) * parts / j->tensor;
     const double moved = tokens *
-            (states + heads + s->gates * s->mlp / j->tensor +
-                s->active * expert) +
+            (states + heads + s->gates * s->mlp / j->tensor + load * expert) +
         block_weights(j, s);
 
     return blocks *
-        (2.0 * tokens * shape_products(s) /
+        (2.0 * tokens * (s->attention + s->dense + load * s->expert) /
                 (j->tensor * 1e12 * job_peak(j) * j->m.matrix_eff) +
             j->m.product_reads * j->act_bytes * moved / memory_rate(j));
 }

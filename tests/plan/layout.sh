@@ -88,7 +88,7 @@ equal 'the last rank stores its logits' "$(value memory.logits)" \
 if awk -F '\t' '{ v[$1] = $2 }
     function near(a, b) { return a > 0 && a / b < 1.0001 && a / b > 0.9999 }
     END {
-        t = 8 * 4 * 64 * 6 * 2304 / (989.4e12 * 0.733)
+        t = 8 * 4 * 64 * 6 * 2304 / (989.4e12 * 0.833)
         moved = 2304 + 64 * (4 * 16 + 2 * 24 + 3 * 32)
         t += 8 * 4 * (3 * 2 * 2 * moved + 10 * 2304) / (3350e9 * 0.85)
         a = 8 * 4 * 64 * 3.5 * 4 * 16 * 32.5 / (989.4e12 * 0.55)

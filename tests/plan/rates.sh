@@ -28,7 +28,7 @@ one() {
 one product_reads=0
 near 'products take their operations, and add gradients' \
     "$(value step.matrix)" \
-    "$(by '8 * 6 * 2304 / (989.4e12 * 0.733) + 10 * 2304 / (3350e9 * 0.85)')"
+    "$(by '8 * 6 * 2304 / (989.4e12 * 0.833) + 10 * 2304 / (3350e9 * 0.85)')"
 free=$(value step.matrix)
 one product_reads=3
 near 'products move three matrices product_reads times' \
@@ -39,11 +39,11 @@ near 'flash attention takes its own share of peak' "$(value step.attention)" \
     "$(by '8 * 4.5 * 4 * 16 * 4.5 / (989.4e12 * 0.25)')"
 one flash=no
 near 'stored scores take the share of products' "$(value step.attention)" \
-    "$(by '8 * 3 * 4 * 16 * 8 / (989.4e12 * 0.733)')"
+    "$(by '8 * 3 * 4 * 16 * 8 / (989.4e12 * 0.833)')"
 
 one recompute=products product_reads=0
 near 'every second product is computed again' "$(value step.matrix)" \
-    "$(by '8 * 7 * 2304 / (989.4e12 * 0.733) + 10 * 2304 / (3350e9 * 0.85)')"
+    "$(by '8 * 7 * 2304 / (989.4e12 * 0.833) + 10 * 2304 / (3350e9 * 0.85)')"
 near 'attention whose output is kept is not computed again' \
     "$(value step.attention)" \
     "$(by '8 * 3.5 * 4 * 16 * 4.5 / (989.4e12 * 0.55)')"
@@ -100,6 +100,16 @@ dense=$((16 * 8 * 6 + 16 * 4))
 mixture expert=2 nodes=1
 equal 'expert ranks have half of the experts' "$(value memory.weights)" \
     $((2 * (table + dense + 2 * 16 + 2 * 3 * 16 * 32)))
+mixture expert=2 product_reads=0 imbalance=1
+even=$(value step.matrix)
+mixture expert=2 product_reads=0 imbalance=11
+near 'the fullest expert rank has imbalance times the tokens' \
+    "$(by "$(value step.matrix) - $even")" \
+    "$(by '10 * 6 * 64 * 2 * 3 * 16 * 32 / (989.4e12 * 0.833)')"
+mixture product_reads=0
+alone=$(value step.matrix)
+mixture product_reads=0 imbalance=1
+equal 'one expert rank waits for no other' "$(value step.matrix)" "$alone"
 mixture expert=2 tensor=2
 equal 'tensor ranks divide each expert' "$(value memory.weights)" \
     $((2 * (table / 2 + dense / 2 + 2 * 16 + 2 * 3 * 16 * 32 / 2)))
@@ -121,7 +131,7 @@ equal 'expert ranks that are all ranks have whole experts' \
 # --- products in 8 bits, adapters, copies of shards
 one product_reads=0 compute=f8
 near 'products in 8 bits take the peak of 8 bits' "$(value step.matrix)" \
-    "$(by '8 * 6 * 2304 / (1978.9e12 * 0.733) + 10 * 2304 / (3350e9 * 0.85)')"
+    "$(by '8 * 6 * 2304 / (1978.9e12 * 0.833) + 10 * 2304 / (3350e9 * 0.85)')"
 attention=$(value step.attention)
 one
 equal 'attention beside products in 8 bits takes the peak of bf16' \
@@ -131,7 +141,7 @@ status 2 'products in 8 bits are refused where there is no peak' plan cluster \
 like 'the message says what to use instead' 'f8_tflops; use bf16' err
 one product_reads=0 adapters=yes
 near 'adapters need no gradients of weights' "$(value step.matrix)" \
-    "$(by '8 * 4 * 2304 / (989.4e12 * 0.733)')"
+    "$(by '8 * 4 * 2304 / (989.4e12 * 0.833)')"
 equal 'adapters need no states of weights' \
     "$(value memory.gradients)$(value memory.states)" 00
 # 64 ranks: 8 in a node divide the states, 8 nodes hold copies of them
