@@ -64,12 +64,12 @@ void common_check(const struct common *in, int ranks);
 void common_job(struct job *j, const struct common *in, struct range *range,
     char **operand, size_t n);
 /* Print a note of the models, the machine, and the layout's keys that have one
- * value and not their default.  Rows and tokens are always named; the note says
- * if they are defaults. */
+ * value and not their default.  Rows and tokens are always named; the note
+ * says if they are defaults. */
 void common_tell(const struct job *j, const struct common *in,
     const struct range *range, size_t n);
-/* Read the shapes of the models into *j, and scale by --anchor.  Dies on errors.
- */
+/* Read the shapes of the models into *j, and scale by --anchor.  Dies on
+ * errors. */
 void common_shapes(struct job *j, const struct common *in);
 
 #endif

@@ -1,10 +1,10 @@
-/* Intervals of predictions: see interval.h.  The spread of a machine's published
- * runs is in its file. */
+/* Intervals of predictions: see interval.h.  The spread of a machine's
+ * published runs is in its file. */
 #include "interval.h"
 
 /* Shares of a step, of a machine without published runs; and of one that an
- * anchor scales: 8 of 10 runs of a published group lie between, if another run of
- * the group is the anchor (88 runs in 6 groups). */
+ * anchor scales: 8 of 10 runs of a published group lie between, if another run
+ * of the group is the anchor (96 runs in 6 groups). */
 static const struct spread {
     double low, high;
 } unknown = { 0.5, 2.0 }, anchored = { 0.88, 1.14 };
@@ -19,7 +19,7 @@ step_spread(const struct job *j)
         : unknown;
 }
 
-/* What published runs were like that the model was compared with. */
+/* Append a value that no published run had. */
 static void
 add_range(struct buf *b, size_t *n, const char *what, double v, double least,
     double most)

@@ -6,8 +6,8 @@
 #include "base/err.h"
 
 /* Set the figures of j->m from a shipped machine or a file, whose members are
- * [number, "source"].  Optional figures that it leaves out stay as they are.  -1
- * and *e: one is missing, unknown or without a source. */
+ * [number, "source"].  Optional figures that it leaves out stay as they are.
+ * -1 and *e: one is missing, unknown or without a source. */
 int machine_open(struct job *j, const char *name, struct err *e);
 
 #endif

@@ -68,8 +68,8 @@ block_keeps(const struct job *j)
     return bytes;
 }
 
-/* Bytes that n numbers of `each` bytes take on one rank.  From its stage `from`
- * on, ZeRO divides them among `ranks`. */
+/* Bytes that n numbers of `each` bytes take on one rank.  From its stage
+ * `from` on, ZeRO divides them among `ranks`. */
 static double
 zero_bytes(double n, double each, int from, const struct job *j, double ranks)
 {
@@ -86,8 +86,8 @@ rank_bytes(const struct job *j, const struct slice *p, double each, int from)
             fmax(1.0, ranks * j->tensor / (j->expert * job_expert_parts(j))));
 }
 
-/* Bytes that a block that is computed again stores of each token: its input, and
- * outputs of attention and of every second product. */
+/* Bytes that a block that is computed again stores of each token: its input,
+ * and outputs of attention and of every second product. */
 static double
 input_keeps(const struct job *j)
 {

@@ -108,7 +108,7 @@ predict(struct figures *f, const struct job *given)
     struct job own = *given;
     const struct job *j = &own;
 
-    if (own.adapters > 0) /* theirs are too few to count */
+    if (own.adapters > 0) /* an adapter has few parameters */
         own.grad_bytes = own.state_bytes = 0.0;
     f->n = 0;
     add_models(f, j);

@@ -70,8 +70,8 @@ keep_layout(struct search *s, const struct job *j)
     s->n += s->n < s->room;
 }
 
-/* The number of which varied key k takes the divisors; 0: it takes every value.
- * *most: its largest value. */
+/* The number of which varied key k takes the divisors; 0: it takes every
+ * value. *most: its largest value. */
 static double
 divided_by_key(const struct job *j, size_t k, double *most)
 {

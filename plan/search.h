@@ -10,8 +10,9 @@
 
 int search_main(int argc, char **argv);
 
-/* Set *j to its fastest layout that fits into memory.  Keys that one of n ranges
- * names stay as they are.  Dies (EX_SYS) if none fits, and says what would. */
+/* Set *j to its fastest layout that fits into memory.  Keys that one of n
+ * ranges names stay as they are.  Dies (EX_SYS) if none fits, and says what
+ * would. */
 void search_fastest(struct job *j, const struct range *range, size_t n);
 /* Name of the k-th key that a search varies; NULL: there are no more. */
 const char *search_key(size_t k);

@@ -1,8 +1,9 @@
 /*
  * Time of a step: see step.h.  Products take their FLOP over the FLOP/s that
  * large ones reach, and the time of the bytes that they move, so that small
- * ones are slower.  Other work takes its bytes over the memory bandwidth that it
- * reaches.  Collectives take their latency plus their bytes over the bandwidth.
+ * ones are slower.  Other work takes its bytes over the memory bandwidth that
+ * it reaches.  Collectives take their latency plus their bytes over the
+ * bandwidth.
  */
 #include "step.h"
 #include "memory.h"
@@ -63,9 +64,9 @@ unfused_times(const struct job *j)
 
 /* Bytes that the forward pass of a block moves for a token, besides products.
  * Read and written are: states of width d, by two norms and two additions;
- * channels, by gates or GELU; queries and keys, by rotation; tokens of experts.
- * Attention scores, if stored, are written, scaled, masked, normalised and
- * read; dropout adds two passes and a byte. */
+ * channels, by gates or GELU; queries and keys, by rotation; tokens of
+ * experts. Attention scores, if stored, are written, scaled, masked,
+ * normalised and read; dropout adds two passes and a byte. */
 static double
 block_moves(const struct job *j, const struct shape *s)
 {
@@ -123,8 +124,9 @@ ranks_near(const struct job *j, double inner)
 
 /* ---- seconds of a pass: block, head, weights, teacher ---- */
 
-/* Forward passes of a part of a block that a pass takes the time of: forward 1,
- * backward 2, recomputation 1 or, if that keeps outputs of products, `again`. */
+/* Forward passes of a part of a block that a pass takes the time of: forward
+ * 1, backward 2, recomputation 1 or, if that keeps outputs of products,
+ * `again`. */
 static double
 forward_times(const struct job *j, double again)
 {
@@ -149,8 +151,8 @@ block_weights(const struct job *j, const struct shape *s)
         s->experts * s->expert / (j->expert * job_expert_parts(j));
 }
 
-/* Seconds of the products of `blocks` blocks, forward once.  Besides its FLOP, a
- * product moves its input, its weights and its output product_reads times. */
+/* Seconds of the products of `blocks` blocks, forward once.  Besides its FLOP,
+ * a product moves its input, its weights and its output product_reads times. */
 static double
 forward_products(const struct job *j, const struct shape *s, double blocks)
 {
@@ -170,8 +172,8 @@ forward_products(const struct job *j, const struct shape *s, double blocks)
             j->m.product_reads * j->act_bytes * moved / memory_rate(j));
 }
 
-/* Seconds of the products of a block, with the addition of the gradients of its
- * weights to sums in fp32. */
+/* Seconds of the products of a block, with the addition of the gradients of
+ * its weights to sums in fp32. */
 static double
 product_time(const struct job *j)
 {
@@ -193,8 +195,8 @@ forward_attention(const struct job *j, const struct shape *s, double blocks)
     return blocks * pass_tokens(j) * flop / (j->tensor * share * peak_rate(j));
 }
 
-/* Seconds of a block's attention, with the scores that flash attention itself or
- * `recompute` computes again. */
+/* Seconds of a block's attention, with the scores that flash attention itself
+ * or `recompute` computes again. */
 static double
 attention_time(const struct job *j)
 {
@@ -250,8 +252,8 @@ reduced_states(const struct job *j, double d, double times)
 }
 
 /* Time of tensor parallelism.  A block has two all-reduces forward and two
- * backward.  With `sequence` as many bytes are gathered and scattered, and inputs
- * are gathered again for the gradients of weights. */
+ * backward.  With `sequence` as many bytes are gathered and scattered, and
+ * inputs are gathered again for the gradients of weights. */
 static double
 tensor_time(const struct job *j)
 {
@@ -305,8 +307,8 @@ expert_time(const struct job *j)
 }
 
 /* Seconds to gather or scatter `each` bytes for every parameter of a slice in
- * `calls` calls, among all ranks with that slice or, with in_node, those of one
- * node. */
+ * `calls` calls, among all ranks with that slice or, with in_node, those of
+ * one node. */
 static double
 slice_time(const struct job *j, const struct slice *p, double each,
     double calls, double gbs, int in_node)
@@ -415,7 +417,8 @@ make_pass(const struct job *j, const struct slice *s)
 
 /* ---- a step ---- */
 
-/* Time to sum gradients over ranks that hold copies of one part of the state. */
+/* Time to sum gradients over ranks that hold copies of one part of the state.
+ */
 static double
 copies_time(const struct job *j, const struct slice *s)
 {
@@ -429,9 +432,10 @@ copies_time(const struct job *j, const struct slice *s)
 }
 
 /* Time of the exchange of gradients once a step, partly hidden by the backward
- * part of the last pass.  With shard = 0 all ranks get the sum; with 1 and 2 each
- * owner of a part gets its sum, and sends new weights to all, partly hidden by
- * the forward part of the next step; with 3 sums of copies are left. */
+ * part of the last pass.  With shard = 0 all ranks get the sum; with 1 and 2
+ * each owner of a part gets its sum, and sends new weights to all, partly
+ * hidden by the forward part of the next step; with 3 sums of copies are left.
+ */
 static double
 reduce_time(const struct job *j, const struct slice *s, const struct pass *p)
 {
