@@ -1,5 +1,6 @@
 /* Products in bfloat16 by VDPBF16PS: registers hold the sums of 8 rows by 3
- * vectors of columns. */
+ * vectors of columns.  Few rows are multiplied by a weight where it lies, in the
+ * order of the same sums. */
 #include "kern/gemm_bf16.h"
 
 #if defined(__AVX512BF16__)
@@ -85,4 +86,81 @@ multiply_bf16(const struct bf16_strip *t)
 
 const struct bf16_set bf16_avx512 = { KERN_BF16_AVX512, NV, BF16_PAIRS,
     pack_pairs, pack_pairs, multiply_bf16 };
+
+/* ---- few rows with a weight in bfloat16 as it lies in a file ---- */
+
+enum { ROWS = BF16_GROUP }; /* rows of w at a time: lanes of a vector */
+
+/* Add to s the products of a chunk of m rows of x with that of ROWS rows of w.
+ */
+static inline __attribute__((always_inline)) void
+dot_chunk(__m512 s[DOTS_MOST], int m, const float *x, size_t k,
+    const unsigned char *w, size_t stride)
+{
+    _Alignas(64) float in[DOTS_MOST][BF16_GROUP];
+    _Alignas(64) float pairs[BF16_PAIRS];
+    __m512 row[ROWS];
+
+    UNROLL
+    for (int i = 0; i < m; i++)
+        _mm512_store_ps(in[i], pairs_along(x + (size_t)i * k, BF16_CHUNK));
+    UNROLL
+    for (size_t i = 0; i < ROWS; i++)
+        row[i] = _mm512_loadu_ps((const void *)(w + i * stride));
+    turn16(pairs, BF16_GROUP, row);
+    UNROLL
+    for (size_t c = 0; c < BF16_GROUP; c++) {
+        const __m512bh y = (__m512bh)_mm512_load_ps(pairs + c * BF16_GROUP);
+
+        UNROLL
+        for (int i = 0; i < m; i++)
+            s[i] =
+                _mm512_dpbf16_ps(s[i], (__m512bh)_mm512_set1_ps(in[i][c]), y);
+    }
+}
+
+/* Compute m rows of y for ROWS rows of w.  Inlined with constant m. */
+static inline __attribute__((always_inline)) void
+dot_rows(int m, size_t k, const float *restrict x, const unsigned char *w,
+    size_t stride, float *restrict y, size_t ldy)
+{
+    for (size_t l = 0, kc; l < k; l += kc) {
+        const size_t at = l % GEMM_DEEP;
+        const size_t deep = k - (l - at) < GEMM_DEEP ? k - (l - at) : GEMM_DEEP;
+        __m512 s[DOTS_MOST];
+
+        kc = bf16_block(KERN_BF16_AVX512, deep);
+        kc = deep - at < kc ? deep - at : kc;
+        UNROLL
+        for (int i = 0; i < m; i++)
+            s[i] = _mm512_setzero_ps();
+        for (size_t t = l; t < l + kc; t += BF16_CHUNK) {
+            /* the next rows' share, so that memory is read in order */
+            for (size_t i = 0; i < ROWS; i++)
+                _mm_prefetch(w + ROWS * stride + (t * ROWS + 32 * i) * 2,
+                    _MM_HINT_T1);
+            dot_chunk(s, m, x + t, k, w + 2 * t, stride);
+        }
+        UNROLL
+        for (int i = 0; i < m; i++) {
+            float *to = y + (size_t)i * ldy;
+
+            _mm512_storeu_ps(to,
+                l > 0 ? _mm512_add_ps(_mm512_loadu_ps(to), s[i]) : s[i]);
+        }
+    }
+}
+
+void
+dots_bf16_avx512(size_t m, size_t n, size_t k, const float *x,
+    const unsigned char *w, size_t stride, float *y, size_t ldy)
+{
+    for (size_t j = 0; j < n; j += ROWS, w += ROWS * stride, y += ROWS)
+        switch (m) {
+        case 1: dot_rows(1, k, x, w, stride, y, ldy); break;
+        case 2: dot_rows(2, k, x, w, stride, y, ldy); break;
+        case 3: dot_rows(3, k, x, w, stride, y, ldy); break;
+        default: dot_rows(4, k, x, w, stride, y, ldy);
+        }
+}
 #endif

@@ -56,6 +56,10 @@ struct bf16_set {
 };
 extern const struct bf16_set bf16_amx, bf16_avx512, bf16_fma512, bf16_fma256;
 
+/* dots_bf16 of struct kern, with the bits of bf16_avx512. */
+void dots_bf16_avx512(size_t m, size_t n, size_t k, const float *x,
+    const unsigned char *w, size_t stride, float *y, size_t ldy);
+
 /* gemm_bf16: set the products in *k to those of one way.  gemm_bf16_ref: to the
  * plain version with the bits of one instruction. */
 void gemm_bf16(struct kern *k, const struct bf16_set *set);

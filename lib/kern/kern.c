@@ -68,6 +68,19 @@ fastest(enum kern_bf16 result)
 #endif
 }
 
+/* dots_bf16 with the bits of `set`, or NULL. */
+static void (*fast_dots(const struct bf16_set *set))(size_t m, size_t n,
+    size_t k, const float *x, const unsigned char *w, size_t stride, float *y,
+    size_t ldy)
+{
+#if defined(__x86_64__)
+    return set == &bf16_avx512 ? dots_bf16_avx512 : NULL;
+#else
+    (void)set;
+    return NULL;
+#endif
+}
+
 /* dots in bfloat16 */
 static void
 dots_by_gemm(size_t m, size_t n, size_t k, const float *x, const float *w,
@@ -98,6 +111,7 @@ kern_compute(const char *name)
         gemm_bf16_ref(&kern, result);
     kern.dots = dots_by_gemm;
     kern.dots_stored = NULL;
+    kern.dots_bf16 = fast_dots(set);
     kern.gemm_paged = NULL;
     slow = set == NULL;
     snprintf(whole, sizeof(whole), "%s+%s", single.name, names[result]);

@@ -94,6 +94,12 @@ struct kern {
     void (*dots_stored)(size_t m, size_t n, size_t k, const float *x,
         const struct kern_rows *w, float *y, size_t ldy);
 
+    /* dots for m <= DOTS_MOST and a weight in bfloat16 as it lies in a file:
+     * row j is at w + j * stride bytes.  n % 16 and k % 32 are 0.  NULL: there
+     * is no such version; there is none where products are in fp32. */
+    void (*dots_bf16)(size_t m, size_t n, size_t k, const float *x,
+        const unsigned char *w, size_t stride, float *y, size_t ldy);
+
     /* Widen n elements to fp32, exactly; every version gives the same bits.
      * Quantised rows consist of GGUF's blocks (a scale in half precision, then
      * 32 elements), so n % 32 == 0. */

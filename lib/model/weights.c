@@ -156,6 +156,12 @@ weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
         .mask_stride = step * w->mask_stride,
         .half = w->dtype == DT_BF16 };
 
+    if (kern.dots_bf16 != NULL && rows.half && !w->perm && w->mask == NULL &&
+        n % 16 == 0 && w->cols % 32 == 0) {
+        kern.dots_bf16(m, n, w->cols, x, w->data + r0 * w->stride, w->stride, y,
+            ldy);
+        return 0;
+    }
     if ((w->dtype != DT_F32 && w->dtype != DT_BF16) || kern.dots_stored == NULL)
         return -1;
     for (size_t i = 0, run; i < n; i += run) {

@@ -224,6 +224,48 @@ test_factor(void)
     ok(bad == 0, "a factor kept as bfloat16: %zu numbers differ", bad);
 }
 
+/* Weights as they lie in a file, against gemm_nt of them widened. */
+static void
+test_dots(void)
+{
+    static const size_t depths[] = { 32, 64, 96, 288, 320, 576, 768, 800, 1536,
+        2080 };
+    enum { ROWS = 48, DEEP = 2080, LDY = 50 };
+    static float x[DOTS_MOST * DEEP], w[ROWS * DEEP], want[DOTS_MOST * LDY],
+        got[DOTS_MOST * LDY];
+    static uint16_t half[ROWS * (DEEP + 3)];
+    size_t bad = 0, n = 0;
+
+    if (kern.dots_bf16 == NULL) {
+        tap_skip("products with stored bfloat16 have the bits of gemm_nt",
+            "this processor has no such kernels");
+        return;
+    }
+    for (size_t c = 0; c < 10 * DOTS_MOST * 3 * 4; c++, n++) {
+        const size_t k = depths[c % 10], m = 1 + c / 10 % DOTS_MOST;
+        const size_t rows = 16 * (1 + c / (10 * DOTS_MOST) % 3);
+
+        fill(x, m * k, (int)c, (int)(c / (10 * DOTS_MOST * 3)));
+        fill(w, rows * k, 1000 + (int)c, (int)(c / (10 * DOTS_MOST * 3)));
+        for (size_t i = 0; i < rows; i++) {
+            factor_bf16(half + i * (k + 3), w + i * k, k);
+            for (size_t l = 0; l < k; l++)
+                w[i * k + l] = of_bits((uint32_t)half[i * (k + 3) + l] << 16);
+        }
+        memset(got, 0, sizeof got);
+        memset(want, 0, sizeof want);
+        kern.gemm_nt(m, rows, k, x, k, w, k, GEMM_SET, want, LDY);
+        kern.dots_bf16(m, rows, k, x, (const unsigned char *)half, 2 * (k + 3),
+            got, LDY);
+        for (size_t i = 0; i < m * LDY; i++)
+            bad += !same(got[i], want[i]);
+    }
+    ok(bad == 0,
+        "products with stored bfloat16 have the bits of gemm_nt (%zu "
+        "products, %zu numbers differ)",
+        n, bad);
+}
+
 #if defined(__x86_64__)
 static int
 has(const char *kernels)
@@ -290,6 +332,7 @@ main(void)
     kern_force(NULL);
     kern_compute("avx512bf16");
     test_error(kern_name());
+    test_dots();
     kern_compute("amx");
     test_error(kern_name());
     kern_compute("f32");
