@@ -260,7 +260,7 @@ gen_step(struct gen_engine *g)
     if (gen_plan(g) == 0 && g->nrun == 0)
         return g->stats.waiting;
     compute_step(g);
-    for (size_t i = 0; i < g->nrun; i++)
+    for (size_t i = 0; !g->limits.apart && i < g->nrun; i++)
         gen_keep_pages(g, g->run[i]);
     gen_choose(g);
     finish_step(g, 1);

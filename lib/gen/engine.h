@@ -46,6 +46,7 @@ struct gen_limits {
     size_t longest; /* tokens of a prompt and its text together, at most */
     size_t slice;   /* tokens of prompts read in a step, at most */
     int scores;     /* requests may have `score` */
+    int apart;      /* compute every prompt whole, for comparisons */
 };
 enum { GEN_SLICE = 256 }; /* a good slice */
 

@@ -91,7 +91,7 @@ share_prefix(struct gen_engine *g, size_t i)
     uint32_t page = PREFIX_NONE;
     size_t n = 0;
 
-    if (!t->r.score || t->scored == t->r.n) {
+    if (!g->limits.apart && (!t->r.score || t->scored == t->r.n)) {
         for (; n < most; g->path[n++] = page) {
             page = prefix_child(g->prefix, page, t->ids.v + n * KV_PAGE);
             if (page == PREFIX_NONE)
