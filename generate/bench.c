@@ -97,7 +97,7 @@ make_times(const struct bench_plan *p, size_t from, size_t n)
 }
 
 static void
-make_runs(struct bench *b)
+make_bench_runs(struct bench *b)
 {
     const struct bench_plan *p = &b->plan;
 
@@ -223,6 +223,31 @@ read_levels(struct bench_plan *p, const struct opt_list *at_once)
                 at_once->v[i]);
 }
 
+/* Measure and print what the options ask for. */
+static void
+run_bench(const struct bench_args *a)
+{
+    struct bench b = { .plan = { .count = a->count,
+                           .prefix = a->prefix,
+                           .prompt = a->prompt_length,
+                           .length = a->length,
+                           .vary = a->vary,
+                           .slice = a->slice,
+                           .seed = a->how.seed,
+                           .params = { .seed = a->how.seed,
+                               .how = a->how.how,
+                               .past_eos = 1 } } };
+
+    read_levels(&b.plan, &a->at_once);
+    open_sides(&b, a);
+    check_positions(&b);
+    make_bench_runs(&b);
+    start_processes(&b, &a->how);
+    measure_turns(&b);
+    bench_print(&b, (enum format)a->format);
+    close_sides(&b);
+}
+
 int
 bench_main(int argc, char **argv)
 {
@@ -251,7 +276,6 @@ bench_main(int argc, char **argv)
         OPT_ENUM(0, "format", &a.format, format_names, "name",
             "form of the output"),
         COMMON_OPTIONS(&a.how), OPT_END };
-    static struct bench b;
 
     opt_parse(argc, argv, options,
         "measure how fast models and servers generate", "", 0, 0, NULL);
@@ -259,22 +283,7 @@ bench_main(int argc, char **argv)
         die(EX_USAGE,
             "give a model by -m, or a server by --url; see generate bench -h");
     common_begin(&a.how);
-    b.plan = (struct bench_plan){ .count = a.count,
-        .prefix = a.prefix,
-        .prompt = a.prompt_length,
-        .length = a.length,
-        .vary = a.vary,
-        .slice = a.slice,
-        .seed = a.how.seed,
-        .params = { .seed = a.how.seed, .how = a.how.how, .past_eos = 1 } };
-    read_levels(&b.plan, &a.at_once);
-    open_sides(&b, &a);
-    check_positions(&b);
-    make_runs(&b);
-    start_processes(&b, &a.how);
-    measure_turns(&b);
-    bench_print(&b, (enum format)a.format);
-    close_sides(&b);
+    run_bench(&a);
     out_done();
     return 0;
 }

@@ -9,7 +9,7 @@ enum { LINE = 65536 }; /* bytes of a head or a line, at most */
 
 /* Drop the first n bytes of raw. */
 static void
-drop_raw(struct buf *raw, size_t n)
+drop_decoded(struct buf *raw, size_t n)
 {
     memmove(raw->p, raw->p + n, raw->n - n + 1);
     raw->n -= n;
@@ -44,7 +44,7 @@ take_head(struct bench_answer *a, struct err *e)
         return err_set(e, EX_INPUT, "the answer is not HTTP");
     a->chunked = head_has(a->raw.p, (size_t)(end - a->raw.p),
         "Transfer-Encoding", "chunked");
-    drop_raw(&a->raw, (size_t)(end - a->raw.p) + 4);
+    drop_decoded(&a->raw, (size_t)(end - a->raw.p) + 4);
     return 1;
 }
 
@@ -62,7 +62,7 @@ take_chunk(struct bench_answer *a, struct err *e)
         if (a->left > 2)
             buf_add(&a->body, a->raw.p, n < a->left - 2 ? n : a->left - 2);
         a->left -= n;
-        drop_raw(&a->raw, n);
+        drop_decoded(&a->raw, n);
         return 1;
     }
     if (a->raw.n == 0 || (end = strstr(a->raw.p, "\r\n")) == NULL)
@@ -73,7 +73,7 @@ take_chunk(struct bench_answer *a, struct err *e)
         return err_set(e, EX_INPUT, "a chunk has no size");
     a->whole = n == 0;
     a->left = n + 2;
-    drop_raw(&a->raw, (size_t)(end - a->raw.p) + 2);
+    drop_decoded(&a->raw, (size_t)(end - a->raw.p) + 2);
     return !a->whole;
 }
 

@@ -32,7 +32,7 @@ bench_threads(const struct bench *b)
 /* ---- for people ---- */
 
 static void
-text_head(const struct bench *b, struct buf *out)
+text_requests(const struct bench *b, struct buf *out)
 {
     const struct bench_plan *p = &b->plan;
 
@@ -77,7 +77,7 @@ text_interval(struct buf *out, int digits, const struct bench_interval *i)
 }
 
 static void
-text_pair(const struct bench *b, const struct bench_side *s, size_t k,
+text_difference(const struct bench *b, const struct bench_side *s, size_t k,
     const struct bench_pair *p, struct buf *out)
 {
     buf_addf(out, "%s against %s, %zu at a time, %zu requests\n",
@@ -113,7 +113,7 @@ list_head(const struct bench *b, struct sheet *s)
 
     if (s->format == FMT_TSV) {
         buf_adds(s->b, "# ");
-        text_head(b, s->b);
+        text_requests(b, s->b);
     }
     sheet_fact(s, "num_prompts", p->count);
     sheet_fact(s, "prompt_length", p->prompt);
@@ -198,7 +198,7 @@ put_pairs(const struct bench *b, struct sheet *s)
                 p[m] = bench_compare(&b->side[0].run[k], &b->side[i].run[k], m,
                     b->plan.seed);
             if (s->format == FMT_TEXT)
-                text_pair(b, &b->side[i], k, p, s->b);
+                text_difference(b, &b->side[i], k, p, s->b);
             else
                 list_pair(b, &b->side[i], k, p, s);
         }
@@ -212,7 +212,7 @@ bench_print(const struct bench *b, enum format format)
 
     sheet_open(&s, &out, format);
     if (format == FMT_TEXT)
-        text_head(b, &out);
+        text_requests(b, &out);
     else
         list_head(b, &s);
     put_results(b, &s);

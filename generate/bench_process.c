@@ -11,12 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the program sends; n = 0: end. */
+/* A command of the program; n = 0: end. */
 struct turn {
     size_t k, from, n;
     struct bench_times *times;
 };
-/* What the process answers, also when its engine is made. */
+/* An answer of the process; it sends one too when its engine is made. */
 struct answer {
     double wall;
     size_t peak, bytes, threads;

@@ -22,7 +22,7 @@ struct bench_times {
  * may tell the end of a text by itself. */
 enum { BENCH_MORE = 2 };
 
-/* What one model or server did with all requests. */
+/* All requests as one model or server answered them. */
 struct bench_run {
     size_t n, per_turn;          /* requests; requests of a turn */
     const size_t *prompt;        /* [n] tokens of each prompt */
@@ -45,7 +45,8 @@ enum bench_measure {
     BENCH_MEASURES
 };
 
-/* Of n values; std: with n, not n - 1, in the denominator.  n = 0: all NAN. */
+/* Statistics of n values; std has n, not n - 1, in its denominator.  n = 0: all
+ * are NAN. */
 struct bench_summary {
     double mean, median, std, p99;
 };
