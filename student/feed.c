@@ -215,9 +215,10 @@ feed_kind(const struct feed *f)
         return TARGETS_NONE;
     return f->head.data != NULL && targets_width(s, TARGETS_FINAL) > 0
         ? TARGETS_FINAL
-        : targets_width(s, TARGETS_DRAWS) > 0 ? TARGETS_DRAWS
-        : targets_width(s, TARGETS_TOP) > 0   ? TARGETS_TOP
-                                              : TARGETS_NONE;
+        : targets_width(s, TARGETS_DRAWS) > 0  ? TARGETS_DRAWS
+        : targets_width(s, TARGETS_SHARED) > 0 ? TARGETS_SHARED
+        : targets_width(s, TARGETS_TOP) > 0    ? TARGETS_TOP
+                                               : TARGETS_NONE;
 }
 
 int
@@ -257,7 +258,7 @@ feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau)
         f->targets.width = f->head.cols;
         f->targets.vocab = shared_vocab(f, f->head.rows);
     }
-    if (kind != TARGETS_TOP && kind != TARGETS_DRAWS)
+    if (kind == TARGETS_NONE || kind == TARGETS_FINAL)
         return;
     if (!isfinite(f->temperature) || f->vocab == 0)
         die(EX_INPUT,

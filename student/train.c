@@ -179,15 +179,20 @@ choose_losses(struct student *s)
             "--kl-direction %s is exact from final states and the teacher's "
             "head alone, and the stream holds %s",
             s->loss.direction == KL_JS ? "js" : "reverse",
-            kind == TARGETS_TOP         ? "its top tokens"
-                : kind == TARGETS_DRAWS ? "tokens drawn from it"
-                                        : "neither");
+            kind == TARGETS_TOP          ? "its top tokens"
+                : kind == TARGETS_SHARED ? "tokens of another tokenizer"
+                : kind == TARGETS_DRAWS  ? "tokens drawn from it"
+                                         : "neither");
     feed_use(&s->feed, s->loss.w_kl > 0.0 ? kind : TARGETS_NONE,
         s->loss.w_sh > 0.0, a.tau);
     if (s->feed.targets.kind == TARGETS_DRAWS)
         snprintf(how, sizeof(how), ", %zu draws", s->feed.targets.width);
     if (s->feed.targets.kind == TARGETS_TOP)
         snprintf(how, sizeof(how), ", top %zu and their rest",
+            s->feed.targets.width);
+    if (s->feed.targets.kind == TARGETS_SHARED)
+        snprintf(how, sizeof(how),
+            ", top %zu of both tokenizers and their rest",
             s->feed.targets.width);
     note_loss(&s->loss, how);
     note_match(&s->feed);

@@ -3,6 +3,7 @@
 #include "introduce.h"
 #include "rank.h"
 #include "states.h"
+#include "student_tokenizer.h"
 #include "teacher.h"
 #include "top.h"
 #include "base/clock.h"
@@ -14,8 +15,24 @@
 #include "msg/msg.h"
 #include "tok/tok.h"
 
+#include <string.h>
+
+/* Are the stream's ids those of the tokenizer that the teacher expects?  *whose
+ * gets the path of that.  1; 0; -1: the model has no tokenizer. */
+static int
+right_tokenizer(const struct teacher *t, const char *hash, const char **whose)
+{
+    struct err none;
+
+    *whose = t->student != NULL ? t->a->student_tokenizer : t->a->model;
+    return t->student != NULL
+        ? strcmp(hash, student_tokenizer_hash(t->student)) == 0
+        : tok_matches(t->a->model, hash, &none);
+}
+
 /*
- * Check the `stream` message: the ids must be those of the model's tokenizer.
+ * Check the `stream` message: the ids must be those of the model's tokenizer, or
+ * of --student-tokenizer.
  * If the stream is resumed, the output continues the numbering and the hash
  * chain of the earlier output, in which the `teacher` message counts too.
  */
@@ -23,17 +40,19 @@ static int
 pass_stream(struct teacher *t, const struct msg *m, struct err *e)
 {
     struct stream_info i;
-    struct err none;
+    const char *whose;
     int r = 0;
 
     if (stream_info_read(&i, &m->st, e) < 0)
         return -1;
-    if (tok_matches(t->a->model, i.tokenizer, &none) == 0)
+    if (right_tokenizer(t, i.tokenizer, &whose) == 0)
         r = err_set(e, EX_INPUT,
             "%s: was made with another tokenizer than that of %s",
-            msg_in_name(t->in), t->a->model);
-    else
+            msg_in_name(t->in), whose);
+    else if (t->student == NULL)
         r = msg_in_fit(t->in, &i, t->m.c.V, e);
+    if (t->top != NULL)
+        top_stream(t->top, &i);
     if (r == 0 && i.resumed)
         msg_out_resume(t->out, i.next_seq + 1, &i.down);
     stream_info_release(&i);
@@ -120,7 +139,7 @@ lane_step(struct teacher *t, struct lane *l, double *tokens)
     profile_step(t->batch.ntok);
     if (t->team.rank > 0)
         return 1;
-    *tokens += (double)t->batch.ntok;
+    *tokens += (double)(t->student != NULL ? t->came.ntok : t->batch.ntok);
     progress_total(msg_in_expect(t->in, *tokens));
     progress_at(*tokens, NULL);
     return 1;

@@ -1,5 +1,6 @@
 /* The `teacher` message: see introduce.h. */
 #include "introduce.h"
+#include "student_tokenizer.h"
 #include "teacher.h"
 #include "base/mem.h"
 #include "msg/msg.h"
@@ -73,9 +74,15 @@ send_self(struct teacher *t, struct err *e)
     st_out_meta(o, "final", "post-norm");
     st_out_meta(o, "hidden", "block output, before the final norm");
     if (adds_tokens(t)) {
-        st_out_number(o, "vocab", t->m.c.V);
+        st_out_number(o, "vocab",
+            t->student != NULL ? student_tokenizer_vocab(t->student)
+                               : t->m.c.V);
         snprintf(tau, sizeof(tau), "%.17g", t->a->tau);
         st_out_meta(o, "temperature", tau);
+    }
+    if (t->student != NULL) {
+        st_out_meta(o, "tokenizer", student_tokenizer_teacher_hash(t->student));
+        st_out_meta(o, "student_tokenizer", student_tokenizer_hash(t->student));
     }
     if (head)
         st_out_tensor(o, "head", head_type(w), 2, shape, NULL);

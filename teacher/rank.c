@@ -1,6 +1,7 @@
 /* A process as one of several ranks: see rank.h. */
 #include "rank.h"
 #include "shard.h"
+#include "student_tokenizer.h"
 #include "teacher.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -244,6 +245,15 @@ divide_rows(struct teacher *t)
         t->at[i] *= b->T;
 }
 
+/* Set t->batch to the batch m, in the model's tokens. */
+static void
+read_batch(struct teacher *t, const struct msg *m)
+{
+    batch_unpack(t->student != NULL ? &t->came : &t->batch, m);
+    if (t->student != NULL)
+        student_tokenizer_batch(t->student, &t->came, &t->batch);
+}
+
 int
 rank_batch(struct teacher *t, struct lane *l, int there)
 {
@@ -255,7 +265,7 @@ rank_batch(struct teacher *t, struct lane *l, int there)
     if (n == 0)
         return 0;
     if (t->team.rank == 0) {
-        batch_unpack(&t->batch, &l->m);
+        read_batch(t, &l->m);
         dist_broadcast(&t->team, (void *)(uintptr_t)l->m.raw, n, 0);
     } else {
         buf_clear(&l->raw);
@@ -263,7 +273,7 @@ rank_batch(struct teacher *t, struct lane *l, int there)
         dist_broadcast(&t->team, l->raw.p, n, 0);
         if (st_parse(&m.st, l->raw.p, n, &e) < 0)
             die_err(&e); /* rank 0 has read it */
-        batch_unpack(&t->batch, &m);
+        read_batch(t, &m);
         st_release(&m.st);
     }
     divide_rows(t);

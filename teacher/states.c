@@ -275,7 +275,7 @@ send_states(struct teacher *t, int final, int sends, struct err *e)
 static int
 begin_message(struct teacher *t, const struct msg *m, struct err *e)
 {
-    const struct batch *b = &t->batch;
+    const struct batch *b = t->student != NULL ? &t->came : &t->batch;
     const enum dtype type = t->a->dtype == 0 ? DT_BF16 : DT_F32;
     const size_t shape[3] = { b->B, b->T, t->m.c.d };
     struct st_out *o = msg_copy(t->out, m);

@@ -4,9 +4,11 @@
 #include "rank.h"
 #include "shard.h"
 #include "states.h"
+#include "student_tokenizer.h"
 #include "teacher.h"
 #include "top.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/pool.h"
 #include "cli/die.h"
 #include "cli/opt.h"
@@ -53,6 +55,8 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
         "add outputs of blocks: all, none, mapped or a list such as 0,3,7"),
     OPT_STR(0, "student", &a.student, "model",
         "student whose source blocks --hidden mapped adds"),
+    OPT_STR(0, "student-tokenizer", &a.student_tokenizer, "tokenizer",
+        "the student's tokenizer, if it is not the teacher's"),
     OPT_ENUM(0, "dtype", &a.dtype, dtypes, "type",
         "type of the tensors written"),
     OPT_FLAG(0, "no-head", &a.no_head,
@@ -78,6 +82,29 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
         "prefix-log2.tsv"),
     OPT_END };
 
+/* Open --student-tokenizer. */
+static void
+open_student_tokenizer(struct teacher *t)
+{
+    if (a.top == 0)
+        die(EX_USAGE,
+            "--student-tokenizer needs the number of tokens to compare: give "
+            "--top");
+    if (a.final || a.sample > 0 || a.hidden != NULL)
+        die(EX_USAGE,
+            "--student-tokenizer goes with --top alone: leave out --final, "
+            "--hidden and --sample");
+    if (a.tau != 1.0)
+        die(EX_USAGE,
+            "--student-tokenizer compares at temperature 1 alone: give "
+            "--temperature 1");
+    t->student = student_tokenizer_new(a.student_tokenizer, a.model, t->m.c.V);
+    if (t->student == NULL)
+        note("--student-tokenizer %s: is the teacher's tokenizer too, so "
+             "tokens are compared as without the option",
+            a.student_tokenizer);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -97,6 +124,8 @@ main(int argc, char **argv)
     if (model_open(&t.m, a.model, &e) < 0)
         die_err(&e);
     rank_same_model(&t);
+    if (a.student_tokenizer != NULL)
+        open_student_tokenizer(&t);
     choose_taps(&t);
     rank_share(&t);
     /* with --shard one rank of a node checks the whole model */
@@ -107,10 +136,12 @@ main(int argc, char **argv)
         die_err(&e);
     if (adds_tokens(&t))
         t.top = top_new(&t.m, t.pool,
-            &(struct top_opt){ a.top, a.dtype == 0, a.sample, a.seed, a.tau });
+            &(struct top_opt){ a.top, a.dtype == 0, a.sample, a.seed, a.tau,
+                t.student });
     filter_streams(&t, *input);
     out_done();
     top_free(t.top);
+    student_tokenizer_free(t.student);
     rank_end(&t);
     model_close(&t.m);
     pool_free(t.pool);

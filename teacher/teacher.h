@@ -16,6 +16,7 @@
 /* Values of the options of teacher(1); dtype 0: half precision. */
 struct args {
     const char *model, *out, *hidden, *student, *cpus, *numa;
+    const char *student_tokenizer;
     size_t threads, micro, top, sample, seed;
     double tau;
     int published, final, no_head, dtype, compute;
@@ -66,8 +67,12 @@ struct teacher {
     size_t program;            /* bytes in use before the model was run */
     int told;                  /* 1: the first batch's message has begun */
     struct rounding *rounding; /* during the first batch, else NULL */
-    struct batch batch;        /* the current batch */
-    struct msg_in *in;         /* input and output of the current stream */
+    struct batch batch;        /* the current batch, as the model runs it */
+    /* --student-tokenizer, if it is not the model's, or NULL; then `came` is
+     * the stream's batch, which `batch` is made of */
+    struct student_tokenizer *student;
+    struct batch came;
+    struct msg_in *in; /* input and output of the current stream */
     struct msg_out *out;
 };
 

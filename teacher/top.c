@@ -1,5 +1,6 @@
 /* The most probable tokens, and sampled tokens: see top.h. */
 #include "top.h"
+#include "student_top.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -38,7 +39,10 @@ struct top {
     uint32_t *drawn;   /* [cap,draws] ids */
     uint16_t *count;
     uint32_t *ids; /* [cap,k] ids, on a rank that does not send; or NULL */
-    struct told *part, sum; /* part [cap/PART] */
+    struct told *part, sum;      /* part [cap/PART] */
+    struct student_top *student; /* for a student of another tokenizer */
+    uint32_t *next;   /* [cap] if student: next id of the teacher's row */
+    float *next_logp; /* [cap] its log-probability */
     /* the current batch */
     const struct batch *b;
     size_t n;
@@ -50,6 +54,8 @@ struct top *
 top_new(const struct model *m, struct pool *pool, const struct top_opt *o)
 {
     struct top *t = xcalloc(1, sizeof(*t));
+    const uint32_t *among, *named;
+    size_t n;
 
     if (o->k > m->c.V)
         die(EX_USAGE, "--top %zu: take %zu at most, the model's vocabulary",
@@ -59,6 +65,11 @@ top_new(const struct model *m, struct pool *pool, const struct top_opt *o)
     t->head = head_top_new(m, pool, o->k, o->draws);
     t->o = *o;
     t->sent = xreallocarray(NULL, pool_size(pool) * o->k, sizeof(*t->sent));
+    if (o->student != NULL) {
+        t->student = student_top_new(o->student, o->k, o->half);
+        student_tokenizer_shared(o->student, &among, &named, &n);
+        head_top_among(t->head, among, n);
+    }
     return t;
 }
 
@@ -73,6 +84,8 @@ free_tokens(struct top *t)
     free(t->count);
     free(t->part);
     free(t->ids);
+    free(t->next);
+    free(t->next_logp);
     t->ids = NULL;
 }
 
@@ -82,6 +95,7 @@ top_free(struct top *t)
     if (t == NULL)
         return;
     head_top_free(t->head);
+    student_top_free(t->student);
     free_tokens(t);
     free(t->sent);
     free(t);
@@ -100,6 +114,9 @@ reserve_top(struct top *t, size_t n)
     t->drawn = xreallocarray(NULL, n * t->o.draws, sizeof(*t->drawn));
     t->count = xreallocarray(NULL, n * t->o.draws, sizeof(*t->count));
     t->part = xreallocarray(NULL, n / PART + 1, sizeof(*t->part));
+    t->next = xreallocarray(NULL, t->student != NULL ? n : 0, sizeof(*t->next));
+    t->next_logp =
+        xreallocarray(NULL, t->student != NULL ? n : 0, sizeof(*t->next_logp));
     t->cap = n;
 }
 
@@ -120,11 +137,22 @@ count_type(const struct top *t)
 }
 
 void
+top_stream(struct top *t, const struct stream_info *i)
+{
+    if (t->student != NULL)
+        student_top_sources(t->student, i);
+}
+
+void
 top_begin(const struct top *t, struct st_out *o, size_t B, size_t T)
 {
     const size_t top[3] = { B, T, t->o.k }, drawn[3] = { B, T, t->o.draws };
     const size_t two[3] = { B, T, 2 };
 
+    if (t->student != NULL) {
+        student_top_begin(t->student, o, B, T);
+        return;
+    }
     if (t->o.k > 0) {
         st_out_tensor(o, "teacher.top.ids", DT_U32, 3, top, NULL);
         st_out_tensor(o, "teacher.top.logp", t->o.half ? DT_F16 : DT_F32, 3,
@@ -309,6 +337,10 @@ targets_from(const struct top *t, uint32_t *ids, size_t from)
         s.count = t->count + draws;
         s.u = t->u + from;
     }
+    if (t->student != NULL) {
+        s.next = t->next + from;
+        s.next_logp = t->next_logp + from;
+    }
     return s;
 }
 
@@ -329,6 +361,18 @@ gather_tokens(const struct top *t, uint32_t *ids, const struct dist_group *team,
         dist_all_gather(team, t->drawn, draws * sizeof *t->drawn, at);
         dist_all_gather(team, t->count, draws * sizeof *t->count, at);
     }
+    if (t->student != NULL)
+        dist_all_gather(team, t->next_logp, sizeof *t->next_logp, at);
+}
+
+/* Set t->next to the next id in the row, 0 at its end. */
+static void
+set_next(struct top *t)
+{
+    const struct batch *b = t->b;
+
+    for (size_t i = 0; i < t->n; i++)
+        t->next[i] = (i + 1) % b->T > 0 ? b->ids[i + 1] : 0;
 }
 
 int
@@ -346,9 +390,13 @@ top_send(struct top *t, struct fwd *f, const float *x, const struct batch *b,
     t->b = b;
     if (t->o.draws > 0)
         throw_dice(t);
-    if (w == NULL && t->ids == NULL)
+    if (t->student != NULL)
+        set_next(t);
+    if ((w == NULL || t->student != NULL) && t->ids == NULL)
         t->ids = xreallocarray(NULL, t->cap * t->o.k, sizeof *t->ids);
-    ids = t->o.k == 0 ? NULL : w != NULL ? msg_room(w, sizeof *ids) : t->ids;
+    ids = t->o.k == 0                     ? NULL
+        : w != NULL && t->student == NULL ? msg_room(w, sizeof *ids)
+                                          : t->ids;
     targets = targets_from(t, ids, from);
     head_top_rows(t->head, f, x + from * t->m->c.d, at[team->rank + 1] - from,
         t->o.tau, &targets);
@@ -359,6 +407,9 @@ top_send(struct top *t, struct fwd *f, const float *x, const struct batch *b,
         if (!isfinite(t->lse[i]))
             return err_set(e, EX_NUM,
                 "token %zu of the batch: a logit is not finite", i / 2);
+    if (t->student != NULL)
+        return student_top_send(t->student,
+            &(struct student_told){ ids, t->logp, t->next_logp }, w, e);
     if (t->o.k > 0)
         r = send_top(t, w, e);
     if (r == 0 && t->o.draws > 0)
@@ -371,6 +422,8 @@ top_tell(const struct top *t)
 {
     const struct told *s = &t->sum;
 
+    if (t->student != NULL)
+        student_top_tell(t->student);
     if (s->tokens > 0 && t->o.k > 0)
         note("top %zu: %.2f %% of the mass at temperature 1, %.2f %% at %g; KL "
              "to the whole at %g: %.2g nats by rounding, %.3g by what the rest "

@@ -3,6 +3,7 @@
 #ifndef TEACHER_TOP_H
 #define TEACHER_TOP_H
 
+#include "student_tokenizer.h"
 #include "base/err.h"
 #include "base/pool.h"
 #include "dist/dist.h"
@@ -19,16 +20,23 @@ struct top_opt {
     size_t draws;  /* tokens drawn for each prediction; 0: none */
     uint64_t seed; /* seed of the draws */
     double tau;    /* temperature that the student will use */
+    /* the student's tokenizer, if it is another; then draws is 0, tau 1 */
+    const struct student_tokenizer *student;
 };
 struct top;
-/* m and pool must outlive the result.  Dies if k is above the vocabulary. */
+/* m, pool and o->student must outlive the result.  Dies if k is above the
+ * vocabulary. */
 struct top *top_new(const struct model *m, struct pool *pool,
     const struct top_opt *o);
 void top_free(struct top *t);
-/* Announce the tensors of B rows of T tokens in the message o. */
+/* Keep what notes need of the `stream` message. */
+void top_stream(struct top *t, const struct stream_info *i);
+/* Announce the tensors of B rows of T tokens (the student's) in the message
+ * o. */
 void top_begin(const struct top *t, struct st_out *o, size_t B, size_t T);
-/* Compute the tensors announced for b, and send them; those announced before
- * them must have been sent.  x [B,T,d]: final states of b.  Each rank of the
+/* Compute the tensors announced, and send them; those announced before them must
+ * have been sent.  b: the batch that the model runs; x [B,T,d]: its final
+ * states.  Each rank of the
  * team computes tokens at[rank] to at[rank+1]-1. w: on the rank that sends;
  * NULL on others.  Returns as msg_send; -1 and *e (EX_NUM): a logit is not
  * finite. */

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const parts[][3] = {
+static const char *const parts[][TARGETS_PARTS] = {
     [TARGETS_FINAL] = { "teacher.final" },
     [TARGETS_TOP] = { "teacher.top.ids", "teacher.top.logp", "teacher.lse" },
+    [TARGETS_SHARED] = { "teacher.top.ids", "teacher.top.logp", "teacher.rest",
+        "teacher.kind" },
     [TARGETS_DRAWS] = { "teacher.sample.ids", "teacher.sample.count",
         "teacher.sample.plogp" },
 };
@@ -17,6 +19,9 @@ targets_width(const struct st *s, enum targets_kind k)
     const struct st_tensor *t =
         k == TARGETS_NONE ? NULL : st_find(s, parts[k][0]);
 
+    for (size_t i = 1; t != NULL && i < TARGETS_PARTS; i++)
+        if (parts[k][i] != NULL && st_find(s, parts[k][i]) == NULL)
+            return 0;
     return t != NULL && t->ndim == 3 ? t->shape[2] : 0;
 }
 
@@ -69,7 +74,7 @@ targets_read(struct targets *x, const struct st *s, struct err *e)
             return err_set(e, EX_INPUT,
                 "not the %zu %s a token that earlier batches had", x->width,
                 name[0]);
-        for (size_t i = 0; i < 3; i++)
+        for (size_t i = 0; i < TARGETS_PARTS && name[i] != NULL; i++)
             x->part[i] = view_tensor(st_find(s, name[i]));
     }
     if (x->hidden == NULL && x->nblock > 0)

@@ -1,6 +1,6 @@
 /*
  * Targets of distillation: the numbers that a teacher sends with each token of
- * a batch.  They describe the distribution of the next token in one of three
+ * a batch.  They describe the distribution of the next token in one of four
  * ways (the kind), and may include the outputs of the teacher's blocks.  The
  * tensors stay in the message; struct targets is a view of all or some of their
  * rows.
@@ -15,6 +15,9 @@
  *       sum p_i log(p_i/q_i) + P log(P/Q),   Q = sum of q over the others,
  *     at most the KL of the whole distributions.  When rounding, or k = V,
  *     makes P zero or less, P is 0 and the p_i are divided by their sum.
+ * TARGETS_SHARED  from a teacher of another tokenizer, at temperature 1: the n
+ *     entries of a token that its kind counts, with p_i = exp(logp_i), and P =
+ *     exp(rest); divided by their sum.  The KL is as for TARGETS_TOP; n = 0: 0.
  * TARGETS_DRAWS  k random draws: token i has the share count_i / k; count_i = 0
  *     ends a row, and ids after it are ignored.  The KL is self - sum share_i
  *     log q_i.  If the expected shares are p, the expected KL and gradient are
@@ -25,7 +28,15 @@
 
 #include "format/safetensors.h"
 
-enum targets_kind { TARGETS_NONE, TARGETS_FINAL, TARGETS_TOP, TARGETS_DRAWS };
+enum targets_kind {
+    TARGETS_NONE,
+    TARGETS_FINAL,
+    TARGETS_TOP,
+    TARGETS_SHARED,
+    TARGETS_DRAWS
+};
+
+enum { TARGETS_PARTS = 4 };
 
 /* A tensor [B,T,width]; data need not be aligned. */
 struct targets_tensor {
@@ -43,20 +54,24 @@ struct targets {
     size_t vocab;         /* ids < vocab have probabilities; 0: all ids */
     /* set by targets_read; the view begins at row `row` */
     size_t T, row;
-    struct targets_tensor part[3]; /* indices below; unused for TARGETS_NONE */
+    struct targets_tensor part[TARGETS_PARTS]; /* indices below; some are
+                                                * unused */
     struct targets_tensor *hidden; /* [nblock] BF16 or F32, all of one type */
 };
 
 /* The tensors of each kind. */
 enum {
-    TARGETS_STATE = 0, /* TARGETS_FINAL: BF16 or F32 [B,T,d] */
-    TARGETS_IDS = 0,   /* TARGETS_TOP: U32 [B,T,k] < V, no id twice in a
-                        * token */
-    TARGETS_LOGP = 1,  /*   F16 or F32 [B,T,k] at temperature 1 */
-    TARGETS_LSE = 2,   /*   F32 [B,T,2] log sum exp of logits z, of z/tau */
-    TARGETS_DRAWN = 0, /* TARGETS_DRAWS: U32 [B,T,k] < V, rising */
-    TARGETS_COUNT = 1, /*   U8 or U16 [B,T,k] */
-    TARGETS_SELF = 2   /*   F32 [B,T] sum p log p, nats */
+    TARGETS_STATE = 0,   /* TARGETS_FINAL: BF16 or F32 [B,T,d] */
+    TARGETS_IDS = 0,     /* TARGETS_TOP, TARGETS_SHARED: U32 [B,T,k] < V, no id
+                        * twice in a token */
+    TARGETS_LOGP = 1,    /*   F16 or F32 [B,T,k] at temperature 1 */
+    TARGETS_LSE = 2,     /* TARGETS_TOP: F32 [B,T,2] log sum exp of logits z, of
+                        * z/tau */
+    TARGETS_REST = 2,    /* TARGETS_SHARED: F32 [B,T] log P */
+    TARGETS_ENTRIES = 3, /*   U8 [B,T] kind: n is 0, k, 1 for kind 0, 1, 2 */
+    TARGETS_DRAWN = 0,   /* TARGETS_DRAWS: U32 [B,T,k] < V, rising */
+    TARGETS_COUNT = 1,   /*   U8 or U16 [B,T,k] */
+    TARGETS_SELF = 2     /*   F32 [B,T] sum p log p, nats */
 };
 
 /* Numbers per token (d or k) of the targets of kind k in the batch s; 0: s has

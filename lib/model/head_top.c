@@ -42,6 +42,9 @@ struct head_top {
     struct slice_top *part; /* [nslice,TOP_ROWS] */
     uint64_t *heap;         /* [workers,2,k] */
     float *terms;           /* [workers,HEAD_SLICE] */
+    const uint32_t *among;  /* [namong] ids to choose from; NULL: all */
+    size_t namong;          /* number of ids to choose from */
+    float *chosen;          /* [workers,namong] their logits, if among is set */
     /* of the tile that is being done */
     struct fwd *f;
     const float *h;
@@ -73,7 +76,7 @@ head_top_new(const struct model *m, struct pool *pool, size_t k, size_t draws)
     t->pool = pool;
     t->k = k;
     t->draws = draws;
-    t->V = m->c.V;
+    t->V = t->namong = m->c.V;
     t->ld = (t->V + LINE - 1) / LINE * LINE + LINE;
     t->nslice = (t->V + HEAD_SLICE - 1) / HEAD_SLICE;
     arena_plan(&count);
@@ -84,10 +87,20 @@ head_top_new(const struct model *m, struct pool *pool, size_t k, size_t draws)
 }
 
 void
+head_top_among(struct head_top *t, const uint32_t *among, size_t n)
+{
+    assert(t->k <= n && t->chosen == NULL);
+    t->among = among;
+    t->namong = n;
+    t->chosen = xreallocarray(NULL, pool_size(t->pool) * n, sizeof *t->chosen);
+}
+
+void
 head_top_free(struct head_top *t)
 {
     if (t == NULL)
         return;
+    free(t->chosen);
     arena_release(&t->arena);
     free(t);
 }
@@ -95,7 +108,9 @@ head_top_free(struct head_top *t)
 size_t
 head_top_bytes(const struct head_top *t)
 {
-    return t->arena.cap;
+    return t->arena.cap +
+        (t->among != NULL ? pool_size(t->pool) * t->namong * sizeof *t->chosen
+                          : 0);
 }
 
 /* ---- tasks ---- */
@@ -149,20 +164,35 @@ gather_slices_top(const struct head_top *t, size_t r)
     return w;
 }
 
+/* The logits of row r of the tokens to choose from. */
+static const float *
+logits_among(const struct head_top *t, size_t r, size_t worker)
+{
+    const float *z = t->z + r * t->ld;
+    float *y = t->chosen + worker * t->namong;
+
+    if (t->among == NULL)
+        return z;
+    for (size_t i = 0; i < t->namong; i++)
+        y[i] = z[t->among[i]];
+    return y;
+}
+
 static void
 find_top(struct head_top *t, size_t r, size_t worker)
 {
-    const float *z = t->z + r * t->ld;
+    const float *z = logits_among(t, r, worker);
+    const size_t V = t->namong;
     uint64_t *block = t->heap + worker * 2 * t->k, *top = block + t->k;
     size_t nb = 0, n = 0;
 
-    for (size_t v = 0; v < t->V; v += BLOCK)
+    for (size_t v = 0; v < V; v += BLOCK)
         nb = heap_keep(block, nb, t->k,
-            heap_key(kern.max(z + v, t->V - v < BLOCK ? t->V - v : BLOCK),
+            heap_key(kern.max(z + v, V - v < BLOCK ? V - v : BLOCK),
                 v / BLOCK));
     for (size_t b = 0; b < nb; b++) {
         const size_t v0 = (size_t)heap_number(block[b]) * BLOCK;
-        const size_t v1 = t->V - v0 < BLOCK ? t->V : v0 + BLOCK;
+        const size_t v1 = V - v0 < BLOCK ? V : v0 + BLOCK;
 
         for (size_t v = v0; v < v1; v++)
             n = heap_keep(top, n, t->k, heap_key(z[v], v));
@@ -241,6 +271,10 @@ row_task(void *ctx, size_t r, size_t worker)
     t->targets.lse[2 * r] = (float)(w.max + log(w.sum));
     t->targets.lse[2 * r + 1] = (float)lse;
     t->targets.self[r] = w.mean / w.soft * t->s - lse;
+    if (t->targets.next != NULL)
+        t->targets.next_logp[r] =
+            fminf(t->z[r * t->ld + t->targets.next[r]] - t->targets.lse[2 * r],
+                0.0f);
     if (t->k > 0)
         find_top(t, r, worker);
     if (t->draws > 0)
@@ -278,6 +312,10 @@ head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
             t->targets.drawn = targets->drawn + at * t->draws;
             t->targets.count = targets->count + at * t->draws;
             t->targets.u = targets->u + at;
+        }
+        if (targets->next != NULL) {
+            t->targets.next = targets->next + at;
+            t->targets.next_logp = targets->next_logp + at;
         }
         pool_run(t->pool, t->nslice, slice_task, t);
         pool_run(t->pool, t->n, row_task, t);

@@ -23,6 +23,8 @@
  *   count [n,draws]
  *                  how often each was drawn, then zeros
  *   u    [n]       in: a number in [0,1) for each prediction
+ *   next [n]       in, or NULL: an id for each prediction, < V
+ *   next_logp [n]  if next is not NULL: its log softmax(z), at most 0
  * Draws are systematic: the tokens at the points (i + u)/draws, i < draws, of
  * the cumulative sum of p in order of ids.  So a token's expected share of the
  * draws is its p, and its share differs from p by less than 1/draws.
@@ -35,11 +37,17 @@ struct head_targets {
     uint32_t *drawn; /* if draws > 0 */
     uint16_t *count;
     const double *u;
+    const uint32_t *next;
+    float *next_logp;
 };
 struct head_top;
 /* k <= V; draws <= 65535 */
 struct head_top *head_top_new(const struct model *m, struct pool *pool,
     size_t k, size_t draws);
+/* From this call on look for the k most probable tokens among the n different
+ * ids among [n], k <= n, which must outlive t.  The results `ids` are then
+ * indices in `among`; logp stays that of the whole distribution. */
+void head_top_among(struct head_top *t, const uint32_t *among, size_t n);
 void head_top_free(struct head_top *t);
 size_t head_top_bytes(const struct head_top *t);
 /* Compute the targets of n predictions; f is of the same model and pool. */

@@ -29,8 +29,18 @@ seen_put(struct seen *s, uint32_t id, uint32_t token)
     return 0;
 }
 
+/* Number of entries that a token has, of k; kind: teacher.kind, or NULL. */
+static size_t
+entry_count(const struct st_tensor *kind, size_t token, size_t k)
+{
+    const uint8_t *byte = kind ? kind->data : NULL;
+
+    return !kind || byte[token] == 1 ? k : byte[token] == 2;
+}
+
 static int
-check_top_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
+check_top_ids(const struct st_tensor *ids, const struct st_tensor *kind,
+    size_t vocab, struct err *e)
 {
     const size_t k = ids->shape[2];
     struct seen s = { .mask = 1 };
@@ -42,7 +52,13 @@ check_top_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
     for (size_t i = 0; r == 0 && i < ids->n; i++) {
         const uint32_t id = st_u32(ids, i);
 
-        if (vocab > 0 && id >= vocab)
+        if (i % k >= entry_count(kind, i / k, k)) {
+            if (id != 0)
+                r = err_set(e, EX_INPUT,
+                    "teacher.top.ids[%zu] is %u in an entry that teacher.kind "
+                    "leaves out",
+                    i, id);
+        } else if (vocab > 0 && id >= vocab)
             r = err_set(e, EX_INPUT,
                 "teacher.top.ids[%zu] is %u, but the teacher's vocabulary ends "
                 "at %zu",
@@ -55,11 +71,12 @@ check_top_ids(const struct st_tensor *ids, size_t vocab, struct err *e)
     return r;
 }
 
-/* Check that each token's log-probabilities are at most 0 and do not rise.
- * Their bits are compared: those of negative half-precision numbers rise as the
- * numbers fall. */
+/* Check that each token's log-probabilities are at most 0 and do not rise;
+ * entries that the kind leaves out are +0.  Their bits are compared: those of
+ * negative half-precision numbers rise as the numbers fall. */
 static int
-check_half(const struct st_tensor *t, struct err *e)
+check_half(const struct st_tensor *t, const struct st_tensor *kind,
+    struct err *e)
 {
     const size_t k = t->shape[2];
     uint16_t before = 0;
@@ -69,7 +86,8 @@ check_half(const struct st_tensor *t, struct err *e)
 
         if (i % k == 0)
             before = 0x8000;
-        if (!(v >= before && v < 0xfc00))
+        if (i % k >= entry_count(kind, i / k, k) ? u != 0
+                                                 : !(v >= before && v < 0xfc00))
             return err_set(e, EX_INPUT,
                 "teacher.top.logp[%zu] (bits %04x) is not finite, above 0 or "
                 "above the one before it",
@@ -89,14 +107,17 @@ float_at(const struct st_tensor *t, size_t i)
 }
 
 static int
-check_float(const struct st_tensor *t, struct err *e)
+check_float(const struct st_tensor *t, const struct st_tensor *kind,
+    struct err *e)
 {
     const size_t k = t->shape[2];
 
     for (size_t i = 0; i < t->n; i++) {
         const float x = float_at(t, i);
 
-        if (!(isfinite(x) && x <= (i % k ? float_at(t, i - 1) : 0.0f)))
+        if (i % k >= entry_count(kind, i / k, k)
+                ? x != 0.0f
+                : !(isfinite(x) && x <= (i % k ? float_at(t, i - 1) : 0.0f)))
             return err_set(e, EX_INPUT,
                 "teacher.top.logp[%zu] is %g: not finite, above 0 or above the "
                 "one before it",
@@ -105,15 +126,53 @@ check_float(const struct st_tensor *t, struct err *e)
     return 0;
 }
 
+/* Check teacher.kind and teacher.rest, which stand in place of teacher.lse. */
+static int
+check_kinds(const struct st *s, const struct st_tensor *kind, const size_t *bt,
+    struct err *e)
+{
+    const struct st_tensor *rest;
+    const uint8_t *byte = kind->data;
+
+    if (!(kind = st_need(s, "teacher.kind", DT_U8, 2, bt, e)) ||
+        !(rest = st_need(s, "teacher.rest", DT_F32, 2, bt, e)))
+        return -1;
+    for (size_t i = 0; i < kind->n; i++) {
+        const float x = float_at(rest, i);
+
+        if (byte[i] > 2)
+            return err_set(e, EX_INPUT, "teacher.kind[%zu] is %u", i, byte[i]);
+        if (!(isfinite(x) && x <= 0.0f) || (byte[i] == 0 && x != 0.0f))
+            return err_set(e, EX_INPUT, "teacher.rest[%zu] is %g", i,
+                (double)x);
+    }
+    return 0;
+}
+
+/* Check teacher.lse. */
+static int
+check_lse(const struct st *s, const size_t *bt, struct err *e)
+{
+    const size_t two[3] = { bt[0], bt[1], 2 };
+    const struct st_tensor *lse = st_need(s, "teacher.lse", DT_F32, 3, two, e);
+
+    if (!lse)
+        return -1;
+    for (size_t i = 0; i < lse->n; i++)
+        if (!isfinite(float_at(lse, i)))
+            return err_set(e, EX_INPUT, "teacher.lse[%zu] is not finite", i);
+    return 0;
+}
+
 int
 batch_check_top(const struct st *s, size_t vocab, struct err *e)
 {
     const size_t *bt = st_find(s, "ids")->shape;
     const struct st_tensor *ids = st_find(s, "teacher.top.ids");
-    const struct st_tensor *logp = st_find(s, "teacher.top.logp"), *lse;
+    const struct st_tensor *logp = st_find(s, "teacher.top.logp");
+    const struct st_tensor *kind = st_find(s, "teacher.kind");
     const enum dtype t = logp && logp->dtype == DT_F16 ? DT_F16 : DT_F32;
     size_t shape[3] = { bt[0], bt[1], SIZE_MAX };
-    const size_t two[3] = { bt[0], bt[1], 2 };
 
     if (!ids && !logp)
         return 0;
@@ -121,15 +180,13 @@ batch_check_top(const struct st *s, size_t vocab, struct err *e)
         return -1;
     shape[2] = ids->shape[2];
     if (!(logp = st_need(s, "teacher.top.logp", t, 3, shape, e)) ||
-        !(lse = st_need(s, "teacher.lse", DT_F32, 3, two, e)))
+        (kind ? check_kinds(s, kind, bt, e) : check_lse(s, bt, e)) < 0)
         return -1;
     if (shape[2] == 0)
         return err_set(e, EX_INPUT, "teacher.top.ids: 0 top tokens");
-    for (size_t i = 0; i < lse->n; i++)
-        if (!isfinite(float_at(lse, i)))
-            return err_set(e, EX_INPUT, "teacher.lse[%zu] is not finite", i);
-    return check_top_ids(ids, vocab, e) < 0 ||
-            (t == DT_F16 ? check_half(logp, e) : check_float(logp, e)) < 0
+    return check_top_ids(ids, kind, vocab, e) < 0 ||
+            (t == DT_F16 ? check_half(logp, kind, e)
+                         : check_float(logp, kind, e)) < 0
         ? -1
         : 1;
 }

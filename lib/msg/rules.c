@@ -142,6 +142,27 @@ check_body(const struct msg_rules *r, const struct msg *m, uint64_t *tokens,
     return 0;
 }
 
+/* Check the `teacher` message, and keep its vocabulary. */
+static int
+check_teacher(struct msg_rules *r, const struct msg *m, struct err *e)
+{
+    const char *vocab = st_meta(&m->st, "vocab");
+    const char *student = st_meta(&m->st, "student_tokenizer");
+
+    if (r->teacher || r->body || strcmp(r->info.content, "batch") != 0)
+        return err_set(e, EX_INPUT, "teacher message out of place");
+    if (vocab && msg_number(vocab, &r->vocab) < 0)
+        return err_set(e, EX_INPUT, "the teacher's vocabulary is '%.40s'",
+            vocab);
+    if (student && strcmp(student, r->info.tokenizer) != 0)
+        return err_set(e, EX_INPUT,
+            "the teacher's tokens are for a student of tokenizer %.40s, but "
+            "the stream is of %s: make them with teacher --student-tokenizer",
+            student, r->info.tokenizer);
+    r->teacher = 1;
+    return 0;
+}
+
 /* Check that the chain in a batch or `end` is H of the message before it. */
 static int
 check_chain(const struct msg_rules *r, const struct msg *m, struct err *e)
@@ -202,19 +223,11 @@ static int
 check_message_kind(struct msg_rules *r, const struct msg *m, uint64_t *tokens,
     struct err *e)
 {
-    const char *why, *vocab;
+    const char *why;
 
     switch (m->kind) {
     case MSG_STREAM: return stream_info_read(&r->info, &m->st, e);
-    case MSG_TEACHER:
-        if (r->teacher || r->body || strcmp(r->info.content, "batch") != 0)
-            return err_set(e, EX_INPUT, "teacher message out of place");
-        vocab = st_meta(&m->st, "vocab");
-        if (vocab && msg_number(vocab, &r->vocab) < 0)
-            return err_set(e, EX_INPUT, "the teacher's vocabulary is '%.40s'",
-                vocab);
-        r->teacher = 1;
-        return 0;
+    case MSG_TEACHER: return check_teacher(r, m, e);
     case MSG_BATCH:
         if (check_chain(r, m, e) < 0)
             return -1;

@@ -32,7 +32,8 @@ struct head_loss {
     float *ht;              /* [R,dt] final states of the teacher */
     uint32_t *ids;          /* [R,top] ids of the teacher's tokens */
     float *told;            /* [R,top] their logp, or shares of draws */
-    float *sums;            /* [R,2] the teacher's lse, or [R,1] its self */
+    float *sums;            /* [R,2] the teacher's lse, [R,1] its self, or
+                             * [R,1] its rest */
     float *top_z;           /* [R,top] logits of the student for these tokens */
     float *top_grad;        /* [R,top] gradients at these logits */
     struct rest {
@@ -133,7 +134,7 @@ static size_t
 tokens_told(const struct head_loss *h, size_t i)
 {
     const float *told = h->told + i * h->top;
-    const float none = h->kind == TARGETS_TOP ? -INFINITY : 0.0f;
+    const float none = h->kind == TARGETS_DRAWS ? 0.0f : -INFINITY;
     size_t n = 0;
 
     while (n < h->top && told[n] > none)
@@ -356,6 +357,28 @@ struct outcomes {
     double rest, self;
 };
 
+/* teacher_row for TARGETS_SHARED. */
+static struct outcomes
+shared_row(const struct head_loss *h, size_t i, int rest, double *p)
+{
+    const float *told = h->told + i * h->top;
+    struct outcomes r = { tokens_told(h, i), 0.0, 0.0 };
+    double sum, scale;
+
+    sum = r.rest = rest ? exp(h->sums[i]) : 0.0;
+    for (size_t j = 0; j < r.n; j++)
+        sum += p[j] = exp(told[j]);
+    scale = log(sum);
+    for (size_t j = 0; j < r.n; j++) {
+        p[j] /= sum;
+        r.self += p[j] * (told[j] - scale);
+    }
+    r.rest /= sum;
+    if (r.rest > 0.0)
+        r.self += r.rest * (h->sums[i] - scale);
+    return r;
+}
+
 static struct outcomes
 teacher_row(const struct tile *q, size_t i, int rest, double *p)
 {
@@ -365,6 +388,8 @@ teacher_row(const struct tile *q, size_t i, int rest, double *p)
     struct outcomes r = { tokens_told(h, i), 0.0, 0.0 };
     double sum = 0.0, scale;
 
+    if (h->kind == TARGETS_SHARED)
+        return shared_row(h, i, rest, p);
     if (h->kind == TARGETS_DRAWS) {
         for (size_t j = 0; j < r.n; j++)
             p[j] = told[j];
@@ -510,7 +535,7 @@ widen_part(const struct targets *y, int part, size_t token, float *out)
 
 /* Remove tokens that are no ids of the student from row i.  The probabilities
  * of the others are divided by their sum, as for a teacher without the removed
- * tokens.  For drawn tokens, whose probabilities are unknown, the shares are
+ * tokens (shared_row does that later).  For drawn tokens, whose probabilities are unknown, the shares are
  * used instead in the sum of p log p. */
 static void
 drop_foreign(struct head_loss *h, double tau, size_t i)
@@ -519,7 +544,7 @@ drop_foreign(struct head_loss *h, double tau, size_t i)
     float *told = h->told + i * h->top;
     float *lse = h->sums + i * 2, *self = h->sums + i;
     const size_t k = tokens_told(h, i);
-    const int top = h->kind == TARGETS_TOP;
+    const int top = h->kind == TARGETS_TOP, drawn = h->kind == TARGETS_DRAWS;
     double gone = 0.0, plogp = 0.0;
     size_t n = 0;
 
@@ -541,12 +566,27 @@ drop_foreign(struct head_loss *h, double tau, size_t i)
     gone = fmin(gone, 1.0 - 0x1p-24);
     if (top)
         lse[1] += (float)log1p(-gone);
-    else
+    else if (drawn)
         *self = (float)((*self - plogp) / (1.0 - gone) - log1p(-gone));
     for (size_t j = 0; j < k; j++)
-        told[j] = j >= n ? top ? -INFINITY : 0.0f
-            : top        ? told[j]
-                         : (float)(told[j] / (1.0 - gone));
+        told[j] = j >= n ? drawn ? 0.0f : -INFINITY
+            : drawn      ? (float)(told[j] / (1.0 - gone))
+                         : told[j];
+}
+
+/* gather_token for TARGETS_SHARED. */
+static void
+gather_shared(struct head_loss *h, double tau, const struct targets *y,
+    size_t token, size_t i)
+{
+    const uint8_t kind = *targets_at(y, &y->part[TARGETS_ENTRIES], token);
+    float *told = h->told + i * h->top;
+
+    widen_part(y, TARGETS_LOGP, token, told);
+    memcpy(h->sums + i, targets_at(y, &y->part[TARGETS_REST], token), 4);
+    for (size_t j = kind == 1 ? h->top : kind == 2; j < h->top; j++)
+        told[j] = -INFINITY;
+    drop_foreign(h, tau, i);
 }
 
 /* Copy the teacher's targets for token `token` to row i of the tile. */
@@ -562,6 +602,10 @@ gather_token(struct head_loss *h, double tau, const struct targets *y,
         return;
     }
     memcpy(h->ids + i * k, targets_at(y, &y->part[TARGETS_IDS], token), k * 4);
+    if (h->kind == TARGETS_SHARED) {
+        gather_shared(h, tau, y, token, i);
+        return;
+    }
     if (h->kind == TARGETS_TOP) {
         widen_part(y, TARGETS_LOGP, token, h->told + i * k);
         memcpy(h->sums + i * 2, targets_at(y, &y->part[TARGETS_LSE], token), 8);

@@ -95,7 +95,7 @@ most() {
     fi
 }
 most 26 tokenize
-most 24 teacher
+most 25 teacher
 most 22 evalppl
 most 53 student
 distinct=$(cut -f 1 options | sort -u | grep -c '')

@@ -73,8 +73,13 @@ draw_rows(const char *set, size_t V, size_t draws)
         count[t] = xreallocarray(NULL, N * draws, sizeof(**count));
         for (size_t r = 0; r < N; r += t == 0 ? N : 1)
             head_top_rows(h, f, z + r * V, t == 0 ? N : 1, 3.0,
-                &(struct head_targets){ lse, self, top, logp,
-                    ids[t] + r * draws, count[t] + r * draws, u + r });
+                &(struct head_targets){ .lse = lse,
+                    .self = self,
+                    .ids = top,
+                    .logp = logp,
+                    .drawn = ids[t] + r * draws,
+                    .count = count[t] + r * draws,
+                    .u = u + r });
         head_top_free(h);
         fwd_free(f);
         pool_free(pool);
@@ -145,14 +150,18 @@ find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
             struct pool *pool = pool_new(threads, NULL);
             struct fwd *f = fwd_new(&m, pool, 1, 1);
             struct head_top *t = head_top_new(&m, pool, k, 0);
-            struct head_targets targets = { lse, self, ids, logp, NULL, NULL,
-                NULL };
+            struct head_targets targets = { .lse = lse,
+                .self = self,
+                .ids = ids,
+                .logp = logp };
 
             /* a row's bits do not depend on other rows: the last row is alone
              * here */
             head_top_rows(t, f, z, threads == 1 ? N : N - 1, 3.0, &targets);
-            targets = (struct head_targets){ lse + 2 * (N - 1), self + N - 1,
-                ids + (N - 1) * k, logp + (N - 1) * k, NULL, NULL, NULL };
+            targets = (struct head_targets){ .lse = lse + 2 * (N - 1),
+                .self = self + N - 1,
+                .ids = ids + (N - 1) * k,
+                .logp = logp + (N - 1) * k };
             if (threads == 3)
                 head_top_rows(t, f, z + (N - 1) * V, 1, 3.0, &targets);
             differ += memcmp(ids, s.ids, N * k * sizeof(*ids)) != 0;
@@ -177,6 +186,65 @@ find_plain(const char *set, size_t V, const size_t *ks, size_t nk)
     }
     free(eye);
     free(z);
+}
+
+/* The most probable among every third id are those that sorting finds among
+ * them; each prediction also gets the log-probability of an id of its own. */
+static void
+find_among(const char *set, size_t V)
+{
+    enum { N = 131, K = 5 };
+    struct model m;
+    float *eye = only_head(&m, V), lse[N * 2], logp[N * K], said[N];
+    float *z = xreallocarray(NULL, N * V, sizeof(float));
+    uint32_t *among = xreallocarray(NULL, V, sizeof(*among));
+    uint32_t ids[N * K], next[N];
+    double self[N], off = 0.0;
+    size_t n = 0, differ = 0;
+    struct pool *pool = pool_new(3, NULL);
+    struct fwd *f = fwd_new(&m, pool, 1, 1);
+    struct head_top *t = head_top_new(&m, pool, K, 0);
+    struct sorted all;
+
+    fill(z, N * V, 8.0, 53);
+    for (size_t v = 1; v < V; v += 3)
+        among[n++] = (uint32_t)v;
+    for (size_t r = 0; r < N; r++)
+        next[r] = (uint32_t)(r * 11 % V);
+    say(&all, z, N, V, V, 1.0);
+    head_top_among(t, among, n);
+    head_top_rows(t, f, z, N, 1.0,
+        &(struct head_targets){ .lse = lse,
+            .self = self,
+            .ids = ids,
+            .logp = logp,
+            .next = next,
+            .next_logp = said });
+    for (size_t r = 0; r < N; r++)
+        for (size_t v = 0, j = 0; v < V; v++) {
+            const uint32_t id = all.ids[r * V + v];
+            const float want = all.logp[r * V + v];
+
+            if (id == next[r])
+                off = farther(off, fabsf(said[r] - want));
+            if (id % 3 != 1 || j == K)
+                continue;
+            differ += among[ids[r * K + j]] != id;
+            off = farther(off, fabsf(logp[r * K + j++] - want));
+        }
+    ok(differ == 0, "%s: the top of a third of %zu ids are those of sorting",
+        set, V);
+    ok(off <= 3e-6,
+        "%s: their log-probabilities of %zu ids, and that of a "
+        "named id, are off by %.2g",
+        set, V, off);
+    sorted_free(&all);
+    head_top_free(t);
+    fwd_free(f);
+    pool_free(pool);
+    free(eye);
+    free(z);
+    free(among);
 }
 
 /* The golden teacher's top tokens are those that PyTorch finds. */
@@ -209,7 +277,10 @@ find_golden(const char *set)
     f = fwd_new(&m, pool, 3, 12);
     t = head_top_new(&m, pool, 5, 0);
     head_top_rows(t, f, x, 36, 3.0,
-        &(struct head_targets){ lse, self, got, logp, NULL, NULL, NULL });
+        &(struct head_targets){ .lse = lse,
+            .self = self,
+            .ids = got,
+            .logp = logp });
     for (size_t i = 0; i < 36; i++) {
         if (golden_at(golden_get(&top, "top.logp"), i * 5) ==
             golden_at(golden_get(&top, "top.logp"), i * 5 + 4))
@@ -249,6 +320,8 @@ main(void)
             continue;
         find_plain(kern_sets[i], 70, few, 5);
         find_plain(kern_sets[i], 1100, many, i == 0 ? 4 : 5);
+        find_among(kern_sets[i], 70);
+        find_among(kern_sets[i], 1100);
         find_golden(kern_sets[i]);
         draw_rows(kern_sets[i], 1100, 1);
         draw_rows(kern_sets[i], 1100, 50);

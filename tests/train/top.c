@@ -226,6 +226,44 @@ golden_rows(const char *set)
     golden_close(&rows);
 }
 
+/* A teacher of another tokenizer (scripts/oracle/student_tokenizer.py): tokens
+ * have a distribution, one token, or nothing. */
+static void
+golden_shared(const char *set)
+{
+    enum { N = 5, V = 61, K = 7 };
+    static const struct loss_opt o = { .w_kl = 1, .tau = 1 };
+    struct targets t = { .kind = TARGETS_SHARED, .width = K };
+    double value = 0.0, want[N * V], got;
+    struct golden g, rows;
+    struct bench b;
+    float dz[N * V], none = 0.0f;
+
+    golden_open(&g, DIR "shared.safetensors");
+    golden_open(&rows, "tests/golden/kern/loss.safetensors");
+    t.part[TARGETS_IDS] = part_of(&g, "", "ids", K);
+    t.part[TARGETS_LOGP] = part_of(&g, "", "logp", K);
+    t.part[TARGETS_REST] = part_of(&g, "", "rest", 1);
+    t.part[TARGETS_ENTRIES] = part_of(&g, "", "kind", 1);
+    for (size_t r = 0; r < N; r++)
+        value += golden_at(golden_get(&g, "kl"), r);
+    for (size_t r = 0; r < N * V; r++)
+        want[r] = golden_at(golden_get(&g, "grad"), r);
+    bench_open(&b, 2, V, &t, N);
+    got = run(&b, &o, golden_get(&rows, "zs")->data, &t, N, dz);
+    ok(near(got, value, 1e-6, 1e-6), "%s tokens of both tokenizers: KL %.9g",
+        set, got);
+    ok(farthest(dz, want, N * V) <= 2e-6,
+        "%s tokens of both tokenizers: the gradient is off by %.2g", set,
+        farthest(dz, want, N * V));
+    for (size_t v = 0; v < V; v++)
+        none = fmaxf(none, fabsf(dz[2 * V + v]));
+    ok(none == 0.0f, "%s a token without targets has no gradient", set);
+    bench_close(&b);
+    golden_close(&g);
+    golden_close(&rows);
+}
+
 /* ---- against the definition ---- */
 
 /* With several slices, many k and both terms of the loss, by 1 and 3
@@ -537,6 +575,7 @@ main(void)
         if (!kern_sets_use(kern_sets[i]))
             continue;
         kernels(kern_sets[i]);
+        golden_shared(kern_sets[i]);
         golden_rows(kern_sets[i]);
         plain_rows(kern_sets[i]);
         differences(kern_sets[i]);

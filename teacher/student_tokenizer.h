@@ -1,0 +1,40 @@
+/*
+ * The student's tokenizer, where it is not the teacher's: batches in the
+ * teacher's tokens, and what both vocabularies share.
+ */
+#ifndef TEACHER_STUDENT_TOKENIZER_H
+#define TEACHER_STUDENT_TOKENIZER_H
+
+#include "align.h"
+#include "msg/batch.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct student_tokenizer;
+/* Open the tokenizer at path, and that of the teacher's model, which has V ids.
+ * NULL: they are the same.  Dies if they cannot be used. */
+struct student_tokenizer *student_tokenizer_new(const char *path,
+    const char *model, size_t V);
+void student_tokenizer_free(struct student_tokenizer *s);
+/* Hashes of both tokenizers, 32 hex digits. */
+const char *student_tokenizer_hash(const struct student_tokenizer *s);
+const char *student_tokenizer_teacher_hash(const struct student_tokenizer *s);
+/* Number of the student's ids. */
+size_t student_tokenizer_vocab(const struct student_tokenizer *s);
+/* Tokens that both have: *n pairs, the teacher's ids in *teacher and the
+ * student's, rising, in *student. */
+void student_tokenizer_shared(const struct student_tokenizer *s,
+    const uint32_t **teacher, const uint32_t **student, size_t *n);
+/* Set *to to the rows of `from` in the teacher's tokens: B, T, ids, first and
+ * ntok alone.  T is the longest row's length.  *to is { 0 } at first; its memory
+ * is reused.  `from` must stay as it is until the next call. */
+void student_tokenizer_batch(struct student_tokenizer *s,
+    const struct batch *from, struct batch *to);
+/* That `from`, and the targets [B,T] of its tokens; a target's `at` is an index
+ * in the ids of *to. */
+const struct batch *student_tokenizer_from(const struct student_tokenizer *s);
+const struct align_target *student_tokenizer_targets(
+    const struct student_tokenizer *s);
+
+#endif

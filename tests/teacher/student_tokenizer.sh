@@ -1,0 +1,114 @@
+#!/bin/sh
+# teacher --student-tokenizer: targets in the ids of a student that has another
+# tokenizer, against scripts/oracle/student_tokenizer.py
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+
+golden=$top/tests/golden/student_tokenizer
+config s.json 2 32 48
+# The oracle reads b, and the teacher has random weights.
+tokenize -q -t tok --split line "$golden/en.txt" "$golden/mt.txt" -o lines &&
+    shard write -q -o lined lines && stream -q -B 3 -T 64 -s 1 lined -o b &&
+    cp -r "$golden/teacher" other || exit 1
+cp "$top/tests/golden/tok/family/gemma3.json" other/tokenizer.json
+say() { teacher -q -m other --student-tokenizer tok --top 8 "$@"; }
+distil() { student -q -m s.json -t tok --lr 1e-3 --schedule constant "$@"; }
+# compare STREAM: numbers of batches, of kinds and of ids that differ; three
+# distances
+compare() {
+    "$BUILD/tests/teacher/student_tokenizer" "$1" "$golden/targets.safetensors"
+}
+# within SHARES NUMBERS: two lists; none of the numbers is above its share
+within() {
+    echo "$2" | awk -v most="$1" '{ n = split(most, m, " ")
+        for (i = 1; i <= n; i++) if (!($i ~ /^[0-9]/ && $i <= m[i])) exit 1
+        if (NF != n) exit 1 }'
+}
+
+# --- against the oracle ---
+ok 'teacher --student-tokenizer writes a stream' teacher -m other --student-tokenizer tok \
+    --top 8 --dtype f32 -o kd32 b
+sed -n 's/^teacher: \([a-z]*\): of \([0-9]*\) predictions \([0-9.]*\) % have a distribution, \([0-9.]*\) % the next token alone, \([0-9.]*\) % no target; \([0-9.]*\) % of the mass.*/\1	\2	\3	\4	\5	\6/p' \
+    err >shares
+same 'the notes tell the shares of each source as the oracle counts them' \
+    shares "$golden/shares.tsv"
+off=$(compare kd32)
+ok "kinds and ids are the oracle's, log-probabilities near ($off)" within \
+    '4 0 0 3e-6 3e-6 1e-6' "$off"
+ok 'log-probabilities are written in half precision' say -o kd b
+off=$(compare kd)
+ok "half precision is off by its rounding ($off)" within \
+    '4 0 0 4.9e-4 3e-6 4e-4' "$off"
+ok 'the teacher message has both hashes' grep -Eaq \
+    '"vocab":"867","temperature":"1","tokenizer":"[0-9a-f]{32}","student_tokenizer":"[0-9a-f]{32}"' kd
+ok 'a stream of tokens has no head of another tokenizer' \
+    sh -c '! grep -aq "\"head\":" kd'
+
+# --- threads, rows, ranks ---
+for how in '-j 1' '-j 3' '--micro 1' '--micro 3'; do
+    # shellcheck disable=SC2086 # a list
+    ok "teacher runs with $how" say $how -o more b
+    same "$how gives the same bytes" kd more
+done
+ok 'the targets are stored in shards' shard write -q -o kds kd
+ok 'the shards pass shard check' shard check -q kds
+ok 'shards give the stream back' sh -c \
+    'stream -q -B 3 kds -o back && stream -q -B 2 kds -o two'
+ok 'batches are stored in shards' shard write -q -o bs b
+ok 'targets are made for batches of 2' sh -c \
+    'stream -q -B 2 bs | teacher -q -m other --student-tokenizer tok --top 8 -o two2'
+ok 'a student trains on stored targets in batches of 2' distil -o after two
+ok 'a student trains on targets made in batches of 2' distil -o before two2
+same_model 'a token has the same targets in any batch' after before
+
+# --- the student ---
+ok 'a student trains from a file' distil -o run kd
+ok 'every step has a KL' awk -F '\t' 'NR > 1 && !($6 > 0) { exit 1 }
+    END { exit NR != 5 }' run/metrics.tsv
+ok 'a student trains from a live teacher' sh -c \
+    'teacher -q -m other --student-tokenizer tok --top 8 b |
+     student -q -m s.json -t tok --lr 1e-3 --schedule constant -o live'
+same_model 'a live teacher gives the model of a file' run live
+for how in '-j 1' '-j 2' '--micro 1' '--recompute'; do
+    # shellcheck disable=SC2086 # a list
+    ok "a student runs with $how" distil -o "r$how" $how kd
+    same_model "$how gives the same model" run "r$how"
+done
+ok 'a student takes 2 steps' distil --steps 2 -o half kd
+ok 'the student goes on' sh -c 'stream -q --resume half lined |
+    teacher -q -m other --student-tokenizer tok --top 8 |
+    student -q -m s.json -t tok --lr 1e-3 --schedule constant -o half --resume'
+same_model 'two steps and the others are all steps' half run
+ok 'a student trains on the text alone' distil -o alone b
+status 1 'the targets change the model' \
+    cmp -s alone/model.safetensors run/model.safetensors
+
+# --- the same tokenizer ---
+batches 4 >same.b
+cp -r tok copy
+ok 'a teacher of the same tokenizer writes tokens' \
+    teacher -q -m teacher --top 8 -o plain same.b
+ok 'the same teacher is told its own tokenizer' teacher -m teacher \
+    --student-tokenizer copy --top 8 -o told same.b
+like 'a note says that the tokenizers are the same' "is the teacher's tokenizer too" err
+same 'with the same tokenizer the bytes are those of plain distillation' plain told
+
+# --- what is refused ---
+status 2 '--student-tokenizer without --top is refused' teacher -q -m other \
+    --student-tokenizer tok -o not b
+like 'the message names --top' 'give --top' err
+status 2 '--student-tokenizer with --final is refused' say --final -o not b
+status 2 '--student-tokenizer with --hidden is refused' say --hidden all -o not b
+status 2 'another temperature than 1 is refused' say --temperature 2 -o not b
+status 2 'more tokens than both vocabularies have are refused' say --top 429 -o not b
+like 'the message tells their number' 'take 428 at most' err
+cp "$top/tests/golden/tok/family/llama3.json" third.json
+status 3 'a stream of a third tokenizer is refused' \
+    teacher -q -m other --student-tokenizer third.json --top 8 -o not b
+like 'the message names the tokenizer' 'another tokenizer than that of third.json' err
+status 3 'a stream of another tokenizer is refused without the option' \
+    teacher -q -m other --top 8 -o not b
+status 3 'a student of another tokenizer refuses the targets' \
+    student -q -m other -o not --lr 1e-3 kd
+like 'the message tells of the tokenizer' 'another tokenizer' err
+done_testing
