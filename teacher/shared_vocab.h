@@ -16,9 +16,10 @@ struct shared_vocab {
 };
 
 /*
- * Match the ids of two tokenizers; the teacher's below V alone.  Ordinary tokens
- * match if they have the same bytes.  Of several with the same bytes in a
- * vocabulary one is matched: that which is not spelled <0xNN>, else the lowest.
+ * Match the ids of two tokenizers; the teacher's below V alone.  Ordinary
+ * tokens match if they have the same bytes.  Of several with the same bytes in
+ * a vocabulary one is matched: that which is not spelled <0xNN>, else the
+ * lowest.
  * BOS matches BOS, EOS matches EOS, and other special tokens match those of the
  * same spelling; no token matches two.
  */

@@ -4,6 +4,7 @@
 #include "rank.h"
 #include "round.h"
 #include "shard.h"
+#include "student_tokenizer.h"
 #include "teacher.h"
 #include "top.h"
 #include "base/mem.h"
@@ -245,6 +246,28 @@ block_rows(struct teacher *t, size_t k)
     forget_weights(t);
 }
 
+/* Write the states that go with the student's tokens in the type sent: those of
+ * the teacher's token that ends at the same byte, where there is a target; else
+ * zeros. */
+static void
+write_aligned(const struct teacher *t, void *out)
+{
+    const struct align_target *target = student_tokenizer_targets(t->student);
+    const size_t d = t->m.c.d, size = d * (t->a->dtype == 0 ? 2 : 4);
+    unsigned char *to = out;
+
+    for (size_t i = 0; i < t->came.B * t->came.T; i++, to += size) {
+        const float *x = t->x + target[i].at * d;
+
+        if (target[i].kind == ALIGN_NONE)
+            memset(to, 0, size);
+        else if (t->a->dtype == 0)
+            kern.narrow_bf16((uint16_t *)(void *)to, x, d);
+        else
+            memcpy(to, x, size);
+    }
+}
+
 /* Gather the states of the team's ranks; with `sends` send them as the next
  * tensor. */
 static int
@@ -260,7 +283,9 @@ send_states(struct teacher *t, int final, int sends, struct err *e)
         return 0;
     out = msg_room(t->out, t->a->dtype == 0 ? 2 : 4);
     begin = profile_begin();
-    if (t->a->dtype == 0)
+    if (t->student != NULL)
+        write_aligned(t, out);
+    else if (t->a->dtype == 0)
         kern.narrow_bf16(out, t->x, n);
     else
         memcpy(out, t->x, n * sizeof(float));

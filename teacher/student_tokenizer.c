@@ -147,8 +147,8 @@ common_bytes(const char *a, size_t na, const char *b, size_t nb)
 /*
  * Append the teacher's tokens of s->text, which begins at byte `at` of the
  * piece.  A space that its tokenizer puts before every text counts as no byte.
- * Tokens from the first one on that does not give the text's bytes back, or that
- * the model lacks, are left out.  Returns 1; 0: some were.
+ * Tokens from the first one on that does not give the text's bytes back, or
+ * that the model lacks, are left out.  Returns 1; 0: some were.
  */
 static int
 add_text(struct student_tokenizer *s, size_t at)

@@ -27,8 +27,8 @@ size_t student_tokenizer_vocab(const struct student_tokenizer *s);
 void student_tokenizer_shared(const struct student_tokenizer *s,
     const uint32_t **teacher, const uint32_t **student, size_t *n);
 /* Set *to to the rows of `from` in the teacher's tokens: B, T, ids, first and
- * ntok alone.  T is the longest row's length.  *to is { 0 } at first; its memory
- * is reused.  `from` must stay as it is until the next call. */
+ * ntok alone.  T is the longest row's length.  *to is { 0 } at first; its
+ * memory is reused.  `from` must stay as it is until the next call. */
 void student_tokenizer_batch(struct student_tokenizer *s,
     const struct batch *from, struct batch *to);
 /* That `from`, and the targets [B,T] of its tokens; a target's `at` is an index

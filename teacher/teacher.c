@@ -90,10 +90,10 @@ open_student_tokenizer(struct teacher *t)
         die(EX_USAGE,
             "--student-tokenizer needs the number of tokens to compare: give "
             "--top");
-    if (a.final || a.sample > 0 || a.hidden != NULL)
+    if (a.final || a.sample > 0)
         die(EX_USAGE,
-            "--student-tokenizer goes with --top alone: leave out --final, "
-            "--hidden and --sample");
+            "--student-tokenizer takes tokens from --top: leave out --final "
+            "and --sample");
     if (a.tau != 1.0)
         die(EX_USAGE,
             "--student-tokenizer compares at temperature 1 alone: give "

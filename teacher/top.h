@@ -34,8 +34,8 @@ void top_stream(struct top *t, const struct stream_info *i);
 /* Announce the tensors of B rows of T tokens (the student's) in the message
  * o. */
 void top_begin(const struct top *t, struct st_out *o, size_t B, size_t T);
-/* Compute the tensors announced, and send them; those announced before them must
- * have been sent.  b: the batch that the model runs; x [B,T,d]: its final
+/* Compute the tensors announced, and send them; those announced before them
+ * must have been sent.  b: the batch that the model runs; x [B,T,d]: its final
  * states.  Each rank of the
  * team computes tokens at[rank] to at[rank+1]-1. w: on the rank that sends;
  * NULL on others.  Returns as msg_send; -1 and *e (EX_NUM): a logit is not

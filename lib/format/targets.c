@@ -77,6 +77,8 @@ targets_read(struct targets *x, const struct st *s, struct err *e)
         for (size_t i = 0; i < TARGETS_PARTS && name[i] != NULL; i++)
             x->part[i] = view_tensor(st_find(s, name[i]));
     }
+    if (x->nblock > 0 && st_find(s, "teacher.kind") != NULL)
+        x->aligned = view_tensor(st_find(s, "teacher.kind"));
     if (x->hidden == NULL && x->nblock > 0)
         x->hidden = xcalloc(x->nblock, sizeof(*x->hidden));
     for (size_t l = 0; l < x->nblock; l++) {
@@ -103,6 +105,12 @@ targets_rows(const struct targets *x, size_t b0)
 
     y.row += b0;
     return y;
+}
+
+int
+targets_aligned(const struct targets *x, size_t i)
+{
+    return x->aligned.data == NULL || *targets_at(x, &x->aligned, i) != 0;
 }
 
 const unsigned char *

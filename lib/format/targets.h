@@ -57,6 +57,9 @@ struct targets {
     struct targets_tensor part[TARGETS_PARTS]; /* indices below; some are
                                                 * unused */
     struct targets_tensor *hidden; /* [nblock] BF16 or F32, all of one type */
+    struct targets_tensor aligned; /* U8 [B,T] teacher.kind: blocks' outputs are
+                                    * compared where it is not 0; data NULL:
+                                    * everywhere */
 };
 
 /* The tensors of each kind. */
@@ -86,6 +89,8 @@ int targets_read(struct targets *x, const struct st *s, struct err *e);
 void targets_release(struct targets *x); /* hidden */
 /* The view of x's rows from b0 on; do not release it. */
 struct targets targets_rows(const struct targets *x, size_t b0);
+/* Are the outputs of blocks compared at token i? */
+int targets_aligned(const struct targets *x, size_t i);
 /* The address of token i = b*T + t in tensor t of x. */
 const unsigned char *targets_at(const struct targets *x,
     const struct targets_tensor *t, size_t i);

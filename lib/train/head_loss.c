@@ -534,9 +534,10 @@ widen_part(const struct targets *y, int part, size_t token, float *out)
 }
 
 /* Remove tokens that are no ids of the student from row i.  The probabilities
- * of the others are divided by their sum, as for a teacher without the removed
- * tokens (shared_row does that later).  For drawn tokens, whose probabilities are unknown, the shares are
- * used instead in the sum of p log p. */
+ * of the others are divided by their sum (for TARGETS_SHARED by shared_row), as
+ * for a teacher without the removed tokens.  For drawn tokens, whose
+ * probabilities are unknown, the shares are used instead in the sum of
+ * p log p. */
 static void
 drop_foreign(struct head_loss *h, double tau, size_t i)
 {

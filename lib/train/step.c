@@ -238,6 +238,13 @@ square_tokens(const struct row_pass *p, size_t task, size_t *from, size_t *to)
     return b;
 }
 
+/* Does token i of a pass count in SquareHead? */
+static int
+square_counts(const struct row_pass *p, size_t i)
+{
+    return p->rows.first[i] != UINT32_MAX && targets_aligned(&p->targets, i);
+}
+
 /* Task: SquareHead's sums over some tokens of a row; padding is skipped. */
 static void
 square_sums(void *ctx, size_t task, size_t worker)
@@ -252,7 +259,7 @@ square_sums(void *ctx, size_t task, size_t worker)
     square_tokens(q->p, task, &from, &to);
     s->num[task] = s->den[task] = 0.0;
     for (size_t i = from; i < to; i++)
-        if (q->p->rows.first[i] != UINT32_MAX)
+        if (square_counts(q->p, i))
             loss_kern()->ratio(q->student + i * d, q->teacher + i * d, d,
                 &s->num[task], &s->den[task]);
     profile_end("SquareHead sums", begin, 0.0, 8.0 * (double)((to - from) * d));
@@ -270,7 +277,7 @@ square_grad(void *ctx, size_t task, size_t worker)
 
     (void)worker;
     for (size_t i = from; i < to; i++)
-        if (q->p->rows.first[i] != UINT32_MAX)
+        if (square_counts(q->p, i))
             loss_kern()->diff_add(q->dx + i * d, q->student + i * d,
                 q->teacher + i * d, d, s->coef[b]);
     profile_end("SquareHead gradient", begin, 0.0,

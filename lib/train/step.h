@@ -8,7 +8,8 @@
  * SquareHead is over blocks l and rows r; n_r: scored positions of row r.  hs
  * and ht are the outputs of a block of the student and of the teacher, before
  * the final norm; ht is brought to the width of hs (adaptive_avg_pool1d).  |.|
- * is over the row's tokens without padding.
+ * is over the row's tokens without padding, and without those that
+ * targets_aligned leaves out.
  */
 #ifndef TRAIN_STEP_H
 #define TRAIN_STEP_H

@@ -10,9 +10,18 @@ Writes GOLDEN/student_tokenizer/
     as retort-stream(5) says; where the kind is 2 or 0, the other entries are 0
   shares.tsv           for each source: scored predictions; of these the share
     of kind 1, 2 and 0; the mean of the mass of the K tokens where kind is 1
-and GOLDEN/grad/shared.safetensors: for the rows zs of kern/loss.safetensors
-  ids u32 [5,7], logp F32, rest F32 [5], kind u8 [5] (2, 1, 0, 1, 2); kl F64 [5]
-  of the outcomes' probabilities divided by their sum, and its gradient at zs.
+  and, where the kind is 2, N.gold.bayesian and N.gold.observed F64 [B,T]: the
+    logarithm of what TRL's GOLD (ULDLoss) has for the group of the teacher's
+    tokens by its two strategies; 0 where a factor is below 1e-8, to which GOLD
+    raises it.  "bayesian" is the exact probability.  "observed", the default,
+    takes the logits at the tokens, which predict the tokens after them: it is
+    off by one.
+and GOLDEN/grad/shared.safetensors:
+  for the rows zs of kern/loss.safetensors ids u32 [5,7], logp F32, rest F32 [5],
+    kind u8 [5] (2, 1, 0, 1, 2); kl F64 [5] of the outcomes' probabilities
+    divided by their sum, and its gradient at zs;
+  for the batch of grad/tied.safetensors aligned u8 [3,12], kinds; ALIGNED,
+    SquareHead over the tokens whose kind is not 0; grad.ALIGNED.NAME, float32
 Text comes from the ids by the tables of GPT-2's letters and of <0xNN>, and is
 encoded by the tokenizers library; borders are looked up in dictionaries."""
 import json
@@ -24,7 +33,9 @@ import sys
 import numpy as np
 import tokenizers
 import torch
+import trl
 from safetensors import safe_open
+from trl.experimental.gold.gold_trainer import ULDLoss
 
 import grad
 import llama_ref as R
@@ -102,6 +113,24 @@ def make_teacher(path, V, made):
     return lambda ids: R.forward(w, c, torch.tensor(ids))[0]
 
 
+def gold(lp, own, a, b):
+    """log of what GOLD has for the group of the teacher's tokens a+1 .. b"""
+    if min(lp[j, own[j + 1]].item() for j in range(a, b)) < math.log(1e-8):
+        return 0.0, 0.0
+    out = []
+    group, ids = list(range(a, b)), own[1:]      # counted without BOS
+    for strategy, shift, last in (('bayesian', 0, b), ('observed', 1, a + 1)):
+        u = ULDLoss.__new__(ULDLoss)
+        torch.nn.Module.__init__(u)
+        u.token_merge_strategy = strategy
+        p = lp.exp()[shift:shift + len(ids)]
+        if shift and b == len(own) - 1:          # no logits after the last
+            p = torch.cat([p, p[-1:]])
+        out.append(u._merge_probabilities_with_alignment_groups(
+            p, [group], ids)[0][own[last]].log().item())
+    return out
+
+
 def piece_targets(ids, m):
     """kind, rest, ids, logp of each prediction of a piece"""
     eos = text_s[1]['<|endoftext|>']
@@ -127,24 +156,24 @@ def piece_targets(ids, m):
         at += len(text_s[0].get(i, b'.'))            # EOS counts as a byte
         end = None if nxt is None else at + len(text_s[0].get(nxt, b'.'))
         if nxt is None or at not in border or end not in border:
-            out.append((0, 0.0, [0] * K, [0.0] * K))
+            out.append((0, 0.0, [0] * K, [0.0] * K, 0, 0))
             continue
         a, b = border[at], border[end]
         if b == a + 1 and pair.get(nxt) == own[b]:
             v, top = torch.topk(lp[a, among], K)
             out.append((1, math.log(1 - v.exp().sum().item()),
-                        [names[j] for j in top], v.tolist()))
+                        [names[j] for j in top], v.tolist(), 0, 0))
         else:
             v = sum(lp[j, own[j + 1]].item() for j in range(a, b))
             out.append((2, math.log(-math.expm1(v)), [nxt] + [0] * (K - 1),
-                        [v] + [0.0] * (K - 1)))
+                        [v] + [0.0] * (K - 1), *gold(lp, own, a, b)))
     return out
 
 
 def main(stream, golden):
     folder = f'{golden}/student_tokenizer'
     made = dict(made_by='scripts/oracle/student_tokenizer.py', seed=SEED,
-                versions=st.versions(torch, tokenizers))
+                versions=st.versions(torch, tokenizers, trl))
     m = make_teacher(f'{folder}/teacher', tok_t.get_vocab_size(), made)
     tensors, shares, sources, n = {}, {}, [], 0
     for kind, meta, t in messages(stream):
@@ -155,14 +184,16 @@ def main(stream, golden):
         B, T = t['ids'].shape
         got = dict(kind=np.zeros((B, T), 'u1'), rest=np.zeros((B, T)))
         got |= {'top.ids': np.zeros((B, T, K), 'u4'),
-                'top.logp': np.zeros((B, T, K))}
+                'top.logp': np.zeros((B, T, K)),
+                'gold.bayesian': np.zeros((B, T)),
+                'gold.observed': np.zeros((B, T))}
         at, row = 0, 0
         for r, length, src in zip(*(t['piece_' + x] for x in (
                 'row', 'len', 'source'))):
             at, row = (at if r == row else 0), r
             ids = t['ids'][r, at:at + length].tolist()
             for i, x in enumerate(piece_targets(ids, m)):
-                for name, v in zip(('kind', 'rest', 'top.ids', 'top.logp'), x):
+                for name, v in zip(got, x):
                     got[name][r, at + i] = v
                 if i + 1 < length:
                     s = shares.setdefault(sources[src], [0, 0, 0, 0, 0.0])
@@ -213,7 +244,33 @@ def losses(golden, made):
     slope, = torch.autograd.grad(kl.sum(), zs)
     st.save(f'{golden}/grad/shared.safetensors',
             dict(ids=ids.to(torch.uint32), logp=v, rest=rest, kl=kl.detach(),
-                 kind=np.array(kind, 'u1'), grad=slope), made)
+                 kind=np.array(kind, 'u1'), grad=slope,
+                 **aligned(f'{golden}/grad/tied.safetensors')), made)
+
+
+def aligned(path):
+    """SquareHead over some tokens"""
+    batch, ws, _, _, _, scored = grad.again(path)
+    _, _, hs = grad.run(ws, grad.STUDENT, batch)
+    with safe_open(path, 'pt') as f:
+        ht = [f.get_tensor(f'teacher.hidden.{k}') for k in grad.MAP]
+    B, T = batch['ids'].shape
+    kind = torch.arange(B * T).reshape(B, T) * 5 % 7 % 3
+    loss = 0
+    for r in range(B):
+        real = [t for q, s, n in grad.pieces_of(batch) if q == r
+                for t in range(s, s + n) if kind[r, t] != 0]
+        n_r = sum(1 for a, _ in scored if a == r)
+        for a, b in zip(hs, ht):
+            loss = loss + n_r / len(scored) / len(hs) * (
+                ((a[r, real] - b[r, real]) ** 2).sum() /
+                ((b[r, real] ** 2).sum() + 1e-6))
+    out = {'aligned': kind.to(torch.uint8), 'ALIGNED': loss.detach().reshape(1)}
+    for n, x in zip(ws, torch.autograd.grad(loss, list(ws.values()),
+                                            allow_unused=True)):
+        out['grad.ALIGNED.' + n] = (torch.zeros_like(ws[n]) if x is None
+                                    else x).float()
+    return out
 
 
 if __name__ == '__main__':

@@ -5,7 +5,9 @@
  * scripts/oracle/student_tokenizer.py: the number of ids and kinds that differ,
  * and the largest differences of a log-probability (relative, if it is below
  * -1), of the probability of the rest, and of a target's sum of probabilities
- * from 1.
+ * from 1; then of tokens that several of the teacher's make up the number that
+ * TRL's GOLD was asked for, the largest difference of a log-probability from
+ * GOLD's exact strategy, and the least from the strategy that is off by one.
  */
 #include "../lib/golden.h"
 #include "../lib/tap.h"
@@ -23,8 +25,8 @@ enum { K = 8 };
 /* ---- a stream against the oracle ---- */
 
 struct off {
-    size_t kinds, ids;
-    double logp, rest, sum;
+    size_t kinds, ids, gold;
+    double logp, rest, sum, exact, shifted;
 };
 
 static double
@@ -49,6 +51,16 @@ want_tensor(const struct golden *g, size_t batch, const char *name)
 
     snprintf(key, sizeof key, "%zu.%s", batch, name);
     return golden_get(g, key);
+}
+
+static void
+compare_gold(struct off *o, double logp, double exact, double shifted)
+{
+    if (exact == 0.0)
+        return;
+    o->gold++;
+    o->exact = farther(o->exact, fabs(logp - exact) / fmax(1.0, -exact));
+    o->shifted = fmin(o->shifted, fabs(logp - shifted));
 }
 
 static void
@@ -87,13 +99,16 @@ compare_batch(struct off *o, const struct golden *g, size_t batch,
                 sum += exp(number_at(logp, at));
         }
         o->sum = farther(o->sum, fabs(sum - 1.0));
+        compare_gold(o, number_at(logp, i * K),
+            golden_at(want_tensor(g, batch, "gold.bayesian"), i),
+            golden_at(want_tensor(g, batch, "gold.observed"), i));
     }
 }
 
 static int
 compare_stream(const char *stream, const char *path)
 {
-    struct off o = { 0, 0, 0.0, 0.0, 0.0 };
+    struct off o = { .shifted = INFINITY };
     struct golden g;
     struct err e;
     struct msg_in *in = msg_in_open(stream, &e);
@@ -107,8 +122,8 @@ compare_stream(const char *stream, const char *path)
     while ((r = msg_read(in, &m, &e)) > 0)
         if (m.kind == MSG_BATCH)
             compare_batch(&o, &g, n++, &m.st);
-    printf("%zu %zu %zu %.3g %.3g %.3g\n", n, o.kinds, o.ids, o.logp, o.rest,
-        o.sum);
+    printf("%zu %zu %zu %.3g %.3g %.3g\n%zu %.3g %.3g\n", n, o.kinds, o.ids,
+        o.logp, o.rest, o.sum, o.gold, o.exact, o.shifted);
     msg_in_close(in);
     golden_close(&g);
     return r < 0;

@@ -22,6 +22,7 @@ enum { L = 2, MAP0 = 0, MAP1 = 2, TOP = 5 };
 struct data {
     struct golden g, top; /* top: more goldens of g's batch, or empty */
     int targets_top;      /* take targets from the teacher's top tokens */
+    struct targets_tensor aligned; /* tokens whose outputs are compared */
     struct model student, teacher;
     size_t B, T, d;
     uint32_t *ids, *first;
@@ -136,7 +137,8 @@ run(struct data *x, struct tmodel *t, struct pool *pool,
                       : view(x->final, x->d),
             top ? golden_view(&x->top, "top.logp", TOP) : view(NULL, 0),
             top ? golden_view(&x->top, "top.lse", 2) : view(NULL, 0) },
-        .hidden = hidden };
+        .hidden = hidden,
+        .aligned = x->aligned };
     struct step *s =
         step_new(t, pool, o, rows, x->T, how, &targets, &x->teacher.head);
     struct loss_sum sum = { 0 };
@@ -321,6 +323,35 @@ differs(const struct group *a, const struct group *b)
     return a->n > 0 &&
         (a->half != NULL ? memcmp(a->half, b->half, a->n * sizeof(*a->half))
                          : memcmp(a->g, b->g, a->n * sizeof(*a->g))) != 0;
+}
+
+/* SquareHead over the tokens at which a teacher of another tokenizer has
+ * targets. */
+static void
+aligned_tokens(struct pool *pool, const char *set)
+{
+    static const struct loss_opt o = { .w_sh = 1, .tau = 3 };
+    struct data x = { 0 };
+    struct tmodel t;
+    struct loss_sum s;
+    struct err e;
+
+    data_open(&x, "tied", "tied");
+    golden_open(&x.top, DIR "shared.safetensors");
+    x.aligned = golden_view(&x.top, "aligned", 1);
+    ok(tmodel_init(&t, &x.student, &e) == 0,
+        "%s: the model for aligned tokens is loaded", set);
+    for (size_t rows = 1; rows <= 3; rows += 2) {
+        s = run(&x, &t, pool, &o, rows, 0);
+        ok(near(s.sh / (double)s.n, golden_at(golden_get(&x.top, "ALIGNED"), 0),
+               0, 2e-6),
+            "%s: SquareHead of aligned tokens is PyTorch's, %zu rows a pass",
+            set, rows);
+        compare(&x, &t, set, "ALIGNED", s.n, 1e-4);
+    }
+    tmodel_release(&t);
+    golden_close(&x.top);
+    data_close(&x);
 }
 
 /* With the teacher's top tokens instead of its final states: loss and gradients
@@ -655,6 +686,7 @@ main(void)
         one_denominator(pool);
         same_bits();
         top_tokens(pool, kern_sets[i]);
+        aligned_tokens(pool, kern_sets[i]);
         directions(pool, kern_sets[i]);
         half_activations(pool);
         half_gradients(pool);
