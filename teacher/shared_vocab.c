@@ -42,7 +42,7 @@ compare_words(const void *x, const void *y)
 
 /* Append the bytes of a token; tokens' numbers come from the tokenizer. */
 static void
-add_token_text(const struct tokenizer *t, uint32_t id, struct buf *out)
+add_word_bytes(const struct tokenizer *t, uint32_t id, struct buf *out)
 {
     struct err e;
 
@@ -77,7 +77,7 @@ list_words(struct words *w, const struct tokenizer *t, size_t n)
     for (size_t id = 0; id < n; id++) {
         off[id] = w->text.n;
         if (!tok_is_special(t, (uint32_t)id))
-            add_token_text(t, (uint32_t)id, &w->text);
+            add_word_bytes(t, (uint32_t)id, &w->text);
     }
     off[n] = w->text.n;
     for (size_t id = 0; id < n; id++)
@@ -147,7 +147,7 @@ match_specials(uint32_t *twin, const struct tokenizer *s,
         if (!tok_is_special(s, id))
             continue;
         buf_clear(&name);
-        add_token_text(s, id, &name);
+        add_word_bytes(s, id, &name);
         other = name.n > 0 ? tok_id(t, name.p, name.n) : -1;
         if (other >= 0 && tok_is_special(t, (uint32_t)other))
             match_special(twin, taken, id, other, V);

@@ -127,7 +127,7 @@ add_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n, int flags,
 }
 
 static void
-push_token(struct student_tokenizer *s, uint32_t id, size_t end)
+push_teacher_token(struct student_tokenizer *s, uint32_t id, size_t end)
 {
     tok_ids_push(&s->ids, id);
     tok_ids_push(&s->end, (uint32_t)end);
@@ -151,7 +151,7 @@ common_bytes(const char *a, size_t na, const char *b, size_t nb)
  * that the model lacks, are left out.  Returns 1; 0: some were.
  */
 static int
-add_text(struct student_tokenizer *s, size_t at)
+add_teacher_text(struct student_tokenizer *s, size_t at)
 {
     const size_t from = s->ids.n;
     size_t same, lead = 0, n = 0, keep;
@@ -183,8 +183,8 @@ add_text(struct student_tokenizer *s, size_t at)
 /* Set the ends of n tokens of the student from byte `at` on, and s->text to
  * their text.  flags: 0, or TOK_MIDDLE if they do not begin a document. */
 static void
-read_text(struct student_tokenizer *s, const uint32_t *ids, size_t n, size_t at,
-    int flags, uint32_t *end)
+read_student_text(struct student_tokenizer *s, const uint32_t *ids, size_t n,
+    size_t at, int flags, uint32_t *end)
 {
     size_t sum = 0, lead;
 
@@ -213,7 +213,7 @@ encode_piece(struct student_tokenizer *s, const uint32_t *ids, size_t n,
     int whole = 1; /* the teacher has tokens of everything so far */
 
     if (bos >= 0)
-        push_token(s, (uint32_t)bos, 0);
+        push_teacher_token(s, (uint32_t)bos, 0);
     if (begins && (int64_t)ids[0] == tok_bos(s->student))
         s->end_s[i++] = 0;
     for (; i < n; i = to) {
@@ -222,9 +222,9 @@ encode_piece(struct student_tokenizer *s, const uint32_t *ids, size_t n,
         if (to > i) {
             const int first = begins && at == 0;
 
-            read_text(s, ids + i, to - i, at, first ? 0 : TOK_MIDDLE,
+            read_student_text(s, ids + i, to - i, at, first ? 0 : TOK_MIDDLE,
                 s->end_s + i);
-            whole = whole && add_text(s, at);
+            whole = whole && add_teacher_text(s, at);
             at += s->text.n;
             continue;
         }
@@ -232,7 +232,7 @@ encode_piece(struct student_tokenizer *s, const uint32_t *ids, size_t n,
         if (s->shared.twin[ids[i]] == SHARED_NONE)
             whole = 0;
         if (whole)
-            push_token(s, s->shared.twin[ids[i]], at);
+            push_teacher_token(s, s->shared.twin[ids[i]], at);
     }
 }
 

@@ -90,7 +90,7 @@ student_top_begin(const struct student_top *t, struct st_out *o, size_t B,
 
 /* Write the k ids of a target. */
 static void
-put_ids(const struct student_top *t, const struct align_target *a,
+put_target_ids(const struct student_top *t, const struct align_target *a,
     const struct student_told *told, uint32_t *out)
 {
     memset(out, 0, t->k * sizeof *out);
@@ -102,7 +102,7 @@ put_ids(const struct student_top *t, const struct align_target *a,
 
 /* Write the k log-probabilities of a target; returns the log of the rest. */
 static float
-put_logp(const struct student_top *t, const struct align_target *a,
+put_target_logp(const struct student_top *t, const struct align_target *a,
     const struct student_told *told, float *out)
 {
     const float *logp = told->logp + a->at * t->k;
@@ -134,7 +134,7 @@ send_logp(struct student_top *t, const struct student_told *told, size_t n,
     void *out = msg_room(w, t->half ? sizeof(uint16_t) : sizeof(float));
 
     for (size_t i = 0; i < n; i++) {
-        t->rest[i] = put_logp(t, &target[i], told, row);
+        t->rest[i] = put_target_logp(t, &target[i], told, row);
         if (t->half)
             kern.narrow_f16((uint16_t *)out + i * t->k, row, t->k);
         else
@@ -196,7 +196,7 @@ student_top_send(struct student_top *t, const struct student_told *told,
     }
     ids = msg_room(w, sizeof *ids);
     for (size_t i = 0; i < n; i++)
-        put_ids(t, &target[i], told, ids + i * t->k);
+        put_target_ids(t, &target[i], told, ids + i * t->k);
     if ((r = msg_send_next(w, e)) != 0 ||
         (r = send_logp(t, told, n, w, e)) != 0)
         return r;
