@@ -174,7 +174,7 @@ batch_check_top(const struct st *s, size_t vocab, struct err *e)
     const enum dtype t = logp && logp->dtype == DT_F16 ? DT_F16 : DT_F32;
     size_t shape[3] = { bt[0], bt[1], SIZE_MAX };
 
-    if (!ids && !logp)
+    if (!ids && !logp && !kind)
         return 0;
     if (!(ids = st_need(s, "teacher.top.ids", DT_U32, 3, shape, e)))
         return -1;

@@ -104,6 +104,34 @@ test_kinds(void)
     }
 }
 
+/* Kinds without tokens say nothing. */
+static void
+test_kinds_alone(void)
+{
+    static const uint16_t ids[2] = { 1, 2 };
+    static const size_t shape[2] = { 1, 2 };
+    static const uint8_t kind[2] = { 1, 0 };
+    struct st_out o = { 0 };
+    struct buf raw = { 0 };
+    struct err e = { 0 };
+    struct st s;
+
+    st_out_begin(&o);
+    st_out_tensor(&o, "ids", DT_U16, 2, shape, ids);
+    st_out_tensor(&o, "teacher.kind", DT_U8, 2, shape, kind);
+    st_out_end(&o);
+    buf_add(&raw, o.head.p, o.head.n);
+    for (size_t j = 0; j < o.npiece; j++)
+        buf_add(&raw, o.piece[j].p, o.piece[j].n);
+    if (st_parse(&s, raw.p, raw.n, &e) < 0)
+        abort();
+    ok(batch_check_top(&s, 10, &e) == -1 && strstr(e.msg, "teacher.top.ids"),
+        "kinds without tokens are refused: %s", e.msg);
+    st_release(&s);
+    st_out_release(&o);
+    buf_release(&raw);
+}
+
 /* A teacher for students of another tokenizer than the stream's, or of that. */
 static void
 test_student_tokenizer(void)
@@ -147,6 +175,7 @@ main(void)
     if (kern_init() != NULL)
         return 1;
     test_kinds();
+    test_kinds_alone();
     test_student_tokenizer();
     return done_testing();
 }
