@@ -119,6 +119,7 @@ static int
 lane_step(struct teacher *t, struct lane *l, double *tokens)
 {
     struct err e;
+    size_t came;
     int r = 0, there;
 
     t->in = l->in;
@@ -136,10 +137,11 @@ lane_step(struct teacher *t, struct lane *l, double *tokens)
     if ((r = send_batch(t, &l->m, &e)) < 0)
         abort_streams(t, &e);
     l->ended = r;
-    profile_step(t->batch.ntok);
+    came = t->student != NULL ? t->came.ntok : t->batch.ntok;
+    profile_step(came);
     if (t->team.rank > 0)
         return 1;
-    *tokens += (double)(t->student != NULL ? t->came.ntok : t->batch.ntok);
+    *tokens += (double)came;
     progress_total(msg_in_expect(t->in, *tokens));
     progress_at(*tokens, NULL);
     return 1;
