@@ -154,9 +154,10 @@ static int
 add_teacher_text(struct student_tokenizer *s, size_t at)
 {
     const size_t from = s->ids.n;
-    size_t same, lead = 0, n = 0, keep;
+    size_t same, lead = 0, n = 0, keep, all;
 
     tok_encode(s->teacher, s->scratch, s->text.p, s->text.n, 0, &s->ids);
+    all = s->ids.n;
     buf_clear(&s->own);
     add_bytes(s->teacher, s->ids.v + from, s->ids.n - from, TOK_MIDDLE,
         &s->own);
@@ -177,7 +178,7 @@ add_teacher_text(struct student_tokenizer *s, size_t at)
         tok_ids_push(&s->end, (uint32_t)(at + (n > lead ? n - lead : 0)));
     }
     s->ids.n = keep;
-    return same == s->text.n && n == same + lead;
+    return same == s->text.n && n == same + lead && keep == all;
 }
 
 /* Set the ends of n tokens of the student from byte `at` on, and s->text to

@@ -323,14 +323,15 @@ struct counts {
     size_t kind[3], bad, tokens, last; /* last: the last token with a target */
 };
 
+/* cut: tokens of a piece; V: ids of the teacher's model, 0: all. */
 static struct counts
 count_targets(const char *student, const char *teacher, const char *text,
-    size_t cut)
+    size_t cut, size_t V)
 {
     struct err e;
     struct tokenizer *s = tok_open(student, &e), *t = tok_open(teacher, &e);
     struct student_tokenizer *both =
-        student_tokenizer_new(student, teacher, tok_vocab(t));
+        student_tokenizer_new(student, teacher, V > 0 ? V : tok_vocab(t));
     const struct align_target *a;
     struct batch from, to = { 0 };
     struct buf x = { 0 }, y = { 0 };
@@ -340,6 +341,8 @@ count_targets(const char *student, const char *teacher, const char *text,
     student_tokenizer_batch(both, &from, &to);
     a = student_tokenizer_targets(both);
     c.tokens = from.T;
+    for (size_t i = 0; i < to.T; i++)
+        c.bad += V > 0 && to.ids[i] >= V;
     for (size_t i = 0; i < from.T; i++) {
         c.kind[a[i].kind]++;
         if (a[i].kind == ALIGN_NONE)
@@ -385,8 +388,8 @@ align_pairs(void)
 
             if (i == j)
                 continue;
-            whole = count_targets(path[i], path[j], text, 1000);
-            cut = count_targets(path[i], path[j], text, 7);
+            whole = count_targets(path[i], path[j], text, 1000, 0);
+            cut = count_targets(path[i], path[j], text, 7, 0);
             ok(whole.bad == 0 && cut.bad == 0 &&
                     whole.kind[1] + whole.kind[2] > 0 && cut.kind[1] > 0,
                 "targets of %s from %s have the bytes of the next token "
@@ -407,24 +410,30 @@ end_early(void)
     static const char chat[] = "tests/golden/tok/family/qwen.json";
     const char *foreign = "one two three<|im_start|>four five six seven";
     const char *special = "one two<|endoftext|>three four five";
-    struct counts c = count_targets(student, nfc, text, 1000);
-    struct counts d = count_targets(student, nfc, same, 1000);
+    struct counts c = count_targets(student, nfc, text, 1000, 0);
+    struct counts d = count_targets(student, nfc, same, 1000, 0);
 
     ok(c.bad == 0 && c.last > 0 && c.last + 8 < c.tokens &&
             d.last + 2 == d.tokens,
         "after text that the teacher's tokenizer changes there are no targets "
         "(the last is %zu of %zu; else %zu of %zu)",
         c.last, c.tokens, d.last, d.tokens);
-    c = count_targets(student, gemma, special, 1000);
+    c = count_targets(student, gemma, special, 1000, 0);
     ok(c.bad == 0 && c.last + 2 == c.tokens,
         "EOS inside a piece becomes the teacher's, and text after it is "
         "aligned");
-    c = count_targets(chat, gemma, foreign, 1000);
-    d = count_targets(chat, gemma, "one two three", 1000);
+    c = count_targets(chat, gemma, foreign, 1000, 0);
+    d = count_targets(chat, gemma, "one two three", 1000, 0);
     ok(c.bad == 0 && c.last > 0 && c.last == d.last,
         "after a special token that the teacher lacks there are no targets "
         "(the last is %zu of %zu, as without it)",
         c.last, c.tokens);
+    d = count_targets(student, gemma, special, 1000, 0);
+    c = count_targets(student, gemma, special, 1000, 1100);
+    ok(c.bad == 0 && c.kind[ALIGN_WHOLE] > 0 && c.last < d.last,
+        "after a token that the teacher's model lacks there are no targets "
+        "(the last is %zu, else %zu)",
+        c.last, d.last);
 }
 
 int
