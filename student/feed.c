@@ -265,7 +265,9 @@ feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau)
             "%s: the teacher does not say its vocabulary and the temperature "
             "of its tokens",
             f->name);
-    f->targets.vocab = shared_vocab(f, f->vocab);
+    /* the rest of TARGETS_SHARED is all else of both models */
+    if (kind != TARGETS_SHARED)
+        f->targets.vocab = shared_vocab(f, f->vocab);
     if (f->temperature != tau)
         die(EX_INPUT,
             "%s: the teacher's tokens are for temperature %g, not %g: train "

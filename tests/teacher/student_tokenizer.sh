@@ -109,6 +109,25 @@ ok 'the same teacher is told its own tokenizer' teacher -m teacher \
 like 'a note says that the tokenizers are the same' "is the teacher's tokenizer too" err
 same 'with the same tokenizer the bytes are those of plain distillation' plain told
 
+# --- a tokenizer that differs by a token of which there is no text ---
+mkdir nearly
+sed 's/"added_tokens": *\[/&{"id":867,"content":"qqqqqq","single_word":false,"lstrip":false,"rstrip":false,"normalized":false,"special":false},/' \
+    tok/tokenizer.json >nearly/tokenizer.json
+cp tok/tokenizer_config.json nearly
+tokenize -q -t nearly "$top/corpus/en.jsonl" "$top/corpus/mt.jsonl" -o nearly.st &&
+    shard write -q -o nearly.d nearly.st &&
+    stream -q -B 4 -T 64 -s 7 --batches 4 nearly.d -o nearly.b || exit 1
+ok 'a teacher makes targets for nearly its own tokenizer' teacher -m teacher \
+    --student-tokenizer nearly --top 8 -o nearly.kd nearly.b
+like 'all predictions have a distribution' \
+    'en: of [0-9]* predictions 100.0 % have a distribution' err
+ok 'a student trains by plain distillation' distil -o p plain
+ok 'a student of nearly the same tokenizer trains' student -q -m s.json -t nearly \
+    --lr 1e-3 --schedule constant -o n nearly.kd
+cut -f 4-7 p/metrics.tsv >p.losses
+cut -f 4-7 n/metrics.tsv >n.losses
+near 'the losses are those of plain distillation' 2e-5 p.losses n.losses
+
 # --- what is refused ---
 status 2 '--student-tokenizer without --top is refused' teacher -q -m other \
     --student-tokenizer tok -o not b
