@@ -44,7 +44,8 @@ int batch_check(const struct st *s, size_t vocab, size_t nsource,
  *   ids: distinct for each token, and below the teacher's vocab (0: any);
  *   log-probabilities: finite, at most 0, not rising;
  *   log-sum-exps: finite; or, in their place, kinds and rests:
- *     kinds up to 2; rests finite, at most 0; entries that a kind leaves out, 0.
+ *     kinds up to 2; rests finite, at most 0; entries that a kind leaves
+ *     out, 0.
  * 1: all hold; 0: the batch has no top tokens; -1 and *e. */
 int batch_check_top(const struct st *s, size_t vocab, struct err *e);
 /* Check the teacher's sampled tokens of a batch.  For each token the ids rise;

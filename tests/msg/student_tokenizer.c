@@ -34,8 +34,8 @@ read_whole(const char *path, struct err *e)
     return k;
 }
 
-/* Top tokens of a teacher of another tokenizer: 1 row of 2 tokens with 3 entries
- * each. */
+/* Top tokens of a teacher of another tokenizer: 1 row of 2 tokens with 3
+ * entries each. */
 static void
 test_kinds(void)
 {
