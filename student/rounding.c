@@ -39,7 +39,6 @@ tell_compute(struct student *s)
 {
     const struct batch *b = &s->feed.batch;
     const size_t micro = plan_micro(s->a->micro, b->B, b->T);
-    const struct loss_opt *o = &s->loss;
     double loss[2], *g[2];
 
     if (s->a->compute == 0 || verbosity < 0 || s->t.share.n > 1 ||
@@ -54,8 +53,7 @@ tell_compute(struct student *s)
         step_add(s->step, &(struct rows){ micro, b->T, b->ids, b->first },
             b->scored, &s->feed.targets, &sum);
         step_flush(s->step);
-        loss[k] = (o->w_ce * sum.ce + o->w_kl * sum.kl + o->w_sh * sum.sh) /
-            (double)sum.n;
+        loss[k] = loss_sum_mean(&sum, &s->loss);
         g[k] = sketch_new(&s->t);
         tmodel_zero_grad(&s->t);
     }

@@ -21,6 +21,7 @@
 static const char *const loss_names[] = { "nll", "dft", NULL };
 static struct args a = { ARGS_DEFAULT };
 static int loss;
+static double z_loss;
 
 static const struct opt options[] = { OPTIONS_MODEL(a),
     OPT_GROUP("loss (auto: CE 0.25; KL, SquareHead 1 if the stream has them; "
@@ -33,6 +34,8 @@ static const struct opt options[] = { OPTIONS_MODEL(a),
         "(Jensen-Shannon)"),
     OPT_STR(0, "squarehead", &a.sh, "weight",
         "weight of the SquareHead loss on hidden states"),
+    OPT_REAL(0, "z-loss", &z_loss, 0, 1e3, "weight",
+        "weight of the squared log-sum-exp of the logits, such as 1e-4"),
     OPT_REAL(0, "temperature", &a.tau, 0.01, 1000, "T",
         "temperature of the softmax (default: 1)"),
     OPT_FLAG(0, "published", &a.published,
@@ -166,6 +169,7 @@ choose_losses(struct student *s)
     s->loss.direction = s->settings.direction;
     s->loss.beta = s->settings.beta;
     s->loss.dft = loss == 1;
+    s->loss.w_z = z_loss;
     if (!s->feed.ahead) {
         choose_unseen(s);
         return;
@@ -369,9 +373,7 @@ step_result(struct student *s, const struct loss_sum *sum, size_t *count,
 
     *count = sum->n;
     buf_addf(b, "%.9g\t%.9g\t%.9g\t", sum->ce / n, sum->kl / n, sum->sh / n);
-    return (s->loss.w_ce * sum->ce + s->loss.w_kl * sum->kl +
-               s->loss.w_sh * sum->sh) /
-        n;
+    return loss_sum_mean(sum, &s->loss);
 }
 
 static void

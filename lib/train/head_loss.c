@@ -26,6 +26,8 @@ struct head_loss {
     struct row_lse *lse;    /* [R] */
     double *lse1;           /* [R] lse.s1 in double */
     double *ce;             /* [R] weights of the cross entropy */
+    double *all;            /* [R] factor of all probabilities in the gradient,
+                             * of cross entropy and squared log-sum-exp */
     double *kl;             /* [nslice][R]; with top: [R] */
     struct mix_part *js;    /* [nslice][R] */
     float *own;             /* [R] KL(student || mixture) */
@@ -106,6 +108,7 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
     h->lse = arena_alloc(a, h->s.R, sizeof(*h->lse));
     h->lse1 = arena_alloc(a, h->s.R, sizeof(*h->lse1));
     h->ce = arena_alloc(a, h->s.R, sizeof(*h->ce));
+    h->all = arena_alloc(a, h->s.R, sizeof(*h->all));
     if (h->dt > 0)
         lay_final(h, a);
     else if (h->top > 0)
@@ -280,7 +283,7 @@ top_grad(const struct tile *q, size_t i, float *z, size_t v0, size_t cols)
     const float *g = h->top_grad + i * h->top;
     const size_t k = tokens_told(h, i);
 
-    h->k->top_grad(z, cols, h->lse[i].s1, (float)h->ce[i], (float)q->o->tau,
+    h->k->top_grad(z, cols, h->lse[i].s1, (float)h->all[i], (float)q->o->tau,
         h->rest[i].lse, h->rest[i].b);
     for (size_t j = 0; j < k; j++)
         if (ids[j] - v0 < cols)
@@ -296,7 +299,7 @@ row_grad(const struct tile *q, size_t s, size_t i, size_t told, size_t cols)
     struct head_loss *h = q->h;
     const struct loss_opt *o = q->o;
     const size_t row = s * h->s.R + i, v0 = s * h->s.width;
-    const float w_ce = (float)h->ce[i], tau = (float)o->tau;
+    const float w_all = (float)h->all[i], tau = (float)o->tau;
     const float w_div = (float)(o->w_kl * o->tau *
         (o->direction == KL_JS ? 1.0 - o->beta : 1.0));
     float *z = h->s.zs + row * h->s.width;
@@ -305,14 +308,14 @@ row_grad(const struct tile *q, size_t s, size_t i, size_t told, size_t cols)
         top_grad(q, i, z, v0, told);
     else if (told > 0 && o->direction != KL_FORWARD)
         h->k->js_grad(z, h->zt + row * h->s.width, told, tau, h->lse[i],
-            (float)mixture(o), h->own[i], w_ce, w_div);
+            (float)mixture(o), h->own[i], w_all, w_div);
     else if (told > 0)
         h->kl[row] = h->k->kd_grad(z, h->zt + row * h->s.width, told, tau,
-            h->lse[i], w_ce, (float)o->w_kl);
+            h->lse[i], w_all, (float)o->w_kl);
     if (told < cols)
-        h->k->ce_grad(z + told, cols - told, h->lse[i].s1, w_ce);
+        h->k->ce_grad(z + told, cols - told, h->lse[i].s1, w_all);
     if (q->target[i] >= v0 && q->target[i] - v0 < cols)
-        z[q->target[i] - v0] -= w_ce;
+        z[q->target[i] - v0] -= (float)h->ce[i];
 }
 
 /* The number of exponentials in row_grad, for the profile. */
@@ -441,7 +444,7 @@ top_row(const struct tile *q, size_t i, double rest, double *p)
 
         kl -= p[j] * lq;
         h->top_grad[i * h->top + j] =
-            (float)(w * (exp(lq) - p[j]) + h->ce[i] * exp(z[j] - h->lse1[i]));
+            (float)(w * (exp(lq) - p[j]) + h->all[i] * exp(z[j] - h->lse1[i]));
     }
     if (t.rest > 0.0)
         kl -= t.rest * (rest - all);
@@ -486,7 +489,10 @@ join_lse(const struct tile *q, struct loss_sum *sum)
         }
         by = q->o->dft ? exp(z - h->lse1[i]) : 1.0;
         h->ce[i] = q->o->w_ce * by;
+        h->all[i] = h->ce[i] + 2.0 * q->o->w_z * h->lse1[i];
         sum->ce += by * (h->lse1[i] - z);
+        if (q->o->w_z != 0.0)
+            sum->z += h->lse1[i] * h->lse1[i];
     }
 }
 

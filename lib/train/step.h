@@ -4,7 +4,7 @@
  * the whole global batch):
  *   CE = 1/N sum nll      KL = 1/N sum T^2 KL(teacher || student; T)
  *   SquareHead = 1/L sum_l sum_r (n_r/N) |hs-ht|^2 / (|ht|^2 + 1e-6)
- *   loss = w_ce CE + w_kl KL + w_sh SquareHead
+ *   loss = w_ce CE + w_kl KL + w_sh SquareHead + w_z 1/N sum lse^2
  * SquareHead is over blocks l and rows r; n_r: scored positions of row r.  hs
  * and ht are the outputs of a block of the student and of the teacher, before
  * the final norm; ht is brought to the width of hs (adaptive_avg_pool1d).  |.|
@@ -57,6 +57,8 @@ struct logp_loss {
 
 struct loss_opt {
     double w_ce, w_kl, w_sh, tau; /* weights; temperature */
+    double w_z; /* weight of the squared log-sum-exp of a position's logits
+                 * (arXiv:2204.02311, section 5) */
     enum kl_direction direction;
     double beta; /* for KL_JS */
     int dft;     /* 1: the cross entropy of a position is multiplied by p, its
@@ -69,12 +71,15 @@ struct loss_opt {
 enum { LOSS_OWN = 12 };
 struct loss_sum {
     double ce, kl; /* sums over scored positions; with dft, of p CE */
+    double z;      /* squared log-sum-exps; summed if w_z is not 0 */
     double sh;     /* sum over rows, each weighted by its scored positions */
     double own[LOSS_OWN]; /* sums of a struct logp_loss */
     size_t n;             /* scored positions */
     size_t tok;           /* non-padding tokens */
 };
 void loss_sum_add(struct loss_sum *to, const struct loss_sum *from);
+/* The weighted sum of CE, KL, SquareHead and squared log-sum-exps, over n. */
+double loss_sum_mean(const struct loss_sum *s, const struct loss_opt *o);
 
 struct step;
 /* B: rows of a pass, each of at most T tokens.  how: BWD_* flags.  like: kind

@@ -97,11 +97,11 @@ most() {
 most 26 tokenize
 most 25 teacher
 most 22 evalppl
-most 53 student
+most 54 student
 distinct=$(cut -f 1 options | sort -u | grep -c '')
-if [ "$distinct" -le 260 ]; then
-    pass 'all programs together have at most 260 names of options'
+if [ "$distinct" -le 261 ]; then
+    pass 'all programs together have at most 261 names of options'
 else
-    fail "all programs together have $distinct names of options, at most 260"
+    fail "all programs together have $distinct names of options, at most 261"
 fi
 done_testing
