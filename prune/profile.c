@@ -16,7 +16,7 @@
 static struct {
     const char *model, *out, *tokenizer;
     size_t rows, mem, threads;
-    int hessian, gradient, merge, compute;
+    int hessian, gradient, add, compute;
 } a = { .rows = 128 };
 
 static const struct opt options[] = { COMMON_MODEL(&a.model,
@@ -26,7 +26,7 @@ static const struct opt options[] = { COMMON_MODEL(&a.model,
     OPT_FLAG(0, "hessian", &a.hessian,
         "also write the Hessian of each linear layer's input"),
     COMMON_GRADIENT(&a.gradient),
-    OPT_FLAG(0, "merge", &a.merge,
+    OPT_FLAG(0, "add", &a.add,
         "add up the profiles that are given as operands"),
     OPT_GROUP("run"),
     OPT_SIZE(0, "mem", &a.mem, 0, 1e18, "bytes",
@@ -61,7 +61,7 @@ merge_profiles(char **name, size_t n)
 
     if (a.model != NULL || a.hessian || a.gradient)
         die(EX_USAGE,
-            "--merge adds up profiles as they are: leave -m, "
+            "--add adds up profiles as they are: leave -m, "
             "--hessian and --gradient out");
     for (size_t i = 0; i < n; i++)
         if (profile_open(&p[i], name[i], NULL, &e) < 0)
@@ -140,15 +140,15 @@ profile_main(int argc, char **argv)
 
     while (input[n] != NULL)
         n++;
-    if (a.merge && n == 0)
-        die(EX_USAGE, "which profiles? --merge adds up its operands");
-    if (!a.merge && n > 1)
+    if (a.add && n == 0)
+        die(EX_USAGE, "which profiles? --add adds up its operands");
+    if (!a.add && n > 1)
         die(EX_USAGE,
-            "%s: is a second input: give one, or --merge to add up "
+            "%s: is a second input: give one, or --add to add up "
             "profiles",
             input[1]);
     common_new_folder(a.out);
-    if (a.merge)
+    if (a.add)
         merge_profiles(input, n);
     else
         profile_model(*input);

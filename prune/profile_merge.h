@@ -1,4 +1,4 @@
-/* Sums of profiles: `prune profile --merge`. */
+/* Sums of profiles: `prune profile --add`. */
 #ifndef PRUNE_PROFILE_MERGE_H
 #define PRUNE_PROFILE_MERGE_H
 

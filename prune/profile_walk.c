@@ -241,7 +241,7 @@ refuse_walk(const struct walk *w, const struct walk_opt *o)
     if (need > (double)o->limit)
         die(EX_SYS,
             "%.1f MB are needed for %zu rows of %zu tokens%s and there are "
-            "%.1f MB: use fewer --calib-rows, and --merge for the parts",
+            "%.1f MB: use fewer --calib-rows, and --add for the parts",
             need * 1e-6, w->on.c->R, w->on.c->T,
             o->hessian ? " and one block's Hessians" : "",
             (double)o->limit * 1e-6);

@@ -54,9 +54,9 @@ ok 'prune profile takes --compute bf16' \
     --compute bf16 batches
 
 # --- added up ---
-ok '--merge takes one profile' prune profile -q --merge -o one-sum P
+ok '--add takes one profile' prune profile -q --add -o one-sum P
 all_same 'the sum of one profile is that profile' P one-sum
-ok '--merge takes a profile twice' prune profile -q --merge -o twice P P
+ok '--add takes a profile twice' prune profile -q --add -o twice P P
 like 'tokens of two profiles add up' \
     "\"tokens\": $(($(sed -n 's/.*"tokens": \([0-9]*\).*/\1/p' \
     P/profile.json) * 2))," twice/profile.json
@@ -68,27 +68,27 @@ for r in 0 1; do
     stream -q -B 4 -T 60 --epochs 1 --rank $r/2 -o rank data &&
         prune profile -q -m M -o "rank$r" --hessian rank || fail "rank $r"
 done
-ok '--merge adds up the profiles of two ranks' \
-    prune profile -q --merge -o ranks \
+ok '--add adds up the profiles of two ranks' \
+    prune profile -q --add -o ranks \
     rank0 rank1
 for f in channels.tsv blocks.tsv; do
     near "two ranks add up to the whole: $f" 1e-6 ranks/$f P/$f
 done
 status 3 'profiles of two compute types are refused' \
-    prune profile --merge -o X P \
+    prune profile --add -o X P \
     half
 like 'the refusal names --compute' 'half: .*another --compute' err
 status 3 'profiles with and without Hessians are refused' \
-    prune profile --merge \
+    prune profile --add \
     -o X P N
 student -q -m config.json -t tok -o M2 --seed 9 one
 prune profile -q -m M2 -o other --hessian batches || fail 'another model'
-status 3 'profiles of two models are refused' prune profile --merge -o X P other
+status 3 'profiles of two models are refused' prune profile --add -o X P other
 reweigh M changed 80000
 ok 'a model of the same head is profiled' prune profile -q -m changed -o near \
     batches --hessian
 status 3 'a profile of other weights of a block is refused' \
-    prune profile --merge \
+    prune profile --add \
     -o X P near
 like 'the refusal says that the model is another' 'another model' err
 
@@ -103,7 +103,7 @@ done
 equal 'gradients.tsv has a line for each channel' "$(wc -l <G/gradients.tsv)" \
     $(($(awk '$4 == "rest"' G/channels.tsv | wc -l) + 1))
 status 3 'profiles with and without gradients are refused' \
-    prune profile --merge \
+    prune profile --add \
     -o X G N
 like 'the refusal names gradients' 'with gradients, or without' err
 status 1 'gradients are refused too little memory' prune profile -m M -o X \
@@ -124,42 +124,42 @@ like 'the refusal names the block of the gradient' \
 status 2 'a profile without a model is refused' prune profile -o X batches
 status 2 'a profile without an output is refused' prune profile -m M batches
 status 2 'an output that exists is refused' prune profile -m M -o P batches
-status 2 '--merge without profiles is refused' prune profile --merge -o X
-status 2 '--merge with a model is refused' prune profile --merge -m M -o X P
-status 2 'two inputs without --merge are refused' \
+status 2 '--add without profiles is refused' prune profile --add -o X
+status 2 '--add with a model is refused' prune profile --add -m M -o X P
+status 2 'two inputs without --add are refused' \
     prune profile -m M -o X batches \
     batches
-like 'the refusal of two inputs names --merge' 'second input.*--merge' err
+like 'the refusal of two inputs names --add' 'second input.*--add' err
 status 1 'a profile that is not there is refused' \
-    prune profile --merge -o X none
+    prune profile --add -o X none
 status 3 'a stream of documents is refused' prune profile -m M -o X docs
 for f in profile.json sums.safetensors hessian.safetensors; do
     cp -r P bad
     size=$(wc -c <"P/$f")
     for n in 0 9 $((size / 2)) $((size - 2)); do
         head -c "$n" "P/$f" >"bad/$f"
-        status 3 "$f cut to $n bytes is refused" prune profile --merge -o X bad
+        status 3 "$f cut to $n bytes is refused" prune profile --add -o X bad
     done
     rm -r bad
 done
 cp -r P bad
 sed 's/"blocks": 3/"blocks": 4/' P/profile.json >bad/profile.json
 status 3 'a profile that names a block too many is refused' \
-    prune profile --merge \
+    prune profile --add \
     -o X bad
 sed 's/"version": [0-9]*/"version": 1/' P/profile.json >bad/profile.json
-status 3 'a profile of version 1 is refused' prune profile --merge -o X bad
+status 3 'a profile of version 1 is refused' prune profile --add -o X bad
 like 'the refusal says to make the profile again' \
     'bad/profile\.json: .*version 1.*again' err
 cp P/profile.json bad
 cp other/hessian.safetensors bad
 status 3 'Hessians of another profile are refused' \
-    prune profile --merge -o X bad
+    prune profile --add -o X bad
 like 'the refusal names the hash of the Hessians' \
     'hessian.safetensors: .*hash' err
 size=$(wc -c <P/hessian.safetensors)
 status 1 'a disk without room for all Hessians is an error' sh -c "trap '' XFSZ
-    ulimit -f $((size / 1024)); exec prune profile --merge -o X P P"
+    ulimit -f $((size / 1024)); exec prune profile --add -o X P P"
 
 # --- interrupted ---
 stream -q -B 16 -T 60 --batches 150 -o many data || fail 'more data'

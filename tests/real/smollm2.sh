@@ -109,7 +109,7 @@ for r in 0 1; do
     ok "prune profile measures the part of rank $r" prune profile -q -m "$RETORT_MODEL" -o "rank$r" --hessian \
         rank
 done
-ok 'prune profile --merge joins both parts' prune profile --merge -o ranks rank0 rank1
+ok 'prune profile --add joins both parts' prune profile --add -o ranks rank0 rank1
 for f in channels.tsv blocks.tsv; do
     near "the joined parts are the whole profile: $f" 1e-6 ranks/$f whole.p/$f
 done
