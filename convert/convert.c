@@ -1,5 +1,6 @@
 /* convert - write a model as a Hugging Face directory or a GGUF file; see
  * convert(1) */
+#include "merge.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -9,6 +10,7 @@
 #include "cli/opt.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "cli/sub.h"
 #include "kern/kern.h"
 #include "model/compressed.h"
 #include "model/export.h"
@@ -93,13 +95,19 @@ write_directory(const struct model *m, const char *out, enum dtype as,
     return r;
 }
 
+static const struct sub commands[] = {
+    { "merge", merge_main, "merge models of one shape into one" },
+    { 0 },
+};
+
 static char **
 read_options(int argc, char **argv)
 {
     for (size_t i = 0; mixture_at(i) != NULL; i++)
         names[i] = mixture_at(i)->name;
     return opt_parse(argc, argv, options,
-        "write a model as a Hugging Face directory or a GGUF file",
+        sub_about("write a model as a Hugging Face directory or a GGUF file",
+            commands),
         "model output", 2, 2, NULL);
 }
 
@@ -146,10 +154,10 @@ write_gguf(const struct model *m, const char *out, const struct mixture *x,
     pool_free(how.pool);
 }
 
-int
-main(int argc, char **argv)
+/* Write the model path[0] as path[1]. */
+static int
+convert_model(char **path)
 {
-    char **path = read_options(argc, argv);
     const char *in = hub_path(path[0]), *out = path[1], *why;
     const size_t n = strlen(out);
     const int gguf = n > 5 && strcmp(out + n - 5, ".gguf") == 0;
@@ -183,4 +191,12 @@ main(int argc, char **argv)
     prog_closing("%zu parameters as %s", model_params(&m), x->name);
     model_close(&m);
     return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+    const int status = sub_run(argc, argv, commands);
+
+    return status >= 0 ? status : convert_model(read_options(argc, argv));
 }

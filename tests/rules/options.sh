@@ -7,6 +7,7 @@
 cat >excused <<'EOF'
 model what a program does with its model is its own: measure, cut, train
 output what a program writes is its own: a stream, a model, a report
+method what a method does is its command's own: remove parts, merge models
 EOF
 
 # table COMMAND...: its options, as name, letter, value, sentence, command.
@@ -99,9 +100,9 @@ most 25 teacher
 most 22 evalppl
 most 54 student
 distinct=$(cut -f 1 options | sort -u | grep -c '')
-if [ "$distinct" -le 261 ]; then
-    pass 'all programs together have at most 261 names of options'
+if [ "$distinct" -le 263 ]; then
+    pass 'all programs together have at most 263 names of options'
 else
-    fail "all programs together have $distinct names of options, at most 261"
+    fail "all programs together have $distinct names of options, at most 263"
 fi
 done_testing
