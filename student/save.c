@@ -92,6 +92,18 @@ put_judged(struct st_out *o, const struct progress_state *st)
     st_out_meta(o, "best_loss", text);
 }
 
+/* Add the mean gradient norm. */
+static void
+put_norms(struct st_out *o, const struct progress_state *st)
+{
+    char text[40];
+
+    snprintf(text, sizeof(text), "%.17g", st->norms);
+    st_out_meta(o, "norms", text);
+    snprintf(text, sizeof(text), "%.17g", st->weights);
+    st_out_meta(o, "norm_weights", text);
+}
+
 /* Add as at.N where this rank's part of the moments of group N begins. */
 static void
 put_part(struct st_out *o, const struct tmodel *t, const struct adamw *a)
@@ -125,6 +137,8 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
     st_out_number(&o, "tokens", st->tokens);
     if (st->judged > 0)
         put_judged(&o, st);
+    if (st->weights > 0.0)
+        put_norms(&o, st);
     st_out_meta(&o, "moments", dtype_name(adamw_dtype(a)));
     if (adamw_in_parts(a))
         put_part(&o, t, a);
@@ -476,6 +490,10 @@ read_optimiser(const struct st *o, const struct io_map *map, const char *file,
             meta_u64(o, file, "best", &st->best, e) < 0 ||
             meta_u64(o, file, "since", &st->since, e) < 0 ||
             meta_real(o, file, "best_loss", &st->best_loss, e) < 0))
+        return -1;
+    if (st_meta(o, "norms") != NULL &&
+        (meta_real(o, file, "norms", &st->norms, e) < 0 ||
+            meta_real(o, file, "norm_weights", &st->weights, e) < 0))
         return -1;
     adamw_set_count(a, count);
     if (kernels != NULL && strcmp(kernels, kern_name()) != 0)

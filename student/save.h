@@ -22,6 +22,8 @@ struct progress_state {
     uint64_t best;    /* step of the best one */
     uint64_t since;   /* number of evaluations after the best one */
     double best_loss; /* loss of the best one, nats */
+    /* gradient norms for --skip-spikes: weighted sum, sum of weights */
+    double norms, weights;
 };
 
 /*

@@ -3,7 +3,7 @@
 #define STUDENT_SETTINGS_H
 
 #include "format/json.h"
-#include "train/adamw.h"
+#include "train/schedule.h"
 #include "train/step.h"
 
 /* --rates PATTERN=X, ..., parsed. */

@@ -4,6 +4,7 @@
 #include "card.h"
 #include "rank.h"
 #include "rounding.h"
+#include "spikes.h"
 #include "student.h"
 #include "record.h"
 #include "base/mem.h"
@@ -54,6 +55,7 @@ next_options(const struct student *s)
         .eps = s->settings.eps,
         .decay = s->a->decay,
         .clip = s->a->clip,
+        .limit = spikes_limit(s),
         .mask_decay = s->a->mask_decay,
         .average = s->a->ema,
     };
@@ -66,8 +68,10 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
     size_t count, const struct buf *values, struct err *e)
 {
     const struct adamw_opt o = next_options(s);
+    const uint64_t first = s->at.seq + 1;
     char text[60];
     double norm;
+    int skipped;
 
     if (!isfinite(loss))
         return err_set(e, EX_NUM,
@@ -76,7 +80,8 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
             s->st.step + 1);
     if (save_written(&s->saver, e) < 0 || rank_unchanged(s, e) < 0)
         return -1;
-    if (adamw_step(s->opt, &s->t, s->pool, &o, count, &norm, e) < 0)
+    skipped = adamw_step(s->opt, &s->t, s->pool, &o, count, &norm, e);
+    if (skipped < 0)
         return err_set(e, EX_NUM,
             "step %" PRIu64 ": the gradient norm is not finite; the weights "
             "are those of the step before",
@@ -93,6 +98,10 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
     snprintf(text, sizeof(text), "loss %.4f", loss);
     progress_at((double)s->st.step, text);
     s->last = loss;
+    if (!skipped)
+        spikes_count(s, norm);
+    else if (spikes_record(s, first, loss, norm, e) < 0)
+        return -1;
     return metrics_add(&s->saver, &s->st, sum->n, loss, values, o.lr, norm, e);
 }
 

@@ -1,4 +1,4 @@
-/* AdamW, clipping and schedules; see adamw.h. */
+/* AdamW and clipping; see adamw.h. */
 #include "train/adamw.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -590,6 +590,10 @@ adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     *norm = sqrt(sq) * inv;
     if (!isfinite(*norm))
         return err_set(e, EX_NUM, "gradient norm is not finite");
+    if (o->limit > 0.0 && *norm > o->limit) {
+        tmodel_zero_grad(t);
+        return 1;
+    }
     /* torch.nn.utils.clip_grad_norm_ */
     if (o->clip > 0.0 && *norm > 0.0) {
         const double by = o->clip / (*norm + 1e-6);
@@ -612,31 +616,4 @@ adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     if (a->type == DT_BF16 && !(a->rounding > 0.0))
         a->rounding = all_rounding(a);
     return 0;
-}
-
-int
-sched_ends(enum sched s)
-{
-    return s != SCHED_CONST && s != SCHED_INVSQRT;
-}
-
-double
-sched_lr(enum sched s, double lr, size_t k, size_t n, size_t w, double by)
-{
-    const double pi = 3.14159265358979323846;
-    const double scale = w > 0 ? (double)w : 10000.0;
-    /* the decay begins here, and ends at by * lr */
-    const size_t from = s == SCHED_WSD ? n - (size_t)(by * (double)n + 0.5) : w;
-    const double floor = s == SCHED_WSD ? 0.0 : by;
-    double x;
-
-    if (k < w)
-        return lr * (double)k / (double)w;
-    if (s == SCHED_INVSQRT)
-        return lr / sqrt(((double)(k - w) + scale) / scale);
-    if (s == SCHED_CONST || n <= from || k < from)
-        return lr;
-    x = k < n ? (double)(k - from) / (double)(n - from) : 1.0;
-    x = s == SCHED_LINEAR ? 1.0 - x : 0.5 * (1.0 + cos(pi * x));
-    return lr * (floor + (1.0 - floor) * x);
 }

@@ -1,5 +1,5 @@
-/* AdamW with clipping, the schedule of its learning rate, averages of the
- * parameters, and its state for checkpoints and plans. */
+/* AdamW with clipping, averages of the parameters, and its state for checkpoints
+ * and plans. */
 #ifndef TRAIN_ADAMW_H
 #define TRAIN_ADAMW_H
 
@@ -14,6 +14,8 @@ struct adamw_opt {
     double lr, beta1, beta2, eps;
     double decay;      /* weight decay of blocks' matrices */
     double clip;       /* largest norm of the gradient; 0: no clipping */
+    double limit;      /* a gradient of larger norm is not applied; 0: no
+                        * limit */
     double mask_decay; /* SR-STE (model/effective.h): this times each masked
                         * weight is added to its gradient */
     double average;    /* after the update the average of each parameter
@@ -44,8 +46,8 @@ void adamw_rates(struct adamw *a, const struct tmodel *t,
 void adamw_average(struct adamw *a, const struct tmodel *t);
 void adamw_swap(struct adamw *a, struct tmodel *t);
 /* Scale gradient sums by 1/n, clip by global norm, update, zero gradients.
- * *norm: gradient norm before clipping.  -1 (EX_NUM): the norm is not finite,
- * and nothing has been applied. */
+ * *norm: gradient norm before clipping.  1: the norm is above the limit, and
+ * nothing has been applied.  -1 (EX_NUM): it is not finite, likewise. */
 int adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     const struct adamw_opt *o, size_t n, double *norm, struct err *e);
 
@@ -73,26 +75,5 @@ double adamw_rounding(const struct adamw *a);
 /* The number of steps done. */
 uint64_t adamw_count(const struct adamw *a);
 void adamw_set_count(struct adamw *a, uint64_t t);
-
-enum sched {
-    SCHED_COSINE,
-    SCHED_LINEAR,
-    SCHED_CONST,
-    SCHED_WSD,
-    SCHED_INVSQRT
-};
-/*
- * Learning rate of step k (0-based) of n, as in transformers: lr k/w while k <
- * w, then
- *   SCHED_COSINE, SCHED_LINEAR: a cosine or a line down to by*lr at step n
- *   SCHED_CONST: lr
- *   SCHED_WSD: lr, and a cosine down to 0 over the last by*n steps
- *   SCHED_INVSQRT: lr sqrt(w/k); without warm-up (w 0) lr sqrt(W/(k+W)), W =
- *     10000
- */
-double sched_lr(enum sched s, double lr, size_t k, size_t n, size_t w,
-    double by);
-/* Does the schedule depend on n? */
-int sched_ends(enum sched s);
 
 #endif

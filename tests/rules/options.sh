@@ -98,11 +98,11 @@ most() {
 most 26 tokenize
 most 25 teacher
 most 22 evalppl
-most 54 student
+most 55 student
 distinct=$(cut -f 1 options | sort -u | grep -c '')
-if [ "$distinct" -le 263 ]; then
-    pass 'all programs together have at most 263 names of options'
+if [ "$distinct" -le 264 ]; then
+    pass 'all programs together have at most 264 names of options'
 else
-    fail "all programs together have $distinct names of options, at most 263"
+    fail "all programs together have $distinct names of options, at most 264"
 fi
 done_testing

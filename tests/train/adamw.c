@@ -5,6 +5,7 @@
 #include "../lib/kern_sets.h"
 #include "../lib/tap.h"
 #include "train/adamw.h"
+#include "train/schedule.h"
 #include "train/step.h"
 
 #include <math.h>

@@ -1,0 +1,74 @@
+/* Steps that are left out: see spikes.h. */
+#include "spikes.h"
+#include "student.h"
+#include "base/note.h"
+#include "cli/die.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define SPIKES_HEAD "step\tfirst\tlast\tloss\tnorm\tmean\n"
+
+/* The mean is over the norms of applied steps, each of which weighs KEEP times
+ * the next one; it counts from the FIRST-th on. */
+#define KEEP 0.98
+enum { FIRST = 10 };
+
+void
+spikes_begin(struct student *s)
+{
+    uint64_t last;
+
+    if (s->a->spikes > 0.0)
+        s->skipped =
+            log_open(s->a->run, "skipped.tsv", SPIKES_HEAD, s->st.step, &last);
+}
+
+static double
+mean_norm(const struct student *s)
+{
+    return s->st.norms / s->st.weights;
+}
+
+double
+spikes_limit(const struct student *s)
+{
+    double least = 0.0;
+
+    for (int i = 0; i < FIRST; i++)
+        least = KEEP * least + 1.0;
+    return s->a->spikes > 0.0 && s->st.weights >= least
+        ? s->a->spikes * mean_norm(s)
+        : 0.0;
+}
+
+void
+spikes_count(struct student *s, double norm)
+{
+    if (!(s->a->spikes > 0.0))
+        return;
+    s->st.norms = KEEP * s->st.norms + norm;
+    s->st.weights = KEEP * s->st.weights + 1.0;
+}
+
+int
+spikes_record(struct student *s, uint64_t first, double loss, double norm,
+    struct err *e)
+{
+    note("step %" PRIu64 ": left out: the gradient norm %.4g is %.3g times the "
+         "mean (batches %" PRIu64 " to %" PRIu64 ")",
+        s->st.step, norm, norm / mean_norm(s), first, s->at.seq);
+    fprintf(s->skipped,
+        "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%.9g\t%.9g\t%.9g\n", s->st.step,
+        first, s->at.seq, loss, norm, mean_norm(s));
+    if (fflush(s->skipped) != 0)
+        return err_set(e, EX_SYS, "%s/skipped.tsv:", s->a->run);
+    return 0;
+}
+
+void
+spikes_close(struct student *s)
+{
+    if (s->skipped != NULL && fclose(s->skipped) != 0)
+        die(EX_SYS, "%s/skipped.tsv:", s->a->run);
+}

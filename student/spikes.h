@@ -1,0 +1,23 @@
+/* Steps that are left out because their gradient is far larger than those
+ * before (--skip-spikes).  Without the option the functions do nothing. */
+#ifndef STUDENT_SPIKES_H
+#define STUDENT_SPIKES_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct student;
+/* Open RUN/skipped.tsv.  Dies if it cannot. */
+void spikes_begin(struct student *s);
+/* The largest norm that the next step may have; 0: any. */
+double spikes_limit(const struct student *s);
+/* Count the norm of a step that was applied. */
+void spikes_count(struct student *s, double norm);
+/* Record a step that was left out, whose batches are numbers first .. s->at.seq
+ * of the input.  0; -1 and *e. */
+int spikes_record(struct student *s, uint64_t first, double loss, double norm,
+    struct err *e);
+void spikes_close(struct student *s);
+
+#endif
