@@ -11,7 +11,6 @@ eps 1e-8, no decay) after clip_grad_norm_ to 1.  Texts are tokenised as TRL's
 tokenize_fn does, with its common_prefix_length."""
 import json
 import os
-import shutil
 import sys
 from collections import defaultdict
 from contextlib import contextmanager
@@ -55,9 +54,8 @@ def make_model(top):
     torch.manual_seed(SEED)
     out = f'{top}/dpo'
     os.makedirs(out, exist_ok=True)
-    shutil.copy(f'{top}/tok/digits.json', f'{out}/tokenizer.json')
     tok = transformers.PreTrainedTokenizerFast(
-        tokenizer_file=f'{out}/tokenizer.json', eos_token='<|endoftext|>')
+        tokenizer_file=f'{top}/tok/digits.json', eos_token='<|endoftext|>')
     config = transformers.LlamaConfig(
         vocab_size=1024, hidden_size=16, intermediate_size=24,
         num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,

@@ -3,7 +3,7 @@
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/ranks.sh"
 
-golden=$top/tests/golden/dpo
+. "$top/tests/lib/dpo.sh"
 # train RUN [option ...]: 4 steps, each with a checkpoint
 train() {
     run=$1

@@ -4,7 +4,7 @@
 . "$top/tests/lib/ranks.sh"
 
 has_ranks 'preferences over ranks' || done_testing
-golden=$top/tests/golden/dpo
+. "$top/tests/lib/dpo.sh"
 # twice the 5 golden pairs, so that 4 ranks have rows of unequal number
 cat "$golden/pairs.jsonl" "$golden/pairs.jsonl" >pairs.jsonl
 

@@ -2,7 +2,7 @@
 # student dpo: 5 steps are those of TRL's DPOTrainer in double precision
 # (scripts/oracle/dpo.py), for texts and conversations, by five losses
 . "${0%/*}/../lib/lib.sh"
-golden=$top/tests/golden/dpo
+. "$top/tests/lib/dpo.sh"
 
 # near_golden NAME: compare metrics of the run NAME with those of TRL; a column
 # may differ by 1e-4 of its value, or 1e-5

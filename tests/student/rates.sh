@@ -2,7 +2,7 @@
 # student --rates: learning rates of tensors by their names, frozen tensors
 . "${0%/*}/../lib/lib.sh"
 
-golden=$top/tests/golden/dpo
+. "$top/tests/lib/dpo.sh"
 # train RUN [option ...]: 2 steps
 train() {
     run=$1

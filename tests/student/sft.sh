@@ -3,7 +3,8 @@
 # in a row do not see each other, dynamic fine-tuning
 . "${0%/*}/../lib/lib.sh"
 
-cp -r "$top/tests/golden/dpo" m
+. "$top/tests/lib/dpo.sh"
+mv golden m
 cat >m/chat_template.jinja <<'END'
 {% for m in messages %}[{{ m.role }}] {% if m.role == 'assistant' %}{% generation %}{{ m.content }}.{% endgeneration %}{% else %}{{ m.content }}{% endif %}{% endfor %}
 END

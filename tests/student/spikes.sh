@@ -2,7 +2,7 @@
 # student --skip-spikes: steps with a large gradient are left out and recorded
 . "${0%/*}/../lib/lib.sh"
 
-golden=$top/tests/golden/dpo
+. "$top/tests/lib/dpo.sh"
 # the last of every 15 pairs is far from the others
 awk 'BEGIN { for (i = 0; i < 30; i++) {
     far = ""
