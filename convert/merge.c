@@ -65,7 +65,7 @@ check_alike(const struct model *m, size_t n)
 
 /* Read a tensor in fp32, as it is used. */
 static float *
-read_tensor(const struct weight *w)
+widen_tensor(const struct weight *w)
 {
     const size_t n = w->rows * w->cols;
     float *x = xreallocarray(NULL, n, sizeof *x);
@@ -84,7 +84,7 @@ merge_weight(const struct weight *const *from, size_t n, struct weight *into)
     float **x = xcalloc(n, sizeof *x);
 
     for (size_t k = 0; k < n; k++)
-        x[k] = read_tensor(from[k]);
+        x[k] = widen_tensor(from[k]);
     if (method == MERGE_AVERAGE)
         mix_average(x, n, size, x[0]);
     else if (method == MERGE_SLERP)

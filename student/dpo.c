@@ -101,7 +101,7 @@ parse_losses(const char *text)
 }
 
 static void
-check_options(struct student *s)
+check_dpo_options(struct student *s)
 {
     (void)s;
     if (isnan(a.lr))
@@ -325,7 +325,7 @@ static const struct command command = {
     .columns = "rewards/chosen\trewards/rejected\trewards/accuracies\t"
                "rewards/margins\tlogps/chosen\tlogps/rejected\tentropy\t"
                "mean_token_accuracy\t",
-    .check = check_options,
+    .check = check_dpo_options,
     .open = open_pairs,
     .lines = pair_lines,
     .planned = plan_reference,

@@ -34,7 +34,7 @@ record_number(const json_t *record, const char *name)
 
 /* Append a pair whose texts are in r->ids. */
 static void
-add_pair(struct pair_reader *r, size_t prompt, const json_t *record)
+keep_pair(struct pair_reader *r, size_t prompt, const json_t *record)
 {
     struct pairs *p = r->p;
     const size_t most = r->from->T / 2;
@@ -71,7 +71,7 @@ read_pair(struct pair_reader *r, const char *line, size_t n, struct err *e)
     for (int k = 0; k < 2 && result == 0; k++)
         result = tok_fits(&r->ids[k], r->from->V, e);
     if (result == 0)
-        add_pair(r, prompt, record);
+        keep_pair(r, prompt, record);
     json_decref(record);
     return result;
 }
@@ -185,8 +185,8 @@ pair_batch_init(struct pair_batch *b, size_t B, size_t T)
 
 /* Write text k of a pair to a row, from column at on. */
 static void
-put_text(const struct pair *p, int k, size_t at, uint32_t *ids, uint32_t *first,
-    uint8_t *scored)
+write_piece(const struct pair *p, int k, size_t at, uint32_t *ids,
+    uint32_t *first, uint8_t *scored)
 {
     const uint32_t *from = p->ids + (k == 0 ? 0 : p->n[0]);
 
@@ -213,7 +213,7 @@ pair_batch_fill(struct pair_batch *b, const struct pairs *p, uint64_t seed,
     memset(b->scored, 0, B * b->T);
     for (size_t i = 0; i < B; i++)
         for (int t = 0; t < 2; t++)
-            put_text(b->pair[i], t, t == 0 ? 0 : b->pair[i]->n[0],
+            write_piece(b->pair[i], t, t == 0 ? 0 : b->pair[i]->n[0],
                 b->ids + i * b->T, b->first + i * b->T, b->scored + i * b->T);
 }
 

@@ -29,7 +29,7 @@ struct pairs {
     char tokenizer[33]; /* hash of the tokenizer */
 };
 
-/* What pairs_open reads. */
+/* The input of pairs_open. */
 struct pairs_from {
     const char *file;      /* JSONL; NULL or "-": standard input */
     const char *tokenizer; /* a model, a tokenizer.json */

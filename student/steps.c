@@ -62,7 +62,8 @@ next_options(const struct student *s)
 }
 
 /* Clip gradients, which are sums over `count`, and update parameters.  values:
- * of the command's columns of metrics.tsv.  0; -1 and *e: nothing is updated. */
+ * those of the command's columns of metrics.tsv.  0; -1 and *e: nothing is
+ * updated. */
 static int
 apply_step(struct student *s, const struct loss_sum *sum, double loss,
     size_t count, const struct buf *values, struct err *e)
@@ -162,7 +163,7 @@ judge_step(struct student *s, struct err *e)
 /* Make a step of the gradients that have been added.  0: done, or there was
  * nothing to learn; -1 and *e. */
 static int
-finish_step(struct student *s, const struct loss_sum *sum, struct err *e)
+update_step(struct student *s, const struct loss_sum *sum, struct err *e)
 {
     const struct command *c = s->command;
     struct buf values = { 0 };
@@ -195,7 +196,7 @@ steps_run(struct student *s)
     while (!any_stopped(s) && !held_out_over(s) &&
         (s->a->steps == 0 || s->st.step < s->a->steps) &&
         (r = s->command->gather(s, &sum, &e)) > 0)
-        if (finish_step(s, &sum, &e) < 0)
+        if (update_step(s, &sum, &e) < 0)
             end_run(s, &e);
     prog_saving(1);
     if (r >= 0 && !s->stop)

@@ -51,7 +51,8 @@ struct command {
      * other. */
     void (*check)(struct student *s);
     /* Open the inputs, from the step s->st.step on, and set s->in and, for the
-     * losses of a step (train/step.h), s->loss.  input: the operand, or NULL. */
+     * losses of a step (train/step.h), s->loss.  input: the operand, or
+     * NULL. */
     void (*open)(struct student *s, const char *input);
     /* Open logs of its own.  May be NULL. */
     void (*begin)(struct student *s);

@@ -1,5 +1,5 @@
-/* AdamW with clipping, averages of the parameters, and its state for checkpoints
- * and plans. */
+/* AdamW with clipping, averages of the parameters, and its state for
+ * checkpoints and plans. */
 #ifndef TRAIN_ADAMW_H
 #define TRAIN_ADAMW_H
 

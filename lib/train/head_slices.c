@@ -9,7 +9,7 @@ enum { TILE_ROWS = 256 }; /* predictions */
 enum { JOIN_ROWS = 16 };  /* rows of a task that joins slices */
 
 /* Parts of dh of n predictions, for tasks that join them. */
-struct parts {
+struct dh_parts {
     const struct head_slices *h;
     size_t n;
     float *dh;
@@ -64,9 +64,9 @@ head_slices_products(const struct head_slices *h, size_t s, size_t n,
 
 /* Task: sum the parts of dh over slices, for a few rows. */
 static void
-join_parts(void *ctx, size_t task, size_t worker)
+sum_parts(void *ctx, size_t task, size_t worker)
 {
-    const struct parts *q = ctx;
+    const struct dh_parts *q = ctx;
     const struct head_slices *h = q->h;
     const size_t r0 = task * JOIN_ROWS, d = h->d;
     const size_t r1 = r0 + JOIN_ROWS < q->n ? r0 + JOIN_ROWS : q->n;
@@ -88,7 +88,7 @@ join_parts(void *ctx, size_t task, size_t worker)
 void
 head_slices_join(const struct head_slices *h, size_t n, float *dh)
 {
-    struct parts q = { h, n, dh };
+    struct dh_parts q = { h, n, dh };
 
-    pool_run(h->pool, (n + JOIN_ROWS - 1) / JOIN_ROWS, join_parts, &q);
+    pool_run(h->pool, (n + JOIN_ROWS - 1) / JOIN_ROWS, sum_parts, &q);
 }

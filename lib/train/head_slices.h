@@ -1,7 +1,8 @@
 /*
- * What losses on a head's logits share: logits exist only for a tile of at most
- * 256 predictions, and for them in slices of the vocabulary with fixed borders,
- * each of which is a task.  So the number of threads changes no bit.
+ * Logits of a head, for losses on them.  They exist only for a tile of at most
+ * 256 predictions, and for these in slices of the vocabulary with fixed
+ * borders, each of which is a task, so that the number of threads changes no
+ * bit.
  */
 #ifndef TRAIN_HEAD_SLICES_H
 #define TRAIN_HEAD_SLICES_H

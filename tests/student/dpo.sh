@@ -50,6 +50,11 @@ like 'the message names the loss' "loss.*sigmod" err
 status 2 'exo_pair is refused without smoothing' prefer not --loss exo_pair
 like 'the message names the smoothing' 'label-smoothing' err
 
+ok 'a trained model is judged by a step of rate 0' student dpo -q -m run --reference s0 \
+    --lr 0 -B 40 -o judged pairs.jsonl
+ok 'it prefers the chosen completions' awk -F '\t' '
+    NR == 2 { exit !($7 > 0.9 && $8 > 0) }' judged/metrics.tsv
+
 # --- what must not matter ---
 for o in '-j 1' '--micro 1' '--micro 3' --recompute; do
     # shellcheck disable=SC2086

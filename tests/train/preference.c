@@ -5,7 +5,7 @@
 #include "../lib/tap.h"
 #include "train/preference.h"
 
-/* One pair: beta 0.1, c 0.5, r -0.3, 5 and 8 tokens. */
+/* A pair: beta 0.1, c 0.5, r -0.3, 5 and 8 tokens. */
 static const struct {
     enum preference loss;
     double smoothing, value;
