@@ -56,7 +56,8 @@ is_compared(const char *name)
         "micro", "recompute", "ahead", "save", "max-time", "cpus", "numa",
         "keep", "resume", "override", "rank-timeout", "shard-level", "stages",
         "overlap", "node-copy", "comm-log", "timeline", "published", "ce", "kl",
-        "squarehead", "steps", "model", "teacher", "eval" };
+        "squarehead", "steps", "epochs", "model", "teacher", "reference",
+        "eval" };
 
     for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
         if (strcmp(name, not [i]) == 0)

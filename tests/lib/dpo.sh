@@ -5,3 +5,4 @@
 cp -r "$top/tests/golden/dpo" golden &&
     cp "$top/tests/golden/tok/digits.json" golden/tokenizer.json || exit 1
 golden=golden
+export golden

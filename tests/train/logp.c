@@ -1,6 +1,7 @@
 /*
  * Log probabilities of given tokens, entropies, and the gradients at final
- * states and head: against PyTorch in double precision (scripts/oracle/logp.py).
+ * states and head, and two forms of cross entropy: against PyTorch in double
+ * precision (scripts/oracle/logp.py).
  */
 #include "../lib/golden.h"
 #include "../lib/kern_sets.h"
