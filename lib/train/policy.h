@@ -1,0 +1,85 @@
+/*
+ * Losses of a policy whose texts have rewards: GRPO (Shao et al.,
+ * arXiv:2402.03300, equation 3), Dr. GRPO (arXiv:2503.20783) and DAPO
+ * (arXiv:2503.14476), with the formulas and the names of TRL 1.16.
+ *
+ * n texts of a prompt are a group.  Text i of a group has the advantage
+ *   A_i = (r_i - mean) / (s + 1e-4)
+ * with the group's mean of rewards.  A token of it has the loss
+ *   -min(rho A_i, clip(rho, 1 - low, 1 + high) A_i) + beta k
+ *   rho = exp(logp - old)
+ *   k   = exp(ref - logp) - (ref - logp) - 1      KL estimator k3, times rho
+ *                                                 if it is corrected
+ * logp, old and ref are the log probabilities of the token, in nats, that the
+ * policy, the policy that wrote the text, and the reference model give it.
+ */
+#ifndef TRAIN_POLICY_H
+#define TRAIN_POLICY_H
+
+#include <stddef.h>
+
+/* The s of advantages: the standard deviation (divided by n - 1) of the
+ * group's rewards or of all rewards; POLICY_NONE: advantages are not
+ * divided. */
+enum policy_scale { POLICY_GROUP, POLICY_BATCH, POLICY_NONE };
+
+/* The weight of a token in the sum of losses, for `texts` texts of `tokens`
+ * tokens in all:
+ *   POLICY_GRPO     1 / (texts * tokens of its own text)
+ *   POLICY_DR_GRPO  1 / (texts * longest)
+ *   POLICY_DAPO     1 / tokens
+ *   POLICY_BNPO     as POLICY_DAPO.  TRL divides by the tokens of a
+ *                   micro-batch; here a step has one denominator. */
+enum policy_kind { POLICY_GRPO, POLICY_BNPO, POLICY_DR_GRPO, POLICY_DAPO };
+
+struct policy_opt {
+    enum policy_kind kind;
+    double low, high; /* clip */
+    double beta;      /* weight of k; 0: there is no reference */
+    int corrected;    /* 1: k is multiplied by rho */
+    size_t longest;   /* tokens that a text may have; for POLICY_DR_GRPO */
+};
+
+/* Rewards of a batch; the means are over texts that have a reward. */
+struct policy_rewards {
+    double mean, std; /* std is NAN if fewer than two texts have a reward */
+    double zero;      /* share of texts whose s is 0, to 1e-8 */
+};
+
+/* Write the advantages [groups * n] of rewards [groups * n], group after group.
+ * A reward that is NAN is missing: it counts in no mean, and its text has
+ * advantage 0. */
+void policy_advantages(const double *reward, size_t groups, size_t n,
+    enum policy_scale scale, double *advantage, struct policy_rewards *r);
+/* Do those of the rewards [n] of a group that are not NAN have one value?  Such
+ * a group teaches nothing. */
+int policy_equal(const double *reward, size_t n);
+
+double policy_weight(const struct policy_opt *o, size_t texts, size_t tokens,
+    size_t own);
+
+/* The tokens of a text that are trained on. */
+struct policy_text {
+    size_t n;
+    double advantage, weight; /* weight: policy_weight */
+    const float *logp;        /* [n] */
+    const float *old;         /* [n]; NULL: logp */
+    const float *ref;         /* [n]; not read if beta is 0 */
+};
+
+/* Sums over texts; begin with { 0 }. */
+struct policy_sum {
+    double loss;      /* times the weights */
+    double kl;        /* of k over tokens */
+    double low, high; /* tokens that are clipped, at each end */
+    double low_min;   /* least share of a text's tokens clipped at the low */
+    double high_max;  /* end, largest at the high end */
+    size_t texts, tokens;
+};
+/* Add a text to *sum, and write d loss / d logp [n], times the weight. */
+void policy_loss(const struct policy_opt *o, const struct policy_text *t,
+    struct policy_sum *sum, float *grad);
+/* Add the sums of other texts. */
+void policy_sum_add(struct policy_sum *to, const struct policy_sum *from);
+
+#endif
