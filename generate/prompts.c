@@ -5,24 +5,22 @@
 #include "base/rng.h"
 #include "cli/die.h"
 #include "format/json.h"
-#include "gen/chat.h"
+#include "gen/prompt.h"
 #include "text/unicode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LINES_UNKNOWN, LINES_JSON, LINES_PLAIN };
 
 struct prompts {
     const struct prompts_from *from;
-    struct tok_scratch *scratch;
-    struct chat *chat; /* NULL: no line has had messages */
-    FILE *in;          /* NULL: no file */
-    int kind;          /* of lines */
+    struct prompt_reader reader;
+    FILE *in; /* NULL: no file */
+    int kind; /* of lines */
     char *line;
     size_t cap;
     size_t lines, given; /* lines read, prompts given */
@@ -57,7 +55,12 @@ prompts_open(const struct prompts_from *from)
     int fd;
 
     p->from = from;
-    p->scratch = tok_scratch_new(from->tok);
+    p->reader = (struct prompt_reader){ .tok = from->tok,
+        .V = from->V,
+        .field = from->field,
+        .model = from->model,
+        .template = from->template };
+    prompt_begin(&p->reader);
     p->total = from->text != NULL ? 1 : from->count;
     if (from->file == NULL)
         return p;
@@ -74,8 +77,7 @@ prompts_close(struct prompts *p)
 {
     if (p->in != NULL && p->in != stdin)
         fclose(p->in);
-    tok_scratch_free(p->scratch);
-    chat_free(p->chat);
+    prompt_release(&p->reader);
     free(p->line);
     free(p);
 }
@@ -101,71 +103,19 @@ prompt_number(const struct prompt *q, size_t i)
     return q->number == 0 || i == 0 ? q->number + i : rng_key(q->number, i);
 }
 
-/* Set q->ids to the tokens of text [n]; of an empty text BOS, or EOS if the
- * tokenizer has no BOS.  bos: TOK_BOS, or 0. */
+/* Do the prompt and the new tokens fit into the model's positions? */
 static int
-encode_prompt(struct prompts *p, struct prompt *q, const char *text, size_t n,
-    int bos, struct err *e)
+check_positions(const struct prompts *p, const struct prompt *q, struct err *e)
 {
-    const struct prompts_from *f = p->from;
-    const size_t most = q->params.most;
+    const size_t positions = p->from->positions, most = q->params.most;
 
-    tok_encode(f->tok, p->scratch, text, n, TOK_SPECIAL | bos, &q->ids);
-    if (q->ids.n == 0 && n == 0 && tok_prefix(f->tok) >= 0)
-        tok_ids_push(&q->ids, (uint32_t)tok_prefix(f->tok));
-    if (q->ids.n == 0)
-        return err_set(e, EX_INPUT,
-            "the prompt has no tokens, and the tokenizer no BOS or EOS: give "
-            "another prompt");
-    if (tok_fits(&q->ids, f->V, e) < 0)
-        return err_prefix(e, "the prompt");
-    if (f->positions > 0 && q->ids.n + most > f->positions)
-        return err_set(e, EX_INPUT,
-            "the prompt has %zu tokens, and with %zu more they exceed the "
-            "model's %zu positions: shorten it, or ask for fewer by -n or "
-            "max_tokens",
-            q->ids.n, most, f->positions);
-    return 0;
-}
-
-/* Read messages: they are the prompt that the chat template makes of them. */
-static int
-read_messages(struct prompts *p, struct prompt *q, struct err *e)
-{
-    const time_t now = time(NULL);
-    const struct chat_options o = { .prompt = 1, .now = localtime(&now) };
-    struct jinja_out out = { 0 };
-    int r;
-
-    if (p->chat == NULL &&
-        (p->chat = chat_open(p->from->model, p->from->template, e)) == NULL)
-        return -1;
-    r = chat_render(p->chat, json_object_get(q->record, "messages"), &o, &out,
-        e);
-    if (r == 0)
-        r = encode_prompt(p, q, out.text.p, out.text.n, 0, e);
-    if (r == 0)
-        json_object_set_new(q->record, "prompt",
-            json_stringn(out.text.p, out.text.n));
-    jinja_out_release(&out);
-    return r;
-}
-
-/* Read the member that is the prompt. */
-static int
-read_text(struct prompts *p, struct prompt *q, struct err *e)
-{
-    const char *field = p->from->field, *text;
-    int r;
-
-    if ((r = js_str(q->record, field, &text, e)) < 0)
-        return -1;
-    if (r == 0)
-        return err_set(e, EX_INPUT, "has no member %s", field);
-    r = encode_prompt(p, q, text, strlen(text), TOK_BOS, e);
-    if (r == 0 && strcmp(field, "prompt") != 0)
-        json_object_set_new(q->record, "prompt", json_string(text));
-    return r;
+    return positions > 0 && q->ids.n + most > positions
+        ? err_set(e, EX_INPUT,
+              "the prompt has %zu tokens, and with %zu more they exceed the "
+              "model's %zu positions: shorten it, or ask for fewer by -n or "
+              "max_tokens",
+              q->ids.n, most, positions)
+        : 0;
 }
 
 /* Read the prompt and the parameters of a line's object. */
@@ -183,9 +133,9 @@ read_record(struct prompts *p, struct prompt *q, struct err *e)
     else if (index == NULL)
         json_object_set_new(q->record, "index",
             json_integer((json_int_t)q->number));
-    if (js_get(q->record, "messages") != NULL)
-        return read_messages(p, q, e);
-    return read_text(p, q, e);
+    if (prompt_record(&p->reader, q->record, &q->ids, e) < 0)
+        return -1;
+    return check_positions(p, q, e);
 }
 
 /* Read line [n] of the file. */
@@ -267,8 +217,8 @@ prompts_next(struct prompts *p)
         if (f->text == NULL)
             q->record = json_pack("{s:s, s:I}", "prompt", "", "index",
                 (json_int_t)p->given);
-        r = encode_prompt(p, q, text, strlen(text), TOK_BOS, &e);
-        if (r < 0)
+        r = prompt_text(&p->reader, text, strlen(text), &q->ids, &e);
+        if (r < 0 || check_positions(p, q, &e) < 0)
             die_err(&e);
     }
     p->given++;

@@ -214,7 +214,10 @@ gen_report(struct gen_engine *g, struct gen_text *t)
 void
 gen_report_end(struct gen_text *t, enum gen_reason why)
 {
-    struct gen_event ev = { .kind = GEN_END, .reason = why };
+    struct gen_event ev = { .kind = GEN_END,
+        .reason = why,
+        .id = t->chosen,
+        .logp = t->r.params->logprobs ? t->logp : NAN };
 
     show_bytes(t, 1, &ev);
     t->r.on_event(t->r.ctx, &ev);

@@ -66,7 +66,8 @@ enum gen_kind {
 struct gen_event {
     enum gen_kind kind;
     enum gen_reason reason; /* GEN_END: why; else GEN_GOES_ON */
-    /* GEN_PROMPT and GEN_TOKEN: */
+    /* GEN_PROMPT and GEN_TOKEN; id and logp also of GEN_END by GEN_EOS: the
+     * token that ended the text */
     uint32_t id;
     size_t at; /* index of the token in the prompt, or in the new text */
     /* Log probability of id, in nats, by the model's own distribution (before

@@ -22,6 +22,8 @@ struct heard {
     struct tok_ids scored;
     struct gen_text *text;
     enum gen_reason end;
+    uint32_t end_id; /* of GEN_END */
+    float end_logp;
     size_t ends;
 };
 
@@ -32,6 +34,8 @@ hear(void *ctx, const struct gen_event *ev)
 
     if (ev->kind == GEN_END) {
         h->end = ev->reason;
+        h->end_id = ev->id;
+        h->end_logp = ev->logp;
         h->ends++;
         h->text = NULL;
         return;
@@ -431,10 +435,12 @@ test_ends(const struct model *m, struct pool *pool)
     struct heard h[4] = { 0 };
     struct gen_stats s;
     uint32_t first;
+    float logp;
 
     for (size_t i = 0; i < 4; i++) {
         hear_init(&h[i]);
         h[i].params.most = 100;
+        h[i].params.logprobs = 1;
         h[i].params.past_eos = 1;
         tok_ids_push(&h[i].prompt, 9);
         tok_ids_push(&h[i].prompt, 30 + (uint32_t)i);
@@ -442,6 +448,7 @@ test_ends(const struct model *m, struct pool *pool)
     }
     gen_step(g);
     first = h[0].next.v[0];
+    memcpy(&logp, h[0].logp.p, sizeof logp);
     gen_cancel(g, h[1].text);
     gen_cancel(g, h[3].text);
     ok(h[1].ends == 0, "a text that is cancelled runs to the next step");
@@ -461,6 +468,8 @@ test_ends(const struct model *m, struct pool *pool)
     run_engine(g);
     ok(h[0].end == GEN_EOS && h[0].next.n == 0,
         "a token of stop_token_ids ends a text and is no part of it");
+    ok(h[0].end_id == first && h[0].end_logp == logp,
+        "the end tells that token and its log probability");
     h[0].params.least = 5;
     add_heard(g, &h[0]);
     run_engine(g);
