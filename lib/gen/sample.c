@@ -265,8 +265,12 @@ double
 sample_lse(const float *z, size_t V)
 {
     const float most = kern.max(z, V);
+    const size_t width = kern_slice(V);
+    double sum = 0.0;
 
-    return most + log(kern.expsum(z, V, most, 1.0f));
+    for (size_t v = 0; v < V; v += width)
+        sum += kern.expsum(z + v, V - v < width ? V - v : width, most, 1.0f);
+    return most + log(sum);
 }
 
 float

@@ -139,3 +139,14 @@ kern_name(void)
 {
     return kern.name;
 }
+
+/* Large vocabularies get about 24 slices: enough tasks for many threads, and
+ * slices wide enough for efficient products. */
+size_t
+kern_slice(size_t V)
+{
+    size_t w = (V + 23) / 24;
+
+    w = (w + 63) / 64 * 64;
+    return w < 256 ? 256 : w > 4096 ? 4096 : w;
+}

@@ -232,4 +232,9 @@ enum kern_bf16 { KERN_BF16_AVX512, KERN_BF16_AMX };
 void kern_compute(const char *name);
 int kern_slow(void);
 
+/* The width of the slices in which sums over a vocabulary of V ids are made;
+ * the last slice may be narrower.  Log probabilities of trainer and generation
+ * have the same bits because both add the same slices. */
+size_t kern_slice(size_t V);
+
 #endif

@@ -13,8 +13,7 @@
  * not on threads or on the other predictions.  They are those of the same
  * matrix widened to fp32, so a model file and the parameters read from it
  * agree to the bit.  With tau = 1 logp is sample_logp(z, sample_lse(z, V))
- * (gen/sample.h) of the same logits, but for a few predictions in 10^8 that
- * differ in the last bit, because that sum has another order.
+ * (gen/sample.h) of the same logits.
  */
 #ifndef TRAIN_HEAD_LOGP_H
 #define TRAIN_HEAD_LOGP_H

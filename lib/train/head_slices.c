@@ -15,17 +15,6 @@ struct dh_parts {
     float *dh;
 };
 
-/* Large vocabularies get about 24 slices: enough tasks for many threads, and
- * slices wide enough for efficient products. */
-static size_t
-slice_width(size_t V)
-{
-    size_t w = (V + 23) / 24;
-
-    w = (w + 63) / 64 * 64;
-    return w < 256 ? 256 : w > 4096 ? 4096 : w;
-}
-
 void
 head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
     size_t V, size_t d, size_t rows)
@@ -34,7 +23,7 @@ head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
     h->V = V;
     h->d = d;
     h->R = rows < TILE_ROWS ? rows : TILE_ROWS;
-    h->width = slice_width(V);
+    h->width = kern_slice(V);
     h->nslice = (V + h->width - 1) / h->width;
     h->zs = arena_alloc(a, h->nslice * h->R * h->width, sizeof(float));
     h->part = arena_alloc(a, h->nslice * h->R * d, sizeof(float));
