@@ -57,7 +57,7 @@ is_compared(const char *name)
         "keep", "resume", "override", "rank-timeout", "shard-level", "stages",
         "overlap", "node-copy", "comm-log", "timeline", "published", "ce", "kl",
         "squarehead", "steps", "epochs", "model", "teacher", "reference",
-        "eval" };
+        "eval", "score-with", "at-once", "reward-time" };
 
     for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
         if (strcmp(name, not [i]) == 0)

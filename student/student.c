@@ -1,12 +1,14 @@
 /* student - train or distil a model; see student(1) */
 #include "command.h"
 #include "dpo.h"
+#include "on_policy.h"
 #include "train.h"
 #include "cli/sub.h"
 
 static const struct sub commands[] = {
     { "train", train_main, "train or distil on a stream of batches" },
     { "dpo", dpo_main, "train on pairs of which one is preferred" },
+    { "on-policy", on_policy_main, "distil on texts that the student writes" },
     { 0 },
 };
 

@@ -49,7 +49,7 @@ table() {
 
 for p in $(names); do
     table "$p" >>options
-    for c in $("$p" -h | sed -n '/^commands/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+    for c in $("$p" -h | sed -n '/^commands/,/^$/s/^  \([a-z-]*\) .*/\1/p'); do
         table "$p" "$c" >>options
     done
 done

@@ -1,0 +1,8 @@
+/* student on-policy: a teacher judges every token of the texts that the student
+ * writes. */
+#ifndef STUDENT_ON_POLICY_H
+#define STUDENT_ON_POLICY_H
+
+int on_policy_main(int argc, char **argv);
+
+#endif

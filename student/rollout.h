@@ -1,0 +1,80 @@
+/*
+ * Training on texts that the student itself writes: what student grpo and
+ * student on-policy share.  A batch has B rows, a text each; rank r of n has
+ * the rows r, r + n, ...  What is written depends on the seed, the weights and
+ * the row's number in the run alone.
+ */
+#ifndef STUDENT_ROLLOUT_H
+#define STUDENT_ROLLOUT_H
+
+#include "student.h"
+#include "texts.h"
+
+/* Values of the options. */
+struct rollout_args {
+    const char *template;
+    size_t rows, length, at_once;
+    double temperature;
+};
+#define ROLLOUT_DEFAULT                                             \
+    {                                                               \
+        .rows = 64, .length = 64, .at_once = 64, .temperature = 1.0 \
+    }
+/* clang-format off */
+#define OPTIONS_ROLLOUT(r)                                                     \
+    OPT_GROUP("texts"),                                                        \
+    OPT_SIZE('B', "batch-size", &(r).rows, 1, 1 << 20, "rows",                 \
+        "rows of a batch"),                                                    \
+    OPT_SIZE('n', "max-new-tokens", &(r).length, 1, 1e6, "tokens",             \
+        "number of tokens to add to a prompt"),                                \
+    OPT_REAL(0, "temperature", &(r).temperature, 0.01, 1000, "T",              \
+        "temperature of the softmax"),                                         \
+    OPT_STR(0, "template", &(r).template, "file",                              \
+        "chat template (default: the model's)"),                               \
+    OPT_SIZE(0, "at-once", &(r).at_once, 1, 4096, "texts",                     \
+        "number of texts computed together")
+/* clang-format on */
+
+struct rollout {
+    const struct rollout_args *a;
+    struct tokenizer *tok;
+    struct prompt_reader reader;
+    struct prompts prompts;
+    struct writer writer;
+    struct text *text;  /* [n] this rank's texts of the batch, empty between
+                         * batches */
+    struct text **each; /* [n] their addresses */
+    size_t n;
+    struct text_rows rows;
+    uint64_t batch; /* number of the current batch, from 1 */
+};
+/* Refuse options of a run that does not have the whole model on each rank. */
+void rollout_check(const struct student *s);
+/* Open tokenizer and prompts, and set s->in.  Rows hold prompts with their
+ * answers, too.  Dies on errors. */
+void rollout_open(struct rollout *r, struct student *s,
+    const struct rollout_args *a, const char *file);
+void rollout_close(struct rollout *r);
+/* Bytes of memory. */
+size_t rollout_bytes(const struct rollout *r);
+/* Begin the texts of the next batch.  Every `group` neighbours of the batch's B
+ * rows have one prompt. */
+void rollout_begin(struct rollout *r, const struct student *s, size_t group);
+/* The number of row k of this rank in the batch, and in the run. */
+size_t rollout_row(const struct student *s, size_t k);
+uint64_t rollout_number(const struct rollout *r, const struct student *s,
+    size_t k);
+/* Release the texts of the batch. */
+void rollout_end(struct rollout *r);
+/* Set s->at: the current batch is done. */
+void rollout_place(const struct rollout *r, struct student *s);
+
+/* Sums over the texts of the batch that the student has written, on all ranks,
+ * for metrics. */
+struct rollout_sums {
+    double texts, tokens, ended;
+};
+struct rollout_sums rollout_sums(const struct rollout *r,
+    const struct student *s);
+
+#endif
