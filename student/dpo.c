@@ -246,7 +246,7 @@ refer_row(size_t row)
     }
     reference_row(dpo.reference,
         &(struct rows){ 1, b->T, b->ids + at, b->first + at }, b->scored + at,
-        dpo.logp);
+        1.0, dpo.logp);
     ref[0] = ref[1] = 0.0;
     for (size_t i = 0; i < b->T; i++)
         ref[i >= p->n[0]] += dpo.logp[i];

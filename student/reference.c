@@ -78,7 +78,7 @@ reference_bytes(const struct reference *r)
 
 void
 reference_row(struct reference *r, const struct rows *row,
-    const uint8_t *scored, float *logp)
+    const uint8_t *scored, double tau, float *logp)
 {
     const size_t d = r->m.c.d;
     size_t n = 0;
@@ -90,7 +90,7 @@ reference_row(struct reference *r, const struct rows *row,
             memcpy(r->hs + n * d, r->x + i * d, d * sizeof(float));
             r->target[n++] = row->ids[i + 1];
         }
-    head_logp_rows(r->head, &r->m.head, r->hs, r->target, n, 1.0,
+    head_logp_rows(r->head, &r->m.head, r->hs, r->target, n, tau,
         &(struct logp_out){ .logp = r->logp });
     for (size_t i = row->T; i-- > 0;)
         logp[i] = scored[i] ? r->logp[--n] : 0.0f;

@@ -17,12 +17,12 @@ void reference_close(struct reference *r);
 /* Bytes of memory that it takes, the mapped weights not counted. */
 size_t reference_bytes(const struct reference *r);
 /*
- * Write to logp [T] the log probability of token i + 1 of a row, for each i
- * with scored[i]; the others are 0.  `row` is one row (B = 1).  Bits are those
- * of a step's log probabilities (train/step.h) while the student's parameters
- * are those of the file.
+ * Write to logp [T] the log probability of token i + 1 of a row at temperature
+ * tau, for each i with scored[i]; the others are 0.  `row` is one row (B = 1).
+ * Bits are those of a step's log probabilities (train/step.h) while the
+ * student's parameters are those of the file.
  */
 void reference_row(struct reference *r, const struct rows *row,
-    const uint8_t *scored, float *logp);
+    const uint8_t *scored, double tau, float *logp);
 
 #endif

@@ -34,6 +34,15 @@ any_stopped(struct student *s)
     return s->stop;
 }
 
+/* May the run stop now, and should it? */
+static int
+stops_here(struct student *s)
+{
+    const struct command *c = s->command;
+
+    return (c->whole == NULL || c->whole(s)) && any_stopped(s);
+}
+
 /* Skip messages without a scored token, such as a last row whose pieces have
  * one token each: there is nothing to learn. */
 static void
@@ -193,7 +202,7 @@ steps_run(struct student *s)
     struct err e;
     int r = 1;
 
-    while (!any_stopped(s) && !held_out_over(s) &&
+    while (!stops_here(s) && !held_out_over(s) &&
         (s->a->steps == 0 || s->st.step < s->a->steps) &&
         (r = s->command->gather(s, &sum, &e)) > 0)
         if (update_step(s, &sum, &e) < 0)

@@ -71,6 +71,8 @@ struct command {
      * by a tab. */
     double (*result)(struct student *s, const struct loss_sum *sum,
         size_t *count, struct buf *b);
+    /* May the run stop and be saved after this step?  NULL: always. */
+    int (*whole)(const struct student *s);
     /* Remember the place in the inputs, in s->at, for checkpoints. */
     void (*place)(struct student *s);
     /* Evaluate (s->st.judged, s->st.best); called after steps of --eval-every.

@@ -525,6 +525,13 @@ elsewhere(const struct opt *table, const char *name, size_t n)
         { "gradient_accumulation_steps", "grad-accum", "student" },
         { "warmup-steps", "warmup", "student" },
         { "gradient-checkpointing", "recompute", "student" },
+        { "num_generations", "group", "student grpo" },
+        { "num_iterations", "iterations", "student grpo" },
+        { "max_completion_length", "max-new-tokens", "student grpo" },
+        { "epsilon", "clip-low", "student grpo" },
+        { "epsilon_high", "clip-high", "student grpo" },
+        { "reward_funcs", "reward", "student grpo" },
+        { "lmbda", "written", "student on-policy" },
     };
     static char text[80];
 

@@ -1,0 +1,65 @@
+/* A batch of student grpo: texts, their rewards and advantages, and the loss of
+ * their tokens. */
+#ifndef STUDENT_GRPO_BATCH_H
+#define STUDENT_GRPO_BATCH_H
+
+#include "reference.h"
+#include "rollout.h"
+#include "train/policy.h"
+
+struct grpo_opt {
+    size_t group;          /* texts of a prompt */
+    size_t iterations;     /* steps of a batch */
+    int scale;             /* enum policy_scale */
+    int drop;              /* 1: groups of equal rewards are left out */
+    struct opt_list judge; /* reward programs */
+    double *weight;        /* [judge.n] */
+    double seconds;        /* that a program has for a batch */
+    const char *reference; /* model; NULL: the one that the run began with */
+    struct policy_opt policy;
+};
+
+/* Figures of a step, over all ranks. */
+struct grpo_figures {
+    struct policy_rewards rewards;
+    struct rollout_sums written;
+    size_t dropped; /* groups left out */
+    double low_min, high_max;
+    double drift; /* largest |log p of training - log p of generation|, where
+                   * the temperature is 1; else NAN */
+};
+
+/* Sums of a step, in struct loss_sum's own. */
+enum { GRPO_LOSS, GRPO_KL, GRPO_ENTROPY, GRPO_LOW, GRPO_HIGH, GRPO_TOKENS };
+
+struct grpo {
+    const struct grpo_opt *o;
+    struct rollout roll;
+    struct reference *reference; /* NULL: beta is 0 */
+    size_t iteration;            /* steps made of the batch; 0: it is done */
+    double *told;       /* [all rows, judge.n + 1] rewards, tokens; by rank */
+    double *reward;     /* [all rows] */
+    double *advantage;  /* [all rows] */
+    struct text **kept; /* [n] texts that are trained on */
+    double *kept_advantage, *kept_weight; /* [n] */
+    size_t nkept, kept_of_all;            /* texts, on this rank and on all */
+    float *old, *ref; /* [n,longest text] log probabilities */
+    struct grpo_figures figures;
+    struct logp_loss loss;
+};
+void grpo_begin(struct grpo *g, struct student *s, const struct grpo_opt *o);
+void grpo_release(struct grpo *g);
+size_t grpo_bytes(const struct grpo *g);
+
+/* Write and judge the texts of the next batch.  0; -1 and *e, on this rank or
+ * another. */
+int grpo_write(struct grpo *g, struct student *s, struct err *e);
+/* Choose the texts that are trained on, from g->reward, g->advantage and their
+ * tokens in g->told: make their weights and rows. */
+void grpo_keep(struct grpo *g, const struct student *s);
+/* Make a step of the batch: add its gradients and losses. */
+void grpo_step(struct grpo *g, struct student *s, struct loss_sum *sum);
+/* The mean reward of program i, NAN if it gave none. */
+double grpo_reward(const struct grpo *g, size_t i);
+
+#endif
