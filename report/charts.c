@@ -78,6 +78,8 @@ static const struct drawn {
     { "squarehead", "SquareHead",
         "Hidden states against the teacher\xe2\x80\x99s.",
         "relative squared error", SQUAREHEAD, 0 },
+    { "reward", "Reward", "Mean over the texts of a batch.", "reward", REWARD,
+        0 },
     { "speed", "Speed", "With the time that the input took.", "tokens/s", SPEED,
         0 },
     { "norm", "Gradient norm", "Before clipping.", "norm", NORM, 0 },

@@ -68,12 +68,12 @@ static void
 read_run_log(struct run *r, const char *dir, const char *name)
 {
     static const char *const column[NLOG] = { "step", "ce", "tokens", "scored",
-        "kl", "squarehead", "norm", "seconds", "" };
+        "kl", "squarehead", "norm", "seconds", "reward", "" };
     static const char *const held[NHELD] = { "step", "loss", "ce", "kl" };
     char *path = xasprintf("%s/metrics.tsv", dir);
     struct log g = { .n = 0 };
     struct err e;
-    int got = read_log_columns(path, column, NLOG, "step ce", g.v, &g.n, &e);
+    int got = read_log_columns(path, column, NLOG, "step loss", g.v, &g.n, &e);
 
     free(path);
     if (got < 0)

@@ -11,7 +11,19 @@
 
 /* Columns of metrics.tsv by student(1), with a value for each step; NAN: none.
  */
-enum { STEP, CE, TOKENS, SCORED, KL, SQUAREHEAD, NORM, SECONDS, SPEED, NLOG };
+enum {
+    STEP,
+    CE,
+    TOKENS,
+    SCORED,
+    KL,
+    SQUAREHEAD,
+    NORM,
+    SECONDS,
+    REWARD,
+    SPEED,
+    NLOG
+};
 /* Columns of held-out.tsv, with a value for each evaluation. */
 enum { HELD_STEP, HELD_LOSS, HELD_CE, HELD_KL, NHELD };
 struct log {
