@@ -79,6 +79,7 @@ match_blocks(struct feed *f, const struct model *student, const struct msg *m)
     json_decref(j);
     f->tL = c.L;
     f->td = c.d;
+    f->cap = c.final_cap;
     f->map = xcalloc(f->L, sizeof(*f->map));
     if (depth_map(student, c.L, c.d, f->map, &f->map_how, &e) < 0) {
         note("no SquareHead: %s", e.msg);
@@ -256,6 +257,7 @@ feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau)
     };
     if (kind == TARGETS_FINAL) {
         f->targets.width = f->head.cols;
+        f->targets.cap = f->have_model ? f->teacher.c.final_cap : f->cap;
         f->targets.vocab = shared_vocab(f, f->head.rows);
     }
     if (kind == TARGETS_NONE || kind == TARGETS_FINAL)

@@ -30,6 +30,7 @@ struct feed {
     size_t *map;         /* [L] teacher block of each student block, or NULL */
     const char *map_how; /* how the map was found, for a note */
     size_t tL, td;       /* number and width of the teacher's blocks */
+    double cap;          /* of its logits, as config.final_cap */
     size_t L, d, V;      /* blocks, width and ids of the student */
     int half;            /* argument of feed_open */
     struct targets targets; /* the teacher's targets in the batch */

@@ -28,6 +28,7 @@ lay_reference(struct reference *r, struct arena *a, struct pool *pool)
     const struct config *c = &r->m.c;
 
     r->head = head_logp_new(a, pool, c->V, c->d, r->T);
+    head_logp_cap(r->head, a, c->final_cap);
     r->x = arena_alloc(a, r->T * c->d, sizeof(float));
     r->hs = arena_alloc(a, r->T * c->d, sizeof(float));
     r->logp = arena_alloc(a, r->T, sizeof(float));

@@ -52,6 +52,8 @@ struct targets {
     const size_t *block;  /* [nblock] blocks whose outputs to read; borrowed */
     size_t nblock, depth; /* depth: numbers per token in such an output */
     size_t vocab;         /* ids < vocab have probabilities; 0: all ids */
+    double cap; /* TARGETS_FINAL: logits z become cap tanh(z/cap); 0: they
+                 * stay */
     /* set by targets_read; the view begins at row `row` */
     size_t T, row;
     struct targets_tensor part[TARGETS_PARTS]; /* indices below; some are

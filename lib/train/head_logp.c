@@ -60,6 +60,12 @@ head_logp_new(struct arena *a, struct pool *pool, size_t V, size_t d,
 }
 
 void
+head_logp_cap(struct head_logp *h, struct arena *a, double cap)
+{
+    head_slices_cap(&h->s, a, cap);
+}
+
+void
 head_logp_free(struct head_logp *h)
 {
     free(h);
@@ -77,6 +83,7 @@ logp_logits(void *ctx, size_t s, size_t worker)
 
     weight_product(q->w, s * w, cols, q->n, q->hs,
         h->wide + worker * WEIGHT_PIECE, z, w);
+    head_slices_capped(&h->s, s, q->n);
     for (size_t i = 0; i < q->n; i++) {
         if (q->tau != 1.0f)
             kern.scale(z + i * w, 1.0f / q->tau, cols);
@@ -206,9 +213,12 @@ logp_grad(void *ctx, size_t s, size_t worker)
     const size_t w = h->s.width, cols = head_slices_cols(&h->s, s);
     const double t = profile_begin();
 
-    for (size_t i = 0; i < q->n; i++)
+    for (size_t i = 0; i < q->n; i++) {
+        head_slices_keep(&h->s, s, i, worker);
         logp_row_grad(q, i, h->s.zs + (s * h->s.R + i) * w, s * w, cols,
             h->row + worker * w);
+        head_slices_uncap(&h->s, s, i, worker, 1.0f / q->tau);
+    }
     profile_end("head loss and gradient", t, 0.0, 8.0 * (double)(q->n * cols));
     profile_exps("head loss and gradient", (double)(q->n * cols));
     head_slices_products(&h->s, s, q->n, weight_f32(q->w), q->hs, q->dw);

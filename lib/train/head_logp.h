@@ -30,6 +30,9 @@ struct head_logp;
  * of at most `rows` predictions. */
 struct head_logp *head_logp_new(struct arena *a, struct pool *pool, size_t V,
     size_t d, size_t rows);
+/* Cap logits as config.final_cap does; 0: do not.  Call it next after
+ * head_logp_new, with its arena. */
+void head_logp_cap(struct head_logp *h, struct arena *a, double cap);
 void head_logp_free(struct head_logp *h);
 
 /* Results for n predictions; entropy and hit may be NULL. */

@@ -19,6 +19,7 @@ struct head_loss {
     size_t told_V;          /* the teacher's distributions are over ids below
                              * this */
     float *zt;              /* [nslice][R,width] logits of the teacher */
+    float told_cap;         /* their cap, as head_loss_caps says */
     float *wide;            /* [workers][WEIGHT_PIECE] */
     struct lse_part *s1;    /* [nslice][R] student, at temperature 1 */
     struct lse_part *st;    /* [nslice][R] student, at tau */
@@ -117,6 +118,13 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
 }
 
 void
+head_loss_caps(struct head_loss *h, struct arena *a, double own, double told)
+{
+    head_slices_cap(&h->s, a, own);
+    h->told_cap = (float)told;
+}
+
+void
 head_loss_free(struct head_loss *h)
 {
     free(h);
@@ -200,6 +208,9 @@ slice_logits(void *ctx, size_t s, size_t worker)
     if (zt != NULL)
         weight_product(q->wt, s * w, told, q->n, h->ht,
             h->wide + worker * WEIGHT_PIECE, zt, w);
+    head_slices_capped(&h->s, s, q->n);
+    for (size_t i = 0; zt != NULL && h->told_cap > 0.0f && i < q->n; i++)
+        kern.softcap(zt + i * w, h->told_cap, told);
     profile_end("head logits", t,
         2.0 * (double)q->n *
             ((double)(cols * h->s.d) +
@@ -339,9 +350,11 @@ slice_grad(void *ctx, size_t s, size_t worker)
     const size_t told = h->kind != TARGETS_NONE ? told_cols(h, s) : 0;
     const double t = profile_begin();
 
-    (void)worker;
-    for (size_t i = 0; i < q->n; i++)
+    for (size_t i = 0; i < q->n; i++) {
+        head_slices_keep(&h->s, s, i, worker);
         row_grad(q, s, i, told, cols);
+        head_slices_uncap(&h->s, s, i, worker, 1.0f);
+    }
     profile_end("head loss and gradient", t, 0.0,
         4.0 * (double)(q->n * cols) * (h->dt > 0 ? 3.0 : 2.0));
     profile_exps("head loss and gradient",

@@ -18,6 +18,11 @@ struct head_loss;
  * predictions. */
 struct head_loss *head_loss_new(struct arena *a, struct pool *pool, size_t V,
     size_t d, const struct targets *like, size_t rows);
+/* Cap the logits of the student, and those of the teacher for TARGETS_FINAL, as
+ * config.final_cap does; 0: do not.  Call it next after head_loss_new, with its
+ * arena. */
+void head_loss_caps(struct head_loss *h, struct arena *a, double own,
+    double told);
 void head_loss_free(struct head_loss *h);
 
 /*

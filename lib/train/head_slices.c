@@ -29,6 +29,45 @@ head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
     h->part = arena_alloc(a, h->nslice * h->R * d, sizeof(float));
 }
 
+void
+head_slices_cap(struct head_slices *h, struct arena *a, double cap)
+{
+    h->cap = (float)cap;
+    if (h->cap > 0.0f)
+        h->capped =
+            arena_alloc(a, pool_size(h->pool) * h->width, sizeof(float));
+}
+
+static float *
+slice_row(const struct head_slices *h, size_t s, size_t i)
+{
+    return h->zs + (s * h->R + i) * h->width;
+}
+
+void
+head_slices_capped(const struct head_slices *h, size_t s, size_t n)
+{
+    for (size_t i = 0; h->cap > 0.0f && i < n; i++)
+        kern.softcap(slice_row(h, s, i), h->cap, head_slices_cols(h, s));
+}
+
+void
+head_slices_keep(const struct head_slices *h, size_t s, size_t i, size_t worker)
+{
+    if (h->cap > 0.0f)
+        memcpy(h->capped + worker * h->width, slice_row(h, s, i),
+            head_slices_cols(h, s) * sizeof(float));
+}
+
+void
+head_slices_uncap(const struct head_slices *h, size_t s, size_t i,
+    size_t worker, float by)
+{
+    if (h->cap > 0.0f)
+        kern.softcap_bwd(slice_row(h, s, i), h->capped + worker * h->width,
+            h->cap * by, head_slices_cols(h, s));
+}
+
 size_t
 head_slices_cols(const struct head_slices *h, size_t s)
 {

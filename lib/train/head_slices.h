@@ -20,12 +20,26 @@ struct head_slices {
     size_t width, nslice; /* width and number of slices of the vocabulary */
     float *zs;            /* [nslice][R,width] logits, then gradients */
     float *part;          /* [nslice][R,d] slices' parts of dh */
+    float cap;            /* head_slices_cap; 0: none */
+    float *capped;        /* [workers][width] */
 };
 
 /* Allocate zs and part in `a` (which may be planning), for a head [V,d] and
  * calls of at most `rows` predictions. */
 void head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
     size_t V, size_t d, size_t rows);
+/* Cap logits as config.final_cap does; 0: do not.  Call it next after
+ * head_slices_init, with its arena. */
+void head_slices_cap(struct head_slices *h, struct arena *a, double cap);
+/* Cap the logits of slice s of n predictions; before they are used. */
+void head_slices_capped(const struct head_slices *h, size_t s, size_t n);
+/* For logits that were capped, keep row i of slice s before its gradient takes
+ * its place, and take the gradient through the cap.  by: the row's logits are
+ * the capped ones times it. */
+void head_slices_keep(const struct head_slices *h, size_t s, size_t i,
+    size_t worker);
+void head_slices_uncap(const struct head_slices *h, size_t s, size_t i,
+    size_t worker, float by);
 /* Width of slice s: the last one may be narrower. */
 size_t head_slices_cols(const struct head_slices *h, size_t s);
 /* From the gradients in slice s at the logits of n predictions hs [n,d], add

@@ -40,11 +40,12 @@ count_token(const struct config *c, const struct block_shape *b, size_t T)
                 o.products += (double)rows * (double)cols;
             else if (block_is_bias(k))
                 o.biases += (double)cols;
-            else /* norms of Q and K: one for each head */
+            else /* norms of Q and K: one for each head, if cols is D */
                 o.norms += (double)cols *
-                    (double)(k == W_NQ  ? H
-                            : k == W_NK ? KV
-                                        : 1);
+                    (double)(cols > c->D ? 1
+                            : k == W_NQ  ? H
+                            : k == W_NK  ? KV
+                                         : 1);
         }
         /* scores and weighted sums of values, over the keys that a query sees
          * on average */

@@ -85,6 +85,17 @@ loss_sum_mean(const struct loss_sum *s, const struct loss_opt *o)
         (double)s->n;
 }
 
+/* The head and losses of the student, for targets like `like`. */
+static struct head_loss *
+new_head(const struct step *s, struct arena *a, const struct targets *like)
+{
+    const struct config *c = &s->t->m.c;
+    struct head_loss *h = head_loss_new(a, s->pool, c->V, c->d, like, s->T);
+
+    head_loss_caps(h, a, c->final_cap, like->cap);
+    return h;
+}
+
 static void
 plan_arena(struct step *s, struct arena *a)
 {
@@ -92,9 +103,10 @@ plan_arena(struct step *s, struct arena *a)
     const size_t parts = s->B * ((s->T + SH_TOKENS - 1) / SH_TOKENS);
 
     if (stages_last(&s->t->stages) && s->o.logp == NULL)
-        s->head = head_loss_new(a, s->pool, c->V, c->d, &s->like, s->T);
+        s->head = new_head(s, a, &s->like);
     if (stages_last(&s->t->stages) && s->o.logp != NULL) {
         s->logp = head_logp_new(a, s->pool, c->V, c->d, s->T);
+        head_logp_cap(s->logp, a, c->final_cap);
         s->values = arena_alloc(a, 4 * s->T, sizeof(*s->values));
         s->hit = arena_alloc(a, s->T, sizeof(*s->hit));
     }
@@ -511,7 +523,6 @@ struct step_judge *
 step_judge_new(struct step *s, const struct loss_opt *o,
     const struct targets *like, const struct weight *head)
 {
-    const struct config *c = &s->t->m.c;
     struct step_judge *j = xcalloc(1, sizeof(*j));
     struct arena count;
 
@@ -521,9 +532,9 @@ step_judge_new(struct step *s, const struct loss_opt *o,
     if (o->logp != NULL) /* uses the step's */
         return j;
     arena_plan(&count);
-    head_loss_free(head_loss_new(&count, s->pool, c->V, c->d, like, s->T));
+    head_loss_free(new_head(s, &count, like));
     arena_init(&j->arena, count.used);
-    j->by.head = head_loss_new(&j->arena, s->pool, c->V, c->d, like, s->T);
+    j->by.head = new_head(s, &j->arena, like);
     return j;
 }
 

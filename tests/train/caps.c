@@ -1,0 +1,95 @@
+/* Losses on capped logits: those of logits that were capped before, whose
+ * gradients are multiplied by the cap's derivative. */
+#include "../lib/tap.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/rng.h"
+#include "kern/kern.h"
+#include "kern/loss.h"
+#include "train/head_loss.h"
+
+#include <string.h>
+
+enum { N = 5, V = 700 }; /* several slices */
+
+static float eye[V * V], dw[V * V], raw[N * V], told[N * V], capped[N * V],
+    told_capped[N * V];
+
+/* The losses of n rows of logits, and their gradient dz [N,V].  Both heads are
+ * the identity. */
+static struct loss_sum
+run_losses(const struct loss_opt *o, const float *zs, const float *zt,
+    double cap, double told_cap, float *dz)
+{
+    static const uint32_t place[N] = { 0, 1, 2, 3, 4 };
+    static const uint32_t target[N] = { 0, 9, 300, 699, 512 };
+    struct pool *pool = pool_new(2, NULL);
+    const struct weight wt = { .data = (void *)eye,
+        .dtype = DT_F32,
+        .rows = V,
+        .cols = V,
+        .stride = V * sizeof(float) };
+    const struct targets targets = { .kind = TARGETS_FINAL,
+        .width = V,
+        .part = { { (const void *)zt, DT_F32, V } } };
+    struct loss_sum sum = { 0 };
+    struct arena plan, a;
+    struct head_loss *h;
+
+    memset(dw, 0, sizeof dw);
+    arena_plan(&plan);
+    h = head_loss_new(&plan, pool, V, V, &targets, N);
+    head_loss_caps(h, &plan, cap, told_cap);
+    head_loss_free(h);
+    arena_init(&a, plan.used);
+    h = head_loss_new(&a, pool, V, V, &targets, N);
+    head_loss_caps(h, &a, cap, told_cap);
+    head_loss_rows(h, o, eye, &wt, zs, &targets, place, target, N, dw, dz,
+        &sum);
+    head_loss_free(h);
+    arena_release(&a);
+    pool_free(pool);
+    return sum;
+}
+
+static void
+compare(const char *name, const struct loss_opt *o)
+{
+    static float dz[N * V], want[N * V];
+    const struct loss_sum a = run_losses(o, raw, told, 4.0, 3.0, dz);
+    const struct loss_sum b =
+        run_losses(o, capped, told_capped, 0.0, 0.0, want);
+    double off = 0.0;
+
+    for (size_t i = 0; i < N * V; i++) {
+        const double t = tanh(raw[i] / 4.0);
+
+        off = fmax(off, fabs(dz[i] - want[i] * (1.0 - t * t)));
+    }
+    ok(fabs(a.ce - b.ce) <= 1e-5 * b.ce && fabs(a.kl - b.kl) <= 1e-5 * b.kl,
+        "%s: losses are those of capped logits", name);
+    ok(off <= 1e-6, "%s: gradients pass through the caps (%.2g)", name, off);
+}
+
+int
+main(void)
+{
+    const struct loss_opt forward = { .w_ce = 1, .w_kl = 0.5, .tau = 2 };
+    const struct loss_opt reverse = { .w_ce = 1,
+        .w_kl = 0.5,
+        .tau = 1,
+        .direction = KL_REVERSE };
+
+    ok(kern_init() == NULL, "kernels are chosen");
+    for (size_t i = 0; i < V; i++)
+        eye[i * V + i] = 1.0f;
+    for (size_t i = 0; i < N * V; i++) {
+        raw[i] = (float)(3.0 * rng_normal(1, i));
+        told[i] = (float)(3.0 * rng_normal(2, i));
+        capped[i] = (float)(4.0 * tanh(raw[i] / 4.0));
+        told_capped[i] = (float)(3.0 * tanh(told[i] / 3.0));
+    }
+    compare("forward KL", &forward);
+    compare("reverse KL", &reverse);
+    return done_testing();
+}
