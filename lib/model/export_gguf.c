@@ -45,7 +45,7 @@ says_window(const struct family *f)
 
 /* The key of config.json that a GGUF cannot say; NULL: there is none. */
 static const char *
-unsaid_rope(const struct config *c)
+unsaid_key(const struct config *c)
 {
     const struct family *f = family_of(c);
     struct config same = *c;
@@ -56,6 +56,10 @@ unsaid_rope(const struct config *c)
     if (c->rope == ROPE_LLAMA3 && strcmp(f->gguf, "llama") != 0 &&
         f->bit != FAMILY_GRANITE)
         return "rope_parameters: llama3";
+    if (f->bit == FAMILY_GEMMA2 && !c->tied)
+        return "tie_word_embeddings: false";
+    if (f->bit == FAMILY_GEMMA2 && c->attn_cap == 0)
+        return "attn_logit_softcapping: null";
     if (c->rope == ROPE_DYNAMIC)
         return "rope_parameters: dynamic";
     if (c->rope == ROPE_LONGROPE && f->bit != FAMILY_PHI3)
@@ -71,7 +75,7 @@ static int
 check_config(const struct config *c, struct err *e)
 {
     const struct family *f = family_of(c);
-    const char *unsaid = unsaid_rope(c);
+    const char *unsaid = unsaid_key(c);
     struct config same = *c;
 
     config_gguf_fixed(&same);

@@ -126,11 +126,13 @@ def make(name):
     cfg = getattr(transformers, cls + 'Config')(
         **{**SIZE, **more}, attn_implementation='eager')
     m = getattr(double(module), cls.removesuffix('Text') + 'ForCausalLM')(cfg).double()
+    # larger weights of a wide model make scores so large that float32 is off
+    scale = 0.3 if cfg.hidden_size <= 48 else 2 / cfg.hidden_size ** 0.5 / 2
     gen = torch.Generator().manual_seed(SEED)
     with torch.no_grad():
         for n, p in m.named_parameters():
             x = torch.randn(p.shape, generator=gen)
-            x = 0.3 * x if p.ndim == 2 or 'bias' in n else 0.1 * x
+            x = scale * x if p.ndim == 2 or 'bias' in n else 0.1 * x
             if p.ndim == 1 and 'bias' not in n and 'Gemma' not in cls:
                 x = 1 + x                           # norms
             p.copy_(x.bfloat16().double())
@@ -168,6 +170,7 @@ def write_special(o, cfg, p):
         o.add_attn_logit_softcapping(cfg.attn_logit_softcapping)
         o.add_final_logit_softcapping(cfg.final_logit_softcapping)
     if cfg.model_type == 'olmo3':
+        o.add_rope_freq_base_swa(cfg.rope_parameters['sliding_attention']['rope_theta'])
         o.add_sliding_window(cfg.sliding_window)
         o.add_sliding_window_pattern([t == 'sliding_attention' for t in cfg.layer_types])
     if cfg.model_type == 'granite':
@@ -177,14 +180,18 @@ def write_special(o, cfg, p):
         o.add_logit_scale(cfg.logits_scaling)
     if cfg.model_type == 'phi3':
         o.add_rope_dimension_count(int(cfg.head_dim * p['partial_rotary_factor']))
-        o.add_sliding_window(0)
-        o.add_rope_scaling_orig_ctx_len(p['original_max_position_embeddings'])
+        o.add_sliding_window(cfg.sliding_window or 0)
+        o.add_rope_scaling_orig_ctx_len(cfg.original_max_position_embeddings)
+    if p['rope_type'] == 'longrope':
         scale = cfg.max_position_embeddings / p['original_max_position_embeddings']
         o.add_rope_scaling_type(gguf.RopeScalingType.LONGROPE)
         o.add_rope_scaling_attn_factors(
             math.sqrt(1 + math.log(scale) / math.log(p['original_max_position_embeddings'])))
         for k in 'long', 'short':
             o.add_tensor(f'rope_factors_{k}.weight', numpy.float32(p[k + '_factor']))
+    if p['rope_type'] == 'linear':
+        o.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+        o.add_rope_scaling_factor(p['factor'])
     if p['rope_type'] == 'yarn':
         o.add_rope_scaling_type(gguf.RopeScalingType.YARN)
         o.add_rope_scaling_factor(p['factor'])
@@ -206,7 +213,8 @@ def write_gguf(path, cfg, m):
     arch = {'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3',
             'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3'}
-    if cfg.model_type not in arch or path.endswith('/mistral3.gguf'):
+    if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
+            cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)):
         return
     arch = gguf.MODEL_ARCH[arch[cfg.model_type]]
     o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
@@ -302,10 +310,11 @@ def golden(out, name):
     plain = getattr(transformers, type(m).__name__).from_pretrained(
         f'{out}/{name}', dtype=torch.float32, attn_implementation='eager')
     off = (plain(ids[:1]).logits[0] - logits[0]).abs().max().item()
-    assert off <= 1e-4, off
+    assert off <= 1e-4 * max(1, logits[0].abs().max().item()), off
     print(name, sum(p.numel() for p in m.parameters()), 'parameters; float32 off by %.1e' % off)
 
 
-os.makedirs(sys.argv[1], exist_ok=True)
-for name in sys.argv[2:] or FAMILIES:
-    golden(sys.argv[1], name)
+if __name__ == '__main__':
+    os.makedirs(sys.argv[1], exist_ok=True)
+    for name in sys.argv[2:] or FAMILIES:
+        golden(sys.argv[1], name)

@@ -1,0 +1,170 @@
+"""Many tiny random models of all families, compared by tests/model/family.
+usage: family_sweep.py OUTDIR build/tests/model/family [PART]
+Each family with tied and untied heads, one and three query heads a group, F32 and
+BF16, one file and shards, keys of transformers 4 and 5; kinds of RoPE with all
+families that have them.  PART: only names that contain it.  Says of each whether
+logits (largest error by the largest logit: 1e-5), generation with a cache,
+gradients (1e-4 of each tensor's norm), packed rows and GGUF agree."""
+import copy
+import json
+import os
+import re
+import subprocess
+import sys
+
+import torch
+
+import family
+import st
+
+OUT, TEST, PART = sys.argv[1], sys.argv[2], ''.join(sys.argv[3:4])
+WIDE = dict(family.ODD, vocab_size=259, hidden_size=48, intermediate_size=40,
+            head_dim=24, num_hidden_layers=2)
+L0 = 8                                             # pieces are longer
+YARN = dict(rope_type='yarn', rope_theta=1e4, factor=4.0, original_max_position_embeddings=L0)
+ROPE = {
+    'linear': dict(rope_type='linear', rope_theta=1e4, factor=3.0),
+    'dynamic': dict(rope_type='dynamic', rope_theta=1e4, factor=2.5),
+    'llama3': dict(rope_type='llama3', rope_theta=1e4, factor=4.0, low_freq_factor=1.0,
+                   high_freq_factor=4.0, original_max_position_embeddings=L0),
+    'yarn': YARN,
+    'yarn-split': dict(YARN, truncate=False, beta_fast=3.0, beta_slow=0.7),
+    'yarn-mscale': dict(YARN, mscale=1.0, mscale_all_dim=0.7),
+    'yarn-factor': dict(YARN, attention_factor=0.9),
+    'yarn-null': dict(YARN, factor=None),
+    'yarn-one': dict(YARN, beta_fast=1.0, beta_slow=1.0),
+}
+LISTS = dict(short_factor=[1 + 0.1 * i for i in range(12)],
+             long_factor=[1.5 + 0.9 * i for i in range(12)])
+BASE = {
+    'llama': ('llama', 'Llama', {}),
+    'mistral': ('mistral', 'Mistral', dict(sliding_window=5)),
+    'qwen2': ('qwen2', 'Qwen2', {}),
+    'qwen3': ('qwen3', 'Qwen3', {}),
+    'gemma3': ('gemma3', 'Gemma3Text', dict(
+        num_hidden_layers=7, sliding_window=5, query_pre_attn_scalar=24)),
+    'gemma2': ('gemma2', 'Gemma2', dict(
+        num_hidden_layers=3, sliding_window=5, query_pre_attn_scalar=24)),
+    'olmo2': ('olmo2', 'Olmo2', {}),
+    'olmo3': ('olmo3', 'Olmo3', dict(num_hidden_layers=4, sliding_window=5)),
+    'smollm3': ('smollm3', 'SmolLM3', dict(num_hidden_layers=4)),
+    'granite': ('granite', 'Granite', dict(
+        embedding_multiplier=2.0, attention_multiplier=0.1, residual_multiplier=0.4,
+        logits_scaling=3.0)),
+    'phi3': ('phi3', 'Phi3', dict(
+        hidden_size=144, original_max_position_embeddings=L0, rope_parameters=dict(
+            rope_type='longrope', rope_theta=1e4, **LISTS))),
+    'ministral3': ('ministral3', 'Ministral3', dict(rope_parameters=dict(
+        YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1))),
+}
+SAVE = {}                                          # name: how it is stored
+
+
+def add(name, module, cls, more, **save):
+    family.FAMILIES[name] = (module, cls, {**WIDE, **copy.deepcopy(more)})
+    SAVE[name] = save
+
+
+for name, (module, cls, more) in BASE.items():
+    tied = name.startswith('gemma') or name == 'smollm3'
+    add(name, module, cls, more)
+    add(f'{name}-f32', module, cls, dict(more, initializer_range=0.05), f32=True)
+    add(f'{name}-shards', module, cls, dict(more, intermediate_size=28), shards=True)
+    add(f'{name}-heads', module, cls, dict(more, num_key_value_heads=6, tie_word_embeddings=not tied))
+    add(f'{name}-old', module, cls, dict(more, num_key_value_heads=1, rms_norm_eps=1e-4), old=True)
+for name in 'llama', 'qwen2', 'qwen3', 'smollm3', 'granite', 'olmo2', 'mistral':
+    module, cls, more = BASE[name]
+    for kind, rope in ROPE.items():
+        if name in ('llama', 'olmo2') or kind in ('dynamic', 'llama3', 'yarn'):
+            add(f'{name}-{kind}', module, cls, dict(
+                more, rope_parameters=rope, max_position_embeddings=11 if kind == 'dynamic' else 64))
+for kind in 'yarn', 'linear', 'llama3', 'dynamic', 'yarn-mscale':
+    module, cls, more = BASE['olmo3']
+    add(f'olmo3-{kind}', module, cls, dict(more, rope_parameters=dict(
+        full_attention=ROPE[kind],
+        sliding_attention=dict(rope_type='default', rope_theta=3e4)),
+        max_position_embeddings=11 if kind == 'dynamic' else 64))
+module, cls, more = BASE['phi3']
+add('phi3-default', module, cls, dict(more, rope_parameters=dict(
+    rope_type='default', rope_theta=1e5)))
+add('phi3-partial', module, cls, dict(more, rope_parameters=dict(
+    rope_type='longrope', rope_theta=1e4, partial_rotary_factor=0.5,
+    short_factor=LISTS['short_factor'][:6], long_factor=LISTS['long_factor'][:6])))
+add('phi3-window', module, cls, dict(more, sliding_window=4))
+add('phi3-factor', module, cls, dict(more, rope_parameters=dict(
+    rope_type='longrope', rope_theta=1e4, attention_factor=1.3, **LISTS)))
+module, cls, more = BASE['gemma2']
+add('gemma2-uncapped', module, cls, dict(
+    more, attn_logit_softcapping=None, final_logit_softcapping=None))
+add('gemma2-types', module, cls, dict(more, layer_types=[
+    'full_attention', 'sliding_attention', 'sliding_attention']))
+module, cls, more = BASE['smollm3']
+add('smollm3-list', module, cls, dict(more, no_rope_layers=[0, 1, 1, 0]))
+add('smollm3-interval', module, cls, dict(more, no_rope_layer_interval=2))
+module, cls, more = BASE['granite']
+add('granite-plain', module, cls, dict(attention_multiplier=0.2))
+
+
+def store(name):
+    """the weights and config.json again, as SAVE says"""
+    how, path = SAVE[name], f'{OUT}/{name}'
+    from safetensors.torch import load_file
+    weights = load_file(f'{path}/model.safetensors')
+    meta = dict(format='pt')
+    if how.get('f32'):
+        weights = {k: v.float() for k, v in weights.items()}
+        st.save(f'{path}/model.safetensors', weights, meta)
+    if how.get('shards'):
+        names, files = sorted(weights), {}
+        for i in range(3):
+            file = f'model-0000{i + 1}-of-00003.safetensors'
+            part = {k: weights[k] for k in names[i::3]}
+            st.save(f'{path}/{file}', part, meta)
+            files |= {k: file for k in part}
+        json.dump(dict(metadata={}, weight_map=files),
+                  open(f'{path}/model.safetensors.index.json', 'w'))
+        os.remove(f'{path}/model.safetensors')
+    if how.get('old'):
+        c = json.load(open(f'{path}/config.json'))
+        rope = c.pop('rope_parameters')
+        local = rope.get('sliding_attention')
+        rope = dict(rope.get('full_attention', rope))
+        c['rope_theta'] = rope.pop('rope_theta')
+        if local and 'gemma' in name:
+            c['rope_local_base_freq'] = local['rope_theta']
+        if 'partial_rotary_factor' in rope:
+            c['partial_rotary_factor'] = rope.pop('partial_rotary_factor')
+        rope['type'] = rope.pop('rope_type')
+        c['rope_scaling'] = None if rope['type'] == 'default' else rope
+        c['torch_dtype'] = c.pop('dtype')
+        for key in 'layer_types', 'no_rope_layers':
+            c.pop(key, None)
+        json.dump(c, open(f'{path}/config.json', 'w'))
+
+
+names = [n for n in SAVE if PART in n]
+made = []
+os.makedirs(OUT, exist_ok=True)
+for name in names:
+    try:
+        family.golden(OUT, name)
+        store(name)
+        if re.search('dynamic|llama3|list|interval|types|olmo3-yarn-mscale|phi3-factor', name) and \
+                os.path.exists(f'{OUT}/{name}.gguf'):
+            os.remove(f'{OUT}/{name}.gguf')        # the writer does not say these
+        made.append(name)
+    except Exception as e:
+        print(name, 'NOT MADE:', str(e).strip().splitlines()[-1])
+fail = 0
+for name in made:
+    r = subprocess.run([os.path.abspath(TEST), os.path.abspath(OUT), name],
+                       capture_output=True, text=True, cwd=OUT)
+    bad = [l for l in (r.stdout + r.stderr).splitlines()
+           if not l.startswith('ok ') and not re.match(r'1\.\.|# failed', l)]
+    want = [l for l in r.stdout.splitlines() if l.startswith('ok ')]
+    fail += bool(bad or r.returncode)
+    print(name, 'ok' if not bad and r.returncode == 0 else 'FAIL', len(want),
+          *(re.search(r'logits.*', l)[0] for l in want if 'logits (' in l))
+    for l in bad:
+        print('   ', l)
+print(len(made), 'configurations,', fail, 'failed')
