@@ -2,6 +2,7 @@
 #include "choice.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "model/family.h"
 #include "model/origin.h"
 
 #include <ctype.h>
@@ -233,6 +234,12 @@ read_block_line(struct choice *c, char *line, const struct model *m,
     if (read_column(col[1], block, all, &list, &n, e) < 0)
         return prefix_error(at, e);
     choice_set_groups(b, list, n, all);
+    if (n > 0 && n < all && family_of(&m->c)->whole_norms) {
+        err_set(e, EX_INPUT,
+            "are not all: norms of Q and K span the heads of a block, which "
+            "keeps all groups or none");
+        return prefix_error(at, e);
+    }
     at->column = "channels";
     all = m->block[block].mlp;
     if (read_column(col[2], block, all, &list, &n, e) < 0)

@@ -12,6 +12,7 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/progress.h"
+#include "model/family.h"
 #include "train/plan.h"
 
 #include <math.h>
@@ -203,6 +204,11 @@ session_begin(struct session *x)
     const char *tokenizer = o->tokenizer != NULL ? o->tokenizer : o->model;
     struct err e;
 
+    if ((o->units & UNIT_GROUPS) != 0 && family_of(&x->m.c)->whole_norms)
+        die(EX_USAGE,
+            "--units groups: %s: norms of Q and K span all heads of a block: "
+            "take attention instead of groups",
+            x->m.path);
     goal_set(&x->s.g, &o->goal, &x->m, o->units, o->ranked);
     if (o->nsets > 0)
         calib_sets(&x->c, o->sets, o->nsets, o->rows, &x->m, tokenizer);

@@ -1,5 +1,6 @@
 /* A small model's configuration: 6 query heads in 3 groups, 96 channels, tied;
- * a Gemma has a window in every other block. */
+ * a Gemma has a window in every other block.  What a family computes in another
+ * way than Llama, it does. */
 #ifndef TESTS_LIB_SMALL_CONFIG_H
 #define TESTS_LIB_SMALL_CONFIG_H
 
@@ -8,11 +9,33 @@
 #include <stdio.h>
 #include <string.h>
 
+static inline void
+small_special(struct config *c)
+{
+    if (strcmp(c->arch, "gemma2") == 0) {
+        c->attn_cap = 2;
+        c->final_cap = 4;
+    } else if (strcmp(c->arch, "granite") == 0) {
+        c->embed_scale = 3;
+        c->attn_scale = 0.4;
+        c->residual_scale = 0.6;
+        c->logit_scale = 2;
+    } else if (strcmp(c->arch, "phi3") == 0) {
+        c->rotary = c->D / 2 / 2 * 2;
+    } else if (strcmp(c->arch, "ministral3") == 0) {
+        c->rope_orig = 50;
+        c->rope_query = 0.2;
+    }
+    for (size_t i = 1; strcmp(c->arch, "smollm3") == 0 && i < c->L; i += 2)
+        config_set_rope(c, i, 0);
+}
+
 /* D: size of a head. */
 static inline struct config
 small_config(const char *family, size_t V, size_t d, size_t L, size_t D)
 {
-    const int gemma = strcmp(family, "gemma3_text") == 0;
+    const int gemma = strncmp(family, "gemma", 5) == 0;
+    const int gemma3 = strcmp(family, "gemma3_text") == 0;
     struct config c = { .V = V,
         .d = d,
         .L = L,
@@ -23,7 +46,7 @@ small_config(const char *family, size_t V, size_t d, size_t L, size_t D)
         .max_pos = 1024,
         .eps = 1e-5,
         .theta = 1e4,
-        .theta_local = gemma ? 1e3 : 0,
+        .theta_local = gemma3 ? 1e3 : 0,
         .window = gemma ? 90 : 0,
         .tied = 1,
         .init_range = 0.15,
@@ -32,6 +55,7 @@ small_config(const char *family, size_t V, size_t d, size_t L, size_t D)
     snprintf(c.arch, sizeof c.arch, "%s", family);
     for (size_t i = 0; gemma && i < L; i++)
         config_set_local(&c, i, i % 2 == 1);
+    small_special(&c);
     return c;
 }
 

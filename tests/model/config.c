@@ -6,6 +6,7 @@
 #include "../lib/tap.h"
 #include "model/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,6 +223,103 @@ test_gemma(void)
         "use_bidirectional_attention: true");
 }
 
+/* Values of keys that config.json leaves out are those of transformers'
+ * classes. */
+static void
+test_families(void)
+{
+    struct config c;
+    struct err e = { 0 };
+
+    ok(read_config(&c, "{\"model_type\":\"gemma2\"}", &e) == 0 && c.tied &&
+            c.D == 256 && c.KV == 4 && c.attn_cap == 50 && c.final_cap == 30 &&
+            config_window(&c, 0) == 4096 && config_window(&c, 1) == 0 &&
+            c.theta == 1e4 && c.attn_scalar == 256,
+        "gemma2 has its defaults %s", e.msg);
+    ok(read_config(&c,
+           "{\"model_type\":\"gemma2\",\"attn_logit_softcapping\":null,"
+           "\"hidden_act\":\"gelu_pytorch_tanh\"}",
+           &e) == 0 &&
+            c.attn_cap == 0 && c.final_cap == 30,
+        "a cap of null is no cap");
+    ok(read_config(&c, "{\"model_type\":\"olmo2\"}", &e) == 0 &&
+            c.eps == 1e-5 && c.KV == 4 && !c.tied,
+        "olmo2 has its defaults %s", e.msg);
+    ok(read_config(&c,
+           "{\"model_type\":\"olmo3\",\"rope_theta\":1e6,\"rope_scaling\":{"
+           "\"rope_type\":\"yarn\",\"factor\":8,"
+           "\"original_max_position_embeddings\":256}}",
+           &e) == 0 &&
+            c.theta == 1e6 && c.theta_local == 5e5 && c.rope == ROPE_YARN &&
+            c.rope_orig == 256 && config_window(&c, 2) == 4096,
+        "olmo3 scales RoPE in blocks without a window alone %s", e.msg);
+    ok(read_config(&c, "{\"model_type\":\"smollm3\",\"num_hidden_layers\":5}",
+           &e) == 0 &&
+            c.tied && c.theta == 2e6 && c.KV == 4 && config_rope(&c, 2) &&
+            !config_rope(&c, 3) && config_rope(&c, 4),
+        "every fourth block of a smollm3 has no RoPE %s", e.msg);
+    ok(read_config(&c,
+           "{\"model_type\":\"smollm3\",\"no_rope_layers\":[0,1,1]}",
+           &e) == 0 &&
+            !config_rope(&c, 0) && config_rope(&c, 1),
+        "no_rope_layers lists blocks that have RoPE %s", e.msg);
+    ok(read_config(&c, "{\"model_type\":\"granite\"}", &e) == 0 &&
+            c.attn_scale == 1 && c.residual_scale == 0,
+        "the scores of a granite are multiplied by 1 %s", e.msg);
+    ok(read_config(&c,
+           "{\"model_type\":\"phi3\",\"rope_scaling\":{\"type\":\"su\","
+           "\"short_factor\":[1,1,1,1,1,1],\"long_factor\":[2,2,2,2,2,2]},"
+           "\"partial_rotary_factor\":0.75,\"max_position_embeddings\":131072,"
+           "\"auto_map\":{\"AutoConfig\":\"m.C\"}}",
+           &e) == 0 &&
+            c.rope == ROPE_LONGROPE && c.rotary == 12 && c.rope_orig == 4096 &&
+            fabs(c.rope_scale - 1.1902381) <= 1e-6 && c.window == 0,
+        "phi3 has longrope in its old manner %s", e.msg);
+    ok(read_config(&c,
+           "{\"model_type\":\"ministral3\",\"num_attention_heads\":8}",
+           &e) == 0 &&
+            c.rope == ROPE_YARN && c.theta == 1e6 && c.rope_factor == 16 &&
+            c.rope_orig == 16384 && c.rope_query == 0.1 && c.rope_scale == 1,
+        "ministral3 has its defaults %s", e.msg);
+    refuse("{\"model_type\":\"phi3\",\"rope_scaling\":{\"type\":\"longrope\","
+           "\"short_factor\":[1,1],\"long_factor\":[2,2]}}",
+        "rope_scaling.short_factor: is no list of 8 numbers");
+    refuse("{\"model_type\":\"phi3\",\"rope_scaling\":{\"type\":\"linear\","
+           "\"factor\":2}}",
+        "\"linear\" is not supported (default, longrope)");
+    refuse("{\"model_type\":\"phi3\",\"partial_rotary_factor\":0.2}",
+        "partial_rotary_factor: 0.2 of heads of 16 is no even number");
+    refuse("{\"model_type\":\"smollm3\",\"use_sliding_window\":true}",
+        "use_sliding_window: true");
+    refuse("{\"model_type\":\"smollm3\",\"no_rope_layers\":[1]}",
+        "no_rope_layers: is no list of 3");
+    refuse("{\"model_type\":\"olmo3\",\"rope_scaling\":{\"type\":\"yarn\","
+           "\"factor\":2,\"truncate\":false}}",
+        "rope_scaling.truncate: false");
+    refuse("{\"model_type\":\"granite\",\"query_pre_attn_scalar\":9}",
+        "query_pre_attn_scalar: is not known");
+}
+
+/* The part about text of a model that sees images, too. */
+static void
+test_vision(void)
+{
+    json_t *j = json_loads("{\"model_type\":\"mistral3\","
+                           "\"tie_word_embeddings\":true,\"vision_config\":{},"
+                           "\"text_config\":{\"model_type\":\"ministral3\","
+                           "\"vocab_size\":100,\"hidden_size\":64,"
+                           "\"intermediate_size\":96,\"num_hidden_layers\":3,"
+                           "\"num_attention_heads\":8}}",
+        0, NULL);
+    struct config c;
+    struct err e = { 0 };
+
+    ok(config_from_json(&c, j, &e) == 0 && strcmp(c.arch, "ministral3") == 0 &&
+            c.H == 8 && c.tied,
+        "text_config is read, tie_word_embeddings from outside %s", e.msg);
+    json_decref(j);
+}
+
 /* Keys that are not in the table are refused, whatever their value. */
 static void
 test_keys(void)
@@ -343,6 +441,30 @@ test_bad(void)
     refuse("{\"tie_word_embeddings\":\"yes\"}", "tie_word_embeddings");
 }
 
+/* A factor of a configuration, in which 0 means 1. */
+static double
+factor(double x)
+{
+    return x > 0 ? x : 1;
+}
+
+static int
+same_scales(const struct config *a, const struct config *b)
+{
+    const size_t list = sizeof a->rope_near;
+
+    return a->rope_scale == b->rope_scale && a->rope_query == b->rope_query &&
+        a->rope_split == b->rope_split && a->rotary == b->rotary &&
+        memcmp(a->rope_near, b->rope_near, list) == 0 &&
+        memcmp(a->rope_far, b->rope_far, list) == 0 &&
+        memcmp(a->no_rope, b->no_rope, sizeof a->no_rope) == 0 &&
+        a->attn_cap == b->attn_cap && a->final_cap == b->final_cap &&
+        a->attn_scale == b->attn_scale &&
+        factor(a->embed_scale) == factor(b->embed_scale) &&
+        factor(a->residual_scale) == factor(b->residual_scale) &&
+        factor(a->logit_scale) == factor(b->logit_scale);
+}
+
 static int
 same(const struct config *a, const struct config *b)
 {
@@ -356,7 +478,7 @@ same(const struct config *a, const struct config *b)
         memcmp(a->eos, b->eos, sizeof a->eos) == 0 && a->window == b->window &&
         memcmp(a->local, b->local, sizeof a->local) == 0 &&
         a->theta_local == b->theta_local && a->attn_scalar == b->attn_scalar &&
-        a->pad == b->pad && a->init_range == b->init_range;
+        a->pad == b->pad && a->init_range == b->init_range && same_scales(a, b);
 }
 
 static void
@@ -379,6 +501,23 @@ test_round_trip(void)
         "{\"rope_theta\":5e5,\"rope_scaling\":{\"rope_type\":\"llama3\","
         "\"factor\":8.0,\"low_freq_factor\":1.0,\"high_freq_factor\":4,"
         "\"original_max_position_embeddings\":8192}}",
+        "{\"model_type\":\"gemma2\",\"attn_logit_softcapping\":null,"
+        "\"sliding_window\":9}",
+        "{\"model_type\":\"olmo2\",\"rope_scaling\":{\"type\":\"dynamic\","
+        "\"factor\":2}}",
+        "{\"model_type\":\"olmo3\",\"rope_theta\":1e6,\"rope_scaling\":{"
+        "\"type\":\"yarn\",\"factor\":8,\"beta_fast\":9,"
+        "\"original_max_position_embeddings\":256}}",
+        "{\"model_type\":\"smollm3\",\"no_rope_layers\":[0,1,1],"
+        "\"rope_scaling\":{\"type\":\"yarn\",\"truncate\":false,\"factor\":4,"
+        "\"mscale\":1,\"mscale_all_dim\":0.5}}",
+        "{\"model_type\":\"granite\",\"attention_multiplier\":0.5,"
+        "\"logits_scaling\":8,\"residual_multiplier\":0.2}",
+        "{\"model_type\":\"phi3\",\"rope_scaling\":{\"type\":\"longrope\","
+        "\"short_factor\":[1,1,1,1,1,1.5],\"long_factor\":[2,2,2,2,2,9]},"
+        "\"partial_rotary_factor\":0.75,\"max_position_embeddings\":131072}",
+        "{\"model_type\":\"phi3\",\"sliding_window\":7}",
+        "{\"model_type\":\"ministral3\",\"num_attention_heads\":8}",
     };
 
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
@@ -522,6 +661,8 @@ main(void)
     test_keys();
     test_layers();
     test_gemma();
+    test_families();
+    test_vision();
     test_rope();
     test_bad();
     test_round_trip();

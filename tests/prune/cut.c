@@ -356,6 +356,13 @@ main(void)
     test_family("tests/golden/family/qwen2", 0);
     test_family("tests/golden/family/qwen3", 0);
     test_family("tests/golden/family/gemma3", 1);
+    test_family("tests/golden/family/olmo2", 0);
+    test_family("tests/golden/family/olmo3", 1);
+    test_groups("tests/golden/family/gemma2", 1);
+    test_groups("tests/golden/family/smollm3", 1);
+    test_groups("tests/golden/family/granite", 0);
+    test_groups("tests/golden/family/phi3", 0);
+    test_groups("tests/golden/family/ministral3", 1);
     /* biases and norms of heads, beside blocks of other shapes */
     for (int i = 0; i < 3; i++) {
         static const char *const cut[] = { "tests/golden/family/qwen2-cut",

@@ -4,7 +4,7 @@
 . "$top/tests/lib/train.sh"
 
 batches 6 >b || exit 1
-for family in mistral qwen2 qwen3 gemma3_text; do
+for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3; do
     # windows shorter than the rows, where the family has any
     act='"hidden_act": "silu"'
     windows='"sliding_window": 9,'
@@ -12,6 +12,11 @@ for family in mistral qwen2 qwen3 gemma3_text; do
     qwen*)
         windows="$windows\"use_sliding_window\": true,
             \"max_window_layers\": 1,"
+        ;;
+    gemma2)
+        act='"hidden_activation": "gelu_pytorch_tanh"'
+        windows="$windows\"query_pre_attn_scalar\": 12,
+            \"final_logit_softcapping\": 5,"
         ;;
     gemma*)
         act='"hidden_activation": "gelu_pytorch_tanh"'
@@ -65,6 +70,15 @@ same 'the GGUF has the nats of the cut Gemma' nats.narrow nats.narrow.gguf
 same 'the model converted back has the same nats' nats.narrow nats.back
 ok 'a Qwen is cut to a smaller width' prune -q -m qwen2/all -o narrow2 --width 48 b
 unlike 'prune does not warn of llama.cpp for Qwen' 'llama.cpp' err
+
+# ---- an OLMo's norms of Q and K span all heads ----
+status 2 'prune search drops no groups of an OLMo' prune search -q -m olmo3/all --ratio 0.1 \
+    --units groups -o groups.choice b
+like 'prune search says what spans all heads' 'span all heads' err
+printf '# retort choice 1\nblock\tgroups\tchannels\n0\t0\tall\n' >groups.choice
+status 3 'prune cut cuts no groups of an OLMo' prune cut -q -m olmo3/all --choice groups.choice \
+    -o groups --no-repair
+like 'prune cut says what spans the heads' 'span the heads' err
 
 # ---- Mistral's own tekken.json goes along ----
 tk=$top/tests/golden/tok/family/tekken-v7/tekken.json
