@@ -112,9 +112,9 @@ common_write(const struct model *m, const char *out, int type,
     opt_changes(&changes, table, own);
     card.options = changes.p;
     if (config_windows_lost(&m->c))
-        warn("blocks with a window are not five of six any more: layer_types "
-             "in config.json says which have one, but llama.cpp's converter "
-             "drops it; convert(1) does not");
+        warn("the blocks with a window are not those of llama.cpp any more: "
+             "layer_types in config.json says which have one, but llama.cpp's "
+             "converter drops it; convert(1) does not");
     prog_catch_stop(); /* so that a write that has begun is finished */
     prog_saving(1);
     if (model_export(m, out, common_dtype(type), tokenizer,

@@ -261,13 +261,17 @@ config_text(const json_t *j)
     return text && !family_named(type) ? text : j;
 }
 
-/* Of a model that sees images too, only the part that reads text is read. */
+/* A model that sees images has the part about text in an object of its own. */
 int
 config_from_json(struct config *c, const json_t *model, struct err *e)
 {
     const json_t *j = config_text(model);
 
     memset(c, 0, sizeof *c);
+    if (j != model && js_get(model, "quantization_config"))
+        return err_set(e, EX_INPUT,
+            "quantization_config: is not supported beside text_config: take "
+            "the model in BF16");
     if (check_arch(c, j, e) < 0 || read_json_sizes(c, j, e) < 0 ||
         js_bool(model, "tie_word_embeddings", &c->tied, e) < 0 ||
         read_scales(c, j, e) < 0 || config_read_rope(c, j, e) < 0 ||

@@ -39,7 +39,7 @@ need_real(const json_t *j, const char *at, const char *name, double lo,
 
 /* Read the kind, by its newer or older name. */
 static int
-read_kind(struct config *c, const json_t *j, const char *at, struct err *e)
+read_rope_kind(struct config *c, const json_t *j, const char *at, struct err *e)
 {
     const int phi = strcmp(c->arch, "phi3") == 0;
     const char *kind = kinds[ROPE_DEFAULT];
@@ -175,7 +175,7 @@ read_scaling(struct config *c, const json_t *j, const char *at, struct err *e)
 {
     int r = 0;
 
-    if (read_kind(c, j, at, e) < 0 || read_orig(c, j, at, e) < 0 ||
+    if (read_rope_kind(c, j, at, e) < 0 || read_orig(c, j, at, e) < 0 ||
         js_real(j, rope_path(at, "llama_4_scaling_beta"), 0, 100,
             &c->rope_query, e) < 0)
         return -1;

@@ -181,7 +181,7 @@ write_tile(const struct tiles *t, size_t i, struct io_out *o, struct err *e)
 
 /* tensor_write of a tensor of one part. */
 static int
-write_rows(const struct model *m, const struct tensor_out *p, enum dtype as,
+write_part(const struct model *m, const struct tensor_out *p, enum dtype as,
     struct pool *pool, struct io_out *o, struct err *e)
 {
     const size_t workers = pool != NULL ? pool_size(pool) : 1;
@@ -236,7 +236,7 @@ tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
         if (p->parts > 1)
             block_dims(&m->c, p->matrix + (int)k, NULL, &part.shape[0],
                 &part.shape[1]);
-        r = write_rows(m, &part, as, pool, o, e);
+        r = write_part(m, &part, as, pool, o, e);
     }
     return r;
 }

@@ -139,7 +139,7 @@ put_rope(struct gguf_out *o, const struct config *c)
 
 /* Put the numbers by which some families multiply or cap activations. */
 static void
-put_scales(struct gguf_out *o, const struct config *c)
+put_multipliers(struct gguf_out *o, const struct config *c)
 {
     const struct {
         const char *name;
@@ -204,7 +204,7 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
     gguf_out_f32(o, arch_key(c, "attention.layer_norm_rms_epsilon"), c->eps);
     gguf_out_f32(o, arch_key(c, "rope.freq_base"), c->theta);
     put_rope(o, c);
-    put_scales(o, c);
+    put_multipliers(o, c);
     if (family_of(c)->local_rope)
         gguf_out_f32(o, arch_key(c, "rope.freq_base_swa"), c->theta_local);
     put_windows(o, c);

@@ -14,7 +14,7 @@ struct model_source {
     char **file;          /* [n] their names in the directory */
     unsigned char **used; /* [n][st.nt] 1: the model uses the tensor */
     size_t n;
-    const char *prefix;       /* what the text's tensors' names begin with */
+    const char *prefix;       /* beginning of the names of its tensors */
     struct gguf_file gguf;    /* empty if the model is a directory */
     unsigned char *gguf_used; /* [gguf.g.nt] 1: the model uses the tensor */
 };

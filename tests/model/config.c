@@ -317,6 +317,11 @@ test_vision(void)
     ok(config_from_json(&c, j, &e) == 0 && strcmp(c.arch, "ministral3") == 0 &&
             c.H == 8 && c.tied,
         "text_config is read, tie_word_embeddings from outside %s", e.msg);
+    json_object_set_new(j, "quantization_config",
+        json_pack("{s:s}", "quant_method", "fp8"));
+    ok(config_from_json(&c, j, &e) < 0 &&
+            strstr(e.msg, "quantization_config: is not"),
+        "FP8 beside text_config is refused");
     json_decref(j);
 }
 
