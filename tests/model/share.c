@@ -220,11 +220,25 @@ test_family(const char *name)
     arena_release(&a);
 }
 
+/* Norms that span all heads cannot be computed by ranks that have some. */
+static void
+test_refused(void)
+{
+    const struct config c = small_config("olmo2", V, D, L, 16);
+    struct model m = { .c = c, .path = xstrdup("olmo") };
+    struct model_share s;
+    struct err e;
+
+    ok(share_make(&s, &m, 0, 2, &e) < 0 && strstr(e.msg, "span all heads"),
+        "heads of an OLMo are not shared");
+    free(m.path);
+}
+
 int
 main(void)
 {
     static const char *const names[] = { "llama", "qwen2", "qwen3",
-        "gemma3_text" };
+        "gemma3_text", "gemma2", "granite", "phi3", "ministral3" };
     const char *why = kern_init();
 
     tap_scratch();
@@ -232,5 +246,6 @@ main(void)
     packed_rows(ids, first, V);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         test_family(names[i]);
+    test_refused();
     return done_testing();
 }

@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
+#include "train/head_logp.h"
 #include "train/head_loss.h"
 
 #include <string.h>
@@ -71,6 +72,60 @@ compare(const char *name, const struct loss_opt *o)
     ok(off <= 1e-6, "%s: gradients pass through the caps (%.2g)", name, off);
 }
 
+/* Log probabilities of n tokens by logits zs, and the gradient dz [N,V] of their
+ * sum and of that of entropies. */
+static void
+run_logp(const float *zs, double cap, double tau, float *logp, float *dz)
+{
+    static const uint32_t target[N] = { 0, 9, 300, 699, 512 };
+    static const float ones[N] = { 1, 1, 1, 1, 1 };
+    struct pool *pool = pool_new(2, NULL);
+    const struct weight w = { .data = (void *)eye,
+        .dtype = DT_F32,
+        .rows = V,
+        .cols = V,
+        .stride = V * sizeof(float) };
+    float entropy[N];
+    const struct logp_out out = { logp, entropy, NULL };
+    struct arena plan, a;
+    struct head_logp *h;
+
+    arena_plan(&plan);
+    h = head_logp_new(&plan, pool, V, V, N);
+    head_logp_cap(h, &plan, cap);
+    head_logp_free(h);
+    arena_init(&a, plan.used);
+    h = head_logp_new(&a, pool, V, V, N);
+    head_logp_cap(h, &a, cap);
+    head_logp_rows(h, &w, zs, target, N, tau, &out);
+    head_logp_grad(h, &w, zs, target, N, tau, ones, ones, dw, dz);
+    head_logp_free(h);
+    arena_release(&a);
+    pool_free(pool);
+}
+
+static void
+compare_logp(double tau)
+{
+    static float dz[N * V], want[N * V];
+    float a[N], b[N];
+    double off = 0.0, far = 0.0;
+
+    run_logp(raw, 4.0, tau, a, dz);
+    run_logp(capped, 0.0, tau, b, want);
+    for (size_t i = 0; i < N; i++)
+        far = fmax(far, fabs(a[i] - b[i]));
+    for (size_t i = 0; i < N * V; i++) {
+        const double t = tanh(raw[i] / 4.0);
+
+        off = fmax(off, fabs(dz[i] - want[i] * (1.0 - t * t)));
+    }
+    ok(far <= 1e-5, "tau %g: log probabilities are those of capped logits",
+        tau);
+    ok(off <= 1e-6, "tau %g: their gradients pass through the cap (%.2g)", tau,
+        off);
+}
+
 int
 main(void)
 {
@@ -91,5 +146,7 @@ main(void)
     }
     compare("forward KL", &forward);
     compare("reverse KL", &reverse);
+    compare_logp(1.0);
+    compare_logp(2.0);
     return done_testing();
 }
