@@ -427,7 +427,8 @@ attends(struct run *u, size_t window)
     }
 }
 
-/* Fill cs_piece: the angles of each piece by its length. */
+/* Fill cs_piece: the angles of each piece by its length, which includes that of
+ * its stem.  The stem itself has the angles of a text that ends with it. */
 static void
 piece_angles(const struct fwd *f, const struct rows *r)
 {

@@ -233,7 +233,7 @@ read_gguf_rope(struct config *c, struct keys *g, struct err *e)
         return -1;
     if (c->rope == ROPE_YARN || c->rope == ROPE_LONGROPE)
         return read_long_rope(c, g, factor, e);
-    c->rope_orig = 0;
+    c->rope_orig = g->f->bit == FAMILY_MINISTRAL3 ? c->max_pos : 0;
     if (g->f->bit == FAMILY_PHI3 || g->f->bit == FAMILY_MINISTRAL3)
         r = get_size(g, "rope.scaling.original_context_length", 1,
             (size_t)1 << 31, &c->rope_orig, e);

@@ -155,6 +155,52 @@ test_rope(void)
     ok(export_as(&m, "x.gguf", "f32", &e) < 0 &&
             strstr(e.msg, "llama3 cannot be said in a GGUF of qwen2"),
         "llama3 in another family is refused: %s", e.msg);
+    m.c.rope = ROPE_YARN;
+    m.c.rope_factor = 4;
+    m.c.rope_low = 1;
+    m.c.rope_high = 32;
+    m.c.rope_orig = 8;
+    m.c.rope_scale = 0.9;
+    again(&m, &b, "the scaling of yarn", NULL);
+    ok(b.c.rope == ROPE_YARN && b.c.rope_factor == 4 && b.c.rope_orig == 8 &&
+            b.c.rope_high == 32 && fabs(b.c.rope_scale - 0.9) <= 1e-6,
+        "the numbers of yarn come back");
+    model_close(&b);
+    model_close(&m);
+}
+
+/* A key of config.json that a GGUF of the family cannot say is named. */
+static void
+test_unsaid(void)
+{
+    struct model m, b;
+    struct err e = { 0 };
+
+    need(model_open(&m, golden("family/olmo2"), &e), &e);
+    ok(export_as(&m, "x.gguf", "f32", &e) < 0 &&
+            strstr(e.msg, "dynamic cannot be said in a GGUF of olmo2"),
+        "dynamic rope is refused: %s", e.msg);
+    model_close(&m);
+    need(model_open(&m, golden("family/smollm3"), &e), &e);
+    ok(export_as(&m, "x.gguf", "f32", &e) < 0 &&
+            strstr(e.msg, "no_rope_layers cannot be said"),
+        "other blocks without RoPE are refused: %s", e.msg);
+    model_close(&m);
+    need(model_open(&m, golden("family/gemma2"), &e), &e);
+    m.c.attn_scalar = m.c.D;
+    m.c.attn_cap = 0;
+    ok(export_as(&m, "x.gguf", "f32", &e) < 0 &&
+            strstr(e.msg, "attn_logit_softcapping: null cannot be said"),
+        "a Gemma 2 without a cap of scores is refused: %s", e.msg);
+    model_close(&m);
+    need(model_open(&m, golden("family/ministral3"), &e), &e);
+    m.c.rope = ROPE_DEFAULT;
+    m.c.rope_orig = 0;
+    m.c.rope_query = 0;
+    again(&m, &b, "a Ministral without scaling", NULL);
+    ok(b.c.rope == ROPE_DEFAULT && b.c.rope_orig == b.c.max_pos,
+        "transformers need not divide a position by 0");
+    model_close(&b);
     model_close(&m);
 }
 
@@ -311,6 +357,7 @@ main(void)
     test_bytes("family/qwen3", "bf16", "family/qwen3.gguf");
     test_bytes("family/gemma3", "bf16", "family/gemma3.gguf");
     test_rope();
+    test_unsaid();
     test_windows();
     test_q4_0();
     test_types();
