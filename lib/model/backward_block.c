@@ -31,8 +31,8 @@ product_nn(struct run *u, const struct weight *w, size_t nb, const float *a,
 }
 
 /* The gradient at the output of o or down from dy, that at the residual stream:
- * backward through the family's factor and the norm, if the block has one, whose
- * input is row `at` of `kept`.  Both gradients may be one array if there is
+ * backward through the family's factor, and the norm if the block has one; its
+ * input begins at kept[at].  Both gradients may be one array if there is
  * neither. */
 static void
 through_added(const struct config *c, const float *norm, const float *dy,

@@ -28,8 +28,8 @@ weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
 
 /* ---- safetensors files of a directory ---- */
 
-/* The beginnings of tensors' names: in a model of text, and, in two versions, in
- * a model that sees images. */
+/* The beginnings of tensors' names: in a model of text, and (two versions) in a
+ * model that sees images. */
 static const char text_alone[] = "model.";
 static const char *const prefixes[] = { text_alone, "language_model.model.",
     "model.language_model." };

@@ -408,8 +408,8 @@ test_gguf(const char *name, struct pool *pool)
     free(path);
 }
 
-/* Test the cases argv[2..] of the folder argv[1]: scripts/oracle/family_sweep.py
- * makes some. */
+/* Test the cases argv[2..] of the folder argv[1], such as those that
+ * scripts/oracle/family_sweep.py makes. */
 static int
 test_folder(char **argv, struct pool *pool)
 {

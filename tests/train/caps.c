@@ -72,8 +72,8 @@ compare(const char *name, const struct loss_opt *o)
     ok(off <= 1e-6, "%s: gradients pass through the caps (%.2g)", name, off);
 }
 
-/* Log probabilities of n tokens by logits zs, and the gradient dz [N,V] of their
- * sum and of that of entropies. */
+/* Log probabilities of n tokens by logits zs, and the gradient dz [N,V] of the
+ * sum of these and of the entropies. */
 static void
 run_logp(const float *zs, double cap, double tau, float *logp, float *dz)
 {
