@@ -138,8 +138,9 @@ mean_blocks(struct config *few, const struct config *c,
         mlp += (double)b[i].mlp / (double)c->L;
     }
     for (size_t i = 0; i < n; i++)
-        s[i] = (struct block_shape){ (size_t)(groups + 0.5),
-            (size_t)(mlp + 0.5), i };
+        s[i] = (struct block_shape){ .groups = (size_t)(groups + 0.5),
+            .mlp = (size_t)(mlp + 0.5),
+            .source = i };
     *few = *c;
     few->L = n;
     return s;

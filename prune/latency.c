@@ -122,7 +122,7 @@ static void
 make_shape_block(struct model *m, struct block *b, const struct model *of,
     size_t groups, size_t mlp)
 {
-    struct block_shape shape = { groups, mlp, 0 };
+    struct block_shape shape = { .groups = groups, .mlp = mlp };
 
     *m = *of;
     m->c.L = 1;

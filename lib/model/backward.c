@@ -54,7 +54,7 @@ struct kept_array {
 };
 
 /* List the arrays that a block of shape b keeps for `rows` padded rows and
- * `tokens` tokens.  The log-sum-exps are not listed, as they stay fp32.  x2 is
+ * `tokens` tokens.  The log-sum-exps and the router's logits are not listed, as they stay fp32.  x2 is
  * listed only if the block has both attention and MLP; else it is the block's
  * input or output. */
 static void
@@ -67,7 +67,7 @@ list_kept(const struct config *c, size_t rows, size_t tokens,
     const struct kept_array all[KEPT] = {
         { &k->qkv, rows * qkv_width(c, b->groups) },
         { &k->att, rows * H * c->D },
-        { &k->x2, b->groups > 0 && mlp > 0 ? tokens * c->d : 0 },
+        { &k->x2, b->groups > 0 && mlp + b->experts > 0 ? tokens * c->d : 0 },
         { &k->gate, rows * mlp },
         { &k->up, rows * mlp },
         { &k->raw, rows * heads },
@@ -89,6 +89,8 @@ alloc_acts(struct acts *k, const struct config *c, size_t rows, size_t tokens,
         *list[i].at =
             list[i].n > 0 ? arena_alloc(a, list[i].n, sizeof(float)) : NULL;
     k->lse = arena_alloc(a, rows * query_heads(c, b->groups), sizeof(float));
+    k->route = b->experts > 0 ? arena_alloc(a, rows * b->experts, sizeof(float))
+                              : NULL;
 }
 
 /* Allocate the bf16 copies of block i's activations. */
@@ -105,6 +107,8 @@ alloc_half(const struct bwd *b, struct lane *l, size_t i, size_t rows,
         l->half[i][k] = arena_alloc(a, list[k].n, sizeof(uint16_t));
     l->kept[i].lse =
         arena_alloc(a, rows * query_heads(c, shape.groups), sizeof(float));
+    if (shape.experts > 0)
+        l->kept[i].route = arena_alloc(a, rows * shape.experts, sizeof(float));
 }
 
 static void
@@ -129,6 +133,10 @@ alloc_grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
         g->dout = arena_alloc(a, rows * c->d, sizeof(float));
         g->rstd_att = arena_alloc(a, tokens, sizeof(float));
         g->rstd_mlp = arena_alloc(a, tokens, sizeof(float));
+    }
+    if (c->router.n > 0) {
+        g->dz = arena_alloc(a, rows * c->router.n, sizeof(float));
+        g->dshared = arena_alloc(a, rows, sizeof(float));
     }
     if (has_qk_norm(c)) {
         g->dheads = arena_alloc(a, rows * (c->H + c->KV) * c->D, sizeof(float));
@@ -174,7 +182,7 @@ alloc_bwd(struct bwd *b, struct arena *a)
     const struct config *c = &m->c;
     const size_t tokens = b->B * b->T, rows = b->B * cut_of(b->T).Tp;
     const size_t mlp = model_widest(m);
-    const struct block_shape widest = { c->KV, mlp, 0 };
+    const struct block_shape widest = { c->KV, mlp, 0, c->router.n };
     struct acts room = { 0 };
 
     if (b->how != 0)
@@ -232,7 +240,7 @@ bwd_new(struct tmodel *t, struct pool *pool, size_t B, size_t T, int how)
     b->B = B;
     b->T = T;
     b->how = how;
-    b->f = fwd_make(&t->m, pool, B, T, 0);
+    b->f = fwd_make(&t->m, pool, B, T, FWD_TRAIN);
     make_lanes(b);
     arena_plan(&plan);
     alloc_bwd(b, &plan);
@@ -426,7 +434,7 @@ bwd_forward(struct bwd *b, const struct rows *r)
         init_run(b, &u, i, r);
         block_forward(&u);
         fetch_done(&b->t->m, i);
-        if (u.mlp && (b->how & BWD_BF16) && !(b->whole > 0.0))
+        if (u.b->mlp > 0 && (b->how & BWD_BF16) && !(b->whole > 0.0))
             rounding_bf16(b->at.kept[i].gate, r->B * u.c.Tp * u.b->mlp,
                 &b->lost, &b->whole);
         if (b->how == BWD_BF16)

@@ -110,6 +110,20 @@ do_dact(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         u->act);
 }
 
+/* Backward through the gate of the shared expert, for the token in padded row
+ * `at`: act [mlp] and the gradient there, dact, are multiplied by the gate. */
+static void
+shared_gate(struct run *u, size_t at, float *act, float *dact)
+{
+    const size_t d = u->f->m->c.d, n = u->b->mlp;
+    const float s =
+        expert_shared_gate(u->vec[W_SHARED_GATE], u->f->xn + at * d, d);
+
+    u->g->dshared[at] = (float)(kern.dot(dact, act, n) * s * (1.0f - s));
+    kern.scale(act, s, n);
+    kern.scale(dact, s, n);
+}
+
 /* Replace gate and up by the gradients at them, and the gradient at act by
  * act. */
 static void
@@ -124,6 +138,8 @@ do_dsilu(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         float *gate = u->a.gate + at, *up = u->a.up + at;
 
         (gelu ? kern.gelu_mul : kern.silu_mul)(row, gate, up, n);
+        if (u->vec[W_SHARED_GATE] != NULL)
+            shared_gate(u, b * u->c.Tp + t, row, u->act + at);
         (gelu ? kern.gelu_mul_bwd : kern.silu_mul_bwd)(gate, up, u->act + at,
             gate, up, n);
         memcpy(u->act + at, row, n * sizeof *row);
@@ -501,7 +517,11 @@ weight_grads(struct run *u)
     struct dwjob j = { .u = u };
     size_t tasks = 0;
 
-    if (u->mlp) {
+    if (u->b->experts > 0)
+        dw_add(&j, W_ROUTER, g->dz, u->b->experts, u->f->xn, c->d);
+    if (u->vec[W_SHARED_GATE] != NULL)
+        dw_add(&j, W_SHARED_GATE, g->dshared, 1, u->f->xn, c->d);
+    if (mlp > 0) {
         dw_add(&j, W_DOWN, g->ddown, c->d, u->act, mlp);
         dw_add(&j, W_GATE, u->a.gate, mlp, u->f->xn, c->d);
         dw_add(&j, W_UP, u->a.up, mlp, u->f->xn, c->d);
@@ -516,6 +536,46 @@ weight_grads(struct run *u)
     for (size_t i = 0; i < j.nv; i++)
         tasks += vec_grad_tasks(&j.v[i]);
     pool_run(u->f->pool, j.matrices + tasks, dw_task, &j);
+}
+
+/* Add to dxn what comes through the shared expert's gate. */
+static void
+add_shared(struct run *u, const struct expert_rows *r)
+{
+    const size_t d = u->f->m->c.d;
+
+    for (size_t i = 0; i < r->n; i++)
+        kern.axpy(u->g->dxn + r->row[i] * d, u->g->dshared[r->row[i]],
+            u->vec[W_SHARED_GATE], d);
+}
+
+/* Run the block's experts backward, some sequences at a time. */
+static void
+backward_experts(struct run *u)
+{
+    const struct expert_block b = expert_block_of(u);
+    const size_t E = u->b->experts, d = u->f->m->c.d, B = u->r->B;
+    struct fwd *f = u->f;
+
+    if (u->b->mlp == 0)
+        memset(u->g->dxn, 0, B * u->c.Tp * d * sizeof(float));
+    memset(u->g->dz, 0, B * u->c.Tp * E * sizeof(float));
+    for (size_t k = 0, k0 = 0; k < B; k0 = k) {
+        struct expert_rows r = { f->expert_row, 0, f->expert_seq, 0 };
+
+        for (; k < B && r.n + u->r->T <= f->experts.tokens; k++) {
+            for (size_t t = 0; t < u->r->T; t++)
+                if (row_live(u->r, k, t))
+                    f->expert_row[r.n++] = k * u->c.Tp + t;
+            f->expert_seq[0] = 0;
+            f->expert_seq[++r.nseq] = r.n;
+        }
+        experts_backward(&f->experts, &b, &r, f->xn, u->a.route, u->g->ddown,
+            u->g->dp != NULL ? u->g->dp + k0 * E : NULL, u->g->dxn, u->g->dz,
+            u->g->group);
+        if (b.shared != NULL)
+            add_shared(u, &r);
+    }
 }
 
 void
@@ -537,8 +597,14 @@ block_backward(struct run *u)
         { do_dxn1, nn_parts(&w[W_Q]), "backward qkv", 2 * d * u->qkv, 0 },
         { do_dx, chunks, "backward norm1", 0, 4 * d } };
     /* if the block has no MLP, or no attention, skip its stages */
-    const size_t from = u->mlp ? 0 : 4, end = u->attn ? 6 : 5;
+    size_t from = u->mlp ? 0 : 4;
+    const size_t end = u->attn ? 6 : 5;
 
+    if (u->b->experts > 0) {
+        run_stages(u, mlp, n > 0 ? 4 : 1);
+        backward_experts(u);
+        from = 4;
+    }
     run_stages(u, mlp + from, end - from);
     if (u->attn)
         pool_run(u->f->pool, u->r->B * u->H, attend_bwd, u);

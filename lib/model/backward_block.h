@@ -29,6 +29,11 @@ struct grads {
     float *dheads;     /* [B,Tp,(H+KV)D] at the outputs of heads' norms; NULL:
                         * no such norms */
     float *rstd_heads; /* [B,T,H+KV] of heads' norms, or NULL */
+    float *dz;         /* [B,Tp,E] at the router's logits, or NULL */
+    float *dshared;    /* [B,Tp] at the logit of the shared expert's gate, or
+                        * NULL */
+    const double *dp;  /* [B,E] at the router's scores of each token of a row,
+                        * from the loss of load balance; NULL: none */
     float *dx;         /* [B,T,d] in: at the output; out: at the input */
     float *row;        /* [threads,widest] one row of act */
     size_t widest;

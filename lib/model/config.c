@@ -6,6 +6,7 @@
 #include "format/json.h"
 #include "model/config_keys.h"
 #include "model/config_rope.h"
+#include "model/experts_config.h"
 #include "model/family.h"
 
 #include <stdio.h>
@@ -75,7 +76,7 @@ read_json_sizes(struct config *c, const json_t *j, struct err *e)
         js_size(j, "head_dim", 1, 65536, &c->D, e) < 0 ||
         js_size(j, "max_position_embeddings", 1, (size_t)1 << 31, &c->max_pos,
             e) < 0 ||
-        js_size(j, "sliding_window", 1, (size_t)1 << 31, &c->window, e) < 0 ||
+        js_size(j, "sliding_window", 0, (size_t)1 << 31, &c->window, e) < 0 ||
         js_real(j, "rms_norm_eps", 0, 1, &c->eps, e) < 0 ||
         js_real(j, "initializer_range", 0, 100, &c->init_range, e) < 0 ||
         js_size(j, "query_pre_attn_scalar", 1, 65536, &c->attn_scalar, e) < 0 ||
@@ -275,7 +276,8 @@ config_from_json(struct config *c, const json_t *model, struct err *e)
     if (check_arch(c, j, e) < 0 || read_json_sizes(c, j, e) < 0 ||
         js_bool(model, "tie_word_embeddings", &c->tied, e) < 0 ||
         read_scales(c, j, e) < 0 || config_read_rope(c, j, e) < 0 ||
-        read_windows(c, j, e) < 0 || read_eos(c, j, e) < 0 ||
+        read_windows(c, j, e) < 0 || experts_from_json(c, j, e) < 0 ||
+        read_eos(c, j, e) < 0 ||
         read_token_id(j, "bos_token_id", &c->bos, e) < 0 ||
         read_token_id(j, "pad_token_id", &c->pad, e) < 0)
         return -1;
@@ -296,10 +298,13 @@ listed(struct block_shape *b, int list)
                            : &b->source;
 }
 
-static struct block_shape
-whole_block(const struct config *c, size_t i)
+struct block_shape
+config_whole_block(const struct config *c, size_t i)
 {
-    return (struct block_shape){ c->KV, c->mlp, i };
+    const int mixture = c->router.n > 0 && !(c->dense[i / 8] >> i % 8 & 1);
+
+    return (struct block_shape){ c->KV, mixture ? c->shared_mlp : c->mlp, i,
+        mixture ? c->router.n : 0 };
 }
 
 /* Read a list of L numbers of at most hi into b[L], if it is there. */
@@ -332,7 +337,7 @@ config_blocks(const struct config *c, const json_t *j, struct block_shape *b,
     struct err *e)
 {
     for (size_t i = 0; i < c->L; i++)
-        b[i] = whole_block(c, i);
+        b[i] = config_whole_block(c, i);
     if (read_shape_list(j, GROUPS, c->L, c->KV, b, e) < 0 ||
         read_shape_list(j, CHANNELS, c->L, c->mlp, b, e) < 0 ||
         read_shape_list(j, SOURCE, c->L, 65535, b, e) < 0)
@@ -483,7 +488,7 @@ lists_json(const struct config *c, const struct block_shape *b)
         int all = k != SOURCE || !c->cut;
 
         for (size_t i = 0; i < c->L; i++) {
-            struct block_shape is = b[i], whole = whole_block(c, i);
+            struct block_shape is = b[i], whole = config_whole_block(c, i);
 
             all &= *listed(&is, k) == *listed(&whole, k);
             json_array_append_new(a, json_integer((json_int_t)*listed(&is, k)));
@@ -591,6 +596,7 @@ config_to_json(const struct config *c, const struct block_shape *b)
     if (family_of(c)->bit == FAMILY_GRANITE)
         set_granite(c, j);
     set_windows(c, j);
+    experts_to_json(c, j);
     json_object_set_new(j, "attention_bias", json_false());
     json_object_set_new(j, "attention_dropout", json_real(0));
     json_object_set_new(j, "mlp_bias", json_false());
@@ -611,12 +617,15 @@ config_params(const struct config *c, const struct block_shape *b)
 {
     size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d;
 
-    for (size_t i = 0; i < c->L; i++)
+    for (size_t i = 0; i < c->L; i++) {
+        const struct block_shape is = b ? b[i] : config_whole_block(c, i);
+
         for (int t = 0; t < W_N; t++) {
             size_t rows, cols;
 
-            block_dims(c, t, b ? &b[i] : NULL, &rows, &cols);
+            block_dims(c, t, &is, &rows, &cols);
             n += rows * cols;
         }
+    }
     return n;
 }

@@ -5,6 +5,7 @@
 #define MODEL_CONFIG_H
 
 #include "base/err.h"
+#include "model/router.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -19,6 +20,8 @@ struct block_shape {
                     * has no attention */
     size_t mlp;    /* channels; 0: the block has no MLP */
     size_t source;
+    size_t experts; /* of a router; mlp has the channels of the shared expert,
+                     * 0: there is none.  0: the MLP is dense */
 };
 
 /* Kinds of RoPE, in the order of enum kern_rope (kern/rope.h). */
@@ -32,14 +35,19 @@ enum rope_kind {
 };
 
 struct config {
-    char arch[32];   /* model_type: "llama", ... (family.h) */
-    size_t V;        /* vocabulary: rows of embed and head */
-    size_t d;        /* hidden size */
-    size_t L;        /* blocks */
-    size_t H, KV, D; /* query heads, key-value heads, head size */
-    size_t mlp;      /* channels of the widest MLP; likewise KV is the most
+    char arch[32];        /* model_type: "llama", ... (family.h) */
+    size_t V;             /* vocabulary: rows of embed and head */
+    size_t d;             /* hidden size */
+    size_t L;             /* blocks */
+    size_t H, KV, D;      /* query heads, key-value heads, head size */
+    size_t mlp;           /* channels of the widest MLP; likewise KV is the most
                       * groups of any block; both at least 1.  struct block has
                       * each block's own */
+    struct router router; /* of blocks with experts; n 0: none has */
+    size_t expert_mlp;    /* channels of an expert */
+    size_t shared_mlp;    /* channels of the shared expert; 0: none */
+    unsigned char dense[CONFIG_LAYERS / 8]; /* with experts: a bit for each
+                                             * block that has none */
     size_t max_pos;
     size_t window; /* tokens that a token attends to in `local` blocks */
     unsigned char local[CONFIG_LAYERS / 8]; /* a bit for each block */
@@ -105,6 +113,8 @@ int config_blocks(const struct config *c, const json_t *j,
     struct block_shape *b, struct err *e);
 /* Tokens that a token attends to in block i; 0: all before it. */
 size_t config_window(const struct config *c, size_t i);
+/* The shape of block i of a model that was not cut. */
+struct block_shape config_whole_block(const struct config *c, size_t i);
 void config_set_local(struct config *c, size_t i, int local);
 /* Are the heads of block i turned by RoPE? */
 int config_rope(const struct config *c, size_t i);

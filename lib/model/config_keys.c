@@ -20,7 +20,9 @@ struct key {
 
 enum {
     QWEN = FAMILY_QWEN2 | FAMILY_QWEN3,
-    GEMMA = FAMILY_GEMMA2 | FAMILY_GEMMA3
+    GEMMA = FAMILY_GEMMA2 | FAMILY_GEMMA3,
+    QWEN_MOE = FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE,
+    MIXTURES = FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE
 };
 
 static const struct key keys[] = {
@@ -63,7 +65,17 @@ static const struct key keys[] = {
     { "rope_local_base_freq", FAMILY_GEMMA3, NULL },
     { "use_sliding_window", QWEN, NULL },
     { "max_window_layers", QWEN, NULL },
-    { "layer_types", QWEN | GEMMA | FAMILY_OLMO3 | FAMILY_SMOLLM3, NULL },
+    { "layer_types", QWEN | QWEN_MOE | GEMMA | FAMILY_OLMO3 | FAMILY_SMOLLM3,
+        NULL },
+    { "sliding_window", FAMILY_MIXTRAL | QWEN_MOE, NULL },
+    { "num_experts", MIXTURES, NULL },
+    { "num_local_experts", MIXTURES, NULL },
+    { "num_experts_per_tok", MIXTURES, NULL },
+    { "moe_intermediate_size", QWEN_MOE, NULL },
+    { "shared_expert_intermediate_size", FAMILY_QWEN2_MOE, NULL },
+    { "norm_topk_prob", QWEN_MOE | FAMILY_OLMOE, NULL },
+    { "mlp_only_layers", QWEN_MOE, NULL },
+    { "decoder_sparse_step", QWEN_MOE, NULL },
     { "retort", 0, NULL },
     { "quantization_config", 0, NULL },
 
@@ -78,7 +90,9 @@ static const struct key keys[] = {
     { "is_causal", 0, "true" },
     { "attention_bias", 0, "false" },
     { "mlp_bias", 0, "false" },
-    { "qkv_bias", 0, "false" },
+    { "qkv_bias", FAMILY_QWEN2_MOE, "true" },
+    { "qkv_bias", ~FAMILY_QWEN2_MOE, "false" },
+    { "use_sliding_window", QWEN_MOE, "false" },
     { "use_qk_norm", 0, "false" },
     { "rope_interleaved", 0, "false" },
     { "partial_rotary_factor", ~(unsigned)FAMILY_PHI3, "1" },
@@ -90,7 +104,7 @@ static const struct key keys[] = {
 
     /* switches that transformers ignores in these families */
     { "use_sliding_window", FAMILY_LLAMA | FAMILY_MISTRAL, NULL },
-    { "max_window_layers", FAMILY_SMOLLM3, NULL },
+    { "max_window_layers", FAMILY_SMOLLM3 | QWEN_MOE, NULL },
     { "auto_map", FAMILY_PHI3, NULL }, /* transformers has the class itself */
     { "is_decoder", 0, NULL },
     { "is_llama_config", 0, NULL },
@@ -98,6 +112,9 @@ static const struct key keys[] = {
     { "chunk_size_feed_forward", 0, NULL },
 
     /* about training, storage and output */
+    { "output_router_logits", MIXTURES, NULL },
+    { "router_aux_loss_coef", MIXTURES, NULL },
+    { "router_jitter_noise", MIXTURES, NULL },
     { "architectures", 0, NULL },
     { "dtype", 0, NULL },
     { "torch_dtype", 0, NULL },

@@ -191,6 +191,8 @@ write_part(const struct model *m, const struct tensor_out *p, enum dtype as,
 
     t.cols = p->shape[p->ndim - 1];
     t.all = p->ndim == 1 ? 1 : p->shape[0];
+    if (p->ndim == 3) /* the rows of all experts */
+        t.all *= p->shape[1];
     t.rows = TILE / t.cols ? TILE / t.cols : 1;
     t.rows = t.rows < t.all ? t.rows : t.all;
     t.x = xcalloc(most * t.rows * t.cols, sizeof *t.x);

@@ -8,6 +8,7 @@
 #include "model/card.h"
 #include "model/config_rope.h"
 #include "model/export.h"
+#include "model/experts_config.h"
 #include "model/family.h"
 #include "model/forward_impl.h"
 #include "model/tensor_out.h"
@@ -78,6 +79,8 @@ check_config(const struct config *c, struct err *e)
     const char *unsaid = unsaid_key(c);
     struct config same = *c;
 
+    if (experts_check_gguf(c, e) < 0)
+        return -1;
     config_gguf_fixed(&same);
     if (same.attn_scalar != c->attn_scalar)
         return err_set(e, EX_INPUT,
@@ -182,6 +185,17 @@ put_windows(struct gguf_out *o, const struct config *c)
 }
 
 static void
+put_experts(struct gguf_out *o, const struct config *c)
+{
+    gguf_out_u32(o, arch_key(c, "expert_count"), c->router.n);
+    gguf_out_u32(o, arch_key(c, "expert_used_count"), c->router.k);
+    gguf_out_u32(o, arch_key(c, "expert_feed_forward_length"), c->expert_mlp);
+    if (c->shared_mlp > 0)
+        gguf_out_u32(o, arch_key(c, "expert_shared_feed_forward_length"),
+            c->shared_mlp);
+}
+
+static void
 put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
 {
     const struct {
@@ -203,6 +217,8 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
         gguf_out_u32(o, arch_key(c, sizes[i].name), sizes[i].v);
     gguf_out_f32(o, arch_key(c, "attention.layer_norm_rms_epsilon"), c->eps);
     gguf_out_f32(o, arch_key(c, "rope.freq_base"), c->theta);
+    if (config_is_mixture(c))
+        put_experts(o, c);
     put_rope(o, c);
     put_multipliers(o, c);
     if (family_of(c)->local_rope)
@@ -260,7 +276,9 @@ static enum dtype
 type_of(const struct model *m, const struct gguf_how *how,
     const struct tensor_out *p)
 {
-    return p->ndim == 1 ? DT_F32
+    /* llama.cpp never rounds the router either */
+    return p->ndim == 1 || p->matrix == W_ROUTER || p->matrix == W_SHARED_GATE
+        ? DT_F32
         : how->mixture == NULL
         ? p->w->dtype
         : mixture_type(how->mixture, &m->c, p->matrix, p->group, p->shape[1],
@@ -288,7 +306,7 @@ write_gguf_data(const struct model *m, const struct gguf_out *g,
     gguf_out_head(g, &head);
     r = io_out_write(o, head.p, head.n, e);
     buf_release(&head);
-    for (size_t i = 0; r == 0 && i < model_ntensors(m); i++) {
+    for (size_t i = 0; r == 0 && i < model_ntensors_gguf(m); i++) {
         model_tensor_gguf(m, i, &p);
         if (how->importance != NULL)
             p.importance = importance_of(how->importance, p.matrix, p.group);
@@ -320,7 +338,7 @@ model_export_gguf(const struct model *m, const char *file,
     if ((r = tokenizer_to_gguf(tok_from, &m->c, &g, e)) < 0 ||
         (r = card_to_gguf(m->path, &g, e)) < 0)
         goto done;
-    for (size_t i = 0; i < model_ntensors(m); i++) {
+    for (size_t i = 0; i < model_ntensors_gguf(m); i++) {
         model_tensor_gguf(m, i, &p);
         gguf_out_tensor(&g, p.name, type_of(m, how, &p), p.ndim, p.shape);
     }

@@ -7,6 +7,9 @@
 
 #define BIASES (1u << W_BQ | 1u << W_BK | 1u << W_BV)
 #define QK_NORMS (1u << W_NQ | 1u << W_NK)
+#define MIXTURE                                                 \
+    (1u << W_ROUTER | 1u << W_EXPERT_GATE | 1u << W_EXPERT_UP | \
+        1u << W_EXPERT_DOWN)
 #define POST_NORMS (1u << W_NORM_ATT | 1u << W_NORM_MLP)
 
 #define PRE_NORMS (1u << W_NORM1 | 1u << W_NORM2)
@@ -133,10 +136,54 @@ static const struct family families[] = {
         .eps = 1e-5,
         .windows = WINDOW_ALL,
         .permuted = 1 },
+    { .type = "mixtral",
+        .class = "MixtralForCausalLM",
+        .gguf = "llama",
+        .bit = FAMILY_MIXTRAL,
+        .more = MIXTURE,
+        .max_pos = 131072,
+        .eps = 1e-5,
+        .theta = 1e6,
+        .windows = WINDOW_ALL,
+        .permuted = 1 },
+    { .type = "qwen2_moe",
+        .class = "Qwen2MoeForCausalLM",
+        .gguf = "qwen2moe",
+        .bit = FAMILY_QWEN2_MOE,
+        .more = BIASES | MIXTURE | 1u << W_SHARED_GATE,
+        .KV = 16,
+        .max_pos = 32768 },
+    { .type = "qwen3_moe",
+        .class = "Qwen3MoeForCausalLM",
+        .gguf = "qwen3moe",
+        .bit = FAMILY_QWEN3_MOE,
+        .more = QK_NORMS | MIXTURE,
+        .KV = 4,
+        .max_pos = 32768 },
+    { .type = "olmoe",
+        .class = "OlmoeForCausalLM",
+        .gguf = "olmoe",
+        .bit = FAMILY_OLMOE,
+        .more = QK_NORMS | MIXTURE,
+        .max_pos = 4096,
+        .eps = 1e-5,
+        .whole_norms = 1 },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
-enum dim { ONE, HIDDEN, QUERIES, KEYS, HEAD, MLP };
+enum dim {
+    ONE,
+    HIDDEN,
+    QUERIES,
+    KEYS,
+    HEAD,
+    MLP,
+    EXPERTS,        /* rows of the router */
+    EXPERT_MLP,     /* channels of an expert */
+    EXPERT_ROWS,    /* of all experts' gates */
+    EXPERT_OUTPUTS, /* of all experts' downs */
+    SINGLE          /* the one row of a matrix */
+};
 
 static const struct tensor {
     const char *hf, *gguf;
@@ -169,6 +216,16 @@ static const struct tensor {
         "post_attention_norm.weight", ONE, HIDDEN, SOME },
     [W_NORM_MLP] = { "post_feedforward_layernorm.weight",
         "post_ffw_norm.weight", ONE, HIDDEN, SOME },
+    [W_ROUTER] = { "mlp.gate.weight", "ffn_gate_inp.weight", EXPERTS, HIDDEN,
+        SOME },
+    [W_EXPERT_GATE] = { "mlp.experts.N.gate_proj.weight",
+        "ffn_gate_exps.weight", EXPERT_ROWS, HIDDEN, SOME },
+    [W_EXPERT_UP] = { "mlp.experts.N.up_proj.weight", "ffn_up_exps.weight",
+        EXPERT_ROWS, HIDDEN, SOME },
+    [W_EXPERT_DOWN] = { "mlp.experts.N.down_proj.weight",
+        "ffn_down_exps.weight", EXPERT_OUTPUTS, EXPERT_MLP, SOME },
+    [W_SHARED_GATE] = { "mlp.shared_expert_gate.weight",
+        "ffn_gate_inp_shexp.weight", SINGLE, HIDDEN, SOME },
 };
 
 const struct family *
@@ -241,6 +298,12 @@ block_is_attention(int t)
     return t <= W_O || (t >= W_BQ && t <= W_NORM_ATT);
 }
 
+int
+block_is_of_experts(int t)
+{
+    return t >= W_ROUTER && t <= W_SHARED_GATE;
+}
+
 const char *
 block_tensor_name(const struct config *c, int t)
 {
@@ -279,16 +342,25 @@ void
 block_dims(const struct config *c, int t, const struct block_shape *b,
     size_t *rows, size_t *cols)
 {
-    const size_t groups = b ? b->groups : c->KV, mlp = b ? b->mlp : c->mlp;
-    const int there =
-        family_has(c, t) && (block_is_attention(t) ? groups : mlp) > 0;
+    const struct block_shape is = b ? *b : config_whole_block(c, 0);
+    const size_t groups = is.groups, mlp = is.mlp, E = is.experts;
+    const int there = family_has(c, t) &&
+        (block_is_attention(t)                    ? groups
+                : block_is_of_experts(t)          ? E
+                : t == W_NORM2 || t == W_NORM_MLP ? mlp + E
+                                                  : mlp) > 0;
     const int whole = family_of(c)->whole_norms;
     const size_t dim[] = { [ONE] = 1,
         [HIDDEN] = c->d,
         [QUERIES] = groups * (c->H / c->KV) * c->D,
         [KEYS] = groups * c->D,
         [HEAD] = c->D,
-        [MLP] = mlp };
+        [MLP] = mlp,
+        [EXPERTS] = E,
+        [EXPERT_MLP] = c->expert_mlp,
+        [EXPERT_ROWS] = E * c->expert_mlp,
+        [EXPERT_OUTPUTS] = E * c->d,
+        [SINGLE] = 1 };
 
     *rows = there ? dim[tensors[t].rows] : 0;
     *cols = !there           ? 0

@@ -21,7 +21,11 @@ enum {
     FAMILY_SMOLLM3 = 1 << 8,
     FAMILY_GRANITE = 1 << 9,
     FAMILY_PHI3 = 1 << 10,
-    FAMILY_MINISTRAL3 = 1 << 11
+    FAMILY_MINISTRAL3 = 1 << 11,
+    FAMILY_MIXTRAL = 1 << 16,
+    FAMILY_QWEN2_MOE = 1 << 17,
+    FAMILY_QWEN3_MOE = 1 << 18,
+    FAMILY_OLMOE = 1 << 19
 };
 
 /* The rule by which blocks attend within the window of config.json.  EVERY: all
@@ -99,5 +103,7 @@ struct stored_rows block_stored(const struct config *c, int t);
 int block_is_vector(int t);
 int block_is_bias(int t);
 int block_is_attention(int t);
+/* Is tensor t the router, the experts' or the gate of the shared expert? */
+int block_is_of_experts(int t);
 
 #endif

@@ -187,7 +187,9 @@ alloc_vectors(struct fwd *f, struct arena *a)
     f->vec = arena_alloc(a, m->c.L * W_N, sizeof *f->vec);
     for (size_t i = 0; i < m->c.L * W_N; i++) {
         const struct weight *w = &m->block[i / W_N].w[i % W_N];
-        const float *p = w->rows == 1 && block_is_vector((int)(i % W_N))
+        const int t = (int)(i % W_N);
+        const float *p =
+            w->rows == 1 && (block_is_vector(t) || t == W_SHARED_GATE)
             ? alloc_vector(w, m->fetch == NULL, a)
             : NULL;
 
@@ -210,6 +212,22 @@ per_thread(const struct fwd *f, struct arena *a, size_t floats)
             p[i] = q;
     }
     return p;
+}
+
+/* Allocate what experts need: room for some tokens at once, as more cost memory
+ * and gain nothing, but at least for one sequence. */
+static void
+lay_experts(struct fwd *f, struct arena *a, int parts)
+{
+    enum { AT_ONCE = 1024 };
+    const size_t most = f->T > AT_ONCE ? f->T : AT_ONCE, all = f->B * f->T;
+
+    experts_lay(&f->experts, &f->m->c, all < most ? all : most,
+        parts & FWD_TRAIN, a);
+    if (f->m->c.router.n == 0)
+        return;
+    f->expert_row = arena_alloc(a, all, sizeof *f->expert_row);
+    f->expert_seq = arena_alloc(a, f->B + 1, sizeof *f->expert_seq);
 }
 
 /* Allocate f's arrays from a; run twice, first to count. */
@@ -241,9 +259,10 @@ lay_fwd(struct fwd *f, struct arena *a, int parts)
     } else {
         f->act = arena_alloc(a, rows * mlp, sizeof(float));
     }
+    lay_experts(f, a, parts);
     alloc_vectors(f, a);
     f->wide_n = wide_floats(f->m);
-    if (parts != 0)
+    if (parts & (FWD_ACTS | FWD_HEAD))
         head_wide(f);
     if (parts & FWD_HEAD)
         head_layout(f, a);

@@ -483,7 +483,7 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     u->vec = f->vec + i * W_N;
     u->act = f->act;
     u->attn = u->KV > 0;
-    u->mlp = u->b->mlp > 0;
+    u->mlp = u->b->mlp + u->b->experts > 0;
 }
 
 /* Call the tap, if there is one, with a product's input x [B,Tp,n]. */
@@ -570,6 +570,31 @@ share_forward(struct run *u, const struct stage *after)
     run_stages(u, after + 5, 1);
 }
 
+/* Run the block's experts: their outputs are added to that of the shared
+ * expert. */
+static void
+run_experts(struct run *u)
+{
+    const struct expert_block b = expert_block_of(u);
+    struct fwd *f = u->f;
+    struct expert_rows r = { f->expert_row, 0, NULL, 0 };
+    const size_t t0 = u->tile0 * u->c.tile, t1 = t0 + u->tiles * u->c.tile;
+
+    for (size_t k = 0; k < u->r->B; k++)
+        for (size_t t = t0; t < t1; t++)
+            if (row_live(u->r, k, t))
+                f->expert_row[r.n++] = k * u->c.Tp + t;
+    experts_forward(&f->experts, &b, &r, f->xn, u->a.route, u->b->mlp == 0,
+        f->out);
+}
+
+struct expert_block
+expert_block_of(const struct run *u)
+{
+    return (struct expert_block){ u->b->w, u->vec[W_SHARED_GATE], u->f->pool,
+        u->f->wide };
+}
+
 void
 block_forward(struct run *u)
 {
@@ -595,6 +620,13 @@ block_forward(struct run *u)
         heads(u);
     if (!u->mlp) {
         run_stages(u, s, add);
+    } else if (u->b->experts > 0) {
+        run_stages(u, s, add);
+        show_input(u, FWD_MLP, u->f->xn, d, u->a.x2);
+        if (mlp > 0)
+            run_stages(u, s + add, 3);
+        run_experts(u);
+        run_stages(u, after + 5, 1);
     } else if (u->f->tap == NULL) {
         run_stages(u, s, add + 4);
     } else {

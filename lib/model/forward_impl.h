@@ -15,6 +15,7 @@
 #define MODEL_FORWARD_IMPL_H
 
 #include "base/mem.h"
+#include "model/experts.h"
 #include "model/family.h"
 #include "model/forward.h"
 
@@ -44,6 +45,8 @@ struct acts {
     float *o, *down;  /* [B,Tp,d] outputs of o and down before the norms that
                        * follow them, for the backward pass; NULL: forward only,
                        * or no such norms */
+    float *route;     /* [B,Tp,E] logits of the router, for the backward pass;
+                       * NULL: forward only, or no experts */
     float *lse;       /* [B,H,Tp] */
     float *x2;        /* [B,T,d] after attention's residual */
     float *gate, *up; /* [B,Tp,mlp] */
@@ -80,6 +83,8 @@ struct fwd {
     float *act;                     /* [B,Tp,mlp] */
     struct acts a;                  /* x2 is set by each call; without FWD_ACTS
                                      * all are NULL */
+    struct experts experts;
+    size_t *expert_row, *expert_seq; /* [B*T], [B+1] for struct expert_rows */
     const float **vec; /* [L,W_N] blocks' vectors in fp32; NULL: no such
                         * vector */
     const float *norm; /* the final norm's weight in fp32, times logit_factor */
@@ -97,8 +102,9 @@ struct fwd {
 
 /* parts: what to allocate.
  *   FWD_ACTS: the arrays of a; without it the caller has its own.
- *   FWD_HEAD: what head.c needs. */
-enum { FWD_ACTS = 1, FWD_HEAD = 2 };
+ *   FWD_HEAD: what head.c needs.
+ *   FWD_TRAIN: what the backward pass through experts needs. */
+enum { FWD_ACTS = 1, FWD_HEAD = 2, FWD_TRAIN = 4 };
 struct fwd *fwd_make(const struct model *m, struct pool *pool, size_t B,
     size_t T, int parts);
 /* Copy the vectors again, as training may have changed them; for the start of a

@@ -55,6 +55,8 @@ struct kvcache {
     float *last;            /* [texts,d] final states whose logits are wanted */
     float *qkv, *att;       /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
     float *gate, *up;       /* [KV_TILE,mlp] */
+    struct experts experts; /* for a tile */
+    size_t *each;           /* [KV_TILE] 0, 1, ... */
     float *cs, *cs_local;   /* [longest,rotary] angles, as in struct fwd */
     float **scratch;        /* [threads] scratch of attention */
     float **wide;           /* [threads] KV_PART widened rows, or a panel */
@@ -103,6 +105,10 @@ lay_cache(struct kvcache *k, struct arena *a)
     k->att = arena_alloc(a, KV_TILE * c->H * c->D, sizeof(float));
     k->gate = arena_alloc(a, KV_TILE * mlp, sizeof(float));
     k->up = arena_alloc(a, KV_TILE * mlp, sizeof(float));
+    experts_lay(&k->experts, c, KV_TILE, 0, a);
+    k->each = arena_alloc(a, KV_TILE, sizeof *k->each);
+    for (size_t i = 0; k->each != NULL && i < KV_TILE; i++)
+        k->each[i] = i;
     angles_lay(c, k->longest, k->longest, a, &k->cs, &k->cs_local);
     k->scratch = lay_each(a, threads, attn_text_scratch(c->H / c->KV, c->D));
     k->wide = lay_each(a, threads, KV_PART * (cols + KV_PAD));
@@ -561,24 +567,39 @@ kv_attention(struct kvcache *k, size_t i)
     by_rows(k, sum_task, &sum);
 }
 
+/* out = the block's MLP of xn, or its shared expert's. */
 static void
-kv_mlp(struct kvcache *k, size_t i)
+kv_dense(struct kvcache *k, const struct block *b)
 {
-    const struct block *b = &k->f->m->block[i];
-    const float *const *vec = k->f->vec + i * W_N;
     const size_t n = k->rows;
     struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n, k->f->m->c.d,
         0, 0 };
     struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, b->mlp, 0,
                                 0 },
         { k, &b->w[W_UP], k->xn, k->up, n, b->mlp, 0, 0 } };
+
+    begin_products(k, mlp, 2);
+    pool_run(k->f->pool, kv_parts(mlp), mlp_task, mlp);
+    multiply_kv(k, &down, 1);
+}
+
+static void
+kv_mlp(struct kvcache *k, size_t i)
+{
+    const struct block *b = &k->f->m->block[i];
+    const float *const *vec = k->f->vec + i * W_N;
+    const struct expert_block experts = { b->w, vec[W_SHARED_GATE], k->f->pool,
+        k->f->wide };
+    const struct expert_rows rows = { k->each, k->rows, NULL, 0 };
     struct kv_rowjob first = { k, NULL, vec[W_NORM2], 0 };
     struct kv_rowjob sum = { k, vec[W_NORM_MLP], NULL, 1 };
 
     by_rows(k, sum_task, &first);
-    begin_products(k, mlp, 2);
-    pool_run(k->f->pool, kv_parts(mlp), mlp_task, mlp);
-    multiply_kv(k, &down, 1);
+    if (b->mlp > 0)
+        kv_dense(k, b);
+    if (b->experts > 0)
+        experts_forward(&k->experts, &experts, &rows, k->xn, NULL, b->mlp == 0,
+            k->out);
     by_rows(k, sum_task, &sum);
 }
 
@@ -592,7 +613,7 @@ run_tile(struct kvcache *k)
     for (size_t i = 0; i < m->c.L; i++) {
         if (m->block[i].groups > 0)
             kv_attention(k, i);
-        if (m->block[i].mlp > 0)
+        if (m->block[i].mlp + m->block[i].experts > 0)
             kv_mlp(k, i);
     }
     for (size_t t = 0; t < k->rows; t++) {

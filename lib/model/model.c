@@ -43,6 +43,10 @@ model_forget_tile(const struct model *m, const struct weight *w, size_t row,
     const size_t back = row < n ? row : n;
     struct weight part = *w;
 
+    if (w->part != NULL) {
+        model_forget(m, w);
+        return;
+    }
     part.data += (row - back) * w->stride;
     if (w->mask != NULL)
         part.mask += (row - back) * w->mask_stride;
@@ -138,7 +142,11 @@ model_head_hash(const struct model *m, char out[33])
 static void
 hash_stored(XXH3_state_t *h, const struct model *m, const struct weight *w)
 {
-    XXH3_128bits_update(h, w->data, w->rows * w->stride);
+    const size_t each = w->part != NULL ? w->part_rows : w->rows;
+
+    for (size_t r = 0; r < w->rows; r += each)
+        XXH3_128bits_update(h, w->part != NULL ? weight_row(w, r) : w->data,
+            each * w->stride);
     if (w->mask != NULL)
         XXH3_128bits_update(h, w->mask, w->rows * w->mask_stride);
     model_forget(m, w);
@@ -166,7 +174,7 @@ model_hash(const struct model *m, char out[33])
 struct block_shape
 block_shape(const struct block *b)
 {
-    return (struct block_shape){ b->groups, b->mlp, b->source };
+    return (struct block_shape){ b->groups, b->mlp, b->source, b->experts };
 }
 
 void

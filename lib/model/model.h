@@ -16,7 +16,9 @@
 
 /* The tensors of a block, in this order everywhere.  All families have the
  * first nine.  Some have biases of Q, K and V, norms of each head of Q and K,
- * or norms of the outputs of attention and MLP. */
+ * or norms of the outputs of attention and MLP.  A block with experts has a
+ * router and the experts' matrices, one expert after another; its gate, up and
+ * down are those of a shared expert, which may have a gate. */
 enum {
     W_NORM1,
     W_Q,
@@ -34,14 +36,20 @@ enum {
     W_NK,
     W_NORM_ATT,
     W_NORM_MLP,
+    W_ROUTER,
+    W_EXPERT_GATE,
+    W_EXPERT_UP,
+    W_EXPERT_DOWN,
+    W_SHARED_GATE,
     W_N
 };
 struct block {
-    struct weight w[W_N];       /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
+    struct weight w[W_N]; /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
                                  * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D]
-                                 * [D] [D] [d] [d]; H, KV, mlp: of this block;
-                                 * rows = 0: no such tensor */
-    size_t groups, mlp, source; /* as in struct block_shape */
+                                 * [D] [D] [d] [d] [E,d] [E*I,d] [E*I,d]
+                                 * [E*d,I] [1,d]; H, KV, mlp, E: of this block;
+                                 * I: expert_mlp; rows = 0: no such tensor */
+    size_t groups, mlp, source, experts; /* as in struct block_shape */
     unsigned sparse; /* bits 1u << W_... of matrices whose zeros stay zero in
                       * training, in the pattern config.sparse (sparse.h) */
 };

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "format/json.h"
 #include "model/compressed.h"
+#include "model/experts_config.h"
 #include "model/open_gguf.h"
 #include "model/origin.h"
 #include "model/sparse.h"
@@ -222,30 +223,69 @@ check_padding(struct model *m, const struct block *b, int t,
     return 0;
 }
 
-/* Point w to the rows of tensor t in the stored tensor that has them; as
- * point_tensor. */
+/* Point w to the rows of tensor t of a block of that shape in the stored tensor
+ * that has them; as point_tensor. */
 static int
 point_stored(struct model *m, struct model_source *s, size_t i, int t,
-    struct weight *w, struct err *e)
+    const struct block_shape *shape, struct weight *w, struct err *e)
 {
     const struct stored_rows from = block_stored(&m->c, t);
     size_t rows, cols, all = 0, before = 0;
     char name[120];
-    int r;
+    int r = snprintf(name, sizeof name, "%slayers.%zu.", s->prefix, i);
 
     for (int k = from.first; k < from.first + from.n; k++) {
-        block_dims(&m->c, k, NULL, &rows, &cols);
+        block_dims(&m->c, k, shape, &rows, &cols);
         before = k == t ? all : before;
         all += rows;
     }
-    snprintf(name, sizeof name, "%slayers.%zu.%s", s->prefix, i, from.name);
+    experts_name(&m->c, shape, t, 0, name + r, sizeof name - (size_t)r);
     r = point_tensor(m, s, name, block_is_vector(t) ? 1 : 2, all, cols, w, e);
     if (r < 0 || from.n == 1)
         return r;
-    block_dims(&m->c, t, NULL, &w->rows, &cols);
+    block_dims(&m->c, t, shape, &w->rows, &cols);
     w->data += before * w->stride;
     w->mask = w->mask != NULL ? w->mask + before * w->mask_stride : NULL;
     return r;
+}
+
+/* Find the matrix t of each expert of block i. */
+static int
+point_experts(struct model *m, struct model_source *s, size_t i, int t,
+    const struct block_shape *shape, struct weight *w, struct err *e)
+{
+    const size_t E = shape->experts;
+    const unsigned char **part = xcalloc(E, sizeof *part);
+    char name[120];
+    size_t rows, cols;
+    int r;
+
+    s->part = xgrow_pow2(s->part, s->nparts, sizeof *s->part);
+    s->part[s->nparts++] = part;
+    block_dims(&m->c, t, shape, &rows, &cols);
+    for (size_t k = 0; k < E; k++) {
+        const enum dtype was = w->dtype;
+
+        r = snprintf(name, sizeof name, "%slayers.%zu.", s->prefix, i);
+        experts_name(&m->c, shape, t, k, name + r, sizeof name - (size_t)r);
+        if ((r = point_tensor(m, s, name, 2, rows / E, cols, w, e)) < 0)
+            return -1;
+        if (r > 0)
+            return err_set(e, EX_INPUT,
+                "%s: tensor %s is stored compressed, which is not supported "
+                "for experts",
+                m->path, name);
+        if (k > 0 && w->dtype != was)
+            return err_set(e, EX_INPUT,
+                "%s: tensor %s: is %s, but that of the expert before is %s",
+                m->path, name, dtype_name(w->dtype), dtype_name(was));
+        part[k] = w->data;
+    }
+    w->data = part[0];
+    w->rows = rows;
+    w->part = part;
+    w->part_rows = rows / E;
+    return 0;
 }
 
 static int
@@ -253,14 +293,22 @@ point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
 {
     struct block *b = &m->block[i];
     const struct block_shape shape = block_shape(b);
+    const struct block_shape all = config_whole_block(&m->c, i);
+    size_t rows, cols;
     int r;
 
     for (int t = 0; t < W_N; t++) {
         struct weight *w = &b->w[t], whole;
 
-        if (block_tensor_name(&m->c, t) == NULL)
+        block_dims(&m->c, t, &all, &rows, &cols);
+        if (rows == 0)
             continue;
-        if ((r = point_stored(m, s, i, t, &whole, e)) < 0)
+        if (experts_apart(t)) {
+            if (point_experts(m, s, i, t, &all, w, e) < 0)
+                return -1;
+            continue;
+        }
+        if ((r = point_stored(m, s, i, t, &all, &whole, e)) < 0)
             return -1;
         if (r > 0)
             sparse_mark(m, i, t);
@@ -335,6 +383,7 @@ read_hf_config(struct model *m, struct err *e)
         m->block[i].groups = b[i].groups;
         m->block[i].mlp = b[i].mlp;
         m->block[i].source = b[i].source;
+        m->block[i].experts = b[i].experts;
     }
     if ((r = sparse_read(m, j, e)) < 0 || (r = origin_read(m, j, e)) < 0)
         err_prefix(e, "%s", path);
@@ -460,7 +509,10 @@ forget_weight(const struct io_map *map, const struct weight *w)
         io_map_forget(map, 0, map->n);
         return;
     }
-    forget_part(map, w->data, w->rows * w->stride);
+    for (size_t i = 0; w->part != NULL && i * w->part_rows < w->rows; i++)
+        forget_part(map, w->part[i], w->part_rows * w->stride);
+    if (w->part == NULL)
+        forget_part(map, w->data, w->rows * w->stride);
     forget_part(map, w->mask, w->rows * w->mask_stride);
 }
 
@@ -491,6 +543,9 @@ model_close(struct model *m)
         free(s->st);
         free(s->file);
         free(s->used);
+        for (size_t i = 0; i < s->nparts; i++)
+            free(s->part[i]);
+        free(s->part);
         gguf_close(&s->gguf);
         free(s->gguf_used);
         free(s);

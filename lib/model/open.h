@@ -14,7 +14,9 @@ struct model_source {
     char **file;          /* [n] their names in the directory */
     unsigned char **used; /* [n][st.nt] 1: the model uses the tensor */
     size_t n;
-    const char *prefix;       /* beginning of the names of its tensors */
+    const char *prefix;          /* beginning of the names of its tensors */
+    const unsigned char ***part; /* [nparts] lists of struct weight.part */
+    size_t nparts;
     struct gguf_file gguf;    /* empty if the model is a directory */
     unsigned char *gguf_used; /* [gguf.g.nt] 1: the model uses the tensor */
 };

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "format/gguf.h"
 #include "model/config_rope.h"
+#include "model/experts_config.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -269,6 +270,11 @@ read_gguf_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
     return r < 0 ? -1 : 0;
 }
 
+enum {
+    MIXTURES =
+        FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE
+};
+
 /*
  * The keys of the architecture: those that are read, those that change nothing,
  * and those of which one value is implemented.  Any other key is refused by
@@ -311,6 +317,11 @@ static const struct {
     { "embedding_scale", -1, FAMILY_GRANITE },
     { "residual_scale", -1, FAMILY_GRANITE },
     { "logit_scale", -1, FAMILY_GRANITE },
+    { "expert_count", -1, MIXTURES },
+    { "expert_used_count", -1, MIXTURES },
+    { "expert_feed_forward_length", -1, MIXTURES },
+    { "expert_shared_feed_forward_length", -1, FAMILY_QWEN2_MOE },
+    { "expert_gating_func", 1, MIXTURES }, /* softmax */
     { "expert_count", 0, 0 },
     { "expert_used_count", 0, 0 },
     { "attention.sliding_window", -1, WINDOWED | FAMILY_PHI3 },
@@ -435,7 +446,7 @@ read_family(struct keys *k, struct config *c, struct err *e)
 {
     const char *s = NULL;
     char name[80];
-    size_t n = 0;
+    size_t n = 0, experts = 0;
 
     if (gguf_str(k->g, "general.architecture", &s, &n, e) < 0)
         return -1;
@@ -449,8 +460,31 @@ read_family(struct keys *k, struct config *c, struct err *e)
     if (k->f->bit == FAMILY_OLMO2 &&
         gguf_kv(k->g, gguf_key(k, "attention.sliding_window")))
         k->f = family_named("olmo3");
+    /* llama.cpp has one architecture for both */
+    if (k->f->bit == FAMILY_LLAMA &&
+        get_size(k, "expert_count", 0, ROUTER_EXPERTS, &experts, e) < 0)
+        return -1;
+    if (experts > 0)
+        k->f = family_named("mixtral");
     snprintf(c->arch, sizeof c->arch, "%s", k->f->type);
     return 0;
+}
+
+static int
+read_experts(struct config *c, struct keys *k, struct err *e)
+{
+    if (!(k->f->bit & MIXTURES))
+        return 0;
+    c->expert_mlp = c->mlp;
+    if (need_key(k, "expert_count", ROUTER_EXPERTS, &c->router.n, e) < 0 ||
+        need_key(k, "expert_used_count", ROUTER_USED, &c->router.k, e) < 0 ||
+        get_size(k, "expert_feed_forward_length", 1, 1 << 20, &c->expert_mlp,
+            e) < 0 ||
+        (k->f->bit == FAMILY_QWEN2_MOE &&
+            need_key(k, "expert_shared_feed_forward_length", 1 << 20,
+                &c->shared_mlp, e) < 0))
+        return -1;
+    return experts_gguf_fixed(c, e);
 }
 
 static int
@@ -462,8 +496,9 @@ read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
     c->init_range = 0.02;
     c->eps = 0;
     if (read_family(&k, c, e) < 0 || read_gguf_sizes(c, &k, e) < 0 ||
-        check_keys(&k, e) < 0 || read_gguf_rope(c, &k, e) < 0 ||
-        read_gguf_windows(c, &k, e) < 0 || read_gguf_scales(c, &k, e) < 0 ||
+        check_keys(&k, e) < 0 || read_experts(c, &k, e) < 0 ||
+        read_gguf_rope(c, &k, e) < 0 || read_gguf_windows(c, &k, e) < 0 ||
+        read_gguf_scales(c, &k, e) < 0 ||
         get_real(&k, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps, e) <
             0 ||
         read_gguf_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
@@ -485,7 +520,7 @@ take_gguf_tensor(struct model_source *s, const char *name, size_t rows,
 
     if (!t)
         return err_set(e, EX_INPUT, "tensor %s: is missing", name);
-    if (t->shape[t->ndim - 1] != cols || t->n != rows * cols || t->ndim > 2)
+    if (t->shape[t->ndim - 1] != cols || t->n != rows * cols || t->ndim > 3)
         return err_set(e, EX_INPUT,
             "tensor %s: has %zu elements in rows of "
             "%zu, but the metadata mean [%zu,%zu]",
@@ -502,18 +537,21 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
     struct block *b = &m->block[i];
     struct stored_rows from;
     struct weight whole;
+    const struct block_shape shape = block_shape(b);
     size_t rows[W_N], cols, all;
     char name[80];
 
     for (int t = 0; t < W_N; t += from.n) {
+        const int at = snprintf(name, sizeof name, "blk.%zu.", i);
+
         from = block_stored(c, t);
         all = 0;
         for (int k = t; k < t + from.n; k++, all += rows[k - 1])
-            block_dims(c, k, NULL, &rows[k], &cols);
-        snprintf(name, sizeof name, "blk.%zu.%s", i, from.gguf);
+            block_dims(c, k, &shape, &rows[k], &cols);
+        experts_name_gguf(c, &shape, t, name + at, sizeof name - (size_t)at);
         if (all == 0)
             continue;
-        block_dims(c, t, NULL, &rows[t], &cols);
+        block_dims(c, t, &shape, &rows[t], &cols);
         if (take_gguf_tensor(s, name, all, cols, &whole, e) < 0)
             return -1;
         for (int k = t; k < t + from.n; k++) {
@@ -565,9 +603,11 @@ take_all(struct model *m, struct model_source *s, struct err *e)
     m->block = xcalloc(c->L, sizeof *m->block);
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m->block[i];
+        const struct block_shape all = config_whole_block(c, i);
 
-        b->groups = c->KV;
-        b->mlp = c->mlp;
+        b->groups = all.groups;
+        b->mlp = all.mlp;
+        b->experts = all.experts;
         b->source = i;
         if (take_block(m, s, i, e) < 0)
             return -1;

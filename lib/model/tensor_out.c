@@ -1,29 +1,79 @@
 /* The tensors of a model in the order of its files; see tensor_out.h. */
 #include "model/tensor_out.h"
+#include "model/experts_config.h"
 #include "model/family.h"
 #include "model/mixture.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The first tensors of those that are stored of a block of this family. */
-static size_t
-block_tensors(const struct config *c, int list[W_N])
-{
-    size_t n = 0;
+/* Tensor i of a file: of which block, which of its tensors, and of which
+ * expert. */
+struct place {
+    size_t block;
+    int t; /* -1: no block's: the embedding, or what follows blocks */
+    size_t expert;
+    size_t after; /* number after the blocks' tensors */
+};
 
-    for (int t = 0; t < W_N; t++)
-        if (block_tensor_name(c, t) != NULL && block_stored(c, t).first == t)
-            list[n++] = t;
+/* The number of tensors of a file that begin with tensor t of a block of shape
+ * b. */
+static size_t
+stored_count(const struct config *c, const struct block_shape *b, int t,
+    int gguf)
+{
+    size_t rows, cols;
+
+    if (block_tensor_name(c, t) == NULL || block_stored(c, t).first != t)
+        return 0;
+    block_dims(c, t, b, &rows, &cols);
+    return rows == 0 ? 0 : experts_apart(t) && !gguf ? b->experts : 1;
+}
+
+/* Find the place of tensor i >= 1. */
+static struct place
+find_place(const struct config *c, size_t i, int gguf)
+{
+    size_t at = 1;
+
+    for (size_t k = 0; k < c->L; k++) {
+        const struct block_shape whole = config_whole_block(c, k);
+
+        for (int t = 0; t < W_N; t++) {
+            const size_t n = stored_count(c, &whole, t, gguf);
+
+            if (i < at + n)
+                return (struct place){ k, t, i - at, 0 };
+            at += n;
+        }
+    }
+    return (struct place){ 0, -1, 0, i - at };
+}
+
+static size_t
+count_tensors(const struct config *c, int gguf)
+{
+    size_t n = 2 + !c->tied;
+
+    for (size_t k = 0; k < c->L; k++) {
+        const struct block_shape whole = config_whole_block(c, k);
+
+        for (int t = 0; t < W_N; t++)
+            n += stored_count(c, &whole, t, gguf);
+    }
     return n;
 }
 
 size_t
 model_ntensors(const struct model *m)
 {
-    int list[W_N];
+    return count_tensors(&m->c, 0);
+}
 
-    return 2 + block_tensors(&m->c, list) * m->c.L + !m->c.tied;
+size_t
+model_ntensors_gguf(const struct model *m)
+{
+    return count_tensors(&m->c, 1);
 }
 
 /* The number to subtract from a tensor's values because readers add `add` to
@@ -35,80 +85,130 @@ part_less(const struct tensor_out *p, float add)
     return p->w->rows > 0 ? add - p->w->add : 0.0f;
 }
 
-/* Set *p to the stored tensor of block k that begins with tensor t. */
+/* Set what of *p is the same in both kinds of file, for the stored tensor that
+ * begins with a tensor of a block. */
 static void
-block_tensor(const struct model *m, size_t k, int t, struct tensor_out *p)
+block_tensor(const struct model *m, const struct place *at,
+    struct tensor_out *p)
 {
-    const struct stored_rows s = block_stored(&m->c, t);
-    const struct block *b = &m->block[k];
+    const struct block_shape whole = config_whole_block(&m->c, at->block);
+    const struct stored_rows s = block_stored(&m->c, at->t);
+    const struct block *b = &m->block[at->block];
     size_t rows;
 
-    p->w = &b->w[t];
+    p->w = &b->w[at->t];
     p->parts = (size_t)s.n;
-    p->group = k;
-    p->matrix = t;
-    snprintf(p->name, sizeof p->name, "model.layers.%zu.%s", k, s.name);
-    p->ndim = block_is_vector(t) ? 1 : 2;
-    p->less = part_less(p, family_norm_add(&m->c, t));
+    p->group = at->block;
+    p->matrix = at->t;
+    p->ndim = block_is_vector(at->t) ? 1 : 2;
     p->two_of_four = strcmp(m->c.sparse, "2:4") == 0;
-    for (int i = t; i < t + s.n; i++) {
-        block_dims(&m->c, i, NULL, &rows, &p->shape[1]);
+    for (int i = at->t; i < at->t + s.n; i++) {
+        block_dims(&m->c, i, &whole, &rows, &p->shape[1]);
         p->shape[0] += rows;
         p->two_of_four &= b->sparse >> i & 1;
     }
 }
 
+/* The same for another tensor than a block's: 0 the embedding, 1 the final
+ * norm, 2 the head. */
+static void
+other_tensor(const struct model *m, size_t i, struct tensor_out *p)
+{
+    p->parts = 1;
+    p->w = i == 0 ? &m->embed : i == 1 ? &m->norm : &m->head;
+    p->group = m->c.L + i;
+    p->matrix = i == 0 ? MATRIX_EMBED : MATRIX_HEAD;
+    p->ndim = i == 1 ? 1 : 2;
+    p->shape[0] = p->w->rows;
+    p->shape[1] = p->w->cols;
+}
+
+/* Point p to the part of its weight that is one expert's. */
+static void
+one_expert(const struct model *m, size_t expert, struct tensor_out *p)
+{
+    p->shape[0] /= m->block[p->group].experts;
+    p->slice = *p->w;
+    if (p->w->data != NULL)
+        p->slice = weight_slice(p->w, expert * p->shape[0], p->shape[0]);
+    p->slice.rows = p->shape[0];
+    p->w = &p->slice;
+}
+
 void
 model_tensor(const struct model *m, size_t i, struct tensor_out *p)
 {
-    int list[W_N];
-    const size_t n = block_tensors(&m->c, list), nb = n * m->c.L;
+    static const char *const other[] = { "model.embed_tokens.weight",
+        "model.norm.weight", "lm_head.weight" };
+    const struct place at =
+        i == 0 ? (struct place){ 0, -1, 0, 0 } : find_place(&m->c, i, 0);
 
     memset(p, 0, sizeof *p);
-    p->parts = 1;
-    if (i >= 1 && i <= nb) {
-        block_tensor(m, (i - 1) / n, list[(i - 1) % n], p);
+    if (at.t >= 0) {
+        const struct block_shape b = block_shape(&m->block[at.block]);
+        const int n =
+            snprintf(p->name, sizeof p->name, "model.layers.%zu.", at.block);
+
+        block_tensor(m, &at, p);
+        experts_name(&m->c, &b, at.t, at.expert, p->name + n,
+            sizeof p->name - (size_t)n);
+        if (experts_apart(at.t))
+            one_expert(m, at.expert, p);
+        p->less = part_less(p, family_norm_add(&m->c, at.t));
     } else {
-        p->w = i == 0 ? &m->embed : i == nb + 1 ? &m->norm : &m->head;
-        p->group = m->c.L + (i == 0 ? 0 : i - nb);
-        p->matrix = i == 0 ? MATRIX_EMBED : MATRIX_HEAD;
-        snprintf(p->name, sizeof p->name, "%s",
-            i == 0            ? "model.embed_tokens.weight"
-                : i == nb + 1 ? "model.norm.weight"
-                              : "lm_head.weight");
-        p->shape[0] = p->w->rows;
-        p->shape[1] = p->w->cols;
-        p->ndim = i == nb + 1 ? 1 : 2;
-        if (p->ndim == 1)
+        const size_t k = i == 0 ? 0 : 1 + at.after;
+
+        other_tensor(m, k, p);
+        snprintf(p->name, sizeof p->name, "%s", other[k]);
+        if (k == 1)
             p->less = part_less(p, family_norm_add(&m->c, -1));
     }
     if (p->ndim == 1)
         p->shape[0] = p->shape[1];
 }
 
+/* Make the shape that of one tensor of all experts. */
+static void
+all_experts(const struct model *m, struct tensor_out *p)
+{
+    const size_t E = m->block[p->group].experts;
+
+    p->ndim = 3;
+    p->shape[2] = p->shape[1];
+    p->shape[1] = p->shape[0] / E;
+    p->shape[0] = E;
+}
+
 void
 model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p)
 {
-    int list[W_N];
-    const size_t n = block_tensors(&m->c, list), nb = n * m->c.L;
+    static const char *const other[] = { "token_embd.weight",
+        "output_norm.weight", "output.weight" };
     const int permuted = family_of(&m->c)->permuted;
+    const struct place at =
+        i == 0 ? (struct place){ 0, -1, 0, 0 } : find_place(&m->c, i, 1);
 
-    model_tensor(m, i, p);
-    p->less = part_less(p, 0.0f);
-    if (i >= 1 && i <= nb) {
-        const int t = list[(i - 1) % n];
-        const size_t k = m->block[(i - 1) / n].groups;
+    memset(p, 0, sizeof *p);
+    if (at.t >= 0) {
+        const struct block_shape b = block_shape(&m->block[at.block]);
+        const int n = snprintf(p->name, sizeof p->name, "blk.%zu.", at.block);
 
-        snprintf(p->name, sizeof p->name, "blk.%zu.%s", (i - 1) / n,
-            block_stored(&m->c, t).gguf);
+        block_tensor(m, &at, p);
+        experts_name_gguf(&m->c, &b, at.t, p->name + n,
+            sizeof p->name - (size_t)n);
         p->perm = !permuted ? 0
-            : t == W_Q      ? k * (m->c.H / m->c.KV)
-            : t == W_K      ? k
+            : at.t == W_Q   ? b.groups * (m->c.H / m->c.KV)
+            : at.t == W_K   ? b.groups
                             : 0;
+        if (experts_apart(at.t))
+            all_experts(m, p);
     } else {
-        snprintf(p->name, sizeof p->name, "%s",
-            i == 0            ? "token_embd.weight"
-                : i == nb + 1 ? "output_norm.weight"
-                              : "output.weight");
+        const size_t k = i == 0 ? 0 : 1 + at.after;
+
+        other_tensor(m, k, p);
+        snprintf(p->name, sizeof p->name, "%s", other[k]);
     }
+    p->less = part_less(p, 0.0f);
+    if (p->ndim == 1)
+        p->shape[0] = p->shape[1];
 }

@@ -13,11 +13,12 @@ struct tensor_out {
     char name[72];          /* Hugging Face name */
     const struct weight *w; /* [parts] whose rows follow one another */
     size_t parts;           /* 1, unless the family is fused */
+    struct weight slice;    /* w, if it is one expert's part of a weight */
     float less;             /* subtracted from the values when written */
     size_t perm; /* number of heads, each of whose rows are permuted when
                   * written; 0: none are */
     int ndim;
-    size_t shape[2];         /* as written: padded to c.KV and c.mlp */
+    size_t shape[3];         /* as written: padded to c.KV and c.mlp */
     size_t group;            /* fetch.h */
     int matrix;              /* mixture.h; also the number of a vector */
     int two_of_four;         /* 1: a block's matrix that retort.sparse says is
@@ -26,7 +27,10 @@ struct tensor_out {
     const float *importance; /* [shape[1]], or NULL; set by the writer */
 };
 size_t model_ntensors(const struct model *m);
+/* Set *p, which must not be copied, to tensor i of a Hugging Face directory. */
 void model_tensor(const struct model *m, size_t i, struct tensor_out *p);
+/* The same list for a GGUF, where one tensor has all experts. */
+size_t model_ntensors_gguf(const struct model *m);
 /* Set *p to tensor i as llama.cpp's converter writes it: its GGUF name, norms
  * with nothing subtracted, rows of Q and K permuted if the family's are. */
 void model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p);

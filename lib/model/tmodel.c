@@ -324,6 +324,7 @@ init(struct tmodel *t, const struct model *from, enum dtype grads,
         t->m.block[i].groups = from->block[i].groups;
         t->m.block[i].mlp = from->block[i].mlp;
         t->m.block[i].source = from->block[i].source;
+        t->m.block[i].experts = from->block[i].experts;
         t->m.block[i].sparse = from->block[i].sparse;
     }
     arena_plan(&plan);
@@ -382,12 +383,15 @@ lay_groups(struct tmodel *t, const struct config *c,
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m.block[i];
 
-        b->groups = shape != NULL ? shape[i].groups : c->KV;
-        b->mlp = shape != NULL ? shape[i].mlp : c->mlp;
+        const struct block_shape is =
+            shape != NULL ? shape[i] : config_whole_block(c, i);
+
+        b->groups = is.groups;
+        b->mlp = is.mlp;
+        b->experts = is.experts;
         b->source = i;
         for (int k = 0; k < W_N; k++)
-            block_dims(c, k, shape != NULL ? &shape[i] : NULL, &b->w[k].rows,
-                &b->w[k].cols);
+            block_dims(c, k, &is, &b->w[k].rows, &b->w[k].cols);
     }
     init(t, &m, grads, share, &single);
     free(m.block);

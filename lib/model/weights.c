@@ -38,7 +38,22 @@ const unsigned char *
 weight_row(const struct weight *w, size_t r)
 {
     assert(r < w->rows && w->mask == NULL);
+    if (w->part != NULL)
+        return w->part[r / w->part_rows] + r % w->part_rows * w->stride;
     return w->data + (w->perm ? stored_row(w, r) : r) * w->stride;
+}
+
+struct weight
+weight_slice(const struct weight *w, size_t r0, size_t n)
+{
+    struct weight slice = *w;
+
+    assert(n > 0 && w->perm == 0 && w->mask == NULL && w->ints == NULL);
+    assert(w->part == NULL || (r0 + n - 1) / w->part_rows == r0 / w->part_rows);
+    slice.data = weight_row(w, r0);
+    slice.rows = n;
+    slice.part = NULL;
+    return slice;
 }
 
 static size_t
@@ -88,12 +103,11 @@ widen_part(const struct weight *w, size_t r0, size_t n, size_t c0, size_t k,
 
     assert(r0 <= w->rows && n <= w->rows - r0);
     for (size_t i = 0; i < n; i++, out += k) {
-        const size_t at = w->perm ? stored_row(w, r0 + i) : r0 + i;
-
         if (w->mask != NULL)
-            widen_two_of_four(w, at, c0, k, out);
+            widen_two_of_four(w, w->perm ? stored_row(w, r0 + i) : r0 + i, c0,
+                k, out);
         else
-            weight_widen(out, w->dtype, w->data + at * w->stride + skip, k);
+            weight_widen(out, w->dtype, weight_row(w, r0 + i) + skip, k);
     }
 }
 
@@ -102,7 +116,7 @@ weight_rows(const struct weight *w, size_t r0, size_t n, float *out)
 {
     if (n == 0)
         return;
-    if (!w->perm && w->mask == NULL &&
+    if (!w->perm && w->mask == NULL && w->part == NULL &&
         bytes_of_numbers(w, w->cols) == w->stride) {
         assert(r0 <= w->rows && n <= w->rows - r0);
         weight_widen(out, w->dtype, w->data + r0 * w->stride, n * w->cols);
@@ -114,7 +128,7 @@ weight_rows(const struct weight *w, size_t r0, size_t n, float *out)
 const float *
 weight_f32(const struct weight *w)
 {
-    if (w->dtype != DT_F32 || w->perm || w->mask != NULL ||
+    if (w->dtype != DT_F32 || w->perm || w->mask != NULL || w->part != NULL ||
         w->stride != w->cols * 4 || (uintptr_t)w->data % sizeof(float) != 0)
         return NULL;
     return (const float *)(const void *)w->data;
@@ -157,12 +171,13 @@ weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
         .half = w->dtype == DT_BF16 };
 
     if (kern.dots_bf16 != NULL && rows.half && !w->perm && w->mask == NULL &&
-        n % 16 == 0 && w->cols % 32 == 0) {
+        w->part == NULL && n % 16 == 0 && w->cols % 32 == 0) {
         kern.dots_bf16(m, n, w->cols, x, w->data + r0 * w->stride, w->stride, y,
             ldy);
         return 0;
     }
-    if ((w->dtype != DT_F32 && w->dtype != DT_BF16) || kern.dots_stored == NULL)
+    if ((w->dtype != DT_F32 && w->dtype != DT_BF16) || w->part != NULL ||
+        kern.dots_stored == NULL)
         return -1;
     for (size_t i = 0, run; i < n; i += run) {
         const size_t row = r0 + i, at = w->perm ? stored_row(w, row) : row;

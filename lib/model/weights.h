@@ -22,6 +22,10 @@ struct weight {
     float add;     /* added to a norm's stored values in use */
     const unsigned char *mask; /* mask_stride bytes for each row; or NULL */
     size_t mask_stride;
+    /* Rows part_rows * i ... of a matrix stored in several parts lie at part[i];
+     * data is then part[0].  part NULL: one part */
+    const unsigned char *const *part;
+    size_t part_rows;
     const struct int_matrix *ints; /* the matrix packed for products in integers
                                     * (packed.h); or NULL */
 };
@@ -29,6 +33,9 @@ struct int_matrix;
 /* Widen rows r0..r0+n-1 to fp32 out [n,cols], in logical row order (GGUF's
  * permutation of Q and K undone); `add` is not added. */
 void weight_rows(const struct weight *w, size_t r0, size_t n, float *out);
+/* Rows r0..r0+n-1, all in one part, as a weight of their own.  The weight has
+ * neither perm nor mask. */
+struct weight weight_slice(const struct weight *w, size_t r0, size_t n);
 /* The stored bytes of logical row r of a weight without a mask. */
 const unsigned char *weight_row(const struct weight *w, size_t r);
 /* Bytes of all rows and of the mask. */

@@ -37,7 +37,7 @@ stored_tensor(const struct model *m, const struct stored *s, enum dtype as,
 {
     model_tensor(m, s->tensor, p);
     p->part = s->part;
-    memcpy(shape, p->shape, sizeof p->shape);
+    memcpy(shape, p->shape, 2 * sizeof *shape);
     if (s->part == COMPRESSED_NOT) {
         snprintf(name, size, "%s", p->name);
         return as;
@@ -141,6 +141,10 @@ write_stored(const struct model *m, enum dtype as, const struct stored *s,
         return r < 0 ? r : io_out_write(o, shape, sizeof shape, e);
     }
     fetch_now(m, p.group);
+    if (m->fetch != NULL) { /* one expert's weights are there only now */
+        model_tensor(m, s->tensor, &p);
+        p.part = s->part;
+    }
     if (r == 0)
         r = tensor_write(m, &p, as, NULL, o, e);
     fetch_done(m, p.group);

@@ -345,8 +345,8 @@ test_family(const char *name, struct pool *pool)
 static void
 test_cut(const char *name, struct pool *pool)
 {
-    static const struct block_shape want[] = { { 2, 8, 0 }, { 1, 5, 1 },
-        { 0, 8, 2 }, { 2, 0, 3 } };
+    static const struct block_shape want[] = { { 2, 8, 0, 0 }, { 1, 5, 1, 0 },
+        { 0, 8, 2, 0 }, { 2, 0, 3, 0 } };
     char *path = case_path(name, "");
     struct block_shape shape[4];
     struct family_case c;

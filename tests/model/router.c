@@ -41,10 +41,10 @@ test_equal(void)
 
     router_choose(&plain, z, NULL, id, w);
     ok(id[0] == 1 && id[1] == 3 && id[2] == 2 && id[3] == 4,
-        "of equal experts the lower number is chosen");
+        "a tie of experts goes to the lower number");
     grouped.keep = 1;
     router_choose(&grouped, none, NULL, id, w);
-    ok(id[0] == 0 && id[1] == 1, "of equal groups the lower number is kept");
+    ok(id[0] == 0 && id[1] == 1, "a tie of groups goes to the lower number");
 }
 
 static void

@@ -1,0 +1,234 @@
+/* Experts in configurations and names; see experts_config.h. */
+#include "model/experts_config.h"
+
+#include "format/json.h"
+#include "model/family.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct expert_family {
+    unsigned bit; /* FAMILY_... */
+    /* keys of config.json and transformers' values where they are missing */
+    const char *count;  /* number of experts */
+    size_t n, k, I;     /* experts, experts used, channels of an expert */
+    const char *width;  /* channels of an expert */
+    const char *shared; /* channels of the shared expert; NULL: none */
+    size_t shared_mlp;
+    int renorm;      /* weights are always divided by their sum; 0: if
+                      * norm_topk_prob is true */
+    int some_dense;  /* mlp_only_layers, decoder_sparse_step */
+    int gguf_renorm; /* llama.cpp divides weights by their sum */
+} families[] = {
+    { FAMILY_MIXTRAL, "num_local_experts", 8, 2, 14336, "intermediate_size",
+        NULL, 0, 1, 0, 1 },
+    { FAMILY_QWEN2_MOE, "num_experts", 60, 4, 1408, "moe_intermediate_size",
+        "shared_expert_intermediate_size", 5632, 0, 1, 0 },
+    { FAMILY_QWEN3_MOE, "num_experts", 128, 8, 768, "moe_intermediate_size",
+        NULL, 0, 0, 1, 1 },
+    { FAMILY_OLMOE, "num_experts", 64, 8, 2048, "intermediate_size", NULL, 0, 0,
+        0, 0 },
+};
+
+/* NULL: c has no experts. */
+static const struct expert_family *
+expert_family(const struct config *c)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (families[i].bit == family_of(c)->bit)
+            return &families[i];
+    return NULL;
+}
+
+int
+config_is_mixture(const struct config *c)
+{
+    return c->router.n > 0;
+}
+
+/* Mark block i as one without experts. */
+static void
+set_dense(struct config *c, size_t i)
+{
+    c->dense[i / 8] |= (unsigned char)(1u << i % 8);
+}
+
+/* Read which blocks have no experts. */
+static int
+read_dense(struct config *c, const json_t *j, struct err *e)
+{
+    const json_t *list = js_get(j, "mlp_only_layers");
+    size_t step = 1;
+
+    if (js_size(j, "decoder_sparse_step", 1, CONFIG_LAYERS, &step, e) < 0)
+        return -1;
+    for (size_t i = 0; i < c->L; i++)
+        if ((i + 1) % step != 0)
+            set_dense(c, i);
+    if (list && !json_is_array(list))
+        return err_set(e, EX_INPUT, "mlp_only_layers: is no list");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *v = json_array_get(list, i);
+        const json_int_t n = json_integer_value(v);
+
+        if (!json_is_integer(v) || n < 0)
+            return err_set(e, EX_INPUT,
+                "mlp_only_layers: number %zu is no block", i);
+        if ((size_t)n < c->L)
+            set_dense(c, (size_t)n);
+    }
+    return 0;
+}
+
+/* Check what no single number shows. */
+static int
+check_experts(const struct config *c, const char *count, struct err *e)
+{
+    if (c->router.k > c->router.n)
+        return err_set(e, EX_INPUT, "num_experts_per_tok: %zu, but %s is %zu",
+            c->router.k, count, c->router.n);
+    return 0;
+}
+
+int
+experts_from_json(struct config *c, const json_t *j, struct err *e)
+{
+    const struct expert_family *f = expert_family(c);
+    struct router *r = &c->router;
+
+    if (f == NULL)
+        return 0;
+    *r = (struct router){ .n = f->n,
+        .k = f->k,
+        .renorm = f->renorm,
+        .scale = 1 };
+    c->expert_mlp = f->I;
+    c->shared_mlp = f->shared_mlp;
+    /* either name of the number is read, as transformers does */
+    if (js_size(j, "num_experts", 1, ROUTER_EXPERTS, &r->n, e) < 0 ||
+        js_size(j, "num_local_experts", 1, ROUTER_EXPERTS, &r->n, e) < 0 ||
+        js_size(j, "num_experts_per_tok", 1, ROUTER_USED, &r->k, e) < 0 ||
+        js_size(j, f->width, 1, (size_t)1 << 20, &c->expert_mlp, e) < 0 ||
+        (f->shared &&
+            js_size(j, f->shared, 1, (size_t)1 << 20, &c->shared_mlp, e) < 0) ||
+        (!f->renorm && js_bool(j, "norm_topk_prob", &r->renorm, e) < 0) ||
+        (f->some_dense && read_dense(c, j, e) < 0))
+        return -1;
+    return check_experts(c, f->count, e);
+}
+
+static void
+put_number(json_t *j, const char *key, size_t n)
+{
+    json_object_set_new(j, key, json_integer((json_int_t)n));
+}
+
+void
+experts_to_json(const struct config *c, json_t *j)
+{
+    const struct expert_family *f = expert_family(c);
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < c->L; i++)
+        if (config_whole_block(c, i).experts == 0)
+            json_array_append_new(list, json_integer((json_int_t)i));
+    if (f != NULL) {
+        put_number(j, f->count, c->router.n);
+        put_number(j, "num_experts_per_tok", c->router.k);
+        put_number(j, f->width, c->expert_mlp);
+        json_object_set_new(j, "output_router_logits", json_false());
+    }
+    if (f != NULL && f->shared)
+        put_number(j, f->shared, c->shared_mlp);
+    if (f != NULL && !f->renorm)
+        json_object_set_new(j, "norm_topk_prob",
+            json_boolean(c->router.renorm));
+    if (f != NULL && f->some_dense) {
+        json_object_set(j, "mlp_only_layers", list);
+        put_number(j, "decoder_sparse_step", 1);
+    }
+    json_decref(list);
+}
+
+int
+experts_gguf_fixed(struct config *c, struct err *e)
+{
+    const struct expert_family *f = expert_family(c);
+
+    if (f == NULL)
+        return 0;
+    c->router.renorm = f->gguf_renorm;
+    c->router.scale = 1;
+    return check_experts(c, "expert_count", e);
+}
+
+int
+experts_check_gguf(const struct config *c, struct err *e)
+{
+    const struct expert_family *f = expert_family(c);
+
+    if (f == NULL)
+        return 0;
+    if (c->router.renorm != f->gguf_renorm)
+        return err_set(e, EX_INPUT,
+            "norm_topk_prob: %s cannot be said in a GGUF of %s, whose readers "
+            "take %s",
+            c->router.renorm ? "true" : "false", family_of(c)->gguf,
+            f->gguf_renorm ? "true" : "false");
+    for (size_t i = 0; i < c->L; i++)
+        if (config_whole_block(c, i).experts == 0)
+            return err_set(e, EX_INPUT,
+                "mlp_only_layers: a block without experts cannot be said in a "
+                "GGUF of %s: write a folder (-f hf)",
+                family_of(c)->gguf);
+    return 0;
+}
+
+int
+experts_apart(int t)
+{
+    return t == W_EXPERT_GATE || t == W_EXPERT_UP || t == W_EXPERT_DOWN;
+}
+
+/* Mixtral's names. */
+static void
+mixtral_name(int t, size_t expert, char *out, size_t size)
+{
+    static const char *const part[] = { "w1", "w3", "w2" };
+
+    if (t == W_ROUTER)
+        snprintf(out, size, "block_sparse_moe.gate.weight");
+    else
+        snprintf(out, size, "block_sparse_moe.experts.%zu.%s.weight", expert,
+            part[t - W_EXPERT_GATE]);
+}
+
+void
+experts_name(const struct config *c, const struct block_shape *b, int t,
+    size_t expert, char *out, size_t size)
+{
+    static const char *const part[] = { "gate", "up", "down" };
+
+    if (block_is_of_experts(t) && family_of(c)->bit == FAMILY_MIXTRAL)
+        mixtral_name(t, expert, out, size);
+    else if (experts_apart(t))
+        snprintf(out, size, "mlp.experts.%zu.%s_proj.weight", expert,
+            part[t - W_EXPERT_GATE]);
+    else if (b->experts > 0 && t >= W_GATE && t <= W_DOWN)
+        snprintf(out, size, "mlp.shared_expert.%s_proj.weight",
+            part[t - W_GATE]);
+    else
+        snprintf(out, size, "%s", block_stored(c, t).name);
+}
+
+void
+experts_name_gguf(const struct config *c, const struct block_shape *b, int t,
+    char *out, size_t size)
+{
+    static const char *const part[] = { "gate", "up", "down" };
+
+    if (b->experts > 0 && t >= W_GATE && t <= W_DOWN)
+        snprintf(out, size, "ffn_%s_shexp.weight", part[t - W_GATE]);
+    else
+        snprintf(out, size, "%s", block_stored(c, t).gguf);
+}

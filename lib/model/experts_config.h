@@ -1,0 +1,36 @@
+/*
+ * Experts in configurations and in the names of tensors.  The table here lists
+ * how families of mixtures of experts differ.
+ */
+#ifndef MODEL_EXPERTS_CONFIG_H
+#define MODEL_EXPERTS_CONFIG_H
+
+#include "model/config.h"
+
+/* Is c a mixture of experts? */
+int config_is_mixture(const struct config *c);
+
+/* Read the keys about experts of a config.json, if c is of a family that has
+ * them.  c->mlp and c->L have been read.  -1 and *e: a value is missing or not
+ * implemented. */
+int experts_from_json(struct config *c, const json_t *j, struct err *e);
+/* Set these keys. */
+void experts_to_json(const struct config *c, json_t *j);
+
+/* Set what a GGUF does not say: weights are divided by their sum, or not, as
+ * llama.cpp does for the family.  -1 and *e: the sizes do not go together. */
+int experts_gguf_fixed(struct config *c, struct err *e);
+/* Refuse a mixture that a GGUF cannot describe. */
+int experts_check_gguf(const struct config *c, struct err *e);
+
+/* The names of tensor t of a block of shape b, `expert` being the number of an
+ * expert: the Hugging Face name after "model.layers.N.", the GGUF's after
+ * "blk.N.", where one tensor has all experts. */
+void experts_name(const struct config *c, const struct block_shape *b, int t,
+    size_t expert, char *out, size_t size);
+void experts_name_gguf(const struct config *c, const struct block_shape *b,
+    int t, char *out, size_t size);
+/* Is tensor t stored as one matrix for each expert in a Hugging Face file? */
+int experts_apart(int t);
+
+#endif

@@ -1,0 +1,45 @@
+/* What experts.c and experts_backward.c share. */
+#ifndef MODEL_EXPERTS_IMPL_H
+#define MODEL_EXPERTS_IMPL_H
+
+#include "model/experts.h"
+
+/* One call for at most x->tokens tokens. */
+struct expert_job {
+    struct experts *x;
+    const struct expert_block *b;
+    const size_t *row; /* [n] row of each token in the caller's arrays */
+    size_t n;
+    const float *xn;
+    size_t N, K; /* columns and depth of the product under way */
+    /* forward */
+    float *z; /* NULL: logits are not kept */
+    float *out;
+    int set;
+    const float *kept; /* logits of the forward pass; NULL: going forward */
+};
+
+/* Run fn for n tokens or pairs, some in each task; expert_chunk: those of a
+ * task are *i0..the result - 1. */
+void expert_chunks(struct expert_job *j, size_t n,
+    void (*fn)(void *ctx, size_t task, size_t worker));
+size_t expert_chunk(size_t task, size_t n, size_t *i0);
+
+/* The part of a product that a task computes. */
+struct expert_part {
+    size_t e;     /* expert */
+    size_t p0, m; /* its first pair, its number of pairs */
+    size_t n0, n; /* first column, columns */
+};
+/* Run fn for all parts of products of N columns and depth K of all experts;
+ * expert_part: the part of a task, whose m may be 0. */
+void expert_parts(struct expert_job *j, size_t N, size_t K,
+    void (*fn)(void *ctx, size_t task, size_t worker));
+struct expert_part expert_part(const struct expert_job *j, size_t task);
+
+/* Choose the experts of the tokens and sort pairs by expert. */
+void expert_choose(struct expert_job *j);
+/* Gather the inputs of pairs. */
+void expert_gather(struct expert_job *j);
+
+#endif

@@ -1,0 +1,227 @@
+"""Tiny random mixtures of experts, their logits, choices and gradients in double.
+usage: experts.py OUTDIR [NAME...]            (tests/golden/experts)
+Writes OUTDIR/NAME/ (config.json as transformers writes it, model.safetensors in
+bfloat16 with a tensor for each matrix of an expert, as models are published),
+OUTDIR/NAME.gguf where llama.cpp can run it, and OUTDIR/NAME.safetensors with ids,
+first, logits, grad.X as family.py, and for block K that has experts
+  route.K U8 [2,20,k]: the experts of each token, best first
+  aux F64 [2]: the loss of load balance of each row by transformers'
+    load_balancing_loss_func (all blocks together), and
+  aux.X F32: its gradient, summed over the rows times their tokens, for the routers
+Router weights are ten times the others, so that no two experts are equal."""
+import json
+import os
+import re
+import sys
+
+import gguf
+import numpy as np
+import torch
+import transformers
+
+import st
+from family import ROWS, SEED, double
+
+SIZE = dict(vocab_size=47, hidden_size=24, intermediate_size=20, num_hidden_layers=2,
+            num_attention_heads=6, num_key_value_heads=2, head_dim=8,
+            max_position_embeddings=64, bos_token_id=1, eos_token_id=2,
+            pad_token_id=None, num_experts_per_tok=2)
+QWEN = dict(SIZE, num_experts=5, moe_intermediate_size=12)
+FAMILIES = {
+    'mixtral': ('mixtral', 'Mixtral', dict(SIZE, num_local_experts=5,
+                                           intermediate_size=12)),
+    'qwen2_moe': ('qwen2_moe', 'Qwen2Moe', dict(
+        QWEN, head_dim=4, shared_expert_intermediate_size=20)),
+    # a block without experts
+    'qwen2_moe-dense': ('qwen2_moe', 'Qwen2Moe', dict(
+        QWEN, head_dim=4, shared_expert_intermediate_size=16, mlp_only_layers=[1],
+        norm_topk_prob=True)),
+    'qwen3_moe': ('qwen3_moe', 'Qwen3Moe', dict(
+        QWEN, norm_topk_prob=True, tie_word_embeddings=True)),
+    # experts in every second block, weights that are not divided by their sum
+    'qwen3_moe-dense': ('qwen3_moe', 'Qwen3Moe', dict(
+        QWEN, num_hidden_layers=4, decoder_sparse_step=2, num_experts_per_tok=3)),
+    'olmoe': ('olmoe', 'Olmoe', dict(
+        SIZE, head_dim=4, num_experts=5, intermediate_size=12)),
+}
+ARCH = {'mixtral': 'LLAMA', 'qwen2_moe': 'QWEN2MOE', 'qwen3_moe': 'QWEN3MOE',
+        'olmoe': 'OLMOE'}
+EXPERT = dict(mixtral=('w1', 'w3', 'w2'))
+QUANT = gguf.GGMLQuantizationType.BF16
+
+
+def make(name):
+    module, cls, more = FAMILIES[name]
+    cfg = getattr(transformers, cls + 'Config')(**more, attn_implementation='eager')
+    cfg._experts_implementation = 'eager'
+    m = getattr(double(module), cls + 'ForCausalLM')(cfg).double()
+    gen = torch.Generator().manual_seed(SEED)
+    with torch.no_grad():
+        for n, p in m.named_parameters():
+            x = torch.randn(p.shape, generator=gen)
+            x = 0.3 * x if p.ndim > 1 or 'bias' in n else 1 + 0.1 * x
+            p.copy_((10 * x if is_router(n) else x).bfloat16().double())
+    return cfg, m.eval()
+
+
+def is_router(name):
+    return re.search(r'\.mlp\.gate\.weight$', name) is not None
+
+
+def stored(cfg, name, x):
+    """name and matrix of each tensor that a parameter (or its gradient) is in files"""
+    mixtral = cfg.model_type == 'mixtral'
+    parts = EXPERT.get(cfg.model_type, ('gate_proj', 'up_proj', 'down_proj'))
+    at = re.match(r'(model\.layers\.\d+\.)mlp\.(.*)$', name)
+    if at is None or (mixtral is False and 'experts' not in at[2]):
+        return {name: x}
+    base = at[1] + ('block_sparse_moe.' if mixtral else 'mlp.')
+    if at[2] == 'experts.gate_up_proj':
+        n = x.shape[1] // 2
+        return {f'{base}experts.{e}.{part}.weight': half for e in range(len(x))
+                for part, half in ((parts[0], x[e, :n]), (parts[1], x[e, n:]))}
+    if at[2] == 'experts.down_proj':
+        return {f'{base}experts.{e}.{parts[2]}.weight': x[e] for e in range(len(x))}
+    return {base + at[2]: x}
+
+
+def write_gguf(path, cfg, m):
+    """as llama.cpp's converter writes it, matrices in BF16, router and norms in F32.
+    None for blocks without experts, of which llama.cpp knows nothing"""
+    if '-' in os.path.basename(path):
+        return
+    arch = getattr(gguf.MODEL_ARCH, ARCH[cfg.model_type])
+    o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
+    hd = getattr(cfg, 'head_dim', None) or cfg.hidden_size // cfg.num_attention_heads
+    o.add_context_length(cfg.max_position_embeddings)
+    o.add_embedding_length(cfg.hidden_size)
+    o.add_block_count(cfg.num_hidden_layers)
+    o.add_feed_forward_length(cfg.intermediate_size)
+    o.add_head_count(cfg.num_attention_heads)
+    o.add_head_count_kv(cfg.num_key_value_heads)
+    o.add_key_length(hd)
+    o.add_value_length(hd)
+    o.add_layer_norm_rms_eps(cfg.rms_norm_eps)
+    o.add_rope_freq_base(cfg.rope_parameters['rope_theta'])
+    o.add_expert_count(getattr(cfg, 'num_local_experts', None) or cfg.num_experts)
+    o.add_expert_used_count(cfg.num_experts_per_tok)
+    if hasattr(cfg, 'moe_intermediate_size'):
+        o.add_expert_feed_forward_length(cfg.moe_intermediate_size)
+    if hasattr(cfg, 'shared_expert_intermediate_size'):
+        o.add_expert_shared_feed_forward_length(cfg.shared_expert_intermediate_size)
+    o.add_bos_token_id(cfg.bos_token_id)
+    o.add_eos_token_id(cfg.eos_token_id)
+    names = gguf.get_tensor_name_map(arch, cfg.num_hidden_layers)
+    for k, p in m.named_parameters():
+        x = p.detach().float().numpy()
+        if cfg.model_type == 'mixtral':
+            for part, heads in (('q_proj', cfg.num_attention_heads),
+                                ('k_proj', cfg.num_key_value_heads)):
+                if part in k:
+                    x = x.reshape(heads, 2, hd // 2, -1).swapaxes(1, 2).reshape(x.shape)
+        if k.endswith('experts.gate_up_proj'):
+            for part, half in zip(('gate', 'up'), np.split(x, 2, 1)):
+                put(o, f'blk.{k.split(".")[2]}.ffn_{part}_exps.weight', half)
+        elif k.endswith('experts.down_proj'):
+            put(o, f'blk.{k.split(".")[2]}.ffn_down_exps.weight', x)
+        else:
+            k = k.replace('.mlp.gate.', '.block_sparse_moe.gate.') if (
+                cfg.model_type == 'mixtral') else k
+            put(o, names.get_name(k, try_suffixes=('.weight', '.bias')), x)
+    o.write_header_to_file()
+    o.write_kv_data_to_file()
+    o.write_tensors_to_file()
+    o.close()
+
+
+def put(o, name, x):
+    if 'shexp' in name and 'inp' in name:
+        x = x.squeeze()
+    if x.ndim == 1 or 'ffn_gate_inp' in name:
+        o.add_tensor(name, x)
+    else:
+        o.add_tensor(name, gguf.quantize(np.ascontiguousarray(x), QUANT),
+                     raw_dtype=QUANT)
+
+
+def forward(m, ids):
+    """logits, and the router's logits of each block that has experts"""
+    seen, hooks = {}, []
+    for n, part in m.named_modules():
+        if re.search(r'\.mlp\.gate$', n):
+            hooks.append(part.register_forward_hook(
+                lambda _, x, out, n=n: seen.__setitem__(int(n.split('.')[2]), out[0])))
+    z = m(ids).logits[0]
+    for h in hooks:
+        h.remove()
+    return z, seen
+
+
+def grads(cfg, m):
+    out = {}
+    for k, p in m.named_parameters():
+        out |= stored(cfg, k, p.grad if p.grad is not None else torch.zeros_like(p))
+    return out
+
+
+def golden(out, name):
+    cfg, m = make(name)
+    gen = torch.Generator().manual_seed(SEED + 1)
+    ids = torch.randint(0, cfg.vocab_size, (2, 20), generator=gen)
+    first, logits, ce, n = torch.zeros(2, 20), torch.zeros(2, 20, cfg.vocab_size), 0, 0
+    k = cfg.num_experts_per_tok
+    experts = getattr(cfg, 'num_local_experts', None) or cfg.num_experts
+    tensors, route, aux = {}, {}, []
+    for b, lens in enumerate(ROWS):
+        at, seen = 0, {}
+        for length in lens:
+            z, of = forward(m, ids[b:b + 1, at:at + length])
+            logits[b, at:at + length], first[b, at:at + length] = z.detach().float(), at
+            ce = ce - torch.log_softmax(z[:-1], -1).gather(
+                1, ids[b, at + 1:at + length, None]).sum()
+            at, n = at + length, n + length - 1
+            for i, r in of.items():
+                seen.setdefault(i, []).append(r.reshape(-1, experts))
+        for i in seen:
+            seen[i] = torch.cat(seen[i])
+            top = seen[i].detach().sort(1, descending=True)
+            assert (top.values[:, :-1] - top.values[:, 1:])[:, :k].min() > 1e-3
+            route.setdefault(i, []).append(top.indices[:, :k].to(torch.uint8))
+        aux.append(sys.modules[type(m).__module__].load_balancing_loss_func(
+            tuple(seen.values()), experts, k))
+    (ce / n).backward(retain_graph=True)
+    for key, g in grads(cfg, m).items():
+        tensors['grad.' + key] = g.float().contiguous()
+    m.zero_grad()
+    sum(20 * a for a in aux).backward()
+    for key, g in grads(cfg, m).items():
+        if key.endswith('.gate.weight'):
+            tensors['aux.' + key] = g.float().contiguous()
+    tensors |= dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits,
+                    aux=torch.stack(aux).detach())
+    tensors |= {f'route.{i}': torch.stack(r) for i, r in route.items()}
+    weights = {}
+    for key, p in m.named_parameters():
+        weights |= stored(cfg, key, p.detach().bfloat16().contiguous())
+    meta = dict(made_by=f'scripts/oracle/experts.py OUTDIR {name}', seed=SEED,
+                ce='%.17g' % (ce / n).item(), versions=st.versions(torch, transformers))
+    os.makedirs(f'{out}/{name}', exist_ok=True)
+    st.save(f'{out}/{name}.safetensors', tensors, meta)
+    st.save(f'{out}/{name}/model.safetensors',
+            {a: b.contiguous() for a, b in weights.items()}, dict(meta, format='pt'))
+    write_gguf(f'{out}/{name}.gguf', cfg, m)
+    cfg.architectures = [type(m).__name__]
+    cfg.dtype = 'bfloat16'
+    cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)
+    # transformers as shipped, in float32, reads the files and comes near
+    plain = getattr(transformers, type(m).__name__).from_pretrained(
+        f'{out}/{name}', dtype=torch.float32, attn_implementation='eager')
+    off = (plain(ids[:1]).logits[0] - logits[0]).abs().max().item()
+    assert off <= 1e-4, off
+    print(name, sum(p.numel() for p in m.parameters()), 'parameters; float32 off by %.1e' % off)
+
+
+if __name__ == '__main__':
+    os.makedirs(sys.argv[1], exist_ok=True)
+    for one in sys.argv[2:] or FAMILIES:
+        golden(sys.argv[1], one)
