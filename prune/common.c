@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "cli/die.h"
 #include "cli/prog.h"
+#include "model/experts_config.h"
 #include "model/export.h"
 #include "model/tokfile.h"
 #include "tok/tok.h"
@@ -32,6 +33,17 @@ common_open(struct model *m, const char *path)
             "which model? -m takes a model directory or a .gguf file");
     if (model_open(m, path, &e) < 0 || model_check_finite(m, &e) < 0)
         die_err(&e);
+}
+
+void
+common_open_dense(struct model *m, const char *path)
+{
+    common_open(m, path);
+    if (config_is_mixture(&m->c))
+        die(EX_INPUT,
+            "%s: is a mixture of experts, which prune cannot cut yet: distil "
+            "it into a dense model instead (teacher -m %s | student -m SMALL)",
+            path, path);
 }
 
 struct pool *

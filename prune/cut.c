@@ -83,7 +83,7 @@ cut_main(int argc, char **argv)
         die(EX_USAGE, "%s: is not read with %s", *input,
             a.plain ? "--no-repair" : "--profile");
     common_new_folder(a.out);
-    common_open(&m, a.model);
+    common_open_dense(&m, a.model);
     if (choice_read(&choice, a.choice, &m, &e) < 0)
         die_err(&e);
     tokenizer = common_tokenizer(&m, a.tokenizer, a.out);

@@ -111,7 +111,7 @@ profile_model(const char *input)
     struct calib c;
     struct model m;
 
-    common_open(&m, a.model);
+    common_open_dense(&m, a.model);
     calib_read(&c, input, a.rows, &m,
         a.tokenizer != NULL ? a.tokenizer : a.model);
     pool = common_pool(a.compute, a.threads);

@@ -48,7 +48,7 @@ session_open(struct session *x, const struct session_options *o)
     check_session(o);
     memset(x, 0, sizeof(*x));
     x->o = o;
-    common_open(&x->m, o->model);
+    common_open_dense(&x->m, o->model);
     if ((o->from != NULL && choice_read(&x->from, o->from, &x->m, &e) < 0) ||
         compute_init(o->compute, &e) < 0)
         die_err(&e);

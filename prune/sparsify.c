@@ -155,7 +155,7 @@ sparsify_main(int argc, char **argv)
     struct err e;
 
     check_sparsify(*input);
-    common_open(&m, a.model);
+    common_open_dense(&m, a.model);
     s.m = &m;
     s.method = (enum method)a.method;
     s.damp = a.damping;

@@ -12,6 +12,7 @@
 #include "cli/prog.h"
 #include "model/tokfile.h"
 #include "tok/tok.h"
+#include "model/experts_config.h"
 #include "model/random.h"
 #include "model/sparse.h"
 #include "train/plan.h"
@@ -89,6 +90,12 @@ copy_parameters(struct student *s, const struct model *m)
     struct err e;
     int r;
 
+    if (config_is_mixture(&m->c) &&
+        (s->effective.as != ROUND_NOT || s->effective.of > 0))
+        die(EX_USAGE,
+            "%s: is a mixture of experts, which --qat and --mask cannot train: "
+            "leave them out",
+            s->a->model);
     if (share.n > 1) {
         r = tmodel_init_share(&s->t, m, &share, &e);
     } else if (s->a->stages > 0 && s->ranks.n > 1) {

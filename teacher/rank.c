@@ -12,6 +12,7 @@
 #include "format/ckpt.h"
 #include "kern/kern.h"
 #include "model/compute.h"
+#include "model/experts_config.h"
 #include "msg/addr.h"
 #include "shard/source.h"
 
@@ -157,6 +158,12 @@ rank_share(struct teacher *t)
 {
     struct err e;
 
+    if (config_is_mixture(&t->m.c) &&
+        (t->a->shard != SHARD_NONE || t->a->tensor != 1))
+        die(EX_USAGE,
+            "%s: is a mixture of experts, which --shard and --tensor "
+            "do not split: leave them out",
+            t->a->model);
     if (t->a->shard != SHARD_NONE) {
         t->shard = shard_new(&t->m,
             t->a->shard == SHARD_NODE ? dist_node() : dist_world(), t->last);

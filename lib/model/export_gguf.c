@@ -281,8 +281,8 @@ type_of(const struct model *m, const struct gguf_how *how,
         ? DT_F32
         : how->mixture == NULL
         ? p->w->dtype
-        : mixture_type(how->mixture, &m->c, p->matrix, p->group, p->shape[1],
-              how->importance != NULL);
+        : mixture_type(how->mixture, &m->c, p->matrix, p->group,
+              p->shape[p->ndim - 1], how->importance != NULL);
 }
 
 static int

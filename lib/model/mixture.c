@@ -45,6 +45,8 @@ has_more(const struct mixture *x, int matrix, size_t i, size_t L, int important)
 {
     const size_t eighth = L / 8;
 
+    if (matrix == W_EXPERT_DOWN)
+        matrix = W_DOWN;
     if (matrix != W_DOWN && matrix != W_V)
         return 0;
     switch (x->where) {

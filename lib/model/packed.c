@@ -2,6 +2,7 @@
 #include "model/packed.h"
 #include "base/mem.h"
 #include "kern/int.h"
+#include "model/family.h"
 #include "model/forward_kv.h"
 #include "model/head.h"
 
@@ -16,13 +17,14 @@ struct packed {
     struct arena arena;        /* strips */
 };
 
-/* The type whose product w can have; QUANT_N: none. */
+/* The type whose product w can have; QUANT_N: none.  experts: w is a matrix of
+ * experts or their router. */
 static enum kern_quant
-packed_type(const struct weight *w)
+packed_type(const struct weight *w, int experts)
 {
     enum kern_quant t;
 
-    if (w->rows < 2 || w->mask != NULL || w->dtype < DT_Q8_0 ||
+    if (w->rows < 2 || experts || w->mask != NULL || w->dtype < DT_Q8_0 ||
         w->dtype > DT_IQ4_XS)
         return QUANT_N;
     t = QUANT_Q8_0 + (w->dtype - DT_Q8_0);
@@ -41,7 +43,8 @@ lay_strips(struct packed *p, struct arena *a)
 {
     for (size_t i = 0; i <= p->m.c.L * W_N; i++) {
         struct weight *w = packed_weight(p, i);
-        const enum kern_quant t = packed_type(w);
+        const enum kern_quant t =
+            packed_type(w, block_is_of_experts((int)(i % W_N)));
         const size_t strips = (w->rows + INT_ROWS - 1) / INT_ROWS;
         size_t bytes;
 

@@ -4,7 +4,7 @@
  * everything else uses its weights as they are in the file.
  *
  * Matrices of types that kern/int.h has no product for (F32, BF16, F16, Q2_K,
- * Q3_K, 2:4) stay as they are.
+ * Q3_K, 2:4) stay as they are, and so do those of experts.
  */
 #ifndef MODEL_PACKED_H
 #define MODEL_PACKED_H

@@ -57,20 +57,23 @@ fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
     m->head = c->tied ? m->embed
                       : random_matrix(a, c->V, c->d, dev, rng_key(seed, 2));
     for (size_t i = 0; i < c->L; i++) {
+        const struct block_shape is =
+            shape ? shape[i] : config_whole_block(c, i);
         struct block *b = &m->block[i];
         size_t rows, cols;
 
-        b->groups = shape ? shape[i].groups : c->KV;
-        b->mlp = shape ? shape[i].mlp : c->mlp;
-        b->source = shape ? shape[i].source : i;
+        b->groups = is.groups;
+        b->mlp = is.mlp;
+        b->source = is.source;
+        b->experts = is.experts;
         for (int w = 0; w < W_N; w++) {
-            block_dims(c, w, shape ? &shape[i] : NULL, &rows, &cols);
+            block_dims(c, w, &is, &rows, &cols);
             if (rows > 0 && block_is_vector(w))
                 b->w[w] = random_vector(a, cols, family_norm_add(c, w),
                     block_is_bias(w));
             else if (rows > 0)
                 b->w[w] = random_matrix(a, rows, cols,
-                    w == W_O || w == W_DOWN ? out : dev,
+                    w == W_O || w == W_DOWN || w == W_EXPERT_DOWN ? out : dev,
                     rng_key(rng_key(seed, 16 + i), (uint64_t)w));
         }
     }

@@ -4,6 +4,7 @@
 #include "base/note.h"
 #include "kern/kern.h"
 #include "model/effective.h"
+#include "model/experts_config.h"
 #include "model/family.h"
 #include "train/adamw.h"
 
@@ -27,7 +28,12 @@ count_token(const struct config *c, const struct block_shape *b, size_t T)
     for (size_t i = 0; i < c->L; i++) {
         const size_t window = config_window(c, i);
         const double w = (double)(window > 0 && window < T ? window : T);
-        const size_t KV = b != NULL ? b[i].groups : c->KV;
+        const struct block_shape is =
+            b != NULL ? b[i] : config_whole_block(c, i);
+        const size_t KV = is.groups;
+        /* a token goes through some of the experts */
+        const double used =
+            is.experts == 0 ? 1.0 : (double)c->router.k / (double)is.experts;
         const size_t H = KV * (c->H / c->KV);
 
         for (int k = 0; k < W_N; k++) {
@@ -35,9 +41,10 @@ count_token(const struct config *c, const struct block_shape *b, size_t T)
 
             if (block_tensor_name(c, k) == NULL)
                 continue;
-            block_dims(c, k, b != NULL ? &b[i] : NULL, &rows, &cols);
+            block_dims(c, k, &is, &rows, &cols);
             if (!block_is_vector(k))
-                o.products += (double)rows * (double)cols;
+                o.products += (double)rows * (double)cols *
+                    (experts_apart(k) ? used : 1.0);
             else if (block_is_bias(k))
                 o.biases += (double)cols;
             else /* norms of Q and K: one for each head, if cols is D */

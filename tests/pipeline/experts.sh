@@ -1,0 +1,50 @@
+#!/bin/sh
+# A mixture of experts is trained, teaches a dense student, and is refused by
+# name where a program cannot handle it
+. "${0%/*}/../lib/lib.sh"
+. "$top/tests/lib/train.sh"
+
+# falls WHAT RUN: the loss of the last step is below that of the first
+falls() {
+    awk 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "loss") c = i }
+        NR == 2 { a = $c } END { print a, $c; exit !($c < 0.9 * a) }' \
+        "$2/metrics.tsv" >falls.txt && pass "$1" ||
+        fail "$1: $(cat falls.txt)"
+}
+
+config moe.json 2 32 48
+sed -i 's/"llama"/"qwen3_moe"/; s/LlamaForCausalLM/Qwen3MoeForCausalLM/
+    s/"hidden_act"/"num_experts": 6, "num_experts_per_tok": 2,\
+        "moe_intermediate_size": 32, "norm_topk_prob": true, &/' moe.json
+batches >b
+status 0 'a mixture of experts is trained' student -q -m moe.json -t tok \
+    -o moe --lr 3e-3 --warmup 0 -s 3 b
+falls 'the loss of the mixture falls' moe
+status 0 'a mixture is trained with one row at a time' student -q -m moe.json \
+    -t tok -o moe1 --lr 3e-3 --warmup 0 -s 3 --micro 1 --recompute -j 1 b
+same_model 'the weights do not depend on how rows are grouped' moe moe1
+
+# --- it teaches ---
+status 0 'a mixture teaches a dense student' sh -c 'teacher -q -m moe --final b |
+    student -q -m new.json -t tok -o s --lr 3e-3 --warmup 0'
+falls 'the loss of the dense student falls' s
+status 0 'a mixture becomes a GGUF' convert -q --dtype q8_0 moe moe.gguf
+status 0 'the student is compared with the GGUF' evalppl -q -m s --base moe.gguf \
+    one
+status 0 'a mixture writes text' generate run -q -m moe -n 8 'The'
+
+# --- what cannot handle it ---
+status 3 'prune profile refuses a mixture' prune profile -q -m moe -o p b
+like 'prune says what the model is' 'mixture of experts.*teacher' err
+status 3 'prune search refuses a mixture' prune search -q -m moe --ratio 0.5 -o c b
+like 'prune search names the mixture' 'moe: .*mixture of experts' err
+status 3 'prune sparsify refuses a mixture' prune sparsify -q -m moe -o p b
+like 'prune sparsify names the mixture' 'moe: .*mixture of experts' err
+status 2 'student refuses a mask for a mixture' student -q -m moe --mask 2:4 \
+    -o x b
+like 'student says that --mask is for other models' 'mixture of experts.*--mask' err
+status 2 'student refuses rounded weights for a mixture' student -q -m moe \
+    --qat q8_0 -o x b
+like 'student says that --qat is for other models' 'mixture of experts.*--qat' err
+
+done_testing
