@@ -2,6 +2,7 @@
 #include "model/backward.h"
 #include "kern/kern.h"
 #include "kern/rounding.h"
+#include "model/balance.h"
 #include "model/fetch.h"
 #include "model/backward_block.h"
 
@@ -40,6 +41,8 @@ struct bwd {
                                    * gradient */
     struct grads g;
     float *rstd; /* [B,T] of the final norm */
+    struct balance balance;
+    int balanced; /* bwd_keep_balance was called */
     /* A tied embedding's gradient as input, held back.  slot[id]: 1 + the row
      * of `held` that collects the id's gradient; 0: the id has not occurred. */
     uint32_t *slot, *id; /* [V] both; id: of each row of `held` */
@@ -194,6 +197,8 @@ alloc_bwd(struct bwd *b, struct arena *a)
         b->rstd = arena_alloc(a, tokens, sizeof(float));
     }
     alloc_grads(&b->g, c, rows, tokens, a);
+    if (c->router.n > 0)
+        balance_lay(&b->balance, &c->router, b->B, a);
     b->g.row = arena_alloc(a, pool_size(b->f->pool) * mlp, sizeof(float));
     b->g.widest = mlp;
     b->g.dxn1 = b->f->out;
@@ -424,6 +429,8 @@ bwd_forward(struct bwd *b, const struct rows *r)
     struct run u;
 
     assert(r->B <= b->B && r->T <= b->T);
+    if (b->balanced)
+        balance_begin(&b->balance, r->B);
     if (b->at.from == 0)
         fwd_embed(b->f, r, b->at.hidden[0]);
     else
@@ -434,6 +441,8 @@ bwd_forward(struct bwd *b, const struct rows *r)
         init_run(b, &u, i, r);
         block_forward(&u);
         fetch_done(&b->t->m, i);
+        if (b->balanced && u.b->experts > 0)
+            balance_add(&b->balance, r, u.c.Tp, u.a.route, b->f->pool);
         if (u.b->mlp > 0 && (b->how & BWD_BF16) && !(b->whole > 0.0))
             rounding_bf16(b->at.kept[i].gate, r->B * u.c.Tp * u.b->mlp,
                 &b->lost, &b->whole);
@@ -442,6 +451,19 @@ bwd_forward(struct bwd *b, const struct rows *r)
     }
     if (b->at.to == L)
         fwd_norm(b->f, r, b->at.hidden[L], b->final);
+}
+
+void
+bwd_keep_balance(struct bwd *b)
+{
+    b->balanced = b->t->m.c.router.n > 0;
+    b->g.dp = b->balanced ? b->balance.dp : NULL;
+}
+
+double
+bwd_balance(struct bwd *b, size_t row, double weight)
+{
+    return b->balanced ? balance_loss(&b->balance, row, weight) : 0;
 }
 
 const float *

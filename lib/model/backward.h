@@ -62,6 +62,12 @@ float *bwd_final(struct bwd *b);
  * bwd_backward, only BWD_SPARE_X inside bwd_backward's `add`. */
 enum bwd_spare { BWD_SPARE_X, BWD_SPARE_Y };
 float *bwd_spare(struct bwd *b, enum bwd_spare which);
+/* For mixtures of experts: bwd_keep_balance makes later calls of bwd_forward
+ * count what experts get.  Then bwd_balance returns a row's loss of load
+ * balance (balance.h), and bwd_backward adds `weight` times its gradient; it
+ * has to be called for every row.  Without experts it returns 0. */
+void bwd_keep_balance(struct bwd *b);
+double bwd_balance(struct bwd *b, size_t row, double weight);
 /* Run the backward pass; the caller has put the gradient at the normed final
  * states into bwd_final.  add (NULL: none) is called before block i's backward
  * pass, and adds to dx [B,T,d], the gradient at the output of block i.

@@ -322,6 +322,43 @@ test_grouping(const struct mixture_case *c, struct tmodel *t, struct pool *pool)
     free(two);
 }
 
+/* The loss of load balance, and its gradient alone for the routers. */
+static void
+test_balance(const struct mixture_case *c, struct tmodel *t, struct pool *pool,
+    int how)
+{
+    struct bwd *b = bwd_new(t, pool, B, T, how);
+    const struct st_tensor *want = golden_get(&c->g, "aux");
+    double loss = 0.0, off = 0.0;
+    char name[80];
+
+    bwd_keep_balance(b);
+    tmodel_zero_grad(t);
+    bwd_forward(b, &c->r);
+    for (size_t i = 0; i < B; i++)
+        loss =
+            farther(loss, fabs(bwd_balance(b, i, T) / golden_at(want, i) - 1));
+    memset(bwd_final(b), 0, ROW * t->m.c.d * sizeof(float));
+    bwd_backward(b, &c->r, NULL, NULL);
+    ok(loss <= 1e-6, "%s: the loss of load balance%s is transformers' (%.2g)",
+        c->name, how ? ", recomputed," : "", loss);
+    for (size_t i = 0; i < t->m.c.L; i++) {
+        const struct block_shape s = block_shape(&t->m.block[i]);
+        int n = snprintf(name, sizeof name, "aux.model.layers.%zu.", i);
+
+        if (s.experts == 0)
+            continue;
+        experts_name(&t->m.c, &s, W_ROUTER, 0, name + n,
+            sizeof name - (size_t)n);
+        off = farther(off,
+            grad_off(c, name, t->group[i].g + t->group[i].at[W_ROUTER],
+                s.experts * t->m.c.d));
+    }
+    ok(off <= 1e-4, "%s: its gradient at the routers is too%s (%.2g)", c->name,
+        how ? ", recomputed" : "", off);
+    bwd_free(b);
+}
+
 static void
 test_gradients(const struct mixture_case *c, const struct model *m,
     struct pool *pool)
@@ -357,6 +394,8 @@ test_gradients(const struct mixture_case *c, const struct model *m,
     free(kept);
     free(again);
     test_grouping(c, &t, pool);
+    test_balance(c, &t, pool, 0);
+    test_balance(c, &t, pool, BWD_RECOMPUTE);
     tmodel_release(&t);
 }
 

@@ -1,0 +1,35 @@
+/*
+ * The loss of load balance of a mixture of experts, which is low if experts get
+ * equally many tokens: for each row of a batch
+ *   E sum_e f_e P_e
+ * over the E experts, f_e being how often a token of the row goes to expert e
+ * and P_e the mean score of e, both over tokens and blocks (Fedus et al.,
+ * arXiv:2101.03961, eq. 4 to 6; transformers' load_balancing_loss_func of the
+ * row alone).  Only P has a gradient.
+ */
+#ifndef MODEL_BALANCE_H
+#define MODEL_BALANCE_H
+
+#include "base/mem.h"
+#include "base/pool.h"
+#include "model/forward.h"
+#include "model/router.h"
+
+struct balance {
+    struct router how;
+    double *count; /* [B,E] times that tokens of the row went to the expert */
+    double *mass;  /* [B,E] sums of scores */
+    double *n;     /* [B] tokens, counted once in each block */
+    double *dp;    /* [B,E] gradients at the scores of each token */
+};
+void balance_lay(struct balance *x, const struct router *how, size_t B,
+    struct arena *a);
+/* Begin with B rows. */
+void balance_begin(struct balance *x, size_t B);
+/* Count the tokens of a block: z [B,Tp,E] the router's logits. */
+void balance_add(struct balance *x, const struct rows *r, size_t Tp,
+    const float *z, struct pool *pool);
+/* The loss of row b; sets its dp to the gradient times `weight`. */
+double balance_loss(struct balance *x, size_t b, double weight);
+
+#endif
