@@ -73,6 +73,7 @@ loss_sum_add(struct loss_sum *to, const struct loss_sum *from)
     to->sh += from->sh;
     for (size_t i = 0; i < LOSS_OWN; i++)
         to->own[i] += from->own[i];
+    to->balance += from->balance;
     to->n += from->n;
     to->tok += from->tok;
 }
@@ -407,10 +408,27 @@ forward_rows(const struct row_pass *p, int last)
 {
     const struct rows *r = &p->rows;
 
+    if (p->s->o.w_balance > 0.0)
+        bwd_keep_balance(p->s->bwd);
     bwd_forward(p->s->bwd, r);
     for (size_t i = 0; i < r->B * r->T && last; i++) {
         p->sum->n += p->scored[i] != 0;
         p->sum->tok += r->first[i] != UINT32_MAX;
+    }
+}
+
+/* Add the rows' losses of load balance, and have their gradients added. */
+static void
+balance_rows(const struct row_pass *p)
+{
+    const size_t T = p->rows.T;
+
+    for (size_t b = 0; b < p->rows.B; b++) {
+        double n = 0.0;
+
+        for (size_t i = 0; i < T; i++)
+            n += p->scored[b * T + i] != 0;
+        p->sum->balance += n * bwd_balance(p->s->bwd, b, n * p->s->o.w_balance);
     }
 }
 
@@ -430,6 +448,8 @@ backward_rows(struct row_pass *p, int last)
             row_losses(p, b, &j, s->t->group[fetch_head(m)].g);
         fetch_done(m, fetch_head(m));
     }
+    if (s->o.w_balance > 0.0)
+        balance_rows(p);
     if (s->t->take != NULL && !m->c.tied)
         s->t->take(s->t->take_ctx, fetch_head(m));
     bwd_backward(s->bwd, &p->rows, sh ? square_head : NULL, p);

@@ -4,7 +4,9 @@
  * the whole global batch):
  *   CE = 1/N sum nll      KL = 1/N sum T^2 KL(teacher || student; T)
  *   SquareHead = 1/L sum_l sum_r (n_r/N) |hs-ht|^2 / (|ht|^2 + 1e-6)
- *   loss = w_ce CE + w_kl KL + w_sh SquareHead + w_z 1/N sum lse^2
+ *   Balance = sum_r (n_r/N) E sum_e f_re P_re  (model/balance.h)
+ *   loss = w_ce CE + w_kl KL + w_sh SquareHead + w_z 1/N sum lse^2 +
+ *     w_balance Balance
  * SquareHead is over blocks l and rows r; n_r: scored positions of row r.  hs
  * and ht are the outputs of a block of the student and of the teacher, before
  * the final norm; ht is brought to the width of hs (adaptive_avg_pool1d).  |.|
@@ -66,6 +68,8 @@ struct loss_opt {
               * (arXiv:2508.05629, equation 9) */
     const struct logp_loss *logp; /* NULL: CE and KL; else there are no targets
                                    * of a distribution */
+    double w_balance; /* for a mixture of experts whose blocks are all on this
+                       * rank */
 };
 
 enum { LOSS_OWN = 12 };
@@ -73,6 +77,7 @@ struct loss_sum {
     double ce, kl; /* sums over scored positions; with dft, of p CE */
     double z;      /* squared log-sum-exps; summed if w_z is not 0 */
     double sh;     /* sum over rows, each weighted by its scored positions */
+    double balance;       /* the same, of the loss of load balance */
     double own[LOSS_OWN]; /* sums of a struct logp_loss */
     size_t n;             /* scored positions */
     size_t tok;           /* non-padding tokens */
