@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/timeline.h"
 #include "cli/die.h"
+#include "model/experts_config.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,6 +23,7 @@ static const char *const loss_names[] = { "nll", "dft", NULL };
 static struct args a = { ARGS_DEFAULT };
 static int loss;
 static double z_loss;
+static double balance;
 
 static const struct opt options[] = { OPTIONS_MODEL(a),
     OPT_GROUP("loss (auto: CE 0.25; KL, SquareHead 1 if the stream has them; "
@@ -36,6 +38,8 @@ static const struct opt options[] = { OPTIONS_MODEL(a),
         "weight of the SquareHead loss on hidden states"),
     OPT_REAL(0, "z-loss", &z_loss, 0, 1e3, "weight",
         "weight of the squared log-sum-exp of the logits, such as 1e-4"),
+    OPT_REAL(0, "balance", &balance, 0, 1000, "weight",
+        "weight of the loss of load balance of a mixture of experts"),
     OPT_REAL(0, "temperature", &a.tau, 0.01, 1000, "T",
         "temperature of the softmax (default: 1)"),
     OPT_FLAG(0, "published", &a.published,
@@ -101,6 +105,7 @@ note_loss(const struct loss_opt *l, const char *how)
 {
     static const char *const name[] = { "KL", "reverse KL", "JS" };
     char ce[40] = "", kl[160] = "", sh[40] = "", beta[40] = "";
+    char even[40] = "";
 
     if (l->w_ce > 0.0)
         snprintf(ce, sizeof(ce), " + %g %s", l->w_ce, l->dft ? "DFT" : "CE");
@@ -111,10 +116,12 @@ note_loss(const struct loss_opt *l, const char *how)
             name[l->direction], l->tau, beta, how);
     if (l->w_sh > 0.0)
         snprintf(sh, sizeof(sh), " + %g SquareHead", l->w_sh);
+    if (l->w_balance > 0.0)
+        snprintf(even, sizeof(even), " + %g balance", l->w_balance);
     if (*ce || *kl || *sh) {
-        char sum[sizeof(ce) + sizeof(kl) + sizeof(sh)];
+        char sum[sizeof(ce) + sizeof(kl) + sizeof(sh) + sizeof(even)];
 
-        snprintf(sum, sizeof(sum), "%s%s%s", ce, kl, sh);
+        snprintf(sum, sizeof(sum), "%s%s%s%s", ce, kl, sh, even);
         note("loss = %s", sum + strlen(" + "));
     }
 }
@@ -158,6 +165,20 @@ choose_unseen(struct student *s)
     s->loss.w_sh = loss_weight("squarehead", a.sh, 1, NAN);
 }
 
+/* Check and set the weight of the loss of load balance. */
+static void
+choose_balance(struct student *s)
+{
+    if (balance > 0.0 && !config_is_mixture(&s->t.m.c))
+        die(EX_USAGE, "--balance: %s has no experts, so leave --balance out",
+            a.model);
+    if (balance > 0.0 && stages_any(&s->t.stages))
+        die(EX_USAGE,
+            "--balance: with --stages a rank does not have all experts: take "
+            "--shard-level instead");
+    s->loss.w_balance = balance;
+}
+
 static void
 choose_losses(struct student *s)
 {
@@ -168,6 +189,7 @@ choose_losses(struct student *s)
     s->loss.tau = a.tau;
     s->loss.direction = s->settings.direction;
     s->loss.beta = s->settings.beta;
+    choose_balance(s);
     s->loss.dft = loss == 1;
     s->loss.w_z = z_loss;
     if (!s->feed.ahead) {

@@ -82,7 +82,7 @@ double
 loss_sum_mean(const struct loss_sum *s, const struct loss_opt *o)
 {
     return (o->w_ce * s->ce + o->w_kl * s->kl + o->w_sh * s->sh +
-               o->w_z * s->z) /
+               o->w_z * s->z + o->w_balance * s->balance) /
         (double)s->n;
 }
 

@@ -24,6 +24,14 @@ status 0 'a mixture is trained with one row at a time' student -q -m moe.json \
     -t tok -o moe1 --lr 3e-3 --warmup 0 -s 3 --micro 1 --recompute -j 1 b
 same_model 'the weights do not depend on how rows are grouped' moe moe1
 
+status 0 'a mixture is trained to balance its experts' student -m moe.json \
+    -t tok -o even --lr 3e-3 --warmup 0 -s 3 --balance 0.1 b
+like 'the loss that is printed has the balance' 'loss = 1 CE [+] 0.1 balance' err
+falls 'the loss with the balance falls' even
+status 2 'a dense student refuses --balance' student -q -m new.json -t tok \
+    -o x --balance 0.1 b
+like 'student says what has no experts' 'new.json has no experts' err
+
 # --- it teaches ---
 status 0 'a mixture teaches a dense student' sh -c 'teacher -q -m moe --final b |
     student -q -m new.json -t tok -o s --lr 3e-3 --warmup 0'
