@@ -41,8 +41,9 @@ common_open_dense(struct model *m, const char *path)
     common_open(m, path);
     if (config_is_mixture(&m->c))
         die(EX_INPUT,
-            "%s: is a mixture of experts, which prune cannot cut yet: distil "
-            "it into a dense model instead (teacher -m %s | student -m SMALL)",
+            "%s: is a mixture of experts, of which only experts can "
+            "be removed (prune experts); or distil it into a dense model "
+            "(teacher -m %s | student -m SMALL)",
             path, path);
 }
 

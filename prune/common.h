@@ -10,6 +10,7 @@
 
 /* The commands; each is in the file of its name (cli/sub.h). */
 int cut_main(int argc, char **argv);
+int experts_main(int argc, char **argv);
 int profile_main(int argc, char **argv);
 int search_main(int argc, char **argv);
 int sparsify_main(int argc, char **argv);

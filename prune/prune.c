@@ -89,6 +89,7 @@ static const struct sub commands[] = {
     { "search", search_main, "choose the parts to keep" },
     { "cut", cut_main, "cut a model to the chosen parts" },
     { "sparsify", sparsify_main, "set weights to zero, such as 2 of every 4" },
+    { "experts", experts_main, "remove experts of a mixture" },
     { "vocab", vocab_main, "cut the vocabulary to what a corpus uses" },
     { NULL, NULL, NULL },
 };

@@ -259,6 +259,10 @@ experts_forward(struct experts *x, const struct expert_block *b,
         expert_gather(&j);
         expert_parts(&j, x->I, x->d, gate_up_task);
         expert_parts(&j, x->d, x->I, down_task);
+        if (b->routed != NULL)
+            b->routed(b->ctx,
+                &(struct fwd_routed){ b->number, j.n, x->how.k, x->d, x->id,
+                    x->w, x->pair, x->xs });
         expert_chunks(&j, j.n, combine_task);
     }
 }

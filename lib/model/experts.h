@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
+#include "model/forward.h"
 #include "model/router.h"
 #include "model/tmodel.h"
 
@@ -50,6 +51,10 @@ struct expert_block {
                              * none */
     struct pool *pool;
     float **wide; /* [threads][WEIGHT_PIECE] room for widened weights */
+    /* called with outputs, and with the number of the block; or NULL */
+    void (*routed)(void *ctx, const struct fwd_routed *t);
+    void *ctx;
+    size_t number;
 };
 
 /* Tokens of a call.  Token i is row row[i] of the caller's arrays. */

@@ -337,6 +337,14 @@ fwd_tap(struct fwd *f, void (*fn)(void *ctx, const struct fwd_tapped *t),
 }
 
 void
+fwd_tap_experts(struct fwd *f,
+    void (*fn)(void *ctx, const struct fwd_routed *t), void *ctx)
+{
+    f->routed = fn;
+    f->routed_ctx = ctx;
+}
+
+void
 fwd_sum(struct fwd *f, void (*fn)(void *ctx, float *x, size_t n), void *ctx)
 {
     f->sum = fn;

@@ -79,6 +79,22 @@ void fwd_tap(struct fwd *f, void (*fn)(void *ctx, const struct fwd_tapped *t),
     void *ctx);
 
 /*
+ * Outputs of the experts of a block for some tokens.  From this call on fn is
+ * called with them in every block that has experts and is run, as of fwd_tap,
+ * in the order of tokens.
+ */
+struct fwd_routed {
+    size_t block;
+    size_t n, k, d;       /* tokens; experts of a token; width */
+    const uint32_t *id;   /* [n,k] experts of each token, best first */
+    const float *w;       /* [n,k] their weights */
+    const uint32_t *pair; /* [n,k] the row of y that has the output */
+    const float *y;       /* [n*k,d] outputs, not yet times the weights */
+};
+void fwd_tap_experts(struct fwd *f,
+    void (*fn)(void *ctx, const struct fwd_routed *t), void *ctx);
+
+/*
  * For a model that is a rank's share (share.h).  From this call on, in every
  * block, the caller's thread calls fn twice between stages: with the output x
  * [n] of this share's o, then with that of its down.  fn replaces x by the sum

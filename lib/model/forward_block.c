@@ -592,7 +592,8 @@ struct expert_block
 expert_block_of(const struct run *u)
 {
     return (struct expert_block){ u->b->w, u->vec[W_SHARED_GATE], u->f->pool,
-        u->f->wide };
+        u->f->wide, u->f->routed, u->f->routed_ctx,
+        (size_t)(u->b - u->f->m->block) };
 }
 
 void

@@ -69,6 +69,8 @@ struct fwd {
     const uint32_t *stem, *nstem;                       /* fwd_stems */
     void (*tap)(void *ctx, const struct fwd_tapped *t); /* fwd_tap */
     void *tap_ctx;
+    void (*routed)(void *ctx, const struct fwd_routed *t); /* fwd_tap_experts */
+    void *routed_ctx;
     void (*sum)(void *ctx, float *x, size_t n); /* fwd_sum */
     void *sum_ctx;
     size_t rank, ranks; /* fwd_context; ranks = 1: this process has all tiles */

@@ -589,7 +589,7 @@ kv_mlp(struct kvcache *k, size_t i)
     const struct block *b = &k->f->m->block[i];
     const float *const *vec = k->f->vec + i * W_N;
     const struct expert_block experts = { b->w, vec[W_SHARED_GATE], k->f->pool,
-        k->f->wide };
+        k->f->wide, NULL, NULL, i };
     const struct expert_rows rows = { k->each, k->rows, NULL, 0 };
     struct kv_rowjob first = { k, NULL, vec[W_NORM2], 0 };
     struct kv_rowjob sum = { k, vec[W_NORM_MLP], NULL, 1 };

@@ -8,6 +8,10 @@ first, logits, grad.X as family.py, and for block K that has experts
   aux F64 [2]: the loss of load balance of each row by transformers'
     load_balancing_loss_func (all blocks together), and
   aux.X F32: its gradient, summed over the rows times their tokens, for the routers
+  experts.K F64 [3,E]: of each expert, tokens that go to it, the sum of their weights,
+    and the mean of weight times norm of the output (REAP, arXiv:2510.13999, eq. 9)
+  kept.K U8 [3]: the experts that are best by the third; cut F32 [2,20,V]: logits of
+    the model with these alone
 Router weights are ten times the others, so that no two experts are equal."""
 import json
 import os
@@ -157,6 +161,58 @@ def forward(m, ids):
     return z, seen
 
 
+def measure(m, ids):
+    """tokens, weights and REAP's criterion of each expert, by block"""
+    out = {}
+
+    def seen(part, x, y, n):
+        x = x[0].reshape(-1, x[0].shape[-1])
+        _, w, chosen = part.gate(x)
+        rows = []
+        for e in range(len(part.experts.down_proj)):
+            at, slot = torch.where(chosen == e)
+            gate, up = (x[at] @ part.experts.gate_up_proj[e].T).chunk(2, -1)
+            out_e = (torch.nn.functional.silu(gate) * up) @ part.experts.down_proj[e].T
+            rows.append(torch.stack([torch.tensor(float(len(at))), w[at, slot].sum(),
+                                     (w[at, slot] * out_e.norm(dim=-1)).sum()]))
+        i = int(n.split('.')[2])
+        out[i] = out.get(i, 0) + torch.stack(rows).T
+
+    hooks = [part.register_forward_hook(lambda a, x, y, n=n: seen(a, x, y, n))
+             for n, part in m.named_modules() if hasattr(part, 'experts') and
+             hasattr(part, 'gate')]
+    with torch.no_grad():
+        for b, lens in enumerate(ROWS):
+            for at, length in zip((0, lens[0]), lens):
+                m(ids[b:b + 1, at:at + length])
+    for h in hooks:
+        h.remove()
+    for i in out:
+        out[i][2] /= out[i][0].clamp(min=1)
+    return out
+
+
+def cut_logits(cfg, m, ids, kept):
+    """logits of the model with the kept experts alone"""
+    small = type(cfg).from_dict(cfg.to_dict())
+    small._attn_implementation, small._experts_implementation = 'eager', 'eager'
+    for key in ('num_experts', 'num_local_experts'):
+        if hasattr(small, key):
+            setattr(small, key, 3)
+    cut = type(m)(small).double().eval()
+    state = {}
+    for k, p in m.state_dict().items():
+        at = re.match(r'model\.layers\.(\d+)\.mlp\.(gate\.weight|experts\.)', k)
+        state[k] = p[kept[int(at[1])].long()] if at else p
+    cut.load_state_dict(state)
+    z = torch.zeros(2, 20, cfg.vocab_size)
+    with torch.no_grad():
+        for b, lens in enumerate(ROWS):
+            for at, length in zip((0, lens[0]), lens):
+                z[b, at:at + length] = cut(ids[b:b + 1, at:at + length]).logits[0].float()
+    return z
+
+
 def grads(cfg, m):
     out = {}
     for k, p in m.named_parameters():
@@ -200,6 +256,11 @@ def golden(out, name):
     tensors |= dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits,
                     aux=torch.stack(aux).detach())
     tensors |= {f'route.{i}': torch.stack(r) for i, r in route.items()}
+    of = measure(m, ids)
+    kept = {i: x[2].topk(3).indices.sort().values.to(torch.uint8) for i, x in of.items()}
+    tensors |= {f'experts.{i}': x for i, x in of.items()}
+    tensors |= {f'kept.{i}': x for i, x in kept.items()}
+    tensors['cut'] = cut_logits(cfg, m, ids, kept)
     weights = {}
     for key, p in m.named_parameters():
         weights |= stored(cfg, key, p.detach().bfloat16().contiguous())

@@ -41,6 +41,23 @@ status 0 'the student is compared with the GGUF' evalppl -q -m s --base moe.gguf
     one
 status 0 'a mixture writes text' generate run -q -m moe -n 8 'The'
 
+# --- experts are removed ---
+status 0 'prune experts removes two of six experts' prune experts -q -m moe \
+    -o four --experts 4 --report report.tsv b
+equal 'config.json has the number of experts' \
+    "$(grep -o '"num_experts": [0-9]*' four/config.json)" '"num_experts": 4'
+equal 'the report says of each expert whether it is kept' \
+    "$(awk 'NR > 1 { n[$6]++ } END { print n[0], n[1] }' report.tsv)" '4 8'
+status 0 'a mixture with fewer experts learns from the whole one' sh -c \
+    'teacher -q -m moe --final b | student -q -m four -o taught --lr 1e-3'
+status 2 'prune experts refuses fewer experts than a token uses' prune experts \
+    -q -m moe -o x --experts 1 b
+like 'prune experts says which numbers it takes' 'outside 2 to 5' err
+status 2 'prune experts asks for a number' prune experts -q -m moe -o x b
+status 3 'prune experts refuses a dense model' prune experts -q -m teacher -o x \
+    --experts 2 b
+like 'prune experts says that there are no experts' 'teacher: has no experts' err
+
 # --- what cannot handle it ---
 status 3 'prune profile refuses a mixture' prune profile -q -m moe -o p b
 like 'prune says what the model is' 'mixture of experts.*teacher' err

@@ -21,10 +21,14 @@ printf '{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "%s"}\n' \
     '<|endoftext|>' >tok/tokenizer_config.json
 llama config.json vocab_size 1024 intermediate_size 128 num_hidden_layers 4 \
     initializer_range 0.05
+sed 's/"llama"/"mixtral"/; s/LlamaFor/MixtralFor/
+    s/"hidden_act"/"num_local_experts": 6, "num_experts_per_tok": 2, &/' \
+    config.json >mixture.json
 jsonl=$(echo corpus/*.jsonl)
 tokenize -q -t tok $jsonl -o docs && shard write -q -o data docs &&
     stream -q -B 2 -T 64 --batches 2 -o one data &&
     student -q -m config.json -t tok -o T --lr 1e-3 one &&
+    student -q -m mixture.json -t tok -o mixture --lr 1e-3 one &&
     prune -q -m T -o S --ratio 0.3 one &&
     stream -q data -o batches && teacher -q -m T -o more batches &&
     shard write -q -o kd more || fail 'what the examples name'

@@ -1,0 +1,45 @@
+/* Measuring and removing the experts of a mixture. */
+#ifndef PRUNE_EXPERTS_H
+#define PRUNE_EXPERTS_H
+
+#include "base/pool.h"
+#include "calib.h"
+#include "model/model.h"
+
+/* How experts are ranked.
+ *   MASS  the sum of the weights with which tokens go to the expert
+ *   REAP  the mean, over these tokens, of the weight times the norm of the
+ *         expert's output (arXiv:2510.13999) */
+enum expert_rank { RANK_REAP, RANK_MASS };
+
+/* Sums over tokens, of each expert of each block; 0 in blocks without
+ * experts. */
+struct expert_sums {
+    size_t L, E;
+    double *n;    /* [L,E] tokens that went to the expert */
+    double *mass; /* [L,E] their weights */
+    double *norm; /* [L,E] their weights times the norms of outputs */
+};
+/* Measure on all tokens of c without padding.  The caller releases *s. */
+void experts_measure(struct expert_sums *s, const struct model *m,
+    const struct calib *c, struct pool *pool);
+void experts_release(struct expert_sums *s);
+/* The number by which expert e of block i is ranked; 0 if no token went to
+ * it. */
+double experts_value(const struct expert_sums *s, enum expert_rank by, size_t i,
+    size_t e);
+/* Set kept [L,n] to the n best experts of each block, in rising order; of equal
+ * ones the lower numbers are kept. */
+void experts_choose(const struct expert_sums *s, enum expert_rank by, size_t n,
+    uint32_t *kept);
+
+/* A mixture with n of the experts of m, whose weights it borrows. */
+struct expert_cut {
+    struct model m;
+    const unsigned char **part; /* of all weights that are cut */
+};
+void experts_cut(struct expert_cut *x, const struct model *m,
+    const uint32_t *kept, size_t n);
+void experts_cut_free(struct expert_cut *x);
+
+#endif
