@@ -32,6 +32,25 @@ status 2 'a dense student refuses --balance' student -q -m new.json -t tok \
     -o x --balance 0.1 b
 like 'student says what has no experts' 'new.json has no experts' err
 
+# --- ranks ---
+. "$top/tests/lib/ranks.sh"
+# over RUN [option ...]: train the mixture with 2 ranks
+over() {
+    run=$1
+    shift
+    mpirun -n 2 student -q -m moe.json -t tok -o "$run" --lr 3e-3 --warmup 0 \
+        -s 3 -j 1 "$@" b
+}
+if has_ranks 'two ranks train a mixture'; then
+    ok 'one process trains a mixture by --deterministic' student -q -m moe.json \
+        -t tok -o d1 --lr 3e-3 --warmup 0 -s 3 --deterministic b
+    ok 'two ranks train a mixture that they share' over d2 --deterministic \
+        --shard-level 3
+    same_model 'ranks that share a mixture give the bits of one process' d1 d2
+    ok 'two ranks train a mixture in stages' over d3 --stages 1
+    same_model 'stages of a mixture give the bits of one process' moe d3
+fi
+
 # --- it teaches ---
 status 0 'a mixture teaches a dense student' sh -c 'teacher -q -m moe --final b |
     student -q -m new.json -t tok -o s --lr 3e-3 --warmup 0'
@@ -39,6 +58,11 @@ falls 'the loss of the dense student falls' s
 status 0 'a mixture becomes a GGUF' convert -q --dtype q8_0 moe moe.gguf
 status 0 'the student is compared with the GGUF' evalppl -q -m s --base moe.gguf \
     one
+status 0 'the GGUF becomes a folder of fp32' convert -q moe.gguf wide
+evalppl -q -m wide --base moe.gguf --format tsv one >kl.tsv
+equal 'quantised experts give the bits of widened ones' "$(awk -F '\t' '
+    $1 == "model" && !c { for (i = 1; i <= NF; i++) if ($i == "kl") c = i }
+    $1 == "wide" { print $c; exit }' kl.tsv)" 0.00000000
 status 0 'a mixture writes text' generate run -q -m moe -n 8 'The'
 
 # --- experts are removed ---
