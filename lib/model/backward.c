@@ -57,9 +57,9 @@ struct kept_array {
 };
 
 /* List the arrays that a block of shape b keeps for `rows` padded rows and
- * `tokens` tokens.  The log-sum-exps and the router's logits are not listed, as they stay fp32.  x2 is
- * listed only if the block has both attention and MLP; else it is the block's
- * input or output. */
+ * `tokens` tokens.  The log-sum-exps and the router's logits are not listed, as
+ * they stay fp32.  x2 is listed only if the block has both attention and MLP;
+ * else it is the block's input or output. */
 static void
 list_kept(const struct config *c, size_t rows, size_t tokens,
     const struct block_shape *b, struct acts *k, struct kept_array list[KEPT])

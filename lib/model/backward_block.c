@@ -7,6 +7,7 @@
 #include "model/backward_block.h"
 #include "base/profile.h"
 #include "kern/kern.h"
+#include "model/experts_block.h"
 
 #include <assert.h>
 #include <string.h>
@@ -538,46 +539,6 @@ weight_grads(struct run *u)
     pool_run(u->f->pool, j.matrices + tasks, dw_task, &j);
 }
 
-/* Add to dxn what comes through the shared expert's gate. */
-static void
-add_shared(struct run *u, const struct expert_rows *r)
-{
-    const size_t d = u->f->m->c.d;
-
-    for (size_t i = 0; i < r->n; i++)
-        kern.axpy(u->g->dxn + r->row[i] * d, u->g->dshared[r->row[i]],
-            u->vec[W_SHARED_GATE], d);
-}
-
-/* Run the block's experts backward, some sequences at a time. */
-static void
-backward_experts(struct run *u)
-{
-    const struct expert_block b = expert_block_of(u);
-    const size_t E = u->b->experts, d = u->f->m->c.d, B = u->r->B;
-    struct fwd *f = u->f;
-
-    if (u->b->mlp == 0)
-        memset(u->g->dxn, 0, B * u->c.Tp * d * sizeof(float));
-    memset(u->g->dz, 0, B * u->c.Tp * E * sizeof(float));
-    for (size_t k = 0, k0 = 0; k < B; k0 = k) {
-        struct expert_rows r = { f->expert_row, 0, f->expert_seq, 0 };
-
-        for (; k < B && r.n + u->r->T <= f->experts.tokens; k++) {
-            for (size_t t = 0; t < u->r->T; t++)
-                if (row_live(u->r, k, t))
-                    f->expert_row[r.n++] = k * u->c.Tp + t;
-            f->expert_seq[0] = 0;
-            f->expert_seq[++r.nseq] = r.n;
-        }
-        experts_backward(&f->experts, &b, &r, f->xn, u->a.route, u->g->ddown,
-            u->g->dp != NULL ? u->g->dp + k0 * E : NULL, u->g->dxn, u->g->dz,
-            u->g->group);
-        if (b.shared != NULL)
-            add_shared(u, &r);
-    }
-}
-
 void
 block_backward(struct run *u)
 {
@@ -602,7 +563,7 @@ block_backward(struct run *u)
 
     if (u->b->experts > 0) {
         run_stages(u, mlp, n > 0 ? 4 : 1);
-        backward_experts(u);
+        experts_block_backward(u);
         from = 4;
     }
     run_stages(u, mlp + from, end - from);

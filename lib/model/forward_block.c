@@ -2,6 +2,7 @@
 #include "model/forward_block.h"
 #include "base/profile.h"
 #include "kern/kern.h"
+#include "model/experts_block.h"
 #include "model/angles.h"
 
 #include <assert.h>
@@ -570,32 +571,6 @@ share_forward(struct run *u, const struct stage *after)
     run_stages(u, after + 5, 1);
 }
 
-/* Run the block's experts: their outputs are added to that of the shared
- * expert. */
-static void
-run_experts(struct run *u)
-{
-    const struct expert_block b = expert_block_of(u);
-    struct fwd *f = u->f;
-    struct expert_rows r = { f->expert_row, 0, NULL, 0 };
-    const size_t t0 = u->tile0 * u->c.tile, t1 = t0 + u->tiles * u->c.tile;
-
-    for (size_t k = 0; k < u->r->B; k++)
-        for (size_t t = t0; t < t1; t++)
-            if (row_live(u->r, k, t))
-                f->expert_row[r.n++] = k * u->c.Tp + t;
-    experts_forward(&f->experts, &b, &r, f->xn, u->a.route, u->b->mlp == 0,
-        f->out);
-}
-
-struct expert_block
-expert_block_of(const struct run *u)
-{
-    return (struct expert_block){ u->b->w, u->vec[W_SHARED_GATE], u->f->pool,
-        u->f->wide, u->f->routed, u->f->routed_ctx,
-        (size_t)(u->b - u->f->m->block) };
-}
-
 void
 block_forward(struct run *u)
 {
@@ -626,7 +601,7 @@ block_forward(struct run *u)
         show_input(u, FWD_MLP, u->f->xn, d, u->a.x2);
         if (mlp > 0)
             run_stages(u, s + add, 3);
-        run_experts(u);
+        experts_block_forward(u);
         run_stages(u, after + 5, 1);
     } else if (u->f->tap == NULL) {
         run_stages(u, s, add + 4);

@@ -58,9 +58,6 @@ void norm_chunk(const struct run *u, int norm, const float *x, float *y,
 /* Attention of sequence b, for the forward and the backward pass. */
 struct attn attention_of(const struct run *u, size_t b);
 
-/* The block, for the passes through its experts. */
-struct expert_block expert_block_of(const struct run *u);
-
 /* Run the whole block: from u->x to u->y, filling u->a and u->act. */
 void block_forward(struct run *u);
 void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r);

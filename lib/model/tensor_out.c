@@ -9,7 +9,7 @@
 
 /* Tensor i of a file: of which block, which of its tensors, and of which
  * expert. */
-struct place {
+struct tensor_place {
     size_t block;
     int t; /* -1: no block's: the embedding, or what follows blocks */
     size_t expert;
@@ -31,7 +31,7 @@ stored_count(const struct config *c, const struct block_shape *b, int t,
 }
 
 /* Find the place of tensor i >= 1. */
-static struct place
+static struct tensor_place
 find_place(const struct config *c, size_t i, int gguf)
 {
     size_t at = 1;
@@ -43,11 +43,11 @@ find_place(const struct config *c, size_t i, int gguf)
             const size_t n = stored_count(c, &whole, t, gguf);
 
             if (i < at + n)
-                return (struct place){ k, t, i - at, 0 };
+                return (struct tensor_place){ k, t, i - at, 0 };
             at += n;
         }
     }
-    return (struct place){ 0, -1, 0, i - at };
+    return (struct tensor_place){ 0, -1, 0, i - at };
 }
 
 static size_t
@@ -88,7 +88,7 @@ part_less(const struct tensor_out *p, float add)
 /* Set what of *p is the same in both kinds of file, for the stored tensor that
  * begins with a tensor of a block. */
 static void
-block_tensor(const struct model *m, const struct place *at,
+block_tensor(const struct model *m, const struct tensor_place *at,
     struct tensor_out *p)
 {
     const struct block_shape whole = config_whole_block(&m->c, at->block);
@@ -140,8 +140,8 @@ model_tensor(const struct model *m, size_t i, struct tensor_out *p)
 {
     static const char *const other[] = { "model.embed_tokens.weight",
         "model.norm.weight", "lm_head.weight" };
-    const struct place at =
-        i == 0 ? (struct place){ 0, -1, 0, 0 } : find_place(&m->c, i, 0);
+    const struct tensor_place at =
+        i == 0 ? (struct tensor_place){ 0, -1, 0, 0 } : find_place(&m->c, i, 0);
 
     memset(p, 0, sizeof *p);
     if (at.t >= 0) {
@@ -185,8 +185,8 @@ model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p)
     static const char *const other[] = { "token_embd.weight",
         "output_norm.weight", "output.weight" };
     const int permuted = family_of(&m->c)->permuted;
-    const struct place at =
-        i == 0 ? (struct place){ 0, -1, 0, 0 } : find_place(&m->c, i, 1);
+    const struct tensor_place at =
+        i == 0 ? (struct tensor_place){ 0, -1, 0, 0 } : find_place(&m->c, i, 1);
 
     memset(p, 0, sizeof *p);
     if (at.t >= 0) {

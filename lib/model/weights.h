@@ -22,8 +22,8 @@ struct weight {
     float add;     /* added to a norm's stored values in use */
     const unsigned char *mask; /* mask_stride bytes for each row; or NULL */
     size_t mask_stride;
-    /* Rows part_rows * i ... of a matrix stored in several parts lie at part[i];
-     * data is then part[0].  part NULL: one part */
+    /* A matrix stored in several parts: rows from part_rows * i on lie at
+     * part[i], and data is part[0].  part NULL: one part */
     const unsigned char *const *part;
     size_t part_rows;
     const struct int_matrix *ints; /* the matrix packed for products in integers

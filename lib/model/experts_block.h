@@ -1,0 +1,15 @@
+/* The experts of a block as steps of its forward and backward pass. */
+#ifndef MODEL_EXPERTS_BLOCK_H
+#define MODEL_EXPERTS_BLOCK_H
+
+#include "model/backward_block.h"
+
+/* Add the outputs of the experts for f->xn to f->out, which has that of the
+ * shared expert, if there is one; keep the router's logits in a.route. */
+void experts_block_forward(struct run *u);
+/* Run the experts backward, some sequences at a time: from g->ddown to g->dxn,
+ * which has the gradient through the shared expert, if there is one; set g->dz,
+ * and add the gradients of the experts. */
+void experts_block_backward(struct run *u);
+
+#endif
