@@ -56,7 +56,7 @@ is_kept(const uint32_t *kept, size_t n, size_t e)
 }
 
 static void
-write_table(const struct model *m, const struct expert_sums *s,
+write_measures(const struct model *m, const struct expert_sums *s,
     const uint32_t *kept)
 {
     struct buf b = { 0 };
@@ -119,7 +119,7 @@ experts_main(int argc, char **argv)
     common_write(&cut.m, a.out, a.type, tokenizer, "prune experts", options,
         NULL);
     if (a.report != NULL)
-        write_table(&m, &sums, kept);
+        write_measures(&m, &sums, kept);
     out_done();
     prog_closing("%zu of %zu experts, %zu of %zu parameters", a.keep,
         m.c.router.n, model_params(&cut.m), model_params(&m));
