@@ -2,6 +2,7 @@
 #include "model/backward.h"
 #include "kern/kern.h"
 #include "kern/rounding.h"
+#include "model/adapter.h"
 #include "model/balance.h"
 #include "model/fetch.h"
 #include "model/backward_block.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 
 enum { COLS = VEC_COLS }; /* columns of a task over all tokens */
-enum { KEPT = 8, HALF_TASK = 1 << 16, WIDE = 1024 };
+enum { KEPT = 9, HALF_TASK = 1 << 16, WIDE = 1024 };
 
 /* Activations kept from a forward pass over blocks from..to-1. */
 struct lane {
@@ -40,7 +41,9 @@ struct bwd {
     float *final;                 /* [B,T,d] final states; then their
                                    * gradient */
     struct grads g;
-    float *rstd; /* [B,T] of the final norm */
+    struct dropout drop; /* of adapters */
+    int dropping;        /* 1: training (bwd_dropout) */
+    float *rstd;         /* [B,T] of the final norm */
     struct balance balance;
     int balanced; /* bwd_keep_balance was called */
     /* A tied embedding's gradient as input, held back.  slot[id]: 1 + the row
@@ -56,13 +59,14 @@ struct kept_array {
     size_t n;   /* numbers */
 };
 
-/* List the arrays that a block of shape b keeps for `rows` padded rows and
- * `tokens` tokens.  The log-sum-exps and the router's logits are not listed, as
- * they stay fp32.  x2 is listed only if the block has both attention and MLP;
- * else it is the block's input or output. */
+/* List the arrays that a block of shape b, with adapters of `low` ranks, keeps
+ * for `rows` padded rows and `tokens` tokens.  The log-sum-exps and the router's
+ * logits are not listed, as they stay fp32.  x2 is listed only if the block has
+ * both attention and MLP; else it is the block's input or output. */
 static void
 list_kept(const struct config *c, size_t rows, size_t tokens,
-    const struct block_shape *b, struct acts *k, struct kept_array list[KEPT])
+    const struct block_shape *b, size_t low, struct acts *k,
+    struct kept_array list[KEPT])
 {
     const size_t H = query_heads(c, b->groups), mlp = b->mlp;
     const size_t heads = has_qk_norm(c) ? (H + b->groups) * c->D : 0;
@@ -76,6 +80,7 @@ list_kept(const struct config *c, size_t rows, size_t tokens,
         { &k->raw, rows * heads },
         { &k->o, b->groups > 0 ? rows * post : 0 },
         { &k->down, mlp > 0 ? rows * post : 0 },
+        { &k->low, rows * low },
     };
 
     memcpy(list, all, sizeof all);
@@ -83,11 +88,11 @@ list_kept(const struct config *c, size_t rows, size_t tokens,
 
 static void
 alloc_acts(struct acts *k, const struct config *c, size_t rows, size_t tokens,
-    const struct block_shape *b, struct arena *a)
+    const struct block_shape *b, size_t low, struct arena *a)
 {
     struct kept_array list[KEPT];
 
-    list_kept(c, rows, tokens, b, k, list);
+    list_kept(c, rows, tokens, b, low, k, list);
     for (size_t i = 0; i < KEPT; i++)
         *list[i].at =
             list[i].n > 0 ? arena_alloc(a, list[i].n, sizeof(float)) : NULL;
@@ -105,7 +110,8 @@ alloc_half(const struct bwd *b, struct lane *l, size_t i, size_t rows,
     const struct block_shape shape = block_shape(&b->t->m.block[i]);
     struct kept_array list[KEPT];
 
-    list_kept(c, rows, tokens, &shape, &l->kept[i], list);
+    list_kept(c, rows, tokens, &shape, low_width(&b->t->m.block[i]),
+        &l->kept[i], list);
     for (size_t k = 0; k < KEPT; k++)
         l->half[i][k] = arena_alloc(a, list[k].n, sizeof(uint16_t));
     l->kept[i].lse =
@@ -147,11 +153,43 @@ alloc_grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
     }
 }
 
+/* Allocate what adapters need besides kept activations. */
+static void
+alloc_adapter(struct bwd *b, size_t rows, size_t widest, struct arena *a)
+{
+    const struct model *m = &b->t->m;
+    const size_t threads = pool_size(b->f->pool);
+    struct grads *g = &b->g;
+
+    g->frozen = b->t->adapter != NULL;
+    if (!g->frozen)
+        return;
+    g->low = arena_alloc(a, rows * low_widest(m), sizeof(float));
+    if (b->t->adapter->dora) {
+        g->again = arena_alloc(a, rows * widest, sizeof(float));
+        if (!(has_added(&m->c))) {
+            g->ddown = arena_alloc(a, rows * m->c.d, sizeof(float));
+            g->dout = arena_alloc(a, rows * m->c.d, sizeof(float));
+        }
+    }
+    b->drop.p = b->t->adapter->dropout;
+    if (!(b->drop.p > 0.0))
+        return;
+    b->drop.row = arena_alloc(a, b->B, sizeof *b->drop.row);
+    b->drop.room = arena_alloc(a, threads, sizeof *b->drop.room);
+    for (size_t i = 0; i < threads; i++) {
+        float *room = arena_alloc(a, CHUNK * widest, sizeof *room);
+
+        if (b->drop.room != NULL)
+            b->drop.room[i] = room;
+    }
+}
+
 /* Does this rank hold back a tied embedding's gradient as input? */
 static int
 holds_embed(const struct bwd *b)
 {
-    return b->t->m.c.tied && b->t->stages.rank == 0;
+    return b->t->m.c.tied && b->t->stages.rank == 0 && b->t->adapter == NULL;
 }
 
 /* Allocate a lane.  room: the set of activation buffers that all blocks share
@@ -169,12 +207,23 @@ alloc_lane(const struct bwd *b, struct lane *l, const struct acts *room,
         const struct block_shape shape = block_shape(&m->block[i]);
 
         if (b->how == 0)
-            alloc_acts(&l->kept[i], &m->c, rows, tokens, &shape, a);
+            alloc_acts(&l->kept[i], &m->c, rows, tokens, &shape,
+                low_width(&m->block[i]), a);
         else
             l->kept[i] = *room;
         if (b->how == BWD_BF16)
             alloc_half(b, l, i, rows, tokens, a);
     }
+}
+
+/* The most rows or columns of a matrix of any block. */
+static size_t
+widest_side(const struct model *m)
+{
+    const size_t q = m->c.H * m->c.D, mlp = model_widest(m);
+    const size_t most = q > m->c.d ? q : m->c.d;
+
+    return mlp > most ? mlp : most;
 }
 
 /* Allocate all of b from a; run twice, first to count. */
@@ -189,7 +238,7 @@ alloc_bwd(struct bwd *b, struct arena *a)
     struct acts room = { 0 };
 
     if (b->how != 0)
-        alloc_acts(&room, c, rows, tokens, &widest, a);
+        alloc_acts(&room, c, rows, tokens, &widest, low_widest(m), a);
     for (size_t i = 0; i < b->nlane; i++)
         alloc_lane(b, &b->lane[i], &room, a);
     if (stages_last(&b->t->stages)) {
@@ -199,6 +248,7 @@ alloc_bwd(struct bwd *b, struct arena *a)
     alloc_grads(&b->g, c, rows, tokens, a);
     if (c->router.n > 0)
         balance_lay(&b->balance, &c->router, b->B, a);
+    alloc_adapter(b, rows, widest_side(m), a);
     b->g.row = arena_alloc(a, pool_size(b->f->pool) * mlp, sizeof(float));
     b->g.widest = mlp;
     b->g.dxn1 = b->f->out;
@@ -323,12 +373,20 @@ init_run(struct bwd *b, struct run *u, size_t i, const struct rows *r)
 {
     run_init(u, b->f, i, r);
     u->a = b->at.kept[i];
+    u->drop = b->dropping ? &b->drop : NULL;
     u->x = b->at.hidden[i];
     u->y = b->at.hidden[i + 1];
     if (!u->mlp)
         u->a.x2 = u->y;
     else if (!u->attn)
         u->a.x2 = b->at.hidden[i];
+}
+
+void
+bwd_dropout(struct bwd *b, const uint64_t *key)
+{
+    b->dropping = key != NULL && b->drop.p > 0.0;
+    b->drop.key = key != NULL ? *key : 0;
 }
 
 double
@@ -413,7 +471,7 @@ half_block(struct bwd *b, size_t i, const struct rows *r, int back)
     struct kept_array list[KEPT];
 
     list_kept(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T, &shape,
-        &b->at.kept[i], list);
+        low_width(&b->t->m.block[i]), &b->at.kept[i], list);
     for (size_t k = 0; k < KEPT; k++) {
         const size_t n = list[k].n;
         struct halfjob j = { *list[k].at, b->at.half[i][k], n, back };
@@ -431,6 +489,8 @@ bwd_forward(struct bwd *b, const struct rows *r)
     assert(r->B <= b->B && r->T <= b->T);
     if (b->balanced)
         balance_begin(&b->balance, r->B);
+    if (b->dropping)
+        dropout_rows(&b->drop, r);
     if (b->at.from == 0)
         fwd_embed(b->f, r, b->at.hidden[0]);
     else
@@ -601,7 +661,8 @@ bwd_backward(struct bwd *b, const struct rows *r,
 
     if (b->at.to == c->L) {
         pool_run(pool, (r->B * r->T + CHUNK - 1) / CHUNK, final_task, &j);
-        pool_run(pool, cols, final_weight_task, &j);
+        if (!b->g.frozen)
+            pool_run(pool, cols, final_weight_task, &j);
         complete(b, c->L + 1);
     }
     for (size_t i = b->at.to; i-- > b->at.from;) {
@@ -621,7 +682,7 @@ bwd_backward(struct bwd *b, const struct rows *r,
         fetch_done(&b->t->m, i);
         complete(b, i);
     }
-    if (b->at.from > 0)
+    if (b->at.from > 0 || b->g.frozen)
         return;
     if (c->tied)
         hold_ids(b, r);

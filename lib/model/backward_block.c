@@ -5,6 +5,7 @@
  * neither threads nor the grouping of rows changes a bit.
  */
 #include "model/backward_block.h"
+#include "model/block_adapter.h"
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "model/experts_block.h"
@@ -16,7 +17,8 @@
  * a w.  w [K,N] is a weight as stored, a [.,K] has lda, c is [.,N]. */
 static void
 product_nn(struct run *u, const struct weight *w, size_t nb, const float *a,
-    size_t lda, size_t b, size_t t0, size_t part, int add, float *c)
+    size_t lda, size_t b, size_t t0, size_t part, size_t worker, int add,
+    float *c)
 {
     const size_t N = w->cols, K = w->rows, n0 = part * nb;
     const size_t n = n0 + nb <= N ? nb : N - n0;
@@ -27,8 +29,9 @@ product_nn(struct run *u, const struct weight *w, size_t nb, const float *a,
             memset(c + t * N + n0, 0, n * sizeof *c);
         return;
     }
-    kern.gemm_nn(u->c.tile, n, K, a + row * lda, lda, weight_f32(w) + n0, N,
-        add, c + row * N + n0, N);
+    weight_product_back(w, 0, K, n0, n, u->c.tile, a + row * lda, lda, add,
+        u->f->wide[worker], c + row * N + n0, N);
+    low_back_input(u, (size_t)(w - u->b->w), b, t0, n0, n, worker, c);
 }
 
 /* The gradient at the output of o or down from dy, that at the residual stream:
@@ -88,17 +91,21 @@ do_dy(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     norm_chunk(u, W_NORM2, u->a.x2, u->f->xn, b, t0, part);
 }
 
-/* Columns in a part of dy w. */
+/* Columns in a part of dy w; whole quantised blocks of a w in such a type. */
 static size_t
 nn_cols(const struct weight *w)
 {
-    return part_cols(w->cols, w->rows);
+    const size_t n = part_cols(w->cols, w->rows);
+
+    return weight_f32(w) != NULL
+        ? n
+        : (n + WEIGHT_COLS - 1) / WEIGHT_COLS * WEIGHT_COLS;
 }
 
 static size_t
 nn_parts(const struct weight *w)
 {
-    return part_count(w->cols, w->rows);
+    return w->rows > 0 ? (w->cols + nn_cols(w) - 1) / nn_cols(w) : 0;
 }
 
 static void
@@ -106,9 +113,8 @@ do_dact(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const struct weight *w = &u->b->w[W_DOWN];
 
-    (void)worker;
-    product_nn(u, w, nn_cols(w), u->g->ddown, w->rows, b, t0, part, GEMM_SET,
-        u->act);
+    product_nn(u, w, nn_cols(w), u->g->ddown, w->rows, b, t0, part, worker,
+        GEMM_SET, u->act);
 }
 
 /* Backward through the gate of the shared expert, for the token in padded row
@@ -153,11 +159,10 @@ do_dxn2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const struct weight *gate = &u->b->w[W_GATE], *up = &u->b->w[W_UP];
 
-    (void)worker;
     product_nn(u, gate, nn_cols(gate), u->a.gate, u->b->mlp, b, t0, part,
-        GEMM_SET, u->g->dxn);
-    product_nn(u, up, nn_cols(up), u->a.up, u->b->mlp, b, t0, part, GEMM_ADD,
-        u->g->dxn);
+        worker, GEMM_SET, u->g->dxn);
+    product_nn(u, up, nn_cols(up), u->a.up, u->b->mlp, b, t0, part, worker,
+        GEMM_ADD, u->g->dxn);
 }
 
 /* dx2 = dy + norm2's backward, or dx if there is no MLP */
@@ -186,14 +191,46 @@ do_dx2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     }
 }
 
+/* For the adapters of down, gate, up, o, and q, k, v: the gradients at scale
+ * A x. */
+static void
+do_low_down(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    (void)part, (void)worker;
+    low_back_tile(u, W_DOWN, u->g->ddown, u->f->m->c.d, b, t0);
+}
+
+static void
+do_low_gate_up(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    (void)worker;
+    low_back_tile(u, W_GATE + part, part == 0 ? u->a.gate : u->a.up, u->b->mlp,
+        b, t0);
+}
+
+static void
+do_low_o(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    (void)part, (void)worker;
+    low_back_tile(u, W_O, u->g->dout, u->f->m->c.d, b, t0);
+}
+
+static void
+do_low_qkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const size_t D = u->f->m->c.D, at[] = { 0, u->H * D, (u->H + u->KV) * D };
+
+    (void)worker;
+    low_back_tile(u, W_Q + part, u->g->dqkv + at[part], u->qkv, b, t0);
+}
+
 static void
 do_datt(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const struct weight *w = &u->b->w[W_O];
 
-    (void)worker;
-    product_nn(u, w, nn_cols(w), u->g->dout, w->rows, b, t0, part, GEMM_SET,
-        u->g->datt);
+    product_nn(u, w, nn_cols(w), u->g->dout, w->rows, b, t0, part, worker,
+        GEMM_SET, u->g->datt);
 }
 
 static void
@@ -273,19 +310,27 @@ do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     norm_chunk(u, W_NORM1, u->x, u->g->xn1, b, t0, part);
 }
 
+/* Q, K and V have products of different depth: cut all by Q's columns, or by
+ * those of one in another type than fp32. */
+static const struct weight *
+qkv_cut(const struct block *b)
+{
+    for (int k = W_Q; k <= W_V; k++)
+        if (weight_f32(&b->w[k]) == NULL)
+            return &b->w[k];
+    return &b->w[W_Q];
+}
+
 static void
 do_dxn1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const float *dy = u->g->dqkv;
 
-    (void)worker;
     for (int k = W_Q; k <= W_V; k++) {
         const struct weight *w = &u->b->w[k];
 
-        /* Q, K and V have products of different depth: cut all by Q's
-         * columns */
-        product_nn(u, w, nn_cols(&u->b->w[W_Q]), dy, u->qkv, b, t0, part,
-            k == W_Q ? GEMM_SET : GEMM_ADD, u->g->dxn1);
+        product_nn(u, w, nn_cols(qkv_cut(u->b)), dy, u->qkv, b, t0, part,
+            worker, k == W_Q ? GEMM_SET : GEMM_ADD, u->g->dxn1);
         dy += w->rows;
     }
 }
@@ -311,20 +356,23 @@ do_dx(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     }
 }
 
-/* Gradient of one matrix [M,N]: dy [.,M] with lddy, x [.,N] with ldx. */
+/* Gradient of one matrix [M,N]: dy [.,M] with lddy, x [.,N] with ldx.  a: this
+ * is the gradient of A of the adapter of matrix k, from its input x. */
 struct dw {
     float *g;
     const float *dy, *x;
     size_t M, N, lddy, ldx;
     size_t mb, nb;        /* rows and columns of a tile of g */
     size_t first, nm, nn; /* first task; tiles along rows, along columns */
+    int a;
+    size_t k;
 };
 
 enum { DW_MAX = 576 };
 
 struct dwjob {
     struct run *u;
-    struct dw w[W_N];
+    struct dw w[2 * W_N];
     size_t n;        /* matrices */
     size_t matrices; /* tasks of matrices; those of vectors follow */
     struct vec_grad v[W_N];
@@ -340,18 +388,56 @@ dw_block(size_t n)
 }
 
 static void
+dw_put(struct dwjob *j, struct dw w)
+{
+    w.mb = w.a ? w.M : dw_block(w.M);
+    w.nb = dw_block(w.N);
+    w.first = j->matrices;
+    w.nm = (w.M + w.mb - 1) / w.mb;
+    w.nn = (w.N + w.nb - 1) / w.nb;
+    j->matrices += w.nm * w.nn;
+    j->w[j->n++] = w;
+}
+
+/* Add to the job the gradient of matrix k, or of the A and B of its adapter. */
+static void
 dw_add(struct dwjob *j, int k, const float *dy, size_t lddy, const float *x,
     size_t ldx)
 {
     const struct weight *w = &j->u->b->w[k];
     struct group *g = j->u->g->group;
-    struct dw *p = &j->w[j->n++];
+    float *at = g->g + g->at[k];
 
-    *p = (struct dw){ g->g + g->at[k], dy, x, w->rows, w->cols, lddy, ldx,
-        dw_block(w->rows), dw_block(w->cols), j->matrices, 0, 0 };
-    p->nm = (p->M + p->mb - 1) / p->mb;
-    p->nn = (p->N + p->nb - 1) / p->nb;
-    j->matrices += p->nm * p->nn;
+    if (j->u->g->frozen && w->low == NULL)
+        return;
+    if (!j->u->g->frozen) {
+        dw_put(j,
+            (struct dw){ .g = at,
+                .dy = dy,
+                .x = x,
+                .M = w->rows,
+                .N = w->cols,
+                .lddy = lddy,
+                .ldx = ldx });
+        return;
+    }
+    dw_put(j,
+        (struct dw){ .g = at,
+            .x = x,
+            .M = w->low->rank,
+            .N = w->cols,
+            .ldx = ldx,
+            .a = 1,
+            .k = (size_t)k });
+    /* magnitude_grad: the gradient of B follows that of A */
+    dw_put(j,
+        (struct dw){ .g = at + w->low->rank * w->cols,
+            .dy = dy,
+            .x = low_rows(j->u, (size_t)k, 0),
+            .M = w->rows,
+            .N = w->low->rank,
+            .lddy = lddy,
+            .ldx = low_width(j->u->b) });
 }
 
 void
@@ -487,7 +573,6 @@ dw_task(void *ctx, size_t task, size_t worker)
     const double t = profile_begin();
     size_t m0, n0, m, n;
 
-    (void)worker;
     if (task >= j->matrices) {
         vector_task(j, task - j->matrices);
         profile_end("gradient of vectors", t, 0.0, 0.0);
@@ -500,12 +585,25 @@ dw_task(void *ctx, size_t task, size_t worker)
     n0 = task % w->nn * w->nb;
     m = m0 + w->mb <= w->M ? w->mb : w->M - m0;
     n = n0 + w->nb <= w->N ? w->nb : w->N - n0;
-    for (size_t b = 0; b < j->u->r->B; b++)
+    for (size_t b = 0; b < j->u->r->B && w->a; b++)
+        low_grad_a(j->u, w->k, w->x, b, n0, n, worker, w->g);
+    for (size_t b = 0; b < j->u->r->B && !w->a; b++)
         kern.gemm_tn(m, n, j->u->r->T, w->dy + b * j->u->c.Tp * w->lddy + m0,
             w->lddy, w->x + b * j->u->c.Tp * w->ldx + n0, w->ldx, GEMM_ADD,
             w->g + m0 * w->N + n0, w->N);
     profile_end("gradient of weights", t,
         2.0 * (double)(m * n) * (double)(j->u->r->B * j->u->r->T), 0.0);
+}
+
+/* Add the gradient of the magnitudes of a DoRA; a, b: those of its A and B. */
+static void
+magnitude_grad(struct run *u, const struct dw *a, const struct dw *b)
+{
+    const struct weight *w = &u->b->w[a->k];
+
+    if (w->low->m != NULL)
+        low_grad_m(u, a->k, a->x, b->dy, b->lddy,
+            a->g + w->low->rank * (w->rows + w->cols));
 }
 
 /* Compute all weight gradients of the block as one list of tasks. */
@@ -533,10 +631,14 @@ weight_grads(struct run *u)
         dw_add(&j, W_K, g->dqkv + q, u->qkv, g->xn1, c->d);
         dw_add(&j, W_V, g->dqkv + q + kv, u->qkv, g->xn1, c->d);
     }
-    add_vectors(&j);
+    if (!u->g->frozen)
+        add_vectors(&j);
     for (size_t i = 0; i < j.nv; i++)
         tasks += vec_grad_tasks(&j.v[i]);
     pool_run(u->f->pool, j.matrices + tasks, dw_task, &j);
+    for (size_t i = 0; i < j.n; i++)
+        if (j.w[i].a)
+            magnitude_grad(u, &j.w[i], &j.w[i + 1]);
 }
 
 void
@@ -545,30 +647,35 @@ block_backward(struct run *u)
     const size_t chunks = u->c.tile / CHUNK;
     const struct weight *w = u->b->w;
     const size_t d = u->f->m->c.d, q = u->H * u->f->m->c.D, n = u->b->mlp;
+    const size_t low = low_width(u->b) > 0;
     const struct stage mlp[] = { { do_dy, chunks, "backward copy, norm2 again",
                                      0, 4 * d },
+        { do_low_down, low, "backward adapters", 0, d },
         { do_dact, nn_parts(&w[W_DOWN]), "backward down", 2 * d * n, 0 },
         { do_dsilu, chunks, "backward silu", 0, 6 * n },
+        { do_low_gate_up, 2 * low, "backward adapters", 0, 2 * n },
         { do_dxn2, nn_parts(&w[W_GATE]), "backward gate, up", 4 * d * n, 0 },
         { do_dx2, chunks, "backward norm2", 0, 4 * d },
+        { do_low_o, low, "backward adapters", 0, d },
         { do_datt, nn_parts(&w[W_O]), "backward o", 2 * d * q, 0 } };
     const struct stage att[] = { { do_dqkv, chunks,
                                      "backward rope, norm1 again", 0,
                                      3 * u->qkv + 2 * d },
-        { do_dxn1, nn_parts(&w[W_Q]), "backward qkv", 2 * d * u->qkv, 0 },
+        { do_low_qkv, 3 * low, "backward adapters", 0, u->qkv },
+        { do_dxn1, nn_parts(qkv_cut(u->b)), "backward qkv", 2 * d * u->qkv, 0 },
         { do_dx, chunks, "backward norm1", 0, 4 * d } };
     /* if the block has no MLP, or no attention, skip its stages */
-    size_t from = u->mlp ? 0 : 4;
-    const size_t end = u->attn ? 6 : 5;
+    size_t from = u->mlp ? 0 : 6;
+    const size_t end = u->attn ? 9 : 7;
 
     if (u->b->experts > 0) {
-        run_stages(u, mlp, n > 0 ? 4 : 1);
+        run_stages(u, mlp, n > 0 ? 6 : 1);
         experts_block_backward(u);
-        from = 4;
+        from = 6;
     }
     run_stages(u, mlp + from, end - from);
     if (u->attn)
         pool_run(u->f->pool, u->r->B * u->H, attend_bwd, u);
-    run_stages(u, u->attn ? att : att + 2, u->attn ? 3 : 1);
+    run_stages(u, u->attn ? att : att + 3, u->attn ? 4 : 1);
     weight_grads(u);
 }

@@ -34,6 +34,10 @@ struct grads {
                         * NULL */
     const double *dp;  /* [B,E] at the router's scores of each token of a row,
                         * from the loss of load balance; NULL: none */
+    float *low;        /* [B,Tp,low_width] at scale A x of adapters, times
+                        * scale; or NULL */
+    float *again;      /* [B,Tp,.] outputs computed again, for DoRA; or NULL */
+    int frozen;        /* 1: of the weights only adapters have gradients */
     float *dx;         /* [B,T,d] in: at the output; out: at the input */
     float *row;        /* [threads,widest] one row of act */
     size_t widest;

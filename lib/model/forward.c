@@ -2,6 +2,7 @@
 #include "model/forward.h"
 #include "kern/attn.h"
 #include "kern/kern.h"
+#include "model/adapter.h"
 #include "model/angles.h"
 #include "model/family.h"
 #include "model/fetch.h"
@@ -255,6 +256,8 @@ lay_fwd(struct fwd *f, struct arena *a, int parts)
         f->a.lse = arena_alloc(a, rows * c->H, sizeof(float));
         f->a.gate = arena_alloc(a, rows * mlp, sizeof(float));
         f->a.up = arena_alloc(a, rows * mlp, sizeof(float));
+        if (low_widest(f->m) > 0)
+            f->a.low = arena_alloc(a, rows * low_widest(f->m), sizeof(float));
         f->act = f->a.gate;
     } else {
         f->act = arena_alloc(a, rows * mlp, sizeof(float));
@@ -409,6 +412,8 @@ embed_task(void *ctx, size_t task, size_t worker)
             memcpy(y, w + (size_t)j->r->ids[t] * d, d * sizeof *y);
         else
             weight_rows(&j->f->m->embed, j->r->ids[t], 1, y);
+        if (j->r->first[t] != UINT32_MAX)
+            low_embed(&j->f->m->embed, j->r->ids[t], y);
         if (j->f->embed_scale != 1.0f)
             kern.scale(y, j->f->embed_scale, d);
     }

@@ -4,6 +4,7 @@
 #include "kern/kern.h"
 #include "model/experts_block.h"
 #include "model/angles.h"
+#include "model/block_adapter.h"
 
 #include <assert.h>
 #include <string.h>
@@ -87,6 +88,35 @@ product_nt(struct run *u, const struct weight *w, const float *a, size_t b,
     }
     weight_product(w, n0, n, u->c.tile, a + row * w->cols, u->f->wide[worker],
         c + row * ldc + n0, ldc);
+    if (w->low != NULL)
+        low_up(w->low, low_rows(u, (size_t)(w - u->b->w), row), low_width(u->b),
+            u->c.tile, n0, n, c + row * ldc + n0, ldc);
+}
+
+static void
+do_low_qkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    low_tile(u, W_Q + part, u->f->xn, b, t0, worker);
+}
+
+static void
+do_low_o(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    (void)part;
+    low_tile(u, W_O, u->a.att, b, t0, worker);
+}
+
+static void
+do_low_gate_up(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    low_tile(u, W_GATE + part, u->f->xn, b, t0, worker);
+}
+
+static void
+do_low_down(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    (void)part;
+    low_tile(u, W_DOWN, u->act, b, t0, worker);
 }
 
 static size_t
@@ -529,7 +559,9 @@ heads(struct run *u)
     const struct config *c = &u->f->m->c;
     const struct weight *w = u->b->w;
     const size_t chunks = u->c.tile / CHUNK, d = c->d;
+    const size_t low = low_width(u->b);
     const struct stage s[] = { { do_norm1, chunks, "forward norm1", 0, 2 * d },
+        { do_low_qkv, low > 0 ? 3 : 0, "forward adapters", 0, 3 * d },
         { do_qkv, nt_parts(&w[W_Q]) + nt_parts(&w[W_K]) + nt_parts(&w[W_V]),
             "forward qkv", 2 * d * u->qkv, 0 },
         { do_rope, chunks, "forward rope", 0, 2 * (u->H + u->KV) * c->D } };
@@ -556,19 +588,19 @@ share_forward(struct run *u, const struct stage *after)
     u->mlp = u->vec[W_NORM2] != NULL || u->vec[W_NORM_MLP] != NULL;
     if (u->KV > 0) {
         heads(u);
-        run_stages(u, after, 1);
+        run_stages(u, after, 2);
     } else {
         memset(out, 0, n * sizeof *out);
     }
     if (u->attn)
         u->f->sum(u->f->sum_ctx, out, n);
-    run_stages(u, after + 1, u->b->mlp > 0 ? 4 : 1);
+    run_stages(u, after + 2, u->b->mlp > 0 ? 6 : 1);
     if (!u->mlp)
         return;
     if (u->b->mlp == 0)
         memset(out, 0, n * sizeof *out);
     u->f->sum(u->f->sum_ctx, out, n);
-    run_stages(u, after + 5, 1);
+    run_stages(u, after + 8, 1);
 }
 
 void
@@ -577,16 +609,20 @@ block_forward(struct run *u)
     const struct config *c = &u->f->m->c;
     const struct weight *w = u->b->w;
     const size_t chunks = u->c.tile / CHUNK, d = c->d, mlp = u->b->mlp;
-    const struct stage after[] = { { do_o, nt_parts(&w[W_O]), "forward o",
-                                       2 * d * u->H * c->D, 0 },
+    const size_t low = low_width(u->b) > 0;
+    const struct stage after[] = { { do_low_o, low, "forward adapters", 0,
+                                       u->H * c->D },
+        { do_o, nt_parts(&w[W_O]), "forward o", 2 * d * u->H * c->D, 0 },
         { do_norm2, chunks, "forward add, norm2", 0, 4 * d },
+        { do_low_gate_up, 2 * low, "forward adapters", 0, 2 * d },
         { do_gate_up, 2 * nt_parts(&w[W_GATE]), "forward gate, up", 4 * d * mlp,
             0 },
         { do_silu, chunks, "forward silu", 0, 3 * mlp },
+        { do_low_down, low, "forward adapters", 0, mlp },
         { do_down, nt_parts(&w[W_DOWN]), "forward down", 2 * d * mlp, 0 },
         { do_output, chunks, "forward add", 0, 3 * d } };
-    const struct stage *s = u->attn ? after : after + 1;
-    const size_t add = (size_t)(after + 2 - s);
+    const struct stage *s = u->attn ? after : after + 2;
+    const size_t add = (size_t)(after + 3 - s);
 
     if (u->f->sum != NULL) {
         share_forward(u, after);
@@ -604,12 +640,12 @@ block_forward(struct run *u)
         experts_block_forward(u);
         run_stages(u, after + 5, 1);
     } else if (u->f->tap == NULL) {
-        run_stages(u, s, add + 4);
+        run_stages(u, s, add + 6);
     } else {
         run_stages(u, s, add);
         show_input(u, FWD_MLP, u->f->xn, d, u->a.x2);
-        run_stages(u, s + add, 3);
+        run_stages(u, s + add, 5);
         show_input(u, FWD_DOWN, u->act, mlp, u->a.x2);
-        run_stages(u, s + add + 3, 1);
+        run_stages(u, s + add + 5, 1);
     }
 }

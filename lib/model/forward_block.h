@@ -3,6 +3,8 @@
 #define MODEL_FORWARD_BLOCK_H
 
 #include "kern/attn.h"
+#include "model/adapter.h"
+#include "model/dropout.h"
 #include "model/forward_impl.h"
 
 /* Work on one block. */
@@ -30,7 +32,8 @@ struct run {
     int attn, mlp;      /* does the block have attention, an MLP? */
     const float *group; /* [KV] factors of groups (struct fwd_part), or NULL */
     const float *scale; /* [mlp] factors of channels, or NULL */
-    struct grads *g;    /* backward only */
+    const struct dropout *drop; /* of adapters' inputs, or NULL */
+    struct grads *g;            /* backward only */
 };
 
 /* A stage: fn does part `part` < nparts of the tile that starts at row t0 of

@@ -50,6 +50,9 @@ struct acts {
     float *lse;       /* [B,H,Tp] */
     float *x2;        /* [B,T,d] after attention's residual */
     float *gate, *up; /* [B,Tp,mlp] */
+    float *low;       /* [B,Tp,low_width] scale A x of the block's adapters
+                       * (adapter.h), a matrix after another in each row; NULL:
+                       * there are none */
 };
 
 struct fwd {

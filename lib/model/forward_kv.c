@@ -10,6 +10,7 @@
 #include "base/profile.h"
 #include "kern/int.h"
 #include "kern/kern.h"
+#include "model/adapter.h"
 #include "model/angles.h"
 #include "model/forward.h"
 #include "model/forward_block.h"
@@ -57,6 +58,7 @@ struct kvcache {
     float *gate, *up;       /* [KV_TILE,mlp] */
     struct experts experts; /* for a tile */
     size_t *each;           /* [KV_TILE] 0, 1, ... */
+    float *low;             /* [KV_TILE,low_widest] of adapters */
     float *cs, *cs_local;   /* [longest,rotary] angles, as in struct fwd */
     float **scratch;        /* [threads] scratch of attention */
     float **wide;           /* [threads] KV_PART widened rows, or a panel */
@@ -109,6 +111,7 @@ lay_cache(struct kvcache *k, struct arena *a)
     k->each = arena_alloc(a, KV_TILE, sizeof *k->each);
     for (size_t i = 0; k->each != NULL && i < KV_TILE; i++)
         k->each[i] = i;
+    k->low = arena_alloc(a, KV_TILE * low_widest(m), sizeof(float));
     angles_lay(c, k->longest, k->longest, a, &k->cs, &k->cs_local);
     k->scratch = lay_each(a, threads, attn_text_scratch(c->H / c->KV, c->D));
     k->wide = lay_each(a, threads, KV_PART * (cols + KV_PAD));
@@ -247,7 +250,8 @@ struct matjob {
     const float *x;
     float *y;
     size_t n, ldy, part;
-    float cap; /* of the products, as in struct config; 0: none */
+    float cap;  /* of the products, as in struct config; 0: none */
+    float *low; /* [n,rank] scale A x of w's adapter, set by begin_products */
 };
 
 /* Compute the products with n rows of the weight, from r0 on, in integers. */
@@ -318,6 +322,8 @@ whole_part(const struct matjob *j, size_t r0, size_t n)
 static void
 mat_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
 {
+    const struct low_rank *l = j->w->low;
+
     if (j->w->ints != NULL)
         int_part(j, r0, n, worker);
     else if (whole_parts(j))
@@ -325,6 +331,8 @@ mat_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
     else
         for (size_t i = 0; i < n; i += KV_PART)
             exact_part(j, r0 + i, n - i < KV_PART ? n - i : KV_PART, worker);
+    if (l != NULL)
+        low_up(l, j->low, l->rank, j->n, r0, n, j->y + r0, j->ldy);
     for (size_t t = 0; j->cap > 0.0f && t < j->n; t++)
         kern.softcap(j->y + t * j->ldy + r0, j->cap, n);
 }
@@ -395,11 +403,25 @@ task_size(const struct kvcache *k, size_t rows, size_t step, size_t most)
     return n < 2 * step ? 2 * step : n > most ? most : n;
 }
 
+/* Compute KV_ROWS rows of scale A x of an adapter. */
+static void
+low_task(void *ctx, size_t task, size_t worker)
+{
+    const struct matjob *j = ctx;
+    const struct low_rank *l = j->w->low;
+    const size_t t = task * KV_ROWS, K = j->w->cols;
+
+    (void)worker;
+    low_down(l, K, j->x + t * K, j->n - t < KV_ROWS ? j->n - t : KV_ROWS,
+        j->low + t * l->rank, l->rank);
+}
+
 /* Begin the products of one x with n weights. */
 static void
 begin_products(struct kvcache *k, struct matjob *j, size_t n)
 {
     size_t rows = 0, part = KV_PART;
+    float *low = k->low;
     int ints = 0, whole = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -413,8 +435,14 @@ begin_products(struct kvcache *k, struct matjob *j, size_t n)
     } else if (whole) {
         part = task_size(k, rows, 48, 192);
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         j[i].part = part;
+        if (j[i].w->low == NULL)
+            continue;
+        j[i].low = low;
+        low += j[i].w->low->rank * j[i].n;
+        pool_run(k->f->pool, (j->n + KV_ROWS - 1) / KV_ROWS, low_task, &j[i]);
+    }
 }
 
 static void
@@ -552,10 +580,11 @@ kv_attention(struct kvcache *k, size_t i)
         config_rope(c, i) ? cs : NULL, config_window(c, i), query_heads(c, KV),
         KV, wide };
     float *key = k->qkv + att.H * c->D, *val = key + KV * c->D;
-    struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, wide, 0, 0 },
-        { k, &b->w[W_K], k->xn, key, n, wide, 0, 0 },
-        { k, &b->w[W_V], k->xn, val, n, wide, 0, 0 } };
-    struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d, 0, 0 };
+    struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, wide, 0, 0,
+                                NULL },
+        { k, &b->w[W_K], k->xn, key, n, wide, 0, 0, NULL },
+        { k, &b->w[W_V], k->xn, val, n, wide, 0, 0, NULL } };
+    struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d, 0, 0, NULL };
     struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0 };
     struct kv_rowjob sum = { k, vec[W_NORM_ATT], NULL, 1 };
 
@@ -573,10 +602,10 @@ kv_dense(struct kvcache *k, const struct block *b)
 {
     const size_t n = k->rows;
     struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n, k->f->m->c.d,
-        0, 0 };
-    struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, b->mlp, 0,
-                                0 },
-        { k, &b->w[W_UP], k->xn, k->up, n, b->mlp, 0, 0 } };
+        0, 0, NULL };
+    struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, b->mlp, 0, 0,
+                                NULL },
+        { k, &b->w[W_UP], k->xn, k->up, n, b->mlp, 0, 0, NULL } };
 
     begin_products(k, mlp, 2);
     pool_run(k->f->pool, kv_parts(mlp), mlp_task, mlp);
@@ -642,6 +671,7 @@ add_kv_row(struct kvcache *k, const struct kv_row *r, uint32_t id)
         k->run[k->runs++] = (struct kv_run){ row, 0 };
     k->run[k->runs - 1].n++;
     weight_rows(&m->embed, id, 1, k->x + row * m->c.d);
+    low_embed(&m->embed, id, k->x + row * m->c.d);
     kern.scale(k->x + row * m->c.d, k->f->embed_scale, m->c.d);
 }
 
@@ -668,7 +698,7 @@ kv_feed(struct kvcache *k, const struct kv_more *t, size_t n, float *logits)
     const struct model *m = k->f->m;
     const size_t d = m->c.d;
     struct matjob head = { k, &m->head, k->last, logits, 0, m->c.V, 0,
-        (float)m->c.final_cap };
+        (float)m->c.final_cap, NULL };
 
     assert(n > 0 && n <= k->texts);
     if (!kv_has_room(k, t, n))
@@ -700,7 +730,7 @@ kv_head(struct kvcache *k, const float *states, size_t n, float *logits)
     for (size_t i = 0; i < n; i += KV_TILE) {
         struct matjob head = { k, &k->f->m->head, states + i * d,
             logits + i * V, n - i < KV_TILE ? n - i : KV_TILE, V, 0,
-            (float)k->f->m->c.final_cap };
+            (float)k->f->m->c.final_cap, NULL };
 
         multiply_kv(k, &head, 1);
     }

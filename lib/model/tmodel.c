@@ -1,5 +1,6 @@
 /* The trained model's parameters and gradients; see tmodel.h. */
 #include "model/tmodel.h"
+#include "model/adapter.h"
 #include "model/open.h"
 
 #include <assert.h>
@@ -336,6 +337,21 @@ init(struct tmodel *t, const struct model *from, enum dtype grads,
     return 0;
 }
 
+/* Make the groups of an adapter: parameters are where the adapter has them. */
+static void
+lay_adapter(struct tmodel *t, struct arena *a)
+{
+    for (size_t i = 0; i < t->m.c.L; i++) {
+        const struct adapter_block *b = &t->adapter->block[i];
+        struct group *g = &t->group[i];
+
+        g->p = b->p;
+        g->n = g->own = b->n;
+        memcpy(g->at, b->at, sizeof g->at);
+        g->g = arena_alloc(a, g->n, sizeof *g->g);
+    }
+}
+
 static const struct share whole = { 0, 1, 0 };
 static const struct pipeline single = { 0, 1, 1 };
 
@@ -368,6 +384,32 @@ tmodel_init_stages(struct tmodel *t, const struct model *from,
 {
     (void)e;
     return init(t, from, DT_F32, &whole, stages);
+}
+
+void
+tmodel_init_adapter(struct tmodel *t, const struct model *from,
+    struct adapter *a)
+{
+    const size_t L = from->c.L;
+    struct arena plan;
+
+    memset(t, 0, sizeof *t);
+    t->share = whole;
+    t->stages = single;
+    t->adapter = a;
+    t->ngroup = L + 3;
+    t->group = xcalloc(t->ngroup, sizeof *t->group);
+    t->m = *from;
+    t->m.own = NULL;
+    t->m.path = from->path != NULL ? xstrdup(from->path) : NULL;
+    t->m.origin = json_incref(from->origin);
+    t->m.block = xreallocarray(NULL, L, sizeof *t->m.block);
+    memcpy(t->m.block, from->block, L * sizeof *t->m.block);
+    arena_plan(&plan);
+    lay_adapter(t, &plan);
+    arena_init(&t->arena, plan.used);
+    lay_adapter(t, &t->arena);
+    t->nparam = adapter_params(a);
 }
 
 static void

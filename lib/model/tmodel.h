@@ -61,9 +61,14 @@ struct effective {
     size_t keep, of;
 };
 
+struct adapter;
 struct tmodel {
-    struct model m;      /* its weights are views into the groups */
-    struct group *group; /* [L+3] */
+    struct model m;          /* its weights are views into the groups */
+    struct adapter *adapter; /* NULL, or what is trained instead of m's weights:
+                              * these are as stored, a block's group has its
+                              * numbers of the adapter, other groups are
+                              * empty */
+    struct group *group;     /* [L+3] */
     size_t ngroup, nparam;
     struct share share;
     struct pipeline stages;
@@ -92,6 +97,10 @@ int tmodel_init_share(struct tmodel *t, const struct model *from,
  * neither parameters nor gradients (p, g are NULL). */
 int tmodel_init_stages(struct tmodel *t, const struct model *from,
     const struct pipeline *stages, struct err *e);
+/* Train an adapter of `from`, which is attached to it.  Neither is copied: both
+ * must outlive t, whose passes read the weights of `from` as they are stored. */
+void tmodel_init_adapter(struct tmodel *t, const struct model *from,
+    struct adapter *a);
 int tmodel_has(const struct tmodel *t, size_t group);
 /* First element of part r <= n of a group that n ranks divide: an even share,
  * rounded up to the next start of a tensor or multiple of GROUP_SPAN after the

@@ -159,6 +159,31 @@ weight_product(const struct weight *w, size_t r0, size_t n, size_t m,
     }
 }
 
+void
+weight_product_back(const struct weight *w, size_t r0, size_t k, size_t c0,
+    size_t n, size_t m, const float *a, size_t lda, int add, float *wide,
+    float *c, size_t ldc)
+{
+    const float *p = weight_f32(w);
+
+    if (p != NULL) {
+        kern.gemm_nn(m, n, k, a, lda, p + r0 * w->cols + c0, w->cols, add, c,
+            ldc);
+        return;
+    }
+    for (size_t l = 0; l < k; l += GEMM_DEEP) {
+        const size_t deep = k - l < GEMM_DEEP ? k - l : GEMM_DEEP;
+
+        for (size_t i = 0; i < n; i += WEIGHT_COLS) {
+            const size_t cols = n - i < WEIGHT_COLS ? n - i : WEIGHT_COLS;
+
+            widen_part(w, r0 + l, deep, c0 + i, cols, wide);
+            kern.gemm_nn(m, cols, deep, a + l, lda, wide, cols,
+                l == 0 ? add : GEMM_ADD, c + i, ldc);
+        }
+    }
+}
+
 int
 weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
     const float *x, float *y, size_t ldy)

@@ -28,8 +28,11 @@ struct weight {
     size_t part_rows;
     const struct int_matrix *ints; /* the matrix packed for products in integers
                                     * (packed.h); or NULL */
+    const struct low_rank *low;    /* an adapter's change (adapter.h), which
+                                    * passes add to products; or NULL */
 };
 struct int_matrix;
+struct low_rank;
 /* Widen rows r0..r0+n-1 to fp32 out [n,cols], in logical row order (GGUF's
  * permutation of Q and K undone); `add` is not added. */
 void weight_rows(const struct weight *w, size_t r0, size_t n, float *out);
@@ -46,9 +49,18 @@ const float *weight_f32(const struct weight *w);
  * that are not fp32 are widened piece by piece in `wide` [WEIGHT_PIECE], which
  * fits a second-level cache.  The bits are those of a product with all of the
  * weights widened. */
-enum { WEIGHT_PIECE = 192 * 768 };
+enum { WEIGHT_PIECE = 256 * 768 };
 void weight_product(const struct weight *w, size_t r0, size_t n, size_t m,
     const float *a, float *wide, float *c, size_t ldc);
+
+/* c [m,n] with ldc = or (add) += a [m,k] with lda times columns c0..c0+n-1 of
+ * rows r0..r0+k-1: the gradient at the input of a product.  c0 and n are
+ * multiples of WEIGHT_COLS, or c0 + n is the last column.  Otherwise as
+ * weight_product. */
+enum { WEIGHT_COLS = 256 };
+void weight_product_back(const struct weight *w, size_t r0, size_t k, size_t c0,
+    size_t n, size_t m, const float *a, size_t lda, int add, float *wide,
+    float *c, size_t ldc);
 
 /* y [m,n] with ldy = x [m,cols] times rows r0..r0+n-1, transposed, for few rows
  * of x: computed from the stored type without widening.  -1: there is no such

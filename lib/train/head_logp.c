@@ -19,7 +19,6 @@ struct logp_part {
 
 struct head_logp {
     struct head_slices s;
-    float *wide;            /* [workers][WEIGHT_PIECE] */
     float *row;             /* [workers][width] */
     struct logp_part *part; /* [nslice][R] */
     float *max;             /* [R] largest of a row */
@@ -49,8 +48,7 @@ head_logp_new(struct arena *a, struct pool *pool, size_t V, size_t d,
     struct head_logp *h = xcalloc(1, sizeof *h);
     const size_t workers = pool_size(pool);
 
-    head_slices_init(&h->s, a, pool, V, d, rows);
-    h->wide = arena_alloc(a, workers * WEIGHT_PIECE, sizeof(float));
+    head_slices_init(&h->s, a, pool, V, d, rows, 1);
     h->row = arena_alloc(a, workers * h->s.width, sizeof(float));
     h->part = arena_alloc(a, h->s.nslice * h->s.R, sizeof *h->part);
     h->max = arena_alloc(a, h->s.R, sizeof(float));
@@ -82,7 +80,7 @@ logp_logits(void *ctx, size_t s, size_t worker)
     const double t = profile_begin();
 
     weight_product(q->w, s * w, cols, q->n, q->hs,
-        h->wide + worker * WEIGHT_PIECE, z, w);
+        head_slices_wide(&h->s, worker), z, w);
     head_slices_capped(&h->s, s, q->n);
     for (size_t i = 0; i < q->n; i++) {
         if (q->tau != 1.0f)
@@ -221,7 +219,7 @@ logp_grad(void *ctx, size_t s, size_t worker)
     }
     profile_end("head loss and gradient", t, 0.0, 8.0 * (double)(q->n * cols));
     profile_exps("head loss and gradient", (double)(q->n * cols));
-    head_slices_products(&h->s, s, q->n, weight_f32(q->w), q->hs, q->dw);
+    head_slices_products(&h->s, s, q->n, q->w, q->hs, q->dw, worker);
 }
 
 void
@@ -229,7 +227,6 @@ head_logp_grad(struct head_logp *h, const struct weight *w, const float *hs,
     const uint32_t *target, size_t n, double tau, const float *dlogp,
     const float *dentropy, float *dw, float *dh)
 {
-    assert(weight_f32(w) != NULL);
     for (size_t i = 0; i < n; i += h->s.R) {
         struct logp_tile q = { .h = h,
             .w = w,

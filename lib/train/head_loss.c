@@ -20,7 +20,6 @@ struct head_loss {
                              * this */
     float *zt;              /* [nslice][R,width] logits of the teacher */
     float told_cap;         /* their cap, as head_loss_caps says */
-    float *wide;            /* [workers][WEIGHT_PIECE] */
     struct lse_part *s1;    /* [nslice][R] student, at temperature 1 */
     struct lse_part *st;    /* [nslice][R] student, at tau */
     struct lse_part *tt;    /* [nslice][R] teacher, at tau */
@@ -51,13 +50,12 @@ struct head_loss {
 struct tile {
     struct head_loss *h;
     const struct loss_opt *o;
-    const float *ws;
-    const struct weight *wt;
+    const struct weight *ws, *wt;
     const float *hs;        /* [n,d] */
     const uint32_t *target; /* [n] */
     size_t n;
-    float *dw; /* [V,d], or NULL: no gradients */
-    float *dh; /* [n,d] */
+    float *dw; /* [V,d], or NULL */
+    float *dh; /* [n,d], or NULL: no gradients */
 };
 
 /* Lay out memory for final states of the teacher. */
@@ -66,8 +64,6 @@ lay_final(struct head_loss *h, struct arena *a)
 {
     h->ht = arena_alloc(a, h->s.R * h->dt, sizeof(float));
     h->zt = arena_alloc(a, h->s.nslice * h->s.R * h->s.width, sizeof(float));
-    h->wide =
-        arena_alloc(a, pool_size(h->s.pool) * WEIGHT_PIECE, sizeof(float));
     h->st = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->st));
     h->tt = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->tt));
     h->kl = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->kl));
@@ -93,7 +89,7 @@ lay_top(struct head_loss *h, struct arena *a)
 
 struct head_loss *
 head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
-    const struct targets *like, size_t rows)
+    const struct targets *like, size_t rows, int widen)
 {
     struct head_loss *h = xcalloc(1, sizeof(*h));
 
@@ -104,7 +100,7 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
         h->dt = like->width;
     else if (h->kind != TARGETS_NONE)
         h->top = like->width;
-    head_slices_init(&h->s, a, pool, V, d, rows);
+    head_slices_init(&h->s, a, pool, V, d, rows, widen || h->dt > 0);
     h->s1 = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->s1));
     h->lse = arena_alloc(a, h->s.R, sizeof(*h->lse));
     h->lse1 = arena_alloc(a, h->s.R, sizeof(*h->lse1));
@@ -201,13 +197,12 @@ slice_logits(void *ctx, size_t s, size_t worker)
     const float it = (float)(1.0 / q->o->tau);
     float *zs = h->s.zs + at * w;
     float *zt = h->dt > 0 ? h->zt + at * w : NULL;
+    float *wide = head_slices_wide(&h->s, worker);
     double t = profile_begin();
 
-    kern.gemm_nt(q->n, cols, h->s.d, q->hs, h->s.d, q->ws + s * w * h->s.d,
-        h->s.d, GEMM_SET, zs, w);
+    weight_product(q->ws, s * w, cols, q->n, q->hs, wide, zs, w);
     if (zt != NULL)
-        weight_product(q->wt, s * w, told, q->n, h->ht,
-            h->wide + worker * WEIGHT_PIECE, zt, w);
+        weight_product(q->wt, s * w, told, q->n, h->ht, wide, zt, w);
     head_slices_capped(&h->s, s, q->n);
     for (size_t i = 0; zt != NULL && h->told_cap > 0.0f && i < q->n; i++)
         kern.softcap(zt + i * w, h->told_cap, told);
@@ -359,8 +354,8 @@ slice_grad(void *ctx, size_t s, size_t worker)
         4.0 * (double)(q->n * cols) * (h->dt > 0 ? 3.0 : 2.0));
     profile_exps("head loss and gradient",
         (double)q->n * grad_exps(q, told, cols));
-    if (q->dw != NULL)
-        head_slices_products(&h->s, s, q->n, q->ws, q->hs, q->dw);
+    if (q->dh != NULL)
+        head_slices_products(&h->s, s, q->n, q->ws, q->hs, q->dw, worker);
 }
 
 /* Rows of a task that joins slices. */
@@ -526,9 +521,9 @@ tile_losses(struct tile *q, struct loss_sum *sum)
         join_sums(q);
     }
     /* slice_grad also computes a forward KL */
-    if (q->dw != NULL || (h->dt > 0 && !whole))
+    if (q->dh != NULL || (h->dt > 0 && !whole))
         pool_run(h->s.pool, h->s.nslice, slice_grad, q);
-    if (q->dw != NULL)
+    if (q->dh != NULL)
         head_slices_join(&h->s, q->n, q->dh);
     for (size_t i = 0; i < q->n && parts > 0; i++) {
         double kl = 0.0;
@@ -647,10 +642,11 @@ gather_token(struct head_loss *h, double tau, const struct targets *y,
 }
 
 void
-head_loss_rows(struct head_loss *h, const struct loss_opt *o, const float *ws,
-    const struct weight *wt, const float *hs, const struct targets *targets,
-    const uint32_t *place, const uint32_t *target, size_t n, float *dw,
-    float *dh, struct loss_sum *sum)
+head_loss_rows(struct head_loss *h, const struct loss_opt *o,
+    const struct weight *ws, const struct weight *wt, const float *hs,
+    const struct targets *targets, const uint32_t *place,
+    const uint32_t *target, size_t n, float *dw, float *dh,
+    struct loss_sum *sum)
 {
     assert(h->top == 0 || o->direction == KL_FORWARD);
     assert(targets->kind == h->kind && targets->width == h->dt + h->top);
@@ -663,7 +659,7 @@ head_loss_rows(struct head_loss *h, const struct loss_opt *o, const float *ws,
             .target = target + i,
             .n = n - i < h->s.R ? n - i : h->s.R,
             .dw = dw,
-            .dh = dh + i * h->s.d };
+            .dh = dh != NULL ? dh + i * h->s.d : NULL };
 
         for (size_t j = 0; h->kind != TARGETS_NONE && j < q.n; j++)
             gather_token(h, o->tau, targets, place[i + j], j);

@@ -15,9 +15,9 @@ struct head_loss;
 
 /* Allocate work space in `a` (which may be planning) for a student's head
  * [V,d], targets of the kind and width of `like`, and calls of at most `rows`
- * predictions. */
+ * predictions.  widen: the head may have another type than fp32. */
 struct head_loss *head_loss_new(struct arena *a, struct pool *pool, size_t V,
-    size_t d, const struct targets *like, size_t rows);
+    size_t d, const struct targets *like, size_t rows, int widen);
 /* Cap the logits of the student, and those of the teacher for TARGETS_FINAL, as
  * config.final_cap does; 0: do not.  Call it next after head_loss_new, with its
  * arena. */
@@ -28,14 +28,14 @@ void head_loss_free(struct head_loss *h);
 /*
  * Add the losses ce and kl of n predictions to *sum, their gradient to dw
  * [V,d], and write dh [n,d], the gradient at hs.  Gradients are those of sums,
- * not means.  dw NULL: no gradients are computed, and dh is not written.
+ * not means.  dh NULL: no gradients are computed; dw NULL: dh alone.
  *   hs [n,d]      final states of the student
- *   ws [V,d]      its head, fp32; wt: the teacher's, for TARGETS_FINAL
+ *   ws [V,d]      its head; wt: the teacher's, for TARGETS_FINAL
  *   place [n]     index in `targets` of each prediction's token
  *   target [n]    ids of the next tokens
  */
 void head_loss_rows(struct head_loss *h, const struct loss_opt *o,
-    const float *ws, const struct weight *wt, const float *hs,
+    const struct weight *ws, const struct weight *wt, const float *hs,
     const struct targets *targets, const uint32_t *place,
     const uint32_t *target, size_t n, float *dw, float *dh,
     struct loss_sum *sum);

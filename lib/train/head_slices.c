@@ -17,7 +17,7 @@ struct dh_parts {
 
 void
 head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
-    size_t V, size_t d, size_t rows)
+    size_t V, size_t d, size_t rows, int widen)
 {
     h->pool = pool;
     h->V = V;
@@ -27,6 +27,14 @@ head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
     h->nslice = (V + h->width - 1) / h->width;
     h->zs = arena_alloc(a, h->nslice * h->R * h->width, sizeof(float));
     h->part = arena_alloc(a, h->nslice * h->R * d, sizeof(float));
+    if (widen)
+        h->wide = arena_alloc(a, pool_size(pool) * WEIGHT_PIECE, sizeof(float));
+}
+
+float *
+head_slices_wide(const struct head_slices *h, size_t worker)
+{
+    return h->wide != NULL ? h->wide + worker * WEIGHT_PIECE : NULL;
 }
 
 void
@@ -78,16 +86,18 @@ head_slices_cols(const struct head_slices *h, size_t s)
 
 void
 head_slices_products(const struct head_slices *h, size_t s, size_t n,
-    const float *ws, const float *hs, float *dw)
+    const struct weight *ws, const float *hs, float *dw, size_t worker)
 {
     const size_t w = h->width, d = h->d, cols = head_slices_cols(h, s);
     const float *grad = h->zs + s * h->R * w;
     const double t = profile_begin();
 
-    kern.gemm_tn(cols, d, n, grad, w, hs, d, GEMM_ADD, dw + s * w * d, d);
-    kern.gemm_nn(n, d, cols, grad, w, ws + s * w * d, d, GEMM_SET,
-        h->part + s * h->R * d, d);
-    profile_end("head gradients", t, 4.0 * (double)(n * cols) * (double)d, 0.0);
+    if (dw != NULL)
+        kern.gemm_tn(cols, d, n, grad, w, hs, d, GEMM_ADD, dw + s * w * d, d);
+    weight_product_back(ws, s * w, cols, 0, d, n, grad, w, GEMM_SET,
+        head_slices_wide(h, worker), h->part + s * h->R * d, d);
+    profile_end("head gradients", t,
+        (dw != NULL ? 4.0 : 2.0) * (double)(n * cols) * (double)d, 0.0);
 }
 
 /* Task: sum the parts of dh over slices, for a few rows. */

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
+#include "model/weights.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,12 +23,14 @@ struct head_slices {
     float *part;          /* [nslice][R,d] slices' parts of dh */
     float cap;            /* head_slices_cap; 0: none */
     float *capped;        /* [workers][width] */
+    float *wide;          /* [workers][WEIGHT_PIECE], or NULL */
 };
 
-/* Allocate zs and part in `a` (which may be planning), for a head [V,d] and
- * calls of at most `rows` predictions. */
+/* Allocate zs, part and, if `widen`, wide in `a` (which may be planning), for a
+ * head [V,d] and calls of at most `rows` predictions.  widen: weights of other
+ * types than fp32 will be used. */
 void head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
-    size_t V, size_t d, size_t rows);
+    size_t V, size_t d, size_t rows, int widen);
 /* Cap logits as config.final_cap does; 0: do not.  Call it next after
  * head_slices_init, with its arena. */
 void head_slices_cap(struct head_slices *h, struct arena *a, double cap);
@@ -40,12 +43,15 @@ void head_slices_keep(const struct head_slices *h, size_t s, size_t i,
     size_t worker);
 void head_slices_uncap(const struct head_slices *h, size_t s, size_t i,
     size_t worker, float by);
+/* A worker's room for widened weights, or NULL. */
+float *head_slices_wide(const struct head_slices *h, size_t worker);
 /* Width of slice s: the last one may be narrower. */
 size_t head_slices_cols(const struct head_slices *h, size_t s);
 /* From the gradients in slice s at the logits of n predictions hs [n,d], add
- * that of the head ws [V,d] to dw [V,d], and make the slice's part of dh. */
+ * that of the head ws [V,d] to dw [V,d] (NULL: it is not wanted), and make the
+ * slice's part of dh. */
 void head_slices_products(const struct head_slices *h, size_t s, size_t n,
-    const float *ws, const float *hs, float *dw);
+    const struct weight *ws, const float *hs, float *dw, size_t worker);
 /* Write dh [n,d], the sum of the slices' parts. */
 void head_slices_join(const struct head_slices *h, size_t n, float *dh);
 

@@ -22,6 +22,8 @@ struct step {
     struct targets like;
     const struct weight *teacher_head;
     struct bwd *bwd;
+    int dropping; /* step_dropout */
+    uint64_t drop_key;
     struct pipe *pipe; /* NULL: this process has the whole model */
     struct arena arena;
     struct head_loss *head; /* NULL with o.logp */
@@ -91,7 +93,8 @@ static struct head_loss *
 new_head(const struct step *s, struct arena *a, const struct targets *like)
 {
     const struct config *c = &s->t->m.c;
-    struct head_loss *h = head_loss_new(a, s->pool, c->V, c->d, like, s->T);
+    struct head_loss *h = head_loss_new(a, s->pool, c->V, c->d, like,
+        s->T, s->t->adapter != NULL);
 
     head_loss_caps(h, a, c->final_cap, like->cap);
     return h;
@@ -153,6 +156,13 @@ step_pipe(struct step *s, struct pipe *pipe)
 }
 
 void
+step_dropout(struct step *s, const uint64_t *key)
+{
+    s->dropping = key != NULL;
+    s->drop_key = key != NULL ? *key : 0;
+}
+
+void
 step_free(struct step *s)
 {
     if (s == NULL)
@@ -178,7 +188,7 @@ struct judge {
 };
 
 /* The loss of n gathered positions hs of row b that the caller computes from
- * their log probabilities.  dw NULL: compute no gradients; else write dh. */
+ * their log probabilities.  dh NULL: compute no gradients. */
 static void
 row_logp(const struct row_pass *p, size_t b, const struct loss_opt *o,
     const float *hs, size_t n, float *dw, float *dh)
@@ -199,16 +209,17 @@ row_logp(const struct row_pass *p, size_t b, const struct loss_opt *o,
     memset(r.dlogp, 0, n * sizeof(float));
     memset(r.dentropy, 0, n * sizeof(float));
     o->logp->row(o->logp->ctx, &r, p->sum);
-    if (dw != NULL)
+    if (dh != NULL)
         head_logp_grad(s->logp, w, hs, s->target, n, o->tau, r.dlogp,
             o->logp->entropy ? r.dentropy : NULL, dw, dh);
 }
 
 /* Compute head and losses of row b of a pass: gather the final states of scored
- * positions, and write their gradients over the final states.  dw: the head's
- * gradient; NULL: compute no gradients. */
+ * positions and, if `back`, write their gradients over the final states.  dw:
+ * the head's gradient, or NULL. */
 static void
-row_losses(const struct row_pass *p, size_t b, const struct judge *j, float *dw)
+row_losses(const struct row_pass *p, size_t b, const struct judge *j, int back,
+    float *dw)
 {
     struct step *s = p->s;
     const size_t d = s->t->m.c.d, T = p->rows.T;
@@ -232,12 +243,11 @@ row_losses(const struct row_pass *p, size_t b, const struct judge *j, float *dw)
     if (n == 0)
         return;
     if (j->o->logp != NULL)
-        row_logp(p, b, j->o, hs, n, dw, dh);
+        row_logp(p, b, j->o, hs, n, dw, back ? dh : NULL);
     else
-        head_loss_rows(j->head, j->o, weight_f32(&s->t->m.head),
-            j->teacher_head, hs, &targets, s->place, s->target, n, dw, dh,
-            p->sum);
-    for (size_t i = 0; i < n && dw != NULL; i++)
+        head_loss_rows(j->head, j->o, &s->t->m.head, j->teacher_head, hs,
+            &targets, s->place, s->target, n, dw, back ? dh : NULL, p->sum);
+    for (size_t i = 0; i < n && back; i++)
         memcpy(final + s->place[i] * d, dh + i * d, d * sizeof(float));
 }
 
@@ -445,7 +455,7 @@ backward_rows(struct row_pass *p, int last)
 
         fetch_now(m, fetch_head(m));
         for (size_t b = 0; b < p->rows.B; b++)
-            row_losses(p, b, &j, s->t->group[fetch_head(m)].g);
+            row_losses(p, b, &j, 1, s->t->group[fetch_head(m)].g);
         fetch_done(m, fetch_head(m));
     }
     if (s->o.w_balance > 0.0)
@@ -458,9 +468,13 @@ backward_rows(struct row_pass *p, int last)
 static void
 train_rows(struct row_pass *p, void *ctx)
 {
+    struct step *s = p->s;
+
     (void)ctx;
+    bwd_dropout(s->bwd, s->dropping ? &s->drop_key : NULL);
     forward_rows(p, 1);
     backward_rows(p, 1);
+    bwd_dropout(s->bwd, NULL);
 }
 
 /* Pass k over the rows of a message. */
@@ -583,7 +597,7 @@ judge_rows(struct row_pass *p, void *ctx)
     forward_rows(p, 1);
     fetch_now(m, fetch_head(m));
     for (size_t b = 0; b < p->rows.B; b++)
-        row_losses(p, b, &j->by, NULL);
+        row_losses(p, b, &j->by, 0, NULL);
     fetch_done(m, fetch_head(m));
 }
 

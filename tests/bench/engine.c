@@ -281,13 +281,13 @@ head(const struct config *c, struct pool *pool, size_t n)
     for (size_t i = 0; i < n; i++)
         place[i] = (uint32_t)i;
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, c->V, c->d, &targets, n));
+    head_loss_free(head_loss_new(&plan, pool, c->V, c->d, &targets, n, 0));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, c->V, c->d, &targets, n);
+    h = head_loss_new(&a, pool, c->V, c->d, &targets, n, 0);
     for (int i = 0; i < 4; i++) {
         const double start = clock_cpu();
 
-        head_loss_rows(h, &o, w, &wt, x, &targets, place, target, n, dw,
+        head_loss_rows(h, &o, &wt, &wt, x, &targets, place, target, n, dw,
             x + 2 * n * c->d, &sum);
         if (i > 0)
             best = fmin(best, clock_cpu() - start);

@@ -299,10 +299,10 @@ cut_off(const char *set, struct pool *pool)
             soft[k] += exp(z[k][v] / o.tau);
     }
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, V, V, &targets, 1));
+    head_loss_free(head_loss_new(&plan, pool, V, V, &targets, 1, 0));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, V, V, &targets, 1);
-    head_loss_rows(h, &o, eye, &wt, z[0], &targets, &zero, &target, 1, dw, g,
+    h = head_loss_new(&a, pool, V, V, &targets, 1, 0);
+    head_loss_rows(h, &o, &wt, &wt, z[0], &targets, &zero, &target, 1, dw, g,
         &sum);
     for (size_t v = 0; v < V; v++) {
         double want = o.w_ce * (exp(z[0][v]) / all - (v == TARGET));

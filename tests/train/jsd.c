@@ -48,10 +48,10 @@ run(const struct loss_opt *o, size_t threads, const float *zs, const float *zt,
     for (size_t i = 0; i < n; i++)
         place[i] = (uint32_t)i;
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, V, V, &targets, n));
+    head_loss_free(head_loss_new(&plan, pool, V, V, &targets, n, 0));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, V, V, &targets, n);
-    head_loss_rows(h, o, eye, &wt, zs, &targets, place, target, n, dw, dz,
+    h = head_loss_new(&a, pool, V, V, &targets, n, 0);
+    head_loss_rows(h, o, &wt, &wt, zs, &targets, place, target, n, dw, dz,
         &sum);
     head_loss_free(h);
     arena_release(&a);

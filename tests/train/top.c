@@ -40,9 +40,9 @@ bench_open(struct bench *b, size_t threads, size_t V,
     for (size_t i = 0; i < V; i++)
         b->eye[i * V + i] = 1.0f;
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, b->pool, V, V, like, rows));
+    head_loss_free(head_loss_new(&plan, b->pool, V, V, like, rows, 0));
     arena_init(&b->arena, plan.used);
-    b->h = head_loss_new(&b->arena, b->pool, V, V, like, rows);
+    b->h = head_loss_new(&b->arena, b->pool, V, V, like, rows, 0);
 }
 
 static void
@@ -63,10 +63,15 @@ run(struct bench *b, const struct loss_opt *o, const float *zs,
     uint32_t *target = xcalloc(n, sizeof(*target));
     uint32_t *place = xcalloc(n, sizeof(*place));
     struct loss_sum sum = { 0 };
+    const struct weight eye = { .data = (const void *)b->eye,
+        .dtype = DT_F32,
+        .rows = b->V,
+        .cols = b->V,
+        .stride = b->V * sizeof(float) };
 
     for (size_t i = 0; i < n; i++)
         place[i] = (uint32_t)i;
-    head_loss_rows(b->h, o, b->eye, NULL, zs, targets, place, target, n, b->dw,
+    head_loss_rows(b->h, o, &eye, NULL, zs, targets, place, target, n, b->dw,
         g, &sum);
     free(target);
     free(place);

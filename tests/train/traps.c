@@ -63,10 +63,10 @@ one_prediction(const struct loss_opt *o, const float *zs, const float *zt,
     for (size_t i = 0; i < V; i++)
         eye[i * V + i] = 1.0f;
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, V, V, &targets, 1));
+    head_loss_free(head_loss_new(&plan, pool, V, V, &targets, 1, 0));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, V, V, &targets, 1);
-    head_loss_rows(h, o, eye, &wt, zs, &targets, &place, &target, 1, dw, r.dh,
+    h = head_loss_new(&a, pool, V, V, &targets, 1, 0);
+    head_loss_rows(h, o, &wt, &wt, zs, &targets, &place, &target, 1, dw, r.dh,
         &r.sum);
     head_loss_free(h);
     arena_release(&a);

@@ -1,0 +1,109 @@
+/*
+ * Adapters: low-rank changes of a model's matrices, as PEFT has them.
+ *
+ * LoRA (Hu et al., arXiv:2106.09685) changes a matrix W [out,in] so that
+ *     y = W x + scale B (A x)
+ * with A [rank,in] and B [out,rank].  scale is alpha / rank, or alpha /
+ * sqrt(rank) (rsLoRA: Kalajdzievski, arXiv:2312.03732).  DoRA (Liu et al.,
+ * arXiv:2402.09353) also sets the length of each row to a magnitude m [out]:
+ *     y = m / n (W x + scale B (A x)),   n = |W + scale B A|
+ * by rows; n counts as a constant in the backward pass.  A bias is added after
+ * that, unchanged.  In training, dropout sets elements of the adapter's x to
+ * zero and divides the others by 1 - p.
+ *
+ * The model's own weights stay as they are stored.  Numbers of adapters are
+ * fp32, also where products with W are in integers.  An element's sum has the
+ * order of kern.gemm_nt, so its bits depend neither on threads nor on how rows
+ * are grouped.
+ */
+#ifndef MODEL_ADAPTER_H
+#define MODEL_ADAPTER_H
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "model/model.h"
+
+#include <jansson.h>
+
+/* The change of one matrix (struct weight.low). */
+struct low_rank {
+    size_t rank;
+    float scale;
+    float *a;  /* [rank,in] */
+    float *b;  /* [out,rank] */
+    float *m;  /* [out] DoRA's magnitudes; NULL: LoRA */
+    float *by; /* [out] m / n, set by adapter_norms; NULL: LoRA */
+};
+
+struct adapter {
+    size_t L;
+    struct low_rank *low; /* [L*W_N] as struct block.w; rank 0: unchanged */
+    struct adapter_block {
+        float *p; /* [n] A, B and m of each matrix that changes */
+        size_t n;
+        size_t at[W_N];    /* offsets of a matrix's numbers in p */
+    } * block;             /* [L] */
+    struct low_rank embed; /* the embedding's, if rank > 0: a [V,rank], b
+                            * [d,rank], both malloc'd */
+    int dora;              /* 1: some matrix has magnitudes */
+    double dropout;        /* probability p, for training */
+    json_t *config;        /* adapter_config.json */
+    struct arena arena;
+    struct io_map map; /* file whose tensors may replace the model's */
+};
+
+/* How adapter_new makes one. */
+struct adapter_opt {
+    size_t rank;
+    double alpha, dropout;
+    int rs, dora;        /* rsLoRA; DoRA */
+    const char *targets; /* "all-linear", or names such as "q_proj,v_proj" */
+    uint64_t seed;
+};
+
+/* Make an adapter for m and attach it: A uniform in +-1/sqrt(in) from the seed,
+ * B zero, m the lengths of W's rows, as PEFT initialises them.  pool: for the
+ * lengths.  -1 (EX_USAGE) and *e: a target is no matrix of m's blocks. */
+int adapter_new(struct adapter *a, const struct adapter_opt *o, struct model *m,
+    struct pool *pool, struct err *e);
+/* Does "all-linear", or a list of names such as "q_proj,v_proj", name matrix k
+ * of blocks? */
+int adapter_targets(const struct config *c, size_t k, const char *targets);
+/* Make the matrices of m's blocks point to their changes, or to none.  m must
+ * have the shape that a was made for; work spaces (fwd_new, bwd_new, kv_new)
+ * of an m without an adapter have no room for one. */
+void adapter_attach(const struct adapter *a, struct model *m);
+void adapter_detach(struct model *m);
+/* Set the factors of DoRA from the present numbers and m's weights, row by row;
+ * call it after each change.  Without DoRA nothing is done. */
+void adapter_norms(struct adapter *a, const struct model *m, struct pool *pool);
+/* The number of trainable numbers. */
+size_t adapter_params(const struct adapter *a);
+void adapter_close(struct adapter *a);
+
+/* For adapter_new and readers of files: allocate low[] and block[] by the ranks
+ * that are set in rank [L*W_N] (0: unchanged), zeroed. */
+void adapter_alloc(struct adapter *a, const struct model *m, const size_t *rank,
+    int dora);
+
+/* ---- arithmetic, for the passes ---- */
+
+/* The sum of the ranks of a block's matrices, and of the matrices before k. */
+size_t low_width(const struct block *b);
+size_t low_offset(const struct block *b, size_t k);
+/* The largest low_width of m's blocks; 0: m has no adapter. */
+size_t low_widest(const struct model *m);
+/* down [n,ldd] = scale A x for n rows of x [n,in]. */
+void low_down(const struct low_rank *l, size_t in, const float *x, size_t n,
+    float *down, size_t ldd);
+/* Add columns c0..c0+cols-1 of B down to y [n,ldy], where they begin, and apply
+ * the factors of DoRA. */
+void low_up(const struct low_rank *l, const float *down, size_t ldd, size_t n,
+    size_t c0, size_t cols, float *y, size_t ldy);
+
+/* Add the change of the embedding of an id to y [d]; none without an adapter
+ * of the embedding. */
+void low_embed(const struct weight *embed, size_t id, float *y);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Adapters in PEFT's format: a directory with adapter_config.json and
+ * adapter_model.safetensors.
+ *
+ * Read: LoRA, rsLoRA and DoRA of matrices of blocks, in any float type; LoRA of
+ * the embedding; embed_tokens and lm_head saved whole.  Anything else that
+ * changes the model is refused by its name.  Keys of rank_pattern and
+ * alpha_pattern are ends of module paths, such as q_proj or
+ * layers.0.self_attn.q_proj; other regular expressions are refused.
+ */
+#ifndef MODEL_ADAPTER_FILE_H
+#define MODEL_ADAPTER_FILE_H
+
+#include "model/adapter.h"
+
+/* Read the adapter at path, made for m, and attach it.  pool: for the factors
+ * of DoRA.  m may not be used after adapter_close. */
+int adapter_open(struct adapter *a, const char *path, struct model *m,
+    struct pool *pool, struct err *e);
+/* Is there an adapter at path? */
+int adapter_is_there(const char *path);
+/* Write the adapter's two files into the folder dir, keys and names as PEFT
+ * 0.21.2.  An adapter of the embedding, or with tensors saved whole, cannot be
+ * written. */
+int adapter_save(const struct adapter *a, const struct model *m,
+    const char *dir, struct err *e);
+/* adapter_config.json of a new adapter of m; the caller frees it. */
+json_t *adapter_config(const struct adapter_opt *o, const struct model *m);
+/* "q_proj" of matrix k: the last part of its module's path, of *n bytes.  NULL:
+ * adapters do not change it. */
+const char *adapter_module(const struct config *c, size_t k, size_t *n);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * Dropout on the inputs of adapters, in training.  An element's fate is a
+ * function of a key for the step, the ids of its row, its block, matrix, token
+ * and column.  So it is the same in the forward and the backward pass, and
+ * depends neither on threads and ranks nor on how rows are grouped.
+ */
+#ifndef MODEL_DROPOUT_H
+#define MODEL_DROPOUT_H
+
+#include "model/forward.h"
+
+/* The probability p is rounded to a multiple of 1/65536. */
+struct dropout {
+    double p;
+    uint64_t key;  /* of the step */
+    uint64_t *row; /* [B] keys of the rows, set by dropout_rows */
+    float **room;  /* [workers][CHUNK,widest input] scratch for the passes */
+};
+void dropout_rows(struct dropout *d, const struct rows *r);
+/* The key of matrix k of a block for row b of the batch. */
+uint64_t dropout_key(const struct dropout *d, size_t b, size_t block, size_t k);
+/* out [n,cols] = columns c0..c0+cols-1 of tokens t0..t0+n-1: x [n,.] with ldx
+ * at the first of them, 0 where dropped and x / (1 - p) elsewhere.  in: the
+ * matrix's columns.  c0 is a multiple of 4; out may be x if ldx is cols. */
+void dropout_copy(const struct dropout *d, uint64_t key, size_t in, size_t t0,
+    size_t n, size_t c0, size_t cols, const float *x, size_t ldx, float *out);
+
+#endif
