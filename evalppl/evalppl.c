@@ -28,7 +28,7 @@ enum { CONTEXT = 512 }; /* -c */
 
 static struct {
     struct opt_list models;
-    const char *base, *read_base, *write_base, *before, *out;
+    const char *adapter, *base, *read_base, *write_base, *before, *out;
     const char *detail, *losses, *resume;
     size_t worst, c, stride, rows, threads;
     double temperature;
@@ -162,6 +162,9 @@ open_eval_models(struct eval *e)
         e->base = eval_open_model(e, a.base);
     for (size_t i = 0; i < a.models.n; i++)
         eval_open_model(e, a.models.v[i]);
+    if (models_adapt(e->j + e->nj - a.models.n, a.models.n, a.adapter, &err) <
+        0)
+        die_err(&err);
     if (a.before != NULL)
         e->before = eval_model_named(e, a.before);
     if (a.recorded)

@@ -11,7 +11,7 @@
 
 static struct {
     struct opt_list models, tasks;
-    const char *base, *items, *out, *resume;
+    const char *adapter, *base, *items, *out, *resume;
     size_t rows, threads;
     int format, per_source, compare, compute, skip_bad;
 } a;
@@ -37,6 +37,8 @@ open_task_models(struct eval *e)
     for (size_t i = 0; i < a.models.n; i++)
         if (models_open(&e->j, &e->nj, a.models.v[i], &err) < 0)
             die_err(&err);
+    if (models_adapt(e->j + (a.base != NULL), a.models.n, a.adapter, &err) < 0)
+        die_err(&err);
     if (models_check(e->j, e->nj, &err) < 0)
         die_err(&err);
 }

@@ -89,7 +89,7 @@ open_speaker(struct speaker *s, const char *path, const struct chat_args *a)
         die_err(&e);
     if (tok_warning(s->tok))
         warn("%s: %s", path, tok_warning(s->tok));
-    common_open(&s->m, path);
+    common_open(&s->m, path, path == a->model ? a->how.adapter : NULL);
     if (tok_fit(s->tok, path, s->m.c.V, NULL, &e) < 0)
         die_err(&e);
     s->scratch = tok_scratch_new(s->tok);
@@ -343,7 +343,8 @@ chat_main(int argc, char **argv)
             "chat template (default: the model's)"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
             "number of tokens to add to a prompt"),
-        COMMON_OPTIONS(&a.how), SAMPLING_OPTIONS(&a.how.how),
+        ADAPTER_OPTION(&a.how), COMMON_OPTIONS(&a.how),
+        SAMPLING_OPTIONS(&a.how.how),
         OPT_SIZE(0, "cache", &a.cache, 0, 1e15, "bytes",
             "memory for keys and values (0: as much as the texts need)"),
         OPT_END };

@@ -5,6 +5,7 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "dist/dist.h"
+#include "model/adapter_file.h"
 #include "train/plan.h"
 
 /* Errors advise this when memory is too small. */
@@ -24,11 +25,12 @@ common_begin(const struct common *c)
 }
 
 void
-common_open(struct model *m, const char *path)
+common_open(struct model *m, const char *path, const char *adapter)
 {
     struct err e;
 
-    if (model_open(m, path, &e) < 0 || model_check_finite(m, &e) < 0)
+    if (model_open(m, path, &e) < 0 || model_check_finite(m, &e) < 0 ||
+        (adapter != NULL && model_adapt(m, adapter, &e) < 0))
         die_err(&e);
 }
 

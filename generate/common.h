@@ -16,7 +16,7 @@
 struct common {
     struct sampling how;
     size_t seed, threads;
-    const char *cpus, *numa;
+    const char *cpus, *numa, *adapter;
     int compute;
     int exact; /* 1: no products in 8-bit integers */
 };
@@ -42,6 +42,10 @@ struct common {
         OPT_FLAG(0, "exact", &(c)->exact,                                    \
             "multiply quantised weights in floating point, as training "     \
             "does, not in 8-bit integers")
+/* An option of commands that have one model. */
+#define ADAPTER_OPTION(c)                             \
+    OPT_STR(0, "adapter", &(c)->adapter, "directory", \
+        "adapter of the model, in PEFT's format")
 /* Further options of commands that write texts to read. */
 #define SAMPLING_OPTIONS(s)                                                 \
     OPT_SIZE(0, "top-k", &(s)->top_k, 0, 1e9, "tokens",                     \
@@ -62,8 +66,9 @@ struct common {
 
 /* Apply the options.  Call it before models are opened.  Dies on errors. */
 void common_begin(const struct common *c);
-/* Open a model.  Dies on errors, also if a weight is not finite. */
-void common_open(struct model *m, const char *path);
+/* Open a model and its adapter (NULL: none).  Dies on errors, also if a weight
+ * is not finite. */
+void common_open(struct model *m, const char *path, const char *adapter);
 /* Start the threads.  Call it when models are open.  Dies on errors; the caller
  * frees the pool. */
 struct pool *common_pool(const struct common *c);
@@ -87,7 +92,7 @@ void common_check(const struct gen_event *ev);
  * and the program, of which `cache` are keys and values.  texts: that run at a
  * time; longest: tokens of a text at most.  Returns all bytes.  Dies if there is
  * not enough. */
-size_t common_memory(const struct model *m, const struct pool *pool, size_t texts,
-    size_t longest, size_t cache, size_t bytes);
+size_t common_memory(const struct model *m, const struct pool *pool,
+    size_t texts, size_t longest, size_t cache, size_t bytes);
 
 #endif

@@ -205,7 +205,8 @@ run_main(int argc, char **argv)
             "continue an interrupted run, kept at this path"),
         OPT_SIZE(0, "logprobs", &a.logprobs, 0, PARAMS_TOP, "tokens",
             "write the log probability of each token, and of so many rivals"),
-        COMMON_OPTIONS(&a.how), SAMPLING_OPTIONS(&a.how.how),
+        ADAPTER_OPTION(&a.how), COMMON_OPTIONS(&a.how),
+        SAMPLING_OPTIONS(&a.how.how),
         OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
             "number of texts computed together"),
         OPT_SIZE(0, "cache", &a.cache, 0, 1e15, "bytes",
@@ -222,7 +223,7 @@ run_main(int argc, char **argv)
     check_args(&a);
     read_stop_options(&a.stop);
     common_begin(&a.how);
-    common_open(&m, a.model);
+    common_open(&m, a.model, a.how.adapter);
     pool = common_pool(&a.how);
     packed = common_pack(&a.how, &m, pool);
     run_prompts(&a, &m, packed, pool);

@@ -70,6 +70,8 @@ main(int argc, char **argv)
         .timeout = 3600 };
     const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
                                        "write texts with this model"),
+        OPT_STR(0, "adapter", &a.adapter, "directory",
+            "adapter of the model, in PEFT's format"),
         OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
             "tokenizer.json, model directory or .gguf (default: the model's)"),
         OPT_STR(0, "template", &a.template, "file",

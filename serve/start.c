@@ -6,6 +6,7 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "dist/dist.h"
+#include "model/adapter_file.h"
 #include "model/compute.h"
 #include "model/forward_kv.h"
 #include "train/plan.h"
@@ -26,7 +27,8 @@ open_model(struct server *s, const struct serve_args *a)
         die_err(&e);
     mem_settle();
     if (model_open(&s->m, a->model, &e) < 0 ||
-        model_check_finite(&s->m, &e) < 0)
+        model_check_finite(&s->m, &e) < 0 ||
+        (a->adapter != NULL && model_adapt(&s->m, a->adapter, &e) < 0))
         die_err(&e);
     if ((s->tok = tok_open(path, &e)) == NULL ||
         tok_fit(s->tok, path, s->m.c.V, NULL, &e) < 0)

@@ -14,7 +14,7 @@
 
 struct serve_args {
     const char *model, *tokenizer, *template, *name, *host, *key_file, *cpus,
-        *numa;
+        *numa, *adapter;
     size_t port, threads, seed;
     size_t at_once, queue, texts, longest, cache, slice, targets; /* of the
                                                                  * engine */

@@ -55,7 +55,7 @@ run_card_write(const struct student *s, struct err *e)
         .hash = s->model_hash,
         .teacher = s->feed.taught ? s->feed.head_hash : NULL,
         .tag = s->feed.taught ? "distillation" : NULL,
-        .relation = "finetune",
+        .relation = s->t.adapter != NULL ? "adapter" : "finetune",
         .options = s->changes };
     int r;
 

@@ -44,6 +44,41 @@ choose_run(struct args *a, const char *name)
             "too");
 }
 
+/* Refuse options that do not go with an adapter, or need one. */
+static void
+check_adapter(struct args *a)
+{
+    const char *with = a->qat != 0 ? "--qat"
+        : a->mask != NULL          ? "--mask"
+        : a->grad == 1             ? "--grad bf16"
+        : a->level > 1             ? "--shard-level 2 or 3"
+        : a->stages > 0            ? "--stages"
+                                   : NULL;
+    const char *name = a->lora > 0 ? "--lora" : "--adapter";
+
+    if (isnan(a->lora_alpha))
+        a->lora_alpha = 2.0 * (double)a->lora;
+    if (a->lora == 0 && a->adapter == NULL) {
+        if (a->lora_rs || a->lora_dora || a->lora_dropout > 0.0)
+            die(EX_USAGE, "a new adapter has a rank: give --lora too");
+        return;
+    }
+    if (a->lora > 0 && a->adapter != NULL)
+        die(EX_USAGE,
+            "--lora makes a new adapter, --adapter trains one further: leave "
+            "one out");
+    if (with != NULL)
+        die(EX_USAGE, "%s does not go with %s: leave one out", name, with);
+    if (a->lora_dora && a->lora_dropout > 0.0)
+        die(EX_USAGE,
+            "--lora-dora does not go with --lora-dropout: leave one out");
+    if (starts_random(a->model))
+        die(EX_USAGE,
+            "%s changes a model that has weights, and %s is a configuration: "
+            "give a model with -m",
+            name, a->model);
+}
+
 /* Read the options that every command has. */
 static void
 choose_common(struct student *s, struct args *a)
@@ -55,6 +90,7 @@ choose_common(struct student *s, struct args *a)
     settings_parse(&s->settings, a);
     if (effective_parse(&s->effective, a->qat, a->mask, &e) < 0)
         die_err(&e);
+    check_adapter(a);
     if (a->mask != NULL && a->grad == 1)
         die(EX_USAGE, "--mask does not go with --grad bf16: leave one out");
 }
@@ -69,6 +105,10 @@ release_run(struct student *s)
     param_shards_free(s->parts);
     pipe_free(s->pipe);
     adamw_free(s->opt);
+    if (s->t.adapter != NULL) {
+        adapter_close(&s->adapter);
+        model_close(&s->base);
+    }
     tmodel_release(&s->t);
     pool_free(s->pool);
     json_decref(s->defaults);

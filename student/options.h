@@ -26,6 +26,10 @@ struct args {
     size_t level, stages;
     const char *comm_log, *timeline, *cpus, *numa;
     int overlap, node_copy;
+    const char *adapter, *lora_targets;
+    size_t lora;
+    double lora_alpha, lora_dropout;
+    int lora_rs, lora_dora;
     /* student train */
     const char *teacher, *ce, *kl, *sh, *direction, *eval;
     size_t accum, ahead, eval_every, patience;
@@ -38,7 +42,7 @@ struct args {
     .save = 200, .lr = NAN, .clip = 1.0, .warmup = OPT_NONE,               \
     .rank_timeout = 30.0, .remask = 10, .mask_decay = 2e-4, .ce = "auto",  \
     .kl = "auto", .sh = "auto", .direction = "forward", .eval_every = 200, \
-    .tau = NAN
+    .tau = NAN, .lora_alpha = NAN, .lora_targets = "all-linear"
 
 /* The words of --act, --grad and --moments, and those of --wire. */
 extern const char *const options_dtypes[], *const options_wires[];
@@ -99,6 +103,26 @@ extern const char *const options_dtypes[], *const options_wires[];
         "steps after which the masked weights are chosen again"),              \
     OPT_REAL(0, "mask-decay", &(a).mask_decay, 0, 10, "x",                     \
         "weight decay of the masked weights (SR-STE)")
+
+#define OPTIONS_LORA(a)                                                        \
+    OPT_GROUP("adapter: trained instead of the weights, which stay as they "   \
+              "are stored"),                                                   \
+    OPT_SIZE(0, "lora", &(a).lora, 0, 65536, "rank",                           \
+        "train a new adapter of this rank (0: none)"),                         \
+    OPT_REAL(0, "lora-alpha", &(a).lora_alpha, 0, 1e6, "alpha",                \
+        "scale of the adapter, divided by the rank (default: twice the "       \
+        "rank)"),                                                              \
+    OPT_FLAG(0, "lora-rs", &(a).lora_rs,                                       \
+        "divide alpha by the root of the rank instead (rsLoRA)"),              \
+    OPT_FLAG(0, "lora-dora", &(a).lora_dora,                                   \
+        "train the lengths of the matrices' rows too (DoRA)"),                 \
+    OPT_REAL(0, "lora-dropout", &(a).lora_dropout, 0, 0.99, "p",               \
+        "probability that an element of the adapter's input is dropped"),      \
+    OPT_STR(0, "lora-targets", &(a).lora_targets, "names",                     \
+        "matrices that the adapter changes: all-linear, or names such as "     \
+        "q_proj,v_proj"),                                                      \
+    OPT_STR(0, "adapter", &(a).adapter, "directory",                           \
+        "adapter of the model, in PEFT's format")
 
 #define OPTIONS_STEPS(a)                                                       \
     OPT_GROUP("run"),                                                          \

@@ -149,6 +149,39 @@ read_parameters(struct student *s, const char *checkpoint)
     model_close(&m);
 }
 
+/* Open --model and its adapter: that of a checkpoint, that of --adapter, or a
+ * new one. */
+static void
+open_adapter(struct student *s, const char *checkpoint)
+{
+    const struct args *a = s->a;
+    const char *from = checkpoint != NULL ? checkpoint : a->adapter;
+    const struct adapter_opt o = { a->lora, a->lora_alpha, a->lora_dropout,
+        a->lora_rs, a->lora_dora, a->lora_targets, a->seed };
+    struct err e;
+    int r;
+
+    if (model_open(&s->base, a->model, &e) < 0 ||
+        model_check_finite(&s->base, &e) < 0)
+        die_err(&e);
+    r = from != NULL ? adapter_open(&s->adapter, from, &s->base, s->pool, &e)
+                     : adapter_new(&s->adapter, &o, &s->base, s->pool, &e);
+    if (r < 0)
+        die_err(&e);
+    if (adapter_params(&s->adapter) == 0 || s->adapter.whole)
+        die(EX_INPUT,
+            "%s: only the matrices of blocks can be trained: its tensors of "
+            "embedding or head cannot",
+            from);
+    if (s->adapter.dora && s->adapter.dropout > 0.0)
+        die(EX_INPUT,
+            "%s: a DoRA with lora_dropout cannot be trained: set it "
+            "to 0 in adapter_config.json",
+            from);
+    check_model_memory(s, adapter_params(&s->adapter));
+    tmodel_init_adapter(&s->t, &s->base, &s->adapter);
+}
+
 /* Load parameters and optimiser state from --model or the newest checkpoint. */
 static void
 load_state(struct student *s)
@@ -159,7 +192,9 @@ load_state(struct student *s)
 
     if (s->a->resume)
         dir = rank_newest(s);
-    if (dir == NULL && starts_random(s->a->model))
+    if (s->a->lora > 0 || s->a->adapter != NULL)
+        open_adapter(s, dir);
+    else if (dir == NULL && starts_random(s->a->model))
         make_parameters(s);
     else
         read_parameters(s, dir);

@@ -1,6 +1,7 @@
 /* RUN/options.json: how a run was begun, which --resume must not change; see
  * retort-checkpoint(5). */
 #include "record.h"
+#include "save.h"
 #include "settings.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -257,11 +258,8 @@ static int
 is_finished(const struct record *r, const json_t *old)
 {
     const json_t *step = json_object_get(old, "finished");
-    char *config = xasprintf("%s/config.json", r->run);
-    const int there = io_exists(config);
 
-    free(config);
-    return r->over && there && json_is_integer(step) &&
+    return r->over && run_is_whole(r->run) && json_is_integer(step) &&
         (uint64_t)json_integer_value(step) == r->step;
 }
 

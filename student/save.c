@@ -12,6 +12,7 @@
 #include "dist/watch.h"
 #include "format/safetensors.h"
 #include "kern/kern.h"
+#include "model/adapter_file.h"
 #include "model/effective.h"
 #include "model/export.h"
 #include "model/fetch.h"
@@ -24,10 +25,19 @@
 #include <string.h>
 #include <unistd.h>
 
+int
+run_is_whole(const char *run)
+{
+    char *config = xasprintf("%s/config.json", run);
+    const int whole = io_exists(config) || adapter_is_there(run);
+
+    free(config);
+    return whole;
+}
+
 void
 saver_open(struct saver *s, const char *run, int resume)
 {
-    char *config = xasprintf("%s/config.json", run);
     struct err e;
     int r, there;
 
@@ -39,7 +49,6 @@ saver_open(struct saver *s, const char *run, int resume)
         if (io_is_dir(run) &&
             dir_lock(&s->lock_run, run, s->ranks->rank, &e) < 0)
             die_err(&e);
-        free(config);
         return;
     }
     if (pthread_mutex_init(&s->lock, NULL) != 0 ||
@@ -55,13 +64,12 @@ saver_open(struct saver *s, const char *run, int resume)
     if (!resume) {
         if ((r = ckpt_any(run, &e)) < 0)
             die_err(&e);
-        if (r > 0 || io_exists(config))
+        if (r > 0 || run_is_whole(run))
             die(EX_USAGE,
                 "%s: holds a run already: continue it with "
                 "--resume, or choose another name",
                 run);
     }
-    free(config);
     dist_barrier(s->ranks);
 }
 
@@ -283,7 +291,9 @@ write_checkpoint(struct saver *s, struct dir_new *d, struct err *e)
         r = save_masks(file, s->t, e);
         free(file);
     }
-    if (r == 0 && s->fetch == NULL) {
+    if (r == 0 && s->t->adapter != NULL) {
+        r = adapter_save(s->t->adapter, &s->t->m, d->tmp, e);
+    } else if (r == 0 && s->fetch == NULL) {
         effective_master(s->t, &m);
         r = write_weights(&m, d->tmp, e);
         free(m.block);
@@ -291,7 +301,7 @@ write_checkpoint(struct saver *s, struct dir_new *d, struct err *e)
     set_flag(s, &s->written);
     if (r == 0)
         r = s->tokenizer ? tokenizer_copy(s->run, d->tmp, e) : 0;
-    if (r == 0)
+    if (r == 0 && s->t->adapter == NULL)
         r = write_configs(s->t, d->tmp, e);
     if (r == 0)
         r = ckpt_commit(d, s->run, s->st.step, &s->at,
@@ -395,10 +405,13 @@ save_final(struct saver *s, struct tmodel *t, struct err *e)
     if (s->ranks->rank > 0)
         return fetch_weights(s, t, NULL, e);
     watch_busy(1);
-    config = xasprintf("%s/config.json", s->run);
+    config = xasprintf("%s/%s", s->run,
+        t->adapter != NULL ? "adapter_config.json" : "config.json");
     unlink(config); /* of a shorter run */
-    if (fetch_weights(s, t, s->run, e) < 0 || write_configs(t, s->run, e) < 0 ||
-        io_fsync_dir(s->run, e) < 0)
+    if (t->adapter != NULL)
+        r = adapter_save(t->adapter, &t->m, s->run, e);
+    else if (fetch_weights(s, t, s->run, e) < 0 ||
+        write_configs(t, s->run, e) < 0 || io_fsync_dir(s->run, e) < 0)
         r = -1;
     free(config);
     watch_busy(-1);

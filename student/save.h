@@ -60,6 +60,8 @@ struct saver {
     int result;
     struct err e;
 };
+/* Does RUN hold a finished model or adapter? */
+int run_is_whole(const char *run);
 /* All ranks call the functions below together. */
 /* Make RUN and lock it; die if it holds a run, unless resume. */
 void saver_open(struct saver *s, const char *run, int resume);

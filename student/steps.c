@@ -11,6 +11,7 @@
 #include "base/note.h"
 #include "base/clock.h"
 #include "base/profile.h"
+#include "base/rng.h"
 #include "base/stop.h"
 #include "base/timeline.h"
 #include "cli/die.h"
@@ -103,6 +104,8 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
     if (s->st.step % s->a->remask == 0)
         effective_choose(&s->t, s->pool);
     effective_make(&s->t, s->pool);
+    if (s->t.adapter != NULL)
+        adapter_norms(s->t.adapter, &s->t.m, s->pool);
     s->st.tokens += sum->tok;
     s->command->place(s);
     snprintf(text, sizeof(text), "loss %.4f", loss);
@@ -195,6 +198,17 @@ update_step(struct student *s, const struct loss_sum *sum, struct err *e)
     return r;
 }
 
+/* Add the gradients of the next step, as gather of struct command. */
+static int
+gather_step(struct student *s, struct loss_sum *sum, struct err *e)
+{
+    const uint64_t key = rng_key(rng_key(s->a->seed, 'D'), s->st.step);
+
+    if (s->step != NULL)
+        step_dropout(s->step, &key);
+    return s->command->gather(s, sum, e);
+}
+
 int
 steps_run(struct student *s)
 {
@@ -204,7 +218,7 @@ steps_run(struct student *s)
 
     while (!stops_here(s) && !held_out_over(s) &&
         (s->a->steps == 0 || s->st.step < s->a->steps) &&
-        (r = s->command->gather(s, &sum, &e)) > 0)
+        (r = gather_step(s, &sum, &e)) > 0)
         if (update_step(s, &sum, &e) < 0)
             end_run(s, &e);
     prog_saving(1);

@@ -19,6 +19,7 @@
 #include "cli/opt.h"
 #include "dist/dist.h"
 #include "format/json.h"
+#include "model/adapter_file.h"
 #include "model/effective.h"
 #include "train/param_shards.h"
 #include "train/pipe.h"
@@ -125,6 +126,8 @@ struct student {
                                    * most */
     struct pool *pool;
     struct tmodel t;
+    struct model base;      /* with an adapter: the model that it changes, */
+    struct adapter adapter; /* and the adapter, which s->t.adapter trains */
     struct adamw *opt;
     struct param_shards *parts; /* NULL: this process has all parameters */
     struct pipe *pipe;          /* NULL: this process has all blocks */

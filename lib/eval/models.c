@@ -2,6 +2,7 @@
 #include "eval/models.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "model/adapter_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,17 @@ models_open(struct eval_model **all, size_t *n, const char *spec, struct err *e)
         return -1;
     j->params = model_params(&j->m);
     j->bytes = model_bytes(&j->m);
+    return 0;
+}
+
+int
+models_adapt(struct eval_model *j, size_t n, const char *path, struct err *e)
+{
+    for (size_t i = 0; path != NULL && i < n; i++) {
+        if (model_adapt(&j[i].m, path, e) < 0)
+            return -1;
+        j[i].params += adapter_params(j[i].m.adapter);
+    }
     return 0;
 }
 

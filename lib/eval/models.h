@@ -31,6 +31,9 @@ struct eval_model *models_add(struct eval_model **j, size_t *n,
  * as model_open, or a weight is not finite.  Call models_close in any case. */
 int models_open(struct eval_model **j, size_t *n, const char *spec,
     struct err *e);
+/* Open the adapter at path (NULL: none) for each of n models. */
+int models_adapt(struct eval_model *j, size_t n, const char *path,
+    struct err *e);
 /* -1 and *e (EX_USAGE): two models have the same label. */
 int models_check(const struct eval_model *j, size_t n, struct err *e);
 /* Append the hashes of all open models. */

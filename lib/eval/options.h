@@ -2,7 +2,7 @@
  * Options of programs that evaluate models; cli/opt.h has the OPT_ macros.  `a`
  * is the program's struct, with the members that are named here:
  *
- *   struct opt_list models; const char *base, *out, *resume;
+ *   struct opt_list models; const char *adapter, *base, *out, *resume;
  *   int format, per_source, compare, compute; size_t rows, threads;
  *
  * format/sheet.h has format_names, and model/compute.h has compute_names.
@@ -13,6 +13,8 @@
 #define EVAL_MODEL_OPTIONS(a)                                  \
     OPT_LIST('m', "model", &(a).models, "model",               \
         "evaluate this model, [label=]path; may be repeated"), \
+        OPT_STR(0, "adapter", &(a).adapter, "directory",       \
+            "adapter of the model, in PEFT's format"),         \
         OPT_STR(0, "base", &(a).base, "model",                 \
             "teacher to compare with (is evaluated too)")
 #define EVAL_REPORT_OPTIONS(a)                                                \

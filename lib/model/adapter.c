@@ -67,9 +67,9 @@ low_embed(const struct weight *embed, size_t id, float *y)
 {
     const struct low_rank *l = embed->low;
 
-    for (size_t i = 0; l != NULL && i < embed->cols; i++)
-        y[i] += l->scale *
-            kern.dotf(l->b + i * l->rank, l->a + id * l->rank, l->rank);
+    for (size_t k = 0; l != NULL && k < l->rank; k++)
+        kern.axpy(y, l->scale * l->b[id * l->rank + k], l->a + k * embed->cols,
+            embed->cols);
 }
 
 /* Lay out the numbers of block i; run twice, first to count. */
@@ -205,14 +205,20 @@ all_norms(struct adapter *a, const struct model *m, struct pool *pool,
     int begin)
 {
     for (size_t i = 0; i < a->L * W_N; i++) {
+        const size_t tasks =
+            (m->block[i / W_N].w[i % W_N].rows + NORM_ROWS - 1) / NORM_ROWS;
         struct norm_job j = { &a->low[i], &m->block[i / W_N].w[i % W_N], NULL,
             begin };
 
         if (a->low[i].by == NULL)
             continue;
-        j.room = xreallocarray(NULL, pool_size(pool) * NORM_ROWS * j.w->cols,
+        j.room = xreallocarray(NULL,
+            (pool != NULL ? pool_size(pool) : 1) * NORM_ROWS * j.w->cols,
             sizeof *j.room);
-        pool_run(pool, (j.w->rows + NORM_ROWS - 1) / NORM_ROWS, norm_task, &j);
+        for (size_t t = 0; t < tasks && pool == NULL; t++)
+            norm_task(&j, t, 0);
+        if (pool != NULL)
+            pool_run(pool, tasks, norm_task, &j);
         free(j.room);
     }
 }

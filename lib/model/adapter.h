@@ -44,8 +44,9 @@ struct adapter {
         size_t n;
         size_t at[W_N];    /* offsets of a matrix's numbers in p */
     } * block;             /* [L] */
-    struct low_rank embed; /* the embedding's, if rank > 0: a [V,rank], b
-                            * [d,rank], both malloc'd */
+    struct low_rank embed; /* the embedding's [V,d], if rank > 0; a and b are
+                            * malloc'd */
+    int whole;             /* 1: embedding or head change, too */
     int dora;              /* 1: some matrix has magnitudes */
     double dropout;        /* probability p, for training */
     json_t *config;        /* adapter_config.json */

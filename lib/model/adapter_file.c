@@ -263,6 +263,7 @@ read_whole(struct reading *r, struct err *e)
     struct model *m = r->m;
 
     embed = embed != NULL ? embed : under;
+    r->a->whole |= embed != NULL || head != NULL || r->a->embed.rank > 0;
     if (embed != NULL && take_whole(&m->embed, embed, EMBED, e) < 0)
         return -1;
     if (embed != NULL && m->c.tied)
@@ -274,14 +275,30 @@ read_whole(struct reading *r, struct err *e)
     return 0;
 }
 
-/* Read the LoRA of the embedding.  The file has A [rank,V]. */
+/* Widen t [rows,cols] to a new array, transposed. */
+static float *
+transposed(const struct st_tensor *t)
+{
+    const size_t rows = t->shape[0], cols = t->shape[1];
+    float *x = xreallocarray(NULL, t->n, sizeof *x);
+    float *y = xreallocarray(NULL, t->n, sizeof *y);
+
+    weight_widen(x, t->dtype, t->data, t->n);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            y[j * rows + i] = x[i * cols + j];
+    free(x);
+    return y;
+}
+
+/* Read the LoRA of the embedding E [V,d].  The file has A [rank,V] and B
+ * [d,rank]: E + scale A^T B^T. */
 static int
 read_embed(struct reading *r, struct err *e)
 {
     struct low_rank *l = &r->a->embed;
     const size_t V = r->m->c.V, d = r->m->c.d;
     const struct st_tensor *a, *b;
-    float *rows;
 
     if (module_rank(r, EMBED, "lora_embedding_A", &l->rank, e) < 0)
         return -1;
@@ -293,15 +310,8 @@ read_embed(struct reading *r, struct err *e)
         check_shape(b, EMBED, d, l->rank, e) < 0)
         return -1;
     l->scale = module_scale(r, EMBED, l->rank);
-    rows = xreallocarray(NULL, a->n, sizeof *rows);
-    l->a = xreallocarray(NULL, a->n, sizeof *l->a);
-    l->b = xreallocarray(NULL, b->n, sizeof *l->b);
-    weight_widen(rows, a->dtype, a->data, a->n);
-    weight_widen(l->b, b->dtype, b->data, b->n);
-    for (size_t v = 0; v < V; v++)
-        for (size_t k = 0; k < l->rank; k++)
-            l->a[v * l->rank + k] = rows[k * V + v];
-    free(rows);
+    l->a = transposed(b);
+    l->b = transposed(a);
     return 0;
 }
 
@@ -405,10 +415,25 @@ adapter_open(struct adapter *a, const char *path, struct model *m,
         adapter_close(a);
         return -1;
     }
+    for (size_t i = 0; i < a->L; i++)
+        for (size_t k = 0; k < a->block[i].n && ok == 0; k++)
+            if (!isfinite(a->block[i].p[k]))
+                ok = err_set(e, EX_NUM, "%s: a tensor is not finite", path);
+    if (ok < 0) {
+        adapter_close(a);
+        return -1;
+    }
     a->dropout = json_number_value(json_object_get(config, "lora_dropout"));
     adapter_norms(a, m, pool);
     adapter_attach(a, m);
     return 0;
+}
+
+int
+model_adapt(struct model *m, const char *path, struct err *e)
+{
+    m->adapter = xcalloc(1, sizeof *m->adapter);
+    return adapter_open(m->adapter, path, m, NULL, e);
 }
 
 /* ---- writing ---- */

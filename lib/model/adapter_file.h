@@ -14,9 +14,11 @@
 #include "model/adapter.h"
 
 /* Read the adapter at path, made for m, and attach it.  pool: for the factors
- * of DoRA.  m may not be used after adapter_close. */
+ * of DoRA; NULL: this thread computes them.  m may not be used after adapter_close. */
 int adapter_open(struct adapter *a, const char *path, struct model *m,
     struct pool *pool, struct err *e);
+/* Open the adapter at path for m, which owns it from then on. */
+int model_adapt(struct model *m, const char *path, struct err *e);
 /* Is there an adapter at path? */
 int adapter_is_there(const char *path);
 /* Write the adapter's two files into the folder dir, keys and names as PEFT

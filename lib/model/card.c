@@ -244,9 +244,12 @@ add_front_matter(struct buf *b, const struct card *c, json_t *fields)
         add_field(b, inherited[i][0], json_object_get(fields, inherited[i][0]));
     if (c->relation != NULL && json_object_get(fields, "base_model") != NULL)
         buf_addf(b, "base_model_relation: \"%s\"\n", c->relation);
-    buf_adds(b,
-        "library_name: \"transformers\"\n"
-        "pipeline_tag: \"text-generation\"\n---\n");
+    buf_addf(b,
+        "library_name: \"%s\"\n"
+        "pipeline_tag: \"text-generation\"\n---\n",
+        c->relation != NULL && strcmp(c->relation, "adapter") == 0
+            ? "peft"
+            : "transformers");
 }
 
 char *

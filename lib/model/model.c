@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include "base/mem.h"
+#include "model/adapter.h"
 #include "model/tensor_out.h"
 
 #include <math.h>
@@ -139,6 +140,19 @@ model_head_hash(const struct model *m, char out[33])
     end_hash(h, m, out);
 }
 
+/* Hash a matrix's change. */
+static void
+hash_low(XXH3_state_t *h, const struct weight *w)
+{
+    const struct low_rank *l = w->low;
+
+    XXH3_128bits_update(h, &l->scale, sizeof l->scale);
+    XXH3_128bits_update(h, l->a, l->rank * w->cols * sizeof *l->a);
+    XXH3_128bits_update(h, l->b, l->rank * w->rows * sizeof *l->b);
+    if (l->m != NULL)
+        XXH3_128bits_update(h, l->m, w->rows * sizeof *l->m);
+}
+
 static void
 hash_stored(XXH3_state_t *h, const struct model *m, const struct weight *w)
 {
@@ -149,6 +163,8 @@ hash_stored(XXH3_state_t *h, const struct model *m, const struct weight *w)
             each * w->stride);
     if (w->mask != NULL)
         XXH3_128bits_update(h, w->mask, w->rows * w->mask_stride);
+    if (w->low != NULL)
+        hash_low(h, w);
     model_forget(m, w);
 }
 

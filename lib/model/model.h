@@ -71,7 +71,10 @@ struct model {
     int compress; /* 1: write 2:4 matrices compressed (compressed.h); not with
                    * fetch */
     const struct fetch *fetch; /* fetch.h; NULL: all weights are there */
+    struct adapter *adapter;   /* that of model_adapt, freed by model_close; or
+                                * NULL */
 };
+struct adapter;
 
 /* Open a model.  path: a directory with config.json and safetensors (one file,
  * or several with an index), or a .gguf.  Checks every shape against the

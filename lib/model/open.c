@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "format/json.h"
+#include "model/adapter_file.h"
 #include "model/compressed.h"
 #include "model/experts_config.h"
 #include "model/open_gguf.h"
@@ -429,6 +430,16 @@ check_tied(struct model *m, struct model_source *s, struct err *e)
     return 0;
 }
 
+static int
+has_config(const char *dir)
+{
+    char *file = xasprintf("%s/config.json", dir);
+    const int there = io_exists(file);
+
+    free(file);
+    return there;
+}
+
 /* Find the prefix with which the embedding is there. */
 static void
 find_prefix(struct model_source *s)
@@ -459,6 +470,10 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
 {
     const struct config *c = &m->c;
 
+    if (adapter_is_there(m->path) && !has_config(m->path))
+        return err_set(e, EX_INPUT,
+            "%s: is an adapter: give its model with -m, and --adapter %s",
+            m->path, m->path);
     if (read_hf_config(m, e) < 0 || add_files(m, s, e) < 0)
         return -1;
     find_prefix(s);
@@ -550,6 +565,9 @@ model_close(struct model *m)
         free(s->gguf_used);
         free(s);
     }
+    if (m->adapter != NULL)
+        adapter_close(m->adapter);
+    free(m->adapter);
     free(m->block);
     free(m->path);
     json_decref(m->origin);

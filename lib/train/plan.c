@@ -135,6 +135,8 @@ plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     p->params = t->nparam;
     p->weights =
         tmodel_weight_bytes(t) + tmodel_mask_bytes(t) + effective_bytes(t);
+    if (t->adapter != NULL)
+        p->weights += plan_window(&t->m, 1, 1);
     p->gradients = tmodel_grad_bytes(t);
     p->buffers = tmodel_room_bytes(t) + l->buffers;
     p->moments = (adamw_bytes(t, l->moments) +
@@ -147,6 +149,9 @@ plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
     p->total = p->program + p->weights + p->gradients + p->moments +
         p->buffers + p->work + p->teacher_head + p->input;
     p->flop = plan_flop_train(&t->m.c, b, l->T);
+    if (t->adapter != NULL) /* no gradients of the weights */
+        p->flop += 6.0 * (double)t->nparam -
+            2.0 * count_token(&t->m.c, b, l->T).products;
     free(b);
 }
 
