@@ -12,6 +12,8 @@
 #include "cli/progress.h"
 #include "cli/sub.h"
 #include "kern/kern.h"
+#include "model/adapter_file.h"
+#include "model/adapter_out.h"
 #include "model/compressed.h"
 #include "model/export.h"
 #include "model/export_gguf.h"
@@ -28,9 +30,15 @@ static const char *names[32]; /* of mixtures */
 static int type, compressed;
 static size_t most = WEIGHTS_SHARD;
 static size_t threads;
-static const char *imatrix;
+static const char *imatrix, *adapter;
+static int into_weights;
 
 static const struct opt options[] = {
+    OPT_STR(0, "adapter", &adapter, "directory",
+        "adapter of the model, in PEFT's format"),
+    OPT_FLAG(0, "into-weights", &into_weights,
+        "write the model with the adapter merged into its weights, not the "
+        "adapter"),
     OPT_FLAG(0, "compressed", &compressed,
         "store 2:4 sparse matrices without their zeros"),
     OPT_ENUM(0, "dtype", &type, names, "type", "type of the tensors written"),
@@ -125,6 +133,18 @@ check_options(const char *out, int gguf, enum dtype as)
             out);
     if (gguf && most != WEIGHTS_SHARD)
         die(EX_USAGE, "%s: a GGUF is one file: leave --shard-size out", out);
+    if (into_weights && adapter == NULL)
+        die(EX_USAGE, "--into-weights merges an adapter: give --adapter too");
+    if (adapter != NULL && !into_weights && !gguf)
+        die(EX_USAGE,
+            "%s: a directory would hold the adapter as it is: name a .gguf "
+            "file, or give --into-weights",
+            out);
+    if (adapter != NULL && !into_weights && (type != 0 || imatrix != NULL))
+        die(EX_USAGE,
+            "--%s is for weights, and an adapter's GGUF is in f32: leave it "
+            "out, or give --into-weights",
+            type != 0 ? "dtype" : "imatrix");
     if (imatrix != NULL && as <= DT_Q8_0)
         die(EX_USAGE,
             "--imatrix: %s does not use it; give a --dtype of fewer bits, such "
@@ -154,7 +174,37 @@ write_gguf(const struct model *m, const char *out, const struct mixture *x,
     pool_free(how.pool);
 }
 
-/* Write the model path[0] as path[1]. */
+/* Merge the adapter into m's weights, in memory of `room`. */
+static void
+merge_adapter(struct model *m, struct arena *room)
+{
+    struct pool *pool;
+    struct err e;
+
+    if ((pool = pool_new(threads, &e)) == NULL)
+        die_err(&e);
+    if (adapter_merge(m->adapter, m, pool, room))
+        note("%s: changes the embedding, but not the head that was tied to it: "
+             "the model gets a head of its own",
+            adapter);
+    pool_free(pool);
+}
+
+/* Write the adapter alone. */
+static int
+write_adapter(struct model *m, const char *out)
+{
+    struct err e;
+
+    if (adapter_export_gguf(m->adapter, m, out, &e) < 0)
+        die(e.code, "%s: %s", adapter, e.msg);
+    prog_closing("%zu numbers of an adapter as f32",
+        adapter_params(m->adapter));
+    model_close(m);
+    return 0;
+}
+
+/* Write the model path[0], or its adapter, as path[1]. */
 static int
 convert_model(char **path)
 {
@@ -162,6 +212,7 @@ convert_model(char **path)
     const size_t n = strlen(out);
     const int gguf = n > 5 && strcmp(out + n - 5, ".gguf") == 0;
     const struct mixture *x = mixture_at((size_t)type);
+    struct arena room = { 0 };
     struct model m;
     struct err e;
     int there;
@@ -171,6 +222,12 @@ convert_model(char **path)
         die(EX_SYS, "%s", why);
     if (model_open(&m, in, &e) < 0 || (there = tokenizer_is_there(in, &e)) < 0)
         die_err(&e);
+    if (adapter != NULL && model_adapt(&m, adapter, &e) < 0)
+        die_err(&e);
+    if (adapter != NULL && !into_weights)
+        return write_adapter(&m, out);
+    if (adapter != NULL)
+        merge_adapter(&m, &room);
     m.compress = compressed;
     if (compressed && compressed_count(&m) == 0)
         die(EX_USAGE,
@@ -190,6 +247,7 @@ convert_model(char **path)
     progress_end();
     prog_closing("%zu parameters as %s", model_params(&m), x->name);
     model_close(&m);
+    arena_release(&room);
     return 0;
 }
 

@@ -1,14 +1,16 @@
 """Adapters by PEFT: logits, and training with AdamW, in double precision.
-usage: lora.py OUTDIR          (tests/golden/lora; needs peft, torch, transformers)
+usage: PYTHONHASHSEED=0 lora.py OUTDIR
+  (tests/golden/lora; needs peft, torch, transformers)
 OUTDIR already holds plain, dora and rs_embed, adapters written by PEFT for a model
 of one block.  Writes
   one/, two/      base models (Llama; one block with a head of its own; two blocks,
                   tied), fp32
   start/          a LoRA of all matrices of two/, rank 4, alpha 6, B not zero
   start_dora/     the same as a DoRA of q_proj, v_proj, o_proj, gate_proj, down_proj
+  tied/           a LoRA of q_proj and the embedding of two/, whose head is tied to it
   lora.safetensors
     ids u16 [2,20]; first u32 [2,20]: where in its row each token's piece begins
-    logits.NAME F64 [2,20,64] of one/ with the adapter NAME, of two/ with start*
+    logits.NAME F64 [2,20,64] of one/ or two/ with the adapter NAME
     loss.NAME F64 [5]: mean cross-entropy before each of 5 steps of AdamW
     after.NAME.TENSOR F64: the adapter's tensors after these steps
 AdamW: lr 0.01, betas 0.9 0.95, eps 1e-8, no weight decay, no clipping.  The loss is
@@ -99,7 +101,7 @@ def make_start(out, name, w, targets, dora, gen):
     m = peft.get_peft_model(R.hf_model(w, TWO), cfg).float()
     with torch.no_grad():
         for n, p in m.named_parameters():
-            if 'lora_A' in n or 'lora_B' in n:
+            if 'lora_' in n and 'magnitude' not in n:
                 p.copy_(0.2 * torch.randn(p.shape, generator=gen))
             if 'magnitude' in n:
                 p.copy_(p * (1 + 0.1 * torch.randn(p.shape, generator=gen)))
@@ -129,11 +131,12 @@ def main(out):
     make_start(out, 'start', two, ALL, False, gen)
     make_start(out, 'start_dora', two, SOME, True, gen)
     ids = torch.randint(0, ONE['vocab'], (2, 20), generator=gen)
+    make_start(out, 'tied', two, ['q_proj', 'embed_tokens'], False, gen)
     first = torch.zeros(2, 20, dtype=torch.int64)
     first[1, 13:] = 13
     got = {'ids': ids.to(torch.uint16), 'first': first.to(torch.uint32)}
-    for name in ('plain', 'dora', 'rs_embed', 'start', 'start_dora'):
-        w, c = (two, TWO) if 'start' in name else (one, ONE)
+    for name in ('plain', 'dora', 'rs_embed', 'start', 'start_dora', 'tied'):
+        w, c = (one, ONE) if name in ('plain', 'dora', 'rs_embed') else (two, TWO)
         model = load(w, c, f'{out}/{name}')
         with torch.no_grad():
             got['logits.' + name] = logits(model, ids)

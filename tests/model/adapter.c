@@ -3,7 +3,11 @@
 #include "../lib/golden.h"
 #include "../lib/kern_sets.h"
 #include "../lib/tap.h"
+#include "format/gguf_file.h"
+#include "format/json.h"
+#include "kern/kern.h"
 #include "model/adapter_file.h"
+#include "model/adapter_out.h"
 #include "model/forward.h"
 #include "model/forward_kv.h"
 #include "model/head.h"
@@ -14,10 +18,24 @@
 #define DIR "tests/golden/lora/"
 enum { B = 2, T = 20, V = 64, D = 16 };
 
+static const char *const of_one[] = { "plain", "dora", "rs_embed" };
 static struct golden g;
 static struct pool *pool;
 static uint32_t ids[B * T], first[B * T];
 static const struct rows rows = { B, T, ids, first };
+
+/* Remove what a test has written. */
+static void
+clear(const char *name)
+{
+    char path[100];
+
+    snprintf(path, sizeof path, "%s/adapter_model.safetensors", name);
+    remove(path);
+    snprintf(path, sizeof path, "%s/adapter_config.json", name);
+    remove(path);
+    remove(name);
+}
 
 static void
 bail(const struct err *e)
@@ -97,15 +115,181 @@ logits_are_pefts(const char *base, const char *name)
     model_close(&m);
 }
 
+/* Merged into the weights, an adapter gives the same logits; the head stays. */
+static void
+merged_is_pefts(const char *base, const char *name)
+{
+    static float z[B * T * V];
+    const struct st_tensor *want;
+    struct arena room = { 0 };
+    struct model m;
+    struct adapter a;
+    char key[60];
+    double most = 0.0;
+
+    open_both(&m, &a, base, name);
+    adapter_merge(&a, &m, pool, &room);
+    ok(low_widest(&m) == 0 && m.embed.low == NULL,
+        "nothing but weights is left of the merged adapter %s", name);
+    row_logits(&m, z);
+    snprintf(key, sizeof key, "logits.%s", name);
+    want = golden_get(&g, key);
+    for (size_t i = 0; i < want->n; i++)
+        most = farther(most, fabs(z[i] - golden_at(want, i)));
+    ok(most < 1e-5, "the adapter %s merged gives PEFT's logits (off by %.1e)",
+        name, most);
+    adapter_close(&a);
+    model_close(&m);
+    arena_release(&room);
+}
+
+/* The tensors of files a and b that llama.cpp's converter and retort wrote. */
+static int
+same_gguf(const char *a, const char *b)
+{
+    struct gguf_file x, y;
+    struct err e;
+    int same;
+
+    if (gguf_open(&x, a, &e) < 0 || gguf_open(&y, b, &e) < 0)
+        bail(&e);
+    same = x.g.nt == y.g.nt && x.g.nt > 0;
+    for (size_t i = 0; i < x.g.nt && same; i++) {
+        const struct gguf_tensor *t = &x.g.t[i],
+                                 *u = gguf_tensor(&y.g, t->name);
+
+        same = u != NULL && t->nbytes == u->nbytes &&
+            t->shape[0] == u->shape[0] &&
+            memcmp(t->data, u->data, t->nbytes) == 0;
+    }
+    gguf_close(&x);
+    gguf_close(&y);
+    return same;
+}
+
+static void
+gguf_is_llama_cpps(void)
+{
+    struct model m;
+    struct adapter a;
+    struct gguf_file f;
+    struct err e;
+    double alpha = 0.0;
+
+    open_both(&m, &a, "two", "start");
+    ok(adapter_export_gguf(&a, &m, "out.gguf", &e) == 0,
+        "an adapter is written as a GGUF");
+    ok(same_gguf(DIR "start.gguf", "out.gguf"),
+        "the GGUF has the tensors of llama.cpp's converter");
+    ok(gguf_open(&f, "out.gguf", &e) == 0 &&
+            gguf_is(&f.g, "general.type", "adapter") &&
+            gguf_is(&f.g, "adapter.type", "lora") &&
+            gguf_real(&f.g, "adapter.lora.alpha", 0, 100, &alpha, &e) == 1 &&
+            alpha == 6.0,
+        "the GGUF has the metadata of llama.cpp's converter");
+    gguf_close(&f);
+    clear("out.gguf");
+    adapter_close(&a);
+    model_close(&m);
+}
+
+/* Read, then written, an adapter has the same numbers and configuration. */
+static void
+written_again(const char *base, const char *name)
+{
+    struct golden was, is;
+    struct model m;
+    struct adapter a;
+    struct err e;
+    char path[100];
+    json_t *old, *new;
+    int same;
+
+    open_both(&m, &a, base, name);
+    ok(mkdir(name, 0777) == 0 && adapter_save(&a, &m, name, &e) == 0,
+        "the adapter %s is written", name);
+    snprintf(path, sizeof path, DIR "%s/adapter_model.safetensors", name);
+    golden_open(&was, path);
+    snprintf(path, sizeof path, "%s/adapter_model.safetensors", name);
+    golden_open(&is, path);
+    same = was.st.nt == is.st.nt;
+    for (size_t i = 0; i < was.st.nt && same; i++) {
+        const struct st_tensor *t = &was.st.t[i], *u = st_find(&is.st, t->name);
+
+        same = u != NULL && t->ndim == u->ndim && t->nbytes == u->nbytes &&
+            memcmp(t->data, u->data, t->nbytes) == 0;
+    }
+    ok(same, "the adapter %s keeps its tensors", name);
+    snprintf(path, sizeof path, DIR "%s/adapter_config.json", name);
+    old = js_load(path, JS_MAX, &e);
+    snprintf(path, sizeof path, "%s/adapter_config.json", name);
+    new = js_load(path, JS_MAX, &e);
+    ok(old != NULL && json_equal(old, new),
+        "the adapter %s keeps its configuration", name);
+    json_decref(old);
+    json_decref(new);
+    golden_close(&was);
+    golden_close(&is);
+    clear(name);
+    adapter_close(&a);
+    model_close(&m);
+}
+
+/* A new adapter: PEFT's initial values and the keys of its file. */
+static void
+new_adapter(void)
+{
+    const struct adapter_opt o = { .rank = 4,
+        .alpha = 6,
+        .targets = "q_proj,v_proj,o_proj,gate_proj,down_proj",
+        .dora = 1,
+        .seed = 1 };
+    struct model m;
+    struct adapter a;
+    struct err e;
+    json_t *peft = js_load(DIR "start_dora/adapter_config.json", JS_MAX, &e);
+    const struct low_rank *l;
+    static float z[B * T * V], bare[B * T * V], w[D * D];
+    double sum = 0.0, most = 0.0, off = 0.0;
+
+    open_both(&m, &a, "two", NULL);
+    row_logits(&m, bare);
+    if (adapter_new(&a, &o, &m, pool, &e) < 0)
+        bail(&e);
+    row_logits(&m, z);
+    for (size_t i = 0; i < B * T * V; i++)
+        off = farther(off, fabs((double)z[i] - bare[i]));
+    ok(off < 1e-5, "a new DoRA changes no logit (off by %.1e)", off);
+    l = &a.low[W_Q];
+    for (size_t i = 0; i < 4 * D; i++) {
+        sum += (double)l->a[i] * l->a[i];
+        most = farther(most, fabs(l->a[i]));
+    }
+    ok(most <= 0.25 && most > 0.2 && near(sum / (4 * D), 0.0625 / 3, 0.0, 0.3),
+        "A is uniform within 1 / sqrt(in)");
+    weight_rows(&m.block[0].w[W_Q], 0, D, w);
+    ok(near(l->m[3], sqrt(kern.sumsq(w + 3 * D, D)), 0.0, 1e-6),
+        "the magnitudes are the lengths of rows");
+    json_object_del(peft, "base_model_name_or_path");
+    json_object_del(peft, "target_modules");
+    json_object_del(a.config, "base_model_name_or_path");
+    ok(json_array_size(json_object_get(a.config, "target_modules")) == 5,
+        "the configuration names the matrices");
+    json_object_del(a.config, "target_modules");
+    ok(json_equal(peft, a.config), "its other keys and values are PEFT's");
+    json_decref(peft);
+    adapter_close(&a);
+    model_close(&m);
+}
+
 static void
 all_adapters(void)
 {
-    static const char *const of_one[] = { "plain", "dora", "rs_embed" };
-
     for (size_t i = 0; i < 3; i++)
         logits_are_pefts("one", of_one[i]);
     logits_are_pefts("two", "start");
     logits_are_pefts("two", "start_dora");
+    logits_are_pefts("two", "tied");
 }
 
 int
@@ -123,6 +307,16 @@ main(void)
     for (size_t i = 0; i < KERN_SETS; i++)
         if (kern_sets_use(kern_sets[i]))
             all_adapters();
+    for (size_t i = 0; i < 3; i++)
+        merged_is_pefts("one", of_one[i]);
+    merged_is_pefts("two", "start");
+    merged_is_pefts("two", "start_dora");
+    merged_is_pefts("two", "tied");
+    gguf_is_llama_cpps();
+    written_again("one", "plain");
+    written_again("one", "dora");
+    written_again("two", "start_dora");
+    new_adapter();
     pool_free(pool);
     golden_close(&g);
     return done_testing();
