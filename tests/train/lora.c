@@ -4,6 +4,7 @@
 #include "../lib/tap.h"
 #include "kern/kern.h"
 #include "model/adapter_file.h"
+#include "model/dropout.h"
 #include "model/family.h"
 #include "train/adamw.h"
 #include "train/step.h"
@@ -140,6 +141,105 @@ steps_are_pefts(const char *name, size_t micro, int how, const char *what)
     trained_close(&x);
 }
 
+/* Copy the adapter's gradients; returns their number.  The caller frees them. */
+static size_t
+gradients(struct trained *x, const uint64_t *key, float **out)
+{
+    const struct rows r = { B, T, ids, first };
+    struct loss_sum sum = { 0 };
+    size_t n = 0;
+
+    tmodel_zero_grad(&x->t);
+    step_dropout(x->step, key);
+    step_add(x->step, &r, scored, &none, &sum);
+    *out = xreallocarray(NULL, x->t.nparam, sizeof **out);
+    for (size_t i = 0; i < x->t.ngroup; i++) {
+        const struct group *of = &x->t.group[i];
+
+        if (of->n > 0)
+            memcpy(*out + n, of->g, of->n * sizeof *of->g);
+        n += of->n;
+    }
+    return n;
+}
+
+/* With dropout the gradient is that of a loss, which differences show. */
+static void
+dropout_has_gradients(void)
+{
+    const uint64_t key = 7, other = 8;
+    const struct rows r = { B, T, ids, first };
+    struct trained x, y;
+    float *grad, *again, *apart, *rows;
+    size_t n, wrong = 0;
+
+    trained_open(&x, "start", 2, 0, 0.25);
+    trained_open(&y, "start", 1, BWD_RECOMPUTE, 0.25);
+    n = gradients(&x, &key, &grad);
+    gradients(&x, &key, &again);
+    gradients(&x, &other, &apart);
+    gradients(&y, &key, &rows);
+    ok(memcmp(grad, again, n * sizeof *grad) == 0,
+        "a step's key determines what is dropped");
+    ok(memcmp(grad, apart, n * sizeof *grad) != 0,
+        "another key drops other elements");
+    ok(memcmp(grad, rows, n * sizeof *grad) == 0,
+        "rows apart, recomputed, drop the same elements");
+    for (size_t i = 3; i < n; i += 97) {
+        float *p = x.t.group[i < x.t.group[0].n ? 0 : 1].p;
+        const size_t at = i < x.t.group[0].n ? i : i - x.t.group[0].n;
+        const float was = p[at];
+        double loss[2];
+
+        for (int side = 0; side < 2; side++) {
+            struct loss_sum sum = { 0 };
+
+            p[at] = was + (side ? 0.01f : -0.01f);
+            step_dropout(x.step, &key);
+            step_add(x.step, &r, scored, &none, &sum);
+            loss[side] = sum.ce;
+        }
+        p[at] = was;
+        wrong += !near(grad[i], (loss[1] - loss[0]) / 0.02, 0.01, 0.02);
+    }
+    ok(wrong == 0, "with dropout the gradients are those of differences");
+    free(grad);
+    free(again);
+    free(apart);
+    free(rows);
+    trained_close(&x);
+    trained_close(&y);
+}
+
+/* About a quarter of the elements is dropped, and the others grow to keep the
+ * mean. */
+static void
+dropout_keeps_the_mean(void)
+{
+    uint64_t row;
+    struct dropout d = { .p = 0.25, .key = 3, .row = &row };
+    const struct rows r = { 1, T, ids, first };
+    static float x[T * V], y[T * V], part[T * 4];
+    size_t zero = 0, wrong = 0;
+    double sum = 0.0;
+
+    for (size_t i = 0; i < T * V; i++)
+        x[i] = 1.0f;
+    dropout_rows(&d, &r);
+    dropout_copy(&d, dropout_key(&d, 0, 1, W_V), V, 0, T, 0, V, x, V, y);
+    for (size_t i = 0; i < T * V; i++) {
+        zero += y[i] == 0.0f;
+        sum += y[i];
+    }
+    ok(near((double)zero / (T * V), 0.25, 0.04, 0.0),
+        "the probability is the share that is dropped");
+    ok(near(sum / (T * V), 1.0, 0.05, 0.0), "dropout keeps the mean");
+    dropout_copy(&d, dropout_key(&d, 0, 1, W_V), V, 5, 2, 8, 4, x, V, part);
+    for (size_t i = 0; i < 8; i++)
+        wrong += part[i] != y[(5 + i / 4) * V + 8 + i % 4];
+    ok(wrong == 0, "a part of a matrix drops what the whole does");
+}
+
 int
 main(void)
 {
@@ -157,6 +257,8 @@ main(void)
     steps_are_pefts("start", 2, 0, "");
     steps_are_pefts("start_dora", 2, 0, "");
     steps_are_pefts("start_dora", 1, BWD_RECOMPUTE, ", recomputed by rows");
+    dropout_has_gradients();
+    dropout_keeps_the_mean();
     pool_free(pool);
     golden_close(&g);
     return done_testing();
