@@ -71,6 +71,15 @@ next_options(const struct student *s)
     };
 }
 
+/* Compute what passes use in place of the parameters, which have changed. */
+static void
+follow_weights(struct student *s)
+{
+    effective_make(&s->t, s->pool);
+    if (s->t.adapter != NULL)
+        adapter_norms(s->t.adapter, &s->t.m, s->pool);
+}
+
 /* Clip gradients, which are sums over `count`, and update parameters.  values:
  * those of the command's columns of metrics.tsv.  0; -1 and *e: nothing is
  * updated. */
@@ -103,9 +112,7 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
     s->st.step++;
     if (s->st.step % s->a->remask == 0)
         effective_choose(&s->t, s->pool);
-    effective_make(&s->t, s->pool);
-    if (s->t.adapter != NULL)
-        adapter_norms(s->t.adapter, &s->t.m, s->pool);
+    follow_weights(s);
     s->st.tokens += sum->tok;
     s->command->place(s);
     snprintf(text, sizeof(text), "loss %.4f", loss);
@@ -153,7 +160,7 @@ swap_averages(struct student *s)
         return;
     adamw_swap(s->opt, &s->t);
     param_shards_changed(s->parts);
-    effective_make(&s->t, s->pool);
+    follow_weights(s);
 }
 
 /* If it is time, evaluate the model that the run would finish with now. */

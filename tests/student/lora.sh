@@ -60,6 +60,22 @@ status 1 'the adapter changes the evaluation' cmp -s with without
 ok 'generate takes the adapter' generate run -q -m base --adapter whole -n 4 -j 1 \
     --temperature 0 "1 2"
 
+ok 'the adapter is merged' convert -q --adapter whole --into-weights base merged
+for m in 'base --adapter whole' merged; do
+    # shellcheck disable=SC2086 # a model, and perhaps an option
+    ok "texts are written by $m" generate run -q -m $m -n 12 -j 1 --temperature 0 12
+    mv out "${m%% *}.text"
+done
+same 'the merged model writes the texts of the adapter' base.text merged.text
+ok 'a DoRA is trained with averages, and evaluated' student -q -m base -o ema \
+    --lora 2 --lora-dora --lr 1e-2 --schedule constant --ema 0.5 --eval one \
+    --eval-every 10 b
+last=$(tail -n 1 ema/held-out.tsv | cut -f 4)
+ok 'the averaged adapter is evaluated again' student -q -m base --adapter ema -o zero \
+    --lr 0 --steps 1 --schedule constant one
+equal 'the evaluation of the averages is that of the result' "$last" \
+    "$(tail -n 1 zero/metrics.tsv | cut -f 4)"
+
 # --- refused ---
 for with in '--qat q8_0' '--mask 2:4' '--grad bf16' '--shard-level 3' '--stages 1' \
     '--adapter whole'; do

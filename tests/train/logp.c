@@ -109,15 +109,20 @@ cross_entropy(const char *set, const struct loss_opt *o, const char *name)
     struct pool *pool = pool_new(2, NULL);
     struct loss_sum sum = { .n = 1 };
     struct arena plan, a;
+    const struct weight w = { .data = (const void *)data("w"),
+        .dtype = DT_F32,
+        .rows = V,
+        .cols = D,
+        .stride = D * sizeof(float) };
     struct head_loss *h;
     char key[40];
 
     memset(r.dw, 0, sizeof r.dw);
     arena_plan(&plan);
-    head_loss_free(head_loss_new(&plan, pool, V, D, &none, N));
+    head_loss_free(head_loss_new(&plan, pool, V, D, &none, N, 0));
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, V, D, &none, N);
-    head_loss_rows(h, o, data("w"), NULL, data("hs"), &none, place,
+    h = head_loss_new(&a, pool, V, D, &none, N, 0);
+    head_loss_rows(h, o, &w, NULL, data("hs"), &none, place,
         data("target"), N, r.dw, r.dh, &sum);
     snprintf(key, sizeof key, "%s.loss", name);
     ok(near(loss_sum_mean(&sum, o), golden_at(golden_get(&golden, key), 0), 0,
