@@ -14,7 +14,8 @@
 #include "model/adapter.h"
 
 /* Read the adapter at path, made for m, and attach it.  pool: for the factors
- * of DoRA; NULL: this thread computes them.  m may not be used after adapter_close. */
+ * of DoRA; NULL: this thread computes them.  m may not be used after
+ * adapter_close. */
 int adapter_open(struct adapter *a, const char *path, struct model *m,
     struct pool *pool, struct err *e);
 /* Open the adapter at path for m, which owns it from then on. */

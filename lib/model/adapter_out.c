@@ -12,7 +12,7 @@
 
 enum { MERGE_ROWS = 16 }; /* rows of a task */
 
-struct merge_job {
+struct merged_matrix {
     const struct weight *w;
     const struct low_rank *l;
     float *to; /* [rows,cols] */
@@ -21,7 +21,7 @@ struct merge_job {
 static void
 merge_task(void *ctx, size_t task, size_t worker)
 {
-    const struct merge_job *j = ctx;
+    const struct merged_matrix *j = ctx;
     const size_t cols = j->w->cols, r0 = task * MERGE_ROWS;
     const size_t left = j->w->rows - r0;
     const size_t n = left < MERGE_ROWS ? left : MERGE_ROWS;
@@ -43,7 +43,7 @@ static void
 merge_weight(struct weight *w, struct pool *pool, struct arena *room)
 {
     const size_t tasks = (w->rows + MERGE_ROWS - 1) / MERGE_ROWS;
-    struct merge_job j = { w, w->low, NULL };
+    struct merged_matrix j = { w, w->low, NULL };
 
     if (w->low == NULL)
         return;

@@ -58,8 +58,8 @@ float *bwd_dx(struct bwd *b);
 void bwd_forward(struct bwd *b, const struct rows *r);
 const float *bwd_hidden(const struct bwd *b, size_t i);
 float *bwd_final(struct bwd *b);
-/* From this call on the passes of a model with an adapter have its dropout; key:
- * of the step.  NULL: none, as after bwd_new. */
+/* From this call on the passes of a model with an adapter have its dropout.
+ * key: of the step; NULL: none, as after bwd_new. */
 void bwd_dropout(struct bwd *b, const uint64_t *key);
 /* Scratch arrays [B,T,d] for the caller: both between bwd_forward and
  * bwd_backward, only BWD_SPARE_X inside bwd_backward's `add`. */

@@ -97,8 +97,8 @@ int tmodel_init_share(struct tmodel *t, const struct model *from,
  * neither parameters nor gradients (p, g are NULL). */
 int tmodel_init_stages(struct tmodel *t, const struct model *from,
     const struct pipeline *stages, struct err *e);
-/* Train an adapter of `from`, which is attached to it.  Neither is copied: both
- * must outlive t, whose passes read the weights of `from` as they are stored. */
+/* Train an adapter of `from`, which is attached to it.  Neither is copied; both
+ * must outlive t.  Passes read the weights of `from` as they are stored. */
 void tmodel_init_adapter(struct tmodel *t, const struct model *from,
     struct adapter *a);
 int tmodel_has(const struct tmodel *t, size_t group);

@@ -46,8 +46,8 @@ void head_logp_rows(struct head_logp *h, const struct weight *w,
     const float *hs, const uint32_t *target, size_t n, double tau,
     const struct logp_out *out);
 /* The gradient of a loss L at the predictions of the last head_logp_rows, from
- * dlogp [n] = dL/dlogp and dentropy [n] = dL/dentropy (NULL:
- * 0; else entropy was asked for): adds to dw [V,d] (NULL: not wanted), and writes dh [n,d], the
+ * dlogp [n] = dL/dlogp and dentropy [n] = dL/dentropy (NULL: 0; else entropy
+ * was asked for): adds to dw [V,d] (NULL: not wanted), and writes dh [n,d], the
  * gradient at hs. */
 void head_logp_grad(struct head_logp *h, const struct weight *w,
     const float *hs, const uint32_t *target, size_t n, double tau,

@@ -98,8 +98,9 @@ struct step *step_new(struct tmodel *t, struct pool *pool,
  * Gradients are then those of this rank's stages. */
 void step_pipe(struct step *s, struct pipe *pipe);
 void step_free(struct step *s);
-/* From this call on step_add has the dropout of the model's adapter (bwd_dropout),
- * losses without gradients have not.  key: of the step; NULL: none. */
+/* From this call on step_add has the dropout of the model's adapter
+ * (bwd_dropout), losses without gradients have not.  key: of the step; NULL:
+ * none. */
 void step_dropout(struct step *s, const uint64_t *key);
 /* Bytes that steps of `tokens` tokens touch. */
 size_t step_bytes(const struct step *s, size_t tokens);

@@ -122,8 +122,8 @@ cross_entropy(const char *set, const struct loss_opt *o, const char *name)
     head_loss_free(head_loss_new(&plan, pool, V, D, &none, N, 0));
     arena_init(&a, plan.used);
     h = head_loss_new(&a, pool, V, D, &none, N, 0);
-    head_loss_rows(h, o, &w, NULL, data("hs"), &none, place,
-        data("target"), N, r.dw, r.dh, &sum);
+    head_loss_rows(h, o, &w, NULL, data("hs"), &none, place, data("target"), N,
+        r.dw, r.dh, &sum);
     snprintf(key, sizeof key, "%s.loss", name);
     ok(near(loss_sum_mean(&sum, o), golden_at(golden_get(&golden, key), 0), 0,
            1e-6),

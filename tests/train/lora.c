@@ -141,7 +141,8 @@ steps_are_pefts(const char *name, size_t micro, int how, const char *what)
     trained_close(&x);
 }
 
-/* Copy the adapter's gradients; returns their number.  The caller frees them. */
+/* Copy the adapter's gradients to *out, which the caller frees; returns their
+ * number. */
 static size_t
 gradients(struct trained *x, const uint64_t *key, float **out)
 {

@@ -71,8 +71,8 @@ run(struct bench *b, const struct loss_opt *o, const float *zs,
 
     for (size_t i = 0; i < n; i++)
         place[i] = (uint32_t)i;
-    head_loss_rows(b->h, o, &eye, NULL, zs, targets, place, target, n, b->dw,
-        g, &sum);
+    head_loss_rows(b->h, o, &eye, NULL, zs, targets, place, target, n, b->dw, g,
+        &sum);
     free(target);
     free(place);
     return sum.kl;
