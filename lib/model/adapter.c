@@ -3,6 +3,8 @@
 #include "base/rng.h"
 #include "kern/kern.h"
 #include "model/adapter_file.h"
+#include "model/experts_config.h"
+#include "model/family.h"
 
 #include <assert.h>
 #include <math.h>
@@ -232,6 +234,18 @@ adapter_norms(struct adapter *a, const struct model *m, struct pool *pool)
 /* ---- a new adapter ---- */
 
 int
+adapter_fits(const struct model *m, struct err *e)
+{
+    if (config_is_mixture(&m->c))
+        return err_set(e, EX_USAGE,
+            "adapters of a mixture of experts are not supported");
+    if (family_of(&m->c)->fused)
+        return err_set(e, EX_USAGE,
+            "adapters of the family %s are not supported", m->c.arch);
+    return 0;
+}
+
+int
 adapter_targets(const struct config *c, size_t k, const char *targets)
 {
     size_t n;
@@ -289,7 +303,7 @@ adapter_new(struct adapter *a, const struct adapter_opt *o, struct model *m,
     const double r = (double)o->rank;
     size_t *rank;
 
-    if (check_targets(m, o->targets, e) < 0)
+    if (adapter_fits(m, e) < 0 || check_targets(m, o->targets, e) < 0)
         return -1;
     rank = xcalloc(m->c.L * W_N, sizeof *rank);
     for (size_t i = 0; i < m->c.L * W_N; i++)

@@ -83,6 +83,10 @@ void adapter_norms(struct adapter *a, const struct model *m, struct pool *pool);
 size_t adapter_params(const struct adapter *a);
 void adapter_close(struct adapter *a);
 
+/* Can an adapter change this model?  -1 (EX_USAGE) and *e: not a mixture of
+ * experts, nor a family whose matrices lie in one tensor (phi3), whose names in
+ * PEFT differ. */
+int adapter_fits(const struct model *m, struct err *e);
 /* For adapter_new and readers of files: allocate low[] and block[] by the ranks
  * that are set in rank [L*W_N] (0: unchanged), zeroed. */
 void adapter_alloc(struct adapter *a, const struct model *m, const size_t *rank,

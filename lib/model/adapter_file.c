@@ -401,7 +401,7 @@ adapter_open(struct adapter *a, const char *path, struct model *m,
     char *file = xasprintf("%s/adapter_config.json", path);
     struct reading r = { .a = a, .m = m, .path = path };
     json_t *config = js_load(file, JS_MAX, e);
-    int ok = config != NULL ? 0 : -1;
+    int ok = config != NULL ? adapter_fits(m, e) : -1;
 
     memset(a, 0, sizeof *a);
     r.config = config;

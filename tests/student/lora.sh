@@ -35,6 +35,14 @@ if awk 'NR == 2 { first = $4 } END { exit !($4 < first - 0.1) }' \
 status 3 'an adapter is refused as a model' evalppl -m whole one
 like 'the message names --adapter' '--adapter whole' err
 
+golden=$top/tests/golden
+status 2 'an adapter of a mixture of experts is refused' \
+    student -q -m "$golden/experts/mixtral" -o no --lora 4 one
+like 'the message names the mixture' 'mixture of experts' err
+status 2 'an adapter of a family with fused matrices is refused' \
+    student -q -m "$golden/family/phi3" -o no --lora 4 one
+like 'the message names the family' 'family phi3' err
+
 # --- the same bits ---
 ok 'another number of threads and rows a pass trains, recomputed' lora other \
     -j 3 --micro 1 --recompute
