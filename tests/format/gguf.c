@@ -680,7 +680,7 @@ test_model_keys(void)
     model_refused("llama.attention.sliding_window", GGUF_U32, 8, 0,
         "llama.attention.sliding_window: a value other than 0");
     model_refused("llama.expert_count", GGUF_U32, 4, 0,
-        "llama.expert_count: a value other than 0");
+        "llama.expert_used_count: is missing");
     model_refused("llama.logit_scale", GGUF_F32, one, 0,
         "llama.logit_scale: is not known");
     /* these values change nothing */

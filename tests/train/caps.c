@@ -39,13 +39,13 @@ run_losses(const struct loss_opt *o, const float *zs, const float *zt,
 
     memset(dw, 0, sizeof dw);
     arena_plan(&plan);
-    h = head_loss_new(&plan, pool, V, V, &targets, N);
+    h = head_loss_new(&plan, pool, V, V, &targets, N, 0);
     head_loss_caps(h, &plan, cap, told_cap);
     head_loss_free(h);
     arena_init(&a, plan.used);
-    h = head_loss_new(&a, pool, V, V, &targets, N);
+    h = head_loss_new(&a, pool, V, V, &targets, N, 0);
     head_loss_caps(h, &a, cap, told_cap);
-    head_loss_rows(h, o, eye, &wt, zs, &targets, place, target, N, dw, dz,
+    head_loss_rows(h, o, &wt, &wt, zs, &targets, place, target, N, dw, dz,
         &sum);
     head_loss_free(h);
     arena_release(&a);
