@@ -113,7 +113,7 @@ else
         problems="$problems SANDBOX=--no-sandbox"
 fi
 # shellcheck disable=SC2086 # words
-ok 'a ready student is distilled' few ready BENCH=4 $problems
+ok 'a ready student is distilled' few ready BENCH='4 --prompt-length 32 -n 32' $problems
 # Peaks of a run that ends, speed, solved problems.
 awk -F '\t' -v OFS='\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
     $1 == "ready" { print $2, ($at["memory"] > 5), ($at["rate"] > 0),
