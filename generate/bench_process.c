@@ -17,7 +17,7 @@ struct turn {
     struct bench_times *times;
 };
 /* An answer of the process; it sends one too when its engine is made. */
-struct answer {
+struct process_answer {
     double wall;
     size_t peak, bytes, threads;
 };
@@ -120,7 +120,7 @@ work_turns(const struct bench_process *b, const struct bench_plan *p,
     struct pool *pool = common_pool(how);
     struct packed *packed;
     struct worker w = { .p = p };
-    struct answer a = { .threads = pool_size(pool) };
+    struct process_answer a = { .threads = pool_size(pool) };
     struct turn t;
     struct err e;
 
@@ -162,7 +162,7 @@ die_with(const struct bench_process *b)
 static double
 read_answer(struct bench_process *b)
 {
-    struct answer a;
+    struct process_answer a;
 
     if (io_read(b->from, &a, sizeof a) != sizeof a)
         die_with(b);

@@ -90,8 +90,8 @@ struct gen_engine *common_engine(const struct model *m, struct pool *pool,
 void common_check(const struct gen_event *ev);
 /* Print a note of the memory that generation takes: `bytes` besides the model m
  * and the program, of which `cache` are keys and values.  texts: that run at a
- * time; longest: tokens of a text at most.  Returns all bytes.  Dies if there is
- * not enough. */
+ * time; longest: tokens of a text at most.  Returns all bytes.  Dies if there
+ * is not enough. */
 size_t common_memory(const struct model *m, const struct pool *pool,
     size_t texts, size_t longest, size_t cache, size_t bytes);
 

@@ -1,6 +1,6 @@
 /* Products in bfloat16 by VDPBF16PS: registers hold the sums of 8 rows by 3
- * vectors of columns.  Few rows are multiplied by a weight where it lies, in the
- * order of the same sums. */
+ * vectors of columns.  Few rows are multiplied by a weight where it lies, in
+ * the order of the same sums. */
 #include "kern/gemm_bf16.h"
 
 #if defined(__AVX512BF16__)

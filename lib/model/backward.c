@@ -60,9 +60,9 @@ struct kept_array {
 };
 
 /* List the arrays that a block of shape b, with adapters of `low` ranks, keeps
- * for `rows` padded rows and `tokens` tokens.  The log-sum-exps and the router's
- * logits are not listed, as they stay fp32.  x2 is listed only if the block has
- * both attention and MLP; else it is the block's input or output. */
+ * for `rows` padded rows and `tokens` tokens.  The log-sum-exps and the logits
+ * of the router are not listed, as they stay fp32.  x2 is listed only if the
+ * block has both attention and MLP; else it is the block's input or output. */
 static void
 list_kept(const struct config *c, size_t rows, size_t tokens,
     const struct block_shape *b, size_t low, struct acts *k,

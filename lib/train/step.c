@@ -93,8 +93,8 @@ static struct head_loss *
 new_head(const struct step *s, struct arena *a, const struct targets *like)
 {
     const struct config *c = &s->t->m.c;
-    struct head_loss *h = head_loss_new(a, s->pool, c->V, c->d, like,
-        s->T, s->t->adapter != NULL);
+    struct head_loss *h = head_loss_new(a, s->pool, c->V, c->d, like, s->T,
+        s->t->adapter != NULL);
 
     head_loss_caps(h, a, c->final_cap, like->cap);
     return h;

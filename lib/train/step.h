@@ -74,10 +74,10 @@ struct loss_opt {
 
 enum { LOSS_OWN = 12 };
 struct loss_sum {
-    double ce, kl; /* sums over scored positions; with dft, of p CE */
-    double z;      /* squared log-sum-exps; summed if w_z is not 0 */
-    double sh;     /* sum over rows, each weighted by its scored positions */
-    double balance;       /* the same, of the loss of load balance */
+    double ce, kl;  /* sums over scored positions; with dft, of p CE */
+    double z;       /* squared log-sum-exps; summed if w_z is not 0 */
+    double sh;      /* sum over rows, each weighted by its scored positions */
+    double balance; /* the same, of the loss of load balance */
     double own[LOSS_OWN]; /* sums of a struct logp_loss */
     size_t n;             /* scored positions */
     size_t tok;           /* non-padding tokens */
