@@ -53,7 +53,8 @@ sums() {
 }
 # mixed: print lines in an order that is always the same
 mixed() {
-    awk 'BEGIN { srand(1) } { print rand() "\t" $0 }' | sort | cut -f 2
+    awk '{ k = (k * 3877 + 29573) % 139968; printf "%06d\t%s\n", k, $0 }' |
+        sort | cut -f 2
 }
 # A program that judges: 1 for the answer alone, 0.2 if the text begins with it.
 # GRPO gives the prompts the member "answer" in place of "completion".
@@ -116,7 +117,12 @@ score() {
         rest = substr($0, at + length(key) + 5)
         return substr(rest, 1, index(rest, "\"") - 1)
     }
-    function half(p) { return 1.96 * sqrt(p * (1 - p) / n) }
+    function root(x, r, i) {    # not every awk has sqrt
+        r = x > 1 ? x : 1
+        for (i = 0; i < 60; i++) r = (r + x / r) / 2
+        return r
+    }
+    function half(p) { return 1.96 * root(p * (1 - p) / n) }
     {
         want = member("completion"); got = member("text"); n++
         strict += got == want && member("finish_reason") == "eos"
