@@ -31,17 +31,17 @@ struct machine {
     double memory_gb;               /* memory of a device, 1e9 bytes */
     double memory_gbs;              /* bandwidth of that memory, GB/s */
     double bf16_tflops, f32_tflops; /* peak of a device */
-    double f8_tflops;               /* likewise; 0: it has none */
-    double link_gbs, link_us;       /* bandwidth of a device to others of its
+    double f8_tflops; /* peak of products in 8 bits; 0: the device has none */
+    double link_gbs, link_us; /* bandwidth of a device to others of its
                                      * node, GB/s in one direction; latency,
                                      * microseconds */
-    double net_gbs, net_us;         /* likewise to other nodes */
-    double net_call_us;             /* latency of a collective between nodes,
+    double net_gbs, net_us;   /* likewise to other nodes */
+    double net_call_us;       /* latency of a collective between nodes,
                                      * microseconds */
-    double matrix_eff;              /* share of peak that large products
+    double matrix_eff;        /* share of peak that large products
                                      * reach */
-    double attention_eff;           /* likewise flash attention */
-    double product_reads;           /* times that a product moves its three
+    double attention_eff;     /* likewise flash attention */
+    double product_reads;     /* times that a product moves its three
                                      * matrices */
     double memory_eff, link_eff, net_eff; /* share of bandwidth reached */
     double tensor_hidden;                 /* share of the collectives of tensor

@@ -34,7 +34,7 @@ flop_attention(const struct shape *s, double length, int masked)
     return 4.0 * s->L * s->H * s->D * seen;
 }
 
-/* Peak FLOP/s of attention and of the head. */
+/* Peak FLOP/s of the products that are not in 8 bits: attention, the head. */
 static double
 peak_rate(const struct job *j)
 {

@@ -137,19 +137,6 @@ row_reward(const struct grpo *g, size_t row)
     return any ? sum : NAN;
 }
 
-double
-grpo_reward(const struct grpo *g, size_t i)
-{
-    double sum = 0.0, n = 0.0;
-
-    for (size_t row = 0; row < g->roll.a->rows; row++)
-        if (!isnan(told_of_row(g, row)[i])) {
-            sum += told_of_row(g, row)[i];
-            n++;
-        }
-    return sum / n;
-}
-
 /* ---- what is trained on ---- */
 
 /* Is the row's group left out? */

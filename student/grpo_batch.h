@@ -59,7 +59,5 @@ int grpo_write(struct grpo *g, struct student *s, struct err *e);
 void grpo_keep(struct grpo *g, const struct student *s);
 /* Make a step of the batch: add its gradients and losses. */
 void grpo_step(struct grpo *g, struct student *s, struct loss_sum *sum);
-/* The mean reward of program i, NAN if it gave none. */
-double grpo_reward(const struct grpo *g, size_t i);
 
 #endif

@@ -1,10 +1,10 @@
-/* What experts.c and experts_backward.c share. */
+/* Shared by experts.c and experts_backward.c. */
 #ifndef MODEL_EXPERTS_IMPL_H
 #define MODEL_EXPERTS_IMPL_H
 
 #include "model/experts.h"
 
-/* One call for at most x->tokens tokens. */
+/* A call for at most x->tokens tokens. */
 struct expert_job {
     struct experts *x;
     const struct expert_block *b;

@@ -1,4 +1,4 @@
-/* Which experts a token goes to; see router.h. */
+/* The choice of a token's experts; see router.h. */
 #include "model/router.h"
 
 #include <assert.h>

@@ -147,7 +147,7 @@ test_losses(void)
             }
 }
 
-/* One token: logp -1.2, old -1.5, ref -1. */
+/* A token: logp -1.2, old -1.5, ref -1. */
 static void
 test_by_hand(void)
 {
