@@ -636,9 +636,9 @@ block_forward(struct run *u)
         run_stages(u, s, add);
         show_input(u, FWD_MLP, u->f->xn, d, u->a.x2);
         if (mlp > 0)
-            run_stages(u, s + add, 3);
+            run_stages(u, s + add, 5);
         experts_block_forward(u);
-        run_stages(u, after + 5, 1);
+        run_stages(u, after + 8, 1);
     } else if (u->f->tap == NULL) {
         run_stages(u, s, add + 6);
     } else {
