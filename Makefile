@@ -22,7 +22,7 @@ endif
 PROGS = clean/clean bpe/bpe tokenize/tokenize shard/shard stream/stream \
         teacher/teacher student/student prune/prune plan/plan evalppl/evalppl \
         evaltask/evaltask generate/generate report/report convert/convert \
-        $(if $(HTTPD_LIBS),serve/serve)
+        $(if $(HTTPD_LIBS),serve/serve) retort/retort
 NAMES = $(notdir $(PROGS))
 BINS  = $(NAMES:%=$(BUILD)/bin/%)
 PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc nettle
@@ -157,6 +157,17 @@ $(BUILD)/plan/data.h: $(DATA) Makefile
 	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' "$$f"; echo '},'; done > $@
 $(BUILD)/plan/shipped.o: $(BUILD)/plan/data.h
 $(BUILD)/plan/shipped.o: NEED += -I$(BUILD)/plan
+
+# retort lists the programs with the sentences of their pages.
+LISTED = $(filter-out retort,$(NAMES) $(if $(HTTPD_LIBS),,serve))
+$(BUILD)/retort/list.h: $(LISTED:%=man/%.1) Makefile
+	@mkdir -p $(@D)
+	@for p in $(LISTED); do \
+	    sed -n "s/^\.Nd \(.*\)/{ \"$$p\", \"\1\" },/p" man/$$p.1; done > $@
+$(BUILD)/retort/programs.o: $(BUILD)/retort/list.h
+$(BUILD)/retort/programs.o: NEED += -I$(BUILD)/retort
+$(BUILD)/retort/doctor.o: NEED += -DHAVE_MPI=$(if $(MPI_LIBS),1,0) \
+    -DHAVE_HTTPD=$(if $(HTTPD_LIBS),1,0) -DHAVE_CLD2=$(if $(CLD2),1,0)
 
 $(BUILD)/clean/lang.o: NEED += $(if $(CLD2),-DHAVE_CLD2)
 ifneq ($(CLD2),)
@@ -310,7 +321,11 @@ lint: $(BUILD)/probe.mk
 
 # With a PROGPREFIX man pages, and scripts that start programs, have the prefix
 # too: in file names and text, and where an example or script calls a program.
-PAGES = $(foreach n,$(NAMES),-e 's/^\.(Nm|Xr) $(n)\b/.\1 $(PROGPREFIX)$(n)/')
+# retort is also the name of retort(7), which keeps its name.
+PAGES = $(foreach n,$(filter-out retort,$(NAMES)),\
+    -e 's/^\.(Nm|Xr) $(n)\b/.\1 $(PROGPREFIX)$(n)/') \
+    -e 's/^\.Xr retort 1\b/.Xr $(PROGPREFIX)retort 1/' \
+    $(if $(filter %/retort.1,$(1)),-e 's/^\.Nm retort$$/.Nm $(PROGPREFIX)retort/')
 bar  := |
 either = $(subst $() ,$(bar),$(NAMES))
 CALLS = s/(^ *|^\#   +|[|;&(] *|exec |"[$$]@" |-n [0-9]+ )($(either))( |$$)/\1$(PROGPREFIX)\2\3/g
@@ -324,19 +339,26 @@ mandest = $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(1)))/$(strip \
 # scripts.
 SHARED = $(wildcard recipes/*.mk recipes/*.json recipes/*.sh recipes/*.tsv \
     recipes/tasks/* \
-    corpus/* corpus/held-out/*) $(addprefix scripts/,bits-a-byte curve doc-text \
+    corpus/* corpus/held-out/*) $(addprefix scripts/,bits-a-byte complete curve doc-text \
     get-model help-text humaneval make-cloze model-text nearest results \
     supervise text-rows udhr-text)
 SHAREDIR ?= $(PREFIX)/share/retort
 shared  := $(foreach f,$(SHARED),$(if $(wildcard $(f)/*),,$(f)))
 share   = $(DESTDIR)$(SHAREDIR)
-INSTALLED = $(NAMES:%=$(DESTDIR)$(BINDIR)/$(PROGPREFIX)%) \
+# bash and fish look completions up by the name of the program.
+COMPDIR ?= $(PREFIX)/share
+bashed = $(NAMES:%=$(DESTDIR)$(COMPDIR)/bash-completion/completions/$(PROGPREFIX)%)
+fished = $(NAMES:%=$(DESTDIR)$(COMPDIR)/fish/vendor_completions.d/$(PROGPREFIX)%.fish)
+zshed  = $(DESTDIR)$(COMPDIR)/zsh/site-functions/_$(PROGPREFIX)retort
+complete = sed -e 's,@COMPLETE@,$(SHAREDIR)/scripts/complete,' \
+    -e 's/@NAMES@/$(NAMES:%=$(PROGPREFIX)%)/' completion/$(1)
+INSTALLED = $(bashed) $(fished) $(zshed) $(NAMES:%=$(DESTDIR)$(BINDIR)/$(PROGPREFIX)%) \
             $(foreach m,$(MANS),$(call mandest,$(m))) \
             $(shared:%=$(share)/%) $(NAMES:%=$(share)/build/bin/%) \
             $(DESTDIR)$(LIBDIR)/libretort-pmpi.so
 
-## install: programs, pages, recipes, scripts, the log of MPI (DESTDIR, PREFIX,
-##     BINDIR, LIBDIR, MANDIR, SHAREDIR, PROGPREFIX)
+## install: programs, pages, completions, recipes, scripts, the log of MPI
+##     (DESTDIR, PREFIX, BINDIR, LIBDIR, MANDIR, SHAREDIR, COMPDIR, PROGPREFIX)
 install: all
 	@mkdir -p $(sort $(dir $(INSTALLED)))
 	@for n in $(NAMES); do \
@@ -344,13 +366,16 @@ install: all
 	        "$(DESTDIR)$(BINDIR)/$(PROGPREFIX)$$n" && \
 	    ln -sf "$(BINDIR)/$(PROGPREFIX)$$n" "$(share)/build/bin/$$n" || \
 	        exit 1; done
-	@$(foreach m,$(MANS),sed -E $(PAGES) $(EXAMPLES) $(m) > $(call mandest,$(m)) && \
+	@$(foreach m,$(MANS),sed -E $(call PAGES,$(m)) $(EXAMPLES) $(m) > $(call mandest,$(m)) && \
 	    chmod 644 $(call mandest,$(m)) &&) true
 	@for f in $(shared); do case $$f in *.sh | scripts/*) \
 	    sed -E -e '$(CALLS)' $$f >"$(share)/$$f" && \
 	        chmod 755 "$(share)/$$f" ;; \
 	    *) install -m 644 $$f "$(share)/$$f" ;; esac || exit 1; done
 	@$(foreach l,$(PMPI),install -m 644 $(l) "$(DESTDIR)$(LIBDIR)" &&) true
+	@for f in $(bashed); do $(call complete,bash) >$$f || exit 1; done
+	@for f in $(fished); do $(call complete,fish) >$$f || exit 1; done
+	@$(call complete,zsh) >$(zshed)
 
 # Empty folders of SHAREDIR, and inside DESTDIR, are removed too.
 ## uninstall: remove what install put there, under the same settings
@@ -361,7 +386,9 @@ uninstall:
 	    done; rmdir "$(share)" 2>/dev/null || true
 	@if [ -n "$(DESTDIR)" ] && cd "$(DESTDIR)"; then \
 	    for d in $(BINDIR) $(LIBDIR) $(SHAREDIR) $(MANDIR)/man1 \
-	        $(MANDIR)/man5 $(MANDIR)/man7; do \
+	        $(MANDIR)/man5 $(MANDIR)/man7 \
+	        $(COMPDIR)/bash-completion/completions $(COMPDIR)/zsh/site-functions \
+	        $(COMPDIR)/fish/vendor_completions.d; do \
 	        mkdir -p ".$$d" && rmdir -p ".$$d" 2>/dev/null; done; true; fi
 
 ## dist: build/retort-VERSION.tar.gz of the committed tree

@@ -1,0 +1,243 @@
+/* Describes the machine; see doctor.h. */
+#include "doctor.h"
+#include "programs.h"
+#include "base/cpu.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/numa.h"
+#include "base/quota.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "kern/kern.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- lines ---- */
+
+/* Append a line: what is described, and its text. */
+static void
+add_line(struct buf *b, const char *what, const char *text)
+{
+    buf_addf(b, "%-12s %s\n", what, text);
+}
+
+/* Append a line about a thing that the user can do without: "missing" and the
+ * cost if it is not there. */
+static void
+add_optional(struct buf *b, const char *what, int there, const char *use,
+    const char *cost)
+{
+    char text[300];
+
+    snprintf(text, sizeof text, "%s%s",
+        there ? "" : "missing: ", there ? use : cost);
+    add_line(b, what, text);
+}
+
+/* ---- files that the system describes itself by ---- */
+
+/* Copy what follows "KEY", blanks and a colon in a line of the file to text[n];
+ * "" if there is no such line. */
+static void
+read_key(const char *path, const char *key, char *text, size_t n)
+{
+    char line[1000];
+    FILE *f = fopen(path, "r");
+
+    *text = '\0';
+    while (f != NULL && *text == '\0' && fgets(line, sizeof line, f) != NULL) {
+        const char *colon = strchr(line, ':');
+
+        if (colon == NULL || strncmp(line, key, strlen(key)) != 0)
+            continue;
+        colon += 1 + strspn(colon + 1, " \t");
+        snprintf(text, n, "%.*s", (int)strcspn(colon, "\n"), colon);
+    }
+    if (f != NULL)
+        fclose(f);
+}
+
+/* GB (10^9 bytes) of a line of /proc/meminfo. */
+static double
+memory_gb(const char *key)
+{
+    char text[100];
+
+    read_key("/proc/meminfo", key, text, sizeof text);
+    return strtod(text, NULL) * 1024.0 / 1e9;
+}
+
+/* The word in brackets in a file such as "always [madvise] never"; "". */
+static void
+read_choice(const char *path, char *text, size_t n)
+{
+    char line[200];
+    FILE *f = fopen(path, "r");
+    const char *open = NULL;
+
+    *text = '\0';
+    if (f != NULL && fgets(line, sizeof line, f) != NULL)
+        open = strchr(line, '[');
+    if (open != NULL)
+        snprintf(text, n, "%.*s", (int)strcspn(open + 1, "]"), open + 1);
+    if (f != NULL)
+        fclose(f);
+}
+
+/* Is there an executable file of this name in a folder of PATH? */
+static int
+is_in_path(const char *name)
+{
+    const char *p = getenv("PATH");
+    int there = 0;
+
+    while (p != NULL && *p != '\0' && !there) {
+        const size_t n = strcspn(p, ":");
+        char *file = xasprintf("%.*s/%s", (int)n, p, name);
+
+        there = access(file, X_OK) == 0;
+        free(file);
+        p += n + (p[n] == ':');
+    }
+    return there;
+}
+
+/* ---- what is described ---- */
+
+static void
+add_processor(struct buf *b)
+{
+    char model[200];
+    struct numa_state where;
+    const size_t quota = quota_cpus("");
+
+    read_key("/proc/cpuinfo", "model name", model, sizeof model);
+    add_line(b, "processor", *model != '\0' ? model : "unknown");
+    numa_describe(&where);
+    add_line(b, "place", where.text);
+    if (*where.why != '\0')
+        add_line(b, "", where.why);
+    if (quota > 0) {
+        char text[100];
+
+        snprintf(text, sizeof text,
+            "the time of %zu processors, by control group", quota);
+        add_line(b, "quota", text);
+    }
+}
+
+/* Returns whether the processor has what fast products need. */
+static int
+add_kernels(struct buf *b)
+{
+    const char *why = kern_init();
+    char text[300];
+
+    if (why != NULL) {
+        add_line(b, "kernels", why);
+        return 0;
+    }
+    snprintf(text, sizeof text, "%s; 8-bit integers: %s; bfloat16: %s",
+        kern_name(), cpu_vnni() ? "VNNI" : "without VNNI",
+        cpu_amx()              ? "AMX"
+            : cpu_avx512bf16() ? "AVX512-BF16"
+                               : "by multiply-adds, no faster than fp32");
+    add_line(b, "kernels", text);
+    if (strcmp(kern_name(), "ref") != 0)
+        return 1;
+    add_line(b, "",
+        "plain C alone is tens of times slower: retort is meant "
+        "for processors with AVX2");
+    return getenv("RETORT_KERNELS") != NULL;
+}
+
+static void
+add_memory(struct buf *b)
+{
+    char text[200], pages[40];
+
+    snprintf(text, sizeof text, "%.1f GB, of which %.1f are available",
+        memory_gb("MemTotal"), memory_gb("MemAvailable"));
+    add_line(b, "memory", text);
+    read_choice("/sys/kernel/mm/transparent_hugepage/enabled", pages,
+        sizeof pages);
+    if (strcmp(pages, "always") == 0 || strcmp(pages, "madvise") == 0)
+        snprintf(text, sizeof text, "given where they are asked for (%s)",
+            pages);
+    else
+        snprintf(text, sizeof text,
+            "missing: some products are slower; as root: echo madvise "
+            ">/sys/kernel/mm/transparent_hugepage/enabled");
+    add_line(b, "large pages", text);
+}
+
+/* Returns whether every program is there. */
+static int
+add_programs(struct buf *b)
+{
+    struct buf missing = { 0 };
+    size_t there = 0, n = 0;
+
+    for (const struct program *p = programs; p->name != NULL; p++) {
+        char *path = program_path(p->name);
+
+        if (access(path, X_OK) == 0)
+            there++;
+        else
+            buf_addf(&missing, "%s%s", missing.n > 0 ? " " : "", p->name);
+        n++;
+        free(path);
+    }
+    if (there < n) {
+        buf_addf(b, "%-12s missing: %s; install retort again\n", "programs",
+            missing.p);
+    } else {
+        buf_addf(b, "%-12s all %zu are beside this one\n", "programs", there);
+    }
+    buf_release(&missing);
+    return there == n;
+}
+
+static void
+add_libraries(struct buf *b)
+{
+    add_optional(b, "Open MPI", HAVE_MPI && is_in_path("mpirun"),
+        "training over several processes and machines",
+        HAVE_MPI ? "install openmpi-bin (mpirun) to train over several "
+                   "processes"
+                 : "training runs in one process; install libopenmpi-dev and "
+                   "openmpi-bin, and build again");
+    add_optional(b, "HTTP", HAVE_HTTPD, "serve was built",
+        "serve was not built; install libmicrohttpd-dev and build again");
+    add_optional(b, "CLD2", HAVE_CLD2, "clean --lang auto finds languages",
+        "clean cannot find languages; install libcld2-dev and a C++ compiler, "
+        "and build again");
+    add_optional(b, "npm", is_in_path("npm"), "recipes can fetch their text",
+        "recipes/smollm2.mk cannot fetch its text; install npm, or give "
+        "TEXT=FOLDER");
+    add_optional(b, "man", is_in_path("man"), "retort help shows pages",
+        "retort help prints options instead of pages; install man-db");
+}
+
+int
+doctor_main(int argc, char **argv)
+{
+    const struct opt table[] = { OPT_END };
+    struct buf b = { 0 };
+    int well;
+
+    opt_parse(argc, argv, table, "say what this machine has, and what it lacks",
+        "", 0, 0, NULL);
+    add_processor(&b);
+    well = add_kernels(&b);
+    add_memory(&b);
+    well &= add_programs(&b);
+    add_libraries(&b);
+    out_put(b.p, b.n);
+    out_done();
+    buf_release(&b);
+    return well ? EX_OK : EX_SYS;
+}

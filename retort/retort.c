@@ -1,0 +1,116 @@
+/* retort - run the programs, show their pages, look at this machine; see
+ * retort(1) */
+#include "doctor.h"
+#include "programs.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+#include "cli/sub.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Replace this process by the program, which gets argv with the path of its
+ * file as argv[0]. */
+static int
+run_program(const char *name, char **argv)
+{
+    argv[0] = program_path(name);
+    if (!io_exists(argv[0]))
+        die(EX_SYS, "%s is not installed: there is no %s", name, argv[0]);
+    execv(argv[0], argv);
+    die(EX_SYS, "%s:", argv[0]);
+}
+
+/* argv[0] is "retort NAME". */
+static int
+program_main(int argc, char **argv)
+{
+    (void)argc;
+    return run_program(strrchr(argv[0], ' ') + 1, argv);
+}
+
+static void
+list_programs(void)
+{
+    struct buf b = { 0 };
+
+    for (const struct program *p = programs; p->name != NULL; p++)
+        buf_addf(&b, "%-10s %s\n", p->name, p->about);
+    buf_adds(&b,
+        "\nType \"retort help PROGRAM\" for its page, "
+        "\"PROGRAM -h\" for its options.\n");
+    out_put(b.p, b.n);
+    out_done();
+    buf_release(&b);
+}
+
+/* Show the page of words[0], or that of its command words[1]; if there is no
+ * page, or no man(1), the text of -h. */
+static int
+show_page(char **words)
+{
+    static const char script[] =
+        "man 1 \"$1\" 2>/dev/null && exit; shift; exec \"$@\" -h";
+    const int own = !is_program(words[0]);
+    char *page = program_name(own ? "retort" : words[0]);
+    char *program = program_path(own ? "retort" : words[0]);
+
+    if (own && strcmp(words[0], "help") != 0 && strcmp(words[0], "doctor") != 0)
+        die(EX_USAGE,
+            "there is no program \"%s\"; \"retort help\" lists "
+            "them",
+            words[0]);
+    if (!own && words[1] != NULL)
+        page = xasprintf("%s-%s", page, words[1]);
+    execl("/bin/sh", "sh", "-c", script, "sh", page, program, words[1],
+        (char *)NULL);
+    die(EX_SYS, "/bin/sh:");
+}
+
+static int
+help_main(int argc, char **argv)
+{
+    const struct opt table[] = { OPT_END };
+
+    argv = opt_parse(argc, argv, table,
+        "print the page of a program or of its command, or list all programs",
+        "[program [command]]", 0, 2, NULL);
+    if (argv[0] != NULL)
+        return show_page(argv);
+    list_programs();
+    return EX_OK;
+}
+
+/* The commands: two of this program's own, then all programs. */
+static struct sub *
+make_commands(void)
+{
+    static const struct sub own[] = {
+        { "help", help_main, "print a program's page, or list the programs" },
+        { "doctor", doctor_main,
+            "say what this machine has, and what it lacks" },
+    };
+    size_t n = sizeof own / sizeof *own;
+    struct sub *c;
+
+    for (const struct program *p = programs; p->name != NULL; p++)
+        n++;
+    c = xcalloc(n + 1, sizeof *c);
+    memcpy(c, own, sizeof own);
+    n = sizeof own / sizeof *own;
+    for (const struct program *p = programs; p->name != NULL; p++)
+        c[n++] = (struct sub){ p->name, program_main, p->about };
+    return c;
+}
+
+int
+main(int argc, char **argv)
+{
+    program_begin(argv[0]);
+    return sub_main(argc, argv, make_commands(),
+        "run a program, as in \"retort stream data/\", or a command");
+}

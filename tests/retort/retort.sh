@@ -1,0 +1,56 @@
+#!/bin/sh
+# retort: runs the programs beside it, lists them, describes the machine
+. "${0%/*}/../lib/lib.sh"
+
+ok 'the list of programs is printed' retort help
+for p in $(names); do
+    [ "$p" = retort ] || grep -q "^$p  *[a-z]" out || fail "$p is not listed"
+done
+awk 'length > 80' out >wide
+equal 'a line of the list fits into 80 columns' "$(cat wide)" ''
+
+ok 'a program runs by its name' retort shard -V
+like 'the program that runs is the one named' '^shard \(retort\)' out
+ok 'a command of a program runs' retort shard list -h
+like 'the command gets its options' '^usage: shard list' out
+printf 'a b\n' >text
+ok 'a program reads standard input' sh -c 'retort clean -q --split blank - <text >docs'
+like 'what the program wrote is whole' '"retort":"end"' docs
+mkdir bad
+echo '{}' >bad/manifest.json
+status 3 'the status is that of the program' retort shard list bad
+status 2 'a misspelt program ends with status 2' retort sahrd
+like 'the program that was meant is named' 'mean retort shard' err
+status 2 'help of an unknown program ends with status 2' retort help nothing
+like 'the unknown program is named' '"nothing"' err
+
+mkdir empty
+ok 'help prints options where man is missing' \
+    env PATH="$PWD/empty" "$BUILD/bin/retort" help shard list
+like 'the options are those of the command' '^usage: shard list' out
+
+# --- the machine ---
+ok 'doctor ends with status 0' retort doctor
+for line in processor kernels memory 'large pages' programs 'Open MPI' HTTP; do
+    like "doctor has a line on $line" "^$line  *[^ ]" out
+done
+equal 'doctor names the kernels that programs use' \
+    "$(sed -n 's/^kernels *\([a-z0-9]*\).*/\1/p' out)" \
+    "$(if grep -q avx512vl /proc/cpuinfo; then echo avx512; else echo avx2; fi)"
+env RETORT_KERNELS=ref retort doctor >out 2>&1
+like 'doctor says that kernels in plain C are slow' 'slower' out
+
+# --- installed elsewhere, with a prefix ---
+mkdir bin
+cp "$BUILD/bin/retort" bin/r-retort
+cp "$BUILD/bin/shard" bin/r-shard
+ok 'a program with a prefix runs' bin/r-retort shard -V
+like 'the program with the prefix runs' '^r-shard ' out
+ln -s ../bin/r-retort empty/r-retort
+ok 'a link finds the programs beside its target' empty/r-retort shard -V
+status 1 'a program that is not installed ends with status 1' \
+    bin/r-retort stream data
+like 'the missing file is named' 'r-stream' err
+status 1 'doctor ends with status 1 if programs are missing' bin/r-retort doctor
+like 'doctor names a missing program' 'missing: .*stream' out
+done_testing
