@@ -69,6 +69,10 @@ speaker_engine(struct speaker *s, const struct chat_args *a, struct pool *pool)
         l.pages = most > 0 ? most : 1;
     l.longest = l.pages * KV_PAGE < positions ? l.pages * KV_PAGE : positions;
     s->longest = l.longest;
+    if (s->path == a->model) {
+        l.draft = common_draft(&a->how, &s->m, s->tok, pool);
+        l.guesses = a->how.guesses;
+    }
     s->packed = common_pack(&a->how, &s->m, pool);
     g = gen_new(s->packed != NULL ? packed_model(s->packed) : &s->m, pool,
         s->tok, &l);
@@ -325,6 +329,7 @@ talk(struct speaker *s, size_t speakers, const struct chat_args *a)
     gen_statistics(s->engine, &stats);
     prog_closing("%zu questions, %zu tokens, %.1f tokens/s", questions, tokens,
         (double)tokens / (clock_now() - start + 1e-9));
+    common_guessed(&stats);
     prog_detail("%llu of %llu tokens of prompts were in the cache",
         (unsigned long long)stats.shared, (unsigned long long)stats.prompt);
 }
@@ -343,7 +348,7 @@ chat_main(int argc, char **argv)
             "chat template (default: the model's)"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
             "number of tokens to add to a prompt"),
-        ADAPTER_OPTION(&a.how), COMMON_OPTIONS(&a.how),
+        MODEL_OPTIONS(&a.how), COMMON_OPTIONS(&a.how),
         SAMPLING_OPTIONS(&a.how.how),
         OPT_SIZE(0, "cache", &a.cache, 0, 1e15, "bytes",
             "memory for keys and values (0: as much as the texts need)"),

@@ -8,6 +8,8 @@
 #include "model/adapter_file.h"
 #include "train/plan.h"
 
+#include <string.h>
+
 /* Errors advise this when memory is too small. */
 static const char less[] = "fewer texts (--at-once) or tokens (-n, --cache)";
 
@@ -56,6 +58,52 @@ common_pack(const struct common *c, const struct model *m, struct pool *pool)
         note("%s: %.1f MB of weights packed for products in 8-bit integers",
             m->path, (double)packed_bytes(p) * 1e-6);
     return p;
+}
+
+/* Die unless the draft in the file has the tokenizer of the model m. */
+static void
+check_draft(const char *path, const struct model *draft, const struct model *m,
+    const struct tokenizer *tok)
+{
+    char own[33], other[33];
+    struct tokenizer *t;
+    struct err e;
+
+    if ((t = tok_open(path, &e)) == NULL)
+        die_err(&e);
+    if (tok_fit(t, path, draft->c.V, NULL, &e) < 0)
+        die_err(&e);
+    tok_hash(t, own);
+    tok_hash(tok, other);
+    if (strcmp(own, other) != 0)
+        die(EX_USAGE,
+            "--draft %s: its tokenizer is not that of %s, so its tokens mean "
+            "other texts: give a model with the same tokenizer",
+            path, m->path);
+    tok_free(t);
+}
+
+const struct model *
+common_draft(const struct common *c, const struct model *m,
+    const struct tokenizer *tok, struct pool *pool)
+{
+    static struct model draft;
+    static struct packed *packed;
+
+    if (c->draft == NULL)
+        return NULL;
+    common_open(&draft, c->draft, NULL);
+    check_draft(c->draft, &draft, m, tok);
+    packed = common_pack(c, &draft, pool);
+    return packed != NULL ? packed_model(packed) : &draft;
+}
+
+void
+common_guessed(const struct gen_stats *s)
+{
+    if (s->guessed > 0)
+        prog_detail("%llu of %llu guesses were right",
+            (unsigned long long)s->accepted, (unsigned long long)s->guessed);
 }
 
 void

@@ -16,13 +16,14 @@
 struct common {
     struct sampling how;
     size_t seed, threads;
-    const char *cpus, *numa, *adapter;
+    const char *cpus, *numa, *adapter, *draft;
+    size_t guesses;
     int compute;
     int exact; /* 1: no products in 8-bit integers */
 };
-#define COMMON_DEFAULTS          \
-    {                            \
-        .how = SAMPLING_DEFAULTS \
+#define COMMON_DEFAULTS                         \
+    {                                           \
+        .how = SAMPLING_DEFAULTS, .guesses = 4, \
     }
 #define COMMON_OPTIONS(c)                                                    \
     OPT_REAL(0, "temperature", &(c)->how.temperature, 0, 1000, "T",          \
@@ -42,10 +43,16 @@ struct common {
         OPT_FLAG(0, "exact", &(c)->exact,                                    \
             "multiply quantised weights in floating point, as training "     \
             "does, not in 8-bit integers")
-/* An option of commands that have one model. */
-#define ADAPTER_OPTION(c)                             \
-    OPT_STR(0, "adapter", &(c)->adapter, "directory", \
-        "adapter of the model, in PEFT's format")
+/* Options of commands that write texts to read, with one model or with one
+ * before others. */
+#define MODEL_OPTIONS(c)                                                \
+    OPT_STR(0, "adapter", &(c)->adapter, "directory",                   \
+        "adapter of the model, in PEFT's format"),                      \
+        OPT_STR(0, "draft", &(c)->draft, "model",                       \
+            "small model that guesses tokens, so that the model needs " \
+            "fewer steps for the same text"),                           \
+        OPT_SIZE(0, "guesses", &(c)->guesses, 1, 64, "tokens",          \
+            "tokens that the draft guesses in a step")
 /* Further options of commands that write texts to read. */
 #define SAMPLING_OPTIONS(s)                                                 \
     OPT_SIZE(0, "top-k", &(s)->top_k, 0, 1e9, "tokens",                     \
@@ -77,6 +84,13 @@ struct pool *common_pool(const struct common *c);
  * The caller frees it. */
 struct packed *common_pack(const struct common *c, const struct model *m,
     struct pool *pool);
+/* Open the draft that the options name for a model, packed as the model is;
+ * NULL: none.  It stays open.  Dies on errors, also if the draft's tokenizer is
+ * not the model's. */
+const struct model *common_draft(const struct common *c, const struct model *m,
+    const struct tokenizer *tok, struct pool *pool);
+/* Add to the closing line how many guesses of a draft were right. */
+void common_guessed(const struct gen_stats *s);
 /* With -v, note how far p's predictions are from exact ones on the first tokens
  * of a text, at most COMPARED.  p may be NULL. */
 enum { COMPARED = 1000 };

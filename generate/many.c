@@ -93,7 +93,9 @@ many_limits(const struct many *r, size_t texts, size_t longest)
     struct gen_limits l = { .texts = texts,
         .pages = texts * one,
         .longest = longest,
-        .slice = r->slice };
+        .slice = r->slice,
+        .draft = r->draft,
+        .guesses = r->guesses };
 
     if (l.pages > half)
         l.pages = half > one ? half : one;
@@ -106,6 +108,20 @@ many_limits(const struct many *r, size_t texts, size_t longest)
     return l;
 }
 
+/* Free the engine, and keep its numbers of guesses. */
+static void
+free_engine(struct many *r)
+{
+    struct gen_stats s;
+
+    if (r->engine == NULL)
+        return;
+    gen_statistics(r->engine, &s);
+    r->stats.guessed += s.guessed;
+    r->stats.accepted += s.accepted;
+    gen_free(r->engine);
+}
+
 /* End the texts of the engine, and replace it by an engine for texts of
  * `longest` tokens. */
 static void
@@ -115,7 +131,7 @@ widen_engine(struct many *r, size_t texts, size_t longest)
 
     while (r->engine != NULL && gen_step(r->engine) > 0)
         write_ended(r);
-    gen_free(r->engine);
+    free_engine(r);
     l = many_limits(r, texts, longest);
     r->engine = common_engine(r->m, r->pool, r->tok, &l);
     r->longest = r->cache > 0 ? SIZE_MAX : longest;
@@ -178,5 +194,5 @@ many_run(struct many *r)
         }
     }
     progress_end();
-    gen_free(r->engine);
+    free_engine(r);
 }

@@ -17,9 +17,12 @@ struct many {
     struct prompts *prompts;
     const char *file; /* name of the prompts' file; NULL: none */
     struct output *output;
+    const struct model *draft;    /* NULL: none */
     size_t at_once, cache, slice; /* as the options; cache 0: not given */
+    size_t guesses;
     /* results: */
     double texts, tokens;
+    struct gen_stats stats; /* of guesses alone */
     /* while it runs: */
     struct gen_engine *engine;
     size_t longest;               /* tokens of the longest text it takes */

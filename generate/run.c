@@ -37,14 +37,16 @@ print_new_bytes(void *ctx, const struct gen_event *ev)
 
 /* Continue one prompt, and print its text while it is made. */
 static double
-run_one(const struct run_args *a, const struct many *many)
+run_one(const struct run_args *a, struct many *many)
 {
     struct prompt *q = prompts_next(many->prompts);
     const size_t longest = q->ids.n + a->length;
     const struct gen_limits l = { .texts = 1,
         .pages = kv_pages(longest),
         .longest = longest,
-        .slice = a->slice };
+        .slice = a->slice,
+        .draft = many->draft,
+        .guesses = many->guesses };
     struct gen_engine *g = common_engine(many->m, many->pool, many->tok, &l);
     /* a text on a terminal shows progress itself */
     const int shows = !isatty(STDOUT_FILENO);
@@ -67,6 +69,7 @@ run_one(const struct run_args *a, const struct many *many)
     out_put("\n", 1);
     if (shows)
         progress_end();
+    gen_statistics(g, &many->stats);
     gen_free(g);
     prompt_free(q);
     return tokens;
@@ -140,7 +143,9 @@ run_prompts(const struct run_args *a, const struct model *m,
         .file = a->prompts,
         .at_once = a->at_once,
         .cache = a->cache,
-        .slice = a->slice };
+        .slice = a->slice,
+        .draft = common_draft(&a->how, m, tok, pool),
+        .guesses = a->how.guesses };
     const double start = clock_now();
 
     if (a->prompt == NULL) {
@@ -153,6 +158,7 @@ run_prompts(const struct run_args *a, const struct model *m,
     }
     prog_closing("%.0f texts, %.0f tokens, %.1f tokens/s", many.texts,
         many.tokens, many.tokens / (clock_now() - start + 1e-9));
+    common_guessed(&many.stats);
     prompts_close(prompts);
     tok_free(tok);
 }
@@ -205,7 +211,7 @@ run_main(int argc, char **argv)
             "continue an interrupted run, kept at this path"),
         OPT_SIZE(0, "logprobs", &a.logprobs, 0, PARAMS_TOP, "tokens",
             "write the log probability of each token, and of so many rivals"),
-        ADAPTER_OPTION(&a.how), COMMON_OPTIONS(&a.how),
+        MODEL_OPTIONS(&a.how), COMMON_OPTIONS(&a.how),
         SAMPLING_OPTIONS(&a.how.how),
         OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
             "number of texts computed together"),

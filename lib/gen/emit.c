@@ -1,6 +1,7 @@
 /* Choosing the tokens of a step, and reporting them; see engine_impl.h. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "gen/draft.h"
 #include "gen/engine_impl.h"
 #include "gen/shown.h"
 #include "model/head.h"
@@ -8,35 +9,49 @@
 #include <math.h>
 #include <string.h>
 
-/* Choose the next token of running text number i. */
+/* Choose the token after the first `next` new tokens of a text, by a row of
+ * logits. */
+static void
+choose_token(struct gen_engine *g, const struct gen_text *t, size_t next,
+    size_t row, struct sample_room *room)
+{
+    const struct gen_params *p = t->r.params;
+    const struct sample_past past = { t->ids.v, t->ids.v + t->r.n, t->end.v,
+        t->r.n, next, next < p->least ? t->end.n : 0 };
+    const float *z = g->logits + row * g->m->c.V;
+    struct gen_top *top = &g->top[row];
+
+    top->chosen = UINT32_MAX;
+    if (!sample_finite(z, g->m->c.V))
+        return;
+    top->chosen = sample_next(&p->how, &past, z, g->V,
+        rng_unit(rng_key(p->seed, t->r.number), next), room);
+    if (p->logprobs) {
+        const double lse = sample_lse(z, g->m->c.V);
+
+        top->own = sample_logp(z[top->chosen], lse);
+        sample_top(z, g->V, lse, p->top < g->V ? p->top : g->V, top->ids,
+            top->logp, room->key);
+    }
+}
+
+/* Choose the next tokens of running text number i: one, and another one after
+ * each guess that equals the token chosen in its place. */
 static void
 choose_task(void *ctx, size_t i, size_t worker)
 {
     struct gen_engine *g = ctx;
     struct gen_text *t = g->run[i];
-    const struct gen_params *p = t->r.params;
-    const size_t next = t->ids.n - t->r.n;
-    const int ban = next < p->least;
-    const struct sample_past past = { t->ids.v, t->ids.v + t->r.n, t->end.v,
-        t->r.n, next, ban ? t->end.n : 0 };
-    const float *z = g->logits + t->row * g->m->c.V;
-    struct sample_room *room = &g->room[worker];
-    struct gen_top *top;
+    const size_t known = t->ids.n - t->guesses;
 
+    t->choices = 0;
     if (t->feed == 0 || t->row == GEN_NO_ROW)
         return;
-    t->chosen = UINT32_MAX;
-    if (!sample_finite(z, g->m->c.V))
-        return;
-    t->chosen = sample_next(&p->how, &past, z, g->V,
-        rng_unit(rng_key(p->seed, t->r.number), next), room);
-    if (p->logprobs) {
-        const double lse = sample_lse(z, g->m->c.V);
-
-        top = &g->top[t->row];
-        t->logp = sample_logp(z[t->chosen], lse);
-        sample_top(z, g->V, lse, p->top < g->V ? p->top : g->V, top->ids,
-            top->logp, room->key);
+    for (size_t k = 0; k <= t->guesses; k++) {
+        choose_token(g, t, known + k - t->r.n, t->row + k, &g->room[worker]);
+        t->choices++;
+        if (k < t->guesses && g->top[t->row + k].chosen != t->ids.v[known + k])
+            break;
     }
 }
 
@@ -159,10 +174,10 @@ show_bytes(struct gen_text *t, int all, struct gen_event *ev)
 }
 
 static void
-report_token(struct gen_engine *g, struct gen_text *t, enum gen_reason why)
+report_token(struct gen_engine *g, struct gen_text *t,
+    const struct gen_top *top, enum gen_reason why)
 {
     const struct gen_params *p = t->r.params;
-    const struct gen_top *top = &g->top[t->row];
     struct gen_event ev = { .kind = GEN_TOKEN,
         .id = t->chosen,
         .at = t->ids.n - t->r.n - 1,
@@ -187,17 +202,14 @@ ends_text(const struct gen_text *t)
     return 0;
 }
 
-enum gen_reason
-gen_report(struct gen_engine *g, struct gen_text *t)
+/* Add a token that was chosen to the text. */
+static enum gen_reason
+add_token(struct gen_engine *g, struct gen_text *t, const struct gen_top *top)
 {
     enum gen_reason why = GEN_GOES_ON;
 
-    if (t->feed == 0 || t->cancelled)
-        return GEN_GOES_ON;
-    if (t->r.score)
-        report_prompt(g, t);
-    if (t->row == GEN_NO_ROW)
-        return kv_length(g->kv, t->slot) == t->ids.n ? GEN_LENGTH : GEN_GOES_ON;
+    t->chosen = top->chosen;
+    t->logp = top->own;
     if (t->chosen == UINT32_MAX)
         return GEN_NAN;
     if (ends_text(t))
@@ -207,7 +219,30 @@ gen_report(struct gen_engine *g, struct gen_text *t)
         why = GEN_STOP;
     else if (t->ids.n - t->r.n == t->r.params->most)
         why = GEN_LENGTH;
-    report_token(g, t, why);
+    report_token(g, t, top, why);
+    return why;
+}
+
+enum gen_reason
+gen_report(struct gen_engine *g, struct gen_text *t)
+{
+    enum gen_reason why = GEN_GOES_ON;
+
+    if (t->guesses > 0)
+        draft_withdraw(t);
+    if (t->feed == 0 || t->cancelled)
+        return GEN_GOES_ON;
+    if (t->r.score)
+        report_prompt(g, t);
+    if (t->row == GEN_NO_ROW)
+        return kv_length(g->kv, t->slot) == t->ids.n ? GEN_LENGTH : GEN_GOES_ON;
+    for (size_t k = 0; k < t->choices && why == GEN_GOES_ON && !t->cancelled;
+         k++) {
+        why = add_token(g, t, &g->top[t->row + k]);
+        g->stats.accepted += k + 1 < t->choices;
+    }
+    if (t->guesses > 0)
+        draft_forget(g, t);
     return why;
 }
 

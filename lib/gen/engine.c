@@ -1,11 +1,19 @@
 /* The engine: requests, steps, memory; see engine.h. */
 #include "gen/engine.h"
 #include "base/mem.h"
+#include "gen/draft.h"
 #include "gen/engine_impl.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Rows of logits of a step, at most. */
+static size_t
+logit_rows(const struct gen_limits *l)
+{
+    return l->texts * (l->draft != NULL ? 1 + l->guesses : 1);
+}
 
 static void
 add_end_ids(struct gen_engine *g)
@@ -21,6 +29,7 @@ gen_new(const struct model *m, struct pool *pool, const struct tokenizer *tok,
     const struct gen_limits *l)
 {
     const size_t V = m->c.V, pages = kv_pages(l->longest);
+    const size_t rows = logit_rows(l);
     struct gen_engine *g = xcalloc(1, sizeof *g);
 
     assert(l->texts > 0 && l->pages > 0 && l->longest > 0 && l->slice > 0);
@@ -35,8 +44,8 @@ gen_new(const struct model *m, struct pool *pool, const struct tokenizer *tok,
     g->room = xreallocarray(NULL, pool_size(pool), sizeof *g->room);
     for (size_t i = 0; i < pool_size(pool); i++)
         sample_room_init(&g->room[i], V);
-    g->logits = xreallocarray(NULL, l->texts * V, sizeof *g->logits);
-    g->top = xreallocarray(NULL, l->texts, sizeof *g->top);
+    g->logits = xreallocarray(NULL, rows * V, sizeof *g->logits);
+    g->top = xreallocarray(NULL, rows, sizeof *g->top);
     g->more = xcalloc(l->texts, sizeof *g->more);
     g->path = xreallocarray(NULL, pages, sizeof *g->path);
     g->run = xreallocarray(NULL, l->texts, sizeof(struct gen_text *));
@@ -48,6 +57,7 @@ gen_new(const struct model *m, struct pool *pool, const struct tokenizer *tok,
         g->states = xreallocarray(NULL, l->slice * m->c.d, sizeof *g->states);
         g->z = xreallocarray(NULL, GEN_SCORED * V, sizeof *g->z);
     }
+    g->draft = l->draft != NULL ? draft_new(g) : NULL;
     g->stats.pages = l->pages;
     return g;
 }
@@ -75,8 +85,11 @@ gen_bytes(const struct gen_engine *g)
     const size_t V = g->m->c.V;
     size_t n = kv_bytes(g->kv) + prefix_bytes(l->pages) +
         pool_size(g->pool) * sample_room_bytes(V) +
-        l->texts * (V * sizeof *g->logits + sizeof *g->top + sizeof *g->more);
+        logit_rows(l) * (V * sizeof *g->logits + sizeof *g->top) +
+        l->texts * sizeof *g->more;
 
+    if (g->draft != NULL)
+        n += draft_bytes(g);
     if (l->scores)
         n += fwd_bytes(g->fwd) +
             (l->slice * g->m->c.d + GEN_SCORED * V) * sizeof(float);
@@ -109,6 +122,7 @@ gen_free(struct gen_engine *g)
     tok_ids_release(&g->end);
     kv_free(g->kv);
     prefix_free(g->prefix);
+    draft_free(g->draft);
     fwd_free(g->fwd);
     free(g->logits);
     free(g->top);
@@ -228,9 +242,10 @@ finish_step(struct gen_engine *g, int computed)
     }
 }
 
-/* Compute the tokens that were planned. */
+/* Compute the tokens that were planned; rows: texts that have a row of logits
+ * without guesses. */
 static void
-compute_step(struct gen_engine *g)
+compute_step(struct gen_engine *g, size_t rows)
 {
     size_t n = 0, tokens = 0;
 
@@ -242,7 +257,7 @@ compute_step(struct gen_engine *g)
         g->more[n++] = (struct kv_more){ .text = t->slot,
             .ids = t->ids.v + kv_length(g->kv, t->slot),
             .n = t->feed,
-            .logits = t->row != GEN_NO_ROW,
+            .logits = t->row < rows,
             .states = t->states };
         tokens += t->feed;
     }
@@ -255,11 +270,17 @@ compute_step(struct gen_engine *g)
 size_t
 gen_step(struct gen_engine *g)
 {
+    size_t rows;
+
     cancel_waiting(g);
     finish_step(g, 0);
-    if (gen_plan(g) == 0 && g->nrun == 0)
+    if ((rows = gen_plan(g)) == 0 && g->nrun == 0)
         return g->stats.waiting;
-    compute_step(g);
+    if (g->draft != NULL)
+        draft_guess(g, rows);
+    compute_step(g, rows);
+    if (g->draft != NULL)
+        draft_logits(g);
     for (size_t i = 0; !g->limits.apart && i < g->nrun; i++)
         gen_keep_pages(g, g->run[i]);
     gen_choose(g);

@@ -22,9 +22,16 @@
  * which there is always one or more.  Texts of one prompt (n > 1) share its
  * full pages in this way.
  *
+ * With a draft, a smaller model with the same tokens, each step guesses the next
+ * tokens of a text by the draft, and the model computes the token after each of
+ * them at once.  Guesses are kept as long as the model chooses the same tokens,
+ * so that texts are those without a draft, to the bit; only the number of steps
+ * changes.  Both models choose by the same random numbers.  Leviathan et al.,
+ * arXiv:2211.17192, with equality in place of their section 2.3.
+ *
  * One thread makes all calls on an engine; pool's threads compute.
  *
- * schedule.c plans a step, emit.c chooses and reports tokens.
+ * schedule.c plans a step, draft.c guesses, emit.c chooses and reports tokens.
  */
 #ifndef GEN_ENGINE_H
 #define GEN_ENGINE_H
@@ -47,6 +54,8 @@ struct gen_limits {
     size_t slice;   /* tokens of prompts read in a step, at most */
     int scores;     /* requests may have `score` */
     int apart;      /* compute every prompt whole, for comparisons */
+    const struct model *draft; /* outlives the engine; NULL: no guesses */
+    size_t guesses; /* tokens that the draft guesses in a step, at most */
 };
 enum { GEN_SLICE = 256 }; /* a good slice */
 
@@ -135,6 +144,8 @@ struct gen_stats {
     uint64_t shared;         /* tokens of these that were not computed again */
     uint64_t next;           /* tokens that texts got */
     uint64_t preempted;      /* how often a text was preempted */
+    uint64_t guessed;        /* tokens that the draft guessed */
+    uint64_t accepted;       /* tokens of these that texts got */
     uint64_t steps;
     size_t step_tokens; /* tokens computed in the last step */
 };

@@ -9,6 +9,7 @@
 #include "model/forward_kv.h"
 
 #define GEN_NO_ROW SIZE_MAX
+#define GEN_DRAFT_ROW (SIZE_MAX - 1) /* draft_guess gives the text its row */
 enum { GEN_SCORED = 32 }; /* prompt tokens that are scored together */
 
 struct gen_text {
@@ -27,15 +28,22 @@ struct gen_text {
     int apart;    /* the tree has another page for its tokens, so that none of
                    * its further pages is added */
     /* in a step: */
-    size_t feed;     /* tokens to compute */
-    float *states;   /* [feed,d] their final states; NULL: not wanted */
-    size_t row;      /* row of logits after them, or GEN_NO_ROW */
-    uint32_t chosen; /* next token; UINT32_MAX: a logit is not finite */
-    float logp;      /* its log probability */
+    size_t feed;    /* tokens to compute */
+    size_t guesses; /* of these the draft guesses; ids ends with them */
+    float *states;  /* [feed,d] their final states; NULL: not wanted */
+    size_t row;     /* row of logits after the last token that is no guess, or
+                      * GEN_NO_ROW; those after guesses follow it */
+    size_t choices; /* tokens chosen, by rows of logits from row on */
+    uint32_t
+        chosen; /* the token to report; UINT32_MAX: a logit is not finite */
+    float logp; /* its log probability */
 };
 
-/* Log probabilities of the most probable tokens after some tokens. */
+/* The token that was chosen by a row of logits, its log probability, and those
+ * of the most probable tokens. */
 struct gen_top {
+    uint32_t chosen;
+    float own;
     uint32_t ids[PARAMS_TOP];
     float logp[PARAMS_TOP];
 };
@@ -50,8 +58,9 @@ struct gen_engine {
     struct kvcache *kv;
     struct prefix *prefix;
     struct sample_room *room; /* [threads] */
-    float *logits;            /* [texts,m.V] */
-    struct gen_top *top;      /* [texts] */
+    float *logits;            /* [rows,m.V]; rows: texts (1 + guesses) */
+    struct gen_top *top;      /* [rows] */
+    struct draft *draft;      /* NULL: no guesses */
     struct kv_more *more;     /* [texts] */
     uint32_t *path;           /* pages of the longest text */
     /* for prompts with scores */
@@ -68,8 +77,8 @@ struct gen_engine {
 };
 
 /* Choose the texts and tokens of the next step: let texts begin, and preempt
- * the youngest if pages are too few.  Sets `feed`, `states` and `row` of each
- * running text; returns the number of rows. */
+ * the youngest if pages are too few.  Sets `feed`, `guesses`, `states` and `row`
+ * of each running text; returns the number of rows, guesses excepted. */
 size_t gen_plan(struct gen_engine *g);
 /* Add full pages of a running text to the tree of prefixes. */
 void gen_keep_pages(struct gen_engine *g, struct gen_text *t);

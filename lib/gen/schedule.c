@@ -1,4 +1,5 @@
 /* Choose the tokens of a step, and give pages to texts; see engine_impl.h. */
+#include "gen/draft.h"
 #include "gen/engine_impl.h"
 
 #include <string.h>
@@ -12,6 +13,8 @@ gen_drop(struct gen_engine *g, struct gen_text *t)
         prefix_leave(g->prefix, table[--t->nodes]);
     t->apart = 0;
     kv_drop(g->kv, t->slot);
+    if (g->draft != NULL)
+        draft_drop(g, t);
     g->slot[g->nslot++] = t->slot;
 }
 
@@ -19,7 +22,9 @@ void
 gen_keep_pages(struct gen_engine *g, struct gen_text *t)
 {
     const uint32_t *table = kv_table(g->kv, t->slot);
-    const size_t full = kv_length(g->kv, t->slot) / KV_PAGE;
+    const size_t known = t->ids.n - t->guesses;
+    const size_t has = kv_length(g->kv, t->slot);
+    const size_t full = (has < known ? has : known) / KV_PAGE;
 
     for (; !t->apart && t->nodes < full; t->nodes++) {
         const uint32_t parent =
@@ -171,6 +176,18 @@ tokens_to_feed(struct gen_engine *g, size_t i, size_t *slice)
     return left;
 }
 
+/* How many tokens may the draft guess for a text, whose next step gives it one
+ * token without guesses? */
+static size_t
+tokens_to_guess(const struct gen_engine *g, const struct gen_text *t)
+{
+    const size_t left = t->r.n + t->r.params->most - t->ids.n;
+
+    if (g->draft == NULL || left <= 1 || (t->r.score && t->scored < t->r.n))
+        return 0;
+    return left - 1 < g->limits.guesses ? left - 1 : g->limits.guesses;
+}
+
 /* Set `row` and `states` of a text; *states: where the next one's go. */
 static void
 want_outputs(struct gen_engine *g, struct gen_text *t, size_t *rows,
@@ -181,7 +198,7 @@ want_outputs(struct gen_engine *g, struct gen_text *t, size_t *rows,
     t->row = GEN_NO_ROW;
     t->states = NULL;
     if (end == t->ids.n && t->r.params->most > 0)
-        t->row = (*rows)++;
+        t->row = t->guesses > 0 ? GEN_DRAFT_ROW : (*rows)++;
     /* State number p predicts the prompt's token p + 1. */
     if (t->r.score && t->scored < t->r.n && end >= t->scored &&
         at + 1 < t->r.n) {
@@ -198,17 +215,20 @@ gen_plan(struct gen_engine *g)
 
     start_texts(g);
     for (size_t i = 0; i < g->nrun; i++)
-        g->run[i]->feed = 0;
+        g->run[i]->feed = g->run[i]->guesses = 0;
     for (size_t i = 0; i < g->nrun; i++) {
         struct gen_text *t = g->run[i];
         const size_t n = tokens_to_feed(g, i, &slice);
         const size_t has = kv_length(g->kv, t->slot);
+        const size_t guesses = n == 1 && has > 0 ? tokens_to_guess(g, t) : 0;
 
         t->row = GEN_NO_ROW;
         if (n == 0 ||
-            !free_pages(g, i, kv_pages(has + n) - kv_pages(has), &promised))
+            !free_pages(g, i, kv_pages(has + n + guesses) - kv_pages(has),
+                &promised))
             continue;
         t->feed = n;
+        t->guesses = guesses;
         want_outputs(g, t, &rows, &states);
     }
     return rows;

@@ -207,11 +207,17 @@ kv_share(struct kvcache *k, size_t text, const uint32_t *page, size_t n)
 }
 
 void
+kv_cut(struct kvcache *k, size_t text, size_t n)
+{
+    assert(text < k->texts && n <= k->n[text]);
+    pages_cut(&k->pages, text, kv_pages(n));
+    k->n[text] = n;
+}
+
+void
 kv_drop(struct kvcache *k, size_t text)
 {
-    assert(text < k->texts);
-    pages_drop(&k->pages, text);
-    k->n[text] = 0;
+    kv_cut(k, text, 0);
 }
 
 void

@@ -46,6 +46,9 @@ size_t kv_unused(const struct kvcache *k);
 /* Begin an empty text with n pages, all full, which are the first pages of a
  * text or are held.  page [n] is copied. */
 void kv_share(struct kvcache *k, size_t text, const uint32_t *page, size_t n);
+/* Shorten a text to its first n tokens; pages that it no longer needs lose a
+ * user.  No page of its other tokens is shared or held. */
+void kv_cut(struct kvcache *k, size_t text, size_t n);
 /* Empty a text: its pages lose a user. */
 void kv_drop(struct kvcache *k, size_t text);
 /* kv_hold: a page that is in use gets one more user: the caller, who keeps its

@@ -60,9 +60,9 @@ pages_share(struct kv_pages *p, size_t text, const uint32_t *page, size_t n)
 }
 
 void
-pages_drop(struct kv_pages *p, size_t text)
+pages_cut(struct kv_pages *p, size_t text, size_t n)
 {
     /* the first page is freed last, so it is the first to be taken */
-    while (p->count[text] > 0)
+    while (p->count[text] > n)
         pages_drop_user(p, p->table[text * p->most + --p->count[text]]);
 }

@@ -27,7 +27,7 @@ void pages_drop_user(struct kv_pages *p, uint32_t page);
 /* Begin a text without pages with n pages in use; each gets one more user. */
 void pages_share(struct kv_pages *p, size_t text, const uint32_t *page,
     size_t n);
-/* Take all pages from a text. */
-void pages_drop(struct kv_pages *p, size_t text);
+/* Take all pages from a text but its first n. */
+void pages_cut(struct kv_pages *p, size_t text, size_t n);
 
 #endif

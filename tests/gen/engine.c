@@ -1,6 +1,6 @@
 /* The engine: greedy texts against transformers; texts and log probabilities
  * that have the same bits alone and beside others, with few pages, slices of
- * prompts and shared prefixes; scores, ends and cancelled texts. */
+ * prompts, shared prefixes and drafts; scores, ends and cancelled texts. */
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -301,13 +301,15 @@ test_loads(const char *name)
         size_t threads;
         int preempts;
     } load[] = {
-        { "64 at a time", { 64, 400, LONGEST, 256, 1, 0 }, 3, 0 },
-        { "64 at a time, in slices of 7", { 64, 400, LONGEST, 7, 1, 0 }, 2, 0 },
-        { "16 at a time, with few pages", { 16, 14, LONGEST, 64, 1, 0 }, 2, 1 },
-        { "7 at a time, with the fewest pages", { 7, 8, LONGEST, 256, 1, 0 }, 1,
-            1 },
+        { "64 at a time", { 64, 400, LONGEST, 256, 1, 0, NULL, 0 }, 3, 0 },
+        { "64 at a time, in slices of 7",
+            { 64, 400, LONGEST, 7, 1, 0, NULL, 0 }, 2, 0 },
+        { "16 at a time, with few pages",
+            { 16, 14, LONGEST, 64, 1, 0, NULL, 0 }, 2, 1 },
+        { "7 at a time, with the fewest pages",
+            { 7, 8, LONGEST, 256, 1, 0, NULL, 0 }, 1, 1 },
     };
-    const struct gen_limits alone = { 1, 8, LONGEST, 256, 1, 1 };
+    const struct gen_limits alone = { 1, 8, LONGEST, 256, 1, 1, NULL, 0 };
     struct heard want[TEXTS] = { 0 };
     struct model m;
 
@@ -332,12 +334,77 @@ test_loads(const char *name)
     model_close(&m);
 }
 
+/* ---- guesses of a draft ---- */
+
+static void
+test_drafts(const char *name, const char *draft_name)
+{
+    static const struct {
+        size_t texts, pages, guesses, threads;
+    } load[] = { { 64, 400, 4, 3 }, { 1, 8, 1, 1 }, { 7, 9, 7, 2 } };
+    const struct gen_limits alone = { 1, 8, LONGEST, 256, 1, 1, NULL, 0 };
+    struct heard want[TEXTS] = { 0 };
+    struct gen_stats s = { 0 };
+    struct model m, draft;
+
+    open_family(&m, name);
+    open_family(&draft, draft_name);
+    run_requests(&m, 1, &alone, 0, want);
+    for (size_t i = 0; i < sizeof load / sizeof *load; i++) {
+        const struct gen_limits l = { load[i].texts, load[i].pages, LONGEST,
+            256, 1, 0, &draft, load[i].guesses };
+        struct heard got[TEXTS] = { 0 };
+        size_t good;
+
+        s = run_requests(&m, load[i].threads, &l, i, got);
+        good = count_equal(want, got);
+        ok(good == TEXTS,
+            "%s: %zu of %d texts have the bits that they have without a draft, "
+            "%zu guesses by %s, %zu at a time",
+            name, good, TEXTS, load[i].guesses, draft_name, load[i].texts);
+        ok(s.guessed > 0 && s.accepted <= s.guessed && s.used == 0 &&
+                (strcmp(name, draft_name) != 0 ||
+                    s.accepted * 10 > s.guessed * 9),
+            "%s: %zu of %zu guesses by %s are accepted, %zu at a time", name,
+            (size_t)s.accepted, (size_t)s.guessed, draft_name, load[i].texts);
+        release_all(got);
+    }
+    release_all(want);
+    model_close(&m);
+    model_close(&draft);
+}
+
+/* A text of 60 tokens takes a step for its prompt, and 12 for 5 tokens each less
+ * the one before. */
+static void
+test_draft_steps(const struct model *m, struct pool *pool)
+{
+    const struct gen_limits l = { 1, 4, 100, 256, 0, 0, m, 4 };
+    struct gen_engine *g = gen_new(m, pool, NULL, &l);
+    struct heard h = { 0 };
+    struct gen_stats s;
+
+    hear_init(&h);
+    h.params.most = 61;
+    h.params.past_eos = 1;
+    tok_ids_push(&h.prompt, 7);
+    tok_ids_push(&h.prompt, 9);
+    add_heard(g, &h);
+    run_engine(g);
+    gen_statistics(g, &s);
+    ok(h.next.n == 61 && s.steps == 13,
+        "a draft that is the model itself gives five tokens a step (%zu steps)",
+        (size_t)s.steps);
+    hear_release(&h);
+    gen_free(g);
+}
+
 /* ---- one prompt, several texts ---- */
 
 static void
 test_shared(const struct model *m, struct pool *pool)
 {
-    const struct gen_limits l = { 8, 100, LONGEST, 1000, 0, 0 };
+    const struct gen_limits l = { 8, 100, LONGEST, 1000, 0, 0, NULL, 0 };
     struct gen_engine *g = gen_new(m, pool, NULL, &l);
     struct heard h[8] = { 0 };
     struct gen_stats s;
@@ -391,7 +458,7 @@ logp_after(const struct model *m, struct pool *pool, const uint32_t *ids,
 static void
 test_scores(const struct model *m, struct pool *pool)
 {
-    const struct gen_limits l = { 2, 20, LONGEST, 17, 1, 0 };
+    const struct gen_limits l = { 2, 20, LONGEST, 17, 1, 0, NULL, 0 };
     struct gen_engine *g = gen_new(m, pool, NULL, &l);
     struct heard h = { 0 };
     const float *logp;
@@ -430,7 +497,7 @@ test_scores(const struct model *m, struct pool *pool)
 static void
 test_ends(const struct model *m, struct pool *pool)
 {
-    const struct gen_limits l = { 2, 10, 200, 64, 0, 0 };
+    const struct gen_limits l = { 2, 10, 200, 64, 0, 0, NULL, 0 };
     struct gen_engine *g = gen_new(m, pool, NULL, &l);
     struct heard h[4] = { 0 };
     struct gen_stats s;
@@ -483,7 +550,7 @@ test_ends(const struct model *m, struct pool *pool)
 static void
 test_refused(const struct model *m, struct pool *pool)
 {
-    const struct gen_limits l = { 2, 2, 200, 64, 0, 0 };
+    const struct gen_limits l = { 2, 2, 200, 64, 0, 0, NULL, 0 };
     struct gen_engine *g = gen_new(m, pool, NULL, &l);
     const struct gen_params p = { .most = 100, .how = SAMPLING_DEFAULTS };
     uint32_t ids[200] = { 0 }, bad = (uint32_t)m->c.V;
@@ -517,8 +584,14 @@ main(void)
         test_greedy(names[i]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         test_loads(names[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        test_drafts(names[i], names[i]);
+    test_drafts("qwen3", "qwen3-cut");
+    test_drafts("gemma3", "gemma3-cut");
+    test_drafts("mistral", "qwen2");
     open_family(&m, "qwen2");
     test_shared(&m, pool);
+    test_draft_steps(&m, pool);
     test_scores(&m, pool);
     test_ends(&m, pool);
     test_refused(&m, pool);

@@ -34,6 +34,28 @@ sed -n '1{
 ok 'the text of a prompt has words' grep -q them first
 same 'a prompt has one text, alone and in a file' first alone
 
+# --- a draft ---
+convert -q --dtype q4_0 "$m" small.gguf
+for how in "--draft $m" '--draft small.gguf --guesses 2' \
+    '--draft small.gguf --at-once 1 -j 1'; do
+    # shellcheck disable=SC2086 # a list
+    ok "prompts are continued with $how" say --prompts p.jsonl -n 12 $how
+    same "$how changes no byte" greedy out
+done
+ok 'a draft guesses for texts at a temperature' generate run -v -m "$m" \
+    --draft "$m" --temperature 1 -s 3 -n 30 'The river'
+like 'the closing line says how many guesses were right' \
+    '[1-9][0-9]* of [1-9][0-9]* guesses' err
+cp out drafted
+say --temperature 1 -s 3 -n 30 'The river' >plain
+same 'a draft changes no byte at a temperature' plain drafted
+cp -R "$m" other
+chmod -R u+w other
+sed 's/"content": "<|endoftext|>"/"content": "<|other|>"/; s/<|endoftext|>/<|other|>/g' \
+    "$m/tokenizer.json" >other/tokenizer.json
+status 2 'a draft of another tokenizer is refused' say --draft other -n 3 the
+like 'the refusal speaks of the tokenizer' 'tokenizer' err
+
 for how in '--at-once 1' '--at-once 3 -j 1' '--at-once 2 -j 3'; do
     # shellcheck disable=SC2086 # a list
     ok "prompts are continued with $how" say --prompts p.jsonl -n 12 $how

@@ -1,0 +1,179 @@
+/* Guessing tokens by a smaller model; see draft.h. */
+#include "gen/draft.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "gen/engine_impl.h"
+
+#include <stdlib.h>
+
+struct draft {
+    struct kvcache *kv;
+    size_t V;              /* ids below V may be guessed */
+    float *logits;         /* [texts,draft.V] */
+    float *states;         /* [texts (1 + guesses),m.d] of the model */
+    struct kv_more *more;  /* [texts] */
+    struct gen_text **who; /* [texts] texts that get another guess */
+    size_t n;              /* their number */
+    size_t row, rows;      /* rows of the engine's logits that have states */
+};
+
+struct draft *
+draft_new(const struct gen_engine *g)
+{
+    const struct gen_limits *l = &g->limits;
+    const struct model *m = l->draft;
+    struct draft *d = xcalloc(1, sizeof *d);
+
+    d->kv = kv_new(m, g->pool, l->texts, l->texts * kv_pages(l->longest),
+        l->longest);
+    d->V = m->c.V < g->V ? m->c.V : g->V;
+    d->logits = xreallocarray(NULL, l->texts * m->c.V, sizeof *d->logits);
+    d->states = xreallocarray(NULL, l->texts * (1 + l->guesses) * g->m->c.d,
+        sizeof *d->states);
+    d->more = xcalloc(l->texts, sizeof *d->more);
+    d->who = xreallocarray(NULL, l->texts, sizeof(struct gen_text *));
+    return d;
+}
+
+void
+draft_free(struct draft *d)
+{
+    if (d == NULL)
+        return;
+    kv_free(d->kv);
+    free(d->logits);
+    free(d->states);
+    free(d->more);
+    free(d->who);
+    free(d);
+}
+
+size_t
+draft_bytes(const struct gen_engine *g)
+{
+    const struct gen_limits *l = &g->limits;
+
+    return kv_bytes(g->draft->kv) + l->texts * l->draft->c.V * sizeof(float) +
+        l->texts * (1 + l->guesses) * g->m->c.d * sizeof(float);
+}
+
+/* ---- guesses ---- */
+
+/* Choose a guess as emit.c chooses a token: by the same random number. */
+static void
+guess_task(void *ctx, size_t i, size_t worker)
+{
+    struct gen_engine *g = ctx;
+    struct gen_text *t = g->draft->who[i];
+    const struct gen_params *p = t->r.params;
+    const float *z = g->draft->logits + i * g->limits.draft->c.V;
+    const size_t next = t->ids.n - t->r.n;
+    const struct sample_past past = { t->ids.v, t->ids.v + t->r.n, t->end.v,
+        t->r.n, next, next < p->least ? t->end.n : 0 };
+
+    t->chosen = UINT32_MAX;
+    if (sample_finite(z, g->limits.draft->c.V))
+        t->chosen = sample_next(&p->how, &past, z, g->draft->V,
+            rng_unit(rng_key(p->seed, t->r.number), next), &g->room[worker]);
+}
+
+/* Collect the running texts that want more than `has` guesses. */
+static void
+collect_texts(struct gen_engine *g, size_t has)
+{
+    struct draft *d = g->draft;
+
+    d->n = 0;
+    for (size_t i = 0; i < g->nrun; i++) {
+        struct gen_text *t = g->run[i];
+
+        if (t->row != GEN_DRAFT_ROW || t->guesses <= has)
+            continue;
+        d->more[d->n] = (struct kv_more){ .text = t->slot,
+            .ids = t->ids.v + kv_length(d->kv, t->slot),
+            .n = t->ids.n - kv_length(d->kv, t->slot),
+            .logits = 1 };
+        d->who[d->n++] = t;
+    }
+}
+
+/* Give rows of logits and of states to the texts that may have guesses. */
+static void
+place_rows(struct gen_engine *g, size_t row)
+{
+    struct draft *d = g->draft;
+
+    d->row = row;
+    d->rows = 0;
+    for (size_t i = 0; i < g->nrun; i++) {
+        struct gen_text *t = g->run[i];
+
+        if (t->row != GEN_DRAFT_ROW)
+            continue;
+        t->feed = 1 + t->guesses;
+        t->row = row + d->rows;
+        t->states = d->states + d->rows * g->m->c.d;
+        d->rows += t->feed;
+        g->stats.guessed += t->guesses;
+    }
+}
+
+void
+draft_guess(struct gen_engine *g, size_t row)
+{
+    struct draft *d = g->draft;
+
+    for (size_t has = 0;; has++) {
+        collect_texts(g, has);
+        if (d->n == 0)
+            break;
+        if (kv_feed(d->kv, d->more, d->n, d->logits) < 0)
+            mem_exhausted("pages of the draft");
+        pool_run(g->pool, d->n, guess_task, g);
+        for (size_t i = 0; i < d->n; i++) {
+            struct gen_text *t = d->who[i];
+
+            if (t->chosen == UINT32_MAX)
+                t->guesses = has;
+            else
+                tok_ids_push(&t->ids, t->chosen);
+        }
+    }
+    place_rows(g, row);
+}
+
+void
+draft_logits(struct gen_engine *g)
+{
+    const struct draft *d = g->draft;
+
+    if (d->rows > 0)
+        kv_head(g->kv, d->states, d->rows, g->logits + d->row * g->m->c.V);
+}
+
+/* ---- after the model has chosen ---- */
+
+void
+draft_withdraw(struct gen_text *t)
+{
+    t->ids.n -= t->guesses;
+}
+
+void
+draft_forget(struct gen_engine *g, const struct gen_text *t)
+{
+    const size_t n = t->ids.n - 1; /* the last token was not computed yet */
+
+    if (t->states == NULL || t->feed == 0)
+        return;
+    if (kv_length(g->kv, t->slot) > n)
+        kv_cut(g->kv, t->slot, n);
+    if (kv_length(g->draft->kv, t->slot) > n)
+        kv_cut(g->draft->kv, t->slot, n);
+}
+
+void
+draft_drop(struct gen_engine *g, const struct gen_text *t)
+{
+    kv_drop(g->draft->kv, t->slot);
+}

@@ -1,0 +1,28 @@
+/* The draft of an engine: a smaller model that guesses tokens; see engine.h. */
+#ifndef GEN_DRAFT_H
+#define GEN_DRAFT_H
+
+#include <stddef.h>
+
+struct gen_engine;
+struct gen_text;
+struct draft;
+
+/* Make the memory of the draft that the limits of g name. */
+struct draft *draft_new(const struct gen_engine *g);
+void draft_free(struct draft *d);
+size_t draft_bytes(const struct gen_engine *g);
+/* For each running text whose row is GEN_DRAFT_ROW: push `guesses` guessed
+ * tokens to its ids, fewer if the draft's logits are not finite; set `guesses`,
+ * `feed`, `states`, and `row`, from number `row` on. */
+void draft_guess(struct gen_engine *g, size_t row);
+/* Compute the rows of logits of these texts from their states. */
+void draft_logits(struct gen_engine *g);
+/* Take the guesses from a text's ids; the tokens that the model chose follow. */
+void draft_withdraw(struct gen_text *t);
+/* Let the caches forget guesses that a text did not get. */
+void draft_forget(struct gen_engine *g, const struct gen_text *t);
+/* Let the draft forget a text. */
+void draft_drop(struct gen_engine *g, const struct gen_text *t);
+
+#endif
