@@ -1,15 +1,18 @@
 /* report - a page, tables and images of the files of a run; see report(1) */
 #include "cost.h"
+#include "export.h"
 #include "flow.h"
 #include "losses.h"
 #include "page.h"
 #include "predictions.h"
 #include "rows.h"
 #include "tables.h"
+#include "watch.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
+#include "cli/sub.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +121,11 @@ report_folder(const char *dir, const struct args *a)
 int
 main(int argc, char **argv)
 {
+    static const struct sub commands[] = {
+        { "watch", watch_main, "show runs in the terminal while they train" },
+        { "export", export_main, "write logs of runs for TensorBoard" },
+        { NULL, NULL, NULL }
+    };
     static struct args a;
     const struct opt options[] = {
         OPT_FLAG(0, "text", &a.text,
@@ -126,12 +134,18 @@ main(int argc, char **argv)
             "write to this file, or to - (default: beside the input)"),
         OPT_END
     };
-    const char *path = *opt_parse(argc, argv, options,
-        "show the files of a run as a page, or a file as an image", "path", 1,
-        1, NULL);
+    const int ran = sub_run(argc, argv, commands);
+    const char *path;
     struct stat st;
     int status;
 
+    if (ran >= 0)
+        return ran;
+    path = *opt_parse(argc, argv, options,
+        sub_about("show the files of a run as a page, or a file as an image; "
+                  "or use a command",
+            commands),
+        "path", 1, 1, NULL);
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
         status = report_file(path, &a);
     else

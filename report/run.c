@@ -63,32 +63,55 @@ read_log_columns(const char *path, const char *const *name, size_t ncol,
     return r < 0 ? -1 : *n > 0;
 }
 
-/* Read the logs of the folder of one run. */
+int
+log_read(struct log *g, const char *dir, const char *name, struct err *e)
+{
+    static const char *const column[NLOG] = { "step", "ce", "tokens", "scored",
+        "kl", "squarehead", "norm", "seconds", "reward", "loss", "" };
+    static const char *const held[NHELD] = { "step", "loss", "ce", "kl" };
+    char *path = xasprintf("%s/metrics.tsv", dir);
+    int got;
+
+    *g = (struct log){ .n = 0 };
+    got = read_log_columns(path, column, NLOG, "step loss", g->v, &g->n, e);
+    free(path);
+    if (got <= 0)
+        return got;
+    for (size_t i = 0; i < g->n; i++)
+        g->v[SPEED][i] =
+            (g->v[TOKENS][i] - (i > 0 ? g->v[TOKENS][i - 1] : 0.0)) /
+            g->v[SECONDS][i];
+    g->name = xstrdup(name);
+    path = xasprintf("%s/held-out.tsv", dir);
+    got = read_log_columns(path, held, NHELD, "step loss ce kl", g->held,
+        &g->nheld, e);
+    free(path);
+    return got < 0 ? 2 : 1;
+}
+
+void
+log_release(struct log *g)
+{
+    for (int c = 0; c < NLOG; c++)
+        free(g->v[c]);
+    for (int c = 0; c < NHELD; c++)
+        free(g->held[c]);
+    free(g->name);
+    *g = (struct log){ .n = 0 };
+}
+
+/* Add the logs of the folder of one run. */
 static void
 read_run_log(struct run *r, const char *dir, const char *name)
 {
-    static const char *const column[NLOG] = { "step", "ce", "tokens", "scored",
-        "kl", "squarehead", "norm", "seconds", "reward", "" };
-    static const char *const held[NHELD] = { "step", "loss", "ce", "kl" };
-    char *path = xasprintf("%s/metrics.tsv", dir);
-    struct log g = { .n = 0 };
+    struct log g;
     struct err e;
-    int got = read_log_columns(path, column, NLOG, "step loss", g.v, &g.n, &e);
+    const int got = log_read(&g, dir, name, &e);
 
-    free(path);
-    if (got < 0)
+    if (got < 0 || got == 2)
         add_problem(r, &e);
     if (got <= 0)
         return;
-    for (size_t i = 0; i < g.n; i++)
-        g.v[SPEED][i] = (g.v[TOKENS][i] - (i > 0 ? g.v[TOKENS][i - 1] : 0.0)) /
-            g.v[SECONDS][i];
-    path = xasprintf("%s/held-out.tsv", dir);
-    if (read_log_columns(path, held, NHELD, "step loss ce kl", g.held, &g.nheld,
-            &e) < 0)
-        add_problem(r, &e);
-    free(path);
-    g.name = xstrdup(name);
     r->log = xgrow_pow2(r->log, r->nlog, sizeof *r->log);
     r->log[r->nlog++] = g;
 }
@@ -245,13 +268,8 @@ run_read(struct run *r, const char *dir, struct err *e)
 void
 run_release(struct run *r)
 {
-    for (size_t i = 0; i < r->nlog; i++) {
-        for (int c = 0; c < NLOG; c++)
-            free(r->log[i].v[c]);
-        for (int c = 0; c < NHELD; c++)
-            free(r->log[i].held[c]);
-        free(r->log[i].name);
-    }
+    for (size_t i = 0; i < r->nlog; i++)
+        log_release(&r->log[i]);
     free(r->log);
     eval_release(&r->eval);
     for (int i = 0; i < NFILE; i++) {

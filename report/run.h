@@ -21,6 +21,7 @@ enum {
     NORM,
     SECONDS,
     REWARD,
+    LOSS,
     SPEED,
     NLOG
 };
@@ -66,6 +67,11 @@ struct run {
 int run_read(struct run *r, const char *dir, struct err *e);
 void run_release(struct run *r);
 
+/* Read the logs of the folder of one run, which the caller releases.  Returns 1;
+ * 2 and *e: held-out.tsv is malformed, and left out; 0: there is no log, or no
+ * step in it; -1 and *e. */
+int log_read(struct log *g, const char *dir, const char *name, struct err *e);
+void log_release(struct log *g);
 /* Mean of a column's values over the last tenth of the steps; NAN: there are
  * none. */
 double log_last(const struct log *g, int column);

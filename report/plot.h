@@ -1,0 +1,30 @@
+/* Lines in a grid of characters. */
+#ifndef REPORT_PLOT_H
+#define REPORT_PLOT_H
+
+#include "base/mem.h"
+
+#include <stddef.h>
+
+enum { PLOT_LINES = 26 };
+
+/* { .columns = C, .rows = R } has no lines yet. */
+struct plot {
+    size_t columns, rows; /* of the whole drawing, axes included */
+    struct {
+        const double *x, *y; /* [n], not copied; NAN is left out */
+        size_t n;
+        char letter;
+    } line[PLOT_LINES];
+    size_t n;
+};
+
+void plot_line(struct plot *p, const double *x, const double *y, size_t n,
+    char letter);
+/* Append the drawing: each column has the median of a line's values in it, as
+ * the line's letter, or an asterisk where lines meet; at the left the largest
+ * and the smallest value drawn, below the first and last x.  Nothing is
+ * appended if no line has a value. */
+void plot_draw(struct buf *b, const struct plot *p, const char *title);
+
+#endif
