@@ -391,11 +391,15 @@ uninstall:
 	        $(COMPDIR)/fish/vendor_completions.d; do \
 	        mkdir -p ".$$d" && rmdir -p ".$$d" 2>/dev/null; done; true; fi
 
-## dist: build/retort-VERSION.tar.gz of the committed tree
+# The settings of git and gzip that would change bytes are fixed; times are the
+# commit's.
+## dist: build/retort-VERSION.tar.gz of the committed tree, always the same bytes
 dist:
 	@mkdir -p $(BUILD)
-	@git archive --prefix=retort-$(VERSION)/ -o \
-	    $(BUILD)/retort-$(VERSION).tar.gz HEAD
+	@git -c tar.umask=0022 -c core.autocrlf=false -c core.eol=lf archive \
+	    --format=tar --prefix=retort-$(VERSION)/ -o $(BUILD)/dist.tar HEAD
+	@gzip -9 -n <$(BUILD)/dist.tar >$(BUILD)/retort-$(VERSION).tar.gz
+	@rm $(BUILD)/dist.tar
 
 ## distcheck: build, check and install that archive
 distcheck: dist
