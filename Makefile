@@ -321,19 +321,23 @@ lint: $(BUILD)/probe.mk
 
 # With a PROGPREFIX man pages, and scripts that start programs, have the prefix
 # too: in file names and text, and where an example or script calls a program.
-# retort is also the name of retort(7), which keeps its name.
+# retort is also the name of retort(7), which keeps its name; with the prefix
+# retort- the program retort has no prefix.
+named = $(patsubst retort-retort%,retort%,$(1:%=$(PROGPREFIX)%))
 PAGES = $(foreach n,$(filter-out retort,$(NAMES)),\
     -e 's/^\.(Nm|Xr) $(n)\b/.\1 $(PROGPREFIX)$(n)/') \
-    -e 's/^\.Xr retort 1\b/.Xr $(PROGPREFIX)retort 1/' \
-    $(if $(filter %/retort.1,$(1)),-e 's/^\.Nm retort$$/.Nm $(PROGPREFIX)retort/')
+    -e 's/^\.Xr retort 1\b/.Xr $(call named,retort) 1/' \
+    $(if $(filter %/retort.1,$(1)),-e 's/^\.Nm retort$$/.Nm $(call named,retort)/')
 bar  := |
 either = $(subst $() ,$(bar),$(NAMES))
-CALLS = s/(^ *|^\#   +|[|;&(] *|exec |"[$$]@" |-n [0-9]+ )($(either))( |$$)/\1$(PROGPREFIX)\2\3/g
+# "retort shard directory" is the name of a format.
+quoted = $(subst $() ,$(bar),$(filter-out retort,$(NAMES)))
+CALLS = s/(^ *|^\#   +|[|;&(] *|exec |"[$$]@" |-n [0-9]+ )($(either))( |$$)/\1$(PROGPREFIX)\2\3/g;s/retort-retort /retort /
 PLACES = s,(^| )(scripts|recipes)/,\1$(SHAREDIR)/\2/,g
 EXAMPLES = -e '/^\.Bd -literal/,/^\.Ed/{$(CALLS);$(PLACES)}' \
-    -e '/^\.Ql/s/(Ql |[|] )($(either)) ([-a-z])/\1$(PROGPREFIX)\2 \3/g'
+    -e '/^\.Ql/s/(Ql |[|] )($(quoted)) ([-a-z])/\1$(PROGPREFIX)\2 \3/g'
 mandest = $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(1)))/$(strip \
-    $(if $(filter %.1,$(1)),$(PROGPREFIX)))$(notdir $(1))
+    $(if $(filter %.1,$(1)),$(call named,$(notdir $(1))),$(notdir $(1))))
 # Files of the tree that users need are installed in SHAREDIR under the same
 # paths; SHAREDIR/build/bin has the programs without prefix, for recipes and
 # scripts.
@@ -347,12 +351,13 @@ shared  := $(foreach f,$(SHARED),$(if $(wildcard $(f)/*),,$(f)))
 share   = $(DESTDIR)$(SHAREDIR)
 # bash and fish look completions up by the name of the program.
 COMPDIR ?= $(PREFIX)/share
-bashed = $(NAMES:%=$(DESTDIR)$(COMPDIR)/bash-completion/completions/$(PROGPREFIX)%)
-fished = $(NAMES:%=$(DESTDIR)$(COMPDIR)/fish/vendor_completions.d/$(PROGPREFIX)%.fish)
-zshed  = $(DESTDIR)$(COMPDIR)/zsh/site-functions/_$(PROGPREFIX)retort
+NAMED  = $(call named,$(NAMES))
+bashed = $(NAMED:%=$(DESTDIR)$(COMPDIR)/bash-completion/completions/%)
+fished = $(NAMED:%=$(DESTDIR)$(COMPDIR)/fish/vendor_completions.d/%.fish)
+zshed  = $(DESTDIR)$(COMPDIR)/zsh/site-functions/_$(call named,retort)
 complete = sed -e 's,@COMPLETE@,$(SHAREDIR)/scripts/complete,' \
-    -e 's/@NAMES@/$(NAMES:%=$(PROGPREFIX)%)/' completion/$(1)
-INSTALLED = $(bashed) $(fished) $(zshed) $(NAMES:%=$(DESTDIR)$(BINDIR)/$(PROGPREFIX)%) \
+    -e 's/@NAMES@/$(NAMED)/' completion/$(1)
+INSTALLED = $(bashed) $(fished) $(zshed) $(NAMED:%=$(DESTDIR)$(BINDIR)/%) \
             $(foreach m,$(MANS),$(call mandest,$(m))) \
             $(shared:%=$(share)/%) $(NAMES:%=$(share)/build/bin/%) \
             $(DESTDIR)$(LIBDIR)/libretort-pmpi.so
@@ -360,12 +365,10 @@ INSTALLED = $(bashed) $(fished) $(zshed) $(NAMES:%=$(DESTDIR)$(BINDIR)/$(PROGPRE
 ## install: programs, pages, completions, recipes, scripts, the log of MPI
 ##     (DESTDIR, PREFIX, BINDIR, LIBDIR, MANDIR, SHAREDIR, COMPDIR, PROGPREFIX)
 install: all
-	@mkdir -p $(sort $(dir $(INSTALLED)))
-	@for n in $(NAMES); do \
-	    install -m 755 $(BUILD)/bin/$$n \
-	        "$(DESTDIR)$(BINDIR)/$(PROGPREFIX)$$n" && \
-	    ln -sf "$(BINDIR)/$(PROGPREFIX)$$n" "$(share)/build/bin/$$n" || \
-	        exit 1; done
+	@umask 022; mkdir -p $(sort $(dir $(INSTALLED)))
+	@$(foreach n,$(NAMES),install -m 755 $(BUILD)/bin/$(n) \
+	    $(DESTDIR)$(BINDIR)/$(call named,$(n)) && \
+	    ln -sf $(BINDIR)/$(call named,$(n)) $(share)/build/bin/$(n) &&) true
 	@$(foreach m,$(MANS),sed -E $(call PAGES,$(m)) $(EXAMPLES) $(m) > $(call mandest,$(m)) && \
 	    chmod 644 $(call mandest,$(m)) &&) true
 	@for f in $(shared); do case $$f in *.sh | scripts/*) \
@@ -373,9 +376,9 @@ install: all
 	        chmod 755 "$(share)/$$f" ;; \
 	    *) install -m 644 $$f "$(share)/$$f" ;; esac || exit 1; done
 	@$(foreach l,$(PMPI),install -m 644 $(l) "$(DESTDIR)$(LIBDIR)" &&) true
-	@for f in $(bashed); do $(call complete,bash) >$$f || exit 1; done
-	@for f in $(fished); do $(call complete,fish) >$$f || exit 1; done
-	@$(call complete,zsh) >$(zshed)
+	@umask 022; for f in $(bashed); do $(call complete,bash) >$$f || exit 1; done
+	@umask 022; for f in $(fished); do $(call complete,fish) >$$f || exit 1; done
+	@umask 022; $(call complete,zsh) >$(zshed)
 
 # Empty folders of SHAREDIR, and inside DESTDIR, are removed too.
 ## uninstall: remove what install put there, under the same settings

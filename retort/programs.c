@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,7 +40,7 @@ is_program(const char *name)
 char *
 program_name(const char *name)
 {
-    return xasprintf("%s%s", prefix, name);
+    return xasprintf("%s%s", *prefix != '\0' ? prefix : "retort-", name);
 }
 
 char *
@@ -47,11 +48,17 @@ program_path(const char *name)
 {
     char own[4096];
     const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-    char *slash;
+    char *slash, *full = program_name(name), *path;
 
     own[n > 0 ? n : 0] = '\0';
     slash = strrchr(own, '/');
     if (slash != NULL)
         *slash = '\0';
-    return xasprintf("%s/%s%s", own, prefix, name);
+    path = xasprintf("%s/%s", own, full);
+    free(full);
+    if (*prefix == '\0' && !io_exists(path)) {
+        free(path);
+        path = xasprintf("%s/%s", own, name);
+    }
+    return path;
 }

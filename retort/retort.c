@@ -53,8 +53,9 @@ list_programs(void)
 static int
 show_page(char **words)
 {
-    static const char script[] =
-        "man 1 \"$1\" 2>/dev/null && exit; shift; exec \"$@\" -h";
+    static const char script[] = "for page in \"$1\" \"${1#retort-}\"; do\n"
+                                 "    man 1 \"$page\" 2>/dev/null && exit\n"
+                                 "done; shift; exec \"$@\" -h";
     const int own = !is_program(words[0]);
     char *page = program_name(own ? "retort" : words[0]);
     char *program = program_path(own ? "retort" : words[0]);

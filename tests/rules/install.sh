@@ -68,4 +68,28 @@ ok 'an installed recipe runs from another folder' env -u BUILD PATH=/usr/bin:/bi
 like 'an installed recipe goes on to its end' 'as a page: run/smollm2/full/report.html' out
 ok 'make uninstall ends with status 0' run uninstall
 equal 'make uninstall leaves nothing' "$(find stage -mindepth 1)" ''
+
+# --- the prefix retort-, without DESTDIR, beside files of others ---
+mkdir -p usr/bin usr/share/man/man1
+echo other | tee usr/bin/stream >usr/share/man/man1/stream.1
+alone() {
+    make -s -C "$top" "$@" PREFIX="$PWD/usr" PROGPREFIX=retort-
+}
+umask 077
+ok 'make install with the prefix retort- ends with status 0' alone install
+umask 022
+equal 'all that is installed can be read by others' \
+    "$(find usr ! -path usr ! -perm -044 ! -type l ! -path usr/bin/stream)" ''
+ok 'retort has no prefix beside retort-stream' usr/bin/retort stream -V
+like 'the program that runs has the prefix' '^retort-stream ' out
+like 'the page of retort has the name retort' '^\.Nm retort$' \
+    usr/share/man/man1/retort.1
+like 'retort(7) refers to the page of retort' '^\.It Xr retort 1$' usr/share/man/man7/retort.7
+like 'bash completes the program retort' '_retort retort-clean .* retort$' \
+    usr/share/bash-completion/completions/retort
+equal 'nothing is called retort-retort' "$(grep -rlE 'retort-retort( |$)' usr;
+    find usr -name '*retort-retort*')" ''
+ok 'make uninstall without DESTDIR ends with status 0' alone uninstall
+equal 'only the files of others are left' "$(find usr ! -type d | sort | tr '\n' ' ')" \
+    'usr/bin/stream usr/share/man/man1/stream.1 '
 done_testing
