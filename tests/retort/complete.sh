@@ -37,28 +37,57 @@ for p in $(names); do
 done
 pass 'every option of every program is found'
 
-if ! command -v bash >/dev/null || ! has_terminal; then
-    skip 'bash completes words' 'no bash, or no terminal'
-    done_testing
-fi
+# --- the shells ---
 if [ "$BUILD" = "$top/build" ]; then
     ok 'make install puts completions' make -s -C "$top" install \
         PREFIX="$PWD/usr" PROGPREFIX=r-
-    file=usr/share/bash-completion/completions/r-shard
+    bash=usr/share/bash-completion/completions/r-shard
+    fish=usr/share/fish/vendor_completions.d/r-shard.fish
+    zsh=usr/share/zsh/site-functions/_r-retort
 else
-    sed -e "s,@COMPLETE@,$complete," -e "s/@NAMES@/r-shard/" \
-        "$top/completion/bash" >r-shard
     mkdir -p usr/bin
     ln -s "$BUILD/bin/shard" usr/bin/r-shard
-    file=r-shard
+    for shell in bash fish zsh; do
+        sed -e "s,@COMPLETE@,$complete," -e "s/@NAMES@/r-shard/" \
+            "$top/completion/$shell" >_$shell
+    done
+    bash=_bash fish=_fish zsh=_zsh
 fi
-cat >typed <<END
-. ./$file
+if command -v bash >/dev/null && has_terminal; then
+    cat >typed <<END
+. ./$bash
 PATH=\$PWD/usr/bin:\$PATH
 r-shard wr	--cod	zs	-h
 exit
 END
-terminal 'bash --norc -i <typed'
-like 'bash completes a command, an option and its value' \
-    'r-shard write --codec zstd' screen
+    terminal 'bash --norc -i <typed'
+    like 'bash completes a command, an option and its value' \
+        'r-shard write --codec zstd' screen
+else
+    skip 'bash completes words' 'no bash, or no terminal'
+fi
+if command -v fish >/dev/null; then
+    ok 'fish reads the file of completions' env HOME="$PWD" \
+        PATH="$PWD/usr/bin:$PATH" \
+        fish -c "source $fish; complete -C 'r-shard write --codec z'"
+    like 'fish completes the value of an option' '^zstd' out
+else
+    skip 'fish completes words' 'no fish'
+fi
+if command -v zsh >/dev/null && has_terminal; then
+    mkdir functions
+    cp $zsh functions/_r-retort
+    cat >typed <<END
+fpath=(\$PWD/functions \$fpath); autoload -U compinit; compinit -u -D
+PATH=\$PWD/usr/bin:\$PATH
+r-shard wr	--cod	zs	-h >help
+exit
+END
+    { sleep 1; while read -r line; do printf '%s\n' "$line"; sleep 1; done; } \
+        <typed | timeout 60 script -qec 'zsh -f -i' tty.log >screen 2>&1
+    like 'zsh completes a command, an option and its value' \
+        '^usage: r-shard write' help
+else
+    skip 'zsh completes words' 'no zsh, or no terminal'
+fi
 done_testing
