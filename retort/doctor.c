@@ -10,6 +10,7 @@
 #include "cli/out.h"
 #include "kern/kern.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,12 @@ add_libraries(struct buf *b)
                    "openmpi-bin, and build again");
     add_optional(b, "HTTP", HAVE_HTTPD, "serve was built",
         "serve was not built; install libmicrohttpd-dev and build again");
+    /* opened for the rest of this process, by the name that prune uses */
+    add_optional(b, "OpenBLAS",
+        dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_LOCAL) != NULL,
+        "prune repairs what it cuts, and sparsifies by OBS",
+        "prune needs --no-repair, and prune sparsify has no --method obs; "
+        "install libopenblas0");
     add_optional(b, "CLD2", HAVE_CLD2, "clean --lang auto finds languages",
         "clean cannot find languages; install libcld2-dev and a C++ compiler, "
         "and build again");

@@ -31,7 +31,8 @@ like 'the options are those of the command' '^usage: shard list' out
 
 # --- the machine ---
 ok 'doctor ends with status 0' retort doctor
-for line in processor kernels memory 'large pages' programs 'Open MPI' HTTP; do
+for line in processor kernels memory 'large pages' programs 'Open MPI' HTTP \
+    OpenBLAS; do
     like "doctor has a line on $line" "^$line  *[^ ]" out
 done
 equal 'doctor names the kernels that programs use' \
