@@ -29,6 +29,17 @@ ok 'help prints options where man is missing' \
     env PATH="$PWD/empty" "$BUILD/bin/retort" help shard list
 like 'the options are those of the command' '^usage: shard list' out
 
+
+# A man(1) that has one page
+mkdir pages
+printf '#!/bin/sh\n[ "$*" = "1 $PAGE" ] && echo "page $2"\n' >pages/man
+chmod +x pages/man
+for page in retort-shard-list shard-list; do
+    ok "help shows the page $page" \
+        env PAGE=$page PATH="$PWD/pages:$PATH" retort help shard list
+    equal "$page is the page of the command" "$(cat out)" "page $page"
+done
+
 # --- the machine ---
 ok 'doctor ends with status 0' retort doctor
 for line in processor kernels memory 'large pages' programs 'Open MPI' HTTP \
