@@ -1,147 +1,31 @@
 /* A server of generate bench; see bench_server.h. */
 #include "bench_server.h"
-#include "bench_answer.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "format/json.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-enum { BYTES = 65536 }; /* read at a time */
 
 /* A request that is sent or answered. */
 struct exchange {
     int fd; /* -1: none */
     struct bench_times *t;
     size_t most; /* new tokens asked for */
-    struct bench_answer a;
+    struct http_answer a;
     size_t read;   /* bytes of a.body that were looked at */
     size_t tokens; /* as the server counts them; 0: it has not told */
     int done;      /* the stream's last event has come */
 };
 
-/* ---- connections ---- */
-
-/* Connect and send a request; returns the socket, or -1 and *e. */
-static int
-send_request(const struct bench_server *s, const char *method, const char *path,
-    const struct buf *body, struct err *e)
-{
-    const int fd = socket(s->address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0),
-              on = 1;
-    struct buf b = { 0 };
-    size_t sent = 0;
-
-    if (fd < 0 ||
-        connect(fd, s->address->ai_addr, s->address->ai_addrlen) != 0) {
-        err_set(e, EX_SYS, "cannot connect:");
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    buf_addf(&b, "%s %s%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n",
-        method, s->path, path, s->host);
-    if (body->n > 0)
-        buf_addf(&b,
-            "Content-Type: application/json\r\nContent-Length: %zu\r\n",
-            body->n);
-    buf_adds(&b, "\r\n");
-    buf_add(&b, body->p, body->n);
-    while (sent < b.n) {
-        const ssize_t r = send(fd, b.p + sent, b.n - sent, MSG_NOSIGNAL);
-
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r <= 0)
-            break; /* the answer tells why, if there is one */
-        sent += (size_t)r;
-    }
-    buf_release(&b);
-    return fd;
-}
-
-/* Wait for more bytes and add them to the answer.  -1 and *e. */
-static int
-receive_more(int fd, struct bench_answer *a, struct err *e)
-{
-    static char bytes[BYTES];
-    ssize_t r;
-
-    do
-        r = recv(fd, bytes, sizeof bytes, 0);
-    while (r < 0 && errno == EINTR);
-    if (r < 0)
-        return err_set(e, EX_SYS, "the connection is lost:");
-    return bench_answer_take(a, bytes, (size_t)r, e);
-}
-
 /* ---- what the server has ---- */
 
-/* Set the parts of a URL such as http://HOST:PORT/PATH. */
 static int
-parse_url(struct bench_server *s, const char *url, struct err *e)
-{
-    const struct addrinfo want = { .ai_socktype = SOCK_STREAM };
-    const char *host, *end, *port = "80";
-    char *name, *colon;
-    int r;
-
-    s->url = url;
-    if (strncmp(url, "http://", 7) != 0)
-        return err_set(e, EX_USAGE,
-            "--url %s: give an address such as http://127.0.0.1:8000; https is "
-            "not spoken",
-            url);
-    host = url + 7;
-    end = host + strcspn(host, "/");
-    s->host = xasprintf("%.*s", (int)(end - host), host);
-    s->path = xstrdup(end);
-    while (s->path[0] != '\0' && s->path[strlen(s->path) - 1] == '/')
-        s->path[strlen(s->path) - 1] = '\0';
-    /* [::1]:8000 */
-    name = xstrdup(s->host[0] == '[' ? s->host + 1 : s->host);
-    colon = strrchr(s->host[0] == '[' ? strchr(name, ']') : name, ':');
-    if (colon != NULL) {
-        *colon = '\0';
-        port = colon + 1;
-    }
-    name[strcspn(name, s->host[0] == '[' ? "]" : "")] = '\0';
-    r = getaddrinfo(name, port, &want, &s->address);
-    if (r != 0)
-        err_set(e, EX_USAGE, "--url %s: %s", url, gai_strerror(r));
-    free(name);
-    return r != 0 ? -1 : 0;
-}
-
-/* Read an answer to its end into *a. */
-static int
-get_whole(const struct bench_server *s, const char *path,
-    struct bench_answer *a, struct err *e)
-{
-    const struct buf none = { 0 };
-    const int fd = send_request(s, "GET", path, &none, e);
-    int r = fd < 0 ? -1 : 0;
-
-    while (r == 0 && !a->whole)
-        r = receive_more(fd, a, e);
-    if (fd >= 0)
-        close(fd);
-    return r;
-}
-
-static int
-read_models(struct bench_server *s, const struct bench_answer *a, struct err *e)
+read_models(struct bench_server *s, const struct http_answer *a, struct err *e)
 {
     json_t *j = json_loadb(a->body.n > 0 ? a->body.p : "", a->body.n, 0, NULL);
     const json_t *first = json_array_get(json_object_get(j, "data"), 0);
@@ -166,26 +50,24 @@ read_models(struct bench_server *s, const struct bench_answer *a, struct err *e)
 int
 bench_server_open(struct bench_server *s, const char *url, struct err *e)
 {
-    struct bench_answer a = { 0 };
+    const struct buf none = { 0 };
+    struct http_answer a = { 0 };
     int r;
 
-    *s = (struct bench_server){ 0 };
-    if (parse_url(s, url, e) < 0)
+    *s = (struct bench_server){ .url = url };
+    if (http_open(&s->http, "--url", url, e) < 0)
         return -1;
-    r = get_whole(s, "/v1/models", &a, e);
+    r = http_ask(&s->http, "GET", "/v1/models", &none, &a, e);
     if (r == 0)
         r = read_models(s, &a, e);
-    bench_answer_release(&a);
+    http_answer_release(&a);
     return r < 0 ? err_prefix(e, "%s", url) : 0;
 }
 
 void
 bench_server_close(struct bench_server *s)
 {
-    if (s->address != NULL)
-        freeaddrinfo(s->address);
-    free(s->host);
-    free(s->path);
+    http_close(&s->http);
     free(s->model);
 }
 
@@ -284,7 +166,7 @@ start_exchange(struct bench_server *s, const struct bench_plan *p, size_t k,
     put_body(s, p, k, i, &body);
     t->arrivals = t->tokens = 0;
     t->start = clock_now();
-    x->fd = send_request(s, "POST", "/v1/completions", &body, &e);
+    x->fd = http_send(&s->http, "POST", "/v1/completions", &body, &e);
     if (x->fd < 0)
         fail_exchange(s, x, e.msg);
     buf_release(&body);
@@ -325,14 +207,14 @@ read_answers(struct bench_server *s, struct exchange *x, struct pollfd *f,
 
         if (x[i].fd < 0 || f[i].revents == 0)
             continue;
-        if (receive_more(x[i].fd, &x[i].a, &e) < 0)
+        if (http_receive(x[i].fd, &x[i].a, &e) < 0)
             fail_exchange(s, &x[i], e.msg);
         else
             read_events(s, &x[i], now);
         if (x[i].done) {
             close(x[i].fd);
             x[i].fd = -1;
-            bench_answer_release(&x[i].a);
+            http_answer_release(&x[i].a);
         }
     }
 }

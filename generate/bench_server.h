@@ -8,19 +8,16 @@
 #include "bench_plan.h"
 #include "bench_stat.h"
 #include "base/err.h"
+#include "msg/http.h"
 
 #include <stddef.h>
 
-struct addrinfo;
-
 struct bench_server {
     const char *url;
-    char *host;               /* as in the header Host */
-    char *path;               /* put before /v1, or "" */
-    char *model;              /* name of its first model */
-    size_t V;                 /* ids of the model; 0: not told */
-    struct addrinfo *address; /* of host */
-    char why[200];            /* why a request failed first, or "" */
+    struct http_server http;
+    char *model;   /* name of its first model */
+    size_t V;      /* ids of the model; 0: not told */
+    char why[200]; /* why a request failed first, or "" */
 };
 
 /* Ask the server at url, which must outlive it, for its models.  -1 and *e. */

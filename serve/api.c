@@ -59,12 +59,16 @@ answer_health(struct api *api, struct api_answer *a)
 static void
 put_model_object(struct buf *out, const struct api *api)
 {
+    char tokenizer[33];
+
+    tok_hash(api->bounds.tok, tokenizer);
     buf_adds(out, "{\"id\":");
     reply_string(out, api->bounds.model, strlen(api->bounds.model));
     buf_addf(out,
         ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"retort\","
-        "\"max_model_len\":%zu,\"meta\":{\"n_vocab\":%zu}}",
-        api->created, api->bounds.context, api->bounds.V);
+        "\"max_model_len\":%zu,\"meta\":{\"n_vocab\":%zu,"
+        "\"tokenizer\":\"%s\"}}",
+        api->created, api->bounds.context, api->bounds.V, tokenizer);
 }
 
 static void

@@ -144,6 +144,9 @@ reserve_results(struct teach_request *q)
     q->ids = xcalloc(n * q->k, sizeof *q->ids);
     q->logp = xcalloc(n * q->k, sizeof *q->logp);
     q->lse = xcalloc(n * 2, sizeof *q->lse);
+    /* padding, too, has ids that differ (msg/batch.h) */
+    for (size_t i = 0; i < n * q->k; i++)
+        q->ids[i] = (uint32_t)(i % q->k);
 }
 
 int

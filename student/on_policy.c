@@ -3,6 +3,7 @@
 #include "command.h"
 #include "rollout.h"
 #include "rank.h"
+#include "teacher_server.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/die.h"
@@ -20,6 +21,7 @@ static struct args a = { ARGS_DEFAULT };
 static struct rollout_args texts = ROLLOUT_DEFAULT;
 static const char *teacher;
 static double share = 1.0;
+static size_t top = 64;
 
 static const struct opt options[] = { OPTIONS_MODEL(a), OPTIONS_ROLLOUT(texts),
     OPT_REAL(0, "written", &share, 0, 1, "share",
@@ -27,7 +29,11 @@ static const struct opt options[] = { OPTIONS_MODEL(a), OPTIONS_ROLLOUT(texts),
         "prompts' completions"),
     OPT_GROUP("loss"),
     OPT_STR(0, "score-with", &teacher, "model",
-        "teacher that judges each token of the texts"),
+        "teacher that judges each token of the texts: a model, or the http:// "
+        "address of serve --targets"),
+    OPT_SIZE(0, "top", &top, 1, 1e6, "k",
+        "targets hold the k most probable tokens of each prediction (of a "
+        "server)"),
     OPT_STR(0, "kl-direction", &a.direction, "name",
         "direction of KL: forward (teacher || student), reverse, or js:beta "
         "(Jensen-Shannon)"),
@@ -37,11 +43,13 @@ static const struct opt options[] = { OPTIONS_MODEL(a), OPTIONS_ROLLOUT(texts),
 
 struct on_policy {
     struct rollout roll;
+    int remote; /* 1: the teacher is `server`; 0: `teacher` */
+    struct teacher_server server;
     struct model teacher;
     struct fwd *fwd; /* of the teacher, for `micro` rows */
     size_t micro;
     float *states;          /* [rows,T,d_t] of the teacher */
-    struct targets targets; /* a view of states */
+    struct targets targets; /* a view of states, or of the server's answers */
     struct rollout_sums sums;
 };
 
@@ -50,7 +58,9 @@ check_on_policy(struct student *s)
 {
     rollout_check(s);
     if (teacher == NULL)
-        die(EX_USAGE, "which teacher? give a model by --score-with");
+        die(EX_USAGE,
+            "which teacher? give a model, or the address of a server, by "
+            "--score-with");
     if (isnan(a.lr))
         a.lr = 1e-6;
 }
@@ -93,12 +103,31 @@ open_teacher(struct on_policy *o, struct student *s)
         .part = { { (const void *)o->states, DT_F32, m->c.d } } };
 }
 
-/* Compute the teacher's final states of all rows. */
 static void
-score_texts(struct on_policy *o)
+open_server(struct on_policy *o, const struct student *s)
+{
+    struct teacher_server *t = &o->server;
+
+    teacher_server_open(t, teacher, s->in.tokenizer, top, texts.temperature,
+        o->roll.n, o->roll.rows.longest);
+    o->targets = (struct targets){ .kind = TARGETS_TOP,
+        .width = t->k,
+        .vocab = shared_ids(&o->roll, s->t.m.c.V, t->V),
+        .part = { { (const void *)t->ids, DT_U32, t->k },
+            { (const void *)t->logp, DT_F32, t->k },
+            { (const void *)t->lse, DT_F32, 2 } } };
+}
+
+/* Set the targets of all rows: the teacher's final states, or its most probable
+ * tokens.  -1 and *e: the server does not tell them. */
+static int
+score_texts(struct on_policy *o, struct err *e)
 {
     const struct rows *r = &o->roll.rows.rows;
     const size_t T = r->T, d = o->teacher.c.d;
+
+    if (o->remote)
+        return teacher_server_score(&o->server, r, &o->targets, e);
 
     for (size_t b = 0; b < r->B; b += o->micro) {
         const struct rows some = { r->B - b < o->micro ? r->B - b : o->micro, T,
@@ -107,6 +136,7 @@ score_texts(struct on_policy *o)
         fwd_states(o->fwd, &some, o->states + b * T * d);
     }
     o->targets.T = T;
+    return 0;
 }
 
 /* ---- a run ---- */
@@ -124,14 +154,18 @@ open_on_policy(struct student *s, const char *input)
             "%s: only %zu of %zu prompts have a completion, which --written %g "
             "needs: add the member, or take --written 1",
             input, o->roll.prompts.answers, o->roll.prompts.n, share);
-    open_teacher(o, s);
+    o->remote = teacher_server_is(teacher);
+    if (o->remote)
+        open_server(o, s);
+    else
+        open_teacher(o, s);
     /* TRL's loss is not multiplied by the square of the temperature */
     s->loss = (struct loss_opt){ .w_kl = 1.0 / (tau * tau),
         .tau = tau,
         .direction = s->settings.direction,
         .beta = s->settings.beta };
     s->in.targets = &o->targets;
-    s->in.head = &o->teacher.head;
+    s->in.head = o->remote ? NULL : &o->teacher.head;
 }
 
 static void
@@ -139,9 +173,13 @@ plan_on_policy(struct student *s, struct plan_load *l)
 {
     const struct on_policy *o = s->own;
 
-    l->input += rollout_bytes(&o->roll) + fwd_bytes(o->fwd) +
-        plan_states(&o->teacher, o->roll.n * o->roll.rows.longest) +
-        plan_window(&o->teacher, 1, 0);
+    l->input += rollout_bytes(&o->roll);
+    if (o->remote)
+        l->input += teacher_server_bytes(&o->server);
+    else
+        l->input += fwd_bytes(o->fwd) +
+            plan_states(&o->teacher, o->roll.n * o->roll.rows.longest) +
+            plan_window(&o->teacher, 1, 0);
 }
 
 static int
@@ -172,10 +210,12 @@ gather_on_policy(struct student *s, struct loss_sum *sum, struct err *e)
     int result = write_texts(o, s, e);
 
     memset(sum, 0, sizeof *sum);
+    if (result == 0) {
+        text_rows_fill(&r->rows, r->each, r->n);
+        result = score_texts(o, e);
+    }
     result = rank_agree(s, result < 0 ? -1 : 1, e);
     if (result > 0) {
-        text_rows_fill(&r->rows, r->each, r->n);
-        score_texts(o);
         ranks_add(s->sum, &r->rows.rows, r->rows.scored, &o->targets, 0, 1,
             sum);
         ranks_finish(s->sum, sum);
@@ -212,9 +252,13 @@ close_on_policy(struct student *s)
 {
     struct on_policy *o = s->own;
 
-    fwd_free(o->fwd);
-    free(o->states);
-    model_close(&o->teacher);
+    if (o->remote) {
+        teacher_server_close(&o->server);
+    } else {
+        fwd_free(o->fwd);
+        free(o->states);
+        model_close(&o->teacher);
+    }
     rollout_close(&o->roll);
     free(o);
 }

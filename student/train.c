@@ -200,13 +200,13 @@ choose_losses(struct student *s)
     s->loss.w_sh = loss_weight("squarehead", a.sh, sh, 1.0);
     s->loss.w_ce = loss_weight("ce", a.ce, 1,
         s->loss.w_kl > 0.0 || s->loss.w_sh > 0.0 ? 0.25 : 1.0);
-    if (s->loss.direction != KL_FORWARD && kind != TARGETS_FINAL)
+    if (s->loss.direction != KL_FORWARD && kind != TARGETS_FINAL &&
+        kind != TARGETS_TOP)
         die(EX_INPUT,
-            "--kl-direction %s is exact from final states and the teacher's "
-            "head alone, and the stream holds %s",
+            "--kl-direction %s needs final states and the teacher's head, or "
+            "its top tokens, and the stream holds %s",
             s->loss.direction == KL_JS ? "js" : "reverse",
-            kind == TARGETS_TOP          ? "its top tokens"
-                : kind == TARGETS_SHARED ? "tokens of another tokenizer"
+            kind == TARGETS_SHARED ? "tokens of another tokenizer"
                 : kind == TARGETS_DRAWS  ? "tokens drawn from it"
                                          : "neither");
     feed_use(&s->feed, s->loss.w_kl > 0.0 ? kind : TARGETS_NONE,

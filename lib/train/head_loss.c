@@ -6,6 +6,7 @@
 #include "train/head_slices.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -425,40 +426,122 @@ teacher_row(const struct tile *q, size_t i, int rest, double *p)
     return r;
 }
 
+/* Row i of join_top: the student's distribution of the outcomes. */
+struct top_q {
+    double rest; /* log-sum-exp at tau over the tokens that the teacher does not
+                  * send */
+    double all;  /* over all tokens */
+};
+
 /*
- * Compute the KL of row i and its gradient (as that of kd_grad).  rest: the
- * student's log-sum-exp at tau over the tokens that the teacher does not send.
- * With q the student's probabilities, the gradient is
+ * The forward KL of row i and its gradient (as that of kd_grad).  With q the
+ * student's probabilities, the gradient is
  *   w_kl tau (q_i - p_i)          at a token that the teacher sends,
  *   w_kl tau q_v (1 - P/Q)        elsewhere; as q_v = Q exp(z/tau - rest), it
  *                                 is w_kl tau (Q - P) exp(z/tau - rest)
  */
+static void
+top_forward(const struct tile *q, size_t i, const struct top_q *s,
+    const struct outcomes *t, const double *p)
+{
+    struct head_loss *h = q->h;
+    const float *z = h->top_z + i * h->top;
+    const double it = 1.0 / q->o->tau, w = q->o->w_kl * q->o->tau;
+    double kl = t->self;
+
+    for (size_t j = 0; j < t->n; j++) {
+        const double lq = z[j] * it - s->all;
+
+        kl -= p[j] * lq;
+        h->top_grad[i * h->top + j] =
+            (float)(w * (exp(lq) - p[j]) + h->all[i] * exp(z[j] - h->lse1[i]));
+    }
+    if (t->rest > 0.0)
+        kl -= t->rest * (s->rest - s->all);
+    h->kl[i] = kl;
+    h->rest[i].b = (float)(w * (exp(s->rest - s->all) - t->rest));
+}
+
+/* A term of the reverse KL or of the Jensen-Shannon divergence. */
+struct mix_term {
+    double q, own; /* own: log(q/m), m = beta p + (1 - beta) q, or p */
+    double loss;
+};
+
+static struct mix_term
+mix_term(const struct loss_opt *o, double p, double lq)
+{
+    const double beta = mixture(o), q = exp(lq);
+    const double lm = log(fmax(beta * p + (1.0 - beta) * q, DBL_MIN));
+    struct mix_term t = { .q = q, .own = q > 0.0 ? lq - lm : 0.0 };
+
+    t.loss = o->direction == KL_REVERSE
+        ? q * t.own
+        : (1.0 - beta) * q * t.own + (p > 0.0 ? beta * p * (log(p) - lm) : 0.0);
+    return t;
+}
+
+/*
+ * The other divergences of row i and their gradients: with c = 1 - beta, or 1
+ * for the reverse KL, and own = sum q log(q/m) over all outcomes,
+ *   w_kl tau c q_i (log(q_i/m_i) - own)   at a token that the teacher sends,
+ *   w_kl tau c q_v (log(Q/M) - own)       elsewhere
+ * An infinite reverse KL is avoided: P is at least the rounding of a sum of
+ * fp32 numbers.
+ */
+static void
+top_mixed(const struct tile *q, size_t i, const struct top_q *s,
+    const struct outcomes *t, const double *p)
+{
+    struct head_loss *h = q->h;
+    const double beta = mixture(q->o), it = 1.0 / q->o->tau;
+    const double w =
+        q->o->w_kl * q->o->tau * (q->o->direction == KL_JS ? 1.0 - beta : 1.0);
+    const float *z = h->top_z + i * h->top;
+    struct mix_term rest = { 0.0, 0.0, 0.0 };
+    double own, loss;
+
+    if (s->rest != -INFINITY)
+        rest = mix_term(q->o, fmax(t->rest, 0x1p-24), s->rest - s->all);
+    own = rest.q * rest.own;
+    loss = rest.loss;
+    for (size_t j = 0; j < t->n; j++) {
+        const struct mix_term m = mix_term(q->o, p[j], z[j] * it - s->all);
+
+        own += m.q * m.own;
+        loss += m.loss;
+    }
+    for (size_t j = 0; j < t->n; j++) {
+        const struct mix_term m = mix_term(q->o, p[j], z[j] * it - s->all);
+
+        h->top_grad[i * h->top + j] = (float)(w * m.q * (m.own - own) +
+            h->all[i] * exp(z[j] - h->lse1[i]));
+    }
+    h->kl[i] = loss;
+    h->rest[i].b = (float)(w * rest.q * (rest.own - own));
+}
+
+/* Compute the divergence of row i and its gradient.  rest: of struct top_q. */
 static void
 top_row(const struct tile *q, size_t i, double rest, double *p)
 {
     struct head_loss *h = q->h;
     const struct outcomes t = teacher_row(q, i, rest != -INFINITY, p);
     const float *z = h->top_z + i * h->top;
-    const double it = 1.0 / q->o->tau, w = q->o->w_kl * q->o->tau;
-    double max = rest, all = 0.0, kl = t.self;
+    const double it = 1.0 / q->o->tau;
+    struct top_q s = { rest, 0.0 };
+    double max = rest;
 
     for (size_t j = 0; j < t.n; j++)
         max = fmax(max, z[j] * it);
     for (size_t j = 0; j < t.n; j++)
-        all += exp(z[j] * it - max);
-    all = max + log(all + exp(rest - max));
-    for (size_t j = 0; j < t.n; j++) {
-        const double lq = z[j] * it - all;
-
-        kl -= p[j] * lq;
-        h->top_grad[i * h->top + j] =
-            (float)(w * (exp(lq) - p[j]) + h->all[i] * exp(z[j] - h->lse1[i]));
-    }
-    if (t.rest > 0.0)
-        kl -= t.rest * (rest - all);
-    h->kl[i] = kl;
+        s.all += exp(z[j] * it - max);
+    s.all = max + log(s.all + exp(rest - max));
     h->rest[i].lse = rest != -INFINITY ? (float)rest : 0.0f;
-    h->rest[i].b = (float)(w * (exp(rest - all) - t.rest));
+    if (q->o->direction == KL_FORWARD)
+        top_forward(q, i, &s, &t, p);
+    else
+        top_mixed(q, i, &s, &t, p);
 }
 
 /* Task: join the slices of a few rows, and compute KL and gradients at top
@@ -648,7 +731,7 @@ head_loss_rows(struct head_loss *h, const struct loss_opt *o,
     const uint32_t *target, size_t n, float *dw, float *dh,
     struct loss_sum *sum)
 {
-    assert(h->top == 0 || o->direction == KL_FORWARD);
+    assert(h->top == 0 || h->kind == TARGETS_TOP || o->direction == KL_FORWARD);
     assert(targets->kind == h->kind && targets->width == h->dt + h->top);
     for (size_t i = 0; i < n; i += h->s.R) {
         struct tile q = { .h = h,

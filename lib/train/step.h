@@ -29,7 +29,7 @@
  *   KL_JS       generalised Jensen-Shannon divergence (arXiv:2306.13649):
  *               beta KL(p || m) + (1-beta) KL(q || m),
  *               m = beta p + (1-beta) q, 0 < beta < 1
- * KL_REVERSE and KL_JS need TARGETS_FINAL. */
+ * KL_REVERSE and KL_JS need TARGETS_FINAL or TARGETS_TOP. */
 enum kl_direction { KL_FORWARD, KL_REVERSE, KL_JS };
 
 struct loss_sum;

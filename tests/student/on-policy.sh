@@ -70,6 +70,61 @@ same_model '10 steps, a kill and the rest = 20 steps' whole killed
 numbers killed
 same 'its metrics are those of 20 steps' whole.numbers killed.numbers
 
+# --- a teacher that a server has ---
+# by_server RUN [option ...]
+by_server() {
+    run=$1
+    shift
+    student on-policy -m s0 -o "$run" --score-with "$url" -B 20 -n 8 \
+        --lr 1e-3 "$@" p.jsonl
+}
+if [ -x "$BUILD/bin/serve" ]; then
+    serve -m teacher --port 0 --targets 64 2>serving &
+    server=$!
+    await grep -q listening serving
+    url=$(sed -n 's/.*listening at \([^,]*\),.*/\1/p' serving)
+    for d in reverse js:0.3 forward; do
+        ok "a server judges by its whole vocabulary, $d" by_server far -q \
+            --top 1024 --steps 3 --kl-direction $d --temperature 0.7
+        ok "a model judges, $d" student on-policy -q -m s0 -o near \
+            --score-with teacher -B 20 -n 8 --lr 1e-3 --steps 3 \
+            --kl-direction $d --temperature 0.7 p.jsonl
+        for c in scored loss ce norm; do
+            column $c far >a
+            column $c near >b
+            near "a server gives $d the $c of a model" 1e-5 a b
+        done
+        rm -r far near
+    done
+    ok 'a server tells 16 tokens' by_server few -q --top 16 --steps 1
+    ok 'a server tells all tokens' by_server all -q --top 1024 --steps 1
+    ok 'few tokens have a smaller divergence, which is not 0' awk \
+        -v few="$(column loss few)" -v all="$(column loss all)" \
+        'BEGIN { print few, all; exit !(0 < few && few < all) }'
+    status 3 'more tokens than the server tells are refused' by_server no \
+        --top 1025 --steps 1
+    like 'the refusal of the server is told' "$url.*top" err
+    cp -r s0 s1
+    for f in s0/*token*; do
+        sed 's/<|endoftext|>/<|endofdata|>/' "$f" >"s1/${f#s0/}"
+    done
+    status 3 'a server with another tokenizer is refused' student on-policy -q \
+        -m s1 -o no --score-with "$url" -n 8 --steps 1 p.jsonl
+    like 'the message says what to take' 'tokenizer.*take a teacher' err
+    by_server dead --steps 1000 --save 1 2>dying &
+    victim=$!
+    await [ -d dead/step-2 ]
+    kill -9 $server
+    wait $victim
+    equal 'a server that dies ends the run' $? 1
+    like 'the server is asked again first' 'asking again in 4 s' dying
+    like 'the server is named' "score-with $url: cannot connect" dying
+    last=$(column step dead | tail -n 1)
+    ok 'the last step is saved' generate run -q -m "dead/step-$last" -n 2 the
+else
+    skip 'a server judges' 'built without libmicrohttpd (libmicrohttpd-dev)'
+fi
+
 # --- refusals ---
 status 2 'a run without a teacher is refused' student on-policy -q -m s0 -o no \
     --steps 1 p.jsonl

@@ -269,6 +269,54 @@ golden_shared(const char *set)
     golden_close(&rows);
 }
 
+/* The other divergences of the same outcomes, scripts/oracle/top_directions.py */
+static void
+golden_directions(const char *set)
+{
+    static const size_t ks[] = { 1, 7, 60, 61 };
+    static const char *const names[] = { "reverse", "js" };
+    enum { N = 5, V = 61 };
+    struct golden g, d, rows;
+
+    golden_open(&g, DIR "top.safetensors");
+    golden_open(&d, DIR "top_directions.safetensors");
+    golden_open(&rows, "tests/golden/kern/loss.safetensors");
+    for (size_t i = 0; i < 16; i++) {
+        const size_t k = ks[i / 4], tau = i / 2 % 2 ? 3 : 1;
+        const struct loss_opt o = { .w_kl = 1,
+            .tau = (double)tau,
+            .direction = i % 2 ? KL_JS : KL_REVERSE,
+            .beta = 0.3 };
+        struct targets t = { .kind = TARGETS_TOP, .width = k };
+        double value, want[N * V], got;
+        struct bench b;
+        char pre[40], key[60];
+        float dz[N * V];
+
+        snprintf(pre, sizeof(pre), "rows.%zu.%zu.", k, tau);
+        t.part[TARGETS_IDS] = part_of(&g, pre, "ids", k);
+        t.part[TARGETS_LOGP] = part_of(&g, pre, "logp", k);
+        t.part[TARGETS_LSE] = part_of(&g, pre, "lse", 2);
+        snprintf(key, sizeof(key), "%zu.%zu.%s.value", k, tau, names[i % 2]);
+        value = golden_at(golden_get(&d, key), 0);
+        snprintf(key, sizeof(key), "%zu.%zu.%s.grad", k, tau, names[i % 2]);
+        for (size_t r = 0; r < N * V; r++)
+            want[r] = golden_at(golden_get(&d, key), r);
+        bench_open(&b, 1, V, &t, N);
+        got = run(&b, &o, golden_get(&rows, "zs")->data, &t, N, dz);
+        ok(near(got, value, 1e-6, 1e-6),
+            "%s %s of the top %zu at tau %zu is PyTorch's: %.9g", set,
+            names[i % 2], k, tau, got);
+        ok(farthest(dz, want, N * V) <= 2e-6,
+            "%s %s of the top %zu at tau %zu has a gradient off by %.2g", set,
+            names[i % 2], k, tau, farthest(dz, want, N * V));
+        bench_close(&b);
+    }
+    golden_close(&g);
+    golden_close(&d);
+    golden_close(&rows);
+}
+
 /* ---- against the definition ---- */
 
 /* With several slices, many k and both terms of the loss, by 1 and 3
@@ -582,6 +630,7 @@ main(void)
         kernels(kern_sets[i]);
         golden_shared(kern_sets[i]);
         golden_rows(kern_sets[i]);
+        golden_directions(kern_sets[i]);
         plain_rows(kern_sets[i]);
         differences(kern_sets[i]);
         edges(kern_sets[i]);

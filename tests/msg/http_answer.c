@@ -1,6 +1,6 @@
-/* Answers of HTTP servers to generate bench, decoded in any pieces. */
+/* Answers of HTTP servers, decoded in any pieces. */
 #include "base/err.h"
-#include "generate/bench_answer.h"
+#include "msg/http_answer.h"
 #include "../lib/tap.h"
 
 #include <string.h>
@@ -8,15 +8,15 @@
 /* Decode text in pieces of n bytes, then the end of the connection.  -1: it is
  * refused. */
 static int
-decode(struct bench_answer *a, const char *text, size_t n, struct err *e)
+decode(struct http_answer *a, const char *text, size_t n, struct err *e)
 {
     const size_t all = strlen(text);
 
-    *a = (struct bench_answer){ 0 };
+    *a = (struct http_answer){ 0 };
     for (size_t i = 0; i < all; i += n)
-        if (bench_answer_take(a, text + i, all - i < n ? all - i : n, e) < 0)
+        if (http_answer_take(a, text + i, all - i < n ? all - i : n, e) < 0)
             return -1;
-    return a->whole ? 0 : bench_answer_take(a, "", 0, e);
+    return a->whole ? 0 : http_answer_take(a, "", 0, e);
 }
 
 static void
@@ -26,13 +26,13 @@ test_answer(const char *what, const char *text, int status, const char *body)
     size_t good = 0;
 
     for (size_t i = 0; i < 5; i++) {
-        struct bench_answer a;
+        struct http_answer a;
         struct err e;
 
         good += decode(&a, text, pieces[i], &e) == 0 && a.whole &&
             a.status == status && a.body.n == strlen(body) &&
             strcmp(a.body.n > 0 ? a.body.p : "", body) == 0;
-        bench_answer_release(&a);
+        http_answer_release(&a);
     }
     ok(good == 5, "%s is read in pieces of any size", what);
 }
@@ -40,12 +40,12 @@ test_answer(const char *what, const char *text, int status, const char *body)
 static void
 test_refused(const char *what, const char *text, const char *why)
 {
-    struct bench_answer a;
+    struct http_answer a;
     struct err e = { 0 };
     const int r = decode(&a, text, 5, &e);
 
     ok(r < 0 && strstr(e.msg, why), "%s is refused: %s", what, e.msg);
-    bench_answer_release(&a);
+    http_answer_release(&a);
 }
 
 int

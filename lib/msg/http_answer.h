@@ -1,14 +1,14 @@
 /* An answer of an HTTP server, decoded as its bytes come: the status, and the
  * body without the frames of chunks. */
-#ifndef GENERATE_BENCH_ANSWER_H
-#define GENERATE_BENCH_ANSWER_H
+#ifndef MSG_HTTP_ANSWER_H
+#define MSG_HTTP_ANSWER_H
 
 #include "base/err.h"
 #include "base/mem.h"
 
 #include <stddef.h>
 
-struct bench_answer {
+struct http_answer {
     int status; /* 0: not known yet */
     struct buf body;
     int whole; /* nothing follows */
@@ -19,8 +19,8 @@ struct bench_answer {
 };
 /* Take n bytes that came; n = 0: the connection was closed.  -1 and *e
  * (EX_INPUT): it is not HTTP, or the answer is broken off. */
-int bench_answer_take(struct bench_answer *a, const char *p, size_t n,
+int http_answer_take(struct http_answer *a, const char *p, size_t n,
     struct err *e);
-void bench_answer_release(struct bench_answer *a);
+void http_answer_release(struct http_answer *a);
 
 #endif

@@ -1,5 +1,5 @@
-/* An answer of an HTTP server; see bench_answer.h. */
-#include "bench_answer.h"
+/* An answer of an HTTP server; see http_answer.h. */
+#include "msg/http_answer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ head_has(const char *head, size_t n, const char *name, const char *value)
 
 /* 1; 0: it is not complete; -1. */
 static int
-take_head(struct bench_answer *a, struct err *e)
+take_head(struct http_answer *a, struct err *e)
 {
     const char *end = strstr(a->raw.p, "\r\n\r\n");
 
@@ -51,7 +51,7 @@ take_head(struct bench_answer *a, struct err *e)
 /* Move bytes of the present chunk to the body, or read the next one's size.
  * 1; 0: more bytes are needed; -1. */
 static int
-take_chunk(struct bench_answer *a, struct err *e)
+take_chunk(struct http_answer *a, struct err *e)
 {
     char *end;
     size_t n;
@@ -78,7 +78,7 @@ take_chunk(struct bench_answer *a, struct err *e)
 }
 
 int
-bench_answer_take(struct bench_answer *a, const char *p, size_t n,
+http_answer_take(struct http_answer *a, const char *p, size_t n,
     struct err *e)
 {
     int r = 1;
@@ -99,9 +99,9 @@ bench_answer_take(struct bench_answer *a, const char *p, size_t n,
 }
 
 void
-bench_answer_release(struct bench_answer *a)
+http_answer_release(struct http_answer *a)
 {
     buf_release(&a->raw);
     buf_release(&a->body);
-    *a = (struct bench_answer){ 0 };
+    *a = (struct http_answer){ 0 };
 }

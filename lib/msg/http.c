@@ -1,0 +1,142 @@
+/* A client of HTTP/1.1 servers; see http.h. */
+#include "msg/http.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { BYTES = 65536 }; /* read at a time */
+
+int
+http_open(struct http_server *s, const char *option, const char *url,
+    struct err *e)
+{
+    const struct addrinfo want = { .ai_socktype = SOCK_STREAM };
+    const char *host, *end, *port = "80";
+    char *name, *colon;
+    int r;
+
+    *s = (struct http_server){ 0 };
+    if (strncmp(url, "http://", 7) != 0)
+        return err_set(e, EX_USAGE,
+            "%s %s: give an address such as http://127.0.0.1:8000; https is "
+            "not spoken",
+            option, url);
+    host = url + 7;
+    end = host + strcspn(host, "/");
+    s->host = xasprintf("%.*s", (int)(end - host), host);
+    s->path = xstrdup(end);
+    while (s->path[0] != '\0' && s->path[strlen(s->path) - 1] == '/')
+        s->path[strlen(s->path) - 1] = '\0';
+    /* [::1]:8000 */
+    name = xstrdup(s->host[0] == '[' ? s->host + 1 : s->host);
+    colon = strrchr(s->host[0] == '[' ? strchr(name, ']') : name, ':');
+    if (colon != NULL) {
+        *colon = '\0';
+        port = colon + 1;
+    }
+    name[strcspn(name, s->host[0] == '[' ? "]" : "")] = '\0';
+    r = getaddrinfo(name, port, &want, &s->address);
+    if (r != 0)
+        err_set(e, EX_USAGE, "%s %s: %s", option, url, gai_strerror(r));
+    free(name);
+    return r != 0 ? -1 : 0;
+}
+
+void
+http_close(struct http_server *s)
+{
+    if (s->address != NULL)
+        freeaddrinfo(s->address);
+    free(s->host);
+    free(s->path);
+}
+
+/* Let waits on the socket end after a time. */
+static void
+limit_waits(int fd, double seconds)
+{
+    const struct timeval t = { .tv_sec = (time_t)seconds,
+        .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6) };
+
+    if (seconds > 0.0) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
+    }
+}
+
+int
+http_send(const struct http_server *s, const char *method, const char *path,
+    const struct buf *body, struct err *e)
+{
+    const int fd = socket(s->address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0),
+              on = 1;
+    struct buf b = { 0 };
+    size_t sent = 0;
+
+    if (fd >= 0)
+        limit_waits(fd, s->seconds);
+    if (fd < 0 ||
+        connect(fd, s->address->ai_addr, s->address->ai_addrlen) != 0) {
+        err_set(e, EX_SYS, "cannot connect:");
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    buf_addf(&b, "%s %s%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n",
+        method, s->path, path, s->host);
+    if (body->n > 0)
+        buf_addf(&b,
+            "Content-Type: application/json\r\nContent-Length: %zu\r\n",
+            body->n);
+    buf_adds(&b, "\r\n");
+    buf_add(&b, body->p, body->n);
+    while (sent < b.n) {
+        const ssize_t r = send(fd, b.p + sent, b.n - sent, MSG_NOSIGNAL);
+
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0)
+            break; /* the answer tells why, if there is one */
+        sent += (size_t)r;
+    }
+    buf_release(&b);
+    return fd;
+}
+
+int
+http_receive(int fd, struct http_answer *a, struct err *e)
+{
+    static char bytes[BYTES];
+    ssize_t r;
+
+    do
+        r = recv(fd, bytes, sizeof bytes, 0);
+    while (r < 0 && errno == EINTR);
+    if (r < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return err_set(e, EX_SYS, "no byte came in time");
+    if (r < 0)
+        return err_set(e, EX_SYS, "the connection is lost:");
+    return http_answer_take(a, bytes, (size_t)r, e);
+}
+
+int
+http_ask(const struct http_server *s, const char *method, const char *path,
+    const struct buf *body, struct http_answer *a, struct err *e)
+{
+    const int fd = http_send(s, method, path, body, e);
+    int r = fd < 0 ? -1 : 0;
+
+    while (r == 0 && !a->whole)
+        r = http_receive(fd, a, e);
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
