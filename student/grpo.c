@@ -14,7 +14,8 @@
 /* Batches in a row that may teach nothing. */
 enum { MOST_EQUAL = 100 };
 
-static const char *const losses[] = { "grpo", "bnpo", "dr_grpo", "dapo", NULL };
+static const char *const losses[] = { "grpo", "bnpo", "dr_grpo", "dapo",
+    "cispo", "sapo", NULL };
 static const char *const scales[] = { "group", "batch", "none", NULL };
 static const char *const estimators[] = { "k3", "corrected", NULL };
 
@@ -49,7 +50,8 @@ static const struct opt options[] = { OPTIONS_MODEL(a), OPTIONS_ROLLOUT(texts),
     OPT_REAL(0, "clip-low", &o.policy.low, 0, 1, "x",
         "clip ratios of probabilities below 1 - x"),
     OPT_REAL(0, "clip-high", &o.policy.high, 0, 1e6, "x",
-        "clip ratios of probabilities above 1 + x (default: as --clip-low)"),
+        "clip ratios of probabilities above 1 + x (default: as --clip-low; 4 "
+        "for cispo)"),
     OPT_REAL(0, "beta", &o.policy.beta, 0, 1e6, "x",
         "strength of the tie to the reference model (0: there is none)"),
     OPT_STR(0, "reference", &o.reference, "model",
@@ -115,9 +117,9 @@ check_grpo(struct student *s)
             "--drop-equal does not go with --deterministic: leave one out");
     if (isnan(a.lr))
         a.lr = 1e-6;
-    if (isnan(o.policy.high))
-        o.policy.high = o.policy.low;
     o.policy.kind = (enum policy_kind)loss;
+    if (isnan(o.policy.high))
+        o.policy.high = loss == POLICY_CISPO ? 4.0 : o.policy.low;
     o.policy.longest = texts.length;
 }
 

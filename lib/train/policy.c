@@ -76,6 +76,7 @@ policy_weight(const struct policy_opt *o, size_t texts, size_t tokens,
     size_t own)
 {
     switch (o->kind) {
+    case POLICY_SAPO:
     case POLICY_GRPO: return 1.0 / ((double)texts * (double)own);
     case POLICY_DR_GRPO: return 1.0 / ((double)texts * (double)o->longest);
     default: return 1.0 / (double)tokens;
@@ -98,8 +99,21 @@ token_loss(const struct policy_opt *o, double advantage, double logp,
     struct token_loss t = { .low = rho < lo && advantage<0.0, .high = rho> hi &&
             advantage > 0.0 };
 
-    t.loss = -fmin(rho * advantage, kept * advantage);
-    t.grad = t.low || t.high ? 0.0 : -rho * advantage;
+    if (o->kind == POLICY_CISPO) {
+        t.low = 0;
+        t.grad = -fmin(rho, hi) * advantage;
+        t.loss = t.grad * logp;
+    } else if (o->kind == POLICY_SAPO) {
+        const double tau = advantage > 0.0 ? 1.0 : 1.05;
+        const double gate = 1.0 / (1.0 + exp(-tau * (rho - 1.0)));
+
+        t.low = t.high = 0;
+        t.loss = -4.0 * gate / tau * advantage;
+        t.grad = -4.0 * gate * (1.0 - gate) * rho * advantage;
+    } else {
+        t.loss = -fmin(rho * advantage, kept * advantage);
+        t.grad = t.low || t.high ? 0.0 : -rho * advantage;
+    }
     if (o->beta != 0.0) {
         const double d = ref - logp, factor = o->corrected ? rho : 1.0;
         const double k = expm1(d) - d;

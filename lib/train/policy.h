@@ -10,6 +10,11 @@
  *   rho = exp(logp - old)
  *   k   = exp(ref - logp) - (ref - logp) - 1      KL estimator k3, times rho
  *                                                 if it is corrected
+ * The policy part is another for
+ *   POLICY_CISPO  -min(rho, 1 + high) A_i logp, in whose gradient the factor
+ *                 before logp is constant (arXiv:2506.13585)
+ *   POLICY_SAPO   -4 sigma(t (rho - 1)) / t A_i, t = 1 if A_i > 0, else 1.05
+ *                 (arXiv:2511.20347)
  * logp, old and ref are the log probabilities of the token, in nats, that the
  * policy, the policy that wrote the text, and the reference model give it.
  */
@@ -25,12 +30,19 @@ enum policy_scale { POLICY_GROUP, POLICY_BATCH, POLICY_NONE };
 
 /* The weight of a token in the sum of losses, for `texts` texts of `tokens`
  * tokens in all:
- *   POLICY_GRPO     1 / (texts * tokens of its own text)
+ *   POLICY_GRPO     1 / (texts * tokens of its own text); POLICY_SAPO too
  *   POLICY_DR_GRPO  1 / (texts * longest)
- *   POLICY_DAPO     1 / tokens
+ *   POLICY_DAPO     1 / tokens; POLICY_CISPO too
  *   POLICY_BNPO     as POLICY_DAPO.  TRL divides by the tokens of a
  *                   micro-batch; here a step has one denominator. */
-enum policy_kind { POLICY_GRPO, POLICY_BNPO, POLICY_DR_GRPO, POLICY_DAPO };
+enum policy_kind {
+    POLICY_GRPO,
+    POLICY_BNPO,
+    POLICY_DR_GRPO,
+    POLICY_DAPO,
+    POLICY_CISPO,
+    POLICY_SAPO
+};
 
 struct policy_opt {
     enum policy_kind kind;

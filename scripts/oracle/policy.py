@@ -11,7 +11,8 @@ LOSSES      texts [B,T] padded: logp, old, ref, length, advantage; for each kind
             with (old) and without (fresh) log probabilities of an older policy,
             beta 0 and 0.04, KL corrected (c) or not (p):
             KIND.AGE.BETA[c|p].value: loss, kl, clip_ratio/low_mean, low_min,
-            high_mean, high_max; .grad [B,T]
+            high_mean, high_max (cispo and sapo: loss, kl, cispo_clip_ratio);
+            .grad [B,T]
 STEP        the student of grad/untied, texts step.ids [4,S] of step.length ids
             after prompts of step.start ids, temperature 0.8, advantages
             step.advantage, step.old and step.ref [4,S] of the texts' tokens,
@@ -34,6 +35,7 @@ import st
 
 torch.set_default_dtype(torch.float64)
 B, T, LONGEST = 6, 9, 12
+MORE = ('cispo', 'sapo')
 
 
 class Everything(dict):
@@ -47,6 +49,8 @@ def trainer(**more):
     accelerator = types.SimpleNamespace(
         num_processes=1, reduce=lambda x, reduction: x, gather=lambda x: x)
     args = types.SimpleNamespace(delta=None, steps_per_generation=1,
+                                 sapo_temperature_pos=1.0,
+                                 sapo_temperature_neg=1.05,
                                  use_bias_correction_kl=more.pop('corrected', 0))
     t = types.SimpleNamespace(
         accelerator=accelerator, args=args, aux_loss_enabled=False,
@@ -96,6 +100,8 @@ def advantages(out):
 def compute(kind, x, mask, advantage, old, ref, beta, corrected):
     """TRL's loss of log probabilities x [B,T], and its metrics"""
     t = trainer(loss_type=kind, beta=beta, corrected=corrected)
+    if kind == 'cispo':
+        t.epsilon_high = 1.28  # TRL bounds the ratio, not what exceeds 1
     t._get_per_token_logps_and_entropies = (
         lambda *a, **k: (x, torch.zeros(x.shape), None))
     B, T = x.shape
@@ -108,6 +114,9 @@ def compute(kind, x, mask, advantage, old, ref, beta, corrected):
         inputs['old_per_token_logps'] = old
     loss = M.GRPOTrainer._compute_loss(t, None, inputs)
     m = {k: v[-1] for k, v in t._metrics['train'].items()}
+    if kind in MORE:
+        return loss, torch.tensor(
+            [loss.item(), m.get('kl', 0.0), m.get('cispo_clip_ratio', 0.0)])
     return loss, torch.tensor(
         [loss.item(), m.get('kl', 0.0)] + [m['clip_ratio/' + k] for k in
          ('low_mean', 'low_min', 'high_mean', 'high_max')])
@@ -122,7 +131,7 @@ def losses(out):
     mask = (torch.arange(T) < length[:, None]).long()
     out.update(logp=logp.float(), old=old.float(), ref=ref.float(),
                length=length.double(), advantage=advantage)
-    for kind in ('grpo', 'bnpo', 'dr_grpo', 'dapo'):
+    for kind in ('grpo', 'bnpo', 'dr_grpo', 'dapo') + MORE:
         for age in ('old', 'fresh'):
             for beta, corrected in ((0.0, 0), (0.04, 0), (0.04, 1)):
                 x = logp.clone().requires_grad_()
