@@ -23,13 +23,13 @@ product_nn(struct run *u, const struct weight *w, size_t nb, const float *a,
     const size_t N = w->cols, K = w->rows, n0 = part * nb;
     const size_t n = n0 + nb <= N ? nb : N - n0;
     const size_t row = b * u->c.Tp + t0;
+    const size_t live = tile_live(u->r, b, t0, u->c.tile);
 
-    if (!tile_live(u->r, b, t0, u->c.tile)) {
-        for (size_t t = row; t < row + u->c.tile; t++)
-            memset(c + t * N + n0, 0, n * sizeof *c);
+    for (size_t t = row + live; t < row + u->c.tile; t++)
+        memset(c + t * N + n0, 0, n * sizeof *c);
+    if (live == 0)
         return;
-    }
-    weight_product_back(w, 0, K, n0, n, u->c.tile, a + row * lda, lda, add,
+    weight_product_back(w, 0, K, n0, n, live, a + row * lda, lda, add,
         u->f->wide[worker], c + row * N + n0, N);
     low_back_input(u, (size_t)(w - u->b->w), b, t0, n0, n, worker, c);
 }

@@ -104,14 +104,12 @@ row_live(const struct rows *r, size_t b, size_t t)
     return t < r->T && r->first[b * r->T + t] != UINT32_MAX;
 }
 
-int
+size_t
 tile_live(const struct rows *r, size_t b, size_t t0, size_t n)
 {
-    for (size_t t = t0; t < t0 + n; t++) {
-        if (row_live(r, b, t))
-            return 1;
-    }
-    return 0;
+    while (n > 0 && !row_live(r, b, t0 + n - 1))
+        n--;
+    return n;
 }
 
 /* Floats of scratch that a worker needs to widen weights of blocks. */

@@ -80,13 +80,13 @@ product_nt(struct run *u, const struct weight *w, const float *a, size_t b,
     const size_t nb = part_cols(w->rows, w->cols), n0 = part * nb;
     const size_t n = n0 + nb <= w->rows ? nb : w->rows - n0;
     const size_t row = b * u->c.Tp + t0;
+    const size_t live = tile_live(u->r, b, t0, u->c.tile);
 
-    if (!tile_live(u->r, b, t0, u->c.tile)) {
-        for (size_t t = row; t < row + u->c.tile; t++)
-            memset(c + t * ldc + n0, 0, n * sizeof *c);
+    for (size_t t = row + live; t < row + u->c.tile; t++)
+        memset(c + t * ldc + n0, 0, n * sizeof *c);
+    if (live == 0)
         return;
-    }
-    weight_product(w, n0, n, u->c.tile, a + row * w->cols, u->f->wide[worker],
+    weight_product(w, n0, n, live, a + row * w->cols, u->f->wide[worker],
         c + row * ldc + n0, ldc);
     if (w->low != NULL)
         low_up(w->low, low_rows(u, (size_t)(w - u->b->w), row), low_width(u->b),

@@ -119,7 +119,8 @@ void fill_vectors(struct fwd *f);
 void block_now(struct fwd *f, size_t i);
 
 int row_live(const struct rows *r, size_t b, size_t t);
-int tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
+/* Rows of a tile of n up to the last one with a token; 0: all are padding. */
+size_t tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
 
 /* query_heads: query heads of a block of `groups` KV groups.  qkv_width:
  * numbers in a token's q, k and v there. */
