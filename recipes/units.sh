@@ -8,11 +8,11 @@
 #
 #   -m  model to begin with (default: smollm2-135m.gguf)
 #   -o  folder for everything; a run that was stopped goes on there
-#   -s  steps of fine-tuning, of 8 rows of 64 tokens (default: 22)
+#   -s  steps of fine-tuning, of 8 rows of 64 tokens (default: 20)
 #   -g  steps of GRPO, of 64 texts of 8 prompts (default: 100)
 #   -d  steps of DPO, of 16 pairs (default: 30)
-#   -p  prompts that pairs are made from (default: 300)
-#   -n  hidden items (default: 400)
+#   -p  prompts that pairs are made from, hidden ones as many (default: 150)
+#   -n  hidden items that are scored (default: all 329)
 #   -c  type of the factors of products, such as bf16 (default: f32)
 #
 # An awk program judges: 1 for the answer alone.  grpo trains on its rewards.
@@ -27,8 +27,8 @@
 # the wrong one.
 set -eu
 export LC_ALL=C
-model=smollm2-135m.gguf out=units tuned=22 grpo=100 dpo=30 prompts=300
-items=400 threads=0 compute=f32
+model=smollm2-135m.gguf out=units tuned=20 grpo=100 dpo=30 prompts=150
+items=329 threads=0 compute=f32
 while getopts m:o:s:g:d:p:n:j:c: option; do
     case $option in
     m) model=$OPTARG ;;
@@ -55,7 +55,7 @@ items() {
             "kV:V:1000", pair, " ")
         for (i = 1; i <= n; i++) {
             split(pair[i], p, ":")
-            for (a = 2; a < 1000; a++) {
+            for (a = 2; a < 100; a++) {
                 k = (a * 7 + i * 13 + int(a * i / 11)) % 10
                 if (k < first || k > last) continue
                 printf "{\"prompt\": \"%d %s in %s =\", ", a, p[1], p[2]
@@ -103,8 +103,8 @@ function end_prompt() {
 END { end_prompt() }
 EOF
 if [ ! -e "$out/ready" ]; then
-    items 0 1 | mixed "$items" >"$out/hidden.jsonl"
-    items 2 4 | mixed 1000 >"$out/tune.jsonl"
+    items 0 2 | mixed "$items" >"$out/hidden.jsonl"
+    items 3 4 | mixed 1000 >"$out/tune.jsonl"
     items 5 9 | mixed 4000 >"$out/train.jsonl"
     # the judge's program gets the answer; GRPO gets no completions
     sed 's/"completion"/"answer"/' "$out/train.jsonl" >"$out/grpo.jsonl"
@@ -182,7 +182,7 @@ for command; do
         # shellcheck disable=SC2046 # lists of options
         finished "$out/grpo" || student grpo -m "$out/tuned" \
             $(resume "$out/grpo") -j "$threads" --compute "$compute" -B 64 \
-            --group 8 -n 9 --lr 1e-5 --schedule constant --warmup 2 \
+            --group 8 -n 9 --lr 1.5e-5 --schedule constant --warmup 2 \
             --steps "$grpo" --save 20 --reward "awk -f $out/judge.awk" \
             "$out/grpo.jsonl"
         ;;

@@ -18,7 +18,7 @@ for f in hidden tune grpo; do
 done | sort | uniq -d >both
 equal 'no item is in two files' "$(cat both)" ''
 equal 'fine-tuning and GRPO have all their items' \
-    "$(cat w/tune.jsonl w/grpo.jsonl | wc -l | tr -d ' ')" 5000
+    "$(cat w/tune.jsonl w/grpo.jsonl | wc -l | tr -d ' ')" 847
 echo '{"prompt":"1 m in dm =","answer":" 10 dm","completion":" 10 dm"}
 {"prompt":"1 m in dm =","answer":" 10 dm","completion":" 10 dm."}' |
     awk -f w/judge.awk >judged
