@@ -25,7 +25,7 @@ teacher_server_is(const char *model)
 
 /* The message of an answer that refuses a request. */
 static int
-refused(const struct http_answer *a, struct err *e)
+tell_refusal(const struct http_answer *a, struct err *e)
 {
     json_t *j = json_loadb(a->body.n > 0 ? a->body.p : "", a->body.n, 0, NULL);
     const char *why = json_string_value(
@@ -47,7 +47,7 @@ ask_once(const struct teacher_server *t, const char *path,
         return 0;
     if (a->status == 200)
         return 1;
-    refused(a, e);
+    tell_refusal(a, e);
     return a->status == 429 || a->status >= 500 ? 0 : -1;
 }
 
@@ -174,7 +174,7 @@ put_target_request(const struct teacher_server *t, const struct rows *r,
 
 /* Check the message s against the request. */
 static int
-check_targets(const struct teacher_server *t, const struct rows *r,
+check_told_targets(const struct teacher_server *t, const struct rows *r,
     const struct st *s, struct err *e)
 {
     const struct st_tensor *ids = st_find(s, "ids");
@@ -204,7 +204,7 @@ read_targets(struct teacher_server *t, const struct rows *r, size_t to,
 
     if (st_parse(&s, body->p, body->n, e) < 0)
         return -1;
-    if (check_targets(t, r, &s, e) < 0 || targets_read(&y, &s, e) < 0) {
+    if (check_told_targets(t, r, &s, e) < 0 || targets_read(&y, &s, e) < 0) {
         st_release(&s);
         return -1;
     }

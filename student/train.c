@@ -206,9 +206,9 @@ choose_losses(struct student *s)
             "--kl-direction %s needs final states and the teacher's head, or "
             "its top tokens, and the stream holds %s",
             s->loss.direction == KL_JS ? "js" : "reverse",
-            kind == TARGETS_SHARED ? "tokens of another tokenizer"
-                : kind == TARGETS_DRAWS  ? "tokens drawn from it"
-                                         : "neither");
+            kind == TARGETS_SHARED      ? "tokens of another tokenizer"
+                : kind == TARGETS_DRAWS ? "tokens drawn from it"
+                                        : "neither");
     feed_use(&s->feed, s->loss.w_kl > 0.0 ? kind : TARGETS_NONE,
         s->loss.w_sh > 0.0, a.tau);
     if (s->feed.targets.kind == TARGETS_DRAWS)

@@ -78,8 +78,7 @@ take_chunk(struct http_answer *a, struct err *e)
 }
 
 int
-http_answer_take(struct http_answer *a, const char *p, size_t n,
-    struct err *e)
+http_answer_take(struct http_answer *a, const char *p, size_t n, struct err *e)
 {
     int r = 1;
 
