@@ -269,7 +269,8 @@ golden_shared(const char *set)
     golden_close(&rows);
 }
 
-/* The other divergences of the same outcomes, scripts/oracle/top_directions.py */
+/* The other divergences of the same outcomes
+ * (scripts/oracle/top_directions.py). */
 static void
 golden_directions(const char *set)
 {
