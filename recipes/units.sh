@@ -11,7 +11,7 @@
 #   -s  steps of fine-tuning, of 8 rows of 64 tokens (default: 20)
 #   -g  steps of GRPO, of 64 texts of 8 prompts (default: 100)
 #   -d  steps of DPO, of 16 pairs (default: 30)
-#   -p  prompts that pairs are made from, hidden ones as many (default: 150)
+#   -p  prompts that pairs are made from, hidden ones as many (default: 300)
 #   -n  hidden items that are scored (default: all 329)
 #   -c  type of the factors of products, such as bf16 (default: f32)
 #
@@ -27,7 +27,7 @@
 # the wrong one.
 set -eu
 export LC_ALL=C
-model=smollm2-135m.gguf out=units tuned=20 grpo=100 dpo=30 prompts=150
+model=smollm2-135m.gguf out=units tuned=20 grpo=100 dpo=30 prompts=300
 items=329 threads=0 compute=f32
 while getopts m:o:s:g:d:p:n:j:c: option; do
     case $option in
@@ -182,7 +182,7 @@ for command; do
         # shellcheck disable=SC2046 # lists of options
         finished "$out/grpo" || student grpo -m "$out/tuned" \
             $(resume "$out/grpo") -j "$threads" --compute "$compute" -B 64 \
-            --group 8 -n 9 --lr 1.5e-5 --schedule constant --warmup 2 \
+            --group 8 -n 9 --lr 1e-5 --schedule constant --warmup 2 \
             --steps "$grpo" --save 20 --reward "awk -f $out/judge.awk" \
             "$out/grpo.jsonl"
         ;;
