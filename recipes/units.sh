@@ -1,7 +1,7 @@
 #!/bin/sh
 # Teach a small model to convert units ("34 m in cm =" " 3400 cm") in two steps:
-# supervised fine-tuning on some numbers, then GRPO or DPO on others.  Score it
-# on numbers that it was never trained on.
+# supervised fine-tuning on some items, then GRPO or DPO on others.  Score it on
+# items that it was never trained on.
 # usage: recipes/units.sh [-m MODEL] [-o folder] [-s steps] [-g steps]
 #            [-d steps] [-p prompts] [-n items] [-j threads] [-c type]
 #            [grpo|dpo ...]
