@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "gen/draft.h"
 #include "gen/engine_impl.h"
+#include "model/delta_config.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ gen_new(const struct model *m, struct pool *pool, const struct tokenizer *tok,
     g->pool = pool;
     g->tok = tok;
     g->limits = *l;
+    g->limits.apart |= config_has_delta(&m->c);
     g->V = tok != NULL && tok_vocab(tok) < V ? tok_vocab(tok) : V;
     add_end_ids(g);
     g->kv = kv_new(m, pool, l->texts, l->pages, l->longest);

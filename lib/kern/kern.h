@@ -202,6 +202,14 @@ struct kern {
      * lse), dp becomes ds = p (dp - delta). */
     void (*attn_ds)(float *s, float *dp, size_t n, float lse, float delta);
 
+    /* A token of the gated delta rule: delta_ref, delta_bwd_ref of delta.h. */
+    void (*delta)(float *s, const float *from, size_t dk, const float *q,
+        const float *k, const float *v, float decay, float beta, float *r,
+        float *o);
+    void (*delta_bwd)(float *ds, const float *from, size_t dk, const float *q,
+        const float *k, const float *r, float decay, float beta,
+        const float *dout, float *dq, float *dkey, float *dv, float rate[2]);
+
     const struct loss_kern *loss; /* kernels of losses and AdamW: loss.h */
     const struct fit_kern *fit;   /* scales of quantised groups: quant_fit.h */
     const struct int_kern *ints;  /* products in 8-bit integers: int.h */

@@ -6,6 +6,7 @@
 #include "kern/gemm.h"
 #include "kern/kern.h"
 #include "kern/int.h"
+#include "kern/delta.h"
 #include "kern/loss.h"
 #include "kern/quant_fit.h"
 
@@ -507,7 +508,8 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
         .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, .dot = dot, \
         .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .powers = powers,     \
         .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul,     \
-        .kl_sums = kl_sums, .attn_ds = attn_ds, .loss = &loss_kern_ref,       \
+        .kl_sums = kl_sums, .attn_ds = attn_ds, .delta = delta_ref,           \
+        .delta_bwd = delta_bwd_ref, .loss = &loss_kern_ref,                   \
         .ints = &int_kern_ref, .chance_bf16 = chance_bf16,                    \
         .fit = &fit_kern_ref                                                  \
     }

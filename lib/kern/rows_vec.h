@@ -4,6 +4,7 @@
  * element, so the order of additions depends on n alone.  kern.h says what the
  * kernels do, rows_ref.c defines their results.
  */
+#include "kern/delta_vec.h"
 #include "kern/exp_vec.h"
 #include "kern/loss.h"
 #include "kern/quant_fit.h"
@@ -597,6 +598,8 @@ ROWS(struct kern *k)
     k->exp_mul = exp_mul;
     k->kl_sums = kl_sums;
     k->attn_ds = attn_ds;
+    k->delta = delta_token;
+    k->delta_bwd = delta_token_bwd;
     k->loss = &LOSS_KERN;
     k->fit = &fit_kern_avx2;
 }

@@ -3,6 +3,8 @@
 #include "kern/kern.h"
 #include "kern/rounding.h"
 #include "model/adapter.h"
+#include "model/delta_block.h"
+#include "model/delta_config.h"
 #include "model/balance.h"
 #include "model/fetch.h"
 #include "model/backward_block.h"
@@ -69,12 +71,13 @@ list_kept(const struct config *c, size_t rows, size_t tokens,
     struct kept_array list[KEPT])
 {
     const size_t H = query_heads(c, b->groups), mlp = b->mlp;
+    const int attn = b->groups > 0 || b->linear;
     const size_t heads = has_qk_norm(c) ? (H + b->groups) * c->D : 0;
     const size_t post = has_post_norm(c) ? c->d : 0;
     const struct kept_array all[KEPT] = {
-        { &k->qkv, rows * qkv_width(c, b->groups) },
-        { &k->att, rows * H * c->D },
-        { &k->x2, b->groups > 0 && mlp + b->experts > 0 ? tokens * c->d : 0 },
+        { &k->qkv, rows * raw_width(c, b) },
+        { &k->att, rows * att_width(c, b) },
+        { &k->x2, attn && mlp + b->experts > 0 ? tokens * c->d : 0 },
         { &k->gate, rows * mlp },
         { &k->up, rows * mlp },
         { &k->raw, rows * heads },
@@ -127,8 +130,8 @@ alloc_grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
     g->dy = arena_alloc(a, rows * c->d, sizeof(float));
     g->dxn = arena_alloc(a, rows * c->d, sizeof(float));
     g->dx2 = arena_alloc(a, rows * c->d, sizeof(float));
-    g->datt = arena_alloc(a, rows * c->H * c->D, sizeof(float));
-    g->dqkv = arena_alloc(a, rows * qkv_width(c, c->KV), sizeof(float));
+    g->datt = arena_alloc(a, rows * att_width(c, NULL), sizeof(float));
+    g->dqkv = arena_alloc(a, rows * raw_width(c, NULL), sizeof(float));
     g->dk = arena_alloc(a, rows * c->H * c->D, sizeof(float));
     g->dv = arena_alloc(a, rows * c->H * c->D, sizeof(float));
     g->xn1 = arena_alloc(a, rows * c->d, sizeof(float));
@@ -234,7 +237,8 @@ alloc_bwd(struct bwd *b, struct arena *a)
     const struct config *c = &m->c;
     const size_t tokens = b->B * b->T, rows = b->B * cut_of(b->T).Tp;
     const size_t mlp = model_widest(m);
-    const struct block_shape widest = { c->KV, mlp, 0, c->router.n };
+    const struct block_shape widest = { c->KV, mlp, 0, c->router.n,
+        (size_t)config_has_delta(c) };
     struct acts room = { 0 };
 
     if (b->how != 0)
@@ -246,6 +250,8 @@ alloc_bwd(struct bwd *b, struct arena *a)
         b->rstd = arena_alloc(a, tokens, sizeof(float));
     }
     alloc_grads(&b->g, c, rows, tokens, a);
+    delta_lay_grads(&b->g.delta, c, rows, tokens, b->T, pool_size(b->f->pool),
+        a);
     if (c->router.n > 0)
         balance_lay(&b->balance, &c->router, b->B, a);
     alloc_adapter(b, rows, widest_side(m), a);

@@ -5,7 +5,9 @@
  * neither threads nor the grouping of rows changes a bit.
  */
 #include "model/backward_block.h"
+#include "model/att_gate.h"
 #include "model/block_adapter.h"
+#include "model/delta_block.h"
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "model/experts_block.h"
@@ -227,7 +229,7 @@ do_low_qkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 static void
 do_datt(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
-    const struct weight *w = &u->b->w[W_O];
+    const struct weight *w = &u->b->w[u->out];
 
     product_nn(u, w, nn_cols(w), u->g->dout, w->rows, b, t0, part, worker,
         GEMM_SET, u->g->datt);
@@ -273,15 +275,36 @@ head_norms(struct run *u, size_t b, size_t t, float *dq)
     }
 }
 
+/* From the gradient at the gated outputs of heads, those at the outputs and at
+ * the gates; the gated outputs again. */
+static void
+do_dgate(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const size_t n = u->H * u->f->m->c.D, skip = u->qkv - n;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t at = b * u->c.Tp + t;
+        const float *gate = u->a.qkv + at * u->qkv + skip;
+
+        if (!row_live(u->r, b, t)) {
+            memset(u->f->gated + at * n, 0, n * sizeof *gate);
+            continue;
+        }
+        att_gate(u->f->gated + at * n, u->a.att + at * n, gate, n);
+        att_gate_bwd(u->g->datt + at * n, u->g->dqkv + at * u->qkv + skip,
+            u->a.att + at * n, gate, n);
+    }
+}
+
 /* Add up the query heads' terms of dk and dv in the order of heads, undo the
- * rotation, and recompute xn1. */
+ * rotation. */
 static void
 do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const struct config *c = &u->f->m->c;
     const size_t D = c->D, G = u->H / u->KV, Tp = u->c.Tp;
 
-    (void)worker;
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
         float *dq = u->g->dqkv + (b * Tp + t) * u->qkv;
         float *dk = dq + u->H * D, *dv = dk + u->KV * D;
@@ -306,19 +329,30 @@ do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
             -1);
         if (u->a.raw != NULL)
             head_norms(u, b, t, dq);
+        if (u->f->family->gated)
+            att_gate_join(dq, u->H, D, 2 * u->KV * D, u->f->scratch[worker]);
     }
+}
+
+/* Compute xn1, the input of Q, K and V, again. */
+static void
+do_xn1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    (void)worker;
     norm_chunk(u, W_NORM1, u->x, u->g->xn1, b, t0, part);
 }
 
 /* Q, K and V have products of different depth: cut all by Q's columns, or by
  * those of one in another type than fp32. */
 static const struct weight *
-qkv_cut(const struct block *b)
+qkv_cut(const struct run *u)
 {
-    for (int k = W_Q; k <= W_V; k++)
-        if (weight_f32(&b->w[k]) == NULL)
-            return &b->w[k];
-    return &b->w[W_Q];
+    const struct weight *w = u->b->w;
+
+    for (int k = u->in; k < u->in + u->nin; k++)
+        if (weight_f32(&w[k]) == NULL)
+            return &w[k];
+    return &w[u->in];
 }
 
 static void
@@ -326,11 +360,11 @@ do_dxn1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const float *dy = u->g->dqkv;
 
-    for (int k = W_Q; k <= W_V; k++) {
+    for (int k = u->in; k < u->in + u->nin; k++) {
         const struct weight *w = &u->b->w[k];
 
-        product_nn(u, w, nn_cols(qkv_cut(u->b)), dy, u->qkv, b, t0, part,
-            worker, k == W_Q ? GEMM_SET : GEMM_ADD, u->g->dxn1);
+        product_nn(u, w, nn_cols(qkv_cut(u)), dy, u->qkv, b, t0, part, worker,
+            k == u->in ? GEMM_SET : GEMM_ADD, u->g->dxn1);
         dy += w->rows;
     }
 }
@@ -497,6 +531,12 @@ vec_add(struct dwjob *j, int t, struct vec_grad how)
     j->v[j->nv++] = how;
 }
 
+static void
+vec_put(void *ctx, int t, struct vec_grad how)
+{
+    vec_add(ctx, t, how);
+}
+
 /* Add to the job the gradient of the weight of norm t of the residual stream.
  * rstd: 1/rms of each token; x: the norm's input (x_rows rows a sequence); dy:
  * the gradient at its output. */
@@ -562,7 +602,10 @@ add_vectors(struct dwjob *j)
         add_norm(j, W_NORM_ATT, g->rstd_att, u->a.o, Tp, g->dx2);
     if (u->vec[W_NORM_MLP] != NULL)
         add_norm(j, W_NORM_MLP, g->rstd_mlp, u->a.down, Tp, g->dy);
-    head_vectors(j);
+    if (u->b->linear)
+        delta_vectors(u, vec_put, j);
+    else
+        head_vectors(j);
 }
 
 static void
@@ -612,9 +655,9 @@ weight_grads(struct run *u)
 {
     const struct config *c = &u->f->m->c;
     const struct grads *g = u->g;
-    const size_t mlp = u->b->mlp, q = u->H * c->D, kv = u->KV * c->D;
+    const size_t mlp = u->b->mlp;
     struct dwjob j = { .u = u };
-    size_t tasks = 0;
+    size_t tasks = 0, at = 0;
 
     if (u->b->experts > 0)
         dw_add(&j, W_ROUTER, g->dz, u->b->experts, u->f->xn, c->d);
@@ -626,10 +669,11 @@ weight_grads(struct run *u)
         dw_add(&j, W_UP, u->a.up, mlp, u->f->xn, c->d);
     }
     if (u->attn) {
-        dw_add(&j, W_O, g->dout, c->d, u->a.att, q);
-        dw_add(&j, W_Q, g->dqkv, u->qkv, g->xn1, c->d);
-        dw_add(&j, W_K, g->dqkv + q, u->qkv, g->xn1, c->d);
-        dw_add(&j, W_V, g->dqkv + q + kv, u->qkv, g->xn1, c->d);
+        dw_add(&j, u->out, g->dout, c->d, u->mixed, u->b->w[u->out].cols);
+        for (int k = u->in; k < u->in + u->nin; k++) {
+            dw_add(&j, k, g->dqkv + at, u->qkv, g->xn1, c->d);
+            at += u->b->w[k].rows;
+        }
     }
     if (!u->g->frozen)
         add_vectors(&j);
@@ -641,12 +685,24 @@ weight_grads(struct run *u)
             magnitude_grad(u, &j.w[i], &j.w[i + 1]);
 }
 
+/* Run attention backward: from datt to dqkv, dk, dv. */
+static void
+attention_backward(struct run *u)
+{
+    const struct stage gate = { do_dgate, u->c.tile / CHUNK, "backward gate", 0,
+        5 * u->H * u->f->m->c.D };
+
+    if (u->f->family->gated)
+        run_stages(u, &gate, 1);
+    pool_run(u->f->pool, u->r->B * u->H, attend_bwd, u);
+}
+
 void
 block_backward(struct run *u)
 {
     const size_t chunks = u->c.tile / CHUNK;
     const struct weight *w = u->b->w;
-    const size_t d = u->f->m->c.d, q = u->H * u->f->m->c.D, n = u->b->mlp;
+    const size_t d = u->f->m->c.d, q = w[u->out].cols, n = u->b->mlp;
     const size_t low = low_width(u->b) > 0;
     const struct stage mlp[] = { { do_dy, chunks, "backward copy, norm2 again",
                                      0, 4 * d },
@@ -657,12 +713,12 @@ block_backward(struct run *u)
         { do_dxn2, nn_parts(&w[W_GATE]), "backward gate, up", 4 * d * n, 0 },
         { do_dx2, chunks, "backward norm2", 0, 4 * d },
         { do_low_o, low, "backward adapters", 0, d },
-        { do_datt, nn_parts(&w[W_O]), "backward o", 2 * d * q, 0 } };
-    const struct stage att[] = { { do_dqkv, chunks,
-                                     "backward rope, norm1 again", 0,
-                                     3 * u->qkv + 2 * d },
+        { do_datt, nn_parts(&w[u->out]), "backward o", 2 * d * q, 0 } };
+    const struct stage att[] = { { do_dqkv, u->b->linear ? 0 : chunks,
+                                     "backward rope", 0, 3 * u->qkv },
+        { do_xn1, chunks, "backward norm1 again", 0, 2 * d },
         { do_low_qkv, 3 * low, "backward adapters", 0, u->qkv },
-        { do_dxn1, nn_parts(qkv_cut(u->b)), "backward qkv", 2 * d * u->qkv, 0 },
+        { do_dxn1, nn_parts(qkv_cut(u)), "backward qkv", 2 * d * u->qkv, 0 },
         { do_dx, chunks, "backward norm1", 0, 4 * d } };
     /* if the block has no MLP, or no attention, skip its stages */
     size_t from = u->mlp ? 0 : 6;
@@ -674,8 +730,13 @@ block_backward(struct run *u)
         from = 6;
     }
     run_stages(u, mlp + from, end - from);
-    if (u->attn)
-        pool_run(u->f->pool, u->r->B * u->H, attend_bwd, u);
-    run_stages(u, u->attn ? att : att + 3, u->attn ? 4 : 1);
+    u->mixed = u->f->family->gated ? u->f->gated : u->a.att;
+    if (u->b->linear)
+        delta_block_backward(u);
+    else if (u->attn)
+        attention_backward(u);
+    run_stages(u, u->attn ? att : att + 4, u->attn ? 5 : 1);
     weight_grads(u);
+    if (u->b->linear)
+        delta_conv_grad(u);
 }

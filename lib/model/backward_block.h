@@ -5,6 +5,15 @@
 #include "model/backward.h"
 #include "model/forward_block.h"
 
+/* Arrays of the gated delta rule's backward pass (delta_block.h). */
+struct delta_grads {
+    float *dmix;  /* [B,Tp,C] at mix, then at the convolution */
+    float *drate; /* [B,Tp,2*values] at decays and betas */
+    float *dlog;  /* [B,Tp,values] for W_DELTA_LOG */
+    float *dnorm; /* [B,Tp,values*dv] at the norms' outputs */
+    float *rstd;  /* [B,T,values] of the norms */
+    float **room; /* [threads] states */
+};
 /*
  * Gradients at the steps of one block, [B,Tp,d] (padded) unless stated.  The
  * gradients at gate and up overwrite u->a.gate and u->a.up, which no later step
@@ -19,8 +28,8 @@ struct grads {
                           * dx2 */
     float *rstd_att, *rstd_mlp; /* [B,T] 1/rms in the norms after o and down;
                                  * NULL: no such norms */
-    float *datt;                /* [B,Tp,H*D] */
-    float *dqkv;                /* [B,Tp,(H+2KV)D] */
+    float *datt;                /* [B,Tp,att_width] */
+    float *dqkv;                /* [B,Tp,raw_width] */
     float *dk, *dv;             /* [B,H,Tp,D] each query head's term */
     float *dxn1;                /* at norm1's output; f->out, free by now */
     float *xn1;                 /* norm1's output, recomputed; norm2's is in
@@ -29,17 +38,18 @@ struct grads {
     float *dheads;     /* [B,Tp,(H+KV)D] at the outputs of heads' norms; NULL:
                         * no such norms */
     float *rstd_heads; /* [B,T,H+KV] of heads' norms, or NULL */
-    float *dz;         /* [B,Tp,E] at the router's logits, or NULL */
-    float *dshared;    /* [B,Tp] at the logit of the shared expert's gate, or
+    struct delta_grads delta;
+    float *dz;        /* [B,Tp,E] at the router's logits, or NULL */
+    float *dshared;   /* [B,Tp] at the logit of the shared expert's gate, or
                         * NULL */
-    const double *dp;  /* [B,E] at the router's scores of each token of a row,
+    const double *dp; /* [B,E] at the router's scores of each token of a row,
                         * from the loss of load balance; NULL: none */
-    float *low;        /* [B,Tp,low_width] at scale A x of adapters, times
+    float *low;       /* [B,Tp,low_width] at scale A x of adapters, times
                         * scale; or NULL */
-    float *again;      /* [B,Tp,.] outputs computed again, for DoRA; or NULL */
-    int frozen;        /* 1: of the weights only adapters have gradients */
-    float *dx;         /* [B,T,d] in: at the output; out: at the input */
-    float *row;        /* [threads,widest] one row of act */
+    float *again;     /* [B,Tp,.] outputs computed again, for DoRA; or NULL */
+    int frozen;       /* 1: of the weights only adapters have gradients */
+    float *dx;        /* [B,T,d] in: at the output; out: at the input */
+    float *row;       /* [threads,widest] one row of act */
     size_t widest;
     struct group *group; /* of this block */
 };

@@ -6,6 +6,7 @@
 #include "format/json.h"
 #include "model/config_keys.h"
 #include "model/config_rope.h"
+#include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "model/family.h"
 
@@ -186,7 +187,8 @@ static int
 read_windows(struct config *c, const json_t *j, struct err *e)
 {
     const enum windows windows = family_of(c)->windows;
-    const json_t *types = js_get(j, "layer_types");
+    const json_t *types =
+        family_of(c)->bit == FAMILY_QWEN3_5 ? NULL : js_get(j, "layer_types");
     size_t from = 28, every = family_of(c)->every;
     int on = 0;
 
@@ -277,7 +279,7 @@ config_from_json(struct config *c, const json_t *model, struct err *e)
         js_bool(model, "tie_word_embeddings", &c->tied, e) < 0 ||
         read_scales(c, j, e) < 0 || config_read_rope(c, j, e) < 0 ||
         read_windows(c, j, e) < 0 || experts_from_json(c, j, e) < 0 ||
-        read_eos(c, j, e) < 0 ||
+        delta_from_json(c, j, e) < 0 || read_eos(c, j, e) < 0 ||
         read_token_id(j, "bos_token_id", &c->bos, e) < 0 ||
         read_token_id(j, "pad_token_id", &c->pad, e) < 0)
         return -1;
@@ -303,8 +305,11 @@ config_whole_block(const struct config *c, size_t i)
 {
     const int mixture = c->router.n > 0 && !(c->dense[i / 8] >> i % 8 & 1);
 
-    return (struct block_shape){ c->KV, mixture ? c->shared_mlp : c->mlp, i,
-        mixture ? c->router.n : 0 };
+    const size_t linear = (size_t)config_linear(c, i);
+
+    return (struct block_shape){ linear ? 0 : c->KV,
+        mixture ? c->shared_mlp : c->mlp, i, mixture ? c->router.n : 0,
+        linear };
 }
 
 /* Read a list of L numbers of at most hi into b[L], if it is there. */
@@ -342,6 +347,12 @@ config_blocks(const struct config *c, const json_t *j, struct block_shape *b,
         read_shape_list(j, CHANNELS, c->L, c->mlp, b, e) < 0 ||
         read_shape_list(j, SOURCE, c->L, 65535, b, e) < 0)
         return -1;
+    for (size_t i = 0; i < c->L; i++)
+        if (b[i].linear && b[i].groups > 0)
+            return err_set(e, EX_INPUT,
+                "retort.groups: number %zu is %zu, but the block has no heads "
+                "of attention (layer_types)",
+                i, b[i].groups);
     for (size_t i = 0; i < c->L && family_of(c)->whole_norms; i++)
         if (b[i].groups > 0 && b[i].groups < c->KV)
             return err_set(e, EX_INPUT,
@@ -421,6 +432,12 @@ config_set_rope(struct config *c, size_t i, int rope)
 
     c->no_rope[i / 8] = (unsigned char)(rope ? c->no_rope[i / 8] & ~bit
                                              : c->no_rope[i / 8] | bit);
+}
+
+int
+config_linear(const struct config *c, size_t i)
+{
+    return c->linear[i / 8] >> i % 8 & 1;
 }
 
 size_t
@@ -597,6 +614,7 @@ config_to_json(const struct config *c, const struct block_shape *b)
         set_granite(c, j);
     set_windows(c, j);
     experts_to_json(c, j);
+    delta_to_json(c, j);
     json_object_set_new(j, "attention_bias", json_false());
     json_object_set_new(j, "attention_dropout", json_real(0));
     json_object_set_new(j, "mlp_bias", json_false());

@@ -22,6 +22,17 @@ struct block_shape {
     size_t source;
     size_t experts; /* of a router; mlp has the channels of the shared expert,
                      * 0: there is none.  0: the MLP is dense */
+    size_t linear;  /* 1: the gated delta rule in place of attention; groups
+                     * is 0 then */
+};
+
+/* Sizes of the gated delta rule (delta.h). */
+struct delta_shape {
+    size_t keys, values; /* heads; values is a multiple of keys */
+    size_t dk, dv;       /* size of a head of keys, of values */
+    size_t conv;         /* tokens that the convolution spans */
+    int tiled;           /* weights have the value heads in a GGUF's order: the
+                          * first one of each key head, then all second ones */
 };
 
 /* Kinds of RoPE, in the order of enum kern_rope (kern/rope.h). */
@@ -46,8 +57,10 @@ struct config {
     struct router router; /* of blocks with experts; n 0: none has */
     size_t expert_mlp;    /* channels of an expert */
     size_t shared_mlp;    /* channels of the shared expert; 0: none */
-    unsigned char dense[CONFIG_LAYERS / 8]; /* with experts: a bit for each
+    unsigned char dense[CONFIG_LAYERS / 8];  /* with experts: a bit for each
                                              * block that has none */
+    struct delta_shape delta;                /* keys 0: no block has it */
+    unsigned char linear[CONFIG_LAYERS / 8]; /* a bit for each block with it */
     size_t max_pos;
     size_t window; /* tokens that a token attends to in `local` blocks */
     unsigned char local[CONFIG_LAYERS / 8]; /* a bit for each block */
@@ -116,6 +129,8 @@ size_t config_window(const struct config *c, size_t i);
 /* The shape of block i of a model that was not cut. */
 struct block_shape config_whole_block(const struct config *c, size_t i);
 void config_set_local(struct config *c, size_t i, int local);
+/* Has block i the gated delta rule in place of attention? */
+int config_linear(const struct config *c, size_t i);
 /* Are the heads of block i turned by RoPE? */
 int config_rope(const struct config *c, size_t i);
 void config_set_rope(struct config *c, size_t i, int rope);

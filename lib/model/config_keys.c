@@ -76,6 +76,19 @@ static const struct key keys[] = {
     { "norm_topk_prob", QWEN_MOE | FAMILY_OLMOE, NULL },
     { "mlp_only_layers", QWEN_MOE, NULL },
     { "decoder_sparse_step", QWEN_MOE, NULL },
+    { "layer_types", FAMILY_QWEN3_5, NULL },
+    { "full_attention_interval", FAMILY_QWEN3_5, NULL },
+    { "linear_conv_kernel_dim", FAMILY_QWEN3_5, NULL },
+    { "linear_key_head_dim", FAMILY_QWEN3_5, NULL },
+    { "linear_value_head_dim", FAMILY_QWEN3_5, NULL },
+    { "linear_num_key_heads", FAMILY_QWEN3_5, NULL },
+    { "linear_num_value_heads", FAMILY_QWEN3_5, NULL },
+    { "partial_rotary_factor", FAMILY_QWEN3_5, NULL },
+    { "attn_output_gate", FAMILY_QWEN3_5, "true" },
+    { "mlp_only_layers", FAMILY_QWEN3_5, "[]" },
+    { "mtp_num_hidden_layers", FAMILY_QWEN3_5, NULL }, /* left out */
+    { "mtp_use_dedicated_embeddings", FAMILY_QWEN3_5, NULL },
+    { "mamba_ssm_dtype", FAMILY_QWEN3_5, NULL }, /* the state is fp32 */
     { "retort", 0, NULL },
     { "quantization_config", 0, NULL },
 
@@ -95,7 +108,7 @@ static const struct key keys[] = {
     { "use_sliding_window", QWEN_MOE, "false" },
     { "use_qk_norm", 0, "false" },
     { "rope_interleaved", 0, "false" },
-    { "partial_rotary_factor", ~(unsigned)FAMILY_PHI3, "1" },
+    { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "1" },
     { "use_bidirectional_attention", 0, "false" },
     { "is_encoder_decoder", 0, "false" },
     { "pruned_heads", 0, "{}" },
@@ -215,8 +228,11 @@ static const struct key rope_keys[] = {
     { "long_factor", 0, NULL },
     { "llama_4_scaling_beta", FAMILY_MINISTRAL3, NULL },
     { "max_position_embeddings", FAMILY_MINISTRAL3, NULL },
-    { "partial_rotary_factor", FAMILY_PHI3, NULL },
-    { "partial_rotary_factor", ~(unsigned)FAMILY_PHI3, "1" },
+    { "partial_rotary_factor", FAMILY_PHI3 | FAMILY_QWEN3_5, NULL },
+    { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "1" },
+    /* a text has one position, so parts of a head do not differ */
+    { "mrope_section", FAMILY_QWEN3_5, NULL },
+    { "mrope_interleaved", FAMILY_QWEN3_5, NULL },
     { "full_attention", FAMILY_GEMMA3 | FAMILY_OLMO3, NULL },
     { "sliding_attention", FAMILY_GEMMA3 | FAMILY_OLMO3, NULL },
 };

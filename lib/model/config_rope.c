@@ -240,7 +240,7 @@ read_local(struct config *c, const json_t *j, struct err *e)
 static int
 read_rotary(struct config *c, const json_t *j, struct err *e)
 {
-    double part = 1;
+    double part = family_of(c)->bit == FAMILY_QWEN3_5 ? 0.25 : 1;
 
     if (js_real(j, "partial_rotary_factor", 0.01, 1, &part, e) < 0 ||
         js_real(j, "rope_scaling.partial_rotary_factor", 0.01, 1, &part, e) <
@@ -371,9 +371,9 @@ rope_json(const struct config *c)
     const size_t n = config_rotary(c) / 2;
 
     json_object_set_new(r, "rope_type", json_string(kinds[c->rope]));
-    if (c->rotary > 0)
+    if (c->rotary > 0 || family_of(c)->bit == FAMILY_QWEN3_5)
         json_object_set_new(r, "partial_rotary_factor",
-            json_real((double)c->rotary / (double)c->D));
+            json_real((double)config_rotary(c) / (double)c->D));
     if (c->rope != ROPE_DEFAULT && c->rope_factor > 0)
         json_object_set_new(r, "factor", json_real(c->rope_factor));
     if (c->rope == ROPE_LLAMA3) {

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "format/json.h"
 #include "kern/kern.h"
+#include "model/delta_config.h"
 #include "model/origin.h"
 #include "model/tensor_out.h"
 #include "model/sparse.h"
@@ -38,6 +39,8 @@ weight_narrow(enum dtype as, void *out, const float *x, size_t n)
 static size_t
 weight_row_of(const struct tensor_out *p, size_t k)
 {
+    if (p->order != NULL)
+        return delta_row(p->order, p->matrix, k);
     if (p->perm > 0) { /* undo stored_row of weights.c */
         const size_t D = p->w->rows / p->perm, j = k % D;
 
@@ -56,12 +59,16 @@ read_rows(const struct tensor_out *p, size_t k, size_t n, size_t have, float *x)
 
     if (have < n || w->cols < cols)
         memset(x, 0, n * cols * sizeof *x);
-    if (w->cols == cols && p->perm == 0) {
+    if (w->cols == cols && p->perm == 0 && (p->order == NULL || w->rows == 1)) {
         weight_rows(w, k, have, x);
     } else {
         for (size_t i = 0; i < have; i++)
             weight_rows(w, weight_row_of(p, k + i), 1, x + i * cols);
     }
+    if (p->order != NULL && p->ndim < 3 && p->matrix != W_DELTA_CONV)
+        delta_order(p->order, p->matrix, x, n, cols);
+    for (size_t i = 0; p->minus_exp && i < n * cols; i++)
+        x[i] = -expf(x[i]);
     for (size_t i = 0; p->less != 0.0f && i < n * cols; i++)
         x[i] -= p->less;
 }

@@ -7,6 +7,7 @@
 #include "kern/rope.h"
 #include "model/card.h"
 #include "model/config_rope.h"
+#include "model/delta_config.h"
 #include "model/export.h"
 #include "model/experts_config.h"
 #include "model/family.h"
@@ -79,7 +80,7 @@ check_config(const struct config *c, struct err *e)
     const char *unsaid = unsaid_key(c);
     struct config same = *c;
 
-    if (experts_check_gguf(c, e) < 0)
+    if (experts_check_gguf(c, e) < 0 || delta_check_gguf(c, e) < 0)
         return -1;
     config_gguf_fixed(&same);
     if (same.attn_scalar != c->attn_scalar)
@@ -219,6 +220,7 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
     gguf_out_f32(o, arch_key(c, "rope.freq_base"), c->theta);
     if (config_is_mixture(c))
         put_experts(o, c);
+    delta_to_gguf(c, o);
     put_rope(o, c);
     put_multipliers(o, c);
     if (family_of(c)->local_rope)
@@ -277,7 +279,8 @@ type_of(const struct model *m, const struct gguf_how *how,
     const struct tensor_out *p)
 {
     /* llama.cpp never rounds the router either */
-    return p->ndim == 1 || p->matrix == W_ROUTER || p->matrix == W_SHARED_GATE
+    return p->ndim == 1 || p->matrix == W_ROUTER ||
+            p->matrix == W_SHARED_GATE || p->matrix == W_DELTA_CONV
         ? DT_F32
         : how->mixture == NULL
         ? p->w->dtype

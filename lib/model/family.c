@@ -12,6 +12,10 @@
         1u << W_EXPERT_DOWN)
 #define POST_NORMS (1u << W_NORM_ATT | 1u << W_NORM_MLP)
 
+#define DELTA                                                        \
+    (1u << W_DELTA_MIX | 1u << W_DELTA_Z | 1u << W_DELTA_BETA |      \
+        1u << W_DELTA_RATE | 1u << W_DELTA_CONV | 1u << W_DELTA_DT | \
+        1u << W_DELTA_LOG | 1u << W_DELTA_NORM | 1u << W_DELTA_OUT)
 #define PRE_NORMS (1u << W_NORM1 | 1u << W_NORM2)
 #define BEFORE_MLP "pre_feedforward_layernorm.weight"
 
@@ -168,6 +172,17 @@ static const struct family families[] = {
         .max_pos = 4096,
         .eps = 1e-5,
         .whole_norms = 1 },
+    { .type = "qwen3_5_text",
+        .class = "Qwen3_5ForCausalLM",
+        .gguf = "qwen35",
+        .bit = FAMILY_QWEN3_5,
+        .more = QK_NORMS | DELTA,
+        .KV = 4,
+        .D = 256,
+        .max_pos = 32768,
+        .minus_one = 1,
+        .gated = 1,
+        .norm2_gguf = "post_attention_norm.weight" },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
@@ -182,7 +197,12 @@ enum dim {
     EXPERT_MLP,     /* channels of an expert */
     EXPERT_ROWS,    /* of all experts' gates */
     EXPERT_OUTPUTS, /* of all experts' downs */
-    SINGLE          /* the one row of a matrix */
+    SINGLE,         /* the one row of a matrix */
+    DELTA_MIX,      /* numbers that the convolution mixes */
+    DELTA_VALUES,   /* of all value heads */
+    DELTA_HEADS,    /* value heads */
+    DELTA_HEAD,     /* numbers of a value head */
+    DELTA_TAPS      /* of the convolution */
 };
 
 static const struct tensor {
@@ -226,6 +246,23 @@ static const struct tensor {
         "ffn_down_exps.weight", EXPERT_OUTPUTS, EXPERT_MLP, SOME },
     [W_SHARED_GATE] = { "mlp.shared_expert_gate.weight",
         "ffn_gate_inp_shexp.weight", SINGLE, HIDDEN, SOME },
+    [W_DELTA_MIX] = { "linear_attn.in_proj_qkv.weight", "attn_qkv.weight",
+        DELTA_MIX, HIDDEN, SOME },
+    [W_DELTA_Z] = { "linear_attn.in_proj_z.weight", "attn_gate.weight",
+        DELTA_VALUES, HIDDEN, SOME },
+    [W_DELTA_BETA] = { "linear_attn.in_proj_b.weight", "ssm_beta.weight",
+        DELTA_HEADS, HIDDEN, SOME },
+    [W_DELTA_RATE] = { "linear_attn.in_proj_a.weight", "ssm_alpha.weight",
+        DELTA_HEADS, HIDDEN, SOME },
+    [W_DELTA_CONV] = { "linear_attn.conv1d.weight", "ssm_conv1d.weight", ONE,
+        DELTA_TAPS, SOME },
+    [W_DELTA_DT] = { "linear_attn.dt_bias", "ssm_dt.bias", ONE, DELTA_HEADS,
+        SOME },
+    [W_DELTA_LOG] = { "linear_attn.A_log", "ssm_a", ONE, DELTA_HEADS, SOME },
+    [W_DELTA_NORM] = { "linear_attn.norm.weight", "ssm_norm.weight", ONE,
+        DELTA_HEAD, SOME },
+    [W_DELTA_OUT] = { "linear_attn.out_proj.weight", "ssm_out.weight", HIDDEN,
+        DELTA_VALUES, SOME },
 };
 
 const struct family *
@@ -295,7 +332,13 @@ block_is_bias(int t)
 int
 block_is_attention(int t)
 {
-    return t <= W_O || (t >= W_BQ && t <= W_NORM_ATT);
+    return t <= W_O || (t >= W_BQ && t <= W_NORM_ATT) || block_is_delta(t);
+}
+
+int
+block_is_delta(int t)
+{
+    return t >= W_DELTA_MIX && t <= W_DELTA_OUT;
 }
 
 int
@@ -317,8 +360,9 @@ block_tensor_name(const struct config *c, int t)
 float
 family_norm_add(const struct config *c, int t)
 {
-    return family_of(c)->gemma &&
-            (t < 0 || (block_is_vector(t) && !block_is_bias(t)))
+    return (family_of(c)->gemma || family_of(c)->minus_one) &&
+            (t < 0 ||
+                (block_is_vector(t) && !block_is_bias(t) && !block_is_delta(t)))
         ? 1.0f
         : 0.0f;
 }
@@ -331,11 +375,14 @@ block_stored(const struct config *c, int t)
         { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },
     };
 
-    for (size_t i = 0; family_of(c)->fused && i < 2; i++)
+    const struct family *f = family_of(c);
+    const char *gguf =
+        t == W_NORM2 && f->norm2_gguf ? f->norm2_gguf : tensors[t].gguf;
+
+    for (size_t i = 0; f->fused && i < 2; i++)
         if (t >= fused[i].first && t < fused[i].first + fused[i].n)
             return fused[i];
-    return (
-        struct stored_rows){ block_tensor_name(c, t), tensors[t].gguf, t, 1 };
+    return (struct stored_rows){ block_tensor_name(c, t), gguf, t, 1 };
 }
 
 void
@@ -345,11 +392,16 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
     const struct block_shape is = b ? *b : config_whole_block(c, 0);
     const size_t groups = is.groups, mlp = is.mlp, E = is.experts;
     const int there = family_has(c, t) &&
-        (block_is_attention(t)                    ? groups
+        (t == W_NORM1                             ? groups + is.linear
+                : block_is_delta(t)               ? is.linear
+                : block_is_attention(t)           ? groups
                 : block_is_of_experts(t)          ? E
                 : t == W_NORM2 || t == W_NORM_MLP ? mlp + E
                                                   : mlp) > 0;
     const int whole = family_of(c)->whole_norms;
+    const struct delta_shape *s = &c->delta;
+    const size_t values = s->values * s->dv;
+    const size_t mix = 2 * s->keys * s->dk + values;
     const size_t dim[] = { [ONE] = 1,
         [HIDDEN] = c->d,
         [QUERIES] = groups * (c->H / c->KV) * c->D,
@@ -360,9 +412,16 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
         [EXPERT_MLP] = c->expert_mlp,
         [EXPERT_ROWS] = E * c->expert_mlp,
         [EXPERT_OUTPUTS] = E * c->d,
-        [SINGLE] = 1 };
+        [SINGLE] = 1,
+        [DELTA_MIX] = mix,
+        [DELTA_VALUES] = values,
+        [DELTA_HEADS] = s->values,
+        [DELTA_HEAD] = s->dv,
+        [DELTA_TAPS] = mix * s->conv };
 
     *rows = there ? dim[tensors[t].rows] : 0;
+    if (t == W_Q && family_of(c)->gated)
+        *rows *= 2;
     *cols = !there           ? 0
         : whole && t == W_NQ ? dim[QUERIES]
         : whole && t == W_NK ? dim[KEYS]

@@ -25,7 +25,8 @@ enum {
     FAMILY_MIXTRAL = 1 << 16,
     FAMILY_QWEN2_MOE = 1 << 17,
     FAMILY_QWEN3_MOE = 1 << 18,
-    FAMILY_OLMOE = 1 << 19
+    FAMILY_OLMOE = 1 << 19,
+    FAMILY_QWEN3_5 = 1 << 20
 };
 
 /* The rule by which blocks attend within the window of config.json.  EVERY: all
@@ -63,6 +64,10 @@ struct family {
                       * another */
     const char *norm2; /* Hugging Face name of W_NORM2, NULL:
                         * post_attention_layernorm */
+    int minus_one;     /* Hugging Face stores norms minus 1, as of a Gemma */
+    int gated; /* each head's rows of Q are followed by as many of a gate of
+                    * its output (att_gate.h) */
+    const char *norm2_gguf; /* GGUF name of W_NORM2, NULL: ffn_norm */
 };
 
 /* The family of a model_type, or of a GGUF's architecture; NULL: not supported.
@@ -103,6 +108,8 @@ struct stored_rows block_stored(const struct config *c, int t);
 int block_is_vector(int t);
 int block_is_bias(int t);
 int block_is_attention(int t);
+/* Is tensor t one of the gated delta rule's? */
+int block_is_delta(int t);
 /* Is tensor t the router, the experts' or the gate of the shared expert? */
 int block_is_of_experts(int t);
 

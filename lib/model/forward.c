@@ -4,6 +4,7 @@
 #include "kern/kern.h"
 #include "model/adapter.h"
 #include "model/angles.h"
+#include "model/delta_config.h"
 #include "model/family.h"
 #include "model/fetch.h"
 #include "model/forward_block.h"
@@ -63,7 +64,29 @@ query_heads(const struct config *c, size_t groups)
 size_t
 qkv_width(const struct config *c, size_t groups)
 {
-    return (query_heads(c, groups) + 2 * groups) * c->D;
+    const size_t H = query_heads(c, groups);
+
+    return ((family_of(c)->gated ? 2 : 1) * H + 2 * groups) * c->D;
+}
+
+size_t
+raw_width(const struct config *c, const struct block_shape *b)
+{
+    const size_t heads = qkv_width(c, b != NULL ? b->groups : c->KV);
+    const size_t delta =
+        config_has_delta(c) && (b == NULL || b->linear) ? delta_raw(c) : 0;
+
+    return heads > delta ? heads : delta;
+}
+
+size_t
+att_width(const struct config *c, const struct block_shape *b)
+{
+    const size_t heads = query_heads(c, b != NULL ? b->groups : c->KV) * c->D;
+    const size_t delta =
+        b == NULL || b->linear ? c->delta.values * c->delta.dv : 0;
+
+    return heads > delta ? heads : delta;
 }
 
 int
@@ -229,6 +252,31 @@ lay_experts(struct fwd *f, struct arena *a, int parts)
     f->expert_seq = arena_alloc(a, f->B + 1, sizeof *f->expert_seq);
 }
 
+/* Allocate what gates of outputs and the gated delta rule need. */
+static void
+lay_gates(struct fwd *f, struct arena *a, size_t rows)
+{
+    const struct config *c = &f->m->c;
+
+    if (f->family->gated)
+        f->gated = arena_alloc(a, rows * att_width(c, NULL), sizeof(float));
+    if (!config_has_delta(c))
+        return;
+    f->mix = arena_alloc(a, rows * delta_mixed(c), sizeof(float));
+    f->rate = arena_alloc(a, rows * 2 * c->delta.values, sizeof(float));
+    delta_lay(&f->delta, c, a);
+}
+
+/* Floats of scratch of a worker; `attention`: what attention needs. */
+static size_t
+scratch_floats(const struct config *c, size_t attention)
+{
+    const size_t state = delta_state(&c->delta), gates = c->H * c->D;
+    const size_t more = state > gates ? state : gates;
+
+    return family_of(c)->gated && more > attention ? more : attention;
+}
+
 /* Allocate f's arrays from a; run twice, first to count. */
 static void
 lay_fwd(struct fwd *f, struct arena *a, int parts)
@@ -249,8 +297,8 @@ lay_fwd(struct fwd *f, struct arena *a, int parts)
     f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
     f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
     if (parts & FWD_ACTS) {
-        f->a.qkv = arena_alloc(a, rows * qkv_width(c, c->KV), sizeof(float));
-        f->a.att = arena_alloc(a, rows * c->H * c->D, sizeof(float));
+        f->a.qkv = arena_alloc(a, rows * raw_width(c, NULL), sizeof(float));
+        f->a.att = arena_alloc(a, rows * att_width(c, NULL), sizeof(float));
         f->a.lse = arena_alloc(a, rows * c->H, sizeof(float));
         f->a.gate = arena_alloc(a, rows * mlp, sizeof(float));
         f->a.up = arena_alloc(a, rows * mlp, sizeof(float));
@@ -260,6 +308,7 @@ lay_fwd(struct fwd *f, struct arena *a, int parts)
     } else {
         f->act = arena_alloc(a, rows * mlp, sizeof(float));
     }
+    lay_gates(f, a, rows);
     lay_experts(f, a, parts);
     alloc_vectors(f, a);
     f->wide_n = wide_floats(f->m);
@@ -268,7 +317,7 @@ lay_fwd(struct fwd *f, struct arena *a, int parts)
     if (parts & FWD_HEAD)
         head_layout(f, a);
     f->wide = per_thread(f, a, f->wide_n);
-    f->scratch = per_thread(f, a, attn_scratch(&shape));
+    f->scratch = per_thread(f, a, scratch_floats(c, attn_scratch(&shape)));
 }
 
 struct fwd *

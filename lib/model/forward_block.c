@@ -4,6 +4,8 @@
 #include "kern/kern.h"
 #include "model/experts_block.h"
 #include "model/angles.h"
+#include "model/att_gate.h"
+#include "model/delta_block.h"
 #include "model/block_adapter.h"
 
 #include <assert.h>
@@ -164,7 +166,7 @@ do_qkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     float *out = u->a.qkv;
 
-    for (int k = W_Q; k <= W_V; k++) {
+    for (int k = u->in; k < u->in + u->nin; k++) {
         const struct weight *w = &u->b->w[k];
 
         if (part < nt_parts(w)) {
@@ -209,11 +211,13 @@ turn_heads(const struct config *c, size_t groups, const float *cs,
 
 void
 finish_qkv(const struct config *c, size_t groups, const float *const *vec,
-    const float *cs, size_t position, float *qkv, float *raw)
+    const float *cs, size_t position, float *qkv, float *raw, float *room)
 {
     const size_t D = c->D, kv = groups * D, H = query_heads(c, groups);
     float *k = qkv + H * D;
 
+    if (family_of(c)->gated)
+        att_gate_apart(qkv, H, D, 2 * kv, room);
     if (vec[W_BQ] != NULL) {
         kern.add(qkv, qkv, vec[W_BQ], H * D);
         kern.add(k, k, vec[W_BK], kv);
@@ -250,14 +254,14 @@ do_rope(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     const struct config *c = &u->f->m->c;
     const size_t qk = (u->H + u->KV) * c->D;
 
-    (void)worker;
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
         const size_t at = b * u->c.Tp + t;
 
         if (row_live(u->r, b, t))
             finish_qkv(c, u->KV, u->vec, angles_at(u, b, t),
                 position(u->f, u->r, b, t), u->a.qkv + at * u->qkv,
-                u->a.raw != NULL ? u->a.raw + at * qk : NULL);
+                u->a.raw != NULL ? u->a.raw + at * qk : NULL,
+                u->f->scratch[worker]);
         else if (u->a.raw != NULL)
             memset(u->a.raw + at * qk, 0, qk * sizeof(float));
     }
@@ -266,7 +270,7 @@ do_rope(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 static void
 do_o(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
-    product_nt(u, &u->b->w[W_O], u->a.att, b, t0, part, worker,
+    product_nt(u, &u->b->w[u->out], u->mixed, b, t0, part, worker,
         u->a.o != NULL ? u->a.o : u->f->out, u->f->m->c.d);
 }
 
@@ -498,6 +502,8 @@ set_angles(struct run *u, size_t i)
 void
 run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
 {
+    const struct block_shape shape = block_shape(&f->m->block[i]);
+
     assert(i < f->m->c.L && r->B <= f->B && r->T <= f->T);
     memset(u, 0, sizeof *u);
     u->f = f;
@@ -508,12 +514,15 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     u->b = &f->m->block[i];
     u->KV = u->b->groups;
     u->H = query_heads(&f->m->c, u->KV);
-    u->qkv = qkv_width(&f->m->c, u->KV);
+    u->qkv = raw_width(&f->m->c, &shape);
+    u->in = u->b->linear ? W_DELTA_MIX : W_Q;
+    u->nin = u->b->linear ? 4 : 3;
+    u->out = u->b->linear ? W_DELTA_OUT : W_O;
     attends(u, config_window(&f->m->c, i));
     set_angles(u, i);
     u->vec = f->vec + i * W_N;
     u->act = f->act;
-    u->attn = u->KV > 0;
+    u->attn = u->KV > 0 || u->b->linear;
     u->mlp = u->b->mlp + u->b->experts > 0;
 }
 
@@ -552,27 +561,62 @@ share_context(struct run *u)
     }
 }
 
-/* Run the stages from norm1 to the outputs of attention's heads. */
+/* Multiply the outputs of heads by their gates. */
+static void
+do_att_gate(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const size_t n = u->H * u->f->m->c.D, skip = u->qkv - n;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t at = b * u->c.Tp + t;
+
+        if (row_live(u->r, b, t))
+            att_gate(u->f->gated + at * n, u->a.att + at * n,
+                u->a.qkv + at * u->qkv + skip, n);
+        else
+            memset(u->f->gated + at * n, 0, n * sizeof(float));
+    }
+}
+
+static size_t
+in_parts(const struct run *u)
+{
+    size_t n = 0;
+
+    for (int k = u->in; k < u->in + u->nin; k++)
+        n += nt_parts(&u->b->w[k]);
+    return n;
+}
+
+/* Run the stages from norm1 to the outputs of heads. */
 static void
 heads(struct run *u)
 {
     const struct config *c = &u->f->m->c;
-    const struct weight *w = u->b->w;
     const size_t chunks = u->c.tile / CHUNK, d = c->d;
     const size_t low = low_width(u->b);
     const struct stage s[] = { { do_norm1, chunks, "forward norm1", 0, 2 * d },
         { do_low_qkv, low > 0 ? 3 : 0, "forward adapters", 0, 3 * d },
-        { do_qkv, nt_parts(&w[W_Q]) + nt_parts(&w[W_K]) + nt_parts(&w[W_V]),
-            "forward qkv", 2 * d * u->qkv, 0 },
+        { do_qkv, in_parts(u), "forward qkv", 2 * d * u->qkv, 0 },
         { do_rope, chunks, "forward rope", 0, 2 * (u->H + u->KV) * c->D } };
+    const struct stage gate = { do_att_gate, chunks, "forward gate", 0,
+        3 * u->H * c->D };
 
-    run_stages(u, s, sizeof s / sizeof *s);
+    u->mixed = u->f->family->gated ? u->f->gated : u->a.att;
+    run_stages(u, s, u->b->linear ? 3 : 4);
+    if (u->b->linear) {
+        delta_block_forward(u);
+        return;
+    }
     show_input(u, FWD_ATTN, u->f->xn, d, u->x);
     if (u->f->gather != NULL)
         share_context(u);
     pool_run(u->f->pool, u->r->B * u->KV * (u->tiles * u->c.tile / ATTN_TILE),
         attend, u);
-    show_input(u, FWD_O, u->a.att, u->H * c->D, u->x);
+    if (u->f->family->gated)
+        run_stages(u, &gate, 1);
+    show_input(u, FWD_O, u->mixed, u->H * c->D, u->x);
 }
 
 /* Run a share's part of a block; `after`: the stages after attention.  A share
@@ -612,7 +656,7 @@ block_forward(struct run *u)
     const size_t low = low_width(u->b) > 0;
     const struct stage after[] = { { do_low_o, low, "forward adapters", 0,
                                        u->H * c->D },
-        { do_o, nt_parts(&w[W_O]), "forward o", 2 * d * u->H * c->D, 0 },
+        { do_o, nt_parts(&w[u->out]), "forward o", 2 * d * w[u->out].cols, 0 },
         { do_norm2, chunks, "forward add, norm2", 0, 4 * d },
         { do_low_gate_up, 2 * low, "forward adapters", 0, 2 * d },
         { do_gate_up, 2 * nt_parts(&w[W_GATE]), "forward gate, up", 4 * d * mlp,

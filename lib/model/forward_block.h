@@ -29,7 +29,10 @@ struct run {
     float *act;     /* [B,Tp,mlp]; may be a.gate */
     const float *x; /* [B,T,d] */
     float *y;
-    int attn, mlp;      /* does the block have attention, an MLP? */
+    int in, nin, out; /* the tensors whose products are rows of a.qkv: the first
+                       * one, and how many; the tensor of the output */
+    const float *mixed; /* [B,Tp,att_width] input of `out` */
+    int attn, mlp;      /* does the block have attention or the like, an MLP? */
     const float *group; /* [KV] factors of groups (struct fwd_part), or NULL */
     const float *scale; /* [mlp] factors of channels, or NULL */
     const struct dropout *drop; /* of adapters' inputs, or NULL */
@@ -79,8 +82,8 @@ void turn_heads(const struct config *c, size_t groups, const float *cs,
     size_t position, float *qkv, int dir);
 /* Finish a token's q, k and v of `groups` KV groups in place: add biases, apply
  * norms, turn_heads.  raw: out, q and k before their norms; NULL: not
- * wanted. */
+ * wanted.  room [H*D]: for gates, which are moved behind v. */
 void finish_qkv(const struct config *c, size_t groups, const float *const *vec,
-    const float *cs, size_t position, float *qkv, float *raw);
+    const float *cs, size_t position, float *qkv, float *raw, float *room);
 
 #endif

@@ -15,6 +15,7 @@
 #define MODEL_FORWARD_IMPL_H
 
 #include "base/mem.h"
+#include "model/delta.h"
 #include "model/experts.h"
 #include "model/family.h"
 #include "model/forward.h"
@@ -37,11 +38,12 @@ size_t part_count(size_t N, size_t K);
 
 /* Activations of a block, for B sequences. */
 struct acts {
-    float *qkv;       /* [B,Tp,(H+2KV)D] q, k (both rotated), v; H, KV, mlp: of
-                       * the block */
+    float *qkv;       /* [B,Tp,qkv_width] q, k (both rotated), v, gates of the
+                       * outputs; H, KV, mlp: of the block.  With the gated
+                       * delta rule [B,Tp,delta_raw] */
     float *raw;       /* [B,Tp,(H+KV)D] q, k before their norms, for the
                        * backward pass; NULL: forward only, or no such norms */
-    float *att;       /* [B,Tp,H*D] */
+    float *att;       /* [B,Tp,att_width] outputs of heads, before gates */
     float *o, *down;  /* [B,Tp,d] outputs of o and down before the norms that
                        * follow them, for the backward pass; NULL: forward only,
                        * or no such norms */
@@ -88,6 +90,10 @@ struct fwd {
     float *act;                     /* [B,Tp,mlp] */
     struct acts a;                  /* x2 is set by each call; without FWD_ACTS
                                      * all are NULL */
+    float *gated; /* [B,Tp,att_width] outputs of heads after gates; NULL: no
+                    * block has gates */
+    float *mix, *rate; /* [B,Tp,C], [B,Tp,2*values] of the gated delta rule */
+    struct delta_weights delta; /* of the block that is run */
     struct experts experts;
     size_t *expert_row, *expert_seq; /* [B*T], [B+1] for struct expert_rows */
     const float **vec; /* [L,W_N] blocks' vectors in fp32; NULL: no such
@@ -123,9 +129,13 @@ int row_live(const struct rows *r, size_t b, size_t t);
 size_t tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
 
 /* query_heads: query heads of a block of `groups` KV groups.  qkv_width:
- * numbers in a token's q, k and v there. */
+ * numbers in a token's q, k, v and gates there. */
 size_t query_heads(const struct config *c, size_t groups);
 size_t qkv_width(const struct config *c, size_t groups);
+/* The same of a block of shape b, of either kind, in the arrays qkv and att of
+ * struct acts; b NULL: the widest block of a model. */
+size_t raw_width(const struct config *c, const struct block_shape *b);
+size_t att_width(const struct config *c, const struct block_shape *b);
 
 /* has_qk_norm: do the blocks have norms of each head of Q and K?
  * has_post_norm: norms of the outputs of attention and MLP? */

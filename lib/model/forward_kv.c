@@ -12,6 +12,9 @@
 #include "kern/kern.h"
 #include "model/adapter.h"
 #include "model/angles.h"
+#include "model/att_gate.h"
+#include "model/delta_config.h"
+#include "model/delta_kv.h"
 #include "model/forward.h"
 #include "model/forward_block.h"
 #include "model/forward_impl.h"
@@ -54,7 +57,12 @@ struct kvcache {
     size_t rows, runs;
     float *x, *xn, *out;    /* [KV_TILE,d] */
     float *last;            /* [texts,d] final states whose logits are wanted */
-    float *qkv, *att;       /* [KV_TILE,(H+2KV)D], [KV_TILE,H*D] */
+    float *qkv, *att;       /* [KV_TILE,raw_width], [KV_TILE,att_width] */
+    float *gated;           /* [KV_TILE,att_width] outputs of heads after gates;
+                             * NULL: no block has gates */
+    struct delta_kv delta;  /* of blocks with the gated delta rule */
+    struct delta_run *span; /* [KV_TILE] texts of the tile, in order */
+    size_t spans;
     float *gate, *up;       /* [KV_TILE,mlp] */
     struct experts experts; /* for a tile */
     size_t *each;           /* [KV_TILE] 0, 1, ... */
@@ -85,7 +93,9 @@ lay_cache(struct kvcache *k, struct arena *a)
     const struct model *m = k->f->m;
     const struct config *c = &m->c;
     const size_t threads = pool_size(k->f->pool), mlp = model_widest(m);
-    size_t cols = c->d > c->H * c->D ? c->d : c->H * c->D;
+    const size_t att = att_width(c, NULL),
+                 text = attn_text_scratch(c->H / c->KV, c->D);
+    size_t cols = c->d > att ? c->d : att;
 
     cols = mlp > cols ? mlp : cols;
     pages_lay(&k->pages, a, k->texts);
@@ -103,8 +113,12 @@ lay_cache(struct kvcache *k, struct arena *a)
     k->xn = arena_alloc(a, KV_TILE * c->d, sizeof(float));
     k->out = arena_alloc(a, KV_TILE * c->d, sizeof(float));
     k->last = arena_alloc(a, k->texts * c->d, sizeof(float));
-    k->qkv = arena_alloc(a, KV_TILE * qkv_width(c, c->KV), sizeof(float));
-    k->att = arena_alloc(a, KV_TILE * c->H * c->D, sizeof(float));
+    k->qkv = arena_alloc(a, KV_TILE * raw_width(c, NULL), sizeof(float));
+    k->att = arena_alloc(a, KV_TILE * att, sizeof(float));
+    if (k->f->family->gated)
+        k->gated = arena_alloc(a, KV_TILE * att, sizeof(float));
+    delta_kv_lay(&k->delta, m, k->texts, KV_TILE, a);
+    k->span = arena_alloc(a, KV_TILE, sizeof *k->span);
     k->gate = arena_alloc(a, KV_TILE * mlp, sizeof(float));
     k->up = arena_alloc(a, KV_TILE * mlp, sizeof(float));
     experts_lay(&k->experts, c, KV_TILE, 0, a);
@@ -113,7 +127,7 @@ lay_cache(struct kvcache *k, struct arena *a)
         k->each[i] = i;
     k->low = arena_alloc(a, KV_TILE * low_widest(m), sizeof(float));
     angles_lay(c, k->longest, k->longest, a, &k->cs, &k->cs_local);
-    k->scratch = lay_each(a, threads, attn_text_scratch(c->H / c->KV, c->D));
+    k->scratch = lay_each(a, threads, text > att ? text : att);
     k->wide = lay_each(a, threads, KV_PART * (cols + KV_PAD));
     k->rounded = arena_alloc(a, k->texts > KV_TILE ? k->texts : KV_TILE,
         int_row_bytes(cols));
@@ -202,6 +216,7 @@ void
 kv_share(struct kvcache *k, size_t text, const uint32_t *page, size_t n)
 {
     assert(text < k->texts && k->n[text] == 0);
+    assert(!config_has_delta(&k->f->m->c));
     pages_share(&k->pages, text, page, n);
     k->n[text] = n * KV_PAGE;
 }
@@ -532,14 +547,14 @@ keep_task(void *ctx, size_t task, size_t worker)
     const size_t D = c->D, size = KV_PAGE * D, rotary = config_rotary(c);
     size_t t, end = task_rows(k, task, &t);
 
-    (void)worker;
     for (; t < end; t++) {
         const size_t pos = k->row[t].pos, at = pos % KV_PAGE;
         float *q = k->qkv + t * j->qkv, *key = q + j->H * D;
         size_t to = kv_table(k, k->row[t].text)[pos / KV_PAGE] * size;
 
         finish_qkv(c, j->KV, j->vec,
-            j->cs != NULL ? j->cs + pos * rotary : NULL, pos, q, NULL);
+            j->cs != NULL ? j->cs + pos * rotary : NULL, pos, q, NULL,
+            k->scratch[worker]);
         for (size_t h = 0; h < j->KV; h++, key += D) {
             for (size_t i = 0; i < D; i++)
                 j->key[to + i * KV_PAGE + at] = key[i];
@@ -572,6 +587,21 @@ att_task(void *ctx, size_t task, size_t worker)
         4.0 * (double)(G * D * r->n) * (double)(row->pos + r->n), 0.0);
 }
 
+/* gated = att times the gates of the rows' outputs */
+static void
+gate_task(void *ctx, size_t task, size_t worker)
+{
+    const struct attjob *j = ctx;
+    struct kvcache *k = j->k;
+    const size_t n = j->H * k->f->m->c.D;
+    size_t t, end = task_rows(k, task, &t);
+
+    (void)worker;
+    for (; t < end; t++)
+        att_gate(k->gated + t * n, k->att + t * n,
+            k->qkv + (t + 1) * j->qkv - n, n);
+}
+
 /* ---- a tile of rows ---- */
 
 static void
@@ -585,12 +615,14 @@ kv_attention(struct kvcache *k, size_t i)
     struct attjob att = { k, vec, k->k + k->at[i], k->v + k->at[i],
         config_rope(c, i) ? cs : NULL, config_window(c, i), query_heads(c, KV),
         KV, wide };
-    float *key = k->qkv + att.H * c->D, *val = key + KV * c->D;
+    float *key = k->qkv + b->w[W_Q].rows, *val = key + KV * c->D;
     struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, wide, 0, 0,
                                 NULL },
         { k, &b->w[W_K], k->xn, key, n, wide, 0, 0, NULL },
         { k, &b->w[W_V], k->xn, val, n, wide, 0, 0, NULL } };
-    struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d, 0, 0, NULL };
+    const int gated = k->f->family->gated;
+    struct matjob o = { k, &b->w[W_O], gated ? k->gated : k->att, k->out, n,
+        c->d, 0, 0, NULL };
     struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0 };
     struct kv_rowjob sum = { k, vec[W_NORM_ATT], NULL, 1 };
 
@@ -598,6 +630,36 @@ kv_attention(struct kvcache *k, size_t i)
     multiply_kv(k, qkv, 3);
     by_rows(k, keep_task, &att);
     pool_run(k->f->pool, k->runs * KV, att_task, &att);
+    if (gated)
+        by_rows(k, gate_task, &att);
+    multiply_kv(k, &o, 1);
+    by_rows(k, sum_task, &sum);
+}
+
+/* kv_attention for a block with the gated delta rule. */
+static void
+kv_delta(struct kvcache *k, size_t i)
+{
+    const struct config *c = &k->f->m->c;
+    const struct weight *w = k->f->m->block[i].w;
+    const float *const *vec = k->f->vec + i * W_N;
+    const size_t wide = delta_raw(c), n = k->rows;
+    float *z = k->qkv + w[W_DELTA_MIX].rows, *b = z + w[W_DELTA_Z].rows;
+    struct matjob in[] = {
+        { k, &w[W_DELTA_MIX], k->xn, k->qkv, n, wide, 0, 0, NULL },
+        { k, &w[W_DELTA_Z], k->xn, z, n, wide, 0, 0, NULL },
+        { k, &w[W_DELTA_BETA], k->xn, b, n, wide, 0, 0, NULL },
+        { k, &w[W_DELTA_RATE], k->xn, b + c->delta.values, n, wide, 0, 0, NULL }
+    };
+    struct matjob o = { k, &w[W_DELTA_OUT], k->gated, k->out, n, c->d, 0, 0,
+        NULL };
+    struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0 };
+    struct kv_rowjob sum = { k, NULL, NULL, 1 };
+
+    by_rows(k, sum_task, &first);
+    multiply_kv(k, in, 4);
+    delta_kv_block(&k->delta, k->f->pool, i, vec, k->span, k->spans, k->qkv,
+        k->att, k->gated);
     multiply_kv(k, &o, 1);
     by_rows(k, sum_task, &sum);
 }
@@ -648,6 +710,8 @@ run_tile(struct kvcache *k)
     for (size_t i = 0; i < m->c.L; i++) {
         if (m->block[i].groups > 0)
             kv_attention(k, i);
+        if (m->block[i].linear)
+            kv_delta(k, i);
         if (m->block[i].mlp + m->block[i].experts > 0)
             kv_mlp(k, i);
     }
@@ -660,7 +724,7 @@ run_tile(struct kvcache *k)
         if (r->last != NULL && to != r->last)
             memcpy(r->last, to, d * sizeof *to);
     }
-    k->rows = k->runs = 0;
+    k->rows = k->runs = k->spans = 0;
 }
 
 /* Add a token as a row of the tile. */
@@ -676,6 +740,9 @@ add_kv_row(struct kvcache *k, const struct kv_row *r, uint32_t id)
     if (row == 0 || k->row[row - 1].text != r->text || r->pos % KV_PAGE == 0)
         k->run[k->runs++] = (struct kv_run){ row, 0 };
     k->run[k->runs - 1].n++;
+    if (row == 0 || k->row[row - 1].text != r->text)
+        k->span[k->spans++] = (struct delta_run){ r->text, row, 0, r->pos };
+    k->span[k->spans - 1].n++;
     weight_rows(&m->embed, id, 1, k->x + row * m->c.d);
     low_embed(&m->embed, id, k->x + row * m->c.d);
     kern.scale(k->x + row * m->c.d, k->f->embed_scale, m->c.d);

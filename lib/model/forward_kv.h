@@ -20,6 +20,9 @@
  * shared pages, pages' places, or threads.  They are the bits of fwd_states
  * (model/forward.h) and fwd_head (model/head.h) of the whole text as one row.
  *
+ * A model with the gated delta rule has a state for each text too (delta_kv.h),
+ * beside the pages.  Its texts cannot share pages.
+ *
  * Texts and pages are numbers below those given to kv_new.  Functions that
  * return nothing cannot fail; a wrong number is a mistake of the programmer.
  */

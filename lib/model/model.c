@@ -190,7 +190,8 @@ model_hash(const struct model *m, char out[33])
 struct block_shape
 block_shape(const struct block *b)
 {
-    return (struct block_shape){ b->groups, b->mlp, b->source, b->experts };
+    return (struct block_shape){ b->groups, b->mlp, b->source, b->experts,
+        b->linear };
 }
 
 void

@@ -18,7 +18,8 @@
  * first nine.  Some have biases of Q, K and V, norms of each head of Q and K,
  * or norms of the outputs of attention and MLP.  A block with experts has a
  * router and the experts' matrices, one expert after another; its gate, up and
- * down are those of a shared expert, which may have a gate. */
+ * down are those of a shared expert, which may have a gate.  A block with the
+ * gated delta rule (delta.h) has W_DELTA_... in place of attention. */
 enum {
     W_NORM1,
     W_Q,
@@ -41,6 +42,15 @@ enum {
     W_EXPERT_UP,
     W_EXPERT_DOWN,
     W_SHARED_GATE,
+    W_DELTA_MIX,  /* [C,d] of queries, keys, values; C as in delta.h */
+    W_DELTA_Z,    /* [values*dv,d] of the gates of outputs */
+    W_DELTA_BETA, /* [values,d] */
+    W_DELTA_RATE, /* [values,d] */
+    W_DELTA_CONV, /* [C*conv] the convolution's taps, C groups of conv */
+    W_DELTA_DT,   /* [values] */
+    W_DELTA_LOG,  /* [values] */
+    W_DELTA_NORM, /* [dv] */
+    W_DELTA_OUT,  /* [d,values*dv] */
     W_N
 };
 struct block {
@@ -50,6 +60,7 @@ struct block {
                                  * [E*d,I] [1,d]; H, KV, mlp, E: of this block;
                                  * I: expert_mlp; rows = 0: no such tensor */
     size_t groups, mlp, source, experts; /* as in struct block_shape */
+    size_t linear;
     unsigned sparse; /* bits 1u << W_... of matrices whose zeros stay zero in
                       * training, in the pattern config.sparse (sparse.h) */
 };

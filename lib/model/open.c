@@ -5,6 +5,7 @@
 #include "format/json.h"
 #include "model/adapter_file.h"
 #include "model/compressed.h"
+#include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "model/open_gguf.h"
 #include "model/origin.h"
@@ -26,6 +27,14 @@ weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
     w->rows = rows;
     w->cols = cols;
     return dtype_bytes(t, cols, &w->stride);
+}
+
+void
+weight_flatten(struct weight *w)
+{
+    w->stride *= w->rows;
+    w->cols *= w->rows;
+    w->rows = 1;
 }
 
 /* ---- safetensors files of a directory ---- */
@@ -170,7 +179,8 @@ take_compressed(struct model *m, struct model_source *s, const char *name,
     return 1;
 }
 
-/* Find a tensor and check its shape: [rows,cols], or [cols] for ndim 1.
+/* Find a tensor and check its shape: [rows,cols], or [cols] for ndim 1,
+ * [rows,1,cols] for ndim 3.
  *   1: the matrix is stored compressed, so it is 2:4
  *   0: it is stored as it is
  *   -1 and *e: it is missing or wrong */
@@ -186,7 +196,7 @@ point_tensor(struct model *m, struct model_source *s, const char *name,
     if (t == NULL)
         return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path, name);
     if (t->ndim != ndim || t->shape[ndim - 1] != cols ||
-        (ndim == 2 && t->shape[0] != rows))
+        (ndim > 1 && t->shape[0] != rows) || t->n != rows * cols)
         return err_set(e, EX_INPUT,
             "%s/%s: tensor %s has %zu elements "
             "in %d dimensions, but config.json means [%zu,%zu]",
@@ -241,6 +251,12 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
         all += rows;
     }
     experts_name(&m->c, shape, t, 0, name + r, sizeof name - (size_t)r);
+    if (t == W_DELTA_CONV) {
+        r = point_tensor(m, s, name, 3, cols / m->c.delta.conv, m->c.delta.conv,
+            w, e);
+        weight_flatten(w);
+        return r;
+    }
     r = point_tensor(m, s, name, block_is_vector(t) ? 1 : 2, all, cols, w, e);
     if (r < 0 || from.n == 1)
         return r;
@@ -322,15 +338,19 @@ point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
     return 0;
 }
 
-/* Is the tensor a part of the model that sees images? */
+/* Is the tensor a part of the model that sees images, or of one that predicts
+ * further tokens?  Both are left out. */
 static int
-is_vision(const struct model_source *s, const char *name)
+is_left_out(const struct model *m, const struct model_source *s,
+    const char *name)
 {
     static const char *const parts[] = { "vision_tower.",
         "multi_modal_projector.", "model.vision_tower.",
-        "model.multi_modal_projector." };
+        "model.multi_modal_projector.", "model.visual." };
 
-    for (size_t i = 0; s->prefix != text_alone && i < 4; i++)
+    if (config_has_delta(&m->c) && strncmp(name, "mtp.", 4) == 0)
+        return 1;
+    for (size_t i = 0; s->prefix != text_alone && i < 5; i++)
         if (strncmp(name, parts[i], strlen(parts[i])) == 0)
             return 1;
     return 0;
@@ -348,7 +368,7 @@ check_used(struct model *m, struct model_source *s, struct err *e)
             const char *name = s->st[i].t[k].name;
             const size_t n = strlen(name);
 
-            if (s->used[i][k] || is_vision(s, name) ||
+            if (s->used[i][k] || is_left_out(m, s, name) ||
                 (n >= sizeof table &&
                     strcmp(name + n - (sizeof table - 1), table) == 0))
                 continue;
@@ -385,6 +405,7 @@ read_hf_config(struct model *m, struct err *e)
         m->block[i].mlp = b[i].mlp;
         m->block[i].source = b[i].source;
         m->block[i].experts = b[i].experts;
+        m->block[i].linear = b[i].linear;
     }
     if ((r = sparse_read(m, j, e)) < 0 || (r = origin_read(m, j, e)) < 0)
         err_prefix(e, "%s", path);
@@ -561,6 +582,9 @@ model_close(struct model *m)
         for (size_t i = 0; i < s->nparts; i++)
             free(s->part[i]);
         free(s->part);
+        for (size_t i = 0; i < s->nmade; i++)
+            free(s->made[i]);
+        free(s->made);
         gguf_close(&s->gguf);
         free(s->gguf_used);
         free(s);

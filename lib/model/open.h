@@ -17,6 +17,8 @@ struct model_source {
     const char *prefix;          /* beginning of the names of its tensors */
     const unsigned char ***part; /* [nparts] lists of struct weight.part */
     size_t nparts;
+    float **made; /* [nmade] numbers that were computed from stored ones */
+    size_t nmade;
     struct gguf_file gguf;    /* empty if the model is a directory */
     unsigned char *gguf_used; /* [gguf.g.nt] 1: the model uses the tensor */
 };
@@ -25,6 +27,9 @@ struct model_source {
  * t. */
 int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
     size_t cols);
+
+/* Make the rows of w one row: a vector.  Its numbers lie without gaps. */
+void weight_flatten(struct weight *w);
 
 int open_hf(struct model *m, struct model_source *s, struct err *e);
 

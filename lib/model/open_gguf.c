@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "format/gguf.h"
 #include "model/config_rope.h"
+#include "model/delta_config.h"
 #include "model/experts_config.h"
 
 #include <math.h>
@@ -76,7 +77,8 @@ read_gguf_sizes(struct config *c, struct keys *g, struct err *e)
         get_size(g, "rope.dimension_count", 1, 65536, &rot, e) < 0 ||
         get_size(g, "vocab_size", 1, SIZE_MAX / 2, &V, e) < 0)
         return -1;
-    if (g->f->bit == FAMILY_PHI3 && rot % 2 == 0 && rot < c->D) {
+    if ((g->f->bit == FAMILY_PHI3 || g->f->bit == FAMILY_QWEN3_5) &&
+        rot % 2 == 0 && rot < c->D) {
         c->rotary = rot;
         rot = c->D;
     }
@@ -324,6 +326,15 @@ static const struct {
     { "expert_gating_func", 1, MIXTURES }, /* softmax */
     { "expert_count", 0, 0 },
     { "expert_used_count", 0, 0 },
+    { "ssm.conv_kernel", -1, FAMILY_QWEN3_5 },
+    { "ssm.state_size", -1, FAMILY_QWEN3_5 },
+    { "ssm.group_count", -1, FAMILY_QWEN3_5 },
+    { "ssm.time_step_rank", -1, FAMILY_QWEN3_5 },
+    { "ssm.inner_size", -1, FAMILY_QWEN3_5 },
+    { "full_attention_interval", -1, FAMILY_QWEN3_5 },
+    { "attention.recurrent_layers", -1, FAMILY_QWEN3_5 },
+    { "rope.dimension_sections", -1, FAMILY_QWEN3_5 }, /* as in config_keys.c */
+    { "nextn_predict_layers", -1, FAMILY_QWEN3_5 },
     { "attention.sliding_window", -1, WINDOWED | FAMILY_PHI3 },
     { "attention.sliding_window_pattern", -1, WINDOWED },
     { "rope.freq_base_swa", -1, FAMILY_GEMMA3 | FAMILY_OLMO3 },
@@ -497,8 +508,8 @@ read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
     c->eps = 0;
     if (read_family(&k, c, e) < 0 || read_gguf_sizes(c, &k, e) < 0 ||
         check_keys(&k, e) < 0 || read_experts(c, &k, e) < 0 ||
-        read_gguf_rope(c, &k, e) < 0 || read_gguf_windows(c, &k, e) < 0 ||
-        read_gguf_scales(c, &k, e) < 0 ||
+        delta_from_gguf(c, g, e) < 0 || read_gguf_rope(c, &k, e) < 0 ||
+        read_gguf_windows(c, &k, e) < 0 || read_gguf_scales(c, &k, e) < 0 ||
         get_real(&k, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps, e) <
             0 ||
         read_gguf_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
@@ -529,6 +540,36 @@ take_gguf_tensor(struct model_source *s, const char *name, size_t rows,
     return weight_set(w, t->data, t->dtype, rows, cols);
 }
 
+/* Replace the numbers of w, which are -exp(A_log), by A_log. */
+static int
+take_log(struct model_source *s, struct weight *w, const char *name,
+    struct err *e)
+{
+    float *x = xreallocarray(NULL, w->cols, sizeof *x);
+
+    s->made = xgrow_pow2(s->made, s->nmade, sizeof *s->made);
+    s->made[s->nmade++] = x;
+    weight_rows(w, 0, 1, x);
+    for (size_t i = 0; i < w->cols; i++) {
+        if (!(x[i] < 0.0f))
+            return err_set(e, EX_INPUT, "tensor %s: number %zu is not below 0",
+                name, i);
+        x[i] = logf(-x[i]);
+    }
+    return weight_set(w, x, DT_F32, 1, w->cols);
+}
+
+/* Does the tensor belong to a layer that predicts further tokens, which is left
+ * out? */
+static int
+is_further(const struct config *c, const char *name)
+{
+    size_t i;
+
+    return config_has_delta(c) && sscanf(name, "blk.%5zu.", &i) == 1 &&
+        i >= c->L;
+}
+
 /* Take the tensors of block i; one of several tensors is cut into them. */
 static int
 take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
@@ -552,7 +593,13 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
         if (all == 0)
             continue;
         block_dims(c, t, &shape, &rows[t], &cols);
-        if (take_gguf_tensor(s, name, all, cols, &whole, e) < 0)
+        if (take_gguf_tensor(s, name,
+                t == W_DELTA_CONV ? cols / c->delta.conv : all,
+                t == W_DELTA_CONV ? c->delta.conv : cols, &whole, e) < 0)
+            return -1;
+        if (t == W_DELTA_CONV)
+            weight_flatten(&whole);
+        if (t == W_DELTA_LOG && take_log(s, &whole, name, e) < 0)
             return -1;
         for (int k = t; k < t + from.n; k++) {
             b->w[k] = whole;
@@ -577,7 +624,8 @@ check_gguf_used(const struct model *m, const struct model_source *s,
     for (size_t i = 0; i < g->nt; i++) {
         const char *name = g->t[i].name;
 
-        if (!s->gguf_used[i] && strcmp(name, "rope_freqs.weight") != 0 &&
+        if (!s->gguf_used[i] && !is_further(&m->c, name) &&
+            strcmp(name, "rope_freqs.weight") != 0 &&
             (m->c.rope != ROPE_LONGROPE || strncmp(name, "rope_", 5) != 0))
             return err_set(e, EX_INPUT,
                 "tensor %s: is no part of a %s "
@@ -608,6 +656,7 @@ take_all(struct model *m, struct model_source *s, struct err *e)
         b->groups = all.groups;
         b->mlp = all.mlp;
         b->experts = all.experts;
+        b->linear = all.linear;
         b->source = i;
         if (take_block(m, s, i, e) < 0)
             return -1;

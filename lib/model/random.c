@@ -66,6 +66,7 @@ fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
         b->mlp = is.mlp;
         b->source = is.source;
         b->experts = is.experts;
+        b->linear = is.linear;
         for (int w = 0; w < W_N; w++) {
             block_dims(c, w, &is, &rows, &cols);
             if (rows > 0 && block_is_vector(w))

@@ -1,5 +1,6 @@
 /* The tensors of a model in the order of its files; see tensor_out.h. */
 #include "model/tensor_out.h"
+#include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "model/family.h"
 #include "model/mixture.h"
@@ -135,6 +136,28 @@ one_expert(const struct model *m, size_t expert, struct tensor_out *p)
     p->w = &p->slice;
 }
 
+/* Set what of *p is special to a tensor of the gated delta rule. */
+static void
+delta_tensor(const struct model *m, int t, int gguf, struct tensor_out *p)
+{
+    const struct delta_shape *s = &m->c.delta;
+
+    if (s->values > s->keys && s->tiled != gguf)
+        p->order = &m->c;
+    p->minus_exp = gguf && t == W_DELTA_LOG;
+    if (t != W_DELTA_CONV)
+        return;
+    p->slice = *p->w;
+    p->slice.rows = p->shape[1] / s->conv;
+    p->slice.cols = s->conv;
+    p->slice.stride = p->w->stride / p->slice.rows;
+    p->w = &p->slice;
+    p->ndim = gguf ? 2 : 3;
+    p->shape[0] = p->slice.rows;
+    p->shape[1] = gguf ? s->conv : 1;
+    p->shape[2] = s->conv;
+}
+
 void
 model_tensor(const struct model *m, size_t i, struct tensor_out *p)
 {
@@ -155,6 +178,8 @@ model_tensor(const struct model *m, size_t i, struct tensor_out *p)
         if (experts_apart(at.t))
             one_expert(m, at.expert, p);
         p->less = part_less(p, family_norm_add(&m->c, at.t));
+        if (block_is_delta(at.t))
+            delta_tensor(m, at.t, 0, p);
     } else {
         const size_t k = i == 0 ? 0 : 1 + at.after;
 
@@ -202,6 +227,8 @@ model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p)
                             : 0;
         if (experts_apart(at.t))
             all_experts(m, p);
+        if (block_is_delta(at.t))
+            delta_tensor(m, at.t, 1, p);
     } else {
         const size_t k = i == 0 ? 0 : 1 + at.after;
 

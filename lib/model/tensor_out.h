@@ -13,10 +13,15 @@ struct tensor_out {
     char name[72];          /* Hugging Face name */
     const struct weight *w; /* [parts] whose rows follow one another */
     size_t parts;           /* 1, unless the family is fused */
-    struct weight slice;    /* w, if it is one expert's part of a weight */
+    struct weight slice;    /* w, if it is one expert's part of a weight, or a
+                             * vector that is written as a matrix */
     float less;             /* subtracted from the values when written */
     size_t perm; /* number of heads, each of whose rows are permuted when
                   * written; 0: none are */
+    const struct config *order; /* of the weight's value heads, which are
+                                 * written in the other order (delta_config.h);
+                                 * NULL: as they are */
+    int minus_exp;              /* 1: -exp of the numbers is written */
     int ndim;
     size_t shape[3];         /* as written: padded to c.KV and c.mlp */
     size_t group;            /* fetch.h */

@@ -326,6 +326,7 @@ init(struct tmodel *t, const struct model *from, enum dtype grads,
         t->m.block[i].mlp = from->block[i].mlp;
         t->m.block[i].source = from->block[i].source;
         t->m.block[i].experts = from->block[i].experts;
+        t->m.block[i].linear = from->block[i].linear;
         t->m.block[i].sparse = from->block[i].sparse;
     }
     arena_plan(&plan);
@@ -431,6 +432,7 @@ lay_groups(struct tmodel *t, const struct config *c,
         b->groups = is.groups;
         b->mlp = is.mlp;
         b->experts = is.experts;
+        b->linear = is.linear;
         b->source = i;
         for (int k = 0; k < W_N; k++)
             block_dims(c, k, &is, &b->w[k].rows, &b->w[k].cols);

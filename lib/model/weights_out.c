@@ -33,11 +33,11 @@ struct stored_list {
  * stored tensor.  Returns its type. */
 static enum dtype
 stored_tensor(const struct model *m, const struct stored *s, enum dtype as,
-    struct tensor_out *p, char *name, size_t size, size_t shape[2])
+    struct tensor_out *p, char *name, size_t size, size_t shape[3])
 {
     model_tensor(m, s->tensor, p);
     p->part = s->part;
-    memcpy(shape, p->shape, 2 * sizeof *shape);
+    memcpy(shape, p->shape, 3 * sizeof *shape);
     if (s->part == COMPRESSED_NOT) {
         snprintf(name, size, "%s", p->name);
         return as;
@@ -56,7 +56,7 @@ add_stored(struct stored_list *l, const struct model *m, enum dtype as,
 {
     struct tensor_out p;
     char name[sizeof p.name + 8];
-    size_t shape[2], n;
+    size_t shape[3], n;
     const enum dtype type =
         stored_tensor(m, &s, as, &p, name, sizeof name, shape);
 
@@ -64,7 +64,7 @@ add_stored(struct stored_list *l, const struct model *m, enum dtype as,
         return err_set(e, EX_INPUT,
             "%s: tensor %s: a row of %zu numbers cannot be cut into fours",
             m->path ? m->path : "model", p.name, p.shape[1]);
-    if (size_mul(shape[0], p.ndim == 1 ? 1 : shape[1], &n) < 0 ||
+    if (size_mul(shape[0], p.ndim == 1 ? 1 : shape[p.ndim - 1], &n) < 0 ||
         dtype_bytes(type, n, &s.bytes) < 0)
         return err_set(e, EX_INPUT, "tensor %s is too large", name);
     if (l->n == 0 || (*in_file > 0 && s.bytes > most - *in_file)) {
@@ -111,7 +111,7 @@ put_header(const struct model *m, enum dtype as, const struct stored *v,
 {
     struct tensor_out p;
     char name[sizeof p.name + 8];
-    size_t shape[2];
+    size_t shape[3];
 
     st_out_begin(st);
     st_out_meta(st, "format", "pt"); /* transformers asks for it */
@@ -208,7 +208,7 @@ write_index(const struct stored_list *l, const struct model *m, enum dtype as,
         struct tensor_out p;
         char name[sizeof p.name + 8];
         char *file = shard_path(dir, l->v[i].file, l->nfile);
-        size_t shape[2];
+        size_t shape[3];
 
         stored_tensor(m, &l->v[i], as, &p, name, sizeof name, shape);
         json_object_set_new(map, name, json_string(strrchr(file, '/') + 1));

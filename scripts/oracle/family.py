@@ -23,6 +23,7 @@ import numpy
 import torch
 import transformers
 
+import delta
 import st
 
 SEED = 13
@@ -82,6 +83,10 @@ FAMILIES |= {
         ODD, rope_parameters=dict(
             YARN, mscale=1.0, mscale_all_dim=0.5, beta_fast=4.0, beta_slow=0.5,
             llama_4_scaling_beta=0.3))),
+    # blocks with the gated delta rule; 2 of 8 dimensions of a head turn
+    'qwen3_5': ('qwen3_5', 'Qwen3_5Text', dict(
+        {**ODD, **delta.BLOCKS}, rope_parameters=dict(
+            rope_type='default', rope_theta=1e4, partial_rotary_factor=0.25))),
     # the same within a model that sees images
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
@@ -135,6 +140,8 @@ def make(name):
             x = scale * x if p.ndim == 2 or 'bias' in n else 0.1 * x
             if p.ndim == 1 and 'bias' not in n and 'Gemma' not in cls:
                 x = 1 + x                           # norms
+            if module == 'qwen3_5' and p.ndim != 2:
+                x = delta.initial(n, torch.randn(p.shape, generator=gen))
             p.copy_(x.bfloat16().double())
             if name.endswith('-cut'):
                 whole = p.clone()
@@ -210,7 +217,7 @@ def write_gguf(path, cfg, m):
     whose blocks differ, which a GGUF cannot say"""
     if path.endswith('-cut.gguf'):
         return
-    arch = {'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3',
+    arch = {'qwen3_5_text': 'QWEN35', 'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3',
             'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
@@ -235,6 +242,8 @@ def write_gguf(path, cfg, m):
     o.add_bos_token_id(cfg.bos_token_id)
     o.add_eos_token_id(cfg.eos_token_id)
     write_special(o, cfg, p)
+    if cfg.model_type == 'qwen3_5_text':
+        delta.write_keys(o, cfg)
     names = gguf.get_tensor_name_map(arch, cfg.num_hidden_layers)
     for k, p in m.named_parameters():
         x = p.detach().float().numpy()
@@ -243,8 +252,10 @@ def write_gguf(path, cfg, m):
         if cfg.model_type in ('granite', 'ministral3', 'smollm3') and re.search('[qk]_proj', k):
             # llama.cpp: rotary pairs become neighbours
             x = x.reshape(-1, 2, cfg.head_dim // 2, x.shape[1]).swapaxes(1, 2).reshape(x.shape)
+        if cfg.model_type == 'qwen3_5_text':
+            k, x = delta.converted(k, x, cfg)
         name = names.get_name(k, try_suffixes=('.weight', '.bias'))
-        if x.ndim == 1:
+        if x.ndim == 1 or 'conv1d' in name:
             o.add_tensor(name, x)
         else:
             o.add_tensor(name, gguf.quantize(x, gguf.GGMLQuantizationType.BF16),

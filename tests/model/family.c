@@ -345,8 +345,8 @@ test_family(const char *name, struct pool *pool)
 static void
 test_cut(const char *name, struct pool *pool)
 {
-    static const struct block_shape want[] = { { 2, 8, 0, 0 }, { 1, 5, 1, 0 },
-        { 0, 8, 2, 0 }, { 2, 0, 3, 0 } };
+    static const struct block_shape want[] = { { 2, 8, 0, 0, 0 },
+        { 1, 5, 1, 0, 0 }, { 0, 8, 2, 0, 0 }, { 2, 0, 3, 0, 0 } };
     char *path = case_path(name, "");
     struct block_shape shape[4];
     struct family_case c;
@@ -431,9 +431,10 @@ main(int argc, char **argv)
 {
     static const char *const names[] = { "mistral", "qwen2", "qwen3", "gemma3",
         "gemma2", "olmo2", "olmo3", "smollm3", "granite", "phi3", "ministral3",
-        "mistral3", "llama-cut", "qwen2-cut", "qwen3-cut", "gemma3-cut" };
+        "mistral3", "qwen3_5", "llama-cut", "qwen2-cut", "qwen3-cut",
+        "gemma3-cut" };
     static const char *const ggufs[] = { "qwen2", "qwen3", "gemma3", "gemma2",
-        "olmo3", "smollm3", "granite", "phi3", "ministral3" };
+        "olmo3", "smollm3", "granite", "phi3", "ministral3", "qwen3_5" };
     struct pool *pool = pool_new(2, NULL);
 
     if (argc > 2)

@@ -1,0 +1,64 @@
+/*
+ * The gated delta rule of Qwen 3.5: a block keeps a state in place of keys and
+ * values.  Yang et al., arXiv:2412.06464; transformers' Qwen3_5GatedDeltaNet.
+ *
+ * A token's row of products, `raw`, is [C | z | b | a]: C numbers for queries,
+ * keys and values (of all heads, in this order), `values` heads of z, and a
+ * number of b and a for each value head.
+ *   mix = SiLU(sum of taps[j] raw[conv-1-j tokens before])    C numbers
+ *   q, k of mix divided by their lengths; q by sqrt(dk) too
+ *   decay = exp(-exp(log) softplus(a + dt)), beta = sigmoid(b)
+ *   o = the rule of kern/delta.h, on a state that is 0 where a text begins;
+ *   value head h has key head h / (values / keys), if `tiled` h % keys
+ *   out = norm(o) SiLU(z), the norm of each head with the weight `norm`
+ */
+#ifndef MODEL_DELTA_H
+#define MODEL_DELTA_H
+
+#include "base/mem.h"
+#include "kern/delta.h"
+#include "model/config.h"
+
+/* A block's weights in use. */
+struct delta_weights {
+    const struct delta_shape *s;
+    size_t C;              /* delta_mixed */
+    float *taps;           /* [conv,C] set by delta_taps */
+    const float *ones;     /* [C] 1 */
+    const float *dt, *log; /* [values] */
+    const float *norm;     /* [dv] */
+    float eps;
+};
+
+/* delta_raw: numbers in a row of products, C + values * (dv + 2).  delta_state:
+ * floats of a value head's state: [dv / DELTA_COLS, rounded up][dk,DELTA_COLS].
+ * delta_key: the key head of a value head. */
+size_t delta_raw(const struct config *c);
+size_t delta_state(const struct delta_shape *s);
+size_t delta_key(const struct delta_shape *s, size_t head);
+
+/* Allocate `taps` and `ones`; while planning only count them. */
+void delta_lay(struct delta_weights *w, const struct config *c,
+    struct arena *a);
+/* Take the weights of a block from its vectors vec [W_N]. */
+void delta_take(struct delta_weights *w, const struct config *c,
+    const float *const *vec);
+
+/* Convolve: x [C] = the convolution before SiLU.  back [conv]: the rows of the
+ * token and of those before it, NULL where the text has not begun. */
+void delta_convolve(const struct delta_weights *w, const float *const *back,
+    float *x);
+/* Make mix [C] and rate [2,values], decays and betas, of a token from its
+ * convolution and its row; mix may be x. */
+void delta_token(const struct delta_weights *w, const float *x,
+    const float *raw, float *mix, float *rate);
+/* Run n tokens of head h, whose rows of mix and rate follow one another.
+ * state: delta_state floats, changed.  out: row [values*dv] of the first token;
+ * NULL: outputs are not wanted. */
+void delta_head(const struct delta_weights *w, size_t h, size_t n,
+    const float *mix, const float *rate, float *state, float *out);
+/* y = norm(o) SiLU(z) of a token's value heads. */
+void delta_gate(const struct delta_weights *w, const float *o, const float *z,
+    float *y);
+
+#endif

@@ -1,0 +1,298 @@
+/* The gated delta rule in configurations and files; see delta_config.h. */
+#include "model/delta_config.h"
+
+#include "base/mem.h"
+#include "format/json.h"
+#include "model/family.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADS = 4096, HEAD_SIZE = 4096, INTERVAL = 4 };
+
+int
+config_has_delta(const struct config *c)
+{
+    return c->delta.keys > 0;
+}
+
+size_t
+delta_mixed(const struct config *c)
+{
+    const struct delta_shape *s = &c->delta;
+
+    return 2 * s->keys * s->dk + s->values * s->dv;
+}
+
+static void
+set_linear(struct config *c, size_t i)
+{
+    c->linear[i / 8] |= (unsigned char)(1u << i % 8);
+}
+
+/* Check that the sizes go together. */
+static int
+check_delta(const struct config *c, struct err *e)
+{
+    if (c->delta.values % c->delta.keys != 0)
+        return err_set(e, EX_INPUT,
+            "linear_num_value_heads: %zu is no multiple of %zu key heads",
+            c->delta.values, c->delta.keys);
+    if (delta_mixed(c) > (size_t)1 << 20)
+        return err_set(e, EX_INPUT,
+            "linear_num_value_heads: %zu heads of keys and values have %zu "
+            "numbers, more than %d",
+            c->delta.values, delta_mixed(c), 1 << 20);
+    return 0;
+}
+
+/* Read which blocks have the rule: by default all but every fourth. */
+static int
+read_layers(struct config *c, const json_t *j, struct err *e)
+{
+    const json_t *types = js_get(j, "layer_types");
+    size_t every = INTERVAL;
+
+    if (js_size(j, "full_attention_interval", 1, CONFIG_LAYERS, &every, e) < 0)
+        return -1;
+    if (types && (!json_is_array(types) || json_array_size(types) != c->L))
+        return err_set(e, EX_INPUT, "layer_types: is no list of %zu", c->L);
+    for (size_t i = 0; i < c->L; i++) {
+        const char *type = json_string_value(json_array_get(types, i));
+        const int linear = types && type != NULL
+            ? strcmp(type, "linear_attention") == 0
+            : (i + 1) % every != 0;
+
+        if (types && !linear &&
+            (type == NULL || strcmp(type, "full_attention") != 0))
+            return err_set(e, EX_INPUT,
+                "layer_types: \"%.60s\" is not supported (full_attention, "
+                "linear_attention)",
+                type ? type : "");
+        if (linear)
+            set_linear(c, i);
+    }
+    return 0;
+}
+
+int
+delta_from_json(struct config *c, const json_t *j, struct err *e)
+{
+    struct delta_shape *s = &c->delta;
+
+    if (family_of(c)->bit != FAMILY_QWEN3_5)
+        return 0;
+    *s = (struct delta_shape){ 16, 32, 128, 128, 4, 0 };
+    if (js_size(j, "linear_num_key_heads", 1, HEADS, &s->keys, e) < 0 ||
+        js_size(j, "linear_num_value_heads", 1, HEADS, &s->values, e) < 0 ||
+        js_size(j, "linear_key_head_dim", 1, HEAD_SIZE, &s->dk, e) < 0 ||
+        js_size(j, "linear_value_head_dim", 1, HEAD_SIZE, &s->dv, e) < 0 ||
+        js_size(j, "linear_conv_kernel_dim", 1, 64, &s->conv, e) < 0 ||
+        read_layers(c, j, e) < 0)
+        return -1;
+    return check_delta(c, e);
+}
+
+void
+delta_to_json(const struct config *c, json_t *j)
+{
+    const struct delta_shape *s = &c->delta;
+    const struct {
+        const char *name;
+        size_t v;
+    } sizes[] = { { "linear_num_key_heads", s->keys },
+        { "linear_num_value_heads", s->values },
+        { "linear_key_head_dim", s->dk }, { "linear_value_head_dim", s->dv },
+        { "linear_conv_kernel_dim", s->conv } };
+    json_t *types = json_array();
+
+    for (size_t i = 0; config_has_delta(c) && i < 5; i++)
+        json_object_set_new(j, sizes[i].name,
+            json_integer((json_int_t)sizes[i].v));
+    for (size_t i = 0; i < c->L; i++)
+        json_array_append_new(types,
+            json_string(
+                config_linear(c, i) ? "linear_attention" : "full_attention"));
+    if (config_has_delta(c))
+        json_object_set(j, "layer_types", types);
+    json_decref(types);
+}
+
+/* "qwen35.NAME"; valid until the next call. */
+static const char *
+delta_key(const struct config *c, const char *name)
+{
+    static char text[80];
+
+    snprintf(text, sizeof text, "%s.%s", family_of(c)->gguf, name);
+    return text;
+}
+
+static int
+need_gguf(const struct config *c, const struct gguf *g, const char *name,
+    size_t hi, size_t *r, struct err *e)
+{
+    const int k = gguf_size(g, delta_key(c, name), 1, hi, r, e);
+
+    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", delta_key(c, name))
+        : k < 0   ? -1
+                  : 0;
+}
+
+static int
+read_gguf_layers(struct config *c, const struct gguf *g, struct err *e)
+{
+    const char *name = delta_key(c, "attention.recurrent_layers");
+    const struct gguf_kv *v = gguf_kv(g, name);
+    size_t every = INTERVAL;
+
+    if (v &&
+        (v->type != GGUF_ARRAY || gguf_type_size(v->elem) == 0 || v->n < c->L))
+        return err_set(e, EX_INPUT, "%s: is no list of %zu", name, c->L);
+    if (gguf_size(g, delta_key(c, "full_attention_interval"), 1, CONFIG_LAYERS,
+            &every, e) < 0)
+        return -1;
+    for (size_t i = 0; i < c->L; i++)
+        if (v ? gguf_int(v, i) != 0 : (i + 1) % every != 0)
+            set_linear(c, i);
+    return 0;
+}
+
+int
+delta_from_gguf(struct config *c, const struct gguf *g, struct err *e)
+{
+    struct delta_shape *s = &c->delta;
+    size_t inner = 0, next = 0;
+
+    if (family_of(c)->bit != FAMILY_QWEN3_5)
+        return 0;
+    if (need_gguf(c, g, "ssm.group_count", HEADS, &s->keys, e) < 0 ||
+        need_gguf(c, g, "ssm.time_step_rank", HEADS, &s->values, e) < 0 ||
+        need_gguf(c, g, "ssm.state_size", HEAD_SIZE, &s->dk, e) < 0 ||
+        need_gguf(c, g, "ssm.inner_size", 1 << 20, &inner, e) < 0 ||
+        need_gguf(c, g, "ssm.conv_kernel", 64, &s->conv, e) < 0 ||
+        gguf_size(g, delta_key(c, "nextn_predict_layers"), 0, c->L - 1, &next,
+            e) < 0)
+        return -1;
+    s->dv = inner / s->values;
+    if (s->dv == 0 || inner % s->values != 0)
+        return err_set(e, EX_INPUT, "%s: %zu is no multiple of %zu value heads",
+            delta_key(c, "ssm.inner_size"), inner, s->values);
+    s->tiled = s->keys < s->values && s->keys > 1;
+    c->L -= next;
+    return read_gguf_layers(c, g, e) < 0 ? -1 : check_delta(c, e);
+}
+
+void
+delta_to_gguf(const struct config *c, struct gguf_out *o)
+{
+    const struct delta_shape *s = &c->delta;
+    static const int section[] = { 11, 11, 10, 0 };
+    const struct {
+        const char *name;
+        size_t v;
+    } sizes[] = { { "ssm.group_count", s->keys },
+        { "ssm.time_step_rank", s->values }, { "ssm.state_size", s->dk },
+        { "ssm.inner_size", s->values * s->dv }, { "ssm.conv_kernel", s->conv },
+        { "full_attention_interval", INTERVAL } };
+
+    if (!config_has_delta(c))
+        return;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        gguf_out_u32(o, delta_key(c, sizes[i].name), sizes[i].v);
+    gguf_out_array(o, delta_key(c, "attention.recurrent_layers"), GGUF_BOOL,
+        c->L);
+    for (size_t i = 0; i < c->L; i++)
+        gguf_out_num(o, config_linear(c, i), 1);
+    gguf_out_array(o, delta_key(c, "rope.dimension_sections"), GGUF_I32, 4);
+    for (size_t i = 0; i < 4; i++)
+        gguf_out_num(o, (uint64_t)section[i], 4);
+}
+
+int
+delta_check_gguf(const struct config *c, struct err *e)
+{
+    if (config_has_delta(c) && c->delta.dk != c->delta.dv)
+        return err_set(e, EX_INPUT,
+            "linear_value_head_dim: %zu: readers of a GGUF take it to be "
+            "linear_key_head_dim, %zu: write a folder (-f hf)",
+            c->delta.dv, c->delta.dk);
+    return 0;
+}
+
+/* ---- the order of value heads ---- */
+
+/* Where value heads lie along a tensor: from element `from` on, `size` elements
+ * each; size 0: it has none there. */
+struct axis {
+    size_t from, size;
+};
+
+static struct axis
+rows_of(const struct config *c, int t)
+{
+    const struct delta_shape *s = &c->delta;
+
+    return t == W_DELTA_MIX || t == W_DELTA_CONV
+        ? (struct axis){ 2 * s->keys * s->dk, s->dv }
+        : (struct axis){ 0,
+              t == W_DELTA_Z                               ? s->dv
+                  : t == W_DELTA_BETA || t == W_DELTA_RATE ? 1
+                                                           : 0 };
+}
+
+static struct axis
+columns_of(const struct config *c, int t)
+{
+    const struct delta_shape *s = &c->delta;
+
+    return t == W_DELTA_CONV
+        ? (struct axis){ 2 * s->keys * s->dk * s->conv, s->dv * s->conv }
+        : (struct axis){ 0,
+              t == W_DELTA_OUT                          ? s->dv
+                  : t == W_DELTA_DT || t == W_DELTA_LOG ? 1
+                                                        : 0 };
+}
+
+/* The head, in the order of s, that is head h of the other order. */
+static size_t
+head_from(const struct delta_shape *s, size_t h)
+{
+    const size_t each = s->values / s->keys;
+
+    return s->tiled ? h % each * s->keys + h / each
+                    : h % s->keys * each + h / s->keys;
+}
+
+static size_t
+element_from(const struct delta_shape *s, struct axis a, size_t k)
+{
+    if (a.size == 0 || k < a.from)
+        return k;
+    k -= a.from;
+    return a.from + head_from(s, k / a.size) * a.size + k % a.size;
+}
+
+size_t
+delta_row(const struct config *c, int t, size_t k)
+{
+    return element_from(&c->delta, rows_of(c, t), k);
+}
+
+void
+delta_order(const struct config *c, int t, float *x, size_t n, size_t cols)
+{
+    const struct axis a = columns_of(c, t);
+    float *was;
+
+    if (a.size == 0)
+        return;
+    was = xreallocarray(NULL, cols, sizeof *was);
+    for (size_t r = 0; r < n; r++, x += cols) {
+        memcpy(was, x, cols * sizeof *x);
+        for (size_t k = 0; k < cols; k++)
+            x[k] = was[element_from(&c->delta, a, k)];
+    }
+    free(was);
+}

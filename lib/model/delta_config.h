@@ -1,0 +1,38 @@
+/* Configurations, names and order of heads of blocks with the gated delta
+ * rule (delta.h). */
+#ifndef MODEL_DELTA_CONFIG_H
+#define MODEL_DELTA_CONFIG_H
+
+#include "format/gguf.h"
+#include "format/gguf_write.h"
+#include "model/config.h"
+
+/* Has a block of c the gated delta rule? */
+int config_has_delta(const struct config *c);
+/* Numbers that the convolution of a block mixes: C. */
+size_t delta_mixed(const struct config *c);
+
+/* Read, and set, the keys of config.json of a family with such blocks; others
+ * are left alone.  -1 and *e: a size is wrong. */
+int delta_from_json(struct config *c, const json_t *j, struct err *e);
+void delta_to_json(const struct config *c, json_t *j);
+/* The same for a GGUF.  Layers that predict further tokens are taken off
+ * c->L. */
+int delta_from_gguf(struct config *c, const struct gguf *g, struct err *e);
+void delta_to_gguf(const struct config *c, struct gguf_out *o);
+/* Refuse a configuration that a GGUF cannot describe. */
+int delta_check_gguf(const struct config *c, struct err *e);
+
+/*
+ * A GGUF has value heads in another order (struct delta_shape) than Hugging
+ * Face.
+ *   delta_row: the row of tensor t in the order of c->delta that is row k of
+ *   the other order.
+ *   delta_order: change n rows x [n,cols] of tensor t from the order of
+ *   c->delta to the other one, along the columns: vectors and W_DELTA_OUT.
+ */
+size_t delta_row(const struct config *c, int t, size_t k);
+void delta_order(const struct config *c, int t, float *x, size_t n,
+    size_t cols);
+
+#endif
