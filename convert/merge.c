@@ -47,6 +47,13 @@ check_alike(const struct model *m, size_t n)
                 "%s: has another number of blocks or tensors than %s: merge "
                 "models of one shape",
                 m[k].path, m[0].path);
+        if (m[k].c.delta.tiled != m[0].c.delta.tiled)
+            die(EX_INPUT,
+                "%s: a GGUF has the heads of the gated delta rule in another "
+                "order than %s: make a folder of it first (convert %s folder)",
+                m[k].c.delta.tiled ? m[k].path : m[0].path,
+                m[k].c.delta.tiled ? m[0].path : m[k].path,
+                m[k].c.delta.tiled ? m[k].path : m[0].path);
         for (size_t i = 0; i < count; i++) {
             struct tensor_out a, b;
 

@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "cli/die.h"
 #include "cli/prog.h"
+#include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "model/export.h"
 #include "model/tokfile.h"
@@ -44,6 +45,12 @@ common_open_dense(struct model *m, const char *path)
             "%s: is a mixture of experts, of which only experts can "
             "be removed (prune experts); or distil it into a dense model "
             "(teacher -m %s | student -m SMALL)",
+            path, path);
+    if (config_has_delta(&m->c))
+        die(EX_INPUT,
+            "%s: has blocks with the gated delta rule (linear_attention), which "
+            "cannot be pruned: distil it into a dense model (teacher -m %s | "
+            "student -m SMALL)",
             path, path);
 }
 

@@ -12,6 +12,7 @@
 #include "format/ckpt.h"
 #include "kern/kern.h"
 #include "model/compute.h"
+#include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "msg/addr.h"
 #include "shard/source.h"
@@ -163,6 +164,11 @@ rank_share(struct teacher *t)
         die(EX_USAGE,
             "%s: is a mixture of experts, which --shard and --tensor "
             "do not split: leave them out",
+            t->a->model);
+    if (config_has_delta(&t->m.c) && (t->a->tensor != 1 || t->a->context > 1))
+        die(EX_USAGE,
+            "%s: has blocks with the gated delta rule, whose heads and rows "
+            "--tensor and --context do not split: leave them out",
             t->a->model);
     if (t->a->shard != SHARD_NONE) {
         t->shard = shard_new(&t->m,

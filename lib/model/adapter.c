@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "kern/kern.h"
 #include "model/adapter_file.h"
+#include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "model/family.h"
 
@@ -239,7 +240,7 @@ adapter_fits(const struct model *m, struct err *e)
     if (config_is_mixture(&m->c))
         return err_set(e, EX_USAGE,
             "adapters of a mixture of experts are not supported");
-    if (family_of(&m->c)->fused)
+    if (family_of(&m->c)->fused || config_has_delta(&m->c))
         return err_set(e, EX_USAGE,
             "adapters of the family %s are not supported", m->c.arch);
     return 0;

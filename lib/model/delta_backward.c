@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Tokens whose states are computed again together. */
-enum { AGAIN = 64 };
+enum { AGAIN = 16 };
 
 /* Floats of a state's DELTA_COLS columns. */
 static size_t

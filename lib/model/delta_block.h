@@ -17,7 +17,7 @@ void delta_convolve_at(const struct run *u, size_t b, size_t t, float *x);
 /* Run the rule backward: from g->datt, the gradient at f->gated, set g->dqkv,
  * that at the products; set f->gated again, and what delta_vectors and
  * delta_conv_grad read.  States are computed again, some tokens at a time from
- * kept ones; for that each thread has room for (64 + T / 64) states of
+ * kept ones; for that each thread has room for about (16 + T / 16) states of
  * DELTA_COLS columns. */
 void delta_block_backward(struct run *u);
 /* Call add(ctx, t, how) for the gradient of each vector but the convolution's

@@ -188,7 +188,9 @@ void
 delta_to_gguf(const struct config *c, struct gguf_out *o)
 {
     const struct delta_shape *s = &c->delta;
-    static const int section[] = { 11, 11, 10, 0 };
+    const size_t half = config_rotary(c) / 2;
+    /* angles of each of three positions, which are equal in a text */
+    const size_t section[] = { (half + 2) / 3, (half + 1) / 3, half / 3, 0 };
     const struct {
         const char *name;
         size_t v;
@@ -207,7 +209,7 @@ delta_to_gguf(const struct config *c, struct gguf_out *o)
         gguf_out_num(o, config_linear(c, i), 1);
     gguf_out_array(o, delta_key(c, "rope.dimension_sections"), GGUF_I32, 4);
     for (size_t i = 0; i < 4; i++)
-        gguf_out_num(o, (uint64_t)section[i], 4);
+        gguf_out_num(o, section[i], 4);
 }
 
 int
@@ -216,7 +218,7 @@ delta_check_gguf(const struct config *c, struct err *e)
     if (config_has_delta(c) && c->delta.dk != c->delta.dv)
         return err_set(e, EX_INPUT,
             "linear_value_head_dim: %zu: readers of a GGUF take it to be "
-            "linear_key_head_dim, %zu: write a folder (-f hf)",
+            "linear_key_head_dim, %zu: write a folder instead",
             c->delta.dv, c->delta.dk);
     return 0;
 }
@@ -247,9 +249,7 @@ columns_of(const struct config *c, int t)
 {
     const struct delta_shape *s = &c->delta;
 
-    return t == W_DELTA_CONV
-        ? (struct axis){ 2 * s->keys * s->dk * s->conv, s->dv * s->conv }
-        : (struct axis){ 0,
+    return (struct axis){ 0,
               t == W_DELTA_OUT                          ? s->dv
                   : t == W_DELTA_DT || t == W_DELTA_LOG ? 1
                                                         : 0 };
@@ -294,5 +294,22 @@ delta_order(const struct config *c, int t, float *x, size_t n, size_t cols)
         for (size_t k = 0; k < cols; k++)
             x[k] = was[element_from(&c->delta, a, k)];
     }
+    free(was);
+}
+
+void
+delta_untile(const struct config *c, int t, float *x, const struct weight *w)
+{
+    const size_t rows = t == W_DELTA_CONV ? delta_mixed(c) : w->rows;
+    const size_t cols = w->rows * w->cols / (rows > 0 ? rows : 1);
+    float *was;
+
+    if (!block_is_delta(t) || rows == 0)
+        return;
+    delta_order(c, t, x, rows, cols);
+    was = xreallocarray(NULL, rows * cols, sizeof *was);
+    memcpy(was, x, rows * cols * sizeof *x);
+    for (size_t k = 0; k < rows; k++)
+        memcpy(x + k * cols, was + delta_row(c, t, k) * cols, cols * sizeof *x);
     free(was);
 }

@@ -6,6 +6,7 @@
 #include "format/gguf.h"
 #include "format/gguf_write.h"
 #include "model/config.h"
+#include "model/weights.h"
 
 /* Has a block of c the gated delta rule? */
 int config_has_delta(const struct config *c);
@@ -30,9 +31,13 @@ int delta_check_gguf(const struct config *c, struct err *e);
  *   the other order.
  *   delta_order: change n rows x [n,cols] of tensor t from the order of
  *   c->delta to the other one, along the columns: vectors and W_DELTA_OUT.
+ *   delta_untile: change all of tensor t, whose numbers are x, from a GGUF's
+ *   order, which c has, to that of Hugging Face; w has its shape.
  */
 size_t delta_row(const struct config *c, int t, size_t k);
 void delta_order(const struct config *c, int t, float *x, size_t n,
     size_t cols);
+void delta_untile(const struct config *c, int t, float *x,
+    const struct weight *w);
 
 #endif

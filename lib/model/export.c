@@ -65,7 +65,7 @@ read_rows(const struct tensor_out *p, size_t k, size_t n, size_t have, float *x)
         for (size_t i = 0; i < have; i++)
             weight_rows(w, weight_row_of(p, k + i), 1, x + i * cols);
     }
-    if (p->order != NULL && p->ndim < 3 && p->matrix != W_DELTA_CONV)
+    if (p->order != NULL)
         delta_order(p->order, p->matrix, x, n, cols);
     for (size_t i = 0; p->minus_exp && i < n * cols; i++)
         x[i] = -expf(x[i]);

@@ -6,6 +6,7 @@
 #include "format/ckpt.h"
 #include "format/gguf.h"
 #include "format/json.h"
+#include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "model/family.h"
 #include "model/mixture.h"
@@ -132,6 +133,11 @@ read_imatrix(struct importance *p, const char *path, const struct model *m,
         r = err_set(e, EX_USAGE,
             "--imatrix: %s is a mixture of experts, for which it is not "
             "implemented: leave it out",
+            m->path);
+    if (config_has_delta(&m->c))
+        r = err_set(e, EX_USAGE,
+            "--imatrix: %s has blocks with the gated delta rule, for which it "
+            "is not implemented: leave it out",
             m->path);
     for (size_t i = 0; r == 0 && i < m->c.L * W_N; i++)
         if (block_tensor_name(&m->c, (int)(i % W_N)) != NULL &&

@@ -44,6 +44,21 @@ random_vector(struct arena *a, size_t n, float add, int bias)
     };
 }
 
+/* A vector of the gated delta rule, as transformers begins them: taps, decays
+ * at random, and what is added before softplus. */
+static struct weight
+random_delta(struct arena *a, int t, size_t n, uint64_t key)
+{
+    struct weight w = random_vector(a, n, 0.0f, 0);
+    float *p = (float *)(uintptr_t)w.data;
+
+    for (size_t i = 0; p != NULL && i < n && t == W_DELTA_CONV; i++)
+        p[i] = (float)(0.5 * (2.0 * rng_unit(key, i) - 1.0));
+    for (size_t i = 0; p != NULL && i < n && t == W_DELTA_LOG; i++)
+        p[i] = (float)log(0.01 + 15.99 * rng_unit(key, i));
+    return w;
+}
+
 static void
 fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
     struct arena *a)
@@ -69,12 +84,17 @@ fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
         b->linear = is.linear;
         for (int w = 0; w < W_N; w++) {
             block_dims(c, w, &is, &rows, &cols);
-            if (rows > 0 && block_is_vector(w))
+            if (rows > 0 && block_is_delta(w) && block_is_vector(w))
+                b->w[w] = random_delta(a, w, cols,
+                    rng_key(rng_key(seed, 16 + i), (uint64_t)w));
+            else if (rows > 0 && block_is_vector(w))
                 b->w[w] = random_vector(a, cols, family_norm_add(c, w),
                     block_is_bias(w));
             else if (rows > 0)
                 b->w[w] = random_matrix(a, rows, cols,
-                    w == W_O || w == W_DOWN || w == W_EXPERT_DOWN ? out : dev,
+                    w == W_O || w == W_DOWN || w == W_EXPERT_DOWN ||
+                            w == W_DELTA_OUT
+                        ? out : dev,
                     rng_key(rng_key(seed, 16 + i), (uint64_t)w));
         }
     }

@@ -1,5 +1,6 @@
 /* A rank's heads and channels of a model; see share.h. */
 #include "model/share.h"
+#include "model/delta_config.h"
 #include "model/family.h"
 
 #include <stdlib.h>
@@ -207,6 +208,10 @@ share_make(struct model_share *s, const struct model *m, size_t rank, size_t n,
     size_t groups = 1;
 
     memset(s, 0, sizeof *s);
+    if (config_has_delta(&m->c))
+        return err_set(e, EX_USAGE,
+            "%s: heads of %s cannot be shared: blocks have the gated delta rule",
+            m->path, m->c.arch);
     if (family_of(&m->c)->whole_norms)
         return err_set(e, EX_USAGE,
             "%s: heads of %s cannot be shared: its norms of Q and K span all "

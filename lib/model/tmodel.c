@@ -1,6 +1,7 @@
 /* The trained model's parameters and gradients; see tmodel.h. */
 #include "model/tmodel.h"
 #include "model/adapter.h"
+#include "model/delta_config.h"
 #include "model/open.h"
 
 #include <assert.h>
@@ -81,6 +82,8 @@ copy_values(const struct group *g, struct weight *to, const struct weight *from,
 
         if (p != NULL && from[k].data != NULL)
             fill_groups(p + g->at[k], &from[k], add);
+        if (p != NULL && nw == W_N && c->delta.tiled)
+            delta_untile(c, (int)k, p + g->at[k], &from[k]);
         view_weight(&to[k], p != NULL ? p + g->at[k] : NULL, &from[k], add);
     }
 }
@@ -318,6 +321,7 @@ init(struct tmodel *t, const struct model *from, enum dtype grads,
     t->ngroup = L + 3;
     t->group = xcalloc(t->ngroup, sizeof *t->group);
     t->m.c = from->c;
+    t->m.c.delta.tiled = 0;
     t->m.path = from->path != NULL ? xstrdup(from->path) : NULL;
     t->m.origin = json_incref(from->origin);
     t->m.block = xcalloc(L, sizeof *t->m.block);

@@ -49,11 +49,15 @@ count_token(const struct config *c, const struct block_shape *b, size_t T)
                 o.biases += (double)cols;
             else /* norms of Q and K: one for each head, if cols is D */
                 o.norms += (double)cols *
-                    (double)(cols > c->D ? 1
+                    (double)(k == W_DELTA_NORM ? c->delta.values
+                            : cols > c->D ? 1
                             : k == W_NQ  ? H
                             : k == W_NK  ? KV
                                          : 1);
         }
+        if (is.linear)
+            o.attention +=
+                8.0 * (double)(c->delta.values * c->delta.dk * c->delta.dv);
         /* scores and weighted sums of values, over the keys that a query sees
          * on average */
         o.attention += 4.0 * (double)(H * c->D) *

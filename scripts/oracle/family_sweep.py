@@ -14,6 +14,7 @@ import sys
 
 import torch
 
+import delta
 import family
 import st
 
@@ -57,6 +58,10 @@ BASE = {
     'ministral3': ('ministral3', 'Ministral3', dict(rope_parameters=dict(
         YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1))),
 }
+# with heads of 6 the lengths of some keys are so small that gradients in float32,
+# transformers' own too, are off by more than 1e-4
+BASE['qwen3_5'] = ('qwen3_5', 'Qwen3_5Text', dict(
+    delta.BLOCKS, linear_key_head_dim=20))
 SAVE = {}                                          # name: how it is stored
 
 
@@ -104,6 +109,18 @@ add('smollm3-interval', module, cls, dict(more, no_rope_layer_interval=2))
 module, cls, more = BASE['granite']
 add('granite-plain', module, cls, dict(attention_multiplier=0.2))
 
+module, cls, more = BASE['qwen3_5']
+add('qwen3_5-equal', module, cls, dict(
+    more, linear_num_key_heads=3, linear_num_value_heads=3, linear_value_head_dim=33))
+add('qwen3_5-one', module, cls, dict(
+    more, linear_num_key_heads=1, linear_num_value_heads=5, linear_conv_kernel_dim=2))
+add('qwen3_5-every', module, cls, dict(
+    more, num_hidden_layers=4, layer_types=None, linear_key_head_dim=24))
+add('qwen3_5-yarn', module, cls, dict(more, rope_parameters=dict(
+    YARN, partial_rotary_factor=0.5)))
+add('qwen3_5-linear', module, cls, dict(more, rope_parameters=dict(
+    ROPE['linear'], partial_rotary_factor=1.0)))
+
 
 def store(name):
     """the weights and config.json again, as SAVE says"""
@@ -138,7 +155,8 @@ def store(name):
         c['rope_scaling'] = None if rope['type'] == 'default' else rope
         c['torch_dtype'] = c.pop('dtype')
         for key in 'layer_types', 'no_rope_layers':
-            c.pop(key, None)
+            if 'qwen3_5' not in name:
+                c.pop(key, None)
         json.dump(c, open(f'{path}/config.json', 'w'))
 
 

@@ -16,6 +16,8 @@ import tempfile
 import torch
 import transformers
 
+import delta
+
 TOK, CONVERT, LLAMA, TEXT = (os.path.abspath(x) for x in sys.argv[1:5])
 SIZE = dict(vocab_size=49152, hidden_size=96, intermediate_size=64, num_hidden_layers=4,
             num_attention_heads=6, num_key_value_heads=2, head_dim=16,
@@ -39,6 +41,12 @@ FAMILIES = {
     'phi3-long': ('Phi3', dict(original_max_position_embeddings=64, rope_parameters=dict(
         rope_type='longrope', rope_theta=1e4, partial_rotary_factor=0.75,
         short_factor=[1.0, 1.1, 1.2, 1.3, 1.4, 1.5], long_factor=[1.5, 2, 3, 4, 6, 8.]))),
+    # as many value heads as key heads, and twice as many
+    'qwen3_5': ('Qwen3_5Text', dict(
+        delta.BLOCKS, num_hidden_layers=3, linear_num_value_heads=2,
+        linear_key_head_dim=32, linear_value_head_dim=32)),
+    'qwen3_5-tiled': ('Qwen3_5Text', dict(
+        delta.BLOCKS, linear_key_head_dim=32, linear_value_head_dim=32)),
     'ministral3': ('Ministral3', dict(rope_parameters=dict(
         YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.3))),
 }
@@ -48,9 +56,12 @@ def save(name, path):
     cls, more = FAMILIES[name]
     torch.manual_seed(7)
     cfg = getattr(transformers, cls + 'Config')(**{**SIZE, **more}, attn_implementation='eager')
-    m = getattr(transformers, cls + 'ForCausalLM')(cfg).float().eval()
+    m = getattr(transformers, cls.removesuffix('Text') + 'ForCausalLM')(cfg).float().eval()
     with torch.no_grad():
-        for p in m.parameters():
+        for n, p in m.named_parameters():
+            if 'Qwen3_5' in cls and p.ndim != 2:
+                p.copy_(delta.initial(n, torch.randn(p.shape)))
+                continue
             p.copy_(torch.randn(p.shape) * (0.15 if p.ndim == 2 else 0.1)
                     + (p.ndim == 1 and 'Gemma' not in cls))
     m.save_pretrained(path)
@@ -93,7 +104,7 @@ for name in sys.argv[5:] or FAMILIES:
         print('ok    ' if good else 'FAILED', name, 'out:', theirs[1] if theirs else
               text.strip()[-300:], 'transformers %.4f' % want, flush=True)
         code, text = run(sys.executable, f'{LLAMA}/convert_hf_to_gguf.py', f'{tmp}/hf', '--outfile',
-                         f'{tmp}/theirs.gguf', '--outtype', 'f32')
+                         f'{tmp}/theirs.gguf', '--outtype', 'f32', *(['--no-mtp'] if 'qwen3_5' in name else []))
         if code:
             print('      ', name, 'back: its converter does not run:', text.strip().splitlines()[-1])
             continue

@@ -25,6 +25,12 @@ small_special(struct config *c)
     } else if (strcmp(c->arch, "ministral3") == 0) {
         c->rope_orig = 50;
         c->rope_query = 0.2;
+    } else if (strcmp(c->arch, "qwen3_5_text") == 0) {
+        c->delta = (struct delta_shape){ 2, 4, 18, 18, 4, 0 };
+        c->rotary = c->D / 2 / 2 * 2;
+        for (size_t i = 0; i < c->L; i++)
+            if (i % 3 != 1)
+                c->linear[i / 8] |= (unsigned char)(1u << i % 8);
     }
     for (size_t i = 1; strcmp(c->arch, "smollm3") == 0 && i < c->L; i += 2)
         config_set_rope(c, i, 0);

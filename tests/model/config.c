@@ -554,7 +554,7 @@ test_blocks(void)
 {
     struct config c;
     struct err e = { 0 };
-    struct block_shape b[3] = { { 4, 96, 0, 0 }, { 3, 40, 2, 0 },
+    struct block_shape b[3] = { { 4, 96, 0, 0, 0 }, { 3, 40, 2, 0, 0 },
         { 0, 0, 5, 0 } };
     struct block_shape got[3];
     static const struct {

@@ -127,5 +127,6 @@ main(void)
     test("gemma3"); /* blocks with a window of 5 */
     test("qwen3");
     test("mistral");
+    test("qwen3_5");
     return done_testing();
 }

@@ -1,0 +1,156 @@
+/* Blocks with the gated delta rule: bits that depend neither on neighbours nor
+ * on threads, texts that begin with an empty state, value heads in a GGUF's
+ * order. */
+#include "base/mem.h"
+#include "cli/die.h"
+#include "model/delta_config.h"
+#include "model/open.h"
+#include "model/random.h"
+#include "../lib/export_as.h"
+#include "../lib/packed.h"
+#include "../lib/small_config.h"
+#include "../lib/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = PACKED_B, T = PACKED_T, V = 90, D = 40, L = 3 };
+static uint32_t ids[B * T], first[B * T];
+static float weight[(L + 1) * B * T * D];
+
+static void
+make_model(struct model *m, struct arena *a)
+{
+    const struct config c = small_config("qwen3_5_text", V, D, L, 12);
+
+    model_random(m, &c, NULL, 3, a);
+    packed_rows(ids, first, V);
+    for (size_t i = 0; i < sizeof weight / sizeof *weight; i++)
+        weight[i] = (float)rng_normal(9, i);
+}
+
+/* Final states [n,D] of one row of n tokens, in a batch of `copies` rows. */
+static float *
+states(const struct model *m, const uint32_t *id, const uint32_t *from,
+    size_t n, size_t copies, size_t threads)
+{
+    struct pool *p = pool_new(threads, NULL);
+    struct fwd *f = fwd_new(m, p, copies, n);
+    uint32_t *all = xcalloc(2 * copies * n, sizeof *all);
+    const struct rows r = { copies, n, all, all + copies * n };
+    float *x = xcalloc(copies * n * m->c.d, sizeof *x);
+
+    for (size_t i = 0; i < copies * n; i++) {
+        all[i] = i / n + 1 == copies ? id[i % n] : (uint32_t)(i % V);
+        all[copies * n + i] = i / n + 1 == copies ? from[i % n] : 0;
+    }
+    fwd_states(f, &r, x);
+    memmove(x, x + (copies - 1) * n * m->c.d, n * m->c.d * sizeof *x);
+    fwd_free(f);
+    pool_free(p);
+    free(all);
+    return x;
+}
+
+static double
+farthest_of(const float *x, const float *y, size_t n)
+{
+    double off = 0;
+
+    for (size_t i = 0; i < n; i++)
+        off = farther(off, fabs((double)x[i] - y[i]));
+    return off;
+}
+
+static int
+same(const float *x, const float *y, size_t n)
+{
+    return memcmp(x, y, n * sizeof *x) == 0;
+}
+
+static void
+test_neighbours(const struct model *m)
+{
+    /* row 3: pieces of 200, 100, 60 and 40 tokens, and padding */
+    const uint32_t *id = ids + 3 * T, *from = first + 3 * T;
+    static const uint32_t zero[T];
+    float *x = states(m, id, from, T, 1, 1), *y;
+
+    y = states(m, id, from, T, 7, 3);
+    ok(same(x, y, T * D), "a text has the same bits in a batch of 7, of 3 "
+                          "threads");
+    free(y);
+    for (size_t t = 0, n; from[t] != UINT32_MAX; t += n) {
+        for (n = 1; from[t + n] == from[t]; n++)
+            ;
+        y = states(m, id + t, zero, n, 1, 1);
+        ok(farthest_of(x + t * D, y, n * D) <= 1e-5,
+            "a piece of %zu tokens begins with an empty state and window", n);
+        free(y);
+    }
+    free(x);
+}
+
+static void
+test_gradients(const struct model *m)
+{
+    struct tmodel t;
+    float *g, *other;
+
+    tmodel_init(&t, m, NULL);
+    g = packed_gradient(&t, ids, first, weight, 1, B, 0);
+    other = packed_gradient(&t, ids, first, weight, 3, 1, 0);
+    ok(same(g, other, t.nparam),
+        "gradients have the same bits a row at a time, by 3 threads");
+    free(other);
+    other = packed_gradient(&t, ids, first, weight, 2, B, BWD_RECOMPUTE);
+    ok(same(g, other, t.nparam), "gradients have the same bits if activations "
+                                 "are computed again");
+    free(other);
+    free(g);
+    tmodel_release(&t);
+}
+
+/* A GGUF has value heads in another order: a model in training has them in that
+ * of Hugging Face. */
+static void
+test_order(const struct model *m)
+{
+    const uint32_t *from = first + T;
+    struct model gguf;
+    struct tmodel t;
+    struct err e;
+    float *x = states(m, ids + T, from, T, 1, 1), *y;
+
+    if (export_as(m, "m.gguf", "f32", &e) < 0 ||
+        model_open(&gguf, "m.gguf", &e) < 0)
+        die_err(&e);
+    y = states(&gguf, ids + T, from, T, 1, 1);
+    ok(gguf.c.delta.tiled && farthest_of(x, y, T * D) <= 1e-5,
+        "a GGUF whose heads are in another order has the same states");
+    free(y);
+    tmodel_init(&t, &gguf, NULL);
+    y = states(&t.m, ids + T, from, T, 1, 1);
+    ok(!t.m.c.delta.tiled && farthest_of(x, y, T * D) <= 1e-5,
+        "a model that is trained from the GGUF has the same states");
+    free(y);
+    free(x);
+    tmodel_release(&t);
+    model_close(&gguf);
+    remove("m.gguf");
+}
+
+int
+main(void)
+{
+    struct arena a;
+    struct model m;
+
+    make_model(&m, &a);
+    test_neighbours(&m);
+    test_gradients(&m);
+    test_order(&m);
+    model_random_free(&m);
+    arena_release(&a);
+    return done_testing();
+}
