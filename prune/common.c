@@ -48,7 +48,8 @@ common_open_dense(struct model *m, const char *path)
             path, path);
     if (config_has_delta(&m->c))
         die(EX_INPUT,
-            "%s: has blocks with the gated delta rule (linear_attention), which "
+            "%s: has blocks with the gated delta rule (linear_attention), "
+            "which "
             "cannot be pruned: distil it into a dense model (teacher -m %s | "
             "student -m SMALL)",
             path, path);

@@ -250,9 +250,9 @@ columns_of(const struct config *c, int t)
     const struct delta_shape *s = &c->delta;
 
     return (struct axis){ 0,
-              t == W_DELTA_OUT                          ? s->dv
-                  : t == W_DELTA_DT || t == W_DELTA_LOG ? 1
-                                                        : 0 };
+        t == W_DELTA_OUT                          ? s->dv
+            : t == W_DELTA_DT || t == W_DELTA_LOG ? 1
+                                                  : 0 };
 }
 
 /* The head, in the order of s, that is head h of the other order. */

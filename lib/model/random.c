@@ -94,7 +94,8 @@ fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
                 b->w[w] = random_matrix(a, rows, cols,
                     w == W_O || w == W_DOWN || w == W_EXPERT_DOWN ||
                             w == W_DELTA_OUT
-                        ? out : dev,
+                        ? out
+                        : dev,
                     rng_key(rng_key(seed, 16 + i), (uint64_t)w));
         }
     }

@@ -210,7 +210,8 @@ share_make(struct model_share *s, const struct model *m, size_t rank, size_t n,
     memset(s, 0, sizeof *s);
     if (config_has_delta(&m->c))
         return err_set(e, EX_USAGE,
-            "%s: heads of %s cannot be shared: blocks have the gated delta rule",
+            "%s: heads of %s cannot be shared: blocks have the gated delta "
+            "rule",
             m->path, m->c.arch);
     if (family_of(&m->c)->whole_norms)
         return err_set(e, EX_USAGE,

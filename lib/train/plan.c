@@ -50,10 +50,10 @@ count_token(const struct config *c, const struct block_shape *b, size_t T)
             else /* norms of Q and K: one for each head, if cols is D */
                 o.norms += (double)cols *
                     (double)(k == W_DELTA_NORM ? c->delta.values
-                            : cols > c->D ? 1
-                            : k == W_NQ  ? H
-                            : k == W_NK  ? KV
-                                         : 1);
+                            : cols > c->D      ? 1
+                            : k == W_NQ        ? H
+                            : k == W_NK        ? KV
+                                               : 1);
         }
         if (is.linear)
             o.attention +=

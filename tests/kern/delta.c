@@ -144,8 +144,10 @@ test_definition(const char *set, size_t dk)
     run_text(&x, &y);
     for (size_t t = 0; t < T; t++)
         off = farther(off, farthest(y.o[t], o[t], N));
-    ok(off <= 2e-6, "%s: outputs of heads of %zu are those of the definition "
-                    "(%.1e)", set, dk, off);
+    ok(off <= 2e-6,
+        "%s: outputs of heads of %zu are those of the definition "
+        "(%.1e)",
+        set, dk, off);
     run_back(&x, &y, &g);
     off = 0;
     for (size_t t = 0; t < T; t++)

@@ -52,14 +52,17 @@ states(const struct model *m, const uint32_t *id, const uint32_t *from,
     return x;
 }
 
+/* The largest distance of two arrays, by the largest number of x. */
 static double
 farthest_of(const float *x, const float *y, size_t n)
 {
-    double off = 0;
+    double off = 0, most = 0;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         off = farther(off, fabs((double)x[i] - y[i]));
-    return off;
+        most = farther(most, fabs((double)x[i]));
+    }
+    return off / most;
 }
 
 static int
@@ -77,8 +80,9 @@ test_neighbours(const struct model *m)
     float *x = states(m, id, from, T, 1, 1), *y;
 
     y = states(m, id, from, T, 7, 3);
-    ok(same(x, y, T * D), "a text has the same bits in a batch of 7, of 3 "
-                          "threads");
+    ok(same(x, y, T * D),
+        "a text has the same bits in a batch of 7, of 3 "
+        "threads");
     free(y);
     for (size_t t = 0, n; from[t] != UINT32_MAX; t += n) {
         for (n = 1; from[t + n] == from[t]; n++)
@@ -104,8 +108,9 @@ test_gradients(const struct model *m)
         "gradients have the same bits a row at a time, by 3 threads");
     free(other);
     other = packed_gradient(&t, ids, first, weight, 2, B, BWD_RECOMPUTE);
-    ok(same(g, other, t.nparam), "gradients have the same bits if activations "
-                                 "are computed again");
+    ok(same(g, other, t.nparam),
+        "gradients have the same bits if activations "
+        "are computed again");
     free(other);
     free(g);
     tmodel_release(&t);

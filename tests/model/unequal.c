@@ -21,8 +21,9 @@ enum { B = PACKED_B, T = PACKED_T, V = 150, D = 48, L = 5 };
 static uint32_t ids[B * T], first[B * T];
 static float weight[(L + 1) * B * T * D]; /* of packed_gradient */
 
-static const struct block_shape kept[L] = { { 3, 96, 0, 0, 0 }, { 1, 70, 1, 0, 0 },
-    { 0, 96, 2, 0, 0 }, { 2, 0, 3, 0, 0 }, { 0, 0, 4, 0, 0 } };
+static const struct block_shape kept[L] = { { 3, 96, 0, 0, 0 },
+    { 1, 70, 1, 0, 0 }, { 0, 96, 2, 0, 0 }, { 2, 0, 3, 0, 0 },
+    { 0, 0, 4, 0, 0 } };
 
 /* Make a whole model with zeros in place of what is not kept. */
 static void
