@@ -1,7 +1,13 @@
 """Qwen 3.5 (gated delta rule) in tiny models: initial values and GGUF, for family.py.
 The GGUF is as llama.cpp's converter writes it (conversion/qwen.py: Qwen3NextModel,
 _LinearAttentionVReorderBase)."""
+import json
+import os
+
 import numpy
+import torch
+
+import st
 
 BLOCKS = dict(num_hidden_layers=3, linear_num_key_heads=2, linear_num_value_heads=4,
               linear_key_head_dim=6, linear_value_head_dim=10, layer_types=[
@@ -61,3 +67,18 @@ def converted(name, x, cfg):
     if name.endswith('norm.weight') and 'linear_attn' not in name:
         return name, x + 1
     return name, x
+
+
+def within_vision(path, text, weights, meta):
+    """the model as a part of one that sees images and predicts further tokens"""
+    json.dump(dict(architectures=['Qwen3_5ForConditionalGeneration'],
+                   model_type='qwen3_5', image_token_id=10, tie_word_embeddings=False,
+                   vision_config=dict(model_type='qwen3_5'), text_config=dict(
+                       text, mtp_num_hidden_layers=1, attn_output_gate=True,
+                       full_attention_interval=4, mamba_ssm_dtype='float32')),
+              open(path, 'w'), indent=2)
+    weights = {k.replace('model.', 'model.language_model.', 1): p
+               for k, p in weights.items()}
+    for k in 'model.visual.pos_embed.weight', 'mtp.fc.weight':
+        weights[k] = torch.zeros(3, 4).bfloat16()
+    st.save(os.path.dirname(path) + '/model.safetensors', weights, meta)

@@ -87,6 +87,9 @@ FAMILIES |= {
     'qwen3_5': ('qwen3_5', 'Qwen3_5Text', dict(
         {**ODD, **delta.BLOCKS}, rope_parameters=dict(
             rope_type='default', rope_theta=1e4, partial_rotary_factor=0.25))),
+    'qwen3_5-sees': ('qwen3_5', 'Qwen3_5Text', {
+        **ODD, **delta.BLOCKS, 'num_hidden_layers': 2,
+        'layer_types': ['linear_attention', 'full_attention']}),
     # the same within a model that sees images
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
@@ -215,7 +218,7 @@ def write_gguf(path, cfg, m):
     """the same model as llama.cpp's converter writes it, matrices in BF16.  None
     for mistral, whose GGUF is llama's: gguf_small.py writes those; nor for models
     whose blocks differ, which a GGUF cannot say"""
-    if path.endswith('-cut.gguf'):
+    if path.endswith(('-cut.gguf', '-sees.gguf')):
         return
     arch = {'qwen3_5_text': 'QWEN35', 'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3',
             'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
@@ -270,6 +273,9 @@ def within_vision(out, name, weights, meta):
     """the model as a part of one that sees images, which has other tensors too"""
     path = f'{out}/{name}/config.json'
     text = json.load(open(path))
+    if text['model_type'] == 'qwen3_5_text':
+        delta.within_vision(path, text, weights, dict(meta, format='pt'))
+        return
     json.dump(dict(architectures=['Mistral3ForConditionalGeneration'],
                    model_type='mistral3', image_token_index=10,
                    tie_word_embeddings=False, vision_config=dict(model_type='pixtral'),
@@ -313,7 +319,7 @@ def golden(out, name):
         cfg.retort = KEPT
     cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)
     write_gguf(f'{out}/{name}.gguf', cfg, m)
-    if name == 'mistral3':
+    if name in ('mistral3', 'qwen3_5-sees'):
         within_vision(out, name, weights, meta)
         return
     st.save(f'{out}/{name}/model.safetensors', weights, dict(meta, format='pt'))

@@ -300,6 +300,48 @@ test_families(void)
         "query_pre_attn_scalar: is not known");
 }
 
+/* Qwen 3.5: which blocks have the gated delta rule, and its sizes. */
+static void
+test_delta(void)
+{
+    static const char qwen[] = "{\"model_type\":\"qwen3_5_text\",";
+    char text[200];
+    struct config c;
+    struct err e = { 0 };
+
+    snprintf(text, sizeof text, "%s\"num_hidden_layers\":5}", qwen);
+    ok(read_config(&c, text, &e) == 0 && config_linear(&c, 0) &&
+            config_linear(&c, 2) && !config_linear(&c, 3) &&
+            config_linear(&c, 4) && config_whole_block(&c, 0).groups == 0,
+        "all blocks of a qwen3_5_text but every fourth have the delta rule %s",
+        e.msg);
+    ok(c.delta.keys == 16 && c.delta.values == 32 && c.delta.dk == 128 &&
+            c.delta.dv == 128 && c.delta.conv == 4 && c.D == 256 &&
+            c.rotary == 64,
+        "a qwen3_5_text has transformers' sizes if keys are missing");
+    snprintf(text, sizeof text,
+        "%s\"full_attention_interval\":2,\"partial_rotary_factor\":1}", qwen);
+    ok(read_config(&c, text, &e) == 0 && !config_linear(&c, 1) &&
+            config_linear(&c, 2) && c.rotary == 0,
+        "full_attention_interval counts blocks %s", e.msg);
+    refuse("{\"model_type\":\"qwen3_5_text\",\"layer_types\":"
+           "[\"full_attention\",\"linear_attention\",\"sliding_attention\"]}",
+        "\"sliding_attention\" is not supported (full_attention, linear");
+    refuse("{\"model_type\":\"qwen3_5_text\",\"layer_types\":[]}",
+        "layer_types: is no list of 3");
+    refuse("{\"model_type\":\"qwen3_5_text\",\"linear_num_key_heads\":5}",
+        "linear_num_value_heads: 32 is no multiple of 5 key heads");
+    refuse("{\"model_type\":\"qwen3_5_text\",\"attn_output_gate\":false}",
+        "attn_output_gate: false");
+    refuse("{\"model_type\":\"qwen3_5_text\",\"mlp_only_layers\":[1]}",
+        "mlp_only_layers: [1]");
+    refuse("{\"model_type\":\"qwen3\",\"linear_num_key_heads\":4}",
+        "linear_num_key_heads: is not known");
+    refuse("{\"model_type\":\"qwen3_next\"}",
+        "\"qwen3_next\" is not supported");
+    refuse("{\"model_type\":\"qwen3_5_moe_text\"}", "is not supported");
+}
+
 /* The part about text of a model that sees images, too. */
 static void
 test_vision(void)
@@ -465,6 +507,9 @@ same_scales(const struct config *a, const struct config *b)
         memcmp(a->no_rope, b->no_rope, sizeof a->no_rope) == 0 &&
         a->attn_cap == b->attn_cap && a->final_cap == b->final_cap &&
         a->attn_scale == b->attn_scale &&
+        memcmp(&a->delta, &b->delta, offsetof(struct delta_shape, tiled)) ==
+        0 &&
+        memcmp(a->linear, b->linear, sizeof a->linear) == 0 &&
         factor(a->embed_scale) == factor(b->embed_scale) &&
         factor(a->residual_scale) == factor(b->residual_scale) &&
         factor(a->logit_scale) == factor(b->logit_scale);
@@ -523,6 +568,10 @@ test_round_trip(void)
         "\"partial_rotary_factor\":0.75,\"max_position_embeddings\":131072}",
         "{\"model_type\":\"phi3\",\"sliding_window\":7}",
         "{\"model_type\":\"ministral3\",\"num_attention_heads\":8}",
+        "{\"model_type\":\"qwen3_5_text\",\"layer_types\":[\"full_attention\","
+        "\"linear_attention\",\"full_attention\"],\"linear_key_head_dim\":9,"
+        "\"linear_num_value_heads\":48,\"linear_conv_kernel_dim\":3}",
+        "{\"model_type\":\"qwen3_5_text\",\"partial_rotary_factor\":1}",
     };
 
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
@@ -555,7 +604,7 @@ test_blocks(void)
     struct config c;
     struct err e = { 0 };
     struct block_shape b[3] = { { 4, 96, 0, 0, 0 }, { 3, 40, 2, 0, 0 },
-        { 0, 0, 5, 0 } };
+        { 0, 0, 5, 0, 0 } };
     struct block_shape got[3];
     static const struct {
         const char *j, *why;
@@ -668,6 +717,7 @@ main(void)
     test_layers();
     test_gemma();
     test_families();
+    test_delta();
     test_vision();
     test_rope();
     test_bad();

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cli/die.h"
 #include "model/delta_config.h"
+#include "model/forward_kv.h"
 #include "model/open.h"
 #include "model/random.h"
 #include "../lib/export_as.h"
@@ -145,6 +146,38 @@ test_order(const struct model *m)
     remove("m.gguf");
 }
 
+/* The logits after the last of n tokens of text 0. */
+static float *
+text_logits(struct kvcache *k, const uint32_t *id, size_t n)
+{
+    const struct kv_more more = { 0, id, n, 1, NULL };
+    float *z = xcalloc(V, sizeof *z);
+
+    if (kv_feed(k, &more, 1, z) < 0)
+        z[0] = NAN;
+    return z;
+}
+
+static void
+test_reuse(const struct model *m)
+{
+    struct pool *p = pool_new(2, NULL);
+    struct kvcache *k = kv_new(m, p, 2, 20, T);
+    float *x = text_logits(k, ids, 70), *y;
+
+    kv_drop(k, 0);
+    free(text_logits(k, ids + 100, 300));
+    kv_drop(k, 0);
+    y = text_logits(k, ids, 70);
+    ok(same(x, y, V),
+        "a text in the place of another one begins with an empty "
+        "state");
+    free(x);
+    free(y);
+    kv_free(k);
+    pool_free(p);
+}
+
 int
 main(void)
 {
@@ -155,6 +188,7 @@ main(void)
     test_neighbours(&m);
     test_gradients(&m);
     test_order(&m);
+    test_reuse(&m);
     model_random_free(&m);
     arena_release(&a);
     return done_testing();
