@@ -168,7 +168,7 @@ rank_share(struct teacher *t)
     if (config_has_delta(&t->m.c) && (t->a->tensor != 1 || t->a->context > 1))
         die(EX_USAGE,
             "%s: has blocks with the gated delta rule, whose heads and rows "
-            "--tensor and --context do not split: leave them out",
+            "--tensor and --context-ranks do not split: leave them out",
             t->a->model);
     if (t->a->shard != SHARD_NONE) {
         t->shard = shard_new(&t->m,

@@ -72,6 +72,8 @@ matrix_at(struct tmodel *t, size_t i, struct matrix *x)
     const struct group *g =
         &t->group[inside ? i / W_N : L + (i == L * W_N ? 0 : 2)];
     const size_t at = inside ? g->at[k] : 0;
+    const struct block_shape whole =
+        config_whole_block(&t->m.c, inside ? i / W_N : 0);
     size_t rows;
 
     x->w = inside      ? &t->m.block[i / W_N].w[k]
@@ -84,7 +86,7 @@ matrix_at(struct tmodel *t, size_t i, struct matrix *x)
     x->mask = inside ? g->mask[k] : NULL;
     x->wide = x->w->cols;
     if (inside)
-        block_dims(&t->m.c, (int)k, NULL, &rows, &x->wide);
+        block_dims(&t->m.c, (int)k, &whole, &rows, &x->wide);
     if (t->effective.file != NULL)
         x->as = mixture_type(t->effective.file, &t->m.c,
             inside             ? (int)k

@@ -83,8 +83,8 @@ const char *family_names(int gguf);
  * Face stores them: 1 for a Gemma's norms, else 0. */
 float family_norm_add(const struct config *c, int t);
 
-/* Logical rows and columns of tensor t of a block of shape b (NULL: a whole
- * block).  A vector has 1 row; both are 0 if the family or the block does not
+/* Logical rows and columns of tensor t of a block of shape b (NULL: the whole
+ * block 0).  A vector has 1 row; both are 0 if the family or the block does not
  * have the tensor. */
 void block_dims(const struct config *c, int t, const struct block_shape *b,
     size_t *rows, size_t *cols);

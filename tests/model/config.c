@@ -635,7 +635,7 @@ test_blocks(void)
         "shapes and sources come back");
     json_decref(j);
     for (size_t i = 0; i < 3; i++)
-        b[i] = (struct block_shape){ 4, 96, i, 0 };
+        b[i] = (struct block_shape){ 4, 96, i, 0, 0 };
     j = config_to_json(&c, b);
     ok(!js_get(j, "retort") && config_blocks(&c, j, got, &e) == 0 &&
             memcmp(b, got, sizeof b) == 0,

@@ -31,6 +31,9 @@ status 0 'the model teaches a dense student' sh -c 'teacher -q -m delta --final 
     student -q -m new.json -t tok -o s --lr 3e-3 --warmup 0'
 falls 'the loss of the dense student falls' s
 
+status 0 'the model is trained with rounded weights' student -q -m delta -o q8 \
+    --qat q8_0 --lr 1e-3 b
+
 # --- files ---
 status 0 'the model becomes a GGUF' convert -q delta delta.gguf
 status 0 'the GGUF becomes a folder' convert -q delta.gguf again
