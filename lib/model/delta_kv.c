@@ -100,7 +100,7 @@ mix_run(void *ctx, size_t task, size_t worker)
 
 /* Run a value head over the rows of a run. */
 static void
-head_run(void *ctx, size_t task, size_t worker)
+delta_head_run(void *ctx, size_t task, size_t worker)
 {
     const struct delta_job *j = ctx;
     const struct delta_weights *w = &j->d->w;
@@ -141,6 +141,6 @@ delta_kv_block(struct delta_kv *d, struct pool *pool, size_t i,
 
     delta_take(&d->w, d->c, vec);
     pool_run(pool, n, mix_run, &j);
-    pool_run(pool, n * d->c->delta.values, head_run, &j);
+    pool_run(pool, n * d->c->delta.values, delta_head_run, &j);
     pool_run(pool, n, gate_run, &j);
 }

@@ -58,8 +58,7 @@ struct kvcache {
     float *x, *xn, *out;    /* [KV_TILE,d] */
     float *last;            /* [texts,d] final states whose logits are wanted */
     float *qkv, *att;       /* [KV_TILE,raw_width], [KV_TILE,att_width] */
-    float *gated;           /* [KV_TILE,att_width] outputs of heads after gates;
-                             * NULL: no block has gates */
+    float *gated;           /* [KV_TILE,att_width] of the gated delta rule */
     struct delta_kv delta;  /* of blocks with the gated delta rule */
     struct delta_run *span; /* [KV_TILE] texts of the tile, in order */
     size_t spans;
@@ -583,23 +582,14 @@ att_task(void *ctx, size_t task, size_t worker)
     const double begin = profile_begin();
 
     attn_text_fwd(&a, row->pos, r->n, k->scratch[worker]);
+    for (size_t t = r->row; k->f->family->gated && t < r->row + r->n; t++) {
+        float *out = k->att + (t * j->H + h * G) * D;
+
+        att_gate(out, out, k->qkv + ((t + 1) * j->qkv - (j->H - h * G) * D),
+            G * D);
+    }
     profile_end("text attention", begin,
         4.0 * (double)(G * D * r->n) * (double)(row->pos + r->n), 0.0);
-}
-
-/* gated = att times the gates of the rows' outputs */
-static void
-gate_task(void *ctx, size_t task, size_t worker)
-{
-    const struct attjob *j = ctx;
-    struct kvcache *k = j->k;
-    const size_t n = j->H * k->f->m->c.D;
-    size_t t, end = task_rows(k, task, &t);
-
-    (void)worker;
-    for (; t < end; t++)
-        att_gate(k->gated + t * n, k->att + t * n,
-            k->qkv + (t + 1) * j->qkv - n, n);
 }
 
 /* ---- a tile of rows ---- */
@@ -620,9 +610,7 @@ kv_attention(struct kvcache *k, size_t i)
                                 NULL },
         { k, &b->w[W_K], k->xn, key, n, wide, 0, 0, NULL },
         { k, &b->w[W_V], k->xn, val, n, wide, 0, 0, NULL } };
-    const int gated = k->f->family->gated;
-    struct matjob o = { k, &b->w[W_O], gated ? k->gated : k->att, k->out, n,
-        c->d, 0, 0, NULL };
+    struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d, 0, 0, NULL };
     struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0 };
     struct kv_rowjob sum = { k, vec[W_NORM_ATT], NULL, 1 };
 
@@ -630,8 +618,6 @@ kv_attention(struct kvcache *k, size_t i)
     multiply_kv(k, qkv, 3);
     by_rows(k, keep_task, &att);
     pool_run(k->f->pool, k->runs * KV, att_task, &att);
-    if (gated)
-        by_rows(k, gate_task, &att);
     multiply_kv(k, &o, 1);
     by_rows(k, sum_task, &sum);
 }
@@ -643,20 +629,18 @@ kv_delta(struct kvcache *k, size_t i)
     const struct config *c = &k->f->m->c;
     const struct weight *w = k->f->m->block[i].w;
     const float *const *vec = k->f->vec + i * W_N;
-    const size_t wide = delta_raw(c), n = k->rows;
-    float *z = k->qkv + w[W_DELTA_MIX].rows, *b = z + w[W_DELTA_Z].rows;
-    struct matjob in[] = {
-        { k, &w[W_DELTA_MIX], k->xn, k->qkv, n, wide, 0, 0, NULL },
-        { k, &w[W_DELTA_Z], k->xn, z, n, wide, 0, 0, NULL },
-        { k, &w[W_DELTA_BETA], k->xn, b, n, wide, 0, 0, NULL },
-        { k, &w[W_DELTA_RATE], k->xn, b + c->delta.values, n, wide, 0, 0, NULL }
-    };
+    const size_t n = k->rows;
+    float *to = k->qkv;
+    struct matjob in[4];
     struct matjob o = { k, &w[W_DELTA_OUT], k->gated, k->out, n, c->d, 0, 0,
         NULL };
     struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0 };
     struct kv_rowjob sum = { k, NULL, NULL, 1 };
 
     by_rows(k, sum_task, &first);
+    for (size_t j = 0; j < 4; to += in[j++].w->rows)
+        in[j] = (struct matjob){ k, &w[W_DELTA_MIX + j], k->xn, to, n,
+            delta_raw(c), 0, 0, NULL };
     multiply_kv(k, in, 4);
     delta_kv_block(&k->delta, k->f->pool, i, vec, k->span, k->spans, k->qkv,
         k->att, k->gated);
