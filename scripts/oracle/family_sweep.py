@@ -58,8 +58,6 @@ BASE = {
     'ministral3': ('ministral3', 'Ministral3', dict(rope_parameters=dict(
         YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1))),
 }
-# with heads of 6 the lengths of some keys are so small that gradients in float32,
-# transformers' own too, are off by more than 1e-4
 BASE['qwen3_5'] = ('qwen3_5', 'Qwen3_5Text', dict(
     delta.BLOCKS, linear_key_head_dim=20))
 SAVE = {}                                          # name: how it is stored
