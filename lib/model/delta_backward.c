@@ -242,7 +242,7 @@ through_rates(const struct run *u, size_t at, const float *raw, float *draw)
     }
 }
 
-/* From the gradients at mix and rate those at the convolution and at b and a. */
+/* From the gradients at mix and rate, those at the convolution, b and a. */
 static void
 do_dmix(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {

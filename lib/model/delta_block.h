@@ -1,5 +1,5 @@
-/* The gated delta rule (delta.h) as steps of a block's passes.  Private to
- * lib/model. */
+/* The gated delta rule (delta.h) as steps of a block's passes: delta_block.c,
+ * and backward delta_backward.c.  Private to lib/model. */
 #ifndef MODEL_DELTA_BLOCK_H
 #define MODEL_DELTA_BLOCK_H
 

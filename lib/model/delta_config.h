@@ -17,8 +17,8 @@ size_t delta_mixed(const struct config *c);
  * are left alone.  -1 and *e: a size is wrong. */
 int delta_from_json(struct config *c, const json_t *j, struct err *e);
 void delta_to_json(const struct config *c, json_t *j);
-/* Read, and set, the keys of a GGUF.  Layers that predict further tokens are taken off
- * c->L. */
+/* Read, and set, the keys of a GGUF.  Layers that predict further tokens are
+ * taken off c->L. */
 int delta_from_gguf(struct config *c, const struct gguf *g, struct err *e);
 void delta_to_gguf(const struct config *c, struct gguf_out *o);
 /* Refuse a configuration that a GGUF cannot describe. */

@@ -1,7 +1,7 @@
 /* States of texts in blocks with the gated delta rule, for generation: the
  * state of each value head, and the rows that the convolution still spans.
- * A text's state has a fixed size and is that of its last token, so texts cannot
- * share the beginnings of others.  Private to lib/model. */
+ * A text's state has a fixed size and is that of its last token, so texts
+ * cannot share the beginnings of others.  Private to lib/model. */
 #ifndef MODEL_DELTA_KV_H
 #define MODEL_DELTA_KV_H
 

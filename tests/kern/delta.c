@@ -1,6 +1,5 @@
-/* The gated delta rule: a text against the definition in double, gradients
- * against central differences of the definition, and each set of kernels against
- * the reference. */
+/* The gated delta rule, for each set of kernels: a text against the definition
+ * in double, gradients against central differences of the definition. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/delta.h"

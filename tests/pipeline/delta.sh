@@ -45,7 +45,7 @@ status 0 'the model becomes a GGUF of 8 bits' convert -q --dtype q8_0 delta q8.g
 
 # --- text ---
 prompt=$(head -c 400 "$top/README.md" | tr -cd 'a-z ')
-for i in 1 2 3; do printf '%s\n' "$prompt"; done >prompts
+printf '%s\n' "$prompt" "$prompt" "$prompt" >prompts
 status 0 'the model writes three texts of a long prompt' generate run -q \
     -m delta -n 40 --logprobs 2 --prompts prompts
 sed 's/"index": [0-9]*//' out >three
