@@ -64,6 +64,15 @@ static const struct {
     { "F64", DT_N },
     { "IQ1_M", DT_N },
     { "BF16", DT_BF16 },
+    { "Q4_0_4_4", DT_N },
+    { "Q4_0_4_8", DT_N },
+    { "Q4_0_8_8", DT_N },
+    { "TQ1_0", DT_N },
+    { "TQ2_0", DT_N },
+    { "IQ4_NL_4_4", DT_N },
+    { "IQ4_NL_4_8", DT_N },
+    { "IQ4_NL_8_8", DT_N },
+    { "MXFP4", DT_MXFP4 },
 };
 
 size_t
@@ -254,7 +263,7 @@ get_shape(struct gguf_in *c, struct gguf_tensor *t, const char *name)
         return err_at(c->e, at,
             "tensor %s: type %s is not supported (F32, "
             "F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K to Q6_K, IQ4_NL, "
-            "IQ4_XS)",
+            "IQ4_XS, MXFP4)",
             name, ggml_types[v].name);
     t->dtype = ggml_types[v].d;
     if (dtype_bytes(t->dtype, t->shape[t->ndim - 1], &row) < 0)

@@ -50,6 +50,7 @@ static const struct {
     [DT_Q6_K] = { "Q6_K", 256, 210 },
     [DT_IQ4_NL] = { "IQ4_NL", 32, 18 },
     [DT_IQ4_XS] = { "IQ4_XS", 256, 136 },
+    [DT_MXFP4] = { "MXFP4", 32, 17 },
 };
 
 const char *

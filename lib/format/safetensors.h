@@ -48,6 +48,7 @@ enum dtype {
     DT_Q6_K,
     DT_IQ4_NL,
     DT_IQ4_XS,
+    DT_MXFP4,
     DT_N
 };
 const char *dtype_name(enum dtype t); /* "F32", "BF16", ... */

@@ -243,6 +243,27 @@ iq4_xs(struct quant_parts *b, const unsigned char *p)
     no_minima(b, p);
 }
 
+/* The doubled values of E2M1 (OCP Microscaling Formats v1.0, s. 5.3.3). */
+static const signed char e2m1_doubled[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1,
+    -2, -3, -4, -6, -8, -12 };
+
+/* A block: exponent of the scale, q[16]. */
+static void
+mxfp4(struct quant_parts *b, const unsigned char *p)
+{
+    nibbles(b->q, p + 1, 16);
+    for (size_t i = 0; i < 32; i++)
+        b->q[i] = e2m1_doubled[b->q[i]];
+    b->d = b->dmin = 0;
+    b->scale[0] = b->min[0] = 0;
+}
+
+float
+quant_mxfp4_scale(unsigned char e)
+{
+    return ldexpf(1.0f, e - 128);
+}
+
 static const struct {
     struct quant_type form;
     void (*unpack)(struct quant_parts *b, const unsigned char *p);
@@ -259,6 +280,7 @@ static const struct {
     [QUANT_Q6_K] = { { SUPER, 210, 16 }, q6_k },
     [QUANT_IQ4_NL] = { { 32, 18, 32 }, iq4_nl },
     [QUANT_IQ4_XS] = { { SUPER, 136, 32 }, iq4_xs },
+    [QUANT_MXFP4] = { { 32, 17, 32 }, mxfp4 },
 };
 
 struct quant_type
@@ -299,7 +321,9 @@ quant_widen(enum kern_quant t, float *out, const void *in, size_t n)
             types[t].unpack(&b, p);
             memcpy(q + i, b.q, form.elements);
             for (size_t g = 0; g < groups; g++, at++) {
-                d[at] = half_to_float(b.d) * (float)b.scale[g];
+                d[at] = t == QUANT_MXFP4
+                    ? quant_mxfp4_scale(*p)
+                    : half_to_float(b.d) * (float)b.scale[g];
                 m[at] = half_to_float(b.dmin) * (float)b.min[g];
             }
         }

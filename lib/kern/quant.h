@@ -20,6 +20,7 @@ enum kern_quant {
     QUANT_Q6_K,
     QUANT_IQ4_NL,
     QUANT_IQ4_XS,
+    QUANT_MXFP4,
     QUANT_N
 };
 /* Sizes of a block: elements (32 or 256), bytes, and elements in a group that
@@ -29,7 +30,8 @@ struct quant_type {
 };
 struct quant_type quant_type(enum kern_quant t);
 /* A block's parts.  Element i of group g is d * scale[g] * q[i] -
- * dmin * min[g]; d and dmin are in half precision. */
+ * dmin * min[g]; d and dmin are in half precision.  MXFP4 has d * q[i], d being
+ * a power of two that half precision cannot hold: quant_mxfp4_scale. */
 struct quant_parts {
     signed char q[256];
     signed char scale[16], min[16];
@@ -38,6 +40,8 @@ struct quant_parts {
 void quant_unpack(enum kern_quant t, const void *in, struct quant_parts *b);
 /* The values of the 16 codes of the IQ4 types. */
 extern const signed char quant_iq4_value[16];
+/* Half the scale of an MXFP4 block, whose exponent is e (q[i] is doubled). */
+float quant_mxfp4_scale(unsigned char e);
 /* Widen n elements in whole blocks to fp32.  The bits are those of gguf-py. */
 void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);
 

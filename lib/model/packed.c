@@ -25,7 +25,7 @@ packed_type(const struct weight *w, int experts)
     enum kern_quant t;
 
     if (w->rows < 2 || experts || w->mask != NULL || w->dtype < DT_Q8_0 ||
-        w->dtype > DT_IQ4_XS)
+        w->dtype > DT_MXFP4)
         return QUANT_N;
     t = QUANT_Q8_0 + (w->dtype - DT_Q8_0);
     return int_has(t) ? t : QUANT_N;

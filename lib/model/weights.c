@@ -15,7 +15,7 @@ weight_widen(float *out, enum dtype t, const unsigned char *p, size_t n)
     case DT_BF16: kern.widen_bf16(out, p, n); return;
     case DT_F16: kern.widen_f16(out, p, n); return;
     default:
-        assert(t >= DT_Q8_0 && t <= DT_IQ4_XS); /* checked in weight_set */
+        assert(t >= DT_Q8_0 && t <= DT_MXFP4); /* checked in weight_set */
         quant_widen(QUANT_Q8_0 + (t - DT_Q8_0), out, p, n);
     }
 }

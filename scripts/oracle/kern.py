@@ -232,13 +232,17 @@ def quant():
     Q, t = gguf.GGMLQuantizationType, {}
     scales = {Q.Q5_0: (0,), Q.Q5_1: (0, 2), Q.Q2_K: (80, 82), Q.Q3_K: (108,),
               Q.Q4_K: (0, 2), Q.Q5_K: (0, 2), Q.Q6_K: (208,), Q.IQ4_NL: (0,),
-              Q.IQ4_XS: (0,)}
+              Q.IQ4_XS: (0,), Q.MXFP4: ()}
     for q, at in scales.items():
         block, size = gguf.GGML_QUANT_SIZES[q]
         raw = np.random.default_rng(7).integers(0, 256, (512 // block, size), dtype='u1')
         for k in at:
             raw[:, k + 1] &= 0xbf                  # scales below 2: finite
-        raw[-1, at[0]:at[0] + 2] = 0
+        if q == Q.MXFP4:
+            raw[:, 0] = 112 + raw[:, 0] % 32       # exponents of numbers near 1
+            raw[:4, 0] = 0, 1, 2, 254              # and the ends
+        else:
+            raw[-1, at[0]:at[0] + 2] = 0
         t[q.name.lower()] = raw.reshape(-1)
         t[q.name.lower() + '.value'] = gguf.dequantize(raw.reshape(-1), q)
     save('quant', t)

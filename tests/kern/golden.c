@@ -414,7 +414,8 @@ test_quant(void)
         [QUANT_Q5_K] = "q5_k",
         [QUANT_Q6_K] = "q6_k",
         [QUANT_IQ4_NL] = "iq4_nl",
-        [QUANT_IQ4_XS] = "iq4_xs" };
+        [QUANT_IQ4_XS] = "iq4_xs",
+        [QUANT_MXFP4] = "mxfp4" };
     struct file f;
 
     file_open(&f, "quant");
