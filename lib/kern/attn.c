@@ -159,9 +159,10 @@ struct online {
     float *l; /* [M] sums of exponentials */
 };
 
-/* Lay out the arrays in scratch, before any key. */
+/* Lay out the arrays in scratch, before any key.  sink: the scores of the sinks
+ * of G heads, of M / G queries each; NULL: none. */
 static struct online
-begin_online(size_t M, size_t D, float *scratch)
+begin_online(size_t M, size_t D, const float *sink, size_t G, float *scratch)
 {
     struct online w = { M, D, scratch, scratch + M * D, NULL, NULL, NULL };
 
@@ -170,8 +171,8 @@ begin_online(size_t M, size_t D, float *scratch)
     w.l = w.m + M;
     memset(w.o, 0, M * D * sizeof *w.o);
     for (size_t i = 0; i < M; i++) {
-        w.m[i] = -INFINITY;
-        w.l[i] = 0.0f;
+        w.m[i] = sink != NULL ? sink[i / (M / G)] : -INFINITY;
+        w.l[i] = sink != NULL ? 1.0f : 0.0f;
     }
     return w;
 }
@@ -219,7 +220,8 @@ void
 attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
 {
     const size_t D = a->D, G = a->H / a->KV, M = G * TILE;
-    struct online w = begin_online(M, D, scratch);
+    const float *sink = a->sink != NULL ? a->sink + kvh * G : NULL;
+    struct online w = begin_online(M, D, sink, G, scratch);
     size_t n;
 
     for (size_t g = 0; g < G; g++)
@@ -301,7 +303,7 @@ void
 attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
 {
     const size_t D = a->D, M = a->G * n, qt = t0 / TILE;
-    struct online w = begin_online(M, D, scratch);
+    struct online w = begin_online(M, D, a->sink, a->G, scratch);
     float *copy = w.l + M;
     size_t keys;
 
@@ -399,5 +401,22 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
             kern.scale(g + r * D, c, D);
             memcpy(out, g + r * D, D * sizeof *out);
         }
+    }
+}
+
+/* The sink has the value 0, so a query's gradient at its weight is 0, and at
+ * its score minus the weight times the mean gradient, dout . out. */
+void
+attn_sink_bwd(const struct attn *a, size_t h, const float *dout, float *dsink)
+{
+    for (size_t t = 0; t < a->Tp; t++) {
+        const size_t at = t * a->ldo + h * a->D;
+        const float mean = live_rows(a, t)
+            ? (float)kern.dot(dout + at, a->out + at, a->D)
+            : 0.0f;
+
+        dsink[t * a->H + h] = mean == 0.0f
+            ? 0.0f
+            : -mean * expf(a->sink[h] - a->lse[h * a->Tp + t]);
     }
 }

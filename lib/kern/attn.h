@@ -30,7 +30,10 @@ struct attn {
     float *lse;                   /* [H,Tp] log sum exp of the scaled scores */
     float scale;                  /* factor of the scores; 0: 1 / sqrt(D) */
     const uint32_t *stem, *nstem; /* [T] or NULL */
-    float cap; /* scores s become cap tanh(s/cap); 0: they stay */
+    float cap;         /* scores s become cap tanh(s/cap); 0: they stay */
+    const float *sink; /* [H] score of a key without a value, to which every
+                        * query of a head attends: it takes part of the weight
+                        * (gpt-oss, arXiv:2508.10925, s. 2.2); NULL: none */
 };
 /* Floats of scratch that one call of attn_fwd or attn_bwd needs. */
 size_t attn_scratch(const struct attn *a);
@@ -56,7 +59,8 @@ struct attn_text {
     size_t ld;
     float *out; /* likewise, with ldo */
     size_t ldo;
-    float cap; /* as in struct attn */
+    float cap;         /* as in struct attn */
+    const float *sink; /* [G] as in struct attn, or NULL */
 };
 /* Floats of scratch that a call of attn_text_fwd needs. */
 size_t attn_text_scratch(size_t G, size_t D);
@@ -70,5 +74,11 @@ void attn_text_fwd(const struct attn_text *a, size_t t0, size_t n,
  * heads that share a key-value head.  dout: laid out as out. */
 void attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
     float *dkh, float *dvh, float *scratch);
+
+/* For query head h with a sink, of which attn_fwd left out and lse: the terms
+ * of the gradient at the sink, one for each token, at dsink [Tp,H]; 0 for
+ * padding. */
+void attn_sink_bwd(const struct attn *a, size_t h, const float *dout,
+    float *dsink);
 
 #endif

@@ -1,5 +1,5 @@
 /* Attention by tiles against the definition in double: the forward pass;
- * gradients, by central differences of the definition; masks; and that a
+ * gradients, by central differences of the definition; masks; sinks; and that a
  * token's result does not depend on other tokens. */
 #include "base/mem.h"
 #include "base/rng.h"
@@ -51,7 +51,7 @@ row_init(struct row *r, const struct shape *s)
         r->first[t] = UINT32_MAX;
     r->a = (struct attn){ s->T, Tp, s->H, s->KV, s->D, ld, s->H * s->D, r->qkv,
         r->qkv + s->H * s->D, r->qkv + (s->H + s->KV) * s->D, r->first, r->out,
-        xcalloc(s->H * Tp, sizeof(float)), 0.0f, NULL, NULL, 0.0f };
+        xcalloc(s->H * Tp, sizeof(float)), 0.0f, NULL, NULL, 0.0f, NULL };
     r->scratch = xmalloc(attn_scratch(&r->a) * sizeof(float));
 }
 
@@ -103,7 +103,7 @@ define(const struct attn *a, const double *qkv, size_t h, size_t t, double *p,
     const size_t D = a->D, kh = h / (a->H / a->KV);
     const double *k = qkv + (a->H + kh) * D;
     const double *v = qkv + (a->H + a->KV + kh) * D;
-    double top = -INFINITY, sum = 0.0;
+    double top = a->sink != NULL ? a->sink[h] : -INFINITY, sum = 0.0;
 
     for (size_t j = a->first[t]; j <= t; j++) {
         p[j] = 0.0;
@@ -114,6 +114,7 @@ define(const struct attn *a, const double *qkv, size_t h, size_t t, double *p,
     }
     for (size_t j = a->first[t]; j <= t; j++)
         sum += p[j] = exp(p[j] - top);
+    sum += a->sink != NULL ? exp(a->sink[h] - top) : 0.0;
     memset(o, 0, D * sizeof *o);
     for (size_t j = a->first[t]; j <= t; j++)
         for (size_t i = 0; i < D; i++)
@@ -148,13 +149,46 @@ functional(const struct row *r, const double *qkv, double *worst)
     return f;
 }
 
+/* Gradients at sinks, against central differences. */
 static void
-test_shape(const char *isa, const struct shape *s)
+test_sinks(const char *name, struct row *r, const double *q, float *sink)
+{
+    const struct attn *a = &r->a;
+    float *terms = xcalloc(a->Tp * a->H, sizeof *terms);
+    double off = 0.0, pad = 0.0;
+
+    for (size_t h = 0; h < a->H; h++) {
+        const float was = sink[h], step = 1.0f / 1024;
+        double up, sum = 0.0;
+
+        attn_sink_bwd(a, h, r->dout, terms);
+        for (size_t t = 0; t < a->Tp; t++)
+            *(t < a->T && a->first[t] != UINT32_MAX ? &sum : &pad) +=
+                (double)terms[t * a->H + h];
+        sink[h] = was + step;
+        up = functional(r, q, NULL);
+        sink[h] = was - step;
+        up -= functional(r, q, NULL);
+        sink[h] = was;
+        off = fmax(off, fabs(up / (2.0 * (double)step) - sum));
+    }
+    ok(off <= 2e-5 && off > 0.0, "%s has the gradient of sinks (%.2g)", name,
+        off);
+    ok(pad == 0.0, "%s: padding gives a sink no gradient", name);
+    free(terms);
+}
+
+static void
+test_shape(const char *isa, const struct shape *s, float *sink)
 {
     struct row r;
     double *q, w = 0.0, wg = 0.0, wz = 0.0;
+    char name[80];
 
     row_init(&r, s);
+    r.a.sink = sink;
+    snprintf(name, sizeof name, "%s T %zu H %zu KV %zu D %zu%s", isa, s->T,
+        s->H, s->KV, s->D, sink != NULL ? " with sinks" : "");
     memset(r.out, 0xff, r.a.Tp * r.a.ldo * sizeof(float)); /* NaN */
     forward(&r);
     backward(&r);
@@ -162,8 +196,7 @@ test_shape(const char *isa, const struct shape *s)
     for (size_t i = 0; i < r.n; i++)
         q[i] = r.qkv[i];
     functional(&r, q, &w);
-    ok(w <= 2e-6, "%s T %zu H %zu KV %zu D %zu forward (%.2g)", isa, s->T, s->H,
-        s->KV, s->D, w);
+    ok(w <= 2e-6, "%s forward (%.2g)", name, w);
     for (size_t k = 0; k < 60; k++) {
         const size_t i = rng_u64(7, k) % r.n, t = i / r.a.ld;
         const double was = q[i], h = 1e-4;
@@ -181,10 +214,10 @@ test_shape(const char *isa, const struct shape *s)
         d = fabs(d - r.dqkv[i]);
         wg = d <= wg ? wg : isnan(d) ? INFINITY : d;
     }
-    ok(wg <= 2e-5, "%s T %zu H %zu KV %zu D %zu gradient (%.2g)", isa, s->T,
-        s->H, s->KV, s->D, wg);
-    ok(wz == 0, "%s T %zu H %zu KV %zu D %zu padding has no gradient", isa,
-        s->T, s->H, s->KV, s->D);
+    ok(wg <= 2e-5, "%s gradient (%.2g)", name, wg);
+    ok(wz == 0, "%s padding has no gradient", name);
+    if (sink != NULL)
+        test_sinks(name, &r, q, sink);
     free(q);
     row_release(&r);
 }
@@ -286,6 +319,7 @@ main(void)
     static const size_t one[] = { 1, 0 }, l64[] = { 64, 0 };
     static const size_t packed[] = { 3, 1, 60, 30, 40, 0 };
     static const size_t odd[] = { 5, 95, 0 };
+    float sink[] = { 0.5f, -1.0f, 2.0f, 9.0f, 0.0f, -30.0f };
     const struct shape shapes[] = { { 1, 1, 1, 2, one }, { 64, 2, 2, 16, l64 },
         { 150, 6, 2, 16, packed }, { 130, 4, 2, 6, odd } };
 
@@ -297,7 +331,9 @@ main(void)
             continue;
         }
         for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
-            test_shape(isas[i], shapes + k);
+            test_shape(isas[i], shapes + k, NULL);
+        for (size_t k = 2; k < sizeof shapes / sizeof *shapes; k++)
+            test_shape(isas[i], shapes + k, sink);
         test_independence(isas[i]);
         test_paged(isas[i]);
     }
