@@ -6,6 +6,7 @@
 #include "cli/prog.h"
 #include "dist/dist.h"
 #include "model/adapter_file.h"
+#include "model/delta_config.h"
 #include "train/plan.h"
 
 #include <string.h>
@@ -60,6 +61,16 @@ common_pack(const struct common *c, const struct model *m, struct pool *pool)
     return p;
 }
 
+static void
+check_goes_back(const struct model *m)
+{
+    if (config_has_delta(&m->c))
+        die(EX_USAGE,
+            "%s: has blocks with the gated delta rule, whose state cannot go "
+            "back before a wrong guess: leave --draft out",
+            m->path);
+}
+
 /* Die unless the draft in the file has the tokenizer of the model m. */
 static void
 check_draft(const char *path, const struct model *draft, const struct model *m,
@@ -93,6 +104,8 @@ common_draft(const struct common *c, const struct model *m,
     if (c->draft == NULL)
         return NULL;
     common_open(&draft, c->draft, NULL);
+    check_goes_back(m);
+    check_goes_back(&draft);
     check_draft(c->draft, &draft, m, tok);
     packed = common_pack(c, &draft, pool);
     return packed != NULL ? packed_model(packed) : &draft;

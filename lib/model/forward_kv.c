@@ -224,6 +224,7 @@ void
 kv_cut(struct kvcache *k, size_t text, size_t n)
 {
     assert(text < k->texts && n <= k->n[text]);
+    assert(n == 0 || !config_has_delta(&k->f->m->c));
     pages_cut(&k->pages, text, kv_pages(n));
     k->n[text] = n;
 }

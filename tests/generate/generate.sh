@@ -55,6 +55,9 @@ sed 's/"content": "<|endoftext|>"/"content": "<|other|>"/; s/<|endoftext|>/<|oth
     "$m/tokenizer.json" >other/tokenizer.json
 status 2 'a draft of another tokenizer is refused' say --draft other -n 3 the
 like 'the refusal speaks of the tokenizer' 'tokenizer' err
+status 2 'a draft with the gated delta rule is refused' say \
+    --draft "$top/tests/golden/family/qwen3_5" -n 3 the
+like 'the refusal names the gated delta rule' 'qwen3_5: .*delta' err
 
 for how in '--at-once 1' '--at-once 3 -j 1' '--at-once 2 -j 3'; do
     # shellcheck disable=SC2086 # a list
