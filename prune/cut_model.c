@@ -103,7 +103,7 @@ cut_attention(struct block *out, const struct model *m,
     out->w[W_BK] = cut_cols(&from->w[W_BK], k, nk, a);
     out->w[W_BV] = cut_cols(&from->w[W_BV], k, nk, a);
     if (b->group != NULL)
-        out->sparse &= ~(1u << W_O);
+        out->sparse &= ~W_BIT(W_O);
     free(q);
     free(k);
 }
@@ -116,7 +116,7 @@ cut_mlp(struct block *out, const struct block *from,
     out->w[W_UP] = cut_rows(&from->w[W_UP], b->chan, b->nchan, a);
     out->w[W_DOWN] = cut_cols(&from->w[W_DOWN], b->chan, b->nchan, a);
     if (b->chan != NULL)
-        out->sparse &= ~(1u << W_DOWN);
+        out->sparse &= ~W_BIT(W_DOWN);
 }
 
 /* Remove the tensors of a block's attention, or of its MLP. */
@@ -126,7 +126,7 @@ drop_part(struct block *b, int attention)
     for (int t = 0; t < W_N; t++)
         if (block_is_attention(t) == attention) {
             memset(&b->w[t], 0, sizeof b->w[t]);
-            b->sparse &= ~(1u << t);
+            b->sparse &= ~W_BIT(t);
         }
 }
 

@@ -67,7 +67,7 @@ merge_all(struct model *m, struct pool *pool, struct arena *room)
             struct block *b = &m->block[i];
 
             if (b->w[k].low != NULL && room->base != NULL)
-                b->sparse &= ~(1u << k);
+                b->sparse &= ~W_BIT(k);
             merge_weight(&b->w[k], pool, room);
         }
 }

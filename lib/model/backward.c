@@ -150,6 +150,8 @@ alloc_grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
         g->dz = arena_alloc(a, rows * c->router.n, sizeof(float));
         g->dshared = arena_alloc(a, rows, sizeof(float));
     }
+    if (block_tensor_name(c, W_SINKS) != NULL)
+        g->dsink = arena_alloc(a, rows * c->H, sizeof(float));
     if (has_qk_norm(c)) {
         g->dheads = arena_alloc(a, rows * (c->H + c->KV) * c->D, sizeof(float));
         g->rstd_heads = arena_alloc(a, tokens * (c->H + c->KV), sizeof(float));

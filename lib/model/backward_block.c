@@ -248,6 +248,9 @@ attend_bwd(void *ctx, size_t task, size_t worker)
 
     attn_bwd(&a, h, u->g->datt + b * Tp * u->H * c->D, u->g->dqkv + row,
         u->g->dk + part, u->g->dv + part, u->f->scratch[worker]);
+    if (a.sink != NULL)
+        attn_sink_bwd(&a, h, u->g->datt + b * Tp * u->H * c->D,
+            u->g->dsink + b * Tp * u->H);
     for (size_t qt = 0; qt < Tp / ATTN_TILE; qt++)
         pairs += attn_pairs(&a, qt);
     profile_end("backward attention", begin, 10.0 * (double)c->D * pairs, 0.0);
@@ -573,6 +576,12 @@ head_vectors(struct dwjob *j)
                 .x = g->dqkv,
                 .dy = g->dqkv + bias[k],
                 .lddy = u->qkv });
+    if (u->vec[W_SINKS] != NULL)
+        vec_add(j, W_SINKS,
+            (struct vec_grad){ .heads = 1,
+                .x = g->dsink,
+                .dy = g->dsink,
+                .lddy = u->H });
     for (int k = 0; u->vec[W_NQ] != NULL && k < 2; k++)
         vec_add(j, W_NQ + k,
             (struct vec_grad){ .heads = whole ? 1
@@ -598,6 +607,18 @@ add_vectors(struct dwjob *j)
         add_norm(j, W_NORM1, g->rstd1, u->x, T, g->dxn1);
     if (u->mlp && u->vec[W_NORM2] != NULL)
         add_norm(j, W_NORM2, g->rstd2, u->a.x2, T, g->dxn);
+    if (u->attn && u->vec[W_BO] != NULL)
+        vec_add(j, W_BO,
+            (struct vec_grad){ .heads = 1,
+                .x = g->dout,
+                .dy = g->dout,
+                .lddy = u->f->m->c.d });
+    if (u->vec[W_ROUTER_BIAS] != NULL)
+        vec_add(j, W_ROUTER_BIAS,
+            (struct vec_grad){ .heads = 1,
+                .x = g->dz,
+                .dy = g->dz,
+                .lddy = u->b->experts });
     if (u->vec[W_NORM_ATT] != NULL)
         add_norm(j, W_NORM_ATT, g->rstd_att, u->a.o, Tp, g->dx2);
     if (u->vec[W_NORM_MLP] != NULL)

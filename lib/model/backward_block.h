@@ -42,6 +42,8 @@ struct grads {
     float *dz;        /* [B,Tp,E] at the router's logits, or NULL */
     float *dshared;   /* [B,Tp] at the logit of the shared expert's gate, or
                         * NULL */
+    float *dsink;     /* [B,Tp,H] each query's term at the sinks; NULL: no
+                        * sinks */
     const double *dp; /* [B,E] at the router's scores of each token of a row,
                         * from the loss of load balance; NULL: none */
     float *low;       /* [B,Tp,low_width] at scale A x of adapters, times

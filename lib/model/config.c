@@ -615,7 +615,8 @@ config_to_json(const struct config *c, const struct block_shape *b)
     set_windows(c, j);
     experts_to_json(c, j);
     delta_to_json(c, j);
-    json_object_set_new(j, "attention_bias", json_false());
+    json_object_set_new(j, "attention_bias",
+        json_boolean(block_tensor_name(c, W_BO) != NULL));
     json_object_set_new(j, "attention_dropout", json_real(0));
     json_object_set_new(j, "mlp_bias", json_false());
     json_object_set_new(j, "tie_word_embeddings", json_boolean(c->tied));

@@ -22,7 +22,7 @@ enum {
     QWEN = FAMILY_QWEN2 | FAMILY_QWEN3,
     GEMMA = FAMILY_GEMMA2 | FAMILY_GEMMA3,
     QWEN_MOE = FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE,
-    MIXTURES = FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE
+    MIXTURES = FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS
 };
 
 static const struct key keys[] = {
@@ -47,7 +47,7 @@ static const struct key keys[] = {
     { "pad_token_id", 0, NULL },
     { "sliding_window",
         FAMILY_MISTRAL | QWEN | GEMMA | FAMILY_OLMO3 | FAMILY_PHI3 |
-            FAMILY_MINISTRAL3 | FAMILY_SMOLLM3,
+            FAMILY_MINISTRAL3 | FAMILY_SMOLLM3 | FAMILY_GPT_OSS,
         NULL },
     { "sliding_window_pattern", FAMILY_GEMMA3, NULL },
     { "_sliding_window_pattern", FAMILY_GEMMA3, NULL },
@@ -65,7 +65,9 @@ static const struct key keys[] = {
     { "rope_local_base_freq", FAMILY_GEMMA3, NULL },
     { "use_sliding_window", QWEN, NULL },
     { "max_window_layers", QWEN, NULL },
-    { "layer_types", QWEN | QWEN_MOE | GEMMA | FAMILY_OLMO3 | FAMILY_SMOLLM3,
+    { "layer_types",
+        QWEN | QWEN_MOE | GEMMA | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
+            FAMILY_GPT_OSS,
         NULL },
     { "sliding_window", FAMILY_MIXTRAL | QWEN_MOE, NULL },
     { "num_experts", MIXTURES, NULL },
@@ -101,7 +103,10 @@ static const struct key keys[] = {
     { "full_attn_mod", FAMILY_PHI3, "1" },
     { "interpolate_factor", FAMILY_PHI3, "1" },
     { "is_causal", 0, "true" },
-    { "attention_bias", 0, "false" },
+    { "attention_bias", ~(unsigned)FAMILY_GPT_OSS, "false" },
+    { "attention_bias", FAMILY_GPT_OSS, "true" },
+    { "swiglu_alpha", FAMILY_GPT_OSS, "1.702" },
+    { "swiglu_limit", FAMILY_GPT_OSS, "7" },
     { "mlp_bias", 0, "false" },
     { "qkv_bias", FAMILY_QWEN2_MOE, "true" },
     { "qkv_bias", ~FAMILY_QWEN2_MOE, "false" },
@@ -119,6 +124,8 @@ static const struct key keys[] = {
     { "use_sliding_window", FAMILY_LLAMA | FAMILY_MISTRAL, NULL },
     { "max_window_layers", FAMILY_SMOLLM3 | QWEN_MOE, NULL },
     { "auto_map", FAMILY_PHI3, NULL }, /* transformers has the class itself */
+    { "experts_per_token", FAMILY_GPT_OSS, NULL },
+    { "initial_context_length", FAMILY_GPT_OSS, NULL },
     { "is_decoder", 0, NULL },
     { "is_llama_config", 0, NULL },
     { "pretraining_tp", 0, NULL }, /* only splits a sum */
@@ -239,7 +246,9 @@ static const struct key rope_keys[] = {
 
 /* Keys of quantization_config; see compressed.h. */
 static const struct key stored_keys[] = {
-    { "quant_method", 0, "\"compressed-tensors\"" },
+    { "quant_method", ~(unsigned)FAMILY_GPT_OSS, "\"compressed-tensors\"" },
+    { "quant_method", FAMILY_GPT_OSS, "\"mxfp4\"" },
+    { "modules_to_not_convert", FAMILY_GPT_OSS, NULL },
     { "version", 0, NULL },
     { "sparsity_config", 0, NULL },
     { "transform_config", 0, "{}" },

@@ -308,6 +308,18 @@ ministral_rope(struct config *c)
     c->rope_query = 0.1;
 }
 
+/* The RoPE of a gpt-oss whose config.json says nothing about it. */
+static void
+gpt_oss_rope(struct config *c)
+{
+    c->rope = ROPE_YARN;
+    c->rope_factor = 32;
+    c->rope_orig = 4096;
+    c->rope_low = 1;
+    c->rope_high = 32;
+    c->rope_split = 1;
+}
+
 int
 config_read_rope(struct config *c, const json_t *j, struct err *e)
 {
@@ -320,6 +332,8 @@ config_read_rope(struct config *c, const json_t *j, struct err *e)
     c->theta = f->theta > 0 ? f->theta : 10000;
     if (f->bit == FAMILY_MINISTRAL3 && !new && !old)
         ministral_rope(c);
+    if (f->bit == FAMILY_GPT_OSS && !new && !old)
+        gpt_oss_rope(c);
     config_rope_scale(c);
     if (read_base(j, "rope_theta", at, &c->theta, e) < 0 ||
         (f->local_rope && read_local(c, j, e) < 0) ||

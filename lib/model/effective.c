@@ -266,7 +266,7 @@ effective_end(struct tmodel *t)
     snprintf(t->m.c.sparse, sizeof t->m.c.sparse, "%.15s", text);
     for (size_t i = 0; i < t->m.c.L * W_N; i++)
         if (t->group[i / W_N].mask[i % W_N] != NULL)
-            t->m.block[i / W_N].sparse |= 1u << i % W_N;
+            t->m.block[i / W_N].sparse |= W_BIT(i % W_N);
 }
 
 size_t

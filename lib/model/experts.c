@@ -1,6 +1,7 @@
 /* The experts of a block, forward; see experts.h. */
 #include "model/experts.h"
 #include "base/profile.h"
+#include "kern/glu_clamp.h"
 #include "kern/kern.h"
 #include "model/experts_impl.h"
 #include "model/forward_impl.h"
@@ -22,6 +23,7 @@ experts_lay(struct experts *x, const struct config *c, size_t tokens,
     x->d = d;
     x->I = I;
     x->tokens = tokens;
+    x->clamped = family_of(c)->clamped_glu;
     if (E == 0)
         return;
     x->x = arena_alloc(a, tokens * d, sizeof(float));
@@ -40,6 +42,7 @@ experts_lay(struct experts *x, const struct config *c, size_t tokens,
     x->dact = arena_alloc(a, pairs * I, sizeof(float));
     x->ds = arena_alloc(a, pairs * d, sizeof(float));
     x->dw = arena_alloc(a, pairs, sizeof(float));
+    x->by = arena_alloc(a, pairs, sizeof(float));
     x->dz = arena_alloc(a, tokens * E, sizeof(float));
     x->dx = arena_alloc(a, tokens * d, sizeof(float));
 }
@@ -96,6 +99,32 @@ expert_product(const struct weight *w, size_t r0, size_t n, size_t m,
         weight_product(w, r0, n, m, x, wide, c, ldc);
 }
 
+void
+expert_unit(const struct experts *x, float *act, const float *gate,
+    const float *up, size_t n)
+{
+    (x->clamped ? glu_clamp_ref : kern.silu_mul)(act, gate, up, n);
+}
+
+void
+expert_bias(const struct weight *bias, size_t e, size_t n0, size_t n, size_t m,
+    float *y, size_t ldy)
+{
+    enum { SOME = 256 };
+    float b[SOME];
+    size_t size;
+
+    if (bias->rows == 0 || dtype_bytes(bias->dtype, 1, &size) != 0)
+        return;
+    for (size_t c = 0; c < n; c += SOME) {
+        const size_t k = n - c < SOME ? n - c : SOME;
+
+        weight_widen(b, bias->dtype, weight_row(bias, e) + (n0 + c) * size, k);
+        for (size_t i = 0; i < m; i++)
+            kern.add(y + i * ldy + c, y + i * ldy + c, b, k);
+    }
+}
+
 /* ---- the choice ---- */
 
 /* Gather inputs of tokens and choose their experts. */
@@ -112,6 +141,8 @@ choose_task(void *ctx, size_t task, size_t worker)
     if (j->kept == NULL)
         expert_product(&j->b->w[W_ROUTER], 0, E, end - i0, x->x + i0 * d,
             j->b->wide[worker], x->z + i0 * E, E);
+    for (size_t i = i0; i < end && j->kept == NULL && j->b->bias != NULL; i++)
+        kern.add(x->z + i * E, x->z + i * E, j->b->bias, E);
     for (size_t i = i0; i < end; i++) {
         if (j->kept != NULL)
             memcpy(x->z + i * E, j->kept + j->row[i] * E, E * sizeof(float));
@@ -188,8 +219,10 @@ gate_up_task(void *ctx, size_t task, size_t worker)
         return;
     expert_product(&gate, p.n0, p.n, p.m, xs, j->b->wide[worker], g, x->I);
     expert_product(&up, p.n0, p.n, p.m, xs, j->b->wide[worker], u, x->I);
+    expert_bias(&j->b->w[W_BIAS_GATE], p.e, p.n0, p.n, p.m, g, x->I);
+    expert_bias(&j->b->w[W_BIAS_UP], p.e, p.n0, p.n, p.m, u, x->I);
     for (size_t i = 0; i < p.m; i++, g += x->I, u += x->I)
-        kern.silu_mul(g, g, u, p.n);
+        expert_unit(x, g, g, u, p.n);
     profile_end("experts gate, up", begin,
         4.0 * (double)(p.m * p.n) * (double)x->d, 0.0);
 }
@@ -208,6 +241,8 @@ down_task(void *ctx, size_t task, size_t worker)
         return;
     expert_product(&down, p.n0, p.n, p.m, x->gate + p.p0 * x->I,
         j->b->wide[worker], x->xs + p.p0 * x->d + p.n0, x->d);
+    expert_bias(&j->b->w[W_BIAS_DOWN], p.e, p.n0, p.n, p.m,
+        x->xs + p.p0 * x->d + p.n0, x->d);
     profile_end("experts down", begin, 2.0 * (double)(p.m * p.n) * (double)x->I,
         0.0);
 }

@@ -31,10 +31,12 @@ struct experts {
     size_t *at;          /* [E+1] first pair of each expert */
     float *xs;           /* [tokens*k,d] inputs of pairs, then their outputs */
     float *gate, *up;    /* [tokens*k,I]; act overwrites gate going forward */
+    int clamped;         /* the unit is that of glu_clamp.h, else SwiGLU */
     /* backward only */
     float *act, *dact; /* [tokens*k,I] */
     float *ds;         /* [tokens*k,d] gradients at outputs of pairs */
     float *dw;         /* [tokens,k] gradients at weights */
+    float *by;         /* [tokens*k] weight of each pair */
     float *dz;         /* [tokens,E] gradients at logits */
     float *dx;         /* [tokens,d] gradients at x by way of the router */
 };
@@ -49,6 +51,7 @@ struct expert_block {
     const struct weight *w; /* [W_N] */
     const float *shared;    /* [d] weight of the shared expert's gate; NULL:
                              * none */
+    const float *bias;      /* [E] biases of the router's logits; NULL: none */
     struct pool *pool;
     float **wide; /* [threads][WEIGHT_PIECE] room for widened weights */
     /* called with outputs, and with the number of the block; or NULL */

@@ -5,6 +5,7 @@
  * are not needed.
  */
 #include "base/profile.h"
+#include "kern/glu_clamp.h"
 #include "kern/kern.h"
 #include "model/experts.h"
 #include "model/experts_impl.h"
@@ -70,6 +71,8 @@ again_task(void *ctx, size_t task, size_t worker)
     kern.gemm_nt(p.m, p.n, x->d, xs, x->d,
         expert_weights(j, W_EXPERT_UP, p.e, x->I) + p.n0 * x->d, x->d, GEMM_SET,
         x->up + at, x->I);
+    expert_bias(&j->b->w[W_BIAS_GATE], p.e, p.n0, p.n, p.m, x->gate + at, x->I);
+    expert_bias(&j->b->w[W_BIAS_UP], p.e, p.n0, p.n, p.m, x->up + at, x->I);
 }
 
 /* dact = ds W_down */
@@ -94,6 +97,9 @@ unit_task(void *ctx, size_t task, size_t worker)
 {
     const struct expert_job *j = ctx;
     const struct experts *x = j->x;
+    const float *bias = j->b->w[W_BIAS_DOWN].rows > 0
+        ? weight_f32(&j->b->w[W_BIAS_DOWN])
+        : NULL;
     size_t s, end = expert_chunk(task, j->n * x->how.k, &s);
 
     (void)worker;
@@ -102,11 +108,16 @@ unit_task(void *ctx, size_t task, size_t worker)
         float *gate = x->gate + at, *up = x->up + at, *act = x->act + at;
         float *dact = x->dact + at;
 
-        kern.silu_mul(act, gate, up, x->I);
+        expert_unit(x, act, gate, up, x->I);
         x->dw[s] = (float)kern.dot(dact, act, x->I);
+        if (bias != NULL)
+            x->dw[s] += (float)kern.dot(x->ds + x->pair[s] * x->d,
+                bias + x->id[s] * x->d, x->d);
+        x->by[x->pair[s]] = x->w[s];
         kern.scale(dact, x->w[s], x->I);
         kern.scale(act, x->w[s], x->I);
-        kern.silu_mul_bwd(gate, up, dact, gate, up, x->I);
+        (x->clamped ? glu_clamp_bwd_ref : kern.silu_mul_bwd)(gate, up, dact,
+            gate, up, x->I);
     }
 }
 
@@ -156,6 +167,25 @@ grad_down_task(void *ctx, size_t task, size_t worker)
     (void)worker;
     expert_grad(b, &p, b->g->g + b->g->at[W_EXPERT_DOWN] + p.e * x->I * x->d,
         x->I, x->ds, x->d, x->act, x->I);
+}
+
+/* The gradients of one expert's biases, one pair after another. */
+static void
+grad_bias_task(void *ctx, size_t e, size_t worker)
+{
+    const struct expert_back *b = back_of(ctx);
+    const struct experts *x = b->j.x;
+    const size_t I = x->I, d = x->d, *at = b->g->at;
+    float *gate = b->g->g + at[W_BIAS_GATE] + e * I;
+    float *up = b->g->g + at[W_BIAS_UP] + e * I;
+    float *down = b->g->g + at[W_BIAS_DOWN] + e * d;
+
+    (void)worker;
+    for (size_t p = x->at[e]; p < x->at[e + 1]; p++) {
+        kern.add(gate, gate, x->gate + p * I, I);
+        kern.add(up, up, x->up + p * I, I);
+        kern.axpy(down, x->by[p], x->ds + p * d, d);
+    }
 }
 
 /* The gradients at the inputs of pairs, in ds, which is not needed again. */
@@ -244,6 +274,8 @@ experts_backward(struct experts *x, const struct expert_block *b,
     expert_chunks(j, pairs, unit_task);
     expert_parts(j, x->I, x->d, grad_gate_up_task);
     expert_parts(j, x->d, x->I, grad_down_task);
+    if (b->w[W_BIAS_DOWN].rows > 0)
+        pool_run(b->pool, x->how.n, grad_bias_task, j);
     expert_parts(j, x->d, x->I, dxs_task);
     expert_chunks(j, r->n, inputs_task);
 }

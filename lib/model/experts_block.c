@@ -7,9 +7,9 @@
 static struct expert_block
 experts_of_run(const struct run *u)
 {
-    return (struct expert_block){ u->b->w, u->vec[W_SHARED_GATE], u->f->pool,
-        u->f->wide, u->f->routed, u->f->routed_ctx,
-        (size_t)(u->b - u->f->m->block) };
+    return (struct expert_block){ u->b->w, u->vec[W_SHARED_GATE],
+        u->vec[W_ROUTER_BIAS], u->f->pool, u->f->wide, u->f->routed,
+        u->f->routed_ctx, (size_t)(u->b - u->f->m->block) };
 }
 
 void

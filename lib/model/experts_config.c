@@ -28,6 +28,8 @@ static const struct expert_family {
         NULL, 0, 0, 1, 1 },
     { FAMILY_OLMOE, "num_experts", 64, 8, 2048, "intermediate_size", NULL, 0, 0,
         0, 0 },
+    { FAMILY_GPT_OSS, "num_local_experts", 128, 4, 2880, "intermediate_size",
+        NULL, 0, 1, 0, 1 },
 };
 
 /* NULL: c has no experts. */
@@ -38,6 +40,13 @@ expert_family(const struct config *c)
         if (families[i].bit == family_of(c)->bit)
             return &families[i];
     return NULL;
+}
+
+/* Weights that are a softmax of the chosen logits have the sum 1 already. */
+static enum router_score
+score_of(const struct expert_family *f)
+{
+    return f->bit == FAMILY_GPT_OSS ? ROUTER_CHOSEN : ROUTER_SOFTMAX;
 }
 
 int
@@ -101,6 +110,7 @@ experts_from_json(struct config *c, const json_t *j, struct err *e)
     *r = (struct router){ .n = f->n,
         .k = f->k,
         .renorm = f->renorm,
+        .score = score_of(f),
         .scale = 1 };
     c->expert_mlp = f->I;
     c->shared_mlp = f->shared_mlp;
@@ -158,6 +168,7 @@ experts_gguf_fixed(struct config *c, struct err *e)
     if (f == NULL)
         return 0;
     c->router.renorm = f->gguf_renorm;
+    c->router.score = score_of(f);
     c->router.scale = 1;
     return check_experts(c, "expert_count", e);
 }
@@ -211,6 +222,8 @@ experts_name(const struct config *c, const struct block_shape *b, int t,
 
     if (block_is_of_experts(t) && family_of(c)->bit == FAMILY_MIXTRAL)
         mixtral_name(t, expert, out, size);
+    else if (t == W_ROUTER && family_of(c)->bit == FAMILY_GPT_OSS)
+        snprintf(out, size, "mlp.router.weight");
     else if (experts_apart(t))
         snprintf(out, size, "mlp.experts.%zu.%s_proj.weight", expert,
             part[t - W_EXPERT_GATE]);
@@ -229,6 +242,8 @@ experts_name_gguf(const struct config *c, const struct block_shape *b, int t,
 
     if (b->experts > 0 && t >= W_GATE && t <= W_DOWN)
         snprintf(out, size, "ffn_%s_shexp.weight", part[t - W_GATE]);
+    else if (t == W_NORM2 && family_of(c)->norm2_gguf != NULL)
+        snprintf(out, size, "%s", family_of(c)->norm2_gguf);
     else
         snprintf(out, size, "%s", block_stored(c, t).gguf);
 }

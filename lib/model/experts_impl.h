@@ -37,6 +37,14 @@ void expert_parts(struct expert_job *j, size_t N, size_t K,
     void (*fn)(void *ctx, size_t task, size_t worker));
 struct expert_part expert_part(const struct expert_job *j, size_t task);
 
+/* act [n] from gate and up; act may be one of them. */
+void expert_unit(const struct experts *x, float *act, const float *gate,
+    const float *up, size_t n);
+/* Add to y [m,n] with ldy columns n0..n0+n-1 of row e of an expert's biases;
+ * nothing if there are none. */
+void expert_bias(const struct weight *bias, size_t e, size_t n0, size_t n,
+    size_t m, float *y, size_t ldy);
+
 /* Choose the experts of the tokens and sort pairs by expert. */
 void expert_choose(struct expert_job *j);
 /* Gather the inputs of pairs. */

@@ -1,6 +1,7 @@
 /* Writing a Hugging Face directory; see export.h. */
 #include "model/export.h"
 #include "kern/quant_out.h"
+#include "model/experts_joined.h"
 #include "model/family.h"
 #include "model/model.h"
 
@@ -232,12 +233,46 @@ write_part(const struct model *m, const struct tensor_out *p, enum dtype as,
     return r;
 }
 
+/* tensor_write of a tensor of all experts, one expert after another. */
+static int
+write_joined(const struct model *m, const struct tensor_out *p, enum dtype as,
+    struct pool *pool, struct io_out *o, struct err *e)
+{
+    const size_t in = p->ndim == 3 ? p->shape[1] : 1;
+    const size_t wide = p->shape[p->ndim - 1], out = wide / p->joined;
+    float *x = xcalloc(in * wide, sizeof *x);
+    float *room = xcalloc(in * out, sizeof *room);
+    const struct weight one = { .data = (const unsigned char *)x,
+        .dtype = DT_F32,
+        .rows = in,
+        .cols = wide,
+        .stride = wide * sizeof *x };
+    struct tensor_out part = *p;
+    int r = 0;
+
+    part.w = &one;
+    part.ndim = 2;
+    part.shape[0] = in;
+    part.shape[1] = wide;
+    for (size_t k = 0; r == 0 && k < p->shape[0]; k++) {
+        joined_fill(p->w, p->matrix, p->joined, k, in, out, room, x);
+        r = write_part(m, &part, as, pool, o, e);
+    }
+    for (size_t i = 0; i < p->joined; i++)
+        model_forget(m, p->w + i);
+    free(x);
+    free(room);
+    return r;
+}
+
 int
 tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
     struct pool *pool, struct io_out *o, struct err *e)
 {
     int r = 0;
 
+    if (p->joined > 0)
+        return write_joined(m, p, as, pool, o, e);
     for (size_t k = 0; r == 0 && k < p->parts; k++) {
         struct tensor_out part = *p;
 

@@ -66,7 +66,10 @@ unsaid_key(const struct config *c)
         return "rope_parameters: dynamic";
     if (c->rope == ROPE_LONGROPE && f->bit != FAMILY_PHI3)
         return "rope_parameters: longrope";
-    return c->rope == ROPE_YARN && c->rope_split
+    return c->rope != ROPE_YARN ? NULL
+        : f->bit == FAMILY_GPT_OSS && !c->rope_split
+        ? "rope_parameters.truncate: true"
+        : f->bit != FAMILY_GPT_OSS && c->rope_split
         ? "rope_parameters.truncate: false"
         : NULL;
 }
@@ -280,7 +283,8 @@ type_of(const struct model *m, const struct gguf_how *how,
 {
     /* llama.cpp never rounds the router either */
     return p->ndim == 1 || p->matrix == W_ROUTER ||
-            p->matrix == W_SHARED_GATE || p->matrix == W_DELTA_CONV
+            p->matrix == W_SHARED_GATE || p->matrix == W_DELTA_CONV ||
+            block_is_bias(p->matrix)
         ? DT_F32
         : how->mixture == NULL
         ? p->w->dtype

@@ -5,18 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BIASES (1u << W_BQ | 1u << W_BK | 1u << W_BV)
-#define QK_NORMS (1u << W_NQ | 1u << W_NK)
-#define MIXTURE                                                 \
-    (1u << W_ROUTER | 1u << W_EXPERT_GATE | 1u << W_EXPERT_UP | \
-        1u << W_EXPERT_DOWN)
-#define POST_NORMS (1u << W_NORM_ATT | 1u << W_NORM_MLP)
+#define BIASES (W_BIT(W_BQ) | W_BIT(W_BK) | W_BIT(W_BV))
+#define QK_NORMS (W_BIT(W_NQ) | W_BIT(W_NK))
+#define MIXTURE                                                    \
+    (W_BIT(W_ROUTER) | W_BIT(W_EXPERT_GATE) | W_BIT(W_EXPERT_UP) | \
+        W_BIT(W_EXPERT_DOWN))
+#define EXPERT_BIASES \
+    (W_BIT(W_BIAS_GATE) | W_BIT(W_BIAS_UP) | W_BIT(W_BIAS_DOWN))
+#define POST_NORMS (W_BIT(W_NORM_ATT) | W_BIT(W_NORM_MLP))
 
-#define DELTA                                                        \
-    (1u << W_DELTA_MIX | 1u << W_DELTA_Z | 1u << W_DELTA_BETA |      \
-        1u << W_DELTA_RATE | 1u << W_DELTA_CONV | 1u << W_DELTA_DT | \
-        1u << W_DELTA_LOG | 1u << W_DELTA_NORM | 1u << W_DELTA_OUT)
-#define PRE_NORMS (1u << W_NORM1 | 1u << W_NORM2)
+#define DELTA                                                           \
+    (W_BIT(W_DELTA_MIX) | W_BIT(W_DELTA_Z) | W_BIT(W_DELTA_BETA) |      \
+        W_BIT(W_DELTA_RATE) | W_BIT(W_DELTA_CONV) | W_BIT(W_DELTA_DT) | \
+        W_BIT(W_DELTA_LOG) | W_BIT(W_DELTA_NORM) | W_BIT(W_DELTA_OUT))
+#define PRE_NORMS (W_BIT(W_NORM1) | W_BIT(W_NORM2))
 #define BEFORE_MLP "pre_feedforward_layernorm.weight"
 
 static const struct family families[] = {
@@ -154,7 +156,7 @@ static const struct family families[] = {
         .class = "Qwen2MoeForCausalLM",
         .gguf = "qwen2moe",
         .bit = FAMILY_QWEN2_MOE,
-        .more = BIASES | MIXTURE | 1u << W_SHARED_GATE,
+        .more = BIASES | MIXTURE | W_BIT(W_SHARED_GATE),
         .KV = 16,
         .max_pos = 32768 },
     { .type = "qwen3_moe",
@@ -183,6 +185,23 @@ static const struct family families[] = {
         .minus_one = 1,
         .gated = 1,
         .norm2_gguf = "post_attention_norm.weight" },
+    { .type = "gpt_oss",
+        .class = "GptOssForCausalLM",
+        .gguf = "gpt-oss",
+        .bit = FAMILY_GPT_OSS,
+        .more = BIASES | MIXTURE | W_BIT(W_BO) | W_BIT(W_SINKS) |
+            W_BIT(W_ROUTER_BIAS) | EXPERT_BIASES,
+        .KV = 8,
+        .D = 64,
+        .max_pos = 131072,
+        .window = 128,
+        .eps = 1e-5,
+        .theta = 150000,
+        .windows = WINDOW_EVERY,
+        .every = 2,
+        .joined = 1,
+        .clamped_glu = 1,
+        .norm2_gguf = "post_attention_norm.weight" },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
@@ -202,7 +221,8 @@ enum dim {
     DELTA_VALUES,   /* of all value heads */
     DELTA_HEADS,    /* value heads */
     DELTA_HEAD,     /* numbers of a value head */
-    DELTA_TAPS      /* of the convolution */
+    DELTA_TAPS,     /* of the convolution */
+    HEADS           /* query heads */
 };
 
 static const struct tensor {
@@ -263,6 +283,16 @@ static const struct tensor {
         DELTA_HEAD, SOME },
     [W_DELTA_OUT] = { "linear_attn.out_proj.weight", "ssm_out.weight", HIDDEN,
         DELTA_VALUES, SOME },
+    [W_BO] = { "self_attn.o_proj.bias", "attn_output.bias", ONE, HIDDEN, SOME },
+    [W_SINKS] = { "self_attn.sinks", "attn_sinks.weight", ONE, HEADS, SOME },
+    [W_ROUTER_BIAS] = { "mlp.router.bias", "ffn_gate_inp.bias", ONE, EXPERTS,
+        SOME },
+    [W_BIAS_GATE] = { "mlp.experts.gate_proj.bias", "ffn_gate_exps.bias",
+        EXPERTS, EXPERT_MLP, SOME },
+    [W_BIAS_UP] = { "mlp.experts.up_proj.bias", "ffn_up_exps.bias", EXPERTS,
+        EXPERT_MLP, SOME },
+    [W_BIAS_DOWN] = { "mlp.experts.down_proj.bias", "ffn_down_exps.bias",
+        EXPERTS, HIDDEN, SOME },
 };
 
 const struct family *
@@ -314,7 +344,7 @@ family_has(const struct config *c, int t)
 {
     const struct family *f = family_of(c);
 
-    return tensors[t].of == EVERY ? !(f->less >> t & 1) : (f->more >> t & 1);
+    return ((tensors[t].of == EVERY ? ~f->less : f->more) & W_BIT(t)) != 0;
 }
 
 int
@@ -326,13 +356,15 @@ block_is_vector(int t)
 int
 block_is_bias(int t)
 {
-    return t == W_BQ || t == W_BK || t == W_BV;
+    return t == W_BQ || t == W_BK || t == W_BV || t == W_BO ||
+        (t >= W_ROUTER_BIAS && t <= W_BIAS_DOWN);
 }
 
 int
 block_is_attention(int t)
 {
-    return t <= W_O || (t >= W_BQ && t <= W_NORM_ATT) || block_is_delta(t);
+    return t <= W_O || (t >= W_BQ && t <= W_NORM_ATT) || t == W_BO ||
+        t == W_SINKS || block_is_delta(t);
 }
 
 int
@@ -344,7 +376,8 @@ block_is_delta(int t)
 int
 block_is_of_experts(int t)
 {
-    return t >= W_ROUTER && t <= W_SHARED_GATE;
+    return (t >= W_ROUTER && t <= W_SHARED_GATE) ||
+        (t >= W_ROUTER_BIAS && t <= W_BIAS_DOWN);
 }
 
 const char *
@@ -417,7 +450,8 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
         [DELTA_VALUES] = values,
         [DELTA_HEADS] = s->values,
         [DELTA_HEAD] = s->dv,
-        [DELTA_TAPS] = mix * s->conv };
+        [DELTA_TAPS] = mix * s->conv,
+        [HEADS] = groups * (c->H / c->KV) };
 
     *rows = there ? dim[tensors[t].rows] : 0;
     if (t == W_Q && family_of(c)->gated)

@@ -8,6 +8,8 @@
 
 #include "model/model.h"
 
+#include <stdint.h>
+
 /* A family's bit in the table of keys. */
 enum {
     FAMILY_LLAMA = 1 << 0,
@@ -26,7 +28,8 @@ enum {
     FAMILY_QWEN2_MOE = 1 << 17,
     FAMILY_QWEN3_MOE = 1 << 18,
     FAMILY_OLMOE = 1 << 19,
-    FAMILY_QWEN3_5 = 1 << 20
+    FAMILY_QWEN3_5 = 1 << 20,
+    FAMILY_GPT_OSS = 1 << 21
 };
 
 /* The rule by which blocks attend within the window of config.json.  EVERY: all
@@ -39,8 +42,8 @@ struct family {
     const char *gguf;  /* general.architecture; of families with the same one, a
                         * GGUF opens as the first */
     unsigned bit;
-    unsigned more; /* optional tensors, W_BQ and later: 1u << W_... */
-    unsigned less; /* tensors among the first nine that it does not have */
+    uint64_t more; /* optional tensors, W_BQ and later: W_BIT of each */
+    uint64_t less; /* tensors among the first nine that it does not have */
     /* defaults of transformers where config.json has no key; 0: those of
      * Llama */
     size_t KV; /* 0: the number of query heads */
@@ -62,12 +65,15 @@ struct family {
                       * each head */
     int fused;       /* Q, K and V are rows of one stored tensor, gate and up of
                       * another */
-    const char *norm2; /* Hugging Face name of W_NORM2, NULL:
-                        * post_attention_layernorm */
-    int minus_one;     /* Hugging Face stores norms minus 1, as of a Gemma */
-    int gated; /* each head's rows of Q are followed by as many of a gate of
-                    * its output (att_gate.h) */
+    int joined;      /* Hugging Face stores experts' matrices in one tensor
+                      * (experts_joined.h) */
+    int clamped_glu; /* the unit of its experts is that of glu_clamp.h */
     const char *norm2_gguf; /* GGUF name of W_NORM2, NULL: ffn_norm */
+    const char *norm2;      /* Hugging Face name of W_NORM2, NULL:
+                        * post_attention_layernorm */
+    int minus_one; /* Hugging Face stores norms minus 1, as of a Gemma */
+    int gated;     /* each head's rows of Q are followed by as many of a gate of
+                    * its output (att_gate.h) */
 };
 
 /* The family of a model_type, or of a GGUF's architecture; NULL: not supported.
@@ -110,7 +116,8 @@ int block_is_bias(int t);
 int block_is_attention(int t);
 /* Is tensor t one of the gated delta rule's? */
 int block_is_delta(int t);
-/* Is tensor t the router, the experts' or the gate of the shared expert? */
+/* Is tensor t the router, the experts', one of their biases, or the gate of the
+ * shared expert? */
 int block_is_of_experts(int t);
 
 #endif

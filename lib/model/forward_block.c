@@ -275,15 +275,17 @@ do_o(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 }
 
 /* The row to add to the residual stream, for row `at` of padded arrays: the
- * product's output, normed if the block has a norm after it, and multiplied by
+ * product's output, with vector `bias` added (-1: none), normed if the block has a norm after it, and multiplied by
  * the family's factor. */
 static const float *
-added(struct run *u, int norm, const float *kept, size_t at)
+added(struct run *u, int norm, int bias, const float *kept, size_t at)
 {
     const struct config *c = &u->f->m->c;
     const float by = factor_of(c->residual_scale);
     float *out = u->f->out + at * c->d;
 
+    if (bias >= 0 && u->vec[bias] != NULL)
+        kern.add(out, out, u->vec[bias], c->d);
     if (u->vec[norm] != NULL)
         kern.rmsnorm(out, kept != NULL ? kept + at * c->d : out, u->vec[norm],
             c->d, (float)c->eps);
@@ -306,7 +308,7 @@ do_norm2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         if (row_live(u->r, b, t)) {
             if (u->attn)
                 kern.add(u->a.x2 + at, u->x + at,
-                    added(u, W_NORM_ATT, u->a.o, b * u->c.Tp + t), d);
+                    added(u, W_NORM_ATT, W_BO, u->a.o, b * u->c.Tp + t), d);
             else if (u->a.x2 != u->x)
                 memcpy(u->a.x2 + at, u->x + at, d * sizeof(float));
             if (u->mlp)
@@ -363,7 +365,7 @@ do_output(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 
         if (row_live(u->r, b, t))
             kern.add(u->y + at, u->a.x2 + at,
-                added(u, W_NORM_MLP, u->a.down, b * u->c.Tp + t), d);
+                added(u, W_NORM_MLP, -1, u->a.down, b * u->c.Tp + t), d);
         else if (t < u->r->T)
             memset(u->y + at, 0, d * sizeof *u->y);
     }
@@ -381,7 +383,8 @@ attention_of(const struct run *u, size_t b)
         p + q, p + q + kv, u->first + at, u->a.att + row * q,
         u->a.lse + row * u->H, attn_scale(c),
         u->stem != NULL ? u->stem + at : NULL,
-        u->stem != NULL ? u->nstem + at : NULL, (float)c->attn_cap };
+        u->stem != NULL ? u->nstem + at : NULL, (float)c->attn_cap,
+        u->vec[W_SINKS] };
 }
 
 /* Multiply the outputs of a group's heads for a tile of queries by `by`.  0

@@ -485,6 +485,7 @@ struct kv_rowjob {
                         * none */
     const float *norm; /* weight of the norm of the sum; NULL: none */
     int sum;           /* 1: x += out, and that is all; 0: xn = norm(x) */
+    const float *bias; /* added to `out` first; NULL: none */
 };
 
 /* Rows of a task: *t0..the result - 1. */
@@ -509,6 +510,8 @@ sum_task(void *ctx, size_t task, size_t worker)
     for (; t < end; t++) {
         float *x = k->x + t * d, *out = k->out + t * d;
 
+        if (j->sum && j->bias != NULL)
+            kern.add(out, out, j->bias, d);
         if (j->sum && j->add != NULL)
             kern.rmsnorm(out, out, j->add, d, eps);
         if (j->sum && by != 1.0f)
@@ -579,7 +582,8 @@ att_task(void *ctx, size_t task, size_t worker)
     const struct attn_text a = { G, D, j->key + at, j->val + at,
         kv_table(k, row->text), j->window, attn_scale(c),
         k->qkv + r->row * j->qkv + h * G * D, j->qkv,
-        k->att + r->row * j->H * D + h * G * D, j->H * D, (float)c->attn_cap };
+        k->att + r->row * j->H * D + h * G * D, j->H * D, (float)c->attn_cap,
+        j->vec[W_SINKS] != NULL ? j->vec[W_SINKS] + h * G : NULL };
     const double begin = profile_begin();
 
     attn_text_fwd(&a, row->pos, r->n, k->scratch[worker]);
@@ -612,8 +616,8 @@ kv_attention(struct kvcache *k, size_t i)
         { k, &b->w[W_K], k->xn, key, n, wide, 0, 0, NULL },
         { k, &b->w[W_V], k->xn, val, n, wide, 0, 0, NULL } };
     struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d, 0, 0, NULL };
-    struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0 };
-    struct kv_rowjob sum = { k, vec[W_NORM_ATT], NULL, 1 };
+    struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0, NULL };
+    struct kv_rowjob sum = { k, vec[W_NORM_ATT], NULL, 1, vec[W_BO] };
 
     by_rows(k, sum_task, &first);
     multiply_kv(k, qkv, 3);
@@ -635,8 +639,8 @@ kv_delta(struct kvcache *k, size_t i)
     struct matjob in[4];
     struct matjob o = { k, &w[W_DELTA_OUT], k->gated, k->out, n, c->d, 0, 0,
         NULL };
-    struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0 };
-    struct kv_rowjob sum = { k, NULL, NULL, 1 };
+    struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0, NULL };
+    struct kv_rowjob sum = { k, NULL, NULL, 1, NULL };
 
     by_rows(k, sum_task, &first);
     for (size_t j = 0; j < 4; to += in[j++].w->rows)
@@ -670,11 +674,11 @@ kv_mlp(struct kvcache *k, size_t i)
 {
     const struct block *b = &k->f->m->block[i];
     const float *const *vec = k->f->vec + i * W_N;
-    const struct expert_block experts = { b->w, vec[W_SHARED_GATE], k->f->pool,
-        k->f->wide, NULL, NULL, i };
+    const struct expert_block experts = { b->w, vec[W_SHARED_GATE],
+        vec[W_ROUTER_BIAS], k->f->pool, k->f->wide, NULL, NULL, i };
     const struct expert_rows rows = { k->each, k->rows, NULL, 0 };
-    struct kv_rowjob first = { k, NULL, vec[W_NORM2], 0 };
-    struct kv_rowjob sum = { k, vec[W_NORM_MLP], NULL, 1 };
+    struct kv_rowjob first = { k, NULL, vec[W_NORM2], 0, NULL };
+    struct kv_rowjob sum = { k, vec[W_NORM_MLP], NULL, 1, NULL };
 
     by_rows(k, sum_task, &first);
     if (b->mlp > 0)

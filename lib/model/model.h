@@ -18,8 +18,10 @@
  * first nine.  Some have biases of Q, K and V, norms of each head of Q and K,
  * or norms of the outputs of attention and MLP.  A block with experts has a
  * router and the experts' matrices, one expert after another; its gate, up and
- * down are those of a shared expert, which may have a gate.  A block with the
- * gated delta rule (delta.h) has W_DELTA_... in place of attention. */
+ * down are those of a shared expert, which may have a gate.  gpt-oss has a bias
+ * of each product, with a row for each expert, and a sink for each query head.
+ * A block with the gated delta rule (delta.h) has W_DELTA_... in place of
+ * attention. */
 enum {
     W_NORM1,
     W_Q,
@@ -51,17 +53,25 @@ enum {
     W_DELTA_LOG,  /* [values] */
     W_DELTA_NORM, /* [dv] */
     W_DELTA_OUT,  /* [d,values*dv] */
+    W_BO,
+    W_SINKS,
+    W_ROUTER_BIAS,
+    W_BIAS_GATE,
+    W_BIAS_UP,
+    W_BIAS_DOWN,
     W_N
 };
+#define W_BIT(t) (UINT64_C(1) << (t)) /* in sets of tensors */
 struct block {
     struct weight w[W_N]; /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
                                  * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D]
                                  * [D] [D] [d] [d] [E,d] [E*I,d] [E*I,d]
-                                 * [E*d,I] [1,d]; H, KV, mlp, E: of this block;
-                                 * I: expert_mlp; rows = 0: no such tensor */
+                                 * [E*d,I] [1,d] [d] [H] [E] [E,I] [E,I] [E,d];
+                                 * H, KV, mlp, E: of this block; I: expert_mlp;
+                                 * rows = 0: no such tensor */
     size_t groups, mlp, source, experts; /* as in struct block_shape */
     size_t linear;
-    unsigned sparse; /* bits 1u << W_... of matrices whose zeros stay zero in
+    uint64_t sparse; /* W_BIT of matrices whose zeros stay zero in
                       * training, in the pattern config.sparse (sparse.h) */
 };
 

@@ -7,6 +7,7 @@
 #include "model/compressed.h"
 #include "model/delta_config.h"
 #include "model/experts_config.h"
+#include "model/experts_joined.h"
 #include "model/open_gguf.h"
 #include "model/origin.h"
 #include "model/sparse.h"
@@ -305,6 +306,43 @@ point_experts(struct model *m, struct model_source *s, size_t i, int t,
     return 0;
 }
 
+/* Make w tensor t of block i, which a stored tensor has with others. */
+static int
+make_joined(struct model *m, struct model_source *s, size_t i, int t,
+    const struct block_shape *shape, struct weight *w, struct err *e)
+{
+    const size_t E = shape->experts;
+    const struct st_tensor *from, *scales;
+    char name[120];
+    size_t rows, cols, file = 0, n, in, out;
+    void *made;
+
+    block_dims(&m->c, t, shape, &rows, &cols);
+    in = block_is_bias(t) ? 1 : cols;
+    out = block_is_bias(t) ? cols : rows / E;
+    n = (size_t)snprintf(name, sizeof name, "%slayers.%zu.%s", s->prefix, i,
+        joined_name(t));
+    if ((from = find_tensor(s, name, &file)) != NULL) {
+        made = joined_split(from, t, E, in, out, w, e);
+    } else {
+        snprintf(name + n, sizeof name - n, "_blocks");
+        from = find_tensor(s, name, &file);
+        snprintf(name + n, sizeof name - n, "_scales");
+        scales = find_tensor(s, name, &file);
+        name[n] = '\0';
+        if (from == NULL || scales == NULL)
+            return err_set(e, EX_INPUT,
+                "%s: tensor %s is missing, and %s_blocks or _scales too",
+                m->path, name, name);
+        made = joined_split_mxfp4(from, scales, t, E, in, out, w, e);
+    }
+    if (made == NULL)
+        return err_prefix(e, "%s/%s", m->path, s->file[file]);
+    s->made = xgrow_pow2(s->made, s->nmade, sizeof *s->made);
+    s->made[s->nmade++] = made;
+    return 0;
+}
+
 static int
 point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
 {
@@ -320,6 +358,11 @@ point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
         block_dims(&m->c, t, &all, &rows, &cols);
         if (rows == 0)
             continue;
+        if (joined_is(&m->c, t)) {
+            if (make_joined(m, s, i, t, &all, w, e) < 0)
+                return -1;
+            continue;
+        }
         if (experts_apart(t)) {
             if (point_experts(m, s, i, t, &all, w, e) < 0)
                 return -1;

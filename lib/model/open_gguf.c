@@ -191,6 +191,8 @@ read_long_rope(struct config *c, struct keys *g, double factor, struct err *e)
         c->rope_mscale = 1;
         c->rope_mscale_all = all;
     }
+    /* no key says so, but all gpt-oss are trained with truncate: false */
+    c->rope_split = g->f->bit == FAMILY_GPT_OSS;
     config_rope_scale(c);
     c->rope_scale *= by;
     return 0;
@@ -273,8 +275,8 @@ read_gguf_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
 }
 
 enum {
-    MIXTURES =
-        FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE
+    MIXTURES = FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
+        FAMILY_OLMOE | FAMILY_GPT_OSS
 };
 
 /*
@@ -282,7 +284,9 @@ enum {
  * and those of which one value is implemented.  Any other key is refused by
  * name, as in config_keys.c.
  */
-enum { WINDOWED = FAMILY_GEMMA2 | FAMILY_GEMMA3 | FAMILY_OLMO3 };
+enum {
+    WINDOWED = FAMILY_GEMMA2 | FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_GPT_OSS
+};
 static const struct {
     const char *name;
     int only;          /* the value that is implemented; -1: any */

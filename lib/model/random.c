@@ -28,16 +28,16 @@ random_matrix(struct arena *a, size_t rows, size_t cols, double dev,
 /* A norm whose values in use are 1 (`add` is subtracted from what is stored),
  * or a bias of zeros. */
 static struct weight
-random_vector(struct arena *a, size_t n, float add, int bias)
+random_vectors(struct arena *a, size_t rows, size_t n, float add, int bias)
 {
-    float *p = arena_alloc(a, n, sizeof(float));
+    float *p = arena_alloc(a, rows * n, sizeof(float));
 
-    for (size_t i = 0; p != NULL && i < n; i++)
+    for (size_t i = 0; p != NULL && i < rows * n; i++)
         p[i] = bias ? 0.0f : 1.0f - add;
     return (struct weight){
         .data = (const unsigned char *)p,
         .dtype = DT_F32,
-        .rows = 1,
+        .rows = rows,
         .cols = n,
         .stride = n * sizeof(float),
         .add = add,
@@ -49,7 +49,7 @@ random_vector(struct arena *a, size_t n, float add, int bias)
 static struct weight
 random_delta(struct arena *a, int t, size_t n, uint64_t key)
 {
-    struct weight w = random_vector(a, n, 0.0f, 0);
+    struct weight w = random_vectors(a, 1, n, 0.0f, 0);
     float *p = (float *)(uintptr_t)w.data;
 
     for (size_t i = 0; p != NULL && i < n && t == W_DELTA_CONV; i++)
@@ -68,7 +68,7 @@ fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
     const double out = dev / sqrt(2.0 * (double)c->L);
 
     m->embed = random_matrix(a, c->V, c->d, dev, rng_key(seed, 1));
-    m->norm = random_vector(a, c->d, family_norm_add(c, -1), 0);
+    m->norm = random_vectors(a, 1, c->d, family_norm_add(c, -1), 0);
     m->head = c->tied ? m->embed
                       : random_matrix(a, c->V, c->d, dev, rng_key(seed, 2));
     for (size_t i = 0; i < c->L; i++) {
@@ -87,8 +87,8 @@ fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
             if (rows > 0 && block_is_delta(w) && block_is_vector(w))
                 b->w[w] = random_delta(a, w, cols,
                     rng_key(rng_key(seed, 16 + i), (uint64_t)w));
-            else if (rows > 0 && block_is_vector(w))
-                b->w[w] = random_vector(a, cols, family_norm_add(c, w),
+            else if (rows > 0 && (block_is_vector(w) || block_is_bias(w)))
+                b->w[w] = random_vectors(a, rows, cols, family_norm_add(c, w),
                     block_is_bias(w));
             else if (rows > 0)
                 b->w[w] = random_matrix(a, rows, cols,

@@ -73,7 +73,7 @@ read_tensors(struct model *m, const json_t *list, struct err *e)
                 "retort.sparse.tensors: number %zu, '%s', is no matrix of a "
                 "block",
                 at, name != NULL ? SHOWN(name) : "");
-        m->block[block].sparse |= 1u << t;
+        m->block[block].sparse |= W_BIT(t);
     }
     return 0;
 }
@@ -103,7 +103,7 @@ sparse_mark(struct model *m, size_t block, int t)
     if (m->c.sparse[0] == '\0')
         snprintf(m->c.sparse, sizeof m->c.sparse, "2:4");
     if (strcmp(m->c.sparse, "2:4") == 0)
-        m->block[block].sparse |= 1u << t;
+        m->block[block].sparse |= W_BIT(t);
 }
 
 void

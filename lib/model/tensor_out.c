@@ -2,6 +2,7 @@
 #include "model/tensor_out.h"
 #include "model/delta_config.h"
 #include "model/experts_config.h"
+#include "model/experts_joined.h"
 #include "model/family.h"
 #include "model/mixture.h"
 
@@ -28,6 +29,8 @@ stored_count(const struct config *c, const struct block_shape *b, int t,
     if (block_tensor_name(c, t) == NULL || block_stored(c, t).first != t)
         return 0;
     block_dims(c, t, b, &rows, &cols);
+    if (joined_is(c, t) && !gguf)
+        return rows > 0 && joined_count(c, t) > 0;
     return rows == 0 ? 0 : experts_apart(t) && !gguf ? b->experts : 1;
 }
 
@@ -158,6 +161,21 @@ delta_tensor(const struct model *m, int t, int gguf, struct tensor_out *p)
     p->shape[2] = s->conv;
 }
 
+/* Make p the tensor that has tensor t of all experts; name [size]: the end of
+ * its name. */
+static void
+join_experts(const struct model *m, int t, char *name, size_t size,
+    struct tensor_out *p)
+{
+    const size_t E = m->block[p->group].experts;
+    const int bias = block_is_bias(t);
+
+    snprintf(name, size, "%s", joined_name(t));
+    p->joined = joined_count(&m->c, t);
+    p->ndim = joined_shape(t, E, bias ? 1 : p->shape[1],
+        bias ? p->shape[1] : p->shape[0] / E, p->shape);
+}
+
 void
 model_tensor(const struct model *m, size_t i, struct tensor_out *p)
 {
@@ -175,7 +193,9 @@ model_tensor(const struct model *m, size_t i, struct tensor_out *p)
         block_tensor(m, &at, p);
         experts_name(&m->c, &b, at.t, at.expert, p->name + n,
             sizeof p->name - (size_t)n);
-        if (experts_apart(at.t))
+        if (joined_is(&m->c, at.t))
+            join_experts(m, at.t, p->name + n, sizeof p->name - (size_t)n, p);
+        else if (experts_apart(at.t))
             one_expert(m, at.expert, p);
         p->less = part_less(p, family_norm_add(&m->c, at.t));
         if (block_is_delta(at.t))

@@ -13,9 +13,11 @@ struct tensor_out {
     char name[72];          /* Hugging Face name */
     const struct weight *w; /* [parts] whose rows follow one another */
     size_t parts;           /* 1, unless the family is fused */
-    struct weight slice;    /* w, if it is one expert's part of a weight, or a
+    size_t joined; /* number of tensors from w on that one tensor of all experts
+                    * has (experts_joined.h); 0: none */
+    struct weight slice; /* w, if it is one expert's part of a weight, or a
                              * vector that is written as a matrix */
-    float less;             /* subtracted from the values when written */
+    float less;          /* subtracted from the values when written */
     size_t perm; /* number of heads, each of whose rows are permuted when
                   * written; 0: none are */
     const struct config *order; /* of the weight's value heads, which are

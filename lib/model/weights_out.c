@@ -64,7 +64,8 @@ add_stored(struct stored_list *l, const struct model *m, enum dtype as,
         return err_set(e, EX_INPUT,
             "%s: tensor %s: a row of %zu numbers cannot be cut into fours",
             m->path ? m->path : "model", p.name, p.shape[1]);
-    if (size_mul(shape[0], p.ndim == 1 ? 1 : shape[p.ndim - 1], &n) < 0 ||
+    if (size_mul(shape[0], p.ndim == 1 ? 1 : shape[1], &n) < 0 ||
+        size_mul(n, p.ndim == 3 ? shape[2] : 1, &n) < 0 ||
         dtype_bytes(type, n, &s.bytes) < 0)
         return err_set(e, EX_INPUT, "tensor %s is too large", name);
     if (l->n == 0 || (*in_file > 0 && s.bytes > most - *in_file)) {

@@ -93,8 +93,8 @@ group_spans(struct adamw *a, const struct tmodel *t, size_t i)
     for (int w = 0; w < W_N; w++) {
         const size_t end = w + 1 < W_N ? g->at[w + 1] : g->n;
 
-        add_spans(a, i, w, g->at[w], end - g->at[w], !block_is_vector(w),
-            g->mask[w]);
+        add_spans(a, i, w, g->at[w], end - g->at[w],
+            !block_is_vector(w) && !block_is_bias(w), g->mask[w]);
     }
 }
 

@@ -42,11 +42,12 @@ count_token(const struct config *c, const struct block_shape *b, size_t T)
             if (block_tensor_name(c, k) == NULL)
                 continue;
             block_dims(c, k, &is, &rows, &cols);
-            if (!block_is_vector(k))
+            if (block_is_bias(k))
+                o.biases += (double)rows * (double)cols *
+                    (block_is_of_experts(k) && rows > 1 ? used : 1.0);
+            else if (!block_is_vector(k))
                 o.products += (double)rows * (double)cols *
                     (experts_apart(k) ? used : 1.0);
-            else if (block_is_bias(k))
-                o.biases += (double)cols;
             else /* norms of Q and K: one for each head, if cols is D */
                 o.norms += (double)cols *
                     (double)(k == W_DELTA_NORM ? c->delta.values

@@ -414,6 +414,7 @@ compare_choice(void *ctx, const struct fwd_tapped *t)
 {
     struct choice *h = ctx;
     const struct weight *w = &h->m->block[t->block].w[W_ROUTER];
+    const struct weight *bias = &h->m->block[t->block].w[W_ROUTER_BIAS];
     const size_t E = w->rows, d = t->n, k = h->m->c.router.k;
     const struct st_tensor *want;
     float *rows = xcalloc(E * d, sizeof *rows), *z = xcalloc(E, sizeof *z);
@@ -428,8 +429,11 @@ compare_choice(void *ctx, const struct fwd_tapped *t)
         for (size_t i = 0; i < ROW; i++) {
             const float *x = t->x + (i / T * t->Tp + i % T) * t->ld;
 
+            memset(z, 0, E * sizeof *z);
+            if (bias->rows > 0)
+                weight_rows(bias, 0, 1, z);
             for (size_t e = 0; e < E; e++)
-                z[e] = (float)kern.dot(rows + e * d, x, d);
+                z[e] += (float)kern.dot(rows + e * d, x, d);
             router_choose(&h->m->c.router, z, NULL, id, weight);
             for (size_t s = 0; s < k; s++, h->seen++)
                 h->equal +=
@@ -535,9 +539,10 @@ int
 main(void)
 {
     static const char *const names[] = { "mixtral", "qwen2_moe",
-        "qwen2_moe-dense", "qwen3_moe", "qwen3_moe-dense", "olmoe" };
+        "qwen2_moe-dense", "qwen3_moe", "qwen3_moe-dense", "olmoe", "gpt_oss",
+        "gpt_oss-mxfp4" };
     static const char *const ggufs[] = { "mixtral", "qwen2_moe", "qwen3_moe",
-        "olmoe" };
+        "olmoe", "gpt_oss-mxfp4" };
     struct pool *pool = pool_new(2, NULL);
 
     tap_scratch();
