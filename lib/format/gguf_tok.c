@@ -57,7 +57,9 @@ static const struct pre {
         " deepseek-r1-qwen stablelm2 hunyuan megrez kormo solar-open grok-2 " },
     { RX_QWEN35, 0, 1, 0, 0, " qwen35 " },
     { RX_TEKKEN, 0, 0, 1, 1, " tekken " },
-    { RX_O200K, 0, 0, 0, 0, " gpt-4o llama4 kanana2 talkie minimax-m2 " } };
+    { RX_O200K, 0, 0, 0, 0, " gpt-4o llama4 kanana2 talkie minimax-m2 " },
+    { RX_DEEPSEEK, 0, 0, 0, 0,
+        " deepseek-v3 hunyuan-dense joyai-llm hy_v4 " } };
 
 static int
 by_token_text(const void *a, const void *b)
@@ -358,6 +360,13 @@ named_pre(const struct gguf *g, struct err *e)
 }
 
 static json_t *
+split_json(const char *regex)
+{
+    return json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern",
+        "Regex", regex, "behavior", "Isolated", "invert", 0);
+}
+
+static json_t *
 pre_json(const struct pre *p)
 {
     if (p->digits)
@@ -366,9 +375,13 @@ pre_json(const struct pre *p)
             byte_level_json(0, 1));
     if (!p->regex)
         return byte_level_json(0, 1);
-    return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, o]}", "type",
-        "Sequence", "pretokenizers", "type", "Split", "pattern", "Regex",
-        p->regex, "behavior", "Isolated", "invert", 0, byte_level_json(0, 0));
+    if (strcmp(p->regex, RX_DEEPSEEK) == 0)
+        return json_pack("{s:s, s:[o, o, o, o]}", "type", "Sequence",
+            "pretokenizers", split_json(RX_DEEPSEEK_NUMBERS),
+            split_json(RX_DEEPSEEK_HAN), split_json(p->regex),
+            byte_level_json(0, 0));
+    return json_pack("{s:s, s:[o, o]}", "type", "Sequence", "pretokenizers",
+        split_json(p->regex), byte_level_json(0, 0));
 }
 
 json_t *

@@ -40,4 +40,15 @@
                        "+" RX_LOWER "*" RX_SHORT "?|\\p{N}{1,3}" RX_OTHERS \
                        "[\\r\\n/]*" RX_TAIL
 
+/* DeepSeek-V3 and R1: three patterns, each of which cuts the pieces that those
+ * before it have made. */
+#define RX_DEEPSEEK_NUMBERS "\\p{N}{1,3}"
+#define RX_DEEPSEEK_HAN                                   \
+    "[\xe4\xb8\x80-\xe9\xbe\xa5\xe3\x81\x80-\xe3\x82\x9f" \
+    "\xe3\x82\xa0-\xe3\x83\xbf]+"
+#define RX_DEEPSEEK                                         \
+    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+" \
+    "|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| "          \
+    "?[\\p{P}\\p{S}]+[\r\n]*" RX_TAIL
+
 #endif

@@ -62,6 +62,24 @@ fill_tables(void)
     }
 }
 
+int
+uni_is_punct(uint32_t c)
+{
+    size_t lo = 0, hi = uni_punct_runs;
+
+    while (lo < hi) {
+        const size_t mid = (lo + hi) / 2;
+
+        if (c < uni_punct[2 * mid])
+            hi = mid;
+        else if (c > uni_punct[2 * mid + 1])
+            lo = mid + 1;
+        else
+            return 1;
+    }
+    return 0;
+}
+
 const unsigned char *
 uni_before(const unsigned char *p, const unsigned char *begin)
 {

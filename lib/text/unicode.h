@@ -37,6 +37,12 @@ extern uint8_t uni_block[UNI_BLOCKS][128];
  * U_UP and U_LOW upper and lower case alternate. */
 extern const uint32_t uni_run[];
 
+/* The first and the last character of each run of \p{P} and \p{S}, ascending;
+ * unicode_punct.c.  uni_is_punct: is c one of these? */
+extern const uint32_t uni_punct[];
+extern const size_t uni_punct_runs;
+int uni_is_punct(uint32_t c);
+
 /* Find the start of the character that ends before p > begin. */
 const unsigned char *uni_before(const unsigned char *p,
     const unsigned char *begin);

@@ -266,6 +266,7 @@ split_piece(enum split kind, const unsigned char *p, const unsigned char *end)
     case SPLIT_QWEN35: return piece_cl100k(p, end, 1, U_L | U_M);
     case SPLIT_TEKKEN: return piece_tekken(p, end, 0);
     case SPLIT_O200K: return piece_tekken(p, end, 1);
+    case SPLIT_DEEPSEEK: return split_deepseek(p, end);
     case SPLIT_NONE: break;
     }
     return (size_t)(end - p);

@@ -13,6 +13,7 @@ enum split {
     SPLIT_CL100K_1,    /* Qwen 2: numbers of 1 digit */
     SPLIT_TEKKEN,      /* Mistral: words by case, numbers of 1 digit */
     SPLIT_O200K,       /* GPT-4o, Llama 4: Tekken's with 's, 3 digits */
+    SPLIT_DEEPSEEK,    /* DeepSeek-V3: numbers, Chinese, then all */
     SPLIT_QWEN35       /* Qwen 3.5: as Qwen 2, marks count as letters */
 };
 
@@ -30,5 +31,8 @@ size_t split_piece(enum split kind, const unsigned char *p,
  * there.  split_contraction_i takes both cases, and U+017F as an s. */
 size_t split_contraction(const unsigned char *p, const unsigned char *end);
 size_t split_contraction_i(const unsigned char *p, const unsigned char *end);
+
+/* The piece of SPLIT_DEEPSEEK; see split_deepseek.c. */
+size_t split_deepseek(const unsigned char *p, const unsigned char *end);
 
 #endif

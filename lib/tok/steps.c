@@ -22,7 +22,7 @@ static const struct {
 } known[] = { { RX_GPT2, SPLIT_GPT2 }, { RX_LLAMA3, SPLIT_CL100K },
     { RX_CL100K, SPLIT_CL100K }, { RX_QWEN2, SPLIT_CL100K_1 },
     { RX_QWEN35, SPLIT_QWEN35 }, { RX_TEKKEN, SPLIT_TEKKEN },
-    { RX_O200K, SPLIT_O200K } };
+    { RX_O200K, SPLIT_O200K }, { RX_DEEPSEEK, SPLIT_DEEPSEEK } };
 
 /* The normalizer. */
 
@@ -163,7 +163,7 @@ split_load(const json_t *j, const char *path, enum split *split, struct err *e)
         }
     return tok_bad(e,
         "%s.pattern: is none of the patterns that are implemented (GPT-2, "
-        "cl100k and Llama 3, Qwen 2 and 3.5, Tekken, o200k)",
+        "cl100k and Llama 3, Qwen 2 and 3.5, Tekken, o200k, DeepSeek-V3)",
         path);
 }
 
@@ -190,22 +190,56 @@ first_step(const json_t *j, const char *path, enum split *split, struct err *e)
     return split_load(j, path, split, e);
 }
 
+/* Read the two Splits that come before that of RX_DEEPSEEK. */
+static int
+deepseek_steps(const json_t *list, struct err *e)
+{
+    static const char *const regex[] = { RX_DEEPSEEK_NUMBERS, RX_DEEPSEEK_HAN };
+
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *j = json_array_get(list, i);
+        const char *is = js_text_of(json_object_get(j, "pattern"), "Regex");
+        char path[40];
+
+        snprintf(path, sizeof path, "pre_tokenizer.pretokenizers.%zu", i);
+        if (strcmp(js_text_of(j, "type"), "Split") != 0 ||
+            strcmp(is, regex[i]) != 0)
+            return tok_bad(e,
+                "%s: is not the Split of DeepSeek-V3, the only list of four "
+                "steps that is implemented",
+                path);
+        if (tok_members(j, path, "type pattern behavior invert", e) ||
+            tok_off(j, path, "invert", e))
+            return -1;
+        if (strcmp(js_text_of(j, "behavior"), "Isolated") != 0)
+            return tok_bad(e, "%s.behavior: only Isolated is implemented",
+                path);
+    }
+    return 0;
+}
+
 static int
 sequence_load(struct tokenizer *t, const json_t *j, struct err *e)
 {
     const json_t *list = json_object_get(j, "pretokenizers"), *last;
-    static const char path[] = "pre_tokenizer.pretokenizers.1";
+    const size_t steps = json_array_size(list);
+    char path[40], first[40];
     int prefix, regex;
 
     if (tok_members(j, "pre_tokenizer", "type pretokenizers", e))
         return -1;
-    if (json_array_size(list) != 2)
+    if (steps != 2 && steps != 4)
         return tok_bad(e,
-            "pre_tokenizer.pretokenizers: is no list of two steps");
-    last = json_array_get(list, 1);
-    if (first_step(json_array_get(list, 0), "pre_tokenizer.pretokenizers.0",
-            &t->split, e))
+            "pre_tokenizer.pretokenizers: is no list of two or four steps");
+    last = json_array_get(list, steps - 1);
+    snprintf(path, sizeof path, "pre_tokenizer.pretokenizers.%zu", steps - 1);
+    snprintf(first, sizeof first, "pre_tokenizer.pretokenizers.%zu", steps - 2);
+    if ((steps == 4 && deepseek_steps(list, e) < 0) ||
+        first_step(json_array_get(list, steps - 2), first, &t->split, e))
         return -1;
+    if ((t->split == SPLIT_DEEPSEEK) != (steps == 4))
+        return tok_bad(e, "%s: is not implemented in a list of %zu steps",
+            first, steps);
     if (strcmp(js_text_of(last, "type"), "ByteLevel") != 0)
         return tok_bad(e, "%s.type: only ByteLevel is implemented", path);
     if (load_byte_level(last, path, &prefix, &regex, e))

@@ -49,6 +49,10 @@ FAMILIES = {
         delta.BLOCKS, linear_key_head_dim=32, linear_value_head_dim=32)),
     'ministral3': ('Ministral3', dict(rope_parameters=dict(
         YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.3))),
+    # llama.cpp rounds the corners of yarn, which gpt-oss does not: here they are 0 and 4
+    'gpt_oss': ('GptOss', dict(
+        sliding_window=32, num_local_experts=5, num_experts_per_tok=2, rope_parameters=dict(
+            YARN, truncate=False, rope_theta=math.exp(8 * math.log(32 / math.pi) / 3.99999)))),
 }
 
 
@@ -63,7 +67,7 @@ def save(name, path):
                 p.copy_(delta.initial(n, torch.randn(p.shape)))
                 continue
             p.copy_(torch.randn(p.shape) * (0.15 if p.ndim == 2 else 0.1)
-                    + (p.ndim == 1 and 'Gemma' not in cls))
+                    + ('norm' in n and 'Gemma' not in cls))
     m.save_pretrained(path)
     for f in glob.glob(f'{TOK}/*token*'):
         shutil.copy(f, path)

@@ -21,13 +21,17 @@ O200K = TEKKEN.replace(f'{LOW}+|', f'{LOW}+{SHORT}?|').replace(
     f'{LOW}*|\\p{{N}}|', f'{LOW}*{SHORT}?|\\p{{N}}{{1,3}}|')
 QWEN35 = LLAMA3.replace('{1,3}', '').replace(r'\p{L}+|', r'[\p{L}\p{M}]+|').replace(
     r'[^\s\p{L}\p{N}]', r'[^\s\p{L}\p{M}\p{N}]')
+DEEPSEEK = [r'\p{N}{1,3}', '[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+',
+            '[!"#$%&\'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|'
+            '[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|'
+            r'\s*[\r\n]+|\s+(?!\S)|\s+']
 OUT = sys.argv[1]
 
 
-def split(regex):
+def split(*regex):
     return {'type': 'Sequence', 'pretokenizers': [
-        {'type': 'Split', 'pattern': {'Regex': regex}, 'behavior': 'Isolated',
-         'invert': False},
+        *({'type': 'Split', 'pattern': {'Regex': r}, 'behavior': 'Isolated',
+           'invert': False} for r in regex),
         {'type': 'ByteLevel', 'add_prefix_space': False, 'trim_offsets': True,
          'use_regex': False}]}
 
@@ -40,7 +44,7 @@ KINDS = {'gpt2': byte_level,
          'llama3': split(LLAMA3),
          'qwen2': split(LLAMA3.replace('{1,3}', '')),
          'tekken': split(TEKKEN), 'o200k': split(O200K),
-         'qwen35': split(QWEN35)}
+         'qwen35': split(QWEN35), 'deepseek': split(*DEEPSEEK)}
 
 
 def lengths(kind, text):
@@ -62,6 +66,12 @@ texts += [''.join(rng.choices(LETTERS, k=rng.randint(1, 9))) for _ in range(400)
 texts += [a + b + c for a in ("don", " DON", "\u00e9", "\u0301", "x\u0301",
                               "\u65e5", "1", "!", " ", "it's")
           for b in ("'t", "'VE", "'ll", "'\u017f", "'x", "'") for c in ("", "a", "'s")]
+# the classes that DeepSeek's patterns tell apart: Chinese and Japanese, marks, controls,
+# unassigned characters, punctuation of ASCII and others, symbols, numbers
+LETTERS = ['a', 'b\u00e9', '\u4e2d', '\u9fa6', '\u3042', '\u3099', '\u30fb', '\u30ff',
+           '\u0301', '\x01', '\u200b', '\u0378', '\ue000', '!', '_', '\u2014', '\u20ac',
+           '+', ' ', '  ', '\n', '\r', '\t', '\u00a0', '\u3000', '12', '\u0663']
+texts += [''.join(rng.choices(LETTERS, k=rng.randint(1, 9))) for _ in range(600)]
 with open(f'{OUT}/patterns.jsonl', 'w', encoding='utf-8') as f:
     for r in [KINDS] + [dict(text=x, **{k: lengths(k, x) for k in KINDS})
                         for x in texts]:

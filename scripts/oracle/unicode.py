@@ -1,5 +1,5 @@
 """Character classes as the HF tokenizers library sees them.
-usage: unicode.py lib/text/unicode_table.c
+usage: unicode.py lib/text/unicode_table.c lib/text/unicode_punct.c
 Every code point is put to the library itself, because it mixes Unicode
 versions: Split and ByteLevel patterns, Digits and single_word each use tables
 of their own.  The classes are those of lib/text/unicode.h."""
@@ -84,3 +84,24 @@ with open(sys.argv[1], 'w') as f:
         line += ' ' * bool(line) + item
     f.write(line + '\n};\n')
 print(len(runs))
+
+# First and last of each run of punctuation and symbols, one after another
+punct = sorted(matching(r'[\p{P}\p{S}]'))
+ends = [c for i, c in enumerate(punct) for near in (c - 1, c + 1)
+        if not (near in punct[i - 1:i] or near in punct[i + 1:i + 2])]
+with open(sys.argv[2], 'w') as f:
+    f.write(f'/* Punctuation and symbols, see unicode.h.  Made by '
+            f'scripts/oracle/unicode.py\n * from tokenizers '
+            f'{tokenizers.__version__} (Unicode 16). */\n'
+            '#include "text/unicode.h"\n/* clang-format off */\n\n'
+            f'const size_t uni_punct_runs = {len(ends) // 2};\n'
+            'const uint32_t uni_punct[] = {\n')
+    line = ''
+    for c in ends:
+        item = f'{c},'
+        if len(line) + len(item) > 79:
+            f.write(line + '\n')
+            line = ''
+        line += ' ' * bool(line) + item
+    f.write(line + '\n};\n')
+print(len(ends))

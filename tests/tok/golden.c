@@ -162,7 +162,7 @@ test_patterns(void)
     } k[] = { { "gpt2", SPLIT_GPT2 }, { "digits", SPLIT_GPT2_DIGITS },
         { "llama3", SPLIT_CL100K }, { "qwen2", SPLIT_CL100K_1 },
         { "tekken", SPLIT_TEKKEN }, { "o200k", SPLIT_O200K },
-        { "qwen35", SPLIT_QWEN35 } };
+        { "qwen35", SPLIT_QWEN35 }, { "deepseek", SPLIT_DEEPSEEK } };
     enum { KINDS = sizeof k / sizeof *k };
     FILE *f = fopen(golden("patterns.jsonl"), "r");
     size_t n = 0, wrong[KINDS] = { 0 };

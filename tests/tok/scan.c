@@ -13,10 +13,10 @@
 #include <string.h>
 
 static const enum split kinds[] = { SPLIT_GPT2, SPLIT_GPT2_DIGITS, SPLIT_CL100K,
-    SPLIT_CL100K_1, SPLIT_TEKKEN, SPLIT_O200K, SPLIT_QWEN35 };
+    SPLIT_CL100K_1, SPLIT_TEKKEN, SPLIT_O200K, SPLIT_QWEN35, SPLIT_DEEPSEEK };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 static const char *const kind_name[KINDS] = { "gpt2", "digits", "llama3",
-    "qwen2", "tekken", "o200k", "qwen35" };
+    "qwen2", "tekken", "o200k", "qwen35", "deepseek" };
 
 /* Are the pieces of p[n], found as bpe_gap finds them, those of split_piece? */
 static int
