@@ -1,0 +1,41 @@
+#!/bin/sh
+# scripts/family-lines: a family of models is a table of differences
+. "${0%/*}/../lib/lib.sh"
+count=$top/scripts/family-lines
+
+"$count" "$top" >lines.tsv
+awk -F '\t' '$2 > 100' lines.tsv >many
+ok 'no family takes more than 100 lines beyond mechanisms' test ! -s many
+cat many
+awk -F '\t' '!($2 >= 5)' lines.tsv >few
+ok 'the entry of every family is counted' test ! -s few
+
+# the names are those of the message that refuses an unknown one
+mkdir m
+echo '{"model_type": "no"}' >m/config.json
+status 3 'an unknown family is refused' convert -q m new
+sed -n 's/.*is not supported (\(.*\))$/\1/p' err | sed 's/, /\n/g' |
+    sort >known
+cut -f1 lines.tsv | sort >counted
+ok 'the lines of all families that load are counted' cmp known counted
+
+# a copy in which one family has more
+mkdir -p copy/lib/model
+cp "$top"/lib/model/*.[ch] copy/lib/model
+before=$("$count" copy | awk '$1 == "granite" { print $2 }')
+cat >>copy/lib/model/config.c <<'EOT'
+static int
+more_granite_things(void)
+{
+    return 1;
+}
+static int
+other(const struct config *c)
+{
+    return family_of(c)->bit == FAMILY_GRANITE;
+}
+EOT
+after=$("$count" copy | awk '$1 == "granite" { print $2 }')
+equal 'a function of a family and a line that names it count' \
+    $((after - before)) 5
+done_testing
