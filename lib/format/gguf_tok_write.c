@@ -97,12 +97,12 @@ matching_pre(struct src *s, struct err *e)
     }
     buf_release(&want);
     buf_release(&have);
-    if (found && (is_nfc || !norm || json_is_null(norm)))
+    if (found && (is_nfc || check_step(norm, "normalizers", 0) == NULL))
         return 0;
     return err_set(e, EX_INPUT,
         "pre_tokenizer: llama.cpp has no name for this one with this "
         "normalizer and ignore_merges (it has those of GPT-2, SmolLM2, Llama "
-        "3, Qwen 2 and 3.5, Tekken, GPT-4o)");
+        "3, Qwen 2 and 3.5, Tekken, GPT-4o, DeepSeek-V3)");
 }
 
 /* Read the steps around SentencePiece's BPE that turn spaces into marks. */

@@ -48,7 +48,9 @@ text = [json.loads(x)['text'][:3000] for p in sorted(glob.glob(
 text += [x for x in map(json.loads, open(
     'tests/golden/tok/family/texts.jsonl', encoding='utf-8'))
     if len(x) < 40 and '\0' not in x]
-text = unicodedata.normalize('NFC', '\n'.join(text))
+# DeepSeek's pattern tells letters from unassigned characters: U+1C89 is a letter since
+# Unicode 16, which llama.cpp does not know
+text = unicodedata.normalize('NFC', '\n'.join(text)).replace('\u1c89', 'x')
 bad = 0
 for name in names:
     with tempfile.NamedTemporaryFile(suffix='.gguf') as f:

@@ -17,7 +17,8 @@ not be compared; only after s.
 The first form trains small tokenizers on CORPUS (a folder of JSONL) that have
 the pipeline, flags and peculiarities of a family, vocabularies about 1000.  The
 second takes TOKDIR/FAMILY/tokenizer.json or, with mistral-common as the oracle,
-TOKDIR/FAMILY/tekken.json, and writes the file's sha256 into the first line."""
+TOKDIR/FAMILY/tekken.json, and writes the file's sha256 into the first line; with -
+for UDHR_DIR the texts are those of OUTDIR."""
 import base64
 import copy
 import glob
@@ -494,9 +495,12 @@ def real(tokdir, udhr, out, names):
     texts = tok_cases.family_cases('')
     keep = len(tok_cases.MARKED + tok_cases.NFC + tok_cases.CUTS +
                tok_cases.TOKENS + tok_cases.BROKEN)
-    texts = (list(sentences(udhr)) + [x for x in texts[:keep]] +
-             [x for x in texts[keep:] if len(x) < 60][::4] + texts[-13:])
-    write_texts(f'{out}/texts.jsonl', texts)
+    if udhr == '-':
+        texts = [json.loads(x) for x in open(f'{out}/texts.jsonl', encoding='utf-8')]
+    else:
+        texts = (list(sentences(udhr)) + [x for x in texts[:keep]] +
+                 [x for x in texts[keep:] if len(x) < 60][::4] + texts[-13:])
+        write_texts(f'{out}/texts.jsonl', texts)
     for name in names:
         path = f'{tokdir}/{name}/tokenizer.json'
         file = 'tokenizer.json'

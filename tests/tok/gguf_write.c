@@ -202,6 +202,35 @@ test_refused(void)
     refused("llama2", "model", "vocab", "{\"a\":7,\"b\":7}", "there twice");
 }
 
+/* Each pre-tokenizer that has a name in a GGUF is written and read. */
+static void
+test_pres(void)
+{
+    const char *path = golden("family", "qwen", ".json");
+    struct err e = { 0 };
+    const char *name;
+    size_t n;
+    int nfc, whole;
+    json_t *pre, *j, *back;
+
+    for (size_t i = 0; (pre = gguf_pre_json(i, &name, &n, &nfc, &whole)); i++) {
+        j = js_load(path, JS_MAX, &e);
+        json_object_set_new(json_object_get(j, "model"), "ignore_merges",
+            json_boolean(whole));
+        json_object_set_new(j, "normalizer",
+            nfc ? json_pack("{s:s}", "type", "NFC")
+                : json_pack("{s:s, s:[]}", "type", "Sequence", "normalizers"));
+        json_object_set(j, "pre_tokenizer", pre);
+        back = through(j, vocab_size(j), &e);
+        ok(back != NULL && json_equal(js_get(back, "pre_tokenizer"), pre),
+            "the pre-tokenizer %.*s is written to a GGUF and read %s", (int)n,
+            name, back == NULL ? e.msg : "");
+        json_decref(back);
+        json_decref(j);
+        json_decref(pre);
+    }
+}
+
 int
 main(void)
 {
@@ -217,6 +246,7 @@ main(void)
         test_again(spm[i]);
     test_runs();
     test_refused();
+    test_pres();
     json_decref(texts);
     return done_testing();
 }
