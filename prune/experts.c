@@ -7,6 +7,7 @@
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "model/experts_config.h"
+#include "model/family.h"
 
 #include <stdlib.h>
 
@@ -38,6 +39,11 @@ check_model(const struct model *m)
             "%s: has no experts to remove: prune blocks and channels instead "
             "(prune search)",
             a.model);
+    if (family_of(&m->c)->joined)
+        die(EX_INPUT,
+            "%s: is a %s, whose experts have biases: removing these is not "
+            "implemented, so give another mixture",
+            a.model, m->c.arch);
     if (a.keep < r->k || a.keep >= r->n)
         die(EX_USAGE,
             "--experts: %zu is outside %zu to %zu: %s has %zu experts in a "

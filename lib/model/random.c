@@ -89,7 +89,7 @@ fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
                     rng_key(rng_key(seed, 16 + i), (uint64_t)w));
             else if (rows > 0 && (block_is_vector(w) || block_is_bias(w)))
                 b->w[w] = random_vectors(a, rows, cols, family_norm_add(c, w),
-                    block_is_bias(w));
+                    block_is_bias(w) || w == W_SINKS);
             else if (rows > 0)
                 b->w[w] = random_matrix(a, rows, cols,
                     w == W_O || w == W_DOWN || w == W_EXPERT_DOWN ||

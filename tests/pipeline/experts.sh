@@ -82,6 +82,29 @@ status 3 'prune experts refuses a dense model' prune experts -q -m teacher -o x 
     --experts 2 b
 like 'prune experts says that there are no experts' 'teacher: has no experts' err
 
+# --- gpt-oss ---
+config oss.json 2 32 48
+sed -i 's/"llama"/"gpt_oss"/; s/LlamaForCausalLM/GptOssForCausalLM/
+    s/"hidden_act"/"num_local_experts": 4, "num_experts_per_tok": 2,\
+        "sliding_window": 8, &/' oss.json
+status 0 'a gpt-oss is trained' student -q -m oss.json -t tok -o oss --lr 3e-3 \
+    --warmup 0 -s 3 b
+falls 'the loss of the gpt-oss falls' oss
+status 0 'a gpt-oss is trained with one row at a time' student -q -m oss.json \
+    -t tok -o oss1 --lr 3e-3 --warmup 0 -s 3 --micro 1 --recompute -j 1 b
+same_model 'the weights of a gpt-oss do not depend on how rows are grouped' oss \
+    oss1
+status 0 'a gpt-oss becomes a GGUF' convert -q oss oss.gguf --dtype f32
+status 0 'a gpt-oss teaches a dense student' sh -c \
+    'teacher -q -m oss.gguf --final b | student -q -m taught -o two --lr 1e-3'
+evalppl -q -m oss --base oss.gguf --format tsv one >oss.tsv
+equal 'the GGUF of a gpt-oss gives the bits of the folder' "$(awk -F '\t' '
+    $1 == "model" && !c { for (i = 1; i <= NF; i++) if ($i == "kl") c = i }
+    $1 == "oss" { print $c; exit }' oss.tsv)" 0.00000000
+status 3 'prune experts refuses a gpt-oss' prune experts -q -m oss -o x \
+    --experts 3 b
+like 'prune experts names the family that it refuses' 'oss: .*gpt_oss' err
+
 # --- what cannot handle it ---
 status 3 'prune profile refuses a mixture' prune profile -q -m moe -o p b
 like 'prune says what the model is' 'mixture of experts.*teacher' err
