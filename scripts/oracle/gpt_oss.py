@@ -1,14 +1,18 @@
 """Tiny random models of gpt-oss, their logits, choices and gradients in double.
 usage: gpt_oss.py OUTDIR                      (tests/golden/experts)
+       gpt_oss.py --sweep OUTDIR build/tests/model/experts
 Writes gpt_oss (experts in bfloat16) and gpt_oss-mxfp4 (blocks and scales): a
 folder as transformers saves it, a GGUF of the second as llama.cpp's converter
 writes it, and NAME.safetensors as experts.py, in which a gradient of gate_up_proj
 or down_proj is a tensor for each matrix of an expert, [outputs, inputs], and one
 of a bias is [E, outputs]; gate and up apart.  Routers' weights and sinks are large,
 so that no two experts are equal and sinks matter; so are the experts' gates and
-ups, so that some are beyond swiglu_limit."""
+ups, so that some are beyond swiglu_limit.
+--sweep makes other configurations and lets the test compare them."""
+import json
 import os
 import re
+import subprocess
 import sys
 
 import gguf
@@ -216,7 +220,49 @@ def golden(out, name):
     assert off <= 1e-4 * logits.abs().max(), off
 
 
+def sweep(out, test):
+    base, wide = MODELS['gpt_oss'], MODELS['gpt_oss-mxfp4']
+    full = ['full_attention'] * 2
+    more = {
+        'tied': dict(base, tie_word_embeddings=True),
+        'plain-rope': dict(base, rope_parameters=dict(rope_type='default', rope_theta=1e4)),
+        'class-rope': dict({k: v for k, v in base.items() if k != 'rope_parameters'},
+                           max_position_embeddings=131072),
+        'truncated': dict(base, rope_parameters=dict(YARN, truncate=True)),
+        'factor': dict(base, rope_parameters=dict(YARN, attention_factor=0.8)),
+        'linear': dict(base, rope_parameters=dict(rope_type='linear', rope_theta=1e4,
+                                                  factor=3.0)),
+        'all-full': dict(base, layer_types=full),
+        'turned': dict(base, layer_types=['full_attention', 'sliding_attention']),
+        'one-head': dict(base, num_key_value_heads=6),
+        'odd-head': dict(base, num_attention_heads=3, num_key_value_heads=1, head_dim=12),
+        'mxfp4-tied': dict(wide, tie_word_embeddings=True),
+        'mxfp4-wide': dict(wide, intermediate_size=96),
+        'mxfp4-plain': dict(wide, rope_parameters=dict(rope_type='default',
+                                                       rope_theta=1e4)),
+    }
+    failed = 0
+    for name in more:
+        MODELS[name] = more[name]
+        golden(f'{out}/tests/golden/experts', name)
+        for keys in 'new', 'old':
+            path = f'{out}/tests/golden/experts/{name}/config.json'
+            cfg = json.load(open(path))
+            if keys == 'old' and (cfg['rope_parameters'] or {}).get('rope_theta'):
+                cfg['rope_scaling'] = cfg.pop('rope_parameters')
+                cfg['rope_theta'] = cfg['rope_scaling'].pop('rope_theta')
+                json.dump(cfg, open(path, 'w'))
+            r = subprocess.run([os.path.abspath(test), name], text=True,
+                               capture_output=True, env=dict(os.environ, RETORT_TOP=out))
+            bad = [x for x in r.stdout.splitlines() if x.startswith('not ok')]
+            failed += r.returncode != 0
+            print('FAILED' if r.returncode else 'ok', name, keys, *bad, r.stderr[-200:])
+    sys.exit(failed > 0)
+
+
 if __name__ == '__main__':
+    if sys.argv[1] == '--sweep':
+        sweep(os.path.abspath(sys.argv[2]), sys.argv[3])
     os.makedirs(sys.argv[1], exist_ok=True)
     for one in MODELS:
         golden(sys.argv[1], one)
