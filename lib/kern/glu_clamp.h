@@ -1,4 +1,4 @@
-/* The unit of gpt-oss's experts (arXiv:2508.10925, s. 2.2; its reference code). */
+/* The unit of gpt-oss's experts (arXiv:2508.10925, s. 2.2, and its code). */
 #ifndef KERN_GLU_CLAMP_H
 #define KERN_GLU_CLAMP_H
 

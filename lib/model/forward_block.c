@@ -275,8 +275,8 @@ do_o(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 }
 
 /* The row to add to the residual stream, for row `at` of padded arrays: the
- * product's output, with vector `bias` added (-1: none), normed if the block has a norm after it, and multiplied by
- * the family's factor. */
+ * product's output, with vector `bias` added (-1: none), normed if the block
+ * has a norm after it, and multiplied by the family's factor. */
 static const float *
 added(struct run *u, int norm, int bias, const float *kept, size_t at)
 {

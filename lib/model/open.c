@@ -306,38 +306,51 @@ point_experts(struct model *m, struct model_source *s, size_t i, int t,
     return 0;
 }
 
+/* joined_split of the tensor whose name is in name [size], or of its blocks and
+ * scales.  *file: the index of the file. */
+static void *
+split_joined(struct model_source *s, char *name, size_t size, int t,
+    const size_t dims[3], struct weight *w, size_t *file, struct err *e)
+{
+    const struct st_tensor *from = find_tensor(s, name, file), *scales;
+    const size_t n = strlen(name);
+
+    if (from != NULL)
+        return joined_split(from, t, dims[0], dims[1], dims[2], w, e);
+    snprintf(name + n, size - n, "_blocks");
+    from = find_tensor(s, name, file);
+    snprintf(name + n, size - n, "_scales");
+    scales = find_tensor(s, name, file);
+    name[n] = '\0';
+    if (from != NULL && scales != NULL && !block_is_bias(t))
+        return joined_split_mxfp4(from, scales, t, dims[0], dims[1], dims[2], w,
+            e);
+    err_set(e, EX_INPUT, "tensor %s is missing%s", name,
+        block_is_bias(t) ? "" : ", and its _blocks or _scales are too");
+    return NULL;
+}
+
 /* Make w tensor t of block i, which a stored tensor has with others. */
 static int
 make_joined(struct model *m, struct model_source *s, size_t i, int t,
     const struct block_shape *shape, struct weight *w, struct err *e)
 {
-    const size_t E = shape->experts;
-    const struct st_tensor *from, *scales;
+    const int bias = block_is_bias(t);
+    size_t rows, cols, file = SIZE_MAX;
     char name[120];
-    size_t rows, cols, file = 0, n, in, out;
     void *made;
 
     block_dims(&m->c, t, shape, &rows, &cols);
-    in = block_is_bias(t) ? 1 : cols;
-    out = block_is_bias(t) ? cols : rows / E;
-    n = (size_t)snprintf(name, sizeof name, "%slayers.%zu.%s", s->prefix, i,
+    snprintf(name, sizeof name, "%slayers.%zu.%s", s->prefix, i,
         joined_name(t));
-    if ((from = find_tensor(s, name, &file)) != NULL) {
-        made = joined_split(from, t, E, in, out, w, e);
-    } else {
-        snprintf(name + n, sizeof name - n, "_blocks");
-        from = find_tensor(s, name, &file);
-        snprintf(name + n, sizeof name - n, "_scales");
-        scales = find_tensor(s, name, &file);
-        name[n] = '\0';
-        if (from == NULL || scales == NULL)
-            return err_set(e, EX_INPUT,
-                "%s: tensor %s is missing, and %s_blocks or _scales too",
-                m->path, name, name);
-        made = joined_split_mxfp4(from, scales, t, E, in, out, w, e);
-    }
+    made = split_joined(s, name, sizeof name, t,
+        (const size_t[]){ shape->experts, bias ? 1 : cols,
+            bias ? cols : rows / shape->experts },
+        w, &file, e);
     if (made == NULL)
-        return err_prefix(e, "%s/%s", m->path, s->file[file]);
+        return file == SIZE_MAX
+            ? err_prefix(e, "%s", m->path)
+            : err_prefix(e, "%s/%s", m->path, s->file[file]);
     s->made = xgrow_pow2(s->made, s->nmade, sizeof *s->made);
     s->made[s->nmade++] = made;
     return 0;

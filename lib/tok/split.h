@@ -1,4 +1,5 @@
-/* The pieces that a pre-tokenizer cuts text into, one after another. */
+/* The pieces that a pre-tokenizer cuts text into, one after another: split.c,
+ * split_deepseek.c. */
 #ifndef TOK_SPLIT_H
 #define TOK_SPLIT_H
 

@@ -105,6 +105,23 @@ status 3 'prune experts refuses a gpt-oss' prune experts -q -m oss -o x \
     --experts 3 b
 like 'prune experts names the family that it refuses' 'oss: .*gpt_oss' err
 
+oss=$top/tests/golden/experts/gpt_oss-mxfp4
+mkdir less
+cp "$oss/config.json" less
+sed 's/down_proj_scales/down_proj_scaleX/' "$oss/model.safetensors" \
+    >less/model.safetensors
+status 3 'scales of MXFP4 that are missing are refused' convert -q less x
+like 'convert names the tensor whose scales are missing' \
+    'layers.0.mlp.experts.down_proj is missing.*_scales' err
+sed 's/down_proj_bias/down_proj_bia1/' "$oss/model.safetensors" \
+    >less/model.safetensors
+status 3 'a bias of experts that is missing is refused' convert -q less x
+like 'convert names the bias that is missing' 'down_proj_bias is missing' err
+sed 's/"swiglu_limit": 7.0/"swiglu_limit": 6.0/' "$oss/config.json" \
+    >less/config.json
+status 3 'another limit of the unit of experts is refused' convert -q less x
+like 'convert names the key of the limit' 'swiglu_limit' err
+
 # --- what cannot handle it ---
 status 3 'prune profile refuses a mixture' prune profile -q -m moe -o p b
 like 'prune says what the model is' 'mixture of experts.*teacher' err
