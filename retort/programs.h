@@ -17,7 +17,8 @@ void program_begin(const char *argv0);
 /* Is this the name of a program, without prefix? */
 int is_program(const char *name);
 /* The name with the prefix; without one, "retort-NAME", as make install calls
- * it with the prefix "retort-", under which retort itself has none.  malloc'd. */
+ * it with the prefix "retort-", under which retort itself has none.
+ * malloc'd. */
 char *program_name(const char *name);
 /* The file of the program in the folder of the running executable: that of
  * program_name; without a prefix, if there is none, NAME.  malloc'd. */
