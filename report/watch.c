@@ -2,6 +2,8 @@
 #include "watch.h"
 #include "plot.h"
 #include "run.h"
+#include "base/dir.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/stop.h"
 #include "base/text.h"
@@ -29,8 +31,9 @@ enum {
 struct watched {
     const char *dir;
     struct log log;
-    double total;  /* steps of the whole run; NAN: not known */
-    int ended;     /* the run said that it ended */
+    double total; /* steps of the whole run; NAN: not known */
+    int ended;    /* the run said that it ended */
+    int locked;   /* a student holds the folder's lock, or was killed with it */
     double silent; /* seconds since its log grew */
 };
 
@@ -56,18 +59,22 @@ static void
 read_watched(struct watched *w)
 {
     char *path = xasprintf("%s/metrics.tsv", w->dir);
+    char *lock = xasprintf("%s/" DIR_LOCK, w->dir);
     const char *slash = strrchr(w->dir, '/');
     const char *name = slash != NULL && slash[1] != '\0' ? slash + 1 : w->dir;
     struct stat st;
     struct err e;
 
     log_release(&w->log);
+    w->locked = io_exists(lock);
+    read_options(w);
+    /* Read last: the log of a run that has ended is whole. */
     if (log_read(&w->log, w->dir, name, &e) < 0)
         die_err(&e);
-    read_options(w);
     if (stat(path, &st) == 0)
         w->silent = difftime(time(NULL), st.st_mtime);
     free(path);
+    free(lock);
 }
 
 /* ---- figures ---- */
@@ -133,7 +140,8 @@ add_duration(struct buf *b, double s)
         buf_addf(b, "%.0f:%02.0f", floor(s / 60.0), floor(fmod(s, 60.0)));
 }
 
-/* Append what the run is doing: time left, or that it ended or is silent. */
+/* Append what the run is doing: time left, or that it ended, stopped or is
+ * silent. */
 static void
 add_state(struct buf *b, const struct watched *w)
 {
@@ -142,6 +150,8 @@ add_state(struct buf *b, const struct watched *w)
 
     if (w->ended || (w->log.n > 0 && done >= w->total)) {
         buf_adds(b, "  ended");
+    } else if (!w->locked) {
+        buf_adds(b, "  stopped");
     } else if (w->silent > 60.0 + 10.0 * (isfinite(step) ? step : 0.0)) {
         buf_adds(b, "  silent ");
         add_duration(b, w->silent);
@@ -255,7 +265,7 @@ watch_once(struct watched *w, size_t n, int clear)
 
     for (size_t i = 0; i < n; i++) {
         read_watched(&w[i]);
-        on |= !w[i].ended;
+        on |= !w[i].ended && w[i].locked;
     }
     screen_size(&columns, &rows);
     if (clear)

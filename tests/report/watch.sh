@@ -17,6 +17,7 @@ run() {
 }
 run first 40 0
 run second 20 0.25
+: >second/.lock
 printf '{"run": {"steps": 40}, "finished": 40}\n' >first/options.json
 printf 'step\ttokens\tscored\tloss\tce\tkl\tseconds\n10\t2560\t60\t3.25\t3\t0\t1\n' \
     >first/held-out.tsv
@@ -38,6 +39,10 @@ touch -d '1 hour ago' second/metrics.tsv
 report watch -q --once first second >out
 like 'a run whose log is old is silent' '^b .* silent 1:00 h$' out
 
+run broken 20 0.25
+report watch -q --once broken >out
+like 'a run that no student trains any more has stopped' '^a .* stopped$' out
+
 run other 20 0.25
 sed 's/252/251/' other/metrics.tsv >x
 mv x other/metrics.tsv
@@ -57,6 +62,10 @@ if has_terminal; then
     TERM=xterm terminal 'report watch -q --every 0.2s first second'
     like 'a terminal is cleared, and drawn until all runs have ended' \
         "$(printf '\033')\\[H$(printf '\033')\\[J" screen
+    TERM=xterm terminal 'timeout 20 report watch -q --every 0.2s broken;
+        echo status $?'
+    like 'watching ends when a run has stopped before its last step' \
+        'status 0' screen
 else
     skip 'a terminal is drawn' 'no terminal'
 fi
