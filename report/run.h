@@ -67,7 +67,7 @@ struct run {
 int run_read(struct run *r, const char *dir, struct err *e);
 void run_release(struct run *r);
 
-/* Read the logs of the folder of one run, which the caller releases.  Returns 1;
+/* Read the logs of the folder of one run; the caller releases them.  Returns 1;
  * 2 and *e: held-out.tsv is malformed, and left out; 0: there is no log, or no
  * step in it; -1 and *e. */
 int log_read(struct log *g, const char *dir, const char *name, struct err *e);
