@@ -22,9 +22,9 @@
  * which there is always one or more.  Texts of one prompt (n > 1) share its
  * full pages in this way.
  *
- * With a draft, a smaller model with the same tokens, each step guesses the next
- * tokens of a text by the draft, and the model computes the token after each of
- * them at once.  Guesses are kept as long as the model chooses the same tokens,
+ * A draft is a smaller model with the same tokens.  In each step it guesses the
+ * next tokens of a text, and the model computes the token after each of them at
+ * once.  Guesses are kept as long as the model chooses the same tokens,
  * so that texts are those without a draft, to the bit; only the number of steps
  * changes.  Both models choose by the same random numbers.  Leviathan et al.,
  * arXiv:2211.17192, with equality in place of their section 2.3.

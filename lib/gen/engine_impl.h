@@ -77,8 +77,8 @@ struct gen_engine {
 };
 
 /* Choose the texts and tokens of the next step: let texts begin, and preempt
- * the youngest if pages are too few.  Sets `feed`, `guesses`, `states` and `row`
- * of each running text; returns the number of rows, guesses excepted. */
+ * the youngest if pages are too few.  Sets `feed`, `guesses`, `states` and
+ * `row` of each running text; returns the number of rows, guesses excepted. */
 size_t gen_plan(struct gen_engine *g);
 /* Add full pages of a running text to the tree of prefixes. */
 void gen_keep_pages(struct gen_engine *g, struct gen_text *t);

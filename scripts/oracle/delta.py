@@ -9,8 +9,8 @@ import torch
 
 import st
 
-# with key heads of 6, some keys are so short that gradients in float32,
-# transformers' own too, are off by more than 1e-4
+# with key heads of 6 some keys are so short that gradients in float32 are off by
+# more than 1e-4
 BLOCKS = dict(num_hidden_layers=3, linear_num_key_heads=2, linear_num_value_heads=4,
               linear_key_head_dim=12, linear_value_head_dim=10, layer_types=[
                   'linear_attention', 'full_attention', 'linear_attention'])

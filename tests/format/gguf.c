@@ -421,7 +421,9 @@ test_tensors(void)
     one_tensor(&b, 32, 1, 4, 0, 64);
     refuse(&b, "a type that is gone", "Q4_2 is not supported");
     one_tensor(&b, 32, 1, 31, 0, 64);
-    refuse(&b, "a type beyond the table", "type 31 is unknown");
+    refuse(&b, "a type for other processors", "Q4_0_4_4 is not supported");
+    one_tensor(&b, 32, 1, 99, 0, 64);
+    refuse(&b, "a type beyond the table", "type 99 is unknown");
     one_tensor(&b, 32, 1, UINT32_MAX, 0, 64);
     refuse(&b, "type -1", "is unknown");
     one_tensor(&b, 33, 1, 8, 0, 64);

@@ -374,8 +374,7 @@ test_drafts(const char *name, const char *draft_name)
     model_close(&draft);
 }
 
-/* A text of 60 tokens takes a step for its prompt, and 12 for 5 tokens each less
- * the one before. */
+/* A step for the prompt gives a token, and 12 more steps 5 tokens each. */
 static void
 test_draft_steps(const struct model *m, struct pool *pool)
 {
