@@ -11,7 +11,7 @@ run() {
         print "step", "tokens", "scored", "loss", "ce", "kl", "seconds"
         for (i = 1; i <= n; i++)
             print i, i * 256, 252, add + 4 / i + (i % 2) / 64, 4 / i, 0.5,
-                i == 7 ? 30.5 : 0.5
+                (i == 7 ? 30.5 : 0.5)
     }' >"$1/metrics.tsv"
     printf '{"run": {"steps": 100}}\n' >"$1/options.json"
 }
