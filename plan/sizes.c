@@ -121,7 +121,8 @@ finish_shape_sizes(struct shape *s, const struct sizes *z, unsigned contents,
         return -1;
     s->tied = (contents & SHAPE_TIED) != 0;
     s->KV = contents & SHAPE_MULTI_QUERY ? 1.0 : s->KV > 0 ? s->KV : s->H;
-    if (z->kv_rank > 0) /* the mean of keys and values, which differ */
+    if (z->kv_rank > 0) /* MLA: keys and values differ in width; D is their
+                         * mean */
         s->D = (z->nope + z->rope + z->value) / 2.0;
     s->D = s->D > 0 ? s->D : s->d / s->H;
     s->mlp = s->mlp > 0 ? s->mlp : wide * s->d;

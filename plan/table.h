@@ -17,8 +17,9 @@ struct table {
 void table_add(struct table *t, const char *text);
 /* Add the text in the buffer as a cell, and clear the buffer. */
 void table_add_buf(struct table *t, struct buf *b);
-/* Add a row: the figure and, for each of n other predictions, its value there
- * and the ratio to the first. */
+/* Add a row: the figure's value in the prediction; then, for each of n other
+ * predictions, the figure's value in that prediction and this value divided by
+ * the first. */
 void table_add_figure(struct table *t, const struct figure *f,
     const struct figures *other, size_t n, int format);
 /* Append the table in one of table_formats.  JSON is a list of objects, one a

@@ -112,9 +112,9 @@ abort_streams(struct teacher *t, const struct err *why)
     die_err(why);
 }
 
-/* Send the next batch of a stream, and add its tokens to *tokens.  0: this
- * stream is over, and so are those of all ranks with which this rank gathers
- * blocks. */
+/* Send the next batch of a lane's stream, and add its tokens to *tokens.
+ * Returns 0 when this stream and the streams of all ranks with which this rank
+ * gathers blocks have ended. */
 static int
 lane_step(struct teacher *t, struct lane *l, double *tokens)
 {

@@ -273,7 +273,7 @@ main(int argc, char **argv)
         "[file ...]", 0, -1, NULL);
 
     key.options = opt_digest(opts, aside);
-    if (run.limit.split) /* else --max-doc only refuses documents */
+    if (run.limit.split) /* then --max-doc decides where documents are cut */
         key.options ^= run.limit.most;
     check_tokenize_options();
     input.jsonl |= chat;

@@ -89,7 +89,8 @@ struct fwd_routed {
     const uint32_t *id;   /* [n,k] experts of each token, best first */
     const float *w;       /* [n,k] their weights */
     const uint32_t *pair; /* [n,k] the row of y that has the output */
-    const float *y;       /* [n*k,d] outputs, not yet times the weights */
+    const float *y;       /* [n*k,d] outputs of the experts, before they are
+                           * multiplied by w */
 };
 void fwd_tap_experts(struct fwd *f,
     void (*fn)(void *ctx, const struct fwd_routed *t), void *ctx);

@@ -132,8 +132,9 @@ size_t tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
  * numbers in a token's q, k, v and gates there. */
 size_t query_heads(const struct config *c, size_t groups);
 size_t qkv_width(const struct config *c, size_t groups);
-/* The same of a block of shape b, of either kind, in the arrays qkv and att of
- * struct acts; b NULL: the widest block of a model. */
+/* raw_width, att_width: numbers that a token has in the arrays qkv and att of
+ * struct acts, in a block of shape b with attention or the gated delta rule; b
+ * NULL: in the widest block of a model. */
 size_t raw_width(const struct config *c, const struct block_shape *b);
 size_t att_width(const struct config *c, const struct block_shape *b);
 

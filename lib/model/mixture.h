@@ -33,10 +33,10 @@ const struct mixture *mixture_at(size_t i);
 
 /* Numbers of matrices besides those of blocks (W_Q, ...). */
 enum { MATRIX_EMBED = -1, MATRIX_HEAD = -2 };
-/* Type of a matrix with `cols` columns in a file; `block` is its block, if it
- * has one; important: there is importance.  A matrix whose rows are no multiple
- * of 256 gets a type with smaller blocks, one whose rows are no multiple of 32
- * F16. */
+/* The type that a file of mixture x gives a matrix with `cols` columns; `block`:
+ * the block that the matrix is in, if it is in one; important: 1 if the weights
+ * are rounded by importance.  If 256 does not divide `cols`, the type has smaller
+ * blocks; if 32 does not, it is F16. */
 enum dtype mixture_type(const struct mixture *x, const struct config *c,
     int matrix, size_t block, size_t cols, int important);
 

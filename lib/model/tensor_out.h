@@ -36,7 +36,7 @@ struct tensor_out {
 size_t model_ntensors(const struct model *m);
 /* Set *p, which must not be copied, to tensor i of a Hugging Face directory. */
 void model_tensor(const struct model *m, size_t i, struct tensor_out *p);
-/* The same list for a GGUF, where one tensor has all experts. */
+/* The list of model_tensor for a GGUF, where one tensor has all experts. */
 size_t model_ntensors_gguf(const struct model *m);
 /* Set *p to tensor i as llama.cpp's converter writes it: its GGUF name, norms
  * with nothing subtracted, rows of Q and K permuted if the family's are. */

@@ -34,8 +34,9 @@ enum kl_direction { KL_FORWARD, KL_REVERSE, KL_JS };
 
 struct loss_sum;
 
-/* A row with scored positions, for a loss on their log probabilities.  Bits of
- * its numbers do not depend on other rows. */
+/* A row of a message, and the log probabilities of its scored tokens, from which
+ * a loss is computed (DPO, GRPO).  They do not depend on other rows, to the
+ * bit. */
 struct logp_row {
     size_t row;            /* index in the message (struct rows of ranks_add) */
     size_t n;              /* scored positions */
