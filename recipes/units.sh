@@ -9,7 +9,7 @@
 #   -m  model to begin with (default: smollm2-135m.gguf)
 #   -o  folder for everything; a run that was stopped goes on there
 #   -s  steps of fine-tuning, of 8 rows of 64 tokens (default: 20)
-#   -g  steps of GRPO, of 64 texts of 8 prompts (default: 100)
+#   -g  steps of GRPO, of 64 texts of 8 prompts (default: 160)
 #   -d  steps of DPO, of 16 pairs (default: 30)
 #   -p  prompts that pairs are made from, hidden ones as many (default: 300)
 #   -n  hidden items that are scored (default: all 329)
@@ -27,7 +27,7 @@
 # the wrong one.
 set -eu
 export LC_ALL=C
-model=smollm2-135m.gguf out=units tuned=20 grpo=100 dpo=30 prompts=300
+model=smollm2-135m.gguf out=units tuned=20 grpo=160 dpo=30 prompts=300
 items=329 threads=0 compute=f32
 while getopts m:o:s:g:d:p:n:j:c: option; do
     case $option in
@@ -74,7 +74,7 @@ cat >"$out/judge.awk" <<'END'
     match($0, /"answer":"[^"]*"/)
     want = substr($0, RSTART + 10, RLENGTH - 11)
     match($0, /"completion":"[^"]*/)
-    print want == substr($0, RSTART + 14, RLENGTH - 14) ? 1 : 0
+    print (want == substr($0, RSTART + 14, RLENGTH - 14) ? 1 : 0)
 }
 END
 # Pairs from lines of generate: of each prompt's 8 neighbours the first right
