@@ -206,8 +206,11 @@ load_state(struct student *s)
     s->opt = adamw_new_parts(&s->t, s->a->moments == 1 ? DT_BF16 : DT_F32,
         s->a->level > 0 || stages_any(&s->t.stages) ? &s->ranks : NULL,
         s->a->deterministic);
-    if (s->a->rates.n > 0)
+    if (s->a->rates.n > 0) {
         adamw_rates(s->opt, &s->t, settings_rate, &s->settings.rates);
+        if (s->t.adapter == NULL)
+            tmodel_freeze(&s->t, settings_rate, &s->settings.rates);
+    }
     if (s->a->stages == 0) /* else other ranks have other tensors */
         settings_rates_used(&s->settings.rates);
     if (s->a->ema > 0.0)

@@ -676,8 +676,12 @@ bwd_backward(struct bwd *b, const struct rows *r,
     for (size_t i = b->at.to; i-- > b->at.from;) {
         if (add != NULL)
             add(ctx, i, b->g.dx);
+        if (i < b->t->lowest) {
+            complete(b, i);
+            continue;
+        }
         block_now(b->f, i);
-        if (i > 0)
+        if (i > b->t->lowest)
             fetch_next(&b->t->m, i - 1);
         init_run(b, &u, i, r);
         if (b->how & BWD_RECOMPUTE)
@@ -692,9 +696,11 @@ bwd_backward(struct bwd *b, const struct rows *r,
     }
     if (b->at.from > 0 || b->g.frozen)
         return;
-    if (c->tied)
-        hold_ids(b, r);
-    pool_run(pool, cols, embed_grad_task, &j);
+    if (!b->t->group[c->L].frozen) {
+        if (c->tied)
+            hold_ids(b, r);
+        pool_run(pool, cols, embed_grad_task, &j);
+    }
     if (b->t->take != NULL) {
         bwd_flush(b);
         complete(b, c->L);

@@ -445,7 +445,7 @@ dw_add(struct dwjob *j, int k, const float *dy, size_t lddy, const float *x,
     struct group *g = j->u->g->group;
     float *at = g->g + g->at[k];
 
-    if (j->u->g->frozen && w->low == NULL)
+    if ((j->u->g->frozen && w->low == NULL) || (g->frozen & W_BIT(k)))
         return;
     if (!j->u->g->frozen) {
         dw_put(j,

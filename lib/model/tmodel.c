@@ -5,6 +5,7 @@
 #include "model/open.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,6 +216,44 @@ part_cut(const struct group *g, size_t r, size_t n)
     at =
         g->at[k] + (even - g->at[k] + GROUP_SPAN - 1) / GROUP_SPAN * GROUP_SPAN;
     return at < end ? at : end;
+}
+
+/* Tensors of block i that have numbers, as W_BIT. */
+static uint64_t
+block_tensors(const struct model *m, size_t i)
+{
+    uint64_t all = 0;
+
+    for (int k = 0; k < W_N; k++)
+        all |= m->block[i].w[k].rows > 0 ? W_BIT(k) : 0;
+    return all;
+}
+
+void
+tmodel_freeze(struct tmodel *t,
+    double (*rate)(const void *ctx, const char *name), const void *ctx)
+{
+    static const char *const other[] = { "model.embed_tokens.weight",
+        "model.norm.weight", "lm_head.weight" };
+    const size_t L = t->m.c.L;
+
+    for (size_t i = 0; i < 3; i++)
+        t->group[L + i].frozen = rate(ctx, other[i]) == 0.0;
+    for (size_t i = 0; i < L; i++)
+        for (int k = 0; k < W_N; k++) {
+            char name[200];
+
+            if (t->m.block[i].w[k].rows == 0)
+                continue;
+            snprintf(name, sizeof name, "model.layers.%zu.%s", i,
+                block_tensor_name(&t->m.c, k));
+            if (rate(ctx, name) == 0.0)
+                t->group[i].frozen |= W_BIT(k);
+        }
+    /* a rank of a stage knows only its own blocks */
+    while (!stages_any(&t->stages) && t->group[L].frozen && t->lowest < L &&
+        t->group[t->lowest].frozen == block_tensors(&t->m, t->lowest))
+        t->lowest++;
 }
 
 int

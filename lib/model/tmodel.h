@@ -45,6 +45,8 @@ struct group {
                                * each weight, the lowest of a byte first; else
                                * NULL.  0: the weight is zero and stays zero;
                                * with effective.of: it is zero in e */
+    uint64_t frozen; /* W_BIT of a block's tensors that tmodel_freeze found; of
+                      * another group 1: the tensor */
 };
 
 /* How effective weights are made (effective.h).
@@ -75,6 +77,9 @@ struct tmodel {
     struct effective effective; /* { 0 }: passes use the parameters
                                  * themselves */
     struct arena effective_arena;
+    size_t
+        lowest; /* blocks below this one, and the embedding, are frozen whole:
+                    * bwd_backward ends at it */
     /* Called when a bwd_backward has finished a group's gradients; for an
      * untied head: when the losses before it have.  The function takes them
      * from g and sets g to zero.  NULL: gradients stay in g. */
@@ -101,6 +106,11 @@ int tmodel_init_stages(struct tmodel *t, const struct model *from,
  * must outlive t.  Passes read the weights of `from` as they are stored. */
 void tmodel_init_adapter(struct tmodel *t, const struct model *from,
     struct adapter *a);
+/* Do not compute gradients of tensors for whose Hugging Face names rate is 0,
+ * those of experts excepted; their gradients stay zero, and all others have the
+ * same bits.  t has no adapter. */
+void tmodel_freeze(struct tmodel *t,
+    double (*rate)(const void *ctx, const char *name), const void *ctx);
 int tmodel_has(const struct tmodel *t, size_t group);
 /* First element of part r <= n of a group that n ranks divide: an even share,
  * rounded up to the next start of a tensor or multiple of GROUP_SPAN after the

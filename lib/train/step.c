@@ -452,10 +452,11 @@ backward_rows(struct row_pass *p, int last)
 
     if (last) {
         const struct judge j = { s->head, &s->o, s->teacher_head };
+        const struct group *head = &s->t->group[fetch_head(m)];
 
         fetch_now(m, fetch_head(m));
         for (size_t b = 0; b < p->rows.B; b++)
-            row_losses(p, b, &j, 1, s->t->group[fetch_head(m)].g);
+            row_losses(p, b, &j, 1, head->frozen ? NULL : head->g);
         fetch_done(m, fetch_head(m));
     }
     if (s->o.w_balance > 0.0)

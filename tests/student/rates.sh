@@ -38,6 +38,20 @@ ok 'frozen gradients do not count in the norm' awk -F '\t' '
     END { exit !(norm["frozen/metrics.tsv"] > 0 &&
         norm["frozen/metrics.tsv"] < norm["plain/metrics.tsv"]) }' \
     plain/metrics.tsv frozen/metrics.tsv
+# A rate of 1e-30 changes no weight, but its gradients are computed.
+for names in '*embed_tokens* *layers.0.*' '*embed_tokens* *mlp*' '*q_proj*'; do
+    set -f
+    for n in $names; do echo "--rates $n=0"; done >frozen.rates
+    set +f
+    sed 's/=0$/=1e-30/' frozen.rates >tiny.rates
+    rm -rf none tiny
+    # shellcheck disable=SC2046 # lists of options
+    (set -f; train none --lr 1e-2 --clip-grad 0 $(cat frozen.rates))
+    # shellcheck disable=SC2046
+    (set -f; train tiny --lr 1e-2 --clip-grad 0 $(cat tiny.rates))
+    same_model "others than $names train as if their gradients were computed" \
+        tiny none
+done
 ok 'a frozen embedding with moments in bf16' train bf16 --lr 1e-2 --moments bf16 \
     --rates '*embed_tokens*=0'
 [ "$(unchanged bf16)" -ge $embedding ] && pass 'it is unchanged with moments in bf16' ||
