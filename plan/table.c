@@ -75,7 +75,8 @@ put_objects(struct buf *b, const struct table *t)
     buf_adds(b, t->n > t->ncol ? "\n]\n" : "[]\n");
 }
 
-/* Append a bar as long as the cell is of the last column's largest. */
+/* Append a bar that is to its greatest length as the cell is to the largest cell
+ * of the last column. */
 static void
 put_bar(struct buf *b, const struct table *t, const char *cell)
 {

@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-/* { 0 } is empty; the first ncol cells are the heads. */
+/* A table of text cells, stored row by row; the first row has the heads of the
+ * columns.  { 0 } is an empty table. */
 struct table {
     char **cell; /* [n], owned */
     size_t n, ncol;

@@ -49,9 +49,8 @@ common_open_dense(struct model *m, const char *path)
     if (config_has_delta(&m->c))
         die(EX_INPUT,
             "%s: has blocks with the gated delta rule (linear_attention), "
-            "which "
-            "cannot be pruned: distil it into a dense model (teacher -m %s | "
-            "student -m SMALL)",
+            "which cannot be pruned: distil it into a dense model (teacher -m "
+            "%s | student -m SMALL)",
             path, path);
 }
 

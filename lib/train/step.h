@@ -34,18 +34,21 @@ enum kl_direction { KL_FORWARD, KL_REVERSE, KL_JS };
 
 struct loss_sum;
 
-/* A row of a message, and the log probabilities of its scored tokens, from which
- * a loss is computed (DPO, GRPO).  They do not depend on other rows, to the
- * bit. */
+/* The scored tokens of one row of a batch, as passed to logp_loss.row: log
+ * probabilities that the model gives, and the gradients that the callback sets.
+ * A row's numbers have the same bits whatever other rows are in the pass. */
 struct logp_row {
-    size_t row;            /* index in the message (struct rows of ranks_add) */
-    size_t n;              /* scored positions */
-    const uint32_t *place; /* [n] their tokens, rising; token place + 1 is what
-                            * is predicted */
-    const float *logp;     /* [n] log p of it at temperature tau, nats */
-    const float *entropy;  /* [n] of that distribution, nats */
-    const uint8_t *hit;    /* [n] 1: nothing else is more probable */
-    /* [n] gradients of the loss, a sum and not a mean; 0 at first */
+    size_t row; /* index in the message (struct rows of ranks_add) */
+    size_t n;   /* scored tokens */
+    const uint32_t
+        *place;           /* [n] their indices in the row, ascending; entry i is
+                            * about the prediction of token place[i] + 1 */
+    const float *logp;    /* [n] log probability of the predicted token at
+                            * temperature tau, nats */
+    const float *entropy; /* [n] entropy of the distribution of logp, nats */
+    const uint8_t *hit;   /* [n] 1: no other token is more probable */
+    /* [n] derivatives of the loss, summed over tokens and not averaged; zero
+     * before the callback */
     float *dlogp, *dentropy;
 };
 
@@ -78,13 +81,14 @@ struct loss_sum {
     double ce, kl;  /* sums over scored positions; with dft, of p CE */
     double z;       /* squared log-sum-exps; summed if w_z is not 0 */
     double sh;      /* sum over rows, each weighted by its scored positions */
-    double balance; /* the same, of the loss of load balance */
+    double balance; /* load-balance loss: sum over rows, weighted as in sh */
     double own[LOSS_OWN]; /* sums of a struct logp_loss */
     size_t n;             /* scored positions */
     size_t tok;           /* non-padding tokens */
 };
 void loss_sum_add(struct loss_sum *to, const struct loss_sum *from);
-/* The weighted sum of CE, KL, SquareHead and squared log-sum-exps, over n. */
+/* The weighted sum of CE, KL, SquareHead, squared log-sum-exps and load-balance
+ * loss, divided by n. */
 double loss_sum_mean(const struct loss_sum *s, const struct loss_opt *o);
 
 struct step;
