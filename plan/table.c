@@ -75,8 +75,8 @@ put_objects(struct buf *b, const struct table *t)
     buf_adds(b, t->n > t->ncol ? "\n]\n" : "[]\n");
 }
 
-/* Append a bar that is to its greatest length as the cell is to the largest cell
- * of the last column. */
+/* Append a bar whose share of the greatest length is the cell's share of the
+ * largest cell of the last column. */
 static void
 put_bar(struct buf *b, const struct table *t, const char *cell)
 {

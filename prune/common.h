@@ -57,8 +57,8 @@ enum dtype common_dtype(int choice);
 /* Open a model, and check that its weights are finite.  Dies; with EX_USAGE if
  * path is NULL. */
 void common_open(struct model *m, const char *path);
-/* Open a model as common_open does.  Dies if the model is a mixture of experts or
- * has blocks with the gated delta rule. */
+/* Open a model as common_open does.  Dies if the model is a mixture of experts
+ * or has blocks with the gated delta rule. */
 void common_open_dense(struct model *m, const char *path);
 /* Initialise the kernels of --compute, and start threads (0: all processors);
  * dies. */

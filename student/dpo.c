@@ -38,9 +38,9 @@ static const struct opt options[] = { OPTIONS_MODEL(a), OPT_GROUP("pairs"),
         "probability that a pair is the wrong way round"),
     OPT_STR(0, "reference", &reference, "model",
         "reference model (default: that of -m)"),
-    OPTIONS_OPTIMISER(a, "1e-6"), OPTIONS_WEIGHTS(a), OPTIONS_STEPS(a),
-    OPTIONS_PASSES(a), OPTIONS_PRECISION(a), OPTIONS_RANKS(a), OPTIONS_SAVE(a),
-    OPTIONS_RESUME(a), OPT_END };
+    OPTIONS_OPTIMISER(a, "1e-6"), OPTIONS_WEIGHTS(a), OPTIONS_LORA(a),
+    OPTIONS_STEPS(a), OPTIONS_PASSES(a), OPTIONS_PRECISION(a), OPTIONS_RANKS(a),
+    OPTIONS_SAVE(a), OPTIONS_RESUME(a), OPT_END };
 
 /* Sums over pairs, or tokens, in the member `own` of struct loss_sum. */
 enum {

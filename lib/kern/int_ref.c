@@ -70,8 +70,8 @@ half_of(const unsigned char *p, size_t row)
     return half_to_float(load16(p + 2 * row));
 }
 
-/* Set e [groups] to the scales of one row of block b of a piece, and *min to the
- * factor of its minima. */
+/* Set e [groups] to the scales of one row of block b of a piece, and *min to
+ * the factor of its minima. */
 static void
 scales_at(struct int_form f, const unsigned char *piece, size_t row, size_t b,
     float *e, float *min)

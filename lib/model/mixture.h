@@ -33,9 +33,9 @@ const struct mixture *mixture_at(size_t i);
 
 /* Numbers of matrices besides those of blocks (W_Q, ...). */
 enum { MATRIX_EMBED = -1, MATRIX_HEAD = -2 };
-/* The type that a file of mixture x gives a matrix with `cols` columns; `block`:
- * the block that the matrix is in, if it is in one; important: 1 if the weights
- * are rounded by importance.  If 256 does not divide `cols`, the type has smaller
+/* The type that a file of mixture x gives a matrix with `cols` columns.  block:
+ * the block that the matrix is in, if it is in one; important: 1 if weights are
+ * rounded by importance.  If 256 does not divide `cols`, the type has smaller
  * blocks; if 32 does not, it is F16. */
 enum dtype mixture_type(const struct mixture *x, const struct config *c,
     int matrix, size_t block, size_t cols, int important);

@@ -38,7 +38,8 @@ struct adamw *adamw_new_parts(const struct tmodel *t, enum dtype moments,
 void adamw_free(struct adamw *a);
 /* Multiply the learning rate of each tensor by rate(ctx, NAME), for its Hugging
  * Face name.  A tensor of rate 0 is frozen: its gradients do not count in the
- * norm, and it does not change; tmodel_freeze leaves them out.  Without this call all rates are 1. */
+ * norm, and it does not change; tmodel_freeze leaves them out.  Without this
+ * call all rates are 1. */
 void adamw_rates(struct adamw *a, const struct tmodel *t,
     double (*rate)(const void *ctx, const char *name), const void *ctx);
 /* Keep an exponential moving average of the parameters, which are those of t

@@ -46,8 +46,8 @@ struct head_loss {
     double *p;     /* [workers][top] */
 };
 
-/* At most R predictions that are processed together.  Its arrays are those given
- * to head_loss_rows, from the tile's first prediction on. */
+/* At most R predictions that are processed together.  Its arrays are those
+ * given to head_loss_rows, from the tile's first prediction on. */
 struct tile {
     struct head_loss *h;
     const struct loss_opt *o;

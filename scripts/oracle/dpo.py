@@ -2,13 +2,15 @@
 precision.
 usage: dpo.py GOLDEN      (tests/golden; writes dpo/: a random Llama with the
                            tokenizer tok/digits.json and a chat template,
-                           pairs.jsonl, and NAME.tsv for each loss)
+                           pairs.jsonl, and NAME.tsv for each loss; and adapter/,
+                           a LoRA that PEFT begins, with lora.tsv)
 
 NAME.tsv has the metrics of 5 steps on all pairs: the loss and its metrics are
 computed by TRL's own DPOTrainer._compute_loss, called with an object that has
 the members it reads; the update is PyTorch's AdamW (lr 1e-2, betas 0.9 0.95,
 eps 1e-8, no decay) after clip_grad_norm_ to 1.  Texts are tokenised as TRL's
 tokenize_fn does, with its common_prefix_length."""
+import copy
 import json
 import os
 import sys
@@ -132,9 +134,11 @@ def nothing(*_):
     yield
 
 
-def steps(name, model, tok, options, out):
-    import copy
-    policy, ref = Fused(copy.deepcopy(model)), Fused(model)
+def steps(name, model, tok, options, out, adapted=None):
+    """adapted: the model with an adapter, trained in place of the model; the
+    reference is the model, which is the adapted one with its adapter disabled"""
+    policy, ref = Fused(adapted or copy.deepcopy(model)), Fused(model)
+    trained = [p for p in policy.parameters() if p.requires_grad]
     same = lambda x: x
     me = SimpleNamespace(
         model=policy, ref_model=ref, beta=0.1, label_smoothing=0.0,
@@ -147,7 +151,7 @@ def steps(name, model, tok, options, out):
         accelerator=SimpleNamespace(device='cpu', gather=same,
                                     gather_for_metrics=same))
     vars(me).update(options)
-    opt = torch.optim.AdamW(policy.parameters(), lr=1e-2, betas=(0.9, 0.95),
+    opt = torch.optim.AdamW(trained, lr=1e-2, betas=(0.9, 0.95),
                             eps=1e-8, weight_decay=0)
     data, lines = batch(tok), []
     for _ in range(STEPS):
@@ -155,7 +159,7 @@ def steps(name, model, tok, options, out):
         loss = DPOTrainer._compute_loss(me, policy, data, False)
         opt.zero_grad()
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
+        norm = torch.nn.utils.clip_grad_norm_(trained, 1.0)
         opt.step()
         m = {k: v[-1] for k, v in me._metrics['train'].items()}
         m |= dict(loss=loss.item(), norm=norm.item())
@@ -176,6 +180,18 @@ def main():
     dpo_trainer.is_peft_model = lambda m: False
     for name, options in LOSSES.items():
         steps(name, model, tok, options, f'{sys.argv[1]}/dpo')
+    import peft     # 0.21.0
+    torch.manual_seed(SEED)
+    torch.set_default_dtype(torch.float32)
+    adapted = peft.get_peft_model(copy.deepcopy(model).float(), peft.LoraConfig(
+        r=4, lora_alpha=8, target_modules=['q_proj', 'v_proj', 'up_proj', 'down_proj']))
+    adapted.save_pretrained(f'{sys.argv[1]}/dpo/adapter')
+    torch.set_default_dtype(torch.float64)
+    adapted.double()
+    with adapted.disable_adapter(), torch.no_grad():
+        x = batch(tok)['input_ids']
+        assert torch.equal(adapted(x).logits, model(x).logits)
+    steps('lora', model, tok, {}, f'{sys.argv[1]}/dpo', adapted)
 
 
 main()

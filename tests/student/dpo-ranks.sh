@@ -36,4 +36,11 @@ rm half/config.json
 ok '4 ranks go on' prefer 4 half --deterministic --resume
 same 'a run resumed with other ranks has the bits of one process' \
     d1/model.safetensors half/model.safetensors
+ok 'one process trains an adapter by --deterministic' prefer 1 a1 --lora 4 \
+    --deterministic
+for n in 2 4; do
+    ok "$n ranks train an adapter" prefer $n a$n --lora 4 --deterministic
+    same "$n ranks have the adapter of one process" a1/adapter_model.safetensors \
+        a$n/adapter_model.safetensors
+done
 done_testing

@@ -1,6 +1,7 @@
 #!/bin/sh
 # student dpo: 5 steps are those of TRL's DPOTrainer in double precision
-# (scripts/oracle/dpo.py), for texts and conversations, by five losses
+# (scripts/oracle/dpo.py), for texts and conversations, by five losses, and for
+# an adapter that PEFT began
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/dpo.sh"
 
@@ -39,5 +40,6 @@ ipo --loss ipo
 robust --loss robust --label-smoothing 0.1
 mixture --loss sigmoid_norm,sft:0.5
 apo_down --loss apo_down --beta 0.5
+lora --adapter golden/adapter
 EOT
 done_testing

@@ -104,6 +104,34 @@ status 2 'a run of student train is refused' student dpo -q -m s0 -o trained --l
     --schedule constant --resume -- pairs.jsonl
 like 'the message names the command' 'command is "student dpo"' err
 
+# --- an adapter, whose reference is the model without it ---
+lora() {
+    run=$1
+    shift
+    prefer "$run" --lora 4 --schedule constant --lr 1e-2 "$@"
+}
+same_adapter() {
+    same "$1" "$2/adapter_model.safetensors" "$3/adapter_model.safetensors"
+}
+ok 'an adapter is trained on pairs' lora adapted
+equal "the first loss of an adapter is log 2" \
+    "$(column loss adapted/metrics.tsv | head -n 1)" 0.693147181
+ok 'an adapter learns to prefer' awk -F '\t' '
+    NR > 16 { sum += $7 } END { exit !(sum / 5 > 0.9) }' adapted/metrics.tsv
+status 1 'the run of an adapter holds no weights' test -e adapted/model.safetensors
+ok 'another number of threads and rows a pass adapts' lora threads -j 3 --micro 1
+same_adapter 'threads and rows of a pass change no bit of an adapter' adapted threads
+ok '10 steps of an adapter are made' lora adapting --steps 10
+rm adapting/adapter_config.json
+ok '10 more steps of the adapter are made' lora adapting --resume
+same_adapter '10 and 10 steps have the bits of 20 for an adapter' adapted adapting
+ok 'dropout in an adapter trains' lora dropped --lora-dropout 0.1 --steps 2
+ok 'a DoRA trains on pairs' lora dora --lora-dora --steps 2
+ok 'an adapter is trained further, against the model' lora further --lora 0 \
+    --adapter adapted --steps 1
+ok 'an adapter that is trained further begins with its own rewards' awk -F '\t' '
+    NR == 2 { exit !($7 > 0.9 && $8 > 0) }' further/metrics.tsv
+
 # --- what is refused ---
 wrong() { # WHAT STATUS WORDS RECORD
     printf '%s\n%s\n' "$(sed 1q pairs.jsonl)" "$4" >bad.jsonl
