@@ -1,7 +1,7 @@
 /*
  * Folders: listing one, removing one, locking one, and making one that is whole
- * or not there.  Symbolic links to what is to be removed are not followed.  A
- * folder that cannot be read is an error; it never counts as empty.
+ * or not there.  Removing never follows a symbolic link.  A folder that cannot
+ * be read is an error; it never counts as empty.
  */
 #ifndef BASE_DIR_H
 #define BASE_DIR_H
@@ -26,9 +26,10 @@ int dir_remove(const char *dir, struct err *e);
 
 /* Keep other processes out of dir, until dir_unlock or the end of the process,
  * by a lock on the file DIR/.lock, or DIR/.lock.r for rank r > 0.  The file
- * names the process that holds the lock, and is removed with it.  Rank 0 locks
- * first; it fails while any rank of an earlier run lives.  -1 (EX_SYS): *e
- * names the holder.  A file system without locks brings only a warning. */
+ * names the process that holds the lock, and is removed with it.  Rank 0 must
+ * lock first; its call fails while any rank of an earlier run lives.  -1
+ * (EX_SYS): *e names the holder.  A file system without locks brings only a
+ * warning. */
 #define DIR_LOCK ".lock"
 struct dir_lock {
     int fd, place; /* descriptor; number from io_remember */
@@ -39,12 +40,12 @@ void dir_unlock(struct dir_lock *l);
 
 /*
  * A folder that is made as PATH.tmp and renamed to PATH when it is whole.
- * Until then the file DIR_MARK in it shows that retort made it, and a lock on
- * that file that its maker lives.  A PATH.tmp of a dead maker is removed; any
- * other folder or file of that name is refused (EX_USAGE).  If the program ends
- * before dir_new_commit, even by a signal, the folder is removed with the files
- * in it.  A folder called PATH is whole, even if a kill has left DIR_MARK in
- * it.
+ * Until then the folder holds a file DIR_MARK, which shows that retort made the
+ * folder; a lock on that file shows that the process that made it is alive.  A
+ * PATH.tmp whose maker has died is removed; any other folder or file of that
+ * name is refused (EX_USAGE).  If the program ends before dir_new_commit, even
+ * by a signal, the folder is removed with the files in it.  A folder called
+ * PATH is whole, even if a kill has left DIR_MARK in it.
  */
 #define DIR_MARK ".unfinished"
 struct dir_new {

@@ -37,7 +37,7 @@ int err_set(struct err *e, int code, const char *fmt, ...)
 int err_at(struct err *e, uint64_t at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Put "fmt: " in front of what *e says; returns -1. */
+/* Put "fmt: " in front of e->msg; returns -1. */
 int err_prefix(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -41,12 +41,13 @@ int io_unnamed(struct err *e);
 
 /* Write all n bytes.  0, or -1 with errno (EPIPE: the reader has left). */
 int io_write(int fd, const void *buf, size_t n);
-/* If fd is a pipe, let it hold 1 MiB, if the system allows that.  Fewer waits
- * follow, each of which may have to wake a sleeping processor. */
+/* If fd is a pipe, let it hold 1 MiB, if the system allows that.  Programs then
+ * wait for each other less often; every wait may have to wake a sleeping
+ * processor. */
 void io_widen_pipe(int fd);
 
 /* A regular file mapped read-only (shared).  An empty one has p = "", n = 0.
- * If what is mapped can no longer be read, because the file has shrunk or the
+ * If mapped bytes can no longer be read, because the file has shrunk or the
  * disk failed, the program names file and offset and exits EX_INPUT. */
 struct io_map {
     const unsigned char *p;

@@ -17,10 +17,10 @@
 int size_mul(size_t a, size_t b, size_t *r);
 int size_add(size_t a, size_t b, size_t *r);
 
-/* End the program because memory is exhausted: call the handler, which programs
- * set (cli/prog.h) and which ends them, with "out of memory: WHAT" (a trailing
- * ':' adds the text of errno).  Without a handler, or if it returns, print the
- * message on stderr and abort(). */
+/* End the program because memory is exhausted: call mem_handler with "out of
+ * memory: WHAT" (a trailing ':' adds the text of errno).  Programs set a
+ * handler that prints the message and exits (cli/prog.h).  Without a handler,
+ * or if it returns, print the message on stderr and abort(). */
 extern void (*mem_handler)(const char *msg);
 void mem_exhausted(const char *what, ...)
     __attribute__((noreturn, format(printf, 1, 2)));
@@ -76,8 +76,8 @@ void arena_plan(struct arena *a);
 /* Map cap bytes, which are zero when first touched.  Calls mem_exhausted() if
  * the system refuses. */
 void arena_init(struct arena *a, size_t cap);
-/* From here on arenas may be larger than memory.  For plan(1), which never
- * touches those that it makes. */
+/* From here on arenas may be larger than memory.  Only plan(1) calls this: its
+ * arenas are never touched. */
 void arena_overcommit(void);
 /* Allocate n*size bytes, 64-byte aligned, zero when the arena is fresh.
  * Asserts that they fit, since the arena's size comes from a plan.  NULL while

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Parse a list such as "0-3,8" into set.  0; -1: it is none, or the machine
- * lacks one of them. */
+/* Parse a list such as "0-3,8" into set.  0; -1: s is no such list, or the
+ * machine lacks one of the processors. */
 static int
 read_cpus(hwloc_topology_t t, hwloc_bitmap_t set, const char *text)
 {

@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-/* Bind the process, before it has threads or buffers; NULL, NULL: it stays as
- * it is.
+/* Bind the process, before it has threads or buffers.  If cpus and node are
+ * both NULL, nothing is bound.
  * cpus: list of processors, such as "0-3,8"; NULL: those of the node.
  * node: NUMA node for its memory; NULL: any.  "rank": the node of process
  * number `rank` of `ranks` on this machine: consecutive processes share a node,

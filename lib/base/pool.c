@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A wait spins only this often: the other programs of a pipeline need the
- * processors. */
+/* A waiting thread looks so often before it sleeps.  Few looks: the other
+ * programs of a pipeline need the processors. */
 enum { SPIN = 2000 };
 
 struct worker {

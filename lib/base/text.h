@@ -14,9 +14,10 @@ enum {
 };
 
 /* Write the first character of s[n], n > 0, to out as text that a terminal
- * shows.  Shown as \xNN for each byte are: control characters (C0, DEL, C1,
- * line separators), marks that turn the direction of writing or are invisible,
- * and bytes that are not UTF-8.  Returns how many bytes of s were taken. */
+ * shows.  These are shown as \xNN, byte by byte: control characters (C0, DEL,
+ * C1, line separators), marks that turn the direction of writing or are
+ * invisible, and bytes that are not UTF-8.  Returns how many bytes of s were
+ * taken. */
 size_t text_char(char out[TEXT_CHAR], const char *s, size_t n);
 
 /* Write s, shown as by text_char, to out[size], size >= 4, and return out.

@@ -8,8 +8,8 @@
 
 /* Start f(arg) as a thread, which the caller joins.  It blocks all signals, so
  * that signals sent to the process interrupt waits in the other threads.
- * SIGBUS is not blocked: a thread gets it for reading a mapped file, and
- * io_guard (io.h) reports it.  0; -1: no thread can be made. */
+ * SIGBUS is not blocked: a thread gets it when a mapped file cannot be read,
+ * and io_guard (io.h) reports that.  0; -1: no thread can be made. */
 int thread_start(pthread_t *id, void *(*f)(void *), void *arg);
 
 #endif

@@ -14,15 +14,17 @@
 
 #include <stddef.h>
 
-/* Write the trace of process number `process` (a rank) to path if that is 0,
- * else to path.PROCESS, which process 0 appends to its own when it closes. */
+/* Begin the trace of process number `process` (a rank).  Process 0 writes to
+ * path, any other one to path.PROCESS; when process 0 closes its trace, it
+ * appends the others' files. */
 int timeline_open(const char *path, size_t process, struct err *e);
 int timeline_on(void);
-/* Record that the calling thread did this from `begin` (a clock_now()) to now.
- * kind and name may not hold quotes. */
+/* Record that the calling thread has worked on `name`, of category `kind`, from
+ * `begin` (a clock_now()) until now.  Both texts may not hold quotes. */
 void timeline_add(const char *kind, const char *name, double begin);
 /* Close the trace; -1 and *e if not all was written.  Process 0 appends the
- * traces of the others: these must be closed, and in the same file system. */
+ * other processes' traces, which must be closed and in files that process 0 can
+ * read. */
 int timeline_close(size_t processes, struct err *e);
 
 #endif

@@ -12,8 +12,9 @@
 #define UTF8_BAD UINT32_MAX
 
 /* Return the character at p < end, and set *len to its bytes.  If there is no
- * valid character: UTF8_BAD, and *len (>= 1) is the longest beginning of one,
- * which one U+FFFD replaces (Unicode, section 3.9). */
+ * valid character: return UTF8_BAD, and set *len (>= 1) to the bytes that a
+ * single U+FFFD replaces, the longest beginning of a valid character (Unicode,
+ * section 3.9). */
 uint32_t utf8_next(const unsigned char *p, const unsigned char *end,
     size_t *len);
 
