@@ -270,7 +270,7 @@ print_version(void)
     print_and_exit(&b);
 }
 
-/* For parsing an argument and naming it in an error. */
+/* The arguments of opt_parse that its functions need. */
 struct parse {
     const struct opt *table;
     const char *about, *operands;
@@ -503,8 +503,8 @@ nearest_option(const struct opt *table, const char *name, size_t n)
     }
 }
 
-/* For the name of an option in other trainers, the name that it has here and
- * the program that has it; NULL: the name is not known. */
+/* Say which option of retort, with its program if that is another one, does
+ * what option name[n] does in other trainers; NULL: the name is not known. */
 static const char *
 elsewhere(const struct opt *table, const char *name, size_t n)
 {

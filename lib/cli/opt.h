@@ -119,8 +119,8 @@ char **opt_parse(int argc, char **argv, const struct opt *table,
 void opt_write(struct buf *b, const struct opt *table,
     const char *const *leave_out);
 
-/* Append those lines of opt_write whose values differ from the defaults, the
- * values before opt_parse. */
+/* Append those lines of opt_write whose values differ from the defaults, which
+ * are the values before opt_parse. */
 void opt_changes(struct buf *b, const struct opt *table,
     const char *const *leave_out);
 

@@ -3,8 +3,8 @@
  * times a second and never wider than the terminal.  The programs of a pipe
  * share that line: the last one draws it; one whose standard output is a pipe
  * draws it only with -v.  If stderr is not a terminal it is taken for a log,
- * which gets a line a minute, or with -v one every ten seconds.  With -q there
- * is none.
+ * which gets a line a minute, or with -v one every ten seconds.  With -q no
+ * progress is shown.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H

@@ -1,6 +1,6 @@
 /*
  * Programs with commands, such as `shard write`.  A program's table lists its
- * commands, for finding one by its name and for -h.
+ * commands: sub_run finds a command in it by name, and -h prints it.
  */
 #ifndef CLI_SUB_H
 #define CLI_SUB_H
