@@ -31,8 +31,8 @@ fill_class_block(uint8_t *block, const uint32_t *r, uint32_t *left)
     return r;
 }
 
-/* Runs before main, so that uni_class need not check; takes 0.1 ms.  Blocks all
- * of whose characters have the same class are one. */
+/* Runs before main, so that uni_class need not check; takes 0.1 ms.  Blocks in
+ * which every character has one and the same class are stored once. */
 __attribute__((constructor)) static void
 fill_tables(void)
 {

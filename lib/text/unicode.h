@@ -1,9 +1,9 @@
 /*
  * Unicode as tokenizers see it: UTF-8 of whole texts, and character classes.
- * Each class is that of the Unicode version that the Hugging Face tokenizers
- * library 0.23 uses for it; with a system's own tables ids would differ.  The
- * table of classes is in unicode_table.c, that of punctuation in
- * unicode_punct.c.
+ * Each class follows the Unicode version that the Hugging Face tokenizers
+ * library 0.23 uses for that class; the tables of an operating system could
+ * give other ids.  The table of classes is in unicode_table.c, that of
+ * punctuation in unicode_punct.c.
  */
 #ifndef TEXT_UNICODE_H
 #define TEXT_UNICODE_H
