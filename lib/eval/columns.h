@@ -8,8 +8,8 @@
 /* Append a space and a number, right-aligned in `width` columns; "-" if it is
  * not finite. */
 void put_column(struct buf *b, int width, const char *fmt, double v);
-/* Append a space and "low..high", right-aligned; fmt: printf's format of both;
- * "-" if one is not finite. */
+/* Append a space and "low..high", right-aligned; fmt is printf's format of each
+ * number; "-" if one is not finite. */
 void put_range(struct buf *b, int width, const char *fmt, double low,
     double high);
 /* Append the end of a line: the labels of two models as "a - c", their

@@ -12,7 +12,7 @@
 struct eval_model {
     int recorded; /* 1: no weights; a file or the stream holds its
                    * predictions */
-    int foreign;  /* 1: its tokenizer is not the input's */
+    int foreign;  /* 1: the model's tokenizer is not the input's */
     char *label, *path;
     struct model m;
     struct fwd *f;
