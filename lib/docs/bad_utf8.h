@@ -5,7 +5,7 @@
 
 #include "docs/docs.h"
 
-/* Counts of the file or member whose documents are being put. */
+/* Counts for the current file, or member of an archive. */
 struct bad_utf8 {
     size_t input, entry; /* number of the file, and of the member in it */
     int lossy;           /* 1: accept any share of bad bytes */
@@ -17,12 +17,12 @@ struct bad_utf8 {
 };
 
 /* Count the next document in order.  -1 and *e: more than one place in 100
- * bytes is bad, either in all of the previous file, or in this file up to here,
- * if that is 1 MiB or more. */
+ * bytes is bad: in the previous file, if d begins a new one, or in this file up
+ * to the end of d, if that is 1 MiB or more. */
 int bad_utf8_doc(struct bad_utf8 *m, const struct doc *d, struct err *e);
-/* -1 and *e: this document alone has too many bad places for all bytes of its
- * file up to the document's end, if these are 1 MiB or more; else 0.  Call it
- * before repairing a long document. */
+/* -1 and *e: d ends 1 MiB or more into its file, and the bad places of d alone
+ * are more than one in 100 of the bytes up to there; else 0.  Call it before
+ * repairing a long document. */
 int bad_utf8_alone(const struct doc *d, struct err *e);
 /* Judge the last file as bad_utf8_doc does. */
 int bad_utf8_end(struct bad_utf8 *m, struct err *e);

@@ -31,7 +31,7 @@ int documents_end(const char *p, size_t n);
 /* Append the first line, with the sources of in. */
 void documents_put_head(struct buf *out, const struct inputs *in,
     const struct documents_run *run);
-/* Append the beginning of a line: where d comes from. */
+/* Append the beginning of a document's line, which says where d comes from. */
 void documents_put_place(struct buf *out, const struct doc *d,
     const char *source);
 /* Append the whole line of a document with UTF-8 text[n]. */

@@ -25,7 +25,7 @@ void passed_join(struct passed *p, const struct passed *from);
 /* "3 files passed over: 2 .html, 1 .docx", the most frequent first; an empty
  * text if there are none.  The caller frees it. */
 char *passed_text(struct passed *p);
-/* Note that text, unless no file was skipped, and release *p. */
+/* Print passed_text as a note, unless no file was skipped, and release *p. */
 void passed_end(struct passed *p);
 void passed_release(struct passed *p);
 

@@ -44,7 +44,7 @@ struct docs_resume {
  * complete, or has no documents. */
 int docs_resume_read(struct docs_resume *r, const char *dir, struct err *e);
 /* -1 and *e (EX_USAGE) if r has a cursor and the hashes `was` and `is` differ;
- * what: the message's word for that which was hashed. */
+ * what: name of what was hashed, for the message, such as "options". */
 int docs_resume_check(const struct docs_resume *r, const char *dir,
     const char *what, uint64_t was, uint64_t is, struct err *e);
 /* Set *from to r->from, where reading begins.  If clean wrote the input, *from
