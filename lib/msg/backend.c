@@ -76,8 +76,8 @@ msg_sink_memory(const struct msg_sink *s, size_t n)
     return s->backend->sink_memory ? s->backend->sink_memory(s, n) : 0;
 }
 
-/* Return r, the result of a write; after a reader that has left, or half a
- * message, send nothing more. */
+/* Return r, the result of a write.  If the reader has left or a message has
+ * broken off half-way, nothing more is sent. */
 static int
 record_sent(struct msg_sink *s, int r, const struct err *e)
 {

@@ -2,8 +2,8 @@
  * Transports: how the bytes of a stream are read and written.  A transport is a
  * table of functions, chosen by the kind of the address: a file or a pipe
  * (file.c); tcp:, with checksums of frames (tcp.c); shm: and unix:, whole
- * messages in shared memory (shm.c).  shard/source.c of lib/shard is one more,
- * which only reads: the content of a directory.  in.c and out.c call only these
+ * messages in shared memory (shm.c).  shard/source.c adds a transport that only
+ * reads: the content of a shard directory.  in.c and out.c call only these
  * tables.
  *
  * A transport's own structs begin with a struct msg_src or msg_sink; its

@@ -29,7 +29,7 @@ seen_put(struct seen *s, uint32_t id, uint32_t token)
     return 0;
 }
 
-/* Number of entries that a token has, of k; kind: teacher.kind, or NULL. */
+/* Number of a token's k entries that are used; kind: teacher.kind, or NULL. */
 static size_t
 entry_count(const struct st_tensor *kind, size_t token, size_t k)
 {

@@ -15,7 +15,8 @@ struct http_answer {
     /* not decoded yet: */
     struct buf raw;
     int chunked;
-    size_t left; /* bytes of the chunk that are still to come, with its end */
+    size_t left; /* bytes of the chunk still to come, with the CR and LF that
+                  * end it */
 };
 /* Take n bytes that came; n = 0: the connection was closed.  -1 and *e
  * (EX_INPUT): it is not HTTP, or the answer is broken off. */

@@ -36,8 +36,8 @@ struct slot {
     unsigned char *block; /* memory to free */
     unsigned char *mem;   /* cap bytes in block, aligned to MSG_ALIGN */
     size_t cap;
-    int turn; /* 1: the caller waits for this slot, so `ahead` does not limit
-               * it */
+    int turn; /* 1: the caller waits for this slot: `ahead` does not limit its
+               * size */
     struct msg m;
     struct chain after; /* H of m */
     uint64_t end;       /* where m ends in the ring that holds it */

@@ -76,7 +76,7 @@ int msg_in_fit(struct msg_in *r, const struct stream_info *i, size_t V,
 const char *msg_in_name(const struct msg_in *r);
 /* H(k) of the last message read. */
 const struct chain *msg_in_chain(const struct msg_in *r);
-/* The `stream` message, kept as long as the reader; set by the first
+/* The `stream` message, which lives as long as r; empty before the first
  * msg_read. */
 const struct st *msg_in_head(const struct msg_in *r);
 uint64_t msg_in_bytes(const struct msg_in *r);
@@ -100,10 +100,9 @@ struct msg_out;
  * shm: a writer waits when the ring is full, and at the end.  From here on
  * SIGPIPE is ignored. */
 struct msg_out *msg_out_open(const char *addr, struct err *e);
-/* Send the same messages to one more destination; call before the first
- * message.  There may be MSG_OUTS destinations in all.  The slowest reader sets
- * the pace.  A reader that leaves is left out, and the run ends when all have
- * left. */
+/* Send all messages to one more destination too; call before the first message.
+ * There may be MSG_OUTS destinations in all.  The slowest reader sets the pace.
+ * A reader that leaves is left out, and the run ends when all have left. */
 #define MSG_OUTS 16
 int msg_out_tee(struct msg_out *w, const char *addr, struct err *e);
 /* msg_begin begins a message and sets its kind, seq and chain; add metadata and

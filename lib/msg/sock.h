@@ -9,8 +9,8 @@
  * 32 bytes: "retort-ipc-3 rd\n" or "... wr\n", then 16 random bytes.  Then each
  * sends a proof of 32 bytes (proof.h) that it knows RETORT_TOKEN; over unix
  * sockets the word is empty.  The listener hears several connections at a time,
- * and closes the others when one has proved that it knows the word.  Nothing
- * after that is protected.
+ * and closes the others when one has proved that it knows the word.  The
+ * messages that follow are neither encrypted nor authenticated.
  */
 #ifndef MSG_SOCK_H
 #define MSG_SOCK_H

@@ -35,8 +35,8 @@ uint64_t msg_tokens(const struct msg *m);
 /* Key of a document: XXH3-64 of the source's name, NUL, the input's name, NUL,
  * and record as 8 bytes, little-endian. */
 uint64_t msg_doc_key(const char *source, const char *input, uint64_t record);
-/* Does the writer set this key in each message of kind k, so that it is never
- * copied? */
+/* Does the writer itself set this key in each message of kind k?  Such a key is
+ * not copied from another message. */
 int msg_is_own_key(enum msg_kind k, const char *key);
 /* Refuse an address shm:, unix: or tcp: where a folder is needed: -1 and
  * EX_USAGE. */
