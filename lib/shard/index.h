@@ -1,6 +1,6 @@
 /*
- * The index of a shard: made while the shard is written, and read in place
- * where its file is mapped.  For lib/shard and its tests; programs get the
+ * The index of a shard.  It is made while the shard is written; readers map its
+ * file and read it in place.  For lib/shard and its tests; programs get the
  * index of an open directory from set_index and set_frames (set.h).
  */
 #ifndef LIB_SHARD_INDEX_H

@@ -1,6 +1,6 @@
 /*
- * Makes a stream that a program has imported, merged or repaired, and stores
- * it.
+ * Builds a stream message by message, for programs that import, merge or repair
+ * one, and stores it in a directory.
  *
  * shardmk_begin begins a message and sets its keys kind, seq and, in a batch,
  * chain.

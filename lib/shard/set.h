@@ -14,8 +14,8 @@
  * everything in order: set_in_open (source.h).  Everything that is read is
  * checked against a hash before it is used.
  *
- * write.h and make.h write directories, check.h and repair.h judge and save
- * them, dir.h knows their files.
+ * write.h and make.h write directories, check.h checks and repair.h repairs
+ * them, dir.h has the names of their files.
  */
 #ifndef LIB_SHARD_SET_H
 #define LIB_SHARD_SET_H
@@ -29,10 +29,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An open directory.  Opening it builds nothing: an index is mapped when it is
- * asked for.  Only one thread at a time may use it, with one exception: of
- * shards whose index was asked for, several threads may read frames and
- * messages, each with its own shard_buf. */
+/* An open directory.  Opening it reads no index: set_index and set_frames map
+ * one when it is asked for.  Only one thread at a time may use it, with one
+ * exception: of shards whose index was asked for, several threads may read
+ * frames and messages, each with its own shard_buf. */
 struct shard_set;
 /* Open a directory.  One whose manifest says `open` (not finished) is refused
  * (EX_INPUT) unless partial. */

@@ -43,7 +43,7 @@ dir_src_read(struct msg_src *base, void *p, size_t n, struct err *e)
     return (ptrdiff_t)k;
 }
 
-/* A frame, compressed and decompressed. */
+/* The memory of a frame, compressed and decompressed. */
 static size_t
 dir_src_memory(const struct msg_src *s, size_t n)
 {

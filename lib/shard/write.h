@@ -52,8 +52,8 @@ struct shard_writer *shardw_append(const char *dir, const struct shard_opts *o,
     struct msg_rules *r, struct err *e);
 int shardw_put(struct shard_writer *w, const struct msg *m, struct err *e);
 const struct manifest *shardw_manifest(const struct shard_writer *w);
-/* Compress and write the messages that are held back until there are enough for
- * all threads; commit full shards.  shardw_close does this too, but returns no
+/* Compress and write the messages held back (shardw_put collects enough for all
+ * threads), and commit full shards.  shardw_close does this too, but returns no
  * error. */
 int shardw_settle(struct shard_writer *w, struct err *e);
 /* Without an `end`, the unfinished shard is dropped, committed shards stay, and
