@@ -1,7 +1,7 @@
 /*
- * Arrays of which each rank of a group holds a part.  They are gathered whole
- * into a few buffers, to be read.  An array stays in its buffer until the
- * buffer is needed for another one, so that an array soon read again is not
+ * Arrays that are split over the ranks of a group.  To be read, an array is
+ * gathered whole into one of a few buffers.  An array stays in its buffer until
+ * the buffer is needed for another one, so that an array soon read again is not
  * gathered again.
  *
  * All ranks make the same calls in the same order.

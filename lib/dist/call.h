@@ -1,5 +1,5 @@
-/* Private to lib/dist: what each of its calls runs at its begin and end, to be
- * watched, logged and timed (in dist.c). */
+/* Private to lib/dist: functions that its collectives and messages call when
+ * they begin and end, so that they are watched, logged and timed; in dist.c. */
 #ifndef DIST_CALL_H
 #define DIST_CALL_H
 
@@ -10,7 +10,7 @@ struct call {
     double begin;  /* clock_now(); 0: calls are neither logged nor in the
                     * timeline */
     double wait;   /* seconds that this rank waited for the others before */
-    double before; /* of dist_posted: seconds that dist_post took */
+    double before; /* in dist_posted: seconds that dist_post took */
     size_t sent;   /* mpi_sent() when the call began */
 };
 /* Begin a call of all ranks of a group.  If calls are logged or in the

@@ -1,7 +1,7 @@
 /*
- * The ranks of a program that mpirun or srun started, and what they tell one
- * another.  A program without such a launcher, or on one rank, has groups of
- * one rank; with these every call returns at once.
+ * The ranks of a program that mpirun or srun started, and the messages between
+ * them.  A program without such a launcher, or on one rank, has groups of one
+ * rank; with these every call returns at once.
  *
  * A collective is called by all ranks of its group, in the same order and with
  * the same sizes.  Its result is fixed to the bit by its arguments and the
@@ -66,9 +66,10 @@ size_t dist_others(void);
 void dist_part(struct dist_group *part, const struct dist_group *g, size_t n,
     const char *name);
 void dist_part_free(struct dist_group *part);
-/* Number of threads that this rank should run: `asked`, unless that is 0.  Then
- * it is 0 (see pool_new) if the rank is alone on its node; else one for each
- * processor that the rank may use, or, if it may use all, its share of them. */
+/* Number of threads that this rank should run: `asked`, unless that is 0.  If
+ * asked is 0: a rank alone on its node gets 0 (see pool_new); any other one
+ * gets the number of processors it may use, or, if it may use all of the
+ * machine's, its share of them. */
 size_t dist_threads(size_t asked);
 /* numa_bind (base/numa.h) for this rank, as process of its node, before there
  * are threads and buffers.  NULL, NULL: it stays where its launcher bound it.
@@ -146,8 +147,8 @@ void dist_posted(const struct dist_group *g, const struct posted *p);
 void dist_receive(const struct dist_group *g, size_t from, size_t channel,
     float *x, size_t n);
 
-/* Cut what sums send into messages of at most so many elements, 1..2^26
- * (default 2^16).  A sum's bits do not depend on it.  For tests. */
+/* For tests: let sums send messages of at most so many elements, 1..2^26
+ * (default 2^16).  A sum's bits do not depend on this number. */
 void dist_segment(size_t elements);
 /* Bytes of the buffer that sums over n ranks keep once one was computed. */
 size_t dist_bytes(size_t n);

@@ -25,7 +25,7 @@ void mpi_part_free(struct dist_group *part);
  * Any thread may call it. */
 void mpi_abort(int status);
 
-/* May any thread call MPI, one at a time? */
+/* May threads other than the main one call MPI, one at a time? */
 int mpi_any_thread(void);
 void mpi_barrier(const struct dist_group *g);
 void mpi_broadcast(const struct dist_group *g, void *p, size_t bytes,

@@ -1,8 +1,8 @@
 /*
  * Ranks that watch one another.  A thread of each rank sends rank 0 a UDP
- * packet every tenth of `least` (but from 0.05 to 1 s).  The packet shows that
- * the rank lives, and says how long it has waited in a collective, or has not
- * been in one.  Rank 0 answers.  The job ends if
+ * packet at intervals of a tenth of `least`, but not under 0.05 s or over 1 s.
+ * The packet shows that the rank lives, and says how long it has waited in a
+ * collective, or has not been in one.  Rank 0 answers.  The job ends if
  *   a rank is silent for the limit: killed, stopped, or cut off;
  *   a rank is slow: it has not been in a collective, and others have waited in
  *     one, for the limit;
