@@ -4,7 +4,8 @@
 
 #include "tok/tokenizer.h"
 
-/* vocab_find: the id of the text p[n], or TOK_NONE; hash: its vocab_hash. */
+/* vocab_find: the id of the text p[n], or TOK_NONE; hash: vocab_hash of that
+ * text. */
 uint64_t vocab_hash(const void *p, size_t n);
 uint32_t vocab_find(const struct tokenizer *t, const void *p, size_t n,
     uint64_t hash);

@@ -1,6 +1,7 @@
 /*
  * A thread's cache of pieces, which gives the ids for the bytes of a piece.
- * Its size is bounded.  It is exact, since the bytes themselves are compared.
+ * The cache's size is bounded.  Its results are exact, since the bytes
+ * themselves are compared.
  *
  * Pieces of at most 15 bytes have slots of 32 bytes.  Two slots share a line of
  * the processor's cache, the more recently used one first.  Longer pieces, and

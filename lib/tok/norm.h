@@ -1,4 +1,4 @@
-/* Normalizers. */
+/* Normalizers, and the encoding of text between added tokens. */
 #ifndef TOK_NORM_H
 #define TOK_NORM_H
 

@@ -8,10 +8,11 @@
  * it. */
 void sp_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int lead, struct tok_ids *out);
-/* norm_run and pre_gap in one, for t->sp->spaces. */
+/* Does both norm_run and pre_gap, for tokenizers with t->sp->spaces. */
 void sp_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int first, struct tok_ids *out);
-/* Fill the tables of t->sp from the vocabulary and the merges; free them. */
+/* sp_index fills the tables of t->sp from the vocabulary and the merges;
+ * sp_free frees them. */
 void sp_index(struct tokenizer *t);
 void sp_free(struct sp *sp);
 

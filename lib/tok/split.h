@@ -33,7 +33,7 @@ size_t split_piece(enum split kind, const unsigned char *p,
 size_t split_contraction(const unsigned char *p, const unsigned char *end);
 size_t split_contraction_i(const unsigned char *p, const unsigned char *end);
 
-/* The piece of SPLIT_DEEPSEEK; see split_deepseek.c. */
+/* split_piece for SPLIT_DEEPSEEK; see split_deepseek.c. */
 size_t split_deepseek(const unsigned char *p, const unsigned char *end);
 
 #endif

@@ -7,10 +7,10 @@
  *   [!-/:-@[-`{-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+
  *   | ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
  *
- * each for every piece that those before it have made.  So the third sees only
- * a run of Chinese and Japanese characters, or of others up to a number: here,
- * a segment.  A run of characters that nothing matches (controls, unassigned
- * ones) is a piece.
+ * each cutting the pieces that the pattern before it has made.  So the third
+ * sees only a run of Chinese and Japanese characters, or of others up to a
+ * number: here, a segment.  A run of characters that nothing matches (controls,
+ * unassigned ones) is a piece.
  */
 #include "tok/split.h"
 #include "text/unicode.h"

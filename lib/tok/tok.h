@@ -129,7 +129,7 @@ void tok_hash(const struct tokenizer *t, char hex[33]);
  * Is hash (of a `stream` message) the hash of the tokenizer at path, such as a
  * model's?
  * 1: yes.
- * 0: no; ids of one mean nothing to the other.
+ * 0: no; the two tokenizers' ids have different meanings.
  * -1: the tokenizer at path cannot be read (*e says why).
  */
 int tok_matches(const char *path, const char *hash, struct err *e);

@@ -152,7 +152,7 @@ pair_put(struct tokenizer *t, uint64_t key, struct merge m)
     *word |= bits;
 }
 
-/* Fill the table of merges of two bytes, which most lookups are of. */
+/* Fill the table of merges of two bytes: most lookups are of such pairs. */
 static void
 fill_byte_pairs(struct tokenizer *t)
 {
@@ -337,8 +337,8 @@ merges_load(struct tokenizer *t, const struct tok_source *src,
     return r;
 }
 
-/* The canonical serialisation that tok_hash is of: numbers are little-endian, a
- * text's length comes before it. */
+/* tok_hash hashes a canonical serialisation: numbers are little-endian, and the
+ * length of a text comes before the text. */
 
 static void
 hash_number(XXH3_state_t *x, uint64_t v)

@@ -6,8 +6,8 @@
 
 /* A reader of the symbols of the text p .. end: next() writes the next symbols
  * to id[room], room >= SYMBOLS_ROOM, and returns their number, 0 at the end.  A
- * text of n bytes has at most n + 1 symbols.  bytes: each symbol stands for one
- * byte, which next() writes to byte[] unless that is NULL. */
+ * text of n bytes has at most n + 1 symbols.  bytes: 1: each symbol stands for
+ * one byte, which next() writes to byte[] unless byte is NULL. */
 #define SYMBOLS_ROOM 8
 struct symbols {
     size_t (*next)(const struct tokenizer *t, struct symbols *x, uint32_t *id,
@@ -15,8 +15,8 @@ struct symbols {
     const unsigned char *p, *end;
     int bytes;
     unsigned char *byte;
-    int waits, lead; /* of sp.c: an unknown token is delayed; U+2581 comes
-                      * first */
+    int waits, lead; /* for sp.c: 1: an unknown token is delayed; 1: a U+2581
+                      * comes first */
 };
 /* Merge the symbols of x and append the ids.  Takes linear time and constant
  * memory, except with contrived vocabularies. */
