@@ -41,9 +41,9 @@ to_hex(XXH128_hash_t hash, char hex[33])
         snprintf(hex + 2 * i, 3, "%02x", c.digest[i]);
 }
 
-/* XXH3-128, as 32 hex digits, of the first `size` bytes of a file: its size
- * when it was opened.  It is read piece by piece, since a mapping would count
- * as the trainer's memory. */
+/* XXH3-128, as 32 hex digits, of the first `size` bytes of a file; size is the
+ * file's size when it was opened.  It is read piece by piece, since a mapping
+ * would count as the trainer's memory. */
 static int
 hash_open(int fd, const char *path, uint64_t size, char hex[33], struct err *e)
 {

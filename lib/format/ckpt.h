@@ -2,10 +2,10 @@
  * Checkpoint directories: RUN/step-N holds a model and the state to continue
  * it, and manifest.json names every file with its size and XXH3-128.
  *
- * Its files are written to RUN/step-N.tmp and fsynced, then its manifest is
- * written; then the directory is renamed and RUN fsynced.  There is no `latest`
- * file: the newest directory whose manifest verifies is the newest checkpoint.
- * Layout: retort-checkpoint(5).
+ * A checkpoint's files are written to RUN/step-N.tmp and fsynced, then its
+ * manifest is written; then the directory is renamed and RUN fsynced.  There is
+ * no `latest` file: the newest directory whose manifest verifies is the newest
+ * checkpoint.  Layout: retort-checkpoint(5).
  */
 #ifndef FORMAT_CKPT_H
 #define FORMAT_CKPT_H
@@ -16,9 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The last message of a stream that was consumed whole when the state was
- * saved.  The next batch has the number seq + 1, and `chain` in its field
- * `chain`. */
+/* A place in a stream: the last message that was consumed whole before the
+ * state was saved.  The next batch has the number seq + 1, and `chain` in its
+ * field `chain`. */
 struct position {
     uint64_t seq;
     char chain[33]; /* hash chain H(seq), 32 hex digits */

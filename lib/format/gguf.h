@@ -67,7 +67,7 @@ struct gguf {
     struct buf mem; /* keys and names */
 };
 
-/* Bytes of a number of that type; 0: no type of numbers. */
+/* Bytes of a number of type t; 0: t is not a type of numbers. */
 size_t gguf_type_size(enum gguf_type t);
 /* GGUF's number for a type of tensors; -1: it has none. */
 int gguf_type_of(enum dtype t);
@@ -93,7 +93,7 @@ int gguf_bool(const struct gguf *g, const char *key, int *r, struct err *e);
 /* *s: n bytes in the file; holds no NUL and is UTF-8. */
 int gguf_str(const struct gguf *g, const char *key, const char **s, size_t *n,
     struct err *e);
-/* Is it the text `want`?  0 if it is missing, too. */
+/* Is the value of key the text `want`?  0 also if the key is missing. */
 int gguf_is(const struct gguf *g, const char *key, const char *want);
 
 /* An iterator over the strings of an array, which gguf_parse has checked.

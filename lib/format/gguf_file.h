@@ -1,7 +1,8 @@
 /*
- * A model's .gguf file, mapped; of a split file, all parts.  llama-gguf-split
- * names these NAME-00001-of-00003.gguf and so on; the first has the metadata,
- * tensors are in all.  gguf_open of any part opens all of them.
+ * A model's .gguf file, or all parts of a split one, mapped into memory.
+ * llama-gguf-split names these NAME-00001-of-00003.gguf and so on; the first
+ * has the metadata, tensors are in all.  gguf_open of any part opens all of
+ * them.
  */
 #ifndef FORMAT_GGUF_FILE_H
 #define FORMAT_GGUF_FILE_H

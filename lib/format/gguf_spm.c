@@ -19,7 +19,8 @@ struct spm {
     size_t mask;
 };
 
-/* A token that a merge makes, of its first `cut` bytes and the rest. */
+/* A token and the last merge that makes it, which joins its first `cut` bytes
+ * and the rest. */
 struct made {
     const struct spm_token *t;
     size_t cut;

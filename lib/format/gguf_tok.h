@@ -8,8 +8,8 @@
  * llama.cpp.  Tokens of several spaces become that many U+2581, as in the
  * tokenizer.json published with Gemma.
  * "gemma4" is like "llama", but has merges and puts no space before a text.
- * Others are refused by name: a wrong pre-tokenizer gives plausible ids and a
- * worse model.
+ * Other models and pre-tokenizers are refused by name: a wrong pre-tokenizer
+ * gives plausible ids and a worse model.
  */
 #ifndef FORMAT_GGUF_TOK_H
 #define FORMAT_GGUF_TOK_H

@@ -138,7 +138,7 @@ read_marks(struct src *s, struct err *e)
         return err_set(e, EX_INPUT,
             "normalizer: a GGUF can only say that spaces become U+2581, with "
             "one before a text or not");
-    /* splitting at spaces has no effect: there are none left */
+    /* splitting at spaces has no effect: the normalizer has replaced them */
     if (json_is_object(pre) &&
         strcmp(js_text_of(json_object_get(pre, "pattern"), "String"), " ") != 0)
         return err_set(e, EX_INPUT, "pre_tokenizer: %.40s is not supported",
@@ -616,8 +616,8 @@ by_id_value(const void *a, const void *b)
 /*
  * Read the scores back: every merge that they mean must be one of the
  * original's, in the order of the groups.  Then ids are the same: each token
- * has only one last merge, as its text is merged as it is alone (gguf_spm.h),
- * and that merge is the same in both.
+ * has only one last merge (gguf_spm.h says why), and that merge is the same in
+ * both lists.
  */
 static int
 read_back(const struct src *s, const struct gguf_out *o, struct err *e)

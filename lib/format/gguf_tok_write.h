@@ -1,4 +1,4 @@
-/* A tokenizer.json as metadata of a GGUF: gguf_tok.h the other way. */
+/* Writes a tokenizer.json as metadata of a GGUF; gguf_tok.h reads it. */
 #ifndef FORMAT_GGUF_TOK_WRITE_H
 #define FORMAT_GGUF_TOK_WRITE_H
 
@@ -12,11 +12,12 @@
 
 /*
  * gguf_out_tokenizer writes the parsed tokenizer.json `tok` as metadata of a
- * model with V ids; gguf_tokenizer_json makes a tokenizer with the same ids of
- * it.  config: the parsed tokenizer_config.json or NULL, for special tokens
- * that *id lacks and for its chat templates, in whose names characters other
- * than ASCII letters and digits become "_".  Tokens with an id of V or more are
- * left out.  -1 and *e "member: why": a GGUF cannot say it.
+ * model with V ids; gguf_tokenizer_json makes a tokenizer.json from it that
+ * gives the same ids.  config: the parsed tokenizer_config.json or NULL; it
+ * gives the special tokens that *id lacks, and the chat templates.  In a
+ * template's name, characters other than ASCII letters and digits become "_".
+ * Tokens with an id of V or more are left out.  -1 and *e "member: why": a GGUF
+ * cannot say it.
  */
 struct gguf_ids {
     int64_t v[GGUF_SPECIALS]; /* -1: none */

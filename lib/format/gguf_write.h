@@ -1,6 +1,6 @@
 /*
- * Making the head of a GGUF file, version 3, little-endian, aligned to 32
- * bytes: metadata, then tensor descriptions in the order of their data.  The
+ * Makes the head of a GGUF file (version 3, little-endian, aligned to 32
+ * bytes): metadata, then tensor descriptions in the order of their data.  The
  * same calls give the same bytes everywhere.
  */
 #ifndef FORMAT_GGUF_WRITE_H
@@ -30,8 +30,8 @@ void gguf_out_text(struct gguf_out *o, const char *s, size_t n);
 /* Copy an entry of another file. */
 void gguf_out_copy(struct gguf_out *o, const struct gguf_kv *v);
 
-/* Add a tensor of type F32, F16, BF16, Q8_0 or Q4_0, shape slowest first.  -1:
- * the length of its rows is no multiple of the block size. */
+/* Add a tensor of a type that GGUF has (gguf_type_of), shape slowest first.
+ * -1: the length of its rows is no multiple of the type's block size. */
 int gguf_out_tensor(struct gguf_out *o, const char *name, enum dtype t,
     int ndim, const size_t *shape);
 

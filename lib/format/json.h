@@ -1,8 +1,9 @@
 /*
  * JSON from other programs (config.json, tokenizer.json, an index), parsed by
- * jansson under the rules of every parser here.  Size and depth of the input
- * are bounded.  A duplicate key is refused, as readers differ in which one they
- * take.  An error names file and offset, or the path of the wrong member.
+ * jansson under the rules that all parsers of retort keep.  Size and depth of
+ * the input are bounded.  A duplicate key is refused, as readers differ in
+ * which one they take.  An error names file and offset, or the path of the
+ * wrong member.
  */
 #ifndef FORMAT_JSON_H
 #define FORMAT_JSON_H
@@ -19,9 +20,10 @@
 
 /* Parse n bytes of text (js_parse), or a whole file of at most max bytes
  * (js_load).  If a whole number is beyond 64 bits (transformers writes such),
- * all those of 19 digits or more become reals.  A byte order mark is skipped;
- * offsets count from after it.  The caller frees the value (json_decref).  NULL
- * and *e: "offset N: why", with "path: " before it from js_load. */
+ * all whole numbers of 19 digits or more become reals.  A byte order mark is
+ * skipped; offsets count from after it.  The caller frees the value
+ * (json_decref).  NULL and *e: "offset N: why", with "path: " before it from
+ * js_load. */
 json_t *js_parse(const char *text, size_t n, struct err *e);
 json_t *js_load(const char *path, size_t max, struct err *e);
 

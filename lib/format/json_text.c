@@ -269,7 +269,7 @@ js_in_text(struct js_in *in, const char **s, size_t *n)
     *n = raw.n;
     if (!raw.escapes)
         return 1;
-    if (!in->text) /* no string is longer without escapes */
+    if (!in->text) /* decoding escapes lengthens no string */
         in->text = xmalloc(raw.n + (size_t)(in->end - in->p));
     *s = in->text + in->used;
     *n = js_unescape(raw.p, raw.n, in->text + in->used);

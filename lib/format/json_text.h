@@ -48,8 +48,9 @@ int js_in_done(struct js_in *in);
 /* The number of bytes at the start of p[n] that need no escape in a JSON
  * string: all but control characters, the quote and the backslash. */
 size_t js_plain(const char *p, size_t n);
-/* Copy those bytes to `to` and return their number.  Up to n bytes of `to` may
- * be overwritten: it is other memory, or begins at least 16 bytes before p. */
+/* Copy the bytes that js_plain counts to `to` and return their number.  Up to n
+ * bytes of `to` may be overwritten: it is other memory, or begins at least 16
+ * bytes before p. */
 size_t js_copy_plain(char *to, const char *p, size_t n);
 /* Decode the escape of a JSON string whose backslash is before p.  Writes its
  * character as UTF-8 to `to`, which has room for 4 bytes and may be the place
@@ -64,7 +65,8 @@ size_t js_unescape(const char *p, size_t n, char *to);
  * Large members left as text.  js_parse_parts parses as js_parse does, but
  * leaves parts out: the tree has an empty object or list instead, and the
  * part's p[n] is its text, with `count` members.  n = 0: the part is in the
- * tree as usual, as it does not begin with `open`, or one of them occurs twice.
+ * tree as usual, because its value does not begin with `open` or because some
+ * part occurs twice.
  */
 struct js_part {
     const char *path; /* such as "model.vocab"; at most 2 names */

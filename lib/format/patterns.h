@@ -19,7 +19,7 @@
 /* tiktoken's cl100k_base: Llama 3. */
 #define RX_LLAMA3 \
     RX_SHORT "|" RX_BEFORE "\\p{L}+|\\p{N}{1,3}" RX_OTHERS "[\\r\\n]*" RX_TAIL
-/* The cuts of Llama 3, as tiktoken writes them. */
+/* Another spelling of RX_LLAMA3, by tiktoken, which cuts alike. */
 #define RX_CL100K                                                       \
     "'(?i:[sdmt]|ll|ve|re)|" RX_BEFORE "+\\p{L}+|\\p{N}{1,3}" RX_OTHERS \
     "+[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"
@@ -33,15 +33,15 @@
 #define RX_TEKKEN                                                        \
     RX_BEFORE RX_UPPER "*" RX_LOWER "+|" RX_BEFORE RX_UPPER "+" RX_LOWER \
                        "*|\\p{N}" RX_OTHERS "[\\r\\n/]*" RX_TAIL
-/* tiktoken's o200k_base, GPT-4o and Llama 4: Tekken's with 's and numbers of
- * 3. */
+/* tiktoken's o200k_base, GPT-4o and Llama 4: Tekken's pattern with
+ * contractions, and numbers of at most 3 digits. */
 #define RX_O200K                                                           \
     RX_BEFORE RX_UPPER "*" RX_LOWER "+" RX_SHORT "?|" RX_BEFORE RX_UPPER   \
                        "+" RX_LOWER "*" RX_SHORT "?|\\p{N}{1,3}" RX_OTHERS \
                        "[\\r\\n/]*" RX_TAIL
 
-/* DeepSeek-V3 and R1: three patterns, each of which cuts the pieces that those
- * before it have made. */
+/* DeepSeek-V3 and R1: three patterns, used one after another: each cuts the
+ * pieces that the pattern before it has made. */
 #define RX_DEEPSEEK_NUMBERS "\\p{N}{1,3}"
 #define RX_DEEPSEEK_HAN                                   \
     "[\xe4\xb8\x80-\xe9\xbe\xa5\xe3\x81\x80-\xe3\x82\x9f" \

@@ -46,7 +46,7 @@ struct targets_tensor {
 };
 
 struct targets {
-    /* set by the user: what to read from each batch */
+    /* set by the caller: the targets to read from each batch */
     enum targets_kind kind;
     size_t width;         /* numbers per token: the final state's, or k */
     const size_t *block;  /* [nblock] blocks whose outputs to read; borrowed */
@@ -82,7 +82,7 @@ enum {
 /* Numbers per token (d or k) of the targets of kind k in the batch s; 0: s has
  * no such targets. */
 size_t targets_width(const struct st *s, enum targets_kind k);
-/* The output of that block in s, or NULL. */
+/* The tensor in s with that block's output, or NULL. */
 const struct st_tensor *targets_hidden(const struct st *s, size_t block);
 /* Set the view x to the tensors of s, which has passed the rules of messages
  * (msg/batch.h).  -1: a tensor that earlier batches had is missing, or has
