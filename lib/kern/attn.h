@@ -10,10 +10,11 @@
  * nothing of size T x T exists.  Dao et al., arXiv:2205.14135 (tiles and saved
  * statistics).
  *
- * Head h of token t lies at q + t*ld + h*D.  In k and v, key-value head h does
- * likewise (query head h uses head h/(H/KV)); in out and its gradient the
- * leading dimension is ldo.  q and k are rotated already.  All arrays have Tp
- * rows, Tp a multiple of ATTN_TILE; rows past T are padding.
+ * Head h of token t lies at q + t*ld + h*D.  Key-value head h of token t lies
+ * at k + t*ld + h*D and v + t*ld + h*D; query head h uses key-value head
+ * h/(H/KV).  The leading dimension of out and its gradient is ldo.  q and k are
+ * rotated already.  All arrays have Tp rows, Tp a multiple of ATTN_TILE; rows
+ * past T are padding.
  *
  * Token t attends to first[t]..t.  first[t] = UINT32_MAX: the token is padding,
  * and its output is zero.  If stem is not NULL, forward only, it also attends
@@ -75,9 +76,9 @@ void attn_text_fwd(const struct attn_text *a, size_t t0, size_t n,
 void attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
     float *dkh, float *dvh, float *scratch);
 
-/* For query head h with a sink, of which attn_fwd left out and lse: the terms
- * of the gradient at the sink, one for each token, at dsink [Tp,H]; 0 for
- * padding. */
+/* Backward pass for the sink of query head h, after attn_fwd has set out and
+ * lse.  Sets column h of dsink [Tp,H] to each token's term of the gradient at
+ * the sink, 0 for padding; the caller adds up the terms. */
 void attn_sink_bwd(const struct attn *a, size_t h, const float *dout,
     float *dsink);
 

@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 /*
- * A head's state is a matrix S [dk,dv].  Its columns do not meet, so kernels
- * work on DELTA_COLS of them: arrays [dk,DELTA_COLS], vectors [DELTA_COLS].
+ * A head's state is a matrix S [dk,dv].  Its columns do not depend on one
+ * another, so a call of a kernel works on DELTA_COLS columns: arrays are
+ * [dk,DELTA_COLS], vectors [DELTA_COLS].
  *   S' = decay S    r = v - S'^T k    S'' = S' + beta k r^T    o = S''^T q
  * Yang et al., arXiv:2412.06464, eq. 10.  Sums over dk are fp32, in an order
  * that depends on dk alone.

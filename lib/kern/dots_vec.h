@@ -55,8 +55,9 @@ dot_block_end(size_t l, size_t k)
     return end < l0 + deep ? end : l0 + deep;
 }
 
-/* Four rows' 16 bytes, or VW / 4 times that: the lanes of 16 bytes are those of
- * every fourth row.  `four`: bytes from a row to the fourth after it. */
+/* Load 16 bytes of each of VW / 4 rows, a lane of the vector for each row.  A
+ * row is the fourth after the one before: `four` bytes lie between their
+ * starts. */
 static inline __attribute__((always_inline)) vf
 dot_lanes(const unsigned char *p, size_t four)
 {

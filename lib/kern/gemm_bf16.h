@@ -26,7 +26,7 @@ enum {
     BF16_ROWS = 576,  /* rows copied at once */
     BF16_STRIP = 3,   /* panels of b in a strip, at most */
     BF16_PAIRS = 256, /* words of a chunk of a panel, two elements a word */
-    BF16_WHOLE = 512, /* the same, one element a word */
+    BF16_WHOLE = 512, /* words of a chunk of a panel, one element a word */
     BF16_WORDS = 288  /* longest block of a row or column, in words */
 };
 
@@ -60,8 +60,8 @@ extern const struct bf16_set bf16_amx, bf16_avx512, bf16_fma512, bf16_fma256;
 void dots_bf16_avx512(size_t m, size_t n, size_t k, const float *x,
     const unsigned char *w, size_t stride, float *y, size_t ldy);
 
-/* gemm_bf16: set the products in *k to those of one way.  gemm_bf16_ref: to the
- * plain version with the bits of one instruction. */
+/* gemm_bf16: let *k multiply by `set`.  gemm_bf16_ref: let *k multiply by the
+ * plain version, with the bits of the instruction `result`. */
 void gemm_bf16(struct kern *k, const struct bf16_set *set);
 void gemm_bf16_ref(struct kern *k, enum kern_bf16 result);
 

@@ -2,11 +2,11 @@
  * Products in 8-bit integers, for generation: y = x w^T, where w is quantised
  * as in a GGUF.
  *
- * x is rounded once, in halves of 16 of blocks of 32 along k: x_l = d q_l, q_l
- * an integer of -127..127, d in fp32 for each half.  A row of w consists of
- * groups of 32 or 16 numbers along k: w_l = e c_l - f, c_l an integer, e and f
- * exactly those of the GGUF.  An element of y is computed, block after block,
- * by
+ * x is rounded once.  A row of x is cut along k into blocks of 32, and each
+ * block into halves of 16 with a scale d of their own: x_l = d q_l, q_l an
+ * integer of -127..127, d in fp32.  A row of w consists of groups of 32 or 16
+ * numbers along k: w_l = e c_l - f, c_l an integer, e and f exactly those of
+ * the GGUF.  An element of y is computed, block after block, by
  *
  *     y = fma(i, e d, y), i = the sum of c_l q_l over a half, exact; two halves
  *     y = fma(-f, s, y), s = the sum of d q_l over the block, if there is an f
@@ -60,7 +60,7 @@ struct int_matrix {
     size_t rows, cols, strip;
 };
 
-/* Is there a product for this type?  Not for Q2_K and Q3_K. */
+/* Is there a product for this type?  There is none for Q2_K, Q3_K and MXFP4. */
 int int_has(enum kern_quant t);
 /* Bytes of a strip of k columns, a multiple of 64. */
 size_t int_strip_bytes(enum kern_quant t, size_t k);

@@ -53,7 +53,7 @@ struct kern {
     /* "ref", "avx2" or "avx512", with "+avx512bf16" or "+amx" after it if
      * products are in bfloat16.  Tables of the same name give the same bits. */
     const char *name;
-    size_t panels; /* bytes of panels that each thread has that multiplies */
+    size_t panels; /* bytes of the panels of each thread that multiplies */
 
     /*
      * Matrix products: c[m,n] = or += the product, on the caller's thread.  In
@@ -62,8 +62,9 @@ struct kern {
      *   nn: a[m,k] b[k,n]       dx = dy W
      *   tn: a[k,m]^T b[k,n]     dW = dy^T x
      * An element's bits depend only on k, its row of a, its column of b and its
-     * old value.  A product of depth k has the bits of products of depth
-     * GEMM_DEEP, the last one of the rest, added one after another.
+     * old value.  A product of depth k is cut along k into products of depth
+     * GEMM_DEEP (the last may be less deep), and has the bits of these added
+     * one after another.
      */
     void (*gemm_nt)(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const float *b, size_t ldb, int add, float *c, size_t ldc);
@@ -112,9 +113,10 @@ struct kern {
      * quant_widen.  group: 16 or 32. */
     void (*scale_groups)(float *out, const signed char *q, size_t n,
         size_t group, const float *d, const float *m);
-    /* Spread in [n/2], in order, over out [n]: two in each four neighbours; the
-     * others are 0.  Column c gets a number if bit c % 8 of mask[c / 8] is set.
-     * If n is no multiple of 4, in has two more. */
+    /* Spread the numbers of in, in order, over out [n]: of each four neighbours
+     * two get a number, the others 0.  Column c gets one if bit c % 8 of mask[c
+     * / 8] is set.  in [n/2]; if n is no multiple of 4, it has two numbers for
+     * the incomplete last four. */
     void (*spread)(float *out, const float *in, const unsigned char *mask,
         size_t n);
     /* fp32 to bf16, round to nearest even; NaN stays NaN. */
@@ -202,7 +204,8 @@ struct kern {
      * lse), dp becomes ds = p (dp - delta). */
     void (*attn_ds)(float *s, float *dp, size_t n, float lse, float delta);
 
-    /* A token of the gated delta rule: delta_ref, delta_bwd_ref of delta.h. */
+    /* The gated delta rule, a token at a time; delta.h describes the
+     * arguments. */
     void (*delta)(float *s, const float *from, size_t dk, const float *q,
         const float *k, const float *v, float decay, float beta, float *r,
         float *o);
@@ -221,8 +224,8 @@ extern struct kern kern;
  * valid.  Later calls return what the first did. */
 const char *kern_init(void);
 const char *kern_name(void); /* name of the table in use */
-/* For tests and benchmarks: choose this table, again at any time; kern_init
- * then leaves it in use. */
+/* For tests and benchmarks: use the table of that name.  It may be called at
+ * any time, and a later kern_init keeps that table. */
 const char *kern_force(const char *name);
 
 /*
@@ -232,17 +235,18 @@ const char *kern_force(const char *name);
  *   "avx512bf16", "amx": factors are rounded to bfloat16, and products summed
  *     as by the instruction VDPBF16PS, TDPBF16PS.
  *   "bf16": amx if the processor has AMX, else avx512bf16.
- * A format gives the same bits on every processor, by the fastest way there is:
- * the instruction; for avx512bf16 fused multiply-adds (nearly fp32's rate);
- * plain C (kern_slow() is then 1).
+ * A format gives the same bits on every processor.  Products are computed by
+ * the instruction itself; where that is missing or slow, those of avx512bf16 by
+ * fused multiply-adds (nearly fp32's rate); else in plain C (kern_slow() is
+ * then 1).
  */
 enum kern_bf16 { KERN_BF16_AVX512, KERN_BF16_AMX };
 void kern_compute(const char *name);
 int kern_slow(void);
 
-/* The width of the slices in which sums over a vocabulary of V ids are made;
- * the last slice may be narrower.  Log probabilities of trainer and generation
- * have the same bits because both add the same slices. */
+/* Sums over a vocabulary of V ids are made slice by slice: returns the width of
+ * a slice; the last one may be narrower.  Log probabilities of trainer and
+ * generation have the same bits because both add the same slices. */
 size_t kern_slice(size_t V);
 
 #endif

@@ -73,8 +73,9 @@ struct loss_kern {
         float w);
     /* Without a teacher: z[v] <- w_ce exp(z[v] - s1). */
     void (*ce_grad)(float *restrict z, size_t n, float s1, float w_ce);
-    /* With a teacher's top tokens: the gradient in a slice at the rest, which
-     * is all other tokens (what it writes at top tokens the caller replaces):
+    /* With a teacher's top tokens: the gradient in a slice at all other tokens,
+     * the rest.  The caller overwrites the numbers at the top tokens.  At the
+     * rest:
      *   z[v] <- w_ce exp(z[v] - s1) + b exp(z[v] / tau - rest)
      * rest: the student's log-sum-exp at tau over all of the rest. */
     void (*top_grad)(float *restrict z, size_t n, float s1, float w_ce,

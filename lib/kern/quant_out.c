@@ -246,8 +246,9 @@ put_scales(unsigned char *p, const unsigned char *scale,
     }
 }
 
-/* Divide 8 numbers times sign by a factor by which the largest is 63, and store
- * the factor in half precision at p; returns it. */
+/* Round 8 numbers, times sign, to codes of 6 bits with a common factor, which
+ * gives the largest number the code 63.  Stores the factor in half precision at
+ * p, and returns it. */
 static float
 six_bits(unsigned char *p, unsigned char *out, const float *x, float sign)
 {

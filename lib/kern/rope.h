@@ -38,8 +38,8 @@ struct kern_rope_opt {
 };
 /* Do frequencies depend on the length of the text? */
 int rope_by_length(const struct kern_rope_opt *o);
-/* Set freq [D/2] for a text of T tokens.  The frequencies of all kinds are the
- * same for all T up to orig. */
+/* Set freq [D/2] for a text of T tokens.  For T up to orig, the frequencies of
+ * every kind do not depend on T. */
 void rope_freq(double *freq, size_t D, const struct kern_rope_opt *o, size_t T);
 /* Set cs [T,D] to D/2 cosines, then D/2 sines, all times `scale`, of the angles
  * of positions t0 .. t0+T-1, computed in double. */

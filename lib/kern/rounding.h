@@ -11,7 +11,7 @@ void rounding_bf16(const float *x, size_t n, double *lost, double *whole);
 
 /* Round the n floats at x (at any alignment) as products in bfloat16 round
  * their factors: as narrow_bf16, but denormal numbers become zero.  So a
- * bfloat16 product of `half` has the bits of that of x. */
+ * product in bfloat16 has the same bits whether its factor is `half` or x. */
 void factor_bf16(uint16_t *half, const void *x, size_t n);
 
 #endif
