@@ -356,7 +356,7 @@ bashed = $(NAMED:%=$(DESTDIR)$(COMPDIR)/bash-completion/completions/%)
 fished = $(NAMED:%=$(DESTDIR)$(COMPDIR)/fish/vendor_completions.d/%.fish)
 zshed  = $(DESTDIR)$(COMPDIR)/zsh/site-functions/_$(call named,retort)
 complete = sed -e 's,@COMPLETE@,$(SHAREDIR)/scripts/complete,' \
-    -e 's/@NAMES@/$(NAMED)/' completion/$(1)
+    -e 's/@NAMES@/$(NAMED)/' contrib/completion/$(1)
 INSTALLED = $(bashed) $(fished) $(zshed) $(NAMED:%=$(DESTDIR)$(BINDIR)/%) \
             $(foreach m,$(MANS),$(call mandest,$(m))) \
             $(shared:%=$(share)/%) $(NAMES:%=$(share)/build/bin/%) \

@@ -49,7 +49,7 @@ else
     ln -s "$BUILD/bin/shard" usr/bin/r-shard
     for shell in bash fish zsh; do
         sed -e "s,@COMPLETE@,$complete," -e "s/@NAMES@/r-shard/" \
-            "$top/completion/$shell" >_$shell
+            "$top/contrib/completion/$shell" >_$shell
     done
     bash=_bash fish=_fish zsh=_zsh
 fi

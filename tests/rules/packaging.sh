@@ -1,8 +1,9 @@
 #!/bin/sh
 # Files for packages ask for the libraries that scripts/setup finds
 . "${0%/*}/../lib/lib.sh"
-files='debian/control packaging/Containerfile packaging/retort.def
-    packaging/spack/package.py packaging/retort-0.1.0-foss-2024a.eb'
+packages=contrib/packaging
+files="debian/control $packages/Containerfile $packages/retort.def
+    $packages/spack/package.py $packages/retort-0.1.0-foss-2024a.eb"
 
 # Names of each library, and of what is optional, in pkg-config, Debian, Spack
 # and EasyBuild; -: a name that is not needed there.
@@ -68,7 +69,7 @@ version=$(sed -n 's/^VERSION = //p' "$top/Makefile")
 like 'debian/changelog begins with the version of the Makefile' \
     "^retort \\($version\\) " "$top/debian/changelog"
 like 'the Spack package has the version of the Makefile' \
-    "version\\(\"$version\"" "$top/packaging/spack/package.py"
+    "version\\(\"$version\"" "$top/$packages/spack/package.py"
 like 'the EasyBuild file has the version of the Makefile' \
-    "^version = '$version'" "$top/packaging/retort-$version-foss-2024a.eb"
+    "^version = '$version'" "$top/$packages/retort-$version-foss-2024a.eb"
 done_testing
