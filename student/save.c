@@ -35,41 +35,49 @@ run_is_whole(const char *run)
     return whole;
 }
 
+/* Make RUN and lock it, as rank 0.  Dies if it holds a run, unless resume. */
+static void
+make_run(struct saver *s, int resume)
+{
+    const int there = io_exists(s->run);
+    struct err e;
+    int r;
+
+    if (pthread_mutex_init(&s->lock, NULL) != 0 ||
+        pthread_cond_init(&s->change, NULL) != 0)
+        die(EX_SYS, "cannot make a lock");
+    if (io_mkdirs(s->run, &e) < 0)
+        die_err(&e);
+    if (!there)
+        s->new_run = io_remember(s->run);
+    if (dir_lock(&s->lock_run, s->run, 0, &e) < 0)
+        die_err(&e);
+    if (resume)
+        return;
+    if ((r = ckpt_any(s->run, &e)) < 0)
+        die_err(&e);
+    if (r > 0 || run_is_whole(s->run))
+        die(EX_USAGE,
+            "%s: holds a run already: continue it with "
+            "--resume, or choose another name",
+            s->run);
+}
+
 void
 saver_open(struct saver *s, const char *run, int resume)
 {
     struct err e;
-    int r, there;
 
     s->run = run;
     s->ranks = dist_world();
-    if (s->ranks->rank > 0) {
-        dist_barrier(s->ranks);
-        /* a node that does not see RUN needs no lock */
-        if (io_is_dir(run) &&
-            dir_lock(&s->lock_run, run, s->ranks->rank, &e) < 0)
-            die_err(&e);
-        return;
-    }
-    if (pthread_mutex_init(&s->lock, NULL) != 0 ||
-        pthread_cond_init(&s->change, NULL) != 0)
-        die(EX_SYS, "cannot make a lock");
-    there = io_exists(run);
-    if (io_mkdirs(run, &e) < 0)
+    if (s->ranks->rank == 0)
+        make_run(s, resume);
+    dist_barrier(s->ranks);
+    /* a node that does not see RUN needs no lock */
+    if (s->ranks->rank > 0 && io_is_dir(run) &&
+        dir_lock(&s->lock_run, run, s->ranks->rank, &e) < 0)
         die_err(&e);
-    if (!there)
-        s->new_run = io_remember(run);
-    if (dir_lock(&s->lock_run, run, 0, &e) < 0)
-        die_err(&e);
-    if (!resume) {
-        if ((r = ckpt_any(run, &e)) < 0)
-            die_err(&e);
-        if (r > 0 || run_is_whole(run))
-            die(EX_USAGE,
-                "%s: holds a run already: continue it with "
-                "--resume, or choose another name",
-                run);
-    }
+    /* rank 0 removes a new RUN if it ends early: not while others lock it */
     dist_barrier(s->ranks);
 }
 
