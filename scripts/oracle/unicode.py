@@ -69,20 +69,25 @@ while i < N:
     i += n
 assert PAIRS not in cls
 
+
+def write_items(f, items):
+    """Write the items in lines of at most 79 columns, and the array's end."""
+    line = ''
+    for item in items:
+        if len(line) + len(item) > 79:
+            f.write(line + '\n')
+            line = ''
+        line += ' ' * bool(line) + item
+    f.write(line + '\n};\n')
+
+
 with open(sys.argv[1], 'w') as f:
     f.write(f'/* Character classes, see unicode.h.  Made by '
             f'scripts/oracle/unicode.py from\n * tokenizers '
             f'{tokenizers.__version__} (patterns: Unicode 16). */\n'
             '#include "text/unicode.h"\n/* clang-format off */\n\n'
             'const uint32_t uni_run[] = {\n')
-    line = ''
-    for n, c in runs:
-        item = f'{n},{c},'
-        if len(line) + len(item) > 79:
-            f.write(line + '\n')
-            line = ''
-        line += ' ' * bool(line) + item
-    f.write(line + '\n};\n')
+    write_items(f, [f'{n},{c},' for n, c in runs])
 print(len(runs))
 
 # First and last of each run of punctuation and symbols, one after another
@@ -96,12 +101,5 @@ with open(sys.argv[2], 'w') as f:
             '#include "text/unicode.h"\n/* clang-format off */\n\n'
             f'const size_t uni_punct_runs = {len(ends) // 2};\n'
             'const uint32_t uni_punct[] = {\n')
-    line = ''
-    for c in ends:
-        item = f'{c},'
-        if len(line) + len(item) > 79:
-            f.write(line + '\n')
-            line = ''
-        line += ' ' * bool(line) + item
-    f.write(line + '\n};\n')
+    write_items(f, [f'{c},' for c in ends])
 print(len(ends))

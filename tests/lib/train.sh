@@ -39,6 +39,14 @@ batches() {
 batches 30 | student -q -m t.json -t tok -o teacher --lr 3e-3 \
     --warmup 0 -s 3 || exit 1
 
+# falls WHAT RUN: the loss of the last step is under 0.9 of that of the first
+falls() {
+    awk 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "loss") c = i }
+        NR == 2 { a = $c } END { print a, $c; exit !($c < 0.9 * a) }' \
+        "$2/metrics.tsv" >falls.txt && pass "$1" ||
+        fail "$1: $(cat falls.txt)"
+}
+
 same_model() {
     same "$1" "$2/model.safetensors" "$3/model.safetensors"
 }

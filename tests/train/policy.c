@@ -91,25 +91,36 @@ texts_loss(const struct texts *x, const struct policy_opt *o, int aged,
     return sum[0];
 }
 
+/* Compare the loss, the KL and the gradient with those of the case name; value
+ * gets all of its figures. */
 static void
-test_case(const struct texts *x, const char *name, const struct policy_opt *o,
-    int aged)
+test_sums(const char *name, const struct policy_sum *s, const float *grad,
+    double *value)
 {
-    float grad[B * T] = { 0 }, other[B * T] = { 0 };
-    double value[6], want[B * T];
-    const struct policy_sum s = texts_loss(x, o, aged, 0, grad);
-    const struct policy_sum parts = texts_loss(x, o, aged, 1, other);
-    const double n = (double)s.tokens;
+    double want[B * T];
     char key[80];
 
     snprintf(key, sizeof key, "%s.value", name);
     doubles_of(key, value);
     snprintf(key, sizeof key, "%s.grad", name);
     doubles_of(key, want);
-    ok(near(s.loss, value[0], 1e-12, 1e-10) &&
-            near(s.kl / n, value[1], 1e-12, 1e-10),
+    ok(near(s->loss, value[0], 1e-12, 1e-10) &&
+            near(s->kl / (double)s->tokens, value[1], 1e-12, 1e-10),
         "loss and KL of %s are TRL's", name);
     ok(farthest(grad, want, B * T) < 1e-7, "the gradient of %s is TRL's", name);
+}
+
+static void
+test_case(const struct texts *x, const char *name, const struct policy_opt *o,
+    int aged)
+{
+    float grad[B * T] = { 0 }, other[B * T] = { 0 };
+    double value[6];
+    const struct policy_sum s = texts_loss(x, o, aged, 0, grad);
+    const struct policy_sum parts = texts_loss(x, o, aged, 1, other);
+    const double n = (double)s.tokens;
+
+    test_sums(name, &s, grad, value);
     ok(near(s.low / n, value[2], 1e-7, 0) &&
             near(s.low_min, value[3], 1e-7, 0) &&
             near(s.high / n, value[4], 1e-7, 0) &&
@@ -127,19 +138,11 @@ test_soft_case(const struct texts *x, const char *name,
     const struct policy_opt *o, int aged)
 {
     float grad[B * T] = { 0 };
-    double value[3], want[B * T];
+    double value[3];
     const struct policy_sum s = texts_loss(x, o, aged, 0, grad);
     const double n = (double)s.tokens;
-    char key[80];
 
-    snprintf(key, sizeof key, "%s.value", name);
-    doubles_of(key, value);
-    snprintf(key, sizeof key, "%s.grad", name);
-    doubles_of(key, want);
-    ok(near(s.loss, value[0], 1e-12, 1e-10) &&
-            near(s.kl / n, value[1], 1e-12, 1e-10),
-        "loss and KL of %s are TRL's", name);
-    ok(farthest(grad, want, B * T) < 1e-7, "the gradient of %s is TRL's", name);
+    test_sums(name, &s, grad, value);
     ok(near(s.high / n, value[2], 1e-7, 0) && s.low == 0.0,
         "the clipped share of %s is TRL's", name);
 }
