@@ -26,11 +26,14 @@ struct block_shape {
                      * is 0 then */
 };
 
+enum { DELTA_MOST_TAPS = 64 };
+
 /* Sizes of the gated delta rule (delta.h). */
 struct delta_shape {
     size_t keys, values; /* heads; values is a multiple of keys */
     size_t dk, dv;       /* size of a head of keys, of values */
-    size_t conv;         /* tokens that the convolution spans */
+    size_t conv;         /* tokens that the convolution spans, at most
+                          * DELTA_MOST_TAPS */
     int tiled;           /* weights have the value heads in a GGUF's order: the
                           * first one of each key head, then all second ones */
 };

@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#define DELTA_EPS 1e-6f /* added to the square of a key's length */
-
 size_t
 delta_raw(const struct config *c)
 {
@@ -74,8 +72,8 @@ delta_convolve(const struct delta_weights *w, const float *const *back,
             kern.axmul(x, 1.0f, back[j], w->taps + (conv - 1 - j) * w->C, w->C);
 }
 
-static double
-softplus(double x)
+double
+delta_softplus(double x)
 {
     return x > 20.0 ? x : log1p(exp(x));
 }
@@ -96,7 +94,7 @@ delta_token(const struct delta_weights *w, const float *x, const float *raw,
         kern.scale(k, (float)(1.0 / sqrt(n * by)), s->dk);
     }
     for (size_t h = 0; h < s->values; h++) {
-        rate[h] = (float)exp(-exp(w->log[h]) * softplus(a[h] + w->dt[h]));
+        rate[h] = (float)exp(-exp(w->log[h]) * delta_softplus(a[h] + w->dt[h]));
         rate[s->values + h] = (float)(1.0 / (1.0 + exp(-b[h])));
     }
 }

@@ -19,6 +19,8 @@
 #include "kern/delta.h"
 #include "model/config.h"
 
+#define DELTA_EPS 1e-6f /* added to the square of a vector's length */
+
 /* A block's weights in use. */
 struct delta_weights {
     const struct delta_shape *s;
@@ -57,6 +59,8 @@ void delta_token(const struct delta_weights *w, const float *x,
  * NULL: outputs are not wanted. */
 void delta_head(const struct delta_weights *w, size_t h, size_t n,
     const float *mix, const float *rate, float *state, float *out);
+/* log(1 + exp(x)); x itself from 20 on */
+double delta_softplus(double x);
 /* y = norm(o) SiLU(z) of a token's value heads. */
 void delta_gate(const struct delta_weights *w, const float *o, const float *z,
     float *y);

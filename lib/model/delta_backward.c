@@ -214,7 +214,7 @@ key_back(void *ctx, size_t task, size_t worker)
 static void
 through_length(const float *x, const float *y, float *dy, size_t n, int query)
 {
-    const double square = kern.sumsq(x, n) + 1e-6;
+    const double square = kern.sumsq(x, n) + DELTA_EPS;
     const double by = query ? 1.0 / sqrt((double)n) : 1.0;
     const double dot = kern.dot(dy, y, n);
 
@@ -233,7 +233,7 @@ through_rates(const struct run *u, size_t at, const float *raw, float *draw)
 
     for (size_t h = 0; h < n; h++) {
         const double x = raw[skip + n + h] + w->dt[h], A = exp(w->log[h]);
-        const double soft = x > 20.0 ? x : log1p(exp(x));
+        const double soft = delta_softplus(x);
         const double dg = (double)drate[h] * rate[h], beta = rate[n + h];
 
         draw[skip + h] = (float)(drate[n + h] * beta * (1.0 - beta));

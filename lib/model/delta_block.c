@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { MOST_TAPS = 64 };
-
 /* The products of the token that comes `back` tokens before token t of row b;
  * NULL: the text begins later.  A text begins with its stem. */
 static const float *
@@ -28,7 +26,7 @@ void
 delta_convolve_at(const struct run *u, size_t b, size_t t, float *x)
 {
     const struct delta_weights *w = &u->f->delta;
-    const float *back[MOST_TAPS];
+    const float *back[DELTA_MOST_TAPS];
 
     for (size_t j = 0; j < w->s->conv; j++)
         back[j] = row_before(u, b, t, j);

@@ -88,7 +88,8 @@ delta_from_json(struct config *c, const json_t *j, struct err *e)
         js_size(j, "linear_num_value_heads", 1, HEADS, &s->values, e) < 0 ||
         js_size(j, "linear_key_head_dim", 1, HEAD_SIZE, &s->dk, e) < 0 ||
         js_size(j, "linear_value_head_dim", 1, HEAD_SIZE, &s->dv, e) < 0 ||
-        js_size(j, "linear_conv_kernel_dim", 1, 64, &s->conv, e) < 0 ||
+        js_size(j, "linear_conv_kernel_dim", 1, DELTA_MOST_TAPS, &s->conv, e) <
+            0 ||
         read_layers(c, j, e) < 0)
         return -1;
     return check_delta(c, e);
@@ -121,7 +122,7 @@ delta_to_json(const struct config *c, json_t *j)
 
 /* "qwen35.NAME"; valid until the next call. */
 static const char *
-delta_key(const struct config *c, const char *name)
+gguf_name(const struct config *c, const char *name)
 {
     static char text[80];
 
@@ -133,9 +134,9 @@ static int
 need_gguf(const struct config *c, const struct gguf *g, const char *name,
     size_t hi, size_t *r, struct err *e)
 {
-    const int k = gguf_size(g, delta_key(c, name), 1, hi, r, e);
+    const int k = gguf_size(g, gguf_name(c, name), 1, hi, r, e);
 
-    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", delta_key(c, name))
+    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", gguf_name(c, name))
         : k < 0   ? -1
                   : 0;
 }
@@ -143,14 +144,14 @@ need_gguf(const struct config *c, const struct gguf *g, const char *name,
 static int
 read_gguf_layers(struct config *c, const struct gguf *g, struct err *e)
 {
-    const char *name = delta_key(c, "attention.recurrent_layers");
+    const char *name = gguf_name(c, "attention.recurrent_layers");
     const struct gguf_kv *v = gguf_kv(g, name);
     size_t every = INTERVAL;
 
     if (v &&
         (v->type != GGUF_ARRAY || gguf_type_size(v->elem) == 0 || v->n < c->L))
         return err_set(e, EX_INPUT, "%s: is no list of %zu", name, c->L);
-    if (gguf_size(g, delta_key(c, "full_attention_interval"), 1, CONFIG_LAYERS,
+    if (gguf_size(g, gguf_name(c, "full_attention_interval"), 1, CONFIG_LAYERS,
             &every, e) < 0)
         return -1;
     for (size_t i = 0; i < c->L; i++)
@@ -171,14 +172,14 @@ delta_from_gguf(struct config *c, const struct gguf *g, struct err *e)
         need_gguf(c, g, "ssm.time_step_rank", HEADS, &s->values, e) < 0 ||
         need_gguf(c, g, "ssm.state_size", HEAD_SIZE, &s->dk, e) < 0 ||
         need_gguf(c, g, "ssm.inner_size", 1 << 20, &inner, e) < 0 ||
-        need_gguf(c, g, "ssm.conv_kernel", 64, &s->conv, e) < 0 ||
-        gguf_size(g, delta_key(c, "nextn_predict_layers"), 0, c->L - 1, &next,
+        need_gguf(c, g, "ssm.conv_kernel", DELTA_MOST_TAPS, &s->conv, e) < 0 ||
+        gguf_size(g, gguf_name(c, "nextn_predict_layers"), 0, c->L - 1, &next,
             e) < 0)
         return -1;
     s->dv = inner / s->values;
     if (s->dv == 0 || inner % s->values != 0)
         return err_set(e, EX_INPUT, "%s: %zu is no multiple of %zu value heads",
-            delta_key(c, "ssm.inner_size"), inner, s->values);
+            gguf_name(c, "ssm.inner_size"), inner, s->values);
     s->tiled = s->keys < s->values && s->keys > 1;
     c->L -= next;
     return read_gguf_layers(c, g, e) < 0 ? -1 : check_delta(c, e);
@@ -202,12 +203,12 @@ delta_to_gguf(const struct config *c, struct gguf_out *o)
     if (!config_has_delta(c))
         return;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        gguf_out_u32(o, delta_key(c, sizes[i].name), sizes[i].v);
-    gguf_out_array(o, delta_key(c, "attention.recurrent_layers"), GGUF_BOOL,
+        gguf_out_u32(o, gguf_name(c, sizes[i].name), sizes[i].v);
+    gguf_out_array(o, gguf_name(c, "attention.recurrent_layers"), GGUF_BOOL,
         c->L);
     for (size_t i = 0; i < c->L; i++)
         gguf_out_num(o, config_linear(c, i), 1);
-    gguf_out_array(o, delta_key(c, "rope.dimension_sections"), GGUF_I32, 4);
+    gguf_out_array(o, gguf_name(c, "rope.dimension_sections"), GGUF_I32, 4);
     for (size_t i = 0; i < 4; i++)
         gguf_out_num(o, section[i], 4);
 }

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { MOST_TAPS = 64 };
-
 static size_t
 state_floats(const struct config *c)
 {
@@ -80,7 +78,7 @@ mix_run(void *ctx, size_t task, size_t worker)
     const struct delta_run *r = &j->run[task];
     const struct delta_weights *w = &j->d->w;
     const size_t conv = w->s->conv, wide = delta_raw(j->d->c);
-    const float *old = window_of(j, r->text), *back[MOST_TAPS];
+    const float *old = window_of(j, r->text), *back[DELTA_MOST_TAPS];
 
     (void)worker;
     for (size_t t = 0; t < r->n; t++) {

@@ -242,8 +242,6 @@ experts_name_gguf(const struct config *c, const struct block_shape *b, int t,
 
     if (b->experts > 0 && t >= W_GATE && t <= W_DOWN)
         snprintf(out, size, "ffn_%s_shexp.weight", part[t - W_GATE]);
-    else if (t == W_NORM2 && family_of(c)->norm2_gguf != NULL)
-        snprintf(out, size, "%s", family_of(c)->norm2_gguf);
     else
         snprintf(out, size, "%s", block_stored(c, t).gguf);
 }

@@ -1,5 +1,6 @@
 /* The tables of families and of a block's tensors; see family.h. */
 #include "model/family.h"
+#include "model/delta_config.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -434,7 +435,7 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
     const int whole = family_of(c)->whole_norms;
     const struct delta_shape *s = &c->delta;
     const size_t values = s->values * s->dv;
-    const size_t mix = 2 * s->keys * s->dk + values;
+    const size_t mix = delta_mixed(c);
     const size_t dim[] = { [ONE] = 1,
         [HIDDEN] = c->d,
         [QUERIES] = groups * (c->H / c->KV) * c->D,

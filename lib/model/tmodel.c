@@ -1,5 +1,6 @@
 /* The trained model's parameters and gradients; see tmodel.h. */
 #include "model/tmodel.h"
+#include "base/mem.h"
 #include "model/adapter.h"
 #include "model/delta_config.h"
 #include "model/open.h"
@@ -229,26 +230,33 @@ block_tensors(const struct model *m, size_t i)
     return all;
 }
 
+char *
+tmodel_name(const struct config *c, size_t group, int t)
+{
+    static const char *const other[] = { "model.embed_tokens.weight",
+        "model.norm.weight", "lm_head.weight" };
+
+    return group < c->L
+        ? xasprintf("model.layers.%zu.%s", group, block_tensor_name(c, t))
+        : xstrdup(other[group - c->L]);
+}
+
 void
 tmodel_freeze(struct tmodel *t,
     double (*rate)(const void *ctx, const char *name), const void *ctx)
 {
-    static const char *const other[] = { "model.embed_tokens.weight",
-        "model.norm.weight", "lm_head.weight" };
     const size_t L = t->m.c.L;
 
-    for (size_t i = 0; i < 3; i++)
-        t->group[L + i].frozen = rate(ctx, other[i]) == 0.0;
-    for (size_t i = 0; i < L; i++)
-        for (int k = 0; k < W_N; k++) {
-            char name[200];
+    for (size_t i = 0; i < L + 3; i++)
+        for (int k = 0; k < (i < L ? W_N : 1); k++) {
+            char *name;
 
-            if (t->m.block[i].w[k].rows == 0)
+            if (i < L && t->m.block[i].w[k].rows == 0)
                 continue;
-            snprintf(name, sizeof name, "model.layers.%zu.%s", i,
-                block_tensor_name(&t->m.c, k));
+            name = tmodel_name(&t->m.c, i, k);
             if (rate(ctx, name) == 0.0)
                 t->group[i].frozen |= W_BIT(k);
+            free(name);
         }
     /* a rank of a stage knows only its own blocks */
     while (!stages_any(&t->stages) && t->group[L].frozen && t->lowest < L &&

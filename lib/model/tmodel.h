@@ -106,6 +106,9 @@ int tmodel_init_stages(struct tmodel *t, const struct model *from,
  * must outlive t.  Passes read the weights of `from` as they are stored. */
 void tmodel_init_adapter(struct tmodel *t, const struct model *from,
     struct adapter *a);
+/* The Hugging Face name of tensor t of a block, or of the tensor of group L
+ * (embedding), L + 1 (last norm) or L + 2 (head).  Free it. */
+char *tmodel_name(const struct config *c, size_t group, int t);
 /* Do not compute gradients of tensors for whose Hugging Face names rate is 0,
  * those of experts excepted; their gradients stay zero, and all others have the
  * same bits.  t has no adapter. */

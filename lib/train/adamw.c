@@ -183,24 +183,13 @@ adamw_new_parts(const struct tmodel *t, enum dtype moments,
     return a;
 }
 
-/* The name of the span's tensor; the caller frees it. */
-static char *
-span_name(const struct param_span *s, const struct config *c)
-{
-    static const char *const other[] = { "model.embed_tokens.weight",
-        "model.norm.weight", "lm_head.weight" };
-
-    return s->group < c->L ? xasprintf("model.layers.%zu.%s", s->group,
-                                 block_tensor_name(c, s->tensor))
-                           : xstrdup(other[s->group - c->L]);
-}
-
 void
 adamw_rates(struct adamw *a, const struct tmodel *t,
     double (*rate)(const void *ctx, const char *name), const void *ctx)
 {
     for (size_t i = 0; i < a->nspan; i++) {
-        char *name = span_name(&a->span[i], &t->m.c);
+        const struct param_span *s = &a->span[i];
+        char *name = tmodel_name(&t->m.c, s->group, s->tensor);
 
         a->span[i].rate = (float)rate(ctx, name);
         free(name);
