@@ -6,9 +6,9 @@
  */
 #include "calibrate.h"
 #include "energy.h"
-#include "median.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/median.h"
 #include "base/note.h"
 #include "base/pool.h"
 #include "base/rng.h"

@@ -89,7 +89,7 @@ static const char harmless[] =
     "hidden_dropout_prob init_config init_device init_std "
     "initial_context_length is_causal layer_norm_eps layer_norm_epsilon "
     "layer_types layerdrop learned_pos_emb logit_scale "
-    "masked_softmax_fusion max_seq_len max_window_layers n_ctx n_group "
+    "masked_softmax_fusion max_seq_len max_window_layers n_ctx "
     "norm_eps norm_epsilon norm_topk_prob num_nextn_predict_layers "
     "offset_alibi original_max_position_embeddings output_router_logits "
     "partial_rotary_factor qk_head_dim query_pre_attn_scalar "
@@ -99,7 +99,7 @@ static const char harmless[] =
     "scale_attn_by_inverse_layer_idx scale_attn_weights scoring_func "
     "seq_aux seq_length skip_bias_add skip_bias_add_qkv slow_but_exact "
     "summary_activation summary_first_dropout summary_proj_to_labels "
-    "summary_type summary_use_proj swiglu_alpha swiglu_limit topk_group "
+    "summary_type summary_use_proj swiglu_alpha swiglu_limit "
     "topk_method use_parallel_residual use_sliding_window verbose ";
 
 const struct shape_family *

@@ -13,6 +13,7 @@ static const char *const recompute_words[] = { "none", "selective", "products",
 static const char *const teacher_words[] = { "whole", "node", "world", "cached",
     NULL };
 static const char *const types[] = { "bf16", "f32", "f8", NULL };
+static const char *const schedules[] = { "1f1b", "dual", NULL };
 static const char *const no_yes[] = { "no", "yes", NULL };
 
 #define COUNT(k, hi, help)                                   \
@@ -42,6 +43,9 @@ const struct key job_keys[] = {
     COUNT(pipeline, 4096, "stages that blocks are divided among"),
     COUNT(virtual, 4096, "parts of a stage, interleaved"),
     COUNT(expert, 4096, "ranks that experts are divided among"),
+    { "edges", offsetof(struct job, edges), 0, 64, 1, NULL,
+        "blocks that the first and the last stage each have fewer", 0 },
+    WORD("schedule", schedule, schedules, 1, "order of the passes of stages"),
     REAL(imbalance, 1, 16, "tokens of the fullest expert rank / their mean"),
     COUNT(context, 4096, "ranks that share a row's tokens"),
     { "shard", offsetof(struct job, shard), 0, 3, 1, NULL,
@@ -52,6 +56,8 @@ const struct key job_keys[] = {
         "a second copy of weights in each node, with shard=3"),
     COUNT(batch, 1e9, "rows of a step, of all ranks (-B)"),
     COUNT(length, 1e8, "tokens of a row (-T)"),
+    { "text", offsetof(struct job, text), 0, 1e8, 1, NULL,
+        "mean tokens of a packed text; 0: a row is one text", 0 },
     COUNT(micro, 1e6, "rows of a pass (--micro)"),
     WORD("recompute", recompute, recompute_words, 3, "what is computed again"),
     WORD("adapters", adapters, no_yes, 1,
@@ -227,10 +233,16 @@ job_shards(const struct job *j)
 }
 
 double
+job_copies(const struct job *j)
+{
+    return job_shards(j) * (j->schedule == SCHEDULE_DUAL ? 2.0 : 1.0);
+}
+
+double
 job_zero(const struct job *j)
 {
     return j->shard >= 1.0 && j->shard_ranks > 0.0 ? j->shard_ranks
-                                                   : job_shards(j);
+                                                   : job_copies(j);
 }
 
 double
@@ -269,10 +281,20 @@ job_check(const struct job *j, struct err *e)
         return err_set(e, EX_USAGE,
             "batch=%.0f is no multiple of %.0f replicas x micro=%.0f", j->batch,
             job_data(j), j->micro);
-    if (j->pipeline * j->virtual > j->student.L)
+    if (j->pipeline * j->virtual > j->student.L ||
+        floor((j->student.L + 2.0 * j->edges) / (j->pipeline * j->virtual)) <
+            j->edges * (j->pipeline > 1 ? 1.0 : 2.0))
         return err_set(e, EX_USAGE,
-            "pipeline x virtual = %.0f is more than the %.0f blocks",
-            j->pipeline * j->virtual, j->student.L);
+            "pipeline x virtual = %.0f stages are too many for %.0f blocks "
+            "and edges=%.0f",
+            j->pipeline * j->virtual, j->student.L, j->edges);
+    if (j->schedule == SCHEDULE_DUAL &&
+        (j->virtual > 1 || fmod(j->pipeline, 2.0) > 0 ||
+            job_passes(j) < 2.0 * j->pipeline))
+        return err_set(e, EX_USAGE,
+            "schedule=dual: needs an even pipeline, virtual=1, and twice as "
+            "many passes as stages, not %.0f",
+            job_passes(j));
     if (j->virtual > 1 && j->pipeline == 1)
         return err_set(e, EX_USAGE, "virtual=%.0f needs pipeline=2 or more",
             j->virtual);
@@ -286,7 +308,7 @@ job_check(const struct job *j, struct err *e)
             "all "
             "passes are done; use shard=1, with unfused=2 for PyTorch's FSDP",
             j->shard);
-    if (!is_whole(job_shards(j) / job_zero(j)))
+    if (!is_whole(job_copies(j) / job_zero(j)))
         return err_set(e, EX_USAGE,
             "shard_ranks=%.0f does not divide the %.0f ranks with the same "
             "part of the model",

@@ -26,6 +26,11 @@ enum recompute {
  * sharded over all ranks.  CACHED: there is none, but its stored targets. */
 enum teacher { TEACHER_WHOLE, TEACHER_NODE, TEACHER_WORLD, TEACHER_CACHED };
 
+/* 1F1B: one forward, one backward pass, interleaved with `virtual`.  DUAL:
+ * DualPipe, arXiv:2412.19437, table 2: each rank has two stages, from both ends
+ * of the model, and hides collectives of experts behind the other's passes. */
+enum schedule { SCHEDULE_1F1B, SCHEDULE_DUAL };
+
 struct machine {
     double devices;                 /* devices of a node; each has a rank */
     double memory_gb;               /* memory of a device, 1e9 bytes */
@@ -59,10 +64,14 @@ struct job {
     struct shape student, teacher; /* teacher.L = 0: none */
     struct machine m;
     double nodes, tensor, pipeline, virtual, expert, context;
+    double edges;     /* blocks that the first and the last stage each have
+                       * fewer than others */
+    double schedule;  /* of the passes of stages */
     double imbalance; /* tokens of the fullest expert rank / their mean */
     double shard;     /* 0..3, stages of ZeRO */
     double hpz;       /* 1: a second copy of weights in each node */
     double batch, length, micro; /* rows, tokens of a row, rows of a pass */
+    double text; /* mean tokens of a packed text; 0: a row is one text */
     double recompute, sequence, flash;
     double teacher_at, top;
     double overlap;  /* share of gathers hidden by arithmetic, 0..1 */
@@ -121,6 +130,9 @@ double job_data(const struct job *j);
 double job_passes(const struct job *j);
 /* Number of ranks with the same part of the model. */
 double job_shards(const struct job *j);
+/* Number of ranks with the same parameters: with schedule=dual a stage is on
+ * two ranks of a replica. */
+double job_copies(const struct job *j);
 /* Number of these among which ZeRO divides; the others hold copies. */
 double job_zero(const struct job *j);
 /* Peak of a device's products in the type of `compute`, TFLOP/s. */

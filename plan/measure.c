@@ -7,8 +7,8 @@
  * the number of blocks.  Weights are random; a step has one or two passes.
  */
 #include "measure.h"
-#include "median.h"
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/rng.h"
 #include "cli/die.h"
 #include "kern/bf16.h"

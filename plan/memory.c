@@ -14,14 +14,15 @@ stages_of(const struct job *j, size_t rank)
     return (struct pipeline){ rank, (size_t)j->pipeline, (size_t)j->virtual };
 }
 
-struct slice
-slice_of(const struct job *j, size_t rank)
+/* The part of a rank's stages from one end of the model. */
+static struct slice
+one_way(const struct job *j, size_t rank)
 {
     const struct shape *s = &j->student;
     const struct pipeline p = stages_of(j, rank);
     const int own_head = stages_last(&p) && (p.n > 1 || s->tied == 0.0);
-    const size_t L = (size_t)s->L;
-    double blocks = 0.0;
+    const size_t L = (size_t)(s->L + 2.0 * j->edges);
+    double blocks = -j->edges * ((rank == 0) + stages_last(&p));
 
     for (size_t k = rank; k < p.n * p.per; k += p.n)
         blocks += (double)(stages_cut(&p, L, k + 1) - stages_cut(&p, L, k));
@@ -33,6 +34,22 @@ slice_of(const struct job *j, size_t rank)
         .table = (s->V * s->d * ((rank == 0) + own_head) +
                      s->positions * (rank == 0)) /
             j->tensor };
+}
+
+struct slice
+slice_of(const struct job *j, size_t rank)
+{
+    struct slice p = one_way(j, rank);
+
+    if (j->schedule == SCHEDULE_DUAL) {
+        const struct slice q = one_way(j, (size_t)j->pipeline - 1 - rank);
+
+        p.blocks = (p.blocks + q.blocks) / 2.0;
+        p.dense += q.dense;
+        p.experts += q.experts;
+        p.table += q.table;
+    }
+    return p;
 }
 
 double
@@ -124,8 +141,10 @@ rank_memory(const struct job *j, size_t rank)
 {
     const struct slice p = slice_of(j, rank);
     const struct pipeline s = stages_of(j, rank);
-    const double passes =
-        fmin(job_passes(j), (double)(stages_lead(&s) + 1) / j->virtual);
+    const double passes = fmin(job_passes(j),
+        j->schedule == SCHEDULE_DUAL
+            ? j->pipeline + 1.0
+            : (double)(stages_lead(&s) + 1) / j->virtual);
     const double logits = 4.0 * j->logits * (j->teacher.L > 0 ? 2.0 : 1.0) *
         pass_tokens(j) * j->student.V / j->tensor;
 

@@ -14,8 +14,8 @@ void predict_memory(struct figures *f, const struct job *j);
  * stages, as model/stages.h does, which gives the last rank most; tensor ranks
  * divide parameters, and expert ranks divide experts. */
 struct slice {
-    double blocks;  /* number of blocks */
-    double dense;   /* parameters of these blocks besides experts */
+    double blocks;  /* number of blocks that a pass meets */
+    double dense;   /* parameters of the rank's blocks besides experts */
     double experts; /* parameters of their experts */
     double table;   /* parameters of embedding and head */
 };

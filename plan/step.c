@@ -189,7 +189,8 @@ product_time(const struct job *j)
 static double
 forward_attention(const struct job *j, const struct shape *s, double blocks)
 {
-    const double flop = flop_attention(s, j->length, j->flash > 0) / s->L;
+    const double keys = j->text > 0 ? fmin(j->text, j->length) : j->length;
+    const double flop = flop_attention(s, keys, j->flash > 0) / s->L;
     const double share = j->flash > 0 ? j->m.attention_eff : j->m.matrix_eff;
 
     return blocks * pass_tokens(j) * flop / (j->tensor * share * peak_rate(j));
@@ -278,10 +279,27 @@ context_time(const struct job *j)
             attention_time(j));
 }
 
-/* Time of expert parallelism.  All-to-all sends a token to each rank that has
- * one of its experts, on average e (1 - (1 - 1/e)^active) of e ranks, and
- * results come back.  Links in the node and the network work at the same time.
- * Tensor ranks that divide an expert gather its tokens and scatter results. */
+/* Copies of a token that leave its node for experts of `nodes` nodes: one for
+ * each rank that has an expert of it, e (1 - (1 - 1/e)^active) of e ranks on
+ * average.  If its experts are in some groups, a node gets only one copy, which
+ * goes on inside (arXiv:2412.19437, section 3.2.2). */
+static double
+copies_outside(const struct job *j, double nodes)
+{
+    const struct shape *s = &j->student;
+    const double e = j->expert, others = (nodes - 1.0) / nodes;
+    const double ranks = e * (1.0 - pow(1.0 - 1.0 / e, s->active));
+    const double most = s->groups > s->group_top
+        ? s->group_top * fmax(1.0, nodes / s->groups)
+        : ranks;
+
+    return others * fmin(ranks, most);
+}
+
+/* Time of expert parallelism that nothing hides.  All-to-all sends tokens to
+ * their experts, and results come back.  Links in the node and the network work
+ * at the same time.  Tensor ranks that divide an expert gather its tokens and
+ * scatter results. */
 static double
 expert_time(const struct job *j)
 {
@@ -291,11 +309,11 @@ expert_time(const struct job *j)
     const double e = j->expert, inside_node = fmin(ranks_near(j, parts), e);
     const double ranks = e * (1.0 - pow(1.0 - 1.0 / e, s->active));
     const double tokens = pass_tokens(j);
-    const double each = tokens / j->tensor * s->d * j->act_bytes * ranks / e;
-    const double inside =
-        (inside_node - 1.0) * each / (1e9 * m->link_gbs * m->link_eff);
-    const double outside =
-        (e - inside_node) * each / (1e9 * m->net_gbs * m->net_eff) +
+    const double copy = tokens / j->tensor * s->d * j->act_bytes;
+    const double inside = (inside_node - 1.0) * copy * ranks / e /
+        (1e9 * m->link_gbs * m->link_eff);
+    const double outside = copies_outside(j, e / inside_node) * copy /
+            (1e9 * m->net_gbs * m->net_eff) +
         (e > inside_node ? 1e-6 * (m->net_call_us + m->net_us) : 0.0);
     const struct ring r = { parts, m->devices, 0.0 };
 
@@ -408,6 +426,10 @@ make_pass(const struct job *j, const struct slice *s)
      * share; interleaved parts hide that */
     if (j->pipeline > 1 && j->virtual == 1)
         p.hand = 2.0 * state / (j->tensor * 1e9 * j->m.net_gbs * j->m.net_eff);
+    if (j->schedule == SCHEDULE_DUAL) { /* half of its passes are the last's */
+        p.head /= 2.0;
+        p.expert = fmax(0.0, p.expert - p.matrix - p.attention - p.vector);
+    }
     p.busy = p.matrix + p.attention + p.vector + p.head + p.tensor + p.context +
         p.expert + p.hand + p.teacher;
     p.all =
@@ -459,16 +481,48 @@ optimiser_time(const struct job *j, const struct slice *s)
         memory_rate(j);
 }
 
-/* The last rank is the slowest: it has the head, and no rank has more blocks.
- */
+/* Passes of other ranks that a rank waits for in a step.  Dual: arXiv:2412.19437,
+ * table 2, of a forward pass 1, a backward pass and its part for weights 1. */
+static double
+waits(const struct job *j)
+{
+    const double all = forward_times(j, 1.0);
+
+    return j->schedule == SCHEDULE_DUAL
+        ? (j->pipeline / 2.0 - 1.0) * (2.0 * all - 4.0) / all
+        : (j->pipeline - 1.0) / j->virtual;
+}
+
+/* A pass through a rank's blocks without the head. */
+static struct pass
+headless_pass(const struct job *j, const struct slice *s)
+{
+    struct pass p = make_pass(j, s);
+
+    p.busy -= p.head;
+    p.all -= p.head;
+    p.head = 0.0;
+    return p;
+}
+
+/* All ranks wait for the slowest: the last, which has the head, or with `edges`
+ * the second, which has more blocks. */
 void
 predict_time(struct figures *f, const struct job *j)
 {
-    const double m = job_passes(j), fill = (j->pipeline - 1.0) / j->virtual;
+    const double m = job_passes(j), fill = waits(j);
     const struct slice last = slice_of(j, (size_t)j->pipeline - 1);
-    const struct slice other = { .blocks = (j->student.L - last.blocks) /
-            fmax(1.0, j->pipeline - 1.0) };
-    const struct pass p = make_pass(j, &last), o = make_pass(j, &other);
+    const struct slice second = slice_of(j, j->pipeline > 2 ? 1 : 0);
+    const struct pass with = make_pass(j, &last);
+    const struct pass without = headless_pass(j, &second);
+    const int at_second = without.all > with.all;
+    const struct pass p = at_second ? without : with;
+    const struct slice mean = {
+        .blocks = (j->student.L - (at_second ? second.blocks : last.blocks)) /
+            fmax(1.0, j->pipeline - 1.0)
+    };
+    const struct pass o =
+        headless_pass(j, j->schedule == SCHEDULE_DUAL ? &last : &mean);
     const size_t total = f->n;
     double step;
 
@@ -510,8 +564,10 @@ predict_time(struct figures *f, const struct job *j)
         "passes x (max(a, g) + (1 - overlap) min(a, g) - a); a: arithmetic, g: "
         "weights gathered twice, gradients scattered, the teacher gathered; "
         "(n - 1) / n bytes / bandwidth + calls x latency");
-    figure_add(f, "step.bubble", "s", fill * (o.all - o.head),
-        "passes of all ranks but the last / virtual, without the head");
+    figure_add(f, "step.bubble", "s", fill * o.all,
+        "passes of all ranks but the slowest / virtual, without the head; "
+        "schedule=dual: those of pipeline / 2 - 1 ranks x 2/3, or 1 if "
+        "recomputed");
     figure_add(f, "step.reduce", "s", reduce_time(j, &last, &p),
         "gradients of shard 0 to 2, less overlap x the last backward pass");
     figure_add(f, "step.optimiser", "s", optimiser_time(j, &last),

@@ -1,5 +1,6 @@
 /* Drawing lines by characters; see plot.h. */
 #include "plot.h"
+#include "base/median.h"
 
 #include <assert.h>
 #include <math.h>
@@ -17,14 +18,6 @@ plot_line(struct plot *p, const double *x, const double *y, size_t n,
     p->line[p->n].y = y;
     p->line[p->n].n = n;
     p->line[p->n++].letter = letter;
-}
-
-static int
-by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 struct range {
@@ -58,8 +51,7 @@ column_medians(const struct plot *p, size_t k, const struct range *x,
         for (; i < n && (p->line[k].x[i] < end || c + 1 == width); i++)
             if (isfinite(p->line[k].y[i]))
                 v[m++] = p->line[k].y[i];
-        qsort(v, m, sizeof *v, by_value);
-        out[c] = m > 0 ? v[m / 2] : NAN;
+        out[c] = median(v, m);
     }
     free(v);
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/median.h"
 #include "base/note.h"
 #include "base/thread.h"
 #include "dist/dist.h"
@@ -64,10 +65,10 @@ static struct {
 } watch;
 
 static _Atomic int depth, busy;
-static _Atomic double since;  /* clock_now() when this rank began to wait in a
+static _Atomic double since; /* clock_now() when this rank began to wait in a
                                * collective (depth > 0) or, if it does not wait,
                                * when it left the last one */
-static _Atomic double median; /* median seconds of the last steps; 0: none is
+static _Atomic double usual; /* median seconds of the last steps; 0: none is
                                * done */
 
 void
@@ -90,14 +91,6 @@ watch_busy(int change)
     atomic_fetch_add(&busy, change);
 }
 
-static int
-by_seconds(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 void
 watch_step(double seconds)
 {
@@ -107,8 +100,7 @@ watch_step(double seconds)
     watch.step[watch.nstep++ % STEPS] = seconds;
     n = watch.nstep < STEPS ? watch.nstep : STEPS;
     memcpy(sorted, watch.step, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_seconds);
-    atomic_store(&median, sorted[n / 2]);
+    atomic_store(&usual, median(sorted, n));
 }
 
 static struct beat
@@ -127,7 +119,7 @@ own_beat(void)
 static double
 limit(void)
 {
-    return fmax(watch.least, 3.0 * atomic_load(&median));
+    return fmax(watch.least, 3.0 * atomic_load(&usual));
 }
 
 /* Seconds that ranks may wait in a collective, or be out of one: more until the
@@ -136,7 +128,7 @@ limit(void)
 static double
 longest_wait(void)
 {
-    return atomic_load(&median) > 0.0 ? limit() : FIRST * watch.least;
+    return atomic_load(&usual) > 0.0 ? limit() : FIRST * watch.least;
 }
 
 static void

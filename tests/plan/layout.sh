@@ -106,6 +106,42 @@ else
         "$(value step.bubble)"
 fi
 
+# 2, 3, 3 and 2 blocks: the second rank has more to do than the last, although
+# the last has the head.
+uneven edges=1 && equal 'edges=1 takes a block from the first and last stage' \
+    "$(value memory.weights)" $((2 * 3 * 2336))
+equal 'the slowest rank has no head' "$(value step.head)" 0
+if awk -F '\t' '{ v[$1] = $2 }
+    END { a = 3 / 8 * (v["step.hand-over"] + 7 / 9 * \
+            (v["step.matrix"] + v["step.attention"] + v["step.vector"]))
+        exit !(a > 0 && v["step.bubble"] / a < 1.0001 &&
+            v["step.bubble"] / a > 0.9999) }' out
+then
+    pass 'the slowest of 2, 3, 3 and 2 blocks waits for three ranks'
+else
+    fail "the slowest of 2, 3, 3 and 2 blocks waits: $(value step.bubble)"
+fi
+status 2 'more edges than blocks are refused' uneven edges=6
+like 'the message tells stages, blocks and edges' '4 stages.*10 blocks.*edges=6' err
+# Each rank has two stages, of 2 and 3 blocks, and five passes in flight; the
+# first has the embedding and the head.  One rank's pass x 2 / 3 is waited for.
+uneven schedule=dual && equal 'DualPipe stores two stages on a rank' \
+    "$(value memory.weights)" $((2 * (5 * 2336 + 2 * 32 * 16)))
+equal 'DualPipe has one pass more in flight than stages' \
+    "$(value memory.activations)" $((5 * one * 5 / 2))
+if awk -F '\t' '{ v[$1] = $2 }
+    END { a = 2 / 3 / 8 * (v["step.matrix"] + v["step.attention"] + \
+            v["step.vector"] + v["step.hand-over"])
+        exit !(a > 0 && v["step.bubble"] / a < 1.0001 &&
+            v["step.bubble"] / a > 0.9999) }' out
+then
+    pass 'DualPipe waits for 2/3 of a pass of one rank'
+else
+    fail "DualPipe waits for 2/3 of a pass of one rank: $(value step.bubble)"
+fi
+status 2 'DualPipe of too few passes is refused' uneven batch=8 schedule=dual
+like 'the message tells what DualPipe needs' 'even pipeline.*twice as many passes' err
+
 # ZeRO (arXiv:1910.02054): 2 + 2 + 12 bytes a parameter, the last, the last two,
 # all over N = 64 ranks; 6144 of the last norm are left out.
 P=$(($(plan cluster -q -m megatron-22b --machine a100 batch=64 --format tsv \

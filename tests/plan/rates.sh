@@ -41,6 +41,17 @@ one flash=no
 near 'stored scores take the share of products' "$(value step.attention)" \
     "$(by '8 * 3 * 4 * 16 * 8 / (989.4e12 * 0.833)')"
 
+one text=4
+near 'attention sees the keys of a packed text' "$(value step.attention)" \
+    "$(by '8 * 3.5 * 4 * 16 * 2.5 / (989.4e12 * 0.55)')"
+
+# Tokens of DeepSeek-V3 whose experts are in 4 of 8 groups: 7/8 of 4 copies leave
+# a node
+plan cluster -q -m "$top/tests/golden/plan/deepseek-v3.json" --machine h100 nodes=8 \
+    expert=64 batch=64 length=64 net_us=0 net_call_us=0 link_us=0 --format tsv >out
+near 'tokens go once to each node of their groups' "$(value step.expert)" \
+    "$(by '61 * 4 * 3.5 * 64 * 7168 * 2 / (1e9 * 50 * 0.7)')"
+
 one recompute=products product_reads=0
 near 'every second product is computed again' "$(value step.matrix)" \
     "$(by '8 * 7 * 2304 / (989.4e12 * 0.833) + 10 * 2304 / (3350e9 * 0.85)')"

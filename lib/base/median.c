@@ -1,10 +1,11 @@
 /* The median; see median.h */
-#include "median.h"
+#include "base/median.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static int
-smaller_time(const void *a, const void *b)
+by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
 
@@ -14,6 +15,6 @@ smaller_time(const void *a, const void *b)
 double
 median(double *t, size_t n)
 {
-    qsort(t, n, sizeof *t, smaller_time);
-    return t[n / 2];
+    qsort(t, n, sizeof *t, by_value);
+    return n > 0 ? t[n / 2] : NAN;
 }
