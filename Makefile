@@ -214,8 +214,10 @@ demo-study: all
 check: all $(UNIT) $(REAL) $(REPLAY) $(METERS)
 	@BUILD=$(BUILD) scripts/check $(TESTS)
 
-## soak: 2,000 small steps on 4 ranks, some of which are lost (15 minutes)
+## soak: disturbed pipelines, 90 minutes (HOURS=12, SEED=7), memory of 4 ranks
 soak: all
+	@BUILD=$(BUILD) scripts/soak -m $(if $(HOURS),$$((60 * $(HOURS))),90) \
+	    -s $(or $(SEED),1)
 	@BUILD=$(BUILD) TEST_SECONDS=7200 RETORT_SOAK=$(or $(SOAK),2000) \
 	    scripts/check tests/student/soak.sh
 
