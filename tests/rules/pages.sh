@@ -14,6 +14,7 @@ at_most 'bytes of NEWS.md' "$(wc -c <"$top/NEWS.md")" 4096
 at_most 'bytes of docs/results.md' "$(wc -c <"$top/docs/results.md")" 24000
 at_most 'bytes of docs/performance.md' "$(wc -c <"$top/docs/performance.md")" 10060
 at_most 'bytes of docs/kafkalm.md' "$(wc -c <"$top/docs/kafkalm.md")" 4600
+at_most 'bytes of docs/reliability.md' "$(wc -c <"$top/docs/reliability.md")" 3072
 head -n 40 "$top/README.md" >begin.md
 like 'README shows the picture within 40 lines' '^!\[.*\]\(docs/pipeline.svg\)$' begin.md
 like 'README has a command that a newcomer can run within 40 lines' \
@@ -30,7 +31,7 @@ equal 'no page of a program has an estimate with an error' \
     "$(cd "$top" && grep -lE '[0-9] (\+/-|\\\(\+-) ?[0-9]' man/*.1)" ''
 
 for page in README.md CONTRIBUTING.md NEWS.md docs/guide.md docs/results.md \
-    docs/performance.md docs/kafkalm.md; do
+    docs/performance.md docs/kafkalm.md docs/reliability.md; do
     dir=$top/${page%"${page##*/}"}
     tr '\n' ' ' <"$top/$page" | grep -oE '\]\( *[^)]*\)' |
         sed 's/^]( *//; s/)$//; s/#.*//' | grep -v '^[a-z]*:' | sort -u >links
