@@ -1,12 +1,17 @@
 /* Descriptors under a stream: see fd.h */
 #include "msg/fd.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/note.h"
 #include "base/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +19,7 @@
 #define STOP_WAIT 2000           /* milliseconds */
 #define SILENCE 10               /* seconds; longer silence is reported */
 #define PIPE_ROOM ((size_t)4096) /* bytes that a writable pipe takes at once */
+#define RESENT 5
 
 int
 fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e)
@@ -142,6 +148,38 @@ write_some(const struct fd_out *f, const struct iovec *v)
                         v->iov_len < PIPE_ROOM ? v->iov_len : PIPE_ROOM);
 }
 
+/* Was the reader's machine cut off?  Then the same bytes were sent at least
+ * RESENT times and never acknowledged, which takes 6 seconds or more.  The
+ * machine of a reader that is stopped, or that is slow, still acknowledges. */
+static int
+is_cut_off(int fd)
+{
+    struct tcp_info t;
+    socklen_t n = sizeof t;
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &t, &n) == 0 &&
+        t.tcpi_retransmits >= RESENT;
+}
+
+/* Writing has failed with this error number.  1: the reader has left; -1 and
+ * *e.  A reader that closes before it has read all resets the connection.  So
+ * does a machine that comes back after its reader has given up. */
+static int
+explain_failure(const struct fd_out *f, int why, struct err *e)
+{
+    const int closed = why == EPIPE || why == ECONNRESET;
+
+    if (closed && !is_cut_off(f->fd))
+        return 1;
+    if (closed)
+        return err_set(e, EX_SYS,
+            "%s: the reader was cut off before it had everything", f->name);
+    if (why == ETIMEDOUT && stop_asked)
+        return err_set(e, EX_STOP, "%s: interrupted", f->name);
+    errno = why;
+    return err_set(e, EX_SYS, "%s:", f->name);
+}
+
 int
 fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e)
 {
@@ -158,13 +196,8 @@ fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e)
         }
         if (got < 0 && errno == EINTR)
             continue;
-        /* a reader that closes before it has read all resets the connection */
-        if (got < 0 && (errno == EPIPE || errno == ECONNRESET))
-            return 1;
-        if (got < 0 && errno == ETIMEDOUT && stop_asked)
-            return err_set(e, EX_STOP, "%s: interrupted", f->name);
         if (got < 0)
-            return err_set(e, EX_SYS, "%s:", f->name);
+            return explain_failure(f, errno, e);
         say_goes_on(f->name, "reader", &f->told);
         for (; n > 0 && k >= v->iov_len; v++, n--)
             k -= v->iov_len;
@@ -173,5 +206,30 @@ fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e)
             v->iov_len -= k;
         }
     }
+    return 0;
+}
+
+int
+fd_out_drain(struct fd_out *f, struct err *e)
+{
+    struct pollfd p = { .fd = f->fd }; /* errors alone */
+    int left, before = 0, why = 0;
+    double since = clock_now();
+    socklen_t n = sizeof why;
+
+    while (ioctl(f->fd, SIOCOUTQ, &left) == 0 && left > 0) {
+        if (left != before)
+            since = clock_now();
+        before = left;
+        if (poll(&p, 1, 10) > 0) {
+            getsockopt(f->fd, SOL_SOCKET, SO_ERROR, &why, &n);
+            return explain_failure(f, why, e);
+        }
+        if (stop_asked && clock_now() - since > STOP_WAIT / 1000.0)
+            return explain_failure(f, ETIMEDOUT, e);
+        if (clock_now() - since > SILENCE)
+            say_silent(f->name, "reader", &f->told);
+    }
+    say_goes_on(f->name, "reader", &f->told);
     return 0;
 }

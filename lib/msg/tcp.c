@@ -182,6 +182,12 @@ tcp_sink_done(struct msg_sink *base, struct err *e)
     return fd_out_write(&s->out, v, 2, e);
 }
 
+static int
+tcp_sink_end(struct msg_sink *s, struct err *e)
+{
+    return fd_out_drain(&((struct tcp_sink *)s)->out, e);
+}
+
 static void
 tcp_sink_close(struct msg_sink *base)
 {
@@ -204,5 +210,6 @@ const struct msg_backend msg_tcp = {
     .begin = tcp_sink_begin,
     .put = tcp_sink_put,
     .done = tcp_sink_done,
+    .end = tcp_sink_end,
     .sink_close = tcp_sink_close,
 };
