@@ -9,8 +9,8 @@
 #include <time.h>
 
 static const struct {
-    const char *path; /* that of API_MODEL is followed by a name */
-    int post, open;
+    const char *path; /* for API_MODEL a prefix: the model's name follows */
+    int post, open;   /* api_is_post, api_is_open */
 } paths[API_NOWHERE] = {
     [API_HEALTH] = { "/health", 0, 1 },
     [API_METRICS] = { "/metrics", 0, 1 },
@@ -158,7 +158,7 @@ answer_detokenize(const struct api *api, const char *body, size_t n,
     buf_release(&text);
 }
 
-/* Bytes of the request that the call keeps. */
+/* Estimate the bytes of the request that its call keeps. */
 static size_t
 request_bytes(const struct request *q)
 {
@@ -169,8 +169,8 @@ request_bytes(const struct request *q)
     return n;
 }
 
-/* Hand a call to the engine's thread, which answers it; r < 0: it was refused
- * before.  bytes: that it keeps. */
+/* Hand a call to the engine's thread, which answers it.  r < 0: the request has
+ * been refused already.  bytes: memory of the request that the call keeps. */
 static void
 put_call(struct api *api, struct call *c, int r, size_t bytes,
     struct api_answer *a)
@@ -204,7 +204,8 @@ answer_texts(struct api *api, int chat, const char *body, size_t n,
         (unsigned long long)rng_u64((uint64_t)api->created, number));
     if (!q->has_seed)
         q->params.seed = rng_u64(api->seed, number);
-    /* scoring reads as many entries as the prompt has tokens, and one more */
+    /* clients that score a prompt expect an entry for each of its tokens and
+     * one more, which EOS must not prevent */
     if (q->echo && q->params.logprobs && q->params.most == 1)
         q->params.past_eos = 1;
     c->texts = q->prompts * q->params.n;

@@ -1,5 +1,5 @@
-/* The paths of the server, and what a request to each is answered, without
- * regard to HTTP.  One thread makes all calls. */
+/* The paths of the server, and the answer to a request for each.  HTTP itself
+ * is in http.h.  Only the HTTP thread calls these functions. */
 #ifndef SERVE_API_H
 #define SERVE_API_H
 
@@ -15,18 +15,20 @@ struct api {
     struct request_bounds bounds;
     struct queue *queue;
     struct metrics *metrics;
-    size_t target_tokens; /* of a row of /v1/targets, at most; 0: there are
-                           * none */
-    uint64_t seed;        /* of requests without one, with their number */
-    long long created;    /* seconds since 1970: the server's start */
-    uint64_t requests;    /* so far */
+    size_t target_tokens; /* most tokens in a row of /v1/targets; 0: the
+                           * server refuses requests for it */
+    uint64_t seed;        /* a request without a seed gets one derived from
+                           * this seed and the request's number */
+    long long created;    /* start of the server, seconds since 1970 */
+    uint64_t requests;    /* number of requests for texts so far */
 };
 
 struct api_answer {
-    struct call *call;  /* the engine's thread answers; else NULL */
-    struct buf out;     /* the body of the answer; released by the caller */
+    struct call *call;  /* the call that the engine's thread will answer; NULL:
+                         * the answer is `out` or `why` */
+    struct buf out;     /* body of the answer; the caller releases it */
     const char *type;   /* content type of `out` */
-    struct refusal why; /* status 0: none */
+    struct refusal why; /* status 0: the request is not refused */
 };
 
 enum api_path {
@@ -42,12 +44,14 @@ enum api_path {
     API_TARGETS,
     API_NOWHERE
 };
+/* Returns API_NOWHERE if the server has no such path. */
 enum api_path api_find(const char *path);
-/* Is it asked by POST, else by GET?  Does it need no key? */
+/* 1: the path takes POST; 0: GET. */
 int api_is_post(enum api_path p);
+/* 1: clients need no key for the path. */
 int api_is_open(enum api_path p);
-/* Answer a request for `path`, with a body[n] if it is a POST.  *a is
- * overwritten. */
+/* Set *a to the answer to a request for `path`, with body[n] if it is a POST.
+ */
 void api_answer(struct api *api, enum api_path p, const char *path,
     const char *body, size_t n, struct api_answer *a);
 

@@ -16,7 +16,7 @@
 
 enum {
     HEADERS = 16384, /* bytes of a connection's headers and of an event */
-    WAIT_MS = 1000   /* milliseconds that the thread waits, at most */
+    WAIT_MS = 1000   /* most milliseconds that the thread waits for events */
 };
 
 struct http {
@@ -36,9 +36,9 @@ struct exchange {
     enum api_path path;
     struct buf body;
     size_t held;        /* bytes of body that count against the bound */
-    struct refusal why; /* status 0: none yet */
-    struct call *call;
-    int status; /* that was sent; 0: none */
+    struct refusal why; /* status 0: not refused so far */
+    struct call *call;  /* NULL: the engine's thread is not needed */
+    int status;         /* HTTP status that was sent; 0: none yet */
 };
 
 static void
@@ -46,7 +46,7 @@ ring_bell(struct http *h)
 {
     const uint64_t one = 1;
 
-    /* it fails only if the bell has rung 2^64 times unheard */
+    /* an eventfd can be written until its counter reaches 2^64 - 1 */
     if (write(h->bell, &one, sizeof one) < 0)
         vnote("http: the thread is not woken");
 }
@@ -71,7 +71,7 @@ send_response(struct MHD_Connection *con, struct exchange *x, int status,
     MHD_add_response_header(r, "Content-Type", type);
     if (status == 429)
         MHD_add_response_header(r, "Retry-After", "1");
-    /* else OpenAI's clients send it twice more at once */
+    /* without this header OpenAI's clients send the request twice more */
     if (status == 429 || status >= 500)
         MHD_add_response_header(r, "x-should-retry", "false");
     if (status == 401)
@@ -87,7 +87,7 @@ send_response(struct MHD_Connection *con, struct exchange *x, int status,
     return sent;
 }
 
-/* Send a body, which becomes empty. */
+/* Send a body, and leave *body empty. */
 static enum MHD_Result
 send_body(struct MHD_Connection *con, struct exchange *x, int status,
     struct buf *body, const char *type)
@@ -110,8 +110,8 @@ send_refusal(struct MHD_Connection *con, struct exchange *x)
     return send_body(con, x, x->why.status, &body, "application/json");
 }
 
-/* Let the connection wait until the engine's thread wakes it; with the queue's
- * lock. */
+/* Suspend the connection until the engine's thread wakes it.  The caller holds
+ * the queue's lock. */
 static void
 park_call(struct exchange *x)
 {
@@ -119,7 +119,7 @@ park_call(struct exchange *x)
     MHD_suspend_connection(x->con);
 }
 
-/* The next bytes of a stream, for libmicrohttpd. */
+/* Copy the next bytes of a streamed answer to `to`, for libmicrohttpd. */
 static ssize_t
 next_stream_bytes(void *ctx, uint64_t at, char *to, size_t max)
 {
@@ -154,7 +154,8 @@ send_stream(struct MHD_Connection *con, struct exchange *x)
     return send_response(con, x, 200, r, "text/event-stream; charset=utf-8");
 }
 
-/* A call was put into the queue: wait, or send what there is. */
+/* Send the answer to a call, or its first part if it is streamed.  If there is
+ * none yet, park the call. */
 static enum MHD_Result
 answer_call(struct MHD_Connection *con, struct exchange *x)
 {
@@ -209,7 +210,8 @@ has_key(struct MHD_Connection *con, const char *key)
         keys_match(h + 7, key);
 }
 
-/* Find reasons to refuse a request whose body is not known yet. */
+/* Check path, method and key of a request, whose body has not come yet.  Set
+ * x->why if the request is refused. */
 static void
 check_head(struct MHD_Connection *con, struct exchange *x, const char *path,
     const char *method)
@@ -241,7 +243,7 @@ receive_body(struct exchange *x, const char *data, size_t n)
     struct queue *w = x->h->api->queue;
 
     if (x->why.status != 0)
-        return; /* and drop the data */
+        return; /* the request is refused: drop its data */
     if (n > x->h->o.body - x->body.n)
         refuse_long(x);
     else if (queue_hold(w, &x->held, x->held + n) < 0)
@@ -296,7 +298,7 @@ on_request(void *ctx, struct MHD_Connection *con, const char *path,
             MHD_lookup_connection_value(con, MHD_HEADER_KIND, "Content-Length");
         if (length == NULL || strtoull(length, NULL, 10) <= x->h->o.body)
             return MHD_YES;
-        /* answered before the body: libmicrohttpd closes the connection */
+        /* libmicrohttpd closes a connection answered before the body came */
         refuse_long(x);
         return send_refusal(con, x);
     }
@@ -346,8 +348,8 @@ log_error(void *ctx, const char *fmt, va_list ap)
 }
 
 /*
- * The HTTP thread.  libmicrohttpd's own loop is not used: version 0.9.75 asks
- * for 128 events at a time, and when it gets as many it waits for more before
+ * Run the HTTP thread.  libmicrohttpd's own loop is not used: version 0.9.75
+ * asks for 128 events at a time, and if it gets 128, it waits for more before
  * it handles them.  MHD_run does not wait.
  */
 static void *
@@ -380,7 +382,7 @@ run_daemon(void *ctx)
     return NULL;
 }
 
-/* A socket that listens at an address. */
+/* Open a socket that listens at an address; -1 and errno. */
 static int
 listen_at(const struct addrinfo *a, size_t backlog)
 {

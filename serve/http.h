@@ -1,4 +1,4 @@
-/* The HTTP server: connections, by libmicrohttpd, in one thread. */
+/* The HTTP server: libmicrohttpd handles all connections in one thread. */
 #ifndef SERVE_HTTP_H
 #define SERVE_HTTP_H
 
@@ -11,21 +11,22 @@
 struct http;
 struct http_options {
     const char *host, *port; /* port 0: any that is free */
-    const char *key;         /* clients must send it, or NULL */
-    size_t body;             /* bytes of a request's body, at most */
-    size_t connections;
+    const char *key;         /* key that clients must send; NULL: none */
+    size_t body;             /* most bytes of a request's body */
+    size_t connections;      /* most connections at a time */
     double idle; /* seconds after which a silent connection is closed */
 };
-/* Listen, and answer by *api, which outlives it.  NULL and *e. */
+/* Listen, and answer requests by *api, which must outlive the server.  NULL and
+ * *e. */
 struct http *http_start(const struct http_options *o, struct api *api,
     struct err *e);
-/* "http://HOST:PORT" where it listens. */
+/* Returns "http://HOST:PORT", where the server listens. */
 const char *http_url(const struct http *h);
 /* Accept no more connections. */
 void http_close(struct http *h);
 /* Close all connections and free h. */
 void http_stop(struct http *h);
-/* The wake of a struct queue. */
+/* Resume the connection of a parked call, for queue_new. */
 void http_wake(struct call *c);
 
 #endif

@@ -19,7 +19,7 @@ refuse(struct refusal *r, int status, const char *param, const char *code,
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    /* names and texts of the client's may hold anything, or be cut */
+    /* texts of the client's may be no UTF-8, or cut inside a character */
     text_show(r->message, sizeof r->message, text);
     text_show(r->param, sizeof r->param, param != NULL ? param : "");
     r->status = status;
@@ -67,7 +67,7 @@ wrong_kind(struct refusal *why, const char *name, const json_t *v,
         kind_name(v));
 }
 
-/* The member, or NULL if it is missing or null. */
+/* Find a member; NULL: it is missing or null. */
 static const json_t *
 present_member(const json_t *j, const char *name)
 {

@@ -10,7 +10,7 @@ enum { MOST_BUCKETS = 32, STATUSES = 12 };
 
 struct histogram {
     const char *name, *help;
-    const double *le; /* upper bounds, ended by 0; NULL: 1, 2, 5, 10, ... */
+    const double *le; /* upper bounds, ended by 0; NULL: metrics.tokens */
 };
 
 static const double first_token[] = { .001, .005, .01, .02, .04, .06, .08, .1,
@@ -53,11 +53,11 @@ static const struct histogram histograms[METRICS] = {
 struct metrics {
     pthread_mutex_t lock;
     struct buf label;            /* model_name="...",engine="0" */
-    double tokens[MOST_BUCKETS]; /* bounds 1, 2, 5, 10 ... the context, 0 */
+    double tokens[MOST_BUCKETS]; /* bounds 1, 2, 5, 10 ... <= context, then 0 */
     struct {
         double sum, count, bucket[MOST_BUCKETS];
     } h[METRICS];
-    double ended[3]; /* stop, length, abort */
+    double ended[3]; /* numbers of texts, in the order of `finishes` */
     struct {
         int status;
         double count;
@@ -78,7 +78,7 @@ metrics_new(const char *model, size_t context)
     buf_adds(&m->label, "model_name=");
     js_quote(&m->label, model);
     buf_adds(&m->label, ",engine=\"0\"");
-    /* 1, 2, 5, 10 ..., and 0 after the last */
+
     for (double le = 1; le <= (double)context && n + 1 < MOST_BUCKETS;
          le *= n % 3 == 2 ? 2.5 : 2)
         m->tokens[n++] = le;

@@ -13,9 +13,9 @@ struct queue {
     pthread_cond_t came;
     struct queue_bounds b;
     void (*wake)(struct call *c);
-    struct call *first, **last; /* calls that came in */
-    size_t waiting, texts;      /* their texts; all texts */
-    size_t bytes, calls;
+    struct call *first, **last; /* calls that have not been taken */
+    size_t waiting, texts;      /* texts of these calls; all that run or wait */
+    size_t bytes, calls;        /* bytes held; calls that are not freed */
     int drains;
 };
 
@@ -166,7 +166,7 @@ queue_hold(struct queue *w, size_t *held, size_t bytes)
     return r;
 }
 
-/* The time `seconds` from now. */
+/* Time that is `seconds` from now. */
 static struct timespec
 later_time(double seconds)
 {
@@ -233,7 +233,7 @@ call_write(struct queue *w, struct call *c, const struct buf *bytes, int status,
 
     queue_lock(w);
     r = hold_bytes(w, &c->held, c->held + bytes->n);
-    if (r < 0 && status >= 400) { /* an error is short */
+    if (r < 0 && status >= 400) { /* an error is short: always add it */
         w->bytes += bytes->n;
         c->held += bytes->n;
         r = 0;
@@ -257,7 +257,7 @@ call_read(struct queue *w, struct call *c, char *to, size_t max)
 
     if (n == 0)
         return 0;
-    /* clients take a piece of the transfer for one event */
+    /* some clients take each chunk of the transfer for one event */
     if (c->q.stream && (end = strstr(p, "\n\n")) != NULL)
         n = (size_t)(end + 2 - p);
     n = n < max ? n : max;
@@ -271,8 +271,8 @@ call_read(struct queue *w, struct call *c, char *to, size_t max)
     return n;
 }
 
-/* Has the client closed its end?  Bytes that it sent, another request, would
- * hide that until they are read. */
+/* Has the client closed its end?  If it sent another request before, those
+ * unread bytes hide the end, and the result is 0. */
 static int
 has_closed(int fd)
 {

@@ -4,8 +4,8 @@
  * the answer into it; the HTTP thread sends the answer.  The call is freed when
  * neither thread needs it.
  *
- * The queue bounds what the server holds: texts that run and wait, and bytes of
- * bodies and answers.
+ * The queue limits the number of texts that run or wait, and the bytes of
+ * requests and answers that the server holds.
  */
 #ifndef SERVE_QUEUE_H
 #define SERVE_QUEUE_H
@@ -18,39 +18,39 @@
 #include <stddef.h>
 
 struct call;
-struct call_text; /* of work.c */
+struct call_text; /* see work.c */
 
 struct call {
     struct request q;
     struct reply_head head;
-    double arrived; /* clock_now */
-    /* the engine's thread: */
+    double arrived;               /* clock_now when the request came */
     struct call_text *text;       /* [texts] */
-    size_t texts, started, ended; /* texts; those given to the engine; those
-                                   * that have ended */
-    int is_targets; /* the texts are rows of `targets`, and q is empty */
+    size_t texts, started, ended; /* number of texts; of those given to the
+                                   * engine; of those that have ended */
+    int is_targets; /* 1: a request for `targets`, whose rows count as texts;
+                     * q is empty */
     struct teach_request targets;
     struct call *next;
     /* guarded by the queue's lock: */
-    struct buf out; /* bytes of the answer; those before `sent` are sent */
+    struct buf out; /* answer; its first `sent` bytes have been sent */
     size_t sent;
     int status;  /* HTTP status; 0: not known yet */
-    int whole;   /* nothing more is added to out */
-    int gone;    /* the client has left, or nobody wants the texts */
-    int parked;  /* the connection waits for more of `out` */
-    int fd;      /* its socket */
-    void *con;   /* of the HTTP server: its struct exchange */
-    size_t held; /* bytes that count against the bound */
-    int owners;
+    int whole;   /* 1: `out` has the end of the answer */
+    int gone;    /* 1: the client has left, or the call has failed */
+    int parked;  /* 1: the connection waits for more of `out` */
+    int fd;      /* socket of the connection */
+    void *con;   /* struct exchange of http.c */
+    size_t held; /* bytes that count against queue_bounds.bytes */
+    int owners;  /* threads that need the call; 0: it is freed */
 };
 
 struct queue;
 struct queue_bounds {
-    size_t texts; /* that run and wait */
-    size_t bytes; /* of bodies and answers */
+    size_t texts; /* most texts that run or wait */
+    size_t bytes; /* most bytes of requests and answers */
 };
-/* wake: called with the queue's lock held, to let the HTTP server look at a
- * parked call again. */
+/* wake: lets the HTTP server continue with a parked call.  It is called with
+ * the queue's lock held. */
 struct queue *queue_new(const struct queue_bounds *b,
     void (*wake)(struct call *c));
 void queue_free(struct queue *w);
@@ -59,42 +59,45 @@ void queue_unlock(struct queue *w);
 
 /* Make a call, which the HTTP thread owns. */
 struct call *call_new(struct queue *w);
-/* Let a call go; the last owner frees it. */
+/* Give up ownership of a call; the last owner frees it. */
 void call_release(struct queue *w, struct call *c);
 /* Give the call to the engine's thread.  -1 and *why: 429, the queue is full;
  * 503, the server is stopping. */
 int queue_put(struct queue *w, struct call *c, struct refusal *why);
-/* Refuse new calls from now on; is that so? */
+/* Refuse new calls from now on. */
 void queue_drain(struct queue *w);
+/* 1: queue_drain was called. */
 int queue_drains(struct queue *w);
-/* The client of a call has left. */
+/* Mark a call whose client has left, or which has failed. */
 void call_leave(struct queue *w, struct call *c);
 
 /*
- * Hold so many more bytes, or fewer.  *held: what the owner holds.  -1: more
- * than the bound would be held; nothing is changed.
+ * Set *held, the number of bytes that an owner holds, to `bytes`.  -1: all
+ * owners together would hold more than queue_bounds.bytes; *held is unchanged.
  */
 int queue_hold(struct queue *w, size_t *held, size_t bytes);
 
-/* The engine's thread: take the calls that came in, in their order, linked by
- * next.  wait: if there are none, wait for one so many seconds. */
+/* Take all calls that came in, for the engine's thread.  They are linked by
+ * `next` in the order of arrival.  wait: seconds to wait if there is none. */
 struct call *queue_take(struct queue *w, double wait);
-/* A text has ended, and makes room for another. */
+/* Make room for other texts: so many have ended. */
 void queue_text_ended(struct queue *w, size_t texts);
-/* Texts that were put in and not yet taken. */
+/* Number of texts that were put in and not yet taken. */
 size_t queue_waiting(struct queue *w);
-/* Append bytes to the answer.  status: of the HTTP answer, if it is not set
- * yet.  whole: these are the last.  -1: the answer exceeds the bound on bytes;
- * then nothing is added. */
+/* Append bytes to the answer, and wake its connection.  status: HTTP status,
+ * ignored if one is set already.  whole: 1: the answer ends here.  -1: the
+ * server would hold more than queue_bounds.bytes; then nothing is added.  An
+ * error (status 400 or more) is always added. */
 int call_write(struct queue *w, struct call *c, const struct buf *bytes,
     int status, int whole);
-/* The HTTP thread, with the lock: copy the next bytes of the answer, of a
- * stream one event at most.  Returns their number, 0: there are none now. */
+/* Copy at most `max` bytes of the answer that have not been sent yet, of a
+ * stream at most one event.  Returns their number; 0: there are none now.  The
+ * HTTP thread calls it with the queue's lock held. */
 size_t call_read(struct queue *w, struct call *c, char *to, size_t max);
-/* Has the client left?  probe: look at the connection of a parked call, whose
- * end the HTTP server does not notice. */
+/* Has the client left, or the call failed?  probe: 1: test the socket too if
+ * the call is parked, as the HTTP server does not watch parked connections. */
 int call_is_gone(struct queue *w, struct call *c, int probe);
-/* Calls that are not freed. */
+/* Number of calls that are not freed. */
 size_t queue_calls(struct queue *w);
 
 #endif

@@ -58,7 +58,7 @@ reply_ids(struct buf *out, const struct tok_ids *ids)
     buf_addc(out, ']');
 }
 
-/* Bytes of a token inside a text. */
+/* Append the bytes of a token, decoded as inside a text. */
 static void
 append_token_bytes(struct buf *to, const struct tokenizer *tok, uint32_t id)
 {
@@ -101,7 +101,8 @@ put_logp(struct buf *out, float logp)
         buf_adds(out, "null");
 }
 
-/* Name of a token in log probabilities; returns its number of characters. */
+/* Append a token's name as lists of log probabilities have it: its text, or
+ * "token_id:N".  Returns its number of characters. */
 static size_t
 put_name(struct buf *out, const struct request *q, const struct tokenizer *tok,
     uint32_t id)
@@ -116,8 +117,8 @@ put_name(struct buf *out, const struct request *q, const struct tokenizer *tok,
 
 /* --- log probabilities of completions --- */
 
-/* Append a member of top_logprobs, unless an earlier one has the same name:
- * that is more probable.  seen: the names so far, each with a NUL. */
+/* Append a member of top_logprobs, unless an earlier, more probable token has
+ * the same name.  seen: the names so far, each with a NUL. */
 static void
 put_top_member(struct buf *out, struct buf *seen, const struct request *q,
     const struct tokenizer *tok, uint32_t id, float logp)
@@ -213,7 +214,7 @@ reply_logprob(struct reply_text *t, const struct request *q,
     (q->chat ? add_chat_logprob : add_completion_logprob)(t, q, tok, ev);
 }
 
-/* Take the lists of *t. */
+/* Move the lists of *t to `out`. */
 static void
 put_logprobs(struct buf *out, const struct request *q, struct reply_text *t)
 {
@@ -291,7 +292,8 @@ begin_event(struct buf *out, const struct reply_head *h)
     put_head(out, h, h->chat ? "chat.completion.chunk" : "text_completion");
 }
 
-/* with include_usage each event but the last has a null in its place */
+/* End an event.  With include_usage the usage is null in each event but the
+ * last. */
 static void
 end_event(struct buf *out, const struct request *q)
 {
@@ -310,7 +312,7 @@ reply_role(struct buf *out, const struct reply_head *h, const struct request *q,
     end_event(out, q);
 }
 
-/* Take the text that waits in *t. */
+/* Move the text of *t to `out`. */
 static void
 put_text(struct buf *out, struct reply_text *t)
 {

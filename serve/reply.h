@@ -16,11 +16,11 @@ struct reply_head {
     int chat;
     char id[48];
     long long created; /* seconds since 1970 */
-    const char *model; /* as clients call it; outlives the head */
+    const char *model; /* name that clients use; not owned */
 };
 
-/* The part of an answer that is one text ("choice"): what has been generated
- * and not yet been written. */
+/* One text ("choice") of an answer: the part that has been generated and not
+ * yet been written to the client. */
 struct reply_text {
     size_t index;
     struct buf text;
@@ -29,24 +29,24 @@ struct reply_text {
      * `content` */
     struct buf list[4];
     size_t offset; /* characters of all tokens so far */
-    size_t tokens; /* generated */
+    size_t tokens; /* number of tokens generated so far */
 };
 void reply_text_release(struct reply_text *t);
-/* Bytes that wait in *t. */
+/* Bytes of text and lists in *t. */
 size_t reply_text_bytes(const struct reply_text *t);
 
 /* Add the log probabilities of a token to the lists. */
 void reply_logprob(struct reply_text *t, const struct request *q,
     const struct tokenizer *tok, const struct gen_event *ev);
 
-/* OpenAI's word for a reason. */
+/* OpenAI's finish_reason for a reason. */
 const char *reply_finish(enum gen_reason reason);
 
 /*
- * Events of a stream, "data: {...}" and an empty line.  reply_event takes what
- * waits in *t; finish: NULL, or why the text has ended.  reply_role is the
- * first event of a chat's text.  reply_usage comes after all texts, reply_done
- * after it.
+ * Append an event of a stream: "data: {...}" and an empty line.  reply_role is
+ * the first event of a text in a chat.  reply_event moves text and lists from
+ * *t to the event; finish: NULL, or the finish_reason of a text that has ended.
+ * reply_usage comes after all texts; reply_done ends the stream.
  */
 void reply_role(struct buf *out, const struct reply_head *h,
     const struct request *q, size_t index);
@@ -56,20 +56,21 @@ void reply_usage(struct buf *out, const struct reply_head *h,
     const struct request *q, size_t tokens);
 void reply_done(struct buf *out);
 
-/* A whole answer in pieces: begin, each text in order of index, end. */
+/* Append an answer that is not streamed: call begin, then text for each text in
+ * order of index, then end. */
 void reply_object_begin(struct buf *out, const struct reply_head *h);
 void reply_object_text(struct buf *out, const struct request *q,
     struct reply_text *t, const char *finish);
 void reply_object_end(struct buf *out, const struct request *q, size_t tokens);
 
-/* An error object. */
+/* Append an error object. */
 void reply_error(struct buf *out, const struct refusal *r);
 
-/* p[n] as a JSON string; a list of ids. */
+/* Append p[n] as a JSON string; ids as a JSON list. */
 void reply_string(struct buf *out, const char *p, size_t n);
 void reply_ids(struct buf *out, const struct tok_ids *ids);
-/* The text of one token, decoded as part of a longer text, as a JSON string;
- * returns its number of characters. */
+/* Append the text of one token as a JSON string, decoded as inside a longer
+ * text.  Returns its number of characters. */
 size_t reply_token(struct buf *out, const struct tokenizer *tok, uint32_t id);
 
 #endif

@@ -27,8 +27,8 @@ add_text_prompt(struct request *q, const char *text, int flags,
     tok_encode(b->tok, b->scratch, text, strlen(text), flags, next_prompt(q));
 }
 
-/* The member prompt: a string, a list of strings, of ids, or of lists of ids.
- */
+/* Read the member `prompt`: a string, or a list of strings, of ids, or of lists
+ * of ids. */
 static int
 read_prompts(struct request *q, const json_t *body,
     const struct request_bounds *b, struct refusal *why)
@@ -107,10 +107,10 @@ render_messages(struct request *q, const json_t *body,
     return r;
 }
 
-/* --- what is wanted of a text --- */
+/* --- parameters of texts --- */
 
-/* Read the members that generate run has too.  The errors of params_read begin
- * with the member's name. */
+/* Read the members that generate(1) takes too.  Each error of params_read
+ * begins with the member's name. */
 static int
 read_params(struct request *q, const json_t *j, const struct request_bounds *b,
     struct refusal *why)
@@ -125,7 +125,7 @@ read_params(struct request *q, const json_t *j, const struct request_bounds *b,
     params_copy(&q->params, &defaults);
     q->params.how.temperature = 1.0;
     if (q->chat)
-        q->params.most = SIZE_MAX; /* as many as the context has room for */
+        q->params.most = SIZE_MAX; /* as many as fit into the context */
     q->has_seed = seed != NULL && !json_is_null(seed);
     if (params_read(&q->params, j, b->V, &e) == 0)
         return member_bool(j, "return_tokens_as_token_ids", &q->ids_as_names,
@@ -138,7 +138,7 @@ read_params(struct request *q, const json_t *j, const struct request_bounds *b,
     return -1;
 }
 
-/* Is the member there, and neither null, false, "" nor an empty list? */
+/* Is there such a member that is not null, false, "" or an empty list? */
 static int
 is_wanted(const json_t *j, const char *name)
 {
@@ -149,7 +149,7 @@ is_wanted(const json_t *j, const char *name)
         !(json_is_array(v) && json_array_size(v) == 0);
 }
 
-/* Refuse what would change the text if it were done, and is not done here. */
+/* Refuse members that ask for a different text and are not implemented. */
 static int
 refuse_unknown_ways(const json_t *j, struct refusal *why)
 {
@@ -212,7 +212,7 @@ check_counts(const struct request *q, const json_t *j,
     return 0;
 }
 
-/* Prompts and texts must fit into the context. */
+/* Check that prompts and texts fit into the context. */
 static int
 check_lengths(struct request *q, const struct request_bounds *b,
     struct refusal *why)

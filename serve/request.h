@@ -1,5 +1,5 @@
-/* The body of a request for texts, as OpenAI's clients send it: JSON, checked
- * member by member.  The members are those of serve(1). */
+/* The body of a request for texts, as OpenAI's clients send it: a JSON object.
+ * Each member is checked; serve(1) lists them. */
 #ifndef SERVE_REQUEST_H
 #define SERVE_REQUEST_H
 
@@ -23,44 +23,47 @@ struct refusal {
 int refuse(struct refusal *r, int status, const char *param, const char *code,
     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* The model and the bounds that a request must keep to. */
+/* Model of the server, and limits of a request. */
 struct request_bounds {
     const char *model; /* name that clients ask for */
     const struct tokenizer *tok;
     struct tok_scratch *scratch;
     const struct chat *chat; /* NULL: the model has no template */
     size_t V;                /* number of the model's ids */
-    size_t context; /* tokens of a prompt and its text together, at most */
-    size_t texts;   /* texts of one request, at most */
+    size_t context;          /* most tokens of a prompt and its text together */
+    size_t texts;            /* most texts of one request */
 };
 
 struct request {
-    int chat;               /* it was sent to /v1/chat/completions */
+    int chat;               /* 1: it was sent to /v1/chat/completions */
     struct tok_ids *prompt; /* [prompts] */
     size_t prompts;
     struct gen_params params; /* params.n texts of each prompt */
     int stream, usage;        /* usage: stream_options.include_usage */
     int echo;                 /* return the prompt before the text */
-    int ids_as_names; /* call tokens "token_id:N" in log probabilities */
-    int has_seed;
+    int ids_as_names; /* 1: name tokens "token_id:N" in log probabilities */
+    int has_seed;     /* 1: the request sets params.seed */
 };
 
 /* Read body[n] into *q, which the caller releases, also after an error.  chat:
- * it was sent to /v1/chat/completions.  0; -1 and *why. */
+ * 1: it was sent to /v1/chat/completions.  0, or -1 and *why. */
 int request_read(struct request *q, int chat, const char *body, size_t n,
     const struct request_bounds *b, struct refusal *why);
 void request_release(struct request *q);
 
-/* /tokenize: read body[n] into *ids; *names: return_token_strs is true.
- * /detokenize: read the member `tokens`.  0; -1 and *why. */
+/* Read the body[n] of a request for /tokenize, and encode its text to *ids;
+ * *names: its member return_token_strs.  request_detokenize reads the member
+ * `tokens` of a request for /detokenize.  0, or -1 and *why. */
 int request_tokenize(const char *body, size_t n, const struct request_bounds *b,
     struct tok_ids *ids, int *names, struct refusal *why);
 int request_detokenize(const char *body, size_t n,
     const struct request_bounds *b, struct tok_ids *ids, struct refusal *why);
 
-/* Checked members of a JSON object, for readers of other bodies.  They return
- * 1: *r is set; 0: the member is missing or null; -1 and *why. */
+/* Parse a body that must be a JSON object, which the caller frees; NULL and
+ * *why. */
 json_t *request_parse(const char *body, size_t n, struct refusal *why);
+/* Read a member of a JSON object.  Returns 1: *r is set; 0: the member is
+ * missing or null; -1 and *why. */
 int member_real(const json_t *j, const char *name, double lo, double hi,
     double *r, struct refusal *why);
 int member_size(const json_t *j, const char *name, size_t lo, size_t hi,
@@ -68,7 +71,8 @@ int member_size(const json_t *j, const char *name, size_t lo, size_t hi,
 int member_bool(const json_t *j, const char *name, int *r, struct refusal *why);
 int member_text(const json_t *j, const char *name, const char **r,
     struct refusal *why);
-/* A list of ids below V. */
+/* Read `list`, which must be a JSON list of ids below V; name: its name in
+ * messages. */
 int member_ids(const json_t *list, const char *name, size_t V,
     struct tok_ids *ids, struct refusal *why);
 

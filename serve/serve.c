@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Let the connections send what has been written for them. */
+/* Wait until the HTTP thread has sent all answers, or for so many seconds. */
 static void
 send_rest(struct server *s, double seconds)
 {
@@ -23,7 +23,7 @@ send_rest(struct server *s, double seconds)
         nanosleep(&nap, NULL);
 }
 
-/* Returns the number of requests that were not answered. */
+/* Serve until a signal stops it.  Returns the number of unanswered requests. */
 static size_t
 serve_all(struct server *s, const struct serve_args *a)
 {

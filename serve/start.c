@@ -44,9 +44,9 @@ open_model(struct server *s, const struct serve_args *a)
         die_err(&e);
 }
 
-/* The bounds of an engine.  Without --longest a text may have the model's
- * positions, or as many tokens as its part of --cache has room for: half if
- * there are two engines. */
+/* Set the limits of an engine.  Without --longest a text may be as long as the
+ * model has positions and the engine's cache has room for.  Two engines have
+ * half of --cache each. */
 static void
 choose_limits(struct server *s, const struct serve_args *a)
 {
@@ -79,13 +79,13 @@ choose_limits(struct server *s, const struct serve_args *a)
             page * (a->cache / cache), KV_PAGE);
 }
 
-/* Tell how much memory the server will take at most, and die if there is not
- * so much. */
+/* Tell how much memory the server will take at most.  Dies if the machine has
+ * less. */
 static void
 check_memory(const struct server *s, const struct serve_args *a)
 {
-    /* a connection's headers and socket; a tree of JSON, of which there is one
-     * at a time, takes up to 60 times its text */
+    /* bytes of a connection's headers and socket; a body parsed as JSON takes
+     * up to 60 times its text, and only one is parsed at a time */
     const size_t http = a->connections * 24000 + a->body * 60;
     const size_t targets = s->targets != NULL ? teach_bytes(s->targets) : 0;
     const size_t exact = s->exact != NULL ? gen_bytes(s->exact) : 0;
@@ -105,7 +105,7 @@ check_memory(const struct server *s, const struct serve_args *a)
         die_err(&e);
 }
 
-/* The key is the file's first line. */
+/* Read the key, the file's first line; the caller frees it. */
 static char *
 read_key(const char *path)
 {
@@ -121,7 +121,8 @@ read_key(const char *path)
     return key;
 }
 
-/* Each connection needs a descriptor. */
+/* Raise the limit of open files so that n connections fit.  Dies if the system
+ * does not allow it. */
 static void
 allow_connections(size_t n)
 {
@@ -141,7 +142,7 @@ allow_connections(size_t n)
             (unsigned long long)(r.rlim_max > 64 ? r.rlim_max - 64 : 0));
 }
 
-/* The last part of a path, by which clients call the model. */
+/* Name of the model for clients: the last part of its path. */
 static const char *
 model_name(const char *path)
 {
@@ -177,7 +178,8 @@ fill_api(struct server *s, const struct serve_args *a)
     api->created = (long long)time(NULL);
 }
 
-/* Scores of prompts come from exact products alone. */
+/* Make the engine for texts and, if it computes in 8-bit integers, another in
+ * floating point, which also scores prompts. */
 static void
 make_engines(struct server *s)
 {

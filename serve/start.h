@@ -1,4 +1,4 @@
-/* The options of serve, and the parts that they make. */
+/* The options of serve, and the parts of the server that are made from them. */
 #ifndef SERVE_START_H
 #define SERVE_START_H
 
@@ -16,8 +16,7 @@ struct serve_args {
     const char *model, *tokenizer, *template, *name, *host, *key_file, *cpus,
         *numa, *adapter;
     size_t port, threads, seed;
-    size_t at_once, queue, texts, longest, cache, slice, targets; /* of the
-                                                                 * engine */
+    size_t at_once, queue, texts, longest, cache, slice, targets;
     size_t buffers, body, connections;
     double idle, timeout;
     int compute, exact;
@@ -27,18 +26,20 @@ struct serve_args {
 struct server {
     struct model m;
     struct tokenizer *tok;
-    struct chat *chat; /* or NULL */
+    struct chat *chat; /* NULL: the model has no template */
     struct pool *pool;
-    struct packed *packed;     /* or NULL: all products are exact */
-    struct gen_engine *engine; /* its products are in integers, if packed */
-    struct gen_engine *exact;  /* or NULL: engine's products are exact */
-    struct teach *targets;     /* or NULL */
+    struct packed *packed;     /* weights for products in 8-bit integers; NULL:
+                                * all products are in floating point */
+    struct gen_engine *engine; /* computes with `packed` if that is not NULL */
+    struct gen_engine *exact;  /* computes in floating point; NULL: `engine`
+                                * does */
+    struct teach *targets;     /* NULL: no --targets */
     struct gen_limits limits;
     struct api api;
-    char *key; /* or NULL */
+    char *key; /* key that clients must send; NULL: none */
 };
-/* Open the model and make all parts; prints how much memory they take.  Dies on
- * errors. */
+/* Open the model and make all parts, and tell how much memory they take.  Dies
+ * on errors. */
 void server_open(struct server *s, const struct serve_args *a);
 void server_close(struct server *s);
 

@@ -78,7 +78,7 @@ teach_release(struct teach_request *q)
 size_t
 teach_request_bytes(const struct teach_request *q)
 {
-    /* a row's ids are kept in up to twice their size */
+    /* the array of a row's ids may be twice as long as the row */
     return q->rows * (sizeof *q->row + q->T * (8 * q->k + 16));
 }
 
@@ -90,7 +90,7 @@ struct teach {
     struct fwd *fwd;
     float *x;        /* [longest,d] */
     uint32_t *first; /* [longest] zeros: a row is one piece */
-    double *self;    /* [longest] not sent */
+    double *self;    /* [longest] result of head_top that is not sent */
     size_t longest;
 };
 
@@ -144,7 +144,7 @@ reserve_results(struct teach_request *q)
     q->ids = xcalloc(n * q->k, sizeof *q->ids);
     q->logp = xcalloc(n * q->k, sizeof *q->logp);
     q->lse = xcalloc(n * 2, sizeof *q->lse);
-    /* padding, too, has ids that differ (msg/batch.h) */
+    /* the k ids of padding must differ too, see msg/batch.h */
     for (size_t i = 0; i < n * q->k; i++)
         q->ids[i] = (uint32_t)(i % q->k);
 }
@@ -177,7 +177,8 @@ teach_row(struct teach *t, struct teach_request *q, size_t i)
 
 /* --- the message --- */
 
-/* The ids of all rows, padded with zeros, in the type that streams have. */
+/* Copy the ids of all rows, padded with zeros, to an array [rows,T] of uint32
+ * (wide) or uint16.  The caller frees it. */
 static void *
 stream_ids(const struct teach_request *q, int wide)
 {

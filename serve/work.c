@@ -7,35 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double IDLE = 0.2;  /* seconds between looks at stop_asked */
-static const double LOOK = 0.05; /* ... at which clients have left */
-static const double PROBE = 1.0; /* ... at sockets of parked calls */
-static const double AGAIN = 2.0; /* see work_run */
+static const double IDLE = 0.2;  /* seconds to wait for a call */
+static const double LOOK = 0.05; /* seconds between checks of clients */
+static const double PROBE = 1.0; /* seconds between checks of sockets */
+static const double AGAIN = 2.0; /* least seconds between two signals */
 
 struct call_text {
     struct desk *desk;
     struct call *call;
     struct gen_engine *engine;
-    struct gen_text *text; /* NULL: it has not begun, or has ended */
+    struct gen_text *text; /* NULL: the text has not begun, or has ended */
     struct gen_request request;
     struct reply_text reply;
-    size_t held;        /* bytes of reply that count against the bound */
-    const char *finish; /* NULL: it has not ended */
-    double begun, first, newest; /* clock_now */
+    size_t held;        /* bytes of `reply` that count as held, see queue.h */
+    const char *finish; /* finish_reason; NULL: the text has not ended */
+    double begun, first, newest; /* clock_now when an engine got the text; at
+                                  * its first token; at its last token so far */
 };
 
 struct desk {
     const struct work *w;
     struct call *calls,
-        **last;       /* calls that have not ended, the oldest first */
-    size_t running;   /* texts in the engines */
-    struct buf fresh; /* bytes for the call at hand */
-    double looked, probed;
+        **last;            /* calls that have not ended, the oldest first */
+    size_t running;        /* texts in the engines */
+    struct buf fresh;      /* bytes for send_fresh */
+    double looked, probed; /* clock_now at the last check of clients; of
+                            * sockets */
 };
 
 /* --- the end of a text, and of a call --- */
 
-/* Write d->fresh; -1: the server holds too many bytes, nothing was written. */
+/* Append d->fresh to the call's answer (call_write), and empty d->fresh. */
 static int
 send_fresh(struct desk *d, struct call *c, int status, int whole)
 {
@@ -54,14 +56,14 @@ drop_replies(struct desk *d, struct call *c)
     }
 }
 
-/* End a call with an error: its texts are cancelled.  Its memory is free before
- * the client gets the error. */
+/* End a call with an error; look_after_calls will cancel its texts.  The memory
+ * of its replies is freed before the client gets the error. */
 static void
 fail_call(struct desk *d, struct call *c, const struct refusal *why)
 {
     if (!c->whole) {
         drop_replies(d, c);
-        /* an event, if the status has been sent */
+        /* once the status is set, the error is an event of the stream */
         buf_adds(&d->fresh, c->status != 0 ? "data: " : "");
         reply_error(&d->fresh, why);
         buf_adds(&d->fresh, c->status != 0 ? "\n" : "");
@@ -91,7 +93,7 @@ new_tokens(const struct call *c)
     return n;
 }
 
-/* All texts of a call have ended. */
+/* Write the end of the answer to a call whose texts have all ended. */
 static void
 send_end(struct desk *d, struct call *c)
 {
@@ -158,8 +160,9 @@ finish_text(struct desk *d, struct call_text *t, enum gen_reason reason)
 
 /* --- tokens --- */
 
-/* A token came, or the text has ended: write what waits, if it is a stream.
- * The last token of a text of max_tokens goes with the end. */
+/* Write an event with the part of the text that has not been written, after a
+ * token or the text's end.  If a token is the last of max_tokens, the event of
+ * the text's end writes it. */
 static void
 stream_text(struct desk *d, struct call_text *t, const struct gen_event *ev)
 {
@@ -189,7 +192,7 @@ clock_token(struct desk *d, struct call_text *t)
     t->newest = now;
 }
 
-/* Keep a token and the bytes that can be shown. */
+/* Add an event's token, and the bytes that it completes, to the reply. */
 static void
 keep_event(struct desk *d, struct call_text *t, const struct gen_event *ev)
 {
@@ -217,7 +220,7 @@ on_event(void *ctx, const struct gen_event *ev)
     if (ev->kind == GEN_END)
         finish_text(d, t, ev->reason);
     if (c->whole || c->gone)
-        return; /* nobody reads on */
+        return; /* the answer has ended, or the client has left */
     if (c->q.stream)
         stream_text(d, t, ev);
     if (c->ended == c->texts)
@@ -226,7 +229,7 @@ on_event(void *ctx, const struct gen_event *ev)
 
 /* --- calls --- */
 
-/* The prompt's text comes before the new one. */
+/* Begin the reply with the prompt's text. */
 static void
 echo_prompt(const struct desk *d, struct call_text *t)
 {
@@ -266,7 +269,7 @@ give_text(struct desk *d, struct call *c)
     d->running++;
     if ((t->text = gen_add(t->engine, &t->request, &e)) != NULL)
         return;
-    /* the request was checked, so that pages are too few */
+    /* the request is valid, so the cache has too few pages for it */
     t->finish = "abort";
     d->running--;
     c->ended++;
@@ -275,8 +278,8 @@ give_text(struct desk *d, struct call *c)
     fail_call(d, c, &why);
 }
 
-/* Compute a row of the oldest call for targets.  Texts get a token before the
- * next one. */
+/* Compute one row of the oldest call for targets.  Between two rows each
+ * running text gets a token. */
 static void
 compute_targets(struct desk *d)
 {
@@ -325,7 +328,7 @@ take_calls(struct desk *d, double wait)
     }
 }
 
-/* Texts that have not begun will not; those that run are cancelled. */
+/* Cancel the running texts of a call, and drop those that have not begun. */
 static void
 cancel_call(struct desk *d, struct call *c)
 {
@@ -355,7 +358,8 @@ free_call(struct desk *d, struct call *c)
     call_release(d->w->queue, c);
 }
 
-/* Cancel calls whose clients have left or whose time is over. */
+/* End calls that take longer than --timeout, and cancel the texts of calls that
+ * have failed or whose clients have left. */
 static void
 look_after_calls(struct desk *d, double now)
 {
@@ -373,7 +377,7 @@ look_after_calls(struct desk *d, double now)
     }
 }
 
-/* Let go of the calls that have ended. */
+/* Remove the calls whose texts have all ended. */
 static void
 drop_calls(struct desk *d)
 {
@@ -390,7 +394,7 @@ drop_calls(struct desk *d)
     d->last = p;
 }
 
-/* Statistics of both engines together. */
+/* Add the statistics of both engines. */
 static void
 engine_statistics(const struct work *w, struct gen_stats *s)
 {
@@ -435,8 +439,8 @@ tell_metrics(const struct desk *d)
         metrics_add(d->w->metrics, METRIC_STEP, (double)s.step_tokens);
 }
 
-/* Take note of a signal.  2: it is a second one, AGAIN seconds after the
- * first. */
+/* Handle a pending signal; *first: clock_now at the first one, or 0.  Returns
+ * 0: no signal has come; 1: one has; 2: another came AGAIN seconds later. */
 static int
 stop_level(double *first)
 {

@@ -15,20 +15,20 @@
 
 struct work {
     struct gen_engine *engine;
-    struct gen_engine *exact; /* computes requests with echo; NULL: engine
+    struct gen_engine *exact; /* computes requests with echo; NULL: `engine`
                                * does */
     struct queue *queue;
     struct metrics *metrics;
     const struct tokenizer *tok;
-    struct teach *targets; /* NULL: no call asks for some */
-    size_t vocab;          /* ids of the model */
+    struct teach *targets; /* NULL: no call asks for targets */
+    size_t vocab;          /* number of the model's ids */
     struct http *http;     /* closed when the first signal comes */
-    size_t at_once;        /* texts that run at a time */
-    double longest;        /* seconds that a request may take */
+    size_t at_once;        /* most texts that run at a time */
+    double longest;        /* most seconds that a request may take */
 };
-/* Answer calls until a signal asks to stop: then answer those that are there.
- * A second signal, two seconds later or more, cancels these.  Returns 0 if all
- * were answered, else the number of cancelled ones. */
+/* Answer calls until a signal asks to stop, then those that have already come.
+ * A second signal, at least two seconds later, cancels them.  Returns the
+ * number of cancelled calls. */
 size_t work_run(const struct work *w);
 
 #endif
