@@ -151,8 +151,8 @@ compare_task(void *ctx, size_t r, size_t worker)
         divergences(logp, z, V, top, max, w->s, &w->soft[r]);
 }
 
-/* Score by model i the n predictions from `at` on, whose rows have been read.
- */
+/* Score n predictions from index `at` on by model i.  The file's rows for them
+ * are in w->row. */
 static void
 compute_rows(struct eval *e, const struct pack *p, size_t i, size_t at,
     size_t n)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 /* Decode the ids v[n], and encode the texts between special tokens again.
- * Returns how many new tokens v does not have, or not so often, plus the number
- * of ids that cannot be decoded. */
+ * Returns the number of new tokens without an equal token in v, whatever its
+ * place, plus the number of ids that cannot be decoded. */
 static size_t
 count_others(const struct eval *e, const struct tokenizer *t, const uint32_t *v,
     size_t n)
@@ -45,8 +45,8 @@ count_others(const struct eval *e, const struct tokenizer *t, const uint32_t *v,
 }
 
 /* Decode the file's tokens and encode them again by model j's tokenizer.  Dies
- * if more than about 1 in 200 tokens differ; some at the text's end may.  This
- * replaces a check of the tokenizer's hash, which the file does not have. */
+ * if more than about 1 in 200 tokens differ; a few differ where the text was
+ * cut.  The file has no hash of its tokenizer that could be compared. */
 static void
 check_retokenized(const struct eval *e, const struct eval_model *j)
 {

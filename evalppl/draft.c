@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64 }; /* drafted tokens */
+enum { MOST = 64 }; /* most tokens drafted in a step */
 
 struct draft
 draft_best(double accept, double cost)
@@ -31,8 +31,8 @@ draft_best(double accept, double cost)
     return best;
 }
 
-/* Bytes of weights that a token reads: all, but one row of an embedding that is
- * not the head; NAN: unknown. */
+/* Bytes of weights that a token reads; NAN: unknown.  An embedding that is not
+ * the head does not count, as a token reads only one of its rows. */
 static double
 bytes_of_token(const struct eval_model *j)
 {

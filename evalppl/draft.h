@@ -20,9 +20,9 @@ struct draft {
  * NAN: 0 tokens, and a speed-up of NAN. */
 struct draft draft_best(double accept, double cost);
 
-/* Append a table with two rows for each model but the base: its cost by bytes
- * of weights that a token reads and by measured time, and draft_best of it.
- * Nothing if e has no base. */
+/* Append a table with two rows for each model but the base.  The first has the
+ * cost by the bytes of weights that a token reads, the second by measured time;
+ * each has draft_best of its cost.  Append nothing if e has no base. */
 void drafts_print(const struct eval *e, struct sheet *s);
 
 #endif

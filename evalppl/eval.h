@@ -50,7 +50,7 @@ struct eval {
     struct losses *losses;
     struct spread *spread;
     struct stream_base *stream_base; /* the base is the stream's teacher */
-    struct eval *also; /* models of other tokenizers, on the same text */
+    struct eval *also; /* models with another tokenizer, on the same text */
 };
 
 /* Open [label=]path, where a label has no slash; returns its index.  Dies on

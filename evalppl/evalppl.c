@@ -24,7 +24,7 @@
 const char *const protocol_name[] = { "docs", "llama.cpp", "hf", "lm-eval",
     "stream", NULL };
 
-enum { CONTEXT = 512 }; /* -c */
+enum { CONTEXT = 512 }; /* default of --context, tokens */
 
 static struct {
     struct opt_list models;

@@ -6,8 +6,8 @@
 #include "eval/estimate.h"
 
 struct figures {
-    size_t units, n;      /* numbers of units with a scored prediction; of
-                           * predictions */
+    size_t units, n;      /* number of units with a scored prediction; of
+                           * scored predictions */
     size_t bytes, words;  /* 0: unknown */
     struct estimate bits; /* loss, bits per byte */
     double byte_ppl, word_ppl;
@@ -20,8 +20,8 @@ struct figures {
 };
 void eval_figures(const struct eval *e, size_t source, size_t model,
     struct figures *f);
-/* Mean of a quantity over the predictions of a source (NONE: all).  b NONE: of
- * model a; else of the difference a - b, paired by unit. */
+/* Mean of a quantity of model a over the predictions of a source (NONE: all).
+ * b not NONE: mean of the difference a - b instead, paired by unit. */
 struct estimate eval_mean(const struct eval *e, size_t source, enum quantity q,
     size_t a, size_t b);
 /* Loss of e->before minus that of e->base, nats per token, paired; neither may

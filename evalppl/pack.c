@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKENS = 4096 }; /* tokens of a forward pass, by default */
+enum { TOKENS = 4096 }; /* default number of tokens of a forward pass */
 
 void
 pack_init(struct pack *p, struct eval *e, size_t T)
@@ -176,8 +176,8 @@ compared_ids(const struct eval *e, const struct eval_model *q,
     return Vq == Vp || n < e->info.vocab ? n : e->info.vocab;
 }
 
-/* If the model has more than V ids, replace its loss by that over all of them.
- */
+/* If the model has more than V ids, replace its loss in `pair`, which counts
+ * only V ids, by the loss over all its ids.  base: 1: j is the base. */
 static void
 full_nll(struct pack *p, const struct eval_model *j, size_t V, int base,
     struct pair_score *pair)
@@ -189,9 +189,8 @@ full_nll(struct pack *p, const struct eval_model *j, size_t V, int base,
         *(base ? &pair[k].nll_p : &pair[k].nll_q) = p->nll[k];
 }
 
-/* Score model i against the base into its `pair` and p->soft.  The time is
- * divided between the two by their widths; the base's part counts only if
- * `first`. */
+/* Score model i against the base into its `pair` and p->soft.  Add the time to
+ * both models in proportion to their widths, to the base only if `first`. */
 static void
 compute_pair(struct eval *e, struct pack *p, size_t i, int first)
 {

@@ -14,12 +14,13 @@ struct pack {
                               * models */
     int known;               /* 1: e->resume has the results for these rows */
     size_t n;                /* predictions to score */
-    size_t *at;              /* [n] place in [B,T] of the prediction */
+    size_t *at;              /* [n] index in [B,T] of the token before the
+                              * target */
     uint32_t *target;        /* [n] */
     size_t *unit;            /* [n] */
     size_t *pos;             /* [n] place of the target in its document */
-    double *weight;          /* [n] 1, but less in later windows of hf */
-    float *x;                /* [B,T,d] final states; d of the widest model */
+    double *weight;          /* [n] 1; less in later windows of protocol hf */
+    float *x;                /* [B,T,d] final states; d: largest width */
     double *nll;             /* [n] losses of one model */
     float *z;                /* logits for head_score_draft, or NULL */
     struct pair_score *soft; /* [n] one model's scores at --temperature */
@@ -30,9 +31,9 @@ void pack_init(struct pack *p, struct eval *e, size_t T);
 void pack_release(struct pack *p);
 /* Score the filled rows, and empty them. */
 void pack_flush(struct pack *p, struct eval *e);
-/* Add the n predictions from k on to the sums: model i's scores against the
- * base, from e->j[i].pair and p->soft, or from e->resume.  first: 1: add the
- * base's own loss too. */
+/* Add n predictions from index k on to the sums: the scores of model i against
+ * the base, from e->j[i].pair and p->soft, or from e->resume.  first: 1: add
+ * the base's own loss too. */
 void pack_add_pairs(struct eval *e, const struct pack *p, size_t i, size_t k,
     size_t n, int first);
 

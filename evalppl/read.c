@@ -67,11 +67,10 @@ reader_window(struct reader *r, const struct window *w)
     p->rows = row + 1 > p->rows ? row + 1 : p->rows;
 }
 
-/* Cut a document into windows.  Each scores the tokens that no earlier window
- * has scored, except its own first token.  Protocol hf: as in transformers'
- * example, a window's mean loss has the weight of its number of new tokens
- * minus one.  One is subtracted for the shift of labels, but later windows
- * score all their new tokens. */
+/* Cut a document into windows.  A window scores the tokens that no earlier
+ * window has scored, except its own first token.  Protocol hf: a window's mean
+ * loss has the weight of its number of new tokens minus one, as in
+ * transformers' example, although later windows score all their new tokens. */
 static void
 add_document(struct reader *r, const uint32_t *ids, size_t n,
     const unsigned char *mask, size_t unit)
@@ -167,7 +166,7 @@ add_docs_message(struct reader *r, const struct msg *m)
     }
 }
 
-/* ---- batches: rows as they are ---- */
+/* ---- batches: rows are scored as they are packed ---- */
 
 static void
 add_batch_row(struct reader *r, size_t row, size_t *piece)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXTS_MAX = 1 << 30 }; /* bytes */
+enum { TEXTS_MAX = 1 << 30 }; /* most bytes of the input */
 
 /* len(re.split(r"\s+", text)), in Python */
 static size_t
@@ -33,10 +33,9 @@ count_words(const char *s, size_t n)
 }
 
 /* Cut a text into windows; seq [n]: the prefix token, then the text's tokens.
- * The first window predicts c tokens, and each later one the next c; it
- * predicts the first of these from only the token before.  The last window is
- * as long as the others, even if fewer tokens are left: so it begins among
- * tokens that are scored already. */
+ * Each window predicts the next c tokens, the first of them from only the token
+ * before it.  If fewer than c tokens are left, the last window begins earlier,
+ * so that it is as long as the others. */
 static void
 roll_windows(struct reader *r, const uint32_t *seq, size_t n, size_t unit)
 {

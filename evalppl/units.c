@@ -41,7 +41,7 @@ units_of(const struct units *u, size_t source)
     return n;
 }
 
-/* Sort key of a unit, which puts units of a document together. */
+/* Sort key that puts the units of one document together. */
 struct unit_key {
     size_t source;
     uint64_t key;

@@ -1,7 +1,7 @@
 /*
- * Units are independent observations, with the sums of each model over their
- * scored predictions.  A unit is a document (all its pieces), or under
- * llama.cpp's protocol a window.
+ * Units: independent observations, over which standard errors are computed.  A
+ * unit is a document (all its pieces) or, under llama.cpp's protocol, a window.
+ * For each unit and model there are sums over the unit's scored predictions.
  */
 #ifndef EVALPPL_UNITS_H
 #define EVALPPL_UNITS_H

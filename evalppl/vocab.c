@@ -12,10 +12,10 @@ struct vocab {
     struct buf text;
     size_t *at; /* [V+1] where a token's text begins */
     struct kind {
-        uint8_t class;   /* its token_class after a letter */
+        uint8_t class;   /* token_class if the token follows a letter */
         uint8_t special; /* 1: the token stands for no text */
-        uint8_t less;    /* so many bytes fewer at the beginning of a text */
-        uint8_t letter;  /* 1: its last character is a letter or mark */
+        uint8_t less;    /* bytes that it loses at the beginning of a text */
+        uint8_t letter;  /* 1: the text ends with a letter or mark */
     } * kind;            /* [V] */
 };
 
