@@ -1,5 +1,5 @@
-/* Tasks: items of JSONL files.  A form, a file that a user writes (see
- * evaltask(1)), makes each item into requests, which are scored as in
+/* Running tasks.  A task is a JSONL file of items and a form, which makes each
+ * item into requests (see evaltask(1)).  A request is scored as in
  * lm-evaluation-harness: by the log probability of a continuation after a
  * context. */
 #ifndef TASK_H

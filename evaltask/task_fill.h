@@ -10,8 +10,8 @@
  * missing or has another type. */
 int fill_text(const struct form *form, const struct fill *f, const json_t *item,
     struct buf *out, struct err *e);
-/* As fill_text; but if f is nothing but a field that is a list, append a text
- * for each of its entries. */
+/* Append the text of f as fill_text does.  If f is a single field whose value
+ * is a list, append a text for each entry of the list instead. */
 int fill_list(const struct form *form, const struct fill *f, const json_t *item,
     struct strings *out, struct err *e);
 #endif

@@ -38,8 +38,8 @@ new_part(struct fill *f, int is_field)
     return &f->part[f->n++];
 }
 
-/* Parse filter:argument:... after a bar.  Returns where it ends; NULL and *e:
- * there is no such filter, or it takes more or fewer arguments. */
+/* Parse filter:argument:... after a bar.  Returns its end; NULL and *e: there
+ * is no such filter, or it takes more or fewer arguments. */
 static const char *
 parse_step(struct fill_part *part, const char *p, const char *end,
     struct err *e)
@@ -64,8 +64,8 @@ parse_step(struct fill_part *part, const char *p, const char *end,
     return r < 0 ? NULL : p;
 }
 
-/* Parse {path|filter:argument|...} after its opening brace.  Returns what
- * follows the closing one; NULL and *e: it is bad. */
+/* Parse {path|filter:argument|...} after its opening brace.  Returns the place
+ * after the closing brace; NULL and *e: it is malformed. */
 static const char *
 parse_field(struct fill *f, const char *p, const char *end, struct err *e)
 {

@@ -18,7 +18,7 @@ extern const char *const score_name[]; /* "acc", "acc_norm", "acc_bytes" */
 
 /* A part of a template: literal text, or a field with its filters. */
 struct fill_part {
-    char *text; /* literal text; or a field's path, as "choices.text" */
+    char *text; /* literal text, or a field's path such as "choices.text" */
     int is_field;
     struct filter_step *step;
     size_t nstep;

@@ -40,10 +40,10 @@ without_context(struct lmeval *s, const char *next, struct tok_ids *out)
     return 1;
 }
 
-/* Append the tokens of a context, then those of its continuation: context and
- * continuation are encoded together, and if the context alone has k tokens, the
- * continuation's are those from k on.  Returns k.  White space at the context's
- * end belongs to the continuation. */
+/* Append the tokens of a context and its continuation, encoded together.
+ * Returns k, the number of tokens of the context encoded alone: tokens from
+ * index k on are the continuation's.  White space at the context's end belongs
+ * to the continuation. */
 static size_t
 behind_context(struct lmeval *s, const char *context, const char *next,
     struct tok_ids *out)

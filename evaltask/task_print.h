@@ -11,7 +11,7 @@
 struct task_args {
     char **spec; /* [n] */
     size_t n;
-    const char *items; /* file for the table of all items, or NULL */
+    const char *items; /* path of the table of all items, or NULL */
     enum format format;
     int per_source, compare, skip_bad;
 };

@@ -37,8 +37,8 @@ fill_lists(const struct form *f, const struct fill *fill, size_t n,
     return r;
 }
 
-/* Set *right to the index of the right choice.  The answer is one of the labels
- * if there are any; else that index, from 0, or the text of the choice. */
+/* Set *right to the index of the right choice.  If there are labels, the answer
+ * is a label; else it is an index from 0 or the text of a choice. */
 static int
 find_answer(const char *answer, const struct strings *choice,
     const struct strings *label, size_t *right, struct err *e)
@@ -81,7 +81,7 @@ fill_choices(const struct form *f, const json_t *j, struct task_item *it,
     return r;
 }
 
-/* An item's texts, of which its contexts and continuations are made. */
+/* Texts from which an item's contexts and continuations are made. */
 struct pieces {
     struct buf head;   /* description and context */
     struct buf target; /* delimiter and target */

@@ -1,9 +1,11 @@
-/* Scores the requests of all tasks by a model.  The tokens with which all
- * requests of an item begin, its stem, are computed once, and predictions
- * inside it are scored once.  Attention works in tiles, which begin at
- * multiples of 256.  An item's tokens are placed so that they cross no such
- * multiple or begin at one: then they are cut into the same tiles wherever they
- * are, and its figures do not depend on its neighbours. */
+/* Scores the requests of all tasks by a model.
+ *
+ * Stem: the tokens with which all requests of an item begin.  They are computed
+ * once, and predictions inside the stem are scored once.
+ *
+ * Attention works in tiles, which begin at multiples of 256 tokens of a row.
+ * An item begins at such a multiple or crosses none.  So tiles always cut it at
+ * the same tokens, and its figures do not depend on the items beside it. */
 #include "task_score.h"
 #include "task_ids.h"
 #include "base/mem.h"
@@ -36,12 +38,12 @@ struct bundle {
     uint32_t *ids, *first, *stem, *nstem; /* [B,T] as for fwd_stems */
     size_t *used;                         /* [B] */
     struct guess *guess;
-    size_t n, cap;  /* number of guesses; room in h, nll, goal, top */
-    float *x, *h;   /* [B,T,d] states; [cap,d] those of guesses */
+    size_t n, cap;  /* number of guesses; size of h, nll, goal and top */
+    float *x, *h;   /* [B,T,d] final states; [cap,d] those that predict */
     double *nll;    /* [cap] */
     uint32_t *goal; /* [cap] targets */
     uint32_t *top;  /* [cap] */
-    double fed, of; /* tokens computed; if requests shared none */
+    double fed, of; /* tokens computed; tokens without shared stems */
 };
 
 static void
@@ -85,7 +87,7 @@ bundle_release(struct bundle *b)
     free(b->top);
 }
 
-/* Make room for the results of all guesses. */
+/* Make room for the results of b->n guesses. */
 static void
 grow_guesses(struct bundle *b)
 {
@@ -98,7 +100,7 @@ grow_guesses(struct bundle *b)
     b->top = xreallocarray(b->top, b->cap, sizeof(*b->top));
 }
 
-/* Compute each guess's loss, and the most probable token there. */
+/* Compute the loss and the most probable token of each guess. */
 static void
 compute_guesses(struct bundle *b)
 {
@@ -149,7 +151,7 @@ bundle_flush(struct bundle *b)
     progress_at(b->of, NULL);
 }
 
-/* Reserve n tokens of a row; returns their place in [B,T]. */
+/* Reserve n tokens of a row; returns the index of the first in [B,T]. */
 static size_t
 reserve_tokens(struct bundle *b, size_t n)
 {
@@ -170,8 +172,8 @@ reserve_tokens(struct bundle *b, size_t n)
     }
 }
 
-/* Add a piece of n tokens to the row, at token `at`.  Its context is the row's
- * tokens stem .. stem + nstem-1. */
+/* Add a piece of n tokens at index `at` of [B,T].  Its context is nstem tokens
+ * of the same row, from index `stem` of [B,T] on. */
 static void
 put_piece(struct bundle *b, size_t at, const uint32_t *ids, size_t n,
     size_t stem, size_t nstem)
@@ -192,7 +194,7 @@ add_guess(struct bundle *b, size_t at, uint32_t target,
     b->guess[b->n++] = (struct guess){ at, target, to, nto };
 }
 
-/* Tokens that the model computes for a request: all but the last. */
+/* Number of tokens that the model computes for a request: all but the last. */
 static size_t
 fed_tokens(const struct task_ids *r)
 {
@@ -215,8 +217,8 @@ common_tokens(const struct task_ids *r, size_t n)
     return same;
 }
 
-/* Put n requests into a row.  Their first nstem tokens are the same and stored
- * once, so they take `total` tokens. */
+/* Put n requests into a row.  They begin with the same nstem tokens, which are
+ * stored once, so that all take `total` tokens. */
 static void
 add_requests(struct bundle *b, const struct task_ids *r, size_t n, size_t nstem,
     size_t total, struct request_score *to)
@@ -264,8 +266,8 @@ add_item(struct bundle *b, const struct task_ids *r, size_t n,
         add_requests(b, r + i, 1, fed_tokens(r + i), fed_tokens(r + i), to + i);
 }
 
-/* Encode all requests of a task [nrequest].  *longest rises to the number of
- * tokens computed for the longest of them, and *total by those of all. */
+/* Encode all requests of a task; returns them, [nrequest].  Raise *longest to
+ * the most tokens computed for one request, and add those of all to *total. */
 static struct task_ids *
 encode_task(const struct task *t, struct lmeval *s, size_t *longest,
     double *total)

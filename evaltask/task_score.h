@@ -21,7 +21,7 @@ struct eval {
     size_t rows;           /* rows of a forward pass, 0: about 4096 tokens */
     struct resume *resume; /* or NULL */
     size_t ntokens;        /* tokens of all requests, summed over models */
-    size_t nfed; /* tokens computed; those that requests share count once */
+    size_t nfed; /* tokens computed; tokens that requests share count once */
 };
 
 /* Set the scores of model j in all nt tasks. */

@@ -48,8 +48,8 @@ is_counted(const struct task *t, size_t item, size_t group)
     return group == NONE || t->item[item].group == group;
 }
 
-/* Two quantities x and y of n items: sums of x, y, xx, yy and xy; after
- * moments_end the means, and the (co)variances of the means. */
+/* Sums of x, y, xx, yy and xy for two quantities x and y of n items.
+ * moments_end makes them the means and the (co)variances of the means. */
 struct moments {
     double n, x, y, xx, yy, xy;
 };
