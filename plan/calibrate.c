@@ -1,8 +1,8 @@
 /*
- * plan calibrate: measure this machine, and write a file for --machine.  A
- * device of the machine is a rank that mpirun has started.  Each figure is the
- * median of several measurements.  All ranks work at once, so that they share
- * memory and links as in a run.
+ * plan calibrate: measure this machine, and write a file for --machine.  Each
+ * rank that mpirun has started counts as a device.  A figure is the median of
+ * several measurements.  All ranks work at once, so that they share memory and
+ * links as in a run.
  */
 #include "calibrate.h"
 #include "energy.h"
@@ -167,7 +167,7 @@ struct link {
     double gbs;     /* bandwidth of a message, GB/s */
     double us;      /* latency of a message, microseconds */
     double eff;     /* share of gbs that the slower collective reaches */
-    double call_us; /* latency of a collective besides that of its messages,
+    double call_us; /* latency of a collective, besides its messages' latency,
                      * microseconds */
 };
 

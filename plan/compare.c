@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A machine of the two, and the run on it. */
+/* A side of the comparison: a machine, and the run on it. */
 struct side {
     const char *machine;
     struct job j;
     struct figures f;
 };
 
-/* Set the keys of one side: of two values it has its own. */
+/* Set the keys of a side.  A key with two values has one for each side. */
 static void
 set_side(struct side *s, const struct range *range, size_t n, size_t side)
 {

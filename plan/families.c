@@ -38,7 +38,7 @@ static const struct shape_family families[] = {
     { NULL, 0, 0 },
 };
 
-/* Keys that say whether tensors are there. */
+/* Keys that switch tensors on or off. */
 static const struct {
     const char *key;
     unsigned contents;
@@ -56,7 +56,7 @@ static const struct {
     { "new_decoder_architecture", SHAPE_NEWER },
 };
 
-/* Keys of which one value is supported, as JSON. */
+/* Keys for which only one value is supported; `only` is JSON. */
 static const struct {
     const char *path, *only;
 } fixed[] = {
@@ -76,8 +76,8 @@ static const struct {
     { "attn_config.qk_ln", "false" },
 };
 
-/* Keys that change no number of parameters in any of these families, beside
- * those that every family of lib/model takes with any value. */
+/* Keys that change no number of parameters in any of these families.  Keys that
+ * lib/model takes with any value in every family are not listed. */
 static const char harmless[] =
     " about activation activation_dropout activation_function alibi "
     "apply_residual_connection_post_layernorm attention_probs_dropout_prob "
@@ -191,7 +191,7 @@ shape_check_keys(const json_t *j, const char *sizes, struct err *e)
 
     json_object_foreach((json_t *)j, name, v)
     {
-        /* null is as if missing; a number below 1 is no size */
+        /* null means that the key is missing; a number below 1 is no size */
         if (json_is_null(v) || (json_is_real(v) && json_real_value(v) < 1.0))
             continue;
         if (!key_known(name, sizes))

@@ -1,5 +1,5 @@
-/* Families of models that plan knows by model_type beside those that student
- * trains: what their config.json does not say. */
+/* Families of models, by model_type, that plan knows and student cannot train.
+ * A family says what its config.json leaves out. */
 #ifndef PLAN_FAMILIES_H
 #define PLAN_FAMILIES_H
 
@@ -10,32 +10,32 @@
 
 /* Tensors of a family beside the matrices of attention and MLP. */
 enum {
-    SHAPE_GATED = 1,          /* the MLP has three matrices, not two */
-    SHAPE_TIED = 2,           /* the head is the embedding by default */
-    SHAPE_NORM_BIAS = 4,      /* norms have a bias beside their scale */
-    SHAPE_QKV_BIAS = 8,       /* biases of queries, keys and values, */
-    SHAPE_OUT_BIAS = 16,      /* of attention's output, */
-    SHAPE_MLP_BIAS = 32,      /* of the MLP, also of experts and router */
-    SHAPE_HEAD_BIAS = 64,     /* and of the head */
-    SHAPE_POSITIONS = 128,    /* a learned embedding of positions */
-    SHAPE_PAD_2 = 256,        /* it has two rows more than positions */
-    SHAPE_EMBED_NORM = 512,   /* a norm after the embedding */
-    SHAPE_QK_HEAD = 1024,     /* norms of queries and keys, of a head's size, */
-    SHAPE_QK_ALL = 2048,      /* or of all heads together */
-    SHAPE_MULTI_QUERY = 4096, /* by default one key/value head */
-    SHAPE_PARALLEL = 8192,    /* parallel_attn, the default, drops a norm */
-    SHAPE_SINKS = 16384,      /* a number for each head (attention sink) */
-    SHAPE_WINDOW = 32768,     /* all blocks have the window, if there is one */
-    SHAPE_WINDOW_HALF = 65536, /* every second block has it */
-    SHAPE_NEWER = 131072,      /* new_decoder_architecture */
-    /* the blocks of GPT-2 */
+    SHAPE_GATED = 1,           /* the MLP has three matrices, not two */
+    SHAPE_TIED = 2,            /* the head is the embedding by default */
+    SHAPE_NORM_BIAS = 4,       /* norms have a bias beside their scale */
+    SHAPE_QKV_BIAS = 8,        /* biases of queries, keys and values */
+    SHAPE_OUT_BIAS = 16,       /* bias of attention's output */
+    SHAPE_MLP_BIAS = 32,       /* biases of the MLP, experts and router */
+    SHAPE_HEAD_BIAS = 64,      /* bias of the head */
+    SHAPE_POSITIONS = 128,     /* a learned embedding of positions */
+    SHAPE_PAD_2 = 256,         /* two more rows in that embedding */
+    SHAPE_EMBED_NORM = 512,    /* a norm after the embedding of tokens */
+    SHAPE_QK_HEAD = 1024,      /* norms of queries and keys over each head */
+    SHAPE_QK_ALL = 2048,       /* norms of queries and keys over all heads */
+    SHAPE_MULTI_QUERY = 4096,  /* one key/value head by default */
+    SHAPE_PARALLEL = 8192,     /* one norm before attention and MLP (Falcon) */
+    SHAPE_SINKS = 16384,       /* a number for each head (attention sink) */
+    SHAPE_WINDOW = 32768,      /* all blocks have the window, if there is one */
+    SHAPE_WINDOW_HALF = 65536, /* every second block has the window */
+    SHAPE_NEWER = 131072,      /* new_decoder_architecture (Falcon) */
+    /* biases of GPT-2's blocks */
     SHAPE_GPT =
         SHAPE_NORM_BIAS | SHAPE_QKV_BIAS | SHAPE_OUT_BIAS | SHAPE_MLP_BIAS,
 };
 
 struct shape_family {
     const char *type;  /* model_type */
-    unsigned norms;    /* vectors of the model's width in a block */
+    unsigned norms;    /* norms of a block, each of the model's width */
     unsigned contents; /* SHAPE_* */
 };
 
@@ -43,12 +43,12 @@ struct shape_family {
 const struct shape_family *shape_family_named(const char *type);
 /* Append the names of all families: "a, b". */
 void shape_family_names(struct buf *b);
-/* The SHAPE_* of a configuration: those of the family, as changed by its keys
- * such as attention_bias.  -1 and *e. */
+/* Set *contents to the SHAPE_* of a configuration: those of its family, changed
+ * by keys such as attention_bias.  -1 and *e. */
 int shape_contents(unsigned *contents, const json_t *j, struct err *e);
-/* Check that every key of the configuration is read or changes no size; sizes:
- * names that the caller reads, each between blanks.  -1 and *e: a key is not
- * known, or its value is not supported. */
+/* Check that every key of the configuration is read or changes no size.  sizes:
+ * names of the keys that the caller reads, each between blanks.  -1 and *e: a
+ * key is not known, or its value is not supported. */
 int shape_check_keys(const json_t *j, const char *sizes, struct err *e);
 
 #endif

@@ -45,8 +45,8 @@ figure_sum(const struct figures *f, const char *prefix)
     return sum;
 }
 
-/* A unit: its name; for text its suffix, scale and format; the format for TSV
- * and JSON. */
+/* Units.  In text a value is multiplied by `scale`, printed by the format
+ * `text`, and followed by `shown`.  TSV and JSON use the format `plain`. */
 static const struct unit {
     const char *name, *shown;
     double scale;

@@ -7,8 +7,9 @@
 
 #include <stddef.h>
 
-/* The strings are constants.  Formula: how.  Unit: "" for a count, else bytes,
- * FLOP, s, tokens/s, share (of 1), TFLOP/s, days, MWh or price. */
+/* A figure; its strings are constants.  how: its formula.  unit: "" for a
+ * count, else bytes, FLOP, s, tokens/s, share (of 1), TFLOP/s, days, MWh or
+ * price. */
 struct figure {
     const char *name, *unit, *how;
     double v;

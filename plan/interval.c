@@ -2,9 +2,9 @@
  * published runs is in its file. */
 #include "interval.h"
 
-/* Shares of a step, of a machine without published runs; and of one that an
- * anchor scales: 8 of 10 runs of a published group lie between, if another run
- * of the group is the anchor (96 runs in 6 groups). */
+/* Ranges of measured / predicted time of a step.  unknown: for a machine
+ * without published runs.  anchored: with --anchor; it holds 8 of 10 published
+ * runs if another run of the same group is the anchor (96 runs in 6 groups). */
 static const struct spread {
     double low, high;
 } unknown = { 0.5, 2.0 }, anchored = { 0.88, 1.14 };
@@ -19,7 +19,7 @@ step_spread(const struct job *j)
         : unknown;
 }
 
-/* Append a value that no published run had. */
+/* Append the value v of `what` if it is outside those of published runs. */
 static void
 add_range(struct buf *b, size_t *n, const char *what, double v, double least,
     double most)

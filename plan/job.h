@@ -11,19 +11,21 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Type of the products of blocks; attention and head stay in bfloat16 with F8.
- */
+/* Type of the products in blocks.  With F8, attention and head use bfloat16. */
 enum compute { COMPUTE_BF16, COMPUTE_F32, COMPUTE_F8 };
-/* PRODUCTS keeps the outputs of attention and of every second product. */
+/* Activations that the backward pass computes again.  SELECTIVE: attention's
+ * scores.  PRODUCTS: all but the outputs of attention and of every second
+ * product.  FULL: all of a block but its input. */
 enum recompute {
     RECOMPUTE_NONE,
     RECOMPUTE_SELECTIVE,
     RECOMPUTE_PRODUCTS,
     RECOMPUTE_FULL
 };
-/* Where the teacher is.  WHOLE: a copy is beside each student, and divided like
- * the student.  NODE: it is sharded over the ranks of each node.  WORLD: it is
- * sharded over all ranks.  CACHED: there is none, but its stored targets. */
+/* Place of the teacher.  WHOLE: each replica of the student has a copy, divided
+ * over ranks like the student.  NODE: the ranks of each node share a copy.
+ * WORLD: all ranks share a copy.  CACHED: no teacher runs, as its targets are
+ * stored. */
 enum teacher { TEACHER_WHOLE, TEACHER_NODE, TEACHER_WORLD, TEACHER_CACHED };
 
 /* 1F1B: one forward, one backward pass, interleaved with `virtual`.  DUAL:
@@ -35,7 +37,7 @@ struct machine {
     double devices;                 /* devices of a node; each has a rank */
     double memory_gb;               /* memory of a device, 1e9 bytes */
     double memory_gbs;              /* bandwidth of that memory, GB/s */
-    double bf16_tflops, f32_tflops; /* peak of a device */
+    double bf16_tflops, f32_tflops; /* peak of a device, TFLOP/s */
     double f8_tflops; /* peak of products in 8 bits; 0: the device has none */
     double link_gbs, link_us; /* bandwidth of a device to others of its
                                      * node, GB/s in one direction; latency,
@@ -45,19 +47,21 @@ struct machine {
                                      * microseconds */
     double matrix_eff;        /* share of peak that large products
                                      * reach */
-    double attention_eff;     /* likewise flash attention */
-    double product_reads;     /* times that a product moves its three
-                                     * matrices */
+    double attention_eff;     /* share of peak that flash attention
+                                     * reaches */
+    double product_reads;     /* number of times that a product moves its
+                                     * three matrices to or from memory */
     double memory_eff, link_eff, net_eff; /* share of bandwidth reached */
     double tensor_hidden;                 /* share of the collectives of tensor
                                            * ranks that arithmetic hides */
-    double reserve_gb, reserve_share;     /* memory that holds no tensor: fixed,
-                                           * and in proportion to tensors */
-    double time_low, time_high;           /* measured / predicted: 8 of 10
-                                           * published runs lie between; 0: none
-                                           * is known */
-    double memory_low, memory_high;       /* likewise of memory */
-    double device_watts, node_watts;      /* node_watts: without devices */
+    double reserve_gb, reserve_share;     /* memory besides tensors: 1e9 bytes;
+                                           * share of the tensors' bytes */
+    double time_low, time_high;           /* measured / predicted step: 8 of 10
+                                           * published runs lie between; 0: no
+                                           * run is known */
+    double memory_low, memory_high;       /* the same for memory */
+    double device_watts, node_watts;      /* power of a device; of a node
+                                           * without its devices */
 };
 
 struct job {
@@ -68,15 +72,15 @@ struct job {
                        * fewer than others */
     double schedule;  /* of the passes of stages */
     double imbalance; /* tokens of the fullest expert rank / their mean */
-    double shard;     /* 0..3, stages of ZeRO */
+    double shard;     /* stage of ZeRO, 0..3 */
     double hpz;       /* 1: a second copy of weights in each node */
     double batch, length, micro; /* rows, tokens of a row, rows of a pass */
     double text; /* mean tokens of a packed text; 0: a row is one text */
     double recompute, sequence, flash;
     double teacher_at, top;
     double overlap;  /* share of gathers hidden by arithmetic, 0..1 */
-    double unfused;  /* times that norms and losses move their bytes; 0: 2 with
-                     * shard = 3, else 1 */
+    double unfused;  /* number of times that norms and losses move their bytes;
+                     * 0: 2 with shard = 3, else 1 */
     double compute;  /* type of products */
     double adapters; /* 1: only adapters are trained, as LoRA */
     double shard_ranks; /* ranks among which ZeRO divides; 0: all that can */
@@ -85,7 +89,7 @@ struct job {
                                                    * optimiser state */
     double act_bytes;                             /* bytes of an activation */
     double logits;        /* fp32 copies of a pass's logits in memory */
-    double gather_gbs;    /* GB/s of gathers; 0: by the machine's links */
+    double gather_gbs;    /* GB/s of a gather; 0: computed from the links */
     double anchor;        /* measured / predicted time of a step of the user's
                            * software; 0: not known */
     double spread;        /* relative spread of the ranks' step times */
@@ -126,14 +130,15 @@ int job_check(const struct job *j, struct err *e);
 double job_world(const struct job *j);
 /* Number of replicas of the model. */
 double job_data(const struct job *j);
-/* Passes of a replica in a step. */
+/* Number of passes of a replica in a step. */
 double job_passes(const struct job *j);
 /* Number of ranks with the same part of the model. */
 double job_shards(const struct job *j);
 /* Number of ranks with the same parameters: with schedule=dual a stage is on
  * two ranks of a replica. */
 double job_copies(const struct job *j);
-/* Number of these among which ZeRO divides; the others hold copies. */
+/* Number of ranks among which ZeRO divides a part of the model.  If there are
+ * more ranks with that part (job_copies), they hold copies. */
 double job_zero(const struct job *j);
 /* Peak of a device's products in the type of `compute`, TFLOP/s. */
 double job_peak(const struct job *j);

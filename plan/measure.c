@@ -301,8 +301,8 @@ teacher_time(const struct config *c, const struct block_shape *b,
     return (struct taught){ B, median(block, TAKES), median(head, TAKES) };
 }
 
-/* How many blocks to add to the first one for timing: their time must be far
- * above a clock's error, but they must not take much memory. */
+/* Number of blocks to add to the first one for timing.  Their time must be far
+ * above the clock's error, but they must not take much memory. */
 static size_t
 more_blocks(const struct config *c, const struct block_shape *b)
 {

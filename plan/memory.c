@@ -64,10 +64,10 @@ score_numbers(const struct job *j, double tensors)
     return j->flash > 0 ? 0.0 : tensors * j->student.H * j->length / j->tensor;
 }
 
-/* Bytes that a block stores of each token for the backward pass: inputs of
+/* Bytes that a block stores for each token for the backward pass: inputs of
  * norms and products; queries, keys, values; the MLP's channels; a byte for
- * each number that dropout may zero.  Tensor ranks divide those of attention
- * and MLP, with `sequence` also those of norms and residuals. */
+ * each number that dropout may zero.  Tensor ranks divide the bytes of
+ * attention and MLP and, with `sequence`, also those of norms and residuals. */
 static double
 block_keeps(const struct job *j)
 {
@@ -103,8 +103,9 @@ rank_bytes(const struct job *j, const struct slice *p, double each, int from)
             fmax(1.0, ranks * j->tensor / (j->expert * job_expert_parts(j))));
 }
 
-/* Bytes that a block that is computed again stores of each token: its input,
- * and outputs of attention and of every second product. */
+/* Bytes that a block stores for each token if it is computed again: its input
+ * and, unless recompute is FULL, the outputs of attention and of every second
+ * product. */
 static double
 input_keeps(const struct job *j)
 {
@@ -129,7 +130,7 @@ activations(const struct job *j, double blocks)
     return blocks * tokens * input_keeps(j) + one;
 }
 
-/* The parts of memory that differ from rank to rank, bytes. */
+/* Bytes of a rank's memory that differ from rank to rank. */
 struct held {
     double weights, gradients, states, activations, logits;
 };
@@ -161,7 +162,7 @@ sum_held(const struct held *h)
     return h->weights + h->gradients + h->states + h->activations + h->logits;
 }
 
-/* Memory of the rank that needs most. */
+/* Memory of the rank that needs the most. */
 static struct held
 fullest_rank(const struct job *j)
 {

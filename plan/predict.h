@@ -1,8 +1,7 @@
 /*
  * The prediction: memory of the fullest rank (memory.h), time of a step
- * (step.h), and what they amount to: rates, days, energy and cost.
- * retort-plan(7) has the formulas, their sources, and comparisons with
- * published figures.
+ * (step.h), and from these rates, days, energy and cost.  retort-plan(7) has
+ * the formulas, their sources, and comparisons with published figures.
  */
 #ifndef PLAN_PREDICT_H
 #define PLAN_PREDICT_H

@@ -22,8 +22,8 @@
  * measures them itself. */
 #define PROGRAM ((size_t)6000000)
 
-/* Bytes of student besides models.  Ranks have larger libraries, so for them
- * the size of this process is taken. */
+/* Bytes of student besides models.  A rank under a launcher loads larger
+ * libraries, so its figure is the size of this process. */
 static size_t
 program_bytes(void)
 {
@@ -36,8 +36,8 @@ struct layout {
     struct block_shape *block; /* [L] */
     size_t params;
     size_t head_bytes; /* bytes of student's copy of this model's head */
-    size_t window;     /* plan_window of the weights as stored; 0: path has
-                        * none */
+    size_t window;     /* plan_window of the weights as stored; 0: there are
+                        * no weights */
 };
 
 /* Bytes of a number in student's copy of a head that is stored in fp32. */

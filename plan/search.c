@@ -27,12 +27,12 @@ struct found {
     double step, memory;
 };
 struct search {
-    int set[VARIED];    /* 1: an operand sets the key */
-    int sequence;       /* 1: an operand sets the key "sequence" */
-    struct found *best; /* [n] of [room], the fastest first */
-    size_t n, room, tried;
-    struct job least;   /* the layout that needs the least memory, */
-    double least_bytes; /* that memory; if tried > 0 */
+    int set[VARIED];       /* 1: an operand sets the key */
+    int sequence;          /* 1: an operand sets the key "sequence" */
+    struct found *best;    /* [n] layouts that fit, the fastest first */
+    size_t n, room, tried; /* layouts kept; most to keep; layouts predicted */
+    struct job least;      /* layout with the least memory, if tried > 0 */
+    double least_bytes;    /* memory of `least` */
 };
 
 /* Is a layout known that takes the same time and memory?  Such layouts differ
@@ -70,8 +70,8 @@ keep_layout(struct search *s, const struct job *j)
     s->n += s->n < s->room;
 }
 
-/* The number of which varied key k takes the divisors; 0: it takes every
- * value. *most: its largest value. */
+/* Returns a number whose divisors are the values of varied key k; 0: the key
+ * takes every whole number up to *most, its largest value. */
 static double
 divided_by_key(const struct job *j, size_t k, double *most)
 {

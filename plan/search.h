@@ -1,5 +1,5 @@
-/* The command plan search, see plan-search(1), and what other commands use of
- * it. */
+/* The command plan search, see plan-search(1), and its search for other
+ * commands. */
 #ifndef PLAN_SEARCH_H
 #define PLAN_SEARCH_H
 

@@ -21,18 +21,19 @@ struct shape {
     double gates;             /* matrices of d x mlp: 3 (gated) or 2 */
     double experts, active;   /* experts, and how many a token uses; 0: none */
     double expert_mlp;        /* channels of an expert */
-    double groups, group_top; /* groups of experts, and how many of them the
+    double groups, group_top; /* groups of experts; most groups that the
                                * experts of a token are in; 0: not limited */
-    double dropout;           /* 1: in attention and twice a block, as GPT-2 */
+    double dropout;           /* 1: dropout in attention and twice a block, as
+                               * in GPT-2 */
     double window, windowed;  /* sliding window, tokens; share of blocks that
                               * have it */
     double tied;              /* 1: the head is the embedding */
-    double attention, dense;  /* parameters of a block's attention; of its MLP
-                              * and router */
+    double attention, dense;  /* parameters of a block's attention; of a
+                               * block's MLP and router */
     double expert;            /* parameters of one expert of a block */
     double vectors;           /* parameters of a block's norms and biases */
-    double positions, outer;  /* of an embedding of positions; of norms and
-                              * biases outside of blocks */
+    double positions, outer;  /* parameters of an embedding of positions; of
+                               * norms and biases outside of blocks */
 };
 
 /* Read the shape at path.  -1 and *e. */

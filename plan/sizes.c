@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Read the first of several members that exists; names: theirs, with blanks
- * between. */
+/* Read the first member that exists of those in `names`, a list separated by
+ * blanks. */
 static int
 read_shape_size(const json_t *j, const char *names, double least, double *v,
     struct err *e)
@@ -32,11 +32,12 @@ read_shape_size(const json_t *j, const char *names, double least, double *v,
 
 /* Sizes of a configuration that struct shape does not have.  0: not given. */
 struct sizes {
-    double shared, shared_experts; /* channels, or experts, that all tokens
-                                    * use beside theirs */
-    double dense_first;            /* first blocks, which have no experts */
-    double positions, embedded;    /* rows of their embedding; its width */
-    double parallel_norms;         /* of a block with parallel_attn */
+    double shared, shared_experts; /* channels, or experts, that every token
+                                    * uses besides the experts chosen for it */
+    double dense_first;            /* number of first blocks without experts */
+    double positions, embedded;    /* rows of the embedding of positions; width
+                                    * of the embedding of tokens */
+    double parallel_norms;         /* norms of a block with SHAPE_NEWER */
     /* latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1) */
     double q_rank, kv_rank, nope, rope, value;
 };
@@ -110,7 +111,7 @@ read_shape_sizes(struct shape *s, struct sizes *z, const json_t *j,
     return check_shape_keys(j, names, WANTED, e);
 }
 
-/* Set what the configuration leaves to defaults. */
+/* Set the sizes that the configuration leaves to defaults. */
 static int
 finish_shape_sizes(struct shape *s, const struct sizes *z, unsigned contents,
     const json_t *j, struct err *e)
@@ -178,7 +179,7 @@ attention_params(const struct shape *s, const struct sizes *z)
         z->kv_rank * s->H * (z->nope + z->value) + s->H * z->value * s->d;
 }
 
-/* Parameters of a block's norms and biases, without those of experts. */
+/* Parameters of a block's norms and biases, except biases of experts. */
 static double
 vector_params(const struct shape *s, const struct sizes *z, unsigned contents,
     double norms)
@@ -201,8 +202,8 @@ vector_params(const struct shape *s, const struct sizes *z, unsigned contents,
     return n;
 }
 
-/* Turn MLP and experts into those of a mean block: the first dense_first
- * blocks have the MLP alone, the others experts and what all tokens share. */
+/* Set MLP and experts of a mean block: the first dense_first blocks have an MLP
+ * and no experts, the others have experts and shared channels. */
 static void
 mix_shape_blocks(struct shape *s, const struct sizes *z, unsigned contents)
 {

@@ -1,9 +1,9 @@
 /*
- * Time of a step: see step.h.  Products take their FLOP over the FLOP/s that
- * large ones reach, and the time of the bytes that they move, so that small
- * ones are slower.  Other work takes its bytes over the memory bandwidth that
- * it reaches.  Collectives take their latency plus their bytes over the
- * bandwidth.
+ * Time of a step: see step.h.  A product takes its FLOP over the FLOP/s that
+ * large products reach, plus its bytes over the memory bandwidth, so small
+ * products are slower.  Other work takes its bytes over the memory bandwidth
+ * that it reaches.  A collective takes its latency plus its bytes over the
+ * bandwidth of the links.
  */
 #include "step.h"
 #include "memory.h"
@@ -54,8 +54,8 @@ memory_rate(const struct job *j)
     return 1e9 * j->m.memory_gbs * j->m.memory_eff;
 }
 
-/* Times that norms, activation functions and losses move their bytes.  Stacks
- * that shard weights, as PyTorch's FSDP, seldom fuse them. */
+/* Number of times that norms, activation functions and losses move their bytes.
+ * Software that shards weights, such as PyTorch's FSDP, seldom fuses them. */
 static double
 unfused_times(const struct job *j)
 {
@@ -63,10 +63,10 @@ unfused_times(const struct job *j)
 }
 
 /* Bytes that the forward pass of a block moves for a token, besides products.
- * Read and written are: states of width d, by two norms and two additions;
- * channels, by gates or GELU; queries and keys, by rotation; tokens of
- * experts. Attention scores, if stored, are written, scaled, masked,
- * normalised and read; dropout adds two passes and a byte. */
+ * Norms and additions read and write states of width d, gates or GELU the MLP's
+ * channels, rotation queries and keys, and experts their tokens.  Attention
+ * scores, if stored, are written, scaled, masked, normalised and read; dropout
+ * adds two passes and a byte. */
 static double
 block_moves(const struct job *j, const struct shape *s)
 {
@@ -99,7 +99,7 @@ gather_time(const struct job *j, const struct ring *r, double bytes,
     const struct machine *m = &j->m;
     const int inside = r->n <= r->near;
     const double link = 1e9 * m->link_gbs * m->link_eff;
-    /* every rank of a node has its own ring, or share of one, to other nodes */
+    /* each rank of a node has its own ring to other nodes, or a share of one */
     const double net = 1e9 * m->net_gbs * m->net_eff * fmin(r->near, r->n);
     const double speed = r->gbs > 0 ? 1e9 * r->gbs
         : inside                    ? link
@@ -124,9 +124,9 @@ ranks_near(const struct job *j, double inner)
 
 /* ---- seconds of a pass: block, head, weights, teacher ---- */
 
-/* Forward passes of a part of a block that a pass takes the time of: forward
- * 1, backward 2, recomputation 1 or, if that keeps outputs of products,
- * `again`. */
+/* Time of a pass through a part of a block, in forward passes through it:
+ * forward 1, backward 2, recomputation 1 or, with RECOMPUTE_PRODUCTS, `again`.
+ */
 static double
 forward_times(const struct job *j, double again)
 {
@@ -136,7 +136,8 @@ forward_times(const struct job *j, double again)
                                                      : 0.0);
 }
 
-/* Every second product is computed again. */
+/* Time of a pass through products, in forward passes.  RECOMPUTE_PRODUCTS
+ * computes every second product again. */
 static double
 product_times(const struct job *j)
 {
@@ -151,8 +152,8 @@ block_weights(const struct job *j, const struct shape *s)
         s->experts * s->expert / (j->expert * job_expert_parts(j));
 }
 
-/* Seconds of the products of `blocks` blocks, forward once.  Besides its FLOP,
- * a product moves its input, its weights and its output product_reads times. */
+/* Seconds of the products of `blocks` blocks in one forward pass.  Besides its
+ * FLOP, a product moves its input, weights and output product_reads times. */
 static double
 forward_products(const struct job *j, const struct shape *s, double blocks)
 {
@@ -172,8 +173,8 @@ forward_products(const struct job *j, const struct shape *s, double blocks)
             j->m.product_reads * j->act_bytes * moved / memory_rate(j));
 }
 
-/* Seconds of the products of a block, with the addition of the gradients of
- * its weights to sums in fp32. */
+/* Seconds of the products of a block in a pass, including the addition of
+ * gradients of weights to sums in fp32. */
 static double
 product_time(const struct job *j)
 {
@@ -185,7 +186,7 @@ product_time(const struct job *j)
         (8.0 + j->weight_bytes) * block_weights(j, s) / memory_rate(j);
 }
 
-/* Seconds of the attention of `blocks` blocks, forward once. */
+/* Seconds of the attention of `blocks` blocks in one forward pass. */
 static double
 forward_attention(const struct job *j, const struct shape *s, double blocks)
 {
@@ -196,8 +197,8 @@ forward_attention(const struct job *j, const struct shape *s, double blocks)
     return blocks * pass_tokens(j) * flop / (j->tensor * share * peak_rate(j));
 }
 
-/* Seconds of a block's attention, with the scores that flash attention itself
- * or `recompute` computes again. */
+/* Seconds of a block's attention in a pass, including scores that the backward
+ * pass of flash attention, or `recompute`, computes again. */
 static double
 attention_time(const struct job *j)
 {
@@ -253,8 +254,8 @@ reduced_states(const struct job *j, double d, double times)
 }
 
 /* Time of tensor parallelism.  A block has two all-reduces forward and two
- * backward.  With `sequence` as many bytes are gathered and scattered, and
- * inputs are gathered again for the gradients of weights. */
+ * backward.  `sequence` replaces them by gathers and scatters of as many bytes,
+ * and gathers inputs again for the gradients of weights. */
 static double
 tensor_time(const struct job *j)
 {
@@ -264,7 +265,7 @@ tensor_time(const struct job *j)
     return reduced_states(j, j->student.d, times);
 }
 
-/* Time of context parallelism that attention does not hide: keys, values and
+/* Time of context parallelism that attention does not hide.  Keys, values and
  * their gradients go round the ranks that share a row. */
 static double
 context_time(const struct job *j)
@@ -325,7 +326,7 @@ expert_time(const struct job *j)
 }
 
 /* Seconds to gather or scatter `each` bytes for every parameter of a slice in
- * `calls` calls, among all ranks with that slice or, with in_node, those of
+ * `calls` calls, among all ranks with that slice; in_node: 1: among those in
  * one node. */
 static double
 slice_time(const struct job *j, const struct slice *p, double each,
@@ -398,13 +399,13 @@ teacher_pass_time(const struct job *j)
 
 /* ---- a pass of a rank ---- */
 
-/* Seconds of a pass through a rank's stages, by part, as if the rank had the
- * head. */
+/* Seconds of a pass through a rank's stages, by part.  The head is included, as
+ * if each rank had it. */
 struct pass {
     double matrix, attention, vector, head, tensor, context, expert, hand,
         teacher;
     double busy; /* the sum of these parts */
-    double all;  /* busy, and gathers of weights that it does not hide */
+    double all;  /* busy plus the part of gathers that `busy` does not hide */
 };
 
 static struct pass
@@ -422,8 +423,8 @@ make_pass(const struct job *j, const struct slice *s)
         .expert = s->blocks * expert_time(j),
         .teacher = teacher_pass_time(j) };
 
-    /* a stage sends a state on and gets a gradient back, each tensor rank its
-     * share; interleaved parts hide that */
+    /* a stage sends states on and gets gradients back; each tensor rank moves
+     * its share; interleaved stages hide this time */
     if (j->pipeline > 1 && j->virtual == 1)
         p.hand = 2.0 * state / (j->tensor * 1e9 * j->m.net_gbs * j->m.net_eff);
     if (j->schedule == SCHEDULE_DUAL) { /* half of its passes are the last's */
@@ -454,10 +455,9 @@ copies_time(const struct job *j, const struct slice *s)
 }
 
 /* Time of the exchange of gradients once a step, partly hidden by the backward
- * part of the last pass.  With shard = 0 all ranks get the sum; with 1 and 2
- * each owner of a part gets its sum, and sends new weights to all, partly
- * hidden by the forward part of the next step; with 3 sums of copies are left.
- */
+ * part of the last pass.  shard = 0: all ranks get the sums.  1 and 2: each
+ * rank gets the sums of its part and sends new weights to all, partly hidden by
+ * the forward part of the next step.  3: only copies_time remains. */
 static double
 reduce_time(const struct job *j, const struct slice *s, const struct pass *p)
 {

@@ -8,9 +8,10 @@
 /* Add the figures "step.*" and their sum "step", seconds; and "bubble". */
 void predict_time(struct figures *f, const struct job *j);
 
-/* FLOP of a token in the forward pass: of products; of attention, to all keys
- * or, with `masked`, to those that the mask leaves. */
+/* FLOP of a token's products in the forward pass, attention excepted. */
 double flop_products(const struct shape *s);
+/* FLOP of a token's attention in the forward pass, to all `length` keys.
+ * masked: 1: only to keys that the mask leaves. */
 double flop_attention(const struct shape *s, double length, int masked);
 
 #endif

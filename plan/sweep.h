@@ -35,8 +35,8 @@ const struct range *ranges_first(const struct range *range, size_t n);
 int sweep_put(struct buf *b, const struct job *j, const struct range *range,
     size_t n, const char *columns, int format, struct err *e);
 
-/* Make the changes "key=value,..." that an option gives, and check that the job
- * can be laid out.  -1 and *e, which names the option. */
+/* Change *j by "key=value,...", the argument of an option, and check that the
+ * job can be laid out.  -1 and *e, which names the option. */
 int job_change(struct job *j, const char *option, const char *change,
     struct err *e);
 

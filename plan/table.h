@@ -18,9 +18,8 @@ struct table {
 void table_add(struct table *t, const char *text);
 /* Add the text in the buffer as a cell, and clear the buffer. */
 void table_add_buf(struct table *t, struct buf *b);
-/* Add a row: the figure's value in the prediction; then, for each of n other
- * predictions, the figure's value in that prediction and this value divided by
- * the first. */
+/* Add a row: the value of figure f and, for each of n other predictions, the
+ * value of the figure of that name there and its ratio to f. */
 void table_add_figure(struct table *t, const struct figure *f,
     const struct figures *other, size_t n, int format);
 /* Append the table in one of table_formats.  JSON is a list of objects, one a
