@@ -106,8 +106,8 @@ axis_at(const struct axis *a, double v)
 }
 
 /* Widen the scale at both ends by the share `margin` of its range or, if it
- * holds only one value, by a tenth of that.  Choose about n ticks, at multiples
- * of 1, 2 or 5 times a power of ten. */
+ * holds only one value, by a tenth of this value.  Choose about n ticks, at
+ * multiples of 1, 2 or 5 times a power of ten. */
 static void
 axis_ticks(struct axis *a, double margin, double n)
 {
@@ -297,8 +297,8 @@ has_no_value(const struct chart *c)
 /* ---- lines ---- */
 
 /* Draw a path through a series' values (raw = 1) or their running means (raw =
- * 0).  Of many points a group is drawn as one line, from its minimum to its
- * maximum. */
+ * 0).  If there are many points, draw each group of them as one line from its
+ * minimum to its maximum. */
 static void
 draw_path(struct buf *b, const struct axis *x, const struct axis *y,
     const struct series *s, int raw)

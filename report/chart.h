@@ -35,7 +35,7 @@ struct chart {
 /* Add a series, valid until the next one is added. */
 struct series *chart_new(struct chart *c, const char *name, size_t colour);
 /* Find the series of that name, or add it with the next colour; NULL: there are
- * `most` others already. */
+ * `most` series with other names already. */
 struct series *chart_series(struct chart *c, const char *name, size_t most);
 void series_add(struct series *s, double x, double y);
 void series_interval(struct series *s, double y, double low, double high);

@@ -34,8 +34,8 @@ eval_real(const struct eval *v, size_t model, size_t source, const char *column)
         table_column(&v->t, column));
 }
 
-/* Set v->base to the model whose KL is 0 without an error, and v->from to that
- * whose `regained` is 0. */
+/* Set v->base to the model whose KL is 0 without an error, and v->from to the
+ * model whose `regained` is 0. */
 static void
 find_roles(struct eval *v)
 {
@@ -102,8 +102,9 @@ eval_parse(struct eval *v, struct err *e)
         return 0;
     if (table_parse(&v->pair, &v->l, &at, e) < 0)
         return -1;
-    if (table_column(&v->pair, "speedup") != NONE ||  /* without --compare */
-        table_column(&v->pair, "document") != NONE || /* older files */
+    /* without --compare the next table, if any, is another one */
+    if (table_column(&v->pair, "speedup") != NONE ||
+        table_column(&v->pair, "document") != NONE ||
         table_column(&v->pair, "statistic") != NONE) {
         table_release(&v->pair);
         return 0;

@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Numbers of models and of sources that are shown at most; lines of further
- * ones are only counted. */
+/* Most models and sources that are shown.  Lines of further models and sources
+ * are only counted. */
 enum { MODELS = 50, SOURCES = 200 };
 struct eval {
     struct lines l;

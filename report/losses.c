@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 20000 }; /* tokens shown at most, which browsers can take */
+enum { MOST = 20000 }; /* most tokens on a page, for browsers' sake */
 
 static const char css[] =
     "body{font:16px/1.7 Georgia,serif;max-width:50em;margin:2em auto;"
@@ -14,8 +14,8 @@ static const char css[] =
     "h2{font:600 13px sans-serif;color:#555;margin:2em 0 .3em}\n"
     "p.t{white-space:pre-wrap;margin:0}\np.t span{border-radius:2px}\n";
 
-/* A file of losses.  The members but t are its columns; base: losses of the
- * base, or NONE; model: losses of the first other model. */
+/* The table of a file of losses, and indices of its columns.  base: losses of
+ * the base, or NONE; model: losses of the first other model. */
 struct losses {
     struct table t;
     size_t document, source, text, base, model, kl;

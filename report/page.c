@@ -29,7 +29,7 @@ put_run_table(struct buf *b, const struct run *r, int which)
     grid_release(&g);
 }
 
-/* Append a main result: a figure and a sentence. */
+/* Append a main result: a figure and a sentence about it. */
 static void
 put_tile(struct buf *b, const char *fmt, double v, const char *unit,
     const char *what)
@@ -41,9 +41,9 @@ put_tile(struct buf *b, const char *fmt, double v, const char *unit,
     put(b, " <small>%s</small></b><span>%s</span></div>\n", unit, what);
 }
 
-/* Does pruning cost enough that the share regained by training says something?
- * Perplexity must rise by more than 0.5 %, and evalppl must have printed a
- * share, if a model was trained. */
+/* Does pruning cost so much that the share regained by training is meaningful?
+ * Perplexity must rise by more than 0.5 %, and if a model was trained, evalppl
+ * must have printed a share. */
 static int
 cost_shows(const struct eval *v)
 {
@@ -196,8 +196,9 @@ put_samples(struct buf *b, const struct run *r)
     buf_adds(b, "</div>\n");
 }
 
-/* Append the facts of KEY `command`, or all others, from lines KEY, tab, VALUE.
- * A line without a key continues the command before it. */
+/* Append facts from lines KEY, tab, VALUE: with `commands` those whose key is
+ * "command", else all others.  A line without a key continues the command
+ * before it. */
 static void
 put_facts(struct buf *b, const struct lines *l, int commands)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARGIN = 10 }; /* columns of the values at the left, and the axis */
+enum { MARGIN = 10 }; /* columns of the left margin, axis included */
 
 void
 plot_line(struct plot *p, const double *x, const double *y, size_t n,

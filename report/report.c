@@ -23,14 +23,15 @@ struct args {
     const char *out; /* NULL: next to the file that is read */
 };
 
-/* Kinds of files.  A file is of the first kind for which its first line begins
- * with `begins`, or `known` returns 1; every file fits the last kind.  Both
- * functions draw and text append to *b and return 0, or -1 and *e. */
+/* Kinds of files, tried in this order: a file is of a kind if its first line
+ * begins with `begins` or, where that is NULL, if `known` returns 1.  Every
+ * file fits the last kind.  draw appends a page or image to *b, and text a
+ * table for a terminal (NULL: there is none).  Both return 0, or -1 and *e. */
 static const struct kind {
     const char *begins;
     int (*known)(const struct lines *l);
     int (*draw)(struct buf *b, const char *path, struct err *e);
-    int (*text)(struct buf *b, const char *path, struct err *e); /* or NULL */
+    int (*text)(struct buf *b, const char *path, struct err *e);
 } kinds[] = {
     { ROWS_HEADER, NULL, rows_image, NULL },
     { FLOW_HEADER, NULL, flow_image, NULL },

@@ -36,7 +36,7 @@ struct log {
     size_t nheld;
 };
 
-/* Files that have one table. */
+/* Files that hold one table each. */
 enum {
     F_PRUNE,    /* prune --report */
     F_SEARCH,   /* prune search --log */
@@ -78,7 +78,7 @@ double log_last(const struct log *g, int column);
 /* Tokens a second over all steps whose time is known. */
 double log_speed(const struct log *g);
 /* Index of the held-out evaluation with the lowest loss; if all losses are NaN,
- * of any. */
+ * any index. */
 size_t log_best(const struct log *g);
 /* Did both runs see and score the same number of tokens in every step?  Then
  * they are assumed to have seen the same batches. */

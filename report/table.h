@@ -41,8 +41,9 @@ struct table {
 int table_parse(struct table *t, struct lines *l, size_t *at, struct err *e);
 void table_release(struct table *t);
 
-/* Check that the table has the columns `names`, with blanks between, and, if
- * `numbers`, that their cells are numbers or "-". 0, or -1 and *e. */
+/* Check that the table has the columns `names`, a list separated by blanks;
+ * numbers: 1: check too that their cells are numbers or "-".  0, or -1 and *e.
+ */
 int table_need(const struct table *t, const char *names, int numbers,
     struct err *e);
 
