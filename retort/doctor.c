@@ -18,15 +18,15 @@
 
 /* ---- lines ---- */
 
-/* Append a line: what is described, and its text. */
+/* Append a line: the name of a thing, and a text about it. */
 static void
 add_line(struct buf *b, const char *what, const char *text)
 {
     buf_addf(b, "%-12s %s\n", what, text);
 }
 
-/* Append a line about a thing that the user can do without: "missing" and the
- * cost if it is not there. */
+/* Append a line about a thing that the user can do without: its use or, if it
+ * is missing, the cost of that. */
 static void
 add_optional(struct buf *b, const char *what, int there, const char *use,
     const char *cost)
@@ -40,8 +40,8 @@ add_optional(struct buf *b, const char *what, int there, const char *use,
 
 /* ---- files that the system describes itself by ---- */
 
-/* Copy what follows "KEY", blanks and a colon in a line of the file to text[n];
- * "" if there is no such line. */
+/* Copy the value of the first line "KEY: VALUE" of the file to text[n]; "" if
+ * there is no such line. */
 static void
 read_key(const char *path, const char *key, char *text, size_t n)
 {
@@ -61,7 +61,7 @@ read_key(const char *path, const char *key, char *text, size_t n)
         fclose(f);
 }
 
-/* GB (10^9 bytes) of a line of /proc/meminfo. */
+/* Read a size from /proc/meminfo, in GB (10^9 bytes). */
 static double
 memory_gb(const char *key)
 {
@@ -71,7 +71,8 @@ memory_gb(const char *key)
     return strtod(text, NULL) * 1024.0 / 1e9;
 }
 
-/* The word in brackets in a file such as "always [madvise] never"; "". */
+/* Copy the word in brackets in a file such as "always [madvise] never" to
+ * text[n]; "" if there is none. */
 static void
 read_choice(const char *path, char *text, size_t n)
 {
@@ -106,7 +107,7 @@ is_in_path(const char *name)
     return there;
 }
 
-/* ---- what is described ---- */
+/* ---- parts of the description ---- */
 
 static void
 add_processor(struct buf *b)
@@ -130,7 +131,8 @@ add_processor(struct buf *b)
     }
 }
 
-/* Returns whether the processor has what fast products need. */
+/* Append lines about the processor's kernels.  Returns 0 if only slow ones can
+ * be used and nobody asked for them (RETORT_KERNELS), else 1. */
 static int
 add_kernels(struct buf *b)
 {
@@ -175,7 +177,8 @@ add_memory(struct buf *b)
     add_line(b, "large pages", text);
 }
 
-/* Returns whether every program is there. */
+/* Append a line about missing programs.  Returns 1 if none is missing, else 0.
+ */
 static int
 add_programs(struct buf *b)
 {
@@ -213,7 +216,7 @@ add_libraries(struct buf *b)
                    "openmpi-bin, and build again");
     add_optional(b, "HTTP", HAVE_HTTPD, "serve was built",
         "serve was not built; install libmicrohttpd-dev and build again");
-    /* opened for the rest of this process, by the name that prune uses */
+    /* prune opens the library by the same name */
     add_optional(b, "OpenBLAS",
         dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_LOCAL) != NULL,
         "prune repairs what it cuts, and sparsifies by OBS",

@@ -1,5 +1,5 @@
-/* See programs.h.  list.h has a line for each program, which the Makefile takes
- * from the pages. */
+/* The programs of retort; see programs.h.  The Makefile makes list.h from the
+ * man pages, with a line for each program. */
 #include "programs.h"
 #include "base/io.h"
 #include "base/mem.h"

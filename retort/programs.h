@@ -16,12 +16,13 @@ void program_begin(const char *argv0);
 
 /* Is this the name of a program, without prefix? */
 int is_program(const char *name);
-/* The name with the prefix; without one, "retort-NAME", as make install calls
- * it with the prefix "retort-", under which retort itself has none.
- * malloc'd. */
+/* Returns the installed name of a program, malloc'd: NAME after the prefix.  If
+ * there is no prefix, it is "retort-NAME": with PROGPREFIX=retort- make install
+ * puts the prefix before every program but retort itself. */
 char *program_name(const char *name);
-/* The file of the program in the folder of the running executable: that of
- * program_name; without a prefix, if there is none, NAME.  malloc'd. */
+/* Returns the path of a program, malloc'd: program_name in the folder of the
+ * running executable.  If there is no prefix and no such file, it is NAME in
+ * that folder. */
 char *program_path(const char *name);
 
 #endif

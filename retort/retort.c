@@ -25,7 +25,7 @@ run_program(const char *name, char **argv)
     die(EX_SYS, "%s:", argv[0]);
 }
 
-/* argv[0] is "retort NAME". */
+/* Run a program; argv[0] is "retort NAME". */
 static int
 program_main(int argc, char **argv)
 {
@@ -48,8 +48,8 @@ list_programs(void)
     buf_release(&b);
 }
 
-/* Show the page of words[0], or that of its command words[1]; if there is no
- * page, or no man(1), the text of -h. */
+/* Show the man page of program words[0] or, if words[1] is not NULL, of its
+ * command words[1].  Without a page or man(1), show the text of -h. */
 static int
 show_page(char **words)
 {
@@ -86,7 +86,7 @@ help_main(int argc, char **argv)
     return EX_OK;
 }
 
-/* The commands: two of this program's own, then all programs. */
+/* Make the list of commands: two of this program's own, then all programs. */
 static struct sub *
 make_commands(void)
 {
