@@ -28,9 +28,10 @@ enum recompute {
  * stored. */
 enum teacher { TEACHER_WHOLE, TEACHER_NODE, TEACHER_WORLD, TEACHER_CACHED };
 
-/* 1F1B: one forward, one backward pass, interleaved with `virtual`.  DUAL:
- * DualPipe, arXiv:2412.19437, table 2: each rank has two stages, from both ends
- * of the model, and hides collectives of experts behind the other's passes. */
+/* Order of a pipeline's passes.  1F1B: one forward, one backward pass in turn,
+ * interleaved if `virtual` > 1.  DUAL: DualPipe (arXiv:2412.19437, table 2).
+ * There each rank has two stages, one from each end of the model, and passes of
+ * one hide the collectives of experts of the other. */
 enum schedule { SCHEDULE_1F1B, SCHEDULE_DUAL };
 
 struct machine {
@@ -69,8 +70,8 @@ struct job {
     struct machine m;
     double nodes, tensor, pipeline, virtual, expert, context;
     double edges;     /* blocks that the first and the last stage each have
-                       * fewer than others */
-    double schedule;  /* of the passes of stages */
+                       * fewer than other stages */
+    double schedule;  /* enum schedule */
     double imbalance; /* tokens of the fullest expert rank / their mean */
     double shard;     /* stage of ZeRO, 0..3 */
     double hpz;       /* 1: a second copy of weights in each node */

@@ -14,7 +14,7 @@ stages_of(const struct job *j, size_t rank)
     return (struct pipeline){ rank, (size_t)j->pipeline, (size_t)j->virtual };
 }
 
-/* The part of a rank's stages from one end of the model. */
+/* Part of the model that a pipeline rank has with schedule=1f1b. */
 static struct slice
 one_way(const struct job *j, size_t rank)
 {

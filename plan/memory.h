@@ -11,10 +11,10 @@
 void predict_memory(struct figures *f, const struct job *j);
 
 /* The part of the model that a rank has.  Pipeline ranks divide the blocks by
- * stages, as model/stages.h does, which gives the last rank most; tensor ranks
- * divide parameters, and expert ranks divide experts. */
+ * stages, as model/stages.h does; tensor ranks divide parameters, and expert
+ * ranks divide experts. */
 struct slice {
-    double blocks;  /* number of blocks that a pass meets */
+    double blocks;  /* number of blocks that a pass goes through */
     double dense;   /* parameters of the rank's blocks besides experts */
     double experts; /* parameters of their experts */
     double table;   /* parameters of embedding and head */

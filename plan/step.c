@@ -280,10 +280,11 @@ context_time(const struct job *j)
             attention_time(j));
 }
 
-/* Copies of a token that leave its node for experts of `nodes` nodes: one for
- * each rank that has an expert of it, e (1 - (1 - 1/e)^active) of e ranks on
- * average.  If its experts are in some groups, a node gets only one copy, which
- * goes on inside (arXiv:2412.19437, section 3.2.2). */
+/* Number of copies of a token that leave its node, with experts on `nodes`
+ * nodes.  Each rank that has one of its experts gets a copy: on average e (1 -
+ * (1 - 1/e)^active) of e ranks.  If its experts are limited to some groups, a
+ * node gets only one copy, and passes it on to its ranks (arXiv:2412.19437,
+ * section 3.2.2). */
 static double
 copies_outside(const struct job *j, double nodes)
 {
@@ -427,7 +428,7 @@ make_pass(const struct job *j, const struct slice *s)
      * its share; interleaved stages hide this time */
     if (j->pipeline > 1 && j->virtual == 1)
         p.hand = 2.0 * state / (j->tensor * 1e9 * j->m.net_gbs * j->m.net_eff);
-    if (j->schedule == SCHEDULE_DUAL) { /* half of its passes are the last's */
+    if (j->schedule == SCHEDULE_DUAL) { /* every second pass has the head */
         p.head /= 2.0;
         p.expert = fmax(0.0, p.expert - p.matrix - p.attention - p.vector);
     }
@@ -481,8 +482,9 @@ optimiser_time(const struct job *j, const struct slice *s)
         memory_rate(j);
 }
 
-/* Passes of other ranks that a rank waits for in a step.  Dual: arXiv:2412.19437,
- * table 2, of a forward pass 1, a backward pass and its part for weights 1. */
+/* Number of passes of other ranks that a rank waits for in a step.  dual: as in
+ * arXiv:2412.19437, table 2, where a forward pass and the part of a backward
+ * pass for weights take 1 each. */
 static double
 waits(const struct job *j)
 {
@@ -493,7 +495,7 @@ waits(const struct job *j)
         : (j->pipeline - 1.0) / j->virtual;
 }
 
-/* A pass through a rank's blocks without the head. */
+/* Seconds of a pass through a rank's blocks, without the head. */
 static struct pass
 headless_pass(const struct job *j, const struct slice *s)
 {
