@@ -37,19 +37,20 @@ static struct {
 
 static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     OPT_FLAG(0, "recorded", &a.recorded,
-        "compare with the teacher whose final states and head the stream "
-        "holds"),
+        "compare with the teacher in the stream, which holds its head and "
+        "final states"),
     OPT_STR(0, "read-base", &a.read_base, "file",
-        "compare with the probabilities in this file of llama-perplexity or "
-        "--write-base"),
+        "compare with the predictions in this file, which llama-perplexity "
+        "or --write-base wrote"),
     OPT_STR(0, "write-base", &a.write_base, "file",
-        "write the probabilities of the base, or of the only model, for "
-        "--read-base"),
+        "write a file for --read-base: the predictions of the base or, "
+        "without one, of the only model"),
     OPT_STR(0, "before", &a.before, "model",
         "model before distillation (adds the column regained)"),
     EVAL_REPORT_OPTIONS(a),
     OPT_FLAG(0, "spread", &a.spread,
-        "report percentiles of KL and of the change of probability"),
+        "report percentiles of KL and of the change in the probability of "
+        "the next token"),
     OPT_SIZE(0, "worst", &a.worst, 0, 1 << 24, "n",
         "report the n documents with the highest KL (without a base: the "
         "highest loss)"),
@@ -61,10 +62,10 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     OPT_ENUM(0, "protocol", &a.protocol, protocol_name, "name",
         "how text is cut and scored"),
     OPT_SIZE('c', "context", &a.c, 2, 1 << 24, "tokens",
-        "tokens of a window of text (batches: their row length)"),
+        "tokens of a window of text (batches: a row is a window)"),
     OPT_SIZE(0, "stride", &a.stride, 0, 1 << 24, "tokens",
-        "tokens from one window's beginning to the next's, for --protocol hf "
-        "(0: half a window)"),
+        "tokens from the beginning of a window to that of the next one, for "
+        "--protocol hf (0: half a window)"),
     OPT_REAL(0, "temperature", &a.temperature, 0.01, 1000, "T",
         "temperature of the softmax"),
     EVAL_RUN_OPTIONS(a), OPT_END };
@@ -229,8 +230,8 @@ main(int argc, char **argv)
 {
     static struct eval e;
     char **input = opt_parse(argc, argv, options,
-        "measure perplexity, and how much of a teacher is left", "[input]", 0,
-        1, NULL);
+        "measure perplexity, and the distance from a teacher", "[input]", 0, 1,
+        NULL);
     struct err err;
 
     check_arguments();

@@ -272,7 +272,7 @@ bench_main(int argc, char **argv)
         OPT_LIST(0, "at-once", &a.at_once, "texts",
             "number of texts computed together (may be repeated)"),
         OPT_SIZE(0, "slice", &a.slice, 1, 1e6, "tokens",
-            "tokens of prompts that are read between two steps"),
+            "read at most this many tokens of prompts in a step"),
         OPT_ENUM(0, "format", &a.format, format_names, "name",
             "form of the output"),
         COMMON_OPTIONS(&a.how), OPT_END };

@@ -218,7 +218,7 @@ run_main(int argc, char **argv)
         OPT_SIZE(0, "cache", &a.cache, 0, 1e15, "bytes",
             "memory for keys and values (0: as much as the texts need)"),
         OPT_SIZE(0, "slice", &a.slice, 1, 1e6, "tokens",
-            "tokens of prompts that are read between two steps"),
+            "read at most this many tokens of prompts in a step"),
         OPT_END };
     struct model m;
     struct packed *packed;

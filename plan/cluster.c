@@ -164,7 +164,7 @@ cluster_main(int argc, char **argv)
         COMMON_MODELS(&a.in, COMMON_SHAPE), COMMON_PASSES(&a.in, "one"),
         COMMON_FORMAT(&a.in, table_formats),
         OPT_LIST(0, "what-if", &a.changes, "key=value,...",
-            "also predict with these changes; may be repeated"),
+            "predict also with these keys changed; may be repeated"),
         OPT_STR(0, "columns", &a.columns, "name,...",
             "figures that a sweep prints"),
         OPT_FLAG(0, "explain", &a.explain, "print the formula of every figure"),

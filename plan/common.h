@@ -46,10 +46,10 @@ struct common {
 #define COMMON_MACHINE(c)                        \
     OPT_STR(0, "machine", &(c)->machine, "name", \
         "machine to predict for: a shipped one, or a file")
-#define COMMON_ANCHOR(c)                                                   \
-    OPT_STR(0, "anchor", &(c)->anchor, "step=s,key=value,...",             \
-        "seconds of a measured step of your software, and how its layout " \
-        "differs")
+#define COMMON_ANCHOR(c)                                                 \
+    OPT_STR(0, "anchor", &(c)->anchor, "step=s,key=value,...",           \
+        "scale the prediction by a measured step of your software: its " \
+        "seconds, and the keys that differ")
 #define COMMON_FORMAT(c, words) \
     OPT_ENUM(0, "format", &(c)->format, words, "name", "form of the output")
 

@@ -132,7 +132,7 @@ main(int argc, char **argv)
         OPT_FLAG(0, "text", &a.text,
             "print tables for a terminal instead of a page"),
         OPT_STR('o', "output", &a.out, "file",
-            "write to this file, or to - (default: beside the input)"),
+            "file to write, - for standard output (default: beside the input)"),
         OPT_END
     };
     const int ran = sub_run(argc, argv, commands);
