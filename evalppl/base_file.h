@@ -3,7 +3,7 @@
  * --save-all-logits, read by --kl-divergence), all little-endian:
  *
  *   "_logits_", int32 context c, int32 vocabulary V, int32 windows n
- *   int32 tokens [n,c], those of the text, without BOS
+ *   int32 tokens [n,c] of the text, without BOS
  *   a row for each scored prediction, c - 1 - c/2 in a window: float scale,
  *       float low, uint16 u[V], and one more 0 if V is odd:
  *       log p_v = scale u_v + low

@@ -44,7 +44,7 @@ struct eval {
 
     struct kld_files kld;
 
-    /* Each of these is NULL where no option asks for it. */
+    /* The next pointers are NULL unless an option asks for them. */
     struct resume *resume;
     struct detail *detail;
     struct losses *losses;
@@ -67,8 +67,8 @@ void eval_check_sizes(const struct eval *e, const struct eval_model *q,
 void eval_add_base(struct eval *e, const char *path, size_t V);
 /* Number of ids of the model with the fewest ids. */
 size_t eval_fewest_ids(const struct eval *e);
-/* Move the models whose tokenizer is not the first model's to e->also, and
- * split e->also in the same way. */
+/* Move the models that have another tokenizer than the first model to e->also.
+ * Split e->also in the same way. */
 void eval_split(struct eval *e);
 /* Name of a source; "(all)" for NONE. */
 const char *source_name(const struct eval *e, size_t source);

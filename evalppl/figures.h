@@ -24,14 +24,14 @@ void eval_figures(const struct eval *e, size_t source, size_t model,
  * b not NONE: mean of the difference a - b instead, paired by unit. */
 struct estimate eval_mean(const struct eval *e, size_t source, enum quantity q,
     size_t a, size_t b);
-/* Loss of e->before minus that of e->base, nats per token, paired; neither may
- * be NONE. */
+/* Mean loss of e->before minus mean loss of e->base, nats per token, paired by
+ * unit; neither may be NONE. */
 struct estimate eval_cost(const struct eval *e, size_t source);
 /* Is the cost above twice its standard error?  If the error is not known: is it
  * above 0? */
 int eval_cost_shows(const struct estimate *cost);
-/* Bits per byte of model a of e minus those of model b of f, over the same
- * documents. */
+/* Bits per byte of model a of e minus bits per byte of model b of f, over the
+ * same documents. */
 struct estimate bits_difference(const struct eval *e, size_t a,
     const struct eval *f, size_t b);
 

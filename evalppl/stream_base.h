@@ -5,7 +5,7 @@
 
 #include "eval.h"
 
-/* Make the stream's teacher the base of e, whose models are open. */
+/* Make the stream's teacher the base of e.  The models of e must be open. */
 void stream_base_open(struct eval *e);
 void stream_base_free(struct stream_base *t);
 /* Copy the head from the message `teacher`. */

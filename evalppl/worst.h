@@ -5,9 +5,9 @@
 #include "eval.h"
 #include "format/sheet.h"
 
-/* Append at most `most` documents: those where the first model that is not the
- * base has the highest KL or, if there is no base, the highest loss.  Merges
- * units (units_merge). */
+/* Append the `most` documents with the highest KL of the first model that is
+ * not the base or, if there is no base, with its highest loss.  Merges units
+ * (units_merge). */
 void worst_print(const struct eval *e, size_t most, struct sheet *s);
 
 #endif

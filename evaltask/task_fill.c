@@ -87,8 +87,7 @@ static int fill_some(const struct form *form, const struct fill *f, size_t nset,
     const json_t *item, struct buf *out, struct err *e);
 
 /* Append the values of the field `part`, filtered.  Only the first nset `set`
- * lines of the form may define it.  *list: 1 if the values are those of a list.
- */
+ * lines of the form may define it.  *list: 1 if the field is a list. */
 static int
 part_values(const struct form *form, const struct fill_part *part, size_t nset,
     const json_t *item, struct strings *out, int *list, struct err *e)

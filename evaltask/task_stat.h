@@ -24,8 +24,8 @@ void task_figures(const struct eval *e, const struct task *t, size_t group,
  * form names; chance; and recovery, the ratio of the means. */
 void task_means(const struct eval *e, const struct task *t, size_t nt,
     size_t model, struct task_figures *f);
-/* Score of model a minus that of model b, paired by item; for several tasks the
- * mean of their differences. */
+/* Score of model a minus score of model b, paired by item.  If nt > 1: mean of
+ * the tasks' differences. */
 struct estimate task_difference(const struct task *t, size_t nt, size_t group,
     size_t a, size_t b);
 

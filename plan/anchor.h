@@ -5,9 +5,9 @@
 
 #include "job.h"
 
-/* Set the key `anchor` of *j to measured / predicted from text,
- * "step=SECONDS,key=value,...": a step of the job with these changes took so
- * long.  -1 and *e. */
+/* Set the key `anchor` of *j to measured / predicted time of a step.  text is
+ * "step=SECONDS,key=value,...": the measured seconds, and changes that make *j
+ * the measured job.  -1 and *e. */
 int anchor_set(struct job *j, const char *text, struct err *e);
 
 #endif

@@ -138,7 +138,7 @@ job_init(struct job *j)
     j->length = 512;
     j->weight_bytes = j->grad_bytes = j->act_bytes = j->logits = 2;
     j->state_bytes = 12;
-    /* as of the A100, for machines' files that leave these out */
+    /* values of the A100, for files of machines that leave these keys out */
     j->m.attention_eff = 0.32;
     j->m.product_reads = 2;
     j->m.reserve_gb = 8.8;

@@ -43,7 +43,7 @@ struct machine {
     double link_gbs, link_us; /* bandwidth of a device to others of its
                                      * node, GB/s in one direction; latency,
                                      * microseconds */
-    double net_gbs, net_us;   /* likewise to other nodes */
+    double net_gbs, net_us;   /* the same to other nodes */
     double net_call_us;       /* latency of a collective between nodes,
                                      * microseconds */
     double matrix_eff;        /* share of peak that large products

@@ -1,10 +1,11 @@
 /*
- * The time of a step: see measure.h.  It is the time of all blocks plus that of
- * the rest, mostly the head.  To time a block, two models are timed, of one
- * block and of several (mean blocks if they differ); the difference is the time
- * of the other blocks.  Both have a tiny vocabulary: in a small model the head
- * takes as long as ten blocks, and the noise of its time would be multiplied by
- * the number of blocks.  Weights are random; a step has one or two passes.
+ * The time of a step: see measure.h.  It is the time of all blocks plus the
+ * time of the rest, mostly the head.  To time a block, two models are timed,
+ * one with one block and one with several (mean blocks if they differ); the
+ * difference is the time of the additional blocks.  Both models have a tiny
+ * vocabulary: in a small model the head takes as long as ten blocks, and the
+ * noise of its time would be multiplied by the number of blocks.  Weights are
+ * random; a step has one or two passes.
  */
 #include "measure.h"
 #include "base/clock.h"
@@ -146,8 +147,8 @@ mean_blocks(struct config *few, const struct config *c,
     return s;
 }
 
-/* Seconds of a student's pass and, once a step, of the exchange of gradients
- * and of the optimiser. */
+/* Seconds of a student's pass; and, once a step, seconds of the exchange of
+ * gradients and of the optimiser. */
 struct times {
     double pass, reduce, update;
 };
@@ -316,8 +317,8 @@ more_blocks(const struct config *c, const struct block_shape *b)
     return n < c->L ? n : c->L - 1;
 }
 
-/* Set *block to the times of a block, and *one to those of a student with one
- * block and the whole vocabulary. */
+/* Set *block to the times of a block, and *one to the times of a student with
+ * one block and the whole vocabulary. */
 static void
 student_times(struct times *block, struct times *one, const struct config *c,
     const struct block_shape *b, const struct config *teacher,

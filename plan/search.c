@@ -14,10 +14,9 @@
 #include <string.h>
 
 /* Keys that the search varies, the outermost loop first.  tensor, pipeline and
- * context take the divisors of the ranks that are left, expert those of the
- * experts, micro those of a replica's rows; the other keys take every value.
- * Blocks need not divide into stages.  Layouts that job_check refuses are
- * skipped. */
+ * context take divisors of the number of ranks that are left, expert divisors
+ * of the number of experts, and micro divisors of a replica's rows.  Other keys
+ * take every value.  Layouts that job_check refuses are skipped. */
 static const char *const varied[] = { "tensor", "pipeline", "virtual",
     "context", "expert", "shard", "recompute", "micro" };
 enum { VARIED = sizeof varied / sizeof *varied };
@@ -137,7 +136,7 @@ vary_key(struct search *s, struct job *j, size_t k)
     }
 }
 
-/* Record which keys the operands set: these are not varied. */
+/* Record which keys the operands set: the search does not vary them. */
 static void
 note_set_keys(struct search *s, const struct range *range, size_t n)
 {

@@ -253,7 +253,7 @@ shape_from_sizes(struct shape *s, const json_t *j, struct err *e)
         shape_contents(&contents, j, e) < 0 ||
         (f == NULL && js_bool(j, "dropout", &dropout, e) < 0))
         return -1;
-    if (f == NULL && s->gates < 3.0) /* the last norm's bias is left out */
+    if (f == NULL && s->gates < 3.0) /* the last norm gets no bias below */
         contents |= SHAPE_GPT;
     else if (f != NULL)
         s->gates = contents & SHAPE_GATED ? 3.0 : 2.0;

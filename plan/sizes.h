@@ -6,10 +6,10 @@
 
 #include <jansson.h>
 
-/* Set the shape from the sizes of a family that families.h knows or, without
- * model_type, of a shape of our own, whose keys mlp_matrices and dropout say
- * more.  -1 and *e: a key that matters is missing or not known, or the sizes
- * are impossible. */
+/* Set the shape from the sizes in a config.json of a family that families.h
+ * knows.  Without model_type it is a file of sizes, which may also have the
+ * keys mlp_matrices and dropout.  -1 and *e: a key that matters is missing or
+ * not known, or the sizes are impossible. */
 int shape_from_sizes(struct shape *s, const json_t *j, struct err *e);
 
 #endif

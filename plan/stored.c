@@ -47,10 +47,10 @@ count_file(double *n, const char *path, struct err *e)
     return 0;
 }
 
-/* Count the parameters that an index tells: metadata.total_parameters, or
- * metadata.total_size bytes of 2 or 4 a parameter, whichever is nearer to
- * `told`, as config.json may name another type than the files have.  0: it
- * tells neither. */
+/* Set *n to the number of parameters that an index names: the member
+ * total_parameters of its metadata or, without it, total_size / 2 or / 4,
+ * whichever is nearer to `told`, as the type in config.json may not be that of
+ * the files.  0: it names neither. */
 static int
 count_index(double *n, double told, const char *path, struct err *e)
 {

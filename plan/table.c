@@ -44,8 +44,8 @@ table_add_figure(struct table *t, const struct figure *f,
     buf_release(&b);
 }
 
-/* Append a member of a row's JSON object.  Numbers are not quoted; those that
- * are not finite are null. */
+/* Append a member of a row's JSON object.  Numbers are not quoted; a number
+ * that is not finite is null. */
 static void
 put_member(struct buf *b, const char *name, const char *cell)
 {
@@ -75,8 +75,8 @@ put_objects(struct buf *b, const struct table *t)
     buf_adds(b, t->n > t->ncol ? "\n]\n" : "[]\n");
 }
 
-/* Append a bar whose share of the greatest length is the cell's share of the
- * largest cell of the last column. */
+/* Append a bar, COLUMNS long for the largest cell of the last column, and in
+ * proportion for others. */
 static void
 put_bar(struct buf *b, const struct table *t, const char *cell)
 {

@@ -340,7 +340,7 @@ static void
 set_means(struct series *s, size_t h)
 {
     double sum = 0.0;
-    size_t n = 0, last = 0; /* sum has n values, all before `last` */
+    size_t n = 0, last = 0; /* values in sum; index after the last of them */
 
     for (size_t i = 0; i < s->n; i++) {
         for (; last < s->n && last <= i + h; last++)

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Does the file have such a line? */
+/* Does the file have a line of costs? */
 int cost_known(const struct lines *l);
 /* Append an SVG image of the costs in a file, or their table for a terminal.
  * -1 and *e. */

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Append the cells of a table as scalars GROUP/COLUMN.  last: the time of the
- * last row; the column seconds says when the others were. */
+/* Append the cells of a table as scalars GROUP/COLUMN.  last: time of the last
+ * row, from which the column `seconds` gives the times of earlier rows. */
 static void
 add_table(struct buf *b, const struct table *t, const char *group, double last)
 {

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* First bytes of a file with such a table. */
+/* First bytes of a file that flow_image can draw. */
 #define FLOW_HEADER "column\trow\tname\t"
 
 /* Append an SVG image of the table at path.  Each row is a box; its columns

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* First bytes of such a file. */
+/* First bytes of a file that rows_image can draw. */
 #define ROWS_HEADER "run\tmodel\t"
 
 /* Append an SVG image of the rows: recovery (%) and KL (nats a token) of cut

@@ -150,7 +150,7 @@ read_lines_file(struct run *r, struct lines *l, const char *dir,
     free(path);
 }
 
-/* Read the files that hold one table each; those of a profile may be in the
+/* Read the files that hold one table each; files of a profile may be in the
  * folder `profile`.  Returns the number of rows of all tables. */
 static size_t
 read_tables(struct run *r, const char *dir)

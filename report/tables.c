@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A column of a file; fmt NULL: it is shown as it is; else its numbers are
- * multiplied by `scale` and printed by fmt. */
+/* A column of a file.  fmt NULL: its cells are shown as they are; else its
+ * numbers are multiplied by `scale` and printed by fmt. */
 struct column {
     const char *name, *fmt;
     double scale;

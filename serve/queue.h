@@ -80,7 +80,7 @@ int queue_hold(struct queue *w, size_t *held, size_t bytes);
 /* Take all calls that came in, for the engine's thread.  They are linked by
  * `next` in the order of arrival.  wait: seconds to wait if there is none. */
 struct call *queue_take(struct queue *w, double wait);
-/* Make room for other texts: so many have ended. */
+/* Make room for as many other texts as have ended. */
 void queue_text_ended(struct queue *w, size_t texts);
 /* Number of texts that were put in and not yet taken. */
 size_t queue_waiting(struct queue *w);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Wait until the HTTP thread has sent all answers, or for so many seconds. */
+/* Wait until the HTTP thread has sent all answers, at most `seconds`. */
 static void
 send_rest(struct server *s, double seconds)
 {
