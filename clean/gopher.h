@@ -25,7 +25,7 @@ enum gopher {
     G_DUP_8,
     G_DUP_9,
     G_DUP_10,
-    G_REPETITION, /* number of rules on repetition, those above */
+    G_REPETITION, /* number of the rules above, which look for repetition */
     G_FEW_WORDS = G_REPETITION,
     G_MANY_WORDS,
     G_SHORT_WORDS,    /* mean characters of a word: at least so many */

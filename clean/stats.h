@@ -10,8 +10,8 @@
 
 struct source_counts {
     uint64_t docs, bytes, chars, words; /* of the documents kept */
-    uint64_t dropped, excluded;         /* documents; those that --exclude
-                                         * dropped */
+    uint64_t dropped, excluded;         /* documents dropped by a rule;
+                                         * documents dropped by --exclude */
 };
 struct stats {
     struct source_counts *source; /* [nsource] */

@@ -16,8 +16,8 @@ struct calib {
     uint32_t *target;      /* [n] the id that follows */
     size_t ntok;           /* tokens without padding */
     char *tokenizer;       /* hash of the stream's tokenizer; NULL: unknown */
-    /* [R] weight of each prediction of a row, and of each of its tokens.  The
-     * mean of `weight` over all predictions is 1, that of token_weight over all
+    /* [R] weight of each prediction of a row, and of each of its tokens.
+     * `weight` has the mean 1 over all predictions, token_weight over all
      * tokens. */
     double *weight, *token_weight;
 };

@@ -267,8 +267,8 @@ free_buffers(const struct pool *pool, void *room)
 
 /* ---- magnitude and wanda ---- */
 
-/* Mark the weights of a row to remove, those of least score: m - n of each m,
- * or a share of the row. */
+/* Mark the weights of a row that have the least score, for removal: m - n of
+ * each m, or a share of the row. */
 static void
 mark_row(const struct sweep *l, const float *w, struct key *key,
     unsigned char *gone)
@@ -321,8 +321,8 @@ prune_matrix(struct sweep *l)
 
 /* ---- the sweep ---- */
 
-/* Mark the weights to remove in the columns being swept, those of least |w| /
- * U_cc: a share of the weights of all rows. */
+/* In the columns being swept, mark the weights with the least |w| / U_cc for
+ * removal: a share of the weights of all rows. */
 static void
 mark_block(struct sweep *l, struct key *key)
 {

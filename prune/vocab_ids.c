@@ -254,9 +254,9 @@ count_scripts(const struct vocab *v, uint64_t *uses)
     }
 }
 
-/* A script counts as used if at least one in SHARE of the corpus's characters
- * is of it.  All one-character tokens of used scripts are kept, and those
- * without a script. */
+/* A script counts as used if it has at least one in SHARE of the corpus's
+ * characters.  All one-character tokens of used scripts are kept, and all
+ * characters without a script. */
 enum { SHARE = 1000 };
 static void
 keep_scripts(struct vocab *v)

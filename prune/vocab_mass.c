@@ -19,7 +19,7 @@
 enum { T = 512, B = 4 }; /* tokens of a window; windows computed at a time */
 
 struct lost {
-    uint64_t n, gone; /* predictions; those whose next token is dropped */
+    uint64_t n, gone; /* predictions; predictions whose next token is dropped */
     double mass;      /* sum of lost probability over predictions */
 };
 

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* Histograms.  Times are in seconds; the arrival is that of the request. */
+/* Histograms.  Times are in seconds, from the arrival of the request. */
 enum metric {
     METRIC_TTFT,    /* time from arrival to the first token of a text */
     METRIC_ITL,     /* time between two tokens of a text */

@@ -41,7 +41,7 @@ struct feed {
     size_t B, own_B;
     uint64_t tokens, own_tokens;
     uint64_t rows;         /* rows of the whole stream so far */
-    uint64_t pieces, cuts; /* pieces in rows made by this run; those of them
+    uint64_t pieces, cuts; /* pieces in rows made by this run; pieces among them
                             * that begin inside a document */
 };
 

@@ -16,7 +16,7 @@
 struct dirs {
     struct shard_set **set; /* [n] */
     size_t n;
-    struct stream_info info; /* merged; algorithm is that of the first */
+    struct stream_info info; /* merged; algorithm: of the first folder */
     uint16_t **source;       /* [n][nsource[i]] merged number of each source */
     size_t *nsource;         /* [n] number of sources of each set */
     struct chain hash;       /* XXH3-128 of the manifests' hashes */

@@ -24,8 +24,8 @@ struct feed {
     struct weight head;
     char head_hash[33];  /* hash of the head of the stream's teacher, or "" */
     int taught;          /* 1: the stream has a `teacher` message */
-    size_t vocab;        /* number of the teacher's ids, by that message; 0:
-                          * not given */
+    size_t vocab;        /* number of ids of the teacher, as its message says;
+                          * 0: not given */
     double temperature;  /* --temperature of that teacher; NAN: not given */
     size_t *map;         /* [L] teacher block of each student block, or NULL */
     const char *map_how; /* how the map was found, for a note */

@@ -44,7 +44,7 @@ struct args {
     .kl = "auto", .sh = "auto", .direction = "forward", .eval_every = 200, \
     .tau = NAN, .lora_alpha = NAN, .lora_targets = "all-linear"
 
-/* The words of --act, --grad and --moments, and those of --wire. */
+/* The words of --act, --grad and --moments; the words of --wire. */
 extern const char *const options_dtypes[], *const options_wires[];
 
 /* clang-format off */

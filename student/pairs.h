@@ -56,7 +56,7 @@ struct pair_batch {
 };
 /* Room for B rows of at most T tokens; release it with pair_batch_release. */
 void pair_batch_init(struct pair_batch *b, size_t B, size_t T);
-/* Make a batch of B pairs, those at places k .. k+B-1. */
+/* Make a batch of the B pairs k .. k+B-1. */
 void pair_batch_fill(struct pair_batch *b, const struct pairs *p, uint64_t seed,
     size_t k, size_t B);
 struct rows pair_batch_rows(const struct pair_batch *b);

@@ -149,8 +149,7 @@ read_parameters(struct student *s, const char *checkpoint)
     model_close(&m);
 }
 
-/* Open --model and its adapter: that of a checkpoint, that of --adapter, or a
- * new one. */
+/* Open --model and an adapter: the checkpoint's, --adapter, or a new one. */
 static void
 open_adapter(struct student *s, const char *checkpoint)
 {

@@ -175,7 +175,7 @@ recorded_settings(const json_t *from, const json_t *instead)
     return s;
 }
 
-/* Replace the option's text in `old`, if it is there, by that in `now`. */
+/* If the option is in `old`, give it the text that it has in `now`. */
 static void
 take_text(json_t *old, const json_t *now, const char *name)
 {

@@ -1,10 +1,8 @@
-/*
- * Count sketch of a gradient, instead of a copy of it: each element, with a
- * random sign, is added to one of 65,536 sums chosen at random.  The norm of
- * the sketch is that of the gradient to 0.3 %.  As sketches are linear, this
- * holds for the difference of two gradients too.  (Charikar, Chen,
- * Farach-Colton, doi:10.1007/3-540-45465-9_59.)
- */
+/* Count sketch of a gradient, instead of a copy of it: each element, with a
+ * random sign, is added to one of 65,536 sums chosen at random.  The sketch has
+ * the norm of the gradient to 0.3 %.  As sketches are linear, this holds for
+ * the difference of two gradients too.  (Charikar, Chen, Farach-Colton,
+ * doi:10.1007/3-540-45465-9_59.) */
 #ifndef STUDENT_SKETCH_H
 #define STUDENT_SKETCH_H
 

@@ -1,5 +1,6 @@
-/* Steps that are left out because their gradient is far larger than those
- * before (--skip-spikes).  Without the option the functions do nothing. */
+/* Steps that are left out because their gradient is far larger than the
+ * gradients of the steps before (--skip-spikes).  Without the option the
+ * functions do nothing. */
 #ifndef STUDENT_SPIKES_H
 #define STUDENT_SPIKES_H
 

@@ -51,8 +51,8 @@ block_bytes(const struct block *b)
     return n;
 }
 
-/* p[n] are the bytes of a block from offset `at` on.  Copy those at offsets
- * from..to-1 of the block to out[to-from]. */
+/* p[n] are the bytes of a block from offset `at` on.  Copy the bytes from..to-1
+ * of the block to out[to-from]. */
 static void
 read_bytes(const unsigned char *p, size_t n, size_t at, size_t from, size_t to,
     unsigned char *out)

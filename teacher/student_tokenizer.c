@@ -122,7 +122,7 @@ add_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n, int flags,
     struct err e;
     const int r = tok_decode(t, ids, n, flags, out, &e);
 
-    assert(r == 0); /* the stream's ids, and those of tok_encode */
+    assert(r == 0); /* the stream's ids, and the ids of tok_encode */
     (void)r;
 }
 

@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 struct student_tokenizer;
-/* Open the tokenizer at path, and that of the teacher's model, which has V ids.
- * NULL: they are the same.  Dies if they cannot be used. */
+/* Open the student's tokenizer at path, and the tokenizer of the teacher's
+ * model, which has V ids.  NULL: they are the same.  Dies if they cannot be
+ * used. */
 struct student_tokenizer *student_tokenizer_new(const char *path,
     const char *model, size_t V);
 void student_tokenizer_free(struct student_tokenizer *s);

@@ -34,12 +34,11 @@ void top_stream(struct top *t, const struct stream_info *i);
 /* Announce the tensors of B rows of T tokens (the student's) in the message
  * o. */
 void top_begin(const struct top *t, struct st_out *o, size_t B, size_t T);
-/* Compute the tensors announced, and send them; those announced before them
+/* Compute the announced tensors, and send them; tensors announced before them
  * must have been sent.  b: the batch that the model runs; x [B,T,d]: its final
- * states.  Each rank of the
- * team computes tokens at[rank] to at[rank+1]-1. w: on the rank that sends;
- * NULL on others.  Returns as msg_send; -1 and *e (EX_NUM): a logit is not
- * finite. */
+ * states.  Each rank of the team computes tokens at[rank] to at[rank+1]-1.  w:
+ * on the rank that sends; NULL on others.  Returns as msg_send; -1 and *e
+ * (EX_NUM): a logit is not finite. */
 int top_send(struct top *t, struct fwd *f, const float *x,
     const struct batch *b, const struct dist_group *team, const size_t *at,
     struct msg_out *w, struct err *e);

@@ -17,9 +17,9 @@ void progress_begin(const char *what, double total, const char *unit);
 void progress_from(double done);
 /* Set the total, if it becomes known, or known better, after progress_begin. */
 void progress_total(double total);
-/* Report that `done` units are done, those of progress_from included.  extra: a
- * short text such as "loss 2.31", which is copied, or NULL.  Cheap to call
- * often. */
+/* Report that `done` units are done, including the units of progress_from.
+ * extra: a short text such as "loss 2.31", which is copied, or NULL.  Cheap to
+ * call often. */
 void progress_at(double done, const char *extra);
 void progress_end(void);
 

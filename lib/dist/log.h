@@ -37,7 +37,7 @@ struct comm_event {
      * sent by this rank. */
     size_t whole, shard, wire;
     double seconds; /* duration */
-    double exposed; /* of these seconds, those in which the rank did nothing
+    double exposed; /* part of these seconds in which the rank did nothing
                      * else */
     double wait;    /* seconds before, in which this rank waited for the
                      * others */

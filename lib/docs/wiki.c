@@ -39,7 +39,7 @@ static const char *const ends[] = { "nowiki", "pre", "ref", "math", "gallery",
     "chem", "graph", "hiero", "templatedata", "mapframe", "includeonly", NULL };
 #define LITERAL 2
 
-/* Tags of HTML that MediaWiki knows (Sanitizer.php), and those of extensions
+/* Tags of HTML that MediaWiki knows (Sanitizer.php), and tags of extensions
  * that Wikipedias have.  Any other <word> is text. */
 static const char html_tags[] =
     " abbr b bdi bdo big blockquote br caption center cite code data dd del "

@@ -31,16 +31,17 @@ struct gen_text {
     size_t feed;    /* tokens to compute */
     size_t guesses; /* of these the draft guesses; ids ends with them */
     float *states;  /* [feed,d] their final states; NULL: not wanted */
-    size_t row;     /* row of logits after the last token that is no guess, or
-                      * GEN_NO_ROW; those after guesses follow it */
+    size_t row;     /* row of logits that gives the next token after the text's
+                     * last token, before any guess, or GEN_NO_ROW; the rows
+                     * after it belong to the guesses */
     size_t choices; /* tokens chosen, by rows of logits from row on */
     uint32_t
         chosen; /* the token to report; UINT32_MAX: a logit is not finite */
     float logp; /* its log probability */
 };
 
-/* The token that was chosen by a row of logits, its log probability, and those
- * of the most probable tokens. */
+/* A token chosen from a row of logits, with its log probability, and the log
+ * probabilities of the most probable tokens. */
 struct gen_top {
     uint32_t chosen;
     float own;

@@ -1,7 +1,5 @@
-/*
- * The filters, tests, methods and functions that templates may use.  Each has
- * a line in a table: its name and those of its parameters.
- */
+/* The filters, tests, methods and functions that templates may use.  Each has a
+ * line in a table: its name and the names of its parameters. */
 #ifndef GEN_JINJA_NAMES_H
 #define GEN_JINJA_NAMES_H
 

@@ -1,5 +1,5 @@
-/* Statements of a template, parsed to a tree; see jinja.h, jinja_node.h.  The
- * grammar is that of jinja2 3.1's parser.py. */
+/* Parses the statements of a template to a tree; see jinja.h, jinja_node.h. The
+ * grammar follows jinja2 3.1's parser.py. */
 #include "gen/jinja_parse.h"
 
 #include "base/utf8.h"

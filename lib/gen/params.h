@@ -1,9 +1,7 @@
-/*
- * Parameters of a text: how long it may be, how it is sampled, what ends it,
- * which log probabilities are reported.  Their JSON names are those of OpenAI's
- * completions and vLLM's additions to them; generate run reads them from its
- * lines and serve from requests.
- */
+/* Parameters of a text: how long it may be, how it is sampled, what ends it,
+ * which log probabilities are reported.  In JSON they have the names that
+ * OpenAI's completions and vLLM give them; generate run reads them from its
+ * lines and serve from requests. */
 #ifndef GEN_PARAMS_H
 #define GEN_PARAMS_H
 

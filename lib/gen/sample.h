@@ -68,7 +68,7 @@ void sample_room_init(struct sample_room *r, size_t V);
 void sample_room_release(struct sample_room *r);
 size_t sample_room_bytes(size_t V);
 
-/* The tokens that penalties look at, and those that must not be chosen. */
+/* The tokens that penalties look at, and the tokens that must not be chosen. */
 struct sample_past {
     const uint32_t *prompt, *text, *banned; /* ids < V */
     size_t nprompt, ntext, nbanned;

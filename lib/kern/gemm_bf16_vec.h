@@ -69,8 +69,8 @@ pack_across(float *out, size_t n, size_t kc, const struct operand *x)
         n - panels * BF16_GROUP, kc, &y);
 }
 
-/* Copy rows; those contiguous along k are not transposed.  Rows past n may have
- * any content. */
+/* Copy rows; rows that are contiguous along k are not transposed.  Rows past n
+ * may have any content. */
 static void
 pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
 {

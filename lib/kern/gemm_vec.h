@@ -64,8 +64,8 @@ struct lines_ahead {
     size_t each; /* lines to prefetch before SOME steps of a tile */
 };
 
-/* A strip: all rows by nv vectors of columns.  These values are those of all
- * its tiles. */
+/* A strip: all rows by nv vectors of columns.  All tiles of a strip share these
+ * values. */
 struct strip {
     size_t kc, m;
     const float *b; /* row l at l * ldb */

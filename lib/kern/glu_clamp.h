@@ -8,8 +8,9 @@
  * u = up clamped to -7..7.  out may be gate or up. */
 void glu_clamp_ref(float *out, const float *gate, const float *up, size_t n);
 
-/* The gradients dgate, dup [n] from dout, that at out; each may be its own
- * input.  Where a value is clamped its gradient is 0. */
+/* From dout [n], the gradient of out, compute dgate and dup [n], the gradients
+ * of gate and up.  Where a value is clamped its gradient is 0.  dgate may be
+ * gate, dup may be up. */
 void glu_clamp_bwd_ref(float *dgate, float *dup, const float *dout,
     const float *gate, const float *up, size_t n);
 

@@ -147,8 +147,8 @@ struct kern {
 
     /* act = silu(g) * u, silu(g) = g / (1 + exp(-g)); act may be g or u. */
     void (*silu_mul)(float *act, const float *g, const float *u, size_t n);
-    /* The gradients dg, du at g, u from dact, that at act.  dg may be g or
-     * dact, du may be u. */
+    /* From dact, the gradient of act, compute dg and du, the gradients of g and
+     * u. dg may be g or dact, du may be u. */
     void (*silu_mul_bwd)(float *dg, float *du, const float *dact,
         const float *g, const float *u, size_t n);
 
@@ -159,8 +159,9 @@ struct kern {
     void (*gelu_mul_bwd)(float *dg, float *du, const float *dact,
         const float *g, const float *u, size_t n);
 
-    /* softcap: z = cap tanh(z/cap).  softcap_bwd: dz *= 1 - (z/cap)^2, the
-     * gradient at softcap's input from that at its output z. */
+    /* softcap: z = cap tanh(z/cap).  softcap_bwd: dz *= 1 - (z/cap)^2, which
+     * turns the gradient of softcap's output z into the gradient of its
+     * input. */
     void (*softcap)(float *z, float cap, size_t n);
     void (*softcap_bwd)(float *dz, const float *z, float cap, size_t n);
 

@@ -10,8 +10,8 @@
  * the two may be the same array.  While planning *cs is NULL. */
 void angles_lay(const struct config *c, size_t T, size_t length,
     struct arena *a, float **cs, float **local);
-/* The most tokens of a text for which the angles are those of a short one;
- * SIZE_MAX: they do not depend on the length. */
+/* The most tokens of a text that still has the angles of a short text;
+ * SIZE_MAX: angles do not depend on the length. */
 size_t angles_short(const struct config *c);
 /* Set cs [n,rotary] to the angles of positions from..from+n-1, in blocks
  * without a window, of a text of from+n tokens. */

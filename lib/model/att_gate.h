@@ -15,8 +15,8 @@ void att_gate_join(float *row, size_t n, size_t D, size_t kv, float *room);
 
 /* y [n] = x sigmoid(gate); y may be x. */
 void att_gate(float *y, const float *x, const float *gate, size_t n);
-/* Set dgate to the gradient at gate, and replace dy, the gradient at y, by that
- * at x. */
+/* From dy, the gradient of y, set dgate to the gradient of gate, and dy to the
+ * gradient of x. */
 void att_gate_bwd(float *dy, float *dgate, const float *x, const float *gate,
     size_t n);
 

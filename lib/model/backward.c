@@ -586,7 +586,8 @@ final_task(void *ctx, size_t task, size_t worker)
         if (j->r->first[t] == UINT32_MAX)
             memset(dx, 0, d * sizeof *dx);
         else
-            /* the weight's gradient is that of norm, times its factor */
+            /* rstd takes the factor too, as the weight's gradient is computed
+             * from it */
             j->b->rstd[t] = j->b->f->logit_factor *
                 kern.rmsnorm_bwd(dx, j->b->final + t * d,
                     j->b->at.hidden[c->L] + t * d, j->b->f->norm, d,

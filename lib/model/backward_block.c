@@ -58,8 +58,9 @@ through_added(const struct config *c, const float *norm, const float *dy,
         memcpy(out, dy, c->d * sizeof *out);
 }
 
-/* dx = res + the gradient at the input x of a norm of the residual stream, from
- * dy, that at its output.  norm NULL: there is none, and x is not read. */
+/* dx = res + the gradient of x, the input of a norm of the residual stream,
+ * from dy, the gradient of its output.  norm NULL: there is no norm, and x is
+ * not read. */
 static void
 through_norm(const struct config *c, const float *norm, const float *dy,
     const float *x, const float *res, float *dx, float *rstd)
@@ -278,8 +279,8 @@ head_norms(struct run *u, size_t b, size_t t, float *dq)
     }
 }
 
-/* From the gradient at the gated outputs of heads, those at the outputs and at
- * the gates; the gated outputs again. */
+/* From the gradient of the gated outputs of heads compute the gradients of the
+ * outputs and of the gates; compute the gated outputs again. */
 static void
 do_dgate(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -411,7 +412,7 @@ struct dwjob {
     struct run *u;
     struct dw w[2 * W_N];
     size_t n;        /* matrices */
-    size_t matrices; /* tasks of matrices; those of vectors follow */
+    size_t matrices; /* tasks of matrices; the tasks of vectors follow */
     struct vec_grad v[W_N];
     size_t nv;
 };

@@ -1,9 +1,7 @@
-/*
- * The keys of config.json: those that are read, those that change nothing in
- * the arithmetic, and those of which one value is implemented.  Any other key
- * is refused by name: it might make transformers compute something else, and
- * nobody would notice.
- */
+/* The keys of config.json in three lists: keys that are read, keys that change
+ * nothing in the arithmetic, and keys of which one value is implemented.  Any
+ * other key is refused by name: it might make transformers compute something
+ * else, and nobody would notice. */
 #include "model/config_keys.h"
 #include "model/config.h"
 #include "format/json.h"

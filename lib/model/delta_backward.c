@@ -52,8 +52,8 @@ delta_lay_grads(struct delta_grads *g, const struct config *c, size_t rows,
 
 /* ---- outputs ---- */
 
-/* From the gradient at the gated outputs, those at z and at the rule's outputs;
- * the gated outputs again. */
+/* From the gradient of the gated outputs compute the gradients of z and of the
+ * rule's outputs; compute the gated outputs again. */
 static void
 do_doutput(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -140,8 +140,8 @@ step_back(const struct run *u, const struct delta_part *p, size_t t,
     drate[s->values] += add[1];
 }
 
-/* Run the rule backward over some columns of a head's state: states of every
- * AGAIN-th token are kept, those between are computed again. */
+/* Run the rule backward over some columns of a head's state.  The state before
+ * every AGAIN-th token is kept; the states between are computed again. */
 static void
 part_back(const struct run *u, const struct delta_part *p, float *room)
 {
@@ -242,7 +242,8 @@ through_rates(const struct run *u, size_t at, const float *raw, float *draw)
     }
 }
 
-/* From the gradients at mix and rate, those at the convolution, b and a. */
+/* From the gradients of mix and rate compute the gradients of the convolution,
+ * b and a. */
 static void
 do_dmix(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {

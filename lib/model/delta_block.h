@@ -1,5 +1,5 @@
-/* The gated delta rule (delta.h) as steps of a block's passes: delta_block.c,
- * and backward delta_backward.c.  Private to lib/model. */
+/* The gated delta rule (delta.h) as steps of a block's passes: forward in
+ * delta_block.c, backward in delta_backward.c.  Private to lib/model. */
 #ifndef MODEL_DELTA_BLOCK_H
 #define MODEL_DELTA_BLOCK_H
 
@@ -14,11 +14,11 @@ void delta_block_forward(struct run *u);
 void delta_block_mix(struct run *u);
 void delta_convolve_at(const struct run *u, size_t b, size_t t, float *x);
 
-/* Run the rule backward: from g->datt, the gradient at f->gated, set g->dqkv,
- * that at the products; set f->gated again, and what delta_vectors and
- * delta_conv_grad read.  States are computed again, some tokens at a time from
- * kept ones; for that each thread has room for about (16 + T / 16) states of
- * DELTA_COLS columns. */
+/* Run the rule backward.  From g->datt, the gradient of f->gated, set g->dqkv,
+ * the gradient of the products; compute f->gated again, and the arrays that
+ * delta_vectors and delta_conv_grad read.  States are computed again from kept
+ * ones, some tokens at a time; for that each thread has room for about (16 + T
+ * / 16) states of DELTA_COLS columns. */
 void delta_block_backward(struct run *u);
 /* Call add(ctx, t, how) for the gradient of each vector but the convolution's
  * (vec_grad); add the gradient of the convolution's taps. */

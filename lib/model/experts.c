@@ -152,7 +152,8 @@ choose_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Sort the pairs by expert; those of an expert stay in the order of tokens. */
+/* Sort the pairs by expert; pairs of the same expert stay in the order of
+ * tokens. */
 static void
 sort_pairs(struct experts *x, size_t tokens)
 {

@@ -31,7 +31,7 @@ struct experts {
     size_t *at;          /* [E+1] first pair of each expert */
     float *xs;           /* [tokens*k,d] inputs of pairs, then their outputs */
     float *gate, *up;    /* [tokens*k,I]; act overwrites gate going forward */
-    int clamped;         /* the unit is that of glu_clamp.h, else SwiGLU */
+    int clamped;         /* 1: the unit of glu_clamp.h; 0: SwiGLU */
     /* backward only */
     float *act, *dact; /* [tokens*k,I] */
     float *ds;         /* [tokens*k,d] gradients at outputs of pairs */

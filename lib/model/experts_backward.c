@@ -1,9 +1,7 @@
-/*
- * The experts of a block, backward; see experts.h.  Gate, up and act are
- * computed again.  With u = dout W_down^T for a pair, the gradient at its
- * weight is u . act, and that at act is the weight times u: outputs of pairs
- * are not needed.
- */
+/* The experts of a block, backward; see experts.h.  Gate, up and act are
+ * computed again.  With u = dout W_down^T for a pair, the gradient of its
+ * weight is u . act, and the gradient of act is the weight times u: outputs of
+ * pairs are not needed. */
 #include "base/profile.h"
 #include "kern/glu_clamp.h"
 #include "kern/kern.h"

@@ -67,7 +67,7 @@ struct family {
                       * another */
     int joined;      /* Hugging Face stores experts' matrices in one tensor
                       * (experts_joined.h) */
-    int clamped_glu; /* the unit of its experts is that of glu_clamp.h */
+    int clamped_glu; /* 1: experts use the unit of glu_clamp.h */
     const char *norm2_gguf; /* GGUF name of W_NORM2, NULL: ffn_norm */
     const char *norm2;      /* Hugging Face name of W_NORM2, NULL:
                         * post_attention_layernorm */

@@ -142,8 +142,8 @@ size_t att_width(const struct config *c, const struct block_shape *b);
  * has_post_norm: norms of the outputs of attention and MLP? */
 int has_qk_norm(const struct config *c);
 int has_post_norm(const struct config *c);
-/* has_added: must gradients at the outputs of o and down differ from those at
- * the residual stream? */
+/* has_added: do the outputs of o and down have other gradients than the
+ * residual stream that they are added to? */
 int has_added(const struct config *c);
 /* The scale of the scores of attention, as in struct attn. */
 float attn_scale(const struct config *c);

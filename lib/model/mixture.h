@@ -1,9 +1,7 @@
-/*
- * Types of the matrices of a GGUF file, by the names that llama-quantize gives
- * to its files.  The types of tensors are those of llama-quantize too, except
- * for q4_0, whose embedding and head are Q8_0, and q4_k and q5_k, whose blocks
- * have no other type.
- */
+/* Types of the matrices of a GGUF file, by the names that llama-quantize gives
+ * to its files.  Tensors get the types that llama-quantize gives them, except
+ * in q4_0, whose embedding and head are Q8_0, and in q4_k and q5_k, whose
+ * blocks have no other type. */
 #ifndef MODEL_MIXTURE_H
 #define MODEL_MIXTURE_H
 

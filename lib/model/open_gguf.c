@@ -279,11 +279,9 @@ enum {
         FAMILY_OLMOE | FAMILY_GPT_OSS
 };
 
-/*
- * The keys of the architecture: those that are read, those that change nothing,
- * and those of which one value is implemented.  Any other key is refused by
- * name, as in config_keys.c.
- */
+/* The keys of the architecture in three lists: keys that are read, keys that
+ * change nothing, and keys of which one value is implemented.  Any other key is
+ * refused by name, as in config_keys.c. */
 enum {
     WINDOWED = FAMILY_GEMMA2 | FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_GPT_OSS
 };

@@ -126,7 +126,8 @@ packed_bytes(const struct packed *p)
     return p->arena.used;
 }
 
-/* Set the final states [n,d] of a text, exact ones and those of k. */
+/* Compute the final states [n,d] of a text: `exact` by a forward pass, `ints`
+ * by the cache k, whose products use integers. */
 static void
 both_states(struct fwd *f, struct kvcache *k, const uint32_t *ids, size_t n,
     float *exact, float *ints)

@@ -120,8 +120,8 @@ router_choose(const struct router *r, const float *z, const float *bias,
         w[i] = (float)(r->scale * at[i] / sum);
 }
 
-/* From the gradient dw at the weights, set g [k] to that at the scores `at` of
- * the chosen experts. */
+/* From dw, the gradient of the weights of the chosen experts, set g [k] to the
+ * gradient of their scores `at`. */
 static void
 weights_backward(const struct router *r, const double *at, double sum,
     const float *dw, double *g)

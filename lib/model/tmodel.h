@@ -109,9 +109,9 @@ void tmodel_init_adapter(struct tmodel *t, const struct model *from,
 /* The Hugging Face name of tensor t of a block, or of the tensor of group L
  * (embedding), L + 1 (last norm) or L + 2 (head).  Free it. */
 char *tmodel_name(const struct config *c, size_t group, int t);
-/* Do not compute gradients of tensors for whose Hugging Face names rate is 0,
- * those of experts excepted; their gradients stay zero, and all others have the
- * same bits.  t has no adapter. */
+/* Compute no gradients of tensors for whose Hugging Face names rate is 0,
+ * except tensors of experts.  The gradients of these tensors stay zero, and all
+ * others have the same bits as without the call.  t has no adapter. */
 void tmodel_freeze(struct tmodel *t,
     double (*rate)(const void *ctx, const char *name), const void *ctx);
 int tmodel_has(const struct tmodel *t, size_t group);

@@ -30,8 +30,8 @@ struct msg_out {
     XXH3_state_t *x;
     /* The message being sent in parts, if any. */
     size_t piece; /* index of the tensor to be sent next */
-    size_t owed;  /* bytes still to be sent of this tensor and those after it
-                   * (msg_send_part) */
+    size_t owed;  /* bytes of this tensor and of the later ones that are still
+                   * to be sent (msg_send_part) */
     void *next;   /* address that msg_room returned */
     void *room;   /* buffer for a tensor, if the sink has no memory for it */
     size_t room_cap;
@@ -141,7 +141,7 @@ msg_begin(struct msg_out *w, enum msg_kind k)
     return start_message(w, k, msg_kind_name(k));
 }
 
-/* If the `stream` message being copied is that of a resumed stream, resume the
+/* If the `stream` message being copied belongs to a resumed stream, resume the
  * copy too. */
 static void
 copy_resume(struct msg_out *w, const struct st *s)

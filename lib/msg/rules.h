@@ -15,8 +15,8 @@
 struct msg_rules {
     struct stream_info info; /* valid after the first message */
     uint64_t next;           /* seq of the next message */
-    uint64_t tokens;         /* tokens so far; in a resumed stream, those before
-                              * next_seq too */
+    uint64_t tokens;         /* tokens so far; in a resumed stream, also the
+                              * tokens before next_seq */
     struct chain h;          /* H of the last message */
     /* Messages seen so far.  begun: 1: the first one; 2: in a resumed stream,
      * the whole preamble.  teacher, body (docs or batches), ended (`end`): 1:

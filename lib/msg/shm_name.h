@@ -1,7 +1,6 @@
-/*
- * Named segments of shared memory, /dev/shm/retort-UID-NAME: their names, the
- * locks that show which are in use, and those left by dead writers.
- */
+/* Named segments of shared memory, /dev/shm/retort-UID-NAME: their names, locks
+ * that show which of them are in use, and the removal of segments that dead
+ * writers left. */
 #ifndef MSG_SHM_NAME_H
 #define MSG_SHM_NAME_H
 

@@ -24,8 +24,8 @@ void shard_name(char *out, size_t i, enum codec c);
 void shard_index_name(char *out, const char *shard);
 size_t shard_number(const char *shard, enum codec c);
 
-/* Count the files that are not a shard directory's (*foreign), and those that
- * are, temporary ones left out (*shards). */
+/* Count the files that do not belong to a shard directory (*foreign), and those
+ * that do (*shards), temporary ones left out. */
 int shard_dir_look(const char *dir, size_t *foreign, size_t *shards,
     struct err *e);
 /* Remove a shard directory's temporary files, and the shards that `keep` does

@@ -315,8 +315,8 @@ count_frame(const struct shard_index *x, size_t frame, uint64_t *docs,
         }
 }
 
-/* Check that the parts of each frame are in order of source, and that their
- * sums are those of the frame's messages. */
+/* Check that the parts of each frame are in order of source, and that they sum
+ * up to the frame's messages. */
 static int
 check_parts(const struct shard_index *x, struct err *e)
 {

@@ -361,7 +361,7 @@ read_json_fields(struct manifest *m, const json_t *j, struct err *e)
     return read_json_position(m, j, e);
 }
 
-/* Check the hash in the last line: it is that of all lines before it. */
+/* Check the last line: it has the hash of all lines before it. */
 static int
 check_manifest_hash(struct manifest *m, const char *p, size_t n, struct err *e)
 {

@@ -1,13 +1,10 @@
-/*
- * Added tokens, which are found before anything else looks at the text: those
- * that are not `normalized` first, then, between them, those that are.  Where
- * several match, the leftmost is taken, and of those the longest.
- *
- * This follows added_vocabulary.rs of the tokenizers library step by step.  The
- * search resumes at the end of the match, before white space was stripped.  A
- * single_word token that touches a word character is plain text.  Stripping to
- * the left stops at the previous token.
- */
+/* Added tokens, which are found before anything else looks at the text: tokens
+ * that are not `normalized` first, then, between their matches, tokens that
+ * are. Where several match, the leftmost is taken, and of several leftmost ones
+ * the longest.  This follows added_vocabulary.rs of the tokenizers library step
+ * by step.  The search resumes at the end of the match, before white space was
+ * stripped.  A single_word token that touches a word character is plain text.
+ * Stripping to the left stops at the previous token. */
 #include "tok/added.h"
 #include "tok/aho_corasick.h"
 #include "tok/norm.h"

@@ -42,8 +42,9 @@ void adamw_free(struct adamw *a);
  * call all rates are 1. */
 void adamw_rates(struct adamw *a, const struct tmodel *t,
     double (*rate)(const void *ctx, const char *name), const void *ctx);
-/* Keep an exponential moving average of the parameters, which are those of t
- * now.  adamw_swap exchanges parameters and averages, on all ranks. */
+/* Keep an exponential moving average of t's parameters, which begins with their
+ * present values.  adamw_swap exchanges parameters and averages, on all
+ * ranks. */
 void adamw_average(struct adamw *a, const struct tmodel *t);
 void adamw_swap(struct adamw *a, struct tmodel *t);
 /* Scale gradient sums by 1/n, clip by global norm, update, zero gradients.

@@ -18,7 +18,7 @@ struct head_loss;
  * predictions.  widen: the head may have another type than fp32. */
 struct head_loss *head_loss_new(struct arena *a, struct pool *pool, size_t V,
     size_t d, const struct targets *like, size_t rows, int widen);
-/* Cap the logits of the student, and those of the teacher for TARGETS_FINAL, as
+/* Cap the student's logits, and for TARGETS_FINAL the teacher's, as
  * config.final_cap does; 0: do not.  Call it next after head_loss_new, with its
  * arena. */
 void head_loss_caps(struct head_loss *h, struct arena *a, double own,

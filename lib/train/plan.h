@@ -87,8 +87,8 @@ size_t plan_teacher_micro(size_t micro, size_t rows, size_t T);
 /* Bytes of the teacher's states of `tokens` tokens, in fp32. */
 size_t plan_states(const struct model *m, size_t tokens);
 
-/* Bytes that a program will have besides the planned ones: `now`, which it has
- * before its first step, and those into which its threads copy parts of the
+/* Bytes that a program will have besides the planned ones.  now: its bytes
+ * before the first step.  Threads add memory into which they copy parts of the
  * matrices that they multiply. */
 size_t plan_program(size_t now, size_t threads);
 

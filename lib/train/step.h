@@ -129,11 +129,9 @@ double step_grad_rounding(const struct step *s);
  * a step, before adamw_step. */
 void step_flush(struct step *s);
 
-/*
- * Losses without gradients, computed in the memory of s between two of its
- * steps, for rows at most as long as those of s.  Targets may have another kind
- * and width than those of s; outputs of blocks are not compared.
- */
+/* Losses without gradients, computed in the memory of s between two of its
+ * steps, for rows at most as long as rows of s.  Targets may have another kind
+ * and width than targets of s; outputs of blocks are not compared. */
 struct step_judge;
 struct step_judge *step_judge_new(struct step *s, const struct loss_opt *o,
     const struct targets *like, const struct weight *head);
