@@ -71,15 +71,15 @@ int adapter_new(struct adapter *a, const struct adapter_opt *o, struct model *m,
 /* Does "all-linear", or a list of names such as "q_proj,v_proj", name matrix k
  * of blocks? */
 int adapter_targets(const struct config *c, size_t k, const char *targets);
-/* Make the matrices of m's blocks point to their changes, or to none.  m must
- * have the shape that a was made for; work spaces (fwd_new, bwd_new, kv_new)
- * of an m without an adapter have no room for one. */
+/* Make the matrices of m's blocks point to their changes in a, or to none.  m
+ * must have the shape that a was made for.  Call it before fwd_new, bwd_new or
+ * kv_new of m: these allocate room for the adapter that m has then. */
 void adapter_attach(const struct adapter *a, struct model *m);
 void adapter_detach(struct model *m);
-/* Set the factors of DoRA from the present numbers and m's weights, row by row;
- * call it after each change.  Without DoRA nothing is done. */
+/* Compute m / n of DoRA from the present A, B and weights of m, row by row;
+ * call it after each change of A or B.  Without DoRA nothing is done. */
 void adapter_norms(struct adapter *a, const struct model *m, struct pool *pool);
-/* The number of trainable numbers. */
+/* The number of elements that are trained. */
 size_t adapter_params(const struct adapter *a);
 void adapter_close(struct adapter *a);
 
@@ -102,8 +102,8 @@ size_t low_widest(const struct model *m);
 /* down [n,ldd] = scale A x for n rows of x [n,in]. */
 void low_down(const struct low_rank *l, size_t in, const float *x, size_t n,
     float *down, size_t ldd);
-/* Add columns c0..c0+cols-1 of B down to y [n,ldy], where they begin, and apply
- * the factors of DoRA. */
+/* Add columns c0..c0+cols-1 of B down to y [n,ldy], whose first element is
+ * column c0, and multiply by m / n for DoRA. */
 void low_up(const struct low_rank *l, const float *down, size_t ldd, size_t n,
     size_t c0, size_t cols, float *y, size_t ldy);
 

@@ -6,7 +6,7 @@
 #include "model/config.h"
 
 /* Allocate and fill the angles [T,rotary] of positions 0..T-1 in a text of
- * `length` tokens: *cs for blocks without a window, *local for those with one;
+ * `length` tokens: *cs for blocks without a window, *local for blocks with one;
  * the two may be the same array.  While planning *cs is NULL. */
 void angles_lay(const struct config *c, size_t T, size_t length,
     struct arena *a, float **cs, float **local);

@@ -5,11 +5,13 @@
 
 #include <stddef.h>
 
-/* A token's row of products of n query heads of D numbers and kv numbers of K
- * and V.  Weights give each head's q with its gate after it; attention wants
- * [q | K, V | gates].  room [n*D].
- *   att_gate_apart: from the first to the second.
- *   att_gate_join: from the second to the first. */
+/*
+ * Rearrange a token's row: n query heads of D numbers, n gates of D, and kv
+ * numbers of K and V.  The product with the weights gives [q gate | q gate |
+ * ... | K, V], attention takes [q | K, V | gates].  room: n*D floats.
+ *   att_gate_apart: from the product's order to attention's.
+ *   att_gate_join: back.
+ */
 void att_gate_apart(float *row, size_t n, size_t D, size_t kv, float *room);
 void att_gate_join(float *row, size_t n, size_t D, size_t kv, float *room);
 

@@ -43,12 +43,14 @@ size_t bwd_bytes(const struct bwd *b, size_t tokens);
  * still to come use different ones. */
 size_t bwd_stage(struct bwd *b, size_t stage, size_t piece);
 size_t bwd_lanes(const struct bwd *b);
-/* Arrays [B,T,d] that stages pass on.
- *   bwd_input: where the caller puts the stage's input (not for the model's
+/*
+ * Arrays [B,T,d] that stages pass on.
+ *   bwd_input: the caller puts the stage's input here (but for the model's
  *   first stage) and leaves it until the backward pass.
  *   bwd_output: the stage's output.
- *   bwd_dx: before bwd_backward the gradient at the stage's output, after it
- *   that at its input. */
+ *   bwd_dx: before bwd_backward the gradient of the stage's output, after it
+ *   the gradient of its input.
+ */
 float *bwd_input(struct bwd *b);
 const float *bwd_output(const struct bwd *b);
 float *bwd_dx(struct bwd *b);
@@ -59,29 +61,29 @@ void bwd_forward(struct bwd *b, const struct rows *r);
 const float *bwd_hidden(const struct bwd *b, size_t i);
 float *bwd_final(struct bwd *b);
 /* From this call on the passes of a model with an adapter have its dropout.
- * key: of the step; NULL: none, as after bwd_new. */
+ * key: the step's key of random numbers; NULL: no dropout, as after bwd_new. */
 void bwd_dropout(struct bwd *b, const uint64_t *key);
 /* Scratch arrays [B,T,d] for the caller: both between bwd_forward and
  * bwd_backward, only BWD_SPARE_X inside bwd_backward's `add`. */
 enum bwd_spare { BWD_SPARE_X, BWD_SPARE_Y };
 float *bwd_spare(struct bwd *b, enum bwd_spare which);
-/* For mixtures of experts: bwd_keep_balance makes later calls of bwd_forward
- * count what experts get.  Then bwd_balance returns a row's loss of load
- * balance (balance.h), and bwd_backward adds `weight` times its gradient; it
- * has to be called for every row.  Without experts it returns 0. */
+/* Load balance of mixtures of experts.  After bwd_keep_balance, bwd_forward
+ * counts the tokens that experts get.  Then bwd_balance returns a row's loss of
+ * load balance (balance.h), and bwd_backward adds `weight` times its gradient;
+ * call it for every row.  Without experts it returns 0. */
 void bwd_keep_balance(struct bwd *b);
 double bwd_balance(struct bwd *b, size_t row, double weight);
-/* Run the backward pass; the caller has put the gradient at the normed final
+/* Run the backward pass.  The caller has put the gradient of the normed final
  * states into bwd_final.  add (NULL: none) is called before block i's backward
- * pass, and adds to dx [B,T,d], the gradient at the output of block i.
- * Gradients are added to the groups' g, also that of the embedding as input;
- * the loss adds the head's own. */
+ * pass, and adds to dx [B,T,d], the gradient of the output of block i.
+ * Gradients are added to the groups' g, also the gradient of the embedding as
+ * input; the loss itself adds the head's. */
 void bwd_backward(struct bwd *b, const struct rows *r,
     void (*add)(void *ctx, size_t i, float *dx), void *ctx);
-/* With a tied head, the embedding's gradient as input is held back and added
- * here, after all of its gradient as head, so that bits do not depend on how
- * rows were grouped.  Call it after the last bwd_backward, before g is used;
- * with t->take, bwd_backward calls it at its end. */
+/* With a tied head, the gradient of the embedding as input is held back and
+ * added here, after all of its gradient as head, so that bits do not depend on
+ * how rows were grouped.  Call it after the last bwd_backward, before g is
+ * used; with t->take, bwd_backward calls it at its end. */
 void bwd_flush(struct bwd *b);
 
 #endif

@@ -14,18 +14,15 @@ struct delta_grads {
     float *rstd;  /* [B,T,values] of the norms */
     float **room; /* [threads] states */
 };
-/*
- * Gradients at the steps of one block, [B,Tp,d] (padded) unless stated.  The
- * gradients at gate and up overwrite u->a.gate and u->a.up, which no later step
- * reads.  u->act holds the gradient at act, then act itself, recomputed.
- */
+/* Gradients within one block, [B,Tp,d] (padded) unless stated.  The gradients
+ * of gate and up overwrite u->a.gate and u->a.up, which no later step reads.
+ * u->act holds the gradient of act, then act itself, computed again. */
 struct grads {
-    float *dy;           /* at the output: dx[B,T,d] padded */
-    float *dxn;          /* at norm2's output, kept for its weight */
+    float *dy;           /* of the output: dx [B,T,d] padded */
+    float *dxn;          /* of norm2's output, kept for its weight */
     float *dx2;          /* after attention's residual */
-    float *ddown, *dout; /* at the outputs of down and o; without norms and
-                          * factors after them the same arrays as dy and
-                          * dx2 */
+    float *ddown, *dout; /* of the outputs of down and o; without norms and
+                          * factors after them the same arrays as dy and dx2 */
     float *rstd_att, *rstd_mlp; /* [B,T] 1/rms in the norms after o and down;
                                  * NULL: no such norms */
     float *datt;                /* [B,Tp,att_width] */
@@ -35,22 +32,23 @@ struct grads {
     float *xn1;                 /* norm1's output, recomputed; norm2's is in
                                  * f->xn */
     float *rstd1, *rstd2;       /* [B,T] */
-    float *dheads;     /* [B,Tp,(H+KV)D] at the outputs of heads' norms; NULL:
+    float *dheads;     /* [B,Tp,(H+KV)D] of the outputs of heads' norms; NULL:
                         * no such norms */
     float *rstd_heads; /* [B,T,H+KV] of heads' norms, or NULL */
     struct delta_grads delta;
-    float *dz;        /* [B,Tp,E] at the router's logits, or NULL */
-    float *dshared;   /* [B,Tp] at the logit of the shared expert's gate, or
-                        * NULL */
-    float *dsink;     /* [B,Tp,H] each query's term at the sinks; NULL: no
-                        * sinks */
-    const double *dp; /* [B,E] at the router's scores of each token of a row,
-                        * from the loss of load balance; NULL: none */
-    float *low;       /* [B,Tp,low_width] at scale A x of adapters, times
-                        * scale; or NULL */
+    float *dz;        /* [B,Tp,E] of the router's logits, or NULL */
+    float *dshared;   /* [B,Tp] of the logit of the shared expert's gate, or
+                       * NULL */
+    float *dsink;     /* [B,Tp,H] each query's term of the gradient of the
+                       * sinks; NULL: no sinks */
+    const double *dp; /* [B,E] from the loss of load balance, of the router's
+                       * scores of each token of a row; NULL: none */
+    float *low;       /* [B,Tp,low_width] of scale A x of adapters, times scale;
+                       * or NULL */
     float *again;     /* [B,Tp,.] outputs computed again, for DoRA; or NULL */
-    int frozen;       /* 1: of the weights only adapters have gradients */
-    float *dx;        /* [B,T,d] in: at the output; out: at the input */
+    int frozen;       /* 1: only adapters get gradients, no weights */
+    float *dx;        /* [B,T,d] before: of the block's output; after: of its
+                       * input */
     float *row;       /* [threads,widest] one row of act */
     size_t widest;
     struct group *group; /* of this block */
@@ -61,9 +59,9 @@ struct grads {
 void block_backward(struct run *u);
 
 /*
- * The gradient of a vector, added one row of the batch after another:
- *   of a norm's weight  g[n] += sum over tokens and heads of rstd * x * dy
- *   of a bias           g[n] += sum of dy (rstd NULL, x not read)
+ * How to sum the gradient of a vector over the rows of the batch, in order:
+ *   a norm's weight  g[n] += sum over tokens and heads of rstd * x * dy
+ *   a bias           g[n] += sum of dy (rstd NULL, x not read)
  * For row b, token t and head h:
  *   element 0 of x is x[(b * x_rows + t) * ldx + h * n]
  *   element 0 of dy is dy[(b * dy_rows + t) * lddy + h * n]

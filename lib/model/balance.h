@@ -20,7 +20,7 @@ struct balance {
     double *count; /* [B,E] times that tokens of the row went to the expert */
     double *mass;  /* [B,E] sums of scores */
     double *n;     /* [B] tokens, counted once in each block */
-    double *dp;    /* [B,E] gradients at the scores of each token */
+    double *dp;    /* [B,E] gradients of the scores of each token */
 };
 void balance_lay(struct balance *x, const struct router *how, size_t B,
     struct arena *a);

@@ -5,20 +5,20 @@
 
 #include "model/backward_block.h"
 
-/* The numbers of matrix k in u->a.low, at row `row` of the padded arrays; rows
+/* Scale A x of matrix k in u->a.low, at row `row` of the padded arrays; rows
  * are low_width(u->b) apart. */
 float *low_rows(const struct run *u, size_t k, size_t row);
-/* Compute these numbers for a tile from the matrix's input x [B,Tp,.]; nothing
+/* Compute scale A x for a tile from the matrix's input x [B,Tp,.]; nothing
  * without an adapter. */
 void low_tile(struct run *u, size_t k, const float *x, size_t b, size_t t0,
     size_t worker);
 
 /* Backward, for a tile of matrix k: from dy [B,Tp,out] with lddy, the gradient
- * at the output, compute the gradient at scale A x in u->g->low (laid out as
- * u->a.low), times scale.  DoRA: dy is multiplied by the factors first. */
+ * of the output, compute the gradient of scale A x, times scale, in u->g->low
+ * (laid out as u->a.low).  DoRA: dy is multiplied by m / n first. */
 void low_back_tile(struct run *u, size_t k, float *dy, size_t lddy, size_t b,
     size_t t0);
-/* Add columns c0..c0+n-1 of the gradient at the adapter's input to dx
+/* Add columns c0..c0+n-1 of the gradient of the adapter's input to dx
  * [B,Tp,in]. */
 void low_back_input(struct run *u, size_t k, size_t b, size_t t0, size_t c0,
     size_t n, size_t worker, float *dx);

@@ -26,15 +26,14 @@ struct card {
 
 /*
  * Write the card of m, whose name is `name`, into the folder dir.
- *   license, license_name, license_link, language: those of the parent, in its
- *     README.md, or in general.* of its GGUF
- *   tags: those of the parent, "retort" and c->tag
+ *   license, license_name, license_link, language: the parent's, from its
+ *     README.md, or from general.* of its GGUF
+ *   tags: the parent's, "retort" and c->tag
  *   base_model: the parent's id if it lies in the hub's cache, else the
  *     parent's base_model
- * Unknown fields are left out.
- *
- * The last line is a comment with the XXH3-128 of the text before it.  A
- * README.md without that line, or of another hash, is the user's: it stays.
+ * Unknown fields are left out.  The last line is a comment with the XXH3-128 of
+ * the text before it.  A README.md without that line, or of another hash, is
+ * the user's: it stays.
  */
 int card_write(const struct card *c, const struct model *m, const char *dir,
     const char *name, struct err *e);

@@ -42,7 +42,7 @@ void compressed_dims(size_t dims[2], enum compressed part);
 int compressed_pack(enum compressed part, const float *x, size_t n, size_t cols,
     unsigned char *y, size_t size, size_t *bytes);
 /* Make w the matrix [rows,cols] whose parts are t [COMPRESSED_N] (t[0] is not
- * used).  w's data are the packed ones, where the tensors lie.  -1: EX_INPUT,
+ * used).  w's data point to the packed numbers in the tensors.  -1: EX_INPUT,
  * "tensor ...: why". */
 int compressed_set(struct weight *w, const struct st_tensor *const *t,
     size_t rows, size_t cols, struct err *e);

@@ -20,8 +20,9 @@ struct block_shape {
                     * has no attention */
     size_t mlp;    /* channels; 0: the block has no MLP */
     size_t source;
-    size_t experts; /* of a router; mlp has the channels of the shared expert,
-                     * 0: there is none.  0: the MLP is dense */
+    size_t experts; /* experts of the block's router; mlp is then the number of
+                     * channels of the shared expert, 0: it has none.  0: no
+                     * experts, the MLP is dense */
     size_t linear;  /* 1: the gated delta rule in place of attention; groups
                      * is 0 then */
 };
@@ -54,10 +55,11 @@ struct config {
     size_t d;             /* hidden size */
     size_t L;             /* blocks */
     size_t H, KV, D;      /* query heads, key-value heads, head size */
-    size_t mlp;           /* channels of the widest MLP; likewise KV is the most
-                      * groups of any block; both at least 1.  struct block has
-                      * each block's own */
-    struct router router; /* of blocks with experts; n 0: none has */
+    size_t mlp;           /* channels of the widest MLP of any block; KV, too,
+                           * is the most groups of any block; both at least 1.
+                           * struct block has each block's own */
+    struct router router; /* how blocks with experts choose; n 0: no block has
+                           * experts */
     size_t expert_mlp;    /* channels of an expert */
     size_t shared_mlp;    /* channels of the shared expert; 0: none */
     unsigned char dense[CONFIG_LAYERS / 8];  /* with experts: a bit for each
@@ -140,10 +142,10 @@ void config_set_rope(struct config *c, size_t i, int rope);
 /* Dimensions of a head that RoPE turns. */
 size_t config_rotary(const struct config *c);
 /* Set the values that a GGUF of the family does not hold, as llama.cpp does:
- * blocks without a window, or without RoPE, are every n-th; in a Gemma the
- * scale of scores follows from the size (the 27B has one of its own). */
+ * every n-th block has no window, or no RoPE; in a Gemma the scale of scores
+ * follows from the size (the 27B has its own). */
 void config_gguf_fixed(struct config *c);
-/* Does c differ from config_gguf_fixed in which blocks have a window? */
+/* Has c other blocks with a window than config_gguf_fixed would set? */
 int config_windows_lost(const struct config *c);
 /* Does id end a text? */
 int config_is_eos(const struct config *c, int64_t id);
@@ -152,9 +154,9 @@ json_t *config_eos_json(const struct config *c);
 /* Print a note if rows of T tokens are longer than c->max_pos; the note calls
  * the model `who`. */
 void config_tell_positions(const struct config *c, size_t T, const char *who);
-/* A new config.json object that transformers 4 and 5, vLLM and llama.cpp's
+/* Make a config.json object that transformers 4 and 5, vLLM and llama.cpp's
  * converter can read: it has both rope_theta and rope_parameters.  b [L]: the
- * blocks' shapes; NULL: all are whole.  Shapes that are not whole go to
+ * blocks' shapes; NULL: the model was not cut.  Shapes of cut blocks go to
  * "retort": {"groups": [...], "mlp": [...], "kept": [...]}. */
 json_t *config_to_json(const struct config *c, const struct block_shape *b);
 /* The number of parameters: embed + blocks + norm + head (if untied).  b: as in

@@ -4,7 +4,7 @@
 
 #include "model/config.h"
 
-/* Read base, kind and numbers of RoPE, and which blocks have none, from the
+/* Read base, kind and numbers of RoPE, and which blocks have no RoPE, from the
  * keys of transformers 4 and 5, into c, whose sizes and family are set.  A key
  * that is missing takes the family's default. */
 int config_read_rope(struct config *c, const json_t *j, struct err *e);
@@ -12,7 +12,7 @@ int config_read_rope(struct config *c, const json_t *j, struct err *e);
  * keys, most of which transformers 4 reads. */
 void config_put_rope(const struct config *c, json_t *j);
 void config_put_old_rope(const struct config *c, json_t *j);
-/* Set rope_scale as it follows from the other numbers, if it was not given. */
+/* If rope_scale was not given, compute it from the other numbers. */
 void config_rope_scale(struct config *c);
 
 #endif

@@ -4,12 +4,12 @@
  *
  * A token's row of products, `raw`, is [C | z | b | a]: C numbers for queries,
  * keys and values (of all heads, in this order), `values` heads of z, and a
- * number of b and a for each value head.
- *   mix = SiLU(sum of taps[j] raw[conv-1-j tokens before])    C numbers
- *   q, k of mix divided by their lengths; q by sqrt(dk) too
+ * number b and a number a for each value head.
+ *   mix = SiLU(sum over j of taps[conv-1-j] times the C numbers j tokens ago)
+ *   q and k of mix are divided by their lengths; q also by sqrt(dk)
  *   decay = exp(-exp(log) softplus(a + dt)), beta = sigmoid(b)
  *   o = the rule of kern/delta.h, on a state that is 0 where a text begins;
- *   value head h has key head h / (values / keys), if `tiled` h % keys
+ *   value head h uses key head h / (values / keys), if `tiled` h % keys
  *   out = norm(o) SiLU(z), the norm of each head with the weight `norm`
  */
 #ifndef MODEL_DELTA_H
@@ -25,7 +25,7 @@
 struct delta_weights {
     const struct delta_shape *s;
     size_t C;              /* delta_mixed */
-    float *taps;           /* [conv,C] set by delta_taps */
+    float *taps;           /* [conv,C] set by delta_take */
     const float *ones;     /* [C] 1 */
     const float *dt, *log; /* [values] */
     const float *norm;     /* [dv] */
@@ -42,12 +42,14 @@ size_t delta_key(const struct delta_shape *s, size_t head);
 /* Allocate `taps` and `ones`; while planning only count them. */
 void delta_lay(struct delta_weights *w, const struct config *c,
     struct arena *a);
-/* Take the weights of a block from its vectors vec [W_N]. */
+/* Point w to the weights of a block in its vectors vec [W_N], and copy the
+ * taps. */
 void delta_take(struct delta_weights *w, const struct config *c,
     const float *const *vec);
 
-/* Convolve: x [C] = the convolution before SiLU.  back [conv]: the rows of the
- * token and of those before it, NULL where the text has not begun. */
+/* Convolve: x [C] = the convolution before SiLU.  back [conv]: rows of the
+ * token and of the conv - 1 tokens before it; NULL where the text has not
+ * begun. */
 void delta_convolve(const struct delta_weights *w, const float *const *back,
     float *x);
 /* Make mix [C] and rate [2,values], decays and betas, of a token from its

@@ -9,7 +9,7 @@
  * heads' outputs, a.att, and f->gated, the input of W_DELTA_OUT. */
 void delta_block_forward(struct run *u);
 
-/* For the backward pass: delta_block_mix makes f->mix and f->rate again;
+/* For the backward pass: delta_block_mix computes f->mix and f->rate again;
  * delta_convolve_at computes the convolution of a token, before SiLU. */
 void delta_block_mix(struct run *u);
 void delta_convolve_at(const struct run *u, size_t b, size_t t, float *x);
@@ -20,14 +20,15 @@ void delta_convolve_at(const struct run *u, size_t b, size_t t, float *x);
  * ones, some tokens at a time; for that each thread has room for about (16 + T
  * / 16) states of DELTA_COLS columns. */
 void delta_block_backward(struct run *u);
-/* Call add(ctx, t, how) for the gradient of each vector but the convolution's
- * (vec_grad); add the gradient of the convolution's taps. */
+/* delta_vectors: call add(ctx, t, how) for the gradient of each vector t but
+ * the convolution's (struct vec_grad).  delta_conv_grad: add the gradient of
+ * the convolution's taps. */
 void delta_vectors(const struct run *u,
     void (*add)(void *ctx, int t, struct vec_grad how), void *ctx);
 void delta_conv_grad(struct run *u);
 
-/* Allocate the arrays for padded `rows` and `tokens` in rows of T; `threads` of
- * room.  Nothing without the rule. */
+/* Allocate the arrays for padded `rows` and `tokens` in rows of T, and room for
+ * `threads` threads.  Nothing if the model has no such block. */
 void delta_lay_grads(struct delta_grads *g, const struct config *c, size_t rows,
     size_t tokens, size_t T, size_t threads, struct arena *a);
 

@@ -13,12 +13,12 @@ int config_has_delta(const struct config *c);
 /* Numbers that the convolution of a block mixes: C. */
 size_t delta_mixed(const struct config *c);
 
-/* Read, and set, the keys of config.json of a family with such blocks; others
- * are left alone.  -1 and *e: a size is wrong. */
+/* Read, and set, the keys of config.json of a family with such blocks; other
+ * families are left alone.  -1 and *e: a size is wrong. */
 int delta_from_json(struct config *c, const json_t *j, struct err *e);
 void delta_to_json(const struct config *c, json_t *j);
-/* Read, and set, the keys of a GGUF.  Layers that predict further tokens are
- * taken off c->L. */
+/* Read, and set, the keys of a GGUF.  c->L is reduced by the layers that
+ * predict further tokens. */
 int delta_from_gguf(struct config *c, const struct gguf *g, struct err *e);
 void delta_to_gguf(const struct config *c, struct gguf_out *o);
 /* Refuse a configuration that a GGUF cannot describe. */

@@ -1,7 +1,7 @@
 /* States of texts in blocks with the gated delta rule, for generation: the
- * state of each value head, and the rows that the convolution still spans.
- * A text's state has a fixed size and is that of its last token, so texts
- * cannot share the beginnings of others.  Private to lib/model. */
+ * state of each value head, and the rows that the convolution still spans.  A
+ * text's state has a fixed size and belongs to its last token, so texts cannot
+ * share a common beginning.  Private to lib/model. */
 #ifndef MODEL_DELTA_KV_H
 #define MODEL_DELTA_KV_H
 
@@ -11,7 +11,7 @@
 
 struct delta_kv {
     const struct config *c;
-    size_t *block; /* [L] number of a block among those with the rule */
+    size_t *block; /* [L] index of a block among the blocks with the rule */
     float *state;  /* [texts,blocks,each] */
     float *window; /* [texts,blocks,conv-1,C], the oldest row first */
     size_t blocks;

@@ -4,11 +4,10 @@
  *
  *     E = round(mask(W))
  *
- * E is computed after each update.  Gradients are taken at E and applied to W
- * as if it were E: a straight-through estimator (Bengio et al.,
- * arXiv:1308.3432).  Masks are chosen again as W changes.  The gradients of
- * masked weights get a decay term (adamw_opt.mask_decay): SR-STE, Zhou et al.,
- * arXiv:2102.04010.
+ * E is computed after each update.  Gradients of E are applied to W: a
+ * straight-through estimator (Bengio et al., arXiv:1308.3432).  Masks are
+ * chosen again as W changes.  The gradients of masked weights get a decay term
+ * (adamw_opt.mask_decay): SR-STE, Zhou et al., arXiv:2102.04010.
  */
 #ifndef MODEL_EFFECTIVE_H
 #define MODEL_EFFECTIVE_H
@@ -43,8 +42,8 @@ int effective_searches(const struct effective *how);
 int effective_begin(struct tmodel *t, const struct effective *how,
     struct err *e);
 /* Choose the masks by the present W: of each `of` numbers in a row keep the
- * `keep` of largest magnitude; of equal ones the last are kept.  Without masks
- * nothing is done. */
+ * `keep` of largest magnitude; among equal magnitudes the last ones.  Without
+ * masks nothing is done. */
 void effective_choose(struct tmodel *t, struct pool *pool);
 /* Compute E from the present W and masks. */
 void effective_make(struct tmodel *t, struct pool *pool);

@@ -1,13 +1,10 @@
-/*
- * The experts of a block: each token goes through the MLPs that the router
- * chooses, and their outputs, times its weights, are added.
- *
+/* The experts of a block: each token goes through the MLPs that the router
+ * chooses, and their outputs, multiplied by the router's weights, are added.
  * Tokens are sorted by expert, and each expert multiplies its tokens' rows at
  * once.  An element of a product has the same bits in every product that has
  * its row and its column (kern.h), so a token's output does not depend on the
  * other tokens of the batch.  A token's experts are added in the order of the
- * choice.
- */
+ * choice. */
 #ifndef MODEL_EXPERTS_H
 #define MODEL_EXPERTS_H
 
@@ -21,7 +18,7 @@
  * expert, then by token.  E experts, k of them used, I channels. */
 struct experts {
     struct router how;
-    size_t d, I, tokens; /* tokens: how many there is room for at once */
+    size_t d, I, tokens; /* tokens: the most that a call may have */
     float *x;            /* [tokens,d] inputs */
     float *z;            /* [tokens,E] logits of the router */
     uint32_t *id;        /* [tokens,k] chosen experts */
@@ -38,7 +35,7 @@ struct experts {
     float *dw;         /* [tokens,k] gradients at weights */
     float *by;         /* [tokens*k] weight of each pair */
     float *dz;         /* [tokens,E] gradients at logits */
-    float *dx;         /* [tokens,d] gradients at x by way of the router */
+    float *dx;         /* [tokens,d] gradients of x through the router */
 };
 
 /* Allocate from a, which may only count.  tokens: how many at once; backward:

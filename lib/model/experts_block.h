@@ -4,12 +4,13 @@
 
 #include "model/backward_block.h"
 
-/* Add the outputs of the experts for f->xn to f->out, which has that of the
- * shared expert, if there is one; keep the router's logits in a.route. */
+/* Add the outputs of the experts for f->xn to f->out, which already has the
+ * shared expert's output, if there is one; keep the router's logits in
+ * a.route. */
 void experts_block_forward(struct run *u);
-/* Run the experts backward, some sequences at a time: from g->ddown to g->dxn,
- * which has the gradient through the shared expert, if there is one; set g->dz,
- * and add the gradients of the experts. */
+/* Run the experts backward, some sequences at a time.  From g->ddown compute
+ * g->dxn, which already has the gradient through the shared expert, if there is
+ * one; set g->dz, and add the gradients of the experts. */
 void experts_block_backward(struct run *u);
 
 #endif

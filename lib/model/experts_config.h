@@ -14,11 +14,12 @@ int config_is_mixture(const struct config *c);
  * them.  c->mlp and c->L have been read.  -1 and *e: a value is missing or not
  * implemented. */
 int experts_from_json(struct config *c, const json_t *j, struct err *e);
-/* Set these keys. */
+/* Set the keys about experts in j. */
 void experts_to_json(const struct config *c, json_t *j);
 
-/* Set what a GGUF does not say: weights are divided by their sum, or not, as
- * llama.cpp does for the family.  -1 and *e: the sizes do not go together. */
+/* Set what a GGUF does not say, as llama.cpp does for the family: whether
+ * weights are divided by their sum.  -1 and *e: the sizes do not go
+ * together. */
 int experts_gguf_fixed(struct config *c, struct err *e);
 /* Refuse a mixture that a GGUF cannot describe. */
 int experts_check_gguf(const struct config *c, struct err *e);

@@ -1,11 +1,9 @@
 /*
  * Experts' matrices that a Hugging Face folder stores as one tensor of all
- * experts (gpt-oss), and the rows of the block's tensors that it has.
- *
+ * experts (gpt-oss), and how rows of a block's tensors map to it.
  *   mlp.experts.gate_up_proj [E,in,2 I]: a column of gate, then one of up, ...
  *   mlp.experts.down_proj [E,I,d]
  *   the same names with _bias: [E,2 I], [E,d]
- *
  * A matrix may be in MXFP4 instead (OCP Microscaling Formats v1.0): bytes
  * NAME_blocks [E,rows,in/32,16], two numbers in each, the low half first, and
  * NAME_scales [E,rows,in/32], whose rows are columns of the tensor above.
@@ -17,8 +15,8 @@
 #include "model/config.h"
 #include "model/weights.h"
 
-/* The number of a block's tensors, t the first, that one stored tensor has; 0:
- * an earlier one has t, or t is stored by itself (joined_is). */
+/* How many of a block's tensors, from t on, are stored in one tensor; 0: t is
+ * stored by itself, or in a tensor counted at an earlier t. */
 size_t joined_count(const struct config *c, int t);
 /* Is t of such a tensor?  joined_name: its name after "model.layers.N.". */
 int joined_is(const struct config *c, int t);
@@ -35,8 +33,8 @@ void *joined_split(const struct st_tensor *from, int t, size_t E, size_t in,
 void *joined_split_mxfp4(const struct st_tensor *blocks,
     const struct st_tensor *scales, int t, size_t E, size_t in, size_t out,
     struct weight *w, struct err *e);
-/* The opposite, for expert k of the joined_count(t) weights from w on: x
- * [in,ways out] in fp32.  room [out,in]. */
+/* The opposite of joined_split, for expert k of the joined_count(t) weights
+ * from w on: x [in,ways out] in fp32.  room [out,in]. */
 void joined_fill(const struct weight *w, int t, size_t ways, size_t k,
     size_t in, size_t out, float *room, float *x);
 

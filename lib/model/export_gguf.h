@@ -9,8 +9,8 @@
 #include "model/model.h"
 
 struct gguf_how {
-    const struct mixture *mixture;       /* types of the matrices; NULL: those
-                                          * that they are stored in */
+    const struct mixture *mixture;       /* types of the matrices; NULL: as they
+                                          * are stored */
     const struct importance *importance; /* or NULL */
     struct pool *pool;                   /* NULL: this thread alone */
 };

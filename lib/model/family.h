@@ -43,7 +43,7 @@ struct family {
                         * GGUF opens as the first */
     unsigned bit;
     uint64_t more; /* optional tensors, W_BQ and later: W_BIT of each */
-    uint64_t less; /* tensors among the first nine that it does not have */
+    uint64_t less; /* tensors among the first nine that the family lacks */
     /* defaults of transformers where config.json has no key; 0: those of
      * Llama */
     size_t KV; /* 0: the number of query heads */
@@ -72,8 +72,8 @@ struct family {
     const char *norm2;      /* Hugging Face name of W_NORM2, NULL:
                         * post_attention_layernorm */
     int minus_one; /* Hugging Face stores norms minus 1, as of a Gemma */
-    int gated;     /* each head's rows of Q are followed by as many of a gate of
-                    * its output (att_gate.h) */
+    int gated;     /* after each head's rows, Q has as many rows of a gate of
+                    * the head's output (att_gate.h) */
 };
 
 /* The family of a model_type, or of a GGUF's architecture; NULL: not supported.
@@ -99,18 +99,19 @@ void block_dims(const struct config *c, int t, const struct block_shape *b,
  * "input_layernorm.weight"; NULL: the family has no such tensor. */
 const char *block_tensor_name(const struct config *c, int t);
 
-/* A tensor of a file: rows of the block's tensors first..first+n-1, one after
+/* A stored tensor: the rows of the block's tensors first..first+n-1, one after
  * another; n is 1 unless the family is fused. */
 struct stored_rows {
     const char *name; /* after "model.layers.N." */
     const char *gguf; /* after "blk.N." */
     int first, n;
 };
-/* The stored tensor that has tensor t of a block. */
+/* The stored tensor that holds tensor t of a block. */
 struct stored_rows block_stored(const struct config *c, int t);
 
-/* Is tensor t a vector (which has no weight decay)?  A bias?  A part of
- * attention (its norms included), not of the MLP? */
+/* block_is_vector: is tensor t a vector (which has no weight decay)?
+ * block_is_bias: a bias?  block_is_attention: a part of attention, its norms
+ * included? */
 int block_is_vector(int t);
 int block_is_bias(int t);
 int block_is_attention(int t);

@@ -55,14 +55,12 @@ size_t fwd_bytes(const struct fwd *f); /* memory it holds */
  */
 void fwd_stems(struct fwd *f, const uint32_t *stem, const uint32_t *nstem);
 
-/*
- * Inputs of a block's linear layers: that of q, k and v, that of o, that of
- * gate and up, that of down.  From this call on fn is called with each of them,
- * in this order, in every block that is run; a block without attention or MLP
- * has no inputs of that part.  fn is called by the caller's thread between two
- * stages, so it may use the pool.  fn NULL: no more calls.  Results are the
- * same to the bit.
- */
+/* Inputs of a block's linear layers: FWD_ATTN of q, k and v, FWD_O of o,
+ * FWD_MLP of gate and up, FWD_DOWN of down.  From this call on fn is called
+ * with each of them, in this order, in every block that is run; a block without
+ * attention or MLP has no inputs of that part.  fn is called by the caller's
+ * thread between two stages, so it may use the pool.  fn NULL: no more calls.
+ * Results are the same to the bit. */
 enum fwd_input { FWD_ATTN, FWD_O, FWD_MLP, FWD_DOWN, FWD_INPUTS };
 struct fwd_tapped {
     size_t block;
@@ -78,11 +76,9 @@ struct fwd_tapped {
 void fwd_tap(struct fwd *f, void (*fn)(void *ctx, const struct fwd_tapped *t),
     void *ctx);
 
-/*
- * Outputs of the experts of a block for some tokens.  From this call on fn is
- * called with them in every block that has experts and is run, as of fwd_tap,
- * in the order of tokens.
- */
+/* Outputs of the experts of a block for some tokens.  From this call on fn is
+ * called with them, in the order of tokens, in every block with experts that is
+ * run. */
 struct fwd_routed {
     size_t block;
     size_t n, k, d;       /* tokens; experts of a token; width */

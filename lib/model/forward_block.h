@@ -35,7 +35,7 @@ struct run {
     int attn, mlp;      /* does the block have attention or the like, an MLP? */
     const float *group; /* [KV] factors of groups (struct fwd_part), or NULL */
     const float *scale; /* [mlp] factors of channels, or NULL */
-    const struct dropout *drop; /* of adapters' inputs, or NULL */
+    const struct dropout *drop; /* dropout of adapters' inputs, or NULL */
     struct grads *g;            /* backward only */
 };
 
@@ -76,13 +76,13 @@ void norm_row(const struct config *c, const float *norm, const float *x,
 size_t position(const struct fwd *f, const struct rows *r, size_t b, size_t t);
 /* The angles [rotary] of a token (not padding); NULL: the block has no RoPE. */
 const float *angles_at(const struct run *u, size_t b, size_t t);
-/* Turn a token's q and k by the angles cs (NULL: do not), and scale q by its
- * position.  dir -1: the same of their gradients, backward. */
+/* Turn a token's q and k by the angles cs (NULL: not), and scale q by its
+ * position.  dir -1: turn and scale their gradients, backward. */
 void turn_heads(const struct config *c, size_t groups, const float *cs,
     size_t position, float *qkv, int dir);
 /* Finish a token's q, k and v of `groups` KV groups in place: add biases, apply
- * norms, turn_heads.  raw: out, q and k before their norms; NULL: not
- * wanted.  room [H*D]: for gates, which are moved behind v. */
+ * norms, turn_heads.  raw: out, q and k before their norms; NULL: not wanted.
+ * room [H*D]: used to move gates behind v. */
 void finish_qkv(const struct config *c, size_t groups, const float *const *vec,
     const float *cs, size_t position, float *qkv, float *raw, float *room);
 

@@ -1,8 +1,6 @@
-/*
- * The tensors of a model as one numbered list, in the order of a file: the
+/* The tensors of a model as a numbered list, in the order of a file: the
  * embedding, the tensors of block 0, ..., the final norm, the head if untied.
- * Private to lib/model.
- */
+ * Private to lib/model. */
 #ifndef MODEL_TENSOR_OUT_H
 #define MODEL_TENSOR_OUT_H
 
