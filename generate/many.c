@@ -108,7 +108,7 @@ many_limits(const struct many *r, size_t texts, size_t longest)
     return l;
 }
 
-/* Free the engine, and keep its numbers of guesses. */
+/* Add the engine's counts of guesses to r, and free it. */
 static void
 free_engine(struct many *r)
 {

@@ -34,10 +34,10 @@ double settings_rate(const void *ctx, const char *name);
 void settings_rates_used(const struct rates *r);
 /* Die (EX_USAGE) if a value cannot be read. */
 void settings_parse(struct settings *s, const struct args *a);
-/* Make options of an options.json, `old`, comparable with those of this run,
- * `now`.  An older version's beta1, beta2 and eps become adam, its kl-beta and
- * min-lr-ratio parts of kl-direction and schedule.  A value that means the same
- * as that in `now` gets its text. */
+/* Make the options of an options.json, `old`, comparable with the options of
+ * this run, `now`.  An older version's beta1, beta2 and eps become adam, its
+ * kl-beta and min-lr-ratio become parts of kl-direction and schedule.  A value
+ * that means the same as the value in `now` gets its text. */
 void settings_join(json_t *old, const json_t *now);
 
 #endif

@@ -1,4 +1,4 @@
-/* The steps of a run, and its end. */
+/* The steps of a run and the end of the run. */
 #ifndef STUDENT_STEPS_H
 #define STUDENT_STEPS_H
 

@@ -74,7 +74,7 @@ struct command {
         size_t *count, struct buf *b);
     /* May the run stop and be saved after this step?  NULL: always. */
     int (*whole)(const struct student *s);
-    /* Remember the place in the inputs, in s->at, for checkpoints. */
+    /* Store the place in the inputs in s->at, for checkpoints. */
     void (*place)(struct student *s);
     /* Evaluate (s->st.judged, s->st.best); called after steps of --eval-every.
      * 0; -1 and *e.  NULL: the command has no --eval. */
@@ -96,8 +96,8 @@ struct inputs {
                         * of 0: it has those of all ranks */
     int last;         /* 1: the next batch is the last, and may be smaller */
     char hash[33];    /* hash of what a resumed run must find again */
-    char teacher[33], eval[33]; /* hashes of its head, of held-out inputs; "":
-                                 * none, or not known */
+    char teacher[33], eval[33]; /* hash of the teacher's head, hash of held-out
+                                 * inputs; "": none, or not known */
     char tokenizer[33];         /* hash of the tokenizer that made the ids */
     size_t memory;              /* bytes of a batch in memory */
     const struct targets *targets; /* kind and widths of the targets; NULL: a
@@ -112,18 +112,19 @@ struct student {
     char *typed;                /* command line, quoted for a shell */
     char *changes;              /* options that differ from their defaults, as
                                  * opt_changes appends them; or NULL */
-    struct settings settings;   /* options whose value has several parts */
+    struct settings settings;   /* values of options that have several parts */
     struct effective effective; /* --qat and --mask */
     json_t *defaults;           /* values of the options before parsing */
     struct dist_group ranks;    /* all ranks, perhaps one */
     int stop;     /* signal that stops the run, sent to any rank; or 0 */
     int finished; /* 1: RUN holds the result, and no step is left */
     struct inputs in;
-    size_t rows; /* rows of a batch that this rank trains on, at most */
-    size_t first_row, row_stride; /* they are rows first_row + k * row_stride */
+    size_t rows; /* most rows of a batch that this rank trains on */
+    size_t first_row, row_stride; /* this rank's rows are first_row + k *
+                                   * row_stride */
     size_t rows_of_all;           /* rows of the first batch on all ranks */
-    size_t most_rows;             /* rows of that batch that a rank has, at
-                                   * most */
+    size_t most_rows;             /* most rows of the first batch that a rank
+                                   * has */
     struct pool *pool;
     struct tmodel t;
     struct model base;      /* with an adapter: the model that it changes, */

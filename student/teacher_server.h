@@ -1,7 +1,5 @@
-/*
- * A teacher that a server has: the most probable tokens of each prediction,
- * from the path /v1/targets of serve(1).
- */
+/* A teacher behind a server: the most probable tokens of each prediction, from
+ * the path /v1/targets of serve(1). */
 #ifndef STUDENT_TEACHER_SERVER_H
 #define STUDENT_TEACHER_SERVER_H
 
@@ -18,12 +16,12 @@ struct teacher_server {
     size_t V;          /* ids of its model */
     size_t k;          /* tokens of each prediction */
     double tau;        /* temperature of the second log-sum-exp */
-    size_t most, cap;  /* rows and tokens of a row that there is room for */
+    size_t most, cap;  /* most rows of a request; most tokens of a row */
     uint32_t *ids;     /* [rows,T,k] */
     float *logp, *lse; /* [rows,T,k] and [rows,T,2], as TARGETS_TOP has */
 };
 
-/* Is it the address of a server, or the path of a model? */
+/* Is `model` the address of a server (1), or the path of a model (0)? */
 int teacher_server_is(const char *model);
 /* Ask the server at `url` for its model, which must have the tokenizer with
  * this hash (tok_hash); make room for `most` rows of `longest` tokens.  Dies on
@@ -31,11 +29,11 @@ int teacher_server_is(const char *model);
 void teacher_server_open(struct teacher_server *t, const char *url,
     const char *tokenizer, size_t k, double tau, size_t most, size_t longest);
 void teacher_server_close(struct teacher_server *t);
-/* Bytes of memory, with those of an answer. */
+/* Bytes of memory, including an answer's. */
 size_t teacher_server_bytes(const struct teacher_server *t);
-/* Ask for the targets of rows of one piece each, and set the parts of *y
- * (TARGETS_TOP), which point into *t.  A server that does not answer is asked
- * again, three times.  -1 and *e "url: why". */
+/* Ask the server for the targets of the rows r, each of which is one text, and
+ * point the parts of *y (TARGETS_TOP) to the answer in *t.  A server that does
+ * not answer is asked again, three times.  -1 and *e "url: why". */
 int teacher_server_score(struct teacher_server *t, const struct rows *r,
     struct targets *y, struct err *e);
 

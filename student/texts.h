@@ -14,20 +14,21 @@
 
 struct text {
     const struct prompt *prompt;
-    uint64_t number;    /* with the seed the key of its random numbers */
-    struct tok_ids ids; /* of the prompt and the text, with the EOS that ended
-                         * it */
+    uint64_t number;    /* number of the text; its random numbers depend on it
+                         * and the seed */
+    struct tok_ids ids; /* tokens of the prompt and the text, including the EOS
+                         * that ended it */
     size_t start;       /* tokens of the prompt */
     struct buf logp;    /* floats: log probabilities of the tokens after the
-                         * prompt, at temperature 1, nats; empty: it was not
-                         * written by the student */
+                         * prompt, at temperature 1, nats; empty: the student
+                         * did not write the text */
     struct buf bytes;   /* the text without EOS */
-    int ended;          /* 1: by EOS; 0: by its length */
+    int ended;          /* 1: it ended by EOS; 0: by its length */
     int broken;         /* 1: a logit was not finite */
 };
 /* Make t an empty text after a prompt; release it with text_release. */
 void text_begin(struct text *t, const struct prompt *prompt, uint64_t number);
-/* Let t be the prompt's own answer. */
+/* Give t the prompt's own answer. */
 void text_answer(struct text *t);
 void text_release(struct text *t);
 

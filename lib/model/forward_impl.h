@@ -53,8 +53,8 @@ struct acts {
     float *x2;        /* [B,T,d] after attention's residual */
     float *gate, *up; /* [B,Tp,mlp] */
     float *low;       /* [B,Tp,low_width] scale A x of the block's adapters
-                       * (adapter.h), a matrix after another in each row; NULL:
-                       * there are none */
+                       * (adapter.h): in each row those of one matrix after
+                       * another; NULL: no adapters */
 };
 
 struct fwd {
@@ -64,8 +64,8 @@ struct fwd {
     struct arena arena;
     float *cs, *cs_local; /* [T,rotary] angles; cs_local may be cs */
     float *cs_piece; /* [B,T,rotary] angles of each token in blocks without a
-                      * window; NULL: no piece is so long that they are other
-                      * ones than in cs */
+                      * window; NULL: no piece is so long that its angles differ
+                      * from cs */
     const struct family *family;
     float embed_scale;  /* factor of the embedding's rows */
     float logit_factor; /* factor of the final norm's weight in `norm`, so that
@@ -78,7 +78,8 @@ struct fwd {
     void *routed_ctx;
     void (*sum)(void *ctx, float *x, size_t n); /* fwd_sum */
     void *sum_ctx;
-    size_t rank, ranks; /* fwd_context; ranks = 1: this process has all tiles */
+    size_t rank, ranks; /* as fwd_context sets them; ranks = 1: this process has
+                         * all tiles */
     void (*gather)(void *ctx, float *x, const size_t *at);
     void *gather_ctx;
     float *context; /* [Tp,2KV*D] keys and values of one row of the batch */
@@ -89,7 +90,7 @@ struct fwd {
     float *out;                     /* [B,Tp,d] output of o, then of down */
     float *act;                     /* [B,Tp,mlp] */
     struct acts a;                  /* x2 is set by each call; without FWD_ACTS
-                                     * all are NULL */
+                                     * all other pointers are NULL */
     float *gated; /* [B,Tp,att_width] outputs of heads after gates; NULL: no
                     * block has gates */
     float *mix, *rate; /* [B,Tp,C], [B,Tp,2*values] of the gated delta rule */
@@ -125,7 +126,8 @@ void fill_vectors(struct fwd *f);
 void block_now(struct fwd *f, size_t i);
 
 int row_live(const struct rows *r, size_t b, size_t t);
-/* Rows of a tile of n up to the last one with a token; 0: all are padding. */
+/* The number of rows of a tile of n up to its last token; 0: all are
+ * padding. */
 size_t tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
 
 /* query_heads: query heads of a block of `groups` KV groups.  qkv_width:

@@ -46,12 +46,13 @@ const uint32_t *kv_table(const struct kvcache *k, size_t text);
  * pages that are free. */
 size_t kv_pages(size_t n);
 size_t kv_unused(const struct kvcache *k);
-/* Begin an empty text with n pages, all full, which are the first pages of a
- * text or are held.  page [n] is copied. */
+/* Begin an empty text with n full pages, which are either the first pages of
+ * another text or held.  page [n] is copied. */
 void kv_share(struct kvcache *k, size_t text, const uint32_t *page, size_t n);
 /* Shorten a text to its first n tokens; pages that it no longer needs lose a
- * user.  No page of its other tokens is shared or held.  A model with the gated
- * delta rule can only be cut to n = 0: its state does not go back. */
+ * user.  Pages with tokens that are cut off must not be shared or held.  A
+ * model with the gated delta rule can only be cut to n = 0: its state does not
+ * go back. */
 void kv_cut(struct kvcache *k, size_t text, size_t n);
 /* Empty a text: its pages lose a user. */
 void kv_drop(struct kvcache *k, size_t text);

@@ -45,8 +45,8 @@ struct head_top;
 struct head_top *head_top_new(const struct model *m, struct pool *pool,
     size_t k, size_t draws);
 /* From this call on look for the k most probable tokens among the n different
- * ids among [n], k <= n, which must outlive t.  The results `ids` are then
- * indices in `among`; logp stays that of the whole distribution. */
+ * ids in `among`, k <= n, which must outlive t.  The results `ids` are then
+ * indices into `among`; logp is still over the whole vocabulary. */
 void head_top_among(struct head_top *t, const uint32_t *among, size_t n);
 void head_top_free(struct head_top *t);
 size_t head_top_bytes(const struct head_top *t);

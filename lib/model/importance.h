@@ -14,14 +14,15 @@
 struct importance;
 
 /* Read path: a folder is a profile, a file one of llama-imatrix.  NULL and *e
- * "path: why" (EX_INPUT): it is damaged, lacks a matrix of the blocks, or is of
- * another model than m, by its shapes or, for a profile, by its hash.  The
- * caller frees it. */
+ * "path: why" (EX_INPUT): it is damaged, lacks a matrix of the blocks, or was
+ * made for another model than m (its shapes differ or, in a profile, its hash).
+ * The caller frees it. */
 struct importance *importance_open(const char *path, const struct model *m,
     struct err *e);
 void importance_free(struct importance *p);
-/* The importance of each column of a matrix (mixture.h) as a GGUF has them,
- * padding included; NULL: it is not known, as often for embedding and head. */
+/* The importance of each column of a matrix (number as in mixture.h), in the
+ * order of a GGUF, padding included; NULL: it is not known, as often for
+ * embedding and head. */
 const float *importance_of(const struct importance *p, int matrix,
     size_t block);
 

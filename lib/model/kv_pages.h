@@ -21,13 +21,13 @@ void pages_lay(struct kv_pages *p, struct arena *a, size_t texts);
 void pages_reset(struct kv_pages *p);
 /* Give a text one more page, with one user; a page is free. */
 uint32_t pages_extend(struct kv_pages *p, size_t text);
-/* pages_add_user, pages_drop_user: of a page that is in use. */
+/* Add or remove a user of a page that is in use. */
 void pages_add_user(struct kv_pages *p, uint32_t page);
 void pages_drop_user(struct kv_pages *p, uint32_t page);
 /* Begin a text without pages with n pages in use; each gets one more user. */
 void pages_share(struct kv_pages *p, size_t text, const uint32_t *page,
     size_t n);
-/* Take all pages from a text but its first n. */
+/* Take from a text all pages but its first n. */
 void pages_cut(struct kv_pages *p, size_t text, size_t n);
 
 #endif

@@ -13,14 +13,15 @@ struct mixture {
     unsigned file_type; /* llama.cpp's number: general.file_type */
     enum dtype most;    /* type of most matrices */
     enum dtype more;    /* a more precise type, for the matrices that `where`
-                         * says */
+                         * names */
     enum {
         MORE_NOWHERE,
         MORE_EARLY,     /* down of the first eighth of the blocks, value of the
                          * first four */
         MORE_OFTEN,     /* both in the first and last eighth of the blocks, and
                          * in every third between */
-        MORE_IMPORTANT, /* down of the first eighth, if there is importance */
+        MORE_IMPORTANT, /* down of the first eighth of the blocks, if weights
+                         * are rounded by importance */
     } where;
 };
 
@@ -29,7 +30,7 @@ const struct mixture *mixture_of(const char *name);
 /* Mixture i, in the order of precision; NULL: there are not so many. */
 const struct mixture *mixture_at(size_t i);
 
-/* Numbers of matrices besides those of blocks (W_Q, ...). */
+/* Numbers of embedding and head, beside W_Q, ... of blocks. */
 enum { MATRIX_EMBED = -1, MATRIX_HEAD = -2 };
 /* The type that a file of mixture x gives a matrix with `cols` columns.  block:
  * the block that the matrix is in, if it is in one; important: 1 if weights are

@@ -17,10 +17,10 @@
 /* The tensors of a block, in this order everywhere.  All families have the
  * first nine.  Some have biases of Q, K and V, norms of each head of Q and K,
  * or norms of the outputs of attention and MLP.  A block with experts has a
- * router and the experts' matrices, one expert after another; its gate, up and
- * down are those of a shared expert, which may have a gate.  gpt-oss has a bias
- * of each product, with a row for each expert, and a sink for each query head.
- * A block with the gated delta rule (delta.h) has W_DELTA_... in place of
+ * router and the experts' matrices, one expert after another; gate, up and down
+ * are then a shared expert's, which may have a gate.  gpt-oss has a bias of
+ * each product, with a row for each expert, and a sink for each query head.  A
+ * block with the gated delta rule (delta.h) has W_DELTA_... in place of
  * attention. */
 enum {
     W_NORM1,
@@ -61,7 +61,8 @@ enum {
     W_BIAS_DOWN,
     W_N
 };
-#define W_BIT(t) (UINT64_C(1) << (t)) /* in sets of tensors */
+/* The bit of tensor t in a set of tensors. */
+#define W_BIT(t) (UINT64_C(1) << (t))
 struct block {
     struct weight w[W_N]; /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
                                  * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D]
@@ -69,7 +70,8 @@ struct block {
                                  * [E*d,I] [1,d] [d] [H] [E] [E,I] [E,I] [E,d];
                                  * H, KV, mlp, E: of this block; I: expert_mlp;
                                  * rows = 0: no such tensor */
-    size_t groups, mlp, source, experts; /* as in struct block_shape */
+    size_t groups, mlp, source, experts; /* shape of the block, as in struct
+                                          * block_shape */
     size_t linear;
     uint64_t sparse; /* W_BIT of matrices whose zeros stay zero in
                       * training, in the pattern config.sparse (sparse.h) */
@@ -92,8 +94,8 @@ struct model {
     int compress; /* 1: write 2:4 matrices compressed (compressed.h); not with
                    * fetch */
     const struct fetch *fetch; /* fetch.h; NULL: all weights are there */
-    struct adapter *adapter;   /* that of model_adapt, freed by model_close; or
-                                * NULL */
+    struct adapter *adapter;   /* the adapter that model_adapt opened, freed by
+                                * model_close; or NULL */
 };
 struct adapter;
 

@@ -17,7 +17,7 @@ struct model_source {
     const char *prefix;          /* beginning of the names of its tensors */
     const unsigned char ***part; /* [nparts] lists of struct weight.part */
     size_t nparts;
-    void **made; /* [nmade] weights that are made of stored ones */
+    void **made; /* [nmade] weights that were computed from stored ones */
     size_t nmade;
     struct gguf_file gguf;    /* empty if the model is a directory */
     unsigned char *gguf_used; /* [gguf.g.nt] 1: the model uses the tensor */

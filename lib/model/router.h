@@ -13,12 +13,15 @@
 
 enum { ROUTER_EXPERTS = 1024, ROUTER_USED = 64 }; /* limits of n and k */
 
-/* Scores of experts from the router's outputs z [n] (logits).
+/*
+ * How the router's outputs z [n] (logits) become scores of experts.
  *   SOFTMAX  over all experts
  *   SIGMOID  of each
- *   CHOSEN   the choice is by z; softmax over the chosen experts only */
+ *   CHOSEN   the choice is by z; softmax over the chosen experts only
+ */
 enum router_score { ROUTER_SOFTMAX, ROUTER_SIGMOID, ROUTER_CHOSEN };
-/* How good a group of experts is: its best score, the sum of its two best. */
+/* The score of a group of experts: its best expert's, or the sum of its two
+ * best. */
 enum router_group { ROUTER_MAX, ROUTER_SUM2 };
 
 struct router {
@@ -44,14 +47,14 @@ struct router {
  */
 void router_choose(const struct router *r, const float *z, const float *bias,
     uint32_t *id, float *w);
-/* The scores p [n] of all experts in double; for CHOSEN those of a softmax over
+/* The scores p [n] of all experts in double; for CHOSEN by a softmax over
  * all. */
 void router_scores(const struct router *r, const float *z, double *p);
 /*
- * The gradient at the logits.
+ * The gradient of the logits.
  *   id  [k] as router_choose set it
- *   dw  [k] the gradient at the weights
- *   dp  [n] a further gradient at the scores; NULL: none
+ *   dw  [k] the gradient of the weights
+ *   dp  [n] a further gradient of the scores; NULL: none
  *   dz  [n] out
  * The choice itself has no gradient.
  */

@@ -17,7 +17,7 @@
 #include "model/model.h"
 
 struct model_share {
-    struct model m;   /* c.H, c.KV, c.mlp: of the share's widest block */
+    struct model m;   /* c.H, c.KV, c.mlp: of the widest block of the share */
     struct arena mem; /* the share's matrices of blocks: in their stored type,
                        * or in fp32 if the cut splits a quantised block */
 };

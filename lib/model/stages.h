@@ -29,16 +29,17 @@ size_t stages_cut(const struct pipeline *s, size_t L, size_t k);
 /* The rank that updates a group (numbered as in tmodel.h). */
 size_t stages_owner(const struct pipeline *s, size_t L, size_t group);
 
-/* A rank's pass through one of its stages, of one of the pieces that a
- * message's rows are cut into.  back: 0 forward, 1 backward. */
+/* A rank's pass through one of its stages, for one piece of a message's rows.
+ * back: 0 forward, 1 backward. */
 struct stage_op {
     size_t stage, piece;
     int back;
 };
-/* A rank's passes in their order are stages_op(s, pieces, i), i < stages_ops(s,
- * pieces).  If a rank has several stages, these count pieces as rounded up to a
- * multiple of n: skip those whose piece is not below `pieces`.  At the model's
- * last stage a piece's backward pass comes right after its forward pass. */
+/* The i-th pass of a rank is stages_op(s, pieces, i), for i < stages_ops(s,
+ * pieces).  If a rank has several stages, the number of pieces counts as
+ * rounded up to a multiple of n: skip passes whose piece is not below `pieces`.
+ * At the model's last stage a piece's backward pass comes right after its
+ * forward pass. */
 size_t stages_ops(const struct pipeline *s, size_t pieces);
 struct stage_op stages_op(const struct pipeline *s, size_t pieces, size_t i);
 /* The number of forward passes that a rank does, over all its stages, before

@@ -13,8 +13,8 @@ struct tensor_out {
     size_t parts;           /* 1, unless the family is fused */
     size_t joined; /* number of tensors from w on that one tensor of all experts
                     * has (experts_joined.h); 0: none */
-    struct weight slice; /* w, if it is one expert's part of a weight, or a
-                             * vector that is written as a matrix */
+    struct weight slice; /* what w points to if it is one expert's rows of a
+                          * weight, or a vector written as a matrix */
     float less;          /* subtracted from the values when written */
     size_t perm; /* number of heads, each of whose rows are permuted when
                   * written; 0: none are */

@@ -16,8 +16,8 @@ struct adamw_opt {
     double clip;       /* largest norm of the gradient; 0: no clipping */
     double limit;      /* a gradient of larger norm is not applied; 0: no
                         * limit */
-    double mask_decay; /* SR-STE (model/effective.h): this times each masked
-                        * weight is added to its gradient */
+    double mask_decay; /* SR-STE (model/effective.h): mask_decay times each
+                        * masked weight is added to its gradient */
     double average;    /* after the update the average of each parameter
                         * becomes `average` times itself plus the rest times
                         * the parameter (adamw_average) */
@@ -30,9 +30,9 @@ struct adamw *adamw_new(const struct tmodel *t, enum dtype moments);
 /* adamw_new for the ranks of g (NULL: this rank alone).  Each rank has the
  * moments of its part of every group.  adamw_step updates that part from its
  * gradients, and gives the new parameters to all ranks.  The norm is taken over
- * all parts.  even: cut spans finer.  The norm's last bits differ from those
- * without it, but do not depend on the number of ranks.  Implied if g has
- * several ranks and the model is not in stages. */
+ * all parts.  even: sum the norm over finer spans, so that its bits do not
+ * depend on the number of ranks; without it the last bits differ.  Implied if g
+ * has several ranks and the model is not in stages. */
 struct adamw *adamw_new_parts(const struct tmodel *t, enum dtype moments,
     const struct dist_group *g, int even);
 void adamw_free(struct adamw *a);

@@ -45,10 +45,10 @@ struct logp_out {
 void head_logp_rows(struct head_logp *h, const struct weight *w,
     const float *hs, const uint32_t *target, size_t n, double tau,
     const struct logp_out *out);
-/* The gradient of a loss L at the predictions of the last head_logp_rows, from
+/* The gradient of a loss L of the predictions of the last head_logp_rows, from
  * dlogp [n] = dL/dlogp and dentropy [n] = dL/dentropy (NULL: 0; else entropy
  * was asked for): adds to dw [V,d] (NULL: not wanted), and writes dh [n,d], the
- * gradient at hs. */
+ * gradient of hs. */
 void head_logp_grad(struct head_logp *h, const struct weight *w,
     const float *hs, const uint32_t *target, size_t n, double tau,
     const float *dlogp, const float *dentropy, float *dw, float *dh);

@@ -34,22 +34,22 @@ void head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
 /* Cap logits as config.final_cap does; 0: do not.  Call it next after
  * head_slices_init, with its arena. */
 void head_slices_cap(struct head_slices *h, struct arena *a, double cap);
-/* Cap the logits of slice s of n predictions; before they are used. */
+/* Cap the logits of slice s of n predictions, before they are used. */
 void head_slices_capped(const struct head_slices *h, size_t s, size_t n);
-/* For logits that were capped, keep row i of slice s before its gradient takes
- * its place, and take the gradient through the cap.  by: the row's logits are
- * the capped ones times it. */
+/* Called before the gradient of slice s overwrites its logits: keeps row i,
+ * which was capped, and takes the gradient back through the cap.  by: the
+ * capped logits were multiplied by it. */
 void head_slices_keep(const struct head_slices *h, size_t s, size_t i,
     size_t worker);
 void head_slices_uncap(const struct head_slices *h, size_t s, size_t i,
     size_t worker, float by);
-/* A worker's room for widened weights, or NULL. */
+/* A worker's memory for widened weights, or NULL. */
 float *head_slices_wide(const struct head_slices *h, size_t worker);
 /* Width of slice s: the last one may be narrower. */
 size_t head_slices_cols(const struct head_slices *h, size_t s);
-/* From the gradients in slice s at the logits of n predictions hs [n,d], add
- * that of the head ws [V,d] to dw [V,d] (NULL: it is not wanted), and make the
- * slice's part of dh. */
+/* From the gradients of the logits of n predictions hs [n,d] in slice s, add
+ * the gradient of the head ws [V,d] to dw [V,d] (NULL: it is not wanted), and
+ * compute the slice's part of dh. */
 void head_slices_products(const struct head_slices *h, size_t s, size_t n,
     const struct weight *ws, const float *hs, float *dw, size_t worker);
 /* Write dh [n,d], the sum of the slices' parts. */

@@ -20,7 +20,7 @@ void param_shards_keep(struct param_shards *p, const struct dist_group *node);
 void param_shards_free(struct param_shards *p);
 /* Bytes of buffers and copies. */
 size_t param_shards_bytes(const struct param_shards *p);
-/* Call it after adamw_step, which changes parameters: they are gathered
+/* Call it after adamw_step, which changes parameters: they must be gathered
  * again. */
 void param_shards_changed(struct param_shards *p);
 

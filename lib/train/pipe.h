@@ -1,11 +1,8 @@
-/*
- * Running rows through ranks that each have stages of a model (model/stages.h).
+/* Runs rows through ranks that each have stages of a model (model/stages.h).
  * Rows are cut into pieces; a piece's output is sent to the rank of the next
  * stage, and its gradient comes back.  Each rank adds pieces in order, so
- * gradients have the same bits as in one process with all stages.
- *
- * Every rank calls the same functions in the same order, with the same rows.
- */
+ * gradients have the same bits as in one process with all stages.  Every rank
+ * calls the same functions in the same order, with the same rows. */
 #ifndef TRAIN_PIPE_H
 #define TRAIN_PIPE_H
 
@@ -20,8 +17,7 @@ void pipe_free(struct pipe *x);
 /* Bytes of the buffer for a group that rank 0 fetches to write it to a file. */
 size_t pipe_bytes(const struct pipe *x);
 /* The fetch to set as t->m.fetch while rank 0 writes t's weights
- * (weights_write) and the other ranks call fetch_each.  Not for
- * passes. */
+ * (weights_write) and the other ranks call fetch_each.  Not for passes. */
 const struct fetch *pipe_fetch(const struct pipe *x);
 
 /* Cut `rows` rows into pieces of `some` rows (the last piece may have fewer),

@@ -26,11 +26,11 @@ struct plan {
 /* Sizes of a run that do not follow from its model. */
 struct plan_load {
     size_t T;           /* tokens of a row */
-    size_t tokens;      /* of a step */
+    size_t tokens;      /* tokens of a step */
     size_t head;        /* bytes of a teacher's head held in memory */
     size_t input;       /* bytes of messages */
     size_t judge;       /* step_judge_bytes, or 0 */
-    size_t program;     /* as above */
+    size_t program;     /* bytes of the process besides the other members */
     size_t ranks;       /* ranks_bytes, or 0 */
     size_t buffers;     /* param_shards_bytes, or 0 */
     enum dtype moments; /* type of the optimiser's moments */
