@@ -1,7 +1,6 @@
 /* Guessing tokens by a smaller model; see draft.h. */
 #include "gen/draft.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "gen/engine_impl.h"
 
 #include <stdlib.h>
@@ -59,22 +58,15 @@ draft_bytes(const struct gen_engine *g)
 
 /* ---- guesses ---- */
 
-/* Choose a guess as emit.c chooses a token: by the same random number. */
 static void
 guess_task(void *ctx, size_t i, size_t worker)
 {
     struct gen_engine *g = ctx;
     struct gen_text *t = g->draft->who[i];
-    const struct gen_params *p = t->r.params;
-    const float *z = g->draft->logits + i * g->limits.draft->c.V;
-    const size_t next = t->ids.n - t->r.n;
-    const struct sample_past past = { t->ids.v, t->ids.v + t->r.n, t->end.v,
-        t->r.n, next, next < p->least ? t->end.n : 0 };
+    const size_t V = g->limits.draft->c.V;
 
-    t->chosen = UINT32_MAX;
-    if (sample_finite(z, g->limits.draft->c.V))
-        t->chosen = sample_next(&p->how, &past, z, g->draft->V,
-            rng_unit(rng_key(p->seed, t->r.number), next), &g->room[worker]);
+    t->chosen = gen_next(t, t->ids.n - t->r.n, g->draft->logits + i * V, V,
+        g->draft->V, &g->room[worker]);
 }
 
 /* Collect the running texts that want more than `has` guesses. */

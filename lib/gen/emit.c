@@ -9,6 +9,20 @@
 #include <math.h>
 #include <string.h>
 
+uint32_t
+gen_next(const struct gen_text *t, size_t next, const float *z, size_t V,
+    size_t most, struct sample_room *room)
+{
+    const struct gen_params *p = t->r.params;
+    const struct sample_past past = { t->ids.v, t->ids.v + t->r.n, t->end.v,
+        t->r.n, next, next < p->least ? t->end.n : 0 };
+
+    if (!sample_finite(z, V))
+        return UINT32_MAX;
+    return sample_next(&p->how, &past, z, most,
+        rng_unit(rng_key(p->seed, t->r.number), next), room);
+}
+
 /* Choose the token after the first `next` new tokens of a text, by a row of
  * logits. */
 static void
@@ -16,17 +30,11 @@ choose_token(struct gen_engine *g, const struct gen_text *t, size_t next,
     size_t row, struct sample_room *room)
 {
     const struct gen_params *p = t->r.params;
-    const struct sample_past past = { t->ids.v, t->ids.v + t->r.n, t->end.v,
-        t->r.n, next, next < p->least ? t->end.n : 0 };
     const float *z = g->logits + row * g->m->c.V;
     struct gen_top *top = &g->top[row];
 
-    top->chosen = UINT32_MAX;
-    if (!sample_finite(z, g->m->c.V))
-        return;
-    top->chosen = sample_next(&p->how, &past, z, g->V,
-        rng_unit(rng_key(p->seed, t->r.number), next), room);
-    if (p->logprobs) {
+    top->chosen = gen_next(t, next, z, g->m->c.V, g->V, room);
+    if (p->logprobs && top->chosen != UINT32_MAX) {
         const double lse = sample_lse(z, g->m->c.V);
 
         top->own = sample_logp(z[top->chosen], lse);

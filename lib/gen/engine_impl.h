@@ -86,6 +86,11 @@ void gen_keep_pages(struct gen_engine *g, struct gen_text *t);
 /* Take a running text's pages and its number from it. */
 void gen_drop(struct gen_engine *g, struct gen_text *t);
 
+/* Choose the token after the first `next` new tokens of a text by logits z [V],
+ * among the ids below `most`.  A draft and the model call it for the same
+ * `next` with the same random number.  UINT32_MAX: a logit is not finite. */
+uint32_t gen_next(const struct gen_text *t, size_t next, const float *z,
+    size_t V, size_t most, struct sample_room *room);
 /* Choose the next token of each text that has a row of logits. */
 void gen_choose(struct gen_engine *g);
 /* Report what a step has computed for a text.  Returns why it ends, or
