@@ -23,8 +23,7 @@ draft_new(const struct gen_engine *g)
     const struct model *m = l->draft;
     struct draft *d = xcalloc(1, sizeof *d);
 
-    d->kv = kv_new(m, g->pool, l->texts, l->texts * kv_pages(l->longest),
-        l->longest);
+    d->kv = kv_new(m, g->pool, l->texts, l->pages, l->longest);
     d->V = m->c.V < g->V ? m->c.V : g->V;
     d->logits = xreallocarray(NULL, l->texts * m->c.V, sizeof *d->logits);
     d->states = xreallocarray(NULL, l->texts * (1 + l->guesses) * g->m->c.d,
@@ -69,21 +68,30 @@ guess_task(void *ctx, size_t i, size_t worker)
         g->draft->V, &g->room[worker]);
 }
 
-/* Collect the running texts that want more than `has` guesses. */
+/* Collect the running texts that want more than `has` guesses.  If the draft's
+ * cache has too few pages for a text, the text gets no more guesses. */
 static void
 collect_texts(struct gen_engine *g, size_t has)
 {
     struct draft *d = g->draft;
+    size_t room = kv_unused(d->kv);
 
     d->n = 0;
     for (size_t i = 0; i < g->nrun; i++) {
         struct gen_text *t = g->run[i];
+        const size_t known = kv_length(d->kv, t->slot);
+        const size_t pages = kv_pages(t->ids.n) - kv_pages(known);
 
         if (t->row != GEN_DRAFT_ROW || t->guesses <= has)
             continue;
+        if (pages > room) {
+            t->guesses = has;
+            continue;
+        }
+        room -= pages;
         d->more[d->n] = (struct kv_more){ .text = t->slot,
-            .ids = t->ids.v + kv_length(d->kv, t->slot),
-            .n = t->ids.n - kv_length(d->kv, t->slot),
+            .ids = t->ids.v + known,
+            .n = t->ids.n - known,
             .logits = 1 };
         d->who[d->n++] = t;
     }
@@ -120,7 +128,7 @@ draft_guess(struct gen_engine *g, size_t row)
         if (d->n == 0)
             break;
         if (kv_feed(d->kv, d->more, d->n, d->logits) < 0)
-            mem_exhausted("pages of the draft");
+            mem_exhausted("planned pages of the draft");
         pool_run(g->pool, d->n, guess_task, g);
         for (size_t i = 0; i < d->n; i++) {
             struct gen_text *t = d->who[i];

@@ -13,8 +13,9 @@ struct draft *draft_new(const struct gen_engine *g);
 void draft_free(struct draft *d);
 size_t draft_bytes(const struct gen_engine *g);
 /* For each running text whose row is GEN_DRAFT_ROW: push `guesses` guessed
- * tokens to its ids, fewer if the draft's logits are not finite; set `guesses`,
- * `feed`, `states`, and `row`, from number `row` on. */
+ * tokens to its ids, fewer if the draft's logits are not finite or its cache,
+ * which has as many pages as the engine's but shares none, is full; set
+ * `guesses`, `feed`, `states`, and `row`, from number `row` on. */
 void draft_guess(struct gen_engine *g, size_t row);
 /* Compute the rows of logits of these texts from their states. */
 void draft_logits(struct gen_engine *g);

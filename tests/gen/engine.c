@@ -374,6 +374,54 @@ test_drafts(const char *name, const char *draft_name)
     model_close(&draft);
 }
 
+/* Write 4 texts of one long prompt; the engine's cache shares the pages of the
+ * prompt, the draft's does not.  Returns the number of guesses. */
+static size_t
+write_sharing(const struct model *m, struct pool *pool, size_t pages,
+    struct heard h[4])
+{
+    const struct gen_limits l = { 4, pages, LONGEST, 256, 0, 0, m, 4 };
+    struct gen_engine *g = gen_new(m, pool, NULL, &l);
+    struct gen_stats s;
+
+    for (size_t k = 0; k < 4; k++) {
+        hear_init(&h[k]);
+        h[k].params.most = 20;
+        h[k].params.past_eos = 1;
+        h[k].params.logprobs = 1;
+        h[k].r.number = k;
+        for (size_t i = 0; i < 3 * KV_PAGE; i++)
+            tok_ids_push(&h[k].prompt, 1 + (uint32_t)(i % 7));
+        add_heard(g, &h[k]);
+    }
+    run_engine(g);
+    gen_statistics(g, &s);
+    gen_free(g);
+    return (size_t)s.guessed;
+}
+
+static void
+test_draft_pages(const struct model *m, struct pool *pool)
+{
+    struct heard few[4] = { 0 }, many[4] = { 0 };
+    const size_t guessed = write_sharing(m, pool, 15, few);
+    const size_t most = write_sharing(m, pool, 16, many);
+    int same = 1;
+
+    for (size_t k = 0; k < 4; k++) {
+        same &= few[k].next.n == 20 && many[k].next.n == 20 &&
+            memcmp(few[k].next.v, many[k].next.v, 20 * sizeof *few[k].next.v) ==
+                0 &&
+            memcmp(few[k].logp.p, many[k].logp.p, 20 * sizeof(float)) == 0;
+        hear_release(&few[k]);
+        hear_release(&many[k]);
+    }
+    ok(same, "a draft with few pages changes no bit of the texts");
+    ok(0 < guessed && guessed < most,
+        "it guesses for the texts that have pages (%zu of %zu guesses)",
+        guessed, most);
+}
+
 /* A step for the prompt gives a token, and 12 more steps 5 tokens each. */
 static void
 test_draft_steps(const struct model *m, struct pool *pool)
@@ -591,6 +639,7 @@ main(void)
     open_family(&m, "qwen2");
     test_shared(&m, pool);
     test_draft_steps(&m, pool);
+    test_draft_pages(&m, pool);
     test_scores(&m, pool);
     test_ends(&m, pool);
     test_refused(&m, pool);
