@@ -154,20 +154,11 @@ draft_logits(struct gen_engine *g)
 /* ---- after the model has chosen ---- */
 
 void
-draft_withdraw(struct gen_text *t)
-{
-    t->ids.n -= t->guesses;
-}
-
-void
 draft_forget(struct gen_engine *g, const struct gen_text *t)
 {
     const size_t n = t->ids.n - 1; /* the last token was not computed yet */
 
-    if (t->states == NULL || t->feed == 0)
-        return;
-    if (kv_length(g->kv, t->slot) > n)
-        kv_cut(g->kv, t->slot, n);
+    kv_cut(g->kv, t->slot, n);
     if (kv_length(g->draft->kv, t->slot) > n)
         kv_cut(g->draft->kv, t->slot, n);
 }

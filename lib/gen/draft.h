@@ -19,9 +19,7 @@ size_t draft_bytes(const struct gen_engine *g);
 void draft_guess(struct gen_engine *g, size_t row);
 /* Compute the rows of logits of these texts from their states. */
 void draft_logits(struct gen_engine *g);
-/* Take the guesses from the end of a text's ids. */
-void draft_withdraw(struct gen_text *t);
-/* Let the caches forget guesses that a text did not get. */
+/* Let the caches forget the guesses of this step that a text did not get. */
 void draft_forget(struct gen_engine *g, const struct gen_text *t);
 /* Let the draft forget a text. */
 void draft_drop(struct gen_engine *g, const struct gen_text *t);

@@ -236,8 +236,7 @@ gen_report(struct gen_engine *g, struct gen_text *t)
 {
     enum gen_reason why = GEN_GOES_ON;
 
-    if (t->guesses > 0)
-        draft_withdraw(t);
+    t->ids.n -= t->guesses;
     if (t->feed == 0 || t->cancelled)
         return GEN_GOES_ON;
     if (t->r.score)
