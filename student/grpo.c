@@ -61,9 +61,9 @@ static const struct opt options[] = { OPTIONS_MODEL(a), OPTIONS_ROLLOUT(texts),
         "ratio"),
     OPT_SIZE(0, "iterations", &o.iterations, 1, 1000, "n",
         "steps made of each batch of texts"),
-    OPTIONS_OPTIMISER(a, "1e-6"), OPTIONS_WEIGHTS(a), OPTIONS_STEPS(a),
-    OPTIONS_PASSES(a), OPTIONS_PRECISION(a), OPTIONS_RANKS(a), OPTIONS_SAVE(a),
-    OPTIONS_RESUME(a), OPT_END };
+    OPTIONS_OPTIMISER(a, "1e-6"), OPTIONS_WEIGHTS(a), OPTIONS_LORA(a),
+    OPTIONS_STEPS(a), OPTIONS_PASSES(a), OPTIONS_PRECISION(a), OPTIONS_RANKS(a),
+    OPTIONS_SAVE(a), OPTIONS_RESUME(a), OPT_END };
 
 /* ---- options ---- */
 
@@ -102,6 +102,10 @@ check_grpo(struct student *s)
             "who judges the texts? give a program by --reward, such as "
             "--reward 'awk -f judge.awk'");
     parse_weights();
+    if (a.lora_dropout > 0.0)
+        die(EX_USAGE,
+            "--lora-dropout: texts are written without it, so ratios of "
+            "probabilities would not begin at 1: leave it out");
     if (texts.rows % o.group != 0)
         die(EX_USAGE,
             "-B %zu: is no whole number of groups of %zu texts: take a "
@@ -137,6 +141,12 @@ open_grpo(struct student *s, const char *input)
     struct err e;
 
     s->own = r;
+    if (s->t.adapter != NULL && s->t.adapter->dropout > 0.0)
+        die(EX_INPUT,
+            "%s: texts are written without its lora_dropout, so ratios of "
+            "probabilities would not begin at 1: set it to 0 in "
+            "adapter_config.json",
+            a.adapter != NULL ? a.adapter : a.run);
     rollout_open(&r->g.roll, s, &texts, input);
     if (o.reference != NULL &&
         ckpt_hash_model(o.reference, s->in.teacher, &e) < 0)

@@ -37,9 +37,9 @@ static const struct opt options[] = { OPTIONS_MODEL(a), OPTIONS_ROLLOUT(texts),
     OPT_STR(0, "kl-direction", &a.direction, "name",
         "direction of KL: forward (teacher || student), reverse, or js:beta "
         "(Jensen-Shannon)"),
-    OPTIONS_OPTIMISER(a, "1e-6"), OPTIONS_WEIGHTS(a), OPTIONS_STEPS(a),
-    OPTIONS_PASSES(a), OPTIONS_PRECISION(a), OPTIONS_RANKS(a), OPTIONS_SAVE(a),
-    OPTIONS_RESUME(a), OPT_END };
+    OPTIONS_OPTIMISER(a, "1e-6"), OPTIONS_WEIGHTS(a), OPTIONS_LORA(a),
+    OPTIONS_STEPS(a), OPTIONS_PASSES(a), OPTIONS_PRECISION(a), OPTIONS_RANKS(a),
+    OPTIONS_SAVE(a), OPTIONS_RESUME(a), OPT_END };
 
 struct on_policy {
     struct rollout roll;
