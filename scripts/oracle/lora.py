@@ -149,4 +149,5 @@ def main(out):
         torch=torch.__version__, transformers=transformers.__version__))
 
 
-main(sys.argv[1])
+if __name__ == '__main__':
+    main(sys.argv[1])

@@ -1,7 +1,10 @@
 """Golden values of advantages, losses and gradients of GRPO and its variants, in
 double precision, by the code of TRL's GRPOTrainer and PyTorch's autograd.
 usage: policy.py GOLDEN         (tests/golden; reads grad/untied.safetensors,
-                                 writes grad/policy.safetensors)
+                                 lora/two, lora/start and lora/start_dora,
+                                 writes grad/policy.safetensors and, by PEFT,
+                                 lora/policy-start.safetensors and
+                                 lora/policy-start_dora.safetensors)
 seed 5
 
 ADVANTAGES  CASE.reward [groups,n] (NaN: none), and for the scales group, batch
@@ -17,13 +20,15 @@ STEP        the student of grad/untied, texts step.ids [4,S] of step.length ids
             after prompts of step.start ids, temperature 0.8, advantages
             step.advantage, step.old and step.ref [4,S] of the texts' tokens,
             beta 0.04, corrected: for each kind step.KIND.value as above, and
-            step.KIND.TENSOR, the gradient, float32"""
+            step.KIND.TENSOR, the gradient, float32; the files of lora/ have
+            those of the adapter's tensors alone, for grpo and dapo"""
 import inspect
 import os
 import sys
 import textwrap
 import types
 
+import peft
 import torch
 import trl
 from safetensors import safe_open
@@ -31,6 +36,7 @@ from trl.trainer import grpo_trainer as M
 
 import grad as G
 import llama_ref as R
+import lora
 import st
 
 torch.set_default_dtype(torch.float64)
@@ -145,18 +151,15 @@ def losses(out):
                 print(name, value.tolist())
 
 
-def step(path, out):
-    with safe_open(path, 'pt') as f:
-        w = {n.removeprefix('student.'):
-             f.get_tensor(n).double().requires_grad_() for n in f.keys()
-             if n.startswith('student.') and n.endswith('.weight')}
+def step(out, params, vocab, logits, kinds):
+    """a step's values, and its gradients of params {name: tensor}; logits: the
+    function of ids [T] that gives z [T,vocab]"""
     start, own, S = [3, 5, 1, 4], [6, 1, 8, 3], 10
-    ids = torch.randint(0, G.BASE['vocab'], (4, S))
+    ids = torch.randint(0, vocab, (4, S))
     mask = (torch.arange(S) < torch.tensor(own)[:, None]).long()
     x = []
     for i, (a, n) in enumerate(zip(start, own)):
-        z = R.forward(w, G.STUDENT, ids[i, :a + n])[0]
-        z = torch.stack(list(z)) / 0.8
+        z = logits(ids[i, :a + n]) / 0.8
         p = torch.log_softmax(z[a - 1:-1], -1)
         x.append(torch.cat([p[torch.arange(n), ids[i, a:a + n]],
                             torch.zeros(S - n)]))
@@ -168,25 +171,55 @@ def step(path, out):
                 'step.ref': ref.float(), 'step.advantage': advantage,
                 'step.start': torch.tensor(start).double(),
                 'step.length': torch.tensor(own).double()})
-    for kind in ('grpo', 'bnpo', 'dr_grpo', 'dapo'):
+    for kind in kinds:
         loss, value = compute(kind, x, mask, advantage, old, ref, 0.04, 1)
         out[f'step.{kind}.value'] = value
-        grads = torch.autograd.grad(loss, list(w.values()), retain_graph=True)
-        for n, g in zip(w, grads):
+        grads = torch.autograd.grad(loss, list(params.values()),
+                                    retain_graph=True)
+        for n, g in zip(params, grads):
             out[f'step.{kind}.{n}'] = g.float()
         print('step', kind, value.tolist())
 
 
+def step_model(path, out):
+    with safe_open(path, 'pt') as f:
+        w = {n.removeprefix('student.'):
+             f.get_tensor(n).double().requires_grad_() for n in f.keys()
+             if n.startswith('student.') and n.endswith('.weight')}
+    step(out, w, G.BASE['vocab'],
+         lambda ids: torch.stack(list(R.forward(w, G.STUDENT, ids)[0])),
+         ('grpo', 'bnpo', 'dr_grpo', 'dapo'))
+
+
+def step_adapter(folder, name, out):
+    """the step of an adapter of PEFT's"""
+    with safe_open(f'{folder}/two/model.safetensors', 'pt') as f:
+        w = {n: f.get_tensor(n).double() for n in f.keys()}
+    m = lora.load(w, lora.TWO, f'{folder}/{name}')
+    params = {n.replace('.default', '').replace('vector.weight', 'vector'): p
+              for n, p in m.named_parameters() if p.requires_grad}
+    step(out, params, lora.TWO['vocab'], lambda ids: m(ids[None]).logits[0],
+         ('grpo', 'dapo'))
+
+
+def save(path, out, *modules):
+    st.save(path, out, dict(made_by='scripts/oracle/policy.py GOLDEN', seed=5,
+                            versions=st.versions(torch, trl, *modules)))
+    print(path, os.path.getsize(path))
+
+
 def main():
-    out = {}
+    out, golden = {}, sys.argv[1]
     torch.manual_seed(5)
     advantages(out)
     losses(out)
-    step(f'{sys.argv[1]}/grad/untied.safetensors', out)
-    path = f'{sys.argv[1]}/grad/policy.safetensors'
-    st.save(path, out, dict(made_by='scripts/oracle/policy.py GOLDEN', seed=5,
-                            versions=st.versions(torch, trl)))
-    print(path, os.path.getsize(path))
+    step_model(f'{golden}/grad/untied.safetensors', out)
+    save(f'{golden}/grad/policy.safetensors', out)
+    for name in ('start', 'start_dora'):
+        torch.manual_seed(5)
+        out = {}
+        step_adapter(f'{golden}/lora', name, out)
+        save(f'{golden}/lora/policy-{name}.safetensors', out, peft)
 
 
 main()

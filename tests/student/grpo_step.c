@@ -1,13 +1,14 @@
 /*
  * A step of student grpo on given texts: loss, figures and the gradient of
- * every tensor against TRL's loss and PyTorch in double precision
- * (scripts/oracle/policy.py).
+ * every tensor against TRL's loss and PyTorch in double precision, of adapters
+ * against PEFT's (scripts/oracle/policy.py).
  */
 #include "../lib/golden.h"
 #include "../lib/kern_sets.h"
 #include "../lib/tap.h"
 #include "base/pool.h"
 #include "cli/die.h"
+#include "model/adapter_file.h"
 #include "model/family.h"
 #include "student/grpo_batch.h"
 
@@ -53,6 +54,35 @@ tensor_off(const char *kind, const char *name, const float *got)
     return golden_off(got, golden_get(&golden, key));
 }
 
+/* gradient_off of a model with an adapter. */
+static double
+adapter_off(const struct tmodel *t, const char *kind)
+{
+    static const char *const parts[] = { "lora_A.weight", "lora_B.weight",
+        "lora_magnitude_vector" };
+    double worst = 0.0;
+
+    for (size_t i = 0; i < L * W_N; i++) {
+        const struct low_rank *l = &t->adapter->low[i];
+        const char *module = block_tensor_name(&t->m.c, (int)(i % W_N));
+        const struct group *g = &t->group[i / W_N];
+        const float *const p[] = { l->a, l->b, l->m };
+
+        for (size_t k = 0; k < 3 && l->rank > 0; k++) {
+            char name[140];
+
+            if (p[k] == NULL)
+                continue;
+            snprintf(name, sizeof name,
+                "base_model.model.model.layers.%zu.%.*s.%s", i / W_N,
+                (int)(strrchr(module, '.') - module), module, parts[k]);
+            worst =
+                farther(worst, tensor_off(kind, name, g->g + (p[k] - g->p)));
+        }
+    }
+    return worst;
+}
+
 static double
 gradient_off(const struct tmodel *t, const char *kind)
 {
@@ -60,6 +90,8 @@ gradient_off(const struct tmodel *t, const char *kind)
         "model.norm.weight", "lm_head.weight" };
     double worst = 0.0;
 
+    if (t->adapter != NULL)
+        return adapter_off(t, kind);
     for (size_t i = 0; i < L; i++)
         for (int w = 0; w <= W_DOWN; w++) {
             char name[100];
@@ -136,30 +168,69 @@ test_kind(const char *set, struct student *s, int kind, size_t micro)
     text_rows_release(&g.roll.rows);
 }
 
-int
-main(void)
+/* Steps of all weights. */
+static void
+test_model(const char *set, struct student *s)
 {
-    static const struct args a = { .model =
-                                       "tests/golden/grad/untied-student" };
-    struct student s = { .a = &a, .ranks = *dist_world() };
     struct model m;
     struct err e;
 
     golden_open(&golden, "tests/golden/grad/policy.safetensors");
+    if (model_open(&m, s->a->model, &e) < 0 || tmodel_init(&s->t, &m, &e) < 0)
+        die_err(&e);
+    s->opt = adamw_new(&s->t, DT_F32);
+    for (int kind = POLICY_GRPO; kind <= POLICY_DAPO; kind++)
+        test_kind(set, s, kind, 1 + (size_t)kind);
+    adamw_free(s->opt);
+    tmodel_release(&s->t);
+    model_close(&m);
+    golden_close(&golden);
+}
+
+/* Steps of the adapter `name`. */
+static void
+test_adapter(const char *set, struct student *s, const char *name)
+{
+    char path[100], what[60];
+    struct err e;
+
+    snprintf(what, sizeof what, "%s, adapter %s", set, name);
+    snprintf(path, sizeof path, "tests/golden/lora/policy-%s.safetensors",
+        name);
+    golden_open(&golden, path);
+    snprintf(path, sizeof path, "tests/golden/lora/%s", name);
+    if (model_open(&s->base, s->a->model, &e) < 0 ||
+        adapter_open(&s->adapter, path, &s->base, s->pool, &e) < 0)
+        die_err(&e);
+    tmodel_init_adapter(&s->t, &s->base, &s->adapter);
+    s->opt = adamw_new(&s->t, DT_F32);
+    test_kind(what, s, POLICY_GRPO, 1);
+    test_kind(what, s, POLICY_DAPO, 3);
+    adamw_free(s->opt);
+    tmodel_release(&s->t);
+    adapter_close(&s->adapter);
+    model_close(&s->base);
+    golden_close(&golden);
+}
+
+int
+main(void)
+{
+    static const struct args whole = { .model =
+                                           "tests/golden/grad/untied-student" };
+    static const struct args adapted = { .model = "tests/golden/lora/two" };
+    struct student s = { .ranks = *dist_world() };
+
     s.pool = pool_new(2, NULL);
     for (int i = 0; i < KERN_SETS; i++) {
         if (!kern_sets_use(kern_sets[i]))
             continue;
-        if (model_open(&m, a.model, &e) < 0 || tmodel_init(&s.t, &m, &e) < 0)
-            die_err(&e);
-        s.opt = adamw_new(&s.t, DT_F32);
-        for (int kind = POLICY_GRPO; kind <= POLICY_DAPO; kind++)
-            test_kind(kern_sets[i], &s, kind, 1 + (size_t)kind);
-        adamw_free(s.opt);
-        tmodel_release(&s.t);
-        model_close(&m);
+        s.a = &whole;
+        test_model(kern_sets[i], &s);
+        s.a = &adapted;
+        test_adapter(kern_sets[i], &s, "start");
+        test_adapter(kern_sets[i], &s, "start_dora");
     }
     pool_free(s.pool);
-    golden_close(&golden);
     return done_testing();
 }
