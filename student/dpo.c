@@ -3,6 +3,7 @@
 #include "command.h"
 #include "pairs.h"
 #include "reference.h"
+#include "stored.h"
 #include "student.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 static struct args a = { ARGS_DEFAULT };
-static const char *loss = "sigmoid", *reference, *template;
+static const char *loss = "sigmoid", *reference, *store, *template;
 static double beta = 0.1, smoothing;
 static size_t B = 8, T = 2048, epochs = 1;
 
@@ -38,6 +39,9 @@ static const struct opt options[] = { OPTIONS_MODEL(a), OPT_GROUP("pairs"),
         "probability that a pair is the wrong way round"),
     OPT_STR(0, "reference", &reference, "model",
         "reference model (default: that of -m)"),
+    OPT_STR(0, "store-reference", &store, "file",
+        "write the pairs with the reference's log probabilities to this file "
+        "first"),
     OPTIONS_OPTIMISER(a, "1e-6"), OPTIONS_WEIGHTS(a), OPTIONS_LORA(a),
     OPTIONS_STEPS(a), OPTIONS_PASSES(a), OPTIONS_PRECISION(a), OPTIONS_RANKS(a),
     OPTIONS_SAVE(a), OPTIONS_RESUME(a), OPT_END };
@@ -180,6 +184,20 @@ batch_pairs(size_t k)
     return left < B ? left : B;
 }
 
+/* Compute the reference's numbers of all pairs now, and store them. */
+static void
+store_references(const struct student *s)
+{
+    if (dpo.pairs.given)
+        die(EX_USAGE,
+            "--store-reference %s: all pairs have log probabilities of a "
+            "reference already: leave it out",
+            store);
+    stored_write(&dpo.pairs, dpo.reference, &s->ranks, store);
+    reference_close(dpo.reference);
+    dpo.reference = NULL;
+}
+
 static void
 open_pairs(struct student *s, const char *input)
 {
@@ -188,7 +206,8 @@ open_pairs(struct student *s, const char *input)
         .tokenizer = a.tokenizer != NULL ? a.tokenizer : a.model,
         .template = template,
         .V = s->t.m.c.V,
-        .T = T };
+        .T = T,
+        .records = store != NULL };
     struct inputs *in = &s->in;
     struct err e;
 
@@ -203,6 +222,8 @@ open_pairs(struct student *s, const char *input)
         if (ckpt_hash_model(name, in->teacher, &e) < 0)
             die_err(&e);
     }
+    if (store != NULL)
+        store_references(s);
     dpo.logp_loss = (struct logp_loss){ .row = pair_row };
     s->loss = (struct loss_opt){ .tau = 1.0, .logp = &dpo.logp_loss };
     in->name = input != NULL ? input : "<stdin>";
@@ -236,20 +257,11 @@ static void
 refer_row(size_t row)
 {
     const struct pair_batch *b = &dpo.batch;
-    const struct pair *p = b->pair[row];
-    const size_t at = row * b->T;
-    double *ref = dpo.ref[row];
 
-    if (dpo.reference == NULL) {
-        memcpy(ref, p->reference, sizeof dpo.ref[row]);
-        return;
-    }
-    reference_row(dpo.reference,
-        &(struct rows){ 1, b->T, b->ids + at, b->first + at }, b->scored + at,
-        1.0, dpo.logp);
-    ref[0] = ref[1] = 0.0;
-    for (size_t i = 0; i < b->T; i++)
-        ref[i >= p->n[0]] += dpo.logp[i];
+    if (dpo.reference == NULL)
+        memcpy(dpo.ref[row], b->pair[row]->reference, sizeof dpo.ref[row]);
+    else
+        stored_refer(dpo.reference, b, row, dpo.logp, dpo.ref[row]);
 }
 
 static int

@@ -34,7 +34,7 @@ record_number(const json_t *record, const char *name)
 
 /* Append a pair whose texts are in r->ids. */
 static void
-keep_pair(struct pair_reader *r, size_t prompt, const json_t *record)
+keep_pair(struct pair_reader *r, size_t prompt, json_t *record)
 {
     struct pairs *p = r->p;
     const size_t most = r->from->T / 2;
@@ -47,6 +47,7 @@ keep_pair(struct pair_reader *r, size_t prompt, const json_t *record)
     p->pair = xreallocarray(p->pair, p->n + 1, sizeof *p->pair);
     pair = &p->pair[p->n++];
     *pair = (struct pair){ .prompt = prompt,
+        .record = r->from->records ? json_incref(record) : NULL,
         .reference = { record_number(record, "ref_chosen_logps"),
             record_number(record, "ref_rejected_logps") } };
     for (int k = 0; k < 2; k++) {
@@ -164,6 +165,8 @@ pairs_open(struct pairs *p, const struct pairs_from *from)
 void
 pairs_close(struct pairs *p)
 {
+    for (size_t i = 0; i < p->n; i++)
+        json_decref(p->pair[i].record);
     tok_ids_release(&p->ids);
     free(p->pair);
 }
@@ -197,16 +200,16 @@ write_piece(const struct pair *p, int k, size_t at, uint32_t *ids,
     }
 }
 
-void
-pair_batch_fill(struct pair_batch *b, const struct pairs *p, uint64_t seed,
-    size_t k, size_t B)
+/* Write the texts of b's B pairs to its rows. */
+static void
+write_batch(struct pair_batch *b, size_t B)
 {
     b->B = B;
     b->T = 0;
     for (size_t i = 0; i < B; i++) {
-        const struct pair *q = b->pair[i] = pairs_at(p, seed, k + i);
+        const size_t n = b->pair[i]->n[0] + b->pair[i]->n[1];
 
-        b->T = q->n[0] + q->n[1] > b->T ? q->n[0] + q->n[1] : b->T;
+        b->T = n > b->T ? n : b->T;
     }
     memset(b->ids, 0, B * b->T * sizeof *b->ids);
     memset(b->first, 0xff, B * b->T * sizeof *b->first); /* padding */
@@ -215,6 +218,22 @@ pair_batch_fill(struct pair_batch *b, const struct pairs *p, uint64_t seed,
         for (int t = 0; t < 2; t++)
             write_piece(b->pair[i], t, t == 0 ? 0 : b->pair[i]->n[0],
                 b->ids + i * b->T, b->first + i * b->T, b->scored + i * b->T);
+}
+
+void
+pair_batch_fill(struct pair_batch *b, const struct pairs *p, uint64_t seed,
+    size_t k, size_t B)
+{
+    for (size_t i = 0; i < B; i++)
+        b->pair[i] = pairs_at(p, seed, k + i);
+    write_batch(b, B);
+}
+
+void
+pair_batch_one(struct pair_batch *b, const struct pair *p)
+{
+    b->pair[0] = p;
+    write_batch(b, 1);
 }
 
 struct rows

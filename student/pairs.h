@@ -3,6 +3,7 @@
 #ifndef STUDENT_PAIRS_H
 #define STUDENT_PAIRS_H
 
+#include "format/json.h"
 #include "model/forward.h"
 #include "tok/tok.h"
 
@@ -17,6 +18,7 @@ struct pair {
     size_t prompt;       /* tokens of the prompt in each */
     double reference[2]; /* log probability of each completion given by the
                           * record; NAN: not given */
+    json_t *record;      /* with pairs_from.records: the record; else NULL */
 };
 
 struct pairs {
@@ -37,6 +39,7 @@ struct pairs_from {
     size_t V;              /* ids of the model */
     size_t T;              /* a text has at most T / 2 tokens; its end is cut
                             * off */
+    int records;           /* 1: pairs keep their records */
 };
 /* Dies on errors.  Prints a note of pairs left out because the prompt fills a
  * text. */
@@ -59,6 +62,8 @@ void pair_batch_init(struct pair_batch *b, size_t B, size_t T);
 /* Make a batch of the B pairs k .. k+B-1. */
 void pair_batch_fill(struct pair_batch *b, const struct pairs *p, uint64_t seed,
     size_t k, size_t B);
+/* Make a batch of one pair. */
+void pair_batch_one(struct pair_batch *b, const struct pair *p);
 struct rows pair_batch_rows(const struct pair_batch *b);
 void pair_batch_release(struct pair_batch *b);
 

@@ -58,7 +58,7 @@ is_compared(const char *name)
         "keep", "resume", "override", "rank-timeout", "shard-level", "stages",
         "overlap", "node-copy", "comm-log", "timeline", "published", "ce", "kl",
         "squarehead", "steps", "epochs", "model", "teacher", "reference",
-        "eval", "score-with", "at-once", "reward-time" };
+        "eval", "score-with", "at-once", "reward-time", "store-reference" };
 
     for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
         if (strcmp(name, not [i]) == 0)

@@ -36,6 +36,13 @@ rm half/config.json
 ok '4 ranks go on' prefer 4 half --deterministic --resume
 same 'a run resumed with other ranks has the bits of one process' \
     d1/model.safetensors half/model.safetensors
+for n in 1 4; do
+    ok "$n ranks store what the reference says" prefer $n s$n --deterministic \
+        --store-reference stored$n
+done
+same '4 ranks store the numbers of one process' stored1 stored4
+same 'stored numbers change no bit of 4 ranks' d1/model.safetensors \
+    s4/model.safetensors
 ok 'one process trains an adapter by --deterministic' prefer 1 a1 --lora 4 \
     --deterministic
 for n in 2 4; do

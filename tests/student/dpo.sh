@@ -75,6 +75,21 @@ ok 'log probabilities of the records are used' student dpo -q -m s0 -o stored -B
 ok 'the rewards are differences to them' awk -F '\t' 'NR == 2 {
     d = $9 + 20 - $5; e = $10 + 20.5 - $6
     exit !(d * d < 1e-12 && e * e < 1e-12) }' stored/metrics.tsv
+ok 'log probabilities of the reference are stored' prefer storing --steps 5 \
+    --schedule constant --store-reference with.jsonl
+same_model 'a run that stores them has the bits of others' 'x-j 1' storing
+equal 'each pair is stored' "$(wc -l <with.jsonl)" 40
+like 'a pair keeps its members' '"prompt": "Item 0 of 40:".*"ref_chosen_logps"' \
+    with.jsonl
+ok 'a run from the stored pairs names another reference in vain' \
+    student dpo -q -m s0 -o from --lr 1e-3 -B 4 --epochs 2 --steps 5 \
+    --schedule constant --reference none.gguf with.jsonl
+same_model 'a run from the stored pairs has the bits of others' 'x-j 1' from
+ok 'a run that stored them goes on without storing' prefer storing --steps 8 \
+    --schedule constant --override steps --resume
+status 2 'pairs that have the numbers are not stored again' student dpo -q \
+    -m s0 -o no --store-reference again.jsonl with.jsonl
+like 'the message says that they have them' 'store-reference.*already' err
 
 # --- stop and go on ---
 ok '10 steps of a constant rate are made' prefer half --steps 10 --schedule constant
