@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64 }; /* most tokens drafted in a step */
+enum { MOST = 64 }; /* largest number of tokens drafted in a step */
 
 struct draft
 draft_best(double accept, double cost)

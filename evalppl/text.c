@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXTS_MAX = 1 << 30 }; /* most bytes of the input */
+enum { TEXTS_MAX = 1 << 30 }; /* largest input, bytes */
 
 /* len(re.split(r"\s+", text)), in Python */
 static size_t

@@ -267,7 +267,8 @@ add_item(struct bundle *b, const struct task_ids *r, size_t n,
 }
 
 /* Encode all requests of a task; returns them, [nrequest].  Raise *longest to
- * the most tokens computed for one request, and add those of all to *total. */
+ * the largest number of tokens computed for a request, and add the tokens of
+ * all requests to *total. */
 static struct task_ids *
 encode_task(const struct task *t, struct lmeval *s, size_t *longest,
     double *total)

@@ -69,8 +69,8 @@ struct job {
     struct shape student, teacher; /* teacher.L = 0: none */
     struct machine m;
     double nodes, tensor, pipeline, virtual, expert, context;
-    double edges;     /* blocks that the first and the last stage each have
-                       * fewer than other stages */
+    double edges;     /* number of blocks by which the first and the last stage
+                       * are each smaller than other stages */
     double schedule;  /* enum schedule */
     double imbalance; /* tokens of the fullest expert rank / their mean */
     double shard;     /* stage of ZeRO, 0..3 */

@@ -29,7 +29,7 @@ struct search {
     int set[VARIED];       /* 1: an operand sets the key */
     int sequence;          /* 1: an operand sets the key "sequence" */
     struct found *best;    /* [n] layouts that fit, the fastest first */
-    size_t n, room, tried; /* layouts kept; most to keep; layouts predicted */
+    size_t n, room, tried; /* layouts kept; limit of n; layouts predicted */
     struct job least;      /* layout with the least memory, if tried > 0 */
     double least_bytes;    /* memory of `least` */
 };

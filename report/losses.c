@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 20000 }; /* most tokens on a page, for browsers' sake */
+enum { MOST = 20000 }; /* limit of tokens on a page, for browsers' sake */
 
 static const char css[] =
     "body{font:16px/1.7 Georgia,serif;max-width:50em;margin:2em auto;"

@@ -15,8 +15,8 @@ struct api {
     struct request_bounds bounds;
     struct queue *queue;
     struct metrics *metrics;
-    size_t target_tokens; /* most tokens in a row of /v1/targets; 0: the
-                           * server refuses requests for it */
+    size_t target_tokens; /* largest number of tokens in a row of /v1/targets;
+                           * 0: the server refuses requests for it */
     uint64_t seed;        /* a request without a seed gets one derived from
                            * this seed and the request's number */
     long long created;    /* start of the server, seconds since 1970 */

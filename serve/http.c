@@ -16,7 +16,7 @@
 
 enum {
     HEADERS = 16384, /* bytes of a connection's headers and of an event */
-    WAIT_MS = 1000   /* most milliseconds that the thread waits for events */
+    WAIT_MS = 1000   /* longest wait of the thread for events, milliseconds */
 };
 
 struct http {
@@ -35,7 +35,7 @@ struct exchange {
     struct MHD_Connection *con;
     enum api_path path;
     struct buf body;
-    size_t held;        /* bytes of body that count against the bound */
+    size_t held;        /* bytes of body that count as held, see queue.h */
     struct refusal why; /* status 0: not refused so far */
     struct call *call;  /* NULL: the engine's thread is not needed */
     int status;         /* HTTP status that was sent; 0: none yet */

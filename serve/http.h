@@ -12,8 +12,8 @@ struct http;
 struct http_options {
     const char *host, *port; /* port 0: any that is free */
     const char *key;         /* key that clients must send; NULL: none */
-    size_t body;             /* most bytes of a request's body */
-    size_t connections;      /* most connections at a time */
+    size_t body;             /* largest body of a request, bytes */
+    size_t connections;      /* largest number of open connections */
     double idle; /* seconds after which a silent connection is closed */
 };
 /* Listen, and answer requests by *api, which must outlive the server.  NULL and

@@ -27,8 +27,8 @@ enum metric {
 };
 
 struct metrics;
-/* model: label of all values, which is copied.  context: most tokens of a text;
- * histograms of tokens have buckets up to this number. */
+/* model: label of all values, which is copied.  context: largest number of
+ * tokens of a text; histograms of tokens have buckets up to it. */
 struct metrics *metrics_new(const char *model, size_t context);
 void metrics_free(struct metrics *m);
 

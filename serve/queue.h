@@ -46,8 +46,8 @@ struct call {
 
 struct queue;
 struct queue_bounds {
-    size_t texts; /* most texts that run or wait */
-    size_t bytes; /* most bytes of requests and answers */
+    size_t texts; /* largest number of texts that run or wait */
+    size_t bytes; /* largest size of requests and answers, bytes */
 };
 /* wake: lets the HTTP server continue with a parked call.  It is called with
  * the queue's lock held. */

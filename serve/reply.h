@@ -19,7 +19,7 @@ struct reply_head {
     const char *model; /* name that clients use; not owned */
 };
 
-/* One text ("choice") of an answer: the part that has been generated and not
+/* The part of a text ("choice" of an answer) that has been generated and not
  * yet been written to the client. */
 struct reply_text {
     size_t index;

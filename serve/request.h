@@ -30,8 +30,8 @@ struct request_bounds {
     struct tok_scratch *scratch;
     const struct chat *chat; /* NULL: the model has no template */
     size_t V;                /* number of the model's ids */
-    size_t context;          /* most tokens of a prompt and its text together */
-    size_t texts;            /* most texts of one request */
+    size_t context;          /* limit of tokens of a prompt with its text */
+    size_t texts;            /* limit of texts of a request */
 };
 
 struct request {

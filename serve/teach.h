@@ -44,7 +44,7 @@ struct teach;
 struct teach *teach_new(const struct model *m, struct pool *pool,
     size_t longest);
 void teach_free(struct teach *t);
-/* Most bytes of memory that the work space and the head take. */
+/* Bytes of memory that the work space and the head take at most. */
 size_t teach_bytes(const struct teach *t);
 /* Compute the results of row i.  -1: a logit is not finite. */
 int teach_row(struct teach *t, struct teach_request *q, size_t i);

@@ -23,8 +23,8 @@ struct work {
     struct teach *targets; /* NULL: no call asks for targets */
     size_t vocab;          /* number of the model's ids */
     struct http *http;     /* closed when the first signal comes */
-    size_t at_once;        /* most texts that run at a time */
-    double longest;        /* most seconds that a request may take */
+    size_t at_once;        /* limit of texts that run at a time */
+    double longest;        /* limit of a request's time, seconds */
 };
 /* Answer calls until a signal asks to stop, then those that have already come.
  * A second signal, at least two seconds later, cancels them.  Returns the
