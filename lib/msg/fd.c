@@ -19,7 +19,8 @@
 #define STOP_WAIT 2000           /* milliseconds */
 #define SILENCE 10               /* seconds; longer silence is reported */
 #define PIPE_ROOM ((size_t)4096) /* bytes that a writable pipe takes at once */
-#define RESENT 5
+#define RESENT 5 /* unanswered messages of a machine that is cut off; */
+#define ASKED 3  /* and unanswered questions for room */
 
 int
 fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e)
@@ -149,8 +150,9 @@ write_some(const struct fd_out *f, const struct iovec *v)
 }
 
 /* Was the reader's machine cut off?  Then the same bytes were sent at least
- * RESENT times and never acknowledged, which takes 6 seconds or more.  The
- * machine of a reader that is stopped, or that is slow, still acknowledges. */
+ * RESENT times, which takes 6 seconds or more, and were never acknowledged; or
+ * it was full, and did not answer ASKED questions whether it has room again.
+ * The machine of a reader that is stopped, or that is slow, still answers. */
 static int
 is_cut_off(int fd)
 {
@@ -158,7 +160,7 @@ is_cut_off(int fd)
     socklen_t n = sizeof t;
 
     return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &t, &n) == 0 &&
-        t.tcpi_retransmits >= RESENT;
+        (t.tcpi_retransmits >= RESENT || t.tcpi_probes >= ASKED);
 }
 
 /* Writing has failed with this error number.  1: the reader has left; -1 and
