@@ -317,8 +317,8 @@ adamw_set_count(struct adamw *a, uint64_t t)
     a->t = t;
 }
 
-/* n gradients of a span in fp32.  Returns the place where they are, or, if they
- * are bf16, room, in which they have been widened (n <= WIDE). */
+/* n gradients of a span in fp32.  bf16 gradients are widened into room [n], n
+ * <= WIDE.  Returns a pointer to the gradients or to room. */
 static float *
 span_gradients(const struct group *g, size_t at, size_t n, float *room)
 {
@@ -538,8 +538,8 @@ adamw_swap(struct adamw *a, struct tmodel *t)
 }
 
 /* 1 - beta.  Up to 0.999 beta is rounded to fp32 first, to keep the bits of
- * earlier runs; that changes the result by 3e-5 of it at most.  Nearer to 1 it
- * would change it by up to a fifth. */
+ * earlier runs: a relative change of at most 3e-5.  Nearer to 1 it could reach
+ * a fifth. */
 static float
 rest_of(double beta)
 {

@@ -23,9 +23,9 @@ struct adamw_opt {
                         * the parameter (adamw_average) */
 };
 struct adamw; /* moments m and v of every group, step count */
-/* moments: DT_F32 or DT_BF16.  BF16 takes half the memory.  It is rounded
- * stochastically, so that small changes are not lost; step and index determine
- * the random numbers. */
+/* moments: their type, DT_F32 or DT_BF16.  bfloat16 takes half the memory.  It
+ * is rounded stochastically, so that small changes are not lost; step and index
+ * determine the random numbers. */
 struct adamw *adamw_new(const struct tmodel *t, enum dtype moments);
 /* adamw_new for the ranks of g (NULL: this rank alone).  Each rank has the
  * moments of its part of every group.  adamw_step updates that part from its
@@ -48,17 +48,18 @@ void adamw_rates(struct adamw *a, const struct tmodel *t,
 void adamw_average(struct adamw *a, const struct tmodel *t);
 void adamw_swap(struct adamw *a, struct tmodel *t);
 /* Scale gradient sums by 1/n, clip by global norm, update, zero gradients.
- * *norm: gradient norm before clipping.  1: the norm is above the limit, and
- * nothing has been applied.  -1 (EX_NUM): it is not finite, likewise. */
+ * *norm: gradient norm before clipping.  Returns 0; 1: the norm is above the
+ * limit; -1 (EX_NUM): the norm is not finite.  With 1 or -1 no parameter has
+ * changed. */
 int adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     const struct adamw_opt *o, size_t n, double *norm, struct err *e);
 
 /* Are the moments divided into parts of several ranks? */
 int adamw_in_parts(const struct adamw *a);
-/* The elements of a group at which parts begin, [n+1], owned by a: rank r has
- * part[r]..part[r+1]-1. */
+/* Borders of the ranks' parts of a group, [n+1], owned by a: rank r has the
+ * elements part[r]..part[r+1]-1. */
 const size_t *adamw_part(const struct adamw *a, size_t group);
-/* adamw_rank: the number of this process's part; adamw_own: its elements in a
+/* adamw_rank: this process's rank; adamw_own: elements of its part of a
  * group. */
 size_t adamw_rank(const struct adamw *a);
 size_t adamw_own(const struct adamw *a, size_t group);

@@ -24,8 +24,8 @@ struct head_logp {
     float *max;             /* [R] largest of a row */
     double *lse;            /* [rows] */
     double *entropy;        /* [rows] */
-    size_t held;            /* predictions whose logits are in s.zs, if they
-                             * are all of a call; else 0 */
+    size_t held;            /* predictions whose logits are in s.zs; 0 if these
+                             * are not all of a call */
 };
 
 /* Predictions that are processed together, at most R. */
@@ -34,7 +34,8 @@ struct logp_tile {
     const struct weight *w;
     const float *hs;        /* [n,d] */
     const uint32_t *target; /* [n] */
-    size_t n, at;           /* at: index of the first one in the call */
+    size_t n, at;           /* at: index in the call of the first
+                             * prediction */
     float tau;
     int entropy; /* 1: compute it */
     const float *dlogp, *dentropy;

@@ -17,10 +17,10 @@ struct head_loss {
     enum targets_kind kind; /* kind of the targets */
     size_t dt;              /* width of the teacher's final states, or 0 */
     size_t top;             /* teacher's tokens for each prediction, or 0 */
-    size_t told_V;          /* the teacher's distributions are over ids below
+    size_t told_V;          /* the teacher has probabilities for ids below
                              * this */
     float *zt;              /* [nslice][R,width] logits of the teacher */
-    float told_cap;         /* their cap, as head_loss_caps says */
+    float told_cap;         /* cap of the teacher's logits, or 0 */
     struct lse_part *s1;    /* [nslice][R] student, at temperature 1 */
     struct lse_part *st;    /* [nslice][R] student, at tau */
     struct lse_part *tt;    /* [nslice][R] teacher, at tau */
@@ -34,9 +34,10 @@ struct head_loss {
     float *own;             /* [R] KL(student || mixture) */
     float *ht;              /* [R,dt] final states of the teacher */
     uint32_t *ids;          /* [R,top] ids of the teacher's tokens */
-    float *told;            /* [R,top] their logp, or shares of draws */
-    float *sums;            /* [R,2] the teacher's lse, [R,1] its self, or
-                             * [R,1] its rest */
+    float *told;            /* [R,top] their log probabilities, or shares of
+                             * draws */
+    float *sums;            /* [R,2] the teacher's log-sum-exps; [R,1] its sum
+                             * of p log p, or the log of its rest */
     float *top_z;           /* [R,top] logits of the student for these tokens */
     float *top_grad;        /* [R,top] gradients at these logits */
     struct rest {
@@ -150,10 +151,10 @@ tokens_told(const struct head_loss *h, size_t i)
     return n;
 }
 
-/* The part of a row's log-sum-exp that z [cols], its logits from v0 on, gives
- * without the teacher's top tokens.  These are left out, not subtracted
- * afterwards, as the rest may be a small part of the sum.  Stores their logits
- * in top_z. */
+/* The log-sum-exp over z [cols], a row's logits from v0 on, without the
+ * teacher's top tokens.  These are left out, not subtracted afterwards, as the
+ * rest may be a small part of the sum.  Stores the top tokens' logits in
+ * top_z. */
 static struct lse_part
 rest_part(const struct tile *q, size_t row, float *z, size_t v0, size_t cols,
     size_t worker)
@@ -464,7 +465,8 @@ top_forward(const struct tile *q, size_t i, const struct top_q *s,
 
 /* A term of the reverse KL or of the Jensen-Shannon divergence. */
 struct mix_term {
-    double q, own; /* own: log(q/m), m = beta p + (1 - beta) q, or p */
+    double q, own; /* own: log(q/m); m: the mixture, or p for the
+                    * reverse KL */
     double loss;
 };
 
@@ -521,7 +523,8 @@ top_mixed(const struct tile *q, size_t i, const struct top_q *s,
     h->rest[i].b = (float)(w * rest.q * (rest.own - own));
 }
 
-/* Compute the divergence of row i and its gradient.  rest: of struct top_q. */
+/* Compute the divergence of row i and its gradient.  rest: as in struct
+ * top_q. */
 static void
 top_row(const struct tile *q, size_t i, double rest, double *p)
 {

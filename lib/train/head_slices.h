@@ -1,8 +1,7 @@
 /*
  * Logits of a head, for losses on them.  They exist only for a tile of at most
- * 256 predictions, and for these in slices of the vocabulary with fixed
- * borders, each of which is a task, so that the number of threads changes no
- * bit.
+ * 256 predictions, in slices of the vocabulary.  Each slice is a task.  The
+ * borders of slices are fixed, so the number of threads changes no bit.
  */
 #ifndef TRAIN_HEAD_SLICES_H
 #define TRAIN_HEAD_SLICES_H

@@ -14,8 +14,7 @@ struct pipe {
     struct tmodel *t;
     struct fetch fetch;
     struct arena arena;
-    float *room; /* on rank 0: buffer for the largest group that it does not
-                  * have */
+    float *room; /* on rank 0: buffer for the largest group of other ranks */
     size_t last; /* group that fetch_group was last called with */
     struct posted (*sending)[WAYS]; /* [nlane] messages being sent; n 0: none */
     size_t nlane;

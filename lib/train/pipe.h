@@ -30,8 +30,8 @@ const struct fetch *pipe_fetch(const struct pipe *x);
 void pipe_run(struct pipe *x, struct bwd *b, size_t rows, size_t some,
     size_t numbers, void (*pass)(void *ctx, size_t piece, int back, int last),
     void *ctx);
-/* If the embedding is tied, add the last stage's gradient of it to that of its
- * owner, rank 0.  Call it after the last pipe_run of a step and after
+/* If the embedding is tied, add the last stage's gradient of it to the gradient
+ * that rank 0 has.  Call it after the last pipe_run of a step and after
  * bwd_flush. */
 void pipe_finish(struct pipe *x);
 

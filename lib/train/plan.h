@@ -34,7 +34,7 @@ struct plan_load {
     size_t ranks;       /* ranks_bytes, or 0 */
     size_t buffers;     /* param_shards_bytes, or 0 */
     enum dtype moments; /* type of the optimiser's moments */
-    int average;        /* 1: it averages the parameters, too */
+    int average;        /* 1: the run averages the parameters, too */
     size_t parts;       /* ranks that the moments are split over; 0, 1: none */
 };
 /* Fill *p for a model and its step.  Neither needs to have been run: making

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* TRL adds it to the standard deviation, and takes one below ZERO for 0. */
+/* As in TRL: GUARD is added to a standard deviation; below ZERO it is 0. */
 #define GUARD 1e-4
 #define ZERO 1e-8
 

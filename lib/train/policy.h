@@ -10,7 +10,7 @@
  *   rho = exp(logp - old)
  *   k   = exp(ref - logp) - (ref - logp) - 1      KL estimator k3, times rho
  *                                                 if it is corrected
- * The policy part is another for
+ * These kinds replace the term before beta k:
  *   POLICY_CISPO  -min(rho, 1 + high) A_i logp, in whose gradient the factor
  *                 before logp is constant (arXiv:2506.13585)
  *   POLICY_SAPO   -4 sigma(t (rho - 1)) / t A_i, t = 1 if A_i > 0, else 1.05
@@ -55,7 +55,7 @@ struct policy_opt {
 /* Rewards of a batch; the means are over texts that have a reward. */
 struct policy_rewards {
     double mean, std; /* std is NAN if fewer than two texts have a reward */
-    double zero;      /* share of texts whose s is 0, to 1e-8 */
+    double zero;      /* share of texts with s <= 1e-8 */
 };
 
 /* Write the advantages [groups * n] of rewards [groups * n], group after group.
@@ -63,8 +63,8 @@ struct policy_rewards {
  * advantage 0. */
 void policy_advantages(const double *reward, size_t groups, size_t n,
     enum policy_scale scale, double *advantage, struct policy_rewards *r);
-/* Do those of the rewards [n] of a group that are not NAN have one value?  Such
- * a group teaches nothing. */
+/* Are all rewards [n] of a group that are not NAN equal?  Then the group
+ * teaches nothing. */
 int policy_equal(const double *reward, size_t n);
 
 double policy_weight(const struct policy_opt *o, size_t texts, size_t tokens,
@@ -81,14 +81,14 @@ struct policy_text {
 
 /* Sums over texts; begin with { 0 }. */
 struct policy_sum {
-    double loss;      /* times the weights */
-    double kl;        /* of k over tokens */
+    double loss;      /* sum of weight times loss */
+    double kl;        /* sum of k over tokens */
     double low, high; /* tokens that are clipped, at each end */
-    double low_min;   /* least share of a text's tokens clipped at the low */
-    double high_max;  /* end, largest at the high end */
+    double low_min;   /* least share of a text's tokens clipped low */
+    double high_max;  /* largest share of a text's tokens clipped high */
     size_t texts, tokens;
 };
-/* Add a text to *sum, and write d loss / d logp [n], times the weight. */
+/* Add a text to *sum, and write grad [n]: weight times d loss / d logp. */
 void policy_loss(const struct policy_opt *o, const struct policy_text *t,
     struct policy_sum *sum, float *grad);
 /* Add the sums of other texts. */

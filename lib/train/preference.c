@@ -26,7 +26,7 @@ sigmoid_slope(double x)
     return sigmoid_at(x) * sigmoid_at(-x);
 }
 
-/* Losses of the difference x alone; *slope: their derivative. */
+/* Losses that depend on x alone; *slope: their derivative. */
 static double
 difference_loss(enum preference loss, double e, double x, double *slope)
 {
@@ -53,7 +53,7 @@ difference_loss(enum preference loss, double e, double x, double *slope)
     }
 }
 
-/* Losses of the two completions; *g: their gradient at beta c and beta r. */
+/* Losses that depend on c and r apart, both given times beta; *g: gradient. */
 static double
 single_loss(enum preference loss, double c, double r, struct preference_grad *g)
 {

@@ -44,13 +44,14 @@ enum preference {
 /* The names above, and NULL. */
 extern const char *const preference_names[PREFERENCE_N + 1];
 
-/* Arguments: log ratios in nats, tokens of the completions. */
+/* chosen, rejected: log ratios c and r, in nats; nchosen, nrejected: numbers of
+ * tokens of the completions */
 struct preference_pair {
     double chosen, rejected;
     double nchosen, nrejected;
 };
 struct preference_grad {
-    double chosen, rejected; /* at the log ratios */
+    double chosen, rejected; /* d loss / d log ratio */
 };
 /* Returns the loss and adds w times its gradient to *g.  beta > 0; 0 <=
  * smoothing < 1/2, and above 0 for exo_pair. */

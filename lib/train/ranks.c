@@ -148,7 +148,7 @@ each_chunk(const struct ranks *x, size_t i,
     pool_run(x->pool, (g.group->n + CHUNK - 1) / CHUNK, task, &g);
 }
 
-/* First number of a task, and how many it has. */
+/* Returns the first number of a task; *n: how many numbers it has. */
 static size_t
 chunk_begin(const struct group_task *g, size_t task, size_t *n)
 {
@@ -289,8 +289,8 @@ group_parts(const struct ranks *x, size_t i)
     return adamw_in_parts(x->a) ? adamw_part(x->a, i) : x->even[i];
 }
 
-/* Measure the rounding error of DIST_BF16.  g: the gradients that it has
- * summed; exact: the same gradients before, which are summed here by
+/* Measure the rounding error of DIST_BF16.  g: the gradients that DIST_BF16 has
+ * summed; exact: the same gradients before that sum, which are summed here by
  * DIST_TREE. */
 static void
 measure_rounding(struct ranks *x, float *exact, const float *g,
@@ -398,8 +398,8 @@ most_of_all(const struct ranks *x, size_t n)
 }
 
 /* If each rank keeps a part of the gradients, all ranks must make the same
- * number of passes.  This rank has `passes` passes of its own; let it make
- * passes without a row until it has as many as the others. */
+ * number of passes.  This rank has `passes` passes with rows; make passes
+ * without rows up to the largest number of any rank. */
 static void
 add_padding(struct ranks *x, const struct share_of_rows *m, size_t passes)
 {

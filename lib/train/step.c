@@ -187,8 +187,8 @@ struct judge {
     const struct weight *teacher_head;
 };
 
-/* The loss of n gathered positions hs of row b that the caller computes from
- * their log probabilities.  dh NULL: compute no gradients. */
+/* Loss of n gathered positions hs of row b, which the caller's logp_loss
+ * computes from their log probabilities.  dh NULL: compute no gradients. */
 static void
 row_logp(const struct row_pass *p, size_t b, const struct loss_opt *o,
     const float *hs, size_t n, float *dw, float *dh)
@@ -215,8 +215,8 @@ row_logp(const struct row_pass *p, size_t b, const struct loss_opt *o,
 }
 
 /* Compute head and losses of row b of a pass: gather the final states of scored
- * positions and, if `back`, write their gradients over the final states.  dw:
- * the head's gradient, or NULL. */
+ * positions and, if `back`, overwrite them with their gradients.  dw: the
+ * head's gradient, or NULL. */
 static void
 row_losses(const struct row_pass *p, size_t b, const struct judge *j, int back,
     float *dw)
@@ -364,8 +364,8 @@ widen_target(void *ctx, size_t task, size_t worker)
         (double)((size * t->width + 4 * d) * n));
 }
 
-/* The teacher's outputs in fp32 and in the student's width: in the message if
- * they are so there, else converted to BWD_SPARE_X. */
+/* The teacher's outputs in fp32 and in the student's width: a pointer into the
+ * message if it has this form, else to BWD_SPARE_X, converted. */
 static const float *
 square_target(struct square *q)
 {
@@ -427,7 +427,7 @@ forward_rows(const struct row_pass *p, int last)
     }
 }
 
-/* Add the rows' losses of load balance, and have their gradients added. */
+/* Add the rows' load-balance losses, and their gradients (bwd_balance). */
 static void
 balance_rows(const struct row_pass *p)
 {
@@ -564,7 +564,7 @@ step_judge_new(struct step *s, const struct loss_opt *o,
     j->s = s;
     j->o = *o;
     j->by = (struct judge){ NULL, &j->o, head };
-    if (o->logp != NULL) /* uses the step's */
+    if (o->logp != NULL) /* the judge uses the step's head_logp */
         return j;
     arena_plan(&count);
     head_loss_free(new_head(s, &count, like));

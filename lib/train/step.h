@@ -41,10 +41,11 @@ struct logp_row {
     size_t row; /* index in the message (struct rows of ranks_add) */
     size_t n;   /* scored tokens */
     const uint32_t
-        *place;           /* [n] their indices in the row, ascending; entry i is
-                            * about the prediction of token place[i] + 1 */
-    const float *logp;    /* [n] log probability of the predicted token at
-                            * temperature tau, nats */
+        *place;           /* [n] their indices in the row, ascending; entry i of
+                           * each array is about the prediction of token
+                           * place[i] + 1 */
+    const float *logp;    /* [n] log probability of token place[i] + 1, at
+                           * temperature tau, nats */
     const float *entropy; /* [n] entropy of the distribution of logp, nats */
     const uint8_t *hit;   /* [n] 1: no other token is more probable */
     /* [n] derivatives of the loss, summed over tokens and not averaged; zero
@@ -58,7 +59,7 @@ struct logp_row {
 struct logp_loss {
     void (*row)(void *ctx, const struct logp_row *r, struct loss_sum *sum);
     void *ctx;
-    int entropy; /* 1: dentropy is used */
+    int entropy; /* 1: the callback sets dentropy too */
 };
 
 struct loss_opt {
@@ -67,18 +68,17 @@ struct loss_opt {
                  * (arXiv:2204.02311, section 5) */
     enum kl_direction direction;
     double beta; /* for KL_JS */
-    int dft;     /* 1: the cross entropy of a position is multiplied by p, its
-              * token's probability, which counts as constant in the gradient
-              * (arXiv:2508.05629, equation 9) */
-    const struct logp_loss *logp; /* NULL: CE and KL; else there are no targets
-                                   * of a distribution */
-    double w_balance; /* for a mixture of experts whose blocks are all on this
-                       * rank */
+    int dft;     /* 1: multiply a position's cross entropy by p, its token's
+                  * probability, which counts as constant in the gradient
+                  * (arXiv:2508.05629, equation 9) */
+    const struct logp_loss *logp; /* NULL: CE and KL; else the targets have no
+                                   * distribution */
+    double w_balance;             /* experts; all blocks are on this rank */
 };
 
 enum { LOSS_OWN = 12 };
 struct loss_sum {
-    double ce, kl;  /* sums over scored positions; with dft, of p CE */
+    double ce, kl;  /* sums over scored positions; with dft, ce sums p CE */
     double z;       /* squared log-sum-exps; summed if w_z is not 0 */
     double sh;      /* sum over rows, each weighted by its scored positions */
     double balance; /* load-balance loss: sum over rows, weighted as in sh */
@@ -100,19 +100,19 @@ struct step *step_new(struct tmodel *t, struct pool *pool,
     const struct loss_opt *o, size_t B, size_t T, int how,
     const struct targets *like, const struct weight *head);
 /* Run rows through the stages of all ranks by `pipe`, which must outlive s.
- * Gradients are then those of this rank's stages. */
+ * The gradients are then those of this rank's stages. */
 void step_pipe(struct step *s, struct pipe *pipe);
 void step_free(struct step *s);
-/* From this call on step_add has the dropout of the model's adapter
- * (bwd_dropout), losses without gradients have not.  key: of the step; NULL:
- * none. */
+/* Apply the dropout of the model's adapter (bwd_dropout) in each later
+ * step_add, but not in losses without gradients.  key: the step's key; NULL: no
+ * dropout. */
 void step_dropout(struct step *s, const uint64_t *key);
 /* Bytes that steps of `tokens` tokens touch. */
 size_t step_bytes(const struct step *s, size_t tokens);
 
 /* Add the gradients and losses of the rows r, B rows in a pass.  scored [B,T]:
- * does the prediction at that token count?  targets: of these rows.  They have
- * an output for each block of the student, or none; outputs of another width
+ * 1: the prediction at that token counts.  targets: of these rows, with an
+ * output for each block of the student, or with none.  Outputs of another width
  * are averaged to width d (adaptive_avg_pool1d). */
 void step_add(struct step *s, const struct rows *r, const uint8_t *scored,
     const struct targets *targets, struct loss_sum *sum);
@@ -125,8 +125,8 @@ void step_pass(struct step *s, const struct rows *r,
 /* Results of bwd_rounding and bwd_grad_rounding. */
 double step_rounding(const struct step *s);
 double step_grad_rounding(const struct step *s);
-/* Add the gradients that were held back (bwd_flush): after the last step_add of
- * a step, before adamw_step. */
+/* Add the gradients that bwd_flush has held back.  Call it after the last
+ * step_add of a step, before adamw_step. */
 void step_flush(struct step *s);
 
 /* Losses without gradients, computed in the memory of s between two of its
@@ -136,7 +136,7 @@ struct step_judge;
 struct step_judge *step_judge_new(struct step *s, const struct loss_opt *o,
     const struct targets *like, const struct weight *head);
 void step_judge_free(struct step_judge *j);
-/* Bytes that it needs besides those of s. */
+/* Bytes that j needs besides those of s. */
 size_t step_judge_bytes(const struct step_judge *j);
 /* Add the losses of rows r, ce and kl, to *sum; arguments as for step_add. */
 void step_judge_add(struct step_judge *j, const struct rows *r,
