@@ -12,9 +12,11 @@
 #define TEMPLATE_MAX ((size_t)1 << 20) /* bytes of a template's file */
 
 struct chat {
-    struct jinja *plain, *tools; /* tools: NULL if there is none of its own */
+    struct jinja *plain, *tools; /* tools: NULL if it has no template of its
+                                  * own */
     char *text;                  /* of `plain` */
-    json_t *special;             /* names of special tokens, by bos_token ... */
+    json_t *special;             /* texts of special tokens, by names such as
+                                  * bos_token */
     int takes_parts;             /* contents may be lists of parts */
 };
 
@@ -199,7 +201,8 @@ joined_parts(const json_t *content, struct err *e)
     return text;
 }
 
-/* Older names of a message's reasoning become that which templates read. */
+/* Give a message's reasoning the name that templates read, in place of older
+ * names. */
 static void
 name_reasoning(json_t *message)
 {

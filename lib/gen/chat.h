@@ -1,7 +1,7 @@
 /*
- * A model's chat template: from messages to the text that the model continues,
- * or that it is trained on.  Texts are equal to those that apply_chat_template
- * of transformers 5 gives for the same messages.
+ * A model's chat template: it turns messages into the text that the model
+ * continues, or that it is trained on.  The texts are those of
+ * apply_chat_template of transformers 5 for the same messages.
  *
  * Encode such a text with TOK_SPECIAL and without BOS: the template prints the
  * names of all special tokens, BOS too.
@@ -18,21 +18,21 @@ struct chat;
 
 /*
  * Read the template of a model (directory, .gguf, or the tokenizer.json in a
- * directory), or that of `file` unless it is NULL.  A directory's is in
+ * directory), or the one in `file` unless that is NULL.  A directory has it in
  * chat_template.jinja, else in tokenizer_config.json or chat_template.json.  If
- * there are several by names, "default" is taken, and "tool_use" for messages
- * with tools.  Special tokens come from the model in any case.
- * NULL and *e "path: why": EX_USAGE: the model has no template; EX_INPUT: it
- * has something that is not known here, or is damaged; EX_SYS.
+ * there are several named templates, "default" is used, and "tool_use" for
+ * messages with tools.  Special tokens come from the model in any case.  NULL
+ * and *e "path: why": EX_USAGE: the model has no template; EX_INPUT: the
+ * template uses something that is not known here, or is damaged; EX_SYS.
  */
 struct chat *chat_open(const char *model, const char *file, struct err *e);
 void chat_free(struct chat *c);
 
 /*
- * Make c a template that marks what the assistant says, for training: itself if
- * it has generation blocks; else the variant that TRL 1.16 has of it; for
- * SmolLM2's, which TRL does not know, the one that treats it as TRL treats
- * Qwen2.5's.  -1 and *e (EX_USAGE): it is none of these.
+ * Replace c's template by one that marks the assistant's words, for training.
+ * A template with generation blocks stays; else TRL 1.16's variant of it is
+ * used.  TRL has none for SmolLM2: it is treated as TRL treats Qwen2.5.  -1 and
+ * *e (EX_USAGE): the template is none of these.
  */
 int chat_for_training(struct chat *c, struct err *e);
 

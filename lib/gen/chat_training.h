@@ -2,8 +2,8 @@
 #ifndef GEN_CHAT_TRAINING_H
 #define GEN_CHAT_TRAINING_H
 
-/* The template that takes the place of `text` in training, with generation
- * blocks; NULL: `text` is none of the templates that have one here. */
+/* The training variant of the template `text`, with generation blocks; NULL:
+ * there is none for this text. */
 const char *chat_training_variant(const char *text);
 
 #endif

@@ -38,9 +38,9 @@ is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Bytes of the token p[n] that stand at the beginning of text[left]; a token
- * may have a space more, which some tokenizers put before a text.  SIZE_MAX:
- * it does not stand there. */
+/* Number of bytes of text[left] that the token p[n] covers at its beginning.
+ * The token may begin with an added space, which some tokenizers put before a
+ * text.  SIZE_MAX: the token is not there. */
 static size_t
 token_at(const char *p, size_t n, const char *text, size_t left)
 {
@@ -51,8 +51,8 @@ token_at(const char *p, size_t n, const char *text, size_t left)
     return SIZE_MAX;
 }
 
-/* A token covers bytes [from,to) of the text: does a span overlap them?  Spans
- * before *at have ended. */
+/* Does a span overlap the bytes [from,to) of a token?  Spans before *at end
+ * before them. */
 static int
 is_learnt(const struct jinja_out *text, size_t *at, size_t from, size_t to)
 {
@@ -149,8 +149,8 @@ mask_room(struct buf *mask, size_t n)
     mask->p[n] = '\0';
 }
 
-/* Other members of a record.  *parsed, which the caller frees: tools that are
- * given as JSON in a text. */
+/* Read a record's options.  *parsed: tools that were given as JSON in a text;
+ * the caller frees it. */
 static int
 record_options(const json_t *j, struct chat_options *o, json_t **parsed,
     struct err *e)
@@ -252,8 +252,8 @@ encode_texts(const struct conversations *c, struct tok_scratch *s,
     buf_release(&both);
 }
 
-/* Encode a prompt with its completion.  *same: how many ids agree with those of
- * the prompt alone. */
+/* Encode a prompt with its completion.  *same: how many of the first ids equal
+ * those of the prompt alone. */
 static int
 encode_completion(const struct conversations *c, struct tok_scratch *s,
     const json_t *prompt, const json_t *completion, struct chat_options *o,
@@ -328,8 +328,8 @@ conversations_encode(const struct conversations *c, struct tok_scratch *s,
 
 /* ---- pairs of completions ---- */
 
-/* Take the messages with which both lists begin away from them; returns these,
- * which the caller releases. */
+/* Remove the messages with which both lists begin, and return them; the caller
+ * releases them. */
 static json_t *
 common_messages(json_t *a, json_t *b)
 {

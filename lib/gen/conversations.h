@@ -1,5 +1,5 @@
-/* Conversations as ids, by a model's chat template, and which of these are to
- * be learnt; see tokenize(1), --chat, and student-dpo(1). */
+/* Encode conversations by a model's chat template, and mark the tokens to train
+ * on; see tokenize(1), --chat, and student-dpo(1). */
 #ifndef GEN_CONVERSATIONS_H
 #define GEN_CONVERSATIONS_H
 
@@ -15,27 +15,27 @@ struct conversations {
     const struct tokenizer *t;
     struct chat *own;      /* the model's template */
     struct chat *training; /* marks what the assistant says; NULL: untrained */
-    struct err untrained;  /* why there is none */
+    struct err untrained;  /* why `training` is NULL */
 };
 
 /* Open the templates of a tokenizer's model, or of `file` unless it is NULL.
- * -1 and *e; with EX_USAGE there is no template, and *c encodes texts, while
- * lists of messages are refused for that reason. */
+ * -1 and *e.  If *e is EX_USAGE there is no template: *c still encodes texts,
+ * and refuses lists of messages with that error. */
 int conversations_open(struct conversations *c, const struct tokenizer *t,
     const char *path, const char *file, struct err *e);
 void conversations_close(struct conversations *c);
 
 /*
  * Encode a record, the JSON object record[n]:
- * - {messages}: learnt is what the assistant says, as TRL's assistant_only_loss
- *   has it: tokens that overlap a generation block of the template.
- * - {prompt, completion}, two lists of messages or two texts: learnt is the
+ * - {messages}: train on the assistant's words, as TRL's assistant_only_loss
+ *   does: tokens that overlap a generation block of the template.
+ * - {prompt, completion}, two lists of messages or two texts: train on the
  *   completion, from the first token on in which prompt and completion together
  *   differ from the prompt alone.
  * Optional members: tools, chat_template_kwargs.
- * ids is overwritten; mask gets a byte for each: 1: learnt.
+ * ids is overwritten; mask gets a byte for each: 1: train on it.
  * 0; -1 and *e (EX_INPUT): the record is none of these, the template refuses
- * it, or there is nothing to learn.
+ * it, or no token is trained on.
  */
 int conversations_encode(const struct conversations *c, struct tok_scratch *s,
     const char *record, size_t n, struct tok_ids *ids, struct buf *mask,
@@ -46,9 +46,9 @@ int conversations_encode(const struct conversations *c, struct tok_scratch *s,
  * does: {prompt, chosen, rejected}, three texts or three lists of messages; or
  * {chosen, rejected}, two lists of messages, whose common beginning is the
  * prompt.  Optional members as above.
- * ids[0], ids[1]: prompt with chosen, prompt with rejected; *prompt: how many
- * ids of both are the prompt's, which are those in which the two agree with the
- * prompt alone; at least 1, as nothing predicts the first token.
+ * ids[0], ids[1]: prompt with chosen, prompt with rejected.  *prompt: number of
+ * first ids in which both agree with the prompt alone; at least 1, as nothing
+ * predicts the first token.
  * 0; -1 and *e (EX_INPUT): the record is none of these, the template refuses
  * it, or a completion is empty.
  */
@@ -56,9 +56,9 @@ int conversations_pair(const struct conversations *c, struct tok_scratch *s,
     const char *record, size_t n, struct tok_ids ids[2], size_t *prompt,
     struct err *e);
 
-/* Set mask[i] to 1 for each of ids[n], the encoded text, whose bytes of the
- * text overlap a span, else to 0.  -1 and *e (EX_INPUT): the tokens cannot be
- * found in the text. */
+/* For each of ids[n], the encoded text: set mask[i] to 1 if the token's bytes
+ * overlap a span of the text, else to 0.  -1 and *e (EX_INPUT): the tokens
+ * cannot be found in the text. */
 int conversations_mask(const struct tokenizer *t, const struct jinja_out *text,
     const uint32_t *ids, size_t n, char *mask, struct err *e);
 

@@ -13,7 +13,8 @@ struct draft {
     struct kv_more *more;  /* [texts] */
     struct gen_text **who; /* [texts] texts that get another guess */
     size_t n;              /* their number */
-    size_t row, rows;      /* rows of the engine's logits that have states */
+    size_t row, rows;      /* the engine's rows of logits that `states` belongs
+                            * to */
 };
 
 struct draft *

@@ -8,7 +8,7 @@ struct gen_engine;
 struct gen_text;
 struct draft;
 
-/* Make the memory of the draft that the limits of g name. */
+/* Make the draft of g: the model limits.draft, with its caches. */
 struct draft *draft_new(const struct gen_engine *g);
 void draft_free(struct draft *d);
 size_t draft_bytes(const struct gen_engine *g);
@@ -17,11 +17,11 @@ size_t draft_bytes(const struct gen_engine *g);
  * which has as many pages as the engine's but shares none, is full; set
  * `guesses`, `feed`, `states`, and `row`, from number `row` on. */
 void draft_guess(struct gen_engine *g, size_t row);
-/* Compute the rows of logits of these texts from their states. */
+/* Compute the logits of these texts from their states. */
 void draft_logits(struct gen_engine *g);
 /* Let the caches forget the guesses of this step that a text did not get. */
 void draft_forget(struct gen_engine *g, const struct gen_text *t);
-/* Let the draft forget a text. */
+/* Remove a text from the draft's cache. */
 void draft_drop(struct gen_engine *g, const struct gen_text *t);
 
 #endif

@@ -135,8 +135,8 @@ report_prompt(struct gen_engine *g, struct gen_text *t)
 
 /* ---- new tokens ---- */
 
-/* Append the chosen token's bytes to the text.  1: it now has a stop string,
- * before which it is cut. */
+/* Append the chosen token's bytes to the text.  1: a stop string has appeared,
+ * and the text is cut before it. */
 static int
 append_bytes(const struct gen_engine *g, struct gen_text *t)
 {

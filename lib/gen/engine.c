@@ -221,8 +221,8 @@ cancel_waiting(struct gen_engine *g)
     }
 }
 
-/* Report what the step has computed, or, of texts that are cancelled, their
- * ends; keep the texts that go on, in their order. */
+/* Report what the step has computed, and the end of cancelled texts; keep the
+ * other texts in their order. */
 static void
 finish_step(struct gen_engine *g, int computed)
 {
@@ -244,7 +244,7 @@ finish_step(struct gen_engine *g, int computed)
     }
 }
 
-/* Compute the tokens that were planned; rows: texts that have a row of logits
+/* Compute the planned tokens; rows: number of texts with a row of logits and
  * without guesses. */
 static void
 compute_step(struct gen_engine *g, size_t rows)

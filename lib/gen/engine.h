@@ -23,11 +23,11 @@
  * full pages in this way.
  *
  * A draft is a smaller model with the same tokens.  In each step it guesses the
- * next tokens of a text, and the model computes the token after each of them at
- * once.  Guesses are kept as long as the model chooses the same tokens,
- * so that texts are those without a draft, to the bit; only the number of steps
- * changes.  Both models choose by the same random numbers.  Leviathan et al.,
- * arXiv:2211.17192, with equality in place of their section 2.3.
+ * next tokens of a text, which the model then checks in one pass.  Guesses are
+ * kept up to the first that differs from the model's own choice.  Both models
+ * choose by the same random numbers.  A draft changes the number of steps, but
+ * no bit of a text.  Leviathan et al., arXiv:2211.17192, with equality in place
+ * of their section 2.3.
  *
  * One thread makes all calls on an engine; pool's threads compute.
  *
@@ -61,8 +61,8 @@ enum { GEN_SLICE = 256 }; /* a good slice */
 
 enum gen_reason {
     GEN_GOES_ON,
-    GEN_EOS,       /* EOS, or a token of params.end, which is no part of it */
-    GEN_STOP,      /* a stop string, which is no part of it */
+    GEN_EOS,       /* EOS or a token of params.end, not part of the text */
+    GEN_STOP,      /* a stop string, not part of the text */
     GEN_LENGTH,    /* params.most tokens */
     GEN_CANCELLED, /* by gen_cancel */
     GEN_NAN        /* a logit is not finite */
@@ -83,9 +83,10 @@ struct gen_event {
      * penalties and temperature).  NAN: it was not asked for, or id is the
      * prompt's first token. */
     float logp;
-    size_t ntop;           /* params.top, or 0 where logp is NAN */
-    const uint32_t *top;   /* [ntop] by falling logit, of equals the lower id */
-    const float *top_logp; /* [ntop] the id's own has the bits of logp */
+    size_t ntop;           /* params.top; 0 if logp is NAN */
+    const uint32_t *top;   /* [ntop] ids by falling logit; of equal logits the
+                            * lower id first */
+    const float *top_logp; /* [ntop] nats; for id the bits of logp */
     /* GEN_TOKEN and GEN_END: bytes of the text that can be shown now.  A byte
      * is held back while it may belong to a stop string, or to a character that
      * is not complete. */
@@ -99,7 +100,7 @@ struct gen_request {
     size_t n;
     const struct gen_params *params; /* params->n is not looked at */
     uint64_t
-        number; /* with params->seed the key of the text's random numbers */
+        number; /* params->seed and number: key of the text's random numbers */
     int score;  /* report the prompt's tokens first, as GEN_PROMPT */
     /* Called by gen_step.  It may call gen_add and gen_cancel, but not
      * gen_step. */
@@ -130,10 +131,11 @@ size_t gen_bytes(const struct gen_engine *g);
  */
 struct gen_text *gen_add(struct gen_engine *g, const struct gen_request *r,
     struct err *e);
-/* The next gen_step ends the text with GEN_CANCELLED, if it has not ended. */
+/* Make the next gen_step end the text with GEN_CANCELLED, if it has not
+ * ended. */
 void gen_cancel(struct gen_engine *g, struct gen_text *t);
-/* Compute a step.  Returns the number of texts that run or wait: 0: there is
- * nothing more to do. */
+/* Compute a step.  Returns the number of texts that run or wait; 0: all have
+ * ended. */
 size_t gen_step(struct gen_engine *g);
 
 struct gen_stats {
@@ -142,11 +144,11 @@ struct gen_stats {
                               * have */
     size_t kept;             /* pages that only serve to be shared again */
     uint64_t prompt;         /* tokens of prompts begun */
-    uint64_t shared;         /* tokens of these that were not computed again */
+    uint64_t shared;         /* prompt tokens read from kept pages */
     uint64_t next;           /* tokens that texts got */
     uint64_t preempted;      /* how often a text was preempted */
     uint64_t guessed;        /* tokens that the draft guessed */
-    uint64_t accepted;       /* tokens of these that texts got */
+    uint64_t accepted;       /* guessed tokens that texts got */
     uint64_t steps;
     size_t step_tokens; /* tokens computed in the last step */
 };

@@ -24,9 +24,10 @@ struct gen_text {
     struct gen_text *next; /* in the queue */
     /* while it runs: */
     size_t slot;  /* number in the cache */
-    size_t nodes; /* its first pages that are in the tree of prefixes */
-    int apart;    /* the tree has another page for its tokens, so that none of
-                   * its further pages is added */
+    size_t nodes; /* number of its first pages that are in the tree of
+                   * prefixes */
+    int apart;    /* 1: the tree has another page with the same tokens, so the
+                   * text's further pages are not added */
     /* in a step: */
     size_t feed;    /* tokens to compute */
     size_t guesses; /* of these the draft guesses; ids ends with them */
@@ -36,7 +37,8 @@ struct gen_text {
                      * after it belong to the guesses */
     size_t choices; /* tokens chosen, by rows of logits from row on */
     uint32_t
-        chosen; /* the token to report; UINT32_MAX: a logit is not finite */
+        chosen; /* token last chosen or guessed for it; UINT32_MAX: a logit is
+                 * not finite */
     float logp; /* its log probability */
 };
 
@@ -83,7 +85,7 @@ struct gen_engine {
 size_t gen_plan(struct gen_engine *g);
 /* Add full pages of a running text to the tree of prefixes. */
 void gen_keep_pages(struct gen_engine *g, struct gen_text *t);
-/* Take a running text's pages and its number from it. */
+/* Free a running text's pages and its slot in the cache. */
 void gen_drop(struct gen_engine *g, struct gen_text *t);
 
 /* Choose the token after the first `next` new tokens of a text by logits z [V],

@@ -41,7 +41,7 @@ struct jinja_out {
  * NULL and *e (EX_INPUT): "line N: why". */
 struct jinja *jinja_parse(const char *text, size_t n, struct err *e);
 void jinja_free(struct jinja *t);
-/* Has the template a generation block? */
+/* Does the template have a generation block? */
 int jinja_marks(const struct jinja *t);
 
 /*

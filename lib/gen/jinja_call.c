@@ -25,7 +25,7 @@ jrun_arguments(struct jrun *r, const struct jnode *list, struct jargs *a)
     return 0;
 }
 
-/* Parameter of a row that argument i of *a is for; -1: none. */
+/* Index in row->param of argument i of *a; -1: none. */
 static int
 parameter_of(const struct jname *row, const struct jargs *a, size_t i)
 {
@@ -90,7 +90,7 @@ make_range(struct jrun *r, const struct jval *const *slot, struct jval *out)
     return 0;
 }
 
-/* An object or namespace of the named arguments. */
+/* An object or namespace with the named arguments as members. */
 static int
 make_object(struct jrun *r, enum jkind kind, const struct jargs *a,
     struct jval *out)

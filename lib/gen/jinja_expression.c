@@ -21,8 +21,9 @@ pair_node(struct jparse *p, enum jnode_kind kind, struct jnode *a)
     return n;
 }
 
-/* Append the character that the escape at s[i] stands for; returns the bytes
- * after the backslash, or 0: Python's name of a character, not known here. */
+/* Append the character of the escape at s[i].  Returns the number of bytes
+ * after the backslash; 0: a bad escape, or one not known here (octal,
+ * \N{name}). */
 static size_t
 read_escape(const char *s, size_t n, struct buf *b)
 {

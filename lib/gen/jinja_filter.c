@@ -218,7 +218,7 @@ filter_string(struct jrun *r, const struct jval *v, struct jval *out)
     return jrun_text(r, &b, out);
 }
 
-/* Filters of texts; what is no text becomes one, as in Python. */
+/* Filters of texts; other values are converted to text first, as in Python. */
 static int
 filter_text(struct jrun *r, int id, const struct jval *v,
     const struct jval *const *slot, struct jval *out)

@@ -41,7 +41,7 @@ byte_is(const struct lexer *l, size_t at, char c)
     return at < l->src.n && l->src.p[at] == c;
 }
 
-/* Place of the next tag's brace from byte `from` on, or the end. */
+/* Offset of the next tag's brace from byte `from` on, or of the end. */
 static size_t
 next_tag(const struct lexer *l, size_t from)
 {
@@ -84,8 +84,8 @@ lex_data(struct lexer *l, size_t tag, int starts)
     move_to(l, tag);
 }
 
-/* Go past a tag that has ended: over white space after a minus sign, else, for
- * other tags than {{ }}, over the line's end. */
+/* Step over white space after a tag: all of it after a minus sign, none after a
+ * plus sign; else a line end, except after {{ }}. */
 static void
 after_tag(struct lexer *l, char sign, int trims)
 {

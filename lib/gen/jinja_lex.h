@@ -30,10 +30,10 @@ struct jtokens {
 };
 
 /*
- * Cut a template into tokens.  Text outside tags is trimmed as the tags' signs,
- * trim_blocks and lstrip_blocks say.  src has \n line ends and outlives the
- * tokens, which point into it.  -1 and *e: "line N: why"; the caller frees
- * out->v in any case.
+ * Cut a template into tokens.  Text outside tags is trimmed by the + and - of
+ * tags, and by trim_blocks and lstrip_blocks.  src has \n line ends and
+ * outlives the tokens, which point into it.  -1 and *e: "line N: why"; the
+ * caller frees out->v in any case.
  */
 int jinja_lex(struct jtext src, struct jtokens *out, struct err *e);
 

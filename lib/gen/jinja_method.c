@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Bytes at the beginning of t that are of the characters in `chars`. */
+/* Number of bytes at the beginning of t whose characters are in `chars`. */
 static size_t
 leading_of(struct jtext t, struct jtext chars)
 {
@@ -163,7 +163,7 @@ split_words(struct jrun *r, struct jtext t, struct jlist *l)
     }
 }
 
-/* Last place of `part` in t before byte `end`; SIZE_MAX: none. */
+/* Offset of the last `part` in t before byte `end`; SIZE_MAX: none. */
 static size_t
 last_place(struct jtext t, struct jtext part, size_t end)
 {

@@ -90,10 +90,10 @@ enum jfunction { JC_RANGE, JC_NAMESPACE, JC_DICT, JC_RAISE, JC_STRFTIME };
 extern const struct jname jinja_filters[], jinja_tests[], jinja_methods[],
     jinja_functions[];
 
-/* Row of a table; NULL: it has no such name. */
+/* Row of a table; NULL: no row has this name. */
 const struct jname *jname_find(const struct jname *table, struct jtext name);
-/* Is it a method of objects, so that an object's member of this name is found
- * by x['name'] only? */
+/* Is it a method of objects?  Then x.name is the method, and x['name'] finds an
+ * object's member of this name. */
 int jname_of_dict(const struct jname *method);
 
 #endif

@@ -11,8 +11,9 @@ struct jparse {
     struct jinja *t;
     const struct jtoken *tok; /* the next token */
     int depth;
-    int loops;    /* loops around this place */
-    int buffered; /* macros and blocks around it, whose text is kept apart */
+    int loops;    /* loops around the next token */
+    int buffered; /* macros and blocks around it that print to a buffer of their
+                   * own */
     struct err *e;
 };
 
@@ -21,8 +22,8 @@ struct jnode *jparse_node(struct jparse *p, enum jnode_kind kind);
 /* Set *e to "line N: why"; returns NULL. */
 struct jnode *jparse_fail(struct jparse *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Is the next token this operator, this name?  _skip steps over it and returns
- * 1 if so; _want fails (-1 and *e) if not. */
+/* Is the next token this operator or name?  _skip also steps over it, and
+ * returns 1 if so.  _want fails (-1 and *e) if not. */
 int jparse_is(const struct jparse *p, const char *operator);
 int jparse_name_is(const struct jparse *p, const char *name);
 int jparse_skip(struct jparse *p, const char *operator);

@@ -138,7 +138,7 @@ jrun_elements(struct jrun *r, const struct jval *v, struct jlist *out)
     }
 }
 
-/* Give the targets of a loop or set their values. */
+/* Assign *v to the targets of a loop or a set. */
 static int
 set_targets(struct jrun *r, const struct jnode *target, const struct jval *v)
 {
@@ -169,7 +169,7 @@ set_targets(struct jrun *r, const struct jnode *target, const struct jval *v)
     return 0;
 }
 
-/* Keep of the list what the loop's condition is true for. */
+/* Keep the list's elements for which the loop's condition is true. */
 static int
 filter_loop(struct jrun *r, const struct jnode *n, struct jlist *all)
 {
@@ -248,7 +248,7 @@ run_print(struct jrun *r, const struct jnode *n)
     return 0;
 }
 
-/* Run a block in a scope of its own, its text into *to. */
+/* Run a block in a scope of its own, and print its text to *to. */
 static int
 run_apart(struct jrun *r, const struct jnode *body, struct buf *to)
 {

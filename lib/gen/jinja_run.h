@@ -23,14 +23,15 @@ struct jrun {
     struct jmem mem;
     struct buf *out; /* where text is printed now */
     struct jinja_out *result;
-    /* Variables: those of the template, then those of the scopes entered since
-     * then, the innermost last. */
+    /* The template's variables, then those of each scope entered, the innermost
+     * scope last. */
     struct jvariable *var;
     size_t nvar, cap;
     size_t scope; /* index of the innermost scope's first variable */
     size_t outer; /* a macro sees the variables [0,outer) and [inner,nvar) */
     size_t inner;
-    size_t top; /* variables of the template, when a scope has been entered */
+    size_t top; /* number of the template's variables when a scope was
+                 * entered */
     int depth, line;
     size_t work;
     const struct tm *now;
@@ -44,14 +45,15 @@ int jrun_fail(struct jrun *r, const char *fmt, ...)
 int jrun_work(struct jrun *r, size_t n);
 /* jmem_alloc that fails by the error "needs too much memory". */
 void *jrun_alloc(struct jrun *r, size_t n, size_t size);
-/* Make *out the text that *b holds, copied, and release b.  -1: no memory. */
+/* Copy *b to *out, a text, and release b.  -1: no memory. */
 int jrun_text(struct jrun *r, struct buf *b, struct jval *out);
 
-/* Variables.  The value that is not defined has the name. */
+/* Variables.  jrun_get of an undefined name returns J_UNDEFINED with the
+ * name. */
 struct jval jrun_get(const struct jrun *r, struct jtext name);
 int jrun_set(struct jrun *r, struct jtext name, struct jval v);
 
-/* Values of expressions, each 0; -1: the error is set. */
+/* Values of expressions.  All return 0; -1: the error is set. */
 int jrun_eval(struct jrun *r, const struct jnode *n, struct jval *out);
 /* Member of an object, namespace or loop; undefined if there is none. */
 int jrun_member(struct jrun *r, const struct jval *v, struct jtext name,
@@ -61,7 +63,7 @@ int jrun_elements(struct jrun *r, const struct jval *v, struct jlist *out);
 int jrun_compare(struct jrun *r, int op, const struct jval *a,
     const struct jval *b, int *is);
 
-/* A call's values: by position, and by name. */
+/* Values of a call's arguments, by position and by name. */
 #define JARGS 16
 struct jargs {
     struct jval v[JARGS];
@@ -69,14 +71,15 @@ struct jargs {
     size_t n;
 };
 int jrun_arguments(struct jrun *r, const struct jnode *list, struct jargs *a);
-/* Find the values of a row's parameters in *a; NULL where none is given. */
+/* Find the values of a row's parameters in *a; a slot is NULL if it has
+ * none. */
 int jrun_bind(struct jrun *r, const struct jname *row, const struct jargs *a,
     const struct jval *slot[JNAME_PARAMS]);
 int jrun_call(struct jrun *r, const struct jnode *n, struct jval *out);
 int jrun_macro(struct jrun *r, const struct jnode *macro, const struct jargs *a,
     struct jval *out);
 
-/* Filters, tests, methods, by the id of their row. */
+/* Filters, tests and methods; row->id says which. */
 int jrun_filter(struct jrun *r, const struct jname *row, const struct jval *v,
     const struct jval *const *slot, struct jval *out);
 int jrun_test(struct jrun *r, const struct jname *row, const struct jval *v,
@@ -84,8 +87,8 @@ int jrun_test(struct jrun *r, const struct jname *row, const struct jval *v,
 int jrun_method(struct jrun *r, const struct jname *row, const struct jval *v,
     const struct jval *const *slot, struct jval *out);
 
-/* Methods that filters use too.  chars NULL: white space; sides: 1 the
- * beginning, 2 the end, 3 both. */
+/* Methods that filters use too.  chars: characters to strip; NULL: white space.
+ * sides: 1 the beginning, 2 the end, 3 both. */
 int jtext_strip(struct jrun *r, struct jtext t, const struct jval *chars,
     int sides, struct jval *out);
 enum jcase { JCASE_UPPER, JCASE_LOWER, JCASE_CAPITAL };

@@ -1,5 +1,4 @@
-/* Values of a Jinja template and the memory that they are in; jinja_print.c has
- * what prints them. */
+/* Values of a Jinja template and their memory.  jinja_print.c prints them. */
 #ifndef GEN_JINJA_VALUE_H
 #define GEN_JINJA_VALUE_H
 
@@ -32,7 +31,7 @@ enum jkind {
     J_TEXT,
     J_LIST,
     J_TUPLE,    /* as a list */
-    J_DICT,     /* names are texts, in the order of their setting */
+    J_DICT,     /* names are texts, in order of insertion */
     J_SPACE,    /* a namespace: as a dict, but its members can be set */
     J_LOOP,     /* the variable `loop` */
     J_MACRO,    /* macro */
@@ -107,7 +106,7 @@ const struct jval *jdict_get(const struct jdict *d, struct jtext name);
 int jdict_set(struct jmem *m, struct jdict *d, struct jtext name,
     struct jval v);
 
-/* Make a value of j, whose texts it points into.  -1: no memory. */
+/* Convert j to a value, which points into j's texts.  -1: no memory. */
 int jval_of_json(struct jmem *m, const json_t *j, struct jval *out);
 
 /* Append v as Python's str() prints it.  -1: it is no text, number, bool, none

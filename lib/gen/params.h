@@ -15,13 +15,13 @@ enum { PARAMS_TOP = 100, PARAMS_N = 1024, PARAMS_STOPS = 64 };
 
 struct gen_params {
     size_t most;  /* max_tokens: new tokens at most; 0 scores the prompt only */
-    size_t least; /* min_tokens: before so many new tokens no EOS and no token
-                   * of `end` can be chosen */
+    size_t least; /* min_tokens: EOS and the tokens of `end` cannot be chosen
+                   * before this many new tokens */
     size_t n;     /* texts of the prompt, at most PARAMS_N */
     uint64_t seed;
     struct sampling how;
     int logprobs; /* report the log probability of each new token */
-    size_t top;   /* and of so many most probable ones, at most PARAMS_TOP */
+    size_t top;   /* and of this many most probable ones, at most PARAMS_TOP */
     int past_eos; /* ignore_eos: EOS does not end the text */
     int hide_special; /* skip_special_tokens: special tokens have no bytes */
     char **stop;      /* [nstop] a text ends where one of these begins */
@@ -30,7 +30,7 @@ struct gen_params {
     size_t nend;
 };
 
-/* Copy *from, which params_release frees. */
+/* Copy *from to *p; params_release frees the copy. */
 void params_copy(struct gen_params *p, const struct gen_params *from);
 void params_release(struct gen_params *p);
 

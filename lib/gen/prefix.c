@@ -94,7 +94,7 @@ prefix_add(struct prefix *p, uint32_t parent, const uint32_t *ids,
     *bucket = page;
 }
 
-/* Take an idle page out of their list. */
+/* Remove an idle page from the list of idle pages. */
 static void
 unlink_idle(struct prefix *p, const struct prefix_page *g)
 {

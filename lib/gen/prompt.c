@@ -40,7 +40,7 @@ prompt_text(const struct prompt_reader *p, const char *text, size_t n,
     return encode_prompt(p, text, n, TOK_BOS, ids, e);
 }
 
-/* Read messages: they are the prompt that the chat template makes of them. */
+/* Append the ids of messages, as the chat template prints them. */
 static int
 read_messages(struct prompt_reader *p, json_t *record, struct tok_ids *ids,
     struct err *e)

@@ -135,8 +135,8 @@ preempt_youngest(struct gen_engine *g)
     g->stats.preempted++;
 }
 
-/* Make n more pages free besides those *promised, for text number i; add them
- * to *promised.  0: the text had to be preempted. */
+/* Free n pages for text number i, besides the *promised ones, and add n to
+ * *promised.  0: the text itself was preempted. */
 static int
 free_pages(struct gen_engine *g, size_t i, size_t n, size_t *promised)
 {
@@ -188,7 +188,7 @@ tokens_to_guess(const struct gen_engine *g, const struct gen_text *t)
     return left - 1 < g->limits.guesses ? left - 1 : g->limits.guesses;
 }
 
-/* Set `row` and `states` of a text; *states: where the next one's go. */
+/* Set `row` and `states` of a text, and advance *rows and *states. */
 static void
 want_outputs(struct gen_engine *g, struct gen_text *t, size_t *rows,
     float **states)
