@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* A turn of several requests at a time has so many times as many, so that most
- * of the time as many run as may. */
+/* With n > 1 requests at a time a turn has WAVES * n requests, so that n run
+ * most of the time. */
 enum { WAVES = 4 };
 
 /* Labels of keys. */
@@ -35,14 +35,14 @@ bench_most_warm_up(const struct bench_plan *p)
     return most;
 }
 
-/* The largest length of those drawn around n. */
+/* The largest length that can be drawn around n. */
 static size_t
 highest_length(const struct bench_plan *p, size_t n)
 {
     return (size_t)floor((double)n * (1.0 + p->vary));
 }
 
-/* A length of at least `least` around n for request i. */
+/* Draw a length around n, at least `least`, for request i. */
 static size_t
 draw_length(const struct bench_plan *p, size_t n, size_t least, uint64_t label,
     size_t i)

@@ -10,9 +10,9 @@
 struct bench_plan {
     size_t count;          /* requests that are measured */
     size_t prefix;         /* tokens that all prompts begin with */
-    size_t prompt, length; /* tokens after them, and new tokens */
-    double vary;           /* both are drawn from (1 - vary) to (1 + vary)
-                            * times as many */
+    size_t prompt, length; /* tokens after the prefix, and new tokens */
+    double vary;           /* each request draws both numbers between (1 - vary)
+                            * and (1 + vary) times these */
     size_t V;              /* ids are drawn below it */
     size_t slice;          /* tokens of prompts read between two steps */
     uint64_t seed;
@@ -21,9 +21,9 @@ struct bench_plan {
     size_t *at_once;          /* [levels] requests that run at a time */
 };
 
-/* Level k measures requests 0 to count - 1 in turns of so many. */
+/* Requests of a turn: level k measures requests 0 to count - 1 in turns. */
 size_t bench_per_turn(const struct bench_plan *p, size_t k);
-/* Before that it sends requests from `count` on, so many, to warm up. */
+/* Requests that level k sends first, from number `count` on, to warm up. */
 size_t bench_warm_up(const struct bench_plan *p, size_t k);
 /* The largest bench_warm_up of all levels. */
 size_t bench_most_warm_up(const struct bench_plan *p);
@@ -34,9 +34,9 @@ size_t bench_prompt_length(const struct bench_plan *p, size_t i);
 size_t bench_new_tokens(const struct bench_plan *p, size_t i);
 /* The most tokens of a prompt and its text together. */
 size_t bench_longest(const struct bench_plan *p);
-/* Fill ids [bench_prompt_length] with the prompt of request i at level k.  The
- * prompts of two levels have no more than the prefix in common, so that none is
- * known already. */
+/* Fill ids [bench_prompt_length] with the prompt of request i at level k.
+ * Prompts of different levels share the prefix only, so no cache has the
+ * rest. */
 void bench_prompt(const struct bench_plan *p, size_t k, size_t i,
     uint32_t *ids);
 

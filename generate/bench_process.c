@@ -16,7 +16,7 @@ struct turn {
     size_t k, from, n;
     struct bench_times *times;
 };
-/* An answer of the process; it sends one too when its engine is made. */
+/* The process answers each command, and once when its engine is made. */
 struct process_answer {
     double wall;
     size_t peak, bytes, threads;
@@ -144,7 +144,7 @@ work_turns(const struct bench_process *b, const struct bench_plan *p,
 
 /* ---- in the program ---- */
 
-/* End the program as the process ended, which has told why. */
+/* Exit with the status of the process, which has printed the error. */
 static void
 die_with(const struct bench_process *b)
 {

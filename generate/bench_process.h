@@ -1,6 +1,7 @@
 /*
  * A model of generate bench in a process of its own, so that its peak of memory
- * is its own.  It writes times into memory that it shares with the program.
+ * can be measured.  The process writes times into memory that it shares with
+ * the program.
  */
 #ifndef GENERATE_BENCH_PROCESS_H
 #define GENERATE_BENCH_PROCESS_H
@@ -15,13 +16,13 @@
 struct bench_process {
     struct model m; /* opened by the caller, who closes it */
     int pid, to, from;
-    size_t bytes;   /* memory that it will take at most, as planned */
-    size_t threads; /* that compute */
+    size_t bytes;   /* most bytes that it will take, as planned */
+    size_t threads; /* compute threads */
     size_t peak;    /* bytes, after the last turn */
 };
 
 /* Start the process and make its engine.  p and how outlive it.  Dies on
- * errors; if the process dies, with its status. */
+ * errors; if the process has died, with its exit status. */
 void bench_process_start(struct bench_process *b, const struct bench_plan *p,
     const struct common *how);
 /* Run requests from .. from + n - 1 of level k and record them in times [n],

@@ -18,7 +18,7 @@ struct exchange {
     size_t most; /* new tokens asked for */
     struct http_answer a;
     size_t read;   /* bytes of a.body that were looked at */
-    size_t tokens; /* as the server counts them; 0: it has not told */
+    size_t tokens; /* as counted by the server; 0: not yet */
     int done;      /* the stream's last event has come */
 };
 

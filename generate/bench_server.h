@@ -15,9 +15,9 @@
 struct bench_server {
     const char *url;
     struct http_server http;
-    char *model;   /* name of its first model */
-    size_t V;      /* ids of the model; 0: not told */
-    char why[200]; /* why a request failed first, or "" */
+    char *model;   /* name of the server's first model */
+    size_t V;      /* ids of the model; 0: the server does not say */
+    char why[200]; /* why the first failed request failed, or "" */
 };
 
 /* Ask the server at url, which must outlive it, for its models.  -1 and *e. */

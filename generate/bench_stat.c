@@ -55,8 +55,8 @@ bench_summary_of(double *x, size_t n)
 
 /* ---- one request ---- */
 
-/* The sum of a request's values of a time, in seconds.  *n: their number, 0:
- * the request has none. */
+/* Sum of a request's values of a time, in seconds.  *n: number of these values,
+ * perhaps 0. */
 static double
 request_time(const struct bench_times *t, enum bench_measure m, size_t *n)
 {
@@ -124,7 +124,8 @@ bench_result_of(const struct bench_run *r, struct bench_result *out)
 
 /* ---- two runs ---- */
 
-/* Sums of a turn; a mean or a rate is a sum of `sum` over a sum of `of`. */
+/* Sums of a turn; over several turns, a mean or rate is all `sum` over all
+ * `of`. */
 struct share {
     double sum, of;
 };

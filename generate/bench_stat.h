@@ -18,11 +18,11 @@ struct bench_times {
     size_t arrivals; /* of tokens; several tokens may come at once */
     double *at;      /* [arrivals] */
 };
-/* Arrivals beyond the tokens asked for that there must be room for: a server
- * may tell the end of a text by itself. */
+/* Arrivals that `at` must have room for beyond the tokens asked for: a server
+ * may report the end of a text in an event of its own. */
 enum { BENCH_MORE = 2 };
 
-/* All requests as one model or server answered them. */
+/* Every request, as one model or server answered it. */
 struct bench_run {
     size_t n, per_turn;          /* requests; requests of a turn */
     const size_t *prompt;        /* [n] tokens of each prompt */
@@ -45,8 +45,7 @@ enum bench_measure {
     BENCH_MEASURES
 };
 
-/* Statistics of n values; std has n, not n - 1, in its denominator.  n = 0: all
- * are NAN. */
+/* Statistics of n values; std divides by n, not n - 1.  n = 0: all are NAN. */
 struct bench_summary {
     double mean, median, std, p99;
 };
@@ -65,10 +64,10 @@ struct bench_result {
 void bench_result_of(const struct bench_run *r, struct bench_result *out);
 
 /* How b differs from a in a measure.  n: requests compared.  difference: b's
- * mean minus a's, ms or 1/s.  ratio: how many times as fast b is, a's mean over
- * b's for a time, b's over a's for a rate.  low, high: 95 % intervals by 2000
- * bootstrap samples of turns (Efron's percentile interval), each of which gives
- * its values of both; NAN: there is only one turn. */
+ * mean minus a's, ms or 1/s.  ratio: how many times as fast b is: a's mean over
+ * b's for a time, b's over a's for a rate.  low, high: 95 % intervals from 2000
+ * bootstrap samples of turns (Efron's percentile interval); a sampled turn
+ * gives the values of both a and b.  NAN: there is only one turn. */
 struct bench_interval {
     double v, low, high;
 };

@@ -128,7 +128,7 @@ close_speaker(struct speaker *s)
 
 /* ---- an answer ---- */
 
-/* Print an answer's bytes; on a terminal without what it would obey. */
+/* Print an answer's bytes; on a terminal, without control sequences. */
 static void
 print_answer(const char *s, size_t n)
 {
@@ -192,7 +192,7 @@ conversation_ids(const struct speaker *s, struct tok_ids *ids, struct err *e)
     return r;
 }
 
-/* Write the answer of encoded messages.  Ctrl-C ends it. */
+/* Write the answer to encoded messages.  Ctrl-C ends it. */
 static void
 write_answer(struct speaker *s, const struct tok_ids *ids, size_t length,
     struct answer *a)

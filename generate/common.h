@@ -43,8 +43,7 @@ struct common {
         OPT_FLAG(0, "exact", &(c)->exact,                                    \
             "multiply quantised weights in floating point, as training "     \
             "does, not in 8-bit integers")
-/* Options of commands that write texts to read, with one model or with one
- * before others. */
+/* Options of generate run and generate chat; they apply to the first model. */
 #define MODEL_OPTIONS(c)                                                \
     OPT_STR(0, "adapter", &(c)->adapter, "directory",                   \
         "adapter of the model, in PEFT's format"),                      \
@@ -79,20 +78,20 @@ void common_open(struct model *m, const char *path, const char *adapter);
 /* Start the threads.  Call it when models are open.  Dies on errors; the caller
  * frees the pool. */
 struct pool *common_pool(const struct common *c);
-/* Pack m's matrices for products in 8-bit integers, and note how many bytes
- * they have.  NULL: exact products were asked for, or no matrix is quantised.
- * The caller frees it. */
+/* Pack m's matrices for products in 8-bit integers, and print a note of their
+ * bytes.  NULL: exact products were asked for, or no matrix is quantised.  The
+ * caller frees it. */
 struct packed *common_pack(const struct common *c, const struct model *m,
     struct pool *pool);
-/* Open the draft that the options name for a model, packed as the model is;
- * NULL: none.  It stays open.  Dies on errors, also if the draft's tokenizer is
- * not the model's. */
+/* Open the model's draft, --draft, packed as the model is; NULL: none.  It
+ * stays open.  Dies on errors, also if the draft's tokenizer is not the
+ * model's. */
 const struct model *common_draft(const struct common *c, const struct model *m,
     const struct tokenizer *tok, struct pool *pool);
 /* Add to the closing line how many guesses of a draft were right. */
 void common_guessed(const struct gen_stats *s);
-/* With -v, note how far p's predictions are from exact ones on the first tokens
- * of a text, at most COMPARED.  p may be NULL. */
+/* With -v, print a note of how far p's predictions are from exact ones, on at
+ * most COMPARED first tokens of a text.  p may be NULL. */
 enum { COMPARED = 1000 };
 void common_compare(const struct packed *p, struct pool *pool,
     const uint32_t *ids, size_t n);
@@ -103,9 +102,9 @@ struct gen_engine *common_engine(const struct model *m, struct pool *pool,
 /* Die if an event says that a logit is not finite. */
 void common_check(const struct gen_event *ev);
 /* Print a note of the memory that generation takes: `bytes` besides the model m
- * and the program, of which `cache` are keys and values.  texts: that run at a
- * time; longest: tokens of a text at most.  Returns all bytes.  Dies if there
- * is not enough. */
+ * and the program; `cache` of them are keys and values.  texts: most texts that
+ * run at a time; longest: most tokens of a text.  Returns all bytes.  Dies if
+ * there is not enough. */
 size_t common_memory(const struct model *m, const struct pool *pool,
     size_t texts, size_t longest, size_t cache, size_t bytes);
 

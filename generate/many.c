@@ -11,12 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Prompts are read while fewer texts than so many times at_once have been read
- * and not written. */
+/* Read prompts while fewer than WINDOW * at_once texts are pending. */
 enum { WINDOW = 8 };
 
-/* The next text, or NULL.  Texts that the output has already are passed over.
- */
+/* The next text that the output does not have yet, or NULL. */
 static struct written *
 next_text(struct many *r)
 {

@@ -18,17 +18,18 @@ struct many {
     const char *file; /* name of the prompts' file; NULL: none */
     struct output *output;
     const struct model *draft;    /* NULL: none */
-    size_t at_once, cache, slice; /* as the options; cache 0: not given */
+    size_t at_once, cache, slice; /* values of the options; cache 0: not
+                                   * given */
     size_t guesses;
     /* results: */
     double texts, tokens;
-    struct gen_stats stats; /* of guesses alone */
+    struct gen_stats stats; /* only numbers of guesses are set */
     /* while it runs: */
     struct gen_engine *engine;
-    size_t longest;               /* tokens of the longest text it takes */
-    struct prompt *next;          /* NULL: no more */
-    size_t choice;                /* its next text */
-    struct written *first, *last; /* texts that are not written, in order */
+    size_t longest;               /* most tokens of a text in the engine */
+    struct prompt *next;          /* prompt being read; NULL: no more */
+    size_t choice;                /* number of the next text of `next` */
+    struct written *first, *last; /* texts not yet written, in order */
     size_t pending;               /* their number */
     double done;                  /* prompts */
 };

@@ -8,14 +8,14 @@
 struct output;
 /* path NULL: standard output.  Dies on errors. */
 struct output *output_open(const char *path);
-/* Call for one text after the other: does the file have its line?  `known` has
- * the members of the line that are known before the text is made.  Dies if the
- * file has the line of another text there.  A line that is not complete is
- * removed. */
+/* Call it for each text in order.  Does the file already have the text's line?
+ * `known`: the members of the line that are known before the text is made.
+ * Dies if the file has another text's line there.  Removes an incomplete
+ * line. */
 int output_has(struct output *o, const json_t *known);
 /* Append a line; output_has has returned 0. */
 void output_line(struct output *o, const char *line, size_t n);
-/* Write everything.  Dies if the file has lines of further texts. */
+/* Flush all lines.  Dies if the file has lines of further texts. */
 void output_close(struct output *o);
 
 #endif

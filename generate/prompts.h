@@ -13,24 +13,25 @@
 struct prompts_from {
     const char *text;  /* an operand; NULL: none */
     const char *file;  /* "-": standard input; NULL: none */
-    const char *field; /* member of a line's object that is the prompt, unless
-                        * the object has messages */
-    const char *model; /* path of the model, whose chat template they need */
-    const char *template; /* file of a chat template in its place, or NULL */
-    size_t count; /* prompts at most; of neither text nor file: number of
-                        * empty prompts */
-    struct gen_params params; /* parameters that a line does not have */
+    const char *field; /* member of a line's object with the prompt, unless the
+                        * object has messages */
+    const char *model; /* path of the model, for its chat template */
+    const char *template; /* file of another chat template, or NULL */
+    size_t count; /* most prompts; without text and file: number of empty
+                   * prompts */
+    struct gen_params params; /* parameters for members that a line lacks */
     const struct tokenizer *tok;
     size_t V;         /* ids of the model */
-    size_t positions; /* of the model; 0: not known */
+    size_t positions; /* positions of the model; 0: not known */
 };
 
 struct prompt {
     json_t *record; /* the line as an object; NULL: an operand */
     struct tok_ids ids;
     struct gen_params params;
-    uint64_t number; /* of its first text (engine.h): the line's member index;
-                      * else 0 if the line has a seed; else the line's number */
+    uint64_t number; /* number of its first text (engine.h): the line's member
+                      * index; else 0 if the line has a seed; else the line's
+                      * number */
     size_t line;     /* from 1; 0: none */
     size_t texts;    /* texts that still need it */
 };
@@ -44,7 +45,7 @@ size_t prompts_total(const struct prompts *p);
 /* The next prompt, or NULL.  Dies if it is bad.  The caller frees it. */
 struct prompt *prompts_next(struct prompts *p);
 void prompt_free(struct prompt *q);
-/* The number of its text i < params.n, for the engine. */
+/* The engine's number of text i < params.n of the prompt. */
 uint64_t prompt_number(const struct prompt *q, size_t i);
 
 #endif

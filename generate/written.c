@@ -29,7 +29,7 @@ written_free(struct written *t)
     free(t);
 }
 
-/* Append a token's log probabilities; n tokens have theirs. */
+/* Append a token's log probabilities; n tokens have them already. */
 static void
 keep_logprobs(struct written *t, size_t n, const struct gen_event *ev)
 {
@@ -106,7 +106,8 @@ top_object(const struct written *t, const struct tokenizer *tok, size_t i)
     return o;
 }
 
-/* logprobs of OpenAI's completions, without text_offset, with the ids. */
+/* The logprobs object of OpenAI's completions, with ids and without
+ * text_offset. */
 static json_t *
 logprobs_object(const struct written *t, const struct tokenizer *tok)
 {
