@@ -5,8 +5,8 @@
 #include "base/err.h"
 
 struct student;
-/* Options of student that are left out of the card, as they change nothing in
- * the model; ends with NULL. */
+/* Options that are left out of the card, as they do not change the model; ends
+ * with NULL. */
 extern const char *const run_card_own[];
 /* Write RUN/README.md: parent and teacher by hash, options, and the last line
  * of RUN/held-out.tsv, or else the last training loss. */

@@ -46,7 +46,7 @@ static const struct opt options[] = { OPTIONS_MODEL(a), OPT_GROUP("pairs"),
     OPTIONS_STEPS(a), OPTIONS_PASSES(a), OPTIONS_PRECISION(a), OPTIONS_RANKS(a),
     OPTIONS_SAVE(a), OPTIONS_RESUME(a), OPT_END };
 
-/* Sums over pairs, or tokens, in the member `own` of struct loss_sum. */
+/* Indices in loss_sum.own of sums over pairs or tokens. */
 enum {
     SUM_PAIRS,
     SUM_LOSS,   /* of losses of pairs */
@@ -68,8 +68,8 @@ struct dpo {
     struct pairs pairs;
     struct pair_batch batch;
     struct reference *reference; /* NULL: the records give its results */
-    double (*ref)[2];            /* [B] its log probabilities of this rank's
-                                  * pairs */
+    double (*ref)[2];            /* [B] the reference's log probabilities of
+                                  * this rank's pairs */
     double nll_scale;            /* pairs over chosen tokens of the step */
     float *logp;                 /* [T] */
     struct logp_loss logp_loss;
@@ -116,7 +116,7 @@ check_dpo_options(struct student *s)
             "--loss exo_pair needs a --label-smoothing above 0, such as 0.001");
 }
 
-/* Weighted losses of a pair; *g: their gradient at its log ratios. */
+/* Weighted losses of a pair; *g: their gradient at the log ratios. */
 static double
 pair_loss(const struct preference_pair *p, struct preference_grad *g)
 {
@@ -252,7 +252,7 @@ plan_reference(struct student *s, struct plan_load *l)
         l->judge += reference_bytes(dpo.reference);
 }
 
-/* Set the reference's log probabilities of the batch's row. */
+/* Set the reference's log probabilities of the batch's row `row`. */
 static void
 refer_row(size_t row)
 {

@@ -233,9 +233,9 @@ feed_has_hidden(const struct feed *f)
     return 1;
 }
 
-/* Number of ids over which a student and a teacher of `teacher` ids are
- * compared: those that both and the tokenizer have.  0: all, as both models
- * have the same number. */
+/* Number of ids over which the distributions are compared: ids that the
+ * student, the tokenizer and a teacher of `teacher` ids share.  0: all, as both
+ * models have the same number. */
 static size_t
 shared_vocab(const struct feed *f, size_t teacher)
 {

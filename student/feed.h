@@ -30,7 +30,7 @@ struct feed {
     size_t *map;         /* [L] teacher block of each student block, or NULL */
     const char *map_how; /* how the map was found, for a note */
     size_t tL, td;       /* number and width of the teacher's blocks */
-    double cap;          /* of its logits, as config.final_cap */
+    double cap;          /* cap of the teacher's logits, as config.final_cap */
     size_t L, d, V;      /* blocks, width and ids of the student */
     int half;            /* argument of feed_open */
     struct targets targets; /* the teacher's targets in the batch */
@@ -38,23 +38,23 @@ struct feed {
     int ahead;
 };
 /* Open input, and read up to its first batch.  Dies if the input cannot be
- * used. teacher_path: --teacher, or NULL; ahead: bytes to read ahead of a
- * message, 0: all; half: products are in bfloat16, so a head that comes in fp32
- * is stored as bfloat16. */
+ * used.  teacher_path: --teacher, or NULL; ahead: bytes to read ahead of a
+ * message, 0: all; half: products are in bfloat16, so an fp32 head is stored as
+ * bfloat16. */
 void feed_open(struct feed *f, const char *input, const char *teacher_path,
     size_t ahead, int half, const struct model *student);
 /* Rows and tokens of the first batch, [2]; only while `ahead`. */
 const size_t *feed_shape(const struct feed *f);
-/* Returns the kind of tensors in the first batch that will give the teacher's
- * distributions: final states if there is a head to read them; if not, draws;
- * if there are none, top tokens; else no kind. */
+/* Kind of tensors in the first batch to read the teacher's distributions from:
+ * final states if there is a head for them, else draws, else top tokens, else
+ * none. */
 enum targets_kind feed_kind(const struct feed *f);
-/* Does the first batch have the outputs of all blocks of the map? */
+/* Does the first batch have the outputs of all blocks that the map names? */
 int feed_has_hidden(const struct feed *f);
-/* Let feed_next set f->targets to the teacher's distributions and, with
- * `hidden`, the outputs of blocks.  For top tokens or draws, dies if the stream
- * does not state their vocabulary and temperature, or if the temperature is not
- * tau.  If teacher and student have different numbers of ids, both
+/* Make feed_next set f->targets to the teacher's distributions and, with
+ * `hidden`, to the outputs of blocks.  For top tokens or draws, dies if the
+ * stream does not state their vocabulary and temperature, or if the temperature
+ * is not tau.  If teacher and student have different numbers of ids, both
  * distributions are restricted to the ids that teacher, student and tokenizer
  * share. */
 void feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau);

@@ -9,21 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers that ranks tell each other of a row: rewards, then its tokens. */
+/* Numbers of a row that ranks exchange: its rewards, then its tokens. */
 static size_t
 told_width(const struct grpo *g)
 {
     return g->o->judge.n + 1;
 }
 
-/* The numbers that rank r told of its row k. */
+/* The numbers that rank r sent of its row k. */
 static double *
 told_at(const struct grpo *g, size_t r, size_t k)
 {
     return g->told + (r * g->roll.n + k) * told_width(g);
 }
 
-/* The numbers that were told of a row of the batch. */
+/* The exchanged numbers of a row of the batch. */
 static const double *
 told_of_row(const struct grpo *g, size_t row)
 {
@@ -108,7 +108,7 @@ judge_texts(struct grpo *g, size_t rank, struct err *e)
     return r;
 }
 
-/* Tell the other ranks, and hear from them. */
+/* Exchange rewards and numbers of tokens with the other ranks. */
 static void
 share_rewards(struct grpo *g, const struct student *s)
 {
@@ -139,7 +139,7 @@ row_reward(const struct grpo *g, size_t row)
 
 /* ---- what is trained on ---- */
 
-/* Is the row's group left out? */
+/* Is the row's group dropped? */
 static int
 is_dropped(const struct grpo *g, size_t row)
 {
@@ -238,7 +238,8 @@ grpo_write(struct grpo *g, struct student *s, struct err *e)
 
 /* ---- a step ---- */
 
-/* The largest difference of log probabilities of training and generation. */
+/* The largest difference between log probabilities in training and
+ * generation. */
 static double
 text_drift(const struct text *t, const float *logp)
 {
@@ -281,7 +282,7 @@ grpo_row(void *ctx, const struct logp_row *r, struct loss_sum *sum)
         sum->own[GRPO_ENTROPY] += r->entropy[i];
 }
 
-/* Make extremes those of all ranks. */
+/* Take the extremes over all ranks. */
 static void
 share_extremes(struct grpo *g, const struct student *s)
 {

@@ -14,7 +14,7 @@ struct grpo_opt {
     int drop;              /* 1: groups of equal rewards are left out */
     struct opt_list judge; /* reward programs */
     double *weight;        /* [judge.n] */
-    double seconds;        /* that a program has for a batch */
+    double seconds;        /* time limit of a program for a batch */
     const char *reference; /* model; NULL: the one that the run began with */
     struct policy_opt policy;
 };
@@ -36,7 +36,7 @@ struct grpo {
     const struct grpo_opt *o;
     struct rollout roll;
     struct reference *reference; /* NULL: beta is 0 */
-    size_t iteration;            /* steps made of the batch; 0: it is done */
+    size_t iteration;            /* steps made of the batch; 0: it is used up */
     double *told;       /* [all rows, judge.n + 1] rewards, tokens; by rank */
     double *reward;     /* [all rows] */
     double *advantage;  /* [all rows] */
@@ -54,8 +54,8 @@ size_t grpo_bytes(const struct grpo *g);
 /* Write and judge the texts of the next batch.  0; -1 and *e, on this rank or
  * another. */
 int grpo_write(struct grpo *g, struct student *s, struct err *e);
-/* Choose the texts that are trained on, from g->reward, g->advantage and their
- * tokens in g->told: make their weights and rows. */
+/* Choose the texts to train on, from g->reward, g->advantage and the numbers of
+ * tokens in g->told; set their weights and rows. */
 void grpo_keep(struct grpo *g, const struct student *s);
 /* Make a step of the batch: add its gradients and losses. */
 void grpo_step(struct grpo *g, struct student *s, struct loss_sum *sum);

@@ -122,9 +122,9 @@ idle_passes(struct held_out *h, size_t n)
 }
 
 /* Evaluate this rank's batches: rank, rank + n, ... for n ranks.  (*own)[k],
- * malloc'd: sums of the k-th of them; *count: number of batches of all ranks.
- * As ranks may gather parameters together, for each n batches all ranks make
- * the same number of passes: that of the batch that needs most. */
+ * malloc'd: sums of this rank's batch k; *count: number of batches of all
+ * ranks.  As ranks may gather parameters together, all ranks make the same
+ * number of passes for each n batches: as many as the largest batch needs. */
 static int
 judge_own(struct student *s, struct loss_sum **own, size_t *count,
     struct err *e)

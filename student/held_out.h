@@ -11,7 +11,7 @@
 
 struct held_out {
     struct feed feed;
-    char hash[33]; /* hash chain of the stream up to its first batch */
+    char hash[33]; /* hash chain of the stream to its first batch */
     size_t T;      /* tokens of a row in the first batch; later batches may
                     * not have more */
     size_t head;   /* bytes of the teacher's head in the stream */
@@ -22,7 +22,7 @@ struct held_out {
 
 struct student;
 /* Open the batches.  Call it after the losses of training have been chosen.
- * Dies if the batches cannot be evaluated with these. */
+ * Dies if the batches lack something that these losses need. */
 void held_out_open(struct student *s);
 /* Call it after step_new: prepares evaluation, and adds its memory to *l. */
 void held_out_plan(struct student *s, struct plan_load *l);

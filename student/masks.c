@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Write the name that matrix k of block i has in the file of weights. */
+/* Write the tensor name of matrix k of block i to `out`. */
 static void
 mask_name(const struct model *m, size_t i, int k, char out[80])
 {
@@ -37,8 +37,8 @@ save_masks(const char *file, const struct tmodel *t, struct err *e)
     return r;
 }
 
-/* Check, among the weights that this rank has, that those which the mask of
- * matrix k leaves out are zero. */
+/* Check that the weights that matrix k's mask leaves out are zero, among those
+ * on this rank. */
 static int
 check_zeros(const struct group *g, int k, size_t n, const char *name,
     struct err *e)

@@ -67,7 +67,7 @@ check_on_policy(struct student *s)
 
 /* ---- the teacher ---- */
 
-/* Number of ids over which both are compared; 0: all. */
+/* Number of ids over which teacher and student are compared; 0: all. */
 static size_t
 shared_ids(const struct rollout *r, size_t student, size_t of_teacher)
 {
@@ -119,7 +119,7 @@ open_server(struct on_policy *o, const struct student *s)
 }
 
 /* Set the targets of all rows: the teacher's final states, or its most probable
- * tokens.  -1 and *e: the server does not tell them. */
+ * tokens.  -1 and *e: the server has failed. */
 static int
 score_texts(struct on_policy *o, struct err *e)
 {

@@ -13,8 +13,8 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Values of the options of student(1); act, grad, moments: 1: bf16.  A command
- * that does not have an option leaves its member as ARGS_DEFAULT sets it. */
+/* Values of the options of student(1); act, grad, moments: 1: bf16.  If a
+ * command lacks an option, its member stays as ARGS_DEFAULT sets it. */
 struct args {
     /* the groups below */
     const char *model, *run, *tokenizer, *schedule, *adam, *resume, *override,

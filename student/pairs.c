@@ -23,7 +23,7 @@ struct pair_reader {
     size_t left_out; /* pairs whose prompt fills a text */
 };
 
-/* The number of that name in the record, or NAN. */
+/* The record's number `name`, or NAN. */
 static double
 record_number(const json_t *record, const char *name)
 {
@@ -186,7 +186,7 @@ pair_batch_init(struct pair_batch *b, size_t B, size_t T)
     b->scored = xcalloc(B * T, sizeof *b->scored);
 }
 
-/* Write text k of a pair to a row, from column at on. */
+/* Write text k of a pair to a row, from column `at` on. */
 static void
 write_piece(const struct pair *p, int k, size_t at, uint32_t *ids,
     uint32_t *first, uint8_t *scored)

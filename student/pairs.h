@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A pair.  Its row is the chosen text, then the rejected one, which does not
- * see it: each is a piece of its own that begins with the prompt. */
+/* A pair.  Its row is the chosen text, then the rejected one.  Both begin with
+ * the prompt, and neither attends to the other. */
 struct pair {
     const uint32_t *ids; /* [n[0] + n[1]] */
     size_t n[2];         /* tokens of each text */
@@ -27,7 +27,7 @@ struct pairs {
     struct tok_ids ids;
     size_t most;        /* most tokens of a row */
     int given;          /* 1: all records give reference */
-    char hash[33];      /* of all of this */
+    char hash[33];      /* hash of ids, lengths and references */
     char tokenizer[33]; /* hash of the tokenizer */
 };
 
@@ -46,8 +46,8 @@ struct pairs_from {
 void pairs_open(struct pairs *p, const struct pairs_from *from);
 void pairs_close(struct pairs *p);
 
-/* The pair at place k, counted over all epochs; each epoch has an order of its
- * own, which seed determines. */
+/* The pair at place k of the run; each epoch has all pairs, in an order that
+ * seed determines. */
 const struct pair *pairs_at(const struct pairs *p, uint64_t seed, size_t k);
 
 /* A batch of pairs. */

@@ -47,7 +47,7 @@ starts_random(const char *model)
     return n >= k && strcmp(model + n - k, ".json") == 0;
 }
 
-/* Assign pipeline stages of m to this rank. */
+/* Assign pipeline stages of m to this rank.  Dies if m has too few blocks. */
 static struct pipeline
 rank_stages(const struct student *s, const struct model *m)
 {

@@ -6,7 +6,7 @@ struct student;
 /* Is `model` a configuration, whose weights are initialised at random? */
 int starts_random(const char *model);
 /* Open the input, load or make the model, choose losses and the number of
- * steps, and plan memory.  Dies if any of them do not fit each other. */
+ * steps, and plan memory.  Dies if they do not fit together. */
 void prepare(struct student *s, const char *input);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Read the answer, the text and EOS, if the record has one. */
+/* Encode the record's completion and EOS as its answer, if it has one. */
 static int
 read_answer(struct prompt *q, const struct prompt_reader *reader, struct err *e)
 {

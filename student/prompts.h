@@ -9,8 +9,8 @@
 struct prompt {
     json_t *record;        /* the line; its member "prompt" is the text */
     struct tok_ids ids;    /* of the prompt */
-    struct tok_ids answer; /* of its member "completion" and EOS; empty: the
-                            * record has none */
+    struct tok_ids answer; /* of the record's "completion" and EOS; empty: it
+                            * has none */
 };
 struct prompts {
     const char *file;
@@ -18,7 +18,7 @@ struct prompts {
     size_t n;
     size_t longest; /* tokens of the longest prompt */
     size_t answer;  /* tokens of the longest answer */
-    size_t answers; /* prompts that have one */
+    size_t answers; /* number of prompts with an answer */
 };
 /* Read all lines of a file; blank ones do not count.  Dies on errors, which
  * name the line.  The caller frees the result. */

@@ -12,10 +12,10 @@ struct student;
 void rank_begin(struct student *s);
 /* Write the logs of ranks.  Call it at the end. */
 void rank_end(struct student *s);
-/* Returns the path (malloc'd) of the newest checkpoint, as rank 0 finds it, and
+/* Returns the path (malloc'd) of the newest checkpoint that rank 0 finds, and
  * sets s->at; NULL: there is none. */
 char *rank_newest(struct student *s);
-/* Set which rows of a batch this rank trains on, from s->in.  Of an input that
+/* Set the rows of a batch that this rank trains on, from s->in.  If the input
  * has the rows of all ranks, rank r of n takes rows r, r+n, ... of each batch.
  * Call it after alike_inputs. */
 void rank_rows(struct student *s);

@@ -48,8 +48,8 @@ option_value(const struct opt *o)
     }
 }
 
-/* Is the option compared?  No if it does not change the result, or if its
- * effect is compared instead. */
+/* Does --resume compare the option?  No if it does not change the result, or if
+ * its effect is compared instead. */
 static int
 is_compared(const char *name)
 {
@@ -144,8 +144,8 @@ is_overridden(const char *names, const char *name)
     return 0;
 }
 
-/* Print a note of a difference that --override allows, or add it to the refused
- * ones. */
+/* Print a note of a difference that --override allows; add any other to
+ * *refused. */
 static void
 note_difference(const struct record *r, const char *name, const json_t *was,
     const json_t *is, json_t *changes, struct buf *refused, struct buf *names)

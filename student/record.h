@@ -22,12 +22,12 @@ struct record {
     const char *override;      /* comma-separated names that may change, or
                                 * NULL */
     uint64_t step;             /* steps made; 0: the run begins */
-    int over;                  /* 1: no step is left to be made */
+    int over;                  /* 1: no step is left */
     double ce, kl, squarehead; /* weights chosen for losses; NAN: not known */
     size_t steps;              /* steps of the schedule; 0: it has no end */
-    size_t rows, length;       /* rows, and tokens of a row, in the first
-                                * batch; 0: there is no batch, and a
-                                * `teacher` of "" is not known */
+    size_t rows, length;       /* rows of the first batch and tokens of a row;
+                                * 0: there is no batch, and `teacher` "" means
+                                * not known */
     int last; /* 1: the first batch is the stream's last and may be smaller */
     char model[33], stream[33], teacher[33], eval[33]; /* hashes; "": none */
 };

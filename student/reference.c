@@ -16,7 +16,7 @@ struct reference {
     struct arena arena;
     struct head_logp *head;
     float *x;         /* [T,d] final states */
-    float *hs;        /* [T,d] those of scored tokens */
+    float *hs;        /* [T,d] final states of scored tokens */
     float *logp;      /* [T] */
     uint32_t *target; /* [T] */
     size_t T;

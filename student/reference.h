@@ -1,4 +1,4 @@
-/* A frozen model: log probabilities that it gives to completions. */
+/* A frozen model, for the log probabilities that it gives to completions. */
 #ifndef STUDENT_REFERENCE_H
 #define STUDENT_REFERENCE_H
 
@@ -14,7 +14,7 @@ struct reference;
 struct reference *reference_open(const char *path, size_t V, size_t T,
     struct pool *pool);
 void reference_close(struct reference *r);
-/* Bytes of memory that it takes, the mapped weights not counted. */
+/* Bytes of memory without the mapped weights. */
 size_t reference_bytes(const struct reference *r);
 /*
  * Write to logp [T] the log probability of token i + 1 of a row at temperature

@@ -39,12 +39,12 @@ reward_line(struct buf *lines, const json_t *record, const char *completion,
     buf_release(&text);
 }
 
-/* A program that runs, and what it has been given and has answered. */
+/* A running program, its input and its answer. */
 struct judging {
     pid_t pid;    /* leader of a process group */
     int to, from; /* pipes; -1: closed */
     const struct buf *lines;
-    size_t given;      /* bytes of lines */
+    size_t given;      /* bytes of lines written to it */
     struct buf answer; /* bytes without a newline so far */
     double *reward;    /* [n] */
     size_t n, got;
@@ -169,8 +169,8 @@ take_reward(struct judging *j, char *line, struct err *e)
     return 0;
 }
 
-/* Read the numbers of the lines that are complete; all: also of a last line
- * without a newline. */
+/* Read the numbers on complete lines; all: also on a last line without
+ * newline. */
 static int
 take_rewards(struct judging *j, int all, struct err *e)
 {
@@ -198,7 +198,7 @@ take_rewards(struct judging *j, int all, struct err *e)
     return r;
 }
 
-/* Give the program more lines; close its input after the last one. */
+/* Write more lines to the program; close its input after the last one. */
 static void
 give_lines(struct judging *j)
 {

@@ -19,11 +19,11 @@ void reward_line(struct buf *lines, const json_t *record,
     const char *completion, size_t n);
 
 /*
- * Let `sh -c command` judge n texts: give it `lines`, read the rewards [n], NAN
- * for null.  Its standard error is this program's.
- * -1 and *e "reward program 'command': why": EX_INPUT: a line is no number, or
- * the number of lines is not n; EX_SYS: it cannot be started, fails, or is not
- * done after `seconds`, and was killed with its children.
+ * Let `sh -c command` judge n texts: write `lines` to it, and read the rewards
+ * [n], NAN for null.  It inherits standard error.  -1 and *e "reward program
+ * 'command': why": EX_INPUT: a line is no number, or the number of lines is not
+ * n; EX_SYS: the program cannot be started, fails, or is not done after
+ * `seconds` and was killed with its children.
  */
 int reward_run(const char *command, const struct buf *lines, size_t n,
     double seconds, double *reward, struct err *e);

@@ -1,8 +1,8 @@
 /*
- * Training on texts that the student itself writes: what student grpo and
- * student on-policy share.  A batch has B rows, a text each; rank r of n has
- * the rows r, r + n, ...  What is written depends on the seed, the weights and
- * the row's number in the run alone.
+ * Training on texts that the student itself writes: the code that student grpo
+ * and student on-policy share.  A batch has B rows, a text each; rank r of n
+ * has the rows r, r + n, ...  A text depends on the seed, the weights and the
+ * row's number in the run alone.
  */
 #ifndef STUDENT_ROLLOUT_H
 #define STUDENT_ROLLOUT_H
@@ -48,7 +48,7 @@ struct rollout {
     struct text_rows rows;
     uint64_t batch; /* number of the current batch, from 1 */
 };
-/* Refuse options of a run that does not have the whole model on each rank. */
+/* Refuse options that leave a rank without the whole model. */
 void rollout_check(const struct student *s);
 /* Open tokenizer and prompts, and set s->in.  Rows hold prompts with their
  * answers, too.  Dies on errors. */
@@ -57,16 +57,16 @@ void rollout_open(struct rollout *r, struct student *s,
 void rollout_close(struct rollout *r);
 /* Bytes of memory. */
 size_t rollout_bytes(const struct rollout *r);
-/* Begin the texts of the next batch.  Every `group` neighbours of the batch's B
- * rows have one prompt. */
+/* Begin the texts of the next batch.  Every `group` neighbouring rows share one
+ * prompt. */
 void rollout_begin(struct rollout *r, const struct student *s, size_t group);
-/* The number of row k of this rank in the batch, and in the run. */
+/* Number of this rank's row k, in the batch (rollout_row) or in the run. */
 size_t rollout_row(const struct student *s, size_t k);
 uint64_t rollout_number(const struct rollout *r, const struct student *s,
     size_t k);
 /* Release the texts of the batch. */
 void rollout_end(struct rollout *r);
-/* Set s->at: the current batch is done. */
+/* Set s->at to the end of the current batch. */
 void rollout_place(const struct rollout *r, struct student *s);
 
 /* Sums over the texts of the batch that the student has written, on all ranks,

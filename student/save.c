@@ -453,8 +453,8 @@ meta_real(const struct st *st, const char *file, const char *key, double *r,
     return 0;
 }
 
-/* Read those elements of state k of group i that the file has and this rank
- * needs; add their number to *got. */
+/* Read the elements of state k of group i that are in the file and that this
+ * rank needs; add their number to *got. */
 static int
 read_moment(const struct st *o, size_t i, int k, const struct tmodel *t,
     struct adamw *a, size_t *got, struct err *e)
@@ -530,7 +530,7 @@ read_optimiser(const struct st *o, const struct io_map *map, const char *file,
     return 0;
 }
 
-/* Is it the name of a file of moments, or of a rank's part of them? */
+/* Is `name` a file of moments, or of a rank's part of them? */
 static int
 is_optimiser(const char *name)
 {

@@ -34,12 +34,11 @@ struct progress_state {
  */
 struct saver {
     const char *run;
-    const struct dist_group *ranks; /* rank 0 writes everything but the other
-                                     * ranks' parts of the moments */
+    const struct dist_group *ranks; /* rank 0 writes all but the other ranks'
+                                     * parts of the moments */
     struct dir_lock lock_run;       /* this rank's lock of RUN */
-    int new_run;   /* a RUN just made, which is removed if the run fails
-                    * before its first step: io_remember's number; 0: RUN is
-                    * kept */
+    int new_run;   /* RUN was just made: remove it if the run fails before its
+                    * first step; io_remember's number, 0: keep RUN */
     int tokenizer; /* 1: RUN has the tokenizer's files */
     const struct fetch *fetch; /* fetches weights of other ranks, or NULL */
     size_t keep;               /* number of checkpoints to keep; 0: all */
@@ -55,7 +54,7 @@ struct saver {
     int running; /* 1: thread must be joined */
     pthread_mutex_t lock;
     pthread_cond_t change;
-    int written; /* 1: *t and *a may change again */
+    int written; /* 1: *t and *a may change */
     int over;    /* 1: the thread is done */
     int result;
     struct err e;
@@ -89,17 +88,18 @@ int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
 /* Write the finished model with its effective weights into RUN; config.json
  * last, so that RUN is a model only when it is complete. */
 int save_final(struct saver *s, struct tmodel *t, struct err *e);
-/* Point RUN/best to the checkpoint of that step, if there is one. */
+/* Point RUN/best to the checkpoint of `step`, if it exists. */
 int save_best(const char *run, uint64_t step, struct err *e);
-/* Open the log RUN/NAME to append to, without its lines after `step`; a log
- * without lines gets `head`.  *last: the step of the last line kept, or 0.
- * Dies if it cannot. */
+/* Open the log RUN/NAME to append to, and remove its lines after `step`.
+ * `head` is written to an empty log.  *last: the step of the last line kept, or
+ * 0.  Dies on errors. */
 FILE *log_open(const char *run, const char *name, const char *head,
     uint64_t step, uint64_t *last);
 /* Open RUN/metrics.tsv.  columns: names of the columns between `loss` and `lr`,
  * each followed by a tab. */
 void metrics_open(struct saver *s, const char *columns, uint64_t step);
-/* Add a line to it.  scored: predictions scored; values: of `columns`. */
+/* Add a line to metrics.tsv.  scored: number of scored predictions; values: the
+ * texts of `columns`. */
 int metrics_add(struct saver *s, const struct progress_state *st, size_t scored,
     double loss, const struct buf *values, double lr, double norm,
     struct err *e);

@@ -27,7 +27,7 @@ struct settings {
 };
 
 struct args;
-/* The factor of a tensor's learning rate: that of the last pattern that matches
+/* The factor of a tensor's learning rate: x of the last pattern that matches
  * its name, or 1.  ctx: struct rates. */
 double settings_rate(const void *ctx, const char *name);
 /* Die (EX_USAGE) if a pattern has matched no name. */

@@ -9,8 +9,8 @@
 
 #define SPIKES_HEAD "step\tfirst\tlast\tloss\tnorm\tmean\n"
 
-/* The mean is over the norms of applied steps, each of which weighs KEEP times
- * the next one; it counts from the FIRST-th on. */
+/* Weighted mean of the norms of applied steps: each weighs KEEP times the next
+ * one.  It is used from the FIRST-th applied step on. */
 #define KEEP 0.98
 enum { FIRST = 10 };
 

@@ -71,7 +71,7 @@ next_options(const struct student *s)
     };
 }
 
-/* Compute what passes use in place of the parameters, which have changed. */
+/* Recompute effective weights and the adapter's norms after an update. */
 static void
 follow_weights(struct student *s)
 {
@@ -81,8 +81,7 @@ follow_weights(struct student *s)
 }
 
 /* Clip gradients, which are sums over `count`, and update parameters.  values:
- * those of the command's columns of metrics.tsv.  0; -1 and *e: nothing is
- * updated. */
+ * the command's columns of metrics.tsv.  0; -1 and *e: nothing is updated. */
 static int
 apply_step(struct student *s, const struct loss_sum *sum, double loss,
     size_t count, const struct buf *values, struct err *e)
@@ -179,7 +178,7 @@ judge_step(struct student *s, struct err *e)
     return r;
 }
 
-/* Make a step of the gradients that have been added.  0: done, or there was
+/* Update with the gradients that have been added.  0: done, or there was
  * nothing to learn; -1 and *e. */
 static int
 update_step(struct student *s, const struct loss_sum *sum, struct err *e)
@@ -247,8 +246,8 @@ steps_run(struct student *s)
     return e.code;
 }
 
-/* Say which file has exactly the weights of the finished model, if rounding
- * them again would change them. */
+/* If rounding the finished weights again would change them, say which file has
+ * them exactly. */
 static void
 tell_exact(const struct student *s)
 {

@@ -67,9 +67,9 @@ struct command {
      * 1: done; 0: the input is over; -1 and *e: it is damaged. */
     int (*gather)(struct student *s, struct loss_sum *sum, struct err *e);
     /* From the sums of a step over all ranks, return the loss, and set *count,
-     * by which the gradient sums are divided; 0: the step has nothing to learn,
-     * and is passed over.  Append the values of `columns` to *b, each followed
-     * by a tab. */
+     * the divisor of the gradient sums; 0: nothing to learn, the step is
+     * skipped.  Append the values of `columns` to *b, each followed by a
+     * tab. */
     double (*result)(struct student *s, const struct loss_sum *sum,
         size_t *count, struct buf *b);
     /* May the run stop and be saved after this step?  NULL: always. */
@@ -87,13 +87,13 @@ struct command {
 /* The inputs of a run, which `open` describes. */
 struct inputs {
     const char *name; /* for messages */
-    size_t rows, T;   /* rows of the next batch, on all ranks, and their most
-                        * tokens; rows 0: no batch is left */
+    size_t rows, T;   /* rows of the next batch, on all ranks, and tokens of the
+                       * longest; rows 0: no batch is left */
     size_t longest;   /* most tokens of any row, held-out ones too */
-    size_t batches;   /* of the whole run; 0: not known */
+    size_t batches;   /* batches of the run; 0: not known */
     size_t accum;     /* batches of a step */
-    size_t rank, of;  /* the input has the rows of rank `rank` of `of` alone;
-                        * of 0: it has those of all ranks */
+    size_t rank, of;  /* the input has only the rows of rank `rank` of `of`; of
+                       * 0: the rows of all ranks */
     int last;         /* 1: the next batch is the last, and may be smaller */
     char hash[33];    /* hash of what a resumed run must find again */
     char teacher[33], eval[33]; /* hash of the teacher's head, hash of held-out

@@ -23,7 +23,7 @@ teacher_server_is(const char *model)
 
 /* ---- requests ---- */
 
-/* The message of an answer that refuses a request. */
+/* Set *e to the error message of an answer; returns -1. */
 static int
 tell_refusal(const struct http_answer *a, struct err *e)
 {
@@ -194,7 +194,7 @@ check_told_targets(const struct teacher_server *t, const struct rows *r,
     return batch_check_top(s, t->V, e) < 0 ? -1 : 0;
 }
 
-/* Copy the targets of some rows to those from row `to` on. */
+/* Copy an answer's targets to the rows from `to` on. */
 static int
 read_targets(struct teacher_server *t, const struct rows *r, size_t to,
     const struct buf *body, struct err *e)

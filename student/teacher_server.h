@@ -13,7 +13,7 @@
 struct teacher_server {
     const char *url;
     struct http_server http;
-    size_t V;          /* ids of its model */
+    size_t V;          /* ids of the server's model */
     size_t k;          /* tokens of each prediction */
     double tau;        /* temperature of the second log-sum-exp */
     size_t most, cap;  /* most rows of a request; most tokens of a row */

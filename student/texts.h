@@ -1,8 +1,8 @@
 /*
- * Texts that the student writes while it is trained: by the engine of generate
- * (gen/engine.h), in the same process, with the parameters in training
- * themselves.  The engine's log probabilities have the bits of the trainer's
- * forward pass, so that the ratio of the two is 1.
+ * Texts that the student writes while it is trained, by the engine of generate
+ * (gen/engine.h), in the same process and with the same parameters.  The
+ * engine's log probabilities have the bits of the trainer's forward pass, so
+ * that the ratio of the two is 1.
  */
 #ifndef STUDENT_TEXTS_H
 #define STUDENT_TEXTS_H
@@ -42,16 +42,17 @@ struct writer {
     size_t longest; /* tokens of a prompt and a text */
     size_t at_once; /* texts that are written together, at most */
 };
-/* Write texts [n] that have been begun.  0; -1 and *e (EX_NUM): a logit was not
- * finite. */
+/* Write the n texts, which text_begin has prepared.  0; -1 and *e (EX_NUM): a
+ * logit was not finite. */
 int writer_run(const struct writer *w, struct text *const *text, size_t n,
     struct err *e);
 /* Bytes of the memory that writer_run takes. */
 size_t writer_bytes(const struct writer *w);
 
-/* Texts as rows of a batch, one a row; the tokens of the text are scored. */
+/* Texts as rows of a batch, one text a row; its tokens after the prompt are
+ * scored. */
 struct text_rows {
-    size_t most, longest; /* rows and tokens that there is room for */
+    size_t most, longest; /* most rows, and most tokens of a row */
     struct rows rows;     /* T: of the longest row */
     uint32_t *ids, *first;
     uint8_t *scored;

@@ -226,7 +226,7 @@ choose_losses(struct student *s)
 
 /* ---- inputs ---- */
 
-/* Number of batches that the stream announces; 0: it does not. */
+/* Number of batches that the stream announces; 0: none announced. */
 static size_t
 announced_batches(const struct feed *f)
 {
@@ -378,7 +378,7 @@ gather_step(struct student *s, struct loss_sum *sum, struct err *e)
     return r < 0 ? -1 : n > 0;
 }
 
-/* Store the position of the last batch, after which a resumed run goes on. */
+/* Store the position of the last batch, from which a resumed run continues. */
 static void
 store_position(struct student *s)
 {

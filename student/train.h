@@ -1,5 +1,5 @@
-/* student train: training on a stream of batches, with or without outputs of a
- * teacher; the command that is meant when none is named. */
+/* student train: training on a stream of batches, with or without a teacher's
+ * outputs; the default command. */
 #ifndef STUDENT_TRAIN_H
 #define STUDENT_TRAIN_H
 
