@@ -312,7 +312,7 @@ job_check(const struct job *j, struct err *e)
         return err_set(e, EX_USAGE,
             "shard_ranks=%.0f does not divide the %.0f ranks with the same "
             "part of the model",
-            j->shard_ranks, job_shards(j));
+            j->shard_ranks, job_copies(j));
     if (j->compute == COMPUTE_F8 && !(j->m.f8_tflops > 0))
         return err_set(e, EX_USAGE,
             "compute=f8: the machine has no f8_tflops; use bf16");

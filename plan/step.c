@@ -447,7 +447,7 @@ static double
 copies_time(const struct job *j, const struct slice *s)
 {
     const double zero = job_zero(j);
-    const struct ring copies = { job_shards(j) / zero,
+    const struct ring copies = { job_copies(j) / zero,
         ranks_near(j, j->tensor * zero), 0.0 };
 
     return 2.0 *
