@@ -44,6 +44,11 @@ check_model(const struct model *m)
             "%s: is a %s, whose experts have biases: removing these is not "
             "implemented, so give another mixture",
             a.model, m->c.arch);
+    if (r->groups > 1)
+        die(EX_INPUT,
+            "%s: its experts form %zu groups, from which removing some is not "
+            "implemented: give another mixture",
+            a.model, r->groups);
     if (a.keep < r->k || a.keep >= r->n)
         die(EX_USAGE,
             "--experts: %zu is outside %zu to %zu: %s has %zu experts in a "

@@ -9,6 +9,7 @@
 #include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "model/family.h"
+#include "model/mla_config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,7 +278,8 @@ config_from_json(struct config *c, const json_t *model, struct err *e)
             "the model in BF16");
     if (check_arch(c, j, e) < 0 || read_json_sizes(c, j, e) < 0 ||
         js_bool(model, "tie_word_embeddings", &c->tied, e) < 0 ||
-        read_scales(c, j, e) < 0 || config_read_rope(c, j, e) < 0 ||
+        read_scales(c, j, e) < 0 || mla_from_json(c, j, e) < 0 ||
+        config_read_rope(c, j, e) < 0 || mla_check_rope(c, j, e) < 0 ||
         read_windows(c, j, e) < 0 || experts_from_json(c, j, e) < 0 ||
         delta_from_json(c, j, e) < 0 || read_eos(c, j, e) < 0 ||
         read_token_id(j, "bos_token_id", &c->bos, e) < 0 ||
@@ -615,6 +617,7 @@ config_to_json(const struct config *c, const struct block_shape *b)
     set_windows(c, j);
     experts_to_json(c, j);
     delta_to_json(c, j);
+    mla_to_json(c, j);
     json_object_set_new(j, "attention_bias",
         json_boolean(block_tensor_name(c, W_BO) != NULL));
     json_object_set_new(j, "attention_dropout", json_real(0));

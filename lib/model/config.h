@@ -39,6 +39,16 @@ struct delta_shape {
                           * first one of each key head, then all second ones */
 };
 
+/* Sizes of latent attention (mla.h). */
+struct mla_shape {
+    size_t q_rank;     /* numbers of the latent of queries; 0: they have none */
+    size_t kv_rank;    /* of that of keys and values */
+    size_t nope, rope; /* parts of a head of queries and keys: without RoPE, and
+                        * with it */
+    size_t v;          /* numbers of a value head */
+    int halves; /* 1: RoPE turns i and i + rope/2 together; 0: 2i and 2i + 1 */
+};
+
 /* Kinds of RoPE, in the order of enum kern_rope (kern/rope.h). */
 enum rope_kind {
     ROPE_DEFAULT,
@@ -62,9 +72,11 @@ struct config {
                            * experts */
     size_t expert_mlp;    /* channels of an expert */
     size_t shared_mlp;    /* channels of the shared expert; 0: none */
-    unsigned char dense[CONFIG_LAYERS / 8];  /* with experts: a bit for each
+    unsigned char dense[CONFIG_LAYERS / 8]; /* with experts: a bit for each
                                              * block that has none */
-    struct delta_shape delta;                /* keys 0: no block has it */
+    struct mla_shape mla;     /* kv_rank 0: attention is not latent; else KV is
+                               * H, and D nope + rope */
+    struct delta_shape delta; /* keys 0: no block has it */
     unsigned char linear[CONFIG_LAYERS / 8]; /* a bit for each block with it */
     size_t max_pos;
     size_t window; /* tokens that a token attends to in `local` blocks */

@@ -20,7 +20,9 @@ enum {
     QWEN = FAMILY_QWEN2 | FAMILY_QWEN3,
     GEMMA = FAMILY_GEMMA2 | FAMILY_GEMMA3,
     QWEN_MOE = FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE,
-    MIXTURES = FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS
+    DEEPSEEK = FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3,
+    MIXTURES =
+        FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | DEEPSEEK
 };
 
 static const struct key keys[] = {
@@ -89,6 +91,24 @@ static const struct key keys[] = {
     { "mtp_num_hidden_layers", FAMILY_QWEN3_5, NULL }, /* left out */
     { "mtp_use_dedicated_embeddings", FAMILY_QWEN3_5, NULL },
     { "mamba_ssm_dtype", FAMILY_QWEN3_5, NULL }, /* the state is fp32 */
+    { "q_lora_rank", DEEPSEEK, NULL },
+    { "kv_lora_rank", DEEPSEEK, NULL },
+    { "qk_nope_head_dim", DEEPSEEK, NULL },
+    { "qk_rope_head_dim", DEEPSEEK, NULL },
+    { "qk_head_dim", DEEPSEEK, NULL }, /* their sum */
+    { "v_head_dim", DEEPSEEK, NULL },
+    { "rope_interleave", FAMILY_DEEPSEEK_V3, NULL },
+    { "n_routed_experts", DEEPSEEK, NULL },
+    { "n_shared_experts", DEEPSEEK, NULL },
+    { "moe_intermediate_size", DEEPSEEK, NULL },
+    { "first_k_dense_replace", DEEPSEEK, NULL },
+    { "routed_scaling_factor", DEEPSEEK, NULL },
+    { "n_group", DEEPSEEK, NULL },
+    { "topk_group", DEEPSEEK, NULL },
+    { "norm_topk_prob", FAMILY_DEEPSEEK_V3, NULL },
+    { "topk_method", FAMILY_DEEPSEEK_V2, NULL },
+    { "num_nextn_predict_layers", DEEPSEEK, NULL }, /* left out */
+    { "num_mtp_layers", DEEPSEEK, NULL },
     { "retort", 0, NULL },
     { "quantization_config", 0, NULL },
 
@@ -103,6 +123,11 @@ static const struct key keys[] = {
     { "is_causal", 0, "true" },
     { "attention_bias", ~(unsigned)FAMILY_GPT_OSS, "false" },
     { "attention_bias", FAMILY_GPT_OSS, "true" },
+    { "norm_topk_prob", FAMILY_DEEPSEEK_V2, "false" },
+    { "topk_method", FAMILY_DEEPSEEK_V3, "\"noaux_tc\"" },
+    { "scoring_func", FAMILY_DEEPSEEK_V2, "\"softmax\"" },
+    { "scoring_func", FAMILY_DEEPSEEK_V3, "\"sigmoid\"" },
+    { "moe_layer_freq", DEEPSEEK, "1" },
     { "swiglu_alpha", FAMILY_GPT_OSS, "1.702" },
     { "swiglu_limit", FAMILY_GPT_OSS, "7" },
     { "mlp_bias", 0, "false" },
@@ -121,7 +146,8 @@ static const struct key keys[] = {
     /* switches that transformers ignores in these families */
     { "use_sliding_window", FAMILY_LLAMA | FAMILY_MISTRAL, NULL },
     { "max_window_layers", FAMILY_SMOLLM3 | QWEN_MOE, NULL },
-    { "auto_map", FAMILY_PHI3, NULL }, /* transformers has the class itself */
+    { "auto_map", FAMILY_PHI3 | DEEPSEEK,
+        NULL }, /* transformers has the class itself */
     { "experts_per_token", FAMILY_GPT_OSS, NULL },
     { "initial_context_length", FAMILY_GPT_OSS, NULL },
     { "is_decoder", 0, NULL },
@@ -133,6 +159,9 @@ static const struct key keys[] = {
     { "output_router_logits", MIXTURES, NULL },
     { "router_aux_loss_coef", MIXTURES, NULL },
     { "router_jitter_noise", MIXTURES, NULL },
+    { "aux_loss_alpha", DEEPSEEK, NULL },
+    { "seq_aux", DEEPSEEK, NULL },
+    { "ep_size", DEEPSEEK, NULL },
     { "architectures", 0, NULL },
     { "dtype", 0, NULL },
     { "torch_dtype", 0, NULL },

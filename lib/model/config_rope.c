@@ -248,6 +248,10 @@ read_rotary(struct config *c, const json_t *j, struct err *e)
         js_real(j, "rope_parameters.partial_rotary_factor", 0.01, 1, &part, e) <
             0)
         return -1;
+    if (c->mla.rope > 0) {
+        c->rotary = c->mla.rope;
+        return 0;
+    }
     c->rotary = (size_t)((double)c->D * part);
     if (c->rotary == c->D)
         c->rotary = 0;
@@ -385,7 +389,8 @@ rope_json(const struct config *c)
     const size_t n = config_rotary(c) / 2;
 
     json_object_set_new(r, "rope_type", json_string(kinds[c->rope]));
-    if (c->rotary > 0 || family_of(c)->bit == FAMILY_QWEN3_5)
+    if ((c->rotary > 0 && c->mla.rope == 0) ||
+        family_of(c)->bit == FAMILY_QWEN3_5)
         json_object_set_new(r, "partial_rotary_factor",
             json_real((double)config_rotary(c) / (double)c->D));
     if (c->rope != ROPE_DEFAULT && c->rope_factor > 0)

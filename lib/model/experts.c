@@ -148,7 +148,8 @@ choose_task(void *ctx, size_t task, size_t worker)
             memcpy(x->z + i * E, j->kept + j->row[i] * E, E * sizeof(float));
         if (j->z != NULL)
             memcpy(j->z + j->row[i] * E, x->z + i * E, E * sizeof(float));
-        router_choose(&x->how, x->z + i * E, NULL, x->id + i * k, x->w + i * k);
+        router_choose(&x->how, x->z + i * E, j->b->shift, x->id + i * k,
+            x->w + i * k);
     }
 }
 

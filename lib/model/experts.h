@@ -49,6 +49,7 @@ struct expert_block {
     const float *shared;    /* [d] weight of the shared expert's gate; NULL:
                              * none */
     const float *bias;      /* [E] biases of the router's logits; NULL: none */
+    const float *shift;     /* [E] `bias` of router_choose; NULL: none */
     struct pool *pool;
     float **wide; /* [threads][WEIGHT_PIECE] room for widened weights */
     /* called with outputs, and with the number of the block; or NULL */

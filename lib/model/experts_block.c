@@ -8,8 +8,8 @@ static struct expert_block
 experts_of_run(const struct run *u)
 {
     return (struct expert_block){ u->b->w, u->vec[W_SHARED_GATE],
-        u->vec[W_ROUTER_BIAS], u->f->pool, u->f->wide, u->f->routed,
-        u->f->routed_ctx, (size_t)(u->b - u->f->m->block) };
+        u->vec[W_ROUTER_BIAS], u->vec[W_ROUTER_SHIFT], u->f->pool, u->f->wide,
+        u->f->routed, u->f->routed_ctx, (size_t)(u->b - u->f->m->block) };
 }
 
 void

@@ -3,6 +3,7 @@
 
 #include "format/json.h"
 #include "model/family.h"
+#include "model/mla.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,10 @@ static const struct expert_family {
         0, 0 },
     { FAMILY_GPT_OSS, "num_local_experts", 128, 4, 2880, "intermediate_size",
         NULL, 0, 1, 0, 1 },
+    { FAMILY_DEEPSEEK_V2, "n_routed_experts", 64, 0, 1407,
+        "moe_intermediate_size", NULL, 0, 1, 0, 0 },
+    { FAMILY_DEEPSEEK_V3, "n_routed_experts", 256, 8, 2048,
+        "moe_intermediate_size", NULL, 0, 0, 0, 1 },
 };
 
 /* NULL: c has no experts. */
@@ -46,7 +51,9 @@ expert_family(const struct config *c)
 static enum router_score
 score_of(const struct expert_family *f)
 {
-    return f->bit == FAMILY_GPT_OSS ? ROUTER_CHOSEN : ROUTER_SOFTMAX;
+    return f->bit == FAMILY_GPT_OSS    ? ROUTER_CHOSEN
+        : f->bit == FAMILY_DEEPSEEK_V3 ? ROUTER_SIGMOID
+                                       : ROUTER_SOFTMAX;
 }
 
 int
@@ -89,6 +96,96 @@ read_dense(struct config *c, const json_t *j, struct err *e)
     return 0;
 }
 
+static void
+put_number(json_t *j, const char *key, size_t n)
+{
+    json_object_set_new(j, key, json_integer((json_int_t)n));
+}
+
+/* Read groups of experts: all experts are one where topk_method is greedy. */
+static int
+read_deepseek_groups(struct config *c, const json_t *j, struct err *e)
+{
+    const int v3 = family_of(c)->bit == FAMILY_DEEPSEEK_V3;
+    const char *method = v3 ? "noaux_tc" : "greedy";
+    struct router *r = &c->router;
+
+    if (js_str(j, "topk_method", &method, e) < 0)
+        return -1;
+    if (strcmp(method, "greedy") == 0)
+        return 0;
+    if (!v3 && strcmp(method, "group_limited_greedy") != 0)
+        return err_set(e, EX_INPUT,
+            "topk_method: \"%.60s\" is not supported (greedy, "
+            "group_limited_greedy)",
+            method);
+    r->groups = v3 ? 8 : 0;
+    r->keep = v3 ? 4 : 0;
+    r->group = v3 ? ROUTER_SUM2 : ROUTER_MAX;
+    if (js_size(j, "n_group", 1, ROUTER_EXPERTS, &r->groups, e) < 0 ||
+        js_size(j, "topk_group", 1, ROUTER_EXPERTS, &r->keep, e) < 0)
+        return -1;
+    if (r->groups == 0 || r->n % r->groups != 0 || (v3 && r->n / r->groups < 2))
+        return err_set(e, EX_INPUT, "n_group: %zu does not cut %zu experts",
+            r->groups, r->n);
+    if (r->keep == 0 || r->keep > r->groups ||
+        r->keep * (r->n / r->groups) < r->k)
+        return err_set(e, EX_INPUT,
+            "topk_group: %zu of %zu groups have not the %zu experts of a token",
+            r->keep, r->groups, r->k);
+    return 0;
+}
+
+/* Read what only these families have: shared experts, first blocks without
+ * experts, a factor of weights, groups. */
+static int
+read_deepseek(struct config *c, const json_t *j, struct err *e)
+{
+    const int v3 = family_of(c)->bit == FAMILY_DEEPSEEK_V3;
+    struct router *r = &c->router;
+    size_t shared = v3 ? 1 : 2, first = v3 ? 3 : 0;
+
+    r->scale = v3 ? 2.5 : 1;
+    r->renorm = v3;
+    if (js_size(j, "n_routed_experts", 1, ROUTER_EXPERTS, &r->n, e) < 0 ||
+        js_size(j, "n_shared_experts", 1, ROUTER_EXPERTS, &shared, e) < 0 ||
+        js_size(j, "first_k_dense_replace", 0, CONFIG_LAYERS, &first, e) < 0 ||
+        js_real(j, "routed_scaling_factor", 1e-6, 1e6, &r->scale, e) < 0 ||
+        js_bool(j, "norm_topk_prob", &r->renorm, e) < 0)
+        return -1;
+    if (r->k == 0)
+        return err_set(e, EX_INPUT, "num_experts_per_tok: is missing");
+    c->shared_mlp = shared * c->expert_mlp;
+    for (size_t i = 0; i < c->L && i < first; i++)
+        set_dense(c, i);
+    return read_deepseek_groups(c, j, e);
+}
+
+/* Set these keys. */
+static void
+put_deepseek(const struct config *c, json_t *j)
+{
+    const int v3 = family_of(c)->bit == FAMILY_DEEPSEEK_V3;
+    const struct router *r = &c->router;
+    size_t first = 0;
+
+    while (first < c->L && config_whole_block(c, first).experts == 0)
+        first++;
+    put_number(j, "n_shared_experts", c->shared_mlp / c->expert_mlp);
+    put_number(j, "first_k_dense_replace", first);
+    json_object_set_new(j, "routed_scaling_factor", json_real(r->scale));
+    json_object_set_new(j, "norm_topk_prob", json_boolean(r->renorm));
+    json_object_set_new(j, "scoring_func",
+        json_string(v3 ? "sigmoid" : "softmax"));
+    json_object_set_new(j, "topk_method",
+        json_string(v3          ? "noaux_tc"
+                : r->groups > 1 ? "group_limited_greedy"
+                                : "greedy"));
+    put_number(j, "n_group", r->groups > 1 ? r->groups : 1);
+    put_number(j, "topk_group", r->groups > 1 ? r->keep : 1);
+    put_number(j, "num_nextn_predict_layers", 0);
+}
+
 /* Check what no single number shows. */
 static int
 check_experts(const struct config *c, const char *count, struct err *e)
@@ -122,15 +219,10 @@ experts_from_json(struct config *c, const json_t *j, struct err *e)
         (f->shared &&
             js_size(j, f->shared, 1, (size_t)1 << 20, &c->shared_mlp, e) < 0) ||
         (!f->renorm && js_bool(j, "norm_topk_prob", &r->renorm, e) < 0) ||
-        (f->some_dense && read_dense(c, j, e) < 0))
+        (f->some_dense && read_dense(c, j, e) < 0) ||
+        (config_has_mla(c) && read_deepseek(c, j, e) < 0))
         return -1;
     return check_experts(c, f->count, e);
-}
-
-static void
-put_number(json_t *j, const char *key, size_t n)
-{
-    json_object_set_new(j, key, json_integer((json_int_t)n));
 }
 
 void
@@ -157,6 +249,8 @@ experts_to_json(const struct config *c, json_t *j)
         json_object_set(j, "mlp_only_layers", list);
         put_number(j, "decoder_sparse_step", 1);
     }
+    if (config_has_mla(c))
+        put_deepseek(c, j);
     json_decref(list);
 }
 
@@ -228,8 +322,8 @@ experts_name(const struct config *c, const struct block_shape *b, int t,
         snprintf(out, size, "mlp.experts.%zu.%s_proj.weight", expert,
             part[t - W_EXPERT_GATE]);
     else if (b->experts > 0 && t >= W_GATE && t <= W_DOWN)
-        snprintf(out, size, "mlp.shared_expert.%s_proj.weight",
-            part[t - W_GATE]);
+        snprintf(out, size, "mlp.shared_expert%s.%s_proj.weight",
+            config_has_mla(c) ? "s" : "", part[t - W_GATE]);
     else
         snprintf(out, size, "%s", block_stored(c, t).name);
 }

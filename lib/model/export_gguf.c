@@ -83,6 +83,11 @@ check_config(const struct config *c, struct err *e)
     const char *unsaid = unsaid_key(c);
     struct config same = *c;
 
+    if (config_has_mla(c))
+        return err_set(e, EX_INPUT,
+            "%s: its latent attention is not written to a GGUF: write a folder "
+            "(-f hf)",
+            c->arch);
     if (experts_check_gguf(c, e) < 0 || delta_check_gguf(c, e) < 0)
         return -1;
     config_gguf_fixed(&same);

@@ -1,6 +1,7 @@
 /* The tables of families and of a block's tensors; see family.h. */
 #include "model/family.h"
 #include "model/delta_config.h"
+#include "model/mla.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -19,6 +20,9 @@
     (W_BIT(W_DELTA_MIX) | W_BIT(W_DELTA_Z) | W_BIT(W_DELTA_BETA) |      \
         W_BIT(W_DELTA_RATE) | W_BIT(W_DELTA_CONV) | W_BIT(W_DELTA_DT) | \
         W_BIT(W_DELTA_LOG) | W_BIT(W_DELTA_NORM) | W_BIT(W_DELTA_OUT))
+#define LATENT                                                                \
+    (W_BIT(W_MLA_QA) | W_BIT(W_MLA_NQ) | W_BIT(W_MLA_QB) | W_BIT(W_MLA_KVA) | \
+        W_BIT(W_MLA_NKV) | W_BIT(W_MLA_KVB))
 #define PRE_NORMS (W_BIT(W_NORM1) | W_BIT(W_NORM2))
 #define BEFORE_MLP "pre_feedforward_layernorm.weight"
 
@@ -203,6 +207,20 @@ static const struct family families[] = {
         .joined = 1,
         .clamped_glu = 1,
         .norm2_gguf = "post_attention_norm.weight" },
+    { .type = "deepseek_v2",
+        .class = "DeepseekV2ForCausalLM",
+        .gguf = "deepseek2",
+        .bit = FAMILY_DEEPSEEK_V2,
+        .more = LATENT | MIXTURE,
+        .less = W_BIT(W_K) | W_BIT(W_V),
+        .max_pos = 2048 },
+    { .type = "deepseek_v3",
+        .class = "DeepseekV3ForCausalLM",
+        .gguf = "deepseek2",
+        .bit = FAMILY_DEEPSEEK_V3,
+        .more = LATENT | MIXTURE | W_BIT(W_ROUTER_SHIFT),
+        .less = W_BIT(W_K) | W_BIT(W_V),
+        .max_pos = 4096 },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
@@ -223,7 +241,12 @@ enum dim {
     DELTA_HEADS,    /* value heads */
     DELTA_HEAD,     /* numbers of a value head */
     DELTA_TAPS,     /* of the convolution */
-    HEADS           /* query heads */
+    HEADS,          /* query heads */
+    VALUES,         /* numbers of all heads' outputs */
+    MLA_Q,          /* numbers of the latent of queries */
+    MLA_KV,         /* of that of keys and values */
+    MLA_KV_ROPE,    /* of the same and the key with RoPE */
+    MLA_HEADS       /* keys without RoPE, and values, of all heads */
 };
 
 static const struct tensor {
@@ -237,7 +260,7 @@ static const struct tensor {
         EVERY },
     [W_K] = { "self_attn.k_proj.weight", "attn_k.weight", KEYS, HIDDEN, EVERY },
     [W_V] = { "self_attn.v_proj.weight", "attn_v.weight", KEYS, HIDDEN, EVERY },
-    [W_O] = { "self_attn.o_proj.weight", "attn_output.weight", HIDDEN, QUERIES,
+    [W_O] = { "self_attn.o_proj.weight", "attn_output.weight", HIDDEN, VALUES,
         EVERY },
     [W_NORM2] = { "post_attention_layernorm.weight", "ffn_norm.weight", ONE,
         HIDDEN, EVERY },
@@ -294,6 +317,20 @@ static const struct tensor {
         EXPERT_MLP, SOME },
     [W_BIAS_DOWN] = { "mlp.experts.down_proj.bias", "ffn_down_exps.bias",
         EXPERTS, HIDDEN, SOME },
+    [W_ROUTER_SHIFT] = { "mlp.gate.e_score_correction_bias", "exp_probs_b.bias",
+        ONE, EXPERTS, SOME },
+    [W_MLA_QA] = { "self_attn.q_a_proj.weight", "attn_q_a.weight", MLA_Q,
+        HIDDEN, SOME },
+    [W_MLA_NQ] = { "self_attn.q_a_layernorm.weight", "attn_q_a_norm.weight",
+        ONE, MLA_Q, SOME },
+    [W_MLA_QB] = { "self_attn.q_b_proj.weight", "attn_q_b.weight", QUERIES,
+        MLA_Q, SOME },
+    [W_MLA_KVA] = { "self_attn.kv_a_proj_with_mqa.weight",
+        "attn_kv_a_mqa.weight", MLA_KV_ROPE, HIDDEN, SOME },
+    [W_MLA_NKV] = { "self_attn.kv_a_layernorm.weight", "attn_kv_a_norm.weight",
+        ONE, MLA_KV, SOME },
+    [W_MLA_KVB] = { "self_attn.kv_b_proj.weight", "attn_kv_b.weight", MLA_HEADS,
+        MLA_KV, SOME },
 };
 
 const struct family *
@@ -326,7 +363,7 @@ family_of(const struct config *c)
 const char *
 family_names(int gguf)
 {
-    static char text[2][400];
+    static char text[2][440];
     char *s = text[gguf != 0];
     size_t n = 0;
 
@@ -358,14 +395,20 @@ int
 block_is_bias(int t)
 {
     return t == W_BQ || t == W_BK || t == W_BV || t == W_BO ||
-        (t >= W_ROUTER_BIAS && t <= W_BIAS_DOWN);
+        (t >= W_ROUTER_BIAS && t <= W_ROUTER_SHIFT);
 }
 
 int
 block_is_attention(int t)
 {
     return t <= W_O || (t >= W_BQ && t <= W_NORM_ATT) || t == W_BO ||
-        t == W_SINKS || block_is_delta(t);
+        t == W_SINKS || block_is_delta(t) || block_is_latent(t);
+}
+
+int
+block_is_latent(int t)
+{
+    return t >= W_MLA_QA && t <= W_MLA_KVB;
 }
 
 int
@@ -378,7 +421,7 @@ int
 block_is_of_experts(int t)
 {
     return (t >= W_ROUTER && t <= W_SHARED_GATE) ||
-        (t >= W_ROUTER_BIAS && t <= W_BIAS_DOWN);
+        (t >= W_ROUTER_BIAS && t <= W_ROUTER_SHIFT);
 }
 
 const char *
@@ -428,6 +471,8 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
     const int there = family_has(c, t) &&
         (t == W_NORM1                             ? groups + is.linear
                 : block_is_delta(t)               ? is.linear
+                : t == W_Q && c->mla.q_rank > 0   ? 0
+                : t >= W_MLA_QA && t <= W_MLA_QB  ? groups * c->mla.q_rank
                 : block_is_attention(t)           ? groups
                 : block_is_of_experts(t)          ? E
                 : t == W_NORM2 || t == W_NORM_MLP ? mlp + E
@@ -452,7 +497,12 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
         [DELTA_HEADS] = s->values,
         [DELTA_HEAD] = s->dv,
         [DELTA_TAPS] = mix * s->conv,
-        [HEADS] = groups * (c->H / c->KV) };
+        [HEADS] = groups * (c->H / c->KV),
+        [VALUES] = groups * (c->H / c->KV) * mla_value(c),
+        [MLA_Q] = c->mla.q_rank,
+        [MLA_KV] = c->mla.kv_rank,
+        [MLA_KV_ROPE] = c->mla.kv_rank + c->mla.rope,
+        [MLA_HEADS] = groups * (c->mla.nope + c->mla.v) };
 
     *rows = there ? dim[tensors[t].rows] : 0;
     if (t == W_Q && family_of(c)->gated)

@@ -29,7 +29,9 @@ enum {
     FAMILY_QWEN3_MOE = 1 << 18,
     FAMILY_OLMOE = 1 << 19,
     FAMILY_QWEN3_5 = 1 << 20,
-    FAMILY_GPT_OSS = 1 << 21
+    FAMILY_GPT_OSS = 1 << 21,
+    FAMILY_DEEPSEEK_V2 = 1 << 22,
+    FAMILY_DEEPSEEK_V3 = 1 << 23
 };
 
 /* The rule by which blocks attend within the window of config.json.  EVERY: all
@@ -115,10 +117,11 @@ struct stored_rows block_stored(const struct config *c, int t);
 int block_is_vector(int t);
 int block_is_bias(int t);
 int block_is_attention(int t);
-/* Is tensor t one of the gated delta rule's? */
+/* Is tensor t one of the gated delta rule's?  Of latent attention's? */
 int block_is_delta(int t);
-/* Is tensor t the router, the experts', one of their biases, or the gate of the
- * shared expert? */
+int block_is_latent(int t);
+/* Is tensor t the router, its shift, the experts', one of their biases, or the
+ * gate of the shared expert? */
 int block_is_of_experts(int t);
 
 #endif

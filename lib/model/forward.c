@@ -116,9 +116,10 @@ factor_of(double x)
 float
 attn_scale(const struct config *c)
 {
-    return c->attn_scale > 0.0 ? (float)c->attn_scale
-        : c->attn_scalar == 0  ? 0.0f
-                               : (float)(1 / sqrt((double)c->attn_scalar));
+    return config_has_mla(c)  ? mla_scale(c)
+        : c->attn_scale > 0.0 ? (float)c->attn_scale
+        : c->attn_scalar == 0 ? 0.0f
+                              : (float)(1 / sqrt((double)c->attn_scalar));
 }
 
 int
@@ -252,7 +253,8 @@ lay_experts(struct fwd *f, struct arena *a, int parts)
     f->expert_seq = arena_alloc(a, f->B + 1, sizeof *f->expert_seq);
 }
 
-/* Allocate what gates of outputs and the gated delta rule need. */
+/* Allocate what gates of outputs, latent attention and the gated delta rule
+ * need. */
 static void
 lay_gates(struct fwd *f, struct arena *a, size_t rows)
 {
@@ -260,6 +262,7 @@ lay_gates(struct fwd *f, struct arena *a, size_t rows)
 
     if (f->family->gated)
         f->gated = arena_alloc(a, rows * att_width(c, NULL), sizeof(float));
+    mla_lay(&f->mla, c, rows, a);
     if (!config_has_delta(c))
         return;
     f->mix = arena_alloc(a, rows * delta_mixed(c), sizeof(float));
@@ -274,7 +277,9 @@ scratch_floats(const struct config *c, size_t attention)
     const size_t state = delta_state(&c->delta), gates = c->H * c->D;
     const size_t more = state > gates ? state : gates;
 
-    return family_of(c)->gated && more > attention ? more : attention;
+    return (family_of(c)->gated || config_has_mla(c)) && more > attention
+        ? more
+        : attention;
 }
 
 /* Allocate f's arrays from a; run twice, first to count. */

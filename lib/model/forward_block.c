@@ -6,6 +6,7 @@
 #include "model/angles.h"
 #include "model/att_gate.h"
 #include "model/delta_block.h"
+#include "model/mla_block.h"
 #include "model/block_adapter.h"
 
 #include <assert.h>
@@ -606,8 +607,14 @@ heads(struct run *u)
     const struct stage gate = { do_att_gate, chunks, "forward gate", 0,
         3 * u->H * c->D };
 
-    u->mixed = u->f->family->gated ? u->f->gated : u->a.att;
-    run_stages(u, s, u->b->linear ? 3 : 4);
+    const int latent = config_has_mla(c);
+
+    u->mixed = u->f->family->gated ? u->f->gated
+        : latent                   ? u->f->mla.out
+                                   : u->a.att;
+    run_stages(u, s, latent ? 1 : u->b->linear ? 3 : 4);
+    if (latent)
+        mla_block_heads(u);
     if (u->b->linear) {
         delta_block_forward(u);
         return;
@@ -619,7 +626,9 @@ heads(struct run *u)
         attend, u);
     if (u->f->family->gated)
         run_stages(u, &gate, 1);
-    show_input(u, FWD_O, u->mixed, u->H * c->D, u->x);
+    if (latent)
+        mla_block_outputs(u);
+    show_input(u, FWD_O, u->mixed, u->H * mla_value(c), u->x);
 }
 
 /* Run a share's part of a block; `after`: the stages after attention.  A share

@@ -19,6 +19,7 @@
 #include "model/experts.h"
 #include "model/family.h"
 #include "model/forward.h"
+#include "model/mla.h"
 
 enum { CHUNK = 32 }; /* rows of an elementwise part */
 
@@ -93,7 +94,8 @@ struct fwd {
                                      * all other pointers are NULL */
     float *gated; /* [B,Tp,att_width] outputs of heads after gates; NULL: no
                     * block has gates */
-    float *mix, *rate; /* [B,Tp,C], [B,Tp,2*values] of the gated delta rule */
+    struct mla_room mla; /* [B,Tp] rows */
+    float *mix, *rate;   /* [B,Tp,C], [B,Tp,2*values] of the gated delta rule */
     struct delta_weights delta; /* of the block that is run */
     struct experts experts;
     size_t *expert_row, *expert_seq; /* [B*T], [B+1] for struct expert_rows */

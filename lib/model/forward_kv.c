@@ -14,63 +14,12 @@
 #include "model/angles.h"
 #include "model/att_gate.h"
 #include "model/delta_config.h"
-#include "model/delta_kv.h"
-#include "model/forward.h"
 #include "model/forward_block.h"
-#include "model/forward_impl.h"
-#include "model/kv_pages.h"
+#include "model/kv_impl.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* KV_TILE: tokens in a tile.  KV_PART: rows of a weight in a task.  KV_ROWS:
- * tokens in a task that goes row by row.  KV_PAD: floats after a widened row;
- * without them, rows of 6 KiB fall into the same lines of the first-level
- * cache. */
-enum { KV_TILE = 256, KV_PART = 32, KV_ROWS = 16, KV_PAD = 16 };
-
-/* A token in a tile. */
-struct kv_row {
-    size_t text, pos; /* its text, its position there */
-    float *state;     /* [d] out: its final state; NULL: not wanted */
-    float *last;      /* the same once more, if its logits are wanted */
-};
-
-/* Neighbours in a tile that are tokens of one page. */
-struct kv_run {
-    size_t row, n;
-};
-
-struct kvcache {
-    struct fwd *f;
-    size_t texts, longest;
-    struct arena arena;
-    struct kv_pages pages;
-    size_t *n;    /* [texts] tokens of each text */
-    float *k, *v; /* [L][KV,pages,KV_PAGE*D] as in struct attn_text, KV of the
-                   * block */
-    size_t *at;   /* [L] offset of a block's part in k and v */
-    /* a tile of rows */
-    struct kv_row *row; /* [KV_TILE] */
-    struct kv_run *run; /* [KV_TILE] */
-    size_t rows, runs;
-    float *x, *xn, *out;    /* [KV_TILE,d] */
-    float *last;            /* [texts,d] final states whose logits are wanted */
-    float *qkv, *att;       /* [KV_TILE,raw_width], [KV_TILE,att_width] */
-    float *gated;           /* [KV_TILE,att_width] of the gated delta rule */
-    struct delta_kv delta;  /* of blocks with the gated delta rule */
-    struct delta_run *span; /* [KV_TILE] texts of the tile, in order */
-    size_t spans;
-    float *gate, *up;       /* [KV_TILE,mlp] */
-    struct experts experts; /* for a tile */
-    size_t *each;           /* [KV_TILE] 0, 1, ... */
-    float *low;             /* [KV_TILE,low_widest] of adapters */
-    float *cs, *cs_local;   /* [longest,rotary] angles, as in struct fwd */
-    float **scratch;        /* [threads] scratch of attention */
-    float **wide;           /* [threads] KV_PART widened rows, or a panel */
-    unsigned char *rounded; /* rows of a product rounded to 8-bit integers */
-};
 
 static float **
 lay_each(struct arena *a, size_t threads, size_t floats)
@@ -97,6 +46,8 @@ lay_cache(struct kvcache *k, struct arena *a)
     size_t cols = c->d > att ? c->d : att;
 
     cols = mlp > cols ? mlp : cols;
+    cols = c->mla.q_rank > cols ? c->mla.q_rank : cols;
+    cols = c->mla.kv_rank > cols ? c->mla.kv_rank : cols;
     pages_lay(&k->pages, a, k->texts);
     k->n = arena_alloc(a, k->texts, sizeof *k->n);
     k->k = arena_alloc(a, kv_cache_bytes(k) / 2, 1);
@@ -116,6 +67,7 @@ lay_cache(struct kvcache *k, struct arena *a)
     k->att = arena_alloc(a, KV_TILE * att, sizeof(float));
     if (k->f->family->gated)
         k->gated = arena_alloc(a, KV_TILE * att, sizeof(float));
+    mla_lay(&k->mla, c, KV_TILE, a);
     delta_kv_lay(&k->delta, m, k->texts, KV_TILE, a);
     k->span = arena_alloc(a, KV_TILE, sizeof *k->span);
     k->gate = arena_alloc(a, KV_TILE * mlp, sizeof(float));
@@ -262,221 +214,6 @@ take_page(struct kvcache *k, size_t text)
                 size * sizeof *k->v);
 }
 
-/* ---- products ---- */
-
-/* y [n,ldy] = x [n,cols] w^T, by tasks of `part` rows of w */
-struct matjob {
-    struct kvcache *k;
-    const struct weight *w;
-    const float *x;
-    float *y;
-    size_t n, ldy, part;
-    float cap;  /* of the products, as in struct config; 0: none */
-    float *low; /* [n,rank] scale A x of w's adapter, set by begin_products */
-};
-
-/* Compute the products with n rows of the weight, from r0 on, in integers. */
-static void
-int_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
-{
-    const double begin = profile_begin();
-
-    kern.ints->multiply(j->w->ints, r0 / INT_ROWS,
-        (n + INT_ROWS - 1) / INT_ROWS, (const void *)j->k->rounded, j->n,
-        (void *)j->k->wide[worker], j->y, j->ldy);
-    profile_end("text products in integers", begin,
-        2.0 * (double)(j->n * n) * (double)j->w->cols, 0.0);
-}
-
-/* Compute the products with n <= KV_PART rows of the weight, from r0 on. */
-static void
-exact_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
-{
-    const size_t K = j->w->cols;
-    const float *p = weight_f32(j->w);
-    float *y = j->y + r0, *wide = j->k->wide[worker];
-    size_t ldw = K;
-    double begin = profile_begin();
-    const int done = j->n <= DOTS_MOST &&
-        weight_dots(j->w, r0, n, j->n, j->x, y, j->ldy) == 0;
-
-    if (p != NULL) {
-        p += r0 * K;
-    } else if (!done) {
-        ldw = K + KV_PAD;
-        for (size_t i = 0; i < n; i++)
-            weight_rows(j->w, r0 + i, 1, wide + i * ldw);
-        p = wide;
-        profile_end("text widening", begin, 0.0, 4.0 * (double)(n * K));
-        begin = profile_begin();
-    }
-    if (!done && j->n <= DOTS_MOST)
-        kern.dots(j->n, n, K, j->x, p, ldw, y, j->ldy);
-    else if (!done)
-        kern.gemm_nt(j->n, n, K, j->x, K, p, ldw, GEMM_SET, y, j->ldy);
-    profile_end("text products", begin, 2.0 * (double)(j->n * n) * (double)K,
-        0.0);
-}
-
-/* Does gemm_nt read the weight itself, for many rows of x?  It prefetches the
- * rows of a part, which then should be long. */
-static int
-whole_parts(const struct matjob *j)
-{
-    return j->n > DOTS_MOST && weight_f32(j->w) != NULL;
-}
-
-/* Compute the products with n rows of such a weight, from r0 on. */
-static void
-whole_part(const struct matjob *j, size_t r0, size_t n)
-{
-    const size_t K = j->w->cols;
-    const double begin = profile_begin();
-
-    kern.gemm_nt(j->n, n, K, j->x, K, weight_f32(j->w) + r0 * K, K, GEMM_SET,
-        j->y + r0, j->ldy);
-    profile_end("text products", begin, 2.0 * (double)(j->n * n) * (double)K,
-        0.0);
-}
-
-/* Compute the products with n rows of the weight, from r0 on. */
-static void
-mat_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
-{
-    const struct low_rank *l = j->w->low;
-
-    if (j->w->ints != NULL)
-        int_part(j, r0, n, worker);
-    else if (whole_parts(j))
-        whole_part(j, r0, n);
-    else
-        for (size_t i = 0; i < n; i += KV_PART)
-            exact_part(j, r0 + i, n - i < KV_PART ? n - i : KV_PART, worker);
-    if (l != NULL)
-        low_up(l, j->low, l->rank, j->n, r0, n, j->y + r0, j->ldy);
-    for (size_t t = 0; j->cap > 0.0f && t < j->n; t++)
-        kern.softcap(j->y + t * j->ldy + r0, j->cap, n);
-}
-
-static size_t
-kv_parts(const struct matjob *j)
-{
-    return (j->w->rows + j->part - 1) / j->part;
-}
-
-/* Rows of a task, the task's first one being r0. */
-static size_t
-part_rows(const struct matjob *j, size_t r0)
-{
-    return r0 + j->part <= j->w->rows ? j->part : j->w->rows - r0;
-}
-
-/* Multiply one x by several weights in turn; a weight without rows ends the
- * list. */
-static void
-mat_task(void *ctx, size_t task, size_t worker)
-{
-    const struct matjob *j = ctx;
-
-    for (; task >= kv_parts(j); j++)
-        task -= kv_parts(j);
-    mat_part(j, task * j->part, part_rows(j, task * j->part), worker);
-}
-
-/* Compute a part of gate and up, then act from both, in gate. */
-static void
-mlp_task(void *ctx, size_t task, size_t worker)
-{
-    const struct matjob *j = ctx;
-    const size_t r0 = task * j->part, mlp = j->w->rows, n = part_rows(j, r0);
-
-    mat_part(j, r0, n, worker);
-    mat_part(j + 1, r0, n, worker);
-    for (size_t t = 0; t < j->n; t++) {
-        float *g = j[0].y + t * mlp + r0;
-
-        (j->k->f->family->gemma ? kern.gelu_mul : kern.silu_mul)(g, g,
-            j[1].y + t * mlp + r0, n);
-    }
-}
-
-/* Round KV_ROWS rows of x for products in integers. */
-static void
-round_task(void *ctx, size_t task, size_t worker)
-{
-    const struct matjob *j = ctx;
-    const size_t K = j->w->cols, end = (task + 1) * KV_ROWS;
-
-    (void)worker;
-    for (size_t t = task * KV_ROWS; t < j->n && t < end; t++)
-        kern.ints->round((void *)(j->k->rounded + t * int_row_bytes(K)),
-            j->x + t * K, K);
-}
-
-/* Choose the rows of a task of products with `rows` rows: some tasks for each
- * thread, each a multiple of `step`, and not too small for its cost. */
-static size_t
-task_size(const struct kvcache *k, size_t rows, size_t step, size_t most)
-{
-    enum { EACH = 8 };
-    const size_t n = rows / (EACH * pool_size(k->f->pool)) / step * step;
-
-    return n < 2 * step ? 2 * step : n > most ? most : n;
-}
-
-/* Compute KV_ROWS rows of scale A x of an adapter. */
-static void
-low_task(void *ctx, size_t task, size_t worker)
-{
-    const struct matjob *j = ctx;
-    const struct low_rank *l = j->w->low;
-    const size_t t = task * KV_ROWS, K = j->w->cols;
-
-    (void)worker;
-    low_down(l, K, j->x + t * K, j->n - t < KV_ROWS ? j->n - t : KV_ROWS,
-        j->low + t * l->rank, l->rank);
-}
-
-/* Begin the products of one x with n weights. */
-static void
-begin_products(struct kvcache *k, struct matjob *j, size_t n)
-{
-    size_t rows = 0, part = KV_PART;
-    float *low = k->low;
-    int ints = 0, whole = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        ints |= j[i].w->ints != NULL;
-        whole |= whole_parts(&j[i]);
-        rows += j[i].w->rows;
-    }
-    if (ints) {
-        part = task_size(k, rows, INT_ROWS, 256);
-        pool_run(k->f->pool, (j->n + KV_ROWS - 1) / KV_ROWS, round_task, j);
-    } else if (whole) {
-        part = task_size(k, rows, 48, 192);
-    }
-    for (size_t i = 0; i < n; i++) {
-        j[i].part = part;
-        if (j[i].w->low == NULL)
-            continue;
-        j[i].low = low;
-        low += j[i].w->low->rank * j[i].n;
-        pool_run(k->f->pool, (j->n + KV_ROWS - 1) / KV_ROWS, low_task, &j[i]);
-    }
-}
-
-static void
-multiply_kv(struct kvcache *k, struct matjob *j, size_t n)
-{
-    size_t tasks = 0;
-
-    begin_products(k, j, n);
-    for (size_t i = 0; i < n; i++)
-        tasks += kv_parts(&j[i]);
-    pool_run(k->f->pool, tasks, mat_task, j);
-}
-
 /* ---- row by row ---- */
 
 struct kv_rowjob {
@@ -555,9 +292,14 @@ keep_task(void *ctx, size_t task, size_t worker)
         float *q = k->qkv + t * j->qkv, *key = q + j->H * D;
         size_t to = kv_table(k, k->row[t].text)[pos / KV_PAGE] * size;
 
-        finish_qkv(c, j->KV, j->vec,
-            j->cs != NULL ? j->cs + pos * rotary : NULL, pos, q, NULL,
-            k->scratch[worker]);
+        if (config_has_mla(c)) {
+            mla_heads(&k->mla, c, j->H, t, q, k->scratch[worker]);
+            turn_heads(c, j->KV, j->cs + pos * rotary, pos, q, 1);
+        } else {
+            finish_qkv(c, j->KV, j->vec,
+                j->cs != NULL ? j->cs + pos * rotary : NULL, pos, q, NULL,
+                k->scratch[worker]);
+        }
         for (size_t h = 0; h < j->KV; h++, key += D) {
             for (size_t i = 0; i < D; i++)
                 j->key[to + i * KV_PAGE + at] = key[i];
@@ -600,6 +342,53 @@ att_task(void *ctx, size_t task, size_t worker)
 /* ---- a tile of rows ---- */
 
 static void
+latent_norm_task(void *ctx, size_t task, size_t worker)
+{
+    const struct attjob *j = ctx;
+    size_t t, end = task_rows(j->k, task, &t);
+
+    (void)worker;
+    for (; t < end; t++)
+        mla_norm(&j->k->mla, &j->k->f->m->c, j->vec, t);
+}
+
+static void
+latent_out_task(void *ctx, size_t task, size_t worker)
+{
+    const struct attjob *j = ctx;
+    const struct config *c = &j->k->f->m->c;
+    size_t t, end = task_rows(j->k, task, &t);
+
+    (void)worker;
+    for (; t < end; t++)
+        mla_outputs(&j->k->mla, c, j->H, t, j->k->att + t * j->H * c->D);
+}
+
+/* Set the rows of k->qkv that att_task reads, from xn by latents. */
+static void
+kv_latents(struct kvcache *k, const struct weight *w, struct attjob *att)
+{
+    const struct config *c = &k->f->m->c;
+    const struct mla_room *m = &k->mla;
+    const size_t n = k->rows, ld = mla_latent(c), wide = w[W_MLA_KVB].rows;
+    const int q = c->mla.q_rank > 0;
+    struct matjob from[] = { { k, &w[W_MLA_KVA], k->xn,
+                                 m->latent + c->mla.q_rank, n, ld, 0, 0, NULL },
+        { k, &w[q ? W_MLA_QA : W_Q], k->xn, q ? m->latent : k->qkv, n,
+            q ? ld : att->qkv, 0, 0, NULL } };
+    struct matjob kv = { k, &w[W_MLA_KVB], m->kv, m->wide, n, wide, 0, 0,
+        NULL };
+    struct matjob qs = { k, &w[W_MLA_QB], m->q, k->qkv, n, att->qkv, 0, 0,
+        NULL };
+
+    multiply_kv(k, from, 2);
+    by_rows(k, latent_norm_task, att);
+    multiply_kv(k, &kv, 1);
+    if (q)
+        multiply_kv(k, &qs, 1);
+}
+
+static void
 kv_attention(struct kvcache *k, size_t i)
 {
     const struct config *c = &k->f->m->c;
@@ -615,14 +404,21 @@ kv_attention(struct kvcache *k, size_t i)
                                 NULL },
         { k, &b->w[W_K], k->xn, key, n, wide, 0, 0, NULL },
         { k, &b->w[W_V], k->xn, val, n, wide, 0, 0, NULL } };
-    struct matjob o = { k, &b->w[W_O], k->att, k->out, n, c->d, 0, 0, NULL };
+    const int latent = config_has_mla(c);
+    struct matjob o = { k, &b->w[W_O], latent ? k->mla.out : k->att, k->out, n,
+        c->d, 0, 0, NULL };
     struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0, NULL };
     struct kv_rowjob sum = { k, vec[W_NORM_ATT], NULL, 1, vec[W_BO] };
 
     by_rows(k, sum_task, &first);
-    multiply_kv(k, qkv, 3);
+    if (latent)
+        kv_latents(k, b->w, &att);
+    else
+        multiply_kv(k, qkv, 3);
     by_rows(k, keep_task, &att);
     pool_run(k->f->pool, k->runs * KV, att_task, &att);
+    if (latent)
+        by_rows(k, latent_out_task, &att);
     multiply_kv(k, &o, 1);
     by_rows(k, sum_task, &sum);
 }
@@ -664,8 +460,8 @@ kv_dense(struct kvcache *k, const struct block *b)
                                 NULL },
         { k, &b->w[W_UP], k->xn, k->up, n, b->mlp, 0, 0, NULL } };
 
-    begin_products(k, mlp, 2);
-    pool_run(k->f->pool, kv_parts(mlp), mlp_task, mlp);
+    kv_begin_products(k, mlp, 2);
+    pool_run(k->f->pool, kv_parts(mlp), kv_mlp_task, mlp);
     multiply_kv(k, &down, 1);
 }
 
@@ -675,7 +471,8 @@ kv_mlp(struct kvcache *k, size_t i)
     const struct block *b = &k->f->m->block[i];
     const float *const *vec = k->f->vec + i * W_N;
     const struct expert_block experts = { b->w, vec[W_SHARED_GATE],
-        vec[W_ROUTER_BIAS], k->f->pool, k->f->wide, NULL, NULL, i };
+        vec[W_ROUTER_BIAS], vec[W_ROUTER_SHIFT], k->f->pool, k->f->wide, NULL,
+        NULL, i };
     const struct expert_rows rows = { k->each, k->rows, NULL, 0 };
     struct kv_rowjob first = { k, NULL, vec[W_NORM2], 0, NULL };
     struct kv_rowjob sum = { k, vec[W_NORM_MLP], NULL, 1, NULL };

@@ -21,7 +21,8 @@
  * are then a shared expert's, which may have a gate.  gpt-oss has a bias of
  * each product, with a row for each expert, and a sink for each query head.  A
  * block with the gated delta rule (delta.h) has W_DELTA_... in place of
- * attention. */
+ * attention.  With latent attention (mla.h), W_MLA_... give Q, K and V; W_Q is
+ * there if queries have no latent. */
 enum {
     W_NORM1,
     W_Q,
@@ -59,6 +60,13 @@ enum {
     W_BIAS_GATE,
     W_BIAS_UP,
     W_BIAS_DOWN,
+    W_ROUTER_SHIFT, /* [E] added to scores for the choice alone */
+    W_MLA_QA,       /* [q_rank,d] */
+    W_MLA_NQ,       /* [q_rank] norm of the latent of Q */
+    W_MLA_QB,       /* [H*D,q_rank] */
+    W_MLA_KVA,      /* [kv_rank+rope,d] */
+    W_MLA_NKV,      /* [kv_rank] norm of the latent of K and V */
+    W_MLA_KVB,      /* [H*(nope+v),kv_rank] */
     W_N
 };
 /* The bit of tensor t in a set of tensors. */

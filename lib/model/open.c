@@ -8,6 +8,7 @@
 #include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "model/experts_joined.h"
+#include "model/mla.h"
 #include "model/open_gguf.h"
 #include "model/origin.h"
 #include "model/sparse.h"
@@ -403,8 +404,12 @@ is_left_out(const struct model *m, const struct model_source *s,
     static const char *const parts[] = { "vision_tower.",
         "multi_modal_projector.", "model.vision_tower.",
         "model.multi_modal_projector.", "model.visual." };
+    size_t at;
 
     if (config_has_delta(&m->c) && strncmp(name, "mtp.", 4) == 0)
+        return 1;
+    if (config_has_mla(&m->c) && sscanf(name, "model.layers.%5zu.", &at) == 1 &&
+        at >= m->c.L)
         return 1;
     for (size_t i = 0; s->prefix != text_alone && i < 5; i++)
         if (strncmp(name, parts[i], strlen(parts[i])) == 0)

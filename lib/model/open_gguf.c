@@ -469,6 +469,11 @@ read_family(struct keys *k, struct config *c, struct err *e)
             "general.architecture: \"%s\" is not "
             "supported (%s)",
             name, family_names(1));
+    if (k->f->bit == FAMILY_DEEPSEEK_V2)
+        return err_set(e, EX_INPUT,
+            "general.architecture: \"%s\" is not supported in a GGUF: give the "
+            "Hugging Face folder",
+            name);
     /* OLMo 3 is an OLMo 2 with windows */
     if (k->f->bit == FAMILY_OLMO2 &&
         gguf_kv(k->g, gguf_key(k, "attention.sliding_window")))

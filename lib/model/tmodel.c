@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "model/adapter.h"
 #include "model/delta_config.h"
+#include "model/mla.h"
 #include "model/open.h"
 
 #include <assert.h>
@@ -407,10 +408,25 @@ lay_adapter(struct tmodel *t, struct arena *a)
 static const struct share whole = { 0, 1, 0 };
 static const struct pipeline single = { 0, 1, 1 };
 
+/* Refuse a model that has no backward pass. */
+static int
+check_trainable(const struct model *from, struct err *e)
+{
+    const char *name = from->path != NULL ? from->path : from->c.arch;
+
+    if (config_has_mla(&from->c))
+        return err_set(e, EX_USAGE,
+            "%s: has latent attention, which cannot be trained: use the model "
+            "as a teacher (teacher -m %s)",
+            name, name);
+    return 0;
+}
+
 int
 tmodel_init(struct tmodel *t, const struct model *from, struct err *e)
 {
-    (void)e;
+    if (check_trainable(from, e) < 0)
+        return -1;
     return init(t, from, DT_F32, &whole, &single);
 }
 
@@ -418,7 +434,8 @@ int
 tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     struct err *e)
 {
-    (void)e;
+    if (check_trainable(from, e) < 0)
+        return -1;
     return init(t, from, grads, &whole, &single);
 }
 
@@ -426,7 +443,8 @@ int
 tmodel_init_share(struct tmodel *t, const struct model *from,
     const struct share *share, struct err *e)
 {
-    (void)e;
+    if (check_trainable(from, e) < 0)
+        return -1;
     return init(t, from, DT_F32, share, &single);
 }
 
@@ -434,7 +452,8 @@ int
 tmodel_init_stages(struct tmodel *t, const struct model *from,
     const struct pipeline *stages, struct err *e)
 {
-    (void)e;
+    if (check_trainable(from, e) < 0)
+        return -1;
     return init(t, from, DT_F32, &whole, stages);
 }
 

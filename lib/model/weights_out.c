@@ -29,6 +29,14 @@ struct stored_list {
     size_t n, cap, nfile, bytes;
 };
 
+/* The type of a tensor: the router's shift stays fp32, as DeepSeek's files have
+ * it; rounded, it would change the choice of experts. */
+static enum dtype
+numbers_as(const struct tensor_out *p, enum dtype as)
+{
+    return p->matrix == W_ROUTER_SHIFT ? DT_F32 : as;
+}
+
 /* Set *p to the tensor of the model, name [size] and shape to those of the
  * stored tensor.  Returns its type. */
 static enum dtype
@@ -40,7 +48,7 @@ stored_tensor(const struct model *m, const struct stored *s, enum dtype as,
     memcpy(shape, p->shape, 3 * sizeof *shape);
     if (s->part == COMPRESSED_NOT) {
         snprintf(name, size, "%s", p->name);
-        return as;
+        return numbers_as(p, as);
     }
     compressed_name(name, size, p->name, s->part);
     compressed_dims(shape, s->part);
@@ -81,8 +89,8 @@ add_stored(struct stored_list *l, const struct model *m, enum dtype as,
 }
 
 /* List all stored tensors.  Three walks over the model's tensors make the list:
- * shapes of compressed matrices come first and masks last, so that the numbers
- * in between stay aligned. */
+ * shapes of compressed matrices and fp32 shifts come first and masks last, so
+ * that the numbers in between stay aligned. */
 static int
 list_stored(struct stored_list *l, const struct model *m, enum dtype as,
     size_t most, struct err *e)
@@ -97,7 +105,7 @@ list_stored(struct stored_list *l, const struct model *m, enum dtype as,
             model_tensor(m, i, &p);
             if (m->compress && p.two_of_four)
                 s.part = (enum compressed)(COMPRESSED_SHAPE + walk);
-            else if (walk != 1)
+            else if (walk != (p.matrix == W_ROUTER_SHIFT ? 0 : 1))
                 continue;
             if (add_stored(l, m, as, s, most, &in_file, e) < 0)
                 return -1;
@@ -147,7 +155,7 @@ write_stored(const struct model *m, enum dtype as, const struct stored *s,
         p.part = s->part;
     }
     if (r == 0)
-        r = tensor_write(m, &p, as, NULL, o, e);
+        r = tensor_write(m, &p, numbers_as(&p, as), NULL, o, e);
     fetch_done(m, p.group);
     return r;
 }

@@ -1,6 +1,6 @@
 /* Mixtures of experts, against tiny models of transformers
- * (scripts/oracle/experts.py): logits in prefill and with a cache, the experts
- * of each token, gradients, and the same after an export.  A token's bits do
+ * (scripts/oracle/experts.py, gpt_oss.py, deepseek.py): logits in prefill and
+ * with a cache, the experts of each token, gradients, and the same after an export.  A token's bits do
  * not depend on the other tokens. */
 #include "base/dir.h"
 #include "cli/die.h"
@@ -13,6 +13,7 @@
 #include "model/family.h"
 #include "model/forward_kv.h"
 #include "model/head.h"
+#include "model/mla.h"
 
 enum { B = 2, T = 20, ROW = B * T };
 
@@ -415,6 +416,8 @@ compare_choice(void *ctx, const struct fwd_tapped *t)
     struct choice *h = ctx;
     const struct weight *w = &h->m->block[t->block].w[W_ROUTER];
     const struct weight *bias = &h->m->block[t->block].w[W_ROUTER_BIAS];
+    const struct weight *add = &h->m->block[t->block].w[W_ROUTER_SHIFT];
+    float shift[ROUTER_EXPERTS];
     const size_t E = w->rows, d = t->n, k = h->m->c.router.k;
     const struct st_tensor *want;
     float *rows = xcalloc(E * d, sizeof *rows), *z = xcalloc(E, sizeof *z);
@@ -425,6 +428,8 @@ compare_choice(void *ctx, const struct fwd_tapped *t)
     snprintf(name, sizeof name, "route.%zu", t->block);
     if (t->input == FWD_MLP && E > 0) {
         want = golden_get(&h->c->g, name);
+        if (add->rows > 0)
+            weight_rows(add, 0, 1, shift);
         weight_rows(w, 0, E, rows);
         for (size_t i = 0; i < ROW; i++) {
             const float *x = t->x + (i / T * t->Tp + i % T) * t->ld;
@@ -434,7 +439,8 @@ compare_choice(void *ctx, const struct fwd_tapped *t)
                 weight_rows(bias, 0, 1, z);
             for (size_t e = 0; e < E; e++)
                 z[e] += (float)kern.dot(rows + e * d, x, d);
-            router_choose(&h->m->c.router, z, NULL, id, weight);
+            router_choose(&h->m->c.router, z, add->rows > 0 ? shift : NULL, id,
+                weight);
             for (size_t s = 0; s < k; s++, h->seen++)
                 h->equal +=
                     id[s] == ((const unsigned char *)want->data)[i * k + s];
@@ -461,6 +467,23 @@ test_choice(const struct mixture_case *c, const struct model *m,
     free(x);
 }
 
+/* A model with latent attention is a teacher only. */
+static void
+test_no_training(const struct mixture_case *c, const struct model *m)
+{
+    struct tmodel t;
+    struct err e = { .code = 0 };
+
+    ok(tmodel_init(&t, m, &e) < 0 && strstr(e.msg, "latent") != NULL &&
+            strstr(e.msg, "teacher") != NULL,
+        "%s: training is refused, and the message names the teacher", c->name);
+    ok(export_as(m, "out.gguf", "bf16", &e) < 0 &&
+            strstr(e.msg, "folder") != NULL,
+        "%s: a GGUF is refused, and the message names the folder", c->name);
+    ok(model_params(m) == config_params(&m->c, NULL),
+        "%s: the parameters are counted alike", c->name);
+}
+
 static void
 test_model(const char *name, struct pool *pool)
 {
@@ -482,7 +505,10 @@ test_model(const char *name, struct pool *pool)
     ok(cached_same(&c, &m, pool, 1, x) && cached_same(&c, &m, pool, 7, x),
         "%s: a text has the same bits with a cache", name);
     free(x);
-    test_gradients(&c, &m, pool);
+    if (config_has_mla(&m.c))
+        test_no_training(&c, &m);
+    else
+        test_gradients(&c, &m, pool);
     if (ok(model_export(&m, "out", DT_BF16, NULL, NULL, &e) == 0 &&
                 model_open(&again, "out", &e) == 0,
             "%s: the model is exported and read", name)) {
@@ -541,7 +567,7 @@ main(int argc, char **argv)
 {
     static const char *const names[] = { "mixtral", "qwen2_moe",
         "qwen2_moe-dense", "qwen3_moe", "qwen3_moe-dense", "olmoe", "gpt_oss",
-        "gpt_oss-mxfp4" };
+        "gpt_oss-mxfp4", "deepseek_v2", "deepseek_v2-groups", "deepseek_v3" };
     static const char *const ggufs[] = { "mixtral", "qwen2_moe", "qwen3_moe",
         "olmoe", "gpt_oss-mxfp4" };
     struct pool *pool = pool_new(2, NULL);

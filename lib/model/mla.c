@@ -1,0 +1,112 @@
+/* Latent attention of a token; see mla.h. */
+#include "model/mla.h"
+#include "kern/kern.h"
+#include "kern/rope.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+static const float latent_eps = 1e-6f; /* whatever rms_norm_eps is */
+
+int
+config_has_mla(const struct config *c)
+{
+    return c->mla.kv_rank > 0;
+}
+
+size_t
+mla_value(const struct config *c)
+{
+    return config_has_mla(c) ? c->mla.v : c->D;
+}
+
+float
+mla_scale(const struct config *c)
+{
+    const double g = c->rope == ROPE_YARN && c->rope_mscale_all > 0
+        ? rope_yarn_scale(c->rope_factor, c->rope_mscale_all)
+        : 1;
+
+    return (float)(g * g / sqrt((double)c->D));
+}
+
+size_t
+mla_latent(const struct config *c)
+{
+    return c->mla.q_rank + c->mla.kv_rank + c->mla.rope;
+}
+
+void
+mla_lay(struct mla_room *m, const struct config *c, size_t rows,
+    struct arena *a)
+{
+    const struct mla_shape *s = &c->mla;
+
+    memset(m, 0, sizeof *m);
+    if (!config_has_mla(c))
+        return;
+    m->latent = arena_alloc(a, rows * mla_latent(c), sizeof(float));
+    m->q = arena_alloc(a, rows * s->q_rank, sizeof(float));
+    m->kv = arena_alloc(a, rows * s->kv_rank, sizeof(float));
+    m->wide = arena_alloc(a, rows * c->H * (s->nope + s->v), sizeof(float));
+    m->out = arena_alloc(a, rows * c->H * s->v, sizeof(float));
+}
+
+void
+mla_norm(const struct mla_room *m, const struct config *c,
+    const float *const *vec, size_t at)
+{
+    const struct mla_shape *s = &c->mla;
+    const float *x = m->latent + at * mla_latent(c);
+
+    if (s->q_rank > 0)
+        kern.rmsnorm(m->q + at * s->q_rank, x, vec[W_MLA_NQ], s->q_rank,
+            latent_eps);
+    kern.rmsnorm(m->kv + at * s->kv_rank, x + s->q_rank, vec[W_MLA_NKV],
+        s->kv_rank, latent_eps);
+}
+
+/* y = x [rope] in the order of kern.rope, which turns i and i + rope/2
+ * together. */
+static void
+apart_pairs(const struct mla_shape *s, const float *x, float *y)
+{
+    const size_t half = s->rope / 2;
+
+    for (size_t i = 0; i < s->rope; i++)
+        y[s->halves ? i : i / 2 + i % 2 * half] = x[i];
+}
+
+void
+mla_heads(const struct mla_room *m, const struct config *c, size_t H, size_t at,
+    float *qkv, float *room)
+{
+    const struct mla_shape *s = &c->mla;
+    const float *shared = m->latent + (at + 1) * mla_latent(c) - s->rope;
+    const float *wide = m->wide + at * H * (s->nope + s->v);
+
+    for (size_t h = 0; h < H; h++) {
+        float *q = qkv + h * c->D, *k = q + H * c->D, *v = k + H * c->D;
+
+        memcpy(room, q, c->D * sizeof *q);
+        apart_pairs(s, room + s->nope, q);
+        memcpy(q + s->rope, room, s->nope * sizeof *q);
+        apart_pairs(s, shared, k);
+        memcpy(k + s->rope, wide, s->nope * sizeof *k);
+        wide += s->nope;
+        memcpy(v, wide, s->v * sizeof *v);
+        memset(v + s->v, 0, (c->D - s->v) * sizeof *v);
+        wide += s->v;
+    }
+}
+
+void
+mla_outputs(const struct mla_room *m, const struct config *c, size_t H,
+    size_t at, const float *att)
+{
+    const size_t v = c->mla.v;
+
+    for (size_t h = 0; h < H; h++)
+        memcpy(m->out + (at * H + h) * v, att + h * c->D, v * sizeof *att);
+}

@@ -1,0 +1,55 @@
+/*
+ * Multi-head latent attention of DeepSeek-V2 and V3: queries, and keys and
+ * values, are products of short vectors, their latents.  arXiv:2405.04434,
+ * s. 2.1; transformers' DeepseekV3Attention.
+ *
+ *   [k | r] = W_MLA_KVA x; [k_h | v_h] of head h = W_MLA_KVB norm(k)
+ *   q_h = W_MLA_QB norm(W_MLA_QA x), or W_Q x
+ *   attention of q_h and [k_h | r], RoPE having turned r and the last `rope`
+ *   numbers of q_h; scores are multiplied by mla_scale
+ *
+ * Latents are widened to full heads, and attention is the ordinary one: a head
+ * has its turned numbers first, which changes no score, and values have zeros
+ * behind them up to D numbers.  So a token takes 8 H D bytes of a generation
+ * cache in each block, as in any model with as many key-value heads as query
+ * heads: 192 KiB in DeepSeek-V3, whose latents have 2.3 KB.
+ */
+#ifndef MODEL_MLA_H
+#define MODEL_MLA_H
+
+#include "base/mem.h"
+#include "model/config.h"
+
+/* Has c latent attention? */
+int config_has_mla(const struct config *c);
+/* Numbers of a head's output: v with latent attention, else D. */
+size_t mla_value(const struct config *c);
+/* The scale of scores. */
+float mla_scale(const struct config *c);
+/* Numbers in a token's row of latents: q_rank + kv_rank + rope. */
+size_t mla_latent(const struct config *c);
+
+/* Room of a pass for rows of latents.  While planning all are NULL. */
+struct mla_room {
+    float *latent; /* [rows,mla_latent] of Q, of K and V, and r */
+    float *q, *kv; /* [rows,q_rank], [rows,kv_rank] normed latents */
+    float *wide;   /* [rows,H*(nope+v)] keys and values of heads */
+    float *out;    /* [rows,H*v] outputs of heads */
+};
+/* Allocate; nothing if c has no latent attention. */
+void mla_lay(struct mla_room *m, const struct config *c, size_t rows,
+    struct arena *a);
+
+/* Norm the latents of row `at`; vec [W_N]: the block's vectors. */
+void mla_norm(const struct mla_room *m, const struct config *c,
+    const float *const *vec, size_t at);
+/* Make [q | k | v] of H heads of D numbers, a row of attention, from row `at`
+ * and from H queries as W_Q or W_MLA_QB gives them, which qkv begins with.
+ * RoPE has yet to turn the first `rope` numbers of a head.  room [D]. */
+void mla_heads(const struct mla_room *m, const struct config *c, size_t H,
+    size_t at, float *qkv, float *room);
+/* Set row `at` of m->out from att [H*D], the outputs of heads. */
+void mla_outputs(const struct mla_room *m, const struct config *c, size_t H,
+    size_t at, const float *att);
+
+#endif

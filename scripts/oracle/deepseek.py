@@ -1,0 +1,168 @@
+"""Tiny random DeepSeek-V2 and V3, their logits and choices in double.
+usage: deepseek.py OUTDIR [NAME...]           (tests/golden/experts)
+       deepseek.py --sweep OUTDIR build/tests/model/experts
+Writes a folder as models are published and NAME.safetensors with ids, first, logits
+and route.K as experts.py; no gradients.  Routers' weights are large, so that no two
+experts are equal, and shifts (e_score_correction_bias) are in float32 with numbers
+that bfloat16 does not have, so large that they change choices.
+--sweep makes other configurations and lets the test compare them."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import torch
+import transformers
+
+import experts
+import st
+from family import ROWS, SEED, double
+
+SIZE = dict(vocab_size=47, hidden_size=24, intermediate_size=20, num_hidden_layers=3,
+            num_attention_heads=3, num_key_value_heads=3, max_position_embeddings=64,
+            bos_token_id=1, eos_token_id=2, pad_token_id=None, q_lora_rank=10,
+            kv_lora_rank=14, qk_nope_head_dim=6, qk_rope_head_dim=4, v_head_dim=7,
+            n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=12,
+            n_shared_experts=2, first_k_dense_replace=1, routed_scaling_factor=1.5)
+YARN = dict(rope_type='yarn', rope_theta=1e3, factor=4.0, beta_fast=4.0,
+            beta_slow=0.5, mscale=1.0, mscale_all_dim=0.7,
+            original_max_position_embeddings=8)
+PLAIN = dict(rope_type='default', rope_theta=1e4)
+V2, V3 = ('deepseek_v2', 'DeepseekV2'), ('deepseek_v3', 'DeepseekV3')
+MODELS = {
+    'deepseek_v2': (*V2, dict(SIZE, q_lora_rank=None, rope_parameters=PLAIN)),
+    'deepseek_v2-groups': (*V2, dict(
+        SIZE, topk_method='group_limited_greedy', n_group=4, topk_group=2,
+        rope_parameters=YARN)),
+    'deepseek_v3': (*V3, dict(SIZE, n_group=4, topk_group=2, rope_parameters=YARN)),
+}
+SWEEP = {
+    'v2-lora': (*V2, dict(SIZE, rope_parameters=PLAIN)),
+    'v2-wide-value': (*V2, dict(SIZE, v_head_dim=10, rope_parameters=YARN)),
+    'v2-no-dense': (*V2, dict(SIZE, first_k_dense_replace=0, rope_parameters=PLAIN)),
+    'v2-one-shared': (*V2, dict(SIZE, n_shared_experts=1, rope_parameters=PLAIN)),
+    'v2-tied': (*V2, dict(SIZE, tie_word_embeddings=True, rope_parameters=PLAIN)),
+    'v2-eps': (*V2, dict(SIZE, rms_norm_eps=1e-2, rope_parameters=PLAIN)),
+    'v2-linear': (*V2, dict(SIZE, rope_parameters=dict(PLAIN, rope_type='linear', factor=2.0))),
+    'v3-plain': (*V3, dict(SIZE, n_group=1, topk_group=1, rope_parameters=PLAIN)),
+    'v3-no-lora': (*V3, dict(SIZE, q_lora_rank=None, n_group=2, topk_group=1,
+                             rope_parameters=YARN)),
+    'v3-halves': (*V3, dict(SIZE, rope_interleave=False, n_group=4, topk_group=3,
+                            rope_parameters=YARN)),
+    'v3-unnormed': (*V3, dict(SIZE, norm_topk_prob=False, n_group=2, topk_group=2,
+                              rope_parameters=PLAIN)),
+    'v3-no-mscale': (*V3, dict(SIZE, n_group=4, topk_group=2, rope_parameters={
+        k: v for k, v in YARN.items() if 'mscale' not in k})),
+    'v3-two-dense': (*V3, dict(SIZE, first_k_dense_replace=2, n_group=4, topk_group=2,
+                               rope_parameters=PLAIN)),
+}
+
+
+def make(name):
+    module, cls, more = MODELS[name]
+    cfg = getattr(transformers, cls + 'Config')(**more, attn_implementation='eager')
+    cfg._experts_implementation = 'eager'
+    m = getattr(double(module), cls + 'ForCausalLM')(cfg).double()
+    gen = torch.Generator().manual_seed(SEED)
+    with torch.no_grad():
+        for n, p in m.named_parameters():
+            x = torch.randn(p.shape, generator=gen)
+            x = 0.3 * x if p.ndim > 1 else 1 + 0.1 * x
+            p.copy_(((5 if experts.is_router(n) else 1) * x).bfloat16().double())
+        for n, p in m.named_buffers():
+            if n.endswith('e_score_correction_bias'):
+                p.copy_((0.4 * torch.randn(p.shape, generator=gen)).double())
+    return cfg, m.eval()
+
+
+def forward(m, ids):
+    """logits, and the choices of each block with experts"""
+    seen, hooks = {}, []
+    for n, part in m.named_modules():
+        if re.search(r'\.mlp\.gate$', n):
+            hooks.append(part.register_forward_hook(
+                lambda _, x, out, n=n: seen.__setitem__(int(n.split('.')[2]), (_, out))))
+    z = m(ids).logits[0]
+    for h in hooks:
+        h.remove()
+    return z, {i: best_first(part, *out) for i, (part, out) in seen.items()}
+
+
+def best_first(part, logits, weights, chosen):
+    """the chosen experts of each token in the order of the choice, by scores and shift"""
+    if hasattr(part, 'e_score_correction_bias'):
+        key = logits.sigmoid() + part.e_score_correction_bias
+    else:
+        key = logits
+    order = key.gather(1, chosen).sort(1, descending=True)
+    assert (order.values[:, :-1] - order.values[:, 1:]).min() > 1e-6
+    return chosen.gather(1, order.indices).to(torch.uint8)
+
+
+@torch.no_grad()
+def golden(out, name):
+    cfg, m = make(name)
+    gen = torch.Generator().manual_seed(SEED + 1)
+    ids = torch.randint(0, cfg.vocab_size, (2, 20), generator=gen)
+    first, logits, route = torch.zeros(2, 20), torch.zeros(2, 20, cfg.vocab_size), {}
+    for b, lens in enumerate(ROWS):
+        at, seen = 0, {}
+        for length in lens:
+            z, of = forward(m, ids[b:b + 1, at:at + length])
+            logits[b, at:at + length], first[b, at:at + length] = z.float(), at
+            at += length
+            for i, r in of.items():
+                seen.setdefault(i, []).append(r)
+        for i in seen:
+            route.setdefault(i, []).append(torch.cat(seen[i]))
+    tensors = dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits)
+    tensors |= {f'route.{i}': torch.stack(r) for i, r in route.items()}
+    weights = {}
+    for key, p in m.named_parameters():
+        weights |= experts.stored(cfg, key, p.bfloat16().contiguous())
+    weights |= {k: p.float() for k, p in m.named_buffers() if 'e_score' in k}
+    meta = dict(made_by=f'scripts/oracle/deepseek.py OUTDIR {name}', seed=SEED,
+                versions=st.versions(torch, transformers))
+    os.makedirs(f'{out}/{name}', exist_ok=True)
+    st.save(f'{out}/{name}.safetensors', tensors, meta)
+    st.save(f'{out}/{name}/model.safetensors',
+            {a: b.contiguous() for a, b in weights.items()}, dict(meta, format='pt'))
+    cfg.architectures = [type(m).__name__]
+    cfg.dtype = 'bfloat16'
+    cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)
+    # transformers as shipped, in float32, reads the files and comes near
+    plain = getattr(transformers, type(m).__name__).from_pretrained(
+        f'{out}/{name}', dtype=torch.float32, attn_implementation='eager')
+    off = (plain(ids[:1]).logits[0] - logits[0]).abs().max().item()
+    print(name, sum(p.numel() for p in m.parameters()), 'parameters; float32 off by %.1e' % off)
+    assert off <= 1e-4 * logits.abs().max(), off
+
+
+def sweep(out, test):
+    failed = 0
+    MODELS.update(SWEEP)
+    for name in SWEEP:
+        golden(f'{out}/tests/golden/experts', name)
+        path = f'{out}/tests/golden/experts/{name}/config.json'
+        for keys in 'new', 'old':
+            cfg = json.load(open(path))
+            if keys == 'old':   # as the models of transformers 4
+                cfg['rope_scaling'] = cfg.pop('rope_parameters')
+                cfg['rope_theta'] = cfg['rope_scaling'].pop('rope_theta')
+                cfg.pop('head_dim', None)
+                json.dump(cfg, open(path, 'w'))
+            r = subprocess.run([os.path.abspath(test), name], text=True,
+                               capture_output=True, env=dict(os.environ, RETORT_TOP=out))
+            bad = [x for x in r.stdout.splitlines() if x.startswith('not ok')]
+            failed += r.returncode != 0
+            print('FAILED' if r.returncode else 'ok', name, keys, *bad, r.stderr[-200:])
+    sys.exit(failed > 0)
+
+
+if __name__ == '__main__':
+    if sys.argv[1] == '--sweep':
+        sweep(os.path.abspath(sys.argv[2]), sys.argv[3])
+    os.makedirs(sys.argv[1], exist_ok=True)
+    for one in sys.argv[2:] or MODELS:
+        golden(sys.argv[1], one)
