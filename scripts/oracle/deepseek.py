@@ -43,7 +43,7 @@ SWEEP = {
     'v2-no-dense': (*V2, dict(SIZE, first_k_dense_replace=0, rope_parameters=PLAIN)),
     'v2-one-shared': (*V2, dict(SIZE, n_shared_experts=1, rope_parameters=PLAIN)),
     'v2-tied': (*V2, dict(SIZE, tie_word_embeddings=True, rope_parameters=PLAIN)),
-    'v2-eps': (*V2, dict(SIZE, rms_norm_eps=1e-2, rope_parameters=PLAIN)),
+    'v2-eps': (*V2, dict(SIZE, rms_norm_eps=1e-3, rope_parameters=PLAIN)),
     'v2-linear': (*V2, dict(SIZE, rope_parameters=dict(PLAIN, rope_type='linear', factor=2.0))),
     'v3-plain': (*V3, dict(SIZE, n_group=1, topk_group=1, rope_parameters=PLAIN)),
     'v3-no-lora': (*V3, dict(SIZE, q_lora_rank=None, n_group=2, topk_group=1,

@@ -1,7 +1,7 @@
 /* Mixtures of experts, against tiny models of transformers
  * (scripts/oracle/experts.py, gpt_oss.py, deepseek.py): logits in prefill and
- * with a cache, the experts of each token, gradients, and the same after an export.  A token's bits do
- * not depend on the other tokens. */
+ * with a cache, the experts of each token, gradients, and the same after an
+ * export.  A token's bits do not depend on the other tokens. */
 #include "base/dir.h"
 #include "cli/die.h"
 #include "kern/kern.h"

@@ -114,6 +114,37 @@ sed 's/"swiglu_limit": 7.0/"swiglu_limit": 6.0/' "$oss/config.json" \
 status 3 'another limit of the unit of experts is refused' convert -q less x
 like 'convert names the key of the limit' 'swiglu_limit' err
 
+# --- DeepSeek ---
+deep=$top/tests/golden/experts/deepseek_v3
+status 2 'student refuses a DeepSeek-V3' student -q -m "$deep" -o x b
+like 'student says that a DeepSeek-V3 is a teacher only' \
+    'latent attention.*teacher -m' err
+status 3 'prune experts refuses groups of experts' prune experts -q \
+    -m "$deep" -o x --experts 4 b
+like 'prune experts says how many groups there are' 'form 4 groups' err
+status 3 'convert writes no GGUF of a DeepSeek-V3' convert -q "$deep" x.gguf
+like 'convert says that a folder is written' 'deepseek_v3.*folder.*-f hf' err
+mkdir deep
+cp "$deep/model.safetensors" deep
+# refused WHAT PATTERN SED: convert refuses the config.json that SED changes
+refused() {
+    sed "$3" "$deep/config.json" >deep/config.json
+    status 3 "convert refuses $1" convert -q deep x
+    like "convert names the key of $1" "$2" err
+}
+refused 'groups that do not cut the experts' 'n_group: 3' \
+    's/"n_group": 4/"n_group": 3/'
+refused 'groups with too few experts' 'topk_group: 1' \
+    's/"topk_group": 2/"topk_group": 1/'
+refused 'values wider than keys' 'v_head_dim: 11' \
+    's/"v_head_dim": 7/"v_head_dim": 11/'
+refused 'fewer heads of keys' 'num_key_value_heads: 1' \
+    's/"num_key_value_heads": 3/"num_key_value_heads": 1/'
+refused 'softmax as the score of a V3' 'scoring_func' \
+    's/"hidden_act"/"scoring_func": "softmax", &/'
+refused 'biases of attention' 'attention_bias' \
+    's/"attention_bias": false/"attention_bias": true/'
+
 # --- what cannot handle it ---
 status 3 'prune profile refuses a mixture' prune profile -q -m moe -o p b
 like 'prune says what the model is' 'mixture of experts.*teacher' err
