@@ -484,6 +484,24 @@ test_no_training(const struct mixture_case *c, const struct model *m)
         "%s: the parameters are counted alike", c->name);
 }
 
+/* Have all routers' shifts the same bits, and are they fp32? */
+static int
+same_shifts(const struct model *a, const struct model *b)
+{
+    int same = 1;
+
+    for (size_t i = 0; i < a->c.L; i++) {
+        const struct weight *x = &a->block[i].w[W_ROUTER_SHIFT];
+        const struct weight *y = &b->block[i].w[W_ROUTER_SHIFT];
+
+        same &= x->rows == y->rows &&
+            (x->rows == 0 ||
+                (y->dtype == DT_F32 &&
+                    memcmp(x->data, y->data, x->cols * 4) == 0));
+    }
+    return same;
+}
+
 static void
 test_model(const char *name, struct pool *pool)
 {
@@ -515,6 +533,8 @@ test_model(const char *name, struct pool *pool)
         const double after = prefill(&c, &again, pool);
 
         ok(after == off, "%s: its logits are the same after that", name);
+        ok(same_shifts(&m, &again), "%s: the shifts of routers stay fp32",
+            name);
         model_close(&again);
     } else {
         printf("# %s\n", e.msg);
