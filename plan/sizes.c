@@ -144,7 +144,7 @@ check_shape_sizes(const struct shape *s, const struct sizes *z, struct err *e)
         return err_set(e, EX_INPUT,
             "num_key_value_heads: %.0f does not divide the %.0f query heads",
             s->KV, s->H);
-    if (s->D != floor(s->D))
+    if (z->kv_rank == 0 && s->D != floor(s->D))
         return err_set(e, EX_INPUT,
             "num_attention_heads: %.0f does not divide the width %.0f: give "
             "head_dim",
