@@ -183,7 +183,8 @@ set_local(struct config *c, size_t i, const char *type, struct err *e)
     return 0;
 }
 
-/* Read which blocks attend within the window. */
+/* Read which blocks attend within the window.  The layer_types of Qwen 3.5 are
+ * read by delta_from_json. */
 static int
 read_windows(struct config *c, const json_t *j, struct err *e)
 {

@@ -89,12 +89,12 @@ struct config {
     double rope_low, rope_high; /* llama3: low_freq_factor, high_freq_factor;
                                  * yarn: beta_slow, beta_fast */
     size_t rope_orig;           /* llama3, yarn, longrope:
-                       * original_max_position_embeddings */
+                                 * original_max_position_embeddings */
     double rope_scale; /* yarn, longrope: factor of cosines and sines */
     double rope_mscale, rope_mscale_all; /* yarn: from which rope_scale
                                           * follows; 0: neither was given */
     int rope_split;    /* yarn: 1: the corners may lie between two dimensions
-                     * (truncate: false) */
+                        * (truncate: false) */
     double rope_query; /* queries from position rope_orig on are multiplied by
                         * 1 + rope_query log(1 + floor(position /
                         * rope_orig)); 0: they are not */
@@ -118,7 +118,7 @@ struct config {
                                  * cap tanh(z/cap); 0: they stay */
     double embed_scale;         /* factor of the embedding's rows; 0: 1 */
     double residual_scale;      /* factor of what attention and MLP add to the
-                            * residual stream; 0: 1 */
+                                 * residual stream; 0: 1 */
     double logit_scale;         /* divisor of logits; 0: 1 */
 };
 

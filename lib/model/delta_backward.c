@@ -85,14 +85,15 @@ do_doutput(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 
 /* ---- the rule ---- */
 
-/* A text: its first token in a row of the batch, its tokens; a value head; the
- * first column. */
+/* Columns col..col+cols-1 of a value head's state, and a text of n tokens that
+ * begins at row `row` of the padded arrays. */
 struct delta_part {
-    size_t row, n; /* row: of the padded arrays */
+    size_t row, n;
     size_t head, col, cols;
 };
 
-/* The columns of v, or of the gradient at o, of a token. */
+/* Copy the columns of part p from `from` [dv] (v, or the gradient of o, of one
+ * token and head) to `to` [DELTA_COLS], then add zeros. */
 static void
 take_columns(const struct delta_part *p, const float *from, float *to)
 {

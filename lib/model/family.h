@@ -72,7 +72,7 @@ struct family {
     int clamped_glu; /* 1: experts use the unit of glu_clamp.h */
     const char *norm2_gguf; /* GGUF name of W_NORM2, NULL: ffn_norm */
     const char *norm2;      /* Hugging Face name of W_NORM2, NULL:
-                        * post_attention_layernorm */
+                             * post_attention_layernorm */
     int minus_one; /* Hugging Face stores norms minus 1, as of a Gemma */
     int gated;     /* after each head's rows, Q has as many rows of a gate of
                     * the head's output (att_gate.h) */

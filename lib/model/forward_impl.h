@@ -93,7 +93,7 @@ struct fwd {
     struct acts a;                  /* x2 is set by each call; without FWD_ACTS
                                      * all other pointers are NULL */
     float *gated; /* [B,Tp,att_width] outputs of heads after gates; NULL: no
-                    * block has gates */
+                   * block has gates */
     struct mla_room mla; /* [B,Tp] rows */
     float *mix, *rate;   /* [B,Tp,C], [B,Tp,2*values] of the gated delta rule */
     struct delta_weights delta; /* of the block that is run */

@@ -73,11 +73,11 @@ enum {
 #define W_BIT(t) (UINT64_C(1) << (t))
 struct block {
     struct weight w[W_N]; /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
-                                 * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D]
-                                 * [D] [D] [d] [d] [E,d] [E*I,d] [E*I,d]
-                                 * [E*d,I] [1,d] [d] [H] [E] [E,I] [E,I] [E,d];
-                                 * H, KV, mlp, E: of this block; I: expert_mlp;
-                                 * rows = 0: no such tensor */
+                           * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D]
+                           * [D] [D] [d] [d] [E,d] [E*I,d] [E*I,d]
+                           * [E*d,I] [1,d] [d] [H] [E] [E,I] [E,I] [E,d];
+                           * H, KV, mlp, E: of this block; I: expert_mlp;
+                           * rows = 0: no such tensor */
     size_t groups, mlp, source, experts; /* shape of the block, as in struct
                                           * block_shape */
     size_t linear;

@@ -27,7 +27,7 @@ struct tensor_out {
     size_t group;            /* fetch.h */
     int matrix;              /* mixture.h; also the number of a vector */
     int two_of_four;         /* 1: a block's matrix that retort.sparse says is
-                           * 2:4 */
+                              * 2:4 */
     enum compressed part;    /* the part to write; set by the writer */
     const float *importance; /* [shape[1]], or NULL; set by the writer */
 };

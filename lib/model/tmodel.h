@@ -77,9 +77,9 @@ struct tmodel {
     struct effective effective; /* { 0 }: passes use the parameters
                                  * themselves */
     struct arena effective_arena;
-    size_t
-        lowest; /* blocks below this one, and the embedding, are frozen whole:
-                    * bwd_backward ends at it */
+    /* If > 0, the embedding and the blocks below this one are frozen whole, and
+     * bwd_backward ends at this block. */
+    size_t lowest;
     /* Called when a bwd_backward has finished a group's gradients; for an
      * untied head: when the losses before it have.  The function takes them
      * from g and sets g to zero.  NULL: gradients stay in g. */
