@@ -182,7 +182,7 @@ fill_block_vectors(struct fwd *f, size_t i)
         fill_vector(&f->m->block[i].w[k], f->vec[i * W_N + k]);
 }
 
-/* Not for blocks that are fetched: their vectors are not in memory yet, and
+/* Blocks that are fetched are skipped: their vectors are not in memory yet, and
  * block_now copies them. */
 void
 fill_vectors(struct fwd *f)

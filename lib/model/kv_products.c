@@ -94,7 +94,7 @@ kv_parts(const struct matjob *j)
     return (j->w->rows + j->part - 1) / j->part;
 }
 
-/* Rows of a task, the task's first one being r0. */
+/* The number of rows in the task that begins at row r0. */
 static size_t
 part_rows(const struct matjob *j, size_t r0)
 {

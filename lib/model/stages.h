@@ -36,8 +36,8 @@ struct stage_op {
     int back;
 };
 /* The i-th pass of a rank is stages_op(s, pieces, i), for i < stages_ops(s,
- * pieces).  If a rank has several stages, the number of pieces counts as
- * rounded up to a multiple of n: skip passes whose piece is not below `pieces`.
+ * pieces).  If a rank has several stages, passes are counted for `pieces`
+ * rounded up to a multiple of n: skip each pass whose piece is >= `pieces`.
  * At the model's last stage a piece's backward pass comes right after its
  * forward pass. */
 size_t stages_ops(const struct pipeline *s, size_t pieces);

@@ -9,10 +9,10 @@
 
 struct tensor_out {
     char name[72];          /* Hugging Face name */
-    const struct weight *w; /* [parts] whose rows follow one another */
+    const struct weight *w; /* [parts] weights that are written in turn */
     size_t parts;           /* 1, unless the family is fused */
-    size_t joined; /* number of tensors from w on that one tensor of all experts
-                    * has (experts_joined.h); 0: none */
+    size_t joined; /* a tensor of all experts holds this many tensors, from w
+                    * on (experts_joined.h); 0: p is no such tensor */
     struct weight slice; /* what w points to if it is one expert's rows of a
                           * weight, or a vector written as a matrix */
     float less;          /* subtracted from the values when written */

@@ -133,8 +133,7 @@ put_header(const struct model *m, enum dtype as, const struct stored *v,
     st_out_end(st);
 }
 
-/* Write a stored tensor to o, if r is 0; if it is not, only fetch its
- * weights. */
+/* Fetch the weights of a stored tensor; only if r is 0, write it to o. */
 static int
 write_stored(const struct model *m, enum dtype as, const struct stored *s,
     struct io_out *o, int r, struct err *e)
