@@ -80,7 +80,7 @@ span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     return 1;
 }
 
-/* As span, for the keys in token t's stem. */
+/* span() for the keys in token t's stem. */
 static int
 stem_span(const struct attn *a, size_t t, size_t k0, size_t n, size_t *lo,
     size_t *hi)
@@ -270,7 +270,7 @@ window_start(size_t window, size_t t)
     return window > 0 && t + 1 > window ? t + 1 - window : 0;
 }
 
-/* The keys from k0 on, n of them, that token t attends to. */
+/* The n keys from k0 on, reduced to those that token t attends to. */
 static struct key_tiles
 window_keys(size_t window, size_t t, size_t k0, size_t n)
 {
@@ -404,8 +404,8 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
     }
 }
 
-/* The sink has the value 0, so a query's gradient at its weight is 0, and at
- * its score minus the weight times the mean gradient, dout . out. */
+/* The sink has the value 0.  So a query's gradient at its weight is 0, and at
+ * its score it is minus the weight times the mean gradient, dout . out. */
 void
 attn_sink_bwd(const struct attn *a, size_t h, const float *dout, float *dsink)
 {

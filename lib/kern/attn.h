@@ -38,7 +38,8 @@ struct attn {
 };
 /* Floats of scratch that one call of attn_fwd or attn_bwd needs. */
 size_t attn_scratch(const struct attn *a);
-/* The number of pairs of a query of tile qt and a key that it attends to. */
+/* The number of (query, key) pairs in tile qt of queries in which the query
+ * attends to the key. */
 double attn_pairs(const struct attn *a, size_t qt);
 /* Forward pass for query tile qt of all heads that share key-value head kvh. */
 void attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch);
@@ -54,11 +55,11 @@ struct attn_text {
     size_t G, D; /* query heads of the key-value head, size of a head */
     const float *k, *v;
     const uint32_t *page;
-    size_t window;  /* a token attends to so many tokens at most; 0: to all */
+    size_t window;  /* a token attends to at most this many tokens; 0: to all */
     float scale;    /* as in struct attn */
     const float *q; /* head g of row i at q + i*ld + g*D */
     size_t ld;
-    float *out; /* likewise, with ldo */
+    float *out; /* out of head g of row i at out + i*ldo + g*D */
     size_t ldo;
     float cap;         /* as in struct attn */
     const float *sink; /* [G] as in struct attn, or NULL */

@@ -32,7 +32,7 @@ delta_bwd_ref(float *ds, const float *from, size_t dk, const float *q,
 {
     float dr[N] = { 0 };
 
-    /* through o and S'', and to beta r */
+    /* backward through o and S'', and to beta r */
     for (size_t i = 0; i < dk; i++)
         for (size_t j = 0; j < N; j++) {
             float *d = &ds[i * N + j];
@@ -46,7 +46,7 @@ delta_bwd_ref(float *ds, const float *from, size_t dk, const float *q,
         rate[1] += dr[j] * r[j];
         dv[j] = dr[j] = beta * dr[j];
     }
-    /* through r and S' */
+    /* backward through r and S' */
     for (size_t i = 0; i < dk; i++)
         for (size_t j = 0; j < N; j++) {
             const float d = ds[i * N + j] - k[i] * dr[j];

@@ -11,12 +11,12 @@
  *   S' = decay S    r = v - S'^T k    S'' = S' + beta k r^T    o = S''^T q
  * Yang et al., arXiv:2412.06464, eq. 10.  Sums over dk are fp32, in an order
  * that depends on dk alone.
- *   delta_ref: S'' to s, from S at `from`, which may be s; r and o are written.
- *   q NULL: o is not.
- *   delta_bwd_ref: ds holds the gradient at S'' that comes from later tokens;
- *   out: that at S (`from`).  r as delta_ref wrote it; dout: the gradient at o.
- *   Adds to dq, dkey [dk] and, for decay and beta, to rate[0] and rate[1]; sets
- *   dv.
+ *   delta_ref: reads S at `from`, writes S'' to s, which may be `from`, and r
+ *   and o.  If q is NULL it does not write o.
+ *   delta_bwd_ref: ds holds the gradient at S'' from later tokens; the gradient
+ *   at S (`from`) replaces it.  r: as delta_ref wrote it.  dout: gradient at o.
+ *   Adds to dq, dkey [dk] and, for decay and beta, to rate[0] and rate[1];
+ *   sets dv.
  */
 enum { DELTA_COLS = 16 };
 void delta_ref(float *s, const float *from, size_t dk, const float *q,

@@ -66,7 +66,7 @@ delta_hsum(const vf x[DELTA_VECS])
     return v_hsum(sum);
 }
 
-/* Go through o and S'': dr is the gradient at beta r. */
+/* Backward through o and S'': dr is the gradient at beta r. */
 static inline void
 delta_bwd_output(float *ds, const float *from, size_t dk, const float *q,
     const float *k, const float *r, float decay, float beta, const float *dout,

@@ -43,7 +43,7 @@ dot_load_part(enum dot_type type, const unsigned char *p,
     return v_load(out);
 }
 
-/* The first column past the block of columns that `l` begins, of k. */
+/* The end of the block of columns that begins at column `l`, of k columns. */
 static inline size_t
 dot_block_end(size_t l, size_t k)
 {
@@ -102,8 +102,8 @@ dot_turn(vf col[8], enum dot_type type, const unsigned char *p, size_t stride)
     }
 }
 
-/* Add to s the products of VW columns of m rows of x with those of VW rows at
- * p.  Rows of x are k long. */
+/* Add to s, for VW neighbouring columns, the products of m rows of x with the
+ * VW rows at p.  Rows of x are k long. */
 static inline __attribute__((always_inline)) void
 dot_square(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
     const unsigned char *p, size_t stride)
@@ -212,8 +212,9 @@ dot_put(vf s[DOT_GROUPS][DOT_ROWS], int m, size_t n, int add, float *y,
     }
 }
 
-/* Prefetch, of the DOT_COLS rows of w after those from `row` on, the share of a
- * step at column t: rows follow one another, so memory is read in order. */
+/* While column t is computed, prefetch a share of the DOT_COLS rows of w that
+ * come after those from `row` on: rows follow one another, so memory is read in
+ * order. */
 static inline __attribute__((always_inline)) void
 dot_prefetch(enum dot_type type, const struct kern_rows *w, size_t row,
     size_t t)

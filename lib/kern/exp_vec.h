@@ -18,8 +18,8 @@ put(float *p, size_t i, size_t n, vf a)
         v_store_part(p + i, n - i, a);
 }
 
-/* Vector a has the elements from i on: return a with those from n on set to
- * zero. */
+/* Vector a has elements i, i+1, ...: return a with element n and all later ones
+ * set to zero. */
 static inline vf
 keep(vf a, size_t i, size_t n)
 {

@@ -91,8 +91,8 @@ const struct bf16_set bf16_avx512 = { KERN_BF16_AVX512, NV, BF16_PAIRS,
 
 enum { ROWS = BF16_GROUP }; /* rows of w at a time: lanes of a vector */
 
-/* Add to s the products of a chunk of m rows of x with that of ROWS rows of w.
- */
+/* Add to s the products of a chunk of m rows of x with the same chunk of ROWS
+ * rows of w. */
 static inline __attribute__((always_inline)) void
 dot_chunk(__m512 s[DOTS_MOST], int m, const float *x, size_t k,
     const unsigned char *w, size_t stride)
@@ -135,7 +135,7 @@ dot_rows(int m, size_t k, const float *restrict x, const unsigned char *w,
         for (int i = 0; i < m; i++)
             s[i] = _mm512_setzero_ps();
         for (size_t t = l; t < l + kc; t += BF16_CHUNK) {
-            /* the next rows' share, so that memory is read in order */
+            /* prefetch a share of the next rows: memory is read in order */
             for (size_t i = 0; i < ROWS; i++)
                 _mm_prefetch(w + ROWS * stride + (t * ROWS + 32 * i) * 2,
                     _MM_HINT_T1);

@@ -19,7 +19,7 @@ struct half_panels {
 };
 static _Thread_local struct half_panels panel;
 
-static const struct bf16_set *set; /* what gemm_bf16 was last given */
+static const struct bf16_set *set; /* the set that gemm_bf16 was last given */
 
 /* Add a panel of zeros if the n rows or columns make an odd number of panels,
  * as AMX takes panels in pairs. */

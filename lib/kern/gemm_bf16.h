@@ -35,15 +35,15 @@ enum {
 struct bf16_strip {
     size_t m, n, chunks;
     const float *a, *b;
-    int along; /* 1: l_step of the factor a was 1 */
+    int along; /* 1: the factor a had l_step 1 */
     int add;
     float *c;
     size_t ldc;
 };
 
-/* A way to multiply in bfloat16.  A panel consists of 32-bit words.  A word has
- * two neighbours along k, the even one in the low half, or one element as
- * fp32. */
+/* A way to multiply in bfloat16.  A panel consists of 32-bit words.  If `words`
+ * is BF16_PAIRS, a word holds two neighbours along k, the even one in the low
+ * half; if it is BF16_WHOLE, one element as fp32. */
 struct bf16_set {
     enum kern_bf16 result; /* the instruction whose bits it gives */
     size_t strip;          /* panels of b in a strip */
@@ -60,7 +60,7 @@ extern const struct bf16_set bf16_amx, bf16_avx512, bf16_fma512, bf16_fma256;
 void dots_bf16_avx512(size_t m, size_t n, size_t k, const float *x,
     const unsigned char *w, size_t stride, float *y, size_t ldy);
 
-/* gemm_bf16: let *k multiply by `set`.  gemm_bf16_ref: let *k multiply by the
+/* gemm_bf16: make *k multiply by `set`. gemm_bf16_ref: make *k multiply by the
  * plain version, with the bits of the instruction `result`. */
 void gemm_bf16(struct kern *k, const struct bf16_set *set);
 void gemm_bf16_ref(struct kern *k, enum kern_bf16 result);
@@ -81,7 +81,7 @@ bf16_panels(void (
 }
 
 /* The length of the blocks that `deep` <= GEMM_DEEP elements are cut into.  AMX
- * has longer ones, as its tiles are slow to store. */
+ * has longer blocks, as its tiles are slow to store. */
 static inline size_t
 bf16_block(enum kern_bf16 result, size_t deep)
 {

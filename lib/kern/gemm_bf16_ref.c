@@ -35,9 +35,9 @@ bf16_round(float x)
     return x;
 }
 
-/* a b + c, rounded once, with zero in place of a tiny result.  Tiny: below the
- * smallest normal number when rounded with an unbounded exponent; fmaf may have
- * rounded it up to that number. */
+/* a b + c, rounded once, with zero in place of a tiny result.  A result is tiny
+ * if it is below the smallest normal number when rounded with an unbounded
+ * exponent; fmaf may have rounded it up to that number. */
 static float
 multiply_add(float a, float b, float c)
 {
@@ -80,7 +80,7 @@ vdp_chunk(float s, const float *a, const float *b)
     return s;
 }
 
-static enum kern_bf16 set; /* what gemm_bf16_ref was last given */
+static enum kern_bf16 set; /* the set that gemm_bf16_ref was last given */
 
 /* An element of c.  At depth l, a is a[l * ca] and b is b[l * cb]. */
 static float

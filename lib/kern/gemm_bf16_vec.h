@@ -31,7 +31,7 @@ pack_one(float *out, size_t n, size_t kc, const struct operand *x)
 }
 
 /* Make `panels` whole panels at once, of rows or columns that are contiguous
- * across k: so memory is read in longer stretches.  Inlined with constant
+ * across k.  Then memory is read in longer stretches.  Inlined with constant
  * panels. */
 static inline __attribute__((always_inline)) void
 pack_some(float *restrict out, size_t kc, const struct operand *x, int panels)

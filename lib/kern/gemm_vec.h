@@ -59,7 +59,7 @@ static _Thread_local struct panels panel;
 /* Cache lines to prefetch.  They form runs of `length` floats; a run begins
  * `next` floats after the run before, and its lines are `step` floats apart. */
 struct lines_ahead {
-    const float *at, *end; /* the next line, the end of its run */
+    const float *at, *end; /* the next line; the end of the run that it is in */
     size_t step, length, next;
     size_t each; /* lines to prefetch before SOME steps of a tile */
 };
@@ -73,7 +73,8 @@ struct strip {
     size_t last; /* floats in the last vector */
     size_t ldc;
     int add;
-    struct lines_ahead ahead; /* the numbers that the next strip copies */
+    struct lines_ahead ahead; /* the numbers that are copied for the next
+                               * strip */
 };
 
 /* Plan to prefetch the next strip of b, of which n columns are left, in the
@@ -199,7 +200,7 @@ static void (*const strips[3][NV])(const struct strip *t, const float *a,
 static void
 pack_rows(float *restrict out, size_t m, size_t kc, const struct operand *x)
 {
-    enum { G = 128 / (4 * MR) }; /* panels that two cache lines feed */
+    enum { G = 128 / (4 * MR) }; /* panels that share two cache lines */
     size_t i = 0;
 
     for (; x->i_step == 1 && i + G * MR <= m; i += G * MR) {

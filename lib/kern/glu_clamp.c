@@ -5,7 +5,7 @@
 
 static const float limit = 7.0f, slope = 1.702f;
 
-/* A NaN stays one. */
+/* NaN stays NaN. */
 static float
 clamp_up(float u)
 {

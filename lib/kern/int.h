@@ -60,7 +60,8 @@ struct int_matrix {
     size_t rows, cols, strip;
 };
 
-/* Is there a product for this type?  There is none for Q2_K, Q3_K and MXFP4. */
+/* Whether products of this type exist; there are none for Q2_K, Q3_K and
+ * MXFP4. */
 int int_has(enum kern_quant t);
 /* Bytes of a strip of k columns, a multiple of 64. */
 size_t int_strip_bytes(enum kern_quant t, size_t k);

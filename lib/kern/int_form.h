@@ -10,11 +10,11 @@
 struct int_form {
     int bits;   /* of a stored code: 4, 5, 6 or 8 */
     int listed; /* stored codes are indices of quant_iq4_value */
-    int range;  /* bits of a code as it is multiplied; 8: signed */
+    int range;  /* bits of a code when it is multiplied; 8: signed */
     int zero;   /* 0, or 2^zero is subtracted from the stored code */
     int super;  /* scales are bytes, with d and dmin for 8 blocks */
-    int min;    /* there is an f */
-    int groups; /* of a block: 1 or 2 */
+    int min;    /* groups have minima (f of int.h) */
+    int groups; /* groups in a block: 1 or 2 */
 };
 
 /* bits 0: there is no product. */
@@ -50,8 +50,8 @@ int_code_bytes(struct int_form f)
     return (size_t)f.bits * INT_QUAD;
 }
 
-/* Offset, in a piece, of the scales of its block b; for b = n: of the codes of
- * its n blocks. */
+/* Offset, in a piece of n blocks, of the scales of block b; for b = n, of the
+ * codes. */
 static inline __attribute__((always_inline)) size_t
 int_scale_at(struct int_form f, size_t b)
 {

@@ -72,7 +72,7 @@ struct int_part {
     vf e[2], f;
 };
 
-/* The integers that a code of 8 bits has too many in the product. */
+/* How much too large an 8-bit code is in the product. */
 INLINE int
 zero_of(struct int_form f)
 {
@@ -273,7 +273,7 @@ panel_rows(struct int_form f, const unsigned char *panel, size_t k,
     }
 }
 
-/* Multiply m rows of x by a panel, whose form is a constant but for bits. */
+/* Multiply m rows of x by a panel.  All of its form but `bits` is constant. */
 INLINE void
 panel_product(struct int_form f, const unsigned char *panel, size_t k,
     const struct int_block *x, size_t m, float *y, size_t ldy, size_t at,
@@ -297,7 +297,7 @@ panel_product(struct int_form f, const unsigned char *panel, size_t k,
         panel_rows(f, panel, k, p, 1, y, ldy, at, n);
 }
 
-/* Forms that differ only in how they are stored share a function. */
+/* Types that differ only in how codes are stored share a function. */
 #define PANEL(name, range, zero, min, groups)                                 \
     static void panel_##name(const unsigned char *panel, size_t k,            \
         const struct int_block *x, size_t m, float *y, size_t ldy, size_t at, \

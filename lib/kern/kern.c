@@ -38,16 +38,16 @@ kern_force(const char *name)
     k.name = cpu_name(code);
     kern = single = k;
     slow = 0;
-    done = 1; /* a later kern_init leaves them in use */
+    done = 1; /* a later kern_init then changes nothing */
     failure = NULL;
     return NULL;
 }
 
-/* The fastest functions, of those the kernels in use allow, whose products have
- * the same bits as this instruction's; NULL: only plain C has.  A VDPBF16PS
- * does the work of two fused multiply-adds.  On Intel's processors it takes the
- * time of four (a Xeon of family 6 model 207: 1.3 against 5.5 thousand million
- * a second), so it is not used there.  Other processors have not been measured
+/* The fastest function allowed by the kernels in use whose products have the
+ * bits of this instruction; NULL: only plain C has them.  A VDPBF16PS does the
+ * work of two fused multiply-adds.  On Intel's processors it takes the time of
+ * four (a Xeon of family 6 model 207: 1.3 against 5.5 thousand million a
+ * second), so it is not used there.  Other processors have not been measured
  * and use it. */
 static const struct bf16_set *
 fastest(enum kern_bf16 result)

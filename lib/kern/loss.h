@@ -74,10 +74,10 @@ struct loss_kern {
     /* Without a teacher: z[v] <- w_ce exp(z[v] - s1). */
     void (*ce_grad)(float *restrict z, size_t n, float s1, float w_ce);
     /* With a teacher's top tokens: the gradient in a slice at all other tokens,
-     * the rest.  The caller overwrites the numbers at the top tokens.  At the
-     * rest:
+     * which make up the rest.  The caller overwrites the numbers at the top
+     * tokens.
      *   z[v] <- w_ce exp(z[v] - s1) + b exp(z[v] / tau - rest)
-     * rest: the student's log-sum-exp at tau over all of the rest. */
+     * rest: the student's log-sum-exp at tau over the whole rest. */
     void (*top_grad)(float *restrict z, size_t n, float s1, float w_ce,
         float tau, float rest, float b);
     /* Sum of squares of x[n], in double. */

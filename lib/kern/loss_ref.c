@@ -10,7 +10,7 @@ lse_ref(const float *restrict z, size_t n, float inv_tau)
     struct lse_part r = { -INFINITY, 0.0 };
 
     for (size_t i = 0; i < n; i++)
-        if (!(z[i] * inv_tau <= r.max)) /* also if it is NaN */
+        if (!(z[i] * inv_tau <= r.max)) /* true for NaN, too */
             r.max = z[i] * inv_tau;
     for (size_t i = 0; i < n; i++)
         r.sum += exp((double)(z[i] * inv_tau) - r.max);
@@ -42,7 +42,7 @@ below(double x)
     return x >= 0.0 ? 0.0 : x;
 }
 
-/* The number x for which, with diff = log(p/q) and m = beta p + (1 - beta) q,
+/* The number x such that, with diff = log(p/q) and m = beta p + (1 - beta) q,
  *   log(p/m) = below(diff) - x      log(q/m) = below(-diff) - x */
 static double
 log_mix(double diff, double beta)

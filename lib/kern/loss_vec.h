@@ -59,7 +59,7 @@ v_log(vf x)
     return v_fma(n, v_set1(0.693147180559945309f), p);
 }
 
-/* The number x for which log(p/m) = down - x and log(q/m) = up - x, with diff =
+/* The number x such that log(p/m) = down - x and log(q/m) = up - x, with diff =
  * log(p/q), down = min(diff, 0), up = min(-diff, 0). */
 static inline vf
 log_mix(vf down, vf up, float beta)

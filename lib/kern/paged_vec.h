@@ -15,10 +15,10 @@ enum {
     PAGED_CHUNK = 4096 /* floats of a chunk, at most */
 };
 
-/* Add to sum [m,PAGED_COLS], or if `first` set it to, the products of m rows of
- * a with `deep` rows of b, for nv vectors of columns.  The last of these has
- * `last` columns.  Prefetches as many numbers from `next` on.  Inlined with
- * constant m, nv. */
+/* Add to sum [m,PAGED_COLS] the products of m rows of a with `deep` rows of b,
+ * for nv vectors of columns, the last of `last` columns; with `first`, set sum
+ * to them.  Prefetches as many numbers from `next` on.  Inlined with constant
+ * m, nv. */
 static inline __attribute__((always_inline)) void
 paged_tile(size_t m, size_t nv, size_t last, size_t deep,
     const float *restrict a, size_t lda, const float *restrict b, size_t ldb,

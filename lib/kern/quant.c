@@ -25,7 +25,7 @@ nibbles(signed char *restrict q, const unsigned char *restrict p, size_t n)
     }
 }
 
-/* Flip the bits `turn` of each of 32 numbers whose bit in p is set.  Eight
+/* Flip the bits `turn` of those of the 32 numbers whose bit in p is set.  Eight
  * numbers at a time: a byte of p is copied eight times, and each copy keeps the
  * bit of its own number. */
 static void
@@ -43,8 +43,8 @@ fifth(signed char *q, const unsigned char *p, uint64_t turn)
     }
 }
 
-/* Set the one scale of a block of 32, and its minimum from `min`, which is
- * added; NULL: there is none. */
+/* Set the scale of a block of 32, and the minimum from `min`, which is added;
+ * NULL: there is none. */
 static void
 one_group(struct quant_parts *b, const unsigned char *d,
     const unsigned char *min)

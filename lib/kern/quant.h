@@ -40,7 +40,8 @@ struct quant_parts {
 void quant_unpack(enum kern_quant t, const void *in, struct quant_parts *b);
 /* The values of the 16 codes of the IQ4 types. */
 extern const signed char quant_iq4_value[16];
-/* Half the scale of an MXFP4 block, whose exponent is e (q[i] is doubled). */
+/* Half the scale of an MXFP4 block with exponent e (half, as q[i] is
+ * doubled). */
 float quant_mxfp4_scale(unsigned char e);
 /* Widen n elements in whole blocks to fp32.  The bits are those of gguf-py. */
 void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);

@@ -21,7 +21,8 @@ struct fit_grid {
 
 /* Results for each group. */
 struct fit {
-    float scale[FIT_LANES], low[FIT_LANES]; /* x ~ scale * code + low */
+    float scale[FIT_LANES], low[FIT_LANES]; /* numbers x are about scale * code
+                                             * + low */
     float least[FIT_LANES];   /* the smallest number, 0 if that is positive; of
                              * signed codes 0 */
     float inverse[FIT_LANES]; /* the search rounded inverse * (x - least) to
@@ -34,7 +35,7 @@ struct fit_kern {
      * with weights w >= 0. */
     void (*range)(const float *x, const float *w, size_t n, float levels,
         const struct fit_grid *grid, struct fit *f);
-    /* Likewise the scale of signed codes -levels..levels-1; low is 0. */
+    /* The same for signed codes -levels..levels-1, without a low: it is 0. */
     void (*scale)(const float *x, const float *w, size_t n, float levels,
         const struct fit_grid *grid, struct fit *f);
     /* Set error [8] to each group's sum of w (scale * code + low - x)^2 with

@@ -38,7 +38,7 @@ measure_range(struct fit_sums *s, float *low, const float *x, const float *w,
 }
 
 /* A candidate: codes c = inverse * (x - least), rounded; scale and low by least
- * squares.  determinant: that of the normal equations. */
+ * squares. determinant: of the normal equations. */
 struct fit_try {
     float inverse[FIT_LANES], scale[FIT_LANES], low[FIT_LANES],
         determinant[FIT_LANES], c[FIT_LANES * FIT_MOST];
@@ -93,7 +93,7 @@ range_error(float *restrict error, const float *x, const float *w,
     memcpy(error, sum, sizeof sum);
 }
 
-/* The codes of each candidate count from the best low so far. */
+/* Codes of each candidate are counted from the best low so far. */
 static void
 fit_range(const float *x, const float *w, size_t n, float levels,
     const struct fit_grid *grid, struct fit *f)
@@ -154,7 +154,7 @@ scale_candidate(const float *x, const float *w, size_t n, float levels,
     memcpy(cc, sum_cc, sizeof sum_cc);
 }
 
-/* The error of the best scale of some codes is sum w x^2 - cx^2 / cc. */
+/* With codes c and their best scale the error is sum w x^2 - cx^2 / cc. */
 static void
 fit_scale(const float *x, const float *w, size_t n, float levels,
     const struct fit_grid *grid, struct fit *f)

@@ -33,8 +33,8 @@ put_nibbles(unsigned char *restrict p, const unsigned char *restrict q,
         p[i] = (unsigned char)((q[i] & 15) | q[i + n] << 4);
 }
 
-/* The codes of a type: 0..levels from the smallest number on; or, signed,
- * -levels..levels-1, which are stored plus levels. */
+/* The codes of a type: 0..levels, 0 for the smallest number; or, if signed,
+ * -levels..levels-1, stored with levels added. */
 struct codes {
     int ranged;
     float levels;
@@ -166,9 +166,9 @@ fit_groups(const float *x, const float *w, size_t size, const struct codes *c,
         c->levels, grid, f);
 }
 
-/* Codes of n numbers of group g, whose scale was rounded to d and minimum to
- * low.  If d is 0 they have no effect and are those of the search, as in ggml's
- * files. */
+/* Set the codes of n numbers of group g, whose scale was rounded to d and
+ * minimum to low.  If d is 0 the codes have no effect; they are those of the
+ * search, as in ggml's files. */
 static void
 group_codes(unsigned char *q, const float *x, size_t n, float d, float low,
     const struct fit *f, size_t g, const struct codes *c)
@@ -404,7 +404,7 @@ pack_q6_k(unsigned char *p, const unsigned char *q)
                     q[64 + i] >> 4 << 4 | q[96 + i] >> 4 << 6);
 }
 
-/* The scales of 16 groups are signed codes of 8 bits; the one of largest
+/* The scales of 16 groups are signed codes of 8 bits; the scale of largest
  * magnitude is -128. */
 static void
 encode_q6_k(unsigned char *p, const float *x, const float *importance)

@@ -5,8 +5,8 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* Llama 3's rule for a frequency f: a low one is divided by `factor`, a high
- * one stays, one between is interpolated (transformers,
+/* Llama 3's rule for a frequency f: a low frequency is divided by `factor`, a
+ * high one stays, between them f is interpolated (transformers,
  * _compute_llama3_parameters). */
 static double
 llama3(double f, const struct kern_rope_opt *o)
@@ -22,7 +22,7 @@ llama3(double f, const struct kern_rope_opt *o)
     return (1.0 - mix) * f / o->factor + mix * f;
 }
 
-/* The dimension that turns `turns` times within orig positions. */
+/* The dimension whose angle makes `turns` full turns within orig positions. */
 static double
 yarn_corner(const struct kern_rope_opt *o, size_t D, double turns)
 {
@@ -50,7 +50,7 @@ yarn_rule(double f, const struct kern_rope_opt *o, size_t D, size_t i)
     return f / o->factor * ramp + f * (1.0 - ramp);
 }
 
-/* The base of a text of T tokens. */
+/* The base theta for a text of T tokens. */
 static double
 base_of(const struct kern_rope_opt *o, size_t D, size_t T)
 {

@@ -7,15 +7,15 @@
 /*
  * Rotary position embedding (Su et al., arXiv:2104.09864) turns the pair (i,
  * i + D/2) of a head's D rotary dimensions by position * freq_i.  The kinds
- * give other frequencies than theta^(-2i/D); they are those of transformers'
- * modeling_rope_utils.py.
- *   LINEAR    all are divided by factor.
+ * change the frequencies theta^(-2i/D), as in transformers'
+ * modeling_rope_utils.py:
+ *   LINEAR    every frequency is divided by factor.
  *   DYNAMIC   theta grows with a text that is longer than orig.
- *   LLAMA3    low ones are divided by factor, high ones stay.
- *   YARN      dimensions between two corners go over from freq to freq /
- *             factor (Peng et al., arXiv:2309.00071, section 3.2).
- *   LONGROPE  each is divided by a number of its own, which is another one in
- *             texts longer than orig (Ding et al., arXiv:2402.13753).
+ *   LLAMA3    low frequencies are divided by factor, high ones stay.
+ *   YARN      between two dimensions, the corners, the frequency goes over from
+ *             freq to freq / factor (Peng et al., arXiv:2309.00071, s. 3.2).
+ *   LONGROPE  frequency i is divided by near[i], in texts longer than orig by
+ *             far[i] (Ding et al., arXiv:2402.13753).
  */
 enum kern_rope {
     KERN_ROPE_DEFAULT,
@@ -32,9 +32,9 @@ struct kern_rope_opt {
     double low, high;  /* llama3: low_freq_factor, high_freq_factor; yarn:
                         * beta_slow, beta_fast */
     double orig;       /* positions that the model was first trained with */
-    int whole;         /* yarn: 1: the corners are whole dimensions */
-    const float *near; /* longrope: [D/2] divisors in texts of at most orig */
-    const float *far;  /* longrope: [D/2] in longer ones */
+    int whole;         /* yarn: 1: round the corners to whole dimensions */
+    const float *near; /* longrope: [D/2] divisors for texts of at most orig */
+    const float *far;  /* longrope: [D/2] divisors for longer texts */
 };
 /* Do frequencies depend on the length of the text? */
 int rope_by_length(const struct kern_rope_opt *o);

@@ -4,8 +4,8 @@
 
 #include "kern/kern.h"
 
-/* The whole reference version: other versions are copies of it with kernels
- * replaced. */
+/* The whole reference version.  Other versions are copies in which some kernels
+ * are replaced. */
 extern const struct kern kern_ref;
 /* Put the row kernels (all but gemm) of one instruction set into *k. */
 void rows_avx2(struct kern *k);

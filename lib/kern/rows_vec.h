@@ -115,7 +115,7 @@ widen_q4_0(float *restrict out, const void *in, size_t n)
     }
 }
 
-/* Multiplies and adds with two roundings, as ggml and the reference do. */
+/* Multiply and add with two roundings, as ggml and the reference do. */
 static void
 widen_q4_1(float *restrict out, const void *in, size_t n)
 {
