@@ -249,8 +249,8 @@ io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
 
 /*
  * Paths of temporary files and folders, to be removed when the program ends by
- * exit() or by a signal.  To take a path out of the table is an atomic
- * exchange, after which the taker owns it: so the signal handler never sees a
+ * exit() or by a signal.  A path is taken out of the table by an atomic
+ * exchange, and whoever took it owns it.  So the signal handler never sees a
  * path that is freed.
  */
 enum { LIVE = 64 };
@@ -389,8 +389,8 @@ forget_path(struct io_out *o)
 }
 
 /* Create a new temporary file, without following links, and remember it.  If
- * its name is taken, by a dead process with our number or by an attacker, try
- * others. */
+ * the name is taken, by a dead process with this process's number or by an
+ * attacker, try other names. */
 static void
 open_temporary(struct io_out *o)
 {
@@ -503,7 +503,7 @@ io_out_commit(struct io_out *o, struct err *e)
         if (r < 0)
             return -1;
     }
-    io_out_abort(o); /* frees the names; the file is closed */
+    io_out_abort(o); /* frees the names; the file is already closed */
     return 0;
 }
 

@@ -97,8 +97,8 @@ void io_remove_temporaries(void);
 
 /* io_remember: let io_remove_temporaries also remove path, a file, or a folder
  * with the files in it.  Returns a number, or 0: the table is full, and path
- * will not be removed.  io_forget takes the path of that number out of the
- * table; it removes nothing. */
+ * will not be removed.  io_forget takes the path with that number out of the
+ * table; it removes no file. */
 int io_remember(const char *path);
 void io_forget(int place);
 

@@ -21,8 +21,8 @@ struct io_guard {
     const unsigned char *p;
     _Atomic size_t n;
     char *name;
-    struct io_guard *next;   /* in the list of all */
-    struct io_guard *unused; /* in the list of unused ones */
+    struct io_guard *next;   /* next in the list of all */
+    struct io_guard *unused; /* next in the list of unused ones */
 };
 static _Atomic(struct io_guard *) guards;
 static struct io_guard *spare;

@@ -324,7 +324,7 @@ arena_resident(const struct arena *a)
         const size_t k = pages < sizeof in ? pages : sizeof in;
 
         if (mincore(a->base + at, left < k * page ? left : k * page, in) != 0)
-            return a->cap; /* not known: all of it */
+            return a->cap; /* mincore failed: count all pages */
         for (size_t i = 0; i < (left + page - 1) / page && i < k; i++)
             n += in[i] & 1;
     }

@@ -39,8 +39,8 @@ char *xstrdup(const char *s);
 /* Make room for one more element of `size` bytes in the array p, which holds n
  * and has room for *cap.  If it is full, *cap doubles.  Returns the array. */
 void *xgrow(void *p, size_t n, size_t *cap, size_t size);
-/* xgrow for an array that never shrinks.  Its capacity need not be stored: it
- * is the power of two that holds n. */
+/* xgrow for an array that never shrinks.  The caller need not store a capacity:
+ * it is the power of two that holds n. */
 void *xgrow_pow2(void *p, size_t n, size_t size);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A waiting thread looks so often before it sleeps.  Few looks: the other
+/* A waiting thread checks SPIN times before it sleeps.  That is few: the other
  * programs of a pipeline need the processors. */
 enum { SPIN = 2000 };
 

@@ -17,7 +17,7 @@ enum { PARTS = 64 };
 static struct {
     const char *file; /* NULL: off */
     size_t threads;
-    size_t steps, tokens;     /* since the first profile_step */
+    size_t steps, tokens;     /* tokens since the first profile_step */
     double wall, cpu;         /* clocks at the first profile_step; until then,
                                * at the program's start */
     double wall_end, cpu_end; /* clocks at the last profile_step */

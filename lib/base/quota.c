@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 1e6 /* processors; more is no limit, or nonsense */
+#define MOST 1e6 /* processors; a larger limit is ignored */
 
 /* Lower *least to quota / period processors, if that is less. */
 static void

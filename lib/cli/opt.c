@@ -29,7 +29,7 @@ const char opt_absent[] = "";
 
 static int want_help, want_version, quiet, verbose;
 
-static struct buf defaults; /* opt_write before parsing */
+static struct buf defaults; /* what opt_write printed before parsing */
 static const struct opt common[] = { { OPT_K_FLAG, 'h', "help", &want_help,
                                          NULL, "print this help", 0, 0, NULL },
     { OPT_K_FLAG, 'q', "quiet", &quiet, NULL,
@@ -339,7 +339,7 @@ bad_size(const struct opt *o, const char *name, const char *v)
     struct buf lo = { 0 }, hi = { 0 };
 
     add_size(&lo, (size_t)o->lo);
-    if (!(o->hi < 0x1p53)) /* do not print a limit so large */
+    if (!(o->hi < 0x1p53)) /* a limit so large is not printed */
         misuse("%s: \"%s\" is not a whole number of at least %s", name, v,
             lo.p);
     add_size(&hi, (size_t)o->hi);
@@ -503,8 +503,8 @@ nearest_option(const struct opt *table, const char *name, size_t n)
     }
 }
 
-/* Say which option of retort, with its program if that is another one, does
- * what option name[n] does in other trainers; NULL: the name is not known. */
+/* Say which option of retort (and of which program, if another) does what
+ * option name[n] does in other trainers; NULL: the name is not known. */
 static const char *
 elsewhere(const struct opt *table, const char *name, size_t n)
 {

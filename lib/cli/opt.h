@@ -53,9 +53,9 @@ struct opt {
     {                                                           \
         OPT_K_STR, c, n, (const char **){ d }, a, h, 0, 0, NULL \
     }
-/* const char **dst.  The value may be left out: *dst becomes opt_absent if the
- * next argument begins with a hyphen or there is none.  After '=' any text is
- * the value. */
+/* const char **dst.  The value may be left out: if the next argument begins
+ * with a hyphen or there is none, *dst becomes opt_absent.  After '=' any text
+ * is the value. */
 extern const char opt_absent[];
 #define OPT_MAYBE(c, n, d, a, h)                                \
     {                                                           \

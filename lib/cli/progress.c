@@ -222,7 +222,7 @@ unit_is_bytes(void)
     return strcmp(job.unit, "B") == 0 || strcmp(job.unit, "bytes") == 0;
 }
 
-/* Like human(), but with the unit if that is bytes: "1.23 MB". */
+/* human() with the unit appended if that is bytes: "1.23 MB". */
 static const char *
 amount(double x, char *out, size_t n)
 {

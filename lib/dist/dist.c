@@ -295,8 +295,8 @@ wait_background(void)
         pthread_cond_wait(&back.change, &back.lock);
     pthread_mutex_unlock(&back.lock);
     watch_leave();
-    /* exposed is the wait since the round began, not that for other ranks to
-     * begin it */
+    /* exposed is the wait since the round began, without the wait for other
+     * ranks to begin it */
     for (size_t i = 0; i < back.legs; i++) {
         struct leg *l = &back.leg[i];
 
@@ -380,7 +380,7 @@ legs_of(const struct dist_group *g, struct leg leg[2])
     return 2;
 }
 
-/* Index of the i-th part that rank r brings to the leg. */
+/* Index of the i-th part that rank r brings to the round. */
 static size_t
 part_of(const struct leg *l, size_t r, size_t i)
 {

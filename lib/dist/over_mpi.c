@@ -27,7 +27,7 @@ mpi_sent(void)
 enum {
     TAG = 1,
     CHANNELS = 2,
-    PIECE = 1 << 30 /* bytes of a message at most: MPI's counts are ints */
+    PIECE = 1 << 30 /* most bytes of a message: MPI's counts are ints */
 };
 
 static MPI_Comm
@@ -36,7 +36,7 @@ comm_of(const struct dist_group *g)
     return *(MPI_Comm *)g->comm;
 }
 
-/* Make g of those ranks of `from` that share memory (type 1) or that have this
+/* Set g to the ranks of `from` that share memory (type 1) or that have this
  * color (type 0), in their order in `from`. */
 static void
 split_group(struct dist_group *g, MPI_Comm from, int type, int color,
@@ -120,7 +120,7 @@ mpi_part_free(struct dist_group *part)
 void
 mpi_abort(int status)
 {
-    /* if MPI hangs, because another thread uses it, end by SIGALRM */
+    /* if MPI hangs because another thread uses it, SIGALRM ends the process */
     signal(SIGALRM, SIG_DFL);
     alarm(5);
     MPI_Abort(MPI_COMM_WORLD, status);

@@ -46,9 +46,9 @@ struct timed {
     double begin, wait;
 };
 
-/* Begin to time a call.  comm: the group of a collective, whose ranks first
- * wait for each other if that is asked for; MPI_COMM_NULL: the call is no
- * collective. */
+/* Begin to time a call. comm: the group of a collective, whose ranks first wait
+ * for each other if RETORT_COMM_LOG asks for that; MPI_COMM_NULL: the call is
+ * no collective. */
 static struct timed
 start_call(MPI_Comm comm)
 {
@@ -59,7 +59,7 @@ start_call(MPI_Comm comm)
     return (struct timed){ clock_now(), clock_now() - t };
 }
 
-/* Log the call c.  r: what MPI returned; returned again. */
+/* Log the call c.  r: MPI's return value, which is returned again. */
 static int
 end_timed(int r, const struct timed *c, MPI_Comm comm, enum comm_kind kind,
     const char *op, size_t whole, size_t shard, size_t wire)

@@ -23,8 +23,8 @@
 
 enum { STEPS = 63, ADDRESSES = 8, FIRST = 10 };
 
-/* The packet by which a rank tells its state.  All ranks run the same program,
- * so its bytes are sent as they lie in memory. */
+/* The packet in which a rank sends its state.  All ranks run the same program,
+ * so the packet's bytes are sent as they lie in memory. */
 struct beat {
     uint64_t key;
     uint32_t rank, busy;
@@ -33,7 +33,7 @@ struct beat {
                      * now */
 };
 
-/* Rank 0 tells all ranks: its addresses, and the key of packets. */
+/* Rank 0 sends all ranks its addresses, and the key of packets. */
 struct meeting {
     uint64_t key;
     struct in_addr at[ADDRESSES];
@@ -51,9 +51,9 @@ static struct {
     pthread_t thread;
     struct meeting meet;
     struct person *who; /* [n] by rank */
-    struct beat *last;  /* [n] last packet of each rank; on ranks other than 0
-                         * only that of rank 0 */
-    double *heard;      /* [n] clock_now() when that came; 0: never */
+    struct beat *last;  /* [n] last packet of each rank; ranks other than 0 have
+                         * only rank 0's */
+    double *heard;      /* [n] clock_now() when that packet came; 0: never */
     /* begun: clock_now() when watching began; 0 once unheard ranks were warned
      * of.  least: shortest limit, seconds.  interval: seconds between
      * packets. */
@@ -138,7 +138,7 @@ name_rank(char *out, size_t size, size_t rank)
         watch.who[rank].process, watch.who[rank].host);
 }
 
-/* Warn with `why`, and have the launcher end all ranks: this one may wait in a
+/* Warn with `why`, and have the launcher end all ranks: this rank may wait in a
  * collective, which it cannot leave. */
 static void
 end_lost(const char *why)

@@ -22,7 +22,7 @@
 struct loss_kern;
 struct int_kern;
 
-/* Rows of a weight as they are in a file, at any alignment. half: 0 fp32, 1
+/* Rows of a weight as they are in a file, at any alignment.  half: 0 fp32, 1
  * bf16. mask: NULL, or the rows are 2:4 sparse (see spread).  Strides are in
  * bytes. */
 struct kern_rows {
@@ -97,7 +97,7 @@ struct kern {
         const struct kern_rows *w, float *y, size_t ldy);
 
     /* dots for m <= DOTS_MOST and a weight in bfloat16 as it lies in a file:
-     * row j is at w + j * stride bytes. n % 16 and k % 32 are 0.  NULL: there
+     * row j is at w + j * stride bytes.  n % 16 and k % 32 are 0.  NULL: there
      * is no such version, as always when products are in fp32. */
     void (*dots_bf16)(size_t m, size_t n, size_t k, const float *x,
         const unsigned char *w, size_t stride, float *y, size_t ldy);

@@ -38,7 +38,7 @@ measure_range(struct fit_sums *s, float *low, const float *x, const float *w,
 }
 
 /* A candidate: codes c = inverse * (x - least), rounded; scale and low by least
- * squares. determinant: of the normal equations. */
+ * squares.  determinant: of the normal equations. */
 struct fit_try {
     float inverse[FIT_LANES], scale[FIT_LANES], low[FIT_LANES],
         determinant[FIT_LANES], c[FIT_LANES * FIT_MOST];
