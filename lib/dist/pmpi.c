@@ -46,9 +46,9 @@ struct timed {
     double begin, wait;
 };
 
-/* Begin to time a call. comm: the group of a collective, whose ranks first wait
- * for each other if RETORT_COMM_LOG asks for that; MPI_COMM_NULL: the call is
- * no collective. */
+/* Begin to time a call.  comm: the group of a collective, whose ranks first
+ * wait for each other if wait_for_all is set; MPI_COMM_NULL: the call is no
+ * collective. */
 static struct timed
 start_call(MPI_Comm comm)
 {

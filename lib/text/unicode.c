@@ -7,8 +7,7 @@
 uint16_t uni_index[UNI_INDEX];
 uint8_t uni_block[UNI_BLOCKS][128];
 
-/* Do characters of a run of this class alternate between upper and lower case?
- */
+/* Does a run of this class alternate between upper and lower case? */
 static int
 in_turn(uint32_t cls)
 {
@@ -31,15 +30,16 @@ fill_class_block(uint8_t *block, const uint32_t *r, uint32_t *left)
     return r;
 }
 
-/* Runs before main, so that uni_class need not check; takes 0.1 ms.  Blocks in
- * which every character has one and the same class are stored once. */
+/* Fill uni_index and uni_block before main, so that uni_class need not check;
+ * takes 0.1 ms.  Blocks in which all characters have the same class are stored
+ * once. */
 __attribute__((constructor)) static void
 fill_tables(void)
 {
     const uint32_t *r = uni_run;
     uint32_t left = r[0];
-    /* 1 + index of the block all of whose characters have this class; 0: none
-     * yet */
+    /* by class: 1 + index of the block in which all characters have it; 0:
+     * there is none yet */
     uint16_t of_class[256] = { 0 };
     uint16_t n = 0;
 

@@ -19,7 +19,7 @@ enum {
     U_N = 4,      /* \p{N} */
     U_S = 8,      /* \s: White_Space */
     U_DIGIT = 16, /* pre-tokenizer Digits: \p{N} and 13 newer characters */
-    U_WORD = 32,  /* \w, as it is checked beside a single_word token */
+    U_WORD = 32,  /* \w, as tested beside a single_word token */
     U_UP = 64,    /* \p{Lu} or \p{Lt} */
     U_LOW = 128   /* \p{Ll} */
 };
@@ -29,7 +29,7 @@ enum {
  * ASCII.  The last index is for U+10FF80 and above, which have class 0; it also
  * serves for UTF8_BAD. */
 #define UNI_INDEX (0x110000 / 128)
-#define UNI_BLOCKS 256 /* room; 233 are used */
+#define UNI_BLOCKS 256 /* room for blocks; 233 are used */
 extern uint16_t uni_index[UNI_INDEX];
 extern uint8_t uni_block[UNI_BLOCKS][128];
 
@@ -39,7 +39,7 @@ extern uint8_t uni_block[UNI_BLOCKS][128];
 extern const uint32_t uni_run[];
 
 /* The first and the last character of each run of \p{P} and \p{S}, ascending;
- * unicode_punct.c.  uni_is_punct: is c one of these? */
+ * unicode_punct.c.  uni_is_punct: is c in one of these runs? */
 extern const uint32_t uni_punct[];
 extern const size_t uni_punct_runs;
 int uni_is_punct(uint32_t c);

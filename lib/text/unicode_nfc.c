@@ -2,8 +2,8 @@
  * NFC; see unicode_nfc.h.  A character without a flag neither changes nor
  * composes with characters before it.  So text is cut before such characters,
  * and only pieces with a flagged character are decomposed, ordered and composed
- * (Unicode Standard Annex 15, and section 3.11).  ICU could do it, but its
- * insertion sort of marks takes quadratic time.
+ * (Unicode Standard Annex 15, and section 3.11).  ICU is not used for that, as
+ * its insertion sort of marks takes quadratic time.
  */
 #include "text/unicode_nfc.h"
 #include "text/unicode.h"
@@ -18,7 +18,7 @@
 #define FLAGS_END 0x30000 /* flagged characters are in U+0300..U+2FFFF */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const UNormalizer2 *nfc;       /* restricted to Unicode 9.0 */
+static const UNormalizer2 *nfc;       /* NFC restricted to Unicode 9.0 */
 static uint64_t flag[FLAGS_END / 64]; /* bitmap of flagged characters */
 
 static USet *
@@ -107,7 +107,8 @@ decompose(struct char_span *s, uint32_t c)
     }
 }
 
-/* Sort marks stably by combining class; many by a counting sort. */
+/* Sort marks stably by combining class; if there are many, by a counting
+ * sort. */
 static void
 order_marks(uint32_t *v, size_t n)
 {

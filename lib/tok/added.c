@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEP ((size_t)1 << 20) /* bytes; larger buffers are given back */
+#define KEEP ((size_t)1 << 20) /* bytes; a larger buffer is freed after use */
 #define SHALLOW 8 /* bytes; if two tokens share more, there is an automaton */
-#define STEPS 4   /* of longest() per byte; after more, the automaton is used */
+#define STEPS 4   /* of longest() per byte; after more, aho_read is used */
 
 int
 added_compare(const void *a, const void *b)
@@ -253,7 +253,7 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
         if (done < from)
             encode_level(t, s, level + 1, done, from, done == text ? first : 0,
                 flags, out);
-        if (from < to) /* else its text was stripped away */
+        if (from < to) /* else the token before it has stripped its text away */
             tok_ids_push(out, a->id);
         done = to;
     }

@@ -10,7 +10,7 @@
 /* An added token, with the flags of the JSON.  s: the text to look for: the
  * name, normalized if `normalized` is set. */
 struct added {
-    const char *s, *name; /* of n and nname bytes, each malloc'd */
+    const char *s, *name; /* [n] and [nname] bytes, each malloc'd */
     size_t n, nname;
     uint32_t id;
     uint8_t single_word, lstrip, rstrip, normalized, special;

@@ -11,17 +11,17 @@
 #include <string.h>
 
 struct edge {
-    uint64_t key; /* node << 8 | byte, + 1; 0: empty */
+    uint64_t key; /* 1 + (node << 8 | byte); 0: empty */
     uint32_t to;
 };
 
 /* Node 0 is the root.  A node comes after its parent. */
 struct aho {
     size_t n;
-    uint32_t *fail;    /* [n] */
+    uint32_t *fail;    /* [n] node of the longest proper suffix */
     uint32_t *token;   /* [n] 1 + number of the longest token that ends here; 0:
                         * none */
-    struct edge *edge; /* [mask + 1] */
+    struct edge *edge; /* [mask + 1] hash table by key */
     size_t mask;
     size_t longest; /* bytes of the longest token */
 };

@@ -19,12 +19,15 @@
 
 #define CACHE_BYTES 30     /* longer pieces are not kept */
 #define CACHE_SMALL 15     /* longer pieces have large slots */
-#define CACHE_IDS 16       /* pieces of more ids are not kept */
+#define CACHE_IDS 16       /* pieces with more ids are not kept */
 #define CACHE_BITS 17      /* log2 of the most pairs of small slots: 8 MiB */
-#define CACHE_LEAST 10     /* log2 of the fewest pairs */
-#define CACHE_LARGER 2     /* log2 of pairs per large slot: 2 MiB */
-#define CACHE_ALL 4        /* all threads' caches: at most 4 of the largest */
-#define CACHE_ELSEWHERE 15 /* as number of ids: they are in a large slot */
+#define CACHE_LEAST 10     /* log2 of the fewest pairs of small slots */
+#define CACHE_LARGER 2     /* log2 of pairs of small slots per large slot: 2
+                            * MiB */
+#define CACHE_ALL 4        /* all threads' caches together: at most 4 of the
+                            * largest */
+#define CACHE_ELSEWHERE 15 /* as the number of ids: the ids are in a large
+                            * slot */
 
 /* The key's last byte begins at this bit of key[1].  Lower 4 bits of the byte:
  * the piece's length in bytes.  Upper 4: its number of ids, or
@@ -34,7 +37,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte order");
 
 struct cache_small {
     uint64_t key[2];
-    uint32_t id[4]; /* or 8 of 16 bits */
+    uint32_t id[4]; /* 4 ids of 32 bits, or 8 of 16 bits */
 };
 
 struct cache_large {
@@ -55,8 +58,9 @@ struct cache {
 struct cache_at {
     const struct cache *c;
     uint64_t key[2];
-    struct cache_small *small; /* NULL: too long for one */
-    struct cache_large *large; /* NULL: not looked up there */
+    struct cache_small *small; /* NULL: the piece is too long for a small
+                                * slot */
+    struct cache_large *large; /* NULL: large slots were not searched */
     const unsigned char *p;
     size_t n;
 };

@@ -72,8 +72,8 @@ symbols_of(const struct tokenizer *t, const unsigned char *p,
     return n;
 }
 
-/* Merge the pair of the lowest rank in id[n], of equal ones the leftmost;
- * returns its index, or n: no pair merges. */
+/* Merge the pair of the lowest rank in id[n] (if several have it, the
+ * leftmost); returns its index, or n: no pair merges. */
 static size_t
 merge_best(const struct tokenizer *t, uint32_t *id, size_t n)
 {

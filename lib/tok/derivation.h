@@ -26,8 +26,8 @@ int64_t tok_unknown(const struct tokenizer *t);
  * Merge the text of token id.  Append to *out the text's symbols, then the
  * result of each merge, in order; the last id appended is id.
  * 1: done.
- * 0: nothing is appended: merging that text does not give id (an added token,
- *    or one that only a look-up of whole words gives).
+ * 0: nothing is appended: merging that text does not give id (id is an added
+ *    token, or is found only by looking up whole words).
  */
 int tok_derivation(const struct tokenizer *t, uint32_t id, struct tok_ids *out);
 

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define ADDED_MAX 4096              /* bytes of an added token */
-#define ADDED_ALL ((size_t)8 << 20) /* ... of all of them */
+#define ADDED_ALL ((size_t)8 << 20) /* bytes of all added tokens together */
 
 int
 tok_bad(struct err *e, const char *fmt, ...)

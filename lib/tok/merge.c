@@ -1,8 +1,8 @@
 /*
- * BPE merges with a heap over a linked list: the pair of the lowest rank first,
- * of equal ranks the leftmost.  It takes any number of symbols and any
- * vocabulary, but is slower than the queue (queue.h).  So it is used only for
- * what the queue cannot take.
+ * BPE merges with a heap over a linked list: the pair of the lowest rank is
+ * merged first, and among pairs of equal rank the leftmost.  This takes any
+ * number of symbols and any vocabulary, but is slower than the queue (queue.h),
+ * so it is used only for pieces that the queue cannot take.
  */
 #include "tok/merge.h"
 #include "tok/pairs.h"

@@ -8,8 +8,8 @@
  * *p and *n are set to the new text, in one of b[2]. */
 void norm_run(const struct tokenizer *t, struct buf b[2],
     const unsigned char **p, size_t *n);
-/* Encode normalized text between added tokens; first: it is at the start of the
- * whole text. */
+/* Encode normalized text between added tokens.  first: the text is at the start
+ * of the whole text. */
 void pre_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int first, struct tok_ids *out);
 

@@ -20,27 +20,27 @@
 _Static_assert(CACHE_BYTES + 1 <= QUEUE_SYMBOLS, "symbols of a piece");
 
 /*
- * A piece that is merged.  For the merge of symbol i with the next symbol:
- * key[i] = rank << 5 | i, and to[i] is the id that it gives.  So the smallest
- * key is the next merge: the lowest rank, leftmost.
+ * A piece that is being merged.  key[i] = rank << 5 | i, where rank is of the
+ * merge of symbol i with the next symbol; this merge gives the id to[i].
+ * So the smallest key is the next merge: the lowest rank, leftmost.
  */
 struct merge_job {
     uint32_t key[QUEUE_SYMBOLS], to[QUEUE_SYMBOLS], id[QUEUE_SYMBOLS];
     uint32_t n;     /* symbols before merging */
     uint32_t alive; /* bit i: symbol i has not been merged into another */
-    int begun;      /* are all keys set, but for the two pairs below? */
+    int begun;      /* are all keys set, except those of the two pairs below? */
     /* The two pairs of the latest merge, which turn() looks up next: each one's
      * first symbol, its bucket, and the entry to look for there. */
     uint32_t at[2];
     const uint64_t *line[2];
     uint64_t want[2];
-    uint64_t hash; /* of the piece, if a whole piece may be a token */
+    uint64_t hash; /* ids of the piece, if a whole piece may be a token */
     size_t hole;   /* offset of the hole, n ids, in the output */
     struct cache_at place;
     /* for a window of a long piece (window.c): */
-    size_t from;    /* symbols of the piece before the window */
-    size_t between; /* 1 + number of the window between this and the next; 0:
-                     * none */
+    size_t from;    /* symbols of the piece before the window's first */
+    size_t between; /* 1 + number of the window that connects this window with
+                     * the next; 0: none */
 };
 
 struct queue {
@@ -48,8 +48,7 @@ struct queue {
     size_t n;
 };
 
-/* The entry to look for if there is no pair: no entry begins with these
- * bits. */
+/* The entry to look for if there is no pair: no entry has these upper bits. */
 #define LINE_NONE (UINT64_C(3) << 62)
 
 /* The bucket of a pair; *want: the upper bits of its entry, down to the tag. */

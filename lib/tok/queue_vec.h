@@ -65,10 +65,10 @@ turn(const struct tokenizer *t, struct merge_job *j)
     before = alive & ~(UINT32_MAX << i);
     j->alive = alive;
     j->id[i] = id = j->to[i];
-    /* The two new pairs.  If symbol i is the first, i and k are 0, as symbol 0
-     * is never merged into another; then the other pair sets the same key.  If
-     * symbol i is the last, the other pair's k is i, and key[i] stays TOK_NONE,
-     * which is right. */
+    /* Set the keys of the two new pairs.  If symbol i is the first, i and k are
+     * 0, as symbol 0 is never merged into another; then the other pair sets the
+     * same key.  If symbol i is the last, the other pair's k is i, and key[i]
+     * rightly stays TOK_NONE. */
     k = 31 - (uint32_t)__builtin_clz(before | 1);
     j->key[k] = TOK_NONE;
     j->at[0] = k;

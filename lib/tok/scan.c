@@ -204,7 +204,8 @@ scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     }
     s->n = n;
     words = (n + 63) / 64;
-    whole = (size_t)(end - p - 1) / 64; /* blocks that one more byte follows */
+    whole = (size_t)(end - p - 1) / 64; /* number of blocks that one more byte
+                                         * follows */
     if (whole > words)
         whole = words;
     code->blocks(s, 0, whole, p, &carry);
@@ -354,7 +355,8 @@ tekken_end(const struct scan *s, size_t i)
     size_t q = r;
 
     if (v < r && (q = first_in(s->set[SCAN_U], v, r)) < r)
-        return q; /* no matter what follows the run */
+        return q; /* the match ends before r, so what follows r does not
+                   * matter */
     if (open_end(s, r))
         return 0;
     if (v < r)

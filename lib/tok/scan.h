@@ -2,8 +2,8 @@
  * Cuts text into the pieces of byte-level BPE by bit sets.  A stretch of text
  * is classified 64 bytes at a time, by vector code if there is any.  Then the
  * length of a run of characters of a class is the number of adjacent bits set.
- * Cuts are those of split_piece, which cuts pieces longer than a stretch
- * itself.
+ * The cuts are the same as split_piece makes; pieces longer than a stretch are
+ * left to split_piece.
  *
  * The GPT-2 pattern is in scan_gpt2.c.
  */
@@ -35,20 +35,20 @@ struct scan {
 enum {
     SCAN_L, /* letters; with SPLIT_QWEN35 marks too */
     SCAN_N, /* numbers: U_DIGIT for SPLIT_GPT2_DIGITS, else U_N */
-    SCAN_O, /* others */
+    SCAN_O, /* characters of no other class */
     SCAN_S, /* white space */
-    SCAN_F, /* bytes of a character after its first */
+    SCAN_F, /* bytes of a character after its first byte */
     SCAN_X, /* characters that tok_code.blocks leaves to scan_begin */
     SCAN_P, /* the space U+0020 */
     SCAN_Q, /* the apostrophe U+0027 */
     SCAN_U, /* upper and title case; ASCII only unless split_by_case */
-    SCAN_V, /* lower case, likewise */
+    SCAN_V, /* lower case; ASCII only unless split_by_case */
     SCAN_T, /* letters and marks, if split_by_case */
     SCAN_B  /* first bytes of pieces, GPT-2 patterns only */
 };
 
-/* If the last piece may go on after the stretch, the bit of B that ends it is
- * set this many bytes after the stretch: no contraction that crosses the end
+/* If the last piece may go on after the stretch, B has a bit this many bytes
+ * after the stretch, which ends the piece: no contraction that crosses the end
  * reaches so far. */
 #define SCAN_OPEN 8
 
@@ -86,7 +86,7 @@ void scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     const unsigned char *p, const unsigned char *end);
 /* Fill B for SPLIT_GPT2 and SPLIT_GPT2_DIGITS; end: the end of the text. */
 void scan_gpt2(struct scan *s, size_t words, const unsigned char *end);
-/* scan_piece for the other patterns */
+/* scan_piece for patterns other than GPT-2's */
 size_t scan_other(const struct scan *s, size_t i, const unsigned char *end);
 
 /* Length of the piece that begins at byte i < s->n; 0: it may go on after the

@@ -199,7 +199,7 @@ split_tekken_word(const unsigned char *p, const unsigned char *end)
         if (!(c & (U_L | U_M)) || (c & U_LOW))
             break;
         if (!(c & U_UP))
-            both = q + k; /* W+ may begin and end here */
+            both = q + k; /* a match of W+ may begin and end here */
     }
     if (q < end && (c & U_LOW)) {
         for (; q < end; q += k) {

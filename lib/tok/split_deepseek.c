@@ -99,8 +99,8 @@ end_of_punct(const struct segment *s, const unsigned char *p)
     return p;
 }
 
-/* End of a run of characters that no pattern matches.  One before a letter
- * belongs to the letter's match. */
+/* End of a run of characters that no pattern matches.  A character right before
+ * a letter is not part of the run: it belongs to the letter's match. */
 static const unsigned char *
 end_of_odd(const struct segment *s, const unsigned char *p)
 {

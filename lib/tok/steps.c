@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NORM_MAX 8     /* steps of a normalizer */
-#define NORM_GROWTH 8  /* most times its length that a text may grow to */
-#define PREPEND_MAX 64 /* bytes */
+#define NORM_MAX 8     /* steps of a normalizer, at most */
+#define NORM_GROWTH 8  /* a text may grow to this many times its length */
+#define PREPEND_MAX 64 /* bytes that Prepend may put before a text */
 #define MARK "\xe2\x96\x81"
 
 static const struct {
@@ -107,7 +107,8 @@ norm_check(const struct tokenizer *t, struct err *e)
     for (size_t i = 0; i < t->nnorm; i++) {
         const struct norm_op *o = &t->norm_op[i];
         double own = 1.0;
-        int again = 0; /* its growth multiplies that of earlier steps */
+        int again = 0; /* growth of this step multiplies the growth of earlier
+                        * steps */
 
         if (o->kind == NORM_PREPEND && o->nto > PREPEND_MAX)
             return tok_bad(e, "normalizer: prepends more than %d bytes",

@@ -1,8 +1,8 @@
 /*
  * Mistral's tekken.json: base64 bytes in order of rank.  It is turned into a
  * tokenizer.json that has the same ids: special tokens come first, then the
- * words.  Merges are in order of the rank of their result; those with the same
- * result, in order of the ranks of their parts.
+ * words.  Merges are in order of the rank of their result, and merges with the
+ * same result in order of the ranks of their parts.
  */
 
 #include "tok/tekken.h"

@@ -136,8 +136,8 @@ int tok_matches(const char *path, const char *hash, struct err *e);
 
 /* A thread's memory for encoding and its cache of pieces.  The size does not
  * depend on the texts.  More is taken for a while in two cases: to copy a text
- * that a normalizer changes (other than spaces to U+2581), and if the
- * vocabulary needs windows of more than 6,000 symbols. */
+ * that a normalizer changes (unless it only turns spaces into U+2581), and if
+ * the vocabulary needs windows of more than 6,000 symbols. */
 struct tok_scratch *tok_scratch_new(const struct tokenizer *t);
 /* tok_scratch_new for one of `threads` threads.  Their caches take at most 40
  * MiB together, unless 80 KiB each is more. */
@@ -150,7 +150,7 @@ enum {
                       * this flag they are text.  Added tokens that are not
                       * special are always recognised. */
     TOK_BOS = 2,     /* add what the post-processor puts before a text */
-    TOK_EOS = 4,     /* ... and after it */
+    TOK_EOS = 4,     /* add what the post-processor puts after a text */
     TOK_SKIP = 8,    /* tok_decode: leave special tokens out */
     TOK_MIDDLE = 16  /* tok_decode: the ids continue a text, so that the
                       * space that some tokenizers put before every text is

@@ -24,7 +24,7 @@ struct merge {
     uint32_t rank, id;
 };
 struct pair_slot {
-    uint64_t key;   /* left << 32 | right */
+    uint64_t key;   /* left id << 32 | right id */
     struct merge m; /* rank TOK_NONE: empty slot */
 };
 
@@ -61,7 +61,7 @@ enum prefix { PREFIX_NONE, PREFIX_FIRST, PREFIX_ALWAYS };
 
 /* How the pre-tokenizer cuts text if symbols are characters. */
 enum sp_split {
-    SP_WHOLE, /* not at all */
+    SP_WHOLE, /* do not cut */
     SP_MARK,  /* before each U+2581 */
     SP_SPACE  /* after each space */
 };
@@ -77,8 +77,8 @@ struct sp {
     /* Do normalizer and pre-tokenizer only make each space a U+2581 and put one
      * before the text?  Then sp_text encodes without running them. */
     int spaces;
-    enum prefix lead; /* where U+2581 is put */
-    int lead_once;    /* ... unless the text begins with it */
+    enum prefix lead; /* where the pre-tokenizer puts U+2581 */
+    int lead_once;    /* put no U+2581 before a text that begins with it */
     int cut;          /* words can be merged by themselves (sp.c) */
     int free_unknown; /* bytes of unknown characters are in no merge */
 };
@@ -110,13 +110,14 @@ struct tokenizer {
     struct norm_op *norm_op; /* [nnorm] */
     size_t nnorm;
     enum prefix prefix;
-    char gap[8];      /* text that stands for a space and is the prefix */
-    int put_gap;      /* the pre-tokenizer replaces spaces by it */
+    char gap[8];      /* text that replaces a space and may be put before a
+                       * text */
+    int put_gap;      /* the pre-tokenizer replaces spaces by gap */
     enum split split; /* used if sp is NULL */
     struct sp *sp;    /* NULL: symbols are bytes */
     size_t strip;     /* spaces to remove at the start of decoded text */
     int strip_marks;  /* the first token is decoded without its U+2581 */
-    const struct tok_code *code; /* of this processor */
+    const struct tok_code *code; /* chosen for this processor */
     struct added_set raw, norm;  /* added tokens; raw: not normalized */
     int64_t before, after;       /* ids that the post-processor adds, or -1 */
     int64_t bos, eos, pad;       /* ids, or -1; see tok_bos */
@@ -135,12 +136,12 @@ struct tok_scratch {
     struct queue *queue;
     uint32_t *id; /* [id_cap], see bpe_symbols */
     size_t id_cap;
-    uint32_t *rank, *prev, *next; /* [cap] of merge.c */
-    uint64_t *heap;               /* [3*cap] */
+    uint32_t *rank, *prev, *next; /* [cap] list of symbols, of merge.c */
+    uint64_t *heap;               /* [3*cap] of merge.c */
     size_t cap;
     struct window *window;         /* of window.c, or NULL */
     struct buf norm[2], pre;       /* text after each step */
-    uint32_t found[2][FIND_BYTES]; /* by aho_read for raw, norm */
+    uint32_t found[2][FIND_BYTES]; /* set by aho_read, for raw and for norm */
 };
 
 #endif

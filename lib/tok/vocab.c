@@ -225,8 +225,9 @@ is_joined(const struct name *x, const struct merge_parts *p)
         memcmp(x->s + p->nx, p->y, p->ny) == 0;
 }
 
-/* The token that two parts become.  Two names are tried first: *last, which is
- * the result of the merge before, and the one after it.  b: scratch. */
+/* The token that two parts become when merged.  Two names are tried first:
+ * *last, the result of the merge before, and the name after *last.  b:
+ * scratch. */
 static const struct name *
 result(const struct names *k, const struct name *last,
     const struct merge_parts *p, struct buf *b)
@@ -424,7 +425,7 @@ tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
             continue;
         hash_number(x, pairs[i]);
         hash_number(x, m.id);
-        if (m.rank < i) { /* tied with merge m.rank */
+        if (m.rank < i) { /* merge m has the same rank as merge m.rank */
             hash_token_text(x, "tie", 3);
             hash_number(x, m.rank);
         }

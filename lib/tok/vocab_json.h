@@ -6,7 +6,7 @@
 
 /* A text of the vocabulary and its id, as in the file. */
 struct name {
-    const char *s;  /* [n], in the file or its tree, not terminated */
+    const char *s;  /* [n], points into the file or its tree, not terminated */
     uint32_t n, id; /* id UINT32_MAX: the value is no id */
 };
 /* The vocabulary as in the file, with a hash table of its texts. */

@@ -34,7 +34,7 @@
 #define SYMBOLS 8192 /* symbols in memory, at most */
 #define BEFORE 2048  /* symbols before a window that stay in memory */
 #define WINDOW 32    /* size of windows merged side by side, in symbols */
-#define AHEAD 24     /* distance of their starts, in symbols */
+#define AHEAD 24     /* distance between their starts, in symbols */
 #define SINGLE 64    /* least size of a single window */
 #define LARGEST (SYMBOLS - BEFORE - SYMBOLS_ROOM)
 #define STEPS 256 /* windows that can be undone, a power of 2 */
@@ -317,7 +317,7 @@ merge_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     }
 }
 
-/* As follow, but merge more windows side by side when none are left. */
+/* Do follow; when no windows are left, merge more side by side. */
 static int
 go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     struct window *w, struct window_step *c, struct tok_ids *out)
