@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define JUDGED ((uint64_t)1 << 20) /* judge a file after so many bytes */
-#define NAMED 10                   /* name so many files in warnings */
+#define JUDGED ((uint64_t)1 << 20) /* bytes after which a file is judged */
+#define NAMED 10                   /* files named in warnings, at most */
 
 static int
 judge_share(const char *name, uint64_t first, uint64_t bad, uint64_t bytes,

@@ -9,7 +9,7 @@
 struct bad_utf8 {
     size_t input, entry; /* number of the file, and of the member in it */
     int lossy;           /* 1: accept any share of bad bytes */
-    uint64_t bytes;      /* bytes of its content so far */
+    uint64_t bytes;      /* bytes of the file's content so far */
     uint64_t bad, first; /* places that are not UTF-8; offset of the first
                           * such place */
     char *name;          /* name of the file or member, if bad > 0 */
@@ -17,12 +17,12 @@ struct bad_utf8 {
 };
 
 /* Count the next document in order.  -1 and *e: more than one place in 100
- * bytes is bad: in the previous file, if d begins a new one, or in this file up
- * to the end of d, if that is 1 MiB or more. */
+ * bytes is bad.  Judged is the previous file, if d begins a new one, and this
+ * file up to the end of d, if that is 1 MiB or more. */
 int bad_utf8_doc(struct bad_utf8 *m, const struct doc *d, struct err *e);
-/* -1 and *e: d ends 1 MiB or more into its file, and the bad places of d alone
- * are more than one in 100 of the bytes up to there; else 0.  Call it before
- * repairing a long document. */
+/* 0; -1 and *e: d ends 1 MiB or more into its file, and d alone has more bad
+ * places than one in 100 of the bytes up to there.  Call it before repairing a
+ * long document. */
 int bad_utf8_alone(const struct doc *d, struct err *e);
 /* Judge the last file as bad_utf8_doc does. */
 int bad_utf8_end(struct bad_utf8 *m, struct err *e);

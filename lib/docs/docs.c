@@ -7,7 +7,7 @@
  *   on it, while another thread may read.
  *
  * So output does not depend on the number of threads, no thread waits while
- * there is work, and memory is that of the blocks in flight.
+ * there is work, and memory holds only blocks that were read but not yet put.
  */
 #include "docs/docs.h"
 #include "docs/bad_utf8.h"
@@ -22,10 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT ((size_t)128 << 10)  /* bytes of text of a block */
-#define DOCS 1024                 /* documents of a block at most */
-#define FLIGHT ((size_t)16 << 20) /* bytes in flight that stop reading */
-#define KEEP ((size_t)2 << 20)    /* bytes of a block's memory to reuse */
+#define TEXT ((size_t)128 << 10)  /* bytes of a block's text */
+#define DOCS 1024                 /* most documents in a block */
+#define FLIGHT ((size_t)16 << 20) /* bytes read but not put at which reading
+                                   * pauses */
+#define KEEP ((size_t)2 << 20)    /* a block with more bytes is freed, not
+                                   * reused */
 
 /* Scratch memory of a thread. */
 struct docs_worker {
@@ -53,7 +55,7 @@ struct docs_job {
     /* used by the thread that reads */
     struct reader *reader;
     size_t input; /* number of the input */
-    double done;  /* bytes of the inputs before it */
+    double done;  /* bytes of the inputs before this one */
     int before;   /* 1: o->from is not reached yet */
     /* protected by the lock */
     pthread_mutex_t lock;
@@ -356,7 +358,7 @@ trim_doc(const struct docs_job *r, struct doc *d, size_t *kept)
         release_doc(r, d);
 }
 
-/* Count and put d.  Returns 0, 1 or -1 as o->put. */
+/* Count and put d.  Returns what o->put returned. */
 static int
 put_counted(struct docs_job *r, const struct doc *d)
 {

@@ -22,9 +22,9 @@ struct doc {
     uint64_t record;           /* number of the record in *from */
     uint64_t at;               /* offset of the record in *from */
     struct doc_place after;    /* where the next record begins */
-    struct doc_cursor next;    /* where a run resumed after this document
-                                * begins: in the inputs, or for documents
-                                * from clean, in clean's inputs */
+    struct doc_cursor next;    /* place where a run that resumes after this
+                                * document begins: in the inputs, or for
+                                * documents from clean, in clean's inputs */
     int before;                /* 1: the document comes before docs_opts.from */
     size_t source;             /* index in inputs.source */
     uint64_t key;              /* see msg_doc_key */
@@ -76,13 +76,14 @@ struct docs_opts {
      * before.  NULL: d->text is set instead. */
     void (*work)(void *ctx, size_t worker, struct doc *d, const char *text,
         size_t n);
-    /* As uni_valid, if the program has faster code; or NULL. */
+    /* uni_valid, or faster code that the program has for it; NULL:
+     * uni_valid. */
     size_t (*valid)(const void *ctx, const char *text, size_t n);
-    void *work_ctx; /* ctx of work and valid */
+    void *work_ctx; /* first argument of work and valid */
     /* Called at the end for every d->result that is not NULL, to free it.  A
      * struct doc is reused: `work` finds an earlier document's result in it. */
     void (*free_result)(void *result);
-    const struct docs_progress *progress; /* or NULL */
+    const struct docs_progress *progress; /* first argument of put; or NULL */
 };
 
 /* Number of threads that docs_run will use. */
@@ -99,7 +100,8 @@ struct docs_sums {
  * sum->passed, by docs_tell. */
 int docs_run(const struct inputs *in, const struct docs_opts *o,
     struct docs_sums *sum, struct err *e);
-/* 0: there was a document, perhaps an empty one; -1 and *e (EX_INPUT): none. */
+/* 0: there was a document, perhaps an empty one; -1 and *e (EX_INPUT): there
+ * was none. */
 int docs_found(const struct inputs *in, struct docs_sums *sum, struct err *e);
 
 #endif

@@ -226,7 +226,7 @@ add_sources(const json_t *j, struct inputs *in)
 
     if (!json_is_array(names))
         return -1;
-    if (in->o.lang) /* --lang names the source of all text */
+    if (in->o.lang) /* --lang names the source of all text: skip these names */
         return 0;
     json_array_foreach(names, i, name)
     {

@@ -15,8 +15,8 @@ enum split_by { SPLIT_FILE, SPLIT_LINE, SPLIT_BLANK };
 
 struct input {
     char *path;            /* NULL: standard input */
-    size_t below;          /* bytes of path up to the end of the operand's
-                            * folder */
+    size_t below;          /* length of path up to the end of the operand's
+                            * folder, bytes */
     size_t source;         /* index in inputs.source */
     uint64_t size;         /* bytes, 0: not known */
     int documents;         /* 1: it holds documents (documents.h) */
@@ -24,10 +24,11 @@ struct input {
                             * line; owned by this struct */
 };
 struct input_opts {
-    const char *lang;       /* NULL, a source's name, or names with commas */
+    const char *lang;       /* NULL, a source's name, or several separated by
+                             * commas */
     const char *lang_field; /* JSON field with the source's name, or NULL */
-    int lang_path;          /* 1: the source is the name in lang that the
-                             * path has */
+    int lang_path;          /* 1: the source is whichever name of lang occurs in
+                             * the path */
     int jsonl;              /* 1: all input is JSONL, whatever its name */
     int wiki;               /* 1: all input is Wikipedia dumps */
     size_t max_ratio;       /* bytes that a compressed byte may unpack to; 0:

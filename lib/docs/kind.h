@@ -8,18 +8,18 @@
  * it ("is Parquet: ..."); NULL: it is of no known kind. */
 const char *kind_of(const char *p, size_t n);
 
-/* As kind_of, for content whose first NUL byte is p[at]. */
+/* kind_of for content whose first NUL byte is p[at]. */
 const char *kind_nul(const char *p, size_t n, size_t at);
 
-/* As kind_of, for a file named name[n] that is HTML, a table or a document,
- * which other programs turn into text; NULL: any other name. */
+/* kind_of for a file named name[n] that is HTML, a table or a document, which
+ * other programs turn into text; NULL: any other name. */
 const char *kind_of_name(const char *name, size_t n);
 
 /* Is p[n] JSONL?  1 if its first line, which may be cut off, is a JSON object.
  */
 int kind_is_lines(const char *p, size_t n);
 
-/* As kind_of, for JSON that is not JSONL; NULL: p[n] is not JSON. */
+/* kind_of for JSON that is not JSONL; NULL: p[n] is not JSON. */
 const char *kind_of_json(const char *p, size_t n);
 
 /* Is p[n] the beginning of a MediaWiki dump? */

@@ -21,8 +21,10 @@
 
 #define BLOCK ((size_t)256 << 10)
 #define TAR_BLOCK 512
-#define ZIP_END (65535 + 22)            /* a zip's last record, bytes at most */
-#define RATIO_FROM ((uint64_t)64 << 20) /* below, --max-ratio does not apply */
+#define ZIP_END (65535 + 22)            /* bytes of a zip's last record, at
+                                         * most */
+#define RATIO_FROM ((uint64_t)64 << 20) /* bytes below which --max-ratio does
+                                         * not apply */
 
 struct origin *
 origin_ref(struct origin *o)
@@ -317,7 +319,8 @@ end_archive(struct reader *r, struct err *e)
     return 0;
 }
 
-/* With --lang-path, set the source of r->from to the one that its name has. */
+/* With --lang-path, set r->from->source to the source that the file's name
+ * contains. */
 static int
 source_of_path(struct reader *r, struct err *e)
 {

@@ -165,7 +165,8 @@ record_strings(char *p, size_t n, struct span *text, size_t *at)
             text->n += js_unescape(s.p, s.n, p + text->n);
             p[text->n++] = '\0';
         }
-        in.p--; /* the loop will step over it: the next byte may be a quote */
+        in.p--; /* the loop then steps over the next byte, which may be a
+                 * quote */
     }
     return NULL;
 }

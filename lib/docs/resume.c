@@ -78,7 +78,7 @@ read_cursor(struct docs_resume *r, const char *dir, const char *cursor,
     struct doc_cursor *const from = &r->from;
     int end = 0, more = 0;
 
-    if (!cursor) /* no documents yet, only the preamble */
+    if (!cursor) /* only the preamble so far, no documents */
         return 0;
     if (sscanf(cursor,
             "3 %16" SCNx64 " %16" SCNx64 " %zu %zu %" SCNu64 " %" SCNu64 "%n",

@@ -16,11 +16,11 @@
 struct unpack {
     int fd;
     const char *name;
-    struct archive *a;     /* decompresses fd; NULL: fd is read as it is */
+    struct archive *a;     /* decompresses fd; NULL: fd is read unchanged */
     int packed, seeks;     /* fd is compressed; seeks: a plain regular file */
     int error;             /* errno of a failed read */
-    int end;               /* a, or fd if a is NULL, has no more content */
-    int done;              /* nothing follows the compressed data */
+    int end;               /* 1: a (or fd, if a is NULL) has no more content */
+    int done;              /* 1: nothing follows the compressed data */
     int closed;            /* 1: a was given lz4_skip */
     unsigned char head[4]; /* first bytes of fd */
     char *tail;            /* [TAIL] bytes of fd before block */
@@ -53,7 +53,7 @@ read_some(int fd, void *p, size_t n)
  * which would end a frame that was cut off.
  */
 static const unsigned char lz4_magic[2][4] = { { 0x04, 0x22, 0x4d, 0x18 },
-    { 0x02, 0x21, 0x4c, 0x18 } }; /* the second: the legacy format, lz4 -l */
+    { 0x02, 0x21, 0x4c, 0x18 } }; /* the second is the legacy format, lz4 -l */
 static const unsigned char lz4_skip[12] = { 0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0,
     0xff, 0xff, 0xff, 0xff };
 
@@ -148,7 +148,8 @@ open_packed(struct unpack *u, struct err *e)
         k = archive_read_next_header(u->a, &entry);
     if (k != ARCHIVE_OK && k != ARCHIVE_WARN && k != ARCHIVE_EOF)
         return failed(u, e);
-    if (archive_filter_count(u->a) > 2) /* the file itself counts as one */
+    if (archive_filter_count(u->a) > 2) /* the file's own compression counts as
+                                         * one */
         return err_set(e, EX_INPUT, "%s: offset 0: is compressed twice",
             u->name);
     u->end = k == ARCHIVE_EOF;
@@ -208,8 +209,9 @@ more_follows(const struct unpack *u, uint64_t at, struct err *e)
 /*
  * Has libarchive stopped after an empty lz4 frame, which it takes for the end?
  * used: bytes of the file that libarchive has used.  An empty frame ends in
- * four zeros or the checksum of no data; otherwise the last four bytes used
- * began no frame.  The bytes not used are at the end of the block.
+ * four zeros or in the checksum of no data; if libarchive stopped elsewhere,
+ * the last four bytes used began no frame.  The bytes not used are at the end
+ * of the block.
  */
 static int
 is_behind_empty_frame(const struct unpack *u, uint64_t used)

@@ -3,9 +3,9 @@
  *
  * One pass writes the text; a stack holds where each open template, table or
  * link began in it.  When a template or table closes, the text is cut back to
- * where it began; when a link closes, its text is edited.  What never closes
- * stays as text.  The stack is bounded, so the time is at most its depth times
- * the length.
+ * where it began; when a link closes, its text is edited.  Elements that never
+ * close stay as text.  The stack is bounded, so the time is at most its depth
+ * times the length.
  */
 #include "docs/wiki.h"
 
@@ -206,7 +206,7 @@ cut_trailing(struct buf *b, size_t n)
     }
 }
 
-/* Lower case of the letters in the names of `spaces`. */
+/* Lower case of c, for the letters that occur in the names of `spaces`. */
 static uint32_t
 lower_letter(uint32_t c)
 {
@@ -348,7 +348,7 @@ end_tag(const struct wiki *w, const char *p, const char *name,
 struct wiki_tag {
     const char *name;
     size_t n;
-    const char *after; /* after its ">" */
+    const char *after; /* start of the text after the tag's ">" */
 };
 
 /* Parse the tag at w->p, where '<' is; 0: it is text.  An HTML tag must have an

@@ -13,10 +13,10 @@ struct lmeval {
     struct tokenizer *tok;
     struct tok_scratch *scratch;
     const char *label; /* label of the model, for messages */
-    char *prefix;      /* text of the prefix token (BOS, or EOS), or NULL */
+    char *prefix;      /* most tokens that the model takes at once */
     size_t most;       /* tokens that the model takes at most */
-    size_t V;          /* ids below V are known to all models that read the
-                        * tokens */
+    size_t V;          /* all models that read the tokens know the ids below
+                        * V */
 };
 /* Open model j's tokenizer.  -1 and *e: no tokenizer fits the model.  Call
  * lmeval_close in any case.  Warns if the tokenizer deviates from its files. */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct eval_model {
-    int recorded; /* 1: no weights; a file or the stream holds its
+    int recorded; /* 1: the model has no weights; a file or the stream holds its
                    * predictions */
     int foreign;  /* 1: the model's tokenizer is not the input's */
     char *label, *path;
@@ -20,7 +20,8 @@ struct eval_model {
     struct pair_score *pair; /* [B*T] scores of the last predictions: nll_q
                               * is the model's loss; other members are set
                               * only if there is a base */
-    size_t params, bytes;    /* number of weights; their bytes as stored */
+    size_t params, bytes;    /* number of weights; bytes of the weights as
+                              * stored */
     double seconds;          /* time of its forward passes and head */
 };
 
@@ -34,11 +35,11 @@ int models_open(struct eval_model **j, size_t *n, const char *spec,
 /* Open the adapter at path (NULL: none) for each of n models. */
 int models_adapt(struct eval_model *j, size_t n, const char *path,
     struct err *e);
-/* -1 and *e (EX_USAGE): two models have the same label. */
+/* 0; -1 and *e (EX_USAGE): two models have the same label. */
 int models_check(const struct eval_model *j, size_t n, struct err *e);
 /* Append the hashes of all open models. */
 void models_hash(struct buf *b, const struct eval_model *j, size_t n);
-/* Width of a column of the labels: at least 5, at most `most`. */
+/* Width of a column for the labels: at least 5, at most `most`. */
 int models_label_width(const struct eval_model *j, size_t n, size_t most);
 void models_close(struct eval_model *j, size_t n);
 

@@ -29,8 +29,8 @@ struct resume {
     uint64_t at, size, n; /* offset in the file; its size; records read */
     struct buf b;         /* the current record, without its mark */
     size_t taken;         /* bytes of b that resume_pass has read */
-    int failed;           /* 1: the input differs from the file's; why says
-                           * how */
+    int failed;           /* 1: the input is not the file's; `why` says how it
+                           * differs */
     struct err why;
 };
 

@@ -1,12 +1,12 @@
 /* --resume: results of models, saved in a file.  A resumed run reads its input
- * from the beginning; results that the file has are taken from it instead of
- * computed, so the figures are those of an uninterrupted run.
+ * from the beginning.  Results that the file has are not computed again but
+ * read, so the figures are the same as of an uninterrupted run.
  *
  * The file begins with a hash of what results depend on, see resume_open.  A
  * record follows for each group of rows that went through the models together:
- * size, hash, and the values of resume_pass and hashes of resume_same, as they
- * lie in this machine's memory.  Bytes behind the last complete record are
- * dropped. */
+ * size, hash, and the values of resume_pass and hashes of resume_same, as bytes
+ * of this machine's memory.  Bytes after the last complete record are dropped.
+ * */
 #ifndef EVAL_RESUME_H
 #define EVAL_RESUME_H
 

@@ -17,21 +17,20 @@
 #include <stdint.h>
 
 /* A place in a stream: the last message that was consumed whole before the
- * state was saved.  The next batch has the number seq + 1, and `chain` in its
- * field `chain`. */
+ * state was saved.  The next batch has the number seq + 1, and its field
+ * `chain` holds this chain. */
 struct position {
     uint64_t seq;
     char chain[33]; /* hash chain H(seq), 32 hex digits */
-    char *cursor;   /* the stream's cursor in that message, malloc'd; NULL: it
-                     * had none */
+    char *cursor;   /* the stream's cursor in that message, malloc'd; NULL: the
+                     * message had none */
 };
 void position_release(struct position *p);
 
 /* XXH3-128 of a regular file, as 32 hex digits. */
 int ckpt_hash(const char *path, char hex[33], struct err *e);
-/* Hash of the model at path: of a file, of the hashes of a split GGUF's parts,
- * or, for a folder, of its config.json and safetensors files with their
- * names. */
+/* Hash of the model at path: of a file; for a split GGUF, of its parts' hashes;
+ * for a folder, of its config.json and safetensors files with their names. */
 int ckpt_hash_model(const char *path, char hex[33], struct err *e);
 
 /* Make the folder RUN/step-N.tmp (d->tmp), in which the caller writes files;

@@ -47,8 +47,8 @@ struct frame_dec *frame_dec_new(enum codec c);
  * nothing follows it, its content is dn bytes and its checksum is right. */
 int frame_decode(struct frame_dec *f, const void *src, size_t n, void *dst,
     size_t dn, struct err *e);
-/* Decode only the first dn bytes of the frame's content, which has at least so
- * many.  The rest and the checksum are not checked: the caller has checked a
+/* Decode only the first dn bytes of the frame's content, which has at least dn
+ * bytes.  The rest and the checksum are not checked: the caller has checked a
  * hash of src. */
 int frame_decode_start(struct frame_dec *f, const void *src, size_t n,
     void *dst, size_t dn, struct err *e);

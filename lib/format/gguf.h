@@ -53,7 +53,7 @@ struct gguf_tensor {
     const char *name; /* owned by the struct gguf */
     enum dtype dtype;
     int ndim;
-    size_t shape[GGUF_DIMS_MAX]; /* slowest first, as in y = x W^T */
+    size_t shape[GGUF_DIMS_MAX]; /* slowest dimension first, as in y = x W^T */
     size_t n, nbytes;
     size_t at; /* offset in the file, of the data */
     const unsigned char *data;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARTS_MAX 99999 /* five digits */
+#define PARTS_MAX 99999 /* the numbers have five digits */
 
 /* Map and parse one more file; f owns name from here on. */
 static int
@@ -39,8 +39,8 @@ add_split_part(struct gguf_file *f, char *name, int tensors, struct err *e)
     return 0;
 }
 
-/* Read the part's number, from 0, and the number of parts; 0 and 1: not
- * split. */
+/* Read the number of the part, counted from 0, and the number of parts; 0 and
+ * 1: the file is not split. */
 static int
 read_split(const struct gguf *g, size_t *no, size_t *count, struct err *e)
 {
@@ -138,7 +138,7 @@ join_parts(struct gguf_file *f, struct err *e)
     return 0;
 }
 
-/* Open all parts, or without tensors the first. */
+/* Open all parts; without tensors, only the first. */
 static int
 open_parts(struct gguf_file *f, const char *path, int tensors, struct err *e)
 {

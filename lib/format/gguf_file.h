@@ -1,8 +1,8 @@
 /*
  * A model's .gguf file, or all parts of a split one, mapped into memory.
- * llama-gguf-split names these NAME-00001-of-00003.gguf and so on; the first
- * has the metadata, tensors are in all.  gguf_open of any part opens all of
- * them.
+ * llama-gguf-split names the parts NAME-00001-of-00003.gguf and so on; the
+ * first part has the metadata, every part has tensors.  gguf_open of any part
+ * opens all of them.
  */
 #ifndef FORMAT_GGUF_FILE_H
 #define FORMAT_GGUF_FILE_H
@@ -14,8 +14,9 @@
 int gguf_is_name(const char *path);
 
 struct gguf_file {
-    struct gguf g; /* metadata of the first part; tensors of all, in order */
-    size_t n;      /* parts; 1: not split */
+    struct gguf g; /* metadata of the first part; tensors of all parts, in
+                    * order */
+    size_t n;      /* number of parts; 1: not split */
     char **name;   /* [n] paths */
     struct io_map *map;
     struct gguf *part;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define LONGEST 512 /* bytes of a token that merges give */
+#define LONGEST 512 /* bytes of a token that merges make, at most */
 #define NONE UINT32_MAX
 
 struct spm {
@@ -59,7 +59,7 @@ index_tokens(struct spm *v, size_t n)
     }
 }
 
-/* The token of the text p[n], if merging two tokens makes it; else NULL. */
+/* The token with the text p[n], if merging can make that token; else NULL. */
 static const struct spm_token *
 made_of(const struct spm *v, const char *p, size_t n)
 {

@@ -26,11 +26,10 @@ struct spm_token {
  * the same ids as the rule above; the caller frees them.  No two tokens that
  * are used have the same text.
  *
- * One pair for each token is enough, because a token of a result was made by
- * the merges that its text has when it is merged alone: before the token is
- * complete, no merge crosses its borders, and the order of merges within them
- * is the same.  So the last merge that makes a token is the same in any
- * context.
+ * One pair for each token is enough.  Before a token is complete, no merge
+ * crosses its borders, and merges within them come in the same order as when
+ * its text is merged alone.  So the last merge that makes a token is the same
+ * in any context.
  *
  * *ties: NULL, or [[first, number], ...]: `number` merges from `first` on have
  * the same score, so that the leftmost of them in the text goes first; the

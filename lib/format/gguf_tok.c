@@ -34,7 +34,7 @@ static const char marks[] = MARKS MARKS MARKS MARKS MARKS MARKS MARKS MARKS;
 /* The pre-tokenizers of byte-level BPE, by the names of tokenizer.ggml.pre,
  * between spaces.  Names with the same pattern in llama.cpp share a line. */
 static const struct pre {
-    const char *regex; /* NULL: GPT-2's */
+    const char *regex; /* NULL: GPT-2's pattern */
     int digits;        /* each digit is a piece; the pattern cuts the rest */
     int nfc;           /* the family normalizes to NFC, which a GGUF does not
                         * say and llama.cpp does not do */
@@ -125,10 +125,10 @@ has_token(const struct vocab *v, const char *p, size_t n)
     return bsearch(&s, v->sorted, v->nsorted, sizeof s, by_token_text) != NULL;
 }
 
-/* Turn user-defined tokens of several spaces into as many marks.  They are
- * marks in SentencePiece's model and in the published tokenizer.json;
+/* Turn user-defined tokens of several spaces into as many marks (U+2581).  They
+ * are marks in SentencePiece's model and in the published tokenizer.json;
  * llama.cpp's converter writes them as spaces.  A token stays as it is if
- * another has those marks already. */
+ * another token has those marks already. */
 static void
 mark_runs(struct vocab *v)
 {
@@ -289,10 +289,10 @@ holds(struct str s, const char *what)
 }
 
 /* The list of merges that SentencePiece's scores mean.  Merges never make a
- * control token or a byte token: their names in a text stay text.  They make a
- * user-defined token only if it contains a mark, as others have been found in
- * the text before.  Runs of marks merge first, whatever score the converter
- * wrote for them. */
+ * control token or a byte token: such a name in a text stays text.  They make a
+ * user-defined token only if it contains a mark, as other user-defined tokens
+ * were found in the text before.  Runs of marks merge first, whatever score the
+ * converter wrote for them. */
 static json_t *
 scores_json(const struct vocab *v, json_t **ties, struct err *e)
 {

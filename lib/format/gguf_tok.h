@@ -58,8 +58,8 @@ enum {
     GGUF_BYTE
 };
 /* Known pre-tokenizer i of byte-level BPE as JSON; NULL after the last one.
- * *name: its first name in tokenizer.ggml.pre, *n bytes.  *nfc, *whole: does it
- * go with the normalizer NFC, with ignore_merges? */
+ * *name: its first name in tokenizer.ggml.pre, *n bytes.  *nfc, *whole: whether
+ * its models use the normalizer NFC, and ignore_merges. */
 json_t *gguf_pre_json(size_t i, const char **name, size_t *n, int *nfc,
     int *whole);
 

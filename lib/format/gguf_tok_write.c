@@ -16,14 +16,14 @@
 #define MARK "\xe2\x96\x81" /* stands for a space if symbols are characters */
 enum {
     SPACES = 64,  /* most spaces in a token of spaces */
-    LONGEST = 513 /* first rank after the merges of runs */
+    LONGEST = 513 /* first rank after the ranks of merges of runs */
 };
 
 struct token {
     const char *p; /* n bytes in the JSON; NULL: no token has this id */
     size_t n;
     int kind;
-    size_t rank; /* rank of the merges that make it, from 1; 0: none does */
+    size_t rank; /* rank of the merges that make it, from 1; 0: no merge does */
 };
 
 /* A tokenizer.json, and its values for a GGUF. */
@@ -32,9 +32,9 @@ struct src {
     struct token *t; /* [V] */
     size_t V;
     int chars;       /* symbols are characters, not bytes */
-    int prefix;      /* ... and a mark is put before a text */
-    int add[2];      /* is a token put before, after a text? */
-    const char *pre; /* npre bytes */
+    int prefix;      /* a mark is put before a text */
+    int add[2];      /* is a token put before a text, after a text? */
+    const char *pre; /* npre bytes: value of tokenizer.ggml.pre */
     size_t npre;
     struct gguf_ids id;
 };
@@ -312,10 +312,11 @@ made_by(const struct src *s, size_t i, struct buf *b, struct err *e)
 
 /*
  * Rank the merges that make runs of one character (spaces, newlines).  Gemma's
- * list begins with them, and for each character the merge that makes two of it
- * comes after those of its longer runs.  So a run grows from its left end until
- * it is the longest token; higher scores for longer runs have the same effect.
- * Returns the number of these merges; 0: none, or in another order.
+ * list begins with them.  For each character, the merge that makes a run of two
+ * comes after the merges that make longer runs.  So a run grows from its left
+ * end until it is the longest token; higher scores for longer runs have the
+ * same effect.  Returns the number of these merges; 0: there are none, or they
+ * are in another order.
  */
 static size_t
 score_runs(struct src *s)

@@ -17,7 +17,7 @@
  * gives the special tokens that *id lacks, and the chat templates.  In a
  * template's name, characters other than ASCII letters and digits become "_".
  * Tokens with an id of V or more are left out.  -1 and *e "member: why": a GGUF
- * cannot say it.
+ * cannot express that member.
  */
 struct gguf_ids {
     int64_t v[GGUF_SPECIALS]; /* -1: none */

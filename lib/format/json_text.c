@@ -82,8 +82,8 @@ hex4(const char *p, const char *end)
     return v;
 }
 
-/* The character of an escape \uXXXX or surrogate pair of them, p at its u;
- * *len: its bytes from p on.  -1: half a pair, or no digits. */
+/* The character of an escape \uXXXX, or of two that form a surrogate pair; p is
+ * at the u.  *len: bytes from p on.  -1: half a pair, or no digits. */
 static int32_t
 escaped_character(const char *p, const char *end, size_t *len)
 {
@@ -140,7 +140,7 @@ js_plain(const char *p, size_t n)
         w = (((w - ones * 0x20) & ~w) | ((quote - ones) & ~quote) |
                 ((slash - ones) & ~slash)) &
             high;
-        if (w != 0) /* its lowest bit belongs to the first such byte */
+        if (w != 0) /* the lowest bit set belongs to the first such byte */
             return i + (size_t)__builtin_ctzll(w) / 8;
     }
     while (i < n && (unsigned char)p[i] >= 0x20 && p[i] != '"' && p[i] != '\\')
@@ -419,7 +419,8 @@ js_in_value(struct js_in *in, struct js_string *text, size_t *count)
 /* ---- large members as text ---- */
 
 /* Does the path of a part begin with `under` (unless NULL) and name[n], as in
- * the text?  Returns the byte of the path after them, '.' or '\0'; -1: no. */
+ * the text?  Returns the byte of the path after them, '.' or '\0'; -1: it does
+ * not. */
 static int
 leads(const struct js_part *part, const char *under, const char *name, size_t n)
 {

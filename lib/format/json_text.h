@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 /*
- * A reader of JSON without a tree: call js_in_begin, then functions for the
- * strings, values and punctuation marks that should come.  White space is
- * skipped.  Each function returns 1, or 0 if something else is next.  After a
- * 0, `why` says what is wrong at p; if a string or number is well formed but
- * not allowed, p is its start.  Only js_in_mark, when it returns 0, sets no
- * `why` and does not move p.
+ * A reader of JSON without a tree: call js_in_begin, then for each string,
+ * value or punctuation mark that should come the function that reads it.  White
+ * space is skipped.  Each function returns 1, or 0 if something else is next.
+ * After a 0, `why` says what is wrong at p; if a string or number is well
+ * formed but not allowed, p is its start.  Only js_in_mark, when it returns 0,
+ * sets no `why` and does not move p.
  */
 struct js_in {
     const char *p, *end;
@@ -26,7 +26,7 @@ struct js_in {
 struct js_string {
     const char *p;
     size_t n;
-    int escapes; /* it has escapes, all of them valid */
+    int escapes; /* 1: the string has escapes, all of them valid */
 };
 void js_in_begin(struct js_in *in, const char *p, size_t n);
 void js_in_end(struct js_in *in);
@@ -48,9 +48,9 @@ int js_in_done(struct js_in *in);
 /* The number of bytes at the start of p[n] that need no escape in a JSON
  * string: all but control characters, the quote and the backslash. */
 size_t js_plain(const char *p, size_t n);
-/* Copy the bytes that js_plain counts to `to` and return their number.  Up to n
- * bytes of `to` may be overwritten: it is other memory, or begins at least 16
- * bytes before p. */
+/* Copy the first js_plain(p, n) bytes of p to `to`; returns how many.  May
+ * overwrite up to n bytes of `to`, which must not overlap p[n] or must begin at
+ * least 16 bytes before p. */
 size_t js_copy_plain(char *to, const char *p, size_t n);
 /* Decode the escape of a JSON string whose backslash is before p.  Writes its
  * character as UTF-8 to `to`, which has room for 4 bytes and may be the place
@@ -63,13 +63,14 @@ size_t js_unescape(const char *p, size_t n, char *to);
 
 /*
  * Large members left as text.  js_parse_parts parses as js_parse does, but
- * leaves parts out: the tree has an empty object or list instead, and the
- * part's p[n] is its text, with `count` members.  n = 0: the part is in the
+ * leaves parts out: the tree has an empty object or list instead of a part, and
+ * p[n] is the part's text, with `count` members.  n = 0: the part is in the
  * tree as usual, because its value does not begin with `open` or because some
  * part occurs twice.
  */
 struct js_part {
-    const char *path; /* such as "model.vocab"; at most 2 names */
+    const char *path; /* path of a member, such as "model.vocab"; at most 2
+                       * names */
     char open;        /* '{' or '[' */
     const char *p;
     size_t n, count;

@@ -12,18 +12,18 @@
 #define RX_LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define RX_OTHERS "| ?[^\\s\\p{L}\\p{N}]+"
 
-/* GPT-2's, the pattern of ByteLevel(use_regex). */
+/* GPT-2's pattern, also of ByteLevel(use_regex). */
 #define RX_GPT2                                                             \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+" RX_OTHERS "|\\s+(?!\\S)|" \
     "\\s+"
 /* tiktoken's cl100k_base: Llama 3. */
 #define RX_LLAMA3 \
     RX_SHORT "|" RX_BEFORE "\\p{L}+|\\p{N}{1,3}" RX_OTHERS "[\\r\\n]*" RX_TAIL
-/* Another spelling of RX_LLAMA3, by tiktoken, which cuts alike. */
+/* tiktoken's spelling of RX_LLAMA3, which cuts the same pieces. */
 #define RX_CL100K                                                       \
     "'(?i:[sdmt]|ll|ve|re)|" RX_BEFORE "+\\p{L}+|\\p{N}{1,3}" RX_OTHERS \
     "+[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"
-/* Qwen 2: numbers digit by digit; 3.5: marks count as letters. */
+/* Qwen 2: numbers digit by digit; Qwen 3.5: marks count as letters, too. */
 #define RX_QWEN2 \
     RX_SHORT "|" RX_BEFORE "\\p{L}+|\\p{N}" RX_OTHERS "[\\r\\n]*" RX_TAIL
 #define RX_QWEN35                                   \
@@ -40,8 +40,8 @@
                        "+" RX_LOWER "*" RX_SHORT "?|\\p{N}{1,3}" RX_OTHERS \
                        "[\\r\\n/]*" RX_TAIL
 
-/* DeepSeek-V3 and R1: three patterns, used one after another: each cuts the
- * pieces that the pattern before it has made. */
+/* DeepSeek-V3 and R1: three patterns, used one after another.  Each cuts the
+ * pieces that the pattern before has made. */
 #define RX_DEEPSEEK_NUMBERS "\\p{N}{1,3}"
 #define RX_DEEPSEEK_HAN                                   \
     "[\xe4\xb8\x80-\xe9\xbe\xa5\xe3\x81\x80-\xe3\x82\x9f" \

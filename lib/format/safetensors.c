@@ -78,7 +78,8 @@ struct st_in {
     struct err *e;
 };
 
-/* Offsets count from the start of the message, 8 bytes before the header. */
+/* Offsets in errors count from the start of the message, 8 bytes before the
+ * header. */
 #define BAD(c, at, ...) \
     err_at((c)->e, (uint64_t)((at) - (c)->begin) + 8, __VA_ARGS__)
 

@@ -21,7 +21,7 @@ extern const char *const format_names[]; /* the words of --format, then NULL */
 struct sheet {
     struct buf *b;
     enum format format;
-    const char *const *column; /* [columns] names of the present list, or
+    const char *const *column; /* [columns] names of the current list, or
                                 * NULL */
     size_t columns, at;        /* number of columns; column of the next cell */
     size_t rows, lists, members;

@@ -50,18 +50,18 @@ struct targets {
     enum targets_kind kind;
     size_t width;         /* numbers per token: the final state's, or k */
     const size_t *block;  /* [nblock] blocks whose outputs to read; borrowed */
-    size_t nblock, depth; /* depth: numbers per token in such an output */
+    size_t nblock, depth; /* depth: numbers per token in a block's output */
     size_t vocab;         /* ids < vocab have probabilities; 0: all ids */
     double cap; /* TARGETS_FINAL: logits z become cap tanh(z/cap); 0: they
                  * stay */
     /* set by targets_read; the view begins at row `row` */
     size_t T, row;
-    struct targets_tensor part[TARGETS_PARTS]; /* indices below; some are
-                                                * unused */
+    struct targets_tensor part[TARGETS_PARTS]; /* indices: enum below; some
+                                                * kinds use fewer */
     struct targets_tensor *hidden; /* [nblock] BF16 or F32, all of one type */
-    struct targets_tensor aligned; /* U8 [B,T] teacher.kind: blocks' outputs are
-                                    * compared where it is not 0; data NULL:
-                                    * everywhere */
+    struct targets_tensor aligned; /* U8 [B,T] teacher.kind: at tokens where it
+                                    * is not 0, blocks' outputs are compared;
+                                    * data NULL: at all tokens */
 };
 
 /* The tensors of each kind. */
@@ -70,8 +70,8 @@ enum {
     TARGETS_IDS = 0,     /* TARGETS_TOP, TARGETS_SHARED: U32 [B,T,k] < V, no id
                         * twice in a token */
     TARGETS_LOGP = 1,    /*   F16 or F32 [B,T,k] at temperature 1 */
-    TARGETS_LSE = 2,     /* TARGETS_TOP: F32 [B,T,2] log sum exp of logits z, of
-                        * z/tau */
+    TARGETS_LSE = 2,     /* TARGETS_TOP: F32 [B,T,2] log sum exp of the logits
+                          * z, and of z/tau */
     TARGETS_REST = 2,    /* TARGETS_SHARED: F32 [B,T] log P */
     TARGETS_ENTRIES = 3, /*   U8 [B,T] kind: n is 0, k, 1 for kind 0, 1, 2 */
     TARGETS_DRAWN = 0,   /* TARGETS_DRAWS: U32 [B,T,k] < V, rising */
