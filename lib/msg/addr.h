@@ -24,15 +24,16 @@ struct addr {
     const char *text; /* the address as given; borrowed */
     char name[256];   /* NAME, PATH or HOST (without brackets) */
     char port[6];
-    size_t size; /* bytes of the ring, its control page included */
-    double wait; /* seconds to wait for the other end; 0: for ever */
+    size_t size; /* bytes of the ring, its page of control words included */
+    double wait; /* seconds to wait for the program at the other end; 0: for
+                  * ever */
 };
 /* 0; -1 and EX_USAGE: a name that is empty, too long or has a character that
  * names may not have; a bad port or option. */
 int addr_parse(struct addr *a, const char *text, struct err *e);
 /* Does text begin with shm:, unix: or tcp:? */
 int addr_is_special(const char *text);
-/* Are both texts (NULL: "-") the same address, options left aside? */
+/* Are both texts (NULL: "-") the same address, apart from options? */
 int addr_same(const char *a, const char *b);
 
 /* addr_of_rank: a copy of text with a rank's number in place of each %r; the

@@ -25,7 +25,7 @@ struct msg_src {
     char *name;     /* name of the stream, for messages */
     uint64_t size;  /* bytes of the whole stream; 0: not known */
     int slow;       /* 1: a read may wait, so a thread reads ahead */
-    int unfinished; /* 1: the stream may end without an `end` message */
+    int unfinished; /* 1: the stream may lack its `end` message */
 };
 /* The end that writes. */
 struct msg_sink {
@@ -33,9 +33,9 @@ struct msg_sink {
     char *name;
     int left;             /* 1: send no more: the reader has left, or a message
                            * broke off half-way */
-    unsigned char *place; /* where the next part of the message begun belongs,
-                           * in memory shared with the reader; NULL: no such
-                           * memory */
+    unsigned char *place; /* address in memory shared with the reader at which
+                           * the next part of the message belongs; NULL: there
+                           * is no such memory */
 };
 
 /* Functions marked ? may be NULL, which means that they do nothing. */
@@ -48,9 +48,9 @@ struct msg_backend {
     void (*src_close)(struct msg_src *s);
     /* Read up to n bytes; returns their number, 0 at the end, -1. */
     ptrdiff_t (*read)(struct msg_src *s, void *p, size_t n, struct err *e);
-    /* Instead of read: give the next whole message.
-     * 1: it is p[n], until release(end), which another thread may call.
-     * 0: there are no more.  -1 and *e. */
+    /* Instead of read: give the next whole message.  1: it is p[n], until
+     * release(end), which another thread may call.  0: no message is left.  -1
+     * and *e. */
     int (*next)(struct msg_src *s, const unsigned char **p, size_t *n,
         uint64_t *end, struct err *e);
     void (*release)(struct msg_src *s, uint64_t end);

@@ -1,7 +1,7 @@
 /*
  * A `batch` message unpacked for a model: ids widened to 32 bits; for each
- * token, where its piece begins and whether its prediction is scored.
- * batch_top.c checks the teacher's tensors.
+ * token, where its piece (a document's tokens in one row) begins and whether
+ * its prediction is scored.  batch_top.c checks the teacher's tensors.
  */
 #ifndef MSG_BATCH_H
 #define MSG_BATCH_H
@@ -17,18 +17,18 @@
 struct batch {
     size_t B, T;
     uint32_t *ids;        /* [B,T]; padding is 0 */
-    uint32_t *first;      /* [B,T] column of the first token of the token's
-                           * piece; BATCH_PAD for padding */
+    uint32_t *first;      /* [B,T] column of the first token of the piece that
+                           * the token is in; BATCH_PAD for padding */
     uint8_t *scored;      /* [B,T] 1: the prediction made at t is scored: token
                            * t+1 is in the same piece and in the loss mask */
     size_t *row_scored;   /* [B] number of scored predictions in each row */
-    size_t nscored, ntok; /* number of scored predictions; of tokens, without
-                           * padding */
+    size_t nscored, ntok; /* number of scored predictions; number of tokens,
+                           * without padding */
     size_t P;             /* number of pieces; they are sorted by row */
     uint32_t *piece_row, *piece_len, *piece_off; /* [P] each */
     uint16_t *piece_source;
     uint64_t *piece_key;
-    size_t cap_bt, cap_p; /* room: B*T; pieces */
+    size_t cap_bt, cap_p; /* room allocated: for B*T tokens; for pieces */
 };
 
 /* Unpack the `batch` message m, which msg_read or batch_check has accepted,

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The set of the ids seen for one token: a hash table with open addressing,
- * whose size is a power of two and at least twice the number of ids.  Entries
- * left from other tokens count as free. */
+/* A set of the ids seen for one token: a hash table with open addressing.  Its
+ * size is a power of two and at least twice the number of ids.  Entries left
+ * from other tokens count as free. */
 struct seen {
     struct entry {
         uint32_t id, token;
@@ -15,8 +15,8 @@ struct seen {
     size_t mask;
 };
 
-/* Add an id of token number `token` (from 1) to the set.  1: it was there
- * already. */
+/* Add an id of token number `token` (from 1) to the set.  Returns 1 if it was
+ * there already. */
 static int
 seen_put(struct seen *s, uint32_t id, uint32_t token)
 {
@@ -197,8 +197,8 @@ check_draws(const struct st_tensor *ids, const struct st_tensor *count,
 {
     const size_t n = ids->shape[2], at = i * n;
     const uint8_t *byte = count->data;
-    size_t sum = 0, before = n; /* count of the entry before; not 0 before the
-                                 * first */
+    size_t sum = 0, before = n; /* count of the entry before; starts as any
+                                 * number but 0 */
 
     for (size_t j = 0; j < n; j++) {
         const uint32_t id = st_u32(ids, at + j);

@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #define STOP_WAIT 2000           /* milliseconds */
-#define SILENCE 10               /* seconds; longer silence is reported */
+#define SILENCE 10               /* seconds of silence after which the other end
+                                  * is reported */
 #define PIPE_ROOM ((size_t)4096) /* bytes that a writable pipe takes at once */
 #define RESENT 5 /* unanswered messages of a machine that is cut off; */
 #define ASKED 3  /* and unanswered questions for room */
@@ -133,9 +134,9 @@ fd_out_begin(struct fd_out *f, const char *name, int fd)
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof silence);
 }
 
-/* Write some of v when the program was told to stop.  The message is still
- * finished, so that an `abort` can follow; but each call writes only what the
- * pipe takes without waiting, and waits at most STOP_WAIT for that room. */
+/* Write some of v after the program was told to stop.  The message is still
+ * finished, so that an `abort` can follow.  But each call writes only what the
+ * pipe takes without waiting, and waits at most STOP_WAIT for room. */
 static ssize_t
 write_some(const struct fd_out *f, const struct iovec *v)
 {

@@ -33,7 +33,7 @@ void fd_in_close(struct fd_in *f);
 struct fd_out {
     const char *name; /* name of the stream, for messages; borrowed */
     int fd;
-    int told; /* a note has said that the reader is silent */
+    int told; /* 1: a note has said that the reader is silent */
 };
 /* The caller keeps fd and closes it. */
 void fd_out_begin(struct fd_out *f, const char *name, int fd);

@@ -11,7 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { BYTES = 65536 }; /* read at a time */
+enum { BYTES = 65536 }; /* bytes read at a time */
 
 int
 http_open(struct http_server *s, const char *option, const char *url,
@@ -104,7 +104,7 @@ http_send(const struct http_server *s, const char *method, const char *path,
         if (r < 0 && errno == EINTR)
             continue;
         if (r <= 0)
-            break; /* the answer tells why, if there is one */
+            break; /* the server's answer, if there is one, tells why */
         sent += (size_t)r;
     }
     buf_release(&b);

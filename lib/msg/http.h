@@ -10,9 +10,9 @@
 struct addrinfo;
 
 struct http_server {
-    char *host;               /* as in the header Host */
+    char *host;               /* as the header Host has it */
     char *path;               /* put before the path of a request, or "" */
-    struct addrinfo *address; /* of host */
+    struct addrinfo *address; /* address of host */
     double seconds; /* a request fails after this time without a byte; 0:
                      * never */
 };

@@ -32,7 +32,7 @@ head_has(const char *head, size_t n, const char *name, const char *value)
     return 0;
 }
 
-/* 1; 0: it is not complete; -1. */
+/* Returns 1; 0: the head is not complete; -1. */
 static int
 take_head(struct http_answer *a, struct err *e)
 {
@@ -48,8 +48,8 @@ take_head(struct http_answer *a, struct err *e)
     return 1;
 }
 
-/* Move bytes of the present chunk to the body, or read the next one's size.
- * 1; 0: more bytes are needed; -1. */
+/* Move bytes of the current chunk to the body, or read the size of the next
+ * chunk.  1; 0: more bytes are needed; -1. */
 static int
 take_chunk(struct http_answer *a, struct err *e)
 {

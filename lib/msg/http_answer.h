@@ -11,12 +11,12 @@
 struct http_answer {
     int status; /* 0: not known yet */
     struct buf body;
-    int whole; /* nothing follows */
+    int whole; /* 1: the answer is complete */
     /* not decoded yet: */
     struct buf raw;
     int chunked;
-    size_t left; /* bytes of the chunk still to come, with the CR and LF that
-                  * end it */
+    size_t left; /* bytes of the chunk still to come, including the CR and LF
+                  * that end it */
 };
 /* Take n bytes that came; n = 0: the connection was closed.  -1 and *e
  * (EX_INPUT): it is not HTTP, or the answer is broken off. */

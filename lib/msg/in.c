@@ -33,7 +33,7 @@ enum { SLOTS = 2 };
 #define ROOM_STEP ((size_t)1 << 16)
 
 struct slot {
-    unsigned char *block; /* memory to free */
+    unsigned char *block; /* allocated memory, which is freed */
     unsigned char *mem;   /* cap bytes in block, aligned to MSG_ALIGN */
     size_t cap;
     int turn; /* 1: the caller waits for this slot: `ahead` does not limit its
@@ -54,10 +54,10 @@ struct msg_in {
     struct msg_rules rules;
     struct slot slot[SLOTS];
     size_t nslot; /* 2 if a thread reads ahead, else 1 */
-    /* Shared by the threads.  filled, taken: number of slots filled, and given
-     * to the caller and back, since the start. */
+    /* Shared by the threads.  filled: number of slots filled since the start;
+     * taken: number of slots that the caller has got and given back. */
     int threaded, stop;
-    size_t ahead; /* at most so many bytes of the next message are read ahead */
+    size_t ahead; /* bytes of the next message that are read ahead, at most */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -67,8 +67,8 @@ struct msg_in {
     int held;            /* 1: the caller holds slot taken % nslot */
     int over;            /* the message held is the last */
     int interrupted;     /* the caller gave up waiting */
-    size_t V;            /* number of ids of the reading model, if the stream
-                          * has more; 0: ids need no check */
+    size_t V;            /* number of ids of the model that reads, if the stream
+                          * has more ids; 0: ids need no check */
     unsigned char *head; /* copy of the `stream` message */
     struct st head_st;
     uint64_t bytes, batches; /* read so far */
@@ -112,9 +112,9 @@ ended_early(struct msg_in *r, struct err *e)
 }
 
 /*
- * Called when as much is read ahead as is allowed: wait until the caller has
- * released its message, then take over the larger buffer of that slot.  So
- * memory never holds more than one message and what is read ahead of the next.
+ * Called when as many bytes are read ahead as allowed: wait until the caller
+ * has released its message, then take over the larger buffer of that slot.  So
+ * memory never holds more than one message and the allowed part of the next.
  */
 static int
 wait_turn(struct msg_in *r, struct slot *s, size_t have, struct err *e)
@@ -436,7 +436,7 @@ msg_in_start(struct msg_src *src, struct err *e)
 }
 
 /* Wait until a slot is filled or stop_asked is set.  A signal does not end the
- * wait for a condition, so it is cut into short waits. */
+ * wait for a condition, so the thread waits for short times only. */
 static void
 wait_slot(struct msg_in *r)
 {
@@ -503,7 +503,7 @@ keep_head(struct msg_in *r, const struct msg *m)
     r->head = xmalloc(m->nraw);
     memcpy(r->head, m->raw, m->nraw);
     parsed = st_parse(&r->head_st, r->head, m->nraw, NULL);
-    assert(parsed == 0); /* it was parsed before */
+    assert(parsed == 0); /* it was parsed without error before */
     (void)parsed;
 }
 
@@ -635,9 +635,8 @@ msg_in_wait(const struct msg_in *r)
 size_t
 msg_in_memory(const struct msg_in *r, size_t n)
 {
-    const size_t most = r->nslot < 2 ? 0 : r->ahead; /* at most so many bytes
-                                                      * are in the second
-                                                      * slot */
+    const size_t most = r->nslot < 2 ? 0 : r->ahead; /* bytes that the second
+                                                      * slot may hold */
 
     n = (n + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
     return msg_src_memory(r->src, n) +

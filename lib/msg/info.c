@@ -141,8 +141,8 @@ read_info_fields(struct stream_info *i, const struct st *s, struct err *e)
         if (!i->algorithm)
             return err_set(e, EX_INPUT, "stream message: algorithm is missing");
     }
-    /* Set pointers into mem only after the last string is in it: it moves when
-     * it grows. */
+    /* Set pointers into mem only after the last string is in mem, which moves
+     * when it grows. */
     buf_adds(&i->mem, names);
     buf_addc(&i->mem, '\0');
     buf_adds(&i->mem, i->tokenizer);

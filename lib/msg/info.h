@@ -33,10 +33,12 @@ struct stream_info {
     int resumed;           /* 1: next_seq, chain and next_tokens are set */
     uint64_t next_seq;     /* number of the first message after the preamble */
     struct chain chain;    /* H(next_seq - 1) */
-    struct chain down;     /* chain_down, the chain of the consumer that is
-                            * continued; without that key, equal to chain */
+    struct chain down;     /* the chain of the consumer that is continued
+                            * (key chain_down); equal to chain if that key is
+                            * missing */
     uint64_t next_tokens;  /* tokens of the messages before next_seq */
-    struct buf mem;        /* the strings that stream_info_read has read */
+    struct buf mem;        /* holds the strings that stream_info_read has
+                            * read */
 };
 /* Returns 0, or -1 and EX_INPUT: a key is missing, malformed or of an unknown
  * version.  stream_info_release frees what it allocates. */

@@ -100,7 +100,7 @@ struct msg_out;
  * shm: a writer waits when the ring is full, and at the end.  From here on
  * SIGPIPE is ignored. */
 struct msg_out *msg_out_open(const char *addr, struct err *e);
-/* Send all messages to one more destination too; call before the first message.
+/* Send all messages to one more destination; call before the first message.
  * There may be MSG_OUTS destinations in all.  The slowest reader sets the pace.
  * A reader that leaves is left out, and the run ends when all have left. */
 #define MSG_OUTS 16
@@ -138,10 +138,10 @@ struct st_out *msg_copy(struct msg_out *w, const struct msg *m);
  * call this before sending it. */
 void msg_out_resume(struct msg_out *w, uint64_t seq, const struct chain *c);
 /* Add to the count of tokens in the `end` message, which readers compare with
- * theirs: ids of docs, piece_len of batches.  msg_copy does so by itself.  A
- * writer of new messages calls this for each of them; if it resumes a stream,
- * it first adds the tokens of the messages before next_seq, before it sends its
- * `stream` message. */
+ * their own count: ids of docs, piece_len of batches.  msg_copy does so by
+ * itself.  A writer of new messages calls this for each of them.  If it resumes
+ * a stream, it first adds the tokens of the messages before next_seq, before it
+ * sends its `stream` message. */
 void msg_out_tokens(struct msg_out *w, uint64_t tokens);
 const struct chain *msg_out_chain(const struct msg_out *w);
 uint64_t msg_out_seq(const struct msg_out *w);

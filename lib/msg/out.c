@@ -28,7 +28,7 @@ struct msg_out {
     uint64_t next_seq;
     struct chain next_chain;
     XXH3_state_t *x;
-    /* The message being sent in parts, if any. */
+    /* The message that is being sent in parts, if any. */
     size_t piece; /* index of the tensor to be sent next */
     size_t owed;  /* bytes of this tensor and of the later ones that are still
                    * to be sent (msg_send_part) */
@@ -180,8 +180,8 @@ msg_copy(struct msg_out *w, const struct msg *m)
     return o;
 }
 
-/* Handle r, what sending to sink i returned.  Returns 0; 1: all readers have
- * left; -1. A note says that a reader has left if others remain. */
+/* Handle r, the result of sending to sink i.  Returns 0; 1: all readers have
+ * left; -1.  If others remain, a note says that a reader has left. */
 static int
 sink_said(struct msg_out *w, size_t i, int r)
 {

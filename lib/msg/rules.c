@@ -198,8 +198,8 @@ msg_end_fill(struct st_out *o, uint64_t seq, const struct chain *c,
     st_out_end(o);
 }
 
-/* Check `end`, which no hash covers: it must be byte for byte what a writer
- * makes. */
+/* Check `end`, which no hash covers.  So it must be byte for byte the message
+ * that a writer makes. */
 static int
 check_end_message(struct msg_rules *r, const struct msg *m, struct err *e)
 {
@@ -261,7 +261,7 @@ check_place(struct msg_rules *r, struct msg *m, struct err *e)
                      : "the first message is %.40s, not stream",
             kind);
     if (r->begun == 1 && r->info.resumed && m->kind != MSG_TEACHER) {
-        /* a resumed stream goes on after its preamble: with its seq and
+        /* after its preamble, a resumed stream continues with its own seq and
          * chain */
         r->next = r->info.next_seq;
         r->h = r->info.chain;

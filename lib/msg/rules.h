@@ -23,7 +23,7 @@ struct msg_rules {
      * seen. */
     int begun, teacher, body, ended;
     uint64_t vocab;    /* the teacher's vocabulary; 0: unknown */
-    struct st_out out; /* the `end` message as it must be */
+    struct st_out out; /* the `end` message that the stream must have */
     XXH3_state_t *x;
 };
 void msg_rules_init(struct msg_rules *r);
@@ -33,7 +33,7 @@ void msg_rules_release(struct msg_rules *r);
  * holds its reason. */
 int msg_rules_check(struct msg_rules *r, struct msg *m, uint64_t *tokens,
     struct err *e);
-/* Call after checking the `stream` message, and only that, to continue a stream
+/* Call after checking the `stream` message, and no other, to continue a stream
  * that is stored up to `end`.  The next message takes the place of `end`. */
 int msg_rules_go_on(struct msg_rules *r, const struct msg *end, struct err *e);
 /* Check that every element of a U16 or U32 tensor is < vocab. */

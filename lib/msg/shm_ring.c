@@ -25,13 +25,14 @@ enum {
     RECORD = 16, /* bytes: u64 length of the message, u64 its offset in the
                   * record */
     SPINS = 500,
-    TICK = 100000000, /* nanoseconds between looks at the other end */
+    TICK = 100000000, /* nanoseconds between two checks of the other end (a
+                       * tick) */
     PATIENCE = 20,    /* ticks that a writer waits for its reader after
                        * stop_asked */
-    DEAD = 50,        /* looks that find no writer, after which a reader gives
+    DEAD = 50,        /* checks that find no writer, after which a reader gives
                        * up */
-    TRIES = 100       /* attempts to create a name that other processes want
-                       * too */
+    TRIES = 100       /* attempts to create a name that other processes also try
+                       * to create */
 };
 enum { VERSION = 1, WRITER = 0, READER = 1 };
 #define NEED_READER SIZE_MAX /* see is_ready */
@@ -73,10 +74,10 @@ struct ring {
     struct io_guard *guard; /* reports reads beyond a segment that was shrunk */
     uint64_t pos;           /* bytes reserved (writer) or given out (reader) */
     _Atomic int woken;
-    int told;           /* a note has said that the other end is stopped or
+    int told;           /* 1: a note has said that the other end is stopped or
                          * late */
-    double began, wait; /* writer: clock_now() when it began, and how many
-                         * seconds it waits for a reader; 0: for ever */
+    double began, wait; /* writer: clock_now() when it began; seconds that it
+                         * waits for a reader, 0: for ever */
 };
 
 static size_t
@@ -209,8 +210,8 @@ sleep_on(struct ring *r, size_t n)
     atomic_store(&other->watched, 0);
 }
 
-/* Called after a tick without a change: is the other end still there?  0: wait
- * on; else as wait_ready. */
+/* Called after a tick without a change: check that the other end is still
+ * there.  0: wait on; else as wait_ready. */
 static int
 look_around(struct ring *r)
 {
@@ -258,8 +259,8 @@ wait_ready(struct ring *r, size_t n)
         } else {
             k = 1;
         }
-        if (k != 0) /* what the other end published before it left still
-                     * counts */
+        if (k != 0) /* messages published before the other end left still
+                     * count */
             return is_ready(r, n) ? 0 : k;
     }
     if (r->told) {
@@ -316,8 +317,8 @@ map_segment(struct ring *r, size_t size, struct err *e)
     return 0;
 }
 
-/* Allocate a new segment's memory now, since a page that cannot be had later
- * would mean a SIGBUS; then fill in its head. */
+/* Allocate a new segment's memory now, since a page that the system cannot
+ * provide later would cause a SIGBUS; then fill in its head. */
 static int
 fill_segment(struct ring *r, size_t want, struct err *e)
 {
@@ -346,7 +347,7 @@ fill_segment(struct ring *r, size_t want, struct err *e)
 }
 
 /* Check that a named segment belongs to this user and only this user can write
- * it: another could change or shrink it while we use it. */
+ * it: another user could change or shrink it while it is in use. */
 static int
 check_owner(int fd, const struct addr *a, const char *name, struct err *e)
 {
@@ -563,7 +564,7 @@ ring_attach(const struct addr *a, struct err *e)
     struct ring *r = NULL;
     int fd = -1, told = 0, k = 0, dead = 0;
 
-    /* A segment that exists but has no writer is left from another run. */
+    /* A segment that exists but has no writer was left by another run. */
     if (clear_stale(a, name, &fd, e) < 0) {
         free(name);
         return NULL;

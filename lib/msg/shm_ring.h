@@ -66,7 +66,7 @@ struct ring_msg {
  * died, and everything it published was given out.  -1: EX_INPUT: damage;
  * EX_SYS: ring_wake was called. */
 int ring_next(struct ring *r, struct ring_msg *m, struct err *e);
-/* Release all messages up to the one that ends at `end`, that one included.  A
+/* Release all messages up to and including the one that ends at `end`.  A
  * thread other than ring_next's may call it. */
 void ring_release(struct ring *r, uint64_t end);
 /* Called by another thread: let ring_next return -1 from now on, even if it

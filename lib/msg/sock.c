@@ -78,7 +78,7 @@ resolve(struct places *p, const struct addr *a, struct err *e)
 }
 
 /* Wait until fd is ready for `events`, for at most ms milliseconds.  Returns 1;
- * 0: it is not; -1: an error, or stop_asked is set. */
+ * 0: fd is not ready; -1: an error, or stop_asked is set. */
 static int
 wait_fd(int fd, short events, int ms)
 {
@@ -143,7 +143,7 @@ struct guest {
     double until;         /* clock_now() at which the guest is dropped */
     enum proof_side side; /* the side of this end */
     size_t n;             /* bytes of `said` that have arrived */
-    /* mine: this end's hello; said: the other end's hello and proof */
+    /* mine: hello of this end; said: hello and proof of the other end */
     unsigned char mine[HELLO_SIZE], said[HELLO_SIZE + PROOF_SIZE];
 };
 
@@ -195,7 +195,7 @@ foreign(const struct addr *a, struct err *e)
         "what answers there is no program of retort of this version", e);
 }
 
-/* Receive more from g until n bytes are there.  MET: they are; NOT_YET;
+/* Receive more from g until n bytes have come.  MET: they have; NOT_YET;
  * FAILED. */
 static int
 hear_more(struct guest *g, size_t n, const struct addr *a, struct err *e)
@@ -457,7 +457,7 @@ is_loopback(const struct place *p)
         : memcmp(&v6.sin6_addr, &in6addr_loopback, sizeof v6.sin6_addr) == 0;
 }
 
-/* If other machines can connect, note who may. */
+/* If other machines can connect, note which users may. */
 static void
 note_open_port(const struct place *p, const struct addr *a)
 {
@@ -531,8 +531,8 @@ let_in(struct guests *g, int s, const struct addr *a, enum sock_role role,
     close(fd);
 }
 
-/* Read from all connections.  MET: *fd is the one whose other end has given its
- * proof. */
+/* Read from all connections.  MET: *fd is the connection whose other end has
+ * given its proof. */
 static int
 hear_all(struct guests *g, int *fd, const struct addr *a, enum sock_role role,
     const char *whom)
@@ -600,8 +600,8 @@ try_listen(int *fd, const struct places *p, const struct addr *a,
     return k;
 }
 
-/* Turn on TCP keep-alive: it finds within two minutes that the other machine is
- * cut off. */
+/* Turn on TCP keep-alive, which finds within two minutes that the other machine
+ * is cut off. */
 static void
 set_options(int fd, const struct addr *a)
 {

@@ -1,16 +1,16 @@
 /*
- * Sockets for streams: how the two ends of unix:PATH and tcp:HOST:PORT meet.
+ * Sockets for streams: how the two ends of unix:PATH and tcp:HOST:PORT connect.
  *
  * Either end may start first.  An end connects if somebody listens at the
  * address.  Else it listens itself, if HOST is an address of its machine, and
  * at that address only.
  *
- * The ends speak in turn; the one that connects begins.  Each sends a hello of
- * 32 bytes: "retort-ipc-3 rd\n" or "... wr\n", then 16 random bytes.  Then each
+ * The ends speak in turn; the connecting end begins.  Each sends a hello of 32
+ * bytes: "retort-ipc-3 rd\n" or "... wr\n", then 16 random bytes.  Then each
  * sends a proof of 32 bytes (proof.h) that it knows RETORT_TOKEN; over unix
- * sockets the word is empty.  The listener hears several connections at a time,
- * and closes the others when one has proved that it knows the word.  The
- * messages that follow are neither encrypted nor authenticated.
+ * sockets that word is empty.  The listening end hears several connections at a
+ * time, and closes the others when one has given its proof.  The messages that
+ * follow are neither encrypted nor authenticated.
  */
 #ifndef MSG_SOCK_H
 #define MSG_SOCK_H

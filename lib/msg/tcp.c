@@ -47,8 +47,8 @@ struct tcp_src {
     struct msg_src base;
     struct fd_in in;
     XXH3_state_t *x;
-    uint64_t left, hash; /* left: bytes of the frame still to come; hash: its
-                          * checksum */
+    uint64_t left, hash; /* left: bytes of the frame still to come; hash:
+                          * checksum of the frame */
 };
 
 static int
@@ -128,8 +128,8 @@ struct tcp_sink {
     struct fd_out out;
     int fd;           /* the descriptor of out, which this struct owns; -1:
                        * none */
-    struct buf whole; /* the message begun, gathered because its checksum is
-                       * sent before it */
+    struct buf whole; /* the message begun, gathered here because its checksum
+                       * is sent first */
 };
 
 static int

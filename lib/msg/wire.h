@@ -20,14 +20,14 @@
 enum msg_kind msg_kind_of(const char *name);
 /* XXH3-128 of p[n], in canonical byte order. */
 void chain_of(struct chain *c, const void *p, size_t n);
-/* chain_begin starts a hash, of the chain `before` (NULL: none) and of what
- * XXH3_128bits_update then adds; chain_end sets *c to the hash. */
+/* chain_begin starts a hash of the chain `before` (NULL: none) and of the bytes
+ * that XXH3_128bits_update then adds; chain_end sets *c to the hash. */
 void chain_begin(XXH3_state_t *x, const struct chain *before);
 void chain_end(XXH3_state_t *x, struct chain *c);
 /* Parse a decimal number without sign or leading zero.  0; -1: it is none. */
 int msg_number(const char *s, uint64_t *r);
-/* Find, in steps, the length of the message at p, of which n bytes are there.
- * 0: if *need > n, call again when *need bytes are there; else *need is the
+/* Find the length of the message at p, of which n bytes have come, in steps.
+ * 0: if *need > n, call again when *need bytes have come; else *need is the
  * length.  -1 and EX_INPUT: no message begins here. */
 int msg_size(const void *p, size_t n, size_t *need, struct err *e);
 /* Number of tokens in m, without padding. */
