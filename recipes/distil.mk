@@ -163,7 +163,7 @@ programs:
 
 # Settings are kept beside the files that they made, as lines NAME=VALUE.
 # changed: print those of the lines $(1) that differ in the files $(2).  A
-# setting that a file does not have was not known then, so it had no value.
+# setting that a file lacks did not exist at that time, so it had no value.
 lines   = $(foreach v,$(2),'$(v)=$(subst ','\'',$(strip $($(v))))')
 changed = printf '%s\n' $(1) | grep -vxF $(addprefix -f ,$(2)) | \
     while IFS= read -r s; do \

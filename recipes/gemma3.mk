@@ -1,4 +1,4 @@
-# Distil Gemma 3 270M, without as many parameters as 4 of its 18 blocks have.
+# Distil Gemma 3 270M without as many parameters as 4 of its 18 blocks have.
 # Channels of all blocks or whole blocks are removed, whichever costs less.  The
 # text is in nine languages: LibreOffice's help, the Universal Declaration of
 # Human Rights, and corpus/.  The student is evaluated on other pages, other

@@ -1,6 +1,6 @@
 # Cut SmolLM2-135M-Instruct to 84 M parameters and distil it on the Universal
 # Declaration of Human Rights in the 24 languages of the EU, then evaluate it on
-# articles that are trained on in no language; or do so with text of your own.
+# articles that are trained on in no language.  Or use text of your own.
 #
 #    make -f recipes/smollm2.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #

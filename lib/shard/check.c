@@ -1,6 +1,6 @@
 /*
  * Checks a shard directory from end to end: see check.h.  Everything is read
- * once.  Checked are the hashes, then the messages, then that a writer would
+ * once: the hashes are checked, then the messages, then that a writer would
  * write this index for them.
  */
 #include "shard/check.h"
@@ -21,7 +21,8 @@ struct check {
     const struct manifest *m;
     struct shard_buf buf;
     struct msg_rules rules;
-    struct index_make index;     /* made from the messages, as a writer would */
+    struct index_make index;     /* the index made from the messages, as a
+                                  * writer would make it */
     struct shard_source *source; /* [65536] documents and tokens of each
                                   * source */
     struct buf pend;             /* beginning of a message that goes on in the
@@ -112,7 +113,7 @@ check_frame(struct check *c, size_t shard, size_t i,
     const struct shard_frame *f = &x->frame[i];
     struct seek_entry s = { f->csize, f->dsize, 0 };
 
-    /* set_frame's error says where */
+    /* the error that set_frame sets says where */
     if (set_frame(c->s, shard, i, &c->buf, e) < 0)
         return -1;
     XXH3_128bits_update(c->hash, c->buf.comp, f->csize);
@@ -128,8 +129,8 @@ check_frame(struct check *c, size_t shard, size_t i,
     return 0;
 }
 
-/* Check that the seek table has these frames; add it to the file's hash, as the
- * end of the file. */
+/* Check that the seek table has these frames, and add it, as the end of the
+ * file, to the file's hash. */
 static int
 check_table(struct check *c, const struct shard_index *x,
     const struct buf *seek, struct err *e)

@@ -2,8 +2,8 @@
  * Check a whole directory: manifest, sizes, hashes, seek tables, frames, every
  * message, the index against the messages, the chain, and sums.  0; -1 and
  * EX_INPUT, with shard, frame and byte offset of the first damage.  partial:
- * accept a directory whose manifest says `open`.  tick (may be NULL) is called
- * with the number of compressed bytes checked so far.
+ * accept a directory whose manifest says `open`, that is, not finished.  tick
+ * (may be NULL) is called with the number of compressed bytes checked so far.
  */
 #ifndef LIB_SHARD_CHECK_H
 #define LIB_SHARD_CHECK_H

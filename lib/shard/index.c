@@ -13,7 +13,7 @@ static const char magic[8] = { 'R', 'E', 'T', 'O', 'R', 'T', 'I', 'X' };
 /* The header of the file. */
 struct index_head {
     char magic[8];
-    uint32_t version, bytes; /* 1; 128, the bytes of this header */
+    uint32_t version, bytes; /* version 1; 128, the bytes of this header */
     uint64_t nframe, nmsg, ndoc, npart;
     uint64_t file_bytes, raw_bytes;
     unsigned char file_hash[16], chain[16];

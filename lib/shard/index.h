@@ -25,13 +25,13 @@ struct shard_frame {
     uint64_t raw;          /* offset of its content */
     uint64_t hash;         /* XXH3-64 of the compressed frame */
     uint32_t csize, dsize; /* bytes, compressed and decompressed */
-    uint32_t msg, nmsg;    /* number of the first message that begins in it; how
-                            * many begin in it */
+    uint32_t msg, nmsg;    /* number of the first message that begins in the
+                            * frame; how many begin in it */
 };
 struct shard_msg {
     uint64_t raw, len; /* offset and length, bytes */
     uint64_t seq;
-    uint64_t tokens; /* without padding; 0 unless docs or batch */
+    uint64_t tokens; /* tokens without padding; 0 unless docs or batch */
     uint64_t first;  /* documents or rows of this shard before this message */
     uint32_t n;      /* documents of docs, rows of batch; else 0 */
     uint32_t frame;  /* the frame in which it begins */
@@ -40,11 +40,11 @@ struct shard_msg {
 };
 struct shard_doc {     /* docs shards: every document, in order */
     uint32_t msg;      /* number of its message in the shard */
-    uint32_t off, len; /* number of its first token in that message; number of
-                        * its tokens */
+    uint32_t off, len; /* number of the document's first token in that message;
+                        * number of its tokens */
     uint16_t source, zero;
 };
-struct shard_part { /* docs shards: sums for each frame and source; in order of
+struct shard_part { /* docs shards: sums for each frame and source, sorted by
                      * frame, then source */
     uint64_t tokens;
     uint32_t frame, ndoc;
@@ -57,10 +57,11 @@ struct shard_index {
     const struct shard_part *part;
     size_t nframe, nmsg, ndoc, npart;
     uint64_t bytes, raw; /* bytes of the shard file; of its content */
-    uint64_t raw_at;     /* bytes of the content of all shards before it */
+    uint64_t raw_at;     /* bytes of the content of all earlier shards */
     uint64_t first_seq;
-    struct chain before, file;     /* H of the message before its first one;
-                                    * XXH3-128 of the shard file */
+    struct chain before, file;     /* hash H of the message before the
+                                    * shard's first message; XXH3-128 of the
+                                    * shard file */
     uint64_t table_at, table_hash; /* offset of the seek table, and its
                                     * XXH3-64 */
 };
@@ -101,8 +102,8 @@ int index_view(struct shard_index *x, const unsigned char *p, size_t n,
 int index_view_frames(struct shard_index *x, const unsigned char *p, size_t n,
     struct err *e);
 int index_check_docs(const struct shard_index *x, struct err *e);
-/* Set *at and *bytes to where the documents are, as the header says.  Nothing
- * else of the header is checked. */
+/* Set *at and *bytes to the place of the documents, as the header gives it.
+ * Nothing else of the header is checked. */
 void index_docs_at(const unsigned char *p, size_t n, size_t *at, size_t *bytes);
 /* XXH3-128 of an index without its documents: of everything needed to find
  * frames. */

@@ -66,7 +66,8 @@ begin_made(struct shard_make *k, enum msg_kind kind, const char *name)
     struct msg_rules *r = &k->rules;
     char hex[33];
 
-    /* a resumed stream goes on after its preamble: with its seq and chain */
+    /* after its preamble, a resumed stream continues with its own seq and
+     * chain */
     if (r->begun == 1 && r->info.resumed && kind != MSG_TEACHER) {
         r->next = r->info.next_seq;
         r->h = r->info.chain;

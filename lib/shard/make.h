@@ -6,7 +6,7 @@
  * chain.
  * shardmk_copy does the same for a copy of m: it adds the other metadata of m
  * (without the key cursor if the argument cursor is 0) and the tensors of m.
- * The tensor `instead`, unless NULL, takes the place of the one of its name.
+ * The tensor `instead`, unless NULL, replaces the tensor of m with its name.
  * Both return an st_out, to which the caller may add more.  The caller keeps
  * the tensors' data until shardmk_send, which checks the message as any reader
  * would, and stores it.

@@ -20,7 +20,7 @@ struct shard_source {
     uint64_t docs, tokens; /* docs: documents, or pieces of batches */
 };
 struct shard_file {
-    char *name; /* "00000.shard.zst"; the index is then "00000.index" */
+    char *name; /* "00000.shard.zst"; its index is "00000.index" */
     uint64_t bytes, raw, frames, messages; /* bytes: of the file; raw: of its
                                             * content */
     uint64_t docs, tokens; /* docs: documents, or rows of batches; tokens:
@@ -28,7 +28,7 @@ struct shard_file {
     struct chain hash;     /* XXH3-128 of the file */
     uint64_t index_bytes;
     struct chain index_hash;
-    struct chain frames_hash; /* hash of the index except its documents */
+    struct chain frames_hash; /* hash of the index without its documents */
 };
 struct manifest {
     int complete;    /* 1: complete, 0: open */

@@ -3,9 +3,9 @@
  *
  * Only the frames are needed: each has its own checksum and holds whole
  * messages (or a part of one too large for a frame).  Manifest, index and seek
- * table are used where they are good: with them frames are found quickly, and
- * it is known what lost frames held.  The messages found are numbered anew and
- * stored as a new stream.
+ * table are used where they are good: they show where the frames are, and what
+ * lost frames held.  The messages found are numbered anew and stored as a new
+ * stream.
  */
 #include "base/bytes.h"
 #include "base/io.h"
@@ -112,7 +112,7 @@ save_message(struct repair *r, struct msg *m, struct err *e)
     if (!kind || !seq || msg_number(seq, &m->seq) < 0)
         return err_set(e, EX_INPUT, "a message without kind or seq");
     m->kind = msg_kind_of(kind);
-    /* already stored: from a shard file that was replaced but not yet
+    /* stored already: it is also in a shard file that was replaced but not yet
      * removed */
     if (m->seq < r->next)
         return 0;
@@ -189,8 +189,8 @@ decode_frame(struct repair *r, const unsigned char *p, size_t n, size_t dsize)
     return NULL;
 }
 
-/* Save frame i of a shard.  If the frame is lost, x, the shard's index if that
- * is good (else NULL), tells what it held. */
+/* Save frame i of a shard.  If the frame is lost, x tells what it held: the
+ * shard's index if that is good, else NULL. */
 static int
 save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
     const struct frame_span *s, const struct shard_index *x, struct err *e)
@@ -205,7 +205,7 @@ save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
         why = decode_frame(r, f->p + s->at, (size_t)s->csize, (size_t)s->dsize);
     if (!why) {
         k = keep_content(r, e);
-        if (k < 0) /* an error of writing, which names its own file */
+        if (k < 0) /* an error of writing names its own file */
             return e && e->code == EX_SYS
                 ? -1
                 : err_prefix(e, "%s: frame %zu at byte %" PRIu64, path, i,
@@ -267,7 +267,7 @@ by_table(const struct io_map *f, size_t *n)
 }
 
 /* Find frames by looking at every byte for a frame's header.  Decoding shows,
- * by the checksum, which are real. */
+ * by the checksum, which of them are real. */
 static struct frame_span *
 by_looking(enum codec c, const struct io_map *f, size_t *n)
 {

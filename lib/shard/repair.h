@@ -3,12 +3,12 @@
  * another directory, `out`, which must be new unless o->force.  Frames are
  * found by the index, else by the seek table, else by searching the file.
  *   o     codec, level and sizes: used only if the manifest is damaged;
- *         otherwise the old ones stay
+ *         otherwise those of `dir` are used
  *   head  tokenizer, bos and eos: used if the first message of a directory of
  *         documents is lost; vocab and sources then come from the manifest.  If
- *         that is damaged too, or head is NULL, it is EX_INPUT
+ *         the manifest is damaged too, or head is NULL: -1 and EX_INPUT
  *   say   called with a line for each loss; may be NULL
- *   l     gets what is lost; shard_loss_release frees its memory
+ *   l     set to what is lost; shard_loss_release frees its memory
  *
  * Returns 0, and out is a complete directory; or -1.  A manifest or shard that
  * cannot be read for now (EX_SYS) does not count as damaged.

@@ -1,9 +1,9 @@
 /*
  * Reads shard directories: see set.h.
  *
- * Hashes form a chain: the manifest ends with its own hash; it holds the hashes
- * of the indexes; an index holds those of the frames and of the seek table.  So
- * a frame can be read alone, and every byte of it is checked before it is
+ * Hashes form a chain: the manifest ends with its own hash and holds the hashes
+ * of the indexes; an index holds the hashes of the frames and the seek table.
+ * So a frame can be read alone, and every byte of it is checked before it is
  * decoded.  Sizes and shapes are checked too, since somebody may have made a
  * directory to deceive, hashes included.
  */
@@ -31,9 +31,9 @@ enum { OPEN_FILES = 32 };
 struct shard {
     struct shard_index x;
     struct io_map map;
-    int mapped;  /* 1: the index is mapped, and was found good, documents left
-                  * aside */
-    int whole;   /* 1: its documents were found good too */
+    int mapped;  /* 1: the index is mapped, and all but its documents was found
+                  * good */
+    int whole;   /* 1: the documents in the index were found good, too */
     int checked; /* 1: the file's size and seek table were found good */
     int fd;      /* descriptor of the shard file, or -1 */
 };
@@ -142,7 +142,7 @@ compare_index(const struct shard_file *f, const struct shard_index *x,
     return 0;
 }
 
-/* Tell the system to read the index from disk now, except its documents. */
+/* Tell the system to read the index from disk now, without its documents. */
 static void
 fetch_frames(const struct io_map *m)
 {
@@ -195,7 +195,7 @@ open_index(struct shard_set *s, size_t i, int whole, struct err *e)
     char name[SHARD_NAME], *path;
     int r = 0;
 
-    /* in a small index, leaving out the documents saves nothing */
+    /* skipping the documents of a small index saves nothing */
     whole |= f->index_bytes < 65536;
     if (whole ? h->whole : h->mapped)
         return &h->x;
@@ -228,7 +228,7 @@ set_frames(struct shard_set *s, size_t i, struct err *e)
     return open_index(s, i, 0, e);
 }
 
-/* Read n bytes at `at`; to get fewer is an error. */
+/* Read n bytes at `at`; fewer bytes are an error. */
 static int
 read_at(int fd, void *p, size_t n, uint64_t at, struct err *e)
 {

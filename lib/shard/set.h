@@ -71,8 +71,9 @@ struct shard_buf {
     struct frame_dec *dec;
     enum codec codec; /* codec that dec decodes */
     struct st st;
-    int valid;       /* 1: raw holds frame `frame` of shard `shard` ... */
-    struct chain of; /* ... of the directory whose manifest has this hash */
+    int valid;       /* 1: raw holds frame `frame` of shard `shard` of directory
+                      * `of` */
+    struct chain of; /* hash of the directory's manifest */
     size_t shard, frame;
 };
 void shard_buf_release(struct shard_buf *b);

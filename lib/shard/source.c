@@ -10,8 +10,8 @@ struct set_src {
     struct msg_src base;
     struct shard_set *set;
     struct shard_buf buf; /* holds the frame that is being given out */
-    size_t pos, have;     /* bytes of that frame given out; bytes that it has;
-                           * both 0 at first */
+    size_t pos, have;     /* bytes of that frame given out; bytes in it; both 0
+                           * at first */
     size_t shard, frame;  /* the next frame to read */
 };
 

@@ -28,8 +28,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Full units are compressed when there are UNITS of them per thread, or one per
- * thread and UNIT_BYTES in all, or UNIT_BYTES_MAX in all. */
+/* Full units are compressed when there are UNITS of them for each thread; or
+ * one for each thread, and UNIT_BYTES in all; or UNIT_BYTES_MAX in all. */
 enum { UNITS = 4 };
 #define UNIT_BYTES ((size_t)16 << 20)
 #define UNIT_BYTES_MAX ((size_t)256 << 20)
@@ -50,11 +50,11 @@ struct shard_writer {
     char *dir;
     int lock; /* descriptor of the locked dir */
     struct shard_opts o;
-    struct manifest m; /* its counts include the unfinished shard */
-    int had_manifest;  /* m was read from the directory */
+    struct manifest m; /* counts include the unfinished shard */
+    int had_manifest;  /* 1: m was read from the directory */
     struct stream_info info;
-    /* begun: begin_directory was called; resuming: the stream continues one
-     * that is stored; has_head: the teacher has a head; failed: writing has
+    /* begun: begin_directory was called; resuming: the stream continues a
+     * stored stream; has_head: the teacher has a head; failed: writing has
      * failed */
     int begun, resuming, has_head, failed;
     int appending;     /* 1: messages are added to a complete directory, in
@@ -95,7 +95,8 @@ inspect_folder(struct shard_writer *w, struct err *e)
     free(path);
     if (w->had_manifest && !w->o.force)
         return manifest_read(&w->m, w->dir, e);
-    if (w->had_manifest) { /* a damaged one will be replaced: do not read it */
+    if (w->had_manifest) { /* a damaged manifest will be replaced: do not read
+                            * it */
         if ((ours = manifest_is_ours(w->dir, e)) == 0)
             return err_set(e, EX_USAGE,
                 "%s: is no shard directory: its " SHARD_MANIFEST
@@ -197,7 +198,7 @@ shardw_manifest(const struct shard_writer *w)
 
 /* ---- beginning ---- */
 
-/* Go on with the codec and sizes with which the directory was begun. */
+/* Continue with the codec and sizes with which the directory was begun. */
 static void
 keep_recorded(struct shard_writer *w)
 {
@@ -237,7 +238,7 @@ begin_new(struct shard_writer *w, struct err *e)
         return -1;
     manifest_begin(&w->m, &w->info);
     w->m.codec = w->o.codec;
-    /* store the number that 0 stands for: the default may have changed when the
+    /* store the level that 0 stands for: the default may be another when the
      * directory is resumed */
     w->m.level = w->o.level ? w->o.level : codec_level_default(w->o.codec);
     w->m.frame_size = w->o.frame_size;

@@ -27,13 +27,13 @@ struct shard_opts {
     enum codec codec;
     int level;           /* 0: the codec's default */
     uint64_t shard_size; /* bytes of a shard file at which it is closed */
-    uint64_t frame_size; /* bytes of content of a frame; a larger message has
-                          * one of its own */
-    uint64_t frame_max;  /* content of one frame at most, bytes: a larger
-                          * message takes several frames; 0: 1 GiB */
+    uint64_t frame_size; /* bytes of content of a frame; a larger message has a
+                          * frame of its own */
+    uint64_t frame_max;  /* most bytes of content of one frame: a larger message
+                          * takes several frames; 0: 1 GiB */
     int force;
     size_t threads; /* threads that compress; 0: one per processor.  The bytes
-                     * written do not depend on it. */
+                     * written do not depend on their number. */
 };
 struct shard_writer;
 struct shard_writer *shardw_open(const char *dir, const struct shard_opts *o,

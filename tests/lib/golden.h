@@ -90,8 +90,8 @@ golden_doubles(const struct golden *g, const char *name)
     return x;
 }
 
-/* The largest difference of got from a tensor, relative to the tensor's largest
- * element. */
+/* The largest difference between got and a tensor, relative to the tensor's
+ * largest element. */
 static inline double
 golden_off(const float *got, const struct st_tensor *want)
 {

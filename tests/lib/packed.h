@@ -1,5 +1,5 @@
-/* A batch of several tiles: rows of one document, of two and of three, and one
- * of four that ends in padding. */
+/* A batch of several tiles: rows of one document, of two and of three, and a
+ * row of four documents that ends in padding. */
 #ifndef TESTS_LIB_PACKED_H
 #define TESTS_LIB_PACKED_H
 
@@ -54,8 +54,8 @@ packed_add(void *ctx, size_t i, float *dx)
 }
 
 /* The gradients of the sum of weight [1+L,B,T,d] * (final states, outputs of
- * blocks), computed n rows at a time, with `how` of bwd_new: a malloc'd array,
- * one group after another. */
+ * blocks), computed n rows at a time, with the option `how` of bwd_new: a
+ * malloc'd array, one group after another. */
 static inline float *
 packed_gradient(struct tmodel *t, const uint32_t *ids, const uint32_t *first,
     const float *weight, size_t threads, size_t n, int how)

@@ -27,7 +27,8 @@ struct sample {
     const struct chain *chain; /* chain before message `from`, if from > 0 */
     uint64_t tokens;           /* tokens before message `from` */
     size_t stop;               /* break off before message `stop`; 0: never */
-    int abort;                 /* break off by msg_abort, else without an end */
+    int abort;                 /* 1: break off by msg_abort; 0: without an
+                                * end */
 };
 
 static inline uint32_t

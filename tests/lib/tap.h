@@ -46,8 +46,8 @@ near(double a, double b, double atol, double rtol)
     return 0;
 }
 
-/* The maximum of the distances so far and the next one, `off`; a NaN counts as
- * infinity, so that no later distance hides it. */
+/* The maximum of the earlier distances, `most`, and the next one, `off`; a NaN
+ * counts as infinity, so that no later distance hides it. */
 static inline double
 farther(double most, double off)
 {

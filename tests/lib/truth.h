@@ -113,7 +113,7 @@ forget(struct truths *a)
     free(a->tokens);
 }
 
-/* Is a piece equal to its part of the document?  Counts its tokens. */
+/* Does a piece equal its part of the document?  Counts its tokens. */
 static inline int
 check_piece(struct truths *a, const char *source, const uint32_t *ids,
     const uint8_t *mask, uint64_t key, size_t off, size_t len, size_t *which)
@@ -134,7 +134,7 @@ check_piece(struct truths *a, const char *source, const uint32_t *ids,
     return 1;
 }
 
-/* The largest distance, in tokens, of a source from its share. */
+/* The largest distance, in tokens, of a source's tokens from its share. */
 static inline double
 off_share(const struct truths *a, const uint64_t *had, const double *share)
 {
@@ -150,7 +150,7 @@ off_share(const struct truths *a, const uint64_t *had, const double *share)
 struct seen {
     size_t batches, rows, pieces, bad, cursor, T;
     uint64_t tokens, wrong;
-    double off;     /* largest off_share, in tokens */
+    double off;     /* largest result of off_share, in tokens */
     uint64_t apart; /* sum of distances of consecutive keys */
 };
 
