@@ -22,11 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT ((size_t)128 << 10)  /* bytes of a block's text */
-#define DOCS 1024                 /* most documents in a block */
-#define FLIGHT ((size_t)16 << 20) /* bytes read but not put at which reading
+#define TEXT ((size_t)128 << 10) /* bytes of a block's text */
+#define DOCS 1024                /* most documents in a block */
+#define FLIGHT \
+    ((size_t)16 << 20) /* bytes read but not put at which reading
                                    * pauses */
-#define KEEP ((size_t)2 << 20)    /* a block with more bytes is freed, not
+#define KEEP \
+    ((size_t)2 << 20) /* a block with more bytes is freed, not
                                    * reused */
 
 /* Scratch memory of a thread. */
