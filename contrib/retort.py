@@ -15,7 +15,6 @@ the programs zstd or lz4.  Programs read what a Writer wrote.
 """
 import json
 import os
-import struct
 import subprocess
 
 import numpy as np
@@ -34,33 +33,35 @@ class Message:
 
     def __init__(self, raw):
         self.raw = raw
-        n, = struct.unpack_from("<Q", raw)
+        n = int.from_bytes(raw[:8], "little")
         header = json.loads(raw[8:8 + n])
-        self.meta = header.pop("__metadata__")
+        self.meta, self.tensors = header.pop("__metadata__"), {}
         self.kind = self.meta["kind"]
         self.dtypes = {name: t["dtype"] for name, t in header.items()}
-        self.tensors = {}
         for name, t in header.items():
             begin, end = t["data_offsets"]
             data = np.frombuffer(raw, np.uint8, end - begin, 8 + n + begin)
             self.tensors[name] = data.view(DTYPES[t["dtype"]]).reshape(t["shape"])
 
     def f32(self, name):
-        x = self.tensors[name]
-        if self.dtypes[name] == "BF16":
-            return (x.astype(np.uint32) << 16).view(np.float32)
-        return x.astype(np.float32)
+        x, bits = self.tensors[name], self.dtypes[name] == "BF16"
+        return (x.astype("u4") << 16).view("f4") if bits else x.astype("f4")
+
+
+def take(f, n):
+    if len(got := f.read(n)) < n:
+        raise ValueError("the stream breaks off in a message")
+    return got
 
 
 def read_raw(f):
     """The bytes of the next message of a binary file; b"" at its end."""
-    raw = f.read(8)
-    if raw:
-        raw += f.read(struct.unpack("<Q", raw)[0])
-        ends = [t["data_offsets"][1] for name, t in json.loads(raw[8:]).items()
-                if name != "__metadata__"]
-        raw += f.read(max(ends, default=0))
-    return raw
+    if not (first := f.read(1)):
+        return b""
+    size = first + take(f, 7)
+    header = take(f, int.from_bytes(size, "little"))
+    ends = [t["data_offsets"][1] for t in json.loads(header).values() if "dtype" in t]
+    return size + header + take(f, max(ends, default=0))
 
 
 def files_of(source):
@@ -122,7 +123,7 @@ class Writer:
             data += x.tobytes()
         text = json.dumps(header, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 8)
-        raw = struct.pack("<Q", len(text)) + text + data
+        raw = len(text).to_bytes(8, "little") + text + data
         self.f.write(raw)
         self.h, self.seq = xxhash.xxh3_128(self.h + raw).digest(), self.seq + 1
 
@@ -134,8 +135,7 @@ class Writer:
         of = "doc" if kind == "docs" else "piece"
         length = arrays[of + "_len"]
         for name in filter(lambda name: name.startswith(of), TYPES):
-            x = arrays.get(name, [0] * len(length))
-            arrays[name] = np.asarray(x, TYPES[name])
+            arrays[name] = np.asarray(arrays.get(name, [0] * len(length)), TYPES[name])
         arrays["ids"] = np.asarray(ids, self.id_type)
         self.tokens += int(np.sum(length))
         self.message(kind, arrays, cursor=cursor)

@@ -5,12 +5,14 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/median.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/prog.h"
+#include "cli/progress.h"
 #include "format/json.h"
 
 #include <math.h>
@@ -44,7 +46,7 @@ static void
 read_options(struct watched *w)
 {
     char *path = xasprintf("%s/options.json", w->dir);
-    json_t *all = json_load_file(path, 0, NULL);
+    json_t *all = js_load(path, JS_MAX, NULL);
     const json_t *steps = json_object_get(json_object_get(all, "run"), "steps");
 
     w->total = json_is_integer(steps) ? (double)json_integer_value(steps) : NAN;
@@ -79,14 +81,6 @@ read_watched(struct watched *w)
 
 /* ---- figures ---- */
 
-static int
-compare_reals(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Median of the last n values of a column that are numbers; NAN: none is. */
 static double
 recent_median(const struct log *g, int column, size_t n)
@@ -98,14 +92,13 @@ recent_median(const struct log *g, int column, size_t n)
     for (size_t i = g->n - n; i < g->n; i++)
         if (isfinite(g->v[column][i]))
             v[k++] = g->v[column][i];
-    qsort(v, k, sizeof *v, compare_reals);
-    m = k > 0 ? v[k / 2] : NAN;
+    m = median(v, k);
     free(v);
     return m;
 }
 
-/* Seconds by which steps took longer than the median step, counting steps that
- * took three times as long or longer. */
+/* A step stalled if it took at least three times the median of all steps: the
+ * sum of what such steps took beyond the median, in seconds. */
 static double
 stalled_seconds(const struct log *g)
 {
@@ -128,18 +121,6 @@ add_figure(struct buf *b, const char *format, double v)
     buf_addf(b, " %8s", isfinite(v) ? text : "-");
 }
 
-static void
-add_duration(struct buf *b, double s)
-{
-    if (s >= 86400.0)
-        buf_addf(b, "%.1f d", s / 86400.0);
-    else if (s >= 3600.0)
-        buf_addf(b, "%.0f:%02.0f h", floor(s / 3600.0),
-            floor(fmod(s, 3600.0) / 60.0));
-    else
-        buf_addf(b, "%.0f:%02.0f", floor(s / 60.0), floor(fmod(s, 60.0)));
-}
-
 /* Append what the run is doing: time left, or that it ended, stopped or is
  * silent. */
 static void
@@ -147,17 +128,18 @@ add_state(struct buf *b, const struct watched *w)
 {
     const double step = recent_median(&w->log, SECONDS, RECENT);
     const double done = w->log.n > 0 ? w->log.v[STEP][w->log.n - 1] : 0.0;
+    char text[40];
 
     if (w->ended || (w->log.n > 0 && done >= w->total)) {
         buf_adds(b, "  ended");
     } else if (!w->locked) {
         buf_adds(b, "  stopped");
     } else if (w->silent > 60.0 + 10.0 * (isfinite(step) ? step : 0.0)) {
-        buf_adds(b, "  silent ");
-        add_duration(b, w->silent);
+        buf_addf(b, "  silent %s",
+            progress_clock(w->silent, text, sizeof text));
     } else if (isfinite(step * (w->total - done))) {
-        buf_adds(b, "  ");
-        add_duration(b, step * (w->total - done));
+        buf_addf(b, "  %s",
+            progress_clock(step * (w->total - done), text, sizeof text));
     } else {
         buf_adds(b, "  runs");
     }

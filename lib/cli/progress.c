@@ -203,9 +203,8 @@ human(double x, char *out, size_t n)
     return out;
 }
 
-/* 75 -> "1:15" */
-static const char *
-clock_text(double s, char *out, size_t n)
+const char *
+progress_clock(double s, char *out, size_t n)
 {
     const unsigned long t = s < 3.6e8 ? (unsigned long)(s + 0.5) : 360000000;
 
@@ -261,7 +260,8 @@ compose(char *line, size_t size, double now)
     if (job.total > 0)
         ADD(" (%.0f %%)", 100.0 * done / job.total);
     if (rate > 0 && job.total > done)
-        ADD(", %s left", clock_text((job.total - done) / rate, a, sizeof a));
+        ADD(", %s left",
+            progress_clock((job.total - done) / rate, a, sizeof a));
     if (*extra != '\0')
         ADD(", %s", extra);
     if (rate > 0)

@@ -9,6 +9,8 @@
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
+#include <stddef.h>
+
 /* Begin a job of `total` units (0: unknown).  The unit "B" or "bytes" is shown
  * as MB and so on.  what and unit are not copied. */
 void progress_begin(const char *what, double total, const char *unit);
@@ -22,6 +24,10 @@ void progress_total(double total);
  * call often. */
 void progress_at(double done, const char *extra);
 void progress_end(void);
+
+/* Write seconds to out [n] as hours, minutes and seconds, "1:15" or "2:00:05";
+ * returns out. */
+const char *progress_clock(double s, char *out, size_t n);
 
 /* Text to write before a line on stderr: it erases the progress line that this
  * or another process has drawn there. */

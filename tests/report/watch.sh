@@ -37,7 +37,7 @@ equal 'no line is wider than 80 columns' "$(cat wide)" ''
 cp out one
 touch -d '1 hour ago' second/metrics.tsv
 report watch -q --once first second >out
-like 'a run whose log is old is silent' '^b .* silent 1:00 h$' out
+like 'a run whose log is old is silent' '^b .* silent 1:00:00$' out
 
 run broken 20 0.25
 report watch -q --once broken >out
@@ -51,12 +51,12 @@ unlike 'runs on other batches have no difference' '^b - a' out
 mkdir early
 printf 'step\tloss\n' >early/metrics.tsv
 ok 'a run without a step is drawn' report watch --once early
-like 'it is said to have no step' 'no step yet' out
+like 'the run is said to have no step' 'no step yet' out
 status 3 'a run that is no folder is refused' report watch --once nowhere
-like 'it is named' 'nowhere' err
+like 'the message names the folder that is missing' 'nowhere' err
 printf 'step\tloss\n1\n' >early/metrics.tsv
 status 3 'a malformed log is refused' report watch --once early
-like 'its line is named' 'metrics.tsv: line 2' err
+like 'the message names the line of the log' 'metrics.tsv: line 2' err
 if has_terminal; then
     printf '{"run": {"steps": 20}, "finished": 20}\n' >second/options.json
     TERM=xterm terminal 'report watch -q --every 0.2s first second'
@@ -67,7 +67,8 @@ if has_terminal; then
     like 'watching ends when a run has stopped before its last step' \
         'status 0' screen
 else
-    skip 'a terminal is drawn' 'no terminal'
+    skip 'a terminal is drawn until all runs have ended' 'no terminal'
+    skip 'watching ends when a run has stopped' 'no terminal'
 fi
 
 # --- TensorBoard; the golden file is TensorBoard's own ---
@@ -80,5 +81,5 @@ same 'the file is that of the record writer of TensorBoard' \
 ok 'a second export replaces the file' report export --tensorboard logs x
 status 3 'a folder without steps is refused' report export --tensorboard logs logs
 status 2 'an export without a format is refused' report export x
-like 'the option is named' 'tensorboard' err
+like 'the message names the option that is missing' 'tensorboard' err
 done_testing
