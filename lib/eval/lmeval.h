@@ -13,8 +13,8 @@ struct lmeval {
     struct tokenizer *tok;
     struct tok_scratch *scratch;
     const char *label; /* label of the model, for messages */
-    char *prefix;      /* most tokens that the model takes at once */
-    size_t most;       /* tokens that the model takes at most */
+    char *prefix;      /* text of the prefix token (BOS, or EOS), or NULL */
+    size_t most;       /* most tokens that the model takes at once */
     size_t V;          /* all models that read the tokens know the ids below
                         * V */
 };

@@ -20,13 +20,14 @@ struct head {
     uint64_t with; /* hash of what the results depend on */
 };
 struct mark {
-    uint64_t n, hash; /* size and hash of the bytes that follow */
+    uint64_t n, hash; /* size and hash of the record that follows */
 };
 
 struct resume {
     const char *path;
     int fd, ready;        /* ready: 1: b has been read from the file */
-    uint64_t at, size, n; /* offset in the file; its size; records read */
+    uint64_t at, size, n; /* offset in the file; size of the file; records
+                           * read */
     struct buf b;         /* the current record, without its mark */
     size_t taken;         /* bytes of b that resume_pass has read */
     int failed;           /* 1: the input is not the file's; `why` says how it

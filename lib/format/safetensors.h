@@ -89,7 +89,7 @@ int st_parse(struct st *s, const void *p, size_t n, struct err *e);
 void st_release(struct st *s);
 
 const struct st_tensor *st_find(const struct st *s, const char *name);
-const char *st_meta(const struct st *s, const char *key); /* t may be NULL */
+const char *st_meta(const struct st *s, const char *key); /* or NULL: none */
 /* Find tensor `name` and check its dtype and shape (SIZE_MAX: any); NULL: the
  * error names it. */
 const struct st_tensor *st_need(const struct st *s, const char *name,

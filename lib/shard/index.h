@@ -24,7 +24,7 @@ struct shard_frame {
     uint64_t at;           /* offset of the frame in the shard file */
     uint64_t raw;          /* offset of its content */
     uint64_t hash;         /* XXH3-64 of the compressed frame */
-    uint32_t csize, dsize; /* bytes, compressed and decompressed */
+    uint32_t csize, dsize; /* bytes of the frame, compressed and decompressed */
     uint32_t msg, nmsg;    /* number of the first message that begins in the
                             * frame; how many begin in it */
 };
@@ -33,7 +33,7 @@ struct shard_msg {
     uint64_t seq;
     uint64_t tokens; /* tokens without padding; 0 unless docs or batch */
     uint64_t first;  /* documents or rows of this shard before this message */
-    uint32_t n;      /* documents of docs, rows of batch; else 0 */
+    uint32_t n;      /* documents of a docs message, rows of a batch; else 0 */
     uint32_t frame;  /* the frame in which it begins */
     uint32_t kind;   /* enum msg_kind */
     uint32_t zero;

@@ -52,8 +52,8 @@ struct manifest {
 };
 /* Read and check DIR/manifest.json.  EX_SYS: it cannot be read. */
 int manifest_read(struct manifest *m, const char *dir, struct err *e);
-/* Is DIR/manifest.json that of a shard directory, even if damaged?  Returns 1;
- * 0: no, or there is none; -1: it cannot be read. */
+/* Is DIR/manifest.json a shard directory's manifest, even a damaged one?
+ * Returns 1; 0: no, or there is no such file; -1: it cannot be read. */
 int manifest_is_ours(const char *dir, struct err *e);
 /* Begin a manifest with the content, tokenizer and sources of a `stream`
  * message; all counts are 0. */
