@@ -21,10 +21,8 @@
 
 #define BLOCK ((size_t)256 << 10)
 #define TAR_BLOCK 512
-#define ZIP_END (65535 + 22)            /* bytes of a zip's last record, at
-                                         * most */
-#define RATIO_FROM ((uint64_t)64 << 20) /* bytes below which --max-ratio does
-                                         * not apply */
+#define ZIP_END (65535 + 22)            /* most bytes of a zip's last record */
+#define RATIO_FROM ((uint64_t)64 << 20) /* fewer bytes may exceed any ratio */
 
 struct origin *
 origin_ref(struct origin *o)

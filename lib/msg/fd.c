@@ -17,8 +17,7 @@
 #include <unistd.h>
 
 #define STOP_WAIT 2000           /* milliseconds */
-#define SILENCE 10               /* seconds of silence after which the other end
-                                  * is reported */
+#define SILENCE 10               /* seconds; longer silence is reported */
 #define PIPE_ROOM ((size_t)4096) /* bytes that a writable pipe takes at once */
 #define RESENT 5 /* unanswered messages of a machine that is cut off; */
 #define ASKED 3  /* and unanswered questions for room */

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { YOUNG = 10 }; /* seconds; the writer of a younger segment may not have
-                      * locked it yet */
+/* Seconds; the writer of a younger segment may not have locked it yet. */
+enum { YOUNG = 10 };
 
 int
 shm_lock(int fd, int role)

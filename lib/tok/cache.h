@@ -22,12 +22,9 @@
 #define CACHE_IDS 16       /* pieces with more ids are not kept */
 #define CACHE_BITS 17      /* log2 of the most pairs of small slots: 8 MiB */
 #define CACHE_LEAST 10     /* log2 of the fewest pairs of small slots */
-#define CACHE_LARGER 2     /* log2 of pairs of small slots per large slot: 2
-                            * MiB */
-#define CACHE_ALL 4        /* all threads' caches together: at most 4 of the
-                            * largest */
-#define CACHE_ELSEWHERE 15 /* as the number of ids: the ids are in a large
-                            * slot */
+#define CACHE_LARGER 2     /* log2 of pairs per large slot: 2 MiB */
+#define CACHE_ALL 4        /* all threads' caches: at most 4 of the largest */
+#define CACHE_ELSEWHERE 15 /* as number of ids: see the large slot */
 
 /* The key's last byte begins at this bit of key[1].  Lower 4 bits of the byte:
  * the piece's length in bytes.  Upper 4: its number of ids, or
