@@ -6,10 +6,8 @@ and route.K as experts.py; no gradients.  Routers' weights are large, so that no
 experts are equal, and shifts (e_score_correction_bias) are in float32 with numbers
 that bfloat16 does not have, so large that they change choices.
 --sweep makes other configurations and lets the test compare them."""
-import json
 import os
 import re
-import subprocess
 import sys
 
 import torch
@@ -141,12 +139,7 @@ def golden(out, name):
     cfg.architectures = [type(m).__name__]
     cfg.dtype = 'bfloat16'
     cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)
-    # transformers as shipped, in float32, reads the files and comes near
-    plain = getattr(transformers, type(m).__name__).from_pretrained(
-        f'{out}/{name}', dtype=torch.float32, attn_implementation='eager')
-    off = (plain(ids[:1]).logits[0] - logits[0]).abs().max().item()
-    print(name, sum(p.numel() for p in m.parameters()), 'parameters; float32 off by %.1e' % off)
-    assert off <= 1e-4 * logits.abs().max(), off
+    experts.reads_back(f'{out}/{name}', m, ids, logits)
 
 
 def sweep(out, test):
@@ -154,19 +147,7 @@ def sweep(out, test):
     MODELS.update(SWEEP)
     for name in SWEEP:
         golden(f'{out}/tests/golden/experts', name)
-        path = f'{out}/tests/golden/experts/{name}/config.json'
-        for keys in 'new', 'old':
-            cfg = json.load(open(path))
-            if keys == 'old':   # as the models of transformers 4
-                cfg['rope_scaling'] = cfg.pop('rope_parameters')
-                cfg['rope_theta'] = cfg['rope_scaling'].pop('rope_theta')
-                cfg.pop('head_dim', None)
-                json.dump(cfg, open(path, 'w'))
-            r = subprocess.run([os.path.abspath(test), name], text=True,
-                               capture_output=True, env=dict(os.environ, RETORT_TOP=out))
-            bad = [x for x in r.stdout.splitlines() if x.startswith('not ok')]
-            failed += r.returncode != 0
-            print('FAILED' if r.returncode else 'ok', name, keys, *bad, r.stderr[-200:])
+        failed += experts.compare(test, out, name)
     sys.exit(failed > 0)
 
 

@@ -16,6 +16,7 @@ Router weights are ten times the others, so that no two experts are equal."""
 import json
 import os
 import re
+import subprocess
 import sys
 
 import gguf
@@ -220,14 +221,14 @@ def grads(cfg, m):
     return out
 
 
-def golden(out, name):
-    cfg, m = make(name)
+def run_rows(m, forward, vocab, experts, k):
+    """Run m on 2 rows of 20 ids whose texts have the lengths ROWS.  Returns ids,
+    first, logits, the sum of cross entropies and their number, the loss of load
+    balance of each row, and route: the k experts of each token, by block."""
     gen = torch.Generator().manual_seed(SEED + 1)
-    ids = torch.randint(0, cfg.vocab_size, (2, 20), generator=gen)
-    first, logits, ce, n = torch.zeros(2, 20), torch.zeros(2, 20, cfg.vocab_size), 0, 0
-    k = cfg.num_experts_per_tok
-    experts = getattr(cfg, 'num_local_experts', None) or cfg.num_experts
-    tensors, route, aux = {}, {}, []
+    ids = torch.randint(0, vocab, (2, 20), generator=gen)
+    first, logits, ce, n = torch.zeros(2, 20), torch.zeros(2, 20, vocab), 0, 0
+    route, aux = {}, []
     for b, lens in enumerate(ROWS):
         at, seen = 0, {}
         for length in lens:
@@ -245,6 +246,45 @@ def golden(out, name):
             route.setdefault(i, []).append(top.indices[:, :k].to(torch.uint8))
         aux.append(sys.modules[type(m).__module__].load_balancing_loss_func(
             tuple(seen.values()), experts, k))
+    return ids, first, logits, ce, n, aux, {
+        f'route.{i}': torch.stack(r) for i, r in route.items()}
+
+
+def reads_back(path, m, ids, logits, **more):
+    """transformers as shipped, in float32, reads the files and comes near."""
+    plain = getattr(transformers, type(m).__name__).from_pretrained(
+        path, dtype=torch.float32, attn_implementation='eager', **more).float()
+    off = (plain(ids[:1]).logits[0] - logits[0]).abs().max().item()
+    print(path, sum(p.numel() for p in m.parameters()), 'parameters; float32 off by %.1e' % off)
+    assert off <= 1e-4 * max(1, logits.abs().max()), off
+
+
+def compare(test, out, name):
+    """Run the test on the golden `name` of out with new keys, then with those of
+    transformers 4.  Returns how many runs failed."""
+    failed, path = 0, f'{out}/tests/golden/experts/{name}/config.json'
+    for keys in 'new', 'old':
+        cfg = json.load(open(path))
+        if keys == 'old' and (cfg['rope_parameters'] or {}).get('rope_theta'):
+            cfg['rope_scaling'] = cfg.pop('rope_parameters')
+            cfg['rope_theta'] = cfg['rope_scaling'].pop('rope_theta')
+            if 'kv_lora_rank' in cfg:
+                cfg.pop('head_dim', None)
+            json.dump(cfg, open(path, 'w'))
+        r = subprocess.run([os.path.abspath(test), name], text=True,
+                           capture_output=True, env=dict(os.environ, RETORT_TOP=out))
+        bad = [x for x in r.stdout.splitlines() if x.startswith('not ok')]
+        failed += r.returncode != 0
+        print('FAILED' if r.returncode else 'ok', name, keys, *bad, r.stderr[-200:])
+    return failed
+
+
+def golden(out, name):
+    cfg, m = make(name)
+    k = cfg.num_experts_per_tok
+    experts = getattr(cfg, 'num_local_experts', None) or cfg.num_experts
+    ids, first, logits, ce, n, aux, tensors = run_rows(
+        m, forward, cfg.vocab_size, experts, k)
     (ce / n).backward(retain_graph=True)
     for key, g in grads(cfg, m).items():
         tensors['grad.' + key] = g.float().contiguous()
@@ -255,7 +295,6 @@ def golden(out, name):
             tensors['aux.' + key] = g.float().contiguous()
     tensors |= dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits,
                     aux=torch.stack(aux).detach())
-    tensors |= {f'route.{i}': torch.stack(r) for i, r in route.items()}
     of = measure(m, ids)
     kept = {i: x[2].topk(3).indices.sort().values.to(torch.uint8) for i, x in of.items()}
     tensors |= {f'experts.{i}': x for i, x in of.items()}
@@ -274,12 +313,7 @@ def golden(out, name):
     cfg.architectures = [type(m).__name__]
     cfg.dtype = 'bfloat16'
     cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)
-    # transformers as shipped, in float32, reads the files and comes near
-    plain = getattr(transformers, type(m).__name__).from_pretrained(
-        f'{out}/{name}', dtype=torch.float32, attn_implementation='eager')
-    off = (plain(ids[:1]).logits[0] - logits[0]).abs().max().item()
-    assert off <= 1e-4, off
-    print(name, sum(p.numel() for p in m.parameters()), 'parameters; float32 off by %.1e' % off)
+    reads_back(f'{out}/{name}', m, ids, logits)
 
 
 if __name__ == '__main__':

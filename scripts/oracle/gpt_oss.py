@@ -9,10 +9,8 @@ of a bias is [E, outputs]; gate and up apart.  Routers' weights and sinks are la
 so that no two experts are equal and sinks matter; so are the experts' gates and
 ups, so that some are beyond swiglu_limit.
 --sweep makes other configurations and lets the test compare them."""
-import json
 import os
 import re
-import subprocess
 import sys
 
 import gguf
@@ -20,8 +18,9 @@ import numpy as np
 import torch
 import transformers
 
+import experts
 import st
-from family import ROWS, SEED, double
+from family import SEED, double
 
 E, K, L = 5, 2, 2
 # the corners of yarn lie between two dimensions, at 1.07 and 2.41 of 0..3
@@ -165,27 +164,8 @@ def forward(m, ids):
 
 def golden(out, name):
     cfg, m = make(name)
-    gen = torch.Generator().manual_seed(SEED + 1)
-    ids = torch.randint(0, cfg.vocab_size, (2, 20), generator=gen)
-    first, logits, ce, n = torch.zeros(2, 20), torch.zeros(2, 20, cfg.vocab_size), 0, 0
-    tensors, route, aux = {}, {}, []
-    for b, lens in enumerate(ROWS):
-        at, seen = 0, {}
-        for length in lens:
-            z, of = forward(m, ids[b:b + 1, at:at + length])
-            logits[b, at:at + length], first[b, at:at + length] = z.detach().float(), at
-            ce = ce - torch.log_softmax(z[:-1], -1).gather(
-                1, ids[b, at + 1:at + length, None]).sum()
-            at, n = at + length, n + length - 1
-            for i, r in of.items():
-                seen.setdefault(i, []).append(r)
-        for i in seen:
-            seen[i] = torch.cat(seen[i])
-            top = seen[i].detach().sort(1, descending=True)
-            assert (top.values[:, :-1] - top.values[:, 1:])[:, :K].min() > 1e-3
-            route.setdefault(i, []).append(top.indices[:, :K].to(torch.uint8))
-        aux.append(sys.modules[type(m).__module__].load_balancing_loss_func(
-            tuple(seen.values()), E, K))
+    ids, first, logits, ce, n, aux, tensors = experts.run_rows(
+        m, forward, cfg.vocab_size, E, K)
     (ce / n).backward(retain_graph=True)
     for key, p in m.named_parameters():
         tensors |= {'grad.' + a: g.float().contiguous()
@@ -196,7 +176,6 @@ def golden(out, name):
                 if '.router.' in key}
     tensors |= dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits,
                     aux=torch.stack(aux).detach())
-    tensors |= {f'route.{i}': torch.stack(r) for i, r in route.items()}
     meta = dict(made_by='scripts/oracle/gpt_oss.py OUTDIR', seed=SEED,
                 ce='%.17g' % (ce / n).item(), versions=st.versions(torch, transformers))
     os.makedirs(f'{out}/{name}', exist_ok=True)
@@ -210,14 +189,9 @@ def golden(out, name):
             'model.embed_tokens', 'lm_head'])
         write_gguf(f'{out}/{name}.gguf', cfg, m)
     cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)
-    # transformers as shipped, in float32, reads the files and comes near
-    more = (dict(quantization_config=transformers.Mxfp4Config(dequantize=True))
-            if 'mxfp4' in name else {})
-    plain = transformers.GptOssForCausalLM.from_pretrained(
-        f'{out}/{name}', dtype=torch.float32, attn_implementation='eager', **more).float()
-    off = (plain(ids[:1]).logits[0] - logits[0]).abs().max().item()
-    print(name, sum(p.numel() for p in m.parameters()), 'parameters; float32 off by %.1e' % off)
-    assert off <= 1e-4 * logits.abs().max(), off
+    experts.reads_back(f'{out}/{name}', m, ids, logits, **(
+        dict(quantization_config=transformers.Mxfp4Config(dequantize=True))
+        if 'mxfp4' in name else {}))
 
 
 def sweep(out, test):
@@ -245,18 +219,7 @@ def sweep(out, test):
     for name in more:
         MODELS[name] = more[name]
         golden(f'{out}/tests/golden/experts', name)
-        for keys in 'new', 'old':
-            path = f'{out}/tests/golden/experts/{name}/config.json'
-            cfg = json.load(open(path))
-            if keys == 'old' and (cfg['rope_parameters'] or {}).get('rope_theta'):
-                cfg['rope_scaling'] = cfg.pop('rope_parameters')
-                cfg['rope_theta'] = cfg['rope_scaling'].pop('rope_theta')
-                json.dump(cfg, open(path, 'w'))
-            r = subprocess.run([os.path.abspath(test), name], text=True,
-                               capture_output=True, env=dict(os.environ, RETORT_TOP=out))
-            bad = [x for x in r.stdout.splitlines() if x.startswith('not ok')]
-            failed += r.returncode != 0
-            print('FAILED' if r.returncode else 'ok', name, keys, *bad, r.stderr[-200:])
+        failed += experts.compare(test, out, name)
     sys.exit(failed > 0)
 
 
