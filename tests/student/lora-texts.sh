@@ -22,7 +22,7 @@ END
 grpo() {
     run=$1
     shift
-    student grpo -q -m base -o "$run" --reward 'awk -f judge.awk' -B 8 \
+    student grpo -q -m base -o "$run" --reward "awk -f judge.awk" -B 8 \
         --group 4 -n 8 --lr 1e-2 --schedule constant --lora 4 "$@" p.jsonl
 }
 # near RUN [option ...]: an adapter, by a teacher and batches of 8 texts
@@ -76,7 +76,7 @@ ok 'a DoRA is trained' grpo dora --lora-dora --lora-rs --steps 3 --beta 0.1
 equal "a DoRA's log probabilities are those of generation" \
     "$(column drift dora | sort -u)" 0
 
-student grpo -q -m base -o killed --reward 'awk -f judge.awk' -B 8 --group 4 \
+student grpo -q -m base -o killed --reward "awk -f judge.awk" -B 8 --group 4 \
     -n 8 --lr 1e-2 --schedule constant --lora 4 --steps 10 --save 2 --keep 0 \
     --beta 0.1 p.jsonl &
 victim=$!
@@ -159,7 +159,7 @@ cp base/config.json base/model.safetensors bare
 for type in q8_0 q4_0; do
     ok "the model is quantised to $type" convert -q --dtype $type bare $type.gguf
     ok "an adapter of $type is trained" student grpo -q -m $type.gguf -t tok \
-        -o $type --reward 'awk -f judge.awk' -B 8 --group 4 -n 8 --lr 1e-2 \
+        -o $type --reward "awk -f judge.awk" -B 8 --group 4 -n 8 --lr 1e-2 \
         --schedule constant --lora 4 --beta 0.1 --steps 3 p.jsonl
     equal "training has the log probabilities of generation with $type" \
         "$(column drift $type | sort -u)" 0
@@ -189,7 +189,7 @@ done
 has_ranks 'adapters on texts over ranks' || done_testing
 for n in 1 2 4; do
     ok "$n ranks train an adapter by rewards" ranks $n student grpo -q \
-        -m base -o g$n --reward 'awk -f judge.awk' -B 8 --group 4 -n 8 \
+        -m base -o g$n --reward "awk -f judge.awk" -B 8 --group 4 -n 8 \
         --lr 1e-2 --lora 4 --beta 0.1 --steps 3 --deterministic -j 1 p.jsonl
     ok "$n ranks train an adapter by a teacher" ranks $n student on-policy -q \
         -m base -o t$n --score-with teacher -B 8 -n 8 --lr 1e-2 --lora 4 \
