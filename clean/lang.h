@@ -18,8 +18,9 @@ struct langs {
  * built in, or has no such code. */
 int langs_add(struct langs *l, const char *lang, struct inputs *in,
     struct err *e);
-/* Returns the source of text[n] (UTF-8): that of the text's language; und if
- * CLD2 is not sure, or the language was not added.  Thread-safe. */
+/* The index of the source of text[n] (UTF-8): the source of the text's
+ * language, or of "und" if CLD2 is not sure or the language was not added.
+ * Thread-safe. */
 size_t langs_detect(const struct langs *l, const char *text, size_t n);
 
 #endif

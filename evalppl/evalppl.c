@@ -55,14 +55,15 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
         "report the n documents with the highest KL (without a base: the "
         "highest loss)"),
     OPT_STR(0, "detail", &a.detail, "file",
-        "write mean losses by source, context, class of token and confidence"),
+        "write mean losses by source, length of context, class of token and "
+        "confidence"),
     OPT_STR(0, "token-losses", &a.losses, "file",
         "write the loss of every token, as TSV"),
     OPT_GROUP("protocol"),
     OPT_ENUM(0, "protocol", &a.protocol, protocol_name, "name",
         "how text is cut and scored"),
     OPT_SIZE('c', "context", &a.c, 2, 1 << 24, "tokens",
-        "tokens of a window of text (batches: a row is a window)"),
+        "tokens of a window of text (with --protocol batches: of a row)"),
     OPT_SIZE(0, "stride", &a.stride, 0, 1 << 24, "tokens",
         "tokens from the beginning of a window to that of the next one, for "
         "--protocol hf (0: half a window)"),

@@ -161,7 +161,7 @@ warm_up(struct bench *b, size_t k)
     }
 }
 
-/* Measure all turns, each with all sides. */
+/* Measure all rounds; each of them measures every model or server. */
 static void
 measure_turns(struct bench *b)
 {

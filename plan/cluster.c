@@ -46,7 +46,7 @@ put_keys(struct buf *b, const struct job *j, const struct cluster_args *a)
     buf_release(&cell);
 }
 
-/* Say why the prediction may be further off than published runs. */
+/* Say why the prediction may be less exact than those of published runs. */
 static void
 tell_reasons(const struct job *j)
 {

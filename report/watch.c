@@ -171,9 +171,8 @@ add_run(struct buf *b, const struct watched *w, char letter)
     buf_addc(b, '\n');
 }
 
-/* Append the mean difference of the losses of run k and the first, step by
- * step, over the second half of the steps that both have, if they saw the same
- * batches. */
+/* If runs k and the first saw the same batches, append the mean over the second
+ * half of their common steps of run k's loss less that of the first. */
 static void
 add_difference(struct buf *b, const struct watched *first,
     const struct watched *w, char letter)

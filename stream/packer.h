@@ -2,10 +2,10 @@
  * Packs pieces of documents into rows of T tokens.
  *
  *   best    keeps a window of PACK_WINDOW pieces.  A row takes the longest
- *           piece, and those others that fill the rest best, long pieces rather
- *           than many.  If a gap is left, it tries the next longest piece
- *           instead, at most PACK_TRIES lengths.  A piece that has waited for
- *           PACK_AGE rows is taken first.
+ *           piece, and then the set of pieces that fills the rest of the row
+ *           best, few long pieces rather than many.  If a gap is left, the row
+ *           begins with the next longest piece instead, at most PACK_TRIES
+ *           times.  A piece that has waited for PACK_AGE rows is taken first.
  *   concat  one document after the other; a row ends at T tokens, and the
  *           document continues in a later row
  *   none    one piece per row
@@ -15,9 +15,9 @@
  *
  * Best-fit packing is that of Ding et al., Fewer Truncations Improve Language
  * Modeling, arXiv:2404.10830, with two changes: documents come as a stream, and
- * sets of pieces are chosen.  For lognormal documents of mean 823, padding is
- * 0.02 % at T = 2048 and 0.3 % at T = 1024.  Taking the longest piece that
- * fits, again and again, leaves 0.5 % at T = 2048.
+ * a row is filled by a set of pieces chosen together.  For lognormal documents
+ * of mean 823, padding is 0.02 % at T = 2048 and 0.3 % at T = 1024.  Taking the
+ * longest piece that fits, again and again, leaves 0.5 % at T = 2048.
  */
 #ifndef STREAM_PACKER_H
 #define STREAM_PACKER_H

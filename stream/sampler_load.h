@@ -20,7 +20,8 @@ struct part_doc {
  * allocation of the struct. */
 struct part {
     size_t n;             /* documents */
-    struct part_doc *doc; /* [n+1]; off of the last: number of tokens of all */
+    struct part_doc *doc; /* [n+1]; doc[n].off: number of tokens of all
+                           * documents */
     unsigned char *ids;   /* NULL: lengths only */
     uint8_t *mask;        /* loss mask, allocated apart; NULL: all count */
     size_t own, bytes;    /* bytes of the allocation, without and with mask */

@@ -90,7 +90,7 @@ extern const char *const options_dtypes[], *const options_wires[];
         "none)"),                                                              \
     OPT_REAL(0, "ema", &(a).ema, 0, 0.9999999, "x",                            \
         "finish with a moving average of the weights, of which each step "     \
-        "keeps this share, such as 0.999 (0: with the weights)")
+        "keeps this share, such as 0.999 (0: with the last weights)")
 
 #define OPTIONS_WEIGHTS(a)                                                     \
     OPT_GROUP("weights"),                                                      \

@@ -124,7 +124,8 @@ put_target_logp(const struct student_top *t, const struct align_target *a,
     return (float)log(fmax(1.0 - sum, LEAST_REST));
 }
 
-/* Send the log-probabilities, and keep the rests. */
+/* Send the log-probabilities; keep, for each prediction, the log of the
+ * probability of all other tokens. */
 static int
 send_logp(struct student_top *t, const struct student_told *told, size_t n,
     struct msg_out *w, struct err *e)

@@ -306,7 +306,8 @@ dir_new_check(const char *path, struct err *e)
     return r < 0 ? -1 : 0;
 }
 
-/* Make the mark and lock it.  Returns its descriptor, or -1. */
+/* Create the file DIR_MARK in tmp, which marks a folder that is being written,
+ * and lock it.  Returns its descriptor, or -1. */
 static int
 put_mark(const char *tmp, struct err *e)
 {

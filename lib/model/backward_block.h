@@ -41,8 +41,9 @@ struct grads {
                        * NULL */
     float *dsink;     /* [B,Tp,H] each query's term of the gradient of the
                        * sinks; NULL: no sinks */
-    const double *dp; /* [B,E] from the loss of load balance, of the router's
-                       * scores of each token of a row; NULL: none */
+    const double *dp; /* [B,E] gradient of the loss of load balance with respect
+                       * to the router's scores, the same for each token of a
+                       * row; NULL: none */
     float *low;       /* [B,Tp,low_width] of scale A x of adapters, times scale;
                        * or NULL */
     float *again;     /* [B,Tp,.] outputs computed again, for DoRA; or NULL */

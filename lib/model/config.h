@@ -20,8 +20,8 @@ struct block_shape {
                     * has no attention */
     size_t mlp;    /* channels; 0: the block has no MLP */
     size_t source;
-    size_t experts; /* experts of the block's router; mlp is then the number of
-                     * channels of the shared expert, 0: it has none.  0: no
+    size_t experts; /* number of experts of the block's router; mlp is then the
+                     * width of the shared expert, 0 without one.  0: no
                      * experts, the MLP is dense */
     size_t linear;  /* 1: the gated delta rule in place of attention; groups
                      * is 0 then */

@@ -199,8 +199,9 @@ kv_release(struct kvcache *k, uint32_t page)
     pages_drop_user(&k->pages, page);
 }
 
-/* Give a text a page.  Its values are set to zero, as the softmax's zeros are
- * multiplied by them before they exist. */
+/* Give a text a page, with values of zero: attention gives weight 0 to
+ * positions that are not written yet, and 0 times what the memory held could be
+ * NaN. */
 static void
 take_page(struct kvcache *k, size_t text)
 {

@@ -19,7 +19,7 @@ struct kv_pages {
 void pages_lay(struct kv_pages *p, struct arena *a, size_t texts);
 /* Make all pages free; the arrays exist. */
 void pages_reset(struct kv_pages *p);
-/* Give a text one more page, with one user; a page is free. */
+/* Give a text one more page, with one user.  At least one page must be free. */
 uint32_t pages_extend(struct kv_pages *p, size_t text);
 /* Add or remove a user of a page that is in use. */
 void pages_add_user(struct kv_pages *p, uint32_t page);

@@ -39,14 +39,17 @@ void batch_unpack(struct batch *b, const struct msg *m);
  * NULL) gets the number of tokens without padding. */
 int batch_check(const struct st *s, size_t vocab, size_t nsource,
     uint64_t *tokens, struct err *e);
-/* Check the teacher's top tokens of a batch that batch_check has accepted:
+/*
+ * Check the teacher's top tokens of a batch that batch_check has accepted:
  *   shapes and types;
  *   ids: distinct for each token, and below the teacher's vocab (0: any);
  *   log-probabilities: finite, at most 0, not rising;
- *   log-sum-exps: finite; or, in their place, kinds and rests:
- *     kinds up to 2; rests finite, at most 0; entries that a kind leaves
- *     out, 0.
- * 1: all hold; 0: the batch has no top tokens; -1 and *e. */
+ *   log-sum-exps: finite.
+ * Targets of another tokenizer have teacher.kind and teacher.rest instead of
+ * log-sum-exps: kinds are at most 2, rests finite and at most 0, and entries
+ * that a kind leaves out are 0.
+ * 1: all hold; 0: the batch has no top tokens; -1 and *e.
+ */
 int batch_check_top(const struct st *s, size_t vocab, struct err *e);
 /* Check the teacher's sampled tokens of a batch.  For each token the ids rise;
  * their counts add up to the number of draws, or to 0; unused entries are 0 and

@@ -308,8 +308,8 @@ reserve_bytes(unsigned char **p, size_t *cap, size_t n)
 {
     void *q;
 
-    /* Free a buffer that is far too large, such as one for a teacher's head
-     * before many small frames. */
+    /* Free a buffer that is far larger than needed now, such as one that held a
+     * teacher's head when small frames follow. */
     if (n <= *cap && *cap / 2 <= n + SPARE)
         return;
     free(*p);

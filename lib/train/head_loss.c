@@ -36,10 +36,12 @@ struct head_loss {
     uint32_t *ids;          /* [R,top] ids of the teacher's tokens */
     float *told;            /* [R,top] their log probabilities, or shares of
                              * draws */
-    float *sums;            /* [R,2] the teacher's log-sum-exps; [R,1] its sum
-                             * of p log p, or the log of its rest */
-    float *top_z;           /* [R,top] logits of the student for these tokens */
-    float *top_grad;        /* [R,top] gradients at these logits */
+    float *sums;     /* by kind of targets: TARGETS_TOP [R,2] log-sum-exps
+                             * of the teacher; DRAWS [R,1] sums of p log p;
+                             * SHARED [R,1] logs of the probability of all
+                             * other tokens */
+    float *top_z;    /* [R,top] logits of the student for these tokens */
+    float *top_grad; /* [R,top] gradients at these logits */
     struct rest {
         float lse, b;
     } * rest;      /* [R] arguments of the kernel top_grad */

@@ -60,8 +60,9 @@ symbol(void *lib, const char *name, void *fn)
     return p != NULL ? 0 : -1;
 }
 
-/* kern_force, or the best kernels with OpenBLAS's products for "openblas".
- * Behind a + of the name stands what kern_compute is to be told. */
+/* Use the kernels of that name (kern_force), or for "openblas" the best kernels
+ * with OpenBLAS's products.  A name may end in +FORMAT, which is passed to
+ * kern_compute. */
 static void
 use_kernels(const char *name)
 {

@@ -42,7 +42,7 @@ tile_store(int t, void *p, size_t stride)
         memcpy((char *)p + i * stride, tiles[t][i], 64);
 }
 
-/* A word's odd (odd = 1) or even number, as fp32. */
+/* The upper (odd = 1) or lower bfloat16 of a word, as fp32. */
 static float
 half_of(uint32_t word, size_t odd)
 {

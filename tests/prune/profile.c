@@ -150,7 +150,8 @@ test_channels(const struct profile *p)
     free(got);
 }
 
-/* Each channel's sum, relative to the largest of its input. */
+/* Each channel's sum, divided by the largest sum of the channels of the same
+ * input. */
 static void
 test_gradients(const struct profile *p)
 {
