@@ -214,10 +214,11 @@ demo-study: all
 check: all $(UNIT) $(REAL) $(REPLAY) $(METERS)
 	@BUILD=$(BUILD) scripts/check $(TESTS)
 
-## soak: disturbed pipelines, 90 minutes (HOURS=12, SEED=7), memory of 4 ranks
+## soak: disturbed pipelines (90 minutes; HOURS=12), a broken link, memory of ranks
 soak: all
 	@BUILD=$(BUILD) scripts/soak -m $(if $(HOURS),$$((60 * $(HOURS))),90) \
 	    -s $(or $(SEED),1)
+	@BUILD=$(BUILD) scripts/soak-link
 	@BUILD=$(BUILD) TEST_SECONDS=7200 RETORT_SOAK=$(or $(SOAK),2000) \
 	    scripts/check tests/student/soak.sh
 
