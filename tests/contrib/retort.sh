@@ -76,8 +76,10 @@ from retort import *
 for m in messages(sys.argv[1]): pass' "$2"
     like "$1, by name" "ValueError: .*$3" err
 }
-head -c 3000 taught >cut
-refuses 'a stream that breaks off is refused' cut 'the stream breaks off'
+for n in 3 8 100 3000; do # in the length, after it, in the header, in data
+    head -c $n taught >cut
+    refuses "a stream that breaks off after $n bytes is refused" cut 'breaks off'
+done
 py '
 raw = bytearray(open("batches", "rb").read())
 raw[-700] ^= 1
