@@ -63,7 +63,7 @@ like 'the Debian package recommends OpenBLAS' '^Recommends:.* libopenblas0' \
 for f in $files; do
     [ "$f" = debian/control ] && continue
     head -n 1 "$top/$f" >first
-    like "$f says in its first line that it is untried" '^# Untried' first
+    like "$f says first whether it was tried" '^# Untried|[(]tried with' first
 done
 version=$(sed -n 's/^VERSION = //p' "$top/Makefile")
 like 'debian/changelog begins with the version of the Makefile' \
