@@ -1,7 +1,7 @@
 /*
- * A text in the tokens of two tokenizers, the student's and the teacher's,
- * aligned by bytes: which of the teacher's predictions tell the probability of
- * the student's next token.
+ * Alignment by bytes: one text in the tokens of the student's tokenizer and in
+ * those of the teacher's.  It finds the teacher's predictions that give the
+ * probability of the student's next token.
  */
 #ifndef TEACHER_ALIGN_H
 #define TEACHER_ALIGN_H
@@ -12,8 +12,8 @@
 /* Kinds of targets, as in the tensor teacher.kind (retort-stream(5)). */
 enum align_kind { ALIGN_NONE, ALIGN_WHOLE, ALIGN_TOKEN };
 
-/* A piece in one tokenizer's tokens: ids [n]; end [n], not falling: bytes of
- * the piece up to the end of each token. */
+/* A piece (one document's tokens in a row) in one tokenizer's tokens. ids [n];
+ * end [n]: bytes of the piece up to the end of each token, never falling. */
 struct align_side {
     const uint32_t *ids, *end;
     size_t n;
@@ -22,16 +22,16 @@ struct align_side {
 /* Targets of the prediction made at a token of the student. */
 struct align_target {
     enum align_kind kind;
-    /* unless NONE: the student's next token is tokens at+1 .. at+n of the
-     * teacher, which predicts them at its tokens at .. at+n-1; n is 1 if
-     * WHOLE */
+    /* unless NONE: tokens at+1 .. at+n of the teacher spell the student's next
+     * token, and the teacher predicts them at its tokens at .. at+n-1; n is 1
+     * if WHOLE */
     uint32_t at, n;
     uint32_t next; /* id of the student's next token */
 };
 
 /*
- * Set target [student.n].  twin: the teacher's id with the bytes of each of the
- * student's ids, or another number than any id.
+ * Set target [student.n].  twin [the student's ids]: the teacher's id with the
+ * same bytes, or a number that is no id.
  *   WHOLE  the teacher's next token is the twin of the student's
  *   TOKEN  one or more tokens of the teacher begin and end with the student's
  *          next token

@@ -17,8 +17,9 @@
 
 #include <string.h>
 
-/* Are the stream's ids those of the tokenizer that the teacher expects?  *whose
- * gets the path of that.  1; 0; -1: the model has no tokenizer. */
+/* Was the stream made with the tokenizer that the teacher expects?  Sets *whose
+ * to the path of that tokenizer.  Returns 1; 0: no; -1: the model has no
+ * tokenizer. */
 static int
 right_tokenizer(const struct teacher *t, const char *hash, const char **whose)
 {
@@ -100,7 +101,7 @@ advance_lane(struct teacher *t, struct lane *l, struct err *e)
 }
 
 /* End all streams with an abort message, so that no reader takes them for
- * complete, and die. */
+ * complete.  Then die of *why. */
 static void
 abort_streams(struct teacher *t, const struct err *why)
 {

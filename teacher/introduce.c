@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Bytes of a tile of the head, which is sent tile by tile. */
+/* The head is sent in tiles of this many bytes. */
 enum { HEAD_BYTES = 1 << 20 };
 
 int
@@ -27,7 +27,7 @@ head_type(const struct weight *w)
         : DT_F32;
 }
 
-/* Send the head a tile at a time, so that it is never all in memory. */
+/* Send the head tile by tile, so that it is never all in memory. */
 static int
 send_head(struct teacher *t, struct err *e)
 {
@@ -70,7 +70,7 @@ send_self(struct teacher *t, struct err *e)
     for (size_t i = 0; t->m.norm.add != 0.0f && i < d; i++)
         norm[i] += t->m.norm.add;
     for (size_t i = 0; t->m.c.logit_scale > 0.0 && i < d; i++)
-        norm[i] /= (float)t->m.c.logit_scale; /* as in final states */
+        norm[i] /= (float)t->m.c.logit_scale; /* as forward does */
     st_out_meta(o, "config", config);
     st_out_meta(o, "head_hash", hash);
     st_out_meta(o, "final", "post-norm");

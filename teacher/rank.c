@@ -89,7 +89,7 @@ rank_same_model(const struct teacher *t)
 
     if (dist_world()->n == 1)
         return;
-    /* one rank of a node hashes the model, as all have the same name for it */
+    /* one rank of a node hashes the model: all its ranks name the same file */
     if (node->rank == 0 && ckpt_hash_model(t->a->model, hash, &e) < 0)
         die_err(&e);
     dist_broadcast(node, hash, 33, 0);
@@ -258,7 +258,8 @@ divide_rows(struct teacher *t)
         t->at[i] *= b->T;
 }
 
-/* Set t->batch to the batch m, in the model's tokens. */
+/* Unpack the message m to t->batch; with --student-tokenizer convert it to the
+ * teacher's tokens. */
 static void
 read_batch(struct teacher *t, const struct msg *m)
 {
@@ -285,7 +286,7 @@ rank_batch(struct teacher *t, struct lane *l, int there)
         buf_reserve(&l->raw, n);
         dist_broadcast(&t->team, l->raw.p, n, 0);
         if (st_parse(&m.st, l->raw.p, n, &e) < 0)
-            die_err(&e); /* rank 0 has read it */
+            die_err(&e); /* cannot fail: rank 0 has parsed these bytes */
         read_batch(t, &m);
         st_release(&m.st);
     }

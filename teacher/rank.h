@@ -15,7 +15,8 @@ void rank_begin(struct teacher *t);
 void rank_same_model(const struct teacher *t);
 /* Leave the other ranks.  Call it last. */
 void rank_end(struct teacher *t);
-/* Set t->run.  Call it when t->m and, with --shard, t->last are known. */
+/* Set t->run, the model that this rank runs.  Call it when t->m and, with
+ * --shard, t->last are known. */
 void rank_share(struct teacher *t);
 /* Callback for fwd_sum; ctx: &t->team. */
 void rank_sum(void *ctx, float *x, size_t n);
@@ -25,16 +26,16 @@ void rank_context(void *ctx, float *x, const size_t *at);
  * the ranks. */
 void rank_open(struct teacher *t, const char *input);
 void rank_close(struct teacher *t);
-/* Broadcast the batch l->m of the team's rank 0 to t->batch of all its ranks,
- * and divide its rows.  there: 1 on rank 0 if it has a batch.  Returns 1; 0:
- * rank 0 has none. */
+/* Broadcast the batch l->m from rank 0 of the team to t->batch of all its
+ * ranks, and divide its rows.  there: 1 on rank 0 if it has a batch.  Returns
+ * 1; 0: rank 0 has none. */
 int rank_batch(struct teacher *t, struct lane *l, int there);
 /* All-gather the states in t->x within the team. */
 void rank_gather(const struct teacher *t);
 /* Sum of `tokens` over all ranks. */
 double rank_total(double tokens);
-/* Returns 1 if this rank has a batch (there = 1) or, with --shard, if any rank
- * with which it gathers blocks has one; else 0. */
+/* Returns 1 if this rank has a batch (there = 1).  With --shard: if any rank
+ * with which it gathers blocks has one.  Else 0. */
 int rank_any(const struct teacher *t, int there);
 
 #endif

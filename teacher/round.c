@@ -15,14 +15,15 @@
 enum { SAMPLE = 32 };
 
 struct rounding {
-    double lost[2], whole[2]; /* sums of squares of errors and of states; [0]:
-                               * outputs of blocks, [1]: final states */
+    double lost[2], whole[2]; /* sums of squares of rounding errors and of
+                               * states; [0]: outputs of blocks, [1]: final
+                               * states */
     float *exact;             /* [SAMPLE,d] */
     size_t n;
     size_t bytes; /* work space of sample_divergence */
 };
 
-/* Make two work spaces for the head: for rounded and for exact states. */
+/* Make two work spaces for the head: one for rounded, one for exact states. */
 static void
 head_spaces(struct fwd *f[2], const struct model *m, struct pool *pool)
 {

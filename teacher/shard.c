@@ -16,7 +16,7 @@ enum { ALIGN = 64 };
 
 struct shard {
     struct fetch fetch;
-    struct model run; /* as *m, with matrices in gathered memory */
+    struct model run; /* copy of *m whose matrices are in gathered memory */
     const struct model *m;
     const struct dist_group *group;
     struct arena mem;
@@ -31,7 +31,7 @@ is_split(const struct weight *w, int t)
     return w->rows > 0 && !block_is_vector(t);
 }
 
-/* Bytes of a matrix in its block's concatenation. */
+/* Bytes that a matrix, its mask and padding take in its block. */
 static size_t
 tensor_bytes(const struct weight *w)
 {
@@ -102,7 +102,7 @@ point_block(struct shard *s, size_t i, const unsigned char *p)
     }
 }
 
-/* Callbacks of struct fetch.  Embedding and head stay mapped. */
+/* Callbacks of struct fetch.  The embedding and the head stay mapped. */
 static void
 shard_now(void *ctx, size_t group)
 {
@@ -130,8 +130,8 @@ shard_done(void *ctx, size_t group)
         ahead_done(s->ahead, group);
 }
 
-/* Allocate this rank's part of every block; read it, unless the arena only
- * plans. */
+/* Allocate this rank's part of every block.  Read it too, unless the arena only
+ * counts bytes. */
 static void
 lay_out_parts(struct shard *s)
 {

@@ -1,7 +1,7 @@
 /*
- * A model of which the first `blocks` blocks are run.  Their matrices are split
- * over a group's ranks (--shard).  Each block is gathered before it is run;
- * with dist_overlap, while the one before it runs.
+ * A model whose first `blocks` blocks are run, with their matrices split over
+ * the ranks of a group (--shard).  Each block is gathered before it is run;
+ * with dist_overlap, while the block before it runs.
  */
 #ifndef TEACHER_SHARD_H
 #define TEACHER_SHARD_H
@@ -13,7 +13,7 @@
 
 enum { SHARD_NONE, SHARD_NODE, SHARD_WORLD };
 struct shard;
-/* blocks: how many are run.  m and g must outlive the result. */
+/* blocks: how many blocks are run.  m and g must outlive the result. */
 struct shard *shard_new(const struct model *m, const struct dist_group *g,
     size_t blocks);
 void shard_free(struct shard *s);

@@ -40,7 +40,7 @@ compare_words(const void *x, const void *y)
                              : (a->id > b->id) - (a->id < b->id);
 }
 
-/* Append the bytes of a token; tokens' numbers come from the tokenizer. */
+/* Append the bytes of a token.  This cannot fail: id is the tokenizer's own. */
 static void
 add_word_bytes(const struct tokenizer *t, uint32_t id, struct buf *out)
 {
@@ -49,7 +49,7 @@ add_word_bytes(const struct tokenizer *t, uint32_t id, struct buf *out)
     (void)tok_decode(t, &id, 1, TOK_MIDDLE, out, &e);
 }
 
-/* Mark the tokens <0xNN> in byte [n]. */
+/* Set byte [n] to 1 for the ids of tokens spelled <0xNN>. */
 static void
 mark_bytes(const struct tokenizer *t, uint8_t *byte, size_t n)
 {
@@ -96,7 +96,7 @@ words_release(struct words *w)
     buf_release(&w->text);
 }
 
-/* The first word from i on with other bytes than word i. */
+/* Index of the first word after i whose bytes differ from word i's. */
 static size_t
 next_word(const struct words *w, size_t i)
 {
@@ -122,7 +122,7 @@ match_words(uint32_t *twin, const struct words *s, const struct words *t)
     }
 }
 
-/* Match two special tokens, ids or -1, unless one of them is matched. */
+/* Match special tokens s and t (-1: none), unless one is matched already. */
 static void
 match_special(uint32_t *twin, uint8_t *taken, int64_t s, int64_t t, size_t V)
 {

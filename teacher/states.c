@@ -134,7 +134,7 @@ own_bytes(const struct teacher *t)
         (t->shard != NULL ? shard_own_bytes(t->shard) : 0);
 }
 
-/* Bytes of weights that are in memory at once, at most. */
+/* Most bytes of weights that are in memory at once. */
 static size_t
 weights_at_a_time(const struct teacher *t, size_t tokens)
 {
@@ -166,7 +166,7 @@ tell_memory(const struct teacher *t, const struct msg *m)
     const size_t probe = t->rounding != NULL ? rounding_bytes(t->rounding) : 0;
     const size_t batch =
         t->program + states + messages + larger_size(probe, weights + work);
-    /* Reading a large tokenizer may have taken more before. */
+    /* The peak may have been earlier, when a large tokenizer was read. */
     const size_t all = larger_size(batch, prog_peak());
     struct block_shape *b = xcalloc(c->L, sizeof *b);
     const double mb = 1e-6;
@@ -186,8 +186,8 @@ tell_memory(const struct teacher *t, const struct msg *m)
         die_err(&e);
 }
 
-/* Look up the embeddings of the batch.  They are few rows of a large table, so
- * the pages read for them are dropped. */
+/* Look up the embeddings of the batch.  Few rows of the large table are used,
+ * so the pages read for them are dropped. */
 static void
 embed_rows(struct teacher *t)
 {
@@ -246,9 +246,9 @@ block_rows(struct teacher *t, size_t k)
     forget_weights(t);
 }
 
-/* Write the states that go with the student's tokens in the type sent: those of
- * the teacher's token that ends at the same byte, where there is a target; else
- * zeros. */
+/* Write a state for each of the student's tokens, in the type sent.  A token
+ * with a target gets the state of the teacher's token that ends at the same
+ * byte; others get zeros. */
 static void
 write_aligned(const struct teacher *t, void *out)
 {
@@ -295,8 +295,8 @@ send_states(struct teacher *t, int final, int sends, struct err *e)
     return msg_send_next(t->out, e);
 }
 
-/* Begin the message: announce the teacher's tensors, and send the batch's own.
- */
+/* Begin the message: announce the teacher's tensors, and send the tensors that
+ * the batch came with. */
 static int
 begin_message(struct teacher *t, const struct msg *m, struct err *e)
 {
@@ -358,9 +358,9 @@ last_norm(struct teacher *t)
     block_rows(t, t->m.c.L);
 }
 
-/* Must this rank go on with the batch?  Yes as long as r = 0.  When its reader
- * has left (r > 0), only if other ranks, which do not know that yet, may need
- * it. */
+/* Must this rank go on with the batch?  Yes as long as r = 0.  If the batch's
+ * reader has left (r > 0), only if other ranks, which do not know that yet, may
+ * need this rank. */
 static int
 goes_on(const struct teacher *t, int r)
 {
@@ -393,7 +393,7 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
         forget_weights(t);
     }
     if (t->rounding != NULL) {
-        fwd_free(t->fwd); /* frees memory; reserve_space makes it again */
+        fwd_free(t->fwd); /* frees memory; reserve_space makes a new one */
         t->fwd = NULL;
         rounding_tell(t->rounding, &t->m, t->pool);
         t->rounding = NULL;

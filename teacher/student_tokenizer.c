@@ -1,7 +1,7 @@
 /*
  * The student's tokenizer, where it is not the teacher's: see
- * student_tokenizer.h.  A special token counts as one byte of its piece, the
- * teacher's BOS as none.
+ * student_tokenizer.h.  In a piece's byte counts a special token is one byte,
+ * the teacher's BOS none.
  */
 #include "student_tokenizer.h"
 #include "shared_vocab.h"
@@ -15,17 +15,18 @@
 
 struct student_tokenizer {
     struct tokenizer *student, *teacher;
-    struct tok_scratch *scratch; /* of the teacher's */
+    struct tok_scratch *scratch; /* work space of `teacher` */
     struct shared_vocab shared;
     char hash[33], teacher_hash[33];
     size_t V; /* ids of the teacher's model */
     const struct batch *from;
-    /* the current batch: the teacher's tokens, piece by piece, and where they
-     * end in their piece */
+    /* the current batch: the teacher's tokens, piece by piece, and the byte of
+     * its piece at which each ends */
     struct tok_ids ids, end;
     size_t *row;          /* [B+1] index in ids where each row begins */
     size_t cap_row;       /* room in row */
-    uint32_t *end_s;      /* [T] ends of the student's tokens of a piece */
+    uint32_t *end_s;      /* [T] bytes of the piece up to the end of each token
+                           * of the student */
     size_t cap_T;         /* room in end_s */
     struct buf text, own; /* a part of a piece, and what the teacher's tokens
                            * make of it */
@@ -146,9 +147,9 @@ common_bytes(const char *a, size_t na, const char *b, size_t nb)
 
 /*
  * Append the teacher's tokens of s->text, which begins at byte `at` of the
- * piece.  A space that its tokenizer puts before every text counts as no byte.
- * Tokens from the first one on that does not give the text's bytes back, or
- * that the model lacks, are left out.  Returns 1; 0: some were.
+ * piece.  A space that the tokenizer puts before every text counts as no byte.
+ * If a token does not give the text's bytes back, or the model lacks it, this
+ * token and all after it are left out.  Returns 1; 0: some were left out.
  */
 static int
 add_teacher_text(struct student_tokenizer *s, size_t at)
@@ -181,8 +182,9 @@ add_teacher_text(struct student_tokenizer *s, size_t at)
     return same == s->text.n && n == same + lead && keep == all;
 }
 
-/* Set the ends of n tokens of the student from byte `at` on, and s->text to
- * their text.  flags: 0, or TOK_MIDDLE if they do not begin a document. */
+/* Set s->text to the text of n tokens of the student, and `end` [n] to the byte
+ * of the piece at which each ends; the first begins at byte `at`.  flags: 0, or
+ * TOK_MIDDLE if they do not begin a document. */
 static void
 read_student_text(struct student_tokenizer *s, const uint32_t *ids, size_t n,
     size_t at, int flags, uint32_t *end)
@@ -203,15 +205,15 @@ read_student_text(struct student_tokenizer *s, const uint32_t *ids, size_t n,
     }
 }
 
-/* Set the ends of the n tokens of a piece, and append the teacher's tokens of
- * it.  begins: it is the beginning of a document. */
+/* Set s->end_s for the n tokens of a piece, and append the teacher's tokens for
+ * the same text.  begins: the piece is the beginning of its document. */
 static void
 encode_piece(struct student_tokenizer *s, const uint32_t *ids, size_t n,
     int begins)
 {
     const int64_t bos = tok_template_bos(s->teacher);
     size_t at = 0, i = 0, to;
-    int whole = 1; /* the teacher has tokens of everything so far */
+    int whole = 1; /* 1 until some of the piece has no token of the teacher */
 
     if (bos >= 0)
         push_teacher_token(s, (uint32_t)bos, 0);
@@ -273,9 +275,8 @@ reserve_rows(struct batch *b, size_t B, size_t T)
     memset(b->first, 0xff, B * T * sizeof *b->first); /* BATCH_PAD */
 }
 
-/* Encode and align piece p, whose first token is number `at` of the batch.  In
- * its targets the teacher's tokens are counted from the beginning of the
- * row. */
+/* Encode and align piece p, whose first token is number `at` of the batch.
+ * Targets count the teacher's tokens from the beginning of the row. */
 static void
 align_batch_piece(struct student_tokenizer *s, const struct batch *b, size_t p,
     size_t at)
@@ -290,7 +291,7 @@ align_batch_piece(struct student_tokenizer *s, const struct batch *b, size_t p,
     align_piece(&student, &teacher, s->shared.twin, s->target + at);
     for (size_t i = at; i < at + n; i++)
         s->target[i].at += (uint32_t)begin;
-    /* from here on `end` says where in its row the token's piece begins */
+    /* from here on `end` holds the first token of the piece, within its row */
     for (size_t j = from; j < s->ids.n; j++)
         s->end.v[j] = (uint32_t)begin;
 }

@@ -1,6 +1,6 @@
 /*
- * The student's tokenizer, where it is not the teacher's: batches in the
- * teacher's tokens, and what both vocabularies share.
+ * --student-tokenizer: batches of the student's tokens in the teacher's tokens,
+ * and the tokens that both vocabularies share.
  */
 #ifndef TEACHER_STUDENT_TOKENIZER_H
 #define TEACHER_STUDENT_TOKENIZER_H
@@ -18,22 +18,23 @@ struct student_tokenizer;
 struct student_tokenizer *student_tokenizer_new(const char *path,
     const char *model, size_t V);
 void student_tokenizer_free(struct student_tokenizer *s);
-/* Hashes of both tokenizers, 32 hex digits. */
+/* Hashes of the student's and of the teacher's tokenizer, 32 hex digits. */
 const char *student_tokenizer_hash(const struct student_tokenizer *s);
 const char *student_tokenizer_teacher_hash(const struct student_tokenizer *s);
 /* Number of the student's ids. */
 size_t student_tokenizer_vocab(const struct student_tokenizer *s);
-/* Tokens that both have: *n pairs, the teacher's ids in *teacher and the
- * student's, rising, in *student. */
+/* Tokens that both vocabularies have, as *n pairs: the teacher's ids in
+ * *teacher, the student's ids, rising, in *student.  s owns the arrays. */
 void student_tokenizer_shared(const struct student_tokenizer *s,
     const uint32_t **teacher, const uint32_t **student, size_t *n);
-/* Set *to to the rows of `from` in the teacher's tokens: B, T, ids, first and
- * ntok alone.  T is the longest row's length.  *to is { 0 } at first; its
- * memory is reused.  `from` must stay as it is until the next call. */
+/* Convert the rows of `from` to the teacher's tokens in *to.  Only B, T, ids,
+ * first and ntok are set; T is the longest row's length.  *to is { 0 } at
+ * first; its memory is reused.  `from` must stay as it is until the next
+ * call. */
 void student_tokenizer_batch(struct student_tokenizer *s,
     const struct batch *from, struct batch *to);
-/* That `from`, and the targets [B,T] of its tokens; a target's `at` is an index
- * in the ids of *to. */
+/* The last `from`, and the targets [B,T] of its tokens; `at` of a target is an
+ * index in the ids [B,T] of *to. */
 const struct batch *student_tokenizer_from(const struct student_tokenizer *s);
 const struct align_target *student_tokenizer_targets(
     const struct student_tokenizer *s);

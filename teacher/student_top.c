@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Probabilities are sums of numbers in fp32: the rest is at least that. */
+/* Least probability of the rest, as probabilities are sums in fp32. */
 #define LEAST_REST 0x1p-24
-/* Log-probabilities are at least that, for half precision. */
+/* Least log-probability: the lowest finite number in half precision. */
 #define LEAST_LOGP (-65504.0f)
 
-/* Predictions of a source. */
+/* Counts over the predictions of one source. */
 struct source_share {
-    double kind[3]; /* number of them, by enum align_kind */
-    double mass; /* sum over those of kind WHOLE of the tokens' probability */
+    double kind[3]; /* number of predictions, by enum align_kind */
+    double mass; /* sum over kind WHOLE of the probability of the tokens sent */
 };
 
 struct student_top {
@@ -25,7 +25,7 @@ struct student_top {
     const uint32_t *named; /* the student's id of each pair */
     size_t k;
     int half;
-    float *rest;                /* [cap] of the batch's tokens */
+    float *rest;                /* [cap] log-probability of all other tokens */
     size_t cap;                 /* room in rest */
     struct source_share *share; /* [nshare] */
     char **name;                /* [nname] */
@@ -100,7 +100,8 @@ put_target_ids(const struct student_top *t, const struct align_target *a,
         out[j] = t->named[told->ids[a->at * t->k + j]];
 }
 
-/* Write the k log-probabilities of a target; returns the log of the rest. */
+/* Write the k log-probabilities of a target; returns the log of the probability
+ * that is left for other tokens. */
 static float
 put_target_logp(const struct student_top *t, const struct align_target *a,
     const struct student_told *told, float *out)

@@ -49,12 +49,12 @@ struct teacher {
     struct model m;
     struct model_share share; /* --tensor: this rank's share */
     struct shard *shard;      /* --shard, or NULL */
-    const struct model *run;  /* model to run: m, or that of share or shard */
+    const struct model *run;  /* model to run: m, share's or shard's */
     struct dist_group team;   /* ranks that work on one stream at a time */
     struct lane *lane;        /* [lanes] streams of the team */
-    size_t lanes, first;      /* number of lanes; the first one's stream */
+    size_t lanes, first;      /* number of lanes; stream of the first */
     size_t row0, row1;        /* this rank runs rows row0 to row1 - 1 */
-    size_t *at; /* [team.n+1] token of the batch where a rank's part begins */
+    size_t *at; /* [team.n+1] first token of each rank's part of the batch */
     struct pool *pool;
     struct fwd *fwd; /* for micro rows of T tokens */
     size_t micro, T;
@@ -68,8 +68,8 @@ struct teacher {
     int told;                  /* 1: the first batch's message has begun */
     struct rounding *rounding; /* during the first batch, else NULL */
     struct batch batch;        /* the current batch, as the model runs it */
-    /* --student-tokenizer, if it is not the model's, or NULL; then `came` is
-     * the stream's batch, which `batch` is made of */
+    /* --student-tokenizer if it is not the model's, else NULL.  `batch` is then
+     * converted from `came`, the batch of the stream. */
     struct student_tokenizer *student;
     struct batch came;
     struct msg_in *in; /* input and output of the current stream */

@@ -34,8 +34,8 @@ struct top {
     float *logp, *lse; /* [cap,k] log-probabilities of the top k; [cap,2]
                         * log-sum-exp of the logits, at temperature 1 and at
                         * tau */
-    double *self, *u;  /* [cap] sum of p log p at tau; [cap] random numbers
-                        * for the draws */
+    double *self, *u;  /* [cap] sum of p log p at tau; [cap] random numbers in
+                        * [0,1) for the draws */
     uint32_t *drawn;   /* [cap,draws] ids */
     uint16_t *count;
     uint32_t *ids; /* [cap,k] ids, on a rank that does not send; or NULL */
@@ -166,8 +166,8 @@ top_begin(const struct top *t, struct st_out *o, size_t B, size_t T)
     }
 }
 
-/* Add to *r how much of token i's distribution is sent; sent [k]: its
- * log-probabilities as sent. */
+/* Add to *r how much of token i's distribution is sent.  sent [k]: its
+ * log-probabilities after rounding to the type sent. */
 static void
 measure_token(const struct top *t, size_t i, const float *sent, struct told *r)
 {
@@ -190,7 +190,7 @@ measure_token(const struct top *t, size_t i, const float *sent, struct told *r)
     P = 1.0 - mass;
     R = 1.0 - other;
     if (R <= 0.0 || t->o.k == t->m->c.V)
-        kl += mass * log(other); /* student renormalises likewise */
+        kl += mass * log(other); /* the student renormalises too */
     else if (P > 0.0)
         kl += P * log(P / R);
     r->tokens++;
@@ -201,8 +201,8 @@ measure_token(const struct top *t, size_t i, const float *sent, struct told *r)
         r->rest += self + P * log((double)(t->m->c.V - t->o.k) / P);
 }
 
-/* Task of the thread pool: convert PART tokens to the type sent, and measure.
- */
+/* Task of the thread pool: round the log-probabilities of PART tokens to the
+ * type sent, and measure the loss. */
 static void
 record_task(void *ctx, size_t task, size_t worker)
 {
@@ -245,8 +245,8 @@ record_tokens(struct top *t)
     }
 }
 
-/* Set u, a random number for each token.  They depend on the seed, the document
- * and the place in it, but not on rows or ranks. */
+/* Set u, a random number for each token.  Each depends on the seed, the
+ * document and the token's offset in it, but not on rows or ranks. */
 static void
 throw_dice(struct top *t)
 {

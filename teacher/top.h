@@ -29,7 +29,7 @@ struct top;
 struct top *top_new(const struct model *m, struct pool *pool,
     const struct top_opt *o);
 void top_free(struct top *t);
-/* Keep what notes need of the `stream` message. */
+/* Copy from the `stream` message the names that notes need. */
 void top_stream(struct top *t, const struct stream_info *i);
 /* Announce the tensors of B rows of T tokens (the student's) in the message
  * o. */
