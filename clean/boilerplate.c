@@ -97,8 +97,8 @@ by_line_key(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Set key = 0 in the lines to keep; count each of these once, however often the
- * document has it.  Returns the number of lines to cut; -1 and *e. */
+/* Set key = 0 in the lines to keep, and count each different line among them
+ * once.  Returns the number of lines to cut; -1 and *e. */
 static ptrdiff_t
 count_lines(struct boilerplate *b, struct text_line *line, size_t n,
     struct err *e)

@@ -25,7 +25,7 @@ struct clean_worker {
 /* Findings of a thread about one document. */
 struct verdict {
     enum reason reason;
-    double value; /* the measurement that breaks the rule of `reason` */
+    double value; /* measurement that breaks the rule `reason` */
     struct exclude_hit hit;
     struct buf keys;  /* from duplicates_scan */
     struct buf lines; /* from boilerplate_scan */
@@ -40,7 +40,8 @@ struct cleaning {
     struct fold *fold;
     struct clean_worker *worker; /* [nworker + 1], the last for put */
     size_t nworker;
-    struct duplicates *duplicates; /* these three: NULL if not asked for */
+    struct duplicates *duplicates; /* these three are NULL if not asked
+                                    * for */
     struct boilerplate *boilerplate;
     struct exclude *exclude;
     struct stats stats;
@@ -134,8 +135,8 @@ put_dropped(struct text_file *f, const struct doc *d, const char *source,
     return text_file_flush(f, e);
 }
 
-/* Append the passage of the text that held-out text also has, on one line and
- * without its leading separators. */
+/* Append the passage that held-out text contains too, on one line and without
+ * its leading separators. */
 static void
 add_shared(const char *text, const struct exclude_hit *h, struct buf *out)
 {
@@ -190,7 +191,7 @@ keep_document(struct cleaning *c, const struct doc *d, const char *text,
     struct text_file *f = held ? &c->held : &c->documents;
 
     c->stats.held_out += (uint64_t)held;
-    if (!held && d->before) /* the resumed run has written it */
+    if (!held && d->before) /* the run that is resumed has written it */
         return 0;
     if (!held) {
         s->docs++;
@@ -233,8 +234,7 @@ cut_boilerplate(struct cleaning *c, const struct doc *d, struct verdict *v,
     return 0;
 }
 
-/* Decide on a document and write it where it belongs: `put` of struct
- * docs_opts. */
+/* Keep, hold out or drop a document: `put` of struct docs_opts. */
 static int
 put_cleaned(void *ctx, const struct doc *d, struct err *e)
 {

@@ -28,9 +28,9 @@ size_t duplicates_spills(const struct duplicates *d);
  * *w. */
 void duplicates_scan(const struct duplicates *d, struct words *w,
     const struct fold *f, const char *text, size_t n, struct buf *keys);
-/* Call for each document in order.  R_EXACT or R_NEAR: an earlier document has
- * one of its keys; R_NONE: none has, and the keys are stored; -1 and *e
- * (EX_SYS). */
+/* Call for each document in order.  Returns R_EXACT or R_NEAR if an earlier
+ * document has one of the keys; R_NONE if none has, after storing the keys; -1
+ * and *e (EX_SYS). */
 int duplicates_judge(struct duplicates *d, const struct buf *keys,
     struct err *e);
 

@@ -33,7 +33,7 @@ struct grams {
 };
 
 struct exclude {
-    size_t n, least; /* words of a gram; of a text, at least */
+    size_t n, least; /* words of a gram; fewest words of a text */
     const struct fold *fold;
     struct words words;
     uint64_t *word; /* [nword] hashes of the words of all texts */
@@ -43,9 +43,9 @@ struct exclude {
                                     * short */
     char **name;                   /* [nname] files or members */
     size_t nname, capname;
-    struct grams of_any; /* a document must not contain any of these */
-    struct grams whole;  /* a document must not consist of one of these: all
-                          * runs of least to n - 1 words */
+    struct grams of_any; /* grams that a document must not contain */
+    struct grams whole;  /* texts that a document must not consist of: all runs
+                          * of least to n - 1 words */
     /* Bloom filter (one hash) of the first `least` words of the grams in
      * of_any: most positions of a document need only this lookup. */
     uint64_t *begins;
@@ -58,7 +58,8 @@ struct exclude {
 /* Rings with the last words of a text.  The rolling hash of a gram is computed
  * from the hashes of two prefixes of the text. */
 struct tail {
-    uint64_t word[RING], sum[RING]; /* hash of a word; of the text up to it */
+    uint64_t word[RING], sum[RING]; /* hash of a word; hash of all words up to
+                                     * it */
     size_t end[RING];               /* where the word ends in the text, bytes */
     size_t n;                       /* words so far */
     unsigned char begins[RING];     /* may a gram begin after this word? */

@@ -29,8 +29,8 @@ struct exclude *exclude_new(const struct opt_list *files, size_t n,
     const struct fold *fold, struct err *e);
 void exclude_free(struct exclude *x);
 
-/* XXH3-64 of n, of the words of all held-out texts, and of where each begins.
- */
+/* Hash (XXH3-64) of n, of the words of all held-out texts, and of the indices
+ * at which these texts begin. */
 uint64_t exclude_digest(const struct exclude *x);
 
 struct exclude_hit {
@@ -39,12 +39,13 @@ struct exclude_hit {
     size_t at;       /* index of the gram's first word among the words of all
                       * held-out texts */
 };
-/* Find a gram in text[n].  1: *hit is the gram that ends first, of several the
- * shortest.  0: none.  Thread-safe: each thread has its own *w. */
+/* Find a gram in text[n].  Returns 1: *hit is the gram that ends first (of
+ * several that end there, the shortest); 0: none.  Thread-safe: each thread has
+ * its own *w. */
 int exclude_find(const struct exclude *x, struct words *w, const char *text,
     size_t n, struct exclude_hit *hit);
-/* Name the file or member of a hit's held-out text; *record: number of the
- * record in it. */
+/* Returns the file or member that a hit's held-out text is from; *record:
+ * number of the record in it. */
 const char *exclude_name(const struct exclude *x, const struct exclude_hit *hit,
     uint64_t *record);
 

@@ -182,7 +182,7 @@ line_ends(const char *p, const char *end)
 
 /* Split the text at runs of at least `least` newlines (1: into lines, 2: into
  * paragraphs).  Counts all parts, the parts that repeat an earlier one, and the
- * characters of these. */
+ * characters of these repeats. */
 static void
 count_parts(struct gopher_scratch *s, size_t least, size_t *all, size_t *dup,
     size_t *dup_chars)
@@ -227,8 +227,9 @@ grams(struct gopher_scratch *s, size_t n)
     return s->nword >= n ? s->nword - n + 1 : 0;
 }
 
-/* Characters in all occurrences of the most frequent n-gram (of several the
- * first): its length, with a blank between words, times its count. */
+/* Characters in all occurrences of the most frequent n-gram (the first of
+ * equally frequent ones): its length, with a blank between words, times its
+ * count. */
 static size_t
 top_gram(struct gopher_scratch *s, size_t n)
 {

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The rules, first those on repetition, then those on quality.  Rules on
- * quality are checked before rules on repetition; each kind in this order. */
+/* The rules on repetition, then those on quality.  A text is checked for
+ * quality before repetition, within each kind in this order. */
 enum gopher {
     G_DUP_PARAGRAPHS,      /* share of paragraphs that repeat an earlier one */
     G_DUP_PARAGRAPH_CHARS, /* share of characters in repeated paragraphs */
@@ -28,8 +28,8 @@ enum gopher {
     G_REPETITION, /* number of the rules above, which look for repetition */
     G_FEW_WORDS = G_REPETITION,
     G_MANY_WORDS,
-    G_SHORT_WORDS,    /* mean characters of a word: at least so many */
-    G_LONG_WORDS,     /* at most so many */
+    G_SHORT_WORDS,    /* mean characters of a word: lower limit */
+    G_LONG_WORDS,     /* upper limit of the same mean */
     G_HASHES,         /* number of '#' over number of words */
     G_ELLIPSES,       /* number of ellipses over number of words */
     G_BULLETS,        /* share of lines that begin with a bullet */
@@ -38,7 +38,7 @@ enum gopher {
     G_END
 };
 
-/* Repetition is measured on the first words of a text, at most so many. */
+/* Repetition is measured on the first words of a text, up to this many. */
 #define GOPHER_WORDS ((size_t)1 << 18)
 
 struct gopher_scratch;
@@ -50,8 +50,9 @@ const char *gopher_name(enum gopher g);
 /* Does value break the rule? */
 int gopher_breaks(enum gopher g, double value);
 
-/* Prepare a UTF-8 text; gopher_measure then returns its value for a rule on
- * repetition, g < G_REPETITION, in any order. */
+/* gopher_begin takes a UTF-8 text, which must stay.  gopher_measure then
+ * returns its value for a rule on repetition, g < G_REPETITION, in any
+ * order. */
 void gopher_begin(struct gopher_scratch *s, const char *text, size_t n);
 double gopher_measure(struct gopher_scratch *s, enum gopher g);
 

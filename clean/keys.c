@@ -14,7 +14,7 @@
 
 #define FIRST 10      /* log2 of the home slots of a new table */
 #define SLACK 1024    /* slots after the last home slot */
-#define FAN 8         /* merge so many runs of one level */
+#define FAN 8         /* runs of one level that are merged into one */
 #define BLOOM_BITS 12 /* bits for each key: about 1 in 200 false positives */
 #define AROUND ((size_t)64 << 10) /* bytes that a page fault maps */
 #define ROOM ((size_t)8 << 20)    /* bytes; keys.room is at least this */
@@ -37,7 +37,7 @@ struct keys {
     struct sorted_run *run;
     size_t nrun, spills;
     size_t mapped;   /* bytes of all runs */
-    size_t resident; /* bytes of the runs touched since trim_runs, at most */
+    size_t resident; /* upper bound on the bytes of runs in memory */
     size_t room;     /* trim_runs is called when resident exceeds this */
 };
 
@@ -71,8 +71,8 @@ table_new(struct keys *k, unsigned bits)
     k->slot = xcalloc(k->cap, sizeof *k->slot);
 }
 
-/* Find the slot that has the key, or the one to insert it at; cap: there is
- * none. */
+/* Index of the slot that has the key, or into which it would be inserted;
+ * k->cap if there is neither. */
 static size_t
 slot_place(const struct keys *k, struct key key)
 {
@@ -83,8 +83,8 @@ slot_place(const struct keys *k, struct key key)
     return i;
 }
 
-/* Insert key at slot i and shift the entries from there on.  0, or -1: no slot
- * is free. */
+/* Insert key at slot i, and shift the entries that were there.  0, or -1: no
+ * slot is free. */
 static int
 table_put(struct keys *k, size_t i, struct key key)
 {
@@ -126,7 +126,7 @@ keys_new(size_t mem)
 {
     struct keys *k = xcalloc(1, sizeof *k);
 
-    /* Growing needs the old table too: 3/2 of the new one's size. */
+    /* A table that grows needs its old table too: 3/2 of its new size. */
     k->most = FIRST;
     while (k->most < 40 && (((size_t)2 << k->most) + SLACK) * 24 <= mem / 2)
         k->most++;
@@ -160,8 +160,8 @@ keys_spills(const struct keys *k)
     return k->spills;
 }
 
-/* Drop the runs' pages from this process's memory; they stay mapped, and the
- * page cache may keep them. */
+/* Drop the runs' pages from this process's memory.  The files stay mapped, and
+ * the page cache may keep the pages. */
 static void
 trim_runs(struct keys *k)
 {

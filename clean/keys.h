@@ -1,8 +1,8 @@
 /*
  * Counts of any number of keys in bounded memory: an LSM tree.  A sorted table
- * of bounded size is written out as a sorted run when it is full.  Runs are
- * nameless temporary files, mapped, each with a Bloom filter; eight runs of a
- * level are merged into one.  The counts do not depend on the memory given.
+ * of bounded size is written to a file as a sorted run when it is full.  Runs
+ * are nameless temporary files, mapped, each with a Bloom filter; eight runs of
+ * a level are merged into one.  The counts do not depend on the memory given.
  */
 #ifndef CLEAN_KEYS_H
 #define CLEAN_KEYS_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KEYS_MOST 65535 /* counts stop there */
+#define KEYS_MOST 65535 /* a count stops at this */
 
 /* A 112-bit hash: the low 16 bits of lo are ignored. */
 struct key {

@@ -1,8 +1,9 @@
 /*
  * MinHash: for each hash function, the least value over all runs of five words.
- * Let J be the Jaccard similarity of two texts' sets of runs.  A value of both
- * texts is equal with probability J (Broder 1997).  Of `bands` bands of `rows`
- * values, at least one is wholly equal with probability 1 - (1 - J^rows)^bands.
+ * Let J be the Jaccard similarity of two texts' sets of runs.  A hash function
+ * has the same least value for both with probability J (Broder 1997).  In
+ * `bands` bands of `rows` values, at least one band is the same for both with
+ * probability 1 - (1 - J^rows)^bands.
  */
 #ifndef CLEAN_MINHASH_H
 #define CLEAN_MINHASH_H

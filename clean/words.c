@@ -112,7 +112,7 @@ words_release(struct words *w)
     XXH3_freeState(w->hash);
 }
 
-/* Feed the part of a long word that w->word holds to its hash. */
+/* Add the bytes in w->word, part of a long word, to the word's hash state. */
 static void
 hash_part(struct words *w)
 {
