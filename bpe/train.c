@@ -18,12 +18,12 @@ struct count {
     struct trainer *t;
     struct trainer **apart; /* [nsource], or NULL: count into t directly */
     uint64_t *bytes;        /* [nsource] bytes of text read */
-    uint64_t left;          /* sum of bytes * factor that can still be counted
+    uint64_t left;          /* how much more bytes * factor can be counted
                              * without overflow */
     struct weights w;
 };
 
-/* Refuse to add n bytes that count `factor` times if a count could overflow. */
+/* Fail if a count could overflow by adding n bytes `factor` times. */
 static int
 reserve_counts(struct count *c, uint64_t n, uint64_t factor, struct err *e)
 {

@@ -4,8 +4,8 @@
  * When a pair has appeared in words, an entry that lists these words is pushed
  * on a heap; so a pair may have several entries.  As in Hugging Face's
  * BpeTrainer, merging a pair does not lower its count, and an entry merges the
- * pair in its own words only.  Both matter if a later merge creates a pair that
- * was merged before.
+ * pair only in the words it lists.  Both matter if a later merge creates a pair
+ * that was merged before.
  */
 #include "trainer.h"
 #include "tok/pairs.h"
@@ -17,8 +17,8 @@
 #include <xxhash.h>
 
 struct word {
-    size_t at;  /* offset in pool; once training has begun, in sym */
-    uint32_t n; /* bytes; once training has begun, symbols */
+    size_t at;  /* offset in pool; after begin_training, in sym */
+    uint32_t n; /* bytes; after begin_training, symbols */
     int64_t count;
 };
 
@@ -27,7 +27,7 @@ struct tpair {
     int64_t count;
     uint32_t *word; /* [n] words in which it appeared since the last push */
     size_t n, cap;
-    int touched; /* 1: it is in trainer.touched */
+    int touched; /* 1: this pair is in trainer.touched */
 };
 
 struct entry {
@@ -221,7 +221,7 @@ pair_change(struct trainer *t, uint32_t a, uint32_t b, int change,
             xgrow(t->touched, t->ntouched, &t->touched_cap, sizeof *t->touched);
         t->touched[t->ntouched++] = i;
     }
-    /* Words come in order, so a word that is listed already is the last. */
+    /* Words are visited in order: if this one is listed, it is the last. */
     if (p->n > 0 && p->word[p->n - 1] == word)
         return;
     p->word = xgrow(p->word, p->n, &p->cap, sizeof *p->word);

@@ -2,9 +2,10 @@
  * Training of byte-level BPE, with the ids that BpeTrainer of the Hugging Face
  * tokenizers library gives: special tokens, then the 256 bytes in the order of
  * the letters that stand for them, then merges.  Each merge takes the pair with
- * the highest count; of equal ones that with the smaller left id, then the
- * smaller right id.  A pair's count is a sum over the different words: its
- * occurrences in the word, overlapping ones too, times the word's count.
+ * the highest count; among equal counts, the pair with the smallest left id,
+ * then the smallest right id.  A pair's count is a sum over the different
+ * words: its occurrences in the word, overlapping ones too, times the word's
+ * count.
  */
 #ifndef BPE_TRAINER_H
 #define BPE_TRAINER_H

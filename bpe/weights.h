@@ -16,8 +16,8 @@ struct weights {
 int weights_parse(struct weights *w, const char *list, const struct inputs *in,
     struct err *e);
 /* For `equal`, once bytes[n] of the sources are known: multiply each source's
- * weight by the bytes of the largest source over its own, rounded to 2^-20.  A
- * weight that overflows becomes 2^64 - 1. */
+ * weight by the bytes of the largest source over the bytes of this source,
+ * rounded to 2^-20.  A weight that overflows becomes 2^64 - 1. */
 void weights_balance(struct weights *w, const uint64_t *bytes);
 void weights_release(struct weights *w);
 
