@@ -26,7 +26,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *names[32]; /* of mixtures */
+static const char *names[32]; /* values of --dtype; ends with NULL */
 static int type, compressed;
 static size_t most = WEIGHTS_SHARD;
 static size_t threads;

@@ -70,7 +70,7 @@ check_alike(const struct model *m, size_t n)
     }
 }
 
-/* Read a tensor in fp32, as it is used. */
+/* Read a tensor as fp32, with the constant that the model adds to it. */
 static float *
 widen_tensor(const struct weight *w)
 {
@@ -108,7 +108,7 @@ merge_weight(const struct weight *const *from, size_t n, struct weight *into)
     free(x);
 }
 
-/* Make *out the merged model: the shape of m[0], weights of its own. */
+/* Make *out the merged model, with the shape of m[0] and its own weights. */
 static void
 merge_models(const struct model *m, size_t n, struct model *out)
 {

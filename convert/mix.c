@@ -39,7 +39,7 @@ mix_slerp(float *const *x, double t, size_t size, float *out)
         out[i] = (float)(s0 * x[0][i] + s1 * x[1][i]);
 }
 
-/* Order by falling magnitude, then by place. */
+/* A number's magnitude and index; sorted by falling magnitude, then index. */
 struct ranked {
     float size;
     size_t at;
@@ -54,7 +54,8 @@ compare_ranked(const void *a, const void *b)
                               : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Set all but the largest `keep` numbers of d [size] to 0.  r: room. */
+/* Set all but the largest `keep` numbers of d [size] to 0.  r [size]: work
+ * space. */
 static void
 keep_largest(float *d, size_t size, size_t keep, struct ranked *r)
 {
@@ -65,8 +66,8 @@ keep_largest(float *d, size_t size, size_t keep, struct ranked *r)
         d[r[i].at] = 0.0f;
 }
 
-/* The mean of the n numbers d[k][i] that have the sign of their sum; 0: there
- * is none. */
+/* Mean of those of the n numbers d[k][i] that have the sign of the sum of all
+ * n; 0 if none has. */
 static double
 agreed_mean(float *const *d, size_t n, size_t i)
 {

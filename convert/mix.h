@@ -4,19 +4,18 @@
 
 #include <stddef.h>
 
-/* x: n tensors of `size` numbers; out may be x[0]. */
+/* x: n tensors of `size` fp32 numbers; out [size] may be x[0]. */
 
-/* The mean. */
+/* Mean of the tensors. */
 void mix_average(float *const *x, size_t n, size_t size, float *out);
-/* Spherical interpolation from x[0] (t 0) to x[1] (t 1): the angle between the
- * tensors is divided, lengths are not changed (Shoemake,
- * doi:10.1145/325334.325242).  Linear if the cosine of the angle is beyond
- * 0.9995. */
+/* Spherical interpolation from x[0] (t 0) to x[1] (t 1): their factors are
+ * sin((1-t) a) / sin a and sin(t a) / sin a, a being the angle between them
+ * (Shoemake, doi:10.1145/325334.325242).  Linear if |cos a| > 0.9995. */
 void mix_slerp(float *const *x, double t, size_t size, float *out);
-/* TIES (arXiv:2306.01708): x[0] is the base of the others.  Of each difference
- * to it the `density` share of largest magnitude is kept (of equal ones the
- * first); an element of the result is the base plus the mean of those kept
- * differences that have the sign of their sum. */
+/* TIES (arXiv:2306.01708): x[0] is the base of the others.  Keeps in each
+ * difference to the base the `density` share of numbers with the largest
+ * magnitude (of equal ones the first).  Each number of the result is the base's
+ * plus the mean of those kept differences that have the sign of their sum. */
 void mix_ties(float *const *x, size_t n, double density, size_t size,
     float *out);
 
