@@ -58,7 +58,7 @@ encode_doc(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
     tok_encode(c->t, c->scratch[worker], text, n, c->special ? TOK_SPECIAL : 0,
         &ids);
     d->plain = ids.n - bos;
-    if (d->plain == 0) /* none of its characters has a token */
+    if (d->plain == 0) /* no character has a token */
         ids.n = 0;
     else if (c->eos >= 0)
         tok_ids_push(&ids, (uint32_t)c->eos);

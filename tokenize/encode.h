@@ -15,13 +15,13 @@ struct encoder {
     size_t threads;
 };
 
-/* Make memory for docs_threads(o) threads, and set o->work to encode by *c;
- * o->threads must not change later.  The caller has set the members of *c up to
- * eos. */
+/* Allocate c->scratch for docs_threads(o) threads, and set o->work to encode by
+ * *c.  o->threads must not change later.  The caller has set the members of *c
+ * up to chat. */
 void encoder_begin(struct encoder *c, struct docs_opts *o);
 void encoder_release(struct encoder *c);
-/* A byte for each id of a document, 1: it is to be learnt; NULL: all
- * are. */
+/* Loss mask of a document: a byte for each id, 1: the id is to be learnt. NULL:
+ * all are.  d owns it. */
 const char *encoder_mask(const struct doc *d);
 
 #endif

@@ -16,7 +16,7 @@
 struct out_stream {
     struct msg_out *w;
     int wide;        /* ids are written as uint32, else as uint16 */
-    struct buf ids;  /* in the type in which they are written */
+    struct buf ids;  /* ids in the type written */
     struct buf mask; /* 0 for ids that are not to be learnt; or empty */
     uint32_t *len;
     uint16_t *source;
@@ -140,7 +140,7 @@ out_stream_put(void *ctx, const struct doc *d, struct err *e)
 {
     struct out_stream *s = ctx;
 
-    if (d->ids.n == 0) /* no character of it has a token */
+    if (d->ids.n == 0) /* no character of the document has a token */
         return s->left;
     add_doc_ids(s, &d->ids);
     if (encoder_mask(d) != NULL)

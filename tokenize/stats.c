@@ -12,7 +12,7 @@
 
 const char *const stats_formats[] = { "tsv", "json", NULL };
 
-/* Properties of a token, by which words are counted. */
+/* Bits of a token's properties, from which split words are counted. */
 enum {
     T_WORD = 1, /* has characters that are not white space */
     T_MORE = 2, /* has several runs of such characters, with white space
@@ -47,8 +47,8 @@ struct stats {
     struct row *row; /* [nsource] */
 };
 
-/* Find a token of one letter.  Other tokens are decoded after it, because
- * decoders treat a text's first token specially. */
+/* Find a token of one letter.  Other tokens are decoded after this letter,
+ * because decoders treat a text's first token specially. */
 static uint32_t
 plain_token(const struct tokenizer *t)
 {
@@ -102,7 +102,8 @@ token_kind(const char *text, size_t n)
     return (uint8_t)kind;
 }
 
-/* Find the byte tokens such as <0xC3>: value[id] is the byte, -1 for others. */
+/* Returns value [vocab]: the byte of a token such as <0xC3>, -1 for other
+ * tokens. */
 static int16_t *
 byte_tokens(const struct tokenizer *t, size_t vocab)
 {
@@ -311,8 +312,8 @@ count_ratio(uint64_t a, uint64_t b)
 }
 
 /* Parity with English: tokens of r over tokens of the source `en`.  NAN unless
- * both have the same number of documents; then these are taken for
- * translations. */
+ * both have the same number of documents, which are then taken for translations
+ * of each other. */
 static double
 parity(const struct stats *s, const struct row *r)
 {
