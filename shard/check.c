@@ -52,8 +52,8 @@ say_frame(const struct shard_index *x, size_t frame, uint64_t before,
     buf_release(&by);
 }
 
-/* Warn of each damaged place of dir, and say what was there; returns their
- * number. */
+/* Warn of each damaged place in dir, naming the documents or rows lost there.
+ * Returns the number of places. */
 static size_t
 survey(const char *dir)
 {
@@ -82,7 +82,7 @@ survey(const char *dir)
             if (set_frame(s, i, f, &b, &e) == 0)
                 continue;
             if (strncmp(e.msg, place, strlen(place)) != 0) {
-                /* an error of the whole file, not of this frame */
+                /* the error is the whole file's, not this frame's */
                 warn("%s: %s %" PRIu64 " to %" PRIu64, e.msg, store_unit(m),
                     before, before + m->file[i].docs - 1);
                 bad++;

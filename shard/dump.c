@@ -20,7 +20,8 @@
 
 struct dump_opts {
     const char *tokenizer; /* decodes ids; NULL: ids are not decoded */
-    size_t values;         /* values, documents and pieces to show of each */
+    size_t values;         /* most values of a tensor, documents or pieces to
+                            * show */
     size_t messages;       /* number of messages to show; SIZE_MAX: all */
     int partial;
 };
@@ -226,7 +227,7 @@ print_message(struct dump *d, const struct msg *m)
         put_docs(d, m);
 }
 
-/* Refuse another tokenizer than the one that encoded the text. */
+/* Die if --tokenizer is not the tokenizer that encoded the text. */
 static void
 check_same_tokenizer(const struct dump *d)
 {

@@ -1,10 +1,11 @@
 /*
- * Writes several streams to one directory, or adds them to one; see shard(1).
+ * Writes several streams to a new directory, or appends them to one; see
+ * shard(1).
  *
  * The first message of a stream names its sources, so the first messages of all
- * inputs are read before anything is written.  A directory that has all the
- * sources gets new files (shardmk_append).  Otherwise a new directory is
- * written beside the old one, and replaces it at the end.
+ * inputs are read before anything is written.  If the directory already has all
+ * these sources, it gets new files (shardmk_append).  Otherwise a new directory
+ * is written beside the old one, and replaces it at the end.
  */
 #include "merge.h"
 #include "store.h"
@@ -43,7 +44,7 @@ struct before {
     uint32_t shard;
     size_t msg;
     int known;          /* chain is set */
-    struct chain chain; /* hash of its ids and keys */
+    struct chain chain; /* hash of the message's ids and keys */
 };
 
 struct merge {
@@ -109,8 +110,7 @@ open_merge_input(struct merge *g, size_t i, const char *name)
         die_err(&e);
 }
 
-/* Renumber the sources of m: returns the tensor to write in place of its
- * own. */
+/* Renumber the sources of m.  Returns the tensor to write in place of m's. */
 static const struct st_tensor *
 renumber_sources(struct merge *g, const struct input *x, const struct msg *m,
     struct st_tensor *t)
@@ -176,7 +176,7 @@ order_before(const void *a, const void *b)
     return (x->n > y->n) - (x->n < y->n);
 }
 
-/* List the messages that the directory holds, by its indexes. */
+/* List the messages that the directory holds, from its indexes. */
 static int
 find_before(struct merge *g, struct err *e)
 {
@@ -216,9 +216,9 @@ is_input_before(struct merge *g, struct before *b, const struct chain *c,
     return memcmp(b->chain.h, c->h, sizeof c->h) == 0;
 }
 
-/* Refuse a message whose documents or rows are already in the directory as one
- * message, which happens if a script is run twice.  To find out, only stored
- * messages with as many tokens and documents are read, each of them once. */
+/* Fail if the documents or rows of m are in the directory already, as one
+ * message: this happens when a script is run twice.  Of the stored messages
+ * only those with as many tokens and documents are read, each of them once. */
 static int
 check_new(struct merge *g, const struct input *x, const struct msg *m,
     struct err *e)
@@ -276,7 +276,7 @@ add_merged(struct merge *g, const struct input *x, const struct msg *m,
         instead = renumber_sources(g, x, m, &t);
         g->some = 1;
     }
-    /* cursors are valid only in their own stream: not copied */
+    /* cursors are not copied: they are valid only in their own stream */
     shardmk_copy(g->k, m, 0, instead);
     return shardmk_send(g->k, e);
 }
@@ -355,8 +355,9 @@ release_inputs(struct merge *g)
     set_close(g->old);
 }
 
-/* Write all inputs from number `from` on. in_place: into the old directory;
- * rewrite: into a new one that will replace it; neither: into a new one. */
+/* Write all inputs from number `from` on. in_place: to the old directory.
+ * rewrite: to a new directory that will replace the old one.  Neither: to a new
+ * directory. */
 static void
 write_messages(struct merge *g, size_t from, int in_place, int rewrite,
     const struct shard_opts *o)

@@ -4,9 +4,9 @@
 
 #include "shard/write.h"
 
-/* in: streams and directories, NULL-terminated; none: standard input.  Sources
- * are merged by name.  append: keep the content of dir and write after it;
- * partial: accept open directories.  Dies. */
+/* in: streams and directories, NULL-terminated; empty: standard input.  Sources
+ * of the same name become one.  append: keep the content of dir and write after
+ * it; partial: accept open directories.  Dies. */
 void merge(char **in, const char *dir, int append, int partial,
     const struct shard_opts *o);
 

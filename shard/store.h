@@ -36,7 +36,7 @@ struct store_args {
  * does not have. */
 void store_check(struct store_args *a);
 
-/* The unit that a directory counts: "rows" or "documents". */
+/* Unit of the counts in a directory: "rows" or "documents". */
 const char *store_unit(const struct manifest *m);
 /* Rename the directory dir to `old`, and `new` to dir: in one step if the
  * system can.  Dies. */

@@ -32,8 +32,8 @@ note_open_directory(const struct manifest *m, const char *dir)
             dir, m->nfile, m->seq);
 }
 
-/* Note if settings were given that a continued directory does not use: it keeps
- * its own. */
+/* Note if the settings given are not the directory's: a directory that is
+ * continued keeps its own. */
 static void
 say_recorded(const struct manifest *m, const struct shard_opts *o,
     const char *dir)
@@ -80,7 +80,7 @@ store_stream(const char *input, const char *dir, const struct shard_opts *o)
         k = msg_read(r, &m, &e);
         if (k < 0)
             break;
-        /* make the folder only when a stream has begun to arrive */
+        /* make the directory only when a stream has begun to arrive */
         if (!w && !(w = shardw_open(dir, o, &e)))
             die_err(&e);
         bad = shardw_put(w, &m, &e);

@@ -91,7 +91,8 @@ add_source(struct sink *s, const char *name)
     return s->info.nsource++;
 }
 
-/* Set info, cut and tok of s by the options; info points to hash [33]. */
+/* Set info, cut and tok of s from the options.  hash [33] gets the tokenizer's
+ * hash; info points to it. */
 static void
 set_tokenizer(struct sink *s, char *hash, const struct import_opts *o)
 {

@@ -4,7 +4,7 @@
  * A sample begins with a u32 size for each column without a fixed size; then
  * come the columns' bytes.  An array column is "ndarray[:dtype[:shape]]".  If
  * dtype or shape is not fixed there, it comes before the values: the dtype as a
- * byte; for the shape a byte, then the sizes.
+ * byte; the shape as a byte (number of sizes, width of a size), then the sizes.
  */
 #include "mds.h"
 #include "base/bytes.h"
@@ -28,10 +28,11 @@ struct mds {
     char *file;             /* path of the shard */
     const unsigned char *p; /* content of the shard */
     size_t n;
-    size_t ncol, col;       /* number of columns; the one with the ids */
-    uint64_t size[COLUMNS]; /* bytes of each column; 0: each sample says */
+    size_t ncol, col;       /* number of columns; index of the one with the
+                             * ids */
+    uint64_t size[COLUMNS]; /* bytes of each column; 0: given in each sample */
     int bytes;              /* the encoding is bytes, taken for int64 */
-    enum id_type type;      /* type of ids; ID_NONE: each value says */
+    enum id_type type;      /* type of ids; ID_NONE: given in each value */
     int has_shape;          /* the encoding fixes the shape */
 };
 
@@ -308,8 +309,7 @@ mds_begin(const char *path, size_t vocab)
     return m;
 }
 
-/* Append the description of the columns, which is in shards and in the
- * index. */
+/* Append the description of the columns, as shards and the index have it. */
 static void
 add_config(const struct mds_out *m, struct buf *b, const char *close)
 {

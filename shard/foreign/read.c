@@ -84,7 +84,7 @@ idx_parse(struct idx *x)
             want);
 }
 
-/* Find the ids of sequence i in the .bin. */
+/* Set the range of sequence i's ids in the .bin: first id, number of ids. */
 static void
 idx_sequence(const struct idx *x, uint64_t i, const struct ids_view *bin,
     size_t *from, size_t *n)
@@ -215,8 +215,8 @@ read_llmc(struct sink *s, const char *path)
 
 /* ---- datatrove ---- */
 
-/* Bytes of an id, 2 or 4: as the vocabulary needs, or else the other number if
- * only that fits the index and the file's size. */
+/* Bytes of an id, 2 or 4, as the vocabulary needs.  If only the other width
+ * fits the index and the file's size, that width. */
 static size_t
 ds_width(const char *path, size_t bytes, const struct io_map *ends,
     size_t vocab)

@@ -11,8 +11,8 @@
 
 enum { MESSAGE = 1 << 20, DOCS_MAX = 1 << 16 }; /* as in tokenize */
 
-/* Send the `stream` message.  If the user gave neither BOS nor EOS, the first
- * document shows whether documents have the tokenizer's. */
+/* Send the `stream` message.  If the user gave neither BOS nor EOS, it names
+ * the tokenizer's BOS or EOS if the first document begins or ends with it. */
 static void
 begin_stream(struct sink *s, const struct ids_view *v, size_t from, size_t n)
 {
@@ -133,8 +133,8 @@ sink_split(struct sink *s, const struct ids_view *v)
 {
     size_t begin_at = 0;
 
-    /* If the file does not begin with the BOS that was guessed, the end-of-text
-     * token is taken to end documents. */
+    /* If the file does not begin with the BOS that was guessed, documents are
+     * assumed to end with the end-of-text token instead. */
     if (s->guess && v->n && s->cut.bos >= 0 && id_at(v, 0) != s->cut.bos) {
         s->cut.bos = -1;
         s->cut.eos = s->tok.eos;

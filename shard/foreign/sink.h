@@ -24,13 +24,14 @@ struct sink {
                               * vocab */
     struct split cut;        /* how files without boundaries are split */
     struct split tok;        /* the tokenizer's BOS and EOS */
-    int guess;               /* the user gave neither BOS nor EOS, so the ids
-                              * show whether documents have the tokenizer's */
+    int guess;               /* the user gave neither BOS nor EOS: find out from
+                              * the ids whether documents have the
+                              * tokenizer's */
     const char *dir;         /* the directory to write, and its options */
     const struct shard_opts *so;
     struct shard_make *k; /* NULL before the first document */
-    const char *input;    /* file being read, number of its source, and number
-                           * of its next document */
+    const char *input;    /* file being read; number of its source; number of
+                           * its next document */
     uint16_t source_id;
     uint64_t record;
     uint64_t docs, empty; /* documents stored; documents without tokens, which
