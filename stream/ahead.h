@@ -13,12 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* waited, decoded: seconds that the caller waited for threads, and that it
- * decoded frames itself
- * busy, idle: seconds that threads read and decoded, and that they waited for
- * memory; sums over threads
+/*
+ * waited, decoded: seconds in which the caller waited for threads, and in which
+ * it decoded frames itself
+ * busy, idle: seconds in which threads read and decoded, and in which they
+ * waited for memory; sums over threads
  * ahead: threads were once as far ahead as memory allows
- * late: number of frames, since then, that were not there when needed */
+ * late: number of frames, since then, that were not there when needed
+ */
 struct ahead_times {
     double waited, decoded, busy, idle;
     int ahead;
@@ -60,7 +62,7 @@ void ahead_wait(struct ahead *a, pthread_cond_t *c, double *sum, size_t worker);
 void ahead_get_times(struct ahead *a, struct ahead_times *t);
 
 /* Expected distance of neighbours among `docs` documents (or rows) in blocks of
- * K frames, as a share of that in a full shuffle.  Neighbours in one frame (all
+ * K frames, over the distance in a full shuffle.  Neighbours in one frame (all
  * but one per frame) stay in one block.  Neighbours in different frames are as
  * far apart as in a full shuffle. */
 double ahead_near(size_t frames, size_t K, double docs);

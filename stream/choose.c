@@ -118,8 +118,8 @@ contradict(const char *name, const char *given, const char *cursor)
         given, cursor);
 }
 
-/* Return `given`; if that is OPT_NONE, return `was`, the cursor's number or the
- * default.  Dies if `given` contradicts the cursor. */
+/* Return `given`, or if that is OPT_NONE, `was` (the cursor's number or the
+ * default).  Dies if `given` contradicts the cursor. */
 static uint64_t
 choose_number(const struct resume *from, const char *name, size_t given,
     uint64_t was)
@@ -269,8 +269,8 @@ choose_curriculum(struct cursor_spec *r, const struct given *g,
             was, is);
 }
 
-/* Apply --rank R/N; without it the cursor's rank stays.  R/N may differ from
- * the cursor's, because the order of rows does not depend on ranks. */
+/* Apply --rank R/N; without the option the cursor's rank stays.  R/N may differ
+ * from the cursor's, because the order of rows does not depend on ranks. */
 static void
 choose_rank(struct cursor_spec *r, const struct given *g)
 {
@@ -324,7 +324,7 @@ choose_order(struct cursor_spec *r, const struct given *g, const struct dirs *d,
         die_err(&e);
 }
 
-/* The choices of the resumed stream, or the defaults. */
+/* The cursor's choices if a stream is resumed, else the defaults. */
 static struct cursor_spec
 spec_before(const struct dirs *d, const struct resume *from)
 {

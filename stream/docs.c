@@ -44,8 +44,8 @@ struct docs {
 /* Counts of a source for --dry-run. */
 struct tally {
     uint64_t tokens, pieces, cuts;
-    double padding; /* its part of each row's padding, in proportion to its
-                     * tokens in the row */
+    double padding; /* this source's part of the padding of rows, in proportion
+                     * to its tokens in each row */
 };
 
 static int
@@ -265,8 +265,8 @@ load_places(struct docs *x, const struct cursor *c, struct err *e)
     return 0;
 }
 
-/* Expected tokens of the stream: the number asked for, or what it takes to read
- * each source as often as --epochs asks. */
+/* Expected tokens of the stream: the number asked for, or enough to read each
+ * source as often as --epochs asks. */
 static double
 stream_tokens(const struct docs *x)
 {
@@ -488,9 +488,9 @@ docs_new(const struct dirs *d, const struct cursor_spec *spec,
     return x;
 }
 
-/* Go to a cursor.  A cursor of more than CURSOR_SOURCES sources has no
- * places: then the lengths of documents are packed again until there are as
- * many rows. */
+/* Go to a cursor.  With more than CURSOR_SOURCES sources a cursor has no
+ * places: then the lengths of documents are packed again, up to the cursor's
+ * number of rows. */
 static int
 docs_load(struct feed *f, const struct cursor *c, struct err *e)
 {
@@ -522,8 +522,8 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
     return r;
 }
 
-/* Count the rows by packing the lengths of all documents, which are in the
- * indexes. */
+/* Count the rows by packing the lengths of all documents, which the indexes
+ * have. */
 static int
 docs_total(struct feed *f, uint64_t *rows, struct err *e)
 {

@@ -16,8 +16,8 @@ struct group {
                                        * frame */
     uint64_t rows, bytes, tokens;
     struct held_batch *kept; /* [nmsg] its batches; NULL: not in memory */
-    uint64_t stamp;          /* groups.stamp when the group was last in the open
-                              * block */
+    uint64_t stamp;          /* groups.stamp when this group was last in the
+                              * open block */
     int busy;                /* a thread is decoding it */
 };
 
@@ -181,7 +181,7 @@ groups_distance(const struct groups *g)
         : 1.0;
 }
 
-/* Number of the group at index i of the epoch's order. */
+/* Number of the group that is at index i of the epoch's order. */
 static size_t
 group_at(const struct groups *g, uint64_t epoch, size_t i)
 {

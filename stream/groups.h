@@ -32,9 +32,9 @@ struct groups *groups_new(const struct dirs *d, const struct cursor_spec *spec,
 void groups_free(struct groups *g);
 uint64_t groups_rows(const struct groups *g); /* rows of an epoch */
 uint64_t groups_tokens(const struct groups *g);
-/* From the beginning of an epoch, skip whole blocks as long as each has fewer
- * tokens than *left, and subtract their tokens from *left.  Returns the number
- * of rows skipped.  Call before rows are asked for. */
+/* From the beginning of an epoch, skip whole blocks as long as the next block
+ * has fewer tokens than *left, and subtract its tokens from *left.  Returns the
+ * number of rows skipped.  Call it before rows are asked for. */
 uint64_t groups_skip(struct groups *g, uint64_t epoch, uint64_t *left);
 /* Find row i of an epoch: returns the batch that holds it, and sets *row to its
  * number in the batch. */
@@ -45,8 +45,8 @@ void groups_times(struct groups *g, struct ahead_times *t);
  * the order, in rows, of two rows that are neighbours on disk. */
 double groups_bytes(const struct groups *g);
 double groups_distance(const struct groups *g);
-/* The largest `open` with which the frames shuffled together take half of mem
- * bytes, so that the next ones also fit.  0 and *e: the data is damaged. */
+/* Find the largest `open` with which the frames shuffled together take half of
+ * mem bytes, so that the next ones also fit.  0 and *e: the data is damaged. */
 size_t groups_fit(const struct dirs *d, size_t mem, struct err *e);
 
 #endif

@@ -36,7 +36,7 @@ mix_unimax(double *share, const double *has, size_t n, double cap,
             left--;
         }
     }
-    /* serve the sources with the fewest tokens first */
+    /* sources with few tokens first: their remainder goes to the others */
     while (left > 0) {
         size_t least = SIZE_MAX;
         double even;
@@ -137,7 +137,7 @@ match_winner(const struct mix *m, size_t a, size_t b, uint64_t *until)
         y = a;
         ahead = -ahead;
     }
-    /* if both are owed the same, the one with the larger weight is first */
+    /* on equal debts the source with the larger weight wins */
     if (m->w[y] > m->w[x]) {
         const uint64_t by = m->w[y] - m->w[x];
 

@@ -1,9 +1,9 @@
 /*
  * Chooses the next source: the one with the largest deficit against its weight,
- * counted in tokens, exactly, in integers.  When n tokens are taken from a
- * source, every source is owed its share of them: owed[i] += w[i] * n, and the
- * one that gave them loses n * sum(w).  The sum of owed is always 0; a source
- * is at most one piece ahead.
+ * counted in tokens, exactly, in integers.  When a source gives n tokens, every
+ * source is owed its share of them: owed[i] += w[i] * n; and the source that
+ * gave them is owed less: owed -= n * sum(w).  The sum of owed is always 0; a
+ * source is at most one piece ahead.
  */
 #ifndef STREAM_MIX_H
 #define STREAM_MIX_H
@@ -27,22 +27,22 @@ struct mix {
                           * below it */
 };
 
-/* r[i] = share[i] / sum(share) * MIX_ONE, at least 1 if share[i] > 0, else 0.
- * Shares are finite and >= 0; -1: none is positive. */
+/* r[i] = share[i] / sum(share) * MIX_ONE; at least 1 if share[i] > 0, else 0.
+ * Shares are finite and >= 0.  -1: none is positive. */
 int mix_quantise(uint64_t *r, const double *share, size_t n);
 /*
- * UniMax (Chung et al., arXiv:2304.09151): each source gets the same number of
- * the `budget` tokens, but at most cap times has[i], what it has; the others
- * share the rest.  Sets share[i] to the tokens of source i.  -1: cap times all
- * tokens are less than the budget.
+ * UniMax (Chung et al., arXiv:2304.09151): sources get equal numbers of the
+ * `budget` tokens, but source i at most cap times its has[i] tokens; other
+ * sources share the remainder.  Sets share[i] to the tokens of source i.  -1:
+ * cap times all tokens are less than the budget.
  */
 int mix_unimax(double *share, const double *has, size_t n, double cap,
     double budget);
 /* Begin with weights w (copied) and no debts. */
 void mix_init(struct mix *m, const uint64_t *w, size_t n);
 void mix_release(struct mix *m);
-/* The source with the largest debt; of equals the one with the largest weight,
- * of these the first.  SIZE_MAX: none is left. */
+/* Index of the source with the largest debt; of equals the one with the largest
+ * weight, then the first.  SIZE_MAX: none is left. */
 size_t mix_next(struct mix *m);
 /* Count `tokens` (< 2^32) taken from source i. */
 void mix_took(struct mix *m, size_t i, uint64_t tokens);

@@ -195,7 +195,7 @@ reached(const uint64_t *sums, size_t s)
     return sums[s / 64] >> s % 64 & 1;
 }
 
-/* Set `to` to the sums in `from` and all of these plus len. */
+/* Set `to` to the sums in `from`, with and without len added to them. */
 static void
 add_sums(uint64_t *restrict to, const uint64_t *restrict from, size_t len,
     size_t words)
@@ -246,9 +246,9 @@ fill_rest(struct packer *p, size_t first, int used[PACK_WINDOW])
 }
 
 /* Choose the pieces of the next row.  If the oldest piece has waited for
- * PACK_AGE rows, the row begins with it.  Else it begins with one of the
- * PACK_TRIES greatest lengths: the first with which the row is full, or the one
- * that leaves the least empty. */
+ * PACK_AGE rows, the row begins with that piece.  Else it begins with a piece
+ * of one of the PACK_TRIES greatest lengths: the first that can fill the row,
+ * or else the one that leaves the least empty. */
 static void
 choose_pieces(struct packer *p, uint64_t number, int used[PACK_WINDOW])
 {
@@ -275,7 +275,7 @@ choose_pieces(struct packer *p, uint64_t number, int used[PACK_WINDOW])
     }
 }
 
-/* Remove the used pieces from the window; their buffers are kept in the slots
+/* Remove the used pieces from the window; their buffers move to the free slots
  * after it. */
 static void
 sweep(struct packer *p, const int used[PACK_WINDOW])

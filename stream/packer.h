@@ -11,7 +11,7 @@
  *   none    one piece per row
  *
  * No token is lost or given twice.  A piece is cut only if it is longer than T
- * (for concat: than the rest of the row); what is left is drawn later.
+ * (for concat: than the rest of the row); its remainder is drawn later.
  *
  * Best-fit packing is that of Ding et al., Fewer Truncations Improve Language
  * Modeling, arXiv:2404.10830, with two changes: documents come as a stream, and

@@ -115,8 +115,8 @@ fill_mask(struct column *c, size_t rows)
     c->data.n = n;
 }
 
-/* Did the batch before have the tensors of s, in this order?  Then its columns
- * are used again. */
+/* Did the batch before have the tensors of s, in this order?  Its columns are
+ * then used again. */
 static int
 suits(const struct rows *x, const struct st *s)
 {
@@ -172,8 +172,8 @@ match(struct rows *x, const struct held_batch *k, struct err *e)
     return 0;
 }
 
-/* Set the row numbers of the pieces just added, and replace their directory's
- * source numbers by those of all directories. */
+/* Set the row numbers of the pieces just added, and replace source numbers of
+ * their directory by those of all directories. */
 static void
 renumber_pieces(struct rows *x, size_t dir, size_t pieces)
 {
@@ -314,7 +314,7 @@ rows_load(struct feed *f, const struct cursor *c, struct err *e)
     return 0;
 }
 
-/* Set *rows to the number of rows after which a replay has `tokens` tokens.
+/* Set *rows to the number of rows with which a replay reaches `tokens` tokens.
  * Whole epochs and blocks are counted by the indexes; only the last block's
  * rows are read. */
 static int

@@ -274,8 +274,8 @@ block_frames(const struct sampler *s, const struct source *c, uint64_t epoch,
     return n;
 }
 
-/* Number in stored order of the open block's document that is drawn as number
- * `doc`. */
+/* Number, in stored order, of the document of the open block that is drawn as
+ * number `doc`. */
 static uint64_t
 stored_number(const struct sampler *s, size_t source, uint64_t doc)
 {
@@ -425,8 +425,8 @@ find_doc(const struct sampler *s, size_t source, uint64_t doc)
     return r;
 }
 
-/* Documents lie all over memory.  Before they are asked for, prefetch the ids
- * of the next document, and the struct part_doc of the one after it. */
+/* Documents lie all over memory.  Prefetch the ids of the next document, and
+ * the struct part_doc of the one after it, before the caller asks for them. */
 static void
 fetch_soon(const struct sampler *s, size_t source, uint64_t doc)
 {

@@ -77,11 +77,11 @@ struct sampler_distance {
 void sampler_distance(const struct sampler *s, struct sampler_distance *r);
 void sampler_times(struct sampler *s, struct ahead_times *t);
 
-/* Is there a document at that place? */
+/* Is there a document at place p? */
 int sampler_valid(const struct sampler *s, size_t source,
     const struct place *p);
-/* Open the block of this valid place, so that threads may read it: documents
- * from there on will be asked for. */
+/* Open the block of the valid place p, so that threads may read it: the caller
+ * will ask for documents from p on. */
 void sampler_expect(struct sampler *s, size_t source, const struct place *p);
 /* Get the document at a valid place, or by its reference.  -1: damage, or no
  * document has this reference. */

@@ -83,7 +83,7 @@ copy_ids(unsigned char *to, size_t id_size, const struct st_tensor *t,
     }
 }
 
-/* Add a document to a part; -1: it has no room for it. */
+/* Add a document to a part.  Returns -1 if the part is full. */
 static int
 part_add(struct part *p, const struct frame_ref *f, size_t len, uint64_t key)
 {
@@ -121,7 +121,7 @@ miscounted(const struct sampler *s, const struct frame_ref *f, struct err *e)
         dirs_name(s->d, f->dir), f->shard, f->frame);
 }
 
-/* Index of source i in w->source; nsource: it does not want the frame. */
+/* Index of source i in w->source; nsource: source i does not want the frame. */
 static size_t
 wants(const struct decoder *w, size_t i)
 {
@@ -339,7 +339,7 @@ in_flight(const struct sampler *s, const struct frame_ref *f)
 }
 
 /* Index in c->want of the first frame of the open block that is neither in
- * memory nor being decoded; next: of the block after it.  SIZE_MAX: none. */
+ * memory nor being decoded.  next: of the next block.  SIZE_MAX: none. */
 static size_t
 absent(const struct sampler *s, struct source *c, int next)
 {
@@ -354,8 +354,8 @@ absent(const struct sampler *s, struct source *c, int next)
     return SIZE_MAX;
 }
 
-/* Estimate how soon, compared with other sources' documents, document `doc` of
- * the open block will be drawn, if each source is drawn as often as so far. */
+/* Estimate how soon document `doc` of the open block will be drawn, compared
+ * with other sources' documents, if each source is drawn as often as so far. */
 static double
 due(const struct source *c, uint64_t doc)
 {
@@ -363,8 +363,9 @@ due(const struct source *c, uint64_t doc)
                         : (double)(doc - c->at) / ((double)c->drawn + 1.0);
 }
 
-/* Choose the frame of the open blocks that is needed first; next: of the blocks
- * after them.  1: chosen.  0: there is none.  -1: there is no memory for it. */
+/* Choose the frame of the open blocks that is needed first.  next: choose among
+ * the blocks that follow them.  1: chosen.  0: there is none.  -1: there is no
+ * memory for it. */
 static int
 choose_frame(struct sampler *s, int next, size_t *source, uint32_t *number)
 {

@@ -52,10 +52,10 @@ struct source {
                        * block's */
     uint64_t *upto;   /* [K+1] documents before each member */
     size_t nmember, nnext;
-    uint32_t *want;         /* [2K] members in the order in which they are
-                             * read */
-    uint64_t *first;        /* [K] number of the block's first document that is
-                             * in want[i] */
+    uint32_t *want;         /* [2K] members in the order in which threads
+                             * read them */
+    uint64_t *first;        /* [K] number, in the block, of the first document
+                             * in frame want[i]; or a lower bound */
     size_t ready;           /* frames want[0..ready-1] are in memory */
     uint64_t at, drawn;     /* number in the block of the last document drawn;
                              * documents drawn in this run */
@@ -66,7 +66,7 @@ struct source {
  * Worker 0 is the caller. */
 struct decoder {
     struct sampler *s;
-    struct shard_buf *buf; /* of the worker's struct ahead_worker */
+    struct shard_buf *buf; /* the buffer of the worker's struct ahead_worker */
     int busy;              /* `frame` is being decoded */
     struct frame_ref frame;
     size_t nsource;     /* sources that want the frame */

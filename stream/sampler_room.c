@@ -1,8 +1,8 @@
 /*
  * Memory for parts: see sampler_room.h.  One mapping has room for the largest
- * size of all parts together.  Its pages are huge if the system has such, so
+ * size of all parts together.  It uses huge pages if the system has them, so
  * that decoding does not map memory page by page and reading needs few address
- * translations.  Pages once touched are kept.  Holes are kept in order of
+ * translations.  Pages once touched stay mapped.  Holes are listed in order of
  * address; a part takes the smallest that is large enough, the first of equals.
  */
 #include "sampler_room.h"
@@ -57,7 +57,7 @@ rounded_size(size_t bytes)
     return (bytes + step - 1) / step * step;
 }
 
-/* Index of a hole for so many bytes; r->n: there is none. */
+/* Index of a hole of at least `bytes` bytes; r->n: there is none. */
 static size_t
 find_hole(const struct room *r, size_t bytes)
 {

@@ -4,12 +4,12 @@
 
 #include <stddef.h>
 
-struct hole { /* a free piece of the mapping: offset and bytes */
+struct hole { /* a free range of the mapping: offset and bytes */
     size_t at, n;
 };
 struct room {
-    unsigned char *map, *base; /* the mapping, and its aligned begin; NULL: no
-                                * mapping, and malloc is used instead */
+    unsigned char *map, *base; /* the mapping, and its first aligned address;
+                                * NULL: malloc is used instead */
     size_t mapped, bytes;
     struct hole *hole; /* [n] in order of at; none touches another */
     size_t n, cap;

@@ -82,7 +82,7 @@ go_to_cursor(struct sending *s)
     s->c.tokens = c->tokens;
     s->c.own = c->own;
     s->h = c->chain;
-    /* the message was made for the cursor's rank and length */
+    /* the cursor's message was made with the cursor's rank and length */
     s->c.spec.rank = c->spec.rank;
     s->c.spec.ranks = c->spec.ranks;
     s->c.spec.limit = c->spec.limit;
@@ -126,8 +126,8 @@ count_batches(struct sending *s, struct err *e)
     return 0;
 }
 
-/* Is this metadata of the `stream` message written anew?  Any other is
- * copied. */
+/* Is the value of this key of the `stream` message set by this program?  All
+ * other values are copied. */
 static int
 is_known(const char *key)
 {
@@ -202,7 +202,7 @@ send_preamble(struct sending *s, struct msg_out *w, const struct msg *teacher,
     return msg_send(w, e);
 }
 
-/* x as a percentage of t. */
+/* 100 x / t; 0 if t is not positive. */
 static double
 percent(double x, double t)
 {

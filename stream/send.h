@@ -18,16 +18,17 @@ struct sending {
     uint64_t head;             /* number of messages before the first batch */
     struct buf text;           /* text of the cursor */
     struct chain h;            /* H(c.seq - 1) */
-    uint64_t made, padded;     /* tokens in the rows of this run, and room for
-                                * tokens in them */
+    uint64_t made, padded;     /* tokens in the rows of this run; the same with
+                                * padding */
     uint64_t batches;          /* batches of this run */
     double sending;            /* seconds spent in sending */
     double first;              /* clock_now() when the first batch was sent */
-    struct ahead_times before; /* times of the feed until then */
+    struct ahead_times before; /* the feed's times when the first batch was
+                                * sent */
 };
 
-/* Write the stream to address out and to those of tee.  On an error it sends an
- * `abort` message and dies. */
+/* Write the stream to the address out and the addresses of tee.  On an error it
+ * sends an `abort` message and dies. */
 void send_stream(struct sending *s, const char *out,
     const struct opt_list *tee);
 
