@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKENS = 4096 }; /* tokens of a pass, about */
+enum { TOKENS = 4096 }; /* most tokens in a pass of several rows */
 
 static void
 read_calib_head(struct calib *c, struct msg_in *in, const struct st *head,
@@ -151,8 +151,8 @@ take_row(struct calib *c, const struct calib *s, size_t r)
     c->R++;
 }
 
-/* Index of the set with the smallest share of its rows taken, of equals the
- * first; n: all rows are taken. */
+/* Index of the set of which the smallest share of rows has been taken (of
+ * equals the first); n: all rows of all sets have been taken. */
 static size_t
 next_set(const struct calib *s, const size_t *taken, size_t n)
 {

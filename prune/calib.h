@@ -13,7 +13,7 @@ struct calib {
     uint32_t *ids, *first; /* [R,T] token ids, piece starts: see struct rows */
     size_t n;              /* number of scored predictions */
     size_t *at;            /* [n] index into [R,T] of each prediction, rising */
-    uint32_t *target;      /* [n] the id that follows */
+    uint32_t *target;      /* [n] the id to predict */
     size_t ntok;           /* tokens without padding */
     char *tokenizer;       /* hash of the stream's tokenizer; NULL: unknown */
     /* [R] weight of each prediction of a row, and of each of its tokens.
@@ -21,16 +21,16 @@ struct calib {
      * tokens. */
     double *weight, *token_weight;
 };
-/* Read up to `rows` rows of batches (0: all), with weight 1.  Dies on damage,
- * and on a stream of another tokenizer than the one at path `tokenizer`. */
+/* Read up to `rows` rows of batches (0: all), with weight 1.  Dies if the
+ * stream is damaged, or not made with the tokenizer at path `tokenizer`. */
 void calib_read(struct calib *c, const char *addr, size_t rows,
     const struct model *m, const char *tokenizer);
 /*
  * Read n sets, each "NAME=WEIGHT:ADDRESS", up to `rows` rows of each (0: all).
- * Each set's mean has the set's WEIGHT, however many rows the set has.  The
- * rows of the sets are interleaved evenly: the first quarter of all rows has
- * about the first quarter of each set.  Dies (EX_USAGE) if a text has another
- * form.
+ * A mean over all rows weighs each set's own mean by its WEIGHT, however many
+ * rows the set has.  The rows of the sets are interleaved evenly: the first
+ * quarter of all rows has about the first quarter of each set.  Dies (EX_USAGE)
+ * if a text has another form.
  */
 void calib_sets(struct calib *c, char *const *sets, size_t n, size_t rows,
     const struct model *m, const char *tokenizer);

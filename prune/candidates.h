@@ -24,7 +24,8 @@ struct search {
     const char *method;      /* name of the method in the log */
     double loss_weight;      /* weight of the loss in the objective */
     size_t candidates;       /* configurations tried in a round; 0: all */
-    int halve;               /* score on a quarter of the rows first */
+    int halve;               /* score on a quarter and on half of the rows
+                              * first */
     double evals;            /* tabu's budget, in evaluations on all rows */
     double spent;            /* evaluations so far, in the same unit */
     uint64_t seed;           /* seed of tabu's draws */
@@ -38,19 +39,20 @@ struct cand {         /* a candidate */
     struct conf conf;
     struct choice choice; /* the groups and channels that conf keeps */
     struct score score;
-    size_t rows;           /* rows that this run has scored */
+    size_t rows;           /* rows that this run has scored (not taken from the
+                            * log) */
     size_t paid;           /* rows that search.spent counts */
     int full;              /* the score is over all rows */
-    size_t trial;          /* index of its last trial in the log */
+    size_t trial;          /* index in the log of this candidate's last trial */
     struct row_score *row; /* [R] scores of each row */
 };
-/* Make a candidate of as many groups and channels as conf says, the first ones
- * in s->order.  Takes ownership of conf.  Free with cand_release. */
+/* Make a candidate that keeps as many groups and channels as conf says: the
+ * first in s->order.  Takes ownership of conf.  Free with cand_release. */
 void cand_init(struct cand *c, const struct search *s, const char *kind,
     struct conf *conf);
 void cand_release(struct cand *c);
-/* Score c[n], n > 0; if s->halve, the worse ones on a part of the rows only.
- * Returns the index of the best of those scored on all rows. */
+/* Score c[n], n > 0, on all rows; if s->halve, the worse ones only on a part of
+ * the rows.  Returns the index of the best of those scored on all rows. */
 size_t cand_score_all(struct search *s, struct cand *c, size_t n);
 /* Log a candidate whose score on all rows is known already. */
 void cand_known(struct search *s, struct cand *c, const struct score *score,

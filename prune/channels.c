@@ -68,7 +68,7 @@ mean_energy(const struct search *s, size_t i, size_t from, size_t to)
     return (e[to] - e[from]) / (double)(to - from);
 }
 
-/* Remove the last g.multiple channels from the MLP where these have the least
+/* Remove the last g.multiple channels from the MLP in which they have the least
  * mean energy; -1: no MLP has more than g.multiple. */
 static int
 shrink_least(const struct search *s, struct conf *c)
@@ -91,9 +91,9 @@ shrink_least(const struct search *s, struct conf *c)
     return 0;
 }
 
-/* Give back g.multiple channels (or all it lacks, if fewer) to the MLP where
- * these have the highest mean energy; -1: no MLP that is left lacks any, or the
- * limits would be exceeded. */
+/* Give g.multiple channels (or all that are missing, if fewer) back to the MLP
+ * in which they have the highest mean energy; -1: no MLP that is kept misses
+ * any, or the limits would be exceeded. */
 static int
 widen_most(const struct search *s, struct conf *c)
 {

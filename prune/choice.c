@@ -61,7 +61,7 @@ choice_release(struct choice *c)
     memset(c, 0, sizeof *c);
 }
 
-/* Return the list; if it names all parts, free it and return NULL. */
+/* Return the list, or if it names all parts, free it and return NULL. */
 static size_t *
 unless_all(size_t *list, size_t n, size_t all)
 {
@@ -89,7 +89,7 @@ choice_set_channels(struct choice_block *b, size_t *list, size_t n, size_t all)
 
 /* ---- reading ---- */
 
-/* The part of the file that is being read, for errors. */
+/* Position in the file that is being read, for errors. */
 struct at {
     const char *file;
     size_t line;
@@ -321,8 +321,8 @@ write_list(const size_t *list, size_t n, struct buf *b)
     }
 }
 
-/* Append a line for each block, with `in` between its columns and `out` after
- * it. */
+/* Append each block's columns, with `in` between them and `out` after the
+ * block. */
 static void
 write_block_lines(const struct choice *c, char in, const char *out,
     struct buf *b)

@@ -53,7 +53,7 @@ void choice_write(const struct choice *c, struct buf *b);
  * BLOCK:GROUPS:CHANNELS, as in the file, separated by semicolons. */
 void choice_write_word(const struct choice *c, struct buf *b);
 
-/* Make the member `origin` (model/origin.h) of the model that m is cut to by c;
+/* Return the member `origin` (model/origin.h) of the model that c makes of m;
  * the caller owns the reference. */
 json_t *choice_kept(const struct choice *c, const struct model *m);
 

@@ -17,7 +17,8 @@ struct conf {
 };
 /* Keep all of m.  Free with conf_release. */
 void conf_init(struct conf *c, const struct model *m);
-/* The numbers of groups and channels that a choice for m keeps. */
+/* Set *c to the numbers of groups and channels that the choice `of` keeps of
+ * m. */
 void conf_of_choice(struct conf *c, const struct choice *of,
     const struct model *m);
 /* *to = a copy of c; *to need not be initialised. */

@@ -40,8 +40,8 @@ cut_rows(const struct weight *w, const size_t *list, size_t n, struct arena *a)
     return o;
 }
 
-/* Indices of the elements of the parts list[n], [n*size], if each part has
- * `size` elements; NULL for NULL. */
+/* If each part has `size` elements, return the indices [n*size] of the elements
+ * of the parts list[n].  NULL if list is NULL. */
 static size_t *
 spread_indices(const size_t *list, size_t n, size_t size)
 {

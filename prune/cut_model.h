@@ -10,27 +10,27 @@
 
 /*
  * out = the parts of m that c keeps, in c's order.  Tensors that are not cut
- * are borrowed from m; cut ones are fp32 in *a, which is made here. out's c.mlp
- * and c.KV are those of its widest block.  A sparse matrix that loses columns
- * is no longer listed as sparse, because its n:m groups are broken.
+ * are borrowed from m; cut ones are fp32 in *a, which is made here.  c.mlp and
+ * c.KV of out are those of its widest block.  A sparse matrix that loses
+ * columns is no longer listed as sparse, because its n:m groups are broken.
  * block.source stays as in m, and `origin` lists the groups and channels that c
  * keeps, so that a cut model can be cut again.  Free with model_cut_free before
  * m is closed.
  */
 void model_cut(struct model *out, const struct model *m, const struct choice *c,
     struct arena *a);
-/* The columns of m's o that b keeps: ascending [b->ngroups * H/KV * D],
+/* Columns of m's matrix o that b keeps: ascending [b->ngroups * H/KV * D],
  * malloc'd; NULL: all. */
 size_t *cut_columns(const struct model *m, const struct choice_block *b);
 /*
  * out = m with only the rows id[n] (ascending) of embedding and head.  The
- * configuration gets the new ids: BOS and padding become -1 if they are not in
- * id[n], and an EOS that is not leaves its list.  Gathered rows are fp32 in *a,
+ * configuration gets the new ids: BOS and padding become -1 if id[n] lacks
+ * them, and EOS ids that it lacks are removed.  Gathered rows are fp32 in *a,
  * which is made here; everything else is borrowed from m.
  */
 void model_cut_rows(struct model *out, const struct model *m,
     const uint32_t *id, size_t n, struct arena *a);
-/* Free a model of model_cut or model_cut_rows, and *a. */
+/* Free a model that model_cut or model_cut_rows made, and *a. */
 void model_cut_free(struct model *out, struct arena *a);
 
 #endif

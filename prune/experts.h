@@ -12,13 +12,13 @@
  *         expert's output (arXiv:2510.13999) */
 enum expert_rank { RANK_REAP, RANK_MASS };
 
-/* Sums over tokens, of each expert of each block; 0 in blocks without
+/* Sums over tokens for each expert of each block; 0 in blocks without
  * experts. */
 struct expert_sums {
     size_t L, E;
     double *n;    /* [L,E] tokens that went to the expert */
-    double *mass; /* [L,E] their weights */
-    double *norm; /* [L,E] their weights times the norms of outputs */
+    double *mass; /* [L,E] sum of the router's weights of these tokens */
+    double *norm; /* [L,E] sum of weight times norm of the expert's output */
 };
 /* Measure on all tokens of c without padding.  The caller releases *s. */
 void experts_measure(struct expert_sums *s, const struct model *m,
@@ -28,15 +28,15 @@ void experts_release(struct expert_sums *s);
  * it. */
 double experts_value(const struct expert_sums *s, enum expert_rank by, size_t i,
     size_t e);
-/* Set kept [L,n] to the n best experts of each block, in rising order; of equal
- * ones the lower numbers are kept. */
+/* Set kept [L,n] to the n best experts of each block, in rising order.  Of
+ * equals those with lower numbers are kept. */
 void experts_choose(const struct expert_sums *s, enum expert_rank by, size_t n,
     uint32_t *kept);
 
-/* A mixture with n of the experts of m, whose weights it borrows. */
+/* A mixture with n of m's experts in each block.  Borrows the weights of m. */
 struct expert_cut {
     struct model m;
-    const unsigned char **part; /* of all weights that are cut */
+    const unsigned char **part; /* addresses of rows in all cut weights */
 };
 void experts_cut(struct expert_cut *x, const struct model *m,
     const uint32_t *kept, size_t n);

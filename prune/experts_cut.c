@@ -85,8 +85,8 @@ experts_choose(const struct expert_sums *s, enum expert_rank by, size_t n,
     }
 }
 
-/* Cut w to the rows of the kept experts, `each` rows of each; their addresses
- * go to part [n]. */
+/* Set w to the rows of the n kept experts in `from`, `each` rows per expert.
+ * Element e of part [n] points to the rows of kept[e]. */
 static void
 cut_weight(struct weight *w, const struct weight *from, const uint32_t *kept,
     size_t n, size_t each, const unsigned char **part)

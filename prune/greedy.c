@@ -1,8 +1,8 @@
 /*
- * The greedy method drops one piece at a time: see best_drop.  Before the first
- * drop and after each one a mix is tried: the pieces left, with as many
- * channels as the goal allows.  With --blocks only mixes of that number of
- * blocks are tried.  The best mix is chosen.
+ * The greedy method drops one piece (units.h) at a time: see best_drop.  Before
+ * the first drop and after each drop a mix is scored: the remaining pieces,
+ * with as many channels as the goal allows.  With --blocks only mixes of that
+ * number of blocks are scored.  The best mix is chosen.
  */
 #include "greedy.h"
 #include "candidates.h"
@@ -16,13 +16,13 @@
 #include <string.h>
 
 struct greedy {
-    struct conf now;    /* the pieces left, with all their channels */
+    struct conf now;    /* the remaining pieces, with all their channels */
     struct score score; /* scores of now */
     double params;      /* number of parameters of now */
 };
 
-/* Score `now` with as many channels as the goal allows.  If those are all, the
- * score is known. */
+/* Score `now` with as many channels as the goal allows.  If no channel has to
+ * go, the score is known. */
 static void
 try_mix(struct search *s, const struct greedy *g)
 {
@@ -49,9 +49,9 @@ struct likely {
     double v; /* influence per parameter */
 };
 
-/* Fill out [4 L] with the pieces that may be dropped, in the order of the
- * model: only the s->candidates of least influence per parameter (0: all).
- * Returns their number. */
+/* Fill out [4 L] with pieces that may be dropped, in the order of the model:
+ * the s->candidates pieces of least influence per parameter (0: all).  Returns
+ * their number. */
 static size_t
 likely_drops(const struct search *s, const struct greedy *g, struct likely *out)
 {
@@ -86,9 +86,9 @@ likely_drops(const struct search *s, const struct greedy *g, struct likely *out)
     return kept;
 }
 
-/* Index of the best of those of c[n] that were scored on all rows.  If all
- * dropped pieces have the same size, the lowest objective is best; else the one
- * that rises least per dropped parameter. */
+/* Index of the best drop in c[n], among those scored on all rows.  If all
+ * dropped pieces have the same size, the lowest objective is best; else the
+ * least rise of the objective per dropped parameter. */
 static size_t
 best_drop(const struct search *s, const struct greedy *g, const struct cand *c,
     size_t n)

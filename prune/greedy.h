@@ -1,4 +1,4 @@
-/* The greedy method: drop one piece at a time, the one that costs least. */
+/* The greedy method: drop one piece (units.h) at a time, the cheapest. */
 #ifndef PRUNE_GREEDY_H
 #define PRUNE_GREEDY_H
 

@@ -1,5 +1,5 @@
-/* The influence method: drop pieces in the order of their influence, measured
- * once. */
+/* The influence method: drop pieces (units.h) in the order of their influence,
+ * measured once. */
 #ifndef PRUNE_INFLUENCE_H
 #define PRUNE_INFLUENCE_H
 

@@ -320,8 +320,9 @@ measure_block(struct judge *j, size_t i, size_t r0, const struct fwd_part *part)
 
 /* ---- walks ---- */
 
-/* Norm x, the last block's output for the rows r, of which row r0 is the first.
- * Copy the states whose predictions are scored to h. */
+/* Apply the final norm to x, the last block's output for the rows r, which
+ * begin at row r0 of the data.  Copy the states whose predictions are scored to
+ * h. */
 static void
 gather_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
     const float *x, float *h)
@@ -333,8 +334,8 @@ gather_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
         memcpy(h, j->x + (j->c->at[k] - base) * d, d * sizeof(*h));
 }
 
-/* Losses and divergences of the rows r, of which row r0 is the first; x: output
- * of the last block. */
+/* Score the rows r, which begin at row r0 of the data, into out [r->B].  x:
+ * output of the last block. */
 static void
 score_chunk(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
     const float *x, struct row_score *out)

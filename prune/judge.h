@@ -1,7 +1,8 @@
 /*
- * The judge scores choices on the calibration data.  It caches the inputs of
- * all blocks for one choice.  Another choice is computed only from the first
- * block in which it differs from that one; see prune-search(1).
+ * The judge scores choices on the calibration data, against the whole model
+ * (before any cut).  It caches the inputs of all blocks for one choice.
+ * Another choice is computed only from the first block in which it differs from
+ * the cached choice; see prune-search(1).
  */
 #ifndef PRUNE_JUDGE_H
 #define PRUNE_JUDGE_H
@@ -19,10 +20,10 @@ struct row_score {
 
 /* Measurements of a block on the calibration data. */
 struct measured {
-    /* 1 - cos(input, output), mean over tokens: of the block, of its attention
+    /* 1 - cos(input, output), mean over tokens, of the block, of its attention
      * alone, of its MLP alone; ShortGPT (arXiv:2403.03853, eq. 1) */
     double influence, attn, mlp;
-    /* energy that each channel of o's input, and of down's, adds to the
+    /* energy that channels of o's input, and of down's input, add to the
      * residual stream: the sum over tokens of the squared activation, weighted
      * by row, times the squared norm of the channel's column */
     double *o, *chan;            /* [H*D with the block's H] [mlp] */
@@ -45,8 +46,8 @@ struct judge {
     struct choice now;    /* the choice whose block inputs are cached */
     float **own;          /* [L+1] buffers [R,T,d] that `in` points to */
     float **in;           /* [L+1] input of each block, then the output of the
-                           * last; a dropped block and the next one share their
-                           * input */
+                           * last block; a dropped block shares its input with
+                           * the next one */
     struct measured *at;  /* [L] measurements */
 };
 void judge_init(struct judge *j, const struct model *m, const struct calib *c,
@@ -60,8 +61,8 @@ size_t judge_bytes(const struct model *m, const struct calib *c);
 void judge_keep_logits(struct judge *j);
 /* Cache the inputs of all blocks for choice c, which is copied.  Computes the
  * blocks from the first in which c differs from the choice before. measuring:
- * also measure the parts of these blocks that c keeps whole.  The first call
- * must have the whole model. */
+ * also measure those attentions and MLPs of these blocks that c does not cut.
+ * The first call must have the whole model. */
 void judge_set(struct judge *j, const struct choice *c, int measuring);
 /* Multiply each sum of squares in sum [w->cols] by the squared norm of w's
  * column. */

@@ -47,7 +47,7 @@ struct key {
     size_t i;
 };
 
-/* Does a come before b?  Among equals the lower index does. */
+/* Order by score; equal scores by index. */
 static int
 is_less(const struct key *a, const struct key *b)
 {
@@ -132,8 +132,7 @@ hess_release(struct hess *h)
     memset(h, 0, sizeof *h);
 }
 
-/* Reverse the order of rows and of columns, which reverses that of all
- * elements. */
+/* Reverse the order of rows and of columns, that is, of all elements. */
 static void
 reverse_matrix(double *a, size_t n)
 {
@@ -145,8 +144,8 @@ reverse_matrix(double *a, size_t n)
     }
 }
 
-/* Copy the lower triangle to the upper one.  Set the diagonal to H's (in dead
- * channels to the mean) plus the damping. */
+/* Copy the lower triangle to the upper one.  Set the diagonal to H's, or in
+ * dead channels to its mean, plus the damping. */
 static void
 fill_upper(struct hess *h, double mean, double damp)
 {
@@ -339,9 +338,9 @@ mark_block(struct sweep *l, struct key *key)
 }
 
 /* Sweep the columns from c0 of a row: marked weights become zero, and the later
- * columns of the block compensate for them.  For the columns after the block,
- * err [width] becomes the factors of U's rows c0..c0+width-1 that are to be
- * added. */
+ * columns of the block compensate for them.  err [width] becomes the factors by
+ * which rows c0..c0+width-1 of U are to be added to the columns after the
+ * block. */
 static void
 sweep_row(const struct sweep *l, double *w, unsigned char *gone, double *err)
 {

@@ -12,8 +12,8 @@
  *              Alistarh, arXiv:2301.00774): column by column the smallest
  *              w^2 / [H^-1]_kk, for which later columns compensate
  *
- * H, its factor and the sweep are in double, because fp32 would remove other
- * weights, more of them with each block.  Rows are spread over the pool's
+ * H, its factor and the sweep are in double: errors of fp32 would change which
+ * weights are removed, more with each block.  Rows are spread over the pool's
  * threads; bits do not depend on their number.
  */
 #ifndef PRUNE_OBS_H
@@ -27,9 +27,9 @@
 /* Columns that the sweep finishes before it corrects the later ones. */
 enum { OBS_BLOCK = 128 };
 
-/* n of each m neighbours in a row stay; m <= OBS_BLOCK divides K.  If m is 0,
- * `share` of the weights is removed: by obs from each OBS_BLOCK columns, by
- * wanda from each row, by magnitude from the whole matrix. */
+/* In each row, n of every m consecutive weights stay; m <= OBS_BLOCK divides K.
+ * If m is 0, `share` of the weights is removed: by obs from each OBS_BLOCK
+ * columns, by wanda from each row, by magnitude from the whole matrix. */
 struct pattern {
     size_t n, m;
     double share;

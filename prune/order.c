@@ -94,8 +94,8 @@ groups_of(const struct block *b, const double *o)
     return group;
 }
 
-/* Order block i's KV groups by key[0], summed over the channels of each that o
- * reads, and its MLP channels by key[1]; energy: the energies of the same
+/* Order block i's KV groups by the sum of key[0] over the group's columns of o,
+ * and its MLP channels by key[1].  energy: energies of the same columns and
  * channels. */
 static void
 order_block(struct order *r, const struct judge *j, size_t i,
@@ -142,7 +142,7 @@ profile_energy(const struct judge *j, const struct profile *p, size_t i,
     return v;
 }
 
-/* |gradient times weight| of the channels of an input. */
+/* Sums of |gradient times weight| for the channels of an input. */
 static double *
 profile_key(const struct judge *j, const struct profile *p, size_t i,
     enum fwd_input input)

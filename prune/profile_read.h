@@ -16,7 +16,7 @@ enum { PROFILE_SUMS, PROFILE_HESSIAN, PROFILE_FILES };
 extern const char *const profile_files[PROFILE_FILES]; /* "sums", ... */
 /* "DIR/sums.safetensors"; the caller frees it. */
 char *profile_path(const char *dir, size_t file);
-/* Write the name of the input's tensor to out, and return it; suffix: such as
+/* Write the name of an input's tensor to out, and return out.  suffix: such as
  * ".sums". */
 char *profile_tensor(char out[64], size_t block, enum fwd_input input,
     const char *suffix);
@@ -31,8 +31,9 @@ struct profile {
     struct st sums, hessian; /* headers of the files; hessian.nt = 0: there are
                               * no Hessians */
 };
-/* Read a profile and check its hashes.  -1 and *e (EX_INPUT): it is damaged, or
- * not of m (NULL: any model); there is nothing to close then. */
+/* Open a profile and check its hashes.  -1 and *e (EX_INPUT): the profile is
+ * damaged, or of another model than m (NULL: any model); nothing is open
+ * then. */
 int profile_open(struct profile *p, const char *dir, const struct model *m,
     struct err *e);
 void profile_close(struct profile *p);

@@ -45,7 +45,7 @@ struct input_sums {
     size_t from, bins; /* the bins from..from+bins-1 are stored */
     uint32_t *count;   /* [CLASSES,n,1+bins] number of tokens with |x| below
                         * 2^SKETCH_LOW, then in each bin */
-    double *grad;      /* [n], or NULL: see profile_grad.h */
+    double *grad;      /* [n] sums of |gradient times weight|; NULL: none */
 };
 /* Begin with all bins, and zeros. */
 void sums_init(struct input_sums *s, size_t n);
@@ -58,8 +58,8 @@ void sums_tap(struct input_sums *s, struct pool *pool,
 void sums_trim(struct input_sums *s);
 /* s += t, of the same n. */
 void sums_add(struct input_sums *s, const struct input_sums *t);
-/* The largest relative difference between an element of h's diagonal and that
- * channel's sum of squares; h [n,n]: Hessian of all tokens. */
+/* The largest relative difference between a diagonal element of h [n,n], the
+ * Hessian of all tokens, and the channel's sum of squares. */
 double hess_off(const float *h, const struct input_sums *s);
 /* Largest accepted hess_off for fp32 sums, and for numbers rounded to
  * bfloat16. */

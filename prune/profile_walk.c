@@ -1,7 +1,7 @@
 /*
- * The walk of `prune profile`: each block computes all rows before the next one
- * does.  So only one block's Hessians and full range of bins are in memory, but
- * the residual stream of all tokens.
+ * The walk of `prune profile`: all rows pass through a block before the next
+ * block begins.  So only one block's Hessians and full range of bins are in
+ * memory, but the residual stream of all tokens is.
  */
 #include "profile_walk.h"
 #include "hess_walk.h"
@@ -28,7 +28,7 @@ struct walk {
     size_t *width;           /* [L,FWD_INPUTS] channels of each input */
     float *all_H;            /* memory for a block's Hessians; NULL: none */
     struct io_out out;       /* the file of Hessians */
-    struct block_sums *sums; /* of the present block */
+    struct block_sums *sums; /* sums of the present block */
     int seen_mid;            /* mid was set for the present rows */
 };
 

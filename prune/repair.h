@@ -1,12 +1,12 @@
 /*
- * Repairs layers whose inputs were cut: the weights that are left change so
- * that the layer's output changes as little as possible.
+ * Repairs layers whose inputs were cut: the remaining weights change so that
+ * the layer's output changes as little as possible.
  *
  * A layer y = W x, W [N,n], keeps the columns K and loses the columns G.  The
  * Hessian of its inputs is H = sum of x x^T.  The W' [N,k] that minimises
  *   sum |W' x_K - W x|^2 + lambda |W' - W_K|^2
  * is W_K + W_G H_GK (H_KK + lambda I)^-1.  Here lambda is damp times the mean
- * of the nonzero elements of H_KK's diagonal.  Without the second term that is
+ * of the nonzero elements of H_KK's diagonal.  Without the second term W' is
  * least squares, W H_*K H_KK^-1.
  */
 #ifndef PRUNE_REPAIR_H
@@ -20,9 +20,8 @@
 
 #include <stddef.h>
 
-/* Sums of squares over the inputs. whole: of the layer's output; cut: of its
- * error when columns are cut; repaired: of its error when the other columns are
- * then repaired. */
+/* Sums of squares over the inputs. whole: of the layer's output; cut: of the
+ * output's error after the cut; repaired: of its error after the repair too. */
 struct repaired {
     double whole, cut, repaired;
     double damp; /* damping used */
@@ -48,14 +47,14 @@ struct repair {
     const struct choice *c; /* the choice that cut it */
     struct pool *pool;
     double damp;
-    struct repaired o, down; /* sums over layers, each layer's numbers first
-                              * divided by its own `whole` */
+    struct repaired o, down; /* sums over layers; each layer's numbers are
+                              * divided by its own `whole` first */
 };
 /* Does a layer o or down lose some, but not all, of its columns? */
 int repair_wanted(const struct choice *c);
 /*
- * Repair block after block.  Each block's Hessians are of the inputs that it
- * has when the blocks before it are cut and repaired.  Dies.
+ * Repair block after block.  A block's Hessians come from the inputs that it
+ * has once the blocks before it are cut and repaired.  Dies.
  */
 void repair_calib(struct repair *r, const struct calib *c);
 /* Repair with the Hessians of a profile, which are the whole model's.  Dies. */

@@ -112,7 +112,8 @@ keep_log_record(struct search_log *t, const struct record *r)
     return old;
 }
 
-/* Keep a line.  0: it is of this search; 1: of another; -1: it is damaged. */
+/* Store the record of a line.  Returns 0: the line is of this search; 1: of
+ * another; -1: it is damaged. */
 static int
 parse_log_line(struct search_log *t, char *line)
 {
@@ -146,8 +147,8 @@ parse_log_line(struct search_log *t, char *line)
     return search != t->search;
 }
 
-/* Keep all lines.  A last line without a newline is cut off: its writer was
- * killed. */
+/* Store the records of all lines.  A last line without a newline is cut off:
+ * its writer was killed. */
 static void
 read_records(struct search_log *t, const char *file, char *text, size_t n)
 {
@@ -233,8 +234,8 @@ search_log_get(const struct search_log *t, uint64_t key, size_t tokens,
     return 1;
 }
 
-/* Write trial i to the file, if the file has no line of it, or if the trial is
- * taken and the file's line does not say so. */
+/* Write trial i to the file, unless the file has a line of it.  If the trial is
+ * taken and that line does not say so, write it again. */
 static void
 log_trial(struct search_log *t, size_t i)
 {

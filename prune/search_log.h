@@ -1,7 +1,7 @@
 /*
  * The log of a search: every configuration that was evaluated, with its scores.
- * Scores of a configuration that is in the file are taken from there.
- * prune-search(1) describes the columns.
+ * A configuration that is in the file is not scored again. prune-search(1)
+ * describes the columns.
  */
 #ifndef PRUNE_SEARCH_LOG_H
 #define PRUNE_SEARCH_LOG_H
@@ -20,7 +20,7 @@ struct score {      /* means over predictions */
 };
 /* A configuration that was evaluated. */
 struct trial {
-    const char *method, *kind; /* names such as "greedy" and "drop" */
+    const char *method, *kind; /* names, such as "greedy" and "drop" */
     struct conf conf;
     struct choice choice;
     uint64_t key; /* choice_key(&choice) */
@@ -38,15 +38,15 @@ struct search_log {
     size_t nr, rcap;
     int fd;           /* descriptor of the file; -1: none */
     uint64_t search;  /* hash of model, data and objective */
-    char kernels[64]; /* name of other kernels, of which the file has scores;
-                       * "": there are none */
+    char kernels[64]; /* name of other kernels that computed scores in the file;
+                       * "": none */
 };
 /* Open the log; file NULL: it is only in memory.  Dies (EX_USAGE) if the file
  * is of a search with another hash. */
 void search_log_open(struct search_log *l, const char *file, uint64_t search);
 void search_log_close(struct search_log *l);
-/* Look up this choice, scored on that many predictions.  1: it is known, and
- * *score and *seconds are set.  0: it is not. */
+/* Look up the score of the choice with choice_key `key` on the first `tokens`
+ * predictions.  1: *score and *seconds are set.  0: it is not known. */
 int search_log_get(const struct search_log *l, uint64_t key, size_t tokens,
     struct score *score, double *seconds);
 /* Add a copy of x, and write it unless the file has it.  Returns its index. */

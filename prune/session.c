@@ -54,10 +54,10 @@ session_open(struct session *x, const struct session_options *o)
         die_err(&e);
 }
 
-/* The whole model's logits may take up to 1 / LOGITS of memory. */
+/* The whole model's logits are cached if they fit 1 / LOGITS of memory. */
 enum { LOGITS = 4 };
 
-/* Die if the goal is fewer parameters than any mix of blocks and channels has.
+/* Die if no mix of blocks and channels has as few parameters as the goal.
  * Checked only if all blocks are alike, and nothing else may be dropped. */
 static void
 refuse_goal(const struct search *s)
@@ -108,8 +108,8 @@ search_hash(const struct session *x)
     return XXH3_64bits_digest(&h);
 }
 
-/* Largest number of evaluations, for progress: a mix for each number of blocks,
- * and with greedy the candidates at each; 0: unknown. */
+/* Largest number of evaluations, for the progress line: a mix for each number
+ * of blocks, and with greedy the candidates at each number; 0: unknown. */
 static double
 most_trials(const struct session *x)
 {

@@ -9,7 +9,7 @@
 struct profile;
 struct kl; /* sparsify_walk.c */
 
-enum { SPENT_PASSES, SPENT_LAYERS, SPENT }; /* on forward passes, on layers */
+enum { SPENT_PASSES, SPENT_LAYERS, SPENT }; /* forward passes; layers */
 struct sparsify {
     struct model *m; /* its matrices are replaced one by one */
     const struct calib *c;

@@ -40,16 +40,16 @@ draw_below(struct tabu *t, size_t n)
     return (size_t)(rng_u64(t->s->seed, t->draws++) % n);
 }
 
-/* Where the first move is stored at which the piece may change again. */
+/* Address of the first move (a number) at which the piece may change again. */
 static size_t *
 free_from(const struct tabu *t, struct piece p)
 {
     return &t->until[unit_index(p.unit) * t->now.L + p.block];
 }
 
-/* Draw two pieces of the unit that can be dropped (gone: restored).  Take the
- * one of less (gone: more) influence; of groups or channels, the first one
- * drawn.  -1: there are none. */
+/* Draw two pieces of this unit that can be dropped, or if `gone`, restored. Set
+ * *out to the one of less (gone: more) influence; for groups and channels, to
+ * the first one drawn.  -1: there are none. */
 static int
 pick_piece(struct tabu *t, const struct conf *c, enum unit unit, int gone,
     struct piece *out)
@@ -201,7 +201,7 @@ hold_pieces(struct tabu *t, const struct move *m)
         *free_from(t, m->p[i]) = t->move + t->s->tenure + 1;
 }
 
-/* Continue from the best configuration so far, with two changes. */
+/* Continue from the best configuration so far, after two random changes. */
 static void
 restart_at_best(struct tabu *t)
 {

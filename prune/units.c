@@ -97,8 +97,8 @@ piece_restore(const struct search *s, struct conf *c, struct piece p)
             of->mlp - b->mlp < s->g.multiple ? of->mlp - b->mlp : s->g.multiple;
 }
 
-/* 1 - cos(stream, stream + part) if the part is at a right angle to the stream
- * and has e times its energy. */
+/* 1 - cos(stream, stream + part) if the part is orthogonal to the stream and
+ * has e times the stream's energy. */
 static double
 turn_of(double e)
 {

@@ -15,7 +15,7 @@ enum unit { /* bits of --units */
     UNIT_GROUPS = 16
 };
 enum { UNITS = 5 };
-/* A unit in a block. */
+/* piece: one unit in one block */
 struct piece {
     enum unit unit;
     size_t block;
@@ -33,8 +33,9 @@ void piece_drop(const struct search *s, struct conf *c, struct piece p);
 /* Can a dropped piece be restored in c? */
 int piece_gone(const struct search *s, const struct conf *c, struct piece p);
 void piece_restore(const struct search *s, struct conf *c, struct piece p);
-/* 1 - cos(stream without the piece, stream with it), as measured by the judge;
- * for groups and channels, computed from their energies. */
+/* 1 - cos(residual stream without the piece, stream with the piece), as
+ * measured by the judge; for groups and channels, computed from their
+ * energies. */
 double piece_influence(const struct search *s, const struct conf *c,
     struct piece p);
 

@@ -99,7 +99,7 @@ renamed_list(struct vocab *v, const json_t *ids, int every)
     return NULL;
 }
 
-/* Renumber an id, or a list of ids; NULL: all are dropped. */
+/* Renumber an id, or a list of ids.  NULL: no id is left. */
 static json_t *
 renamed_all(struct vocab *v, const json_t *ids)
 {
@@ -313,7 +313,7 @@ is_kept(const struct vocab *v, const struct names *names, const char *s,
     return names_id(names, s, n, &id) == 0 && v->to[id] != VOCAB_GONE;
 }
 
-/* kept[i] = are both parts and the result of merge i kept? */
+/* kept[i] = 1 if both parts and the result of merge i are kept, else 0. */
 static int
 kept_merges(const struct vocab *v, const struct tok_source *src,
     unsigned char *kept, struct err *e)
@@ -342,7 +342,7 @@ kept_merges(const struct vocab *v, const struct tok_source *src,
 }
 
 /* Renumber model.retort_ties, a list of [first merge, number of merges], after
- * merges were dropped. */
+ * some merges were dropped. */
 static json_t *
 cut_ties(const json_t *ties, const unsigned char *kept, size_t n)
 {

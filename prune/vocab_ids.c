@@ -126,7 +126,7 @@ vocab_list(struct vocab *v, const char *file)
 
 /* ---- ids that are kept ---- */
 
-/* Has the model a row for each of v->parts? */
+/* Does the model have a row for each of v->parts? */
 static int
 has_rows(const struct vocab *v)
 {

@@ -21,8 +21,8 @@ enum why {
     WHY_BYTE,   /* a single byte */
     WHY_SCRIPT, /* a character of a script that the corpus uses */
     WHY_USED,   /* the corpus uses it */
-    WHY_PART,   /* a part from which merges make a kept token */
-    WHY_FILL,   /* there was room left */
+    WHY_PART,   /* merges make a kept token from it */
+    WHY_FILL,   /* --size left room for more */
     WHY_N
 };
 
@@ -52,9 +52,10 @@ void vocab_count(struct vocab *v, const char *addr, const char *tokenizer);
 /* Count each id listed in a file as used once.  Dies. */
 void vocab_list(struct vocab *v, const char *file);
 
-/* Keep id for that reason, and the tokens that its merges pass through.  1:
- * they are kept, or cannot be: the id has no token, or the model has no row for
- * one of them.  0: more than `size` ids would be kept, and nothing is done. */
+/* Keep id, with reason `why`, and the tokens that its merges pass through.
+ * Returns 0 and keeps nothing new if more than `size` ids would be kept.  Else
+ * 1, also if nothing can be kept: the id has no token, or the model has no row
+ * for one of these tokens. */
 int vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size);
 
 /* Keep id, however many are kept; ids below 0 or not in the tokenizer are
@@ -62,8 +63,8 @@ int vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size);
 void vocab_must(struct vocab *v, int64_t id, enum why why);
 
 /* Keep more ids: required and added ones, then used ones, then the lowest
- * others until v keeps `size`. size 0: no limit, and no others. reserved: also
- * keep special tokens that only reserve an id. scripts: also keep the
+ * others until v keeps `size` ids. size 0: no limit, and no others. reserved:
+ * also keep special tokens that only reserve an id. scripts: also keep the
  * one-character tokens of used scripts.  -1 and *e (EX_USAGE): more than `size`
  * ids are required. */
 int vocab_choose(struct vocab *v, size_t size, int reserved, int scripts,
