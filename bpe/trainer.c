@@ -25,7 +25,8 @@ struct word {
 struct tpair {
     uint64_t key; /* left << 32 | right */
     int64_t count;
-    uint32_t *word; /* [n] words in which it appeared since the last push */
+    uint32_t *word; /* [n] words in which the pair appeared since the last
+                     * push */
     size_t n, cap;
     int touched; /* 1: this pair is in trainer.touched */
 };

@@ -59,8 +59,8 @@ check_clean_options(void)
 }
 
 /* Check that the run to be resumed had the same input and options, set
- * reading.from, and write the first line.  Returns 1 if that run wrote
- * documents that this one continues, else 0. */
+ * reading.from, and write the first line.  Returns 1 if that run has written
+ * documents, else 0. */
 static int
 begin_documents(struct cleaning *c, const struct inputs *in, uint64_t options)
 {

@@ -1,4 +1,5 @@
-/* Documents with the same words as an earlier one, or nearly the same. */
+/* Finds documents with the same, or nearly the same, words as an earlier
+ * one. */
 #ifndef CLEAN_DUPLICATES_H
 #define CLEAN_DUPLICATES_H
 

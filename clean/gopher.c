@@ -21,7 +21,7 @@ struct gopher_scratch {
     struct slot *slot;
     size_t nslot; /* a power of 2 */
     uint32_t round;
-    uint64_t *word, *gram; /* [nword] hashes of words; of word n-grams */
+    uint64_t *word, *gram; /* [nword] hashes of words; hashes of word n-grams */
     uint32_t *len;         /* [nword] characters of each word */
     size_t nword, cap;
 };

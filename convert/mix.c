@@ -66,8 +66,7 @@ keep_largest(float *d, size_t size, size_t keep, struct ranked *r)
         d[r[i].at] = 0.0f;
 }
 
-/* Mean of those of the n numbers d[k][i] that have the sign of the sum of all
- * n; 0 if none has. */
+/* Mean of those numbers d[k][i], k < n, with the sign of their sum; 0: none. */
 static double
 agreed_mean(float *const *d, size_t n, size_t i)
 {

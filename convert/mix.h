@@ -12,10 +12,10 @@ void mix_average(float *const *x, size_t n, size_t size, float *out);
  * sin((1-t) a) / sin a and sin(t a) / sin a, a being the angle between them
  * (Shoemake, doi:10.1145/325334.325242).  Linear if |cos a| > 0.9995. */
 void mix_slerp(float *const *x, double t, size_t size, float *out);
-/* TIES (arXiv:2306.01708): x[0] is the base of the others.  Keeps in each
- * difference to the base the `density` share of numbers with the largest
- * magnitude (of equal ones the first).  Each number of the result is the base's
- * plus the mean of those kept differences that have the sign of their sum. */
+/* TIES (arXiv:2306.01708): x[0] is the base.  In each difference x[k] - x[0],
+ * only the `density` share of numbers with the largest magnitude is kept (of
+ * equal ones the first).  Each number of the result is the base's plus the mean
+ * of the kept differences that have the sign of their sum. */
 void mix_ties(float *const *x, size_t n, double density, size_t size,
     float *out);
 

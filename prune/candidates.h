@@ -23,11 +23,12 @@ struct search {
                               * again */
     const char *method;      /* name of the method in the log */
     double loss_weight;      /* weight of the loss in the objective */
-    size_t candidates;       /* configurations tried in a round; 0: all */
+    size_t candidates;       /* configurations tried in a round; 0: all (tabu:
+                              * 16) */
     int halve;               /* score on a quarter and on half of the rows
                               * first */
     double evals;            /* tabu's budget, in evaluations on all rows */
-    double spent;            /* evaluations so far, in the same unit */
+    double spent;            /* evaluations so far, each on all rows */
     uint64_t seed;           /* seed of tabu's draws */
     size_t tenure, patience; /* tabu's, in moves: see prune-search(1) */
     size_t best; /* index in log of the best trial that meets the goal;

@@ -351,7 +351,7 @@ choice_write_word(const struct choice *c, struct buf *b)
 }
 
 /* Append the groups or channels that block b keeps.  Indices are those in the
- * uncut model: the one that m was cut from, or m itself. */
+ * model before any cut: m, or the model that m was cut from. */
 static void
 write_kept(const struct choice_block *b, const struct model *m,
     enum origin_part k, struct buf *to)

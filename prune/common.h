@@ -50,7 +50,8 @@ int vocab_main(int argc, char **argv);
     OPT_SIZE('j', "threads", dst, 0, 4096, "threads", \
         "threads (0: all processors)")
 
-/* The words of --dtype, and the type that the word of index `choice` names. */
+/* Words of --dtype.  common_dtype: type that the word of index `choice`
+ * names. */
 extern const char *const common_types[];
 enum dtype common_dtype(int choice);
 
@@ -73,7 +74,7 @@ void common_new_folder(const char *out);
 const char *common_tokenizer(const struct model *m, const char *given,
     const char *out);
 /* Read the head of a stream.  content: "docs", "batch", or NULL for both.  Dies
- * on other content, and on another tokenizer than the one at path
+ * if the stream has other content, or was not made with the tokenizer at path
  * `tokenizer`. */
 void common_head(struct stream_info *info, const struct msg_in *in,
     const struct st *head, const char *content, const char *tokenizer);

@@ -24,12 +24,11 @@ struct expert_sums {
 void experts_measure(struct expert_sums *s, const struct model *m,
     const struct calib *c, struct pool *pool);
 void experts_release(struct expert_sums *s);
-/* The number by which expert e of block i is ranked; 0 if no token went to
- * it. */
+/* Value by which expert e of block i is ranked; 0 if no token went to it. */
 double experts_value(const struct expert_sums *s, enum expert_rank by, size_t i,
     size_t e);
 /* Set kept [L,n] to the n best experts of each block, in rising order.  Of
- * equals those with lower numbers are kept. */
+ * equally good experts the lower number wins. */
 void experts_choose(const struct expert_sums *s, enum expert_rank by, size_t n,
     uint32_t *kept);
 

@@ -8,9 +8,9 @@
 
 /*
  * A square on the diagonal is split in four.  The quarter above the diagonal is
- * cut into pieces that threads share; the two on the diagonal are split again.
- * Squares of LEAF columns are multiplied whole, although their lower half is
- * not needed, because products of fewer columns are slower.
+ * cut into pieces that threads share; the two quarters on the diagonal are
+ * split again.  Squares of LEAF columns are multiplied completely, although
+ * their lower half is not needed, because products of fewer columns are slower.
  */
 enum { LEAF = 96, PIECE = 384, STEP = 48, GAP = 64 };
 

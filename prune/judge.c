@@ -106,7 +106,7 @@ same_list(const size_t *a, size_t na, const size_t *b, size_t nb)
         (a == NULL || memcmp(a, b, na * sizeof(*a)) == 0);
 }
 
-/* The first block in which c differs from j->now; L: they are equal. */
+/* First block in which c differs from j->now; L: no block differs. */
 static size_t
 first_other(const struct judge *j, const struct choice *c)
 {

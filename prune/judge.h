@@ -15,7 +15,7 @@
 
 /* Sums over the scored predictions of a row, nats. */
 struct row_score {
-    double nll, kl; /* KL(whole model || the choice), temperature 1 */
+    double nll, kl; /* KL(uncut model || the choice), temperature 1 */
 };
 
 /* Measurements of a block on the calibration data. */

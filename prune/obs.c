@@ -302,7 +302,7 @@ prune_rows(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Remove a share of the whole matrix: the smallest weights. */
+/* Remove the smallest weights: a share of the matrix. */
 static void
 prune_matrix(struct sweep *l)
 {

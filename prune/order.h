@@ -13,10 +13,10 @@
 struct judge;
 struct profile;
 
-/* The groups and channels of a block, by falling energy; of equals the lower
- * index comes first. group_energy [groups+1] and chan_energy [mlp+1]: element k
- * is the energy of the first k together, as a share of the energy of the
- * residual stream before the attention or the MLP is added. */
+/* The groups and channels of a block, by falling energy; at equal energy by
+ * index. group_energy [groups+1] and chan_energy [mlp+1]: element k is the
+ * summed energy of the first k, as a share of the energy of the residual stream
+ * before the attention or the MLP is added. */
 struct order {
     size_t *group, *chan;
     double *group_energy, *chan_energy;
@@ -36,8 +36,8 @@ void orders_profile(struct order *r, const struct judge *j,
 /* order [n] = indices of v [n] by falling value, among equals the lower
  * first. */
 void order_values(const double *v, size_t n, size_t *order);
-/* *out = the first groups and channels in this order, as many as c keeps.  *out
- * need not be initialised; the caller releases it. */
+/* Set *out to the choice that keeps as many groups and channels as c, the first
+ * in this order.  *out need not be initialised; the caller releases it. */
 void order_choice(const struct order *r, const struct conf *c,
     const struct model *m, struct choice *out);
 

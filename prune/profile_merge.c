@@ -57,7 +57,7 @@ add_block_sums(const struct profile *p, size_t i, struct block_sums *b,
     }
 }
 
-/* Refuse a profile q that cannot be added to p. */
+/* Fail if profile q cannot be added to p. */
 static int
 check_mergeable(const struct profile *p, const struct profile *q, struct err *e)
 {

@@ -23,7 +23,7 @@ profile_tensor(char out[64], size_t block, enum fwd_input input,
     return out;
 }
 
-/* Refuse a file whose hash is not the one in profile.json. */
+/* Fail if the file's hash is not the one in profile.json. */
 static int
 check_file_hash(const struct profile *p, size_t file, const char *path,
     struct err *e)
@@ -64,7 +64,7 @@ profile_width(const struct profile *p, size_t block, enum fwd_input input)
     return t != NULL && t->ndim == 2 ? t->shape[1] : 0;
 }
 
-/* Refuse tensors of an input that are missing or have other shapes. */
+/* Fail if tensors of an input are missing or have other shapes. */
 static int
 check_input(const struct profile *p, size_t i, enum fwd_input k, struct err *e)
 {
@@ -154,7 +154,7 @@ read_about(struct profile *p, int *hessian, struct err *e)
     return 0;
 }
 
-/* Refuse a profile of another model than m. */
+/* Fail if the profile is of another model than m. */
 static int
 check_model(const struct profile *p, const struct model *m, struct err *e)
 {

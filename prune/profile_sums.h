@@ -56,7 +56,7 @@ void sums_tap(struct input_sums *s, struct pool *pool,
     const struct fwd_tapped *t);
 /* Drop the bins at both ends that are empty in all channels and classes. */
 void sums_trim(struct input_sums *s);
-/* s += t, of the same n. */
+/* s += t; both have the same n. */
 void sums_add(struct input_sums *s, const struct input_sums *t);
 /* The largest relative difference between a diagonal element of h [n,n], the
  * Hessian of all tokens, and the channel's sum of squares. */

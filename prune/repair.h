@@ -57,7 +57,8 @@ int repair_wanted(const struct choice *c);
  * has once the blocks before it are cut and repaired.  Dies.
  */
 void repair_calib(struct repair *r, const struct calib *c);
-/* Repair with the Hessians of a profile, which are the whole model's.  Dies. */
+/* Repair with the Hessians in a profile, which were measured before the cut.
+ * Dies. */
 void repair_profile(struct repair *r, const struct profile *p);
 /* Note how large the errors are, before and after. */
 void repair_tell(const struct repair *r);

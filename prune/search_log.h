@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct score {      /* means over predictions */
-    double nll, kl; /* nats per token; KL(whole model || this one) */
+    double nll, kl; /* nats per token; KL(uncut model || this one) */
     double sum;     /* objective, less is better: KL + loss weight * nll */
     double se;      /* standard error of the objective over rows */
 };

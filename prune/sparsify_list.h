@@ -15,8 +15,8 @@ struct layer {
     size_t zeros;
     size_t dead;    /* channels of the input that are always 0 */
     double damp;    /* damping used by obs */
-    double alone;   /* sensitivity when only this layer is sparse: relative
-                     * error of its output, or KL; NAN: not measured */
+    double alone;   /* sensitivity: relative error of the output, or KL, if only
+                     * this layer is sparse; NAN: not measured */
     double error;   /* relative error of the output; NAN: not sparse */
     float *data;    /* [rows,cols] once the layer is sparse; owned */
     double seconds; /* spent on the layer; the first layer of an input also has

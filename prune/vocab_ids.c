@@ -205,10 +205,9 @@ keep_always(struct vocab *v, int reserved)
     for (size_t id = 0; id < v->n; id++) {
         const uint32_t i = (uint32_t)id;
 
-        /* Without the tokens of Gemma's runs of spaces, tabs and newlines,
-         * such text would become bytes that the model has never seen.  A token
-         * of whole words also keeps shorter ones from matching inside other
-         * words. */
+        /* Gemma has tokens for runs of spaces, tabs and newlines.  Without them
+         * such text would become bytes that the model has never seen.  An added
+         * word also keeps shorter tokens from matching inside other words. */
         if (tok_is_added(v->t, i) && tok_text(v->t, i, &s, &n) &&
             (reserved || !tok_is_special(v->t, i) || !is_reserved(s, n)))
             vocab_must(v, (int64_t)id, WHY_ADDED);

@@ -17,7 +17,7 @@
 enum why {
     WHY_NOT,
     WHY_NAMED,  /* the configuration, the chat template or a file names it */
-    WHY_ADDED,  /* an added token, such as a special one, tabs, <b> */
+    WHY_ADDED,  /* an added token: special, or such as a run of tabs, <b> */
     WHY_BYTE,   /* a single byte */
     WHY_SCRIPT, /* a character of a script that the corpus uses */
     WHY_USED,   /* the corpus uses it */
@@ -46,8 +46,8 @@ struct vocab {
 void vocab_init(struct vocab *v, const struct tokenizer *t, size_t rows);
 void vocab_release(struct vocab *v);
 
-/* Count the ids in a stream of documents or batches.  Dies on damage, and on a
- * stream of another tokenizer than the one at path `tokenizer`. */
+/* Count the ids in a stream of documents or batches.  Dies if the stream is
+ * damaged, or was not made with the tokenizer at path `tokenizer`. */
 void vocab_count(struct vocab *v, const char *addr, const char *tokenizer);
 /* Count each id listed in a file as used once.  Dies. */
 void vocab_list(struct vocab *v, const char *file);

@@ -217,8 +217,8 @@ is_input_before(struct merge *g, struct before *b, const struct chain *c,
 }
 
 /* Fail if the documents or rows of m are in the directory already, as one
- * message: this happens when a script is run twice.  Of the stored messages
- * only those with as many tokens and documents are read, each of them once. */
+ * message: this happens when a script is run twice.  Only stored messages with
+ * equal numbers of tokens and documents are read, each of them once. */
 static int
 check_new(struct merge *g, const struct input *x, const struct msg *m,
     struct err *e)

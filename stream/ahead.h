@@ -18,8 +18,8 @@
  * it decoded frames itself
  * busy, idle: seconds in which threads read and decoded, and in which they
  * waited for memory; sums over threads
- * ahead: threads were once as far ahead as memory allows
- * late: number of frames, since then, that were not there when needed
+ * ahead: 1: threads were once as far ahead as memory allows
+ * late: after that, number of frames that were not in memory when needed
  */
 struct ahead_times {
     double waited, decoded, busy, idle;

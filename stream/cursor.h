@@ -36,7 +36,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Increase if a change makes the same cursor give other bytes. */
+/* Raise the number when a change makes an old cursor give other bytes. */
 #define CURSOR_DOCS "docs-2"
 #define CURSOR_ROWS "rows-2"
 

@@ -16,8 +16,8 @@
 
 /* --dry-run packs this many tokens, and assumes that the rest is alike. */
 #define TRY_TOKENS ((uint64_t)200000000)
-/* The rows of a stream of more tokens are not counted before the stream begins.
- * Counting so many takes about five seconds. */
+/* Rows are not counted before the stream begins if it has more tokens.
+ * Counting up to this number takes about five seconds. */
 #define COUNT_TOKENS 1e9
 
 struct docs {

@@ -37,7 +37,8 @@ struct feed {
     void (*times)(struct feed *f, struct ahead_times *t);
     void (*free)(struct feed *f);
     /* The batch being made.  B, tokens: rows, and tokens without padding, of
-     * all ranks. own_B, own_tokens: those of this rank, which put adds. */
+     * all ranks. own_B, own_tokens: rows and tokens of this rank, which put
+     * adds. */
     size_t B, own_B;
     uint64_t tokens, own_tokens;
     uint64_t rows;         /* rows of the whole stream so far */

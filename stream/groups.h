@@ -32,8 +32,8 @@ struct groups *groups_new(const struct dirs *d, const struct cursor_spec *spec,
 void groups_free(struct groups *g);
 uint64_t groups_rows(const struct groups *g); /* rows of an epoch */
 uint64_t groups_tokens(const struct groups *g);
-/* From the beginning of an epoch, skip whole blocks as long as the next block
- * has fewer tokens than *left, and subtract its tokens from *left.  Returns the
+/* From the beginning of an epoch, skip blocks as long as the next block has
+ * fewer tokens than *left, and subtract its tokens from *left.  Returns the
  * number of rows skipped.  Call it before rows are asked for. */
 uint64_t groups_skip(struct groups *g, uint64_t epoch, uint64_t *left);
 /* Find row i of an epoch: returns the batch that holds it, and sets *row to its

@@ -13,9 +13,9 @@
 
 #define MIX_ONE ((uint64_t)1 << 30) /* about the sum of all weights */
 
-/* Debts grow with each token, faster for larger weights.  So the struct keeps
- * each debt as it was at taken = 0.  The largest is found by a tournament, in
- * which each match knows until when its winner stays the winner. */
+/* Debts change with each token, faster for larger weights.  So the struct keeps
+ * the debts that sources had at taken = 0.  The largest debt is found by a
+ * tournament: each match knows for how long its winner stays the winner. */
 struct mix {
     size_t n;
     uint64_t *w;         /* [n] weight; 0: takes no part, or no more */
@@ -41,8 +41,8 @@ int mix_unimax(double *share, const double *has, size_t n, double cap,
 /* Begin with weights w (copied) and no debts. */
 void mix_init(struct mix *m, const uint64_t *w, size_t n);
 void mix_release(struct mix *m);
-/* Index of the source with the largest debt; of equals the one with the largest
- * weight, then the first.  SIZE_MAX: none is left. */
+/* Index of the source with the largest debt; at equal debt, the larger weight,
+ * then the lower index wins.  SIZE_MAX: no source is left. */
 size_t mix_next(struct mix *m);
 /* Count `tokens` (< 2^32) taken from source i. */
 void mix_took(struct mix *m, size_t i, uint64_t tokens);

@@ -78,8 +78,8 @@ struct packer {
     size_t T, id_size;
     size_t n;                        /* pieces in the window */
     struct piece piece[PACK_WINDOW]; /* oldest first */
-    size_t order[PACK_WINDOW];       /* indices into piece, longest first; of
-                                      * equals the older */
+    size_t order[PACK_WINDOW];       /* indices into piece, longest first, then
+                                      * oldest first */
     int dry;                         /* draw has returned 0 */
     uint64_t *sums;                  /* sets of sums, as bits: see fill_rest */
 };

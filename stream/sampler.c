@@ -291,9 +291,9 @@ stored_number(const struct sampler *s, size_t source, uint64_t doc)
 }
 
 /* Sort the open block's frames into the order in which threads read them, by
- * the first document of each.  When shuffled, only the next SCAN documents per
- * frame are looked at; frames with none of these follow.  After all of them
- * come the next block's frames. */
+ * the first document of each frame.  When shuffled, only the next SCAN
+ * documents per frame are looked up; frames without any of these follow. After
+ * all of them come the next block's frames. */
 static void
 order_wants(struct sampler *s, size_t source, uint64_t doc)
 {

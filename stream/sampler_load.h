@@ -23,7 +23,8 @@ struct part {
     struct part_doc *doc; /* [n+1]; doc[n].off: number of tokens of all
                            * documents */
     unsigned char *ids;   /* NULL: lengths only */
-    uint8_t *mask;        /* loss mask, allocated apart; NULL: all count */
+    uint8_t *mask;        /* loss mask, allocated apart; NULL: all tokens
+                           * count */
     size_t own, bytes;    /* bytes of the allocation, without and with mask */
 };
 

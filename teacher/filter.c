@@ -32,8 +32,8 @@ right_tokenizer(const struct teacher *t, const char *hash, const char **whose)
 }
 
 /*
- * Check the `stream` message: the ids must be those of the model's tokenizer,
- * or of --student-tokenizer.
+ * Check the `stream` message: its ids must be of the model's tokenizer, or of
+ * --student-tokenizer.
  * If the stream is resumed, the output continues the numbering and the hash
  * chain of the earlier output, in which the `teacher` message counts too.
  */

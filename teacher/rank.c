@@ -64,7 +64,7 @@ deal_streams(struct teacher *t)
             g->n, dist_node()->n, t->team.n, t->lanes);
 }
 
-/* Die if ranks have other options, kernels or versions of the program. */
+/* Die if ranks differ in options, kernels or program version. */
 static void
 check_same_options(const struct teacher *t)
 {

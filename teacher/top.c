@@ -46,7 +46,7 @@ struct top {
     /* the current batch */
     const struct batch *b;
     size_t n;
-    void *out;   /* [n,k] logp in the type in which it is sent */
+    void *out;   /* [n,k] logp in the type sent */
     float *sent; /* [workers,k] a token's `out`, widened to fp32 */
 };
 

@@ -200,8 +200,9 @@ whole_token(struct walk *w, unsigned kind)
         w->inside = 0;
 }
 
-/* Count the split words in the run of T_BROKEN tokens that begins at ids; the
- * tokens form whole characters only together.  Returns the number of tokens. */
+/* Count the split words in the run of T_BROKEN tokens that begins at ids: such
+ * tokens form characters only together.  Returns the number of tokens in the
+ * run. */
 static size_t
 broken_tokens(struct stats *s, struct walk *w, const uint32_t *ids, size_t n)
 {

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The ids at which a file without document boundaries is split. */
+/* Ids at which a file without document boundaries is split. */
 struct split {
     int64_t bos, eos; /* an id; -1: none */
 };
