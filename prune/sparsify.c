@@ -123,7 +123,7 @@ write_layers(const struct sparsify *s)
     buf_release(&b);
 }
 
-/* Open the profile, or read the input, that layers are evaluated on. */
+/* Open the profile, or read the batches, on which layers are evaluated. */
 static void
 open_judged_input(struct sparsify *s, struct profile *p, struct calib *c,
     const char *input)

@@ -85,7 +85,7 @@ struct cursor {
     uint64_t rows, tokens; /* made before that message, by all ranks */
     uint64_t own;          /* tokens made before it by this rank */
     struct cursor_spec spec;
-    int recount; /* the cursor that was read has none of the members below */
+    int recount; /* 1: the text had no members below: see `recount` above */
     size_t nsource;
     struct place *place; /* [nsource] next token of each source */
     int64_t *owed;       /* [nsource] debt of each source: see mix_owed */

@@ -63,7 +63,7 @@ struct source {
     struct soon soon[SOON]; /* documents of the block, by number % SOON */
 };
 
-/* A worker's decoding of a frame, for all sources that want documents of it.
+/* The frame that a worker decodes, for all sources that want documents of it.
  * Worker 0 is the caller. */
 struct decoder {
     struct sampler *s;

@@ -102,8 +102,8 @@ idx_sequence(const struct idx *x, uint64_t i, const struct ids_view *bin,
     *n = (size_t)len;
 }
 
-/* Read the document of sequences a..b-1.  If they are not adjacent, they are
- * copied together first. */
+/* Read the document of sequences a..b-1.  If these are not adjacent in the
+ * file, copy them together first. */
 static void
 read_document(struct sink *s, const struct idx *x, const struct ids_view *bin,
     uint64_t a, uint64_t b)
