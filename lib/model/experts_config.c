@@ -284,7 +284,7 @@ experts_check_gguf(const struct config *c, struct err *e)
         if (config_whole_block(c, i).experts == 0)
             return err_set(e, EX_INPUT,
                 "mlp_only_layers: a block without experts cannot be said in a "
-                "GGUF of %s: write a folder (-f hf)",
+                "GGUF of %s: write a folder instead",
                 family_of(c)->gguf);
     return 0;
 }

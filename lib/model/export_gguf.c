@@ -86,7 +86,7 @@ check_config(const struct config *c, struct err *e)
     if (config_has_mla(c))
         return err_set(e, EX_INPUT,
             "%s: its latent attention is not written to a GGUF: write a folder "
-            "(-f hf)",
+            "instead",
             c->arch);
     if (experts_check_gguf(c, e) < 0 || delta_check_gguf(c, e) < 0)
         return -1;

@@ -10,31 +10,28 @@ weight_parts(const struct weight *w)
     return w->rows > 0 ? part_count(w->rows, w->cols) : 0;
 }
 
-/* The matrix that gives queries. */
+/* The matrix that gives the latent of queries, or queries without a latent. */
 static const struct weight *
-query_weight(const struct run *u)
+first_query(const struct run *u)
 {
-    return &u->b->w[u->f->m->c.mla.q_rank > 0 ? W_MLA_QB : W_Q];
+    return &u->b->w[u->f->m->c.mla.q_rank > 0 ? W_MLA_QA : W_Q];
 }
 
-/* Latents, and queries that have none. */
+/* Latents; queries, if they have no latent. */
 static void
 do_latents(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const struct config *c = &u->f->m->c;
     const struct weight *w = &u->b->w[W_MLA_KVA];
-    const struct weight *q = &u->b->w[c->mla.q_rank > 0 ? W_MLA_QA : W_Q];
+    const int q = c->mla.q_rank > 0;
     float *latent = u->f->mla.latent;
 
     if (part < weight_parts(w))
         product_nt(u, w, u->f->xn, b, t0, part, worker, latent + c->mla.q_rank,
             mla_latent(c));
-    else if (c->mla.q_rank > 0)
-        product_nt(u, q, u->f->xn, b, t0, part - weight_parts(w), worker,
-            latent, mla_latent(c));
     else
-        product_nt(u, q, u->f->xn, b, t0, part - weight_parts(w), worker,
-            u->a.qkv, u->qkv);
+        product_nt(u, first_query(u), u->f->xn, b, t0, part - weight_parts(w),
+            worker, q ? latent : u->a.qkv, q ? mla_latent(c) : u->qkv);
 }
 
 static void
@@ -56,7 +53,7 @@ do_widen(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     if (part < weight_parts(w))
         product_nt(u, w, m->kv, b, t0, part, worker, m->wide, w->rows);
     else
-        product_nt(u, query_weight(u), m->q, b, t0, part - weight_parts(w),
+        product_nt(u, &u->b->w[W_MLA_QB], m->q, b, t0, part - weight_parts(w),
             worker, u->a.qkv, u->qkv);
 }
 
@@ -84,16 +81,16 @@ void
 mla_block_heads(struct run *u)
 {
     const struct config *c = &u->f->m->c;
-    const struct weight *w = u->b->w;
-    const size_t chunks = u->c.tile / CHUNK, latent = mla_latent(c);
-    const size_t q = c->mla.q_rank > 0 ? W_MLA_QA : W_Q;
-    const size_t wide = w[W_MLA_KVB].rows + w[W_MLA_QB].rows;
+    const struct weight *q = first_query(u), *qb = &u->b->w[W_MLA_QB];
+    const struct weight *kva = &u->b->w[W_MLA_KVA], *kvb = &u->b->w[W_MLA_KVB];
+    const size_t chunks = u->c.tile / CHUNK;
     const struct stage s[] = {
-        { do_latents, weight_parts(&w[W_MLA_KVA]) + weight_parts(&w[q]),
-            "forward latents", 2 * c->d * (w[W_MLA_KVA].rows + w[q].rows), 0 },
-        { do_latent_norms, chunks, "forward latent norms", 0, 2 * latent },
-        { do_widen, weight_parts(&w[W_MLA_KVB]) + weight_parts(&w[W_MLA_QB]),
-            "forward widening", 2 * latent * wide / 2, 0 },
+        { do_latents, weight_parts(kva) + weight_parts(q), "forward latents",
+            2 * c->d * (kva->rows + q->rows), 0 },
+        { do_latent_norms, chunks, "forward latent norms", 0,
+            2 * mla_latent(c) },
+        { do_widen, weight_parts(kvb) + weight_parts(qb), "forward widening",
+            2 * (kvb->rows * kvb->cols + qb->rows * qb->cols), 0 },
         { do_heads, chunks, "forward rope", 0, 6 * u->H * c->D }
     };
 

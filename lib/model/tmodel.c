@@ -408,13 +408,10 @@ lay_adapter(struct tmodel *t, struct arena *a)
 static const struct share whole = { 0, 1, 0 };
 static const struct pipeline single = { 0, 1, 1 };
 
-/* Refuse a model that has no backward pass. */
-static int
-check_trainable(const struct model *from, struct err *e)
+int
+tmodel_check(const struct config *c, const char *name, struct err *e)
 {
-    const char *name = from->path != NULL ? from->path : from->c.arch;
-
-    if (config_has_mla(&from->c))
+    if (config_has_mla(c))
         return err_set(e, EX_USAGE,
             "%s: has latent attention, which cannot be trained: use the model "
             "as a teacher (teacher -m %s)",
@@ -422,39 +419,43 @@ check_trainable(const struct model *from, struct err *e)
     return 0;
 }
 
+/* init, if the model can be trained. */
+static int
+init_trained(struct tmodel *t, const struct model *from, enum dtype grads,
+    const struct share *share, const struct pipeline *stages, struct err *e)
+{
+    const char *name = from->path != NULL ? from->path : from->c.arch;
+
+    return tmodel_check(&from->c, name, e) < 0
+        ? -1
+        : init(t, from, grads, share, stages);
+}
+
 int
 tmodel_init(struct tmodel *t, const struct model *from, struct err *e)
 {
-    if (check_trainable(from, e) < 0)
-        return -1;
-    return init(t, from, DT_F32, &whole, &single);
+    return init_trained(t, from, DT_F32, &whole, &single, e);
 }
 
 int
 tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
     struct err *e)
 {
-    if (check_trainable(from, e) < 0)
-        return -1;
-    return init(t, from, grads, &whole, &single);
+    return init_trained(t, from, grads, &whole, &single, e);
 }
 
 int
 tmodel_init_share(struct tmodel *t, const struct model *from,
     const struct share *share, struct err *e)
 {
-    if (check_trainable(from, e) < 0)
-        return -1;
-    return init(t, from, DT_F32, share, &single);
+    return init_trained(t, from, DT_F32, share, &single, e);
 }
 
 int
 tmodel_init_stages(struct tmodel *t, const struct model *from,
     const struct pipeline *stages, struct err *e)
 {
-    if (check_trainable(from, e) < 0)
-        return -1;
-    return init(t, from, DT_F32, &whole, stages);
+    return init_trained(t, from, DT_F32, &whole, stages, e);
 }
 
 void

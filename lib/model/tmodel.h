@@ -87,6 +87,10 @@ struct tmodel {
     void *take_ctx;
     struct arena arena;
 };
+/* Can models of this configuration be trained?  -1 (EX_USAGE) and *e, which
+ * begins with name: they have no backward pass.  The functions tmodel_init...
+ * fail in the same way. */
+int tmodel_check(const struct config *c, const char *name, struct err *e);
 /* Copy a model, widened to fp32, into one arena of parameters and gradients.
  * grads of tmodel_init_as:
  *   DT_F32: as tmodel_init.

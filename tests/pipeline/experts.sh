@@ -119,11 +119,15 @@ deep=$top/tests/golden/experts/deepseek_v3
 status 2 'student refuses a DeepSeek-V3' student -q -m "$deep" -o x b
 like 'student says that a DeepSeek-V3 is a teacher only' \
     'latent attention.*teacher -m' err
+status 2 'plan run refuses a DeepSeek-V3 as a student' plan run -m "$deep" -B 2 \
+    -T 16
+status 0 'plan run takes a DeepSeek-V3 as a teacher' plan run -m moe \
+    --teacher "$deep" -B 2 -T 16
 status 3 'prune experts refuses groups of experts' prune experts -q \
     -m "$deep" -o x --experts 4 b
 like 'prune experts says how many groups there are' 'form 4 groups' err
 status 3 'convert writes no GGUF of a DeepSeek-V3' convert -q "$deep" x.gguf
-like 'convert says that a folder is written' 'deepseek_v3.*folder.*-f hf' err
+like 'convert says that latent attention needs a folder' 'latent attention.*folder' err
 mkdir deep
 cp "$deep/model.safetensors" deep
 # refused WHAT PATTERN SED: convert refuses the config.json that SED changes
