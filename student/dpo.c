@@ -3,7 +3,7 @@
 #include "command.h"
 #include "pairs.h"
 #include "reference.h"
-#include "stored.h"
+#include "pair_references.h"
 #include "student.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -193,7 +193,7 @@ store_references(const struct student *s)
             "--store-reference %s: all pairs have log probabilities of a "
             "reference already: leave it out",
             store);
-    stored_write(&dpo.pairs, dpo.reference, &s->ranks, store);
+    pair_references_write(&dpo.pairs, dpo.reference, &s->ranks, store);
     reference_close(dpo.reference);
     dpo.reference = NULL;
 }
@@ -261,7 +261,7 @@ refer_row(size_t row)
     if (dpo.reference == NULL)
         memcpy(dpo.ref[row], b->pair[row]->reference, sizeof dpo.ref[row]);
     else
-        stored_refer(dpo.reference, b, row, dpo.logp, dpo.ref[row]);
+        pair_references_row(dpo.reference, b, row, dpo.logp, dpo.ref[row]);
 }
 
 static int

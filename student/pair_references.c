@@ -1,5 +1,5 @@
-/* Reference log probabilities of pairs in a file; see stored.h. */
-#include "stored.h"
+/* Reference log probabilities of pairs in a file; see pair_references.h. */
+#include "pair_references.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 void
-stored_refer(struct reference *r, const struct pair_batch *b, size_t row,
+pair_references_row(struct reference *r, const struct pair_batch *b, size_t row,
     float *logp, double ref[2])
 {
     const size_t at = row * b->T;
@@ -35,7 +35,7 @@ refer_pairs(struct pairs *p, struct reference *r, const struct dist_group *g)
     pair_batch_init(&b, 1, p->most);
     for (size_t i = at[g->rank]; i < at[g->rank + 1]; i++) {
         pair_batch_one(&b, &p->pair[i]);
-        stored_refer(r, &b, 0, logp, all[i]);
+        pair_references_row(r, &b, 0, logp, all[i]);
     }
     dist_all_gather(g, all, sizeof *all, at);
     for (size_t i = 0; i < p->n; i++)
@@ -65,8 +65,8 @@ write_record(struct io_out *o, const struct pair *p, struct err *e)
 }
 
 void
-stored_write(struct pairs *p, struct reference *r, const struct dist_group *g,
-    const char *path)
+pair_references_write(struct pairs *p, struct reference *r,
+    const struct dist_group *g, const char *path)
 {
     struct io_out o;
     struct err e;
