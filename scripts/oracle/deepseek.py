@@ -15,7 +15,7 @@ import transformers
 
 import experts
 import st
-from family import ROWS, SEED, double
+from family import ROWS, SEED
 
 SIZE = dict(vocab_size=47, hidden_size=24, intermediate_size=20, num_hidden_layers=3,
             num_attention_heads=3, num_key_value_heads=3, max_position_embeddings=64,
@@ -58,23 +58,14 @@ SWEEP = {
 
 
 def make(name):
-    module, cls, more = MODELS[name]
-    cfg = getattr(transformers, cls + 'Config')(**more, attn_implementation='eager')
-    cfg._experts_implementation = 'eager'
-    m = getattr(double(module), cls + 'ForCausalLM')(cfg).double()
-    gen = torch.Generator().manual_seed(SEED)
+    # a router without shifts has small weights, so that the best groups by one and
+    # by two experts differ
+    cfg, m, gen = experts.random_model(*MODELS[name], 1.5 if 'v2-groups' in name else 5)
     with torch.no_grad():
-        for n, p in m.named_parameters():
-            x = torch.randn(p.shape, generator=gen)
-            x = 0.3 * x if p.ndim > 1 else 1 + 0.1 * x
-            # a router without shifts has small weights, so that the best groups by
-            # one and by two experts differ
-            by = 1.5 if 'v2-groups' in name else 5
-            p.copy_(((by if experts.is_router(n) else 1) * x).bfloat16().double())
         for n, p in m.named_buffers():
             if n.endswith('e_score_correction_bias'):
                 p.copy_((0.4 * torch.randn(p.shape, generator=gen)).double())
-    return cfg, m.eval()
+    return cfg, m
 
 
 def forward(m, ids):
@@ -152,8 +143,4 @@ def sweep(out, test):
 
 
 if __name__ == '__main__':
-    if sys.argv[1] == '--sweep':
-        sweep(os.path.abspath(sys.argv[2]), sys.argv[3])
-    os.makedirs(sys.argv[1], exist_ok=True)
-    for one in sys.argv[2:] or MODELS:
-        golden(sys.argv[1], one)
+    experts.main(MODELS, golden, sweep)

@@ -55,8 +55,9 @@ EXPERT = dict(mixtral=('w1', 'w3', 'w2'))
 QUANT = gguf.GGMLQuantizationType.BF16
 
 
-def make(name):
-    module, cls, more = FAMILIES[name]
+def random_model(module, cls, more, by):
+    """A model in double whose weights are random and exact in bfloat16, those of
+    routers `by` times as large; its configuration, and the generator."""
     cfg = getattr(transformers, cls + 'Config')(**more, attn_implementation='eager')
     cfg._experts_implementation = 'eager'
     m = getattr(double(module), cls + 'ForCausalLM')(cfg).double()
@@ -65,8 +66,8 @@ def make(name):
         for n, p in m.named_parameters():
             x = torch.randn(p.shape, generator=gen)
             x = 0.3 * x if p.ndim > 1 or 'bias' in n else 1 + 0.1 * x
-            p.copy_((10 * x if is_router(n) else x).bfloat16().double())
-    return cfg, m.eval()
+            p.copy_((by * x if is_router(n) else x).bfloat16().double())
+    return cfg, m.eval(), gen
 
 
 def is_router(name):
@@ -280,7 +281,7 @@ def compare(test, out, name):
 
 
 def golden(out, name):
-    cfg, m = make(name)
+    cfg, m, _ = random_model(*FAMILIES[name], 10)
     k = cfg.num_experts_per_tok
     experts = getattr(cfg, 'num_local_experts', None) or cfg.num_experts
     ids, first, logits, ce, n, aux, tensors = run_rows(
@@ -316,7 +317,14 @@ def golden(out, name):
     reads_back(f'{out}/{name}', m, ids, logits)
 
 
-if __name__ == '__main__':
+def main(models, golden, sweep=None):
+    """Run the command line: OUTDIR [NAME...], or --sweep OUTDIR TEST."""
+    if sweep and sys.argv[1] == '--sweep':
+        sweep(os.path.abspath(sys.argv[2]), sys.argv[3])
     os.makedirs(sys.argv[1], exist_ok=True)
-    for one in sys.argv[2:] or FAMILIES:
+    for one in sys.argv[2:] or models:
         golden(sys.argv[1], one)
+
+
+if __name__ == '__main__':
+    main(FAMILIES, golden)

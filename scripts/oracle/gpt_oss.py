@@ -224,8 +224,4 @@ def sweep(out, test):
 
 
 if __name__ == '__main__':
-    if sys.argv[1] == '--sweep':
-        sweep(os.path.abspath(sys.argv[2]), sys.argv[3])
-    os.makedirs(sys.argv[1], exist_ok=True)
-    for one in MODELS:
-        golden(sys.argv[1], one)
+    experts.main(MODELS, golden, sweep)
