@@ -418,7 +418,7 @@ test_draft_pages(const struct model *m, struct pool *pool)
     }
     ok(same, "a draft with few pages changes no bit of the texts");
     ok(0 < guessed && guessed < most,
-        "it guesses for the texts that have pages (%zu of %zu guesses)",
+        "a draft with few pages guesses for texts that have pages (%zu of %zu)",
         guessed, most);
 }
 

@@ -139,6 +139,13 @@ then
 else
     fail "DualPipe waits for 2/3 of a pass of one rank: $(value step.bubble)"
 fi
+uneven schedule=dual shard=1 && equal \
+    'the optimiser divides over both ranks that have a stage' \
+    "$(value memory.states)" $((12 * (5 * 2336 + 2 * 32 * 16) / 4))
+head=$(value step.head)
+uneven && equal 'every second pass of DualPipe has the head' \
+    "$(awk "BEGIN { printf \"%.3g\", 2 * $head }")" \
+    "$(awk "BEGIN { printf \"%.3g\", $(value step.head) }")"
 status 2 'DualPipe of too few passes is refused' uneven batch=8 schedule=dual
 like 'the message tells what DualPipe needs' 'even pipeline.*twice as many passes' err
 

@@ -51,6 +51,13 @@ plan cluster -q -m "$top/tests/golden/plan/deepseek-v3.json" --machine h100 node
     expert=64 batch=64 length=64 net_us=0 net_call_us=0 link_us=0 --format tsv >out
 near 'tokens go once to each node of their groups' "$(value step.expert)" \
     "$(by '61 * 4 * 3.5 * 64 * 7168 * 2 / (1e9 * 50 * 0.7)')"
+# In two stages, of 30.5 blocks a pass, for two passes in each direction
+plan cluster -q -m "$top/tests/golden/plan/deepseek-v3.json" --machine h100 nodes=16 \
+    expert=64 pipeline=2 schedule=dual batch=256 length=64 net_us=0 net_call_us=0 \
+    link_us=0 net_gbs=1 --format tsv >out
+blocks="$(value step.matrix) + $(value step.attention) + $(value step.vector)"
+near 'DualPipe hides exchanges of experts behind blocks' "$(value step.expert)" \
+    "$(by "4 * 30.5 * 4 * 3.5 * 64 * 7168 * 2 / (1e9 * 0.7) - ($blocks)")"
 
 one recompute=products product_reads=0
 near 'every second product is computed again' "$(value step.matrix)" \
