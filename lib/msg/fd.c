@@ -19,8 +19,8 @@
 #define STOP_WAIT 2000           /* milliseconds */
 #define SILENCE 10               /* seconds; longer silence is reported */
 #define PIPE_ROOM ((size_t)4096) /* bytes that a writable pipe takes at once */
-#define RESENT 5 /* unanswered messages of a machine that is cut off; */
-#define ASKED 3  /* and unanswered questions for room */
+#define RESENT 5                 /* see is_cut_off */
+#define ASKED 3                  /* see is_cut_off */
 
 int
 fd_in_open(struct fd_in *f, const char *name, int fd, struct err *e)
@@ -225,7 +225,7 @@ fd_out_drain(struct fd_out *f, struct err *e)
         before = left;
         if (poll(&p, 1, 10) > 0) {
             getsockopt(f->fd, SOL_SOCKET, SO_ERROR, &why, &n);
-            return explain_failure(f, why, e);
+            return explain_failure(f, why != 0 ? why : EPIPE, e);
         }
         if (stop_asked && clock_now() - since > STOP_WAIT / 1000.0)
             return explain_failure(f, ETIMEDOUT, e);
