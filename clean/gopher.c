@@ -213,7 +213,7 @@ count_parts(struct gopher_scratch *s, size_t least, size_t *all, size_t *dup,
     }
 }
 
-/* gram[i] = hash of words i..i+n-1; returns how many there are. */
+/* Set gram[i] to the hash of words i..i+n-1.  Returns the number of grams. */
 static size_t
 grams(struct gopher_scratch *s, size_t n)
 {

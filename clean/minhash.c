@@ -21,8 +21,8 @@ minhash_init(struct minhash *m, size_t functions)
     }
 }
 
-/* Hash a run from the hashes of its n words; word[RUN] is a ring, and the run
- * begins at word[from % RUN]. */
+/* Hash a sequence from the hashes of its words; word[RUN] is a ring, and the
+ * sequence begins at word[from % RUN]. */
 static uint64_t
 mix_bits(const uint64_t *word, size_t from, size_t n)
 {

@@ -1,9 +1,10 @@
 /*
- * MinHash: for each hash function, the least value over all runs of five words.
- * Let J be the Jaccard similarity of two texts' sets of runs.  A hash function
- * has the same least value for both with probability J (Broder 1997).  In
- * `bands` bands of `rows` values, at least one band is the same for both with
- * probability 1 - (1 - J^rows)^bands.
+ * MinHash: of each hash function, the smallest value over all sequences of five
+ * words of a text.  If two texts have a share J of all their sequences in
+ * common (Jaccard similarity), a function has the same smallest value for both
+ * with probability J (Broder 1997).  The values are cut into `bands` bands of
+ * `rows` values; two texts have at least one equal band with probability
+ * 1 - (1 - J^rows)^bands.
  */
 #ifndef CLEAN_MINHASH_H
 #define CLEAN_MINHASH_H
@@ -23,9 +24,9 @@ struct minhash {
 };
 void minhash_init(struct minhash *m, size_t functions);
 
-/* Set value[m->n] from every run of five words left in *w; if fewer than five
- * words are left, they are one run.  Returns the number of words; if it is 0,
- * the values mean nothing. */
+/* Set value[m->n] from every sequence of five words left in *w; fewer than five
+ * words are one sequence.  Returns the number of words; if it is 0, the values
+ * mean nothing. */
 size_t minhash_text(const struct minhash *m, struct words *w, uint64_t *value);
 
 #endif

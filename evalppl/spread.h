@@ -50,11 +50,12 @@ double spread_rank(const float *sorted, size_t n, double q);
  * over documents, but under llama.cpp's protocol over predictions, as in
  * llama-perplexity. */
 struct against {
-    size_t n;                         /* predictions */
-    struct estimate log, ratio, diff; /* ln(ratio); perplexity over the base's;
-                                       * perplexity minus the base's */
-    double correlation;               /* between the losses of model and base */
-    struct estimate agree, rms;       /* rms: root mean square of S_DP */
+    size_t n;                   /* predictions */
+    struct estimate ratio;      /* the model's perplexity / the base's */
+    struct estimate log;        /* ln(ratio) */
+    struct estimate diff;       /* perplexity minus the base's */
+    double correlation;         /* between the losses of model and base */
+    struct estimate agree, rms; /* rms: root mean square of S_DP */
     struct estimate mean[S_N];
     float *sorted[S_N]; /* [n] in rising order, or NULL */
 };

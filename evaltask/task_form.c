@@ -1,4 +1,4 @@
-/* Forms of tasks: a key and its value a line; see evaltask(1). */
+/* Forms of tasks: files of lines, each a key and its value; see evaltask(1). */
 #include "task_form.h"
 #include "base/io.h"
 #include "base/mem.h"

@@ -55,10 +55,11 @@ struct bench_summary bench_summary_of(double *x, size_t n);
 double bench_quantile(const double *x, size_t n, double q);
 
 struct bench_result {
-    size_t completed, failed, in, out; /* requests; tokens of prompts and new
-                                        * ones of completed requests */
-    double duration;                   /* seconds */
-    double requests, tokens, total;    /* per second; total: in + out */
+    size_t completed, failed; /* requests */
+    size_t in, out;           /* of completed requests: tokens of prompts, and
+                               * new tokens */
+    double duration;          /* seconds */
+    double requests, tokens, total; /* per second; total: in + out */
     struct bench_summary ms[BENCH_TIMES];
 };
 void bench_result_of(const struct bench_run *r, struct bench_result *out);

@@ -17,9 +17,9 @@ struct many {
     struct prompts *prompts;
     const char *file; /* name of the prompts' file; NULL: none */
     struct output *output;
-    const struct model *draft;    /* NULL: none */
-    size_t at_once, cache, slice; /* values of the options; cache 0: not
-                                   * given */
+    const struct model *draft; /* NULL: none */
+    size_t at_once, slice;     /* options of these names */
+    size_t cache;              /* option --cache, bytes; 0: not given */
     size_t guesses;
     /* results: */
     double texts, tokens;

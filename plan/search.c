@@ -26,12 +26,13 @@ struct found {
     double step, memory;
 };
 struct search {
-    int set[VARIED];       /* 1: an operand sets the key */
-    int sequence;          /* 1: an operand sets the key "sequence" */
-    struct found *best;    /* [n] layouts that fit, the fastest first */
-    size_t n, room, tried; /* layouts kept; limit of n; layouts predicted */
-    struct job least;      /* layout with the least memory, if tried > 0 */
-    double least_bytes;    /* memory of `least` */
+    int set[VARIED];    /* 1: an operand sets the key */
+    int sequence;       /* 1: an operand sets the key "sequence" */
+    struct found *best; /* [n] layouts that fit, the fastest first */
+    size_t n, room;     /* layouts kept, and the most to keep */
+    size_t tried;       /* layouts predicted */
+    struct job least;   /* layout with the least memory, if tried > 0 */
+    double least_bytes; /* memory of `least` */
 };
 
 /* Is a layout known that takes the same time and memory?  Such layouts differ

@@ -15,25 +15,27 @@
 /* Sizes of a mean block, which may be fractions if blocks differ, and numbers
  * of parameters by part. */
 struct shape {
-    double V, d, L;           /* vocabulary, width, blocks */
-    double H, KV, D;          /* query heads, key/value heads; head size */
-    double mlp;               /* channels of the MLP that all tokens use */
-    double gates;             /* matrices of d x mlp: 3 (gated) or 2 */
-    double experts, active;   /* experts, and how many a token uses; 0: none */
-    double expert_mlp;        /* channels of an expert */
-    double groups, group_top; /* groups of experts; most groups that the
-                               * experts of a token are in; 0: not limited */
-    double dropout;           /* 1: dropout in attention and twice a block, as
+    double V, d, L;    /* vocabulary, width, blocks */
+    double H, KV, D;   /* query heads, key/value heads; head size */
+    double mlp;        /* channels of the MLP that all tokens use */
+    double gates;      /* matrices of d x mlp: 3 (gated) or 2 */
+    double experts;    /* experts of a block; 0: none */
+    double active;     /* experts that a token uses */
+    double expert_mlp; /* channels of an expert */
+    double groups;     /* groups of experts; 0: no groups */
+    double group_top;  /* most groups that a token's experts are in */
+    double dropout;    /* 1: dropout in attention and twice a block, as
                                * in GPT-2 */
-    double window, windowed;  /* sliding window, tokens; share of blocks that
-                              * have it */
-    double tied;              /* 1: the head is the embedding */
-    double attention, dense;  /* parameters of a block's attention; of a
-                               * block's MLP and router */
-    double expert;            /* parameters of one expert of a block */
-    double vectors;           /* parameters of a block's norms and biases */
-    double positions, outer;  /* parameters of an embedding of positions; of
-                               * norms and biases outside of blocks */
+    double window;     /* tokens of the sliding window */
+    double windowed;   /* share of blocks with a sliding window */
+    double tied;       /* 1: the head is the embedding */
+    double attention;  /* parameters of a block's attention */
+    double dense;      /* parameters of a block's MLP and router */
+    double expert;     /* parameters of one expert of a block */
+    double vectors;    /* parameters of a block's norms and biases */
+    double positions;  /* parameters of the embedding of positions */
+    double outer;      /* parameters of norms and biases outside of
+                               * blocks */
 };
 
 /* Read the shape at path.  -1 and *e. */

@@ -486,7 +486,7 @@ optimiser_time(const struct job *j, const struct slice *s)
  * arXiv:2412.19437, table 2, where a forward pass and the part of a backward
  * pass for weights take 1 each. */
 static double
-waits(const struct job *j)
+passes_waited(const struct job *j)
 {
     const double all = forward_times(j, 1.0);
 
@@ -512,7 +512,7 @@ headless_pass(const struct job *j, const struct slice *s)
 void
 predict_time(struct figures *f, const struct job *j)
 {
-    const double m = job_passes(j), fill = waits(j);
+    const double m = job_passes(j), fill = passes_waited(j);
     const struct slice last = slice_of(j, (size_t)j->pipeline - 1);
     const struct slice second = slice_of(j, j->pipeline > 2 ? 1 : 0);
     const struct pass with = make_pass(j, &last);

@@ -11,11 +11,11 @@
 /*
  * out = the parts of m that c keeps, in c's order.  Tensors that are not cut
  * are borrowed from m; cut ones are fp32 in *a, which is made here.  c.mlp and
- * c.KV of out are those of its widest block.  A sparse matrix that loses
- * columns is no longer listed as sparse, because its n:m groups are broken.
- * block.source stays as in m, and `origin` lists the groups and channels that c
- * keeps, so that a cut model can be cut again.  Free with model_cut_free before
- * m is closed.
+ * c.KV of out are those of its widest block.  A matrix with n:m zeros that
+ * loses columns no longer has them in every m columns, and is not listed as
+ * sparse. block.source stays as in m, and `origin` lists the groups and
+ * channels that c keeps, so that a cut model can be cut again.  Free with
+ * model_cut_free before m is closed.
  */
 void model_cut(struct model *out, const struct model *m, const struct choice *c,
     struct arena *a);

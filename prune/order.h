@@ -1,8 +1,8 @@
 /*
  * The order in which a block loses KV groups and MLP channels: least energy
  * first.  The energy of a channel is the sum over tokens of its squared
- * activation, times the squared norm of its column of o or down.  The energy of
- * a group is the sum over the channels of its heads.
+ * activation, times the squared norm of its column of o or down.  A KV group
+ * has the summed energy of all channels of its query heads.
  */
 #ifndef PRUNE_ORDER_H
 #define PRUNE_ORDER_H

@@ -97,8 +97,8 @@ piece_restore(const struct search *s, struct conf *c, struct piece p)
             of->mlp - b->mlp < s->g.multiple ? of->mlp - b->mlp : s->g.multiple;
 }
 
-/* 1 - cos(stream, stream + part) if the part is orthogonal to the stream and
- * has e times the stream's energy. */
+/* How far a unit turns the residual stream x: 1 - cos(x, x + u) for its output
+ * u, taken to be orthogonal to x, with |u|^2 = e |x|^2. */
 static double
 turn_of(double e)
 {

@@ -156,7 +156,8 @@ static size_t
 read_tables(struct run *r, const char *dir)
 {
     static const struct {
-        const char *name, *text, *numbers; /* file; columns it must have */
+        const char *name;           /* of the file */
+        const char *text, *numbers; /* columns that it must have */
     } want[NFILE] = {
         [F_PRUNE] = { "prune.tsv", "kind kept",
             "blocks width parameters ppl kl score" },

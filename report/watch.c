@@ -97,8 +97,8 @@ recent_median(const struct log *g, int column, size_t n)
     return m;
 }
 
-/* A step stalled if it took at least three times the median of all steps: the
- * sum of what such steps took beyond the median, in seconds. */
+/* A step stalled if it took at least three times the median of all steps.
+ * Returns the seconds that such steps took beyond the median, summed. */
 static double
 stalled_seconds(const struct log *g)
 {

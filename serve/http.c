@@ -110,8 +110,8 @@ send_refusal(struct MHD_Connection *con, struct exchange *x)
     return send_body(con, x, x->why.status, &body, "application/json");
 }
 
-/* Suspend the connection until the engine's thread wakes it.  The caller holds
- * the queue's lock. */
+/* Tell libmicrohttpd to leave the connection alone until the engine's thread
+ * resumes it.  The queue's lock must be held. */
 static void
 park_call(struct exchange *x)
 {

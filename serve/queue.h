@@ -23,10 +23,11 @@ struct call_text; /* see work.c */
 struct call {
     struct request q;
     struct reply_head head;
-    double arrived;               /* clock_now when the request came */
-    struct call_text *text;       /* [texts] */
-    size_t texts, started, ended; /* number of texts; of those given to the
-                                   * engine; of those that have ended */
+    double arrived;         /* clock_now when the request came */
+    struct call_text *text; /* [texts] */
+    size_t texts;           /* number of texts */
+    size_t started;         /* texts that the engine has got */
+    size_t ended;           /* texts that have ended */
     int is_targets; /* 1: a request for `targets`, whose rows count as texts;
                      * q is empty */
     struct teach_request targets;

@@ -104,8 +104,7 @@ main(int argc, char **argv)
             "give up a request that takes longer than this"),
         OPT_SIZE(0, "longest", &a.longest, 0, 1e9, "tokens",
             "allow at most this many tokens of a prompt and its text (0: the "
-            "model's "
-            "positions, or fewer if --cache is too small)"),
+            "model's positions, or fewer if --cache is too small)"),
         OPT_SIZE(0, "cache", &a.cache, 1, 1e15, "bytes",
             "memory for keys and values"),
         OPT_SIZE(0, "slice", &a.slice, 1, 1e6, "tokens",

@@ -19,10 +19,10 @@ struct call_text {
     struct gen_text *text; /* NULL: the text has not begun, or has ended */
     struct gen_request request;
     struct reply_text reply;
-    size_t held;        /* bytes of `reply` that count as held, see queue.h */
-    const char *finish; /* finish_reason; NULL: the text has not ended */
-    double begun, first, newest; /* clock_now when an engine got the text; at
-                                  * its first token; at its last token so far */
+    size_t held;          /* bytes of `reply` that count as held, see queue.h */
+    const char *finish;   /* finish_reason; NULL: the text has not ended */
+    double begun;         /* clock_now() when an engine got the text */
+    double first, newest; /* clock_now() of its first and of its last token */
 };
 
 struct desk {

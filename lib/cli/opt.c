@@ -459,8 +459,8 @@ distance(const char *a, size_t n, const char *b)
     return row[m];
 }
 
-/* A name of n bytes is near another if their distance is less than the number
- * returned. */
+/* How far a name may be from the name[n] that the user typed to be proposed:
+ * less than the number of changed letters returned. */
 static size_t
 near_limit(size_t n)
 {

@@ -19,9 +19,10 @@ struct reader {
                             * one that is not zero */
     uint64_t fed;          /* bytes in feed, the last of `seen` */
     struct archive_entry *entry; /* header read in advance, or NULL */
-    int fd, packed, end; /* packed: 1: the input has members; end: 1: the
-                          * current member has ended */
-    int last;            /* 1: no other member follows */
+    int fd;
+    int packed; /* 1: the input is an archive with members */
+    int end;    /* 1: the current member has ended */
+    int last;   /* 1: no other member follows */
     enum split_by split;
     struct origin *from;
     char *block;      /* [BLOCK] bytes read from the member */

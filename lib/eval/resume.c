@@ -25,12 +25,13 @@ struct mark {
 
 struct resume {
     const char *path;
-    int fd, ready;        /* ready: 1: b has been read from the file */
-    uint64_t at, size, n; /* offset in the file; size of the file; records
-                           * read */
-    struct buf b;         /* the current record, without its mark */
-    size_t taken;         /* bytes of b that resume_pass has read */
-    int failed;           /* 1: the input is not the file's; `why` says how it
+    int fd, ready; /* ready: 1: b has been read from the file */
+    uint64_t at;   /* offset in the file */
+    uint64_t size; /* bytes of the file */
+    uint64_t n;    /* records read so far */
+    struct buf b;  /* the current record, without its mark */
+    size_t taken;  /* bytes of b that resume_pass has read */
+    int failed;    /* 1: the input is not the file's; `why` says how it
                            * differs */
     struct err why;
 };

@@ -13,10 +13,10 @@ conversations_open(struct conversations *c, const struct tokenizer *t,
     *c = (struct conversations){ .t = t };
     if ((c->own = chat_open(path, file, e)) == NULL ||
         (c->training = chat_open(path, file, e)) == NULL) {
-        c->untrained = *e;
+        c->no_training = *e;
         return -1;
     }
-    if (chat_for_training(c->training, &c->untrained) < 0) {
+    if (chat_for_training(c->training, &c->no_training) < 0) {
         chat_free(c->training);
         c->training = NULL;
     }
@@ -149,8 +149,8 @@ mask_room(struct buf *mask, size_t n)
     mask->p[n] = '\0';
 }
 
-/* Read a record's options.  *parsed: tools that were given as JSON in a text;
- * the caller frees it. */
+/* Read the options of a record.  *parsed: its tools, if they are a text of
+ * JSON; the caller frees it. */
 static int
 record_options(const json_t *j, struct chat_options *o, json_t **parsed,
     struct err *e)
@@ -184,7 +184,7 @@ training_ids(const struct conversations *c, struct tok_scratch *s,
     int r;
 
     if (c->training == NULL) {
-        *e = c->untrained;
+        *e = c->no_training;
         return -1;
     }
     if ((r = chat_render(c->training, messages, o, &text, e)) == 0) {
@@ -206,7 +206,7 @@ encode_plainly(const struct conversations *c, struct tok_scratch *s,
     int r;
 
     if (c->own == NULL) {
-        *e = c->untrained;
+        *e = c->no_training;
         return -1;
     }
     if ((r = chat_render(c->own, messages, o, &text, e)) == 0)

@@ -14,8 +14,9 @@
 struct conversations {
     const struct tokenizer *t;
     struct chat *own;      /* the model's template */
-    struct chat *training; /* marks what the assistant says; NULL: untrained */
-    struct err untrained;  /* why `training` is NULL */
+    struct chat *training; /* template that marks the assistant's words; NULL:
+                            * there is none, and no_training says why */
+    struct err no_training;
 };
 
 /* Open the templates of a tokenizer's model, or of `file` unless it is NULL.

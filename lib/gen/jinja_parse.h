@@ -22,8 +22,9 @@ struct jnode *jparse_node(struct jparse *p, enum jnode_kind kind);
 /* Set *e to "line N: why"; returns NULL. */
 struct jnode *jparse_fail(struct jparse *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Is the next token this operator or name?  _skip also steps over it, and
- * returns 1 if so.  _want fails (-1 and *e) if not. */
+/* jparse_is, jparse_name_is: is the next token this operator, this name?
+ * jparse_skip, jparse_skip_name: if it is, step over it and return 1, else 0.
+ * jparse_want: step over it; -1 and *e if it is another token. */
 int jparse_is(const struct jparse *p, const char *operator);
 int jparse_name_is(const struct jparse *p, const char *name);
 int jparse_skip(struct jparse *p, const char *operator);

@@ -400,8 +400,9 @@ struct dw {
     float *g;
     const float *dy, *x;
     size_t M, N, lddy, ldx;
-    size_t mb, nb;        /* rows and columns of a tile of g */
-    size_t first, nm, nn; /* first task; tiles along rows, along columns */
+    size_t mb, nb; /* rows and columns of a tile of g */
+    size_t first;  /* number of the first task */
+    size_t nm, nn; /* tiles along the rows, and along the columns, of g */
     int a;
     size_t k;
 };

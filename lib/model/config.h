@@ -41,11 +41,11 @@ struct delta_shape {
 
 /* Sizes of latent attention (mla.h). */
 struct mla_shape {
-    size_t q_rank;     /* numbers of the latent of queries; 0: they have none */
-    size_t kv_rank;    /* of that of keys and values */
-    size_t nope, rope; /* parts of a head of queries and keys: without RoPE, and
-                        * with it */
-    size_t v;          /* numbers of a value head */
+    size_t q_rank;  /* width of the latent of queries; 0: they have no latent */
+    size_t kv_rank; /* width of the latent of keys and values */
+    size_t nope;    /* numbers of a query or key head without RoPE */
+    size_t rope;    /* numbers of a query or key head with RoPE */
+    size_t v;       /* numbers of a value head */
     int halves; /* 1: RoPE turns i and i + rope/2 together; 0: 2i and 2i + 1 */
 };
 

@@ -243,10 +243,10 @@ enum dim {
     DELTA_TAPS,     /* of the convolution */
     HEADS,          /* query heads */
     VALUES,         /* numbers of all heads' outputs */
-    MLA_Q,          /* numbers of the latent of queries */
-    MLA_KV,         /* of that of keys and values */
-    MLA_KV_ROPE,    /* of the same and the key with RoPE */
-    MLA_HEADS       /* keys without RoPE, and values, of all heads */
+    MLA_Q,          /* width of the latent of queries */
+    MLA_KV,         /* width of the latent of keys and values */
+    MLA_KV_ROPE,    /* MLA_KV and the part of a key with RoPE */
+    MLA_HEADS       /* the other parts of keys, and values, of all heads */
 };
 
 static const struct tensor {

@@ -8,11 +8,10 @@
  *   attention of q_h and [k_h | r], RoPE having turned r and the last `rope`
  *   numbers of q_h; scores are multiplied by mla_scale
  *
- * Latents are widened to full heads, and attention is the ordinary one: a head
- * has its turned numbers first, which changes no score, and values have zeros
- * behind them up to D numbers.  So a token takes 8 H D bytes of a generation
- * cache in each block, as in any model with as many key-value heads as query
- * heads: 192 KiB in DeepSeek-V3, whose latents have 2.3 KB.
+ * Latents are widened to full heads, for ordinary attention.  A head's numbers
+ * with RoPE come first, which changes no score, and zeros fill values up to D
+ * numbers.  The cache of generation holds full heads: 8 H D bytes a token and
+ * block, 192 KiB in DeepSeek-V3.  The latents alone would take 2.3 KB there.
  */
 #ifndef MODEL_MLA_H
 #define MODEL_MLA_H

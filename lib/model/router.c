@@ -73,8 +73,8 @@ drop_groups(const struct router *r, const double *key, unsigned char *out)
             memset(out + g * each, 1, each);
 }
 
-/* Set at [k] to the scores of the chosen experts from which weights are made;
- * returns what the weights are divided by. */
+/* Set at [k] to the scores from which the weights of the chosen experts are
+ * computed.  Returns the number by which the weights are divided. */
 static double
 chosen_scores(const struct router *r, const float *z, const double *p,
     const uint32_t *id, double *at)

@@ -89,8 +89,8 @@ part_less(const struct tensor_out *p, float add)
     return p->w->rows > 0 ? add - p->w->add : 0.0f;
 }
 
-/* Set what of *p is the same in both kinds of file, for the stored tensor that
- * begins with a tensor of a block. */
+/* Set the members of *p that are the same in a GGUF and a Hugging Face folder,
+ * for the stored tensor of a block at the place `at`. */
 static void
 block_tensor(const struct model *m, const struct tensor_place *at,
     struct tensor_out *p)

@@ -24,7 +24,7 @@ struct addr {
     const char *text; /* the address as given; borrowed */
     char name[256];   /* NAME, PATH or HOST (without brackets) */
     char port[6];
-    size_t size; /* bytes of the ring, its page of control words included */
+    size_t size; /* bytes of the shared memory: ring and page of counters */
     double wait; /* seconds to wait for the program at the other end; 0: for
                   * ever */
 };

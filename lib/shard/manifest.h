@@ -20,9 +20,10 @@ struct shard_source {
     uint64_t docs, tokens; /* docs: documents, or pieces of batches */
 };
 struct shard_file {
-    char *name; /* "00000.shard.zst"; its index is "00000.index" */
-    uint64_t bytes, raw, frames, messages; /* bytes: of the file; raw: of its
-                                            * content */
+    char *name;     /* "00000.shard.zst"; its index is "00000.index" */
+    uint64_t bytes; /* of the file */
+    uint64_t raw;   /* bytes of its content, uncompressed */
+    uint64_t frames, messages;
     uint64_t docs, tokens; /* docs: documents, or rows of batches; tokens:
                             * without padding */
     struct chain hash;     /* XXH3-128 of the file */

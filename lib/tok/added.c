@@ -2,9 +2,10 @@
  * that are not `normalized` first, then, between their matches, tokens that
  * are. Where several match, the leftmost is taken, and of several leftmost ones
  * the longest.  This follows added_vocabulary.rs of the tokenizers library step
- * by step.  The search resumes at the end of the match, before white space was
- * stripped.  A single_word token that touches a word character is plain text.
- * Stripping to the left stops at the previous token. */
+ * by step.  The search goes on at the end of the match itself, also if the
+ * token strips white space behind it.  A token that is `single_word` does not
+ * match next to a letter, digit or underscore.  A token that strips white space
+ * before it stops at the previous token. */
 #include "tok/added.h"
 #include "tok/aho_corasick.h"
 #include "tok/norm.h"

@@ -53,7 +53,8 @@ difference_loss(enum preference loss, double e, double x, double *slope)
     }
 }
 
-/* Losses that depend on c and r apart, both given times beta; *g: gradient. */
+/* Losses that are the sum of a function of c and one of r, which are given
+ * times beta.  *g: gradient. */
 static double
 single_loss(enum preference loss, double c, double r, struct preference_grad *g)
 {

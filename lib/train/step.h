@@ -63,7 +63,8 @@ struct logp_loss {
 };
 
 struct loss_opt {
-    double w_ce, w_kl, w_sh, tau; /* weights; temperature */
+    double w_ce, w_kl, w_sh; /* weights of cross entropy, KL, SquareHead */
+    double tau;              /* temperature of KL */
     double w_z; /* weight of the squared log-sum-exp of a position's logits
                  * (arXiv:2204.02311, section 5) */
     enum kl_direction direction;
