@@ -5,8 +5,8 @@
  * links as in a run.
  */
 #include "calibrate.h"
-#include "energy.h"
 #include "base/clock.h"
+#include "base/energy.h"
 #include "base/mem.h"
 #include "base/median.h"
 #include "base/note.h"
@@ -278,8 +278,7 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
             alone != NULL ? "one rank: a copy in memory" : NULL },
         { "link_us", m->link.us, "ping-pong of 4 bytes, one way", alone },
         { "net_gbs", m->net.gbs,
-            "ping-pong of 16 MB across nodes, or a ring of them if that is "
-            "faster",
+            "ping-pong of 16 MB across nodes, or a faster ring of them",
             near != NULL ? "one node: a copy in memory" : NULL },
         { "net_us", m->net.us, "ping-pong of 4 bytes across nodes, one way",
             near },

@@ -305,8 +305,7 @@ job_check(const struct job *j, struct err *e)
     if (j->shard >= 2 && j->pipeline > 1)
         return err_set(e, EX_USAGE,
             "shard=%.0f: with stages weights and gradients stay whole until "
-            "all "
-            "passes are done; use shard=1, with unfused=2 for PyTorch's FSDP",
+            "all passes are done; use shard=1 (PyTorch's FSDP: and unfused=2)",
             j->shard);
     if (!is_whole(job_copies(j) / job_zero(j)))
         return err_set(e, EX_USAGE,

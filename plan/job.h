@@ -28,10 +28,9 @@ enum recompute {
  * stored. */
 enum teacher { TEACHER_WHOLE, TEACHER_NODE, TEACHER_WORLD, TEACHER_CACHED };
 
-/* Order of a pipeline's passes.  1F1B: one forward, one backward pass in turn,
- * interleaved if `virtual` > 1.  DUAL: DualPipe (arXiv:2412.19437, table 2).
- * There each rank has two stages, one from each end of the model, and passes of
- * one hide the collectives of experts of the other. */
+/* Order of a pipeline's passes.  1F1B: forward and backward in turn; `virtual` >
+ * 1: interleaved.  DUAL: DualPipe (arXiv:2412.19437, table 2): a rank has stages
+ * from both ends of the model, and hides collectives of experts. */
 enum schedule { SCHEDULE_1F1B, SCHEDULE_DUAL };
 
 struct machine {
@@ -69,8 +68,7 @@ struct job {
     struct shape student, teacher; /* teacher.L = 0: none */
     struct machine m;
     double nodes, tensor, pipeline, virtual, expert, context;
-    double edges;     /* number of blocks by which the first and the last stage
-                       * are each smaller than other stages */
+    double edges;     /* blocks that first and last stage have fewer, each */
     double schedule;  /* enum schedule */
     double imbalance; /* tokens of the fullest expert rank / their mean */
     double shard;     /* stage of ZeRO, 0..3 */

@@ -228,9 +228,8 @@ predict_memory(struct figures *f, const struct job *j)
 
     figure_add(f, "memory", "bytes", 0.0, "the sum of the following");
     figure_add(f, "memory.weights", "bytes", h.weights,
-        "weight_bytes P, P = (attention + MLP) / tensor + experts / (expert "
-        "tensor) + "
-        "vocabulary / tensor, of the fullest rank; / ranks if shard = 3");
+        "weight_bytes P, P = (attention + MLP + vocabulary) / tensor + experts "
+        "/ (expert tensor), of the fullest rank; / ranks if shard = 3");
     figure_add(f, "memory.gradients", "bytes", h.gradients,
         "grad_bytes P; / ranks if shard >= 2");
     figure_add(f, "memory.states", "bytes", h.states,

@@ -519,10 +519,9 @@ predict_time(struct figures *f, const struct job *j)
     const struct pass without = headless_pass(j, &second);
     const int at_second = without.all > with.all;
     const struct pass p = at_second ? without : with;
-    const struct slice mean = {
-        .blocks = (j->student.L - (at_second ? second.blocks : last.blocks)) /
-            fmax(1.0, j->pipeline - 1.0)
-    };
+    const double rest =
+        j->student.L - (at_second ? second.blocks : last.blocks);
+    const struct slice mean = { .blocks = rest / fmax(1.0, j->pipeline - 1.0) };
     const struct pass o =
         headless_pass(j, j->schedule == SCHEDULE_DUAL ? &last : &mean);
     const size_t total = f->n;
@@ -542,8 +541,7 @@ predict_time(struct figures *f, const struct job *j)
         "channels and scores / (memory_gbs memory_eff)");
     figure_add(f, "step.head", "s", m * p.head,
         "passes x tokens / tensor x (6 V d / (peak matrix_eff) + 20 unfused V "
-        "/ "
-        "(memory_gbs memory_eff)), and the bytes of its products");
+        "/ (memory_gbs memory_eff)), and the bytes of its products");
     figure_add(f, "step.tensor", "s", m * p.tensor,
         "passes x blocks x (4; 6 if recomputed; 1 more with sequence) "
         "all-reduces of act_bytes tokens d: 2 (n - 1) / n bytes / (link_gbs "
@@ -557,8 +555,7 @@ predict_time(struct figures *f, const struct job *j)
         "gathers by the tensor ranks that divide an expert");
     figure_add(f, "step.hand-over", "s", m * p.hand,
         "passes x 2 act_bytes tokens d / (tensor net_gbs net_eff); 0 if "
-        "virtual "
-        "> 1");
+        "virtual > 1");
     figure_add(f, "step.teacher", "s", m * p.teacher,
         "passes x products, attention, norms and 2 all-reduces of its blocks / "
         "pipeline; cached: its head only, with top nothing");
@@ -567,9 +564,8 @@ predict_time(struct figures *f, const struct job *j)
         "weights gathered twice, gradients scattered, the teacher gathered; "
         "(n - 1) / n bytes / bandwidth + calls x latency");
     figure_add(f, "step.bubble", "s", fill * o.all,
-        "passes of all ranks but the slowest / virtual, without the head; "
-        "schedule=dual: those of pipeline / 2 - 1 ranks x 2/3, or 1 if "
-        "recomputed");
+        "passes of the other ranks / virtual, without the head; schedule=dual: "
+        "of pipeline / 2 - 1 ranks, x 2/3, or 1 if recomputed");
     figure_add(f, "step.reduce", "s", reduce_time(j, &last, &p),
         "gradients of shard 0 to 2, less overlap x the last backward pass");
     figure_add(f, "step.optimiser", "s", optimiser_time(j, &last),

@@ -2,6 +2,7 @@
 #include "doctor.h"
 #include "programs.h"
 #include "base/cpu.h"
+#include "base/energy.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/numa.h"
@@ -208,6 +209,8 @@ add_programs(struct buf *b)
 static void
 add_libraries(struct buf *b)
 {
+    struct energy counters;
+
     add_optional(b, "Open MPI", HAVE_MPI && is_in_path("mpirun"),
         "training over several processes and machines",
         HAVE_MPI ? "install openmpi-bin (mpirun) to train over several "
@@ -225,6 +228,9 @@ add_libraries(struct buf *b)
     add_optional(b, "CLD2", HAVE_CLD2, "clean --lang auto finds languages",
         "clean cannot find languages; install libcld2-dev and a C++ compiler, "
         "and build again");
+    energy_read(&counters, "");
+    add_optional(b, "energy", counters.n > 0, "plan calibrate measures power",
+        "RAPL counters cannot be read; plan calibrate leaves power out");
     add_optional(b, "npm", is_in_path("npm"), "recipes can fetch their text",
         "recipes/smollm2.mk cannot fetch its text; install npm, or give "
         "TEXT=FOLDER");

@@ -1,5 +1,5 @@
 /* Counters of energy, in folders that stand for /sys */
-#include "plan/energy.h"
+#include "base/energy.h"
 #include "base/mem.h"
 #include "../lib/tap.h"
 

@@ -1,7 +1,7 @@
 /* Energy that the processors of this machine use, by the counters of Intel and
  * AMD in Linux (RAPL, /sys/class/powercap). */
-#ifndef PLAN_ENERGY_H
-#define PLAN_ENERGY_H
+#ifndef BASE_ENERGY_H
+#define BASE_ENERGY_H
 
 #include <stddef.h>
 

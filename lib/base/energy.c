@@ -1,6 +1,6 @@
 /* Counters of energy: see energy.h.  "psys" is not read: it counts the whole
  * machine, packages included. */
-#include "energy.h"
+#include "base/energy.h"
 #include "base/io.h"
 #include "base/mem.h"
 
