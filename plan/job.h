@@ -28,9 +28,9 @@ enum recompute {
  * stored. */
 enum teacher { TEACHER_WHOLE, TEACHER_NODE, TEACHER_WORLD, TEACHER_CACHED };
 
-/* Order of a pipeline's passes.  1F1B: forward and backward in turn; `virtual` >
- * 1: interleaved.  DUAL: DualPipe (arXiv:2412.19437, table 2): a rank has stages
- * from both ends of the model, and hides collectives of experts. */
+/* Order of a pipeline's passes.  1F1B: forward and backward in turn, and with
+ * `virtual` > 1 interleaved.  DUAL: DualPipe (arXiv:2412.19437, table 2): ranks
+ * have stages from both ends of the model, and hide collectives of experts. */
 enum schedule { SCHEDULE_1F1B, SCHEDULE_DUAL };
 
 struct machine {
