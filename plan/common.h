@@ -49,7 +49,7 @@ struct common {
 #define COMMON_ANCHOR(c)                                                 \
     OPT_STR(0, "anchor", &(c)->anchor, "step=s,key=value,...",           \
         "scale the prediction by a measured step of your software: its " \
-        "seconds, and the keys that differ")
+        "seconds, and what its layout has different")
 #define COMMON_FORMAT(c, words) \
     OPT_ENUM(0, "format", &(c)->format, words, "name", "form of the output")
 

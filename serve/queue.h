@@ -86,9 +86,9 @@ void queue_text_ended(struct queue *w, size_t texts);
 /* Number of texts that were put in and not yet taken. */
 size_t queue_waiting(struct queue *w);
 /* Append bytes to the answer, and wake its connection.  status: HTTP status,
- * ignored if one is set already.  whole: 1: the answer ends here.  -1: the
- * server would hold more than queue_bounds.bytes; then nothing is added.  An
- * error (status 400 or more) is always added. */
+ * ignored if one is set already.  whole: 1 if the answer ends here.  Returns 0;
+ * or -1, with nothing appended, if the server would hold more than
+ * queue_bounds.bytes.  An error (status 400 or more) is always appended. */
 int call_write(struct queue *w, struct call *c, const struct buf *bytes,
     int status, int whole);
 /* Copy at most `max` bytes of the answer that have not been sent yet, of a

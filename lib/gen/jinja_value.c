@@ -333,7 +333,7 @@ json_array_value(struct jmem *m, const json_t *j, struct jval *out)
     return 0;
 }
 
-/* jansson refuses an object that has a name twice, so none is looked for. */
+/* Names are not compared: an object of jansson has each of its names once. */
 static int
 json_object_value(struct jmem *m, const json_t *j, struct jval *out)
 {

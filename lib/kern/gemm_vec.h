@@ -61,7 +61,7 @@ static _Thread_local struct panels panel;
 struct lines_ahead {
     const float *at, *end; /* the next line; the end of the run that it is in */
     size_t step, length, next;
-    size_t each; /* lines to prefetch before SOME steps of a tile */
+    size_t each; /* lines to prefetch each time before SOME steps of a tile */
 };
 
 /* A strip: all rows by nv vectors of columns.  All tiles of a strip share these

@@ -73,8 +73,8 @@ size_t kv_parts(const struct matjob *j);
 void kv_begin_products(struct kvcache *k, struct matjob *j, size_t n);
 /* Multiply one x by n weights. */
 void multiply_kv(struct kvcache *k, struct matjob *j, size_t n);
-/* A task of gate and up, begun together, ctx: compute a part of both, then act
- * from them, in gate. */
+/* A task of a pool; ctx: the jobs of gate and up, side by side.  It computes a
+ * part of both products and stores act(gate) * up in gate's result. */
 void kv_mlp_task(void *ctx, size_t task, size_t worker);
 
 #endif

@@ -43,7 +43,8 @@ struct weight weight_slice(const struct weight *w, size_t r0, size_t n);
 const unsigned char *weight_row(const struct weight *w, size_t r);
 /* Bytes of all rows and of the mask. */
 size_t weight_bytes(const struct weight *w);
-/* The data as fp32 if they need no widening, else NULL. */
+/* The data, if they are an aligned fp32 matrix in one part, without mask and
+ * permuted heads, and without a gap between rows; else NULL. */
 const float *weight_f32(const struct weight *w);
 /* c [m,n] with ldc = a [m,cols] times rows r0..r0+n-1, transposed.  Weights
  * that are not fp32 are widened piece by piece in `wide` [WEIGHT_PIECE], which

@@ -13,7 +13,8 @@ enum split {
     SPLIT_CL100K,      /* Llama 3: numbers of at most 3 digits */
     SPLIT_CL100K_1,    /* Qwen 2: numbers of 1 digit */
     SPLIT_TEKKEN,      /* Mistral: words by case, numbers of 1 digit */
-    SPLIT_O200K,       /* GPT-4o, Llama 4: Tekken's with 's, 3 digits */
+    SPLIT_O200K,       /* GPT-4o, Llama 4: as TEKKEN, but words keep
+                        * their 's, and numbers have up to 3 digits */
     SPLIT_DEEPSEEK,    /* DeepSeek-V3: numbers, Chinese, then all */
     SPLIT_QWEN35       /* Qwen 3.5: as Qwen 2, marks count as letters */
 };

@@ -1,4 +1,4 @@
-/* Readers of token files, one for each format (format.h). */
+/* Readers of the formats of token files (format.h) but MDS (mds.h). */
 #ifndef SHARD_FOREIGN_READ_H
 #define SHARD_FOREIGN_READ_H
 

@@ -204,10 +204,10 @@ docs_quantiles(size_t V)
 }
 
 /*
- * Ids of n tokens that compress as those of prose do: half of them repeat 2 to
- * 9 tokens in a row of what came up to 2^14 tokens before, nearer places more
- * often.  zstd -3 makes 2.0 times less of it, where ids of English prose of
- * the same vocabulary give 2.0 to 2.5.
+ * Make ids of n tokens that compress about as well as those of prose.  One draw
+ * in four copies 2 to 9 tokens in a row from up to 2^14 tokens before, near
+ * places more often than far ones.  zstd -3 compresses these ids 2.0 times,
+ * ids of English prose of the same vocabulary 2.0 to 2.5 times.
  */
 static void
 docs_ids(uint32_t *ids, size_t n, uint64_t key)

@@ -337,7 +337,7 @@ test_loss(const char *isa)
     file_close(&f);
 }
 
-/* Rounding to each type in which a GGUF is written gives the oracle's bits. */
+/* Rounding to bf16, f16, Q8_0 and Q4_0 gives the oracle's bits. */
 static void
 test_narrowed(const char *isa, const struct file *f)
 {

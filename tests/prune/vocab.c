@@ -28,7 +28,8 @@ struct pair {
     size_t same, wrong, other; /* texts: some id of `other` has gone */
 };
 
-/* text[n] gives the ids `want`, all of them kept: does it give them now? */
+/* The old tokenizer gives the ids `want` for text[n].  Count in p whether all
+ * are kept, and whether the new tokenizer then gives the same tokens. */
 static void
 compare(struct pair *p, const char *text, size_t n, int flags,
     const struct tok_ids *want)
