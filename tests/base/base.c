@@ -1,4 +1,5 @@
-/* lib/base: sizes, buffers, arena, errors, notes, random numbers, pool */
+/* lib/base: errors, notes, memory, random numbers, pool, processors granted,
+ * text as it is shown, clocks */
 #define _GNU_SOURCE /* pthread_setattr_default_np */
 #include "base/clock.h"
 #include "base/err.h"
@@ -197,8 +198,8 @@ test_perm(void)
             rng_perm(1, (uint64_t)1 << 63, i) < (uint64_t)1 << 63;
     ok(far, "n of 63 and 64 bits");
 
-    /* Every element reaches every place equally often over the keys, in the
-     * shuffled table and in the network. */
+    /* Every element reaches every place equally often over the keys, in a
+     * shuffled table (n = 5) and in the network (n = 40). */
     chi = places(5);
     ok(chi < 45.0, "places of n = 5 are uniform over keys (chi2 %.1f, 16 dof)",
         chi);
@@ -255,7 +256,8 @@ test_rng(void)
     ok(near(nsum / N, 0, 0.012, 0) && near(nsq / N, 1, 0.015, 0) &&
             near(n4 / N, 3, 0.12, 0),
         "moments of rng_normal");
-    /* A change of one bit in key or index changes half of the bits. */
+    /* A change of one bit in key or index, or a derived key, changes half of
+     * the bits. */
     for (uint64_t i = 0; i < 1000; i++) {
         const uint64_t x = rng_u64(5, i);
 
@@ -280,7 +282,7 @@ test_rng(void)
 
 struct sums {
     size_t n;
-    unsigned char *ran; /* [n] how often */
+    unsigned char *ran; /* [n]: how often each task ran */
     atomic_size_t worker_too_large;
     size_t workers;
 };
@@ -295,7 +297,7 @@ add_task(void *ctx, size_t task, size_t worker)
         atomic_fetch_add(&s->worker_too_large, 1);
 }
 
-/* Longer than anyone spins. */
+/* Tasks but the first sleep for 20 ms: longer than an idle thread spins. */
 static void
 slow_task(void *ctx, size_t task, size_t worker)
 {
@@ -339,7 +341,7 @@ test_pool(size_t threads)
     pool_free(p);
 }
 
-/* No stack is so large: the second thread cannot be made. */
+/* With stacks of 2^47 bytes the second thread cannot be made. */
 static void
 test_pool_refused(void)
 {
@@ -401,7 +403,8 @@ leave(const char *msg)
             : 8);
 }
 
-/* How a process ends that asks for too much; what it wrote goes to a file. */
+/* The wait status of a child that asks for too much memory; its standard error
+ * goes to the file `said`. */
 static int
 ended(void (*handler)(const char *msg))
 {
@@ -437,7 +440,8 @@ test_exhausted(void)
     free(said);
 }
 
-/* A file below `root`, with the folders it needs. */
+/* Write `text` to the file `name` below `root`, and make the folders it
+ * needs. */
 static void
 put(const char *root, const char *name, const char *text)
 {
@@ -454,8 +458,8 @@ put(const char *root, const char *name, const char *text)
     free(path);
 }
 
-/* Processors that are granted when /proc/self/cgroup is `own` and two files
- * below /sys/fs/cgroup are these. */
+/* With `own` in /proc/self/cgroup and, below /sys/fs/cgroup, `ta` in the file a
+ * and `tb` in b (NULL: no such file), quota_cpus must return `want`. */
 static void
 quota(const char *what, const char *own, const char *a, const char *ta,
     const char *b, const char *tb, size_t want)

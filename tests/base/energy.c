@@ -1,4 +1,4 @@
-/* Counters of energy, in folders that stand for /sys */
+/* Counters of energy, below folders that stand for / */
 #include "base/energy.h"
 #include "base/mem.h"
 #include "../lib/tap.h"

@@ -249,7 +249,8 @@ write_on(void *unused)
     return unused;
 }
 
-/* A folder of more files than there are places for names */
+/* A folder of 100 files is removed though the table of temporary files (live[]
+ * in io.c) has 64 entries. */
 static void
 test_full_folder(void)
 {
@@ -274,7 +275,8 @@ test_full_folder(void)
     ok(!io_exists("n/full.tmp"), "a folder of 100 files goes");
 }
 
-/* Ended at any time from its first moment on, while another thread writes. */
+/* A process that is ended at any moment, while another thread of it writes
+ * files, leaves no temporary folder. */
 static void
 test_busy_folder(void)
 {
@@ -307,7 +309,8 @@ test_busy_folder(void)
     ok(left == 0, "%d folders are left of 300 that are written to", left);
 }
 
-/* An unreadable file is not taken for an empty one. */
+/* A folder that cannot be read is an error, not an empty folder, and a name
+ * that cannot be resolved counts as existing. */
 static void
 test_unreadable(void)
 {
@@ -358,8 +361,8 @@ touch(void *p)
     return *(volatile const unsigned char *)p == 'x' ? NULL : p;
 }
 
-/* A mapped file that shrinks: the reader says so and exits 3, whichever thread
- * it is.  Leaves the file big short. */
+/* Reading behind the end of a mapped file that has shrunk ends the process with
+ * 3 and a message, in any thread.  Leaves the file "big" short. */
 static void
 test_shrinks(int in_thread)
 {
