@@ -193,7 +193,7 @@ model(const char *path, const char *dir, const char *type)
 
 enum { MESSAGE = 1 << 16, LONGEST = 1 << 15 };
 
-/* Ids by Zipf's law: 2^16 quantiles, and any id between two of them. */
+/* Ids by Zipf's law: one of 2^16 quantiles, and any id up to the next one. */
 static uint32_t quantile[65537];
 
 static void
@@ -379,7 +379,7 @@ ipc_write(const char *addr, size_t n, size_t count)
     free(p);
 }
 
-/* Read everything; the seconds from the first bytes to the last. */
+/* Read everything.  Returns the seconds from the first bytes to the last. */
 static double
 ipc_read(const char *addr, size_t n, uint64_t *bytes)
 {
@@ -491,7 +491,8 @@ by_key(const void *a, const void *b)
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Keys of what begins in the messages of one kind, in order. */
+/* Keys of the documents that begin in the messages of one kind, in order of
+ * arrival. */
 static struct seen *
 read_keys(const char *from, enum msg_kind kind, size_t *n)
 {

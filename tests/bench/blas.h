@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* cblas.h's values: it need not be installed */
+/* values of cblas.h, which need not be installed */
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
 
 static void (*blas_sgemm)(int order, int ta, int tb, int m, int n, int k,
@@ -75,7 +75,7 @@ use_kernels(const char *name)
     if (!blas)
         snprintf(set, sizeof set, "%.*s",
             (int)(plus != NULL ? plus - name : (int)strlen(name)), name);
-    /* first, as whoever calls it later would undo what is chosen here */
+    /* kern_init first: its first call sets the table that is changed here */
     if ((why = kern_init()) != NULL || (why = kern_force(set)) != NULL)
         die(EX_SYS, "%s", why);
     if (plus != NULL)

@@ -65,8 +65,8 @@ numbers(float **x)
     }
 }
 
-/* A short run; callers take the best of several, in turn with others, since
- * the machine may be busy. */
+/* GF/s of a short run.  Callers take the best of several, in turn with other
+ * products, since the machine may be busy. */
 static double
 gemm_rate(const struct shape *s, float *const *x)
 {
@@ -136,9 +136,9 @@ gemm(int n, char **names)
         free(x[k]);
 }
 
-/* The products' rate of a large cube, as OpenBLAS and as the kernels in use
- * have it, that of copying memory, and that of exponentials of numbers that
- * first-level caches hold,: one thread. */
+/* Rates of one thread: GF/s of a large product by OpenBLAS and by the kernels
+ * in use, GB/s of copying memory, and 10^9 exponentials a second of numbers in
+ * the first-level cache. */
 struct limits {
     double blas, own, copy, exp;
 };
@@ -192,7 +192,7 @@ limits(void)
 
 /* ---- a step ---- */
 
-/* Small numbers of no meaning, and 1 for norms. */
+/* Pseudo-random numbers from -scale / 2 to scale / 2. */
 static void
 fill(float *p, size_t n, float scale)
 {
@@ -223,7 +223,7 @@ blocks(struct config c, struct pool *pool, size_t B, size_t T)
 
     first = xcalloc(B * T, sizeof *first);
     r.first = first;
-    c.V = 256; /* the head comes apart */
+    c.V = 256; /* the head is measured by head() */
     tmodel_layout(&t, &c, NULL, DT_F32);
     for (size_t i = 0; i < t.ngroup; i++)
         fill(t.group[i].p, t.group[i].n, 2.0f / sqrtf((float)c.d));
@@ -251,7 +251,8 @@ blocks(struct config c, struct pool *pool, size_t B, size_t T)
     return best;
 }
 
-/* Head and losses of n predictions, a teacher of the same shape: the same. */
+/* Head and losses of n predictions, with a teacher of the same shape: CPU
+ * seconds, the best of three. */
 static double
 head(const struct config *c, struct pool *pool, size_t n)
 {
@@ -313,7 +314,8 @@ layer(const char *path, size_t B, size_t T, size_t threads)
     if (config_load(&c, NULL, path, &e) < 0)
         die_err(&e);
     blas = limits().blas;
-    /* forward, two products backward; of attention two and five, causal */
+    /* a matrix has one product forward and two backward, causal attention two
+     * forward and five backward */
     flop[0] = tokens * (double)c.L *
         (6.0 * (double)(c.d * 2 * (c.H + c.KV) * c.D + 3 * c.d * c.mlp) +
             14.0 * (double)(c.H * c.D) * (double)(T + 1) / 2.0);

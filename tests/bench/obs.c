@@ -41,7 +41,7 @@ lap_end(const char *what, double operations)
     fflush(stdout);
 }
 
-/* Numbers of [-1,1), the same each time. */
+/* Pseudo-random numbers in [-1,1); *state goes on. */
 static void
 fill(float *x, size_t n, uint64_t *state)
 {
