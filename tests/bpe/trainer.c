@@ -72,7 +72,7 @@ test_run(const json_t *want, size_t i, const char *file)
     json_decref(j);
 }
 
-/* The whole file against the golden tokenizer made of it. */
+/* Trained on the whole file, the tokenizer equals the golden one. */
 static void
 test_whole(const char *name, int digits, size_t minimum, size_t nspecial)
 {
