@@ -10,7 +10,7 @@
 #define KEYS 60000
 #define PUTS 200000
 
-/* Key number i; few bits of some of them, so that Bloom filters are asked. */
+/* Key number i, of random bits. */
 static struct key
 number(uint64_t i)
 {
@@ -53,7 +53,7 @@ limits(void)
         bad += keys_put(k, number(5), &e) < 0;
     ok(!bad && keys_count(k, number(5)) == KEYS_MOST,
         "counts stop at KEYS_MOST");
-    /* the same 64 bits, others below; 16 bits do not count */
+    /* the first 112 of 128 bits of a key count */
     keys_put(k, (struct key){ 7, 0x10000 }, &e);
     ok(keys_count(k, (struct key){ 7, 0x1ffff }) == 1 &&
             keys_count(k, (struct key){ 7, 0x20000 }) == 0,
@@ -66,7 +66,7 @@ limits(void)
     keys_free(k);
 }
 
-/* Words of text, with / after each. */
+/* `text` is cut into the words `want`, which have / after each. */
 static void
 folds(const struct fold *f, const char *text, const char *want)
 {
@@ -88,8 +88,8 @@ folds(const struct fold *f, const char *text, const char *want)
     buf_release(&b);
 }
 
-/* Python: unicodedata.normalize("NFD", normalize("NFKC", s).casefold())
- * without category M, cut where no letter or number is. */
+/* Expected words are Python's: unicodedata.normalize("NFD", normalize("NFKC",
+ * s).casefold()) without category M, cut where no letter or number is. */
 static void
 words_fold(const struct fold *f)
 {
@@ -110,7 +110,8 @@ words_fold(const struct fold *f)
     folds(f, "\304\260 I \304\261", "i/i/\304\261/");
 }
 
-/* Two texts of `words` words of which the first `same` are shared. */
+/* The estimated similarity of two texts of `words` words, of which the first
+ * `same` are equal. */
 static double
 estimate(const struct fold *f, const struct minhash *m, unsigned seed,
     int words, int same)
@@ -147,7 +148,8 @@ estimates(const struct fold *f)
 
         for (unsigned seed = 0; seed < 30; seed++)
             sum += estimate(f, &m, seed, 204, same);
-        /* 30 texts x 1024 values, which are not quite independent */
+        /* 4 standard errors of the mean of 30 texts; a text's 1024 values,
+         * which are not independent, count as 200 */
         err = 4.0 * sqrt(J * (1.0 - J) / (30.0 * 200.0)) + 1e-12;
         ok(near(sum / 30.0, J, err, 0.0), "the similarity %.3f is estimated",
             J);
