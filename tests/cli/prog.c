@@ -47,7 +47,7 @@ work(void)
     prog_detail("%d naps", 50);
 }
 
-/* Added to the clock, which programs ask for and tests do not wait for. */
+/* Seconds added to the clock, so that tests need not wait. */
 static _Atomic int later;
 
 int
@@ -59,7 +59,7 @@ clock_gettime(clockid_t id, struct timespec *t)
     return r;
 }
 
-/* 200 steps of a second each, of which 1000 more were there before. */
+/* 200 steps of a second each, after 1000 of an earlier run. */
 static void
 resume(void)
 {
@@ -96,7 +96,7 @@ stop(void)
         die(EX_STOP, "stopped");
 }
 
-/* A stop is noticed, and then three seconds go by, saving or not. */
+/* Work on for three seconds after a stop was asked for, saving or not. */
 static void
 slow_stop(int saves)
 {
@@ -112,7 +112,8 @@ slow_stop(int saves)
     die(EX_STOP, "saved");
 }
 
-/* Write a file and to stdout: with stdout closed, not into the file. */
+/* Write a file and to stdout.  If stdout was closed, its text must not get into
+ * the file. */
 static void
 mix(void)
 {
