@@ -1,6 +1,6 @@
 /* GGUF files as they are written: tensors to the bit those of gguf-py and of
- * llama.cpp's converter (tests/golden/gguf, family), configurations read back,
- * what cannot be said refused or warned of. */
+ * llama.cpp's converter (tests/golden/gguf, family); configurations read back;
+ * what a GGUF cannot hold is refused or warned of. */
 #include "base/io.h"
 #include "base/note.h"
 #include "format/gguf.h"
@@ -62,8 +62,8 @@ file_close(struct file *f)
     io_unmap(&f->map);
 }
 
-/* The model `hf` written as that type has the bytes of the golden file, which
- * may have a head more; and its configuration. */
+/* The model `hf` written as type `as` has the tensors and the configuration of
+ * the golden file `want`, which may also hold the head of a tied model. */
 static void
 test_bytes(const char *hf, const char *as, const char *want)
 {
@@ -74,7 +74,7 @@ test_bytes(const char *hf, const char *as, const char *want)
 
     need(model_open(&m, golden(hf), &e), &e);
     if (family_of(&m.c)->gemma)
-        m.c.attn_scalar = m.c.D; /* a GGUF cannot say another */
+        m.c.attn_scalar = m.c.D; /* a GGUF has no key for another scale */
     need(export_as(&m, "x.gguf", as, &e), &e);
     file_open(&a, "x.gguf");
     file_open(&b, golden(want));
@@ -110,7 +110,8 @@ test_bytes(const char *hf, const char *as, const char *want)
     remove("x.gguf");
 }
 
-/* A changed configuration comes back; *warning: what is said of it. */
+/* Write m, whose configuration was changed, and open it as *back.  The only
+ * warning must contain `warning` (NULL: there is none). */
 static void
 again(struct model *m, struct model *back, const char *what,
     const char *warning)
@@ -169,7 +170,8 @@ test_rope(void)
     model_close(&m);
 }
 
-/* A key of config.json that a GGUF of the family cannot say is named. */
+/* A key of config.json that a GGUF of the family cannot hold is named in the
+ * error. */
 static void
 test_unsaid(void)
 {
@@ -204,7 +206,7 @@ test_unsaid(void)
     model_close(&m);
 }
 
-/* A list of windows that is shorter than the model. */
+/* A list of windows that has more entries than the model has blocks. */
 static void
 test_short_list(const struct model *m)
 {
@@ -307,7 +309,8 @@ test_q4_0(void)
     remove("x.gguf");
 }
 
-/* Rows of 12 and 20 are no blocks of Q8_0; numbers that a type cannot hold. */
+/* Rows that are no whole blocks of Q8_0 become F16; numbers that a type cannot
+ * hold are refused. */
 static void
 test_types(void)
 {
