@@ -23,8 +23,8 @@ slurp(const char *path, char *to)
     return n;
 }
 
-/* The messages of the file, logged.  Those of an even number had others waited
- * for, a quarter of the time that DeepSpeed sees. */
+/* Log the messages of the file.  In DeepSpeed's log, the first, third, ...
+ * waited for other ranks for a quarter of their time. */
 static void
 log_all(const char *prefix, int how)
 {
@@ -107,7 +107,7 @@ sums(void)
         "250 MB are between 128 and 256");
 }
 
-/* How often there were messages, by the objects of an array. */
+/* The sum of the members `count` of an array's objects. */
 static json_int_t
 counted(const json_t *all, const char *array)
 {

@@ -21,7 +21,7 @@ static const struct dist_group *g;
 static float x[MOST], want[MOST], part[RANKS][MOST];
 static int failed;
 
-/* All ranks must have found it. */
+/* Check that all ranks found `good`; rank 0 prints the result. */
 static int
 all_ok(int good, const char *what, size_t n)
 {
@@ -38,7 +38,7 @@ all_ok(int good, const char *what, size_t n)
     return all;
 }
 
-/* A number with all its bits, of element i and rank r. */
+/* A number of element i and rank r, with random bits. */
 static float
 number(size_t r, size_t i)
 {
@@ -146,7 +146,7 @@ broadcast(size_t n)
     all_ok(good, "a broadcast comes from each", n);
 }
 
-/* From each rank to each. */
+/* Pass numbers from each rank to each, and add some there. */
 static void
 pass(size_t n)
 {
@@ -172,8 +172,8 @@ pass(size_t n)
     all_ok(sum, "numbers passed are added there", n);
 }
 
-/* Round the ranks in the background, by three channels that are received in
- * another order than they were sent in. */
+/* Send round the ranks in the background, by three channels, and receive in
+ * another order than was sent in. */
 static void
 channels(size_t n)
 {
@@ -189,7 +189,8 @@ channels(size_t n)
         sending[k] = dist_post(g, to, k % 3, part[k], n);
     }
     for (size_t k = 6; k-- > 0;) {
-        const size_t is = k % 3 + (k < 3 ? 3 : 0); /* in order by one channel */
+        const size_t is = k % 3 + (k < 3 ? 3 : 0); /* messages of one channel
+                                                    * keep their order */
 
         dist_receive(g, from, k % 3, x, n);
         for (size_t i = 0; i < n; i++)
@@ -212,7 +213,7 @@ sizes(size_t n)
     char what[80];
 
     dist_split(n, g->n, 1, at);
-    last[g->n] = n; /* all of it is the last rank's */
+    last[g->n] = n; /* all elements are the last rank's */
     gather(n, at, "even");
     gather(n, last, "uneven");
     for (size_t i = 0; i < 3; i++) {
@@ -244,7 +245,7 @@ add_units(void *ctx, size_t i, size_t j)
     ((float *)ctx)[i] += ((float *)ctx)[j];
 }
 
-/* The tree over units is that of the ranks' trees. */
+/* A tree over units has the bits of a tree over ranks of their own trees. */
 static void
 trees(void)
 {
@@ -302,7 +303,7 @@ splits(void)
     failed += !good;
 }
 
-/* Milliseconds of PREFIX.tsv that nothing was done but to send. */
+/* Milliseconds of sends that were not hidden by other work, from PREFIX.tsv. */
 static double
 exposed(const char *tsv)
 {
@@ -319,7 +320,8 @@ exposed(const char *tsv)
     return ms;
 }
 
-/* The log has the time that a sender waits for a receiver who comes late. */
+/* The log counts the time for which a sender waits for a receiver that comes
+ * late. */
 static void
 late(void)
 {
@@ -329,7 +331,7 @@ late(void)
     int good = 1;
     struct err e;
 
-    /* another program's would have the same name */
+    /* runs with other numbers of ranks have other files */
     snprintf(prefix, sizeof prefix, "late-of-%zu", g->n);
     snprintf(tsv, sizeof tsv, "%s.tsv", prefix);
     if (g->n == 1 || dist_log(prefix, 0, &e) < 0)
@@ -353,7 +355,7 @@ late(void)
     all_ok(good, "a late receiver is told", MOST);
 }
 
-/* Pairs of ranks, one after another. */
+/* Collectives within pairs of ranks. */
 static void
 pairs(void)
 {
@@ -369,7 +371,8 @@ pairs(void)
     dist_part_free(&pair);
 }
 
-/* The node of this rank, of those of `most` ranks: the last may have fewer. */
+/* Is g this rank's node, if nodes have `most` ranks and the last may have
+ * fewer? */
 static int
 is_node(size_t most)
 {
