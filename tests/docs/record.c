@@ -17,7 +17,7 @@ equals(const json_t *v, const struct span *s)
         memcmp(json_string_value(v), s->p, s->n) == 0;
 }
 
-/* Strings of v, a NUL behind each. */
+/* Append all strings in v, a NUL behind each. */
 static void
 strings(const json_t *v, struct buf *out)
 {
@@ -34,8 +34,8 @@ strings(const json_t *v, struct buf *out)
         strings(member, out);
 }
 
-/* record_strings gives what the library has; of names given twice that has
- * one. */
+/* record_strings gives the strings that the library finds.  Records with a name
+ * given twice are left out, as the library keeps one of its values. */
 static int
 check_strings(const char *text, size_t n)
 {
@@ -61,21 +61,24 @@ check_strings(const char *text, size_t n)
     return right;
 }
 
-/* 1 taken, 0 refused or without the member, and untouched; -1 wrong. */
+/* Compare record_fields with the library.  Returns 1 if both find the members,
+ * 0 if a member is missing or the text is refused and unchanged, -1 if the two
+ * differ. */
 static int
 check(const char *text, size_t n, const char *other)
 {
     json_error_t je = { .line = 0 };
     json_t *j =
         json_loadb(text, n, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &je);
-    char *p = xmalloc(n); /* its end is the end */
+    char *p = xmalloc(n); /* no byte behind the text, so that a sanitizer sees a
+                           * read beyond it */
     const char *const field[] = { "text", other };
     struct span v[2] = { { 0 } };
     size_t at = 0;
     const char *why;
     int got, right;
 
-    /* Limits of the library's, not of JSON. */
+    /* The library refuses these, but they are JSON. */
     if (!j &&
         (json_error_code(&je) == json_error_numeric_overflow ||
             json_error_code(&je) == json_error_null_byte_in_key)) {
@@ -119,7 +122,7 @@ static const char *const left[] = { "", "{", "{}", "[]", "{\"text\":1}",
     "{\"text\":\"a\",\"n\":1e}", "{\"text\":\"a\",\"n\":[[1]}",
     "{\"text\":\"a\",\"text\":2}", "{\"text\":\"\\ud834\\u0041\"}", NULL };
 
-/* Put a byte or piece of a record in another one's place. */
+/* Put a piece of JSON in the place of up to two bytes of a record. */
 static void
 test_changed(void)
 {
@@ -171,7 +174,8 @@ add_stretches(struct buf *b, uint64_t seed)
     }
 }
 
-/* Texts are escaped and read again, by the library and here. */
+/* Texts escaped by documents_string are read back by the library and by
+ * record_fields. */
 static void
 test_long_strings(void)
 {
