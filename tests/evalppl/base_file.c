@@ -1,5 +1,5 @@
-/* llama.cpp's file of a base model: what llama-perplexity wrote, rows by hand.
- */
+/* llama.cpp's files of a base model's probabilities: one that llama-perplexity
+ * wrote, and rows made by hand */
 #include "../../evalppl/base_file.h"
 #include "../lib/tap.h"
 #include "base/bytes.h"
@@ -11,7 +11,7 @@
 
 static struct err e;
 
-/* llama-perplexity prints "Mean PPL(base)" of the rows to six digits. */
+/* llama-perplexity prints "Mean PPL(base)" of the rows with six decimals. */
 static void
 test_golden(void)
 {

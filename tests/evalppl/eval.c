@@ -159,7 +159,7 @@ send_batch(struct msg_out *w)
         die_err(&e);
 }
 
-/* 200 ids that look like nothing. */
+/* 200 ids without a pattern. */
 static void
 noise(uint16_t *v)
 {
@@ -295,7 +295,8 @@ take_line(char *s)
         memcpy(diff[ndiff++], l->v + 1, 3 * sizeof(double));
 }
 
-/* Run it on a stream of that kind; 0 when it ended well. */
+/* Run evalppl on a stream of that kind and read its tables.  Returns its wait
+ * status: 0 if it ended well. */
 static int
 run(const char *kind, const char *args)
 {

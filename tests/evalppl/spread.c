@@ -29,7 +29,8 @@ ask(double *want)
     return p != NULL && pclose(p) == 0 && n == SHARES;
 }
 
-/* Predictions of two models beside the base, n of them, in flushes of m. */
+/* Put n predictions of two models beside the base into a spread, m at a
+ * time. */
 static void
 test(size_t n, size_t m)
 {
