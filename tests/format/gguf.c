@@ -102,7 +102,8 @@ refuse_length(struct buf *b, const char *what, uint64_t n)
     refuse(b, name, "are left");
 }
 
-/* Make a file with every kind of metadata and two tensors, Q8_0 and F32. */
+/* Make a file with 8 metadata (numbers, a bool, a text, lists) and two tensors,
+ * Q8_0 and F32. */
 static void
 sample(struct buf *b)
 {
@@ -365,7 +366,7 @@ one_tensor(struct buf *b, uint64_t cols, uint64_t rows, unsigned type,
         buf_addc(b, 0);
 }
 
-/* A file whose tensors are refused still has metadata. */
+/* gguf_parse_metadata takes a file whose tensors are refused. */
 static void
 test_metadata_alone(const struct buf *b)
 {
@@ -457,7 +458,7 @@ test_tensors(void)
     pad(&b, 32);
     put(&b, 0, 64);
     refuse(&b, "tensors one on another", "not at 32");
-    /* the bypass of the first fix: sizes whose padded sum wraps */
+    /* sizes whose sum, with padding, wraps */
     put_head(&b, 3, 3, 0);
     put_tensor(&b, "a", big, 4194303, 0, 0);
     put_tensor(&b, "b", big, 4194303, 0, big * 4194303 * 4);
@@ -663,7 +664,8 @@ model_refused(const char *key, enum gguf_type type, uint32_t value, int table,
     remove("m.gguf");
 }
 
-/* Keys with which llama.cpp computes something that is not implemented here. */
+/* Keys that are missing or unknown, or that ask for something which is not
+ * implemented here. */
 static void
 test_model_keys(void)
 {

@@ -1,5 +1,5 @@
-/* The safetensors parser and writer: each rule is tested, every truncation and
- * every flipped bit. */
+/* The safetensors parser and writer: each rule, every truncation, and every
+ * flipped bit of a header. */
 #include "format/safetensors.h"
 #include "../lib/tap.h"
 
@@ -365,7 +365,8 @@ test_damage(void)
     free(p);
 }
 
-/* Bytes of the header replaced, doubled and removed, ten thousand times. */
+/* Replace bytes, or overwrite a stretch by a copy of another one, in ten
+ * thousand messages. */
 static void
 test_fuzz(void)
 {

@@ -6,8 +6,8 @@
 
 enum { B = 3, T = 4, N = B * T };
 
-/* A batch with ids, a final state, draws and outputs of blocks 1 and 4, each
- * byte of which is its tensor's own count; `skip` bytes stand before them. */
+/* A batch with ids, a final state, draws and outputs of blocks 1 and 4, behind
+ * a tensor of `skip` bytes.  Byte i of each tensor is i modulo 256. */
 static void
 make(struct st *s, struct buf *raw, size_t skip, size_t final_T)
 {
@@ -39,7 +39,7 @@ make(struct st *s, struct buf *raw, size_t skip, size_t final_T)
 }
 
 /* Does targets_at find each token of tensor t, in the view from each row on?
- * bytes: of a token. */
+ * `bytes` is the size of a token's numbers. */
 static int
 stands(const struct targets *x, const struct targets_tensor *t, size_t bytes)
 {
