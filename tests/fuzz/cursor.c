@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 0: refused, else what is written of it is in b. */
+/* Returns 0 if `text` is refused, else 1, with the cursor written to b. */
 static int
 again(const char *text, struct buf *b)
 {

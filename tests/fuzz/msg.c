@@ -16,7 +16,7 @@
 
 enum { LIMIT = 1 << 19 };
 
-/* Copy the stream at path to out.  What msg_read said last. */
+/* Copy the stream at path to out.  Returns the last result of msg_read. */
 static int
 filter(const char *path, const char *out, struct err *e)
 {

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In memory where that is a folder: syncing takes no time there. */
+/* The folder is made in memory if it can be: syncing takes no time there. */
 static char memory[] = "/dev/shm/fuzz-shard-XXXXXX";
 static char disk[] = "/tmp/fuzz-shard-XXXXXX";
 static const char *dir;
@@ -26,7 +26,7 @@ leave(void)
     dir_remove(dir, NULL);
 }
 
-/* A folder of our own, once. */
+/* The folder of this process, which the first call makes. */
 static const char *
 folder(void)
 {
@@ -38,7 +38,7 @@ folder(void)
     return dir;
 }
 
-/* A refusal says why. */
+/* Fail unless a refusal says why. */
 static void
 refused(const struct err *e)
 {
@@ -119,7 +119,8 @@ try_frame(enum codec c, const uint8_t *p, size_t n)
     frame_dec_free(d);
 }
 
-/* With the right hash at its end, so that it is parsed. */
+/* The bytes as a manifest, with the right hash at the end, so that they are
+ * parsed. */
 static void
 try_manifest(const uint8_t *p, size_t n)
 {
@@ -172,7 +173,7 @@ try_repair(enum codec c, const uint8_t *p, size_t n)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    /* The index is mapped where it is used: aligned. */
+    /* An aligned copy: a shard's index is mapped, and so aligned. */
     uint64_t *copy;
 
     if (n == 0)
