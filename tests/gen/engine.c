@@ -125,7 +125,7 @@ struct golden_text {
     enum gen_reason end;
 };
 
-/* The lines of one model. */
+/* Read the golden texts of one model.  Returns their number. */
 static size_t
 read_golden(const char *name, struct golden_text g[CASES])
 {
@@ -153,7 +153,8 @@ read_golden(const char *name, struct golden_text g[CASES])
     return n;
 }
 
-/* Texts in an order of `seed`, some at a time: how many are as they should. */
+/* Write n texts, `texts` of them at a time, in an order that `seed` determines.
+ * Returns how many are as in `want`. */
 static size_t
 right_texts(const struct model *m, const struct golden_text *want, size_t n,
     size_t threads, size_t texts, uint64_t seed)

@@ -99,7 +99,8 @@ test_draws(const struct sampler_case *c, size_t number)
         seen[sample_next(&c->how, &c->past, c->z, V,
             rng_unit(rng_key(3, number), i), &room)]++;
     x = chi_square(seen, c->p, &cells);
-    /* mean cells - 1, variance twice that: 4 deviations, skewed to the right */
+    /* chi-square has mean cells - 1 and twice that variance: 4 deviations, as
+     * it is skewed to the right */
     ok(cells > 1 && x <= (double)cells - 1 + 4 * sqrt(2.0 * (double)cells),
         "%d draws of case %zu have the probabilities that transformers gives "
         "(chi-square %.1f, %zu cells)",
@@ -174,7 +175,7 @@ test_nucleus(void)
     free(path);
 }
 
-/* The token at u of the row z [5]. */
+/* The token that the uniform number u draws from logits z [5]. */
 static uint32_t
 drawn_at(const float *z, double top_p, double tau, double u)
 {
