@@ -1,6 +1,7 @@
 /* Attention by tiles against the definition in double: the forward pass;
- * gradients, by central differences of the definition; masks; sinks; and that a
- * token's result does not depend on other tokens. */
+ * gradients, by central differences of the definition; masks; sinks; and that
+ * later tokens and other documents change no bit.  Products with a factor in
+ * pages. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/attn.h"

@@ -143,7 +143,8 @@ differing(const struct kern *plain, int op, size_t m, size_t n, size_t k,
     return bad;
 }
 
-/* All three products of the table `kern` as it is now. */
+/* Compare all three products of the table `kern`, as it is now, with plain
+ * C. */
 static void
 test_against_plain(enum kern_bf16 set, const char *name)
 {
@@ -224,7 +225,8 @@ test_factor(void)
     ok(bad == 0, "a factor kept as bfloat16: %zu numbers differ", bad);
 }
 
-/* Weights as they lie in a file, against gemm_nt of them widened. */
+/* Products with stored bfloat16 weights, against gemm_nt with the widened
+ * ones. */
 static void
 test_dots(void)
 {

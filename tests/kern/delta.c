@@ -63,7 +63,8 @@ define(const struct text *x, double o[T][N])
     return loss;
 }
 
-/* States before each token and after the last, and what tokens leave. */
+/* The states before each token and after the last, and the kernel's r and
+ * output o of each token. */
 struct states {
     float *s; /* [T+1][dk,N] */
     float r[T][N], o[T][N];

@@ -13,7 +13,8 @@ unit_of(double gate, double up)
     return (u + 1.0) * g / (1.0 + exp(-1.702 * g));
 }
 
-/* g = min(g, 7); (max(min(u, 7), -7) + 1) * g / (1 + math.exp(-1.702 * g)) */
+/* Expected values, in Python: g = min(g, 7); (max(min(u, 7), -7) + 1) * g / (1
+ * + math.exp(-1.702 * g)) */
 static void
 test_values(void)
 {

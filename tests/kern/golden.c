@@ -402,7 +402,7 @@ test_widen(const char *isa)
     file_close(&f);
 }
 
-/* Every block type of GGUF that has only one version, to the bit. */
+/* Block types that every kernel set widens in plain C, to the bit. */
 static void
 test_quant(void)
 {

@@ -210,7 +210,8 @@ test_not_finite(const char *set)
     free_matrix(&w);
 }
 
-/* Random codes, then the largest codes with the largest x of both signs. */
+/* Random codes; then blocks whose bytes are all 0xff, 0x00 or 0x80, with
+ * numbers x of the same size and both signs. */
 static void
 test_type(const char *set, enum kern_quant t)
 {

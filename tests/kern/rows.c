@@ -263,8 +263,8 @@ test_dots(const char *isa)
     ok(kept, "%s dots write nothing past n", isa);
 }
 
-/* Store x in w as rows in bf16, 2:4, or both, at any address; wide: the same
- * numbers in fp32, with zeros. */
+/* Store x in w, at any address, as rows in fp32 or bf16, all or 2:4 of them.
+ * wide: the stored numbers in fp32, with zeros. */
 static void
 store(unsigned char *w, unsigned char *mask, float *wide, const float *x,
     const struct kern_rows *r, size_t n, size_t k, uint64_t seed)
@@ -565,8 +565,8 @@ test_halves(const char *isa)
     }
 }
 
-/* Random bits; in a seventh of the results the exponent is the largest or the
- * smallest. */
+/* Random bits; in a seventh of the results the exponent is one of the two
+ * largest or the two smallest. */
 static uint32_t
 any_bits(uint64_t i)
 {
@@ -578,7 +578,8 @@ any_bits(uint64_t i)
     return r % 2 != 0 ? u | 0x7f000000 : u & 0x80ffffff;
 }
 
-/* Every version gives the bits of plain C, for any number of elements. */
+/* Every kernel set narrows with the bits of plain C, for any number of
+ * elements. */
 static void
 test_narrow(const char *isa)
 {
@@ -720,7 +721,7 @@ test_softcap(const char *isa)
     ok(isnan(z[0]), "%s softcap keeps a NaN", isa);
 }
 
-/* Values of transformers' formula, worked out by hand for three pairs. */
+/* Values of transformers' formulas, worked out by hand. */
 static void
 test_freq(void)
 {
@@ -743,7 +744,7 @@ test_freq(void)
     ok(near(f[0], 1.0, 1e-12, 0), "llama3 rope: short waves stay");
     ok(near(f[31], pow(500000.0, -62.0 / 64.0) / 32.0, 1e-15, 1e-12),
         "llama3 rope: long waves slow down");
-    /* f[18], of wavelength 2 pi / mid = 10085, is past the border of 8192;
+    /* f[18], of wavelength 2 pi / mid = 10089, is past the border of 8192;
      * f[17] lies between the borders */
     ok(near(f[18], mid / 32.0, 1e-12, 1e-12), "llama3 rope: the border");
     mix =
