@@ -47,7 +47,8 @@ golden_get(const struct golden *g, const char *name)
     return t;
 }
 
-/* Element i of a tensor of any type, as double. */
+/* Element i of a tensor of F32 or F64, as double; another type ends the
+ * test. */
 static inline double
 golden_at(const struct st_tensor *t, size_t i)
 {

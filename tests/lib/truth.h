@@ -154,7 +154,8 @@ struct seen {
     uint64_t apart; /* sum of distances of consecutive keys */
 };
 
-/* Check a stream of batches; epochs 0: tokens may be missing at the end. */
+/* Check a stream of batches.  Each token must come `epochs` times; 0: any
+ * number of times. */
 static inline struct seen
 check_stream(const char *path, struct truths *a, size_t epochs,
     const double *share)
