@@ -1,4 +1,4 @@
-/* lib/msg: how the ends of a socket meet: strangers, tokens, ports */
+/* lib/msg: how the ends of a socket meet: strangers, tokens, a stop, ports */
 #include "base/clock.h"
 #include "cli/prog.h"
 #include "msg/addr.h"
@@ -89,7 +89,8 @@ test_strangers(void)
     }
 }
 
-/* Both ends with a token, or without; a third who has another. */
+/* A writer with another token than the reader's is refused, one with the same
+ * is let in. */
 static void
 test_token(void)
 {
@@ -120,7 +121,7 @@ test_token(void)
     unsetenv("RETORT_TOKEN");
 }
 
-/* Listen at the port; a descriptor. */
+/* Returns a descriptor that listens at the port. */
 static int
 listen_there(void)
 {
@@ -135,9 +136,9 @@ listen_there(void)
     return s;
 }
 
-/* Without the token: listen before the honest reader does, and say to the
- * writer that connects what a reader would.  What the writer says, [64]: its
- * number of bytes. */
+/* Without the token, listen before the honest reader does, and answer the
+ * writer that connects as a reader would.  Returns the number of bytes that the
+ * writer says, which are in said [64]. */
 static size_t
 overhear(unsigned char said[64])
 {
@@ -209,7 +210,7 @@ test_replay(void)
     unsetenv("RETORT_TOKEN");
 }
 
-/* A token at one end alone, whichever end connects. */
+/* A token at one end alone lets nobody in, whichever end connects. */
 static void
 test_one_token(void)
 {
@@ -246,7 +247,7 @@ test_one_token(void)
     snprintf(where, sizeof where, "tcp:127.0.0.1:%d?wait=20", port);
 }
 
-/* Told to stop while the other end keeps silent. */
+/* A writer that is told to stop while the other end keeps silent. */
 static void
 test_stop(void)
 {

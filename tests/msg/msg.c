@@ -348,7 +348,7 @@ test_resume(const char *name, const struct sample *whole)
     msg_in_close(r);
 }
 
-/* A header that lies about its data costs nothing. */
+/* A header that claims more data than follow takes no memory for them. */
 static void
 test_lie(void)
 {
@@ -401,7 +401,7 @@ test_open(void)
     ok(read_all("foreign", &n, &e) == -1 && e.code == EX_INPUT, "%s", e.msg);
 }
 
-/* Documents whose numbers do not fit. */
+/* Documents made by hand: an id or a source that is too large is refused. */
 static void
 test_docs(void)
 {
@@ -681,7 +681,7 @@ test_top(void)
     }
     st_out_release(&o);
     buf_release(&raw);
-    /* top tokens in a stream whose teacher has not introduced itself */
+    /* top tokens in a stream without a teacher message */
     sample_file("s", &untaught, &e);
     r = msg_in_open("s", &e);
     w = msg_out_open("t", &e);
@@ -706,7 +706,8 @@ test_top(void)
         "tokens without a teacher are refused: %s", e.msg);
 }
 
-/* Copy the stream "s" and add two tensors to each batch, whole or in parts. */
+/* Copy the stream "s" and add three tensors to each batch, whole or in
+ * parts. */
 static int
 write_parts(const char *path, int parts)
 {

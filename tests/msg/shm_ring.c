@@ -47,7 +47,8 @@ put(struct ring *r, size_t k, size_t most)
     return 0;
 }
 
-/* 1 as it should be, 0 at the end, -1. */
+/* Read message k.  Returns 1 if it is as put() wrote it, 0 at the end, -1 if it
+ * is not or cannot be read. */
 static int
 get(struct ring *r, size_t k, size_t most, uint64_t *end)
 {
@@ -374,8 +375,8 @@ test_bus(void)
     free(text);
 }
 
-/* Messages of the stream file to a ring; after each the writer waits for a
- * byte, and then spoils what it has written. */
+/* Write the messages of the stream file to a ring; after each, wait for a byte,
+ * and then spoil the message. */
 static void
 spoil(const struct addr *a, const char *file, int from, int to)
 {

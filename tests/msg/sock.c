@@ -1,5 +1,5 @@
-/* lib/msg: tcp: every bit that is turned on the way is noticed, and every
- * early end.  RETORT_LONG=1 turns all bits, else one of every third byte. */
+/* lib/msg: tcp: every bit that is turned on the way is noticed, and every early
+ * end.  RETORT_LONG=1 turns all bits, else every 25th. */
 #include "base/mem.h"
 #include "msg/msg.h"
 #include "msg/addr.h"
@@ -49,7 +49,7 @@ capture(size_t *n)
     return wait(&fd) > 0 && fd == 0 ? p : NULL;
 }
 
-/* Another process sends p[n]; what the reader says. */
+/* Let another process send p[n].  Returns the reader's last result. */
 static int
 sent(const unsigned char *p, size_t n, struct err *e)
 {

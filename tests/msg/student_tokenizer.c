@@ -1,5 +1,5 @@
-/* What the rules of messages say of a teacher of another tokenizer than the
- * stream's: its kinds of targets, and for which tokenizer they are. */
+/* Rules of messages for a teacher of another tokenizer than the stream's: kinds
+ * of targets, and the tokenizer that the targets are for. */
 #include "../lib/streams.h"
 #include "../lib/tap.h"
 #include "base/mem.h"
@@ -104,7 +104,7 @@ test_kinds(void)
     }
 }
 
-/* Kinds without tokens say nothing. */
+/* Kinds of targets without top tokens are refused. */
 static void
 test_kinds_alone(void)
 {
@@ -132,7 +132,8 @@ test_kinds_alone(void)
     buf_release(&raw);
 }
 
-/* A teacher for students of another tokenizer than the stream's, or of that. */
+/* A teacher for students of another tokenizer than the stream's is refused, one
+ * for students of the stream's tokenizer accepted. */
 static void
 test_student_tokenizer(void)
 {
