@@ -118,7 +118,8 @@ test_params(void)
     choice_release(&c);
 }
 
-/* `text` is refused, with an error of these key words, each in the message. */
+/* `text` must be refused with a message that begins with `where` and has
+ * `why`. */
 static void
 refused(const char *what, const char *text, const char *where, const char *why)
 {

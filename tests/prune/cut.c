@@ -34,7 +34,8 @@ open_model(struct model *m, const char *path)
     }
 }
 
-/* Logits after the listed blocks of m; part[i] of each, NULL: all of it. */
+/* Logits after the listed blocks of m, of which block[i] computes part[i] alone
+ * (part NULL: all of it). */
 static float *
 logits(const struct model *m, const size_t *block, size_t n,
     const struct fwd_part *part)
@@ -69,7 +70,8 @@ worst(const float *a, const float *b, size_t n)
     return w;
 }
 
-/* Block i of m with the groups and channels in these lists, "all" or "-". */
+/* Set b to block i of m, with those groups and channels: "all", "last",
+ * "thirds" (two of three), or "-" for none. */
 static void
 keep(struct choice_block *b, const struct model *m, size_t i,
     const char *groups, const char *chan)
@@ -257,7 +259,7 @@ test_twice(const char *path)
     model_close(&m);
 }
 
-/* Sparse matrices that keep their columns stay what they are. */
+/* A sparse matrix stays sparse if a cut keeps all of its columns. */
 static void
 test_sparse(const char *path)
 {
@@ -332,7 +334,7 @@ test_family(const char *path, size_t block)
     test_parts(path, block, "all", "-");
 }
 
-/* All tests, for a model of several groups. */
+/* The tests of test_family, and those that need several groups. */
 static void
 test_groups(const char *path, size_t block)
 {

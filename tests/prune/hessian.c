@@ -1,4 +1,5 @@
-/* Hessians against plain sums in double; what may not change a bit. */
+/* Hessians against plain sums in double; the number of threads changes no
+ * bit. */
 #include "prune/hessian.h"
 #include "base/mem.h"
 #include "base/rng.h"

@@ -91,7 +91,7 @@ patterns(void)
         "the pattern 15:16 is read");
 }
 
-/* Rows alone have the bits that they have among others; and so have threads. */
+/* The number of threads changes no bit of weights and error. */
 static void
 bits(const struct hess *h)
 {
@@ -113,7 +113,7 @@ bits(const struct hess *h)
     free(v);
 }
 
-/* A matrix of two rows with the values of its diagonal a, beside it b. */
+/* Factor the matrix of two rows with a on its diagonal and b beside it. */
 static int
 factor2(double a, double b, struct hess *h, struct err *e)
 {

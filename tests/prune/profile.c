@@ -42,8 +42,8 @@ make(struct profile *p, const struct calib *c, const char *dir)
     profile_sums_release(&s);
 }
 
-/* The table at DIR/name, its numbers in order: of a line, those of the columns
- * behind the first `skip`. */
+/* The numbers of the table at DIR/name in order, without its first `skip`
+ * columns. */
 static double *
 table(const char *dir, const char *name, size_t skip, size_t *n)
 {
@@ -83,7 +83,7 @@ hessian_off(const float *h, const double *g, size_t n)
     return most;
 }
 
-/* Every prediction within a piece is scored. */
+/* Set c to rows [R,T] in which every prediction within a piece is scored. */
 static void
 calib_of(struct calib *c, const uint32_t *ids, const uint32_t *first, size_t R,
     size_t T)
@@ -377,7 +377,7 @@ test_quantiles(void)
     free(v);
 }
 
-/* With a file: its hash, for shell tests. */
+/* With a file as argument, print its hash, for shell tests. */
 int
 main(int argc, char **argv)
 {

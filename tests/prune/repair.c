@@ -60,7 +60,7 @@ threads(void)
     free(again);
 }
 
-/* Two inputs that are one; then none at all. */
+/* An indefinite Hessian, one with NaN, and one of dead inputs. */
 static void
 singular(void)
 {

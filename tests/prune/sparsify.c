@@ -80,7 +80,7 @@ walk(enum method method, const char *name)
     close_all(&s, &m);
 }
 
-/* Some layers; the least sensitive of them. */
+/* Of the layers q and down, the least sensitive half is made sparse. */
 static void
 choice(int kl)
 {

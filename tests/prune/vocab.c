@@ -133,7 +133,8 @@ random_texts(struct pair *p, size_t n)
     tok_ids_release(&ids);
 }
 
-/* Is every token that merging a kept one passes through kept? */
+/* Is every token that merges pass through on the way to a kept one kept as
+ * well? */
 static int
 is_closed(const struct vocab *v)
 {
@@ -294,7 +295,8 @@ test_made(void)
     tok_free(t);
 }
 
-/* The order of what is kept: rarest last, lowest ids to fill up. */
+/* The order of what is kept: a, b, c and both added tokens (5), then used
+ * tokens, the rarest last, then the lowest ids. */
 static void
 test_order(void)
 {
@@ -304,7 +306,7 @@ test_order(void)
     struct vocab v;
 
     vocab_init(&v, t, tok_vocab(t));
-    v.count[3] = 2; /* ab; with a, b, c and both added tokens 5 */
+    v.count[3] = 2; /* ab */
     v.count[4] = 3; /* bc */
     v.count[5] = 1; /* abc */
     v.total = 6;
@@ -322,8 +324,8 @@ test_order(void)
     tok_free(t);
 }
 
-/* Added tokens stay, used or not: 9, as one of tabs would, and 8, which matches
- * whole words only and hides 9 where it does not match. */
+/* Added tokens stay, used or not: cc (9), and acc (8), which matches whole
+ * words only and hides cc where it does not match. */
 static void
 test_added(void)
 {
@@ -352,7 +354,8 @@ test_added(void)
     free(path);
 }
 
-/* Rows of embedding and head, ids, and the blocks as they are. */
+/* A model with fewer rows of embedding and head gives the same final states and
+ * logits of the kept ids. */
 static void
 test_rows(const char *path)
 {
@@ -410,7 +413,8 @@ test_rows(const char *path)
     pool_free(pool);
 }
 
-/* Answers in JSON Lines as lines of answers, texts in *texts. */
+/* Write answers in JSON Lines to a file with lines as of .ids files, and append
+ * their texts to `texts`.  Returns the file's path. */
 static char *
 as_lines(const char *path, json_t *texts)
 {
