@@ -168,7 +168,7 @@ test_logits(const struct model *m, struct pool *pool)
             worst(&wn, nll[i], want_nll[i / T * (T - 1) + i % T]);
         if (top[i] == (uint32_t)argmax[i]) {
             tops++;
-        } else { /* only where two are as good */
+        } else { /* another token may be best where two are as good */
             fwd_head(f, h + i * m->c.d, 1, z);
             near_ties += fabs((double)z[argmax[i]] - want_max[i]) <= 2e-3 &&
                 fabs((double)z[top[i]] - want_max[i]) <= 2e-3;
