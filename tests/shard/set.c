@@ -72,7 +72,7 @@ feed(const char *file, const char *dir, const struct shard_opts *o, size_t stop,
     return bad;
 }
 
-/* All messages of a directory to a file. */
+/* Write all messages of a directory to a file. */
 static int
 unpack(const char *dir, const char *file, int partial, struct err *e)
 {
@@ -236,7 +236,7 @@ test_docs(const char *name, const struct sample *s)
     set_close(set);
 }
 
-/* Rows of batches, and the head, by number. */
+/* Messages of batches, read by number, and the head. */
 static void
 test_rows(void)
 {
