@@ -1,5 +1,6 @@
-/* lib/text/unicode_nfc: the tokenizers library's NFC (tests/golden/tok/nfc.txt;
- * scripts/oracle/nfc_cases.py), and that only what must be is looked at. */
+/* lib/text/unicode_nfc against the tokenizers library's NFC
+ * (tests/golden/tok/nfc.txt; scripts/oracle/nfc_cases.py); nfc_quick passes
+ * over what is normalized. */
 #include "base/clock.h"
 #include "base/io.h"
 #include "text/unicode.h"
