@@ -1,12 +1,11 @@
 /*
- * Jobs of scripts/bench that no program of retort offers: the machine's
- * matrix rate, a random model, a stream of random documents.
+ * Jobs of scripts/bench that no program of retort offers.
  *
  *   bench cpu                      processor, kernels, flags: comment lines
  *   bench sgemm THREADS KERNELS    GF/s of a cube; threads 0: all processors
  *   bench read THREADS             GB/s of reading memory, by all threads
- *   bench fast COMPUTE             exit status 0 unless products of that kind
- *                                  (kern_compute) are in plain C
+ *   bench fast COMPUTE             exit status 1 if products of that kind
+ *                                  (kern_compute) are in plain C, else 0
  *   bench model CONFIG.json DIR [bf16]
  *                                  a model of that shape with random weights
  *   bench docs V TOKENS MEAN S [F] `docs` stream of S sources, the first of
@@ -14,10 +13,9 @@
  *   bench ipc pipe|ADDR BYTES N    N messages of that size from one process to
  *                                  another, which reads every line: GB/s
  *   bench sip RATE                 read standard input, RATE bytes a second
- *   bench apart DIR                of the documents of a directory of one
- *                                  source, and the stream of an epoch of it on
- *                                  standard input: how many documents those
- *                                  that are neighbours on disk come apart
+ *   bench apart DIR                mean distance, in documents, of neighbours
+ *                                  on disk in the stream of an epoch, which is
+ *                                  standard input; DIR has one source
  */
 #include "base/clock.h"
 #include "base/err.h"

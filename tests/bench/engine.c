@@ -9,12 +9,13 @@
  *                              COMPUTE: as kern_compute, and if it is not f32
  *                              the kernels' rate stands for OpenBLAS's
  *   engine layer CONFIG.json B T THREADS [COMPUTE]
- *                              one step of that model but the optimiser, of
- *                              its blocks and of its head with the losses of
- *                              distillation, B rows of T tokens: tokens a
- *                              second and thread; GF/s a thread of blocks,
- *                              head, both; both / OpenBLAS's rate in
- *                              between; microseconds a token of blocks and head
+ *                              a training step on B rows of T tokens, without
+ *                              the optimiser: blocks, then the head with the
+ *                              losses of distillation.  Tokens a second and
+ *                              thread; GF/s a thread of blocks, of head, of
+ *                              both, and that over OpenBLAS's rate (the best
+ *                              before and after); microseconds a token of
+ *                              blocks, of head
  */
 #include "base/clock.h"
 #include "base/err.h"

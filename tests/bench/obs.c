@@ -2,10 +2,10 @@
  * obs - seconds of what prune sparsify does to one layer, and its memory
  * usage: obs ROWS COLUMNS TOKENS [THREADS]
  *
- * A layer [ROWS,COLUMNS] of random weights on random inputs of fewer directions
- * than there are channels: the Hessian of TOKENS of them, its factor, the error
- * of 2:4 by optimal brain surgeon.  TSV: what, seconds, those of processors,
- * GF/s of the second.
+ * A layer [ROWS,COLUMNS] of random weights on TOKENS random inputs: the last
+ * tile of the Hessian, its factor, the energy of the output, and the sweep of
+ * optimal brain surgeon to 2:4.  TSV: what, seconds, CPU seconds, GF/s by CPU
+ * seconds.  Then the relative error and the peak of memory.
  */
 #include "number.h"
 #include "base/clock.h"
