@@ -5,14 +5,16 @@
  *       separate mask
  *   sampler check STREAM epochs|- natural|equal DIR|- window DIR ...
  *   sampler mark STREAM k RUN       a checkpoint after message k
- *   sampler tail WHOLE RESUMED k    is it the tail after message k?
+ *   sampler tail WHOLE RESUMED k    is RESUMED what WHOLE has after message k?
  *   sampler broken WHOLE PART RUN   PART, which broke off anywhere, is what
  *       WHOLE has there, byte for byte; a checkpoint after its last message
  *   sampler last RUN                the message of its newest checkpoint
- *   sampler filter                  add teacher.odd [B,T,2] to batches
+ *   sampler filter                  add a teacher message, and teacher.odd
+ *                                   [B,T,2], computed from the ids, to batches
  *   sampler rows STREAM             a line a row
  *   sampler shares STREAM           a line a row: tokens of s0, s1, s2
- *   sampler odd STREAM sum|print    is it still that of the ids?
+ *   sampler odd STREAM sum|print    does teacher.odd belong to the ids?  print:
+ *                                   print these too
  *   sampler sip MICROSECONDS        read a stream, and pause after each batch
  * check holds every piece of a stream of batches against the documents of the
  * directories, and counts each token; it prints what it has seen.
