@@ -1,8 +1,7 @@
 /*
- * How far apart what a teacher says is in two streams: apart A B prints the
- * distance |a - b| over |a| of the tensors of fp32 that are farthest apart, as
- * one vector each; what else there is must be the same.  By itself it tests
- * that it sees what it should.
+ * Compares what a teacher wrote in two streams: apart A B prints |a - b| / |a|
+ * of the fp32 tensors that are farthest apart, each taken as a vector, and inf
+ * if anything else differs.  Without arguments it tests this measure.
  */
 #include "base/mem.h"
 #include "msg/msg.h"
