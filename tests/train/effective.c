@@ -1,8 +1,9 @@
 /*
  * Training on rounded and masked weights against PyTorch and gguf-py
- * (scripts/oracle/qat.py): effective weights and gradients at each of three
- * steps, and the weights after it, from which the next step starts.  Gradients
- * have the same bits as those of a model whose weights are the effective ones.
+ * (scripts/oracle/qat.py): effective weights, and gradients of the masked
+ * model, at the first of three steps; losses of all steps, and the weights
+ * after each, from which the next one starts.  Gradients have the same bits as
+ * those of a model whose weights are the effective ones.
  */
 #include "../lib/golden.h"
 #include "../lib/kern_sets.h"
