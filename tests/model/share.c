@@ -2,7 +2,7 @@
  * Shares of a model: each is run by a thread that stands for a rank.  With the
  * sums over ranks made in between, they give what the whole model gives.  There
  * are up to as many shares as query heads, so some blocks have fewer groups or
- * channels than there are shares.  All types of weights are tried.
+ * channels than there are shares.  Weights are in fp32, bf16 and Q8_0.
  */
 #include "base/dir.h"
 #include "base/mem.h"
