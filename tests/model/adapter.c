@@ -115,7 +115,7 @@ logits_are_pefts(const char *base, const char *name)
     model_close(&m);
 }
 
-/* Merged into the weights, an adapter gives the same logits; the head stays. */
+/* An adapter that is merged into the weights gives the same logits. */
 static void
 merged_is_pefts(const char *base, const char *name)
 {
@@ -143,7 +143,7 @@ merged_is_pefts(const char *base, const char *name)
     arena_release(&room);
 }
 
-/* The tensors of files a and b that llama.cpp's converter and retort wrote. */
+/* Have the GGUF files a and b the same tensors? */
 static int
 same_gguf(const char *a, const char *b)
 {

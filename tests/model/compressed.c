@@ -187,8 +187,8 @@ test_damage(void)
     free(p);
 }
 
-/* A matrix that retort.sparse calls 2:4, though more than two of four are not
- * zero. */
+/* A matrix that retort.sparse calls 2:4, but of which more than two of four
+ * numbers are not zero, is refused. */
 static void
 test_not(void)
 {

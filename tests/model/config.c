@@ -342,7 +342,7 @@ test_delta(void)
     refuse("{\"model_type\":\"qwen3_5_moe_text\"}", "is not supported");
 }
 
-/* The part about text of a model that sees images, too. */
+/* The configuration of the text part of a model that also sees images. */
 static void
 test_vision(void)
 {
@@ -397,8 +397,8 @@ test_keys(void)
         "what changes nothing is taken %s", e.msg);
 }
 
-/* A base given for only one version of transformers must not mean theta 10000
- * (distil.md, traps). */
+/* A base given for only one version of transformers must not mean theta
+ * 10000. */
 static void
 test_rope(void)
 {

@@ -53,7 +53,7 @@ states(const struct model *m, const uint32_t *id, const uint32_t *from,
     return x;
 }
 
-/* The largest distance of two arrays, by the largest number of x. */
+/* The largest distance of y from x, divided by the largest |x|. */
 static double
 farthest_of(const float *x, const float *y, size_t n)
 {

@@ -22,7 +22,7 @@
 enum { TEXTS = 32, T = 140, DEEP_V = 60 };
 static uint32_t ids[TEXTS * (T + 1)], first[TEXTS * T];
 
-/* A model, and what the trainer's forward pass gives for TEXTS rows. */
+/* A model, and what the trainer's forward pass gives for its texts. */
 struct truth {
     const char *name; /* of the test */
     const struct model *m;
@@ -273,7 +273,7 @@ test_model(const char *name, const struct model *m, size_t texts)
     truth_release(&w);
 }
 
-/* A model whose products are cut along k in several ways, in fp32. */
+/* A model of fp32 weights whose products are cut along k in several ways. */
 static void
 test_deep(const char *kernels)
 {

@@ -214,7 +214,8 @@ grad_off(const struct mixture_case *c, const char *name, const float *got,
     return norm > 0 ? sqrt(off / norm) : sqrt(off) / 1e-9;
 }
 
-/* The same for tensor k of block i: the largest of its experts. */
+/* The largest relative error of the gradients of tensor k of block i, over its
+ * experts. */
 static double
 tensor_off(const struct mixture_case *c, const struct tmodel *t, size_t i,
     int k)
@@ -258,8 +259,8 @@ all_off(const struct mixture_case *c, const struct tmodel *t)
                                  t->group[L + 2].g, t->group[L + 2].n));
 }
 
-/* Run both passes, `rows` rows at a time, from the same gradient at the final
- * states; the gradients are in t. */
+/* Run both passes with the option `how` of bwd_new, from the gradient of the
+ * cross-entropy at the final states; the gradients are in t. */
 static void
 pass(const struct mixture_case *c, struct tmodel *t, struct pool *pool, int how)
 {
@@ -285,7 +286,8 @@ copy_grads(const struct tmodel *t)
     return all;
 }
 
-/* Gradients with one row in a call, the final gradient being 1 everywhere. */
+/* Set t's gradients, with at_once rows in a call; the gradient at the final
+ * states is 1 everywhere. */
 static void
 ones_pass(const struct mixture_case *c, struct tmodel *t, struct pool *pool,
     size_t at_once)
@@ -323,7 +325,8 @@ test_grouping(const struct mixture_case *c, struct tmodel *t, struct pool *pool)
     free(two);
 }
 
-/* The loss of load balance, and its gradient alone for the routers. */
+/* The loss of load balance, and its gradient at the routers if no other loss is
+ * there. */
 static void
 test_balance(const struct mixture_case *c, struct tmodel *t, struct pool *pool,
     int how)
@@ -409,7 +412,8 @@ struct choice {
     size_t equal, seen;
 };
 
-/* Choose experts for the input of a block's MLP. */
+/* Choose experts for the input of a block's MLP, and count those that
+ * transformers chooses too. */
 static void
 compare_choice(void *ctx, const struct fwd_tapped *t)
 {

@@ -628,8 +628,8 @@ weight_files(const char *dir)
     return n;
 }
 
-/* Is the model in "d" a's, in n files with an index that names each tensor and
- * their bytes together? */
+/* Does "d" hold the model a in n files, with an index of all tensors that gives
+ * their bytes in all? */
 static int
 is_sharded(const struct model *a, size_t n, size_t bytes)
 {

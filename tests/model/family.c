@@ -118,7 +118,7 @@ prefill(const struct family_case *c, const struct model *m, struct pool *pool)
     return off;
 }
 
-/* The number of tokens of the piece that begins at row i. */
+/* The number of tokens of the piece that begins at token i of the batch. */
 static size_t
 piece_length(const struct family_case *c, size_t i)
 {

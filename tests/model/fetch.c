@@ -255,7 +255,8 @@ test_backward(const char *name, struct model *m, struct pool *pool)
         backward(&t, pool, &x, how[i], got);
         ok(memcmp(want, got, t.nparam * sizeof *got) == 0,
             "%s: backward (%d) has the same bits", name, how[i]);
-        /* not announced: the embedding, and, after the head, the last block */
+        /* not announced: the embedding, and the last block, with which the
+         * backward pass begins */
         ok(s.wrong == 0 && s.surprises == 2,
             "%s: backward (%d), all but %zu groups are announced", name, how[i],
             s.surprises);

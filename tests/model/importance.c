@@ -34,8 +34,8 @@ struct imatrix {
     float planted, count;
 };
 
-/* Write a file in which every sum is 4, and that of column PLANTED of ffn_down
- * another. */
+/* Write a file in which every sum is 4, but that of column PLANTED of ffn_down
+ * is how.planted. */
 static void
 write_imatrix(const char *path, const struct model *m, struct imatrix how)
 {
@@ -237,7 +237,7 @@ test_profile(const struct model *m)
     model_hash(m, hash);
     write_profile(m, hash);
     p = importance_open("profile", m, &e);
-    /* x^2 is sum 2 of 5, of tokens of both classes */
+    /* of 5 sums, number 2 is that of x^2; the tokens of both classes count */
     ok(p != NULL &&
             near(importance_of(p, W_DOWN, 1)[(size_t)i],
                 (1.0 + 2 * n + i + 1.0 + 7 * n + i) / 4.0, 0.0, 1e-6) &&

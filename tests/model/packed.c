@@ -74,8 +74,7 @@ test_same_bits(const struct model *m, const char *name)
     pool_free(three);
 }
 
-/* Logits of the golden text against those in double of rounded activations, and
- * the comparison with exact arithmetic against the same. */
+/* Logits of the golden text against those in double of rounded activations. */
 static void
 test_golden(const struct packed *p, const struct golden *g, const char *name)
 {

@@ -54,7 +54,8 @@ make_padded(struct tmodel *t, const char *family)
     }
 }
 
-/* Make *m the model without these zeros: views of the rest. */
+/* Make *m the model of t without what is not kept; its weights are views of
+ * t's. */
 static void
 make_views(struct model *m, const struct tmodel *t)
 {
@@ -245,7 +246,7 @@ test_nothing(const char *name, const struct model *m)
     free(y);
 }
 
-/* Sizes that are counted are those of the arrays. */
+/* Parameters and operations of a cut model are counted. */
 static void
 test_counts(const char *name, const struct tmodel *t)
 {
