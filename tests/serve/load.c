@@ -173,14 +173,14 @@ full_queue(void)
     ok(server_end(&s, SIGTERM) == 0, "the server ends after a full queue");
 }
 
-/* A request that takes long: thousands of tokens, few texts at a time. */
+/* A request that takes long: 1000 texts of 120 tokens. */
 #define LONG_BODY                                                    \
     "{\"prompt\": \"The river\", \"n\": 1000, \"max_tokens\": 120, " \
     "\"ignore_eos\": true"
 
-/* Leave while texts of a long request run, and see if a text more is counted as
- * aborted.  None is if the client leaves just between two texts: then leave
- * again, with another request. */
+/* Leave while texts of a long request run.  Returns whether one more text is
+ * counted as aborted.  None is if the client leaves just between two texts, so
+ * up to 10 requests are left. */
 static int
 leaving_aborts(int port, double before)
 {
