@@ -11,7 +11,8 @@
 
 #define HASH "0123456789abcdef0123456789abcdef"
 
-/* Sources stay within one piece of their share, without a window. */
+/* Without a window, sources stay within two of the longest pieces of their
+ * share. */
 static void
 test_mix(void)
 {
@@ -53,8 +54,8 @@ test_mix(void)
     mix_release(&m);
 }
 
-/* The tournament against a look at all of them, with draws, sources that leave,
- * debts that are set and weights that turn. */
+/* The tournament against a search through all sources, with draws, sources that
+ * leave, debts that are set and weights that turn. */
 static void
 test_tournament(void)
 {
@@ -121,9 +122,9 @@ test_unimax(void)
     ok(mix_unimax(share, has, 4, 1.0, 1111.0) < 0, "more than there is");
 }
 
-/* 10^9 tokens of 24 sources in rows of T: at every batch no source has got
- * more or less than (window + 1) T tokens beside its share, and a source of
- * one in a hundred is in every batch of 256 rows. */
+/* 10^9 tokens of 24 sources in rows of T: after every batch each source is
+ * within (window + 1) T tokens of its share, and a source of one in a hundred
+ * is in every batch of 256 rows. */
 struct mixture {
     struct mix m;
     uint64_t i[24];
