@@ -22,8 +22,8 @@ check(int r, const struct err *e)
     }
 }
 
-/* A model whose second block's down is 2:4 and whose first block's K is too, in
- * other places. */
+/* Write a model in which the second block's down is 2:4, and of the first
+ * block's K every third weight is zero. */
 static void
 make(const char *dir)
 {
@@ -146,7 +146,7 @@ test_zeros(enum dtype grads, enum dtype moments)
     tmodel_release(&t);
 }
 
-/* A weight that is kept and happens to be zero in a checkpoint. */
+/* A kept weight that happens to be zero in a checkpoint stays trainable. */
 static void
 test_zero_for_a_step(void)
 {
