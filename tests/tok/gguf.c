@@ -41,7 +41,7 @@ test_answers(const char *name, const json_t *texts)
     tok_free(t);
 }
 
-/* A file in the making. */
+/* Append v to a file in the making, in n bytes. */
 static void
 num(struct buf *b, uint64_t v, int n)
 {

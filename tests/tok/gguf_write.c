@@ -31,7 +31,7 @@ through(const json_t *j, size_t V, struct err *e)
     return back;
 }
 
-/* The largest id and a few more. */
+/* The size of a vocabulary that ends a few ids after the largest. */
 static size_t
 vocab_size(const json_t *j)
 {

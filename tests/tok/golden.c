@@ -27,7 +27,7 @@ golden(const char *name)
     return path[k];
 }
 
-/* Lines of a JSONL file one by one; NULL at its end. */
+/* The next line of a JSONL file; NULL at its end. */
 static json_t *
 next_line(FILE *f)
 {
@@ -507,7 +507,7 @@ test_single(void)
     tok_free(t);
 }
 
-/* A letter a million times: quadratic merging would take an hour. */
+/* One byte a million times: quadratic merging would take an hour. */
 static void
 test_long(void)
 {

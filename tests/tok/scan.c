@@ -150,9 +150,9 @@ test_every(const struct tok_code *code, int kind)
     buf_release(&b);
 }
 
-/* Does tok_valid find what uni_valid finds?  Sequences of two bytes, and in one
- * text of four, of the bytes at which UTF-8's rules change, stand at many
- * places of texts of many lengths. */
+/* Does tok_valid find what uni_valid finds?  Sequences of two bytes, in texts
+ * of 80 bytes of four, at which UTF-8's rules change, stand at many places of
+ * texts of many lengths. */
 static void
 test_valid(const struct tok_code *code)
 {
