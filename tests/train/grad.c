@@ -177,7 +177,8 @@ tensor_error(struct data *x, const char *loss, const char *name,
     return top > 0.0 ? worst / top : worst;
 }
 
-/* Places of tensors outside of blocks, behind those of a block's. */
+/* Numbers of tensors outside of blocks, which follow those of a block's
+ * tensors. */
 enum { EMBED = W_N, NORM, HEAD, TENSORS };
 
 /* The worst error of each kind of tensor: worst [TENSORS]. */
@@ -453,7 +454,7 @@ directions(struct pool *pool, const char *set)
 }
 
 /* Activations kept in bf16: gradients are within 1 % of each tensor's largest,
- * but farther off than with fp32.  Losses do not change, as they come from the
+ * and differ from those with fp32.  Losses do not change, as they come from the
  * forward pass.  Recomputing gives the same bits. */
 static void
 half_activations(struct pool *pool)
@@ -637,8 +638,7 @@ bfloat16(struct pool *pool, const char *how, const char *name)
     data_close(&x);
 }
 
-/* KL(p,p) = 0 exactly, and its gradient too: a teacher that is the student
- * itself. */
+/* KL(p,p) and its gradient are 0: the teacher is the student itself. */
 static void
 kl_of_equals(struct pool *pool)
 {

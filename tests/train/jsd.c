@@ -140,8 +140,9 @@ golden_rows(const char *set)
     golden_close(&rows);
 }
 
-/* With several slices of the vocabulary, in the last of which the teacher has
- * no ids, and with CE.  The bits are the same with 1 and 3 threads. */
+/* Compare with the definition: several slices of the vocabulary, in the last
+ * two of which the teacher has no ids, and CE.  1 and 3 threads give the same
+ * bits. */
 static void
 slices(const char *set, enum kl_direction direction, double beta)
 {

@@ -269,7 +269,7 @@ golden_shared(const char *set)
     golden_close(&rows);
 }
 
-/* The other divergences of the same outcomes
+/* Reverse KL and Jensen-Shannon of top tokens and the rest
  * (scripts/oracle/top_directions.py). */
 static void
 golden_directions(const char *set)
@@ -320,8 +320,8 @@ golden_directions(const char *set)
 
 /* ---- against the definition ---- */
 
-/* With several slices, many k and both terms of the loss, by 1 and 3
- * threads. */
+/* Compare with the definition: several slices, many k and both terms of the
+ * loss, by 1 and 3 threads. */
 static void
 plain_rows(const char *set)
 {
@@ -578,7 +578,7 @@ share_rows(const char *set)
     ok(farthest(g, want, N * V) <= 3e-6,
         "%s: exact shares have a gradient off by %.2g", set,
         farthest(g, want, N * V));
-    /* two tokens of 3/4 and 1/4; then the same one many times, without share */
+    /* two tokens of 3/4 and 1/4; then token 0 many times, without a share */
     kl = 0.0;
     memset(count, 0, N * K * sizeof(*count));
     for (size_t r = 0; r < N; r++) {
