@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-/* The distance of two tensors, infinite if they have nothing to do with each
- * other. */
+/* The distance of two tensors; infinite if they cannot be compared. */
 static double
 distance(const struct st_tensor *a, const struct st_tensor *b)
 {

@@ -323,7 +323,8 @@ struct counts {
     size_t kind[3], bad, tokens, last; /* last: the last token with a target */
 };
 
-/* cut: tokens of a piece; V: ids of the teacher's model, 0: all. */
+/* Count the targets of a text.  cut: tokens of a piece; V: ids of the teacher's
+ * model, 0: all. */
 static struct counts
 count_targets(const char *student, const char *teacher, const char *text,
     size_t cut, size_t V)
