@@ -62,7 +62,7 @@ begin(struct tmodel *t, struct effective how)
     effective_make(t, pool);
 }
 
-/* Gradient sums of step s. */
+/* Set t's gradient sums to those of step s.  Returns the sums of losses. */
 static struct loss_sum
 gradients(struct tmodel *t, size_t s)
 {
@@ -118,7 +118,8 @@ off(struct tmodel *t, const char *what, int grads, double by)
     return most;
 }
 
-/* Effective weights of some matrices are the oracle's, exactly. */
+/* How many effective weights of some matrices are not the oracle's to the
+ * bit? */
 static size_t
 differ(const struct tmodel *t, const char *name)
 {
@@ -147,8 +148,9 @@ differ(const struct tmodel *t, const char *name)
     return wrong;
 }
 
-/* A model u whose weights are t's effective ones has t's gradients.  Its
- * effective weights are its own, so an export changes nothing. */
+/* A model u whose weights are t's effective ones has t's gradients.  Rounding
+ * u's weights again changes none of them, so an export changes nothing (int8 is
+ * not tried). */
 static void
 straight_through(struct tmodel *t, const struct effective *how, const char *set,
     const char *name)
