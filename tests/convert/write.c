@@ -110,8 +110,8 @@ test_bytes(const char *hf, const char *as, const char *want)
     remove("x.gguf");
 }
 
-/* Write m, whose configuration was changed, and open it as *back.  The only
- * warning must contain `warning` (NULL: there is none). */
+/* Write m, whose configuration was changed, and open it as *back.  The last
+ * warning must contain `warning` (NULL: there must be none). */
 static void
 again(struct model *m, struct model *back, const char *what,
     const char *warning)
