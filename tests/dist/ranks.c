@@ -146,7 +146,8 @@ broadcast(size_t n)
     all_ok(good, "a broadcast comes from each", n);
 }
 
-/* Pass numbers from each rank to each, and add some there. */
+/* Pass numbers from each rank to each; then add passed numbers to those of the
+ * receiver. */
 static void
 pass(size_t n)
 {
@@ -172,8 +173,8 @@ pass(size_t n)
     all_ok(sum, "numbers passed are added there", n);
 }
 
-/* Send round the ranks in the background, by three channels, and receive in
- * another order than was sent in. */
+/* Each rank sends to the next in the background, by three channels, which are
+ * received in another order than they were sent in. */
 static void
 channels(size_t n)
 {
