@@ -35,7 +35,7 @@ put(const char *run, uint64_t step, size_t keep, struct err *e)
     return r;
 }
 
-/* The newest step; 0: none; -1 and *e. */
+/* Returns the newest step; 0: there is none; -1: an error, in *e. */
 static long
 newest(const char *run, struct err *e)
 {
