@@ -283,7 +283,7 @@ test_limits(void)
     buf_release(&b);
 }
 
-/* The variable of a loop may be kept. */
+/* A template may keep the variable `loop` when the loop has ended. */
 static void
 test_kept_loop(void)
 {

@@ -10,7 +10,7 @@ static const struct gen_params defaults = { .most = 16,
     .n = 1,
     .how = SAMPLING_DEFAULTS };
 
-/* Read an object; -1 and *e. */
+/* Read the parameters in the object `text`.  Returns 0, or -1 and *e. */
 static int
 read_text(const char *text, struct gen_params *p, struct err *e)
 {
