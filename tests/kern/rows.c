@@ -690,7 +690,8 @@ test_long_freq(void)
     ok(equal_freq(f[2], 0.01 / 9.0), "longrope divides by the long factors");
 }
 
-/* Against tanh in double, at lengths around those of vectors. */
+/* softcap and its gradient against tanh in double, at lengths around those of
+ * vectors. */
 static void
 test_softcap(const char *isa)
 {
