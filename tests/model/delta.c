@@ -30,7 +30,8 @@ make_model(struct model *m, struct arena *a)
         weight[i] = (float)rng_normal(9, i);
 }
 
-/* Final states [n,D] of one row of n tokens, in a batch of `copies` rows. */
+/* The final states [n,D] of a row of n tokens that is the last of `copies`
+ * rows; the others have other tokens. */
 static float *
 states(const struct model *m, const uint32_t *id, const uint32_t *from,
     size_t n, size_t copies, size_t threads)
