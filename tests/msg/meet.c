@@ -247,7 +247,7 @@ test_one_token(void)
     snprintf(where, sizeof where, "tcp:127.0.0.1:%d?wait=20", port);
 }
 
-/* A writer that is told to stop while the other end keeps silent. */
+/* SIGTERM stops a writer that waits for an end that keeps silent. */
 static void
 test_stop(void)
 {

@@ -319,7 +319,7 @@ test_shrink(void)
     free(text);
 }
 
-/* A reader that has a message in its hands when the segment shrinks. */
+/* Hold a message while the segment shrinks, then read it. */
 static void
 read_shrunken(const struct addr *a, int fd)
 {
