@@ -113,7 +113,8 @@ calib_of(struct calib *c, const uint32_t *ids, const uint32_t *first, size_t R,
 
 /* ---- against transformers ---- */
 
-/* Line by line of channels.tsv: mean_abs ... outliers. */
+/* Compare channels.tsv with the goldens line by line, from mean_abs to
+ * outliers. */
 static void
 test_channels(const struct profile *p)
 {
@@ -244,7 +245,7 @@ test_golden(void)
 
 enum { R = 5, T = 70 };
 
-/* The farthest of the numbers of two tables, relative. */
+/* The largest relative difference of the numbers of two tables. */
 static double
 tables_off(const char *a, const char *b, const char *name, size_t skip)
 {

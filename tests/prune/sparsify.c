@@ -50,7 +50,7 @@ close_all(struct sparsify *s, struct model *m)
     model_close(m);
 }
 
-/* Every layer as PyTorch leaves it. */
+/* Every layer has the weights that PyTorch leaves in it. */
 static void
 walk(enum method method, const char *name)
 {

@@ -133,8 +133,8 @@ random_texts(struct pair *p, size_t n)
     tok_ids_release(&ids);
 }
 
-/* Is every token that merges pass through on the way to a kept one kept as
- * well? */
+/* For every kept token: are the tokens of its derivation, characters and
+ * results of merges, kept too? */
 static int
 is_closed(const struct vocab *v)
 {
