@@ -180,7 +180,7 @@ full_queue(void)
 
 /* Leave while texts of a long request run.  Returns whether one more text is
  * counted as aborted.  None is if the client leaves just between two texts, so
- * up to 10 requests are left. */
+ * up to 10 requests are tried. */
 static int
 leaving_aborts(int port, double before)
 {
