@@ -184,7 +184,7 @@ same_docs(const struct shard_index *x, const struct msg *m, size_t k, size_t *d)
     return !bad && at == st_find(&m->st, "ids")->n && at == x->msg[k].tokens;
 }
 
-/* Messages from the last to the first, and what the index says of them. */
+/* Read messages from the last to the first, and compare them with the index. */
 static void
 test_docs(const char *name, const struct sample *s)
 {
@@ -267,7 +267,7 @@ test_rows(void)
     set_close(set);
 }
 
-/* Whether check refuses the directory as bad input. */
+/* Does set_check refuse the directory as bad input? */
 static int
 refused(const char *dir, struct err *e)
 {
