@@ -54,7 +54,7 @@ tensor_off(const char *kind, const char *name, const float *got)
     return golden_off(got, golden_get(&golden, key));
 }
 
-/* gradient_off of a model with an adapter. */
+/* As gradient_off, for a model with an adapter. */
 static double
 adapter_off(const struct tmodel *t, const char *kind)
 {
