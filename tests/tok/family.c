@@ -39,7 +39,8 @@ test_family(const char *name, const json_t *texts)
     tok_free(t);
 }
 
-/* The file of a Tekken model with the pattern of Llama 3. */
+/* Read the file of a Tekken model, its pattern replaced by that of Llama 3,
+ * with `config`. */
 static struct tokenizer *
 wrong_regex(const char *config)
 {

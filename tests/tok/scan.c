@@ -150,8 +150,8 @@ test_every(const struct tok_code *code, int kind)
     buf_release(&b);
 }
 
-/* Does tok_valid find what uni_valid finds?  Sequences of two bytes, in texts
- * of 80 bytes of four, at which UTF-8's rules change, stand at many places of
+/* Does tok_valid find what uni_valid finds?  Sequences of two bytes (of four,
+ * in texts of 80 bytes) at which UTF-8's rules change stand at many places of
  * texts of many lengths. */
 static void
 test_valid(const struct tok_code *code)
