@@ -164,7 +164,7 @@ gradients(struct trained *x, const uint64_t *key, float **out)
     return n;
 }
 
-/* With dropout the gradient is that of a loss, which differences show. */
+/* With dropout the gradients are those of a loss: central differences agree. */
 static void
 dropout_has_gradients(void)
 {

@@ -177,7 +177,7 @@ test_losses(void)
             }
 }
 
-/* A token: logp -1.2, old -1.5, ref -1. */
+/* One token: logp -1.2, old -1.5, reference -1. */
 static void
 test_by_hand(void)
 {
