@@ -14,7 +14,7 @@
  *   sampler rows STREAM             a line a row
  *   sampler shares STREAM           a line a row: tokens of s0, s1, s2
  *   sampler odd STREAM sum|print    does teacher.odd belong to the ids?  print:
- *                                   print these too
+ *                                   print the ids too
  *   sampler sip MICROSECONDS        read a stream, and pause after each batch
  * check holds every piece of a stream of batches against the documents of the
  * directories, and counts each token; it prints what it has seen.
