@@ -175,7 +175,7 @@ struct norm_job {
     const struct low_rank *l;
     const struct weight *w;
     float *room; /* [workers][NORM_ROWS,in] */
-    int begin;   /* 1: set m to the lengths, not the factors */
+    int begin;   /* 1: first set m to the lengths n */
 };
 
 static void
@@ -202,7 +202,7 @@ norm_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Set the factors of all matrices; begin: and first m to the lengths. */
+/* Set the factors of all matrices; begin: first set each m to the lengths n. */
 static void
 all_norms(struct adapter *a, const struct model *m, struct pool *pool,
     int begin)
@@ -286,7 +286,7 @@ check_targets(const struct model *m, const char *targets, struct err *e)
     return r;
 }
 
-/* A of the i-th matrix: kaiming_uniform_(a = sqrt(5)) of PyTorch. */
+/* Fill A of the i-th matrix as PyTorch's kaiming_uniform_(a = sqrt(5)) does. */
 static void
 fill_uniform(const struct low_rank *l, size_t in, uint64_t seed, size_t i)
 {

@@ -42,7 +42,7 @@ struct adapter {
     struct adapter_block {
         float *p; /* [n] A, B and m of each matrix that changes */
         size_t n;
-        size_t at[W_N];    /* offsets of a matrix's numbers in p */
+        size_t at[W_N];    /* offset of each matrix's numbers in p */
     } * block;             /* [L] */
     struct low_rank embed; /* the embedding's [V,d], if rank > 0; a and b are
                             * malloc'd */
@@ -51,10 +51,11 @@ struct adapter {
     double dropout;        /* probability p, for training */
     json_t *config;        /* adapter_config.json */
     struct arena arena;
-    struct io_map map; /* file whose tensors may replace the model's */
+    struct io_map map; /* the adapter's file; embedding and head may point into
+                        * it */
 };
 
-/* How adapter_new makes one. */
+/* Options of adapter_new. */
 struct adapter_opt {
     size_t rank;
     double alpha, dropout;
@@ -76,25 +77,27 @@ int adapter_targets(const struct config *c, size_t k, const char *targets);
  * kv_new of m: these allocate room for the adapter that m has then. */
 void adapter_attach(const struct adapter *a, struct model *m);
 void adapter_detach(struct model *m);
-/* Compute m / n of DoRA from the present A, B and weights of m, row by row;
- * call it after each change of A or B.  Without DoRA nothing is done. */
+/* Compute `by`, DoRA's factors m / n, from the present A, B and m and the
+ * weights of m's matrices, row by row; call it after each change of A, B or m.
+ * Without DoRA nothing is done. */
 void adapter_norms(struct adapter *a, const struct model *m, struct pool *pool);
 /* The number of elements that are trained. */
 size_t adapter_params(const struct adapter *a);
 void adapter_close(struct adapter *a);
 
-/* Can an adapter change this model?  -1 (EX_USAGE) and *e: not a mixture of
- * experts, nor a family whose matrices lie in one tensor (phi3), whose names in
- * PEFT differ. */
+/* Can an adapter change this model?  -1 (EX_USAGE) and *e: adapters are not
+ * supported for a mixture of experts, a model with the gated delta rule, or a
+ * fused family (phi3, where Q, K and V are one tensor). */
 int adapter_fits(const struct model *m, struct err *e);
-/* For adapter_new and readers of files: allocate low[] and block[] by the ranks
- * that are set in rank [L*W_N] (0: unchanged), zeroed. */
+/* Allocate low[] and block[], zeroed, for the ranks in rank [L*W_N] (0: the
+ * tensor does not change).  For adapter_new and readers of files. */
 void adapter_alloc(struct adapter *a, const struct model *m, const size_t *rank,
     int dora);
 
 /* ---- arithmetic, for the passes ---- */
 
-/* The sum of the ranks of a block's matrices, and of the matrices before k. */
+/* low_width: the sum of the ranks of a block's matrices.  low_offset: the sum
+ * of the ranks of those before matrix k. */
 size_t low_width(const struct block *b);
 size_t low_offset(const struct block *b, size_t k);
 /* The largest low_width of m's blocks; 0: m has no adapter. */

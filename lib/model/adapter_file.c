@@ -50,7 +50,7 @@ module_path(const struct config *c, size_t i, size_t k, char name[NAME_MOST])
 
 /* ---- adapter_config.json ---- */
 
-/* Does the key of a pattern, the end of a module's path, name this one? */
+/* Does `key` of a pattern name the module: is it the end of its path? */
 static int
 names_module(const char *key, const char *module)
 {
@@ -99,8 +99,9 @@ check_pattern(const json_t *config, const char *name, struct err *e)
     return 0;
 }
 
-/* Is the value null, false, empty, or a name of an initialisation that leaves
- * the model's weights as they are? */
+/* Does the value leave the model as it is: null, false or empty; for bias
+ * "none"; for init_lora_weights true, or an initialisation that does not change
+ * the model's weights? */
 static int
 is_idle(const char *key, const json_t *v)
 {
@@ -182,8 +183,8 @@ check_shape(const struct st_tensor *t, const char *module, size_t rows,
     return 0;
 }
 
-/* The rank of a module's adapter from its first tensor; 0: it has none.  -1:
- * the rank is absurd. */
+/* Set *rank to the rank of a module's adapter, the rows of its tensor `suffix`;
+ * 0: it has no adapter.  -1: the tensor is no matrix, or the rank is absurd. */
 static int
 module_rank(struct reading *r, const char *module, const char *suffix,
     size_t *rank, struct err *e)
@@ -367,7 +368,7 @@ adapter_is_there(const char *path)
     return there;
 }
 
-/* Map and read the tensors of r->path; a's map and header stay until
+/* Map the file of r->path and read its tensors; a->map stays until
  * adapter_close. */
 static int
 read_file(struct reading *r, struct err *e)

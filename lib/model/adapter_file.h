@@ -29,8 +29,8 @@ int adapter_save(const struct adapter *a, const struct model *m,
     const char *dir, struct err *e);
 /* adapter_config.json of a new adapter of m; the caller frees it. */
 json_t *adapter_config(const struct adapter_opt *o, const struct model *m);
-/* "q_proj" of matrix k: the last part of its module's path, of *n bytes.  NULL:
- * adapters do not change it. */
+/* The last part of the path of matrix k's module, such as "q_proj", of *n
+ * bytes. NULL: adapters do not change tensor k. */
 const char *adapter_module(const struct config *c, size_t k, size_t *n);
 
 #endif

@@ -39,15 +39,15 @@ struct bwd {
     struct lane at;               /* lane of the pass under way */
     double lost, whole;           /* sums of squares: of rounding errors, of the
                                    * rounded values */
-    double grad_lost, grad_whole; /* the same for gradients */
+    double grad_lost, grad_whole; /* as lost and whole, for gradients */
     float *final;                 /* [B,T,d] final states; then their
                                    * gradient */
     struct grads g;
-    struct dropout drop; /* of adapters */
+    struct dropout drop; /* dropout of adapters */
     int dropping;        /* 1: training (bwd_dropout) */
-    float *rstd;         /* [B,T] of the final norm */
+    float *rstd;         /* [B,T] 1/rms in the final norm, times logit_factor */
     struct balance balance;
-    int balanced; /* bwd_keep_balance was called */
+    int balanced; /* 1: count the tokens of experts (bwd_keep_balance) */
     /* A tied embedding's gradient as input, held back.  slot[id]: 1 + the row
      * of `held` that collects the id's gradient; 0: the id has not occurred. */
     uint32_t *slot, *id; /* [V] both; id: of each row of `held` */

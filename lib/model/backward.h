@@ -55,8 +55,9 @@ float *bwd_input(struct bwd *b);
 const float *bwd_output(const struct bwd *b);
 float *bwd_dx(struct bwd *b);
 
-/* Forward through all blocks: after it bwd_hidden(b, i) is the output of
- * block i [B,T,d] and bwd_final(b) the normed final states. */
+/* Run the stage's blocks (without pipeline stages all of them) forward: after
+ * it bwd_hidden(b, i) is the output of block i [B,T,d] and, in the last stage,
+ * bwd_final(b) the normed final states. */
 void bwd_forward(struct bwd *b, const struct rows *r);
 const float *bwd_hidden(const struct bwd *b, size_t i);
 float *bwd_final(struct bwd *b);

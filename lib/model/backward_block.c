@@ -36,10 +36,10 @@ product_nn(struct run *u, const struct weight *w, size_t nb, const float *a,
     low_back_input(u, (size_t)(w - u->b->w), b, t0, n0, n, worker, c);
 }
 
-/* The gradient at the output of o or down from dy, that at the residual stream:
- * backward through the family's factor, and the norm if the block has one; its
- * input begins at kept[at].  Both gradients may be one array if there is
- * neither. */
+/* From dy, the gradient at the residual stream, compute `out`, the gradient at
+ * the output of o or down: backward through the family's factor and, if the
+ * block has one, the norm, whose input begins at kept[at].  Without norm and
+ * factor `out` may be dy. */
 static void
 through_added(const struct config *c, const float *norm, const float *dy,
     const float *kept, size_t at, float *out, float *rstd, size_t token)
@@ -94,7 +94,8 @@ do_dy(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     norm_chunk(u, W_NORM2, u->a.x2, u->f->xn, b, t0, part);
 }
 
-/* Columns in a part of dy w; whole quantised blocks of a w in such a type. */
+/* Columns of a part of dy w: a multiple of WEIGHT_COLS if w has to be
+ * widened. */
 static size_t
 nn_cols(const struct weight *w)
 {
@@ -301,8 +302,8 @@ do_dgate(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     }
 }
 
-/* Add up the query heads' terms of dk and dv in the order of heads, undo the
- * rotation. */
+/* Add up the query heads' terms of dk and dv in the order of heads; then go
+ * back through RoPE, the heads' norms and att_gate_apart. */
 static void
 do_dqkv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -346,8 +347,9 @@ do_xn1(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     norm_chunk(u, W_NORM1, u->x, u->g->xn1, b, t0, part);
 }
 
-/* Q, K and V have products of different depth: cut all by Q's columns, or by
- * those of one in another type than fp32. */
+/* The matrix by whose columns the products of dq, dk and dv with Q, K and V are
+ * cut into parts, all three alike: one that has to be widened if there is one,
+ * else Q. */
 static const struct weight *
 qkv_cut(const struct run *u)
 {
@@ -562,7 +564,8 @@ add_norm(struct dwjob *j, int t, const float *rstd, const float *x,
             .lddy = d });
 }
 
-/* Add the gradients of the biases and of the heads' norms to the job. */
+/* Add the gradients of the biases of Q, K and V, of the sinks and of the heads'
+ * norms to the job. */
 static void
 head_vectors(struct dwjob *j)
 {

@@ -5,20 +5,20 @@
 #include "model/backward.h"
 #include "model/forward_block.h"
 
-/* Arrays of the gated delta rule's backward pass (delta_block.h). */
+/* Gradients in the gated delta rule's backward pass (delta_block.h). */
 struct delta_grads {
-    float *dmix;  /* [B,Tp,C] at mix, then at the convolution */
-    float *drate; /* [B,Tp,2*values] at decays and betas */
-    float *dlog;  /* [B,Tp,values] for W_DELTA_LOG */
-    float *dnorm; /* [B,Tp,values*dv] at the norms' outputs */
-    float *rstd;  /* [B,T,values] of the norms */
-    float **room; /* [threads] states */
+    float *dmix;  /* [B,Tp,C] of mix, then of the convolution's outputs */
+    float *drate; /* [B,Tp,2*values] of decays and betas */
+    float *dlog;  /* [B,Tp,values] each token's term for W_DELTA_LOG */
+    float *dnorm; /* [B,Tp,values*dv] of the outputs of heads' norms */
+    float *rstd;  /* [B,T,values] 1/rms in heads' norms */
+    float **room; /* [threads] room for states */
 };
 /* Gradients within one block, [B,Tp,d] (padded) unless stated.  The gradients
  * of gate and up overwrite u->a.gate and u->a.up, which no later step reads.
  * u->act holds the gradient of act, then act itself, computed again. */
 struct grads {
-    float *dy;           /* of the output: dx [B,T,d] padded */
+    float *dy;           /* of the block's output: dx, padded */
     float *dxn;          /* of norm2's output, kept for its weight */
     float *dx2;          /* after attention's residual */
     float *ddown, *dout; /* of the outputs of down and o; without norms and
@@ -28,13 +28,14 @@ struct grads {
     float *datt;                /* [B,Tp,att_width] */
     float *dqkv;                /* [B,Tp,raw_width] */
     float *dk, *dv;             /* [B,H,Tp,D] each query head's term */
-    float *dxn1;                /* at norm1's output; f->out, free by now */
+    float *dxn1;                /* of norm1's output; lies in f->out, which is
+                                 * free by then */
     float *xn1;                 /* norm1's output, recomputed; norm2's is in
                                  * f->xn */
     float *rstd1, *rstd2;       /* [B,T] */
     float *dheads;     /* [B,Tp,(H+KV)D] of the outputs of heads' norms; NULL:
                         * no such norms */
-    float *rstd_heads; /* [B,T,H+KV] of heads' norms, or NULL */
+    float *rstd_heads; /* [B,T,H+KV] 1/rms in heads' norms, or NULL */
     struct delta_grads delta;
     float *dz;        /* [B,Tp,E] of the router's logits, or NULL */
     float *dshared;   /* [B,Tp] of the logit of the shared expert's gate, or

@@ -22,7 +22,8 @@ drop_key(const struct run *u, size_t b, size_t k)
     return dropout_key(u->drop, b, (size_t)(u->b - u->f->m->block), k);
 }
 
-/* Zero matrix k's numbers at p in the rows of a tile, if no token is there. */
+/* If a tile has no tokens, set matrix k's numbers at p in its rows to zero and
+ * return 1. */
 static int
 is_padding(const struct run *u, size_t k, size_t b, size_t t0, float *p)
 {
@@ -139,7 +140,7 @@ struct magnitude {
     float *g;
 };
 
-/* Compute a tile's outputs again, without factors, in u->g->again. */
+/* Compute a tile's outputs again, without DoRA's factors, in u->g->again. */
 static void
 again_task(void *ctx, size_t tile, size_t worker)
 {

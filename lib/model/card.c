@@ -14,7 +14,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { CARD_MAX = 16 << 20 }; /* bytes of a README.md that are read */
+enum { CARD_MAX = 16 << 20 }; /* limit of a README.md's bytes */
 
 #define CARD_SEAL "\n<!-- retort: XXH3-128 of the text above: "
 #define HUB "https://huggingface.co/"
@@ -72,8 +72,8 @@ add_yaml(json_t *fields, const char *key, const char *s, size_t n)
 }
 
 /* Add the inherited fields of a README.md's front matter.  It is read line by
- * line: values on the key's line, or lines "- value" below it; other YAML has
- * no such field. */
+ * line: values stand on the key's line, or in lines "- value" below it.  A
+ * field that is written in YAML of another form is not found. */
 static void
 read_front_matter(json_t *fields, const char *text)
 {
@@ -264,8 +264,8 @@ card_name(const char *path)
     return xasprintf("%.*s", (int)(n - from), path + from);
 }
 
-/* Append each line "name<tab>value" between `before` and `after`, with the end
- * of a path in place of the path. */
+/* Append each line "name<tab>value" with `before`, `between` and `after` around
+ * its parts.  Of a path only the last component is written. */
 static void
 add_pairs(struct buf *b, const char *lines, const char *before,
     const char *between, const char *after)

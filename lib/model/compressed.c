@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of bits of each half of a byte. */
+/* The number of bits that are set in a number of 4 bits. */
 static const unsigned char bits[16] = { 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2,
     3, 3, 4 };
 

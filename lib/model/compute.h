@@ -10,8 +10,8 @@
 extern const char *const compute_names[];
 
 /* Call kern_init and set the format of products to compute_names[choice].  For
- * bfloat16 a note names the instruction, or a warning says that plain C stands
- * in for it. -1: RETORT_KERNELS is wrong (EX_SYS). */
+ * bfloat16 a note names what computes them; a warning follows if that is plain
+ * C.  -1: RETORT_KERNELS is wrong (EX_SYS). */
 int compute_init(int choice, struct err *e);
 
 /*

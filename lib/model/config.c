@@ -126,7 +126,6 @@ check_id(const struct config *c, const char *name, int64_t id, struct err *e)
     return 0;
 }
 
-/* Check what no single key shows: that the sizes go together. */
 int
 config_check(const struct config *c, struct err *e)
 {
@@ -291,7 +290,7 @@ config_from_json(struct config *c, const json_t *model, struct err *e)
 }
 
 /* Lists of "retort", each with a number for each block: KV groups, MLP
- * channels, the block's index in the model that it was cut from. */
+ * channels, and the block's index in the model that it was cut from. */
 enum { GROUPS, CHANNELS, SOURCE, NLIST };
 static const char *const lists[NLIST] = { "groups", "mlp", "kept" };
 
@@ -496,8 +495,8 @@ config_eos_json(const struct config *c)
     return a;
 }
 
-/* A JSON object of the lists of "retort" in which some block is not whole;
- * NULL: there are none. */
+/* A JSON object of the lists of "retort": "kept" if the model was cut, and each
+ * list in which some block is not whole.  NULL: there are none. */
 static json_t *
 lists_json(const struct config *c, const struct block_shape *b)
 {

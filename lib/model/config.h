@@ -76,23 +76,27 @@ struct config {
                                              * block that has none */
     struct mla_shape mla;     /* kv_rank 0: attention is not latent; else KV is
                                * H, and D nope + rope */
-    struct delta_shape delta; /* keys 0: no block has it */
-    unsigned char linear[CONFIG_LAYERS / 8]; /* a bit for each block with it */
+    struct delta_shape delta; /* keys 0: no block has the gated delta rule */
+    unsigned char linear[CONFIG_LAYERS / 8]; /* a bit for each block that has
+                                              * the gated delta rule */
     size_t max_pos;
     size_t window; /* tokens that a token attends to in `local` blocks */
-    unsigned char local[CONFIG_LAYERS / 8]; /* a bit for each block */
+    unsigned char local[CONFIG_LAYERS / 8]; /* a bit for each block that has the
+                                             * window */
     double eps;                             /* of RMSNorm */
     double theta;                           /* RoPE base */
     double theta_local; /* of blocks with a window; 0: theta */
     enum rope_kind rope;
-    double rope_factor; /* all but default; longrope: 0 if it is not given */
+    double rope_factor; /* of every kind but default; longrope: 0 if it is not
+                         * given */
     double rope_low, rope_high; /* llama3: low_freq_factor, high_freq_factor;
                                  * yarn: beta_slow, beta_fast */
-    size_t rope_orig;           /* llama3, yarn, longrope:
-                                 * original_max_position_embeddings */
+    size_t rope_orig;           /* original_max_position_embeddings of llama3,
+                                 * yarn, longrope and Ministral 3 */
     double rope_scale; /* yarn, longrope: factor of cosines and sines */
-    double rope_mscale, rope_mscale_all; /* yarn: from which rope_scale
-                                          * follows; 0: neither was given */
+    double rope_mscale, rope_mscale_all; /* yarn: mscale and mscale_all_dim,
+                                          * from which rope_scale follows; 0:
+                                          * not given */
     int rope_split;    /* yarn: 1: the corners may lie between two dimensions
                         * (truncate: false) */
     double rope_query; /* queries from position rope_orig on are multiplied by
@@ -100,10 +104,10 @@ struct config {
                         * rope_orig)); 0: they are not */
     float rope_near[CONFIG_ROTARY / 2], rope_far[CONFIG_ROTARY / 2];
     /* longrope: [rotary/2] short_factor, long_factor */
-    size_t rotary; /* the first dimensions of a head, which RoPE turns; 0: all
+    size_t rotary; /* RoPE turns the first `rotary` dimensions of a head; 0: all
                     * D */
-    unsigned char no_rope[CONFIG_LAYERS / 8]; /* a bit for each block: its heads
-                                               * are not turned */
+    unsigned char no_rope[CONFIG_LAYERS / 8]; /* a bit for each block whose
+                                               * heads are not turned */
     int tied;                                 /* the head is the embedding */
     int64_t bos, pad;                         /* token ids, -1 if none */
     int64_t eos[CONFIG_EOS];
@@ -113,7 +117,7 @@ struct config {
     char sparse[16];    /* pattern of the sparse matrices (sparse.h), or "" */
     size_t attn_scalar; /* attention scores are multiplied by attn_scalar^-0.5;
                          * 0: by D^-0.5 */
-    double attn_scale;  /* or by attn_scale, if it is not 0 */
+    double attn_scale;  /* if not 0, the factor of attention scores instead */
     double attn_cap, final_cap; /* attention scores, and logits, z become
                                  * cap tanh(z/cap); 0: they stay */
     double embed_scale;         /* factor of the embedding's rows; 0: 1 */
@@ -137,8 +141,8 @@ int config_load(struct config *c, struct block_shape **b, const char *path,
 /* Check that sizes, ids and RoPE numbers go together.  config_from_json does
  * this itself; configurations from elsewhere need the call. */
 int config_check(const struct config *c, struct err *e);
-/* Read retort.groups, retort.mlp and retort.kept of a config.json into b[L].
- * Where a list is missing: groups c->KV, mlp c->mlp, source 0, 1, 2, ... */
+/* Read retort.groups, retort.mlp and retort.kept of a config.json into b[L]. A
+ * list that is missing leaves the values of config_whole_block. */
 int config_blocks(const struct config *c, const json_t *j,
     struct block_shape *b, struct err *e);
 /* Tokens that a token attends to in block i; 0: all before it. */

@@ -26,7 +26,7 @@ enum {
 };
 
 static const struct key keys[] = {
-    /* read: config.c, open.c */
+    /* read, or about layers that are left out */
     { "model_type", 0, NULL },
     { "vocab_size", 0, NULL },
     { "hidden_size", 0, NULL },
@@ -88,14 +88,15 @@ static const struct key keys[] = {
     { "partial_rotary_factor", FAMILY_QWEN3_5, NULL },
     { "attn_output_gate", FAMILY_QWEN3_5, "true" },
     { "mlp_only_layers", FAMILY_QWEN3_5, "[]" },
-    { "mtp_num_hidden_layers", FAMILY_QWEN3_5, NULL }, /* left out */
+    { "mtp_num_hidden_layers", FAMILY_QWEN3_5, NULL }, /* layers for further
+                                                        * tokens */
     { "mtp_use_dedicated_embeddings", FAMILY_QWEN3_5, NULL },
     { "mamba_ssm_dtype", FAMILY_QWEN3_5, NULL }, /* the state is fp32 */
     { "q_lora_rank", DEEPSEEK, NULL },
     { "kv_lora_rank", DEEPSEEK, NULL },
     { "qk_nope_head_dim", DEEPSEEK, NULL },
     { "qk_rope_head_dim", DEEPSEEK, NULL },
-    { "qk_head_dim", DEEPSEEK, NULL }, /* their sum */
+    { "qk_head_dim", DEEPSEEK, NULL }, /* the sum of both */
     { "v_head_dim", DEEPSEEK, NULL },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, NULL },
     { "n_routed_experts", DEEPSEEK, NULL },
@@ -107,7 +108,8 @@ static const struct key keys[] = {
     { "topk_group", DEEPSEEK, NULL },
     { "norm_topk_prob", FAMILY_DEEPSEEK_V3, NULL },
     { "topk_method", FAMILY_DEEPSEEK_V2, NULL },
-    { "num_nextn_predict_layers", DEEPSEEK, NULL }, /* left out */
+    { "num_nextn_predict_layers", DEEPSEEK, NULL }, /* layers for further
+                                                     * tokens */
     { "num_mtp_layers", DEEPSEEK, NULL },
     { "retort", 0, NULL },
     { "quantization_config", 0, NULL },
@@ -242,7 +244,7 @@ config_key_idle(const char *name)
     return 0;
 }
 
-/* Keys of rope_parameters and rope_scaling; config.c checks their type. */
+/* Keys of rope_parameters and rope_scaling; config_rope.c checks their type. */
 static const struct key rope_keys[] = {
     { "rope_theta", 0, NULL },
     { "rope_type", 0, NULL },

@@ -70,7 +70,7 @@ has_orig(const struct config *c)
 }
 
 /* Read original_max_position_embeddings, by default max_pos.  In Phi-3 only the
- * key outside of the object counts. */
+ * key outside of the object counts, by default 4096. */
 static int
 read_orig(struct config *c, const json_t *j, const char *at, struct err *e)
 {

@@ -209,9 +209,9 @@ key_back(void *ctx, size_t task, size_t worker)
 
 /* ---- inputs ---- */
 
-/* The gradients at q and k before they were divided by their lengths: du -=
- * (du . u) u with u = k / |k|, all by 1 / |k|.  x: the vector; y: what it
- * became. */
+/* Backward through the division of q or k by its length: dy -= (dy . u) u with
+ * u = x / |x|, then dy /= |x|.  x: the vector before the division; y: after
+ * it. */
 static void
 through_length(const float *x, const float *y, float *dy, size_t n, int query)
 {

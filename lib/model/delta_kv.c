@@ -70,7 +70,7 @@ move_window(const struct delta_job *j, const struct delta_run *r)
             C * sizeof *w);
 }
 
-/* Convolve the rows of a run. */
+/* Make mix and rate of a run's rows, then move its text's window on. */
 static void
 mix_run(void *ctx, size_t task, size_t worker)
 {

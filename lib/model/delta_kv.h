@@ -12,7 +12,7 @@
 struct delta_kv {
     const struct config *c;
     size_t *block; /* [L] index of a block among the blocks with the rule */
-    float *state;  /* [texts,blocks,each] */
+    float *state;  /* [texts,blocks,values] states (delta_state floats each) */
     float *window; /* [texts,blocks,conv-1,C], the oldest row first */
     size_t blocks;
     struct delta_weights w;

@@ -145,7 +145,7 @@ choose_kept(const struct matrix *x, const struct effective *how, size_t r,
     for (size_t i = 0; x->mask != NULL && i < cols; i++) {
         const size_t from = i - i % how->of, at = r * cols + i;
         const unsigned bit = 1u << at % 8;
-        size_t before = 0; /* elements of the `of` that go before i */
+        size_t before = 0; /* numbers of the `of` that are kept before i */
 
         for (size_t k = from; k < from + how->of; k++)
             before += fabsf(p[k]) > fabsf(p[i]) ||

@@ -18,8 +18,8 @@
 /* Names of roundings, for options: none, int8, or a mixture (mixture.h). */
 extern const char *const rounding_names[];
 /* Set *how from the index `as` into rounding_names and a mask such as "2:4"
- * (NULL: none).  -1 (EX_USAGE): "--mask: ..."; a mask does not go with types
- * that effective_searches. */
+ * (NULL: none).  -1 (EX_USAGE): "--mask: ..."; a mask does not go with a
+ * rounding for which effective_searches. */
 int effective_parse(struct effective *how, int as, const char *mask,
     struct err *e);
 

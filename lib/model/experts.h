@@ -23,7 +23,7 @@ struct experts {
     float *z;            /* [tokens,E] logits of the router */
     uint32_t *id;        /* [tokens,k] chosen experts */
     float *w;            /* [tokens,k] their weights */
-    uint32_t *pair;      /* [tokens,k] number of each pair */
+    uint32_t *pair;      /* [tokens,k] each pair's place in the sorted order */
     uint32_t *token;     /* [tokens*k] token of each pair */
     size_t *at;          /* [E+1] first pair of each expert */
     float *xs;           /* [tokens*k,d] inputs of pairs, then their outputs */
@@ -43,7 +43,7 @@ struct experts {
 void experts_lay(struct experts *x, const struct config *c, size_t tokens,
     int backward, struct arena *a);
 
-/* A block and what computes it. */
+/* The experts of a block, and what computes with them. */
 struct expert_block {
     const struct weight *w; /* [W_N] */
     const float *shared;    /* [d] weight of the shared expert's gate; NULL:

@@ -36,7 +36,8 @@ expert_weights(const struct expert_job *j, int t, size_t e, size_t rows)
     return weight_f32(&w);
 }
 
-/* ds: gradients at the outputs of pairs, before weights */
+/* Set ds: for each pair the gradient at its token's `out`, which is not yet
+ * multiplied by the pair's weight. */
 static void
 spread_task(void *ctx, size_t task, size_t worker)
 {
@@ -50,7 +51,7 @@ spread_task(void *ctx, size_t task, size_t worker)
             x->d * sizeof(float));
 }
 
-/* A part of gate and up again. */
+/* Compute a part of gate and up again. */
 static void
 again_task(void *ctx, size_t task, size_t worker)
 {
@@ -88,8 +89,8 @@ dact_task(void *ctx, size_t task, size_t worker)
             x->dact + p.p0 * x->I + p.n0, x->I);
 }
 
-/* The gradients at a token's weights; gate and up become the gradients at
- * them, and act is multiplied by the pair's weight. */
+/* Compute the gradients at the weights of pairs.  gate and up become the
+ * gradients at them, and act is multiplied by the pair's weight. */
 static void
 unit_task(void *ctx, size_t task, size_t worker)
 {
@@ -186,7 +187,8 @@ grad_bias_task(void *ctx, size_t e, size_t worker)
     }
 }
 
-/* The gradients at the inputs of pairs, in ds, which is not needed again. */
+/* Compute the gradients at the inputs of pairs, in ds, which is not needed
+ * again. */
 static void
 dxs_task(void *ctx, size_t task, size_t worker)
 {
@@ -217,7 +219,8 @@ sequence_of(const struct expert_rows *r, size_t i)
     return s;
 }
 
-/* The gradients at logits and, with those of pairs, at the tokens' inputs. */
+/* Compute the gradients at the router's logits; add their part and that of the
+ * pairs to the gradients at the tokens' inputs. */
 static void
 inputs_task(void *ctx, size_t task, size_t worker)
 {

@@ -8,9 +8,9 @@
  * shared expert's output, if there is one; keep the router's logits in
  * a.route. */
 void experts_block_forward(struct run *u);
-/* Run the experts backward, some sequences at a time.  From g->ddown compute
- * g->dxn, which already has the gradient through the shared expert, if there is
- * one; set g->dz, and add the gradients of the experts. */
+/* Run the experts backward, some sequences at a time.  Add what follows from
+ * g->ddown to g->dxn, which already has the gradient through the shared expert,
+ * if there is one; set g->dz, and add the gradients of the experts. */
 void experts_block_backward(struct run *u);
 
 #endif

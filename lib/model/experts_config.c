@@ -37,7 +37,7 @@ static const struct expert_family {
         "moe_intermediate_size", NULL, 0, 0, 0, 1 },
 };
 
-/* NULL: c has no experts. */
+/* The entry of c's family; NULL: the family has no experts. */
 static const struct expert_family *
 expert_family(const struct config *c)
 {
@@ -47,7 +47,8 @@ expert_family(const struct config *c)
     return NULL;
 }
 
-/* Weights that are a softmax of the chosen logits have the sum 1 already. */
+/* How scores follow from logits.  ROUTER_CHOSEN: the weights are a softmax of
+ * the chosen logits, whose sum is 1. */
 static enum router_score
 score_of(const struct expert_family *f)
 {
@@ -102,7 +103,7 @@ put_number(json_t *j, const char *key, size_t n)
     json_object_set_new(j, key, json_integer((json_int_t)n));
 }
 
-/* Read groups of experts: all experts are one where topk_method is greedy. */
+/* Read groups of experts; with topk_method greedy there are none. */
 static int
 read_deepseek_groups(struct config *c, const json_t *j, struct err *e)
 {
@@ -136,8 +137,8 @@ read_deepseek_groups(struct config *c, const json_t *j, struct err *e)
     return 0;
 }
 
-/* Read what only these families have: shared experts, first blocks without
- * experts, a factor of weights, groups. */
+/* Read what only the families of DeepSeek have: shared experts, first blocks
+ * without experts, a factor of weights, groups. */
 static int
 read_deepseek(struct config *c, const json_t *j, struct err *e)
 {
@@ -161,7 +162,7 @@ read_deepseek(struct config *c, const json_t *j, struct err *e)
     return read_deepseek_groups(c, j, e);
 }
 
-/* Set these keys. */
+/* Set the keys that only the families of DeepSeek have. */
 static void
 put_deepseek(const struct config *c, json_t *j)
 {
@@ -186,7 +187,7 @@ put_deepseek(const struct config *c, json_t *j)
     put_number(j, "num_nextn_predict_layers", 0);
 }
 
-/* Check what no single number shows. */
+/* Check that a token does not use more experts than there are. */
 static int
 check_experts(const struct config *c, const char *count, struct err *e)
 {
@@ -211,7 +212,7 @@ experts_from_json(struct config *c, const json_t *j, struct err *e)
         .scale = 1 };
     c->expert_mlp = f->I;
     c->shared_mlp = f->shared_mlp;
-    /* either name of the number is read, as transformers does */
+    /* the number of experts has either name, as in transformers */
     if (js_size(j, "num_experts", 1, ROUTER_EXPERTS, &r->n, e) < 0 ||
         js_size(j, "num_local_experts", 1, ROUTER_EXPERTS, &r->n, e) < 0 ||
         js_size(j, "num_experts_per_tok", 1, ROUTER_USED, &r->k, e) < 0 ||

@@ -1,7 +1,5 @@
-/*
- * Experts in configurations and in the names of tensors.  The table here lists
- * how families of mixtures of experts differ.
- */
+/* Experts in configurations and in the names of tensors.  A table in
+ * experts_config.c lists how families of mixtures of experts differ. */
 #ifndef MODEL_EXPERTS_CONFIG_H
 #define MODEL_EXPERTS_CONFIG_H
 
@@ -17,9 +15,9 @@ int experts_from_json(struct config *c, const json_t *j, struct err *e);
 /* Set the keys about experts in j. */
 void experts_to_json(const struct config *c, json_t *j);
 
-/* Set what a GGUF does not say, as llama.cpp does for the family: whether
- * weights are divided by their sum.  -1 and *e: the sizes do not go
- * together. */
+/* Set what a GGUF does not say, as llama.cpp does for the family: how weights
+ * follow from logits, and whether they are divided by their sum.  -1 and *e:
+ * the sizes do not go together. */
 int experts_gguf_fixed(struct config *c, struct err *e);
 /* Refuse a mixture that a GGUF cannot describe. */
 int experts_check_gguf(const struct config *c, struct err *e);

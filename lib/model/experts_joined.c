@@ -14,7 +14,7 @@ joined_is(const struct config *c, int t)
             (t >= W_BIAS_GATE && t <= W_BIAS_DOWN));
 }
 
-/* Tensors that alternate in the stored tensor with tensor t. */
+/* How many tensors, t among them, alternate in the stored tensor. */
 static size_t
 joined_ways(int t)
 {
@@ -127,8 +127,8 @@ joined_split(const struct st_tensor *from, int t, size_t E, size_t in,
     return made;
 }
 
-/* A block of a GGUF: the scale, then bytes whose low halves are the first 16
- * numbers. */
+/* Repack 32 numbers as a block of a GGUF: the scale, then bytes whose low
+ * halves are the first 16 numbers. */
 static void
 repack_block(const unsigned char *from, unsigned char scale, unsigned char *to)
 {

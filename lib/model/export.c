@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 1 << 14 }; /* elements written at a time */
+enum { TILE = 1 << 14 }; /* most elements of a tile, but at least a row */
 
 void
 weight_narrow(enum dtype as, void *out, const float *x, size_t n)
@@ -74,8 +74,8 @@ read_rows(const struct tensor_out *p, size_t k, size_t n, size_t have, float *x)
         x[i] -= p->less;
 }
 
-/* Tiles of a tensor that are rounded at once: x and y have room for `tiles` of
- * them, each of `rows` rows. */
+/* Tiles of a tensor that are rounded at once, each of `rows` rows, the last one
+ * perhaps of fewer; x and y have room for all. */
 struct tiles {
     const struct model *m;
     const struct tensor_out *p;
@@ -299,7 +299,7 @@ write_config_file(const struct model *m, const char *file, const char *dtype,
     origin_write(m, j);
     if (m->compress)
         compressed_write(m, j);
-    if (dtype) { /* transformers 4, and 5 */
+    if (dtype) { /* names in transformers 4, and 5 */
         json_object_set_new(j, "torch_dtype", json_string(dtype));
         json_object_set_new(j, "dtype", json_string(dtype));
     }

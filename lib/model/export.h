@@ -28,16 +28,15 @@ struct export
 };
 int model_export(const struct model *m, const char *dir, enum dtype as,
     const char *tok_from, const struct export *how, struct err *e);
-/* Write one file of such a directory into an existing folder, for
- * checkpoints. */
+/* Write such a directory's config.json to `file`, for checkpoints. */
 int model_write_config(const struct model *m, const char *file, struct err *e);
 /* Write generation_config.json with the ids of BOS, EOS and padding.  A file
  * that is there already was copied with the tokenizer and stays. */
 int model_write_generation(const struct model *m, const char *file,
     struct err *e);
 
-/* Round n finite numbers to F32, F16, BF16 or a type of quant_encode; for these
- * n is a multiple of the block size. */
+/* Round n finite numbers to F32, F16, BF16 or a type of quant_encode, of whose
+ * block size n is then a multiple. */
 void weight_narrow(enum dtype as, void *out, const float *x, size_t n);
 /* Write the rows of one tensor as type `as`, padded with zeros to its shape;
  * pool NULL: this thread alone.  Rows are whole blocks of a quantised type.

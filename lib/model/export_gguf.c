@@ -38,7 +38,7 @@ any_window(const struct config *c)
     return 0;
 }
 
-/* Has a GGUF of the family a window? */
+/* Do GGUFs of the family have the key of a window? */
 static int
 says_window(const struct family *f)
 {
@@ -136,7 +136,8 @@ put_rope(struct gguf_out *o, const struct config *c)
     }
     if (!longer)
         return;
-    /* llama.cpp assumes mscale 1, and only in a Ministral 3 mscale_all_dim */
+    /* llama.cpp takes mscale to be 1, and mscale_all_dim to be 0 except in a
+     * Ministral 3 */
     plain.rope_mscale = 1;
     plain.rope_scale = c->rope == ROPE_YARN ? 0 : 1;
     if (family_of(c)->bit != FAMILY_MINISTRAL3)
@@ -281,12 +282,12 @@ release_divisors(struct divisors *v)
     free(v->x[1]);
 }
 
-/* Type of a tensor in the file: vectors stay F32, as llama.cpp needs them. */
+/* Type of a tensor in the file.  As in llama.cpp, vectors, routers, gates of
+ * shared experts, convolutions and biases stay F32. */
 static enum dtype
 type_of(const struct model *m, const struct gguf_how *how,
     const struct tensor_out *p)
 {
-    /* llama.cpp never rounds the router either */
     return p->ndim == 1 || p->matrix == W_ROUTER ||
             p->matrix == W_SHARED_GATE || p->matrix == W_DELTA_CONV ||
             block_is_bias(p->matrix)

@@ -233,14 +233,14 @@ enum dim {
     MLP,
     EXPERTS,        /* rows of the router */
     EXPERT_MLP,     /* channels of an expert */
-    EXPERT_ROWS,    /* of all experts' gates */
-    EXPERT_OUTPUTS, /* of all experts' downs */
+    EXPERT_ROWS,    /* rows of all experts' gates */
+    EXPERT_OUTPUTS, /* rows of all experts' downs */
     SINGLE,         /* the one row of a matrix */
     DELTA_MIX,      /* numbers that the convolution mixes */
-    DELTA_VALUES,   /* of all value heads */
+    DELTA_VALUES,   /* numbers of all value heads */
     DELTA_HEADS,    /* value heads */
     DELTA_HEAD,     /* numbers of a value head */
-    DELTA_TAPS,     /* of the convolution */
+    DELTA_TAPS,     /* taps of the convolution */
     HEADS,          /* query heads */
     VALUES,         /* numbers of all heads' outputs */
     MLA_Q,          /* width of the latent of queries */

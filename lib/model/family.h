@@ -1,8 +1,6 @@
-/*
- * Families of models.  All share one forward and one backward pass; a family is
- * a line in the table here, in that of a block's tensors, and in that of
- * config.json's keys (config_keys.c).
- */
+/* Families of models.  All share one forward and one backward pass.  A family
+ * is an entry of the table in family.c; config_keys.c says which keys of
+ * config.json it knows. */
 #ifndef MODEL_FAMILY_H
 #define MODEL_FAMILY_H
 
@@ -88,7 +86,8 @@ const struct family *family_of(const struct config *c);
 const char *family_names(int gguf);
 
 /* The number to add to the values of vector t (-1: the final norm) as Hugging
- * Face stores them: 1 for a Gemma's norms, else 0. */
+ * Face stores them: 1 for norms that are stored minus 1 (`gemma`, `minus_one`),
+ * else 0. */
 float family_norm_add(const struct config *c, int t);
 
 /* Logical rows and columns of tensor t of a block of shape b (NULL: the whole
@@ -120,8 +119,8 @@ int block_is_attention(int t);
 /* Is tensor t one of the gated delta rule's?  Of latent attention's? */
 int block_is_delta(int t);
 int block_is_latent(int t);
-/* Is tensor t the router, its shift, the experts', one of their biases, or the
- * gate of the shared expert? */
+/* Is tensor t of the router, of the experts, or the shared expert's gate?
+ * Biases count, too. */
 int block_is_of_experts(int t);
 
 #endif

@@ -4,8 +4,8 @@
  * are the blocks, L the embedding, L+2 the head (L if it is tied).  The final
  * norm, L+1, is always there.
  *
- * Functions that walk over a model ask themselves: fwd_embed, fwd_block, logits
- * and scores, bwd_forward, bwd_backward, weights_write.  Any other
+ * Functions that walk over a model fetch its groups: fwd_embed, fwd_block,
+ * logits and scores, bwd_forward, bwd_backward, weights_write.  Any other
  * reader, such as training's losses for the head, calls the functions below.
  * Generation (kv_new) needs all weights at once.
  *

@@ -416,7 +416,8 @@ attend(void *ctx, size_t task, size_t worker)
     const double t = profile_begin();
     const struct attn a = attention_of(u, b);
 
-    /* the longest rows first, so that no thread ends with one */
+    /* the last queries, which attend to the most tokens, come first, so that no
+     * thread ends with them */
     if (u->group == NULL || u->group[g] != 0.0f)
         attn_fwd(&a, g, qt, u->f->scratch[worker]);
     if (u->group != NULL)

@@ -23,16 +23,18 @@ struct run {
                                            * attends to, as in struct rows and
                                            * fwd_stems; stem may be NULL */
     const float *cs;       /* [T,rotary] angles of this block; NULL: no RoPE */
-    const float *cs_piece; /* [B,T,rotary] of each token, in place of cs; or
-                            * NULL */
+    const float *cs_piece; /* [B,T,rotary] angles of each token, in place of cs;
+                            * or NULL */
     struct acts a;
     float *act;     /* [B,Tp,mlp]; may be a.gate */
     const float *x; /* [B,T,d] */
     float *y;
-    int in, nin, out; /* the tensors whose products are rows of a.qkv: the first
-                       * one, and how many; the tensor of the output */
+    int in, nin, out;   /* in, nin: the first of the tensors whose products are
+                       * rows of a.qkv, and their number; out: the tensor of the
+                       * output */
     const float *mixed; /* [B,Tp,att_width] input of `out` */
-    int attn, mlp;      /* does the block have attention or the like, an MLP? */
+    int attn, mlp;      /* 1: the block has attention or the gated delta rule;
+                         * 1: it has an MLP or experts */
     const float *group; /* [KV] factors of groups (struct fwd_part), or NULL */
     const float *scale; /* [mlp] factors of channels, or NULL */
     const struct dropout *drop; /* dropout of adapters' inputs, or NULL */

@@ -39,9 +39,9 @@ size_t part_count(size_t N, size_t K);
 
 /* Activations of a block, for B sequences. */
 struct acts {
-    float *qkv;       /* [B,Tp,qkv_width] q, k (both rotated), v, gates of the
-                       * outputs; H, KV, mlp: of the block.  With the gated
-                       * delta rule [B,Tp,delta_raw] */
+    float *qkv;       /* [B,Tp,raw_width] q, k (both rotated), v, gates of the
+                       * outputs, or the products of the gated delta rule; here
+                       * H, KV, mlp are the block's */
     float *raw;       /* [B,Tp,(H+KV)D] q, k before their norms, for the
                        * backward pass; NULL: forward only, or no such norms */
     float *att;       /* [B,Tp,att_width] outputs of heads, before gates */
@@ -50,7 +50,7 @@ struct acts {
                        * or no such norms */
     float *route;     /* [B,Tp,E] logits of the router, for the backward pass;
                        * NULL: forward only, or no experts */
-    float *lse;       /* [B,H,Tp] */
+    float *lse;       /* [B,H,Tp] log-sum-exps of scores */
     float *x2;        /* [B,T,d] after attention's residual */
     float *gate, *up; /* [B,Tp,mlp] */
     float *low;       /* [B,Tp,low_width] scale A x of the block's adapters

@@ -221,8 +221,8 @@ struct kv_rowjob {
     struct kvcache *k;
     const float *add;  /* weight of the norm of `out` before it is added; NULL:
                         * none */
-    const float *norm; /* weight of the norm of the sum; NULL: none */
-    int sum;           /* 1: x += out, and that is all; 0: xn = norm(x) */
+    const float *norm; /* weight of the norm that makes xn; NULL: none */
+    int sum;           /* 1: x += out; 0: xn = norm(x) */
     const float *bias; /* added to `out` first; NULL: none */
 };
 
@@ -365,7 +365,8 @@ latent_out_task(void *ctx, size_t task, size_t worker)
         mla_outputs(&j->k->mla, c, j->H, t, j->k->att + t * j->H * c->D);
 }
 
-/* Set the rows of k->qkv that att_task reads, from xn by latents. */
+/* From xn compute latents, and from them queries (in k->qkv) and keys and
+ * values (in k->mla.wide), which keep_task puts into the rows of k->qkv. */
 static void
 kv_latents(struct kvcache *k, const struct weight *w, struct attjob *att)
 {

@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The logits of a round of rows are kept: of DRAFT_ROWS rows, or of as many
- * more as DRAFT_LOGITS numbers for each model hold. */
+/* Rows of a round whose logits head_score_draft keeps: DRAFT_ROWS, or more if
+ * DRAFT_LOGITS numbers for each model hold their logits (draft_rows). */
 enum { DRAFT_ROWS = 2 * HEAD_SMALL, DRAFT_LOGITS = 1 << 24 };
 
 /* Results of a slice for a row of one model.  max, top: the largest logit and
