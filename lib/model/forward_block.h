@@ -29,9 +29,8 @@ struct run {
     float *act;     /* [B,Tp,mlp]; may be a.gate */
     const float *x; /* [B,T,d] */
     float *y;
-    int in, nin, out;   /* in, nin: the first of the tensors whose products are
-                       * rows of a.qkv, and their number; out: the tensor of the
-                       * output */
+    int in, nin, out;   /* in..in+nin-1: tensors whose products make rows of
+                         * a.qkv; out: the tensor of the output */
     const float *mixed; /* [B,Tp,att_width] input of `out` */
     int attn, mlp;      /* 1: the block has attention or the gated delta rule;
                          * 1: it has an MLP or experts */

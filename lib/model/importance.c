@@ -168,7 +168,8 @@ static const struct reader {
 } readers[] = { { W_Q, "attn" }, { W_K, "attn" }, { W_V, "attn" }, { W_O, "o" },
     { W_GATE, "mlp" }, { W_UP, "mlp" }, { W_DOWN, "down" } };
 
-/* Add up the sums of squares of both classes of tokens: prune-profile(1). */
+/* Set a matrix's importance from a profile: the sums of squares of both classes
+ * of tokens, divided by the number of tokens (prune-profile(1)). */
 static int
 take_profile(struct importance *p, const struct model *m, size_t block,
     const struct reader *by, const struct st *st, double tokens, struct err *e)

@@ -1,4 +1,4 @@
-/* A generation cache and products of its rows: shared by forward_kv.c and
+/* A cache of generation, and products with its rows: shared by forward_kv.c and
  * kv_products.c. */
 #ifndef MODEL_KV_IMPL_H
 #define MODEL_KV_IMPL_H
@@ -8,17 +8,18 @@
 #include "model/forward_kv.h"
 #include "model/kv_pages.h"
 
-/* KV_TILE: tokens in a tile.  KV_PART: rows of a weight in a task.  KV_ROWS:
- * tokens in a task that goes row by row.  KV_PAD: floats after a widened row;
- * without them, rows of 6 KiB fall into the same lines of the first-level
- * cache. */
+/* KV_TILE: tokens in a tile.  KV_PART: rows of a weight that are widened at
+ * once.  KV_ROWS: tokens in a task that goes row by row.  KV_PAD: floats after
+ * a widened row; without them, rows of 6 KiB fall into the same lines of the
+ * first-level cache. */
 enum { KV_TILE = 256, KV_PART = 32, KV_ROWS = 16, KV_PAD = 16 };
 
 /* A token in a tile. */
 struct kv_row {
     size_t text, pos; /* its text, its position there */
     float *state;     /* [d] out: its final state; NULL: not wanted */
-    float *last;      /* the same once more, if its logits are wanted */
+    float *last;      /* [d] out: its final state once more, if its logits are
+                       * wanted; else NULL */
 };
 
 /* Neighbours in a tile that are tokens of one page. */
@@ -50,7 +51,7 @@ struct kvcache {
     float *gate, *up;       /* [KV_TILE,mlp] */
     struct experts experts; /* for a tile */
     size_t *each;           /* [KV_TILE] 0, 1, ... */
-    float *low;             /* [KV_TILE,low_widest] of adapters */
+    float *low;             /* [KV_TILE,low_widest] scale A x of adapters */
     float *cs, *cs_local;   /* [longest,rotary] angles, as in struct fwd */
     float **scratch;        /* [threads] scratch of attention */
     float **wide;           /* [threads] KV_PART widened rows, or a panel */
@@ -65,11 +66,13 @@ struct matjob {
     float *y;
     size_t n, ldy, part;
     float cap;  /* of the products, as in struct config; 0: none */
-    float *low; /* [n,rank] scale A x of w's adapter, set by the begin */
+    float *low; /* [n,rank] scale A x of w's adapter, set by
+                 * kv_begin_products */
 };
 
 size_t kv_parts(const struct matjob *j);
-/* Begin the products of one x with n weights. */
+/* Get ready for the products of one x with n weights: choose parts, round x for
+ * products in integers, and compute scale A x of adapters. */
 void kv_begin_products(struct kvcache *k, struct matjob *j, size_t n);
 /* Multiply one x by n weights. */
 void multiply_kv(struct kvcache *k, struct matjob *j, size_t n);

@@ -48,15 +48,17 @@ exact_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
         0.0);
 }
 
-/* Does gemm_nt read the weight itself, for many rows of x?  It prefetches the
- * rows of a part, which then should be long. */
+/* Is the weight fp32 and are there many rows of x, so that gemm_nt reads the
+ * weight where it lies?  Then parts should be long, as gemm_nt prefetches their
+ * rows. */
 static int
 whole_parts(const struct matjob *j)
 {
     return j->n > DOTS_MOST && weight_f32(j->w) != NULL;
 }
 
-/* Compute the products with n rows of such a weight, from r0 on. */
+/* Compute the products with n rows, from r0 on, of a weight for which
+ * whole_parts is 1. */
 static void
 whole_part(const struct matjob *j, size_t r0, size_t n)
 {
@@ -101,8 +103,8 @@ part_rows(const struct matjob *j, size_t r0)
     return r0 + j->part <= j->w->rows ? j->part : j->w->rows - r0;
 }
 
-/* Multiply one x by several weights in turn; a weight without rows ends the
- * list. */
+/* Pool task of multiply_kv; ctx: the jobs.  The tasks of each job follow those
+ * of the one before. */
 static void
 mat_task(void *ctx, size_t task, size_t worker)
 {
@@ -142,8 +144,8 @@ round_task(void *ctx, size_t task, size_t worker)
             j->x + t * K, K);
 }
 
-/* Choose the rows of a task of products with `rows` rows: some tasks for each
- * thread, each a multiple of `step`, and not too small for its cost. */
+/* Choose the rows of a task, for `rows` rows in all: a multiple of `step`, so
+ * that a thread has about EACH tasks; at least 2 steps, else at most `most`. */
 static size_t
 task_size(const struct kvcache *k, size_t rows, size_t step, size_t most)
 {

@@ -25,7 +25,7 @@ struct mixture {
     } where;
 };
 
-/* NULL: no mixture has the name. */
+/* The mixture of that name; NULL: there is none. */
 const struct mixture *mixture_of(const char *name);
 /* Mixture i, in the order of precision; NULL: there are not so many. */
 const struct mixture *mixture_at(size_t i);

@@ -17,7 +17,7 @@ first_query(const struct run *u)
     return &u->b->w[u->f->m->c.mla.q_rank > 0 ? W_MLA_QA : W_Q];
 }
 
-/* Latents; queries, if they have no latent. */
+/* Compute a part of the latents and, if they have no latent, of the queries. */
 static void
 do_latents(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -43,7 +43,8 @@ do_latent_norms(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
             mla_norm(&u->f->mla, &u->f->m->c, u->vec, b * u->c.Tp + t);
 }
 
-/* Keys and values of heads, and queries from their latents. */
+/* Compute a part of keys and values of heads, and of queries that have
+ * latents. */
 static void
 do_widen(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -57,7 +58,7 @@ do_widen(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
             worker, u->a.qkv, u->qkv);
 }
 
-/* Rows of attention, turned; rows of padding are zero. */
+/* Make rows of attention, and turn them; rows of padding are zero. */
 static void
 do_heads(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {

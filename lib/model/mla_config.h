@@ -7,9 +7,11 @@
 /* Read the keys, and set D, KV and rotary, if c is of a family with latent
  * attention; before RoPE is read.  -1 and *e: a size is wrong. */
 int mla_from_json(struct config *c, const json_t *j, struct err *e);
-/* Set these keys; head_dim is what transformers makes of it, `rope`. */
+/* Set the keys of latent attention in j; head_dim is `rope`, as in
+ * transformers. */
 void mla_to_json(const struct config *c, json_t *j);
-/* Refuse, after RoPE has been read, numbers of it that are not implemented. */
+/* Refuse scalings of RoPE that are not implemented for latent attention; call
+ * it after c's RoPE has been read. */
 int mla_check_rope(const struct config *c, const json_t *j, struct err *e);
 
 #endif

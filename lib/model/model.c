@@ -140,7 +140,7 @@ model_head_hash(const struct model *m, char out[33])
     end_hash(h, m, out);
 }
 
-/* Hash a matrix's change. */
+/* Hash the adapter's change of a matrix. */
 static void
 hash_low(XXH3_state_t *h, const struct weight *w)
 {

@@ -14,15 +14,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The tensors of a block, in this order everywhere.  All families have the
- * first nine.  Some have biases of Q, K and V, norms of each head of Q and K,
- * or norms of the outputs of attention and MLP.  A block with experts has a
- * router and the experts' matrices, one expert after another; gate, up and down
- * are then a shared expert's, which may have a gate.  gpt-oss has a bias of
- * each product, with a row for each expert, and a sink for each query head.  A
- * block with the gated delta rule (delta.h) has W_DELTA_... in place of
- * attention.  With latent attention (mla.h), W_MLA_... give Q, K and V; W_Q is
- * there if queries have no latent. */
+/* The tensors of a block, in this order everywhere.  Most families have the
+ * first nine; OLMo 2 and 3 have no W_NORM1 and W_NORM2, and DeepSeek has no W_K
+ * and W_V.  Some have biases of Q, K and V, norms of Q and K, or norms of the
+ * outputs of attention and MLP.  A block with experts has a router and the
+ * experts' matrices, one expert after another; gate, up and down are then a
+ * shared expert's, which may have a gate.  gpt-oss has a bias of each product
+ * (those of experts have a row for each expert), and a sink for each query
+ * head.  A block with the gated delta rule (delta.h) has W_DELTA_... in place
+ * of attention.  With latent attention (mla.h), W_MLA_... give Q, K and V; W_Q
+ * is there if queries have no latent. */
 enum {
     W_NORM1,
     W_Q,

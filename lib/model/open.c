@@ -237,7 +237,7 @@ check_padding(struct model *m, const struct block *b, int t,
 }
 
 /* Point w to the rows of tensor t of a block of that shape in the stored tensor
- * that has them; as point_tensor. */
+ * that has them.  Results are those of point_tensor. */
 static int
 point_stored(struct model *m, struct model_source *s, size_t i, int t,
     const struct block_shape *shape, struct weight *w, struct err *e)
@@ -331,7 +331,7 @@ split_joined(struct model_source *s, char *name, size_t size, int t,
     return NULL;
 }
 
-/* Make w tensor t of block i, which a stored tensor has with others. */
+/* Make w tensor t of block i, which lies with others in one stored tensor. */
 static int
 make_joined(struct model *m, struct model_source *s, size_t i, int t,
     const struct block_shape *shape, struct weight *w, struct err *e)

@@ -198,7 +198,8 @@ read_long_rope(struct config *c, struct keys *g, double factor, struct err *e)
     return 0;
 }
 
-/* Set the kind of rope.scaling.type, and the factor to 0 if it has none. */
+/* Set c->rope if rope.scaling.type, or a tensor, means longrope or yarn; else
+ * set *factor to 0 if there is no scaling. */
 static int
 read_gguf_kind(struct config *c, struct keys *g, double *factor, struct err *e)
 {
@@ -279,9 +280,9 @@ enum {
         FAMILY_OLMOE | FAMILY_GPT_OSS
 };
 
-/* The keys of the architecture in three lists: keys that are read, keys that
- * change nothing, and keys of which one value is implemented.  Any other key is
- * refused by name, as in config_keys.c. */
+/* The keys of the architecture that are known: they are read, or change
+ * nothing, or have one value that is implemented.  Any other key is refused by
+ * name, as in config_keys.c. */
 enum {
     WINDOWED = FAMILY_GEMMA2 | FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_GPT_OSS
 };
@@ -478,7 +479,7 @@ read_family(struct keys *k, struct config *c, struct err *e)
     if (k->f->bit == FAMILY_OLMO2 &&
         gguf_kv(k->g, gguf_key(k, "attention.sliding_window")))
         k->f = family_named("olmo3");
-    /* llama.cpp has one architecture for both */
+    /* llama.cpp has one architecture for Llama and Mixtral */
     if (k->f->bit == FAMILY_LLAMA &&
         get_size(k, "expert_count", 0, ROUTER_EXPERTS, &experts, e) < 0)
         return -1;
@@ -577,7 +578,8 @@ is_further(const struct config *c, const char *name)
         i >= c->L;
 }
 
-/* Take the tensors of block i; one of several tensors is cut into them. */
+/* Take the tensors of block i.  A stored tensor that holds several is cut into
+ * them. */
 static int
 take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
 {

@@ -17,8 +17,8 @@ struct packed {
     struct arena arena;        /* strips */
 };
 
-/* The type whose product w can have; QUANT_N: none.  experts: w is a matrix of
- * experts or their router. */
+/* The type of w in products in integers; QUANT_N: there is no such product.
+ * experts: w is a matrix of experts or their router. */
 static enum kern_quant
 packed_type(const struct weight *w, int experts)
 {

@@ -44,8 +44,8 @@ random_vectors(struct arena *a, size_t rows, size_t n, float add, int bias)
     };
 }
 
-/* A vector of the gated delta rule, as transformers begins them: taps, decays
- * at random, and what is added before softplus. */
+/* A vector of the gated delta rule, as transformers begins it: taps and decays
+ * are random, all others are 1. */
 static struct weight
 random_delta(struct arena *a, int t, size_t n, uint64_t key)
 {

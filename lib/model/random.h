@@ -8,9 +8,10 @@
 /*
  * Make a model of configuration c.  b [L]: the blocks' shapes; NULL: all are
  * whole.
- *   matrices: normal(0, c->init_range); O and DOWN divided by sqrt(2 L), as in
- *             GPT-2
- *   norms: 1; biases: 0
+ *   matrices: normal(0, c->init_range); W_O, W_DOWN, W_EXPERT_DOWN and
+ *             W_DELTA_OUT divided by sqrt(2 L), as in GPT-2
+ *   norms: 1; biases and sinks: 0
+ *   vectors of the gated delta rule: as transformers begins them
  * The values depend on c, b and seed alone.  Weights lie in *a, which the
  * caller releases after model_random_free.
  */

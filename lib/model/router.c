@@ -43,7 +43,7 @@ router_scores(const struct router *r, const float *z, double *p)
         p[i] = 1 / (1 + exp(-(double)z[i]));
 }
 
-/* How good a group of n experts is. */
+/* The score of a group of n experts. */
 static double
 group_key(enum router_group how, const double *key, size_t n)
 {

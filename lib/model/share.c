@@ -11,7 +11,7 @@ enum { TILE = 64 }; /* rows copied at a time */
 /* A rank's part of a block. */
 struct cutting {
     const struct model *m;
-    struct arena *a; /* of the copies; while planning bytes are only counted */
+    struct arena *a; /* for the copies; while planning bytes are only counted */
     size_t rank, n;
     size_t split;  /* parts that a KV group's query heads are split into; below,
                     * each part counts as a group */

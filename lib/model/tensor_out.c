@@ -113,8 +113,8 @@ block_tensor(const struct model *m, const struct tensor_place *at,
     }
 }
 
-/* The same for another tensor than a block's: 0 the embedding, 1 the final
- * norm, 2 the head. */
+/* Set the members of *p for a tensor outside of blocks: 0 the embedding, 1 the
+ * final norm, 2 the head. */
 static void
 other_tensor(const struct model *m, size_t i, struct tensor_out *p)
 {

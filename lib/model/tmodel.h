@@ -45,8 +45,8 @@ struct group {
                                * each weight, the lowest of a byte first; else
                                * NULL.  0: the weight is zero and stays zero;
                                * with effective.of: it is zero in e */
-    uint64_t frozen; /* W_BIT of a block's tensors that tmodel_freeze found; of
-                      * another group 1: the tensor */
+    uint64_t frozen; /* W_BIT of a block's tensors that tmodel_freeze froze; in
+                      * another group 1: its tensor is frozen */
 };
 
 /* How effective weights are made (effective.h).
@@ -66,10 +66,10 @@ struct effective {
 struct adapter;
 struct tmodel {
     struct model m;          /* its weights are views into the groups */
-    struct adapter *adapter; /* NULL, or what is trained instead of m's weights:
-                              * these are as stored, a block's group has its
-                              * numbers of the adapter, other groups are
-                              * empty */
+    struct adapter *adapter; /* NULL, or the adapter that is trained instead of
+                              * m's weights: these are as stored, a block's
+                              * group has its numbers of the adapter, other
+                              * groups are empty */
     struct group *group;     /* [L+3] */
     size_t ngroup, nparam;
     struct share share;
@@ -88,8 +88,8 @@ struct tmodel {
     struct arena arena;
 };
 /* Can models of this configuration be trained?  -1 (EX_USAGE) and *e, which
- * begins with name: they have no backward pass.  The functions tmodel_init...
- * fail in the same way. */
+ * begins with name: they have no backward pass.  tmodel_init, _as, _share and
+ * _stages fail in the same way. */
 int tmodel_check(const struct config *c, const char *name, struct err *e);
 /* Copy a model, widened to fp32, into one arena of parameters and gradients.
  * grads of tmodel_init_as:
@@ -113,9 +113,11 @@ void tmodel_init_adapter(struct tmodel *t, const struct model *from,
 /* The Hugging Face name of tensor t of a block, or of the tensor of group L
  * (embedding), L + 1 (last norm) or L + 2 (head).  Free it. */
 char *tmodel_name(const struct config *c, size_t group, int t);
-/* Compute no gradients of tensors for whose Hugging Face names rate is 0,
- * except tensors of experts.  The gradients of these tensors stay zero, and all
- * others have the same bits as without the call.  t has no adapter. */
+/* Compute no gradients of matrices (embedding and head among them) for whose
+ * Hugging Face names rate is 0, nor of the first blocks if the embedding and
+ * all of their tensors have rate 0 (`lowest`).  Vectors and experts of other
+ * blocks get gradients all the same.  Gradients of other tensors have the same
+ * bits as without the call.  t has no adapter. */
 void tmodel_freeze(struct tmodel *t,
     double (*rate)(const void *ctx, const char *name), const void *ctx);
 int tmodel_has(const struct tmodel *t, size_t group);

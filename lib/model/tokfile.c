@@ -47,7 +47,7 @@ is_tekken_path(const char *path)
     return strcmp(base_name(path), "tekken.json") == 0;
 }
 
-/* Parse p[n], the content of the file path, as JSON; strings in a tekken.json
+/* Parse p[n], the content of the file `path`, as JSON; strings in a tekken.json
  * may contain NUL. */
 static json_t *
 parse_member(const char *path, const char *p, size_t n, struct err *e)

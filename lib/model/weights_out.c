@@ -235,7 +235,8 @@ remove_there(const char *path, struct err *e)
                                                : 0;
 }
 
-/* Remove the shards that are not of `n`; n 1: all. */
+/* Remove shards of exports with another number of shards than n; n 1: all
+ * shards. */
 static int
 remove_shards(const char *dir, size_t n, struct err *e)
 {
