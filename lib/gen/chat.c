@@ -14,7 +14,7 @@
 struct chat {
     struct jinja *plain, *tools; /* tools: NULL if it has no template of its
                                   * own */
-    char *text;                  /* of `plain` */
+    char *text;                  /* the text of `plain` */
     json_t *special;             /* texts of special tokens, by names such as
                                   * bos_token */
     int takes_parts;             /* contents may be lists of parts */
@@ -201,8 +201,8 @@ joined_parts(const json_t *content, struct err *e)
     return text;
 }
 
-/* Give a message's reasoning the name that templates read, in place of older
- * names. */
+/* Give a message's reasoning both names that templates read: reasoning_content
+ * and thinking. */
 static void
 name_reasoning(json_t *message)
 {

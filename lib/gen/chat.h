@@ -47,7 +47,8 @@ struct chat_options {
  * Render a list of messages {role, content, ...} into *out, which the caller
  * releases, also after an error.  Members that are null are left out.  A
  * content may be a list of {type: "text", text}: if the template takes texts
- * only, these are joined by newlines.  Threads may render at a time.
+ * only, these are joined by newlines.  Several threads may render at the same
+ * time.
  * 0; -1 and *e (EX_INPUT): messages is no such list; or the template refuses
  * it, and says why.
  */

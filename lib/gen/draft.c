@@ -13,8 +13,8 @@ struct draft {
     struct kv_more *more;  /* [texts] */
     struct gen_text **who; /* [texts] texts that get another guess */
     size_t n;              /* their number */
-    size_t row, rows;      /* the engine's rows of logits that `states` belongs
-                            * to */
+    size_t row, rows;      /* the first of the engine's rows of logits to which
+                            * `states` belong, and their number */
 };
 
 struct draft *

@@ -13,11 +13,13 @@ struct draft *draft_new(const struct gen_engine *g);
 void draft_free(struct draft *d);
 size_t draft_bytes(const struct gen_engine *g);
 /* For each running text whose row is GEN_DRAFT_ROW: push `guesses` guessed
- * tokens to its ids, fewer if the draft's logits are not finite or its cache,
- * which has as many pages as the engine's but shares none, is full; set
- * `guesses`, `feed`, `states`, and `row`, from number `row` on. */
+ * tokens to its ids, or fewer if the draft's logits are not finite or its cache
+ * is full (it has as many pages as the engine's, but texts share none); set
+ * `guesses`, `feed`, `states` and `row`.  row: the first number for these
+ * rows. */
 void draft_guess(struct gen_engine *g, size_t row);
-/* Compute the logits of these texts from their states. */
+/* Compute the logits of the texts that draft_guess gave rows, from their
+ * states. */
 void draft_logits(struct gen_engine *g);
 /* Let the caches forget the guesses of this step that a text did not get. */
 void draft_forget(struct gen_engine *g, const struct gen_text *t);

@@ -30,7 +30,8 @@ struct gen_text {
                    * text's further pages are not added */
     /* in a step: */
     size_t feed;    /* tokens to compute */
-    size_t guesses; /* of these the draft guesses; ids ends with them */
+    size_t guesses; /* how many of these the draft guessed; ids ends with
+                     * them */
     float *states;  /* [feed,d] their final states; NULL: not wanted */
     size_t row;     /* row of logits that gives the next token after the text's
                      * last token, before any guess, or GEN_NO_ROW; the rows

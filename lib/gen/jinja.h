@@ -47,8 +47,8 @@ int jinja_marks(const struct jinja *t);
 /*
  * Render a template with the members of the object `variables`.  *now is the
  * time that strftime_now formats; NULL: that function is not defined.  *out is
- * overwritten; the caller releases it, also after an error.  Threads may render
- * one template at a time.
+ * overwritten; the caller releases it, also after an error.  Several threads
+ * may render a template at the same time.
  * 0; -1 and *e (EX_INPUT): "line N: why".  If the template itself refuses the
  * variables, by raise_exception, the text is its own.
  */

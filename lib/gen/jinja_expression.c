@@ -59,7 +59,7 @@ read_escape(const char *s, size_t n, struct buf *b)
     return 1 + digits;
 }
 
-/* Add the text of the string token that is next to *b. */
+/* Append to *b the text of the next token, a string. */
 static int
 unescape_string(struct jparse *p, struct buf *b)
 {

@@ -47,7 +47,8 @@ filter_length(struct jrun *r, const struct jval *v, struct jval *out)
     }
 }
 
-/* Member `path` (a.b or an index) of v, as jinja2's attribute= finds it. */
+/* Member `path` of v, for jinja2's attribute=.  Only a single name is known
+ * here: a path a.b and an index are refused. */
 static int
 attribute_of(struct jrun *r, const struct jval *v, const struct jval *path,
     struct jval *out)

@@ -52,7 +52,7 @@ struct jdict {
     struct jval *v;
     size_t n, cap;
 };
-/* Iteration at < list.n of a loop. */
+/* A loop over a list: now at its element `at` < list.n. */
 struct jloop {
     struct jlist list;
     size_t at;

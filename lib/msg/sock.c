@@ -457,7 +457,7 @@ is_loopback(const struct place *p)
         : memcmp(&v6.sin6_addr, &in6addr_loopback, sizeof v6.sin6_addr) == 0;
 }
 
-/* If other machines can connect, note which users may. */
+/* If other machines can connect, note who is let in. */
 static void
 note_open_port(const struct place *p, const struct addr *a)
 {

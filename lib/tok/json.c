@@ -488,7 +488,8 @@ mistral_regex(struct tokenizer *t, const json_t *config, struct err *e)
     return 0;
 }
 
-/* Read everything but the model. */
+/* Read what needs the ids of the vocabulary: added tokens, post-processor,
+ * decoder; and choose Mistral's pattern. */
 static int
 load_rest(struct tokenizer *t, const struct tok_source *src,
     const struct names *names, struct err *e)

@@ -19,11 +19,9 @@
 #define QUEUE_RANKS (UINT32_MAX >> 5) /* most merges whose keys fit */
 _Static_assert(CACHE_BYTES + 1 <= QUEUE_SYMBOLS, "symbols of a piece");
 
-/*
- * A piece that is being merged.  key[i] = rank << 5 | i, where rank is of the
- * merge of symbol i with the next symbol; this merge gives the id to[i].
- * So the smallest key is the next merge: the lowest rank, leftmost.
- */
+/* A piece that is being merged.  key[i] = rank << 5 | i, where rank is that of
+ * the merge of symbol i with the next symbol; the merge gives the id to[i]. So
+ * the smallest key is the next merge: the lowest rank, leftmost. */
 struct merge_job {
     uint32_t key[QUEUE_SYMBOLS], to[QUEUE_SYMBOLS], id[QUEUE_SYMBOLS];
     uint32_t n;     /* symbols before merging */
@@ -34,7 +32,8 @@ struct merge_job {
     uint32_t at[2];
     const uint64_t *line[2];
     uint64_t want[2];
-    uint64_t hash; /* ids of the piece, if a whole piece may be a token */
+    uint64_t hash; /* vocab_hash of the piece, if a whole piece may be a
+                    * token */
     size_t hole;   /* offset of the hole, n ids, in the output */
     struct cache_at place;
     /* for a window of a long piece (window.c): */

@@ -48,7 +48,7 @@ SCAN_NAME(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
     }
 }
 
-/* Mask of the bytes that UTF-8 does not allow after the three bytes before each
+/* Mask of the bytes that UTF-8 does not allow after the three bytes before them
  * (Unicode 16, table 3-7). */
 static inline uint64_t
 wrong(const unsigned char *p)

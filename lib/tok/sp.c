@@ -368,7 +368,7 @@ unknown_is_free(const struct tokenizer *t)
     return inert && all;
 }
 
-/* Do the normalizer and the pre-tokenizer no more than sp_text does? */
+/* Do normalizer and pre-tokenizer only what sp_text does, too? */
 static int
 only_marks(const struct tokenizer *t)
 {

@@ -15,7 +15,7 @@ enum split {
     SPLIT_TEKKEN,      /* Mistral: words by case, numbers of 1 digit */
     SPLIT_O200K,       /* GPT-4o, Llama 4: as TEKKEN, but words keep
                         * their 's, and numbers have up to 3 digits */
-    SPLIT_DEEPSEEK,    /* DeepSeek-V3: numbers, Chinese, then all */
+    SPLIT_DEEPSEEK,    /* DeepSeek-V3: see split_deepseek.c */
     SPLIT_QWEN35       /* Qwen 3.5: as Qwen 2, marks count as letters */
 };
 

@@ -100,7 +100,8 @@ end_of_punct(const struct segment *s, const unsigned char *p)
 }
 
 /* End of a run of characters that no pattern matches.  A character right before
- * a letter is not part of the run: it belongs to the letter's match. */
+ * letters is not part of the run, but of the letters' match; if it is the
+ * first, the end of that match. */
 static const unsigned char *
 end_of_odd(const struct segment *s, const unsigned char *p)
 {

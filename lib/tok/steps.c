@@ -191,7 +191,8 @@ first_step(const json_t *j, const char *path, enum split *split, struct err *e)
     return split_load(j, path, split, e);
 }
 
-/* Read the two Splits that come before that of RX_DEEPSEEK. */
+/* Check that the two steps before that of RX_DEEPSEEK are DeepSeek-V3's
+ * Splits. */
 static int
 deepseek_steps(const json_t *list, struct err *e)
 {

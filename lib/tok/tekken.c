@@ -314,8 +314,8 @@ tekken_load(const char *path, struct err *e)
 
     if (io_slurp(path, JS_MAX, &text, &n, e) < 0)
         return NULL;
-    /* token_str, which nobody reads, may contain NUL, which the parser
-     * refuses */
+    /* token_str of words, which is not read here, may contain NUL, which the
+     * parser refuses */
     for (p = text;
          n >= 6 && (p = memchr(p, '\\', (size_t)(text + n - p))) != NULL &&
          text + n - p >= 6;

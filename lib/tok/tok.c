@@ -130,8 +130,8 @@ tok_parse(const char *json, size_t n, const char *config, size_t nconfig,
     return t;
 }
 
-/* Add the BOS, EOS and PAD that `file`, parsed in ids, names.  Returns t; NULL
- * and *e: t has been freed. */
+/* Add BOS, EOS and PAD as `ids`, the parsed `file`, names them.  Returns t;
+ * NULL and *e: t has been freed. */
 static struct tokenizer *
 with_ids(struct tokenizer *t, const json_t *ids, const char *file,
     struct err *e)
