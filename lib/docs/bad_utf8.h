@@ -17,8 +17,8 @@ struct bad_utf8 {
 };
 
 /* Count the next document in order.  -1 and *e: more than one place in 100
- * bytes is bad.  Judged is the previous file, if d begins a new one, and this
- * file up to the end of d, if that is 1 MiB or more. */
+ * bytes is bad.  If d begins a new file, the previous file is judged.  This
+ * file is judged up to the end of d once that is 1 MiB or more. */
 int bad_utf8_doc(struct bad_utf8 *m, const struct doc *d, struct err *e);
 /* 0; -1 and *e: d ends 1 MiB or more into its file, and d alone has more bad
  * places than one in 100 of the bytes up to there.  Call it before repairing a

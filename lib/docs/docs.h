@@ -83,7 +83,8 @@ struct docs_opts {
     /* Called at the end for every d->result that is not NULL, to free it.  A
      * struct doc is reused: `work` finds an earlier document's result in it. */
     void (*free_result)(void *result);
-    const struct docs_progress *progress; /* first argument of put; or NULL */
+    const struct docs_progress *progress; /* calls that show progress, or
+                                           * NULL */
 };
 
 /* Number of threads that docs_run will use. */

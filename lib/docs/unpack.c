@@ -17,7 +17,7 @@ struct unpack {
     int fd;
     const char *name;
     struct archive *a;     /* decompresses fd; NULL: fd is read unchanged */
-    int packed, seeks;     /* fd is compressed; seeks: a plain regular file */
+    int packed, seeks;     /* is fd compressed?  is it a plain regular file? */
     int error;             /* errno of a failed read */
     int end;               /* 1: a (or fd, if a is NULL) has no more content */
     int done;              /* 1: nothing follows the compressed data */

@@ -3,11 +3,12 @@
  * kern.
  *
  * A tile is 64 queries by 64 keys and starts at a multiple of 64 from the row's
- * first token, so a token's result depends on its own row alone.  Tiles in
- * which every pair is masked are skipped.  The others of a query tile are done
- * in groups of up to four (between multiples of 256 keys), so that a row of
- * scores is long.  A masked pair has weight 0 exactly, so the row's other
- * documents do not change a bit.
+ * first token, so a token's result depends on its own row alone.  Key tiles
+ * before the first that a query tile attends to are skipped, and so are those
+ * after the query tile.  The others are done in groups of up to four (between
+ * multiples of 256 keys), so that a row of scores is long.  A masked pair has
+ * weight 0 exactly, so no bit of a token's result depends on the row's other
+ * documents.
  */
 #include "kern/attn.h"
 #include "kern/kern.h"
@@ -57,8 +58,8 @@ first_tile(const struct attn *a, size_t qt)
     return k / TILE;
 }
 
-/* The number of keys from tile kt on in its group of tiles, no further than
- * tile qt. */
+/* The number of keys from tile kt to the end of its group of tiles, or to the
+ * end of tile qt if that comes first. */
 static size_t
 group_keys(size_t kt, size_t qt)
 {
@@ -159,8 +160,9 @@ struct online {
     float *l; /* [M] sums of exponentials */
 };
 
-/* Lay out the arrays in scratch, before any key.  sink: the scores of the sinks
- * of G heads, of M / G queries each; NULL: none. */
+/* Lay out the arrays in scratch, and set them to the state before the first
+ * key.  sink: the scores of the sinks of G heads, of M / G queries each; NULL:
+ * there are none. */
 static struct online
 begin_online(size_t M, size_t D, const float *sink, size_t G, float *scratch)
 {
@@ -182,8 +184,8 @@ struct key_tiles {
     size_t lo, hi;
 };
 
-/* Replace the n scores of query i by terms of the softmax.  It attends to
- * `own` and `stem`; other keys get zero. */
+/* Replace the n scores of query i by terms of the softmax.  The query attends
+ * to the keys `own` and `stem`; scores of other keys become 0. */
 static void
 take_keys(struct online *w, size_t i, size_t n, struct key_tiles own,
     struct key_tiles stem)
@@ -282,8 +284,8 @@ window_keys(size_t window, size_t t, size_t k0, size_t n)
         t - k0 + 1 < n ? t - k0 + 1 : n };
 }
 
-/* gemm_paged, or gemm_nn with a copy of the pages, for at most KEYS * D numbers
- * of b; ldb = n. */
+/* gemm_paged; where there is none, gemm_nn with a copy of the pages, which have
+ * at most KEYS * D numbers.  b->ld is n. */
 static void
 multiply_pages(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const struct kern_pages *b, int add, float *c, size_t ldc, float *copy)
@@ -334,7 +336,7 @@ attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
     }
 }
 
-/* attn_ds for n scores that were capped. */
+/* attn_ds for n scores, which were capped if cap > 0. */
 static void
 score_grad(float cap, float *s, float *dp, size_t n, float lse, float delta)
 {
@@ -404,8 +406,8 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
     }
 }
 
-/* The sink has the value 0.  So a query's gradient at its weight is 0, and at
- * its score it is minus the weight times the mean gradient, dout . out. */
+/* A sink has the value 0.  So the gradient at its weight is 0, and the gradient
+ * at its score is minus the weight times the mean gradient, dout . out. */
 void
 attn_sink_bwd(const struct attn *a, size_t h, const float *dout, float *dsink)
 {

@@ -13,12 +13,13 @@
  * Head h of token t lies at q + t*ld + h*D.  Key-value head h of token t lies
  * at k + t*ld + h*D and v + t*ld + h*D; query head h uses key-value head
  * h/(H/KV).  The leading dimension of out and its gradient is ldo.  q and k are
- * rotated already.  All arrays have Tp rows, Tp a multiple of ATTN_TILE; rows
- * past T are padding.
+ * rotated already.  q, k, v, out and their gradients have Tp rows, Tp a
+ * multiple of ATTN_TILE; rows past T are padding.
  *
  * Token t attends to first[t]..t.  first[t] = UINT32_MAX: the token is padding,
- * and its output is zero.  If stem is not NULL, forward only, it also attends
- * to the nstem[t] tokens from stem[t] on, which end before first[t].
+ * and its output is zero.  If stem is not NULL, token t also attends to the
+ * nstem[t] tokens from stem[t] on, which end before first[t]; attn_bwd ignores
+ * stem.
  */
 enum { ATTN_TILE = 64 };
 struct attn {

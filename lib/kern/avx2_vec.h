@@ -1,4 +1,4 @@
-/* Vectors of AVX2 with FMA and F16C, for rows_vec.h and gemm_vec.h. */
+/* Vectors of AVX2 with FMA and F16C, for the templates *_vec.h. */
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -56,8 +56,9 @@ v_hmax(vf a)
         m = t[i] > m ? t[i] : m;
     return m;
 }
-/* For dots_vec.h: each works on four lanes at a time, as the operation of SSE
- * does.  v_low_half, v_high_half: the bf16 numbers in the halves of 32 bits. */
+/* For dots_vec.h.  v_unpack_low, v_unpack_high and v_shuffle work within each
+ * four lanes, as the operations of SSE do.  v_low_half, v_high_half: the bf16
+ * numbers in the halves of each 32 bits, as floats. */
 #define v_unpack_low(a, b) _mm256_unpacklo_ps(a, b)
 #define v_unpack_high(a, b) _mm256_unpackhi_ps(a, b)
 #define v_shuffle(a, b, how) _mm256_shuffle_ps(a, b, how)
@@ -94,7 +95,7 @@ v_scalef(vf a, vf n)
     return _mm256_mul_ps(_mm256_mul_ps(a, _mm256_castsi256_ps(p)),
         _mm256_castsi256_ps(q));
 }
-/* Round to bfloat16 as VCVTNE2PS2BF16 does: bf16_round. */
+/* bf16_round of each number. */
 static inline vf
 v_bf16(vf a)
 {
@@ -155,7 +156,8 @@ v_chance_bf16(uint16_t *p, vf a, const uint16_t *chance)
             _mm256_cmpeq_epi32(_mm256_and_si256(r, most), most)));
 }
 
-/* Half a vector, of fp32 or bf16 numbers; p is not aligned. */
+/* Half a vector.  h_load loads it from fp32 numbers, h_from_bf16 from bf16
+ * numbers; p may have any alignment. */
 #define vh __m128
 static inline vh
 h_load(const void *p)

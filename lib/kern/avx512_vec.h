@@ -1,4 +1,4 @@
-/* Vectors of AVX-512 (F, BW, DQ, VL), for rows_vec.h and gemm_vec.h. */
+/* Vectors of AVX-512 (F, BW, DQ, VL), for the templates *_vec.h. */
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -32,8 +32,9 @@
 #define v_round(a) _mm512_roundscale_ps(a, 8) /* nearest, no exception */
 #define v_scalef(a, n) _mm512_scalef_ps(a, n) /* a * 2^n */
 
-/* For dots_vec.h: each works on four lanes at a time, as the operation of SSE
- * does.  v_low_half, v_high_half: the bf16 numbers in the halves of 32 bits. */
+/* For dots_vec.h.  v_unpack_low, v_unpack_high and v_shuffle work within each
+ * four lanes, as the operations of SSE do.  v_low_half, v_high_half: the bf16
+ * numbers in the halves of each 32 bits, as floats. */
 #define v_unpack_low(a, b) _mm512_unpacklo_ps(a, b)
 #define v_unpack_high(a, b) _mm512_unpackhi_ps(a, b)
 #define v_shuffle(a, b, how) _mm512_shuffle_ps(a, b, how)
@@ -57,9 +58,8 @@ v_split(vf a, vf *n)
             two_thirds));
 }
 
-/* Round to bfloat16 as VCVTNE2PS2BF16 does: bf16_round.  Rare numbers have no
- * branch of their own: a branch for each vector slows the transposing of
- * panels. */
+/* bf16_round of each number.  NaN and denormal numbers have no branch: a branch
+ * for each vector slows the transposing of panels. */
 static inline vf
 v_bf16(vf a)
 {
@@ -112,7 +112,8 @@ v_chance_bf16(uint16_t *p, vf a, const uint16_t *chance)
             _mm512_cmpeq_epi32_mask(_mm512_and_si512(r, most), most), u));
 }
 
-/* Half a vector, of fp32 or bf16 numbers; p is not aligned. */
+/* Half a vector.  h_load loads it from fp32 numbers, h_from_bf16 from bf16
+ * numbers; p may have any alignment. */
 #define vh __m256
 static inline vh
 h_load(const void *p)

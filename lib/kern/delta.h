@@ -6,8 +6,9 @@
 
 /*
  * A head's state is a matrix S [dk,dv].  Its columns do not depend on one
- * another, so a call of a kernel works on DELTA_COLS columns: arrays are
- * [dk,DELTA_COLS], vectors [DELTA_COLS].
+ * another, so a call of a kernel works on DELTA_COLS columns: s, from and ds
+ * are [dk,DELTA_COLS]; v, r, o, dout and dv are [DELTA_COLS]; q, k, dq and dkey
+ * are [dk].
  *   S' = decay S    r = v - S'^T k    S'' = S' + beta k r^T    o = S''^T q
  * Yang et al., arXiv:2412.06464, eq. 10.  Sums over dk are fp32, in an order
  * that depends on dk alone.
@@ -15,8 +16,7 @@
  *   and o.  If q is NULL it does not write o.
  *   delta_bwd_ref: ds holds the gradient at S'' from later tokens; the gradient
  *   at S (`from`) replaces it.  r: as delta_ref wrote it.  dout: gradient at o.
- *   Adds to dq, dkey [dk] and, for decay and beta, to rate[0] and rate[1];
- *   sets dv.
+ *   Adds to dq, dkey and, for decay and beta, to rate[0] and rate[1]; sets dv.
  */
 enum { DELTA_COLS = 16 };
 void delta_ref(float *s, const float *from, size_t dk, const float *q,

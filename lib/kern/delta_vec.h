@@ -4,7 +4,8 @@
 
 enum { DELTA_VECS = DELTA_COLS / VW, DELTA_SUMS = 4 };
 
-/* The sum of DELTA_SUMS partial sums, each of a fourth of the rows. */
+/* Vector c of the sums over all rows, from DELTA_SUMS partial sums over a
+ * fourth of the rows each. */
 static inline vf
 delta_total(vf sum[DELTA_SUMS][DELTA_VECS], size_t c)
 {

@@ -55,9 +55,8 @@ dot_block_end(size_t l, size_t k)
     return end < l0 + deep ? end : l0 + deep;
 }
 
-/* Load 16 bytes of each of VW / 4 rows, a lane of the vector for each row.  A
- * row is the fourth after the one before: `four` bytes lie between their
- * starts. */
+/* Load 16 bytes of each of VW / 4 rows into 16 bytes of the vector each.  The
+ * rows are every fourth row from p on; their starts are `four` bytes apart. */
 static inline __attribute__((always_inline)) vf
 dot_lanes(const unsigned char *p, size_t four)
 {
@@ -138,8 +137,8 @@ dot_some(vf s[DOT_ROWS], int m, const float *x, size_t k, const float *some,
                 s[i]);
     }
 }
-/* Set out [VW,VW] to VW columns from t on of n <= VW rows of w from `row` on.
- * Rows past n, and columns past k, are zero. */
+/* Set out [VW,VW] to the columns t..t+VW-1 of VW rows of w from `row` on.  Only
+ * n of the rows exist, if n < VW; rows past n, and columns past k, are zero. */
 static inline __attribute__((always_inline)) void
 dot_fill(float *out, enum dot_type type, const struct kern_rows *w, size_t row,
     size_t n, size_t t, size_t k)
@@ -158,8 +157,8 @@ dot_fill(float *out, enum dot_type type, const struct kern_rows *w, size_t row,
 }
 
 /* Add to s the products of columns t..t+n-1 of m rows of x with those of VW
- * rows of w from `row` on, of which `rows` exist.  These columns lie between
- * multiples of VW. */
+ * rows of w from `row` on.  Only `rows` of these exist, if rows < VW.  The
+ * columns lie between multiples of VW. */
 static inline __attribute__((always_inline)) void
 dot_step(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
     const struct kern_rows *w, size_t row, size_t rows, size_t t, size_t n)
@@ -188,7 +187,8 @@ dot_step(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
     dot_some(s, m, x + t0, k, some, from, n);
 }
 
-/* Put the sums of a block into n elements of m rows of y. */
+/* Store the sums of a block in n elements of m rows of y, or add them, and set
+ * the sums to zero. */
 static inline __attribute__((always_inline)) void
 dot_put(vf s[DOT_GROUPS][DOT_ROWS], int m, size_t n, int add, float *y,
     size_t ldy)

@@ -1,6 +1,6 @@
 /* Products in bfloat16 by VDPBF16PS: registers hold the sums of 8 rows by 3
- * vectors of columns.  Few rows are multiplied by a weight where it lies, in
- * the order of the same sums. */
+ * vectors of columns.  Few rows are multiplied by a weight where it lies, with
+ * additions in the same order. */
 #include "kern/gemm_bf16.h"
 
 #if defined(__AVX512BF16__)
@@ -8,7 +8,8 @@
 
 enum { MR = 8, NV = BF16_STRIP };
 
-/* c: m <= MR rows, nv vectors of columns, `last` columns in the last vector. */
+/* Compute the first MR of m rows of c, or all m if m < MR, in nv vectors of
+ * columns.  The last vector has `last` columns. */
 static inline __attribute__((always_inline)) void
 tile_bf16(const struct bf16_strip *t, const float *restrict a,
     float *restrict c, size_t m, size_t last, int nv)

@@ -33,8 +33,9 @@ fill_up(float *out, size_t n, size_t kc)
         memset(out + panels * step, 0, step * sizeof *out);
 }
 
-/* Columns of the next strip if n are left.  Four panels are cut into two and
- * two rather than three and one. */
+/* The number of columns of the next strip if n are left.  If the panels left
+ * are one more than a strip's, the next strip gets half of them: four are cut
+ * into two and two rather than three and one. */
 static size_t
 strip_columns(size_t n)
 {

@@ -80,7 +80,7 @@ vdp_chunk(float s, const float *a, const float *b)
     return s;
 }
 
-static enum kern_bf16 set; /* the set that gemm_bf16_ref was last given */
+static enum kern_bf16 set; /* the instruction of gemm_bf16_ref's last call */
 
 /* An element of c.  At depth l, a is a[l * ca] and b is b[l * cb]. */
 static float

@@ -1,10 +1,8 @@
-/*
- * Products with the bits of VDPBF16PS by fused multiply-adds of fp32, with the
+/* Products with the bits of VDPBF16PS by fused multiply-adds of fp32, with the
  * vector operations that the including file defines.  Registers hold the sums
  * of MR rows by NV vectors of columns.  Of two neighbours along k the odd one
  * is multiplied first, and denormal results become zero.  Factors are never
- * denormal, as rounding to bfloat16 makes these zero.
- */
+ * denormal, as rounding to bfloat16 makes denormal numbers zero. */
 #define PACKED(a) v_bf16(a)
 
 #include "kern/gemm_bf16.h"
@@ -164,7 +162,7 @@ static void (*const sums[2][3])(const struct bf16_strip *t, const float *a,
     const float *c,
     float *out) = { { across1, across2, across3 }, { along1, along2, along3 } };
 
-/* Set the columns of n rows of c to the sums, or add these. */
+/* Set n rows of c from i0 on to the sums, or add the sums to them. */
 static void
 put(const struct bf16_strip *t, const float *sum, size_t i0, size_t n)
 {

@@ -7,7 +7,8 @@
 enum { DV = VW / 2, DR = NV * DV };
 _Static_assert(DC % MR == 0, "whole groups of rows");
 
-/* c [m,n] += a panel of a times a panel of b, m <= MR, n <= DR. */
+/* c += a panel of a times a panel of b, for the first MR of m rows, or all m if
+ * m < MR, and n <= DR columns. */
 static inline void
 double_tile(size_t kc, const double *restrict a, const double *restrict b,
     double *restrict c, size_t ldc, size_t m, size_t n)

@@ -14,14 +14,15 @@
  * Large products copy both factors into panels along l, with zeros past the
  * edges.  A panel of a has MR rows; all rows of a block of MC are copied at
  * once, for the second-level cache.  A panel of b has NV vectors of columns;
- * they are copied one at a time, for the first-level cache.  While the tiles of
- * one are computed, the next one's numbers are prefetched: copying waits for
- * memory else.  Small products, such as attention's, read both factors in place
- * if their steps allow it.  Products with few columns read the rows of a in
- * place.
+ * panels of b are copied one at a time, for the first-level cache.  While the
+ * tiles of a panel of b are computed, the numbers of the next one are
+ * prefetched, else copying would wait for memory.  Small products, such as
+ * attention's, read both factors in place if their steps allow it.  Products
+ * with few columns read the rows of a in place.
  *
- * The including file defines MR, NV, and AHEAD, __builtin_prefetch's locality:
- * 3 if the first-level cache has room beside a panel of b, else 2.
+ * The including file defines MR, NV, PAGED_NV (paged_vec.h), DOT_ROWS and
+ * DOT_GROUPS (dots_vec.h), GEMM, and AHEAD, __builtin_prefetch's locality: 3 if
+ * the first-level cache has room beside a panel of b, else 2.
  */
 #include "kern/gemm_ways_vec.h"
 #include "kern/panel_vec.h"
@@ -109,8 +110,9 @@ fetch_ahead(struct lines_ahead *f, size_t n)
     }
 }
 
-/* c [m,nv vectors] = or += a b, m <= MR.  Element l of row i of a is at i * ai
- * + l * al.  Inlined with constant nv, and constant ai or al. */
+/* c = or += a b, for the first MR of m rows, or all m if m < MR, and nv vectors
+ * of columns.  Element l of row i of a is at i * ai + l * al.  Inlined with
+ * constant nv, and constant ai or al. */
 static inline __attribute__((always_inline)) void
 tile(const struct strip *t, struct lines_ahead *ahead, const float *restrict a,
     size_t ai, size_t al, float *restrict c, size_t m, int nv)

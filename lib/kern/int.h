@@ -75,8 +75,8 @@ size_t int_row_bytes(size_t k);
 size_t int_panel_bytes(size_t k);
 
 struct int_kern {
-    /* Round x [k]; k is a multiple of INT_BLOCK.  If a number of a half is not
-     * finite, its d is NaN. */
+    /* Round x [k]; k is a multiple of INT_BLOCK.  A half with a number that is
+     * not finite gets d = NaN. */
     void (*round)(struct int_block *out, const float *x, size_t k);
     /* y[i*ldy + r] = the product of row i of x and row r of w, for the rows of
      * `strips` strips from `first` on.  x: m rounded rows, int_row_bytes apart.

@@ -17,7 +17,7 @@ struct int_form {
     int groups; /* groups in a block: 1 or 2 */
 };
 
-/* bits 0: there is no product. */
+/* The form of type t.  Its bits are 0 if there is no product for t. */
 static inline __attribute__((always_inline)) struct int_form
 int_form(enum kern_quant t)
 {

@@ -48,7 +48,8 @@ make_codes(struct int_form f, signed char *q)
     }
 }
 
-/* Add the 32 codes of a row to a block that is zero. */
+/* Put the 32 codes of a row into a block, in which the row's bits are 0
+ * before. */
 static void
 put_codes(struct int_form f, const signed char *q, size_t row,
     unsigned char *out)
@@ -80,7 +81,7 @@ put16(unsigned char *p, uint16_t v)
     p[1] = (unsigned char)(v >> 8);
 }
 
-/* Store the scales of part `part` of an unpacked block of the GGUF, which is
+/* Store the scales of part `part` of an unpacked block of the GGUF; the part is
  * block b of a piece. */
 static void
 put_strip_scales(struct int_form f, const struct quant_parts *q, size_t part,
@@ -91,7 +92,7 @@ put_strip_scales(struct int_form f, const struct quant_parts *q, size_t part,
 
     if (!f.super) {
         put16(p + 2 * row, q->d);
-        if (f.min) /* min is -1 */
+        if (f.min) /* f = dmin * min, min = -1 */
             put16(p + 2 * (INT_ROWS + row), q->dmin ^ 0x8000);
         return;
     }

@@ -70,8 +70,8 @@ half_of(const unsigned char *p, size_t row)
     return half_to_float(load16(p + 2 * row));
 }
 
-/* Set e [groups] to the scales of one row of block b of a piece, and *min to
- * the factor of its minima. */
+/* Set e [groups] to the scales of one row of block b of a piece, and *min to f
+ * of int.h, 0 if there is none. */
 static void
 scales_at(struct int_form f, const unsigned char *piece, size_t row, size_t b,
     float *e, float *min)
@@ -89,7 +89,8 @@ scales_at(struct int_form f, const unsigned char *piece, size_t row, size_t b,
                  : 0.0f;
 }
 
-/* Add the product of a row of block b of a piece of n to y. */
+/* y plus the product of a row of block b, of a piece of n blocks, with a block
+ * of x. */
 static float
 add_block_ref(struct int_form f, const unsigned char *piece, size_t n, size_t b,
     size_t row, const struct int_block *x, float y)

@@ -1,11 +1,12 @@
 /*
  * Products in 8-bit integers, over the vectors that the including file defines:
- * VW floats (*_vec.h), and of integers vi, i_load, i_and, i_or, i_left, i_right
- * (shifts of 16-bit lanes), i_set8, i_set32, i_shift32 (left), i_list,
- * i_float, i_max32, i_add32, i_bits
- * (of floats), i_nearest (integers), i_most and i_total (of all lanes),
- * i_narrow, i_bytes (16 or 8 signed bytes to floats), i_code (stored codes of 8
- * bits to those that are multiplied), sum_quads.
+ * VW floats (*_vec.h), and integers, vi: i_load, i_store, i_and, i_or, i_left,
+ * i_right (shifts of 16-bit lanes), i_set8, i_set32, i_shift32 (left), i_list
+ * (codes to values of quant_iq4_value), i_float, i_max32, i_add32, i_bits (of
+ * floats), i_nearest (integers), i_most and i_total (of all lanes), i_narrow,
+ * i_bytes (16 or 8 signed bytes to floats), i_code (stored codes of 8 bits to
+ * those that are multiplied), sum_quads.  It also defines INT_TILE and
+ * CODE_ZERO (zero_of).
  *
  * A strip is computed VW rows at a time.  One row of x is multiplied by codes
  * in registers; for more rows, a strip is first unpacked to a panel, which
@@ -72,7 +73,8 @@ struct int_part {
     vf e[2], f;
 };
 
-/* How much too large an 8-bit code is in the product. */
+/* Codes in a product are larger by 2^zero_of than c_l of int.h; 0: they are
+ * c_l. */
 INLINE int
 zero_of(struct int_form f)
 {
@@ -139,7 +141,7 @@ load_part(struct int_form f, const unsigned char *piece, size_t n, size_t b,
             i_bytes(p + INT_ROWS + row));
 }
 
-/* Add the product of a block with one of a row of x to y. */
+/* y plus the product of a block of w with a block of a row of x. */
 INLINE vf
 add_block(struct int_form f, const struct int_part *w,
     const struct int_block *x, vf y)
@@ -160,7 +162,8 @@ add_block(struct int_form f, const struct int_part *w,
     return f.min ? v_fnma(w->f, v_set1(x->s), y) : y;
 }
 
-/* Store y for VW rows from `row` on of a matrix of n rows. */
+/* Store v, the elements of y for the VW rows from `row` on of a matrix of n
+ * rows. */
 INLINE void
 store_rows(float *y, size_t row, size_t n, vf v)
 {
@@ -273,7 +276,8 @@ panel_rows(struct int_form f, const unsigned char *panel, size_t k,
     }
 }
 
-/* Multiply m rows of x by a panel.  All of its form but `bits` is constant. */
+/* Multiply m rows of x by a panel.  Inlined with constant f, the form of the
+ * panel's codes. */
 INLINE void
 panel_product(struct int_form f, const unsigned char *panel, size_t k,
     const struct int_block *x, size_t m, float *y, size_t ldy, size_t at,

@@ -43,12 +43,12 @@ kern_force(const char *name)
     return NULL;
 }
 
-/* The fastest function allowed by the kernels in use whose products have the
- * bits of this instruction; NULL: only plain C has them.  A VDPBF16PS does the
- * work of two fused multiply-adds.  On Intel's processors it takes the time of
- * four (a Xeon of family 6 model 207: 1.3 against 5.5 thousand million a
- * second), so it is not used there.  Other processors have not been measured
- * and use it. */
+/* The fastest bf16_set that the kernels in use allow and whose products have
+ * the bits of the instruction `result`; NULL: only plain C has them.  A
+ * VDPBF16PS does the work of two fused multiply-adds.  On Intel's processors it
+ * takes the time of four (a Xeon of family 6 model 207: 1.3 against 5.5
+ * thousand million a second), so it is not used there.  Other processors have
+ * not been measured and use it. */
 static const struct bf16_set *
 fastest(enum kern_bf16 result)
 {
@@ -140,7 +140,7 @@ kern_name(void)
     return kern.name;
 }
 
-/* Large vocabularies get about 24 slices: enough tasks for many threads, and
+/* About 24 slices, of 256 to 4096 ids: enough tasks for many threads, and
  * slices wide enough for efficient products. */
 size_t
 kern_slice(size_t V)

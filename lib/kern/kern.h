@@ -11,7 +11,7 @@
  * All arrays are fp32 unless stated.  Vectors are contiguous.  Matrices are
  * row-major, with a leading dimension counted in elements.  Arguments that are
  * written must not overlap others, unless "may be" says so.  n may be any
- * number; alignment does not matter.  NaN and infinity in, NaN out.
+ * number; alignment does not matter.  NaN in, NaN out, unless stated.
  */
 #ifndef KERN_KERN_H
 #define KERN_KERN_H
@@ -91,8 +91,9 @@ struct kern {
     void (*dots)(size_t m, size_t n, size_t k, const float *x, const float *w,
         size_t ldw, float *y, size_t ldy);
     /* dots for weights as they lie in a file, fp32, bf16 or 2:4, with the bits
-     * of dots of w widened and spread.  Rows after the n are prefetched, so w
-     * should be read in order.  NULL: there is no such version. */
+     * of dots of w widened and spread.  The rows that follow these n are
+     * prefetched, so w should be read in order.  NULL: there is no such
+     * version. */
     void (*dots_stored)(size_t m, size_t n, size_t k, const float *x,
         const struct kern_rows *w, float *y, size_t ldy);
 
@@ -103,8 +104,8 @@ struct kern {
         const unsigned char *w, size_t stride, float *y, size_t ldy);
 
     /* Widen n elements to fp32, exactly; every version gives the same bits.
-     * Quantised rows consist of GGUF's blocks (a scale in half precision, then
-     * 32 elements), so n % 32 == 0. */
+     * Quantised rows consist of GGUF's blocks (a scale in half precision, for
+     * q4_1 a minimum too, then 32 elements), so n % 32 == 0. */
     void (*widen_bf16)(float *out, const void *in, size_t n);
     void (*widen_f16)(float *out, const void *in, size_t n);
     void (*widen_q8_0)(float *out, const void *in, size_t n);
@@ -182,9 +183,9 @@ struct kern {
     /* a.b in fp32, for one row of a matrix times a vector */
     float (*dotf)(const float *a, const float *b, size_t n);
 
-    /* Moments of the columns of x, t rows [t,n] with ld.  Adds to sum [5,n], in
-     * double, the sums of |x|, x, x^2, x^3, x^4.  Raises top [n] to the largest
-     * |x| (NaN may be ignored). */
+    /* Moments of the columns of x, t rows of n with leading dimension ld.  Adds
+     * to sum [5,n], in double, the sums of |x|, x, x^2, x^3, x^4.  Raises top
+     * [n] to the largest |x| (NaN may be ignored). */
     void (*powers)(double *sum, float *top, const float *x, size_t t, size_t ld,
         size_t n);
 
@@ -236,7 +237,8 @@ const char *kern_force(const char *name);
  *   "f32": factors are not rounded.
  *   "avx512bf16", "amx": factors are rounded to bfloat16, and products summed
  *     as by the instruction VDPBF16PS, TDPBF16PS.
- *   "bf16": amx if the processor has AMX, else avx512bf16.
+ *   "bf16": amx if the processor has AMX and the kernels in use are avx512,
+ *     else avx512bf16.
  * A format gives the same bits on every processor.  Products are computed by
  * the instruction itself; where that is missing or slow, those of avx512bf16 by
  * fused multiply-adds (nearly fp32's rate); else in plain C (kern_slow() is

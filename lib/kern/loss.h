@@ -15,7 +15,7 @@
 /* A slice's part of a row's softmax: max, and sum of exp(x - max). */
 struct lse_part {
     float max;
-    double sum; /* >= 1 unless NaN */
+    double sum; /* 0 if there are no elements, else >= 1 or NaN */
 };
 
 /* Log-sum-exps of a whole row, for the gradient of one slice. */

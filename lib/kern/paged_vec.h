@@ -17,8 +17,8 @@ enum {
 
 /* Add to sum [m,PAGED_COLS] the products of m rows of a with `deep` rows of b,
  * for nv vectors of columns, the last of `last` columns; with `first`, set sum
- * to them.  Prefetches as many numbers from `next` on.  Inlined with constant
- * m, nv. */
+ * to them.  Prefetches the deep * nv * VW numbers from `next` on.  Inlined with
+ * constant m, nv. */
 static inline __attribute__((always_inline)) void
 paged_tile(size_t m, size_t nv, size_t last, size_t deep,
     const float *restrict a, size_t lda, const float *restrict b, size_t ldb,
@@ -76,7 +76,7 @@ paged_chunk(size_t m, size_t n, size_t deep, const float *a, size_t lda,
     }
 }
 
-/* Set sum to the sums of the block from..end-1 along k. */
+/* Set sum to the products of rows of a with the rows from..end-1 of b. */
 static inline __attribute__((always_inline)) void
 paged_block(size_t m, size_t n, size_t from, size_t end, const float *a,
     size_t lda, const struct kern_pages *b, float *sum)

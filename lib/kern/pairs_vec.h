@@ -8,8 +8,8 @@
 
 #include <immintrin.h>
 
-/* Round 32 floats at p to pairs of neighbours along k.  Only n of them exist;
- * the others are zero. */
+/* Round 32 floats at p to pairs of neighbours along k.  If n < 32, only n of
+ * them exist; zeros take the place of the others. */
 static inline __m512
 pairs_along(const float *p, size_t n)
 {
@@ -72,7 +72,7 @@ rows_across(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
 }
 
 /* Pack a panel, chunk by chunk.  The words of a chunk are [row][pair] if
- * by_row, else [pair][row]; for b a column is a row. */
+ * by_row, else [pair][row]; in a panel of b, rows are columns. */
 static inline __attribute__((always_inline)) void
 pack_chunks(float *out, size_t n, size_t kc, const struct operand *x,
     int by_row)

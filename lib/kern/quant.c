@@ -25,9 +25,9 @@ nibbles(signed char *restrict q, const unsigned char *restrict p, size_t n)
     }
 }
 
-/* Flip the bits `turn` of those of the 32 numbers whose bit in p is set.  Eight
- * numbers at a time: a byte of p is copied eight times, and each copy keeps the
- * bit of its own number. */
+/* For each of the 32 numbers whose bit in p is set, flip its bits `turn`.
+ * Eight numbers go at a time: a byte of p is copied eight times, and each copy
+ * keeps the bit of its own number. */
 static void
 fifth(signed char *q, const unsigned char *p, uint64_t turn)
 {
@@ -43,8 +43,9 @@ fifth(signed char *q, const unsigned char *p, uint64_t turn)
     }
 }
 
-/* Set the scale of a block of 32, and the minimum from `min`, which is added;
- * NULL: there is none. */
+/* Set the scale of a block of 32, and its minimum from `min`; NULL: it has
+ * none.  These types add their minimum, struct quant_parts subtracts it: min[0]
+ * is -1. */
 static void
 one_group(struct quant_parts *b, const unsigned char *d,
     const unsigned char *min)

@@ -29,9 +29,10 @@ struct quant_type {
     size_t elements, bytes, group;
 };
 struct quant_type quant_type(enum kern_quant t);
-/* A block's parts.  Element i of group g is d * scale[g] * q[i] -
- * dmin * min[g]; d and dmin are in half precision.  MXFP4 has d * q[i], d being
- * a power of two that half precision cannot hold: quant_mxfp4_scale. */
+/* A block's parts.  Element i of the block, which is in group g, is d *
+ * scale[g] * q[i] - dmin * min[g]; d and dmin are in half precision.  MXFP4 has
+ * d * q[i], d being a power of two that half precision cannot hold:
+ * quant_mxfp4_scale. */
 struct quant_parts {
     signed char q[256];
     signed char scale[16], min[16];

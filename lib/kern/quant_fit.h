@@ -11,9 +11,10 @@
 
 enum { FIT_LANES = 8, FIT_MOST = 32 }; /* groups; numbers in a group, at most */
 
-/* Candidates of a search: candidate k = from, ..., to has levels + first + k *
- * step codes between the smallest and the largest number; for signed codes,
- * between 0 and the number of largest magnitude. */
+/* Candidates of a search: candidate k = from, ..., to divides a range into
+ * levels + first + k * step steps of a code.  The range is from the low found
+ * so far (at first the smallest number, 0 if that is positive) to the largest
+ * number; for signed codes, from 0 to the number of largest magnitude. */
 struct fit_grid {
     float first, step;
     int from, to;
@@ -23,10 +24,10 @@ struct fit_grid {
 struct fit {
     float scale[FIT_LANES], low[FIT_LANES]; /* numbers x are about scale * code
                                              * + low */
-    float least[FIT_LANES];   /* the smallest number, 0 if that is positive; of
-                             * signed codes 0 */
+    float least[FIT_LANES];   /* x for which the search had code 0; of signed
+                               * codes 0 */
     float inverse[FIT_LANES]; /* the search rounded inverse * (x - least) to
-                               * codes; 0: the group is constant */
+                               * codes; 0: all codes are 0 */
 };
 
 struct fit_kern {
@@ -35,7 +36,8 @@ struct fit_kern {
      * with weights w >= 0. */
     void (*range)(const float *x, const float *w, size_t n, float levels,
         const struct fit_grid *grid, struct fit *f);
-    /* The same for signed codes -levels..levels-1, without a low: it is 0. */
+    /* Find the scale, of any sign, for signed codes -levels..levels-1 in the
+     * same way; low is 0. */
     void (*scale)(const float *x, const float *w, size_t n, float levels,
         const struct fit_grid *grid, struct fit *f);
     /* Set error [8] to each group's sum of w (scale * code + low - x)^2 with

@@ -133,7 +133,7 @@ fit_range(const float *x, const float *w, size_t n, float levels,
     }
 }
 
-/* Sums of w x c and w c^2 for codes c = inverse * x, rounded. */
+/* Sums of w x c and w c^2 for codes c = inverse * x, rounded and clamped. */
 static void
 scale_candidate(const float *x, const float *w, size_t n, float levels,
     const float *inverse, float *restrict cx, float *restrict cc)

@@ -107,8 +107,8 @@ encode_q8_0(unsigned char *p, const float *x)
     memcpy(p + 2, q, BLOCK);
 }
 
-/* Without importance: the number of largest magnitude, or the smallest and the
- * largest, have codes at the ends; halves are rounded up. */
+/* Encode a block without importance.  The number of largest magnitude, or the
+ * smallest and the largest, have codes at the ends; halves are rounded up. */
 static void
 encode_block(enum kern_quant t, unsigned char *p, const float *x)
 {
@@ -209,7 +209,7 @@ important_weights(float *w, const float *x, const float *importance)
         w[i] = importance[i] * sqrtf(2.0f / SUPER * sum + x[i] * x[i]);
 }
 
-/* With importance: n <= 256 numbers in blocks of 32. */
+/* Encode n <= 256 numbers, in blocks of 32, with importance. */
 static void
 encode_important(enum kern_quant t, unsigned char *p, size_t bytes,
     const float *x, const float *importance, size_t n)
@@ -234,7 +234,8 @@ encode_important(enum kern_quant t, unsigned char *p, size_t bytes,
 
 /* --- super-blocks of 256 numbers --- */
 
-/* Pack 8 scales and 8 minima of 6 bits, as scale_min of quant.c reads them. */
+/* Pack 8 scales and 8 minima of 6 bits, as eight_groups of quant.c reads
+ * them. */
 static void
 put_scales(unsigned char *p, const unsigned char *scale,
     const unsigned char *min)
@@ -405,7 +406,7 @@ pack_q6_k(unsigned char *p, const unsigned char *q)
 }
 
 /* The scales of 16 groups are signed codes of 8 bits; the scale of largest
- * magnitude is -128. */
+ * magnitude has the code -128. */
 static void
 encode_q6_k(unsigned char *p, const float *x, const float *importance)
 {

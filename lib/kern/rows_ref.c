@@ -1,7 +1,6 @@
-/*
- * Row kernels in plain C: the definition that vector versions are compared
- * with.  Sums are in double, in index order.
- */
+/* Row kernels in plain C: the definition that vector versions are compared
+ * with.  Sums are in index order, and in double, but for dotf and the products,
+ * which sum in fp32. */
 #include "kern/rows_ref.h"
 #include "kern/gemm.h"
 #include "kern/kern.h"

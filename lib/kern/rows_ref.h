@@ -7,7 +7,8 @@
 /* The whole reference version.  Other versions are copies in which some kernels
  * are replaced. */
 extern const struct kern kern_ref;
-/* Put the row kernels (all but gemm) of one instruction set into *k. */
+/* Put the row kernels of one instruction set into *k.  Matrix products and
+ * narrow_f16 stay as they are. */
 void rows_avx2(struct kern *k);
 void rows_avx512(struct kern *k);
 /* 2 sqrt(2/pi), and the factor of g^3, in the tanh form of GELU. */

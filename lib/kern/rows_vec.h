@@ -88,7 +88,8 @@ widen_q8_0(float *restrict out, const void *in, size_t n)
     }
 }
 
-/* Unpack the 32 nibbles of a block into bytes, low halves first. */
+/* Unpack the 32 nibbles of a block into bytes, low halves first, and subtract
+ * `sub` from each. */
 static inline void
 nibbles(unsigned char q[32], const unsigned char *p, int sub)
 {
