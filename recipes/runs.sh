@@ -55,7 +55,7 @@ case $runs in
     awk -F '\t' '!/^#/ && $1 != "-" { print $1 "/" $2 }' "$RUNS"
     exit ;;
 ' curve')
-    "${top}scripts/curve" -t 96 "$RESULTS/curve.tsv" &&
+    "${top}scripts/curve" -t 25 95 "$RESULTS/curve.tsv" &&
         exec "$BUILD/bin/report" -o "$RESULTS/curve.svg" "$RESULTS/curve.tsv"
     exit ;;
 '') runs=$(awk -F '\t' '$1 == "settings" { print $2 }' "$RUNS") ;;
