@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "format/json.h"
 #include "model/family.h"
+#include "model/gguf_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,38 +121,17 @@ delta_to_json(const struct config *c, json_t *j)
     json_decref(types);
 }
 
-/* "qwen35.NAME"; valid until the next call. */
-static const char *
-gguf_name(const struct config *c, const char *name)
-{
-    static char text[80];
-
-    snprintf(text, sizeof text, "%s.%s", family_of(c)->gguf, name);
-    return text;
-}
-
-static int
-need_gguf(const struct config *c, const struct gguf *g, const char *name,
-    size_t hi, size_t *r, struct err *e)
-{
-    const int k = gguf_size(g, gguf_name(c, name), 1, hi, r, e);
-
-    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", gguf_name(c, name))
-        : k < 0   ? -1
-                  : 0;
-}
-
 static int
 read_gguf_layers(struct config *c, const struct gguf *g, struct err *e)
 {
-    const char *name = gguf_name(c, "attention.recurrent_layers");
+    const char *name = arch_key(c, "attention.recurrent_layers");
     const struct gguf_kv *v = gguf_kv(g, name);
     size_t every = INTERVAL;
 
     if (v &&
         (v->type != GGUF_ARRAY || gguf_type_size(v->elem) == 0 || v->n < c->L))
         return err_set(e, EX_INPUT, "%s: is no list of %zu", name, c->L);
-    if (gguf_size(g, gguf_name(c, "full_attention_interval"), 1, CONFIG_LAYERS,
+    if (gguf_size(g, arch_key(c, "full_attention_interval"), 1, CONFIG_LAYERS,
             &every, e) < 0)
         return -1;
     for (size_t i = 0; i < c->L; i++)
@@ -168,18 +148,18 @@ delta_from_gguf(struct config *c, const struct gguf *g, struct err *e)
 
     if (family_of(c)->bit != FAMILY_QWEN3_5)
         return 0;
-    if (need_gguf(c, g, "ssm.group_count", HEADS, &s->keys, e) < 0 ||
-        need_gguf(c, g, "ssm.time_step_rank", HEADS, &s->values, e) < 0 ||
-        need_gguf(c, g, "ssm.state_size", HEAD_SIZE, &s->dk, e) < 0 ||
-        need_gguf(c, g, "ssm.inner_size", 1 << 20, &inner, e) < 0 ||
-        need_gguf(c, g, "ssm.conv_kernel", DELTA_MOST_TAPS, &s->conv, e) < 0 ||
-        gguf_size(g, gguf_name(c, "nextn_predict_layers"), 0, c->L - 1, &next,
+    if (arch_need(c, g, "ssm.group_count", HEADS, &s->keys, e) < 0 ||
+        arch_need(c, g, "ssm.time_step_rank", HEADS, &s->values, e) < 0 ||
+        arch_need(c, g, "ssm.state_size", HEAD_SIZE, &s->dk, e) < 0 ||
+        arch_need(c, g, "ssm.inner_size", 1 << 20, &inner, e) < 0 ||
+        arch_need(c, g, "ssm.conv_kernel", DELTA_MOST_TAPS, &s->conv, e) < 0 ||
+        gguf_size(g, arch_key(c, "nextn_predict_layers"), 0, c->L - 1, &next,
             e) < 0)
         return -1;
     s->dv = inner / s->values;
     if (s->dv == 0 || inner % s->values != 0)
         return err_set(e, EX_INPUT, "%s: %zu is no multiple of %zu value heads",
-            gguf_name(c, "ssm.inner_size"), inner, s->values);
+            arch_key(c, "ssm.inner_size"), inner, s->values);
     s->tiled = s->keys < s->values && s->keys > 1;
     c->L -= next;
     return read_gguf_layers(c, g, e) < 0 ? -1 : check_delta(c, e);
@@ -203,12 +183,12 @@ delta_to_gguf(const struct config *c, struct gguf_out *o)
     if (!config_has_delta(c))
         return;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        gguf_out_u32(o, gguf_name(c, sizes[i].name), sizes[i].v);
-    gguf_out_array(o, gguf_name(c, "attention.recurrent_layers"), GGUF_BOOL,
+        gguf_out_u32(o, arch_key(c, sizes[i].name), sizes[i].v);
+    gguf_out_array(o, arch_key(c, "attention.recurrent_layers"), GGUF_BOOL,
         c->L);
     for (size_t i = 0; i < c->L; i++)
         gguf_out_num(o, config_linear(c, i), 1);
-    gguf_out_array(o, gguf_name(c, "rope.dimension_sections"), GGUF_I32, 4);
+    gguf_out_array(o, arch_key(c, "rope.dimension_sections"), GGUF_I32, 4);
     for (size_t i = 0; i < 4; i++)
         gguf_out_num(o, section[i], 4);
 }

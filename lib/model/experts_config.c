@@ -3,6 +3,7 @@
 
 #include "format/json.h"
 #include "model/family.h"
+#include "model/gguf_keys.h"
 #include "model/mla.h"
 
 #include <stdio.h>
@@ -113,6 +114,7 @@ read_deepseek_groups(struct config *c, const json_t *j, struct err *e)
 
     if (js_str(j, "topk_method", &method, e) < 0)
         return -1;
+    r->groups = r->keep = 1;
     if (strcmp(method, "greedy") == 0)
         return 0;
     if (!v3 && strcmp(method, "group_limited_greedy") != 0)
@@ -123,10 +125,23 @@ read_deepseek_groups(struct config *c, const json_t *j, struct err *e)
     r->groups = v3 ? 8 : 0;
     r->keep = v3 ? 4 : 0;
     r->group = v3 ? ROUTER_SUM2 : ROUTER_MAX;
-    if (js_size(j, "n_group", 1, ROUTER_EXPERTS, &r->groups, e) < 0 ||
-        js_size(j, "topk_group", 1, ROUTER_EXPERTS, &r->keep, e) < 0)
-        return -1;
-    if (r->groups == 0 || r->n % r->groups != 0 || (v3 && r->n / r->groups < 2))
+    return js_size(j, "n_group", 1, ROUTER_EXPERTS, &r->groups, e) < 0 ||
+            js_size(j, "topk_group", 1, ROUTER_EXPERTS, &r->keep, e) < 0
+        ? -1
+        : 0;
+}
+
+/* Check that the experts form groups, and that the groups that are kept have
+ * enough experts for a token. */
+static int
+check_groups(const struct config *c, struct err *e)
+{
+    const struct router *r = &c->router;
+    const size_t least = r->group == ROUTER_SUM2 ? 2 : 1;
+
+    if (r->groups == 1 && r->keep == 1)
+        return 0;
+    if (r->groups == 0 || r->n % r->groups != 0 || r->n / r->groups < least)
         return err_set(e, EX_INPUT, "n_group: %zu does not cut %zu experts",
             r->groups, r->n);
     if (r->keep == 0 || r->keep > r->groups ||
@@ -135,6 +150,28 @@ read_deepseek_groups(struct config *c, const json_t *j, struct err *e)
             "topk_group: %zu of %zu groups have not the %zu experts of a token",
             r->keep, r->groups, r->k);
     return 0;
+}
+
+/* Set the shared experts' channels and mark the first blocks, which have no
+ * experts; -1 and *e: the router's groups do not fit its experts. */
+static int
+set_shared(struct config *c, size_t shared, size_t first, struct err *e)
+{
+    c->shared_mlp = shared * c->expert_mlp;
+    for (size_t i = 0; i < c->L && i < first; i++)
+        set_dense(c, i);
+    return check_groups(c, e);
+}
+
+/* Number of first blocks without experts. */
+static size_t
+first_blocks(const struct config *c)
+{
+    size_t n = 0;
+
+    while (n < c->L && config_whole_block(c, n).experts == 0)
+        n++;
+    return n;
 }
 
 /* Read what only the families of DeepSeek have: shared experts, first blocks
@@ -156,10 +193,8 @@ read_deepseek(struct config *c, const json_t *j, struct err *e)
         return -1;
     if (r->k == 0)
         return err_set(e, EX_INPUT, "num_experts_per_tok: is missing");
-    c->shared_mlp = shared * c->expert_mlp;
-    for (size_t i = 0; i < c->L && i < first; i++)
-        set_dense(c, i);
-    return read_deepseek_groups(c, j, e);
+    return read_deepseek_groups(c, j, e) < 0 ? -1
+                                             : set_shared(c, shared, first, e);
 }
 
 /* Set the keys that only the families of DeepSeek have. */
@@ -168,12 +203,9 @@ put_deepseek(const struct config *c, json_t *j)
 {
     const int v3 = family_of(c)->bit == FAMILY_DEEPSEEK_V3;
     const struct router *r = &c->router;
-    size_t first = 0;
 
-    while (first < c->L && config_whole_block(c, first).experts == 0)
-        first++;
     put_number(j, "n_shared_experts", c->shared_mlp / c->expert_mlp);
-    put_number(j, "first_k_dense_replace", first);
+    put_number(j, "first_k_dense_replace", first_blocks(c));
     json_object_set_new(j, "routed_scaling_factor", json_real(r->scale));
     json_object_set_new(j, "norm_topk_prob", json_boolean(r->renorm));
     json_object_set_new(j, "scoring_func",
@@ -255,17 +287,92 @@ experts_to_json(const struct config *c, json_t *j)
     json_decref(list);
 }
 
+/* Read the keys of a GGUF about the groups and weights of experts, shared
+ * experts, and first blocks without experts. */
+static int
+read_routing(struct config *c, const struct gguf *g, struct err *e)
+{
+    struct router *r = &c->router;
+    size_t shared = 0, first = 0;
+    const struct {
+        const char *name;
+        size_t low, *v;
+    } sizes[] = { { "leading_dense_block_count", 0, &first },
+        { "expert_group_count", 1, &r->groups },
+        { "expert_group_used_count", 1, &r->keep } };
+
+    r->renorm = 0;
+    r->groups = r->keep = 1;
+    r->group = r->score == ROUTER_SIGMOID ? ROUTER_SUM2 : ROUTER_MAX;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (gguf_size(g, arch_key(c, sizes[i].name), sizes[i].low,
+                ROUTER_EXPERTS, sizes[i].v, e) < 0)
+            return -1;
+    if (arch_need(c, g, "expert_shared_count", ROUTER_EXPERTS, &shared, e) <
+            0 ||
+        gguf_real(g, arch_key(c, "expert_weights_scale"), 1e-6, 1e6, &r->scale,
+            e) < 0 ||
+        gguf_bool(g, arch_key(c, "expert_weights_norm"), &r->renorm, e) < 0)
+        return -1;
+    return set_shared(c, shared, first, e);
+}
+
 int
-experts_gguf_fixed(struct config *c, struct err *e)
+experts_from_gguf(struct config *c, const struct gguf *g, struct err *e)
 {
     const struct expert_family *f = expert_family(c);
+    struct router *r = &c->router;
 
     if (f == NULL)
         return 0;
-    c->router.renorm = f->gguf_renorm;
-    c->router.score = score_of(f);
-    c->router.scale = 1;
-    return check_experts(c, "expert_count", e);
+    *r = (struct router){ .renorm = f->gguf_renorm,
+        .score = score_of(f),
+        .scale = 1 };
+    c->expert_mlp = c->mlp;
+    if (arch_need(c, g, "expert_count", ROUTER_EXPERTS, &r->n, e) < 0 ||
+        arch_need(c, g, "expert_used_count", ROUTER_USED, &r->k, e) < 0 ||
+        gguf_size(g, arch_key(c, "expert_feed_forward_length"), 1, 1 << 20,
+            &c->expert_mlp, e) < 0 ||
+        (f->shared &&
+            arch_need(c, g, "expert_shared_feed_forward_length", 1 << 20,
+                &c->shared_mlp, e) < 0) ||
+        check_experts(c, "expert_count", e) < 0)
+        return -1;
+    return config_has_mla(c) ? read_routing(c, g, e) : 0;
+}
+
+/* Put what read_routing reads. */
+static void
+put_routing(const struct config *c, struct gguf_out *o)
+{
+    const struct router *r = &c->router;
+
+    gguf_out_u32(o, arch_key(c, "leading_dense_block_count"), first_blocks(c));
+    gguf_out_u32(o, arch_key(c, "expert_shared_count"),
+        c->shared_mlp / c->expert_mlp);
+    gguf_out_u32(o, arch_key(c, "expert_gating_func"),
+        r->score == ROUTER_SIGMOID ? 2 : 1);
+    gguf_out_f32(o, arch_key(c, "expert_weights_scale"), r->scale);
+    gguf_out_bool(o, arch_key(c, "expert_weights_norm"), r->renorm);
+    if (r->groups <= 1)
+        return;
+    gguf_out_u32(o, arch_key(c, "expert_group_count"), r->groups);
+    gguf_out_u32(o, arch_key(c, "expert_group_used_count"), r->keep);
+}
+
+void
+experts_to_gguf(const struct config *c, struct gguf_out *o)
+{
+    if (!config_is_mixture(c))
+        return;
+    gguf_out_u32(o, arch_key(c, "expert_count"), c->router.n);
+    gguf_out_u32(o, arch_key(c, "expert_used_count"), c->router.k);
+    gguf_out_u32(o, arch_key(c, "expert_feed_forward_length"), c->expert_mlp);
+    if (config_has_mla(c))
+        put_routing(c, o);
+    else if (c->shared_mlp > 0)
+        gguf_out_u32(o, arch_key(c, "expert_shared_feed_forward_length"),
+            c->shared_mlp);
 }
 
 int
@@ -273,7 +380,7 @@ experts_check_gguf(const struct config *c, struct err *e)
 {
     const struct expert_family *f = expert_family(c);
 
-    if (f == NULL)
+    if (f == NULL || config_has_mla(c))
         return 0;
     if (c->router.renorm != f->gguf_renorm)
         return err_set(e, EX_INPUT,

@@ -3,6 +3,8 @@
 #ifndef MODEL_EXPERTS_CONFIG_H
 #define MODEL_EXPERTS_CONFIG_H
 
+#include "format/gguf.h"
+#include "format/gguf_write.h"
 #include "model/config.h"
 
 /* Is c a mixture of experts? */
@@ -15,10 +17,11 @@ int experts_from_json(struct config *c, const json_t *j, struct err *e);
 /* Set the keys about experts in j. */
 void experts_to_json(const struct config *c, json_t *j);
 
-/* Set what a GGUF does not say, as llama.cpp does for the family: how weights
- * follow from logits, and whether they are divided by their sum.  -1 and *e:
- * the sizes do not go together. */
-int experts_gguf_fixed(struct config *c, struct err *e);
+/* The same for a GGUF.  What it does not say is as llama.cpp takes it for the
+ * family: how weights follow from logits, and whether they are divided by their
+ * sum. */
+int experts_from_gguf(struct config *c, const struct gguf *g, struct err *e);
+void experts_to_gguf(const struct config *c, struct gguf_out *o);
 /* Refuse a mixture that a GGUF cannot describe. */
 int experts_check_gguf(const struct config *c, struct err *e);
 

@@ -12,22 +12,15 @@
 #include "model/experts_config.h"
 #include "model/family.h"
 #include "model/forward_impl.h"
+#include "model/gguf_keys.h"
+#include "model/mla.h"
+#include "model/mla_config.h"
 #include "model/tensor_out.h"
 #include "model/tokfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* "llama.NAME"; valid until the next call. */
-static const char *
-arch_key(const struct config *c, const char *name)
-{
-    static char text[80];
-
-    snprintf(text, sizeof text, "%s.%s", family_of(c)->gguf, name);
-    return text;
-}
 
 static int
 any_window(const struct config *c)
@@ -52,6 +45,8 @@ unsaid_key(const struct config *c)
     const struct family *f = family_of(c);
     struct config same = *c;
 
+    if (config_has_mla(c) && mla_unsaid(c) != NULL)
+        return mla_unsaid(c);
     config_gguf_fixed(&same);
     if (memcmp(same.no_rope, c->no_rope, sizeof c->no_rope) != 0)
         return "no_rope_layers";
@@ -83,11 +78,6 @@ check_config(const struct config *c, struct err *e)
     const char *unsaid = unsaid_key(c);
     struct config same = *c;
 
-    if (config_has_mla(c))
-        return err_set(e, EX_INPUT,
-            "%s: its latent attention is not written to a GGUF: write a folder "
-            "instead",
-            c->arch);
     if (experts_check_gguf(c, e) < 0 || delta_check_gguf(c, e) < 0)
         return -1;
     config_gguf_fixed(&same);
@@ -134,7 +124,7 @@ put_rope(struct gguf_out *o, const struct config *c)
         gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_beta_slow"),
             c->rope_low);
     }
-    if (!longer)
+    if (!longer || config_has_mla(c))
         return;
     /* llama.cpp takes mscale to be 1, and mscale_all_dim to be 0 except in a
      * Ministral 3 */
@@ -195,17 +185,6 @@ put_windows(struct gguf_out *o, const struct config *c)
 }
 
 static void
-put_experts(struct gguf_out *o, const struct config *c)
-{
-    gguf_out_u32(o, arch_key(c, "expert_count"), c->router.n);
-    gguf_out_u32(o, arch_key(c, "expert_used_count"), c->router.k);
-    gguf_out_u32(o, arch_key(c, "expert_feed_forward_length"), c->expert_mlp);
-    if (c->shared_mlp > 0)
-        gguf_out_u32(o, arch_key(c, "expert_shared_feed_forward_length"),
-            c->shared_mlp);
-}
-
-static void
 put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
 {
     const struct {
@@ -215,7 +194,7 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
         { "embedding_length", c->d }, { "block_count", c->L },
         { "feed_forward_length", c->mlp }, { "attention.head_count", c->H },
         { "attention.head_count_kv", c->KV }, { "attention.key_length", c->D },
-        { "attention.value_length", c->D },
+        { "attention.value_length", mla_value(c) },
         { "rope.dimension_count", config_rotary(c) } };
     const char *arch = family_of(c)->gguf;
 
@@ -227,8 +206,8 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
         gguf_out_u32(o, arch_key(c, sizes[i].name), sizes[i].v);
     gguf_out_f32(o, arch_key(c, "attention.layer_norm_rms_epsilon"), c->eps);
     gguf_out_f32(o, arch_key(c, "rope.freq_base"), c->theta);
-    if (config_is_mixture(c))
-        put_experts(o, c);
+    experts_to_gguf(c, o);
+    mla_to_gguf(c, o);
     delta_to_gguf(c, o);
     put_rope(o, c);
     put_multipliers(o, c);

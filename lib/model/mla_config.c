@@ -1,8 +1,9 @@
-/* Latent attention in config.json; see mla_config.h. */
+/* Latent attention in configurations; see mla_config.h. */
 #include "model/mla_config.h"
 
 #include "format/json.h"
 #include "model/family.h"
+#include "model/gguf_keys.h"
 #include "model/mla.h"
 
 enum { RANK_MOST = 1 << 20, HEAD_MOST = 4096 };
@@ -13,9 +14,8 @@ has_latent_family(const struct config *c)
     return block_tensor_name(c, W_MLA_KVB) != NULL;
 }
 
-/* Check that the sizes go together. */
-static int
-check_latent(const struct config *c, struct err *e)
+int
+mla_check(const struct config *c, struct err *e)
 {
     const struct mla_shape *s = &c->mla;
 
@@ -56,7 +56,7 @@ mla_from_json(struct config *c, const json_t *j, struct err *e)
     if (!json_object_get(j, "num_key_value_heads"))
         c->KV = family_of(c)->bit == FAMILY_DEEPSEEK_V3 ? 128 : c->H;
     c->D = s->nope + s->rope;
-    return check_latent(c, e);
+    return mla_check(c, e);
 }
 
 int
@@ -89,4 +89,69 @@ mla_to_json(const struct config *c, json_t *j)
                            : json_null());
     if (config_has_mla(c) && family_of(c)->bit == FAMILY_DEEPSEEK_V3)
         json_object_set_new(j, "rope_interleave", json_boolean(!s->halves));
+}
+
+int
+mla_from_gguf(struct config *c, const struct gguf *g, struct err *e)
+{
+    struct mla_shape *s = &c->mla;
+    /* a newer file has sizes of the cache's latents and, behind them, sizes of
+     * heads under names of their own */
+    const struct {
+        const char *name;
+        size_t *v;
+    } sizes[] = { { "attention.key_length", &c->D },
+        { "attention.value_length", &s->v },
+        { "attention.key_length_mla", &c->D },
+        { "attention.value_length_mla", &s->v },
+        { "attention.q_lora_rank", &s->q_rank } };
+
+    *s = (struct mla_shape){ 0 };
+    c->D = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (gguf_size(g, arch_key(c, sizes[i].name), 1, RANK_MOST, sizes[i].v,
+                e) < 0)
+            return -1;
+    if (arch_need(c, g, "attention.kv_lora_rank", RANK_MOST, &s->kv_rank, e) <
+            0 ||
+        arch_need(c, g, "rope.dimension_count", HEAD_MOST, &s->rope, e) < 0)
+        return -1;
+    if (c->D <= s->rope || c->D > HEAD_MOST || s->v == 0)
+        return err_set(e, EX_INPUT,
+            "%s, attention.key_length, attention.value_length: %zu, %zu, %zu "
+            "are no sizes of heads",
+            arch_key(c, "rope.dimension_count"), s->rope, c->D, s->v);
+    s->nope = c->D - s->rope;
+    c->rotary = s->rope;
+    c->KV = c->H;
+    return mla_check(c, e);
+}
+
+void
+mla_to_gguf(const struct config *c, struct gguf_out *o)
+{
+    if (!config_has_mla(c))
+        return;
+    gguf_out_u32(o, arch_key(c, "attention.kv_lora_rank"), c->mla.kv_rank);
+    if (c->mla.q_rank > 0)
+        gguf_out_u32(o, arch_key(c, "attention.q_lora_rank"), c->mla.q_rank);
+    /* a tenth, as llama.cpp's converter writes it */
+    if (c->rope == ROPE_YARN)
+        gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_log_multiplier"),
+            0.1 * c->rope_mscale_all);
+}
+
+const char *
+mla_unsaid(const struct config *c)
+{
+    const int yarn = c->rope == ROPE_YARN;
+
+    return c->mla.halves ? "rope_interleave: false"
+        : yarn && !(c->rope_mscale_all > 0)
+        ? "rope_parameters without mscale_all_dim"
+        : yarn && c->rope_mscale != c->rope_mscale_all
+        ? "rope_parameters: an mscale other than mscale_all_dim"
+        : c->router.groups > 1 && c->router.group == ROUTER_MAX
+        ? "topk_method: group_limited_greedy"
+        : NULL;
 }

@@ -7,6 +7,8 @@
 #include "model/config_rope.h"
 #include "model/delta_config.h"
 #include "model/experts_config.h"
+#include "model/mla.h"
+#include "model/mla_config.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,11 +53,43 @@ need_key(struct keys *g, const char *name, size_t hi, size_t *r, struct err *e)
                   : 0;
 }
 
+enum { DEEPSEEK = FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3 };
+
+/* Read the sizes of heads. */
+static int
+read_head_sizes(struct config *c, struct keys *g, struct err *e)
+{
+    size_t value, rot;
+
+    c->KV = c->H;
+    c->D = c->d % c->H == 0 ? c->d / c->H : 0;
+    if (g->f->bit & DEEPSEEK)
+        return mla_from_gguf(c, g->g, e);
+    if (get_size(g, "attention.head_count_kv", 1, 4096, &c->KV, e) < 0 ||
+        get_size(g, "attention.key_length", 1, 65536, &c->D, e) < 0)
+        return -1;
+    value = rot = c->D;
+    if (get_size(g, "attention.value_length", 1, 65536, &value, e) < 0 ||
+        get_size(g, "rope.dimension_count", 1, 65536, &rot, e) < 0)
+        return -1;
+    if ((g->f->bit == FAMILY_PHI3 || g->f->bit == FAMILY_QWEN3_5) &&
+        rot % 2 == 0 && rot < c->D) {
+        c->rotary = rot;
+        rot = c->D;
+    }
+    if (value == c->D && rot == c->D)
+        return 0;
+    return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
+        gguf_key(g,
+            value != c->D ? "attention.value_length" : "rope.dimension_count"),
+        value != c->D ? value : rot, c->D);
+}
+
 static int
 read_gguf_sizes(struct config *c, struct keys *g, struct err *e)
 {
     const struct gguf_tensor *t = gguf_tensor(g->g, "token_embd.weight");
-    size_t value = 0, rot, V;
+    size_t V;
 
     if (!t || t->ndim != 2)
         return err_set(e, EX_INPUT, "tensor token_embd.weight: %s",
@@ -65,29 +99,10 @@ read_gguf_sizes(struct config *c, struct keys *g, struct err *e)
         need_key(g, "feed_forward_length", 1 << 20, &c->mlp, e) < 0 ||
         need_key(g, "block_count", CONFIG_LAYERS, &c->L, e) < 0 ||
         need_key(g, "attention.head_count", 4096, &c->H, e) < 0 ||
-        need_key(g, "context_length", (size_t)1 << 31, &c->max_pos, e) < 0)
-        return -1;
-    c->KV = c->H;
-    c->D = c->d % c->H == 0 ? c->d / c->H : 0;
-    if (get_size(g, "attention.head_count_kv", 1, 4096, &c->KV, e) < 0 ||
-        get_size(g, "attention.key_length", 1, 65536, &c->D, e) < 0)
-        return -1;
-    value = rot = c->D;
-    if (get_size(g, "attention.value_length", 1, 65536, &value, e) < 0 ||
-        get_size(g, "rope.dimension_count", 1, 65536, &rot, e) < 0 ||
+        need_key(g, "context_length", (size_t)1 << 31, &c->max_pos, e) < 0 ||
+        read_head_sizes(c, g, e) < 0 ||
         get_size(g, "vocab_size", 1, SIZE_MAX / 2, &V, e) < 0)
         return -1;
-    if ((g->f->bit == FAMILY_PHI3 || g->f->bit == FAMILY_QWEN3_5) &&
-        rot % 2 == 0 && rot < c->D) {
-        c->rotary = rot;
-        rot = c->D;
-    }
-    if (value != c->D || rot != c->D)
-        return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
-            gguf_key(g,
-                value != c->D ? "attention.value_length"
-                              : "rope.dimension_count"),
-            value != c->D ? value : rot, c->D);
     if (V != c->V)
         return err_set(e, EX_INPUT,
             "%s: %zu, but token_embd.weight has "
@@ -191,6 +206,9 @@ read_long_rope(struct config *c, struct keys *g, double factor, struct err *e)
         c->rope_mscale = 1;
         c->rope_mscale_all = all;
     }
+    /* llama.cpp's converter writes a tenth, and takes mscale to be the same */
+    if (all > 0 && g->f->bit & DEEPSEEK)
+        c->rope_mscale = c->rope_mscale_all = 10 * all;
     /* no key says so, but all gpt-oss are trained with truncate: false */
     c->rope_split = g->f->bit == FAMILY_GPT_OSS;
     config_rope_scale(c);
@@ -277,7 +295,7 @@ read_gguf_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
 
 enum {
     MIXTURES = FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
-        FAMILY_OLMOE | FAMILY_GPT_OSS
+        FAMILY_OLMOE | FAMILY_GPT_OSS | DEEPSEEK
 };
 
 /* The keys of the architecture that are known: they are read, or change
@@ -326,7 +344,19 @@ static const struct {
     { "expert_used_count", -1, MIXTURES },
     { "expert_feed_forward_length", -1, MIXTURES },
     { "expert_shared_feed_forward_length", -1, FAMILY_QWEN2_MOE },
-    { "expert_gating_func", 1, MIXTURES }, /* softmax */
+    { "expert_gating_func", 2, FAMILY_DEEPSEEK_V3 }, /* sigmoid */
+    { "expert_gating_func", 1, MIXTURES },           /* softmax */
+    { "expert_shared_count", -1, DEEPSEEK },
+    { "expert_group_count", -1, DEEPSEEK },
+    { "expert_group_used_count", -1, DEEPSEEK },
+    { "expert_weights_scale", -1, DEEPSEEK },
+    { "expert_weights_norm", -1, DEEPSEEK },
+    { "leading_dense_block_count", -1, DEEPSEEK },
+    { "attention.q_lora_rank", -1, DEEPSEEK },
+    { "attention.kv_lora_rank", -1, DEEPSEEK },
+    { "attention.key_length_mla", -1, DEEPSEEK },
+    { "attention.value_length_mla", -1, DEEPSEEK },
+    { "nextn_predict_layers", 0, DEEPSEEK },
     { "expert_count", 0, 0 },
     { "expert_used_count", 0, 0 },
     { "ssm.conv_kernel", -1, FAMILY_QWEN3_5 },
@@ -460,7 +490,7 @@ read_family(struct keys *k, struct config *c, struct err *e)
 {
     const char *s = NULL;
     char name[80];
-    size_t n = 0, experts = 0;
+    size_t n = 0, experts = 0, gating = 0;
 
     if (gguf_str(k->g, "general.architecture", &s, &n, e) < 0)
         return -1;
@@ -470,11 +500,12 @@ read_family(struct keys *k, struct config *c, struct err *e)
             "general.architecture: \"%s\" is not "
             "supported (%s)",
             name, family_names(1));
-    if (k->f->bit == FAMILY_DEEPSEEK_V2)
-        return err_set(e, EX_INPUT,
-            "general.architecture: \"%s\" is not supported in a GGUF: give the "
-            "Hugging Face folder",
-            name);
+    /* V2 and V3 are one architecture */
+    if (k->f->bit == FAMILY_DEEPSEEK_V2 &&
+        gguf_size(k->g, gguf_key(k, "expert_gating_func"), 0, 9, &gating, e) >=
+            0 &&
+        gating == 2)
+        k->f = family_named("deepseek_v3");
     /* OLMo 3 is an OLMo 2 with windows */
     if (k->f->bit == FAMILY_OLMO2 &&
         gguf_kv(k->g, gguf_key(k, "attention.sliding_window")))
@@ -490,23 +521,6 @@ read_family(struct keys *k, struct config *c, struct err *e)
 }
 
 static int
-read_experts(struct config *c, struct keys *k, struct err *e)
-{
-    if (!(k->f->bit & MIXTURES))
-        return 0;
-    c->expert_mlp = c->mlp;
-    if (need_key(k, "expert_count", ROUTER_EXPERTS, &c->router.n, e) < 0 ||
-        need_key(k, "expert_used_count", ROUTER_USED, &c->router.k, e) < 0 ||
-        get_size(k, "expert_feed_forward_length", 1, 1 << 20, &c->expert_mlp,
-            e) < 0 ||
-        (k->f->bit == FAMILY_QWEN2_MOE &&
-            need_key(k, "expert_shared_feed_forward_length", 1 << 20,
-                &c->shared_mlp, e) < 0))
-        return -1;
-    return experts_gguf_fixed(c, e);
-}
-
-static int
 read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
 {
     struct keys k = { g, NULL, "" };
@@ -515,7 +529,7 @@ read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
     c->init_range = 0.02;
     c->eps = 0;
     if (read_family(&k, c, e) < 0 || read_gguf_sizes(c, &k, e) < 0 ||
-        check_keys(&k, e) < 0 || read_experts(c, &k, e) < 0 ||
+        check_keys(&k, e) < 0 || experts_from_gguf(c, g, e) < 0 ||
         delta_from_gguf(c, g, e) < 0 || read_gguf_rope(c, &k, e) < 0 ||
         read_gguf_windows(c, &k, e) < 0 || read_gguf_scales(c, &k, e) < 0 ||
         get_real(&k, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps, e) <
@@ -548,15 +562,24 @@ take_gguf_tensor(struct model_source *s, const char *name, size_t rows,
     return weight_set(w, t->data, t->dtype, rows, cols);
 }
 
+/* Memory of n numbers that lives as long as s. */
+static float *
+made(struct model_source *s, size_t n)
+{
+    float *x = xreallocarray(NULL, n, sizeof *x);
+
+    s->made = xgrow_pow2(s->made, s->nmade, sizeof *s->made);
+    s->made[s->nmade++] = x;
+    return x;
+}
+
 /* Replace the numbers of w, which are -exp(A_log), by A_log. */
 static int
 take_log(struct model_source *s, struct weight *w, const char *name,
     struct err *e)
 {
-    float *x = xreallocarray(NULL, w->cols, sizeof *x);
+    float *x = made(s, w->cols);
 
-    s->made = xgrow_pow2(s->made, s->nmade, sizeof *s->made);
-    s->made[s->nmade++] = x;
     weight_rows(w, 0, 1, x);
     for (size_t i = 0; i < w->cols; i++) {
         if (!(x[i] < 0.0f))
@@ -565,6 +588,37 @@ take_log(struct model_source *s, struct weight *w, const char *name,
         x[i] = logf(-x[i]);
     }
     return weight_set(w, x, DT_F32, 1, w->cols);
+}
+
+/* Set w to W_MLA_KVB of block i from the tensors attn_k_b, [kv_rank,nope] of
+ * each head, and attn_v_b, [v,kv_rank] of each head, as newer files have it. */
+static int
+take_latent(struct model_source *s, const struct config *c, size_t i,
+    struct weight *w, struct err *e)
+{
+    const size_t nope = c->mla.nope, v = c->mla.v, rank = c->mla.kv_rank;
+    const size_t head = (nope + v) * rank;
+    struct weight k_b, v_b;
+    float *x, *row;
+    char name[2][40];
+
+    snprintf(name[0], sizeof name[0], "blk.%zu.attn_k_b.weight", i);
+    snprintf(name[1], sizeof name[1], "blk.%zu.attn_v_b.weight", i);
+    if (take_gguf_tensor(s, name[0], c->H * rank, nope, &k_b, e) < 0 ||
+        take_gguf_tensor(s, name[1], c->H * v, rank, &v_b, e) < 0)
+        return -1;
+    x = made(s, c->H * head);
+    row = xreallocarray(NULL, nope, sizeof *row);
+    for (size_t h = 0; h < c->H; h++) {
+        for (size_t j = 0; j < rank; j++) {
+            weight_rows(&k_b, h * rank + j, 1, row);
+            for (size_t k = 0; k < nope; k++)
+                x[h * head + k * rank + j] = row[k];
+        }
+        weight_rows(&v_b, h * v, v, x + h * head + nope * rank);
+    }
+    free(row);
+    return weight_set(w, x, DT_F32, c->H * (nope + v), rank);
 }
 
 /* Does the tensor belong to a layer that predicts further tokens, which is left
@@ -602,6 +656,11 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
         if (all == 0)
             continue;
         block_dims(c, t, &shape, &rows[t], &cols);
+        if (t == W_MLA_KVB && !gguf_tensor(&s->gguf.g, name)) {
+            if (take_latent(s, c, i, &b->w[t], e) < 0)
+                return -1;
+            continue;
+        }
         if (take_gguf_tensor(s, name,
                 t == W_DELTA_CONV ? cols / c->delta.conv : all,
                 t == W_DELTA_CONV ? c->delta.conv : cols, &whole, e) < 0)

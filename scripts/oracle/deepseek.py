@@ -2,7 +2,9 @@
 usage: deepseek.py OUTDIR [NAME...]           (tests/golden/experts)
        deepseek.py --sweep OUTDIR build/tests/model/experts
 Writes a folder as models are published and NAME.safetensors with ids, first, logits
-and route.K as experts.py; no gradients.  Routers' weights are large, so that no two
+and route.K as experts.py; no gradients.  deepseek_v2 also as a GGUF of the kind that
+llama.cpp's converter wrote first, deepseek_v3-equal only as one of today's kind, with
+attn_kv_b in two parts and sizes of the latents.  Routers' weights are large, so that no two
 experts are equal, and shifts (e_score_correction_bias) are in float32 with numbers
 that bfloat16 does not have, so large that they change choices.
 --sweep makes other configurations and lets the test compare them."""
@@ -10,6 +12,8 @@ import os
 import re
 import sys
 
+import gguf
+import numpy as np
 import torch
 import transformers
 
@@ -34,6 +38,9 @@ MODELS = {
         SIZE, topk_method='group_limited_greedy', n_group=4, topk_group=2,
         rope_parameters=YARN)),
     'deepseek_v3': (*V3, dict(SIZE, n_group=4, topk_group=2, rope_parameters=YARN)),
+    # a GGUF has one mscale
+    'deepseek_v3-equal': (*V3, dict(SIZE, n_group=4, topk_group=2, rope_parameters=dict(
+        YARN, mscale=0.7))),
 }
 SWEEP = {
     'v2-lora': (*V2, dict(SIZE, rope_parameters=PLAIN)),
@@ -66,6 +73,78 @@ def make(name):
             if n.endswith('e_score_correction_bias'):
                 p.copy_((0.4 * torch.randn(p.shape, generator=gen)).double())
     return cfg, m
+
+
+def write_gguf(path, cfg, m, parts):
+    """as llama.cpp's converter writes it, matrices in BF16; parts: attn_kv_b in two"""
+    arch = gguf.MODEL_ARCH.DEEPSEEK2
+    o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
+    heads, nope, rope = cfg.num_attention_heads, cfg.qk_nope_head_dim, cfg.qk_rope_head_dim
+    o.add_context_length(cfg.max_position_embeddings)
+    o.add_embedding_length(cfg.hidden_size)
+    o.add_block_count(cfg.num_hidden_layers)
+    o.add_feed_forward_length(cfg.intermediate_size)
+    o.add_head_count(heads)
+    o.add_layer_norm_rms_eps(cfg.rms_norm_eps)
+    o.add_rope_freq_base(cfg.rope_parameters['rope_theta'])
+    o.add_vocab_size(cfg.vocab_size)
+    o.add_kv_lora_rank(cfg.kv_lora_rank)
+    if cfg.q_lora_rank is not None:
+        o.add_q_lora_rank(cfg.q_lora_rank)
+    if parts:
+        o.add_head_count_kv(1)
+        o.add_key_length(cfg.kv_lora_rank + rope)
+        o.add_value_length(cfg.kv_lora_rank)
+        o.add_key_length_mla(nope + rope)
+        o.add_value_length_mla(cfg.v_head_dim)
+    else:
+        o.add_head_count_kv(heads)
+        o.add_key_length(nope + rope)
+        o.add_value_length(cfg.v_head_dim)
+    o.add_rope_dimension_count(rope)
+    o.add_leading_dense_block_count(cfg.first_k_dense_replace)
+    o.add_expert_count(cfg.n_routed_experts)
+    o.add_expert_used_count(cfg.num_experts_per_tok)
+    o.add_expert_shared_count(cfg.n_shared_experts)
+    o.add_expert_feed_forward_length(cfg.moe_intermediate_size)
+    o.add_expert_weights_scale(cfg.routed_scaling_factor)
+    if cfg.model_type == 'deepseek_v3':
+        o.add_expert_weights_norm(cfg.norm_topk_prob)
+        o.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+        o.add_expert_group_count(cfg.n_group)
+        o.add_expert_group_used_count(cfg.topk_group)
+    yarn = cfg.rope_parameters
+    if yarn['rope_type'] == 'yarn':
+        o.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        o.add_rope_scaling_factor(yarn['factor'])
+        o.add_rope_scaling_orig_ctx_len(yarn['original_max_position_embeddings'])
+        o.add_rope_scaling_yarn_log_mul(0.1 * yarn['mscale_all_dim'])
+        o.add_rope_scaling_yarn_beta_fast(yarn['beta_fast'])
+        o.add_rope_scaling_yarn_beta_slow(yarn['beta_slow'])
+    o.add_bos_token_id(cfg.bos_token_id)
+    o.add_eos_token_id(cfg.eos_token_id)
+    names = gguf.get_tensor_name_map(arch, cfg.num_hidden_layers)
+    tensors = dict(m.named_parameters())
+    tensors |= {k: p for k, p in m.named_buffers() if 'e_score' in k}
+    for k, p in tensors.items():
+        x, blk = p.detach().float().numpy(), '.'.join(['blk', *k.split('.')[2:3], ''])
+        if k.endswith('experts.gate_up_proj'):
+            for part, half in zip(('gate', 'up'), np.split(x, 2, 1)):
+                experts.put(o, f'{blk}ffn_{part}_exps.weight', half)
+        elif k.endswith('experts.down_proj'):
+            experts.put(o, f'{blk}ffn_down_exps.weight', x)
+        elif k.endswith('kv_b_proj.weight') and parts:
+            k_b, v_b = np.split(x.reshape(heads, -1, cfg.kv_lora_rank), [nope], 1)
+            experts.put(o, f'{blk}attn_k_b.weight', k_b.swapaxes(1, 2))
+            experts.put(o, f'{blk}attn_v_b.weight', v_b)
+        elif 'e_score' in k:
+            experts.put(o, f'{blk}exp_probs_b.bias', x)
+        else:
+            experts.put(o, names.get_name(k, try_suffixes=('.weight', '.bias')), x)
+    o.write_header_to_file()
+    o.write_kv_data_to_file()
+    o.write_tensors_to_file()
+    o.close()
 
 
 def forward(m, ids):
@@ -123,8 +202,12 @@ def golden(out, name):
     weights |= {k: p.float() for k, p in m.named_buffers() if 'e_score' in k}
     meta = dict(made_by=f'scripts/oracle/deepseek.py OUTDIR {name}', seed=SEED,
                 versions=st.versions(torch, transformers))
-    os.makedirs(f'{out}/{name}', exist_ok=True)
     st.save(f'{out}/{name}.safetensors', tensors, meta)
+    if name in ('deepseek_v2', 'deepseek_v3-equal'):
+        write_gguf(f'{out}/{name}.gguf', cfg, m, name == 'deepseek_v3-equal')
+    if name == 'deepseek_v3-equal':
+        return
+    os.makedirs(f'{out}/{name}', exist_ok=True)
     st.save(f'{out}/{name}/model.safetensors',
             {a: b.contiguous() for a, b in weights.items()}, dict(meta, format='pt'))
     cfg.architectures = [type(m).__name__]

@@ -3,6 +3,7 @@
  * with a cache, the experts of each token, gradients, and the same after an
  * export.  A token's bits do not depend on the other tokens. */
 #include "base/dir.h"
+#include "base/io.h"
 #include "cli/die.h"
 #include "kern/kern.h"
 #include "model/backward.h"
@@ -481,11 +482,37 @@ test_no_training(const struct mixture_case *c, const struct model *m)
     ok(tmodel_init(&t, m, &e) < 0 && strstr(e.msg, "latent") != NULL &&
             strstr(e.msg, "teacher") != NULL,
         "%s: training is refused, and the message names the teacher", c->name);
-    ok(export_as(m, "out.gguf", "bf16", &e) < 0 &&
-            strstr(e.msg, "latent") != NULL && strstr(e.msg, "folder") != NULL,
-        "%s: a GGUF is refused, and the message names the folder", c->name);
     ok(model_params(m) == config_params(&m->c, NULL),
         "%s: the parameters are counted alike", c->name);
+}
+
+/* Is a GGUF of m refused, with a message that names `key`? */
+static void
+test_unsaid(const struct mixture_case *c, const struct model *m,
+    const char *key)
+{
+    struct err e = { .code = 0 };
+
+    ok(export_as(m, "out.gguf", "bf16", &e) < 0 && strstr(e.msg, key) != NULL,
+        "%s: a GGUF is refused for %s", c->name, key);
+}
+
+/* Models with latent attention of which a GGUF would say something else. */
+static void
+test_latent_gguf(const struct mixture_case *c, const struct model *from)
+{
+    struct model m = *from;
+
+    if (m.c.rope == ROPE_YARN)
+        test_unsaid(c, &m, "an mscale other than");
+    m.c.rope_mscale_all = 0.0;
+    if (m.c.rope == ROPE_YARN)
+        test_unsaid(c, &m, "without mscale_all_dim");
+    m.c.rope_mscale = m.c.rope_mscale_all = 1.0;
+    if (m.c.router.groups > 1 && m.c.router.group == ROUTER_MAX)
+        test_unsaid(c, &m, "group_limited_greedy");
+    m.c.mla.halves = 1;
+    test_unsaid(c, &m, "rope_interleave");
 }
 
 /* Have all routers' shifts the same bits, and are they fp32? */
@@ -527,10 +554,12 @@ test_model(const char *name, struct pool *pool)
     ok(cached_same(&c, &m, pool, 1, x) && cached_same(&c, &m, pool, 7, x),
         "%s: a text has the same bits with a cache", name);
     free(x);
-    if (config_has_mla(&m.c))
+    if (config_has_mla(&m.c)) {
         test_no_training(&c, &m);
-    else
+        test_latent_gguf(&c, &m);
+    } else {
         test_gradients(&c, &m, pool);
+    }
     if (ok(model_export(&m, "out", DT_BF16, NULL, NULL, &e) == 0 &&
                 model_open(&again, "out", &e) == 0,
             "%s: the model is exported and read", name)) {
@@ -585,6 +614,34 @@ test_gguf(const char *name, struct pool *pool)
     free(path);
 }
 
+/* A GGUF in which the first `from` is replaced by `to`, as long, is refused
+ * with a message that has `word`. */
+static void
+test_damaged(const char *from, const char *to, const char *word)
+{
+    char *path = golden_path("deepseek_v3-equal", ".gguf"), *text;
+    const size_t k = strlen(from);
+    struct err e = { .code = 0 };
+    size_t n, i = 0;
+    struct model m;
+    FILE *f;
+
+    if (io_slurp(path, 1 << 20, &text, &n, &e) < 0)
+        die_err(&e);
+    while (i + k < n && memcmp(text + i, from, k) != 0)
+        i++;
+    memcpy(text + i, to, k);
+    f = fopen("bad.gguf", "w");
+    if (f == NULL || fwrite(text, 1, n, f) != n || fclose(f) != 0)
+        die(EX_SYS, "bad.gguf is not written");
+    ok(model_open(&m, "bad.gguf", &e) < 0 && strstr(e.msg, word) != NULL,
+        "a GGUF with %s in place of %s is refused", to, from);
+    printf("# %s\n", e.msg);
+    remove("bad.gguf");
+    free(text);
+    free(path);
+}
+
 /* Arguments: names of models to test instead. */
 int
 main(int argc, char **argv)
@@ -593,7 +650,7 @@ main(int argc, char **argv)
         "qwen2_moe-dense", "qwen3_moe", "qwen3_moe-dense", "olmoe", "gpt_oss",
         "gpt_oss-mxfp4", "deepseek_v2", "deepseek_v2-groups", "deepseek_v3" };
     static const char *const ggufs[] = { "mixtral", "qwen2_moe", "qwen3_moe",
-        "olmoe", "gpt_oss-mxfp4" };
+        "olmoe", "gpt_oss-mxfp4", "deepseek_v2", "deepseek_v3-equal" };
     struct pool *pool = pool_new(2, NULL);
 
     tap_scratch();
@@ -603,6 +660,11 @@ main(int argc, char **argv)
         test_model(names[i], pool);
     for (size_t i = 0; argc == 1 && i < sizeof ggufs / sizeof *ggufs; i++)
         test_gguf(ggufs[i], pool);
+    test_damaged("kv_lora_rank", "kv_lora_ranc", "kv_lora_rank: is missing");
+    test_damaged("dimension_count", "dimension_sount", "count: is missing");
+    test_damaged("attn_v_b.", "attn_w_b.", "attn_v_b.weight: is missing");
+    test_damaged("expert_gating_func", "expert_hating_func", "hating_func");
+    test_damaged("expert_group_count", "expert_group_sount", "group_sount");
     pool_free(pool);
     return done_testing();
 }

@@ -1,0 +1,26 @@
+/* Keys of a GGUF whose names begin with its architecture; see gguf_keys.h. */
+#include "model/gguf_keys.h"
+
+#include "model/family.h"
+
+#include <stdio.h>
+
+const char *
+arch_key(const struct config *c, const char *name)
+{
+    static char text[80];
+
+    snprintf(text, sizeof text, "%s.%s", family_of(c)->gguf, name);
+    return text;
+}
+
+int
+arch_need(const struct config *c, const struct gguf *g, const char *name,
+    size_t hi, size_t *r, struct err *e)
+{
+    const int k = gguf_size(g, arch_key(c, name), 1, hi, r, e);
+
+    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", arch_key(c, name))
+        : k < 0   ? -1
+                  : 0;
+}

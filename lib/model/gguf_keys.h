@@ -1,0 +1,16 @@
+/* Keys of a GGUF whose names begin with its architecture.  Only for
+ * lib/model. */
+#ifndef MODEL_GGUF_KEYS_H
+#define MODEL_GGUF_KEYS_H
+
+#include "format/gguf.h"
+#include "model/config.h"
+
+/* "llama.NAME" for a model of c's family; valid until the next call. */
+const char *arch_key(const struct config *c, const char *name);
+/* Read a size from 1 to hi, which must be there; -1 and *e: it is missing or
+ * another. */
+int arch_need(const struct config *c, const struct gguf *g, const char *name,
+    size_t hi, size_t *r, struct err *e);
+
+#endif
