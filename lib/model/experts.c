@@ -2,6 +2,7 @@
 #include "model/experts.h"
 #include "base/profile.h"
 #include "kern/glu_clamp.h"
+#include "kern/int.h"
 #include "kern/kern.h"
 #include "model/experts_impl.h"
 #include "model/forward_impl.h"
@@ -45,6 +46,13 @@ experts_lay(struct experts *x, const struct config *c, size_t tokens,
     x->by = arena_alloc(a, pairs, sizeof(float));
     x->dz = arena_alloc(a, tokens * E, sizeof(float));
     x->dx = arena_alloc(a, tokens * d, sizeof(float));
+}
+
+void
+experts_lay_rounded(struct experts *x, struct arena *a)
+{
+    x->rounded = arena_alloc(a, x->tokens * x->how.k,
+        int_row_bytes(x->d > x->I ? x->d : x->I));
 }
 
 /* ---- tasks ---- */
@@ -202,6 +210,52 @@ expert_gather(struct expert_job *j)
 
 /* ---- forward ---- */
 
+static void
+round_task(void *ctx, size_t task, size_t worker)
+{
+    const struct expert_job *j = ctx;
+    size_t p, end = expert_chunk(task, j->n * j->x->how.k, &p);
+
+    (void)worker;
+    for (; p < end; p++)
+        kern.ints->round((void *)(j->x->rounded + p * int_row_bytes(j->K)),
+            j->from + p * j->K, j->K);
+}
+
+/* Round the inputs [pairs,K] of products in integers. */
+static void
+round_inputs(struct expert_job *j, const float *from, size_t K)
+{
+    j->from = from;
+    j->K = K;
+    expert_chunks(j, j->n * j->x->how.k, round_task);
+}
+
+/* Compute part p of the product of the inputs x [pairs,K] of all experts with
+ * the matrices of all experts, in out [pairs,N]. */
+static void
+part_product(const struct expert_job *j, int t, const struct expert_part *p,
+    const float *x, size_t worker, float *out)
+{
+    const struct weight *all = &j->b->w[t];
+    float *wide = j->b->wide[worker];
+    struct weight w;
+    struct int_matrix m;
+
+    if (all->ints == NULL) {
+        w = weight_slice(all, p->e * j->N, j->N);
+        expert_product(&w, p->n0, p->n, p->m, x + p->p0 * j->K, wide,
+            out + p->p0 * j->N + p->n0, j->N);
+        return;
+    }
+    m = *all->ints;
+    m.strips += p->e * (j->N / INT_ROWS) * m.strip;
+    m.rows = j->N;
+    kern.ints->multiply(&m, p->n0 / INT_ROWS, p->n / INT_ROWS,
+        (const void *)(j->x->rounded + p->p0 * int_row_bytes(j->K)), p->m,
+        (void *)wide, out + p->p0 * j->N, j->N);
+}
+
 /* Compute a part of gate and up, then act from both, in gate. */
 static void
 gate_up_task(void *ctx, size_t task, size_t worker)
@@ -209,18 +263,13 @@ gate_up_task(void *ctx, size_t task, size_t worker)
     const struct expert_job *j = ctx;
     const struct experts *x = j->x;
     const struct expert_part p = expert_part(j, task);
-    const struct weight gate =
-        weight_slice(&j->b->w[W_EXPERT_GATE], p.e * x->I, x->I);
-    const struct weight up =
-        weight_slice(&j->b->w[W_EXPERT_UP], p.e * x->I, x->I);
-    const float *xs = x->xs + p.p0 * x->d;
     float *g = x->gate + p.p0 * x->I + p.n0, *u = x->up + p.p0 * x->I + p.n0;
     const double begin = profile_begin();
 
     if (p.m == 0)
         return;
-    expert_product(&gate, p.n0, p.n, p.m, xs, j->b->wide[worker], g, x->I);
-    expert_product(&up, p.n0, p.n, p.m, xs, j->b->wide[worker], u, x->I);
+    part_product(j, W_EXPERT_GATE, &p, x->xs, worker, x->gate);
+    part_product(j, W_EXPERT_UP, &p, x->xs, worker, x->up);
     expert_bias(&j->b->w[W_BIAS_GATE], p.e, p.n0, p.n, p.m, g, x->I);
     expert_bias(&j->b->w[W_BIAS_UP], p.e, p.n0, p.n, p.m, u, x->I);
     for (size_t i = 0; i < p.m; i++, g += x->I, u += x->I)
@@ -235,14 +284,11 @@ down_task(void *ctx, size_t task, size_t worker)
     const struct expert_job *j = ctx;
     const struct experts *x = j->x;
     const struct expert_part p = expert_part(j, task);
-    const struct weight down =
-        weight_slice(&j->b->w[W_EXPERT_DOWN], p.e * x->d, x->d);
     const double begin = profile_begin();
 
     if (p.m == 0)
         return;
-    expert_product(&down, p.n0, p.n, p.m, x->gate + p.p0 * x->I,
-        j->b->wide[worker], x->xs + p.p0 * x->d + p.n0, x->d);
+    part_product(j, W_EXPERT_DOWN, &p, x->gate, worker, x->xs);
     expert_bias(&j->b->w[W_BIAS_DOWN], p.e, p.n0, p.n, p.m,
         x->xs + p.p0 * x->d + p.n0, x->d);
     profile_end("experts down", begin, 2.0 * (double)(p.m * p.n) * (double)x->I,
@@ -294,7 +340,11 @@ experts_forward(struct experts *x, const struct expert_block *b,
 
         expert_choose(&j);
         expert_gather(&j);
+        if (b->w[W_EXPERT_GATE].ints || b->w[W_EXPERT_UP].ints)
+            round_inputs(&j, x->xs, x->d);
         expert_parts(&j, x->I, x->d, gate_up_task);
+        if (b->w[W_EXPERT_DOWN].ints)
+            round_inputs(&j, x->gate, x->I);
         expert_parts(&j, x->d, x->I, down_task);
         if (b->routed != NULL)
             b->routed(b->ctx,

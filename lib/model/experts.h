@@ -28,7 +28,9 @@ struct experts {
     size_t *at;          /* [E+1] first pair of each expert */
     float *xs;           /* [tokens*k,d] inputs of pairs, then their outputs */
     float *gate, *up;    /* [tokens*k,I]; act overwrites gate going forward */
-    int clamped;         /* 1: the unit of glu_clamp.h; 0: SwiGLU */
+    unsigned char *rounded; /* [tokens*k] inputs of pairs rounded for products
+                             * in integers, or NULL */
+    int clamped;            /* 1: the unit of glu_clamp.h; 0: SwiGLU */
     /* backward only */
     float *act, *dact; /* [tokens*k,I] */
     float *ds;         /* [tokens*k,d] gradients at outputs of pairs */
@@ -42,6 +44,9 @@ struct experts {
  * also for experts_backward.  Nothing is allocated if c has no experts. */
 void experts_lay(struct experts *x, const struct config *c, size_t tokens,
     int backward, struct arena *a);
+
+/* Allocate room for products in integers, after experts_lay. */
+void experts_lay_rounded(struct experts *x, struct arena *a);
 
 /* The experts of a block, and what computes with them. */
 struct expert_block {

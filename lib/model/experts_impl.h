@@ -11,7 +11,8 @@ struct expert_job {
     const size_t *row; /* [n] row of each token in the caller's arrays */
     size_t n;
     const float *xn;
-    size_t N, K; /* columns and depth of the product under way */
+    size_t N, K;       /* columns and depth of the product under way */
+    const float *from; /* [pairs,K] its inputs, to be rounded */
     /* forward */
     float *z; /* NULL: logits are not kept */
     float *out;

@@ -35,6 +35,18 @@ lay_each(struct arena *a, size_t threads, size_t floats)
     return p;
 }
 
+/* Are matrices of experts packed for products in integers? */
+static int
+experts_packed(const struct model *m)
+{
+    int any = 0;
+
+    for (size_t i = 0; i < m->c.L; i++)
+        for (int t = W_EXPERT_GATE; t <= W_EXPERT_DOWN; t++)
+            any |= m->block[i].w[t].ints != NULL;
+    return any;
+}
+
 static void
 lay_cache(struct kvcache *k, struct arena *a)
 {
@@ -73,6 +85,8 @@ lay_cache(struct kvcache *k, struct arena *a)
     k->gate = arena_alloc(a, KV_TILE * mlp, sizeof(float));
     k->up = arena_alloc(a, KV_TILE * mlp, sizeof(float));
     experts_lay(&k->experts, c, KV_TILE, 0, a);
+    if (experts_packed(m))
+        experts_lay_rounded(&k->experts, a);
     k->each = arena_alloc(a, KV_TILE, sizeof *k->each);
     for (size_t i = 0; k->each != NULL && i < KV_TILE; i++)
         k->each[i] = i;

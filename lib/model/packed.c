@@ -2,6 +2,7 @@
 #include "model/packed.h"
 #include "base/mem.h"
 #include "kern/int.h"
+#include "model/experts_config.h"
 #include "model/family.h"
 #include "model/forward_kv.h"
 #include "model/head.h"
@@ -17,18 +18,20 @@ struct packed {
     struct arena arena;        /* strips */
 };
 
-/* The type of w in products in integers; QUANT_N: there is no such product.
- * experts: w is a matrix of experts or their router. */
+/* The type of weight t of a block with so many experts in products in integers;
+ * QUANT_N: there is no such product.  A strip has rows of one expert alone. */
 static enum kern_quant
-packed_type(const struct weight *w, int experts)
+packed_type(const struct weight *w, int t, size_t experts)
 {
-    enum kern_quant t;
+    const int apart = experts_apart(t);
+    enum kern_quant q;
 
-    if (w->rows < 2 || experts || w->mask != NULL || w->dtype < DT_Q8_0 ||
-        w->dtype > DT_MXFP4)
+    if (w->rows < 2 || (block_is_of_experts(t) && !apart) || w->mask != NULL ||
+        w->dtype < DT_Q8_0 || w->dtype > DT_MXFP4 ||
+        (apart && w->rows / experts % INT_ROWS != 0))
         return QUANT_N;
-    t = QUANT_Q8_0 + (w->dtype - DT_Q8_0);
-    return int_has(t) ? t : QUANT_N;
+    q = QUANT_Q8_0 + (w->dtype - DT_Q8_0);
+    return int_has(q) ? q : QUANT_N;
 }
 
 /* Weight i of the model: those of the blocks in turn, then the head. */
@@ -43,8 +46,9 @@ lay_strips(struct packed *p, struct arena *a)
 {
     for (size_t i = 0; i <= p->m.c.L * W_N; i++) {
         struct weight *w = packed_weight(p, i);
-        const enum kern_quant t =
-            packed_type(w, block_is_of_experts((int)(i % W_N)));
+        const size_t block = i / W_N;
+        const enum kern_quant t = packed_type(w, (int)(i % W_N),
+            block < p->m.c.L ? p->m.block[block].experts : 0);
         const size_t strips = (w->rows + INT_ROWS - 1) / INT_ROWS;
         size_t bytes;
 

@@ -1,8 +1,8 @@
 /* A model whose quantised matrices are repacked for products in 8-bit integers
  * (kern/int.h).  kv_new (forward_kv.h) of such a model multiplies in integers;
- * everything else uses its weights as they are in the file.  Matrices of
- * experts, and of types for which kern/int.h has no product (F32, BF16, F16,
- * Q2_K, Q3_K, 2:4), stay as they are. */
+ * everything else uses its weights as they are in the file.  Routers, and
+ * matrices of types for which kern/int.h has no product (F32, BF16, F16, Q2_K,
+ * Q3_K, MXFP4, 2:4), stay as they are. */
 #ifndef MODEL_PACKED_H
 #define MODEL_PACKED_H
 

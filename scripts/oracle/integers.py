@@ -1,18 +1,21 @@
 """Logits of tiny quantised models whose activations are rounded to 8 bits.
-usage: integers.py GGUFDIR OUT
-GGUFDIR: tests/golden/gguf; OUT: tests/golden/integers/logits.safetensors.
+usage: integers.py GGUFDIR OUT                (tests/golden/gguf, .../integers)
+Writes OUT/logits.safetensors, and OUT/mixture.gguf with OUT/mixture.safetensors.
 
 The network is llama_ref.py's, in double precision, on the weights that gguf
 dequantises.  Before each product a row x is replaced, in blocks of 16, by
 d round(x / d), d = max |x| / 127 in float32: what kern/int.h computes but for
-the rounding of sums.  Logits after each of 40 ids, NAME of NAME.gguf."""
+the rounding of sums.  Logits after each of 40 ids, NAME of NAME.gguf.  The mixture
+is transformers' Qwen3MoeForCausalLM, whose router alone gets rows as they are."""
 import importlib.metadata
 import sys
 
 import gguf
 import numpy as np
 import torch
+import transformers
 
+import experts
 import gguf_small as S
 import llama_ref as R
 import st
@@ -68,6 +71,77 @@ def read(path):
     return w
 
 
+TYPES = {'up': 'Q4_0', 'gate': 'Q4_1', 'down': 'Q8_0'}
+
+
+def put(o, name, x):
+    """Write x as the GGUF has it; returns the numbers that it then stands for.  The
+    embedding stays F32: codes of Q8_0 times numbers of bfloat16 lie between two steps
+    of the rounded activations too often, and then float32 decides"""
+    if x.ndim == 1 or name == 'token_embd.weight' or 'ffn_gate_inp' in name:
+        o.add_tensor(name, x)
+        return x
+    part = name.split('_')[1] if '_exps' in name else 'down'
+    kind = getattr(gguf.GGMLQuantizationType, TYPES[part])
+    q = gguf.quantize(np.ascontiguousarray(x), kind)
+    o.add_tensor(name, q, raw_dtype=kind)
+    return gguf.dequantize(q, kind).reshape(x.shape)
+
+
+def write_mixture(path, cfg, m):
+    """Write m, quantised, and set its weights to those of the file"""
+    o = gguf.GGUFWriter(path, 'qwen3moe')
+    o.add_context_length(cfg.max_position_embeddings)
+    o.add_embedding_length(cfg.hidden_size)
+    o.add_block_count(cfg.num_hidden_layers)
+    o.add_feed_forward_length(cfg.intermediate_size)
+    o.add_head_count(cfg.num_attention_heads)
+    o.add_head_count_kv(cfg.num_key_value_heads)
+    o.add_key_length(cfg.head_dim)
+    o.add_value_length(cfg.head_dim)
+    o.add_layer_norm_rms_eps(cfg.rms_norm_eps)
+    o.add_rope_freq_base(cfg.rope_parameters['rope_theta'])
+    o.add_expert_count(cfg.num_experts)
+    o.add_expert_used_count(cfg.num_experts_per_tok)
+    o.add_expert_feed_forward_length(cfg.moe_intermediate_size)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.QWEN3MOE, cfg.num_hidden_layers)
+    with torch.no_grad():
+        for k, p in m.named_parameters():
+            x, at = p.float().numpy(), '.'.join(['blk', *k.split('.')[2:3], 'ffn'])
+            if k.endswith('experts.gate_up_proj'):
+                x = np.concatenate([put(o, f'{at}_{part}_exps.weight', half) for part, half
+                                    in zip(('gate', 'up'), np.split(x, 2, 1))], 1)
+            elif k.endswith('experts.down_proj'):
+                x = put(o, f'{at}_down_exps.weight', x)
+            else:
+                x = put(o, names.get_name(k, try_suffixes=('.weight',)), x)
+            p.copy_(torch.tensor(x.astype('f8')))
+    o.write_header_to_file()
+    o.write_kv_data_to_file()
+    o.write_tensors_to_file()
+    o.close()
+
+
+@torch.no_grad()
+def mixture(out, ids):
+    cfg, m, _ = experts.random_model('qwen3_moe', 'Qwen3Moe', dict(
+        vocab_size=300, hidden_size=32, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, head_dim=8, num_experts=6,
+        num_experts_per_tok=2, moe_intermediate_size=32, norm_topk_prob=True,
+        max_position_embeddings=128), 10)
+    write_mixture(f'{out}/mixture.gguf', cfg, m)
+    plain = torch.nn.functional.linear
+    torch.nn.functional.linear = lambda x, w, b=None: plain(
+        x if len(w) == cfg.num_experts else rounded(x), w, b)
+    z = m(torch.tensor(ids)[None]).logits[0]
+    torch.nn.functional.linear = plain
+    assert (z - m(torch.tensor(ids)[None]).logits[0]).abs().max() > 1e-3
+    st.save(f'{out}/mixture.safetensors', {
+        'ids': ids.astype('u4'), 'mixture': z.numpy().astype('f4')}, dict(
+            made_by='scripts/oracle/integers.py', seed=str(SEED),
+            versions=st.versions(np, torch, transformers)))
+
+
 def main(folder, out):
     ids = np.random.default_rng(SEED).integers(3, 300, 40)
     c = dict(S.C, theta=100000.0)
@@ -76,7 +150,8 @@ def main(folder, out):
         t[n] = R.forward(read(f'{folder}/{n}.gguf'), c,
                          torch.tensor(ids))[0].numpy().astype("f4")
         assert t[n].shape == (40, 300)
-    st.save(out, t, dict(made_by='scripts/oracle/integers.py', seed=str(SEED),
+    mixture(out, ids)
+    st.save(f'{out}/logits.safetensors', t, dict(made_by='scripts/oracle/integers.py', seed=str(SEED),
                          versions=st.versions(np, torch) + ' gguf ' +
                          importlib.metadata.version('gguf')))
 

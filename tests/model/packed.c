@@ -149,17 +149,37 @@ test_compare(const struct packed *p, const struct golden *g,
     pool_free(pool);
 }
 
-int
-main(void)
+/* logits: the golden file; its tensor `name` has the logits of the model. */
+static void
+test_model(const char *path, const char *logits, const char *name,
+    struct pool *pool)
 {
-    static const char *const names[] = { "q4_0", "q4_1", "q8_0" };
-    struct pool *pool = pool_new(2, NULL);
     struct golden g;
     struct packed *p;
     struct model m;
     struct err e;
 
-    golden_open(&g, "tests/golden/integers/logits.safetensors");
+    golden_open(&g, logits);
+    if (model_open(&m, path, &e) < 0)
+        die_err(&e);
+    p = packed_new(&m, pool);
+    ok(packed_bytes(p) > 0, "%s: matrices are packed", name);
+    test_same_bits(packed_model(p), name);
+    test_golden(p, &g, name);
+    test_compare(p, &g, &m, name);
+    packed_free(p);
+    model_close(&m);
+    golden_close(&g);
+}
+
+int
+main(void)
+{
+    static const char *const names[] = { "q4_0", "q4_1", "q8_0" };
+    struct pool *pool = pool_new(2, NULL);
+    struct model m;
+    struct err e;
+
     if (kern_init() != NULL)
         return 1;
     for (size_t i = 0; i < MOST; i++)
@@ -169,21 +189,15 @@ main(void)
         char path[80];
 
         snprintf(path, sizeof path, "tests/golden/gguf/%s.gguf", names[i]);
-        if (model_open(&m, path, &e) < 0)
-            die_err(&e);
-        p = packed_new(&m, pool);
-        ok(packed_bytes(p) > 0, "%s: matrices are packed", names[i]);
-        test_same_bits(packed_model(p), names[i]);
-        test_golden(p, &g, names[i]);
-        test_compare(p, &g, &m, names[i]);
-        packed_free(p);
-        model_close(&m);
+        test_model(path, "tests/golden/integers/logits.safetensors", names[i],
+            pool);
     }
+    test_model("tests/golden/integers/mixture.gguf",
+        "tests/golden/integers/mixture.safetensors", "mixture", pool);
     if (model_open(&m, "tests/golden/gguf/f32.gguf", &e) < 0)
         die_err(&e);
     ok(packed_new(&m, pool) == NULL, "a model in fp32 has no matrices to pack");
     model_close(&m);
-    golden_close(&g);
     pool_free(pool);
     return done_testing();
 }
