@@ -6,8 +6,8 @@
 #include "format/gguf_write.h"
 #include "model/config.h"
 
-/* Read the keys of config.json, and set D, KV and rotary, if c is of a family with latent
- * attention; before RoPE is read.  -1 and *e: a size is wrong. */
+/* Read the keys of config.json, and set D and KV, if c is of a family with
+ * latent attention; before RoPE is read.  -1 and *e: a size is wrong. */
 int mla_from_json(struct config *c, const json_t *j, struct err *e);
 /* Check that c's sizes of latent attention go together; -1 and *e: they do
  * not. */
@@ -15,8 +15,10 @@ int mla_check(const struct config *c, struct err *e);
 /* Set the keys of latent attention in j; head_dim is `rope`, as in
  * transformers. */
 void mla_to_json(const struct config *c, json_t *j);
-/* The same for a GGUF. */
+/* Read the keys of a GGUF for c of such a family, and set D, KV and rotary.
+ * -1 and *e: a size is missing or wrong. */
 int mla_from_gguf(struct config *c, const struct gguf *g, struct err *e);
+/* Put the keys, if c has latent attention. */
 void mla_to_gguf(const struct config *c, struct gguf_out *o);
 /* The key of config.json that a GGUF of c cannot say: its readers take mscale
  * to be mscale_all_dim, and a group of experts to be as good as its two best

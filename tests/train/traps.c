@@ -1,7 +1,7 @@
 /*
  * Traps of distillation that other projects fell into: direction of KL, T^2,
- * extra terms, KL(p,p), stability, NaN, padding, clamped count, packing, teacher
- * mode, final norm, tied head, width of heads.
+ * extra terms, KL(p,p), stability, NaN, padding, clamped count, packing,
+ * teacher mode, final norm, tied head, width of heads.
  */
 #include "../lib/golden.h"
 #include "../lib/kern_sets.h"
