@@ -17,10 +17,12 @@ int experts_from_json(struct config *c, const json_t *j, struct err *e);
 /* Set the keys about experts in j. */
 void experts_to_json(const struct config *c, json_t *j);
 
-/* The same for a GGUF.  What it does not say is as llama.cpp takes it for the
- * family: how weights follow from logits, and whether they are divided by their
- * sum. */
+/* Read the keys about experts of a GGUF, if c is of a family that has them;
+ * c->mlp and c->L have been read.  Where the file does not say how weights
+ * follow from logits, and whether they are divided by their sum, llama.cpp's
+ * answer for the family is taken.  -1 and *e: a value is missing or wrong. */
 int experts_from_gguf(struct config *c, const struct gguf *g, struct err *e);
+/* Put the keys about experts, if c has them. */
 void experts_to_gguf(const struct config *c, struct gguf_out *o);
 /* Refuse a mixture that a GGUF cannot describe. */
 int experts_check_gguf(const struct config *c, struct err *e);

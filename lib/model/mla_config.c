@@ -14,8 +14,9 @@ has_latent_family(const struct config *c)
     return block_tensor_name(c, W_MLA_KVB) != NULL;
 }
 
-int
-mla_check(const struct config *c, struct err *e)
+/* Check that the sizes go together. */
+static int
+check_latent(const struct config *c, struct err *e)
 {
     const struct mla_shape *s = &c->mla;
 
@@ -56,7 +57,7 @@ mla_from_json(struct config *c, const json_t *j, struct err *e)
     if (!json_object_get(j, "num_key_value_heads"))
         c->KV = family_of(c)->bit == FAMILY_DEEPSEEK_V3 ? 128 : c->H;
     c->D = s->nope + s->rope;
-    return mla_check(c, e);
+    return check_latent(c, e);
 }
 
 int
@@ -124,7 +125,7 @@ mla_from_gguf(struct config *c, const struct gguf *g, struct err *e)
     s->nope = c->D - s->rope;
     c->rotary = s->rope;
     c->KV = c->H;
-    return mla_check(c, e);
+    return check_latent(c, e);
 }
 
 void

@@ -9,9 +9,6 @@
 /* Read the keys of config.json, and set D and KV, if c is of a family with
  * latent attention; before RoPE is read.  -1 and *e: a size is wrong. */
 int mla_from_json(struct config *c, const json_t *j, struct err *e);
-/* Check that c's sizes of latent attention go together; -1 and *e: they do
- * not. */
-int mla_check(const struct config *c, struct err *e);
 /* Set the keys of latent attention in j; head_dim is `rope`, as in
  * transformers. */
 void mla_to_json(const struct config *c, json_t *j);

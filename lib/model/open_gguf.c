@@ -7,7 +7,6 @@
 #include "model/config_rope.h"
 #include "model/delta_config.h"
 #include "model/experts_config.h"
-#include "model/mla.h"
 #include "model/mla_config.h"
 
 #include <math.h>
