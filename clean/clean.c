@@ -119,7 +119,7 @@ main(int argc, char **argv)
         OPT_SIZE('j', "threads", &reading.threads, 0, 1024, "threads",
             "threads (0: one per processor)"),
         OPT_STR(0, "resume", &resume_dir, "path",
-            "continue after the last document in this shard directory"),
+            "continue the interrupted run that wrote to this path"),
         DOCS_OPTIONS(input, reading),
         OPT_FLAG(0, "wiki", &input.wiki, "read all input as Wikipedia dumps"),
         OPT_GROUP("repair"), OPT_FLAG(0, "nfc", &nfc, "normalise text to NFC"),

@@ -208,7 +208,7 @@ run_main(int argc, char **argv)
             "chat template (default: the model's)"),
         OPT_SIZE(0, "count", &a.count, 1, 1e9, "prompts", "number of prompts"),
         OPT_STR(0, "resume", &a.resume, "path",
-            "continue an interrupted run, kept at this path"),
+            "continue the interrupted run that wrote to this path"),
         OPT_SIZE(0, "logprobs", &a.logprobs, 0, PARAMS_TOP, "tokens",
             "write the log probability of each token, and of so many rivals"),
         MODEL_OPTIONS(&a.how), COMMON_OPTIONS(&a.how),

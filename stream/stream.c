@@ -73,7 +73,7 @@ static const struct opt options[] = {
         "write only rows r, r+n, r+2n, ... of each batch, for rank r of n "
         "(default: 0/1)"),
     OPT_STR(0, "resume", &run, "path",
-        "continue an interrupted run, kept at this path"),
+        "continue the interrupted run that wrote to this path"),
     OPT_GROUP("length"),
     OPT_SIZE(0, "batches", &g.length[LENGTH_BATCHES], 1, WHOLE, "n",
         "end after so many batches"),

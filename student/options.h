@@ -181,7 +181,7 @@ extern const char *const options_dtypes[], *const options_wires[];
 /* The last group of a table. */
 #define OPTIONS_RESUME(a)                                                      \
     OPT_MAYBE(0, "resume", &(a).resume, "path",                                \
-        "continue an interrupted run, kept at this path (default: -o)"),       \
+        "continue the interrupted run that wrote to this path (default: -o)"), \
     OPT_STR(0, "override", &(a).override, "names",                             \
         "options that may differ from those of the run that --resume "         \
         "continues, such as lr,schedule")

@@ -251,7 +251,7 @@ main(int argc, char **argv)
         OPT_SIZE('j', "threads", &run.threads, 0, 1024, "threads",
             "threads (0: one per processor)"),
         OPT_STR(0, "resume", &resume_dir, "path",
-            "continue an interrupted run, kept at this path"),
+            "continue the interrupted run that wrote to this path"),
         DOCS_OPTIONS(input, run), OPT_GROUP("tokens"),
         OPT_FLAG(0, "special", &encoder.special,
             "encode names of special tokens in the text as these tokens"),

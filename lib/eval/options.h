@@ -27,15 +27,15 @@
         OPT_FLAG(0, "compare", &(a).compare,                                  \
             "report the differences between models on the same documents or " \
             "items")
-#define EVAL_RUN_OPTIONS(a)                                         \
-    OPT_GROUP("run"),                                               \
-        OPT_SIZE('B', "batch-size", &(a).rows, 0, 65536, "rows",    \
-            "rows of a batch (0: as many as 4096 tokens hold)"),    \
-        OPT_ENUM(0, "compute", &(a).compute, compute_names, "type", \
-            "type that the factors of matrix products have"),       \
-        OPT_STR(0, "resume", &(a).resume, "path",                   \
-            "continue an interrupted run, kept at this path"),      \
-        OPT_SIZE('j', "threads", &(a).threads, 0, 4096, "threads",  \
+#define EVAL_RUN_OPTIONS(a)                                          \
+    OPT_GROUP("run"),                                                \
+        OPT_SIZE('B', "batch-size", &(a).rows, 0, 65536, "rows",     \
+            "rows of a batch (0: as many as 4096 tokens hold)"),     \
+        OPT_ENUM(0, "compute", &(a).compute, compute_names, "type",  \
+            "type that the factors of matrix products have"),        \
+        OPT_STR(0, "resume", &(a).resume, "path",                    \
+            "continue the interrupted run that wrote to this path"), \
+        OPT_SIZE('j', "threads", &(a).threads, 0, 4096, "threads",   \
             "threads (0: all processors)")
 
 #endif
