@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The rules on repetition, then those on quality.  A text is checked for
- * quality before repetition, within each kind in this order. */
+/* Gopher's rules, those on repetition before those on quality.  clean applies
+ * the rules on quality first, and each kind in this order. */
 enum gopher {
     G_DUP_PARAGRAPHS,      /* share of paragraphs that repeat an earlier one */
     G_DUP_PARAGRAPH_CHARS, /* share of characters in repeated paragraphs */

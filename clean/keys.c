@@ -14,7 +14,7 @@
 
 #define FIRST 10      /* log2 of the home slots of a new table */
 #define SLACK 1024    /* slots after the last home slot */
-#define FAN 8         /* runs of one level that are merged into one */
+#define FAN 8         /* sorted runs that are merged into one longer run */
 #define BLOOM_BITS 12 /* bits for each key: about 1 in 200 false positives */
 #define AROUND ((size_t)64 << 10) /* bytes that a page fault maps */
 #define ROOM ((size_t)8 << 20)    /* bytes; keys.room is at least this */

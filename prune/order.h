@@ -13,13 +13,14 @@
 struct judge;
 struct profile;
 
-/* The groups and channels of a block, by falling energy; at equal energy by
- * index. group_energy [groups+1] and chan_energy [mlp+1]: element k is the
- * summed energy of the first k, as a share of the energy of the residual stream
- * before the attention or the MLP is added. */
+/* The order in which a block keeps its KV groups and its MLP's channels: those
+ * of most energy first; if two have the same energy, the lower index first.
+ * Element k of group_energy and chan_energy is the summed energy of the first
+ * k, divided by the energy of the residual stream to which the attention or the
+ * MLP is added. */
 struct order {
-    size_t *group, *chan;
-    double *group_energy, *chan_energy;
+    size_t *group, *chan;               /* [groups], [mlp] indices */
+    double *group_energy, *chan_energy; /* [groups+1], [mlp+1] */
 };
 /* Allocate [L] for the blocks of m, without an order yet.  Free with
  * orders_free. */

@@ -358,9 +358,9 @@ last_norm(struct teacher *t)
     block_rows(t, t->m.c.L);
 }
 
-/* Must this rank go on with the batch?  Yes as long as r = 0.  If the batch's
- * reader has left (r > 0), only if other ranks, which do not know that yet, may
- * need this rank. */
+/* Must this rank go on with the batch?  r: 0; > 0 if the reader of this rank's
+ * output has left; < 0 after an error.  A rank whose reader has left still
+ * computes if other ranks may need its part. */
 static int
 goes_on(const struct teacher *t, int r)
 {

@@ -34,11 +34,11 @@ struct top {
     float *logp, *lse; /* [cap,k] log-probabilities of the top k; [cap,2]
                         * log-sum-exp of the logits, at temperature 1 and at
                         * tau */
-    double *self, *u;  /* [cap] sum of p log p at tau; [cap] random numbers in
-                        * [0,1) for the draws */
+    double *self;      /* [cap] sum of p log p at tau over all ids */
+    double *u;         /* [cap] random numbers in [0,1) for the draws */
     uint32_t *drawn;   /* [cap,draws] ids */
-    uint16_t *count;
-    uint32_t *ids; /* [cap,k] ids, on a rank that does not send; or NULL */
+    uint16_t *count;   /* [cap,draws] how often each of them was drawn */
+    uint32_t *ids;     /* [cap,k] ids, on a rank that does not send; or NULL */
     struct told *part, sum;      /* part [cap/PART] */
     struct student_top *student; /* for a student of another tokenizer */
     uint32_t *next;   /* [cap] if student: next id of the teacher's row */
@@ -166,8 +166,8 @@ top_begin(const struct top *t, struct st_out *o, size_t B, size_t T)
     }
 }
 
-/* Add to *r how much of token i's distribution is sent.  sent [k]: its
- * log-probabilities after rounding to the type sent. */
+/* Add to *r how much of token i's distribution is sent.  sent [k]: the
+ * log-probabilities of its top k, rounded to the type of the stream. */
 static void
 measure_token(const struct top *t, size_t i, const float *sent, struct told *r)
 {

@@ -149,8 +149,8 @@ mask_room(struct buf *mask, size_t n)
     mask->p[n] = '\0';
 }
 
-/* Read the options of a record.  *parsed: its tools, if they are a text of
- * JSON; the caller frees it. */
+/* Read the options of a record.  If its tools are JSON in a string, set *parsed
+ * to the parsed value, which the caller frees. */
 static int
 record_options(const json_t *j, struct chat_options *o, json_t **parsed,
     struct err *e)

@@ -137,8 +137,9 @@ dot_some(vf s[DOT_ROWS], int m, const float *x, size_t k, const float *some,
                 s[i]);
     }
 }
-/* Set out [VW,VW] to the columns t..t+VW-1 of VW rows of w from `row` on.  Only
- * n of the rows exist, if n < VW; rows past n, and columns past k, are zero. */
+/* Copy a square of w, widened, to out [VW,VW]: rows row..row+VW-1, columns
+ * t..t+VW-1.  w has k columns; rows from row + n on, and columns from k on, are
+ * set to zero. */
 static inline __attribute__((always_inline)) void
 dot_fill(float *out, enum dot_type type, const struct kern_rows *w, size_t row,
     size_t n, size_t t, size_t k)

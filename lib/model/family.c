@@ -245,7 +245,7 @@ enum dim {
     VALUES,         /* numbers of all heads' outputs */
     MLA_Q,          /* width of the latent of queries */
     MLA_KV,         /* width of the latent of keys and values */
-    MLA_KV_ROPE,    /* MLA_KV and the part of a key with RoPE */
+    MLA_KV_ROPE,    /* MLA_KV plus the numbers of a key that RoPE turns */
     MLA_HEADS       /* the other parts of keys, and values, of all heads */
 };
 

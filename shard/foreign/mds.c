@@ -32,8 +32,8 @@ struct mds {
                              * ids */
     uint64_t size[COLUMNS]; /* bytes of each column; 0: given in each sample */
     int bytes;              /* the encoding is bytes, taken for int64 */
-    enum id_type type;      /* type of ids; ID_NONE: given in each value */
-    int has_shape;          /* the encoding fixes the shape */
+    enum id_type type; /* type of ids; ID_NONE: each sample names its own */
+    int has_shape;     /* the encoding names the shape of all samples */
 };
 
 /* Parse "ndarray", "ndarray:uint16", "ndarray:uint16:2048" or "bytes"; 0, or

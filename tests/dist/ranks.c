@@ -332,7 +332,7 @@ late(void)
     int good = 1;
     struct err e;
 
-    /* runs with other numbers of ranks have other files */
+    /* no two runs of this test write the same file */
     snprintf(prefix, sizeof prefix, "late-of-%zu", g->n);
     snprintf(tsv, sizeof tsv, "%s.tsv", prefix);
     if (g->n == 1 || dist_log(prefix, 0, &e) < 0)

@@ -83,7 +83,8 @@ hessian_off(const float *h, const double *g, size_t n)
     return most;
 }
 
-/* Set c to rows [R,T] in which every prediction within a piece is scored. */
+/* Set c to R rows of T tokens.  Every token is scored but the first token of
+ * each piece, which no token of its piece predicts. */
 static void
 calib_of(struct calib *c, const uint32_t *ids, const uint32_t *first, size_t R,
     size_t T)

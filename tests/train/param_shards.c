@@ -48,9 +48,9 @@ shares(const struct tmodel *t, size_t n)
 }
 
 /* Compare the memory of each of n ranks, as arenas count it, with what it
- * should be.  For each parameter: 4 bytes, divided by n at level 3, and 4 for
- * its gradient, divided by n from level 2 on.  Buffers: at level 2 as much as
- * the embedding and a block, at level 3 as two embeddings and three blocks. */
+ * should be: parameters take 4 bytes each (4/n at level 3), gradients 4 bytes
+ * each (4/n at levels 2 and 3).  Buffers have the size of the embedding and one
+ * block at level 2, of two embeddings and three blocks at level 3. */
 static void
 level(const struct config *c, int l, size_t n)
 {
