@@ -78,13 +78,8 @@ def make(name):
 def write_gguf(path, cfg, m, parts):
     """as llama.cpp's converter writes it, matrices in BF16; parts: attn_kv_b in two"""
     arch = gguf.MODEL_ARCH.DEEPSEEK2
-    o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
+    o = experts.begin_gguf(path, gguf.MODEL_ARCH_NAMES[arch], cfg)
     heads, nope, rope = cfg.num_attention_heads, cfg.qk_nope_head_dim, cfg.qk_rope_head_dim
-    o.add_context_length(cfg.max_position_embeddings)
-    o.add_embedding_length(cfg.hidden_size)
-    o.add_block_count(cfg.num_hidden_layers)
-    o.add_feed_forward_length(cfg.intermediate_size)
-    o.add_head_count(heads)
     o.add_layer_norm_rms_eps(cfg.rms_norm_eps)
     o.add_rope_freq_base(cfg.rope_parameters['rope_theta'])
     o.add_vocab_size(cfg.vocab_size)
@@ -130,21 +125,18 @@ def write_gguf(path, cfg, m, parts):
         x, blk = p.detach().float().numpy(), '.'.join(['blk', *k.split('.')[2:3], ''])
         if k.endswith('experts.gate_up_proj'):
             for part, half in zip(('gate', 'up'), np.split(x, 2, 1)):
-                experts.put(o, f'{blk}ffn_{part}_exps.weight', half)
+                experts.put_bf16(o, f'{blk}ffn_{part}_exps.weight', half)
         elif k.endswith('experts.down_proj'):
-            experts.put(o, f'{blk}ffn_down_exps.weight', x)
+            experts.put_bf16(o, f'{blk}ffn_down_exps.weight', x)
         elif k.endswith('kv_b_proj.weight') and parts:
             k_b, v_b = np.split(x.reshape(heads, -1, cfg.kv_lora_rank), [nope], 1)
-            experts.put(o, f'{blk}attn_k_b.weight', k_b.swapaxes(1, 2))
-            experts.put(o, f'{blk}attn_v_b.weight', v_b)
+            experts.put_bf16(o, f'{blk}attn_k_b.weight', k_b.swapaxes(1, 2))
+            experts.put_bf16(o, f'{blk}attn_v_b.weight', v_b)
         elif 'e_score' in k:
-            experts.put(o, f'{blk}exp_probs_b.bias', x)
+            experts.put_bf16(o, f'{blk}exp_probs_b.bias', x)
         else:
-            experts.put(o, names.get_name(k, try_suffixes=('.weight', '.bias')), x)
-    o.write_header_to_file()
-    o.write_kv_data_to_file()
-    o.write_tensors_to_file()
-    o.close()
+            experts.put_bf16(o, names.get_name(k, try_suffixes=('.weight', '.bias')), x)
+    experts.end_gguf(o)
 
 
 def forward(m, ids):

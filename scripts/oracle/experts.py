@@ -91,19 +91,33 @@ def stored(cfg, name, x):
     return {base + at[2]: x}
 
 
-def write_gguf(path, cfg, m):
-    """as llama.cpp's converter writes it, matrices in BF16, router and norms in F32.
-    None for blocks without experts, of which llama.cpp knows nothing"""
-    if '-' in os.path.basename(path):
-        return
-    arch = getattr(gguf.MODEL_ARCH, ARCH[cfg.model_type])
-    o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
-    hd = getattr(cfg, 'head_dim', None) or cfg.hidden_size // cfg.num_attention_heads
+def begin_gguf(path, arch, cfg):
+    """a writer with the keys that GGUFs of all families have first"""
+    o = gguf.GGUFWriter(path, arch)
     o.add_context_length(cfg.max_position_embeddings)
     o.add_embedding_length(cfg.hidden_size)
     o.add_block_count(cfg.num_hidden_layers)
     o.add_feed_forward_length(cfg.intermediate_size)
     o.add_head_count(cfg.num_attention_heads)
+    return o
+
+
+def end_gguf(o):
+    o.write_header_to_file()
+    o.write_kv_data_to_file()
+    o.write_tensors_to_file()
+    o.close()
+
+
+def write_gguf(path, cfg, m, put=None):
+    """as llama.cpp's converter writes it, by put(o, NAME, x).  None for blocks without
+    experts, of which llama.cpp knows nothing"""
+    if '-' in os.path.basename(path):
+        return
+    put = put or put_bf16
+    arch = getattr(gguf.MODEL_ARCH, ARCH[cfg.model_type])
+    o = begin_gguf(path, gguf.MODEL_ARCH_NAMES[arch], cfg)
+    hd = getattr(cfg, 'head_dim', None) or cfg.hidden_size // cfg.num_attention_heads
     o.add_head_count_kv(cfg.num_key_value_heads)
     o.add_key_length(hd)
     o.add_value_length(hd)
@@ -134,13 +148,11 @@ def write_gguf(path, cfg, m):
             k = k.replace('.mlp.gate.', '.block_sparse_moe.gate.') if (
                 cfg.model_type == 'mixtral') else k
             put(o, names.get_name(k, try_suffixes=('.weight', '.bias')), x)
-    o.write_header_to_file()
-    o.write_kv_data_to_file()
-    o.write_tensors_to_file()
-    o.close()
+    end_gguf(o)
 
 
-def put(o, name, x):
+def put_bf16(o, name, x):
+    """write a matrix in BF16, a router or vector in F32"""
     if 'shexp' in name and 'inp' in name:
         x = x.squeeze()
     if x.ndim == 1 or 'ffn_gate_inp' in name:

@@ -104,12 +104,7 @@ def weights(name, m):
 
 
 def write_gguf(path, cfg, m):
-    o = gguf.GGUFWriter(path, 'gpt-oss')
-    o.add_context_length(cfg.max_position_embeddings)
-    o.add_embedding_length(cfg.hidden_size)
-    o.add_block_count(L)
-    o.add_feed_forward_length(cfg.intermediate_size)
-    o.add_head_count(cfg.num_attention_heads)
+    o = experts.begin_gguf(path, 'gpt-oss', cfg)
     o.add_head_count_kv(cfg.num_key_value_heads)
     o.add_key_length(cfg.head_dim)
     o.add_value_length(cfg.head_dim)
@@ -144,10 +139,7 @@ def write_gguf(path, cfg, m):
                 o.add_tensor(to, x)
             else:
                 o.add_tensor(to, gguf.quantize(x, BF16), raw_dtype=BF16)
-    o.write_header_to_file()
-    o.write_kv_data_to_file()
-    o.write_tensors_to_file()
-    o.close()
+    experts.end_gguf(o)
 
 
 def forward(m, ids):

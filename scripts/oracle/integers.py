@@ -74,52 +74,37 @@ def read(path):
 TYPES = {'up': 'Q4_0', 'gate': 'Q4_1', 'down': 'Q8_0'}
 
 
-def put(o, name, x):
-    """Write x as the GGUF has it; returns the numbers that it then stands for.  The
+def quantised(name, x):
+    """x as the GGUF has it, the type, and the numbers that it then stands for.  The
     embedding stays F32: codes of Q8_0 times numbers of bfloat16 lie between two steps
     of the rounded activations too often, and then float32 decides"""
     if x.ndim == 1 or name == 'token_embd.weight' or 'ffn_gate_inp' in name:
-        o.add_tensor(name, x)
-        return x
+        return x, None, x
     part = name.split('_')[1] if '_exps' in name else 'down'
     kind = getattr(gguf.GGMLQuantizationType, TYPES[part])
     q = gguf.quantize(np.ascontiguousarray(x), kind)
-    o.add_tensor(name, q, raw_dtype=kind)
-    return gguf.dequantize(q, kind).reshape(x.shape)
+    return q, kind, gguf.dequantize(q, kind).reshape(x.shape)
 
 
 def write_mixture(path, cfg, m):
     """Write m, quantised, and set its weights to those of the file"""
-    o = gguf.GGUFWriter(path, 'qwen3moe')
-    o.add_context_length(cfg.max_position_embeddings)
-    o.add_embedding_length(cfg.hidden_size)
-    o.add_block_count(cfg.num_hidden_layers)
-    o.add_feed_forward_length(cfg.intermediate_size)
-    o.add_head_count(cfg.num_attention_heads)
-    o.add_head_count_kv(cfg.num_key_value_heads)
-    o.add_key_length(cfg.head_dim)
-    o.add_value_length(cfg.head_dim)
-    o.add_layer_norm_rms_eps(cfg.rms_norm_eps)
-    o.add_rope_freq_base(cfg.rope_parameters['rope_theta'])
-    o.add_expert_count(cfg.num_experts)
-    o.add_expert_used_count(cfg.num_experts_per_tok)
-    o.add_expert_feed_forward_length(cfg.moe_intermediate_size)
+    stands = {}
+
+    def put(o, name, x):
+        q, kind, stands[name] = quantised(name, x)
+        o.add_tensor(name, q, raw_dtype=kind)
+
+    experts.write_gguf(path, cfg, m, put)
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.QWEN3MOE, cfg.num_hidden_layers)
-    with torch.no_grad():
-        for k, p in m.named_parameters():
-            x, at = p.float().numpy(), '.'.join(['blk', *k.split('.')[2:3], 'ffn'])
-            if k.endswith('experts.gate_up_proj'):
-                x = np.concatenate([put(o, f'{at}_{part}_exps.weight', half) for part, half
-                                    in zip(('gate', 'up'), np.split(x, 2, 1))], 1)
-            elif k.endswith('experts.down_proj'):
-                x = put(o, f'{at}_down_exps.weight', x)
-            else:
-                x = put(o, names.get_name(k, try_suffixes=('.weight',)), x)
-            p.copy_(torch.tensor(x.astype('f8')))
-    o.write_header_to_file()
-    o.write_kv_data_to_file()
-    o.write_tensors_to_file()
-    o.close()
+    for k, p in m.named_parameters():
+        exps = '.'.join(['blk', *k.split('.')[2:3], 'ffn_{}_exps.weight'])
+        if k.endswith('gate_up_proj'):
+            x = np.concatenate([stands[exps.format(n)] for n in ('gate', 'up')], 1)
+        elif k.endswith('experts.down_proj'):
+            x = stands[exps.format('down')]
+        else:
+            x = stands[names.get_name(k, try_suffixes=('.weight',))]
+        p.copy_(torch.tensor(x.astype('f8')))
 
 
 @torch.no_grad()
@@ -128,7 +113,7 @@ def mixture(out, ids):
         vocab_size=300, hidden_size=32, intermediate_size=32, num_hidden_layers=2,
         num_attention_heads=4, num_key_value_heads=2, head_dim=8, num_experts=6,
         num_experts_per_tok=2, moe_intermediate_size=32, norm_topk_prob=True,
-        max_position_embeddings=128), 10)
+        max_position_embeddings=128, bos_token_id=1, eos_token_id=2), 10)
     write_mixture(f'{out}/mixture.gguf', cfg, m)
     plain = torch.nn.functional.linear
     torch.nn.functional.linear = lambda x, w, b=None: plain(
