@@ -131,8 +131,8 @@ read_gguf_layers(struct config *c, const struct gguf *g, struct err *e)
     if (v &&
         (v->type != GGUF_ARRAY || gguf_type_size(v->elem) == 0 || v->n < c->L))
         return err_set(e, EX_INPUT, "%s: is no list of %zu", name, c->L);
-    if (gguf_size(g, arch_key(c, "full_attention_interval"), 1, CONFIG_LAYERS,
-            &every, e) < 0)
+    if (arch_size(c, g, "full_attention_interval", 1, CONFIG_LAYERS, &every,
+            e) < 0)
         return -1;
     for (size_t i = 0; i < c->L; i++)
         if (v ? gguf_int(v, i) != 0 : (i + 1) % every != 0)
@@ -153,8 +153,7 @@ delta_from_gguf(struct config *c, const struct gguf *g, struct err *e)
         arch_need(c, g, "ssm.state_size", HEAD_SIZE, &s->dk, e) < 0 ||
         arch_need(c, g, "ssm.inner_size", 1 << 20, &inner, e) < 0 ||
         arch_need(c, g, "ssm.conv_kernel", DELTA_MOST_TAPS, &s->conv, e) < 0 ||
-        gguf_size(g, arch_key(c, "nextn_predict_layers"), 0, c->L - 1, &next,
-            e) < 0)
+        arch_size(c, g, "nextn_predict_layers", 0, c->L - 1, &next, e) < 0)
         return -1;
     s->dv = inner / s->values;
     if (s->dv == 0 || inner % s->values != 0)

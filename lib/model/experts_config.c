@@ -305,13 +305,12 @@ read_routing(struct config *c, const struct gguf *g, struct err *e)
     r->groups = r->keep = 1;
     r->group = r->score == ROUTER_SIGMOID ? ROUTER_SUM2 : ROUTER_MAX;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (gguf_size(g, arch_key(c, sizes[i].name), sizes[i].low,
-                ROUTER_EXPERTS, sizes[i].v, e) < 0)
+        if (arch_size(c, g, sizes[i].name, sizes[i].low, ROUTER_EXPERTS,
+                sizes[i].v, e) < 0)
             return -1;
     if (arch_need(c, g, "expert_shared_count", ROUTER_EXPERTS, &shared, e) <
             0 ||
-        gguf_real(g, arch_key(c, "expert_weights_scale"), 1e-6, 1e6, &r->scale,
-            e) < 0 ||
+        arch_real(c, g, "expert_weights_scale", 1e-6, 1e6, &r->scale, e) < 0 ||
         gguf_bool(g, arch_key(c, "expert_weights_norm"), &r->renorm, e) < 0)
         return -1;
     return set_shared(c, shared, first, e);
@@ -331,7 +330,7 @@ experts_from_gguf(struct config *c, const struct gguf *g, struct err *e)
     c->expert_mlp = c->mlp;
     if (arch_need(c, g, "expert_count", ROUTER_EXPERTS, &r->n, e) < 0 ||
         arch_need(c, g, "expert_used_count", ROUTER_USED, &r->k, e) < 0 ||
-        gguf_size(g, arch_key(c, "expert_feed_forward_length"), 1, 1 << 20,
+        arch_size(c, g, "expert_feed_forward_length", 1, 1 << 20,
             &c->expert_mlp, e) < 0 ||
         (f->shared &&
             arch_need(c, g, "expert_shared_feed_forward_length", 1 << 20,

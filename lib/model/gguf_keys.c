@@ -15,10 +15,24 @@ arch_key(const struct config *c, const char *name)
 }
 
 int
+arch_size(const struct config *c, const struct gguf *g, const char *name,
+    size_t lo, size_t hi, size_t *r, struct err *e)
+{
+    return gguf_size(g, arch_key(c, name), lo, hi, r, e);
+}
+
+int
+arch_real(const struct config *c, const struct gguf *g, const char *name,
+    double lo, double hi, double *r, struct err *e)
+{
+    return gguf_real(g, arch_key(c, name), lo, hi, r, e);
+}
+
+int
 arch_need(const struct config *c, const struct gguf *g, const char *name,
     size_t hi, size_t *r, struct err *e)
 {
-    const int k = gguf_size(g, arch_key(c, name), 1, hi, r, e);
+    const int k = arch_size(c, g, name, 1, hi, r, e);
 
     return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", arch_key(c, name))
         : k < 0   ? -1

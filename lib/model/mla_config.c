@@ -110,8 +110,7 @@ mla_from_gguf(struct config *c, const struct gguf *g, struct err *e)
     *s = (struct mla_shape){ 0 };
     c->D = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (gguf_size(g, arch_key(c, sizes[i].name), 1, RANK_MOST, sizes[i].v,
-                e) < 0)
+        if (arch_size(c, g, sizes[i].name, 1, RANK_MOST, sizes[i].v, e) < 0)
             return -1;
     if (arch_need(c, g, "attention.kv_lora_rank", RANK_MOST, &s->kv_rank, e) <
             0 ||

@@ -7,71 +7,34 @@
 #include "model/config_rope.h"
 #include "model/delta_config.h"
 #include "model/experts_config.h"
+#include "model/gguf_keys.h"
 #include "model/mla_config.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A GGUF, and the prefix of its keys: its architecture's name. */
-struct keys {
-    const struct gguf *g;
-    const struct family *f;
-    char name[80]; /* the last key asked for */
-};
-
-static const char *
-gguf_key(struct keys *k, const char *name)
-{
-    snprintf(k->name, sizeof k->name, "%s.%s", k->f->gguf, name);
-    return k->name;
-}
-
-static int
-get_size(struct keys *k, const char *name, size_t lo, size_t hi, size_t *r,
-    struct err *e)
-{
-    return gguf_size(k->g, gguf_key(k, name), lo, hi, r, e);
-}
-
-static int
-get_real(struct keys *k, const char *name, double lo, double hi, double *r,
-    struct err *e)
-{
-    return gguf_real(k->g, gguf_key(k, name), lo, hi, r, e);
-}
-
-/* Read a size, which must be there. */
-static int
-need_key(struct keys *g, const char *name, size_t hi, size_t *r, struct err *e)
-{
-    int k = get_size(g, name, 1, hi, r, e);
-
-    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", g->name)
-        : k < 0   ? -1
-                  : 0;
-}
-
 enum { DEEPSEEK = FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3 };
 
 /* Read the sizes of heads. */
 static int
-read_head_sizes(struct config *c, struct keys *g, struct err *e)
+read_head_sizes(struct config *c, const struct gguf *g, struct err *e)
 {
     size_t value, rot;
 
     c->KV = c->H;
     c->D = c->d % c->H == 0 ? c->d / c->H : 0;
-    if (g->f->bit & DEEPSEEK)
-        return mla_from_gguf(c, g->g, e);
-    if (get_size(g, "attention.head_count_kv", 1, 4096, &c->KV, e) < 0 ||
-        get_size(g, "attention.key_length", 1, 65536, &c->D, e) < 0)
+    if (family_of(c)->bit & DEEPSEEK)
+        return mla_from_gguf(c, g, e);
+    if (arch_size(c, g, "attention.head_count_kv", 1, 4096, &c->KV, e) < 0 ||
+        arch_size(c, g, "attention.key_length", 1, 65536, &c->D, e) < 0)
         return -1;
     value = rot = c->D;
-    if (get_size(g, "attention.value_length", 1, 65536, &value, e) < 0 ||
-        get_size(g, "rope.dimension_count", 1, 65536, &rot, e) < 0)
+    if (arch_size(c, g, "attention.value_length", 1, 65536, &value, e) < 0 ||
+        arch_size(c, g, "rope.dimension_count", 1, 65536, &rot, e) < 0)
         return -1;
-    if ((g->f->bit == FAMILY_PHI3 || g->f->bit == FAMILY_QWEN3_5) &&
+    if ((family_of(c)->bit == FAMILY_PHI3 ||
+            family_of(c)->bit == FAMILY_QWEN3_5) &&
         rot % 2 == 0 && rot < c->D) {
         c->rotary = rot;
         rot = c->D;
@@ -79,34 +42,35 @@ read_head_sizes(struct config *c, struct keys *g, struct err *e)
     if (value == c->D && rot == c->D)
         return 0;
     return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
-        gguf_key(g,
+        arch_key(c,
             value != c->D ? "attention.value_length" : "rope.dimension_count"),
         value != c->D ? value : rot, c->D);
 }
 
 static int
-read_gguf_sizes(struct config *c, struct keys *g, struct err *e)
+read_gguf_sizes(struct config *c, const struct gguf *g, struct err *e)
 {
-    const struct gguf_tensor *t = gguf_tensor(g->g, "token_embd.weight");
+    const struct gguf_tensor *t = gguf_tensor(g, "token_embd.weight");
     size_t V;
 
     if (!t || t->ndim != 2)
         return err_set(e, EX_INPUT, "tensor token_embd.weight: %s",
             t ? "is no matrix" : "is missing");
     V = c->V = t->shape[0];
-    if (need_key(g, "embedding_length", 1 << 20, &c->d, e) < 0 ||
-        need_key(g, "feed_forward_length", 1 << 20, &c->mlp, e) < 0 ||
-        need_key(g, "block_count", CONFIG_LAYERS, &c->L, e) < 0 ||
-        need_key(g, "attention.head_count", 4096, &c->H, e) < 0 ||
-        need_key(g, "context_length", (size_t)1 << 31, &c->max_pos, e) < 0 ||
+    if (arch_need(c, g, "embedding_length", 1 << 20, &c->d, e) < 0 ||
+        arch_need(c, g, "feed_forward_length", 1 << 20, &c->mlp, e) < 0 ||
+        arch_need(c, g, "block_count", CONFIG_LAYERS, &c->L, e) < 0 ||
+        arch_need(c, g, "attention.head_count", 4096, &c->H, e) < 0 ||
+        arch_need(c, g, "context_length", (size_t)1 << 31, &c->max_pos, e) <
+            0 ||
         read_head_sizes(c, g, e) < 0 ||
-        get_size(g, "vocab_size", 1, SIZE_MAX / 2, &V, e) < 0)
+        arch_size(c, g, "vocab_size", 1, SIZE_MAX / 2, &V, e) < 0)
         return -1;
     if (V != c->V)
         return err_set(e, EX_INPUT,
             "%s: %zu, but token_embd.weight has "
             "%zu rows",
-            gguf_key(g, "vocab_size"), V, c->V);
+            arch_key(c, "vocab_size"), V, c->V);
     return 0;
 }
 
@@ -176,40 +140,41 @@ read_divisors(const struct config *c, const struct gguf *g, const char *name,
 /* Read the numbers of yarn and longrope, whose factor of cosines and sines
  * follows from others as in llama.cpp. */
 static int
-read_long_rope(struct config *c, struct keys *g, double factor, struct err *e)
+read_long_rope(struct config *c, const struct gguf *g, double factor,
+    struct err *e)
 {
     double by = 1, all = 0;
 
     c->rope_factor = factor;
     c->rope_low = 1;
     c->rope_high = 32;
-    if (get_size(g, "rope.scaling.original_context_length", 1, (size_t)1 << 31,
-            &c->rope_orig, e) < 0 ||
-        get_real(g, "rope.scaling.attn_factor", 0, 1e3, &by, e) < 0 ||
-        get_real(g, "rope.scaling.yarn_log_multiplier", 0, 100, &all, e) < 0 ||
-        get_real(g, "rope.scaling.yarn_beta_slow", 0, 1e6, &c->rope_low, e) <
+    if (arch_size(c, g, "rope.scaling.original_context_length", 1,
+            (size_t)1 << 31, &c->rope_orig, e) < 0 ||
+        arch_real(c, g, "rope.scaling.attn_factor", 0, 1e3, &by, e) < 0 ||
+        arch_real(c, g, "rope.scaling.yarn_log_multiplier", 0, 100, &all, e) <
             0 ||
-        get_real(g, "rope.scaling.yarn_beta_fast", 0, 1e6, &c->rope_high, e) <
-            0)
+        arch_real(c, g, "rope.scaling.yarn_beta_slow", 0, 1e6, &c->rope_low,
+            e) < 0 ||
+        arch_real(c, g, "rope.scaling.yarn_beta_fast", 0, 1e6, &c->rope_high,
+            e) < 0)
         return -1;
     if (c->rope == ROPE_LONGROPE) {
         c->rope_factor = c->rope_low = c->rope_high = 0;
         c->rope_scale = by;
-        return read_divisors(c, g->g, "rope_factors_short.weight", c->rope_near,
+        return read_divisors(c, g, "rope_factors_short.weight", c->rope_near,
                    e) < 0
             ? -1
-            : read_divisors(c, g->g, "rope_factors_long.weight", c->rope_far,
-                  e);
+            : read_divisors(c, g, "rope_factors_long.weight", c->rope_far, e);
     }
     if (all > 0) {
         c->rope_mscale = 1;
         c->rope_mscale_all = all;
     }
     /* llama.cpp's converter writes a tenth, and takes mscale to be the same */
-    if (all > 0 && g->f->bit & DEEPSEEK)
+    if (all > 0 && family_of(c)->bit & DEEPSEEK)
         c->rope_mscale = c->rope_mscale_all = 10 * all;
     /* no key says so, but all gpt-oss are trained with truncate: false */
-    c->rope_split = g->f->bit == FAMILY_GPT_OSS;
+    c->rope_split = family_of(c)->bit == FAMILY_GPT_OSS;
     config_rope_scale(c);
     c->rope_scale *= by;
     return 0;
@@ -218,60 +183,62 @@ read_long_rope(struct config *c, struct keys *g, double factor, struct err *e)
 /* Set c->rope if rope.scaling.type, or a tensor, means longrope or yarn; else
  * set *factor to 0 if there is no scaling. */
 static int
-read_gguf_kind(struct config *c, struct keys *g, double *factor, struct err *e)
+read_gguf_kind(struct config *c, const struct gguf *g, double *factor,
+    struct err *e)
 {
-    const char *type = gguf_key(g, "rope.scaling.type");
-    const struct gguf *f = g->g;
+    const char *type = arch_key(c, "rope.scaling.type");
 
-    if (gguf_tensor(f, "rope_factors_long.weight") ||
-        gguf_is(f, type, "longrope")) {
+    if (gguf_tensor(g, "rope_factors_long.weight") ||
+        gguf_is(g, type, "longrope")) {
         c->rope = ROPE_LONGROPE;
-    } else if (gguf_is(f, type, "yarn")) {
+    } else if (gguf_is(g, type, "yarn")) {
         c->rope = *factor > 1 ? ROPE_YARN : ROPE_DEFAULT;
-    } else if (gguf_kv(f, type) && !gguf_is(f, type, "linear") &&
-        !gguf_is(f, type, "none")) {
+    } else if (gguf_kv(g, type) && !gguf_is(g, type, "linear") &&
+        !gguf_is(g, type, "none")) {
         return err_set(e, EX_INPUT,
             "%s: is not supported (none, linear, yarn, longrope)", type);
-    } else if (gguf_is(f, type, "none") || *factor == 1) {
+    } else if (gguf_is(g, type, "none") || *factor == 1) {
         *factor = 0;
     }
     return 0;
 }
 
 static int
-read_gguf_rope(struct config *c, struct keys *g, struct err *e)
+read_gguf_rope(struct config *c, const struct gguf *g, struct err *e)
 {
-    const struct gguf_tensor *t = gguf_tensor(g->g, "rope_freqs.weight");
+    const struct gguf_tensor *t = gguf_tensor(g, "rope_freqs.weight");
     double factor = 0, by = 1;
     int r;
 
     c->theta = 10000;
     c->rope_orig = c->max_pos;
-    if (get_real(g, "rope.freq_base", 1, 1e12, &c->theta, e) < 0)
+    if (arch_real(c, g, "rope.freq_base", 1, 1e12, &c->theta, e) < 0)
         return -1;
-    r = get_real(g, "rope.scaling.factor", 0, 1e6, &factor, e);
+    r = arch_real(c, g, "rope.scaling.factor", 0, 1e6, &factor, e);
     if (r == 0)
-        r = get_real(g, "rope.scale_linear", 0, 1e6, &factor, e);
+        r = arch_real(c, g, "rope.scale_linear", 0, 1e6, &factor, e);
     if (r < 0 || read_gguf_kind(c, g, &factor, e) < 0)
         return -1;
     if (c->rope == ROPE_YARN || c->rope == ROPE_LONGROPE)
         return read_long_rope(c, g, factor, e);
-    c->rope_orig = g->f->bit == FAMILY_MINISTRAL3 ? c->max_pos : 0;
-    if (g->f->bit == FAMILY_PHI3 || g->f->bit == FAMILY_MINISTRAL3)
-        r = get_size(g, "rope.scaling.original_context_length", 1,
+    c->rope_orig = family_of(c)->bit == FAMILY_MINISTRAL3 ? c->max_pos : 0;
+    if (family_of(c)->bit == FAMILY_PHI3 ||
+        family_of(c)->bit == FAMILY_MINISTRAL3)
+        r = arch_size(c, g, "rope.scaling.original_context_length", 1,
             (size_t)1 << 31, &c->rope_orig, e);
-    if (r < 0 || get_real(g, "rope.scaling.attn_factor", 0, 1e3, &by, e) < 0)
+    if (r < 0 ||
+        arch_real(c, g, "rope.scaling.attn_factor", 0, 1e3, &by, e) < 0)
         return -1;
     if (by != 1)
         return err_set(e, EX_INPUT,
             "%s: a value other than 1 is not supported without yarn or "
             "longrope",
-            g->name);
+            arch_key(c, "rope.scaling.attn_factor"));
     if (t && factor != 0) /* llama.cpp would apply both scalings */
         return err_set(e, EX_INPUT,
             "%s: %g beside tensor rope_freqs.weight "
             "is not supported",
-            gguf_key(g, "rope.scaling.factor"), factor);
+            arch_key(c, "rope.scaling.factor"), factor);
     if (t)
         return read_rope_table(c, t, e);
     if (factor == 0)
@@ -391,20 +358,20 @@ is_value(const struct gguf *g, const struct gguf_kv *v, int want)
 }
 
 static int
-check_keys(const struct keys *f, struct err *e)
+check_keys(const struct config *c, const struct gguf *g, struct err *e)
 {
-    const struct gguf *g = f->g;
-    const size_t len = strlen(f->f->gguf);
+    const struct family *f = family_of(c);
+    const size_t len = strlen(f->gguf);
 
     for (size_t i = 0; i < g->nkv; i++) {
         const char *name = g->kv[i].key;
         size_t k = 0;
 
-        if (strncmp(name, f->f->gguf, len) != 0 || name[len] != '.')
+        if (strncmp(name, f->gguf, len) != 0 || name[len] != '.')
             continue;
         while (k < sizeof known / sizeof *known &&
             (strcmp(known[k].name, name + len + 1) != 0 ||
-                (known[k].families && !(known[k].families & f->f->bit))))
+                (known[k].families && !(known[k].families & f->bit))))
             k++;
         if (k == sizeof known / sizeof *known)
             return err_set(e, EX_INPUT,
@@ -423,16 +390,16 @@ check_keys(const struct keys *f, struct err *e)
 /* Read which blocks have a window.  The key holds a list of bools or numbers,
  * one for each block, or a number n: every n-th block has none. */
 static int
-read_pattern(struct config *c, struct keys *k, struct err *e)
+read_pattern(struct config *c, const struct gguf *g, struct err *e)
 {
-    const char *name = gguf_key(k, "attention.sliding_window_pattern");
-    const struct gguf_kv *v = gguf_kv(k->g, name);
+    const char *name = arch_key(c, "attention.sliding_window_pattern");
+    const struct gguf_kv *v = gguf_kv(g, name);
     const int list = v && v->type == GGUF_ARRAY;
-    size_t every = k->f->every;
+    size_t every = family_of(c)->every;
 
     if (list && (v->n != c->L || gguf_type_size(v->elem) == 0))
         return err_set(e, EX_INPUT, "%s: is no list of %zu", name, c->L);
-    if (!list && gguf_size(k->g, name, 1, CONFIG_LAYERS, &every, e) < 0)
+    if (!list && gguf_size(g, name, 1, CONFIG_LAYERS, &every, e) < 0)
         return -1;
     for (size_t i = 0; i < c->L; i++)
         config_set_local(c, i,
@@ -442,96 +409,107 @@ read_pattern(struct config *c, struct keys *k, struct err *e)
 
 /* Read which blocks have a window, and their own RoPE. */
 static int
-read_gguf_windows(struct config *c, struct keys *k, struct err *e)
+read_gguf_windows(struct config *c, const struct gguf *g, struct err *e)
 {
     int r;
 
     config_gguf_fixed(c);
-    if (k->f->local_rope) {
-        c->theta_local = k->f->gemma ? 10000 : c->theta;
-        if (get_real(k, "rope.freq_base_swa", 1, 1e12, &c->theta_local, e) < 0)
+    if (family_of(c)->local_rope) {
+        c->theta_local = family_of(c)->gemma ? 10000 : c->theta;
+        if (arch_real(c, g, "rope.freq_base_swa", 1, 1e12, &c->theta_local, e) <
+            0)
             return -1;
     }
-    if (k->f->windows != WINDOW_EVERY && k->f->bit != FAMILY_PHI3)
+    if (family_of(c)->windows != WINDOW_EVERY &&
+        family_of(c)->bit != FAMILY_PHI3)
         return 0;
-    r = get_size(k, "attention.sliding_window", 0, (size_t)1 << 31, &c->window,
-        e);
-    for (size_t i = 0; k->f->bit == FAMILY_PHI3 && i < c->L; i++)
+    r = arch_size(c, g, "attention.sliding_window", 0, (size_t)1 << 31,
+        &c->window, e);
+    for (size_t i = 0; family_of(c)->bit == FAMILY_PHI3 && i < c->L; i++)
         config_set_local(c, i, c->window > 0);
     if (r <= 0)
         memset(c->local, 0, sizeof c->local);
-    return r > 0 && k->f->windows == WINDOW_EVERY ? read_pattern(c, k, e) : r;
+    return r > 0 && family_of(c)->windows == WINDOW_EVERY
+        ? read_pattern(c, g, e)
+        : r;
 }
 
 /* Read the numbers by which some families multiply or cap activations. */
 static int
-read_gguf_scales(struct config *c, struct keys *k, struct err *e)
+read_gguf_scales(struct config *c, const struct gguf *g, struct err *e)
 {
-    if (k->f->bit == FAMILY_GEMMA2) {
+    if (family_of(c)->bit == FAMILY_GEMMA2) {
         c->attn_cap = 50;
         c->final_cap = 30;
     }
-    return get_real(k, "attn_logit_softcapping", 0, 1e9, &c->attn_cap, e) < 0 ||
-            get_real(k, "final_logit_softcapping", 0, 1e9, &c->final_cap, e) <
+    return arch_real(c, g, "attn_logit_softcapping", 0, 1e9, &c->attn_cap, e) <
                 0 ||
-            get_real(k, "attention.scale", 0, 1e9, &c->attn_scale, e) < 0 ||
-            get_real(k, "embedding_scale", 0, 1e9, &c->embed_scale, e) < 0 ||
-            get_real(k, "residual_scale", 0, 1e9, &c->residual_scale, e) < 0 ||
-            get_real(k, "logit_scale", 0, 1e9, &c->logit_scale, e) < 0 ||
-            get_real(k, "attention.temperature_scale", 0, 100, &c->rope_query,
-                e) < 0
+            arch_real(c, g, "final_logit_softcapping", 0, 1e9, &c->final_cap,
+                e) < 0 ||
+            arch_real(c, g, "attention.scale", 0, 1e9, &c->attn_scale, e) < 0 ||
+            arch_real(c, g, "embedding_scale", 0, 1e9, &c->embed_scale, e) <
+                0 ||
+            arch_real(c, g, "residual_scale", 0, 1e9, &c->residual_scale, e) <
+                0 ||
+            arch_real(c, g, "logit_scale", 0, 1e9, &c->logit_scale, e) < 0 ||
+            arch_real(c, g, "attention.temperature_scale", 0, 100,
+                &c->rope_query, e) < 0
         ? -1
         : 0;
 }
 
-static int
-read_family(struct keys *k, struct config *c, struct err *e)
+static void
+set_family(struct config *c, const struct family *f)
 {
+    snprintf(c->arch, sizeof c->arch, "%s", f->type);
+}
+
+static int
+read_family(struct config *c, const struct gguf *g, struct err *e)
+{
+    const struct family *f;
     const char *s = NULL;
     char name[80];
     size_t n = 0, experts = 0, gating = 0;
 
-    if (gguf_str(k->g, "general.architecture", &s, &n, e) < 0)
+    if (gguf_str(g, "general.architecture", &s, &n, e) < 0)
         return -1;
     snprintf(name, sizeof name, "%.*s", n < 60 ? (int)n : 60, s ? s : "");
-    if ((k->f = family_of_gguf(name)) == NULL)
+    if ((f = family_of_gguf(name)) == NULL)
         return err_set(e, EX_INPUT,
             "general.architecture: \"%s\" is not "
             "supported (%s)",
             name, family_names(1));
-    /* V2 and V3 are one architecture */
-    if (k->f->bit == FAMILY_DEEPSEEK_V2 &&
-        gguf_size(k->g, gguf_key(k, "expert_gating_func"), 0, 9, &gating, e) >=
-            0 &&
-        gating == 2)
-        k->f = family_named("deepseek_v3");
-    /* OLMo 3 is an OLMo 2 with windows */
-    if (k->f->bit == FAMILY_OLMO2 &&
-        gguf_kv(k->g, gguf_key(k, "attention.sliding_window")))
-        k->f = family_named("olmo3");
-    /* llama.cpp has one architecture for Llama and Mixtral */
-    if (k->f->bit == FAMILY_LLAMA &&
-        get_size(k, "expert_count", 0, ROUTER_EXPERTS, &experts, e) < 0)
+    set_family(c, f);
+    /* DeepSeek-V2 and V3 are one architecture, as are OLMo 2 and 3, which has
+     * windows, and in llama.cpp Llama and Mixtral */
+    if ((f->bit == FAMILY_DEEPSEEK_V2 &&
+            arch_size(c, g, "expert_gating_func", 0, 9, &gating, e) < 0) ||
+        (f->bit == FAMILY_LLAMA &&
+            arch_size(c, g, "expert_count", 0, ROUTER_EXPERTS, &experts, e) <
+                0))
         return -1;
+    if (gating == 2)
+        set_family(c, family_named("deepseek_v3"));
+    if (f->bit == FAMILY_OLMO2 &&
+        gguf_kv(g, arch_key(c, "attention.sliding_window")))
+        set_family(c, family_named("olmo3"));
     if (experts > 0)
-        k->f = family_named("mixtral");
-    snprintf(c->arch, sizeof c->arch, "%s", k->f->type);
+        set_family(c, family_named("mixtral"));
     return 0;
 }
 
 static int
 read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
 {
-    struct keys k = { g, NULL, "" };
-
     memset(c, 0, sizeof *c);
     c->init_range = 0.02;
     c->eps = 0;
-    if (read_family(&k, c, e) < 0 || read_gguf_sizes(c, &k, e) < 0 ||
-        check_keys(&k, e) < 0 || experts_from_gguf(c, g, e) < 0 ||
-        delta_from_gguf(c, g, e) < 0 || read_gguf_rope(c, &k, e) < 0 ||
-        read_gguf_windows(c, &k, e) < 0 || read_gguf_scales(c, &k, e) < 0 ||
-        get_real(&k, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps, e) <
+    if (read_family(c, g, e) < 0 || read_gguf_sizes(c, g, e) < 0 ||
+        check_keys(c, g, e) < 0 || experts_from_gguf(c, g, e) < 0 ||
+        delta_from_gguf(c, g, e) < 0 || read_gguf_rope(c, g, e) < 0 ||
+        read_gguf_windows(c, g, e) < 0 || read_gguf_scales(c, g, e) < 0 ||
+        arch_real(c, g, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps, e) <
             0 ||
         read_gguf_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
         read_gguf_id(g, "tokenizer.ggml.eos_token_id", c->V, &c->eos[0], e) <
