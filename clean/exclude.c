@@ -33,7 +33,8 @@ struct grams {
 };
 
 struct exclude {
-    size_t n, least; /* words of a gram; fewest words of a text */
+    size_t n;     /* words of a gram */
+    size_t least; /* fewest words of a text */
     const struct fold *fold;
     struct words words;
     uint64_t *word; /* [nword] hashes of the words of all texts */

@@ -31,9 +31,10 @@ struct sorted_run {
 };
 
 struct keys {
-    struct key *slot;    /* [cap]; lo == 0: the slot is free */
-    unsigned bits, most; /* log2 of the number of home slots; its maximum */
-    size_t n, cap;       /* number of entries, of slots */
+    struct key *slot; /* [cap]; lo == 0: the slot is free */
+    unsigned bits;    /* log2 of the number of home slots */
+    unsigned most;    /* maximum of `bits` */
+    size_t n, cap;    /* number of entries, of slots */
     struct sorted_run *run;
     size_t nrun, spills;
     size_t mapped;   /* bytes of all runs */

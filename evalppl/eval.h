@@ -28,8 +28,8 @@ struct eval {
                           * --before, whose `regained` is 0 */
     struct pool *pool;
     enum protocol protocol;
-    size_t c, stride;   /* tokens of a window; tokens from a window's begin
-                         * to the next one's */
+    size_t c;           /* tokens of a window */
+    size_t stride;      /* tokens from a window's begin to the next one's */
     size_t rows;        /* windows of a forward pass, 0: about 4096 tokens */
     double temperature; /* temperature of the second KL; 1: no second KL */
     int compute;        /* index in compute_names */

@@ -6,8 +6,8 @@
 #include "eval/estimate.h"
 
 struct figures {
-    size_t units, n;      /* number of units with a scored prediction; of
-                           * scored predictions */
+    size_t units;         /* number of units with a scored prediction */
+    size_t n;             /* number of scored predictions */
     size_t bytes, words;  /* 0: unknown */
     struct estimate bits; /* loss, bits per byte */
     double byte_ppl, word_ppl;

@@ -38,12 +38,15 @@ struct bundle {
     uint32_t *ids, *first, *stem, *nstem; /* [B,T] as for fwd_stems */
     size_t *used;                         /* [B] */
     struct guess *guess;
-    size_t n, cap;  /* number of guesses; size of h, nll, goal and top */
-    float *x, *h;   /* [B,T,d] final states; [cap,d] those that predict */
+    size_t n;       /* number of guesses */
+    size_t cap;     /* guesses that h, nll, goal and top have room for */
+    float *x;       /* [B,T,d] final states */
+    float *h;       /* [cap,d] final states that predict a guess */
     double *nll;    /* [cap] */
     uint32_t *goal; /* [cap] targets */
     uint32_t *top;  /* [cap] */
-    double fed, of; /* tokens computed; tokens without shared stems */
+    double fed;     /* tokens computed */
+    double of;      /* tokens without shared stems */
 };
 
 static void

@@ -24,7 +24,8 @@ enum { BENCH_MORE = 2 };
 
 /* Every request, as one model or server answered it. */
 struct bench_run {
-    size_t n, per_turn;          /* requests; requests of a turn */
+    size_t n;                    /* number of requests */
+    size_t per_turn;             /* number of requests of a turn */
     const size_t *prompt;        /* [n] tokens of each prompt */
     struct bench_times *request; /* [n] */
     double *wall;                /* [bench_turns] seconds of each turn */

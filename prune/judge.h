@@ -26,7 +26,8 @@ struct measured {
     /* energy that channels of o's input, and of down's input, add to the
      * residual stream: the sum over tokens of the squared activation, weighted
      * by row, times the squared norm of the channel's column */
-    double *o, *chan;            /* [H*D], with the block's own H; [mlp] */
+    double *o;    /* [H*D] of o's input, with the block's own H */
+    double *chan; /* [mlp] of down's input */
     double before_o, before_mlp; /* sums of squares of the residual stream
                                   * before o, and before the MLP */
     int on_o, on_mlp;            /* attention, and MLP, are being measured */

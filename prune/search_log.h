@@ -13,10 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct score {      /* means over predictions */
-    double nll, kl; /* nats per token; KL(uncut model || this one) */
-    double sum;     /* objective, less is better: KL + loss weight * nll */
-    double se;      /* standard error of the objective over rows */
+struct score {  /* means over predictions */
+    double nll; /* loss, nats per token */
+    double kl;  /* KL(uncut model || cut model), nats per token */
+    double sum; /* objective, less is better: KL + loss weight * nll */
+    double se;  /* standard error of the objective over rows */
 };
 /* A configuration that was evaluated. */
 struct trial {

@@ -137,8 +137,8 @@ struct kl {
     size_t R, n;          /* rows of the data; their scored predictions */
     struct fwd *f, *base; /* base: applies the dense model's head */
     float *x;             /* [R,T,d] work space */
-    float *h, *hp;        /* [n,d] final states of the model; of the dense
-                           * model */
+    float *h;             /* [n,d] final states of the model */
+    float *hp;            /* [n,d] final states of the dense model */
 };
 
 /* Compute the final states of the scored predictions from the input x of block

@@ -12,7 +12,8 @@
 enum { MODELS = 50, SOURCES = 200 };
 struct eval {
     struct lines l;
-    struct table t, pair; /* figures; differences of two models */
+    struct table t;       /* figures of each model */
+    struct table pair;    /* differences of two models */
     const char *protocol; /* "" if the file does not say */
     const char *model[MODELS],
         *source[SOURCES]; /* names, in order of the file */

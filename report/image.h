@@ -10,7 +10,8 @@
 /* { 0 } is empty. */
 struct image {
     struct buf panels;
-    size_t n, height; /* number of panels; height of each */
+    size_t n;      /* number of panels */
+    size_t height; /* height of a panel */
 };
 
 /* Begin an SVG image of that size, with the style of pages. */

@@ -14,8 +14,10 @@ struct queue {
     struct queue_bounds b;
     void (*wake)(struct call *c);
     struct call *first, **last; /* calls that have not been taken */
-    size_t waiting, texts;      /* texts of these calls; all that run or wait */
-    size_t bytes, calls;        /* bytes held; calls that are not freed */
+    size_t waiting;             /* texts of the calls that wait */
+    size_t texts;               /* texts that run or wait */
+    size_t bytes;               /* bytes held */
+    size_t calls;               /* number of calls that are not freed */
     int drains;
 };
 

@@ -28,11 +28,11 @@ struct call_text {
 struct desk {
     const struct work *w;
     struct call *calls,
-        **last;            /* calls that have not ended, the oldest first */
-    size_t running;        /* texts in the engines */
-    struct buf fresh;      /* bytes for send_fresh */
-    double looked, probed; /* clock_now at the last check of clients; of
-                            * sockets */
+        **last;       /* calls that have not ended, the oldest first */
+    size_t running;   /* texts in the engines */
+    struct buf fresh; /* bytes for send_fresh */
+    double looked;    /* clock_now at the last check of clients */
+    double probed;    /* clock_now at the last check of sockets */
 };
 
 /* --- the end of a text, and of a call --- */

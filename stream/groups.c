@@ -30,7 +30,8 @@ struct groups {
     uint64_t places; /* number of groups in all epochs; UINT64_MAX: no end */
     struct ahead ahead;
     /* Protected by the lock of ahead, like `kept` and `busy` of every group. */
-    size_t held, mem;    /* bytes of the groups in memory; their limit */
+    size_t held;         /* bytes of the groups in memory */
+    size_t mem;          /* most bytes of groups in memory */
     uint64_t base, next; /* position in all epochs (epoch * n + index in the
                           * epoch's order) of the block's first group, and of
                           * the next group to read ahead */

@@ -88,7 +88,8 @@ struct sampler {
     struct decoder *decoder; /* [ndecoder] one per worker */
     size_t ndecoder;
     struct room memory;
-    size_t held, mem;       /* bytes of all parts; their limit */
+    size_t held;            /* bytes of all parts */
+    size_t mem;             /* most bytes of all parts */
     struct source *visited; /* source of a frame outside its block that
                              * sampler_ref has loaded; NULL: none */
     uint32_t visitor;       /* number of that frame in the source */

@@ -16,7 +16,8 @@ struct teacher_server {
     size_t V;          /* ids of the server's model */
     size_t k;          /* tokens of each prediction */
     double tau;        /* temperature of the second log-sum-exp */
-    size_t most, cap;  /* most rows of a request; most tokens of a row */
+    size_t most;       /* rows of a request, at most */
+    size_t cap;        /* tokens of a row, at most */
     uint32_t *ids;     /* [rows,T,k] */
     float *logp, *lse; /* [rows,T,k] and [rows,T,2], as TARGETS_TOP has */
 };

@@ -52,7 +52,8 @@ struct teacher {
     const struct model *run;  /* model to run: m, share's or shard's */
     struct dist_group team;   /* ranks that work on one stream at a time */
     struct lane *lane;        /* [lanes] streams of the team */
-    size_t lanes, first;      /* number of lanes; stream of the first */
+    size_t lanes;             /* number of lanes */
+    size_t first;             /* stream of the first lane */
     size_t row0, row1;        /* this rank runs rows row0 to row1 - 1 */
     size_t *at; /* [team.n+1] first token of each rank's part of the batch */
     struct pool *pool;

@@ -30,15 +30,15 @@ struct top {
     struct pool *pool;
     struct head_top *head;
     struct top_opt o;
-    size_t cap;        /* tokens that the arrays have room for */
-    float *logp, *lse; /* [cap,k] log-probabilities of the top k; [cap,2]
-                        * log-sum-exp of the logits, at temperature 1 and at
-                        * tau */
-    double *self;      /* [cap] sum of p log p at tau over all ids */
-    double *u;         /* [cap] random numbers in [0,1) for the draws */
-    uint32_t *drawn;   /* [cap,draws] ids */
-    uint16_t *count;   /* [cap,draws] how often each of them was drawn */
-    uint32_t *ids;     /* [cap,k] ids, on a rank that does not send; or NULL */
+    size_t cap;  /* tokens that the arrays have room for */
+    float *logp; /* [cap,k] log-probabilities of the top k */
+    float
+        *lse; /* [cap,2] log-sum-exp of the logits at temperatures 1 and tau */
+    double *self;    /* [cap] sum of p log p at tau over all ids */
+    double *u;       /* [cap] random numbers in [0,1) for the draws */
+    uint32_t *drawn; /* [cap,draws] ids */
+    uint16_t *count; /* [cap,draws] how often each of them was drawn */
+    uint32_t *ids;   /* [cap,k] ids, on a rank that does not send; or NULL */
     struct told *part, sum;      /* part [cap/PART] */
     struct student_top *student; /* for a student of another tokenizer */
     uint32_t *next;   /* [cap] if student: next id of the teacher's row */

@@ -32,8 +32,9 @@ int dir_remove(const char *dir, struct err *e);
  * warning. */
 #define DIR_LOCK ".lock"
 struct dir_lock {
-    int fd, place; /* descriptor; number from io_remember */
-    char *path;    /* owned */
+    int fd;     /* file descriptor */
+    int place;  /* number from io_remember */
+    char *path; /* owned */
 };
 int dir_lock(struct dir_lock *l, const char *dir, size_t rank, struct err *e);
 void dir_unlock(struct dir_lock *l);

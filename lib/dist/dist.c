@@ -269,7 +269,8 @@ static struct {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
-    int on, quit;    /* on: the thread runs; quit: it shall end */
+    int on;          /* 1: the thread runs */
+    int quit;        /* 1: the thread shall end */
     int busy, begun; /* busy: a gather runs; begun: dist_gather_end is still to
                       * be called */
     struct leg leg[2];

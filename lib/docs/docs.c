@@ -64,8 +64,10 @@ struct docs_job {
     pthread_cond_t change;
     uint64_t nread, nput; /* blocks read, and put */
     size_t flight;        /* bytes of the blocks read but not put */
-    int reading, putting; /* 1: a thread reads; 1: a thread puts */
-    int ended, stopped;   /* 1: nothing is left to read; 1: put no more */
+    int reading;          /* 1: a thread reads */
+    int putting;          /* 1: a thread puts */
+    int ended;            /* 1: no document is left to read */
+    int stopped;          /* 1: no more documents are put */
     /* the result, valid at the end */
     struct bad_utf8 mended;
     int result;

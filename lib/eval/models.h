@@ -20,8 +20,8 @@ struct eval_model {
     struct pair_score *pair; /* [B*T] scores of the last predictions: nll_q
                               * is the model's loss; other members are set
                               * only if there is a base */
-    size_t params, bytes;    /* number of weights; bytes of the weights as
-                              * stored */
+    size_t params;           /* number of weights */
+    size_t bytes;            /* bytes of the weights as stored */
     double seconds;          /* time of its forward passes and head */
 };
 

@@ -23,7 +23,8 @@ struct sheet {
     enum format format;
     const char *const *column; /* [columns] names of the current list, or
                                 * NULL */
-    size_t columns, at;        /* number of columns; column of the next cell */
+    size_t columns;            /* number of columns */
+    size_t at;                 /* column of the next cell */
     size_t rows, lists, members;
 };
 

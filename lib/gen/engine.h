@@ -140,8 +140,8 @@ size_t gen_step(struct gen_engine *g);
 
 struct gen_stats {
     size_t running, waiting; /* texts */
-    size_t pages, used;      /* pages of the cache; pages that running texts
-                              * have */
+    size_t pages;            /* pages of the cache */
+    size_t used;             /* pages that running texts have */
     size_t kept;             /* pages that only serve to be shared again */
     uint64_t prompt;         /* tokens of prompts begun */
     uint64_t shared;         /* prompt tokens read from kept pages */

@@ -60,7 +60,8 @@ static _Thread_local struct panels panel;
 /* Cache lines to prefetch.  They form runs of `length` floats; a run begins
  * `next` floats after the run before, and its lines are `step` floats apart. */
 struct lines_ahead {
-    const float *at, *end; /* the next line; the end of the run that it is in */
+    const float *at;  /* the next line to prefetch */
+    const float *end; /* end of the run to which `at` belongs */
     size_t step, length, next;
     size_t each; /* lines to prefetch each time before SOME steps of a tile */
 };

@@ -59,7 +59,8 @@ struct adapter {
 struct adapter_opt {
     size_t rank;
     double alpha, dropout;
-    int rs, dora;        /* rsLoRA; DoRA */
+    int rs;              /* 1: rsLoRA */
+    int dora;            /* 1: DoRA */
     const char *targets; /* "all-linear", or names such as "q_proj,v_proj" */
     uint64_t seed;
 };

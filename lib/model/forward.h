@@ -68,7 +68,8 @@ struct fwd_tapped {
     enum fwd_input input;
     const struct rows *r;
     size_t Tp;           /* rows of x for a sequence, at least T */
-    size_t n, ld;        /* channels; floats from one row to the next */
+    size_t n;            /* channels */
+    size_t ld;           /* floats from one row to the next */
     const float *x;      /* [B,Tp,n] with ld; zeros in rows past T and of
                           * padding */
     const float *stream; /* [B,T,d] residual stream at the input of the branch

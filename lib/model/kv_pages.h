@@ -8,12 +8,13 @@
 #include <stdint.h>
 
 struct kv_pages {
-    size_t pages, most; /* all pages; pages of the longest text */
-    uint32_t *users;    /* [pages] texts and holders of each page */
-    uint32_t *unused;   /* [pages] a stack of the free pages */
-    size_t n;           /* number of free pages */
-    uint32_t *table;    /* [texts,most] each text's pages */
-    size_t *count;      /* [texts] number of each text's pages */
+    size_t pages;     /* number of all pages */
+    size_t most;      /* number of pages of the longest text */
+    uint32_t *users;  /* [pages] texts and holders of each page */
+    uint32_t *unused; /* [pages] a stack of the free pages */
+    size_t n;         /* number of free pages */
+    uint32_t *table;  /* [texts,most] each text's pages */
+    size_t *count;    /* [texts] number of each text's pages */
 };
 /* Allocate the arrays from a for `texts` texts; while planning, only count. */
 void pages_lay(struct kv_pages *p, struct arena *a, size_t texts);

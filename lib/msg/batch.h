@@ -16,19 +16,20 @@
 
 struct batch {
     size_t B, T;
-    uint32_t *ids;        /* [B,T]; padding is 0 */
-    uint32_t *first;      /* [B,T] column of the first token of the piece that
+    uint32_t *ids;      /* [B,T]; padding is 0 */
+    uint32_t *first;    /* [B,T] column of the first token of the piece that
                            * the token is in; BATCH_PAD for padding */
-    uint8_t *scored;      /* [B,T] 1: the prediction made at t is scored: token
+    uint8_t *scored;    /* [B,T] 1: the prediction made at t is scored: token
                            * t+1 is in the same piece and in the loss mask */
-    size_t *row_scored;   /* [B] number of scored predictions in each row */
-    size_t nscored, ntok; /* number of scored predictions; number of tokens,
-                           * without padding */
-    size_t P;             /* number of pieces; they are sorted by row */
+    size_t *row_scored; /* [B] number of scored predictions in each row */
+    size_t nscored;     /* number of scored predictions */
+    size_t ntok;        /* number of tokens, without padding */
+    size_t P;           /* number of pieces; they are sorted by row */
     uint32_t *piece_row, *piece_len, *piece_off; /* [P] each */
     uint16_t *piece_source;
     uint64_t *piece_key;
-    size_t cap_bt, cap_p; /* room allocated: for B*T tokens; for pieces */
+    size_t cap_bt; /* tokens for which room is allocated */
+    size_t cap_p;  /* pieces for which room is allocated */
 };
 
 /* Unpack the `batch` message m, which msg_read or batch_check has accepted,

@@ -70,7 +70,8 @@ struct ring {
     int place;  /* io_remember's number for its path */
     struct ring_head *h;
     unsigned char *data;    /* the data part, mapped twice in a row */
-    size_t size, mapped;    /* bytes of the data part; of the whole mapping */
+    size_t size;            /* bytes of the data part */
+    size_t mapped;          /* bytes of the whole mapping */
     struct io_guard *guard; /* reports reads beyond a segment that was shrunk */
     uint64_t pos;           /* bytes reserved (writer) or given out (reader) */
     _Atomic int woken;

@@ -25,9 +25,10 @@
 #include <stdint.h>
 
 struct shard_loss {
-    size_t frames, lost; /* frames found; frames whose content is lost */
-    uint64_t messages;   /* messages that are missing */
-    int counted;         /* 1: the manifest was good, so the members below are
+    size_t frames;     /* frames found */
+    size_t lost;       /* frames whose content is lost */
+    uint64_t messages; /* messages that are missing */
+    int counted;       /* 1: the manifest was good, so the members below are
                           * known */
     uint64_t docs, tokens;
     struct shard_source *source; /* [nsource] loss of each source */

@@ -15,8 +15,8 @@ struct symbols {
     const unsigned char *p, *end;
     int bytes;
     unsigned char *byte;
-    int waits, lead; /* for sp.c.  waits: an unknown token is delayed; lead: a
-                      * U+2581 comes first */
+    int waits; /* for sp.c: 1: an unknown token is delayed */
+    int lead;  /* for sp.c: 1: a U+2581 comes first */
 };
 /* Merge the symbols of x and append the ids.  Takes linear time and constant
  * memory, except with contrived vocabularies. */

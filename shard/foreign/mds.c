@@ -28,8 +28,8 @@ struct mds {
     char *file;             /* path of the shard */
     const unsigned char *p; /* content of the shard */
     size_t n;
-    size_t ncol, col;       /* number of columns; index of the one with the
-                             * ids */
+    size_t ncol;            /* number of columns */
+    size_t col;             /* index of the column with the ids */
     uint64_t size[COLUMNS]; /* bytes of each column; 0: given in each sample */
     int bytes;              /* the encoding is bytes, taken for int64 */
     enum id_type type; /* type of ids; ID_NONE: each sample names its own */
