@@ -217,8 +217,8 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
     takes = config_params(&few, s) > LARGE ? TAKES_LARGE : TAKES;
     trial_init(&x, V, n, teacher, o);
     model_random(&m, &few, s, 1, &arena);
-    if (tmodel_init_as(&t, &m, o->grad == 1 ? DT_BF16 : DT_F32, &e) < 0 ||
-        effective_begin(&t, &o->effective, &e) < 0)
+    tmodel_init_as(&t, &m, o->grad == 1 ? DT_BF16 : DT_F32);
+    if (effective_begin(&t, &o->effective, &e) < 0)
         die_err(&e);
     effective_choose(&t, pool);
     effective_make(&t, pool);

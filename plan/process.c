@@ -188,8 +188,6 @@ add_student(struct figures *f, const struct layout *m, const struct layout *t,
     struct plan p;
     struct err e;
 
-    if (tmodel_check(&m->c, o->in.model, &e) < 0)
-        die_err(&e);
     tmodel_layout(&tm, &m->c, m->block, o->grad == 1 ? DT_BF16 : DT_F32);
     if (effective_begin(&tm, &o->effective, &e) < 0)
         die(e.code, "--mask: %s: %s", o->in.model, e.msg);

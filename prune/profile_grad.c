@@ -82,10 +82,8 @@ gradients_walk(struct profile_sums *s, const struct model *m,
     struct tmodel t;
     struct gradient_job j = { s, &t };
     struct step *step;
-    struct err e;
 
-    if (tmodel_init(&t, m, &e) < 0)
-        die_err(&e);
+    tmodel_init(&t, m);
     for (size_t i = 0; i < s->L * FWD_INPUTS; i++) {
         struct input_sums *in = &s->b[i / FWD_INPUTS].in[i % FWD_INPUTS];
 

@@ -88,7 +88,6 @@ copy_parameters(struct student *s, const struct model *m)
     const struct share share = { s->ranks.rank,
         s->a->level > 1 ? s->ranks.n : 1, s->a->level > 2 };
     struct err e;
-    int r;
 
     if (config_is_mixture(&m->c) &&
         (s->effective.as != ROUND_NOT || s->effective.of > 0))
@@ -97,16 +96,14 @@ copy_parameters(struct student *s, const struct model *m)
             "leave them out",
             s->a->model);
     if (share.n > 1) {
-        r = tmodel_init_share(&s->t, m, &share, &e);
+        tmodel_init_share(&s->t, m, &share);
     } else if (s->a->stages > 0 && s->ranks.n > 1) {
         const struct pipeline staged = rank_stages(s, m);
 
-        r = tmodel_init_stages(&s->t, m, &staged, &e);
+        tmodel_init_stages(&s->t, m, &staged);
     } else {
-        r = tmodel_init_as(&s->t, m, s->a->grad == 1 ? DT_BF16 : DT_F32, &e);
+        tmodel_init_as(&s->t, m, s->a->grad == 1 ? DT_BF16 : DT_F32);
     }
-    if (r < 0)
-        die_err(&e);
     if (effective_begin(&s->t, &s->effective, &e) < 0)
         die(e.code, "--mask: %s: %s", s->a->model, e.msg);
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { COLS = VEC_COLS }; /* columns of a task over all tokens */
-enum { KEPT = 9, HALF_TASK = 1 << 16, WIDE = 1024 };
+enum { KEPT = 10, HALF_TASK = 1 << 16, WIDE = 1024 };
 
 /* Activations kept from a forward pass over blocks from..to-1. */
 struct lane {
@@ -84,6 +84,8 @@ list_kept(const struct config *c, size_t rows, size_t tokens,
         { &k->o, b->groups > 0 ? rows * post : 0 },
         { &k->down, mlp > 0 ? rows * post : 0 },
         { &k->low, rows * low },
+        { &k->latent,
+            b->groups > 0 && config_has_mla(c) ? rows * mla_latent(c) : 0 },
     };
 
     memcpy(list, all, sizeof all);
@@ -254,6 +256,7 @@ alloc_bwd(struct bwd *b, struct arena *a)
     alloc_grads(&b->g, c, rows, tokens, a);
     delta_lay_grads(&b->g.delta, c, rows, tokens, b->T, pool_size(b->f->pool),
         a);
+    mla_lay_grads(&b->g.mla, c, rows, tokens, a);
     if (c->router.n > 0)
         balance_lay(&b->balance, &c->router, b->B, a);
     alloc_adapter(b, rows, widest_side(m), a);
@@ -381,6 +384,8 @@ init_run(struct bwd *b, struct run *u, size_t i, const struct rows *r)
 {
     run_init(u, b->f, i, r);
     u->a = b->at.kept[i];
+    if (u->a.latent != NULL)
+        u->mla.latent = u->a.latent;
     u->drop = b->dropping ? &b->drop : NULL;
     u->x = b->at.hidden[i];
     u->y = b->at.hidden[i + 1];
@@ -510,7 +515,8 @@ bwd_forward(struct bwd *b, const struct rows *r)
         block_forward(&u);
         fetch_done(&b->t->m, i);
         if (b->balanced && u.b->experts > 0)
-            balance_add(&b->balance, r, u.c.Tp, u.a.route, b->f->pool);
+            balance_add(&b->balance, r, u.c.Tp, u.a.route,
+                u.vec[W_ROUTER_SHIFT], b->f->pool);
         if (u.b->mlp > 0 && (b->how & BWD_BF16) && !(b->whole > 0.0))
             rounding_bf16(b->at.kept[i].gate, r->B * u.c.Tp * u.b->mlp,
                 &b->lost, &b->whole);

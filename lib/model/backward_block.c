@@ -11,13 +11,12 @@
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "model/experts_block.h"
+#include "model/mla_block.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Compute part `part` (nb columns) of c = a w for the rows of a tile; add: c +=
- * a w.  w [K,N] is a weight as stored, a [.,K] has lda, c is [.,N]. */
-static void
+void
 product_nn(struct run *u, const struct weight *w, size_t nb, const float *a,
     size_t lda, size_t b, size_t t0, size_t part, size_t worker, int add,
     float *c)
@@ -96,7 +95,7 @@ do_dy(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 
 /* Columns of a part of dy w: a multiple of WEIGHT_COLS if w has to be
  * widened. */
-static size_t
+size_t
 nn_cols(const struct weight *w)
 {
     const size_t n = part_cols(w->cols, w->rows);
@@ -106,7 +105,7 @@ nn_cols(const struct weight *w)
         : (n + WEIGHT_COLS - 1) / WEIGHT_COLS * WEIGHT_COLS;
 }
 
-static size_t
+size_t
 nn_parts(const struct weight *w)
 {
     return w->rows > 0 ? (w->cols + nn_cols(w) - 1) / nn_cols(w) : 0;
@@ -234,7 +233,7 @@ do_datt(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     const struct weight *w = &u->b->w[u->out];
 
     product_nn(u, w, nn_cols(w), u->g->dout, w->rows, b, t0, part, worker,
-        GEMM_SET, u->g->datt);
+        GEMM_SET, u->g->mla.out != NULL ? u->g->mla.out : u->g->datt);
 }
 
 static void
@@ -449,7 +448,8 @@ dw_add(struct dwjob *j, int k, const float *dy, size_t lddy, const float *x,
     struct group *g = j->u->g->group;
     float *at = g->g + g->at[k];
 
-    if ((j->u->g->frozen && w->low == NULL) || (g->frozen & W_BIT(k)))
+    if (w->rows == 0 || (j->u->g->frozen && w->low == NULL) ||
+        (g->frozen & W_BIT(k)))
         return;
     if (!j->u->g->frozen) {
         dw_put(j,
@@ -479,6 +479,13 @@ dw_add(struct dwjob *j, int k, const float *dy, size_t lddy, const float *x,
             .N = w->low->rank,
             .lddy = lddy,
             .ldx = low_width(j->u->b) });
+}
+
+static void
+matrix_put(void *ctx, int k, const float *dy, size_t lddy, const float *x,
+    size_t ldx)
+{
+    dw_add(ctx, k, dy, lddy, x, ldx);
 }
 
 void
@@ -632,6 +639,8 @@ add_vectors(struct dwjob *j)
         delta_vectors(u, vec_put, j);
     else
         head_vectors(j);
+    if (u->attn && config_has_mla(&u->f->m->c))
+        mla_vectors(u, vec_put, j);
 }
 
 static void
@@ -700,6 +709,8 @@ weight_grads(struct run *u)
             dw_add(&j, k, g->dqkv + at, u->qkv, g->xn1, c->d);
             at += u->b->w[k].rows;
         }
+        if (config_has_mla(c))
+            mla_matrices(u, matrix_put, &j);
     }
     if (!u->g->frozen)
         add_vectors(&j);
@@ -720,6 +731,10 @@ attention_backward(struct run *u)
 
     if (u->f->family->gated)
         run_stages(u, &gate, 1);
+    if (config_has_mla(&u->f->m->c)) {
+        mla_block_outputs(u);
+        mla_block_outputs_back(u);
+    }
     pool_run(u->f->pool, u->r->B * u->H, attend_bwd, u);
 }
 
@@ -749,6 +764,7 @@ block_backward(struct run *u)
     /* if the block has no MLP, or no attention, skip its stages */
     size_t from = u->mlp ? 0 : 6;
     const size_t end = u->attn ? 9 : 7;
+    const int latent = u->attn && config_has_mla(&u->f->m->c);
 
     if (u->b->experts > 0) {
         run_stages(u, mlp, n > 0 ? 6 : 1);
@@ -756,12 +772,18 @@ block_backward(struct run *u)
         from = 6;
     }
     run_stages(u, mlp + from, end - from);
-    u->mixed = u->f->family->gated ? u->f->gated : u->a.att;
+    u->mixed = u->f->family->gated ? u->f->gated
+        : latent                   ? u->mla.out
+                                   : u->a.att;
     if (u->b->linear)
         delta_block_backward(u);
     else if (u->attn)
         attention_backward(u);
-    run_stages(u, u->attn ? att : att + 4, u->attn ? 5 : 1);
+    run_stages(u, u->attn ? att : att + 4, !u->attn ? 1 : latent ? 2 : 5);
+    if (latent) {
+        mla_block_backward(u);
+        run_stages(u, att + 4, 1);
+    }
     weight_grads(u);
     if (u->b->linear)
         delta_conv_grad(u);

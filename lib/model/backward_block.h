@@ -37,6 +37,7 @@ struct grads {
                         * no such norms */
     float *rstd_heads; /* [B,T,H+KV] 1/rms in heads' norms, or NULL */
     struct delta_grads delta;
+    struct mla_grads mla;
     float *dz;        /* [B,Tp,E] of the router's logits, or NULL */
     float *dshared;   /* [B,Tp] of the logit of the shared expert's gate, or
                        * NULL */
@@ -55,6 +56,15 @@ struct grads {
     size_t widest;
     struct group *group; /* of this block */
 };
+
+/* Compute part `part` (nb columns) of c = a w for the rows of a tile; add: c +=
+ * a w.  w [K,N] is a weight as stored, a [.,K] has lda, c is [.,N].  nn_cols:
+ * columns of a part; nn_parts: their number, 0 without w. */
+void product_nn(struct run *u, const struct weight *w, size_t nb,
+    const float *a, size_t lda, size_t b, size_t t0, size_t part, size_t worker,
+    int add, float *c);
+size_t nn_cols(const struct weight *w);
+size_t nn_parts(const struct weight *w);
 
 /* Run the block backward.  In: u->x and u->a as block_forward left them, and
  * u->g->dx.  Out: u->g->dx and the group's gradients. */

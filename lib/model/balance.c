@@ -26,7 +26,7 @@ struct balance_job {
     struct balance *x;
     const struct rows *r;
     size_t Tp;
-    const float *z;
+    const float *z, *shift;
 };
 
 static void
@@ -35,7 +35,7 @@ count_row(void *ctx, size_t b, size_t worker)
     const struct balance_job *j = ctx;
     const struct router *how = &j->x->how;
     const size_t E = how->n;
-    double p[ROUTER_EXPERTS];
+    double p[ROUTER_EXPERTS], sum;
     uint32_t id[ROUTER_USED];
     float w[ROUTER_USED];
 
@@ -45,21 +45,21 @@ count_row(void *ctx, size_t b, size_t worker)
 
         if (j->r->first[b * j->r->T + t] == UINT32_MAX)
             continue;
-        router_choose(how, z, NULL, id, w);
-        router_scores(how, z, p);
+        router_choose(how, z, j->shift, id, w);
+        sum = router_scores(how, z, p);
         for (size_t s = 0; s < how->k; s++)
             j->x->count[b * E + id[s]]++;
         for (size_t e = 0; e < E; e++)
-            j->x->mass[b * E + e] += p[e];
+            j->x->mass[b * E + e] += p[e] / sum;
         j->x->n[b]++;
     }
 }
 
 void
 balance_add(struct balance *x, const struct rows *r, size_t Tp, const float *z,
-    struct pool *pool)
+    const float *shift, struct pool *pool)
 {
-    struct balance_job j = { x, r, Tp, z };
+    struct balance_job j = { x, r, Tp, z, shift };
 
     pool_run(pool, r->B, count_row, &j);
 }

@@ -3,9 +3,10 @@
  * equally many tokens: for each row of a batch
  *   E sum_e f_e P_e
  * over the E experts, f_e being how often a token of the row goes to expert e
- * and P_e the mean score of e, both over tokens and blocks (Fedus et al.,
- * arXiv:2101.03961, eq. 4 to 6; transformers' load_balancing_loss_func of the
- * row alone).  Only P has a gradient.
+ * and P_e the mean of e's share of a token's scores, both over tokens and
+ * blocks (Fedus et al., arXiv:2101.03961, eq. 4 to 6; transformers'
+ * load_balancing_loss_func of the row alone; for a sigmoid, k times
+ * arXiv:2412.19437, eq. 17).  Only P has a gradient.
  */
 #ifndef MODEL_BALANCE_H
 #define MODEL_BALANCE_H
@@ -26,9 +27,10 @@ void balance_lay(struct balance *x, const struct router *how, size_t B,
     struct arena *a);
 /* Begin with B rows. */
 void balance_begin(struct balance *x, size_t B);
-/* Count the tokens of a block: z [B,Tp,E] the router's logits. */
+/* Count the tokens of a block: z [B,Tp,E] the router's logits, shift [E] as
+ * router_choose's bias. */
 void balance_add(struct balance *x, const struct rows *r, size_t Tp,
-    const float *z, struct pool *pool);
+    const float *z, const float *shift, struct pool *pool);
 /* The loss of row b; sets its dp to the gradient times `weight`. */
 double balance_loss(struct balance *x, size_t b, double weight);
 

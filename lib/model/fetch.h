@@ -40,8 +40,8 @@ void fetch_next(const struct model *m, size_t group);
 void fetch_done(const struct model *m, size_t group);
 /* The head's group. */
 size_t fetch_head(const struct model *m);
-/* Fetch each group once, in the order of weights_write.  Ranks that write
- * no weights call it, as fetching needs all ranks. */
+/* Fetch each group once, in the order in which weights_write writes F32.  Ranks
+ * that write no weights call it, as fetching needs all ranks. */
 void fetch_each(const struct model *m);
 
 #endif

@@ -527,6 +527,7 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r)
     set_angles(u, i);
     u->vec = f->vec + i * W_N;
     u->act = f->act;
+    u->mla = f->mla;
     u->attn = u->KV > 0 || u->b->linear;
     u->mlp = u->b->mlp + u->b->experts > 0;
 }
@@ -611,7 +612,7 @@ heads(struct run *u)
     const int latent = config_has_mla(c);
 
     u->mixed = u->f->family->gated ? u->f->gated
-        : latent                   ? u->f->mla.out
+        : latent                   ? u->mla.out
                                    : u->a.att;
     run_stages(u, s, latent ? 1 : u->b->linear ? 3 : 4);
     if (latent)

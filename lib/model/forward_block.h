@@ -29,13 +29,14 @@ struct run {
     float *act;     /* [B,Tp,mlp]; may be a.gate */
     const float *x; /* [B,T,d] */
     float *y;
-    int in, nin, out;   /* in..in+nin-1: tensors whose products make rows of
+    int in, nin, out;    /* in..in+nin-1: tensors whose products make rows of
                          * a.qkv; out: the tensor of the output */
-    const float *mixed; /* [B,Tp,att_width] input of `out` */
-    int attn, mlp;      /* 1: the block has attention or the gated delta rule;
+    const float *mixed;  /* [B,Tp,att_width] input of `out` */
+    struct mla_room mla; /* f->mla, with a.latent if latents are kept */
+    int attn, mlp;       /* 1: the block has attention or the gated delta rule;
                          * 1: it has an MLP or experts */
-    const float *group; /* [KV] factors of groups (struct fwd_part), or NULL */
-    const float *scale; /* [mlp] factors of channels, or NULL */
+    const float *group;  /* [KV] factors of groups (struct fwd_part), or NULL */
+    const float *scale;  /* [mlp] factors of channels, or NULL */
     const struct dropout *drop; /* dropout of adapters' inputs, or NULL */
     struct grads *g;            /* backward only */
 };

@@ -51,6 +51,8 @@ struct acts {
     float *route;     /* [B,Tp,E] logits of the router, for the backward pass;
                        * NULL: forward only, or no experts */
     float *lse;       /* [B,H,Tp] log-sum-exps of scores */
+    float *latent;    /* [B,Tp,mla_latent] latents before their norms, for the
+                       * backward pass; NULL: forward only, or there are none */
     float *x2;        /* [B,T,d] after attention's residual */
     float *gate, *up; /* [B,Tp,mlp] */
     float *low;       /* [B,Tp,low_width] scale A x of the block's adapters

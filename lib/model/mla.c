@@ -110,3 +110,81 @@ mla_outputs(const struct mla_room *m, const struct config *c, size_t H,
     for (size_t h = 0; h < H; h++)
         memcpy(m->out + (at * H + h) * v, att + h * c->D, v * sizeof *att);
 }
+
+void
+mla_lay_grads(struct mla_grads *g, const struct config *c, size_t rows,
+    size_t tokens, struct arena *a)
+{
+    const struct mla_shape *s = &c->mla;
+
+    memset(g, 0, sizeof *g);
+    if (!config_has_mla(c))
+        return;
+    g->latent = arena_alloc(a, rows * mla_latent(c), sizeof(float));
+    g->q = arena_alloc(a, rows * s->q_rank, sizeof(float));
+    g->kv = arena_alloc(a, rows * s->kv_rank, sizeof(float));
+    g->wide = arena_alloc(a, rows * c->H * (s->nope + s->v), sizeof(float));
+    g->out = arena_alloc(a, rows * c->H * s->v, sizeof(float));
+    g->rstd = arena_alloc(a, tokens * 2, sizeof(float));
+}
+
+void
+mla_outputs_back(const struct mla_grads *g, const struct config *c, size_t H,
+    size_t at, float *datt)
+{
+    const size_t v = c->mla.v;
+
+    for (size_t h = 0; h < H; h++) {
+        memcpy(datt + h * c->D, g->out + (at * H + h) * v, v * sizeof *datt);
+        memset(datt + h * c->D + v, 0, (c->D - v) * sizeof *datt);
+    }
+}
+
+/* apart_pairs backward. */
+static void
+join_pairs(const struct mla_shape *s, const float *y, float *x)
+{
+    const size_t half = s->rope / 2;
+
+    for (size_t i = 0; i < s->rope; i++)
+        x[i] = y[s->halves ? i : i / 2 + i % 2 * half];
+}
+
+void
+mla_heads_back(const struct mla_grads *g, const struct config *c, size_t H,
+    size_t at, float *dqkv, float *room)
+{
+    const struct mla_shape *s = &c->mla;
+    float *shared = g->latent + (at + 1) * mla_latent(c) - s->rope;
+    float *wide = g->wide + at * H * (s->nope + s->v);
+
+    memset(shared, 0, s->rope * sizeof *shared);
+    for (size_t h = 0; h < H; h++) {
+        float *q = dqkv + h * c->D, *k = q + H * c->D, *v = k + H * c->D;
+
+        memcpy(room, q, c->D * sizeof *q);
+        memcpy(q, room + s->rope, s->nope * sizeof *q);
+        join_pairs(s, room, q + s->nope);
+        join_pairs(s, k, room);
+        kern.add(shared, shared, room, s->rope);
+        memcpy(wide, k + s->rope, s->nope * sizeof *k);
+        wide += s->nope;
+        memcpy(wide, v, s->v * sizeof *v);
+        wide += s->v;
+    }
+}
+
+void
+mla_norm_back(const struct mla_grads *g, const struct mla_room *m,
+    const struct config *c, const float *const *vec, size_t at, float *rstd)
+{
+    const struct mla_shape *s = &c->mla;
+    const float *x = m->latent + at * mla_latent(c);
+    float *dx = g->latent + at * mla_latent(c);
+
+    if (s->q_rank > 0)
+        rstd[0] = kern.rmsnorm_bwd(dx, g->q + at * s->q_rank, x, vec[W_MLA_NQ],
+            s->q_rank, latent_eps, NULL);
+    rstd[1] = kern.rmsnorm_bwd(dx + s->q_rank, g->kv + at * s->kv_rank,
+        x + s->q_rank, vec[W_MLA_NKV], s->kv_rank, latent_eps, NULL);
+}

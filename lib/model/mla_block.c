@@ -1,6 +1,5 @@
 /* Latent attention in a block's forward pass; see mla_block.h. */
 #include "model/mla_block.h"
-#include "model/mla.h"
 
 #include <string.h>
 
@@ -10,9 +9,8 @@ weight_parts(const struct weight *w)
     return w->rows > 0 ? part_count(w->rows, w->cols) : 0;
 }
 
-/* The matrix that gives the latent of queries, or queries without a latent. */
-static const struct weight *
-first_query(const struct run *u)
+const struct weight *
+mla_first_query(const struct run *u)
 {
     return &u->b->w[u->f->m->c.mla.q_rank > 0 ? W_MLA_QA : W_Q];
 }
@@ -24,23 +22,43 @@ do_latents(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     const struct config *c = &u->f->m->c;
     const struct weight *w = &u->b->w[W_MLA_KVA];
     const int q = c->mla.q_rank > 0;
-    float *latent = u->f->mla.latent;
+    float *latent = u->mla.latent;
 
     if (part < weight_parts(w))
         product_nt(u, w, u->f->xn, b, t0, part, worker, latent + c->mla.q_rank,
             mla_latent(c));
     else
-        product_nt(u, first_query(u), u->f->xn, b, t0, part - weight_parts(w),
-            worker, q ? latent : u->a.qkv, q ? mla_latent(c) : u->qkv);
+        product_nt(u, mla_first_query(u), u->f->xn, b, t0,
+            part - weight_parts(w), worker, q ? latent : u->a.qkv,
+            q ? mla_latent(c) : u->qkv);
 }
 
 static void
 do_latent_norms(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
+    const struct mla_shape *s = &u->f->m->c.mla;
+
     (void)worker;
-    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++)
-        if (row_live(u->r, b, t))
-            mla_norm(&u->f->mla, &u->f->m->c, u->vec, b * u->c.Tp + t);
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t at = b * u->c.Tp + t;
+
+        if (row_live(u->r, b, t)) {
+            mla_norm(&u->mla, &u->f->m->c, u->vec, at);
+            continue;
+        }
+        if (s->q_rank > 0)
+            memset(u->mla.q + at * s->q_rank, 0, s->q_rank * sizeof(float));
+        memset(u->mla.kv + at * s->kv_rank, 0, s->kv_rank * sizeof(float));
+    }
+}
+
+void
+mla_block_norms(struct run *u)
+{
+    const struct stage s = { do_latent_norms, u->c.tile / CHUNK,
+        "latent norms again", 0, 2 * mla_latent(&u->f->m->c) };
+
+    run_stages(u, &s, 1);
 }
 
 /* Compute a part of keys and values of heads, and of queries that have
@@ -48,7 +66,7 @@ do_latent_norms(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 static void
 do_widen(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
-    const struct mla_room *m = &u->f->mla;
+    const struct mla_room *m = &u->mla;
     const struct weight *w = &u->b->w[W_MLA_KVB];
 
     if (part < weight_parts(w))
@@ -72,7 +90,7 @@ do_heads(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
             memset(qkv, 0, u->qkv * sizeof *qkv);
             continue;
         }
-        mla_heads(&u->f->mla, c, u->H, at, qkv, u->f->scratch[worker]);
+        mla_heads(&u->mla, c, u->H, at, qkv, u->f->scratch[worker]);
         turn_heads(c, u->KV, angles_at(u, b, t), position(u->f, u->r, b, t),
             qkv, 1);
     }
@@ -82,7 +100,7 @@ void
 mla_block_heads(struct run *u)
 {
     const struct config *c = &u->f->m->c;
-    const struct weight *q = first_query(u), *qb = &u->b->w[W_MLA_QB];
+    const struct weight *q = mla_first_query(u), *qb = &u->b->w[W_MLA_QB];
     const struct weight *kva = &u->b->w[W_MLA_KVA], *kvb = &u->b->w[W_MLA_KVB];
     const size_t chunks = u->c.tile / CHUNK;
     const struct stage s[] = {
@@ -109,9 +127,9 @@ do_outputs(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
         const size_t at = b * u->c.Tp + t;
 
         if (row_live(u->r, b, t))
-            mla_outputs(&u->f->mla, c, u->H, at, u->a.att + at * n);
+            mla_outputs(&u->mla, c, u->H, at, u->a.att + at * n);
         else
-            memset(u->f->mla.out + at * u->H * c->mla.v, 0,
+            memset(u->mla.out + at * u->H * c->mla.v, 0,
                 u->H * c->mla.v * sizeof(float));
     }
 }

@@ -32,15 +32,18 @@ softmax_double(const float *z, size_t n, double *out)
         out[i] /= sum;
 }
 
-void
+double
 router_scores(const struct router *r, const float *z, double *p)
 {
+    double sum = 0;
+
     if (r->score != ROUTER_SIGMOID) {
         softmax_double(z, r->n, p);
-        return;
+        return 1;
     }
     for (size_t i = 0; i < r->n; i++)
-        p[i] = 1 / (1 + exp(-(double)z[i]));
+        sum += p[i] = 1 / (1 + exp(-(double)z[i]));
+    return sum;
 }
 
 /* The score of a group of n experts. */
@@ -73,8 +76,8 @@ drop_groups(const struct router *r, const double *key, unsigned char *out)
             memset(out + g * each, 1, each);
 }
 
-/* Set at [k] to the scores from which the weights of the chosen experts are
- * computed.  Returns the number by which the weights are divided. */
+/* at [k] = the scores from which the chosen experts' weights are computed.
+ * Returns the number by which the weights are divided. */
 static double
 chosen_scores(const struct router *r, const float *z, const double *p,
     const uint32_t *id, double *at)
@@ -134,6 +137,21 @@ weights_backward(const struct router *r, const double *at, double sum,
         g[i] = r->scale * (dw[i] - mean) / sum;
 }
 
+/* From dp, the gradient of the scores p divided by their sum, set g [n] to the
+ * gradient of the scores.  dp NULL: zeros. */
+static void
+shares_backward(const struct router *r, const double *p, double sum,
+    const double *dp, double *g)
+{
+    const int shares = dp != NULL && r->score == ROUTER_SIGMOID;
+    double mean = 0;
+
+    for (size_t i = 0; shares && i < r->n; i++)
+        mean += dp[i] * p[i] / sum;
+    for (size_t i = 0; i < r->n; i++)
+        g[i] = dp != NULL ? (dp[i] - mean) / sum : 0;
+}
+
 void
 router_backward(const struct router *r, const float *z, const uint32_t *id,
     const float *dw, const double *dp, float *dz)
@@ -142,10 +160,8 @@ router_backward(const struct router *r, const float *z, const uint32_t *id,
     double gk[ROUTER_USED], mean = 0, mean_k = 0;
     const int chosen = r->score == ROUTER_CHOSEN;
 
-    router_scores(r, z, p);
+    shares_backward(r, p, router_scores(r, z, p), dp, g);
     weights_backward(r, at, chosen_scores(r, z, p, id, at), dw, gk);
-    for (size_t i = 0; i < r->n; i++)
-        g[i] = dp != NULL ? dp[i] : 0;
     for (size_t i = 0; i < r->k; i++) {
         mean_k += gk[i] * at[i];
         g[id[i]] += chosen ? 0 : gk[i];

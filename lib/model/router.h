@@ -47,14 +47,14 @@ struct router {
  */
 void router_choose(const struct router *r, const float *z, const float *bias,
     uint32_t *id, float *w);
-/* The scores p [n] of all experts in double; for CHOSEN by a softmax over
- * all. */
-void router_scores(const struct router *r, const float *z, double *p);
+/* The scores p [n] of all experts in double; for CHOSEN by a softmax over all.
+ * Returns their sum, 1 but for SIGMOID. */
+double router_scores(const struct router *r, const float *z, double *p);
 /*
  * The gradient of the logits.
  *   id  [k] as router_choose set it
  *   dw  [k] the gradient of the weights
- *   dp  [n] a further gradient of the scores; NULL: none
+ *   dp  [n] a further gradient, of the scores divided by their sum; NULL: none
  *   dz  [n] out
  * The choice itself has no gradient.
  */

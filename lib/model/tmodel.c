@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "model/adapter.h"
 #include "model/delta_config.h"
-#include "model/mla.h"
 #include "model/open.h"
 
 #include <assert.h>
@@ -355,8 +354,7 @@ tmodel_mask_bytes(const struct tmodel *t)
     return n;
 }
 
-/* Never fails: the program ends if memory runs out. */
-static int
+static void
 init(struct tmodel *t, const struct model *from, enum dtype grads,
     const struct share *share, const struct pipeline *stages)
 {
@@ -387,7 +385,6 @@ init(struct tmodel *t, const struct model *from, enum dtype grads,
     lay_tmodel(t, from, grads, &t->arena);
     for (size_t i = 0; i < t->ngroup; i++)
         t->nparam += t->group[i].n;
-    return 0;
 }
 
 /* Make the groups of an adapter: parameters are where the adapter has them. */
@@ -408,54 +405,30 @@ lay_adapter(struct tmodel *t, struct arena *a)
 static const struct share whole = { 0, 1, 0 };
 static const struct pipeline single = { 0, 1, 1 };
 
-int
-tmodel_check(const struct config *c, const char *name, struct err *e)
+void
+tmodel_init(struct tmodel *t, const struct model *from)
 {
-    if (config_has_mla(c))
-        return err_set(e, EX_USAGE,
-            "%s: has latent attention, which cannot be trained: use the model "
-            "as a teacher (teacher -m %s)",
-            name, name);
-    return 0;
+    init(t, from, DT_F32, &whole, &single);
 }
 
-/* init, if the model can be trained. */
-static int
-init_trained(struct tmodel *t, const struct model *from, enum dtype grads,
-    const struct share *share, const struct pipeline *stages, struct err *e)
+void
+tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads)
 {
-    const char *name = from->path != NULL ? from->path : from->c.arch;
-
-    return tmodel_check(&from->c, name, e) < 0
-        ? -1
-        : init(t, from, grads, share, stages);
+    init(t, from, grads, &whole, &single);
 }
 
-int
-tmodel_init(struct tmodel *t, const struct model *from, struct err *e)
-{
-    return init_trained(t, from, DT_F32, &whole, &single, e);
-}
-
-int
-tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
-    struct err *e)
-{
-    return init_trained(t, from, grads, &whole, &single, e);
-}
-
-int
+void
 tmodel_init_share(struct tmodel *t, const struct model *from,
-    const struct share *share, struct err *e)
+    const struct share *share)
 {
-    return init_trained(t, from, DT_F32, share, &single, e);
+    init(t, from, DT_F32, share, &single);
 }
 
-int
+void
 tmodel_init_stages(struct tmodel *t, const struct model *from,
-    const struct pipeline *stages, struct err *e)
+    const struct pipeline *stages)
 {
-    return init_trained(t, from, DT_F32, &whole, stages, e);
+    init(t, from, DT_F32, &whole, stages);
 }
 
 void

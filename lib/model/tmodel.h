@@ -87,25 +87,22 @@ struct tmodel {
     void *take_ctx;
     struct arena arena;
 };
-/* Can models of this configuration be trained?  -1 (EX_USAGE) and *e, which
- * begins with name: they have no backward pass.  tmodel_init, _as, _share and
- * _stages fail in the same way. */
-int tmodel_check(const struct config *c, const char *name, struct err *e);
-/* Copy a model, widened to fp32, into one arena of parameters and gradients.
+/* Copy a model, widened to fp32, into one arena of parameters and gradients; if
+ * memory runs out, the program ends.
  * grads of tmodel_init_as:
  *   DT_F32: as tmodel_init.
  *   DT_BF16: gradients of blocks are bf16.  Each call of bwd_backward rounds
  *     the sums, so here bits depend on how rows are grouped into calls. */
-int tmodel_init(struct tmodel *t, const struct model *from, struct err *e);
-int tmodel_init_as(struct tmodel *t, const struct model *from, enum dtype grads,
-    struct err *e);
+void tmodel_init(struct tmodel *t, const struct model *from);
+void tmodel_init_as(struct tmodel *t, const struct model *from,
+    enum dtype grads);
 /* tmodel_init of a model that ranks share; its gradients are fp32. */
-int tmodel_init_share(struct tmodel *t, const struct model *from,
-    const struct share *share, struct err *e);
+void tmodel_init_share(struct tmodel *t, const struct model *from,
+    const struct share *share);
 /* tmodel_init of a model in pipeline stages: groups of other ranks' stages have
  * neither parameters nor gradients (p, g are NULL). */
-int tmodel_init_stages(struct tmodel *t, const struct model *from,
-    const struct pipeline *stages, struct err *e);
+void tmodel_init_stages(struct tmodel *t, const struct model *from,
+    const struct pipeline *stages);
 /* Train an adapter of `from`, which is attached to it.  Neither is copied; both
  * must outlive t.  Passes read the weights of `from` as they are stored. */
 void tmodel_init_adapter(struct tmodel *t, const struct model *from,

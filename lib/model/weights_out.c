@@ -89,8 +89,8 @@ add_stored(struct stored_list *l, const struct model *m, enum dtype as,
 }
 
 /* List all stored tensors.  Three walks over the model's tensors make the list:
- * shapes of compressed matrices and fp32 shifts come first and masks last, so
- * that the numbers in between stay aligned. */
+ * shapes of compressed matrices, and shifts that alone are fp32, come first and
+ * masks last, so that the numbers in between stay aligned. */
 static int
 list_stored(struct stored_list *l, const struct model *m, enum dtype as,
     size_t most, struct err *e)
@@ -105,7 +105,7 @@ list_stored(struct stored_list *l, const struct model *m, enum dtype as,
             model_tensor(m, i, &p);
             if (m->compress && p.two_of_four)
                 s.part = (enum compressed)(COMPRESSED_SHAPE + walk);
-            else if (walk != (p.matrix == W_ROUTER_SHIFT ? 0 : 1))
+            else if (walk != (numbers_as(&p, as) != as ? 0 : 1))
                 continue;
             if (add_stored(l, m, as, s, most, &in_file, e) < 0)
                 return -1;
@@ -293,7 +293,8 @@ weights_write(const struct model *m, const char *dir, enum dtype as,
     struct stored_list l = { 0 };
     int r = 0;
 
-    assert(!m->compress || m->fetch == NULL);
+    /* fetch_each has the order of fp32 */
+    assert(m->fetch == NULL || (as == DT_F32 && !m->compress));
     if (as != DT_F32 && as != DT_F16 && as != DT_BF16)
         return err_set(e, EX_USAGE,
             "%s: weights are written as F32, F16 or BF16 there, not %s", dir,

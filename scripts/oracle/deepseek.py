@@ -1,8 +1,10 @@
-"""Tiny random DeepSeek-V2 and V3, their logits and choices in double.
+"""Tiny random DeepSeek-V2 and V3, their logits, choices and gradients in double.
 usage: deepseek.py OUTDIR [NAME...]           (tests/golden/experts)
        deepseek.py --sweep OUTDIR build/tests/model/experts
-Writes a folder as models are published and NAME.safetensors with ids, first, logits
-and route.K as experts.py; no gradients.  deepseek_v2 also as a GGUF of the kind that
+Writes a folder as models are published and NAME.safetensors with ids, first, logits,
+route.K and grad.X as experts.py, and aux and aux.X, the loss of load balance and its
+gradient, from scores that are divided by their sum (arXiv:2412.19437, eq. 17 to 20, times
+the number of experts a token goes to).  deepseek_v2 also as a GGUF of the kind that
 llama.cpp's converter wrote first, deepseek_v3-equal only as one of today's kind, with
 attn_kv_b in two parts and sizes of the latents.  Routers' weights are large, so that no two
 experts are equal, and shifts (e_score_correction_bias) are in float32 with numbers
@@ -49,7 +51,7 @@ SWEEP = {
     'v2-one-shared': (*V2, dict(SIZE, n_shared_experts=1, rope_parameters=PLAIN)),
     'v2-tied': (*V2, dict(SIZE, tie_word_embeddings=True, rope_parameters=PLAIN)),
     'v2-eps': (*V2, dict(SIZE, rms_norm_eps=1e-3, rope_parameters=PLAIN)),
-    'v2-linear': (*V2, dict(SIZE, rope_parameters=dict(PLAIN, rope_type='linear', factor=2.0))),
+    'v2-linear': (*V2, dict(SIZE, rope_parameters=dict(PLAIN, rope_type='linear', factor=3.0))),
     'v3-plain': (*V3, dict(SIZE, n_group=1, topk_group=1, rope_parameters=PLAIN)),
     'v3-no-lora': (*V3, dict(SIZE, q_lora_rank=None, n_group=2, topk_group=1,
                              rope_parameters=YARN)),
@@ -140,7 +142,7 @@ def write_gguf(path, cfg, m, parts):
 
 
 def forward(m, ids):
-    """logits, and the choices of each block with experts"""
+    """logits, and of each block with experts the choices and the router's logits"""
     seen, hooks = {}, []
     for n, part in m.named_modules():
         if re.search(r'\.mlp\.gate$', n):
@@ -149,7 +151,8 @@ def forward(m, ids):
     z = m(ids).logits[0]
     for h in hooks:
         h.remove()
-    return z, {i: best_first(part, *out) for i, (part, out) in seen.items()}
+    return z, {i: (best_first(part, *out), out[0].flatten(0, -2))
+               for i, (part, out) in seen.items()}
 
 
 def best_first(part, logits, weights, chosen):
@@ -168,29 +171,52 @@ def best_first(part, logits, weights, chosen):
     return chosen.gather(1, order.indices).to(torch.uint8)
 
 
-@torch.no_grad()
+def balance(cfg, chosen, z):
+    """the loss of load balance of a row from the choices and logits of all its blocks"""
+    score = z.sigmoid() if cfg.model_type == 'deepseek_v3' else z.softmax(-1)
+    often = torch.nn.functional.one_hot(chosen.long(), z.shape[1]).sum(1).double().mean(0)
+    mean = (score / score.sum(-1, keepdim=True)).mean(0)
+    return z.shape[1] * (often * mean).sum()
+
+
+def gradients(cfg, m, loss, prefix, pattern):
+    m.zero_grad()
+    loss.backward(retain_graph=True)
+    return {prefix + key: g.float().contiguous() for key, g in experts.grads(cfg, m).items()
+            if re.search(pattern, key)}
+
+
 def golden(out, name):
     cfg, m = make(name)
     gen = torch.Generator().manual_seed(SEED + 1)
     ids = torch.randint(0, cfg.vocab_size, (2, 20), generator=gen)
     first, logits, route = torch.zeros(2, 20), torch.zeros(2, 20, cfg.vocab_size), {}
+    ce, n, aux = 0, 0, []
     for b, lens in enumerate(ROWS):
         at, seen = 0, {}
         for length in lens:
             z, of = forward(m, ids[b:b + 1, at:at + length])
-            logits[b, at:at + length], first[b, at:at + length] = z.float(), at
-            at += length
+            logits[b, at:at + length], first[b, at:at + length] = z.detach().float(), at
+            ce = ce - z[:-1].log_softmax(-1).gather(
+                1, ids[b, at + 1:at + length, None]).sum()
+            at, n = at + length, n + length - 1
             for i, r in of.items():
                 seen.setdefault(i, []).append(r)
+        seen = {i: [torch.cat(x) for x in zip(*r)] for i, r in seen.items()}
         for i in seen:
-            route.setdefault(i, []).append(torch.cat(seen[i]))
+            route.setdefault(i, []).append(seen[i][0])
+        aux.append(balance(cfg, *[torch.cat(x) for x in zip(*seen.values())]))
     for part in m.modules():
         assert getattr(part, 'differ', 1) > 0
     tensors = dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits)
+    if name != 'deepseek_v3-equal':
+        tensors |= gradients(cfg, m, ce / n, 'grad.', '')
+        tensors |= gradients(cfg, m, sum(20 * a for a in aux), 'aux.', r'\.gate\.weight$')
+        tensors['aux'] = torch.stack(aux).detach()
     tensors |= {f'route.{i}': torch.stack(r) for i, r in route.items()}
     weights = {}
     for key, p in m.named_parameters():
-        weights |= experts.stored(cfg, key, p.bfloat16().contiguous())
+        weights |= experts.stored(cfg, key, p.detach().bfloat16().contiguous())
     weights |= {k: p.float() for k, p in m.named_buffers() if 'e_score' in k}
     meta = dict(made_by=f'scripts/oracle/deepseek.py OUTDIR {name}', seed=SEED,
                 versions=st.versions(torch, transformers))
@@ -211,6 +237,7 @@ def golden(out, name):
 def sweep(out, test):
     failed = 0
     MODELS.update(SWEEP)
+    os.makedirs(f'{out}/tests/golden/experts', exist_ok=True)
     for name in SWEEP:
         golden(f'{out}/tests/golden/experts', name)
         failed += experts.compare(test, out, name)

@@ -6,7 +6,7 @@ For each combination of flags, case NNN:
     renorm, scale, with a bias for the choice
   NNN.z F32 [n] logits; NNN.bias F32 [n]; NNN.id F64 [k]; NNN.w F64 [k]
   NNN.dw F32 [k] the gradient at the weights; NNN.dp F32 [n] a further gradient at
-    the scores of all experts; NNN.dz F64 [n] the gradient at the logits
+    all scores divided by their sum; NNN.dz F64 [n] the gradient at the logits
 Written from DeepSeek-V3's paper (arXiv:2412.19437, s. 2.1.2) and the formulas of
 transformers' modeling_mixtral, modeling_qwen2_moe, modeling_deepseek_v3,
 modeling_gpt_oss, not from this project's code."""
@@ -49,7 +49,7 @@ def main():
         dw = torch.randn(K, generator=gen)
         dp = torch.randn(N, generator=gen)
         ids, w, p = route(z, bias.double(), K, score, groups, keep, group, renorm, scale)
-        ((w * dw.double()).sum() + (p * dp.double()).sum()).backward()
+        ((w * dw.double()).sum() + (p / p.sum() * dp.double()).sum()).backward()
         out |= {f'{i:03}.flags': torch.tensor([N, K, score, groups, keep, group, renorm,
                                                scale, biased], dtype=torch.float64),
                 f'{i:03}.z': z.detach().float(), f'{i:03}.bias': bias, f'{i:03}.dw': dw,

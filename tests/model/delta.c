@@ -103,7 +103,7 @@ test_gradients(const struct model *m)
     struct tmodel t;
     float *g, *other;
 
-    tmodel_init(&t, m, NULL);
+    tmodel_init(&t, m);
     g = packed_gradient(&t, ids, first, weight, 1, B, 0);
     other = packed_gradient(&t, ids, first, weight, 3, 1, 0);
     ok(same(g, other, t.nparam),
@@ -136,7 +136,7 @@ test_order(const struct model *m)
     ok(gguf.c.delta.tiled && farthest_of(x, y, T * D) <= 1e-5,
         "a GGUF whose heads are in another order has the same states");
     free(y);
-    tmodel_init(&t, &gguf, NULL);
+    tmodel_init(&t, &gguf);
     y = states(&t.m, ids + T, from, T, 1, 1);
     ok(!t.m.c.delta.tiled && farthest_of(x, y, T * D) <= 1e-5,
         "a model that is trained from the GGUF has the same states");

@@ -43,10 +43,8 @@ truth_init(struct truth *w, const struct model *m, size_t texts)
     struct fwd *f = fwd_new(m, pool, texts, T);
     struct tmodel t;
     struct bwd *b;
-    struct err e;
 
-    if (tmodel_init(&t, m, &e) != 0)
-        die_err(&e);
+    tmodel_init(&t, m);
     for (size_t i = 0; i < n; i++) {
         const uint32_t *id = ids + i / T * (T + 1) + i % T;
 

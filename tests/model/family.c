@@ -287,10 +287,8 @@ gradients(struct family_case *c, const struct model *m, struct pool *pool)
 {
     struct block_shape shape[16];
     struct tmodel t;
-    struct err e;
 
-    if (tmodel_init(&t, m, &e) != 0)
-        die_err(&e);
+    tmodel_init(&t, m);
     model_shape(m, shape);
     ok(t.nparam == model_params(m) && t.nparam == config_params(&m->c, shape),
         "%s: %zu parameters", c->name, t.nparam);

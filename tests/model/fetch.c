@@ -242,11 +242,10 @@ test_backward(const char *name, struct model *m, struct pool *pool)
     struct tmodel t;
     struct text x;
     struct store s;
-    struct err e;
     float *want, *got;
 
     text_make(&x, m->c.V);
-    tmodel_init(&t, m, &e);
+    tmodel_init(&t, m);
     want = xcalloc(t.nparam, sizeof *want);
     got = xcalloc(t.nparam, sizeof *got);
     for (int i = 0; i < 3; i++) {

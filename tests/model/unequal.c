@@ -36,7 +36,7 @@ make_padded(struct tmodel *t, const char *family)
     if (c.attn_scalar > 0)
         c.attn_scalar = 12; /* other than the head size */
     model_random(&m, &c, NULL, 3, &a);
-    tmodel_init(t, &m, NULL);
+    tmodel_init(t, &m);
     model_random_free(&m);
     arena_release(&a);
     for (size_t i = 0; i < L * W_N; i++) {
@@ -280,7 +280,7 @@ test_family(const char *name)
 
     make_padded(&padded, name);
     make_views(&views, &padded);
-    tmodel_init(&t, &views, NULL);
+    tmodel_init(&t, &views);
     test_counts(name, &t);
     test_forward(name, &views, &t.m, &padded.m);
     test_nothing(name, &t.m);

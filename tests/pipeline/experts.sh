@@ -26,11 +26,12 @@ like 'student says what has no experts' 'new.json has no experts' err
 
 # --- ranks ---
 . "$top/tests/lib/ranks.sh"
-# over RUN [option ...]: train the mixture with 2 ranks
+# over RUN [option ...]: train $moe with 2 ranks
+moe=moe.json
 over() {
     run=$1
     shift
-    mpirun -n 2 student -q -m moe.json -t tok -o "$run" --lr 3e-3 --warmup 0 \
+    mpirun -n 2 student -q -m "$moe" -t tok -o "$run" --lr 3e-3 --warmup 0 \
         -s 3 -j 1 "$@" b
 }
 if has_ranks 'two ranks train a mixture'; then
@@ -116,13 +117,35 @@ like 'convert names the key of the limit' 'swiglu_limit' err
 
 # --- DeepSeek ---
 deep=$top/tests/golden/experts/deepseek_v3
-status 2 'student refuses a DeepSeek-V3' student -q -m "$deep" -o x b
-like 'student says that a DeepSeek-V3 is a teacher only' \
-    'latent attention.*teacher -m' err
-status 2 'plan run refuses a DeepSeek-V3 as a student' plan run -m "$deep" -B 2 \
+config deep.json 2 32 48
+sed -i 's/"llama"/"deepseek_v3"/; s/LlamaForCausalLM/DeepseekV3ForCausalLM/
+    s/"num_key_value_heads": [0-9]*/"num_key_value_heads": 4/
+    s/"head_dim": [0-9]*,//
+    s/"hidden_act"/"q_lora_rank": 16, "kv_lora_rank": 12, "qk_nope_head_dim": 6,\
+        "qk_rope_head_dim": 4, "v_head_dim": 8, "n_routed_experts": 8,\
+        "num_experts_per_tok": 2, "n_group": 4, "topk_group": 2,\
+        "n_shared_experts": 1, "moe_intermediate_size": 16,\
+        "first_k_dense_replace": 1, &/' deep.json
+status 0 'a DeepSeek-V3 is trained' student -q -m deep.json -t tok -o ds --lr 3e-3 \
+    --warmup 0 -s 3 --balance 0.1 b
+falls 'the loss of the DeepSeek-V3 falls' ds
+status 0 'a DeepSeek-V3 is trained with one row at a time' student -q \
+    -m deep.json -t tok -o ds1 --lr 3e-3 --warmup 0 -s 3 --balance 0.1 --micro 1 \
+    --recompute -j 1 b
+same_model 'the weights of a DeepSeek-V3 do not depend on how rows are grouped' \
+    ds ds1
+status 0 'a DeepSeek-V3 teaches another one' sh -c \
+    'teacher -q -m ds --final b | student -q -m deep.json -t tok -o ds2 --lr 1e-3'
+status 0 'plan run takes a DeepSeek-V3' plan run -m "$deep" --teacher "$deep" -B 2 \
     -T 16
-status 0 'plan run takes a DeepSeek-V3 as a teacher' plan run -m moe \
-    --teacher "$deep" -B 2 -T 16
+if has_ranks 'two ranks train a DeepSeek-V3'; then
+    moe=deep.json
+    ok 'one process trains a DeepSeek-V3 by --deterministic' student -q \
+        -m deep.json -t tok -o e1 --lr 3e-3 --warmup 0 -s 3 --deterministic b
+    ok 'two ranks train a DeepSeek-V3 that they share' over e2 --deterministic \
+        --shard-level 3
+    same_model 'ranks that share a DeepSeek-V3 give the bits of one process' e1 e2
+fi
 status 3 'prune experts refuses groups of experts' prune experts -q \
     -m "$deep" -o x --experts 4 b
 like 'prune experts says how many groups there are' 'form 4 groups' err
