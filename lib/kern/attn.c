@@ -284,8 +284,8 @@ window_keys(size_t window, size_t t, size_t k0, size_t n)
         t - k0 + 1 < n ? t - k0 + 1 : n };
 }
 
-/* gemm_paged; where there is none, gemm_nn with a copy of the pages, which have
- * at most KEYS * D numbers.  b->ld is n. */
+/* Call gemm_paged; if kern has none, copy the pages, which have at most
+ * KEYS * D numbers, and call gemm_nn.  b->ld is n. */
 static void
 multiply_pages(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const struct kern_pages *b, int add, float *c, size_t ldc, float *copy)

@@ -50,7 +50,7 @@ void attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch);
  * tokens: page[i] has tokens i * ATTN_TILE on.  Page p of one key-value head
  * has its keys at k + p * ATTN_TILE * D, as columns [D,ATTN_TILE], and its
  * values at v + p * ATTN_TILE * D, as rows [ATTN_TILE,D].  Values of tokens
- * that do not exist yet are finite.  Queries and keys are rotated already.
+ * that do not exist yet must be finite.  Queries and keys are rotated already.
  */
 struct attn_text {
     size_t G, D; /* query heads of the key-value head, size of a head */

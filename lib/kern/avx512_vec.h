@@ -150,7 +150,7 @@ v_store_part(float *p, size_t k, vf a)
 {
     _mm512_mask_storeu_ps(p, lanes(k), a);
 }
-/* a with lanes k and later set to zero. */
+/* Return a with lanes k and later set to zero. */
 static inline vf
 v_keep(vf a, size_t k)
 {

@@ -12,8 +12,8 @@
  *   S' = decay S    r = v - S'^T k    S'' = S' + beta k r^T    o = S''^T q
  * Yang et al., arXiv:2412.06464, eq. 10.  Sums over dk are fp32, in an order
  * that depends on dk alone.
- *   delta_ref: reads S at `from`, writes S'' to s, which may be `from`, and r
- *   and o.  If q is NULL it does not write o.
+ *   delta_ref: reads S at `from`; writes r, o and, at s, S''.  s may be `from`.
+ *   If q is NULL it does not write o.
  *   delta_bwd_ref: ds holds the gradient at S'' from later tokens; the gradient
  *   at S (`from`) replaces it.  r: as delta_ref wrote it.  dout: gradient at o.
  *   Adds to dq, dkey and, for decay and beta, to rate[0] and rate[1]; sets dv.

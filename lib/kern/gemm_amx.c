@@ -33,7 +33,7 @@ pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
     bf16_panels(pack_rows1, BF16_PAIRS, out, n, kc, x);
 }
 
-/* Write the 32 x 32 sums to c, except those outside of it. */
+/* Set c to the 32 x 32 sums, or add them; sums outside of c are dropped. */
 static void
 put_sums(const struct bf16_strip *t, float sum[2 * SIDE][2 * SIDE], size_t i0)
 {

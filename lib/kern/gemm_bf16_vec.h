@@ -100,7 +100,7 @@ dot(const struct bf16_strip *t, const float *restrict a, size_t ai, size_t al,
     const float *c, float *restrict out, int nv)
 {
     const float *restrict b = t->b;
-    const size_t next = t->chunks * BF16_WHOLE; /* panel of columns */
+    const size_t next = t->chunks * BF16_WHOLE; /* floats of a panel */
     vf s[MR][NV];
 
     UNROLL

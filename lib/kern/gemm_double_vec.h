@@ -1,8 +1,8 @@
 /*
  * gemm_double of kern.h over the vector operations and panels of gemm_vec.h,
- * which includes this file.  A tile is MR rows by NV vectors, each of half as
- * many doubles as floats.  Both factors are widened into panels.  k is cut into
- * blocks of DEEP; each is summed in order of l and then added to c.
+ * which includes this file.  A tile is MR rows by NV vectors of VW / 2 doubles.
+ * Both factors are widened into panels.  k is cut into blocks of DEEP; each is
+ * summed in order of l and then added to c.
  */
 enum { DV = VW / 2, DR = NV * DV };
 _Static_assert(DC % MR == 0, "whole groups of rows");

@@ -8,14 +8,15 @@
  * numbers along k: w_l = e c_l - f, c_l an integer, e and f exactly those of
  * the GGUF.  An element of y is computed, block after block, by
  *
- *     y = fma(i, e d, y), i = the sum of c_l q_l over a half, exact; two halves
+ *     y = fma(i, e d, y), i = the sum of c_l q_l over a half, exact; this for
+ *         each of the two halves
  *     y = fma(-f, s, y), s = the sum of d q_l over the block, if there is an f
  *
  * from y = 0 on, with a rounding after each product e d and each fma.  So its
  * bits depend on its row of x and its row of w alone, and are the same in all
  * kernel sets.
  *
- * Rows of w are packed by INT_ROWS: a strip.  A strip has its numbers in the
+ * INT_ROWS rows of w are packed into a strip.  A strip has its numbers in the
  * order in which they are used, so that memory is read as one stream.  It
  * consists of pieces along k: of a block, or of 8 blocks if the type is a
  * K-quant or IQ4_XS.  A piece has first the scales of its blocks, then their
@@ -26,11 +27,12 @@
  *     block the scales of each group, a byte for each row, then the minima, a
  *     byte for each row: e = d scale, f = dmin minimum.
  *
- *     codes of a block, 4 to 8 bits: c_l of 4 numbers l for each row in turn,
- *     a byte each, are a quad of 64 bytes.  A block has 8 quads.  Bits 0-3 of
- *     quads i and i + 4 share bytes: 4 x 64 bytes; then bit 4 of quad i is bit
- *     i of 64 bytes, or bits 4-5 of quad i are bits i/2*2.. of quad i%2 of
- *     2 x 64 bytes.  Codes of 8 bits: 8 x 64 bytes.
+ *     codes of a block, 4 to 8 bits: the codes of 4 numbers l for each row in
+ *     turn, a byte each, are a quad of 64 bytes.  A block has 8 quads.  Bits
+ *     0-3 of quads i and i + 4 share bytes: 4 x 64 bytes.  Codes of 5 bits: 64
+ *     bytes follow, whose bit i is bit 4 of quad i.  Codes of 6 bits: 2 x 64
+ *     bytes follow; in the first 64 if i is even, else in the second, bits
+ *     i/2*2 and i/2*2+1 are bits 4-5 of quad i.  Codes of 8 bits: 8 x 64 bytes.
  *
  * int_pack.c packs; int_ref.c, int_avx2.c and int_vnni.c multiply.
  */
@@ -46,8 +48,9 @@ enum { INT_ROWS = 16, INT_BLOCK = 32 };
 
 /* A block of a rounded row of x. */
 struct int_block {
-    float d[2];     /* of each half */
-    float s;        /* sum of d q, rounded after each product and the sum */
+    float d[2];     /* scale of each half */
+    float s;        /* sum of d q over the block, computed as d[0] * -neg[0] +
+                     * d[1] * -neg[1] */
     int32_t neg[2]; /* minus the sum of the q of each half */
     signed char q[INT_BLOCK];
 };

@@ -73,8 +73,8 @@ struct int_part {
     vf e[2], f;
 };
 
-/* Codes in a product are larger by 2^zero_of than c_l of int.h; 0: they are
- * c_l. */
+/* Returns z > 0: codes in a product are larger by 2^z than c_l of int.h; 0: the
+ * codes are c_l. */
 INLINE int
 zero_of(struct int_form f)
 {
@@ -238,7 +238,7 @@ fill_panel(struct int_form f, const unsigned char *piece, size_t k,
     }
 }
 
-/* Multiply m rows of x, a constant, by a panel. */
+/* Multiply m rows of x by a panel.  Inlined with constant m. */
 INLINE void
 panel_rows(struct int_form f, const unsigned char *panel, size_t k,
     const unsigned char *x, int m, float *y, size_t ldy, size_t at, size_t n)

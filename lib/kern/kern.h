@@ -42,8 +42,8 @@ struct kern_pages {
 enum { GEMM_SET = 0, GEMM_ADD = 1, GEMM_DEEP = 768, DOTS_MOST = 4 };
 
 /* A factor of gemm_double.  Element l (along k) of a's row i, or of b's column
- * i, is f[i * i_step + l * l_step], or that of d if f is NULL.  Fast if one of
- * the steps is 1.  The caller owns the arrays. */
+ * i, is f[i * i_step + l * l_step]; if f is NULL, d takes its place.  Fast if
+ * one of the steps is 1.  The caller owns the arrays. */
 struct factor {
     const float *f;
     const double *d;
@@ -74,8 +74,8 @@ struct kern {
     void (*gemm_tn)(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const float *b, size_t ldb, int add, float *c, size_t ldc);
 
-    /* gemm_nn with b in pages, with its bits but without its copies.  NULL:
-     * there is no such version. */
+    /* gemm_nn for b in pages, with the bits of gemm_nn but without its copies.
+     * NULL: there is no such version. */
     void (*gemm_paged)(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const struct kern_pages *b, int add, float *c, size_t ldc);
 
@@ -103,9 +103,10 @@ struct kern {
     void (*dots_bf16)(size_t m, size_t n, size_t k, const float *x,
         const unsigned char *w, size_t stride, float *y, size_t ldy);
 
-    /* Widen n elements to fp32, exactly; every version gives the same bits.
-     * Quantised rows consist of GGUF's blocks (a scale in half precision, for
-     * q4_1 a minimum too, then 32 elements), so n % 32 == 0. */
+    /* Widen n elements to fp32, exactly but for the sum in q4_1, which is
+     * rounded; every version gives the same bits.  Quantised rows consist of
+     * GGUF's blocks (a scale in half precision, for q4_1 a minimum too, then 32
+     * elements), so n % 32 == 0. */
     void (*widen_bf16)(float *out, const void *in, size_t n);
     void (*widen_f16)(float *out, const void *in, size_t n);
     void (*widen_q8_0)(float *out, const void *in, size_t n);
@@ -116,9 +117,9 @@ struct kern {
     void (*scale_groups)(float *out, const signed char *q, size_t n,
         size_t group, const float *d, const float *m);
     /* Spread the numbers of in, in order, over out [n]: of each four neighbours
-     * two get a number, the others 0.  Column c gets one if bit c % 8 of mask[c
-     * / 8] is set.  in [n/2]; if n is no multiple of 4, it has two numbers for
-     * the incomplete last four. */
+     * two get a number, the others 0.  Column c gets a number if bit c % 8 of
+     * mask[c / 8] is set.  `in` has n/2 numbers; if n is no multiple of 4, it
+     * has two numbers for the incomplete last four. */
     void (*spread)(float *out, const float *in, const unsigned char *mask,
         size_t n);
     /* fp32 to bf16, round to nearest even; NaN stays NaN. */
@@ -240,9 +241,9 @@ const char *kern_force(const char *name);
  *   "bf16": amx if the processor has AMX and the kernels in use are avx512,
  *     else avx512bf16.
  * A format gives the same bits on every processor.  Products are computed by
- * the instruction itself; where that is missing or slow, those of avx512bf16 by
- * fused multiply-adds (nearly fp32's rate); else in plain C (kern_slow() is
- * then 1).
+ * the instruction itself.  Where VDPBF16PS is missing or slow, products of
+ * avx512bf16 are computed by fused multiply-adds of vectors, at nearly fp32's
+ * rate.  Where neither exists, plain C computes them, and kern_slow() is 1.
  */
 enum kern_bf16 { KERN_BF16_AVX512, KERN_BF16_AMX };
 void kern_compute(const char *name);

@@ -47,8 +47,8 @@ struct fit_kern {
 };
 extern const struct fit_kern fit_kern_ref, fit_kern_avx2;
 
-/* The nearest integer, the even one of two, for |a| < 2^22: the sum has no bits
- * for a fraction. */
+/* Round a to the nearest integer, ties to the even one, for |a| < 2^22: the sum
+ * has no bits for a fraction. */
 static inline float
 fit_near(float a)
 {

@@ -93,7 +93,7 @@ range_error(float *restrict error, const float *x, const float *w,
     memcpy(error, sum, sizeof sum);
 }
 
-/* Codes of each candidate are counted from the best low so far. */
+/* In each candidate, code 0 stands for the best low so far. */
 static void
 fit_range(const float *x, const float *w, size_t n, float levels,
     const struct fit_grid *grid, struct fit *f)

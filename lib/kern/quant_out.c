@@ -33,7 +33,7 @@ put_nibbles(unsigned char *restrict p, const unsigned char *restrict q,
         p[i] = (unsigned char)((q[i] & 15) | q[i + n] << 4);
 }
 
-/* The codes of a type: 0..levels, 0 for the smallest number; or, if signed,
+/* The codes of a type.  ranged: 0..levels, 0 for the smallest number; else
  * -levels..levels-1, stored with levels added. */
 struct codes {
     int ranged;
@@ -49,7 +49,7 @@ nearest_code(float v, const struct codes *c)
     return (unsigned char)(fit_clamp(fit_near(v), least, most) - least);
 }
 
-/* --- blocks of 32 numbers: scale, minimum of ranges, codes --- */
+/* --- blocks of 32 numbers: scale, minimum if ranged, codes --- */
 
 static const struct codes block_codes[] = { [QUANT_Q4_0] = { 0, 8.0f },
     [QUANT_Q4_1] = { 1, 15.0f },
@@ -107,8 +107,9 @@ encode_q8_0(unsigned char *p, const float *x)
     memcpy(p + 2, q, BLOCK);
 }
 
-/* Encode a block without importance.  The number of largest magnitude, or the
- * smallest and the largest, have codes at the ends; halves are rounded up. */
+/* Encode a block without importance.  The number of largest magnitude, or of
+ * ranged codes the smallest and the largest number, get codes at the ends of
+ * the range; halves are rounded up. */
 static void
 encode_block(enum kern_quant t, unsigned char *p, const float *x)
 {

@@ -30,8 +30,8 @@ yarn_corner(const struct kern_rope_opt *o, size_t D, double turns)
         (2.0 * log(o->theta));
 }
 
-/* YaRN's rule for frequency f of dimension i: before the first corner it stays,
- * after the second it is divided by `factor`. */
+/* YaRN's rule for frequency f of dimension i: before the first corner f stays,
+ * after the second f is divided by `factor`. */
 static double
 yarn_rule(double f, const struct kern_rope_opt *o, size_t D, size_t i)
 {

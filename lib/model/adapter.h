@@ -73,9 +73,9 @@ int adapter_new(struct adapter *a, const struct adapter_opt *o, struct model *m,
 /* Does "all-linear", or a list of names such as "q_proj,v_proj", name matrix k
  * of blocks? */
 int adapter_targets(const struct config *c, size_t k, const char *targets);
-/* Make the matrices of m's blocks point to their changes in a, or to none.  m
- * must have the shape that a was made for.  Call it before fwd_new, bwd_new or
- * kv_new of m: these allocate room for the adapter that m has then. */
+/* Make m's matrices point to their changes in `a`, or (adapter_detach) to none.
+ * m must have the shape that `a` was made for.  Call it before fwd_new, bwd_new
+ * or kv_new of m: these allocate room for the adapter that m has then. */
 void adapter_attach(const struct adapter *a, struct model *m);
 void adapter_detach(struct model *m);
 /* Compute `by`, DoRA's factors m / n, from the present A, B and m and the

@@ -50,7 +50,7 @@ module_path(const struct config *c, size_t i, size_t k, char name[NAME_MOST])
 
 /* ---- adapter_config.json ---- */
 
-/* Does `key` of a pattern name the module: is it the end of its path? */
+/* Does `key` of a pattern name the module: does the module's path end so? */
 static int
 names_module(const char *key, const char *module)
 {
@@ -439,7 +439,7 @@ model_adapt(struct model *m, const char *path, struct err *e)
 
 /* ---- writing ---- */
 
-/* The names of the matrices that targets mean, once each. */
+/* The names of the matrices that o->targets selects, once each. */
 static json_t *
 target_list(const struct adapter_opt *o, const struct model *m)
 {

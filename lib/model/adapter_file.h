@@ -23,8 +23,8 @@ int model_adapt(struct model *m, const char *path, struct err *e);
 /* Is there an adapter at path? */
 int adapter_is_there(const char *path);
 /* Write the adapter's two files into the folder dir, keys and names as PEFT
- * 0.21.2.  An adapter of the embedding, or with tensors saved whole, cannot be
- * written. */
+ * 0.21.2.  The adapter must not change the embedding or have tensors saved
+ * whole: these would be left out. */
 int adapter_save(const struct adapter *a, const struct model *m,
     const char *dir, struct err *e);
 /* adapter_config.json of a new adapter of m; the caller frees it. */

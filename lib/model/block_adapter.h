@@ -5,8 +5,8 @@
 
 #include "model/backward_block.h"
 
-/* Scale A x of matrix k in u->a.low, at row `row` of the padded arrays; rows
- * are low_width(u->b) apart. */
+/* The place in u->a.low of matrix k's (scale A x), at row `row` of the padded
+ * arrays; rows are low_width(u->b) apart. */
 float *low_rows(const struct run *u, size_t k, size_t row);
 /* Compute scale A x for a tile from the matrix's input x [B,Tp,.]; nothing
  * without an adapter. */

@@ -117,7 +117,8 @@ struct config {
     char sparse[16];    /* pattern of the sparse matrices (sparse.h), or "" */
     size_t attn_scalar; /* attention scores are multiplied by attn_scalar^-0.5;
                          * 0: by D^-0.5 */
-    double attn_scale;  /* if not 0, the factor of attention scores instead */
+    double attn_scale;  /* if not 0, the factor of attention scores, whatever
+                         * attn_scalar is */
     double attn_cap, final_cap; /* attention scores, and logits, z become
                                  * cap tanh(z/cap); 0: they stay */
     double embed_scale;         /* factor of the embedding's rows; 0: 1 */
@@ -161,7 +162,7 @@ size_t config_rotary(const struct config *c);
  * every n-th block has no window, or no RoPE; in a Gemma the scale of scores
  * follows from the size (the 27B has its own). */
 void config_gguf_fixed(struct config *c);
-/* Has c other blocks with a window than config_gguf_fixed would set? */
+/* Would config_gguf_fixed change which blocks of c have the window? */
 int config_windows_lost(const struct config *c);
 /* Does id end a text? */
 int config_is_eos(const struct config *c, int64_t id);

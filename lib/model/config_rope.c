@@ -37,7 +37,7 @@ need_real(const json_t *j, const char *at, const char *name, double lo,
                   : 0;
 }
 
-/* Read the kind, by its newer or older name. */
+/* Read the kind of RoPE from the newer or the older key. */
 static int
 read_rope_kind(struct config *c, const json_t *j, const char *at, struct err *e)
 {
@@ -61,7 +61,7 @@ read_rope_kind(struct config *c, const json_t *j, const char *at, struct err *e)
             : " (default, linear, llama3, dynamic, yarn, longrope)");
 }
 
-/* Does original_max_position_embeddings count? */
+/* Does c's RoPE depend on original_max_position_embeddings? */
 static int
 has_orig(const struct config *c)
 {

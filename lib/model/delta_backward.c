@@ -373,7 +373,7 @@ tap_task(void *ctx, size_t task, size_t worker)
 
     (void)worker;
     for (size_t b = 0; b < u->r->B; b++)
-        for (size_t k = 0; k < conv; k++) { /* x comes k tokens before */
+        for (size_t k = 0; k < conv; k++) { /* x: k tokens before dy */
             const float *x = u->a.qkv + b * u->c.Tp * u->qkv + c0;
             const float *dy = u->g->delta.dmix + b * u->c.Tp * w->C + c0;
 

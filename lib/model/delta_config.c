@@ -169,7 +169,7 @@ delta_to_gguf(const struct config *c, struct gguf_out *o)
 {
     const struct delta_shape *s = &c->delta;
     const size_t half = config_rotary(c) / 2;
-    /* numbers of angles for each of three positions; a text's are equal */
+    /* numbers of angles for each of three positions, equal ones in a text */
     const size_t section[] = { (half + 2) / 3, (half + 1) / 3, half / 3, 0 };
     const struct {
         const char *name;

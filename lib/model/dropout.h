@@ -19,9 +19,10 @@ struct dropout {
 void dropout_rows(struct dropout *d, const struct rows *r);
 /* The key of matrix k of a block for row b of the batch. */
 uint64_t dropout_key(const struct dropout *d, size_t b, size_t block, size_t k);
-/* out [n,cols] = columns c0..c0+cols-1 of tokens t0..t0+n-1: x [n,.] with ldx
- * at the first of them, 0 where dropped and x / (1 - p) elsewhere.  in: the
- * matrix's columns.  c0 is a multiple of 4; out may be x if ldx is cols. */
+/* Set out [n,cols] to columns c0..c0+cols-1 of tokens t0..t0+n-1 of a matrix's
+ * input: 0 where dropped, x / (1 - p) elsewhere.  x: the first of these
+ * columns, with ldx.  in: the matrix's columns.  c0 is a multiple of 4; out may
+ * be x if ldx is cols. */
 void dropout_copy(const struct dropout *d, uint64_t key, size_t in, size_t t0,
     size_t n, size_t c0, size_t cols, const float *x, size_t ldx, float *out);
 

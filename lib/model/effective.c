@@ -62,8 +62,8 @@ places(const struct tmodel *t)
     return t->m.c.L * W_N + 2;
 }
 
-/* Set *x to the matrix at place i.  0: no matrix there has effective
- * weights. */
+/* Set *x to the matrix at place i; x->e is NULL if it has no effective weights.
+ * 0: there is no matrix. */
 static int
 matrix_at(struct tmodel *t, size_t i, struct matrix *x)
 {
@@ -145,7 +145,7 @@ choose_kept(const struct matrix *x, const struct effective *how, size_t r,
     for (size_t i = 0; x->mask != NULL && i < cols; i++) {
         const size_t from = i - i % how->of, at = r * cols + i;
         const unsigned bit = 1u << at % 8;
-        size_t before = 0; /* numbers of the `of` that are kept before i */
+        size_t before = 0; /* how many of the `of` are kept rather than i */
 
         for (size_t k = from; k < from + how->of; k++)
             before += fabsf(p[k]) > fabsf(p[i]) ||

@@ -57,7 +57,7 @@ struct expert_block {
     const float *shift;     /* [E] `bias` of router_choose; NULL: none */
     struct pool *pool;
     float **wide; /* [threads][WEIGHT_PIECE] room for widened weights */
-    /* called with outputs, and with the number of the block; or NULL */
+    /* called with the experts' outputs, for block `number`; or NULL */
     void (*routed)(void *ctx, const struct fwd_routed *t);
     void *ctx;
     size_t number;
@@ -86,7 +86,7 @@ void experts_forward(struct experts *x, const struct expert_block *b,
 /*
  * The backward pass for whole sequences, of at most x->tokens tokens.  Weights
  * are fp32.
- *   xn, z  as in experts_forward, z as it left it
+ *   xn, z  as in experts_forward; z as that call left it
  *   dout   [.,d] gradient at out
  *   dp     [nseq,E] a further gradient at the router's scores of each token of
  *          a sequence; NULL: none

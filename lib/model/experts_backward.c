@@ -187,8 +187,8 @@ grad_bias_task(void *ctx, size_t e, size_t worker)
     }
 }
 
-/* Compute the gradients at the inputs of pairs, in ds, which is not needed
- * again. */
+/* Compute the gradients at the inputs of pairs, in ds, whose former content is
+ * not needed again. */
 static void
 dxs_task(void *ctx, size_t task, size_t worker)
 {

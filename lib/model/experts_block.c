@@ -28,7 +28,7 @@ experts_block_forward(struct run *u)
         f->out);
 }
 
-/* Add to dxn what comes through the shared expert's gate. */
+/* Add to dxn the gradient through the shared expert's gate. */
 static void
 add_shared(struct run *u, const struct expert_rows *r)
 {

@@ -4,13 +4,14 @@
 
 #include "model/backward_block.h"
 
-/* Add the outputs of the experts for f->xn to f->out, which already has the
- * shared expert's output, if there is one; keep the router's logits in
- * a.route. */
+/* Add the outputs of the experts for f->xn to f->out, which has the shared
+ * expert's output; without a shared expert set f->out.  Keep the router's
+ * logits in a.route. */
 void experts_block_forward(struct run *u);
-/* Run the experts backward, some sequences at a time.  Add what follows from
- * g->ddown to g->dxn, which already has the gradient through the shared expert,
- * if there is one; set g->dz, and add the gradients of the experts. */
+/* Run the experts backward, some sequences at a time.  From g->ddown, the
+ * gradient at f->out, add to g->dxn, which has the gradient through the shared
+ * expert; without a shared expert set g->dxn.  Set g->dz, and add the gradients
+ * of the experts. */
 void experts_block_backward(struct run *u);
 
 #endif

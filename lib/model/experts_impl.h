@@ -20,8 +20,8 @@ struct expert_job {
     const float *kept; /* logits of the forward pass; NULL: going forward */
 };
 
-/* Run fn for n tokens or pairs, some in each task; expert_chunk: those of a
- * task are *i0..the result - 1. */
+/* Run fn for n tokens or pairs, some in each task.  expert_chunk: set *i0 to
+ * the first of a task, and return the one after its last. */
 void expert_chunks(struct expert_job *j, size_t n,
     void (*fn)(void *ctx, size_t task, size_t worker));
 size_t expert_chunk(size_t task, size_t n, size_t *i0);

@@ -65,8 +65,9 @@ check_shape(const struct st_tensor *s, const size_t *want, int ndim,
               s->name, s->n, s->ndim, want[0], want[ndim - 1]);
 }
 
-/* Numbers of `size` bytes: to [out,in] = every ways-th column, from the first
- * one on, of from [in,ways*out], in squares that fit the cache. */
+/* Copy every ways-th column of `from` [in,ways*out], beginning with the first,
+ * to a row of `to` [out,in].  Numbers have `size` bytes; they are copied in
+ * squares that fit the cache. */
 static void
 turn_columns(const unsigned char *from, size_t in, size_t out, size_t ways,
     size_t size, unsigned char *to)

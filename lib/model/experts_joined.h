@@ -18,11 +18,12 @@
 /* How many of a block's tensors, from t on, are stored in one tensor; 0: t is
  * stored by itself, or in a tensor counted at an earlier t. */
 size_t joined_count(const struct config *c, int t);
-/* Is t of such a tensor?  joined_name: its name after "model.layers.N.". */
+/* Is t stored in such a tensor?  joined_name: the tensor's name after
+ * "model.layers.N.". */
 int joined_is(const struct config *c, int t);
 const char *joined_name(int t);
 /* Dimensions of the stored tensor with tensor t, for E experts and in x out
- * numbers of t each (in 1: a bias).  Returns their number. */
+ * numbers of t each (in 1: a bias).  Returns the number of dimensions. */
 int joined_shape(int t, size_t E, size_t in, size_t out, size_t shape[3]);
 
 /* Make w the rows of tensor t in the stored tensor `from`, or in its blocks and

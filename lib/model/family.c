@@ -246,7 +246,7 @@ enum dim {
     MLA_Q,          /* width of the latent of queries */
     MLA_KV,         /* width of the latent of keys and values */
     MLA_KV_ROPE,    /* MLA_KV plus the numbers of a key that RoPE turns */
-    MLA_HEADS       /* the other parts of keys, and values, of all heads */
+    MLA_HEADS       /* numbers of all heads' values, and of keys without RoPE */
 };
 
 static const struct tensor {

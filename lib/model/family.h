@@ -39,8 +39,8 @@ enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_EVERY };
 struct family {
     const char *type;  /* model_type in config.json; config.arch */
     const char *class; /* in config.json's list "architectures" */
-    const char *gguf;  /* general.architecture; of families with the same one, a
-                        * GGUF opens as the first */
+    const char *gguf;  /* general.architecture; of families with the same one
+                        * family_of_gguf returns the first */
     unsigned bit;
     uint64_t more; /* optional tensors, W_BQ and later: W_BIT of each */
     uint64_t less; /* tensors among the first nine that the family lacks */
@@ -54,7 +54,7 @@ struct family {
     int tied;
     enum windows windows;
     size_t every; /* WINDOW_EVERY */
-    /* what it computes in another way than Llama */
+    /* what the family computes in another way than Llama */
     int permuted;    /* GGUF permutes the rows of Q and K */
     int gemma;       /* a Gemma: Hugging Face stores norms minus 1 (GGUF does
                       * not); embeddings are multiplied by sqrt(hidden size);

@@ -31,10 +31,10 @@ cut_of(size_t T)
     return (struct cut){ tile, n, n * tile };
 }
 
-/* Each part copies its input again, so parts are wide: at least 192 columns,
- * and beyond that at most about 3.5 MB of fp32 weights, which fit the shared
- * cache.  A product has at least two parts, so that two threads can share a
- * tile. */
+/* Each part copies its input again, so parts are wide: up to 1024 columns with
+ * together 3.5 MB of fp32 weights, which fit the shared cache, or up to 192
+ * columns if these take more.  A product of 128 columns or more has at least
+ * two parts, so that two threads can share a tile. */
 size_t
 part_cols(size_t N, size_t K)
 {

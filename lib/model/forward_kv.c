@@ -240,7 +240,7 @@ struct kv_rowjob {
     const float *bias; /* added to `out` first; NULL: none */
 };
 
-/* Rows of a task: *t0..the result - 1. */
+/* Set *t0 to the first row of a task; returns the row after its last. */
 static size_t
 task_rows(const struct kvcache *k, size_t task, size_t *t0)
 {

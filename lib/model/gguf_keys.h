@@ -6,15 +6,16 @@
 #include "format/gguf.h"
 #include "model/config.h"
 
-/* "llama.NAME" for a model of c's family; valid until the next call. */
+/* The key ARCHITECTURE.NAME, such as "llama.NAME", for a model of c's family;
+ * valid until the next call. */
 const char *arch_key(const struct config *c, const char *name);
-/* gguf_size and gguf_real of "llama.NAME". */
+/* gguf_size and gguf_real of the key ARCHITECTURE.NAME. */
 int arch_size(const struct config *c, const struct gguf *g, const char *name,
     size_t lo, size_t hi, size_t *r, struct err *e);
 int arch_real(const struct config *c, const struct gguf *g, const char *name,
     double lo, double hi, double *r, struct err *e);
-/* Read a size from 1 to hi, which must be there; -1 and *e: it is missing or
- * another. */
+/* Read a size from 1 to hi, which must be there; -1 and *e: the key is missing
+ * or has another value. */
 int arch_need(const struct config *c, const struct gguf *g, const char *name,
     size_t hi, size_t *r, struct err *e);
 

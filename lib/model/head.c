@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows of a round whose logits head_score_draft keeps: DRAFT_ROWS, or more if
- * DRAFT_LOGITS numbers for each model hold their logits (draft_rows). */
+/* head_score_draft keeps the logits of DRAFT_ROWS rows, or of more if these
+ * have at most DRAFT_LOGITS numbers for each model (draft_rows). */
 enum { DRAFT_ROWS = 2 * HEAD_SMALL, DRAFT_LOGITS = 1 << 24 };
 
 /* Results of a slice for a row of one model.  max, top: the largest logit and

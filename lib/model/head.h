@@ -48,9 +48,9 @@ void head_score_logits(struct fwd *f, const float *hq, const float *zp,
 
 /* head_score_pair with tau 1, and `accept`, the share of a draft's tokens (q)
  * that speculative sampling accepts (Leviathan et al., arXiv:2211.17192,
- * theorem 3.5).  It needs both rows' log-sum-exps, and so keeps the logits of
- * some rows in room, whose head_draft_room(most) floats are enough for all V up
- * to most. */
+ * theorem 3.5).  `accept` needs both rows' log-sum-exps, so the logits of some
+ * rows are kept in room, whose head_draft_room(most) floats are enough for all
+ * V up to most. */
 void head_score_draft(struct fwd *f, const float *hq, struct fwd *base,
     const float *hp, size_t V, const uint32_t *target, size_t n, float *room,
     struct pair_score *out);

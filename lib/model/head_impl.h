@@ -4,8 +4,8 @@
 
 #include "model/forward_impl.h"
 
-/* HEAD_TILE: rows of a tile; HEAD_SMALL: rows of a tile if there are at most so
- * many.  HEAD_SLICE: ids in a slice of the vocabulary.  HEAD_ROWS: rows in a
+/* HEAD_TILE: rows of a tile; HEAD_SMALL: rows of the tile if all rows fit it.
+ * HEAD_SLICE: ids in a slice of the vocabulary.  HEAD_ROWS: rows in a
  * round. */
 enum { HEAD_TILE = 256, HEAD_SMALL = 64, HEAD_SLICE = 512, HEAD_ROWS = 1024 };
 /* Allocates the head's part of f. */

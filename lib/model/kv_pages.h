@@ -10,15 +10,15 @@
 struct kv_pages {
     size_t pages;     /* number of all pages */
     size_t most;      /* number of pages of the longest text */
-    uint32_t *users;  /* [pages] texts and holders of each page */
+    uint32_t *users;  /* [pages] number of texts and holders of each page */
     uint32_t *unused; /* [pages] a stack of the free pages */
     size_t n;         /* number of free pages */
     uint32_t *table;  /* [texts,most] each text's pages */
     size_t *count;    /* [texts] number of each text's pages */
 };
-/* Allocate the arrays from a for `texts` texts; while planning, only count. */
+/* Allocate the arrays for `texts` texts from arena a; it may only count. */
 void pages_lay(struct kv_pages *p, struct arena *a, size_t texts);
-/* Make all pages free; the arrays exist. */
+/* Make all pages free.  Call it after pages_lay. */
 void pages_reset(struct kv_pages *p);
 /* Give a text one more page, with one user.  At least one page must be free. */
 uint32_t pages_extend(struct kv_pages *p, size_t text);

@@ -145,7 +145,7 @@ round_task(void *ctx, size_t task, size_t worker)
 }
 
 /* Choose the rows of a task, for `rows` rows in all: a multiple of `step`, so
- * that a thread has about EACH tasks; at least 2 steps, else at most `most`. */
+ * that a thread has about EACH tasks, from 2 * step to `most`. */
 static size_t
 task_size(const struct kvcache *k, size_t rows, size_t step, size_t most)
 {

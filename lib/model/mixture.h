@@ -18,8 +18,8 @@ struct mixture {
         MORE_NOWHERE,
         MORE_EARLY,     /* down of the first eighth of the blocks, value of the
                          * first four */
-        MORE_OFTEN,     /* both in the first and last eighth of the blocks, and
-                         * in every third between */
+        MORE_OFTEN,     /* down and value of the first and last eighth of the
+                         * blocks, and of every third between */
         MORE_IMPORTANT, /* down of the first eighth of the blocks, if weights
                          * are rounded by importance */
     } where;

@@ -76,7 +76,8 @@ struct block {
     struct weight w[W_N]; /* [d] [H*D,d] [KV*D,d] [KV*D,d] [d,H*D] [d]
                            * [mlp,d] [mlp,d] [d,mlp] [H*D] [KV*D] [KV*D]
                            * [D] [D] [d] [d] [E,d] [E*I,d] [E*I,d]
-                           * [E*d,I] [1,d] [d] [H] [E] [E,I] [E,I] [E,d];
+                           * [E*d,I] [1,d] [d] [H] [E] [E,I] [E,I] [E,d],
+                           * without those that have a shape above;
                            * H, KV, mlp, E: of this block; I: expert_mlp;
                            * rows = 0: no such tensor */
     size_t groups, mlp, source, experts; /* shape of the block, as in struct
@@ -96,7 +97,7 @@ struct model {
     struct block *block; /* [L] */
     char *path;
     json_t *origin; /* kept_groups, kept_channels (origin.h), a reference; NULL:
-                     * the model has all of the original's */
+                     * the model has all groups and channels of the original */
     void *own;      /* mappings and buffers, freed by model_close */
     /* called when n more parameters have been written; or NULL */
     void (*written)(size_t n);

@@ -24,7 +24,7 @@ struct model_source {
 };
 
 /* Make w the rows x cols numbers of type t at p.  -1: weights cannot have type
- * t. */
+ * t, or a row is no number of whole blocks of t. */
 int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
     size_t cols);
 

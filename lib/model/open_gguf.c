@@ -170,7 +170,8 @@ read_long_rope(struct config *c, const struct gguf *g, double factor,
         c->rope_mscale = 1;
         c->rope_mscale_all = all;
     }
-    /* llama.cpp's converter writes a tenth, and takes mscale to be the same */
+    /* llama.cpp's converter writes a tenth of mscale_all_dim, and takes mscale
+     * to be equal to mscale_all_dim */
     if (all > 0 && family_of(c)->bit & DEEPSEEK)
         c->rope_mscale = c->rope_mscale_all = 10 * all;
     /* no key says so, but all gpt-oss are trained with truncate: false */
@@ -481,8 +482,8 @@ read_family(struct config *c, const struct gguf *g, struct err *e)
             "supported (%s)",
             name, family_names(1));
     set_family(c, f);
-    /* DeepSeek-V2 and V3 are one architecture, as are OLMo 2 and 3, which has
-     * windows, and in llama.cpp Llama and Mixtral */
+    /* families with one architecture in a GGUF: DeepSeek-V2 and V3; OLMo 2 and
+     * 3, of which 3 has windows; Llama and Mixtral */
     if ((f->bit == FAMILY_DEEPSEEK_V2 &&
             arch_size(c, g, "expert_gating_func", 0, 9, &gating, e) < 0) ||
         (f->bit == FAMILY_LLAMA &&
@@ -568,7 +569,8 @@ take_log(struct model_source *s, struct weight *w, const char *name,
 }
 
 /* Set w to W_MLA_KVB of block i from the tensors attn_k_b, [kv_rank,nope] of
- * each head, and attn_v_b, [v,kv_rank] of each head, as newer files have it. */
+ * each head, and attn_v_b, [v,kv_rank] of each head, which newer files have in
+ * its place. */
 static int
 take_latent(struct model_source *s, const struct config *c, size_t i,
     struct weight *w, struct err *e)
@@ -659,7 +661,8 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
     return 0;
 }
 
-/* Refuse tensors that are not used.  Those of RoPE have been read. */
+/* Refuse tensors that are not used, except RoPE's, which read_gguf_rope reads
+ * without marking them as used. */
 static int
 check_gguf_used(const struct model *m, const struct model_source *s,
     struct err *e)

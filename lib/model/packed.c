@@ -18,8 +18,9 @@ struct packed {
     struct arena arena;        /* strips */
 };
 
-/* The type of weight t of a block with so many experts in products in integers;
- * QUANT_N: there is no such product.  A strip has rows of one expert alone. */
+/* The type that weight t has in products in integers; QUANT_N: there is no such
+ * product.  experts: number of experts of the block.  A strip has rows of one
+ * expert alone. */
 static enum kern_quant
 packed_type(const struct weight *w, int t, size_t experts)
 {

@@ -14,11 +14,11 @@
 
 struct packed;
 /* Pack the matrices of m, with the pool's threads; the file's pages that were
- * read are dropped.  m outlives it.  kern_init must have succeeded.  NULL: m
- * has no matrix of a type that can be packed. */
+ * read are dropped.  m must outlive the result.  kern_init must have succeeded.
+ * NULL: m has no matrix of a type that can be packed. */
 struct packed *packed_new(const struct model *m, struct pool *pool);
 void packed_free(struct packed *p);
-/* The model; packed_free frees it, model_close may not. */
+/* The packed model.  packed_free frees it; do not call model_close. */
 const struct model *packed_model(const struct packed *p);
 /* Bytes of the packed matrices. */
 size_t packed_bytes(const struct packed *p);

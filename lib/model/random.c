@@ -25,8 +25,7 @@ random_matrix(struct arena *a, size_t rows, size_t cols, double dev,
     };
 }
 
-/* A norm whose values in use are 1 (`add` is subtracted from what is stored),
- * or a bias of zeros. */
+/* A norm whose values in use are 1 (1 - add is stored), or a bias of zeros. */
 static struct weight
 random_vectors(struct arena *a, size_t rows, size_t n, float add, int bias)
 {

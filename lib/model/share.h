@@ -19,11 +19,13 @@
 struct model_share {
     struct model m;   /* c.H, c.KV, c.mlp: of the widest block of the share */
     struct arena mem; /* the share's matrices of blocks: in their stored type,
-                       * or in fp32 if the cut splits a quantised block */
+                       * or in fp32 if the cut splits a quantised block or
+                       * the columns of a 2:4 matrix */
 };
 /* Make the share of rank `rank` of n.  Embedding, norms and head are m's, so m
  * must outlive s.  Pages of m that are read do not stay in memory.  -1,
- * EX_USAGE: more ranks than query heads. */
+ * EX_USAGE: more ranks than query heads, or heads of the family cannot be
+ * shared. */
 int share_make(struct model_share *s, const struct model *m, size_t rank,
     size_t n, struct err *e);
 void share_release(struct model_share *s);

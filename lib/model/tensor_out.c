@@ -15,7 +15,7 @@ struct tensor_place {
     size_t block;
     int t; /* -1: no block's: the embedding, or what follows blocks */
     size_t expert;
-    size_t after; /* number after the blocks' tensors */
+    size_t after; /* index among the tensors that follow the blocks */
 };
 
 /* The number of tensors of a file that begin with tensor t of a block of shape

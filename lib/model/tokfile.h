@@ -25,8 +25,8 @@ json_t *tokenizer_config(const char *from, struct err *e);
 /* Does that model directory or .gguf have a tokenizer?  1, 0, or -1 and *e. */
 int tokenizer_is_there(const char *from, struct err *e);
 /* Write the tokenizer of `from` as metadata of a GGUF for configuration c.  Out
- * of a .gguf, all its metadata of the tokenizer is copied, and the model's name
- * and licence.  from NULL: write that there is no tokenizer. */
+ * of a .gguf, its metadata of the tokenizer and of the model's origin
+ * (general.*) are copied.  from NULL: write that there is no tokenizer. */
 int tokenizer_to_gguf(const char *from, const struct config *c,
     struct gguf_out *o, struct err *e);
 

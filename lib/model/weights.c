@@ -72,8 +72,8 @@ weight_bytes(const struct weight *w)
     return w->rows * (w->stride + w->mask_stride);
 }
 
-/* Widen columns c0..c0+k-1 of a 2:4 row without its zeros; c0 is a multiple of
- * 8. */
+/* Widen columns c0..c0+k-1 of a row of a 2:4 matrix, which is stored without
+ * its zeros; c0 is a multiple of 8. */
 static void
 widen_two_of_four(const struct weight *w, size_t row, size_t c0, size_t k,
     float *out)

@@ -273,7 +273,8 @@ remove_older(const char *dir, struct err *e)
     return r;
 }
 
-/* Finish: write the index of shards, or remove an older one. */
+/* Finish: write the index of the shards, or for one file remove an older index;
+ * then remove older shards. */
 static int
 finish_files(const struct stored_list *l, const struct model *m, enum dtype as,
     const char *dir, struct err *e)

@@ -19,7 +19,7 @@
  * checkpoints.  If the tensors have more than `most` bytes, each shard has
  * `most` at most, or one larger tensor.
  *
- * Files of an older export in dir are replaced.  Shards replace it in this
+ * Files of an older export in dir are replaced.  Shards replace them in this
  * order, so that a model is never read from shards of two exports: the older
  * index or file is removed, the new shards are written, then their index, and
  * the older shards that are left are removed.

@@ -17,10 +17,10 @@
 /* Moments that are widened at a time. */
 enum { WIDE = 1024 };
 
-/* Parameters of a span, which a task updates.  It does not depend on the number
- * of threads, so neither does the order in which the norm is summed.  Parts of
- * ranks begin where spans begin, so smaller spans (SPAN_EVEN) make these parts
- * more equal. */
+/* Most parameters of a span, which a task updates.  Spans do not depend on the
+ * number of threads, so neither does the order in which the norm is summed.
+ * Parts of ranks begin where spans begin, so smaller spans (SPAN_EVEN) make
+ * these parts more equal. */
 enum { SPAN = 1 << 16, SPAN_EVEN = GROUP_SPAN };
 
 struct param_span {
@@ -44,7 +44,7 @@ struct adamw {
     size_t **part;       /* [ngroup][ranks+1] */
     size_t most;         /* most elements of a span */
     size_t *own, nown;   /* [nown] indices of this rank's spans */
-    size_t *slot;        /* [nspan] index in sq of the span's square */
+    size_t *slot;        /* [nspan] index in sq of a span's sum of squares */
     size_t *sq_at;       /* [ranks+1] indices in sq at which ranks begin */
     double *sq;          /* [nspan] */
     double *lost, *kept; /* [nspan] sums of squares: rounding errors, moments */
@@ -116,7 +116,8 @@ cut_parts(struct adamw *a, size_t group, const struct tmodel *t)
         adamw_own(a, group) == t->group[group].own);
 }
 
-/* Find this rank's spans, and place each rank's squares side by side in sq. */
+/* Find this rank's spans, and give the spans of a rank neighbouring places in
+ * sq. */
 static void
 share_spans(struct adamw *a)
 {
@@ -497,8 +498,8 @@ span_update(void *ctx, size_t task, size_t worker)
         (a->type == DT_BF16 ? 24.0 : 32.0) * (double)s->n);
 }
 
-/* Get the parameters that other ranks have updated, for groups that this rank
- * keeps whole, and zero their gradients. */
+/* Get the parameters that other ranks have updated, of groups that this rank
+ * keeps whole.  If each of several ranks has all gradients, zero them. */
 static void
 gather_parameters(const struct adamw *a, struct tmodel *t)
 {
@@ -537,9 +538,9 @@ adamw_swap(struct adamw *a, struct tmodel *t)
     gather_parameters(a, t);
 }
 
-/* 1 - beta.  Up to 0.999 beta is rounded to fp32 first, to keep the bits of
- * earlier runs: a relative change of at most 3e-5.  Nearer to 1 it could reach
- * a fifth. */
+/* 1 - beta.  A beta of at most 0.999 is rounded to fp32 first, to keep the bits
+ * of earlier runs, which changes the result by at most 3e-5 of it.  For a beta
+ * nearer to 1 the change could be a fifth. */
 static float
 rest_of(double beta)
 {

@@ -18,33 +18,32 @@ struct adamw_opt {
                         * limit */
     double mask_decay; /* SR-STE (model/effective.h): mask_decay times each
                         * masked weight is added to its gradient */
-    double average;    /* after the update the average of each parameter
-                        * becomes `average` times itself plus the rest times
-                        * the parameter (adamw_average) */
+    double average;    /* after an update the average m of a parameter p becomes
+                        * average * m + (1 - average) * p (adamw_average) */
 };
 struct adamw; /* moments m and v of every group, step count */
-/* moments: their type, DT_F32 or DT_BF16.  bfloat16 takes half the memory.  It
- * is rounded stochastically, so that small changes are not lost; step and index
- * determine the random numbers. */
+/* moments: type of the moments, DT_F32 or DT_BF16.  bfloat16 takes half the
+ * memory.  Moments are rounded to it stochastically, so that small changes are
+ * not lost; step and index determine the random numbers. */
 struct adamw *adamw_new(const struct tmodel *t, enum dtype moments);
 /* adamw_new for the ranks of g (NULL: this rank alone).  Each rank has the
  * moments of its part of every group.  adamw_step updates that part from its
  * gradients, and gives the new parameters to all ranks.  The norm is taken over
  * all parts.  even: sum the norm over finer spans, so that its bits do not
- * depend on the number of ranks; without it the last bits differ.  Implied if g
- * has several ranks and the model is not in stages. */
+ * depend on the number of ranks; without `even` the last bits differ.  `even`
+ * is implied if g has several ranks and the model is not in stages. */
 struct adamw *adamw_new_parts(const struct tmodel *t, enum dtype moments,
     const struct dist_group *g, int even);
 void adamw_free(struct adamw *a);
 /* Multiply the learning rate of each tensor by rate(ctx, NAME), for its Hugging
  * Face name.  A tensor of rate 0 is frozen: its gradients do not count in the
- * norm, and it does not change; tmodel_freeze leaves them out.  Without this
- * call all rates are 1. */
+ * norm, and it does not change; after tmodel_freeze most of these gradients are
+ * not computed.  Without adamw_rates all rates are 1. */
 void adamw_rates(struct adamw *a, const struct tmodel *t,
     double (*rate)(const void *ctx, const char *name), const void *ctx);
 /* Keep an exponential moving average of t's parameters, which begins with their
- * present values.  adamw_swap exchanges parameters and averages, on all
- * ranks. */
+ * present values.  adamw_swap, which all ranks call, exchanges parameters and
+ * averages. */
 void adamw_average(struct adamw *a, const struct tmodel *t);
 void adamw_swap(struct adamw *a, struct tmodel *t);
 /* Scale gradient sums by 1/n, clip by global norm, update, zero gradients.
@@ -56,19 +55,20 @@ int adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
 
 /* Are the moments divided into parts of several ranks? */
 int adamw_in_parts(const struct adamw *a);
-/* Borders of the ranks' parts of a group, [n+1], owned by a: rank r has the
- * elements part[r]..part[r+1]-1. */
+/* Borders part [n+1] of the ranks' parts of a group: rank r has the elements
+ * part[r]..part[r+1]-1.  The struct owns them. */
 const size_t *adamw_part(const struct adamw *a, size_t group);
 /* adamw_rank: this process's rank; adamw_own: elements of its part of a
  * group. */
 size_t adamw_rank(const struct adamw *a);
 size_t adamw_own(const struct adamw *a, size_t group);
-/* Bytes of both moments of all of t's groups. */
+/* Bytes of both moments of t's parameters; if t is in stages, of this rank's
+ * stages. */
 size_t adamw_bytes(const struct tmodel *t, enum dtype moments);
 enum dtype adamw_dtype(const struct adamw *a);
-/* The state of a group, or of this rank's part of it, laid out as the
- * parameters; owned by a.  which: 0: first moments, 1: second moments, 2:
- * averages; below adamw_kinds. */
+/* adamw_moment: one kind of state of a group, or of this rank's part of it,
+ * laid out as the parameters; the struct owns it.  which < adamw_kinds: 0:
+ * first moments, 1: second moments, 2: averages. */
 int adamw_kinds(const struct adamw *a);
 enum dtype adamw_kind_dtype(const struct adamw *a, int which);
 void *adamw_moment(struct adamw *a, size_t group, int which);

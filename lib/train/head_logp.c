@@ -21,7 +21,7 @@ struct head_logp {
     struct head_slices s;
     float *row;             /* [workers][width] */
     struct logp_part *part; /* [nslice][R] */
-    float *max;             /* [R] largest of a row */
+    float *max;             /* [R] largest logit / tau of a row */
     double *lse;            /* [rows] */
     double *entropy;        /* [rows] */
     size_t held;            /* predictions whose logits are in s.zs; 0 if these
@@ -70,7 +70,7 @@ head_logp_free(struct head_logp *h)
     free(h);
 }
 
-/* Task: logits of slice s over tau, and the largest of each row. */
+/* Task: logits / tau of slice s, and the largest of each row. */
 static void
 logp_logits(void *ctx, size_t s, size_t worker)
 {

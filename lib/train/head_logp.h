@@ -7,12 +7,12 @@
  *   entropy[i] = - sum_v p_v log p_v,  p = softmax(t)         nats
  *
  * The logits of at most 256 predictions exist at a time (head_slices.h).  If a
- * call has more, head_logp_grad computes them once more.
+ * call has more predictions, head_logp_grad computes the logits once more.
  *
  * Bits: a prediction's numbers depend on its row of hs, on w and on tau alone,
- * not on threads or on the other predictions.  They are those of the same
- * matrix widened to fp32, so a model file and the parameters read from it
- * agree to the bit.  With tau = 1 logp is sample_logp(z, sample_lse(z, V))
+ * not on threads or on the other predictions.  A matrix w of another type gives
+ * the bits of w widened to fp32, so a model file and the parameters read from
+ * it agree to the bit.  With tau = 1 logp is sample_logp(z, sample_lse(z, V))
  * (gen/sample.h) of the same logits.
  */
 #ifndef TRAIN_HEAD_LOGP_H
@@ -46,9 +46,9 @@ void head_logp_rows(struct head_logp *h, const struct weight *w,
     const float *hs, const uint32_t *target, size_t n, double tau,
     const struct logp_out *out);
 /* The gradient of a loss L of the predictions of the last head_logp_rows, from
- * dlogp [n] = dL/dlogp and dentropy [n] = dL/dentropy (NULL: 0; else entropy
- * was asked for): adds to dw [V,d] (NULL: not wanted), and writes dh [n,d], the
- * gradient of hs. */
+ * dlogp [n] = dL/dlogp and dentropy [n] = dL/dentropy (NULL: 0; else
+ * head_logp_rows must have written entropies): adds to dw [V,d] (NULL: not
+ * wanted), and writes dh [n,d], the gradient of hs. */
 void head_logp_grad(struct head_logp *h, const struct weight *w,
     const float *hs, const uint32_t *target, size_t n, double tau,
     const float *dlogp, const float *dentropy, float *dw, float *dh);

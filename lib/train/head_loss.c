@@ -27,7 +27,7 @@ struct head_loss {
     struct row_lse *lse;    /* [R] */
     double *lse1;           /* [R] lse.s1 in double */
     double *ce;             /* [R] weights of the cross entropy */
-    double *all;            /* [R] factor of all probabilities in the gradient,
+    double *all;            /* [R] factor of the probabilities in the gradient
                              * of cross entropy and squared log-sum-exp */
     double *kl;             /* [nslice][R]; with top: [R] */
     struct mix_part *js;    /* [nslice][R] */
@@ -301,8 +301,8 @@ top_grad(const struct tile *q, size_t i, float *z, size_t v0, size_t cols)
 }
 
 /* Replace the logits of prediction i in slice s, `cols` columns, by their
- * gradient.  The teacher has probabilities for the first `told` columns; after
- * them only the cross entropy has a gradient. */
+ * gradient.  The teacher has probabilities for the first `told` columns; at the
+ * others the divergence has no gradient. */
 static void
 row_grad(const struct tile *q, size_t s, size_t i, size_t told, size_t cols)
 {
@@ -437,8 +437,9 @@ struct top_q {
 };
 
 /*
- * The forward KL of row i and its gradient (as that of kd_grad).  With q the
- * student's probabilities, the gradient is
+ * The forward KL of row i and its gradient (as that of kd_grad).  With p and q
+ * the teacher's and the student's probabilities, P and Q those of all tokens
+ * that the teacher does not send, the gradient is
  *   w_kl tau (q_i - p_i)          at a token that the teacher sends,
  *   w_kl tau q_v (1 - P/Q)        elsewhere; as q_v = Q exp(z/tau - rest), it
  *                                 is w_kl tau (Q - P) exp(z/tau - rest)
@@ -489,7 +490,7 @@ mix_term(const struct loss_opt *o, double p, double lq)
  * The other divergences of row i and their gradients: with c = 1 - beta, or 1
  * for the reverse KL, and own = sum q log(q/m) over all outcomes,
  *   w_kl tau c q_i (log(q_i/m_i) - own)   at a token that the teacher sends,
- *   w_kl tau c q_v (log(Q/M) - own)       elsewhere
+ *   w_kl tau c q_v (log(Q/M) - own)       elsewhere (M: mixture of P and Q)
  * An infinite reverse KL is avoided: P is at least the rounding of a sum of
  * fp32 numbers.
  */
@@ -566,7 +567,8 @@ join_top(void *ctx, size_t task, size_t worker)
     profile_end("head top", t, 0.0, 20.0 * (double)((r1 - r0) * h->top));
 }
 
-/* Join the slices' parts of log-sum-exps, and add the CE. */
+/* Join the slices' parts of log-sum-exps, and add cross entropies and squared
+ * log-sum-exps to *sum. */
 static void
 join_lse(const struct tile *q, struct loss_sum *sum)
 {

@@ -1,9 +1,9 @@
 /*
- * Head and losses, fused: logits exist only for a tile of 256 predictions at a
- * time.  For each tile the vocabulary is cut into fixed slices.  Each slice is
- * a task, twice: first its logits and its part of the log-sum-exp are computed;
- * then its gradient and, while that is in the cache, the two products that use
- * it.
+ * Head and losses, fused: logits exist only for at most 256 predictions, a
+ * tile, at a time.  For each tile the vocabulary is cut into fixed slices.
+ * Each slice is a task, twice: first its logits and its part of the log-sum-exp
+ * are computed; then its gradient and, while that is in the cache, the two
+ * products that use it.
  */
 #ifndef TRAIN_HEAD_LOSS_H
 #define TRAIN_HEAD_LOSS_H
@@ -26,7 +26,7 @@ void head_loss_caps(struct head_loss *h, struct arena *a, double own,
 void head_loss_free(struct head_loss *h);
 
 /*
- * Add the losses ce and kl of n predictions to *sum, their gradient to dw
+ * Add the losses ce, kl and z of n predictions to *sum, their gradient to dw
  * [V,d], and write dh [n,d], the gradient at hs.  Gradients are those of sums,
  * not means.  dh NULL: no gradients are computed; dw NULL: dh alone.
  *   hs [n,d]      final states of the student

@@ -35,9 +35,10 @@ void head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
 void head_slices_cap(struct head_slices *h, struct arena *a, double cap);
 /* Cap the logits of slice s of n predictions, before they are used. */
 void head_slices_capped(const struct head_slices *h, size_t s, size_t n);
-/* Called before the gradient of slice s overwrites its logits: keeps row i,
- * which was capped, and takes the gradient back through the cap.  by: the
- * capped logits were multiplied by it. */
+/* head_slices_keep copies row i of the capped logits of slice s, before their
+ * gradient overwrites them; head_slices_uncap then takes this gradient back
+ * through the cap.  by: factor by which the logits were multiplied after the
+ * cap. */
 void head_slices_keep(const struct head_slices *h, size_t s, size_t i,
     size_t worker);
 void head_slices_uncap(const struct head_slices *h, size_t s, size_t i,

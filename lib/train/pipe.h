@@ -11,7 +11,7 @@
 #include "model/fetch.h"
 
 struct pipe;
-/* t has the stages of a rank of g; both outlive the pipe. */
+/* t has this rank's stages; g and t must outlive the pipe. */
 struct pipe *pipe_new(const struct dist_group *g, struct tmodel *t);
 void pipe_free(struct pipe *x);
 /* Bytes of the buffer for a group that rank 0 fetches to write it to a file. */
@@ -26,7 +26,7 @@ const struct fetch *pipe_fetch(const struct pipe *x);
  * Before each call pipe_run selects stage and piece with bwd_stage, and
  * receives bwd_input, or in a backward pass bwd_dx, from the neighbouring
  * stage, if there is one.  After the call it sends the result on.  A row of
- * these arrays has `numbers` numbers. */
+ * what stages send has `numbers` numbers. */
 void pipe_run(struct pipe *x, struct bwd *b, size_t rows, size_t some,
     size_t numbers, void (*pass)(void *ctx, size_t piece, int back, int last),
     void *ctx);

@@ -31,7 +31,7 @@ count_token(const struct config *c, const struct block_shape *b, size_t T)
         const struct block_shape is =
             b != NULL ? b[i] : config_whole_block(c, i);
         const size_t KV = is.groups;
-        /* a token goes through some of the experts */
+        /* share of the experts that a token goes through */
         const double used =
             is.experts == 0 ? 1.0 : (double)c->router.k / (double)is.experts;
         const size_t H = KV * (c->H / c->KV);

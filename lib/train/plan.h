@@ -50,11 +50,12 @@ void plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
  * - 2 for each parameter in a product
  * - 4 H D for each key that a query attends to (causal, within the block's
  *   window; H of the block)
+ * - 8 for each number of the states of a linear block
  * - 4 for each number normed: square, add, two scalings
  * - 1 for each bias
  * Backward:
  * - twice the products of the forward pass
- * - 2.5 times its attention, as scores are recomputed
+ * - 2.5 times its attention and states, as scores are recomputed
  * - 12 for each number normed: 8 for the gradient at its input, 4 for that of
  *   its weight
  * - 1 for each bias
@@ -76,8 +77,8 @@ size_t plan_micro(size_t micro, size_t rows, size_t T);
  */
 enum { PLAN_WINDOW_TOKENS = 1024 };
 /* Bytes of m's stored weights in memory at once, for batches of `tokens`
- * tokens.  From PLAN_WINDOW_TOKENS on: the largest block, or, with `head`, the
- * head if that is larger.  Below: all blocks, the norm and, with `head`, the
+ * tokens.  PLAN_WINDOW_TOKENS or more: the largest block, or, with `head`, the
+ * head if that is larger.  Fewer: all blocks, the norm and, with `head`, the
  * head. */
 size_t plan_window(const struct model *m, size_t tokens, int head);
 /* Rows of a teacher's pass, at most `rows`, for batches of `rows` rows of T

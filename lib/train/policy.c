@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-/* As in TRL: GUARD is added to a standard deviation; below ZERO it is 0. */
+/* As in TRL: GUARD is added to a standard deviation; one of at most ZERO counts
+ * as 0. */
 #define GUARD 1e-4
 #define ZERO 1e-8
 
@@ -13,7 +14,7 @@ struct moments {
     double mean, std; /* NAN: too few numbers */
 };
 
-/* Mean and standard deviation of the numbers among x [n]. */
+/* Mean and standard deviation of the elements of x [n] that are not NAN. */
 static struct moments
 number_moments(const double *x, size_t n)
 {

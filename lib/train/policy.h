@@ -5,11 +5,12 @@
  *
  * n texts of a prompt are a group.  Text i of a group has the advantage
  *   A_i = (r_i - mean) / (s + 1e-4)
- * with the group's mean of rewards.  A token of it has the loss
+ * with the group's mean of rewards; enum policy_scale describes s.  A token of
+ * the text has the loss
  *   -min(rho A_i, clip(rho, 1 - low, 1 + high) A_i) + beta k
  *   rho = exp(logp - old)
  *   k   = exp(ref - logp) - (ref - logp) - 1      KL estimator k3, times rho
- *                                                 if it is corrected
+ *                                                 if `corrected`
  * These kinds replace the term before beta k:
  *   POLICY_CISPO  -min(rho, 1 + high) A_i logp, in whose gradient the factor
  *                 before logp is constant (arXiv:2506.13585)

@@ -53,8 +53,8 @@ difference_loss(enum preference loss, double e, double x, double *slope)
     }
 }
 
-/* Losses that are the sum of a function of c and one of r, which are given
- * times beta.  *g: gradient. */
+/* Losses that depend on c and r, not on x alone.  c, r: log ratios times beta;
+ * *g: the gradient at these. */
 static double
 single_loss(enum preference loss, double c, double r, struct preference_grad *g)
 {

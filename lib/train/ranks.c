@@ -179,8 +179,8 @@ carry_chunk(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Task: hold the gradients, which are the sum of the messages so far, and set
- * them to zero. */
+/* Task: move the gradients, the sum of the messages so far, to the last held
+ * sum, and leave zeros. */
 static void
 store_messages(void *ctx, size_t task, size_t worker)
 {
@@ -194,7 +194,7 @@ store_messages(void *ctx, size_t task, size_t worker)
     memset(g, 0, n * sizeof *g);
 }
 
-/* Task: add the sum of the earlier messages. */
+/* Task: add the sum of the earlier messages to the gradients. */
 static void
 add_messages(void *ctx, size_t task, size_t worker)
 {

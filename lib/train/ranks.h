@@ -6,17 +6,17 @@
  * Deterministic: a row is a unit, and units are summed by dist_tree, first
  * those of a message and then messages in order.  So the bits do not depend on
  * the rows of a pass.  Nor do they depend on the number of ranks n, if n is a
- * power of two and rank r has the rows r, r+n, r+2n, ... of each message.  This
- * takes log2 of a rank's rows in a message, rounded up, copies of the
- * gradients, and one more if a step has several messages.
+ * power of two and rank r has the rows r, r+n, r+2n, ... of each message.  If a
+ * rank has k rows of a message, this takes memory for ceil(log2 k) copies of
+ * the gradients, and for one more if a step has several messages.
  *
- * Otherwise rows are added in order, and gradients are summed over ranks once a
- * step, as `wire` says.
+ * Not deterministic: rows are added in order, and gradients are summed over
+ * ranks once a step, as `wire` says.
  *
  * If each rank keeps only its part of the gradients (struct share,
  * model/tmodel.h), a group's gradients are summed over ranks as soon as a pass
  * has computed them, and all ranks make the same number of passes.  If
- * deterministic, they are summed once a message, and the copy for several
+ * deterministic, gradients are summed once a message, and the copy for several
  * messages is not needed.
  *
  * If each rank has stages of the model (train/pipe.h), it adds all rows to the
@@ -37,8 +37,8 @@ struct ranks_opt {
     size_t messages;    /* most messages of a step */
 };
 struct ranks;
-/* If a has moments in parts, ranks_finish leaves each rank with the gradients
- * of its part only.  With several ranks, or if deterministic, t's gradients
+/* If adamw_in_parts(a), ranks_finish leaves each rank with the gradients of its
+ * part only.  With several ranks, or if deterministic, t's gradients
  * must be fp32.  Sets t->take if each rank keeps only its part of the
  * gradients. */
 struct ranks *ranks_new(const struct ranks_opt *o, struct step *s,
@@ -55,9 +55,9 @@ void ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
 /* Sum gradients and losses over all ranks: after the last ranks_add of a step,
  * before adamw_step, in place of step_flush. */
 void ranks_finish(struct ranks *x, struct loss_sum *sum);
-/* Relative error |rounded - g| / |g| of the first block's gradient in the first
- * step: `rounded` is its sum by DIST_BF16, g by DIST_TREE.  0 without
- * DIST_BF16, and before that step. */
+/* Relative error |rounded - g| / |g| of the first sum over ranks of the first
+ * block's gradient: `rounded` is this sum by DIST_BF16, g by DIST_TREE.  0
+ * without DIST_BF16, and before that sum. */
 double ranks_rounding(const struct ranks *x);
 
 #endif

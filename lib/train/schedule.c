@@ -14,7 +14,7 @@ sched_lr(enum sched s, double lr, size_t k, size_t n, size_t w, double by)
 {
     const double pi = 3.14159265358979323846;
     const double scale = w > 0 ? (double)w : 10000.0;
-    /* the decay begins here, and ends at by * lr */
+    /* the decay begins at step `from`, and ends at floor * lr */
     const size_t from = s == SCHED_WSD ? n - (size_t)(by * (double)n + 0.5) : w;
     const double floor = s == SCHED_WSD ? 0.0 : by;
     double x;

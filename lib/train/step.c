@@ -180,7 +180,7 @@ step_bytes(const struct step *s, size_t tokens)
     return s->arena.cap + bwd_bytes(s->bwd, tokens);
 }
 
-/* A head and its losses, with the teacher's head. */
+/* How row_losses computes losses; head is not used with o->logp. */
 struct judge {
     struct head_loss *head;
     const struct loss_opt *o;
@@ -258,7 +258,8 @@ square_parts(const struct row_pass *p)
     return (p->rows.T + SH_TOKENS - 1) / SH_TOKENS;
 }
 
-/* Set the task's tokens *from .. *to - 1 of the batch; returns their row. */
+/* Set *from and *to: a task has tokens *from .. *to - 1 of the pass.  Returns
+ * the row of these tokens. */
 static size_t
 square_tokens(const struct row_pass *p, size_t task, size_t *from, size_t *to)
 {
@@ -365,7 +366,7 @@ widen_target(void *ctx, size_t task, size_t worker)
 }
 
 /* The teacher's outputs in fp32 and in the student's width: a pointer into the
- * message if it has this form, else to BWD_SPARE_X, converted. */
+ * message if they are stored so, else to BWD_SPARE_X, converted. */
 static const float *
 square_target(struct square *q)
 {

@@ -22,8 +22,8 @@
 #include "model/backward.h"
 #include "train/pipe.h"
 
-/* With p the teacher's and q the student's probabilities at temperature T, each
- * multiplied by T^2:
+/* The divergence that is multiplied by T^2.  p: the teacher's probabilities at
+ * temperature T, q: the student's.
  *   KL_FORWARD  KL(p || q)
  *   KL_REVERSE  KL(q || p)
  *   KL_JS       generalised Jensen-Shannon divergence (arXiv:2306.13649):
@@ -64,7 +64,7 @@ struct logp_loss {
 
 struct loss_opt {
     double w_ce, w_kl, w_sh; /* weights of cross entropy, KL, SquareHead */
-    double tau;              /* temperature of KL */
+    double tau;              /* temperature of KL, or of logp */
     double w_z; /* weight of the squared log-sum-exp of a position's logits
                  * (arXiv:2204.02311, section 5) */
     enum kl_direction direction;
@@ -72,9 +72,10 @@ struct loss_opt {
     int dft;     /* 1: multiply a position's cross entropy by p, its token's
                   * probability, which counts as constant in the gradient
                   * (arXiv:2508.05629, equation 9) */
-    const struct logp_loss *logp; /* NULL: CE and KL; else the targets have no
-                                   * distribution */
-    double w_balance;             /* experts; all blocks are on this rank */
+    const struct logp_loss *logp; /* NULL: CE and KL; else this loss, and
+                                   * targets without a distribution */
+    double w_balance;             /* weight of the load-balance loss; 0 unless
+                                   * all blocks are on this rank */
 };
 
 enum { LOSS_OWN = 12 };
@@ -139,7 +140,8 @@ struct step_judge *step_judge_new(struct step *s, const struct loss_opt *o,
 void step_judge_free(struct step_judge *j);
 /* Bytes that j needs besides those of s. */
 size_t step_judge_bytes(const struct step_judge *j);
-/* Add the losses of rows r, ce and kl, to *sum; arguments as for step_add. */
+/* Add the losses of rows r at the head (ce, kl, z, own) to *sum; arguments as
+ * for step_add. */
 void step_judge_add(struct step_judge *j, const struct rows *r,
     const uint8_t *scored, const struct targets *targets, struct loss_sum *sum);
 /* Make a pass without rows, for ranks that have fewer passes than others
