@@ -22,7 +22,7 @@ int cpu_avx512bf16(void);
 /* Does this processor have AVX-512 VNNI? */
 int cpu_vnni(void);
 /* Does this processor have AMX for bfloat16, and may this process use it?  The
- * first call asks the system for it, for all threads. */
+ * call asks the system to allow AMX to all threads. */
 int cpu_amx(void);
 
 #endif

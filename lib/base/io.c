@@ -260,8 +260,8 @@ static _Atomic(char *) live[LIVE];
 static atomic_int ending;
 static pthread_t ender;
 
-/* Called by a thread before it makes a file: while another thread ends the
- * program, sleep. */
+/* Called by a thread that has just made a temporary file, or is about to rename
+ * one: if another thread ends the program, sleep. */
 static void
 rest_at_end(void)
 {
@@ -269,8 +269,8 @@ rest_at_end(void)
         pause();
 }
 
-/* Move the paths in the table to name[], which holds n already; returns how
- * many it holds then. */
+/* Move the paths in the table to name[], which holds n paths already; returns
+ * how many paths name[] holds now. */
 static size_t
 take_live(const char *name[LIVE], size_t n)
 {

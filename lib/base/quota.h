@@ -7,7 +7,7 @@
 
 /*
  * Number of processors whose time this process may use, rounded up; 0: no limit
- * could be read.  That is the lowest limit of the process's control group and
+ * could be read.  The lowest limit counts, of the process's control group and
  * all groups above it: cpu.max in version 2, cpu.cfs_quota_us in version 1.
  * root: put before /proc/self/cgroup and /sys/fs/cgroup; "" except in tests.
  */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Derive a key from another key and a label, for a sequence independent of the
- * other's. */
+ * other key's. */
 uint64_t rng_key(uint64_t key, uint64_t label);
 /* Value number i of the sequence of key.  rng_u64: 64 uniform bits; rng_unit:
  * uniform in [0,1); rng_normal: standard normal (Box-Muller). */

@@ -4,9 +4,9 @@
 
 #include <signal.h>
 
-/* Number of the latest signal to stop, as prog_catch_stop (cli/prog.h) takes
- * them; 0: none has come.  Functions that wait look at stop_asked, and fail
- * with EX_STOP if it is set. */
+/* Number of the latest signal that asked to stop (see prog_catch_stop,
+ * cli/prog.h); 0: none has come.  Functions that wait look at stop_asked, and
+ * fail with EX_STOP if it is set. */
 extern volatile sig_atomic_t stop_asked;
 
 #endif

@@ -28,8 +28,8 @@ const char *text_show(char *out, size_t size, const char *s);
 #define SHOWN(s) text_show((char[TEXT_SHOWN]){ 0 }, TEXT_SHOWN, (s))
 
 /* How many bytes at the front of s[n], made by text_show, fit in `columns` of a
- * terminal.  Characters from U+1100 on count as two columns, so it may be fewer
- * than would fit. */
+ * terminal.  Characters from U+1100 on count as two columns, so more bytes
+ * might fit. */
 size_t text_fit(const char *s, size_t n, size_t columns);
 
 #endif

@@ -459,8 +459,8 @@ distance(const char *a, size_t n, const char *b)
     return row[m];
 }
 
-/* How far a name may be from the name[n] that the user typed to be proposed:
- * less than the number of changed letters returned. */
+/* A name is proposed if its distance from the name[n] that the user typed is
+ * less than the number of letters returned here. */
 static size_t
 near_limit(size_t n)
 {

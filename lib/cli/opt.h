@@ -63,7 +63,7 @@ extern const char opt_absent[];
     }
 /* Initial values of an option without a fixed default: OPT_NONE in a size_t,
  * NAN in a double, -1 in an OPT_ENUM.  `help` should say what the program does
- * then. */
+ * without the option. */
 #define OPT_NONE SIZE_MAX
 /* size_t *dst; suffixes K M G T are powers of 1024 */
 #define OPT_SIZE(c, n, d, l, u, a, h)                       \

@@ -13,14 +13,14 @@ struct sub {
 
 /* Run the command that argv[1] names, with "PROGRAM COMMAND" as its argv[0],
  * and return its exit status; -1 if there is no such command.  If argv[1] is
- * nearly the name of one, and no file has that name, the program ends with a
- * usage error that suggests the command. */
+ * nearly the name of a command, and no file is called argv[1], the program ends
+ * with a usage error that suggests the command. */
 int sub_run(int argc, char **argv, const struct sub *table);
 /* Make the text that opt_parse prints for -h: `about`, then a line for each
  * command.  It is never freed. */
 const char *sub_about(const char *about, const struct sub *table);
-/* sub_run for a program that needs a command: -h prints sub_about; without a
- * command, or with an unknown one, it is a usage error. */
+/* sub_run for a program that needs a command: -h prints sub_about; a missing or
+ * unknown command is a usage error. */
 int sub_main(int argc, char **argv, const struct sub *table, const char *about);
 
 #endif

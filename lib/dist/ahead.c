@@ -192,8 +192,8 @@ ahead_now(struct ahead *x, size_t i)
     return b->p;
 }
 
-/* A buffer that is being read is not filled; if all of the kind are, nothing
- * happens. */
+/* A buffer that is being read is not filled; if all buffers of the kind are
+ * being read, nothing happens. */
 void
 ahead_next(struct ahead *x, size_t i)
 {

@@ -85,7 +85,8 @@ void dist_broadcast(const struct dist_group *g, void *p, size_t bytes,
  * elements of `size` bytes.  at [n+1] rises from 0; parts may be empty.  If g
  * is the world, and there are several nodes with the same number (> 1) of ranks
  * each, the ranks gather across the nodes first and then in each node, so that
- * a byte is sent to a node once; the log has a line for each. */
+ * a byte is sent to a node once; the log has a line for each of these two
+ * gathers. */
 void dist_all_gather(const struct dist_group *g, void *x, size_t size,
     const size_t *at);
 /* dist_all_gather of an array with one element for each rank: rank r sends

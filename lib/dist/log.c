@@ -111,8 +111,8 @@ bandwidth(const struct comm_log *l, const struct comm_event *e, double ms,
         *busbw *= 2.0;
 }
 
-/* Find or add the row of messages with this op, size and group.  NULL: no
- * memory. */
+/* Find or add the row of messages with this op, size and group (with
+ * COMM_DEEPSPEED, any group).  NULL: no memory. */
 static struct row *
 find_row(struct comm_log *l, const struct comm_event *e)
 {

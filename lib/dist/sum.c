@@ -77,9 +77,9 @@ segments_of(size_t n, const size_t *at)
 }
 
 /*
- * Each part travels round the ring to its owner, from the rank after that, and
- * each rank adds its own elements to it.  So in each of n - 1 rounds, a rank
- * passes on one part, segment by segment, and adds its own elements to the
+ * Each part travels round the ring from the rank after its owner to its owner,
+ * and each rank adds its own elements to it.  So in each of n - 1 rounds, a
+ * rank passes on one part, segment by segment, and adds its own elements to the
  * segments of the part that arrives.
  */
 static void
@@ -141,8 +141,8 @@ exchange_wire(const struct dist_group *g, size_t to, const float *a, size_t n,
     kern.widen_bf16(y, half + sums.segment, m);
 }
 
-/* In segments, each rank sends every other rank the elements of that rank's
- * part, and sums those of its own part. */
+/* Segment by segment, each rank sends every other rank the elements of the
+ * other's part, and sums the elements of its own part. */
 static void
 all_to_all(const struct dist_group *g, float *x, const size_t *at, int half)
 {

@@ -16,12 +16,12 @@ struct bad_utf8 {
     uint64_t files;      /* earlier files and members with bad > 0 */
 };
 
-/* Count the next document in order.  -1 and *e: more than one place in 100
- * bytes is bad.  If d begins a new file, the previous file is judged.  This
- * file is judged up to the end of d once that is 1 MiB or more. */
+/* Count the next document in order.  If d begins a new file, judge the previous
+ * file.  If d ends 1 MiB or more into its file, judge that file up to there.
+ * -1 and *e: a judged file has more bad places than 1 % of its bytes. */
 int bad_utf8_doc(struct bad_utf8 *m, const struct doc *d, struct err *e);
-/* 0; -1 and *e: d ends 1 MiB or more into its file, and d alone has more bad
- * places than one in 100 of the bytes up to there.  Call it before repairing a
+/* 0; -1 and *e: d ends 1 MiB or more into its file, and d has more bad places
+ * than 1 % of the file's bytes up to the end of d.  Call it before repairing a
  * long document. */
 int bad_utf8_alone(const struct doc *d, struct err *e);
 /* Judge the last file as bad_utf8_doc does. */

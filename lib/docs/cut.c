@@ -36,8 +36,8 @@ take_bytes(struct reader *r, struct buf *rec, size_t n)
 
 /* Append everything before the next byte c to *rec (unless NULL), and skip c; c
  * == -1: everything up to the end.
- * 1: c was found, or --split-long may cut the record, and *rec has one byte
- * more than limit.most.
+ * 1: c was found; or *rec, which --split-long may cut, has limit.most + 1
+ * bytes.
  * 0: the end came first.
  * -1 and *e. */
 static int
@@ -223,7 +223,7 @@ is_blank_line(const char *p, size_t n)
     return n == 0;
 }
 
-/* Read lines up to a blank one, skipping blank lines before them. */
+/* Skip blank lines, then read the lines up to the next blank line. */
 static int
 next_paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {

@@ -25,11 +25,11 @@
 #define TEXT ((size_t)128 << 10) /* bytes of a block's text */
 #define DOCS 1024                /* most documents in a block */
 #define FLIGHT \
-    ((size_t)16 << 20) /* bytes read but not put at which reading
-                                   * pauses */
+    ((size_t)16 << 20) /* reading pauses at this many bytes that
+                                   * are read but not put */
 #define KEEP \
-    ((size_t)2 << 20) /* a block with more bytes is freed, not
-                                   * reused */
+    ((size_t)2 << 20) /* bytes of memory that a block or buffer
+                                   * keeps for reuse, at most */
 
 /* Scratch memory of a thread. */
 struct docs_worker {
@@ -273,7 +273,7 @@ is_beginning(const struct doc_place *p)
     return !p->entry && !p->record && !p->at;
 }
 
-/* Open the next input; if the run resumes in it (o->from), seek there. */
+/* Open the next input; if o->from lies in it, seek there, unless o->replay. */
 static int
 open_input(struct docs_job *r, struct err *e)
 {
@@ -353,7 +353,8 @@ fill_doc_block(struct docs_job *r, struct doc_block *b)
 
 /* ---- putting, by one thread at a time, in order ---- */
 
-/* Free the memory of an unusually long document. */
+/* Free d's memory if the block's documents up to d have kept too much; *kept:
+ * bytes that they have kept. */
 static void
 trim_doc(const struct docs_job *r, struct doc *d, size_t *kept)
 {
@@ -362,7 +363,8 @@ trim_doc(const struct docs_job *r, struct doc *d, size_t *kept)
         release_doc(r, d);
 }
 
-/* Count and put d.  Returns what o->put returned. */
+/* Count d, and put it if it has text.  Returns 0; what o->put returned; -1 and
+ * r->e. */
 static int
 put_counted(struct docs_job *r, const struct doc *d)
 {

@@ -43,7 +43,7 @@ struct doc {
 };
 
 /* Keep the text as d->text until d has been put.  A text inside d->raw stays
- * there, and a NUL is written behind it; any other is copied. */
+ * there, and a NUL is written behind it; any other text is copied. */
 void doc_keep_text(struct doc *d, const char *text, size_t n);
 
 /* Callbacks that show progress in bytes of the inputs; cli/progress.h has
@@ -56,8 +56,8 @@ struct docs_progress {
 };
 
 struct docs_opts {
-    const char *field; /* field of a JSON record with the text; NULL: all
-                        * strings of the record, see record_strings */
+    const char *field; /* field that holds the text of a JSON record; NULL:
+                        * all its strings are the text, see record_strings */
     int whole;         /* 1: a JSON record's text is the record itself */
     int split;         /* enum split_by */
     struct doc_limit limit;
@@ -80,8 +80,9 @@ struct docs_opts {
      * uni_valid. */
     size_t (*valid)(const void *ctx, const char *text, size_t n);
     void *work_ctx; /* first argument of work and valid */
-    /* Called at the end for every d->result that is not NULL, to free it.  A
-     * struct doc is reused: `work` finds an earlier document's result in it. */
+    /* Called to free a d->result that is not NULL, at the end or when too much
+     * memory is kept.  A struct doc is reused: `work` may find an earlier
+     * document's result in it. */
     void (*free_result)(void *result);
     const struct docs_progress *progress; /* calls that show progress, or
                                            * NULL */
@@ -96,9 +97,9 @@ struct docs_sums {
     uint64_t mended;      /* files and members with text that was not UTF-8 */
 };
 
-/* Read all of in.  0: all is read; 1: put has stopped it; -1 and *e: an error;
- * every document before it has been put.  In any case the caller releases
- * sum->passed, by docs_tell. */
+/* Read all inputs.  0: every document has been put; 1: o->put has returned 1;
+ * -1 and *e: the documents before the error have been put.  In any case the
+ * caller releases sum->passed, by docs_tell. */
 int docs_run(const struct inputs *in, const struct docs_opts *o,
     struct docs_sums *sum, struct err *e);
 /* 0: there was a document, perhaps an empty one; -1 and *e (EX_INPUT): there

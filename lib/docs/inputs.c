@@ -20,7 +20,7 @@
 #define DEPTH_MAX 64            /* maximum number of levels of folders */
 #define NAMES_MAX 64            /* names of a folder that may be sources */
 #define PEEK ((size_t)64 << 10) /* bytes read to find out what a file is */
-#define HEAD_MAX JS_MAX         /* maximum bytes of line 1 (documents.h) */
+#define HEAD_MAX JS_MAX         /* most bytes of documents' first line */
 
 static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
     NULL };
@@ -31,7 +31,7 @@ static const char *const xml[] = { ".xml", NULL };
 static const char *const archives[] = { ".tar", ".zip", ".tgz", ".tbz2", ".txz",
     ".tzst", NULL };
 
-/* Length of name[n] without its ending, if that is listed; else n. */
+/* Length of name[n] without its ending, if `ending` lists it; else n. */
 static size_t
 length_without(const char *name, size_t n, const char *const *ending)
 {
@@ -246,7 +246,7 @@ struct folders {
 };
 
 /* Return the index in f->stem of the name without its final digits; SIZE_MAX:
- * it has none, or is a language code. */
+ * the name does not end in digits, or is a language code. */
 static size_t
 stem_of(struct folders *f, size_t folder, const char *p, size_t n)
 {
@@ -299,8 +299,8 @@ count_names(struct folders *f, const struct inputs *in)
 /*
  * Derive the inputs' sources from their names.  Names in a folder that differ
  * only by a number at the end are taken for documents, whose source is the
- * folder.  So are all names of a folder in which more than NAMES_MAX are not
- * language codes.
+ * folder.  If more than NAMES_MAX names of a folder are not language codes, the
+ * folder is the source of all its files.
  */
 static void
 name_sources(struct inputs *in)

@@ -12,8 +12,8 @@
 #define KINDS 256 /* number of endings counted separately, at most */
 #define LISTED 8  /* number of endings in the note, at most */
 
-/* Get the path's ending in lower case; "" if it has none, or other characters
- * than letters and digits. */
+/* Get the path's ending in lower case; "" if it has none, or one that is too
+ * long or has other characters than letters and digits. */
 static void
 ending_of(const char *path, char ending[ENDING + 1])
 {

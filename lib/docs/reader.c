@@ -22,7 +22,7 @@
 #define BLOCK ((size_t)256 << 10)
 #define TAR_BLOCK 512
 #define ZIP_END (65535 + 22)            /* most bytes of a zip's last record */
-#define RATIO_FROM ((uint64_t)64 << 20) /* fewer bytes may exceed any ratio */
+#define RATIO_FROM ((uint64_t)64 << 20) /* less content may have any ratio */
 
 struct origin *
 origin_ref(struct origin *o)
@@ -82,9 +82,9 @@ check_ratio(const struct reader *r, struct err *e)
         r->from->name, (unsigned long long)r->place.at, ratio);
 }
 
-/* Refuse the block just read:
- * - It is not text, by the first bytes of the content or a NUL byte.
- * - The file unpacks to more than --max-ratio allows. */
+/* Refuse the block just read if
+ * - it is not text, by the first bytes of the content or a NUL byte; or
+ * - the file unpacks to more than --max-ratio allows. */
 static int
 check_block(const struct reader *r, struct err *e)
 {
@@ -275,8 +275,8 @@ check_rest(const struct reader *r, const char *p, size_t n, struct err *e)
 
 /* Refuse an archive, now read to its end, that is not complete or has other
  * data behind it, which would be lost.  A tar must end in at least two blocks
- * of zeros.  (At the end libarchive gives the end's offset as that of a
- * header.) */
+ * of zeros.  (At the end, archive_read_header_position gives the offset of the
+ * archive's end.) */
 static int
 end_archive(struct reader *r, struct err *e)
 {
@@ -506,7 +506,7 @@ open_archive(struct reader *r, struct err *e)
     if (!named && packed && !unpack_is_packed(r->u))
         return err_set(e, EX_INPUT,
             "%s: offset 0: is not compressed, though its name says so", name);
-    /* Documents do not lie in an archive: do not look for one. */
+    /* Documents never lie in an archive: do not look for an archive. */
     if (r->input->documents && !unpack_is_packed(r->u))
         return begin_content(r, name, form, &why, e);
     format = open_format(r, &end, e);

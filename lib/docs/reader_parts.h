@@ -15,8 +15,8 @@ struct reader {
     struct archive *a;     /* reads the content of u; NULL: u is no archive */
     struct err fault;      /* error of u while a was read */
     char *feed;            /* [BLOCK] bytes for a */
-    uint64_t seen, filled; /* bytes given to a; number of them up to the last
-                            * one that is not zero */
+    uint64_t seen, filled; /* bytes given to a; bytes up to the last of these
+                            * that is not zero */
     uint64_t fed;          /* bytes in feed, the last of `seen` */
     struct archive_entry *entry; /* header read in advance, or NULL */
     int fd;

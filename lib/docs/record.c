@@ -15,8 +15,8 @@
 #define MOST_NAMES 8 /* names in a list of record_names, at most */
 #define MOST_NAME 64 /* bytes of a name in that list, at most */
 
-/* Begin to parse p[n], skipping a byte order mark, as RFC 8259 allows: files
- * begin with one, so it also occurs inside concatenated files. */
+/* Begin to parse p[n], skipping a byte order mark, as RFC 8259 allows.  A file
+ * may begin with a mark, so concatenated files have marks inside. */
 static void
 open_record(struct js_in *in, const char *p, size_t n)
 {
@@ -165,7 +165,7 @@ record_strings(char *p, size_t n, struct span *text, size_t *at)
             text->n += js_unescape(s.p, s.n, p + text->n);
             p[text->n++] = '\0';
         }
-        in.p--; /* the loop then steps over the next byte, which may be a
+        in.p--; /* else the loop would step over the next byte, which may be a
                  * quote */
     }
     return NULL;

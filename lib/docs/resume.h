@@ -39,9 +39,9 @@ struct docs_resume {
     struct docs_resume_key key; /* from the last cursor */
     struct doc_cursor from;     /* place after the last document */
 };
-/* Read the state from what is committed in the shard directory.  If that is
- * nothing, *r is { 0 } and a note says so.  -1 and *e: EX_USAGE: the stream is
- * complete, or has no documents. */
+/* Read the state from what is committed in the shard directory.  If nothing is
+ * committed, *r is { 0 } and a note says so.  -1 and *e: EX_USAGE: the stream
+ * is complete, or has no documents. */
 int docs_resume_read(struct docs_resume *r, const char *dir, struct err *e);
 /* -1 and *e (EX_USAGE) if r has a cursor and the hashes `was` and `is` differ;
  * what: name of what was hashed, for the message, such as "options". */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define BLOCK ((size_t)256 << 10)
-#define TAIL 4 /* bytes */
+#define TAIL 4 /* bytes of `tail` */
 
 struct unpack {
     int fd;
@@ -104,8 +104,8 @@ failed(const struct unpack *u, struct err *e)
 }
 
 /* Read on without libarchive.  A regular file is read from its beginning
- * again; any other input goes on behind the block that libarchive has looked
- * at, if libarchive has asked for one. */
+ * again; of any other input, the block that libarchive has read goes to
+ * u->ahead.  If libarchive has read more than one block, u->a stays in use. */
 static void
 make_plain(struct unpack *u)
 {
@@ -226,8 +226,8 @@ is_behind_empty_frame(const struct unpack *u, uint64_t used)
         memcmp(last, "\x05\x5d\xcc\x02", 4) == 0;
 }
 
-/* Open the frame after an empty one.  Returns 1; 0: there is none; -1 and *e.
- */
+/* Open the frame after an empty frame.  Returns 1; 0: nothing follows; -1 and
+ * *e. */
 static int
 next_lz4_frame(struct unpack *u, uint64_t used, struct err *e)
 {

@@ -10,7 +10,7 @@
 
 struct unpack;
 /* Read from the current place of fd, which the caller closes.  unpack_seek
- * works if this is the beginning of a regular file that is not compressed.
+ * works if that place is the beginning of a regular, uncompressed file.
  * NULL and *e. */
 struct unpack *unpack_open(int fd, const char *name, struct err *e);
 void unpack_close(struct unpack *u); /* may be NULL */

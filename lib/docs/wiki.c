@@ -233,7 +233,8 @@ is_listed_tag(const char *words, const char *s, size_t n)
     return memchr(s, ' ', n) == NULL && strstr(words, word) != NULL;
 }
 
-/* Is the target of a link in a name space of files, categories or languages? */
+/* Is s[n], the prefix of a link's target, a name space of files or categories,
+ * or a language? */
 static int
 is_space(const char *s, size_t n)
 {
@@ -352,8 +353,8 @@ struct wiki_tag {
 };
 
 /* Parse the tag at w->p, where '<' is; 0: it is text.  An HTML tag must have an
- * attribute with "=", or none: so "x<s and y>z" stays text, which MediaWiki
- * takes for a tag. */
+ * attribute with "=", or none: so "x<s and y>z" stays text, though MediaWiki
+ * takes "<s and y>" for a tag. */
 static int
 tag_at(const struct wiki *w, struct wiki_tag *t)
 {

@@ -8,8 +8,8 @@
 /* Append a space and a number, right-aligned in `width` columns; "-" if it is
  * not finite. */
 void put_column(struct buf *b, int width, const char *fmt, double v);
-/* Append a space and "low..high", right-aligned; fmt is printf's format of each
- * number; "-" if one is not finite. */
+/* Append a space and the range low..high, right-aligned; "-" if low or high is
+ * not finite.  fmt: printf's format of both, such as "%.1f..%.1f". */
 void put_range(struct buf *b, int width, const char *fmt, double low,
     double high);
 /* Append the end of a line: the labels of two models as "a - c", their

@@ -18,13 +18,13 @@ struct lmeval {
     size_t V;          /* all models that read the tokens know the ids below
                         * V */
 };
-/* Open model j's tokenizer.  -1 and *e: no tokenizer fits the model.  Call
- * lmeval_close in any case.  Warns if the tokenizer deviates from its files. */
+/* Open model j's tokenizer, and print its tok_warning.  -1 and *e: it cannot be
+ * read or does not fit the model.  Call lmeval_close in any case. */
 int lmeval_open(struct lmeval *s, const struct eval_model *j, size_t V,
     struct err *e);
 void lmeval_close(struct lmeval *s);
-/* Append a text's tokens, with BOS if the tokenizer adds it; but if the text
- * already begins with BOS, no second one. */
+/* Append a text's tokens, with BOS if the tokenizer adds BOS and the text does
+ * not begin with s->prefix. */
 void lmeval_encode(struct lmeval *s, const char *text, size_t n,
     struct tok_ids *out);
 

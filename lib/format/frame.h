@@ -24,7 +24,7 @@ int codec_level_default(enum codec c);
 
 /* A frame with more than FRAME_FREE bytes of content may have at most
  * FRAME_RATIO bytes of content for each compressed byte: otherwise a few bytes
- * of a file could ask for any amount of memory.  Other frames are neither
+ * of a file could ask for any amount of memory.  Frames with more are neither
  * written nor read. */
 #define FRAME_FREE ((size_t)16 << 20)
 #define FRAME_RATIO 1000

@@ -371,7 +371,8 @@ read_gguf_head(struct gguf_in *c, uint64_t *nt, uint64_t *nkv)
     return 0;
 }
 
-/* Set v[n] to the names, which are all in mem now, at offsets off[n]. */
+/* Set v[n] to the names, which are all in mem now, at offsets off[n].  -1: one
+ * of them occurs twice. */
 static int
 name_all(struct gguf_in *c, const size_t *off, const char **v, size_t n,
     const char *what)
@@ -502,7 +503,7 @@ gguf_int(const struct gguf_kv *a, size_t i)
     case GGUF_I8: return (int8_t)v;
     case GGUF_I16: return (int16_t)v;
     case GGUF_I32: return (int32_t)v;
-    case GGUF_U64: /* beyond the range of any size: as if negative */
+    case GGUF_U64: /* 2^63 or more, which no size is, becomes negative */
     default: return (int64_t)v;
     }
 }

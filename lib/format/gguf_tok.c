@@ -125,9 +125,9 @@ has_token(const struct vocab *v, const char *p, size_t n)
     return bsearch(&s, v->sorted, v->nsorted, sizeof s, by_token_text) != NULL;
 }
 
-/* Turn user-defined tokens of several spaces into as many marks (U+2581).  They
- * are marks in SentencePiece's model and in the published tokenizer.json;
- * llama.cpp's converter writes them as spaces.  A token stays as it is if
+/* Turn user-defined tokens of several spaces into as many marks (U+2581).
+ * SentencePiece's model and the published tokenizer.json have marks in these
+ * tokens; llama.cpp's converter writes spaces.  A token stays as it is if
  * another token has those marks already. */
 static void
 mark_runs(struct vocab *v)
@@ -700,8 +700,8 @@ gguf_generation_config(const struct gguf *g, struct err *e)
     return j;
 }
 
-/* Add "chat_template": a text or, with named ones, a list of {name,
- * template}. */
+/* Add "chat_template": a text or, if the GGUF has named templates, a list of
+ * {name, template}. */
 static int
 add_chats(json_t *j, const struct gguf *g, struct err *e)
 {

@@ -27,7 +27,7 @@
  */
 json_t *gguf_tokenizer_json(const struct gguf *g, struct err *e);
 
-/* The key of the default chat template; named ones are GGUF_CHAT ".NAME". */
+/* The key of the default chat template; a named one has GGUF_CHAT ".NAME". */
 #define GGUF_CHAT "tokenizer.chat_template"
 
 /* tokenizer_config.json: class, special tokens by name, chat templates (a

@@ -387,7 +387,7 @@ score_tokens(struct src *s, struct err *e)
     return r;
 }
 
-/* Read the template: a token before each text and one after it, or neither. */
+/* Read the template: at most one token before each text, and one after it. */
 static int
 read_template(struct src *s, const json_t *post, struct err *e)
 {
@@ -499,7 +499,7 @@ name_specials(struct src *s, const json_t *config)
     }
 }
 
-/* Is ends[i] EOS, or equal to an earlier one? */
+/* Is ends[i] EOS, or equal to an earlier id of the list? */
 static int
 is_repeated(const json_t *ends, size_t i, int64_t eos)
 {

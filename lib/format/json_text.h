@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 /*
- * A reader of JSON without a tree: call js_in_begin, then for each string,
- * value or punctuation mark that should come the function that reads it.  White
- * space is skipped.  Each function returns 1, or 0 if something else is next.
- * After a 0, `why` says what is wrong at p; if a string or number is well
- * formed but not allowed, p is its start.  Only js_in_mark, when it returns 0,
- * sets no `why` and does not move p.
+ * A reader of JSON without a tree: call js_in_begin; then, for each string,
+ * value or punctuation mark that should be next, call the function that reads
+ * it.  White space is skipped.  Each function returns 1, or 0 if something else
+ * is next.  After a 0, `why` says what is wrong at p; if a string or number is
+ * well formed but not allowed, p is its start.  Only js_in_mark, when it
+ * returns 0, sets no `why` and does not move p.
  */
 struct js_in {
     const char *p, *end;

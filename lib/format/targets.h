@@ -15,13 +15,14 @@
  *       sum p_i log(p_i/q_i) + P log(P/Q),   Q = sum of q over the others,
  *     at most the KL of the whole distributions.  When rounding, or k = V,
  *     makes P zero or less, P is 0 and the p_i are divided by their sum.
- * TARGETS_SHARED  from a teacher of another tokenizer, at temperature 1: the n
- *     entries of a token that its kind counts, with p_i = exp(logp_i), and P =
- *     exp(rest); divided by their sum.  The KL is as for TARGETS_TOP; n = 0: 0.
+ * TARGETS_SHARED  from a teacher of another tokenizer, at temperature 1: n
+ *     entries (0, 1 or k, by the token's kind) with p_i = exp(logp_i), and P =
+ *     exp(rest); all are divided by their sum.  The KL is as for TARGETS_TOP;
+ *     if n = 0, it is 0.
  * TARGETS_DRAWS  k random draws: token i has the share count_i / k; count_i = 0
- *     ends a row, and ids after it are ignored.  The KL is self - sum share_i
- *     log q_i.  If the expected shares are p, the expected KL and gradient are
- *     those of the whole distributions (arXiv:2503.16870).
+ *     ends the list, and ids after it are ignored.  The KL is self - sum
+ *     share_i log q_i.  If the expected shares are p, the expected KL and
+ *     gradient are those of the whole distributions (arXiv:2503.16870).
  */
 #ifndef FORMAT_TARGETS_H
 #define FORMAT_TARGETS_H
@@ -73,7 +74,8 @@ enum {
     TARGETS_LSE = 2,     /* TARGETS_TOP: F32 [B,T,2] log sum exp of the logits
                           * z, and of z/tau */
     TARGETS_REST = 2,    /* TARGETS_SHARED: F32 [B,T] log P */
-    TARGETS_ENTRIES = 3, /*   U8 [B,T] kind: n is 0, k, 1 for kind 0, 1, 2 */
+    TARGETS_ENTRIES = 3, /*   U8 [B,T] kind; kinds 0, 1, 2 have 0, k, 1
+                          * entries */
     TARGETS_DRAWN = 0,   /* TARGETS_DRAWS: U32 [B,T,k] < V, rising */
     TARGETS_COUNT = 1,   /*   U8 or U16 [B,T,k] */
     TARGETS_SELF = 2     /*   F32 [B,T] sum p log p, nats */
@@ -88,12 +90,13 @@ const struct st_tensor *targets_hidden(const struct st *s, size_t block);
  * (msg/batch.h).  -1: a tensor that earlier batches had is missing, or has
  * another shape. */
 int targets_read(struct targets *x, const struct st *s, struct err *e);
-void targets_release(struct targets *x); /* hidden */
+void targets_release(struct targets *x); /* frees x->hidden */
 /* The view of x's rows from b0 on; do not release it. */
 struct targets targets_rows(const struct targets *x, size_t b0);
 /* Are the outputs of blocks compared at token i? */
 int targets_aligned(const struct targets *x, size_t i);
-/* The address of token i = b*T + t in tensor t of x. */
+/* The address in tensor t of x of token i, counted from the view's first row:
+ * i = row * T + column. */
 const unsigned char *targets_at(const struct targets *x,
     const struct targets_tensor *t, size_t i);
 

@@ -12,8 +12,8 @@
 #define TEMPLATE_MAX ((size_t)1 << 20) /* bytes of a template's file */
 
 struct chat {
-    struct jinja *plain, *tools; /* tools: NULL if it has no template of its
-                                  * own */
+    struct jinja *plain, *tools; /* tools: for messages with tools; NULL:
+                                  * `plain` serves for them too */
     char *text;                  /* the text of `plain` */
     json_t *special;             /* texts of special tokens, by names such as
                                   * bos_token */
@@ -98,7 +98,7 @@ read_model_template(struct chat *c, const char *model, const json_t *config,
     return 0;
 }
 
-/* Does the template print a part of a content as its own text? */
+/* Does the template print the texts of a content that is a list of parts? */
 static int
 parts_are_printed(const struct chat *c)
 {

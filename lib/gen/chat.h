@@ -31,8 +31,8 @@ void chat_free(struct chat *c);
 /*
  * Replace c's template by one that marks the assistant's words, for training.
  * A template with generation blocks stays; else TRL 1.16's variant of it is
- * used.  TRL has none for SmolLM2: it is treated as TRL treats Qwen2.5.  -1 and
- * *e (EX_USAGE): the template is none of these.
+ * used.  TRL has no variant for SmolLM2: its template is treated as TRL treats
+ * Qwen2.5's.  -1 and *e (EX_USAGE): the template is none of these.
  */
 int chat_for_training(struct chat *c, struct err *e);
 

@@ -38,7 +38,7 @@ is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Number of bytes of text[left] that the token p[n] covers at its beginning.
+/* Number of bytes that the token p[n] covers at the beginning of text[left].
  * The token may begin with an added space, which some tokenizers put before a
  * text.  SIZE_MAX: the token is not there. */
 static size_t
@@ -51,8 +51,8 @@ token_at(const char *p, size_t n, const char *text, size_t left)
     return SIZE_MAX;
 }
 
-/* Does a span overlap the bytes [from,to) of a token?  Spans before *at end
- * before them. */
+/* Does a span overlap the bytes [from,to) of a token?  Spans before number *at
+ * end at `from` or earlier. */
 static int
 is_learnt(const struct jinja_out *text, size_t *at, size_t from, size_t to)
 {
@@ -62,8 +62,8 @@ is_learnt(const struct jinja_out *text, size_t *at, size_t from, size_t to)
 }
 
 /* Find the tokens in the text one after the other.  Added tokens may take the
- * white space before or behind them; here it counts to the token before it.
- * Returns the number of tokens found. */
+ * white space before or behind them; here that space counts to the token before
+ * it.  Returns the number of tokens found; 0: they do not cover the text. */
 static size_t
 walk_tokens(const struct tokenizer *t, const struct jinja_out *text,
     const uint32_t *ids, size_t n, char *mask)
@@ -101,7 +101,7 @@ walk_tokens(const struct tokenizer *t, const struct jinja_out *text,
     return at == size ? i : 0;
 }
 
-/* The text in NFC, which some tokenizers make of it, with its spans. */
+/* Set *out to the text in NFC, as some tokenizers change it, with its spans. */
 static void
 compose_text(const struct jinja_out *text, struct jinja_out *out)
 {
@@ -278,7 +278,7 @@ encode_completion(const struct conversations *c, struct tok_scratch *s,
     return r;
 }
 
-/* Encode a prompt with its completion, which is what is learnt. */
+/* Encode a prompt with its completion, and mark the completion's ids. */
 static int
 learn_completion(const struct conversations *c, struct tok_scratch *s,
     const json_t *prompt, const json_t *completion, struct chat_options *o,

@@ -34,7 +34,7 @@ void conversations_close(struct conversations *c);
  *   completion, from the first token on in which prompt and completion together
  *   differ from the prompt alone.
  * Optional members: tools, chat_template_kwargs.
- * ids is overwritten; mask gets a byte for each: 1: train on it.
+ * ids is overwritten; mask gets a byte for each id: 1: train on the id.
  * 0; -1 and *e (EX_INPUT): the record is none of these, the template refuses
  * it, or no token is trained on.
  */
@@ -46,7 +46,7 @@ int conversations_encode(const struct conversations *c, struct tok_scratch *s,
  * Encode a pair of completions, the JSON object record[n], as TRL's DPOTrainer
  * does: {prompt, chosen, rejected}, three texts or three lists of messages; or
  * {chosen, rejected}, two lists of messages, whose common beginning is the
- * prompt.  Optional members as above.
+ * prompt.  Optional members as in conversations_encode.
  * ids[0], ids[1]: prompt with chosen, prompt with rejected.  *prompt: number of
  * first ids in which both agree with the prompt alone; at least 1, as nothing
  * predicts the first token.
@@ -57,7 +57,7 @@ int conversations_pair(const struct conversations *c, struct tok_scratch *s,
     const char *record, size_t n, struct tok_ids ids[2], size_t *prompt,
     struct err *e);
 
-/* For each of ids[n], the encoded text: set mask[i] to 1 if the token's bytes
+/* ids[n] encode the text.  Set mask[i] to 1 if the bytes of token ids[i]
  * overlap a span of the text, else to 0.  -1 and *e (EX_INPUT): the tokens
  * cannot be found in the text. */
 int conversations_mask(const struct tokenizer *t, const struct jinja_out *text,

@@ -15,8 +15,8 @@ size_t draft_bytes(const struct gen_engine *g);
 /* For each running text whose row is GEN_DRAFT_ROW: push `guesses` guessed
  * tokens to its ids, or fewer if the draft's logits are not finite or its cache
  * is full (it has as many pages as the engine's, but texts share none); set
- * `guesses`, `feed`, `states` and `row`.  row: the first number for these
- * rows. */
+ * `guesses`, `feed`, `states` and `row`.  row: number of the first row of
+ * logits for these texts. */
 void draft_guess(struct gen_engine *g, size_t row);
 /* Compute the logits of the texts that draft_guess gave rows, from their
  * states. */

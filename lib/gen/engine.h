@@ -75,8 +75,8 @@ enum gen_kind {
 struct gen_event {
     enum gen_kind kind;
     enum gen_reason reason; /* GEN_END: why; else GEN_GOES_ON */
-    /* GEN_PROMPT and GEN_TOKEN; id and logp also of GEN_END by GEN_EOS: the
-     * token that ended the text */
+    /* Set for GEN_PROMPT and GEN_TOKEN.  For GEN_END by GEN_EOS, id and logp
+     * are those of the token that ended the text. */
     uint32_t id;
     size_t at; /* index of the token in the prompt, or in the new text */
     /* Log probability of id, in nats, by the model's own distribution (before
@@ -86,7 +86,8 @@ struct gen_event {
     size_t ntop;           /* params.top; 0 if logp is NAN */
     const uint32_t *top;   /* [ntop] ids by falling logit; of equal logits the
                             * lower id first */
-    const float *top_logp; /* [ntop] nats; for id the bits of logp */
+    const float *top_logp; /* [ntop] log probabilities of top, nats; that of
+                            * id has the bits of logp */
     /* GEN_TOKEN and GEN_END: bytes of the text that can be shown now.  A byte
      * is held back while it may belong to a stop string, or to a character that
      * is not complete. */

@@ -82,7 +82,8 @@ struct gen_engine {
 
 /* Choose the texts and tokens of the next step: let texts begin, and preempt
  * the youngest if pages are too few.  Sets `feed`, `guesses`, `states` and
- * `row` of each running text; returns the number of rows, guesses excepted. */
+ * `row` of each running text; returns the number of rows that it has given,
+ * none of them to a text with guesses. */
 size_t gen_plan(struct gen_engine *g);
 /* Add full pages of a running text to the tree of prefixes. */
 void gen_keep_pages(struct gen_engine *g, struct gen_text *t);
@@ -90,8 +91,9 @@ void gen_keep_pages(struct gen_engine *g, struct gen_text *t);
 void gen_drop(struct gen_engine *g, struct gen_text *t);
 
 /* Choose the token after the first `next` new tokens of a text by logits z [V],
- * among the ids below `most`.  A draft and the model call it for the same
- * `next` with the same random number.  UINT32_MAX: a logit is not finite. */
+ * among the ids below `most`.  For the same `next`, logits of the draft and of
+ * the model are sampled by the same random number.  UINT32_MAX: a logit is not
+ * finite. */
 uint32_t gen_next(const struct gen_text *t, size_t next, const float *z,
     size_t V, size_t most, struct sample_room *room);
 /* Choose the next token of each text that has a row of logits. */

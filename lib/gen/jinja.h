@@ -11,9 +11,9 @@
  * and line: a statement, filter or test by jinja_parse, a method or function
  * when it is reached.
  *
- * Where it differs from Python: a list or object cannot be printed, only by
- * tojson; upper, lower and capitalize take ASCII letters only; whole numbers
- * have 64 bits.
+ * Where it differs from Python: a list or object is printed only by tojson;
+ * upper, lower and capitalize take ASCII letters only; whole numbers have 64
+ * bits.
  */
 #ifndef GEN_JINJA_H
 #define GEN_JINJA_H
@@ -50,7 +50,7 @@ int jinja_marks(const struct jinja *t);
  * overwritten; the caller releases it, also after an error.  Several threads
  * may render a template at the same time.
  * 0; -1 and *e (EX_INPUT): "line N: why".  If the template itself refuses the
- * variables, by raise_exception, the text is its own.
+ * variables, by raise_exception, `why` is its text.
  */
 int jinja_render(const struct jinja *t, const json_t *variables,
     const struct tm *now, struct jinja_out *out, struct err *e);

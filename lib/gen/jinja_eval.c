@@ -138,8 +138,8 @@ clamped(int64_t i, int64_t n, int64_t lo, int64_t hi)
     return i < lo ? lo : i > hi ? hi : i;
 }
 
-/* Copy elements from, from + step, ... before `to`.  A text's are its
- * characters. */
+/* Copy elements from, from + step, ... before `to`.  The elements of a text are
+ * its characters. */
 static int
 copy_slice(struct jrun *r, const struct jval *v, int64_t from, int64_t to,
     int64_t step, struct jval *out)

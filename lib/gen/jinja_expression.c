@@ -218,7 +218,7 @@ parse_arguments(struct jparse *p, struct jnode **last)
     return 0;
 }
 
-/* Parse what stands in the brackets after a: an index or a slice. */
+/* Parse what stands in the brackets after node a: an index or a slice. */
 static struct jnode *
 parse_subscript(struct jparse *p, struct jnode *a)
 {

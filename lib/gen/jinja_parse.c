@@ -346,7 +346,7 @@ parse_piece(struct jparse *p, const char *const *ends, int *end)
 }
 
 /* Parse a list of statements up to a tag of `ends`, or to the template's end
- * if that is NULL.  Returns the index of the name in `ends`, else 0; -1. */
+ * if `ends` is NULL.  Returns the index of the name in `ends`, else 0; -1. */
 static int
 parse_body(struct jparse *p, const char *const *ends, struct jnode **out)
 {
@@ -377,7 +377,7 @@ parse_body(struct jparse *p, const char *const *ends, struct jnode **out)
 }
 
 /* Copy the text with \n for \r\n and \r, without a last line end, as jinja2
- * reads it.  NULL: no UTF-8. */
+ * reads it.  NULL: the text is not UTF-8, or has a NUL. */
 static char *
 copy_source(const char *text, size_t n, size_t *m)
 {

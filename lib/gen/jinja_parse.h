@@ -12,8 +12,8 @@ struct jparse {
     const struct jtoken *tok; /* the next token */
     int depth;
     int loops;    /* loops around the next token */
-    int buffered; /* macros and blocks around it that print to a buffer of their
-                   * own */
+    int buffered; /* macros and blocks around the next token that print to a
+                   * buffer of their own */
     struct err *e;
 };
 

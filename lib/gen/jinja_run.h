@@ -30,8 +30,8 @@ struct jrun {
     size_t scope; /* index of the innermost scope's first variable */
     size_t outer; /* a macro sees the variables [0,outer) and [inner,nvar) */
     size_t inner;
-    size_t top; /* number of the template's variables when a scope was
-                 * entered */
+    size_t top; /* number of the template's variables when the outermost scope
+                 * was entered */
     int depth, line;
     size_t work;
     const struct tm *now;

@@ -97,7 +97,7 @@ double jval_real(const struct jval *v);
  * becomes SIZE_MAX / 2 if they nest deeper than JVAL_DEPTH. */
 #define JVAL_DEPTH 200
 int jval_equal(const struct jval *a, const struct jval *b, size_t *work);
-/* Compare numbers or texts: < 0, 0, > 0; -2: they have no order (NaN). */
+/* Compare numbers or texts: -1, 0 or 1; -2: they have no order (NaN). */
 int jval_order(const struct jval *a, const struct jval *b);
 
 /* Member of a dict or namespace; NULL: there is none. */

@@ -176,8 +176,8 @@ tokens_to_feed(struct gen_engine *g, size_t i, size_t *slice)
     return left;
 }
 
-/* How many tokens may the draft guess for a text, whose next step gives it one
- * token without guesses? */
+/* How many tokens may the draft guess for a text that would get one token in
+ * this step without guesses? */
 static size_t
 tokens_to_guess(const struct gen_engine *g, const struct gen_text *t)
 {

@@ -77,7 +77,7 @@ msg_sink_memory(const struct msg_sink *s, size_t n)
 }
 
 /* Return r, the result of a write.  If the reader has left or a message has
- * broken off half-way, nothing more is sent. */
+ * broken off half-way, set s->left: nothing more is sent. */
 static int
 record_sent(struct msg_sink *s, int r, const struct err *e)
 {

@@ -101,7 +101,7 @@ reserve_batch(struct batch *b, const struct parts *p)
         b->ids = xreallocarray(b->ids, bt, sizeof *b->ids);
         b->first = xreallocarray(b->first, bt, sizeof *b->first);
         b->scored = xrealloc(b->scored, bt);
-        /* B <= bt: cap_bt serves for it too. */
+        /* B <= bt: cap_bt serves for row_scored too. */
         b->row_scored = xreallocarray(b->row_scored, bt, sizeof *b->row_scored);
         b->cap_bt = bt;
     }

@@ -72,8 +72,8 @@ check_top_ids(const struct st_tensor *ids, const struct st_tensor *kind,
 }
 
 /* Check that each token's log-probabilities are at most 0 and do not rise;
- * entries that the kind leaves out are +0.  Their bits are compared: those of
- * negative half-precision numbers rise as the numbers fall. */
+ * entries that the kind leaves out are +0.  Bits are compared: as negative
+ * half-precision numbers fall, their bits rise. */
 static int
 check_half(const struct st_tensor *t, const struct st_tensor *kind,
     struct err *e)

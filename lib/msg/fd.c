@@ -214,7 +214,7 @@ fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e)
 int
 fd_out_drain(struct fd_out *f, struct err *e)
 {
-    struct pollfd p = { .fd = f->fd }; /* errors alone */
+    struct pollfd p = { .fd = f->fd }; /* poll for errors alone */
     int left, before = 0, why = 0;
     double since = clock_now();
     socklen_t n = sizeof why;

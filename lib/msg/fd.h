@@ -41,7 +41,7 @@ void fd_out_begin(struct fd_out *f, const char *name, int fd);
  */
 int fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e);
 /* Of a tcp socket: wait until the reader's machine has acknowledged all that
- * was written.  Returns as fd_out_write does; the kernel gives a machine up
+ * was written.  Returns as fd_out_write does; the kernel gives up a machine
  * that does not answer for a quarter of an hour (net.ipv4.tcp_retries2). */
 int fd_out_drain(struct fd_out *f, struct err *e);
 

@@ -34,7 +34,7 @@ http_open(struct http_server *s, const char *option, const char *url,
     s->path = xstrdup(end);
     while (s->path[0] != '\0' && s->path[strlen(s->path) - 1] == '/')
         s->path[strlen(s->path) - 1] = '\0';
-    /* [::1]:8000 */
+    /* the host may be [::1]:8000 */
     name = xstrdup(s->host[0] == '[' ? s->host + 1 : s->host);
     colon = strrchr(s->host[0] == '[' ? strchr(name, ']') : name, ':');
     if (colon != NULL) {
@@ -58,7 +58,7 @@ http_close(struct http_server *s)
     free(s->path);
 }
 
-/* Let waits on the socket end after a time. */
+/* Let waits on the socket end after `seconds`; 0: never. */
 static void
 limit_waits(int fd, double seconds)
 {

@@ -4,9 +4,9 @@
  * read_checked() reads the next message into a slot and checks it.  From a pipe
  * or a directory a thread calls it, into two slots, so that the next message is
  * on its way while the caller works on this one; from a plain file the caller
- * does. Messages in shared memory are used where they are, except for headers
- * and integer tensors, which are copied; the memory is released when the caller
- * asks for the next.
+ * calls it.  Messages in shared memory are used where they are, except for
+ * headers and integer tensors, which are copied; the memory is released when
+ * the caller asks for the next message.
  *
  * The buffer grows with what has arrived, never to what a header claims: it
  * doubles as the data come.

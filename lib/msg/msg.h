@@ -9,11 +9,11 @@
  * came before it.
  *
  * Resumed streams: the `stream` message (seq 0) of a resumed stream has
- * next_seq, chain and next_tokens in its metadata: the first message after the
- * preamble has that seq, and that chain is the H before it.  A filter that puts
- * a `teacher` message into the preamble numbers its batches one higher
- * (msg_out_resume after msg_copy), and starts from `chain_down` where that is
- * given (the chain of the consumer that is being continued).
+ * next_seq, chain and next_tokens in its metadata: next_seq is the seq of the
+ * first message after the preamble, and chain the H before that message.  A
+ * filter that puts a `teacher` message into the preamble numbers its batches
+ * one higher (msg_out_resume after msg_copy), and starts from `chain_down`
+ * where it is given (the chain of the consumer that is being continued).
  *
  * In memory the data part of a message begins at a multiple of 64 bytes.  A
  * tensor inside it begins where the one before it ended: at any address, so
@@ -102,7 +102,7 @@ struct msg_out;
 struct msg_out *msg_out_open(const char *addr, struct err *e);
 /* Send all messages to one more destination; call before the first message.
  * There may be MSG_OUTS destinations in all.  The slowest reader sets the pace.
- * A reader that leaves is left out, and the run ends when all have left. */
+ * A reader that leaves gets no more, and the run ends when all have left. */
 #define MSG_OUTS 16
 int msg_out_tee(struct msg_out *w, const char *addr, struct err *e);
 /* msg_begin begins a message and sets its kind, seq and chain; add metadata and
@@ -114,16 +114,17 @@ int msg_send(struct msg_out *w, struct err *e);
  * Send a message whose last tensors, added with data NULL, are computed one
  * after another, so that they are never all in memory.  msg_send_begin sends
  * everything before them.  Then for each of them in turn: write its bytes to
- * the address that msg_room returns (in memory shared with the reader, if that
- * is a multiple of `align`), and call msg_send_next; the last call ends the
- * message.  Returns as msg_send.  No other message may be sent in between.
+ * the address that msg_room returns (in memory shared with the reader, if the
+ * address there is a multiple of `align`), and call msg_send_next; the last
+ * call ends the message.  Returns as msg_send.  No other message may be sent in
+ * between.
  */
 int msg_send_begin(struct msg_out *w, struct err *e);
 void *msg_room(struct msg_out *w, size_t align);
 int msg_send_next(struct msg_out *w, struct err *e);
-/* Instead of msg_room and msg_send_next: send the next n bytes of those
- * tensors.  Parts may have any size; the part that completes the tensors ends
- * the message. */
+/* Instead of msg_room and msg_send_next: send the next n bytes of the tensors
+ * that were added with data NULL.  Parts may have any size; the part that
+ * completes the tensors ends the message. */
 int msg_send_part(struct msg_out *w, const void *p, size_t n, struct err *e);
 /* Bytes of memory that w takes if the message begun is sent in parts of at most
  * `part` bytes. */

@@ -57,7 +57,7 @@ struct ring_head {
     uint64_t size;             /* bytes of the segment */
     char boot[40];             /* the system's boot id */
     _Atomic uint32_t ready;    /* the fields above are set */
-    _Atomic uint32_t attached; /* a reader has it, and its name is removed */
+    _Atomic uint32_t attached; /* a reader has attached and removed the name */
     struct end end[2];
 };
 

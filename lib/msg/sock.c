@@ -369,7 +369,7 @@ try_connect(int *fd, const struct places *p, const struct addr *a,
         close(*fd);
         return k;
     }
-    /* nobody listens there yet, or is ready */
+    /* nobody listens there yet, or the listener is not ready */
     if (errno == ECONNREFUSED || errno == ENOENT || errno == ETIMEDOUT ||
         errno == EAGAIN || errno == EINTR || errno == ECONNRESET ||
         errno == EADDRNOTAVAIL)
@@ -509,8 +509,8 @@ drop_guest(struct guests *g, size_t i)
     memmove(g->v + i, g->v + i + 1, (--g->n - i) * sizeof *g->v);
 }
 
-/* Accept the connections that wait at socket s; if there are too many, the
- * oldest is dropped. */
+/* Accept a connection if one waits at socket s; if there are too many guests,
+ * drop the oldest. */
 static void
 let_in(struct guests *g, int s, const struct addr *a, enum sock_role role,
     const char *whom)

@@ -1,6 +1,6 @@
 /*
  * The transport (backend.h) tcp:HOST:PORT.  Each message is a frame with a
- * checksum of its own, which the reader checks, because tcp's is weak.
+ * checksum of its own, which the reader checks, because tcp's checksum is weak.
  *
  * A frame is a head of 24 bytes, little-endian, then the message:
  *   4 bytes "rtf1"

@@ -129,8 +129,8 @@ check_frame(struct check *c, size_t shard, size_t i,
     return 0;
 }
 
-/* Check that the seek table has these frames, and add it, as the end of the
- * file, to the file's hash. */
+/* Check that the stored seek table has the entries *seek, and add it, the end
+ * of the file, to the file's hash. */
 static int
 check_table(struct check *c, const struct shard_index *x,
     const struct buf *seek, struct err *e)
@@ -275,7 +275,7 @@ set_check(const char *dir, int partial, void (*tick)(void *ctx, uint64_t done),
     c.m = set_manifest(c.s);
     /* The array has room for any source number (msg_rules checks that it is <
      * 65536): the manifest may have another number of sources than the stream.
-     * Counts are compared only if it has the same. */
+     * Counts are compared only if these numbers are equal. */
     c.source = xcalloc(65536, sizeof *c.source);
     c.hash = XXH3_createState();
     if (!c.hash)

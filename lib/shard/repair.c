@@ -190,8 +190,8 @@ decode_frame(struct repair *r, const unsigned char *p, size_t n, size_t dsize)
     return NULL;
 }
 
-/* Save frame i of a shard.  If the frame is lost, x tells what it held: the
- * shard's index if that is good, else NULL. */
+/* Save frame i of a shard.  x: the shard's index, which tells what a lost frame
+ * held; NULL: the index is damaged. */
 static int
 save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
     const struct frame_span *s, const struct shard_index *x, struct err *e)

@@ -53,7 +53,7 @@ const struct msg *set_teacher(struct shard_set *s, struct err *e);
 const struct shard_index *set_index(struct shard_set *s, size_t i,
     struct err *e);
 /* set_index without the documents: they are not checked, and `doc` must not be
- * read.  Of an index of 64 KiB or more, they are not read from disk either. */
+ * read.  The documents of an index of 64 KiB or more are not read from disk. */
 const struct shard_index *set_frames(struct shard_set *s, size_t i,
     struct err *e);
 /* Open a shard's file, and check its size and seek table against the index.  0,

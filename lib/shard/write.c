@@ -708,7 +708,7 @@ drop_last(struct shard_writer *w, const struct shard_index *x,
 }
 
 /* Go through the messages of the last file of s.
- * store 0: count their documents by source in its[].
+ * store 0: count their documents and tokens by source in its[].
  * store 1: put them again, except `end`, which tells *r where the stream
  * continues. */
 static int

@@ -8,8 +8,9 @@
  * The stream's first message decides what happens:
  *   with next_seq     the stream continues an `open` directory, whose last
  *                     committed message must have the number next_seq - 1 and
- *                     that chain; the preamble is compared with the stored one
- *                     and not stored again
+ *                     the chain that the stream's first message gives; the
+ *                     preamble is compared with the stored one and not stored
+ *                     again
  *   without next_seq  the directory must be new or have nothing committed; or
  *                     force is set, which removes its shards
  *

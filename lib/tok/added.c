@@ -1,8 +1,8 @@
-/* Added tokens, which are found before anything else looks at the text: tokens
- * that are not `normalized` first, then, between their matches, tokens that
- * are. Where several match, the leftmost is taken, and of several leftmost ones
- * the longest.  This follows added_vocabulary.rs of the tokenizers library step
- * by step.  The search goes on at the end of the match itself, also if the
+/* Added tokens, which are found before anything else looks at the text: first
+ * tokens without the flag `normalized`, then, between their matches, tokens
+ * with it.  Where several match, the leftmost is taken, and of several leftmost
+ * ones the longest.  This follows added_vocabulary.rs of the tokenizers library
+ * step by step.  The search goes on at the end of the match itself, also if the
  * token strips white space behind it.  A token that is `single_word` does not
  * match next to a letter, digit or underscore.  A token that strips white space
  * before it stops at the previous token. */

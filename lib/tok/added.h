@@ -31,8 +31,8 @@ struct added_set {
 int added_compare(const void *a, const void *b);
 /* Sort and index a set whose a[n] has been filled, with no two equal s. */
 void added_index(struct added_set *set);
-/* Encode a text: find added tokens, and encode what lies between them as
- * norm_run and pre_gap do. */
+/* Encode a text: find added tokens, and encode the text between them by
+ * norm_run and pre_gap, or by sp_text. */
 void added_encode(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int flags, struct tok_ids *out);
 

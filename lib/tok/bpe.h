@@ -15,7 +15,7 @@ vocab_id_of(const struct tokenizer *t, const void *p, size_t n)
     return vocab_find(t, p, n, vocab_hash(p, n));
 }
 
-/* Encode normalized text without added tokens. */
+/* Encode normalized text between added tokens. */
 void bpe_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, struct tok_ids *out);
 

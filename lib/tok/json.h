@@ -6,8 +6,8 @@
 #include "tok/tokenizer.h"
 
 /* A tokenizer.json as a tree, and the tokenizer_config.json beside it.
- * Vocabulary and merges may have been left as text (part); then the tree has
- * empty ones. */
+ * Vocabulary and merges may have been left as text, in `part`; then these
+ * members of the tree are empty. */
 enum { PART_VOCAB, PART_MERGES, PARTS };
 struct tok_source {
     const json_t *j;

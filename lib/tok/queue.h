@@ -64,8 +64,8 @@ line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
     return l->v + LINE_PAIRS * (h >> l->tag_bits);
 }
 
-/* Look up pair i in the table of all merges, since its bucket is full and does
- * not have it.  Returns its key and sets to[i]. */
+/* Look up pair i, which its full bucket does not have, in the table of all
+ * merges.  Sets to[i] and returns the pair's key. */
 uint32_t queue_other(const struct tokenizer *t, struct merge_job *j,
     uint32_t i);
 

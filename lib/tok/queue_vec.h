@@ -3,7 +3,7 @@
  * queue_avx512.c, which define two functions:
  * smallest: the least of 8*n keys.
  * line_find: looks for a pair in a line of the table.  Returns the rank and id
- * of its merge, or UINT64_MAX if it is not there.
+ * of the pair's merge, or UINT64_MAX: the pair is not there.
  */
 
 #define ACTIVE 12 /* pieces that are merged side by side */
@@ -65,10 +65,10 @@ turn(const struct tokenizer *t, struct merge_job *j)
     before = alive & ~(UINT32_MAX << i);
     j->alive = alive;
     j->id[i] = id = j->to[i];
-    /* Set the keys of the two new pairs.  If symbol i is the first, i and k are
-     * 0, as symbol 0 is never merged into another; then the other pair sets the
-     * same key.  If symbol i is the last, the other pair's k is i, and key[i]
-     * rightly stays TOK_NONE. */
+    /* Let the next turn look up the two new pairs: symbol i with the symbol k
+     * before and with the symbol k after.  If no symbol is before, k and i are
+     * 0, as symbol 0 is never merged into another, and the second pair sets
+     * key[0].  If none is after, key[i] rightly stays TOK_NONE. */
     k = 31 - (uint32_t)__builtin_clz(before | 1);
     j->key[k] = TOK_NONE;
     j->at[0] = k;

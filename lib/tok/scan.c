@@ -24,7 +24,7 @@ gather_sets(uint64_t x)
     return (x >> 7) * UINT64_C(0x0102040810204080) >> 56;
 }
 
-/* Is this a letter of two bytes? */
+/* Does a letter of two bytes begin at p? */
 static inline int
 letter_of_two(const unsigned char *p)
 {
@@ -366,8 +366,8 @@ tekken_end(const struct scan *s, size_t i)
     return q > i ? q : r;
 }
 
-/* Length of the piece at i, a word whose letters begin at j; o200k: a
- * contraction after it belongs to it.  0: it may go on after the stretch. */
+/* Length of the piece at i, a word whose letters begin at j; o200k: with the
+ * contraction after the word.  0: the piece may go on after the stretch. */
 static inline size_t
 tekken_word(const struct scan *s, size_t i, size_t j, const unsigned char *end,
     int o200k)

@@ -2,11 +2,11 @@
  * Where pieces of the GPT-2 pattern begin, for 64 bytes at a time.
  *
  * A run of letters, numbers or others begins a piece, or the space before it
- * does.  The first character of white space begins a piece; so does the last,
- * if other text follows, and it may be the space just mentioned.  Contractions
- * are handled afterwards, one by one: one counts if its apostrophe begins a
- * piece.  With SPLIT_GPT2_DIGITS each digit is a piece, and so is all white
- * space before a digit.
+ * does.  The first character of a run of white space begins a piece; if other
+ * text follows, so does the last, which may be the space before that text.
+ * Contractions are handled afterwards, one by one: a contraction counts if its
+ * apostrophe begins a piece.  With SPLIT_GPT2_DIGITS each digit is a piece, and
+ * so is all white space before a digit.
  */
 #include "tok/scan.h"
 

@@ -4,7 +4,8 @@
  * If no token that a merge gives contains the character x followed by U+2581,
  * no merge crosses a border between the two: each side gives the ids that it
  * gives alone.  Characters x that a token has before U+2581 are marked NO_CUT;
- * after others text is cut into words, most of which are in the cache.
+ * between any other character and U+2581 text is cut into words, most of which
+ * are in the cache.
  */
 #include "tok/sp.h"
 #include "tok/bpe.h"
@@ -323,8 +324,8 @@ add_character(struct tokenizer *t, uint32_t id)
     *character(t->sp, c) = id;
 }
 
-/* Mark the characters before a MARK in the text of id, the result of a
- * merge. */
+/* Set NO_CUT for the characters that stand before a MARK in the text of id, the
+ * result of a merge. */
 static void
 add_borders(struct tokenizer *t, uint32_t id)
 {
@@ -368,7 +369,8 @@ unknown_is_free(const struct tokenizer *t)
     return inert && all;
 }
 
-/* Do normalizer and pre-tokenizer only what sp_text does, too? */
+/* Can sp_text do all that normalizer and pre-tokenizer do?  Sets sp->lead and
+ * sp->lead_once. */
 static int
 only_marks(const struct tokenizer *t)
 {

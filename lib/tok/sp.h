@@ -4,7 +4,7 @@
 
 #include "tok/tokenizer.h"
 
-/* Encode normalized text without added tokens; lead: put a U+2581 before it. */
+/* Encode normalized text between added tokens; lead: put a U+2581 before it. */
 void sp_gap(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int lead, struct tok_ids *out);
 /* Does both norm_run and pre_gap, for tokenizers with t->sp->spaces. */

@@ -7,7 +7,7 @@
 
 /* Set BOS, EOS and PAD, where they are not set.  Call in this order:
  * special_config: from the post-processor and `config`, a parsed
- * tokenizer_config.json or NULL.  -1 and *e: it names no token.
+ * tokenizer_config.json or NULL.  -1 and *e: config names an unknown token.
  * special_ids: from the ids in j, the parsed `file` or NULL; also collects the
  * ids that end a text.  -1 and *e: an EOS is no id of the tokenizer.
  * special_names: set EOS to a special token with a usual name. */

@@ -16,7 +16,8 @@
 #include "tok/split.h"
 #include "text/unicode.h"
 
-/* End of the run of characters with (class & mask) == want. */
+/* End of the run of characters whose class has a bit of mask (want 1) or has
+ * none (want 0). */
 static inline const unsigned char *
 run_of(const unsigned char *p, const unsigned char *end, unsigned mask,
     unsigned want)
@@ -212,7 +213,7 @@ split_tekken_word(const unsigned char *p, const unsigned char *end)
     return (size_t)((both ? both : q) - p);
 }
 
-/* n plus the length of a contraction after p[n]. */
+/* n plus the length of the contraction at p + n, if there is one. */
 static inline size_t
 contracted(const unsigned char *p, const unsigned char *end, size_t n)
 {
@@ -236,7 +237,7 @@ piece_tekken(const unsigned char *p, const unsigned char *end, int o200k)
         return o200k ? contracted(p, end, n) : n;
     }
     if (*p != '\r' && *p != '\n' && (n = split_tekken_word(p + k, end)) > 0) {
-        /* The mark alone matches W+, which comes before a match of U+. */
+        /* The mark at p alone matches U*W+, which is tried before U+W*. */
         if ((c & U_M) && is_upper(p + k, n))
             return k;
         return o200k ? contracted(p, end, k + n) : k + n;

@@ -8,8 +8,8 @@
  *   | ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
  *
  * each cutting the pieces that the pattern before it has made.  So the third
- * sees only a run of Chinese and Japanese characters, or of others up to a
- * number: here, a segment.  A run of characters that nothing matches (controls,
+ * sees only a segment: a run of Chinese and Japanese characters, or of others
+ * up to a number.  A run of characters that nothing matches (controls,
  * unassigned ones) is a piece.
  */
 #include "tok/split.h"
@@ -100,8 +100,8 @@ end_of_punct(const struct segment *s, const unsigned char *p)
 }
 
 /* End of a run of characters that no pattern matches.  A character right before
- * letters is not part of the run, but of the letters' match; if it is the
- * first, the end of that match. */
+ * letters is not part of the run, but of the letters' match; if the character
+ * at p is such a one, returns the end of that match. */
 static const unsigned char *
 end_of_odd(const struct segment *s, const unsigned char *p)
 {

@@ -122,7 +122,7 @@ struct tokenizer {
     int64_t before, after;       /* ids that the post-processor adds, or -1 */
     int64_t bos, eos, pad;       /* ids, or -1; see tok_bos */
     struct tok_ids ends;         /* all ids that end a text, see tok_is_end */
-    int64_t own_bos;             /* bos without a model's files, see
+    int64_t own_bos;             /* BOS of the tokenizer's own files, see
                                   * tok_prefix */
     char hash[33];
     const char *warning; /* see tok_warning */

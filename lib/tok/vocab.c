@@ -22,7 +22,7 @@ vocab_letter(unsigned b)
 }
 
 /* Append to the pool the bytes that the letters s[n] stand for, and return 1;
- * if a letter stands for none, append s itself and return 0. */
+ * if a letter stands for no byte, append s itself and return 0. */
 static int
 put_pool_bytes(struct buf *pool, const char *s, size_t n, const int16_t *letter)
 {
@@ -374,7 +374,7 @@ hash_added(XXH3_state_t *x, const struct added_set *set)
     }
 }
 
-/* Hash the steps that byte-level tokenizers without a normalizer lack. */
+/* Hash the steps that most byte-level tokenizers lack. */
 static void
 hash_steps(XXH3_state_t *x, const struct tokenizer *t)
 {
@@ -425,7 +425,7 @@ tok_hash_all(struct tokenizer *t, const uint64_t *pairs)
             continue;
         hash_number(x, pairs[i]);
         hash_number(x, m.id);
-        if (m.rank < i) { /* merge m has the same rank as merge m.rank */
+        if (m.rank < i) { /* merge i is tied with merge m.rank */
             hash_token_text(x, "tie", 3);
             hash_number(x, m.rank);
         }

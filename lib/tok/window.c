@@ -101,8 +101,8 @@ fill_windows(const struct tokenizer *t, struct window *w, struct symbols *x,
     }
 }
 
-/* Undo the last windows, so that a larger one replaces them; -1 if they are
- * no longer kept. */
+/* Undo the last windows, so that a larger window replaces them; -1: they are no
+ * longer kept, or that window would be larger than LARGEST. */
 static int
 go_back(struct window *w, struct window_step *c, size_t windows)
 {
@@ -317,7 +317,7 @@ merge_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     }
 }
 
-/* Do follow; when no windows are left, merge more side by side. */
+/* Call follow; when no windows are left, merge more side by side. */
 static int
 go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     struct window *w, struct window_step *c, struct tok_ids *out)
