@@ -15,7 +15,7 @@ void base_write_begin(struct eval *e, const uint32_t *ids, size_t n);
 /* Append a row for each prediction of p: the logits of the base or, without
  * one, of the only model. */
 void base_write_rows(struct eval *e, const struct pack *p);
-/* Give the file its name. */
+/* Give the file e->kld.out its name. */
 void base_write_end(struct eval *e);
 void base_score_close(struct eval *e);
 

@@ -22,9 +22,9 @@ paired_value(const struct eval *e, size_t unit, enum quantity q, size_t a,
         (b != NONE ? unit_value(f, unit, q, b) : 0.0);
 }
 
-/* Sum of a quantity over sum of sizes, by a ratio estimator (Cochran, Sampling
- * Techniques, section 6.3): r = sum x_d / sum n_d over D documents, with
- * variance D / (D - 1) sum (x_d - r n_d)^2 / (sum n_d)^2. */
+/* Sum of a quantity divided by the sum of sizes, by a ratio estimator (Cochran,
+ * Sampling Techniques, section 6.3): r = sum x_d / sum n_d over D documents,
+ * with variance D / (D - 1) sum (x_d - r n_d)^2 / (sum n_d)^2. */
 static struct estimate
 ratio_estimate(const struct eval *e, size_t source, enum quantity q, size_t a,
     const struct eval *f, size_t b, double (*size)(const struct unit *))

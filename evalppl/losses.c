@@ -46,7 +46,7 @@ losses_begin(const struct eval *e, const char *path)
     return t;
 }
 
-/* Append a text with C's escapes \\n, \\t, \\\\ and \\xNN. */
+/* Append a text with C's escapes \n, \t, \\ and \xNN. */
 static void
 put_escaped(struct buf *b, const char *s, size_t n)
 {

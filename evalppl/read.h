@@ -38,8 +38,8 @@ struct window {
  * figures do not depend on other windows in the row. */
 void reader_window(struct reader *r, const struct window *w);
 
-/* If the input has another tokenizer than j, warn: figures are meaningless.
- * Otherwise make e->vocab, if it has not been made. */
+/* If the input was made with another tokenizer than j's, warn and set
+ * j->foreign. If it was made with j's, make e->vocab unless that is made. */
 void reader_tokenizer(struct eval *e, struct eval_model *j);
 
 /* Score the filled rows and free r's memory; dies if nothing has been scored.

@@ -33,7 +33,7 @@ struct filter_step {
 int filter_named(struct filter_step *step, const char *name, struct err *e);
 /* Replace the malloc'd text *s by the filtered text.  map [nmap]: all `map`
  * lines of the form.  -1 and *e: the filter failed, for example as the text
- * does not contain its argument; *s is unchanged. */
+ * does not contain the filter's argument; *s is unchanged. */
 int filter_apply(const struct filter_step *step, const struct map_word *map,
     size_t nmap, char **s, struct err *e);
 

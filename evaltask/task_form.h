@@ -42,7 +42,7 @@ struct form {
     struct fill *choice, *label; /* each makes one text, or a text for each
                                   * entry of a list */
     size_t nchoice, nlabel;
-    struct named_fill *set; /* `set` lines: fields made of others */
+    struct named_fill *set; /* `set` lines: fields made of other fields */
     size_t nset;
     struct map_word *map;
     size_t nmap;

@@ -10,7 +10,7 @@ struct task_item {
     size_t line;            /* line of the file, from 1 */
     size_t group;           /* index in task.group */
     char **context;         /* [n]; equal contexts share memory */
-    char **next;            /* [n] continuations, each after the delimiter */
+    char **next;            /* [n] delimiter and continuation */
     size_t n;               /* requests: one for each choice; 1 for a cloze */
     size_t right;           /* index of the right request */
     double *chars, *length; /* [n] length of a choice in characters, in bytes */

@@ -46,7 +46,7 @@ struct bundle {
     uint32_t *goal; /* [cap] targets */
     uint32_t *top;  /* [cap] */
     double fed;     /* tokens computed */
-    double of;      /* tokens without shared stems */
+    double of;      /* tokens if no stem were shared */
 };
 
 static void

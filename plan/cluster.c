@@ -88,9 +88,9 @@ put_job(struct buf *b, const struct job *j, const struct cluster_args *a)
     return figure_of(&f, "full");
 }
 
-/* Say whether the prediction fits into memory, and return the exit status.  It
- * is 0 up to 1.5 of the memory, as plan predicts up to 1.29 of it for published
- * runs that did fit. */
+/* Say whether the prediction fits into memory, and return the exit status: 0 up
+ * to 1.5 times the memory, as plan predicts up to 1.29 times the memory for
+ * published runs that did fit. */
 static int
 tell_full(double full, const struct job *j)
 {

@@ -63,9 +63,10 @@ void common_check(const struct common *in, int ranks);
  */
 void common_job(struct job *j, const struct common *in, struct range *range,
     char **operand, size_t n);
-/* Print a note of the models, the machine, and the layout's keys that have one
- * value and not their default.  Rows and tokens are always named; the note
- * says if they are defaults. */
+/* Print a note of models, machine and keys: batch, length, nodes, keys that an
+ * operand gives, and keys of the layout that are not at their default.  Keys
+ * with several values are left out.  The note says if batch and length are
+ * defaults. */
 void common_tell(const struct job *j, const struct common *in,
     const struct range *range, size_t n);
 /* Read the shapes of the models into *j, and scale by --anchor.  Dies on

@@ -18,7 +18,7 @@ enum {
     SHAPE_MLP_BIAS = 32,       /* biases of the MLP, experts and router */
     SHAPE_HEAD_BIAS = 64,      /* bias of the head */
     SHAPE_POSITIONS = 128,     /* a learned embedding of positions */
-    SHAPE_PAD_2 = 256,         /* two more rows in that embedding */
+    SHAPE_PAD_2 = 256,         /* two more rows of positions */
     SHAPE_EMBED_NORM = 512,    /* a norm after the embedding of tokens */
     SHAPE_QK_HEAD = 1024,      /* norms of queries and keys over each head */
     SHAPE_QK_ALL = 2048,       /* norms of queries and keys over all heads */

@@ -8,8 +8,7 @@
 #include <stddef.h>
 
 /* A figure; its strings are constants.  how: its formula.  unit: "" for a
- * count, else bytes, FLOP, s, tokens/s, share (of 1), TFLOP/s, days, MWh or
- * price. */
+ * count, else a word such as bytes, FLOP, s, share (of 1) or price. */
 struct figure {
     const char *name, *unit, *how;
     double v;

@@ -11,8 +11,8 @@
  * number of reasons why this run may lie outside.  *f must have the figures
  * "step" and "memory". */
 void add_interval(struct figures *f, const struct job *j);
-/* Append these reasons, separated by commas; nothing if there are none.
- * Returns their number. */
+/* Append the reasons that "extrapolates" counts, separated by commas.  Returns
+ * their number. */
 size_t interval_reasons(struct buf *b, const struct job *j);
 
 #endif

@@ -42,7 +42,7 @@ struct machine {
     double link_gbs, link_us; /* bandwidth of a device to others of its
                                      * node, GB/s in one direction; latency,
                                      * microseconds */
-    double net_gbs, net_us;   /* the same to other nodes */
+    double net_gbs, net_us;   /* bandwidth and latency to other nodes */
     double net_call_us;       /* latency of a collective between nodes,
                                      * microseconds */
     double matrix_eff;        /* share of peak that large products
@@ -59,7 +59,7 @@ struct machine {
     double time_low, time_high;           /* measured / predicted step: 8 of 10
                                            * published runs lie between; 0: no
                                            * run is known */
-    double memory_low, memory_high;       /* the same for memory */
+    double memory_low, memory_high;       /* measured / predicted memory */
     double device_watts, node_watts;      /* power of a device; of a node
                                            * without its devices */
 };
@@ -68,7 +68,7 @@ struct job {
     struct shape student, teacher; /* teacher.L = 0: none */
     struct machine m;
     double nodes, tensor, pipeline, virtual, expert, context;
-    double edges;     /* blocks that first and last stage have fewer, each */
+    double edges;     /* blocks fewer in the first stage and in the last one */
     double schedule;  /* enum schedule */
     double imbalance; /* tokens of the fullest expert rank / their mean */
     double shard;     /* stage of ZeRO, 0..3 */

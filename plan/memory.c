@@ -85,8 +85,8 @@ block_keeps(const struct job *j)
     return bytes;
 }
 
-/* Bytes that n numbers of `each` bytes take on one rank.  From its stage
- * `from` on, ZeRO divides them among `ranks`. */
+/* Bytes that n numbers of `each` bytes take on one rank.  ZeRO divides them
+ * among `ranks` from its stage `from` on. */
 static double
 zero_bytes(double n, double each, int from, const struct job *j, double ranks)
 {

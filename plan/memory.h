@@ -20,8 +20,8 @@ struct slice {
     double table;   /* parameters of embedding and head */
 };
 struct slice slice_of(const struct job *j, size_t rank);
-/* Bytes on a rank of `each` bytes for each parameter of *p.  From its stage
- * `from` on, ZeRO divides them among ranks. */
+/* Bytes that a rank holds at `each` bytes for each parameter of *p.  ZeRO
+ * divides them among ranks from its stage `from` on. */
 double rank_bytes(const struct job *j, const struct slice *p, double each,
     int from);
 /* Tokens of a pass on one rank. */

@@ -36,7 +36,7 @@ struct search {
 };
 
 /* Is a layout known that takes the same time and memory?  Such layouts differ
- * only in keys that do nothing there. */
+ * only in keys without effect. */
 static int
 layout_known(const struct search *s, double step, double memory)
 {

@@ -42,8 +42,8 @@ struct sizes {
     double q_rank, kv_rank, nope, rope, value;
 };
 
-/* Check that every key of j is known, as an alias of `want` or by
- * families.h. */
+/* Check that every key of j is one of names [n], each a list of aliases, or is
+ * known to families.h. */
 static int
 check_shape_keys(const json_t *j, const char *const *names, size_t n,
     struct err *e)

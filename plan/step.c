@@ -281,10 +281,10 @@ context_time(const struct job *j)
 }
 
 /* Number of copies of a token that leave its node, with experts on `nodes`
- * nodes.  Each rank that has one of its experts gets a copy: on average e (1 -
- * (1 - 1/e)^active) of e ranks.  If its experts are limited to some groups, a
- * node gets only one copy, and passes it on to its ranks (arXiv:2412.19437,
- * section 3.2.2). */
+ * nodes.  Each rank that has one of the token's experts gets a copy: on average
+ * e (1 - (1 - 1/e)^active) of e ranks.  If a token's experts are limited to
+ * some groups, a node gets only one copy, and passes it on to its ranks
+ * (arXiv:2412.19437, section 3.2.2). */
 static double
 copies_outside(const struct job *j, double nodes)
 {

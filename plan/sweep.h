@@ -28,15 +28,15 @@ const struct range *ranges_first(const struct range *range, size_t n);
 /*
  * Append a table with a row for each combination of values of the keys that
  * have several.  A row has these values, then the figures named in `columns`
- * ("a,b"; NULL: the usual ones).  The column "efficiency" is speed.rank over
- * speed.rank of the first row.  A note names each combination that cannot be
- * laid out.  -1 and *e: a name in `columns` is no figure.
+ * ("a,b"; NULL: the usual ones).  The column "efficiency" is speed.rank divided
+ * by that of the first row.  A note names each combination that cannot be laid
+ * out.  -1 and *e: a name in `columns` is no figure.
  */
 int sweep_put(struct buf *b, const struct job *j, const struct range *range,
     size_t n, const char *columns, int format, struct err *e);
 
 /* Change *j by "key=value,...", the argument of an option, and check that the
- * job can be laid out.  -1 and *e, which names the option. */
+ * job can be laid out.  -1 and *e. */
 int job_change(struct job *j, const char *option, const char *change,
     struct err *e);
 

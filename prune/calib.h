@@ -16,9 +16,9 @@ struct calib {
     uint32_t *target;      /* [n] the id to predict */
     size_t ntok;           /* tokens without padding */
     char *tokenizer;       /* hash of the stream's tokenizer; NULL: unknown */
-    /* [R] weight of each prediction of a row, and of each of its tokens.
-     * `weight` has the mean 1 over all predictions, token_weight over all
-     * tokens. */
+    /* [R] weight of each prediction, and of each token, of a row. The mean of
+     * `weight` over all predictions is 1, that of token_weight over all tokens
+     * too. */
     double *weight, *token_weight;
 };
 /* Read up to `rows` rows of batches (0: all), with weight 1.  Dies if the

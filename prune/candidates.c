@@ -130,8 +130,8 @@ is_better(const struct cand *a, const struct cand *b)
     return a->score.sum < b->score.sum;
 }
 
-/* Keep the better half of list [n], indices in c, in its order; of equals the
- * first.  Returns the new length. */
+/* Keep the better half of list [n], indices in c, without changing their order;
+ * of equals keep the first.  Returns the new length. */
 static size_t
 halve_list(const struct cand *c, size_t *list, size_t n)
 {

@@ -104,7 +104,7 @@ prefix_error(const struct at *at, struct err *e)
         : err_prefix(e, "%s: line %zu: %s", at->file, at->line, at->column);
 }
 
-/* Parse p up to `end` as a decimal number; one that is too large gives
+/* Parse p up to `end` as a decimal number; too large a number gives
  * SIZE_MAX. */
 static int
 parse_index(const char *p, const char *end, size_t *r, struct err *e)
@@ -321,8 +321,8 @@ write_list(const size_t *list, size_t n, struct buf *b)
     }
 }
 
-/* Append each block's columns, with `in` between them and `out` after the
- * block. */
+/* Append each block's columns, with `in` between them.  If `out` begins with a
+ * newline, it ends each block; else it only separates blocks. */
 static void
 write_block_lines(const struct choice *c, char in, const char *out,
     struct buf *b)

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 /* Parts of a block to keep.  Indices are in the model to be cut: from 0,
- * ascending.  A list is NULL if all parts are kept.  If no part is kept, n is 0
- * and the list is not NULL. */
+ * ascending.  A list is NULL if all parts are kept.  If no part is kept,
+ * ngroups or nchan is 0 and the list is not NULL. */
 struct choice_block {
     size_t block;           /* index of the block */
     size_t ngroups, *group; /* KV groups: their K and V heads, and the query

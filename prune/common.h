@@ -68,8 +68,8 @@ struct pool *common_pool(int compute, size_t threads);
 void common_new_folder(const char *out);
 /*
  * Return the path of the tokenizer to write beside the model at `out`: `given`,
- * after a check; if that is NULL, the model's own.  NULL, with a note: the
- * model has none.  Dies.
+ * once it is checked; if `given` is NULL, the model's own.  Returns NULL, after
+ * a note, if the model has none.  Dies.
  */
 const char *common_tokenizer(const struct model *m, const char *given,
     const char *out);

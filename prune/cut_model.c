@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Allocate a matrix in a; data is NULL if a only plans its size. */
+/* Allocate a matrix in a; data is NULL if arena_plan made a. */
 static struct weight
 new_matrix(struct arena *a, enum dtype type, size_t rows, size_t cols)
 {

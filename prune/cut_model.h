@@ -10,12 +10,13 @@
 
 /*
  * out = the parts of m that c keeps, in c's order.  Tensors that are not cut
- * are borrowed from m; cut ones are fp32 in *a, which is made here.  c.mlp and
- * c.KV of out are those of its widest block.  A matrix with n:m zeros that
- * loses columns no longer has them in every m columns, and is not listed as
- * sparse. block.source stays as in m, and `origin` lists the groups and
- * channels that c keeps, so that a cut model can be cut again.  Free with
- * model_cut_free before m is closed.
+ * are borrowed from m; cut ones are copies in *a, which is made here: fp32 if
+ * they lost columns or elements or had a mask, else in m's type.  out->c.mlp
+ * and out->c.KV are the largest of any block.  A matrix with n:m zeros that
+ * loses columns no longer keeps the pattern, and is not listed as sparse.
+ * block.source stays as in m, and `origin` lists the groups and channels that c
+ * keeps, so that a cut model can be cut again.  Free with model_cut_free before
+ * m is closed.
  */
 void model_cut(struct model *out, const struct model *m, const struct choice *c,
     struct arena *a);
@@ -25,7 +26,7 @@ size_t *cut_columns(const struct model *m, const struct choice_block *b);
 /*
  * out = m with only the rows id[n] (ascending) of embedding and head.  The
  * configuration gets the new ids: BOS and padding become -1 if id[n] lacks
- * them, and EOS ids that it lacks are removed.  Gathered rows are fp32 in *a,
+ * them, and EOS ids that it lacks are removed.  The kept rows are copies in *a,
  * which is made here; everything else is borrowed from m.
  */
 void model_cut_rows(struct model *out, const struct model *m,

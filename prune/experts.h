@@ -20,7 +20,7 @@ struct expert_sums {
     double *mass; /* [L,E] sum of the router's weights of these tokens */
     double *norm; /* [L,E] sum of weight times norm of the expert's output */
 };
-/* Measure on all tokens of c without padding.  The caller releases *s. */
+/* Measure on all tokens of c except padding.  The caller releases *s. */
 void experts_measure(struct expert_sums *s, const struct model *m,
     const struct calib *c, struct pool *pool);
 void experts_release(struct expert_sums *s);
@@ -32,10 +32,12 @@ double experts_value(const struct expert_sums *s, enum expert_rank by, size_t i,
 void experts_choose(const struct expert_sums *s, enum expert_rank by, size_t n,
     uint32_t *kept);
 
-/* A mixture with n of m's experts in each block.  Borrows the weights of m. */
+/* The mixture m with only the experts kept [L,n] in its blocks.  Borrows the
+ * weights of m. */
 struct expert_cut {
     struct model m;
-    const unsigned char **part; /* addresses of rows in all cut weights */
+    const unsigned char **part; /* [L,4,n] where the rows of each kept expert
+                                 * begin in each cut weight */
 };
 void experts_cut(struct expert_cut *x, const struct model *m,
     const uint32_t *kept, size_t n);

@@ -139,7 +139,7 @@ hess_tap(struct pool *pool, struct hess_sum h, const struct fwd_tapped *t)
 }
 
 /* Set STEP rows below the diagonal to the elements above it, square by square,
- * so that caches hold both. */
+ * so that caches hold a square and its mirror. */
 static void
 mirror(void *ctx, size_t task, size_t worker)
 {

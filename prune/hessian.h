@@ -1,7 +1,7 @@
 /*
  * Hessians of linear layers.  If W' replaces W in a layer y = W x, the squared
- * error on tokens X is |(W - W') X^T|^2.  For each row of W, its Hessian is 2
- * H,
+ * error on tokens X is |(W - W') X^T|^2.  The error's Hessian in each row of W
+ * is 2 H,
  *   H = X^T X = sum over tokens of x x^T
  * (Hassibi and Stork, Optimal brain surgeon, NIPS 1992; Frantar and Alistarh,
  * arXiv:2301.00774, section 3).  H is [n,n], row-major.

@@ -321,8 +321,8 @@ measure_block(struct judge *j, size_t i, size_t r0, const struct fwd_part *part)
 /* ---- walks ---- */
 
 /* Apply the final norm to x, the last block's output for the rows r, which
- * begin at row r0 of the data.  Copy the states whose predictions are scored to
- * h. */
+ * begin at row r0 of the data.  Copy to h the states whose predictions are
+ * scored. */
 static void
 gather_states(struct judge *j, struct fwd *f, const struct rows *r, size_t r0,
     const float *x, float *h)

@@ -61,9 +61,9 @@ size_t judge_bytes(const struct model *m, const struct calib *c);
  * judge_set. */
 void judge_keep_logits(struct judge *j);
 /* Cache the inputs of all blocks for choice c, which is copied.  Computes the
- * blocks from the first in which c differs from the choice before. measuring:
- * also measure those attentions and MLPs of these blocks that c does not cut.
- * The first call must have the whole model. */
+ * blocks from the first one in which c differs from the choice cached so far.
+ * measuring: also measure these blocks, and their attentions and MLPs that c
+ * keeps whole.  The first call must have the whole model. */
 void judge_set(struct judge *j, const struct choice *c, int measuring);
 /* Multiply each sum of squares in sum [w->cols] by the squared norm of w's
  * column. */

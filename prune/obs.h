@@ -2,8 +2,8 @@
  * Sets weights of a linear layer to zero with little change of its output.
  *
  * H [K,K] is the sum of x x^T over inputs x of the layer y = W x, W [N,K].
- * Replacing W by W' changes the output by tr(E H E^T), E = W - W', the sum of
- * squares over these inputs.  Three methods choose the weights to remove:
+ * If W' replaces W, the squared changes of the output for these inputs sum up
+ * to tr(E H E^T), E = W - W'.  Three methods choose the weights to remove:
  *
  *   magnitude  the smallest |w|; the other weights stay as they are
  *   wanda      the smallest |w| |x_k| of a row, |x_k| = sqrt(H_kk): Sun et al.,
@@ -58,12 +58,12 @@ void hess_release(struct hess *h);
 
 /*
  * Compute U of H + damp * mean(diag), in place.  For H = R R^T with R upper
- * triangular, U = R^-1.  With rows and columns in reverse order, R is the
- * Cholesky factor L of H in that order.  That takes half the operations of
- * inverting H and factoring the inverse.  The diagonal elements of dead
- * channels are set to the mean.  If the result is not positive definite, damp
- * grows tenfold, with a warning, up to 1000 times; -1 (EX_NUM): even then it is
- * not.  Call lapack_open before.
+ * triangular, U = R^-1.  R, with its rows and columns in reverse order, is the
+ * Cholesky factor L of H in reverse order.  Computing R so takes half the
+ * operations of inverting H and factoring the inverse.  The diagonal elements
+ * of dead channels are set to the mean.  If the result is not positive
+ * definite, damp grows tenfold, with a warning, up to 1000 times; -1 (EX_NUM):
+ * even then it is not.  Call lapack_open before.
  */
 int hess_factor(struct hess *h, double damp, const char *name, struct err *e);
 

@@ -93,7 +93,7 @@ struct sums_tile {
     float max[CLASSES][TILE];
     uint16_t rest[TILE][1 + SKETCH_BINS]; /* 16-bit counts of CLASS_REST, which
                                            * a cache holds */
-    size_t counted;                       /* number of tokens in them */
+    size_t counted;                       /* tokens since flush_counts */
     float v[ROWS][TILE];                  /* values; 0 in channels past n */
 };
 

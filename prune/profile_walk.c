@@ -1,7 +1,7 @@
 /*
  * The walk of `prune profile`: all rows pass through a block before the next
- * block begins.  So only one block's Hessians and full range of bins are in
- * memory, but the residual stream of all tokens is.
+ * block begins.  So memory holds the Hessians and the full range of bins of
+ * only one block, but the residual stream of all tokens.
  */
 #include "profile_walk.h"
 #include "hess_walk.h"

@@ -21,7 +21,8 @@
 #include <stddef.h>
 
 /* Sums of squares over the inputs. whole: of the layer's output; cut: of the
- * output's error after the cut; repaired: of its error after the repair too. */
+ * output's error after the cut; repaired: of the output's error after the cut
+ * and the repair. */
 struct repaired {
     double whole, cut, repaired;
     double damp; /* damping used */

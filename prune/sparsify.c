@@ -58,8 +58,8 @@ check_sparsify(const char *input)
     common_new_folder(a.out);
 }
 
-/* Parse --pattern and store it in m's configuration, which must not have
- * another. */
+/* Parse --pattern and store it in m's configuration.  Dies if m is sparse
+ * already with another pattern. */
 static void
 set_pattern(struct model *m, struct pattern *p)
 {

@@ -114,7 +114,8 @@ shift_channels(struct tabu *t, struct conf *c, struct move *m)
     return m->p[0].block != m->p[1].block ? 0 : -1;
 }
 
-/* Change c by a random move, and make it meet the goal; -1: it cannot. */
+/* Change c by a random move, and make it meet the goal; -1: the move is not
+ * possible, or c cannot meet the goal. */
 static int
 change_conf(struct tabu *t, struct conf *c, struct move *m)
 {

@@ -496,7 +496,7 @@ vocab_files_cut(struct vocab_files *f, const struct vocab *v, struct err *e)
 
 /* ---- the check ---- */
 
-/* Are ids b the ids a renumbered?  Also 1 if one of a is dropped. */
+/* Are ids b the ids a renumbered?  Also 1 if an id in a is dropped. */
 static int
 same_ids(const struct vocab *v, const struct tok_ids *a,
     const struct tok_ids *b)

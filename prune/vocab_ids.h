@@ -17,7 +17,7 @@
 enum why {
     WHY_NOT,
     WHY_NAMED,  /* the configuration, the chat template or a file names it */
-    WHY_ADDED,  /* an added token: special, or such as a run of tabs, <b> */
+    WHY_ADDED,  /* an added token: a special one, or text such as <b> */
     WHY_BYTE,   /* a single byte */
     WHY_SCRIPT, /* a character of a script that the corpus uses */
     WHY_USED,   /* the corpus uses it */
@@ -62,11 +62,11 @@ int vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size);
  * ignored. */
 void vocab_must(struct vocab *v, int64_t id, enum why why);
 
-/* Keep more ids: required and added ones, then used ones, then the lowest
- * others until v keeps `size` ids. size 0: no limit, and no others. reserved:
- * also keep special tokens that only reserve an id. scripts: also keep the
- * one-character tokens of used scripts.  -1 and *e (EX_USAGE): more than `size`
- * ids are required. */
+/* Keep more ids: first required ones (BOS, EOS, unknown, added tokens, bytes),
+ * then used ones, then the lowest others until v keeps `size` ids. size 0: no
+ * limit, and no others. reserved: special tokens that only reserve an id are
+ * required too. scripts: so are one-character tokens of used scripts.  -1 and
+ * *e (EX_USAGE): more than `size` ids are required. */
 int vocab_choose(struct vocab *v, size_t size, int reserved, int scripts,
     struct err *e);
 

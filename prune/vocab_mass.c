@@ -32,8 +32,8 @@ struct mass {
     uint32_t *ids, *first;  /* [B,T] the windows, as in struct rows */
     size_t source[B], used; /* source of each row; number of rows in use */
     float *x;               /* [B,T,d] final states */
-    double *lse;            /* [B * T] log-sum-exp over all ids */
-    double *kept;           /* [B * T] log-sum-exp over the kept ids */
+    double *lse;            /* [T] log-sum-exp over all ids */
+    double *kept;           /* [T] log-sum-exp over the kept ids */
     uint64_t tokens;
 };
 

@@ -102,7 +102,7 @@ eval_parse(struct eval *v, struct err *e)
         return 0;
     if (table_parse(&v->pair, &v->l, &at, e) < 0)
         return -1;
-    /* without --compare the next table, if any, is another one */
+    /* without --compare the next table, if any, is not that of differences */
     if (table_column(&v->pair, "speedup") != NONE ||
         table_column(&v->pair, "document") != NONE ||
         table_column(&v->pair, "statistic") != NONE) {

@@ -99,7 +99,7 @@ grid_terminal(struct buf *b, const struct grid *g)
             buf_addf(b, "%s%*s", text, gap, "");
             used = w;
         } else {
-            used += 1 + w; /* once over the limit, it stays over */
+            used += 1 + w; /* once beyond LINE, used stays beyond it */
             if (used <= LINE)
                 buf_addf(b, " %*s%s", gap, "", text);
         }

@@ -56,7 +56,7 @@ file_kind(const char *path)
     struct err e;
 
     if (lines_read(&l, path, &e) <= 0)
-        return k; /* its functions will report the error */
+        return k; /* the functions of kind k will report the error */
     while (l.n > 0 && !is_kind(&l, k))
         k++;
     lines_release(&l);

@@ -38,8 +38,9 @@ read_table(struct lines *l, struct table *t, const char *path, const char *text,
     return err_prefix(e, "%s", path);
 }
 
-/* Read the named columns of a log, NAN where one is missing; the columns `need`
- * must be there.  Returns 1; 0: no such file, or no row in it; -1 and *e. */
+/* Read the named columns of a log, NAN for a column that is missing; the
+ * columns `need` must be there.  Returns 1; 0: no such file, or no row in it;
+ * -1 and *e. */
 static int
 read_log_columns(const char *path, const char *const *name, size_t ncol,
     const char *need, double **v, size_t *n, struct err *e)

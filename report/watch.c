@@ -26,7 +26,7 @@
 
 enum {
     RUNS = 26,   /* at most: each has a letter */
-    RECENT = 50, /* steps that the time left and the speed are of */
+    RECENT = 50, /* last steps, for time left, KL and speed */
     NAME = 14    /* columns of a run's name */
 };
 
@@ -81,7 +81,7 @@ read_watched(struct watched *w)
 
 /* ---- figures ---- */
 
-/* Median of the last n values of a column that are numbers; NAN: none is. */
+/* Median of the numbers among the last n values of a column; NAN: none are. */
 static double
 recent_median(const struct log *g, int column, size_t n)
 {
@@ -171,8 +171,8 @@ add_run(struct buf *b, const struct watched *w, char letter)
     buf_addc(b, '\n');
 }
 
-/* If runs k and the first saw the same batches, append the mean over the second
- * half of their common steps of run k's loss less that of the first. */
+/* If run w and the first saw the same batches, append the mean, over the second
+ * half of their common steps, of w's loss less that of the first. */
 static void
 add_difference(struct buf *b, const struct watched *first,
     const struct watched *w, char letter)

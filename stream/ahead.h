@@ -51,7 +51,7 @@ struct ahead {
 };
 void ahead_init(struct ahead *a, size_t threads,
     int (*step)(void *owner, size_t worker, struct err *e), void *owner);
-/* Start the threads, once; called with the lock, or before its first use. */
+/* Start the threads; later calls do nothing.  For the caller's thread only. */
 void ahead_start(struct ahead *a);
 /* End the threads and join them.  ahead_release then frees the memory. */
 void ahead_stop(struct ahead *a);
@@ -62,9 +62,9 @@ void ahead_wait(struct ahead *a, pthread_cond_t *c, double *sum, size_t worker);
 void ahead_get_times(struct ahead *a, struct ahead_times *t);
 
 /* Expected distance of neighbours among `docs` documents (or rows) in blocks of
- * K frames, over the distance in a full shuffle.  Neighbours in one frame (all
- * but one per frame) stay in one block.  Neighbours in different frames are as
- * far apart as in a full shuffle. */
+ * K frames, as a share of their distance in a full shuffle.  Neighbours in one
+ * frame (all but one per frame) stay in one block.  Neighbours in different
+ * frames are as far apart as in a full shuffle. */
 double ahead_near(size_t frames, size_t K, double docs);
 /* Index k < n of the span that holds i; span k begins at upto[k]. */
 size_t ahead_span(const uint64_t *upto, size_t n, uint64_t i);

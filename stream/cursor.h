@@ -3,7 +3,7 @@
  * (retort-stream(5)).  The cursor in message k has the state before the rows of
  * message k were made, and H(k-1).  A resumed stream makes message k again
  * without sending it: that gives H(k), and the state after message k.  So a
- * batch needs no other text, whatever a filter adds to the batch.
+ * batch needs no text but the cursor, whatever a filter adds to the batch.
  *
  * The text has these fields in this order, separated by one space:
  *   cursor=2 algorithm=NAME data=HASH seq=N chain=HASH rows=N tokens=N
@@ -21,7 +21,7 @@
  * With more than CURSOR_SOURCES sources the text would exceed 4 KB.  Then
  * weights are written as a hash, and sources=recount replaces the lists
  * `sources` and `window`.  The state is found by packing the lengths of
- * documents again, up to as many rows.
+ * documents again, up to the cursor's number of rows.
  */
 #ifndef STREAM_CURSOR_H
 #define STREAM_CURSOR_H

@@ -16,8 +16,8 @@
 
 /* --dry-run packs this many tokens, and assumes that the rest is alike. */
 #define TRY_TOKENS ((uint64_t)200000000)
-/* Rows are not counted before the stream begins if it has more tokens.
- * Counting up to this number takes about five seconds. */
+/* If a stream has more tokens than this, its rows are not counted before it
+ * begins.  Counting those of this many tokens takes about five seconds. */
 #define COUNT_TOKENS 1e9
 
 struct docs {
@@ -337,8 +337,8 @@ count_row(struct docs *x)
     }
 }
 
-/* Pack rows of up to `most` tokens.  0: they are packed.  1: the stream ended
- * before.  -1: damage, or a signal. */
+/* Pack rows until the stream has `most` tokens.  0: it has them.  1: the stream
+ * ended before.  -1: damage, or a signal. */
 static int
 try_rows(struct docs *x, uint64_t most, struct err *e)
 {

@@ -115,8 +115,8 @@ fill_mask(struct column *c, size_t rows)
     c->data.n = n;
 }
 
-/* Did the batch before have the tensors of s, in this order?  Its columns are
- * then used again. */
+/* Did the previous batch have the tensors of s, in this order?  Then its
+ * columns are used again. */
 static int
 suits(const struct rows *x, const struct st *s)
 {

@@ -292,8 +292,8 @@ stored_number(const struct sampler *s, size_t source, uint64_t doc)
 
 /* Sort the open block's frames into the order in which threads read them, by
  * the first document of each frame.  When shuffled, only the next SCAN
- * documents per frame are looked up; frames without any of these follow. After
- * all of them come the next block's frames. */
+ * documents per frame are looked up; frames without any of these follow, and
+ * then the next block's frames. */
 static void
 order_wants(struct sampler *s, size_t source, uint64_t doc)
 {

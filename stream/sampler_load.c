@@ -338,8 +338,8 @@ in_flight(const struct sampler *s, const struct frame_ref *f)
     return 0;
 }
 
-/* Index in c->want of the first frame of the open block that is neither in
- * memory nor being decoded.  next: of the next block.  SIZE_MAX: none. */
+/* Index in c->want of the first frame of the open block (next: of the next
+ * block) that is neither in memory nor being decoded.  SIZE_MAX: none. */
 static size_t
 absent(const struct sampler *s, struct source *c, int next)
 {
@@ -390,8 +390,8 @@ choose_frame(struct sampler *s, int next, size_t *source, uint32_t *number)
 }
 
 /* Wait for a frame that another thread decodes.  Meanwhile decode the frames
- * needed next; an error in one of these is reported when the caller needs
- * it. */
+ * needed next; an error in one of these is reported when the caller needs that
+ * frame. */
 static void
 wait_for(struct sampler *s, const struct source *c, uint32_t k)
 {

@@ -18,8 +18,8 @@ struct sending {
     uint64_t head;             /* number of messages before the first batch */
     struct buf text;           /* text of the cursor */
     struct chain h;            /* H(c.seq - 1) */
-    uint64_t made, padded;     /* tokens in the rows of this run; the same with
-                                * padding */
+    uint64_t made, padded;     /* tokens in the rows of this run, without and
+                                * with padding */
     uint64_t batches;          /* batches of this run */
     double sending;            /* seconds spent in sending */
     double first;              /* clock_now() when the first batch was sent */

@@ -15,8 +15,8 @@
 int weights_parse(uint64_t *r, const struct dirs *d, const char *text,
     struct err *e);
 int weights_alpha(uint64_t *r, const struct dirs *d, double a, struct err *e);
-/* In proportion to the tokens that mix_unimax gives each source of `budget`
- * tokens, if no source may be read more than `cap` times. */
+/* Set r in proportion to the tokens that mix_unimax gives each source out of
+ * `budget` tokens, if no source may be read more than `cap` times. */
 int weights_unimax(uint64_t *r, const struct dirs *d, double cap, double budget,
     struct err *e);
 /* Read the stages of a curriculum file into s, and its hash.  EX_USAGE names

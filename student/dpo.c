@@ -70,7 +70,7 @@ struct dpo {
     struct reference *reference; /* NULL: the records give its results */
     double (*ref)[2];            /* [B] the reference's log probabilities of
                                   * this rank's pairs */
-    double nll_scale;            /* pairs over chosen tokens of the step */
+    double nll_scale;            /* pairs / chosen tokens in the step */
     float *logp;                 /* [T] */
     struct logp_loss logp_loss;
 };
@@ -169,7 +169,8 @@ pair_row(void *ctx, const struct logp_row *r, struct loss_sum *sum)
     sum->own[SUM_TOKENS] += count[0];
 }
 
-/* Number of batches of an epoch, and of pairs in batch k of the run. */
+/* epoch_batches: number of batches of an epoch.  batch_pairs: number of pairs
+ * in batch k of the run. */
 static size_t
 epoch_batches(void)
 {
@@ -184,7 +185,8 @@ batch_pairs(size_t k)
     return left < B ? left : B;
 }
 
-/* Compute the reference's numbers of all pairs now, and store them. */
+/* Compute the reference's log probabilities of all pairs now, and write them to
+ * the file `store`. */
 static void
 store_references(const struct student *s)
 {

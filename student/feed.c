@@ -267,7 +267,7 @@ feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau)
             "%s: the teacher does not say its vocabulary and the temperature "
             "of its tokens",
             f->name);
-    /* the rest of TARGETS_SHARED is all else of both models */
+    /* the rest of TARGETS_SHARED is all other ids of both models */
     if (kind != TARGETS_SHARED)
         f->targets.vocab = shared_vocab(f, f->vocab);
     if (f->temperature != tau)

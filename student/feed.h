@@ -26,7 +26,8 @@ struct feed {
     int taught;          /* 1: the stream has a `teacher` message */
     size_t vocab;        /* number of ids of the teacher, as its message says;
                           * 0: not given */
-    double temperature;  /* --temperature of that teacher; NAN: not given */
+    double temperature;  /* --temperature of the stream's teacher; NAN: not
+                          * given */
     size_t *map;         /* [L] teacher block of each student block, or NULL */
     const char *map_how; /* how the map was found, for a note */
     size_t tL, td;       /* number and width of the teacher's blocks */
@@ -38,16 +39,16 @@ struct feed {
     int ahead;
 };
 /* Open input, and read up to its first batch.  Dies if the input cannot be
- * used.  teacher_path: --teacher, or NULL; ahead: bytes to read ahead of a
- * message, 0: all; half: products are in bfloat16, so an fp32 head is stored as
- * bfloat16. */
+ * used.  teacher_path: --teacher, or NULL; ahead: bytes of the next message to
+ * read ahead, 0: all; half: products are in bfloat16, so an fp32 head is stored
+ * as bfloat16. */
 void feed_open(struct feed *f, const char *input, const char *teacher_path,
     size_t ahead, int half, const struct model *student);
 /* Rows and tokens of the first batch, [2]; only while `ahead`. */
 const size_t *feed_shape(const struct feed *f);
 /* Kind of tensors in the first batch to read the teacher's distributions from:
- * final states if there is a head for them, else draws, else top tokens, else
- * none. */
+ * final states if there is a head for them, else draws, else top tokens shared
+ * by two tokenizers, else top tokens, else none. */
 enum targets_kind feed_kind(const struct feed *f);
 /* Does the first batch have the outputs of all blocks that the map names? */
 int feed_has_hidden(const struct feed *f);

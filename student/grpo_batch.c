@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of a row that ranks exchange: its rewards, then its tokens. */
+/* How many numbers of a row ranks exchange: its rewards, then how many tokens
+ * it has. */
 static size_t
 told_width(const struct grpo *g)
 {

@@ -25,8 +25,8 @@ struct grpo_figures {
     struct rollout_sums written;
     size_t dropped; /* groups left out */
     double low_min, high_max;
-    double drift; /* largest |log p of training - log p of generation|, where
-                   * the temperature is 1; else NAN */
+    double drift; /* largest |log p of training - log p of generation|, if the
+                   * temperature is 1; else NAN */
 };
 
 /* Sums of a step, in struct loss_sum's own. */
@@ -36,8 +36,10 @@ struct grpo {
     const struct grpo_opt *o;
     struct rollout roll;
     struct reference *reference; /* NULL: beta is 0 */
-    size_t iteration;            /* steps made of the batch; 0: it is used up */
-    double *told;       /* [all rows, judge.n + 1] rewards, tokens; by rank */
+    size_t iteration;            /* steps made of the batch; 0: none yet, or
+                                  * all */
+    double *told;       /* [all rows, judge.n + 1] rewards and number of tokens
+                         * of each row, ordered by rank */
     double *reward;     /* [all rows] */
     double *advantage;  /* [all rows] */
     struct text **kept; /* [n] texts that are trained on */
@@ -51,8 +53,8 @@ void grpo_begin(struct grpo *g, struct student *s, const struct grpo_opt *o);
 void grpo_release(struct grpo *g);
 size_t grpo_bytes(const struct grpo *g);
 
-/* Write and judge the texts of the next batch.  0; -1 and *e, on this rank or
- * another. */
+/* Write and judge the texts of the next batch.  0; -1 and *e: this rank or
+ * another failed. */
 int grpo_write(struct grpo *g, struct student *s, struct err *e);
 /* Choose the texts to train on, from g->reward, g->advantage and the numbers of
  * tokens in g->told; set their weights and rows. */

@@ -32,7 +32,7 @@ check_eval_file(const char *path)
             path);
 }
 
-/* Share one copy of the head if both streams have the same. */
+/* Share one copy of the head if both streams have the same head. */
 static void
 share_head(struct feed *mine, const struct feed *training)
 {

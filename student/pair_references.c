@@ -21,7 +21,7 @@ pair_references_row(struct reference *r, const struct pair_batch *b, size_t row,
         ref[i >= b->pair[row]->n[0]] += logp[i];
 }
 
-/* Compute the pairs' numbers.  A rank computes a run of neighbours. */
+/* Set `reference` of all pairs.  A rank computes a run of neighbours. */
 static void
 refer_pairs(struct pairs *p, struct reference *r, const struct dist_group *g)
 {
@@ -46,7 +46,7 @@ refer_pairs(struct pairs *p, struct reference *r, const struct dist_group *g)
     free(all);
 }
 
-/* Write a pair's record with its numbers. */
+/* Write a pair's record with its reference log probabilities. */
 static int
 write_record(struct io_out *o, const struct pair *p, struct err *e)
 {

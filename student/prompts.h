@@ -21,7 +21,7 @@ struct prompts {
     size_t answers; /* number of prompts with an answer */
 };
 /* Read all lines of a file; blank ones do not count.  Dies on errors, which
- * name the line.  The caller frees the result. */
+ * name the line.  Free with prompts_free. */
 void prompts_read(struct prompts *p, const char *file,
     struct prompt_reader *reader);
 void prompts_free(struct prompts *p);

@@ -38,7 +38,8 @@ json_t *record_values(const struct opt *options);
  * Returns 0: the file has been written; 1: it has not, as the run is over and
  * RUN holds the result of its last step. */
 int record_keep(const struct record *r);
-/* Record in the file that RUN holds the result of that step; dies on errors. */
+/* Record in RUN/options.json that RUN holds the result of `step`; dies on
+ * errors. */
 void record_finished(const char *run, uint64_t step);
 /* Hash of the stream's tokenizer, sources and length of rows: the same wherever
  * in the stream reading begins. */

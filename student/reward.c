@@ -53,7 +53,7 @@ struct judging {
 /* ---- starting and ending ---- */
 
 /* Start `sh -c command` with pipes in[0] as standard input and out[1] as
- * standard output, in a process group of its own.  errno, or 0. */
+ * standard output, in a process group of its own.  Returns 0 or an errno. */
 static int
 spawn_program(pid_t *pid, const char *command, const int in[2],
     const int out[2])
@@ -122,8 +122,8 @@ start_judging(struct judging *j, const char *command, struct err *e)
     return 0;
 }
 
-/* Wait for the program, until `deadline`.  Its status as waitpid's; -1: it has
- * not ended. */
+/* Wait for the program, until `deadline`.  Returns its status as waitpid's; -1:
+ * it has not ended. */
 static int
 await_program(const struct judging *j, double deadline)
 {
@@ -207,7 +207,7 @@ give_lines(struct judging *j)
 
     if (k > 0)
         j->given += (size_t)k;
-    /* a program that has left may have answered before */
+    /* a program that no longer reads may have answered before */
     if (j->given == j->lines->n || (k < 0 && errno != EAGAIN && errno != EINTR))
         close_end(&j->to);
 }
@@ -248,7 +248,7 @@ talk_to(struct judging *j, double deadline, struct err *e)
     return 0;
 }
 
-/* Judge the end of a program: its status as waitpid's; -1: it has not ended. */
+/* Judge the end of a program.  status: as await_program returns it. */
 static int
 check_end(const struct judging *j, int status, double seconds, struct err *e)
 {

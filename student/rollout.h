@@ -50,8 +50,8 @@ struct rollout {
 };
 /* Refuse options that leave a rank without the whole model. */
 void rollout_check(const struct student *s);
-/* Open tokenizer and prompts, and set s->in.  Rows hold prompts with their
- * answers, too.  Dies on errors. */
+/* Open tokenizer and prompts, and set s->in.  Rows have room for prompts with
+ * their answers, too.  Dies on errors. */
 void rollout_open(struct rollout *r, struct student *s,
     const struct rollout_args *a, const char *file);
 void rollout_close(struct rollout *r);

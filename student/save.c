@@ -120,7 +120,8 @@ put_norms(struct st_out *o, const struct progress_state *st)
     st_out_meta(o, "norm_weights", text);
 }
 
-/* Add as at.N where this rank's part of the moments of group N begins. */
+/* Add the numbers at.N: where this rank's part of the moments of group N
+ * begins. */
 static void
 put_part(struct st_out *o, const struct tmodel *t, const struct adamw *a)
 {
@@ -258,8 +259,8 @@ write_moments(const struct saver *s, const char *dir, struct err *e)
 }
 
 /* Write this rank's part of the moments into the folder that rank 0 makes.
- * Rank 0 writes the weights too, if some must be fetched from other ranks.  -1
- * on all ranks if one of them cannot. */
+ * Rank 0 writes the weights too, if some must be fetched from other ranks.
+ * Returns -1 on all ranks if one of them cannot write. */
 static int
 write_rank_parts(struct saver *s, struct err *e)
 {
@@ -340,7 +341,7 @@ save_thread(void *arg)
 }
 
 /* Begin a checkpoint.  The caller has called watch_busy(1); the thread that
- * writes ends that. */
+ * writes calls watch_busy(-1). */
 static int
 begin_checkpoint(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p, struct err *e)

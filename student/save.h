@@ -28,7 +28,7 @@ struct progress_state {
 
 /*
  * A thread writes a checkpoint while the gradients of the next step are
- * computed: this only reads parameters.  Before the next update the run waits
+ * computed, which only reads parameters.  Before the next update the run waits
  * until the thread has written parameters and moments, so no copy of them is
  * needed.
  */
@@ -37,8 +37,9 @@ struct saver {
     const struct dist_group *ranks; /* rank 0 writes all but the other ranks'
                                      * parts of the moments */
     struct dir_lock lock_run;       /* this rank's lock of RUN */
-    int new_run;   /* RUN was just made: remove it if the run fails before its
-                    * first step; io_remember's number, 0: keep RUN */
+    int new_run;   /* io_remember's number of a RUN that was just made, to be
+                    * removed if the run fails before its first step; 0: keep
+                    * RUN */
     int tokenizer; /* 1: RUN has the tokenizer's files */
     const struct fetch *fetch; /* fetches weights of other ranks, or NULL */
     size_t keep;               /* number of checkpoints to keep; 0: all */

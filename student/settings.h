@@ -37,7 +37,7 @@ void settings_parse(struct settings *s, const struct args *a);
 /* Make the options of an options.json, `old`, comparable with the options of
  * this run, `now`.  An older version's beta1, beta2 and eps become adam, its
  * kl-beta and min-lr-ratio become parts of kl-direction and schedule.  A value
- * that means the same as the value in `now` gets its text. */
+ * in `old` that means the same as in `now` gets its text in `now`. */
 void settings_join(json_t *old, const json_t *now);
 
 #endif

@@ -10,7 +10,7 @@
 #define SPIKES_HEAD "step\tfirst\tlast\tloss\tnorm\tmean\n"
 
 /* Weighted mean of the norms of applied steps: each weighs KEEP times the next
- * one.  It is used from the FIRST-th applied step on. */
+ * one.  It is used once FIRST steps have been applied. */
 #define KEEP 0.98
 enum { FIRST = 10 };
 

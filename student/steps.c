@@ -81,7 +81,8 @@ follow_weights(struct student *s)
 }
 
 /* Clip gradients, which are sums over `count`, and update parameters.  values:
- * the command's columns of metrics.tsv.  0; -1 and *e: nothing is updated. */
+ * the command's columns of metrics.tsv.  0; -1 and *e: nothing is updated, or
+ * the step's line cannot be written to a log. */
 static int
 apply_step(struct student *s, const struct loss_sum *sum, double loss,
     size_t count, const struct buf *values, struct err *e)

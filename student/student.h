@@ -102,7 +102,7 @@ struct inputs {
     size_t memory;              /* bytes of a batch in memory */
     const struct targets *targets; /* kind and widths of the targets; NULL: a
                                     * batch has none */
-    const struct weight *head;     /* head that reads them, or NULL */
+    const struct weight *head;     /* head for the teacher's states, or NULL */
 };
 
 struct student {

@@ -37,7 +37,8 @@ tell_refusal(const struct http_answer *a, struct err *e)
     return r;
 }
 
-/* 1: answered; 0: another try may help; -1; for both *e. */
+/* Returns 1: status 200; 0 and *e: another try may help; -1 and *e: none
+ * will. */
 static int
 ask_once(const struct teacher_server *t, const char *path,
     const struct buf *body, struct http_answer *a, struct err *e)

@@ -77,7 +77,7 @@ writer_run(const struct writer *w, struct text *const *text, size_t n,
 
     if (n == 0)
         return 0;
-    /* a new engine a batch: pages of older weights must not be shared */
+    /* an engine for each batch: pages of older weights must not be shared */
     g = gen_new(w->m, w->pool, w->tok, &limits);
     for (size_t i = 0; i < n && r == 0; i++) {
         const struct gen_request q = { .prompt = text[i]->prompt->ids.v,

@@ -14,8 +14,8 @@
 
 struct text {
     const struct prompt *prompt;
-    uint64_t number;    /* number of the text; its random numbers depend on it
-                         * and the seed */
+    uint64_t number;    /* number of the text; with the seed it determines the
+                         * random numbers */
     struct tok_ids ids; /* tokens of the prompt and the text, including the EOS
                          * that ended it */
     size_t start;       /* tokens of the prompt */

@@ -34,8 +34,8 @@ int rank_batch(struct teacher *t, struct lane *l, int there);
 void rank_gather(const struct teacher *t);
 /* Sum of `tokens` over all ranks. */
 double rank_total(double tokens);
-/* Returns 1 if this rank has a batch (there = 1).  With --shard: if any rank
- * with which it gathers blocks has one.  Else 0. */
+/* Returns 1 if this rank has a batch (there = 1).  With --shard: 1 if any rank
+ * with which it gathers blocks has a batch.  Else 0. */
 int rank_any(const struct teacher *t, int there);
 
 #endif

@@ -51,8 +51,8 @@ block_bytes(const struct block *b)
     return n;
 }
 
-/* p[n] are the bytes of a block from offset `at` on.  Copy the bytes from..to-1
- * of the block to out[to-from]. */
+/* p [n] holds the bytes of a block from offset `at` on; out [to-from] is for
+ * its bytes from..to-1.  Copy to their place in out those bytes that p has. */
 static void
 read_bytes(const unsigned char *p, size_t n, size_t at, size_t from, size_t to,
     unsigned char *out)
@@ -64,7 +64,7 @@ read_bytes(const unsigned char *p, size_t n, size_t at, size_t from, size_t to,
         memcpy(out + (at + a - from), p + a, end - a);
 }
 
-/* Copy bytes from..to of block i to out; a matrix precedes its mask. */
+/* Copy bytes from..to-1 of block i to out; a matrix precedes its mask. */
 static void
 read_part(const struct shard *s, size_t i, size_t from, size_t to,
     unsigned char *out)

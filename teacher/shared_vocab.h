@@ -18,10 +18,10 @@ struct shared_vocab {
 /*
  * Match the ids of two tokenizers, of the teacher's only those below V.
  * Ordinary tokens match if they have the same bytes.  If a vocabulary has
- * several tokens with the same bytes, one is matched: not one spelled <0xNN> if
- * there is another, then the lowest id.
- * BOS matches BOS, EOS matches EOS, and other special tokens match if they are
- * spelled alike.  No token matches two.
+ * several tokens with the same bytes, one of them is matched: the lowest id of
+ * those not spelled <0xNN>, if there are any, else of all.  BOS matches BOS,
+ * EOS matches EOS, and other special tokens match if they are spelled alike.
+ * No token matches two.
  */
 void shared_vocab_make(struct shared_vocab *v, const struct tokenizer *student,
     const struct tokenizer *teacher, size_t V);

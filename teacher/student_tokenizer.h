@@ -33,8 +33,8 @@ void student_tokenizer_shared(const struct student_tokenizer *s,
  * call. */
 void student_tokenizer_batch(struct student_tokenizer *s,
     const struct batch *from, struct batch *to);
-/* The last `from`, and the targets [B,T] of its tokens; `at` of a target is an
- * index in the ids [B,T] of *to. */
+/* The `from` of the last student_tokenizer_batch, and the targets [B,T] of its
+ * tokens; `at` of a target is an index in the ids [B,T] of *to. */
 const struct batch *student_tokenizer_from(const struct student_tokenizer *s);
 const struct align_target *student_tokenizer_targets(
     const struct student_tokenizer *s);

@@ -30,8 +30,8 @@ void student_top_free(struct student_top *t);
 /* Copy the names of the stream's sources for student_top_tell, unless there are
  * names already. */
 void student_top_sources(struct student_top *t, const struct stream_info *i);
-/* Announce the tensors for B rows of T tokens of the student in the message o;
- * then send them.  These return as st_out_tensor and msg_send. */
+/* student_top_begin: announce the tensors for B rows of T tokens of the student
+ * in the message o.  student_top_send: then send them; returns as msg_send. */
 void student_top_begin(const struct student_top *t, struct st_out *o, size_t B,
     size_t T);
 int student_top_send(struct student_top *t, const struct student_told *told,

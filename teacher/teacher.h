@@ -53,7 +53,7 @@ struct teacher {
     struct dist_group team;   /* ranks that work on one stream at a time */
     struct lane *lane;        /* [lanes] streams of the team */
     size_t lanes;             /* number of lanes */
-    size_t first;             /* stream of the first lane */
+    size_t first;             /* number of the first lane's stream */
     size_t row0, row1;        /* this rank runs rows row0 to row1 - 1 */
     size_t *at; /* [team.n+1] first token of each rank's part of the batch */
     struct pool *pool;

@@ -202,7 +202,7 @@ measure_token(const struct top *t, size_t i, const float *sent, struct told *r)
 }
 
 /* Task of the thread pool: round the log-probabilities of PART tokens to the
- * type sent, and measure the loss. */
+ * type sent, and measure how much of the distributions that leaves. */
 static void
 record_task(void *ctx, size_t task, size_t worker)
 {
