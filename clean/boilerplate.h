@@ -21,9 +21,9 @@ size_t boilerplate_spills(const struct boilerplate *b);
 void boilerplate_scan(struct words *w, const struct fold *f, const char *text,
     size_t n, struct buf *lines);
 /* Call for each document in order, with *lines from boilerplate_scan.  Counts
- * the lines.  If `most` earlier documents have some of the lines, appends these
- * to *gone and the rest of text[n] to *kept; else appends nothing.  Returns the
- * number of lines in *gone; -1 and *e. */
+ * the lines that fewer than `most` earlier documents have.  If there are other
+ * lines, appends these to *gone and the rest of text[n] to *kept; else appends
+ * nothing.  Returns the number of lines in *gone; -1 and *e. */
 ptrdiff_t boilerplate_cut(struct boilerplate *b, struct buf *lines,
     const char *text, size_t n, struct buf *kept, struct buf *gone,
     struct err *e);

@@ -169,7 +169,7 @@ main(int argc, char **argv)
     const uint64_t defaults = opt_digest(opts, aside);
     char **operand = opt_parse(argc, argv, opts,
         "clean text and drop duplicates", "[file ...]", 0, -1, NULL);
-    /* 0 if no option is given: the stream is then as without clean. */
+    /* 0 without options, as for documents that are not from clean. */
     uint64_t options = opt_digest(opts, aside) ^ defaults;
     const char *langs;
     int goes_on;

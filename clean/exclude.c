@@ -106,7 +106,7 @@ begin_bit(const struct exclude *x, const struct tail *t, uint64_t *mask)
     return &x->begins[h >> (64 - x->begin_bits)];
 }
 
-/* Find the slot of the last m words, or the free slot where they belong. */
+/* Find the slot of t's last m words, or the free slot where they belong. */
 static struct gram_slot *
 gram_place(const struct exclude *x, const struct grams *g, const struct tail *t,
     size_t m, uint32_t *tag)
@@ -335,7 +335,7 @@ exclude_digest(const struct exclude *x)
     return h;
 }
 
-/* If the last m words are a gram of g, return 1 and fill *hit. */
+/* If t's last m words are a gram of g, return 1 and fill *hit. */
 static int
 find_gram(const struct exclude *x, const struct grams *g, const struct tail *t,
     size_t m, struct exclude_hit *hit)
@@ -352,7 +352,7 @@ find_gram(const struct exclude *x, const struct grams *g, const struct tail *t,
     return 1;
 }
 
-/* If a gram of of_any ends with the last word, return 1 and fill *hit. */
+/* If a gram in x->of_any ends with t's last word, return 1 and fill *hit. */
 static int
 find_any_gram(const struct exclude *x, struct tail *t, struct exclude_hit *hit)
 {

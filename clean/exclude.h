@@ -20,8 +20,8 @@
 #define EXCLUDE_MOST 100
 
 struct exclude;
-/* Read the held-out files with the options of *in and *run, but a limit of at
- * least 64 MiB a document.  Each string of a JSONL record, at any depth, is a
+/* Read the held-out files with the options of *in and *run, but documents of up
+ * to 64 MiB in any case.  Each string of a JSONL record, at any depth, is a
  * text of its own.  n: words of a gram, 1 to EXCLUDE_MOST.  fold must outlive
  * the result.  NULL and *e: as docs_run; EX_INPUT: no text has enough words. */
 struct exclude *exclude_new(const struct opt_list *files, size_t n,

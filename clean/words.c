@@ -24,8 +24,9 @@ struct fold {
     struct buf more;  /* NUL-terminated UTF-8 of several characters each */
 };
 
-/* Append the folded c to *out.  Returns the number of characters appended;
- * SPACE if none is a letter or number; NOTHING if c is a mark. */
+/* Append the letters and numbers of the folded c to *out, and return how many
+ * they are.  If there are none: NOTHING if c folds to marks only or to no
+ * character, else SPACE. */
 static uint32_t
 fold_one(const struct fold *f, uint32_t c, struct buf *out)
 {

@@ -29,7 +29,7 @@ static const struct opt options[] = { OPT_ENUM(0, "method", &method, methods,
                                           "word",
                                           "method that combines the models"),
     OPT_REAL(0, "at", &at, 0, 1, "x",
-        "place of slerp between the first model, at 0, and the second, at 1"),
+        "slerp's fraction of the way from the first model to the second"),
     OPT_REAL(0, "density", &density, 0, 1, "share",
         "share of each model's differences that ties keeps"),
     OPT_ENUM(0, "dtype", &type, types, "type", "type of the tensors written"),
@@ -108,7 +108,7 @@ merge_weight(const struct weight *const *from, size_t n, struct weight *into)
     free(x);
 }
 
-/* Make *out the merged model, with the shape of m[0] and its own weights. */
+/* Make *out the merged model: m[0] with merged weights in new memory. */
 static void
 merge_models(const struct model *m, size_t n, struct model *out)
 {

@@ -15,7 +15,8 @@ void mix_slerp(float *const *x, double t, size_t size, float *out);
 /* TIES (arXiv:2306.01708): x[0] is the base.  In each difference x[k] - x[0],
  * only the `density` share of numbers with the largest magnitude is kept (of
  * equal ones the first).  Each number of the result is the base's plus the mean
- * of the kept differences that have the sign of their sum. */
+ * of its kept differences that have the sign of the sum of all its kept
+ * differences. */
 void mix_ties(float *const *x, size_t n, double density, size_t size,
     float *out);
 

@@ -161,7 +161,8 @@ warm_up(struct bench *b, size_t k)
     }
 }
 
-/* Measure all rounds; each of them measures every model or server. */
+/* Measure all turns: each model or server answers the requests of a turn before
+ * the next turn begins. */
 static void
 measure_turns(struct bench *b)
 {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Names of the measures in differences, and as people read them. */
+/* Names of the measures that are compared: for programs, and for people. */
 static const struct {
     const char *name, *text;
 } measures[BENCH_MEASURES] = {
@@ -65,7 +65,7 @@ text_result(const struct bench *b, const struct bench_side *s, size_t k,
     buf_addc(out, '\n');
 }
 
-/* Append "LOW to HIGH". */
+/* Append the value and "LOW to HIGH", or "-" if there is no interval. */
 static void
 text_interval(struct buf *out, int digits, const struct bench_interval *i)
 {

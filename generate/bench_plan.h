@@ -14,7 +14,7 @@ struct bench_plan {
     double vary;           /* each request draws both numbers between (1 - vary)
                             * and (1 + vary) times these */
     size_t V;              /* ids are drawn below it */
-    size_t slice;          /* tokens of prompts read between two steps */
+    size_t slice;          /* tokens of prompts read in a step, at most */
     uint64_t seed;
     struct gen_params params; /* of each request, but for its length */
     size_t levels;            /* number of at_once */

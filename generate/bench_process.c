@@ -16,7 +16,7 @@ struct turn {
     size_t k, from, n;
     struct bench_times *times;
 };
-/* The process answers each command, and once when its engine is made. */
+/* The process sends one when its engine is made, and one for each command. */
 struct process_answer {
     double wall;
     size_t peak, bytes, threads;

@@ -30,7 +30,7 @@ read_models(struct bench_server *s, const struct http_answer *a, struct err *e)
     json_t *j = json_loadb(a->body.n > 0 ? a->body.p : "", a->body.n, 0, NULL);
     const json_t *first = json_array_get(json_object_get(j, "data"), 0);
     const char *id = json_string_value(json_object_get(first, "id"));
-    /* llama-server tells it */
+    /* llama-server gives n_vocab */
     const json_t *V =
         json_object_get(json_object_get(first, "meta"), "n_vocab");
 

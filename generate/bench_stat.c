@@ -124,8 +124,8 @@ bench_result_of(const struct bench_run *r, struct bench_result *out)
 
 /* ---- two runs ---- */
 
-/* Sums of a turn; over several turns, a mean or rate is all `sum` over all
- * `of`. */
+/* Sums over the requests of a turn.  The mean or rate of several turns is the
+ * total of their `sum` divided by the total of their `of`. */
 struct share {
     double sum, of;
 };

@@ -225,7 +225,7 @@ write_answer(struct speaker *s, const struct tok_ids *ids, size_t length,
         vnote("%s: the answer was ended after %zu tokens", s->path, a->tokens);
 }
 
-/* Add a message with bytes that may be no UTF-8. */
+/* Add a message with the text p[n], which need not be UTF-8. */
 static void
 add_message(struct speaker *s, const char *role, const char *p, size_t n)
 {
@@ -370,7 +370,7 @@ chat_main(int argc, char **argv)
         forget_messages(&s[i], a.system);
     }
     prog_catch_stop();
-    prog_saving(1); /* a second Ctrl-C ends the next answer */
+    prog_saving(1); /* a second Ctrl-C does not kill the program */
     talk(s, n, &a);
     out_done();
     for (size_t i = 0; i < n; i++)

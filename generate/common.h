@@ -52,7 +52,7 @@ struct common {
             "fewer steps for the same text"),                           \
         OPT_SIZE(0, "guesses", &(c)->guesses, 1, 64, "tokens",          \
             "tokens that the draft guesses in a step")
-/* Further options of commands that write texts to read. */
+/* Further options of generate run and generate chat. */
 #define SAMPLING_OPTIONS(s)                                                 \
     OPT_SIZE(0, "top-k", &(s)->top_k, 0, 1e9, "tokens",                     \
         "draw from so many most probable tokens (0: all)"),                 \

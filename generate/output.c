@@ -18,7 +18,7 @@ struct output {
     const char *path;
     int fd;      /* of the file */
     FILE *had;   /* lines of earlier runs; NULL: all were read */
-    off_t whole; /* bytes of its complete lines so far */
+    off_t whole; /* bytes of the complete lines read so far */
     size_t lines;
     char *line;
     size_t cap;
@@ -33,7 +33,7 @@ output_open(const char *path)
     o->path = path;
     if (path == NULL)
         return o;
-    /* io_openat may not open a fifo */
+    /* opening a FIFO might wait for ever */
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         die(EX_USAGE, "%s: is no regular file: give a file to --resume", path);
     if ((o->fd = io_openat(AT_FDCWD, path, O_RDWR | O_CREAT)) < 0)
@@ -45,7 +45,7 @@ output_open(const char *path)
     return o;
 }
 
-/* Are the members of `known` those of the line [n]? */
+/* Does the object line[n] have the members of `known`, except "text"? */
 static int
 same_text(const char *line, size_t n, const json_t *known)
 {

@@ -27,7 +27,8 @@ struct prompts {
     size_t total;
 };
 
-/* Count the lines of a regular file that are not blank, and rewind it. */
+/* Count a regular file's lines that are not blank, up to `most`, and rewind it.
+ * Returns 0 for another file. */
 static size_t
 count_lines(FILE *f, size_t most)
 {
@@ -138,7 +139,7 @@ read_record(struct prompts *p, struct prompt *q, struct err *e)
     return check_positions(p, q, e);
 }
 
-/* Read line [n] of the file. */
+/* Read a line of the file, line[n]. */
 static int
 read_prompt_line(struct prompts *p, struct prompt *q, const char *line,
     size_t n, struct err *e)

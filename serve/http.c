@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    HEADERS = 16384, /* bytes of a connection's headers and of an event */
+    HEADERS = 16384, /* bytes of libmicrohttpd's memory for a connection */
     WAIT_MS = 1000   /* longest wait of the thread for events, milliseconds */
 };
 

@@ -19,7 +19,7 @@ refuse(struct refusal *r, int status, const char *param, const char *code,
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    /* the client's texts may not be UTF-8, or be cut inside a character */
+    /* text and param need not be UTF-8, and may be cut inside a character */
     text_show(r->message, sizeof r->message, text);
     text_show(r->param, sizeof r->param, param != NULL ? param : "");
     r->status = status;

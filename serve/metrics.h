@@ -8,15 +8,15 @@
 
 #include <stddef.h>
 
-/* Histograms.  Times are in seconds, from the arrival of the request. */
+/* Histograms.  Times are in seconds; "arrival" is that of the request. */
 enum metric {
     METRIC_TTFT,    /* time from arrival to the first token of a text */
     METRIC_ITL,     /* time between two tokens of a text */
     METRIC_TPOT,    /* mean METRIC_ITL of a text */
     METRIC_E2E,     /* time from arrival to the end of a text */
     METRIC_QUEUE,   /* time from arrival until an engine gets the text */
-    METRIC_INFER,   /* time from then to the end of the text */
-    METRIC_PREFILL, /* time from then to the text's first token */
+    METRIC_INFER,   /* time from the end of METRIC_QUEUE to the text's end */
+    METRIC_PREFILL, /* time from the end of METRIC_QUEUE to the first token */
     METRIC_DECODE,  /* time from the first to the last token of a text */
     METRIC_STEP,    /* tokens that an engine computes in a step */
     METRIC_PROMPT,  /* tokens of a text's prompt */

@@ -73,15 +73,15 @@ int queue_drains(struct queue *w);
 void call_leave(struct queue *w, struct call *c);
 
 /*
- * Set *held, the number of bytes that an owner holds, to `bytes`.  -1: all
- * owners together would hold more than queue_bounds.bytes; *held is unchanged.
+ * Set *held, the number of bytes that a caller counts as held, to `bytes`.  -1:
+ * the bytes held by all would exceed queue_bounds.bytes; *held is unchanged.
  */
 int queue_hold(struct queue *w, size_t *held, size_t bytes);
 
 /* Take all calls that came in, for the engine's thread.  They are linked by
  * `next` in the order of arrival.  wait: seconds to wait if there is none. */
 struct call *queue_take(struct queue *w, double wait);
-/* Make room for as many other texts as have ended. */
+/* `texts` texts have ended: make room for as many others. */
 void queue_text_ended(struct queue *w, size_t texts);
 /* Number of texts that were put in and not yet taken. */
 size_t queue_waiting(struct queue *w);

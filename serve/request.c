@@ -138,7 +138,7 @@ read_params(struct request *q, const json_t *j, const struct request_bounds *b,
     return -1;
 }
 
-/* Is there such a member that is not null, false, "" or an empty list? */
+/* Does j have the member, with another value than null, false, "" or []? */
 static int
 is_wanted(const json_t *j, const char *name)
 {

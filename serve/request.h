@@ -72,7 +72,7 @@ int member_bool(const json_t *j, const char *name, int *r, struct refusal *why);
 int member_text(const json_t *j, const char *name, const char **r,
     struct refusal *why);
 /* Read `list`, which must be a JSON list of ids below V; name: its name in
- * messages. */
+ * messages.  Returns 1, or -1 and *why. */
 int member_ids(const json_t *list, const char *name, size_t V,
     struct tok_ids *ids, struct refusal *why);
 

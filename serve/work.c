@@ -93,7 +93,8 @@ new_tokens(const struct call *c)
     return n;
 }
 
-/* Write the end of the answer to a call whose texts have all ended. */
+/* All texts of the call have ended: write the end of a streamed answer, or the
+ * whole of another one. */
 static void
 send_end(struct desk *d, struct call *c)
 {

@@ -162,8 +162,8 @@ put_decoded(struct dump *d, const struct st_tensor *ids, size_t begin, size_t n)
     putchar('\n');
 }
 
-/* Print a line for each document, or each piece of a batch; with a tokenizer,
- * its text after it. */
+/* Print a line for each of the first o->values documents or, in a batch,
+ * pieces; with a tokenizer, the text of each on a second line. */
 static void
 put_docs(struct dump *d, const struct msg *m)
 {

@@ -39,7 +39,7 @@ void store_check(struct store_args *a);
 /* Unit of the counts in a directory: "rows" or "documents". */
 const char *store_unit(const struct manifest *m);
 /* Rename the directory dir to `old`, and `new` to dir: in one step if the
- * system can.  Dies. */
+ * system can.  Dies on errors. */
 void store_exchange(const char *dir, const char *new, const char *old);
 
 #endif

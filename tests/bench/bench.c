@@ -328,7 +328,7 @@ ipc_look(const unsigned char *p, size_t n)
     return sum;
 }
 
-/* Shared memory: filled in the ring itself. */
+/* Through shared memory: each message is made in the ring itself. */
 static void
 ipc_write_ring(const struct addr *a, size_t n, size_t count)
 {
@@ -408,7 +408,7 @@ ipc_read(const char *addr, size_t n, uint64_t *bytes)
         start = *bytes == 0 ? clock_now() : start;
     }
     start = clock_now() - start;
-    if (sum == 1) /* a use, so that it is computed */
+    if (sum == 1) /* a use of sum, so that sum is computed */
         puts("");
     msg_src_close(s);
     free(buf);

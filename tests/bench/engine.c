@@ -13,9 +13,9 @@
  *                              the optimiser: blocks, then the head with the
  *                              losses of distillation.  Tokens a second and
  *                              thread; GF/s a thread of blocks, of head, of
- *                              both, and that over OpenBLAS's rate (the best
- *                              before and after); microseconds a token of
- *                              blocks, of head
+ *                              both; the rate of both over OpenBLAS's (the
+ *                              best before and after); microseconds a token
+ *                              of blocks, of head
  */
 #include "base/clock.h"
 #include "base/err.h"

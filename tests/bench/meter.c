@@ -659,7 +659,8 @@ free_jobs(struct job *jobs, size_t njob)
     }
 }
 
-/* Measure the rows among the lines, which are one group, that are wanted. */
+/* The lines are one group: measure the rows whose names match `wanted`.
+ * Returns how many of these have no value because their own command failed. */
 static size_t
 group_lines(char *const *lines, size_t n, const regex_t *wanted)
 {

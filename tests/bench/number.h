@@ -8,7 +8,8 @@
 
 #include <stddef.h>
 
-/* A whole number from `least` on, such as 4096 or 64K; dies of another. */
+/* Read a whole number, such as 4096 or 64K.  Dies if `text` is none or is less
+ * than `least`. */
 static inline size_t
 number(const char *text, double least)
 {

@@ -63,7 +63,7 @@ hessian(double *h, size_t n, size_t tokens, struct pool *pool)
         fill(x, rows * n, &state);
         lap_begin();
         hess_add(pool, (struct hess_sum){ .d = h }, n, x, rows, n);
-        if (t + TILE >= tokens) /* the first one touches the memory of h */
+        if (t + TILE >= tokens) /* the last tile: h's memory is mapped then */
             lap_end("a tile of the Hessian", (double)rows * (double)(n * n));
     }
     free(x);

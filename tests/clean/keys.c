@@ -53,7 +53,7 @@ limits(void)
         bad += keys_put(k, number(5), &e) < 0;
     ok(!bad && keys_count(k, number(5)) == KEYS_MOST,
         "counts stop at KEYS_MOST");
-    /* the first 112 of 128 bits of a key count */
+    /* only the first 112 of a key's 128 bits distinguish keys */
     keys_put(k, (struct key){ 7, 0x10000 }, &e);
     ok(keys_count(k, (struct key){ 7, 0x1ffff }) == 1 &&
             keys_count(k, (struct key){ 7, 0x20000 }) == 0,
@@ -66,7 +66,7 @@ limits(void)
     keys_free(k);
 }
 
-/* `text` is cut into the words `want`, which have / after each. */
+/* `want` lists the words of `text`, with / after each. */
 static void
 folds(const struct fold *f, const char *text, const char *want)
 {

@@ -1,4 +1,4 @@
-/* lib/base: options.  Run with arguments this is a program that parses them
+/* lib/cli: options.  Run with arguments this is a program that parses them
  * and prints what it got; tests/rules/opt.sh looks at its usage and misuse. */
 #include "base/note.h"
 #include "base/number.h"

@@ -1,5 +1,5 @@
-/* Lines and tables against DeepSpeed 0.16.1's own, and against the rule of
- * nccl-tests: scripts/oracle/comms.py. */
+/* The communication log's lines and tables against DeepSpeed 0.16.1's own, and
+ * against the rule of nccl-tests: scripts/oracle/comms.py. */
 #include "dist/log.h"
 
 #include "../lib/tap.h"
@@ -23,8 +23,8 @@ slurp(const char *path, char *to)
     return n;
 }
 
-/* Log the messages of the file.  In DeepSpeed's log, the first, third, ...
- * waited for other ranks for a quarter of their time. */
+/* Log the messages of comms.tsv.  With COMM_DEEPSPEED, a quarter of the time of
+ * the first, third, ... message is logged as waiting for other ranks. */
 static void
 log_all(const char *prefix, int how)
 {

@@ -246,7 +246,8 @@ add_units(void *ctx, size_t i, size_t j)
     ((float *)ctx)[i] += ((float *)ctx)[j];
 }
 
-/* A tree over units has the bits of a tree over ranks of their own trees. */
+/* Units added by one tree have the same bits as when each rank adds its own
+ * units by a tree, and another tree adds the ranks' sums. */
 static void
 trees(void)
 {
@@ -304,7 +305,8 @@ splits(void)
     failed += !good;
 }
 
-/* Milliseconds of sends that were not hidden by other work, from PREFIX.tsv. */
+/* Milliseconds of sends that were not hidden by other work, from a log's table
+ * at `tsv`. */
 static double
 exposed(const char *tsv)
 {

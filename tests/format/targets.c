@@ -38,8 +38,8 @@ make(struct st *s, struct buf *raw, size_t skip, size_t final_T)
         abort();
 }
 
-/* Does targets_at find each token of tensor t, in the view from each row on?
- * `bytes` is the size of a token's numbers. */
+/* Does targets_at find each token's numbers in tensor t, in the views that
+ * begin at each row?  `bytes` is the size of a token's numbers. */
 static int
 stands(const struct targets *x, const struct targets_tensor *t, size_t bytes)
 {

@@ -42,8 +42,8 @@ filter(const char *path, const char *out, struct err *e)
     return r;
 }
 
-/* Memory with a name, where a stream is read; and a pipe with room for all
- * of it, where one is written. */
+/* A file in memory, from which a stream is read by its path, and a pipe with
+ * room for all of a stream that is written. */
 struct place {
     int file, out[2];
     char path[40], pipe[40];

@@ -1,8 +1,8 @@
 /*
  * Any bytes as text to small tokenizers of every family.  The first byte
- * chooses the tokenizer, the second flags.  A worn cache must not matter, ids
- * must be in the vocabulary, and a byte-level tokenizer without normalizer and
- * without missing bytes must give the text back.
+ * chooses the tokenizer, the second flags.  A cache that was used before must
+ * not matter, ids must be in the vocabulary, and a byte-level tokenizer without
+ * normalizer and without missing bytes must give the text back.
  */
 #include "tok/tok.h"
 #include "fuzz.h"

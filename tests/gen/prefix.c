@@ -24,8 +24,8 @@ test_found(void)
     struct prefix *p = prefix_new(PAGES);
     size_t good = 0;
 
-    /* Pages 0 to 19 are children of the root; each has a child with the same
-     * tokens. */
+    /* Pages 0 to 19 are children of the root, with different tokens.  Each has
+     * one child; the children's tokens are all the same. */
     for (uint32_t i = 0; i < 20; i++)
         prefix_add(p, PREFIX_NONE, page_of(i), i);
     for (uint32_t i = 0; i < 20; i++)

@@ -136,8 +136,8 @@ test_golden(const struct recorded *r)
     ok(n == 61, "all %zu figures of vLLM are compared", n);
 }
 
-/* Runs of n requests in turns of k, whose times to the first token are a [n]
- * and b [n] ms. */
+/* Compare two runs of n requests in turns of k, whose times to the first token
+ * are a [n] and b [n] ms. */
 static struct bench_pair
 pair_of(double *a, double *b, size_t n, size_t k)
 {

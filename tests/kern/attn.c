@@ -259,8 +259,8 @@ test_independence(const char *isa)
     row_release(&r);
 }
 
-/* Is a product with a factor in pages, whose table has one page more, the same
- * as gemm_nn with the pages side by side? */
+/* Does a product with a factor in pages give the bits of gemm_nn with the pages
+ * side by side?  The table of pages has one page more than is read. */
 static int
 paged_same(size_t m, size_t n, size_t deep, size_t k, int add)
 {

@@ -22,8 +22,8 @@ static const char *const names[QUANT_N] = { [QUANT_Q8_0] = "Q8_0",
     [QUANT_IQ4_NL] = "IQ4_NL",
     [QUANT_IQ4_XS] = "IQ4_XS" };
 
-/* Offsets, in a block, of numbers in half precision; 0 ends them (but for the
- * first). */
+/* Offsets, in a block, of numbers in half precision.  Second offset 0: there is
+ * only the first. */
 static const unsigned char halves[QUANT_N][2] = { [QUANT_Q4_1] = { 0, 2 },
     [QUANT_Q5_1] = { 0, 2 },
     [QUANT_Q4_K] = { 0, 2 },
@@ -43,8 +43,8 @@ aligned(size_t n)
     return xtable((n + 63) / 64, 64, 0xa5);
 }
 
-/* Fill a matrix with random bytes, or with `fill`, where numbers in half
- * precision are 1/64 .. 2. */
+/* Make a matrix of random bytes (fill < 0) or of bytes `fill`.  Its numbers in
+ * half precision are then set to 1/64 .. 2. */
 static struct matrix
 make_matrix(enum kern_quant t, size_t k, int fill)
 {
@@ -100,7 +100,7 @@ row_of(const struct int_block *x, size_t i, size_t k)
     return (const void *)((const unsigned char *)x + i * int_row_bytes(k));
 }
 
-/* Set y [M,ROWS] to the product, which is made of `some` rows at a time. */
+/* Set y [m,ROWS] to the product, computed for `some` rows of x at a time. */
 static void
 multiply_some(const struct matrix *w, const struct int_block *x, size_t m,
     size_t some, float *y)

@@ -1,6 +1,6 @@
 /*
- * Directories of documents for tests: lognormal lengths, sources falling like
- * 1/i, ids that are a function of the arguments.
+ * Directories of documents for tests: lengths are lognormal, source i has a
+ * share in proportion to 1/(i + 1), ids are a function of the arguments.
  */
 #ifndef TESTS_LIB_DOCS_H
 #define TESTS_LIB_DOCS_H

@@ -1,6 +1,6 @@
 /* A small model's configuration: 6 query heads in 3 groups, an MLP of 96
- * channels, tied; a Gemma has a window in every other block.  The model does
- * everything that its family computes in another way than Llama. */
+ * channels, tied; a Gemma has a window in every other block.  The model has
+ * all in which its family differs from Llama. */
 #ifndef TESTS_LIB_SMALL_CONFIG_H
 #define TESTS_LIB_SMALL_CONFIG_H
 

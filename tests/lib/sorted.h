@@ -1,4 +1,4 @@
-/* Top tokens of a teacher, by sorting all of them, for tests. */
+/* For tests: a teacher's top tokens, found by sorting all tokens. */
 #ifndef TESTS_LIB_SORTED_H
 #define TESTS_LIB_SORTED_H
 

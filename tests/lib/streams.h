@@ -164,7 +164,8 @@ sample_preamble(struct msg_out *w, const struct sample *s, struct err *e)
     return msg_send(w, e);
 }
 
-/* Write the whole sample; returns what the last msg_ function returned. */
+/* Write the sample, up to message s->stop.  Returns the first result of a msg_
+ * function that is not 0, or 0. */
 static inline int
 sample_write(struct msg_out *w, const struct sample *s, struct err *e)
 {

@@ -81,8 +81,8 @@ read_texts(const char *path)
     return all;
 }
 
-/* Do the ids decode to the right text?  decoded: a tab and that text as a JSON
- * string; without a tab it is `text`. */
+/* Do the ids decode to the right text?  If `decoded` begins with a tab, the
+ * right text is the JSON string after the tab; else it is `text`. */
 static int
 decodes_to(const struct tokenizer *t, const struct tok_ids *ids,
     const char *decoded, const json_t *text)

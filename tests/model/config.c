@@ -15,8 +15,8 @@ static const char base[] =
     "\"hidden_size\":64,\"intermediate_size\":96,\"num_hidden_layers\":3,"
     "\"num_attention_heads\":4}";
 
-/* The base with the members of the object `more` put in; one that is null
- * counts as absent. */
+/* The configuration `base` with the members of the object `more` put in; a
+ * member that is null counts as absent. */
 static json_t *
 with(const char *more)
 {
@@ -397,8 +397,8 @@ test_keys(void)
         "what changes nothing is taken %s", e.msg);
 }
 
-/* A base given for only one version of transformers must not mean theta
- * 10000. */
+/* RoPE's base, if only the key of one version of transformers gives it, must
+ * not be taken for the default 10000. */
 static void
 test_rope(void)
 {

@@ -118,8 +118,8 @@ test_gradients(const struct model *m)
     tmodel_release(&t);
 }
 
-/* A GGUF has value heads in another order: a model in training has them in that
- * of Hugging Face. */
+/* A GGUF has value heads in another order than Hugging Face.  A model in
+ * training that was read from a GGUF has them in Hugging Face's order. */
 static void
 test_order(const struct model *m)
 {

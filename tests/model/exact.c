@@ -230,7 +230,8 @@ test_batches(const struct truth *w)
     }
 }
 
-/* Text 1 becomes text 0 with the keys and values of its first pages. */
+/* Text 1 has the tokens of text 0, and takes over the keys and values of text
+ * 0's first pages. */
 static void
 test_shared(const struct truth *w)
 {
@@ -352,7 +353,7 @@ main(void)
         ids[i] = (uint32_t)(rng_u64(8, i) >> 40);
     for (size_t i = 0; i < 3; i++) {
         for (size_t k = 0; k < 3; k++) {
-            /* plain C for the bits of another set's instruction is slow */
+            /* the other pairs need plain C for an instruction: slow */
             if (k == 0 || (i > 0 && k == 1) || (i == 2 && k == 2))
                 test_kernels(sets[i], formats[k]);
         }

@@ -158,8 +158,8 @@ generate(const struct family_case *c, const struct model *m, struct pool *pool,
     return off;
 }
 
-/* The gradients of the cross-entropy, in double: at the final states and of the
- * head. */
+/* Replace the final states by the cross-entropy's gradients with respect to
+ * them, and add the head's to its group.  The logits are the golden ones. */
 static void
 loss_grad(const struct family_case *c, struct tmodel *t, float *final)
 {
@@ -391,7 +391,7 @@ test_gguf(const char *name, struct pool *pool)
     if (m.c.attn_scalar > 0 && cases == NULL)
         m.c.attn_scalar = 11; /* a GGUF cannot hold this scale */
     if (strcmp(name, "smollm3") == 0 && cases == NULL)
-        config_set_rope(&m.c, 1, 0); /* nor which block has no RoPE */
+        config_set_rope(&m.c, 1, 0); /* a GGUF cannot hold this either */
     off = prefill(&c, &m, pool);
     ok(off <= c.limit, "%s.gguf: logits (%.2g)", name, off);
     ok(model_export(&m, "out", DT_F32, NULL, NULL, &e) == 0,

@@ -327,7 +327,7 @@ test_bits(const struct model *m)
 }
 
 /* Positions restart at a piece.  A document packed behind another gives what it
- * gives alone; only to rounding, as its place in the tiles differs. */
+ * gives alone, up to rounding, since its place in the tiles differs. */
 static void
 test_packed(const struct model *m)
 {
@@ -486,7 +486,7 @@ test_mlp(const struct model *m, struct model *cut)
     fwd_tap(f, take_act, act);
     fwd_block_part(f, 0, &r, x, y, &part);
     fwd_tap(f, NULL, NULL);
-    fwd_block(g, 0, &r, x, z); /* those channels are cut away in this model */
+    fwd_block(g, 0, &r, x, z); /* `cut` lacks the channels of scale 0 */
     for (size_t i = 0; i < n; i++)
         w = farther(w, fabs((double)y[i] - z[i]));
     ok(w <= 1e-5, "a channel scaled by 0 is a channel removed (%.2g)", w);

@@ -288,8 +288,8 @@ gradient(struct tmodel *t, size_t threads, size_t n, int how)
     return packed_gradient(t, ids, first, weight, threads, n, how);
 }
 
-/* The derivative along a direction, the gradient's own, in each tensor, against
- * a difference. */
+/* For each tensor, the derivative along the tensor's gradient against a
+ * difference of the functional. */
 static void
 test_direction(struct tmodel *t)
 {

@@ -77,7 +77,7 @@ main(void)
             return 1;
         }
         if (strcmp(name, "q4_0") == 0 && matrix_named(kind) < 0)
-            continue; /* these are Q8_0 */
+            continue; /* embedding and head are Q8_0 here */
         c.L = L;
         c.tied = tied;
         ok(same_types(mixture_of(name), &c, important, kind, cols, runs),

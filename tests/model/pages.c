@@ -87,7 +87,7 @@ test_users(struct kvcache *k)
     ok(kv_unused(k) == PAGES, "the last user frees a page");
 }
 
-/* A text that is not finite must not reach the next one in its pages. */
+/* NaNs of a text must not reach the text that gets its pages next. */
 static void
 test_not_finite(struct kvcache *k, struct model *m)
 {

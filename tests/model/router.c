@@ -90,8 +90,8 @@ case_floats(const struct golden *g, size_t i, const char *part)
     return (const float *)(const void *)case_tensor(g, i, part)->data;
 }
 
-/* The largest errors of one case: *w of weights, *dz of gradients; 0 if it
- * chooses other experts. */
+/* Raise *w and *dz to the errors of case i's weights and gradients, if these
+ * are larger.  Returns 1; 0: the router chooses other experts than torch. */
 static int
 case_off(const struct golden *g, size_t i, double *w, double *dz)
 {

@@ -17,8 +17,8 @@ struct row {
     size_t n;
 };
 
-/* Append to the row n tokens, random by `what`, that follow the nstem tokens
- * from `stem` on.  Returns their place. */
+/* Append to the row n random tokens of seed `what`, whose stem is the nstem
+ * tokens from `stem` on.  Returns the place of the n tokens. */
 static size_t
 put(struct row *r, size_t n, size_t stem, size_t nstem, uint64_t what)
 {

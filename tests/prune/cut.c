@@ -216,7 +216,7 @@ test_parts(const char *path, size_t i, const char *groups, const char *chan)
     model_close(&m);
 }
 
-/* Cut the cut: sources and lists compose. */
+/* Cut a model that was cut: the result is that of one cut by both lists. */
 static void
 test_twice(const char *path)
 {
@@ -286,7 +286,7 @@ test_sparse(const char *path)
     model_close(&m);
 }
 
-/* Export of a cut model: the file is the model. */
+/* A cut model that is exported and opened again computes the same. */
 static void
 test_export(const char *path, const char *groups, const char *chan)
 {

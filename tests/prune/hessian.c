@@ -47,8 +47,8 @@ free_sum(struct hess_sum h)
     free(h.d);
 }
 
-/* The farthest that the upper half of h is from the sum over rows of x that
- * use[] has, in units of sqrt(H_ii H_jj). */
+/* The largest distance of h's upper half from the sum H over the rows k of x
+ * with use[k] (NULL: all rows), in units of sqrt(H_ii H_jj). */
 static double
 off(struct hess_sum h, const float *x, size_t t, size_t n, size_t ld,
     const unsigned char *use)

@@ -43,8 +43,8 @@ set_calib(const struct model *m)
         }
 }
 
-/* All blocks but `gone`; one has one group, one no attention, one no MLP, one
- * every third channel. */
+/* All blocks but `gone`.  In turn they keep one group, no group, no channel, or
+ * every third channel; if `empty` is 0, every third channel instead of none. */
 static void
 make_choice(struct choice *c, const struct model *m, size_t gone, int empty)
 {
@@ -196,7 +196,7 @@ test_energy(const char *path)
     pool_free(pool);
 }
 
-/* The farthest that n numbers a are from those of b times f, by their size. */
+/* The largest distance of a [n] from f times b [n], relative to f times b. */
 static double
 off_share(const double *a, const double *b, double f, size_t n)
 {
@@ -216,7 +216,7 @@ test_weights(const char *path)
     struct judge j[2];
     struct choice all;
     struct err e;
-    double f = 1.0; /* tokens of all rows to those of row 0 */
+    double f = 1.0; /* tokens of all rows / tokens of row 0 */
 
     if (model_open(&m, path, &e) < 0) {
         printf("Bail out! %s\n", path);

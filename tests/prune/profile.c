@@ -70,7 +70,7 @@ table(const char *dir, const char *name, size_t skip, size_t *n)
     return v;
 }
 
-/* In units of sqrt(H_ii H_jj), the farthest of h from g [n,n]. */
+/* The largest distance of h from g [n,n], in units of sqrt(g_ii g_jj). */
 static double
 hessian_off(const float *h, const double *g, size_t n)
 {

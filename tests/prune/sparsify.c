@@ -104,7 +104,7 @@ choice(int kl)
             least = l->alone;
     }
     ok(most > 0.0 && most <= least, "%s: the least sensitive are taken", by);
-    /* q: 16 x 12; down: 12 x 8; of 6 * 288 */
+    /* half of 6 blocks, of 16 x 12 weights in q and 12 x 8 in down, is 864 */
     ok(taken >= 864 && taken < 864 + 192,
         "%s: layers are taken until the share is reached", by);
     ok(m.block[0].sparse == 0 && s.list.l[0].data == NULL,

@@ -25,7 +25,7 @@ struct pair {
     struct tokenizer *old, *new;
     struct tok_scratch *so, *sn;
     struct vocab v;
-    size_t same, wrong, other; /* texts: some id of `other` has gone */
+    size_t same, wrong, other; /* texts; other: with an id that has gone */
 };
 
 /* The old tokenizer gives the ids `want` for text[n].  Count in p whether all
@@ -198,7 +198,7 @@ end(struct pair *p)
     tok_free(p->old);
 }
 
-/* share: of the ids that may stay, in percent; 0: as many as are used. */
+/* share: percentage of the ids that may stay; 0: as many ids as are used. */
 static void
 test_answers(const char *name, const char *path, const char *answers,
     const json_t *texts, size_t share)

@@ -179,8 +179,8 @@ full_queue(void)
     "\"ignore_eos\": true"
 
 /* Leave while texts of a long request run.  Returns whether one more text is
- * counted as aborted.  None is if the client leaves just between two texts, so
- * up to 10 requests are tried. */
+ * counted as aborted.  If the client leaves just between two texts, no text is,
+ * so up to 10 requests are tried. */
 static int
 leaving_aborts(int port, double before)
 {

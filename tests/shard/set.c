@@ -161,7 +161,7 @@ test_round(const char *name, const struct sample *s, const struct shard_opts *o)
 }
 
 /* Does message k of a shard hold the documents that the index names, from
- * doc[*d - n] to doc[*d - 1]?  Takes them from *d. */
+ * doc[*d - n] to doc[*d - 1]?  If so, subtracts their number n from *d. */
 static int
 same_docs(const struct shard_index *x, const struct msg *m, size_t k, size_t *d)
 {

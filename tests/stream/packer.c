@@ -104,7 +104,7 @@ test_tournament(void)
     mix_release(&m);
 }
 
-/* UniMax: what the small ones cannot take is for the others. */
+/* UniMax: what small sources cannot take of the budget goes to the others. */
 static void
 test_unimax(void)
 {
@@ -248,7 +248,8 @@ test_cursor(void)
             r.window[5].born == c.rows - 5,
         "the same values");
     cursor_release(&r);
-    /* Cut anywhere it is no cursor, or a shorter list; never a crash. */
+    /* A text cut anywhere is no cursor, or one with a shorter list, and causes
+     * no crash. */
     for (size_t i = 0; i < a.n; i++) {
         char *cut = xstrdup(a.p);
 

@@ -345,8 +345,8 @@ test_order(int separate)
                 fatal(&e);
             if (seen[2 * (x.key % 1000000) + p.epoch]++)
                 twice++;
-            /* A second sampler, at every third place or by reference, has the
-             * same document. */
+            /* At every third place a second sampler gives the same document,
+             * by place and by reference. */
             if (p.doc % 3 == 0 &&
                 (sampler_at(again, i, &p, &y, &e) < 0 || y.key != x.key ||
                     y.len != x.len || y.frame != x.frame ||

@@ -8,7 +8,7 @@
 
 /* A gradient of many small numbers, and large ones in a column, as an outlying
  * channel has; each changed by `share` of itself times normal noise.  Returns
- * the length of the change by that of the gradient. */
+ * the length of the change divided by that of the gradient. */
 static double
 fill(struct tmodel *t, double share)
 {

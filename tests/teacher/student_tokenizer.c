@@ -5,9 +5,10 @@
  * scripts/oracle/student_tokenizer.py: the number of ids and kinds that differ,
  * and the largest differences of a log-probability (relative, if it is below
  * -1), of the probability of the rest, and of a target's sum of probabilities
- * from 1; then of tokens that several of the teacher's make up the number that
- * TRL's GOLD was asked for, the largest difference of a log-probability from
- * GOLD's exact strategy, and the least from the strategy that is off by one.
+ * from 1.  Then, for tokens that several of the teacher's make up, it prints
+ * how many of them TRL's GOLD was asked for, the largest difference of a
+ * log-probability from GOLD's exact strategy, and the least from the strategy
+ * that is off by one.
  */
 #include "../lib/golden.h"
 #include "../lib/tap.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Hex code points from *s up to `stop` as UTF-8; *s is then behind it. */
+/* Hex code points from *s up to `stop` as UTF-8; *s is then behind `stop`. */
 static void
 points(const char **s, char stop, struct buf *b)
 {

@@ -91,8 +91,8 @@ texts_loss(const struct texts *x, const struct policy_opt *o, int aged,
     return sum[0];
 }
 
-/* Compare the loss, the KL and the gradient with those of the case name; value
- * gets all of its figures. */
+/* Compare the loss, the KL and the gradient with those of the case `name`;
+ * value gets all figures of the case. */
 static void
 test_sums(const char *name, const struct policy_sum *s, const float *grad,
     double *value)
