@@ -8,7 +8,14 @@
 #if defined(__AMX_BF16__) || defined(__AMXBF16__) /* clang 14 */
 #include "kern/pairs_vec.h"
 
-enum { SIDE = BF16_GROUP, WORDS = SIDE * SIDE, LINE = 64 /* bytes */ };
+#include <string.h>
+
+enum {
+    SIDE = BF16_GROUP,
+    WORDS = SIDE * SIDE,
+    LINE = 64, /* bytes */
+    DEEP = 12  /* chunks multiplied at once, at most */
+};
 
 /* The operand of LDTILECFG: eight tiles of 16 rows of 64 bytes. */
 static const struct {
@@ -22,75 +29,106 @@ static const struct {
 };
 
 static void
-pack_rows1(float *out, size_t n, size_t kc, const struct operand *x)
-{
-    pack_chunks(out, n, kc, x, 1);
-}
-
-static void
 pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
 {
-    bf16_panels(pack_rows1, BF16_PAIRS, out, n, kc, x);
+    pack_panels(out, n, kc, x, 1);
 }
 
-/* Set c to the 32 x 32 sums, or add them; sums outside of c are dropped. */
+/* Copy the rows from[m,n] with `step` to `to` with ld. */
 static void
-put_sums(const struct bf16_strip *t, float sum[2 * SIDE][2 * SIDE], size_t i0)
+copy_edge(float *to, size_t ld, const float *from, size_t step, size_t m,
+    size_t n)
 {
-    const size_t m = t->m - i0 < 2 * SIDE ? t->m - i0 : 2 * SIDE;
-    const __mmask32 some = t->n < 32 ? (1u << t->n) - 1 : 0xffffffffu;
-
-    for (size_t i = 0; i < m; i++) {
-        float *to = t->c + (i0 + i) * t->ldc;
-        __m512 s[2] = { _mm512_loadu_ps(sum[i]),
-            _mm512_loadu_ps(sum[i] + SIDE) };
-
-        for (int v = 0; v < 2; v++) {
-            const __mmask16 here = (__mmask16)(some >> 16 * v);
-
-            if (here == 0)
-                break;
-            if (t->add)
-                s[v] = _mm512_add_ps(_mm512_maskz_loadu_ps(here, to + SIDE * v),
-                    s[v]);
-            _mm512_mask_storeu_ps(to + SIDE * v, here, s[v]);
-        }
-    }
+    for (size_t i = 0; i < m; i++)
+        memcpy(to + i * ld, from + i * step, n * sizeof *to);
 }
 
-static void
-multiply_amx(const struct bf16_strip *t)
+/* Begin the four sums with c [2 SIDE,2 SIDE] (add), or with zero. */
+static inline __attribute__((always_inline)) void
+begin_tiles(const float *c, size_t ldc, int add)
 {
-    const size_t panel = t->chunks * WORDS;
-    _Alignas(64) float sum[2 * SIDE][2 * SIDE];
-
-    _tile_loadconfig(&all_tiles);
-    for (size_t i = 0; i < t->m; i += 2 * SIDE) {
-        const float *a = t->a + i / SIDE * panel, *b = t->b;
-
+    if (!add) {
         _tile_zero(0);
         _tile_zero(1);
         _tile_zero(2);
         _tile_zero(3);
-        for (size_t k = 0; k < t->chunks; k++, a += WORDS, b += WORDS) {
-            _tile_loadd(4, a, LINE);
-            _tile_loadd(6, b, LINE);
-            _tile_dpbf16ps(0, 4, 6);
-            _tile_loadd(7, b + panel, LINE);
-            _tile_dpbf16ps(1, 4, 7);
-            _tile_loadd(5, a + panel, LINE);
-            _tile_dpbf16ps(2, 5, 6);
-            _tile_dpbf16ps(3, 5, 7);
+        return;
+    }
+    _tile_loadd(0, c, ldc * sizeof *c);
+    _tile_loadd(1, c + SIDE, ldc * sizeof *c);
+    _tile_loadd(2, c + SIDE * ldc, ldc * sizeof *c);
+    _tile_loadd(3, c + SIDE * ldc + SIDE, ldc * sizeof *c);
+}
+
+static inline __attribute__((always_inline)) void
+end_tiles(float *c, size_t ldc)
+{
+    _tile_stored(0, c, ldc * sizeof *c);
+    _tile_stored(1, c + SIDE, ldc * sizeof *c);
+    _tile_stored(2, c + SIDE * ldc, ldc * sizeof *c);
+    _tile_stored(3, c + SIDE * ldc + SIDE, ldc * sizeof *c);
+}
+
+/* Add the products of n chunks of two panels of a with two of b to the sums;
+ * panels are `panel` words apart. */
+static inline __attribute__((always_inline)) void
+add_chunks(const float *a, const float *b, size_t panel, size_t n)
+{
+    for (size_t k = 0; k < n; k++, a += WORDS, b += WORDS) {
+        _tile_loadd(4, a, LINE);
+        _tile_loadd(6, b, LINE);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_loadd(7, b + panel, LINE);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_loadd(5, a + panel, LINE);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+}
+
+/* Multiply the strip's chunks k..k+n-1. */
+static void
+multiply_chunks(const struct bf16_strip *t, size_t k, size_t n, int add)
+{
+    _Alignas(64) float edge[2 * SIDE * 2 * SIDE] = { 0 };
+
+    for (size_t i = 0; i < t->m; i += 2 * SIDE) {
+        const size_t m = t->m - i < 2 * SIDE ? t->m - i : 2 * SIDE;
+        const int whole = m == 2 * SIDE && t->n == 2 * SIDE;
+        float *c = t->c + i * t->ldc, *to = whole ? c : edge;
+        const size_t ld = whole ? t->ldc : 2 * SIDE;
+
+        if (add && !whole)
+            copy_edge(to, ld, c, t->ldc, m, t->n);
+        for (size_t r = 0; r < m; r++) { /* c is in no near cache */
+            __builtin_prefetch(c + r * t->ldc, 1);
+            __builtin_prefetch(c + r * t->ldc + SIDE, 1);
         }
-        _tile_stored(0, sum[0], sizeof sum[0]);
-        _tile_stored(1, sum[0] + SIDE, sizeof sum[0]);
-        _tile_stored(2, sum[SIDE], sizeof sum[0]);
-        _tile_stored(3, sum[SIDE] + SIDE, sizeof sum[0]);
-        put_sums(t, sum, i);
+        begin_tiles(to, ld, add);
+        add_chunks(t->a + i * t->chunks * SIDE + k * WORDS, t->b + k * WORDS,
+            t->chunks * WORDS, n);
+        end_tiles(to, ld);
+        if (!whole)
+            copy_edge(c, t->ldc, to, ld, m, t->n);
+    }
+}
+
+/* Multiply some chunks at a time: two panels of a and two of b, that deep, fit
+ * the first-level cache together. */
+static void
+multiply_amx(const struct bf16_strip *t)
+{
+    const size_t parts = (t->chunks + DEEP - 1) / DEEP;
+
+    _tile_loadconfig(&all_tiles);
+    for (size_t p = 0; p < parts; p++) {
+        const size_t k = t->chunks * p / parts;
+
+        multiply_chunks(t, k, t->chunks * (p + 1) / parts - k, p > 0 || t->add);
     }
     _tile_release();
 }
 
-const struct bf16_set bf16_amx = { KERN_BF16_AMX, 2, BF16_PAIRS, pack_rows,
-    pack_pairs, multiply_amx };
+const struct bf16_set bf16_amx = { KERN_BF16_AMX, 2, BF16_AT_ONCE, BF16_PAIRS,
+    pack_rows, pack_pairs, multiply_amx };
 #endif

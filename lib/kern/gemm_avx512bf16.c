@@ -85,7 +85,7 @@ multiply_bf16(const struct bf16_strip *t)
         strip1(t);
 }
 
-const struct bf16_set bf16_avx512 = { KERN_BF16_AVX512, NV, BF16_PAIRS,
+const struct bf16_set bf16_avx512 = { KERN_BF16_AVX512, NV, 0, BF16_PAIRS,
     pack_pairs, pack_pairs, multiply_bf16 };
 
 /* ---- few rows with a weight in bfloat16 as it lies in a file ---- */

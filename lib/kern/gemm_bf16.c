@@ -7,7 +7,7 @@
 enum {
     PANEL = BF16_GROUP * BF16_WORDS,
     A_PANELS = BF16_ROWS / BF16_GROUP,
-    B_PANELS = BF16_STRIP + 1
+    B_PANELS = BF16_AT_ONCE
 };
 _Static_assert(BF16_WORDS % BF16_CHUNK == 0, "whole chunks");
 _Static_assert(A_PANELS % 2 == 0 && B_PANELS % 2 == 0, "pairs of panels");
@@ -45,6 +45,16 @@ strip_columns(size_t n)
     return n < some * BF16_GROUP ? n : some * BF16_GROUP;
 }
 
+/* The number of columns to copy next if n are left: several strips, if the set
+ * has it so, since memory is then read in longer stretches. */
+static size_t
+copied_columns(size_t n)
+{
+    const size_t most = set->at_once * BF16_GROUP;
+
+    return most == 0 ? strip_columns(n) : n < most ? n : most;
+}
+
 /* Products of at most BF16_ROWS rows, with one block along k. */
 static void
 block(size_t m, size_t n, size_t kc, struct operand a, struct operand b,
@@ -55,13 +65,18 @@ block(size_t m, size_t n, size_t kc, struct operand a, struct operand b,
 
     set->pack_a(panel.a, m, kc, &a);
     fill_up(panel.a, m, kc);
-    for (; n > 0; n -= s.n) {
-        s.n = strip_columns(n);
-        set->pack_b(panel.b, s.n, kc, &b);
-        fill_up(panel.b, s.n, kc);
-        set->multiply(&s);
-        b.p += s.n * b.i_step;
-        s.c += s.n;
+    for (size_t some; n > 0; n -= some) {
+        some = copied_columns(n);
+        set->pack_b(panel.b, some, kc, &b);
+        fill_up(panel.b, some, kc);
+        s.b = panel.b;
+        for (size_t j = 0; j < some; j += s.n) {
+            s.n = strip_columns(some - j);
+            set->multiply(&s);
+            s.b += (s.n + BF16_GROUP - 1) / BF16_GROUP * s.chunks * set->words;
+            s.c += s.n;
+        }
+        b.p += some * b.i_step;
     }
 }
 

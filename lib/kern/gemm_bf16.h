@@ -8,9 +8,11 @@
  * Both factors are rounded when copied into panels.  A product is cut along k
  * into parts of GEMM_DEEP, and each part into blocks of equal length, a
  * multiple of BF16_CHUNK.  The last block may be shorter; its last chunk is
- * padded with zeros.  Each element of c is
+ * padded with zeros.  Each element of c is by AVX512-BF16
  *   c = or += sum of block 0 by the instruction's dot products, from zero
  *   c += sum of block 1 ...
+ * and by AMX, whose bits do not depend on blocks,
+ *   c = zero, or c, to which the instruction adds one chunk after another
  * so its bits depend only on k, its row of a, its column of b and the
  * instruction.
  */
@@ -25,13 +27,14 @@ enum {
     BF16_GROUP = 16,  /* rows of a, or columns of b, in a panel */
     BF16_ROWS = 576,  /* rows copied at once */
     BF16_STRIP = 3,   /* panels of b in a strip, at most */
+    BF16_AT_ONCE = 8, /* panels of b copied at once, at most */
     BF16_PAIRS = 256, /* words of a panel's chunk: two bf16 elements a word */
     BF16_WHOLE = 512, /* words of a panel's chunk: one fp32 element a word */
     BF16_WORDS = 288  /* longest block of a row or column, in words */
 };
 
-/* A strip: c [m,n] = or += the sum of products over `chunks` chunks.  a's
- * panels follow one another; b has at most bf16_set.strip panels. */
+/* A strip: c [m,n] = or += the sum of products over `chunks` chunks.  The
+ * panels of a follow one another; b has at most bf16_set.strip panels. */
 struct bf16_strip {
     size_t m, n, chunks;
     const float *a, *b;
@@ -47,7 +50,8 @@ struct bf16_strip {
 struct bf16_set {
     enum kern_bf16 result; /* the instruction whose bits it gives */
     size_t strip;          /* panels of b in a strip */
-    size_t words;          /* BF16_PAIRS or BF16_WHOLE */
+    size_t at_once; /* panels of b copied at once, if more than a strip */
+    size_t words;   /* BF16_PAIRS or BF16_WHOLE */
     /* Copy n rows of a (pack_b: columns of b) into panels, one after another,
      * in whole chunks. */
     void (*pack_a)(float *out, size_t n, size_t kc, const struct operand *x);
@@ -65,23 +69,9 @@ void dots_bf16_avx512(size_t m, size_t n, size_t k, const float *x,
 void gemm_bf16(struct kern *k, const struct bf16_set *set);
 void gemm_bf16_ref(struct kern *k, enum kern_bf16 result);
 
-/* Make all panels of n rows or columns; `one` makes a panel. */
-static inline void
-bf16_panels(void (
-                *one)(float *out, size_t n, size_t kc, const struct operand *x),
-    size_t words, float *out, size_t n, size_t kc, const struct operand *x)
-{
-    struct operand y = *x;
-
-    for (size_t i = 0; i < n; i += BF16_GROUP) {
-        one(out, n - i < BF16_GROUP ? n - i : BF16_GROUP, kc, &y);
-        y.p += BF16_GROUP * y.i_step;
-        out += (kc + BF16_CHUNK - 1) / BF16_CHUNK * words;
-    }
-}
-
 /* The length of the blocks that `deep` <= GEMM_DEEP elements are cut into.  AMX
- * has longer blocks, as its tiles are slow to store. */
+ * has longer blocks: its panels have two elements a word, and memory is read in
+ * longer stretches. */
 static inline size_t
 bf16_block(enum kern_bf16 result, size_t deep)
 {

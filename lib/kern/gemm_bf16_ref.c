@@ -82,9 +82,34 @@ vdp_chunk(float s, const float *a, const float *b)
 
 static enum kern_bf16 set; /* the instruction of gemm_bf16_ref's last call */
 
-/* An element of c.  At depth l, a is a[l * ca] and b is b[l * cb]. */
+/* Round the numbers at depths l0 to `end` - 1, at most BF16_CHUNK; zeros
+ * follow them. */
+static void
+round_chunk(const float *a, size_t step, size_t l0, size_t end,
+    float x[BF16_CHUNK])
+{
+    for (size_t i = 0; i < BF16_CHUNK; i++)
+        x[i] = l0 + i < end ? bf16_round(a[(l0 + i) * step]) : 0.0f;
+}
+
+/* An element of c by AMX.  At depth l, a is a[l * ca] and b is b[l * cb]. */
 static float
-bf16_element(size_t k, const float *a, size_t ca, const float *b, size_t cb,
+amx_element(size_t k, const float *a, size_t ca, const float *b, size_t cb,
+    float c, int add)
+{
+    float s = add ? c : 0.0f, x[BF16_CHUNK], y[BF16_CHUNK];
+
+    for (size_t l = 0; l < k; l += BF16_CHUNK) {
+        round_chunk(a, ca, l, k, x);
+        round_chunk(b, cb, l, k, y);
+        s = bf16_tdp(s, x, y);
+    }
+    return s;
+}
+
+/* An element of c by AVX512-BF16, as amx_element. */
+static float
+vdp_element(size_t k, const float *a, size_t ca, const float *b, size_t cb,
     float c, int add)
 {
     for (size_t l0 = 0, n; l0 < k; l0 += n, add = 1) {
@@ -93,16 +118,14 @@ bf16_element(size_t k, const float *a, size_t ca, const float *b, size_t cb,
             k - (l0 - at) < GEMM_DEEP ? k - (l0 - at) : GEMM_DEEP;
         float s = 0.0f;
 
-        n = bf16_block(set, deep);
+        n = bf16_block(KERN_BF16_AVX512, deep);
         n = deep - at < n ? deep - at : n;
         for (size_t i = l0; i < l0 + n; i += BF16_CHUNK) {
-            float x[BF16_CHUNK] = { 0.0f }, y[BF16_CHUNK] = { 0.0f };
+            float x[BF16_CHUNK], y[BF16_CHUNK];
 
-            for (size_t l = i; l < l0 + n && l < i + BF16_CHUNK; l++) {
-                x[l - i] = bf16_round(a[l * ca]);
-                y[l - i] = bf16_round(b[l * cb]);
-            }
-            s = set == KERN_BF16_AMX ? bf16_tdp(s, x, y) : vdp_chunk(s, x, y);
+            round_chunk(a, ca, i, l0 + n, x);
+            round_chunk(b, cb, i, l0 + n, y);
+            s = vdp_chunk(s, x, y);
         }
         c = add ? c + s : s;
     }
@@ -113,9 +136,12 @@ static void
 gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
     float *c, size_t ldc)
 {
+    float (*const element)(size_t, const float *, size_t, const float *, size_t,
+        float, int) = set == KERN_BF16_AMX ? amx_element : vdp_element;
+
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++)
-            c[i * ldc + j] = bf16_element(k, a.p + i * a.i_step, a.l_step,
+            c[i * ldc + j] = element(k, a.p + i * a.i_step, a.l_step,
                 b.p + j * b.i_step, b.l_step, c[i * ldc + j], add);
 }
 

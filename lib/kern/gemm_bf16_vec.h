@@ -49,6 +49,19 @@ pack_some(float *restrict out, size_t kc, const struct operand *x, int panels)
             (next - kc * BF16_GROUP) * sizeof *out);
 }
 
+/* Make all panels of n rows or columns, one after another. */
+static void
+pack_each(float *out, size_t n, size_t kc, const struct operand *x)
+{
+    struct operand y = *x;
+
+    for (size_t i = 0; i < n; i += BF16_GROUP) {
+        pack_one(out, n - i < BF16_GROUP ? n - i : BF16_GROUP, kc, &y);
+        y.p += BF16_GROUP * y.i_step;
+        out += (kc + BF16_CHUNK - 1) / BF16_CHUNK * (size_t)BF16_WHOLE;
+    }
+}
+
 static void
 pack_across(float *out, size_t n, size_t kc, const struct operand *x)
 {
@@ -63,8 +76,7 @@ pack_across(float *out, size_t n, size_t kc, const struct operand *x)
         for (; n / BF16_GROUP > panels; panels++, y.p += BF16_GROUP)
             pack_some(out + panels * next, kc, &y, 1);
     }
-    bf16_panels(pack_one, BF16_WHOLE, out + panels * next,
-        n - panels * BF16_GROUP, kc, &y);
+    pack_each(out + panels * next, n - panels * BF16_GROUP, kc, &y);
 }
 
 /* Copy rows; rows that are contiguous along k are not transposed.  Rows past n
@@ -203,5 +215,5 @@ multiply(const struct bf16_strip *t)
     }
 }
 
-const struct bf16_set SET = { KERN_BF16_AVX512, NR / BF16_GROUP, BF16_WHOLE,
+const struct bf16_set SET = { KERN_BF16_AVX512, NR / BF16_GROUP, 0, BF16_WHOLE,
     pack_rows, pack_across, multiply };

@@ -71,39 +71,55 @@ rows_across(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
     }
 }
 
-/* Pack a panel, chunk by chunk.  The words of a chunk are [row][pair] if
- * by_row, else [pair][row]; in a panel of b, rows are columns. */
+/* Pack the chunk at depth l of a panel of n rows.  Its words are [row][pair] if
+ * by_row, else [pair][row]; in a panel of b, rows are columns.  along: x has
+ * l_step 1. */
 static inline __attribute__((always_inline)) void
-pack_chunks(float *out, size_t n, size_t kc, const struct operand *x,
-    int by_row)
+pack_chunk(float *out, size_t n, size_t l, size_t kc, const struct operand *x,
+    int along, int by_row)
 {
-    const int along = x->l_step == 1;
+    __m512 r[BF16_GROUP];
 
-    for (size_t l = 0; l < kc; l += BF16_CHUNK, out += BF16_PAIRS) {
-        __m512 r[BF16_GROUP];
-
-        if (along)
-            rows_along(r, x, l, n, kc);
-        else
-            rows_across(r, x, l, n, kc);
-        if (along == by_row) {
-            UNROLL
-            for (size_t i = 0; i < BF16_GROUP; i++)
-                _mm512_storeu_ps(out + BF16_GROUP * i, r[i]);
-        } else {
-            turn16(out, BF16_GROUP, r);
-        }
+    if (along)
+        rows_along(r, x, l, n, kc);
+    else
+        rows_across(r, x, l, n, kc);
+    if (along == by_row) {
+        UNROLL
+        for (size_t i = 0; i < BF16_GROUP; i++)
+            _mm512_storeu_ps(out + BF16_GROUP * i, r[i]);
+    } else {
+        turn16(out, BF16_GROUP, r);
     }
 }
 
-static void
-pack_pairs1(float *out, size_t n, size_t kc, const struct operand *x)
+/* Pack all panels of n rows, in the order in which memory is read: panel by
+ * panel if rows are contiguous along k, else chunk by chunk. */
+static inline __attribute__((always_inline)) void
+pack_panels(float *out, size_t n, size_t kc, const struct operand *x,
+    int by_row)
 {
-    pack_chunks(out, n, kc, x, 0);
+    const size_t panel = (kc + BF16_CHUNK - 1) / BF16_CHUNK * BF16_PAIRS;
+    const int along = x->l_step == 1;
+    struct operand y = *x;
+
+    for (size_t i = 0, some; along && i < n; i += some, out += panel) {
+        some = n - i < BF16_GROUP ? n - i : BF16_GROUP;
+        y.p = x->p + i * x->i_step;
+        for (size_t l = 0; l < kc; l += BF16_CHUNK)
+            pack_chunk(out + l / BF16_CHUNK * BF16_PAIRS, some, l, kc, &y, 1,
+                by_row);
+    }
+    for (size_t l = 0; !along && l < kc; l += BF16_CHUNK, out += BF16_PAIRS)
+        for (size_t i = 0; i < n; i += BF16_GROUP) {
+            y.p = x->p + i;
+            pack_chunk(out + i / BF16_GROUP * panel,
+                n - i < BF16_GROUP ? n - i : BF16_GROUP, l, kc, &y, 0, by_row);
+        }
 }
 
 static void
 pack_pairs(float *out, size_t n, size_t kc, const struct operand *x)
 {
-    bf16_panels(pack_pairs1, BF16_PAIRS, out, n, kc, x);
+    pack_panels(out, n, kc, x, 0);
 }
