@@ -3,12 +3,11 @@
  * kern.
  *
  * A tile is 64 queries by 64 keys and starts at a multiple of 64 from the row's
- * first token, so a token's result depends on its own row alone.  Key tiles
- * before the first that a query tile attends to are skipped, and so are those
- * after the query tile.  The others are done in groups of up to four (between
- * multiples of 256 keys), so that a row of scores is long.  A masked pair has
- * weight 0 exactly, so no bit of a token's result depends on the row's other
- * documents.
+ * first token, so a token's result depends on its own row alone.  Of the key
+ * tiles, only those from the first that the query tile attends to up to the
+ * query tile itself are computed, in groups of up to four (between multiples of
+ * 256 keys), so that a row of scores is long.  A masked pair has weight 0
+ * exactly, so no bit of a token's result depends on the row's other documents.
  */
 #include "kern/attn.h"
 #include "kern/kern.h"
@@ -161,8 +160,8 @@ struct online {
 };
 
 /* Lay out the arrays in scratch, and set them to the state before the first
- * key.  sink: the scores of the sinks of G heads, of M / G queries each; NULL:
- * there are none. */
+ * key.  sink [G]: the score of the sink of each of G heads, which have M / G
+ * queries each; NULL: there are no sinks. */
 static struct online
 begin_online(size_t M, size_t D, const float *sink, size_t G, float *scratch)
 {
@@ -366,7 +365,7 @@ attn_bwd(const struct attn *a, size_t h, const float *dout, float *dq,
         const size_t t0 = qt * TILE;
         const float *dO = dout + t0 * a->ldo + h * D;
 
-        /* q: the scaled queries; g: the gradient at them */
+        /* q: the scaled queries; g: the gradient at q */
         gather_heads(q, a->q + t0 * a->ld + h * D, a->ld, TILE, D, c);
         memset(g, 0, TILE * D * sizeof *g);
         for (size_t r = 0; r < TILE; r++)

@@ -29,7 +29,8 @@ struct attn {
     const float *q, *k, *v;
     const uint32_t *first; /* [T] */
     float *out;
-    float *lse;                   /* [H,Tp] log sum exp of the scaled scores */
+    float *lse;                   /* [H,Tp] log-sum-exps of scores as scaled
+                                   * and capped, the sink's among them */
     float scale;                  /* factor of the scores; 0: 1 / sqrt(D) */
     const uint32_t *stem, *nstem; /* [T] or NULL */
     float cap;         /* scores s become cap tanh(s/cap); 0: they stay */
@@ -39,8 +40,8 @@ struct attn {
 };
 /* Floats of scratch that one call of attn_fwd or attn_bwd needs. */
 size_t attn_scratch(const struct attn *a);
-/* The number of (query, key) pairs in tile qt of queries in which the query
- * attends to the key. */
+/* The number of pairs of a query of tile qt and a key that the query attends
+ * to. */
 double attn_pairs(const struct attn *a, size_t qt);
 /* Forward pass for query tile qt of all heads that share key-value head kvh. */
 void attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch);

@@ -57,8 +57,8 @@ v_hmax(vf a)
     return m;
 }
 /* For dots_vec.h.  v_unpack_low, v_unpack_high and v_shuffle work within each
- * four lanes, as the operations of SSE do.  v_low_half, v_high_half: the bf16
- * numbers in the halves of each 32 bits, as floats. */
+ * group of four lanes, as SSE's operations do.  v_low_half, v_high_half: the
+ * bf16 numbers in the halves of each 32 bits, as floats. */
 #define v_unpack_low(a, b) _mm256_unpacklo_ps(a, b)
 #define v_unpack_high(a, b) _mm256_unpackhi_ps(a, b)
 #define v_shuffle(a, b, how) _mm256_shuffle_ps(a, b, how)
@@ -200,7 +200,7 @@ lanes(size_t k)
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)k),
         _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
-/* Load the first k < VW lanes from p; the others are `fill`. */
+/* Load the first k < VW lanes from p; the lanes after them are `fill`. */
 static inline vf
 v_load_part(const float *p, size_t k, float fill)
 {

@@ -33,8 +33,8 @@
 #define v_scalef(a, n) _mm512_scalef_ps(a, n) /* a * 2^n */
 
 /* For dots_vec.h.  v_unpack_low, v_unpack_high and v_shuffle work within each
- * four lanes, as the operations of SSE do.  v_low_half, v_high_half: the bf16
- * numbers in the halves of each 32 bits, as floats. */
+ * group of four lanes, as SSE's operations do.  v_low_half, v_high_half: the
+ * bf16 numbers in the halves of each 32 bits, as floats. */
 #define v_unpack_low(a, b) _mm512_unpacklo_ps(a, b)
 #define v_unpack_high(a, b) _mm512_unpackhi_ps(a, b)
 #define v_shuffle(a, b, how) _mm512_shuffle_ps(a, b, how)
@@ -139,7 +139,7 @@ lanes(size_t k)
 {
     return (__mmask16)((1u << k) - 1);
 }
-/* Load the first k < VW lanes from p; the others are `fill`. */
+/* Load the first k < VW lanes from p; the lanes after them are `fill`. */
 static inline vf
 v_load_part(const float *p, size_t k, float fill)
 {

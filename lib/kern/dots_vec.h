@@ -43,7 +43,7 @@ dot_load_part(enum dot_type type, const unsigned char *p,
     return v_load(out);
 }
 
-/* The end of the block of columns that begins at column `l`, of k columns. */
+/* The end of the block of columns that begins at column `l`; k: all columns. */
 static inline size_t
 dot_block_end(size_t l, size_t k)
 {
@@ -124,8 +124,8 @@ dot_square(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
     }
 }
 
-/* Add to s the products of columns from..from+n-1 alone, of VW columns that lie
- * in `some`, column by column. */
+/* `some` has VW columns of VW rows, one column after another.  Add to s the
+ * products of columns from..from+n-1 alone. */
 static inline __attribute__((always_inline)) void
 dot_some(vf s[DOT_ROWS], int m, const float *x, size_t k, const float *some,
     size_t from, size_t n)
@@ -213,9 +213,9 @@ dot_put(vf s[DOT_GROUPS][DOT_ROWS], int m, size_t n, int add, float *y,
     }
 }
 
-/* While column t is computed, prefetch a share of the DOT_COLS rows of w that
- * come after those from `row` on: rows follow one another, so memory is read in
- * order. */
+/* While column t of the DOT_COLS rows from `row` on is computed, prefetch a
+ * share of the next DOT_COLS rows of w.  Rows follow one another, so memory is
+ * read in order. */
 static inline __attribute__((always_inline)) void
 dot_prefetch(enum dot_type type, const struct kern_rows *w, size_t row,
     size_t t)

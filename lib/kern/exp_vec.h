@@ -2,7 +2,7 @@
  * Parts of vectors, for the end of a row, and the exponential.  Used by the
  * templates of row kernels and of losses.
  */
-/* Load a vector of elements of p[n] from i on; past the end it has zeros. */
+/* Load a vector of p's elements i, i+1, ...; elements from n on are zeros. */
 static inline vf
 get(const float *p, size_t i, size_t n)
 {

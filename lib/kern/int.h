@@ -8,9 +8,10 @@
  * numbers along k: w_l = e c_l - f, c_l an integer, e and f exactly those of
  * the GGUF.  An element of y is computed, block after block, by
  *
- *     y = fma(i, e d, y), i = the sum of c_l q_l over a half, exact; this for
- *         each of the two halves
- *     y = fma(-f, s, y), s = the sum of d q_l over the block, if there is an f
+ *     y = fma(i, e d, y) for each of the two halves in turn, i being the exact
+ *         sum of c_l q_l over the half
+ *     y = fma(-f, s, y) if there is an f, s being the sum of d q_l over the
+ *         block
  *
  * from y = 0 on, with a rounding after each product e d and each fma.  So its
  * bits depend on its row of x and its row of w alone, and are the same in all
@@ -68,11 +69,11 @@ struct int_matrix {
 int int_has(enum kern_quant t);
 /* Bytes of a strip of k columns, a multiple of 64. */
 size_t int_strip_bytes(enum kern_quant t, size_t k);
-/* Pack rows of k columns as they are in a GGUF into a strip; row [INT_ROWS],
- * NULL: a row of zeros. */
+/* Pack INT_ROWS rows of k columns, as a GGUF stores them, into a strip.  row[i]
+ * NULL: row i is zeros. */
 void int_pack(enum kern_quant t, size_t k,
     const unsigned char *const row[INT_ROWS], unsigned char *strip);
-/* Bytes of a rounded row of x of k columns, a multiple of 64. */
+/* Bytes of a rounded row of x that has k columns, a multiple of 64. */
 size_t int_row_bytes(size_t k);
 /* Bytes of the panel that a product of more than one row of x needs. */
 size_t int_panel_bytes(size_t k);

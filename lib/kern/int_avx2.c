@@ -64,10 +64,10 @@ i_narrow(signed char *p, __m256i a)
 }
 
 /* Add the products of n quads of codes, of `range` bits (int_form.h), with 4 n
- * numbers of x to sum.  VPMADDUBSW adds two products in 16 bits: at most 2 *
- * 127 * 15 for 4 bits, so that 8 such sums fit, 2 * 127 * 31 for 5 bits: 4, and
- * 2 * 127 * 63 for 6 bits: 2.  Codes of 8 bits give their sign to x: at most
- * 2 * 127 * 128 = 32512. */
+ * numbers of x to sum.  VPMADDUBSW adds two products in 16 bits, which hold 8
+ * such sums of codes of 4 bits (at most 2 * 127 * 15 each), 4 of codes of 5
+ * bits (2 * 127 * 31) or 2 of codes of 6 bits (2 * 127 * 63).  Codes of 8 bits
+ * give their sign to x; one sum is then at most 2 * 127 * 128 = 32512. */
 static inline __attribute__((always_inline)) vi
 sum_quads(int range, const vi *q, int n, const signed char *x, vi sum)
 {

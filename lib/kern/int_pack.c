@@ -48,8 +48,8 @@ make_codes(struct int_form f, signed char *q)
     }
 }
 
-/* Put the 32 codes of a row into a block, in which the row's bits are 0
- * before. */
+/* Put the 32 codes of a row into a block, whose bits for this row must be
+ * 0. */
 static void
 put_codes(struct int_form f, const signed char *q, size_t row,
     unsigned char *out)

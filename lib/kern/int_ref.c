@@ -44,7 +44,7 @@ round_ref(struct int_block *out, const float *x, size_t k)
     }
 }
 
-/* The integer i of a block of a row, as it is multiplied. */
+/* Number i of a row in a block, as the integer that is multiplied. */
 static int
 code_at(struct int_form f, const unsigned char *block, size_t row, size_t i)
 {
@@ -89,8 +89,8 @@ scales_at(struct int_form f, const unsigned char *piece, size_t row, size_t b,
                  : 0.0f;
 }
 
-/* y plus the product of a row of block b, of a piece of n blocks, with a block
- * of x. */
+/* Return y plus the product of a row in block b, of a piece of n blocks, with a
+ * block of x. */
 static float
 add_block_ref(struct int_form f, const unsigned char *piece, size_t n, size_t b,
     size_t row, const struct int_block *x, float y)

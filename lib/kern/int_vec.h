@@ -5,8 +5,8 @@
  * (codes to values of quant_iq4_value), i_float, i_max32, i_add32, i_bits (of
  * floats), i_nearest (integers), i_most and i_total (of all lanes), i_narrow,
  * i_bytes (16 or 8 signed bytes to floats), i_code (stored codes of 8 bits to
- * those that are multiplied), sum_quads.  It also defines INT_TILE and
- * CODE_ZERO (zero_of).
+ * those that are multiplied), sum_quads.  The including file also defines
+ * INT_TILE and CODE_ZERO (zero_of).
  *
  * A strip is computed VW rows at a time.  One row of x is multiplied by codes
  * in registers; for more rows, a strip is first unpacked to a panel, which
@@ -141,7 +141,8 @@ load_part(struct int_form f, const unsigned char *piece, size_t n, size_t b,
             i_bytes(p + INT_ROWS + row));
 }
 
-/* y plus the product of a block of w with a block of a row of x. */
+/* Return y plus the product of a block of VW rows of w with a block of a row of
+ * x. */
 INLINE vf
 add_block(struct int_form f, const struct int_part *w,
     const struct int_block *x, vf y)

@@ -1,11 +1,11 @@
 /*
- * Kernels of the fused losses and of AdamW.  Those of losses work on slices of
- * a row of logits, cut at fixed borders of the vocabulary, so that the number
- * of threads cannot change the order of sums.
+ * Kernels of the fused losses and of AdamW.  The losses' kernels work on slices
+ * of a row of logits, cut at fixed borders of the vocabulary, so that the
+ * number of threads cannot change the order of sums.
  *
- * The `_ref` versions (loss_ref.c) define the results, in double.  The others
- * are one template (loss_vec.h) over an instruction set's vectors, and agree to
- * rounding.  Arguments must not overlap unless stated.
+ * The `_ref` versions (loss_ref.c) define the results, in double.  The other
+ * versions are one template (loss_vec.h) over an instruction set's vectors, and
+ * agree to rounding.  Arguments must not overlap unless stated.
  */
 #ifndef KERN_LOSS_H
 #define KERN_LOSS_H
@@ -35,9 +35,9 @@ struct mix_part {
 };
 
 struct adamw_k {
-    float scale;               /* factor of the gradient sum: clip / N */
+    float scale;               /* factor of gradient sums, clipping included */
     float decay;               /* 1 - lr * weight decay */
-    float beta2, rest1, rest2; /* 1 - beta1, 1 - beta2 */
+    float beta2, rest1, rest2; /* rest1: 1 - beta1, rest2: 1 - beta2 */
     float step;                /* lr / (1 - beta1^t) */
     float root;                /* 1 / sqrt(1 - beta2^t) */
     float eps;
@@ -47,11 +47,11 @@ struct loss_kern {
     /* The slice's part of the softmax of z[n] * inv_tau. */
     struct lse_part (*lse)(const float *restrict z, size_t n, float inv_tau);
     /*
-     * Gradient of w_ce CE + w_kl KL (with tau^2) in logits, without the -w_ce
-     * of the target, which the caller subtracts:
-     *   z[v] <- w_ce exp(zs - s1)
-     *           + w_kl tau (exp(zs/tau - st) - exp(zt/tau - tt))
-     * z [n] student logits in, gradient out; zt [n] teacher logits.
+     * Gradient of w_ce CE + w_kl tau^2 KL at the logits, except the term -w_ce
+     * at the target, which the caller adds:
+     *   z[v] <- w_ce exp(z[v] - s1)
+     *           + w_kl tau (exp(z[v]/tau - st) - exp(zt[v]/tau - tt))
+     * z [n]: in: student's logits, out: gradient; zt [n]: teacher's logits.
      * Returns this slice's part of KL(teacher || student; tau), in nats, not
      * times tau^2 (Hinton et al., arXiv:1503.02531, section 2).
      */
@@ -62,7 +62,7 @@ struct loss_kern {
      * < 1; Agarwal et al., arXiv:2306.13649, equation 1): js_sums returns this
      * slice's sums; js_grad, with own = KL(q || m) of the whole row, the
      * gradient:
-     *   z[v] <- w_ce exp(zs - s1) + w q_v (log(q_v / m_v) - own)
+     *   z[v] <- w_ce exp(z[v] - s1) + w q_v (log(q_v / m_v) - own)
      * where w = w_kl tau (1 - beta), or w_kl tau for beta 1.
      */
     struct mix_part (*js_sums)(const float *restrict z,
@@ -101,8 +101,8 @@ extern const struct loss_kern loss_kern_ref, loss_kern_avx2, loss_kern_avx512;
 const struct loss_kern *loss_kern(void);
 
 /* Combine n parts, `stride` apart, in index order.  Returns the log of the
- * whole sum.  A part without elements is { -INFINITY, 0 }; if all are, the
- * result is -INFINITY. */
+ * whole sum.  A part without elements is { -INFINITY, 0 }; if no part has
+ * elements, the result is -INFINITY. */
 double lse_join(const struct lse_part *part, size_t n, size_t stride);
 
 #endif

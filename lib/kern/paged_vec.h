@@ -16,9 +16,9 @@ enum {
 };
 
 /* Add to sum [m,PAGED_COLS] the products of m rows of a with `deep` rows of b,
- * for nv vectors of columns, the last of `last` columns; with `first`, set sum
- * to them.  Prefetches the deep * nv * VW numbers from `next` on.  Inlined with
- * constant m, nv. */
+ * for nv vectors of columns (last < VW: nv is 1, and the vector has `last`
+ * columns); with `first`, set sum to the products.  Prefetch the deep * nv * VW
+ * numbers from `next` on.  Inlined with constant m, nv. */
 static inline __attribute__((always_inline)) void
 paged_tile(size_t m, size_t nv, size_t last, size_t deep,
     const float *restrict a, size_t lda, const float *restrict b, size_t ldb,
@@ -97,7 +97,7 @@ paged_block(size_t m, size_t n, size_t from, size_t end, const float *a,
     }
 }
 
-/* Set c [m,n] to the sums, or with `add` add them to it. */
+/* Set c [m,n] to the sums, or with `add` add the sums to c. */
 static void
 paged_put(size_t m, size_t n, const float *sum, int add, float *c, size_t ldc)
 {

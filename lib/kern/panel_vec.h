@@ -1,7 +1,7 @@
 /*
  * Panels of the factors of a product in fp32, over the vector operations that
  * the including file defines (VW floats a vector).  If that file defines
- * PACKED(vector), it is applied to the numbers that are read as whole vectors.
+ * PACKED(vector), PACKED is applied to numbers that are read as whole vectors.
  */
 #include "kern/gemm.h"
 #include "kern/rows_ref.h"
@@ -111,8 +111,8 @@ turn(float *restrict out, size_t width, size_t by, size_t kc,
             out[l * width + r] = in[r * step + l];
 }
 
-/* Make a panel of `width` rows of a or columns of b: out[l * width + i].  Only
- * n of them exist; for i >= n it has zeros. */
+/* Make a panel of `width` rows of a or columns of b: out[l * width + i].  If n
+ * < width, only n rows or columns exist; the panel has zeros for i >= n. */
 static inline void
 pack(float *restrict out, size_t width, size_t n, size_t kc,
     const struct operand *x)

@@ -24,8 +24,8 @@ struct fit_grid {
 struct fit {
     float scale[FIT_LANES], low[FIT_LANES]; /* numbers x are about scale * code
                                              * + low */
-    float least[FIT_LANES];   /* x for which the search had code 0; of signed
-                               * codes 0 */
+    float least[FIT_LANES];   /* the x to which the search gave code 0; 0 if
+                               * codes are signed */
     float inverse[FIT_LANES]; /* the search rounded inverse * (x - least) to
                                * codes; 0: all codes are 0 */
 };

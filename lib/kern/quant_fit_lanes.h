@@ -1,7 +1,7 @@
 /*
  * The functions of struct fit_kern, as FIT_KERN: included once for each
- * instruction set.  Loops over g run over the eight groups; compilers make one
- * operation on vectors of each.  A group's sums are in the order of its
+ * instruction set.  Loops over g run over the eight groups; compilers make each
+ * such loop one operation on vectors.  A group's sums are in the order of its
  * numbers, and every operation is rounded as ggml's reference rounds it, so
  * scales have the same bits.
  */
@@ -16,7 +16,7 @@ struct fit_sums {
     float high[FIT_LANES], w[FIT_LANES], x[FIT_LANES];
 };
 
-/* Set *s, and low to the smallest number, 0 if that is positive. */
+/* Set *s, and low to each group's smallest number, or 0 if that is positive. */
 static void
 measure_range(struct fit_sums *s, float *low, const float *x, const float *w,
     size_t n)
@@ -75,7 +75,7 @@ range_candidate(struct fit_try *t, const float *x, const float *w, size_t n,
     }
 }
 
-/* The error of codes c with a scale and a low. */
+/* Set error to each group's error with codes c, its scale and its low. */
 static void
 range_error(float *restrict error, const float *x, const float *w,
     const float *c, size_t n, const float *scale, const float *low)

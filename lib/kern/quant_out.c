@@ -33,8 +33,8 @@ put_nibbles(unsigned char *restrict p, const unsigned char *restrict q,
         p[i] = (unsigned char)((q[i] & 15) | q[i + n] << 4);
 }
 
-/* The codes of a type.  ranged: 0..levels, 0 for the smallest number; else
- * -levels..levels-1, stored with levels added. */
+/* The codes of a type.  ranged 1: codes are 0..levels, 0 for the smallest
+ * number; ranged 0: -levels..levels-1, stored with levels added. */
 struct codes {
     int ranged;
     float levels;
@@ -167,9 +167,9 @@ fit_groups(const float *x, const float *w, size_t size, const struct codes *c,
         c->levels, grid, f);
 }
 
-/* Set the codes of n numbers of group g, whose scale was rounded to d and
- * minimum to low.  If d is 0 the codes have no effect; they are those of the
- * search, as in ggml's files. */
+/* Set the codes of n numbers of group g, whose scale was rounded to d and whose
+ * minimum to low.  If d is 0 the codes have no effect; then take the codes of
+ * the search, as ggml's files have them. */
 static void
 group_codes(unsigned char *q, const float *x, size_t n, float d, float low,
     const struct fit *f, size_t g, const struct codes *c)
@@ -334,9 +334,9 @@ refit_ranges(struct ranges *r, unsigned char *p, const float *x, const float *w,
 }
 
 /* Set d, dmin and scales of a Q4_K or Q5_K block at p, and its codes q.  The
- * scale and the minimum of each group are rounded to 6 bits.  With importance
- * they are then fitted again, to each other and to d and dmin.  Without it they
- * are searched on `plain`, as ggml does. */
+ * scale and the minimum of each group are searched on the grid `plain`, as ggml
+ * does, or with importance on `fine`, and rounded to 6 bits.  With importance
+ * they are then fitted again, to each other and to d and dmin. */
 static void
 encode_ranges(unsigned char *p, unsigned char *q, const float *x,
     const float *importance, const struct codes *c,

@@ -2,8 +2,8 @@
  * Rounding fp32 numbers to the block types of a GGUF.
  *
  * Without importance the bits are those of ggml's reference.  The importance of
- * a number is the mean square of the input that it is multiplied by; with it
- * the error of the layer's output is made small instead of the weights' own.
+ * a number is the mean square of the input that it is multiplied by.  With
+ * importance the error of the layer's output is made small, not the weights'.
  */
 #ifndef KERN_QUANT_OUT_H
 #define KERN_QUANT_OUT_H

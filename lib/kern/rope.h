@@ -33,13 +33,13 @@ struct kern_rope_opt {
                         * beta_slow, beta_fast */
     double orig;       /* positions that the model was first trained with */
     int whole;         /* yarn: 1: round the corners to whole dimensions */
-    const float *near; /* longrope: [D/2] divisors for texts of at most orig */
+    const float *near; /* longrope: [D/2] divisors, texts up to orig tokens */
     const float *far;  /* longrope: [D/2] divisors for longer texts */
 };
 /* Do frequencies depend on the length of the text? */
 int rope_by_length(const struct kern_rope_opt *o);
-/* Set freq [D/2] for a text of T tokens.  For T up to orig, the frequencies of
- * every kind do not depend on T. */
+/* Set freq [D/2] for a text of T tokens.  While T is at most orig, no kind's
+ * frequencies depend on T. */
 void rope_freq(double *freq, size_t D, const struct kern_rope_opt *o, size_t T);
 /* Set cs [T,D] to D/2 cosines, then D/2 sines, all times `scale`, of the angles
  * of positions t0 .. t0+T-1, computed in double. */

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Add the errors of rounding x[n] to bf16: *lost += |rounded - x|^2, *whole +=
- * |x|^2. */
+/* Measure the error of rounding x[n] to bf16: *lost += |rounded - x|^2, *whole
+ * += |x|^2. */
 void rounding_bf16(const float *x, size_t n, double *lost, double *whole);
 
 /* Round the n floats at x (at any alignment) as products in bfloat16 round

@@ -144,8 +144,8 @@ scale_groups(float *restrict out, const signed char *restrict q, size_t n,
     }
 }
 
-/* A sum is in two vectors of doubles, one for the lower and one for the upper
- * half of a vector of floats. */
+/* sumsq, dot and sqdist sum in two vectors of doubles, one for the lower and
+ * one for the upper half of a vector of floats. */
 static double
 sumsq(const float *a, size_t n)
 {
@@ -220,7 +220,7 @@ add_powers(vd *s, vd a, vd x)
     s[4] = d_fma(x2, x2, s[4]);
 }
 
-/* Goes down the rows with one vector of columns, then with the next. */
+/* Go down all rows with one vector of columns, then with the next vector. */
 static void
 powers(double *sum, float *top, const float *x, size_t t, size_t ld, size_t n)
 {
@@ -342,7 +342,7 @@ silu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
     }
 }
 
-/* Returns 2 z of GELU's tanh form, and its derivative in *slope. */
+/* Returns 2 z of GELU's tanh form; *slope: the derivative of 2 z. */
 static inline vf
 gelu_z2(vf a, vf *slope)
 {

@@ -175,7 +175,7 @@ struct norm_job {
     const struct low_rank *l;
     const struct weight *w;
     float *room; /* [workers][NORM_ROWS,in] */
-    int begin;   /* 1: first set m to the lengths n */
+    int begin;   /* 1: first set the magnitudes to the rows' lengths */
 };
 
 static void
@@ -202,7 +202,8 @@ norm_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Set the factors of all matrices; begin: first set each m to the lengths n. */
+/* Set the factors of all matrices.  begin 1: first set the magnitudes to the
+ * lengths of the rows. */
 static void
 all_norms(struct adapter *a, const struct model *m, struct pool *pool,
     int begin)
@@ -262,7 +263,7 @@ adapter_targets(const struct config *c, size_t k, const char *targets)
     return 0;
 }
 
-/* Check that each name of the list is a matrix of m's blocks. */
+/* Check that each name in the list names a matrix of m's blocks. */
 static int
 check_targets(const struct model *m, const char *targets, struct err *e)
 {

@@ -8,8 +8,8 @@
  * arXiv:2402.09353) also sets the length of each row to a magnitude m [out]:
  *     y = m / n (W x + scale B (A x)),   n = |W + scale B A|
  * by rows; n counts as a constant in the backward pass.  A bias is added after
- * that, unchanged.  In training, dropout sets elements of the adapter's x to
- * zero and divides the others by 1 - p.
+ * that, unchanged.  In training, dropout sets each element of the adapter's x
+ * to zero with probability p, and divides the other elements by 1 - p.
  *
  * The model's own weights stay as they are stored.  Numbers of adapters are
  * fp32, also where products with W are in integers.  An element's sum has the
@@ -65,21 +65,22 @@ struct adapter_opt {
     uint64_t seed;
 };
 
-/* Make an adapter for m and attach it: A uniform in +-1/sqrt(in) from the seed,
- * B zero, m the lengths of W's rows, as PEFT initialises them.  pool: for the
- * lengths.  -1 (EX_USAGE) and *e: a target is no matrix of m's blocks. */
+/* Make an adapter for m and attach it.  As in PEFT, the numbers of A are
+ * uniform in +-1/sqrt(in) (by the seed), B is zero, and DoRA's magnitudes are
+ * the lengths of W's rows, which the pool computes.  -1 (EX_USAGE) and *e: a
+ * target is no matrix of m's blocks, or adapter_fits refuses m. */
 int adapter_new(struct adapter *a, const struct adapter_opt *o, struct model *m,
     struct pool *pool, struct err *e);
-/* Does "all-linear", or a list of names such as "q_proj,v_proj", name matrix k
- * of blocks? */
+/* Is matrix k of blocks among `targets`: "all-linear", or a list of names such
+ * as "q_proj,v_proj"? */
 int adapter_targets(const struct config *c, size_t k, const char *targets);
 /* Make m's matrices point to their changes in `a`, or (adapter_detach) to none.
  * m must have the shape that `a` was made for.  Call it before fwd_new, bwd_new
  * or kv_new of m: these allocate room for the adapter that m has then. */
 void adapter_attach(const struct adapter *a, struct model *m);
 void adapter_detach(struct model *m);
-/* Compute `by`, DoRA's factors m / n, from the present A, B and m and the
- * weights of m's matrices, row by row; call it after each change of A, B or m.
+/* Compute `by`, DoRA's factors, from the present A, B and magnitudes and the
+ * weights of the model m; call it after each change of A, B or magnitudes.
  * Without DoRA nothing is done. */
 void adapter_norms(struct adapter *a, const struct model *m, struct pool *pool);
 /* The number of elements that are trained. */
@@ -106,13 +107,13 @@ size_t low_widest(const struct model *m);
 /* down [n,ldd] = scale A x for n rows of x [n,in]. */
 void low_down(const struct low_rank *l, size_t in, const float *x, size_t n,
     float *down, size_t ldd);
-/* Add columns c0..c0+cols-1 of B down to y [n,ldy], whose first element is
- * column c0, and multiply by m / n for DoRA. */
+/* Add columns c0..c0+cols-1 of the product of `down` and B to y [n,ldy], whose
+ * first column is c0; for DoRA then multiply these columns of y by l->by. */
 void low_up(const struct low_rank *l, const float *down, size_t ldd, size_t n,
     size_t c0, size_t cols, float *y, size_t ldy);
 
-/* Add the change of the embedding of an id to y [d]; none without an adapter
- * of the embedding. */
+/* Add to y [d] the adapter's change of an id's embedding; nothing if no adapter
+ * changes the embedding. */
 void low_embed(const struct weight *embed, size_t id, float *y);
 
 #endif

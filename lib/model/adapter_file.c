@@ -50,7 +50,7 @@ module_path(const struct config *c, size_t i, size_t k, char name[NAME_MOST])
 
 /* ---- adapter_config.json ---- */
 
-/* Does `key` of a pattern name the module: does the module's path end so? */
+/* Does the path of the module end with `key`, the key of a pattern? */
 static int
 names_module(const char *key, const char *module)
 {
@@ -60,8 +60,8 @@ names_module(const char *key, const char *module)
         (n == all || module[all - n - 1] == '.');
 }
 
-/* The number for a module: that of the pattern's first key that names it, or
- * `otherwise`. */
+/* The number of the pattern's first key that names the module; `otherwise` if
+ * no key does. */
 static double
 module_number(const json_t *pattern, const char *module, double otherwise)
 {
@@ -147,7 +147,8 @@ check_config(const json_t *config, struct err *e)
 
 /* ---- adapter_model.safetensors ---- */
 
-/* Find PREFIX module.suffix and mark it as used; NULL: it is not there. */
+/* Find the tensor PREFIX module.suffix and mark it as used; NULL: there is no
+ * such tensor. */
 static const struct st_tensor *
 module_tensor(struct reading *r, const char *module, const char *suffix)
 {
@@ -253,7 +254,7 @@ take_whole(struct weight *w, const struct st_tensor *t, const char *module,
     return weight_set(w, t->data, t->dtype, w->rows, w->cols);
 }
 
-/* Read embedding and head saved whole. */
+/* Point m's embedding and head to tensors that were saved whole, if any. */
 static int
 read_whole(struct reading *r, struct err *e)
 {

@@ -22,15 +22,16 @@ int adapter_open(struct adapter *a, const char *path, struct model *m,
 int model_adapt(struct model *m, const char *path, struct err *e);
 /* Is there an adapter at path? */
 int adapter_is_there(const char *path);
-/* Write the adapter's two files into the folder dir, keys and names as PEFT
- * 0.21.2.  The adapter must not change the embedding or have tensors saved
+/* Write the adapter's two files into the folder dir, with the keys and names of
+ * PEFT 0.21.2.  The adapter must not change the embedding or have tensors saved
  * whole: these would be left out. */
 int adapter_save(const struct adapter *a, const struct model *m,
     const char *dir, struct err *e);
 /* adapter_config.json of a new adapter of m; the caller frees it. */
 json_t *adapter_config(const struct adapter_opt *o, const struct model *m);
-/* The last part of the path of matrix k's module, such as "q_proj", of *n
- * bytes. NULL: adapters do not change tensor k. */
+/* The name of matrix k's module, such as "q_proj": the *n bytes that the result
+ * points to, which more text follows.  NULL: adapters do not change tensor
+ * k. */
 const char *adapter_module(const struct config *c, size_t k, size_t *n);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* Allocate and fill the angles [T,rotary] of positions 0..T-1 in a text of
  * `length` tokens: *cs for blocks without a window, *local for blocks with one;
- * the two may be the same array.  While planning *cs is NULL. */
+ * the two may be the same array.  While planning both are NULL. */
 void angles_lay(const struct config *c, size_t T, size_t length,
     struct arena *a, float **cs, float **local);
 /* The most tokens of a text that still has the angles of a short text;
@@ -16,7 +16,7 @@ size_t angles_short(const struct config *c);
 /* Set cs [n,rotary] to the angles of positions from..from+n-1, in blocks
  * without a window, of a text of from+n tokens. */
 void angles_text(const struct config *c, size_t from, size_t n, float *cs);
-/* The factor of a query at a position. */
+/* The factor by which a query at this position is multiplied (rope_query). */
 float angles_query(const struct config *c, size_t position);
 
 #endif

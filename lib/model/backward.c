@@ -22,9 +22,9 @@ struct lane {
     size_t from, to;
     float **hidden;          /* [L+1] inputs of blocks; [to]: the last one's
                               * output */
-    struct acts *kept;       /* [L] for each block; all use one set of buffers
-                              * unless kept in fp32 */
-    uint16_t *(*half)[KEPT]; /* [L] what list_kept lists, as bf16 */
+    struct acts *kept;       /* [L] each block's activations; unless `how` is 0,
+                              * all blocks use one set of buffers */
+    uint16_t *(*half)[KEPT]; /* [L] each block's arrays of list_kept, as bf16 */
 };
 
 struct bwd {
@@ -58,7 +58,7 @@ struct bwd {
 /* An array of activations that is kept for the backward pass. */
 struct kept_array {
     float **at; /* address of the member of struct acts */
-    size_t n;   /* numbers */
+    size_t n;   /* numbers in the array */
 };
 
 /* List the arrays that a block of shape b, with adapters of `low` ranks, keeps
@@ -443,8 +443,8 @@ fold(struct bwd *b, struct group *g)
     pool_run(b->f->pool, (g->n + HALF_TASK - 1) / HALF_TASK, fold_task, g);
 }
 
-/* back 0: round n floats at x to bf16 at half; half NULL: in place.  back 1:
- * widen them back to x. */
+/* back 0: round n floats at x to bf16 at half; back 1: widen those at half to
+ * x.  half NULL: either way round x in place. */
 struct halfjob {
     float *x;
     uint16_t *half;
@@ -475,8 +475,8 @@ half_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Convert block i's kept activations to bf16 (back: to fp32 again); see
- * BWD_BF16. */
+/* Convert block i's kept activations to bf16 (back: to fp32 again).  With
+ * BWD_RECOMPUTE, which keeps no bf16, round them in place. */
 static void
 half_block(struct bwd *b, size_t i, const struct rows *r, int back)
 {
@@ -632,8 +632,8 @@ embed_row(const struct bwd *b, uint32_t id)
                           : b->t->group[b->t->m.c.L].g + id * d;
 }
 
-/* Add every token's gradient, in the order of tokens, to its id's row: the
- * task's columns only. */
+/* Add the task's columns of every token's gradient to the row of the token's
+ * id, in the order of tokens. */
 static void
 embed_grad_task(void *ctx, size_t task, size_t worker)
 {

@@ -2,7 +2,7 @@
  * The passes of training.  The forward pass keeps what the backward pass needs;
  * the backward pass goes block by block.
  *
- * Gradients are sums, not means: the caller scales them once by 1/N.  The
+ * Gradients are sums, not means: the caller divides them once, at the end.  The
  * contributions of rows (sequences) are added in row order.  So the bits depend
  * neither on how rows are grouped into calls nor on the number of threads.
  */
@@ -14,10 +14,10 @@
 
 /*
  * How activations of B rows are kept for the backward pass.
- *   BWD_RECOMPUTE: only the inputs of blocks are kept; the rest is recomputed.
- *   BWD_BF16: all but these inputs is kept rounded to bfloat16.
- * With both, recomputed activations are rounded too, so BWD_RECOMPUTE never
- * changes a bit.
+ *   BWD_RECOMPUTE: only the inputs of blocks are kept; all other activations
+ *   are recomputed.
+ *   BWD_BF16: activations other than these inputs are rounded to bfloat16, also
+ *   the recomputed ones.  So BWD_RECOMPUTE never changes a bit.
  */
 enum { BWD_RECOMPUTE = 1, BWD_BF16 = 2 };
 struct bwd;
@@ -32,15 +32,16 @@ double bwd_rounding(const struct bwd *b);
  * that were rounded. */
 double bwd_grad_rounding(const struct bwd *b);
 void bwd_free(struct bwd *b);
-/* Bytes of memory that the passes touch.  tokens: of a step, from one bwd_flush
- * to the next.  If the embedding is tied, a step holds back gradients of at
- * most that many of its rows; the buffers of other rows are never touched. */
+/* Bytes of memory that the passes touch.  tokens: how many tokens a step has,
+ * from one bwd_flush to the next.  If the embedding is tied, gradients of at
+ * most so many of its rows are held back in a step; the buffers of its other
+ * rows are never touched. */
 size_t bwd_bytes(const struct bwd *b, size_t tokens);
 
 /* Choose this rank's stage, and the piece of the rows, for the calls below;
- * without pipeline stages no call is needed.  Returns the number (below
- * bwd_lanes) of the buffers that the piece uses: pieces whose backward pass is
- * still to come use different ones. */
+ * without pipeline stages no call is needed.  Returns which set of buffers,
+ * 0..bwd_lanes-1, the piece uses: pieces whose backward pass is still to come
+ * use different sets. */
 size_t bwd_stage(struct bwd *b, size_t stage, size_t piece);
 size_t bwd_lanes(const struct bwd *b);
 /*
@@ -48,8 +49,8 @@ size_t bwd_lanes(const struct bwd *b);
  *   bwd_input: the caller puts the stage's input here (but for the model's
  *   first stage) and leaves it until the backward pass.
  *   bwd_output: the stage's output.
- *   bwd_dx: before bwd_backward the gradient of the stage's output, after it
- *   the gradient of its input.
+ *   bwd_dx: before bwd_backward the gradient of the stage's output, after
+ *   bwd_backward the gradient of the stage's input.
  */
 float *bwd_input(struct bwd *b);
 const float *bwd_output(const struct bwd *b);
@@ -69,9 +70,9 @@ void bwd_dropout(struct bwd *b, const uint64_t *key);
 enum bwd_spare { BWD_SPARE_X, BWD_SPARE_Y };
 float *bwd_spare(struct bwd *b, enum bwd_spare which);
 /* Load balance of mixtures of experts.  After bwd_keep_balance, bwd_forward
- * counts the tokens that experts get.  Then bwd_balance returns a row's loss of
- * load balance (balance.h), and bwd_backward adds `weight` times its gradient;
- * call it for every row.  Without experts it returns 0. */
+ * counts the tokens that experts get.  Then call bwd_balance for every row: it
+ * returns the row's loss of load balance (balance.h; 0 without experts), and
+ * bwd_backward adds `weight` times the gradient of this loss. */
 void bwd_keep_balance(struct bwd *b);
 double bwd_balance(struct bwd *b, size_t row, double weight);
 /* Run the backward pass.  The caller has put the gradient of the normed final

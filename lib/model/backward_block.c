@@ -57,8 +57,8 @@ through_added(const struct config *c, const float *norm, const float *dy,
         memcpy(out, dy, c->d * sizeof *out);
 }
 
-/* dx = res + the gradient of x, the input of a norm of the residual stream,
- * from dy, the gradient of its output.  norm NULL: there is no norm, and x is
+/* dx = res + the gradient of x, the input of a norm of the residual stream.
+ * dy: the gradient of the norm's output.  norm NULL: there is no norm, and x is
  * not read. */
 static void
 through_norm(const struct config *c, const float *norm, const float *dy,
@@ -194,8 +194,8 @@ do_dx2(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     }
 }
 
-/* For the adapters of down, gate, up, o, and q, k, v: the gradients at scale
- * A x. */
+/* do_low_...: compute the gradients at scale A x of the adapters of down, of
+ * gate and up, of o, and of q, k and v. */
 static void
 do_low_down(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -395,8 +395,9 @@ do_dx(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     }
 }
 
-/* Gradient of one matrix [M,N]: dy [.,M] with lddy, x [.,N] with ldx.  a: this
- * is the gradient of A of the adapter of matrix k, from its input x. */
+/* Gradient of one matrix [M,N]: dy [.,M] with lddy, x [.,N] with ldx.  a 1: the
+ * matrix is A of matrix k's adapter; x is the adapter's input, dy is not
+ * used. */
 struct dw {
     float *g;
     const float *dy, *x;
@@ -413,7 +414,7 @@ enum { DW_MAX = 576 };
 struct dwjob {
     struct run *u;
     struct dw w[2 * W_N];
-    size_t n;        /* matrices */
+    size_t n;        /* entries of w */
     size_t matrices; /* tasks of matrices; the tasks of vectors follow */
     struct vec_grad v[W_N];
     size_t nv;
@@ -470,7 +471,7 @@ dw_add(struct dwjob *j, int k, const float *dy, size_t lddy, const float *x,
             .ldx = ldx,
             .a = 1,
             .k = (size_t)k });
-    /* magnitude_grad: the gradient of B follows that of A */
+    /* weight_grads relies on the entry of B following that of A */
     dw_put(j,
         (struct dw){ .g = at + w->low->rank * w->cols,
             .dy = dy,
@@ -673,7 +674,7 @@ dw_task(void *ctx, size_t task, size_t worker)
         2.0 * (double)(m * n) * (double)(j->u->r->B * j->u->r->T), 0.0);
 }
 
-/* Add the gradient of the magnitudes of a DoRA; a, b: those of its A and B. */
+/* Add the gradient of DoRA's magnitudes; a, b: the entries of its A and B. */
 static void
 magnitude_grad(struct run *u, const struct dw *a, const struct dw *b)
 {
@@ -761,7 +762,7 @@ block_backward(struct run *u)
         { do_low_qkv, 3 * low, "backward adapters", 0, u->qkv },
         { do_dxn1, nn_parts(qkv_cut(u)), "backward qkv", 2 * d * u->qkv, 0 },
         { do_dx, chunks, "backward norm1", 0, 4 * d } };
-    /* if the block has no MLP, or no attention, skip its stages */
+    /* skip the stages of an MLP or attention that the block does not have */
     size_t from = u->mlp ? 0 : 6;
     const size_t end = u->attn ? 9 : 7;
     const int latent = u->attn && config_has_mla(&u->f->m->c);

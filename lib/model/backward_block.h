@@ -19,8 +19,8 @@ struct delta_grads {
  * u->act holds the gradient of act, then act itself, computed again. */
 struct grads {
     float *dy;           /* of the block's output: dx, padded */
-    float *dxn;          /* of norm2's output, kept for its weight */
-    float *dx2;          /* after attention's residual */
+    float *dxn;          /* of norm2's output, kept for norm2's weight */
+    float *dx2;          /* of the residual stream after attention */
     float *ddown, *dout; /* of the outputs of down and o; without norms and
                           * factors after them the same arrays as dy and dx2 */
     float *rstd_att, *rstd_mlp; /* [B,T] 1/rms in the norms after o and down;
@@ -47,8 +47,9 @@ struct grads {
                        * to the router's scores, the same for each token of a
                        * row; NULL: none */
     float *low;       /* [B,Tp,low_width] of scale A x of adapters, times scale;
-                       * or NULL */
-    float *again;     /* [B,Tp,.] outputs computed again, for DoRA; or NULL */
+                       * NULL: no adapters */
+    float *again;     /* [B,Tp,.] a matrix's outputs before DoRA's factors,
+                       * computed again; NULL: no DoRA */
     int frozen;       /* 1: only adapters get gradients, no weights */
     float *dx;        /* [B,T,d] before: of the block's output; after: of its
                        * input */
@@ -59,7 +60,7 @@ struct grads {
 
 /* Compute part `part` (nb columns) of c = a w for the rows of a tile; add: c +=
  * a w.  w [K,N] is a weight as stored, a [.,K] has lda, c is [.,N].  nn_cols:
- * columns of a part; nn_parts: their number, 0 without w. */
+ * columns of a part; nn_parts: the number of parts, 0 if w has no rows. */
 void product_nn(struct run *u, const struct weight *w, size_t nb,
     const float *a, size_t lda, size_t b, size_t t0, size_t part, size_t worker,
     int add, float *c);

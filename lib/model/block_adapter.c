@@ -130,8 +130,8 @@ low_grad_a(struct run *u, size_t k, const float *x, size_t b, size_t c0,
 
 /* ---- DoRA's magnitudes ---- */
 
-/* y = (W x + scale B A x) / m, dy = the gradient times m / n: the sum of their
- * products over tokens is the gradient of m. */
+/* With z = W x + scale B A x and dy = the output's gradient times m / n, the
+ * gradient of m is the sum of z dy / m over tokens. */
 struct magnitude {
     struct run *u;
     size_t k;

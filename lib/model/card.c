@@ -33,7 +33,7 @@ enum { INHERITED = sizeof inherited / sizeof *inherited };
 
 /* ---- reading a parent ---- */
 
-/* Add a text, in quotes or without, to the field. */
+/* Add the text s[n], without its YAML quotes, to the list of field `key`. */
 static void
 add_text(json_t *fields, const char *key, const char *s, size_t n)
 {
@@ -55,7 +55,7 @@ add_text(json_t *fields, const char *key, const char *s, size_t n)
     json_array_append_new(list, text);
 }
 
-/* Add the values of a line of YAML, "x" or "[x, y]", to the field. */
+/* Add the values of s[n], YAML of the form "x" or "[x, y]", to field `key`. */
 static void
 add_yaml(json_t *fields, const char *key, const char *s, size_t n)
 {
@@ -218,7 +218,7 @@ add_field(struct buf *b, const char *key, const json_t *list)
     }
 }
 
-/* Add a tag that is not there yet. */
+/* Add the tag, unless the fields have it already. */
 static void
 add_tag(json_t *fields, const char *tag)
 {
@@ -335,7 +335,7 @@ hash_text(const char *text, size_t n, char hex[33])
 }
 
 /* Is the README.md at path the user's: without a seal, or changed after it was
- * sealed?  1, 0 (also if it does not exist), or -1. */
+ * sealed?  1; 0: it is not, or it does not exist; -1 and *e. */
 static int
 is_edited(const char *path, struct err *e)
 {

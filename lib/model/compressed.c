@@ -37,8 +37,9 @@ compressed_dims(size_t dims[2], enum compressed part)
     }
 }
 
-/* The mask of the numbers kept of the four at x: all that are not zero, and
- * zeros, the first ones, to make two.  More than two bits: x is not 2:4. */
+/* Return a mask of which of the four numbers at x are kept: all that are not
+ * zero and, if these are fewer than two, the first zeros.  More than two bits:
+ * x is not 2:4. */
 static unsigned
 pair(const float *x)
 {

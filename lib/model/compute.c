@@ -30,7 +30,8 @@ compute_init(int choice, struct err *e)
     return 0;
 }
 
-/* Compute the final states x [T,d] of one row; returns their mean loss. */
+/* Compute the final states x [T,d] of one row; return the mean loss of its
+ * predictions. */
 static double
 run_sample(struct fwd *f, const struct model *m, const struct rows *r, float *x)
 {
@@ -68,8 +69,8 @@ sample_divergence(const float *zp, const float *zq, size_t V)
 struct sample {
     float *x[2]; /* [T,d] final states */
     double loss[2];
-    double kl; /* mean over tokens: the first one in each of COMPUTE_LOGITS
-                * equal parts of the row */
+    double kl; /* mean over the first tokens of COMPUTE_LOGITS equal parts of
+                * the row */
 };
 
 static void

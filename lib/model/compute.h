@@ -10,16 +10,16 @@
 extern const char *const compute_names[];
 
 /* Call kern_init and set the format of products to compute_names[choice].  For
- * bfloat16 a note names what computes them; a warning follows if that is plain
- * C.  -1: RETORT_KERNELS is wrong (EX_SYS). */
+ * bfloat16 a note names what computes the products; a warning follows if that
+ * is plain C.  -1: RETORT_KERNELS is wrong (EX_SYS). */
 int compute_init(int choice, struct err *e);
 
 /*
  * Print a note, which begins with `who`, on the error of bfloat16 products in
- * m: final states of up to COMPUTE_SAMPLE tokens of the first row of r are
- * computed with both kinds of product, and distributions after COMPUTE_LOGITS
- * of them, and compared.  With -q or fp32 products this does nothing.  The
- * weights of m that it reads do not stay in memory.
+ * m.  The first COMPUTE_SAMPLE tokens of r's first row are run with fp32 and
+ * with bfloat16 products; compared are the final states, the loss, and the
+ * distributions after COMPUTE_LOGITS of the tokens.  With -q or fp32 products
+ * this does nothing.  The weights of m that it reads do not stay in memory.
  */
 enum { COMPUTE_SAMPLE = 128, COMPUTE_LOGITS = 32 };
 void compute_tell(const struct model *m, struct pool *pool,

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of a size.  Larger than in any model that exists; so small that a
- * product of three sizes fits a size_t. */
+/* Limit of a size: more than any model has, and so small that the product of
+ * three sizes fits a size_t. */
 #define DIM_MAX ((size_t)1 << 20)
 
 /* Read a size, which must be there. */

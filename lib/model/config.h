@@ -13,8 +13,8 @@
 
 enum { CONFIG_EOS = 32, CONFIG_LAYERS = 4096, CONFIG_ROTARY = 256 };
 
-/* The shape of a block.  source: its index in the model that it was cut from,
- * or its own index in a model that was not cut. */
+/* The shape of a block.  source: the block's index in the model that it was cut
+ * from; in a model that was not cut, the block's own index. */
 struct block_shape {
     size_t groups; /* key-value heads, each of H/KV query heads; 0: the block
                     * has no attention */
@@ -65,9 +65,9 @@ struct config {
     size_t d;             /* hidden size */
     size_t L;             /* blocks */
     size_t H, KV, D;      /* query heads, key-value heads, head size */
-    size_t mlp;           /* channels of the widest MLP of any block; KV, too,
-                           * is the most groups of any block; both at least 1.
-                           * struct block has each block's own */
+    size_t mlp;           /* most channels of an MLP in any block, as KV is the
+                           * most groups in any block; each at least 1.  struct
+                           * block has the numbers of one block */
     struct router router; /* how blocks with experts choose; n 0: no block has
                            * experts */
     size_t expert_mlp;    /* channels of an expert */
@@ -85,7 +85,7 @@ struct config {
                                              * window */
     double eps;                             /* of RMSNorm */
     double theta;                           /* RoPE base */
-    double theta_local; /* of blocks with a window; 0: theta */
+    double theta_local; /* RoPE base of blocks with a window; 0: theta */
     enum rope_kind rope;
     double rope_factor; /* of every kind but default; longrope: 0 if it is not
                          * given */
@@ -133,7 +133,7 @@ int config_from_json(struct config *c, const json_t *j, struct err *e);
 /* The part of a parsed config.json that is about text: its text_config, if
  * model_type is no family; else j. */
 const json_t *config_text(const json_t *j);
-/* Does every family take the key of config.json with any value? */
+/* Does every family accept this key of config.json, whatever its value? */
 int config_key_idle(const char *name);
 /* Read the file at path; errors begin with path.  b: NULL, or *b becomes the
  * blocks' shapes [L], which the caller frees. */
@@ -142,8 +142,8 @@ int config_load(struct config *c, struct block_shape **b, const char *path,
 /* Check that sizes, ids and RoPE numbers go together.  config_from_json does
  * this itself; configurations from elsewhere need the call. */
 int config_check(const struct config *c, struct err *e);
-/* Read retort.groups, retort.mlp and retort.kept of a config.json into b[L]. A
- * list that is missing leaves the values of config_whole_block. */
+/* Read retort.groups, retort.mlp and retort.kept of a config.json into b [L].
+ * Where a list is missing, b has the values of config_whole_block. */
 int config_blocks(const struct config *c, const json_t *j,
     struct block_shape *b, struct err *e);
 /* Tokens that a token attends to in block i; 0: all before it. */
@@ -159,8 +159,8 @@ void config_set_rope(struct config *c, size_t i, int rope);
 /* Dimensions of a head that RoPE turns. */
 size_t config_rotary(const struct config *c);
 /* Set the values that a GGUF of the family does not hold, as llama.cpp does:
- * every n-th block has no window, or no RoPE; in a Gemma the scale of scores
- * follows from the size (the 27B has its own). */
+ * every n-th block has no window, or no RoPE; in a Gemma attn_scalar is d / H
+ * if it has as many blocks as the 27B, else D. */
 void config_gguf_fixed(struct config *c);
 /* Would config_gguf_fixed change which blocks of c have the window? */
 int config_windows_lost(const struct config *c);

@@ -88,15 +88,15 @@ static const struct key keys[] = {
     { "partial_rotary_factor", FAMILY_QWEN3_5, NULL },
     { "attn_output_gate", FAMILY_QWEN3_5, "true" },
     { "mlp_only_layers", FAMILY_QWEN3_5, "[]" },
-    { "mtp_num_hidden_layers", FAMILY_QWEN3_5, NULL }, /* layers for further
-                                                        * tokens */
+    { "mtp_num_hidden_layers", FAMILY_QWEN3_5, NULL }, /* layers that predict
+                                                        * further tokens */
     { "mtp_use_dedicated_embeddings", FAMILY_QWEN3_5, NULL },
     { "mamba_ssm_dtype", FAMILY_QWEN3_5, NULL }, /* the state is fp32 */
     { "q_lora_rank", DEEPSEEK, NULL },
     { "kv_lora_rank", DEEPSEEK, NULL },
     { "qk_nope_head_dim", DEEPSEEK, NULL },
     { "qk_rope_head_dim", DEEPSEEK, NULL },
-    { "qk_head_dim", DEEPSEEK, NULL }, /* the sum of both */
+    { "qk_head_dim", DEEPSEEK, NULL }, /* sum of the two before */
     { "v_head_dim", DEEPSEEK, NULL },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, NULL },
     { "n_routed_experts", DEEPSEEK, NULL },
@@ -108,8 +108,8 @@ static const struct key keys[] = {
     { "topk_group", DEEPSEEK, NULL },
     { "norm_topk_prob", FAMILY_DEEPSEEK_V3, NULL },
     { "topk_method", FAMILY_DEEPSEEK_V2, NULL },
-    { "num_nextn_predict_layers", DEEPSEEK, NULL }, /* layers for further
-                                                     * tokens */
+    { "num_nextn_predict_layers", DEEPSEEK, NULL }, /* layers that predict
+                                                     * further tokens */
     { "num_mtp_layers", DEEPSEEK, NULL },
     { "retort", 0, NULL },
     { "quantization_config", 0, NULL },
@@ -266,7 +266,7 @@ static const struct key rope_keys[] = {
     { "max_position_embeddings", FAMILY_MINISTRAL3, NULL },
     { "partial_rotary_factor", FAMILY_PHI3 | FAMILY_QWEN3_5, NULL },
     { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "1" },
-    /* a text has one position, so parts of a head do not differ */
+    /* in text all sections of a head have the same position */
     { "mrope_section", FAMILY_QWEN3_5, NULL },
     { "mrope_interleaved", FAMILY_QWEN3_5, NULL },
     { "full_attention", FAMILY_GEMMA3 | FAMILY_OLMO3, NULL },

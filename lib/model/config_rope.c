@@ -13,8 +13,8 @@ static const char *const kinds[] = { "default", "linear", "llama3", "dynamic",
     "yarn", "longrope" };
 enum { NKINDS = sizeof kinds / sizeof *kinds };
 
-/* The path of member `name` of the object at `at`; valid until the next
- * call. */
+/* The path of member `name` of the object whose path is `at`; valid until the
+ * next call. */
 static const char *
 rope_path(const char *at, const char *name)
 {
@@ -198,8 +198,8 @@ read_scaling(struct config *c, const json_t *j, const char *at, struct err *e)
 }
 
 /* Read the RoPE base from key `old` (transformers 4) and from the object `at`
- * (transformers 5).  If its own key is missing, either version silently takes
- * its default: so read both, which must agree. */
+ * (transformers 5).  If both are there, they must agree: each version reads its
+ * own. */
 static int
 read_base(const json_t *j, const char *old, const char *at, double *theta,
     struct err *e)

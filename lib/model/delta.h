@@ -26,7 +26,7 @@ struct delta_weights {
     const struct delta_shape *s;
     size_t C;              /* delta_mixed */
     float *taps;           /* [conv,C] set by delta_take */
-    const float *ones;     /* [C] 1 */
+    const float *ones;     /* [C] all 1 */
     const float *dt, *log; /* [values] */
     const float *norm;     /* [dv] */
     float eps;
@@ -56,12 +56,12 @@ void delta_convolve(const struct delta_weights *w, const float *const *back,
  * convolution and its row; mix may be x. */
 void delta_token(const struct delta_weights *w, const float *x,
     const float *raw, float *mix, float *rate);
-/* Run n tokens of head h, whose rows of mix and rate follow one another.
- * state: delta_state floats, changed.  out: row [values*dv] of the first token;
- * NULL: outputs are not wanted. */
+/* Run the rule of value head h over n tokens: mix [n,C], rate [n,2,values].
+ * state: delta_state floats, changed.  out [n,values*dv]: the columns of head h
+ * are set; NULL: outputs are not wanted. */
 void delta_head(const struct delta_weights *w, size_t h, size_t n,
     const float *mix, const float *rate, float *state, float *out);
-/* log(1 + exp(x)); x itself from 20 on */
+/* Return log(1 + exp(x)), for which x itself is taken if x > 20. */
 double delta_softplus(double x);
 /* y = norm(o) SiLU(z) of a token's value heads. */
 void delta_gate(const struct delta_weights *w, const float *o, const float *z,

@@ -93,7 +93,7 @@ struct delta_part {
 };
 
 /* Copy the columns of part p from `from` [dv] (v, or the gradient of o, of one
- * token and head) to `to` [DELTA_COLS], then add zeros. */
+ * token and head) to `to` [DELTA_COLS], and set the rest of `to` to zero. */
 static void
 take_columns(const struct delta_part *p, const float *from, float *to)
 {
@@ -101,7 +101,8 @@ take_columns(const struct delta_part *p, const float *from, float *to)
     memcpy(to, from + p->col, p->cols * sizeof *to);
 }
 
-/* Compute the state after token t of a text. */
+/* From `from`, the state before token t of a text, compute `to`, the state
+ * after it. */
 static void
 step_state(const struct run *u, const struct delta_part *p, size_t t,
     const float *from, float *to, float *r)
@@ -171,8 +172,8 @@ part_back(const struct run *u, const struct delta_part *p, float *room)
     }
 }
 
-/* Run the rule backward for a text and the value heads of a key head, in their
- * order. */
+/* Run the rule backward over a text for the value heads that use key head
+ * `key`, in ascending order. */
 static void
 text_back(const struct run *u, size_t row, size_t n, size_t key, float *room)
 {
@@ -272,7 +273,7 @@ do_dmix(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     }
 }
 
-/* Does the text of token t of row b reach to the token `ahead` tokens later? */
+/* Are token t of row b and the token `ahead` tokens later in the same text? */
 static int
 text_reaches(const struct run *u, size_t b, size_t t, size_t ahead)
 {

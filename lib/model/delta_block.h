@@ -28,7 +28,7 @@ void delta_vectors(const struct run *u,
 void delta_conv_grad(struct run *u);
 
 /* Allocate the arrays for padded `rows` and `tokens` in rows of T, and room for
- * `threads` threads.  Nothing if the model has no such block. */
+ * `threads` threads; nothing if no block has the rule. */
 void delta_lay_grads(struct delta_grads *g, const struct config *c, size_t rows,
     size_t tokens, size_t T, size_t threads, struct arena *a);
 

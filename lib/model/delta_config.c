@@ -169,7 +169,8 @@ delta_to_gguf(const struct config *c, struct gguf_out *o)
 {
     const struct delta_shape *s = &c->delta;
     const size_t half = config_rotary(c) / 2;
-    /* numbers of angles for each of three positions, equal ones in a text */
+    /* how many angles follow each of three positions, which in text are
+     * equal */
     const size_t section[] = { (half + 2) / 3, (half + 1) / 3, half / 3, 0 };
     const struct {
         const char *name;
@@ -205,8 +206,8 @@ delta_check_gguf(const struct config *c, struct err *e)
 
 /* ---- the order of value heads ---- */
 
-/* Where value heads lie along a tensor: from element `from` on, `size` elements
- * each; size 0: it has none there. */
+/* Where value heads lie along a tensor's rows or columns: from element `from`
+ * on, `size` elements each; size 0: there are no value heads along them. */
 struct axis {
     size_t from, size;
 };

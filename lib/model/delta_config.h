@@ -13,12 +13,12 @@ int config_has_delta(const struct config *c);
 /* Numbers that the convolution of a block mixes: C. */
 size_t delta_mixed(const struct config *c);
 
-/* Read, and set, the keys of config.json of a family with such blocks; other
- * families are left alone.  -1 and *e: a size is wrong. */
+/* Read, and set, the rule's keys of config.json; nothing if the family has no
+ * blocks with the rule.  -1 and *e: a size is wrong. */
 int delta_from_json(struct config *c, const json_t *j, struct err *e);
 void delta_to_json(const struct config *c, json_t *j);
-/* Read, and set, the keys of a GGUF.  c->L is reduced by the layers that
- * predict further tokens. */
+/* Read, and set, the rule's keys of a GGUF.  delta_from_gguf takes from c->L
+ * the layers that predict further tokens. */
 int delta_from_gguf(struct config *c, const struct gguf *g, struct err *e);
 void delta_to_gguf(const struct config *c, struct gguf_out *o);
 /* Refuse a configuration that a GGUF cannot describe. */
@@ -32,7 +32,7 @@ int delta_check_gguf(const struct config *c, struct err *e);
  *   delta_order: change n rows x [n,cols] of tensor t from the order of
  *   c->delta to the other one, along the columns: vectors and W_DELTA_OUT.
  *   delta_untile: change all of tensor t, whose numbers are x, from a GGUF's
- *   order, which c has, to that of Hugging Face; w has its shape.
+ *   order, which c has, to that of Hugging Face; w gives the shape of t.
  */
 size_t delta_row(const struct config *c, int t, size_t k);
 void delta_order(const struct config *c, int t, float *x, size_t n,

@@ -13,7 +13,7 @@ struct delta_kv {
     const struct config *c;
     size_t *block; /* [L] index of a block among the blocks with the rule */
     float *state;  /* [texts,blocks,values] states (delta_state floats each) */
-    float *window; /* [texts,blocks,conv-1,C], the oldest row first */
+    float *window; /* [texts,blocks,conv-1,C] last rows, the oldest first */
     size_t blocks;
     struct delta_weights w;
     float *mix, *rate; /* [rows,C], [rows,2*values] of a tile */

@@ -12,7 +12,7 @@
 /* The probability p is rounded to a multiple of 1/65536. */
 struct dropout {
     double p;
-    uint64_t key;  /* of the step */
+    uint64_t key;  /* the step's key */
     uint64_t *row; /* [B] keys of the rows, set by dropout_rows */
     float **room;  /* [workers][CHUNK,widest input] scratch for the passes */
 };
@@ -20,9 +20,9 @@ void dropout_rows(struct dropout *d, const struct rows *r);
 /* The key of matrix k of a block for row b of the batch. */
 uint64_t dropout_key(const struct dropout *d, size_t b, size_t block, size_t k);
 /* Set out [n,cols] to columns c0..c0+cols-1 of tokens t0..t0+n-1 of a matrix's
- * input: 0 where dropped, x / (1 - p) elsewhere.  x: the first of these
- * columns, with ldx.  in: the matrix's columns.  c0 is a multiple of 4; out may
- * be x if ldx is cols. */
+ * input: 0 where dropped, x / (1 - p) elsewhere.  x: column c0 of token t0;
+ * tokens are ldx floats apart.  in: how many columns the matrix has.  c0 is a
+ * multiple of 4; out may be x if ldx is cols. */
 void dropout_copy(const struct dropout *d, uint64_t key, size_t in, size_t t0,
     size_t n, size_t c0, size_t cols, const float *x, size_t ldx, float *out);
 

@@ -18,8 +18,8 @@
 /* Names of roundings, for options: none, int8, or a mixture (mixture.h). */
 extern const char *const rounding_names[];
 /* Set *how from the index `as` into rounding_names and a mask such as "2:4"
- * (NULL: none).  -1 (EX_USAGE): "--mask: ..."; a mask does not go with a
- * rounding for which effective_searches. */
+ * (NULL: none).  -1 (EX_USAGE), "--mask: why": the mask is no such pattern, or
+ * the rounding is one for which effective_searches is 1. */
 int effective_parse(struct effective *how, int as, const char *mask,
     struct err *e);
 
@@ -36,8 +36,8 @@ int effective_searches(const struct effective *how);
  * effective_end.
  *
  * This process must have every group's parameters and, for masks, gradients in
- * fp32.  Without rounding and masks nothing is done.  -1 (EX_USAGE): a matrix's
- * rows are no multiple of how->of.
+ * fp32.  Without rounding and masks nothing is done.  -1 (EX_USAGE): the number
+ * of a matrix's columns is no multiple of how->of.
  */
 int effective_begin(struct tmodel *t, const struct effective *how,
     struct err *e);
@@ -51,8 +51,8 @@ void effective_make(struct tmodel *t, struct pool *pool);
 void effective_end(struct tmodel *t);
 /* Bytes of E; 0: there is none. */
 size_t effective_bytes(const struct tmodel *t);
-/* Set *m to t's model with the weights W, for writing; t must outlive it, and
- * the caller frees m->block. */
+/* Set *m to t's model with the weights W, for writing.  t must outlive m, whose
+ * m->block the caller frees. */
 void effective_master(const struct tmodel *t, struct model *m);
 
 #endif

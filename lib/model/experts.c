@@ -231,8 +231,8 @@ round_inputs(struct expert_job *j, const float *from, size_t K)
     expert_chunks(j, j->n * j->x->how.k, round_task);
 }
 
-/* Compute part p of the product of the inputs x [pairs,K] of all experts with
- * the matrices of all experts, in out [pairs,N]. */
+/* Compute part p of out [pairs,N]: the inputs x [pairs,K] of pairs, each times
+ * the matrix t of its pair's expert. */
 static void
 part_product(const struct expert_job *j, int t, const struct expert_part *p,
     const float *x, size_t worker, float *out)

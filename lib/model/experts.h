@@ -40,8 +40,9 @@ struct experts {
     float *dx;         /* [tokens,d] gradients of x through the router */
 };
 
-/* Allocate from a, which may only count.  tokens: how many at once; backward:
- * also for experts_backward.  Nothing is allocated if c has no experts. */
+/* Allocate from the arena a, which may be planning.  tokens: how many are run
+ * at once; backward: 1: also for experts_backward.  Nothing is allocated if c
+ * has no experts. */
 void experts_lay(struct experts *x, const struct config *c, size_t tokens,
     int backward, struct arena *a);
 
@@ -63,7 +64,7 @@ struct expert_block {
     size_t number;
 };
 
-/* Tokens of a call.  Token i is row row[i] of the caller's arrays. */
+/* Tokens of a call.  Token i lies in row row[i] of the caller's arrays. */
 struct expert_rows {
     const size_t *row; /* [n] */
     size_t n;

@@ -1,7 +1,7 @@
 /* The experts of a block, backward; see experts.h.  Gate, up and act are
- * computed again.  With u = dout W_down^T for a pair, the gradient of its
- * weight is u . act, and the gradient of act is the weight times u: outputs of
- * pairs are not needed. */
+ * computed again.  With u = dout W_down for a pair, the gradient of its weight
+ * is u . act (plus dout . bias), and the gradient of act is the weight times u:
+ * outputs of pairs are not needed. */
 #include "base/profile.h"
 #include "kern/glu_clamp.h"
 #include "kern/kern.h"
@@ -27,7 +27,7 @@ back_of(void *ctx)
     return ctx; /* j is its first member */
 }
 
-/* The fp32 weights of an expert, of `rows` rows. */
+/* The fp32 weights of tensor t of expert e; each expert has `rows` rows. */
 static const float *
 expert_weights(const struct expert_job *j, int t, size_t e, size_t rows)
 {
@@ -89,8 +89,8 @@ dact_task(void *ctx, size_t task, size_t worker)
             x->dact + p.p0 * x->I + p.n0, x->I);
 }
 
-/* Compute the gradients at the weights of pairs.  gate and up become the
- * gradients at them, and act is multiplied by the pair's weight. */
+/* Compute the gradients at the weights of pairs.  Replace gate and up by the
+ * gradients at gate and up, and multiply act by the pair's weight. */
 static void
 unit_task(void *ctx, size_t task, size_t worker)
 {
@@ -219,8 +219,8 @@ sequence_of(const struct expert_rows *r, size_t i)
     return s;
 }
 
-/* Compute the gradients at the router's logits; add their part and that of the
- * pairs to the gradients at the tokens' inputs. */
+/* Compute the gradients at the router's logits.  Add to the gradients at the
+ * tokens' inputs what comes through the router and through the pairs. */
 static void
 inputs_task(void *ctx, size_t task, size_t worker)
 {

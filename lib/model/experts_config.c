@@ -12,15 +12,16 @@
 static const struct expert_family {
     unsigned bit; /* FAMILY_... */
     /* keys of config.json and transformers' values where they are missing */
-    const char *count;  /* number of experts */
+    const char *count;  /* key of n */
     size_t n, k, I;     /* experts, experts used, channels of an expert */
-    const char *width;  /* channels of an expert */
-    const char *shared; /* channels of the shared expert; NULL: none */
+    const char *width;  /* key of I */
+    const char *shared; /* key of shared_mlp, the shared expert's channels;
+                         * NULL: there is no such key */
     size_t shared_mlp;
     int renorm;      /* weights are always divided by their sum; 0: if
                       * norm_topk_prob is true */
-    int some_dense;  /* mlp_only_layers, decoder_sparse_step */
-    int gguf_renorm; /* llama.cpp divides weights by their sum */
+    int some_dense;  /* 1: has mlp_only_layers and decoder_sparse_step */
+    int gguf_renorm; /* 1: llama.cpp divides weights by their sum */
 } families[] = {
     { FAMILY_MIXTRAL, "num_local_experts", 8, 2, 14336, "intermediate_size",
         NULL, 0, 1, 0, 1 },

@@ -22,14 +22,15 @@ void experts_to_json(const struct config *c, json_t *j);
  * follow from logits, and whether they are divided by their sum, llama.cpp's
  * answer for the family is taken.  -1 and *e: a value is missing or wrong. */
 int experts_from_gguf(struct config *c, const struct gguf *g, struct err *e);
-/* Put the keys about experts, if c has them. */
+/* Put the keys about experts, if c has experts. */
 void experts_to_gguf(const struct config *c, struct gguf_out *o);
 /* Refuse a mixture that a GGUF cannot describe. */
 int experts_check_gguf(const struct config *c, struct err *e);
 
-/* The names of tensor t of a block of shape b, `expert` being the number of an
- * expert: the Hugging Face name after "model.layers.N.", the GGUF's after
- * "blk.N.", where one tensor has all experts. */
+/* Write to out [size] the name of tensor t of a block of shape b.
+ * experts_name: in a Hugging Face file, after "model.layers.N."; `expert`:
+ * whose matrix, if t is one for each expert.  experts_name_gguf: in a GGUF,
+ * where one tensor has all experts, after "blk.N.". */
 void experts_name(const struct config *c, const struct block_shape *b, int t,
     size_t expert, char *out, size_t size);
 void experts_name_gguf(const struct config *c, const struct block_shape *b,

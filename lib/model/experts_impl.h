@@ -21,7 +21,7 @@ struct expert_job {
 };
 
 /* Run fn for n tokens or pairs, some in each task.  expert_chunk: set *i0 to
- * the first of a task, and return the one after its last. */
+ * the first token or pair of a task, and return the one after the last. */
 void expert_chunks(struct expert_job *j, size_t n,
     void (*fn)(void *ctx, size_t task, size_t worker));
 size_t expert_chunk(size_t task, size_t n, size_t *i0);
@@ -32,8 +32,8 @@ struct expert_part {
     size_t p0, m; /* its first pair, its number of pairs */
     size_t n0, n; /* first column, columns */
 };
-/* Run fn for all parts of products of N columns and depth K of all experts;
- * expert_part: the part of a task, whose m may be 0. */
+/* Run fn for all parts of the experts' products, which have N columns and depth
+ * K.  expert_part: the part that is a task's; its m may be 0. */
 void expert_parts(struct expert_job *j, size_t N, size_t K,
     void (*fn)(void *ctx, size_t task, size_t worker));
 struct expert_part expert_part(const struct expert_job *j, size_t task);

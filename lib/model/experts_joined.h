@@ -18,12 +18,13 @@
 /* How many of a block's tensors, from t on, are stored in one tensor; 0: t is
  * stored by itself, or in a tensor counted at an earlier t. */
 size_t joined_count(const struct config *c, int t);
-/* Is t stored in such a tensor?  joined_name: the tensor's name after
- * "model.layers.N.". */
+/* joined_is: is tensor t stored in a tensor of all experts?  joined_name: this
+ * stored tensor's name after "model.layers.N.". */
 int joined_is(const struct config *c, int t);
 const char *joined_name(int t);
-/* Dimensions of the stored tensor with tensor t, for E experts and in x out
- * numbers of t each (in 1: a bias).  Returns the number of dimensions. */
+/* Set `shape` to the dimensions of the stored tensor that has tensor t.  Each
+ * of the E experts has in x out numbers of t (a bias: in is 1).  Returns the
+ * number of dimensions. */
 int joined_shape(int t, size_t E, size_t in, size_t out, size_t shape[3]);
 
 /* Make w the rows of tensor t in the stored tensor `from`, or in its blocks and
@@ -34,8 +35,9 @@ void *joined_split(const struct st_tensor *from, int t, size_t E, size_t in,
 void *joined_split_mxfp4(const struct st_tensor *blocks,
     const struct st_tensor *scales, int t, size_t E, size_t in, size_t out,
     struct weight *w, struct err *e);
-/* The opposite of joined_split, for expert k of the joined_count(t) weights
- * from w on: x [in,ways out] in fp32.  room [out,in]. */
+/* The opposite of joined_split: set x [in,ways*out], in fp32, to the numbers of
+ * expert k from the `ways` weights w[0], w[1], ...; `ways` is joined_count of
+ * t.  room [out,in]: scratch. */
 void joined_fill(const struct weight *w, int t, size_t ways, size_t k,
     size_t in, size_t out, float *room, float *x);
 

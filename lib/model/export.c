@@ -75,7 +75,7 @@ read_rows(const struct tensor_out *p, size_t k, size_t n, size_t have, float *x)
 }
 
 /* Tiles of a tensor that are rounded at once, each of `rows` rows, the last one
- * perhaps of fewer; x and y have room for all. */
+ * perhaps of fewer; x and y have room for all of these tiles. */
 struct tiles {
     const struct model *m;
     const struct tensor_out *p;

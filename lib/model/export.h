@@ -39,8 +39,8 @@ int model_write_generation(const struct model *m, const char *file,
  * block size n is then a multiple. */
 void weight_narrow(enum dtype as, void *out, const float *x, size_t n);
 /* Write the rows of one tensor as type `as`, padded with zeros to its shape;
- * pool NULL: this thread alone.  Rows are whole blocks of a quantised type.
- * EX_NUM: a number is not finite. */
+ * pool NULL: this thread alone.  If `as` is quantised, a row is a whole number
+ * of its blocks.  EX_NUM: a number is not finite, or too large for `as`. */
 int tensor_write(const struct model *m, const struct tensor_out *p,
     enum dtype as, struct pool *pool, struct io_out *o, struct err *e);
 

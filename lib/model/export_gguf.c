@@ -38,7 +38,8 @@ says_window(const struct family *f)
     return f->windows == WINDOW_EVERY || f->bit == FAMILY_PHI3;
 }
 
-/* The key of config.json that a GGUF cannot say; NULL: there is none. */
+/* A key of config.json whose value a GGUF of c cannot say; NULL: there is no
+ * such key. */
 static const char *
 unsaid_key(const struct config *c)
 {
@@ -172,7 +173,7 @@ put_windows(struct gguf_out *o, const struct config *c)
     if (f->bit == FAMILY_PHI3) /* 0 marks a Phi-4 */
         gguf_out_u32(o, arch_key(c, "attention.sliding_window"),
             any_window(c) ? c->window : 0);
-    /* llama.cpp aborts if a window has no block */
+    /* llama.cpp aborts if there is a window that no block has */
     if (f->windows != WINDOW_EVERY || !any_window(c))
         return;
     gguf_out_u32(o, arch_key(c, "attention.sliding_window"), c->window);

@@ -39,8 +39,8 @@ enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_EVERY };
 struct family {
     const char *type;  /* model_type in config.json; config.arch */
     const char *class; /* in config.json's list "architectures" */
-    const char *gguf;  /* general.architecture; of families with the same one
-                        * family_of_gguf returns the first */
+    const char *gguf;  /* general.architecture; for one that several families
+                        * have, family_of_gguf returns the first of them */
     unsigned bit;
     uint64_t more; /* optional tensors, W_BQ and later: W_BIT of each */
     uint64_t less; /* tensors among the first nine that the family lacks */
@@ -53,7 +53,7 @@ struct family {
     double eps, theta;
     int tied;
     enum windows windows;
-    size_t every; /* WINDOW_EVERY */
+    size_t every; /* the n of WINDOW_EVERY */
     /* what the family computes in another way than Llama */
     int permuted;    /* GGUF permutes the rows of Q and K */
     int gemma;       /* a Gemma: Hugging Face stores norms minus 1 (GGUF does
@@ -81,8 +81,8 @@ struct family {
 const struct family *family_named(const char *type);
 const struct family *family_of_gguf(const char *architecture);
 const struct family *family_of(const struct config *c);
-/* All families' names, for messages: "llama, mistral"; gguf: names of GGUF
- * architectures. */
+/* All families' names, for messages: "llama, mistral"; gguf 1: the names of
+ * GGUF architectures instead. */
 const char *family_names(int gguf);
 
 /* The number to add to the values of vector t (-1: the final norm) as Hugging

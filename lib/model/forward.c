@@ -31,10 +31,10 @@ cut_of(size_t T)
     return (struct cut){ tile, n, n * tile };
 }
 
-/* Each part copies its input again, so parts are wide: up to 1024 columns with
- * together 3.5 MB of fp32 weights, which fit the shared cache, or up to 192
- * columns if these take more.  A product of 128 columns or more has at least
- * two parts, so that two threads can share a tile. */
+/* Each part copies its input again, so parts are wide: up to 1024 columns whose
+ * fp32 weights take 3.5 MB, which fit the shared cache, or up to 192 columns of
+ * any size.  A product of 128 columns or more has at least two parts, so that
+ * two threads can share a tile. */
 size_t
 part_cols(size_t N, size_t K)
 {
@@ -237,8 +237,8 @@ per_thread(const struct fwd *f, struct arena *a, size_t floats)
     return p;
 }
 
-/* Allocate what experts need: room for some tokens at once, as more cost memory
- * and gain nothing, but at least for one sequence. */
+/* Allocate what experts need: room for AT_ONCE tokens, or a sequence if that is
+ * longer; more would cost memory and gain nothing. */
 static void
 lay_experts(struct fwd *f, struct arena *a, int parts)
 {

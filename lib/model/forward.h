@@ -56,8 +56,8 @@ size_t fwd_bytes(const struct fwd *f); /* memory it holds */
 void fwd_stems(struct fwd *f, const uint32_t *stem, const uint32_t *nstem);
 
 /* Inputs of a block's linear layers: FWD_ATTN of q, k and v, FWD_O of o,
- * FWD_MLP of gate and up, FWD_DOWN of down.  From this call on fn is called
- * with each of them, in this order, in every block that is run.  A block
+ * FWD_MLP of gate and up, FWD_DOWN of down.  From fwd_tap on fn is called with
+ * each of these inputs, in this order, in every block that is run.  A block
  * without attention (or with the gated delta rule) has neither FWD_ATTN nor
  * FWD_O, one without MLP neither FWD_MLP nor FWD_DOWN, one with experts no
  * FWD_DOWN. fn is called by the caller's thread between two stages, so it may
@@ -78,9 +78,9 @@ struct fwd_tapped {
 void fwd_tap(struct fwd *f, void (*fn)(void *ctx, const struct fwd_tapped *t),
     void *ctx);
 
-/* Outputs of the experts of a block for some tokens.  From this call on fn is
- * called with them, in the order of tokens, in every block with experts that is
- * run. */
+/* Outputs of the experts of a block for some tokens.  From fwd_tap_experts on
+ * fn is called with the outputs of all tokens, some at a time and in their
+ * order, in every block with experts that is run. */
 struct fwd_routed {
     size_t block;
     size_t n, k, d;       /* tokens; experts of a token; width */
@@ -112,7 +112,7 @@ void fwd_sum(struct fwd *f, void (*fn)(void *ctx, float *x, size_t n),
  */
 void fwd_context(struct fwd *f, size_t rank, size_t n,
     void (*fn)(void *ctx, float *x, const size_t *at), void *ctx);
-/* Set at [n+1]: rank r has tokens at[r]..at[r+1]-1 of each row of T tokens.
+/* Set at[n+1] so that rank r has tokens at[r]..at[r+1]-1 of a row of T tokens.
  * Tiles are not split, so with fewer tiles than ranks some ranks have none. */
 void fwd_context_split(size_t T, size_t n, size_t *at);
 

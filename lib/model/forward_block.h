@@ -78,8 +78,9 @@ void norm_row(const struct config *c, const float *norm, const float *x,
 size_t position(const struct fwd *f, const struct rows *r, size_t b, size_t t);
 /* The angles [rotary] of a token (not padding); NULL: the block has no RoPE. */
 const float *angles_at(const struct run *u, size_t b, size_t t);
-/* Turn a token's q and k by the angles cs (NULL: not), and scale q by its
- * position.  dir -1: turn and scale their gradients, backward. */
+/* Turn a token's q and k by the angles cs (NULL: not), and scale q as its
+ * position asks (angles_query).  dir -1: qkv has gradients, which are turned
+ * back and scaled. */
 void turn_heads(const struct config *c, size_t groups, const float *cs,
     size_t position, float *qkv, int dir);
 /* Finish a token's q, k and v of `groups` KV groups in place: add biases, apply

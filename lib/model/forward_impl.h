@@ -53,7 +53,7 @@ struct acts {
     float *lse;       /* [B,H,Tp] log-sum-exps of scores */
     float *latent;    /* [B,Tp,mla_latent] latents before their norms, for the
                        * backward pass; NULL: forward only, or there are none */
-    float *x2;        /* [B,T,d] after attention's residual */
+    float *x2;        /* [B,T,d] residual stream after attention */
     float *gate, *up; /* [B,Tp,mlp] */
     float *low;       /* [B,Tp,low_width] scale A x of the block's adapters
                        * (adapter.h): in each row those of one matrix after
@@ -111,7 +111,8 @@ struct fwd {
     float **logits;  /* [threads] HEAD_TILE x HEAD_SLICE */
     float *hpad;     /* [HEAD_TILE,d] the last rows, padded with zeros */
     void *stat;      /* [V/HEAD_SLICE,HEAD_ROWS] each row's sums over a slice */
-    float *target_z; /* [2,HEAD_ROWS] logits of the targets */
+    float *target_z; /* [2,HEAD_ROWS] logits of the targets: of this model, of
+                      * the base */
     int forget;      /* 1: drop the head's pages after reading
                       * (fwd_forget_head) */
 };
@@ -144,12 +145,12 @@ size_t qkv_width(const struct config *c, size_t groups);
 size_t raw_width(const struct config *c, const struct block_shape *b);
 size_t att_width(const struct config *c, const struct block_shape *b);
 
-/* has_qk_norm: do the blocks have norms of each head of Q and K?
- * has_post_norm: norms of the outputs of attention and MLP? */
+/* has_qk_norm: do the blocks have norms of Q and K?  has_post_norm: do they
+ * have norms of the outputs of attention and MLP? */
 int has_qk_norm(const struct config *c);
 int has_post_norm(const struct config *c);
-/* has_added: do the outputs of o and down have other gradients than the
- * residual stream that they are added to? */
+/* Do the outputs of o and down pass a norm or a factor before they are added to
+ * the residual stream, so that their gradients are not the stream's? */
 int has_added(const struct config *c);
 /* The scale of the scores of attention, as in struct attn. */
 float attn_scale(const struct config *c);

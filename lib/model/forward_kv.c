@@ -288,7 +288,7 @@ struct attjob {
     const float *const *vec; /* [W_N] the block's vectors */
     float *key, *val;        /* the block's pages */
     const float *cs;         /* the block's angles; NULL: no RoPE */
-    size_t window;           /* 0: none */
+    size_t window;           /* tokens of the block's window; 0: none */
     size_t H, KV, qkv;       /* heads of the block, width of a row of qkv */
 };
 

@@ -13,12 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-/* head_score_draft keeps the logits of DRAFT_ROWS rows, or of more if these
- * have at most DRAFT_LOGITS numbers for each model (draft_rows). */
+/* head_score_draft keeps the logits of DRAFT_ROWS rows, or of more rows if
+ * their logits are at most DRAFT_LOGITS numbers for each model (draft_rows). */
 enum { DRAFT_ROWS = 2 * HEAD_SMALL, DRAFT_LOGITS = 1 << 24 };
 
 /* Results of a slice for a row of one model.  max, top: the largest logit and
- * its id.  sum: of exp(z - max).  soft: of exp((z - max)/tau). */
+ * its id.  sum, soft: the sums of exp(z - max) and of exp((z - max)/tau). */
 struct slice_loss {
     float max;
     uint32_t top;
@@ -36,8 +36,8 @@ struct headjob {
     const float *hq, *hp;   /* [n,d] */
     const float *zbase;     /* [n,V] logits in place of base and hp, or NULL */
     float *zout;            /* [n,V] out: logits; NULL: not wanted */
-    float *keep_q, *keep_p; /* [n,V] out: logits of both models beside their
-                             * scores; NULL: not wanted */
+    float *keep_q, *keep_p; /* [n,V] out: logits of both models, kept for
+                             * accept_task; NULL: not wanted */
     const uint32_t *target;
     size_t V; /* ids that are compared: at most f's vocabulary */
     size_t n, tile, nslice;
@@ -183,8 +183,8 @@ head_task(void *ctx, size_t task, size_t worker)
         }
         profile_end("head sums", t, 0.0,
             4.0 * (double)(j->tile * n) * (g != NULL ? 2.0 : 1.0));
-        /* exponentials for each logit: one, or two with a temperature; two more
-         * for a pair */
+        /* exponentials: for each logit of a model one, or two with a
+         * temperature; for each pair of logits two more */
         if (j->zout == NULL)
             profile_exps("head sums",
                 (double)(j->tile * n) * (j->s == 1.0f ? 1.0 : 2.0) *

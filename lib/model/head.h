@@ -25,8 +25,8 @@ void head_score(struct fwd *f, const float *h, const uint32_t *target, size_t n,
     double *nll, double *lse, uint32_t *top);
 /*
  * Scores of two models: f's is judged (q), base's is the base (p).  Only ids
- * below V count, which both models have; a target of V or more has no nll.  For
- * each prediction
+ * below V count, which both models have; for a target of V or more nll_q and
+ * nll_p are undefined.  For each prediction
  *   nll_q, nll_p = -log softmax of zq, zp at the target       nats
  *   kl    = KL(softmax(zp/tau) || softmax(zq/tau))   nats, not times tau^2
  *   back  = KL(softmax(zq/tau) || softmax(zp/tau))
@@ -48,9 +48,9 @@ void head_score_logits(struct fwd *f, const float *hq, const float *zp,
 
 /* head_score_pair with tau 1, and `accept`, the share of a draft's tokens (q)
  * that speculative sampling accepts (Leviathan et al., arXiv:2211.17192,
- * theorem 3.5).  `accept` needs both rows' log-sum-exps, so the logits of some
- * rows are kept in room, whose head_draft_room(most) floats are enough for all
- * V up to most. */
+ * theorem 3.5).  `accept` needs the log-sum-exps of both models' rows, so the
+ * logits of some rows are kept in `room`; head_draft_room(most) floats are
+ * enough if V is `most` or less. */
 void head_score_draft(struct fwd *f, const float *hq, struct fwd *base,
     const float *hp, size_t V, const uint32_t *target, size_t n, float *room,
     struct pair_score *out);

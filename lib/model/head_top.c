@@ -23,8 +23,8 @@
 
 enum { TOP_ROWS = 128, BLOCK = 64, LINE = 16 };
 
-/* Results of a slice for a row.  max: the maximum.  sum: of exp(z - max).
- * soft: of exp((z - max)/tau).  mean: of exp((z - max)/tau) z. */
+/* Results of a slice for a row.  max: the largest logit.  sum, soft, mean: the
+ * sums of exp(z - max), of exp((z - max)/tau) and of exp((z - max)/tau) z. */
 struct slice_top {
     float max;
     double sum, soft, mean;
@@ -44,7 +44,7 @@ struct head_top {
     float *terms;           /* [workers,HEAD_SLICE] */
     const uint32_t *among;  /* [namong] ids to choose from; NULL: all */
     size_t namong;          /* number of ids to choose from */
-    float *chosen;          /* [workers,namong] their logits, if among is set */
+    float *chosen;          /* [workers,namong] logits of `among` */
     /* of the tile that is being done */
     struct fwd *f;
     const float *h;
@@ -164,7 +164,7 @@ gather_slices_top(const struct head_top *t, size_t r)
     return w;
 }
 
-/* The logits of row r of the tokens to choose from. */
+/* Row r's logits of the tokens to choose from. */
 static const float *
 logits_among(const struct head_top *t, size_t r, size_t worker)
 {
@@ -222,7 +222,7 @@ drawn(uint32_t *ids, uint16_t *count, size_t n, size_t v)
 
 /* Draw row r's tokens.  Only slices that contain a point are read.  Their terms
  * are summed again, and by rounding this sum may end before the point: then the
- * slice's last token is drawn. */
+ * slice's last token with a term above 0 is drawn. */
 static void
 draw_tokens(struct head_top *t, size_t r, const struct whole *w, size_t worker)
 {

@@ -45,7 +45,7 @@ importance_free(struct importance *p)
     free(p);
 }
 
-/* Make room for a matrix with `cols` columns, zeros at first. */
+/* Return room [cols], of zeros, for the importance of a matrix's columns. */
 static float *
 importance_room(struct importance *p, int matrix, size_t block, size_t cols)
 {
@@ -57,7 +57,7 @@ importance_room(struct importance *p, int matrix, size_t block, size_t cols)
 
 /* --- files of llama-imatrix --- */
 
-/* Divide the sums of one matrix by its number of tokens. */
+/* Set a matrix's importance to its sums, divided by its number of tokens. */
 static int
 take_sums(struct importance *p, int matrix, size_t block, size_t cols,
     const struct gguf *g, const struct gguf_tensor *sums, struct err *e)

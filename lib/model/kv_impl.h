@@ -18,11 +18,11 @@ enum { KV_TILE = 256, KV_PART = 32, KV_ROWS = 16, KV_PAD = 16 };
 struct kv_row {
     size_t text, pos; /* its text, its position there */
     float *state;     /* [d] out: its final state; NULL: not wanted */
-    float *last;      /* [d] out: its final state once more, if its logits are
-                       * wanted; else NULL */
+    float *last;      /* [d] out: its final state once more, for its logits;
+                       * NULL: logits are not wanted */
 };
 
-/* Neighbours in a tile that are tokens of one page. */
+/* n rows of a tile, from row `row` on, that are tokens of one page. */
 struct kv_run {
     size_t row, n;
 };

@@ -62,7 +62,7 @@ pages_share(struct kv_pages *p, size_t text, const uint32_t *page, size_t n)
 void
 pages_cut(struct kv_pages *p, size_t text, size_t n)
 {
-    /* the first page is freed last, so it is the first to be taken */
+    /* of these pages the first is freed last, so it is the next to be taken */
     while (p->count[text] > n)
         pages_drop_user(p, p->table[text * p->most + --p->count[text]]);
 }

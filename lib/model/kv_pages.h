@@ -16,7 +16,7 @@ struct kv_pages {
     uint32_t *table;  /* [texts,most] each text's pages */
     size_t *count;    /* [texts] number of each text's pages */
 };
-/* Allocate the arrays for `texts` texts from arena a; it may only count. */
+/* Allocate the arrays for `texts` texts from arena a, which may be planning. */
 void pages_lay(struct kv_pages *p, struct arena *a, size_t texts);
 /* Make all pages free.  Call it after pages_lay. */
 void pages_reset(struct kv_pages *p);
@@ -28,7 +28,7 @@ void pages_drop_user(struct kv_pages *p, uint32_t page);
 /* Begin a text without pages with n pages in use; each gets one more user. */
 void pages_share(struct kv_pages *p, size_t text, const uint32_t *page,
     size_t n);
-/* Take from a text all pages but its first n. */
+/* Take from a text all its pages but the first n: each loses a user. */
 void pages_cut(struct kv_pages *p, size_t text, size_t n);
 
 #endif

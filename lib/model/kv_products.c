@@ -48,9 +48,8 @@ exact_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
         0.0);
 }
 
-/* Is the weight fp32 and are there many rows of x, so that gemm_nt reads the
- * weight where it lies?  Then parts should be long, as gemm_nt prefetches their
- * rows. */
+/* Does gemm_nt read the weight where it lies, which needs fp32 and many rows of
+ * x?  Then parts should be long, as gemm_nt prefetches their rows. */
 static int
 whole_parts(const struct matjob *j)
 {
@@ -144,8 +143,8 @@ round_task(void *ctx, size_t task, size_t worker)
             j->x + t * K, K);
 }
 
-/* Choose the rows of a task, for `rows` rows in all: a multiple of `step`, so
- * that a thread has about EACH tasks, from 2 * step to `most`. */
+/* Choose how many of `rows` rows a task has: a multiple of `step`, from 2 *
+ * step to `most`, such that a thread has about EACH tasks. */
 static size_t
 task_size(const struct kvcache *k, size_t rows, size_t step, size_t most)
 {
@@ -155,7 +154,7 @@ task_size(const struct kvcache *k, size_t rows, size_t step, size_t most)
     return n < 2 * step ? 2 * step : n > most ? most : n;
 }
 
-/* Compute KV_ROWS rows of scale A x of an adapter. */
+/* Compute an adapter's scale A x for KV_ROWS rows of x. */
 static void
 low_task(void *ctx, size_t task, size_t worker)
 {

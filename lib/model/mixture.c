@@ -58,7 +58,8 @@ has_more(const struct mixture *x, int matrix, size_t i, size_t L, int important)
     }
 }
 
-/* A type like t, with blocks that divide rows of `cols` numbers. */
+/* Type t or, if its blocks do not divide rows of `cols` numbers, a type of at
+ * least its precision whose blocks do. */
 static enum dtype
 type_that_fits(enum dtype t, size_t cols)
 {

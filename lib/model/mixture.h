@@ -35,7 +35,7 @@ enum { MATRIX_EMBED = -1, MATRIX_HEAD = -2 };
 /* The type that a file of mixture x gives a matrix with `cols` columns.  block:
  * the block that the matrix is in, if it is in one; important: 1 if weights are
  * rounded by importance.  If 256 does not divide `cols`, the type has smaller
- * blocks; if 32 does not, it is F16. */
+ * blocks; if 32 does not divide `cols`, a quantised type gives way to F16. */
 enum dtype mixture_type(const struct mixture *x, const struct config *c,
     int matrix, size_t block, size_t cols, int important);
 

@@ -42,9 +42,10 @@ void mla_lay(struct mla_room *m, const struct config *c, size_t rows,
 /* Norm the latents of row `at`; vec [W_N]: the block's vectors. */
 void mla_norm(const struct mla_room *m, const struct config *c,
     const float *const *vec, size_t at);
-/* Make [q | k | v] of H heads of D numbers, a row of attention, from row `at`
- * and from H queries as W_Q or W_MLA_QB gives them, which qkv begins with.
- * RoPE has yet to turn the first `rope` numbers of a head.  room [D]. */
+/* Make qkv a row of attention, [q | k | v] of H heads of D numbers.  On entry
+ * qkv begins with H queries as W_Q or W_MLA_QB gives them; k and v come from
+ * row `at` of m.  RoPE has yet to turn the first `rope` numbers of each q and
+ * k.  room [D]: scratch. */
 void mla_heads(const struct mla_room *m, const struct config *c, size_t H,
     size_t at, float *qkv, float *room);
 /* Set row `at` of m->out from att [H*D], the outputs of heads. */
@@ -65,8 +66,9 @@ void mla_lay_grads(struct mla_grads *g, const struct config *c, size_t rows,
 
 /* Each function below runs the one of its name above backward, for row `at`.
  *   mla_outputs_back  sets datt [H*D] from row `at` of g->out
- *   mla_heads_back    changes the gradient of Q at dqkv as mla_heads changes Q,
- *                     and sets g->wide and the numbers of r in g->latent
+ *   mla_heads_back    from dqkv, the gradient of the row that mla_heads made,
+ *                     sets g->wide and the numbers of r in g->latent; then dqkv
+ *                     begins with the gradient of the row that it was given
  *   mla_norm_back     sets the other numbers of g->latent, and rstd [2] */
 void mla_outputs_back(const struct mla_grads *g, const struct config *c,
     size_t H, size_t at, float *datt);

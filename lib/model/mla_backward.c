@@ -72,8 +72,8 @@ do_norms_back(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     }
 }
 
-/* Of the two products that add up to dxn1, the matrix by whose columns both are
- * cut: one that has to be widened if there is one. */
+/* The matrix by whose columns the two products that add up to dxn1 are cut into
+ * parts: one that has to be widened, if there is one. */
 static const struct weight *
 latent_cut(const struct run *u)
 {

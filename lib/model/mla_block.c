@@ -15,7 +15,7 @@ mla_first_query(const struct run *u)
     return &u->b->w[u->f->m->c.mla.q_rank > 0 ? W_MLA_QA : W_Q];
 }
 
-/* Compute a part of the latents and, if they have no latent, of the queries. */
+/* Compute a part of the latents, or of queries that have no latent. */
 static void
 do_latents(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
@@ -61,8 +61,8 @@ mla_block_norms(struct run *u)
     run_stages(u, &s, 1);
 }
 
-/* Compute a part of keys and values of heads, and of queries that have
- * latents. */
+/* Compute a part of the heads' keys and values, or of queries that have a
+ * latent. */
 static void
 do_widen(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {

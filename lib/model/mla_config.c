@@ -96,8 +96,8 @@ int
 mla_from_gguf(struct config *c, const struct gguf *g, struct err *e)
 {
     struct mla_shape *s = &c->mla;
-    /* a newer file has sizes of the cache's latents and, behind them, sizes of
-     * heads under names of their own */
+    /* in a newer file the first two are sizes of the cache's latents, which the
+     * sizes of heads, under the names with _mla, then replace */
     const struct {
         const char *name;
         size_t *v;
@@ -135,7 +135,7 @@ mla_to_gguf(const struct config *c, struct gguf_out *o)
     gguf_out_u32(o, arch_key(c, "attention.kv_lora_rank"), c->mla.kv_rank);
     if (c->mla.q_rank > 0)
         gguf_out_u32(o, arch_key(c, "attention.q_lora_rank"), c->mla.q_rank);
-    /* a tenth, as llama.cpp's converter writes it */
+    /* a tenth of mscale_all_dim, as llama.cpp's converter writes it */
     if (c->rope == ROPE_YARN)
         gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_log_multiplier"),
             0.1 * c->rope_mscale_all);

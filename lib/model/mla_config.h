@@ -7,7 +7,8 @@
 #include "model/config.h"
 
 /* Read the keys of config.json, and set D and KV, if c is of a family with
- * latent attention; before RoPE is read.  -1 and *e: a size is wrong. */
+ * latent attention.  Call it before RoPE is read.  -1 and *e: a size is
+ * wrong. */
 int mla_from_json(struct config *c, const json_t *j, struct err *e);
 /* Set the keys of latent attention in j; head_dim is `rope`, as in
  * transformers. */
@@ -17,9 +18,9 @@ void mla_to_json(const struct config *c, json_t *j);
 int mla_from_gguf(struct config *c, const struct gguf *g, struct err *e);
 /* Put the keys, if c has latent attention. */
 void mla_to_gguf(const struct config *c, struct gguf_out *o);
-/* The key of config.json that a GGUF of c cannot say: its readers take mscale
- * to be mscale_all_dim, and a group of experts to be as good as its two best
- * experts.  NULL: there is none. */
+/* A key of config.json whose value a GGUF of c cannot say: its readers take
+ * mscale to be mscale_all_dim, and a group of experts to be as good as its two
+ * best experts.  NULL: there is no such key. */
 const char *mla_unsaid(const struct config *c);
 /* Refuse scalings of RoPE that are not implemented for latent attention; call
  * it after c's RoPE has been read. */

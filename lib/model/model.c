@@ -23,8 +23,8 @@ widened_rows(const struct weight *w)
     return n == 0 ? 1 : n < w->rows ? n : w->rows;
 }
 
-/* Sum 0 times each number: 0 if it is finite, else NaN.  So the sum tells,
- * without a branch for each. */
+/* Sum 0 times each number, which is NaN if the number is not finite; so the sum
+ * tells, without a branch for each number. */
 static int
 all_finite(const float *x, size_t n)
 {

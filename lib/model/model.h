@@ -96,8 +96,9 @@ struct model {
     struct weight head;  /* [V,d]; == embed when tied */
     struct block *block; /* [L] */
     char *path;
-    json_t *origin; /* kept_groups, kept_channels (origin.h), a reference; NULL:
-                     * the model has all groups and channels of the original */
+    json_t *origin; /* object of kept_groups and kept_channels (origin.h), freed
+                     * by model_close; NULL: the model has all groups and
+                     * channels of the original */
     void *own;      /* mappings and buffers, freed by model_close */
     /* called when n more parameters have been written; or NULL */
     void (*written)(size_t n);

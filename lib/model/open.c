@@ -181,11 +181,11 @@ take_compressed(struct model *m, struct model_source *s, const char *name,
     return 1;
 }
 
-/* Find a tensor and check its shape: [rows,cols], or [cols] for ndim 1,
- * [rows,1,cols] for ndim 3.
+/* Point w to a tensor and check its shape: [rows,cols], or [cols] for ndim 1,
+ * [rows,1,cols] for ndim 3.  Returns
  *   1: the matrix is stored compressed, so it is 2:4
- *   0: it is stored as it is
- *   -1 and *e: it is missing or wrong */
+ *   0: the tensor is stored as it is
+ *   -1 and *e: the tensor is missing or wrong */
 static int
 point_tensor(struct model *m, struct model_source *s, const char *name,
     int ndim, size_t rows, size_t cols, struct weight *w, struct err *e)
@@ -236,8 +236,8 @@ check_padding(struct model *m, const struct block *b, int t,
     return 0;
 }
 
-/* Point w to the rows of tensor t of a block of that shape in the stored tensor
- * that has them.  Results are those of point_tensor. */
+/* Point w to tensor t of block i, which has this shape: to its rows in the
+ * stored tensor that has them.  Results are those of point_tensor. */
 static int
 point_stored(struct model *m, struct model_source *s, size_t i, int t,
     const struct block_shape *shape, struct weight *w, struct err *e)
@@ -331,7 +331,8 @@ split_joined(struct model_source *s, char *name, size_t size, int t,
     return NULL;
 }
 
-/* Make w tensor t of block i, which lies with others in one stored tensor. */
+/* Make w tensor t of block i from the stored tensor of all experts that has
+ * it. */
 static int
 make_joined(struct model *m, struct model_source *s, size_t i, int t,
     const struct block_shape *shape, struct weight *w, struct err *e)
@@ -395,8 +396,8 @@ point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
     return 0;
 }
 
-/* Is the tensor a part of the model that sees images, or of one that predicts
- * further tokens?  Both are left out. */
+/* Is the tensor for images, or of a layer that predicts further tokens?  Such
+ * tensors are left out. */
 static int
 is_left_out(const struct model *m, const struct model_source *s,
     const char *name)
@@ -522,7 +523,8 @@ has_config(const char *dir)
     return there;
 }
 
-/* Find the prefix with which the embedding is there. */
+/* Set s->prefix to the prefix with which a file has the embedding, or "model."
+ * if none has it. */
 static void
 find_prefix(struct model_source *s)
 {

@@ -14,7 +14,7 @@ struct model_source {
     char **file;          /* [n] their names in the directory */
     unsigned char **used; /* [n][st.nt] 1: the model uses the tensor */
     size_t n;
-    const char *prefix;          /* beginning of the names of its tensors */
+    const char *prefix;          /* with which names of tensors begin */
     const unsigned char ***part; /* [nparts] lists of struct weight.part */
     size_t nparts;
     void **made; /* [nmade] weights that were computed from stored ones */
@@ -24,7 +24,7 @@ struct model_source {
 };
 
 /* Make w the rows x cols numbers of type t at p.  -1: weights cannot have type
- * t, or a row is no number of whole blocks of t. */
+ * t, or a row is not a whole number of t's blocks. */
 int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
     size_t cols);
 

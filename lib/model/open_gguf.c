@@ -342,7 +342,7 @@ static const struct {
     { "use_parallel_residual", 0, 0 },
 };
 
-/* Is the number or bool equal to `want`? */
+/* Is v, a number or bool, equal to `want`? */
 static int
 is_value(const struct gguf *g, const struct gguf_kv *v, int want)
 {
@@ -388,8 +388,8 @@ check_keys(const struct config *c, const struct gguf *g, struct err *e)
     return 0;
 }
 
-/* Read which blocks have a window.  The key holds a list of bools or numbers,
- * one for each block, or a number n: every n-th block has none. */
+/* Read which blocks have a window.  The key holds a list, for each block a bool
+ * or a number (0: no window), or a number n: every n-th block has no window. */
 static int
 read_pattern(struct config *c, const struct gguf *g, struct err *e)
 {
@@ -568,9 +568,9 @@ take_log(struct model_source *s, struct weight *w, const char *name,
     return weight_set(w, x, DT_F32, 1, w->cols);
 }
 
-/* Set w to W_MLA_KVB of block i from the tensors attn_k_b, [kv_rank,nope] of
- * each head, and attn_v_b, [v,kv_rank] of each head, which newer files have in
- * its place. */
+/* Set w to W_MLA_KVB of block i from the tensors that newer files have in its
+ * place: attn_k_b, for each head [kv_rank,nope], and attn_v_b, for each head
+ * [v,kv_rank]. */
 static int
 take_latent(struct model_source *s, const struct config *c, size_t i,
     struct weight *w, struct err *e)

@@ -5,8 +5,9 @@
  * block it has:
  *   "retort": {"kept_groups": ["all", "0,2"], "kept_channels": ["0-511,640",
  *              "-"]}
- * Each has a word for each block, in the syntax of a choice (prune-cut(1)).  If
- * a list is missing, every block has all groups, or all channels.
+ * Each list has a word for each block, in the syntax of a choice
+ * (prune-cut(1)).  If the list is missing, every block has all groups, or all
+ * channels.
  */
 #ifndef MODEL_ORIGIN_H
 #define MODEL_ORIGIN_H
@@ -23,7 +24,7 @@ int origin_read(struct model *m, const json_t *j, struct err *e);
 /* Add m->origin to the config.json j that config_to_json made. */
 void origin_write(const struct model *m, json_t *j);
 /* The numbers, in the original, of the groups or channels that block i has:
- * ascending, malloc'd, freed by the caller.  NULL: it has all. */
+ * ascending, malloc'd, freed by the caller.  NULL: the block has all. */
 size_t *origin_list(const struct model *m, enum origin_part k, size_t i);
 
 #endif

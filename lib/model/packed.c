@@ -18,9 +18,9 @@ struct packed {
     struct arena arena;        /* strips */
 };
 
-/* The type that weight t has in products in integers; QUANT_N: there is no such
- * product.  experts: number of experts of the block.  A strip has rows of one
- * expert alone. */
+/* The type of weight w, tensor t of a block, in products in integers; QUANT_N:
+ * there is no such product.  experts: number of experts of the block; no strip
+ * may have rows of two experts. */
 static enum kern_quant
 packed_type(const struct weight *w, int t, size_t experts)
 {
@@ -166,7 +166,7 @@ packed_compare(const struct packed *p, struct pool *pool, const uint32_t *ids,
     both_states(f, k, ids, n, exact, ints);
     for (size_t i = from; i < n; i += SOME) {
         const size_t some = n - i < SOME ? n - i : SOME;
-        static const uint32_t target[SOME]; /* its scores are not used */
+        static const uint32_t target[SOME]; /* nll_q, nll_p are not used */
         struct pair_score s[SOME];
 
         kv_head(k, ints + i * d, some, logits);

@@ -137,8 +137,8 @@ weights_backward(const struct router *r, const double *at, double sum,
         g[i] = r->scale * (dw[i] - mean) / sum;
 }
 
-/* From dp, the gradient of the scores p divided by their sum, set g [n] to the
- * gradient of the scores.  dp NULL: zeros. */
+/* dp: the gradient with respect to p / sum, the scores divided by their sum.
+ * Set g [n] to the gradient with respect to p; dp NULL: to zeros. */
 static void
 shares_backward(const struct router *r, const double *p, double sum,
     const double *dp, double *g)

@@ -7,8 +7,8 @@
  * With n ranks of `per` stages each, stage k is rank k % n's, so rows go round
  * the ranks `per` times.  No rank has more blocks than the last.  The first
  * stage has the embedding, the last one the final norm and the head.  A tied
- * embedding is in the first and the last stage, and rank 0 updates it.  So is
- * the norm, but the last stage's rank updates it; rank 0 writes it to files.
+ * embedding is also in the last stage; rank 0 updates it.  The norm is also in
+ * the first stage; the last stage's rank updates it, rank 0 writes it to files.
  */
 #ifndef MODEL_STAGES_H
 #define MODEL_STAGES_H

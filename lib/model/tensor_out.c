@@ -18,8 +18,8 @@ struct tensor_place {
     size_t after; /* index among the tensors that follow the blocks */
 };
 
-/* The number of tensors of a file that begin with tensor t of a block of shape
- * b. */
+/* How many tensors of a file begin with tensor t of a block of shape b: 0, 1,
+ * or one for each expert. */
 static size_t
 stored_count(const struct config *c, const struct block_shape *b, int t,
     int gguf)

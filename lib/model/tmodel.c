@@ -169,7 +169,8 @@ widest_block(const struct model *m)
 }
 
 /* Allocate the shared gradient buffers: at[0] for blocks, at[1] for embedding
- * and head, at[2] for the norm.  NULL: each group has a g of its own. */
+ * and head, at[2] for the norm.  at[i] NULL: each of these groups has a g of
+ * its own. */
 static void
 alloc_rooms(const struct share *s, const struct model *from, enum dtype grads,
     struct arena *a, float *at[3])

@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 /* Ranks that share a model: each process keeps a part of every group's
- * gradients and, with `params`, a part of its parameters; all of the final
- * norm's parameters. */
+ * gradients and, with `params`, a part of the group's parameters.  It keeps all
+ * parameters of the final norm. */
 struct share {
     size_t rank, n; /* n <= 1: this process keeps everything */
     int params;     /* parameters are divided, too */
@@ -80,9 +80,9 @@ struct tmodel {
     /* If > 0, the embedding and the blocks below this one are frozen whole, and
      * bwd_backward ends at this block. */
     size_t lowest;
-    /* Called when a bwd_backward has finished a group's gradients; for an
-     * untied head: when the losses before it have.  The function takes them
-     * from g and sets g to zero.  NULL: gradients stay in g. */
+    /* Called when bwd_backward has finished a group's gradients; for an untied
+     * head: when the losses before bwd_backward have.  The function takes the
+     * gradients from g and sets g to zero.  NULL: gradients stay in g. */
     void (*take)(void *ctx, size_t group);
     void *take_ctx;
     struct arena arena;

@@ -24,9 +24,10 @@ int tokenizer_copy(const char *from, const char *dir, struct err *e);
 json_t *tokenizer_config(const char *from, struct err *e);
 /* Does that model directory or .gguf have a tokenizer?  1, 0, or -1 and *e. */
 int tokenizer_is_there(const char *from, struct err *e);
-/* Write the tokenizer of `from` as metadata of a GGUF for configuration c.  Out
- * of a .gguf, its metadata of the tokenizer and of the model's origin
- * (general.*) are copied.  from NULL: write that there is no tokenizer. */
+/* Write the tokenizer of `from` as metadata of a GGUF for configuration c.  If
+ * `from` is a .gguf, its metadata about the tokenizer and about the model's
+ * origin (general.*) are copied.  from NULL: write that there is no
+ * tokenizer. */
 int tokenizer_to_gguf(const char *from, const struct config *c,
     struct gguf_out *o, struct err *e);
 

@@ -23,8 +23,8 @@ weight_widen(float *out, enum dtype t, const unsigned char *p, size_t n)
 /*
  * The row in which logical row r is stored.  llama.cpp's converter permutes the
  * rows of each head so that rotary pairs (j, j + D/2) become neighbours: it
- * reshapes them to [2, D/2] and swaps the two, so row a*D/2 + b of a head is
- * stored as row 2b + a.
+ * reshapes the rows to [2, D/2] and swaps these two dimensions, so row a*D/2 +
+ * b of a head is stored as row 2b + a.
  */
 static size_t
 stored_row(const struct weight *w, size_t r)
@@ -188,7 +188,7 @@ int
 weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
     const float *x, float *y, size_t ldy)
 {
-    /* Logical rows of half a head are every second stored one. */
+    /* The logical rows of half a head are stored in every second row. */
     const size_t step = w->perm ? 2 : 1;
     const size_t half = w->perm ? w->rows / w->perm / 2 : w->rows;
     struct kern_rows rows = { .stride = step * w->stride,

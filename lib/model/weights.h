@@ -19,8 +19,8 @@ struct weight {
     size_t stride; /* bytes from a row to the next in data */
     size_t perm;   /* number of heads, each of whose rows llama.cpp permuted; 0:
                     * none */
-    float add;     /* number that is added to the stored values of a norm in
-                    * use */
+    float add;     /* number that is added to a norm's stored values when they
+                    * are used */
     const unsigned char *mask; /* mask_stride bytes for each row; or NULL */
     size_t mask_stride;
     /* A matrix stored in several parts: rows from part_rows * i on lie at

@@ -36,7 +36,7 @@ struct adamw {
     struct arena arena;
     enum dtype type; /* element type of m and v */
     void **m, **v;   /* [ngroup][n] moments of this rank's part */
-    float **mean;    /* [ngroup][n] averages of its parameters, or NULL */
+    float **mean;    /* [ngroup][n] averages of the part, or NULL */
     struct arena means;
     size_t ngroup, nspan;
     struct param_span *span;
@@ -318,8 +318,8 @@ adamw_set_count(struct adamw *a, uint64_t t)
     a->t = t;
 }
 
-/* n gradients of a span in fp32.  bf16 gradients are widened into room [n], n
- * <= WIDE.  Returns a pointer to the gradients or to room. */
+/* Return n gradients of a group, from element `at` on, in fp32: where they are,
+ * or, if they are bf16, widened into room [n], n <= WIDE. */
 static float *
 span_gradients(const struct group *g, size_t at, size_t n, float *room)
 {
@@ -329,8 +329,8 @@ span_gradients(const struct group *g, size_t at, size_t n, float *room)
     return room;
 }
 
-/* Zero the masked numbers of x[n], eight at a time, which compilers turn into a
- * few instructions. */
+/* Zero the numbers of x[n] whose bit in mask is 0, eight at a time, which
+ * compilers turn into a few instructions. */
 static void
 mask_float(float *x, size_t n, const unsigned char *mask)
 {
@@ -538,16 +538,17 @@ adamw_swap(struct adamw *a, struct tmodel *t)
     gather_parameters(a, t);
 }
 
-/* 1 - beta.  A beta of at most 0.999 is rounded to fp32 first, to keep the bits
- * of earlier runs, which changes the result by at most 3e-5 of it.  For a beta
- * nearer to 1 the change could be a fifth. */
+/* 1 - beta.  To keep the bits of earlier runs, a beta of at most 0.999 is first
+ * rounded to fp32; this changes the result by at most 3e-5 of it.  For a beta
+ * nearer to 1 the change could be a fifth of the result. */
 static float
 rest_of(double beta)
 {
     return beta > 0.999 ? (float)(1.0 - beta) : 1.0f - (float)beta;
 }
 
-/* The rounding error of all moments in the last step, relative to them. */
+/* The rounding error of all moments in the last step, relative to the
+ * moments. */
 static double
 all_rounding(const struct adamw *a)
 {

@@ -1,4 +1,4 @@
-/* AdamW with clipping, averages of the parameters, and its state for
+/* AdamW with clipping; averages of the parameters; the optimiser's state for
  * checkpoints and plans. */
 #ifndef TRAIN_ADAMW_H
 #define TRAIN_ADAMW_H
@@ -22,9 +22,9 @@ struct adamw_opt {
                         * average * m + (1 - average) * p (adamw_average) */
 };
 struct adamw; /* moments m and v of every group, step count */
-/* moments: type of the moments, DT_F32 or DT_BF16.  bfloat16 takes half the
- * memory.  Moments are rounded to it stochastically, so that small changes are
- * not lost; step and index determine the random numbers. */
+/* moments: type of the moments: DT_F32, or DT_BF16 for half the memory.  They
+ * are rounded to bfloat16 stochastically, so that small changes are not lost;
+ * step and index determine the random numbers. */
 struct adamw *adamw_new(const struct tmodel *t, enum dtype moments);
 /* adamw_new for the ranks of g (NULL: this rank alone).  Each rank has the
  * moments of its part of every group.  adamw_step updates that part from its
@@ -55,19 +55,19 @@ int adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
 
 /* Are the moments divided into parts of several ranks? */
 int adamw_in_parts(const struct adamw *a);
-/* Borders part [n+1] of the ranks' parts of a group: rank r has the elements
- * part[r]..part[r+1]-1.  The struct owns them. */
+/* The borders of the ranks' parts of a group, an array [n+1] that `a` owns:
+ * rank r has the elements from border r on, up to border r+1. */
 const size_t *adamw_part(const struct adamw *a, size_t group);
-/* adamw_rank: this process's rank; adamw_own: elements of its part of a
- * group. */
+/* adamw_rank: this process's rank.  adamw_own: how many elements of a group are
+ * in this rank's part. */
 size_t adamw_rank(const struct adamw *a);
 size_t adamw_own(const struct adamw *a, size_t group);
 /* Bytes of both moments of t's parameters; if t is in stages, of this rank's
  * stages. */
 size_t adamw_bytes(const struct tmodel *t, enum dtype moments);
 enum dtype adamw_dtype(const struct adamw *a);
-/* adamw_moment: one kind of state of a group, or of this rank's part of it,
- * laid out as the parameters; the struct owns it.  which < adamw_kinds: 0:
+/* adamw_moment: the state of kind `which` for this rank's part of a group, laid
+ * out as the parameters and owned by `a`.  Kinds, adamw_kinds in number: 0:
  * first moments, 1: second moments, 2: averages. */
 int adamw_kinds(const struct adamw *a);
 enum dtype adamw_kind_dtype(const struct adamw *a, int which);

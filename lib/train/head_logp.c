@@ -13,8 +13,8 @@
 /* A slice's part of the sums over a row's vocabulary. */
 struct logp_part {
     float max;
-    double sum;  /* of exp(t - row's max) */
-    double mean; /* of exp(t - row's max) t */
+    double sum;  /* sum of exp(t - row's max) */
+    double mean; /* sum of exp(t - row's max) t */
 };
 
 struct head_logp {
@@ -24,8 +24,8 @@ struct head_logp {
     float *max;             /* [R] largest logit / tau of a row */
     double *lse;            /* [rows] */
     double *entropy;        /* [rows] */
-    size_t held;            /* predictions whose logits are in s.zs; 0 if these
-                             * are not all of a call */
+    size_t held;            /* predictions of the last call, if the logits of
+                             * all of them are in s.zs; else 0 */
 };
 
 /* Predictions that are processed together, at most R. */
@@ -34,10 +34,10 @@ struct logp_tile {
     const struct weight *w;
     const float *hs;        /* [n,d] */
     const uint32_t *target; /* [n] */
-    size_t n, at;           /* at: index in the call of the first
-                             * prediction */
+    size_t n, at;           /* at: the call's predictions before this
+                             * tile */
     float tau;
-    int entropy; /* 1: compute it */
+    int entropy; /* 1: compute entropies */
     const float *dlogp, *dentropy;
     float *dw;
 };

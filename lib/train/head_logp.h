@@ -1,6 +1,6 @@
 /*
  * Log probabilities of given tokens, with gradients, for losses that are
- * functions of them: preferences, policy gradients.
+ * functions of these probabilities: preferences, policy gradients.
  *
  *   t = z / tau                     logits z = hs w^T, at temperature tau
  *   logp[i]    = t[target_i] - log sum_v exp(t_v)             nats, at most 0
@@ -30,8 +30,8 @@ struct head_logp;
  * of at most `rows` predictions. */
 struct head_logp *head_logp_new(struct arena *a, struct pool *pool, size_t V,
     size_t d, size_t rows);
-/* Cap logits as config.final_cap does; 0: do not.  Call it next after
- * head_logp_new, with its arena. */
+/* Cap logits as config.final_cap does; 0: do not.  Call it right after
+ * head_logp_new, with the same arena. */
 void head_logp_cap(struct head_logp *h, struct arena *a, double cap);
 void head_logp_free(struct head_logp *h);
 
@@ -45,10 +45,10 @@ struct logp_out {
 void head_logp_rows(struct head_logp *h, const struct weight *w,
     const float *hs, const uint32_t *target, size_t n, double tau,
     const struct logp_out *out);
-/* The gradient of a loss L of the predictions of the last head_logp_rows, from
- * dlogp [n] = dL/dlogp and dentropy [n] = dL/dentropy (NULL: 0; else
- * head_logp_rows must have written entropies): adds to dw [V,d] (NULL: not
- * wanted), and writes dh [n,d], the gradient of hs. */
+/* Go backward through the last head_logp_rows: from dlogp [n] = dL/dlogp and
+ * dentropy [n] = dL/dentropy of a loss L, add the gradient of w to dw [V,d]
+ * (NULL: not wanted) and write dh [n,d], the gradient of hs.  dentropy NULL: L
+ * depends on no entropy; else head_logp_rows must have written entropies. */
 void head_logp_grad(struct head_logp *h, const struct weight *w,
     const float *hs, const uint32_t *target, size_t n, double tau,
     const float *dlogp, const float *dentropy, float *dw, float *dh);

@@ -18,7 +18,7 @@ struct head_loss {
     size_t dt;              /* width of the teacher's final states, or 0 */
     size_t top;             /* teacher's tokens for each prediction, or 0 */
     size_t told_V;          /* the teacher has probabilities for ids below
-                             * this */
+                             * told_V */
     float *zt;              /* [nslice][R,width] logits of the teacher */
     float told_cap;         /* cap of the teacher's logits, or 0 */
     struct lse_part *s1;    /* [nslice][R] student, at temperature 1 */
@@ -29,7 +29,8 @@ struct head_loss {
     double *ce;             /* [R] weights of the cross entropy */
     double *all;            /* [R] factor of the probabilities in the gradient
                              * of cross entropy and squared log-sum-exp */
-    double *kl;             /* [nslice][R]; with top: [R] */
+    double *kl;             /* [R] the divergence; [nslice][R] parts of it if
+                             * it is a forward KL without `top` */
     struct mix_part *js;    /* [nslice][R] */
     float *own;             /* [R] KL(student || mixture) */
     float *ht;              /* [R,dt] final states of the teacher */
@@ -302,7 +303,7 @@ top_grad(const struct tile *q, size_t i, float *z, size_t v0, size_t cols)
 
 /* Replace the logits of prediction i in slice s, `cols` columns, by their
  * gradient.  The teacher has probabilities for the first `told` columns; at the
- * others the divergence has no gradient. */
+ * other columns the divergence has no gradient. */
 static void
 row_grad(const struct tile *q, size_t s, size_t i, size_t told, size_t cols)
 {
@@ -429,10 +430,9 @@ teacher_row(const struct tile *q, size_t i, int rest, double *p)
     return r;
 }
 
-/* Row i of join_top: the student's distribution of the outcomes. */
+/* Log-sum-exps, at tau, of the student's logits of a row. */
 struct top_q {
-    double rest; /* log-sum-exp at tau over the tokens that the teacher does not
-                  * send */
+    double rest; /* over the tokens that the teacher does not send */
     double all;  /* over all tokens */
 };
 
@@ -487,12 +487,13 @@ mix_term(const struct loss_opt *o, double p, double lq)
 }
 
 /*
- * The other divergences of row i and their gradients: with c = 1 - beta, or 1
- * for the reverse KL, and own = sum q log(q/m) over all outcomes,
+ * The reverse KL or the Jensen-Shannon divergence of row i and its gradient:
+ * with c = 1 - beta, or 1 for the reverse KL, and own = sum q log(q/m) over all
+ * outcomes,
  *   w_kl tau c q_i (log(q_i/m_i) - own)   at a token that the teacher sends,
  *   w_kl tau c q_v (log(Q/M) - own)       elsewhere (M: mixture of P and Q)
- * An infinite reverse KL is avoided: P is at least the rounding of a sum of
- * fp32 numbers.
+ * To avoid an infinite reverse KL, P is taken to be at least 2^-24, the
+ * rounding of a sum of fp32 numbers.
  */
 static void
 top_mixed(const struct tile *q, size_t i, const struct top_q *s,
@@ -624,7 +625,7 @@ tile_losses(struct tile *q, struct loss_sum *sum)
     }
 }
 
-/* Copy a token's numbers in tensor part[part] of the targets, in fp32. */
+/* Write to `out`, in fp32, a token's numbers in part[part] of the targets. */
 static void
 widen_part(const struct targets *y, int part, size_t token, float *out)
 {
@@ -637,11 +638,11 @@ widen_part(const struct targets *y, int part, size_t token, float *out)
     weight_rows(&w, 0, 1, out);
 }
 
-/* Remove tokens that are no ids of the student from row i.  The probabilities
- * of the others are divided by their sum (for TARGETS_SHARED by shared_row), as
- * for a teacher without the removed tokens.  For drawn tokens, whose
- * probabilities are unknown, the shares are used instead in the sum of
- * p log p. */
+/* Remove from row i the teacher's tokens that the student does not have.  The
+ * probabilities of the tokens that stay are divided by their sum (for
+ * TARGETS_SHARED by shared_row), as for a teacher without the removed tokens.
+ * Probabilities of drawn tokens are unknown: the removed tokens' shares of the
+ * draws stand for them in the sum of p log p. */
 static void
 drop_foreign(struct head_loss *h, double tau, size_t i)
 {

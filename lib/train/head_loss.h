@@ -18,19 +18,19 @@ struct head_loss;
  * predictions.  widen: the head may have another type than fp32. */
 struct head_loss *head_loss_new(struct arena *a, struct pool *pool, size_t V,
     size_t d, const struct targets *like, size_t rows, int widen);
-/* Cap the student's logits, and for TARGETS_FINAL the teacher's, as
- * config.final_cap does; 0: do not.  Call it next after head_loss_new, with its
- * arena. */
+/* Cap the student's logits at `own` and, for TARGETS_FINAL, the teacher's at
+ * `told`, as config.final_cap does; 0: do not.  Call it right after
+ * head_loss_new, with the same arena. */
 void head_loss_caps(struct head_loss *h, struct arena *a, double own,
     double told);
 void head_loss_free(struct head_loss *h);
 
 /*
- * Add the losses ce, kl and z of n predictions to *sum, their gradient to dw
- * [V,d], and write dh [n,d], the gradient at hs.  Gradients are those of sums,
- * not means.  dh NULL: no gradients are computed; dw NULL: dh alone.
+ * Add the losses ce, kl and z of n predictions to *sum.  Add the head's
+ * gradient to dw [V,d], and write dh [n,d], the gradient at hs; both of sums of
+ * losses, not of means.  dh NULL: no gradients are computed; dw NULL: dh alone.
  *   hs [n,d]      final states of the student
- *   ws [V,d]      its head; wt: the teacher's, for TARGETS_FINAL
+ *   ws [V,d]      the student's head; wt: the teacher's, for TARGETS_FINAL
  *   place [n]     index in `targets` of each prediction's token
  *   target [n]    ids of the next tokens
  */

@@ -1,7 +1,7 @@
 /*
- * Logits of a head, for losses on them.  They exist only for a tile of at most
- * 256 predictions, in slices of the vocabulary.  Each slice is a task.  The
- * borders of slices are fixed, so the number of threads changes no bit.
+ * Logits of a head, for losses that use logits.  They exist only for a tile of
+ * at most 256 predictions, in slices of the vocabulary.  Each slice is a task.
+ * The borders of slices are fixed, so the number of threads changes no bit.
  */
 #ifndef TRAIN_HEAD_SLICES_H
 #define TRAIN_HEAD_SLICES_H
@@ -30,10 +30,10 @@ struct head_slices {
  * types than fp32 will be used. */
 void head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
     size_t V, size_t d, size_t rows, int widen);
-/* Cap logits as config.final_cap does; 0: do not.  Call it next after
- * head_slices_init, with its arena. */
+/* Cap logits as config.final_cap does; 0: do not.  Call it right after
+ * head_slices_init, with the same arena. */
 void head_slices_cap(struct head_slices *h, struct arena *a, double cap);
-/* Cap the logits of slice s of n predictions, before they are used. */
+/* Cap the logits of n predictions in slice s, before anything uses them. */
 void head_slices_capped(const struct head_slices *h, size_t s, size_t n);
 /* head_slices_keep copies row i of the capped logits of slice s, before their
  * gradient overwrites them; head_slices_uncap then takes this gradient back
@@ -47,9 +47,9 @@ void head_slices_uncap(const struct head_slices *h, size_t s, size_t i,
 float *head_slices_wide(const struct head_slices *h, size_t worker);
 /* Width of slice s: the last one may be narrower. */
 size_t head_slices_cols(const struct head_slices *h, size_t s);
-/* From the gradients of the logits of n predictions hs [n,d] in slice s, add
- * the gradient of the head ws [V,d] to dw [V,d] (NULL: it is not wanted), and
- * compute the slice's part of dh. */
+/* hs [n,d]: states of n predictions.  From the gradients of their logits in
+ * slice s, add the gradient of the head ws [V,d] to dw [V,d] (NULL: it is not
+ * wanted), and compute the slice's part of dh. */
 void head_slices_products(const struct head_slices *h, size_t s, size_t n,
     const struct weight *ws, const float *hs, float *dw, size_t worker);
 /* Write dh [n,d], the sum of the slices' parts. */

@@ -89,7 +89,8 @@ pipe_fetch(const struct pipe *x)
     return &x->fetch;
 }
 
-/* Wait until the lane's messages have been sent: its memory is used again. */
+/* Wait until the lane's messages have been sent, before its memory is used
+ * again. */
 static void
 wait_sent(struct pipe *x, size_t lane)
 {

@@ -25,14 +25,13 @@ const struct fetch *pipe_fetch(const struct pipe *x);
  * piece through a stage of this rank; last is 1 in the model's last stage.
  * Before each call pipe_run selects stage and piece with bwd_stage, and
  * receives bwd_input, or in a backward pass bwd_dx, from the neighbouring
- * stage, if there is one.  After the call it sends the result on.  A row of
- * what stages send has `numbers` numbers. */
+ * stage, if there is one.  After the call it sends the result on.  numbers: how
+ * many numbers each row has in what stages send. */
 void pipe_run(struct pipe *x, struct bwd *b, size_t rows, size_t some,
     size_t numbers, void (*pass)(void *ctx, size_t piece, int back, int last),
     void *ctx);
-/* If the embedding is tied, add the last stage's gradient of it to the gradient
- * that rank 0 has.  Call it after the last pipe_run of a step and after
- * bwd_flush. */
+/* If the embedding is tied, add its gradient in the last stage to its gradient
+ * on rank 0.  Call it after the last pipe_run of a step and after bwd_flush. */
 void pipe_finish(struct pipe *x);
 
 #endif

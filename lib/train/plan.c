@@ -15,7 +15,8 @@
 
 /* The work for a token in a forward pass.  products: parameters in matrix
  * products (not the embedding, which is looked up); norms: numbers normed;
- * biases: biases added; attention: operations. */
+ * biases: biases added; attention: operations of attention and of the states of
+ * linear blocks. */
 struct ops {
     double products, norms, biases, attention;
 };

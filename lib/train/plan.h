@@ -20,7 +20,7 @@ struct plan {
     size_t teacher_head; /* bytes of a copy of the teacher's head */
     size_t input;        /* bytes of messages in memory */
     size_t total;
-    double flop; /* operations for a token, student forward and backward */
+    double flop; /* operations of the student for a token, both passes */
 };
 
 /* Sizes of a run that do not follow from its model. */
@@ -55,7 +55,8 @@ void plan_make(struct plan *p, const struct tmodel *t, const struct step *s,
  * - 1 for each bias
  * Backward:
  * - twice the products of the forward pass
- * - 2.5 times its attention and states, as scores are recomputed
+ * - 2.5 times the attention and states of the forward pass, as scores are
+ *   recomputed
  * - 12 for each number normed: 8 for the gradient at its input, 4 for that of
  *   its weight
  * - 1 for each bias
@@ -72,8 +73,8 @@ size_t plan_micro(size_t micro, size_t rows, size_t T);
 
 /*
  * Memory of a teacher.  For batches of at least PLAN_WINDOW_TOKENS tokens,
- * weights are read block by block, and a block's pages are dropped after it.
- * Mapping them again costs less than a hundredth of the products.
+ * weights are read block by block, and a block's pages are dropped after its
+ * pass.  Mapping them again takes less than a hundredth of the products' time.
  */
 enum { PLAN_WINDOW_TOKENS = 1024 };
 /* Bytes of m's stored weights in memory at once, for batches of `tokens`

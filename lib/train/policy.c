@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* As in TRL: GUARD is added to a standard deviation; one of at most ZERO counts
- * as 0. */
+/* As in TRL: GUARD is added to a standard deviation; a standard deviation of at
+ * most ZERO counts as 0. */
 #define GUARD 1e-4
 #define ZERO 1e-8
 

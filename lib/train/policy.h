@@ -14,10 +14,10 @@
  * These kinds replace the term before beta k:
  *   POLICY_CISPO  -min(rho, 1 + high) A_i logp, in whose gradient the factor
  *                 before logp is constant (arXiv:2506.13585)
- *   POLICY_SAPO   -4 sigma(t (rho - 1)) / t A_i, t = 1 if A_i > 0, else 1.05
- *                 (arXiv:2511.20347)
- * logp, old and ref are the log probabilities of the token, in nats, that the
- * policy, the policy that wrote the text, and the reference model give it.
+ *   POLICY_SAPO   -(4 A_i / t) sigma(t (rho - 1)), sigma being the logistic
+ *                 function and t = 1 if A_i > 0, else 1.05 (arXiv:2511.20347)
+ * The token's log probability, in nats, is logp by the policy, old by the
+ * policy that wrote the text, and ref by the reference model.
  */
 #ifndef TRAIN_POLICY_H
 #define TRAIN_POLICY_H
@@ -64,8 +64,8 @@ struct policy_rewards {
  * advantage 0. */
 void policy_advantages(const double *reward, size_t groups, size_t n,
     enum policy_scale scale, double *advantage, struct policy_rewards *r);
-/* Are all rewards [n] of a group that are not NAN equal?  Then the group
- * teaches nothing. */
+/* Are the rewards [n] of a group, but for those that are NAN, all equal?  Then
+ * the group teaches nothing. */
 int policy_equal(const double *reward, size_t n);
 
 double policy_weight(const struct policy_opt *o, size_t texts, size_t tokens,

@@ -7,7 +7,8 @@ const char *const preference_names[] = { "sigmoid", "sigmoid_norm", "ipo",
     "hinge", "robust", "exo_pair", "nca_pair", "bco_pair", "apo_zero",
     "apo_down", "sppo_hard", "discopop", NULL };
 
-/* s(x) = 1 / (1 + exp(-x)), its logarithm, its derivative */
+/* sigmoid_at: s(x) = 1 / (1 + exp(-x)); log_sigmoid: log s(x); sigmoid_slope:
+ * the derivative of s at x */
 static double
 sigmoid_at(double x)
 {
@@ -54,7 +55,7 @@ difference_loss(enum preference loss, double e, double x, double *slope)
 }
 
 /* Losses that depend on c and r, not on x alone.  c, r: log ratios times beta;
- * *g: the gradient at these. */
+ * *g: the gradient at c and r. */
 static double
 single_loss(enum preference loss, double c, double r, struct preference_grad *g)
 {

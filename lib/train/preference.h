@@ -2,8 +2,9 @@
  * Losses of a pair of completions of a prompt, of which the chosen one is
  * preferred to the rejected one, as TRL 1.16's DPOTrainer has them.
  *
- *   c = log p(chosen) - log p_ref(chosen), r likewise; sums over tokens
- *   x = beta (c - r), y = beta (c / |chosen| - r / |rejected|), e: smoothing
+ *   c = log p(chosen) - log p_ref(chosen), a sum over tokens; r: the same of
+ *   the rejected one; s: the logistic function; e: smoothing
+ *   x = beta (c - r), y = beta (c / |chosen| - r / |rejected|), |.|: tokens
  *
  *   sigmoid       -log s(x)                      DPO, arXiv:2305.18290, eq. 7
  *   sigmoid_norm  -log s(y)

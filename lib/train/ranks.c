@@ -34,7 +34,8 @@ struct ranks {
                     * the sum of earlier messages */
     size_t depth;  /* depth of a message's tree */
     size_t added;  /* messages added in this step */
-    size_t **even; /* [ngroup][n+1] ranks' parts, if moments are whole */
+    size_t **even; /* [ngroup][n+1] borders of ranks' parts, if each rank has
+                    * all moments */
     size_t *place; /* [ngroup] offset of a group in held[.] */
     double rounding;
     struct carry carry; /* of the present pass, for take_gradients */

@@ -52,8 +52,8 @@ size_t ranks_bytes(const struct ranks *x);
 void ranks_add(struct ranks *x, const struct rows *r, const uint8_t *scored,
     const struct targets *targets, size_t first, size_t stride,
     struct loss_sum *sum);
-/* Sum gradients and losses over all ranks: after the last ranks_add of a step,
- * before adamw_step, in place of step_flush. */
+/* Sum gradients and losses over all ranks.  Call it after the last ranks_add of
+ * a step and before adamw_step, in place of step_flush. */
 void ranks_finish(struct ranks *x, struct loss_sum *sum);
 /* Relative error |rounded - g| / |g| of the first sum over ranks of the first
  * block's gradient: `rounded` is this sum by DIST_BF16, g by DIST_TREE.  0

@@ -26,8 +26,8 @@ struct step {
     uint64_t drop_key;
     struct pipe *pipe; /* NULL: this process has the whole model */
     struct arena arena;
-    struct head_loss *head; /* NULL with o.logp */
-    struct head_logp *logp; /* NULL without it */
+    struct head_loss *head; /* NULL: o.logp, or not the last stage */
+    struct head_logp *logp; /* NULL: no o.logp, or not the last stage */
     uint32_t *target;       /* [T] */
     uint32_t *place;        /* [T] indices of the scored tokens */
     float *values;          /* [4,T] with o.logp: log probabilities, entropies,
@@ -88,7 +88,7 @@ loss_sum_mean(const struct loss_sum *s, const struct loss_opt *o)
         (double)s->n;
 }
 
-/* The head and losses of the student, for targets like `like`. */
+/* The student's head_loss, for targets of the kind and width of `like`. */
 static struct head_loss *
 new_head(const struct step *s, struct arena *a, const struct targets *like)
 {
@@ -187,8 +187,8 @@ struct judge {
     const struct weight *teacher_head;
 };
 
-/* Loss of n gathered positions hs of row b, which the caller's logp_loss
- * computes from their log probabilities.  dh NULL: compute no gradients. */
+/* Let o->logp compute the loss of n positions of row b, whose gathered states
+ * are hs, from their log probabilities.  dh NULL: compute no gradients. */
 static void
 row_logp(const struct row_pass *p, size_t b, const struct loss_opt *o,
     const float *hs, size_t n, float *dw, float *dh)

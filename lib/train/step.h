@@ -10,8 +10,8 @@
  * SquareHead is over blocks l and rows r; n_r: scored positions of row r.  hs
  * and ht are the outputs of a block of the student and of the teacher, before
  * the final norm; ht is brought to the width of hs (adaptive_avg_pool1d).  |.|
- * is over the row's tokens without padding, and without those that
- * targets_aligned leaves out.
+ * is over the row's tokens, except padding and tokens that targets_aligned
+ * leaves out.
  */
 #ifndef TRAIN_STEP_H
 #define TRAIN_STEP_H
@@ -82,8 +82,8 @@ enum { LOSS_OWN = 12 };
 struct loss_sum {
     double ce, kl;  /* sums over scored positions; with dft, ce sums p CE */
     double z;       /* squared log-sum-exps; summed if w_z is not 0 */
-    double sh;      /* sum over rows, each weighted by its scored positions */
-    double balance; /* load-balance loss: sum over rows, weighted as in sh */
+    double sh;      /* SquareHead of rows, times each row's scored positions */
+    double balance; /* load-balance losses of rows, times the same numbers */
     double own[LOSS_OWN]; /* sums of a struct logp_loss */
     size_t n;             /* scored positions */
     size_t tok;           /* non-padding tokens */
@@ -114,8 +114,8 @@ size_t step_bytes(const struct step *s, size_t tokens);
 
 /* Add the gradients and losses of the rows r, B rows in a pass.  scored [B,T]:
  * 1: the prediction at that token counts.  targets: of these rows, with an
- * output for each block of the student, or with none.  Outputs of another width
- * are averaged to width d (adaptive_avg_pool1d). */
+ * output for each block of the student, or with no outputs.  Outputs of another
+ * width are averaged to width d (adaptive_avg_pool1d). */
 void step_add(struct step *s, const struct rows *r, const uint8_t *scored,
     const struct targets *targets, struct loss_sum *sum);
 /* The number of passes for `rows` rows. */
