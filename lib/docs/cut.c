@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define TAG_MAX ((size_t)64 << 10) /* bytes of an XML tag or title */
+#define TAG_MAX ((size_t)64 << 10) /* most bytes of an XML tag or title */
 
 /* Is the record plain text, which may be cut anywhere? */
 static int
@@ -34,11 +34,11 @@ take_bytes(struct reader *r, struct buf *rec, size_t n)
     return 1;
 }
 
-/* Append everything before the next byte c to *rec (unless NULL), and skip c; c
- * == -1: everything up to the end.
- * 1: c was found; or *rec, which --split-long may cut, has limit.most + 1
- * bytes.
- * 0: the end came first.
+/* Append the bytes before the next byte c to *rec (rec NULL: nowhere), and skip
+ * c; c == -1: append all bytes of the member.  at: offset of *rec, for errors.
+ * 1: c was found; or *rec has limit.most + 1 bytes, and --split-long allows to
+ *    cut it.
+ * 0: the member ended first.
  * -1 and *e. */
 static int
 read_until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
@@ -68,7 +68,7 @@ read_until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
 
 /* ---- a document that is too long ---- */
 
-/* Is *p a blank that ends a word? */
+/* Is *p a blank or the end of a line? */
 static int
 is_blank_at(const char *p)
 {
@@ -152,7 +152,8 @@ cut_off(const struct reader *r, struct err *e)
 
 /* Go to the dump's next page that is in name space 0 and no redirect.  Read its
  * last revision into *rec: title, newline, text, all still escaped.  Escaped
- * text has no '<', so it is enough to scan from tag to tag. */
+ * text has no '<', so it is enough to scan from tag to tag.  Returns as
+ * cut_record. */
 static int
 next_page(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {

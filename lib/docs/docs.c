@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT ((size_t)128 << 10) /* bytes of a block's text */
+#define TEXT ((size_t)128 << 10) /* bytes of records that fill a block */
 #define DOCS 1024                /* most documents in a block */
 #define FLIGHT \
     ((size_t)16 << 20) /* reading pauses at this many bytes that
@@ -43,7 +43,7 @@ struct doc_block {
     size_t nfrom, capfrom;
     size_t text;  /* bytes of its documents */
     double done;  /* bytes of all inputs read so far */
-    struct err e; /* error of reading after its last document */
+    struct err e; /* error in reading, after the last document */
     int ready;    /* 1: work is done, the block can be put */
 };
 
@@ -56,7 +56,7 @@ struct docs_job {
     size_t nblock;
     /* used by the thread that reads */
     struct reader *reader;
-    size_t input; /* number of the input */
+    size_t input; /* number of the input that is read */
     double done;  /* bytes of the inputs before this one */
     int before;   /* 1: o->from is not reached yet */
     /* protected by the lock */
@@ -125,7 +125,8 @@ json_text(const struct docs_job *r, struct doc *d, char *p, const char **text,
     return field[1] ? json_lang(r, d, found[1].p, found[1].n) : 0;
 }
 
-/* Make *text[*n] valid UTF-8: leave it, or repair a copy in w->mend. */
+/* If *text, of *n bytes, is not UTF-8, set *text and *n to a repaired copy in
+ * w->mend.  0; -1 and d->e. */
 static int
 mend(const struct docs_job *r, struct doc *d, struct docs_worker *w,
     const char **text, size_t *n)
@@ -203,8 +204,8 @@ doc_keep_text(struct doc *d, const char *text, size_t n)
     }
 }
 
-/* Drop a record that is no longer needed, unless the text lies in it: free
- * large buffers, keep small ones. */
+/* Free the buffers larger than KEEP that are no longer needed: those of w, and
+ * d->raw unless d->text lies in it. */
 static void
 drop_raw(struct doc *d, struct docs_worker *w)
 {
@@ -290,7 +291,7 @@ open_input(struct docs_job *r, struct err *e)
 }
 
 /* Read the next record into b->doc[b->n].  Returns 1; 0: all inputs are read;
- * -1. */
+ * -1 and *e. */
 static int
 read_record(struct docs_job *r, struct doc_block *b, struct err *e)
 {
@@ -363,8 +364,8 @@ trim_doc(const struct docs_job *r, struct doc *d, size_t *kept)
         release_doc(r, d);
 }
 
-/* Count d, and put it if it has text.  Returns 0; what o->put returned; -1 and
- * r->e. */
+/* Count d, and put it if it has text.  Returns what o->put returned, or 0; -1
+ * and r->e. */
 static int
 put_counted(struct docs_job *r, const struct doc *d)
 {
@@ -411,7 +412,8 @@ put_block(struct docs_job *r, struct doc_block *b)
 
 /* ---- threads ---- */
 
-/* Put the next block.  The lock is held, and released during the work. */
+/* Put the next block.  The caller holds the lock, which is released
+ * meanwhile. */
 static void
 put_next(struct docs_job *r)
 {

@@ -72,12 +72,12 @@ struct docs_opts {
     void *ctx;
     /* Called with the text of each document that is not empty, in any order, by
      * thread `worker` < docs_threads.  The text is valid during the call only.
-     * May set d->source, result, and ids, plain, chars and words, which are 0
-     * before.  NULL: d->text is set instead. */
+     * May set d->source and d->result; also d->ids, plain, chars and words,
+     * which are empty or 0 at the call.  NULL: d->text is set instead. */
     void (*work)(void *ctx, size_t worker, struct doc *d, const char *text,
         size_t n);
-    /* uni_valid, or faster code that the program has for it; NULL:
-     * uni_valid. */
+    /* Returns what uni_valid returns, by faster code of the program; NULL:
+     * uni_valid is called. */
     size_t (*valid)(const void *ctx, const char *text, size_t n);
     void *work_ctx; /* first argument of work and valid */
     /* Called to free a d->result that is not NULL, at the end or when too much

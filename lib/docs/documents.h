@@ -2,7 +2,7 @@
  * Documents as JSONL: the output of clean, which every program that reads text
  * recognises by the first line (clean(1), THE DOCUMENTS).  The first line lists
  * the sources; then each document is a line with its source, key and text; the
- * last line says that none is missing.
+ * last line says that no document is missing.
  */
 #ifndef DOCS_DOCUMENTS_H
 #define DOCS_DOCUMENTS_H
@@ -22,13 +22,13 @@ struct documents_run {
 struct doc;
 struct inputs;
 
-/* Is p[n] the beginning of documents?  Returns 1; 0; -1: it is too short to
+/* Is p[n] the beginning of documents?  1: yes; 0: no; -1: p[n] is too short to
  * tell. */
 int documents_begin(const char *p, size_t n);
 /* Is p[n] the last line? */
 int documents_end(const char *p, size_t n);
 
-/* Append the first line, with the sources of in. */
+/* Append the first line, with *run and the sources of *in. */
 void documents_put_head(struct buf *out, const struct inputs *in,
     const struct documents_run *run);
 /* Append the beginning of a document's line, which says where d comes from. */
@@ -40,12 +40,13 @@ void documents_put(struct buf *out, const struct doc *d, const char *source,
 /* Append the last line. */
 void documents_put_end(struct buf *out);
 
-/* Parse the first line p[n]: set *run, and add its sources to in, unless --lang
- * names one source for all text.  0, or -1 and *e (EX_INPUT). */
+/* Parse the first line p[n]: set *run, and add the line's sources to *in,
+ * unless --lang is given.  0, or -1 and *e (EX_INPUT). */
 int documents_read_head(const char *p, size_t n, struct inputs *in,
     struct documents_run *run, struct err *e);
-/* Parse the line p[*n] of d->from.  Its text is decoded in place, and *text and
- * *n are set to it; d->source, d->key and d->next are set.  0; -1 and d->e. */
+/* Parse p[*n], a line of d->from.  The document's text is decoded in place, and
+ * *text and *n are set to that text.  Sets d->key; d->source unless --lang is
+ * given; d->next if in->from_clean.  0; -1 and d->e. */
 int documents_read(struct doc *d, const struct inputs *in, char *p,
     const char **text, size_t *n);
 

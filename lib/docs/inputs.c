@@ -18,9 +18,9 @@
 #include <xxhash.h>
 
 #define DEPTH_MAX 64            /* maximum number of levels of folders */
-#define NAMES_MAX 64            /* names of a folder that may be sources */
+#define NAMES_MAX 64            /* most names in a folder that are sources */
 #define PEEK ((size_t)64 << 10) /* bytes read to find out what a file is */
-#define HEAD_MAX JS_MAX         /* most bytes of documents' first line */
+#define HEAD_MAX JS_MAX         /* most bytes of line 1 of clean's documents */
 
 static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
     NULL };
@@ -237,9 +237,9 @@ folder_source(struct inputs *in, const char *folder)
  * are sources.  A stem is a name without the number at its end. */
 struct folders {
     struct name_set folder;
-    size_t *of;       /* [in->n] number of an input's folder */
+    size_t *of;       /* [in->n] number of each input's folder */
     size_t *many;     /* [folder.n] names that are not language codes */
-    size_t *numbered; /* [folder.n] names that share their stem */
+    size_t *numbered; /* [folder.n] names whose stem another has too */
     struct name_set name, stem; /* keys: a folder's number with a name in it,
                                  * or with a stem */
     size_t *alike;              /* [stem.n] names with that stem */
@@ -538,8 +538,8 @@ add_langs(struct inputs *in, struct err *e)
 
 /* ---- documents that clean has written ---- */
 
-/* Read the first line of documents from u: 1 and the line, without its end, in
- * *p and *n; 0: u does not hold documents; -1 and *e. */
+/* Look at the first line of u.  1: u holds documents, and *p, *n are the line
+ * without its end; 0: u does not hold documents; -1 and *e. */
 static int
 first_line(struct unpack *u, const char **p, size_t *n, struct err *e)
 {

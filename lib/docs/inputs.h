@@ -59,8 +59,9 @@ struct inputs {
 
 /* List the inputs of the operands (NULL-terminated).  A folder stands for the
  * text files and archives in and below it, in order of path.  Waits for the
- * first line of standard input.  -1 and *e: EX_SYS: an operand cannot be read;
- * EX_INPUT: an operand is not text; EX_USAGE.  Released by inputs_release. */
+ * first line of standard input.  0: the caller must call inputs_release; -1 and
+ * *e: EX_SYS: an operand cannot be read; EX_INPUT: an operand is not text;
+ * EX_USAGE. */
 int inputs_list(struct inputs *in, char **operand, const struct input_opts *o,
     struct err *e);
 void inputs_release(struct inputs *in);
@@ -74,8 +75,9 @@ size_t inputs_add_source(struct inputs *in, const char *name, size_t n);
 size_t inputs_path_source(const struct inputs *in, const char *path);
 const char *input_name(const struct input *i);
 
-/* Kinds of files by their names.  A NAME_JSON or NAME_XML is read only if its
- * content is text, see name_is_text. */
+/* Kinds of files by their names.  Of a folder or archive, a file of kind
+ * NAME_JSON or NAME_XML is read only if its content is text, see name_is_text.
+ */
 enum name_form {
     NAME_OTHER,
     NAME_TEXT,

@@ -116,7 +116,7 @@ begins_word(const char *p, const char *end, const char *word)
         strchr(" \t\r\n>", p[n]);
 }
 
-/* Recognise kinds whose content begins with a certain word, after blanks. */
+/* Recognise HTML and an array of JSON objects by their beginning. */
 static const char *
 kind_of_text(const char *p, const char *end)
 {

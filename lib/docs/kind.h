@@ -19,7 +19,8 @@ const char *kind_of_name(const char *name, size_t n);
  */
 int kind_is_lines(const char *p, size_t n);
 
-/* kind_of for JSON that is not JSONL; NULL: p[n] is not JSON. */
+/* kind_of for content that is not JSONL, but begins as other JSON does; NULL:
+ * p[n] does not. */
 const char *kind_of_json(const char *p, size_t n);
 
 /* Is p[n] the beginning of a MediaWiki dump? */

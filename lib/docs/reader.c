@@ -332,8 +332,9 @@ source_of_path(struct reader *r, struct err *e)
               r->from->name);
 }
 
-/* Find out from its first block whether content is JSONL or a Wikipedia dump.
- * On standard input, which has no name, the first line decides. */
+/* Find out by options, name (`form`) and first block whether the content is
+ * JSONL or a Wikipedia dump.  Standard input has no name: its first line
+ * decides. */
 static void
 see_form(struct reader *r, enum name_form form)
 {
@@ -457,9 +458,8 @@ next_member(struct reader *r, struct err *e)
 
 /* ---- opening ---- */
 
-/* Open libarchive on the content.  Returns its format, ARCHIVE_FORMAT_RAW if it
- * is no archive, and sets *end to 1 if it has no member.  -1 and *e: an
- * error. */
+/* Open r->a.  Returns the format of the input's content, ARCHIVE_FORMAT_RAW for
+ * content that is no archive; *end: 1 if there is no member.  -1 and *e. */
 static int
 open_format(struct reader *r, int *end, struct err *e)
 {

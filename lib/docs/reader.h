@@ -23,9 +23,9 @@ void origin_unref(struct origin *o); /* may be NULL */
  * How long a record may be, in bytes of the input.  A longer one is an error,
  * except plain text with `split`: it is cut into records of at most `most`
  * bytes.  The cut is after the last blank line in these bytes; else after the
- * last end of line, else after the last blank, else before the last character.
- * A cut does not depend on text before its record, so reading can be resumed at
- * any cut.
+ * last end of line, else after the last blank, else after the last whole
+ * character.  A cut does not depend on text before its record, so reading can
+ * be resumed at any cut.
  */
 struct doc_limit {
     size_t most; /* bytes, > 4 */
@@ -38,13 +38,13 @@ struct reader;
  * the reader. */
 struct reader *reader_open(const struct inputs *in, size_t which,
     enum split_by split, const struct doc_limit *limit, struct err *e);
-/* Go to a place that reader_place gave for the same input. */
+/* Go to a place that reader_place gave for the same input.  0; -1 and *e. */
 int reader_seek(struct reader *r, const struct doc_place *p, struct err *e);
-/* Read the next record into *rec; *at is its offset in the content.  Returns 1;
- * 0: the end; -1 and *e. */
+/* Read the next record into *rec; *at: its offset in the file or member.
+ * Returns 1; 0: the end of the input; -1 and *e. */
 int reader_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e);
-/* The origin of the last record, owned by the reader; and the place after that
- * record. */
+/* reader_origin: the origin of the last record, owned by the reader.
+ * reader_place: the place after that record. */
 struct origin *reader_origin(const struct reader *r);
 void reader_place(const struct reader *r, struct doc_place *p);
 /* Bytes of the file read so far: of a compressed file, compressed bytes. */

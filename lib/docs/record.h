@@ -28,8 +28,8 @@ const char *record_fields(char *p, size_t n, const char *const *field, size_t k,
     struct span *value, size_t *at);
 
 /* Append the names of the object's string members, quoted and separated by
- * commas: the first few, then "..." if there are more.  Stops at an escape that
- * record_fields has decoded. */
+ * commas: the first few, then "..." if there are more.  If record_fields has
+ * decoded escapes in p[n], the list may end early. */
 void record_names(const char *p, size_t n, struct buf *out);
 
 /* As record_fields, but find all string values of the object at any depth:

@@ -13,7 +13,8 @@
 
 #define SAMPLE ((uint64_t)64 << 10) /* bytes hashed at each place of a file */
 
-/* Append the beginning, middle and end of a file, or all of a small file. */
+/* Append SAMPLE bytes from the beginning, the middle and the end of a file; of
+ * a smaller file append all bytes, three times. */
 static int
 add_content(struct buf *b, const struct input *in, struct err *e)
 {

@@ -15,12 +15,12 @@
 
 /* Hashes that must equal those of the run that is resumed. */
 struct docs_resume_key {
-    uint64_t options;  /* of tokenize */
+    uint64_t options;  /* options of tokenize */
     uint64_t inputs;   /* names and sizes of the files, and 64 KiB at the
                         * beginning, in the middle and at the end of each */
     uint64_t cleaning; /* options of clean; 0 without clean */
 };
-/* Set k->inputs and k->cleaning; EX_SYS. */
+/* Set k->inputs and k->cleaning.  0; -1 and *e (EX_SYS). */
 int docs_resume_inputs(struct docs_resume_key *k, const struct inputs *in,
     struct err *e);
 
@@ -28,7 +28,7 @@ int docs_resume_inputs(struct docs_resume_key *k, const struct inputs *in,
 void docs_resume_cursor(char out[DOCS_RESUME_CURSOR],
     const struct docs_resume_key *k, const struct doc_cursor *next);
 
-/* State of a stream to be resumed; { 0 }: it begins. */
+/* State of a stream to be resumed; { 0 }: the stream is a new one. */
 struct docs_resume {
     int resumed;                /* 1: messages have been committed */
     int has_cursor;             /* 1: some of the messages hold documents */

@@ -17,18 +17,18 @@ struct unpack {
     int fd;
     const char *name;
     struct archive *a;     /* decompresses fd; NULL: fd is read unchanged */
-    int packed, seeks;     /* is fd compressed?  is it a plain regular file? */
+    int packed, seeks;     /* is fd compressed?  does unpack_seek work? */
     int error;             /* errno of a failed read */
-    int end;               /* 1: a (or fd, if a is NULL) has no more content */
+    int end;               /* 1: `a` (fd, if `a` is NULL) has no more content */
     int done;              /* 1: nothing follows the compressed data */
-    int closed;            /* 1: a was given lz4_skip */
+    int closed;            /* 1: `a` was given lz4_skip */
     unsigned char head[4]; /* first bytes of fd */
     char *tail;            /* [TAIL] bytes of fd before block */
     char *block;           /* [BLOCK] bytes of fd; follows tail in memory */
     size_t nblock;         /* bytes in block */
-    size_t rest;           /* bytes at block's end not yet given to a */
+    size_t rest;           /* bytes at block's end not yet given to `a` */
     uint64_t fed;          /* bytes read from fd */
-    uint64_t before;       /* bytes of fd before those given to a */
+    uint64_t before;       /* bytes of fd before those given to `a` */
     uint64_t content;      /* bytes decompressed so far */
     struct buf ahead;      /* content that unpack_peek has read */
     size_t given;          /* bytes of `ahead` that unpack_read has returned */
@@ -48,9 +48,9 @@ read_some(int fd, void *p, size_t n)
 /*
  * After the last lz4 frame libarchive consumes the next four bytes before it
  * sees that they begin no frame, so any four bytes there would go unnoticed.
- * Therefore a skippable frame is appended to the file.  libarchive reads it to
- * its end only where a frame may begin.  The appended frame has no four zeros,
- * which would end a frame that was cut off.
+ * Therefore a skippable frame is appended to the file.  libarchive reads this
+ * frame to its end only where a frame may begin.  The appended frame has no
+ * four zeros, which would end a frame that was cut off.
  */
 static const unsigned char lz4_magic[2][4] = { { 0x04, 0x22, 0x4d, 0x18 },
     { 0x02, 0x21, 0x4c, 0x18 } }; /* the second is the legacy format, lz4 -l */

@@ -20,9 +20,8 @@ int unpack_is_packed(const struct unpack *u);
 /* Does unpack_seek work? */
 int unpack_seeks(const struct unpack *u);
 
-/* Read up to n bytes of content.  Returns their number; 0: the end; -1 and *e:
- * for example EX_INPUT: compressed data are cut off, or other data follow them.
- */
+/* Read up to n bytes of content.  Returns their number; 0: the end; -1 and *e,
+ * such as EX_INPUT if the compressed data are cut off, or other data follow. */
 ptrdiff_t unpack_read(struct unpack *u, void *p, size_t n, struct err *e);
 /* Look at the first n bytes of the content, or all of it if it has fewer; call
  * it before unpack_read.  Returns their number; they stay at *p until the next

@@ -1,11 +1,11 @@
 /*
  * Wikitext to plain text; see wiki.h.
  *
- * One pass writes the text; a stack holds where each open template, table or
- * link began in it.  When a template or table closes, the text is cut back to
- * where it began; when a link closes, its text is edited.  Elements that never
- * close stay as text.  The stack is bounded, so the time is at most its depth
- * times the length.
+ * One pass writes the text; a stack holds the place in that text where each
+ * open template, table or link began.  When a template or table closes, the
+ * text is cut back to that place; when a link closes, the link's text is
+ * edited.  Elements that never close stay as text.  The stack is bounded, so
+ * the time is at most its depth times the length.
  */
 #include "docs/wiki.h"
 
@@ -32,8 +32,9 @@ struct wiki {
     unsigned missing; /* bit i: no </ends[i]> follows */
 };
 
-/* Elements that are not parsed.  The text of the first LITERAL ones is kept as
- * it is; that of the others is dropped. */
+/* Elements that are not parsed.  The text of the first LITERAL elements is
+ * kept, with only its entities decoded; the text of the other elements is
+ * dropped. */
 static const char *const ends[] = { "nowiki", "pre", "ref", "math", "gallery",
     "timeline", "score", "syntaxhighlight", "source", "table", "imagemap",
     "chem", "graph", "hiero", "templatedata", "mapframe", "includeonly", NULL };
@@ -105,7 +106,7 @@ static const struct {
     { "zwnj", 0x200c } };
 
 /* Returns the length of the entity at p, where '&' is, and its character in *c;
- * 0: it is none. */
+ * 0: the '&' begins no entity. */
 static size_t
 entity_at(const char *p, const char *end, uint32_t *c)
 {
@@ -378,8 +379,8 @@ tag_at(const struct wiki *w, struct wiki_tag *t)
         !memchr(p, '<', (size_t)(end - p));
 }
 
-/* After the start tag *t: if its element is one of `ends` and has an end tag,
- * go to its end. */
+/* w->p is behind the start tag *t.  If the tag's element is one of `ends` and
+ * has an end tag, go behind the end tag. */
 static void
 pass_element(struct wiki *w, const struct wiki_tag *t)
 {
@@ -425,7 +426,8 @@ wiki_element(struct wiki *w)
     return 1;
 }
 
-/* Parse [http://example.org text]. */
+/* At a link [http://example.org text], skip the bracket and the address, or the
+ * whole link if it has no text, and return 1; else 0. */
 static int
 outer_link(struct wiki *w)
 {
@@ -452,7 +454,7 @@ outer_link(struct wiki *w)
 
 /* ---- lines ---- */
 
-/* Skip marks at the beginning of a line; 1: there was one. */
+/* Skip marks at the beginning of a line; 1: there were some; 0: none. */
 static int
 line_mark(struct wiki *w)
 {
@@ -550,8 +552,9 @@ special_link(struct wiki *w)
     }
 }
 
-/* Remove spaces at line ends, more than one empty line in a row, and empty
- * lines at the beginning and end. */
+/* In the text from offset `from` on, remove blanks at the beginning and end of
+ * each line, empty lines at the beginning and end of the text, and all but the
+ * first of several empty lines in a row. */
 static void
 tidy(struct buf *b, size_t from)
 {

@@ -12,9 +12,9 @@ void put_column(struct buf *b, int width, const char *fmt, double v);
  * not finite.  fmt: printf's format of both, such as "%.1f..%.1f". */
 void put_range(struct buf *b, int width, const char *fmt, double low,
     double high);
-/* Append the end of a line: the labels of two models as "a - c", their
- * difference with `digits` decimals, its standard error, and the difference in
- * standard errors. */
+/* Append the end of a line: the labels of two models as "a - c"; their
+ * difference m->v and its standard error m->se, with `digits` decimals; and
+ * m->v / m->se. */
 void put_difference(struct buf *b, const char *a, const char *c,
     const struct estimate *m, int digits);
 

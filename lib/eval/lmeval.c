@@ -8,8 +8,8 @@
 
 enum {
     UNKNOWN_MOST = 2048
-}; /* tokens that a model takes if its configuration does not say; as in
-    * lm-eval */
+}; /* most tokens that a model takes if its configuration does not say; as
+    * in lm-eval */
 
 int
 lmeval_open(struct lmeval *s, const struct eval_model *j, size_t V,

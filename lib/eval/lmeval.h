@@ -14,7 +14,7 @@ struct lmeval {
     struct tok_scratch *scratch;
     const char *label; /* label of the model, for messages */
     char *prefix;      /* text of the prefix token (BOS, or EOS), or NULL */
-    size_t most;       /* most tokens that the model takes at once */
+    size_t most;       /* most tokens of a text that the model takes */
     size_t V;          /* all models that read the tokens know the ids below
                         * V */
 };

@@ -18,8 +18,8 @@ struct eval_model {
     struct fwd *f;
     float *h;                /* [B*T,d] final states of scored predictions */
     struct pair_score *pair; /* [B*T] scores of the last predictions: nll_q
-                              * is the model's loss; other members are set
-                              * only if there is a base */
+                              * is the model's loss; the other members are
+                              * set only if there is a base (--base) */
     size_t params;           /* number of weights */
     size_t bytes;            /* bytes of the weights as stored */
     double seconds;          /* time of its forward passes and head */

@@ -25,8 +25,8 @@ struct mark {
 
 struct resume {
     const char *path;
-    int fd, ready; /* ready: 1: b has been read from the file */
-    uint64_t at;   /* offset in the file */
+    int fd, ready; /* ready: 1: b is a record of the file, 0: a new one */
+    uint64_t at;   /* offset at which the file is read or written next */
     uint64_t size; /* bytes of the file */
     uint64_t n;    /* records read so far */
     struct buf b;  /* the current record, without its mark */

@@ -6,7 +6,7 @@
  * record follows for each group of rows that went through the models together:
  * size, hash, and the values of resume_pass and hashes of resume_same, as bytes
  * of this machine's memory.  Bytes after the last complete record are dropped.
- * */
+ */
 #ifndef EVAL_RESUME_H
 #define EVAL_RESUME_H
 
@@ -24,7 +24,7 @@ struct resume *resume_open(const char *path, const struct buf *with,
     struct err *e);
 void resume_close(struct resume *r);
 
-/* The functions below do nothing if r is NULL. */
+/* The functions below do nothing and return 0 if r is NULL. */
 
 /* Begin a group of rows.  1: its results are in the file, and need not be
  * computed; 0: they are not; -1 and *e. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEMPLATE_MAX ((size_t)1 << 20) /* bytes of a template's file */
+#define TEMPLATE_MAX ((size_t)1 << 20) /* most bytes of a template's file */
 
 struct chat {
     struct jinja *plain, *tools; /* tools: for messages with tools; NULL:
@@ -17,7 +17,7 @@ struct chat {
     char *text;                  /* the text of `plain` */
     json_t *special;             /* texts of special tokens, by names such as
                                   * bos_token */
-    int takes_parts;             /* contents may be lists of parts */
+    int takes_parts;             /* 1: the template prints lists of parts */
 };
 
 /* The special tokens' texts in a tokenizer_config.json. */
@@ -39,8 +39,8 @@ special_tokens(const json_t *config)
     return special;
 }
 
-/* Member chat_template of a tokenizer_config.json: the template called `name`;
- * a single one is called default. */
+/* The template `name` in member chat_template of a tokenizer_config.json; a
+ * template without a name is "default".  NULL: there is none. */
 static const json_t *
 named_template(const json_t *config, const char *name)
 {
@@ -219,7 +219,8 @@ name_reasoning(json_t *message)
         json_object_set(message, name[1], v);
 }
 
-/* A copy of a message as templates get it. */
+/* A copy of a message as templates get it: without null members, with reasoning
+ * under both names, and with parts joined if the template takes texts only. */
 static json_t *
 plain_message(const struct chat *c, const json_t *message, struct err *e)
 {

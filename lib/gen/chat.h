@@ -37,7 +37,8 @@ void chat_free(struct chat *c);
 int chat_for_training(struct chat *c, struct err *e);
 
 struct chat_options {
-    int prompt;           /* add_generation_prompt: the assistant is next */
+    int prompt;           /* 1: end where the assistant is to speak
+                           * (add_generation_prompt) */
     const json_t *tools;  /* a list of OpenAI's {type, function}, or NULL */
     const json_t *more;   /* an object of other variables, or NULL */
     const struct tm *now; /* local time, for templates that print the date */

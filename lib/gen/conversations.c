@@ -63,7 +63,8 @@ is_learnt(const struct jinja_out *text, size_t *at, size_t from, size_t to)
 
 /* Find the tokens in the text one after the other.  Added tokens may take the
  * white space before or behind them; here that space counts to the token before
- * it.  Returns the number of tokens found; 0: they do not cover the text. */
+ * the space.  Returns the number of tokens found; 0: they do not cover the
+ * text. */
 static size_t
 walk_tokens(const struct tokenizer *t, const struct jinja_out *text,
     const uint32_t *ids, size_t n, char *mask)
@@ -215,7 +216,8 @@ encode_plainly(const struct conversations *c, struct tok_scratch *s,
     return r;
 }
 
-/* Encode a prompt alone, and with its completion. */
+/* Append the ids of a prompt to *alone, and those of the prompt with its
+ * completion to *ids. */
 static int
 encode_lists(const struct conversations *c, struct tok_scratch *s,
     const json_t *prompt, const json_t *completion, struct chat_options *o,

@@ -47,9 +47,9 @@ int conversations_encode(const struct conversations *c, struct tok_scratch *s,
  * does: {prompt, chosen, rejected}, three texts or three lists of messages; or
  * {chosen, rejected}, two lists of messages, whose common beginning is the
  * prompt.  Optional members as in conversations_encode.
- * ids[0], ids[1]: prompt with chosen, prompt with rejected.  *prompt: number of
- * first ids in which both agree with the prompt alone; at least 1, as nothing
- * predicts the first token.
+ * ids[0], ids[1]: prompt with chosen, prompt with rejected.  *prompt: the
+ * number of ids at the beginning of ids[0] and of ids[1] that are those of the
+ * prompt alone; at least 1, as nothing predicts the first token.
  * 0; -1 and *e (EX_INPUT): the record is none of these, the template refuses
  * it, or a completion is empty.
  */

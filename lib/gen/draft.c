@@ -9,10 +9,10 @@ struct draft {
     struct kvcache *kv;
     size_t V;              /* ids below V may be guessed */
     float *logits;         /* [texts,draft.V] */
-    float *states;         /* [texts (1 + guesses),m.d] of the model */
+    float *states;         /* [texts (1 + guesses),m.d] final states */
     struct kv_more *more;  /* [texts] */
     struct gen_text **who; /* [texts] texts that get another guess */
-    size_t n;              /* their number */
+    size_t n;              /* number of texts in `who` */
     size_t row, rows;      /* the first of the engine's rows of logits to which
                             * `states` belong, and their number */
 };

@@ -109,7 +109,8 @@ report_score(struct gen_text *t, float logp, const struct gen_top *top,
     t->r.on_event(t->r.ctx, &ev);
 }
 
-/* Report the prompt's tokens that follow those just computed. */
+/* Report the prompt's tokens that the states of this step predict; before them
+ * the first token, which nothing predicts. */
 static void
 report_prompt(struct gen_engine *g, struct gen_text *t)
 {
@@ -210,7 +211,8 @@ ends_text(const struct gen_text *t)
     return 0;
 }
 
-/* Add a token that was chosen to the text. */
+/* Add the chosen token to the text and report it, unless it ends the text.
+ * Returns why the text ends, or GEN_GOES_ON. */
 static enum gen_reason
 add_token(struct gen_engine *g, struct gen_text *t, const struct gen_top *top)
 {

@@ -26,8 +26,8 @@
  * next tokens of a text, which the model then checks in one pass.  Guesses are
  * kept up to the first that differs from the model's own choice.  Both models
  * choose by the same random numbers.  A draft changes the number of steps, but
- * no bit of a text.  Leviathan et al., arXiv:2211.17192, with equality in place
- * of their section 2.3.
+ * no bit of a text.  The method is that of Leviathan et al., arXiv:2211.17192,
+ * except that a guess is accepted by equality, not as in their section 2.3.
  *
  * One thread makes all calls on an engine; pool's threads compute.
  *
@@ -52,12 +52,12 @@ struct gen_limits {
     size_t pages;   /* pages of keys and values */
     size_t longest; /* tokens of a prompt and its text together, at most */
     size_t slice;   /* tokens of prompts read in a step, at most */
-    int scores;     /* requests may have `score` */
-    int apart;      /* compute every prompt whole, for comparisons */
+    int scores;     /* 1: requests may have `score` */
+    int apart;      /* 1: compute every prompt whole, for comparisons */
     const struct model *draft; /* outlives the engine; NULL: no guesses */
     size_t guesses; /* tokens that the draft guesses in a step, at most */
 };
-enum { GEN_SLICE = 256 }; /* a good slice */
+enum { GEN_SLICE = 256 }; /* a good value of gen_limits.slice */
 
 enum gen_reason {
     GEN_GOES_ON,

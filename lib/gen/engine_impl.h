@@ -15,15 +15,15 @@ enum { GEN_SCORED = 32 }; /* prompt tokens that are scored together */
 struct gen_text {
     struct gen_request r;
     struct tok_ids ids;    /* the prompt, then the new tokens */
-    struct tok_ids end;    /* tokens that end it */
+    struct tok_ids end;    /* tokens that end the text */
     struct buf bytes;      /* bytes of the new tokens */
     size_t shown;          /* bytes that were reported */
-    size_t stop_from;      /* stop strings begin here or later */
+    size_t stop_from;      /* stop strings begin at this byte or later */
     size_t scored;         /* prompt tokens that were reported */
-    int cancelled, begun;  /* begun: it has run before */
+    int cancelled, begun;  /* begun: the text has run before */
     struct gen_text *next; /* in the queue */
     /* while it runs: */
-    size_t slot;  /* number in the cache */
+    size_t slot;  /* the text's number in the cache */
     size_t nodes; /* number of its first pages that are in the tree of
                    * prefixes */
     int apart;    /* 1: the tree has another page with the same tokens, so the
@@ -32,15 +32,17 @@ struct gen_text {
     size_t feed;    /* tokens to compute */
     size_t guesses; /* how many of these the draft guessed; ids ends with
                      * them */
-    float *states;  /* [feed,d] their final states; NULL: not wanted */
+    float *states;  /* [feed,d] final states of the tokens that are computed;
+                     * NULL: not wanted */
     size_t row;     /* row of logits that gives the next token after the text's
-                     * last token, before any guess, or GEN_NO_ROW; the rows
-                     * after it belong to the guesses */
-    size_t choices; /* tokens chosen, by rows of logits from row on */
+                     * last token, before any guess; the next rows belong to
+                     * the guesses.  GEN_NO_ROW: none; GEN_DRAFT_ROW:
+                     * draft_guess will set it */
+    size_t choices; /* number of tokens chosen, by the rows from `row` on */
     uint32_t
         chosen; /* token last chosen or guessed for it; UINT32_MAX: a logit is
                  * not finite */
-    float logp; /* its log probability */
+    float logp; /* log probability of `chosen` */
 };
 
 /* A token chosen from a row of logits, with its log probability, and the log
@@ -58,7 +60,7 @@ struct gen_engine {
     const struct tokenizer *tok;
     struct gen_limits limits;
     size_t V;           /* ids below V may be chosen */
-    struct tok_ids end; /* EOS of model and tokenizer */
+    struct tok_ids end; /* ids that end a text, by model or tokenizer */
     struct kvcache *kv;
     struct prefix *prefix;
     struct sample_room *room; /* [threads] */
@@ -66,7 +68,7 @@ struct gen_engine {
     struct gen_top *top;      /* [rows] */
     struct draft *draft;      /* NULL: no guesses */
     struct kv_more *more;     /* [texts] */
-    uint32_t *path;           /* pages of the longest text */
+    uint32_t *path;           /* [pages of the longest text] scratch */
     /* for prompts with scores */
     struct fwd *fwd;
     float *states; /* [slice,d] */
@@ -82,8 +84,8 @@ struct gen_engine {
 
 /* Choose the texts and tokens of the next step: let texts begin, and preempt
  * the youngest if pages are too few.  Sets `feed`, `guesses`, `states` and
- * `row` of each running text; returns the number of rows that it has given,
- * none of them to a text with guesses. */
+ * `row` of each running text.  Returns the number of rows of logits; texts with
+ * guesses get theirs later, by draft_guess. */
 size_t gen_plan(struct gen_engine *g);
 /* Add full pages of a running text to the tree of prefixes. */
 void gen_keep_pages(struct gen_engine *g, struct gen_text *t);

@@ -213,7 +213,8 @@ call_method(struct jrun *r, const struct jnode *n, const struct jval *v,
     return jrun_method(r, row, v, slot, out);
 }
 
-/* Is v's member of this name a macro or function, not one of its methods? */
+/* If v's member `name` is a macro or a function, set *f to it and return 1; 0:
+ * there is no such member, and `name` may be a method. */
 static int
 member_function(const struct jval *v, struct jtext name, struct jval *f)
 {

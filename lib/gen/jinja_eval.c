@@ -12,7 +12,8 @@ shown_length(struct jtext t)
     return (int)(t.n < LONGEST ? t.n : LONGEST);
 }
 
-/* Members of the variable `loop`.  1: *out is set; 0: there is none. */
+/* Member `name` of the variable `loop`.  1: *out is set, or stays undefined
+ * (previtem, nextitem); 0: `loop` has no such member. */
 static int
 loop_member(const struct jloop *l, struct jtext name, struct jval *out)
 {
@@ -138,8 +139,8 @@ clamped(int64_t i, int64_t n, int64_t lo, int64_t hi)
     return i < lo ? lo : i > hi ? hi : i;
 }
 
-/* Copy elements from, from + step, ... before `to`.  The elements of a text are
- * its characters. */
+/* Copy v's elements of the indices `from`, from + step, ... before `to`.  The
+ * elements of a text are its characters. */
 static int
 copy_slice(struct jrun *r, const struct jval *v, int64_t from, int64_t to,
     int64_t step, struct jval *out)

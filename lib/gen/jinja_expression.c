@@ -21,9 +21,9 @@ pair_node(struct jparse *p, enum jnode_kind kind, struct jnode *a)
     return n;
 }
 
-/* Append the character of the escape at s[i].  Returns the number of bytes
- * after the backslash; 0: a bad escape, or one not known here (octal,
- * \N{name}). */
+/* Append the character of the escape that s[n] begins with, after the
+ * backslash.  Returns the escape's bytes in s; 0: a bad escape, or one not
+ * known here (octal, \N{name}). */
 static size_t
 read_escape(const char *s, size_t n, struct buf *b)
 {
@@ -104,7 +104,8 @@ parse_string(struct jparse *p)
     return n;
 }
 
-/* Parse expressions up to the bracket `end`; pairs: each is NAME: VALUE. */
+/* Parse expressions up to the bracket `end`; pairs: 1: pairs of expressions, as
+ * in {NAME: VALUE}. */
 static int
 parse_elements(struct jparse *p, const char *end, int pairs,
     struct jnode **last)
@@ -188,7 +189,7 @@ parse_primary(struct jparse *p)
     }
 }
 
-/* Parse the arguments of a call up to its end; the bracket is stepped over. */
+/* Parse the arguments of a call, and step over the bracket that ends them. */
 static int
 parse_arguments(struct jparse *p, struct jnode **last)
 {
@@ -277,7 +278,7 @@ parse_postfix(struct jparse *p, struct jnode *n)
     return NULL;
 }
 
-/* Set n->id to the row of the name that is next. */
+/* Set n->id to the row of `table` with the name that is next. */
 static struct jnode *
 known_name(struct jparse *p, struct jnode *n, const struct jname *table,
     const char *what)
@@ -513,7 +514,7 @@ jparse_expression(struct jparse *p)
     return n;
 }
 
-/* Can no expression begin at the next token, as a tuple has ended? */
+/* After a comma: does the next token end the tuple? */
 static int
 tuple_ends(const struct jparse *p)
 {

@@ -60,8 +60,7 @@ attribute_of(struct jrun *r, const struct jval *v, const struct jval *path,
     return jrun_member(r, v, path->t, out);
 }
 
-/* Does the element v pass the test that `name` names?  name NULL: is it
- * true? */
+/* Set *is: does v pass the test that `name` names?  name NULL: is v true? */
 static int
 passes_test(struct jrun *r, const struct jval *v, const struct jval *name,
     const struct jval *arg, int *is)

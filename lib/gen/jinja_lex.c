@@ -27,7 +27,7 @@ push_token(struct lexer *l, enum jtoken_kind kind, size_t from, size_t to)
     return &o->v[o->n++];
 }
 
-/* Count the lines that end in the bytes up to `to`, and go there. */
+/* Go on to byte `to`, and count the lines that end before that byte. */
 static void
 move_to(struct lexer *l, size_t to)
 {
@@ -52,8 +52,9 @@ next_tag(const struct lexer *l, size_t from)
     return l->src.n;
 }
 
-/* Drop the white space between the last line end and a tag that begins at
- * `to`, if nothing else is there.  starts: text at `from` begins a line. */
+/* Find the end of the text [from,to) before a tag.  If only white space is
+ * between the last line end and the tag, the text ends at that line end, else
+ * at `to`.  starts: 1: the text begins a line. */
 static size_t
 strip_line(const struct lexer *l, size_t from, size_t to, int starts)
 {
@@ -224,7 +225,8 @@ lex_token(struct lexer *l, int *depth)
     return 0;
 }
 
-/* Does the tag end here?  Returns the bytes of its end, or 0. */
+/* Returns the bytes of the tag's end if the tag ends at l->at, else 0.  *sign:
+ * the - or + in the tag's end, else a space. */
 static size_t
 tag_end(const struct lexer *l, char kind, char *sign)
 {

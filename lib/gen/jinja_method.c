@@ -127,7 +127,7 @@ jtext_join(struct jrun *r, struct jtext between, const struct jval *v,
 static int
 push_part(struct jrun *r, struct jlist *l, struct jtext part)
 {
-    if ((l->n & (l->n + 1)) == 0) { /* full: 1, 3, 7 ... have room */
+    if ((l->n & (l->n + 1)) == 0) { /* full: it has room for 0, 1, 3, 7 ... */
         struct jval *v = jrun_alloc(r, 2 * l->n + 1, sizeof *v);
 
         if (v == NULL)
@@ -163,7 +163,7 @@ split_words(struct jrun *r, struct jtext t, struct jlist *l)
     }
 }
 
-/* Offset of the last `part` in t before byte `end`; SIZE_MAX: none. */
+/* Offset of the last `part` in the first `end` bytes of t; SIZE_MAX: none. */
 static size_t
 last_place(struct jtext t, struct jtext part, size_t end)
 {
@@ -226,7 +226,8 @@ text_split(struct jrun *r, struct jtext t, int from_end,
     return split_at(r, t, slot[0]->t, most, from_end, &out->list);
 }
 
-/* Does t begin or end with `part`, or with one of a tuple? */
+/* Set *out: does t begin (at_end: end) with the text `part`, or with one of the
+ * texts of the tuple `part`? */
 static int
 text_has(struct jrun *r, struct jtext t, const struct jval *part, int at_end,
     struct jval *out)

@@ -78,7 +78,7 @@ enum jmethod {
     JM_REPLACE,
     JM_FIND,
     JM_JOIN,
-    /* of objects */
+    /* methods of objects: */
     JM_GET,
     JM_ITEMS,
     JM_KEYS,
@@ -92,8 +92,8 @@ extern const struct jname jinja_filters[], jinja_tests[], jinja_methods[],
 
 /* Row of a table; NULL: no row has this name. */
 const struct jname *jname_find(const struct jname *table, struct jtext name);
-/* Is it a method of objects?  Then x.name is the method, and x['name'] finds an
- * object's member of this name. */
+/* Is `method` one of objects?  Then x.name is the method, and x['name'] is the
+ * member of the object x that has this name. */
 int jname_of_dict(const struct jname *method);
 
 #endif

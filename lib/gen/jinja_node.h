@@ -24,7 +24,7 @@ enum jnode_kind {
     JN_NAME,    /* name */
     JN_MEMBER,  /* a.name */
     JN_ITEM,    /* a[b] */
-    JN_SLICE,   /* a[b:c:d], each may be NULL */
+    JN_SLICE,   /* a[b:c:d]; b, c and d may be NULL */
     JN_CALL,    /* a(b: list of JN_ARG) */
     JN_ARG,     /* name (n 0: by position), a: value */
     JN_FILTER,  /* a | id(b: arguments) */
@@ -54,7 +54,7 @@ struct jinja {
     char *src;       /* the template, with \n line ends */
     struct jmem mem; /* nodes and texts */
     struct jnode *body;
-    int marks; /* it has a generation block */
+    int marks; /* 1: the template has a generation block */
 };
 
 #endif

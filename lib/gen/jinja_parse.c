@@ -96,8 +96,9 @@ end_of_tag(struct jparse *p)
 static int parse_body(struct jparse *p, const char *const *ends,
     struct jnode **out);
 
-/* Parse the statements up to the tag that one of `ends` begins, and step over
- * its name.  Returns the index of the name; -1. */
+/* Step over the end of the current tag, and parse the statements up to a tag
+ * whose name is in `ends`; step over that name.  Returns the name's index in
+ * `ends`; -1. */
 static int
 body_until(struct jparse *p, const char *const *ends, struct jnode **out)
 {
@@ -310,8 +311,9 @@ parse_statement(struct jparse *p)
         (int)(p->tok->text.n < 40 ? p->tok->text.n : 40), p->tok->text.p);
 }
 
-/* Parse what is printed between tags, or a statement.  *end: index in `ends` of
- * the name that ended the list instead, or -1. */
+/* Parse the text between tags, a {{ }} tag, or a statement.  *end: -1; or NULL
+ * is returned, and *end is the index in `ends` of the name that ends the
+ * list. */
 static struct jnode *
 parse_piece(struct jparse *p, const char *const *ends, int *end)
 {

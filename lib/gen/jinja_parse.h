@@ -17,14 +17,15 @@ struct jparse {
     struct err *e;
 };
 
-/* A new node at the next token's line.  NULL and *e: too large. */
+/* A new node at the next token's line.  NULL and *e: the template is too
+ * large. */
 struct jnode *jparse_node(struct jparse *p, enum jnode_kind kind);
 /* Set *e to "line N: why"; returns NULL. */
 struct jnode *jparse_fail(struct jparse *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* jparse_is, jparse_name_is: is the next token this operator, this name?
  * jparse_skip, jparse_skip_name: if it is, step over it and return 1, else 0.
- * jparse_want: step over it; -1 and *e if it is another token. */
+ * jparse_want: step over this operator; -1 and *e: another token is next. */
 int jparse_is(const struct jparse *p, const char *operator);
 int jparse_name_is(const struct jparse *p, const char *name);
 int jparse_skip(struct jparse *p, const char *operator);
@@ -33,8 +34,8 @@ int jparse_want(struct jparse *p, const char *operator);
 
 /* Parse an expression.  NULL and *e. */
 struct jnode *jparse_expression(struct jparse *p);
-/* Parse expressions with commas between them, a tuple, or a single one.
- * choice: "a if b else c" may be one of them. */
+/* Parse a tuple (expressions with commas between them, without brackets), or a
+ * single expression.  choice: 1: an expression may be "a if b else c". */
 struct jnode *jparse_tuple(struct jparse *p, int choice);
 
 #endif

@@ -113,7 +113,8 @@ json_list(const struct jlist *l, const struct jjson *how, size_t depth,
     return 0;
 }
 
-/* Index of the name that follows `last` in sorted order. */
+/* Index of the name that follows name number `last` in sorted order; last
+ * SIZE_MAX: of the first name. */
 static size_t
 next_name(const struct jdict *d, size_t last)
 {

@@ -9,8 +9,8 @@
 #include "gen/jinja.h"
 #include "gen/jinja_node.h"
 
-#define JRUN_DEPTH 400 /* expressions, statements, macros, nested */
-#define JRUN_WORK ((size_t)20 << 20) /* values visited */
+#define JRUN_DEPTH 400 /* nested expressions, statements, macros */
+#define JRUN_WORK ((size_t)20 << 20) /* values that may be visited */
 #define JRUN_MEMORY ((size_t)256 << 20)
 #define JRUN_OUTPUT ((size_t)64 << 20)
 
@@ -43,7 +43,7 @@ int jrun_fail(struct jrun *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Count n values visited.  -1: too many. */
 int jrun_work(struct jrun *r, size_t n);
-/* jmem_alloc that fails by the error "needs too much memory". */
+/* As jmem_alloc; NULL: the error is set to "needs too much memory". */
 void *jrun_alloc(struct jrun *r, size_t n, size_t size);
 /* Copy *b to *out, a text, and release b.  -1: no memory. */
 int jrun_text(struct jrun *r, struct buf *b, struct jval *out);
@@ -58,7 +58,8 @@ int jrun_eval(struct jrun *r, const struct jnode *n, struct jval *out);
 /* Member of an object, namespace or loop; undefined if there is none. */
 int jrun_member(struct jrun *r, const struct jval *v, struct jtext name,
     struct jval *out);
-/* Elements of a list; the names of an object; the characters of a text. */
+/* Set *out to the elements of a list, the names of an object or the characters
+ * of a text; undefined: no elements. */
 int jrun_elements(struct jrun *r, const struct jval *v, struct jlist *out);
 int jrun_compare(struct jrun *r, int op, const struct jval *a,
     const struct jval *b, int *is);
@@ -71,7 +72,7 @@ struct jargs {
     size_t n;
 };
 int jrun_arguments(struct jrun *r, const struct jnode *list, struct jargs *a);
-/* Find the values of a row's parameters in *a; a slot is NULL if it has
+/* Set slot[k] to the value in *a of the row's parameter number k; NULL: *a has
  * none. */
 int jrun_bind(struct jrun *r, const struct jname *row, const struct jargs *a,
     const struct jval *slot[JNAME_PARAMS]);

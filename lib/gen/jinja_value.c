@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK ((size_t)32 << 10) /* bytes of a chunk, or one larger block */
+#define CHUNK ((size_t)32 << 10) /* bytes of a chunk, if no block is larger */
 
 struct jmem_chunk {
     struct jmem_chunk *before;

@@ -52,7 +52,7 @@ struct jdict {
     struct jval *v;
     size_t n, cap;
 };
-/* A loop over a list: now at its element `at` < list.n. */
+/* A loop over a list, now at element number `at`. */
 struct jloop {
     struct jlist list;
     size_t at;
@@ -78,13 +78,14 @@ int jtext_is(struct jtext t, const char *want);
 int jtext_equal(struct jtext a, struct jtext b);
 /* Number of characters. */
 size_t jtext_length(struct jtext t);
-/* Byte at which character i begins; i may be the number of characters. */
+/* Offset of the byte at which character i begins; t.n: i is the number of
+ * characters or more. */
 size_t jtext_at(struct jtext t, size_t i);
 /* Offset at which `part` first occurs in t at byte `from` or later; SIZE_MAX:
  * nowhere. */
 size_t jtext_search(struct jtext t, struct jtext part, size_t from);
 /* Bytes of the white space, as Python's str.isspace has it, at the beginning
- * or the end of t. */
+ * (jtext_leading) or the end (jtext_trailing) of t. */
 size_t jtext_leading(struct jtext t);
 size_t jtext_trailing(struct jtext t);
 
@@ -93,8 +94,9 @@ const char *jval_kind(const struct jval *v);
 int jval_true(const struct jval *v);
 int jval_is_number(const struct jval *v);
 double jval_real(const struct jval *v);
-/* Are they equal, as Python's == says?  *work grows by the values visited, and
- * becomes SIZE_MAX / 2 if they nest deeper than JVAL_DEPTH. */
+/* Are *a and *b equal, as Python's == says?  *work grows by the values visited,
+ * and becomes SIZE_MAX / 2 if the values nest deeper than
+ * JVAL_DEPTH. */
 #define JVAL_DEPTH 200
 int jval_equal(const struct jval *a, const struct jval *b, size_t *work);
 /* Compare numbers or texts: -1, 0 or 1; -2: they have no order (NaN). */

@@ -182,7 +182,7 @@ read_numbers(struct gen_params *p, const json_t *j, struct err *e)
     struct sampling *s = &p->how;
     const struct {
         const char *name;
-        double *value; /* its range: sampling_check */
+        double *value; /* sampling_check checks its range */
     } reals[] = { { "temperature", &s->temperature }, { "top_p", &s->top_p },
         { "min_p", &s->min_p }, { "typical_p", &s->typical },
         { "repetition_penalty", &s->repetition },

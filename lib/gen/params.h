@@ -17,7 +17,7 @@ struct gen_params {
     size_t most;  /* max_tokens: new tokens at most; 0 scores the prompt only */
     size_t least; /* min_tokens: EOS and the tokens of `end` cannot be chosen
                    * before this many new tokens */
-    size_t n;     /* texts of the prompt, at most PARAMS_N */
+    size_t n;     /* texts to write for the prompt, at most PARAMS_N */
     uint64_t seed;
     struct sampling how;
     int logprobs; /* report the log probability of each new token */

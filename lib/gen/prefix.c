@@ -13,7 +13,7 @@ struct prefix_page {
     uint32_t parent;
     uint32_t chain;         /* next page with the same hash */
     uint32_t before, after; /* neighbours in the list of idle pages */
-    uint32_t users;         /* texts */
+    uint32_t users;         /* texts that use the page; 0: the page is idle */
 };
 struct prefix {
     size_t buckets, idle;

@@ -124,7 +124,8 @@ sample_change(const struct sampling *s, const struct sample_past *past,
 /* ---- which tokens are kept ---- */
 
 /* Set r->ids to the tokens of the smallest of n keys, in order, until their
- * terms add up to `enough` or a term is below `least`; *sum: their sum. */
+ * terms add up to `enough` or the next term is below `least`.  Returns the
+ * number of tokens; *sum: the sum of their terms. */
 static size_t
 pop_smallest(struct sample_room *r, size_t n, double enough, double least,
     double *sum)

@@ -40,11 +40,11 @@ struct sample_bias {
 struct sampling {
     double temperature;             /* 0, or 0.01 to 1000 */
     size_t top_k;                   /* [0] */
-    double top_p;                   /* in (0,1] [1] */
-    double min_p;                   /* in [0,1] [0] */
-    double typical;                 /* in (0,1] [1] */
-    double repetition;              /* in (0,100] [1] */
-    double presence, frequency;     /* in [-100,100] [0] */
+    double top_p;                   /* 1e-6 to 1 [1] */
+    double min_p;                   /* 0 to 1 [0] */
+    double typical;                 /* 1e-6 to 1 [1] */
+    double repetition;              /* 0.01 to 100 [1] */
+    double presence, frequency;     /* -100 to 100 [0] */
     const struct sample_bias *bias; /* [biases], each id once */
     size_t biases;                  /* [0] */
 };

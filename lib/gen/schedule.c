@@ -42,8 +42,8 @@ gen_keep_pages(struct gen_engine *g, struct gen_text *t)
 
 /* ---- texts that begin ---- */
 
-/* Let waiting texts run while there are pages for all their tokens so far, and
- * one more for each. */
+/* Let waiting texts run while there are pages for the tokens that all running
+ * texts have so far, and one more page for each text. */
 static void
 start_texts(struct gen_engine *g)
 {

@@ -38,8 +38,8 @@ fill_tables(void)
 {
     const uint32_t *r = uni_run;
     uint32_t left = r[0];
-    /* by class: 1 + index of the block in which all characters have it; 0:
-     * there is none yet */
+    /* by class: 1 + index of the block in which all characters have that
+     * class; 0: there is no such block yet */
     uint16_t of_class[256] = { 0 };
     uint16_t n = 0;
 

@@ -25,17 +25,17 @@ enum {
 };
 
 /* Two-stage table, filled before main: uni_index[c / 128] is the number of the
- * block of code point c, and uni_block[number][c % 128] its class.  Block 0 is
- * ASCII.  The last index is for U+10FF80 and above, which have class 0; it also
- * serves for UTF8_BAD. */
+ * block of code point c, and uni_block[number][c % 128] is the class of c.
+ * Block 0 is ASCII.  The last index is for U+10FF80 and above, which have class
+ * 0; it also serves for UTF8_BAD. */
 #define UNI_INDEX (0x110000 / 128)
 #define UNI_BLOCKS 256 /* room for blocks; 233 are used */
 extern uint16_t uni_index[UNI_INDEX];
 extern uint8_t uni_block[UNI_BLOCKS][128];
 
 /* Runs of characters from U+0000 to U+10FFFF, from which the tables are filled:
- * for each run the number of characters and their class.  In a run with both
- * U_UP and U_LOW upper and lower case alternate. */
+ * for each run the number of characters and their class.  In a run whose class
+ * has both U_UP and U_LOW, upper and lower case alternate. */
 extern const uint32_t uni_run[];
 
 /* The first and the last character of each run of \p{P} and \p{S}, ascending;
@@ -64,7 +64,7 @@ uni_class(uint32_t c)
     return uni_block[uni_index[i < UNI_INDEX ? i : UNI_INDEX - 1]][c & 127];
 }
 
-/* Class bits of the character at p < end, and its length. */
+/* Class bits of the character at p < end; *len: its length in bytes. */
 static inline unsigned
 uni_class_at(const unsigned char *p, const unsigned char *end, size_t *len)
 {

@@ -2,8 +2,8 @@
  * NFC; see unicode_nfc.h.  A character without a flag neither changes nor
  * composes with characters before it.  So text is cut before such characters,
  * and only pieces with a flagged character are decomposed, ordered and composed
- * (Unicode Standard Annex 15, and section 3.11).  ICU is not used for that, as
- * its insertion sort of marks takes quadratic time.
+ * (Unicode Standard Annex 15, and section 3.11).  ICU does not compose the
+ * pieces, as its insertion sort of marks takes quadratic time.
  */
 #include "text/unicode_nfc.h"
 #include "text/unicode.h"
@@ -187,8 +187,8 @@ span_put(struct char_span *s, const char *text, size_t n, struct buf *out)
         utf8_put(out, char_of(s->v[i]));
 }
 
-/* Find the first flagged character from p on, or end; *safe: the start of the
- * character before it. */
+/* Find the first flagged character from p on; `end`: there is none.  *safe: the
+ * start of the character before the flagged one, or p if there is none. */
 static const unsigned char *
 next_flagged(const unsigned char *p, const unsigned char *end,
     const unsigned char **safe)

@@ -3,9 +3,9 @@
  * with it.  Where several match, the leftmost is taken, and of several leftmost
  * ones the longest.  This follows added_vocabulary.rs of the tokenizers library
  * step by step.  The search goes on at the end of the match itself, also if the
- * token strips white space behind it.  A token that is `single_word` does not
- * match next to a letter, digit or underscore.  A token that strips white space
- * before it stops at the previous token. */
+ * token strips white space behind the match.  A token that is `single_word`
+ * does not match next to a letter, digit or underscore.  White space before a
+ * token is stripped back to the end of the previous token at most. */
 #include "tok/added.h"
 #include "tok/aho_corasick.h"
 #include "tok/norm.h"
@@ -17,8 +17,8 @@
 #include <string.h>
 
 #define KEEP ((size_t)1 << 20) /* bytes; a larger buffer is freed after use */
-#define SHALLOW 8 /* bytes; if two tokens share more, there is an automaton */
-#define STEPS 4   /* of longest() per byte; after more, aho_read is used */
+#define SHALLOW 8 /* longer tokens that share so many bytes: an automaton */
+#define STEPS 4   /* steps of longest() per byte; after more comes aho_read */
 
 int
 added_compare(const void *a, const void *b)
@@ -63,7 +63,7 @@ longest(const struct added_set *set, const unsigned char *p,
     size_t lo = set->start[*p], hi = set->start[*p + 1];
     const struct added *best = NULL;
 
-    /* a[lo..hi-1] share their first d bytes with p; shorter ones come first */
+    /* a[lo..hi-1] share their first d bytes with p; shorter tokens first */
     for (size_t d = 1; lo < hi; d++) {
         size_t a, b;
 
@@ -112,7 +112,7 @@ struct search {
     const unsigned char *from, *to;
 };
 
-/* The longest token at p; from call to call p only grows. */
+/* The longest token at p, or NULL; p is not before the p of the last call. */
 static const struct added *
 token_at(struct search *s, const unsigned char *p)
 {
@@ -254,7 +254,7 @@ encode_level(const struct tokenizer *t, struct tok_scratch *s, int level,
         if (done < from)
             encode_level(t, s, level + 1, done, from, done == text ? first : 0,
                 flags, out);
-        if (from < to) /* else the token before it has stripped its text away */
+        if (from < to) /* else the token before has stripped this one's text */
             tok_ids_push(out, a->id);
         done = to;
     }

@@ -22,7 +22,7 @@ struct added_set {
     struct added *a;
     size_t n;
     size_t start[257];
-    int only; /* first byte of all tokens, -1: they differ */
+    int only; /* first byte of all tokens; -1: first bytes differ */
     int all_special;
     struct aho *aho; /* NULL: longest() in added.c is fast enough */
 };

@@ -1,6 +1,6 @@
 /*
  * Finding added tokens in linear time, for texts in which a search at each byte
- * takes too long, such as a run of a, with tokens ab, aab, aaab, ...  The
+ * takes too long, such as aaaa... with the tokens ab, aab, aaab, ...  The
  * automaton of Aho and Corasick (1975) is made of the reversed tokens and reads
  * a block of text backwards.  So it knows at each byte the longest token that
  * begins there.

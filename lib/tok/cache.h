@@ -19,15 +19,15 @@
 
 #define CACHE_BYTES 30     /* longer pieces are not kept */
 #define CACHE_SMALL 15     /* longer pieces have large slots */
-#define CACHE_IDS 16       /* pieces with more ids are not kept */
+#define CACHE_IDS 16       /* pieces with more ids are never kept */
 #define CACHE_BITS 17      /* log2 of the most pairs of small slots: 8 MiB */
 #define CACHE_LEAST 10     /* log2 of the fewest pairs of small slots */
-#define CACHE_LARGER 2     /* log2 of pairs per large slot: 2 MiB */
-#define CACHE_ALL 4        /* all threads' caches: at most 4 of the largest */
+#define CACHE_LARGER 2     /* log2 of pairs of small slots per large slot */
+#define CACHE_ALL 4        /* all threads' caches: memory of 4 of the largest */
 #define CACHE_ELSEWHERE 15 /* as number of ids: see the large slot */
 
 /* The key's last byte begins at this bit of key[1].  Lower 4 bits of the byte:
- * the piece's length in bytes.  Upper 4: its number of ids, or
+ * the piece's length in bytes.  Upper 4: the piece's number of ids, or
  * CACHE_ELSEWHERE. */
 #define CACHE_LAST 56
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte order");
@@ -38,13 +38,13 @@ struct cache_small {
 };
 
 struct cache_large {
-    unsigned char key[31]; /* 30 bytes of the piece, its length */
+    unsigned char key[31]; /* the piece; its length in key[30] */
     uint8_t nid;
-    uint32_t id[8]; /* or 16 of 16 bits */
+    uint32_t id[8]; /* 8 ids of 32 bits, or 16 of 16 bits */
 };
 
 struct cache {
-    struct cache_small *small; /* [2 << bits] */
+    struct cache_small *small; /* [2 << bits], bits = 64 - shift */
     struct cache_large *large; /* [1 << (bits - CACHE_LARGER)] */
     int shift, shift_large;    /* right shift of a 64-bit hash to the slot's
                                 * number */
@@ -68,13 +68,14 @@ void tok_ids_add(struct tok_ids *a, const uint32_t *id, size_t n);
 /* Make room for n more ids. */
 void tok_ids_room(struct tok_ids *a, size_t n);
 
-/* Make the cache of one of `threads` threads; together they are no larger than
- * CACHE_ALL caches of the largest size.  max: the largest id. */
+/* Make the cache of one of `threads` threads.  The caches of all threads are
+ * together no larger than CACHE_ALL caches of the largest size, unless each has
+ * the least size.  max: no id is larger. */
 void cache_init(struct cache *c, size_t max, size_t threads);
 void cache_release(struct cache *c);
 
-/* cache_find for pieces of more than CACHE_SMALL bytes, or with too many
- * ids. */
+/* cache_find for pieces of more than CACHE_SMALL bytes, or with too many ids
+ * for a small slot. */
 int cache_large(struct cache_at *at, struct tok_ids *out);
 
 /* Store the ids id[n] of a piece that cache_find has not found, if they fit. */

@@ -1,6 +1,6 @@
 /*
- * Texts of the tokens of a vocabulary, and the merges that make each, for
- * cutting the vocabulary.  See tok.h for the rest.
+ * The texts of a vocabulary's tokens, and the merges that make each token, for
+ * cutting the vocabulary.  tok.h has the other functions of a tokenizer.
  */
 #ifndef TOK_DERIVATION_H
 #define TOK_DERIVATION_H
@@ -23,11 +23,11 @@ int64_t tok_byte(const struct tokenizer *t, unsigned byte);
 int64_t tok_unknown(const struct tokenizer *t);
 
 /*
- * Merge the text of token id.  Append to *out the text's symbols, then the
- * result of each merge, in order; the last id appended is id.
+ * Merge the text of the token `id`.  Append to *out the text's symbols, then
+ * the result of each merge, in order; the last id appended is `id`.
  * 1: done.
- * 0: nothing is appended: merging that text does not give id (id is an added
- *    token, or is found only by looking up whole words).
+ * 0: nothing is appended: merging that text does not give `id` (an added token,
+ *    or one that is found only by looking up whole words).
  */
 int tok_derivation(const struct tokenizer *t, uint32_t id, struct tok_ids *out);
 

@@ -244,7 +244,7 @@ number_added(struct tokenizer *t, struct added *a, size_t n,
     }
 }
 
-/* Copy a into its set; its s is normalized if the token is. */
+/* Copy *a into its set; if a->normalized, the copy's s is normalized text. */
 static void
 keep_added(struct tokenizer *t, const struct added *a)
 {
@@ -343,7 +343,7 @@ load_added(struct tokenizer *t, const json_t *list, const struct names *names,
 
 /* The post-processor. */
 
-/* Read the id of a token of a template. */
+/* Set *id to the id of `token`, a token in a template. */
 static int
 template_token(const struct tokenizer *t, const json_t *post,
     const json_t *token, const char *path, int64_t *id, struct err *e)

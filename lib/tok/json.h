@@ -26,10 +26,12 @@ int tok_load(struct tokenizer *t, const struct tok_source *src, struct err *e);
 /* Set *e to "path in the JSON: why" and return -1. */
 int tok_bad(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Check that j is an object without members other than the words of `known`. */
+/* Check that j is an object whose members are all among the words of `known`.
+ * 0; -1 and *e. */
 int tok_members(const json_t *j, const char *path, const char *known,
     struct err *e);
-/* The boolean j[key], or `otherwise` if it is missing; -1 and *e. */
+/* The boolean j[key], or `otherwise` if j[key] is missing and `otherwise` is
+ * not -1; -1 and *e. */
 int tok_flag(const json_t *j, const char *path, const char *key, int otherwise,
     struct err *e);
 /* Check that `key` of j is missing, null, "", false or 0; else -1 and *e "is

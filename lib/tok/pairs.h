@@ -35,9 +35,9 @@ pair_at(const struct tokenizer *t, uint64_t key)
     return &t->pair[i];
 }
 
-/* The word of the Bloom filter for a pair, and its two bits there.  Most pairs
- * that are looked up do not merge; the filter, which stays in the processor's
- * caches, tells this for nearly all of them. */
+/* The word of the Bloom filter for a pair; *bits: its two bits there.  Most
+ * pairs that are looked up do not merge; the filter, which stays in the
+ * processor's caches, tells this for nearly all of them. */
 static inline uint64_t *
 pair_word(const struct tokenizer *t, uint64_t hash, uint64_t *bits)
 {
@@ -45,7 +45,7 @@ pair_word(const struct tokenizer *t, uint64_t hash, uint64_t *bits)
     return &t->pair_bits[(hash >> 32) * t->pair_words >> 32];
 }
 
-/* The merge of a pair. */
+/* The merge of the pair (a, b); rank TOK_NONE: the pair does not merge. */
 static inline struct merge
 pair_find(const struct tokenizer *t, uint32_t a, uint32_t b)
 {

@@ -15,20 +15,22 @@
 #include <stdint.h>
 
 #define QUEUE_JOBS 32
-#define QUEUE_SYMBOLS 32              /* most symbols of a piece; at most 32 */
+#define QUEUE_SYMBOLS 32              /* symbols at most; `alive` has 32 bits */
 #define QUEUE_RANKS (UINT32_MAX >> 5) /* most merges whose keys fit */
 _Static_assert(CACHE_BYTES + 1 <= QUEUE_SYMBOLS, "symbols of a piece");
 
-/* A piece that is being merged.  key[i] = rank << 5 | i, where rank is that of
- * the merge of symbol i with the next symbol; the merge gives the id to[i]. So
- * the smallest key is the next merge: the lowest rank, leftmost. */
+/* A piece that is being merged.  If symbol i merges with the next symbol,
+ * key[i] is rank << 5 | i, with the rank of that merge, and to[i] is the id
+ * that the merge gives; else key[i] is TOK_NONE.  So the smallest key is the
+ * next merge: the lowest rank, leftmost. */
 struct merge_job {
     uint32_t key[QUEUE_SYMBOLS], to[QUEUE_SYMBOLS], id[QUEUE_SYMBOLS];
     uint32_t n;     /* symbols before merging */
     uint32_t alive; /* bit i: symbol i has not been merged into another */
     int begun;      /* are all keys set, except those of the two pairs below? */
-    /* The two pairs of the latest merge, which turn() looks up next: each one's
-     * first symbol, its bucket, and the entry to look for there. */
+    /* The two pairs of the latest merge, which turn() looks up next.  at: a
+     * pair's first symbol; line: its bucket; want: upper bits of its entry
+     * (line_of). */
     uint32_t at[2];
     const uint64_t *line[2];
     uint64_t want[2];
@@ -64,12 +66,12 @@ line_of(const struct lines *l, uint32_t a, uint32_t b, uint64_t *want)
     return l->v + LINE_PAIRS * (h >> l->tag_bits);
 }
 
-/* Look up pair i, which its full bucket does not have, in the table of all
- * merges.  Sets to[i] and returns the pair's key. */
+/* Look up pair i, which is not in its full bucket, in the table of all merges.
+ * Sets j->to[i] and returns the pair's key. */
 uint32_t queue_other(const struct tokenizer *t, struct merge_job *j,
     uint32_t i);
 
-/* Merge the symbols of every job, each independently of the others. */
+/* Merge the symbols of every job, independently of other jobs. */
 void queue_ref(const struct tokenizer *t, struct queue *q);
 void queue_avx2(const struct tokenizer *t, struct queue *q);
 void queue_avx512(const struct tokenizer *t, struct queue *q);
@@ -89,9 +91,9 @@ void queue_symbols(const struct tokenizer *t, struct tok_scratch *s,
     const struct cache_at *at, const uint32_t *id, size_t n,
     struct tok_ids *out);
 
-/* Add a window of a long piece, the symbols id[from .. from + n - 1], 2 <= n <=
- * QUEUE_SYMBOLS, to a queue that has room; byte: NULL, or id[i] is the symbol
- * of byte[i]. */
+/* Add to a queue that has room a window of a long piece: the n symbols from
+ * id[from] on, 2 <= n <= QUEUE_SYMBOLS.  byte: NULL, or id[i] is the symbol of
+ * byte[i]. */
 struct merge_job *queue_window(const struct tokenizer *t, struct queue *q,
     const uint32_t *id, const unsigned char *byte, size_t n, size_t from);
 

@@ -8,8 +8,8 @@
 
 #define ACTIVE 12 /* pieces that are merged side by side */
 
-/* Look up pair `which` in its bucket, which was prefetched; sets to[] and
- * returns the key of the merge, or TOK_NONE. */
+/* Look up pair `which` in its bucket, which was prefetched.  Sets the pair's
+ * j->to and returns its key, TOK_NONE if the pair does not merge. */
 static inline uint32_t
 found(const struct tokenizer *t, struct merge_job *j, int which)
 {
@@ -65,10 +65,11 @@ turn(const struct tokenizer *t, struct merge_job *j)
     before = alive & ~(UINT32_MAX << i);
     j->alive = alive;
     j->id[i] = id = j->to[i];
-    /* Let the next turn look up the two new pairs: symbol i with the symbol k
-     * before and with the symbol k after.  If no symbol is before, k and i are
-     * 0, as symbol 0 is never merged into another, and the second pair sets
-     * key[0].  If none is after, key[i] rightly stays TOK_NONE. */
+    /* Let the next turn look up the two new pairs: symbol i with the symbol
+     * before, and with the symbol after (k, one after the other).  If no symbol
+     * is before, i is 0, as symbol 0 is never merged into another; k is then 0
+     * too, and the second pair sets key[0].  If no symbol is after, key[i]
+     * rightly stays TOK_NONE. */
     k = 31 - (uint32_t)__builtin_clz(before | 1);
     j->key[k] = TOK_NONE;
     j->at[0] = k;

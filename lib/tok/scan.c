@@ -9,8 +9,8 @@
 
 #define ALL UINT64_C(0x0101010101010101)
 
-/* Find the bytes of x that are in from .. to: 0x80 in their places, 0 in all
- * others.  All bytes of x, and to, are below 0x80. */
+/* Find the bytes of x that are in [from,to]: 0x80 in their places, 0 in all
+ * other bytes.  All bytes of x, and `to`, are below 0x80. */
 static inline uint64_t
 range(uint64_t x, unsigned from, unsigned to)
 {
@@ -204,8 +204,8 @@ scan_begin(struct scan *s, const struct tok_code *code, enum split split,
     }
     s->n = n;
     words = (n + 63) / 64;
-    whole = (size_t)(end - p - 1) / 64; /* number of blocks that one more byte
-                                         * follows */
+    whole = (size_t)(end - p - 1) / 64; /* number of blocks with a byte of text
+                                         * after them */
     if (whole > words)
         whole = words;
     code->blocks(s, 0, whole, p, &carry);
@@ -287,7 +287,8 @@ space_lines(const struct scan *s, size_t i)
     return q > i ? q - i : space(s, i, r);
 }
 
-/* Length of at most `most` characters of \p{N} at i. */
+/* Length of at most `most` characters of \p{N} at i; 0: they may go on after
+ * the stretch. */
 static size_t
 numbers(const struct scan *s, size_t i, int most)
 {

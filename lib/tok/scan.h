@@ -47,17 +47,17 @@ enum {
     SCAN_B  /* first bytes of pieces, GPT-2 patterns only */
 };
 
-/* If the last piece may go on after the stretch, B has a bit this many bytes
- * after the stretch, which ends the piece: no contraction that crosses the end
- * reaches so far. */
+/* If the last piece may go on after the stretch, SCAN_B has a bit this many
+ * bytes after the stretch; it makes scan_piece return 0 for that piece.  A
+ * contraction that crosses the end of the stretch ends before this bit. */
 #define SCAN_OPEN 8
 
 /*
- * Classify the `blocks` blocks of 64 bytes at p: set the words of L, N, S, F,
- * X, P, Q, U and V from word `at` on.  The byte after the last block is read
- * too.  A character that is not ASCII is in X unless it is one of the usual
- * letters of two bytes.  *carry: is the next block's first byte the second of
- * such a letter?  0 at the start of a text.
+ * blocks() classifies a number (`blocks`) of blocks of 64 bytes at p: it sets
+ * the words of the sets L, N, S, F, X, P, Q, U and V from word `at` on.  The
+ * byte after the last block is read too.  A character that is not ASCII is in X
+ * unless it is one of the usual letters of two bytes.  *carry: is the next
+ * block's first byte the second of such a letter?  0 at the start of a text.
  */
 struct tok_code {
     const char *name;

@@ -1,12 +1,12 @@
 /*
  * Where pieces of the GPT-2 pattern begin, for 64 bytes at a time.
  *
- * A run of letters, numbers or others begins a piece, or the space before it
- * does.  The first character of a run of white space begins a piece; if other
- * text follows, so does the last, which may be the space before that text.
- * Contractions are handled afterwards, one by one: a contraction counts if its
- * apostrophe begins a piece.  With SPLIT_GPT2_DIGITS each digit is a piece, and
- * so is all white space before a digit.
+ * A piece begins with a run of letters, numbers or others, or with the space
+ * before such a run.  The first character of a run of white space begins a
+ * piece; if other text follows, so does the last, which may be the space before
+ * that text.  Contractions are handled afterwards, one by one: a contraction
+ * counts if its apostrophe begins a piece.  With SPLIT_GPT2_DIGITS each digit
+ * is a piece, and so is all white space before a digit.
  */
 #include "tok/scan.h"
 

@@ -31,7 +31,7 @@ entry(const struct sp *sp, uint32_t c)
 }
 
 /* Set id[n] to the tokens of the n bytes of an unknown character.  Returns n;
- * 0: a byte has no token, or bytes are not used. */
+ * 0: a byte has no token, or there is no byte fallback. */
 static size_t
 as_bytes(const struct sp *sp, const unsigned char *p, size_t n, uint32_t *id)
 {
@@ -81,7 +81,7 @@ sp_symbols(const struct tokenizer *t, struct symbols *x, uint32_t *id,
     return m;
 }
 
-/* Merge p[n] and append the ids. */
+/* Merge p[n], with a MARK before it if lead is 1, and append the ids. */
 static void
 merge_sp_text(const struct tokenizer *t, struct tok_scratch *s,
     const unsigned char *p, size_t n, int lead, struct tok_ids *out)
@@ -166,7 +166,8 @@ batch_flush_words(const struct tokenizer *t, struct tok_scratch *s,
     b->n = 0;
 }
 
-/* The first space or first byte of a MARK from p on; end: there is none. */
+/* The first space or byte 0xe2, with which a MARK begins, from p on; end: there
+ * is none. */
 static inline const unsigned char *
 mark_near(const unsigned char *p, const unsigned char *end)
 {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /* If *id is -1, set it to the token that member `name` of a
- * tokenizer_config.json (a text, or an object with one) names.  -1 and *e:
- * there is no such token. */
+ * tokenizer_config.json (a text, or an object with the text "content") names.
+ * -1 and *e: there is no such token. */
 static int
 config_token(const struct tokenizer *t, const json_t *config, const char *name,
     int64_t *id, struct err *e)

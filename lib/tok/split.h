@@ -16,7 +16,7 @@ enum split {
     SPLIT_O200K,       /* GPT-4o, Llama 4: as TEKKEN, but words keep
                         * their 's, and numbers have up to 3 digits */
     SPLIT_DEEPSEEK,    /* DeepSeek-V3: see split_deepseek.c */
-    SPLIT_QWEN35       /* Qwen 3.5: as Qwen 2, marks count as letters */
+    SPLIT_QWEN35       /* Qwen 3.5: as Qwen 2, but marks are letters */
 };
 
 /* Does the pattern distinguish upper and lower case? */
@@ -29,8 +29,9 @@ split_by_case(enum split split)
 /* Length in bytes of the first piece of the text p .. end, p < end. */
 size_t split_piece(enum split kind, const unsigned char *p,
     const unsigned char *end);
-/* Length of 's 't 're 've 'm 'll 'd at p, where an apostrophe is; 0: none is
- * there.  split_contraction_i takes both cases, and U+017F as an s. */
+/* Length of the contraction ('s 't 're 've 'm 'll 'd) at p, where an apostrophe
+ * is; 0: it begins no contraction.  split_contraction_i takes upper and lower
+ * case, and U+017F as an s. */
 size_t split_contraction(const unsigned char *p, const unsigned char *end);
 size_t split_contraction_i(const unsigned char *p, const unsigned char *end);
 

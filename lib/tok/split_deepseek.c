@@ -8,17 +8,17 @@
  *   | ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
  *
  * each cutting the pieces that the pattern before it has made.  So the third
- * sees only a segment: a run of Chinese and Japanese characters, or of others
- * up to a number.  A run of characters that nothing matches (controls,
- * unassigned ones) is a piece.
+ * sees only a segment: a run of Chinese and Japanese characters, or of other
+ * characters up to a number.  A run of characters that nothing matches
+ * (controls, unassigned ones) is a piece.
  */
 #include "tok/split.h"
 #include "text/unicode.h"
 
-/* Kinds of characters.  END: the segment ends before it. */
+/* Kinds of characters.  END: the segment ends before the character. */
 enum kind { END, NUMBER, LETTER, SPACE, PUNCT, ODD };
 
-/* The text from a place on, and whether its segment is Chinese or Japanese. */
+/* A segment: whether it is Chinese or Japanese, and where the text ends. */
 struct segment {
     const unsigned char *end; /* of the text */
     int han;
@@ -53,7 +53,7 @@ kind_at(const struct segment *s, const unsigned char *p, size_t *len)
                                            : ODD;
 }
 
-/* End of the run of characters of one kind at p, of at most `most`. */
+/* End of the run of at most `most` characters of this kind at p. */
 static const unsigned char *
 end_of_kind(const struct segment *s, const unsigned char *p, enum kind kind,
     size_t most)

@@ -102,7 +102,7 @@ share_bytes(const struct norm_op *a, const struct norm_op *b)
 int
 norm_check(const struct tokenizer *t, struct err *e)
 {
-    double growth = 1.0; /* upper bound for all steps so far */
+    double growth = 1.0; /* most growth of a text by all steps so far */
 
     for (size_t i = 0; i < t->nnorm; i++) {
         const struct norm_op *o = &t->norm_op[i];

@@ -7,7 +7,7 @@
 
 /* norm_load reads the normalizer.  pre_load reads the pre-tokenizer, and
  * decides whether symbols are bytes or characters.  decoder_load reads the
- * decoder, after all ids are known. */
+ * decoder, after all ids are known.  All return 0, or -1 and *e. */
 int norm_load(struct tokenizer *t, const json_t *j, const char *path, int depth,
     struct err *e);
 /* Check that the normalizer cannot make a text much longer; -1 and *e: it

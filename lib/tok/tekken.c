@@ -1,6 +1,6 @@
 /*
- * Mistral's tekken.json: base64 bytes in order of rank.  It is turned into a
- * tokenizer.json that has the same ids: special tokens come first, then the
+ * Mistral's tekken.json: tokens in base64, in order of rank.  It is turned into
+ * a tokenizer.json that has the same ids: special tokens come first, then the
  * words.  Merges are in order of the rank of their result, and merges with the
  * same result in order of the ranks of their parts.
  */
@@ -27,7 +27,7 @@ struct word {
 struct words {
     struct word *v; /* [n] by rank */
     size_t n;
-    uint32_t *slot; /* rank + 1; 0: empty */
+    uint32_t *slot; /* [mask + 1] hash table: rank + 1; 0: empty */
     size_t mask;
 };
 
@@ -106,7 +106,7 @@ words_load(struct words *w, const json_t *vocab, size_t n, struct err *e)
         if (!v->p || v->n == 0 || (i < 256 && (v->n != 1 || v->p[0] != i)))
             return tok_bad(e,
                 "vocab.%zu.token_bytes: is not what is expected there", i);
-        /* add_merges hashes both parts of each cut of a token. */
+        /* add_merges hashes both parts of each cut of a token: O(n^2) time. */
         if (v->n > TOKEN_MAX)
             return tok_bad(e, "vocab.%zu.token_bytes: are %zu, at most %d", i,
                 v->n, TOKEN_MAX);

@@ -17,8 +17,8 @@
  * normalizer, pre-tokenizer and decoder, special.c BOS and EOS.
  *
  * Encoding: added.c and aho_corasick.c find added tokens, norm.c normalises,
- * split.c cuts into pieces, bpe.c (bytes) and sp.c (characters) give each its
- * ids, merge.c and window.c merge what the queue (queue.h) does not take.
+ * split.c cuts into pieces, bpe.c (bytes) and sp.c (characters) give each piece
+ * its ids, merge.c and window.c merge what the queue (queue.h) does not take.
  */
 #ifndef TOK_TOK_H
 #define TOK_TOK_H
@@ -65,8 +65,8 @@ void tok_free(struct tokenizer *t);
  * EX_INPUT "path: ...": BOS, EOS or PAD is V or more.  tok_hash and tok_vocab
  * stay as they are.
  *
- * tok_fits checks that ids are below V; -1 and EX_INPUT: one is not.  After
- * tok_fit that can still happen for tokens that are not added.
+ * tok_fits checks that ids are below V; -1 and EX_INPUT: one is not.  Also
+ * after tok_fit a token that is not added may have an id of V or more.
  *
  * tok_check does tok_open and tok_fit, for a program that only copies the
  * files.

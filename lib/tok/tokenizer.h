@@ -68,8 +68,9 @@ enum sp_split {
 
 /* Tables of a tokenizer whose symbols are characters, as in SentencePiece. */
 struct sp {
-    uint32_t *page[0x1100]; /* [256] by character: id | NO_CUT (sp.c), or
-                             * TOK_NONE; NULL: all TOK_NONE */
+    uint32_t *page[0x1100]; /* page[c >> 8][c & 255]: id of character c, or
+                             * TOK_NONE; sp.c adds the bit NO_CUT to an id.
+                             * NULL: a page of TOK_NONE */
     uint32_t byte[256];     /* id of <0xNN>, or TOK_NONE */
     uint32_t unk;           /* id of unknown text; TOK_NONE: it vanishes */
     int fallback, fuse;
@@ -77,10 +78,10 @@ struct sp {
     /* Do normalizer and pre-tokenizer only make each space a U+2581 and put one
      * before the text?  Then sp_text encodes without running them. */
     int spaces;
-    enum prefix lead; /* where the pre-tokenizer puts U+2581 */
+    enum prefix lead; /* where normalizer or pre-tokenizer puts U+2581 */
     int lead_once;    /* put no U+2581 before a text that begins with it */
     int cut;          /* words can be merged by themselves (sp.c) */
-    int free_unknown; /* bytes of unknown characters are in no merge */
+    int free_unknown; /* 1: unknown characters become tokens of no merge */
 };
 
 struct tok_text {
@@ -110,15 +111,15 @@ struct tokenizer {
     struct norm_op *norm_op; /* [nnorm] */
     size_t nnorm;
     enum prefix prefix;
-    char gap[8];      /* text that replaces a space and may be put before a
-                       * text */
+    char gap[8];      /* what is put before a text (prefix), and for a
+                       * space (put_gap) */
     int put_gap;      /* the pre-tokenizer replaces spaces by gap */
     enum split split; /* used if sp is NULL */
     struct sp *sp;    /* NULL: symbols are bytes */
     size_t strip;     /* spaces to remove at the start of decoded text */
     int strip_marks;  /* the first token is decoded without its U+2581 */
     const struct tok_code *code; /* chosen for this processor */
-    struct added_set raw, norm;  /* added tokens; raw: not normalized */
+    struct added_set raw, norm;  /* added tokens; norm: normalized ones */
     int64_t before, after;       /* ids that the post-processor adds, or -1 */
     int64_t bos, eos, pad;       /* ids, or -1; see tok_bos */
     struct tok_ids ends;         /* all ids that end a text, see tok_is_end */
@@ -140,7 +141,8 @@ struct tok_scratch {
     uint64_t *heap;               /* [3*cap] of merge.c */
     size_t cap;
     struct window *window;         /* of window.c, or NULL */
-    struct buf norm[2], pre;       /* text after each step */
+    struct buf norm[2], pre;       /* text after a step of the normalizer (norm)
+                                    * or of the pre-tokenizer (pre) */
     uint32_t found[2][FIND_BYTES]; /* set by aho_read, for raw and for norm */
 };
 

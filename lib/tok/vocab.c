@@ -1,4 +1,4 @@
-/* Vocabulary and merges of a tokenizer, and the hash of all of it. */
+/* Vocabulary and merges of a tokenizer, and the hash of the tokenizer. */
 #include "tok/vocab.h"
 #include "text/unicode.h"
 #include "base/mem.h"

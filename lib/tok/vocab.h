@@ -5,10 +5,10 @@
 #include "tok/vocab_json.h"
 
 int vocab_load(struct tokenizer *t, const struct names *names, struct err *e);
-/* Read the merges, and their ties, model.retort_ties: [[first, number], ...],
- * where `number` merges from merge `first` on have the same rank.  *pairs: left
- * << 32 | right of every merge; malloc'd, the caller frees it.  Returns as
- * tok_load. */
+/* Read the merges and their ties.  The ties are model.retort_ties: [[first,
+ * number], ...]: `number` merges from merge `first` on have the same rank.
+ * *pairs: left << 32 | right of every merge; malloc'd, the caller frees it.
+ * Returns as tok_load. */
 int merges_load(struct tokenizer *t, const struct tok_source *src,
     const struct names *names, uint64_t **pairs, struct err *e);
 /* GPT-2's visible letter of a byte, a code point below 512. */

@@ -50,7 +50,7 @@ struct merge_parts { /* the two parts of a merge */
     const char *x, *y;
     size_t nx, ny;
 };
-/* Returns 0; -1 and *e.  After 0 the caller must call merges_end. */
+/* Begin to read the merges.  0: the caller must call merges_end; -1 and *e. */
 int merges_begin(struct merges *m, const struct tok_source *src, struct err *e);
 void merges_end(struct merges *m);
 /* Read the next merge.  1: read; 0: the end; -1 and *e; or TOK_UNPLAIN. */

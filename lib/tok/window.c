@@ -7,21 +7,21 @@
  * give the same two tokens.  Proof: consider the first merge that crosses a
  * border between two tokens.  Until then the symbols of each token were merged
  * only with each other, in the same order as when the token stands alone; so
- * that merge would also happen in the text of those two neighbours alone, which
- * it does not.
+ * that merge would also happen when those two neighbours are merged again by
+ * themselves, and they would not give the same two tokens.
  *
- * The tokens within one window's result satisfy this for the same reason.  So
- * each window begins with the last token kept from the window before.  If that
- * token comes out first again, what follows it is right.  If not, some windows
- * are undone and merged again as one larger window.
+ * The tokens within one window's result satisfy this condition.  So each window
+ * begins with the last token kept from the window before.  If that token comes
+ * out first again, what follows it is right.  If not, some windows are undone
+ * and merged again as one larger window.
  *
  * Short windows can be merged side by side (queue.h), but only if their starts
  * are chosen in advance: at fixed distances, each overlapping the one before.
  * A token that two overlapping windows have in common is a place to pass from
- * one to the other.  Where two have none, another window that begins between
- * them often connects them; all of these are merged side by side too.  Where
- * that fails, a single window is merged with the heap (merge.c) as described
- * above, until one of the later windows can be entered.
+ * one to the other.  Where two windows have no common token, another window
+ * that begins between the two often connects them; all these windows are merged
+ * side by side too.  Where that fails, a single window is merged with the heap
+ * (merge.c) as described above, until one of the later windows can be entered.
  */
 #include "tok/window.h"
 #include "tok/merge.h"
@@ -34,31 +34,31 @@
 #define SYMBOLS 8192 /* symbols in memory, at most */
 #define BEFORE 2048  /* symbols before a window that stay in memory */
 #define WINDOW 32    /* size of windows merged side by side, in symbols */
-#define AHEAD 24     /* distance between their starts, in symbols */
+#define AHEAD 24     /* distance between starts of these windows, in symbols */
 #define SINGLE 64    /* least size of a single window */
 #define LARGEST (SYMBOLS - BEFORE - SYMBOLS_ROOM)
 #define STEPS 256 /* windows that can be undone, a power of 2 */
-#define DOUBT 4   /* tokens this near to a window's end often change */
+#define DOUBT 4   /* tokens in a window's last DOUBT symbols often change */
 #define FEW 4     /* a window of fewer tokens is enlarged */
 _Static_assert(WINDOW <= QUEUE_SYMBOLS, "symbols of a window");
 
 /* A window.  at: its first symbol.  len: symbols of its first token, whose id
  * is in the output already (0: the window begins the text).  n: ids in the
- * output when it begins. */
+ * output when the window begins. */
 struct window_step {
     size_t at, len, n;
 };
 
 struct window {
     uint32_t sym[SYMBOLS], id[SYMBOLS], start[SYMBOLS + 1];
-    unsigned char byte[SYMBOLS]; /* [n] the bytes of sym, if bytes is set */
+    unsigned char byte[SYMBOLS]; /* [n] the bytes of sym, if `bytes` is 1 */
     int bytes;
     struct window_step step[STEPS];
     size_t first, last; /* the steps kept are first..last - 1 */
     size_t n;           /* symbols in sym */
     size_t size;        /* size of the next single window, in symbols */
     size_t bar;         /* before this symbol only single windows are used, as a
-                         * window that began here was undone */
+                         * window that began at it was undone */
     int ended;          /* does sym have the last symbol of the text? */
     /* Windows merged side by side.  ahead: at fixed distances; between: windows
      * that connect them; row[nrow]: all of them in order of their starts. */
@@ -67,7 +67,8 @@ struct window {
     size_t nrow;
 };
 
-/* Read symbols until w->size of them follow step c, or the text ends. */
+/* If fewer than w->size symbols from step c on are in memory, drop old symbols
+ * and read as many new ones as fit. */
 static void
 fill_windows(const struct tokenizer *t, struct window *w, struct symbols *x,
     struct window_step *c)
@@ -101,8 +102,8 @@ fill_windows(const struct tokenizer *t, struct window *w, struct symbols *x,
     }
 }
 
-/* Undo the last windows, so that a larger window replaces them; -1: they are no
- * longer kept, or that window would be larger than LARGEST. */
+/* Undo the last `windows` windows, so that one larger window replaces them; -1:
+ * they are no longer kept, or that window would be larger than LARGEST. */
 static int
 go_back(struct window *w, struct window_step *c, size_t windows)
 {
@@ -129,9 +130,9 @@ step_on(struct window *w, const struct window_step *c)
     w->step[w->last++ & (STEPS - 1)] = *c;
 }
 
-/* Output the tokens of a window that do not depend on the text after it, and
- * begin the next window with the last of them; if there are too few, enlarge
- * the window instead. */
+/* Of a window's m tokens (n symbols), output those that do not depend on the
+ * text after the window, and begin the next window with the last of them; if
+ * there are too few, enlarge the window instead. */
 static void
 keep_symbols(struct window *w, struct window_step *c, size_t n, size_t m,
     struct tok_ids *out)
@@ -185,8 +186,9 @@ row_has(uint64_t row, size_t i, size_t len)
         (UINT64_C(1) | UINT64_C(1) << len);
 }
 
-/* Find the last token that job a has in common with job b, which begins later:
- * *len symbols at symbol *i of a.  0: none. */
+/* Find the last token that the jobs *a and *b have in common; *b begins later.
+ * The token has *len symbols and begins at symbol *i of *a.  0: there is
+ * none. */
 static inline int
 common_prefix(const struct merge_job *a, const struct merge_job *b, size_t *i,
     size_t *len)
@@ -207,8 +209,9 @@ common_prefix(const struct merge_job *a, const struct merge_job *b, size_t *i,
     return 0;
 }
 
-/* Output the tokens of window a that begin after step c's first token and end
- * at or before symbol `end` of a; *c becomes the last of them. */
+/* Output the tokens of the window *a that begin after step c's first token and
+ * end at or before symbol `end` of *a; *c becomes a window that begins with the
+ * last of them. */
 static void
 take_symbols(struct window *w, struct window_step *c, const struct merge_job *a,
     size_t end, struct tok_ids *out)
@@ -232,9 +235,9 @@ take_symbols(struct window *w, struct window_step *c, const struct merge_job *a,
 
 /* Output tokens from the windows merged side by side, as far as each has a
  * token in common with the next.
- * 0: none were output.
- * 1: some.
- * 2: all, to the end of the text. */
+ * 0: no token was output.
+ * 1: some tokens were.
+ * 2: all were, to the end of the text. */
 static int
 follow(struct window *w, struct window_step *c, struct tok_ids *out)
 {
@@ -317,7 +320,8 @@ merge_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     }
 }
 
-/* Call follow; when no windows are left, merge more side by side. */
+/* Call follow; when no windows are left, merge more side by side.  Returns as
+ * follow. */
 static int
 go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     struct window *w, struct window_step *c, struct tok_ids *out)
@@ -334,8 +338,8 @@ go_ahead(const struct tokenizer *t, const struct tok_scratch *s,
     return follow(w, c, out);
 }
 
-/* Encode the text window by window; -1: it needs a window larger than
- * SYMBOLS. */
+/* Encode the text window by window; -1: go_back fails, or the text needs a
+ * window larger than LARGEST. */
 static int
 windows(const struct tokenizer *t, struct tok_scratch *s, struct symbols *x,
     struct tok_ids *out)
