@@ -68,7 +68,8 @@ dir_list_release(struct dir_list *l)
     *l = (struct dir_list){ 0 };
 }
 
-/* Remove `name` in the folder `at`; path is its full path, for errors. */
+/* Remove `name`, which is in the folder `at` and may hold up to `depth` levels
+ * of folders.  path: the full path of `name`, for errors. */
 static int
 remove_at(int at, const char *name, const char *path, int depth, struct err *e)
 {

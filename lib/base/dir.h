@@ -26,10 +26,10 @@ int dir_remove(const char *dir, struct err *e);
 
 /* Keep other processes out of dir, until dir_unlock or the end of the process,
  * by a lock on the file DIR/.lock, or DIR/.lock.r for rank r > 0.  The file
- * names the process that holds the lock, and is removed with it.  Rank 0 must
- * lock first; its call fails while any rank of an earlier run lives.  -1
- * (EX_SYS): *e names the holder.  A file system without locks brings only a
- * warning. */
+ * names the process that holds the lock, and is removed when the lock ends.
+ * Rank 0 must lock first; its call fails while any rank of an earlier run
+ * lives.  -1 (EX_SYS): *e names the holder.  A file system without locks brings
+ * only a warning. */
 #define DIR_LOCK ".lock"
 struct dir_lock {
     int fd;     /* file descriptor */
@@ -54,7 +54,7 @@ struct dir_new {
     int mark;         /* descriptor of DIR_MARK */
     int place;        /* number of tmp from io_remember */
 };
-/* Could dir_new_begin succeed?  Changes nothing. */
+/* -1 and *e: something is in the way of dir_new_begin.  Changes nothing. */
 int dir_new_check(const char *path, struct err *e);
 int dir_new_begin(struct dir_new *d, const char *path, struct err *e);
 /* Sync the folder and rename it to PATH, which must not exist or be an empty

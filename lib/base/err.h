@@ -18,7 +18,7 @@ enum {
     EX_INPUT = 3, /* input is damaged, foreign or incomplete */
     EX_NUM = 4,   /* a value is not finite */
     EX_STOP = 5,  /* interrupted, and saved cleanly */
-    EX_RANK = 6   /* a rank is lost, or its memory changed: try again */
+    EX_RANK = 6   /* a rank is lost, or a fault changed its parameters */
 };
 
 /* code: an EX_ above other than EX_OK.  msg: part of a sentence, "file: what:

@@ -55,11 +55,11 @@ struct io_map {
     struct io_guard *guard;
 };
 int io_map(struct io_map *m, const char *path, struct err *e);
-/* Drop n bytes at `at` from memory.  If they are touched again they are read
- * from the file again. */
+/* Drop the n bytes from offset `at` on from memory.  When touched, they are
+ * read from the file again. */
 void io_map_forget(const struct io_map *m, size_t at, size_t n);
-/* Start reading n bytes at `at` from disk, and none beyond them, because they
- * will be used soon. */
+/* Start reading the n bytes from offset `at` on from disk, because they will be
+ * used soon.  From now on the system reads no further bytes ahead. */
 void io_map_fetch(const struct io_map *m, size_t at, size_t n);
 void io_unmap(struct io_map *m);
 /* Guard n bytes at p that were mapped without io_map.  If they can no longer be
@@ -74,10 +74,10 @@ void io_unguard(struct io_guard *g);
 int io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e);
 
 /* Output that appears whole or not at all.
- * begin makes a new file PATH.tmp.PID, or with another number if that name is
- * taken.
- * commit fsyncs it, renames it to PATH and fsyncs the folder.
- * abort removes it.
+ * io_out_begin makes a new file PATH.tmp.PID, with another number instead of
+ * PID if that name is taken.
+ * io_out_commit fsyncs it, renames it to PATH and fsyncs the folder.
+ * io_out_abort removes it.
  * After any failed call only io_out_abort is allowed.  The struct owns its
  * names. */
 struct io_out {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Parse a list such as "0-3,8" into set.  0; -1: s is no such list, or the
+/* Parse a list such as "0-3,8" into set.  0; -1: text is no such list, or the
  * machine lacks one of the processors. */
 static int
 read_cpus(hwloc_topology_t t, hwloc_bitmap_t set, const char *text)

@@ -27,7 +27,7 @@ struct worker {
 
 struct pool {
     size_t n;              /* threads, the caller included */
-    struct worker *worker; /* [n]; 0 is the caller */
+    struct worker *worker; /* [n]; worker 0 is the caller of pool_run */
     pthread_mutex_t lock;
     pthread_cond_t start, done;
     _Atomic uint32_t run; /* number of the current run; written under lock */

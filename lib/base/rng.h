@@ -17,7 +17,7 @@ double rng_unit(uint64_t key, uint64_t i);
 double rng_normal(uint64_t key, uint64_t i);
 
 /* A permutation of 0..n-1, n >= 1, chosen by key: returns where i < n goes.
- * There is no table (Feistel network with cycle walking). */
+ * For n > 32 there is no table (Feistel network with cycle walking). */
 uint64_t rng_perm(uint64_t key, uint64_t n, uint64_t i);
 
 #endif

@@ -20,7 +20,7 @@
 int timeline_open(const char *path, size_t process, struct err *e);
 int timeline_on(void);
 /* Record that the calling thread has worked on `name`, of category `kind`, from
- * `begin` (a clock_now()) until now.  Both texts may not hold quotes. */
+ * `begin` (a clock_now()) until now.  Neither text may hold quotes. */
 void timeline_add(const char *kind, const char *name, double begin);
 /* Close the trace; -1 and *e if not all was written.  Process 0 appends the
  * other processes' traces, which must be closed and in files that process 0 can

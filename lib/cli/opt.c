@@ -29,7 +29,7 @@ const char opt_absent[] = "";
 
 static int want_help, want_version, quiet, verbose;
 
-static struct buf defaults; /* what opt_write printed before parsing */
+static struct buf defaults; /* what opt_write appends before parsing */
 static const struct opt common[] = { { OPT_K_FLAG, 'h', "help", &want_help,
                                          NULL, "print this help", 0, 0, NULL },
     { OPT_K_FLAG, 'q', "quiet", &quiet, NULL,
@@ -614,10 +614,10 @@ parse_short(const struct parse *p, char *arg, char *next)
     return 0;
 }
 
-/* Open /dev/null as each of descriptors 0-2 that is closed.  Otherwise the
- * first file opened would get its number, and be read or written in its place.
- * /dev/null is opened in the wrong direction, so that using a closed stdin or
- * stdout is still an error. */
+/* Open /dev/null as each of descriptors 0-2 that is closed.  Otherwise a file
+ * opened later would get the free number, and be read as stdin or written as
+ * stdout or stderr.  /dev/null is opened in the wrong direction, so that using
+ * a closed stdin or stdout is still an error. */
 static void
 guard_descriptors(void)
 {

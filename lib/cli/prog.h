@@ -21,8 +21,8 @@ void prog_begin(void);
  * with their number. */
 void prog_rank(size_t rank);
 
-/* Resident memory in bytes, at its peak and now; 0: the system does not
- * tell. */
+/* Bytes of resident memory: at the peak (prog_peak) and now (prog_resident); 0:
+ * the system does not tell. */
 size_t prog_peak(void);
 size_t prog_resident(void);
 

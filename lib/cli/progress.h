@@ -1,10 +1,10 @@
 /*
  * Progress of one job at a time.  On a terminal it is one line, rewritten five
  * times a second and never wider than the terminal.  The programs of a pipe
- * share that line: the last one draws it; one whose standard output is a pipe
- * draws it only with -v.  If stderr is not a terminal it is taken for a log,
- * which gets a line a minute, or with -v one every ten seconds.  With -q no
- * progress is shown.
+ * share that line: the last program draws it; a program whose standard output
+ * is a pipe draws it only with -v.  If stderr is not a terminal, it is taken
+ * for a log, which gets a line a minute, or with -v one every ten seconds.
+ * With -q no progress is shown.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H

@@ -1,6 +1,7 @@
 /*
  * Programs with commands, such as `shard write`.  A program's table lists its
- * commands: sub_run finds a command in it by name, and -h prints it.
+ * commands: sub_run finds a command by its name in the table, and -h prints the
+ * table.
  */
 #ifndef CLI_SUB_H
 #define CLI_SUB_H

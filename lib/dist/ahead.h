@@ -36,8 +36,8 @@ size_t ahead_bytes(const struct ahead *x);
  * ahead_done; a call before that returns the same address.  If no buffer holds
  * the array, all ranks gather it now. */
 void *ahead_now(struct ahead *x, size_t i);
-/* Hint that array i will be asked for next.  After dist_overlap it is gathered
- * in the background. */
+/* Hint that array i will be asked for next.  If dist_overlap has succeeded, the
+ * array is gathered in the background; else nothing happens. */
 void ahead_next(struct ahead *x, size_t i);
 void ahead_done(struct ahead *x, size_t i);
 /* The ranks' parts have new values: forget what was gathered. */

@@ -11,9 +11,9 @@
 /* Called by all ranks of g.  text: lines of NAME, tab, VALUE, newline, with the
  * same names in the same order on all ranks.
  * 0: the texts are equal; ranks have sent only a hash.
- * -1: they differ.  *e, equal on all ranks, has that code and names the first
- * rank that differs from rank 0, the first NAME with another value there, and
- * both values. */
+ * -1: they differ.  *e, the same on all ranks, has `code` and names the first
+ * rank that differs from rank 0, the first NAME with different values on these
+ * two ranks, and both values. */
 int dist_alike(const struct dist_group *g, const char *text, int code,
     struct err *e);
 

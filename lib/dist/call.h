@@ -1,5 +1,5 @@
-/* Private to lib/dist: functions that its collectives and messages call when
- * they begin and end, so that they are watched, logged and timed; in dist.c. */
+/* Private to lib/dist: each collective and each message calls these functions
+ * when it begins and ends, and so is watched, logged and timed; in dist.c. */
 #ifndef DIST_CALL_H
 #define DIST_CALL_H
 

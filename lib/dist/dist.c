@@ -226,8 +226,9 @@ wait_if_logged(const struct dist_group *g)
     return s;
 }
 
-/* Log a call that took `seconds`, of which this rank did nothing else for
- * `exposed`.  bytes: of the whole array, of this rank's part, and sent. */
+/* Log a call that took `seconds`; for `exposed` seconds of them this rank did
+ * nothing else.  bytes: [0] of the whole array, [1] of this rank's part, [2]
+ * sent. */
 static void
 log_call(const struct dist_group *g, const struct call *s, const char *op,
     enum comm_kind kind, const size_t bytes[3], double seconds, double exposed)

@@ -72,9 +72,9 @@ void dist_part_free(struct dist_group *part);
  * machine's, its share of them. */
 size_t dist_threads(size_t asked);
 /* numa_bind (base/numa.h) for this rank, as process of its node, before there
- * are threads and buffers.  NULL, NULL: it stays where its launcher bound it.
- * The first rank of a node notes where the node's ranks run; a program on one
- * rank that was not bound does so only with -v. */
+ * are threads and buffers.  cpus and node NULL: the rank stays where the
+ * launcher bound it; if it is alone on its node, a note of that needs -v.
+ * Otherwise the first rank of a node notes where the node's ranks run. */
 int dist_place(const char *cpus, const char *node, struct err *e);
 
 void dist_barrier(const struct dist_group *g);
@@ -82,7 +82,7 @@ void dist_barrier(const struct dist_group *g);
 void dist_broadcast(const struct dist_group *g, void *p, size_t bytes,
     size_t root);
 /* Send elements at[r]..at[r+1]-1 of rank r's x to all others.  x has at[n]
- * elements of `size` bytes.  at [n+1] rises from 0; parts may be empty.  If g
+ * elements of `size` bytes.  `at` [n+1] rises from 0; parts may be empty.  If g
  * is the world, and there are several nodes with the same number (> 1) of ranks
  * each, the ranks gather across the nodes first and then in each node, so that
  * a byte is sent to a node once; the log has a line for each of these two
@@ -151,7 +151,7 @@ void dist_receive(const struct dist_group *g, size_t from, size_t channel,
 /* For tests: let sums send messages of at most so many elements, 1..2^26
  * (default 2^16).  A sum's bits do not depend on this number. */
 void dist_segment(size_t elements);
-/* Bytes of the buffer that sums over n ranks keep once one was computed. */
+/* Bytes of the buffer that is kept from the first sum over n ranks on. */
 size_t dist_bytes(size_t n);
 
 /*
@@ -167,8 +167,8 @@ size_t dist_bytes(size_t n);
  */
 void dist_tree(size_t n, void (*add)(void *ctx, size_t i, size_t j), void *ctx);
 
-/* Split `total` elements evenly over n ranks: set at [n+1], each a multiple of
- * `align`, or `total`. */
+/* Split `total` elements evenly over n ranks: set the n + 1 elements of `at`,
+ * each to a multiple of `align` or to `total`. */
 void dist_split(size_t total, size_t n, size_t align, size_t *at);
 
 #endif

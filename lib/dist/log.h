@@ -52,13 +52,15 @@ struct comm_log *comm_log_open(const char *prefix, size_t ranks, int how);
 void comm_log_add(struct comm_log *l, const struct comm_event *e);
 /*
  * Write the tables at the end of PREFIX.log and to:
- *   PREFIX.tsv       a line for each op, group and size: count, bytes, and
- *                    milliseconds: sum, means trimmed by a tenth at each end,
- *                    exposed, hidden, waited
+ *   PREFIX.tsv       a line for each op, group and size: count, bytes, sum of
+ *                    milliseconds, means of milliseconds and bandwidths without
+ *                    the fastest and the slowest tenth, and milliseconds
+ *                    exposed, hidden and waited
  *   PREFIX-log2.tsv  a line for each op and message size, rounded down to a
  *                    power of two: count, bytes, milliseconds
- *   PREFIX.json      the lines of both as objects with the same names, in the
- *                    arrays "messages" and "log2", beside the number "ranks"
+ *   PREFIX.json      the lines of both files as objects, whose members are the
+ *                    columns, in the arrays "messages" and "log2", beside the
+ *                    number "ranks"
  * -1 and errno: something was not written.
  */
 int comm_log_close(struct comm_log *l);

@@ -237,7 +237,8 @@ mpi_start(struct dist_group *world, struct dist_group *node,
         "started over ranks, but built without Open MPI (libopenmpi-dev)");
 }
 
-/* Never called: in a build without MPI, groups have one rank. */
+/* The functions below are never called: in a build without MPI, groups have one
+ * rank. */
 void
 mpi_stop(struct dist_group *world, struct dist_group *node,
     struct dist_group *across)

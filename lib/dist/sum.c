@@ -102,8 +102,8 @@ sum_ring(const struct dist_group *g, float *x, const size_t *at)
         }
 }
 
-/* The segments of all ranks that are summed: rank r's segment is at came + r *
- * segment, this rank's at own. */
+/* The segments that are summed, one of each rank: `own` is this rank's, came +
+ * r * sums.segment is rank r's. */
 struct arrived {
     size_t rank, n;
     float *own, *came;

@@ -42,8 +42,8 @@ to_hex(XXH128_hash_t hash, char hex[33])
 }
 
 /* XXH3-128, as 32 hex digits, of the first `size` bytes of a file; size is the
- * file's size when it was opened.  It is read piece by piece, since a mapping
- * would count as the trainer's memory. */
+ * file's size when it was opened.  The file is read piece by piece, since a
+ * mapping would count as the trainer's memory. */
 static int
 hash_open(int fd, const char *path, uint64_t size, char hex[33], struct err *e)
 {
@@ -99,7 +99,7 @@ is_model_part(const char *name)
     return strcmp(name, "config.json") == 0 || has_suffix(name, ".safetensors");
 }
 
-/* Hash a GGUF; a split one: hash the hashes of its parts. */
+/* Hash a GGUF, or, if it is split, the hashes of its parts. */
 static int
 hash_gguf(const char *path, char hex[33], struct err *e)
 {
@@ -146,8 +146,8 @@ ckpt_hash_model(const char *path, char hex[33], struct err *e)
     return r;
 }
 
-/* Is name a checkpoint's, step-N with N in decimal without leading zeros?  Sets
- * *step to N. */
+/* Is `name` that of a checkpoint, step-N with N in decimal without leading
+ * zeros?  Sets *step to N. */
 static int
 is_step(const char *name, uint64_t *step)
 {

@@ -29,8 +29,9 @@ void position_release(struct position *p);
 
 /* XXH3-128 of a regular file, as 32 hex digits. */
 int ckpt_hash(const char *path, char hex[33], struct err *e);
-/* Hash of the model at path: of a file; for a split GGUF, of its parts' hashes;
- * for a folder, of its config.json and safetensors files with their names. */
+/* Hash of the model at path.  A file: its hash; a split GGUF: the hash of its
+ * parts' hashes; a folder: the hash of the hashes and names of its config.json
+ * and safetensors files. */
 int ckpt_hash_model(const char *path, char hex[33], struct err *e);
 
 /* Make the folder RUN/step-N.tmp (d->tmp), in which the caller writes files;
@@ -38,13 +39,12 @@ int ckpt_hash_model(const char *path, char hex[33], struct err *e);
 int ckpt_begin(struct dir_new *d, const char *run, uint64_t step,
     struct err *e);
 /* Hash and fsync the files in d->tmp, write manifest.json with the position,
- * commit, then remove all but the `keep` newest checkpoints that verify (keep
- * >= 1; 0: remove none). */
+ * commit, then call ckpt_remove_old, unless keep is 0. */
 int ckpt_commit(struct dir_new *d, const char *run, uint64_t step,
     const struct position *p, size_t keep, struct err *e);
 
-/* Remove old checkpoints as ckpt_commit does, without a commit, but keep the
- * one of step `spare` (0: none).  The checkpoint of `step` has just been
+/* Of the checkpoints up to `step`, remove all but the `keep` >= 1 newest and
+ * that of step `spare` (0: none).  The checkpoint of `step` has just been
  * written and is read back before an older one is removed.  Checkpoints newer
  * than `step` are damaged (the run continued from an older one); they are not
  * counted, and stay until their step is written again. */

@@ -161,7 +161,8 @@ decode_lz4(struct frame_dec *f, const unsigned char *p, size_t n, void *dst,
 {
     size_t at = 0, done = 0, r;
 
-    /* Version 01, block checksums, content size, content checksum. */
+    /* The flags say: version 01, block checksums, size and checksum of the
+     * content. */
     if (magic_of(p, n) != LZ4F_MAGICNUMBER || (p[4] & 0xdc) != 0x5c)
         return err_set(e, EX_INPUT, "no lz4 frame with checksums and size");
     LZ4F_resetDecompressionContext(f->l);

@@ -24,8 +24,8 @@ int codec_level_default(enum codec c);
 
 /* A frame with more than FRAME_FREE bytes of content may have at most
  * FRAME_RATIO bytes of content for each compressed byte: otherwise a few bytes
- * of a file could ask for any amount of memory.  Frames with more are neither
- * written nor read. */
+ * of a file could ask for any amount of memory.  Frames beyond this limit are
+ * neither written nor read. */
 #define FRAME_FREE ((size_t)16 << 20)
 #define FRAME_RATIO 1000
 static inline int
@@ -54,9 +54,9 @@ int frame_decode_start(struct frame_dec *f, const void *src, size_t n,
     void *dst, size_t dn, struct err *e);
 void frame_dec_free(struct frame_dec *f);
 /* Set *csize to the length of the frame that begins at p[0], and *dsize to that
- * of its content, from its headers; p[n] may be longer.  -1: no frame of this
- * codec begins here, or it ends after p[n], or its header does not give the
- * content's size. */
+ * of its content, from its headers; bytes may follow the frame in p[n].  -1: no
+ * frame of this codec begins at p, or p[n] does not hold all of it, or its
+ * header gives no size of the content up to FRAME_MAX. */
 int frame_span(enum codec c, const void *p, size_t n, size_t *csize,
     size_t *dsize);
 

@@ -386,7 +386,8 @@ name_all(struct gguf_in *c, const size_t *off, const char **v, size_t n,
     return 0;
 }
 
-/* Metadata, then tensor descriptions, then the places of the data. */
+/* Read the metadata; if `tensors` is 1, then the tensors' descriptions and the
+ * places of their data. */
 static int
 parse_gguf(struct gguf_in *c, size_t **off, int tensors)
 {

@@ -90,7 +90,7 @@ int gguf_size(const struct gguf *g, const char *key, size_t lo, size_t hi,
 int gguf_real(const struct gguf *g, const char *key, double lo, double hi,
     double *r, struct err *e);
 int gguf_bool(const struct gguf *g, const char *key, int *r, struct err *e);
-/* *s: n bytes in the file; holds no NUL and is UTF-8. */
+/* *s points to *n bytes in the file, UTF-8 without NUL. */
 int gguf_str(const struct gguf *g, const char *key, const char **s, size_t *n,
     struct err *e);
 /* Is the value of key the text `want`?  0 also if the key is missing. */
@@ -104,9 +104,10 @@ struct gguf_walk {
 };
 struct gguf_walk gguf_walk(const struct gguf_kv *a);
 int gguf_next(struct gguf_walk *w, const char **s, size_t *n);
-/* Element i < n of an array of integers (i = 0 of a number), widened. */
+/* Element i < a->n of an array of integers, or, with i = 0, an integer itself,
+ * widened. */
 int64_t gguf_int(const struct gguf_kv *a, size_t i);
-/* Element i < n of an array of GGUF_F32. */
+/* Element i < a->n of an array of GGUF_F32. */
 float gguf_f32(const struct gguf_kv *a, size_t i);
 
 #endif

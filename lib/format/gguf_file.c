@@ -103,7 +103,7 @@ add_named(struct gguf_file *f, const char *path, size_t no, size_t count,
     return 0;
 }
 
-/* Join the tensors of all parts in f->g; the parts own their names. */
+/* Join the tensors of all parts in f->g; the parts own the tensors' names. */
 static int
 join_parts(struct gguf_file *f, struct err *e)
 {
@@ -148,7 +148,7 @@ open_parts(struct gguf_file *f, const char *path, int tensors, struct err *e)
         return -1;
     if (read_split(f->part, &no, &count, e) < 0)
         return err_prefix(e, "%s", path);
-    if (no > 0) { /* path is not the first part: open that first */
+    if (no > 0) { /* path is another part: begin with the first instead */
         io_unmap(&f->map[0]);
         gguf_release(&f->part[0]);
         free(f->name[0]);

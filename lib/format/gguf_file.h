@@ -22,9 +22,9 @@ struct gguf_file {
     struct gguf *part;
 };
 
-/* Open path and its other parts.  Errors are "file: why": EX_INPUT for a part
- * that is missing, of another model or under another name.  *f is overwritten;
- * nothing to close on failure. */
+/* Open the file at path and, if it is a part, the other parts.  Errors are
+ * "file: why": EX_INPUT for a part that is missing, of another model or under
+ * another name.  *f is overwritten; nothing to close on failure. */
 int gguf_open(struct gguf_file *f, const char *path, struct err *e);
 /* Read only metadata; of a split file only the first part is opened. */
 int gguf_open_metadata(struct gguf_file *f, const char *path, struct err *e);

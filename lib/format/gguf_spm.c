@@ -73,8 +73,8 @@ made_of(const struct spm *v, const char *p, size_t n)
 static size_t
 derive(const struct spm *v, const struct spm_token *t)
 {
-    const struct spm_token *pair[LONGEST]; /* the merge of parts i and i + 1, or
-                                            * NULL */
+    const struct spm_token *pair[LONGEST]; /* [i] what parts i and i + 1 merge
+                                            * to; NULL: nothing */
     size_t from[LONGEST + 1], m = 0;       /* part i begins at from[i] */
 
     for (size_t at = 0; at < t->n;
@@ -152,9 +152,9 @@ check_made(const struct spm *v, const struct made *m, size_t n, struct err *e)
     return 0;
 }
 
-/* Among merges of equal score, sort runs of one character, the longest first.
- * Other merges of equal score are returned as a list of [first, number]; NULL:
- * none. */
+/* For each group of merges of equal score: if all make runs of the same
+ * character, sort the longest first; else add [first, number] to the list that
+ * is returned (NULL: it would be empty). */
 static json_t *
 find_ties(struct made *m, size_t n)
 {

@@ -206,8 +206,7 @@ set_member(json_t *j, struct str key, json_t *value)
         free(s);
 }
 
-/* The vocabulary {"text": id} without unused tokens, which no text is encoded
- * as. */
+/* The vocabulary {"text": id} without unused tokens, whose ids no text gets. */
 static json_t *
 tokens_json(const struct vocab *v)
 {
@@ -289,10 +288,10 @@ holds(struct str s, const char *what)
 }
 
 /* The list of merges that SentencePiece's scores mean.  Merges never make a
- * control token or a byte token: such a name in a text stays text.  They make a
- * user-defined token only if it contains a mark, as other user-defined tokens
- * were found in the text before.  Runs of marks merge first, whatever score the
- * converter wrote for them. */
+ * control token or a byte token: such a name in a text stays text.  Merges make
+ * a user-defined token only if it contains a mark; other user-defined tokens
+ * are found in the text before it is merged.  Runs of marks merge first,
+ * whatever score the converter wrote for them. */
 static json_t *
 scores_json(const struct vocab *v, json_t **ties, struct err *e)
 {
@@ -443,8 +442,8 @@ token_json(struct str s, size_t id)
         (json_int_t)id, "tokens", token_text(s));
 }
 
-/* The post-processor that puts BOS and EOS around a text; null: there are
- * none. */
+/* The post-processor that puts BOS and EOS around a text; JSON's null if
+ * neither is put.  NULL and *e. */
 static json_t *
 processor_json(const struct vocab *v, struct err *e)
 {
@@ -472,7 +471,7 @@ processor_json(const struct vocab *v, struct err *e)
     single = json_array();
     pair = json_array();
     tokens = json_object();
-    for (int k = 0; k < 3; k++) { /* single; pair: A, then B */
+    for (int k = 0; k < 3; k++) { /* 0: single; 1, 2: A and B of the pair */
         json_t *a = k == 0 ? single : pair;
 
         if (bos)
@@ -623,7 +622,8 @@ const char *const gguf_special[GGUF_SPECIALS][2] = {
 const char *const gguf_ends[GGUF_ENDS] = { "tokenizer.ggml.eot_token_id",
     "tokenizer.ggml.eom_token_id" };
 
-/* Add special tokens to j by name; ids: their ids instead, as NAME_id. */
+/* Add the special tokens to j: each one's text as member NAME, or, if `ids` is
+ * 1, its id as member NAME_id. */
 static int
 add_specials(json_t *j, const struct gguf *g, int ids, struct err *e)
 {

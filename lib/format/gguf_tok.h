@@ -41,7 +41,8 @@ json_t *gguf_special_tokens(const struct gguf *g, struct err *e);
  * the file names an end of turn or of message besides EOS. */
 json_t *gguf_generation_config(const struct gguf *g, struct err *e);
 
-/* Special tokens: "bos_token", "tokenizer.ggml.bos_token_id", ... */
+/* gguf_special: the JSON member and the GGUF key of each special token, such as
+ * "bos_token" and "tokenizer.ggml.bos_token_id". */
 enum { GGUF_BOS, GGUF_EOS, GGUF_UNK, GGUF_PAD, GGUF_SPECIALS };
 extern const char *const gguf_special[GGUF_SPECIALS][2];
 enum { GGUF_ENDS = 2 };

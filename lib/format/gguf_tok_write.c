@@ -1,4 +1,4 @@
-/* A tokenizer.json as metadata of a GGUF; see gguf_tok.h. */
+/* A tokenizer.json as metadata of a GGUF; see gguf_tok_write.h. */
 #include "format/gguf_tok_write.h"
 
 #include "base/note.h"
@@ -16,7 +16,7 @@
 #define MARK "\xe2\x96\x81" /* stands for a space if symbols are characters */
 enum {
     SPACES = 64,  /* most spaces in a token of spaces */
-    LONGEST = 513 /* first rank after the ranks of merges of runs */
+    LONGEST = 513 /* above the ranks of runs, below those of other tokens */
 };
 
 struct token {
@@ -33,7 +33,7 @@ struct src {
     size_t V;
     int chars;       /* symbols are characters, not bytes */
     int prefix;      /* a mark is put before a text */
-    int add[2];      /* is a token put before a text, after a text? */
+    int add[2];      /* 1: a token is put before [0], after [1] a text */
     const char *pre; /* npre bytes: value of tokenizer.ggml.pre */
     size_t npre;
     struct gguf_ids id;
@@ -179,7 +179,7 @@ read_kind(struct src *s, struct err *e)
     return read_marks(s, e);
 }
 
-/* Id of a token, -1: none. */
+/* Id of the token with this text; -1: there is none. */
 static int64_t
 find_step(const struct src *s, const char *text)
 {

@@ -12,15 +12,15 @@
 
 /*
  * gguf_out_tokenizer writes the parsed tokenizer.json `tok` as metadata of a
- * model with V ids; gguf_tokenizer_json makes a tokenizer.json from it that
- * gives the same ids.  config: the parsed tokenizer_config.json or NULL; it
- * gives the special tokens that *id lacks, and the chat templates.  In a
- * template's name, characters other than ASCII letters and digits become "_".
+ * model with V ids; the tokenizer.json that gguf_tokenizer_json makes from this
+ * metadata gives the same ids.  config: the parsed tokenizer_config.json, which
+ * gives the chat templates and the special tokens that *id lacks, or NULL.  In
+ * a template's name, characters other than ASCII letters and digits become "_".
  * Tokens with an id of V or more are left out.  -1 and *e "member: why": a GGUF
  * cannot express that member.
  */
 struct gguf_ids {
-    int64_t v[GGUF_SPECIALS]; /* -1: none */
+    int64_t v[GGUF_SPECIALS]; /* ids of special tokens; -1: no such token */
     const json_t *ends;       /* a list of ids that end a text; or NULL */
 };
 /* Write special tokens with ids below V.  The first two of id->ends that are

@@ -140,7 +140,7 @@ js_plain(const char *p, size_t n)
         w = (((w - ones * 0x20) & ~w) | ((quote - ones) & ~quote) |
                 ((slash - ones) & ~slash)) &
             high;
-        if (w != 0) /* the lowest bit set belongs to the first such byte */
+        if (w != 0) /* its lowest bit belongs to the first special byte */
             return i + (size_t)__builtin_ctzll(w) / 8;
     }
     while (i < n && (unsigned char)p[i] >= 0x20 && p[i] != '"' && p[i] != '\\')
@@ -418,9 +418,9 @@ js_in_value(struct js_in *in, struct js_string *text, size_t *count)
 
 /* ---- large members as text ---- */
 
-/* Does the path of a part begin with `under` (unless NULL) and name[n], as in
- * the text?  Returns the byte of the path after them, '.' or '\0'; -1: it does
- * not. */
+/* Does the part's path begin with `under` (unless NULL) and then name[n], whose
+ * escapes are not resolved?  Returns the byte after these names in the path,
+ * '.' or '\0'; -1: it does not. */
 static int
 leads(const struct js_part *part, const char *under, const char *name, size_t n)
 {
@@ -436,9 +436,9 @@ leads(const struct js_part *part, const char *under, const char *name, size_t n)
         : -1;
 }
 
-/* Find the parts in an object whose opening brace has been read: the member
- * `under` of the whole text, or, if NULL, the whole text.  1: read to its end;
- * 0: the text is bad, or has a part twice. */
+/* Find the parts in an object whose opening brace has been read: the whole
+ * text's member `under`, or the whole text if `under` is NULL.  1: the object
+ * was read to its end; 0: the text is bad, or has a part twice. */
 static int
 find_large_parts(struct js_in *in, const char *under, struct js_part *part,
     size_t nparts)

@@ -14,7 +14,7 @@
  * it.  White space is skipped.  Each function returns 1, or 0 if something else
  * is next.  After a 0, `why` says what is wrong at p; if a string or number is
  * well formed but not allowed, p is its start.  Only js_in_mark, when it
- * returns 0, sets no `why` and does not move p.
+ * returns 0, sets no `why`; it has then skipped white space alone.
  */
 struct js_in {
     const char *p, *end;
@@ -52,10 +52,10 @@ size_t js_plain(const char *p, size_t n);
  * overwrite up to n bytes of `to`, which must not overlap p[n] or must begin at
  * least 16 bytes before p. */
 size_t js_copy_plain(char *to, const char *p, size_t n);
-/* Decode the escape of a JSON string whose backslash is before p.  Writes its
- * character as UTF-8 to `to`, which has room for 4 bytes and may be the place
- * of the backslash; *len: the escape's bytes from p on.  Returns the
- * character's length; 0: no valid escape, or half of a surrogate pair. */
+/* Decode an escape of a JSON string; p is behind its backslash.  Writes the
+ * escape's character as UTF-8 to `to`, which has room for 4 bytes and may be
+ * the place of the backslash; *len: the escape's bytes from p on.  Returns the
+ * bytes written; 0: no valid escape, or half of a surrogate pair. */
 size_t js_escape(const char *p, const char *end, char *to, size_t *len);
 /* Write the text of the JSON string p[n], whose escapes are valid, to `to`,
  * which may be p; returns its length, at most n. */

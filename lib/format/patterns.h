@@ -12,14 +12,14 @@
 #define RX_LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define RX_OTHERS "| ?[^\\s\\p{L}\\p{N}]+"
 
-/* GPT-2's pattern, also of ByteLevel(use_regex). */
+/* GPT-2's pattern, which ByteLevel(use_regex) has too. */
 #define RX_GPT2                                                             \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+" RX_OTHERS "|\\s+(?!\\S)|" \
     "\\s+"
-/* tiktoken's cl100k_base: Llama 3. */
+/* Llama 3's pattern, which cuts as tiktoken's cl100k_base. */
 #define RX_LLAMA3 \
     RX_SHORT "|" RX_BEFORE "\\p{L}+|\\p{N}{1,3}" RX_OTHERS "[\\r\\n]*" RX_TAIL
-/* tiktoken's spelling of RX_LLAMA3, which cuts the same pieces. */
+/* tiktoken's cl100k_base: RX_LLAMA3 in other words, with the same pieces. */
 #define RX_CL100K                                                       \
     "'(?i:[sdmt]|ll|ve|re)|" RX_BEFORE "+\\p{L}+|\\p{N}{1,3}" RX_OTHERS \
     "+[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"
@@ -29,7 +29,8 @@
 #define RX_QWEN35                                   \
     RX_SHORT "|" RX_BEFORE "[\\p{L}\\p{M}]+|\\p{N}" \
              "| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*" RX_TAIL
-/* Mistral's Tekken: words by case. */
+/* Mistral's Tekken: a word ends before an upper-case letter that follows a
+ * lower-case one. */
 #define RX_TEKKEN                                                        \
     RX_BEFORE RX_UPPER "*" RX_LOWER "+|" RX_BEFORE RX_UPPER "+" RX_LOWER \
                        "*|\\p{N}" RX_OTHERS "[\\r\\n/]*" RX_TAIL

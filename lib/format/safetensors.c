@@ -1,10 +1,11 @@
 /*
  * safetensors: the strict parser and the writer; see safetensors.h.
  *
- * Every message has a header, so it is read without a tree (json_text.h), which
- * is faster.  It must be the JSON that the format allows: one object whose
- * members are tensors (objects of exactly dtype, shape, data_offsets) and at
- * most one __metadata__ (strings).  Nothing nests deeper, so nothing recurses.
+ * Every message has a header; headers are read without a tree (json_text.h),
+ * which is faster.  A header must be JSON that the format allows: one object
+ * whose members are tensors (objects of exactly dtype, shape, data_offsets) and
+ * at most one __metadata__ (strings).  Nothing nests deeper, so nothing
+ * recurses.
  */
 #include "format/safetensors.h"
 #include "base/bytes.h"

@@ -90,8 +90,8 @@ void st_release(struct st *s);
 
 const struct st_tensor *st_find(const struct st *s, const char *name);
 const char *st_meta(const struct st *s, const char *key); /* or NULL: none */
-/* Find tensor `name` and check its dtype and shape (SIZE_MAX: any); NULL: the
- * error names it. */
+/* Find tensor `name` and check its dtype and shape (a dimension SIZE_MAX: any).
+ * NULL and *e, which names the tensor. */
 const struct st_tensor *st_need(const struct st *s, const char *name,
     enum dtype t, int ndim, const size_t *shape, struct err *e);
 

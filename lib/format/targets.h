@@ -5,23 +5,24 @@
  * tensors stay in the message; struct targets is a view of all or some of their
  * rows.
  *
- * With p_v the teacher's probabilities at temperature tau:
+ * With p_v the teacher's and q_v the student's probabilities at temperature
+ * tau:
  *
  * TARGETS_FINAL  the state after the final norm.  The logits are computed from
  *     it with the teacher's head, so tau may be any.
  * TARGETS_TOP  the k most probable tokens: p_i = exp((logp_i + lse[0])/tau -
  *     lse[1]), and P = 1 - sum p_i of all other tokens together.  The KL is
  *     taken over these k+1 outcomes,
- *       sum p_i log(p_i/q_i) + P log(P/Q),   Q = sum of q over the others,
- *     at most the KL of the whole distributions.  When rounding, or k = V,
- *     makes P zero or less, P is 0 and the p_i are divided by their sum.
+ *       sum p_i log(p_i/q_i) + P log(P/Q),   Q = 1 - sum q_i,
+ *     and is at most the KL of the whole distributions.  When rounding, or k =
+ *     V, makes P zero or less, P is 0 and the p_i are divided by their sum.
  * TARGETS_SHARED  from a teacher of another tokenizer, at temperature 1: n
  *     entries (0, 1 or k, by the token's kind) with p_i = exp(logp_i), and P =
  *     exp(rest); all are divided by their sum.  The KL is as for TARGETS_TOP;
  *     if n = 0, it is 0.
  * TARGETS_DRAWS  k random draws: token i has the share count_i / k; count_i = 0
- *     ends the list, and ids after it are ignored.  The KL is self - sum
- *     share_i log q_i.  If the expected shares are p, the expected KL and
+ *     ends the list, and ids after it are ignored.  The KL is TARGETS_SELF -
+ *     sum share_i log q_i.  If the expected shares are p, the expected KL and
  *     gradient are those of the whole distributions (arXiv:2503.16870).
  */
 #ifndef FORMAT_TARGETS_H

@@ -39,8 +39,8 @@ find_parts(struct parts *p, const struct st *s, struct err *e)
     return 0;
 }
 
-/* Check that the pieces are in order of row, and that those of each row fit
- * into it; count their tokens. */
+/* Check that the pieces are in order of row and fit into their rows; *tokens
+ * gets the number of their tokens. */
 static int
 check_pieces(const struct parts *p, size_t nsource, uint64_t *tokens,
     struct err *e)

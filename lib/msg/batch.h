@@ -36,7 +36,7 @@ struct batch {
  * into *b.  *b is { 0 } at first; its memory is reused. */
 void batch_unpack(struct batch *b, const struct msg *m);
 /* Check shapes, that ids are < vocab and sources < nsource (0: any), and that
- * the pieces of each row, which come in order, fit into it.  *tokens (may be
+ * the pieces are in order of row and fit into their rows.  *tokens (may be
  * NULL) gets the number of tokens without padding. */
 int batch_check(const struct st *s, size_t vocab, size_t nsource,
     uint64_t *tokens, struct err *e);

@@ -120,8 +120,8 @@ fd_in_close(struct fd_in *f)
             close(f->wake[i]);
 }
 
-/* A write to a socket whose reader takes nothing for SILENCE seconds fails with
- * EAGAIN. */
+/* Let a write to a socket fail with EAGAIN if the reader takes nothing for
+ * SILENCE seconds. */
 void
 fd_out_begin(struct fd_out *f, const char *name, int fd)
 {
@@ -133,9 +133,9 @@ fd_out_begin(struct fd_out *f, const char *name, int fd)
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof silence);
 }
 
-/* Write some of v after the program was told to stop.  The message is still
- * finished, so that an `abort` can follow.  But each call writes only what the
- * pipe takes without waiting, and waits at most STOP_WAIT for room. */
+/* Write some of v after stop_asked was set.  The message is still finished, so
+ * that an `abort` can follow, but each call waits at most STOP_WAIT for room
+ * and then writes at most PIPE_ROOM bytes, for which there is room. */
 static ssize_t
 write_some(const struct fd_out *f, const struct iovec *v)
 {
@@ -151,8 +151,9 @@ write_some(const struct fd_out *f, const struct iovec *v)
 
 /* Was the reader's machine cut off?  Then the same bytes were sent at least
  * RESENT times, which takes 6 seconds or more, and were never acknowledged; or
- * it was full, and did not answer ASKED questions whether it has room again.
- * The machine of a reader that is stopped, or that is slow, still answers. */
+ * its receive buffer was full, and it did not answer ASKED questions whether
+ * there is room again.  The machine of a reader that is stopped or slow still
+ * answers. */
 static int
 is_cut_off(int fd)
 {

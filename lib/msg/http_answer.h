@@ -12,7 +12,7 @@ struct http_answer {
     int status; /* 0: not known yet */
     struct buf body;
     int whole; /* 1: the answer is complete */
-    /* not decoded yet: */
+    /* The decoder's state; raw: bytes that are not decoded yet. */
     struct buf raw;
     int chunked;
     size_t left; /* bytes of the chunk still to come, including the CR and LF

@@ -1,12 +1,12 @@
 /*
  * Reading a stream: see msg.h.
  *
- * read_checked() reads the next message into a slot and checks it.  From a pipe
- * or a directory a thread calls it, into two slots, so that the next message is
- * on its way while the caller works on this one; from a plain file the caller
- * calls it.  Messages in shared memory are used where they are, except for
- * headers and integer tensors, which are copied; the memory is released when
- * the caller asks for the next message.
+ * read_checked() reads the next message into a slot and checks it.  If a read
+ * may wait (src->slow), a thread calls it for two slots in turn, so that the
+ * next message is on its way while the caller works on this one; else the
+ * caller calls it.  Messages in shared memory are used where they are, except
+ * for headers and integer tensors, which are copied; the memory is released
+ * when the caller asks for the next message.
  *
  * The buffer grows with what has arrived, never to what a header claims: it
  * doubles as the data come.
@@ -76,9 +76,9 @@ struct msg_in {
 };
 
 /* Make room for `need` bytes and keep the first `have`.  A little more is
- * allocated, so that the next message, if its header is longer, does not move
- * the data.  realloc remaps pages; malloc and a copy would need twice the
- * memory for a moment. */
+ * allocated, so that a next message with a longer header needs no new buffer.
+ * realloc remaps pages; malloc and a copy would need twice the memory for a
+ * moment. */
 static void
 reserve_slot(struct slot *s, size_t need, size_t have)
 {
@@ -112,9 +112,10 @@ ended_early(struct msg_in *r, struct err *e)
 }
 
 /*
- * Called when as many bytes are read ahead as allowed: wait until the caller
- * has released its message, then take over the larger buffer of that slot.  So
- * memory never holds more than one message and the allowed part of the next.
+ * Called when slot s holds as many bytes as may be read ahead: wait until the
+ * caller has released its message, then swap buffers with that message's slot
+ * if its buffer is larger.  So memory never holds more than one message and the
+ * allowed part of the next.
  */
 static int
 wait_turn(struct msg_in *r, struct slot *s, size_t have, struct err *e)

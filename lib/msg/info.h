@@ -45,13 +45,13 @@ struct stream_info {
 int stream_info_read(struct stream_info *i, const struct st *head,
     struct err *e);
 void stream_info_release(struct stream_info *i);
-/* Can streams a and b, which errors call x and y, become one?  They can if
- * content, tokenizer, BOS, EOS and T are equal.  0, or -1 and EX_INPUT. */
+/* Can streams a and b, which errors call x and y, become one?  0: they can:
+ * content, tokenizer, vocab, bos, eos and T are equal; -1 and EX_INPUT. */
 int stream_info_fits(const struct stream_info *a, const char *x,
     const struct stream_info *b, const char *y, struct err *e);
-/* Add to `all` the sources of i that it lacks.  map[k] gets the number in `all`
- * of source k of i.  all->source is reallocated, and the caller frees it; the
- * names in it still belong to i. */
+/* Add to `all` the sources of i that are not in `all` yet.  map[k] gets the
+ * number that i's source k has in `all`.  The caller frees all->source, which
+ * is reallocated; the names added still belong to i. */
 int stream_info_merge(struct stream_info *all, const struct stream_info *i,
     uint16_t *map, struct err *e);
 /* Add the version and the fields up to `algorithm` to a message begun with

@@ -10,10 +10,10 @@
  *
  * Resumed streams: the `stream` message (seq 0) of a resumed stream has
  * next_seq, chain and next_tokens in its metadata: next_seq is the seq of the
- * first message after the preamble, and chain the H before that message.  A
- * filter that puts a `teacher` message into the preamble numbers its batches
- * one higher (msg_out_resume after msg_copy), and starts from `chain_down`
- * where it is given (the chain of the consumer that is being continued).
+ * first message after the preamble, and chain is H(next_seq - 1).  A filter
+ * that puts a `teacher` message into the preamble numbers its batches one
+ * higher (msg_out_resume after msg_copy).  If the key chain_down is there, the
+ * filter's chain starts from it: the chain of the consumer that is continued.
  *
  * In memory the data part of a message begins at a multiple of 64 bytes.  A
  * tensor inside it begins where the one before it ended: at any address, so
@@ -54,8 +54,9 @@ struct msg {
 
 struct msg_in;
 /* Open a stream.  addr: "-" or NULL for stdin, a path (file or fifo), or
- * shm:NAME, unix:PATH, tcp:HOST:PORT (addr.h); with these three it waits for
- * the writer.  For a shard directory use set_in_open (shard/source.h). */
+ * shm:NAME, unix:PATH, tcp:HOST:PORT (addr.h); for these three msg_in_open
+ * waits for the writer.  For a shard directory use set_in_open
+ * (shard/source.h). */
 struct msg_in *msg_in_open(const char *addr, struct err *e);
 /* Read the next message, which the reader owns until the next call.  From a
  * pipe, a thread reads one message ahead.
@@ -81,8 +82,9 @@ const struct chain *msg_in_chain(const struct msg_in *r);
 const struct st *msg_in_head(const struct msg_in *r);
 uint64_t msg_in_bytes(const struct msg_in *r);
 /* For progress: an estimate of how many units (tokens, say) the whole stream
- * has, when the messages read so far have `seen` of them.  Based on the number
- * of batches that the stream announces, or else on its bytes.  0: not known. */
+ * has, if the messages read so far have `seen` units.  It follows from the
+ * number of batches that the stream announces, or else from the stream's bytes.
+ * 0: not known. */
 double msg_in_expect(struct msg_in *r, double seen);
 double msg_in_wait(const struct msg_in *r); /* seconds spent waiting */
 /* While the caller holds a message, read at most n bytes (at least 64 KiB) of
@@ -96,9 +98,9 @@ struct msg_out;
 /* addr: "-" or NULL for stdout, a path, or shm:, unix:, tcp:.  A fifo or device
  * is written directly.  A file gets its name when msg_end has succeeded, so
  * that a file of that name is always whole.  A terminal and a directory are
- * refused (EX_USAGE).  With unix: and tcp: this call waits for the reader; with
- * shm: a writer waits when the ring is full, and at the end.  From here on
- * SIGPIPE is ignored. */
+ * refused (EX_USAGE).  With unix: and tcp: msg_out_open waits for the reader;
+ * with shm: sending waits while the ring is full, and msg_end until a reader
+ * has come.  From this call on SIGPIPE is ignored. */
 struct msg_out *msg_out_open(const char *addr, struct err *e);
 /* Send all messages to one more destination; call before the first message.
  * There may be MSG_OUTS destinations in all.  The slowest reader sets the pace.
@@ -106,18 +108,18 @@ struct msg_out *msg_out_open(const char *addr, struct err *e);
 #define MSG_OUTS 16
 int msg_out_tee(struct msg_out *w, const char *addr, struct err *e);
 /* msg_begin begins a message and sets its kind, seq and chain; add metadata and
- * tensors to the st_out that it returns.  msg_send sends it.  0; -1 and *e; 1:
- * all readers have left: end quietly with status 0. */
+ * tensors to the st_out that it returns.  msg_send sends the message and
+ * returns 0; -1 and *e; 1: all readers have left: end quietly with status 0. */
 struct st_out *msg_begin(struct msg_out *w, enum msg_kind k);
 int msg_send(struct msg_out *w, struct err *e);
 /*
  * Send a message whose last tensors, added with data NULL, are computed one
  * after another, so that they are never all in memory.  msg_send_begin sends
  * everything before them.  Then for each of them in turn: write its bytes to
- * the address that msg_room returns (in memory shared with the reader, if the
- * address there is a multiple of `align`), and call msg_send_next; the last
- * call ends the message.  Returns as msg_send.  No other message may be sent in
- * between.
+ * the place that msg_room returns (the only reader's shared memory, if the
+ * tensor's place in it is a multiple of `align`, else a buffer of w), and call
+ * msg_send_next; the last call ends the message.  Both functions return as
+ * msg_send.  No other message may be sent in between.
  */
 int msg_send_begin(struct msg_out *w, struct err *e);
 void *msg_room(struct msg_out *w, size_t align);
@@ -138,11 +140,11 @@ struct st_out *msg_copy(struct msg_out *w, const struct msg *m);
  * and c is the chain before it.  The `stream` message tells both to readers:
  * call this before sending it. */
 void msg_out_resume(struct msg_out *w, uint64_t seq, const struct chain *c);
-/* Add to the count of tokens in the `end` message, which readers compare with
- * their own count: ids of docs, piece_len of batches.  msg_copy does so by
- * itself.  A writer of new messages calls this for each of them.  If it resumes
- * a stream, it first adds the tokens of the messages before next_seq, before it
- * sends its `stream` message. */
+/* Add `tokens` to the count in the `end` message, which readers compare with
+ * their own count: ids of docs, piece_len of batches.  msg_copy adds the tokens
+ * of the message that it copies.  A writer of new messages calls this for each
+ * message.  A writer that resumes a stream first adds the tokens of the
+ * messages before next_seq, before it sends its `stream` message. */
 void msg_out_tokens(struct msg_out *w, uint64_t tokens);
 const struct chain *msg_out_chain(const struct msg_out *w);
 uint64_t msg_out_seq(const struct msg_out *w);

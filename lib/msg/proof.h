@@ -1,9 +1,9 @@
 /*
  * A proof that one end of a socket knows a secret word, which does not reveal
- * the word: HMAC-SHA-256 (RFC 2104), keyed by the word, of the hellos of both
- * ends, which hold random bytes.  A proof that was overheard is wrong for any
- * other connection, and the connecting end's proof cannot serve as the
- * listening end's.
+ * the word: HMAC-SHA-256 (RFC 2104), keyed by the word, of both ends' hellos,
+ * which hold random bytes, and the name of the end's side.  So a proof that was
+ * overheard is wrong for any other connection, and the connecting end's proof
+ * cannot serve as the listening end's.
  */
 #ifndef MSG_PROOF_H
 #define MSG_PROOF_H

@@ -18,9 +18,9 @@ struct msg_rules {
     uint64_t tokens;         /* tokens so far; in a resumed stream, also the
                               * tokens before next_seq */
     struct chain h;          /* H of the last message */
-    /* Messages seen so far.  begun: 1: the first one; 2: in a resumed stream,
-     * the whole preamble.  teacher, body (docs or batches), ended (`end`): 1:
-     * seen. */
+    /* Messages seen so far.  begun 1: the `stream` message; begun 2: the whole
+     * preamble of a resumed stream; teacher 1: a `teacher` message; body 1: a
+     * docs or batch message; ended 1: `end`. */
     int begun, teacher, body, ended;
     uint64_t vocab;    /* the teacher's vocabulary; 0: unknown */
     struct st_out out; /* the `end` message that the stream must have */

@@ -18,10 +18,11 @@ pid_t shm_holder(int fd, int role);
 /* Name of a's segment for shm_open(3); the caller frees it. */
 char *shm_name(const struct addr *a);
 
-/* Note this user's segments that are older than 10 s and have no writer; a's
- * own is left out, because ring_create or ring_attach removes it.  Only the
- * first call in a process looks.  Call before the process has a segment,
- * because closing any descriptor of a file frees the locks on it. */
+/* Print a note of this user's segments that are older than 10 s and have no
+ * writer, except the segment of `a`, which ring_create or ring_attach removes.
+ * Only the first call in a process does anything.  Call before the process has
+ * a segment, because closing any descriptor of a file frees the process's locks
+ * on that file. */
 void shm_note_left(const struct addr *a);
 
 #endif

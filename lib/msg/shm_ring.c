@@ -124,7 +124,7 @@ is_stopped(pid_t pid)
     n = read(fd, text, sizeof text - 1);
     close(fd);
     text[n > 0 ? n : 0] = '\0';
-    p = strrchr(text, ')'); /* the name ends there; it may hold anything */
+    p = strrchr(text, ')'); /* the command's name ends so; it may hold ')' */
     return p && p[1] == ' ' && (p[2] == 'T' || p[2] == 't');
 }
 
@@ -419,11 +419,11 @@ remove_name(struct ring *r)
 }
 
 /*
- * Open the segment called name and, if it has no writer, remove it.  A process
- * may remove it only while it holds the writer's lock and the name is still
- * this segment's.
- * 0: there is none now.
- * 1: it is live; *fd, unless fd is NULL, is its descriptor.
+ * Open the segment called `name` and, if it has no writer, remove it.  A
+ * process may remove a segment only while the process holds the writer's lock
+ * and the name is still the segment's.
+ * 0: no segment has that name now.
+ * 1: its writer lives; *fd, unless fd is NULL, is the segment's descriptor.
  * -1 and *e.
  */
 static int
@@ -551,7 +551,7 @@ try_attach(const struct addr *a, const char *name, int fd, struct ring **p,
         *p = r;
         return 1;
     }
-    free(r->name); /* only the writer removes the name */
+    free(r->name); /* not attached: ring_close must leave the name */
     r->name = NULL;
     ring_close(r);
     return k;

@@ -3,16 +3,16 @@
  * write and read in place.
  *
  * The segment is a page of control words and a data part that is mapped twice
- * in a row, so that a message never breaks at its end.  The writer reserves
+ * in a row, so that no message breaks at the part's end.  The writer reserves
  * room for a whole message, fills it and publishes it by one store: a writer
  * that dies never shows half of one.  An end that waits spins for some hundred
  * turns, then sleeps on a futex.  Every 0.1 s it looks whether the other end
  * lives: a living end holds a record lock on the segment (byte 0 the writer,
  * byte 1 the reader), which the kernel frees when a process ends in any way.
- * An end that is stopped (SIGSTOP) counts as living: the other reports it, and
- * waits.
+ * An end that is stopped (SIGSTOP) counts as living: the other end says so in a
+ * note, and waits.
  *
- * A named segment (shm_open(3), "/retort-UID-NAME") belongs to its writer; it
+ * A named segment (shm_open(3), "/retort-UID-NAME") belongs to its writer, and
  * loses its name when the reader attaches.  A segment whose writer is gone is
  * stale: the next program started with its name removes it, and a writer with
  * another name notes it.
@@ -36,8 +36,8 @@ struct ring *ring_create(const struct addr *a, struct err *e);
 struct ring *ring_attach(const struct addr *a, struct err *e);
 /* Without a name: ring_create_memfd creates the writer's end in a sealed memory
  * file; ring_fd returns its descriptor, which r owns and which is handed to the
- * reader; ring_attach_fd attaches there as the reader, and takes ownership of
- * fd even when it fails. */
+ * reader; ring_attach_fd attaches as the reader of the memory file fd, and
+ * takes ownership of fd even when it fails. */
 struct ring *ring_create_memfd(const struct addr *a, struct err *e);
 int ring_fd(const struct ring *r);
 struct ring *ring_attach_fd(const struct addr *a, int fd, struct err *e);
@@ -53,8 +53,8 @@ int ring_reserve(struct ring *r, size_t n, size_t head, unsigned char **p,
     struct err *e);
 /* Give the reader the message that was reserved. */
 void ring_publish(struct ring *r);
-/* Wait until a reader has attached: only it will get the messages.  Returns as
- * ring_reserve. */
+/* Wait until a reader has attached; without one nobody gets the messages.
+ * Returns as ring_reserve. */
 int ring_handover(struct ring *r, struct err *e);
 
 struct ring_msg {

@@ -30,8 +30,8 @@ enum { HELLO_WAIT = 5000, CONNECT_WAIT = 5000 }; /* milliseconds */
 /* Results of an attempt to connect, to listen or to hear a hello. */
 enum { MET = 1, NOT_YET = 0, FAILED = -1 };
 
-/* A socket address; places.v: those that a stream's address resolves to, in
- * order. */
+/* place: a socket address; places: those that a stream's address resolves to,
+ * in order. */
 struct place {
     struct sockaddr_storage at;
     socklen_t n;
@@ -167,8 +167,8 @@ new_guest(struct guest *g, int fd, enum proof_side side, enum sock_role role,
         : 0;
 }
 
-/* Compute the proof of one side: the one that this end shows, or the one that
- * the other end must show. */
+/* Compute the proof of `side`: this end shows that of g->side, and the other
+ * end must show that of the other side. */
 static void
 set_proof(unsigned char p[PROOF_SIZE], const struct guest *g,
     const struct addr *a, enum proof_side side)
@@ -195,8 +195,8 @@ foreign(const struct addr *a, struct err *e)
         "what answers there is no program of retort of this version", e);
 }
 
-/* Receive more from g until n bytes have come.  MET: they have; NOT_YET;
- * FAILED. */
+/* Receive what has come from g, up to n bytes in all.  MET: all n have come;
+ * NOT_YET; FAILED. */
 static int
 hear_more(struct guest *g, size_t n, const struct addr *a, struct err *e)
 {
@@ -377,8 +377,8 @@ try_connect(int *fd, const struct places *p, const struct addr *a,
     return err_set(e, EX_SYS, "%s: connect:", a->text);
 }
 
-/* Lock the folder of a socket.  So nobody creates a new socket between the
- * moment we find an old one unused and its removal. */
+/* Lock the folder of a socket.  Else another process could create a new socket
+ * at the path after we found the old one unused and before we remove it. */
 static int
 lock_folder(const char *path)
 {

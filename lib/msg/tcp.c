@@ -4,7 +4,7 @@
  *
  * A frame is a head of 24 bytes, little-endian, then the message:
  *   4 bytes "rtf1"
- *   u32     low half of the XXH3-64 of the rest of the head
+ *   u32     low half of the XXH3-64 of the 16 bytes that follow
  *   u64     bytes of the message
  *   u64     XXH3-64 of the message
  */

@@ -13,7 +13,7 @@
 
 /* Longest header of a message, bytes. */
 #define MSG_HEADER_MAX ((size_t)1 << 20)
-/* Longest message, bytes: a damaged stream may claim more. */
+/* Most bytes of a message's data: a damaged stream may claim more. */
 #define MSG_MAX ((uint64_t)1 << 40)
 #define MSG_ALIGN 64 /* alignment of a message's data in memory */
 

@@ -113,7 +113,7 @@ check_frame(struct check *c, size_t shard, size_t i,
     const struct shard_frame *f = &x->frame[i];
     struct seek_entry s = { f->csize, f->dsize, 0 };
 
-    /* the error that set_frame sets says where */
+    /* set_frame's error already names the frame */
     if (set_frame(c->s, shard, i, &c->buf, e) < 0)
         return -1;
     XXH3_128bits_update(c->hash, c->buf.comp, f->csize);
@@ -129,8 +129,8 @@ check_frame(struct check *c, size_t shard, size_t i,
     return 0;
 }
 
-/* Check that the stored seek table has the entries *seek, and add it, the end
- * of the file, to the file's hash. */
+/* Check the seek table of the entries *seek against the table's hash in the
+ * index, and add the table, the end of the file, to the file's hash. */
 static int
 check_table(struct check *c, const struct shard_index *x,
     const struct buf *seek, struct err *e)

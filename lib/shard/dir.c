@@ -46,9 +46,9 @@ shard_number(const char *shard, enum codec c)
     return strcmp(same, shard) == 0 ? n : SIZE_MAX;
 }
 
-/* Is name the name of a file of a shard directory?  *n: number of the shard
- * (SIZE_MAX: the file is the manifest); *temp: 1 if it is a temporary file left
- * by a dead writer. */
+/* Can a shard directory have a file called `name`?  *n: number of the shard
+ * (SIZE_MAX: the file is the manifest); *temp: 1 for a temporary file, which a
+ * dead writer left. */
 static int
 is_ours(const char *name, size_t *n, int *temp)
 {

@@ -12,14 +12,14 @@
 
 struct manifest;
 
-#define SHARD_LIMIT 100000u /* number of shards: their names have five digits */
+#define SHARD_LIMIT 100000u /* most shards: their names have five digits */
 
 /* Path DIR/name; the caller frees it. */
 char *shard_path(const char *dir, const char *name);
 /* shard_name: "00012.shard.zst" (or .shard.lz4) for shard 12;
  * shard_index_name: "00012.index" for that name; shard_number: the number in
- * a shard's name (SIZE_MAX: the name is no shard's).  Numbers rise, but some
- * may be missing. */
+ * a shard's name (SIZE_MAX: the name is no shard's).  In a directory the
+ * numbers rise, but some may be missing. */
 #define SHARD_NAME 32
 void shard_name(char *out, size_t i, enum codec c);
 void shard_index_name(char *out, const char *shard);

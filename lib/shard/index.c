@@ -228,8 +228,8 @@ counts_fit(const struct shard_msg *m)
     return m->tokens <= m->len / 2 && m->n <= m->len / 2;
 }
 
-/* Can the message be as long as it says, given the compressed bytes of its
- * frames? */
+/* Can the message be as long as the index says, given the compressed bytes of
+ * its frames? */
 static int
 is_backed(const struct shard_index *x, const struct shard_msg *m)
 {
@@ -315,8 +315,8 @@ count_frame(const struct shard_index *x, size_t frame, uint64_t *docs,
         }
 }
 
-/* Check that the parts of each frame are in order of source, and that they sum
- * up to the frame's messages. */
+/* Check that the parts of each frame are in order of source, and that their
+ * documents and tokens add up to those of the frame's messages. */
 static int
 check_parts(const struct shard_index *x, struct err *e)
 {

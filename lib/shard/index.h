@@ -1,7 +1,8 @@
 /*
  * The index of a shard.  It is made while the shard is written; readers map its
- * file and read it in place.  For lib/shard and its tests; programs get the
- * index of an open directory from set_index and set_frames (set.h).
+ * file and read it in place.  This header is for lib/shard and its tests;
+ * programs get the index of an open directory from set_index and set_frames
+ * (set.h).
  */
 #ifndef LIB_SHARD_INDEX_H
 #define LIB_SHARD_INDEX_H

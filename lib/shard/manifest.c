@@ -212,8 +212,8 @@ get_hash(const json_t *j, const char *key, struct chain *c, struct err *e)
     return r;
 }
 
-/* Index of the string called key in the NULL-terminated `word`; -1 and *e: it
- * is none of these words. */
+/* Index in `word`, a list that NULL ends, of the text of member `key`; -1 and
+ * *e: the text is none of these words. */
 static int
 get_word(const json_t *j, const char *key, const char *const *word,
     struct err *e)

@@ -2,7 +2,7 @@
  * Store all intact frames of a damaged directory `dir` in another directory,
  * `out`, which must be new unless o->force.  Frames are found by the index,
  * else by the seek table, else by searching the file.
- *   o     codec, level and sizes: used only if the manifest is damaged;
+ *   o     its codec, level and sizes are used only if the manifest is damaged;
  *         otherwise those of `dir` are used
  *   head  tokenizer, bos and eos: used if the first message of a directory of
  *         documents is lost; vocab and sources then come from the manifest.  If

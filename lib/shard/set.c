@@ -228,7 +228,7 @@ set_frames(struct shard_set *s, size_t i, struct err *e)
     return open_index(s, i, 0, e);
 }
 
-/* Read n bytes at `at`; fewer bytes are an error. */
+/* Read n bytes at offset `at`; if the file has fewer, that is an error. */
 static int
 read_at(int fd, void *p, size_t n, uint64_t at, struct err *e)
 {
@@ -428,7 +428,7 @@ copy_raw(struct shard_set *s, size_t shard, size_t frame, uint64_t raw,
     return 0;
 }
 
-/* Parse the message at p[n] and compare it with its entry in the index. */
+/* Parse the message p[x->len] and compare it with x, its index entry. */
 static int
 parse_msg(const struct shard_msg *x, const unsigned char *p, struct msg *m,
     struct st *st, struct err *e)
@@ -506,7 +506,7 @@ set_peek(struct shard_set *s, size_t shard, size_t msg, struct shard_buf *b,
 }
 
 /* Read message i of the first shard into *m.  If the message ends in the frame
- * in which it begins, that frame is decoded only up to there. */
+ * in which it begins, that frame is decoded only up to the message's end. */
 static int
 read_preamble(struct shard_set *s, size_t i, struct shard_buf *b, struct msg *m,
     struct err *e)

@@ -15,7 +15,8 @@ struct set_src {
     size_t shard, frame;  /* the next frame to read */
 };
 
-/* Read from the rest of the frame, or from the next one. */
+/* Read from the rest of the frame in s->buf or, if that is used up, from the
+ * next frame. */
 static ptrdiff_t
 dir_src_read(struct msg_src *base, void *p, size_t n, struct err *e)
 {

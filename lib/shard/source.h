@@ -9,7 +9,7 @@
 
 struct msg_in;
 /* msg_in_open for an addr that may also be a shard directory; then the stream
- * has its messages in order, of all sources.  A directory whose manifest says
+ * has all messages of the directory, in order.  A directory whose manifest says
  * `open` (not finished) is refused (EX_INPUT) unless partial; its stream ends
  * after the last committed message. */
 struct msg_in *set_in_open(const char *addr, int partial, struct err *e);

@@ -29,7 +29,8 @@
 #include <unistd.h>
 
 /* Full units are compressed when there are UNITS of them for each thread; or
- * one for each thread, and UNIT_BYTES in all; or UNIT_BYTES_MAX in all. */
+ * one for each thread, and UNIT_BYTES in all; or UNIT_BYTES_MAX in all.  With
+ * one thread each full unit is compressed at once. */
 enum { UNITS = 4 };
 #define UNIT_BYTES ((size_t)16 << 20)
 #define UNIT_BYTES_MAX ((size_t)256 << 20)
@@ -54,8 +55,8 @@ struct shard_writer {
     int had_manifest;  /* 1: m was read from the directory */
     struct stream_info info;
     /* begun: begin_directory was called; resuming: the stream continues a
-     * stored stream; has_head: the teacher has a head; failed: writing has
-     * failed */
+     * stored stream; has_head: the teacher message has the head; failed:
+     * writing has failed */
     int begun, resuming, has_head, failed;
     int appending;     /* 1: messages are added to a complete directory, in
                         * which nothing changes before the end */
@@ -474,8 +475,8 @@ account(struct shard_writer *w, const struct msg *m, uint64_t raw)
 
 /* ---- units ---- */
 
-/* Compress a unit into one frame, or more if frame_max is smaller.  Runs in any
- * thread. */
+/* Compress unit number `task` into one frame, or, if its content exceeds
+ * frame_max, into several.  Runs in any thread. */
 static void
 compress(void *ctx, size_t task, size_t worker)
 {
@@ -682,8 +683,8 @@ shardw_settle(struct shard_writer *w, struct err *e)
 
 /* ---- adding to a complete directory ---- */
 
-/* Take the last file out of the manifest and its sums: its messages will be
- * written again. */
+/* Take the last file, with the counts `its` by source, out of the manifest and
+ * the sums: the messages of that file will be written again. */
 static void
 drop_last(struct shard_writer *w, const struct shard_index *x,
     const struct shard_source *its)

@@ -458,8 +458,9 @@ put(const char *root, const char *name, const char *text)
     free(path);
 }
 
-/* With `own` in /proc/self/cgroup and, below /sys/fs/cgroup, `ta` in the file a
- * and `tb` in b (NULL: no such file), quota_cpus must return `want`. */
+/* With `own` in /proc/self/cgroup and, below /sys/fs/cgroup, `ta` in the file
+ * `a` and `tb` in the file `b` (b NULL: one file only), quota_cpus must return
+ * `want`. */
 static void
 quota(const char *what, const char *own, const char *a, const char *ta,
     const char *b, const char *tb, size_t want)

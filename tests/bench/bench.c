@@ -191,7 +191,8 @@ model(const char *path, const char *dir, const char *type)
 
 enum { MESSAGE = 1 << 16, LONGEST = 1 << 15 };
 
-/* Ids by Zipf's law: one of 2^16 quantiles, and any id up to the next one. */
+/* Ids by Zipf's law: a draw takes one of 2^16 quantiles, then any id between
+ * this quantile and the next. */
 static uint32_t quantile[65537];
 
 static void

@@ -477,9 +477,9 @@ parse_command(char *line, struct command *c)
         xstrdup(shut + 1), xstrdup("") };
 }
 
-/* Parse `text`, a command, its arguments and, as the last word, a figure.  The
- * figure's job is the group's job of that command and arguments, or a new
- * one. */
+/* Parse `text`: a command, its arguments, and a figure as the last word.  The
+ * figure's job is the one in `jobs` with that command and those arguments; if
+ * there is none, it is added. */
 static struct figure
 parse_figure(struct job *jobs, size_t *njob, const char *text)
 {
@@ -543,7 +543,7 @@ parse_figures(struct row *r, char *value, char *reference, struct job *jobs,
 
 /* ---- groups ---- */
 
-/* Whether all that the job needs is there; if not it gets a reason. */
+/* Check that all that the job needs is there; else set j->reason. */
 static void
 check_needs(struct job *j)
 {
@@ -602,7 +602,7 @@ print_row(const struct row *r)
     fflush(stdout);
 }
 
-/* Mark the jobs of the rows that can be measured: no other is run. */
+/* Mark the jobs of the rows that can be measured: no other job is run. */
 static void
 mark_jobs(const struct row *rows, size_t nrow)
 {
@@ -617,7 +617,8 @@ mark_jobs(const struct row *rows, size_t nrow)
     }
 }
 
-/* Returns how many rows have no value because their own command failed. */
+/* Run the jobs of a group.  Returns how many rows have no value because the
+ * command of their value, not of a reference, failed. */
 static size_t
 measure_group(const struct row *rows, size_t nrow, struct job *jobs,
     size_t njob)

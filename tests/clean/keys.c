@@ -142,14 +142,14 @@ estimates(const struct fold *f)
 
     minhash_init(&m, MINHASH_MOST);
     for (int same = 4; same <= 204; same += 25) {
-        /* of 200 runs of five words, same - 4 are shared */
+        /* of the 200 runs of five words in each text, same - 4 are shared */
         const double J = (same - 4.0) / (400.0 - (same - 4.0));
         double sum = 0.0, err;
 
         for (unsigned seed = 0; seed < 30; seed++)
             sum += estimate(f, &m, seed, 204, same);
-        /* 4 standard errors of the mean of 30 texts; a text's 1024 values,
-         * which are not independent, count as 200 */
+        /* 4 standard errors of the mean of 30 pairs of texts; a pair's 1024
+         * values, which are not independent, count as 200 */
         err = 4.0 * sqrt(J * (1.0 - J) / (30.0 * 200.0)) + 1e-12;
         ok(near(sum / 30.0, J, err, 0.0), "the similarity %.3f is estimated",
             J);

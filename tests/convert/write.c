@@ -277,7 +277,8 @@ test_windows(void)
     model_close(&m);
 }
 
-/* Blocks as in gguf-py's Q4_0, the embedding as in its Q8_0. */
+/* An export as q4_0 has the blocks of gguf-py's q4_0.gguf, and the tensors
+ * outside of blocks of its q8_0.gguf. */
 static void
 test_q4_0(void)
 {

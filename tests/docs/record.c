@@ -78,7 +78,8 @@ check(const char *text, size_t n, const char *other)
     const char *why;
     int got, right;
 
-    /* The library refuses these, but they are JSON. */
+    /* The library refuses such numbers and NUL in a name, but JSON allows
+     * them. */
     if (!j &&
         (json_error_code(&je) == json_error_numeric_overflow ||
             json_error_code(&je) == json_error_null_byte_in_key)) {

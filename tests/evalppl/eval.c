@@ -411,7 +411,8 @@ expect(void)
         }
 }
 
-/* Mean over predictions of pieces of a source (-1: all); *se over pieces. */
+/* Mean of w over the predictions in a source's pieces (-1: in all pieces);
+ * *se: its standard error, over pieces. */
 static double
 mean(const struct want *w, int source, double *se)
 {

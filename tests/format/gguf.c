@@ -614,8 +614,8 @@ test_tokenizer(void)
     tok_refuse("\xc4\xa0 s", "\xc4\xa0 \x01", "number 0 does not join");
 }
 
-/* Write what is read of a llama before its blocks: the least metadata, one more
- * `key` unless it is NULL, the embedding and, if `table`, RoPE's divisors. */
+/* Write a llama's GGUF without its blocks: the least metadata, one more `key`
+ * unless it is NULL, the embedding and, if `table` is 1, RoPE's divisors. */
 static void
 put_llama(const char *file, const char *key, enum gguf_type type,
     uint32_t value, int table)

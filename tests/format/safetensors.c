@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Length, header text and n bytes of data as one buffer of exactly their
- * size, so that a sanitizer sees a read beyond it. */
+/* The header's length, its text and ndata bytes of data in a buffer of exactly
+ * their size, *n, so that a sanitizer sees a read beyond it. */
 static unsigned char *
 message(const char *json, size_t njson, size_t ndata, size_t *n)
 {

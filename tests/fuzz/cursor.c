@@ -1,5 +1,5 @@
-/* Any bytes as a cursor: refused with a reason, or written so that it is read
- * as the same. */
+/* Any bytes as a cursor: they are refused with a reason, or the cursor that was
+ * read is written and read as the same cursor. */
 #include "base/mem.h"
 #include "stream/cursor.h"
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-/* Runs a fuzz target over files, where there is no fuzzer.  Names each before
- * it: a target that finds a fault ends the program. */
+/* Runs a fuzz target over files, where there is no fuzzer.  Prints each file's
+ * name first: a target that finds a fault ends the program. */
 #include "base/io.h"
 #include "fuzz.h"
 

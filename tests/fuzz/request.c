@@ -1,7 +1,7 @@
 /*
  * Any bytes as a request's body to each path of serve.  The first byte chooses
- * the path.  It must be answered or refused with an error of HTTP, and nothing
- * that is read may exceed the bounds.
+ * the path.  The body must be answered or refused with an error of HTTP, and
+ * nothing that is read may exceed the bounds.
  */
 #include "fuzz.h"
 #include "serve/api.h"

@@ -1,5 +1,6 @@
-/* Any bytes as a tokenizer.json, or as a GGUF that holds a tokenizer: refused,
- * or a tokenizer that encodes and decodes without harm and always the same. */
+/* Any bytes as a tokenizer.json, or as a GGUF that holds a tokenizer: they are
+ * refused, or give a tokenizer that encodes and decodes without harm and always
+ * alike. */
 #include "tok/tok.h"
 #include "format/gguf.h"
 #include "format/gguf_tok.h"

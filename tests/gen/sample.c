@@ -99,8 +99,8 @@ test_draws(const struct sampler_case *c, size_t number)
         seen[sample_next(&c->how, &c->past, c->z, V,
             rng_unit(rng_key(3, number), i), &room)]++;
     x = chi_square(seen, c->p, &cells);
-    /* chi-square has mean cells - 1 and twice that variance: 4 deviations, as
-     * it is skewed to the right */
+    /* chi-square has mean cells - 1 and variance 2 (cells - 1); the limit is 4
+     * deviations, as it is skewed to the right */
     ok(cells > 1 && x <= (double)cells - 1 + 4 * sqrt(2.0 * (double)cells),
         "%d draws of case %zu have the probabilities that transformers gives "
         "(chi-square %.1f, %zu cells)",

@@ -7,7 +7,8 @@
 
 enum { COUNT = 200, V = 1000 };
 
-/* Tokens that two prompts have in common at their beginnings. */
+/* How many tokens the prompts (k,i) and (l,j) have in common at their
+ * beginnings. */
 static size_t
 common_tokens(const struct bench_plan *p, size_t k, size_t i, size_t l,
     size_t j)

@@ -99,7 +99,7 @@ run_back(const struct text *x, const struct states *y, struct gradients *g)
     free(ds);
 }
 
-/* The central difference of the loss in *at. */
+/* The central difference of the loss with respect to *at. */
 static double
 slope(struct text *x, float *at)
 {
@@ -158,7 +158,7 @@ test_definition(const char *set, size_t dk)
     free(y.s);
 }
 
-/* Two tokens of heads of 2, in double by transformers 5.24
+/* Two tokens of heads of width 2.  transformers 5.24 computed `want` in double
  * (torch_recurrent_gated_delta_rule with use_qk_l2norm_in_kernel). */
 static void
 test_example(const char *set)

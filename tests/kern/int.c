@@ -1,5 +1,5 @@
 /* Products in 8-bit integers: every kernel set has the bits of plain C, which
- * is compared with sums in double of weights as quant_widen has them. */
+ * is compared with sums in double over the weights that quant_widen gives. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/int.h"
@@ -114,7 +114,7 @@ multiply_some(const struct matrix *w, const struct int_block *x, size_t m,
     free(panel);
 }
 
-/* The largest error, relative to the sum of magnitudes. */
+/* The largest error of y, relative to the sum of its terms' magnitudes. */
 static double
 error_of(const struct matrix *w, const struct int_block *x, size_t m,
     const float *y)

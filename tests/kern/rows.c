@@ -263,8 +263,8 @@ test_dots(const char *isa)
     ok(kept, "%s dots write nothing past n", isa);
 }
 
-/* Store x in w, at any address, as rows in fp32 or bf16, all or 2:4 of them.
- * wide: the stored numbers in fp32, with zeros. */
+/* Store x in w, at any address, as r says: rows in fp32 or bf16, dense or 2:4.
+ * wide gets the stored numbers in fp32, with zeros for those left out. */
 static void
 store(unsigned char *w, unsigned char *mask, float *wide, const float *x,
     const struct kern_rows *r, size_t n, size_t k, uint64_t seed)

@@ -40,7 +40,7 @@ only_head(struct model *m, float *head)
     m->norm.rows = 1;
 }
 
-/* Probability of id v of the first n ids. */
+/* Probability of id v among the first n ids. */
 static double
 share_of(const float *z, size_t n, size_t v)
 {

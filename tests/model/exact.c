@@ -117,7 +117,8 @@ fed_release(struct fed *f)
     free(f->logits);
 }
 
-/* Feed now[i] more tokens of text i, if any; compare the logits of each. */
+/* Feed now[i] more tokens (0: none) of each text i; compare the logits of the
+ * texts that were fed. */
 static void
 feed_some(struct fed *f, const size_t *now)
 {

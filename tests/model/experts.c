@@ -215,8 +215,9 @@ grad_off(const struct mixture_case *c, const char *name, const float *got,
     return norm > 0 ? sqrt(off / norm) : sqrt(off) / 1e-9;
 }
 
-/* The largest relative error of the gradients of tensor k of block i, over its
- * experts; a router's shift must have none. */
+/* The largest relative error of the gradients of tensor k of block i, over the
+ * block's experts; of a router's shift, which must have no gradient, the
+ * largest gradient. */
 static double
 tensor_off(const struct mixture_case *c, const struct tmodel *t, size_t i,
     int k)
@@ -483,7 +484,7 @@ test_unsaid(const struct mixture_case *c, const struct model *m,
         "%s: a GGUF is refused for %s", c->name, key);
 }
 
-/* Models with latent attention of which a GGUF would say something else. */
+/* Models with latent attention that a GGUF would describe as other models. */
 static void
 test_latent_gguf(const struct mixture_case *c, const struct model *from)
 {

@@ -464,7 +464,7 @@ refuse(const char *dir, const char *why)
         printf("# %s\n", e.msg);
 }
 
-/* Write `config` to `file`, with one of block 1's two groups less. */
+/* Write `config` to `file`, with one group instead of two in block 1. */
 static void
 fewer_groups(const char *config, const char *file)
 {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Make first [B,T] of the pieces of a golden batch. */
+/* Make `first` [B,T] from the pieces of a golden batch. */
 static uint32_t *
 first_of(const struct golden *g, size_t B, size_t T)
 {
@@ -326,8 +326,9 @@ test_bits(const struct model *m)
     free(z2);
 }
 
-/* Positions restart at a piece.  A document packed behind another gives what it
- * gives alone, up to rounding, since its place in the tiles differs. */
+/* Positions restart at a piece.  A document packed behind another has the final
+ * states that it has alone, up to rounding, since its place in the tiles
+ * differs. */
 static void
 test_packed(const struct model *m)
 {
@@ -454,7 +455,7 @@ test_neighbours(const struct model *m)
     free(got);
 }
 
-/* Collect the rows that down multiplies, one after another. */
+/* Collect the inputs of the matrix `down`, one row after another. */
 static void
 take_act(void *ctx, const struct fwd_tapped *t)
 {

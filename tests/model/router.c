@@ -12,8 +12,9 @@ static const struct router v3 = { .n = 8,
     .renorm = 1,
     .scale = 2.5 };
 
-/* In double by Python, and by transformers 5.24's DeepseekV3TopkRouter: expert
- * 7 has the highest score, but its group is not among the best two. */
+/* The values are Python's in double and those of transformers 5.24's
+ * DeepseekV3TopkRouter.  Expert 7 has the highest score, but its group is not
+ * among the best two. */
 static void
 test_v3(void)
 {

@@ -76,9 +76,9 @@ come_to(const size_t *at, int back, size_t stage, size_t piece)
     return at[stage % n] >= place[back][stage][piece];
 }
 
-/* May the rank do the pass?  Its input must have come; and where it reuses a
- * buffer, the rank that gets what was sent from it must have come to receive
- * it. */
+/* May the rank do the pass?  The pass's input must have come; and if the pass
+ * reuses a buffer, the rank to which the buffer was sent must have come to
+ * receive it. */
 static int
 may(const size_t *at, const struct stage_op *op)
 {

@@ -1,5 +1,5 @@
-/* Pieces that share a stem.  Each gives what it gives as one piece with the
- * stem before it; its bits depend on nothing else in the row. */
+/* Pieces that share a stem.  Each has the states that it has in a row of only
+ * the stem and itself; their bits do not depend on the row's other pieces. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/die.h"

@@ -17,8 +17,8 @@
 static char where[64];
 static int port;
 
-/* A connection to the port of `where`, from a child that then says p[n], a byte
- * each tenth of a second. */
+/* Fork a child that connects to the port of `where` and says p[n], a byte each
+ * tenth of a second. */
 static pid_t
 stranger(const char *p, size_t n)
 {
@@ -136,8 +136,8 @@ listen_there(void)
     return s;
 }
 
-/* Without the token, listen before the honest reader does, and answer the
- * writer that connects as a reader would.  Returns the number of bytes that the
+/* Without the token, listen before the honest reader does; when a writer
+ * connects, answer it as a reader would.  Returns the number of bytes that the
  * writer says, which are in said [64]. */
 static size_t
 overhear(unsigned char said[64])

@@ -24,7 +24,7 @@
 
 enum { SMALL = 1 << 16, MESSAGES = 3000 };
 
-/* Sizes up to `most`; message k is bytes k, k + 1, ... */
+/* Size of message k, at most `most`; the message's bytes are k, k + 1, ... */
 static size_t
 size_of(size_t k, size_t most)
 {

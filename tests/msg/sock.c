@@ -1,5 +1,5 @@
-/* lib/msg: tcp: every bit that is turned on the way is noticed, and every early
- * end.  RETORT_LONG=1 turns all bits, else every 25th. */
+/* lib/msg: tcp: every bit that is flipped on the way, and every early end, is
+ * noticed.  With RETORT_LONG=1 all bits are flipped, else every 25th. */
 #include "base/mem.h"
 #include "msg/msg.h"
 #include "msg/addr.h"
@@ -21,7 +21,8 @@ static const struct sample batches = { .batch = 1,
     .teacher = 1 };
 static char where[64];
 
-/* The n bytes that go over the wire, heads of frames and all; to be freed. */
+/* The *n bytes that go over the wire, with the frames' heads; the caller frees
+ * them. */
 static unsigned char *
 capture(size_t *n)
 {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* x [t,n] with ld: channels of very different size, some sparse; NaN between
- * the rows, which nobody may read. */
+/* x [t,n], rows ld apart: channels of very different size, some sparse; NaN
+ * between the rows, which nobody may read. */
 static float *
 make(size_t t, size_t n, size_t ld)
 {

@@ -152,8 +152,8 @@ test_channels(const struct profile *p)
     free(got);
 }
 
-/* Each channel's sum, divided by the largest sum of the channels of the same
- * input. */
+/* Compare each channel's sum of gradients with the golden one, relative to the
+ * largest sum of the same input's channels. */
 static void
 test_gradients(const struct profile *p)
 {

@@ -413,8 +413,9 @@ test_rows(const char *path)
     pool_free(pool);
 }
 
-/* Write answers in JSON Lines to a file with lines as of .ids files, and append
- * their texts to `texts`.  Returns the file's path. */
+/* Rewrite the answers at path, JSON Lines, as lines of the form of .ids files
+ * in another file, and append their texts to `texts`.  Returns that file's
+ * path. */
 static char *
 as_lines(const char *path, json_t *texts)
 {

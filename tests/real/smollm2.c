@@ -117,7 +117,7 @@ run(const struct model *m, struct fwd *f, const struct golden *g, uint32_t *ids)
     return x;
 }
 
-/* Largest |a - b|; NaN is kept. */
+/* Raise *w to |a - b| if that is larger or NaN. */
 static void
 worst(double *w, double a, double b)
 {

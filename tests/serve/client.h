@@ -148,9 +148,9 @@ struct answer {
     int status;      /* 0: none came */
     char head[4000]; /* header lines */
     struct buf body; /* without the frames of chunks */
-    size_t chunks;   /* their number */
+    size_t chunks;   /* number of chunks */
     size_t broken;   /* chunks that are not a whole event */
-    int whole;       /* it ended as HTTP says */
+    int whole;       /* 1: the answer ended as HTTP says */
     json_t *json;    /* the body, or NULL */
     double first;    /* clock_now when the first chunk came */
 };
@@ -259,7 +259,7 @@ get_answer(int fd, struct answer *a)
         a->json = json_loadb(a->body.p, a->body.n, JSON_ALLOW_NUL, NULL);
 }
 
-/* A request by a connection of its own. */
+/* Send a request by a connection of its own, and read the answer. */
 static inline void
 ask_with(int port, const char *path, const char *more, const char *body,
     struct answer *a)

@@ -468,8 +468,8 @@ numbers_of_metrics(void)
     answer_release(&a);
 }
 
-/* A model with ChatML's template: the prompt that it makes, sent to
- * completions, has the chat's text. */
+/* A model with ChatML's template: the prompt that the template makes, sent to
+ * completions, gets the text that the chat gets. */
 static void
 chats(void)
 {

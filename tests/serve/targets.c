@@ -4,8 +4,8 @@
 #include "base/io.h"
 #include "format/safetensors.h"
 
-/* Make a stream of two batches, each row a piece of one long text, with the
- * teacher's tensors, in the file taught. */
+/* Make a stream of two batches in the file `taught`: each row is a piece of one
+ * long text, with the teacher's tensors. */
 static void
 make_stream(void)
 {

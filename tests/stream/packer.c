@@ -123,8 +123,8 @@ test_unimax(void)
 }
 
 /* 10^9 tokens of 24 sources in rows of T: after every batch each source is
- * within (window + 1) T tokens of its share, and a source of one in a hundred
- * is in every batch of 256 rows. */
+ * within (window + 1) T tokens of its share, and a source whose share is 1 % is
+ * in every batch of 256 rows. */
 struct mixture {
     struct mix m;
     uint64_t i[24];

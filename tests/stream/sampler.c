@@ -6,9 +6,9 @@
  *   sampler check STREAM epochs|- natural|equal DIR|- window DIR ...
  *   sampler mark STREAM k RUN       a checkpoint after message k
  *   sampler tail WHOLE RESUMED k    is RESUMED what WHOLE has after message k?
- *   sampler broken WHOLE PART RUN   PART, which broke off anywhere, is what
- *       WHOLE has there, byte for byte; a checkpoint after its last message
- *   sampler last RUN                the message of its newest checkpoint
+ *   sampler broken WHOLE PART RUN   has PART, which broke off, WHOLE's bytes
+ *       from its first batch on?  if so, a checkpoint after its last message
+ *   sampler last RUN                the message of RUN's newest checkpoint
  *   sampler filter                  add a teacher message, and teacher.odd
  *                                   [B,T,2], computed from the ids, to batches
  *   sampler rows STREAM             a line a row

@@ -87,8 +87,8 @@ write_stream(const char *path, const struct made *m)
 
 /* ---- how a student of 2 blocks takes it ---- */
 
-/* The exit status of a process that opens the stream; errors go to `err`.  7:
- * its blocks are matched with the teacher's. */
+/* The exit status of a process that opens the stream; errors go to the file
+ * `err`.  7: the student's blocks are matched with the teacher's. */
 static int
 open_stream(const char *path)
 {

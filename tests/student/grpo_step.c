@@ -44,7 +44,8 @@ set_texts(struct grpo *g)
     }
 }
 
-/* The distance of a gradient from the golden, relative to its largest value. */
+/* The distance of a gradient from the golden one, relative to the golden one's
+ * largest value. */
 static double
 tensor_off(const char *kind, const char *name, const float *got)
 {

@@ -91,7 +91,7 @@ schedules(void)
         }
 }
 
-/* Warm-up, stable, decay over a fifth of 50 steps; inverse square root. */
+/* The schedules wsd, whose last fifth of 50 steps decays, and invsqrt. */
 static void
 later_schedules(void)
 {

@@ -1,5 +1,5 @@
-/* Losses on capped logits: those of logits that were capped before, whose
- * gradients are multiplied by the cap's derivative. */
+/* Losses on capped logits are those of logits that were capped before; the
+ * gradients are those of the latter times the cap's derivative. */
 #include "../lib/tap.h"
 #include "base/mem.h"
 #include "base/pool.h"

@@ -134,7 +134,8 @@ run(struct data *x, struct tmodel *t, struct pool *pool, size_t rows, int how)
     return sum;
 }
 
-/* Largest difference of a tensor's gradient, relative to its largest value. */
+/* The largest difference of a tensor's gradient, g / by, from the golden one,
+ * relative to the golden one's largest value. */
 static double
 off(const struct data *x, const char *name, const float *g, size_t n, double by)
 {

@@ -151,8 +151,8 @@ run(struct data *x, struct tmodel *t, struct pool *pool,
     return sum;
 }
 
-/* Largest difference of one tensor's gradient, relative to the largest
- * golden value in it. */
+/* The largest difference of one tensor's gradient from the golden one, relative
+ * to the golden one's largest value. */
 static double
 tensor_error(struct data *x, const char *loss, const char *name,
     const float *got, size_t n, double scale)

@@ -136,7 +136,7 @@ cross_entropy(const char *set, const struct loss_opt *o, const char *name)
     pool_free(pool);
 }
 
-/* Numbers of a prediction must not depend on the others. */
+/* The numbers of a prediction must not depend on other predictions. */
 static void
 alone(const char *set)
 {

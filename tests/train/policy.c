@@ -1,7 +1,7 @@
 /*
  * Advantages, losses and gradients of GRPO and its variants: against TRL in
- * double precision (scripts/oracle/policy.py), and the numbers of its formulas
- * worked out by hand.
+ * double precision (scripts/oracle/policy.py), and against numbers that were
+ * worked out by hand from its formulas.
  */
 #include "../lib/golden.h"
 #include "../lib/tap.h"
