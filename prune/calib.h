@@ -16,9 +16,8 @@ struct calib {
     uint32_t *target;      /* [n] the id to predict */
     size_t ntok;           /* tokens without padding */
     char *tokenizer;       /* hash of the stream's tokenizer; NULL: unknown */
-    /* [R] weight of each prediction, and of each token, of a row. The mean of
-     * `weight` over all predictions is 1, that of token_weight over all tokens
-     * too. */
+    /* [R] weight of a row's predictions, and of its tokens.  Over all
+     * predictions `weight` has the mean 1; over all tokens token_weight has. */
     double *weight, *token_weight;
 };
 /* Read up to `rows` rows of batches (0: all), with weight 1.  Dies if the
@@ -40,8 +39,8 @@ void calib_tell(const struct calib *c, const struct model *m, struct pool *pool,
     int compute);
 /* Number of scored predictions in the first `rows` rows. */
 size_t calib_scored(const struct calib *c, size_t rows);
-/* Number of rows that a pass computes at a time: at most 4096 tokens, or one
- * row. */
+/* Number of rows that a pass computes at a time: together at most 4096 tokens,
+ * or one longer row. */
 size_t calib_chunk(const struct calib *c);
 /* Rows from r0 on, at most n. */
 struct rows calib_rows(const struct calib *c, size_t r0, size_t n);

@@ -40,7 +40,8 @@ row_weight(const struct search *s, size_t r)
     return j->c->weight[r] * (double)(j->from[r + 1] - j->from[r]);
 }
 
-/* Standard error of the mean objective `sum`, from its spread over rows. */
+/* Standard error of the mean objective `sum`, from the objective's spread over
+ * rows. */
 static double
 standard_error(const struct search *s, const struct row_score *row, size_t rows,
     double sum)

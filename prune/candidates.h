@@ -17,9 +17,9 @@ struct search {
     struct costs k;
     struct goal g;
     struct search_log *log;  /* every trial */
-    struct order *order;     /* [L] order in which each block loses groups,
-                              * channels */
-    int fixed_order;         /* a profile gave the order; it is not measured
+    struct order *order;     /* [L] order in which each block keeps its groups
+                              * and its channels */
+    int fixed_order;         /* a profile gave the order, which is not measured
                               * again */
     const char *method;      /* name of the method in the log */
     double loss_weight;      /* weight of the loss in the objective */
@@ -27,10 +27,12 @@ struct search {
                               * 16) */
     int halve;               /* score on a quarter and on half of the rows
                               * first */
-    double evals;            /* tabu's budget, in evaluations on all rows */
-    double spent;            /* evaluations so far, each on all rows */
+    double evals;            /* tabu's budget, as `spent` is counted; 0: twice
+                              * `spent` at its start, at least 32 */
+    double spent;            /* evaluations so far; one on a part of the rows
+                              * counts as that part */
     uint64_t seed;           /* seed of tabu's draws */
-    size_t tenure, patience; /* tabu's, in moves: see prune-search(1) */
+    size_t tenure, patience; /* tabu's --tenure and --restart, in moves */
     size_t best; /* index in log of the best trial that meets the goal;
                   * SIZE_MAX: none */
 };
@@ -42,10 +44,11 @@ struct cand {         /* a candidate */
     struct score score;
     size_t rows;           /* rows that this run has scored (not taken from the
                             * log) */
-    size_t paid;           /* rows that search.spent counts */
+    size_t paid;           /* rows of this candidate that search.spent counts */
     int full;              /* the score is over all rows */
     size_t trial;          /* index in the log of this candidate's last trial */
-    struct row_score *row; /* [R] scores of each row */
+    struct row_score *row; /* [R] score of each row; only the first `rows` of
+                            * them are set */
 };
 /* Make a candidate that keeps as many groups and channels as conf says: the
  * first in s->order.  Takes ownership of conf.  Free with cand_release. */

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 /* Parts of a block to keep.  Indices are in the model to be cut: from 0,
- * ascending.  A list is NULL if all parts are kept.  If no part is kept,
- * ngroups or nchan is 0 and the list is not NULL. */
+ * ascending.  A list is NULL if all parts of its kind are kept, or the block
+ * has none.  If all of them are cut, the list has length 0, but is not NULL. */
 struct choice_block {
     size_t block;           /* index of the block */
     size_t ngroups, *group; /* KV groups: their K and V heads, and the query
@@ -49,8 +49,8 @@ int choice_read(struct choice *c, const char *file, const struct model *m,
     struct err *e);
 /* Append the text of the choice's file.  Equal choices have equal texts. */
 void choice_write(const struct choice *c, struct buf *b);
-/* Append the choice as one word, for a column of a table:
- * BLOCK:GROUPS:CHANNELS, as in the file, separated by semicolons. */
+/* Append the choice as one word, for a column of a table: each kept block as
+ * BLOCK:GROUPS:CHANNELS, with semicolons between blocks. */
 void choice_write_word(const struct choice *c, struct buf *b);
 
 /* Return the member `origin` (model/origin.h) of the model that c makes of m;

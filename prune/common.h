@@ -64,7 +64,7 @@ void common_open_dense(struct model *m, const char *path);
 /* Initialise the kernels of --compute, and start threads (0: all processors);
  * dies. */
 struct pool *common_pool(int compute, size_t threads);
-/* Check that the folder `out` is given and can be made.  Dies (EX_USAGE). */
+/* Die if the folder `out` is not given (NULL), exists or cannot be made. */
 void common_new_folder(const char *out);
 /*
  * Return the path of the tokenizer to write beside the model at `out`: `given`,
@@ -80,7 +80,7 @@ void common_head(struct stream_info *info, const struct msg_in *in,
     const struct st *head, const char *content, const char *tokenizer);
 
 /* Write a model, its tokenizer (NULL: none) and its model card; signals do not
- * interrupt it.
+ * interrupt the write.
  *   type: index of common_types
  *   by: the command, such as "prune cut"; table: its options
  *   scores: as in struct card

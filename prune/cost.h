@@ -21,7 +21,7 @@ struct costs {
     struct shapes *shapes; /* NULL: latency is not measured */
 };
 void cost_of(const struct costs *k, const struct conf *c, struct cost *out);
-/* Is no cost above its limit in `most`? */
+/* Are all costs at most their limits in `most`? */
 int cost_fits(const struct cost *c, const struct cost *most);
 
 #endif

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Allocate a matrix in a; data is NULL if arena_plan made a. */
+/* Allocate a matrix in an arena; if arena_plan made the arena, the matrix has
+ * no data (NULL). */
 static struct weight
 new_matrix(struct arena *a, enum dtype type, size_t rows, size_t cols)
 {
@@ -40,8 +41,8 @@ cut_rows(const struct weight *w, const size_t *list, size_t n, struct arena *a)
     return o;
 }
 
-/* If each part has `size` elements, return the indices [n*size] of the elements
- * of the parts list[n].  NULL if list is NULL. */
+/* Each part has `size` elements: return the indices [n*size] of the elements
+ * that the parts list[n] have; NULL if `list` is NULL. */
 static size_t *
 spread_indices(const size_t *list, size_t n, size_t size)
 {

@@ -56,7 +56,7 @@ check_model(const struct model *m)
             a.keep, r->k, r->n - 1, a.model, r->n, r->k);
 }
 
-/* Is expert e among the kept [n]? */
+/* Is expert e in the list kept [n]? */
 static int
 is_kept(const uint32_t *kept, size_t n, size_t e)
 {

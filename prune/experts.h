@@ -27,17 +27,17 @@ void experts_release(struct expert_sums *s);
 /* Value by which expert e of block i is ranked; 0 if no token went to it. */
 double experts_value(const struct expert_sums *s, enum expert_rank by, size_t i,
     size_t e);
-/* Set kept [L,n] to the n best experts of each block, in rising order.  Of
- * equally good experts the lower number wins. */
+/* Set kept [L,n] to the n best experts of each block, by rising number.  Of
+ * equally good experts the one with the lower number is kept. */
 void experts_choose(const struct expert_sums *s, enum expert_rank by, size_t n,
     uint32_t *kept);
 
-/* The mixture m with only the experts kept [L,n] in its blocks.  Borrows the
- * weights of m. */
+/* A mixture of which each block has only n of its experts, listed in `kept`
+ * [L,n].  Borrows the weights of the whole mixture. */
 struct expert_cut {
     struct model m;
-    const unsigned char **part; /* [L,4,n] where the rows of each kept expert
-                                 * begin in each cut weight */
+    const unsigned char **part; /* [L,4,n] each kept expert's first row in each
+                                 * of the 4 weights that are cut */
 };
 void experts_cut(struct expert_cut *x, const struct model *m,
     const uint32_t *kept, size_t n);

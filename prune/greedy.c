@@ -49,9 +49,9 @@ struct likely {
     double v; /* influence per parameter */
 };
 
-/* Fill out [4 L] with pieces that may be dropped, in the order of the model:
+/* Fill `out` [4 L] with pieces that may be dropped, in the order of the model:
  * the s->candidates pieces of least influence per parameter (0: all).  Returns
- * their number. */
+ * the number of pieces. */
 static size_t
 likely_drops(const struct search *s, const struct greedy *g, struct likely *out)
 {

@@ -17,8 +17,8 @@ struct hess_walk {
     size_t chunk;          /* number of rows computed at a time */
     float *x;              /* [R,T,d] input of the present block */
     float *y;              /* [chunk,T,d] output of the present block */
-    double *H[FWD_INPUTS]; /* [n,n] the caller's sum of the Hessian of each
-                            * input, which is n wide; NULL: not summed */
+    double *H[FWD_INPUTS]; /* the caller's [n,n] for the Hessian of each input
+                            * (n: its width); NULL: it is not summed up */
     double seconds, cpu;   /* wall and CPU seconds spent on Hessians */
 };
 void hess_walk_init(struct hess_walk *w, const struct model *m,

@@ -9,8 +9,10 @@
 /*
  * A square on the diagonal is split in four.  The quarter above the diagonal is
  * cut into pieces that threads share; the two quarters on the diagonal are
- * split again.  Squares of LEAF columns are multiplied completely, although
- * their lower half is not needed, because products of fewer columns are slower.
+ * split again.  Squares of at most LEAF columns are multiplied completely,
+ * although their lower half is not needed, because products of fewer columns
+ * are slower.  Runs of rows with at most GAP rows of padding, all zeros,
+ * between them are multiplied as one run.
  */
 enum { LEAF = 96, PIECE = 384, STEP = 48, GAP = 64 };
 

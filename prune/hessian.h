@@ -13,8 +13,8 @@
 #include "model/forward.h"
 
 /* Where H is summed up; one pointer is set, the other is NULL.
- * f: fp32, for files.  Products are computed as --compute says; each call adds
- * an error of at most about 1e-7 of sqrt(H_ii H_jj).
+ * f: fp32, for files.  Products are computed as --compute says; with f32 each
+ * call adds an error of at most about 1e-7 of sqrt(H_ii H_jj).
  * d: double, for factoring.  Products of fp32 numbers are exact in it. */
 struct hess_sum {
     float *f;

@@ -85,7 +85,8 @@ select_smallest(struct key *key, size_t n, size_t k)
     }
 }
 
-/* gone[i] = is key i one of the k smallest?  Reorders the keys. */
+/* gone[i] = 1 if the key with index i is one of the k smallest, else 0.
+ * Reorders the keys. */
 static void
 mark_smallest(struct key *key, size_t n, size_t k, unsigned char *gone)
 {
@@ -144,8 +145,8 @@ reverse_matrix(double *a, size_t n)
     }
 }
 
-/* Copy the lower triangle to the upper one.  Set the diagonal to H's, or in
- * dead channels to its mean, plus the damping. */
+/* Copy the lower triangle to the upper one.  Set the diagonal to that of H (in
+ * dead channels to `mean`) plus damp * mean. */
 static void
 fill_upper(struct hess *h, double mean, double damp)
 {
@@ -337,10 +338,10 @@ mark_block(struct sweep *l, struct key *key)
     mark_smallest(key, n, share_of(l->p, n), l->gone);
 }
 
-/* Sweep the columns from c0 of a row: marked weights become zero, and the later
- * columns of the block compensate for them.  err [width] becomes the factors by
- * which rows c0..c0+width-1 of U are to be added to the columns after the
- * block. */
+/* Sweep the present block of a row, w [width]: marked weights become zero, and
+ * the block's later columns compensate for them.  With N:M, the weights are
+ * marked here.  err[j] becomes the factor by which row c0+j of U is to be added
+ * to the row's columns after the block. */
 static void
 sweep_row(const struct sweep *l, double *w, unsigned char *gone, double *err)
 {
@@ -472,8 +473,8 @@ struct obs_tile {
     struct factor h;
 };
 
-/* For each column of the tile, add the sum over rows of (E_c h) * E_to to
- * b->sum.  E_c, E_to: columns c.. and to.. of E [rows,n]. */
+/* For each column of the tile, add the sum over rows of (E_c t->h) * E_to to
+ * b->sum.  E_c, E_to: the columns of E [rows,n] from t->c and from t->to on. */
 static void
 add_products(struct energy_buffers *b, const float *E, size_t rows, size_t n,
     const struct obs_tile *t)

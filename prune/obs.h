@@ -45,9 +45,9 @@ struct hess {
     double *a;    /* [n,n] H.  After hess_factor: H below the diagonal, and on
                    * and above it U with H^-1 = U^T U */
     double *diag; /* [n] diagonal of H */
-    size_t dead;  /* zeros in the diagonal: channels that are always 0 */
-    double damp;  /* damping on the diagonal, as a share of its mean without
-                   * zeros */
+    size_t dead;  /* number of zeros in diag: of channels that are always 0 */
+    double damp;  /* damping that hess_factor has added to the diagonal, as a
+                   * share of the mean of diag without zeros */
 };
 /* Begin with the symmetric matrix a [n,n], of which h takes ownership. `name`
  * names it in errors.  -1 (EX_NUM): an element is not finite, and a is freed.
@@ -57,13 +57,13 @@ int hess_init(struct hess *h, double *a, size_t n, const char *name,
 void hess_release(struct hess *h);
 
 /*
- * Compute U of H + damp * mean(diag), in place.  For H = R R^T with R upper
- * triangular, U = R^-1.  R, with its rows and columns in reverse order, is the
- * Cholesky factor L of H in reverse order.  Computing R so takes half the
- * operations of inverting H and factoring the inverse.  The diagonal elements
- * of dead channels are set to the mean.  If the result is not positive
+ * Add damp * mean(diag) to H's diagonal, where dead channels first get
+ * mean(diag), and compute U in place.  For H = R R^T with R upper triangular,
+ * U = R^-1.  R, with its rows and columns in reverse order, is the Cholesky
+ * factor L of H in reverse order.  Computing R so takes half the operations of
+ * inverting H and factoring the inverse.  If the damped H is not positive
  * definite, damp grows tenfold, with a warning, up to 1000 times; -1 (EX_NUM):
- * even then it is not.  Call lapack_open before.
+ * even then H is not.  Call lapack_open before.
  */
 int hess_factor(struct hess *h, double damp, const char *name, struct err *e);
 

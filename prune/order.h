@@ -34,8 +34,8 @@ void orders_measured(struct order *r, const struct judge *j,
  * have. */
 void orders_profile(struct order *r, const struct judge *j,
     const struct profile *p, int by_gradient);
-/* order [n] = indices of v [n] by falling value, among equals the lower
- * first. */
+/* order [n] = indices of v [n] by falling value; of equal values the lower
+ * index comes first. */
 void order_values(const double *v, size_t n, size_t *order);
 /* Set *out to the choice that keeps as many groups and channels as c, the first
  * in this order.  *out need not be initialised; the caller releases it. */

@@ -89,8 +89,8 @@ check_mergeable(const struct profile *p, const struct profile *q, struct err *e)
               p->dir, why);
 }
 
-/* h [n,n] = the sum over np profiles of the Hessians of input k of block i,
- * added in double. */
+/* h [n,n] = the sum of np profiles' Hessians of input k of block i, added in
+ * double. */
 static int
 add_hessians(const struct profile *p, size_t np, size_t i, enum fwd_input k,
     float *h, struct err *e)
@@ -117,8 +117,8 @@ add_hessians(const struct profile *p, size_t np, size_t i, enum fwd_input k,
     return 0;
 }
 
-/* Add up the Hessians of block i, whose inputs have widths [FWD_INPUTS], into
- * h. */
+/* Add up n profiles' Hessians of block i into h.  width [FWD_INPUTS]: widths of
+ * the block's inputs.  Raises s->hess_off to the largest hess_off here. */
 static int
 add_block_hessians(const struct profile *p, size_t n, size_t i,
     const size_t *width, float *h, struct profile_sums *s, struct err *e)

@@ -302,8 +302,8 @@ counts_of(const struct input_sums *s, size_t kind, size_t c)
     return s->count + (kind * s->n + c) * (1 + s->bins);
 }
 
-/* The harmonic mean of the ends of bin i: its relative distance to both is the
- * same. */
+/* The harmonic mean of the ends of bin i, which is at the same relative
+ * distance from both ends. */
 static double
 bin_middle(size_t i)
 {
@@ -344,9 +344,9 @@ kurtosis(const struct input_sums *s, size_t kind, size_t c, double tokens)
         (var * var);
 }
 
-/* Index of the first bin of outliers in a channel's counts.  Outliers are
- * values from 6 times the root mean square of CLASS_REST on, or of CLASS_FIRST
- * if CLASS_REST has no tokens. */
+/* Index of the first bin of outliers in a channel's counts.  Outliers are at
+ * least 6 times the root mean square of CLASS_REST, or of CLASS_FIRST if
+ * CLASS_REST has no tokens. */
 static size_t
 outlier_bin(const struct input_sums *s, const uint64_t *tokens)
 {

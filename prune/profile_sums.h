@@ -1,6 +1,6 @@
 /*
  * The sums of a profile: how large the inputs of a model's linear layers are,
- * and how much each block turns its input.  All of them are sums over tokens,
+ * and how much each block turns its input.  All figures are sums over tokens,
  * or maxima.  So the profiles of parts of the data add up to the profile of all
  * data.
  */
@@ -61,8 +61,8 @@ void sums_add(struct input_sums *s, const struct input_sums *t);
 /* The largest relative difference between a diagonal element of h [n,n], the
  * Hessian of all tokens, and the channel's sum of squares. */
 double hess_off(const float *h, const struct input_sums *s);
-/* Largest accepted hess_off for fp32 sums, and for numbers rounded to
- * bfloat16. */
+/* Largest accepted hess_off if --compute is f32, and if products are of numbers
+ * rounded to bfloat16. */
 #define PROFILE_OFF_F32 1e-5
 #define PROFILE_OFF_BF16 (1.0 / 128)
 int sums_finite(const struct input_sums *s);
@@ -76,7 +76,7 @@ void sums_tsv(const struct input_sums *s, size_t block, enum fwd_input input,
 extern const char sums_tsv_head[];
 
 /* Sums over tokens for a block.  TURN_...: 1 - cos(input, output) of the block,
- * its attention, its MLP; NORM_...: norm of its input, its output. */
+ * its attention, its MLP; NORM_...: norms of the block's input and output. */
 enum { TURN_BLOCK, TURN_ATTN, TURN_MLP, NORM_IN, NORM_OUT, TURNS };
 struct block_sums {
     struct input_sums in[FWD_INPUTS];

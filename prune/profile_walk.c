@@ -23,7 +23,7 @@ struct walk {
     struct hess_walk on;
     float *H[FWD_INPUTS];    /* Hessians of the present block, in all_H; NULL:
                               * none */
-    float *mid;              /* [chunk,T,d] input of the block's MLP */
+    float *mid;              /* [chunk,T,d] residual stream before the MLP */
     double (*turn)[TURNS];   /* [chunk*T] turns of each token */
     size_t *width;           /* [L,FWD_INPUTS] channels of each input */
     float *all_H;            /* memory for a block's Hessians; NULL: none */
@@ -34,7 +34,7 @@ struct walk {
 
 /* ---- angle between input and output of a block ---- */
 
-/* 1 - cos of two states, given their product and the sums of their squares
+/* 1 - cos of states x and y, given their dot product and their sums of squares
  * (ShortGPT, arXiv:2403.03853, eq. 1). */
 static double
 turn_of_sums(double xy, double xx, double yy)
@@ -108,7 +108,7 @@ tap_input(void *ctx, const struct fwd_tapped *t)
         hess_tap(w->on.pool, (struct hess_sum){ .f = w->H[t->input] }, t);
 }
 
-/* Finish the Hessians of a block; returns their largest hess_off. */
+/* Finish the Hessians of the present block; returns the largest hess_off. */
 static double
 finish_hessians(const struct walk *w)
 {

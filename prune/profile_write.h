@@ -21,9 +21,9 @@ int profile_write(const struct profile_sums *s, const struct profile_about *a,
 /* Number of floats in the Hessians of a block whose inputs have widths n
  * [FWD_INPUTS]. */
 size_t hess_floats(const size_t *n);
-/* Begin the file `path` for Hessians of widths [L,FWD_INPUTS] by writing its
- * header.  io_out_write then adds the floats of each block, in order of
- * input. */
+/* Begin the file `path` for Hessians of inputs whose widths are in `width`
+ * [L,FWD_INPUTS], by writing its header.  The caller then adds each block's
+ * floats by io_out_write, in order of input. */
 int hess_out_begin(struct io_out *o, const char *path, const size_t *width,
     size_t L, struct err *e);
 

@@ -18,7 +18,7 @@ enum { ROWS = 32 }; /* rows of W in a task */
 
 /* ---- one layer ---- */
 
-/* Copy columns cols[nc] of w [N,n]: [N,nc], malloc'd. */
+/* Return columns cols[nc] of w [N,n] as a matrix [N,nc], malloc'd. */
 static float *
 gather_columns(const float *w, size_t N, size_t n, const size_t *cols,
     size_t nc)
@@ -31,7 +31,8 @@ gather_columns(const float *w, size_t N, size_t n, const size_t *cols,
     return a;
 }
 
-/* Copy the elements of h [n,n] in rows[nr] and cols[nc]: [nr,nc], malloc'd. */
+/* Return the elements of h [n,n] in rows rows[nr] and columns cols[nc], as a
+ * matrix [nr,nc], malloc'd. */
 static double *
 gather_square(const double *h, size_t n, const size_t *rows, size_t nr,
     const size_t *cols, size_t nc)
@@ -105,8 +106,8 @@ solve_rows(struct hess *h, double *b, size_t N, double *x, struct pool *pool)
         (struct product){ { NULL, b, k, 1 }, U, x, N, k, k });
 }
 
-/* E [N,n] = the change of w: w itself in the cut columns, w - now in the
- * columns keep [k]. */
+/* E [N,n] = the change of w [N,n]: w itself in the cut columns, w minus `now`
+ * [N,k] in the columns keep [k]. */
 static void
 repair_error(float *E, const float *w, size_t N, size_t n, const size_t *keep,
     size_t k, const float *now)
@@ -380,7 +381,7 @@ repair_bytes(const struct repair *r, const struct calib *c)
 
         most = n > most ? n : most;
     }
-    /* doubles: H with H_KK and H_GK; W with the work space of its repair */
+    /* in doubles: H, H_KK and H_GK; W and the work space of its repair */
     most = 2 * most * most + 5 * most * r->m->c.d;
     return most * sizeof(double) + hess_walk_bytes(r->m, c);
 }

@@ -7,7 +7,7 @@
  *   sum |W' x_K - W x|^2 + lambda |W' - W_K|^2
  * is W_K + W_G H_GK (H_KK + lambda I)^-1.  Here lambda is damp times the mean
  * of the nonzero elements of H_KK's diagonal.  Without the second term W' is
- * least squares, W H_*K H_KK^-1.
+ * the least-squares solution, W H_*K H_KK^-1.
  */
 #ifndef PRUNE_REPAIR_H
 #define PRUNE_REPAIR_H
@@ -30,10 +30,10 @@ struct repaired {
 
 /*
  * out [N,k] = W' of w [N,n] for the columns keep [k], ascending; h [n,n]: the
- * Hessian, double, symmetric.  If H_KK is not positive definite with damp > 0,
- * damp grows tenfold, up to 1000 times, with a warning that begins with `name`.
- * -1 (EX_NUM): even then it is not, or h is not finite.  Call lapack_open
- * before.  Bits do not depend on the threads.
+ * Hessian, double, symmetric.  Sets *r.  If H_KK is not positive definite with
+ * damp > 0, damp grows tenfold, up to 1000 times, with a warning that begins
+ * with `name`.  -1 (EX_NUM): even then H_KK is not, or h or the error is not
+ * finite.  Call lapack_open before.  Bits do not depend on the threads.
  */
 int layer_repair(const float *w, size_t N, size_t n, const size_t *keep,
     size_t k, const double *h, double damp, struct pool *pool, const char *name,
@@ -61,7 +61,7 @@ void repair_calib(struct repair *r, const struct calib *c);
 /* Repair with the Hessians in a profile, which were measured before the cut.
  * Dies. */
 void repair_profile(struct repair *r, const struct profile *p);
-/* Note how large the errors are, before and after. */
+/* Note how large the layers' errors are, with and without the repair. */
 void repair_tell(const struct repair *r);
 /* Memory of repair_calib beside the models, in bytes. */
 size_t repair_bytes(const struct repair *r, const struct calib *c);

@@ -46,8 +46,8 @@ static const struct opt options[] = { COMMON_MODEL(&o.model,
     OPT_STR(0, "from", &o.from, "file",
         "choice that tabu begins with (default: that of method influence)"),
     OPT_REAL(0, "evals", &o.evals, 0, 1e9, "n",
-        "evaluations tabu may use, its start's included (0: twice the start's, "
-        "at least 32)"),
+        "evaluations tabu may use, with those that found its start (0: twice "
+        "as many as those, at least 32)"),
     OPT_FLAG(0, "halve", &o.halve,
         "score all candidates on a quarter of the rows, the better half on "
         "half of the rows, and the best quarter on all rows"),

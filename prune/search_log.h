@@ -50,7 +50,8 @@ void search_log_close(struct search_log *l);
  * predictions.  1: *score and *seconds are set.  0: it is not known. */
 int search_log_get(const struct search_log *l, uint64_t key, size_t tokens,
     struct score *score, double *seconds);
-/* Add a copy of x, and write it unless the file has it.  Returns its index. */
+/* Append a copy of x to the trials, and write a line of it unless the file has
+ * one.  Returns the index of the copy. */
 size_t search_log_add(struct search_log *l, const struct trial *x);
 /* Mark trial i as taken, and write it again. */
 void search_log_take(struct search_log *l, size_t i);

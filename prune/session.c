@@ -57,8 +57,9 @@ session_open(struct session *x, const struct session_options *o)
 /* The whole model's logits are cached if they fit 1 / LOGITS of memory. */
 enum { LOGITS = 4 };
 
-/* Die if no mix of blocks and channels has as few parameters as the goal.
- * Checked only if all blocks are alike, and nothing else may be dropped. */
+/* Die if no mix of blocks and channels has as few parameters as the goal.  Does
+ * nothing unless all blocks are alike, blocks may be dropped, and nothing other
+ * than blocks and channels may be. */
 static void
 refuse_goal(const struct search *s)
 {

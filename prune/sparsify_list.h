@@ -19,8 +19,8 @@ struct layer {
                      * this layer is sparse; NAN: not measured */
     double error;   /* relative error of the output; NAN: not sparse */
     float *data;    /* [rows,cols] once the layer is sparse; owned */
-    double seconds; /* spent on the layer; the first layer of an input also has
-                     * the seconds of the input's factor */
+    double seconds; /* spent on the layer; of the layers that read one input
+                     * the first also has the time to factor its Hessian */
 };
 struct layers {
     struct layer *l; /* [n] owned; ordered by block, then by input */
@@ -32,8 +32,8 @@ struct layers {
 void layers_list(struct layers *s, const struct model *m,
     const struct pattern *p, const char *names);
 void layers_release(struct layers *s);
-/* Mark the least sensitive layers as taken, until these have this share of all
- * layers' parameters. */
+/* Mark the least sensitive layers as taken, until these have at least this
+ * share of the parameters of all listed layers. */
 void layers_take(struct layers *s, double share);
 /* Name of a layer, such as "gate" for W_GATE. */
 const char *layer_name(int t);

@@ -134,15 +134,16 @@ layer_weight(const struct layer *l, const float *data)
 /* ---- sensitivity by KL ---- */
 
 struct kl {
-    size_t R, n;          /* rows of the data; their scored predictions */
+    size_t R, n;          /* number of rows used, of predictions scored there */
     struct fwd *f, *base; /* base: applies the dense model's head */
     float *x;             /* [R,T,d] work space */
-    float *h;             /* [n,d] final states of the model */
+    float *h;             /* [n,d] final states of the model with one layer
+                           * sparse */
     float *hp;            /* [n,d] final states of the dense model */
 };
 
-/* Compute the final states of the scored predictions from the input x of block
- * i. */
+/* h [n,d] = the final states of the scored predictions, computed from x
+ * [R,T,d], the input of block i. */
 static void
 states_from(struct sparsify *s, size_t i, const float *x, float *h)
 {
@@ -339,7 +340,7 @@ sparsify_bytes(const struct sparsify *s)
         }
         most = n > most ? n : most;
     }
-    /* a layer is in memory dense, sparse, and as double */
+    /* one layer at a time is in memory thrice: dense, sparse, and in double */
     sparse = (sparse + 2 * largest) * sizeof(float) +
         (largest + most) * sizeof(double);
     return s->c != NULL ? sparse + hess_walk_bytes(s->m, s->c) : sparse;

@@ -31,9 +31,9 @@ size_t sparsify_bytes(const struct sparsify *s);
 void sparsify_begin(struct sparsify *s);
 /* Make the layers that are taken sparse.  Dies. */
 void sparsify_run(struct sparsify *s);
-/* Measure the sensitivity of each layer, with all others dense: the relative
- * error of its output, or with kl the KL(dense model || model with this layer
- * sparse), nats per prediction.  Dies. */
+/* Measure the sensitivity of each layer while all other layers are dense: the
+ * relative error of the layer's output; if `kl` is 1, KL(dense model || model
+ * with this layer sparse), nats per prediction.  Dies. */
 void sparsify_measure(struct sparsify *s, int kl);
 void sparsify_end(struct sparsify *s);
 

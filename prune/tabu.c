@@ -40,7 +40,7 @@ draw_below(struct tabu *t, size_t n)
     return (size_t)(rng_u64(t->s->seed, t->draws++) % n);
 }
 
-/* Address of the first move (a number) at which the piece may change again. */
+/* Address of the element of t->until that belongs to a piece. */
 static size_t *
 free_from(const struct tabu *t, struct piece p)
 {
@@ -169,8 +169,8 @@ was_tried(const struct tabu *t, const struct cand *new, const struct cand *c,
     return 0;
 }
 
-/* Fill c and m with up to `most` neighbours not yet tried; returns their
- * number. */
+/* Fill c with up to `most` neighbours of t->now that have not been tried, and m
+ * with the moves to them.  Returns the number of neighbours. */
 static size_t
 make_neighbours(struct tabu *t, struct cand *c, struct move *m, size_t most)
 {
@@ -236,8 +236,8 @@ set_judge(struct tabu *t)
     choice_release(&c);
 }
 
-/* Index of the best of c[n] that is not tabu, or beats the best trial so far;
- * n: none. */
+/* Index of the best candidate in c[n] whose move m[i] is not tabu, or that
+ * beats the best trial so far; n: there is none. */
 static size_t
 best_admissible(const struct tabu *t, const struct cand *c,
     const struct move *m, size_t n)

@@ -33,9 +33,8 @@ void piece_drop(const struct search *s, struct conf *c, struct piece p);
 /* Can a dropped piece be restored in c? */
 int piece_gone(const struct search *s, const struct conf *c, struct piece p);
 void piece_restore(const struct search *s, struct conf *c, struct piece p);
-/* 1 - cos(residual stream without the piece, stream with the piece), as
- * measured by the judge; for groups and channels, computed from their
- * energies. */
+/* 1 - cos(residual stream without the piece, stream with the piece): measured
+ * by the judge, but for groups and channels computed from their energies. */
 double piece_influence(const struct search *s, const struct conf *c,
     struct piece p);
 

@@ -251,7 +251,8 @@ padding_id(struct vocab *v, json_t *tok)
 
 /* ---- tokens that the files name ---- */
 
-/* Does the chat template, a text or a list of texts, contain s? */
+/* Does the chat template contain s?  It is a text, or a list of objects with a
+ * text `template`. */
 static int
 template_spells(const json_t *chat, const char *s)
 {
@@ -397,7 +398,8 @@ cut_model(const struct vocab *v, json_t *tok, struct err *e)
                  : 0;
 }
 
-/* Cut the list added_tokens; its ids come from the tokenizer. */
+/* Cut the list added_tokens.  An entry's old id is the one that v->t has for
+ * its text. */
 static void
 cut_added(const struct vocab *v, json_t *tok)
 {
@@ -496,7 +498,7 @@ vocab_files_cut(struct vocab_files *f, const struct vocab *v, struct err *e)
 
 /* ---- the check ---- */
 
-/* Are ids b the ids a renumbered?  Also 1 if an id in a is dropped. */
+/* Is b what a becomes by renumbering?  Also 1 if an id in a is dropped. */
 static int
 same_ids(const struct vocab *v, const struct tok_ids *a,
     const struct tok_ids *b)

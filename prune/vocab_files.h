@@ -11,15 +11,15 @@
 struct vocab_files {
     const char *dir;
     json_t *tok;          /* tokenizer.json */
-    json_t *config, *gen; /* tokenizer_config.json and generation_config.json,
-                           * each or NULL */
+    json_t *config, *gen; /* tokenizer_config.json, generation_config.json;
+                           * NULL: there is no such file */
     char *chat;           /* chat_template.jinja, or NULL */
 };
 /* -1 and *e on failure.  Call vocab_files_release in any case. */
 int vocab_files_open(struct vocab_files *f, const char *dir, struct err *e);
 void vocab_files_release(struct vocab_files *f);
-/* Keep in v the ids that the files name, and the tokens that the chat template
- * contains. */
+/* Keep in v the ids that the files name, and the added tokens whose texts the
+ * chat template contains. */
 void vocab_files_named(const struct vocab_files *f, struct vocab *v);
 /* Write the files with the new ids of v, and remove other files that hold old
  * ids.  Call once. */

@@ -207,7 +207,7 @@ keep_always(struct vocab *v, int reserved)
 
         /* Gemma has tokens for runs of spaces, tabs and newlines.  Without them
          * such text would become bytes that the model has never seen.  An added
-         * word also keeps shorter tokens from matching inside other words. */
+         * token also keeps shorter added tokens from matching inside it. */
         if (tok_is_added(v->t, i) && tok_text(v->t, i, &s, &n) &&
             (reserved || !tok_is_special(v->t, i) || !is_reserved(s, n)))
             vocab_must(v, (int64_t)id, WHY_ADDED);
@@ -253,9 +253,9 @@ count_scripts(const struct vocab *v, uint64_t *uses)
     }
 }
 
-/* A script counts as used if it has at least one in SHARE of the corpus's
+/* A script counts as used if it has at least 1 / SHARE of the corpus's
  * characters.  All one-character tokens of used scripts are kept, and all
- * characters without a script. */
+ * one-character tokens without a script. */
 enum { SHARE = 1000 };
 static void
 keep_scripts(struct vocab *v)

@@ -63,14 +63,14 @@ int vocab_add(struct vocab *v, uint32_t id, enum why why, size_t size);
 void vocab_must(struct vocab *v, int64_t id, enum why why);
 
 /* Keep more ids: first required ones (BOS, EOS, unknown, added tokens, bytes),
- * then used ones, then the lowest others until v keeps `size` ids. size 0: no
- * limit, and no others. reserved: special tokens that only reserve an id are
- * required too. scripts: so are one-character tokens of used scripts.  -1 and
- * *e (EX_USAGE): more than `size` ids are required. */
+ * then used ones, then the lowest unused ones until v keeps `size` ids. size 0:
+ * no limit, and no unused ones. reserved: special tokens that only reserve an
+ * id are required too. scripts: one-character tokens of used scripts are
+ * required too.  -1 and *e (EX_USAGE): more than `size` ids are required. */
 int vocab_choose(struct vocab *v, size_t size, int reserved, int scripts,
     struct err *e);
 
-/* Fill to and from; new ids have the order of the old ones. */
+/* Set v->to and v->from; new ids have the order of the old ones. */
 void vocab_number(struct vocab *v);
 
 /* Append the report that prune-vocab(1) describes. */

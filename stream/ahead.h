@@ -37,8 +37,8 @@ struct ahead {
         struct ahead *a;
         pthread_t id;
         struct shard_buf buf; /* memory for reading */
-        double since;         /* clock_now() when it began to wait; 0: it
-                               * works */
+        double since;         /* clock_now() when the worker began to wait; 0:
+                               * it does not wait */
     } * worker;               /* [nworker] */
     int stop;
     struct ahead_times times;
@@ -61,10 +61,11 @@ void ahead_wait(struct ahead *a, pthread_cond_t *c, double *sum, size_t worker);
 /* The times so far, including waits that are under way. */
 void ahead_get_times(struct ahead *a, struct ahead_times *t);
 
-/* Expected distance of neighbours among `docs` documents (or rows) in blocks of
- * K frames, as a share of their distance in a full shuffle.  Neighbours in one
- * frame (all but one per frame) stay in one block.  Neighbours in different
- * frames are as far apart as in a full shuffle. */
+/* Expected distance of two documents (or rows) that are neighbours on disk,
+ * when blocks of K frames are shuffled, as a share of their distance in a full
+ * shuffle.  docs: number of documents.  Neighbours in one frame (all but one
+ * pair per frame) stay in one block.  Neighbours in different frames are as far
+ * apart as in a full shuffle. */
 double ahead_near(size_t frames, size_t K, double docs);
 /* Index k < n of the span that holds i; span k begins at upto[k]. */
 size_t ahead_span(const uint64_t *upto, size_t n, uint64_t i);

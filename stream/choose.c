@@ -171,7 +171,8 @@ choose_stream_length(struct cursor_spec *r, const struct given *g,
             r->limit);
 }
 
-/* Are the weights of a equal to the cursor's? */
+/* Does the cursor's spec, `was`, have the weights of spec a?  0 if the cursor's
+ * weights are natural. */
 static int
 same_weights(const struct cursor_spec *a, const struct cursor_spec *was)
 {
@@ -317,7 +318,7 @@ choose_order(struct cursor_spec *r, const struct given *g, const struct dirs *d,
     if (!docs && !r->shuffle)
         return;
     r->open = (size_t)choose_number(from, "--open", g->open, r->open);
-    /* open as many frames as memory allows */
+    /* open as many frames as half of --mem holds */
     if (r->open == 0)
         r->open = docs ? sampler_fit(d, g->mem, &e) : groups_fit(d, g->mem, &e);
     if (r->open == 0)

@@ -24,16 +24,17 @@ struct given {
 /* The position at which a stream is resumed. */
 struct resume {
     const char *run;    /* the path that --resume names */
-    int is;             /* a cursor was found */
-    struct cursor from; /* the cursor in `at` */
+    int is;             /* 1: a cursor was found */
+    struct cursor from; /* the cursor of `at`, parsed, if `is` */
     struct position at; /* the consumer's position */
 };
 
-/* Read the newest position of run.  Dies if it cannot be resumed. */
+/* Read the newest position that `run` holds.  Dies if no stream can be resumed
+ * there. */
 void resume_read(struct resume *s, const char *run, const struct given *g);
 void resume_release(struct resume *s);
-/* Overwrite *c, and set its algorithm, data and spec.  The caller frees with
- * curriculum_release and free(c->spec.w). */
+/* Overwrite *c, and set its algorithm, data and spec.  The caller frees the
+ * spec by curriculum_release and free(c->spec.w). */
 void choose_cursor(struct cursor *c, const struct given *g,
     const struct dirs *d, const struct resume *from);
 

@@ -78,14 +78,14 @@ struct cursor_spec {
 };
 
 struct cursor {
-    char algorithm[24];    /* its name */
+    char algorithm[24];    /* CURSOR_DOCS or CURSOR_ROWS */
     struct chain data;     /* dirs.hash */
     uint64_t seq;          /* number of the message with the cursor */
     struct chain chain;    /* H(seq - 1) */
-    uint64_t rows, tokens; /* made before that message, by all ranks */
-    uint64_t own;          /* tokens made before it by this rank */
+    uint64_t rows, tokens; /* those before message `seq`, of all ranks */
+    uint64_t own;          /* tokens before message `seq`, of this rank */
     struct cursor_spec spec;
-    int recount; /* 1: the text had no members below: see `recount` above */
+    int recount; /* 1: the text has `recount` instead of the members below */
     size_t nsource;
     struct place *place; /* [nsource] next token of each source */
     int64_t *owed;       /* [nsource] debt of each source: see mix_owed */

@@ -17,7 +17,7 @@
 /* --dry-run packs this many tokens, and assumes that the rest is alike. */
 #define TRY_TOKENS ((uint64_t)200000000)
 /* If a stream has more tokens than this, its rows are not counted before it
- * begins.  Counting those of this many tokens takes about five seconds. */
+ * begins.  Counting the rows of this many tokens takes about five seconds. */
 #define COUNT_TOKENS 1e9
 
 struct docs {
@@ -44,8 +44,8 @@ struct docs {
 /* Counts of a source for --dry-run. */
 struct tally {
     uint64_t tokens, pieces, cuts;
-    double padding; /* this source's part of the padding of rows, in proportion
-                     * to its tokens in each row */
+    double padding; /* the source's part of the padding, which each row divides
+                     * among its sources in proportion to their tokens */
 };
 
 static int
@@ -205,7 +205,7 @@ docs_save(struct feed *f, struct cursor *c)
     memcpy(c->window, x->packer.piece, c->nwindow * sizeof *c->window);
 }
 
-/* Put a piece of the cursor's window back into the packer's. */
+/* Put a piece of the cursor's window back into the packer's window. */
 static int
 put_back(struct docs *x, const struct piece *from, struct err *e)
 {
@@ -320,7 +320,7 @@ expected_tokens(const struct docs *x, double *tokens)
                 (double)s->limit * (double)sampler_tokens(x->sampler, i);
 }
 
-/* Count the row just made for --dry-run. */
+/* For --dry-run: add the row just made to the tallies of its sources. */
 static void
 count_row(struct docs *x)
 {
@@ -337,8 +337,8 @@ count_row(struct docs *x)
     }
 }
 
-/* Pack rows until the stream has `most` tokens.  0: it has them.  1: the stream
- * ended before.  -1: damage, or a signal. */
+/* Pack rows until the stream has `most` tokens.  0: it has as many.  1: it
+ * ended with fewer.  -1: damage, or a signal. */
 static int
 try_rows(struct docs *x, uint64_t most, struct err *e)
 {
@@ -523,7 +523,7 @@ docs_load(struct feed *f, const struct cursor *c, struct err *e)
 }
 
 /* Count the rows by packing the lengths of all documents, which the indexes
- * have. */
+ * have.  More than COUNT_TOKENS tokens are not packed: *rows is 0 then. */
 static int
 docs_total(struct feed *f, uint64_t *rows, struct err *e)
 {

@@ -42,8 +42,8 @@ struct feed {
     size_t B, own_B;
     uint64_t tokens, own_tokens;
     uint64_t rows;         /* rows of the whole stream so far */
-    uint64_t pieces, cuts; /* pieces in rows made by this run; pieces among them
-                            * that begin inside a document */
+    uint64_t pieces, cuts; /* pieces that this run has taken for rows; how many
+                            * of them begin inside a document */
 };
 
 /* Memory and threads that a feed may use; they do not change the bytes of the

@@ -25,7 +25,8 @@ struct groups {
     const struct dirs *d;
     struct group *g;                 /* [n] in stored order */
     size_t n, cap, K;                /* K: groups of a block */
-    uint64_t R, bytes, tokens, seed; /* R: rows; R, bytes, tokens: sums of g */
+    uint64_t R, bytes, tokens, seed; /* R: rows; R, bytes, tokens: sums over all
+                                      * groups */
     int shuffle;
     uint64_t places; /* number of groups in all epochs; UINT64_MAX: no end */
     struct ahead ahead;
@@ -258,7 +259,8 @@ open_group_block(struct groups *g, size_t block)
     pthread_cond_broadcast(&g->ahead.room);
 }
 
-/* Read message k of the shard, which begins in the group's frame, into *r. */
+/* Read message k of a group's shard, which begins in the group's frame, into
+ * *r. */
 static int
 load_message(const struct groups *g, struct shard_buf *b, const struct group *o,
     size_t k, struct held_batch *r, struct err *e)

@@ -25,8 +25,8 @@ struct held_batch {
 };
 
 struct groups;
-/* The members open (K), seed, shuffle and length of spec are used.  NULL and
- * *e: the data is damaged, or there are no rows. */
+/* Of spec, the members open (K), seed, shuffle, length and limit are used.
+ * NULL and *e: the data is damaged, or there are no rows. */
 struct groups *groups_new(const struct dirs *d, const struct cursor_spec *spec,
     const struct feed_means *how, struct err *e);
 void groups_free(struct groups *g);
@@ -45,8 +45,9 @@ void groups_times(struct groups *g, struct ahead_times *t);
  * the order, in rows, of two rows that are neighbours on disk. */
 double groups_bytes(const struct groups *g);
 double groups_distance(const struct groups *g);
-/* Find the largest `open` with which the frames shuffled together take half of
- * mem bytes, so that the next ones also fit.  0 and *e: the data is damaged. */
+/* Find the largest `open` with which the frames shuffled together take at most
+ * half of `mem` bytes, so that the next block's frames fit too; at least 1.  0
+ * and *e: the data is damaged. */
 size_t groups_fit(const struct dirs *d, size_t mem, struct err *e);
 
 #endif

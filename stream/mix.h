@@ -1,9 +1,9 @@
 /*
- * Chooses the next source: the one with the largest deficit against its weight,
- * counted in tokens, exactly, in integers.  When a source gives n tokens, every
- * source is owed its share of them: owed[i] += w[i] * n; and the source that
- * gave them is owed less: owed -= n * sum(w).  The sum of owed is always 0; a
- * source is at most one piece ahead.
+ * Chooses the next source: the one that has given the fewest tokens compared
+ * with its weight.  Debts to sources are counted exactly, in integers.  When a
+ * source gives n tokens, every source is owed its share of them: owed[i] +=
+ * w[i] * n; and the source that gave them is owed less: owed -= n * sum(w).  So
+ * debts add up to 0 (until mix_drop), and a source is at most one piece ahead.
  */
 #ifndef STREAM_MIX_H
 #define STREAM_MIX_H

@@ -195,7 +195,7 @@ reached(const uint64_t *sums, size_t s)
     return sums[s / 64] >> s % 64 & 1;
 }
 
-/* Set `to` to the sums in `from`, with and without len added to them. */
+/* to = the set of all sums in `from`, and of these sums plus len. */
 static void
 add_sums(uint64_t *restrict to, const uint64_t *restrict from, size_t len,
     size_t words)

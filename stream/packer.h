@@ -47,8 +47,9 @@ struct piece {
                                   * if masked */
 };
 
-/* draw: set p, except born, to the next piece of at most max tokens; ids and
- * mask have room for T.  1: drawn.  0: there are no more.  -1: an error. */
+/* draw: set *p, except born, to the next piece of at most max tokens; p->ids
+ * and p->mask have room for T.  1: drawn.  0: there are no more pieces.  -1: an
+ * error. */
 struct pack_from {
     int (*draw)(void *ctx, size_t max, struct piece *p, struct err *e);
     void *ctx;
@@ -78,16 +79,16 @@ struct packer {
     size_t T, id_size;
     size_t n;                        /* pieces in the window */
     struct piece piece[PACK_WINDOW]; /* oldest first */
-    size_t order[PACK_WINDOW];       /* indices into piece, longest first, then
-                                      * oldest first */
+    size_t order[PACK_WINDOW];       /* indices into piece: longest first, of
+                                      * equally long ones the oldest first */
     int dry;                         /* draw has returned 0 */
     uint64_t *sums;                  /* sets of sums, as bits: see fill_rest */
 };
 void packer_init(struct packer *p, enum pack how, size_t T, size_t id_size);
 void packer_release(struct packer *p);
-/* To restore the window of a resumed stream: packer_slot returns the next
- * piece, which the caller fills; packer_keep then adds it.  Before, p->n must
- * be < PACK_WINDOW. */
+/* To restore the window of a resumed stream: packer_slot, for which p->n must
+ * be < PACK_WINDOW, returns the place of the next piece; the caller fills it,
+ * and packer_keep adds the piece. */
 struct piece *packer_slot(struct packer *p);
 void packer_keep(struct packer *p);
 /* Append row `number` of the stream.  1: appended.  0: there are no more rows.

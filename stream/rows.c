@@ -172,8 +172,8 @@ match(struct rows *x, const struct held_batch *k, struct err *e)
     return 0;
 }
 
-/* Set the row numbers of the pieces just added, and replace source numbers of
- * their directory by those of all directories. */
+/* Set the row numbers of the pieces just added, and replace their sources'
+ * numbers in directory `dir` by the merged numbers. */
 static void
 renumber_pieces(struct rows *x, size_t dir, size_t pieces)
 {

@@ -68,7 +68,7 @@ drop_frames(struct sampler *s)
     free(s->src);
 }
 
-/* Bytes of K frames of every source, without masks. */
+/* Expected bytes of K frames of every source together, without masks. */
 static double
 bytes_of_frames(const struct sampler *s, size_t K)
 {
@@ -259,7 +259,7 @@ source_blocks(const struct sampler *s, const struct source *c)
     return (c->nframe + s->K - 1) / s->K;
 }
 
-/* List the frames of a block; returns their number. */
+/* Set `member` to the frames of a block; returns the number of frames. */
 static size_t
 block_frames(const struct sampler *s, const struct source *c, uint64_t epoch,
     uint64_t block, uint32_t *member)
@@ -290,10 +290,10 @@ stored_number(const struct sampler *s, size_t source, uint64_t doc)
         : doc;
 }
 
-/* Sort the open block's frames into the order in which threads read them, by
- * the first document of each frame.  When shuffled, only the next SCAN
- * documents per frame are looked up; frames without any of these follow, and
- * then the next block's frames. */
+/* Sort the open block's frames into the order in which threads read them: by
+ * the first document from `doc` on that each frame gives.  When shuffled, only
+ * the next SCAN documents per frame are looked up; frames without any of these
+ * follow, and then the next block's frames. */
 static void
 order_wants(struct sampler *s, size_t source, uint64_t doc)
 {

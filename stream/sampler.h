@@ -6,10 +6,10 @@
  *   the source are put into a keyed order, new in every epoch.  K consecutive
  *   frames are a block, whose documents are put into a keyed order.
  *
- * K = max(4, open / number of sources): so about `open` frames are in memory,
- * or more, and two neighbouring documents end up to K frames apart.  Without
- * shuffling both orders are the stored ones.  At the start only a list of each
- * source's frames is made.
+ * K = max(4, open / number of sources).  So about `open` frames are in memory
+ * (more if the sources are many), and two neighbouring documents end up to K
+ * frames apart.  Without shuffling both orders are the stored ones.  At the
+ * start only a list of each source's frames is made.
  *
  * Threads decode frames ahead, as long as all fit into `mem` bytes: first those
  * of the open blocks, then those of the next blocks, each in the order in which
@@ -49,8 +49,8 @@ struct sampler_opts {
     int shuffle;
     size_t mem;     /* bytes of memory for frames */
     size_t threads; /* threads that read ahead; 0: none */
-    int lengths;    /* read only the indexes: ids and mask of a document are
-                     * NULL, key is 0 */
+    int lengths;    /* 1: read only the indexes: ids and mask of a document
+                     * are NULL, key is 0 */
 };
 struct sampler;
 /* The directories must hold documents and outlive the sampler, which alone may
@@ -59,9 +59,9 @@ struct sampler *sampler_new(const struct dirs *d, const struct sampler_opts *o,
     struct err *e);
 void sampler_free(struct sampler *s);
 
-/* The largest `open` with which the open blocks take half of mem bytes, so that
- * the next blocks also fit; at least 4 per source.  0 and *e: the data is
- * damaged. */
+/* The largest `open` with which the open blocks take at most half of `mem`
+ * bytes, so that the next blocks fit too; at least 4 per source.  0 and *e: the
+ * data is damaged. */
 size_t sampler_fit(const struct dirs *d, size_t mem, struct err *e);
 
 size_t sampler_id_size(const struct sampler *s); /* 2 or 4; 0 with lengths */
@@ -70,7 +70,7 @@ uint64_t sampler_tokens(const struct sampler *s, size_t source);
 size_t sampler_open(const struct sampler *s);  /* K */
 size_t sampler_bytes(const struct sampler *s); /* bytes of all open blocks */
 /* Expected distance, in the order of a source, of two documents that are
- * neighbours on disk; full: what it would be in a full shuffle. */
+ * neighbours on disk; full: the distance in a full shuffle. */
 struct sampler_distance {
     double expected, full; /* documents, mean over all neighbours */
 };

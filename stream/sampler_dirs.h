@@ -17,7 +17,8 @@ struct dirs {
     struct shard_set **set; /* [n] */
     size_t n;
     struct stream_info info; /* merged; algorithm: of the first folder */
-    uint16_t **source;       /* [n][nsource[i]] merged number of each source */
+    uint16_t **source;       /* [n][nsource[i]] number in `info` of each
+                              * directory's sources */
     size_t *nsource;         /* [n] number of sources of each set */
     struct chain hash;       /* XXH3-128 of the manifests' hashes */
     struct stream_info *own; /* [n] info of each directory; owns the strings */

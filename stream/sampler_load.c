@@ -32,8 +32,8 @@ part_drop(struct sampler *s, struct source *c, uint32_t k)
     c->part[k] = NULL;
 }
 
-/* Is there memory to read another frame ahead?  A sixteenth is reserved for
- * frames that the caller needs at once. */
+/* Is there memory to read frame f ahead?  A sixteenth of the memory is reserved
+ * for frames that the caller needs at once. */
 static int
 has_room(const struct sampler *s, const struct frame_ref *f)
 {
@@ -173,7 +173,8 @@ hand_out(struct decoder *w, const struct st *st, struct err *e)
     return 0;
 }
 
-/* Add the documents of a message by the index, which has their lengths. */
+/* Give documents of a message, without ids, to the sources that want them; the
+ * index has the lengths. */
 static int
 hand_out_lengths(struct decoder *w, const struct shard_index *x,
     const struct shard_msg *m, struct err *e)
@@ -263,8 +264,8 @@ is_member(const struct source *c, uint32_t k)
     return 0;
 }
 
-/* Find all sources that need this frame for their open block or the next one:
- * it is decoded once for all of them. */
+/* Find all sources that need the frame of w, which is number `number` of source
+ * `source`, for their open block or the next: it is decoded once for all. */
 static void
 find_wants(struct decoder *w, size_t source, uint32_t number)
 {
@@ -363,9 +364,9 @@ due(const struct source *c, uint64_t doc)
                         : (double)(doc - c->at) / ((double)c->drawn + 1.0);
 }
 
-/* Choose the frame of the open blocks that is needed first.  next: choose among
- * the blocks that follow them.  1: chosen.  0: there is none.  -1: there is no
- * memory for it. */
+/* Choose the frame that is needed first, of the open blocks or, with `next`, of
+ * the blocks after these.  1: *source and *number are set.  0: no frame is
+ * needed.  -1: there is no memory for the frame. */
 static int
 choose_frame(struct sampler *s, int next, size_t *source, uint32_t *number)
 {

@@ -41,11 +41,11 @@ struct soon {
 };
 
 struct source {
-    struct frame_ref *frame; /* [nframe] order: the frames, in stored order */
+    struct frame_ref *frame; /* [nframe] "order": frames in stored order */
     struct part **part;      /* [nframe] decoded documents; NULL: not in
                               * memory */
-    size_t nframe, cap;      /* order */
-    uint64_t docs, tokens;   /* order */
+    size_t nframe, cap;      /* "order" */
+    uint64_t docs, tokens;   /* "order" */
     /* The block in memory. */
     int open;
     uint64_t epoch, block;
@@ -56,7 +56,7 @@ struct source {
     uint32_t *want;         /* [2K] members in the order in which threads
                              * read them */
     uint64_t *first;        /* [K] number, in the block, of the first document
-                             * in frame want[i]; or a lower bound */
+                             * that frame want[i] gives; or a lower bound */
     size_t ready;           /* frames want[0..ready-1] are in memory */
     uint64_t at, drawn;     /* number in the block of the last document drawn;
                              * documents drawn in this run */
@@ -74,12 +74,12 @@ struct decoder {
     size_t *source;     /* [nsource] numbers of these sources */
     uint32_t *number;   /* [nsource] index of the frame in each source's list */
     struct part **part; /* [nsource] documents decoded for each source */
-    size_t *place;      /* [nsrc] index of a source in source[], if it is
-                         * there */
+    size_t *place;      /* [nsrc] index in source[] of each source that wants
+                         * the frame */
 };
 
 struct sampler {
-    const struct dirs *d; /* order, down to `lengths` */
+    const struct dirs *d; /* "order", as all members down to `lengths` are */
     size_t nsrc, K, id_size, id_room;
     uint64_t seed;
     int shuffle, lengths;

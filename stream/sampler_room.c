@@ -45,8 +45,8 @@ room_release(struct room *r)
     memset(r, 0, sizeof *r);
 }
 
-/* Sizes are rounded up by at most 1/32, so that other parts of about the same
- * size fit the hole when it is freed. */
+/* Sizes are rounded up, by less than 1/32 or 64 bytes, so that the hole of a
+ * freed part fits other parts of about the same size. */
 static size_t
 rounded_size(size_t bytes)
 {
@@ -57,7 +57,7 @@ rounded_size(size_t bytes)
     return (bytes + step - 1) / step * step;
 }
 
-/* Index of a hole of at least `bytes` bytes; r->n: there is none. */
+/* Index of the smallest hole of at least `bytes` bytes; r->n: there is none. */
 static size_t
 find_hole(const struct room *r, size_t bytes)
 {

@@ -11,7 +11,7 @@ struct room {
     unsigned char *map, *base; /* the mapping, and its first aligned address;
                                 * NULL: malloc is used instead */
     size_t mapped, bytes;
-    struct hole *hole; /* [n] in order of at; none touches another */
+    struct hole *hole; /* [n] by rising `at`; none touches another */
     size_t n, cap;
 };
 void room_init(struct room *r, size_t bytes);

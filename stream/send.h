@@ -21,14 +21,14 @@ struct sending {
     uint64_t made, padded;     /* tokens in the rows of this run, without and
                                 * with padding */
     uint64_t batches;          /* batches of this run */
-    double sending;            /* seconds spent in sending */
+    double sending;            /* seconds of sending, without the first batch */
     double first;              /* clock_now() when the first batch was sent */
     struct ahead_times before; /* the feed's times when the first batch was
                                 * sent */
 };
 
-/* Write the stream to the address out and the addresses of tee.  On an error it
- * sends an `abort` message and dies. */
+/* Write the stream to the address `out` and to the addresses in `tee`.  On an
+ * error, send an `abort` message and die. */
 void send_stream(struct sending *s, const char *out,
     const struct opt_list *tee);
 

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Split "NAME=NUMBER,..." into names and shares. */
+/* Split "NAME=NUMBER,..." into names->source, which points into the text, and
+ * share. */
 static int
 read_shares(struct stream_info *names, double *share, char *text, struct err *e)
 {

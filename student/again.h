@@ -4,7 +4,7 @@
 
 struct student;
 /* Returns the command line, quoted for a shell; the caller frees it.  command:
- * the word that names the command, which may be missing. */
+ * the word that names the command; argv[0] may lack it. */
 char *again_command(int argc, char **argv, const char *command);
 /* Print a note of the command that resumes the run. */
 void again_tell(const struct student *s);

@@ -44,7 +44,8 @@ choose_run(struct args *a, const char *name)
             "too");
 }
 
-/* Refuse options that do not go with an adapter, or need one. */
+/* With an adapter, refuse options that do not go with it; without one, refuse
+ * options that need it. */
 static void
 check_adapter(struct args *a)
 {

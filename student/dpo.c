@@ -67,7 +67,8 @@ struct dpo {
     double sft;                  /* weight of the chosen tokens' mean nll */
     struct pairs pairs;
     struct pair_batch batch;
-    struct reference *reference; /* NULL: the records give its results */
+    struct reference *reference; /* NULL: all pairs have its log
+                                  * probabilities */
     double (*ref)[2];            /* [B] the reference's log probabilities of
                                   * this rank's pairs */
     double nll_scale;            /* pairs / chosen tokens in the step */
@@ -116,7 +117,8 @@ check_dpo_options(struct student *s)
             "--loss exo_pair needs a --label-smoothing above 0, such as 0.001");
 }
 
-/* Weighted losses of a pair; *g: their gradient at the log ratios. */
+/* Return the weighted sum of a pair's losses, and add to *g its gradients with
+ * respect to the log ratios. */
 static double
 pair_loss(const struct preference_pair *p, struct preference_grad *g)
 {

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Store the head of the `teacher` message; with --teacher only check that the
- * message's hash is that model's. */
+/* Store the head of the `teacher` message; with --teacher only check that
+ * --teacher's head has the hash that the message gives. */
 static void
 store_head(struct feed *f, const struct msg *m)
 {
@@ -267,7 +267,7 @@ feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau)
             "%s: the teacher does not say its vocabulary and the temperature "
             "of its tokens",
             f->name);
-    /* the rest of TARGETS_SHARED is all other ids of both models */
+    /* TARGETS_SHARED needs no limit: its rest holds all other ids */
     if (kind != TARGETS_SHARED)
         f->targets.vocab = shared_vocab(f, f->vocab);
     if (f->temperature != tau)

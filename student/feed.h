@@ -28,7 +28,8 @@ struct feed {
                           * 0: not given */
     double temperature;  /* --temperature of the stream's teacher; NAN: not
                           * given */
-    size_t *map;         /* [L] teacher block of each student block, or NULL */
+    size_t *map;         /* [L] teacher block of each student block; NULL: the
+                          * blocks cannot be compared */
     const char *map_how; /* how the map was found, for a note */
     size_t tL, td;       /* number and width of the teacher's blocks */
     double cap;          /* cap of the teacher's logits, as config.final_cap */
@@ -59,12 +60,13 @@ int feed_has_hidden(const struct feed *f);
  * distributions are restricted to the ids that teacher, student and tokenizer
  * share. */
 void feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau);
-/* Begin again at the first batch; the input must not be a pipe.  After -1 the
- * feed can only be given to feed_again. */
+/* Begin again at the first batch; the input must not be a pipe.  After -1 only
+ * feed_again and feed_close may be called. */
 int feed_again(struct feed *f, const char *input, size_t ahead, struct err *e);
 /* Die unless the first batch is the one that follows p. */
 void feed_check_successor(struct feed *f, const struct position *p);
-/* Read the next batch.  Returns 1; 0: the end; -1 and *e: it is damaged. */
+/* Read the next batch.  Returns 1; 0: the input has ended; -1 and *e: the input
+ * is damaged. */
 int feed_next(struct feed *f, struct err *e);
 void feed_close(struct feed *f);
 

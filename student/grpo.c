@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Batches in a row that may teach nothing. */
+/* After so many consecutive batches that teach nothing, the run ends. */
 enum { MOST_EQUAL = 100 };
 
 static const char *const losses[] = { "grpo", "bnpo", "dr_grpo", "dapo",
@@ -131,7 +131,7 @@ check_grpo(struct student *s)
 
 struct grpo_run {
     struct grpo g;
-    size_t equal; /* batches in a row that taught nothing */
+    size_t equal; /* consecutive batches that taught nothing, up to now */
 };
 
 static void

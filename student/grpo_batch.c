@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many numbers of a row ranks exchange: its rewards, then how many tokens
- * it has. */
+/* Count of the numbers that ranks exchange for each row: the row's rewards,
+ * then its count of tokens. */
 static size_t
 told_width(const struct grpo *g)
 {
     return g->o->judge.n + 1;
 }
 
-/* The numbers that rank r sent of its row k. */
+/* The numbers that rank r sent for its row k. */
 static double *
 told_at(const struct grpo *g, size_t r, size_t k)
 {

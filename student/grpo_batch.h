@@ -29,7 +29,7 @@ struct grpo_figures {
                    * temperature is 1; else NAN */
 };
 
-/* Sums of a step, in struct loss_sum's own. */
+/* Indices in loss_sum.own of the sums of a step. */
 enum { GRPO_LOSS, GRPO_KL, GRPO_ENTROPY, GRPO_LOW, GRPO_HIGH, GRPO_TOKENS };
 
 struct grpo {
@@ -44,8 +44,9 @@ struct grpo {
     double *advantage;  /* [all rows] */
     struct text **kept; /* [n] texts that are trained on */
     double *kept_advantage, *kept_weight; /* [n] */
-    size_t nkept, kept_of_all;            /* texts, on this rank and on all */
-    float *old, *ref; /* [n,longest text] log probabilities */
+    size_t nkept, kept_of_all; /* number of kept texts: on this rank, in all */
+    float *old, *ref; /* [n,longest text] log probabilities in the batch's first
+                       * step; those of the reference (NULL: beta is 0) */
     struct grpo_figures figures;
     struct logp_loss loss;
 };

@@ -14,7 +14,7 @@ struct held_out {
     char hash[33]; /* hash chain of the stream to its first batch */
     size_t T;      /* tokens of a row in the first batch; later batches may
                     * not have more */
-    size_t head;   /* bytes of the teacher's head in the stream */
+    size_t head;   /* bytes of the teacher's head, if the stream has it; or 0 */
     struct loss_opt loss;
     struct step_judge *judge;
     FILE *log; /* RUN/held-out.tsv */

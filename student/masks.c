@@ -37,8 +37,8 @@ save_masks(const char *file, const struct tmodel *t, struct err *e)
     return r;
 }
 
-/* Check that the weights that matrix k's mask leaves out are zero, among those
- * on this rank. */
+/* Check that the mask of matrix k leaves out only weights that are zero, of the
+ * weights that this rank has. */
 static int
 check_zeros(const struct group *g, int k, size_t n, const char *name,
     struct err *e)

@@ -48,7 +48,7 @@ struct on_policy {
     struct model teacher;
     struct fwd *fwd; /* of the teacher, for `micro` rows */
     size_t micro;
-    float *states;          /* [rows,T,d_t] of the teacher */
+    float *states;          /* [rows,T,d_t] final states of the teacher */
     struct targets targets; /* a view of states, or of the server's answers */
     struct rollout_sums sums;
 };
@@ -159,7 +159,7 @@ open_on_policy(struct student *s, const char *input)
         open_server(o, s);
     else
         open_teacher(o, s);
-    /* TRL's loss is not multiplied by the square of the temperature */
+    /* undo the factor tau^2 of our KL, which TRL's loss does not have */
     s->loss = (struct loss_opt){ .w_kl = 1.0 / (tau * tau),
         .tau = tau,
         .direction = s->settings.direction,

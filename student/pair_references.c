@@ -21,7 +21,8 @@ pair_references_row(struct reference *r, const struct pair_batch *b, size_t row,
         ref[i >= b->pair[row]->n[0]] += logp[i];
 }
 
-/* Set `reference` of all pairs.  A rank computes a run of neighbours. */
+/* Set `reference` of all pairs.  Each rank computes a run of consecutive
+ * pairs. */
 static void
 refer_pairs(struct pairs *p, struct reference *r, const struct dist_group *g)
 {

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Reading the records of a file. */
+/* What reading the records of a file needs. */
 struct pair_reader {
     const struct pairs_from *from;
     struct pairs *p;

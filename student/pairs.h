@@ -16,8 +16,8 @@ struct pair {
     const uint32_t *ids; /* [n[0] + n[1]] */
     size_t n[2];         /* tokens of each text */
     size_t prompt;       /* tokens of the prompt in each */
-    double reference[2]; /* log probability of each completion given by the
-                          * record; NAN: not given */
+    double reference[2]; /* log probability that the reference gives to each
+                          * completion; NAN: not known */
     json_t *record;      /* with pairs_from.records: the record; else NULL */
 };
 
@@ -26,7 +26,7 @@ struct pairs {
     struct pair *pair; /* [n] */
     struct tok_ids ids;
     size_t most;        /* most tokens of a row */
-    int given;          /* 1: all records give reference */
+    int given;          /* 1: all records have reference log probabilities */
     char hash[33];      /* hash of ids, lengths and references */
     char tokenizer[33]; /* hash of the tokenizer */
 };
@@ -34,11 +34,10 @@ struct pairs {
 /* The input of pairs_open. */
 struct pairs_from {
     const char *file;      /* JSONL; NULL or "-": standard input */
-    const char *tokenizer; /* a model, a tokenizer.json */
+    const char *tokenizer; /* path of a model or of a tokenizer.json */
     const char *template;  /* chat template, or NULL: that of tokenizer */
     size_t V;              /* ids of the model */
-    size_t T;              /* a text has at most T / 2 tokens; its end is cut
-                            * off */
+    size_t T;              /* texts are cut off after T / 2 tokens */
     int records;           /* 1: pairs keep their records */
 };
 /* Dies on errors.  Prints a note of pairs left out because the prompt fills a

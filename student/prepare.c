@@ -272,7 +272,8 @@ run_is_over(const struct student *s)
         (s->a->steps > 0 && s->st.step >= s->a->steps);
 }
 
-/* Write or compare RUN/options.json; sets s->finished. */
+/* Compare this run with RUN/options.json, write the file, and set s->finished:
+ * see record_keep. */
 static void
 keep_record(struct student *s)
 {

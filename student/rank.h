@@ -25,8 +25,8 @@ void rank_rows(struct student *s);
 int rank_same(const struct student *s, struct err *e);
 /* If each rank updates a part of the parameters, a bit flip in that part would
  * spread to all ranks.  After an update rank_keep hashes the part; before the
- * next one rank_unchanged compares it with this hash: -1 and *e (EX_RANK), on
- * this rank only, if it has changed. */
+ * next update rank_unchanged compares the part with that hash.  -1 and *e
+ * (EX_RANK), on this rank only: the part has changed. */
 void rank_keep(struct student *s);
 int rank_unchanged(const struct student *s, struct err *e);
 /* Agree on a result; this rank's is r: 1, 0, or -1 and *e.  Returns r if all

@@ -144,8 +144,8 @@ is_overridden(const char *names, const char *name)
     return 0;
 }
 
-/* Print a note of a difference that --override allows; add any other to
- * *refused. */
+/* Print a note of a difference that --override allows, and append it to
+ * `changes`; append any other difference to *refused, its name to *names. */
 static void
 note_difference(const struct record *r, const char *name, const json_t *was,
     const json_t *is, json_t *changes, struct buf *refused, struct buf *names)
@@ -167,8 +167,8 @@ note_difference(const struct record *r, const char *name, const json_t *was,
     free(now);
 }
 
-/* Die if the run was begun with an option that this version no longer has,
- * under any name. */
+/* Die if the run was begun with an option that this version does not have under
+ * a new name either. */
 static void
 refuse_gone(const struct record *r, const json_t *options)
 {

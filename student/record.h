@@ -33,10 +33,10 @@ struct record {
 };
 /* Values of options by name; the caller releases it (json_decref). */
 json_t *record_values(const struct opt *options);
-/* Compare *r with RUN/options.json, or write it if the run begins.  Dies
- * (EX_USAGE) naming all differences; differences in r->override are only noted.
- * Returns 0: the file has been written; 1: it has not, as the run is over and
- * RUN holds the result of its last step. */
+/* Unless the run begins, compare *r with RUN/options.json; then write the file.
+ * Dies (EX_USAGE) naming all differences; differences in r->override are only
+ * noted.  Returns 0; 1: the file has not been written, because the run is over
+ * and RUN holds the result of its last step. */
 int record_keep(const struct record *r);
 /* Record in RUN/options.json that RUN holds the result of `step`; dies on
  * errors. */

@@ -18,7 +18,7 @@ void reference_close(struct reference *r);
 size_t reference_bytes(const struct reference *r);
 /*
  * Write to logp [T] the log probability of token i + 1 of a row at temperature
- * tau, for each i with scored[i]; the others are 0.  `row` is one row (B = 1).
+ * tau, for each i with scored[i], else 0.  `row` is one row (B = 1).
  * Bits are those of a step's log probabilities (train/step.h) while the
  * student's parameters are those of the file.
  */

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_MOST = 400 }; /* bytes of a line with a number */
+enum { LINE_MOST = 400 }; /* most bytes of a line of an answer */
 
 extern char **environ;
 
@@ -44,8 +44,8 @@ struct judging {
     pid_t pid;    /* leader of a process group */
     int to, from; /* pipes; -1: closed */
     const struct buf *lines;
-    size_t given;      /* bytes of lines written to it */
-    struct buf answer; /* bytes without a newline so far */
+    size_t given;      /* bytes of `lines` that have been written */
+    struct buf answer; /* bytes read after the last newline */
     double *reward;    /* [n] */
     size_t n, got;
 };
@@ -122,8 +122,8 @@ start_judging(struct judging *j, const char *command, struct err *e)
     return 0;
 }
 
-/* Wait for the program, until `deadline`.  Returns its status as waitpid's; -1:
- * it has not ended. */
+/* Wait until the program ends, at most until `deadline`.  Returns its status as
+ * waitpid stores it; -1: the program has not ended. */
 static int
 await_program(const struct judging *j, double deadline)
 {
@@ -207,7 +207,7 @@ give_lines(struct judging *j)
 
     if (k > 0)
         j->given += (size_t)k;
-    /* a program that no longer reads may have answered before */
+    /* no error: a program that stops reading may have answered already */
     if (j->given == j->lines->n || (k < 0 && errno != EAGAIN && errno != EINTR))
         close_end(&j->to);
 }

@@ -43,12 +43,12 @@ struct rollout {
     struct writer writer;
     struct text *text;  /* [n] this rank's texts of the batch, empty between
                          * batches */
-    struct text **each; /* [n] their addresses */
+    struct text **each; /* [n] addresses of the elements of `text` */
     size_t n;
     struct text_rows rows;
     uint64_t batch; /* number of the current batch, from 1 */
 };
-/* Refuse options that leave a rank without the whole model. */
+/* Refuse options that leave a rank without the whole model, and --steps 0. */
 void rollout_check(const struct student *s);
 /* Open tokenizer and prompts, and set s->in.  Rows have room for prompts with
  * their answers, too.  Dies on errors. */
@@ -69,8 +69,9 @@ void rollout_end(struct rollout *r);
 /* Set s->at to the end of the current batch. */
 void rollout_place(const struct rollout *r, struct student *s);
 
-/* Sums over the texts of the batch that the student has written, on all ranks,
- * for metrics. */
+/* Sums over those texts of the batch, on all ranks, that the student has
+ * written, for metrics: number of texts, of their tokens, of texts ended by
+ * EOS. */
 struct rollout_sums {
     double texts, tokens, ended;
 };

@@ -77,7 +77,7 @@ saver_open(struct saver *s, const char *run, int resume)
     if (s->ranks->rank > 0 && io_is_dir(run) &&
         dir_lock(&s->lock_run, run, s->ranks->rank, &e) < 0)
         die_err(&e);
-    /* rank 0 removes a new RUN if it ends early: not while others lock it */
+    /* rank 0 removes a new RUN if it ends early, so wait for all locks */
     dist_barrier(s->ranks);
 }
 
@@ -120,8 +120,8 @@ put_norms(struct st_out *o, const struct progress_state *st)
     st_out_meta(o, "norm_weights", text);
 }
 
-/* Add the numbers at.N: where this rank's part of the moments of group N
- * begins. */
+/* Add a number named "at.N" for each group N: the place in the group where this
+ * rank's part of the moments begins. */
 static void
 put_part(struct st_out *o, const struct tmodel *t, const struct adamw *a)
 {
@@ -133,7 +133,7 @@ put_part(struct st_out *o, const struct tmodel *t, const struct adamw *a)
     }
 }
 
-/* Names of the states of the optimiser: moments, averages. */
+/* Letters of the optimiser's states: the two moments, averages. */
 static const char STATES[] = "mve";
 
 /* Write the states of every group, or this rank's parts, as m.N, v.N, e.N. */
@@ -317,7 +317,8 @@ write_checkpoint(struct saver *s, struct dir_new *d, struct err *e)
             s->st.best > 0 ? 0 : s->keep, e);
     if (r < 0 || s->st.best == 0)
         return r;
-    /* RUN/best must point to the new best one before the old one is removed. */
+    /* RUN/best must point to a new best checkpoint before the old best is
+     * removed. */
     if (s->st.best == s->st.step && save_best(s->run, s->st.best, e) < 0)
         return -1;
     return s->keep > 0
@@ -416,7 +417,7 @@ save_final(struct saver *s, struct tmodel *t, struct err *e)
     watch_busy(1);
     config = xasprintf("%s/%s", s->run,
         t->adapter != NULL ? "adapter_config.json" : "config.json");
-    unlink(config); /* of a shorter run */
+    unlink(config); /* left from when the run had fewer steps */
     if (t->adapter != NULL)
         r = adapter_save(t->adapter, &t->m, s->run, e);
     else if (fetch_weights(s, t, s->run, e) < 0 ||

@@ -18,10 +18,10 @@ struct progress_state {
     uint64_t step;   /* steps applied */
     uint64_t tokens; /* tokens trained on, without padding */
     /* held-out evaluations; 0: none yet */
-    uint64_t judged;  /* step of the last one */
-    uint64_t best;    /* step of the best one */
-    uint64_t since;   /* number of evaluations after the best one */
-    double best_loss; /* loss of the best one, nats */
+    uint64_t judged;  /* step of the last evaluation */
+    uint64_t best;    /* step of the best evaluation */
+    uint64_t since;   /* number of evaluations after the best */
+    double best_loss; /* loss of the best evaluation, nats */
     /* gradient norms for --skip-spikes: weighted sum, sum of weights */
     double norms, weights;
 };
@@ -71,9 +71,9 @@ void saver_started(struct saver *s);
 /* Release the lock. */
 void saver_close(struct saver *s);
 /* Begin to write checkpoint RUN/step-N of *t and *a, which must not change
- * until save_written.  Before it returns, the previous checkpoint is complete,
- * and ranks have written their parts of the moments.  -1 and *e: one of these
- * failed. */
+ * until save_written returns.  When save_begin returns, the previous checkpoint
+ * is complete, and ranks have written their parts of the moments.  -1 and *e:
+ * the previous checkpoint or the beginning of this one failed. */
 int save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
     const struct progress_state *st, const struct position *p, struct err *e);
 /* Wait until *t and *a have been written.  -1 and *e: the checkpoint failed,
@@ -82,8 +82,8 @@ int save_written(struct saver *s, struct err *e);
 /* Wait until the checkpoint is complete.  -1 and *e: as save_written. */
 int save_done(struct saver *s, struct err *e);
 /* Load moments, counters and masks of a checkpoint; the caller has read its
- * weights by opening it as a model.  If the run began without --mask, masks do
- * not change. */
+ * weights by opening it as a model.  Masks that the checkpoint lacks, as the
+ * run began without --mask, stay as they are. */
 int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
     struct progress_state *st, struct err *e);
 /* Write the finished model with its effective weights into RUN; config.json
@@ -99,8 +99,8 @@ FILE *log_open(const char *run, const char *name, const char *head,
 /* Open RUN/metrics.tsv.  columns: names of the columns between `loss` and `lr`,
  * each followed by a tab. */
 void metrics_open(struct saver *s, const char *columns, uint64_t step);
-/* Add a line to metrics.tsv.  scored: number of scored predictions; values: the
- * texts of `columns`. */
+/* Add a line to metrics.tsv.  scored: number of scored predictions; values:
+ * what the line has in `columns` of metrics_open, a tab after each value. */
 int metrics_add(struct saver *s, const struct progress_state *st, size_t scored,
     double loss, const struct buf *values, double lr, double norm,
     struct err *e);

@@ -138,8 +138,8 @@ settings_parse(struct settings *s, const struct args *a)
             a->adam);
 }
 
-/* If the option `name` has the value `word`, make it WORD:NUMBER with the
- * number of `part`, an option of older versions. */
+/* If the option `name` has the value `word` in `old`, make the value
+ * WORD:NUMBER, with the number of `part`, an option of older versions. */
 static void
 join_part(json_t *old, const char *name, const char *word, const char *part)
 {

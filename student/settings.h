@@ -10,7 +10,7 @@
 struct rate {
     char *pattern;
     double x;
-    int *used; /* set to 1 when the pattern matches a name */
+    int *used; /* set to 1 when `pattern` matches a tensor's name */
 };
 struct rates {
     struct rate *v; /* [n] */
@@ -37,7 +37,7 @@ void settings_parse(struct settings *s, const struct args *a);
 /* Make the options of an options.json, `old`, comparable with the options of
  * this run, `now`.  An older version's beta1, beta2 and eps become adam, its
  * kl-beta and min-lr-ratio become parts of kl-direction and schedule.  A value
- * in `old` that means the same as in `now` gets its text in `now`. */
+ * in `old` that means the same as the value in `now` gets the latter's text. */
 void settings_join(json_t *old, const json_t *now);
 
 #endif

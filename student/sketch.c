@@ -8,8 +8,8 @@
 
 enum { BITS = 16, BUCKETS = 1 << BITS, WIDE = 1024 };
 
-/* Add elements at..at+n-1 of the gradient.  64 random bits serve three
- * elements. */
+/* Add g [n], the gradient's elements from index `at` on.  64 random bits serve
+ * three elements. */
 static void
 sketch_add(double *sum, const float *g, size_t at, size_t n)
 {

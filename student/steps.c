@@ -44,8 +44,8 @@ stops_here(struct student *s)
     return (c->whole == NULL || c->whole(s)) && any_stopped(s);
 }
 
-/* Skip messages without a scored token, such as a last row whose pieces have
- * one token each: there is nothing to learn. */
+/* Skip the messages of a step from which nothing can be learnt, such as a last
+ * row whose pieces have one token each. */
 static void
 pass_over(struct student *s)
 {
@@ -80,9 +80,9 @@ follow_weights(struct student *s)
         adapter_norms(s->t.adapter, &s->t.m, s->pool);
 }
 
-/* Clip gradients, which are sums over `count`, and update parameters.  values:
- * the command's columns of metrics.tsv.  0; -1 and *e: nothing is updated, or
- * the step's line cannot be written to a log. */
+/* Divide gradient sums by `count`, clip them, and update parameters.  values:
+ * those of the command's columns of metrics.tsv.  0; -1 and *e: nothing is
+ * updated, or the step's line cannot be written to a log. */
 static int
 apply_step(struct student *s, const struct loss_sum *sum, double loss,
     size_t count, const struct buf *values, struct err *e)
@@ -136,7 +136,7 @@ end_run(struct student *s, const struct err *why)
     die_err(why);
 }
 
-/* Begin a checkpoint; now: wait until it is complete. */
+/* Begin a checkpoint; with `now`, wait until it is complete. */
 static void
 begin_save(struct student *s, int now)
 {
@@ -247,8 +247,8 @@ steps_run(struct student *s)
     return e.code;
 }
 
-/* If rounding the finished weights again would change them, say which file has
- * them exactly. */
+/* If rounding the finished weights again would change them, print how to make a
+ * GGUF file of exactly these weights. */
 static void
 tell_exact(const struct student *s)
 {

@@ -48,14 +48,14 @@ struct command {
     /* Names of its columns in metrics.tsv, each followed by a tab. */
     const char *columns;
 
-    /* Choose values that options leave open; refuse those that contradict each
-     * other. */
+    /* Choose values that options leave open; refuse options that contradict
+     * each other. */
     void (*check)(struct student *s);
     /* Open the inputs, from the step s->st.step on, and set s->in and, for the
      * losses of a step (train/step.h), s->loss.  input: the operand, or
      * NULL. */
     void (*open)(struct student *s, const char *input);
-    /* Open logs of its own.  May be NULL. */
+    /* Open logs that only this command has.  May be NULL. */
     void (*begin)(struct student *s);
     /* Append lines "name TAB value" on the inputs, in which all ranks must
      * agree.  May be NULL. */
@@ -67,9 +67,9 @@ struct command {
      * 1: done; 0: the input is over; -1 and *e: it is damaged. */
     int (*gather)(struct student *s, struct loss_sum *sum, struct err *e);
     /* From the sums of a step over all ranks, return the loss, and set *count,
-     * the divisor of the gradient sums; 0: nothing to learn, the step is
-     * skipped.  Append the values of `columns` to *b, each followed by a
-     * tab. */
+     * the divisor of the gradient sums (0: there is nothing to learn, and the
+     * step is skipped).  Append the values of `columns` to *b, each followed by
+     * a tab. */
     double (*result)(struct student *s, const struct loss_sum *sum,
         size_t *count, struct buf *b);
     /* May the run stop and be saved after this step?  NULL: always. */
@@ -87,8 +87,8 @@ struct command {
 /* The inputs of a run, which `open` describes. */
 struct inputs {
     const char *name; /* for messages */
-    size_t rows, T;   /* rows of the next batch, on all ranks, and tokens of the
-                       * longest; rows 0: no batch is left */
+    size_t rows, T;   /* rows of the next batch in this input, and tokens of
+                       * the longest row; rows 0: no batch is left */
     size_t longest;   /* most tokens of any row, held-out ones too */
     size_t batches;   /* batches of the run; 0: not known */
     size_t accum;     /* batches of a step */
@@ -127,8 +127,8 @@ struct student {
                                    * has */
     struct pool *pool;
     struct tmodel t;
-    struct model base;      /* with an adapter: the model that it changes, */
-    struct adapter adapter; /* and the adapter, which s->t.adapter trains */
+    struct model base;      /* with an adapter: the model that it changes */
+    struct adapter adapter; /* the adapter that t.adapter points to, if any */
     struct adamw *opt;
     struct param_shards *parts; /* NULL: this process has all parameters */
     struct pipe *pipe;          /* NULL: this process has all blocks */

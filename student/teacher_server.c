@@ -52,7 +52,8 @@ ask_once(const struct teacher_server *t, const char *path,
     return a->status == 429 || a->status >= 500 ? 0 : -1;
 }
 
-/* Ask until there is an answer with status 200, which the caller releases. */
+/* Ask, at most TRIES times, for an answer with status 200, which the caller
+ * releases. */
 static int
 ask_server(const struct teacher_server *t, const char *path,
     const struct buf *body, struct http_answer *a, struct err *e)
@@ -145,7 +146,7 @@ teacher_server_bytes(const struct teacher_server *t)
 
 /* ---- targets ---- */
 
-/* Tokens of a row; the others are padding. */
+/* Number of tokens of a row before its padding. */
 static size_t
 row_length(const struct rows *r, size_t row)
 {

@@ -14,9 +14,9 @@ struct teacher_server {
     const char *url;
     struct http_server http;
     size_t V;          /* ids of the server's model */
-    size_t k;          /* tokens of each prediction */
+    size_t k;          /* number of tokens that a prediction's targets have */
     double tau;        /* temperature of the second log-sum-exp */
-    size_t most;       /* rows of a request, at most */
+    size_t most;       /* most rows that teacher_server_score may be given */
     size_t cap;        /* tokens of a row, at most */
     uint32_t *ids;     /* [rows,T,k] */
     float *logp, *lse; /* [rows,T,k] and [rows,T,2], as TARGETS_TOP has */
@@ -33,8 +33,9 @@ void teacher_server_close(struct teacher_server *t);
 /* Bytes of memory, including an answer's. */
 size_t teacher_server_bytes(const struct teacher_server *t);
 /* Ask the server for the targets of the rows r, each of which is one text, and
- * point the parts of *y (TARGETS_TOP) to the answer in *t.  A server that does
- * not answer is asked again, three times.  -1 and *e "url: why". */
+ * store them in *t, to which the parts of *y (TARGETS_TOP) must point; sets
+ * y->T.  A server that does not answer, or is busy or broken, is asked again,
+ * three times.  -1 and *e "--score-with URL: why". */
 int teacher_server_score(struct teacher_server *t, const struct rows *r,
     struct targets *y, struct err *e);
 

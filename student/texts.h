@@ -49,8 +49,8 @@ int writer_run(const struct writer *w, struct text *const *text, size_t n,
 /* Bytes of the memory that writer_run takes. */
 size_t writer_bytes(const struct writer *w);
 
-/* Texts as rows of a batch, one text a row; its tokens after the prompt are
- * scored. */
+/* Texts as rows of a batch, one text a row; a text's tokens after its prompt
+ * are scored. */
 struct text_rows {
     size_t most, longest; /* most rows, and most tokens of a row */
     struct rows rows;     /* T: of the longest row */

@@ -165,7 +165,7 @@ choose_unseen(struct student *s)
     s->loss.w_sh = loss_weight("squarehead", a.sh, 1, NAN);
 }
 
-/* Check and set the weight of the loss of load balance. */
+/* Check --balance, and set the weight of its loss. */
 static void
 choose_balance(struct student *s)
 {

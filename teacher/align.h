@@ -12,8 +12,9 @@
 /* Kinds of targets, as in the tensor teacher.kind (retort-stream(5)). */
 enum align_kind { ALIGN_NONE, ALIGN_WHOLE, ALIGN_TOKEN };
 
-/* A piece (one document's tokens in a row) in one tokenizer's tokens. ids [n];
- * end [n]: bytes of the piece up to the end of each token, never falling. */
+/* A piece, that is the part of one document in one row, in one tokenizer's
+ * tokens.  ids [n]; end [n]: bytes of the piece up to the end of each token;
+ * never falling. */
 struct align_side {
     const uint32_t *ids, *end;
     size_t n;
@@ -22,20 +23,20 @@ struct align_side {
 /* Targets of the prediction made at a token of the student. */
 struct align_target {
     enum align_kind kind;
-    /* unless NONE: tokens at+1 .. at+n of the teacher spell the student's next
-     * token, and the teacher predicts them at its tokens at .. at+n-1; n is 1
-     * if WHOLE */
+    /* unless NONE: tokens [at+1, at+n] of the teacher spell the student's next
+     * token; their predictions are those of its tokens [at, at+n-1]; n is 1 if
+     * WHOLE */
     uint32_t at, n;
     uint32_t next; /* id of the student's next token */
 };
 
 /*
- * Set target [student.n].  twin [the student's ids]: the teacher's id with the
- * same bytes, or a number that is no id.
+ * Set target [student.n].  twin: for each of the student's ids, the teacher's
+ * id with the same bytes, or a number that is no id.
  *   WHOLE  the teacher's next token is the twin of the student's
- *   TOKEN  one or more tokens of the teacher begin and end with the student's
- *          next token
- *   NONE   otherwise; if the next token has no bytes; at the last token
+ *   TOKEN  one or more next tokens of the teacher have the bytes of the
+ *          student's next token, from its first to its last
+ *   NONE   otherwise, also for a next token without bytes and at the last token
  */
 void align_piece(const struct align_side *student,
     const struct align_side *teacher, const uint32_t *twin,

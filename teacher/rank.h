@@ -26,9 +26,9 @@ void rank_context(void *ctx, float *x, const size_t *at);
  * the ranks. */
 void rank_open(struct teacher *t, const char *input);
 void rank_close(struct teacher *t);
-/* Broadcast the batch l->m from rank 0 of the team to t->batch of all its
- * ranks, and divide its rows.  there: 1 on rank 0 if it has a batch.  Returns
- * 1; 0: rank 0 has none. */
+/* Broadcast the batch l->m of the team's rank 0 to t->batch of all the team's
+ * ranks, and divide the rows among these.  there: on rank 0, 1 if it has a
+ * batch.  Returns 1; 0: rank 0 has no batch. */
 int rank_batch(struct teacher *t, struct lane *l, int there);
 /* All-gather the states in t->x within the team. */
 void rank_gather(const struct teacher *t);

@@ -31,7 +31,7 @@ is_split(const struct weight *w, int t)
     return w->rows > 0 && !block_is_vector(t);
 }
 
-/* Bytes that a matrix, its mask and padding take in its block. */
+/* Bytes that a matrix takes in its block, with its mask and padding. */
 static size_t
 tensor_bytes(const struct weight *w)
 {
@@ -51,8 +51,9 @@ block_bytes(const struct block *b)
     return n;
 }
 
-/* p [n] holds the bytes of a block from offset `at` on; out [to-from] is for
- * its bytes from..to-1.  Copy to their place in out those bytes that p has. */
+/* p [n] holds the bytes of a block from offset `at` on; `out` is for the
+ * block's bytes [from, to).  Copy those of them that p has to their places in
+ * `out`. */
 static void
 read_bytes(const unsigned char *p, size_t n, size_t at, size_t from, size_t to,
     unsigned char *out)
@@ -64,7 +65,8 @@ read_bytes(const unsigned char *p, size_t n, size_t at, size_t from, size_t to,
         memcpy(out + (at + a - from), p + a, end - a);
 }
 
-/* Copy bytes from..to-1 of block i to out; a matrix precedes its mask. */
+/* Copy the bytes [from, to) of block i to `out`.  A matrix precedes its
+ * mask. */
 static void
 read_part(const struct shard *s, size_t i, size_t from, size_t to,
     unsigned char *out)

@@ -10,7 +10,8 @@
 #define SHARED_NONE UINT32_MAX
 
 struct shared_vocab {
-    uint32_t *twin; /* [ids of the student] the teacher's id, or SHARED_NONE */
+    uint32_t *twin; /* for each of the student's ids, the teacher's id, or
+                     * SHARED_NONE */
     size_t n;       /* number of pairs */
     uint32_t *student, *teacher; /* [n] pairs, by rising id of the student */
 };

@@ -325,7 +325,8 @@ begin_message(struct teacher *t, const struct msg *m, struct err *e)
     return msg_send_begin(t->out, e);
 }
 
-/* Print a note of the cost of --compute, before the first batch. */
+/* Before the first batch: print notes of the model's positions and of the cost
+ * of --compute, and set t->program. */
 static void
 tell_first(struct teacher *t)
 {

@@ -20,16 +20,16 @@ struct student_tokenizer {
     char hash[33], teacher_hash[33];
     size_t V; /* ids of the teacher's model */
     const struct batch *from;
-    /* the current batch: the teacher's tokens, piece by piece, and the byte of
-     * its piece at which each ends */
+    /* the teacher's tokens of the current batch, piece by piece: ids, and the
+     * byte of its piece at which each token ends */
     struct tok_ids ids, end;
     size_t *row;          /* [B+1] index in ids where each row begins */
     size_t cap_row;       /* room in row */
     uint32_t *end_s;      /* [T] bytes of the piece up to the end of each token
                            * of the student */
     size_t cap_T;         /* room in end_s */
-    struct buf text, own; /* a part of a piece, and what the teacher's tokens
-                           * make of it */
+    struct buf text, own; /* a part of a piece; the bytes that some tokens
+                           * decode to */
     struct align_target *target; /* [B,T] */
     size_t cap;                  /* room in target */
 };
@@ -123,7 +123,7 @@ add_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n, int flags,
     struct err e;
     const int r = tok_decode(t, ids, n, flags, out, &e);
 
-    assert(r == 0); /* the stream's ids, and the ids of tok_encode */
+    assert(r == 0); /* ids come from a checked stream or from tok_encode */
     (void)r;
 }
 
@@ -213,7 +213,7 @@ encode_piece(struct student_tokenizer *s, const uint32_t *ids, size_t n,
 {
     const int64_t bos = tok_template_bos(s->teacher);
     size_t at = 0, i = 0, to;
-    int whole = 1; /* 1 until some of the piece has no token of the teacher */
+    int whole = 1; /* 0: a part of the piece has no tokens of the teacher */
 
     if (bos >= 0)
         push_teacher_token(s, (uint32_t)bos, 0);
@@ -258,7 +258,7 @@ reserve_targets(struct student_tokenizer *s, size_t B, size_t T)
     memset(s->target, 0, B * T * sizeof *s->target); /* ALIGN_NONE */
 }
 
-/* Make room for the teacher's rows, all of them padding. */
+/* Make room for the teacher's rows, and fill them with padding. */
 static void
 reserve_rows(struct batch *b, size_t B, size_t T)
 {

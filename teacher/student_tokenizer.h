@@ -1,6 +1,6 @@
 /*
- * --student-tokenizer: batches of the student's tokens in the teacher's tokens,
- * and the tokens that both vocabularies share.
+ * --student-tokenizer: converts batches of the student's tokens to the
+ * teacher's tokens, and finds the tokens that both vocabularies share.
  */
 #ifndef TEACHER_STUDENT_TOKENIZER_H
 #define TEACHER_STUDENT_TOKENIZER_H

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Least probability of the rest, as probabilities are sums in fp32. */
+/* Least probability taken for the tokens that are not sent: smaller ones would
+ * be rounding errors of fp32. */
 #define LEAST_REST 0x1p-24
 /* Least log-probability: the lowest finite number in half precision. */
 #define LEAST_LOGP (-65504.0f)
@@ -17,7 +18,8 @@
 /* Counts over the predictions of one source. */
 struct source_share {
     double kind[3]; /* number of predictions, by enum align_kind */
-    double mass; /* sum over kind WHOLE of the probability of the tokens sent */
+    double mass; /* probability of the tokens sent, summed over predictions of
+                  * kind WHOLE */
 };
 
 struct student_top {
@@ -25,7 +27,8 @@ struct student_top {
     const uint32_t *named; /* the student's id of each pair */
     size_t k;
     int half;
-    float *rest;                /* [cap] log-probability of all other tokens */
+    float *rest;                /* [cap] log of the probability of the tokens
+                                 * that are not sent for a prediction */
     size_t cap;                 /* room in rest */
     struct source_share *share; /* [nshare] */
     char **name;                /* [nname] */
@@ -125,8 +128,7 @@ put_target_logp(const struct student_top *t, const struct align_target *a,
     return (float)log(fmax(1.0 - sum, LEAST_REST));
 }
 
-/* Send the log-probabilities; keep, for each prediction, the log of the
- * probability of all other tokens. */
+/* Send the log-probabilities, and set t->rest. */
 static int
 send_logp(struct student_top *t, const struct student_told *told, size_t n,
     struct msg_out *w, struct err *e)

@@ -37,7 +37,7 @@ struct lane {
     struct msg_out *out;
     struct msg m;   /* the last message read */
     struct buf raw; /* on ranks other than 0: bytes of m, sent by rank 0 */
-    int introduced; /* 1: the `teacher` message has been sent */
+    int introduced; /* > 0: the `teacher` message has been sent */
     int ended;      /* 1, on rank 0: the input is over, or the reader has
                      * left */
     int over;       /* 1, on all ranks: nothing is left to do for this stream */
@@ -53,7 +53,7 @@ struct teacher {
     struct dist_group team;   /* ranks that work on one stream at a time */
     struct lane *lane;        /* [lanes] streams of the team */
     size_t lanes;             /* number of lanes */
-    size_t first;             /* number of the first lane's stream */
+    size_t first;             /* number, among all streams, of lane[0] */
     size_t row0, row1;        /* this rank runs rows row0 to row1 - 1 */
     size_t *at; /* [team.n+1] first token of each rank's part of the batch */
     struct pool *pool;

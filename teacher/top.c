@@ -38,11 +38,12 @@ struct top {
     double *u;       /* [cap] random numbers in [0,1) for the draws */
     uint32_t *drawn; /* [cap,draws] ids */
     uint16_t *count; /* [cap,draws] how often each of them was drawn */
-    uint32_t *ids;   /* [cap,k] ids, on a rank that does not send; or NULL */
-    struct told *part, sum;      /* part [cap/PART] */
+    uint32_t *ids;   /* [cap,k] ids, unless the message has room for them; or
+                      * NULL */
+    struct told *part, sum;      /* [tasks] sums of a batch; of all batches */
     struct student_top *student; /* for a student of another tokenizer */
-    uint32_t *next;   /* [cap] if student: next id of the teacher's row */
-    float *next_logp; /* [cap] its log-probability */
+    uint32_t *next;   /* [cap] with `student`: next id in each token's row */
+    float *next_logp; /* [cap] log-probability of that next id */
     /* the current batch */
     const struct batch *b;
     size_t n;
@@ -190,7 +191,7 @@ measure_token(const struct top *t, size_t i, const float *sent, struct told *r)
     P = 1.0 - mass;
     R = 1.0 - other;
     if (R <= 0.0 || t->o.k == t->m->c.V)
-        kl += mass * log(other); /* the student renormalises too */
+        kl += mass * log(other); /* the student divides by `other` as well */
     else if (P > 0.0)
         kl += P * log(P / R);
     r->tokens++;
@@ -202,7 +203,7 @@ measure_token(const struct top *t, size_t i, const float *sent, struct told *r)
 }
 
 /* Task of the thread pool: round the log-probabilities of PART tokens to the
- * type sent, and measure how much of the distributions that leaves. */
+ * type sent, and measure how much of these tokens' distributions is sent. */
 static void
 record_task(void *ctx, size_t task, size_t worker)
 {
@@ -245,7 +246,7 @@ record_tokens(struct top *t)
     }
 }
 
-/* Set u, a random number for each token.  Each depends on the seed, the
+/* Set t->u, a random number for each token.  A number depends on the seed, the
  * document and the token's offset in it, but not on rows or ranks. */
 static void
 throw_dice(struct top *t)
@@ -268,7 +269,7 @@ throw_dice(struct top *t)
 static int
 send_top(struct top *t, struct msg_out *w, struct err *e)
 {
-    int r = msg_send_next(w, e); /* ids, which are in their place */
+    int r = msg_send_next(w, e); /* the ids are in w's room already */
 
     if (r != 0)
         return r;
@@ -320,7 +321,7 @@ send_draws(struct top *t, struct msg_out *w, struct err *e)
     return msg_send_next(w, e);
 }
 
-/* Point to the results of tokens `from` on. */
+/* Return the addresses of the results for the tokens from number `from` on. */
 static struct head_targets
 targets_from(const struct top *t, uint32_t *ids, size_t from)
 {

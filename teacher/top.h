@@ -16,11 +16,11 @@
 
 struct top_opt {
     size_t k;      /* most probable tokens of each prediction; 0: none */
-    int half;      /* 1: send their log-probabilities in half precision */
+    int half;      /* 1: send log-probabilities in half precision */
     size_t draws;  /* tokens drawn for each prediction; 0: none */
     uint64_t seed; /* seed of the draws */
     double tau;    /* temperature that the student will use */
-    /* the student's tokenizer, if it is another; then draws is 0, tau 1 */
+    /* NULL: the student has the teacher's tokenizer; else draws is 0, tau 1 */
     const struct student_tokenizer *student;
 };
 struct top;
