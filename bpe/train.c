@@ -18,7 +18,7 @@ struct count {
     struct trainer *t;
     struct trainer **apart; /* [nsource], or NULL: count into t directly */
     uint64_t *bytes;        /* [nsource] bytes of text read */
-    uint64_t left;          /* how much more bytes * factor can be counted
+    uint64_t left;          /* sum of bytes * factor that can still be counted
                              * without overflow */
     struct weights w;
 };

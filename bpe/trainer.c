@@ -4,8 +4,8 @@
  * When a pair has appeared in words, an entry that lists these words is pushed
  * on a heap; so a pair may have several entries.  As in Hugging Face's
  * BpeTrainer, merging a pair does not lower its count, and an entry merges the
- * pair only in the words it lists.  Both matter if a later merge creates a pair
- * that was merged before.
+ * pair only in the words it lists.  Both rules matter if a later merge creates
+ * a pair that was merged before.
  */
 #include "trainer.h"
 #include "tok/pairs.h"
@@ -205,7 +205,8 @@ pair_index(struct trainer *t, uint32_t a, uint32_t b)
     return t->npair++;
 }
 
-/* Count a pair that has appeared in a word (change > 0) or disappeared. */
+/* Count a pair that has appeared in a word (change = 1) or disappeared from it
+ * (change = -1). */
 static void
 pair_change(struct trainer *t, uint32_t a, uint32_t b, int change,
     uint32_t word)
@@ -222,7 +223,7 @@ pair_change(struct trainer *t, uint32_t a, uint32_t b, int change,
             xgrow(t->touched, t->ntouched, &t->touched_cap, sizeof *t->touched);
         t->touched[t->ntouched++] = i;
     }
-    /* Words are visited in order: if this one is listed, it is the last. */
+    /* Words are visited in order: if `word` is listed, it is listed last. */
     if (p->n > 0 && p->word[p->n - 1] == word)
         return;
     p->word = xgrow(p->word, p->n, &p->cap, sizeof *p->word);
@@ -350,7 +351,7 @@ letter_name(uint32_t c)
 }
 
 /* Add the 256 letters of byte-level BPE by code point: visible bytes stand for
- * themselves, the others are shown as code points 256, 257, ... */
+ * themselves, other bytes are shown as code points 256, 257, ... */
 static void
 add_letters(struct trainer *t, json_t *vocab, uint32_t id[256])
 {

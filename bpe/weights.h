@@ -11,13 +11,13 @@ struct weights {
     size_t n;  /* number of sources */
 };
 
-/* Parse a list such as "equal,a=2,b=0.5"; NULL: all sources count once.  0, or
- * -1 and *e (EX_USAGE).  Released by weights_release. */
+/* Parse a list such as "equal,a=2,b=0.5"; NULL: all sources count once.  The
+ * caller frees *w by weights_release.  0, or -1 and *e (EX_USAGE). */
 int weights_parse(struct weights *w, const char *list, const struct inputs *in,
     struct err *e);
-/* For `equal`, once bytes[n] of the sources are known: multiply each source's
- * weight by the bytes of the largest source over the bytes of this source,
- * rounded to 2^-20.  A weight that overflows becomes 2^64 - 1. */
+/* For `equal`, when the bytes [n] of the sources are known: multiply each
+ * source's weight by the largest source's bytes / this source's bytes, rounded
+ * to 2^-20.  A weight that overflows becomes 2^64 - 1. */
 void weights_balance(struct weights *w, const uint64_t *bytes);
 void weights_release(struct weights *w);
 

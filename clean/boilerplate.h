@@ -20,10 +20,11 @@ size_t boilerplate_spills(const struct boilerplate *b);
  * enough words to be boilerplate.  Thread-safe: each thread has its own *w. */
 void boilerplate_scan(struct words *w, const struct fold *f, const char *text,
     size_t n, struct buf *lines);
-/* Call for each document in order, with *lines from boilerplate_scan.  Counts
- * the lines that fewer than `most` earlier documents have.  If there are other
- * lines, appends these to *gone and the rest of text[n] to *kept; else appends
- * nothing.  Returns the number of lines in *gone; -1 and *e. */
+/* Call for each document in order, with *lines from boilerplate_scan.  Of the
+ * lines in *lines, counts those that fewer than `most` earlier documents have.
+ * If there are other lines in *lines, appends these to *gone and all other
+ * lines of text[n] to *kept; else appends nothing.  Returns the number of lines
+ * in *gone; -1 and *e. */
 ptrdiff_t boilerplate_cut(struct boilerplate *b, struct buf *lines,
     const char *text, size_t n, struct buf *kept, struct buf *gone,
     struct err *e);

@@ -25,7 +25,7 @@ struct clean_worker {
 /* Findings of a thread about one document. */
 struct verdict {
     enum reason reason;
-    double value; /* measurement that breaks the rule `reason` */
+    double value; /* measurement that breaks the rule `reason`; -1: none */
     struct exclude_hit hit;
     struct buf keys;  /* from duplicates_scan */
     struct buf lines; /* from boilerplate_scan */
@@ -116,7 +116,8 @@ examine(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
 
 /* ---- one document at a time, in order ---- */
 
-/* Append a line of JSON about a document that is not kept. */
+/* Append a line of JSON about a document that is not kept, or about the lines
+ * that were cut out of it.  value < 0: there is no measurement. */
 static int
 put_dropped(struct text_file *f, const struct doc *d, const char *source,
     const char *reason, double value, const char *text, size_t n, struct err *e)

@@ -40,7 +40,7 @@ struct cleaning *cleaning_new(const struct cleaning_opts *o, const char *langs,
     struct inputs *in, struct docs_opts *run, struct err *e);
 /* exclude_digest of the held-out text; 0 without --exclude. */
 uint64_t cleaning_digest(const struct cleaning *c);
-/* Write the first line of the documents. */
+/* Write the first line of the files of documents and of held-out documents. */
 void cleaning_head(struct cleaning *c, const struct documents_run *run);
 /* After all documents: write the last line, give the files their names, and
  * note what was dropped.  0, or -1 and *e. */

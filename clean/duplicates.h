@@ -1,5 +1,5 @@
 /* Finds documents with the same, or nearly the same, words as an earlier
- * one. */
+ * document. */
 #ifndef CLEAN_DUPLICATES_H
 #define CLEAN_DUPLICATES_H
 
@@ -30,7 +30,7 @@ size_t duplicates_spills(const struct duplicates *d);
 void duplicates_scan(const struct duplicates *d, struct words *w,
     const struct fold *f, const char *text, size_t n, struct buf *keys);
 /* Call for each document in order.  Returns R_EXACT or R_NEAR if an earlier
- * document has one of the keys; R_NONE if none has, after storing the keys; -1
+ * document has one of the keys; else stores the keys, and returns R_NONE.  -1
  * and *e (EX_SYS). */
 int duplicates_judge(struct duplicates *d, const struct buf *keys,
     struct err *e);

@@ -10,14 +10,14 @@
 
 #define LEAST 8 /* words; shorter texts are ignored */
 #define DOC \
-    ((size_t)64 << 20) /* smallest limit of a held-out document, bytes */
+    ((size_t)64 << 20) /* held-out documents may have at least these bytes */
 #define RING 128       /* > EXCLUDE_MOST, a power of two */
 #define BASE UINT64_C(0x9e3779b97f4a7c15)
 
 /* A held-out text. */
 struct held {
-    size_t word;     /* index of its first word in exclude.word; it ends where
-                      * the next text begins */
+    size_t word;     /* index of its first word in exclude.word; its last word
+                      * is the one before the next text */
     size_t name;     /* index in exclude.name */
     uint64_t record; /* its number in the file */
 };
@@ -46,7 +46,7 @@ struct exclude {
     size_t nname, capname;
     struct grams of_any; /* grams that a document must not contain */
     struct grams whole;  /* texts that a document must not consist of: all runs
-                          * of least to n - 1 words */
+                          * of `least` to n - 1 words */
     /* Bloom filter (one hash) of the first `least` words of the grams in
      * of_any: most positions of a document need only this lookup. */
     uint64_t *begins;
@@ -96,7 +96,8 @@ hash_last(const struct exclude *x, const struct tail *t, size_t m)
     return h ^ h >> 32;
 }
 
-/* Find the filter's bit for the last `least` words. */
+/* Find the filter's bit for the last `least` words: *mask of the element that
+ * is returned. */
 static uint64_t *
 begin_bit(const struct exclude *x, const struct tail *t, uint64_t *mask)
 {

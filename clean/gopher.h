@@ -47,12 +47,12 @@ void gopher_free(struct gopher_scratch *s);
 
 /* The rule's name in reports, such as "dup-5-gram". */
 const char *gopher_name(enum gopher g);
-/* Does value break the rule? */
+/* Does the value break rule g? */
 int gopher_breaks(enum gopher g, double value);
 
-/* gopher_begin takes a UTF-8 text, which must stay.  gopher_measure then
- * returns its value for a rule on repetition, g < G_REPETITION, in any
- * order. */
+/* gopher_begin takes a UTF-8 text, which must stay valid.  gopher_measure then
+ * returns the text's value for rule g on repetition, g < G_REPETITION.  Rules
+ * may come in any order. */
 void gopher_begin(struct gopher_scratch *s, const char *text, size_t n);
 double gopher_measure(struct gopher_scratch *s, enum gopher g);
 

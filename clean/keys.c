@@ -61,8 +61,8 @@ count_of(struct key a)
 }
 
 /* The table: linear probing in sorted order.  A key's highest bits are the
- * number of its home slot.  Its entry is there or in a later slot, with no free
- * slot between.  All entries are in the order of their keys. */
+ * number of its home slot.  The key's entry is in that slot or a later one with
+ * no free slot between.  All entries are in the order of their keys. */
 
 static void
 table_new(struct keys *k, unsigned bits)
@@ -84,8 +84,8 @@ slot_place(const struct keys *k, struct key key)
     return i;
 }
 
-/* Insert key at slot i, and shift the entries that were there.  0, or -1: no
- * slot is free. */
+/* Insert the key in slot i, and shift the entries from this slot on to the next
+ * free slot.  0, or -1: no later slot is free. */
 static int
 table_put(struct keys *k, size_t i, struct key key)
 {
@@ -303,7 +303,8 @@ run_keep(struct keys *k, struct sorted_run r)
     k->run[k->nrun++] = r;
 }
 
-/* Find the run with the smallest key left, among the runs from `first` on. */
+/* Find the run with the smallest key left among the runs from `first` on, of
+ * which run i has its keys from at[i - first] on left.  k->nrun: none has. */
 static size_t
 smallest_run(const struct keys *k, size_t first, const size_t *at)
 {
@@ -318,8 +319,8 @@ smallest_run(const struct keys *k, size_t first, const size_t *at)
     return best;
 }
 
-/* Merge the last FAN runs, which are of one level, into one of the next level.
- */
+/* Merge the last FAN runs, which are of one level, into a run of the next
+ * level. */
 static int
 merge_runs(struct keys *k, struct err *e)
 {

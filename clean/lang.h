@@ -13,7 +13,7 @@ struct langs {
     const struct inputs *in;
     size_t und; /* the source of texts whose language is not known */
 };
-/* Add a source to in for each ISO 639 code in "auto:a,b,c", or for all codes
+/* Add a source to *in for each ISO 639 code in "auto:a,b,c", or for all codes
  * that CLD2 can give ("auto"), and "und".  -1 and *e (EX_USAGE): CLD2 is not
  * built in, or has no such code. */
 int langs_add(struct langs *l, const char *lang, struct inputs *in,

@@ -11,10 +11,10 @@
 #include <cld2/public/compact_lang_det.h>
 #include <cld2/public/encodings.h>
 
-/* CLD2 counts bytes in an int; the first so many of a text suffice. */
+/* Bytes at a text's beginning that CLD2 is given, as it counts in an int. */
 static const size_t most = (size_t)1 << 20;
 
-/* CLD2's code of a language, or the one that has replaced it in ISO 639. */
+/* CLD2's code of a language, or the code that has replaced it in ISO 639. */
 static const char *
 code_of(CLD2::Language l)
 {

@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/* ISO 639 code of language i that CLD2 can detect; NULL after the last. */
+/* ISO 639 code of the i-th language that CLD2 can detect; NULL after the last.
+ */
 const char *cld2_code(size_t i);
 /* Detect the language of text[n] (UTF-8): its code, or NULL if CLD2 is not
  * sure. */

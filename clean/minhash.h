@@ -24,8 +24,8 @@ struct minhash {
 };
 void minhash_init(struct minhash *m, size_t functions);
 
-/* Set value[m->n] from every sequence of five words left in *w; fewer than five
- * words are one sequence.  Returns the number of words; if it is 0, the values
+/* Set value [m->n] from all sequences of five of the words left in *w; fewer
+ * than five words are one sequence.  Returns the number of words; 0: the values
  * mean nothing. */
 size_t minhash_text(const struct minhash *m, struct words *w, uint64_t *value);
 

@@ -42,8 +42,8 @@ repair_free(struct text_repair *m)
     free(m);
 }
 
-/* Returns the length of the character at p < end; *put is its replacement ("":
- * remove it; NULL: keep it). */
+/* Returns how many bytes to go on from p < end; *put: what replaces them ("":
+ * remove them; NULL: keep them). */
 static size_t
 replace_mark(const struct text_repair *m, const unsigned char *p,
     const unsigned char *end, const char **put, struct repair_counts *c)

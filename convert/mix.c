@@ -66,8 +66,8 @@ keep_largest(float *d, size_t size, size_t keep, struct ranked *r)
         d[r[i].at] = 0.0f;
 }
 
-/* Mean of the numbers d[k][i], k < n, that have the sign of the sum of all n;
- * 0: none has it. */
+/* Mean of those of the n numbers d[k][i] that have the sign of the sum of all
+ * n; 0: none has that sign. */
 static double
 agreed_mean(float *const *d, size_t n, size_t i)
 {

@@ -8,8 +8,8 @@
 
 /* Mean of the tensors. */
 void mix_average(float *const *x, size_t n, size_t size, float *out);
-/* Spherical interpolation from x[0] (t 0) to x[1] (t 1): their factors are
- * sin((1-t) a) / sin a and sin(t a) / sin a, a being the angle between them
+/* Spherical interpolation from x[0] (t = 0) to x[1] (t = 1): x[0] sin((1-t) a)
+ * / sin a + x[1] sin(t a) / sin a, where a is the angle between x[0] and x[1]
  * (Shoemake, doi:10.1145/325334.325242).  Linear if |cos a| > 0.9995. */
 void mix_slerp(float *const *x, double t, size_t size, float *out);
 /* TIES (arXiv:2306.01708): x[0] is the base.  In each difference x[k] - x[0],

@@ -203,7 +203,7 @@ base_out_rows(struct base_out *b, const unsigned char *rows, size_t n,
 }
 
 /* Round 0 <= x <= 65535.5 to the nearest whole number, ties to even, by adding
- * 2^23: floats from there on have no fraction. */
+ * 2^23: floats of 2^23 and above have no fraction. */
 static uint16_t
 nearest_step(float x)
 {

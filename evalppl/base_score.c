@@ -117,7 +117,8 @@ divergences(const float *logp, const float *z, size_t V, float top_p,
 }
 
 /* Score row r.  The base's probabilities are rounded and do not sum to exactly
- * 1; KL at temperature 1 takes them as they are, as llama-perplexity does. */
+ * 1; its loss, and KL(base || model) at temperature 1, take them as they are,
+ * as llama-perplexity does. */
 static void
 compare_task(void *ctx, size_t r, size_t worker)
 {

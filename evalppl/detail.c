@@ -45,7 +45,7 @@ struct tables {
 struct detail {
     struct tables *model; /* [nj] */
     size_t nj, cap;
-    /* [cap] results of the head for the predictions being added */
+    /* [cap] head_top_rows's results for the predictions being added */
     float *lse, *logp;
     double *self;
     uint32_t *top;
@@ -92,7 +92,8 @@ power_of_two(size_t n)
     return k;
 }
 
-/* Bin k holds (k/15, (k+1)/15], as in Guo et al., arXiv:1706.04599. */
+/* Bin k holds confidences in (k/15, (k+1)/15], as in Guo et al.,
+ * arXiv:1706.04599. */
 static size_t
 confidence_bin(double confidence)
 {
@@ -177,7 +178,7 @@ ece(const struct tables *t)
     return sum / t->all.weight;
 }
 
-/* Append a row; error: the ECE of its predictions, or NAN. */
+/* Append a row for model i; error: the ECE of the row's predictions, or NAN. */
 static void
 list_tally(struct sheet *s, const struct eval *e, size_t i, const char *table,
     const char *name, const struct tally *t, double error)

@@ -14,10 +14,10 @@ struct draft {
 };
 /* The number of drafted tokens n, at most 64, with the highest speed-up
  *   (1 + a + ... + a^n) / (1 + n cost)
- * where each token is accepted with probability a, cost is the draft's time for
- * a token divided by the base's, and the base's step on n + 1 tokens lasts as
- * long as on one (Leviathan et al., arXiv:2211.17192, theorem 3.8).  If a or
- * cost is NAN: 0 tokens, and a speed-up of NAN. */
+ * where a is `accept`, the probability that a token is accepted, `cost` is the
+ * draft's time for a token divided by the base's, and the base's step on n + 1
+ * tokens lasts as long as on one (Leviathan et al., arXiv:2211.17192, theorem
+ * 3.8).  If `accept` or `cost` is NAN: 0 tokens, and a speed-up of NAN. */
 struct draft draft_best(double accept, double cost);
 
 /* Append a table with two rows for each model but the base.  The first has the

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Dies unless the model has as many ids as the base's file. */
+/* If the base is a file, dies unless the model has as many ids. */
 static void
 check_vocabulary(const struct eval *e, const struct eval_model *j)
 {

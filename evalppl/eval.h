@@ -17,7 +17,7 @@ extern const char *const protocol_name[]; /* ends with NULL */
 struct kld_files {
     struct base_in *in;         /* file to read, or NULL */
     const char *out_path;       /* path of a file to write, or NULL */
-    struct base_out *out;       /* that file once it is begun, or NULL */
+    struct base_out *out;       /* the file out_path once begun, or NULL */
     struct base_scorer *scorer; /* buffers of base_score.c */
 };
 
@@ -29,7 +29,7 @@ struct eval {
     struct pool *pool;
     enum protocol protocol;
     size_t c;           /* tokens of a window */
-    size_t stride;      /* tokens from a window's begin to the next one's */
+    size_t stride;      /* tokens from a window's first to the next window's */
     size_t rows;        /* windows of a forward pass, 0: about 4096 tokens */
     double temperature; /* temperature of the second KL; 1: no second KL */
     int compute;        /* index in compute_names */

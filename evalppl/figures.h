@@ -12,7 +12,7 @@ struct figures {
     struct estimate bits; /* loss, bits per byte */
     double byte_ppl, word_ppl;
     struct estimate nll, kl, klt, agree, accept;
-    double ppl, low, high, ppl_se; /* perplexity, 95 % interval */
+    double ppl, low, high, ppl_se; /* perplexity, 95 % interval, error */
     double ppl_ratio;              /* 100 ppl(base) / ppl */
     double regained; /* 100 (nll(before) - nll) / (nll(before) - nll(base));
                       * NAN where eval_cost_shows is false, except for base
@@ -25,7 +25,7 @@ void eval_figures(const struct eval *e, size_t source, size_t model,
 struct estimate eval_mean(const struct eval *e, size_t source, enum quantity q,
     size_t a, size_t b);
 /* Mean loss of e->before minus mean loss of e->base, nats per token, paired by
- * unit; neither may be NONE. */
+ * unit; neither model may be NONE. */
 struct estimate eval_cost(const struct eval *e, size_t source);
 /* Is the cost above twice its standard error?  If the error is not known: is it
  * above 0? */

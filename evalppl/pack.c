@@ -163,9 +163,8 @@ pack_add_pairs(struct eval *e, const struct pack *p, size_t i, size_t k,
     }
 }
 
-/* Number of ids over which model q and the base p are compared.  If they have
- * different numbers of ids: the ids that both of them and the tokenizer have.
- */
+/* Number of ids over which model q and the base p are compared: that of q and p
+ * or, if they differ, the least of q's, p's and the tokenizer's. */
 static size_t
 compared_ids(const struct eval *e, const struct eval_model *q,
     const struct eval_model *p)
@@ -189,8 +188,9 @@ full_nll(struct pack *p, const struct eval_model *j, size_t V, int base,
         *(base ? &pair[k].nll_p : &pair[k].nll_q) = p->nll[k];
 }
 
-/* Score model i against the base into its `pair` and p->soft.  Add the time to
- * both models in proportion to their widths, to the base only if `first`. */
+/* Score model i against the base into e->j[i].pair and p->soft.  Divide the
+ * time for `pair` between both models by their widths; the base's part is added
+ * only if `first`. */
 static void
 compute_pair(struct eval *e, struct pack *p, size_t i, int first)
 {
@@ -211,8 +211,8 @@ compute_pair(struct eval *e, struct pack *p, size_t i, int first)
             e->temperature, p->soft);
 }
 
-/* Score model i against the base, and add it to the sums; first: add the base's
- * own loss too. */
+/* Score model i against the base, and add the scores to the sums; first 1: add
+ * the base's own loss too. */
 static void
 score_beside_base(struct eval *e, struct pack *p, size_t i, int first)
 {

@@ -31,9 +31,9 @@ void pack_init(struct pack *p, struct eval *e, size_t T);
 void pack_release(struct pack *p);
 /* Score the filled rows, and empty them. */
 void pack_flush(struct pack *p, struct eval *e);
-/* Add to the sums the n predictions of rows that begin at index k: the scores
- * of model i against the base, from e->j[i].pair and p->soft, or from
- * e->resume. first: 1: add the base's own loss too. */
+/* Add predictions k..k+n-1 of the rows to the sums: the scores of model i
+ * against the base, from e->j[i].pair and p->soft, or from e->resume.  first
+ * 1: add the base's own loss too. */
 void pack_add_pairs(struct eval *e, const struct pack *p, size_t i, size_t k,
     size_t n, int first);
 

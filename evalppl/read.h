@@ -39,7 +39,7 @@ struct window {
 void reader_window(struct reader *r, const struct window *w);
 
 /* If the input was made with another tokenizer than j's, warn and set
- * j->foreign. If it was made with j's, make e->vocab unless that is made. */
+ * j->foreign.  If it was made with j's, make e->vocab unless e has one. */
 void reader_tokenizer(struct eval *e, struct eval_model *j);
 
 /* Score the filled rows and free r's memory; dies if nothing has been scored.

@@ -127,8 +127,8 @@ token_error(double mean, double square, size_t n)
                  : NAN;
 }
 
-/* Mean of a quantity; square: of its squares.  Under llama.cpp's protocol the
- * standard error is taken over predictions. */
+/* Mean of a quantity; square: the mean of its squares.  Under llama.cpp's
+ * protocol the standard error is taken over n predictions. */
 static struct estimate
 spread_mean(const struct eval *e, size_t source, size_t model, enum quantity q,
     double square, size_t n)
@@ -140,7 +140,7 @@ spread_mean(const struct eval *e, size_t source, size_t model, enum quantity q,
     return m;
 }
 
-/* Mean of v [n] to a power. */
+/* Mean of v[i]^power over v [n]. */
 static double
 power_mean(const float *v, size_t n, int power)
 {
@@ -151,8 +151,8 @@ power_mean(const float *v, size_t n, int power)
     return sum / (double)n;
 }
 
-/* Fill in ratio and difference of the perplexities.  Their errors take into
- * account that the losses are paired. */
+/* Fill in the correlation of the losses, and ratio and difference of the
+ * perplexities, whose errors take into account that the losses are paired. */
 static void
 ppl_ratio(const struct eval *e, size_t source, size_t model, struct against *a)
 {

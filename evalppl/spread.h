@@ -27,8 +27,8 @@ struct spread *spread_new(size_t nj, size_t base, int soft, int sources);
 void spread_free(struct spread *s);
 /* Make room for n more predictions. */
 void spread_begin(struct spread *s, size_t n);
-/* Set prediction k of the n for which spread_begin made room; any order will
- * do.  soft may be NULL. */
+/* Set the model's values of prediction k of the n for which spread_begin made
+ * room, in any order.  soft NULL: not those of S_KLT and S_BACKT. */
 void spread_put(struct spread *s, size_t model, size_t k,
     const struct pair_score *p, const struct pair_score *soft);
 /* Add the n predictions set since spread_begin; unit [n]: their units. */

@@ -33,9 +33,9 @@ count_words(const char *s, size_t n)
 }
 
 /* Cut a text into windows; seq [n]: the prefix token, then the text's tokens.
- * Each window predicts the next c tokens, the first of them from only the token
- * before it.  If fewer than c tokens are left, the last window begins earlier,
- * so that it is as long as the others. */
+ * Each window is a token and the c tokens after it, which it predicts; the next
+ * window begins with its last token.  If fewer than c tokens are left, the last
+ * window begins earlier, so that it is as long as other windows. */
 static void
 roll_windows(struct reader *r, const uint32_t *seq, size_t n, size_t unit)
 {

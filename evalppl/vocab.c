@@ -14,7 +14,7 @@ struct vocab {
     struct kind {
         uint8_t class;   /* token_class if the token follows a letter */
         uint8_t special; /* 1: the token stands for no text */
-        uint8_t less;    /* bytes that it loses at the beginning of a text */
+        uint8_t less;    /* bytes fewer at the beginning of a text */
         uint8_t letter;  /* 1: the text ends with a letter or mark */
     } * kind;            /* [V] */
 };

@@ -25,8 +25,8 @@ struct vocab;
 struct vocab *vocab_new(const struct tokenizer *t, size_t V);
 void vocab_free(struct vocab *v);
 /* Bytes of text that the token stands for; 0 for a special token.  first: 1:
- * the token begins a text; there a space that the tokenizer adds does not
- * count. */
+ * the token begins a text, so the space that the tokenizer adds before a text
+ * does not count. */
 size_t vocab_bytes(const struct vocab *v, uint32_t id, int first);
 /* Text of the token, special or not, *n bytes, which need not be UTF-8. */
 const char *vocab_text(const struct vocab *v, uint32_t id, size_t *n);

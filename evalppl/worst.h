@@ -6,8 +6,8 @@
 #include "format/sheet.h"
 
 /* Append the `most` documents with the highest KL of the first model that is
- * not the base or, if there is no base, with its highest loss.  Merges units
- * (units_merge). */
+ * not the base or, if there is no base, with the highest loss of the first
+ * model.  Merges units (units_merge). */
 void worst_print(const struct eval *e, size_t most, struct sheet *s);
 
 #endif

@@ -7,7 +7,8 @@
 
 #include "task_print.h"
 
-/* Read the tasks, score them, write a->items, and append the report to b. */
+/* Read the tasks, score them, write the file a->items if it is not NULL, and
+ * append the report to b. */
 void tasks_run(struct eval *e, const struct task_args *a, struct buf *b);
 
 #endif

@@ -63,7 +63,7 @@ f_but_last(struct filtered *f, struct err *e)
     return 0;
 }
 
-/* Append s[n] in lower case, as the root locale has it. */
+/* Append s[n] in lower case, by the rules of the root locale. */
 static int
 add_lower(struct buf *out, const char *s, size_t n, struct err *e)
 {
@@ -112,8 +112,8 @@ f_capitalize(struct filtered *f, struct err *e)
     return add_lower(f->out, f->s + len, f->n - len, e);
 }
 
-/* Offset of the last word.  This begins after the last space, and is empty if
- * the text ends with a space. */
+/* Offset of the last word.  The word begins after the last space, and is empty
+ * if the text ends with a space. */
 static size_t
 last_word(const struct filtered *f)
 {

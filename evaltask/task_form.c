@@ -14,7 +14,7 @@ static const char *const kinds[] = { "choice", "contexts", "cloze", NULL };
 /* ---- texts with fields ---- */
 
 /* Append the text at p to *b, unescaped, up to one of the characters `ends` or
- * to `end`.  Returns where it stopped. */
+ * to `end`.  Returns the place of that character, or `end`. */
 static const char *
 unescape_until(const char *p, const char *end, const char *ends, struct buf *b)
 {
@@ -38,8 +38,9 @@ new_part(struct fill *f, int is_field)
     return &f->part[f->n++];
 }
 
-/* Parse filter:argument:... after a bar.  Returns its end; NULL and *e: there
- * is no such filter, or it takes more or fewer arguments. */
+/* Parse filter:argument:... after a bar into part->step.  Returns the end of
+ * this text; NULL and *e: there is no such filter, or it takes more or fewer
+ * arguments. */
 static const char *
 parse_step(struct fill_part *part, const char *p, const char *end,
     struct err *e)

@@ -46,9 +46,9 @@ group_name(const struct subject *s)
     return s->group != NONE ? s->task->group.v[s->group] : "(all)";
 }
 
-/* Make an array of *n subjects: each task, with --per-source followed by its
- * groups if it has several; then, if there are several tasks, the mean.  The
- * caller frees it. */
+/* Make an array of *n subjects, which the caller frees: each task, with
+ * --per-source followed by its groups if it has several; then, if there are
+ * several tasks, the mean. */
 static struct subject *
 subjects(const struct task *t, const struct task_args *a, size_t *n)
 {

@@ -187,8 +187,8 @@ is_blank_line(const char *p, size_t n)
     return n == 0;
 }
 
-/* Add the item of a line.  -1 and *e: it is bad, and bad items are not skipped.
- */
+/* Add the item of a line, or skip it if it is bad.  -1 and *e: it is bad, and
+ * skip_bad is 0. */
 static int
 read_item(struct task *t, const char *text, size_t n, size_t line, int skip_bad,
     struct err *e)

@@ -35,8 +35,8 @@ struct task {
     size_t *at;                  /* [n] index of an item's first request */
     struct request_score *score; /* [nj][nrequest], for nj models */
 };
-/* Read the form and the items that spec names, FORM=FILE.  Dies if one is bad;
- * with skip_bad leaves a bad item out with a warning. */
+/* Read the form and the items of spec, FORM=FILE.  Dies if the form or an item
+ * is bad; with skip_bad leaves a bad item out with a warning. */
 void task_open(struct task *t, const char *spec, int skip_bad);
 void task_close(struct task *t);
 

@@ -3,9 +3,10 @@
  * Stem: the tokens with which all requests of an item begin.  They are computed
  * once, and predictions inside the stem are scored once.
  *
- * Attention works in tiles, which begin at multiples of 256 tokens of a row.
- * An item begins at such a multiple or crosses none.  So tiles always cut it at
- * the same tokens, and its figures do not depend on the items beside it. */
+ * Attention takes a row's keys in groups that end at multiples of 256 tokens.
+ * An item begins at such a multiple or crosses none.  So its keys are always
+ * grouped in the same way, and its figures do not depend on the items beside
+ * it. */
 #include "task_score.h"
 #include "task_ids.h"
 #include "base/mem.h"

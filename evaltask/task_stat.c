@@ -66,8 +66,8 @@ moments_end(struct moments *m)
     m->xy = (m->xy - m->n * m->x * m->y) / k;
 }
 
-/* Moments over items of the hits x of model a and y of model b (NONE: y is 0);
- * less: chance is subtracted from both. */
+/* Moments over items of x, the hits of model a, and y, those of model b (NONE:
+ * y is 0); less 1: chance is subtracted from x and y. */
 static struct moments
 hit_moments(const struct task *t, size_t group, size_t a, size_t b,
     enum task_score score, int less)
@@ -108,8 +108,8 @@ moments_mean(const struct moments *m)
 }
 
 /* Set recovery to 100 x / y, and low and high by Fieller's interval (J. R.
- * Stat. Soc. B 16, 1954).  If y is not significantly above 0, they stay NAN.
- */
+ * Stat. Soc. B 16, 1954).  If y is not significantly above 0, all three stay
+ * NAN. */
 static void
 add_recovery(const struct moments *m, struct task_figures *f)
 {
@@ -194,7 +194,7 @@ task_figures(const struct eval *e, const struct task *t, size_t group,
     }
 }
 
-/* Moments of the mean, over tasks, of each task's mean. */
+/* Moments of the mean of the tasks' means. */
 static struct moments
 over_tasks(const struct task *t, size_t nt, size_t group, size_t a, size_t b,
     int less)

@@ -20,8 +20,8 @@ struct task_figures {
 /* Figures of one group of a task, or of all its items (group NONE). */
 void task_figures(const struct eval *e, const struct task *t, size_t group,
     size_t model, struct task_figures *f);
-/* Means over tasks with equal weights: acc[0], the mean of the score that each
- * form names; chance; and recovery, the ratio of the means. */
+/* Means over tasks with equal weights: acc[0] of the score that each form
+ * names, and `chance`.  `recovery` is the ratio of the tasks' means. */
 void task_means(const struct eval *e, const struct task *t, size_t nt,
     size_t model, struct task_figures *f);
 /* Score of model a minus score of model b, paired by item.  If nt > 1: mean of

@@ -265,7 +265,7 @@ bench_main(int argc, char **argv)
         OPT_SIZE(0, "prompt-length", &a.prompt_length, 1, 1e6, "tokens",
             "tokens of each prompt"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 2, 1e6, "tokens",
-            "number of tokens to add to a prompt"),
+            "end a text after this many tokens"),
         OPT_REAL(0, "vary", &a.vary, 0, 1, "x",
             "draw both lengths from (1 - x) to (1 + x) times as many tokens"),
         OPT_SIZE(0, "prefix-length", &a.prefix, 0, 1e6, "tokens",

@@ -14,8 +14,8 @@
 struct bench_side {
     const char *name;
     int is_server;
-    struct bench_process process; /* if it is no server */
-    struct bench_server server;   /* if it is one */
+    struct bench_process process; /* if is_server is 0 */
+    struct bench_server server;   /* if is_server is 1 */
     struct bench_run *run;        /* [levels] */
 };
 
@@ -24,7 +24,7 @@ struct bench {
     size_t sides;
     struct bench_side *side;  /* [sides] */
     size_t *prompt;           /* [count] tokens of each prompt */
-    struct bench_times *warm; /* [bench_most_warm_up] not measured */
+    struct bench_times *warm; /* [bench_most_warm_up] of warm-up requests */
 };
 
 /* Print on stdout what each side did at each level; then how each side but the

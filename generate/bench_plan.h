@@ -11,9 +11,9 @@ struct bench_plan {
     size_t count;          /* requests that are measured */
     size_t prefix;         /* tokens that all prompts begin with */
     size_t prompt, length; /* tokens after the prefix, and new tokens */
-    double vary;           /* each request draws both numbers between (1 - vary)
-                            * and (1 + vary) times these */
-    size_t V;              /* ids are drawn below it */
+    double vary;           /* each request draws both numbers, from (1 - vary)
+                            * to (1 + vary) times `prompt` and `length` */
+    size_t V;              /* ids are drawn below V */
     size_t slice;          /* tokens of prompts read in a step, at most */
     uint64_t seed;
     struct gen_params params; /* of each request, but for its length */

@@ -16,7 +16,8 @@ struct turn {
     size_t k, from, n;
     struct bench_times *times;
 };
-/* The process sends one when its engine is made, and one for each command. */
+/* The process sends an answer when its engine is made, and one after each
+ * command. */
 struct process_answer {
     double wall;
     size_t peak, bytes, threads;

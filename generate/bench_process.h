@@ -21,12 +21,12 @@ struct bench_process {
     size_t peak;    /* bytes, after the last turn */
 };
 
-/* Start the process and make its engine.  p and how outlive it.  Dies on
- * errors; if the process has died, with its exit status. */
+/* Start the process and make its engine.  *p and *how must outlive the process.
+ * Dies on errors; if the process has died, with its exit status. */
 void bench_process_start(struct bench_process *b, const struct bench_plan *p,
     const struct common *how);
-/* Run requests from .. from + n - 1 of level k and record them in times [n],
- * which lie in shared memory.  Returns the seconds that it took. */
+/* Run n requests of level k, from number `from` on, and record them in times
+ * [n], which lies in shared memory.  Returns the seconds that the turn took. */
 double bench_process_turn(struct bench_process *b, size_t k, size_t from,
     size_t n, struct bench_times *times);
 void bench_process_end(struct bench_process *b);

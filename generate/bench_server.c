@@ -18,7 +18,7 @@ struct exchange {
     size_t most; /* new tokens asked for */
     struct http_answer a;
     size_t read;   /* bytes of a.body that were looked at */
-    size_t tokens; /* as counted by the server; 0: not yet */
+    size_t tokens; /* as counted by the server; 0: it has not told yet */
     int done;      /* the stream's last event has come */
 };
 
@@ -172,7 +172,7 @@ start_exchange(struct bench_server *s, const struct bench_plan *p, size_t k,
     buf_release(&body);
 }
 
-/* Start requests in free places; returns the number of those that run. */
+/* Start requests in free places.  Returns the number of requests that run. */
 static size_t
 fill_places(struct bench_server *s, const struct bench_plan *p, size_t k,
     size_t from, size_t n, struct bench_times *times, struct exchange *x,

@@ -20,7 +20,7 @@ struct bench_server {
     char why[200]; /* why the first failed request failed, or "" */
 };
 
-/* Ask the server at url, which must outlive it, for its models.  -1 and *e. */
+/* Ask the server at url for its models; *s keeps url.  -1 and *e. */
 int bench_server_open(struct bench_server *s, const char *url, struct err *e);
 /* As bench_process_turn.  A request that fails has 0 tokens. */
 double bench_server_turn(struct bench_server *s, const struct bench_plan *p,

@@ -55,8 +55,8 @@ bench_summary_of(double *x, size_t n)
 
 /* ---- one request ---- */
 
-/* Sum of a request's values of a time, in seconds.  *n: number of these values,
- * perhaps 0. */
+/* Sum of the values that a request has of the time m, in seconds.  *n: number
+ * of these values, perhaps 0. */
 static double
 request_time(const struct bench_times *t, enum bench_measure m, size_t *n)
 {
@@ -76,7 +76,7 @@ request_time(const struct bench_times *t, enum bench_measure m, size_t *n)
     }
 }
 
-/* The values of a time of all requests, in ms. */
+/* Statistics of the values that all requests have of the time m, in ms. */
 static struct bench_summary
 time_summary(const struct bench_run *r, enum bench_measure m)
 {
@@ -130,7 +130,8 @@ struct share {
     double sum, of;
 };
 
-/* Add up turn k of both runs.  Returns the number of requests compared. */
+/* Set *x and *y to the sums of measure m over turn k of a and of b.  Returns
+ * the number of requests that both answered. */
 static size_t
 turn_shares(const struct bench_run *a, const struct bench_run *b,
     enum bench_measure m, size_t k, struct share *x, struct share *y)

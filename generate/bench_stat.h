@@ -2,8 +2,8 @@
  * Statistics of generate bench, with the definitions of `vllm bench serve`
  * (vllm/benchmarks/serve.py, calculate_metrics).
  *
- * Requests are measured in turns.  Two runs of the same requests are compared
- * by the requests that both answered.
+ * Requests are measured in turns.  Times of two runs of the same requests are
+ * compared over the requests that both answered, rates over all requests.
  */
 #ifndef GENERATE_BENCH_STAT_H
 #define GENERATE_BENCH_STAT_H
@@ -15,7 +15,7 @@
 struct bench_times {
     double start;
     size_t tokens;   /* new tokens; 0: the request failed */
-    size_t arrivals; /* of tokens; several tokens may come at once */
+    size_t arrivals; /* times that tokens came; several may come at once */
     double *at;      /* [arrivals] */
 };
 /* Arrivals that `at` must have room for beyond the tokens asked for: a server
@@ -50,7 +50,7 @@ enum bench_measure {
 struct bench_summary {
     double mean, median, std, p99;
 };
-/* Sorts x. */
+/* The statistics of x [n], which is sorted in place. */
 struct bench_summary bench_summary_of(double *x, size_t n);
 /* Quantile q of the sorted x [n], interpolated linearly. */
 double bench_quantile(const double *x, size_t n, double q);
@@ -65,11 +65,12 @@ struct bench_result {
 };
 void bench_result_of(const struct bench_run *r, struct bench_result *out);
 
-/* How b differs from a in a measure.  n: requests compared.  difference: b's
- * mean minus a's, ms or 1/s.  ratio: how many times as fast b is: a's mean over
- * b's for a time, b's over a's for a rate.  low, high: 95 % intervals from 2000
- * bootstrap samples of turns (Efron's percentile interval); a sampled turn
- * gives the values of both a and b.  NAN: there is only one turn. */
+/* How b differs from a in a measure.  n: requests that both answered.
+ * difference: b's mean minus a's, ms or 1/s.  ratio: how many times as fast b
+ * is: a's mean over b's for a time, b's over a's for a rate.  low, high: 95 %
+ * intervals from 2000 bootstrap samples of turns (Efron's percentile interval);
+ * a sampled turn gives the values of both a and b.  low and high are NAN if
+ * there is only one turn. */
 struct bench_interval {
     double v, low, high;
 };

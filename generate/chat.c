@@ -39,7 +39,7 @@ struct speaker {
     struct chat *template;
     struct gen_engine *engine;
     struct gen_params params;
-    size_t longest; /* tokens of a conversation */
+    size_t longest; /* most tokens of a conversation */
     json_t *messages;
     size_t answers;
 };
@@ -47,7 +47,7 @@ struct speaker {
 /* An answer that is being written. */
 struct answer {
     struct gen_text *text;
-    struct buf bytes; /* what it says */
+    struct buf bytes; /* text of the answer */
     size_t tokens;
     enum gen_reason end;
 };
@@ -192,7 +192,8 @@ conversation_ids(const struct speaker *s, struct tok_ids *ids, struct err *e)
     return r;
 }
 
-/* Write the answer to encoded messages.  Ctrl-C ends it. */
+/* Write the answer to an encoded conversation, of at most `length` tokens.
+ * Ctrl-C ends the answer. */
 static void
 write_answer(struct speaker *s, const struct tok_ids *ids, size_t length,
     struct answer *a)
@@ -238,7 +239,7 @@ add_message(struct speaker *s, const char *role, const char *p, size_t n)
     buf_release(&text);
 }
 
-/* Answer a question.  Returns the answer's tokens. */
+/* Answer the question line[n].  Returns the answer's number of tokens. */
 static size_t
 answer_question(struct speaker *s, const char *line, size_t n, size_t length)
 {
@@ -263,7 +264,8 @@ answer_question(struct speaker *s, const char *line, size_t n, size_t length)
 
 /* ---- the conversation ---- */
 
-/* Read a line without its end.  1; 0: there is no more. */
+/* Read a line that is not blank, without its end.  1; 0: the input has ended.
+ */
 static int
 read_question(char **line, size_t *cap, size_t *n)
 {
@@ -347,7 +349,7 @@ chat_main(int argc, char **argv)
         OPT_STR(0, "template", &a.template, "file",
             "chat template (default: the model's)"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
-            "number of tokens to add to a prompt"),
+            "end a text after this many tokens"),
         MODEL_OPTIONS(&a.how), COMMON_OPTIONS(&a.how),
         SAMPLING_OPTIONS(&a.how.how),
         OPT_SIZE(0, "cache", &a.cache, 0, 1e15, "bytes",

@@ -158,7 +158,7 @@ common_engine(const struct model *m, struct pool *pool,
     struct gen_engine *g;
     struct err e;
 
-    /* Most of the memory, before it is allocated. */
+    /* Check most of the memory before it is allocated. */
     if (plan_fits(l->pages * gen_page_bytes(m), less, &e) < 0)
         die_err(&e);
     g = gen_new(m, pool, tok, l);

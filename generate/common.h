@@ -90,13 +90,13 @@ const struct model *common_draft(const struct common *c, const struct model *m,
     const struct tokenizer *tok, struct pool *pool);
 /* Add to the closing line how many guesses of a draft were right. */
 void common_guessed(const struct gen_stats *s);
-/* With -v, print a note of how far p's predictions are from exact ones, on at
- * most COMPARED first tokens of a text.  p may be NULL. */
+/* With -v, print a note of how far p's predictions are from exact ones on the
+ * first tokens of ids [n], at most COMPARED.  p NULL: print none. */
 enum { COMPARED = 1000 };
 void common_compare(const struct packed *p, struct pool *pool,
     const uint32_t *ids, size_t n);
 /* Make an engine, and note its memory as common_memory does.  Dies if there is
- * not enough. */
+ * not enough memory. */
 struct gen_engine *common_engine(const struct model *m, struct pool *pool,
     const struct tokenizer *tok, const struct gen_limits *l);
 /* Die if an event says that a logit is not finite. */
@@ -104,7 +104,7 @@ void common_check(const struct gen_event *ev);
 /* Print a note of the memory that generation takes: `bytes` besides the model m
  * and the program; `cache` of them are keys and values.  texts: most texts that
  * run at a time; longest: most tokens of a text.  Returns all bytes.  Dies if
- * there is not enough. */
+ * there is not enough memory. */
 size_t common_memory(const struct model *m, const struct pool *pool,
     size_t texts, size_t longest, size_t cache, size_t bytes);
 

@@ -30,7 +30,7 @@ struct many {
     struct prompt *next;          /* prompt being read; NULL: no more */
     size_t choice;                /* number of the next text of `next` */
     struct written *first, *last; /* texts not yet written, in order */
-    size_t pending;               /* their number */
+    size_t pending;               /* number of texts not yet written */
     double done;                  /* prompts */
 };
 /* Dies on errors. */

@@ -104,7 +104,7 @@ prompt_number(const struct prompt *q, size_t i)
     return q->number == 0 || i == 0 ? q->number + i : rng_key(q->number, i);
 }
 
-/* Do the prompt and the new tokens fit into the model's positions? */
+/* Check that the prompt and its new tokens fit into the model's positions. */
 static int
 check_positions(const struct prompts *p, const struct prompt *q, struct err *e)
 {
@@ -163,7 +163,8 @@ read_prompt_line(struct prompts *p, struct prompt *q, const char *line,
     return read_record(p, q, e);
 }
 
-/* Read the next line that is not blank into p->line.  Its length; 0: none. */
+/* Read the next line that is not blank into p->line.  Returns its length; 0:
+ * there is none. */
 static size_t
 next_line(struct prompts *p)
 {

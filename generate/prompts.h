@@ -31,9 +31,9 @@ struct prompt {
     struct gen_params params;
     uint64_t number; /* number of its first text (engine.h): the line's member
                       * index; else 0 if the line has a seed; else the line's
-                      * number */
+                      * number, from 0 */
     size_t line;     /* from 1; 0: none */
-    size_t texts;    /* texts that still need it */
+    size_t texts;    /* texts that still need the prompt */
 };
 
 struct prompts;

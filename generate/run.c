@@ -196,7 +196,7 @@ run_main(int argc, char **argv)
         OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
             "tokenizer.json, model directory or .gguf (default: the model's)"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
-            "number of tokens to add to a prompt"),
+            "end a text after this many tokens"),
         OPT_LIST(0, "stop", &a.stop, "string",
             "end a text where this begins (\\n: newline); may be repeated"),
         OPT_STR(0, "prompts", &a.prompts, "file",

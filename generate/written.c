@@ -85,7 +85,8 @@ token_text(const struct tokenizer *tok, uint32_t id)
     return s;
 }
 
-/* The object of token i's most probable tokens, and the token itself. */
+/* The object top_logprobs of token i: the most probable tokens at its place,
+ * and token i. */
 static json_t *
 top_object(const struct written *t, const struct tokenizer *tok, size_t i)
 {

@@ -28,7 +28,7 @@ enum { CUBE = 2048, ROWS = 128, TAKES = 5 };
 
 /* ---- each rank alone ---- */
 
-/* Products y = x W^T of ROWS rows with W [n,k]; each task has its own rows. */
+/* y = x w^T: x [CUBE,k], w [n,k], y [CUBE,n].  A task computes ROWS rows. */
 struct products {
     size_t n, k;
     float *x, *w, *y;
@@ -245,7 +245,7 @@ measure_machine(struct measured *m, struct pool *pool)
     set_kernels("bf16");
     m->bf16 = kern_slow() ? m->f32 : products_rate(pool, &cube);
     m->copy = copy_rate(pool);
-    /* a single rank has no links: copies in its memory stand for them */
+    /* without another rank, or node, a copy in memory stands for the link */
     m->link = m->net = (struct link){ m->copy / 2.0, 0.0, 1.0, 0.0 };
     measure_link(dist_node(), &m->link);
     measure_link(dist_across(), &m->net);
@@ -264,7 +264,7 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
     const struct {
         const char *name;
         double v;
-        const char *source, *not_measured; /* or NULL */
+        const char *source, *not_measured; /* NULL: print source */
     } figures[] = {
         { "devices", n, "ranks of this node", NULL },
         { "memory_gb", 1e-9 * (double)plan_limit() / n,

@@ -75,8 +75,8 @@ tell_end(const struct figures *f)
         each * figure_of(f, "likely.step.high"));
 }
 
-/* Append a prediction.  Returns the share of a device's memory that it needs.
- */
+/* Append the prediction.  Returns the share of a device's memory that the job
+ * needs. */
 static double
 put_job(struct buf *b, const struct job *j, const struct cluster_args *a)
 {
@@ -88,7 +88,7 @@ put_job(struct buf *b, const struct job *j, const struct cluster_args *a)
     return figure_of(&f, "full");
 }
 
-/* Say whether the prediction fits into memory, and return the exit status: 0 up
+/* Say whether the job fits into memory, and return the exit status: 0 up
  * to 1.5 times the memory, as plan predicts up to 1.29 times the memory for
  * published runs that did fit. */
 static int

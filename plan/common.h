@@ -12,7 +12,7 @@
 struct common {
     const char *model, *teacher; /* teacher NULL: none */
     const char *machine;         /* NULL: this machine */
-    size_t rows, T, micro, top;  /* micro 0: chosen by plan_micro, or 1 */
+    size_t rows, T, micro, top;  /* micro 0: the command chooses it */
     int recompute, format;
     double tokens;      /* tokens of the whole run; 0: not asked for */
     const char *anchor; /* a measured run; NULL: none */
@@ -69,8 +69,8 @@ void common_job(struct job *j, const struct common *in, struct range *range,
  * defaults. */
 void common_tell(const struct job *j, const struct common *in,
     const struct range *range, size_t n);
-/* Read the shapes of the models into *j, and scale by --anchor.  Dies on
- * errors. */
+/* Read the shapes of the models into *j, and set its key `anchor` by --anchor.
+ * Dies on errors. */
 void common_shapes(struct job *j, const struct common *in);
 
 #endif

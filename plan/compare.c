@@ -21,7 +21,7 @@ struct side {
     struct figures f;
 };
 
-/* Set the keys of a side.  A key with two values has one for each side. */
+/* Set the keys that have two values, one for each side, to those of `side`. */
 static void
 set_side(struct side *s, const struct range *range, size_t n, size_t side)
 {

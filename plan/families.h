@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/* Tensors of a family beside the matrices of attention and MLP. */
+/* Properties of a family's models that their sizes do not tell. */
 enum {
     SHAPE_GATED = 1,           /* the MLP has three matrices, not two */
     SHAPE_TIED = 2,            /* the head is the embedding by default */

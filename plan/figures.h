@@ -36,7 +36,7 @@ extern const char *const figure_formats[], *const table_formats[];
  * JSON a value that is not finite is null. */
 void figures_put(struct buf *b, const struct figures *f, int format,
     int explain);
-/* Append v as text with the unit of f, right-aligned in `columns` columns. */
+/* Append v right-aligned in `columns` columns, then the unit of f, as text. */
 void figure_text(struct buf *b, const struct figure *f, double v, int columns);
 /* Append v in the base unit of f; "-" if it is not finite. */
 void figure_plain(struct buf *b, const struct figure *f, double v);

@@ -19,7 +19,8 @@ step_spread(const struct job *j)
         : unknown;
 }
 
-/* Append the value v of `what` if it is outside those of published runs. */
+/* If v, a value of `what`, is outside least..most, the values of published
+ * runs, append it and add 1 to *n. */
 static void
 add_range(struct buf *b, size_t *n, const char *what, double v, double least,
     double most)

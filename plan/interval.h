@@ -8,8 +8,8 @@
 
 /* Add the figures "likely.step.*" (seconds) and "likely.memory.*" (bytes): the
  * ranges in which 8 of 10 published runs would lie.  Add "extrapolates", the
- * number of reasons why this run may lie outside.  *f must have the figures
- * "step" and "memory". */
+ * number of reasons why this run may lie outside of them.  *f must have the
+ * figures "step" and "memory". */
 void add_interval(struct figures *f, const struct job *j);
 /* Append the reasons that "extrapolates" counts, separated by commas.  Returns
  * their number. */

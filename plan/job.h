@@ -68,7 +68,7 @@ struct job {
     struct shape student, teacher; /* teacher.L = 0: none */
     struct machine m;
     double nodes, tensor, pipeline, virtual, expert, context;
-    double edges;     /* blocks fewer in the first stage and in the last one */
+    double edges;     /* blocks that the first and last stage each have fewer */
     double schedule;  /* enum schedule */
     double imbalance; /* tokens of the fullest expert rank / their mean */
     double shard;     /* stage of ZeRO, 0..3 */
@@ -82,7 +82,7 @@ struct job {
                      * 0: 2 with shard = 3, else 1 */
     double compute;  /* type of products */
     double adapters; /* 1: only adapters are trained, as LoRA */
-    double shard_ranks; /* ranks among which ZeRO divides; 0: all that can */
+    double shard_ranks; /* ranks among which ZeRO divides; 0: job_copies */
     double weight_bytes, grad_bytes, state_bytes; /* bytes of a parameter's
                                                    * weight, gradient,
                                                    * optimiser state */
@@ -102,7 +102,7 @@ struct key {
     size_t at; /* offset in struct job */
     double lo, hi;
     int whole;                /* 1: whole numbers only */
-    const char *const *words; /* ends with NULL; NULL: a number */
+    const char *const *words; /* ended by NULL; NULL: the value is a number */
     const char *help;
     int machine; /* 1: a figure of the machine; 2: one that its file may leave
                   * out */
@@ -118,7 +118,7 @@ double *job_value(struct job *j, const struct key *k);
 void job_put(struct buf *b, const struct job *j, const struct key *k);
 /* Append the words of a key: "none, selective, full". */
 void key_words(struct buf *b, const struct key *k);
-/* Set a key from text.  -1 and *e (EX_USAGE). */
+/* Set the key `name` to `value`.  -1 and *e (EX_USAGE). */
 int job_set(struct job *j, const char *name, const char *value, struct err *e);
 
 /* Check that the job can be laid out: the ranks of a replica divide all ranks,
@@ -131,13 +131,13 @@ double job_world(const struct job *j);
 double job_data(const struct job *j);
 /* Number of passes of a replica in a step. */
 double job_passes(const struct job *j);
-/* Number of ranks with the same part of the model. */
+/* Number of ranks with the same pipeline rank and the same tensor rank. */
 double job_shards(const struct job *j);
-/* Number of ranks with the same parameters: with schedule=dual a stage is on
- * two ranks of a replica. */
+/* Number of ranks with the same part of the model: job_shards; twice as many
+ * with schedule=dual, which has each stage on two ranks of a replica. */
 double job_copies(const struct job *j);
-/* Number of ranks among which ZeRO divides a part of the model.  If there are
- * more ranks with that part (job_copies), they hold copies. */
+/* Number of ranks among which ZeRO divides a part of the model.  If job_copies
+ * is larger, the other ranks with the part hold copies. */
 double job_zero(const struct job *j);
 /* Peak of a device's products in the type of `compute`, TFLOP/s. */
 double job_peak(const struct job *j);

@@ -1,9 +1,9 @@
 /*
  * The time of a step: see measure.h.  It is the time of all blocks plus the
  * time of the rest, mostly the head.  To time a block, two models are timed,
- * one with one block and one with several (mean blocks if they differ); the
- * difference is the time of the additional blocks.  Both models have a tiny
- * vocabulary: in a small model the head takes as long as ten blocks, and the
+ * one with one block and one with several (of mean size if the blocks differ);
+ * the difference is the time of the additional blocks.  Both models have few
+ * ids: in a small model the head takes as long as ten blocks, and the
  * noise of its time would be multiplied by the number of blocks.  Weights are
  * random; a step has one or two passes.
  */
@@ -43,7 +43,8 @@ struct trial {
     struct weight head;   /* the teacher's head, bf16 [V,d] */
 };
 
-/* Set the targets to k tokens that have half of the probability together. */
+/* Set the targets of n tokens: k top tokens that together have probability 1/2
+ * at TAU. */
 static void
 add_top(struct trial *x, size_t n, size_t k)
 {
@@ -147,8 +148,8 @@ mean_blocks(struct config *few, const struct config *c,
     return s;
 }
 
-/* Seconds of a student's pass; and, once a step, seconds of the exchange of
- * gradients and of the optimiser. */
+/* Seconds of a student's pass, and of what a step does once: the exchange of
+ * gradients, and the optimiser. */
 struct times {
     double pass, reduce, update;
 };
@@ -241,7 +242,7 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
     return times;
 }
 
-/* Seconds of a teacher's pass: of a block, and of the head for --top. */
+/* Seconds of a teacher's pass through one block, and with --top of its head. */
 struct taught {
     size_t rows; /* rows of the pass */
     double block, head;

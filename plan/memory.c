@@ -85,8 +85,8 @@ block_keeps(const struct job *j)
     return bytes;
 }
 
-/* Bytes that n numbers of `each` bytes take on one rank.  ZeRO divides them
- * among `ranks` from its stage `from` on. */
+/* Bytes that n numbers of `each` bytes take on one rank.  From its stage `from`
+ * on, ZeRO divides them among `ranks` ranks. */
 static double
 zero_bytes(double n, double each, int from, const struct job *j, double ranks)
 {
@@ -135,8 +135,8 @@ struct held {
     double weights, gradients, states, activations, logits;
 };
 
-/* Memory of one rank.  A stage holds the activations of stages_lead passes in
- * flight and of the current one; the last rank also holds the logits. */
+/* Memory of a pipeline rank.  With 1F1B it holds the activations of stages_lead
+ * passes in flight and of the current one.  The last rank holds the logits. */
 static struct held
 rank_memory(const struct job *j, size_t rank)
 {

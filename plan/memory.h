@@ -16,12 +16,12 @@ void predict_memory(struct figures *f, const struct job *j);
 struct slice {
     double blocks;  /* number of blocks that a pass goes through */
     double dense;   /* parameters of the rank's blocks besides experts */
-    double experts; /* parameters of their experts */
+    double experts; /* parameters of the blocks' experts on the rank */
     double table;   /* parameters of embedding and head */
 };
 struct slice slice_of(const struct job *j, size_t rank);
-/* Bytes that a rank holds at `each` bytes for each parameter of *p.  ZeRO
- * divides them among ranks from its stage `from` on. */
+/* Bytes that a rank holds if each parameter of *p takes `each` bytes.  From its
+ * stage `from` on, ZeRO divides these bytes among ranks. */
 double rank_bytes(const struct job *j, const struct slice *p, double each,
     int from);
 /* Tokens of a pass on one rank. */

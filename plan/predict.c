@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* FLOP of a token in training, as MFU counts them (Chowdhery et al.,
- * arXiv:2204.02311, appendix B).  It is three times the forward pass, as the
- * backward pass has twice its FLOP, with attention to all T keys, plus the
- * forward pass of a teacher that runs. */
+ * arXiv:2204.02311, appendix B): three times those of the forward pass, as the
+ * backward pass has twice as many, with attention to all T keys; and those of
+ * the forward pass of a teacher that runs. */
 static double
 model_flop(const struct job *j)
 {

@@ -18,8 +18,8 @@
 #include <string.h>
 
 /* Bytes of student's code, libraries and heap before the first step.  This is
- * an estimate, as the system decides which pages are in memory; student
- * measures them itself. */
+ * an estimate, as the system decides which pages are in memory; student itself
+ * measures its size. */
 #define PROGRAM ((size_t)6000000)
 
 /* Bytes of student besides models.  A rank under a launcher loads larger
@@ -112,7 +112,7 @@ top_bytes(size_t k)
 
 /* Bytes of a batch: ids, the teacher's final states or top tokens, and the
  * states of its blocks in bf16.  The header and the list of documents in the
- * rows, whose number depends on the text, take about 4 KB more. */
+ * rows, whose number depends on the text, count as 4 KB. */
 static size_t
 message_bytes(const struct layout *m, const struct layout *t,
     const struct process *o)
@@ -263,7 +263,7 @@ add_teacher_process(struct figures *f, const struct layout *t,
 
 /* ---- the whole run (--tokens) ---- */
 
-enum { TOP = 64 }; /* tokens of stored targets without --top */
+enum { TOP = 64 }; /* top tokens of a stored target, without --top */
 
 static void
 add_process_run(struct figures *f, const struct layout *m,

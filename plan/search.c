@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys that the search varies, the outermost loop first.  tensor, pipeline and
- * context take divisors of the number of ranks that are left, expert divisors
- * of the number of experts, and micro divisors of a replica's rows.  Other keys
- * take every value.  Layouts that job_check refuses are skipped. */
+/* Keys that the search varies, the outermost loop first.  `tensor` takes the
+ * divisors of a node's devices, `pipeline` and `context` those of the ranks
+ * left, `expert` those of the experts, and `micro` those of a replica's rows.
+ * Other keys take every value.  Layouts that job_check refuses are skipped. */
 static const char *const varied[] = { "tensor", "pipeline", "virtual",
     "context", "expert", "shard", "recompute", "micro" };
 enum { VARIED = sizeof varied / sizeof *varied };
@@ -70,8 +70,8 @@ keep_layout(struct search *s, const struct job *j)
     s->n += s->n < s->room;
 }
 
-/* Returns a number whose divisors are the values of varied key k; 0: the key
- * takes every whole number up to *most, its largest value. */
+/* Set *most to the largest value of varied key k.  Returns the number whose
+ * divisors up to *most are its values; 0: all whole numbers up to *most are. */
 static double
 divided_by_key(const struct job *j, size_t k, double *most)
 {
@@ -197,7 +197,8 @@ put_varied(struct buf *b, const struct job *j)
     }
 }
 
-/* Append what would make a layout fit: free keys, or more nodes. */
+/* Append what would fit: a larger device, and other values of keys that
+ * operands set or, if none helps, more nodes. */
 static void
 tell_remedy(struct buf *b, struct search *s, struct job j)
 {
@@ -224,7 +225,7 @@ tell_remedy(struct buf *b, struct search *s, struct job j)
     }
 }
 
-/* Die with status 1: say why nothing fits, and what would. */
+/* Die: say why no layout fits, and what would fit. */
 static void
 refuse_search(struct search *s, const struct job *j)
 {

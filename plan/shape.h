@@ -26,7 +26,7 @@ struct shape {
     double group_top;  /* most groups that a token's experts are in */
     double dropout;    /* 1: dropout in attention and twice a block, as
                                * in GPT-2 */
-    double window;     /* tokens of the sliding window */
+    double window;     /* tokens of the sliding window; 0: none */
     double windowed;   /* share of blocks with a sliding window */
     double tied;       /* 1: the head is the embedding */
     double attention;  /* parameters of a block's attention */

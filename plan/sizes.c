@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Read the first member that exists of those in `names`, a list separated by
- * blanks. */
+/* Set *v to the first member that j has of those in `names`, a list separated
+ * by blanks.  0: it has none; -1 and *e. */
 static int
 read_shape_size(const json_t *j, const char *names, double least, double *v,
     struct err *e)
@@ -203,7 +203,7 @@ vector_params(const struct shape *s, const struct sizes *z, unsigned contents,
 }
 
 /* Set MLP and experts of a mean block: the first dense_first blocks have an MLP
- * and no experts, the others have experts and shared channels. */
+ * and no experts, the later ones have experts and shared channels. */
 static void
 mix_shape_blocks(struct shape *s, const struct sizes *z, unsigned contents)
 {
@@ -253,7 +253,7 @@ shape_from_sizes(struct shape *s, const json_t *j, struct err *e)
         shape_contents(&contents, j, e) < 0 ||
         (f == NULL && js_bool(j, "dropout", &dropout, e) < 0))
         return -1;
-    if (f == NULL && s->gates < 3.0) /* the last norm gets no bias below */
+    if (f == NULL && s->gates < 3.0) /* the last norm alone has no bias */
         contents |= SHAPE_GPT;
     else if (f != NULL)
         s->gates = contents & SHAPE_GATED ? 3.0 : 2.0;

@@ -210,7 +210,8 @@ attention_time(const struct job *j)
         forward_attention(j, &j->student, 1.0);
 }
 
-/* Time of a block's other work, by the bytes that it moves. */
+/* Time of a block besides products and attention, by the bytes that it moves.
+ */
 static double
 vector_time(const struct job *j)
 {
@@ -225,8 +226,8 @@ vector_time(const struct job *j)
         memory_rate(j);
 }
 
-/* Time of the head and the loss.  Logits in fp32 are written, read for the
- * softmax, and their gradient is written and read twice. */
+/* Time of the head and the loss.  fp32 logits are written, and read for the
+ * softmax; their gradient is written once and read twice. */
 static double
 head_time(const struct job *j)
 {
@@ -327,8 +328,8 @@ expert_time(const struct job *j)
 }
 
 /* Seconds to gather or scatter `each` bytes for every parameter of a slice in
- * `calls` calls, among all ranks with that slice; in_node: 1: among those in
- * one node. */
+ * `calls` calls, among all ranks with that slice; in_node 1: all but experts
+ * only among those in one node.  gbs: see struct ring. */
 static double
 slice_time(const struct job *j, const struct slice *p, double each,
     double calls, double gbs, int in_node)
@@ -441,8 +442,7 @@ make_pass(const struct job *j, const struct slice *s)
 
 /* ---- a step ---- */
 
-/* Time to sum gradients over ranks that hold copies of one part of the state.
- */
+/* Time to sum gradients over ranks that hold copies of one share of ZeRO. */
 static double
 copies_time(const struct job *j, const struct slice *s)
 {

@@ -50,7 +50,7 @@ count_file(double *n, const char *path, struct err *e)
 /* Set *n to the number of parameters that an index names: the member
  * total_parameters of its metadata or, without it, total_size / 2 or / 4,
  * whichever is nearer to `told`, as the type in config.json may not be that of
- * the files.  0: it names neither. */
+ * the files.  *n = 0: the index has neither member. */
 static int
 count_index(double *n, double told, const char *path, struct err *e)
 {

@@ -11,9 +11,8 @@
  * model.safetensors, in the folder dir, whose config.json is j.  Nothing is
  * compared if there is neither, if weights are quantised, if the files have
  * blocks that predict further tokens (DeepSeek-V3), or if the model was cut by
- * prune, which may pad blocks by zeros.  -1 and *e: numbers of
- * parameters differ by more than 1 %, or by more than a second copy of a tied
- * head. */
+ * prune, which may pad blocks by zeros.  -1 and *e: the numbers of parameters
+ * differ by more than 1 %, also if a tied head is counted twice. */
 int stored_check(const struct shape *s, const json_t *j, const char *dir,
     struct err *e);
 

@@ -119,7 +119,7 @@ ranges_first(const struct range *range, size_t n)
 static const char usual[] =
     "ranks,memory,full,step,speed,speed.rank,efficiency,mfu,hfu,bubble,exposed";
 
-/* Go to the next combination; 0: it was the last one. */
+/* Set `at` to the next combination; 0: there is none. */
 static int
 next_combination(size_t *at, const struct range *range, size_t n)
 {
@@ -158,8 +158,8 @@ add_columns(struct table *t, const char *columns, const struct figures *f,
     return r;
 }
 
-/* Add the row of a combination.  Returns 1; 0 if it cannot be laid out; -1 and
- * *e. */
+/* Add the row of the combination `at`.  *first: speed.rank of the first row,
+ * which sets it.  Returns 1; 0 if it cannot be laid out; -1 and *e. */
 static int
 sweep_one(struct table *t, struct job j, const struct range *range, size_t n,
     const size_t *at, const char *columns, double *first, struct err *e)

@@ -91,8 +91,8 @@ put_bar(struct buf *b, const struct table *t, const char *cell)
         buf_adds(b, i == 0 ? "  #" : "#");
 }
 
-/* Append the table with columns as wide as their widest cells, numbers aligned
- * right. */
+/* Append the table with columns as wide as their widest cells, all but the
+ * first aligned right. */
 static void
 put_aligned(struct buf *b, const struct table *t, int bars)
 {

@@ -18,12 +18,12 @@ struct table {
 void table_add(struct table *t, const char *text);
 /* Add the text in the buffer as a cell, and clear the buffer. */
 void table_add_buf(struct table *t, struct buf *b);
-/* Add a row: the value of figure f and, for each of n other predictions, the
- * value of the figure of that name there and its ratio to f. */
+/* Add a row: the name and value of f and, for each of other [n], the value of
+ * its figure of that name, and the ratio of this value to f's. */
 void table_add_figure(struct table *t, const struct figure *f,
     const struct figures *other, size_t n, int format);
 /* Append the table in one of table_formats.  JSON is a list of objects, one a
- * row; "-" and numbers that are not finite are null there. */
+ * row, in which "-" and numbers that are not finite are null. */
 void table_put(struct buf *b, const struct table *t, int format);
 void table_release(struct table *t);
 

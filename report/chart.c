@@ -297,8 +297,8 @@ has_no_value(const struct chart *c)
 /* ---- lines ---- */
 
 /* Draw a path through a series' values (raw = 1) or their running means (raw =
- * 0).  If there are many points, draw each group of them as one line from its
- * minimum to its maximum. */
+ * 0).  If there are many points, draw each group of them as a vertical line
+ * from its minimum to its maximum. */
 static void
 draw_path(struct buf *b, const struct axis *x, const struct axis *y,
     const struct series *s, int raw)
@@ -334,8 +334,8 @@ draw_points(struct buf *b, const struct axis *x, const struct axis *y,
             draw_mark(b, s->colour, axis_at(x, p->x), axis_at(y, p->y));
 }
 
-/* Set the mean of each point with a finite value: over the finite values of
- * this point and of h points on each side. */
+/* Set the mean of each point: over the finite values of this point and of h
+ * points on each side; NAN if the point has no finite value. */
 static void
 set_means(struct series *s, size_t h)
 {

@@ -48,7 +48,7 @@ void chart_lines(struct buf *b, struct chart *c);
 /* Append a chart of n named rows, one below the other; all series have n
  * values. */
 void chart_rows(struct buf *b, struct chart *c, const char *const *name);
-/* Append a map of values v [rows,columns] in [0,1], darker for higher ones; c
+/* Append a map of values v [rows,columns] in [0,1], darker for higher values; c
  * has no series.  Rows are numbered from 0, the first on top. */
 void chart_map(struct buf *b, const struct chart *c, size_t rows,
     size_t columns, const double *v);

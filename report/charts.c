@@ -157,10 +157,10 @@ chart_paired(struct buf *b, const struct log *const *g, size_t n)
     free(title);
 }
 
-/* Collect in g run i and all later runs that are not drawn yet and can be
- * compared with it, and mark them as drawn.  Of runs with equal cross-entropies
- * only the first is taken.  The first run without a teacher becomes the last.
- * Returns the number of runs in g. */
+/* Set g to run i and the later runs that are not drawn yet and can be compared
+ * with run i, and mark them as drawn.  Of runs with equal cross-entropies only
+ * the first is taken.  The first run without a teacher changes places with the
+ * last run.  Returns the number of runs in g. */
 static size_t
 comparable_runs(const struct run *r, size_t i, const struct log **g,
     char *drawn)

@@ -1,6 +1,6 @@
 /* The cost of a training step by length, rows and vocabulary, as bench measures
- * it: lines "# layer_XN: ..." for X = T, B and V, with the microseconds that
- * one thread takes for a token. */
+ * it: lines "# layer_XN: ..." (X: T, B or V; N: its value), with the
+ * microseconds that one thread takes for a token. */
 #ifndef REPORT_COST_H
 #define REPORT_COST_H
 
@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Does the file have a line of costs? */
+/* Does the file have a line of costs, or begin as a file of bench? */
 int cost_known(const struct lines *l);
 /* Append an SVG image of the costs in a file, or their table for a terminal.
  * -1 and *e. */

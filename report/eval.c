@@ -12,7 +12,7 @@ static const char *const all = "(all)";
 static size_t
 name_index(const char **name, size_t *n, size_t max, const char *what)
 {
-    for (size_t i = *n; i-- > 0;) /* mostly it is the last one */
+    for (size_t i = *n; i-- > 0;) /* mostly the name is the last one */
         if (strcmp(name[i], what) == 0)
             return i;
     if (*n == max)

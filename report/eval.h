@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Most models and sources that are shown.  Lines of further models and sources
- * are only counted. */
+/* Largest number of models and of sources shown.  Lines of further models and
+ * sources are only counted. */
 enum { MODELS = 50, SOURCES = 200 };
 struct eval {
     struct lines l;

@@ -41,7 +41,8 @@ add_table(struct buf *b, const struct table *t, const char *group, double last)
     }
 }
 
-/* Append the table of a file.  Returns its number of rows. */
+/* Append the scalars of the table in a file.  Returns the table's number of
+ * rows; 0: there is no file. */
 static size_t
 add_file(struct buf *b, const char *dir, const char *file, const char *group)
 {
@@ -69,7 +70,7 @@ add_file(struct buf *b, const char *dir, const char *file, const char *group)
     return n;
 }
 
-/* The last name in the path of a folder. */
+/* The last name in the path of a folder, or "run" if it has none. */
 static char *
 run_name(const char *dir)
 {
@@ -88,7 +89,7 @@ make_folder(const char *path)
         die(EX_SYS, "%s:", path);
 }
 
-/* Write the file of a run to the folder `to`. */
+/* Write the event file of a run to a folder with the run's name in `to`. */
 static void
 export_run(const char *dir, const char *to)
 {

@@ -197,8 +197,8 @@ put_samples(struct buf *b, const struct run *r)
 }
 
 /* Append facts from lines KEY, tab, VALUE: with `commands` those whose key is
- * "command", else all others.  A line without a key continues the command
- * before it. */
+ * "command", else those with other keys.  A line without a key continues the
+ * command before it. */
 static void
 put_facts(struct buf *b, const struct lines *l, int commands)
 {

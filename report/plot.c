@@ -56,7 +56,8 @@ column_medians(const struct plot *p, size_t k, const struct range *x,
     free(v);
 }
 
-/* Write the letters of line k into the grid [rows,width]. */
+/* Write `letter` into each column of the grid [rows,width], at the column's
+ * value in value [width]. */
 static void
 place_letters(char *grid, size_t rows, size_t width, const struct range *y,
     const double *value, char letter)

@@ -21,10 +21,10 @@ struct plot {
 
 void plot_line(struct plot *p, const double *x, const double *y, size_t n,
     char letter);
-/* Append the drawing, or nothing if no line has a value.  In each column the
- * line's letter stands at the median of its values there, or an asterisk where
- * lines meet.  The left margin shows the largest and smallest value drawn, the
- * last row the first and last x. */
+/* Append the drawing, or nothing if no line has a value.  In each column a
+ * line's letter stands at the median of the line's values in that column; where
+ * lines meet, an asterisk does.  The left margin shows the largest and smallest
+ * value drawn, the last row the first and last x. */
 void plot_draw(struct buf *b, const struct plot *p, const char *title);
 
 #endif

@@ -11,8 +11,8 @@ enum { KINDS = 6, MAP = 64, BLOCKS = 4096 };
 /* ---- the search ---- */
 
 /* Largest number of tokens that a trial was scored on.  Only trials on that
- * many tokens are drawn: successive halving scores the others on fewer, that is
- * on other data. */
+ * many tokens are drawn: successive halving scores other trials on fewer, that
+ * is on other data. */
 static double
 most_tokens(const struct table *t)
 {

@@ -60,7 +60,8 @@ lines_release(struct lines *l)
     memset(l, 0, sizeof *l);
 }
 
-/* Cut a line at its tabs into cell[max] (may be NULL: only count). */
+/* Cut a line at its tabs into cell [max]; NULL: leave it whole.  Returns the
+ * number of fields. */
 static size_t
 fields(char *line, char **cell, size_t max)
 {

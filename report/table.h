@@ -24,7 +24,8 @@ struct lines {
 /* Read a regular file of at most 256 MB of text.  1: the caller releases *l; 0:
  * there is no file; -1 and *e. */
 int lines_read(struct lines *l, const char *path, struct err *e);
-/* Drop a last line without a newline, which is still being written. */
+/* Drop a last line without a newline, which is still being written, unless it
+ * is the only line. */
 void lines_whole(struct lines *l);
 void lines_release(struct lines *l);
 

@@ -33,9 +33,9 @@ enum {
 struct watched {
     const char *dir;
     struct log log;
-    double total; /* steps of the whole run; NAN: not known */
-    int ended;    /* the run said that it ended */
-    int locked;   /* a student holds the folder's lock, or was killed with it */
+    double total;  /* steps of the whole run; NAN: not known */
+    int ended;     /* the run said that it ended */
+    int locked;    /* the folder has a student's lock: it runs or was killed */
     double silent; /* seconds since its log grew */
 };
 
@@ -81,7 +81,7 @@ read_watched(struct watched *w)
 
 /* ---- figures ---- */
 
-/* Median of the numbers among the last n values of a column; NAN: none are. */
+/* Median of the finite values among the last n of a column; NAN: none is. */
 static double
 recent_median(const struct log *g, int column, size_t n)
 {
@@ -111,7 +111,7 @@ stalled_seconds(const struct log *g)
     return sum;
 }
 
-/* Append a number of at most 8 columns, or a hyphen. */
+/* Append a number in at least 8 columns; a hyphen if it is not finite. */
 static void
 add_figure(struct buf *b, const char *format, double v)
 {
@@ -171,8 +171,8 @@ add_run(struct buf *b, const struct watched *w, char letter)
     buf_addc(b, '\n');
 }
 
-/* If run w and the first saw the same batches, append the mean, over the second
- * half of their common steps, of w's loss less that of the first. */
+/* If run w and the first run saw the same batches, append the mean of w's loss
+ * less the first run's, over the second half of their common steps. */
 static void
 add_difference(struct buf *b, const struct watched *first,
     const struct watched *w, char letter)

@@ -26,8 +26,8 @@ add_line(struct buf *b, const char *what, const char *text)
     buf_addf(b, "%-12s %s\n", what, text);
 }
 
-/* Append a line about a thing that the user can do without: its use or, if it
- * is missing, the cost of that. */
+/* Append a line about a thing that the user can do without: `use` says what the
+ * thing is for; if the thing is missing, `cost` says what the user lacks. */
 static void
 add_optional(struct buf *b, const char *what, int there, const char *use,
     const char *cost)

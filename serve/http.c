@@ -154,8 +154,8 @@ send_stream(struct MHD_Connection *con, struct exchange *x)
     return send_response(con, x, 200, r, "text/event-stream; charset=utf-8");
 }
 
-/* Send the answer to a call, or its first part if it is streamed.  If there is
- * none yet, park the call. */
+/* Send the answer to a call, or its first part if it is streamed.  If what is
+ * to be sent has not been written yet, park the call. */
 static enum MHD_Result
 answer_call(struct MHD_Connection *con, struct exchange *x)
 {

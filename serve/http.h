@@ -26,7 +26,7 @@ const char *http_url(const struct http *h);
 void http_close(struct http *h);
 /* Close all connections and free h. */
 void http_stop(struct http *h);
-/* Resume the connection of a parked call, for queue_new. */
+/* Resume the connection of a parked call: `wake` of queue_new. */
 void http_wake(struct call *c);
 
 #endif

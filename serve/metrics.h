@@ -35,7 +35,7 @@ void metrics_free(struct metrics *m);
 void metrics_add(struct metrics *m, enum metric which, double value);
 /* Count a text that has ended; finish: "stop", "length" or "abort". */
 void metrics_ended(struct metrics *m, const char *finish);
-/* Set the engine's figures; waiting: texts that it has not been given yet. */
+/* Set the engine's figures; waiting: texts that no engine has got yet. */
 void metrics_engine(struct metrics *m, const struct gen_stats *s,
     size_t waiting);
 /* Count a request by the HTTP status of its answer; 0: the client left. */

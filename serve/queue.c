@@ -273,8 +273,8 @@ call_read(struct queue *w, struct call *c, char *to, size_t max)
     return n;
 }
 
-/* Has the client closed its end?  If it sent another request before, those
- * unread bytes hide the end, and the result is 0. */
+/* Has the client closed its end?  If it sent another request before that, the
+ * request's unread bytes hide the end, and the result is 0. */
 static int
 has_closed(int fd)
 {

@@ -91,9 +91,10 @@ size_t queue_waiting(struct queue *w);
  * queue_bounds.bytes.  An error (status 400 or more) is always appended. */
 int call_write(struct queue *w, struct call *c, const struct buf *bytes,
     int status, int whole);
-/* Copy at most `max` bytes of the answer that have not been sent yet, of a
- * stream at most one event.  Returns their number; 0: there are none now.  The
- * HTTP thread calls it with the queue's lock held. */
+/* Copy at most `max` bytes of the answer that have not been sent yet; if the
+ * answer is a stream, at most one event.  Returns the number of bytes copied;
+ * 0: there are none now.  The HTTP thread calls it with the queue's lock held.
+ */
 size_t call_read(struct queue *w, struct call *c, char *to, size_t max);
 /* Has the client left, or the call failed?  probe: 1: test the socket too if
  * the call is parked, as the HTTP server does not watch parked connections. */

@@ -102,7 +102,7 @@ put_logp(struct buf *out, float logp)
 }
 
 /* Append a token's name as lists of log probabilities have it: its text, or
- * "token_id:N".  Returns its number of characters. */
+ * "token_id:N".  Returns the name's number of characters. */
 static size_t
 put_name(struct buf *out, const struct request *q, const struct tokenizer *tok,
     uint32_t id)

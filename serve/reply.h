@@ -28,7 +28,7 @@ struct reply_text {
      * tokens, token_logprobs, top_logprobs, text_offset; in chats list 0 is
      * `content` */
     struct buf list[4];
-    size_t offset; /* characters of all tokens so far */
+    size_t offset; /* characters of all token names so far (text_offset) */
     size_t tokens; /* number of tokens generated so far */
 };
 void reply_text_release(struct reply_text *t);
@@ -70,7 +70,7 @@ void reply_error(struct buf *out, const struct refusal *r);
 void reply_string(struct buf *out, const char *p, size_t n);
 void reply_ids(struct buf *out, const struct tok_ids *ids);
 /* Append the text of one token as a JSON string, decoded as inside a longer
- * text.  Returns its number of characters. */
+ * text.  Returns the text's number of characters. */
 size_t reply_token(struct buf *out, const struct tokenizer *tok, uint32_t id);
 
 #endif

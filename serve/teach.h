@@ -39,8 +39,8 @@ void teach_release(struct teach_request *q);
 size_t teach_request_bytes(const struct teach_request *q);
 
 struct teach;
-/* Make work space for rows of at most `longest` tokens; m and pool must outlive
- * it. */
+/* Make work space for rows of at most `longest` tokens.  *m and *pool must
+ * outlive the work space. */
 struct teach *teach_new(const struct model *m, struct pool *pool,
     size_t longest);
 void teach_free(struct teach *t);

@@ -10,7 +10,7 @@
 static const double IDLE = 0.2;  /* seconds to wait for a call */
 static const double LOOK = 0.05; /* seconds between checks of clients */
 static const double PROBE = 1.0; /* seconds between checks of sockets */
-static const double AGAIN = 2.0; /* least seconds between two signals */
+static const double AGAIN = 2.0; /* seconds until a second signal counts */
 
 struct call_text {
     struct desk *desk;
@@ -22,7 +22,7 @@ struct call_text {
     size_t held;          /* bytes of `reply` that count as held, see queue.h */
     const char *finish;   /* finish_reason; NULL: the text has not ended */
     double begun;         /* clock_now() when an engine got the text */
-    double first, newest; /* clock_now() of its first and of its last token */
+    double first, newest; /* clock_now() of its first and its newest token */
 };
 
 struct desk {
@@ -93,8 +93,8 @@ new_tokens(const struct call *c)
     return n;
 }
 
-/* All texts of the call have ended: write the end of a streamed answer, or the
- * whole of another one. */
+/* All texts of the call have ended: write the end of the answer if it is
+ * streamed, else the whole answer. */
 static void
 send_end(struct desk *d, struct call *c)
 {
@@ -395,7 +395,7 @@ drop_calls(struct desk *d)
     d->last = p;
 }
 
-/* Add the statistics of both engines. */
+/* Set *s to the sums of the statistics of both engines. */
 static void
 engine_statistics(const struct work *w, struct gen_stats *s)
 {
@@ -441,7 +441,8 @@ tell_metrics(const struct desk *d)
 }
 
 /* Handle a pending signal; *first: clock_now at the first one, or 0.  Returns
- * 0: no signal has come; 1: one has; 2: another came AGAIN seconds later. */
+ * 0: no signal has come; 1: one has; 2: another came AGAIN seconds later, or
+ * more. */
 static int
 stop_level(double *first)
 {

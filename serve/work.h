@@ -26,9 +26,9 @@ struct work {
     size_t at_once;        /* limit of texts that run at a time */
     double longest;        /* limit of a request's time, seconds */
 };
-/* Answer calls until a signal asks to stop, then those that have already come.
- * A second signal, at least two seconds later, cancels them.  Returns the
- * number of cancelled calls. */
+/* Answer calls until a signal asks to stop, then the calls that have already
+ * come.  A second signal, at least two seconds later, cancels these.  Returns
+ * the number of cancelled calls. */
 size_t work_run(const struct work *w);
 
 #endif

@@ -34,7 +34,7 @@ struct input {
     const char *name;
     struct msg_in *in; /* NULL: closed, to be opened again */
     struct stream_info info;
-    uint16_t *map; /* [info.nsource] numbers in the merged stream */
+    uint16_t *map; /* [info.nsource] each source's number in the new stream */
 };
 
 /* A message that the directory already holds. */
@@ -43,7 +43,7 @@ struct before {
     uint32_t n; /* number of documents or rows */
     uint32_t shard;
     size_t msg;
-    int known;          /* chain is set */
+    int known;          /* 1: `chain` is set */
     struct chain chain; /* hash of the message's ids and keys */
 };
 
@@ -147,7 +147,7 @@ copy_teacher(struct merge *g, const struct input *x, const struct msg *m,
     return shardmk_send(g->k, e);
 }
 
-/* Hash the ids and keys in m.  0: m has no documents or rows. */
+/* Hash the ids and keys in m.  Returns 1; 0: m has no documents or rows. */
 static int
 identify(const struct msg *m, struct chain *c)
 {
@@ -176,7 +176,8 @@ order_before(const void *a, const void *b)
     return (x->n > y->n) - (x->n < y->n);
 }
 
-/* List the messages that the directory holds, from its indexes. */
+/* Set g->before to the messages with documents or rows that the directory
+ * holds, from its indexes. */
 static int
 find_before(struct merge *g, struct err *e)
 {

@@ -26,7 +26,7 @@ struct rollout_args {
     OPT_SIZE('B', "batch-size", &(r).rows, 1, 1 << 20, "rows",                 \
         "rows of a batch"),                                                    \
     OPT_SIZE('n', "max-new-tokens", &(r).length, 1, 1e6, "tokens",             \
-        "number of tokens to add to a prompt"),                                \
+        "end a text after this many tokens"),                                  \
     OPT_REAL(0, "temperature", &(r).temperature, 0.01, 1000, "T",              \
         "temperature of the softmax"),                                         \
     OPT_STR(0, "template", &(r).template, "file",                              \

@@ -10,7 +10,7 @@ struct encoder {
     const struct tokenizer *t;
     int special, count; /* 1: find special tokens; count characters and words */
     int64_t bos, eos;   /* ids put around each document, or -1 */
-    const struct conversations *chat; /* documents are conversations; or NULL */
+    const struct conversations *chat; /* NULL: no document is a conversation */
     struct tok_scratch **scratch;     /* [threads] */
     size_t threads;
 };

@@ -19,8 +19,9 @@ struct out_stream *out_stream_open(const char *addr, const struct tokenizer *t,
     const struct docs_resume_key *run, const struct docs_resume *from,
     struct err *e);
 int out_stream_put(void *ctx, const struct doc *d, struct err *e);
-/* ok: write the last documents and `end`; else write `abort` with the reason
- * why.  Returns 0; 1: the reader has left; -1 and *e. */
+/* ok 1: write the last documents and the message `end`; 0: write the message
+ * `abort` with the reason `why`.  Returns 0; 1: the reader has left; -1 and *e.
+ */
 int out_stream_end(struct out_stream *s, int ok, const char *why,
     struct err *e);
 void out_stream_close(struct out_stream *s);
@@ -28,8 +29,8 @@ void out_stream_close(struct out_stream *s);
 /* Write ids as decimal numbers, a line for each document; ctx: FILE *. */
 int out_ids_put(void *ctx, const struct doc *d, struct err *e);
 
-/* Decode the stream of docs r and close r.  Writes the text of each document,
- * without its BOS and EOS, followed by `between`. */
+/* Decode r, a stream of documents, and close it.  Writes the text of each
+ * document, without its BOS and EOS, followed by `between`. */
 struct msg_in;
 int out_decode(struct msg_in *r, const struct tokenizer *t, const char *between,
     FILE *out, struct err *e);

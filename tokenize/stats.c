@@ -33,7 +33,7 @@ struct row {
 struct walk {
     uint64_t split; /* words that span more than one token */
     int inside;     /* 1: the last token ends inside a word */
-    int counted;    /* 1: the current word is in `split` already */
+    int counted;    /* 1: `split` counts the current word already */
 };
 
 struct stats {
@@ -47,8 +47,8 @@ struct stats {
     struct row *row; /* [nsource] */
 };
 
-/* Find a token of one letter.  Other tokens are decoded after this letter,
- * because decoders treat a text's first token specially. */
+/* Find a token of one letter; 0: there is none.  Other tokens are decoded after
+ * this token, because decoders treat a text's first token specially. */
 static uint32_t
 plain_token(const struct tokenizer *t)
 {
@@ -313,7 +313,7 @@ count_ratio(uint64_t a, uint64_t b)
 }
 
 /* Parity with English: tokens of r over tokens of the source `en`.  NAN unless
- * both have the same number of documents, which are then taken for translations
+ * r and `en` have equally many documents, which are then taken for translations
  * of each other. */
 static double
 parity(const struct stats *s, const struct row *r)

@@ -40,7 +40,7 @@ static const struct opt options[] = { STORE_OPTIONS(a),
         "source of the documents (default: the file's name)"),
     OPT_END };
 
-/* Parse "none" (-1), or an id below the vocabulary. */
+/* Parse an id below the vocabulary.  -1: s is "none" or NULL. */
 static int64_t
 parse_id(const char *option, const char *s, size_t vocab)
 {

@@ -31,7 +31,7 @@ struct mds {
     size_t ncol;            /* number of columns */
     size_t col;             /* index of the column with the ids */
     uint64_t size[COLUMNS]; /* bytes of each column; 0: given in each sample */
-    int bytes;              /* the encoding is bytes, taken for int64 */
+    int bytes;              /* 1: the encoding is "bytes", taken for int64 */
     enum id_type type; /* type of ids; ID_NONE: each sample names its own */
     int has_shape;     /* the encoding names the shape of all samples */
 };

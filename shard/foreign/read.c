@@ -286,7 +286,8 @@ read_datatrove(struct sink *s, const char *path)
 
 /* ---- NumPy ---- */
 
-/* The text after 'key': in the header; dies if there is none. */
+/* The text after `key` (with its quotes) and a colon in the header; dies if
+ * there is none. */
 static const char *
 npy_value(const char *path, const char *head, const char *key)
 {
@@ -314,7 +315,8 @@ npy_type(const char *path, const char *p)
     BAD(path, 10, "descr %.8s is none of whole little-endian numbers", p);
 }
 
-/* Parse up to two sizes of the shape; returns their number. */
+/* Parse the one or two sizes of the shape.  Returns their number; 0: the shape
+ * is malformed or has more. */
 static int
 npy_shape(const char *path, const char *p, uint64_t d[2])
 {

@@ -11,8 +11,10 @@
 
 enum { MESSAGE = 1 << 20, DOCS_MAX = 1 << 16 }; /* as in tokenize */
 
-/* Send the `stream` message.  If the user gave neither BOS nor EOS, it names
- * the tokenizer's BOS or EOS if the first document begins or ends with it. */
+/* Send the `stream` message.  v's n ids from id `from` on are the first
+ * document.  If the user gave neither BOS nor EOS and files are not cut, the
+ * message names the tokenizer's BOS if the document begins with it, and the
+ * tokenizer's EOS if the document ends with it. */
 static void
 begin_stream(struct sink *s, const struct ids_view *v, size_t from, size_t n)
 {

@@ -1,7 +1,7 @@
 /*
  * Stores documents of other projects' files in a shard directory.  The caller
- * sets info, cut, tok, guess, wide, dir, so, input and source_id, and zeros in
- * the rest.  Dies on errors.
+ * sets info, cut, tok, guess, wide, dir, so, input and source_id, and all other
+ * members to 0.  Dies on errors.
  */
 #ifndef SHARD_FOREIGN_SINK_H
 #define SHARD_FOREIGN_SINK_H
@@ -36,17 +36,18 @@ struct sink {
     uint64_t record;
     uint64_t docs, empty; /* documents stored; documents without tokens, which
                            * are left out */
-    /* The message being filled; wide: its ids have 4 bytes. */
+    /* The message being filled.  wide: 1: its ids have 4 bytes; masked: 1: it
+     * has a loss mask. */
     int wide, masked;
     struct buf ids, len, source, key, mask;
 };
-/* Store the document view[from .. from+n) with its loss mask (or NULL).  Dies
- * if an id is not below the vocabulary.  Empty documents are counted and left
- * out. */
+/* Store the document of n ids from id `from` of v on.  mask [n]: its loss mask;
+ * NULL: all 1.  Dies if an id is not below the vocabulary.  Empty documents are
+ * counted and left out. */
 void sink_doc(struct sink *s, const struct ids_view *v, size_t from, size_t n,
     const unsigned char *mask);
-/* Split a view without boundaries.  A document ends after eos.  If eos is -1,
- * the next one begins at bos.  If both are -1, the view is one document. */
+/* Split a view without boundaries.  A document ends after cut.eos or, if that
+ * is -1, before the next cut.bos.  If both are -1, the view is one document. */
 void sink_split(struct sink *s, const struct ids_view *v);
 /* Store the last message, and end the stream. */
 void sink_end(struct sink *s);
