@@ -271,7 +271,7 @@ repeat_text(struct jrun *r, struct jtext t, int64_t times, struct jval *out)
 
     if (times > 0 && t.n > JRUN_MEMORY / (size_t)times)
         return jrun_fail(r, "needs too much memory");
-    for (; times > 0; times--)
+    for (; times > 0 && t.n > 0; times--)
         buf_add(&b, t.p, t.n);
     return jrun_text(r, &b, out);
 }

@@ -31,7 +31,7 @@ compute_init(int choice, struct err *e)
 }
 
 /* Compute the final states x [T,d] of one row; return the mean loss of its
- * predictions. */
+ * predictions, 0 if there are none. */
 static double
 run_sample(struct fwd *f, const struct model *m, const struct rows *r, float *x)
 {
@@ -51,7 +51,7 @@ run_sample(struct fwd *f, const struct model *m, const struct rows *r, float *x)
             n++;
         }
     free(nll);
-    return sum / (double)n;
+    return n > 0 ? sum / (double)n : 0.0;
 }
 
 /* KL(p || q) of two rows of logits [V], nats. */

@@ -221,7 +221,12 @@ read_gguf_rope(struct config *c, const struct gguf *g, struct err *e)
     if (r < 0 || read_gguf_kind(c, g, &factor, e) < 0)
         return -1;
     if (c->rope == ROPE_YARN || c->rope == ROPE_LONGROPE)
-        return read_long_rope(c, g, factor, e);
+        return t != NULL
+            ? err_set(e, EX_INPUT,
+                  "%s: yarn or longrope beside tensor rope_freqs.weight is not "
+                  "supported",
+                  arch_key(c, "rope.scaling.type"))
+            : read_long_rope(c, g, factor, e);
     c->rope_orig = family_of(c)->bit == FAMILY_MINISTRAL3 ? c->max_pos : 0;
     if (family_of(c)->bit == FAMILY_PHI3 ||
         family_of(c)->bit == FAMILY_MINISTRAL3)

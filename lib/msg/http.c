@@ -36,7 +36,8 @@ http_open(struct http_server *s, const char *option, const char *url,
         s->path[strlen(s->path) - 1] = '\0';
     /* the host may be [::1]:8000 */
     name = xstrdup(s->host[0] == '[' ? s->host + 1 : s->host);
-    colon = strrchr(s->host[0] == '[' ? strchr(name, ']') : name, ':');
+    colon = strchr(name, ']');
+    colon = strrchr(s->host[0] == '[' && colon != NULL ? colon : name, ':');
     if (colon != NULL) {
         *colon = '\0';
         port = colon + 1;

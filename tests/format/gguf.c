@@ -615,7 +615,8 @@ test_tokenizer(void)
 }
 
 /* Write a llama's GGUF without its blocks: the least metadata, one more `key`
- * unless it is NULL, the embedding and, if `table` is 1, RoPE's divisors. */
+ * unless it is NULL (GGUF_STR: "longrope"), the embedding and, if `table` is 1,
+ * RoPE's divisors. */
 static void
 put_llama(const char *file, const char *key, enum gguf_type type,
     uint32_t value, int table)
@@ -635,7 +636,10 @@ put_llama(const char *file, const char *key, enum gguf_type type,
     if (key) {
         put_str(&b, key);
         put(&b, type, 4);
-        put(&b, value, type == GGUF_BOOL ? 1 : 4);
+        if (type == GGUF_STR)
+            put_str(&b, "longrope");
+        else
+            put(&b, value, type == GGUF_BOOL ? 1 : 4);
     }
     put_tensor(&b, "token_embd.weight", 4, 8, 0, 0);
     if (table)
@@ -681,6 +685,8 @@ test_model_keys(void)
         "llama.rope.scaling.attn_factor: a value other than 1");
     model_refused("llama.rope.scaling.factor", GGUF_F32, two, 1,
         "llama.rope.scaling.factor: 2 beside tensor rope_freqs.weight");
+    model_refused("llama.rope.scaling.type", GGUF_STR, 0, 1,
+        "longrope beside tensor rope_freqs.weight");
     model_refused("llama.attention.sliding_window", GGUF_U32, 8, 0,
         "llama.attention.sliding_window: a value other than 0");
     model_refused("llama.expert_count", GGUF_U32, 4, 0,

@@ -262,6 +262,9 @@ test_limits(void)
             "a template is ended: %s", t[i].what);
         free(text);
     }
+    text = rendered("{{ '' * 999999999999999999 }}", &e);
+    ok(text != NULL && text[0] == '\0', "an empty text can be repeated often");
+    free(text);
     buf_adds(&b, "{{ ");
     for (size_t i = 0; i < 100000; i++)
         buf_adds(&b, "(");

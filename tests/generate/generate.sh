@@ -427,6 +427,9 @@ like 'the text names the peak of memory' 'requests/s, peak [0-9.]* MB' out
 like 'the text names what is compared' "^half against $m, 1 at a time, 3 req" out
 status 2 'bench without a model is refused' generate bench -q
 like 'bench without a model names the options' '-m.*--url' err
+status 2 'an address without its bracket is refused' generate bench -q -n 2 \
+    --url 'http://[::1' --url 'http://[::1'
+like 'bench names the address without its bracket' '//\[::1: ' err
 status 2 'bench of one token is refused' measure -n 1 --prompt-length 9
 status 2 'bench of more tokens than positions is refused' measure -n 100
 like 'the refusal says how many positions there are' 'has 128 positions' err
