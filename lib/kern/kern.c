@@ -124,6 +124,12 @@ kern_slow(void)
     return slow;
 }
 
+int
+kern_rounds(void)
+{
+    return kern.dots == dots_by_gemm;
+}
+
 const char *
 kern_init(void)
 {

@@ -248,6 +248,8 @@ const char *kern_force(const char *name);
 enum kern_bf16 { KERN_BF16_AVX512, KERN_BF16_AMX };
 void kern_compute(const char *name);
 int kern_slow(void);
+/* 1: products are of numbers rounded to bfloat16. */
+int kern_rounds(void);
 
 /* Sums over a vocabulary of V ids are made slice by slice: returns the width of
  * a slice; the last one may be narrower.  Log probabilities of trainer and

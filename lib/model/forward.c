@@ -33,14 +33,16 @@ cut_of(size_t T)
 
 /* Each part copies its input again, so parts are wide: up to 1024 columns whose
  * fp32 weights take 3.5 MB, which fit the shared cache, or up to 192 columns of
- * any size.  A product of 128 columns or more has at least two parts, so that
- * two threads can share a tile. */
+ * any size, 768 in bfloat16, where copying takes more of the time.  A product of
+ * 128 columns or more has at least two parts, so that two threads can share a
+ * tile. */
 size_t
 part_cols(size_t N, size_t K)
 {
+    const size_t least = kern_rounds() ? 768 : 192;
     size_t want = 884736 / K, n;
 
-    want = want < 192 ? 192 : want > 1024 ? 1024 : want;
+    want = want < least ? least : want > 1024 ? 1024 : want;
     n = (N + want - 1) / want;
     if (n < 2 && N >= 128)
         n = 2;
