@@ -33,9 +33,9 @@ cut_of(size_t T)
 
 /* Each part copies its input again, so parts are wide: up to 1024 columns whose
  * fp32 weights take 3.5 MB, which fit the shared cache, or up to 192 columns of
- * any size, 768 in bfloat16, where copying takes more of the time.  A product of
- * 128 columns or more has at least two parts, so that two threads can share a
- * tile. */
+ * any size (768 in bfloat16, where copying takes more of the time).  A product
+ * of 128 columns or more has at least two parts, so that two threads can share
+ * a tile. */
 size_t
 part_cols(size_t N, size_t K)
 {

@@ -26,7 +26,8 @@ enum { B = PACKED_B, T = PACKED_T, V = 150, D = 64, L = 5, RANKS = 6 };
 static uint32_t ids[B * T], first[B * T];
 
 static const struct block_shape shapes[L] = { { 3, 96, 0, 0, 0 },
-    { 1, 70, 1, 0, 0 }, { 0, 96, 2, 0 }, { 2, 0, 3, 0 }, { 0, 0, 4, 0 } };
+    { 1, 70, 1, 0, 0 }, { 0, 96, 2, 0, 0 }, { 2, 0, 3, 0, 0 },
+    { 0, 0, 4, 0, 0 } };
 
 /* Where the ranks meet to add their terms of a sum, in the order of ranks. */
 struct meeting {
