@@ -1,4 +1,5 @@
-/* The text of llama.cpp's file of a base; the file holds the text's tokens. */
+/* The text of a file that --read-base names (llama.cpp's format); the file
+ * holds that text's tokens. */
 #ifndef EVALPPL_BASE_TEXT_H
 #define EVALPPL_BASE_TEXT_H
 

@@ -1,5 +1,5 @@
-/* Rows of tokens that are filled, then scored by every model, into the sums of
- * their units. */
+/* Rows of tokens: they are filled, every model scores them, and the scores are
+ * added to the sums of the tokens' units. */
 #ifndef EVALPPL_PACK_H
 #define EVALPPL_PACK_H
 

@@ -166,7 +166,7 @@ add_docs_message(struct reader *r, const struct msg *m)
     }
 }
 
-/* ---- batches: rows are scored as they are packed ---- */
+/* ---- batches: the stream's rows are scored unchanged ---- */
 
 static void
 add_batch_row(struct reader *r, size_t row, size_t *piece)

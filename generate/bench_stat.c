@@ -55,8 +55,8 @@ bench_summary_of(double *x, size_t n)
 
 /* ---- one request ---- */
 
-/* Sum of the values that a request has of the time m, in seconds.  *n: number
- * of these values, perhaps 0. */
+/* Sum of a request's values of measure m, a time, in seconds.  *n: their
+ * number, perhaps 0. */
 static double
 request_time(const struct bench_times *t, enum bench_measure m, size_t *n)
 {

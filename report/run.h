@@ -9,8 +9,8 @@
 #include "eval.h"
 #include "table.h"
 
-/* Columns of metrics.tsv by student(1), with a value for each step; NAN: none.
- */
+/* Columns of student(1)'s metrics.tsv, and SPEED, computed from them: a value
+ * for each step; NAN: none. */
 enum {
     STEP,
     CE,

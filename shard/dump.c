@@ -34,7 +34,7 @@ static const struct opt options[] = {
     OPT_SIZE(0, "messages", &a.messages, 0, 0x1p53, "n",
         "show only so many messages"),
     OPT_SIZE(0, "values", &a.values, 0, 0x1p53, "n",
-        "show at most so many values of a tensor, documents or pieces"),
+        "show at most so many documents, pieces, or values of a tensor"),
     OPT_FLAG(0, "partial", &a.partial,
         "accept a directory whose stream ended too early"),
     OPT_END

@@ -38,8 +38,8 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
     OPT_STR(0, "numa", &a.numa, "node",
         "run on this memory node (rank: spread ranks over the nodes in turn)"),
     OPT_FLAG(0, "final", &a.final,
-        "add final hidden states (default without --hidden, --top, --sample: "
-        "these and all blocks' outputs)"),
+        "add final hidden states (without --hidden, --top and --sample: the "
+        "default, with all blocks' outputs)"),
     OPT_SIZE(0, "top", &a.top, 0, 1e6, "k",
         "targets hold the k most probable tokens of each prediction (0: none)"),
     OPT_SIZE(0, "sample", &a.sample, 0, UINT16_MAX, "n",

@@ -52,7 +52,7 @@ do_mix(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
     }
 }
 
-/* Run a head over all texts of a row.  A text with a stem runs through the stem
+/* Run a head over all texts of a row; before a text with a stem, over that stem
  * again. */
 static void
 run_head(void *ctx, size_t task, size_t worker)

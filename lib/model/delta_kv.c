@@ -55,7 +55,8 @@ window_of(const struct delta_job *j, size_t text)
     return j->d->window + (text * j->d->blocks + j->i) * window_floats(j->d->c);
 }
 
-/* Keep the last conv - 1 rows of a run and of the window before it. */
+/* Set a text's window to the last conv - 1 rows of the old window followed by
+ * the run. */
 static void
 move_window(const struct delta_job *j, const struct delta_run *r)
 {

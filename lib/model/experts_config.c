@@ -49,8 +49,8 @@ expert_family(const struct config *c)
     return NULL;
 }
 
-/* How scores follow from logits.  ROUTER_CHOSEN: the weights are a softmax of
- * the chosen logits, whose sum is 1. */
+/* How scores follow from logits.  ROUTER_CHOSEN: the weights are a softmax
+ * over the chosen logits only, so their sum is 1. */
 static enum router_score
 score_of(const struct expert_family *f)
 {

@@ -10,7 +10,8 @@
 struct kv_pages {
     size_t pages;     /* number of all pages */
     size_t most;      /* number of pages of the longest text */
-    uint32_t *users;  /* [pages] number of texts and holders of each page */
+    uint32_t *users;  /* [pages] users of each page: texts, and calls of
+                       * kv_hold */
     uint32_t *unused; /* [pages] a stack of the free pages */
     size_t n;         /* number of free pages */
     uint32_t *table;  /* [texts,most] each text's pages */

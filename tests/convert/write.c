@@ -1,6 +1,7 @@
-/* GGUF files as they are written: tensors to the bit those of gguf-py and of
- * llama.cpp's converter (tests/golden/gguf, family); configurations read back;
- * what a GGUF cannot hold is refused or warned of. */
+/* GGUF files as they are written: tensors are bit for bit those of gguf-py and
+ * llama.cpp's converter (tests/golden/gguf, tests/golden/family);
+ * configurations are read back; what a GGUF cannot hold is refused or warned
+ * of. */
 #include "base/io.h"
 #include "base/note.h"
 #include "format/gguf.h"
