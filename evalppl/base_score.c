@@ -1,5 +1,5 @@
-/* Scoring rows of logits against llama.cpp's file of a base; see base_score.h.
- */
+/* Scoring rows of logits against a file that --read-base names; see
+ * base_score.h. */
 #include "base_score.h"
 #include "base_file.h"
 #include "eval/resume.h"

@@ -1,5 +1,6 @@
-/* Scoring models against llama.cpp's file of a base, some rows of logits at a
- * time, and writing such a file.  All functions die on damage. */
+/* Scoring models against a file that --read-base names (llama.cpp's format),
+ * some rows of logits at a time, and writing such a file.  All functions die on
+ * damage. */
 #ifndef EVALPPL_BASE_SCORE_H
 #define EVALPPL_BASE_SCORE_H
 

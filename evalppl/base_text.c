@@ -1,4 +1,4 @@
-/* The text of llama.cpp's file of a base; see base_text.h. */
+/* The text of a file that --read-base names; see base_text.h. */
 #include "base_text.h"
 #include "base_file.h"
 #include "vocab.h"

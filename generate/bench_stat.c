@@ -76,7 +76,7 @@ request_time(const struct bench_times *t, enum bench_measure m, size_t *n)
     }
 }
 
-/* Statistics of the values that all requests have of the time m, in ms. */
+/* Statistics of all requests' values of measure m, a time, in ms. */
 static struct bench_summary
 time_summary(const struct bench_run *r, enum bench_measure m)
 {

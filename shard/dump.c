@@ -20,7 +20,7 @@
 
 struct dump_opts {
     const char *tokenizer; /* decodes ids; NULL: ids are not decoded */
-    size_t values;         /* most values of a tensor, documents or pieces to
+    size_t values;         /* most documents, pieces, or values of a tensor to
                             * show */
     size_t messages;       /* number of messages to show; SIZE_MAX: all */
     int partial;

@@ -27,7 +27,7 @@ enum {
     BF16_GROUP = 16,  /* rows of a, or columns of b, in a panel */
     BF16_ROWS = 576,  /* rows copied at once */
     BF16_STRIP = 3,   /* panels of b in a strip, at most */
-    BF16_AT_ONCE = 8, /* panels of b copied at once, at most */
+    BF16_AT_ONCE = 4, /* panels of b copied at once, at most */
     BF16_PAIRS = 256, /* words of a panel's chunk: two bf16 elements a word */
     BF16_WHOLE = 512, /* words of a panel's chunk: one fp32 element a word */
     BF16_WORDS = 288  /* longest block of a row or column, in words */

@@ -119,8 +119,9 @@ equal 'C: 1.5M tokens on 2 context ranks have another efficiency' \
     "$(busy 384 4096 2)" 0.893
 
 # --- D: the same model on up to 98,304 GPUs at one batch; AMD's curve for MI355X
-# is a projection.  T = 180522 / N + 0.76 days is the line through its two end
-# points, which a bubble alone follows at 14 rows a replica on all GPUs.
+# is a projection.  T = 180522 / N + 0.76 days on N GPUs goes through its two end
+# points; the speed-ups that a bubble alone allows follow it at 14 rows a replica
+# on all GPUs.
 ok 'D: a sweep over nodes is printed' plan cluster -q -m moe-2t --machine \
     mi300x --format tsv \
     --columns bubble pipeline=24 virtual=4 expert=16 context=16 length=8192 \

@@ -45,7 +45,7 @@ same '4 ranks have the figures of one for one held-out batch' few1.held few4.hel
 
 # A rank that judges for longer than --rank-timeout, with the only batch, while
 # the other waits: the steps are short.
-stream -q -B 256 -T 256 -s 3 --batches 1 data >large || exit 1
+stream -q -B 448 -T 256 -s 3 --batches 1 data >large || exit 1
 export RETORT_KERNELS=ref
 ok 'a rank that judges for longer than --rank-timeout is not ended' \
     over 2 slow --eval large --eval-every 1 --steps 1 --rank-timeout 1 \

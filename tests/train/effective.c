@@ -51,16 +51,16 @@ begin(struct tmodel *t, struct effective how)
 {
     struct model m;
     struct err e;
+    int r = model_open(&m, DIR, &e);
 
-    if (model_open(&m, DIR, &e) == 0) {
+    if (r == 0) {
         tmodel_init(t, &m);
-        if (effective_begin(t, &how, &e) == 0) {
-            model_close(&m);
-            return;
-        }
+        r = effective_begin(t, &how, &e);
     }
-    printf("Bail out! %s\n", e.msg);
-    exit(1);
+    if (r < 0) {
+        printf("Bail out! %s\n", e.msg);
+        exit(1);
+    }
     model_close(&m);
     effective_choose(t, pool);
     effective_make(t, pool);
