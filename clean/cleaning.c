@@ -116,8 +116,9 @@ examine(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
 
 /* ---- one document at a time, in order ---- */
 
-/* Append a line of JSON about a document that is not kept, or about the lines
- * that were cut out of it.  value < 0: there is no measurement. */
+/* Append a line of JSON about a document that is not kept, or about lines that
+ * were cut out of a document.  value: what the rule measured; below 0 if it
+ * measures nothing, which the line says as null. */
 static int
 put_dropped(struct text_file *f, const struct doc *d, const char *source,
     const char *reason, double value, const char *text, size_t n, struct err *e)

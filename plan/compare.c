@@ -21,7 +21,8 @@ struct side {
     struct figures f;
 };
 
-/* Set the keys that have two values, one for each side, to those of `side`. */
+/* Where a key has two values, the first is for side 0 and the second for side
+ * 1: set s's keys to those of `side`. */
 static void
 set_side(struct side *s, const struct range *range, size_t n, size_t side)
 {

@@ -37,8 +37,8 @@ save_masks(const char *file, const struct tmodel *t, struct err *e)
     return r;
 }
 
-/* Check that the mask of matrix k leaves out only weights that are zero, of the
- * weights that this rank has. */
+/* Check the weights of matrix k that this rank has: those that the mask leaves
+ * out must be zero.  -1 and *e: one is not. */
 static int
 check_zeros(const struct group *g, int k, size_t n, const char *name,
     struct err *e)

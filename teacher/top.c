@@ -30,10 +30,9 @@ struct top {
     struct pool *pool;
     struct head_top *head;
     struct top_opt o;
-    size_t cap;  /* tokens that the arrays have room for */
-    float *logp; /* [cap,k] log-probabilities of the top k */
-    float
-        *lse; /* [cap,2] log-sum-exp of the logits at temperatures 1 and tau */
+    size_t cap;      /* tokens that the arrays have room for */
+    float *logp;     /* [cap,k] log-probabilities of the top k */
+    float *lse;      /* [cap,2] log-sum-exps of the logits, at T = 1 and tau */
     double *self;    /* [cap] sum of p log p at tau over all ids */
     double *u;       /* [cap] random numbers in [0,1) for the draws */
     uint32_t *drawn; /* [cap,draws] ids */

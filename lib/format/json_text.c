@@ -436,9 +436,9 @@ leads(const struct js_part *part, const char *under, const char *name, size_t n)
         : -1;
 }
 
-/* Find the parts in an object whose opening brace has been read: the whole
- * text's member `under`, or the whole text if `under` is NULL.  1: the object
- * was read to its end; 0: the text is bad, or has a part twice. */
+/* Find parts in an object whose opening brace has been read.  under NULL: the
+ * object is the whole text; else it is the text's member `under`.  1: the
+ * object was read to its end; 0: the text is bad, or has a part twice. */
 static int
 find_large_parts(struct js_in *in, const char *under, struct js_part *part,
     size_t nparts)

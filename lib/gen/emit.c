@@ -212,7 +212,7 @@ ends_text(const struct gen_text *t)
 }
 
 /* Add the chosen token to the text and report it, unless it ends the text.
- * Returns why the text ends, or GEN_GOES_ON. */
+ * Returns the reason for which the text ends, or GEN_GOES_ON if it does not. */
 static enum gen_reason
 add_token(struct gen_engine *g, struct gen_text *t, const struct gen_top *top)
 {

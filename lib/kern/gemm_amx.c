@@ -1,7 +1,8 @@
 /*
  * Products in bfloat16 by TDPBF16PS.  Four tiles hold sums of two panels of
- * rows times two of columns.  The process must have permission to use tiles
- * (base/cpu.h).
+ * rows times two of columns.  If the last panel is alone, it is multiplied
+ * together with old numbers behind it, whose sums are not stored.  The process
+ * must have permission to use tiles (base/cpu.h).
  */
 #include "kern/gemm_bf16.h"
 
@@ -34,7 +35,8 @@ pack_rows(float *out, size_t n, size_t kc, const struct operand *x)
     pack_panels(out, n, kc, x, 1);
 }
 
-/* Copy the rows from[m,n] with `step` to `to` with ld. */
+/* Copy `from` [m,n], whose rows are `step` apart, to `to`, where they are ld
+ * apart. */
 static void
 copy_edge(float *to, size_t ld, const float *from, size_t step, size_t m,
     size_t n)
@@ -43,7 +45,7 @@ copy_edge(float *to, size_t ld, const float *from, size_t step, size_t m,
         memcpy(to + i * ld, from + i * step, n * sizeof *to);
 }
 
-/* Begin the four sums with c [2 SIDE,2 SIDE] (add), or with zero. */
+/* Set the four tiles of sums to c [2 SIDE,2 SIDE], or to zero without add. */
 static inline __attribute__((always_inline)) void
 begin_tiles(const float *c, size_t ldc, int add)
 {
@@ -100,7 +102,7 @@ multiply_chunks(const struct bf16_strip *t, size_t k, size_t n, int add)
 
         if (add && !whole)
             copy_edge(to, ld, c, t->ldc, m, t->n);
-        for (size_t r = 0; r < m; r++) { /* c is in no near cache */
+        for (size_t r = 0; r < m; r++) { /* c comes while tiles multiply */
             __builtin_prefetch(c + r * t->ldc, 1);
             __builtin_prefetch(c + r * t->ldc + SIDE, 1);
         }
@@ -113,8 +115,8 @@ multiply_chunks(const struct bf16_strip *t, size_t k, size_t n, int add)
     }
 }
 
-/* Multiply some chunks at a time: two panels of a and two of b, that deep, fit
- * the first-level cache together. */
+/* Multiply at most DEEP chunks at a time, since two panels of a and two of b
+ * fit the first-level cache together up to that depth. */
 static void
 multiply_amx(const struct bf16_strip *t)
 {

@@ -10,6 +10,7 @@ enum {
     B_PANELS = BF16_AT_ONCE
 };
 _Static_assert(BF16_WORDS % BF16_CHUNK == 0, "whole chunks");
+_Static_assert((int)B_PANELS >= (int)BF16_STRIP, "a strip fits");
 _Static_assert(A_PANELS % 2 == 0 && B_PANELS % 2 == 0, "pairs of panels");
 
 /* The panels of this thread. */
@@ -20,18 +21,6 @@ struct half_panels {
 static _Thread_local struct half_panels panel;
 
 static const struct bf16_set *set; /* the set that gemm_bf16 was last given */
-
-/* Add a panel of zeros if the n rows or columns make an odd number of panels,
- * as AMX takes panels in pairs. */
-static void
-fill_up(float *out, size_t n, size_t kc)
-{
-    const size_t step = (kc + BF16_CHUNK - 1) / BF16_CHUNK * set->words;
-    const size_t panels = (n + BF16_GROUP - 1) / BF16_GROUP;
-
-    if (set->result == KERN_BF16_AMX && panels % 2 != 0)
-        memset(out + panels * step, 0, step * sizeof *out);
-}
 
 /* The number of columns of the next strip if n are left.  If the panels left
  * are one more than a strip's, the next strip gets half of them: four are cut
@@ -45,8 +34,8 @@ strip_columns(size_t n)
     return n < some * BF16_GROUP ? n : some * BF16_GROUP;
 }
 
-/* The number of columns to copy next if n are left: several strips, if the set
- * has it so, since memory is then read in longer stretches. */
+/* The number of columns to copy next if n are left.  A set may copy several
+ * strips at once, so that memory is read in longer stretches. */
 static size_t
 copied_columns(size_t n)
 {
@@ -64,11 +53,9 @@ block(size_t m, size_t n, size_t kc, struct operand a, struct operand b,
         panel.b, a.l_step == 1, add, c, ldc };
 
     set->pack_a(panel.a, m, kc, &a);
-    fill_up(panel.a, m, kc);
     for (size_t some; n > 0; n -= some) {
         some = copied_columns(n);
         set->pack_b(panel.b, some, kc, &b);
-        fill_up(panel.b, some, kc);
         s.b = panel.b;
         for (size_t j = 0; j < some; j += s.n) {
             s.n = strip_columns(some - j);

@@ -50,8 +50,8 @@ struct bf16_strip {
 struct bf16_set {
     enum kern_bf16 result; /* the instruction whose bits it gives */
     size_t strip;          /* panels of b in a strip */
-    size_t at_once; /* panels of b copied at once, if more than a strip */
-    size_t words;   /* BF16_PAIRS or BF16_WHOLE */
+    size_t at_once;        /* panels of b copied at once; 0: those of a strip */
+    size_t words;          /* BF16_PAIRS or BF16_WHOLE */
     /* Copy n rows of a (pack_b: columns of b) into panels, one after another,
      * in whole chunks. */
     void (*pack_a)(float *out, size_t n, size_t kc, const struct operand *x);

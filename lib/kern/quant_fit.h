@@ -24,7 +24,7 @@ struct fit_grid {
 struct fit {
     float scale[FIT_LANES], low[FIT_LANES]; /* numbers x are about scale * code
                                              * + low */
-    float least[FIT_LANES];   /* the x to which the search gave code 0; 0 if
+    float least[FIT_LANES];   /* what code 0 stood for in the search; 0 if
                                * codes are signed */
     float inverse[FIT_LANES]; /* the search rounded inverse * (x - least) to
                                * codes; 0: all codes are 0 */

@@ -256,7 +256,9 @@ alloc_bwd(struct bwd *b, struct arena *a)
     alloc_grads(&b->g, c, rows, tokens, a);
     delta_lay_grads(&b->g.delta, c, rows, tokens, b->T, pool_size(b->f->pool),
         a);
-    mla_lay_grads(&b->g.mla, c, rows, tokens, a);
+    mla_lay(&b->g.mla, c, rows, a);
+    if (config_has_mla(c))
+        b->g.rstd_latent = arena_alloc(a, tokens * 2, sizeof(float));
     if (c->router.n > 0)
         balance_lay(&b->balance, &c->router, b->B, a);
     alloc_adapter(b, rows, widest_side(m), a);

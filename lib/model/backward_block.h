@@ -37,11 +37,12 @@ struct grads {
                         * no such norms */
     float *rstd_heads; /* [B,T,H+KV] 1/rms in heads' norms, or NULL */
     struct delta_grads delta;
-    struct mla_grads mla;
-    float *dz;        /* [B,Tp,E] of the router's logits, or NULL */
-    float *dshared;   /* [B,Tp] of the logit of the shared expert's gate, or
+    struct mla_room mla; /* gradients of the arrays of u->mla */
+    float *rstd_latent;  /* [B,T,2] 1/rms in latents' norms; NULL: no latents */
+    float *dz;           /* [B,Tp,E] of the router's logits, or NULL */
+    float *dshared;      /* [B,Tp] of the logit of the shared expert's gate, or
                        * NULL */
-    float *dsink;     /* [B,Tp,H] each query's term of the gradient of the
+    float *dsink;        /* [B,Tp,H] each query's term of the gradient of the
                        * sinks; NULL: no sinks */
     const double *dp; /* [B,E] gradient of the loss of load balance with respect
                        * to the router's scores, the same for each token of a

@@ -112,24 +112,7 @@ mla_outputs(const struct mla_room *m, const struct config *c, size_t H,
 }
 
 void
-mla_lay_grads(struct mla_grads *g, const struct config *c, size_t rows,
-    size_t tokens, struct arena *a)
-{
-    const struct mla_shape *s = &c->mla;
-
-    memset(g, 0, sizeof *g);
-    if (!config_has_mla(c))
-        return;
-    g->latent = arena_alloc(a, rows * mla_latent(c), sizeof(float));
-    g->q = arena_alloc(a, rows * s->q_rank, sizeof(float));
-    g->kv = arena_alloc(a, rows * s->kv_rank, sizeof(float));
-    g->wide = arena_alloc(a, rows * c->H * (s->nope + s->v), sizeof(float));
-    g->out = arena_alloc(a, rows * c->H * s->v, sizeof(float));
-    g->rstd = arena_alloc(a, tokens * 2, sizeof(float));
-}
-
-void
-mla_outputs_back(const struct mla_grads *g, const struct config *c, size_t H,
+mla_outputs_back(const struct mla_room *g, const struct config *c, size_t H,
     size_t at, float *datt)
 {
     const size_t v = c->mla.v;
@@ -151,7 +134,7 @@ join_pairs(const struct mla_shape *s, const float *y, float *x)
 }
 
 void
-mla_heads_back(const struct mla_grads *g, const struct config *c, size_t H,
+mla_heads_back(const struct mla_room *g, const struct config *c, size_t H,
     size_t at, float *dqkv, float *room)
 {
     const struct mla_shape *s = &c->mla;
@@ -175,7 +158,7 @@ mla_heads_back(const struct mla_grads *g, const struct config *c, size_t H,
 }
 
 void
-mla_norm_back(const struct mla_grads *g, const struct mla_room *m,
+mla_norm_back(const struct mla_room *g, const struct mla_room *m,
     const struct config *c, const float *const *vec, size_t at, float *rstd)
 {
     const struct mla_shape *s = &c->mla;

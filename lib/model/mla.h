@@ -52,29 +52,19 @@ void mla_heads(const struct mla_room *m, const struct config *c, size_t H,
 void mla_outputs(const struct mla_room *m, const struct config *c, size_t H,
     size_t at, const float *att);
 
-/* Room for gradients of padded rows; all NULL without latent attention. */
-struct mla_grads {
-    float *latent; /* [rows,mla_latent] */
-    float *q, *kv; /* [rows,q_rank], [rows,kv_rank] at the normed latents */
-    float *wide;   /* [rows,H*(nope+v)] at keys and values of heads */
-    float *out;    /* [rows,H*v] at the outputs of heads */
-    float *rstd;   /* [tokens,2] 1/rms in the norms of the latents of Q, and of
-                    * K and V */
-};
-void mla_lay_grads(struct mla_grads *g, const struct config *c, size_t rows,
-    size_t tokens, struct arena *a);
-
 /* Each function below runs the one of its name above backward, for row `at`.
+ * The arrays of g hold the gradients of those of the room m.
  *   mla_outputs_back  sets datt [H*D] from row `at` of g->out
- *   mla_heads_back    from dqkv, the gradient of the row that mla_heads made,
- *                     sets g->wide and the numbers of r in g->latent; then dqkv
- *                     begins with the gradient of the row that it was given
- *   mla_norm_back     sets the other numbers of g->latent, and rstd [2] */
-void mla_outputs_back(const struct mla_grads *g, const struct config *c,
+ *   mla_heads_back    changes the gradient of Q at dqkv as mla_heads changes Q,
+ *                     and sets g->wide and the numbers of r in g->latent
+ *   mla_norm_back     sets the other numbers of g->latent from g->q and g->kv,
+ *                     and rstd [2], 1/rms in the norm of Q's latent and in that
+ *                     of K and V */
+void mla_outputs_back(const struct mla_room *g, const struct config *c,
     size_t H, size_t at, float *datt);
-void mla_heads_back(const struct mla_grads *g, const struct config *c, size_t H,
+void mla_heads_back(const struct mla_room *g, const struct config *c, size_t H,
     size_t at, float *dqkv, float *room);
-void mla_norm_back(const struct mla_grads *g, const struct mla_room *m,
+void mla_norm_back(const struct mla_room *g, const struct mla_room *m,
     const struct config *c, const float *const *vec, size_t at, float *rstd);
 
 #endif

@@ -43,7 +43,7 @@ static void
 do_widen_back(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const struct weight *kv = &u->b->w[W_MLA_KVB], *q = &u->b->w[W_MLA_QB];
-    const struct mla_grads *g = &u->g->mla;
+    const struct mla_room *g = &u->g->mla;
 
     if (part < nn_parts(kv))
         product_nn(u, kv, nn_cols(kv), g->wide, kv->rows, b, t0, part, worker,
@@ -57,7 +57,7 @@ static void
 do_norms_back(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const struct config *c = &u->f->m->c;
-    const struct mla_grads *g = &u->g->mla;
+    const struct mla_room *g = &u->g->mla;
 
     (void)worker;
     for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
@@ -65,7 +65,7 @@ do_norms_back(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 
         if (row_live(u->r, b, t))
             mla_norm_back(g, &u->mla, c, u->vec, at,
-                g->rstd + (b * u->r->T + t) * 2);
+                u->g->rstd_latent + (b * u->r->T + t) * 2);
         else
             memset(g->latent + at * mla_latent(c), 0,
                 mla_latent(c) * sizeof(float));
@@ -86,7 +86,7 @@ static void
 do_latents_back(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     const struct config *c = &u->f->m->c;
-    const struct mla_grads *g = &u->g->mla;
+    const struct mla_room *g = &u->g->mla;
     const size_t nb = nn_cols(latent_cut(u)), n = mla_latent(c);
     const int latent = c->mla.q_rank > 0;
 
@@ -124,7 +124,7 @@ mla_matrices(const struct run *u,
 {
     const struct config *c = &u->f->m->c;
     const struct mla_shape *s = &c->mla;
-    const struct mla_grads *g = &u->g->mla;
+    const struct mla_room *g = &u->g->mla;
     const size_t n = mla_latent(c);
 
     add(ctx, W_MLA_KVA, g->latent + s->q_rank, n, u->g->xn1, c->d);
@@ -141,9 +141,9 @@ mla_vectors(const struct run *u,
     void (*add)(void *ctx, int t, struct vec_grad how), void *ctx)
 {
     const struct mla_shape *s = &u->f->m->c.mla;
-    const struct mla_grads *g = &u->g->mla;
+    const struct mla_room *g = &u->g->mla;
     struct vec_grad how = { .heads = 1,
-        .rstd = g->rstd,
+        .rstd = u->g->rstd_latent,
         .ldr = 2,
         .x = u->mla.latent,
         .x_rows = u->c.Tp,

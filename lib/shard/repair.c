@@ -34,10 +34,9 @@ struct repair {
     struct shard_make *k; /* NULL before the first message */
     enum codec codec;
     struct frame_dec *dec;
-    struct buf raw; /* content of a frame */
-    struct buf
-        pend;      /* beginning of a message whose rest is in the next frame */
-    uint64_t next; /* seq that the next message should have */
+    struct buf raw;  /* content of a frame */
+    struct buf pend; /* beginning of a message that ends in the next frame */
+    uint64_t next;   /* seq that the next message should have */
 };
 
 static void say_lost(const struct repair *r, const char *fmt, ...)

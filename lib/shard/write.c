@@ -30,7 +30,7 @@
 
 /* Full units are compressed when there are UNITS of them for each thread; or
  * one for each thread, and UNIT_BYTES in all; or UNIT_BYTES_MAX in all.  With
- * one thread each full unit is compressed at once. */
+ * a single thread a unit is compressed as soon as it is full. */
 enum { UNITS = 4 };
 #define UNIT_BYTES ((size_t)16 << 20)
 #define UNIT_BYTES_MAX ((size_t)256 << 20)

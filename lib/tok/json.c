@@ -244,7 +244,8 @@ number_added(struct tokenizer *t, struct added *a, size_t n,
     }
 }
 
-/* Copy *a into its set; if a->normalized, the copy's s is normalized text. */
+/* Copy *a into the set t->raw or, if a->normalized, into t->norm with its text
+ * normalized; if nothing is left of the text, do not keep it. */
 static void
 keep_added(struct tokenizer *t, const struct added *a)
 {

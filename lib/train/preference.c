@@ -54,8 +54,8 @@ difference_loss(enum preference loss, double e, double x, double *slope)
     }
 }
 
-/* Losses that depend on c and r, not on x alone.  c, r: log ratios times beta;
- * *g: the gradient at c and r. */
+/* Return a loss that depends on c and r, not on x alone; c and r are log ratios
+ * times beta.  Set *g to the loss's derivatives with respect to c and r. */
 static double
 single_loss(enum preference loss, double c, double r, struct preference_grad *g)
 {

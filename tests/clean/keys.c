@@ -66,7 +66,7 @@ limits(void)
     keys_free(k);
 }
 
-/* `want` lists the words of `text`, with / after each. */
+/* Test that f cuts `text` into the words that `want` lists, a / after each. */
 static void
 folds(const struct fold *f, const char *text, const char *want)
 {

@@ -1,7 +1,7 @@
 /*
- * Any bytes as a request's body to each path of serve.  The first byte chooses
- * the path.  The body must be answered or refused with an error of HTTP, and
- * nothing that is read may exceed the bounds.
+ * Send any bytes to serve as the body of a request; the first byte chooses the
+ * request's path.  serve must accept the request or refuse it with an HTTP
+ * error status, and what it accepts must keep within request_bounds.
  */
 #include "fuzz.h"
 #include "serve/api.h"

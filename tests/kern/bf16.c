@@ -150,7 +150,7 @@ test_against_plain(enum kern_bf16 set, const char *name)
 {
     static const size_t rows[] = { 1, 16, 17, 31, 64, M };
     static const size_t cols[] = { 1, 15, 16, 33, 48, N };
-    static const size_t deep[] = { 1, 2, 31, 64, 577, K };
+    static const size_t deep[] = { 1, 2, 31, 64, 576, 577, K };
     struct kern plain = kern;
     size_t bad = 0, n = 0;
 
@@ -159,7 +159,7 @@ test_against_plain(enum kern_bf16 set, const char *name)
         fill(a, LD * LD, 1, kind);
         fill(b, LD * LD, 2, kind);
         for (int op = 0; op < 3; op++)
-            for (size_t i = 0; i < 216; i += kind == 0 ? 1 : 7, n++)
+            for (size_t i = 0; i < 252; i += kind == 0 ? 1 : 7, n++)
                 bad += differing(&plain, op, rows[i % 6], cols[i / 6 % 6],
                     deep[i / 36], (int)(i % 2));
     }
