@@ -68,6 +68,29 @@ v_hmax(vf a)
     _mm256_castsi256_ps(_mm256_and_si256(_mm256_castps_si256(a), \
         _mm256_set1_epi32((int)0xffff0000)))
 
+/* A mask of 32 bits in each lane.  b_join: 4 lanes of each part.  b_places:
+ * where two of the lowest four bits are set, in bits 0 and 1 the number of the
+ * first that is, in bits 2 and 3 that of the second.  v_set4: p's four numbers
+ * again and again.  v_pick: lane i is a's lane (places of i) % 4 in the group of
+ * four that i is in. */
+#define vb __m256i
+static inline vb
+b_join(const __m128i four[2])
+{
+    return _mm256_set_m128i(four[1], four[0]);
+}
+static inline vb
+b_places(vb mask)
+{
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(
+                                   _mm_setr_epi8(0, 0, 0, 4, 0, 8, 9, 0, 0, 12,
+                                       13, 0, 14, 0, 0, 0)),
+        _mm256_and_si256(mask, _mm256_set1_epi32(15)));
+}
+#define b_shift(a, n) _mm256_srli_epi32(a, n)
+#define v_set4(p) _mm256_broadcast_ps((const __m128 *)(const void *)(p))
+#define v_pick(a, places) _mm256_permutevar_ps(a, places)
+
 /* Split a = 2^n m, 2/3 <= m < 4/3: returns m, sets *n.  a must be normal and
  * positive, or NaN. */
 static inline vf

@@ -44,6 +44,31 @@
     _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(a), \
         _mm512_set1_epi32((int)0xffff0000)))
 
+/* A mask of 32 bits in each lane.  b_join: 4 lanes of each part.  b_places:
+ * where two of the lowest four bits are set, in bits 0 and 1 the number of the
+ * first that is, in bits 2 and 3 that of the second.  v_set4: p's four numbers
+ * again and again.  v_pick: lane i is a's lane (places of i) % 4 in the group of
+ * four that i is in. */
+#define vb __m512i
+static inline vb
+b_join(const __m128i four[4])
+{
+    return _mm512_inserti32x4(
+        _mm512_inserti32x4(_mm512_inserti32x4(_mm512_castsi128_si512(four[0]),
+                               four[1], 1),
+            four[2], 2),
+        four[3], 3);
+}
+static inline vb
+b_places(vb mask)
+{
+    return _mm512_permutexvar_epi32(mask,
+        _mm512_setr_epi32(0, 0, 0, 4, 0, 8, 9, 0, 0, 12, 13, 0, 14, 0, 0, 0));
+}
+#define b_shift(a, n) _mm512_srli_epi32(a, n)
+#define v_set4(p) _mm512_broadcast_f32x4(_mm_loadu_ps(p))
+#define v_pick(a, places) _mm512_permutevar_ps(a, places)
+
 /* Split a = 2^n m, 2/3 <= m < 4/3: returns m, sets *n.  a must be normal and
  * positive, or NaN. */
 static inline vf

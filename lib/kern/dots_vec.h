@@ -4,7 +4,10 @@
  * vector has a column of VW rows, whose sums go along k together, in order.
  * Included by gemm_vec.h.
  */
-enum { DOT_COLS = DOT_GROUPS * VW }; /* rows of w at a time */
+enum {
+    DOT_COLS = DOT_GROUPS * VW, /* rows of w at a time */
+    SPARSE_COLS = 32            /* columns of 2:4 rows at a time */
+};
 
 /* How rows of w are stored; a constant in inlined functions. */
 enum dot_type { DOT_F32, DOT_BF16, DOT_F32_2_4, DOT_BF16_2_4 };
@@ -124,6 +127,55 @@ dot_square(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
     }
 }
 
+/* The 32 bits at p of each of VW rows, a row's in each lane. */
+static inline __attribute__((always_inline)) vb
+dot_bits(const unsigned char *p, size_t stride)
+{
+    __m128i four[VW / 4];
+
+    UNROLL
+    for (size_t i = 0; i < VW / 4; i++) {
+        int b[4];
+
+        UNROLL
+        for (size_t r = 0; r < 4; r++)
+            memcpy(&b[r], p + (4 * i + r) * stride, sizeof *b);
+        four[i] = _mm_set_epi32(b[3], b[2], b[1], b[0]);
+    }
+    return b_join(four);
+}
+
+/* dot_square for SPARSE_COLS columns of 2:4 rows: each row (a lane) takes from
+ * four numbers of x those that its mask names.  The products of its zeros are
+ * left out, which changes no sum of finite numbers. */
+static inline __attribute__((always_inline)) void
+dot_sparse(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
+    const unsigned char *p, size_t stride, vb mask)
+{
+    const enum dot_type dense = type == DOT_F32_2_4 ? DOT_F32 : DOT_BF16;
+    const int n = dense == DOT_F32 ? 4 : 8;
+
+    UNROLL
+    for (int c = 0; c < SPARSE_COLS / 2; c += n, p += 16) {
+        vf col[8];
+
+        dot_turn(col, dense, p, stride);
+        UNROLL
+        for (int j = 0; j < n; j += 2) {
+            const vb first = b_places(mask), second = b_shift(first, 2);
+
+            mask = b_shift(mask, 4);
+            UNROLL
+            for (int i = 0; i < m; i++) {
+                const vf four = v_set4(x + (size_t)i * k + 2 * (c + j));
+
+                s[i] = v_fma(v_pick(four, first), col[j], s[i]);
+                s[i] = v_fma(v_pick(four, second), col[j + 1], s[i]);
+            }
+        }
+    }
+}
+
 /* `some` has VW columns of VW rows, one column after another.  Add to s the
  * products of columns from..from+n-1 alone. */
 static inline __attribute__((always_inline)) void
@@ -159,19 +211,24 @@ dot_fill(float *out, enum dot_type type, const struct kern_rows *w, size_t row,
 
 /* Add to s the products of columns t..t+n-1 of m rows of x with those of VW
  * rows of w from `row` on.  Only `rows` of these exist, if rows < VW.  The
- * columns lie between multiples of VW. */
+ * columns lie between multiples of VW, or there are SPARSE_COLS of them. */
 static inline __attribute__((always_inline)) void
 dot_step(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
     const struct kern_rows *w, size_t row, size_t rows, size_t t, size_t n)
 {
     const size_t from = t % VW, t0 = t - from;
-    const size_t size = type == DOT_F32 ? 4 : 2;
+    const size_t size = type == DOT_F32 ? 4 : type == DOT_BF16_2_4 ? 1 : 2;
+    const unsigned char *p = w->data + row * w->stride + t0 * size;
     _Alignas(64) float in[VW * VW], some[VW * VW];
     vf col[8];
 
     if (type <= DOT_BF16 && n == VW && rows >= VW) {
-        dot_square(s, m, type, x + t0, k, w->data + row * w->stride + t0 * size,
-            w->stride);
+        dot_square(s, m, type, x + t0, k, p, w->stride);
+        return;
+    }
+    if (type > DOT_BF16 && n == SPARSE_COLS) {
+        dot_sparse(s, m, type, x + t0, k, p, w->stride,
+            dot_bits(w->mask + row * w->mask_stride + t / 8, w->mask_stride));
         return;
     }
     dot_fill(in, type, w, row, rows, t0, k);
@@ -213,18 +270,18 @@ dot_put(vf s[DOT_GROUPS][DOT_ROWS], int m, size_t n, int add, float *y,
     }
 }
 
-/* While column t of the DOT_COLS rows from `row` on is computed, prefetch a
- * share of the next DOT_COLS rows of w.  Rows follow one another, so memory is
- * read in order. */
+/* While `cols` columns from t on of the DOT_COLS rows from `row` on are
+ * computed, prefetch a share of the next DOT_COLS rows of w.  Rows follow one
+ * another, so memory is read in order. */
 static inline __attribute__((always_inline)) void
 dot_prefetch(enum dot_type type, const struct kern_rows *w, size_t row,
-    size_t t)
+    size_t t, size_t cols)
 {
     static const size_t bits[] = { 32, 16, 16, 8 };
     const unsigned char *p =
         w->data + (row + DOT_COLS) * w->stride + t * bits[type] / 8 * DOT_COLS;
 
-    for (size_t j = 0; j < DOT_COLS * VW * bits[type] / 8; j += 64)
+    for (size_t j = 0; j < DOT_COLS * cols * bits[type] / 8; j += 64)
         _mm_prefetch(p + j, _MM_HINT_T1);
 }
 
@@ -247,8 +304,11 @@ dot_tile(int m, enum dot_type type, int ahead, size_t n, size_t k,
     }
     for (size_t t = 0, cols; t < k; t += cols) {
         cols = end - t < VW - t % VW ? end - t : VW - t % VW;
+        if (type > DOT_BF16 && n == DOT_COLS && t % SPARSE_COLS == 0 &&
+            end - t >= SPARSE_COLS)
+            cols = SPARSE_COLS;
         if (ahead)
-            dot_prefetch(type, w, row, t);
+            dot_prefetch(type, w, row, t, cols);
         UNROLL
         for (size_t g = 0; g < DOT_GROUPS; g++)
             if (g * VW < n)
