@@ -71,7 +71,7 @@ v_hmax(vf a)
 /* A mask of 32 bits in each lane.  b_join: 4 lanes of each part.  b_places:
  * where two of the lowest four bits are set, in bits 0 and 1 the number of the
  * first that is, in bits 2 and 3 that of the second.  v_set4: p's four numbers
- * again and again.  v_pick: lane i is a's lane (places of i) % 4 in the group of
+ * again and again.  v_pick: lane i is the lane places[i] % 4 of a's group of
  * four that i is in. */
 #define vb __m256i
 static inline vb

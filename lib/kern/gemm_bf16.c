@@ -63,7 +63,7 @@ block(size_t m, size_t n, size_t kc, struct operand a, struct operand b,
             s.b += (s.n + BF16_GROUP - 1) / BF16_GROUP * s.chunks * set->words;
             s.c += s.n;
         }
-        b.p += some * b.i_step;
+        b = operand_from(&b, some, 0);
     }
 }
 
@@ -76,13 +76,12 @@ gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
     for (size_t l = 0, kc; l < k; l += kc, add = GEMM_ADD) {
         const size_t at = l % GEMM_DEEP;
         const size_t deep = k - (l - at) < GEMM_DEEP ? k - (l - at) : GEMM_DEEP;
-        const struct operand y = { b.p + l * b.l_step, b.i_step, b.l_step };
+        const struct operand y = operand_from(&b, 0, l);
 
         kc = bf16_block(set->result, deep);
         kc = deep - at < kc ? deep - at : kc;
         for (size_t i = 0; i < m; i += BF16_ROWS) {
-            const struct operand x = { a.p + i * a.i_step + l * a.l_step,
-                a.i_step, a.l_step };
+            const struct operand x = operand_from(&a, i, l);
 
             block(m - i < BF16_ROWS ? m - i : BF16_ROWS, n, kc, x, y, add,
                 c + i * ldc, ldc);
@@ -90,10 +89,21 @@ gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
     }
 }
 
+static void
+gemm_half(size_t m, size_t n, size_t k, const float *a, size_t lda,
+    const unsigned char *b, size_t j_step, size_t l_step, int add, float *c,
+    size_t ldc)
+{
+    gemm(m, n, k, (struct operand){ a, lda, 1, 0 },
+        (struct operand){ (const float *)(const void *)b, j_step, l_step, 1 },
+        add, c, ldc);
+}
+
 void
 gemm_bf16(struct kern *k, const struct bf16_set *by)
 {
     set = by;
     put_gemm(k);
+    k->gemm_half = set->words == BF16_PAIRS ? gemm_half : NULL;
     k->panels += sizeof(struct half_panels);
 }

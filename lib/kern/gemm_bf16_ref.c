@@ -150,4 +150,5 @@ gemm_bf16_ref(struct kern *k, enum kern_bf16 by)
 {
     set = by;
     put_gemm(k);
+    k->gemm_half = NULL;
 }

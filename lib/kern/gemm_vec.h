@@ -217,7 +217,7 @@ pack_rows(float *restrict out, size_t m, size_t kc, const struct operand *x)
         }
     }
     for (; i < m; i += MR) {
-        const struct operand y = { x->p + i * x->i_step, x->i_step, x->l_step };
+        const struct operand y = operand_from(x, i, 0);
 
         pack(out + i * kc, MR, m - i < MR ? m - i : MR, kc, &y);
     }
@@ -248,7 +248,7 @@ block(size_t m, size_t n, size_t kc, const struct operand *a,
     if (!a_here)
         pack_rows(panel.a, m, kc, a);
     for (size_t j = 0; j < n; j += nv * VW) {
-        struct operand y = { b->p + j * b->i_step, b->i_step, b->l_step };
+        struct operand y = operand_from(b, j, 0);
         size_t cols;
         struct strip t;
 
@@ -279,12 +279,11 @@ gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
         const size_t at = l % GEMM_DEEP;
         const size_t deep = k - (l - at) < GEMM_DEEP ? k - (l - at) : GEMM_DEEP;
         const size_t nk = (deep + KC - 1) / KC, len = (deep + nk - 1) / nk;
-        const struct operand y = { b.p + l * b.l_step, b.i_step, b.l_step };
+        const struct operand y = operand_from(&b, 0, l);
 
         kc = deep - at < len ? deep - at : len;
         for (size_t i = 0; i < m; i += MC) {
-            const struct operand x = { a.p + i * a.i_step + l * a.l_step,
-                a.i_step, a.l_step };
+            const struct operand x = operand_from(&a, i, l);
 
             block(m - i < MC ? m - i : MC, n, kc, &x, &y, small, add,
                 c + i * ldc, ldc);

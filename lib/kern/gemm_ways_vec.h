@@ -11,24 +11,24 @@ static void
 gemm_nt(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc)
 {
-    gemm(m, n, k, (struct operand){ a, lda, 1 }, (struct operand){ b, ldb, 1 },
-        add, c, ldc);
+    gemm(m, n, k, (struct operand){ a, lda, 1, 0 },
+        (struct operand){ b, ldb, 1, 0 }, add, c, ldc);
 }
 
 static void
 gemm_nn(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc)
 {
-    gemm(m, n, k, (struct operand){ a, lda, 1 }, (struct operand){ b, 1, ldb },
-        add, c, ldc);
+    gemm(m, n, k, (struct operand){ a, lda, 1, 0 },
+        (struct operand){ b, 1, ldb, 0 }, add, c, ldc);
 }
 
 static void
 gemm_tn(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc)
 {
-    gemm(m, n, k, (struct operand){ a, 1, lda }, (struct operand){ b, 1, ldb },
-        add, c, ldc);
+    gemm(m, n, k, (struct operand){ a, 1, lda, 0 },
+        (struct operand){ b, 1, ldb, 0 }, add, c, ldc);
 }
 
 static void

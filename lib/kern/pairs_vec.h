@@ -43,6 +43,27 @@ pairs_across(const float *even, const float *odd, size_t n)
         (__m512i)_mm512_cvtne2ps_pbh(hi, lo));
 }
 
+/* pairs_along and pairs_across of bfloat16 numbers */
+static inline __m512
+halves_along(const void *p, size_t n)
+{
+    return (
+        __m512)_mm512_maskz_loadu_epi16(n < 32 ? (1u << n) - 1 : 0xffffffffu,
+        p);
+}
+static inline __m512
+halves_across(const void *even, const void *odd, size_t n)
+{
+    const __mmask16 some = (__mmask16)((1u << n) - 1);
+    const __m512i lo =
+        _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(some, even));
+    const __m512i hi = odd != NULL
+        ? _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(some, odd))
+        : _mm512_setzero_si512();
+
+    return (__m512)_mm512_or_si512(lo, _mm512_slli_epi32(hi, 16));
+}
+
 /* Load a chunk (32 along k) of 16 rows, rounded to pairs: row i goes to
  * r[i]. */
 static inline __attribute__((always_inline)) void
@@ -50,9 +71,13 @@ rows_along(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
     size_t kc)
 {
     UNROLL
-    for (size_t i = 0; i < BF16_GROUP; i++)
-        r[i] = i < n ? pairs_along(x->p + i * x->i_step + l, kc - l)
-                     : _mm512_setzero_ps();
+    for (size_t i = 0; i < BF16_GROUP; i++) {
+        const float *p = operand_from(x, i, l).p;
+
+        r[i] = i >= n ? _mm512_setzero_ps()
+            : x->half ? halves_along(p, kc - l)
+                      : pairs_along(p, kc - l);
+    }
 }
 
 /* Load a chunk of rows that are contiguous across k, rounded to pairs: pair i
@@ -63,11 +88,13 @@ rows_across(__m512 r[BF16_GROUP], const struct operand *x, size_t l, size_t n,
 {
     UNROLL
     for (size_t i = 0; i < BF16_GROUP; i++) {
-        const float *p = x->p + (l + 2 * i) * x->l_step;
+        const float *even = operand_from(x, 0, l + 2 * i).p;
+        const float *odd =
+            l + 2 * i + 1 < kc ? operand_from(x, 0, l + 2 * i + 1).p : NULL;
 
-        r[i] = l + 2 * i >= kc
-            ? _mm512_setzero_ps()
-            : pairs_across(p, l + 2 * i + 1 < kc ? p + x->l_step : NULL, n);
+        r[i] = l + 2 * i >= kc ? _mm512_setzero_ps()
+            : x->half          ? halves_across(even, odd, n)
+                               : pairs_across(even, odd, n);
     }
 }
 
@@ -105,14 +132,14 @@ pack_panels(float *out, size_t n, size_t kc, const struct operand *x,
 
     for (size_t i = 0, some; along && i < n; i += some, out += panel) {
         some = n - i < BF16_GROUP ? n - i : BF16_GROUP;
-        y.p = x->p + i * x->i_step;
+        y = operand_from(x, i, 0);
         for (size_t l = 0; l < kc; l += BF16_CHUNK)
             pack_chunk(out + l / BF16_CHUNK * BF16_PAIRS, some, l, kc, &y, 1,
                 by_row);
     }
     for (size_t l = 0; !along && l < kc; l += BF16_CHUNK, out += BF16_PAIRS)
         for (size_t i = 0; i < n; i += BF16_GROUP) {
-            y.p = x->p + i;
+            y = operand_from(x, i, 0);
             pack_chunk(out + i / BF16_GROUP * panel,
                 n - i < BF16_GROUP ? n - i : BF16_GROUP, l, kc, &y, 0, by_row);
         }

@@ -134,16 +134,31 @@ weight_f32(const struct weight *w)
     return (const float *)(const void *)w->data;
 }
 
+/* Row r0 of a weight that kern.gemm_half can read, or NULL. */
+static const unsigned char *
+halves(const struct weight *w, size_t r0)
+{
+    if (kern.gemm_half == NULL || w->dtype != DT_BF16 || w->perm ||
+        w->mask != NULL || w->part != NULL || w->stride % 2 != 0)
+        return NULL;
+    return w->data + r0 * w->stride;
+}
+
 void
 weight_product(const struct weight *w, size_t r0, size_t n, size_t m,
     const float *a, float *wide, float *c, size_t ldc)
 {
     enum { ROWS = WEIGHT_PIECE / GEMM_DEEP };
     const float *p = weight_f32(w);
+    const unsigned char *half = halves(w, r0);
     const size_t K = w->cols;
 
     if (p != NULL) {
         kern.gemm_nt(m, n, K, a, K, p + r0 * K, K, GEMM_SET, c, ldc);
+        return;
+    }
+    if (half != NULL) {
+        kern.gemm_half(m, n, K, a, K, half, w->stride / 2, 1, GEMM_SET, c, ldc);
         return;
     }
     for (size_t l = 0; l < K; l += GEMM_DEEP) {
@@ -165,9 +180,15 @@ weight_product_back(const struct weight *w, size_t r0, size_t k, size_t c0,
     float *c, size_t ldc)
 {
     const float *p = weight_f32(w);
+    const unsigned char *half = halves(w, r0);
 
     if (p != NULL) {
         kern.gemm_nn(m, n, k, a, lda, p + r0 * w->cols + c0, w->cols, add, c,
+            ldc);
+        return;
+    }
+    if (half != NULL) {
+        kern.gemm_half(m, n, k, a, lda, half + 2 * c0, 1, w->stride / 2, add, c,
             ldc);
         return;
     }

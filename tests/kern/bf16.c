@@ -268,6 +268,48 @@ test_dots(void)
         n, bad);
 }
 
+/* gemm_half against gemm_nt and gemm_nn with the widened weights, at an odd
+ * address. */
+static void
+test_halves(const char *name, int there)
+{
+    static const size_t depths[] = { 1, 31, 32, 33, 63, 576, 769 };
+    enum { COLS = 90, DEEP = 769, ROWS = 40, STRIDE = DEEP + 3 };
+    static float x[ROWS * DEEP], w[STRIDE * DEEP], wide[STRIDE * DEEP],
+        want[ROWS * COLS], got[ROWS * COLS];
+    static unsigned char half[2 * STRIDE * DEEP + 1];
+    size_t bad = 0;
+
+    ok(there == (kern.gemm_half != NULL),
+        "%s multiplies stored bfloat16 as it is if its panels have pairs",
+        name);
+    for (size_t c = 0; there && c < 7 * 2 * 2 * 2; c++) {
+        const size_t k = depths[c % 7], m = c / 7 % 2 != 0 ? ROWS : 3;
+        const int back = c / 14 % 2 != 0, add = c / 28 % 2 != 0;
+        const size_t n = COLS - c % 5, rows = back ? k : n;
+
+        fill(x, m * k, (int)c, 0);
+        fill(w, rows * STRIDE, 2000 + (int)c, 0);
+        for (size_t i = 0; i < rows * STRIDE; i++) {
+            uint16_t h;
+
+            factor_bf16(&h, w + i, 1);
+            memcpy(half + 1 + 2 * i, &h, sizeof h);
+            wide[i] = of_bits((uint32_t)h << 16);
+        }
+        fill(want, m * COLS, 3000 + (int)c, 0);
+        memcpy(got, want, sizeof got);
+        (back ? kern.gemm_nn : kern.gemm_nt)(m, n, k, x, k, wide, STRIDE, add,
+            want, COLS);
+        kern.gemm_half(m, n, k, x, k, half + 1, back ? 1 : STRIDE,
+            back ? STRIDE : 1, add, got, COLS);
+        for (size_t i = 0; i < m * COLS; i++)
+            bad += !same(got[i], want[i]);
+    }
+    if (there)
+        ok(bad == 0, "%s with stored bfloat16: %zu numbers differ", name, bad);
+}
+
 #if defined(__x86_64__)
 static int
 has(const char *kernels)
@@ -300,6 +342,8 @@ test_sets(void)
         }
         gemm_bf16(&kern, sets[i].set);
         test_against_plain(sets[i].set->result, sets[i].name);
+        gemm_bf16(&kern, sets[i].set);
+        test_halves(sets[i].name, sets[i].set->words == BF16_PAIRS);
     }
 }
 #endif
