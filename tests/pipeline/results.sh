@@ -24,7 +24,7 @@ for t in "$top"/recipes/results/*.table; do
     done
 done
 # Tables stand in pages between the command that draws them and an end.
-for page in README.md docs/results.md docs/performance.md; do
+for page in README.md docs/results.md docs/after.md docs/performance.md; do
     mkdir -p pages
     cp "$top/$page" pages/
     ok "the tables of $page are drawn" env -C "$top" scripts/results write \

@@ -20,18 +20,19 @@ like 'README shows the picture within 40 lines' '^!\[.*\]\(docs/pipeline.svg\)$'
 like 'README has a command that a newcomer can run within 40 lines' \
     '^    make demo' begin.md
 
-# A cell of a table with a standard error, as docs/results.md has it
-grep -ohE '[0-9]+\.[0-9]+ ± [0-9.]+' "$top/docs/results.md" | sort -u |
+# A cell of a table with a standard error, as these pages have it
+grep -ohE '[0-9]+\.[0-9]+ ± [0-9.]+' "$top/docs/results.md" \
+    "$top/docs/after.md" | sort -u |
     sed 's/ ± /[^0-9].*/; s/[.]\([0-9]\)/[.]\1/g; s/$/([^0-9]|$)/' | head -n 400 >figures
 [ -s figures ] || fail 'docs/results.md has figures with errors'
-equal 'a figure with its error stands in docs/results.md alone' \
+equal 'a figure with its error stands in docs/results.md or docs/after.md alone' \
     "$(cd "$top" && grep -lEf "$RETORT_SCRATCH/figures" README.md NEWS.md \
         docs/guide.md docs/performance.md man/*.1)" ''
 equal 'no page of a program has an estimate with an error' \
     "$(cd "$top" && grep -lE '[0-9] (\+/-|\\\(\+-) ?[0-9]' man/*.1)" ''
 
 for page in README.md CONTRIBUTING.md NEWS.md docs/guide.md docs/results.md \
-    docs/performance.md docs/kafkalm.md docs/reliability.md; do
+    docs/after.md docs/performance.md docs/kafkalm.md docs/reliability.md; do
     dir=$top/${page%"${page##*/}"}
     tr '\n' ' ' <"$top/$page" | grep -oE '\]\( *[^)]*\)' |
         sed 's/^]( *//; s/)$//; s/#.*//' | grep -v '^[a-z]*:' | sort -u >links
