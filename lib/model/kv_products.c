@@ -24,12 +24,18 @@ exact_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
 {
     const size_t K = j->w->cols;
     const float *p = weight_f32(j->w);
+    const unsigned char *half = weight_halves(j->w, r0);
     float *y = j->y + r0, *wide = j->k->wide[worker];
     size_t ldw = K;
     double begin = profile_begin();
-    const int done = j->n <= DOTS_MOST &&
+    int done = j->n <= DOTS_MOST &&
         weight_dots(j->w, r0, n, j->n, j->x, y, j->ldy) == 0;
 
+    if (!done && half != NULL) {
+        kern.gemm_half(j->n, n, K, j->x, K, half, j->w->stride / 2, 1, GEMM_SET,
+            y, j->ldy);
+        done = 1;
+    }
     if (p != NULL) {
         p += r0 * K;
     } else if (!done) {

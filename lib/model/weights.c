@@ -134,9 +134,8 @@ weight_f32(const struct weight *w)
     return (const float *)(const void *)w->data;
 }
 
-/* Row r0 of a weight that kern.gemm_half can read, or NULL. */
-static const unsigned char *
-halves(const struct weight *w, size_t r0)
+const unsigned char *
+weight_halves(const struct weight *w, size_t r0)
 {
     if (kern.gemm_half == NULL || w->dtype != DT_BF16 || w->perm ||
         w->mask != NULL || w->part != NULL || w->stride % 2 != 0)
@@ -150,7 +149,7 @@ weight_product(const struct weight *w, size_t r0, size_t n, size_t m,
 {
     enum { ROWS = WEIGHT_PIECE / GEMM_DEEP };
     const float *p = weight_f32(w);
-    const unsigned char *half = halves(w, r0);
+    const unsigned char *half = weight_halves(w, r0);
     const size_t K = w->cols;
 
     if (p != NULL) {
@@ -180,7 +179,7 @@ weight_product_back(const struct weight *w, size_t r0, size_t k, size_t c0,
     float *c, size_t ldc)
 {
     const float *p = weight_f32(w);
-    const unsigned char *half = halves(w, r0);
+    const unsigned char *half = weight_halves(w, r0);
 
     if (p != NULL) {
         kern.gemm_nn(m, n, k, a, lda, p + r0 * w->cols + c0, w->cols, add, c,

@@ -47,6 +47,8 @@ size_t weight_bytes(const struct weight *w);
 /* The data, if they are an aligned fp32 matrix in one part, without mask and
  * permuted heads, and without a gap between rows; else NULL. */
 const float *weight_f32(const struct weight *w);
+/* Row r0 of a weight in bfloat16 that kern.gemm_half can read, or NULL. */
+const unsigned char *weight_halves(const struct weight *w, size_t r0);
 /* c [m,n] with ldc = a [m,cols] times rows r0..r0+n-1, transposed.  Weights
  * that are not fp32 are widened piece by piece in `wide` [WEIGHT_PIECE], which
  * fits a second-level cache.  The bits are those of a product with all of the
