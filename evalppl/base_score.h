@@ -1,6 +1,6 @@
-/* Scoring models against a file that --read-base names (llama.cpp's format),
- * some rows of logits at a time, and writing such a file.  All functions die on
- * damage. */
+/* Scoring models against the logits of a base model in a file of llama.cpp's
+ * format (--read-base), a few rows at a time, and writing such a file.  If the
+ * file is damaged, each function prints an error and ends the program. */
 #ifndef EVALPPL_BASE_SCORE_H
 #define EVALPPL_BASE_SCORE_H
 

@@ -1,4 +1,4 @@
-/* The text of a file that --read-base names; see base_text.h. */
+/* The text behind the tokens of a file for --read-base; see base_text.h. */
 #include "base_text.h"
 #include "base_file.h"
 #include "vocab.h"

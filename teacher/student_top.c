@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The tokens that are not sent count as at least this probable together, since
- * a smaller sum would be a rounding error of fp32. */
+/* The least probability that the tokens that are not sent may have in sum: a
+ * smaller sum would be a rounding error of fp32. */
 #define LEAST_REST 0x1p-24
 /* Least log-probability: the lowest finite number in half precision. */
 #define LEAST_LOGP (-65504.0f)

@@ -44,11 +44,13 @@
     _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(a), \
         _mm512_set1_epi32((int)0xffff0000)))
 
-/* A mask of 32 bits in each lane.  b_join: 4 lanes of each part.  b_places:
- * where two of the lowest four bits are set, in bits 0 and 1 the number of the
- * first that is, in bits 2 and 3 that of the second.  v_set4: p's four numbers
- * again and again.  v_pick: lane i is the lane places[i] % 4 of a's group of
- * four that i is in. */
+/* For dot_sparse: vb has the mask of a row, 32 bits, in each lane.
+ *   b_join    joins vectors of four masks to one vector
+ *   b_places  the lowest four bits of a mask have two ones; returns the place
+ *             (0 to 3) of the first plus 4 times the place of the second
+ *   b_shift   shifts each mask right by n bits
+ *   v_set4    repeats the four floats at p in each group of four lanes
+ *   v_pick    lane i gets the float at place places[i] % 4 of its group in a */
 #define vb __m512i
 static inline vb
 b_join(const __m128i four[4])

@@ -145,9 +145,9 @@ dot_bits(const unsigned char *p, size_t stride)
     return b_join(four);
 }
 
-/* dot_square for SPARSE_COLS columns of 2:4 rows: each row (a lane) takes from
- * four numbers of x those that its mask names.  The products of its zeros are
- * left out, which changes no sum of finite numbers. */
+/* dot_square for SPARSE_COLS columns of 2:4 rows.  Each lane has a row of w: of
+ * four numbers of x it takes the two whose weights are stored.  Products with
+ * zeros are not computed; if x is finite, the sums are the same without them. */
 static inline __attribute__((always_inline)) void
 dot_sparse(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
     const unsigned char *p, size_t stride, vb mask)
@@ -270,9 +270,9 @@ dot_put(vf s[DOT_GROUPS][DOT_ROWS], int m, size_t n, int add, float *y,
     }
 }
 
-/* While `cols` columns from t on of the DOT_COLS rows from `row` on are
- * computed, prefetch a share of the next DOT_COLS rows of w.  Rows follow one
- * another, so memory is read in order. */
+/* Prefetch a part of the DOT_COLS rows of w after those from `row` on, to be
+ * called while columns t..t+cols-1 of the latter are multiplied.  Rows follow
+ * one another, so memory is read in order. */
 static inline __attribute__((always_inline)) void
 dot_prefetch(enum dot_type type, const struct kern_rows *w, size_t row,
     size_t t, size_t cols)

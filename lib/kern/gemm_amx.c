@@ -115,8 +115,8 @@ multiply_chunks(const struct bf16_strip *t, size_t k, size_t n, int add)
     }
 }
 
-/* Multiply at most DEEP chunks at a time, since two panels of a and two of b
- * fit the first-level cache together up to that depth. */
+/* Multiply the strip in parts of at most DEEP chunks: that many chunks of two
+ * panels of a and of two panels of b fit the first-level cache. */
 static void
 multiply_amx(const struct bf16_strip *t)
 {

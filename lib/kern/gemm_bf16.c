@@ -34,8 +34,8 @@ strip_columns(size_t n)
     return n < some * BF16_GROUP ? n : some * BF16_GROUP;
 }
 
-/* The number of columns to copy next if n are left.  A set may copy several
- * strips at once, so that memory is read in longer stretches. */
+/* The number of columns to copy next if n are left: those of a strip, or
+ * set->at_once panels, since memory is read faster in long runs. */
 static size_t
 copied_columns(size_t n)
 {

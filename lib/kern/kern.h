@@ -97,10 +97,11 @@ struct kern {
     void (*dots_stored)(size_t m, size_t n, size_t k, const float *x,
         const struct kern_rows *w, float *y, size_t ldy);
 
-    /* c = or += a b for m rows of a and a weight b in bfloat16, in a file or
-     * not, with the bits of gemm_nt and gemm_nn.  Element l (along k) of column
-     * j is the number j * j_step + l * l_step at b; one of the steps is 1.
-     * NULL: there is no such version, as always when products are in fp32. */
+    /* c [m,n] = or (add) += a [m,k] b, where b [k,n] holds bfloat16 numbers at
+     * any address: element (l,j) is number l * l_step + j * j_step from b on,
+     * and one of the steps is 1.  The bits are those of gemm_nt and gemm_nn
+     * with b widened.  NULL: there is no such version, as always when products
+     * are in fp32. */
     void (*gemm_half)(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const unsigned char *b, size_t j_step, size_t l_step, int add, float *c,
         size_t ldc);

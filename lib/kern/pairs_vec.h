@@ -43,7 +43,8 @@ pairs_across(const float *even, const float *odd, size_t n)
         (__m512i)_mm512_cvtne2ps_pbh(hi, lo));
 }
 
-/* pairs_along and pairs_across of bfloat16 numbers */
+/* Load 32 bfloat16 numbers from p on, neighbours along k.  If n < 32, only n of
+ * them exist; zeros take the place of the others. */
 static inline __m512
 halves_along(const void *p, size_t n)
 {
@@ -51,6 +52,8 @@ halves_along(const void *p, size_t n)
         __m512)_mm512_maskz_loadu_epi16(n < 32 ? (1u << n) - 1 : 0xffffffffu,
         p);
 }
+/* Join bfloat16 numbers at two neighbouring depths to pairs, for 16 rows or
+ * columns of which n exist.  odd NULL: the second numbers are zeros. */
 static inline __m512
 halves_across(const void *even, const void *odd, size_t n)
 {

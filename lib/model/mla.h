@@ -55,11 +55,12 @@ void mla_outputs(const struct mla_room *m, const struct config *c, size_t H,
 /* Each function below runs the one of its name above backward, for row `at`.
  * The arrays of g hold the gradients of those of the room m.
  *   mla_outputs_back  sets datt [H*D] from row `at` of g->out
- *   mla_heads_back    changes the gradient of Q at dqkv as mla_heads changes Q,
- *                     and sets g->wide and the numbers of r in g->latent
- *   mla_norm_back     sets the other numbers of g->latent from g->q and g->kv,
- *                     and rstd [2], 1/rms in the norm of Q's latent and in that
- *                     of K and V */
+ *   mla_heads_back    turns dqkv, the gradient of what mla_heads made, into that
+ *                     of the queries it was given; sets g->wide, and in
+ *                     g->latent the gradient of the key's rotated numbers
+ *   mla_norm_back     sets the gradients of both latents in g->latent from g->q
+ *                     and g->kv, and rstd [2]: 1/rms of Q's latent and of K
+ *                     and V's */
 void mla_outputs_back(const struct mla_room *g, const struct config *c,
     size_t H, size_t at, float *datt);
 void mla_heads_back(const struct mla_room *g, const struct config *c, size_t H,

@@ -244,8 +244,8 @@ number_added(struct tokenizer *t, struct added *a, size_t n,
     }
 }
 
-/* Copy *a into the set t->raw or, if a->normalized, into t->norm with its text
- * normalized; if nothing is left of the text, do not keep it. */
+/* Copy *a into the set t->raw.  If a->normalized is set, normalize its text and
+ * copy it into the set t->norm instead, unless the normalized text is empty. */
 static void
 keep_added(struct tokenizer *t, const struct added *a)
 {

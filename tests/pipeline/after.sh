@@ -19,7 +19,7 @@ done
 awk '/^    / { if (!on) n++; on = 1; print substr($0, 5) >("block." n); next }
     { on = 0 }' "$top/docs/after.md"
 n=0
-while n=$((n + 1)) && [ -f block.$n ] && ! grep -q '^recipes/' block.$n; do
+while n=$((n + 1)) && [ -f block.$n ]; do
     sed 's/-B 8/-B 2/; s/--batches 20/--batches 3/; s/-n 8 --steps 20/-n 4 -B 16 --steps 2/' \
         block.$n >sized
     ok "the page: $(head -n 1 block.$n)" sh -c \
