@@ -147,7 +147,7 @@ dot_bits(const unsigned char *p, size_t stride)
 
 /* dot_square for SPARSE_COLS columns of 2:4 rows.  Each lane has a row of w: of
  * four numbers of x it takes the two whose weights are stored.  Products with
- * zeros are not computed; if x is finite, the sums are the same without them. */
+ * zeros are not computed; sums of finite numbers are the same without them. */
 static inline __attribute__((always_inline)) void
 dot_sparse(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
     const unsigned char *p, size_t stride, vb mask)

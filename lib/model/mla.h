@@ -55,8 +55,8 @@ void mla_outputs(const struct mla_room *m, const struct config *c, size_t H,
 /* Each function below runs the one of its name above backward, for row `at`.
  * The arrays of g hold the gradients of those of the room m.
  *   mla_outputs_back  sets datt [H*D] from row `at` of g->out
- *   mla_heads_back    turns dqkv, the gradient of what mla_heads made, into that
- *                     of the queries it was given; sets g->wide, and in
+ *   mla_heads_back    turns dqkv, the gradient of mla_heads's qkv, into that of
+ *                     the queries given to it; sets g->wide, and in
  *                     g->latent the gradient of the key's rotated numbers
  *   mla_norm_back     sets the gradients of both latents in g->latent from g->q
  *                     and g->kv, and rstd [2]: 1/rms of Q's latent and of K
