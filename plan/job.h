@@ -7,6 +7,7 @@
 #ifndef PLAN_JOB_H
 #define PLAN_JOB_H
 
+#include "rates.h"
 #include "shape.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -62,6 +63,7 @@ struct machine {
     double memory_low, memory_high;       /* measured / predicted memory */
     double device_watts, node_watts;      /* power of a device; of a node
                                            * without its devices */
+    struct rates rates[RATES];
 };
 
 struct job {

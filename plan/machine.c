@@ -37,7 +37,13 @@ read_machine(struct job *j, json_t *file, struct err *e)
     json_object_foreach(file, name, f)
     {
         const struct key *k = job_key(name);
+        const enum rates_of table = rates_named(name);
 
+        if (table < RATES) {
+            if (rates_read(&j->m.rates[table], table, f, e) < 0)
+                return -1;
+            continue;
+        }
         if (strcmp(name, "about") != 0 && (k == NULL || !k->machine))
             return err_set(e, EX_INPUT, "%s: is not known", SHOWN(name));
     }

@@ -41,11 +41,26 @@ peak_rate(const struct job *j)
     return 1e12 * (j->compute == COMPUTE_F8 ? j->m.bf16_tflops : job_peak(j));
 }
 
-/* FLOP/s of the head's products. */
+/* FLOP/s of products of `rows` rows by a matrix of a x b, of a device whose
+ * peak is `peak` FLOP/s. */
 static double
-product_rate(const struct job *j)
+product_rate(const struct job *j, double peak, double rows, double a, double b)
 {
-    return j->m.matrix_eff * peak_rate(j);
+    const struct rates *r = &j->m.rates[j->compute == COMPUTE_F32
+            ? F32_PRODUCTS
+            : BF16_PRODUCTS];
+
+    return peak * j->m.matrix_eff * rates_at(r, rows, sqrt(a * b));
+}
+
+/* Seconds of the head's products in one forward pass of a model. */
+static double
+head_products(const struct job *j, const struct shape *s)
+{
+    const double tokens = pass_tokens(j), rows = s->V / j->tensor;
+
+    return 2.0 * tokens * rows * s->d /
+        product_rate(j, peak_rate(j), tokens, s->d, rows);
 }
 
 static double
@@ -98,9 +113,12 @@ gather_time(const struct job *j, const struct ring *r, double bytes,
 {
     const struct machine *m = &j->m;
     const int inside = r->n <= r->near;
-    const double link = 1e9 * m->link_gbs * m->link_eff;
+    const double message = bytes / (r->n * calls);
+    const double link = 1e9 * m->link_gbs * m->link_eff *
+        rates_at(&m->rates[LINK_MESSAGES], 1.0, message);
     /* each rank of a node has its own ring to other nodes, or a share of one */
-    const double net = 1e9 * m->net_gbs * m->net_eff * fmin(r->near, r->n);
+    const double net = 1e9 * m->net_gbs * m->net_eff * fmin(r->near, r->n) *
+        rates_at(&m->rates[NET_MESSAGES], 1.0, message);
     const double speed = r->gbs > 0 ? 1e9 * r->gbs
         : inside                    ? link
                                     : fmin(link, net);
@@ -152,6 +170,24 @@ block_weights(const struct job *j, const struct shape *s)
         s->experts * s->expert / (j->expert * job_expert_parts(j));
 }
 
+/* Seconds of the FLOP of a block's products in one forward pass.  load: experts
+ * whose products a token's rank waits for. */
+static double
+block_flop_time(const struct job *j, const struct shape *s, double load)
+{
+    const double peak = 1e12 * job_peak(j), tokens = pass_tokens(j);
+    const double d = s->d, parts = job_expert_parts(j);
+    const double expert_rows = tokens * parts * load * j->expert /
+        (j->tensor * fmax(1.0, s->experts));
+
+    return 2.0 * tokens / j->tensor *
+        (s->attention /
+                product_rate(j, peak, tokens, d, s->H * s->D / j->tensor) +
+            s->dense / product_rate(j, peak, tokens, d, s->mlp / j->tensor) +
+            load * s->expert /
+                product_rate(j, peak, expert_rows, d, s->expert_mlp / parts));
+}
+
 /* Seconds of the products of `blocks` blocks in one forward pass.  Besides its
  * FLOP, a product moves its input, weights and output product_reads times. */
 static double
@@ -168,8 +204,7 @@ forward_products(const struct job *j, const struct shape *s, double blocks)
         block_weights(j, s);
 
     return blocks *
-        (2.0 * tokens * (s->attention + s->dense + load * s->expert) /
-                (j->tensor * 1e12 * job_peak(j) * j->m.matrix_eff) +
+        (block_flop_time(j, s, load) +
             j->m.product_reads * j->act_bytes * moved / memory_rate(j));
 }
 
@@ -192,7 +227,12 @@ forward_attention(const struct job *j, const struct shape *s, double blocks)
 {
     const double keys = j->text > 0 ? fmin(j->text, j->length) : j->length;
     const double flop = flop_attention(s, keys, j->flash > 0) / s->L;
-    const double share = j->flash > 0 ? j->m.attention_eff : j->m.matrix_eff;
+    const struct rates *r = &j->m.rates[j->compute == COMPUTE_F32
+            ? F32_ATTENTION
+            : BF16_ATTENTION];
+    const double share = j->flash > 0
+        ? j->m.attention_eff * rates_at(r, keys, s->D)
+        : j->m.matrix_eff;
 
     return blocks * pass_tokens(j) * flop / (j->tensor * share * peak_rate(j));
 }
@@ -234,10 +274,9 @@ head_time(const struct job *j)
     const struct shape *s = &j->student;
     const double tokens = pass_tokens(j), rows = s->V / j->tensor;
     const double moved = tokens * s->d + (s->d + tokens) * rows;
-
     const double times = j->adapters > 0 ? 2.0 : 3.0;
 
-    return 2.0 * times * tokens * rows * s->d / product_rate(j) +
+    return times * head_products(j, s) +
         (times * j->m.product_reads * j->act_bytes * moved +
             20.0 * unfused_times(j) * tokens * rows) /
         memory_rate(j);
@@ -384,8 +423,7 @@ teacher_pass_time(const struct job *j)
 {
     const struct shape *t = &j->teacher;
     const double blocks = t->L / j->pipeline;
-    const double head =
-        2.0 * pass_tokens(j) * t->V * t->d / (j->tensor * product_rate(j));
+    const double head = head_products(j, t);
 
     if (t->L == 0)
         return 0.0;

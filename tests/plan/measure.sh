@@ -96,6 +96,21 @@ like 'a note says what one rank leaves out' \
     'one rank: ping-pong and reduce are left out' err
 like 'the file says what one rank leaves out' \
     '"link_us": \[0, "one rank: not measured"\]' out
+# table NAME SIZES: out has NAME with this many shares, each above 0 and up to 1
+table() {
+    if sed -n "/\"$1\"/,/}/p" out | sed -n 's/.*"share": \[\(.*\)\].*/\1/p' |
+        tr ',' '\n' | awk -v n="$2" '!($1 > 0 && $1 <= 1) { bad = 1 }
+            END { exit !(NR == n && !bad) }'; then
+        pass "$1 has $2 shares of the speed"
+    else
+        fail "$1 has $2 shares of the speed: $(cat out)"
+    fi
+}
+for type in bf16 f32; do
+    table ${type}_products 12
+    table ${type}_attention 6
+done
+unlike 'one rank has no table of messages' '_messages' out
 calibrated 'one rank'
 if has_ranks 'two ranks are calibrated'; then
     ok 'two ranks, calibrated' ranks 2 plan calibrate -j 1
@@ -106,11 +121,13 @@ if has_ranks 'two ranks are calibrated'; then
     like 'the file names the source of a latency' \
         '"link_us": \[[0-9.]*[1-9][0-9.]*, "ping-pong of 4' out
     like 'a node has two devices' '"devices": \[2, ' out
+    like 'two ranks measure messages by size' '"link_messages"' out
     calibrated 'two ranks'
     RETORT_NODE=1 ranks 2 plan calibrate -j 1 >out 2>err || fail \
         'two nodes are calibrated'
     like 'two nodes measure the network' \
         '"net_us": \[[0-9.]*[1-9][0-9.]*, "ping-pong' out
+    like 'two nodes measure messages by size' '"net_messages"' out
     like 'a node of two has one device' '"devices": \[1, ' out
 fi
 done_testing

@@ -146,6 +146,74 @@ equal 'expert ranks that are all ranks have whole experts' \
     "$(value memory.weights)" \
     $((2 * (table / 2 + (dense + 16 * 4) / 2 + 2 * 16 + 3 * 16 * 32)))
 
+# --- tables by size: shares of 1/4 to 1, a power of two for each axis
+tables() {
+    { sed '$d' "$top/plan/machines/h100.json" | sed '$s/$/,/' && cat; } >sized.json
+}
+sized() {
+    plan cluster -q -m own.json --machine sized.json devices=1 batch=1 length=8 \
+        --format tsv "$@" >out 2>err
+}
+tables <<'END'
+"bf16_products": { "rows": [1, 64], "width": [4, 64],
+    "share": [0.25, 0.5, 0.5, 1], "source": "chosen" },
+"bf16_attention": { "length": [2, 32], "head": [2, 32],
+    "share": [0.25, 0.5, 0.5, 1], "source": "chosen" },
+"link_messages": { "bytes": [2097152, 33554432], "share": [0.25, 1],
+    "source": "chosen" } }
+END
+# 8 rows are halfway from 1 to 64.  Matrices of attention have width 16, halfway;
+# the MLP's sqrt(16 x 32), at 5/8; the head's sqrt(16 x 1100), beyond 64.
+sized product_reads=0
+sums='10 * 2304 / (3350e9 * 0.85)'
+near 'products take the share of their rows and width' "$(value step.matrix)" \
+    "$(by "48 * (768 * 2 + 1536 * 2 ^ 0.875) / (989.4e12 * 0.833) + $sums")"
+near 'the head takes the share of the widest matrix' "$(value step.head)" \
+    "$(by '48 * 17600 * sqrt(2) / (989.4e12 * 0.833) + 176e3 / (3350e9 * 0.85)')"
+near 'attention takes the share of its length and head' \
+    "$(value step.attention)" \
+    "$(by '8 * 3.5 * 4 * 16 * 4.5 * 2 / (989.4e12 * 0.55)')"
+sized compute=f32 product_reads=0
+near 'products in fp32 have their own table' "$(value step.matrix)" \
+    "$(by "48 * 2304 / (66.9e12 * 0.833) + $sums")"
+# A message of 8 ranks is an eighth of 4096 states of 8192: halfway.
+reduced() {
+    plan cluster -q -m llama-3.1-70b --machine "$1" batch=1 length=4096 \
+        tensor=8 link_us=0 --format tsv >out 2>err
+    value step.tensor
+}
+near 'messages take the share of their size' "$(reduced sized.json)" \
+    "$(by "2 * $(reduced h100)")"
+# 2 experts of 4 for each of 8 tokens: 4 rows an expert, a third of the way.  The
+# router's 64 weights are narrower than the table.
+plan cluster -q -m experts.json --machine sized.json devices=1 batch=1 length=8 \
+    product_reads=0 bf16_tflops=1 --format tsv >out 2>err
+experts='3072 * 2 ^ (2 - 0.625 - 1 / 3)'
+sums='10 * (768 + 64 + 6144) / (3350e9 * 0.85)'
+near 'products of experts have the rows of an expert' "$(value step.matrix)" \
+    "$(by "48 * (768 * 2 + 64 * 2 ^ 1.5 + $experts) / (1e12 * 0.833) + $sums")"
+# refused NAME WORDS: the table in standard input
+refused() {
+    tables
+    status 3 "a table $1 is refused" plan cluster -q -m own.json \
+        --machine sized.json
+    like "the message for a table $1 names the member" "$2" err
+}
+refused 'whose sizes fall' 'sized.json: bf16_products.width:.*rising' <<'END'
+"bf16_products": { "rows": [1], "width": [64, 4], "share": [1, 1],
+    "source": "chosen" } }
+END
+refused 'with a share too few' 'f32_products.share: .* 2 numbers' <<'END'
+"f32_products": { "rows": [1], "width": [4, 64], "share": [1],
+    "source": "chosen" } }
+END
+refused 'without an axis' 'f32_attention.length:' <<'END'
+"f32_attention": { "head": [4, 64], "share": [1, 1], "source": "chosen" } }
+END
+refused 'without a source' 'net_messages.source: ' <<'END'
+"net_messages": { "bytes": [4, 64], "share": [1, 1] } }
+END
+
 # --- products in 8 bits, adapters, copies of shards
 one product_reads=0 compute=f8
 near 'products in 8 bits take the peak of 8 bits' "$(value step.matrix)" \
