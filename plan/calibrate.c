@@ -2,16 +2,16 @@
  * plan calibrate: measure this machine, and write a file for --machine.  Each
  * rank that mpirun has started counts as a device.  A figure is the median of
  * several measurements.  All ranks work at once, so that they share memory and
- * links as in a run.
+ * links as in a run.  speed.h measures products and attention.
  */
 #include "calibrate.h"
+#include "rates.h"
+#include "speed.h"
 #include "base/clock.h"
 #include "base/energy.h"
 #include "base/mem.h"
-#include "base/median.h"
 #include "base/note.h"
 #include "base/pool.h"
-#include "base/rng.h"
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
@@ -24,63 +24,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CUBE = 2048, ROWS = 128, TAKES = 5 };
-
 /* ---- each rank alone ---- */
 
-/* y = x w^T: x [CUBE,k], w [n,k], y [CUBE,n].  A task computes ROWS rows. */
-struct products {
-    size_t n, k;
-    float *x, *w, *y;
+/* Speeds in one type of products: TFLOP/s of the fastest, and shares of it. */
+struct type_speed {
+    double peak;
+    struct rates products, attention;
 };
 
-static void
-product_task(void *ctx, size_t task, size_t worker)
+/* Measure in the type that `compute` names.  0: there are no kernels for it. */
+static int
+measure_type(struct type_speed *s, const char *compute, struct pool *pool,
+    int quick)
 {
-    const struct products *p = ctx;
-    const size_t row = task % (CUBE / ROWS) * ROWS;
+    const char *why = kern_init();
 
-    (void)worker;
-    kern.gemm_nt(ROWS, p->n, p->k, p->x + row * p->k, p->k, p->w, p->k,
-        GEMM_SET, p->y + row * p->n, p->n);
-}
-
-/* Measure the TFLOP/s of products by all threads together. */
-static double
-products_rate(struct pool *pool, const struct products *p)
-{
-    const size_t times =
-        (size_t)((double)CUBE * CUBE / ((double)p->n * (double)p->k) + 0.5);
-    const size_t tasks = times * (CUBE / ROWS);
-    double t[TAKES];
-
-    pool_run(pool, CUBE / ROWS, product_task, (void *)(uintptr_t)p);
-    for (int i = 0; i < TAKES; i++) {
-        double start;
-
-        dist_barrier(dist_world());
-        start = clock_now();
-        pool_run(pool, tasks, product_task, (void *)(uintptr_t)p);
-        t[i] = clock_now() - start;
-    }
-    return 2e-12 * ROWS * (double)tasks * (double)p->n * (double)p->k /
-        median(t, TAKES);
+    if (why != NULL)
+        die(EX_SYS, "%s", why);
+    kern_compute(compute);
+    if (kern_slow())
+        return 0;
+    speed_products(&s->products, pool, quick);
+    speed_attention(&s->attention, pool, quick);
+    for (size_t i = 0; i < s->products.n[0] * s->products.n[1]; i++)
+        s->peak = fmax(s->peak, s->products.share[i]);
+    rates_scale(&s->products, 1.0 / s->peak);
+    rates_scale(&s->attention, 1.0 / s->peak);
+    return 1;
 }
 
 /* A copy of n bytes, of which each thread copies a part. */
 struct copies {
+    struct pool *pool;
     unsigned char *from, *to;
-    size_t n, parts;
+    size_t n;
 };
 
 static void
 copy_part(void *ctx, size_t task, size_t worker)
 {
     const struct copies *c = ctx;
-    const size_t part = c->n / c->parts;
+    const size_t part = c->n / pool_size(c->pool);
 
     (void)worker;
     memcpy(c->to + task * part, c->from + task * part, part);
+}
+
+static void
+copy_all(void *ctx)
+{
+    struct copies *c = ctx;
+
+    pool_run(c->pool, pool_size(c->pool), copy_part, c);
 }
 
 /* Measure the GB/s of a copy; each byte counts twice, as read and as written.
@@ -88,78 +83,66 @@ copy_part(void *ctx, size_t task, size_t worker)
 static double
 copy_rate(struct pool *pool)
 {
-    struct copies c = { .n = (size_t)256 << 20, .parts = pool_size(pool) };
-    double t[TAKES];
+    struct copies c = { .pool = pool, .n = (size_t)256 << 20 };
+    double t;
 
     c.from = xmalloc(c.n);
     c.to = xmalloc(c.n);
     memset(c.from, 1, c.n);
     memset(c.to, 2, c.n);
-    for (int i = 0; i < TAKES; i++) {
-        double start;
-
-        dist_barrier(dist_world());
-        start = clock_now();
-        pool_run(pool, c.parts, copy_part, &c);
-        t[i] = clock_now() - start;
-    }
+    t = speed_time(dist_world(), copy_all, &c, 1);
     free(c.from);
     free(c.to);
-    return 2e-9 * (double)c.n / median(t, TAKES);
+    return 2e-9 * (double)c.n / t;
 }
 
 /* ---- ranks together ---- */
 
-/* Measure the seconds that a message takes between ranks 0 and 1 in one
- * direction, while other ranks wait. */
-static double
-ping_time(const struct dist_group *g, void *x, size_t bytes)
-{
-    const size_t times = bytes > 4096 ? 4 : 1000;
-    double t[TAKES];
-
-    for (int i = 0; i < TAKES; i++) {
-        double start;
-
-        dist_barrier(g);
-        start = clock_now();
-        for (size_t k = 0; k < times; k++) {
-            dist_pass(g, 0, 1, x, bytes);
-            dist_pass(g, 1, 0, x, bytes);
-        }
-        t[i] = (clock_now() - start) / (2.0 * (double)times);
-    }
-    return median(t, TAKES);
-}
-
-/* Seconds of an all-gather and of a reduce-scatter. */
-struct pair {
-    double gather, reduce;
+/* Messages of `bytes` bytes between ranks 0 and 1, while other ranks wait, or
+ * collectives in which each rank has as many bytes. */
+struct exchange {
+    const struct dist_group *g;
+    float *x;
+    size_t bytes;
+    size_t *at; /* [g->n + 1] where the parts of ranks begin in x */
 };
 
-/* Time an all-gather and a reduce-scatter of `each` floats a rank. */
-static struct pair
-time_collectives(const struct dist_group *g, float *x, size_t each)
+static void
+ping(void *ctx)
 {
-    size_t *at = xcalloc(g->n + 1, sizeof *at);
-    double t[2][TAKES];
+    struct exchange *c = ctx;
 
-    for (size_t i = 0; i <= g->n; i++)
-        at[i] = i * each;
-    for (int i = 0; i < 2 * TAKES; i++) {
-        double start;
+    dist_pass(c->g, 0, 1, c->x, c->bytes);
+    dist_pass(c->g, 1, 0, c->x, c->bytes);
+}
 
-        dist_barrier(g);
-        start = clock_now();
-        for (int k = 0; k < 4; k++)
-            if (i < TAKES)
-                dist_all_gather(g, x, sizeof *x, at);
-            else
-                dist_reduce_scatter(g, x, at, DIST_RING);
-        t[i / TAKES][i % TAKES] = (clock_now() - start) / 4.0;
-    }
-    free(at);
-    return (struct pair){ median(t[0], TAKES), median(t[1], TAKES) };
+static void
+gather(void *ctx)
+{
+    struct exchange *c = ctx;
+
+    dist_all_gather(c->g, c->x, sizeof *c->x, c->at);
+}
+
+static void
+reduce(void *ctx)
+{
+    struct exchange *c = ctx;
+
+    dist_reduce_scatter(c->g, c->x, c->at, DIST_RING);
+}
+
+/* Seconds of an exchange of `bytes` bytes. */
+static double
+exchange_time(struct exchange *c, void (*run)(void *ctx), size_t bytes)
+{
+    c->bytes = bytes;
+    for (size_t i = 0; i <= c->g->n; i++)
+        c->at[i] = i * (bytes / sizeof *c->x);
+    return speed_time(c->g, run, c,
+        bytes > 65536     ? 4
+            : run == ping ? 1000
+                          : 16);
 }
 
 /* The links between ranks of a group. */
@@ -169,89 +152,77 @@ struct link {
     double eff;     /* share of gbs that the slower collective reaches */
     double call_us; /* microseconds that a collective of 4 bytes takes beyond
                      * the latencies of its messages */
+    struct rates messages;
 };
 
 static void
 measure_link(const struct dist_group *g, struct link *l)
 {
-    enum { EACH = 4 << 20 };
-    const double steps = (double)g->n - 1.0, bytes = 4.0 * EACH;
-    struct pair none, all;
-    double once, gather, reduce;
-    float *x;
+    enum { SIZES = 3, MOST = 16 << 20 };
+    const double steps = (double)g->n - 1.0;
+    struct exchange c = { .g = g };
+    double once, none_gather, none_reduce, all = 0.0, sum = 0.0, slower = 0.0;
 
     if (g->n < 2)
         return;
-    x = xcalloc(EACH * g->n, sizeof *x);
-    once = ping_time(g, x, 4);
-    l->gbs = 1e-9 * bytes / (ping_time(g, x, EACH * sizeof *x) - once);
-    none = time_collectives(g, x, 1);
-    all = time_collectives(g, x, EACH);
-    gather = 1e-9 * bytes * steps / (all.gather - none.gather);
-    reduce = 1e-9 * bytes * steps / (all.reduce - none.reduce);
+    c.x = xcalloc(MOST * g->n, 1);
+    c.at = xcalloc(g->n + 1, sizeof *c.at);
+    l->messages = (struct rates){ .n = { 1, SIZES },
+        .size = { { 1 }, { 1 << 16, 1 << 20, MOST } } };
+    once = exchange_time(&c, ping, 4) / 2.0;
+    l->gbs = 1e-9 * MOST / (exchange_time(&c, ping, MOST) / 2.0 - once);
+    none_gather = exchange_time(&c, gather, 4);
+    none_reduce = exchange_time(&c, reduce, 4);
+    for (size_t i = 0; i < SIZES; i++) {
+        const size_t bytes = (size_t)l->messages.size[1][i];
+
+        all = exchange_time(&c, gather, bytes) - none_gather;
+        sum = exchange_time(&c, reduce, bytes) - none_reduce;
+        slower = 1e-9 * (double)bytes * steps / fmax(all, sum);
+        l->messages.share[i] = slower;
+    }
     if (g->rank == 0)
         note("%s: ping-pong %.3g us, %.3g GB/s; all-gather %.3g GB/s, "
              "reduce-scatter %.3g GB/s a rank",
-            g->name, 1e6 * once, l->gbs, gather, reduce);
+            g->name, 1e6 * once, l->gbs, 1e-9 * MOST * steps / all,
+            1e-9 * MOST * steps / sum);
+    rates_scale(&l->messages, 1.0 / slower);
     l->us = 1e6 * once;
     l->call_us =
-        fmax(0.0, 1e6 * fmax(none.gather, none.reduce) - steps * l->us);
+        fmax(0.0, 1e6 * fmax(none_gather, none_reduce) - steps * l->us);
     /* a collective, which sends both ways, may be faster than a message */
-    l->gbs = fmax(l->gbs, fmin(gather, reduce));
-    l->eff = fmin(gather, reduce) / l->gbs;
-    free(x);
+    l->gbs = fmax(l->gbs, slower);
+    l->eff = slower / l->gbs;
+    free(c.x);
+    free(c.at);
 }
 
 /* ---- the file ---- */
 
 struct measured {
-    double f32, bf16, eff, copy, watts;
+    struct type_speed f32, bf16;
+    double copy, watts;
     struct link link, net;
 };
 
 static void
-set_kernels(const char *compute)
+measure_machine(struct measured *m, struct pool *pool, int quick)
 {
-    const char *why = kern_init();
-
-    if (why != NULL)
-        die(EX_SYS, "%s", why);
-    kern_compute(compute);
-}
-
-static void
-measure_machine(struct measured *m, struct pool *pool)
-{
-    struct products cube = { CUBE, CUBE, NULL, NULL, NULL }, layer;
     struct energy before, after;
     double start;
 
-    cube.x = xmalloc((size_t)CUBE * CUBE * sizeof(float));
-    cube.w = xmalloc((size_t)CUBE * CUBE * sizeof(float));
-    cube.y = xmalloc((size_t)CUBE * CUBE * sizeof(float));
-    for (size_t i = 0; i < (size_t)CUBE * CUBE; i++) {
-        cube.x[i] = (float)rng_unit(1, i) - 0.5f;
-        cube.w[i] = (float)rng_unit(2, i) - 0.5f;
-    }
     energy_read(&before, "");
     start = clock_now();
-    set_kernels("f32");
-    m->f32 = products_rate(pool, &cube);
+    measure_type(&m->f32, "f32", pool, quick);
     energy_read(&after, "");
     m->watts = energy_between(&before, &after) / (clock_now() - start);
-    layer = cube;
-    layer.n = layer.k = 576; /* the width of a model of 135M parameters */
-    m->eff = fmin(1.0, products_rate(pool, &layer) / m->f32);
-    set_kernels("bf16");
-    m->bf16 = kern_slow() ? m->f32 : products_rate(pool, &cube);
+    if (!measure_type(&m->bf16, "bf16", pool, quick))
+        m->bf16 = m->f32;
     m->copy = copy_rate(pool);
     /* without another rank, or node, a copy in memory stands for the link */
-    m->link = m->net = (struct link){ m->copy / 2.0, 0.0, 1.0, 0.0 };
+    m->link = m->net = (struct link){ .gbs = m->copy / 2.0, .eff = 1.0 };
     measure_link(dist_node(), &m->link);
     measure_link(dist_across(), &m->net);
-    free(cube.x);
-    free(cube.w);
-    free(cube.y);
 }
 
 static void
@@ -261,6 +232,9 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
     const int meter = isfinite(m->watts);
     const char *alone = n > 1 ? NULL : "one rank: not measured";
     const char *near = dist_across()->n > 1 ? NULL : "one node: not measured";
+    const struct rates *const tables[RATES] = { &m->bf16.products,
+        &m->f32.products, &m->bf16.attention, &m->f32.attention,
+        &m->link.messages, &m->net.messages };
     const struct {
         const char *name;
         double v;
@@ -270,9 +244,9 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
         { "memory_gb", 1e-9 * (double)plan_limit() / n,
             "the node's memory, or its cgroup's, / ranks", NULL },
         { "memory_gbs", m->copy, "copies of 256 MB, read and written", NULL },
-        { "bf16_tflops", m->bf16, "cubes of 2048 in bfloat16, or as fp32",
-            NULL },
-        { "f32_tflops", m->f32, "cubes of 2048 in fp32", NULL },
+        { "bf16_tflops", m->bf16.peak,
+            "the fastest products in bfloat16, or as fp32", NULL },
+        { "f32_tflops", m->f32.peak, "the fastest products in fp32", NULL },
         { "link_gbs", m->link.gbs,
             "ping-pong of 16 MB, or a ring of them if that is faster",
             alone != NULL ? "one rank: a copy in memory" : NULL },
@@ -284,9 +258,9 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
             near },
         { "net_call_us", m->net.call_us,
             "collectives of 4 bytes, less their steps", near },
-        { "matrix_eff", m->eff, "products of width 576 / cubes of 2048", NULL },
-        { "attention_eff", m->eff, "that of products: not measured", NULL },
-        { "product_reads", 0.0, "matrix_eff includes them", NULL },
+        { "matrix_eff", 1.0, "the tables of products have it", NULL },
+        { "attention_eff", 1.0, "the tables of attention have it", NULL },
+        { "product_reads", 0.0, "the tables of products include them", NULL },
         { "memory_eff", 1.0, "memory_gbs is measured", NULL },
         { "link_eff", m->link.eff,
             "the slower of all-gathers and reduce-scatters of 16 MB / link_gbs",
@@ -313,6 +287,10 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
             figures[i].v,
             figures[i].not_measured != NULL ? figures[i].not_measured
                                             : figures[i].source);
+    for (int i = 0; i < RATES; i++)
+        rates_put(b, tables[i], (enum rates_of)i,
+            i < LINK_MESSAGES ? "measured: shares of the fastest products"
+                              : "measured: shares of those of 16 MB");
     buf_adds(b, "\n}\n");
 }
 
@@ -336,12 +314,15 @@ int
 calibrate_main(int argc, char **argv)
 {
     static size_t threads;
+    static int quick;
     const struct opt options[] = { OPT_SIZE('j', "threads", &threads, 0, 4096,
                                        "threads",
                                        "threads (0: all processors)"),
+        OPT_FLAG(0, "quick", &quick,
+            "measure products and attention of small sizes only"),
         OPT_END };
     struct buf b = { 0 };
-    struct measured m;
+    struct measured m = { 0 };
     struct pool *pool;
     struct err e;
 
@@ -350,7 +331,7 @@ calibrate_main(int argc, char **argv)
     if (dist_begin(&e) < 0 ||
         (pool = pool_new(dist_threads(threads), &e)) == NULL)
         die_err(&e);
-    measure_machine(&m, pool);
+    measure_machine(&m, pool, quick);
     tell_missing(&m);
     if (dist_world()->rank == 0)
         put_file(&b, &m, pool_size(pool));

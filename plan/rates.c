@@ -4,9 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const rates_names[RATES] = { "bf16_products",
-    "f32_products", "bf16_attention", "f32_attention", "link_messages",
-    "net_messages" };
+static const char *const rates_names[RATES] = { "bf16_products", "f32_products",
+    "bf16_attention", "f32_attention", "link_messages", "net_messages" };
 
 enum rates_of
 rates_named(const char *name)
@@ -37,8 +36,9 @@ find_size(const double *size, size_t n, double x, double *t)
 
     while (i + 1 < n && size[i + 1] <= x)
         i++;
-    *t = i + 1 < n && x > size[i] ? log(x / size[i]) / log(size[i + 1] / size[i])
-                                  : 0.0;
+    *t = i + 1 < n && x > size[i]
+        ? log(x / size[i]) / log(size[i + 1] / size[i])
+        : 0.0;
     return i;
 }
 
@@ -63,6 +63,13 @@ rates_at(const struct rates *r, double a, double b)
     return exp(sum);
 }
 
+void
+rates_scale(struct rates *r, double by)
+{
+    for (size_t i = 0; i < r->n[0] * r->n[1]; i++)
+        r->share[i] *= by;
+}
+
 /* Read a list of n numbers from lo to hi; rising 1: each above the one before
  * it.  -1: it is no such list. */
 static int
@@ -71,15 +78,15 @@ read_numbers(double *v, size_t n, double lo, double hi, int rising,
 {
     for (size_t i = 0; i < n; i++) {
         v[i] = json_number_value(json_array_get(list, i));
-        if (!(v[i] >= lo && v[i] <= hi) || (rising && i > 0 && v[i] <= v[i - 1]))
+        if (!(v[i] >= lo && v[i] <= hi) ||
+            (rising && i > 0 && v[i] <= v[i - 1]))
             return -1;
     }
     return n > 0 && json_array_size(list) == n ? 0 : -1;
 }
 
 int
-rates_read(struct rates *r, enum rates_of which, const json_t *j,
-    struct err *e)
+rates_read(struct rates *r, enum rates_of which, const json_t *j, struct err *e)
 {
     const char *source = json_string_value(json_object_get(j, "source"));
 

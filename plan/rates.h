@@ -25,7 +25,7 @@ enum rates_of {
 
 enum { RATES_SIZES = 6 };
 struct rates {
-    size_t n[2];                /* sizes on each axis; 0: there is no table */
+    size_t n[2];                 /* sizes on each axis; 0: there is no table */
     double size[2][RATES_SIZES]; /* rising */
     double share[RATES_SIZES * RATES_SIZES]; /* [n[0],n[1]] */
 };
@@ -38,6 +38,8 @@ enum rates_of rates_named(const char *name);
 /* Read the table `which` from its JSON.  -1 and *e. */
 int rates_read(struct rates *r, enum rates_of which, const json_t *j,
     struct err *e);
+/* Multiply all shares. */
+void rates_scale(struct rates *r, double by);
 /* Append the table as a member of JSON, after a comma.  Nothing is appended if
  * there is no table. */
 void rates_put(struct buf *b, const struct rates *r, enum rates_of which,

@@ -46,9 +46,8 @@ peak_rate(const struct job *j)
 static double
 product_rate(const struct job *j, double peak, double rows, double a, double b)
 {
-    const struct rates *r = &j->m.rates[j->compute == COMPUTE_F32
-            ? F32_PRODUCTS
-            : BF16_PRODUCTS];
+    const struct rates *r =
+        &j->m.rates[j->compute == COMPUTE_F32 ? F32_PRODUCTS : BF16_PRODUCTS];
 
     return peak * j->m.matrix_eff * rates_at(r, rows, sqrt(a * b));
 }
@@ -177,8 +176,8 @@ block_flop_time(const struct job *j, const struct shape *s, double load)
 {
     const double peak = 1e12 * job_peak(j), tokens = pass_tokens(j);
     const double d = s->d, parts = job_expert_parts(j);
-    const double expert_rows = tokens * parts * load * j->expert /
-        (j->tensor * fmax(1.0, s->experts));
+    const double expert_rows =
+        tokens * parts * load * j->expert / (j->tensor * fmax(1.0, s->experts));
 
     return 2.0 * tokens / j->tensor *
         (s->attention /
@@ -227,9 +226,8 @@ forward_attention(const struct job *j, const struct shape *s, double blocks)
 {
     const double keys = j->text > 0 ? fmin(j->text, j->length) : j->length;
     const double flop = flop_attention(s, keys, j->flash > 0) / s->L;
-    const struct rates *r = &j->m.rates[j->compute == COMPUTE_F32
-            ? F32_ATTENTION
-            : BF16_ATTENTION];
+    const struct rates *r =
+        &j->m.rates[j->compute == COMPUTE_F32 ? F32_ATTENTION : BF16_ATTENTION];
     const double share = j->flash > 0
         ? j->m.attention_eff * rates_at(r, keys, s->D)
         : j->m.matrix_eff;

@@ -1,0 +1,229 @@
+/*
+ * Speeds by size: see speed.h.  Products and attention are cut into tasks about
+ * as student cuts them.
+ */
+#include "speed.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/median.h"
+#include "kern/attn.h"
+#include "kern/kern.h"
+
+#include <stdlib.h>
+
+double
+speed_time(const struct dist_group *g, void (*run)(void *ctx), void *ctx,
+    size_t times)
+{
+    enum { TAKES = 5 };
+    double t[TAKES];
+
+    for (int i = 0; i < TAKES; i++) {
+        double start;
+
+        dist_barrier(g);
+        start = clock_now();
+        for (size_t k = 0; k < times; k++)
+            run(ctx);
+        t[i] = (clock_now() - start) / (double)times;
+    }
+    return median(t, TAKES);
+}
+
+/* TFLOP/s of work of `flop` FLOP.  A measurement has 4 GFLOP or more. */
+static double
+flop_rate(void (*run)(void *ctx), void *ctx, double flop)
+{
+    return 1e-12 * flop /
+        speed_time(dist_world(), run, ctx, 1 + (size_t)(4e9 / flop));
+}
+
+/* An array of n numbers between -1/2 and 1/2, which the caller frees. */
+static float *
+new_numbers(size_t n)
+{
+    float *x = xcalloc(n, sizeof *x);
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(i * 2654435761u % 1021) / 1021.0f - 0.5f;
+    return x;
+}
+
+/* ---- products ---- */
+
+/* A product c [m,n] of depth k.  Its rows begin row_step numbers after one
+ * another in a, its columns col_step in b; leading dimensions are n. */
+struct product {
+    void (*gemm)(size_t m, size_t n, size_t k, const float *a, size_t lda,
+        const float *b, size_t ldb, int add, float *c, size_t ldc);
+    size_t m, n, k, row_step, col_step;
+    const float *a, *b;
+    float *c;
+};
+
+/* Tasks divide rows in parts of ROWS, columns in two or more of up to COLS. */
+enum { ROWS = 512, COLS = 576 };
+
+static size_t
+part_of_columns(size_t n)
+{
+    const size_t parts = n > 2 * COLS ? (n + COLS - 1) / COLS : 2;
+
+    return (n / parts + 15) / 16 * 16;
+}
+
+static void
+product_task(void *ctx, size_t task, size_t worker)
+{
+    const struct product *p = ctx;
+    const size_t cols = part_of_columns(p->n);
+    const size_t across = (p->n + cols - 1) / cols;
+    const size_t row = task / across * ROWS, col = task % across * cols;
+
+    (void)worker;
+    p->gemm(ROWS < p->m - row ? ROWS : p->m - row,
+        cols < p->n - col ? cols : p->n - col, p->k, p->a + row * p->row_step,
+        p->n, p->b + col * p->col_step, p->n, GEMM_SET, p->c + row * p->n + col,
+        p->n);
+}
+
+/* A pass through a matrix w: y = x w^T, dx = x w and dw = x^T x, where x stands
+ * for the gradient too. */
+struct product_pass {
+    struct pool *pool;
+    struct product p[3];
+};
+
+static void
+pass_products(void *ctx)
+{
+    struct product_pass *s = ctx;
+
+    for (int i = 0; i < 3; i++) {
+        const size_t cols = part_of_columns(s->p[i].n);
+
+        pool_run(s->pool,
+            (s->p[i].m + ROWS - 1) / ROWS * ((s->p[i].n + cols - 1) / cols),
+            product_task, &s->p[i]);
+    }
+}
+
+/* TFLOP/s of passes of `rows` rows through a matrix of n x n. */
+static double
+product_rate(struct pool *pool, size_t rows, size_t n)
+{
+    float *x = new_numbers(rows * n), *w = new_numbers(n * n);
+    float *y = new_numbers(rows * n), *dw = new_numbers(n * n);
+    struct product_pass s = { pool,
+        { { kern.gemm_nt, rows, n, n, n, n, x, w, y },
+            { kern.gemm_nn, rows, n, n, n, 1, x, w, y },
+            { kern.gemm_tn, n, n, rows, 1, 1, x, x, dw } } };
+    const double rate = flop_rate(pass_products, &s,
+        6.0 * (double)rows * (double)n * (double)n);
+
+    free(x);
+    free(w);
+    free(y);
+    free(dw);
+    return rate;
+}
+
+/* ---- attention ---- */
+
+struct attention_pass {
+    struct pool *pool;
+    struct attn a;
+    float *dout, *dqkv, *scratch; /* scratch: [threads,attn_scratch] */
+};
+
+static void
+attend_task(void *ctx, size_t task, size_t worker)
+{
+    const struct attention_pass *s = ctx;
+
+    attn_fwd(&s->a, task % s->a.KV, task / s->a.KV,
+        s->scratch + worker * attn_scratch(&s->a));
+}
+
+static void
+attend_back_task(void *ctx, size_t h, size_t worker)
+{
+    const struct attention_pass *s = ctx;
+    float *dk = s->dqkv + s->a.T * (s->a.ld + 2 * h * s->a.D);
+
+    attn_bwd(&s->a, h, s->dout, s->dqkv, dk, dk + s->a.T * s->a.D,
+        s->scratch + worker * attn_scratch(&s->a));
+}
+
+static void
+pass_attention(void *ctx)
+{
+    struct attention_pass *s = ctx;
+
+    pool_run(s->pool, s->a.KV * s->a.T / ATTN_TILE, attend_task, s);
+    pool_run(s->pool, s->a.H, attend_back_task, s);
+}
+
+/* TFLOP/s of a row of T tokens with a head of D numbers for each thread; T is a
+ * multiple of ATTN_TILE.  The FLOP are those that predictions count: two
+ * products forward and five backward, of the keys that the mask leaves. */
+static double
+attention_rate(struct pool *pool, size_t T, size_t D)
+{
+    const size_t H = pool_size(pool), d = H * D;
+    float *x = new_numbers(T * (10 * d + H));
+    uint32_t *first = xcalloc(T, sizeof *first);
+    struct attention_pass s = { .pool = pool,
+        .a = { .T = T,
+            .Tp = T,
+            .H = H,
+            .KV = H,
+            .D = D,
+            .ld = 3 * d,
+            .ldo = d,
+            .q = x,
+            .k = x + d,
+            .v = x + 2 * d,
+            .first = first,
+            .out = x + 3 * T * d,
+            .lse = x + 10 * T * d },
+        .dout = x + 4 * T * d,
+        .dqkv = x + 5 * T * d };
+    double rate;
+
+    s.scratch = new_numbers(H * attn_scratch(&s.a));
+    rate = flop_rate(pass_attention, &s,
+        14.0 * (double)(T * d) * ((double)T + 1.0) / 2.0);
+    free(s.scratch);
+    free(first);
+    free(x);
+    return rate;
+}
+
+/* ---- tables ---- */
+
+static void
+fill_table(struct rates *r, struct pool *pool, int quick,
+    double (*rate)(struct pool *pool, size_t a, size_t b))
+{
+    r->n[0] = quick ? 2 : 3;
+    r->n[1] = r->size[1][2] > 0.0 && !quick ? 4 : 2;
+    for (size_t i = 0; i < r->n[0] * r->n[1]; i++)
+        r->share[i] = rate(pool, (size_t)r->size[0][i / r->n[1]],
+            (size_t)r->size[1][i % r->n[1]]);
+}
+
+void
+speed_products(struct rates *r, struct pool *pool, int quick)
+{
+    *r = (struct rates){ .size = { { 64, 256, 1024 },
+                             { 576, 1024, 2048, 5120 } } };
+    fill_table(r, pool, quick, product_rate);
+}
+
+void
+speed_attention(struct rates *r, struct pool *pool, int quick)
+{
+    *r = (struct rates){ .size = { { 256, 1024, 4096 }, { 64, 128 } } };
+    fill_table(r, pool, quick, attention_rate);
+}
