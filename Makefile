@@ -149,8 +149,9 @@ $(BUILD)/lib/libretort-pmpi.so: lib/dist/pmpi.c lib/dist/log.c lib/base/clock.c 
 	    -fvisibility=hidden \
 	    $(LDFLAGS) -o $@ $(filter %.c,$^) $(MPI_LIBS) -lm
 
-# Files of machines and models are built into plan as strings, one a line.
-DATA = $(wildcard plan/machines/*.json plan/models/*.json)
+# Files of machines, models and formulas are built into plan as strings, one a
+# line.
+DATA = plan/figures.json $(wildcard plan/machines/*.json plan/models/*.json)
 $(BUILD)/plan/data.h: $(DATA) Makefile
 	@mkdir -p $(@D)
 	@for f in $(DATA); do printf '{ "%s",\n' "$${f#plan/}"; \

@@ -1,5 +1,6 @@
 /* Numbers with names: see figures.h */
 #include "figures.h"
+#include "shipped.h"
 #include "format/json.h"
 
 #include <assert.h>
@@ -10,11 +11,10 @@ const char *const table_formats[] = { "text", "tsv", "json", "bars", NULL };
 const char *const figure_formats[] = { "text", "tsv", "json", NULL };
 
 void
-figure_add(struct figures *f, const char *name, const char *unit, double v,
-    const char *how)
+figure_add(struct figures *f, const char *name, double v)
 {
     assert(f->n < FIGURES);
-    f->f[f->n++] = (struct figure){ name, unit, how, v };
+    f->f[f->n++] = (struct figure){ name, v };
 }
 
 const struct figure *
@@ -45,6 +45,28 @@ figure_sum(const struct figures *f, const char *prefix)
     return sum;
 }
 
+/* Unit (0) or formula (1) of a figure by figures.json, in its part `part`; NULL:
+ * in any part, as units are the same in all. */
+static const char *
+figure_word(const struct figure *f, const char *part, size_t which)
+{
+    static json_t *all;
+    const char *text = shipped_figures(), *word;
+    struct err e;
+
+    if (all == NULL)
+        all = js_parse(text, strlen(text), &e);
+    word = json_string_value(
+        json_array_get(json_object_get(json_object_get(all,
+                                           part != NULL ? part : "cluster"),
+                           f->name),
+            which));
+    if (word == NULL && part == NULL)
+        return figure_word(f, "run", which);
+    assert(word != NULL);
+    return word;
+}
+
 /* Units.  In text a value is multiplied by `scale`, printed by the format
  * `text`, and followed by `shown`.  TSV and JSON use the format `plain`. */
 static const struct unit {
@@ -65,9 +87,10 @@ static const struct unit small_bytes = { "bytes", " MB", 1e-6, "%.1f", "%.0f" };
 static const struct unit *
 unit_of(const struct figure *f)
 {
+    const char *name = figure_word(f, NULL, 0);
     const struct unit *u = units;
 
-    while (u->name != NULL && strcmp(u->name, f->unit) != 0)
+    while (u->name != NULL && strcmp(u->name, name) != 0)
         u++;
     return u;
 }
@@ -78,11 +101,11 @@ figure_text(struct buf *b, const struct figure *f, double v, int columns)
     const struct unit *u = unit_of(f);
     char text[400];
 
-    if (strcmp(f->unit, "bytes") == 0 && v > 0.0 && v < 1e8)
+    if (strcmp(u->shown, " GB") == 0 && v > 0.0 && v < 1e8)
         u = &small_bytes;
     snprintf(text, sizeof text, isfinite(v) ? u->text : "-", v * u->scale);
     buf_addf(b, "%*s%s%s", columns, text, u->shown,
-        u->name == NULL ? f->unit : "");
+        u->name == NULL ? figure_word(f, NULL, 0) : "");
 }
 
 void
@@ -92,32 +115,33 @@ figure_plain(struct buf *b, const struct figure *f, double v)
 }
 
 static void
-put_object(struct buf *b, const struct figures *f, int explain)
+put_object(struct buf *b, const struct figures *f, const char *formulas)
 {
     for (size_t i = 0; i < f->n; i++) {
         buf_adds(b, i == 0 ? "{\n  " : ",\n  ");
         js_quote(b, f->f[i].name);
-        buf_adds(b, explain ? ": { \"value\": " : ": ");
+        buf_adds(b, formulas != NULL ? ": { \"value\": " : ": ");
         if (isfinite(f->f[i].v))
             figure_plain(b, &f->f[i], f->f[i].v);
         else
             buf_adds(b, "null");
-        if (!explain)
+        if (formulas == NULL)
             continue;
         buf_adds(b, ", \"unit\": ");
-        js_quote(b, f->f[i].unit);
+        js_quote(b, figure_word(&f->f[i], NULL, 0));
         buf_adds(b, ", \"formula\": ");
-        js_quote(b, f->f[i].how);
+        js_quote(b, figure_word(&f->f[i], formulas, 1));
         buf_adds(b, " }");
     }
     buf_adds(b, "\n}\n");
 }
 
 void
-figures_put(struct buf *b, const struct figures *f, int format, int explain)
+figures_put(struct buf *b, const struct figures *f, int format,
+    const char *formulas)
 {
     if (format == FORMAT_JSON) {
-        put_object(b, f, explain);
+        put_object(b, f, formulas);
         return;
     }
     for (size_t i = 0; i < f->n; i++) {
@@ -130,9 +154,9 @@ figures_put(struct buf *b, const struct figures *f, int format, int explain)
             buf_addf(b, "%-26s ", x->name);
             figure_text(b, x, x->v, 15);
         }
-        if (explain)
+        if (formulas != NULL)
             buf_addf(b, format == FORMAT_TSV ? "\t%s\t%s" : "%.0s\n    = %s",
-                x->unit, x->how);
+                figure_word(x, NULL, 0), figure_word(x, formulas, 1));
         buf_addc(b, '\n');
     }
 }

@@ -1,5 +1,5 @@
-/* Figures that plan prints: numbers, each with a name, a unit and its formula,
- * in the order in which they were added. */
+/* Figures that plan prints: numbers with names, in the order in which they were
+ * added.  figures.json has the unit and the formula of each. */
 #ifndef PLAN_FIGURES_H
 #define PLAN_FIGURES_H
 
@@ -7,10 +7,8 @@
 
 #include <stddef.h>
 
-/* A figure; its strings are constants.  how: its formula.  unit: "" for a
- * count, else a word such as bytes, FLOP, s, share (of 1) or price. */
 struct figure {
-    const char *name, *unit, *how;
+    const char *name; /* a constant of figures.json */
     double v;
 };
 enum { FIGURES = 96 };
@@ -19,8 +17,7 @@ struct figures {
     size_t n;
 };
 
-void figure_add(struct figures *f, const char *name, const char *unit, double v,
-    const char *how);
+void figure_add(struct figures *f, const char *name, double v);
 /* Find a figure by name; NULL: there is none. */
 const struct figure *figure_find(const struct figures *f, const char *name);
 /* Value of a figure by name; NAN: there is none. */
@@ -32,10 +29,11 @@ double figure_sum(const struct figures *f, const char *prefix);
  * for the last column. */
 enum { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_BARS };
 extern const char *const figure_formats[], *const table_formats[];
-/* Append all figures as text, TSV or JSON; explain: with unit and formula.  In
- * JSON a value that is not finite is null. */
+/* Append all figures as text, TSV or JSON, with their units and the formulas of
+ * a part of figures.json, "run" or "cluster"; NULL: without formulas.  In JSON a
+ * value that is not finite is null. */
 void figures_put(struct buf *b, const struct figures *f, int format,
-    int explain);
+    const char *formulas);
 /* Append v right-aligned in `columns` columns, then the unit of f, as text. */
 void figure_text(struct buf *b, const struct figure *f, double v, int columns);
 /* Append v in the base unit of f; "-" if it is not finite. */

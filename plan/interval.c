@@ -63,15 +63,9 @@ add_interval(struct figures *f, const struct job *j)
     const size_t reasons = interval_reasons(&b, j);
 
     buf_release(&b);
-    figure_add(f, "likely.step.low", "s", step * s.low,
-        "step x time_low (0.5 if the machine's file has none; 0.88 with an "
-        "anchor)");
-    figure_add(f, "likely.step.high", "s", step * s.high,
-        "step x time_high (2; 1.14): 8 of 10 published runs lie between");
-    figure_add(f, "likely.memory.low", "bytes", memory * j->m.memory_low,
-        "memory x memory_low");
-    figure_add(f, "likely.memory.high", "bytes", memory * j->m.memory_high,
-        "memory x memory_high");
-    figure_add(f, "extrapolates", "", (double)reasons,
-        "number of ways in which no published run was like this one");
+    figure_add(f, "likely.step.low", step * s.low);
+    figure_add(f, "likely.step.high", step * s.high);
+    figure_add(f, "likely.memory.low", memory * j->m.memory_low);
+    figure_add(f, "likely.memory.high", memory * j->m.memory_high);
+    figure_add(f, "extrapolates", (double)reasons);
 }

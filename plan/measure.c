@@ -354,28 +354,20 @@ measure_step(struct figures *f, const struct config *c,
     double step;
 
     student_times(&block, &one, c, m, teacher, o, pool);
-    figure_add(f, "time.blocks", "s", passes * block.pass * L,
-        "passes x blocks x (a pass of several blocks - of one, with hardly any "
-        "vocabulary) / (several - 1)");
-    figure_add(f, "time.head", "s", passes * fmax(0.0, one.pass - block.pass),
-        "passes x (a pass of one block - a block): head and losses");
+    figure_add(f, "time.blocks", passes * block.pass * L);
+    figure_add(f, "time.head", passes * fmax(0.0, one.pass - block.pass));
     if (dist_world()->n > 1)
-        figure_add(f, "time.reduce", "s", one.reduce + (L - 1.0) * block.reduce,
-            "gradients of all ranks: with one block + (blocks - 1) x a block");
-    figure_add(f, "time.optimiser", "s", one.update + (L - 1.0) * block.update,
-        "with one block + (blocks - 1) x a block");
+        figure_add(f, "time.reduce", one.reduce + (L - 1.0) * block.reduce);
+    figure_add(f, "time.optimiser", one.update + (L - 1.0) * block.update);
     if (teacher != NULL) {
         const struct taught x = teacher_time(teacher, t, o, pool);
 
-        figure_add(f, "time.teacher", "s",
+        figure_add(f, "time.teacher",
             ((double)teacher->L * x.block + x.head) *
-                ceil((double)o->in.rows / (double)x.rows),
-            "passes of the teacher x (its blocks x a block; with --top its "
-            "head), on the same threads");
+                ceil((double)o->in.rows / (double)x.rows));
     }
     step = figure_sum(f, "time.");
-    figure_add(f, "time.step", "s", step, "the sum of these");
-    figure_add(f, "time.speed", "tokens/s",
-        (double)(dist_world()->n * o->in.rows * o->in.T) / step,
-        "ranks rows length / time.step");
+    figure_add(f, "time.step", step);
+    figure_add(f, "time.speed",
+        (double)(dist_world()->n * o->in.rows * o->in.T) / step);
 }

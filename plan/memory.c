@@ -213,11 +213,8 @@ add_teacher_memory(struct figures *f, const struct job *j)
     const double tokens = pass_tokens(j);
     const double said = j->top > 0 ? 6.0 * j->top + 8.0 : 2.0 * j->teacher.d;
 
-    figure_add(f, "memory.teacher", "bytes", teacher_weights(j),
-        "weight_bytes Pt / (tensor pipeline, the node's or all ranks), and two "
-        "gathered blocks; 0 if cached");
-    figure_add(f, "memory.targets", "bytes", tokens * said,
-        "tokens (2 d of the teacher, or 6 top + 8)");
+    figure_add(f, "memory.teacher", teacher_weights(j));
+    figure_add(f, "memory.targets", tokens * said);
 }
 
 void
@@ -226,29 +223,16 @@ predict_memory(struct figures *f, const struct job *j)
     const struct held h = fullest_rank(j);
     const size_t total = f->n;
 
-    figure_add(f, "memory", "bytes", 0.0, "the sum of the following");
-    figure_add(f, "memory.weights", "bytes", h.weights,
-        "weight_bytes P, P = (attention + MLP + vocabulary) / tensor + experts "
-        "/ (expert tensor), of the fullest rank; / ranks if shard = 3");
-    figure_add(f, "memory.gradients", "bytes", h.gradients,
-        "grad_bytes P; / ranks if shard >= 2");
-    figure_add(f, "memory.states", "bytes", h.states,
-        "state_bytes P; / ranks if shard >= 1");
-    figure_add(f, "memory.gathered", "bytes", gathered_weights(j),
-        "shard = 3: 2 weight_bytes (parameters of a block) / tensor; with hpz "
-        "a copy of the weights / ranks of a node");
-    figure_add(f, "memory.activations", "bytes", h.activations,
-        "blocks of the rank x passes in flight x tokens x what a block keeps "
-        "(arXiv:2205.05198, table 2); recompute full and products: its input, "
-        "the latter outputs too, and one block");
-    figure_add(f, "memory.logits", "bytes", h.logits,
-        "4 logits tokens V / tensor, twice with a teacher; 0 where a rank "
-        "before the last is fuller");
+    figure_add(f, "memory", 0.0);
+    figure_add(f, "memory.weights", h.weights);
+    figure_add(f, "memory.gradients", h.gradients);
+    figure_add(f, "memory.states", h.states);
+    figure_add(f, "memory.gathered", gathered_weights(j));
+    figure_add(f, "memory.activations", h.activations);
+    figure_add(f, "memory.logits", h.logits);
     if (j->teacher.L > 0)
         add_teacher_memory(f, j);
-    figure_add(f, "memory.reserve", "bytes",
-        1e9 * j->m.reserve_gb + j->m.reserve_share * figure_sum(f, "memory."),
-        "what a device reports besides tensors: reserve_gb + reserve_share x "
-        "the other parts");
+    figure_add(f, "memory.reserve",
+        1e9 * j->m.reserve_gb + j->m.reserve_share * figure_sum(f, "memory."));
     f->f[total].v = figure_sum(f, "memory.");
 }

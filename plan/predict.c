@@ -41,21 +41,15 @@ again_flop(const struct job *j)
 static void
 add_models(struct figures *f, const struct job *j)
 {
-    figure_add(f, "parameters", "", shape_params(&j->student),
-        "V d (once if tied) + blocks x parameters of a block + d");
+    figure_add(f, "parameters", shape_params(&j->student));
     if (j->student.experts > 0)
-        figure_add(f, "parameters.active", "", shape_active(&j->student),
-            "those that a token meets");
+        figure_add(f, "parameters.active", shape_active(&j->student));
     if (j->teacher.L > 0)
-        figure_add(f, "teacher.parameters", "", shape_params(&j->teacher),
-            "as parameters");
-    figure_add(f, "ranks", "", job_world(j), "nodes devices");
-    figure_add(f, "replicas", "", job_data(j),
-        "ranks / (tensor pipeline context)");
-    figure_add(f, "passes", "", job_passes(j), "batch / (replicas micro)");
-    figure_add(f, "token.flop", "FLOP", model_flop(j),
-        "6 parameters of products + 12 L H D T; and a live teacher's forward "
-        "pass, a third of that");
+        figure_add(f, "teacher.parameters", shape_params(&j->teacher));
+    figure_add(f, "ranks", job_world(j));
+    figure_add(f, "replicas", job_data(j));
+    figure_add(f, "passes", job_passes(j));
+    figure_add(f, "token.flop", model_flop(j));
 }
 
 static void
@@ -65,19 +59,15 @@ add_rates(struct figures *f, const struct job *j)
     const double speed = j->batch * j->length / step;
     const double peak = 1e12 * ranks * job_peak(j);
 
-    figure_add(f, "speed", "tokens/s", speed, "batch length / step");
-    figure_add(f, "speed.rank", "tokens/s", speed / ranks, "speed / ranks");
-    figure_add(f, "mfu", "share", speed * model_flop(j) / peak,
-        "speed token.flop / (ranks peak)");
-    figure_add(f, "hfu", "share",
-        speed * (model_flop(j) + again_flop(j)) / peak,
-        "the same with what is computed again");
-    figure_add(f, "exposed", "share",
+    figure_add(f, "speed", speed);
+    figure_add(f, "speed.rank", speed / ranks);
+    figure_add(f, "mfu", speed * model_flop(j) / peak);
+    figure_add(f, "hfu", speed * (model_flop(j) + again_flop(j)) / peak);
+    figure_add(f, "exposed",
         (figure_of(f, "step.tensor") + figure_of(f, "step.context") +
             figure_of(f, "step.expert") + figure_of(f, "step.hand-over") +
             figure_of(f, "step.gather") + figure_of(f, "step.reduce")) /
-            step,
-        "communication that nothing hides / step");
+            step);
 }
 
 static void
@@ -87,19 +77,14 @@ add_cluster_run(struct figures *f, const struct job *j)
     const double watts =
         j->nodes * (j->m.devices * j->m.device_watts + j->m.node_watts);
 
-    figure_add(f, "run.days", "days", seconds / 86400.0,
-        "tokens / speed / 86400");
-    figure_add(f, "run.device-hours", "", seconds / 3600.0 * job_world(j),
-        "ranks x hours");
-    figure_add(f, "run.energy", "MWh", watts * seconds / 3.6e9,
-        "nodes (devices device_watts + node_watts) x hours: at full power");
+    figure_add(f, "run.days", seconds / 86400.0);
+    figure_add(f, "run.device-hours", seconds / 3600.0 * job_world(j));
+    figure_add(f, "run.energy", watts * seconds / 3.6e9);
     if (j->price > 0)
-        figure_add(f, "run.cost", "price",
-            j->price * seconds / 3600.0 * job_world(j), "price device-hours");
+        figure_add(f, "run.cost", j->price * seconds / 3600.0 * job_world(j));
     if (j->teacher.L > 0)
-        figure_add(f, "run.targets", "bytes",
-            j->tokens * (j->top > 0 ? 6.0 * j->top + 8.0 : 2.0 * j->teacher.d),
-            "stored: tokens (2 d, or 6 top + 8)");
+        figure_add(f, "run.targets",
+            j->tokens * (j->top > 0 ? 6.0 * j->top + 8.0 : 2.0 * j->teacher.d));
 }
 
 void
@@ -113,9 +98,7 @@ predict(struct figures *f, const struct job *given)
     f->n = 0;
     add_models(f, j);
     predict_memory(f, j);
-    figure_add(f, "full", "share",
-        figure_of(f, "memory") / (1e9 * j->m.memory_gb),
-        "memory / memory_gb; above 1 it does not fit");
+    figure_add(f, "full", figure_of(f, "memory") / (1e9 * j->m.memory_gb));
     predict_time(f, j);
     add_rates(f, j);
     add_interval(f, j);

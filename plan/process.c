@@ -133,44 +133,24 @@ add_plan(struct figures *f, const struct plan *p, const struct layout *m,
     size_t T)
 {
     const size_t embed = m->c.V * m->c.d, head = m->c.tied ? 0 : embed;
-    const struct {
-        const char *name, *unit;
-        double v;
-        const char *how;
-    } all[] = {
-        { "parameters", "", (double)p->params, "the sum of the following" },
-        { "parameters.embedding", "", (double)embed, "V d" },
-        { "parameters.blocks", "", (double)(m->params - embed - head - m->c.d),
-            "attention, MLP, norms and biases of the blocks" },
-        { "parameters.norm", "", (double)m->c.d, "d" },
-        { "parameters.head", "", (double)head, "V d; 0: it is the embedding" },
-        { "memory", "bytes", (double)p->total, "the sum of the following" },
-        { "memory.program", "bytes", (double)p->program,
-            "about 6 MB, and what each thread copies to multiply" },
-        { "memory.weights", "bytes", (double)p->weights,
-            "4 parameters; with --qat or --mask 4 of blocks' more, with q4_0 "
-            "and q8_0 4 of embedding and head; with --mask a bit each" },
-        { "memory.gradients", "bytes", (double)p->gradients,
-            "4 parameters; with --grad bf16 2 of blocks' and one in fp32" },
-        { "memory.moments", "bytes", (double)p->moments,
-            "8 parameters; 4 with --moments bf16" },
-        { "memory.buffers", "bytes", (double)p->buffers,
-            "parts of ranks made whole; 0: it has all" },
-        { "memory.work", "bytes", (double)p->work,
-            "activations, tiles of the head, scratch: as the step allocates" },
-        { "memory.teacher-head", "bytes", (double)p->teacher_head,
-            "V d of the teacher, as its messages have it" },
-        { "memory.input", "bytes", (double)p->input, "2 messages" },
-        { "token.forward", "FLOP", plan_flop_forward(&m->c, m->block, T),
-            "2 parameters of products + 4 H D keys + 4 numbers normed + "
-            "biases" },
-        { "token.train", "FLOP", p->flop,
-            "3 times products, 3.5 times attention, 4 times norms, twice "
-            "biases" },
-    };
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        figure_add(f, all[i].name, all[i].unit, all[i].v, all[i].how);
+    figure_add(f, "parameters", (double)p->params);
+    figure_add(f, "parameters.embedding", (double)embed);
+    figure_add(f, "parameters.blocks",
+        (double)(m->params - embed - head - m->c.d));
+    figure_add(f, "parameters.norm", (double)m->c.d);
+    figure_add(f, "parameters.head", (double)head);
+    figure_add(f, "memory", (double)p->total);
+    figure_add(f, "memory.program", (double)p->program);
+    figure_add(f, "memory.weights", (double)p->weights);
+    figure_add(f, "memory.gradients", (double)p->gradients);
+    figure_add(f, "memory.moments", (double)p->moments);
+    figure_add(f, "memory.buffers", (double)p->buffers);
+    figure_add(f, "memory.work", (double)p->work);
+    figure_add(f, "memory.teacher-head", (double)p->teacher_head);
+    figure_add(f, "memory.input", (double)p->input);
+    figure_add(f, "token.forward", plan_flop_forward(&m->c, m->block, T));
+    figure_add(f, "token.train", p->flop);
 }
 
 static void
@@ -246,17 +226,14 @@ add_teacher_process(struct figures *f, const struct layout *t,
     /* states of a whole batch, in fp32 and in the type that is sent */
     states = plan_states(&tm.m, tokens) * 3 / 2 +
         tokens * (o->in.top > 0 ? 10 * o->in.top + 16 : 0);
-    figure_add(f, "teacher.parameters", "", (double)t->params, "as parameters");
-    figure_add(f, "teacher.memory.weights", "bytes",
+    figure_add(f, "teacher.parameters", (double)t->params);
+    figure_add(f, "teacher.memory.weights",
         (double)(t->window > 0 ? t->window
-                               : plan_window(&tm.m, tokens, o->in.top > 0)),
-        "the largest block, or all where a batch has less than 1024 tokens");
-    figure_add(f, "teacher.memory.work", "bytes", (double)work,
-        "activations of a block and scratch: as it allocates");
-    figure_add(f, "teacher.memory.states", "bytes", (double)states,
-        "6 tokens d; with --top k tokens (10 k + 16) more");
-    figure_add(f, "teacher.token.forward", "FLOP",
-        plan_flop_forward(&t->c, t->block, o->in.T), "as token.forward");
+                               : plan_window(&tm.m, tokens, o->in.top > 0)));
+    figure_add(f, "teacher.memory.work", (double)work);
+    figure_add(f, "teacher.memory.states", (double)states);
+    figure_add(f, "teacher.token.forward",
+        plan_flop_forward(&t->c, t->block, o->in.T));
     fwd_free(w);
     tmodel_release(&tm);
 }
@@ -272,24 +249,18 @@ add_process_run(struct figures *f, const struct layout *m,
     const double n = o->in.tokens, ids = m->c.V <= 65536 ? 2.0 : 4.0;
     const double step = figure_of(f, "time.step");
 
-    figure_add(f, "run.steps", "", ceil(n / (double)(o->in.rows * o->in.T)),
-        "tokens / (rows length)");
+    figure_add(f, "run.steps", ceil(n / (double)(o->in.rows * o->in.T)));
     if (isfinite(step))
-        figure_add(f, "run.hours", "hours",
-            ceil(n / (double)(o->in.rows * o->in.T)) * step / 3600.0,
-            "steps x time.step");
-    figure_add(f, "run.disk.ids", "bytes", n * ids,
-        "tokens x 2, or 4 above 65536 ids; shards are compressed");
+        figure_add(f, "run.hours",
+            ceil(n / (double)(o->in.rows * o->in.T)) * step / 3600.0);
+    figure_add(f, "run.disk.ids", n * ids);
     if (t == NULL)
         return;
-    figure_add(f, "run.disk.final", "bytes", n * (ids + (double)final_bytes(t)),
-        "tokens (ids + 2 d of the teacher): teacher --final");
-    figure_add(f, "run.disk.top", "bytes",
-        n * (ids + (double)top_bytes(o->in.top > 0 ? o->in.top : TOP)),
-        "tokens (ids + 6 k + 8), k = --top, or 64");
-    figure_add(f, "run.disk.hidden", "bytes",
-        n * (ids + (double)(final_bytes(t) * (1 + m->c.L))),
-        "tokens (ids + 2 d (1 + blocks of the student)): --hidden mapped");
+    figure_add(f, "run.disk.final", n * (ids + (double)final_bytes(t)));
+    figure_add(f, "run.disk.top",
+        n * (ids + (double)top_bytes(o->in.top > 0 ? o->in.top : TOP)));
+    figure_add(f, "run.disk.hidden",
+        n * (ids + (double)(final_bytes(t) * (1 + m->c.L))));
 }
 
 /* ---- the prediction ---- */

@@ -39,6 +39,12 @@ shipped_model(const char *name)
     return shipped_text("models/", name);
 }
 
+const char *
+shipped_figures(void)
+{
+    return shipped_text("", "figures");
+}
+
 void
 shipped_names(struct buf *b, int machines)
 {

@@ -1,14 +1,16 @@
-/* Built-in machines and models: the files of plan/machines and plan/models,
- * unchanged. */
+/* Machines, models and formulas that are built in; the files are in plan/. */
 #ifndef PLAN_SHIPPED_H
 #define PLAN_SHIPPED_H
 
 #include "base/mem.h"
 
-/* The text of NAME.json; NULL: there is none. */
+/* Text of the file of that name in plan/machines or plan/models; NULL: there is
+ * none. */
 const char *shipped_machine(const char *name);
 const char *shipped_model(const char *name);
-/* Append the names of all machines (machines != 0) or models: "a, b". */
+/* Text of plan/figures.json. */
+const char *shipped_figures(void);
+/* Append the names of all machines or models: "a100, h100". */
 void shipped_names(struct buf *b, int machines);
 
 #endif

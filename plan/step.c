@@ -563,59 +563,26 @@ predict_time(struct figures *f, const struct job *j)
     const size_t total = f->n;
     double step;
 
-    figure_add(f, "step", "s", 0.0, "the sum of the following");
-    figure_add(f, "step.matrix", "s", m * p.matrix,
-        "passes x (3 + recomputed) x (2 tokens (parameters of products, of the "
-        "last rank's blocks, / tensor) / (peak matrix_eff) + product_reads x "
-        "bytes of inputs, weights and outputs / (memory_gbs memory_eff)); and "
-        "10 bytes a weight, to add gradients");
-    figure_add(f, "step.attention", "s", m * p.attention,
-        "passes x (3 + recomputed) x tokens x 4 H D a key / tensor / (peak "
-        "attention_eff; with flash=no matrix_eff)");
-    figure_add(f, "step.vector", "s", m * p.vector,
-        "passes x (3 + recomputed) x unfused x bytes of norms, additions, "
-        "channels and scores / (memory_gbs memory_eff)");
-    figure_add(f, "step.head", "s", m * p.head,
-        "passes x tokens / tensor x (6 V d / (peak matrix_eff) + 20 unfused V "
-        "/ (memory_gbs memory_eff)), and the bytes of its products");
-    figure_add(f, "step.tensor", "s", m * p.tensor,
-        "passes x blocks x (4; 6 if recomputed; 1 more with sequence) "
-        "all-reduces of act_bytes tokens d: 2 (n - 1) / n bytes / (link_gbs "
-        "link_eff); 1 - tensor_hidden of that");
-    figure_add(f, "step.context", "s", m * p.context,
-        "passes x blocks x 3 x keys and values of a row round its ranks, less "
-        "attention");
-    figure_add(f, "step.expert", "s", m * p.expert,
-        "passes x blocks x 4 (6 if recomputed) x act_bytes tokens d / tensor x "
-        "e (1 - (1 - 1 / e)^active) / e to each rank, by ports or links; and "
-        "gathers by the tensor ranks that divide an expert");
-    figure_add(f, "step.hand-over", "s", m * p.hand,
-        "passes x 2 act_bytes tokens d / (tensor net_gbs net_eff); 0 if "
-        "virtual > 1");
-    figure_add(f, "step.teacher", "s", m * p.teacher,
-        "passes x products, attention, norms and 2 all-reduces of its blocks / "
-        "pipeline; cached: its head only, with top nothing");
-    figure_add(f, "step.gather", "s", m * (p.all - p.busy),
-        "passes x (max(a, g) + (1 - overlap) min(a, g) - a); a: arithmetic, g: "
-        "weights gathered twice, gradients scattered, the teacher gathered; "
-        "(n - 1) / n bytes / bandwidth + calls x latency");
-    figure_add(f, "step.bubble", "s", fill * o.all,
-        "passes of the other ranks / virtual, without the head; schedule=dual: "
-        "of pipeline / 2 - 1 ranks, x 2/3, or 1 if recomputed");
-    figure_add(f, "step.reduce", "s", reduce_time(j, &last, &p),
-        "gradients of shard 0 to 2, less overlap x the last backward pass");
-    figure_add(f, "step.optimiser", "s", optimiser_time(j, &last),
-        "P (2 state_bytes + grad_bytes + weight_bytes) / (memory_gbs "
-        "memory_eff); / ranks if shard >= 1");
+    figure_add(f, "step", 0.0);
+    figure_add(f, "step.matrix", m * p.matrix);
+    figure_add(f, "step.attention", m * p.attention);
+    figure_add(f, "step.vector", m * p.vector);
+    figure_add(f, "step.head", m * p.head);
+    figure_add(f, "step.tensor", m * p.tensor);
+    figure_add(f, "step.context", m * p.context);
+    figure_add(f, "step.expert", m * p.expert);
+    figure_add(f, "step.hand-over", m * p.hand);
+    figure_add(f, "step.teacher", m * p.teacher);
+    figure_add(f, "step.gather", m * (p.all - p.busy));
+    figure_add(f, "step.bubble", fill * o.all);
+    figure_add(f, "step.reduce", reduce_time(j, &last, &p));
+    figure_add(f, "step.optimiser", optimiser_time(j, &last));
     step = figure_sum(f, "step.");
-    figure_add(f, "step.stragglers", "s",
-        step * j->spread * sqrt(2.0 * log(job_world(j))),
-        "the rest x spread sqrt(2 ln ranks)");
+    figure_add(f, "step.stragglers",
+        step * j->spread * sqrt(2.0 * log(job_world(j))));
     if (j->anchor > 0.0)
-        figure_add(f, "step.anchor", "s",
-            (j->anchor - 1.0) * figure_sum(f, "step."),
-            "the rest x (anchor - 1)");
+        figure_add(f, "step.anchor",
+            (j->anchor - 1.0) * figure_sum(f, "step."));
     f->f[total].v = figure_sum(f, "step.");
-    figure_add(f, "bubble", "share", fill / (m + fill),
-        "(pipeline - 1) / (pipeline - 1 + passes virtual)");
+    figure_add(f, "bubble", fill / (m + fill));
 }

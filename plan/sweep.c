@@ -183,8 +183,7 @@ sweep_one(struct table *t, struct job j, const struct range *range, size_t n,
     predict(&f, &j);
     if (!(*first > 0.0))
         *first = figure_of(&f, "speed.rank");
-    figure_add(&f, "efficiency", "share", figure_of(&f, "speed.rank") / *first,
-        "speed.rank / that of the first row");
+    figure_add(&f, "efficiency", figure_of(&f, "speed.rank") / *first);
     for (size_t i = 0; i < n; i++)
         if (range[i].n > 1)
             table_add(t, range[i].value[at[i]]);
