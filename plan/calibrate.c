@@ -4,7 +4,7 @@
  * several measurements.  All ranks work at once, so that they share memory and
  * links as in a run.  speed.h measures products and attention.
  */
-#include "calibrate.h"
+#include "commands.h"
 #include "rates.h"
 #include "speed.h"
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* plan cluster: predict a run on many ranks of a machine, laid out by keys. */
-#include "cluster.h"
+#include "commands.h"
 #include "common.h"
 #include "interval.h"
 #include "predict.h"

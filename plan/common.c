@@ -1,12 +1,15 @@
 /* Options that commands share: see common.h */
 #include "common.h"
-#include "anchor.h"
 #include "machine.h"
+#include "predict.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "cli/die.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void
@@ -39,6 +42,34 @@ common_job(struct job *j, const struct common *in, struct range *range,
         die_err(&e);
 }
 
+/* Set j->anchor from text, "step=SECONDS,key=value,...": a measured step of a job
+ * that differs from j in these keys.  -1 and *e. */
+static int
+set_anchor(struct job *j, const char *text, struct err *e)
+{
+    const size_t n = strcspn(text, ",");
+    struct job measured = *j;
+    struct figures f;
+    double seconds;
+    char *first;
+    int r = 0;
+
+    first = xasprintf("%.*s", (int)n, text);
+    if (strncmp(first, "step=", 5) != 0 ||
+        number_real(first + 5, 1e-6, 1e6, &seconds) < 0)
+        r = err_set(e, EX_USAGE,
+            "--anchor %s: write step=SECONDS,key=value,... of a measured run",
+            SHOWN(text));
+    free(first);
+    if (r < 0 ||
+        job_change(&measured, "--anchor", text + n + (text[n] == ','), e) < 0)
+        return -1;
+    measured.anchor = 0.0;
+    predict(&f, &measured);
+    j->anchor = seconds / figure_of(&f, "step");
+    return 0;
+}
+
 void
 common_shapes(struct job *j, const struct common *in)
 {
@@ -46,28 +77,17 @@ common_shapes(struct job *j, const struct common *in)
 
     if (shape_open(&j->student, in->model, &e) < 0 ||
         (in->teacher != NULL && shape_open(&j->teacher, in->teacher, &e) < 0) ||
-        (in->anchor != NULL && anchor_set(j, in->anchor, &e) < 0))
+        (in->anchor != NULL && set_anchor(j, in->anchor, &e) < 0))
         die_err(&e);
 }
 
-/* Has the key several values? */
-static int
-key_swept(const struct key *k, const struct range *range, size_t n)
+/* Number of values that operands give the key; 0: no operand names it. */
+static size_t
+key_values(const struct key *k, const struct range *range, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (range[i].key == k && range[i].n > 1)
-            return 1;
-    return 0;
-}
-
-/* Was the key given one value by an operand? */
-static int
-key_given(const struct key *k, const struct range *range, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (range[i].key == k && range[i].n == 1)
-            return 1;
-    return 0;
+    while (n > 0 && range[n - 1].key != k)
+        n--;
+    return n > 0 ? range[n - 1].n : 0;
 }
 
 void
@@ -83,17 +103,18 @@ common_tell(const struct job *j, const struct common *in,
         buf_addf(&b, ", taught by %s", in->teacher);
     buf_addc(&b, ':');
     for (const struct key *k = job_keys; k->name != NULL; k++) {
+        const size_t values = key_values(k, range, n);
         const int same = *job_value(&usual, k) == *job_value(&own, k);
         const int rows = strcmp(k->name, "batch") == 0;
         const int tokens = strcmp(k->name, "length") == 0;
 
-        if (key_swept(k, range, n) ||
-            ((k->machine || same) && !key_given(k, range, n) &&
+        if (values > 1 ||
+            ((k->machine || same) && values == 0 &&
                 !(rows || tokens || strcmp(k->name, "nodes") == 0)))
             continue;
         buf_addf(&b, " %s=", k->name);
         job_put(&b, j, k);
-        if ((rows || tokens) && same && !key_given(k, range, n))
+        if ((rows || tokens) && same && values == 0)
             buf_addf(&b, " (the default; set it by -%c)", rows ? 'B' : 'T');
     }
     note("%s", b.p);

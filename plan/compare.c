@@ -1,5 +1,5 @@
 /* plan compare: one run on two machines, each with its fastest layout. */
-#include "compare.h"
+#include "commands.h"
 #include "common.h"
 #include "predict.h"
 #include "search.h"

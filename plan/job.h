@@ -34,67 +34,31 @@ enum teacher { TEACHER_WHOLE, TEACHER_NODE, TEACHER_WORLD, TEACHER_CACHED };
  * have stages from both ends of the model, and hide collectives of experts. */
 enum schedule { SCHEDULE_1F1B, SCHEDULE_DUAL };
 
+/* A machine and a job to predict on it.  job_keys says what each number is;
+ * most names end with their unit. */
 struct machine {
-    double devices;                 /* devices of a node; each has a rank */
-    double memory_gb;               /* memory of a device, 1e9 bytes */
-    double memory_gbs;              /* bandwidth of that memory, GB/s */
-    double bf16_tflops, f32_tflops; /* peak of a device, TFLOP/s */
-    double f8_tflops; /* peak of products in 8 bits; 0: the device has none */
-    double link_gbs, link_us; /* bandwidth of a device to others of its
-                                     * node, GB/s in one direction; latency,
-                                     * microseconds */
-    double net_gbs, net_us;   /* bandwidth and latency to other nodes */
-    double net_call_us;       /* latency of a collective between nodes,
-                                     * microseconds */
-    double matrix_eff;        /* share of peak that large products
-                                     * reach */
-    double attention_eff;     /* share of peak that flash attention
-                                     * reaches */
-    double product_reads;     /* number of times that a product moves its
-                                     * three matrices to or from memory */
-    double memory_eff, link_eff, net_eff; /* share of bandwidth reached */
-    double tensor_hidden;                 /* share of the collectives of tensor
-                                           * ranks that arithmetic hides */
-    double reserve_gb, reserve_share;     /* memory besides tensors: 1e9 bytes;
-                                           * share of the tensors' bytes */
-    double time_low, time_high;           /* measured / predicted step: 8 of 10
-                                           * published runs lie between; 0: no
-                                           * run is known */
-    double memory_low, memory_high;       /* measured / predicted memory */
-    double device_watts, node_watts;      /* power of a device; of a node
-                                           * without its devices */
+    double devices, memory_gb, memory_gbs, bf16_tflops, f32_tflops, f8_tflops;
+    double link_gbs, link_us, net_gbs, net_us, net_call_us;
+    double matrix_eff, attention_eff, product_reads, memory_eff, link_eff;
+    double net_eff, tensor_hidden, reserve_gb, reserve_share;
+    double time_low, time_high, memory_low, memory_high;
+    double device_watts, node_watts;
     struct rates rates[RATES];
 };
 
 struct job {
     struct shape student, teacher; /* teacher.L = 0: none */
     struct machine m;
-    double nodes, tensor, pipeline, virtual, expert, context;
-    double edges;     /* blocks that the first and last stage each have fewer */
-    double schedule;  /* enum schedule */
-    double imbalance; /* tokens of the fullest expert rank / their mean */
-    double shard;     /* stage of ZeRO, 0..3 */
-    double hpz;       /* 1: a second copy of weights in each node */
-    double batch, length, micro; /* rows, tokens of a row, rows of a pass */
-    double text; /* mean tokens of a packed text; 0: a row is one text */
-    double recompute, sequence, flash;
-    double teacher_at, top;
-    double overlap;  /* share of gathers hidden by arithmetic, 0..1 */
-    double unfused;  /* number of times that norms and losses move their bytes;
-                     * 0: 2 with shard = 3, else 1 */
-    double compute;  /* type of products */
-    double adapters; /* 1: only adapters are trained, as LoRA */
-    double shard_ranks; /* ranks among which ZeRO divides; 0: job_copies */
-    double weight_bytes, grad_bytes, state_bytes; /* bytes of a parameter's
-                                                   * weight, gradient,
-                                                   * optimiser state */
-    double act_bytes;                             /* bytes of an activation */
-    double logits;        /* fp32 copies of a pass's logits in memory */
-    double gather_gbs;    /* GB/s of a gather; 0: computed from the links */
-    double anchor;        /* measured / predicted time of a step of the user's
-                           * software; 0: not known */
-    double spread;        /* relative spread of the ranks' step times */
-    double tokens, price; /* tokens of the run; price of a device for an hour */
+    double nodes, tensor, pipeline, virtual, expert, context, edges;
+    double schedule; /* enum schedule */
+    double imbalance, shard, shard_ranks, hpz;
+    double batch, length, micro, text;
+    double recompute;  /* enum recompute */
+    double teacher_at; /* enum teacher; its key is "teacher" */
+    double compute;    /* enum compute */
+    double sequence, flash, top, overlap, unfused, adapters;
+    double weight_bytes, grad_bytes, state_bytes, act_bytes; /* of a number */
+    double logits, gather_gbs, anchor, spread, tokens, price;
 };
 
 /* A key of a job.  Its value is a number in [lo,hi] or, if it has words, the

@@ -1,9 +1,5 @@
 /* plan - predict memory, time and cost of a run; see plan(1) */
-#include "calibrate.h"
-#include "cluster.h"
-#include "compare.h"
-#include "run.h"
-#include "search.h"
+#include "commands.h"
 #include "cli/sub.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* plan run and plan measure: one process of student on this machine. */
-#include "run.h"
+#include "commands.h"
 #include "process.h"
 #include "base/err.h"
 #include "base/mem.h"

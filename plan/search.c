@@ -1,5 +1,6 @@
 /* plan search: the fastest layouts that fit into memory. */
 #include "search.h"
+#include "commands.h"
 #include "common.h"
 #include "predict.h"
 #include "table.h"
@@ -137,17 +138,6 @@ vary_key(struct search *s, struct job *j, size_t k)
     }
 }
 
-/* Record which keys the operands set: the search does not vary them. */
-static void
-note_set_keys(struct search *s, const struct range *range, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        s->sequence |= strcmp(range[i].key->name, "sequence") == 0;
-        for (size_t k = 0; k < VARIED; k++)
-            s->set[k] |= strcmp(range[i].key->name, varied[k]) == 0;
-    }
-}
-
 static void
 put_layouts(struct buf *b, const struct search *s, int format)
 {
@@ -180,13 +170,6 @@ put_layouts(struct buf *b, const struct search *s, int format)
     buf_release(&cell);
 }
 
-/* Forget what was found. */
-static void
-clear_search(struct search *s)
-{
-    s->n = s->tried = 0;
-}
-
 /* Append the varied keys and their values. */
 static void
 put_varied(struct buf *b, const struct job *j)
@@ -200,29 +183,25 @@ put_varied(struct buf *b, const struct job *j)
 /* Append what would fit: a larger device, and other values of keys that
  * operands set or, if none helps, more nodes. */
 static void
-tell_remedy(struct buf *b, struct search *s, struct job j)
+tell_remedy(struct buf *b, const struct search *s, struct job j)
 {
-    const double need = s->least_bytes * 1e-9;
-    struct search free_keys = *s;
+    struct found best;
+    struct search all = { .best = &best, .room = 1, .sequence = s->sequence };
 
-    memset(free_keys.set, 0, sizeof free_keys.set);
-    clear_search(&free_keys);
-    vary_key(&free_keys, &j, 0);
-    buf_addf(b, "; what fits is a device of %.0f GB", ceil(need));
-    if (free_keys.n > 0) {
+    buf_addf(b, "; what fits is a device of %.0f GB",
+        ceil(s->least_bytes * 1e-9));
+    vary_key(&all, &j, 0);
+    if (all.n > 0) {
         buf_addf(b, ", or these values:");
-        put_varied(b, &free_keys.best[0].j);
+        put_varied(b, &best.j);
         return;
     }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6 && all.n == 0; i++) {
         j.nodes *= 2.0;
-        clear_search(&free_keys);
-        vary_key(&free_keys, &j, 0);
-        if (free_keys.n > 0) {
-            buf_addf(b, ", or nodes=%.0f", j.nodes);
-            return;
-        }
+        vary_key(&all, &j, 0);
     }
+    if (all.n > 0)
+        buf_addf(b, ", or nodes=%.0f", j.nodes);
 }
 
 /* Die: say why no layout fits, and what would fit. */
@@ -243,18 +222,32 @@ refuse_search(struct search *s, const struct job *j)
     die(EX_SYS, "%s", b.p);
 }
 
+/* Search from *j on for layouts, with the keys that operands name as they are.
+ * Returns the search, whose best [room] the caller frees. */
+static struct search
+run_search(struct job *j, const struct range *range, size_t n, size_t room)
+{
+    struct search s = { .best = xcalloc(room, sizeof *s.best), .room = room };
+
+    for (size_t i = 0; i < n; i++) {
+        s.sequence |= strcmp(range[i].key->name, "sequence") == 0;
+        for (size_t k = 0; k < VARIED; k++)
+            s.set[k] |= strcmp(range[i].key->name, varied[k]) == 0;
+    }
+    vary_key(&s, j, 0);
+    return s;
+}
+
 void
 search_fastest(struct job *j, const struct range *range, size_t n)
 {
-    struct found best;
-    struct search s = { .best = &best, .room = 1 };
-    struct job first = *j;
+    const struct job first = *j;
+    struct search s = run_search(j, range, n, 1);
 
-    note_set_keys(&s, range, n);
-    vary_key(&s, j, 0);
     if (s.n == 0)
         refuse_search(&s, &first);
-    *j = best.j;
+    *j = s.best->j;
+    free(s.best);
 }
 
 const char *
@@ -267,10 +260,11 @@ int
 search_main(int argc, char **argv)
 {
     static struct common in = COMMON_DEFAULTS;
-    static struct search s = { .room = 5 };
+    static size_t room = 5;
+    struct search s;
     const struct opt options[] = { COMMON_MACHINE(&in), COMMON_ANCHOR(&in),
         COMMON_MODELS(&in, COMMON_SHAPE),
-        OPT_SIZE(0, "layouts", &s.room, 1, 1000, "n",
+        OPT_SIZE(0, "layouts", &room, 1, 1000, "n",
             "number of layouts to print"),
         COMMON_FORMAT(&in, table_formats), OPT_END };
     struct range *range;
@@ -290,9 +284,7 @@ search_main(int argc, char **argv)
     common_shapes(&j, &in);
     common_tell(&j, &in, range, (size_t)n);
     first = j;
-    s.best = xcalloc(s.room, sizeof *s.best);
-    note_set_keys(&s, range, (size_t)n);
-    vary_key(&s, &j, 0);
+    s = run_search(&j, range, (size_t)n, room);
     put_layouts(&b, &s, in.format);
     note("%zu layouts were tried", s.tried);
     out_put(b.p, b.n);

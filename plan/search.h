@@ -1,5 +1,4 @@
-/* The command plan search, see plan-search(1), and its search for other
- * commands. */
+/* The search of plan-search(1), for other commands. */
 #ifndef PLAN_SEARCH_H
 #define PLAN_SEARCH_H
 
@@ -7,8 +6,6 @@
 #include "sweep.h"
 
 #include <stddef.h>
-
-int search_main(int argc, char **argv);
 
 /* Set *j to its fastest layout that fits into memory.  Keys that one of n
  * ranges names stay as they are.  Dies (EX_SYS) if none fits, and says what
