@@ -10,7 +10,6 @@
 #include "cli/die.h"
 #include "cli/out.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 struct cluster_args {
@@ -124,35 +123,34 @@ check_cluster_args(const struct cluster_args *a, int several)
 static int
 print_cluster(const struct cluster_args *a, char **operand, size_t n)
 {
-    struct range *range = xcalloc(n, sizeof *range);
+    struct ranges r;
     struct job j;
     struct buf b = { 0 };
     struct err e;
     double full = 0.0;
-    int r = 0;
+    int several;
 
-    common_job(&j, &a->in, range, operand, n);
-    check_cluster_args(a, ranges_first(range, n) != NULL);
+    common_job(&j, &a->in, &r, operand, n);
+    several = ranges_swept(&r) != NULL;
+    check_cluster_args(a, several);
     if (a->keys) {
         put_keys(&b, &j, a);
     } else {
         common_shapes(&j, &a->in);
-        common_tell(&j, &a->in, range, n);
+        common_tell(&j, &a->in, &r);
         tell_reasons(&j);
-        if (ranges_first(range, n) != NULL)
-            r = sweep_put(&b, &j, range, n, a->columns, a->in.format, &e);
-        else if ((r = job_check(&j, &e)) == 0 && a->changes.n > 0)
-            r = what_if_put(&b, &j, a->changes.v, a->changes.n, a->in.format,
-                &e);
-        else if (r == 0)
+        if (!several && job_check(&j, &e) < 0)
+            die_err(&e);
+        if (several)
+            sweep_put(&b, &j, &r, a->columns, a->in.format);
+        else if (a->changes.n > 0)
+            what_if_put(&b, &j, a->changes.v, a->changes.n, a->in.format);
+        else
             full = put_job(&b, &j, a);
     }
-    if (r < 0)
-        die_err(&e);
     out_put(b.p, b.n);
     buf_release(&b);
-    ranges_free(range, n);
-    free(range);
+    ranges_free(&r);
     return tell_full(full, &j);
 }
 

@@ -24,7 +24,7 @@ common_check(const struct common *in, int ranks)
 }
 
 void
-common_job(struct job *j, const struct common *in, struct range *range,
+common_job(struct job *j, const struct common *in, struct ranges *r,
     char **operand, size_t n)
 {
     struct err e;
@@ -36,38 +36,33 @@ common_job(struct job *j, const struct common *in, struct range *range,
     j->recompute = in->recompute ? RECOMPUTE_FULL : RECOMPUTE_NONE;
     j->top = (double)in->top;
     j->tokens = in->tokens;
-    if ((in->machine != NULL && machine_open(j, in->machine, &e) < 0) ||
-        ranges_read(range, operand, n, &e) < 0 ||
-        ranges_set(j, range, n, &e) < 0)
+    if (in->machine != NULL && machine_open(j, in->machine, &e) < 0)
         die_err(&e);
+    ranges_read(r, operand, n);
+    ranges_set(j, r);
 }
 
 /* Set j->anchor from text, "step=SECONDS,key=value,...": a measured step of a job
- * that differs from j in these keys.  -1 and *e. */
-static int
-set_anchor(struct job *j, const char *text, struct err *e)
+ * that differs from j in these keys. */
+static void
+set_anchor(struct job *j, const char *text)
 {
     const size_t n = strcspn(text, ",");
     struct job measured = *j;
     struct figures f;
     double seconds;
-    char *first;
-    int r = 0;
+    char *first = xasprintf("%.*s", (int)n, text);
 
-    first = xasprintf("%.*s", (int)n, text);
     if (strncmp(first, "step=", 5) != 0 ||
         number_real(first + 5, 1e-6, 1e6, &seconds) < 0)
-        r = err_set(e, EX_USAGE,
+        die(EX_USAGE,
             "--anchor %s: write step=SECONDS,key=value,... of a measured run",
             SHOWN(text));
     free(first);
-    if (r < 0 ||
-        job_change(&measured, "--anchor", text + n + (text[n] == ','), e) < 0)
-        return -1;
+    job_change(&measured, "--anchor", text + n + (text[n] == ','));
     measured.anchor = 0.0;
     predict(&f, &measured);
     j->anchor = seconds / figure_of(&f, "step");
-    return 0;
 }
 
 void
@@ -76,23 +71,26 @@ common_shapes(struct job *j, const struct common *in)
     struct err e;
 
     if (shape_open(&j->student, in->model, &e) < 0 ||
-        (in->teacher != NULL && shape_open(&j->teacher, in->teacher, &e) < 0) ||
-        (in->anchor != NULL && set_anchor(j, in->anchor, &e) < 0))
+        (in->teacher != NULL && shape_open(&j->teacher, in->teacher, &e) < 0))
         die_err(&e);
+    if (in->anchor != NULL)
+        set_anchor(j, in->anchor);
 }
 
 /* Number of values that operands give the key; 0: no operand names it. */
 static size_t
-key_values(const struct key *k, const struct range *range, size_t n)
+key_values(const struct key *k, const struct ranges *r)
 {
-    while (n > 0 && range[n - 1].key != k)
+    size_t n = r->n;
+
+    while (n > 0 && r->v[n - 1].key != k)
         n--;
-    return n > 0 ? range[n - 1].n : 0;
+    return n > 0 ? r->v[n - 1].n : 0;
 }
 
 void
 common_tell(const struct job *j, const struct common *in,
-    const struct range *range, size_t n)
+    const struct ranges *r)
 {
     struct job usual, own = *j;
     struct buf b = { 0 };
@@ -103,7 +101,7 @@ common_tell(const struct job *j, const struct common *in,
         buf_addf(&b, ", taught by %s", in->teacher);
     buf_addc(&b, ':');
     for (const struct key *k = job_keys; k->name != NULL; k++) {
-        const size_t values = key_values(k, range, n);
+        const size_t values = key_values(k, r);
         const int same = *job_value(&usual, k) == *job_value(&own, k);
         const int rows = strcmp(k->name, "batch") == 0;
         const int tokens = strcmp(k->name, "length") == 0;

@@ -56,19 +56,17 @@ struct common {
 /* Die (EX_USAGE) if no model is named, if --top is given without a teacher or,
  * with `ranks`, if no machine is named. */
 void common_check(const struct common *in, int ranks);
-/*
- * Set *j from the options, the machine if one is named, and the n operands
- * key=value.  All operands are parsed into range [n]; *j gets only keys with
- * one value.  Dies on errors.
- */
-void common_job(struct job *j, const struct common *in, struct range *range,
+/* Set *j from the options, the machine if one is named, and the n operands
+ * key=value; keys with several values are only read into *r, which the caller
+ * gives to ranges_free.  Dies on errors. */
+void common_job(struct job *j, const struct common *in, struct ranges *r,
     char **operand, size_t n);
 /* Print a note of models, machine and keys: batch, length, nodes, keys that an
  * operand gives, and keys of the layout that are not at their default.  Keys
  * with several values are left out.  The note says if batch and length are
  * defaults. */
 void common_tell(const struct job *j, const struct common *in,
-    const struct range *range, size_t n);
+    const struct ranges *r);
 /* Read the shapes of the models into *j, and set its key `anchor` by --anchor.
  * Dies on errors. */
 void common_shapes(struct job *j, const struct common *in);

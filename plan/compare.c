@@ -11,7 +11,6 @@
 #include "cli/out.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A side of the comparison: a machine, and the run on it. */
@@ -21,39 +20,32 @@ struct side {
     struct figures f;
 };
 
-/* Where a key has two values, the first is for side 0 and the second for side
- * 1: set s's keys to those of `side`. */
-static void
-set_side(struct side *s, const struct range *range, size_t n, size_t side)
-{
-    struct err e;
-
-    for (size_t i = 0; i < n; i++) {
-        if (range[i].n > 2)
-            die(EX_USAGE, "%s: give one value, or one for each machine",
-                range[i].key->name);
-        if (range[i].n == 2 &&
-            job_set(&s->j, range[i].key->name, range[i].value[side], &e) < 0)
-            die_err(&e);
-    }
-}
-
-/* Predict one side with its fastest layout. */
+/* Predict one side with its fastest layout.  Where a key has two values, the
+ * first is for side 0 and the second for side 1. */
 static void
 predict_side(struct side *s, struct common *in, char **operand, size_t n,
     size_t side)
 {
-    struct range *range = xcalloc(n, sizeof *range);
+    struct ranges r;
+    struct err e;
 
     in->machine = s->machine;
-    common_job(&s->j, in, range, operand, n);
-    set_side(s, range, n, side);
+    common_job(&s->j, in, &r, operand, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct range *one = &r.v[i];
+
+        if (one->n > 2)
+            die(EX_USAGE, "%s: give one value, or one for each machine",
+                one->key->name);
+        if (one->n == 2 &&
+            job_set(&s->j, one->key->name, one->value[side], &e) < 0)
+            die_err(&e);
+    }
     common_shapes(&s->j, in);
-    common_tell(&s->j, in, range, n);
-    search_fastest(&s->j, range, n);
+    common_tell(&s->j, in, &r);
+    search_fastest(&s->j, &r);
     predict(&s->f, &s->j);
-    ranges_free(range, n);
-    free(range);
+    ranges_free(&r);
 }
 
 /* Add a row for each key of the layouts that the search chose. */

@@ -225,24 +225,24 @@ refuse_search(struct search *s, const struct job *j)
 /* Search from *j on for layouts, with the keys that operands name as they are.
  * Returns the search, whose best [room] the caller frees. */
 static struct search
-run_search(struct job *j, const struct range *range, size_t n, size_t room)
+run_search(struct job *j, const struct ranges *r, size_t room)
 {
     struct search s = { .best = xcalloc(room, sizeof *s.best), .room = room };
 
-    for (size_t i = 0; i < n; i++) {
-        s.sequence |= strcmp(range[i].key->name, "sequence") == 0;
+    for (size_t i = 0; i < r->n; i++) {
+        s.sequence |= strcmp(r->v[i].key->name, "sequence") == 0;
         for (size_t k = 0; k < VARIED; k++)
-            s.set[k] |= strcmp(range[i].key->name, varied[k]) == 0;
+            s.set[k] |= strcmp(r->v[i].key->name, varied[k]) == 0;
     }
     vary_key(&s, j, 0);
     return s;
 }
 
 void
-search_fastest(struct job *j, const struct range *range, size_t n)
+search_fastest(struct job *j, const struct ranges *r)
 {
     const struct job first = *j;
-    struct search s = run_search(j, range, n, 1);
+    struct search s = run_search(j, r, 1);
 
     if (s.n == 0)
         refuse_search(&s, &first);
@@ -267,7 +267,7 @@ search_main(int argc, char **argv)
         OPT_SIZE(0, "layouts", &room, 1, 1000, "n",
             "number of layouts to print"),
         COMMON_FORMAT(&in, table_formats), OPT_END };
-    struct range *range;
+    struct ranges r;
     struct buf b = { 0 };
     struct job j, first;
     int n;
@@ -276,21 +276,19 @@ search_main(int argc, char **argv)
         -1, &n);
 
     common_check(&in, 1);
-    range = xcalloc((size_t)n, sizeof *range);
-    common_job(&j, &in, range, operand, (size_t)n);
-    if (ranges_first(range, (size_t)n) != NULL)
+    common_job(&j, &in, &r, operand, (size_t)n);
+    if (ranges_swept(&r) != NULL)
         die(EX_USAGE, "%s: give the key one value, or use plan cluster",
-            ranges_first(range, (size_t)n)->key->name);
+            ranges_swept(&r)->name);
     common_shapes(&j, &in);
-    common_tell(&j, &in, range, (size_t)n);
+    common_tell(&j, &in, &r);
     first = j;
-    s = run_search(&j, range, (size_t)n, room);
+    s = run_search(&j, &r, room);
     put_layouts(&b, &s, in.format);
     note("%zu layouts were tried", s.tried);
     out_put(b.p, b.n);
     buf_release(&b);
-    ranges_free(range, (size_t)n);
-    free(range);
+    ranges_free(&r);
     out_done();
     if (s.n == 0)
         refuse_search(&s, &first);

@@ -7,10 +7,9 @@
 
 #include <stddef.h>
 
-/* Set *j to its fastest layout that fits into memory.  Keys that one of n
- * ranges names stay as they are.  Dies (EX_SYS) if none fits, and says what
- * would. */
-void search_fastest(struct job *j, const struct range *range, size_t n);
+/* Set *j to its fastest layout that fits into memory.  Keys that operands name
+ * stay as they are.  Dies (EX_SYS) if none fits, and says what would. */
+void search_fastest(struct job *j, const struct ranges *r);
 /* Name of the k-th key that a search varies; NULL: there are no more. */
 const char *search_key(size_t k);
 
